@@ -94,6 +94,35 @@ func TestNothingBelowHostImportsIt(t *testing.T) {
 	})
 }
 
+// A command family stands alone: what several families need is in a package of its own.
+func TestCommandFamiliesDoNotImportEachOther(t *testing.T) {
+	const families = "cmd/picoclaw/internal/cmd/"
+	eachFile(t, func(path string, imports []string) {
+		if !strings.HasPrefix(path, families) {
+			return
+		}
+		for _, imported := range imports {
+			if strings.HasPrefix(imported, module+families) {
+				t.Errorf("%s imports %s", path, imported)
+			}
+		}
+	})
+}
+
+// cmd/internal/cli is for small programs too: of host it imports the configuration alone.
+func TestCLIDoesNotImportHosts(t *testing.T) {
+	eachFile(t, func(path string, imports []string) {
+		if !strings.HasPrefix(path, "cmd/internal/cli/") {
+			return
+		}
+		for _, imported := range imports {
+			if strings.HasPrefix(imported, module+"host") && imported != module+"host/config" {
+				t.Errorf("%s imports %s", path, imported)
+			}
+		}
+	})
+}
+
 // One plugin is no more privileged than another, and none knows a second.
 func TestPluginsDoNotKnowEachOther(t *testing.T) {
 	eachFile(t, func(path string, imports []string) {

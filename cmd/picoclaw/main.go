@@ -1,7 +1,6 @@
 // Command picoclaw lets an AI agent work on this machine without being trusted.
 //
-// Each verb has a file of its own, named after it, over package host. The command must not know how anything is
-// decided or done; it reads what a person or a script asks for and shows what the host answers.
+// Each family of commands is a package below internal/cmd. This package builds the command tree and runs it.
 package main
 
 import (
@@ -13,7 +12,8 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
 )
 
 // gcPercent lets the heap grow to 16 MiB before anything is collected: most commands end before that, and a collection
@@ -43,19 +43,19 @@ func main() {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	stdout = newResults(stdout)
-	root := newRoot(&app{stdin: stdin, stdout: stdout, stderr: stderr, version: version, source: source})
+	stdout = cli.NewResults(stdout)
+	root := newRoot(&cli.Factory{In: stdin, Out: stdout, Err: stderr, Version: version, Source: source})
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
-	if unwritten := lost(stdout); unwritten != nil {
+	if unwritten := cli.WriteError(stdout); unwritten != nil {
 		fmt.Fprintln(stderr, "picoclaw: the result could not be written:", unwritten)
-		return exitFailed
+		return cli.ExitFailed
 	}
 	if err != nil && err.Error() != "" {
 		fmt.Fprintln(stderr, "picoclaw: "+terminal.New(stderr).Clean(err.Error()))
 	}
-	return codeOf(err)
+	return cli.ExitCode(err)
 }

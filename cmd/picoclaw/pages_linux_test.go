@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 )
 
 // Every command that a page names is one that there is, with flags that it has: in examples, and within sentences too.
@@ -84,7 +86,7 @@ func commandsIn(page string) [][]string {
 
 // exists says why there is no such command, or why it has no such flag.
 func exists(args []string) error {
-	root := newRoot(&app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard})
+	root := newRoot(&cli.Factory{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
 	cmd, rest, err := root.Find(args)
 	if err != nil {
 		return err

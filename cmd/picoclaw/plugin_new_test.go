@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 )
 
 // A picoclaw that make has built knows its sources. A released one names the release.
@@ -40,10 +42,10 @@ func TestWhatANewPluginIsBuiltWith(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "p")
 			var stdout, stderr bytes.Buffer
 			if code := run([]string{"plugin", "new", "p", "--dir", dir, "--output", "json"}, nil, &stdout,
-				&stderr); code != exitOK {
+				&stderr); code != cli.ExitOK {
 				t.Fatalf("exit code %d: %s", code, stderr.String())
 			}
-			var made newPluginResult
+			var made struct{ ID, Dir string }
 			if err := json.Unmarshal(stdout.Bytes(), &made); err != nil || made.ID != "p" || made.Dir != dir {
 				t.Errorf("it says %s, %v", stdout.String(), err)
 			}
@@ -69,7 +71,7 @@ func TestWhatANewPluginIsBuiltWith(t *testing.T) {
 		version, source = "dev", s
 		var stdout, stderr bytes.Buffer
 		code := run([]string{"plugin", "new", "p", "--dir", filepath.Join(sources, "p")}, nil, &stdout, &stderr)
-		if code != exitFailed || !strings.Contains(stderr.String(), why) {
+		if code != cli.ExitFailed || !strings.Contains(stderr.String(), why) {
 			t.Errorf("exit code %d: %s", code, stderr.String())
 		}
 		if _, err := os.Stat(filepath.Join(sources, "p")); err == nil {

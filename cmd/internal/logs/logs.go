@@ -1,0 +1,111 @@
+// Package logs writes logs: for people in the form [LEVEL] part: message {key=value, key=value}, for programs as JSON.
+// Secrets are cut out of both.
+//
+// It must not know what is logged, nor by whom.
+package logs
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/redact"
+)
+
+// root is the name of the logger that all others come from.
+const root = "picoclaw"
+
+// New returns a logger that writes what is at least of a level, as "text" or as "json".
+func New(w io.Writer, level hclog.Level, format string) hclog.Logger {
+	logger := hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: root, Level: level, Output: io.Discard})
+	if level == hclog.Off {
+		return logger
+	}
+	if format == "json" {
+		logger.RegisterSink(cut{hclog.NewSinkAdapter(&hclog.LoggerOptions{Level: level, Output: w, JSONFormat: true}), level})
+	} else {
+		logger.RegisterSink(cut{&lines{out: terminal.New(w)}, level})
+	}
+	return logger
+}
+
+// cut passes on what is at least of a level, with the secrets cut out.
+type cut struct {
+	hclog.SinkAdapter
+	level hclog.Level
+}
+
+// Accept takes a message with its keys and values.
+func (c cut) Accept(name string, level hclog.Level, message string, args ...any) {
+	if level < c.level { // a sink is given everything
+		return
+	}
+	clean := make([]any, len(args))
+	for i, arg := range args {
+		key := ""
+		if i%2 == 1 {
+			key, _ = args[i-1].(string) // what is no string is no name
+		}
+		switch v := arg.(type) {
+		case error:
+			arg = v.Error()
+		case fmt.Stringer:
+			arg = v.String()
+		case hclog.CapturedStacktrace:
+			arg = string(v)
+		}
+		if i%2 == 1 {
+			arg = redact.Value(key, arg)
+		}
+		clean[i] = arg
+	}
+	c.SinkAdapter.Accept(name, level, redact.Text(message), clean...)
+}
+
+// lines writes a line for each message.
+type lines struct {
+	out *terminal.Out
+	mu  sync.Mutex
+}
+
+// Accept writes one message.
+func (l *lines) Accept(name string, level hclog.Level, message string, args ...any) {
+	var pairs []string
+	for i := 0; i+1 < len(args); i += 2 {
+		pairs = append(pairs, fmt.Sprintf("%v=%v", args[i], args[i+1]))
+	}
+	if len(args)%2 == 1 {
+		pairs = append(pairs, fmt.Sprint(args[len(args)-1]))
+	}
+	text := part(name) + ": " + message
+	if len(pairs) > 0 {
+		text += " {" + strings.Join(pairs, ", ") + "}"
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintf(l.out, "%s %s\n", l.out.Paint(style(level), "["+strings.ToUpper(level.String())+"]"), terminal.Line(text))
+}
+
+// part is the name without that of the root, which all share.
+func part(name string) string {
+	if rest, ok := strings.CutPrefix(name, root+"."); ok {
+		return rest
+	}
+	return name
+}
+
+func style(level hclog.Level) terminal.Style {
+	switch level {
+	case hclog.Error:
+		return terminal.Bad
+	case hclog.Warn:
+		return terminal.Doubt
+	case hclog.Info:
+		return terminal.Name
+	}
+	return terminal.Faint
+}

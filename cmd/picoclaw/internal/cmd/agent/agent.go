@@ -1,0 +1,208 @@
+// Package agent has the commands agent and agents.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/prompt"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/results"
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/agent"
+	"github.com/picoclaw/picoclaw/host/session"
+)
+
+// Options is `picoclaw agent`.
+type Options struct {
+	*cli.Factory
+	agent, session, model, message string
+	output                         cli.Format
+
+	lines *prompt.Reader
+}
+
+func NewCmdAgent(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	o := &Options{Factory: f}
+	cmd := &cobra.Command{
+		Use:        "agent",
+		SuggestFor: []string{"chat", "ask"},
+		Short:      "Have an agent work: talk to it, or give it one task with -m",
+		Long: `Runs an agent with the model that the configuration gives it (model_list and agents.defaults.model) and with its tools, each
+call of which is decided, confined and recorded like any other. Without -m you talk to it: Ctrl-C ends a turn, Ctrl-D
+leaves, and where a decision is ask, you are asked. With -m it does one task; its last words are the result.
+
+What was said is kept below sessions in the instance root, and goes on with the next turn in a session of that name.`,
+		Example: strings.Trim(`
+  picoclaw agent
+  picoclaw agent -m 'what does this repository do?'
+  picoclaw agent -s review --agent reader -m - < task.md
+  picoclaw agent -m 'fix the tests' --output json
+  picoclaw agent sessions`, "\n"),
+		Args: cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.run(cmd.Context(), cmd.Flags().Changed("message"))
+		},
+	}
+	flags := cmd.Flags()
+	f.AddAgentFlag(cmd, &o.agent, "the agent (default: the first one)")
+	flags.StringVarP(&o.message, "message", "m", "", "the `task`, or - to read it from standard input")
+	flags.StringVarP(&o.session, "session", "s", "cli:default", "`name` of the session")
+	flags.StringVar(&o.model, "model", "", "the `name` of the model in model_list, in place of the agent's")
+	f.AddOutputFlag(cmd, &o.output)
+	cmd.AddCommand(NewCmdSessions(f, nil), NewCmdForget(f, nil))
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *Options) run(ctx context.Context, once bool) error {
+	if o.output == cli.JSON && !once {
+		return cli.Usagef("--output json is about one task: give it with -m")
+	}
+	if o.message == "-" {
+		text, err := io.ReadAll(o.Factory.In)
+		if err != nil {
+			return cli.Fail(fmt.Errorf("read the task: %w", err))
+		}
+		o.message = string(text)
+	}
+	if once && strings.TrimSpace(o.message) == "" {
+		return cli.Usagef("-m: the task is empty")
+	}
+	cfg, err := o.Factory.Config(o.agent)
+	if err != nil {
+		return err
+	}
+	all, err := hosts.Assemble(o.Factory, cfg, host.Options{Model: o.model})
+	if err != nil {
+		return err
+	}
+	defer hosts.Close(o.Factory, all)
+	if err := all.Ready(); err != nil {
+		return cli.CannotStart(err)
+	}
+	c, err := all.Converse(ctx, o.agent, o.session, session.Main)
+	if err != nil {
+		return cli.CannotStart(err)
+	}
+	reason := "prompt_input_exit"
+	if once {
+		reason, err = "other", o.once(ctx, c)
+	} else {
+		err = o.talk(ctx, c, filepath.Join(cfg.Home().Path, "agent_history"))
+	}
+	return errors.Join(err, c.Close(context.WithoutCancel(ctx), reason))
+}
+
+// answered is one task's outcome as scripts read it.
+type answered struct {
+	OK         bool        `json:"ok"`
+	Text       string      `json:"text"`
+	Stop       agent.Stop  `json:"stop,omitempty"`
+	Session    string      `json:"session"`
+	Iterations int         `json:"iterations"`
+	Calls      int         `json:"calls"`
+	Usage      agent.Usage `json:"usage"`
+	Error      string      `json:"error,omitempty"`
+	DurationMS float64     `json:"duration_ms"`
+}
+
+// once has the agent do one task. Nobody is asked: there may be nobody.
+func (o *Options) once(ctx context.Context, c *host.Conversation) error {
+	shown := &turnView{out: terminal.New(o.Factory.Err)}
+	began := time.Now()
+	outcome, err := c.Turn(ctx, o.message, shown.event)
+	if host.Ended(err) {
+		fmt.Fprintln(o.Factory.Err, err)
+		err = nil
+	}
+	if o.output == cli.JSON {
+		all := answered{OK: err == nil, Text: outcome.Text, Stop: outcome.Stop, Session: o.session,
+			Iterations: outcome.Iterations, Calls: outcome.Calls, Usage: outcome.Usage,
+			DurationMS: float64(time.Since(began).Microseconds()) / 1000}
+		if err != nil {
+			all.Error = err.Error()
+		}
+		if printErr := o.Factory.PrintJSON(all); printErr != nil {
+			return printErr
+		}
+		if err != nil {
+			return cli.Fail(cli.ErrReported)
+		}
+		return nil
+	}
+	if outcome.Text != "" {
+		fmt.Fprintln(o.Factory.Out, terminal.New(o.Factory.Out).Clean(outcome.Text))
+	}
+	if err != nil {
+		return cli.Fail(err)
+	}
+	return nil
+}
+
+// talk has a person talk to the agent.
+func (o *Options) talk(ctx context.Context, c *host.Conversation, history string) error {
+	out := terminal.New(o.Factory.Out)
+	o.lines = prompt.New(o.Factory.In, o.Factory.Out, history, func(string) prompt.Proposals { return prompt.Proposals{} })
+	defer o.lines.Close()
+	// Ctrl-C is for the turn that runs; what ends the program is the end of the input, or of the terminal.
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	id, said := c.Policy().Agent(), ""
+	if n := len(c.Messages()); n > 0 {
+		said = fmt.Sprintf(", which goes on after %d messages", n)
+	}
+	if o.lines.Interactive() {
+		fmt.Fprintf(out, "agent %s in %s, session %s%s; Ctrl-D leaves\n", id, c.Policy().Workspace(), terminal.Line(o.session),
+			said)
+	}
+	var wrong bool
+	for {
+		line, err := o.lines.Line(ctx, id+"> ")
+		switch {
+		case errors.Is(err, io.EOF) || ctx.Err() != nil:
+			if wrong && !o.lines.Interactive() {
+				return cli.Fail(cli.ErrReported)
+			}
+			return nil
+		case err != nil:
+			return cli.FailOrNil(fmt.Errorf("read what is typed: %w", err))
+		}
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if err := o.turn(ctx, c, line, out); err != nil {
+			wrong = true
+			fmt.Fprintln(o.Factory.Err, "picoclaw: "+terminal.New(o.Factory.Err).Clean(err.Error()))
+		}
+	}
+}
+
+// turn is one turn of a person's.
+func (o *Options) turn(ctx context.Context, c *host.Conversation, text string, out *terminal.Out) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	if o.lines.Interactive() {
+		ctx = session.WithAsker(ctx, func(ctx context.Context, q session.Question) bool {
+			return results.AskPerson(o.Factory, ctx, o.lines, out, q)
+		})
+	}
+	shown := &turnView{out: out, text: true}
+	_, err := c.Turn(ctx, text, shown.event)
+	shown.newLine()
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return errors.New("the turn was ended; what was done until then is kept")
+	}
+	return err
+}

@@ -1,0 +1,250 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/configview"
+	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/inventory"
+	"github.com/picoclaw/picoclaw/host/redact"
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// AgentsOptions are the options of `picoclaw agents`.
+type AgentsOptions struct {
+	*cli.Factory
+
+	output cli.Format
+}
+
+func NewCmdAgents(f *cli.Factory, runF func(*AgentsOptions) error) *cobra.Command {
+	o := &AgentsOptions{Factory: f}
+
+	cmd := &cobra.Command{
+		Use:     "agents",
+		Short:   "List the agents, and show what one may do",
+		Example: "  picoclaw agents\n  picoclaw agents show main",
+		Args:    cli.NoArguments,
+		RunE:    func(*cobra.Command, []string) error { return o.run() },
+	}
+	f.AddOutputFlag(cmd, &o.output)
+	cmd.AddCommand(NewCmdAgentsShow(f, nil))
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *AgentsOptions) run() error {
+	return listAgents(o.Factory, o.output)
+}
+
+// listedAgent is an agent as scripts read it.
+type listedAgent struct {
+	ID         string `json:"id"`
+	Workspace  string `json:"workspace"`
+	Restricted bool   `json:"restricted"` // to its workspace and what is opened besides
+	Tools      int    `json:"tools"`
+}
+
+func listAgents(f *cli.Factory, output cli.Format) error {
+	cfg, err := f.Config("")
+	if err != nil {
+		return err
+	}
+	h, err := session.Open(session.Options{Config: cfg})
+	if err != nil {
+		return cli.CannotStart(err)
+	}
+	all := []listedAgent{}
+	for _, id := range cfg.AgentIDs() {
+		s, err := h.Preview(id, session.CLI)
+		if err != nil {
+			return cli.CannotStart(err)
+		}
+		all = append(all, listedAgent{id, s.Policy().Workspace(), s.Policy().Guard().Restrict, len(s.Tools())})
+	}
+	if output == cli.JSON {
+		return f.PrintJSON(all)
+	}
+	table := terminal.NewTable("AGENT", "WORKSPACE", "RESTRICTED", "TOOLS").Right(3)
+	for _, agent := range all {
+		restricted := "yes"
+		if !agent.Restricted {
+			restricted = "no"
+		}
+		table.Row(agent.ID, agent.Workspace, restricted, fmt.Sprint(agent.Tools))
+		if !agent.Restricted {
+			table.Style(2, terminal.Bad)
+		}
+	}
+	return table.Write(terminal.New(f.Out))
+}
+
+// shownAgent is what an agent may do, as scripts read it.
+type shownAgent struct {
+	ID       string               `json:"id"`
+	Settings []configview.Setting `json:"settings"`
+	Plugins  []heldPlugin         `json:"plugins"`
+}
+
+type heldPlugin struct {
+	ID      string         `json:"id"`
+	Version string         `json:"version"`
+	Kind    catalog.Kind   `json:"kind"`
+	Enabled bool           `json:"enabled"`
+	Grants  pluginpb.Grant `json:"grants"` // in effect
+	From    string         `json:"from"`   // who gave them
+	Tools   []heldTool     `json:"tools"`
+}
+
+type heldTool struct {
+	Name    string `json:"name"`
+	Enabled bool   `json:"enabled"`
+	Rule    string `json:"rule,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+// AgentsShowOptions are the options of `picoclaw agents show`.
+type AgentsShowOptions struct {
+	*cli.Factory
+
+	output cli.Format
+}
+
+func NewCmdAgentsShow(f *cli.Factory, runF func(*AgentsShowOptions) error) *cobra.Command {
+	o := &AgentsShowOptions{Factory: f}
+
+	cmd := &cobra.Command{
+		Use:   "show [ID]",
+		Short: "Show what an agent may do, each line with where that comes from",
+		Example: strings.Trim(`
+  picoclaw agents show
+  picoclaw agents show guest --output json`, "\n"),
+		ValidArgsFunction: f.CompleteAgents,
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+	}
+	f.AddOutputFlag(cmd, &o.output)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *AgentsShowOptions) run(cmd *cobra.Command, args []string) error {
+	id := ""
+	switch len(args) {
+	case 0:
+	case 1:
+		id = args[0]
+	default:
+		return cli.Usagef("%s takes the id of one agent", cli.CommandName(cmd))
+	}
+	return showAgent(o.Factory, id, o.output)
+}
+
+func showAgent(f *cli.Factory, id string, output cli.Format) error {
+	cfg, err := f.Config(id)
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		id = cfg.AgentIDs()[0]
+	}
+	agent, err := cfg.Agent(id)
+	if err != nil {
+		return cli.CannotStart(err) // as for --agent: no host has such an agent
+	}
+	h, err := session.Open(session.Options{Config: cfg})
+	if err != nil {
+		return cli.CannotStart(err)
+	}
+	s, err := h.Preview(id, session.CLI)
+	if err != nil {
+		return cli.CannotStart(err)
+	}
+	settings := agent.Settings()
+	for i, one := range settings {
+		settings[i].Value = redact.Value(one.Key, one.Value)
+	}
+	shown := shownAgent{ID: id, Settings: configview.New(cfg, settings).Settings}
+	for _, held := range s.Holdings() {
+		shown.Plugins = append(shown.Plugins, newHeldPlugin(cfg, held))
+	}
+	if output == cli.JSON {
+		return f.PrintJSON(shown)
+	}
+	return printAgent(f, shown, settings)
+}
+
+func newHeldPlugin(cfg *config.Config, h session.Holding) heldPlugin {
+	p := heldPlugin{
+		ID: h.Plugin, Version: h.Version, Kind: h.Kind, Enabled: h.Enabled, Grants: h.Grants, From: grantedBy(cfg, h),
+	}
+	for _, t := range h.Tools {
+		p.Tools = append(p.Tools, heldTool(t))
+	}
+	return p
+}
+
+// grantedBy says who gave a plugin its grants: the configuration with its place, or the operator when it was installed.
+func grantedBy(cfg *config.Config, h session.Holding) string {
+	if cfg.Plugin(h.Plugin).Granted {
+		by := config.Origin{}
+		for _, s := range cfg.Settings() {
+			if strings.HasPrefix(s.Key, "plugins."+h.Plugin+".grants.") && s.Origin.Source > by.Source {
+				by = s.Origin
+			}
+		}
+		return by.String()
+	}
+	if h.Kind == catalog.Installed {
+		return "picoclaw.lock"
+	}
+	return "default"
+}
+
+func printAgent(f *cli.Factory, shown shownAgent, settings []config.Setting) error {
+	out := terminal.New(f.Out)
+	fmt.Fprintf(out, "agent %s\n\n", out.Paint(terminal.Bold, shown.ID))
+	table := terminal.NewTable("SETTING", "VALUE", "ORIGIN")
+	for _, s := range settings {
+		text, err := jsonv2.Marshal(s.Value, jsonv2.Deterministic(true))
+		if err != nil {
+			return err
+		}
+		table.Row(s.Key, string(text), s.Origin.String())
+	}
+	if err := table.Write(out); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	table = terminal.NewTable("PLUGIN", "VERSION", "KIND", "GRANTS IN EFFECT", "ORIGIN")
+	for _, p := range shown.Plugins {
+		grants := inventory.GrantText(&p.Grants)
+		if !p.Enabled {
+			grants = "disabled"
+		}
+		table.Row(p.ID, p.Version, string(p.Kind), grants, p.From)
+	}
+	if err := table.Write(out); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	table = terminal.NewTable("TOOL", "PLUGIN", "", "BECAUSE OF")
+	for _, p := range shown.Plugins {
+		for _, t := range p.Tools {
+			state := "may be called"
+			if !t.Enabled {
+				state = "disabled"
+			}
+			table.Row(t.Name, p.ID, state, t.Rule)
+			if !t.Enabled {
+				table.Style(2, terminal.Faint)
+			}
+		}
+	}
+	return table.Write(out)
+}

@@ -1,0 +1,124 @@
+package agent
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/agent"
+)
+
+// sessionsOf is where an agent's conversations are kept, and its id.
+func sessionsOf(f *cli.Factory, id string) (dir, agent string, err error) {
+	cfg, err := f.Config("")
+	if err != nil {
+		return "", "", err
+	}
+	of, err := cfg.Agent(id)
+	if err != nil {
+		return "", "", cli.Usagef("%w", err)
+	}
+	return host.SessionDir(cfg.Home().Path, of.ID), of.ID, nil
+}
+
+// keptSession is a session as scripts read it.
+type keptSession struct {
+	Session  string    `json:"session"`
+	Modified time.Time `json:"modified"`
+	Bytes    int64     `json:"bytes"`
+	Path     string    `json:"path"`
+}
+
+// SessionsOptions are the options of `picoclaw agent sessions`.
+type SessionsOptions struct {
+	*cli.Factory
+
+	id     string
+	output cli.Format
+}
+
+func NewCmdSessions(f *cli.Factory, runF func(*SessionsOptions) error) *cobra.Command {
+	o := &SessionsOptions{Factory: f}
+
+	cmd := &cobra.Command{
+		Use:     "sessions",
+		Short:   "List an agent's sessions, the last used first",
+		Long:    "Lists the conversations that are kept of an agent. A session is a file of JSON lines below sessions in the instance root.",
+		Example: "  picoclaw agent sessions\n  picoclaw agent sessions --agent reader --output json",
+		Args:    cli.NoArguments,
+		RunE:    func(*cobra.Command, []string) error { return o.run() },
+	}
+	f.AddAgentFlag(cmd, &o.id, "the agent (default: the first one)")
+	f.AddOutputFlag(cmd, &o.output)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *SessionsOptions) run() error {
+	dir, id, err := sessionsOf(o.Factory, o.id)
+	if err != nil {
+		return err
+	}
+	kept, err := agent.Transcripts(dir)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	if o.output == cli.JSON {
+		all := []keptSession{}
+		for _, k := range kept {
+			all = append(all, keptSession{k.Key, k.Modified.UTC(), k.Bytes, k.Path})
+		}
+		return o.PrintJSON(all)
+	}
+	if len(kept) == 0 {
+		fmt.Fprintf(o.Out, "No session of agent %s is kept.\n", id)
+		return nil
+	}
+	table := terminal.NewTable("SESSION", "LAST USED", "KB").Right(2)
+	for _, k := range kept {
+		table.Row(terminal.Line(k.Key), k.Modified.Local().Format(time.DateTime), fmt.Sprint((k.Bytes+1023)/1024))
+	}
+	return table.Write(terminal.New(o.Out))
+}
+
+// ForgetOptions are the options of `picoclaw agent forget`.
+type ForgetOptions struct {
+	*cli.Factory
+
+	id string
+}
+
+func NewCmdForget(f *cli.Factory, runF func(*ForgetOptions) error) *cobra.Command {
+	o := &ForgetOptions{Factory: f}
+
+	cmd := &cobra.Command{
+		Use:     "forget SESSION",
+		Short:   "Delete a session",
+		Long:    "Deletes what was said in a session. What the agent did stands in the record, picoclaw audit.",
+		Example: "  picoclaw agent forget cli:default",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return cli.Usagef("forget which session? `picoclaw agent sessions` lists them")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return o.run(args) },
+	}
+	f.AddAgentFlag(cmd, &o.id, "the agent (default: the first one)")
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *ForgetOptions) run(args []string) error {
+	dir, _, err := sessionsOf(o.Factory, o.id)
+	if err != nil {
+		return err
+	}
+	if err := agent.DeleteTranscript(dir, args[0]); err != nil {
+		return cli.Fail(err)
+	}
+	fmt.Fprintf(o.Out, "Session %s is deleted.\n", terminal.Line(args[0]))
+	return nil
+}

@@ -1,0 +1,106 @@
+package approvals
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/clients"
+	"github.com/picoclaw/picoclaw/host/approvals"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
+)
+
+// allowPatterns is the setting that can be proposed: the others are for whoever thinks about more than one call.
+const allowPatterns = "tools.exec.custom_allow_patterns"
+
+// addition is what the guard says of it.
+var addition = lazyregexp.New(`^add ("(?:[^"\\]|\\.)*") to (?:\S+\.)?tools\.exec\.custom_allow_patterns\b`)
+
+// allowAlways proposes the setting that allows a call from then on, and writes it if the person says yes.
+func (v *Options) allowAlways(w *approvals.Waiting) error {
+	found := addition().FindStringSubmatch(w.Setting)
+	if found == nil {
+		if w.Setting == "" {
+			return cli.Fail(fmt.Errorf("no setting is known that always allows it; it is asked about by %s", w.Rule))
+		}
+		return cli.Fail(fmt.Errorf("there is nothing to write by itself; what would allow it: %s", terminal.Line(w.Setting)))
+	}
+	pattern, err := strconv.Unquote(found[1])
+	if err != nil {
+		return cli.Fail(err)
+	}
+	cfg, err := v.Factory.Config("")
+	if err != nil {
+		return err
+	}
+	key, file, err := placeOf(cfg, w.Agent)
+	if err != nil {
+		return cli.Fail(fmt.Errorf("nothing was written: %w; what would allow it: %s", err, terminal.Line(w.Setting)))
+	}
+	change, err := clients.PlanElement(file, key, pattern)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	out := terminal.New(v.Factory.Err)
+	fmt.Fprintf(out, "%s in %s allows this command from then on:\n", key,
+		terminal.Line(file))
+	clients.PrintDiff(out, change.Diff())
+	yes, err := v.Factory.Ask("Write it?")
+	if err != nil {
+		return cli.Fail(errors.New("nothing was written, as there was nobody to ask"))
+	}
+	if !yes {
+		fmt.Fprintln(v.Factory.Out, "Nothing was written.")
+		return nil
+	}
+	backup, err := change.Apply(time.Now())
+	if err != nil {
+		return cli.Fail(err)
+	}
+	fmt.Fprintf(v.Factory.Out, "Written to %s. `picoclaw gateway reload` has a gateway read it; others do when they start "+
+		"again.\n", change.Path)
+	if backup != "" {
+		fmt.Fprintf(v.Factory.Out, "As it was: %s\n", backup)
+	}
+	return nil
+}
+
+// placeOf returns the key by which an agent has its patterns, and the file to write it to.
+func placeOf(cfg *config.Config, agent string) (key, file string, err error) {
+	of, err := cfg.Agent(agent)
+	if err != nil {
+		return "", "", err
+	}
+	key, file = allowPatterns, cfg.File()
+	for _, s := range of.Settings() {
+		if s.Common != allowPatterns {
+			continue
+		}
+		switch s.Origin.Source {
+		case config.Variable, config.Flag:
+			return "", "", fmt.Errorf("%s sets %s", s.Origin, allowPatterns)
+		}
+		if s.Own {
+			key = fmt.Sprintf("[%d].%s", slices.Index(cfg.AgentIDs(), of.ID), s.Key)
+		}
+	}
+	for _, s := range cfg.Settings() { // which have keys as the file has them
+		if key[0] == '[' && strings.HasSuffix(s.Key, key) {
+			key = s.Key
+		}
+	}
+	if file == "" {
+		file = filepath.Join(cfg.Home().Path, "config.json")
+	}
+	if ext := filepath.Ext(file); ext != ".json" && ext != ".jsonc" {
+		return "", "", fmt.Errorf("%s is not JSON", file)
+	}
+	return key, file, nil
+}

@@ -1,0 +1,239 @@
+// Package approvals has the command approvals.
+package approvals
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/results"
+	"github.com/picoclaw/picoclaw/host/approvals"
+)
+
+// Options is what the verbs about calls that wait share.
+type Options struct {
+	*cli.Factory
+	output cli.Format
+}
+
+func NewCmdApprovals(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	v := &Options{Factory: f}
+	cmd := &cobra.Command{
+		Use:        "approvals",
+		SuggestFor: []string{"approve", "allow", "pending"},
+		Short:      "List the calls that wait for a person's yes, and answer them",
+		Long: `Lists the calls that need a person's yes, and whose client can't ask for it: they wait for approvals.wait_seconds, and are
+refused then. An answer counts for the one call that was shown.`,
+		Example: "  picoclaw approvals\n  picoclaw approvals --output json",
+		Args:    cli.NoArguments,
+		RunE:    func(*cobra.Command, []string) error { return v.list() },
+	}
+	f.AddOutputFlag(cmd, &v.output)
+	cmd.AddCommand(NewCmdList(f, nil), NewCmdShow(f, nil), NewCmdAllow(f, nil), NewCmdDeny(f, nil))
+	return cli.NewCommand(cmd, v, runF)
+}
+
+func NewCmdList(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	v := &Options{Factory: f}
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the calls that wait",
+		Example: "  picoclaw approvals list\n  picoclaw approvals list --output json",
+		Args:    cli.NoArguments,
+		RunE:    func(*cobra.Command, []string) error { return v.list() },
+	}
+	f.AddOutputFlag(cmd, &v.output)
+	return cli.NewCommand(cmd, v, runF)
+}
+
+func NewCmdShow(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	v := &Options{Factory: f}
+	cmd := &cobra.Command{
+		Use:               "show ID",
+		Short:             "Show the whole of a call that waits, and why it is asked about",
+		Example:           "  picoclaw approvals show 5kq2mzra",
+		Args:              oneApproval,
+		ValidArgsFunction: v.ids,
+		RunE:              func(_ *cobra.Command, args []string) error { return v.show(args[0]) },
+	}
+	f.AddOutputFlag(cmd, &v.output)
+	return cli.NewCommand(cmd, v, runF)
+}
+
+// AllowOptions are the options of `picoclaw approvals allow`.
+type AllowOptions struct {
+	Options
+
+	always bool
+}
+
+func NewCmdAllow(f *cli.Factory, runF func(*AllowOptions) error) *cobra.Command {
+	v := &AllowOptions{Options: Options{Factory: f}}
+
+	cmd := &cobra.Command{
+		Use:   "allow ID",
+		Short: "Let a call that waits go on, this once",
+		Long: `Lets one call go on. With --always it then shows the setting that allows such a call from then on, and writes it if
+you say yes.`,
+		Example:           "  picoclaw approvals allow 5kq2mzra\n  picoclaw approvals allow 5kq2mzra --always",
+		Args:              oneApproval,
+		ValidArgsFunction: v.ids,
+		RunE:              func(_ *cobra.Command, args []string) error { return v.run(args) },
+	}
+	cmd.Flags().BoolVar(&v.always, "always", false, "propose the setting that allows it from then on")
+	return cli.NewCommand(cmd, v, runF)
+}
+
+func (v *AllowOptions) run(args []string) error {
+	w, err := v.answer(args[0], approvals.Answer{Yes: true})
+	if err != nil || !v.always {
+		return err
+	}
+	return v.allowAlways(w)
+}
+
+// DenyOptions are the options of `picoclaw approvals deny`.
+type DenyOptions struct {
+	Options
+
+	why string
+}
+
+func NewCmdDeny(f *cli.Factory, runF func(*DenyOptions) error) *cobra.Command {
+	v := &DenyOptions{Options: Options{Factory: f}}
+
+	cmd := &cobra.Command{
+		Use:               "deny ID",
+		Short:             "Refuse a call that waits",
+		Example:           "  picoclaw approvals deny 5kq2mzra --why 'ask on Monday'",
+		Args:              oneApproval,
+		ValidArgsFunction: v.ids,
+		RunE:              func(_ *cobra.Command, args []string) error { return v.run(args) },
+	}
+	cmd.Flags().StringVar(&v.why, "why", "", "what the agent is told")
+	return cli.NewCommand(cmd, v, runF)
+}
+
+func (v *DenyOptions) run(args []string) error {
+	_, err := v.answer(args[0], approvals.Answer{Why: v.why})
+	return err
+}
+
+func oneApproval(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return cli.Usagef("%s takes the id of one call, as `picoclaw approvals` shows it", cli.CommandName(cmd))
+	}
+	return nil
+}
+
+// list lists what waits.
+func (v *Options) list() error {
+	all, err := v.waiting()
+	if err != nil {
+		return err
+	}
+	if v.output == cli.JSON {
+		if all == nil {
+			all = []*approvals.Waiting{}
+		}
+		return v.Factory.PrintJSON(all)
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(v.Factory.Out, "No call waits for a yes.")
+		return nil
+	}
+	table := terminal.NewTable("ID", "AGENT", "ORIGIN", "LEFT", "CALL")
+	for _, w := range all {
+		table.Row(w.ID, w.Agent, w.Origin, left(w), terminal.Shorten(w.Tool+" "+line(w), 80))
+	}
+	return table.Write(terminal.New(v.Factory.Out))
+}
+
+func (v *Options) waiting() ([]*approvals.Waiting, error) {
+	home, err := v.Factory.Home()
+	if err != nil {
+		return nil, err
+	}
+	all, err := approvals.List(home)
+	if err != nil {
+		return nil, cli.Fail(err)
+	}
+	return all, nil
+}
+
+// left is how long a call waits from now on.
+func left(w *approvals.Waiting) string {
+	return max(0, time.Until(w.Until)).Round(time.Second).String()
+}
+
+// line are a call's arguments in one line.
+func line(w *approvals.Waiting) string {
+	var args map[string]any
+	if err := json.Unmarshal(w.Arguments, &args); err != nil {
+		return terminal.Line(string(w.Arguments))
+	}
+	return terminal.Line(results.ArgumentLine(args))
+}
+
+// show shows the whole of a call.
+func (v *Options) show(id string) error {
+	home, err := v.Factory.Home()
+	if err != nil {
+		return err
+	}
+	w, err := approvals.Find(home, id)
+	if err != nil {
+		return cli.Fail(fmt.Errorf("%s: %w", id, err))
+	}
+	if v.output == cli.JSON {
+		return v.Factory.PrintJSON(w)
+	}
+	fmt.Fprintf(v.Factory.Out, "%s %s\n  agent:  %s (%s, session %s)\n  rule:   %s\n  reason: %s\n", w.Tool, line(w),
+		w.Agent, w.Origin, w.Session, w.Rule, terminal.Line(w.Reason))
+	if w.Setting != "" {
+		fmt.Fprintf(v.Factory.Out, "  always: %s\n", terminal.Line(w.Setting))
+	}
+	fmt.Fprintf(v.Factory.Out, "It waits for another %s: `picoclaw approvals allow %s` or deny.\n", left(w), w.ID)
+	return nil
+}
+
+// answer answers a call, and returns it.
+func (v *Options) answer(id string, a approvals.Answer) (*approvals.Waiting, error) {
+	home, err := v.Factory.Home()
+	if err != nil {
+		return nil, err
+	}
+	w, err := approvals.Find(home, id)
+	if err != nil {
+		return nil, cli.Fail(fmt.Errorf("%s: %w", id, err))
+	}
+	a.Way, a.Time, a.By = "cli", time.Now().UTC(), cli.UserName()
+	if err := approvals.Give(home, w, a); errors.Is(err, approvals.ErrGone) || errors.Is(err, approvals.ErrAnswered) {
+		return nil, cli.Fail(fmt.Errorf("%s: %w", id, err))
+	} else if err != nil {
+		return nil, cli.Fail(fmt.Errorf("%s could not be answered: %w", id, err))
+	}
+	what := "refused"
+	if a.Yes {
+		what = "goes on"
+	}
+	fmt.Fprintf(v.Factory.Out, "%s: %s %s\n", what, w.Tool, line(w))
+	return w, nil
+}
+
+// ids proposes calls that wait.
+func (v *Options) ids(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if all, err := v.waiting(); err == nil && len(args) == 0 {
+		var ids []cobra.Completion
+		for _, w := range all {
+			ids = append(ids, cobra.CompletionWithDesc(w.ID, terminal.Shorten(w.Tool+" "+line(w), 60)))
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveNoFileComp
+}

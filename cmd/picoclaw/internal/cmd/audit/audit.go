@@ -1,0 +1,247 @@
+// Package audit has the command audit.
+package audit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/session"
+)
+
+// Options is `picoclaw audit`.
+type Options struct {
+	*cli.Factory
+	chosen auditFilter
+	output cli.Format
+	limit  int
+	follow bool
+}
+
+func NewCmdAudit(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	o := &Options{Factory: f}
+	cmd := &cobra.Command{
+		Use:        "audit",
+		SuggestFor: []string{"log", "logs"},
+		Short:      "Show the record of calls",
+		Long: `Shows what agents have called, the latest call last: when, who, which tool, what was decided by which rule, how long it took,
+and the arguments. The record is $PICOCLAW_HOME/logs/audit.jsonl, and files beside it that were put aside when it was full
+(audit.max_size, audit.max_files). Secrets are not in it, and long values are cut.`,
+		Example: strings.Trim(`
+  picoclaw audit --denied --since 24h
+  picoclaw audit --agent main --tool exec --follow
+  picoclaw audit --limit 0 --output json | jq .args.path
+  picoclaw audit stats --since 7d
+  picoclaw audit verify`, "\n"),
+		Args: cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	o.chosen.flags(f, cmd)
+	f.AddOutputFlag(cmd, &o.output)
+	cmd.Flags().IntVar(&o.limit, "limit", 50, "how many of the latest calls; 0 for all")
+	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on with the calls that come, until interrupted")
+	cmd.AddCommand(NewCmdStats(f, nil), NewCmdVerify(f, nil), NewCmdReplay(f, nil), NewCmdExport(f, nil))
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *Options) run(ctx context.Context) error {
+	if o.limit < 0 {
+		return cli.Usagef("--limit %d: want 0 or more", o.limit)
+	}
+	filter, err := o.chosen.filter(time.Now())
+	if err != nil {
+		return err
+	}
+	cfg, err := o.Factory.Config("")
+	if err != nil {
+		return err
+	}
+	path := session.AuditFile(cfg.Home().Path)
+	if o.limit > 0 && !o.follow {
+		return o.latest(cfg, path, filter)
+	}
+	latest := &latestRecords{most: o.limit}
+	show := latest.add
+	var names auditNames
+	collect := func(r audit.Record) error {
+		names.see(r)
+		if filter.Matches(r) {
+			return show(r)
+		}
+		return nil
+	}
+	if o.follow {
+		var failed error
+		err = audit.Follow(ctx, path, collect, func() {
+			failed = o.show(latest.records)
+			names.complain(o.Factory, cfg, filter)
+			show = o.showOne
+		})
+		if failed != nil {
+			return failed
+		}
+		return cli.FailOrNil(err)
+	}
+	broken, err := audit.Read(path, collect)
+	if err != nil {
+		return cli.FailOrNil(err)
+	}
+	complainOfLines(o.Factory, broken)
+	names.complain(o.Factory, cfg, filter)
+	return o.show(latest.records)
+}
+
+// latest shows the latest calls, for which the log need not be read from its beginning.
+func (o *Options) latest(cfg *config.Config, path string, filter audit.Filter) error {
+	var found []audit.Record
+	broken := 0
+	q := audit.Query{Filter: filter}
+	for more := true; more && len(found) < o.limit; more = q.After != "" {
+		q.Limit = o.limit - len(found)
+		page, err := audit.Search(path, q)
+		if err != nil {
+			return cli.FailOrNil(err)
+		}
+		found = append(found, page.Records...)
+		broken, q.After = broken+page.Broken, page.Next
+	}
+	if len(found) == 0 { // perhaps there is nobody of that name
+		var names auditNames
+		if _, err := audit.Read(path, func(r audit.Record) error { names.see(r); return nil }); err != nil {
+			return cli.FailOrNil(err)
+		}
+		names.complain(o.Factory, cfg, filter)
+	}
+	complainOfLines(o.Factory, broken)
+	slices.Reverse(found)
+	return o.show(found)
+}
+
+func complainOfLines(f *cli.Factory, broken int) {
+	switch {
+	case broken == 1:
+		fmt.Fprintln(f.Err, "picoclaw: 1 line of the audit log is cut or no record, and is left out; `picoclaw audit verify` says where")
+	case broken > 1:
+		fmt.Fprintf(f.Err, "picoclaw: %d lines of the audit log are cut or no records, and are left out; `picoclaw audit verify` says where\n", broken)
+	}
+}
+
+// latestRecords keeps the latest ones.
+type latestRecords struct {
+	most    int
+	records []audit.Record
+}
+
+func (l *latestRecords) add(r audit.Record) error {
+	if l.records = append(l.records, r); l.most > 0 && len(l.records) > 2*l.most {
+		l.records = append([]audit.Record(nil), l.records[len(l.records)-l.most:]...)
+	}
+	return nil
+}
+
+// show prints the records that were there. With --follow the columns have fixed widths, since nobody knows what comes.
+func (o *Options) show(records []audit.Record) error {
+	if o.limit > 0 && len(records) > o.limit {
+		records = records[len(records)-o.limit:]
+	}
+	if o.output == cli.Text && !o.follow {
+		return o.table(records)
+	}
+	for _, r := range records {
+		if err := o.showOne(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// roomForAll is how wide a terminal has to be for all columns. On a narrower one the call itself has what room there
+// is.
+const roomForAll = 132
+
+// table prints records below each other.
+func (o *Options) table(records []audit.Record) error {
+	out := terminal.New(o.Factory.Out)
+	if width := out.Width(); width > 0 && width < roomForAll {
+		table := terminal.NewTable("TIME", "AGENT", "TOOL", "DECISION", "MS", "CALL").Right(4)
+		for _, r := range records {
+			cells := auditCells(r)
+			if day, today, _ := strings.Cut(cells[0], " "); day == time.Now().Format(time.DateOnly) {
+				cells[0] = today
+			}
+			table.Row(cells[0], cells[1], cells[3], cells[4], cells[5], cells[7])
+			table.Style(3, decisionStyle(r))
+		}
+		return table.Write(out)
+	}
+	table := terminal.NewTable("TIME", "AGENT", "ORIGIN", "TOOL", "DECISION", "MS", "BYTES", "CALL").Right(5, 6)
+	for _, r := range records {
+		table.Row(auditCells(r)...)
+		table.Style(4, decisionStyle(r))
+	}
+	return table.Write(out)
+}
+
+func (o *Options) showOne(r audit.Record) error {
+	if o.output == cli.JSON {
+		return o.Factory.PrintJSON(r)
+	}
+	out := terminal.New(o.Factory.Out)
+	cells := auditCells(r)
+	for i, cell := range cells {
+		cells[i] = terminal.Line(cell)
+	}
+	decision := out.Paint(decisionStyle(r), fmt.Sprintf("%-8s", cells[4]))
+	_, err := fmt.Fprintf(out, "%s  %-10s %-6s %-24s %s %8s %8s  %s\n", cells[0], cells[1], cells[2], cells[3], decision,
+		cells[5], cells[6], cells[7])
+	return err
+}
+
+func auditCells(r audit.Record) []string {
+	decision := r.Decision
+	if r.Answer != "" {
+		decision += ":" + r.Answer
+	}
+	return []string{r.Time.Local().Format("2006-01-02 15:04:05"), r.Agent, r.Origin, r.Tool, decision,
+		strconv.FormatFloat(r.Millis, 'f', 1, 64), strconv.Itoa(r.Bytes), callText(r)}
+}
+
+// callText is what was called, and what went wrong.
+func callText(r audit.Record) string {
+	text := ""
+	if len(r.Args) > 0 {
+		if args, err := jsonv2.Marshal(r.Args, jsonv2.Deterministic(true)); err == nil {
+			text = string(args)
+		}
+	}
+	if a := r.Approval; a != nil && a.By != "" {
+		text += fmt.Sprintf(" ← %s by %s (%s)", r.Answer, a.By, a.Way)
+	}
+	if r.Denied() && r.Rule != "" {
+		text += " ← " + r.Rule
+	}
+	if r.Error != "" {
+		text += " ← " + r.Error
+	}
+	return strings.TrimSpace(text)
+}
+
+func decisionStyle(r audit.Record) terminal.Style {
+	switch {
+	case r.Denied():
+		return terminal.Bad
+	case r.Error != "":
+		return terminal.Doubt
+	}
+	return terminal.Good
+}

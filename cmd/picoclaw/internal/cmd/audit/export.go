@@ -1,0 +1,74 @@
+package audit
+
+import (
+	"bufio"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/session"
+)
+
+// ExportOptions are the options of `picoclaw audit export`.
+type ExportOptions struct {
+	*cli.Factory
+
+	chosen auditFilter
+	format string
+}
+
+func NewCmdExport(f *cli.Factory, runF func(*ExportOptions) error) *cobra.Command {
+	o := &ExportOptions{Factory: f}
+
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write the record of calls as other programs read it",
+		Long: `Writes the record to standard output: jsonl, JSON Lines as the record has them but for the chain; csv, a table; ocsf, API
+Activity (6003) of the Open Cybersecurity Schema Framework 1.3; cef, the Common Event Format.`,
+		Example: strings.Trim(`
+  picoclaw audit export --format csv > calls.csv
+  picoclaw audit export --format ocsf --since 24h`, "\n"),
+		Args: cli.NoArguments,
+		RunE: func(*cobra.Command, []string) error { return o.run() },
+	}
+	o.chosen.flags(f, cmd)
+	cmd.Flags().StringVar(&o.format, "format", "jsonl", "how: a `format` of "+strings.Join(audit.Formats(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(audit.Formats(), cobra.ShellCompDirectiveNoFileComp))
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *ExportOptions) run() error { return exportAudit(o.Factory, &o.chosen, o.format) }
+
+func exportAudit(f *cli.Factory, chosen *auditFilter, format string) error {
+	out := bufio.NewWriter(f.Out)
+	to, err := audit.NewExporter(format, out, f.Version)
+	if err != nil {
+		return cli.Usagef("--%w", err)
+	}
+	filter, err := chosen.filter(time.Now())
+	if err != nil {
+		return err
+	}
+	cfg, err := f.Config("")
+	if err != nil {
+		return err
+	}
+	var names auditNames
+	broken, err := audit.Read(session.AuditFile(cfg.Home().Path), func(r audit.Record) error {
+		names.see(r)
+		if !filter.Matches(r) {
+			return nil
+		}
+		return to.Write(r)
+	})
+	if err = errors.Join(err, to.Close(), out.Flush()); err != nil {
+		return cli.FailOrNil(err)
+	}
+	complainOfLines(f, broken)
+	names.complain(f, cfg, filter)
+	return nil
+}

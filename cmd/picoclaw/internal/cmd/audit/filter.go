@@ -1,0 +1,168 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
+	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/internal/nearest"
+)
+
+// auditFilter is the flags that choose records.
+type auditFilter struct{ set *pflag.FlagSet }
+
+func (c *auditFilter) flags(f *cli.Factory, cmd *cobra.Command) {
+	c.set = cmd.Flags()
+	var agent string
+	f.AddAgentFlag(cmd, &agent, "the agent whose calls to show")
+	c.set.String("tool", "", "only calls of this tool: a `name` or glob, such as exec or filesystem.*")
+	f.CompleteFlag(cmd, "tool", completeTools(f))
+	c.set.String("session", "", "only calls of the session with this `id`")
+	c.set.String("origin", "", "only calls on behalf of `whom`: main, subagent, heartbeat, cron, hook, cli, mcp or console")
+	c.set.String("decision", "", "only calls on which the `decision` was allow, ask or deny")
+	c.set.String("text", "", "only calls with this `text` in the rule, the error or the arguments")
+	c.set.Bool("denied", false, "only calls that were refused")
+	c.set.Bool("failed", false, "only calls that ended with an error")
+	c.set.String("since", "",
+		"only calls since a `time`: how long ago (90m, 24h, 7d), or 2006-01-02, or 2006-01-02T15:04:05Z")
+	c.set.String("until", "", "only calls before a `time`, as --since has it")
+}
+
+func (c *auditFilter) filter(now time.Time) (audit.Filter, error) {
+	filter, err := audit.ParseFilter(func(name string) string { return c.set.Lookup(name).Value.String() }, now)
+	if err != nil {
+		return filter, cli.Usagef("--%w", err)
+	}
+	return filter, nil
+}
+
+func NewCmdStats(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	o := &Options{Factory: f}
+	cmd := &cobra.Command{
+		Use:   "stats",
+		Short: "Sum the record of calls up by tool",
+		Long: `Sums the calls of each tool up: how many there were, how many were refused or failed, and how long those took that were made:
+half of them at most p50 milliseconds, all but one in a hundred at most p99.`,
+		Example: strings.Trim(`
+  picoclaw audit stats
+  picoclaw audit stats --agent main --since 7d --output json`, "\n"),
+		Args: cli.NoArguments,
+		RunE: func(*cobra.Command, []string) error { return o.stats() },
+	}
+	o.chosen.flags(f, cmd)
+	f.AddOutputFlag(cmd, &o.output)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *Options) stats() error {
+	filter, err := o.chosen.filter(time.Now())
+	if err != nil {
+		return err
+	}
+	cfg, err := o.Factory.Config("")
+	if err != nil {
+		return err
+	}
+	var sums audit.Summary
+	var names auditNames
+	broken, err := audit.Read(session.AuditFile(cfg.Home().Path), func(r audit.Record) error {
+		names.see(r)
+		if filter.Matches(r) {
+			sums.Add(r)
+		}
+		return nil
+	})
+	if err != nil {
+		return cli.FailOrNil(err)
+	}
+	complainOfLines(o.Factory, broken)
+	names.complain(o.Factory, cfg, filter)
+	if o.output == cli.JSON {
+		return o.Factory.PrintJSON(sums.Tools())
+	}
+	table := terminal.NewTable("TOOL", "CALLS", "REFUSED", "FAILED", "P50 MS", "P99 MS", "BYTES").Right(1, 2, 3, 4, 5, 6)
+	for _, t := range sums.Tools() {
+		table.Row(t.Tool, strconv.Itoa(t.Calls), strconv.Itoa(t.Denied), strconv.Itoa(t.Failed),
+			took(t, t.P50), took(t, t.P99), strconv.Itoa(t.Bytes))
+		if t.Denied > 0 {
+			table.Style(2, terminal.Bad)
+		}
+	}
+	return table.Write(terminal.New(o.Factory.Out))
+}
+
+// took shows how long calls took; nothing where none was made.
+func took(t audit.Stats, ms float64) string {
+	if t.Calls == t.Denied {
+		return ""
+	}
+	return strconv.FormatFloat(ms, 'f', 1, 64)
+}
+
+// completeTools proposes the tools of the first agent.
+func completeTools(f *cli.Factory) cli.Completer {
+	return func(*cobra.Command, []string, string) (words []cobra.Completion, _ cobra.ShellCompDirective) {
+		s, _, done, err := hosts.OpenSessionBy(f, (*session.Host).Preview, "", session.CLI)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer done()
+		for _, t := range s.Tools() {
+			words = append(words, cobra.CompletionWithDesc(t.Name, cli.FirstSentence(t.Spec.Doc)))
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// auditNames are the agents and tools that a log has calls of, so that a name that nobody has is not taken for one that
+// did nothing.
+type auditNames struct{ agents, tools []string }
+
+func (n *auditNames) see(r audit.Record) {
+	if !slices.Contains(n.agents, r.Agent) {
+		n.agents = append(n.agents, r.Agent)
+	}
+	if !slices.Contains(n.tools, r.Tool) {
+		n.tools = append(n.tools, r.Tool)
+	}
+}
+
+// complain says on standard error when a filter names what is neither in the log nor in the configuration.
+func (n *auditNames) complain(f *cli.Factory, cfg *config.Config, filter audit.Filter) {
+	if agents := append(cfg.AgentIDs(), n.agents...); filter.Agent != "" && !slices.Contains(agents, filter.Agent) {
+		fmt.Fprintf(f.Err, "picoclaw: no agent %q is configured, and no call of one is in the log%s\n", filter.Agent,
+			nearest.Suggest(filter.Agent, agents))
+	}
+	if filter.Tool == "" || slices.ContainsFunc(n.tools, toolFilter(filter.Tool)) {
+		return
+	}
+	h, err := session.Open(session.Options{Config: cfg})
+	if err != nil {
+		return // what is installed can't be told
+	}
+	defer hosts.Close(f, h)
+	tools := n.tools
+	for _, t := range h.Installed() {
+		tools = append(tools, t.Spec.Name, t.Name)
+	}
+	if !slices.ContainsFunc(tools, toolFilter(filter.Tool)) {
+		fmt.Fprintf(f.Err, "picoclaw: no tool %q is installed, and no call of one is in the log%s\n", filter.Tool,
+			nearest.Suggest(filter.Tool, tools))
+	}
+}
+
+// toolFilter reports whether a name is one that a filter chooses.
+func toolFilter(pattern string) func(name string) bool {
+	return func(name string) bool { return audit.Filter{Tool: pattern}.Matches(audit.Record{Tool: name}) }
+}

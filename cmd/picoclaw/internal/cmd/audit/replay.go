@@ -1,0 +1,214 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// ReplayOptions is `picoclaw audit replay`.
+type ReplayOptions struct {
+	*cli.Factory
+	chosen auditFilter
+	output cli.Format
+
+	host     *host.Assembly
+	sessions map[replayedAs]*session.Session
+	table    *terminal.Table
+	rows     int
+	sums     replaySums
+	changes  map[wasNow]int
+}
+
+// replayedAs is what a session is opened for.
+type replayedAs struct{ agent, origin string }
+
+// wasNow is a decision, then and now.
+type wasNow struct {
+	Was string `json:"was"`
+	Now string `json:"now"`
+}
+
+// replayed is one call that is decided otherwise, as scripts read it.
+type replayed struct {
+	Time    time.Time      `json:"time"`
+	Agent   string         `json:"agent"`
+	Session string         `json:"session"`
+	Tool    string         `json:"tool"`
+	Args    map[string]any `json:"args,omitempty"`
+	wasNow
+	Rule    string `json:"rule,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Inexact string `json:"inexact,omitempty"`
+}
+
+// replaySums are the last line for scripts.
+type replaySums struct {
+	Calls   int            `json:"calls"`
+	Same    int            `json:"same"`
+	Changed int            `json:"changed"`
+	Inexact int            `json:"inexact"` // of the calls, those that can't be decided exactly; they are neither
+	Changes []changedCalls `json:"changes"`
+}
+
+type changedCalls struct {
+	wasNow
+	Calls int `json:"calls"`
+}
+
+func NewCmdReplay(f *cli.Factory, runF func(*ReplayOptions) error) *cobra.Command {
+	o := &ReplayOptions{Factory: f, sessions: map[replayedAs]*session.Session{}, changes: map[wasNow]int{}}
+	cmd := &cobra.Command{
+		Use:   "replay",
+		Short: "Decide recorded calls by another configuration, and show what would change",
+		Long: `Decides the calls of the record by the configuration that --config names, makes none of them, and shows those that would be
+decided otherwise. Exits 0 if there are none, and 1 if there are.
+
+Files are as they are now. Hooks are not asked. A call can't be decided exactly if what it reaches was cut short in the record
+or had a secret in it: such calls are counted apart, and shown with a ~ if what is left is decided otherwise.`,
+		Example: strings.Trim(`
+  picoclaw --config new.json audit replay --since 24h
+  picoclaw --config new.json audit replay --agent main --output json`, "\n"),
+		Args: cli.NoArguments,
+		RunE: func(*cobra.Command, []string) error { return o.run() },
+	}
+	o.chosen.flags(f, cmd)
+	f.AddOutputFlag(cmd, &o.output)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *ReplayOptions) run() error {
+	filter, err := o.chosen.filter(time.Now())
+	if err != nil {
+		return err
+	}
+	cfg, err := o.Factory.Config("")
+	if err != nil {
+		return err
+	}
+	if o.host, err = hosts.Open(o.Factory, ""); err != nil {
+		return err
+	}
+	defer hosts.Close(o.Factory, o.host)
+	o.table = terminal.NewTable("TIME", "AGENT", "TOOL", "WAS", "NOW", "RULE", "CALL")
+	broken, err := audit.Read(session.AuditFile(cfg.Home().Path), func(r audit.Record) error {
+		if !filter.Matches(r) {
+			return nil
+		}
+		return o.decide(r, cfg.AgentIDs())
+	})
+	if err != nil {
+		return cli.FailOrNil(err)
+	}
+	complainOfLines(o.Factory, broken)
+	if err := o.summary(); err != nil {
+		return err
+	}
+	if o.sums.Changed > 0 {
+		return cli.FailOrNil(cli.ErrReported)
+	}
+	return nil
+}
+
+// decide decides one call, and shows it if that changes.
+func (o *ReplayOptions) decide(r audit.Record, agents []string) error {
+	now, err := o.replay(r, agents)
+	if err != nil {
+		return err
+	}
+	o.sums.Calls++
+	c := wasNow{Was: r.Decision, Now: now.Verdict.String()}
+	switch {
+	case now.Inexact != "":
+		o.sums.Inexact++
+		if now.Rule == "" && now.Reason == "" {
+			return nil // nothing can be said of it
+		}
+	case c.Was == c.Now:
+		o.sums.Same++
+	default:
+		o.sums.Changed++
+		o.changes[c]++
+	}
+	if c.Was == c.Now {
+		return nil
+	}
+	if o.output == cli.JSON {
+		return o.Factory.PrintJSON(replayed{Time: r.Time, Agent: r.Agent, Session: r.Session, Tool: r.Tool, Args: r.Args,
+			wasNow: c, Rule: now.Rule, Reason: now.Reason, Inexact: now.Inexact})
+	}
+	mark := ""
+	if now.Inexact != "" {
+		mark = "~"
+	}
+	cells := auditCells(r)
+	r.Error, r.Rule = "", "" // they are of the decision that was
+	o.table.Row(cells[0], r.Agent, r.Tool, c.Was, mark+c.Now, cmp.Or(now.Rule, now.Reason), callText(r))
+	style := map[guard.Verdict]terminal.Style{guard.Allow: terminal.Good, guard.Deny: terminal.Bad}[now.Verdict]
+	o.table.Style(4, cmp.Or(style, terminal.Doubt))
+	o.rows++
+	return nil
+}
+
+// replay decides a call for its agent; one that the configuration does not have is refused all.
+func (o *ReplayOptions) replay(r audit.Record, agents []string) (session.Replayed, error) {
+	if !slices.Contains(agents, r.Agent) {
+		return session.Replayed{Decision: guard.Decision{Verdict: guard.Deny, Rule: "agents.agents",
+			Reason: fmt.Sprintf("the configuration has no agent %q", r.Agent)}}, nil
+	}
+	as := replayedAs{r.Agent, r.Origin}
+	s := o.sessions[as]
+	if s == nil {
+		var err error
+		if s, err = o.host.Preview(r.Agent, session.Origin(r.Origin)); err != nil {
+			return session.Replayed{}, cli.CannotStart(err)
+		}
+		o.sessions[as] = s
+	}
+	return s.Replay(r), nil
+}
+
+// summary prints what changes, and in how many calls.
+func (o *ReplayOptions) summary() error {
+	o.sums.Changes = []changedCalls{}
+	for _, c := range slices.SortedFunc(maps.Keys(o.changes), func(a, b wasNow) int {
+		return cmp.Or(cmp.Compare(a.Was, b.Was), cmp.Compare(a.Now, b.Now))
+	}) {
+		o.sums.Changes = append(o.sums.Changes, changedCalls{c, o.changes[c]})
+	}
+	if o.output == cli.JSON {
+		return o.Factory.PrintJSON(o.sums)
+	}
+	out := terminal.New(o.Factory.Out)
+	if o.rows > 0 {
+		if err := o.table.Write(out); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(out, "%s: %d decided as before, %d otherwise", many(o.sums.Calls, "call"), o.sums.Same, o.sums.Changed)
+	for i, c := range o.sums.Changes {
+		fmt.Fprintf(out, "%s%d %s → %s", map[bool]string{true: " (", false: ", "}[i == 0], c.Calls, c.Was, c.Now)
+	}
+	if len(o.sums.Changes) > 0 {
+		fmt.Fprint(out, ")")
+	}
+	fmt.Fprintln(out)
+	if o.sums.Inexact > 0 {
+		fmt.Fprintln(out, "note:", many(o.sums.Inexact, "call"),
+			"can't be decided exactly, as the record has not all that decides: they are counted apart")
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package audit
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/session"
+)
+
+// VerifyOptions is `picoclaw audit verify`.
+type VerifyOptions struct {
+	*cli.Factory
+	head, witness string
+	output        cli.Format
+}
+
+func NewCmdVerify(f *cli.Factory, runF func(*VerifyOptions) error) *cobra.Command {
+	o := &VerifyOptions{Factory: f}
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Say whether the record of calls is as it was written",
+		Long: `Follows the hashes that chain every record to the one before, and names the first place where that breaks: a record was
+changed, left out, put in or moved. Exits 1 then.
+
+Whoever can write the files can write all of them anew, or take the last records off. To find that too, note the head that
+this prints where agents and their host can't write, and give it later with --head: a record has to have it still. Or name
+what audit.witness is with --witness: it tells a record that was cut off from one that was written anew. A URL answers a GET
+with what it was sent, one a line.`,
+		Example: strings.Trim(`
+  picoclaw audit verify
+  picoclaw audit verify --output json | jq -r .head > head
+  picoclaw audit verify --head "$(cat head)"
+  picoclaw audit verify --witness /mnt/elsewhere/witness.jsonl`, "\n"),
+		Args: cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	f.AddOutputFlag(cmd, &o.output)
+	cmd.Flags().StringVar(&o.head, "head", "",
+		"a head that was printed before, and has to be in the record: 64 characters of `hex`")
+	cmd.Flags().StringVar(&o.witness, "witness", "", "what audit.witness was told, a `file or URL`, which the record has to match")
+	return cli.NewCommand(cmd, o, runF)
+}
+
+// verifiedLog is what was found, as scripts read it.
+type verifiedLog struct {
+	OK bool `json:"ok"`
+	*audit.Verified
+	Witness *audit.Testimony `json:"witness,omitempty"`
+	Broken  *audit.Broken    `json:"broken,omitempty"`
+	Error   string           `json:"error,omitempty"`
+}
+
+func (o *VerifyOptions) run(ctx context.Context) error {
+	o.head = strings.ToLower(strings.TrimSpace(o.head))
+	if sum, err := hex.DecodeString(o.head); err != nil || len(sum) != 0 && len(sum) != 32 {
+		return cli.Usagef("--head %q: want the 64 characters that `picoclaw audit verify` has printed behind \"head\"", o.head)
+	}
+	cfg, err := o.Factory.Config("")
+	if err != nil {
+		return err
+	}
+	found, testimony, err := o.verify(ctx, session.AuditFile(cfg.Home().Path))
+	var broken *audit.Broken
+	if err != nil && !errors.As(err, &broken) {
+		return cli.FailOrNil(err)
+	}
+	if err == nil && o.head != "" && !found.Found {
+		err = errors.New("no record has the head any more: since it was noted, records were removed or all of them written anew")
+	}
+	if err == nil && testimony != nil && testimony.Verdict != audit.Matches {
+		err = fmt.Errorf("%s: %s", testimony.Verdict, testimony.Why)
+	}
+	if o.output == cli.JSON {
+		log := verifiedLog{OK: err == nil, Verified: found, Witness: testimony, Broken: broken}
+		if err != nil {
+			log.Error = err.Error()
+		}
+		if printed := o.Factory.PrintJSON(log); printed != nil || err == nil {
+			return printed
+		}
+		return cli.FailOrNil(cli.ErrReported)
+	}
+	if err != nil {
+		return cli.FailOrNil(fmt.Errorf("the record of calls is not as it was written: %w", err))
+	}
+	o.print(found)
+	if testimony != nil {
+		fmt.Fprintf(o.Factory.Out, "witness: %s: %d of its %s are of records that are still there\n", testimony.Verdict,
+			testimony.Checked, many(testimony.Notes, "note"))
+		if testimony.Unread > 0 {
+			fmt.Fprintln(o.Factory.Out, "note:", many(testimony.Unread, "line"), "of the witness can't be read")
+		}
+	}
+	return nil
+}
+
+// verify compares the log with the witness, if one is named.
+func (o *VerifyOptions) verify(ctx context.Context, path string) (*audit.Verified, *audit.Testimony, error) {
+	if o.witness == "" {
+		found, err := audit.Verify(path, o.head)
+		return found, nil, err
+	}
+	notes, err := audit.ReadNotes(ctx, o.witness)
+	if err != nil {
+		return nil, nil, err
+	}
+	return notes.Verify(path, o.head)
+}
+
+// print shows a log that is in order.
+func (o *VerifyOptions) print(v *audit.Verified) {
+	out := terminal.New(o.Factory.Out)
+	if v.Records == 0 {
+		fmt.Fprintln(out, out.Paint(terminal.Good, "ok:"), "nothing is recorded yet")
+		return
+	}
+	const day = "2006-01-02 15:04:05"
+	fmt.Fprintln(out, out.Paint(terminal.Good, "ok:"), many(v.Records, "record"), "in", many(v.Files, "file")+",",
+		v.From.Local().Format(day), "to", v.To.Local().Format(day))
+	if v.Head != "" {
+		fmt.Fprintln(out, "head:", v.Head)
+	}
+	for _, note := range []struct {
+		holds bool
+		text  string
+	}{
+		{!v.Whole && v.Unchained == 0, "older files are gone, as audit.max_files has it or by somebody's hand"},
+		{v.Unchained > 0, many(v.Unchained, "record") +
+			" from before records were chained: nothing reports whether they are as they were written"},
+		{v.Cut > 0, many(v.Cut, "line") + " cut short, as a power failure leaves one"},
+	} {
+		if note.holds {
+			fmt.Fprintln(out, out.Paint(terminal.Doubt, "note:"), note.text)
+		}
+	}
+}
+
+// many is a number of things in words.
+func many(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

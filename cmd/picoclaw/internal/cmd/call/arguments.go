@@ -1,0 +1,241 @@
+package call
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// callArguments are the arguments of a call as they are on the command line: key=value pairs, or one JSON object.
+type callArguments struct {
+	pairs  []string
+	json   string
+	isJSON bool
+	stdin  io.Reader
+}
+
+// toolLister has tools.
+type toolLister interface{ Tools() []session.Tool }
+
+// read makes JSON of the arguments, typed by the tool's schema.
+func (c *callArguments) read(s toolLister, tool string) (json.RawMessage, error) {
+	if c.isJSON {
+		return c.readJSON()
+	}
+	schema, err := inputOf(s, tool)
+	if err != nil {
+		return nil, cli.CannotStart(err)
+	}
+	values := make(map[string]any, len(c.pairs))
+	for _, pair := range c.pairs {
+		if !utf8.ValidString(pair) {
+			return nil, cli.Usagef("%q is not valid UTF-8", pair)
+		}
+		name, text, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, cli.Usagef("%q is not of the form key=value%s", pair, meantPair(schema, pair))
+		}
+		var property *jsonschema.Schema
+		if schema != nil {
+			property = schema.Properties[name]
+		}
+		if takesContents(property) {
+			var err error
+			if text, err = c.contents(name, text); err != nil {
+				return nil, err
+			}
+		}
+		value, err := typedValue(property, name, text)
+		if err != nil {
+			return nil, err
+		}
+		if values[name], err = joined(values[name], value, name); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(values)
+}
+
+func (c *callArguments) readJSON() (json.RawMessage, error) {
+	if len(c.pairs) > 0 {
+		return nil, cli.Usagef("give the arguments either as key=value or with --json")
+	}
+	file, named := strings.CutPrefix(c.json, "@")
+	switch {
+	case c.json == "-":
+		return readAll(c.stdin, "standard input")
+	case named:
+		return readFile(file)
+	}
+	return json.RawMessage(c.json), nil
+}
+
+// contents fills in what stands for text that is elsewhere: - for standard input, @FILE for a file. @@ is an @.
+func (c *callArguments) contents(name, text string) (string, error) {
+	var data []byte
+	var err error
+	switch {
+	case text == "-":
+		data, err = readAll(c.stdin, "standard input")
+	case strings.HasPrefix(text, "@@"):
+		return text[1:], nil
+	case strings.HasPrefix(text, "@"):
+		data, err = readFile(text[1:])
+	default:
+		return text, nil
+	}
+	if err == nil && !utf8.Valid(data) {
+		err = cli.Usagef("argument %s: what %s holds is not UTF-8 text, and arguments are", name, text)
+	}
+	return string(data), err
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, cli.Usagef("read the arguments: %v", err)
+	}
+	defer f.Close()
+	return readAll(f, path)
+}
+
+func readAll(r io.Reader, what string) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, pluginpb.MaxArgumentBytes+1))
+	if err == nil && len(data) > pluginpb.MaxArgumentBytes {
+		err = fmt.Errorf("it is longer than %d bytes", pluginpb.MaxArgumentBytes)
+	}
+	if err != nil {
+		return nil, cli.Usagef("read the arguments from %s: %v", what, err)
+	}
+	return data, nil
+}
+
+// inputOf returns the schema of a tool's arguments; nil if the session has no such tool.
+func inputOf(s toolLister, tool string) (*jsonschema.Schema, error) {
+	for _, t := range s.Tools() {
+		if tool == t.Name || tool == t.Plugin+"."+t.Spec.Name {
+			schema, err := t.Spec.Input.Parse()
+			if err != nil {
+				return nil, fmt.Errorf("tool %s: %w", tool, err)
+			}
+			return schema, nil
+		}
+	}
+	return nil, nil
+}
+
+// propertyNames returns the names of a tool's arguments, those that it needs first.
+func propertyNames(schema *jsonschema.Schema) []string {
+	names := slices.Clone(schema.PropertyOrder)
+	for name := range schema.Properties {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if first := slices.Contains(schema.Required, a); first != slices.Contains(schema.Required, b) {
+			if first {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+	return names
+}
+
+// meantPair says what a word without = may have been meant for.
+func meantPair(schema *jsonschema.Schema, word string) string {
+	if schema == nil {
+		return ""
+	}
+	names := propertyNames(schema)
+	if slices.Contains(names, word) {
+		return fmt.Sprintf("; say %s=…", word)
+	}
+	if meant := nearest.Suggest(word, names); meant != "" || len(schema.Required) == 0 {
+		return meant
+	}
+	return fmt.Sprintf("; did you mean %s=%s?", schema.Required[0], strings.TrimPrefix(word, "="))
+}
+
+// takesContents reports whether an argument is text that may come from elsewhere. What names a file, or is a command,
+// is meant as it stands.
+func takesContents(property *jsonschema.Schema) bool {
+	return property != nil && slices.Contains(append(property.Types, property.Type), "string") &&
+		claimOf(property) == "" && len(property.Enum) == 0
+}
+
+func claimOf(property *jsonschema.Schema) pluginpb.Claim {
+	claim, _ := property.Extra[pluginpb.ClaimKey].(string) // "" for an argument without
+	return pluginpb.Claim(claim)
+}
+
+// typedValue reads a value as the schema has it. What the schema does not know stays a string, for the host to refuse.
+func typedValue(property *jsonschema.Schema, name, value string) (any, error) {
+	if property == nil {
+		return value, nil
+	}
+	for _, t := range append(property.Types, property.Type) {
+		switch t {
+		case "integer":
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err != nil {
+				return nil, cli.Usagef("argument %s=%s must be a whole number", name, value)
+			}
+			return n, nil
+		case "number":
+			n, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				return nil, cli.Usagef("argument %s=%s must be a number", name, value)
+			}
+			return n, nil
+		case "boolean":
+			b, err := strconv.ParseBool(value)
+			if err != nil {
+				return nil, cli.Usagef("argument %s=%s must be true or false", name, value)
+			}
+			return b, nil
+		case "array":
+			if strings.HasPrefix(value, "[") || property.Items == nil || property.Items.Type != "string" {
+				return jsonValue(name, value, t)
+			}
+			return []string{value}, nil
+		case "object":
+			return jsonValue(name, value, t)
+		}
+	}
+	return value, nil
+}
+
+func jsonValue(name, value, kind string) (any, error) {
+	if !json.Valid([]byte(value)) {
+		return nil, cli.Usagef("argument %s must be a JSON %s", name, kind)
+	}
+	return json.RawMessage(value), nil
+}
+
+// joined adds a value to the one that is there: the strings of a list may be given one by one.
+func joined(before, value any, name string) (any, error) {
+	if before == nil {
+		return value, nil
+	}
+	list, ok := before.([]string)
+	more, too := value.([]string)
+	if !ok || !too {
+		return nil, cli.Usagef("argument %q is given twice", name)
+	}
+	return append(list, more...), nil
+}

@@ -1,0 +1,160 @@
+// Package call has the commands that call tools or decide on calls: call, batch, tools, explain and repl.
+package call
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/membership"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/results"
+	"github.com/picoclaw/picoclaw/host/fleet"
+	"github.com/picoclaw/picoclaw/host/fleet/identity"
+	"github.com/picoclaw/picoclaw/host/session"
+)
+
+// Options are the options of `picoclaw call`.
+type Options struct {
+	*cli.Factory
+	agent     string
+	output    cli.Format
+	arguments callArguments
+	fleet     membership.Flags
+}
+
+// caller makes calls: a session of this machine, or one of a fleet.
+type caller interface {
+	Tools() []session.Tool
+	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event)) *session.Result
+}
+
+func NewCmdCall(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	o := &Options{Factory: f, fleet: membership.Flags{Factory: f}, arguments: callArguments{stdin: f.In}}
+	cmd := &cobra.Command{
+		Use:        "call TOOL [key=value ...]",
+		SuggestFor: []string{"run", "exec"},
+		Short:      "Call a tool",
+		Long: `Calls a tool as the agent would, and prints its result. Values are typed by the tool's schema. For an argument that is text,
+not a path or a command, @FILE stands for what a file of yours holds, - for standard input, and @@ for an @ in front. A
+list is given by repeating its key, or as JSON.
+
+An error is one line that begins with [ERROR]; what else the tool says of it stands in lines that begin with |, and what refused
+and what would help in a line each, rule: and hint:.
+
+The exit code is 0 if the tool succeeded, 1 if it failed or was refused, 2 if the command line is wrong or the arguments
+are not such as the tool takes, and 3 if picoclaw can't start.`,
+		Example: strings.Trim(`
+  picoclaw call read_file path=go.mod
+  picoclaw call exec command='go test ./...' timeout=120
+  picoclaw call --fleet tls://nats.example.com:4222 --agent site read_file path=go.mod
+  picoclaw call write_file path=notes.md content=@draft.md
+  date | picoclaw call append_file path=log.txt content=-
+  picoclaw call write_file --json '{"path":"a.txt","content":"hello\n"}'
+  cat args.json | picoclaw call edit_file --json - --output json`, "\n"),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cli.Usagef("call what? `picoclaw tools` lists the tools")
+			}
+			return nil
+		},
+		ValidArgsFunction: completeCall(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.arguments.pairs, o.arguments.isJSON = args[1:], cmd.Flags().Changed("json")
+			return o.run(cmd.Context(), args[0])
+		},
+	}
+	f.AddAgentFlag(cmd, &o.agent, "the agent to call for (default: the first one)")
+	f.AddOutputFlag(cmd, &o.output)
+	jsonFlag(cmd, &o.arguments.json)
+	o.fleet.AddTo(cmd, "call for an agent of the fleet at this `address`, or that of an identity file")
+	return cli.NewCommand(cmd, o, runF)
+}
+
+// jsonFlag adds --json.
+func jsonFlag(cmd *cobra.Command, text *string) {
+	cmd.Flags().StringVar(text, "json", "",
+		"the arguments as a JSON `object`, as @FILE, or - to read them from standard input")
+}
+
+func (o *Options) run(ctx context.Context, tool string) error {
+	s, ready, done, err := o.session(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	raw, err := o.arguments.read(s, tool)
+	if err != nil {
+		return err
+	}
+	if err := ready(); err != nil {
+		return cli.CannotStart(err)
+	}
+	return results.Show(o.Factory, tool, call(o.Factory, ctx, s, tool, raw, nil), o.output)
+}
+
+// session opens a session, here or in a fleet.
+func (o *Options) session(ctx context.Context) (s caller, ready func() error, done func(), err error) {
+	if o.fleet.Address == "" {
+		s, h, done, err := hosts.OpenSession(o.Factory, o.agent, session.CLI)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		return s, h.Ready, done, nil
+	}
+	cfg, err := o.Factory.Config("")
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	f, err := o.fleet.Join(ctx, cfg, "call")
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var client *fleet.Client
+	if err = f.Require(identity.Gateway, identity.Admin); err == nil {
+		client, err = fleet.NewClient(f.Fleet)
+	}
+	if err == nil {
+		s, err = client.Session(ctx, cmp.Or(o.agent, cfg.AgentIDs()[0]), session.CLI)
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, nil, cli.CannotStart(err)
+	}
+	return s, func() error { return nil }, f.Close, nil
+}
+
+// call calls a tool, and shows how far it is to a person who waits. ask puts a question to the person; nil where there
+// is nobody to ask.
+func call(f *cli.Factory, ctx context.Context, s caller, tool string, raw json.RawMessage,
+	ask session.Asker) *session.Result {
+	out := terminal.New(f.Err)
+	progress := terminal.NewProgress(out, tool)
+	defer progress.Done()
+	if ask != nil {
+		ctx = session.WithAsker(ctx, func(ctx context.Context, q session.Question) bool {
+			defer progress.Pause()()
+			return ask(ctx, q)
+		})
+	}
+	if !out.IsTerminal() {
+		return s.Call(ctx, tool, raw, nil)
+	}
+	events, end := session.InCharacters(func(e session.Event) {
+		if e.Log != nil {
+			return // it is in the host's log
+		}
+		if e.Output == nil {
+			progress.Show(e.Done, e.Total, e.Message)
+		} else if line := strings.TrimSpace(string(e.Output)); line != "" {
+			progress.Show(0, 0, line[strings.LastIndexByte(line, '\n')+1:])
+		}
+	})
+	defer end()
+	return s.Call(ctx, tool, raw, events)
+}

@@ -1,0 +1,111 @@
+package call
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// completeCall proposes a tool, then its arguments, for the agent that the flag names.
+func completeCall(f *cli.Factory) cli.Completer {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		agent, err := cmd.Flags().GetString("agent")
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		s, _, done, err := hosts.OpenSessionBy(f, (*session.Host).Preview, agent, session.CLI)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer done()
+		words, space := completeWord(s, args, word)
+		if !space {
+			return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeWord proposes what can follow the words of a call; space reports whether a proposal is a whole word.
+func completeWord(s *session.Session, before []string, word string) (words []cobra.Completion, space bool) {
+	if len(before) == 0 {
+		for _, t := range s.Tools() {
+			words = append(words, cobra.CompletionWithDesc(t.Name, cli.FirstSentence(t.Spec.Doc)))
+		}
+		return words, true
+	}
+	schema, err := inputOf(s, before[0])
+	if err != nil || schema == nil {
+		return nil, true
+	}
+	if name, value, found := strings.Cut(word, "="); found {
+		return completeValue(schema.Properties[name], name, value, s.Policy().Workspace())
+	}
+	for _, name := range propertyNames(schema) {
+		if !slices.ContainsFunc(before[1:], func(pair string) bool { return strings.HasPrefix(pair, name+"=") }) {
+			words = append(words, cobra.CompletionWithDesc(name+"=", cli.FirstSentence(schema.Properties[name].Description)))
+		}
+	}
+	return words, false
+}
+
+// completeValue proposes values of an argument: those that the schema names, files of the workspace for what is a path,
+// and files of the working directory behind an @.
+func completeValue(property *jsonschema.Schema, name, value, workspace string) (words []cobra.Completion, space bool) {
+	if property == nil {
+		return nil, true
+	}
+	for _, known := range property.Enum {
+		if text, ok := known.(string); ok {
+			words = append(words, name+"="+text)
+		}
+	}
+	if property.Type == "boolean" {
+		words = append(words, name+"=true", name+"=false")
+	}
+	if file, ok := strings.CutPrefix(value, "@"); ok && takesContents(property) {
+		return filesBelow("", file, name+"=@"), false
+	}
+	switch claimOf(property) {
+	case "", pluginpb.ClaimCommand, pluginpb.ClaimStdin, pluginpb.ClaimEnv:
+		return words, true
+	}
+	return filesBelow(workspace, value, name+"="), false
+}
+
+// filesBelow proposes the files that a path in dir begins, each with something in front.
+func filesBelow(dir, begun, front string) []cobra.Completion {
+	parent, last := filepath.Split(begun)
+	at := parent
+	if !filepath.IsAbs(parent) {
+		at = filepath.Join(dir, parent)
+	}
+	if at == "" {
+		at = "."
+	}
+	entries, err := os.ReadDir(at)
+	if err != nil {
+		return nil
+	}
+	var words []cobra.Completion
+	for _, entry := range entries {
+		name := entry.Name()
+		if !strings.HasPrefix(name, last) || strings.HasPrefix(name, ".") && last == "" {
+			continue
+		}
+		if entry.IsDir() {
+			name += "/"
+		}
+		words = append(words, front+parent+name)
+	}
+	return words
+}

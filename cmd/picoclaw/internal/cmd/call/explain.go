@@ -1,0 +1,255 @@
+package call
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// ExplainOptions are the options of `picoclaw explain`.
+type ExplainOptions struct {
+	*cli.Factory
+
+	agent, arguments string
+	output           cli.Format
+	batch            bool
+}
+
+func NewCmdExplain(f *cli.Factory, runF func(*ExplainOptions) error) *cobra.Command {
+	o := &ExplainOptions{Factory: f}
+
+	cmd := &cobra.Command{
+		Use:   "explain TOOL [key=value ...] | explain PATH | explain network HOST",
+		Short: "Say whether a call would be allowed, by which rule, and what would change that; or for a path or host",
+		Example: strings.Trim(`
+  picoclaw explain read_file path=/etc/hosts
+  picoclaw explain exec --json '{"command":"rm -rf build"}' --output json
+  picoclaw explain --batch < calls.jsonl
+  picoclaw explain /etc/hosts
+  picoclaw explain network api.example.com`, "\n"),
+		ValidArgsFunction: completeCall(f),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+	}
+	f.AddAgentFlag(cmd, &o.agent, "the agent to decide for (default: the first one)")
+	f.AddOutputFlag(cmd, &o.output)
+	jsonFlag(cmd, &o.arguments)
+	cmd.Flags().BoolVar(&o.batch, "batch", false, "decide on JSON lines from standard input, as for picoclaw batch")
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *ExplainOptions) run(cmd *cobra.Command, args []string) error {
+	if o.batch {
+		return explainBatch(o.Factory, args)
+	}
+	if len(args) == 0 {
+		return cli.Usagef("explain what? `picoclaw tools` lists the tools; a path has a / in it")
+	}
+	s, _, done, err := hosts.OpenSessionBy(o.Factory, (*session.Host).Preview, o.agent, session.CLI)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if isPath(args[0]) {
+		return explainPath(o.Factory, s, args, o.output)
+	}
+	if args[0] == "network" {
+		return explainHost(o.Factory, s, args[1:], o.output)
+	}
+	raw, err := (&callArguments{pairs: args[1:], json: o.arguments, isJSON: cmd.Flags().Changed("json"),
+		stdin: o.In}).read(s, args[0])
+	if err != nil {
+		return err
+	}
+	decision := newExplanation(s.Explain(args[0], raw))
+	if path := pathMeant(s, args); decision.Rule == pluginpb.CodeUnknownTool && path != "" {
+		decision.Hint = "to explain the path, write it with a slash: picoclaw explain " + path
+	}
+	return showDecision(o.Factory, decision, o.output)
+}
+
+// explanation is a decision as scripts read it.
+type explanation struct {
+	ID       json.RawMessage `json:"id,omitempty"`
+	Decision string          `json:"decision"`
+	Rule     string          `json:"rule"`
+	Reason   string          `json:"reason"`
+	Hint     string          `json:"hint"`
+
+	// The rules that tools.exec.undoable_deletes has lifted for a command that is allowed.
+	Softened []string `json:"softened,omitempty"`
+
+	// What more there is to say of a refused command.
+	File    string           `json:"file,omitempty"`    // that the rule stands in
+	Tier    string           `json:"tier,omitempty"`    // whether a custom allow pattern lifts the rule: soft or hard
+	Command string           `json:"command,omitempty"` // the simple command that decided, as custom patterns see it
+	Argv    []string         `json:"argv,omitempty"`
+	Span    *explanationSpan `json:"span,omitempty"`
+	Safer   string           `json:"safer,omitempty"`
+	Setting string           `json:"setting,omitempty"`
+}
+
+// explanationSpan is where in the command's text the reason stands: bytes start to end, and the place of its start.
+type explanationSpan struct {
+	Start  int    `json:"start"`
+	End    int    `json:"end"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	Text   string `json:"text"`
+}
+
+// newExplanation shows a decision; a call that can't even be read is one that is denied.
+func newExplanation(d guard.Decision, e *session.Error) explanation {
+	if e != nil {
+		rule := e.Rule
+		if rule == "" {
+			rule = e.Code
+		}
+		return explanation{Decision: guard.Deny.String(), Rule: rule, Reason: e.Message, Hint: e.Hint}
+	}
+	out := explanation{Decision: d.Verdict.String(), Rule: d.Rule, Reason: d.Reason, Hint: d.Hint,
+		Softened: d.Softened, File: d.File, Tier: d.Tier, Command: d.Canonical(), Argv: d.Argv, Safer: d.Safer, Setting: d.Setting}
+	if s := d.Span; s != nil {
+		out.Span = &explanationSpan{Start: s.Start, End: s.End, Line: s.Line, Column: s.Column, Text: s.Text}
+	}
+	return out
+}
+
+func explainBatch(f *cli.Factory, args []string) error {
+	if len(args) > 0 {
+		return cli.Usagef("explain --batch takes no argument %q", args[0])
+	}
+	s, done, err := openSessions(f, (*session.Host).Preview)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return eachLine(f, 1, func(line []byte) any {
+		in, sess, e := s.read(line)
+		out := explanation{}
+		if e != nil {
+			out = newExplanation(guard.Decision{}, e)
+		} else {
+			out = newExplanation(sess.Explain(in.Tool, in.Args))
+		}
+		out.ID = in.ID
+		return out
+	})
+}
+
+func showDecision(f *cli.Factory, e explanation, output cli.Format) error {
+	if output == cli.JSON {
+		return f.PrintJSON(e)
+	}
+	out := terminal.New(f.Out)
+	style := map[string]terminal.Style{guard.Allow.String(): terminal.Good, guard.Deny.String(): terminal.Bad}[e.Decision]
+	fmt.Fprintln(out, out.Paint(cmp.Or(style, terminal.Doubt), e.Decision))
+	rule, where, instead, setting := e.Rule, "", e.Safer, e.Setting
+	if e.Tier != "" {
+		rule += " (" + e.Tier + ")"
+	}
+	if e.Span != nil {
+		where = fmt.Sprintf("line %d, column %d: %s", e.Span.Line, e.Span.Column, shown(e.Span.Text))
+	}
+	hint := e.Hint
+	if instead != "" || setting != "" {
+		hint = "" // it is made of the two
+	}
+	softened := strings.Join(e.Softened, ", ")
+	if softened != "" {
+		softened += ", by tools.exec.undoable_deletes"
+	}
+	for _, line := range []struct{ name, text string }{
+		{"rule", rule}, {"softened", softened}, {"file", e.File}, {"reason", e.Reason}, {"at", where}, {"command", e.Command}, {"instead", instead},
+		{"setting", setting}, {"hint", hint},
+	} {
+		if line.text != "" {
+			fmt.Fprintf(out, "  %-8s %s\n", line.name+":", strings.ReplaceAll(out.Clean(line.text), "\n", "\n           "))
+		}
+	}
+	return nil
+}
+
+// shown is a part of a command on one line of a terminal.
+func shown(text string) string {
+	const most = 200
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	quoted := strconv.Quote(text)
+	if inner := quoted[1 : len(quoted)-1]; inner != strings.ReplaceAll(text, `"`, `\"`) {
+		return quoted
+	}
+	return text
+}
+
+// isPath tells a path from a tool's name, which has no slash.
+func isPath(arg string) bool { return strings.Contains(arg, "/") || arg == "." || arg == ".." }
+
+// pathMeant is the path that was meant by a name that no tool has, as it has to be written: that of a file in the
+// workspace, where relative paths start, or else in the current directory; "" if there is none.
+func pathMeant(s *session.Session, args []string) string {
+	if len(args) != 1 || !filepath.IsLocal(args[0]) {
+		return ""
+	}
+	if _, err := os.Lstat(filepath.Join(s.Policy().Workspace(), args[0])); err == nil {
+		return "./" + args[0]
+	}
+	if _, err := os.Lstat(args[0]); err == nil {
+		absolute, _ := filepath.Abs(args[0]) // "" if there is no current directory
+		return absolute
+	}
+	return ""
+}
+
+// explainPath shows which of the walls would let a path through.
+func explainPath(f *cli.Factory, s *session.Session, args []string, output cli.Format) error {
+	if len(args) > 1 {
+		return cli.Usagef("explain %s takes no argument %q: to explain a call, name the tool first", args[0], args[1])
+	}
+	walls, err := s.ExplainPath(args[0])
+	if err != nil {
+		return cli.Fail(err)
+	}
+	if output == cli.JSON {
+		return f.PrintJSON(map[string]any{"path": args[0], "walls": walls})
+	}
+	table := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "WALL\tREAD\tWRITE\tWHY")
+	for _, w := range walls {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", terminal.Line(w.Wall), yesNo(w.Read), yesNo(w.Write), terminal.Line(w.Why))
+	}
+	return table.Flush()
+}
+
+// explainHost says whether processes that have the network reach a host.
+func explainHost(f *cli.Factory, s *session.Session, args []string, output cli.Format) error {
+	if len(args) != 1 {
+		return cli.Usagef("explain network takes one host, such as api.example.com or files.example.net:8443")
+	}
+	decision, err := s.ExplainHost(args[0])
+	if err != nil {
+		return cli.Fail(err)
+	}
+	return showDecision(f, newExplanation(decision, nil), output)
+}
+
+func yesNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
+}

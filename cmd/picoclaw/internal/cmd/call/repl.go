@@ -1,0 +1,266 @@
+package call
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/prompt"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/results"
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/internal/nearest"
+)
+
+// ReplOptions is `picoclaw repl`: calls that a person types, one by one, in one session.
+type ReplOptions struct {
+	*cli.Factory
+	agent string
+
+	session *session.Session
+	out     *terminal.Out
+	lines   *prompt.Reader
+	failed  bool
+}
+
+func NewCmdREPL(f *cli.Factory, runF func(*ReplOptions) error) *cobra.Command {
+	r := &ReplOptions{Factory: f}
+	cmd := &cobra.Command{
+		Use:   "repl",
+		Short: "Call tools interactively, with history and completion",
+		Long: `Reads calls as for ` + "`picoclaw call`" + ` and prints their results, in one session: the plugins stay started. Tab completes
+tools and arguments, the arrow keys go through what was typed before, Ctrl-C ends a call, Ctrl-D leaves. Words are taken
+apart as in a shell, by quotes and backslashes alone. Where a decision is ask, you are asked.
+
+What is typed is kept in $PICOCLAW_HOME/repl_history, which only you can read; not a line that begins with a space, or that
+looks as if it had a secret in it. From a file or a pipe, each line is a call, and the exit code is 1 if one failed.`,
+		Example: strings.Trim(`
+  picoclaw repl
+  picoclaw repl --agent reader
+  echo 'list_dir path=.' | picoclaw repl`, "\n"),
+		Args: cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd.Context()) },
+	}
+	f.AddAgentFlag(cmd, &r.agent, "the agent to call for (default: the first one)")
+	return cli.NewCommand(cmd, r, runF)
+}
+
+func (r *ReplOptions) run(ctx context.Context) error {
+	sess, h, done, err := hosts.OpenSession(r.Factory, r.agent, session.CLI)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := h.Ready(); err != nil {
+		return cli.CannotStart(err)
+	}
+	r.session, r.out = sess, terminal.New(r.Factory.Out)
+	r.lines = prompt.New(r.Factory.In, r.Factory.Out, filepath.Join(h.Config().Home().Path, "repl_history"), r.complete)
+	defer r.lines.Close()
+
+	// Ctrl-C is for the call that runs; what ends the program is the end of the input, or of the terminal.
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	if r.lines.Interactive() {
+		fmt.Fprintf(r.out, "agent %s in %s; `help` says what there is\n", sess.Policy().Agent(),
+			sess.Policy().Workspace())
+	}
+	for {
+		line, err := r.lines.Line(ctx, sess.Policy().Agent()+"> ")
+		switch {
+		case errors.Is(err, io.EOF) || ctx.Err() != nil:
+			return r.end()
+		case err != nil:
+			return cli.FailOrNil(fmt.Errorf("read what is typed: %w", err))
+		}
+		if leave := r.do(ctx, line); leave {
+			return r.end()
+		}
+	}
+}
+
+func (r *ReplOptions) end() error {
+	if r.failed && !r.lines.Interactive() {
+		return cli.Fail(cli.ErrReported)
+	}
+	return nil
+}
+
+// do does what a line says, and reports whether it was the last.
+func (r *ReplOptions) do(ctx context.Context, line string) (leave bool) {
+	words, err := prompt.Split(line)
+	if err != nil {
+		r.complain(err)
+		return false
+	}
+	if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+		return false
+	}
+	switch verb(words[0]) {
+	case "exit":
+		return true
+	case "help":
+		err = r.help(words[1:])
+	case "tools":
+		err = r.help(nil)
+	case "explain":
+		err = r.explain(words[1:])
+	default:
+		err = r.call(ctx, words)
+	}
+	r.complain(err)
+	return false
+}
+
+func (r *ReplOptions) complain(err error) {
+	if err == nil {
+		return
+	}
+	r.failed = true
+	if text := err.Error(); text != "" {
+		fmt.Fprintln(r.Factory.Err, text)
+	}
+}
+
+// arguments are the words behind a tool's name: key=value pairs, or one JSON object.
+func (r *ReplOptions) arguments(words []string) *callArguments {
+	if len(words) == 1 && strings.HasPrefix(words[0], "{") {
+		return &callArguments{json: words[0], isJSON: true}
+	}
+	return &callArguments{pairs: words, stdin: strings.NewReader("")}
+}
+
+func (r *ReplOptions) call(ctx context.Context, words []string) error {
+	raw, err := r.arguments(words[1:]).read(r.session, words[0])
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	var ask session.Asker
+	if r.lines.Interactive() {
+		ask = r.ask
+	}
+	return results.Show(r.Factory, words[0], call(r.Factory, ctx, r.session, words[0], raw, ask), "text")
+}
+
+func (r *ReplOptions) ask(ctx context.Context, q session.Question) bool {
+	return results.AskPerson(r.Factory, ctx, r.lines, r.out, q)
+}
+
+func (r *ReplOptions) explain(words []string) error {
+	if len(words) == 0 {
+		return errors.New("explain what? Say: explain TOOL key=value …")
+	}
+	raw, err := r.arguments(words[1:]).read(r.session, words[0])
+	if err != nil {
+		return err
+	}
+	return showDecision(r.Factory, newExplanation(r.session.Explain(words[0], raw)), "text")
+}
+
+// verbs are what a line can begin with that is no tool.
+var verbs = []struct{ name, doc string }{
+	{"help", "help, or help TOOL: what there is, and what a tool takes"},
+	{"explain", "explain TOOL key=value …: whether it would be allowed, and by which rule"},
+	{"exit", "leave, as Ctrl-D does"},
+}
+
+// verb is what a line begins with, in the words of this program: people bring those of others, such as :q and .help.
+func verb(word string) string {
+	name := strings.TrimLeft(word, `.:/\`)
+	foreign := name != word
+	switch {
+	case name == "?", name == "--help", name == "-h", foreign && name == "h":
+		return "help"
+	case name == "quit", foreign && (name == "q" || name == "q!" || name == "wq"):
+		return "exit"
+	case foreign && slices.ContainsFunc(verbs, func(v struct{ name, doc string }) bool { return v.name == name }):
+		return name
+	}
+	return word
+}
+
+// help lists the tools, or says what one takes.
+func (r *ReplOptions) help(words []string) error {
+	if len(words) > 0 {
+		return r.helpTool(words[0])
+	}
+	table := terminal.NewTable("TOOL", "WHAT IT DOES")
+	for _, t := range r.session.Tools() {
+		table.Row(t.Name, t.Spec.Doc)
+		table.Style(0, terminal.Name)
+	}
+	for _, v := range verbs {
+		table.Row(v.name, v.doc)
+		table.Style(0, terminal.Bold)
+	}
+	return table.Write(r.out)
+}
+
+func (r *ReplOptions) helpTool(name string) error {
+	var names []string
+	for _, t := range r.session.Tools() {
+		names = append(names, t.Name)
+		if name != t.Name && name != t.Plugin+"."+t.Spec.Name {
+			continue
+		}
+		schema, err := t.Spec.Input.Parse()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(r.out, t.Spec.Doc)
+		table := terminal.NewTable("ARGUMENT", "TYPE", "", "WHAT IT IS")
+		for _, key := range propertyNames(schema) {
+			needed := ""
+			if slices.Contains(schema.Required, key) {
+				needed = "needed"
+			}
+			table.Row(key, typeOf(schema.Properties[key]), needed, schema.Properties[key].Description)
+			table.Style(0, terminal.Name)
+		}
+		return table.Write(r.out)
+	}
+	return fmt.Errorf("there is no tool %q%s", name, nearest.Suggest(name, names))
+}
+
+func typeOf(s *jsonschema.Schema) string {
+	types := slices.DeleteFunc(append(slices.Clone(s.Types), s.Type),
+		func(t string) bool { return t == "" || t == "null" })
+	return cmp.Or(strings.Join(types, " or "), "any")
+}
+
+// complete proposes how the last word of a line can go on.
+func (r *ReplOptions) complete(line string) prompt.Proposals {
+	words, last, ok := prompt.SplitOpen(line)
+	if !ok {
+		return prompt.Proposals{}
+	}
+	var found []string
+	if len(words) > 0 && (words[0] == "explain" || words[0] == "help") {
+		words = words[1:]
+	} else if len(words) == 0 {
+		for _, v := range verbs {
+			found = append(found, v.name)
+		}
+	}
+	completions, whole := completeWord(r.session, words, last)
+	for _, c := range completions {
+		name, _, _ := strings.Cut(c, "\t") // a description is behind it
+		found = append(found, name)
+	}
+	return prompt.Proposals{Last: last, Words: found, Whole: whole}
+}

@@ -1,0 +1,75 @@
+package call
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
+	"github.com/picoclaw/picoclaw/host/inventory"
+	"github.com/picoclaw/picoclaw/host/session"
+)
+
+// ToolsOptions are the options of `picoclaw tools`.
+type ToolsOptions struct {
+	*cli.Factory
+
+	agent  string
+	output cli.Format
+}
+
+func NewCmdTools(f *cli.Factory, runF func(*ToolsOptions) error) *cobra.Command {
+	o := &ToolsOptions{Factory: f}
+
+	cmd := &cobra.Command{
+		Use:        "tools",
+		SuggestFor: []string{"list", "ls"},
+		Short:      "List the tools that an agent may call",
+		Long: `Lists the tools that an agent may call. RISK is
+what the plugin's author says of a wrong call. --output json has their schemas and hints too, as MCP clients get them.`,
+		Example: strings.Trim(`
+  picoclaw tools
+  picoclaw tools --agent reader
+  picoclaw tools --output json | jq '.[] | select(.name == "exec").input'`, "\n"),
+		Args: cli.NoArguments,
+		RunE: func(*cobra.Command, []string) error { return o.run() },
+	}
+	f.AddAgentFlag(cmd, &o.agent, "the agent whose tools to list (default: the first one)")
+	f.AddOutputFlag(cmd, &o.output)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *ToolsOptions) run() error {
+	s, _, done, err := hosts.OpenSession(o.Factory, o.agent, session.CLI)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if o.output == cli.JSON {
+		return o.PrintJSON(inventory.Tools(s.Tools()))
+	}
+	table := terminal.NewTable("TOOL", "PLUGIN", "RISK", "WHAT IT DOES")
+	for _, t := range s.Tools() {
+		doc := t.Spec.Doc
+		if t.Deferred {
+			doc = "(deferred) " + doc
+		}
+		table.Row(t.Name, t.Plugin, cmp.Or(t.Spec.Risk, "unknown"), doc)
+		table.Style(0, terminal.Name)
+		table.Style(2, riskStyle(t.Spec.Risk))
+	}
+	return table.Write(terminal.New(o.Out))
+}
+
+func riskStyle(risk string) terminal.Style {
+	switch risk {
+	case "high":
+		return terminal.Bad
+	case "medium", "":
+		return terminal.Doubt
+	}
+	return terminal.Plain
+}

@@ -1,0 +1,72 @@
+// Package completion has the command completion.
+package completion
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+)
+
+// shells are those that there is completion for, each with how its script is made.
+func shells() map[string]func(root *cobra.Command, w io.Writer) error {
+	return map[string]func(*cobra.Command, io.Writer) error{
+		"bash":       bashCompletion,
+		"zsh":        func(root *cobra.Command, w io.Writer) error { return root.GenZshCompletion(w) },
+		"fish":       func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) },
+		"powershell": func(root *cobra.Command, w io.Writer) error { return root.GenPowerShellCompletionWithDesc(w) },
+	}
+}
+
+// Options are the options of `picoclaw completion`.
+type Options struct{ *cli.Factory }
+
+func NewCmdCompletion(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	o := &Options{Factory: f}
+	names := []string{"bash", "zsh", "fish", "powershell"}
+	return cli.NewCommand(&cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Print a script that completes commands, tools, agents and arguments in a shell",
+		Long: "Prints a script for " + strings.Join(names, ", ") +
+			". It knows the commands and flags, and the tools, agents and arguments of your configuration.",
+		Example: strings.Trim(`
+  source <(picoclaw completion bash)
+  picoclaw completion bash > /etc/bash_completion.d/picoclaw
+  picoclaw completion zsh > "${fpath[1]}/_picoclaw"
+  picoclaw completion fish > ~/.config/fish/completions/picoclaw.fish`, "\n"),
+		ValidArgs: names,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 || shells()[args[0]] == nil {
+				return cli.Usagef("completion for which shell? There is one for %s", strings.Join(names, ", "))
+			}
+			return shells()[args[0]](cmd.Root(), f.Out)
+		},
+	}, o, runF)
+}
+
+// bashCompletion prints cobra's script and what it lacks: bash takes key=value apart at the = and replaces only what is
+// behind it, so that is all it may be given.
+func bashCompletion(root *cobra.Command, w io.Writer) error {
+	var script bytes.Buffer
+	if err := root.GenBashCompletionV2(&script, true); err != nil {
+		return err
+	}
+	name := root.Name()
+	_, err := fmt.Fprintf(w, `%[2]s
+__%[1]s_after_equals()
+{
+    __start_%[1]s "$@"
+    local line="${COMP_LINE:0:COMP_POINT}"
+    local word="${line##*[[:space:]]}"
+    if [[ $COMP_WORDBREAKS == *=* && $word == [^-]*=* ]]; then
+        COMPREPLY=("${COMPREPLY[@]#"${word%%"${word##*=}"}"}")
+    fi
+}
+complete -o default -F __%[1]s_after_equals %[1]s
+`, name, script.String())
+	return err
+}

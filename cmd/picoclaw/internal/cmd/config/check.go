@@ -1,0 +1,282 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/isolation"
+)
+
+// CheckOptions is `picoclaw config check`.
+type CheckOptions struct {
+	*cli.Factory
+	output cli.Format
+}
+
+func NewCmdCheck(f *cli.Factory, runF func(*CheckOptions) error) *cobra.Command {
+	o := &CheckOptions{Factory: f}
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Say everything that is wrong with the configuration",
+		Long: `Checks the file and the variables, resolves the policy of every agent, and says everything that is wrong: the line, the
+key, and the cure. The exit code is 0 if nothing is, and 3 otherwise, as a host with this configuration would not
+start, or would not offer what it is told to. A warning is about what is allowed and likely not meant, such as a name
+that no tool or no plugin has.`,
+		Example: strings.Trim(`
+  picoclaw config check
+  picoclaw config check --config new.json --output json`, "\n"),
+		Args: cli.NoArguments,
+		RunE: func(*cobra.Command, []string) error { return o.run() },
+	}
+	f.AddOutputFlag(cmd, &o.output)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+// checkedConfig is what a check has found, as scripts read it.
+type checkedConfig struct {
+	OK       bool          `json:"ok"`
+	File     string        `json:"file,omitempty"` // none if there is no file: what is built in holds then
+	Agents   []string      `json:"agents,omitempty"`
+	Faults   []configFault `json:"faults"`
+	Warnings []configFault `json:"warnings"`
+}
+
+type configFault struct {
+	Source  string `json:"source,omitempty"` // file, variable or flag
+	Name    string `json:"name,omitempty"`   // of the file, the variable or the flag
+	Line    int    `json:"line,omitempty"`
+	Key     string `json:"key,omitempty"`
+	Problem string `json:"problem"`
+	Cure    string `json:"cure,omitempty"`
+
+	text string
+}
+
+func newConfigFault(err error) configFault {
+	var e *config.Error
+	if !errors.As(err, &e) {
+		return configFault{Problem: err.Error(), text: err.Error()}
+	}
+	f := configFault{Name: e.Origin.Name, Line: e.Origin.Line, Key: e.Key, Problem: e.Problem, Cure: e.Cure,
+		text: e.Error()}
+	if e.Origin.Source != config.Default {
+		f.Source = e.Origin.Source.String()
+	}
+	return f
+}
+
+func (o *CheckOptions) run() error {
+	found := o.check()
+	found.OK = len(found.Faults) == 0
+	if err := o.show(found); err != nil {
+		return err
+	}
+	if !found.OK {
+		return cli.CannotStart(cli.ErrReported)
+	}
+	return nil
+}
+
+func (o *CheckOptions) check() checkedConfig {
+	found := checkedConfig{Faults: []configFault{}, Warnings: []configFault{}}
+	cfg, faults := config.Check(config.Options{File: o.Factory.ConfigFile, Workspace: o.Factory.Workspace})
+	for _, fault := range faults {
+		found.Faults = append(found.Faults, newConfigFault(fault))
+	}
+	if cfg == nil {
+		found.File = faultyFile(found.Faults)
+		return found
+	}
+	found.File, found.Agents = cfg.File(), cfg.AgentIDs()
+	if wrong := wrongHooks(cfg); len(wrong) > 0 {
+		found.Faults = append(found.Faults, wrong...)
+		return found
+	}
+	all, err := host.Open(host.Options{Config: cfg})
+	if err != nil {
+		found.Faults = append(found.Faults, newConfigFault(err))
+		return found
+	}
+	h := all.Host
+	defer hosts.Close(o.Factory, all)
+	exposed := h.CheckExposed()
+	if exposed != nil {
+		found.Faults = append(found.Faults, newConfigFault(exposedFault(cfg, exposed)))
+	}
+	found.Faults = append(found.Faults, brokenPlugins(cfg, h)...)
+	found.Warnings = append(found.Warnings, idlePlugins(cfg, h)...)
+	for _, id := range cfg.AgentIDs() {
+		sess, err := h.Preview(id, session.CLI)
+		if err != nil {
+			found.Faults = append(found.Faults, newConfigFault(err))
+			continue
+		}
+		if err := missingWorkspace(cfg, id); err != nil {
+			found.Faults = append(found.Faults, newConfigFault(err))
+			continue
+		}
+		if err := sess.CheckSandboxes(); err != nil && exposed == nil {
+			found.Faults = append(found.Faults, newConfigFault(exposedFault(cfg, fmt.Errorf("agent %s: %w", id, err))))
+		}
+		if err := all.CheckModel(id); err != nil && len(cfg.Models()) > 0 {
+			found.Faults = append(found.Faults, newConfigFault(&config.Error{Key: "model_list", Problem: err.Error()}))
+		}
+		found.Warnings = append(found.Warnings, idleNames(cfg, id, sess, h.Installed())...)
+		for _, odd := range append(oddPatterns(cfg, id), idleRules(cfg, id)...) {
+			if !slices.Contains(found.Warnings, odd) {
+				found.Warnings = append(found.Warnings, odd)
+			}
+		}
+	}
+	return found
+}
+
+// faultyFile is the configuration file that faults are about; empty if they are about something else.
+func faultyFile(faults []configFault) string {
+	for _, f := range faults {
+		if f.Source == config.File.String() {
+			return f.Name
+		}
+	}
+	return ""
+}
+
+// wrongHooks finds what is wrong with hooks.
+func wrongHooks(cfg *config.Config) []configFault {
+	var wrong []configFault
+	for _, m := range host.CheckHooks(cfg) {
+		wrong = append(wrong, newConfigFault(&config.Error{Origin: originOf(cfg.Settings(), m.Key), Key: m.Key,
+			Problem: m.Problem, Cure: m.Cure}))
+	}
+	return wrong
+}
+
+// exposedFault says where the rules stand that can't be kept.
+func exposedFault(cfg *config.Config, err error) error {
+	fault := &config.Error{Key: "isolation.expose_paths"}
+	var rule *isolation.ConfigError
+	var profile *isolation.ProfileError
+	switch {
+	case errors.As(err, &rule):
+		fault.Key, fault.Problem, fault.Cure = rule.Key, rule.Problem, rule.Cure
+	case errors.As(err, &profile) && exposes(cfg, profile.Path):
+		fault.Problem, fault.Cure = fmt.Sprintf("%q %s", profile.Path, profile.Problem), profile.Cure
+	default:
+		return err
+	}
+	for _, s := range cfg.Settings() {
+		if strings.HasPrefix(s.Key, "isolation.expose_paths") {
+			fault.Origin = s.Origin
+		}
+	}
+	return fault
+}
+
+// exposes reports whether a path is the target of a rule.
+func exposes(cfg *config.Config, target string) bool {
+	agent, err := cfg.Agent("")
+	return err == nil && slices.ContainsFunc(agent.Isolation.ExposePaths, func(rule isolation.ExposePath) bool {
+		return cmp.Or(rule.Target, rule.Source) == target
+	})
+}
+
+// idlePlugins finds the plugins that the configuration speaks of and nobody has installed, each by the first key about
+// it.
+func idlePlugins(cfg *config.Config, h *session.Host) []configFault {
+	var installed []string
+	for _, p := range h.Plugins().Plugins() {
+		installed = append(installed, p.Manifest.ID)
+	}
+	for _, p := range h.Plugins().Problems() {
+		installed = append(installed, p.Plugin) // what is wrong with it is more than that it is not offered
+	}
+	var idle []configFault
+	var last string
+	for _, s := range cfg.Settings() {
+		below, ok := strings.CutPrefix(s.Key, "plugins.")
+		id, _, _ := strings.Cut(below, ".")
+		if !ok || id == last || s.Origin.Source == config.Default || slices.Contains(installed, id) {
+			continue
+		}
+		last = id
+		cure := "install it with `picoclaw plugin install`"
+		if meant := nearest.Suggest(id, installed); meant != "" {
+			cure = strings.TrimPrefix(meant, "; ")
+		}
+		idle = append(idle, newConfigFault(&config.Error{Origin: s.Origin, Key: "plugins." + id,
+			Problem: fmt.Sprintf("no plugin %q is installed", id), Cure: cure}))
+	}
+	return idle
+}
+
+// idleNames finds the names and globs in tools.enabled, tools.disabled and tools.deferred that no installed tool has: a
+// tool that was to be disabled, and is misspelled, is enabled.
+func idleNames(cfg *config.Config, id string, sess *session.Session, tools []session.Tool) []configFault {
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Spec.Name, t.Plugin+"."+t.Spec.Name)
+	}
+	agent, err := cfg.Agent(id)
+	if err != nil {
+		return nil // it has been said
+	}
+	var idle []configFault
+	for _, pattern := range sess.Policy().Tools().Patterns() {
+		if slices.ContainsFunc(names, func(name string) bool {
+			ok,
+				err := path.Match(pattern, name)
+			return ok && err == nil
+		}) {
+			continue
+		}
+		at := namedBy(agent, pattern)
+		idle = append(idle, newConfigFault(&config.Error{Origin: at.Origin, Key: at.Key,
+			Problem: fmt.Sprintf("no installed tool is named %q, for agent %s", pattern, id),
+			Cure:    "the nearest is " + nearest.Name(pattern, names)}))
+	}
+	return idle
+}
+
+// namedBy finds the setting of an agent's that a name or glob of tools stands in.
+func namedBy(agent *config.Agent, pattern string) config.Setting {
+	for _, s := range agent.Settings() {
+		if names, ok := s.Value.([]string); ok && strings.HasPrefix(s.Key, "tools.") && slices.Contains(names, pattern) {
+			return s
+		}
+	}
+	return config.Setting{}
+}
+
+func (o *CheckOptions) show(found checkedConfig) error {
+	if o.output == cli.JSON {
+		return o.Factory.PrintJSON(found)
+	}
+	out := terminal.New(o.Factory.Out)
+	for _, f := range found.Faults {
+		fmt.Fprintln(out, out.Paint(terminal.Bad, "error:"), f.text)
+	}
+	for _, f := range found.Warnings {
+		fmt.Fprintln(out, out.Paint(terminal.Doubt, "warning:"), f.text)
+	}
+	if found.OK {
+		what := found.File
+		if what == "" {
+			what = "the built-in configuration"
+		}
+		fmt.Fprintf(out, "%s %s, agents: %s\n", out.Paint(terminal.Good, "ok:"), what, strings.Join(found.Agents, ", "))
+	}
+	return nil
+}

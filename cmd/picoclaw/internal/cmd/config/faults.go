@@ -1,0 +1,128 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/internal/paths"
+)
+
+// missingWorkspace is the fault of an agent whose workspace is not there and is not made by picoclaw, which makes only
+// what nobody has chosen and what is below the instance root; nil if it is none.
+func missingWorkspace(cfg *config.Config, id string) error {
+	agent, err := cfg.Agent(id)
+	if err != nil || !agent.OwnWorkspace {
+		return nil // what is wrong with the agent has been said
+	}
+	home, err := filepath.Abs(cfg.Home().Path)
+	if err != nil || paths.Within(home, agent.Workspace) {
+		return nil
+	}
+	if _, err := os.Stat(agent.Workspace); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return &config.Error{Origin: originOf(agent.Settings(), "workspace"), Key: "workspace",
+		Problem: fmt.Sprintf("%s, the workspace of agent %s, does not exist", agent.Workspace, id),
+		Cure:    "create it (mkdir -p), or choose another"}
+}
+
+// brokenPlugins finds the settings that make a plugin useless: a build directory that has no plugin, and a
+// configuration that the plugin does not start with.
+func brokenPlugins(cfg *config.Config, h *session.Host) []configFault {
+	var broken []configFault
+	add := func(key string, err error) {
+		text := strings.TrimPrefix(err.Error(), key+": ")
+		broken = append(broken, newConfigFault(&config.Error{Origin: originOf(cfg.Settings(), key), Key: key, Problem: text}))
+	}
+	for _, p := range h.Plugins().Problems() {
+		if p.Plugin != "" && cfg.Plugin(p.Plugin).Dev != "" {
+			add("plugins."+p.Plugin+".dev", p.Err)
+		}
+	}
+	for _, id := range cfg.PluginIDs() {
+		if err := h.CheckPluginConfig(id); err != nil {
+			add("plugins."+id+".config", err)
+		}
+	}
+	return broken
+}
+
+// originOf is where a setting, or the first one inside it, was said.
+func originOf(settings []config.Setting, key string) config.Origin {
+	for _, s := range settings {
+		if below(s.Key, key) {
+			return s.Origin
+		}
+	}
+	return config.Origin{}
+}
+
+// oddPatterns finds patterns of an agent's that do something else than they seem to.
+func oddPatterns(cfg *config.Config, id string) []configFault {
+	agent, err := cfg.Agent(id)
+	if err != nil {
+		return nil // it has been said
+	}
+	var odd []configFault
+	for _, s := range agent.Settings() {
+		patterns, ok := s.Value.([]string)
+		if !ok || s.Origin.Source == config.Default {
+			continue
+		}
+		for _, pattern := range patterns {
+			problem, cure := "", ""
+			switch s.Key {
+			case "tools.allow_read_paths", "tools.allow_write_paths":
+				problem, cure = oddPath(pattern)
+			case "tools.exec.custom_deny_patterns", "tools.exec.custom_allow_patterns":
+			default:
+				continue
+			}
+			if at := strings.IndexFunc(pattern, unicode.IsControl); at >= 0 {
+				problem = fmt.Sprintf("%q holds the control character %U, which no command and hardly a path has", pattern,
+					rune(pattern[at]))
+				cure = `write each backslash of a regular expression twice: "\\b" in JSON is \b in the expression`
+			}
+			if problem != "" {
+				odd = append(odd, newConfigFault(&config.Error{Origin: s.Origin, Key: s.Key, Problem: problem, Cure: cure}))
+			}
+		}
+	}
+	return odd
+}
+
+// oddPath says what is odd about a pattern for paths: how much more programs get than it seems to open.
+func oddPath(pattern string) (problem, cure string) {
+	path, exact := policy.LiteralPrefix(pattern)
+	if path == "/" {
+		return fmt.Sprintf("%q begins with no directory, so the kernel opens the whole file system to programs", pattern),
+			"begin it with ^ and an absolute directory"
+	}
+	if info, err := os.Stat(path); exact && err == nil && info.IsDir() {
+		return fmt.Sprintf("%q is a directory: programs get all that is in it, and tools and the guard itself alone",
+				pattern),
+			fmt.Sprintf("write %q for all that is in it", "^"+regexp.QuoteMeta(path)+"(/|$)")
+	}
+	return "", ""
+}
+
+// idleRules finds rules of an agent's that nothing asks.
+func idleRules(cfg *config.Config, id string) []configFault {
+	agent, err := cfg.Agent(id)
+	if err != nil || agent.Tools.Exec.EnableDenyPatterns || len(agent.Tools.Exec.Rules) == 0 {
+		return nil
+	}
+	const key = "tools.exec.rules"
+	return []configFault{newConfigFault(&config.Error{Origin: originOf(agent.Settings(), key), Key: key,
+		Problem: "no rule holds while tools.exec.enable_deny_patterns is false, for agent " + id,
+		Cure:    "set that to true, or use custom_deny_patterns, which always hold"})}
+}

@@ -1,0 +1,146 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/configview"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/redact"
+	"github.com/picoclaw/picoclaw/internal/nearest"
+)
+
+// ShowOptions are the options of `picoclaw config show`.
+type ShowOptions struct {
+	*cli.Factory
+	agent   string
+	output  cli.Format
+	changed bool
+	keys    []string
+}
+
+func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
+	o := &ShowOptions{Factory: f}
+	cmd := &cobra.Command{
+		Use:   "show [KEY ...]",
+		Short: "Show the effective settings and where each comes from",
+		Long: `Shows what every key is set to and where that was said: built in (default), a line of the file, a variable or a flag.
+A KEY stands for all keys that it begins. What looks like a secret is not shown.`,
+		Example: strings.Trim(`
+  picoclaw config show
+  picoclaw config show tools.exec isolation
+  picoclaw config show --changed --agent reader --output json`, "\n"),
+		ValidArgsFunction: completeKeys,
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.keys = args
+			return o.run()
+		},
+	}
+	f.AddAgentFlag(cmd, &o.agent, "the agent to show the settings of, as they hold for it (default: those of all agents)")
+	f.AddOutputFlag(cmd, &o.output)
+	cmd.Flags().BoolVar(&o.changed, "changed", false, "leave out what nobody has set")
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *ShowOptions) run() error {
+	cfg, err := o.Factory.Config(o.agent)
+	if err != nil {
+		return err
+	}
+	settings := cfg.Settings()
+	if o.agent != "" {
+		agent, err := cfg.Agent(o.agent)
+		if err != nil {
+			return cli.CannotStart(err)
+		}
+		settings = agent.Settings()
+	}
+	if settings, err = o.chosen(settings); err != nil {
+		return err
+	}
+	for i, s := range settings {
+		settings[i].Value = redact.Value(s.Key, s.Value)
+	}
+	if o.output == cli.JSON {
+		return o.Factory.PrintJSON(configview.New(cfg, settings))
+	}
+	return o.table(cfg, settings)
+}
+
+// chosen picks the settings that are asked for.
+func (o *ShowOptions) chosen(settings []config.Setting) ([]config.Setting, error) {
+	names := make([]string, 0, len(settings))
+	for _, s := range settings {
+		names = append(names, s.Key)
+	}
+	for _, key := range o.keys {
+		if !slices.ContainsFunc(names, func(name string) bool { return below(name, key) }) {
+			return nil, cli.Usagef("nothing is set by the name of %s; the nearest key is %s", key,
+				nearest.Name(key, withSections(names)))
+		}
+	}
+	return slices.DeleteFunc(settings, func(s config.Setting) bool {
+		asked := len(o.keys) == 0 || slices.ContainsFunc(o.keys, func(key string) bool { return below(s.Key, key) })
+		return !asked || o.changed && s.Origin.Source == config.Default
+	}), nil
+}
+
+// below reports whether a key is the named one or inside it.
+func below(key, named string) bool {
+	rest, ok := strings.CutPrefix(key, named)
+	return ok && (rest == "" || strings.HasSuffix(named, ".") || rest[0] == '.' || rest[0] == '[')
+}
+
+func (o *ShowOptions) table(cfg *config.Config, settings []config.Setting) error {
+	out := terminal.New(o.Factory.Out)
+	fmt.Fprintf(out, "home: %s (%s)\nfile: %s\n\n", cfg.Home().Path, cfg.Home().Origin, orNone(cfg.File()))
+	table := terminal.NewTable("KEY", "VALUE", "ORIGIN")
+	for _, s := range settings {
+		text, err := jsonv2.Marshal(s.Value, jsonv2.Deterministic(true))
+		if err != nil {
+			return err
+		}
+		table.Row(s.Key, string(text), s.Origin.String())
+		if s.Origin.Source == config.Default {
+			table.Style(2, terminal.Faint)
+		} else {
+			table.Style(1, terminal.Name)
+		}
+	}
+	return table.Write(out)
+}
+
+func orNone(path string) string {
+	if path == "" {
+		return "none; `picoclaw init` makes one"
+	}
+	return path
+}
+
+// withSections adds the names of what settings stand in.
+func withSections(names []string) []string {
+	all := slices.Clone(names)
+	for _, name := range names {
+		for at := strings.LastIndexByte(name, '.'); at > 0; at = strings.LastIndexByte(name[:at], '.') {
+			all = append(all, name[:at])
+		}
+	}
+	return all
+}
+
+// completeKeys proposes keys of the configuration.
+func completeKeys(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var keys []cobra.Completion
+	for _, row := range config.Schema() {
+		if !strings.ContainsAny(row.Name, "[<$") {
+			keys = append(keys, cobra.CompletionWithDesc(row.Name, cli.FirstSentence(row.Doc)))
+		}
+	}
+	return keys, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,182 @@
+package cron
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
+	"github.com/picoclaw/picoclaw/host/schedule"
+	"github.com/picoclaw/picoclaw/host/schedule/crontool"
+	"github.com/picoclaw/picoclaw/host/session"
+)
+
+// AddOptions are the options of cron add.
+type AddOptions struct {
+	Options
+	at, in, every, expr, tz, timeout string
+	job                              schedule.Job
+}
+
+func NewCmdAdd(f *cli.Factory, runF func(*AddOptions) error) *cobra.Command {
+	v := &AddOptions{Options: Options{Factory: f}}
+	cmd := &cobra.Command{
+		Use:   "add NAME",
+		Short: "Add a job: a message that an agent is given, or a command that is run as the agent",
+		Long: `Adds a job that runs once (--at, --in), at an interval (--every), or when the time matches (--cron). A command is decided
+on now and at each run, as a call of the tool exec is; one that a person has to allow is refused, since none is there.
+
+A time of the day that a day does not have, since the clocks go forward, is when they do; one that it has twice is the
+first. An hour that is an asterisk goes on with time itself.`,
+		Example: strings.Trim(`
+  picoclaw cron add standup --cron '0 9 * * 1-5' --tz Europe/Berlin --message 'Sum up what was done yesterday.'
+  picoclaw cron add tea --in 4m --message 'Tell me that the tea is ready.'
+  picoclaw cron add space --every 6h --command 'df -h .' --timeout 1m`, "\n"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return cli.Usagef("%s takes a name for the job", cli.CommandName(cmd))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			v.job.Name = args[0]
+			return v.run()
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&v.at, "at", "", "run once, at a `time`: 15:04, 2006-01-02 15:04, or 2006-01-02T15:04:05Z")
+	flags.StringVar(&v.in, "in", "", "run once, after a `duration`, such as 20m or 2d")
+	flags.StringVar(&v.every, "every", "", "run each time a `duration` has passed")
+	flags.StringVar(&v.expr, "cron", "", "run when the time matches an `expression`: minute, hour, day of the month, month, day of the week")
+	flags.StringVar(&v.tz, "tz", "", "the time `zone` of --cron, such as Europe/Berlin (default: that of this machine)")
+	flags.StringVar(&v.job.Payload.Message, "message", "", "the `text` that the agent is given")
+	flags.StringVar(&v.job.Payload.Command, "command", "", "the command `line` to run; --message then says what it is for")
+	flags.StringVar(&v.timeout, "timeout", "", "how long a run may take, a `duration`; 0 for as long as it likes (default: tools.cron.exec_timeout_minutes)")
+	flags.StringVar(&v.job.Missed, "missed", "", "what to do about runs that were missed: `once` or skip")
+	f.CompleteFlag(cmd, "missed", cli.CompleteWords(schedule.Once, schedule.Skip))
+	v.flags(cmd)
+	return cli.NewCommand(cmd, v, runF)
+}
+
+func (v *AddOptions) run() error {
+	if err := v.open(); err != nil {
+		return err
+	}
+	now := time.Now()
+	if err := v.read(now); err != nil {
+		return err
+	}
+	if err := v.job.Check(); err != nil {
+		return cli.Usagef("%w", err)
+	}
+	if v.job.Payload.Command != "" {
+		if err := v.decide(); err != nil {
+			return err
+		}
+	}
+	j, err := v.store.Add(v.job, now)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	if v.output == cli.JSON {
+		return v.printJob(j)
+	}
+	fmt.Fprintf(v.Factory.Out, "job %s is added (%s); it runs next %s\n", j.Name, j.ID, nextRun(j, now))
+	v.sayIdle()
+	return nil
+}
+
+// read makes the job of the flags.
+func (v *AddOptions) read(now time.Time) (err error) {
+	var said []string
+	for flag, value := range map[string]string{"--at": v.at, "--in": v.in, "--every": v.every, "--cron": v.expr} {
+		if value != "" {
+			said = append(said, flag)
+		}
+	}
+	if len(said) != 1 {
+		return cli.Usagef("say when with one of --at, --in, --every and --cron")
+	}
+	if v.tz != "" && v.expr == "" {
+		return cli.Usagef("--tz is the zone of --cron; give --at a time with its own, such as 2006-01-02T15:04:05+02:00")
+	}
+	var span time.Duration
+	switch s := &v.job.Schedule; said[0] {
+	case "--at":
+		var at time.Time
+		at, err = clockTime(v.at, now)
+		*s = schedule.Schedule{Kind: schedule.At, AtMs: at.UnixMilli()}
+	case "--in":
+		span, err = duration("--in", v.in)
+		*s = schedule.Schedule{Kind: schedule.At, AtMs: now.Add(span).UnixMilli()}
+	case "--every":
+		span, err = duration("--every", v.every)
+		*s = schedule.Schedule{Kind: schedule.Every, EveryMs: span.Milliseconds()}
+	case "--cron":
+		*s = schedule.Schedule{Kind: schedule.Cron, Expr: v.expr, TZ: v.tz}
+	}
+	if err == nil && v.timeout != "" {
+		span, err = duration("--timeout", v.timeout)
+		ms := span.Milliseconds()
+		v.job.TimeoutMs = &ms
+	}
+	return err
+}
+
+// decide asks the guard about the command, as it is asked at each run.
+func (v *AddOptions) decide() error {
+	if !v.of.Tools.Cron.AllowCommand {
+		return cli.Fail(errors.New(crontool.NotAllowed().Explained()))
+	}
+	s, _, done, err := hosts.OpenSessionBy(v.Factory, (*session.Host).Preview, v.of.ID, session.Cron)
+	if err != nil {
+		return err
+	}
+	defer done()
+	err = crontool.Check(s, v.job.Payload.Command)
+	if e := (*session.Error)(nil); errors.As(err, &e) {
+		err = errors.New(e.Explained())
+	}
+	return cli.FailOrNil(err)
+}
+
+// clockTime reads a time to come: a time of the day is the next there is.
+func clockTime(text string, now time.Time) (time.Time, error) {
+	if at, err := time.ParseInLocation("15:04", text, now.Location()); err == nil {
+		at = time.Date(now.Year(), now.Month(), now.Day(), at.Hour(), at.Minute(), 0, 0, now.Location())
+		if !at.After(now) {
+			at = time.Date(now.Year(), now.Month(), now.Day()+1, at.Hour(), at.Minute(), 0, 0, now.Location())
+		}
+		return at, nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"} {
+		at, err := time.ParseInLocation(layout, text, now.Location())
+		switch {
+		case err != nil:
+			continue
+		case !at.After(now):
+			return at, cli.Usagef("--at %q is over", text)
+		}
+		return at, nil
+	}
+	return time.Time{}, cli.Usagef("--at %q: want 15:04, 2006-01-02 15:04, or 2006-01-02T15:04:05Z", text)
+}
+
+// duration reads a duration as people give it, in days too.
+func duration(flag, text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
+			return time.Duration(n) * 24 * time.Hour, nil
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, cli.Usagef("%s %q: want a duration, such as 90s, 20m, 6h or 2d", flag, text)
+	}
+	return d, nil
+}

@@ -1,0 +1,139 @@
+package cron
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/schedule"
+)
+
+// NewCmdSwitch is `picoclaw cron enable` and `disable`.
+func NewCmdSwitch(f *cli.Factory, on bool, runF func(*Options) error) *cobra.Command {
+	v := &Options{Factory: f}
+	verb, short := "disable", "Keep a job from running, until it is enabled again"
+	if on {
+		verb, short = "enable", "Have a job run again that was disabled"
+	}
+	cmd := &cobra.Command{
+		Use:     verb + " JOB",
+		Short:   short,
+		Example: "  picoclaw cron " + verb + " standup",
+		Args:    oneJob,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := v.open(); err != nil {
+				return err
+			}
+			j, err := v.store.Update(args[0], time.Now(), func(j *schedule.Job) { j.Enabled = on })
+			if err != nil {
+				return cli.Fail(err)
+			}
+			if v.output == cli.JSON {
+				return v.printJob(j)
+			}
+			text := fmt.Sprintf("job %s is %sd", terminal.Line(j.Name), verb)
+			if on {
+				text += "; it runs next " + nextRun(j, time.Now())
+			}
+			fmt.Fprintln(f.Out, text)
+			return nil
+		},
+		ValidArgsFunction: v.names,
+	}
+	v.flags(cmd)
+	return cli.NewCommand(cmd, v, runF)
+}
+
+// RemoveOptions are the options of `picoclaw cron remove`.
+type RemoveOptions struct{ Options }
+
+func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Command {
+	v := &RemoveOptions{Options: Options{Factory: f}}
+	cmd := &cobra.Command{
+		Use:               "remove JOB",
+		Aliases:           []string{"rm"},
+		Short:             "Remove a job; a run of it that goes on ends by itself",
+		Example:           "  picoclaw cron remove standup",
+		Args:              oneJob,
+		RunE:              func(_ *cobra.Command, args []string) error { return v.run(args) },
+		ValidArgsFunction: v.names,
+	}
+	v.flags(cmd)
+	return cli.NewCommand(cmd, v, runF)
+}
+
+func (v *RemoveOptions) run(args []string) error {
+	if err := v.open(); err != nil {
+		return err
+	}
+	j, err := v.store.Remove(args[0])
+	if err != nil {
+		return cli.Fail(err)
+	}
+	if v.output == cli.JSON {
+		return v.printJob(j)
+	}
+	fmt.Fprintf(v.Out, "job %s is removed\n", terminal.Line(j.Name))
+	return nil
+}
+
+// ShowOptions are the options of `picoclaw cron show`.
+type ShowOptions struct{ Options }
+
+func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
+	v := &ShowOptions{Options: Options{Factory: f}}
+	cmd := &cobra.Command{
+		Use:               "show JOB",
+		Short:             "Show a job: what it runs, when, and how its last run ended",
+		Example:           "  picoclaw cron show standup",
+		Args:              oneJob,
+		RunE:              func(_ *cobra.Command, args []string) error { return v.run(args) },
+		ValidArgsFunction: v.names,
+	}
+	v.flags(cmd)
+	return cli.NewCommand(cmd, v, runF)
+}
+
+func (v *ShowOptions) run(args []string) error {
+	if err := v.open(); err != nil {
+		return err
+	}
+	j, err := v.store.Job(args[0])
+	if err != nil {
+		return cli.Fail(err)
+	}
+	if v.output == cli.JSON {
+		return v.printJob(j)
+	}
+	v.show(j)
+	v.sayIdle()
+	return nil
+}
+
+func (v *Options) show(j schedule.Job) {
+	out := terminal.New(v.Factory.Out)
+	limit := "as tools.cron.exec_timeout_minutes says"
+	if ms := j.TimeoutMs; ms != nil {
+		limit = (time.Duration(*ms) * time.Millisecond).String()
+		if *ms == 0 {
+			limit = "none"
+		}
+	}
+	missed := "left out"
+	if j.MakesUp() {
+		missed = "made up for once"
+	}
+	fmt.Fprintf(out, "%s (%s)\n", out.Paint(terminal.Bold, terminal.Line(j.Name)), j.ID)
+	for _, line := range []struct{ name, text string }{
+		{"agent", v.of.ID}, {"when", j.Schedule.String()}, {"next run", nextRun(j, time.Now())}, {"message", j.Payload.Message},
+		{"command", j.Payload.Command}, {"timeout", limit}, {"missed", missed}, {"last run", lastRun(j)}, {"error", j.State.LastError},
+	} {
+		if line.text != "" {
+			fmt.Fprintf(out, "  %-9s %s\n", line.name, strings.ReplaceAll(out.Clean(line.text), "\n", "\n            "))
+		}
+	}
+}

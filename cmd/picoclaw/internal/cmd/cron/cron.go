@@ -1,0 +1,152 @@
+// Package cron has the command cron.
+package cron
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/pidfile"
+	"github.com/picoclaw/picoclaw/host/schedule"
+)
+
+func NewCmdCron(f *cli.Factory) *cobra.Command {
+	return cli.Group(&cobra.Command{
+		Use:        "cron",
+		SuggestFor: []string{"schedule", "jobs"},
+		Short:      "List, add and look after the scheduled jobs of agents",
+		Long: `A job gives an agent a message, or runs a command as the agent, once or again and again. Jobs run while the gateway does.
+What was due meanwhile is made up for once where a job runs once or at an interval, and left out where it runs at a time
+of the day; --missed chooses. What the agent looks after at each heartbeat stands in schedule/AGENT/HEARTBEAT.md below
+the instance root.`,
+		Example: "  picoclaw cron list\n  picoclaw cron add standup --cron '0 9 * * 1-5' --message 'Sum up what was done yesterday.'",
+	}, NewCmdList(f, nil), NewCmdAdd(f, nil), NewCmdShow(f, nil), NewCmdRemove(f, nil), NewCmdSwitch(f, true, nil), NewCmdSwitch(f, false, nil),
+		NewCmdLog(f, nil))
+}
+
+// Options is what the verbs of cron share.
+type Options struct {
+	*cli.Factory
+	agent  string
+	output cli.Format
+
+	of    *config.Agent
+	home  string
+	store *schedule.Store
+}
+
+func (v *Options) flags(cmd *cobra.Command) {
+	v.Factory.AddAgentFlag(cmd, &v.agent, "the agent whose jobs are meant (default: the first one)")
+	v.Factory.AddOutputFlag(cmd, &v.output)
+}
+
+// open finds the agent's jobs.
+func (v *Options) open() error {
+	cfg, err := v.Factory.Config(v.agent)
+	if err != nil {
+		return err
+	}
+	home := cfg.Home()
+	if home.Fallback {
+		return cli.CannotStart(errors.New("there is no instance root to keep jobs in: set PICOCLAW_HOME to an absolute directory, or HOME"))
+	}
+	if v.of, err = cfg.Agent(v.agent); err != nil {
+		return cli.Usagef("%w", err)
+	}
+	v.home, v.store = home.Path, schedule.Open(schedule.Dir(home.Path, v.of.ID))
+	return nil
+}
+
+// idle says why no job of the agent runs; empty if they do.
+func (v *Options) idle() string {
+	if !v.of.Tools.Cron.Enabled {
+		return fmt.Sprintf("No job of agent %s runs: tools.cron.enabled is false.", v.of.ID)
+	}
+	_, err := pidfile.ReadPidFileWithCheck(v.home)
+	if stale := (*pidfile.StaleError)(nil); errors.As(err, &stale) || errors.Is(err, fs.ErrNotExist) {
+		return "No job runs now, since no gateway does: `picoclaw gateway` starts it."
+	}
+	return ""
+}
+
+// sayIdle says it to a person.
+func (v *Options) sayIdle() {
+	if idle := v.idle(); idle != "" {
+		fmt.Fprintln(v.Factory.Err, idle)
+	}
+}
+
+// printJob writes a job as its file has it.
+func (v *Options) printJob(j schedule.Job) error {
+	text, err := jsonv2.Marshal(j)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	_, err = fmt.Fprintf(v.Factory.Out, "%s\n", text)
+	return err
+}
+
+// oneJob is for a command that takes the id or name of a job.
+func oneJob(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return cli.Usagef("%s takes the id or name of one job, as `picoclaw cron list` shows it", cli.CommandName(cmd))
+	}
+	return nil
+}
+
+// names proposes jobs.
+func (v *Options) names(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 || v.open() != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	jobs, _ := v.store.Jobs()
+	var names []cobra.Completion
+	for _, j := range jobs {
+		names = append(names, cobra.CompletionWithDesc(j.ID, terminal.Line(j.Name)))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// nextRun says in words when a job runs.
+func nextRun(j schedule.Job, now time.Time) string {
+	at := time.UnixMilli(j.State.NextRunAtMs)
+	switch {
+	case !j.Enabled:
+		return "never: disabled"
+	case j.State.NextRunAtMs == 0 && j.State.LastError != "":
+		return "never: " + j.State.LastError
+	case j.State.NextRunAtMs == 0:
+		return "not known yet"
+	case !at.After(now):
+		return "due since " + at.Format("2006-01-02 15:04")
+	}
+	return inWords(at, now)
+}
+
+// inWords says when a time to come is, the more exactly the sooner it is.
+func inWords(at, now time.Time) string {
+	day := func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), t.Day(), 12, 0, 0, 0, time.UTC) }
+	days := int(day(at).Sub(day(now)).Hours()) / 24
+	switch wait := at.Sub(now); {
+	case wait < time.Minute:
+		return "in less than a minute"
+	case wait < 2*time.Minute:
+		return "in a minute"
+	case wait < time.Hour:
+		return fmt.Sprintf("in %d minutes", wait/time.Minute)
+	case days == 0:
+		return at.Format("today 15:04")
+	case days == 1:
+		return at.Format("tomorrow 15:04")
+	case days < 7:
+		return at.Format("Monday 15:04")
+	}
+	return at.Format("2006-01-02 15:04")
+}

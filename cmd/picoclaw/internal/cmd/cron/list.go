@@ -1,0 +1,169 @@
+package cron
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/schedule"
+)
+
+// listedJobs are an agent's jobs as scripts read them.
+type listedJobs struct {
+	Agent string         `json:"agent"`
+	Idle  string         `json:"idle,omitzero"` // why none runs now
+	Jobs  []schedule.Job `json:"jobs"`
+}
+
+// ListOptions are the options of `picoclaw cron list`.
+type ListOptions struct{ Options }
+
+func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
+	v := &ListOptions{Options: Options{Factory: f}}
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List an agent's jobs, and when each runs next",
+		Example: "  picoclaw cron list\n  picoclaw cron list --agent reader --output json",
+		Args:    cli.NoArguments,
+		RunE:    func(*cobra.Command, []string) error { return v.run() },
+	}
+	v.flags(cmd)
+	return cli.NewCommand(cmd, v, runF)
+}
+
+func (v *ListOptions) run() error {
+	if err := v.open(); err != nil {
+		return err
+	}
+	jobs, err := v.store.Jobs()
+	if err != nil {
+		return cli.Fail(err)
+	}
+	if v.output == cli.JSON {
+		return jsonv2.MarshalWrite(v.Out, listedJobs{v.of.ID, v.idle(), jobs}, jsontext.Multiline(false))
+	}
+	if len(jobs) == 0 {
+		fmt.Fprintf(v.Out, "Agent %s has no jobs; `picoclaw cron add` adds one.\n", v.of.ID)
+		return nil
+	}
+	table := terminal.NewTable("ID", "NAME", "WHEN", "LAST RUN", "NEXT RUN")
+	for _, j := range jobs {
+		table.Row(j.ID, terminal.Shorten(j.Name, 40), j.Schedule.String(), lastRun(j), nextRun(j, time.Now()))
+		if s := j.State.LastStatus; s == schedule.Failed || s == schedule.Timeout {
+			table.Style(3, terminal.Bad)
+		}
+	}
+	if err := table.Write(terminal.New(v.Out)); err != nil {
+		return err
+	}
+	v.sayIdle()
+	return nil
+}
+
+// lastRun says when a job has run last, and how that ended.
+func lastRun(j schedule.Job) string {
+	text := string(j.State.LastStatus)
+	if j.State.LastRunAtMs > 0 {
+		text += " " + time.UnixMilli(j.State.LastRunAtMs).Format("2006-01-02 15:04")
+	}
+	return text
+}
+
+// LogOptions are the options of `picoclaw cron log`.
+type LogOptions struct {
+	Options
+
+	limit int
+}
+
+func NewCmdLog(f *cli.Factory, runF func(*LogOptions) error) *cobra.Command {
+	v := &LogOptions{Options: Options{Factory: f}}
+
+	cmd := &cobra.Command{
+		Use:   "log [JOB]",
+		Short: "Show what became of an agent's jobs and heartbeats, or of one job",
+		Long: `Shows the runs that have ended, the oldest first: ok, error, timeout or skipped, with what they had to say. Those of
+heartbeats are shown by the name heartbeat.`,
+		Example: "  picoclaw cron log\n  picoclaw cron log heartbeat --limit 5\n  picoclaw cron log --output json",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return oneJob(cmd, args)
+			}
+			return nil
+		},
+		RunE:              func(_ *cobra.Command, args []string) error { return v.run(args) },
+		ValidArgsFunction: v.names,
+	}
+	cmd.Flags().IntVar(&v.limit, "limit", 20, "how many, the last ones")
+	v.flags(cmd)
+	return cli.NewCommand(cmd, v, runF)
+}
+
+func (v *LogOptions) run(args []string) error {
+	if err := v.open(); err != nil {
+		return err
+	}
+	runs, err := v.runs(args, v.limit)
+	if err != nil {
+		return err
+	}
+	if v.output == cli.JSON {
+		for _, r := range runs {
+			if err := v.PrintJSON(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(runs) == 0 {
+		fmt.Fprintln(v.Out, "Nothing has run yet.")
+		v.sayIdle()
+	}
+	out := terminal.New(v.Out)
+	for _, r := range runs {
+		showRun(out, r)
+	}
+	return nil
+}
+
+// runs are those of all jobs, or of one, which may be gone meanwhile.
+func (v *Options) runs(args []string, limit int) ([]schedule.Record, error) {
+	if limit < 1 {
+		return nil, cli.Usagef("--limit %d: want 1 or more", limit)
+	}
+	if len(args) == 0 {
+		args = []string{""}
+	}
+	runs, err := v.store.Runs(args[0], limit)
+	if err == nil && len(runs) == 0 && args[0] != "" && args[0] != schedule.HeartbeatID {
+		_, err = v.store.Job(args[0])
+	}
+	return runs, cli.FailOrNil(err)
+}
+
+func showRun(out *terminal.Out, r schedule.Record) {
+	style := terminal.Bad
+	switch r.Status {
+	case schedule.OK:
+		style = terminal.Good
+	case schedule.Skipped:
+		style = terminal.Doubt
+	}
+	took := ""
+	if r.Status != schedule.Skipped {
+		took = fmt.Sprintf(" (%s)", time.Duration(r.Millis)*time.Millisecond)
+	}
+	fmt.Fprintf(out, "%s  %s  %s%s\n", r.Time.Local().Format(time.DateTime), out.Paint(style, fmt.Sprintf("%-7s", r.Status)),
+		terminal.Line(r.Name), took)
+	for _, text := range []string{r.Error, r.Text} {
+		if text = strings.TrimSpace(text); text != "" {
+			fmt.Fprintf(out, "    %s\n", strings.ReplaceAll(out.Clean(text), "\n", "\n    "))
+		}
+	}
+}

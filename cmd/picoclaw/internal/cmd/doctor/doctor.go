@@ -1,0 +1,107 @@
+// Package doctor has the commands doctor and selftest.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
+	"github.com/picoclaw/picoclaw/host/doctor"
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/isolation/selftest"
+)
+
+// Options are the options of `picoclaw doctor`.
+type Options struct {
+	*cli.Factory
+
+	agent  string
+	output cli.Format
+}
+
+func NewCmdDoctor(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	o := &Options{Factory: f}
+
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Say which walls hold on this machine, and what would raise the others",
+		Long: "doctor builds the sandbox that the configuration asks for, attacks it from inside, and says of each wall whether\n" +
+			"it is on, off or impossible here, why, and what would change that. It exits 1 if something that the configuration\n" +
+			"asks for does not hold.",
+		Example: "  picoclaw doctor\n  picoclaw doctor --agent reader --output json",
+		Args:    cli.NoArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	f.AddAgentFlag(cmd, &o.agent, "the agent whose walls to examine (default: the first one)")
+	f.AddOutputFlag(cmd, &o.output)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+// Examine examines the first agent's protections, as `picoclaw doctor` does.
+func Examine(ctx context.Context, f *cli.Factory) error {
+	return (&Options{Factory: f, output: cli.Text}).run(ctx)
+}
+
+func (o *Options) run(ctx context.Context) error {
+	s, h, done, err := hosts.OpenSessionBy(o.Factory, (*session.Host).Preview, o.agent, session.CLI)
+	if err != nil {
+		return err
+	}
+	defer done()
+	logger, err := o.Logger(h.Config())
+	if err != nil {
+		return err
+	}
+	attack, err := hosts.SelfTestCommand()
+	if err != nil {
+		return cli.CannotStart(err)
+	}
+	report, err := doctor.Examine(ctx, doctor.Options{Policy: s.Policy(), SelfTest: attack, Logger: logger})
+	if err != nil {
+		return cli.CannotStart(err)
+	}
+	return showReport(o.Factory, report, o.output)
+}
+
+func showReport(f *cli.Factory, r *doctor.Report, output cli.Format) error {
+	if output == cli.JSON {
+		if err := f.PrintJSON(r); err != nil {
+			return err
+		}
+	} else {
+		table := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(table, "WALL\tSTATE\tWHY")
+		for _, row := range r.Rows {
+			fmt.Fprintf(table, "%s\t%s\t%s\n", row.Wall, row.State, row.Why)
+			if row.Fix != "" {
+				fmt.Fprintf(table, "\t\tto change it: %s\n", row.Fix)
+			}
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
+	}
+	if !r.OK {
+		return cli.Fail(cli.ErrReported)
+	}
+	return nil
+}
+
+// SelfTestOptions are the options of `picoclaw selftest`.
+type SelfTestOptions struct{ *cli.Factory }
+
+func NewCmdSelfTest(f *cli.Factory, runF func(*SelfTestOptions) error) *cobra.Command {
+	o := &SelfTestOptions{Factory: f}
+	return cli.NewCommand(&cobra.Command{
+		Use:    hosts.SelfTestVerb,
+		Short:  "Attack the sandbox that this process is in",
+		Hidden: true,
+		RunE:   func(_ *cobra.Command, args []string) error { return o.run(args) },
+	}, o, runF)
+}
+
+func (o *SelfTestOptions) run(args []string) error { return selftest.Attack(args, o.Out) }

@@ -1,0 +1,284 @@
+package fleet
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"aead.dev/minisign"
+	"github.com/nats-io/nats.go"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/fleet/bundle"
+	"github.com/picoclaw/picoclaw/host/fleet/identity"
+)
+
+// ConfigOptions is what the verbs of fleet config share.
+type ConfigOptions struct {
+	*cli.Factory
+	file, key  string
+	serial     uint64
+	connection *nats.Conn
+	id         *identity.Identity
+}
+
+func NewCmdConfig(f *cli.Factory) *cobra.Command {
+	return cli.Group(&cobra.Command{
+		Use:   "config",
+		Short: "Give the machines of a fleet one configuration",
+		Long: `A configuration that minisign has signed is taken by each worker whose own fleet.trust names the key, if it has no mistake
+and its number is not below the one that was there. It stands below the worker's own configuration file. What is each
+machine's own can't be in it: fleet and secrets.`,
+		Example: "  picoclaw fleet config push --help",
+	}, NewCmdConfigPush(f, nil), NewCmdConfigRollback(f, nil), NewCmdConfigShow(f, nil))
+}
+
+func (o *ConfigOptions) flags(cmd *cobra.Command, signs bool) {
+	cmd.Flags().StringVar(&o.file, "fleet", "", "the identity `file` that `picoclaw hub add admin` has written")
+	if signs {
+		cmd.Flags().StringVar(&o.key, "key", "", "minisign's secret key `file`; its password is asked for, or the first line of standard input")
+	}
+}
+
+// open connects to the fleet as an admin.
+func (o *ConfigOptions) open() error {
+	if o.file == "" {
+		return cli.Usagef("--fleet is missing: the identity file that `picoclaw hub add admin NAME` has written")
+	}
+	var err error
+	o.connection, o.id, err = identity.Connect(o.file)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	if o.id.Role != identity.Admin {
+		o.connection.Close()
+		return cli.Fail(fmt.Errorf("%s is a %s's, and an admin's is needed: `picoclaw hub add admin NAME`", o.file, o.id.Role))
+	}
+	return nil
+}
+
+func NewCmdConfigPush(f *cli.Factory, runF func(*ConfigOptions) error) *cobra.Command {
+	o := &ConfigOptions{Factory: f}
+	cmd := &cobra.Command{
+		Use:   "push FILE",
+		Short: "Give a configuration to the fleet",
+		Long: `Signs a configuration (JSON with comments) with a key of minisign's and gives it to the fleet. Without --key there has to be
+a signature beside it, FILE.minisig, with the tenant and the next number as its trusted comment, such as
+minisign -Sm FILE -t 'picoclaw tenant:main serial:3'.`,
+		Example: strings.Trim(`
+  picoclaw fleet config push fleet.json --key minisign.key --fleet ops.fleet
+  picoclaw fleet config push fleet.json --fleet ops.fleet`, "\n"),
+		Args: cli.OneName("configuration file"),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.push(cmd.Context(), args[0]) },
+	}
+	o.flags(cmd, true)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *ConfigOptions) push(ctx context.Context, file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	if err := checkAlone(file); err != nil {
+		return cli.Fail(err)
+	}
+	if err := o.open(); err != nil {
+		return err
+	}
+	defer o.connection.Close()
+	b := &bundle.Bundle{Config: text}
+	if o.key == "" {
+		b.Signature, err = os.ReadFile(file + ".minisig")
+		if errors.Is(err, fs.ErrNotExist) {
+			return cli.Fail(fmt.Errorf("%s is not signed: name the key with --key, or have %s.minisig beside it", file, file))
+		}
+		if err != nil {
+			return cli.Fail(err)
+		}
+		return o.give(ctx, b)
+	}
+	history, err := bundle.History(ctx, o.connection)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	key, err := o.secretKey()
+	if err != nil {
+		return cli.Fail(err)
+	}
+	return o.give(ctx, bundle.Sign(key, text, o.id.Tenant, bundle.Next(history)))
+}
+
+// checkAlone checks a configuration as a machine would have it that has none of its own.
+func checkAlone(file string) error {
+	named, err := filepath.Abs(file)
+	if err != nil {
+		return err
+	}
+	home, err := os.MkdirTemp("", "picoclaw-config-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(home) }()
+	_, faults := config.Check(config.Options{Central: named, Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
+	var all []error
+	for _, fault := range faults {
+		all = append(all, fault)
+	}
+	return errors.Join(all...)
+}
+
+func (o *ConfigOptions) give(ctx context.Context, b *bundle.Bundle) error {
+	tenant, serial, err := b.Serial()
+	if err != nil {
+		return cli.Fail(err)
+	}
+	if tenant != o.id.Tenant {
+		return cli.Fail(fmt.Errorf("it was signed for tenant %s, and %s is of tenant %s", tenant, o.file, o.id.Tenant))
+	}
+	if err := bundle.Push(ctx, o.connection, b); err != nil {
+		return cli.Fail(err)
+	}
+	fmt.Fprintf(o.Factory.Out, "the fleet has configuration %d\n", serial)
+	return nil
+}
+
+// secretKey reads the key to sign with.
+func (o *ConfigOptions) secretKey() (minisign.PrivateKey, error) {
+	text, err := os.ReadFile(o.key)
+	if err != nil {
+		return minisign.PrivateKey{}, err
+	}
+	var key minisign.PrivateKey
+	if !minisign.IsEncrypted(text) {
+		if err := key.UnmarshalText(text); err != nil {
+			return key, fmt.Errorf("%s is no secret key of minisign's: %w", o.key, err)
+		}
+		return key, nil
+	}
+	password, err := o.password()
+	if err != nil {
+		return key, err
+	}
+	if key, err = minisign.DecryptKey(password, text); err != nil {
+		return key, fmt.Errorf("%s can't be used: %w; is the password right?", o.key, err)
+	}
+	return key, nil
+}
+
+func (o *ConfigOptions) password() (string, error) {
+	if f, ok := o.Factory.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprintf(o.Factory.Err, "password of %s: ", o.key)
+		text, err := term.ReadPassword(int(f.Fd()))
+		fmt.Fprintln(o.Factory.Err)
+		return string(text), err
+	}
+	line, err := bufio.NewReader(o.Factory.In).ReadString('\n')
+	if line = strings.TrimRight(line, "\r\n"); line == "" {
+		return "", errors.Join(errors.New("the key's password is wanted on standard input"), err)
+	}
+	return line, nil
+}
+
+func NewCmdConfigRollback(f *cli.Factory, runF func(*ConfigOptions) error) *cobra.Command {
+	o := &ConfigOptions{Factory: f}
+	cmd := &cobra.Command{
+		Use:   "rollback",
+		Short: "Give the fleet the configuration that it had before",
+		Long: `Signs the configuration before the last one, or the one with a number, again and gives it to the fleet under the next number:
+numbers never go back, so that nobody can show machines an old configuration. What the same key has not signed before is
+passed over, or refused where its number is asked for: any admin can push a configuration that nobody trusts.`,
+		Example: strings.Trim(`
+  picoclaw fleet config rollback --key minisign.key --fleet ops.fleet
+  picoclaw fleet config rollback --to 3 --key minisign.key --fleet ops.fleet`, "\n"),
+		Args: cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.rollback(cmd.Context()) },
+	}
+	o.flags(cmd, true)
+	cmd.Flags().Uint64Var(&o.serial, "to", 0, "the `number` of the configuration to go back to (default: the one before the last)")
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *ConfigOptions) rollback(ctx context.Context) error {
+	if o.key == "" {
+		return cli.Usagef("--key is missing: what is gone back to is signed again")
+	}
+	if err := o.open(); err != nil {
+		return err
+	}
+	defer o.connection.Close()
+	history, err := bundle.History(ctx, o.connection)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	key, err := o.secretKey()
+	if err != nil {
+		return cli.Fail(err)
+	}
+	public, ok := key.Public().(minisign.PublicKey)
+	if !ok {
+		return cli.Fail(fmt.Errorf("%s has no public half", o.key))
+	}
+	back, number, err := bundle.Before(history, o.serial, public, o.id.Tenant)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	if err := o.give(ctx, bundle.Sign(key, back.Config, o.id.Tenant, bundle.Next(history))); err != nil {
+		return err
+	}
+	fmt.Fprintf(o.Factory.Out, "it is configuration %d again\n", number)
+	return nil
+}
+
+func NewCmdConfigShow(f *cli.Factory, runF func(*ConfigOptions) error) *cobra.Command {
+	o := &ConfigOptions{Factory: f}
+	cmd := &cobra.Command{
+		Use:     "show",
+		Short:   "Show the fleet's configurations, or one of them",
+		Long:    "Lists the configurations that the fleet has had, the last one at the end. With --serial it shows the text of one.",
+		Example: "  picoclaw fleet config show --fleet ops.fleet\n  picoclaw fleet config show --serial 3 --fleet ops.fleet",
+		Args:    cli.NoArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.show(cmd.Context()) },
+	}
+	o.flags(cmd, false)
+	cmd.Flags().Uint64Var(&o.serial, "serial", 0, "the `number` of the configuration to show")
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *ConfigOptions) show(ctx context.Context) error {
+	if err := o.open(); err != nil {
+		return err
+	}
+	defer o.connection.Close()
+	history, err := bundle.History(ctx, o.connection)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	if o.serial != 0 {
+		b, err := bundle.Find(history, o.serial)
+		if err != nil {
+			return cli.Fail(err)
+		}
+		_, err = o.Factory.Out.Write(b.Config)
+		return err
+	}
+	w := tabwriter.NewWriter(terminal.New(o.Factory.Out), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NUMBER\tKEY\tBYTES")
+	for _, b := range history {
+		var s minisign.Signature
+		if _, serial, err := b.Serial(); err == nil && s.UnmarshalText(b.Signature) == nil {
+			fmt.Fprintf(w, "%d\t%016X\t%d\n", serial, s.KeyID, len(b.Config))
+		}
+	}
+	return w.Flush()
+}

@@ -1,0 +1,157 @@
+// Package fleet has the commands fleet and worker.
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/membership"
+	"github.com/picoclaw/picoclaw/host/fleet"
+)
+
+// Options are the options of a command about a fleet.
+type Options struct{ membership.Flags }
+
+func NewCmdFleet(f *cli.Factory) *cobra.Command {
+	cmd := &cobra.Command{Use: "fleet", Short: "Look after a fleet, and see which machines have which agents",
+		Example: "  picoclaw fleet status --help\n  picoclaw fleet config --help"}
+	return cli.Group(cmd, NewCmdStatus(f, nil), NewCmdWhere(f, nil), NewCmdDrain(f, nil), NewCmdMove(f, nil), NewCmdConfig(f))
+}
+
+// StatusOptions are the options of `picoclaw fleet status`.
+type StatusOptions struct {
+	Options
+
+	output cli.Format
+}
+
+func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Command {
+	o := &StatusOptions{Options: Options{membership.Flags{Factory: f}}}
+
+	cmd := &cobra.Command{
+		Use:     "status",
+		Short:   "Show the workers of a fleet, and which agents they have",
+		Long:    "Shows the workers that have given a sign of life not long ago, and for each agent the worker that has it. The epoch\ngrows each time that an agent is taken. CONFIG is the number of the fleet's configuration that a worker has. The\nexit code is 1 where an agent's worker is gone.",
+		Example: "  picoclaw fleet status --fleet tls://nats.example.com:4222\n  picoclaw fleet status --output json",
+		Args:    cli.NoArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.status(cmd.Context(), o.output) },
+	}
+	o.AddTo(cmd, "the fleet at this `address`, or that of an identity file (default: fleet.url)")
+	f.AddOutputFlag(cmd, &o.output)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *Options) status(ctx context.Context, output cli.Format) error {
+	workers, agents, err := o.look(ctx)
+	if err != nil {
+		return err
+	}
+	if output == cli.JSON {
+		err = o.Factory.PrintJSON(map[string]any{"workers": workers, "agents": agents})
+	} else {
+		err = showFleet(o.Factory, workers, agents)
+	}
+	for _, p := range agents {
+		if err == nil && !p.Alive {
+			err = &cli.Error{Code: cli.ExitFailed, Err: cli.ErrReported}
+		}
+	}
+	return err
+}
+
+// look looks at the whole fleet.
+func (o *Options) look(ctx context.Context) ([]fleet.Sign, []fleet.Placed, error) {
+	cfg, err := o.Factory.Config("")
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := o.Join(ctx, cfg, "status")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	ctx, cancel := context.WithTimeout(ctx, membership.JoinTimeout)
+	defer cancel()
+	workers, agents, err := f.Status(ctx)
+	if err != nil {
+		return nil, nil, cli.Fail(err)
+	}
+	return workers, agents, nil
+}
+
+func showFleet(f *cli.Factory, workers []fleet.Sign, agents []fleet.Placed) error {
+	out := terminal.New(f.Out)
+	table := terminal.NewTable("WORKER", "VERSION", "AGENTS", "RUNNING", "CONFIG", "STATE")
+	for _, w := range workers {
+		state, style := "serves", terminal.Plain
+		switch {
+		case w.Fault != "":
+			state, style = w.Fault, terminal.Bad
+		case w.Drained:
+			state = "drained"
+		}
+		config := "own"
+		if w.Config > 0 {
+			config = strconv.FormatUint(w.Config, 10)
+		}
+		table.Row(w.Worker, w.Version, strconv.Itoa(w.Agents), strconv.Itoa(w.Running), config, terminal.Line(state))
+		table.Style(0, terminal.Name)
+		table.Style(5, style)
+	}
+	if err := table.Write(out); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	table = terminal.NewTable("AGENT", "WORKER", "EPOCH", "STATE")
+	for _, p := range agents {
+		state, style := "served", terminal.Plain
+		switch {
+		case p.Fault != "":
+			state, style = terminal.Line(p.Fault), terminal.Bad
+		case p.From != "":
+			state = "on its way from " + p.From
+		case !p.Alive:
+			state, style = "its worker is gone", terminal.Bad
+		}
+		table.Row(p.Agent, p.Worker, strconv.FormatUint(p.Epoch, 10), state)
+		table.Style(0, terminal.Name)
+		table.Style(3, style)
+	}
+	return table.Write(out)
+}
+
+// WhereOptions are the options of `picoclaw fleet where`.
+type WhereOptions struct{ Options }
+
+func NewCmdWhere(f *cli.Factory, runF func(*WhereOptions) error) *cobra.Command {
+	o := &WhereOptions{Options: Options{membership.Flags{Factory: f}}}
+	cmd := &cobra.Command{
+		Use:     "where AGENT",
+		Short:   "Show which worker has an agent",
+		Example: "  picoclaw fleet where main",
+		Args:    named(1, "the name of one agent"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+	}
+	o.AddTo(cmd, "the fleet at this `address`, or that of an identity file (default: fleet.url)")
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *WhereOptions) run(ctx context.Context, args []string) error {
+	agent := args[0]
+	_, agents, err := o.look(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range agents {
+		if p.Agent == agent {
+			fmt.Fprintln(o.Out, terminal.Line(p.Worker))
+			return nil
+		}
+	}
+	return cli.Fail(fmt.Errorf("no worker of the fleet has agent %q; `picoclaw fleet status` lists them", agent))
+}

@@ -1,0 +1,333 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/membership"
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/fleet"
+	"github.com/picoclaw/picoclaw/host/fleet/bundle"
+	"github.com/picoclaw/picoclaw/host/fleet/identity"
+	"github.com/picoclaw/picoclaw/host/fleet/witness"
+	"github.com/picoclaw/picoclaw/host/mcp"
+	"github.com/picoclaw/picoclaw/host/session"
+)
+
+// WorkerOptions are the options of `picoclaw worker`.
+type WorkerOptions struct{ membership.Flags }
+
+func NewCmdWorker(f *cli.Factory, runF func(*WorkerOptions) error) *cobra.Command {
+	o := &WorkerOptions{membership.Flags{Factory: f}}
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Serve this machine's agents to a fleet, until told to stop",
+		Long: `Runs in the foreground and serves all agents of the configuration to the gateways of a fleet, which are machines that meet
+at a NATS server. What a call may do is decided here, as for any other call: policy, guard, approvals, sandbox and record
+are this machine's, and nothing that a gateway says changes them.
+
+An agent is with one worker at a time. One that is with another worker is taken when that one has ended, or has been
+silent for some seconds; its workspace is then the one that it has here.
+
+SIGHUP has the configuration read again, for calls that begin then.
+
+SIGTERM and SIGINT end it: no call is taken any more, and those that run may go on for gateway.drain_seconds.`,
+		Example: "  picoclaw worker --fleet build1.fleet\n" +
+			"  picoclaw worker --fleet tls://nats.example.com:4222 --credentials worker.creds\n  picoclaw worker",
+		Args: cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.work(cmd.Context()) },
+	}
+	o.AddTo(cmd, "serve the fleet at this `address`, or that of an identity file (default: fleet.url)")
+	cmd.Flags().StringVar(&o.Name, "name", "",
+		"the worker's `name` in the fleet, where no identity file says it (default: fleet.name, or the machine's)")
+	return cli.NewCommand(cmd, o, runF)
+}
+
+// workerVerb is a worker that runs.
+type workerVerb struct {
+	fleet  *WorkerOptions
+	member *membership.Member
+	logger hclog.Logger
+	home   string
+
+	worker  *fleet.Worker
+	changes chan struct{} // agents' tools may be others
+	trusts  chan struct{} // other keys are trusted than before
+	renew   sync.Mutex    // one at a time
+	now     *shift
+	before  sync.WaitGroup // shifts that are ending
+}
+
+// shift is what makes a worker's calls with one reading of the configuration.
+type shift struct {
+	app    *cli.Factory
+	all    *host.Assembly // what clients of the gateway call
+	cli    *host.Assembly // what picoclaw call calls: as on one machine, it has no built-in tools
+	agents []string
+	trust  []string // whose signatures count below the fleet's configurations
+	end    context.CancelFunc
+}
+
+func (o *WorkerOptions) work(ctx context.Context) error {
+	cfg, err := o.Factory.Config("")
+	if err != nil {
+		return err
+	}
+	if cfg.Home().Fallback {
+		return cli.CannotStart(errors.New("a worker needs an instance root; set PICOCLAW_HOME to a directory"))
+	}
+	w := &workerVerb{fleet: o, home: cfg.Home().Path, changes: make(chan struct{}, 1), trusts: make(chan struct{}, 1)}
+	if w.logger, err = o.Factory.Logger(cfg); err != nil {
+		return err
+	}
+	if w.member, err = o.Join(ctx, cfg, workerName(cfg)); err != nil {
+		return err
+	}
+	defer w.member.Close()
+	if err := w.member.Require(identity.Worker); err != nil {
+		return cli.CannotStart(err)
+	}
+	if w.now, err = w.open(cfg); err != nil {
+		return err
+	}
+	defer func() {
+		w.renew.Lock()
+		defer w.renew.Unlock()
+		w.now.close()
+		w.before.Wait()
+	}()
+	return w.run(ctx, cfg)
+}
+
+func (w *workerVerb) run(ctx context.Context, cfg *config.Config) error {
+	stderr, logger := w.fleet.Factory.Err, w.logger.Named("worker")
+	var err error
+	w.worker, err = fleet.NewWorker(w.member.Fleet, fleet.WorkerOptions{
+		Name: w.member.Name, Agents: w.now.agents, Home: w.home,
+		Host: w.now, Describe: func(s *session.Session) string { return mcp.Instructions(s.Policy()) }, Workspace: w.workspace,
+		Idle:    func() { fmt.Fprintf(stderr, "the worker %s is in the fleet, and has no agent yet\n", w.member.Name) },
+		Changes: w.changes, Version: w.fleet.Version, Logger: logger, Drain: time.Duration(cfg.Gateway().DrainSeconds) * time.Second})
+	if err != nil {
+		return cli.CannotStart(err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer cancel()
+	beside.Go(func() { w.reloads(ctx) })
+	if w.member.Id != nil {
+		beside.Go(func() { w.takes(ctx) })
+	}
+	err = w.worker.Run(ctx, func(agent string) {
+		fmt.Fprintf(stderr, "the worker %s serves agent %s\n", w.member.Name, agent)
+	})
+	if err != nil {
+		return cli.CannotStart(err)
+	}
+	return nil
+}
+
+// open makes what serves a configuration.
+func (w *workerVerb) open(cfg *config.Config) (*shift, error) {
+	s := &shift{app: w.fleet.Factory, agents: cfg.AgentIDs(), trust: cfg.Fleet().Trust}
+	var with host.Options
+	if id := w.member.Id; id != nil {
+		var err error
+		if with.Witness, err = witness.Teller(w.member.Connection, w.member.Tenant, w.member.Name); err != nil {
+			return nil, err
+		}
+		s.agents = slices.DeleteFunc(s.agents, func(agent string) bool { return !slices.Contains(id.Agents, agent) })
+		if len(s.agents) == 0 {
+			return nil, cli.CannotStart(fmt.Errorf("the identity of %s is for %s, and the configuration has %s: no agent is served",
+				id.Name, strings.Join(id.Agents, ", "), strings.Join(cfg.AgentIDs(), ", ")))
+		}
+		for _, agent := range cfg.AgentIDs() {
+			if !slices.Contains(s.agents, agent) {
+				w.logger.Warn("the worker's identity is not for an agent, which is not served", "agent", agent)
+			}
+		}
+	}
+	var err error
+	if s.all, err = hosts.Assemble(s.app, cfg, with); err != nil {
+		return nil, err
+	}
+	if err = s.all.Ready(); err == nil {
+		with.NoBuiltIns = true
+		s.cli, err = hosts.Assemble(s.app, cfg, with)
+	}
+	if err != nil {
+		hosts.Close(s.app, s.all)
+		return nil, cli.CannotStart(err)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	s.end = end
+	go func() {
+		changes := s.all.Changes(ctx.Done())
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-changes:
+				select {
+				case w.changes <- struct{}{}:
+				default: // one is waiting already
+				}
+			}
+		}
+	}()
+	return s, nil
+}
+
+// Session opens a session.
+func (s *shift) Session(agent string, origin session.Origin) (*session.Session, error) {
+	switch origin {
+	case session.MCP:
+		return s.all.Session(agent, origin)
+	case session.CLI:
+		return s.cli.Session(agent, origin)
+	}
+	return nil, fmt.Errorf("a call of origin %q can't come from another machine", origin)
+}
+
+func (s *shift) close() {
+	s.end()
+	hosts.Close(s.app, s.cli)
+	hosts.Close(s.app, s.all)
+}
+
+// workspace is where an agent's workspace is, if it can be moved.
+func (w *workerVerb) workspace(agent string) (string, error) {
+	w.renew.Lock()
+	defer w.renew.Unlock()
+	return w.now.all.Movable(agent)
+}
+
+// reload has calls that begin from now on made with the configuration as it is now. What runs keeps its own.
+func (w *workerVerb) reload() error {
+	w.renew.Lock()
+	defer w.renew.Unlock()
+	cfg, err := w.fleet.Factory.Config("")
+	if err != nil {
+		return err
+	}
+	next, err := w.open(cfg)
+	if err != nil {
+		return err
+	}
+	before := w.now
+	w.now = next
+	if !slices.Equal(before.trust, next.trust) {
+		select {
+		case w.trusts <- struct{}{}:
+		default: // it is to be looked at already
+		}
+	}
+	ended := w.worker.Renew(next, next.agents)
+	w.before.Go(func() {
+		ended()
+		before.close()
+	})
+	return nil
+}
+
+// reloads reads the configuration again at SIGHUP.
+func (w *workerVerb) reloads(ctx context.Context) {
+	hangups := make(chan os.Signal, 1)
+	if on := cli.HangupSignals(); len(on) > 0 {
+		signal.Notify(hangups, on...)
+		defer signal.Stop(hangups)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangups:
+			if err := w.reload(); err != nil {
+				w.logger.Error("the configuration was not loaded again; the one before stays in force", "error", err)
+			} else {
+				w.logger.Info("the configuration was loaded again")
+			}
+		}
+	}
+}
+
+// workerName is the name that the configuration gives a worker, or one made of the machine's.
+func workerName(cfg *config.Config) string {
+	if name := cfg.Fleet().Name; name != "" {
+		return name
+	}
+	machine, err := os.Hostname()
+	if err != nil {
+		return "worker"
+	}
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(machine))
+}
+
+// watchAgain is after what time it is tried again to learn of the fleet's configurations.
+const watchAgain = 10 * time.Second
+
+// takes takes the fleet's configurations, those that the keys have signed which the worker's own trusts at the time.
+func (w *workerVerb) takes(ctx context.Context) {
+	if serial, err := bundle.Current(w.home); err == nil {
+		w.worker.SetConfig(serial, nil)
+	}
+	for ctx.Err() == nil {
+		w.takesBy(ctx)
+	}
+}
+
+// takesBy takes them until other keys are trusted.
+func (w *workerVerb) takesBy(ctx context.Context) {
+	logger := w.logger.Named("worker")
+	ctx, stop := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer stop()
+	beside.Go(func() {
+		select {
+		case <-ctx.Done():
+		case <-w.trusts:
+			stop()
+		}
+	})
+	w.renew.Lock()
+	trust := w.now.trust
+	w.renew.Unlock()
+	err := bundle.Watch(ctx, w.member.Connection, bundle.Options{Tenant: w.member.Tenant, Trust: trust,
+		Home: w.home, Config: config.Options{File: w.fleet.Factory.ConfigFile, Workspace: w.fleet.Factory.Workspace},
+		Apply: func(uint64) error { return w.reload() }, Report: func(serial uint64, err error) {
+			w.worker.SetConfig(serial, err)
+			if err != nil {
+				logger.Error("a configuration of the fleet's", "number", serial, "error", err)
+			} else {
+				logger.Info("the worker has a configuration of the fleet's", "number", serial)
+			}
+		}})
+	var again <-chan time.Time // never where no key is trusted
+	if err != nil && ctx.Err() == nil {
+		logger.Error("the worker takes no configuration of the fleet's yet", "error", err)
+		again = time.After(watchAgain)
+	}
+	select {
+	case <-ctx.Done():
+	case <-again:
+	}
+}

@@ -1,0 +1,114 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/gateway"
+)
+
+// StatusOptions are the options of `picoclaw gateway status`.
+type StatusOptions struct {
+	*cli.Factory
+
+	output cli.Format
+}
+
+func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Command {
+	o := &StatusOptions{Factory: f}
+
+	cmd := &cobra.Command{
+		Use:     "status",
+		Short:   "Show whether the gateway runs, and whether it is ready",
+		Long:    "Shows where the gateway serves, what is not in order, and which configurations are in use: after a reload an earlier one\nis, until what has begun with it has ended. The exit code is 1 where no gateway runs, or it is not ready.",
+		Example: "  picoclaw gateway status\n  picoclaw gateway status --output json",
+		Args:    cli.NoArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	f.AddOutputFlag(cmd, &o.output)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *StatusOptions) run(ctx context.Context) error {
+	home, err := o.Home()
+	if err != nil {
+		return err
+	}
+	status, err := gateway.Dial(home).Status(ctx)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	if o.output == cli.JSON {
+		err = o.PrintJSON(status)
+	} else {
+		showStatus(o.Factory, status)
+	}
+	if err == nil && !status.Ready {
+		err = &cli.Error{Code: cli.ExitFailed, Err: cli.ErrReported}
+	}
+	return err
+}
+
+func showStatus(f *cli.Factory, s *gateway.Status) {
+	out := terminal.New(f.Out)
+	state := out.Paint(terminal.Good, "ready")
+	if !s.Ready {
+		state = out.Paint(terminal.Bad, "not ready")
+	}
+	fmt.Fprintf(out, "gateway   %s, process %d, version %s, since %s\n", state, s.PID, terminal.Line(s.Version),
+		s.Started.Local().Format(time.DateTime))
+	fmt.Fprintf(out, "serves    %s\n", terminal.Line(s.Address))
+	for _, c := range s.Checks {
+		text := "ok"
+		if c.Error != "" {
+			text = terminal.Line(c.Error)
+		}
+		fmt.Fprintf(out, "%-9s %s\n", terminal.Line(c.Name), text)
+	}
+	for i, c := range s.Configurations {
+		which := "earlier"
+		if i == len(s.Configurations)-1 {
+			which = "current"
+		}
+		fmt.Fprintf(out, "%-9s configuration since %s: %d running, %d MCP sessions\n", which,
+			c.Since.Local().Format(time.DateTime), c.Running, c.Sessions)
+	}
+	if s.Reload != "" {
+		fmt.Fprintf(out, "reload    the last one has changed nothing: %s\n", terminal.Line(s.Reload))
+	}
+}
+
+// ReloadOptions are the options of `picoclaw gateway reload`.
+type ReloadOptions struct{ *cli.Factory }
+
+func NewCmdReload(f *cli.Factory, runF func(*ReloadOptions) error) *cobra.Command {
+	o := &ReloadOptions{Factory: f}
+	return cli.NewCommand(&cobra.Command{
+		Use:   "reload",
+		Short: "Have the gateway read its configuration again",
+		Long: strings.Trim(`
+The configuration is checked first, and one that is wrong changes nothing. Sessions and turns that have begun keep their
+policy until they end; where the gateway serves takes a restart.`, "\n"),
+		Example: "  picoclaw gateway reload",
+		Args:    cli.NoArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}, o, runF)
+}
+
+func (o *ReloadOptions) run(ctx context.Context) error {
+	home, err := o.Home()
+	if err != nil {
+		return err
+	}
+	if err := gateway.Dial(home).Reload(ctx); err != nil {
+		return cli.Fail(err)
+	}
+	fmt.Fprintln(o.Out, "The gateway has read its configuration again.")
+	return nil
+}

@@ -1,0 +1,278 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/install"
+	"github.com/picoclaw/picoclaw/host/inventory"
+	"github.com/picoclaw/picoclaw/host/mcpservers"
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/host/store"
+	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// serverOptions is what the verbs about MCP servers share.
+type serverOptions struct {
+	install.Options
+	spec     mcpservers.Spec
+	declared string // the digest of what the configuration says; empty for a server that does not stand there
+
+	env, headers, claims []string // as they stand on the command line
+}
+
+// AddOptions are the options of `picoclaw mcp add`.
+type AddOptions struct{ serverOptions }
+
+func NewCmdAdd(f *cli.Factory, runF func(*AddOptions) error) *cobra.Command {
+	o := &AddOptions{serverOptions: serverOptions{Options: install.Options{Factory: f}}}
+	cmd := &cobra.Command{
+		Use:   "add NAME [flags] -- COMMAND [ARGUMENT...]",
+		Short: "Add an MCP server's tools, confined and pinned",
+		Long: `Fetches the server, starts it once in a sandbox with nothing of yours, shows which tools it has and what is suspicious in
+what it says, asks, and makes a plugin of it: from then on it runs as it was looked at, with what was granted here and
+nothing else, and its tools are called NAME.TOOL. A tool that the server later describes in other words is not offered.
+
+COMMAND is as in the server's documentation: npx PACKAGE, uvx PACKAGE, node FILE, python3 FILE or a program. {{workspace}}
+in its arguments stands for the agent's workspace, {{state}} for a directory of the server's own. A server that is reached
+over HTTP is named by --url; ${NAME} in its headers stands for the secret NAME, which --secret grants.`,
+		Example: strings.Trim(`
+  picoclaw mcp add everything -- npx -y @modelcontextprotocol/server-everything
+  picoclaw mcp add files --workspace rw -- npx -y @modelcontextprotocol/server-filesystem '{{workspace}}'
+  picoclaw mcp add wiki --url https://mcp.deepwiki.com/mcp
+  picoclaw mcp add api --url https://mcp.example.com/mcp --secret API_TOKEN --header 'Authorization: Bearer ${API_TOKEN}'`, "\n"),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cli.Usagef("name the server, and its command behind --, such as: picoclaw mcp add everything -- npx -y @modelcontextprotocol/server-everything")
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+	}
+	o.specFlags(cmd)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *AddOptions) run(cmd *cobra.Command, args []string) error {
+	if cmd.ArgsLenAtDash() == 0 {
+		return cli.Usagef("name the server in front of --, such as: picoclaw mcp add NAME -- %s", strings.Join(args, " "))
+	}
+	o.spec.Command = args[1:]
+	return o.add(cmd.Context(), args[0])
+}
+
+// specFlags are those that say what a server is and what it gets.
+func (o *serverOptions) specFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.spec.Workspace, "workspace", "none", "what it may do with the agent's workspace: none, ro or rw")
+	flags.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that it may reach, * for any (default: none)")
+	flags.StringSliceVar(&o.spec.Secrets, "secret", nil, "`NAMES` of secrets that it may use without seeing them")
+	flags.StringSliceVar(&o.spec.Programs, "program", nil, "`PROGRAMS` that it may start besides its own, * for any")
+	flags.StringSliceVar(&o.spec.Agents, "agent", nil, "`AGENTS` that it is for (default: all)")
+	flags.StringVar(&o.spec.URL, "url", "", "`URL` of a server that is reached over HTTP")
+	flags.StringArrayVar(&o.headers, "header", nil, "`HEADER` that it is sent, as in \"Name: value\"")
+	flags.StringArrayVar(&o.env, "env", nil, "variable that it finds, as `NAME=VALUE`")
+	flags.StringArrayVar(&o.claims, "claim", nil, "how an argument is guarded, as `TOOL.FIELD=CLAIM`: read, write, list, delete, command or none")
+	flags.StringVar(&o.spec.Files, "files", "", "`DIR` that the command needs, which is copied")
+	flags.BoolVar(&o.spec.Roots, "roots", false, "tell it where the workspace is")
+	o.AddTo(cmd)
+}
+
+// add makes a plugin of the server that the command line describes.
+func (o *serverOptions) add(ctx context.Context, name string) error {
+	if err := o.read(); err != nil {
+		return err
+	}
+	s, err := install.OpenShelf(o.Factory)
+	if err != nil {
+		return err
+	}
+	if err := pluginpb.CheckID(name); err != nil {
+		return cli.Usagef("%v", err)
+	}
+	if s.Lock.Plugins[name] != nil {
+		return cli.Fail(fmt.Errorf("there is a plugin %s already; `picoclaw mcp update %s` fetches it anew, and `picoclaw mcp remove %s` takes it away", name, name, name))
+	}
+	if _, declared := s.Config.MCPServers()[name]; declared {
+		return cli.Fail(fmt.Errorf("the server %s stands in the configuration; `picoclaw mcp trust %s` looks at it", name, name))
+	}
+	return o.place(ctx, s, name, nil)
+}
+
+// read takes what has a form of its own from the command line.
+func (o *serverOptions) read() error {
+	for _, list := range []struct {
+		name, between string
+		from          []string
+		to            *map[string]string
+	}{
+		{"env", "=", o.env, &o.spec.Env}, {"header", ":", o.headers, &o.spec.Headers}, {"claim", "=", o.claims, &o.spec.Claims},
+	} {
+		for _, text := range list.from {
+			key, value, ok := strings.Cut(text, list.between)
+			if key = strings.TrimSpace(key); !ok || key == "" {
+				return cli.Usagef("--%s %q: want NAME%sVALUE", list.name, text, list.between)
+			}
+			if *list.to == nil {
+				*list.to = map[string]string{}
+			}
+			(*list.to)[key] = strings.TrimSpace(value)
+		}
+	}
+	if err := o.spec.Check(); err != nil {
+		return cli.Usagef("%v", err)
+	}
+	return nil
+}
+
+// place makes the package and installs it: a new one, or one in the place of the pin's.
+func (o *serverOptions) place(ctx context.Context, s *install.Shelf, name string, pin *store.Pin) error {
+	if err := s.CheckReach(); err != nil {
+		return cli.Fail(err)
+	}
+	if s.IsBundled(name) {
+		return cli.Fail(fmt.Errorf("plugin %s comes with picoclaw; give the server another name", name))
+	}
+	if err := session.CheckStateOf(name); err != nil {
+		return cli.Fail(err)
+	}
+	if ids := s.Config.AgentIDs(); len(o.spec.Agents) > 0 {
+		for _, id := range o.spec.Agents {
+			if !slices.Contains(ids, id) {
+				return cli.Usagef("there is no agent %q%s", id, nearest.Suggest(id, ids))
+			}
+		}
+	}
+	for _, secret := range o.spec.Secrets {
+		if known := s.Config.Secrets(); known[secret].Hosts == nil {
+			return cli.Fail(fmt.Errorf("there is no secret %q; say in the configuration where it comes from: secrets.%s", secret, secret))
+		}
+	}
+	if named := o.spec.URL != "" || len(o.spec.Network) > 0; named && !slices.Contains(o.spec.Network, "*") &&
+		!s.Config.IsolationEnabled() {
+		return cli.Fail(errors.New("only a sandbox keeps a server to the hosts that it may reach; set isolation.enabled to true, or grant any with --network '*'"))
+	}
+	maker, done, err := o.maker(s)
+	if err != nil {
+		return err
+	}
+	defer done()
+	p, report, err := maker.Make(ctx, name, &o.spec, shadows(s, name))
+	if err != nil {
+		return cli.Fail(fmt.Errorf("%s was not added: %w", name, err))
+	}
+	defer p.Discard()
+	p.Declared = o.declared
+	if err := s.Catalog.Shadowed(p.Manifest); err != nil {
+		return cli.Fail(fmt.Errorf("%s was not added: %w", name, err))
+	}
+	if state := session.StateOf(s.Config.Home().Path, name); pin == nil && hasFiles(state) {
+		report.Warnings = append(report.Warnings, "it finds what another server of that name has kept in "+state)
+	}
+	o.showServer(p, report)
+	if pin != nil {
+		return o.Update(s, p, pin)
+	}
+	yes, err := o.Confirm("Add the server " + name + ", and grant it this?")
+	if err != nil {
+		return cli.Fail(fmt.Errorf("%s was not added: %w", name, err))
+	}
+	if !yes {
+		return cli.Fail(fmt.Errorf("%s was not added", name))
+	}
+	if err := s.Store.Install(p); err != nil {
+		return cli.Fail(err)
+	}
+	return o.Report(install.Result{ID: name, Version: p.Manifest.Version})
+}
+
+// maker makes packages by means of a host whose session looks after the sandbox. done closes it.
+func (o *serverOptions) maker(s *install.Shelf) (*mcpservers.Maker, func(), error) {
+	exe, err := os.Executable()
+	if err == nil {
+		exe, err = filepath.EvalSymlinks(exe)
+	}
+	if err != nil {
+		return nil, nil, cli.CannotStart(err)
+	}
+	program := filepath.Join(filepath.Dir(exe), "plugins", "mcp", pluginpb.ProgramName("mcp", runtime.GOOS))
+	if _, err := os.Stat(program); err != nil {
+		return nil, nil, cli.CannotStart(fmt.Errorf("the plugin mcp is missing: %w; unpack picoclaw's archive as a whole, or run `make build`", err))
+	}
+	// It has no log: what it has to say is what is not offered, which may be what is looked at here.
+	h, err := session.Open(session.Options{Config: s.Config})
+	if err != nil {
+		return nil, nil, cli.CannotStart(err)
+	}
+	sess, err := h.Preview("", session.CLI)
+	if err != nil {
+		return nil, nil, cli.CannotStart(err)
+	}
+	return &mcpservers.Maker{
+		Store: s.Store, Run: sess.RunApart, Program: program, Logs: filepath.Join(s.Config.Home().Path, "logs"),
+		Progress: func(text string) { fmt.Fprintln(o.Factory.Err, text+" …") },
+	}, func() { hosts.Close(o.Factory, h) }, nil
+}
+
+// shadows returns who else has a tool of a name.
+func shadows(s *install.Shelf, id string) func(string) string {
+	others := map[string]string{}
+	for _, p := range s.Catalog.Plugins() {
+		for _, t := range p.Tools {
+			if p.Manifest.ID != id {
+				others[t.Spec.Name] = "plugin " + p.Manifest.ID
+			}
+		}
+	}
+	return func(tool string) string { return others[tool] }
+}
+
+// showServer tells what a server offers, what it is granted, and what is suspicious.
+func (o *serverOptions) showServer(p *store.Package, r *mcpservers.Report) {
+	out := terminal.New(o.Factory.Err)
+	m := p.Manifest
+	fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Bold, m.ID), terminal.Line(m.Version))
+	fmt.Fprintf(out, "  server    %s\n", terminal.Line(p.Source))
+	if r.Fetched != "" {
+		fmt.Fprintf(out, "  package   %s\n", terminal.Line(r.Fetched))
+	}
+	if len(p.Agents) > 0 {
+		fmt.Fprintf(out, "  agents    %s\n", strings.Join(p.Agents, ", "))
+	}
+	fmt.Fprintf(out, "  granted   %s\n", terminal.Line(inventory.GrantText(&m.Grants)))
+	for _, text := range inventory.Meaning(m.Grants) {
+		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
+	}
+	for _, t := range m.Tools {
+		doc, more, _ := strings.Cut(t.Doc, "\n")
+		fmt.Fprintf(out, "  tool      %s.%s  %s\n", m.ID, t.Name, terminal.Line(terminal.Shorten(doc, 100)))
+		if more != "" {
+			fmt.Fprintf(out, "            and %d lines more, which `picoclaw mcp show %s` has\n", strings.Count(more, "\n")+1, m.ID)
+		}
+		for _, at := range slices.Sorted(maps.Keys(r.Claims)) {
+			if tool, field, _ := strings.Cut(at, "."); tool == t.Name {
+				fmt.Fprintf(out, "            %s is guarded as: %s\n", terminal.Line(field), r.Claims[at])
+			}
+		}
+	}
+	for _, text := range r.LeftOut {
+		fmt.Fprintf(out, "  %s  %s\n", out.Paint(terminal.Bad, "left out"), terminal.Line(text))
+	}
+	for _, text := range r.Warnings {
+		fmt.Fprintf(out, "  %s   %s\n", out.Paint(terminal.Bad, "beware"), terminal.Line(text))
+	}
+}

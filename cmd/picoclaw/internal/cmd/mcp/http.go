@@ -1,0 +1,150 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
+	"github.com/picoclaw/picoclaw/host/mcp"
+	"github.com/picoclaw/picoclaw/host/pidfile"
+	"github.com/picoclaw/picoclaw/host/session"
+)
+
+// HttpOptions are the flags about serving over HTTP.
+type HttpOptions struct {
+	address   string // host:port; empty for standard input and output
+	remote    bool
+	tokenFile string
+	hosts     []string
+}
+
+func (o *HttpOptions) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.address, "http", "", "serve over HTTP at this `address`, such as 127.0.0.1:8765")
+	flags.BoolVar(&o.remote, "allow-remote", false, "with --http, an address that other machines can reach")
+	flags.StringVar(&o.tokenFile, "token-file", "",
+		"with --http, the `file` that has the token (default: mcp-token below the instance root)")
+	flags.StringSliceVar(&o.hosts, "allow-host", nil,
+		"with --http, a `name` by which clients may reach this machine besides localhost")
+}
+
+// check checks the flags, and fills in what an address leaves out.
+func (o *HttpOptions) check(cmd *cobra.Command) error {
+	if !cmd.Flags().Changed("http") {
+		for _, name := range []string{"allow-remote", "token-file", "allow-host"} {
+			if cmd.Flags().Changed(name) {
+				return cli.Usagef("--%s is about serving over HTTP; say --http ADDRESS, too", name)
+			}
+		}
+		return nil
+	}
+	if strings.HasPrefix(o.address, "unix:") || strings.Contains(o.address, "/") {
+		return cli.Usagef("--http %s: want an address with a port, such as 127.0.0.1:8765, neither a URL nor a socket's path",
+			o.address)
+	}
+	name, port, err := net.SplitHostPort(o.address)
+	if err != nil {
+		return cli.Usagef("--http %q: want an address with a port, such as 127.0.0.1:8765", o.address)
+	}
+	if name == "" || name == "localhost" {
+		name = "127.0.0.1"
+	}
+	if ip, err := netip.ParseAddr(name); (err != nil || !ip.IsLoopback()) && !o.remote {
+		return cli.Usagef("--http %s: other machines may reach that, and what they send can be read on the way; "+
+			"serve on 127.0.0.1, behind a tunnel or a proxy with TLS, or say --allow-remote", o.address)
+	} else if err != nil {
+		o.hosts = append(o.hosts, name)
+	}
+	o.address = net.JoinHostPort(name, port)
+	return nil
+}
+
+// The bounds of what a client that is no client can keep busy.
+const (
+	headerTimeout  = 10 * time.Second
+	idleTimeout    = 2 * time.Minute
+	maxHeaderBytes = 32 << 10
+)
+
+// serveHTTP serves until ctx is done, as the one daemon of the instance root.
+func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp.Server, o HttpOptions) (err error) {
+	home := h.Config().Home()
+	if home.Fallback {
+		return cli.CannotStart(errors.New("serving over HTTP needs an instance root, which has the token; set PICOCLAW_HOME to a directory"))
+	}
+	if err := os.MkdirAll(home.Path, 0o700); err != nil {
+		return cli.CannotStart(err)
+	}
+	listener, listenErr := net.Listen("tcp", o.address)
+	url := "http://" + o.address + mcp.Path
+	if listenErr == nil {
+		defer func() { _ = listener.Close() }()
+		url = "http://" + listener.Addr().String() + mcp.Path
+	}
+	// Whoever has the address is most likely the daemon that has the instance root: that says more.
+	pid, err := pidfile.WritePidFile(home.Path, pidfile.Data{Address: url, Version: f.Version})
+	if err != nil {
+		return cli.CannotStart(err)
+	}
+	defer func() { err = errors.Join(err, pid.Close()) }()
+	if listenErr != nil {
+		return cli.CannotStart(fmt.Errorf("serve MCP over HTTP: %w", listenErr))
+	}
+	file, token := o.tokenFile, ""
+	if file == "" {
+		file = filepath.Join(home.Path, "mcp-token")
+		token, err = hosts.KeepToken(file)
+	} else {
+		token, err = hosts.ReadToken(file)
+	}
+	if err != nil {
+		return cli.CannotStart(err)
+	}
+	handler, err := server.Handler(mcp.HTTPOptions{Token: token, Hosts: o.hosts})
+	if err != nil {
+		return cli.CannotStart(err)
+	}
+	logger, err := f.Logger(h.Config())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(f.Err, "serving MCP at %s; clients send the token in %s as their bearer token\n", url, file)
+	return serveUntil(ctx, listener, server, handler, logger.Named("http"))
+}
+
+// serveUntil serves until ctx is done; then it ends the calls and the sessions.
+func serveUntil(ctx context.Context, listener net.Listener, server *mcp.Server, handler http.Handler,
+	logger hclog.Logger) error {
+	web := &http.Server{
+		Handler: handler, ErrorLog: logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
+		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+	}
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(listener) }()
+	select {
+	case err := <-served:
+		return cli.Fail(fmt.Errorf("serve MCP over HTTP: %w", err))
+	case <-ctx.Done():
+	}
+	soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), hosts.CloseTimeout)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- web.Shutdown(soon) }() // takes nobody new, and waits for the answers under way
+	server.End(soon)
+	if err := <-ended; err != nil {
+		_ = web.Close() // they have had their time
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/install"
+	"github.com/picoclaw/picoclaw/host/mcpservers"
+)
+
+func NewCmdImport(f *cli.Factory, runF func(*serverOptions) error) *cobra.Command {
+	o := &serverOptions{Options: install.Options{Factory: f}}
+	cmd := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Add the MCP servers of a client's settings",
+		Long: `Reads the servers of a client's settings, "mcpServers" or "servers" in JSON with comments, and adds those that there are
+not yet and that the client has not switched off, one after another, as mcp add does. What the flags grant is granted to each.
+Names become lower case. ${workspaceFolder} becomes {{workspace}}; a server with another variable is not added.`,
+		Example: "  picoclaw mcp import ~/.config/Claude/claude_desktop_config.json\n  picoclaw mcp import .vscode/mcp.json --workspace ro",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return cli.Usagef("name the file with the client's settings")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.importFile(cmd.Context(), args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.spec.Workspace, "workspace", "none", "what each may do with the agent's workspace: none, ro or rw")
+	flags.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that each may reach, * for any (default: none)")
+	flags.StringSliceVar(&o.spec.Agents, "agent", nil, "`AGENTS` that they are for (default: all)")
+	o.AddTo(cmd)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *serverOptions) importFile(ctx context.Context, file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return cli.Usagef("%v", err)
+	}
+	found, cant, err := mcpservers.Import(text)
+	if err != nil {
+		return cli.Usagef("%s: %v", file, err)
+	}
+	wrong := len(cant)
+	for _, name := range slices.Sorted(maps.Keys(cant)) {
+		out := terminal.New(o.Factory.Err)
+		fmt.Fprintf(out, "picoclaw: %s was not added: %s\n", terminal.Line(name), terminal.Line(cant[name].Error()))
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		s, err := install.OpenShelf(o.Factory)
+		if err != nil {
+			return err
+		}
+		if s.Lock.Plugins[name] != nil {
+			fmt.Fprintf(o.Factory.Err, "%s is there already\n", name)
+			continue
+		}
+		one := &serverOptions{Options: o.Options, spec: found[name]}
+		one.spec.Workspace, one.spec.Network, one.spec.Agents = o.spec.Workspace, o.spec.Network, o.spec.Agents
+		if err := one.place(ctx, s, name, nil); err != nil {
+			out := terminal.New(o.Factory.Err)
+			fmt.Fprintln(out, "picoclaw: "+out.Clean(err.Error()))
+			wrong++
+		}
+	}
+	if wrong > 0 {
+		return cli.Fail(fmt.Errorf("%d of %d servers were not added", wrong, len(found)+len(cant)))
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package mcp
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/install"
+	"github.com/picoclaw/picoclaw/host/inventory"
+	"github.com/picoclaw/picoclaw/host/mcpservers"
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/host/store"
+	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// forgetSeen removes what a server was seen to offer: something was accepted since.
+func forgetSeen(s *install.Shelf, id string) error {
+	if err := session.ForgetWithdrawals(s.Config.Home().Path, id); err != nil {
+		return err
+	}
+	for _, agent := range s.Config.AgentIDs() {
+		// Whatever the server has put there, a directory perhaps.
+		if err := os.RemoveAll(filepath.Join(session.StateOf(s.Config.Home().Path, id), agent, mcpservers.SeenFile)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addedServer returns the pin of an MCP server.
+func addedServer(s *install.Shelf, name string) (*store.Pin, error) {
+	if pin := s.Lock.Plugins[name]; pin != nil && pin.Files[mcpservers.DefinitionFile] != "" {
+		return pin, nil
+	}
+	var names []string
+	for _, one := range s.Servers() {
+		names = append(names, one.Name)
+	}
+	return nil, cli.Usagef("there is no MCP server %q%s; `picoclaw mcp list` shows those that there are", name,
+		nearest.Suggest(name, names))
+}
+
+// ListOptions are the options of `picoclaw mcp list`.
+type ListOptions struct {
+	*cli.Factory
+
+	output cli.Format
+}
+
+func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
+	o := &ListOptions{Factory: f}
+
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the MCP servers that were added, and what is different from what was accepted",
+		Example: "  picoclaw mcp list\n  picoclaw mcp list --output json",
+		Args:    cli.NoArguments,
+		RunE:    func(*cobra.Command, []string) error { return o.run() },
+	}
+	f.AddOutputFlag(cmd, &o.output)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *ListOptions) run() error {
+	s, err := install.OpenShelf(o.Factory)
+	if err != nil {
+		return err
+	}
+	all := s.Servers()
+	if o.output == cli.JSON {
+		return o.PrintJSON(all)
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(o.Out, "no MCP server was added; `picoclaw mcp add --help` says how, and `picoclaw mcp import` takes a client's")
+		return nil
+	}
+	table := terminal.NewTable("NAME", "VERSION", "STATE", "TOOLS", "GRANTS", "SERVER")
+	for _, one := range all {
+		table.Row(one.Name, one.Version, one.State, fmt.Sprint(len(one.Tools)), inventory.GrantText(one.Granted), one.Server)
+		if one.State != "ok" {
+			table.Style(2, terminal.Bad)
+		}
+	}
+	out := terminal.New(o.Out)
+	if err := table.Write(out); err != nil {
+		return err
+	}
+	for _, one := range all {
+		if one.Why == "" {
+			continue
+		}
+		fmt.Fprintf(out, "\n%s: %s\n", out.Paint(terminal.Bad, one.Name), terminal.Line(one.Why))
+		showDiff(out, one.Diff)
+		if one.State != inventory.Broken {
+			fmt.Fprintf(out, "`picoclaw mcp trust %s` accepts it\n", one.Name)
+		}
+	}
+	return nil
+}
+
+// ShowOptions are the options of `picoclaw mcp show`.
+type ShowOptions struct {
+	*cli.Factory
+
+	output cli.Format
+}
+
+func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
+	o := &ShowOptions{Factory: f}
+
+	cmd := &cobra.Command{
+		Use:               "show NAME",
+		Short:             "Show an MCP server: what it is granted, and its tools",
+		Example:           "  picoclaw mcp show everything",
+		Args:              oneServer,
+		RunE:              func(_ *cobra.Command, args []string) error { return o.run(args) },
+		ValidArgsFunction: completeServers(f),
+	}
+	f.AddOutputFlag(cmd, &o.output)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *ShowOptions) run(args []string) error {
+	s, err := install.OpenShelf(o.Factory)
+	if err != nil {
+		return err
+	}
+	all := s.Servers()
+	i := slices.IndexFunc(all, func(one inventory.Server) bool { return one.Name == args[0] })
+	if i < 0 {
+		_, err := addedServer(s, args[0])
+		return err
+	}
+	one, pin := all[i], s.Lock.Plugins[args[0]]
+	if o.output == cli.JSON {
+		return o.PrintJSON(one)
+	}
+	out := terminal.New(o.Out)
+	fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Bold, one.Name), strings.TrimSpace(one.Version+" ("+one.State+")"))
+	fmt.Fprintf(out, "  server    %s\n", terminal.Line(one.Server))
+	if one.Package != "" {
+		fmt.Fprintf(out, "  package   %s\n", terminal.Line(one.Package))
+	}
+	if len(one.Agents) > 0 {
+		fmt.Fprintf(out, "  agents    %s\n", strings.Join(one.Agents, ", "))
+	}
+	if pin != nil {
+		showAccepted(s, out, one, pin)
+	}
+	if one.Why != "" {
+		fmt.Fprintf(out, "%s\n", terminal.Line(one.Why))
+		showDiff(out, one.Diff)
+	}
+	return nil
+}
+
+// showAccepted shows what was accepted of a server: what it is granted, and its tools in full.
+func showAccepted(s *install.Shelf, out *terminal.Out, one inventory.Server, pin *store.Pin) {
+	fmt.Fprintf(out, "  granted   %s\n", terminal.Line(inventory.GrantText(&pin.Grants)))
+	for _, text := range inventory.Meaning(pin.Grants) {
+		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
+	}
+	m, err := s.Store.Manifest(one.Name, pin)
+	if err != nil {
+		return
+	}
+	for _, t := range m.Tools {
+		fmt.Fprintf(out, "  tool      %s.%s\n", one.Name, t.Name)
+		for line := range strings.Lines(t.Doc) {
+			fmt.Fprintf(out, "            %s\n", terminal.Line(strings.TrimSuffix(line, "\n")))
+		}
+		showArguments(out, &t)
+	}
+}
+
+// mostDiffLines is how many lines of a difference are shown: a stranger has written them.
+const mostDiffLines = 200
+
+func showDiff(out *terminal.Out, diff string) {
+	n := 0
+	for line := range strings.Lines(diff) {
+		if n++; n > mostDiffLines {
+			fmt.Fprintf(out, "… and %d lines more; --output json has all\n", strings.Count(diff, "\n")-mostDiffLines)
+			return
+		}
+		fmt.Fprintln(out, terminal.Line(strings.TrimSuffix(line, "\n")))
+	}
+}
+
+// showArguments shows what a model is told of a tool's arguments.
+func showArguments(out *terminal.Out, t *pluginpb.Spec) {
+	input, err := t.Input.Parse()
+	if err != nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(input.Properties)) {
+		fmt.Fprintf(out, "            %s: %s\n", terminal.Line(name), terminal.Line(input.Properties[name].Description))
+	}
+}
+
+// oneServer is for a command that takes the name of one server.
+func oneServer(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return cli.Usagef("%s takes the name of one server, as `picoclaw mcp list` shows it", cli.CommandName(cmd))
+	}
+	return nil
+}
+
+// completeServers proposes servers.
+func completeServers(f *cli.Factory) cli.Completer {
+	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		s, err := install.OpenShelf(f)
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var names []cobra.Completion
+		for _, one := range s.Servers() {
+			names = append(names, one.Name)
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}

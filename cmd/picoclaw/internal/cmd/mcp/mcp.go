@@ -1,0 +1,124 @@
+// Package mcp has the command mcp, which serves tools, and its subcommands, which manage MCP servers.
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/mcp"
+	"github.com/picoclaw/picoclaw/host/session"
+)
+
+// Options are the options of `picoclaw mcp`.
+type Options struct {
+	*cli.Factory
+
+	agent, socket string
+	over          HttpOptions
+}
+
+func NewCmdMCP(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	o := &Options{Factory: f}
+
+	cmd := &cobra.Command{
+		Use:        "mcp",
+		SuggestFor: []string{"serve", "server", "start"},
+		Short:      "Serve an agent's tools over the Model Context Protocol",
+		Long: `Serves an agent's tools to an MCP client that starts this command: requests come on standard input, answers go to
+standard output, logs to standard error. ` + "`picoclaw init`" + ` tells clients of it.
+
+With --http it serves the protocol's streamable HTTP transport instead, until it is told to stop. Clients on this machine
+reach it, and have to send its token as their bearer token. The token is made once and kept where only its owner can read
+it, in mcp-token below the instance root; --token-file names another file. One such server runs on an instance root.`,
+		Example: strings.Trim(`
+  picoclaw mcp
+  picoclaw mcp --agent reader --workspace ~/projects/site
+  claude mcp add picoclaw -- picoclaw mcp
+  picoclaw mcp --http 127.0.0.1:8765`, "\n"),
+		Args: cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	f.AddAgentFlag(cmd, &o.agent, "the agent to serve (default: the first one)")
+	o.over.flags(cmd)
+	cmd.Flags().StringVar(&o.socket, "connect", "", "join standard input and output with a session that is served at this `socket`")
+	_ = cmd.Flags().MarkHidden("connect") // it is what programs that picoclaw starts are given
+	cmd.AddCommand(NewCmdAdd(f, nil), NewCmdImport(f, nil), NewCmdList(f, nil), NewCmdShow(f, nil), NewCmdUpdate(f, nil), NewCmdTrust(f, nil),
+		NewCmdRemove(f, nil))
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *Options) run(cmd *cobra.Command) error {
+	if err := o.over.check(cmd); err != nil {
+		return err
+	}
+	if o.socket != "" {
+		return connect(o.Factory, cmd.Context(), o.socket)
+	}
+	s, h, done, err := hosts.OpenSession(o.Factory, o.agent, session.MCP)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := h.Ready(); err != nil {
+		return cli.CannotStart(err)
+	}
+	server := mcp.NewServer(s, o.Version, mcp.Instructions(s.Policy()))
+	go server.Follow(cmd.Context(), h.Changes(cmd.Context().Done()))
+	if o.over.address != "" {
+		return serveHTTP(o.Factory, cmd.Context(), h.Host, server, o.over)
+	}
+	return serveStreams(o.Factory, cmd.Context(), server)
+}
+
+// answerPatience is how long calls may go on when the input has ended and somebody still reads answers. It is less than
+// clients wait for a server that they have told to end in this way.
+const answerPatience = 1500 * time.Millisecond
+
+// serveStreams serves the one client that has started this process, until that ends it.
+func serveStreams(f *cli.Factory, ctx context.Context, server *mcp.Server) error {
+	err := server.Run(ctx, mcp.Lines{Reader: f.In, Writer: f.Out, Patience: answerPatience,
+		Gone: func() bool { return unread(f.Out) }})
+	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
+		return cli.Fail(fmt.Errorf("serve MCP: %w", err))
+	}
+	return nil
+}
+
+// connect joins standard input and output with the socket at a path, where a session of a running picoclaw is served:
+// whoever starts this has that session's tools, and no others. It decides nothing, and needs no configuration.
+func connect(f *cli.Factory, ctx context.Context, path string) error {
+	token, err := os.ReadFile(filepath.Join(filepath.Dir(path), host.SocketToken))
+	if err != nil {
+		return cli.CannotStart(fmt.Errorf("connect to the session that is served at %s: %w", path, err))
+	}
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
+	if err == nil {
+		_, err = fmt.Fprintf(conn, "%s\n", token)
+	}
+	if err != nil {
+		return cli.CannotStart(fmt.Errorf("connect to the session that is served at %s: %w", path, err))
+	}
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	go func() {
+		_, _ = io.Copy(conn, f.In) // what is lost there, the other end misses
+		_ = conn.CloseWrite()      // it answers what it was asked, and ends
+	}()
+	_, err = io.Copy(f.Out, conn)
+	_ = conn.Close()
+	if err != nil && ctx.Err() == nil && !errors.Is(err, net.ErrClosed) {
+		return cli.Fail(fmt.Errorf("the session that is served at %s: %w", path, err))
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/install"
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/isolation"
+)
+
+// RemoveOptions are the options of `picoclaw mcp remove`.
+type RemoveOptions struct {
+	install.Options
+
+	keep bool
+}
+
+func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Command {
+	o := &RemoveOptions{Options: install.Options{Factory: f}}
+
+	cmd := &cobra.Command{
+		Use:     "remove NAME",
+		Aliases: []string{"rm"},
+		Short:   "Remove an MCP server, with all that was fetched for it and all that it has kept",
+		Long: `Takes an MCP server away, and what it has kept for its agents: another one of that name would find that. If it has kept
+files you are asked; --keep leaves it where it is.`,
+		Example:           "  picoclaw mcp remove everything",
+		Args:              oneServer,
+		RunE:              func(_ *cobra.Command, args []string) error { return o.run(args) },
+		ValidArgsFunction: completeServers(f),
+	}
+	o.AddTo(cmd)
+	cmd.Flags().BoolVar(&o.keep, "keep", false, "leave what it has kept")
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *RemoveOptions) run(args []string) error {
+	s, err := install.OpenShelf(o.Factory)
+	if err != nil {
+		return err
+	}
+	pin, err := addedServer(s, args[0])
+	if err != nil {
+		return err
+	}
+	state := session.StateOf(s.Config.Home().Path, args[0])
+	text := "the server " + args[0] + " is removed"
+	switch kept := hasFiles(state); {
+	case o.keep && kept:
+		text += "; what it kept is in " + state
+	case kept:
+		yes, err := o.Confirm(fmt.Sprintf("Remove the server %s, and what it has kept in %s?", args[0], state))
+		if err != nil || !yes {
+			return cli.Fail(errors.Join(fmt.Errorf("%s was not removed; with --keep it leaves what it has kept", args[0]), err))
+		}
+		text += ", and what it kept in " + state
+	}
+	if err := s.Store.Remove(args[0]); err != nil {
+		return cli.Fail(err)
+	}
+	for _, dir := range append(homesOf(s, args[0]), state) {
+		if o.keep {
+			break
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			return cli.Fail(fmt.Errorf("the server %s is removed, but not what it kept: %w; remove that yourself", args[0], err))
+		}
+	}
+	if err := forgetSeen(s, args[0]); err != nil {
+		return cli.Fail(err)
+	}
+	return o.PrintDone(o.Output, install.Result{ID: args[0], Previous: pin.Version}, text)
+}
+
+// hasFiles reports whether there is a file somewhere below a directory.
+func hasFiles(dir string) bool {
+	found := false
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			found = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found
+}
+
+// homesOf are the directories that a plugin's programs had for their home, one for each policy that they ran under.
+func homesOf(s *install.Shelf, id string) (dirs []string) {
+	const policy = 16 // digits, and a hyphen
+	all := isolation.UserEnv(s.Config.Home().Path, "")
+	entries, _ := os.ReadDir(all) // without it, nothing ran
+	for _, e := range entries {
+		if name := e.Name(); len(name) == policy+1+len(id) && name[policy:] == "-"+id {
+			dirs = append(dirs, filepath.Join(all, name))
+		}
+	}
+	return dirs
+}

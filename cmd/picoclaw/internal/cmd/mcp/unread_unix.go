@@ -1,0 +1,20 @@
+//go:build unix
+
+package mcp
+
+import (
+	"io"
+
+	"golang.org/x/sys/unix"
+)
+
+// unread reports whether nobody reads what is written any more: the other end of the pipe or the socket is closed.
+func unread(w io.Writer) bool {
+	f, ok := w.(interface{ Fd() uintptr })
+	if !ok {
+		return false
+	}
+	fds := []unix.PollFd{{Fd: int32(f.Fd())}}
+	n, err := unix.Poll(fds, 0)
+	return err == nil && n > 0 && fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
+}

@@ -1,0 +1,115 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/install"
+	"github.com/picoclaw/picoclaw/host/inventory"
+	"github.com/picoclaw/picoclaw/host/mcpservers"
+	"github.com/picoclaw/picoclaw/host/session"
+)
+
+func NewCmdUpdate(f *cli.Factory, runF func(*serverOptions) error) *cobra.Command {
+	o := &serverOptions{Options: install.Options{Factory: f, Verb: "mcp trust"}}
+	cmd := &cobra.Command{
+		Use:   "update NAME",
+		Short: "Fetch an MCP server anew, and look at it again",
+		Long: `Fetches the newest version that its command allows, and looks at it as mcp add does. If it offers the same, it takes the
+place of the one that runs; what is different is shown, and it takes the place when you say yes.`,
+		Example:           "  picoclaw mcp update everything",
+		Args:              oneServer,
+		ValidArgsFunction: completeServers(f),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.again(cmd.Context(), args[0]) },
+	}
+	o.AddTo(cmd)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+// TrustOptions are the options of `picoclaw mcp trust`.
+type TrustOptions struct{ serverOptions }
+
+func NewCmdTrust(f *cli.Factory, runF func(*TrustOptions) error) *cobra.Command {
+	o := &TrustOptions{serverOptions: serverOptions{Options: install.Options{Factory: f, Verb: "mcp trust"}}}
+	cmd := &cobra.Command{
+		Use:   "trust NAME",
+		Short: "Accept what an MCP server offers now",
+		Long: `Shows what is different from what was accepted, asks, and accepts it: a version that waits, or else what the server says
+when it is looked at again. A server that stands in the configuration (tools.mcp.servers) is looked at for the first time.`,
+		Example:           "  picoclaw mcp trust everything",
+		Args:              oneServer,
+		ValidArgsFunction: completeServers(f),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+	}
+	o.AddTo(cmd)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *TrustOptions) run(ctx context.Context, args []string) error {
+	s, err := install.OpenShelf(o.Factory)
+	if err != nil {
+		return err
+	}
+	if pin := s.Lock.Plugins[args[0]]; pin != nil && pin.Waiting != nil {
+		if err := o.Accept(s, args[0], pin); err != nil {
+			return err
+		}
+		return forgetSeen(s, args[0])
+	}
+	return o.again(ctx, args[0])
+}
+
+// again makes the package of a server once more, as it was asked for.
+func (o *serverOptions) again(ctx context.Context, name string) error {
+	s, err := install.OpenShelf(o.Factory)
+	if err != nil {
+		return err
+	}
+	pin, err := addedServer(s, name)
+	var before mcpservers.Spec
+	if err == nil {
+		if before, err = s.Asked(name, pin); err != nil {
+			return cli.Fail(err)
+		}
+	}
+	if declared, is := s.Config.MCPServers()[name]; is {
+		pin = s.Lock.Plugins[name] // nil the first time
+		o.spec, o.declared = inventory.DeclaredSpec(declared), declared.Digest()
+	} else {
+		if err != nil {
+			return err
+		}
+		o.spec = before
+	}
+	var noted []session.Withdrawal
+	if pin != nil {
+		noted = session.Withdrawals(s.Config.Home().Path, name, pin.Version)
+		if o.Also, err = mcpservers.DiffSpecs(name, before, o.spec); err != nil {
+			return cli.Fail(err)
+		}
+	}
+	if err := o.place(ctx, s, name, pin); err != nil {
+		return err
+	}
+	if err := forgetSeen(s, name); err != nil {
+		return cli.Fail(err)
+	}
+	if len(noted) == 0 || o.Differs {
+		return nil
+	}
+	fmt.Fprintf(o.Factory.Err, otherWords, name, inventory.WithdrawnNames(noted))
+	return nil
+}
+
+// otherWords is for a server that says here what was accepted, and where it runs something else.
+const otherWords = `beware: with an empty state directory and an empty workspace, %[1]s describes its tools as they were accepted.
+Where it ran it did not: %[2]s.
+Unless it has changed back since, what it says depends on what it finds there or on whom it runs for, and that can't be
+accepted: nobody has read what it will say. Its tools are offered again as they were accepted. If they are withdrawn again:
+  ` + "`picoclaw mcp remove %[1]s`" + ` and mcp add have it begin with an empty state directory,
+  mcp add with --agent makes it those agents' alone for whom its words are the same,
+  ` + "`picoclaw plugin disable %[1]s --tool TOOL`" + ` does without the tool
+`

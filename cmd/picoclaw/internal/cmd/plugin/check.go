@@ -1,0 +1,91 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/trial"
+)
+
+// checkedPlugin is what was found, as scripts read it.
+type checkedPlugin struct {
+	OK       bool            `json:"ok"`
+	Findings []trial.Finding `json:"findings"`
+}
+
+// CheckOptions are the options of `picoclaw plugin check`.
+type CheckOptions struct {
+	*cli.Factory
+
+	output cli.Format
+	strict bool
+}
+
+func NewCmdCheck(f *cli.Factory, runF func(*CheckOptions) error) *cobra.Command {
+	o := &CheckOptions{Factory: f}
+
+	cmd := &cobra.Command{
+		Use:   "check DIR|ARCHIVE",
+		Short: "Say whether a plugin keeps the contract",
+		Long: `Looks at the package, and then tries the plugin in a sandbox with a home and a workspace to throw away: that it starts and says
+of itself what its plugin.json says, that every tool answers, within its schema, also when calls are cancelled and made at
+once, and that it ends when it is asked to. The plugin is run, with all that it asks for.`,
+		Example: "  picoclaw plugin check wordcount/bin/wordcount\n  picoclaw plugin check --strict wordcount-1.0.0.tar.gz --output json",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return cli.Usagef("name one directory or archive (.tar.gz, .tgz or .zip) of a plugin")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+	}
+	cmd.Flags().BoolVar(&o.strict, "strict", false, "take warnings for failures")
+	f.AddOutputFlag(cmd, &o.output)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *CheckOptions) run(ctx context.Context, args []string) error {
+	cfg, err := o.Config("")
+	if err != nil {
+		return err
+	}
+	logger, err := o.Logger(cfg)
+	if err != nil {
+		return err
+	}
+	found, err := trial.Run(ctx, trial.Options{Source: args[0], Logger: logger})
+	if err != nil {
+		return cli.CannotStart(err)
+	}
+	result := checkedPlugin{OK: true, Findings: found}
+	for _, f := range found {
+		if f.Grade == trial.Bad || o.strict && f.Grade == trial.Poor {
+			result.OK = false
+		}
+	}
+	if err := showChecked(o.Factory, result, o.output); err != nil {
+		return err
+	}
+	if !result.OK {
+		return cli.Fail(cli.ErrReported)
+	}
+	return nil
+}
+
+func showChecked(f *cli.Factory, result checkedPlugin, output cli.Format) error {
+	if output == cli.JSON {
+		return f.PrintJSON(result)
+	}
+	out := terminal.New(f.Out)
+	styles := map[trial.Grade]terminal.Style{trial.Good: terminal.Good, trial.Poor: terminal.Doubt,
+		trial.Bad: terminal.Bad}
+	for _, f := range result.Findings {
+		fmt.Fprintf(out, "%s  %s: %s\n", out.Paint(styles[f.Grade], fmt.Sprintf("%-7s", f.Grade)), terminal.Line(f.Check),
+			terminal.Line(f.What))
+	}
+	return nil
+}

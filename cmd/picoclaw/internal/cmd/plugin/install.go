@@ -1,0 +1,158 @@
+package plugin
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/install"
+	"github.com/picoclaw/picoclaw/host/inventory"
+	"github.com/picoclaw/picoclaw/host/store"
+)
+
+// InstallOptions are the options of `picoclaw plugin install`.
+type InstallOptions struct{ install.Options }
+
+func NewCmdInstall(f *cli.Factory, runF func(*InstallOptions) error) *cobra.Command {
+	o := &InstallOptions{install.Options{Factory: f}}
+	cmd := &cobra.Command{
+		Use:   "install DIR|ARCHIVE",
+		Short: "Install a plugin from a directory or an archive",
+		Long: `Shows what a plugin offers and asks for, asks, and puts it into the store below the home. Nothing of it is run. The lock
+file, picoclaw.lock, says from then on what every file of it must be, and what it was granted.`,
+		Example: "  picoclaw plugin install wordcount/bin/wordcount\n  picoclaw plugin install wordcount-1.0.0.tar.gz --yes",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return cli.Usagef("name one directory or archive (.tar.gz, .tgz or .zip) of a plugin")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return o.install(args[0]) },
+	}
+	o.AddTo(cmd)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *InstallOptions) install(source string) error {
+	s, err := install.OpenShelf(o.Factory)
+	if err != nil {
+		return err
+	}
+	p, err := stagePackage(s, source)
+	if err != nil {
+		return err
+	}
+	defer p.Discard()
+	id := p.Manifest.ID
+	if pin := s.Lock.Plugins[id]; pin != nil {
+		return o.Update(s, p, pin)
+	}
+	o.show(p)
+	yes, err := o.Confirm("Install plugin " + id + " and grant it what it asks for?")
+	if err != nil {
+		return cli.Fail(fmt.Errorf("plugin %s was not installed: %w", id, err))
+	}
+	if !yes {
+		return cli.Fail(fmt.Errorf("plugin %s was not installed", id))
+	}
+	if err := s.Store.Install(p); err != nil {
+		return cli.Fail(err)
+	}
+	return o.Report(install.Result{ID: id, Version: p.Manifest.Version})
+}
+
+// stagePackage copies a package into the store's staging directory, and looks whether it has a place among the others.
+func stagePackage(s *install.Shelf, source string) (*store.Package, error) {
+	if err := s.CheckReach(); err != nil {
+		return nil, cli.Fail(err)
+	}
+	signed := s.Config.Signatures()
+	p, err := s.Store.Stage(source, store.Keys{Public: signed.Keys, Required: signed.Required})
+	if err != nil {
+		return nil, cli.Fail(fmt.Errorf("%w; nothing was installed", err))
+	}
+	if s.IsBundled(p.Manifest.ID) {
+		p.Discard()
+		return nil, cli.Fail(fmt.Errorf("plugin %s comes with picoclaw; an installed one can't take its place", p.Manifest.ID))
+	}
+	if err := s.Catalog.Shadowed(p.Manifest); err != nil {
+		p.Discard()
+		return nil, cli.Fail(fmt.Errorf("plugin %s can't be installed: %w", p.Manifest.ID, err))
+	}
+	return p, nil
+}
+
+// show tells what a plugin offers and asks for.
+func (o *InstallOptions) show(p *store.Package) {
+	out := terminal.New(o.Factory.Err)
+	m := p.Manifest
+	fmt.Fprintf(out, "%s %s  %s\n", out.Paint(terminal.Bold, m.ID), terminal.Line(m.Version), terminal.Line(m.Doc))
+	signed := "nobody that signatures.keys names"
+	if p.Signer != "" {
+		signed = "key " + p.Signer
+	}
+	fmt.Fprintf(out, "  from      %s\n  signed by %s\n", terminal.Line(p.Source), signed)
+	fmt.Fprintf(out, "  asks for  %s\n", terminal.Line(inventory.GrantText(&m.Grants)))
+	for _, text := range inventory.Meaning(m.Grants) {
+		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
+	}
+	for _, t := range m.Tools {
+		name := fmt.Sprintf("%s (risk: %s)", t.Name, cmp.Or(t.Risk, "unknown"))
+		fmt.Fprintf(out, "  tool      %s  %s\n", terminal.Line(name), terminal.Line(t.Doc))
+	}
+}
+
+// UpdateOptions are the options of `picoclaw plugin update`.
+type UpdateOptions struct{ install.Options }
+
+func NewCmdUpdate(f *cli.Factory, runF func(*UpdateOptions) error) *cobra.Command {
+	o := &UpdateOptions{Options: install.Options{Factory: f}}
+	cmd := &cobra.Command{
+		Use:   "update DIR|ARCHIVE|ID",
+		Short: "Update an installed plugin from a directory or an archive, or accept a version that waits",
+		Long: `A version that offers and asks for the same takes the place of the one that runs. What is different in what it offers or
+asks for is shown, and it takes the place when you say yes; until then it waits in the store, and the old version runs.`,
+		Example: "  picoclaw plugin update wordcount-1.1.0.tar.gz\n  picoclaw plugin update wordcount",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return cli.Usagef("name one directory or archive of an installed plugin, or one whose new version waits")
+			}
+			return nil
+		},
+		ValidArgsFunction: completePlugins(f),
+		RunE:              func(_ *cobra.Command, args []string) error { return o.run(args) },
+	}
+	o.AddTo(cmd)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *UpdateOptions) run(args []string) error {
+	s, err := install.OpenShelf(o.Factory)
+	if err != nil {
+		return err
+	}
+	if pin := s.Lock.Plugins[args[0]]; pin != nil {
+		return o.Accept(s, args[0], pin)
+	}
+	if _, err := os.Stat(args[0]); errors.Is(err, fs.ErrNotExist) {
+		if _, unknown := s.FindPin(args[0]); unknown != nil {
+			return fmt.Errorf("%w; nor is there a package of that name", unknown)
+		}
+	}
+	p, err := stagePackage(s, args[0])
+	if err != nil {
+		return err
+	}
+	defer p.Discard()
+	pin, err := s.FindPin(p.Manifest.ID)
+	if err != nil {
+		return err
+	}
+	return o.Update(s, p, pin)
+}

@@ -1,0 +1,138 @@
+package plugin
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/install"
+	"github.com/picoclaw/picoclaw/host/inventory"
+)
+
+// ListOptions are the options of `picoclaw plugin list`.
+type ListOptions struct {
+	*cli.Factory
+
+	output cli.Format
+}
+
+func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
+	o := &ListOptions{Factory: f}
+
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the plugins that there are",
+		Example: "  picoclaw plugin list\n  picoclaw plugin list --output json",
+		Args:    cli.NoArguments,
+		RunE:    func(*cobra.Command, []string) error { return o.run() },
+	}
+	f.AddOutputFlag(cmd, &o.output)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *ListOptions) run() error {
+	s, err := install.OpenShelf(o.Factory)
+	if err != nil {
+		return err
+	}
+	all := s.Plugins()
+	if o.output == cli.JSON {
+		for i := range all {
+			all[i].Tools = nil
+		}
+		return o.PrintJSON(all)
+	}
+	table := terminal.NewTable("PLUGIN", "VERSION", "KIND", "STATE", "GRANTS", "WHAT IT IS FOR")
+	for _, p := range all {
+		state := p.State
+		if p.Waiting != "" {
+			state += ", " + p.Waiting + " waits"
+		}
+		table.Row(p.ID, p.Version, string(p.Kind), state, inventory.GrantText(p.Granted), p.Doc)
+		if p.State != "ok" {
+			table.Style(3, terminal.Bad)
+		}
+	}
+	out := terminal.New(o.Out)
+	if err := table.Write(out); err != nil {
+		return err
+	}
+	for _, p := range all {
+		if p.State == inventory.Broken {
+			fmt.Fprintf(out, "%s %s: %s\n", out.Paint(terminal.Bad, "broken:"), p.ID, terminal.Line(p.Why))
+		}
+	}
+	return nil
+}
+
+// InfoOptions are the options of `picoclaw plugin info`.
+type InfoOptions struct {
+	*cli.Factory
+
+	output cli.Format
+}
+
+func NewCmdInfo(f *cli.Factory, runF func(*InfoOptions) error) *cobra.Command {
+	o := &InfoOptions{Factory: f}
+
+	cmd := &cobra.Command{
+		Use:               "info ID",
+		Short:             "Show a plugin: where it is from, what it may do, its tools",
+		Example:           "  picoclaw plugin info filesystem",
+		Args:              onePlugin,
+		ValidArgsFunction: completePlugins(f),
+		RunE:              func(_ *cobra.Command, args []string) error { return o.run(args) },
+	}
+	f.AddOutputFlag(cmd, &o.output)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *InfoOptions) run(args []string) error {
+	s, err := install.OpenShelf(o.Factory)
+	if err != nil {
+		return err
+	}
+	for _, p := range s.Plugins() {
+		if p.ID == args[0] {
+			if o.output == cli.JSON {
+				return o.PrintJSON(p)
+			}
+			showPlugin(o.Factory, p)
+			return nil
+		}
+	}
+	_, err = s.FindPin(args[0])
+	return err
+}
+
+func showPlugin(f *cli.Factory, p inventory.Plugin) {
+	out := terminal.New(f.Out)
+	fmt.Fprintf(out, "%s %s  %s\n", out.Paint(terminal.Bold, p.ID), terminal.Line(p.Version), terminal.Line(p.Doc))
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(out, "  %-9s %s\n", name, terminal.Line(value))
+		}
+	}
+	state := p.State
+	if p.Why != "" {
+		state += ": " + p.Why
+	}
+	line("state", state)
+	if p.Waiting != "" {
+		line("waiting", p.Waiting+"; `picoclaw plugin update "+p.ID+"` shows what is different and asks")
+	}
+	line("kind", string(p.Kind))
+	line("dir", p.Dir)
+	line("source", p.Source)
+	line("signed by", p.Signer)
+	line("asks for", inventory.GrantText(p.Asks))
+	line("granted", inventory.GrantText(p.Granted))
+	for _, off := range p.Off {
+		line("off", off.String())
+	}
+	for _, t := range p.Tools {
+		line("tool", t.Name+"  "+t.Doc)
+	}
+}

@@ -1,0 +1,137 @@
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/install"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/scaffold"
+	"github.com/picoclaw/picoclaw/internal/paths"
+)
+
+// NewOptions is `picoclaw plugin new`.
+type NewOptions struct {
+	*cli.Factory
+	dir    string
+	module string
+	sdk    string
+	output cli.Format
+}
+
+func NewCmdNew(f *cli.Factory, runF func(*NewOptions) error) *cobra.Command {
+	o := &NewOptions{Factory: f}
+	cmd := &cobra.Command{
+		Use:   "new NAME",
+		Short: "Begin a plugin: a Go module that builds and passes its own tests",
+		Long: `Writes a plugin with one tool, its tests, a README and a Makefile. NAME is the plugin's id: lower-case letters, digits, '-'
+and '_'. A released picoclaw has the plugin built with the SDK of the same release, any other with the sources that it
+was built from itself.`,
+		Example: strings.Trim(`
+  picoclaw plugin new wordcount && cd wordcount && make test
+  picoclaw plugin new wordcount --dir plugins/wordcount --module github.com/me/wordcount`, "\n"),
+		Args: func(_ *cobra.Command, args []string) error {
+			switch len(args) {
+			case 0:
+				return cli.Usagef("name the plugin, such as in: picoclaw plugin new wordcount")
+			case 1:
+				return nil
+			}
+			return cli.Usagef("a plugin has one name, not also %q", args[1])
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return o.run(args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.dir, "dir", "", "`directory` to write into (default: NAME)")
+	flags.StringVar(&o.module, "module", "", "the Go module's `path` (default: example.com/NAME)")
+	flags.StringVar(&o.sdk, "sdk", "", "`directory` of picoclaw's sources to build with")
+	f.AddOutputFlag(cmd, &o.output)
+	return cli.NewCommand(cmd, o, runF)
+}
+
+// newPluginResult is what was written, as scripts read it.
+type newPluginResult struct {
+	ID    string   `json:"id"`
+	Dir   string   `json:"dir"`
+	Files []string `json:"files"`
+}
+
+func (o *NewOptions) run(name string) error {
+	dir := o.dir
+	if dir == "" {
+		dir = name
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	p := scaffold.Plugin{ID: name, Dir: dir, Module: o.module, Picoclaw: "picoclaw"}
+	if err := p.Check(); err != nil {
+		return cli.Usagef("%w", err)
+	}
+	if s, err := install.OpenShelf(o.Factory); err == nil && s.IsBundled(name) {
+		return cli.Usagef("picoclaw comes with a plugin %s, and two can't have one id; choose another name", name)
+	}
+	if p.SDK, err = o.chooseSDK(); err != nil {
+		return cli.Fail(err)
+	}
+	if p.SDK.Source != "" {
+		if self, err := os.Executable(); err == nil {
+			p.Picoclaw = self // the one that belongs to these sources
+		}
+	}
+	files, err := p.Write()
+	if err != nil {
+		return cli.Fail(fmt.Errorf("write the plugin: %w", err))
+	}
+	return o.show(newPluginResult{ID: name, Dir: dir, Files: files})
+}
+
+// chooseSDK says what the plugin is built with.
+func (o *NewOptions) chooseSDK() (scaffold.SDK, error) {
+	if o.sdk != "" {
+		dir, err := filepath.Abs(o.sdk)
+		if err == nil {
+			err = scaffold.CheckSource(dir)
+		}
+		return scaffold.SDK{Source: dir}, err
+	}
+	if scaffold.Released(o.Version) {
+		return scaffold.SDK{Version: o.Version}, nil
+	}
+	if o.Source == "" {
+		return scaffold.SDK{}, errors.New("this picoclaw is no release and does not know the sources that it was built from; " +
+			"name their directory with --sdk, or build picoclaw with `make build`")
+	}
+	if err := scaffold.CheckSource(o.Source); err != nil {
+		return scaffold.SDK{}, fmt.Errorf("this picoclaw is no release, and plugins are built with the sources that it was built from: %w; "+
+			"name another directory with --sdk", err)
+	}
+	return scaffold.SDK{Source: o.Source}, nil
+}
+
+func (o *NewOptions) show(made newPluginResult) error {
+	if o.output == cli.JSON {
+		return o.Factory.PrintJSON(made)
+	}
+	shown := made.Dir
+	if cwd, err := os.Getwd(); err == nil {
+		if name, ok := paths.Below(cwd, made.Dir); ok {
+			shown = name
+		}
+	}
+	_, err := fmt.Fprintf(o.Factory.Out, `%s has the plugin %s: %s
+
+What next:
+  cd %s
+  make test                             its tests, in their own process and in the sandbox
+  make build                            the plugin, in bin/%s
+  picoclaw plugin install bin/%s
+`, shown, made.ID, strings.Join(made.Files, ", "), shown, made.ID, made.ID)
+	return err
+}

@@ -1,0 +1,38 @@
+// Package plugin has the command plugin.
+package plugin
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/install"
+)
+
+func NewCmdPlugin(f *cli.Factory) *cobra.Command {
+	return cli.Group(&cobra.Command{
+		Use:     "plugin",
+		Short:   "Install, look at and switch plugins, and write them",
+		Example: "  picoclaw plugin list\n  picoclaw plugin new linecount",
+	}, NewCmdList(f, nil), NewCmdInfo(f, nil), NewCmdInstall(f, nil), NewCmdUpdate(f, nil), NewCmdSwitch(f, true, nil),
+		NewCmdSwitch(f, false, nil),
+		NewCmdRemove(f, nil), NewCmdVerify(f, nil), NewCmdReset(f, nil), NewCmdNew(f, nil), NewCmdCheck(f, nil))
+}
+
+// onePlugin is for a command that takes the id of a plugin.
+func onePlugin(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return cli.Usagef("%s takes the id of one plugin, as `picoclaw plugin list` shows it", cli.CommandName(cmd))
+	}
+	return nil
+}
+
+// completePlugins proposes plugins.
+func completePlugins(f *cli.Factory) cli.Completer {
+	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		s, err := install.OpenShelf(f)
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return s.IDs(), cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,61 @@
+package plugin
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/install"
+	"github.com/picoclaw/picoclaw/host/store"
+)
+
+// SwitchOptions are the options of `picoclaw plugin switch`.
+type SwitchOptions struct {
+	*cli.Factory
+
+	off    store.Off
+	output cli.Format
+}
+
+// NewCmdSwitch is `picoclaw plugin enable` and `disable`.
+func NewCmdSwitch(f *cli.Factory, on bool, runF func(*SwitchOptions) error) *cobra.Command {
+	o := &SwitchOptions{Factory: f}
+
+	verb, short := "disable", "Switch a plugin off, or a tool of it, for all agents or one"
+	long := `Takes effect at once, also in a host that runs: what is off is neither listed nor started, and MCP clients are told.`
+	if on {
+		verb, short = "enable", "Switch on again what was switched off"
+		long = `Takes effect at once, also in a host that runs. What the configuration switches off stays off.`
+	}
+	cmd := &cobra.Command{
+		Use:   verb + " ID|GLOB",
+		Short: short,
+		Long:  long,
+		Example: "  picoclaw plugin " + verb + " grep\n  picoclaw plugin " + verb +
+			" shell --agent guest\n  picoclaw plugin " + verb + " filesystem --tool 'rm*'",
+		Args:              onePlugin,
+		ValidArgsFunction: completePlugins(f),
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.off.Plugin = args[0]
+			s, err := install.OpenShelf(f)
+			if err != nil {
+				return err
+			}
+			if err := s.Known(o.off); err != nil {
+				return cli.Usagef("%w", err)
+			}
+			if err := s.Switch(o.off, on); err != nil {
+				return cli.Fail(err)
+			}
+			state := " is off"
+			if on {
+				state = " is on"
+			}
+			return f.PrintDone(o.output, o.off, o.off.String()+state)
+		},
+	}
+	cmd.Flags().StringVar(&o.off.Tool, "tool", "", "`name` or glob of one of its tools (default: all)")
+	cmd.Flags().StringVar(&o.off.Agent, "agent", "", "`id` or glob of an agent (default: all)")
+	f.CompleteFlag(cmd, "agent", f.CompleteAgents)
+	f.AddOutputFlag(cmd, &o.output)
+	return cli.NewCommand(cmd, o, runF)
+}

@@ -1,0 +1,152 @@
+package setup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/clients"
+)
+
+// writeClient writes an entry into a client's settings, after showing the change and asking.
+func (o *InitOptions) writeClient(client clients.Client, server clients.Server, m *prepared) error {
+	places, err := here()
+	if err != nil {
+		return cli.CannotStart(err)
+	}
+	change, err := client.Plan(places, o.file, server)
+	if err != nil {
+		return cli.FailOrNil(err)
+	}
+	told := writtenClient{Client: client.ID, File: change.Path, Note: client.Note}
+	out := terminal.New(o.Factory.Out)
+	if !change.Needed() {
+		if o.output == cli.JSON {
+			return o.Factory.PrintJSON(told)
+		}
+		fmt.Fprintf(out, "%s has the entry already: %s\n", client.Title, change.Path)
+		return nil
+	}
+	if o.output != cli.JSON {
+		if len(m.files) > 0 {
+			m.print(out)
+			fmt.Fprintln(out)
+		}
+		clients.PrintDiff(out, change.Diff())
+		if client.Note != "" {
+			fmt.Fprintln(out, out.Paint(terminal.Doubt, client.Note))
+		}
+	}
+	if !o.yes {
+		if yes, err := o.Factory.Ask(fmt.Sprintf("Write this to %s?", change.Path)); err != nil || !yes {
+			return cli.Fail(because("nothing was written", err))
+		}
+	}
+	if told.Backup, err = change.Apply(time.Now()); err != nil {
+		return cli.FailOrNil(err)
+	}
+	told.Written = true
+	if o.output == cli.JSON {
+		return o.Factory.PrintJSON(told)
+	}
+	fmt.Fprintln(out, out.Paint(terminal.Good, "written:"), change.Path)
+	if told.Backup != "" {
+		fmt.Fprintln(out, "as it was:", told.Backup)
+	}
+	return nil
+}
+
+func because(what string, why error) error {
+	if why == nil {
+		return errors.New(what)
+	}
+	return fmt.Errorf("%s: %w", what, why)
+}
+
+// writtenClient is what was done to a client's settings, as scripts read it.
+type writtenClient struct {
+	Client  string `json:"client"`
+	File    string `json:"file"`
+	Written bool   `json:"written"` // false if the entry was there already
+	Backup  string `json:"backup,omitempty"`
+	Note    string `json:"note,omitempty"`
+}
+
+func here() (clients.Places, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return clients.Places{}, fmt.Errorf("find your home directory: %w", err)
+	}
+	return clients.Here(home, os.Getenv), nil
+}
+
+// clientEntry is what a client's settings need, as scripts read it.
+type clientEntry struct {
+	Client string `json:"client"`
+	Title  string `json:"title"`
+	File   string `json:"file"`
+	Entry  string `json:"entry"` // the text of a file that has nothing else
+	Note   string `json:"note,omitempty"`
+}
+
+func entries(server clients.Server) ([]clientEntry, error) {
+	places, err := here()
+	if err != nil {
+		return nil, err
+	}
+	var list []clientEntry
+	for _, c := range clients.All() {
+		text, err := c.Snippet(server)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, clientEntry{Client: c.ID, Title: c.Title, File: c.File(places), Entry: text, Note: c.Note})
+	}
+	return list, nil
+}
+
+// printEntries prints what to paste. Clients that want the same share it.
+func (o *InitOptions) printEntries(out *terminal.Out, server clients.Server) error {
+	list, err := entries(server)
+	if err != nil {
+		return cli.CannotStart(err)
+	}
+	fmt.Fprintln(out, "\nTell an MCP client of it: `picoclaw init --client NAME` writes its entry, or paste it.")
+	shown := map[string]bool{}
+	for _, e := range list {
+		if shown[e.Entry] {
+			continue
+		}
+		shown[e.Entry] = true
+		fmt.Fprintln(out)
+		for _, same := range list {
+			if same.Entry == e.Entry {
+				fmt.Fprintf(out, "%s  %s\n", out.Paint(terminal.Bold, fmt.Sprintf("%-15s", same.Client)),
+					out.Paint(terminal.Faint, same.File))
+			}
+		}
+		fmt.Fprint(out, e.Entry)
+	}
+	return nil
+}
+
+// printJSON prints all of it for scripts.
+func (o *InitOptions) printJSON(m *prepared, server clients.Server) error {
+	list, err := entries(server)
+	if err != nil {
+		return cli.CannotStart(err)
+	}
+	return o.Factory.PrintJSON(struct {
+		Home      string        `json:"home"`
+		Config    string        `json:"config"`
+		Workspace string        `json:"workspace"`
+		Made      []string      `json:"made"`
+		Isolation bool          `json:"isolation"`
+		SelfTest  string        `json:"isolation_error,omitempty"`
+		Clients   []clientEntry `json:"clients"`
+	}{m.cfg.Home().Path, m.cfg.File(), m.workspace, append([]string{}, m.files...), m.cfg.IsolationEnabled(),
+		oneLine(m.isolated), list})
+}

@@ -1,0 +1,159 @@
+// Package setup has the command init.
+package setup
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/clients"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/internal/nearest"
+)
+
+// InitOptions is `picoclaw init`.
+type InitOptions struct {
+	*cli.Factory
+	agent        string
+	output       cli.Format
+	client, file string
+	yes          bool
+	examine      func(context.Context) error // shows which protections work here
+}
+
+func NewCmdInit(f *cli.Factory, examine func(context.Context) error, runF func(*InitOptions) error) *cobra.Command {
+	o := &InitOptions{Factory: f, examine: examine}
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Set picoclaw up, and tell MCP clients of it",
+		Long: `Makes what is missing: the home (PICOCLAW_HOME, or ~/.picoclaw) with a commented config.json, and the agent's workspace.
+Isolation is switched on in it if it works on this machine. What is there already stays as it is. Then prints what to paste
+into the settings of MCP clients.
+
+With --client, writes that into the client's own settings: shows the change, asks, keeps the file as it was beside it, and
+leaves everything else in it alone, comments too. With --workspace, the client's entry names that directory. The clients are ` + strings.Join(clientIDs(), ", ") + `.`,
+		Example: strings.Trim(`
+  picoclaw init
+  picoclaw init --workspace ~/projects/site
+  picoclaw init --client claude-code
+  picoclaw init --client cursor --workspace ~/projects/site
+  picoclaw init --client vscode --file .vscode/mcp.json --agent reader --yes`, "\n"),
+		Args: cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	f.AddAgentFlag(cmd, &o.agent, "the agent that the client works as (default: the first one)")
+	f.AddOutputFlag(cmd, &o.output)
+	cmd.Flags().StringVar(&o.client, "client", "", "the MCP client to write the entry for, by `name`")
+	f.CompleteFlag(cmd, "client", cli.CompleteWords(clientIDs()...))
+	cmd.Flags().StringVar(&o.file, "file", "", "with --client: the `file` to write to, in place of the client's own")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "with --client: write without asking")
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func clientIDs() []string {
+	var ids []string
+	for _, c := range clients.All() {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+func (o *InitOptions) run(cmd *cobra.Command) error {
+	if o.client == "" && (o.yes || o.file != "") {
+		return cli.Usagef("--yes and --file go with --client")
+	}
+	client, err := o.chosenClient()
+	if err != nil {
+		return err
+	}
+	made, err := o.make(cmd.Context())
+	if err != nil {
+		return err
+	}
+	server, err := o.server(made)
+	if err != nil {
+		return cli.CannotStart(err)
+	}
+	switch {
+	case client != nil:
+		return o.writeClient(*client, server, made)
+	case o.output == cli.JSON:
+		return o.printJSON(made, server)
+	}
+	out := terminal.New(o.Factory.Out)
+	made.print(out)
+	fmt.Fprintln(o.Out)
+	// What it finds is not a failure of setting up.
+	if err := o.examine(cmd.Context()); err != nil && err.Error() != "" {
+		fmt.Fprintln(o.Err, "picoclaw:", err)
+	}
+	return o.printEntries(out, server)
+}
+
+func (o *InitOptions) chosenClient() (*clients.Client, error) {
+	if o.client == "" {
+		return nil, nil
+	}
+	for _, c := range clients.All() {
+		if c.ID == o.client {
+			return &c, nil
+		}
+	}
+	return nil, cli.Usagef("--client %q is not known%s; known are %s", o.client, nearest.Suggest(o.client, clientIDs()),
+		strings.Join(clientIDs(), ", "))
+}
+
+// server is how a client starts this picoclaw, with this configuration, and with the workspace that was asked for by
+// name: the configuration may say another one.
+func (o *InitOptions) server(made *prepared) (clients.Server, error) {
+	cfg := made.cfg
+	command, err := ownPath()
+	if err != nil {
+		return clients.Server{}, err
+	}
+	s := clients.Server{Name: "picoclaw", Command: command, Args: []string{"mcp"}}
+	if o.agent != "" {
+		if _, err := policy.Preview(cfg, o.agent); err != nil {
+			return s, err
+		}
+		s.Name += "-" + o.agent
+		s.Args = append(s.Args, "--agent", o.agent)
+	}
+	if o.Factory.Workspace != "" {
+		s.Args = append(s.Args, "--workspace", made.workspace)
+	}
+	if home := cfg.Home(); home.Origin.Source == config.Variable {
+		s.Env = map[string]string{home.Origin.Name: home.Path}
+	}
+	// The client's picoclaw finds the home's own file by itself, and no other.
+	if file := cfg.File(); file != "" && file != filepath.Join(cfg.Home().Path, "config.json") && o.Factory.NamesConfig() {
+		s.Args = append(s.Args, "--config", file)
+	}
+	return s, nil
+}
+
+// ownPath is where this program is: by the name that PATH has for it, if any, since that one outlives an upgrade.
+func ownPath() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find picoclaw's own binary: %w", err)
+	}
+	named, err := exec.LookPath("picoclaw")
+	if err != nil || !filepath.IsAbs(named) {
+		return self, nil
+	}
+	a, errA := os.Stat(self)
+	b, errB := os.Stat(named)
+	if errA != nil || errB != nil || !os.SameFile(a, b) {
+		return self, nil
+	}
+	return named, nil
+}

@@ -1,0 +1,132 @@
+// Package stop has the commands stop and start.
+package stop
+
+import (
+	"fmt"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/host/halt"
+)
+
+// Options are the options of `picoclaw stop`.
+type Options struct {
+	*cli.Factory
+
+	agent, why string
+}
+
+func NewCmdStop(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	o := &Options{Factory: f}
+
+	cmd := &cobra.Command{
+		Use:        "stop",
+		SuggestFor: []string{"kill", "halt"},
+		Short:      "End everything that agents are doing, and keep them from beginning again",
+		Long: `Ends calls, commands, turns, subagents and jobs within a second, in every picoclaw on this instance root: the gateway,
+MCP servers that clients have started, and picoclaw agent. New ones are refused until picoclaw start. It works whatever the
+configuration is like.`,
+		Example: "  picoclaw stop\n  picoclaw stop --agent reader --why 'it loops'",
+		Args:    cli.NoArguments,
+		RunE:    func(*cobra.Command, []string) error { return o.run() },
+	}
+	f.AddAgentFlag(cmd, &o.agent, "the agent to stop (default: all)")
+	cmd.Flags().StringVar(&o.why, "why", "", "what whoever is refused is told")
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *Options) run() error {
+	home, err := o.Home()
+	if err != nil {
+		return err
+	}
+	if err := known(o.Factory, o.agent); err != nil {
+		return err
+	}
+	stop := halt.Stop{Agent: o.agent, Time: time.Now().UTC(), Why: strings.ToValidUTF8(o.why, "\uFFFD")}
+	if u, err := user.Current(); err == nil {
+		stop.By = u.Username
+	}
+	if err := halt.Put(home, stop); err != nil {
+		return cli.Fail(fmt.Errorf("stop: %w", err))
+	}
+	fmt.Fprintf(o.Out, "%s. `%s` lets them go on.\n", sentence(halt.Of(home, o.agent).String()), stop.Cure())
+	return nil
+}
+
+// StartOptions are the options of `picoclaw start`.
+type StartOptions struct {
+	*cli.Factory
+
+	agent string
+}
+
+func NewCmdStart(f *cli.Factory, runF func(*StartOptions) error) *cobra.Command {
+	o := &StartOptions{Factory: f}
+
+	cmd := &cobra.Command{
+		Use:     "start",
+		Short:   "Let agents that were stopped go on",
+		Long:    "Takes back picoclaw stop. Nothing that was ended begins again by itself but the schedule.",
+		Example: "  picoclaw start\n  picoclaw start --agent reader",
+		Args:    cli.NoArguments,
+		RunE:    func(*cobra.Command, []string) error { return o.run() },
+	}
+	f.AddAgentFlag(cmd, &o.agent, "the agent to start (default: all that were stopped together)")
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *StartOptions) run() error {
+	home, err := o.Home()
+	if err != nil {
+		return err
+	}
+	halt.Of(home, o.agent).WaitUntilSeen()
+	was, err := halt.Take(home, o.agent)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	who := "The agents"
+	if o.agent != "" {
+		who = "Agent " + o.agent
+	}
+	if !was {
+		fmt.Fprintf(o.Out, "%s had not been stopped.\n", who)
+	} else {
+		fmt.Fprintf(o.Out, "%s may go on.\n", who)
+	}
+	stopped, err := halt.Read(home)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	for id := range stopped {
+		if o.agent == "" && stopped[id].Agent != "" {
+			fmt.Fprintf(o.Out, "%s; `%s` lets it go on.\n", sentence(stopped[id].String()), stopped[id].Cure())
+		}
+	}
+	return nil
+}
+
+// known checks that there is such an agent, as far as the configuration can be read.
+func known(f *cli.Factory, agent string) error {
+	cfg, err := f.Config("")
+	if agent == "" || err != nil {
+		return nil
+	}
+	if _, err := cfg.Agent(agent); err != nil {
+		return cli.Usagef("%w", err)
+	}
+	return nil
+}
+
+// sentence begins a text with a capital.
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}

@@ -1,0 +1,221 @@
+// Package undo has the commands undo and history.
+package undo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/results"
+	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// newUndo and newHistory are calls of the tools of the same names, for people: what an agent has done to files can be
+// looked at and taken back by whoever runs it.
+
+// Options are the options of `picoclaw undo`.
+type Options struct {
+	toolVerb
+
+	force, dryRun bool
+}
+
+func NewCmdUndo(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+
+	v := &Options{toolVerb: toolVerb{Factory: f, tool: "undo"}}
+	cmd := &cobra.Command{
+		Use:        "undo [ID]",
+		SuggestFor: []string{"restore", "revert"},
+		Short:      "Take back an agent's last change to files, or the one that is named",
+		Long: `Takes back an agent's last change to files, by a tool or a command, or the one that is named. Nothing is touched but what
+that has changed, and nothing at all if one of these files has changed since. Where commands can't be kept track of, and
+the agent has run one since its last change, undo asks for the ID of what is meant.`,
+		Example: strings.Trim(`
+  picoclaw undo
+  picoclaw undo 20261121T051354282482850-fzaj
+  picoclaw undo --agent reviewer --force`, "\n"),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return cli.Usagef("undo takes one operation at a time; `picoclaw history` lists them")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return v.run(cmd, args) },
+	}
+	cmd.Flags().BoolVar(&v.force, "force", false, "also if the files have changed since; what they are now is kept too")
+	cmd.Flags().BoolVar(&v.dryRun, "dry-run", false, "only say what would be put back")
+	v.flags(cmd)
+	return cli.NewCommand(cmd, v, runF)
+}
+
+func (v *Options) run(cmd *cobra.Command, args []string) error {
+	wanted := map[string]any{"force": v.force, "dry_run": v.dryRun}
+	if len(args) == 1 {
+		wanted["id"] = args[0]
+	} else {
+		v.refused = commandSince
+	}
+	return v.call(cmd, wanted)
+}
+
+// HistoryOptions are the options of `picoclaw history`.
+type HistoryOptions struct {
+	toolVerb
+
+	limit int
+}
+
+func NewCmdHistory(f *cli.Factory, runF func(*HistoryOptions) error) *cobra.Command {
+
+	v := &HistoryOptions{toolVerb: toolVerb{Factory: f, tool: "history"}}
+	cmd := &cobra.Command{
+		Use:   "history",
+		Short: "List an agent's changes to files, the last one first",
+		Example: strings.Trim(`
+  picoclaw history
+  picoclaw history --agent reviewer --limit 5 --output json`, "\n"),
+		Args: cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return v.call(cmd, map[string]any{"limit": v.limit}) },
+	}
+	cmd.Flags().IntVar(&v.limit, "limit", 20, "how many")
+	v.flags(cmd)
+	return cli.NewCommand(cmd, v, runF)
+}
+
+// toolVerb is a verb that calls one tool.
+type toolVerb struct {
+	*cli.Factory
+	tool   string
+	agent  string
+	output cli.Format
+	// why the call is not to be made; nil to make it
+	refused func(context.Context, *session.Session) (*session.Error, error)
+}
+
+func (v *toolVerb) flags(cmd *cobra.Command) {
+	v.Factory.AddAgentFlag(cmd, &v.agent, "the agent whose changes (default: the first one)")
+	v.Factory.AddOutputFlag(cmd, &v.output)
+}
+
+func (v *toolVerb) call(cmd *cobra.Command, arguments map[string]any) error {
+	s, h, done, err := hosts.OpenSession(v.Factory, v.agent, session.CLI)
+	if err != nil {
+		return err
+	}
+	defer done()
+	raw, err := json.Marshal(arguments)
+	if err != nil {
+		return err
+	}
+	if err := h.Ready(); err != nil {
+		return cli.CannotStart(err)
+	}
+	if v.refused != nil {
+		switch e, err := v.refused(cmd.Context(), s); {
+		case err != nil:
+			return cli.FailOrNil(err)
+		case e != nil:
+			return results.Show(v.Factory, v.tool, &session.Result{Err: e}, v.output)
+		}
+	}
+	return results.Show(v.Factory, v.tool, s.Call(cmd.Context(), v.tool, raw, nil), v.output)
+}
+
+// changes are what the tool history answers.
+type changes struct {
+	Operations []change `json:"operations"`
+}
+
+type change struct {
+	ID      string `json:"id"`
+	Time    string `json:"time"`
+	Summary string `json:"summary"`
+	Undone  bool   `json:"undone"`
+	Undoes  string `json:"undoes"`
+}
+
+// at returns when a change was made, which its id begins with: the zero time if it doesn't.
+func (c change) at() time.Time {
+	const digits = len("20060102T150405000000000")
+	if len(c.ID) < digits {
+		return time.Time{}
+	}
+	at, err := time.Parse("20060102T150405.000000000", c.ID[:15]+"."+c.ID[15:digits])
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+// mostChanges is how many changes an error shows.
+const mostChanges = 5
+
+// commandSince returns the refusal of an undo that names no change, if the agent has run a command since the change
+// that it would take back: what the command did is in no history, and may be what was meant.
+func commandSince(ctx context.Context, s *session.Session) (*session.Error, error) {
+	r := s.Call(ctx, "history", json.RawMessage(`{"limit":1000}`), nil)
+	if r.Err != nil {
+		return nil, nil // undo says what is wrong
+	}
+	var known changes
+	if err := json.Unmarshal(r.Structured, &known); err != nil {
+		return nil, fmt.Errorf("read the history: %w", err)
+	}
+	left := slices.DeleteFunc(known.Operations, func(c change) bool { return c.Undone || c.Undoes != "" })
+	if len(left) == 0 {
+		return nil, nil
+	}
+	command, at, err := lastCommand(s, left[0].at())
+	if err != nil || !at.After(left[0].at()) {
+		return nil, err
+	}
+	text := fmt.Sprintf("the last change may be a command's, and what this one changed is not in the history: %s (%s)",
+		short(command), at.Local().Format(time.DateTime))
+	for _, c := range left[:min(len(left), mostChanges)] {
+		text += fmt.Sprintf("\n%s  %s  %s", c.ID, c.Time, terminal.Line(c.Summary))
+	}
+	return &session.Error{Code: pluginpb.CodeConflict, Message: text,
+		Hint: "`picoclaw undo ID` takes one of these back; `picoclaw history` lists them all"}, nil
+}
+
+// lastCommand returns the command of the agent's that ended last, and when it did. It looks no further back than since.
+func lastCommand(s *session.Session, since time.Time) (command string, at time.Time, err error) {
+	q := audit.Query{Filter: audit.Filter{Agent: s.Policy().Agent()}, Limit: 200}
+	for {
+		page, err := audit.Search(session.AuditFile(s.Policy().Home()), q)
+		if err != nil {
+			return "", at, err
+		}
+		for _, r := range page.Records {
+			if r.Ended().After(at) {
+				if text := s.UnkeptCommand(r); text != "" {
+					command, at = text, r.Ended()
+				}
+			}
+		}
+		if command != "" || page.Next == "" || page.Reached.Before(since) {
+			return command, at, nil
+		}
+		q.After = page.Next
+	}
+}
+
+// short returns the beginning of a command in one line.
+func short(command string) string {
+	const most = 120
+	line := []rune(strings.TrimSpace(terminal.Line(command)))
+	if len(line) <= most {
+		return string(line)
+	}
+	return string(line[:most]) + "…"
+}

@@ -1,0 +1,150 @@
+// Package install installs and updates plugin packages, asking the operator about their grants.
+//
+// It must not know where a package comes from.
+package install
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/store"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// Options is `picoclaw plugin install` and `update`.
+type Options struct {
+	*cli.Factory
+	yes    bool
+	Verb   string // the command that accepts a version that waits; "plugin update" if empty
+	Also   string // what is different besides in a version that is to take another's place
+	Output cli.Format
+
+	Differs bool // whether something was, once it has taken that
+}
+
+// Result is what was done, as scripts read it.
+type Result struct {
+	ID       string `json:"id"`
+	Version  string `json:"version"`
+	Previous string `json:"previous,omitempty"` // the version that ran before
+	Waiting  bool   `json:"waiting,omitempty"`  // it waits for a yes, and the previous one runs on
+	Diff     string `json:"diff,omitempty"`     // what is different in what it offers and asks for
+}
+
+func (o *Options) AddTo(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "do it without asking")
+	o.Factory.AddOutputFlag(cmd, &o.Output)
+}
+
+// Confirm asks, unless --yes has answered already.
+func (o *Options) Confirm(question string) (bool, error) {
+	if o.yes {
+		return true, nil
+	}
+	return o.Factory.Ask(question)
+}
+
+func (o *Options) Report(r Result) error {
+	if o.Output == cli.JSON {
+		return o.Factory.PrintJSON(r)
+	}
+	switch {
+	case r.Waiting:
+		fmt.Fprintf(o.Factory.Out, "plugin %s %s waits; %s runs on until `picoclaw %s %s` has your yes\n", r.ID,
+			r.Version, r.Previous, cmp.Or(o.Verb, "plugin update"), r.ID)
+	case r.Previous == r.Version:
+		fmt.Fprintf(o.Factory.Out, "plugin %s %s offers what was accepted, and stays\n", r.ID, r.Version)
+	case r.Previous != "":
+		fmt.Fprintf(o.Factory.Out, "plugin %s is now %s (it was %s)\n", r.ID, r.Version, r.Previous)
+	default:
+		fmt.Fprintf(o.Factory.Out, "plugin %s %s is installed\n", r.ID, r.Version)
+	}
+	return nil
+}
+
+// Update puts another version of an installed plugin in the place of the one that runs, or beside it until there is a
+// yes.
+func (o *Options) Update(s *Shelf, p *store.Package, pin *store.Pin) error {
+	id := p.Manifest.ID
+	r := Result{ID: id, Version: p.Manifest.Version, Previous: pin.Version}
+	old, err := s.Store.Manifest(id, pin)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	yes, err := o.agree(old, p.Manifest, &r)
+	if err != nil || !yes {
+		// Nobody there to ask is no reason to lose the package: whoever is there later can say yes.
+		if err := s.Store.Hold(p); err != nil {
+			return cli.Fail(err)
+		}
+		r.Waiting = true
+		return o.waiting(r)
+	}
+	if err := s.Store.Install(p); err != nil {
+		return cli.Fail(err)
+	}
+	if err := s.Store.Sweep(); err != nil {
+		return cli.Fail(err)
+	}
+	return o.Report(r)
+}
+
+// agree asks about a version that offers or asks for something else than the one that runs.
+func (o *Options) agree(old, next *pluginpb.Manifest, r *Result) (bool, error) {
+	diff, err := store.Diff(old, next)
+	diff += o.Also
+	if err != nil || diff == "" {
+		return err == nil, err
+	}
+	r.Diff, o.Differs = diff, true
+	if o.Output != cli.JSON {
+		for line := range strings.Lines(diff) {
+			fmt.Fprintln(o.Factory.Err, terminal.Line(strings.TrimSuffix(line, "\n")))
+		}
+	}
+	return o.Confirm(fmt.Sprintf("Let plugin %s %s take the place of %s?", r.ID, r.Version, r.Previous))
+}
+
+// waiting tells that a version waits. It is a failure for scripts: what they asked for is not so.
+func (o *Options) waiting(r Result) error {
+	if err := o.Report(r); err != nil {
+		return err
+	}
+	return cli.Fail(cli.ErrReported)
+}
+
+// Accept makes the version that waits the one that runs.
+func (o *Options) Accept(s *Shelf, id string, pin *store.Pin) error {
+	if pin.Waiting == nil {
+		return cli.Fail(fmt.Errorf("no new version of plugin %s waits; name the directory or archive that has it", id))
+	}
+	old, err := s.Store.Manifest(id, pin)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	next, err := s.Store.WaitingManifest(id, pin)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	if o.Also, err = s.AskedDiff(id, pin); err != nil {
+		return cli.Fail(err)
+	}
+	r := Result{ID: id, Version: pin.Waiting.Version, Previous: pin.Version}
+	yes, err := o.agree(old, next, &r)
+	if err != nil || !yes {
+		r.Waiting = true
+		return o.waiting(r)
+	}
+	if _, err := s.Store.Accept(id); err != nil {
+		return cli.Fail(err)
+	}
+	if err := s.Store.Sweep(); err != nil {
+		return cli.Fail(err)
+	}
+	return o.Report(r)
+}

@@ -1,0 +1,70 @@
+package install
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/host/inventory"
+	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/host/store"
+	"github.com/picoclaw/picoclaw/internal/paths"
+)
+
+// Shelf is the plugins of an instance root, as the verbs of plugin see them.
+type Shelf struct{ *inventory.Inventory }
+
+// OpenShelf reads the plugins. It starts nothing.
+func OpenShelf(f *cli.Factory) (*Shelf, error) {
+	cfg, err := f.Config("")
+	if err != nil {
+		return nil, err
+	}
+	home := cfg.Home()
+	if home.Fallback {
+		return nil, cli.CannotStart(fmt.Errorf("there is no home directory to keep plugins in: set PICOCLAW_HOME to an absolute directory, or HOME"))
+	}
+	h, err := session.Open(session.Options{Config: cfg})
+	if err != nil {
+		return nil, cli.CannotStart(err)
+	}
+	s, err := inventory.Read(h)
+	if err != nil {
+		return nil, cli.CannotStart(err)
+	}
+	return &Shelf{s}, nil
+}
+
+// FindPin returns the pin of an installed plugin.
+func (s *Shelf) FindPin(id string) (*store.Pin, error) {
+	pin, err := s.Installed(id)
+	if err != nil {
+		return nil, cli.Usagef("%w", err)
+	}
+	return pin, nil
+}
+
+// IsBundled reports whether a plugin comes with picoclaw.
+func (s *Shelf) IsBundled(id string) bool {
+	return slices.ContainsFunc(s.Catalog.Plugins(), func(p *catalog.Plugin) bool {
+		return p.Manifest.ID == id &&
+			p.Kind == catalog.Bundled
+	})
+}
+
+// CheckReach refuses a store that an agent could write to.
+func (s *Shelf) CheckReach() error {
+	for _, id := range s.Config.AgentIDs() {
+		p, err := policy.Preview(s.Config, id)
+		if err != nil {
+			return err
+		}
+		if paths.Within(p.Workspace(), s.Store.Path()) {
+			return fmt.Errorf("the plugin store %s is inside the workspace of agent %s, %s; give the agent another workspace, or picoclaw another home",
+				s.Store.Path(), id, p.Workspace())
+		}
+	}
+	return nil
+}
