@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 )
 
@@ -17,8 +18,9 @@ const (
 // controllers are those that this package uses.
 var controllers = []string{Processes, Memory, Processor}
 
-// baseShares is the weight of all groups together in version 1, where each process beside them has 1024.
-const baseShares = "8192"
+// baseShares is the weight of all groups together in version 1, where each process beside them, this one too, has 1024
+// on its processor.
+func baseShares() string { return strconv.Itoa(1024 * runtime.NumCPU()) }
 
 // knob is a file of a group and what is written to it.
 type knob struct {

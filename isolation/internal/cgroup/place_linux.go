@@ -93,7 +93,7 @@ func (p *Place) use(h *hierarchy) (err error) {
 	}
 	p.used = append(p.used, h)
 	if h.version == 1 && p.bounds[Processor] == h {
-		if err := write(filepath.Join(h.base.dir, "cpu.shares"), baseShares); err != nil {
+		if err := write(filepath.Join(h.base.dir, "cpu.shares"), baseShares()); err != nil {
 			delete(p.bounds, Processor)
 			return h.refused(err)
 		}
