@@ -37,6 +37,7 @@ func (f *Factory) CompleteAgents(*cobra.Command, []string, string) ([]cobra.Comp
 	return cfg.AgentIDs(), cobra.ShellCompDirectiveNoFileComp
 }
 
+// FirstSentence returns the first sentence of a description, without its full stop.
 func FirstSentence(doc string) string {
 	first, _, _ := strings.Cut(doc, ". ")
 	return strings.TrimSuffix(first, ".")

@@ -76,6 +76,7 @@ func (f *Factory) CheckLogging() error {
 	return nil
 }
 
+// LogLevels and LogFormats are the values of --log-level and --log-format.
 var (
 	LogLevels  = []string{"trace", "debug", "info", "warn", "error", "off"}
 	LogFormats = []string{"text", "json"}

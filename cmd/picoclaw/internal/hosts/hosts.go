@@ -50,12 +50,13 @@ func Assemble(f *cli.Factory, cfg *config.Config, o host.Options) (*host.Assembl
 type Opener func(h *session.Host, agent string, origin session.Origin) (*session.Session, error)
 
 // OpenSession opens the host and a session for an agent. Call done at the end.
-func OpenSession(f *cli.Factory, agent string, origin session.Origin) (s *session.Session, h *host.Assembly, done func(), err error) {
+func OpenSession(f *cli.Factory, agent string, origin session.Origin) (s *session.Session, h *host.Assembly,
+	done func(), err error) {
 	return OpenSessionBy(f, (*session.Host).Session, agent, origin)
 }
 
-func OpenSessionBy(f *cli.Factory, open Opener, agent string, origin session.Origin) (s *session.Session, h *host.Assembly, done func(),
-	err error) {
+func OpenSessionBy(f *cli.Factory, open Opener, agent string, origin session.Origin) (s *session.Session,
+	h *host.Assembly, done func(), err error) {
 	h, err = Open(f, agent)
 	if err != nil {
 		return nil, nil, nil, err

@@ -38,7 +38,7 @@ type Result struct {
 
 func (o *Options) AddTo(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do it without asking")
-	o.Factory.AddOutputFlag(cmd, &o.Output)
+	o.AddOutputFlag(cmd, &o.Output)
 }
 
 // Confirm asks, unless --yes has answered already.
@@ -46,23 +46,23 @@ func (o *Options) Confirm(question string) (bool, error) {
 	if o.yes {
 		return true, nil
 	}
-	return o.Factory.Ask(question)
+	return o.Ask(question)
 }
 
 func (o *Options) Report(r Result) error {
 	if o.Output == cli.JSON {
-		return o.Factory.PrintJSON(r)
+		return o.PrintJSON(r)
 	}
 	switch {
 	case r.Waiting:
-		fmt.Fprintf(o.Factory.Out, "plugin %s %s waits; %s runs on until `picoclaw %s %s` has your yes\n", r.ID,
+		fmt.Fprintf(o.Out, "plugin %s %s waits; %s runs on until `picoclaw %s %s` has your yes\n", r.ID,
 			r.Version, r.Previous, cmp.Or(o.Verb, "plugin update"), r.ID)
 	case r.Previous == r.Version:
-		fmt.Fprintf(o.Factory.Out, "plugin %s %s offers what was accepted, and stays\n", r.ID, r.Version)
+		fmt.Fprintf(o.Out, "plugin %s %s offers what was accepted, and stays\n", r.ID, r.Version)
 	case r.Previous != "":
-		fmt.Fprintf(o.Factory.Out, "plugin %s is now %s (it was %s)\n", r.ID, r.Version, r.Previous)
+		fmt.Fprintf(o.Out, "plugin %s is now %s (it was %s)\n", r.ID, r.Version, r.Previous)
 	default:
-		fmt.Fprintf(o.Factory.Out, "plugin %s %s is installed\n", r.ID, r.Version)
+		fmt.Fprintf(o.Out, "plugin %s %s is installed\n", r.ID, r.Version)
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func (o *Options) agree(old, next *pluginpb.Manifest, r *Result) (bool, error) {
 	r.Diff, o.Differs = diff, true
 	if o.Output != cli.JSON {
 		for line := range strings.Lines(diff) {
-			fmt.Fprintln(o.Factory.Err, terminal.Line(strings.TrimSuffix(line, "\n")))
+			fmt.Fprintln(o.Err, terminal.Line(strings.TrimSuffix(line, "\n")))
 		}
 	}
 	return o.Confirm(fmt.Sprintf("Let plugin %s %s take the place of %s?", r.ID, r.Version, r.Previous))

@@ -71,7 +71,7 @@ func (o *Options) run(ctx context.Context, once bool) error {
 		return cli.Usagef("--output json is about one task: give it with -m")
 	}
 	if o.message == "-" {
-		text, err := io.ReadAll(o.Factory.In)
+		text, err := io.ReadAll(o.In)
 		if err != nil {
 			return cli.Fail(fmt.Errorf("read the task: %w", err))
 		}
@@ -80,7 +80,7 @@ func (o *Options) run(ctx context.Context, once bool) error {
 	if once && strings.TrimSpace(o.message) == "" {
 		return cli.Usagef("-m: the task is empty")
 	}
-	cfg, err := o.Factory.Config(o.agent)
+	cfg, err := o.Config(o.agent)
 	if err != nil {
 		return err
 	}
@@ -120,11 +120,11 @@ type answered struct {
 
 // once has the agent do one task. Nobody is asked: there may be nobody.
 func (o *Options) once(ctx context.Context, c *host.Conversation) error {
-	shown := &turnView{out: terminal.New(o.Factory.Err)}
+	shown := &turnView{out: terminal.New(o.Err)}
 	began := time.Now()
 	outcome, err := c.Turn(ctx, o.message, shown.event)
 	if host.Ended(err) {
-		fmt.Fprintln(o.Factory.Err, err)
+		fmt.Fprintln(o.Err, err)
 		err = nil
 	}
 	if o.output == cli.JSON {
@@ -134,7 +134,7 @@ func (o *Options) once(ctx context.Context, c *host.Conversation) error {
 		if err != nil {
 			all.Error = err.Error()
 		}
-		if printErr := o.Factory.PrintJSON(all); printErr != nil {
+		if printErr := o.PrintJSON(all); printErr != nil {
 			return printErr
 		}
 		if err != nil {
@@ -143,7 +143,7 @@ func (o *Options) once(ctx context.Context, c *host.Conversation) error {
 		return nil
 	}
 	if outcome.Text != "" {
-		fmt.Fprintln(o.Factory.Out, terminal.New(o.Factory.Out).Clean(outcome.Text))
+		fmt.Fprintln(o.Out, terminal.New(o.Out).Clean(outcome.Text))
 	}
 	if err != nil {
 		return cli.Fail(err)
@@ -153,8 +153,8 @@ func (o *Options) once(ctx context.Context, c *host.Conversation) error {
 
 // talk has a person talk to the agent.
 func (o *Options) talk(ctx context.Context, c *host.Conversation, history string) error {
-	out := terminal.New(o.Factory.Out)
-	o.lines = prompt.New(o.Factory.In, o.Factory.Out, history, func(string) prompt.Proposals { return prompt.Proposals{} })
+	out := terminal.New(o.Out)
+	o.lines = prompt.New(o.In, o.Out, history, func(string) prompt.Proposals { return prompt.Proposals{} })
 	defer o.lines.Close()
 	// Ctrl-C is for the turn that runs; what ends the program is the end of the input, or of the terminal.
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
@@ -184,7 +184,7 @@ func (o *Options) talk(ctx context.Context, c *host.Conversation, history string
 		}
 		if err := o.turn(ctx, c, line, out); err != nil {
 			wrong = true
-			fmt.Fprintln(o.Factory.Err, "picoclaw: "+terminal.New(o.Factory.Err).Clean(err.Error()))
+			fmt.Fprintln(o.Err, "picoclaw: "+terminal.New(o.Err).Clean(err.Error()))
 		}
 	}
 }

@@ -36,7 +36,7 @@ func (v *Options) allowAlways(w *approvals.Waiting) error {
 	if err != nil {
 		return cli.Fail(err)
 	}
-	cfg, err := v.Factory.Config("")
+	cfg, err := v.Config("")
 	if err != nil {
 		return err
 	}
@@ -48,26 +48,26 @@ func (v *Options) allowAlways(w *approvals.Waiting) error {
 	if err != nil {
 		return cli.Fail(err)
 	}
-	out := terminal.New(v.Factory.Err)
+	out := terminal.New(v.Err)
 	fmt.Fprintf(out, "%s in %s allows this command from then on:\n", key,
 		terminal.Line(file))
 	clients.PrintDiff(out, change.Diff())
-	yes, err := v.Factory.Ask("Write it?")
+	yes, err := v.Ask("Write it?")
 	if err != nil {
 		return cli.Fail(errors.New("nothing was written, as there was nobody to ask"))
 	}
 	if !yes {
-		fmt.Fprintln(v.Factory.Out, "Nothing was written.")
+		fmt.Fprintln(v.Out, "Nothing was written.")
 		return nil
 	}
 	backup, err := change.Apply(time.Now())
 	if err != nil {
 		return cli.Fail(err)
 	}
-	fmt.Fprintf(v.Factory.Out, "Written to %s. `picoclaw gateway reload` has a gateway read it; others do when they start "+
+	fmt.Fprintf(v.Out, "Written to %s. `picoclaw gateway reload` has a gateway read it; others do when they start "+
 		"again.\n", change.Path)
 	if backup != "" {
-		fmt.Fprintf(v.Factory.Out, "As it was: %s\n", backup)
+		fmt.Fprintf(v.Out, "As it was: %s\n", backup)
 	}
 	return nil
 }

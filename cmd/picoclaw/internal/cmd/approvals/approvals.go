@@ -141,21 +141,21 @@ func (v *Options) list() error {
 		if all == nil {
 			all = []*approvals.Waiting{}
 		}
-		return v.Factory.PrintJSON(all)
+		return v.PrintJSON(all)
 	}
 	if len(all) == 0 {
-		fmt.Fprintln(v.Factory.Out, "No call waits for a yes.")
+		fmt.Fprintln(v.Out, "No call waits for a yes.")
 		return nil
 	}
 	table := terminal.NewTable("ID", "AGENT", "ORIGIN", "LEFT", "CALL")
 	for _, w := range all {
 		table.Row(w.ID, w.Agent, w.Origin, left(w), terminal.Shorten(w.Tool+" "+line(w), 80))
 	}
-	return table.Write(terminal.New(v.Factory.Out))
+	return table.Write(terminal.New(v.Out))
 }
 
 func (v *Options) waiting() ([]*approvals.Waiting, error) {
-	home, err := v.Factory.Home()
+	home, err := v.Home()
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func line(w *approvals.Waiting) string {
 
 // show shows the whole of a call.
 func (v *Options) show(id string) error {
-	home, err := v.Factory.Home()
+	home, err := v.Home()
 	if err != nil {
 		return err
 	}
@@ -191,20 +191,20 @@ func (v *Options) show(id string) error {
 		return cli.Fail(fmt.Errorf("%s: %w", id, err))
 	}
 	if v.output == cli.JSON {
-		return v.Factory.PrintJSON(w)
+		return v.PrintJSON(w)
 	}
-	fmt.Fprintf(v.Factory.Out, "%s %s\n  agent:  %s (%s, session %s)\n  rule:   %s\n  reason: %s\n", w.Tool, line(w),
+	fmt.Fprintf(v.Out, "%s %s\n  agent:  %s (%s, session %s)\n  rule:   %s\n  reason: %s\n", w.Tool, line(w),
 		w.Agent, w.Origin, w.Session, w.Rule, terminal.Line(w.Reason))
 	if w.Setting != "" {
-		fmt.Fprintf(v.Factory.Out, "  always: %s\n", terminal.Line(w.Setting))
+		fmt.Fprintf(v.Out, "  always: %s\n", terminal.Line(w.Setting))
 	}
-	fmt.Fprintf(v.Factory.Out, "It waits for another %s: `picoclaw approvals allow %s` or deny.\n", left(w), w.ID)
+	fmt.Fprintf(v.Out, "It waits for another %s: `picoclaw approvals allow %s` or deny.\n", left(w), w.ID)
 	return nil
 }
 
 // answer answers a call, and returns it.
 func (v *Options) answer(id string, a approvals.Answer) (*approvals.Waiting, error) {
-	home, err := v.Factory.Home()
+	home, err := v.Home()
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +222,7 @@ func (v *Options) answer(id string, a approvals.Answer) (*approvals.Waiting, err
 	if a.Yes {
 		what = "goes on"
 	}
-	fmt.Fprintf(v.Factory.Out, "%s: %s %s\n", what, w.Tool, line(w))
+	fmt.Fprintf(v.Out, "%s: %s %s\n", what, w.Tool, line(w))
 	return w, nil
 }
 

@@ -62,7 +62,7 @@ func (o *Options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := o.Factory.Config("")
+	cfg, err := o.Config("")
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ const roomForAll = 132
 
 // table prints records below each other.
 func (o *Options) table(records []audit.Record) error {
-	out := terminal.New(o.Factory.Out)
+	out := terminal.New(o.Out)
 	if width := out.Width(); width > 0 && width < roomForAll {
 		table := terminal.NewTable("TIME", "AGENT", "TOOL", "DECISION", "MS", "CALL").Right(4)
 		for _, r := range records {
@@ -194,9 +194,9 @@ func (o *Options) table(records []audit.Record) error {
 
 func (o *Options) showOne(r audit.Record) error {
 	if o.output == cli.JSON {
-		return o.Factory.PrintJSON(r)
+		return o.PrintJSON(r)
 	}
-	out := terminal.New(o.Factory.Out)
+	out := terminal.New(o.Out)
 	cells := auditCells(r)
 	for i, cell := range cells {
 		cells[i] = terminal.Line(cell)

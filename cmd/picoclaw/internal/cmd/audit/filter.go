@@ -70,7 +70,7 @@ func (o *Options) stats() error {
 	if err != nil {
 		return err
 	}
-	cfg, err := o.Factory.Config("")
+	cfg, err := o.Config("")
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (o *Options) stats() error {
 	complainOfLines(o.Factory, broken)
 	names.complain(o.Factory, cfg, filter)
 	if o.output == cli.JSON {
-		return o.Factory.PrintJSON(sums.Tools())
+		return o.PrintJSON(sums.Tools())
 	}
 	table := terminal.NewTable("TOOL", "CALLS", "REFUSED", "FAILED", "P50 MS", "P99 MS", "BYTES").Right(1, 2, 3, 4, 5, 6)
 	for _, t := range sums.Tools() {
@@ -99,7 +99,7 @@ func (o *Options) stats() error {
 			table.Style(2, terminal.Bad)
 		}
 	}
-	return table.Write(terminal.New(o.Factory.Out))
+	return table.Write(terminal.New(o.Out))
 }
 
 // took shows how long calls took; nothing where none was made.

@@ -95,7 +95,7 @@ func (o *ReplayOptions) run() error {
 	if err != nil {
 		return err
 	}
-	cfg, err := o.Factory.Config("")
+	cfg, err := o.Config("")
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (o *ReplayOptions) decide(r audit.Record, agents []string) error {
 		return nil
 	}
 	if o.output == cli.JSON {
-		return o.Factory.PrintJSON(replayed{Time: r.Time, Agent: r.Agent, Session: r.Session, Tool: r.Tool, Args: r.Args,
+		return o.PrintJSON(replayed{Time: r.Time, Agent: r.Agent, Session: r.Session, Tool: r.Tool, Args: r.Args,
 			wasNow: c, Rule: now.Rule, Reason: now.Reason, Inexact: now.Inexact})
 	}
 	mark := ""
@@ -190,9 +190,9 @@ func (o *ReplayOptions) summary() error {
 		o.sums.Changes = append(o.sums.Changes, changedCalls{c, o.changes[c]})
 	}
 	if o.output == cli.JSON {
-		return o.Factory.PrintJSON(o.sums)
+		return o.PrintJSON(o.sums)
 	}
-	out := terminal.New(o.Factory.Out)
+	out := terminal.New(o.Out)
 	if o.rows > 0 {
 		if err := o.table.Write(out); err != nil {
 			return err

@@ -63,7 +63,7 @@ func (o *VerifyOptions) run(ctx context.Context) error {
 	if sum, err := hex.DecodeString(o.head); err != nil || len(sum) != 0 && len(sum) != 32 {
 		return cli.Usagef("--head %q: want the 64 characters that `picoclaw audit verify` has printed behind \"head\"", o.head)
 	}
-	cfg, err := o.Factory.Config("")
+	cfg, err := o.Config("")
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (o *VerifyOptions) run(ctx context.Context) error {
 		if err != nil {
 			log.Error = err.Error()
 		}
-		if printed := o.Factory.PrintJSON(log); printed != nil || err == nil {
+		if printed := o.PrintJSON(log); printed != nil || err == nil {
 			return printed
 		}
 		return cli.FailOrNil(cli.ErrReported)
@@ -93,10 +93,10 @@ func (o *VerifyOptions) run(ctx context.Context) error {
 	}
 	o.print(found)
 	if testimony != nil {
-		fmt.Fprintf(o.Factory.Out, "witness: %s: %d of its %s are of records that are still there\n", testimony.Verdict,
+		fmt.Fprintf(o.Out, "witness: %s: %d of its %s are of records that are still there\n", testimony.Verdict,
 			testimony.Checked, many(testimony.Notes, "note"))
 		if testimony.Unread > 0 {
-			fmt.Fprintln(o.Factory.Out, "note:", many(testimony.Unread, "line"), "of the witness can't be read")
+			fmt.Fprintln(o.Out, "note:", many(testimony.Unread, "line"), "of the witness can't be read")
 		}
 	}
 	return nil
@@ -117,7 +117,7 @@ func (o *VerifyOptions) verify(ctx context.Context, path string) (*audit.Verifie
 
 // print shows a log that is in order.
 func (o *VerifyOptions) print(v *audit.Verified) {
-	out := terminal.New(o.Factory.Out)
+	out := terminal.New(o.Out)
 	if v.Records == 0 {
 		fmt.Fprintln(out, out.Paint(terminal.Good, "ok:"), "nothing is recorded yet")
 		return

@@ -107,7 +107,7 @@ func (o *Options) session(ctx context.Context) (s caller, ready func() error, do
 		}
 		return s, h.Ready, done, nil
 	}
-	cfg, err := o.Factory.Config("")
+	cfg, err := o.Config("")
 	if err != nil {
 		return nil, nil, nil, err
 	}

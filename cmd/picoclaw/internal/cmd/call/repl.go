@@ -67,8 +67,8 @@ func (r *ReplOptions) run(ctx context.Context) error {
 	if err := h.Ready(); err != nil {
 		return cli.CannotStart(err)
 	}
-	r.session, r.out = sess, terminal.New(r.Factory.Out)
-	r.lines = prompt.New(r.Factory.In, r.Factory.Out, filepath.Join(h.Config().Home().Path, "repl_history"), r.complete)
+	r.session, r.out = sess, terminal.New(r.Out)
+	r.lines = prompt.New(r.In, r.Out, filepath.Join(h.Config().Home().Path, "repl_history"), r.complete)
 	defer r.lines.Close()
 
 	// Ctrl-C is for the call that runs; what ends the program is the end of the input, or of the terminal.
@@ -131,7 +131,7 @@ func (r *ReplOptions) complain(err error) {
 	}
 	r.failed = true
 	if text := err.Error(); text != "" {
-		fmt.Fprintln(r.Factory.Err, text)
+		fmt.Fprintln(r.Err, text)
 	}
 }
 

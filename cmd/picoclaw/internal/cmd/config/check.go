@@ -92,7 +92,7 @@ func (o *CheckOptions) run() error {
 
 func (o *CheckOptions) check() checkedConfig {
 	found := checkedConfig{Faults: []configFault{}, Warnings: []configFault{}}
-	cfg, faults := config.Check(config.Options{File: o.Factory.ConfigFile, Workspace: o.Factory.Workspace})
+	cfg, faults := config.Check(config.Options{File: o.ConfigFile, Workspace: o.Workspace})
 	for _, fault := range faults {
 		found.Faults = append(found.Faults, newConfigFault(fault))
 	}
@@ -262,9 +262,9 @@ func namedBy(agent *config.Agent, pattern string) config.Setting {
 
 func (o *CheckOptions) show(found checkedConfig) error {
 	if o.output == cli.JSON {
-		return o.Factory.PrintJSON(found)
+		return o.PrintJSON(found)
 	}
-	out := terminal.New(o.Factory.Out)
+	out := terminal.New(o.Out)
 	for _, f := range found.Faults {
 		fmt.Fprintln(out, out.Paint(terminal.Bad, "error:"), f.text)
 	}

@@ -49,7 +49,7 @@ A KEY stands for all keys that it begins. What looks like a secret is not shown.
 }
 
 func (o *ShowOptions) run() error {
-	cfg, err := o.Factory.Config(o.agent)
+	cfg, err := o.Config(o.agent)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (o *ShowOptions) run() error {
 		settings[i].Value = redact.Value(s.Key, s.Value)
 	}
 	if o.output == cli.JSON {
-		return o.Factory.PrintJSON(configview.New(cfg, settings))
+		return o.PrintJSON(configview.New(cfg, settings))
 	}
 	return o.table(cfg, settings)
 }
@@ -98,7 +98,7 @@ func below(key, named string) bool {
 }
 
 func (o *ShowOptions) table(cfg *config.Config, settings []config.Setting) error {
-	out := terminal.New(o.Factory.Out)
+	out := terminal.New(o.Out)
 	fmt.Fprintf(out, "home: %s (%s)\nfile: %s\n\n", cfg.Home().Path, cfg.Home().Origin, orNone(cfg.File()))
 	table := terminal.NewTable("KEY", "VALUE", "ORIGIN")
 	for _, s := range settings {

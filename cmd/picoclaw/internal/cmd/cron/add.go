@@ -86,7 +86,7 @@ func (v *AddOptions) run() error {
 	if v.output == cli.JSON {
 		return v.printJob(j)
 	}
-	fmt.Fprintf(v.Factory.Out, "job %s is added (%s); it runs next %s\n", j.Name, j.ID, nextRun(j, now))
+	fmt.Fprintf(v.Out, "job %s is added (%s); it runs next %s\n", j.Name, j.ID, nextRun(j, now))
 	v.sayIdle()
 	return nil
 }

@@ -115,7 +115,7 @@ func (v *ShowOptions) run(args []string) error {
 }
 
 func (v *Options) show(j schedule.Job) {
-	out := terminal.New(v.Factory.Out)
+	out := terminal.New(v.Out)
 	limit := "as tools.cron.exec_timeout_minutes says"
 	if ms := j.TimeoutMs; ms != nil {
 		limit = (time.Duration(*ms) * time.Millisecond).String()

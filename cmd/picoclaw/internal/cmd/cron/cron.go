@@ -27,7 +27,8 @@ What was due meanwhile is made up for once where a job runs once or at an interv
 of the day; --missed chooses. What the agent looks after at each heartbeat stands in schedule/AGENT/HEARTBEAT.md below
 the instance root.`,
 		Example: "  picoclaw cron list\n  picoclaw cron add standup --cron '0 9 * * 1-5' --message 'Sum up what was done yesterday.'",
-	}, NewCmdList(f, nil), NewCmdAdd(f, nil), NewCmdShow(f, nil), NewCmdRemove(f, nil), NewCmdSwitch(f, true, nil), NewCmdSwitch(f, false, nil),
+	}, NewCmdList(f, nil), NewCmdAdd(f, nil), NewCmdShow(f, nil), NewCmdRemove(f, nil), NewCmdSwitch(f, true, nil),
+		NewCmdSwitch(f, false, nil),
 		NewCmdLog(f, nil))
 }
 
@@ -43,13 +44,13 @@ type Options struct {
 }
 
 func (v *Options) flags(cmd *cobra.Command) {
-	v.Factory.AddAgentFlag(cmd, &v.agent, "the agent whose jobs are meant (default: the first one)")
-	v.Factory.AddOutputFlag(cmd, &v.output)
+	v.AddAgentFlag(cmd, &v.agent, "the agent whose jobs are meant (default: the first one)")
+	v.AddOutputFlag(cmd, &v.output)
 }
 
 // open finds the agent's jobs.
 func (v *Options) open() error {
-	cfg, err := v.Factory.Config(v.agent)
+	cfg, err := v.Config(v.agent)
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func (v *Options) idle() string {
 // sayIdle says it to a person.
 func (v *Options) sayIdle() {
 	if idle := v.idle(); idle != "" {
-		fmt.Fprintln(v.Factory.Err, idle)
+		fmt.Fprintln(v.Err, idle)
 	}
 }
 
@@ -89,7 +90,7 @@ func (v *Options) printJob(j schedule.Job) error {
 	if err != nil {
 		return cli.Fail(err)
 	}
-	_, err = fmt.Fprintf(v.Factory.Out, "%s\n", text)
+	_, err = fmt.Fprintf(v.Out, "%s\n", text)
 	return err
 }
 

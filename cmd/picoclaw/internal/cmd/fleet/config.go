@@ -149,7 +149,7 @@ func (o *ConfigOptions) give(ctx context.Context, b *bundle.Bundle) error {
 	if err := bundle.Push(ctx, o.connection, b); err != nil {
 		return cli.Fail(err)
 	}
-	fmt.Fprintf(o.Factory.Out, "the fleet has configuration %d\n", serial)
+	fmt.Fprintf(o.Out, "the fleet has configuration %d\n", serial)
 	return nil
 }
 
@@ -177,13 +177,13 @@ func (o *ConfigOptions) secretKey() (minisign.PrivateKey, error) {
 }
 
 func (o *ConfigOptions) password() (string, error) {
-	if f, ok := o.Factory.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		fmt.Fprintf(o.Factory.Err, "password of %s: ", o.key)
+	if f, ok := o.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprintf(o.Err, "password of %s: ", o.key)
 		text, err := term.ReadPassword(int(f.Fd()))
-		fmt.Fprintln(o.Factory.Err)
+		fmt.Fprintln(o.Err)
 		return string(text), err
 	}
-	line, err := bufio.NewReader(o.Factory.In).ReadString('\n')
+	line, err := bufio.NewReader(o.In).ReadString('\n')
 	if line = strings.TrimRight(line, "\r\n"); line == "" {
 		return "", errors.Join(errors.New("the key's password is wanted on standard input"), err)
 	}
@@ -236,7 +236,7 @@ func (o *ConfigOptions) rollback(ctx context.Context) error {
 	if err := o.give(ctx, bundle.Sign(key, back.Config, o.id.Tenant, bundle.Next(history))); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.Factory.Out, "it is configuration %d again\n", number)
+	fmt.Fprintf(o.Out, "it is configuration %d again\n", number)
 	return nil
 }
 
@@ -269,10 +269,10 @@ func (o *ConfigOptions) show(ctx context.Context) error {
 		if err != nil {
 			return cli.Fail(err)
 		}
-		_, err = o.Factory.Out.Write(b.Config)
+		_, err = o.Out.Write(b.Config)
 		return err
 	}
-	w := tabwriter.NewWriter(terminal.New(o.Factory.Out), 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(terminal.New(o.Out), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NUMBER\tKEY\tBYTES")
 	for _, b := range history {
 		var s minisign.Signature

@@ -52,7 +52,7 @@ func (o *Options) status(ctx context.Context, output cli.Format) error {
 		return err
 	}
 	if output == cli.JSON {
-		err = o.Factory.PrintJSON(map[string]any{"workers": workers, "agents": agents})
+		err = o.PrintJSON(map[string]any{"workers": workers, "agents": agents})
 	} else {
 		err = showFleet(o.Factory, workers, agents)
 	}
@@ -66,7 +66,7 @@ func (o *Options) status(ctx context.Context, output cli.Format) error {
 
 // look looks at the whole fleet.
 func (o *Options) look(ctx context.Context) ([]fleet.Sign, []fleet.Placed, error) {
-	cfg, err := o.Factory.Config("")
+	cfg, err := o.Config("")
 	if err != nil {
 		return nil, nil, err
 	}

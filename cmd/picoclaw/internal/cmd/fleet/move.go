@@ -15,7 +15,7 @@ import (
 
 // admin joins the fleet as who may tell workers what to do.
 func (o *Options) admin(ctx context.Context) (*membership.Member, error) {
-	cfg, err := o.Factory.Config("")
+	cfg, err := o.Config("")
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ type shift struct {
 }
 
 func (o *WorkerOptions) work(ctx context.Context) error {
-	cfg, err := o.Factory.Config("")
+	cfg, err := o.Config("")
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (o *WorkerOptions) work(ctx context.Context) error {
 		return cli.CannotStart(errors.New("a worker needs an instance root; set PICOCLAW_HOME to a directory"))
 	}
 	w := &workerVerb{fleet: o, home: cfg.Home().Path, changes: make(chan struct{}, 1), trusts: make(chan struct{}, 1)}
-	if w.logger, err = o.Factory.Logger(cfg); err != nil {
+	if w.logger, err = o.Logger(cfg); err != nil {
 		return err
 	}
 	if w.member, err = o.Join(ctx, cfg, workerName(cfg)); err != nil {
@@ -113,7 +113,7 @@ func (o *WorkerOptions) work(ctx context.Context) error {
 }
 
 func (w *workerVerb) run(ctx context.Context, cfg *config.Config) error {
-	stderr, logger := w.fleet.Factory.Err, w.logger.Named("worker")
+	stderr, logger := w.fleet.Err, w.logger.Named("worker")
 	var err error
 	w.worker, err = fleet.NewWorker(w.member.Fleet, fleet.WorkerOptions{
 		Name: w.member.Name, Agents: w.now.agents, Home: w.home,
@@ -219,7 +219,7 @@ func (w *workerVerb) workspace(agent string) (string, error) {
 func (w *workerVerb) reload() error {
 	w.renew.Lock()
 	defer w.renew.Unlock()
-	cfg, err := w.fleet.Factory.Config("")
+	cfg, err := w.fleet.Config("")
 	if err != nil {
 		return err
 	}
@@ -312,7 +312,7 @@ func (w *workerVerb) takesBy(ctx context.Context) {
 	trust := w.now.trust
 	w.renew.Unlock()
 	err := bundle.Watch(ctx, w.member.Connection, bundle.Options{Tenant: w.member.Tenant, Trust: trust,
-		Home: w.home, Config: config.Options{File: w.fleet.Factory.ConfigFile, Workspace: w.fleet.Factory.Workspace},
+		Home: w.home, Config: config.Options{File: w.fleet.ConfigFile, Workspace: w.fleet.Workspace},
 		Apply: func(uint64) error { return w.reload() }, Report: func(serial uint64, err error) {
 			w.worker.SetConfig(serial, err)
 			if err != nil {

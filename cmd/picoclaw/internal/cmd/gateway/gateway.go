@@ -75,7 +75,7 @@ which decides on it. A client's roots do not narrow it: its directories are not 
 }
 
 func (o *Options) run(ctx context.Context) error {
-	cfg, err := o.Factory.Config("")
+	cfg, err := o.Config("")
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (o *Options) run(ctx context.Context) error {
 	if err := os.MkdirAll(home.Path, 0o700); err != nil {
 		return cli.CannotStart(err)
 	}
-	logger, err := o.Factory.Logger(cfg)
+	logger, err := o.Logger(cfg)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (o *Options) run(ctx context.Context) error {
 	g := gateway.New(options)
 	go o.reloads(ctx, g, cfg)
 	err = g.Run(ctx, func(address string) {
-		fmt.Fprintf(o.Factory.Err, "the gateway serves at %s\n", address)
+		fmt.Fprintf(o.Err, "the gateway serves at %s\n", address)
 	})
 	select {
 	case why := <-lost:
@@ -162,7 +162,7 @@ func loopback(hostName string) bool {
 
 // open makes an instance of the configuration as it is now. One that can't make calls is none.
 func (o *Options) open() (gateway.Instance, error) {
-	cfg, err := o.Factory.Config("")
+	cfg, err := o.Config("")
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func (o *Options) open() (gateway.Instance, error) {
 
 // openRemote makes an instance that serves a fleet's agents.
 func (o *Options) openRemote(cfg *config.Config) (gateway.Instance, error) {
-	logger, err := o.Factory.Logger(cfg)
+	logger, err := o.Logger(cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func (o *Options) run(cmd *cobra.Command) error {
 
 // dir is where the hub of the instance root is.
 func (o *sharedOptions) dir() (string, error) {
-	cfg, err := o.Factory.Config("")
+	cfg, err := o.Config("")
 	if err != nil {
 		return "", err
 	}
@@ -110,16 +110,16 @@ func (o *Options) serve(ctx context.Context) error {
 	if err := h.Listen(o.listen, o.names); err != nil {
 		return cli.CannotStart(err)
 	}
-	cfg, err := o.Factory.Config("")
+	cfg, err := o.Config("")
 	if err != nil {
 		return err
 	}
-	logger, err := o.Factory.Logger(cfg)
+	logger, err := o.Logger(cfg)
 	if err != nil {
 		return err
 	}
 	err = h.Serve(ctx, logger.Named("hub"), func(address string) {
-		fmt.Fprintf(o.Factory.Err, "the hub serves at %s\n", address)
+		fmt.Fprintf(o.Err, "the hub serves at %s\n", address)
 	})
 	if err != nil {
 		return cli.CannotStart(err)
@@ -191,7 +191,7 @@ func (o *sharedOptions) addTenant(cmd *cobra.Command, name string) error {
 	if err := h.AddTenant(cmd.Context(), name); err != nil {
 		return cli.FailOrNil(err)
 	}
-	fmt.Fprintf(o.Factory.Out, "tenant %s is there\n", name)
+	fmt.Fprintf(o.Out, "tenant %s is there\n", name)
 	return nil
 }
 
@@ -221,7 +221,7 @@ func (o *sharedOptions) add(ctx context.Context, added hub.Identity, out string)
 	if err != nil {
 		return cli.FailOrNil(err)
 	}
-	fmt.Fprintf(o.Factory.Out, "%s holds the key of %s %s; it is for %s\n", out, added.Role, added.Name,
+	fmt.Fprintf(o.Out, "%s holds the key of %s %s; it is for %s\n", out, added.Role, added.Name,
 		strings.Join(id.URLs, ", "))
 	return nil
 }
@@ -257,9 +257,9 @@ func (o *sharedOptions) list(output cli.Format) error {
 		return cli.FailOrNil(err)
 	}
 	if output == cli.JSON {
-		return o.Factory.PrintJSON(r)
+		return o.PrintJSON(r)
 	}
-	w := tabwriter.NewWriter(terminal.New(o.Factory.Out), 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(terminal.New(o.Out), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TENANT\tROLE\tNAME\tAGENTS\tADDED\tREVOKED")
 	var tenants []string
 	for name := range r.Tenants {

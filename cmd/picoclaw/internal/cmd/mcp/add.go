@@ -224,7 +224,7 @@ func (o *serverOptions) maker(s *install.Shelf) (*mcpservers.Maker, func(), erro
 	}
 	return &mcpservers.Maker{
 		Store: s.Store, Run: sess.RunApart, Program: program, Logs: filepath.Join(s.Config.Home().Path, "logs"),
-		Progress: func(text string) { fmt.Fprintln(o.Factory.Err, text+" …") },
+		Progress: func(text string) { fmt.Fprintln(o.Err, text+" …") },
 	}, func() { hosts.Close(o.Factory, h) }, nil
 }
 
@@ -243,7 +243,7 @@ func shadows(s *install.Shelf, id string) func(string) string {
 
 // showServer tells what a server offers, what it is granted, and what is suspicious.
 func (o *serverOptions) showServer(p *store.Package, r *mcpservers.Report) {
-	out := terminal.New(o.Factory.Err)
+	out := terminal.New(o.Err)
 	m := p.Manifest
 	fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Bold, m.ID), terminal.Line(m.Version))
 	fmt.Fprintf(out, "  server    %s\n", terminal.Line(p.Source))

@@ -51,7 +51,7 @@ func (o *serverOptions) importFile(ctx context.Context, file string) error {
 	}
 	wrong := len(cant)
 	for _, name := range slices.Sorted(maps.Keys(cant)) {
-		out := terminal.New(o.Factory.Err)
+		out := terminal.New(o.Err)
 		fmt.Fprintf(out, "picoclaw: %s was not added: %s\n", terminal.Line(name), terminal.Line(cant[name].Error()))
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
@@ -60,13 +60,13 @@ func (o *serverOptions) importFile(ctx context.Context, file string) error {
 			return err
 		}
 		if s.Lock.Plugins[name] != nil {
-			fmt.Fprintf(o.Factory.Err, "%s is there already\n", name)
+			fmt.Fprintf(o.Err, "%s is there already\n", name)
 			continue
 		}
 		one := &serverOptions{Options: o.Options, spec: found[name]}
 		one.spec.Workspace, one.spec.Network, one.spec.Agents = o.spec.Workspace, o.spec.Network, o.spec.Agents
 		if err := one.place(ctx, s, name, nil); err != nil {
-			out := terminal.New(o.Factory.Err)
+			out := terminal.New(o.Err)
 			fmt.Fprintln(out, "picoclaw: "+out.Clean(err.Error()))
 			wrong++
 		}

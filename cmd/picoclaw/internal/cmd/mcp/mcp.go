@@ -54,7 +54,8 @@ it, in mcp-token below the instance root; --token-file names another file. One s
 	o.over.flags(cmd)
 	cmd.Flags().StringVar(&o.socket, "connect", "", "join standard input and output with a session that is served at this `socket`")
 	_ = cmd.Flags().MarkHidden("connect") // it is what programs that picoclaw starts are given
-	cmd.AddCommand(NewCmdAdd(f, nil), NewCmdImport(f, nil), NewCmdList(f, nil), NewCmdShow(f, nil), NewCmdUpdate(f, nil), NewCmdTrust(f, nil),
+	cmd.AddCommand(NewCmdAdd(f, nil), NewCmdImport(f, nil), NewCmdList(f, nil), NewCmdShow(f, nil), NewCmdUpdate(f, nil),
+		NewCmdTrust(f, nil),
 		NewCmdRemove(f, nil))
 	return cli.NewCommand(cmd, o, runF)
 }

@@ -100,7 +100,7 @@ func (o *serverOptions) again(ctx context.Context, name string) error {
 	if len(noted) == 0 || o.Differs {
 		return nil
 	}
-	fmt.Fprintf(o.Factory.Err, otherWords, name, inventory.WithdrawnNames(noted))
+	fmt.Fprintf(o.Err, otherWords, name, inventory.WithdrawnNames(noted))
 	return nil
 }
 

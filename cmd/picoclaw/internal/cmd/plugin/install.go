@@ -90,7 +90,7 @@ func stagePackage(s *install.Shelf, source string) (*store.Package, error) {
 
 // show tells what a plugin offers and asks for.
 func (o *InstallOptions) show(p *store.Package) {
-	out := terminal.New(o.Factory.Err)
+	out := terminal.New(o.Err)
 	m := p.Manifest
 	fmt.Fprintf(out, "%s %s  %s\n", out.Paint(terminal.Bold, m.ID), terminal.Line(m.Version), terminal.Line(m.Doc))
 	signed := "nobody that signatures.keys names"

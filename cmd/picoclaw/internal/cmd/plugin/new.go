@@ -117,7 +117,7 @@ func (o *NewOptions) chooseSDK() (scaffold.SDK, error) {
 
 func (o *NewOptions) show(made newPluginResult) error {
 	if o.output == cli.JSON {
-		return o.Factory.PrintJSON(made)
+		return o.PrintJSON(made)
 	}
 	shown := made.Dir
 	if cwd, err := os.Getwd(); err == nil {
@@ -125,7 +125,7 @@ func (o *NewOptions) show(made newPluginResult) error {
 			shown = name
 		}
 	}
-	_, err := fmt.Fprintf(o.Factory.Out, `%s has the plugin %s: %s
+	_, err := fmt.Fprintf(o.Out, `%s has the plugin %s: %s
 
 What next:
   cd %s

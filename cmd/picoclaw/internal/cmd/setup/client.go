@@ -22,10 +22,10 @@ func (o *InitOptions) writeClient(client clients.Client, server clients.Server, 
 		return cli.FailOrNil(err)
 	}
 	told := writtenClient{Client: client.ID, File: change.Path, Note: client.Note}
-	out := terminal.New(o.Factory.Out)
+	out := terminal.New(o.Out)
 	if !change.Needed() {
 		if o.output == cli.JSON {
-			return o.Factory.PrintJSON(told)
+			return o.PrintJSON(told)
 		}
 		fmt.Fprintf(out, "%s has the entry already: %s\n", client.Title, change.Path)
 		return nil
@@ -41,7 +41,7 @@ func (o *InitOptions) writeClient(client clients.Client, server clients.Server, 
 		}
 	}
 	if !o.yes {
-		if yes, err := o.Factory.Ask(fmt.Sprintf("Write this to %s?", change.Path)); err != nil || !yes {
+		if yes, err := o.Ask(fmt.Sprintf("Write this to %s?", change.Path)); err != nil || !yes {
 			return cli.Fail(because("nothing was written", err))
 		}
 	}
@@ -50,7 +50,7 @@ func (o *InitOptions) writeClient(client clients.Client, server clients.Server, 
 	}
 	told.Written = true
 	if o.output == cli.JSON {
-		return o.Factory.PrintJSON(told)
+		return o.PrintJSON(told)
 	}
 	fmt.Fprintln(out, out.Paint(terminal.Good, "written:"), change.Path)
 	if told.Backup != "" {
@@ -139,7 +139,7 @@ func (o *InitOptions) printJSON(m *prepared, server clients.Server) error {
 	if err != nil {
 		return cli.CannotStart(err)
 	}
-	return o.Factory.PrintJSON(struct {
+	return o.PrintJSON(struct {
 		Home      string        `json:"home"`
 		Config    string        `json:"config"`
 		Workspace string        `json:"workspace"`

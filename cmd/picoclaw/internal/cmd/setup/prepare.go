@@ -38,7 +38,7 @@ type prepared struct {
 
 // make makes what is missing.
 func (o *InitOptions) make(ctx context.Context) (*prepared, error) {
-	cfg, err := o.Factory.Config("")
+	cfg, err := o.Config("")
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (o *InitOptions) make(ctx context.Context) (*prepared, error) {
 			return nil, cli.CannotStart(fmt.Errorf("write a configuration into the instance root: %w", err))
 		}
 	}
-	if m.cfg, err = o.Factory.Config(o.agent); err != nil {
+	if m.cfg, err = o.Config(o.agent); err != nil {
 		return nil, err
 	}
 	before, err := policy.Preview(m.cfg, o.agent)
@@ -87,8 +87,8 @@ func (m *prepared) directory(path string) error {
 
 func (o *InitOptions) writeConfig(m *prepared, home string) error {
 	workspace := ""
-	if o.Factory.Workspace != "" {
-		absolute, err := filepath.Abs(o.Factory.Workspace)
+	if o.Workspace != "" {
+		absolute, err := filepath.Abs(o.Workspace)
 		if err != nil {
 			return err
 		}

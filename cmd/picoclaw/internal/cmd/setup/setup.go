@@ -88,7 +88,7 @@ func (o *InitOptions) run(cmd *cobra.Command) error {
 	case o.output == cli.JSON:
 		return o.printJSON(made, server)
 	}
-	out := terminal.New(o.Factory.Out)
+	out := terminal.New(o.Out)
 	made.print(out)
 	fmt.Fprintln(o.Out)
 	// What it finds is not a failure of setting up.
@@ -127,14 +127,14 @@ func (o *InitOptions) server(made *prepared) (clients.Server, error) {
 		s.Name += "-" + o.agent
 		s.Args = append(s.Args, "--agent", o.agent)
 	}
-	if o.Factory.Workspace != "" {
+	if o.Workspace != "" {
 		s.Args = append(s.Args, "--workspace", made.workspace)
 	}
 	if home := cfg.Home(); home.Origin.Source == config.Variable {
 		s.Env = map[string]string{home.Origin.Name: home.Path}
 	}
 	// The client's picoclaw finds the home's own file by itself, and no other.
-	if file := cfg.File(); file != "" && file != filepath.Join(cfg.Home().Path, "config.json") && o.Factory.NamesConfig() {
+	if file := cfg.File(); file != "" && file != filepath.Join(cfg.Home().Path, "config.json") && o.NamesConfig() {
 		s.Args = append(s.Args, "--config", file)
 	}
 	return s, nil

@@ -103,8 +103,8 @@ type toolVerb struct {
 }
 
 func (v *toolVerb) flags(cmd *cobra.Command) {
-	v.Factory.AddAgentFlag(cmd, &v.agent, "the agent whose changes (default: the first one)")
-	v.Factory.AddOutputFlag(cmd, &v.output)
+	v.AddAgentFlag(cmd, &v.agent, "the agent whose changes (default: the first one)")
+	v.AddOutputFlag(cmd, &v.output)
 }
 
 func (v *toolVerb) call(cmd *cobra.Command, arguments map[string]any) error {
