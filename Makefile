@@ -27,6 +27,7 @@ help: ## Show what there is to make
 
 build: ## Build picoclaw and its plugins into bin/
 	$(GO) build -ldflags '$(LDFLAGS) -X main.version=$(VERSION) -X "main.source=$(SOURCE)"' -o bin/picoclaw$(EXE) ./cmd/picoclaw
+	$(GO) build -ldflags '$(LDFLAGS) -X main.version=$(VERSION)' -o bin/picoclaw-hub$(EXE) ./cmd/picoclaw-hub
 	@set -e; for p in $(PLUGINS); do \
 		mkdir -p bin/plugins/$$p; \
 		$(GO) build -ldflags '$(LDFLAGS)' -o bin/plugins/$$p/$$p$(EXE) ./plugins/$$p; \
@@ -84,8 +85,8 @@ pictures: build ## Make the pictures of the console in docs/pictures
 	PICOCLAW_TEST_PICTURES="$(CURDIR)/docs/pictures" $(GO) test -count=1 -tags long -run TestTheConsoleInABrowser \
 		./cmd/picoclaw/internal/cmd/console
 
-man: build ## Write the manual pages into bin/man/
-	bin/picoclaw man bin/man
+man: ## Write the manual pages into bin/man/
+	$(GO) run ./cmd/picoclaw/internal/man bin/man '$(VERSION)'
 
 release-check: ## Check the release's configuration, and make its archives and packages in dist/ without publishing anything
 	$(GO) run $(GORELEASER) check --config .ci/goreleaser.yaml

@@ -102,7 +102,6 @@ func notPlayed() map[string]string {
 		"picoclaw mcp update everything":                                                                                          fetches,
 		"picoclaw mcp trust everything":                                                                                           fetches,
 		"picoclaw mcp remove everything":                                                                                          fetches,
-		"man picoclaw-call":                                                                                                       "man need not be there",
 		"picoclaw completion bash > /etc/bash_completion.d/picoclaw":                                                              "it writes outside the home",
 		`picoclaw completion zsh > "${fpath[1]}/_picoclaw"`:                                                                       "it is for zsh",
 		"picoclaw call exec command='go test ./...' timeout=120":                                                                  "it needs Go",

@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -48,7 +49,8 @@ func build() error {
 			return err
 		}
 	}
-	return hosttest.Build(filepath.Join(programs, "picoclaw"), "../cmd/picoclaw")
+	return errors.Join(hosttest.Build(filepath.Join(programs, "picoclaw"), "../cmd/picoclaw"),
+		hosttest.Build(filepath.Join(programs, "picoclaw-hub"), "../cmd/picoclaw-hub"))
 }
 
 // pages are the README and all pages beside this file.

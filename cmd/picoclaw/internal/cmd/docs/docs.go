@@ -1,4 +1,4 @@
-// Package docs has the commands docs and man, which write reference pages.
+// Package docs has the command docs, which writes the reference pages of the documentation.
 package docs
 
 import (
@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
@@ -51,32 +50,4 @@ func (o *Options) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return nil
-}
-
-// ManOptions are the options of `picoclaw man`.
-type ManOptions struct{ *cli.Factory }
-
-func NewCmdMan(f *cli.Factory, runF func(*ManOptions) error) *cobra.Command {
-	o := &ManOptions{Factory: f}
-	return cli.NewCommand(&cobra.Command{
-		Use:   "man DIR",
-		Short: "Write the manual pages into a directory",
-		Long:  "Writes a manual page for each command: picoclaw.1, picoclaw-call.1 and so on. The directory is made if need be.",
-		Example: `  picoclaw man ~/.local/share/man/man1
-  man picoclaw-call`,
-		ValidArgsFunction: cli.CompleteDirectories,
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Root(), args) },
-	}, o, runF)
-}
-
-func (o *ManOptions) run(root *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return cli.Usagef("man into which directory?")
-	}
-	if err := os.MkdirAll(args[0], 0o755); err != nil {
-		return cli.FailOrNil(err)
-	}
-	root.DisableAutoGenTag = true
-	header := &doc.GenManHeader{Title: "PICOCLAW", Section: "1", Source: "picoclaw " + o.Version, Manual: "picoclaw"}
-	return cli.FailOrNil(doc.GenManTree(root, header, args[0]))
 }

@@ -11,5 +11,7 @@ import (
 var prepare func(dir string) error
 
 func TestMain(m *testing.M) {
-	os.Exit(clitest.Main(m, clitest.Needs{Prepare: prepare}))
+	os.Exit(clitest.Main(m, clitest.Needs{Prepare: prepare, Programs: map[string]string{
+		"bin/picoclaw-hub": "github.com/picoclaw/picoclaw/cmd/picoclaw-hub",
+	}}))
 }

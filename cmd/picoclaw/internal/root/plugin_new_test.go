@@ -1,4 +1,4 @@
-package main
+package root
 
 import (
 	"bytes"
@@ -27,7 +27,6 @@ func TestWhatANewPluginIsBuiltWith(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	defer func(v, s string) { version, source = v, s }(version, source)
 	tests := []struct {
 		name, version, source string
 		want                  []string
@@ -38,11 +37,10 @@ func TestWhatANewPluginIsBuiltWith(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			version, source = tt.version, tt.source
 			dir := filepath.Join(t.TempDir(), "p")
 			var stdout, stderr bytes.Buffer
-			if code := run([]string{"plugin", "new", "p", "--dir", dir, "--output", "json"}, nil, &stdout,
-				&stderr); code != cli.ExitOK {
+			f := &cli.Factory{Out: &stdout, Err: &stderr, Version: tt.version, Source: tt.source}
+			if code := cli.Run([]string{"plugin", "new", "p", "--dir", dir, "--output", "json"}, f, New); code != cli.ExitOK {
 				t.Fatalf("exit code %d: %s", code, stderr.String())
 			}
 			var made struct{ ID, Dir string }
@@ -68,9 +66,9 @@ func TestWhatANewPluginIsBuiltWith(t *testing.T) {
 		// it was built without make
 		"does not know the sources that it was built from; name their directory with --sdk": "",
 	} {
-		version, source = "dev", s
 		var stdout, stderr bytes.Buffer
-		code := run([]string{"plugin", "new", "p", "--dir", filepath.Join(sources, "p")}, nil, &stdout, &stderr)
+		f := &cli.Factory{Out: &stdout, Err: &stderr, Version: "dev", Source: s}
+		code := cli.Run([]string{"plugin", "new", "p", "--dir", filepath.Join(sources, "p")}, f, New)
 		if code != cli.ExitFailed || !strings.Contains(stderr.String(), why) {
 			t.Errorf("exit code %d: %s", code, stderr.String())
 		}

@@ -1,13 +1,12 @@
-package main
+// Package root builds the command tree of picoclaw from the families of commands.
+package root
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/agent"
@@ -29,12 +28,11 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/stop"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/undo"
 	versioncmd "github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/version"
-	"github.com/picoclaw/picoclaw/internal/nearest"
 )
 
-func newRoot(f *cli.Factory) *cobra.Command {
-	root := &cobra.Command{
-		Use:   "picoclaw",
+// New returns the root command with all others below it.
+func New(f *cli.Factory) *cobra.Command {
+	root := cli.NewRoot(f, &cobra.Command{
 		Short: "Let an AI agent work on this machine without trusting it",
 		Long: "picoclaw offers an agent tools (files, search, shell, and what plugins add) and holds it to a policy:\n" +
 			"every call is decided before it leaves the host, done through file handles that can't be raced,\n" +
@@ -47,25 +45,8 @@ func newRoot(f *cli.Factory) *cobra.Command {
   picoclaw undo                                   take back its last change to files
   picoclaw audit --denied                         what was refused
   picoclaw mcp                                    serve an agent over MCP on stdin and stdout`, "\n"),
-		Args:              cobra.ArbitraryArgs,
-		RunE:              unknownCommand,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return f.CheckLogging() },
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		Version:           f.VersionText(),
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-	}
-	root.SetVersionTemplate("picoclaw {{.Version}}\n")
+	})
 	root.SetHelpCommand(newHelp(root))
-	flags := root.PersistentFlags()
-	flags.StringVar(&f.ConfigFile, "config", "", "configuration `file` (also PICOCLAW_CONFIG)")
-	flags.StringVar(&f.Workspace, "workspace", "", "the agent's workspace `directory`, in place of the configured one")
-	flags.StringVar(&f.LogLevel, "log-level", "", "trace, debug, info, warn, error or off (also PICOCLAW_LOG_LEVEL)")
-	flags.StringVar(&f.LogFormat, "log-format", "", "text or json (also PICOCLAW_LOG_FORMAT)")
-	f.CompleteFlag(root, "log-level", cli.CompleteWords(cli.LogLevels...))
-	f.CompleteFlag(root, "log-format", cli.CompleteWords(cli.LogFormats...))
-	f.CompleteFlag(root, "workspace", cli.CompleteDirectories)
-	root.SetFlagErrorFunc(flagError)
 
 	add := func(id, title string, commands ...*cobra.Command) {
 		root.AddGroup(&cobra.Group{ID: id, Title: title})
@@ -79,11 +60,10 @@ func newRoot(f *cli.Factory) *cobra.Command {
 		call.NewCmdREPL(f, nil))
 	add("operator", "What it may do, and has done:", call.NewCmdExplain(f, nil), approvals.NewCmdApprovals(f, nil),
 		console.NewCmdConsole(f, nil), audit.NewCmdAudit(f, nil), undo.NewCmdHistory(f, nil), undo.NewCmdUndo(f, nil),
-		cron.NewCmdCron(f), stop.NewCmdStop(f, nil), stop.NewCmdStart(f, nil), hub.NewCmdHub(f, nil), fleet.NewCmdFleet(f))
+		cron.NewCmdCron(f), stop.NewCmdStop(f, nil), stop.NewCmdStart(f, nil), hub.NewCmdHub(f), fleet.NewCmdFleet(f))
 	examine := func(ctx context.Context) error { return doctor.Examine(ctx, f) }
 	add("setup", "Setting up:", setup.NewCmdInit(f, examine, nil), doctor.NewCmdDoctor(f, nil), config.NewCmdConfig(f),
-		agent.NewCmdAgents(f, nil), plugin.NewCmdPlugin(f), completion.NewCmdCompletion(f, nil), docs.NewCmdMan(f, nil),
-		versioncmd.NewCmdVersion(f, nil))
+		agent.NewCmdAgents(f, nil), plugin.NewCmdPlugin(f), completion.NewCmdCompletion(f, nil), versioncmd.NewCmdVersion(f, nil))
 	root.AddCommand(docs.NewCmdDocs(f, nil), doctor.NewCmdSelfTest(f, nil))
 	withoutFiles(root)
 	return root
@@ -102,64 +82,14 @@ func newHelp(root *cobra.Command) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
 			if err != nil {
-				return unknownCommand(root, args)
+				return cli.UnknownCommand(root, args)
 			}
 			if len(rest) > 0 {
-				return unknownCommand(cmd, rest)
+				return cli.UnknownCommand(cmd, rest)
 			}
 			cmd.InitDefaultHelpFlag()
 			return cmd.Help()
 		},
-	}
-}
-
-// unknownCommand is picoclaw without a command, or with one that there is not.
-func unknownCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return cmd.Help()
-	}
-	var names []string
-	for _, sub := range cmd.Commands() {
-		names = append(names, sub.Name())
-		if slices.Contains(sub.SuggestFor, args[0]) {
-			return cli.Usagef("unknown command %q; did you mean %q?; `picoclaw --help` lists the commands", args[0], sub.Name())
-		}
-	}
-	return cli.Usagef("unknown command %q%s; `picoclaw --help` lists the commands", args[0], nearest.Suggest(args[0], names))
-}
-
-// flagError says which flag was meant.
-func flagError(cmd *cobra.Command, err error) error {
-	var wrong *pflag.InvalidValueError
-	if errors.As(err, &wrong) {
-		return cli.Usagef("--%s %q: want %s", wrong.GetFlag().Name, wrong.GetValue(), kindOf(wrong.GetFlag()))
-	}
-	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) {
-		return cli.Usagef("%w; `%s --help` lists the flags", err, cmd.CommandPath())
-	}
-	var names []string
-	for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.InheritedFlags()} {
-		flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	}
-	if meant := nearest.Suggest(unknown.GetSpecifiedName(), names); meant != "" {
-		return cli.Usagef("%w%s", err, strings.Replace(meant, `"`, `"--`, 1))
-	}
-	return cli.Usagef("%w; `%s --help` lists the flags", err, cmd.CommandPath())
-}
-
-// kindOf says what a flag's value has to be.
-func kindOf(f *pflag.Flag) string {
-	if _, ok := f.Value.(*cli.Format); ok {
-		return "text or json"
-	}
-	switch kind := f.Value.Type(); kind {
-	case "int", "int64":
-		return "a whole number"
-	case "bool":
-		return "true or false"
-	default:
-		return "a " + kind
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package root
 
 import (
 	"io"
@@ -33,5 +33,5 @@ func TestEveryCommandHelps(t *testing.T) {
 			look(sub)
 		}
 	}
-	look(newRoot(&cli.Factory{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}))
+	look(New(&cli.Factory{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}))
 }

@@ -1,4 +1,4 @@
-package main
+package root
 
 import (
 	"errors"
@@ -17,12 +17,12 @@ import (
 
 // Every command that a page names is one that there is, with flags that it has: in examples, and within sentences too.
 func TestCommandsThatPagesNameExist(t *testing.T) {
-	pages, err := filepath.Glob("../../docs/*.md")
+	pages, err := filepath.Glob("../../../../docs/*.md")
 	if err != nil || len(pages) < 10 {
 		t.Fatalf("the pages are %q: %v", pages, err)
 	}
 	named := 0
-	for _, page := range append(pages, "../../README.md") {
+	for _, page := range append(pages, "../../../../README.md") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
@@ -86,7 +86,7 @@ func commandsIn(page string) [][]string {
 
 // exists says why there is no such command, or why it has no such flag.
 func exists(args []string) error {
-	root := newRoot(&cli.Factory{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
+	root := New(&cli.Factory{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
 	cmd, rest, err := root.Find(args)
 	if err != nil {
 		return err

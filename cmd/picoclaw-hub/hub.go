@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/hubcmd"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/fleet/hub"
+	"github.com/picoclaw/picoclaw/host/fleet/identity"
+	"github.com/picoclaw/picoclaw/host/fleet/witness"
+)
+
+// runs returns the functions behind the commands.
+func runs() hubcmd.Runs {
+	return hubcmd.Runs{Serve: serve, Add: addIdentity, AddTenant: addTenant, List: list, Revoke: revoke, Witness: showWitness}
+}
+
+// hubDir is the hub's directory in the home.
+func hubDir(f *cli.Factory) (string, error) {
+	cfg, err := f.Config("")
+	if err != nil {
+		return "", err
+	}
+	home := cfg.Home()
+	if home.Fallback {
+		return "", cli.CannotStart(errors.New("a hub needs an instance root; set PICOCLAW_HOME to a directory"))
+	}
+	return filepath.Join(home.Path, "hub"), nil
+}
+
+// openHub opens the hub in the home.
+func openHub(f *cli.Factory) (*hub.Hub, error) {
+	dir, err := hubDir(f)
+	if err != nil {
+		return nil, err
+	}
+	h, err := hub.Open(dir)
+	if err != nil {
+		return nil, cli.CannotStart(err)
+	}
+	return h, nil
+}
+
+func serve(ctx context.Context, o *hubcmd.ServeOptions) error {
+	if err := hub.CheckListen(o.Listen, o.Names); err != nil {
+		return cli.Usagef("%w", err)
+	}
+	h, err := openHub(o.Factory)
+	if err != nil {
+		return err
+	}
+	if err := h.Listen(o.Listen, o.Names); err != nil {
+		return cli.CannotStart(err)
+	}
+	cfg, err := o.Factory.Config("")
+	if err != nil {
+		return err
+	}
+	logger, err := o.Factory.Logger(cfg)
+	if err != nil {
+		return err
+	}
+	err = h.Serve(ctx, logger.Named("hub"), func(address string) {
+		fmt.Fprintf(o.Err, "the hub serves at %s\n", address)
+	})
+	if err != nil {
+		return cli.CannotStart(err)
+	}
+	return nil
+}
+
+func addTenant(ctx context.Context, o *hubcmd.AddOptions) error {
+	h, err := openHub(o.Factory)
+	if err != nil {
+		return err
+	}
+	if err := h.AddTenant(ctx, o.Name); err != nil {
+		return cli.FailOrNil(err)
+	}
+	fmt.Fprintf(o.Factory.Out, "tenant %s is there\n", o.Name)
+	return nil
+}
+
+func addIdentity(ctx context.Context, o *hubcmd.AddOptions) error {
+	added, out := hub.Identity{Role: o.Role, Name: o.Name, Agents: o.Agents}, o.Out
+	if out == "" {
+		out = added.Name + ".fleet"
+	}
+	h, err := openHub(o.Factory)
+	if err != nil {
+		return err
+	}
+	f, err := identity.Create(out) // first, so that no name is given away with a key that nobody has
+	if errors.Is(err, fs.ErrExist) {
+		err = fmt.Errorf("%s is there already; name another with --out", out)
+	}
+	if err != nil {
+		return cli.FailOrNil(err)
+	}
+	id, err := h.Add(ctx, o.Tenant, added)
+	if id == nil {
+		return cli.FailOrNil(errors.Join(err, f.Close(), os.Remove(out)))
+	}
+	// It is in the register: whatever the running hub says, the key is not to be lost.
+	if kept := id.Keep(f); kept != nil {
+		return cli.FailOrNil(errors.Join(err, kept, os.Remove(out), h.Revoke(ctx, o.Tenant, added.Name)))
+	}
+	if err != nil {
+		return cli.FailOrNil(err)
+	}
+	fmt.Fprintf(o.Factory.Out, "%s holds the key of %s %s; it is for %s\n", out, added.Role, added.Name,
+		strings.Join(id.URLs, ", "))
+	return nil
+}
+
+func list(_ context.Context, o *hubcmd.ListOptions) error {
+	dir, err := hubDir(o.Factory)
+	if err != nil {
+		return err
+	}
+	r, err := hub.Read(dir)
+	if err != nil {
+		return cli.FailOrNil(err)
+	}
+	if o.Output == cli.JSON {
+		return o.PrintJSON(r)
+	}
+	w := tabwriter.NewWriter(terminal.New(o.Out), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "TENANT\tROLE\tNAME\tAGENTS\tADDED\tREVOKED")
+	var tenants []string
+	for name := range r.Tenants {
+		tenants = append(tenants, name)
+	}
+	slices.Sort(tenants)
+	for _, tenant := range tenants {
+		for _, id := range r.Tenants[tenant].Identities {
+			revoked := ""
+			if id.Revoked != nil {
+				revoked = id.Revoked.Local().Format("2006-01-02 15:04")
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", tenant, id.Role, id.Name, strings.Join(id.Agents, ","),
+				id.Added.Local().Format("2006-01-02 15:04"), revoked)
+		}
+	}
+	return w.Flush()
+}
+
+func revoke(ctx context.Context, o *hubcmd.NameOptions) error {
+	h, err := openHub(o.Factory)
+	if err != nil {
+		return err
+	}
+	if err := h.Revoke(ctx, o.Tenant, o.Name); err != nil {
+		return cli.FailOrNil(err)
+	}
+	fmt.Fprintf(o.Out, "%s is out\n", o.Name)
+	return nil
+}
+
+func showWitness(ctx context.Context, o *hubcmd.NameOptions) error {
+	h, err := openHub(o.Factory)
+	if err != nil {
+		return err
+	}
+	conn, err := h.Admin(o.Tenant)
+	if err != nil {
+		return cli.FailOrNil(err)
+	}
+	defer conn.Close()
+	notes := cleaned{terminal.New(o.Out)}
+	if err := witness.Dump(ctx, conn, o.Tenant, o.Name, notes); err != nil {
+		return cli.FailOrNil(err)
+	}
+	return nil
+}
+
+// cleaned writes what a worker has told; on a terminal it drives nothing.
+type cleaned struct{ *terminal.Out }
+
+func (c cleaned) Write(line []byte) (int, error) {
+	_, err := io.WriteString(c.Out, c.Clean(string(line)))
+	return len(line), err
+}

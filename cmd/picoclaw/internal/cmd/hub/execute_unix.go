@@ -1,0 +1,18 @@
+//go:build unix
+
+package hub
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+)
+
+// execute replaces this process with a program.
+func execute(program string, args []string) error {
+	err := unix.Exec(program, append([]string{program}, args...), os.Environ())
+	return cli.CannotStart(fmt.Errorf("execute %s: %w", program, err))
+}
