@@ -11,38 +11,38 @@ import (
 
 // seedPatterns are the patterns of the seed's guard, as they stand there. They know nothing of quoting or of what a
 // command would do; [ProfileSeedStrict] refuses what they match.
-var seedPatterns = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)\brm\s+-[rf]{1,2}\b`),
-	regexp.MustCompile(`(?i)\bdel\s+/[fq]\b`),
-	regexp.MustCompile(`(?i)\brmdir\s+/s\b`),
-	regexp.MustCompile(`(?i)\b(format|mkfs|diskpart)\b\s`),
-	regexp.MustCompile(`(?i)\bdd\s+if=`),
-	regexp.MustCompile(`(?i)>\s*/dev/(sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|loop\d|dm-\d|md\d|sr\d|nbd\d)`),
-	regexp.MustCompile(`(?i)\b(shutdown|reboot|poweroff)\b`),
-	regexp.MustCompile(`:\(\)\s*\{.*\};\s*:`),
-	regexp.MustCompile(`\$\([^)]+\)`),
-	regexp.MustCompile(`\$\{[^}]+\}`),
-	regexp.MustCompile("`[^`]+`"),
-	regexp.MustCompile(`(?i)\|\s*sh\b`),
-	regexp.MustCompile(`(?i)\|\s*bash\b`),
-	regexp.MustCompile(`(?i)\bsudo\b`),
-	regexp.MustCompile(`(?i)\bchmod\s+[0-7]{3,4}\b`),
-	regexp.MustCompile(`(?i)\bchown\b`),
-	regexp.MustCompile(`(?i)\bpkill\b`),
-	regexp.MustCompile(`(?i)\bkillall\b`),
-	regexp.MustCompile(`(?i)\bkill\s+-[9]\b`),
-	regexp.MustCompile(`(?i)\bcurl\b.*\|\s*(sh|bash)`),
-	regexp.MustCompile(`(?i)\bwget\b.*\|\s*(sh|bash)`),
-	regexp.MustCompile(`(?i)\bssh\b.*@`),
-	regexp.MustCompile(`(?i)\bapt\s+(install|remove|purge)\b`),
-	regexp.MustCompile(`(?i)\byum\s+(install|remove)\b`),
-	regexp.MustCompile(`(?i)\bdnf\s+(install|remove)\b`),
-	regexp.MustCompile(`(?i)\bnpm\s+install\s+-g\b`),
-	regexp.MustCompile(`(?i)\bpip\s+install\s+--user\b`),
-	regexp.MustCompile(`(?i)\bdocker\s+run\b`),
-	regexp.MustCompile(`(?i)\bdocker\s+exec\b`),
-	regexp.MustCompile(`(?i)\bgit\s+push\b`),
-	regexp.MustCompile(`(?i)\bgit\s+force\b`),
+var seedPatterns = []func() *regexp.Regexp{
+	lazyregexp.New(`(?i)\brm\s+-[rf]{1,2}\b`),
+	lazyregexp.New(`(?i)\bdel\s+/[fq]\b`),
+	lazyregexp.New(`(?i)\brmdir\s+/s\b`),
+	lazyregexp.New(`(?i)\b(format|mkfs|diskpart)\b\s`),
+	lazyregexp.New(`(?i)\bdd\s+if=`),
+	lazyregexp.New(`(?i)>\s*/dev/(sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|loop\d|dm-\d|md\d|sr\d|nbd\d)`),
+	lazyregexp.New(`(?i)\b(shutdown|reboot|poweroff)\b`),
+	lazyregexp.New(`:\(\)\s*\{.*\};\s*:`),
+	lazyregexp.New(`\$\([^)]+\)`),
+	lazyregexp.New(`\$\{[^}]+\}`),
+	lazyregexp.New("`[^`]+`"),
+	lazyregexp.New(`(?i)\|\s*sh\b`),
+	lazyregexp.New(`(?i)\|\s*bash\b`),
+	lazyregexp.New(`(?i)\bsudo\b`),
+	lazyregexp.New(`(?i)\bchmod\s+[0-7]{3,4}\b`),
+	lazyregexp.New(`(?i)\bchown\b`),
+	lazyregexp.New(`(?i)\bpkill\b`),
+	lazyregexp.New(`(?i)\bkillall\b`),
+	lazyregexp.New(`(?i)\bkill\s+-[9]\b`),
+	lazyregexp.New(`(?i)\bcurl\b.*\|\s*(sh|bash)`),
+	lazyregexp.New(`(?i)\bwget\b.*\|\s*(sh|bash)`),
+	lazyregexp.New(`(?i)\bssh\b.*@`),
+	lazyregexp.New(`(?i)\bapt\s+(install|remove|purge)\b`),
+	lazyregexp.New(`(?i)\byum\s+(install|remove)\b`),
+	lazyregexp.New(`(?i)\bdnf\s+(install|remove)\b`),
+	lazyregexp.New(`(?i)\bnpm\s+install\s+-g\b`),
+	lazyregexp.New(`(?i)\bpip\s+install\s+--user\b`),
+	lazyregexp.New(`(?i)\bdocker\s+run\b`),
+	lazyregexp.New(`(?i)\bdocker\s+exec\b`),
+	lazyregexp.New(`(?i)\bgit\s+push\b`),
+	lazyregexp.New(`(?i)\bgit\s+force\b`),
 }
 
 // seedPath finds what the seed's guard takes for an absolute path.
@@ -56,7 +56,8 @@ func (a *analysis) strict() {
 	const setting = "set tools.exec.profile to \"default\" to have commands judged by what they do, " +
 		"which may refuse it as well"
 	if a.rules {
-		for _, re := range seedPatterns {
+		for _, pattern := range seedPatterns {
+			re := pattern()
 			if at := re.FindStringIndex(a.text); at != nil {
 				a.add(finding{verdict: Deny, rule: "exec.seed-pattern", tier: tierHard, line: reasonDangerous, setting: setting,
 					span: a.span(at),
