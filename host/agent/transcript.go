@@ -219,31 +219,11 @@ func DeleteTranscript(dir, key string) error {
 	return err
 }
 
-// claim opens and locks the file at path. Whoever had it may delete it in between; then it is another file.
+// claim opens and locks the file at path.
 func claim(path string, create int) (*os.File, error) {
-	for {
-		file, err := os.OpenFile(path, os.O_RDWR|create|filelock.NoFollow|filelock.NonBlock, 0o600)
-		if err != nil {
-			return nil, err
-		}
-		mine, err := file.Stat()
-		if err == nil && !mine.Mode().IsRegular() {
-			err = fmt.Errorf("%s is not a regular file; move it away", path)
-		}
-		if err == nil {
-			err = filelock.Lock(file)
-		}
-		if errors.Is(err, filelock.ErrLocked) {
-			err = errors.New("another process has it; end that one, or use another session")
-		}
-		if err != nil {
-			return nil, errors.Join(err, file.Close())
-		}
-		if there, err := os.Lstat(path); err == nil && os.SameFile(mine, there) {
-			return file, nil
-		}
-		if err := file.Close(); err != nil {
-			return nil, err
-		}
+	file, err := filelock.OpenFile(path, os.O_RDWR|create, filelock.Lock)
+	if errors.Is(err, filelock.ErrLocked) {
+		err = errors.New("another process has it; end that one, or use another session")
 	}
+	return file, err
 }

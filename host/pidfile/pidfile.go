@@ -69,7 +69,7 @@ type PidFile struct {
 // is filled in. Keep the result until the end: the lock goes with it.
 func WritePidFile(home string, data Data) (*PidFile, error) {
 	path := filepath.Join(home, Name)
-	file, err := claim(path)
+	file, err := filelock.Open(path, lockSoon)
 	if errors.Is(err, filelock.ErrLocked) {
 		running, _ := read(path)
 		return nil, &RunningError{Home: home, Data: running}
@@ -86,29 +86,6 @@ func WritePidFile(home string, data Data) (*PidFile, error) {
 		return nil, errors.Join(fmt.Errorf("write the pid file: %w", err), file.Close())
 	}
 	return &PidFile{file: file, path: path}, nil
-}
-
-// claim opens the file at path and locks it. Whoever had it may take it away in between; then it is another file.
-func claim(path string) (*os.File, error) {
-	for {
-		file, err := open(path)
-		if err != nil {
-			return nil, err
-		}
-		if err := lockSoon(file); err != nil {
-			return nil, errors.Join(err, file.Close())
-		}
-		mine, err := file.Stat()
-		if err != nil {
-			return nil, errors.Join(err, file.Close())
-		}
-		if there, err := os.Lstat(path); err == nil && os.SameFile(mine, there) {
-			return file, nil
-		}
-		if err := file.Close(); err != nil {
-			return nil, err
-		}
-	}
 }
 
 // Whoever reads holds the lock for a moment. A daemon holds it longer than this.
@@ -198,13 +175,4 @@ func heldByAnother(path string) (bool, error) {
 		return true, nil
 	}
 	return false, err
-}
-
-// open opens the file for its owner alone, and follows no link there.
-func open(path string) (*os.File, error) {
-	info, err := os.Lstat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file; move it away", path)
-	}
-	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|filelock.NonBlock|filelock.NoFollow, 0o600)
 }

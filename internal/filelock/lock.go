@@ -4,6 +4,7 @@ package filelock
 
 import (
 	"errors"
+	"fmt"
 	"os"
 )
 
@@ -23,16 +24,38 @@ func Wait(file *os.File) error { return lock(file, waitExclusive) }
 // WaitShared is LockShared, but waits until no other process holds an exclusive lock.
 func WaitShared(file *os.File) error { return lock(file, waitShared) }
 
-// Open opens a file, which it creates for this user alone, and locks it with one of the functions above. It follows no
-// symlink.
+// Open opens a file, which it creates for this user alone, and locks it with one of the functions above.
 func Open(path string, lock func(*os.File) error) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|NonBlock|NoFollow, 0o600)
+	return OpenFile(path, os.O_RDWR|os.O_CREATE, lock)
+}
+
+// OpenFile is Open with flags. It follows no symlink, and the file is the one at path when it is locked: the process
+// that held the lock may remove the file before it releases the lock.
+func OpenFile(path string, flag int, lock func(*os.File) error) (*os.File, error) {
+	for {
+		if there, err := os.Lstat(path); err == nil && !there.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s is not a regular file; move it away", path)
+		}
+		file, err := os.OpenFile(path, flag|NonBlock|NoFollow, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		err = lock(file)
+		if err == nil && isAt(file, path) {
+			return file, nil
+		}
+		if err = errors.Join(err, file.Close()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// isAt reports whether an open regular file is the one at path.
+func isAt(file *os.File, path string) bool {
+	opened, err := file.Stat()
 	if err != nil {
-		return nil, err
+		return false
 	}
-	if err := lock(file); err != nil {
-		_ = file.Close()
-		return nil, err
-	}
-	return file, nil
+	there, err := os.Lstat(path)
+	return err == nil && opened.Mode().IsRegular() && os.SameFile(opened, there)
 }

@@ -79,3 +79,32 @@ func TestOpenFollowsNoSymlink(t *testing.T) {
 		t.Error("it created the file that the symlink names")
 	}
 }
+
+// A file that its holder removes before it releases the lock is not the one that is opened.
+func TestOpenReturnsFileAtPath(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	first, err := Open(path, Lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tries := 0
+	second, err := Open(path, func(f *os.File) error {
+		if tries++; tries == 1 {
+			if err := errors.Join(os.Remove(path), first.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return Lock(f)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	opened, err := second.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if there, err := os.Stat(path); err != nil || !os.SameFile(opened, there) || tries != 2 {
+		t.Errorf("after %d tries, another file is at the path: %v", tries, err)
+	}
+}
