@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/picoclaw/picoclaw/sdk"
-	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
 type mvInput struct {
@@ -17,17 +16,9 @@ type mvInput struct {
 func mv(m *memory) sdk.Tool {
 	return sdk.NewTool("mv", "Move or rename a file or directory.",
 		func(ctx context.Context, req *sdk.Request[mvInput]) (transferOutput, error) {
-			if err := m.open(&req.Environment); err != nil {
-				return transferOutput{}, err
-			}
-			t := transferring{tool: "mv", doing: "move", ifMatch: req.Args.IfMatch}
-			err := req.Workspace.Move(req.Args.Source, req.Args.Destination,
-				workspace.TransferOptions{Overwrite: req.Args.Overwrite, Last: t.last(ctx, &req.Environment, m), Stop: ctx.Err})
-			if err != nil {
-				m.drop(t.out.Undo, err)
-				return transferOutput{}, t.failure(req.Workspace, req.Args.Source, req.Args.Destination, err)
-			}
-			return t.out, nil
+			in := req.Args
+			t := transferring{tool: "mv", doing: "move", ifMatch: in.IfMatch}
+			return t.run(ctx, &req.Environment, m, in.Source, in.Destination, in.Overwrite, req.Workspace.Move)
 		},
 		writes(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write"}}))
 }

@@ -29,6 +29,21 @@ type transferring struct {
 	out         transferOutput
 }
 
+// run moves or copies with the method of the workspace that does so, and returns what was done.
+func (t *transferring) run(ctx context.Context, env *sdk.Environment, m *memory, source, destination string, overwrite bool,
+	transfer func(source, destination string, o workspace.TransferOptions) error) (transferOutput, error) {
+	if err := m.open(env); err != nil {
+		return transferOutput{}, err
+	}
+	err := transfer(source, destination,
+		workspace.TransferOptions{Overwrite: overwrite, Last: t.last(ctx, env, m), Stop: ctx.Err})
+	if err != nil {
+		m.drop(t.out.Undo, err)
+		return transferOutput{}, t.failure(env.Workspace, source, destination, err)
+	}
+	return t.out, nil
+}
+
 // last looks whether the source is what the caller means, and keeps what is about to be replaced.
 func (t *transferring) last(ctx context.Context, env *sdk.Environment, m *memory) func(*workspace.Transfer) error {
 	return func(w *workspace.Transfer) error {
