@@ -78,7 +78,7 @@ func (gs *groups) member(p Profile) *member {
 	if gs.place == nil {
 		return nil
 	}
-	group, err := gs.place.New(p.Name, cgroup.Limits(p.Group))
+	group, err := gs.place.New(p.Name, p.Group)
 	if err != nil {
 		gs.log.Warn("a process has no control group of its own", "profile", p.Name, "error", err)
 		return nil

@@ -102,7 +102,7 @@ func TestWhatIsAboutToBeReapedDoesNotCount(t *testing.T) {
 	if !eventually(func() bool { return zombies() == len(ended) }) {
 		t.Fatalf("%d of %d have ended", zombies(), len(ended))
 	}
-	if _, exceeded := (Limits{Processes: 2}).exceeded(ended, 0, 0); exceeded != "" {
+	if _, exceeded := exceededLimit(Limits{Processes: 2}, ended, 0, 0); exceeded != "" {
 		t.Error(exceeded)
 	}
 }

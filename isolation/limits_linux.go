@@ -66,14 +66,9 @@ func lower(pid, resource int, limit uint64) (lowered bool, err error) {
 	return err == nil, err
 }
 
-// apply sets what a child keeps to itself. It runs already; what it forked before has what this process has.
-func (l Limits) apply(pid int) error {
-	_, err := l.lowerTo(pid)
-	return err
-}
-
-// lowerTo is apply, and reports whether there was something to lower.
-func (l Limits) lowerTo(pid int) (lowered bool, err error) {
+// lowerLimits lowers the limits that the kernel keeps for a running process, and reports whether one was higher. What
+// the process forked before has the limits of this process.
+func lowerLimits(pid int, l Limits) (lowered bool, err error) {
 	for resource, limit := range map[int]int64{unix.RLIMIT_FSIZE: l.FileSize, unix.RLIMIT_NOFILE: int64(l.OpenFiles)} {
 		did, err := lower(pid, resource, orUnlimited(limit))
 		if err != nil && !errors.Is(err, unix.ESRCH) {
@@ -119,7 +114,7 @@ func (p *Process) watch(l Limits, members func() []int, left *inherited) {
 		if l.Memory > 0 {
 			files = inFiles.look(pids)
 		}
-		now, exceeded := l.exceeded(pids, left.cpu(), files)
+		now, exceeded := exceededLimit(l, pids, left.cpu(), files)
 		if exceeded != "" {
 			p.exceeded.CompareAndSwap(nil, &exceeded)
 			p.Kill()
@@ -134,9 +129,9 @@ func (p *Process) watch(l Limits, members func() []int, left *inherited) {
 	}
 }
 
-// exceeded says what the processes of a tree use, and in words which of its limits that exceeds; empty for none. before
-// is the processor time of those that are gone, files what they have of files in memory.
-func (l Limits) exceeded(pids []int, before time.Duration, files int64) (sum usage, what string) {
+// exceededLimit returns what the processes of a tree use, and in words the limit that it exceeds; empty for none. before
+// is the processor time of processes that have ended, files their memory in files.
+func exceededLimit(l Limits, pids []int, before time.Duration, files int64) (sum usage, what string) {
 	sum.cpu = before
 	for _, pid := range pids {
 		sum.add(pid)

@@ -101,7 +101,7 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 		return nil, err
 	}
 	proc := pl.follow(child, inside, mark, in, p)
-	err = p.Limits.apply(proc.pid)
+	_, err = lowerLimits(proc.pid, p.Limits)
 	if err == nil && p.EndsItself {
 		err = wakeAtHangup(child)
 	}

@@ -116,12 +116,12 @@ func (p Profile) normal() (Profile, error) {
 // Processes, Memory and CPU are the whole tree's. No limit that a process inherits says that, so the tree is looked at
 // every so often, and ended when it has too much: it may have more for a moment. FileSize and OpenFiles are each
 // process's own, kept by the kernel.
-type Limits limits.Limits
+type Limits = limits.Limits
 
 // GroupLimits bound what a child and all its descendants use together, the commands that it starts and confines itself
 // among them. The kernel keeps them, by a control group of the child's own, wherever this process may make one; nothing
 // stands in elsewhere. A zero is no limit, and all zero no group.
-type GroupLimits cgroup.Limits
+type GroupLimits = cgroup.Limits
 
 // checkPath refuses what can't be a path of a sandbox.
 func checkPath(path string) error {

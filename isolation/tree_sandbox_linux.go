@@ -45,14 +45,14 @@ func (t *sandboxTree) limit(l Limits) error {
 	}
 	// Bubblewrap first, which has hardly begun: what it starts has the limits from its first moment on. The rest is for
 	// what it was quicker with than this process.
-	if err := l.apply(t.guard.pid); err != nil {
+	if _, err := lowerLimits(t.guard.pid, l); err != nil {
 		return err
 	}
 	t.awaitKnown()
 	for again := true; again; { // until nobody is found who was started before his parent had them
 		again = false
 		for _, pid := range t.members() {
-			lowered, err := l.lowerTo(pid)
+			lowered, err := lowerLimits(pid, l)
 			if err != nil {
 				return err
 			}

@@ -42,7 +42,7 @@ func (s *Session) RunApart(ctx context.Context, a Apart) error {
 	bounds.CPU, bounds.Memory = 0, boundedMemory(bounds) // ctx bounds its time
 	profile := isolation.Profile{
 		Name: a.Name, ReadOnly: a.ReadOnly, ReadWrite: a.ReadWrite, Exec: true,
-		Limits: isolation.Limits(bounds), Group: group(bounds),
+		Limits: bounds, Group: group(bounds),
 	}
 	cmd := *a.Command
 	var n *network

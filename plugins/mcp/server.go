@@ -119,7 +119,7 @@ func (l *link) over(ctx context.Context) bool {
 func (s *server) start(env *sdk.Environment, where places) (*child, error) {
 	profile := isolation.Profile{
 		Name: s.id, Exec: true, Network: env.Grants.Network, Confine: env.Exec.Confine,
-		ReadOnly: env.Exec.ReadOnly, ReadWrite: env.Exec.ReadWrite, Limits: isolation.Limits(env.Exec.Limits),
+		ReadOnly: env.Exec.ReadOnly, ReadWrite: env.Exec.ReadWrite, Limits: env.Exec.Limits,
 	}
 	profile.Limits.CPU = 0 // that is for a command; a server lives as long as its calls come
 	dir := where.workspace

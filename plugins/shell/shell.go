@@ -103,7 +103,7 @@ func (s *shell) start(req *sdk.Request[execInput], out func(int, []byte)) (*star
 		Confine:   env.Exec.Confine,
 		ReadOnly:  env.Exec.ReadOnly,
 		ReadWrite: env.Exec.ReadWrite,
-		Limits:    isolation.Limits(env.Exec.Limits),
+		Limits:    env.Exec.Limits,
 	}
 	if s.held.Do(func() {
 		if s.holdSelf != nil {
