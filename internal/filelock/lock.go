@@ -11,8 +11,8 @@ import (
 // ErrLocked says that another process holds the lock.
 var ErrLocked = errors.New("locked by another process")
 
-// Lock locks an open file or directory until it is unlocked or closed, and fails with ErrLocked if another process holds
-// a lock on it. Children do not inherit the lock.
+// Lock locks an open file or directory until it is unlocked or closed, and fails with ErrLocked if another process
+// holds a lock on it. Children do not inherit the lock.
 func Lock(file *os.File) error { return lock(file, tryExclusive) }
 
 // LockShared is Lock with a lock that several processes can hold.

@@ -30,8 +30,8 @@ type transferring struct {
 }
 
 // run moves or copies with the method of the workspace that does so, and returns what was done.
-func (t *transferring) run(ctx context.Context, env *sdk.Environment, m *memory, source, destination string, overwrite bool,
-	transfer func(source, destination string, o workspace.TransferOptions) error) (transferOutput, error) {
+func (t *transferring) run(ctx context.Context, env *sdk.Environment, m *memory, source, destination string,
+	overwrite bool, transfer func(source, destination string, o workspace.TransferOptions) error) (transferOutput, error) {
 	if err := m.open(env); err != nil {
 		return transferOutput{}, err
 	}
