@@ -145,7 +145,7 @@ func TestTheExamplesOfCommandsWork(t *testing.T) {
 		played += len(steps) - prepared
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := stage(t)
+			s := readerStage(t)
 			s.Env = []string{"AUTHORED=" + authored}
 			play(t, s, steps)
 		})

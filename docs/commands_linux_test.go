@@ -22,7 +22,7 @@ func TestCommandsOnThePagesDoWhatThePagesSay(t *testing.T) {
 		played += len(steps)
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			t.Parallel()
-			play(t, stage(t), steps)
+			play(t, readerStage(t), steps)
 		})
 	}
 	if played < 30 {
@@ -45,7 +45,7 @@ func play(t *testing.T, s console.Stage, steps []console.Step) {
 	}
 }
 
-// stage is an empty home, with picoclaw on its PATH. Root's tests type as uid 1000, as a reader does.
+// stage is an empty home, with picoclaw on its PATH.
 func stage(t *testing.T) console.Stage {
 	t.Helper()
 	home, err := os.MkdirTemp("", "home") // t.TempDir is behind a directory that only its owner may enter
@@ -60,7 +60,13 @@ func stage(t *testing.T) console.Stage {
 	if home, err = filepath.EvalSymlinks(home); err != nil {
 		t.Fatal(err)
 	}
-	s := console.Stage{Home: home, Programs: programs}
+	return console.Stage{Home: home, Programs: programs}
+}
+
+// readerStage is a stage on which root's tests type as uid 1000, as a reader does.
+func readerStage(t *testing.T) console.Stage {
+	t.Helper()
+	s := stage(t)
 	if os.Getuid() == 0 {
 		s.User = 1000
 	}
