@@ -73,7 +73,8 @@ lint: ## Run the pinned golangci-lint
 bench: ## Measure what picoclaw costs: ONLY=files for a part, SAVE=1 to save the figures, CHECK=1 to compare with them
 	.ci/install
 	@built=$$(mktemp -d) && trap 'rm -rf "$$built"' EXIT && export PICOCLAW_TEST_BUILT="$$built" && \
-		$(GO) run ./internal/measure/report -only '$(ONLY)' $(if $(SAVE),-save) $(if $(CHECK),-check)
+		$(GO) run ./internal/measure/report -only '$(ONLY)' $(if $(RUNS),-runs $(RUNS)) $(if $(SAVE),-save) $(if $(CHECK),-check)
+	$(if $(SAVE),$(GO) test ./docs -run TestPagesQuoteSavedFigures -update)
 
 demo: build ## Play a short agent session on a copy of this repository
 	.ci/install

@@ -43,15 +43,7 @@ func (f figure) keepsBound() bool {
 func (f figure) moreIsBetter() bool { return f.unit() == "speed" || strings.HasSuffix(f.unit(), "/s") }
 
 // isDifference reports whether a figure is the difference of two others, which are compared instead.
-func (f figure) isDifference() bool {
-	return f.name() == "cost" || strings.HasSuffix(f.name(), "-cost")
-}
-
-// benchmark is a benchmark with its figures.
-type benchmark struct {
-	name    string
-	figures []figure
-}
+func (f figure) isDifference() bool { return strings.HasSuffix(f.name(), "cost") }
 
 var (
 	benchmarkName = lazyregexp.New(`^Benchmark(\S+?)(-\d+)?(\s|$)`)
@@ -59,18 +51,15 @@ var (
 )
 
 // parse reads the output of `go test -bench`. Programs under test may write between a benchmark's name and its metrics.
-func parse(output string) (all []benchmark) {
+func parse(output string) (all []figure) {
+	benchmark := ""
 	for line := range strings.Lines(output) {
 		if name := benchmarkName().FindStringSubmatch(line); name != nil {
-			all = append(all, benchmark{name: strings.ToLower(name[1])})
+			benchmark = strings.ToLower(name[1])
 		}
-		if len(all) == 0 {
-			continue
-		}
-		last := &all[len(all)-1]
 		for _, m := range metric().FindAllStringSubmatch(line, -1) {
-			if value, err := strconv.ParseFloat(m[1], 64); err == nil && m[2] != "ns/op" {
-				last.figures = append(last.figures, figure{last.name + "." + m[2], value, m[3]})
+			if value, err := strconv.ParseFloat(m[1], 64); err == nil && m[2] != "ns/op" && benchmark != "" {
+				all = append(all, figure{benchmark + "." + m[2], value, m[3]})
 			}
 		}
 	}

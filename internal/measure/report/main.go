@@ -52,38 +52,33 @@ func main() {
 			*runs = 5
 		}
 	}
-	if err := run(*only, *file, *runs, *save, *check); err != nil {
+	err := run(*only, *file, *runs, *save, *check)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
 func run(only, file string, runs int, save, check bool) error {
+	saved, err := load(file)
+	if err != nil {
+		return err
+	}
 	now, err := describeRun()
 	if err != nil {
 		return err
 	}
 	fmt.Println(now)
-	saved, err := load(file)
-	if err != nil {
-		return err
-	}
 	all := map[string][]figure{}
-	for n := range runs {
-		if runs > 1 {
-			fmt.Printf("\nrun %d of %d\n", n+1, runs)
-		}
+	for n := range runs { // each runs all parts, so that a busy minute does not meet all values of one figure
+		fmt.Printf("\nrun %d of %d\n", n+1, runs)
 		for _, part := range parts {
 			if only != "" && part.name != only {
 				continue
 			}
 			for _, pkg := range part.packages {
-				figures, err := measure(part.name, pkg)
-				if err != nil {
-					return err
-				}
-				for _, f := range figures {
-					all[f.key] = append(all[f.key], f)
+				if err := measure(part.name, pkg, all); err != nil {
+					return fmt.Errorf("measure %s in %s: %w", part.name, pkg, err)
 				}
 			}
 		}
@@ -103,28 +98,26 @@ func run(only, file string, runs int, save, check bool) error {
 	return nil
 }
 
-// measure runs the benchmark of one part in one package, and prints and returns its figures.
-func measure(part, pkg string) ([]figure, error) {
+// measure runs the benchmark of one part in one package, and prints its figures and adds them to all.
+func measure(part, pkg string, all map[string][]figure) error {
 	fmt.Printf("\n%s (%s)\n", part, pkg)
-	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "(?i)^Benchmark"+part+"$", "-benchtime", "2s", "-timeout",
-		"30m", pkg)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := cmd.CombinedOutput()
+	out, err := exec.Command("go", "test", "-run", "^$", "-bench", "(?i)^Benchmark"+part+"$", "-benchtime", "2s",
+		"-timeout", "30m", pkg).CombinedOutput()
 	if err != nil {
-		return nil, fmt.Errorf("measure %s in %s: %w\n%s", part, pkg, err, out)
+		return fmt.Errorf("%w\n%s", err, out)
 	}
-	var all []figure
-	for _, named := range parse(string(out)) {
-		if name := strings.TrimPrefix(named.name, part); name != "" {
-			fmt.Println(" ", strings.TrimPrefix(name, "/"))
+	benchmark, found := "", 0
+	for _, f := range parse(string(out)) {
+		if name, _, _ := strings.Cut(f.key, "."); name != benchmark {
+			benchmark = name
+			fmt.Println(" ", name)
 		}
-		for _, f := range named.figures {
-			fmt.Println("   ", f)
-		}
-		all = append(all, named.figures...)
+		fmt.Println("   ", f)
+		all[f.key] = append(all[f.key], f)
+		found++
 	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("measure %s in %s: no figures in\n%s", part, pkg, out)
+	if found == 0 {
+		return fmt.Errorf("no figures in\n%s", out)
 	}
-	return all, nil
+	return nil
 }

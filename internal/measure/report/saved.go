@@ -89,10 +89,7 @@ func (r *results) save(file string, saved *results, only string) error {
 		}
 	}
 	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, append(data, '\n'), 0o644)
+	return errors.Join(err, os.WriteFile(file, append(data, '\n'), 0o644))
 }
 
 // compare prints figures that are worse than the saved ones. Differences are left out: both of their sides are
