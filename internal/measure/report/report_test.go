@@ -65,7 +65,8 @@ func TestCompareFailsOnWorseFigures(t *testing.T) {
 
 func TestSaveOfOnePartKeepsOthers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "bench.json")
-	saved := &results{Figures: map[string]float64{"fleet/nats.read-ms": 1, "fleet.old-ms": 2, "fleetscale/single.call-ms": 3}}
+	saved := &results{Figures: map[string]float64{"fleet/nats.read-ms": 1, "fleet.old-ms": 2,
+		"fleetscale/single.call-ms": 3}}
 	now := &results{Figures: map[string]float64{"fleet/nats.read-ms": 4}}
 	if err := now.save(file, saved, "fleet"); err != nil {
 		t.Fatal(err)
@@ -74,7 +75,8 @@ func TestSaveOfOnePartKeepsOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := map[string]float64{"fleet/nats.read-ms": 4, "fleetscale/single.call-ms": 3}; !maps.Equal(got.Figures, want) {
+	want := map[string]float64{"fleet/nats.read-ms": 4, "fleetscale/single.call-ms": 3}
+	if !maps.Equal(got.Figures, want) {
 		t.Errorf("got %v, want %v", got.Figures, want)
 	}
 	saved.Machine.Cores = 64
