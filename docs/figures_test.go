@@ -33,25 +33,17 @@ var figures = []struct{ page, text string }{
 	{"fleet.md", "| reading 1 KB takes longer by | {fleet/nats.read_cost-ms} ms | {fleet/hub.read_cost-ms} ms |"},
 	{"fleet.md", "| writing 1 KB takes longer by | {fleet/nats.write_cost-ms} ms | {fleet/hub.write_cost-ms} ms |"},
 	{"fleet.md", "| looking up where an agent is | {fleet/nats.lookup-ms} ms | {fleet/hub.lookup-ms} ms |"},
-	{"fleet.md", "agents are taken after | {fleetscale/single.taken-s} s | {fleetscale/standby.taken-s} s |"},
+	{"fleet.md", "agents are taken after | {fleetscale/single.taken-s} s |"},
 	{"fleet.md", "| memory of the server | {fleetscale/single.server-MiB} MiB, " +
-		"{fleetscale/single.server_per_worker-KiB} KiB for a worker with its connection and its 400 subscriptions | " +
-		"{fleetscale/standby.server-MiB} MiB |"},
-	{"fleet.md", "| memory of a worker | {fleetscale/single.worker-MiB} MiB | {fleetscale/standby.worker-MiB} MiB |"},
-	{"fleet.md", "| the server at rest, of one processor | {fleetscale/single.server_rest-%} % | " +
-		"{fleetscale/standby.server_rest-%} % |"},
-	{"fleet.md", "| all workers at rest, of one processor | {fleetscale/single.workers_rest-%} % | " +
-		"{fleetscale/standby.workers_rest-%} % |"},
-	{"fleet.md", "eight at once | p50 {fleetscale/single.lookup-ms} ms, p99 {fleetscale/single.lookup_p99-ms} ms | " +
-		"p50 {fleetscale/standby.lookup-ms} ms, p99 {fleetscale/standby.lookup_p99-ms} ms |"},
-	{"fleet.md", "all agents once | {fleetscale/single.gateway_after_pass_1-MiB} MiB | " +
-		"{fleetscale/standby.gateway_after_pass_1-MiB} MiB |"},
-	{"fleet.md", "after three times | {fleetscale/single.gateway_after_pass_3-MiB} MiB | " +
-		"{fleetscale/standby.gateway_after_pass_3-MiB} MiB |"},
-	{"fleet.md", "64 at once | {fleetscale/single.calls-/s} a second, p50 {fleetscale/single.call-ms} ms | " +
-		"{fleetscale/standby.calls-/s} a second, p50 {fleetscale/standby.call-ms} ms |"},
-	{"fleet.md", "not for its agents | {fleetscale/single.foreign_messages-count} | " +
-		"{fleetscale/standby.foreign_messages-count} |"},
+		"{fleetscale/single.server_per_worker-KiB} KiB for a worker with its connection and its 400 subscriptions |"},
+	{"fleet.md", "| memory of a worker | {fleetscale/single.worker-MiB} MiB |"},
+	{"fleet.md", "| the server at rest, of one processor | {fleetscale/single.server_rest-%} % |"},
+	{"fleet.md", "| all workers at rest, of one processor | {fleetscale/single.workers_rest-%} % |"},
+	{"fleet.md", "eight at once | p50 {fleetscale/single.lookup-ms} ms, p99 {fleetscale/single.lookup_p99-ms} ms |"},
+	{"fleet.md", "all agents once | {fleetscale/single.gateway_after_pass_1-MiB} MiB |"},
+	{"fleet.md", "after three times | {fleetscale/single.gateway_after_pass_3-MiB} MiB |"},
+	{"fleet.md", "64 at once | {fleetscale/single.calls-/s} a second, p50 {fleetscale/single.call-ms} ms |"},
+	{"fleet.md", "not for its agents | {fleetscale/single.foreign_messages-count} |"},
 }
 
 var (
