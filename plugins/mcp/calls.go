@@ -112,11 +112,12 @@ func (s *server) handler(spec pluginpb.Spec) func(context.Context, *request) (sd
 			}
 		}
 		said, err := link.session.CallTool(ctx, params)
-		note := ended()
+		note, undo := ended()
 		if err != nil {
 			return sdk.Result{}, s.notAnswered(ctx, link, spec.Name, err)
 		}
 		result, err := s.result(spec, said)
+		result.Undo = undo
 		if note != "" {
 			result.Content = append(result.Content, sdk.Content{Text: "[" + note + "]"})
 		}

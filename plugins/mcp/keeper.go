@@ -73,33 +73,33 @@ func (k *keeper) newPeriod(tool string, agreed bool) *period {
 	return p
 }
 
-// begin begins a call; end says what there is to tell the agent of what the server has changed meanwhile.
-func (k *keeper) begin(r *request, tool string) (end func() string) {
+// begin begins a call. end returns a note for the agent about what the server has changed meanwhile, and its undo id.
+func (k *keeper) begin(r *request, tool string) (end func() (note, undo string)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.env == nil {
-		return func() string { return "" }
+		return func() (string, string) { return "", "" }
 	}
 	if k.running == 0 {
 		k.finish()
 		k.period = k.newPeriod(tool, r.Agreed())
 	}
 	k.running++
-	return func() string {
+	return func() (string, string) {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		if k.running--; k.running > 0 {
-			return ""
+			return "", ""
 		}
 		return k.finish()
 	}
 }
 
 // finish ends the operation, if there is one.
-func (k *keeper) finish() string {
+func (k *keeper) finish() (note, undo string) {
 	p := k.period
 	if p == nil {
-		return ""
+		return "", ""
 	}
 	k.period = nil
 	watched := p.watch.End()
@@ -114,6 +114,7 @@ func (k *keeper) finish() string {
 	}
 	if p.recorder != nil {
 		ended := p.recorder.End()
+		undo = ended.ID
 		lost := ended.Lost
 		if ended.Missing != "" {
 			lost = append([]string{ended.Missing}, lost...)
@@ -122,7 +123,7 @@ func (k *keeper) finish() string {
 			notes = append(notes, "not covered by undo: "+strings.Join(lost, ", "))
 		}
 	}
-	return strings.Join(notes, "\n")
+	return strings.Join(notes, "\n"), undo
 }
 
 // close ends what is open when this process ends.
