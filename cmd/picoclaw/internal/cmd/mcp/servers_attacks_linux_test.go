@@ -170,6 +170,10 @@ func TestTheWorkspaceIsAsItWasGranted(t *testing.T) {
 			if err != nil || (string(text) == "after") != c.write || (newErr == nil) != c.write {
 				t.Errorf("write: %q %v %v %s", text, err, newErr, a.FullText())
 			}
+			log, err := os.ReadFile(filepath.Join(h.Home, "logs", "audit.jsonl"))
+			if err != nil || strings.Contains(string(log), `"undo":"`) != c.write {
+				t.Errorf("the audit log has an undo id only of changes: %v\n%s", err, log)
+			}
 			if a := try("read", filepath.Join(h.Home, "config.json"), ""); strings.HasPrefix(a.Text, "read") {
 				t.Errorf("outside: %s", a.FullText())
 			}
