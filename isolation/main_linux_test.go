@@ -16,7 +16,7 @@ import (
 const childEnv = "PICOCLAW_TEST_CHILD"
 
 // TestMain runs the tests as the user who starts them and, if that is root,
-// once more as an unprivileged user, but not with -short.
+// once more as an unprivileged user.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	os.Exit(run(m))
