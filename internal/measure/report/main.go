@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -69,21 +70,24 @@ func run(only, file string, runs int, save, check bool) error {
 		return err
 	}
 	fmt.Println(now)
-	all := map[string][]figure{}
+	all, unmeasured := map[string][]figure{}, map[string]bool{}
+	var failed error
 	for n := range runs { // each runs all parts, so that a busy minute does not meet all values of one figure
 		fmt.Printf("\nrun %d of %d\n", n+1, runs)
 		for _, part := range parts {
 			if only != "" && part.name != only {
+				unmeasured[part.name] = true
 				continue
 			}
 			for _, pkg := range part.packages {
 				if err := measure(part.name, pkg, all); err != nil {
-					return fmt.Errorf("measure %s in %s: %w", part.name, pkg, err)
+					unmeasured[part.name] = true
+					failed = errors.Join(failed, fmt.Errorf("measure %s in %s: %w", part.name, pkg, err))
 				}
 			}
 		}
 	}
-	if len(all) == 0 {
+	if len(all) == 0 && failed == nil {
 		return fmt.Errorf("there is no part %q", only)
 	}
 	for key, values := range all {
@@ -91,11 +95,11 @@ func run(only, file string, runs int, save, check bool) error {
 		now.Figures[key] = values[len(values)/2].value
 	}
 	if check {
-		return compare(saved, now, all)
+		failed = errors.Join(failed, compare(saved, now, all))
 	} else if save {
-		return now.save(file, saved, only)
+		failed = errors.Join(failed, now.save(file, saved, unmeasured))
 	}
-	return nil
+	return failed
 }
 
 // measure runs the benchmark of one part in one package, and prints its figures and adds them to all.

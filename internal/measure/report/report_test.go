@@ -68,7 +68,7 @@ func TestSaveOfOnePartKeepsOthers(t *testing.T) {
 	saved := &results{Figures: map[string]float64{"fleet/nats.read-ms": 1, "fleet.old-ms": 2,
 		"fleetscale/single.call-ms": 3}}
 	now := &results{Figures: map[string]float64{"fleet/nats.read-ms": 4}}
-	if err := now.save(file, saved, "fleet"); err != nil {
+	if err := now.save(file, saved, map[string]bool{"fleetscale": true}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := load(file)
@@ -80,7 +80,7 @@ func TestSaveOfOnePartKeepsOthers(t *testing.T) {
 		t.Errorf("got %v, want %v", got.Figures, want)
 	}
 	saved.Machine.Cores = 64
-	if err := now.save(file, saved, "fleet"); err == nil {
+	if err := now.save(file, saved, map[string]bool{"fleetscale": true}); err == nil {
 		t.Error("figures of two machines were mixed")
 	}
 }

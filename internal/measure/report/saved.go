@@ -75,18 +75,15 @@ func load(file string) (*results, error) {
 	return r, err
 }
 
-// save writes the results. Where only one part was measured, the figures of the others stay, if they are of this
-// machine.
-func (r *results) save(file string, saved *results, only string) error {
-	if only != "" && len(saved.Figures) > 0 {
-		if saved.Machine != r.Machine {
+// save writes the results. Saved figures of parts that were not measured now stay, if they are of this machine.
+func (r *results) save(file string, saved *results, unmeasured map[string]bool) error {
+	for key, value := range saved.Figures {
+		if part, _, _ := strings.Cut(strings.ReplaceAll(key, ".", "/"), "/"); !unmeasured[part] {
+			continue
+		} else if saved.Machine != r.Machine {
 			return fmt.Errorf("%s is of another machine (%v): save all parts", file, saved)
 		}
-		for key, value := range saved.Figures {
-			if part, _, _ := strings.Cut(strings.ReplaceAll(key, ".", "/"), "/"); part != only {
-				r.Figures[key] = value
-			}
-		}
+		r.Figures[key] = value
 	}
 	data, err := json.MarshalIndent(r, "", "  ")
 	return errors.Join(err, os.WriteFile(file, append(data, '\n'), 0o644))
