@@ -61,7 +61,7 @@ func TestMain(m *testing.M) {
 func program(t *testing.T, maker cli.Maker) string {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("this fetches packages from npm's registry; make test-long does")
+		t.Skip("this fetches packages from npm's registry; `.ci/long full` does")
 	}
 	if maker == cli.Codex {
 		return filepath.Join(hosttest.Dir(), "node_modules", ".bin", "codex")
