@@ -3,15 +3,10 @@ package telemetry
 import (
 	"context"
 	"errors"
-	"net/http"
 	"runtime"
-	runtimemetrics "runtime/metrics"
 	"time"
 
-	prom "github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 )
@@ -25,28 +20,11 @@ const otherTool = "other"
 // metrics are what is counted.
 type metrics struct {
 	meter                metric.Meter
-	page                 http.Handler // nil where nobody reads them
+	scraped              *sdkmetric.ManualReader // nil unless metrics are served
 	calls, mcp, starts   metric.Float64Histogram
 	waiting, processes   metric.Int64UpDownCounter
 	crashes              metric.Int64Counter
 	succeeded, failedSet metric.MeasurementOption
-}
-
-// serve returns what reads metrics for Prometheus.
-func (t *Telemetry) serve() (sdkmetric.Reader, error) {
-	registry := prom.NewRegistry()
-	t.page = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
-	return prometheus.New(prometheus.WithRegisterer(registry), prometheus.WithoutScopeInfo(),
-		prometheus.WithoutTargetInfo())
-}
-
-// ServeHTTP serves the metrics as Prometheus reads them.
-func (t *Telemetry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if t == nil || t.page == nil {
-		http.NotFound(w, r)
-		return
-	}
-	t.page.ServeHTTP(w, r)
 }
 
 // observe makes the instruments.
@@ -76,9 +54,9 @@ func (t *Telemetry) observe(m metric.Meter) error {
 			return nil
 		}))
 	errs[7] = t.Gauge(memoryUsed, "By", "Memory that the host has from the system.", func() (float64, bool) {
-		s := []runtimemetrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
-		runtimemetrics.Read(s)
-		return float64(s[0].Value.Uint64() - s[1].Value.Uint64()), true
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return float64(m.Sys - m.HeapReleased), true
 	})
 	errs[8] = t.Gauge(goroutines, "{goroutine}", "Goroutines of the host.",
 		func() (float64, bool) { return float64(runtime.NumGoroutine()), true })

@@ -88,11 +88,8 @@ func Open(o Options) (*Telemetry, error) {
 		readers = append(readers, metric.WithReader(reader))
 	}
 	if o.Scraped {
-		reader, err := t.serve()
-		if err != nil {
-			return nil, err
-		}
-		readers = append(readers, metric.WithReader(reader))
+		t.scraped = metric.NewManualReader()
+		readers = append(readers, metric.WithReader(t.scraped))
 	}
 	t.meters = metric.NewMeterProvider(readers...)
 	return t, t.observe(t.meters.Meter(scope))
