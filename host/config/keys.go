@@ -1,10 +1,13 @@
 package config
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
-// keys is the one table that everything about keys is made from; see [Schema]. An agent's own versions of the keys
+// keys returns the one table that everything about keys is made from; see [Schema]. An agent's own versions of the keys
 // marked PerAgent are added by schema.
-var keys = slices.Concat(accessKeys, agentKeys)
+var keys = sync.OnceValue(func() []Key { return slices.Concat(accessKeys, agentKeys()) })
 
 // accessKeys are the rows about what agents and plugins may do.
 var accessKeys = []Key{

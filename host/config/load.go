@@ -238,7 +238,7 @@ func (l layer) ReadBytes() ([]byte, error) { return nil, errors.New("the values 
 // defaults returns the built-in values of all keys that are not inside a list or below an id.
 func (c *Config) defaults() map[string]any {
 	out := map[string]any{"plugins": bundled()}
-	for _, row := range keys {
+	for _, row := range keys() {
 		if row.Default == nil || strings.ContainsAny(row.Name, "[<") {
 			continue
 		}

@@ -105,12 +105,12 @@ type entry struct {
 // schema builds the table once. It never changes after.
 var schema = sync.OnceValue(func() *table {
 	t := &table{root: &entry{}}
-	for _, row := range keys {
+	for _, row := range keys() {
 		t.rows = append(t.rows, row)
 		if row.Name != agentsKey {
 			continue
 		}
-		for _, own := range keys {
+		for _, own := range keys() {
 			if own.PerAgent {
 				own.Name, own.Default = agentPrefix+own.AgentName(), nil
 				own.PerAgent = false
@@ -169,7 +169,7 @@ func joinName(full, part string) string {
 
 // ModuleActions returns the actions of the filesystem module.
 func ModuleActions() []string {
-	for _, row := range keys {
+	for _, row := range keys() {
 		if row.Name == "agents.agents[].modules[].actions" {
 			return slices.Clone(row.Values)
 		}

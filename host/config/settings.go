@@ -10,7 +10,7 @@ import (
 // not inside a list or below an id, in the order of the table; then what is in the lists, sorted; then the plugins.
 func (c *Config) Settings() []Setting {
 	var out []Setting
-	for _, row := range keys {
+	for _, row := range keys() {
 		if s, ok := c.setting(row); ok {
 			out = append(out, s)
 		}
@@ -23,7 +23,7 @@ func (c *Config) Settings() []Setting {
 	}
 	slices.SortFunc(out[table:], func(a, b Setting) int { return strings.Compare(a.Key, b.Key) })
 	for _, id := range c.PluginIDs() {
-		for _, row := range keys {
+		for _, row := range keys() {
 			if s, ok := c.pluginSetting(row, id); ok {
 				out = append(out, s)
 			}
@@ -79,7 +79,7 @@ func (a *Agent) Settings() []Setting {
 // agentSettings returns what the keys are set to for one agent: by itself, or else for all.
 func (c *Config) agentSettings(i int) []Setting {
 	var out []Setting
-	for _, row := range keys {
+	for _, row := range keys() {
 		if !row.PerAgent {
 			continue
 		}
