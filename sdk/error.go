@@ -71,8 +71,7 @@ func wire(err error) *pluginpb.Error {
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 func classify(err error) *pluginpb.Error {
-	var own *Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*Error](err); ok {
 		// The text of what wraps it is kept: it is the sentence that the author meant.
 		return &pluginpb.Error{Code: own.Code, Message: err.Error(), Rule: own.Rule, Hint: own.Hint}
 	}

@@ -104,8 +104,7 @@ func (a *Agent) Turn(ctx context.Context, text string, observe func(Event)) (*Ou
 	if cause := context.Cause(t.ctx); err != nil && cause != nil {
 		err = cause
 	}
-	var over *BudgetError
-	if errors.As(err, &over) {
+	if over, ok := errors.AsType[*BudgetError](err); ok {
 		t.notice(BudgetNotice, "%v", over)
 	}
 	t.outcome.Usage, t.outcome.Calls = t.meter.used()

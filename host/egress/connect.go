@@ -84,8 +84,7 @@ func (p *Proxy) reach(ctx context.Context, t target) (net.Conn, error) {
 
 // fail answers a request whose target can't be connected to.
 func (p *Proxy) fail(w http.ResponseWriter, t target, method string, d Decision, err error) {
-	var no *refusal
-	if errors.As(err, &no) {
+	if no, ok := errors.AsType[*refusal](err); ok {
 		p.refused(t, method, no.Decision)
 		answer(w, http.StatusForbidden, no)
 		return

@@ -63,8 +63,7 @@ func (p *Proxy) newReverse() *httputil.ReverseProxy {
 		ModifyResponse: modifyResponse,
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			x := r.Context().Value(exchangeKey{}).(*exchange)
-			var no *refusal
-			if errors.As(err, &no) {
+			if no, ok := errors.AsType[*refusal](err); ok {
 				x.decision = no.Decision
 				answer(w, http.StatusForbidden, no)
 				return

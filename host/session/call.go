@@ -41,8 +41,7 @@ func decodeArguments(t *catalog.Tool, raw json.RawMessage) (*arguments, *Error) 
 
 func argumentError(t *catalog.Tool, err error) *Error {
 	e := &Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error()}
-	var wrong *pluginpb.ArgumentError
-	if errors.As(err, &wrong) && len(wrong.Known) > 0 {
+	if wrong, ok := errors.AsType[*pluginpb.ArgumentError](err); ok && len(wrong.Known) > 0 {
 		if wrong.Unknown != "" {
 			e.Message += nearest.Suggest(wrong.Unknown, wrong.Known)
 		}
@@ -76,12 +75,10 @@ func (s *Session) callFailure(ctx context.Context, t *catalog.Tool, err error) *
 	case errors.Is(err, context.Canceled) || ctx.Err() != nil:
 		return &Result{Err: &Error{Code: pluginpb.CodeCancelled, Message: t.Spec.Name + " was cancelled"}}
 	}
-	var failed *supervise.Failed
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*supervise.Failed](err); ok {
 		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Hint: resetHint(failed.Plugin)}}
 	}
-	var crash *supervise.CrashError
-	if errors.As(err, &crash) {
+	if crash, ok := errors.AsType[*supervise.CrashError](err); ok {
 		hint := "the next call starts the plugin again"
 		if crash.Last {
 			hint = "it has crashed too often and is not started again; " + resetHint(crash.Plugin)

@@ -168,8 +168,7 @@ func (r *pluginRunner) noSandbox() error {
 		return nil // it could not even be ended
 	}
 	_, err := process.Wait(context.Background())
-	var cant *isolation.Unavailable
-	if errors.As(err, &cant) {
+	if cant, ok := errors.AsType[*isolation.Unavailable](err); ok {
 		return cant
 	}
 	return nil

@@ -248,8 +248,7 @@ func (s *Supervisor) startInTurn(spec *Spec) (*instance, error) {
 		time.Sleep(wait)
 	}
 	in, err := s.start(spec)
-	var broken *startError
-	if errors.As(err, &broken) && broken.ran {
+	if broken, ok := errors.AsType[*startError](err); ok && broken.ran {
 		s.note(spec, err)
 	}
 	return in, err

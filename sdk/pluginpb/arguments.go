@@ -180,8 +180,7 @@ func decodeValue(d *jsontext.Decoder) (v any, wrong, err error) {
 }
 
 func syntaxError(raw []byte, err error) *ArgumentError {
-	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) && errors.Is(syntax.Err, jsontext.ErrDuplicateName) {
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(syntax.Err, jsontext.ErrDuplicateName) {
 		name := strings.TrimPrefix(string(syntax.JSONPointer), "/")
 		return &ArgumentError{Message: fmt.Sprintf("argument %q is given twice", name)}
 	}

@@ -115,8 +115,7 @@ func picoclaw() (string, error) {
 
 // said adds to a failed program's error what it wrote.
 func said(err error) error {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
 	}
 	return err

@@ -75,8 +75,7 @@ func UnknownCommand(cmd *cobra.Command, args []string) error {
 
 // flagError says which flag was meant.
 func flagError(cmd *cobra.Command, err error) error {
-	var wrong *pflag.InvalidValueError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return Usagef("--%s %q: want %s", wrong.GetFlag().Name, wrong.GetValue(), kindOf(wrong.GetFlag()))
 	}
 	var unknown *pflag.NotExistError

@@ -70,8 +70,7 @@ func tryListen(address string) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		hint = "; is another server there?"
 	}
-	var why *net.OpError
-	if errors.As(err, &why) {
+	if why, ok := errors.AsType[*net.OpError](err); ok {
 		err = why.Err // the address is said already
 	}
 	return fmt.Errorf("the hub can't serve at %s: %w%s", address, err, hint)

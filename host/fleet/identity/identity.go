@@ -58,8 +58,7 @@ func Read(file string) (*Identity, error) {
 func read(file string) (*Identity, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		var at *os.PathError
-		if errors.As(err, &at) {
+		if at, ok := errors.AsType[*os.PathError](err); ok {
 			err = at.Err
 		}
 		return nil, fmt.Errorf("%w; the hub's operator makes one with `picoclaw hub add`", err)

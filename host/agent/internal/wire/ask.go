@@ -64,8 +64,7 @@ func (s *Server) Ask(ctx context.Context, path string, body []byte, a Assembly) 
 			return nil, s.broken(ctx, err)
 		}
 		last, err = a.Add(data)
-		var told Told
-		if errors.As(err, &told) {
+		if told, ok := errors.AsType[Told](err); ok {
 			status, message := failure(json.RawMessage(told))
 			return nil, s.refused(status, nil, message)
 		}

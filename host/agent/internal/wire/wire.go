@@ -166,8 +166,7 @@ func (s *Server) broken(ctx context.Context, err error) error {
 	case err == nil:
 		err = errors.New("the answer broke off in the middle")
 	}
-	var at *url.Error
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*url.Error](err); ok {
 		err = at.Err // its text has the URL, which may have a secret
 	}
 	return &agent.ModelError{Message: fmt.Sprintf("%s has not answered: %s", s.name, s.words(err.Error()))}
