@@ -161,110 +161,43 @@ func (in *Interpreter) set(st *state, args []string) {
 	}
 }
 
-// readNames returns the variables that read or mapfile fills, and whether the first is an array.
-func readNames(args []string, mapfile bool) (names []string, list bool) {
-	list = mapfile
-	valued := "adinNptu"
-	if mapfile {
-		valued = "dnOsuCc"
-	}
-	for i := 0; i < len(args); i++ {
-		letters, option := strings.CutPrefix(args[i], "-")
-		if !option || letters == "" {
-			names = append(names, args[i])
-			continue
-		}
-		for at, letter := range letters {
-			if !strings.ContainsRune(valued, letter) {
-				continue
-			}
-			value := letters[at+len(string(letter)):]
-			if value == "" && i+1 < len(args) {
-				i++
-				value = args[i]
-			}
-			if letter == 'a' {
-				names, list = append(names, value), true
-			}
-			break
-		}
-	}
-	return names, list
-}
-
-// read sets the variables that read and mapfile fill. A one-line input that is known is assigned; else the variables
-// aren't known.
+// read sets the variables that read, mapfile and readarray fill. A line that is known, with words that single spaces
+// separate, is assigned; else the variables aren't known.
 func (in *Interpreter) read(c *Call, st *state, args []string) {
 	mapfile := c.Argv[0].Text != "read"
-	names, list := readNames(args, mapfile)
-	if len(names) == 0 {
-		names = map[bool][]string{false: {"REPLY"}, true: {"MAPFILE"}}[list]
-	}
-	line, rest, _ := strings.Cut(c.Stdin.Text, "\n")
-	known := c.Stdin.Known && plainRead(args, mapfile) && (mapfile || rest == "" && !strings.Contains(line, `\`))
-	if !known {
-		for _, name := range names {
-			if list {
-				st.setList(name, []string{Unknown})
-			} else {
-				st.set(name, Unknown, c.Stdin.From)
-			}
-		}
-		return
-	}
-	separators := st.Get("IFS").String()
-	if value, ok := c.Env["IFS"]; ok {
-		separators = value
-	}
-	switch {
-	case mapfile:
-		st.setList(names[0], strings.Split(strings.TrimSuffix(c.Stdin.Text, "\n"), "\n"))
-	case list:
-		st.setList(names[0], splitFields(line, separators, -1))
-	default:
-		words := splitFields(line, separators, len(names))
-		for i, name := range names {
-			value := ""
-			if i < len(words) {
-				value = words[i]
-			}
-			st.set(name, value, nil)
-		}
-	}
-}
-
-// plainRead reports whether read or mapfile has only options that don't change what is read.
-func plainRead(args []string, mapfile bool) bool {
+	_, separated := c.Env["IFS"]
+	list, known := mapfile, c.Stdin.Known && !separated && !st.vars["IFS"].IsSet()
+	var names []string
 	for _, arg := range args {
-		if letters, ok := strings.CutPrefix(arg, "-"); ok && strings.Trim(letters,
-			map[bool]string{false: "rsea", true: "t"}[mapfile]) != "" {
-			return false
+		if letters, option := strings.CutPrefix(arg, "-"); option {
+			known = known && strings.Trim(letters, map[bool]string{false: "rsea", true: "t"}[mapfile]) == ""
+			list = list || strings.Contains(letters, "a")
+		} else if syntax.ValidName(arg) {
+			names = append(names, arg)
 		}
 	}
-	return true
-}
-
-// splitFields splits a line as read does: the last of n fields is the rest of the line.
-func splitFields(line, separators string, n int) []string {
-	space := strings.Map(func(r rune) rune {
-		if strings.ContainsRune(" \t\n", r) {
-			return r
-		}
-		return -1
-	}, separators)
-	line = strings.Trim(line, space)
-	var out []string
-	for line != "" {
-		end := strings.IndexAny(line, separators)
-		if end < 0 || len(out)+1 == n {
-			return append(out, line)
-		}
-		out = append(out, line[:end])
-		after := strings.TrimLeft(line[end:], space)
-		if len(after) > 0 && strings.IndexByte(separators, after[0]) >= 0 && strings.IndexByte(space, after[0]) < 0 {
-			after = after[1:]
-		}
-		line = strings.TrimLeft(after, space)
+	if len(names) == 0 {
+		names = []string{"REPLY", "MAPFILE"}
 	}
-	return out
+	text := strings.TrimSuffix(c.Stdin.Text, "\n")
+	words := strings.Fields(text)
+	if mapfile {
+		words = strings.Split(text, "\n")
+	} else if strings.Join(words, " ") != strings.Trim(text, " ") || strings.Contains(text, `\`) {
+		known = false
+	}
+	for i, name := range names {
+		switch rest := words[min(i, len(words)):]; {
+		case list && known:
+			st.setList(name, words)
+		case list:
+			st.setList(name, []string{Unknown})
+		case !known:
+			st.set(name, Unknown, c.Stdin.From)
+		case i < len(names)-1:
+			st.set(name, strings.Join(rest[:min(1, len(rest))], ""), nil)
+		default:
+			st.set(name, strings.Join(rest, " "), nil)
+		}
+	}
 }
