@@ -47,9 +47,7 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		return none, true
 	case "alias":
 		for _, arg := range args {
-			if name, value, ok := strings.Cut(arg, "="); ok {
-				st.own()
-				st.aliases = put(st.aliases, name, value)
+			if _, value, ok := strings.Cut(arg, "="); ok {
 				in.code(&c.Place, value, c.From, st.clone(), Stream{})
 			}
 		}

@@ -159,10 +159,7 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 		in.visitor.Call(c)
 		return printed("a command")
 	}
-	program := len(c.Via) > 0 // what a command starts is no alias and no function
-	if value, ok := st.aliases[word.Text]; ok && !program {
-		in.alias(c, value, st) // and as if it were none: bash expands aliases only when told so
-	}
+	program := len(c.Via) > 0 // what a command starts is no function
 	if body, ok := st.funcs[word.Text]; ok && !program {
 		inner := st.clone()
 		inner.params = append([]string{"bash"}, Texts(c.Argv[1:])...)
@@ -183,24 +180,6 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 		return c.Output
 	}
 	return output(c)
-}
-
-// alias follows the command that an alias stands for. Bash expands aliases only when told so; the guard doesn't
-// rely on that.
-func (in *Interpreter) alias(c *Call, value string, st *state) Stream {
-	var line strings.Builder
-	line.WriteString(value)
-	for _, arg := range c.Argv[1:] {
-		quoted, err := syntax.Quote(arg.Text, syntax.LangBash)
-		if err != nil {
-			quoted = "''"
-		}
-		line.WriteString(" " + quoted)
-	}
-	inner := st.clone()
-	inner.own()
-	delete(inner.aliases, c.Argv[0].Text)
-	return in.code(&c.Place, line.String(), c.From, inner, c.Stdin)
 }
 
 // functionCall runs a function's body and takes over what it changed.

@@ -16,7 +16,6 @@ type state struct {
 	base    map[string]string          // the environment that it started with
 	vars    map[string]expand.Variable // assigned since; nil values are unset ones
 	funcs   map[string]*syntax.Stmt
-	aliases map[string]string
 	files   map[string]Stream   // written since, by absolute path
 	exports map[string]bool     // the variables that programs get
 	made    map[string][]string // the commands that printed the unknown parts of variables
@@ -40,7 +39,7 @@ func (s *state) clone() *state {
 // own makes the maps this state's alone. It must be called before they are changed.
 func (s *state) own() {
 	if s.shared {
-		s.vars, s.funcs, s.aliases = maps.Clone(s.vars), maps.Clone(s.funcs), maps.Clone(s.aliases)
+		s.vars, s.funcs = maps.Clone(s.vars), maps.Clone(s.funcs)
 		s.files, s.made, s.exports = maps.Clone(s.files), maps.Clone(s.made), maps.Clone(s.exports)
 		s.shared = false
 	}
@@ -93,9 +92,6 @@ func (s *state) join(o *state) {
 		if s.funcs[name] == nil {
 			s.funcs = put(s.funcs, name, body)
 		}
-	}
-	for name, value := range o.aliases {
-		s.aliases = put(s.aliases, name, value)
 	}
 }
 

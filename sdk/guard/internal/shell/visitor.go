@@ -4,7 +4,7 @@ import "slices"
 
 // Visitor is told what the interpreted text would do.
 type Visitor interface {
-	// Call is a simple command, neither a function nor an alias; or assignments alone, then Argv is empty. It may
+	// Call is a simple command that is no function; or assignments alone, then Argv is empty. It may
 	// interpret what the command would run in turn through the methods of [Call].
 	Call(*Call)
 
@@ -112,7 +112,7 @@ func (c *Call) nested(via string, argv []Field, env map[string]string) *Call {
 func (c *Call) Code(text string, params []string) Stream {
 	return c.in.child(c.state, &c.Place, func(child *state) Stream {
 		child.exported()
-		child.funcs, child.aliases = nil, nil
+		child.funcs = nil
 		for name, value := range c.Env {
 			child.set(name, value, c.From)
 			child.exports = put(child.exports, name, true)
