@@ -52,14 +52,6 @@ func output(c *Call) Stream {
 		if name == "tee" || len(args) == 0 || args[0] == "-" {
 			return c.Stdin
 		}
-	case "basename":
-		if operands := skipOptions(args); len(operands) > 0 {
-			base := path.Base(operands[0])
-			if len(operands) > 1 {
-				base = strings.TrimSuffix(base, operands[1])
-			}
-			return known(base + "\n")
-		}
 	case "dirname":
 		if operands := skipOptions(args); len(operands) > 0 {
 			return known(path.Dir(operands[0]) + "\n")
@@ -70,9 +62,6 @@ func output(c *Call) Stream {
 		if operands := skipOptions(args); len(operands) == 1 {
 			return text("/usr/bin/" + path.Base(operands[0]) + "\n")
 		}
-	case "yes":
-		line := strings.Join(args, " ")
-		return known(strings.Repeat(line+"\n", 2))
 	}
 	return unknown
 }
