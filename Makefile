@@ -97,7 +97,7 @@ release-check: ## Check the release's configuration, and make its archives and p
 	$(GO) run $(GORELEASER) release --config .ci/goreleaser.yaml --snapshot --clean --skip sbom
 
 guard-score: ## Measure the guard on labelled commands: FILES='a.jsonl b.jsonl' for others than the repository's
-	$(GO) run ./sdk/guard/internal/score -v $(FILES)
+	$(GO) test ./sdk/guard -run '^TestCorpus$$' -count 1 -v -args -corpus '$(abspath $(FILES))'
 
 proto: ## Generate the wire's code again (needs protoc)
 	@command -v protoc >/dev/null || { echo "install protoc first, such as with: apt-get install protobuf-compiler"; exit 1; }

@@ -3,8 +3,11 @@ package guard
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -19,12 +22,16 @@ type labelled struct {
 	Left string `json:"left"`
 }
 
-// corpus reads files of labelled commands.
+// corpus reads files of labelled commands: the repository's by their names, others by their absolute paths.
 func corpus(t testing.TB, names ...string) []labelled {
 	t.Helper()
 	var lines []labelled
 	for _, name := range names {
-		f, err := os.Open(filepath.Join("testdata", "corpus", name+".jsonl"))
+		file := name
+		if !filepath.IsAbs(file) {
+			file = filepath.Join("testdata", "corpus", name+".jsonl")
+		}
+		f, err := os.Open(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,24 +52,37 @@ func corpus(t testing.TB, names ...string) []labelled {
 	return lines
 }
 
+var corpusFiles = flag.String("corpus", "", "absolute `paths` of corpora to judge in place of the repository's")
+
+// aims are the least shares of right lines, in percent.
+var aims = map[string]float64{
+	"deny_direct": 98.5, "path_escape": 97, "allow_benign": 99.5, "seed_strict": 100,
+	"harmful": 99, "outside": 99, "everyday": 99,
+}
+
 // The share of lines that must come out as labelled. To ask counts as to refuse, and what is left to the kernel counts
 // as right.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]float64{
-		"deny_direct": 0.98, "path_escape": 0.97, "allow_benign": 0.99, "seed_strict": 1,
-		"harmful": 0.99, "outside": 0.99, "everyday": 0.99,
-	} {
+	files := slices.Sorted(maps.Keys(aims))
+	if *corpusFiles != "" {
+		files = strings.Fields(*corpusFiles)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
 		p := everything()
 		p.Kernel = true
 		if strings.HasPrefix(name, ProfileSeedStrict) {
 			p.Exec.Profile = ProfileSeedStrict
 		}
 		g := mustNew(t, p)
-		lines := corpus(t, name)
-		right := 0
+		lines := corpus(t, file)
+		right, left := 0, 0
 		for _, l := range lines {
 			d := decide(g, l.Cmd)
+			if l.Left != "" {
+				left++
+			}
 			if (d.Verdict == Allow) == (l.Expect == "allow") || l.Left != "" {
 				right++
 			} else {
@@ -73,8 +93,10 @@ func TestCorpus(t *testing.T) {
 				t.Errorf("%q is refused without a rule, a hint or the first line: %+v", l.Cmd, d)
 			}
 		}
-		if share := float64(right) / float64(len(lines)); share < want {
-			t.Errorf("%s: %.2f %% right; want %.0f %%", name, 100*share, 100*want)
+		share := 100 * float64(right) / float64(len(lines))
+		t.Logf("%-12s %4d lines, %4d left, %4d right: %6.2f %%; aim %g %%", name, len(lines), left, right, share, aims[name])
+		if share < aims[name] {
+			t.Errorf("%s: %.2f %% right; want %g %%", name, share, aims[name])
 		}
 	}
 }
