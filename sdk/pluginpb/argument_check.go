@@ -7,16 +7,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // check validates values against the schema. What agents get wrong most, names, types and bounds at the top, is said in
 // plain words; the rest in the schema library's.
 func (r *ArgumentReader) check(values map[string]any) error {
-	if r.shape.has(values) {
-		return nil
-	}
 	names := make([]string, 0, len(values))
 	for name := range values {
 		names = append(names, name)
@@ -167,20 +163,6 @@ func article(t string) string {
 		return "an " + t
 	}
 	return "a " + t
-}
-
-func kindName(k jsontext.Kind) string {
-	switch k {
-	case 'n':
-		return "null"
-	case 't', 'f':
-		return "a boolean"
-	case '"':
-		return "a string"
-	case '0':
-		return "a number"
-	}
-	return "an array"
 }
 
 func decimal(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

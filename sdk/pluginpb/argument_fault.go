@@ -3,6 +3,7 @@ package pluginpb
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -101,4 +102,10 @@ func inWords(err error) string {
 		}
 		said = after
 	}
+}
+
+// isFalse reports whether a schema is the one that nothing fits.
+func isFalse(s *jsonschema.Schema) bool {
+	return s != nil && s.Not != nil && reflect.ValueOf(*s.Not).IsZero() &&
+		reflect.DeepEqual(*s, jsonschema.Schema{Not: s.Not})
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +37,6 @@ func (e *ArgumentError) Error() string { return e.Message }
 type ArgumentReader struct {
 	schema   *jsonschema.Schema
 	resolved *jsonschema.Resolved
-	shape    *shape // nil if the schema asks for more than a shape
 	known    []string
 }
 
@@ -48,7 +46,7 @@ func NewArgumentReader(input *jsonschema.Schema) (*ArgumentReader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the input schema is not usable: %w", err)
 	}
-	r := &ArgumentReader{schema: input, resolved: resolved, shape: shapeOf(input, 0)}
+	r := &ArgumentReader{schema: input, resolved: resolved}
 	for name := range input.Properties {
 		r.known = append(r.known, name)
 	}
@@ -86,103 +84,41 @@ func (r *ArgumentReader) Check(values map[string]any) (*Arguments, error) {
 
 // decodeObject reads one JSON object strictly: valid UTF-8, no name twice, nothing behind it, bounded depth.
 func decodeObject(raw []byte) (map[string]any, error) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(raw)) // of a buffer, the decoder makes no copy
-	kind := d.PeekKind()
-	values := make(map[string]any)
-	var wrong error // what is valid JSON and yet can't be taken is said after what is none
-	if kind == '{' {
-		if err := decodeMembers(d, func(name string, v any, err error) {
-			values[name] = v
-			if err != nil && wrong == nil {
-				wrong = &ArgumentError{Message: fmt.Sprintf("argument %q: %v", name, err)}
-			}
-		}); err != nil {
-			return nil, syntaxError(raw, err)
+	var value any
+	var wrong error // an invalid number is reported only if the text is valid JSON
+	numbers := jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, v *any) error {
+		if d.PeekKind() != '0' {
+			return errors.ErrUnsupported
 		}
-	} else if err := d.SkipValue(); err != nil {
-		return nil, syntaxError(raw, err)
-	}
-	switch _, err := d.ReadToken(); {
-	case err == nil:
-		return nil, &ArgumentError{Message: "the arguments must be one JSON object; something follows it"}
-	case !errors.Is(err, io.EOF):
-		return nil, syntaxError(raw, err)
-	case kind != '{':
-		return nil, &ArgumentError{Message: fmt.Sprintf("the arguments must be a JSON object, not %s", kindName(kind))}
-	}
-	return values, wrong
-}
-
-// decodeMembers reads an object and passes on its members, with what is wrong with the value of one if it can't be
-// taken.
-func decodeMembers(d *jsontext.Decoder, member func(name string, v any, err error)) error {
-	if _, err := d.ReadToken(); err != nil {
-		return err
-	}
-	for d.PeekKind() != '}' {
 		token, err := d.ReadToken()
 		if err != nil {
 			return err
 		}
-		name := token.String() // before the decoder goes on
-		v, wrong, err := decodeValue(d)
-		if err != nil {
-			return err
+		n, err := number(token.String())
+		if err != nil && wrong == nil {
+			name, _, _ := strings.Cut(strings.TrimPrefix(string(d.StackPointer()), "/"), "/")
+			wrong = &ArgumentError{Message: fmt.Sprintf("argument %q: %v", name, err)}
 		}
-		member(name, v, wrong)
+		*v = n
+		return nil
+	})
+	if err := jsonv2.Unmarshal(raw, &value, jsonv2.WithUnmarshalers(numbers)); err != nil {
+		return nil, syntaxError(raw, err)
 	}
-	_, err := d.ReadToken()
-	return err
-}
-
-// decodeValue reads a value, and says what is wrong with it if it is valid and yet can't be taken.
-func decodeValue(d *jsontext.Decoder) (v any, wrong, err error) {
-	note := func(err error) {
-		if wrong == nil {
-			wrong = err
-		}
+	values, ok := value.(map[string]any)
+	if !ok {
+		return nil, &ArgumentError{Message: "the arguments must be a JSON object, not " + valueName(value, "")}
 	}
-	switch d.PeekKind() {
-	case '{':
-		object := make(map[string]any)
-		err = decodeMembers(d, func(name string, v any, err error) { object[name] = v; note(err) })
-		return object, wrong, err
-	case '[':
-		list := []any{}
-		if _, err = d.ReadToken(); err != nil {
-			return nil, nil, err
-		}
-		for d.PeekKind() != ']' {
-			item, wrong, err := decodeValue(d)
-			if err != nil {
-				return nil, nil, err
-			}
-			list = append(list, item)
-			note(wrong)
-		}
-		_, err = d.ReadToken()
-		return list, wrong, err
-	}
-	token, err := d.ReadToken()
-	if err != nil {
-		return nil, nil, err
-	}
-	switch token.Kind() {
-	case '"':
-		return token.String(), nil, nil
-	case '0':
-		n, wrong := number(token.String())
-		return n, wrong, nil
-	case 't', 'f':
-		return token.Bool(), nil, nil
-	}
-	return nil, nil, nil
+	return values, wrong
 }
 
 func syntaxError(raw []byte, err error) *ArgumentError {
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(syntax.Err, jsontext.ErrDuplicateName) {
 		name := strings.TrimPrefix(string(syntax.JSONPointer), "/")
 		return &ArgumentError{Message: fmt.Sprintf("argument %q is given twice", name)}
+	}
+	if strings.Contains(err.Error(), "after top-level value") {
+		return &ArgumentError{Message: "the arguments must be one JSON object; something follows it"}
 	}
 	return &ArgumentError{Message: "the arguments are not valid JSON: " + NotJSON(raw, err)}
 }

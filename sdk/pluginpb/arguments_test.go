@@ -161,3 +161,22 @@ func FuzzManifest(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkArguments(b *testing.B) {
+	r := testReader(b)
+	for name, raw := range map[string]string{
+		"path": `{"path":"some/file.txt"}`,
+		"four": `{"path":"some/file.txt","n":1,"kind":"file","on":true}`,
+		"1MB":  `{"path":"` + strings.Repeat("some text\\n", 100000) + `"}`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(raw)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := r.Read([]byte(raw)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

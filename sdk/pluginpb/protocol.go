@@ -13,9 +13,7 @@
 //
 // # Arguments
 //
-// Arguments are read strictly, once, and written anew from the values that were read. They are held first against the
-// shape that nearly all schemas have, and against the schema library where a schema asks for more, or to say what is
-// wrong: that takes ten times as long.
+// Arguments are read strictly, once, and written anew from the values that were read.
 //
 // A claim marks an input field as a path or a command. The claims cwd, env and stdin stand beside a command and are
 // decided with it: a shell that is given a script to read is decided as the script is.
