@@ -31,19 +31,14 @@ func (p *program) run(ctx context.Context, w *workspace.Workspace, path string, 
 		return 0, said, err
 	}
 	defer func() { _ = dir.Close() }()
-	out, release := newOutput()
-	outWrite := out
-	if out == nil {
-		if out, outWrite, err = os.Pipe(); err != nil {
-			return 0, said, err
-		}
+	out, outWrite, err := os.Pipe()
+	if err != nil {
+		return 0, said, err
 	}
 	defer func() { _ = out.Close() }()
 	errors, errorsWrite, err := os.Pipe()
 	if err != nil {
-		if release == nil {
-			_ = outWrite.Close()
-		}
+		_ = outWrite.Close()
 		return 0, said, err
 	}
 	defer func() { _ = errors.Close() }()
@@ -53,9 +48,7 @@ func (p *program) run(ctx context.Context, w *workspace.Workspace, path string, 
 	cmd.Env = env
 	cmd.Stdout, cmd.Stderr = outWrite, errorsWrite
 	process, err := p.launcher.Start(cmd, isolation.Profile{Name: "search", Exec: true})
-	if release == nil {
-		_ = outWrite.Close()
-	}
+	_ = outWrite.Close()
 	_ = errorsWrite.Close()
 	if err != nil {
 		return 0, said, fmt.Errorf("start %s: %w", p.path, err)
@@ -64,11 +57,7 @@ func (p *program) run(ctx context.Context, w *workspace.Workspace, path string, 
 	defer context.AfterFunc(ctx, process.Kill)()
 	words := make(chan complaints, 1)
 	go func() { words <- listen(errors) }()
-	var results io.Reader = out
-	if release != nil {
-		results = &growing{file: out, done: process.Done(), release: release}
-	}
-	err = parse(results)
+	err = parse(out)
 	if ctx.Err() != nil {
 		return 0, said, ctx.Err() // its output ends anywhere then
 	}
