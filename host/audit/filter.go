@@ -133,7 +133,7 @@ func (f Filter) sieve() sieve {
 	}
 	member := func(name, text string) {
 		if part := literal(text); part == text && part != "" {
-			need(string(appendMember(nil, name, text)))
+			need(`,"` + name + `":"` + text + `"`)
 		} else {
 			need(part)
 		}

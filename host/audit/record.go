@@ -2,9 +2,7 @@ package audit
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -52,76 +50,10 @@ const (
 // text is the record as its line has it, but for the chain.
 func (r Record) text() ([]byte, error) { return r.kept().encoded() }
 
-// encoded is the members of Record in their order. There is one at each call, and an encoder takes several times as
-// long. People read it too: a < in a command stands there as one.
+// encoded is the record as JSON. People read it too: a < in a command stands there as one. What is not UTF-8 in it becomes
+// U+FFFD.
 func (r Record) encoded() ([]byte, error) {
-	line := append(make([]byte, 0, 512), `{"time":"`...)
-	line = append(r.Time.AppendFormat(line, time.RFC3339Nano), '"')
-	line = appendMember(line, "agent", r.Agent)
-	line = appendMember(line, "session", r.Session)
-	if r.Parent != "" {
-		line = appendMember(line, "parent", r.Parent)
-	}
-	line = appendMember(line, "origin", r.Origin)
-	line = appendMember(line, "tool", r.Tool)
-	if len(r.Args) > 0 {
-		var err error
-		if line, err = appendArgs(append(line, `,"args":`...), r.Args); err != nil {
-			return nil, err
-		}
-	}
-	line = appendMember(line, "decision", r.Decision)
-	if r.Answer != "" {
-		line = appendMember(line, "answer", r.Answer)
-	}
-	if a := r.Approval; a != nil {
-		line = append(line, `,"approval":{`...)
-		if a.By != "" {
-			line, _ = jsontext.AppendQuote(append(line, `"by":`...), a.By)
-			line = append(line, ',')
-		}
-		line, _ = jsontext.AppendQuote(append(line, `"way":`...), a.Way)
-		line = append(a.Time.AppendFormat(append(line, `,"time":"`...), time.RFC3339Nano), '"', '}')
-	}
-	if r.Rule != "" {
-		line = appendMember(line, "rule", r.Rule)
-	}
-	line = strconv.AppendFloat(append(line, `,"ms":`...), r.Millis, 'f', -1, 64)
-	line = strconv.AppendInt(append(line, `,"result_bytes":`...), int64(r.Bytes), 10)
-	if r.Undo != "" {
-		line = appendMember(line, "undo", r.Undo)
-	}
-	if r.Error != "" {
-		line = appendMember(line, "error", r.Error)
-	}
-	return append(line, '}'), nil
-}
-
-// appendMember appends a member with a text. What is not UTF-8 in it becomes U+FFFD.
-func appendMember(line []byte, name, text string) []byte {
-	line = append(append(append(line, `,"`...), name...), `":`...)
-	line, _ = jsontext.AppendQuote(line, text)
-	return line
-}
-
-// appendArgs appends arguments, sorted by their names.
-func appendArgs(line []byte, args map[string]any) ([]byte, error) {
-	separator := byte('{')
-	for _, name := range slices.Sorted(maps.Keys(args)) {
-		line, _ = jsontext.AppendQuote(append(line, separator), name)
-		line = append(line, ':')
-		separator = ','
-		if text, ok := args[name].(string); ok {
-			line, _ = jsontext.AppendQuote(line, text)
-			continue
-		}
-		value, err := jsonv2.Marshal(args[name], jsonv2.Deterministic(true), jsontext.AllowInvalidUTF8(true))
-		if err != nil {
-			return nil, err
-		}
-		line = append(line, value...)
-	}
-	return append(line, '}'), nil
+	return jsonv2.Marshal(r, jsonv2.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 }
 
 // kept returns the record as it is written: without secrets, and with long values cut.

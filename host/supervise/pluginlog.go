@@ -2,10 +2,10 @@ package supervise
 
 import (
 	"fmt"
-	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/hashicorp/go-hclog"
+	"golang.org/x/time/rate"
 )
 
 // The bounds of what a plugin logs. What it says beyond them is counted.
@@ -19,45 +19,19 @@ const (
 // terminal would take for a command or a reader for a line of its own. The process may be anybody's.
 type pluginLogger struct {
 	hclog.Logger
-	bucket *bucket
-}
-
-// bucket lets through a burst of lines, and then as many a second as the rate says.
-type bucket struct {
-	mu      sync.Mutex
-	tokens  float64
-	last    time.Time
-	dropped int
-}
-
-// take reports whether a line may pass, and how many have not since the last that did.
-func (b *bucket) take(now time.Time) (ok bool, dropped int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.last.IsZero() {
-		b.tokens = logBurst
-	} else {
-		b.tokens = min(logBurst, b.tokens+now.Sub(b.last).Seconds()*logRate)
-	}
-	b.last = now
-	if b.tokens < 1 {
-		b.dropped++
-		return false, 0
-	}
-	b.tokens--
-	dropped, b.dropped = b.dropped, 0
-	return true, dropped
+	limit   *rate.Limiter
+	dropped *atomic.Int64
 }
 
 func (l pluginLogger) log(level hclog.Level, message string, args ...any) {
 	if !l.enabled(level) {
 		return
 	}
-	ok, dropped := l.bucket.take(time.Now())
-	if !ok {
+	if !l.limit.Allow() {
+		l.dropped.Add(1)
 		return
 	}
-	if dropped > 0 {
+	if dropped := l.dropped.Swap(0); dropped > 0 {
 		l.Logger.Warn("the plugin has logged too much", "lines_dropped", dropped)
 	}
 	clean := make([]any, len(args))
@@ -102,6 +76,8 @@ func oneLine(text string) string {
 type libraryLogger struct{ hclog.Logger }
 
 // Named returns the logger for what the plugin logs. Its name would be the plugin's a second time.
-func (l libraryLogger) Named(string) hclog.Logger { return pluginLogger{l.Logger, &bucket{}} }
+func (l libraryLogger) Named(string) hclog.Logger {
+	return pluginLogger{l.Logger, rate.NewLimiter(logRate, logBurst), new(atomic.Int64)}
+}
 
 func (l libraryLogger) Warn(message string, args ...any) { l.Debug(message, args...) }
