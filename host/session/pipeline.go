@@ -107,7 +107,7 @@ func (c *call) ready() *Result {
 	return nil
 }
 
-// limitRate waits until the agent's calls per minute leave room for one more.
+// limitRate waits until the agent's calls per minute leave room for one more. It counts unknown and invalid calls too.
 func (c *call) limitRate() *Result {
 	s := c.session
 	queued, endTrace := s.traceQueue(c.ctx, c.events)

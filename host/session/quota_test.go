@@ -104,19 +104,19 @@ func TestHostsShareACount(t *testing.T) {
 	}
 }
 
-// What can't be made in time is refused, and recorded.
+// A call that can't be made in time is refused and recorded, also one of a tool that does not exist.
 func TestACallThatCantHaveItsTurnIsRefused(t *testing.T) {
 	var records []audit.Record
 	h := openWith(t, session.Options{Observe: func(r audit.Record, _ *session.Result) { records = append(records, r) }},
 		"PICOCLAW_AGENTS_DEFAULTS_LIMITS_CALLS_PER_MINUTE=1", "PICOCLAW_TOOLS_EXEC_TIMEOUT_SECONDS=1")
 	s := openSession(t, h)
-	for n := range 2 {
-		r := call(t, s, "list_dir", map[string]any{"path": "."})
-		if refused := r.Err != nil; refused != (n == 1) || refused && r.Err.Rule != share.PerMinuteKey {
+	for n, tool := range []string{"list_dir", "list_dir", "nonsense"} {
+		r := call(t, s, tool, map[string]any{"path": "."})
+		if refused := r.Err != nil; refused != (n > 0) || refused && r.Err.Rule != share.PerMinuteKey {
 			t.Errorf("call %d: %+v", n, r.Err)
 		}
 	}
-	if len(records) != 2 || records[1].Decision != "deny" || records[1].Rule != share.PerMinuteKey {
+	if len(records) != 3 || records[2].Decision != "deny" || records[2].Rule != share.PerMinuteKey {
 		t.Errorf("records: %+v", records)
 	}
 }

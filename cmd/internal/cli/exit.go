@@ -34,8 +34,12 @@ func Fail(err error) error { return &Error{Code: ExitFailed, Err: err} }
 // CannotStart is the error of a host that can't start.
 func CannotStart(err error) error { return &Error{Code: ExitStart, Err: err} }
 
-// ErrReported is the error of what has been shown already.
-var ErrReported = errors.New("")
+// ErrReported is an error that the command has already shown.
+const ErrReported = reportedError("")
+
+type reportedError string
+
+func (e reportedError) Error() string { return string(e) }
 
 // ExitCode is the exit code of an error.
 func ExitCode(err error) int {

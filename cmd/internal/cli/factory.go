@@ -22,7 +22,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Factory is what all verbs share: the streams and the global flags.
+// Factory has what all commands share: the streams and the global flags.
 type Factory struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -67,20 +67,20 @@ func (f *Factory) Logger(cfg *config.Config) (hclog.Logger, error) {
 
 // CheckLogging checks the flags about logs.
 func (f *Factory) CheckLogging() error {
-	if f.LogLevel = strings.ToLower(f.LogLevel); f.LogLevel != "" && !slices.Contains(LogLevels, f.LogLevel) {
-		return Usagef("log level %q: want %s", f.LogLevel, strings.Join(LogLevels, ", "))
+	if f.LogLevel = strings.ToLower(f.LogLevel); f.LogLevel != "" && !slices.Contains(logLevels(), f.LogLevel) {
+		return Usagef("log level %q: want %s", f.LogLevel, strings.Join(logLevels(), ", "))
 	}
-	if f.LogFormat != "" && !slices.Contains(LogFormats, f.LogFormat) {
-		return Usagef("log format %q: want %s", f.LogFormat, strings.Join(LogFormats, " or "))
+	if f.LogFormat != "" && !slices.Contains(logFormats(), f.LogFormat) {
+		return Usagef("log format %q: want %s", f.LogFormat, strings.Join(logFormats(), " or "))
 	}
 	return nil
 }
 
-// LogLevels and LogFormats are the values of --log-level and --log-format.
-var (
-	LogLevels  = []string{"trace", "debug", "info", "warn", "error", "off"}
-	LogFormats = []string{"text", "json"}
-)
+// logLevels returns the values of --log-level.
+func logLevels() []string { return []string{"trace", "debug", "info", "warn", "error", "off"} }
+
+// logFormats returns the values of --log-format.
+func logFormats() []string { return []string{"text", "json"} }
 
 // PrintJSON writes a value as one line.
 func (f *Factory) PrintJSON(v any) error {

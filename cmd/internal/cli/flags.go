@@ -45,8 +45,8 @@ func (f *Factory) AddOutputFlag(cmd *cobra.Command, output *Format) {
 	f.CompleteFlag(cmd, "output", CompleteWords(string(Text), string(JSON)))
 }
 
-// NewCommand returns a command whose options are parsed into o. runF, if not nil, runs in place of the command: tests
-// look at the options with it.
+// NewCommand returns a command that parses flags and, in its Args function, positional arguments into o. Tests pass runF,
+// which then receives the complete options in place of the command's RunE.
 func NewCommand[Options any](cmd *cobra.Command, o *Options, runF func(*Options) error) *cobra.Command {
 	if runF != nil {
 		cmd.RunE = func(*cobra.Command, []string) error { return runF(o) }
@@ -87,12 +87,31 @@ func Group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// OneName is for a command that takes the name of something.
-func OneName(of string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
+// OneArgument returns an argument check that stores the only positional argument in value. usage is the error for any
+// other number of arguments.
+func OneArgument(value *string, usage string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return Usagef("%s takes the name of one %s", CommandName(cmd), of)
+			return Usagef("%s", usage)
 		}
+		*value = args[0]
 		return nil
+	}
+}
+
+// OneName is OneArgument with the error "COMMAND takes NOUN".
+func OneName(value *string, noun string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		return OneArgument(value, CommandName(cmd)+" takes "+noun)(cmd, args)
+	}
+}
+
+// Optional returns an argument check that also accepts no arguments.
+func Optional(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return check(cmd, args)
 	}
 }

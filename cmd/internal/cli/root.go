@@ -51,8 +51,8 @@ func NewRoot(f *Factory, root *cobra.Command) *cobra.Command {
 	flags.StringVar(&f.Workspace, "workspace", "", "the agent's workspace `directory`, in place of the configured one")
 	flags.StringVar(&f.LogLevel, "log-level", "", "trace, debug, info, warn, error or off (also PICOCLAW_LOG_LEVEL)")
 	flags.StringVar(&f.LogFormat, "log-format", "", "text or json (also PICOCLAW_LOG_FORMAT)")
-	f.CompleteFlag(root, "log-level", CompleteWords(LogLevels...))
-	f.CompleteFlag(root, "log-format", CompleteWords(LogFormats...))
+	f.CompleteFlag(root, "log-level", CompleteWords(logLevels()...))
+	f.CompleteFlag(root, "log-format", CompleteWords(logFormats()...))
 	f.CompleteFlag(root, "workspace", CompleteDirectories)
 	root.SetFlagErrorFunc(flagError)
 	return root

@@ -157,11 +157,8 @@ func newCmdRevoke(f *cli.Factory, runs Runs) *cobra.Command {
 		Short:   "Take back what a machine was given",
 		Long:    "Takes back a machine's key. Its connections end at once if the hub runs. The name can be given anew.",
 		Example: "  picoclaw hub revoke build1",
-		Args:    cli.OneName("machine"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Name = args[0]
-			return runs.Revoke(cmd.Context(), o)
-		},
+		Args:    cli.OneName(&o.Name, "the name of one machine"),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runs.Revoke(cmd.Context(), o) },
 	}
 	addTenantFlag(cmd, &o.Tenant)
 	return cmd
@@ -175,11 +172,8 @@ func newCmdWitness(f *cli.Factory, runs Runs) *cobra.Command {
 		Long: `Writes what a worker has told the running hub of its audit log, one note a line. On the worker, picoclaw audit verify
 --witness FILE compares its log with that.`,
 		Example: "  picoclaw hub witness build1 > build1.jsonl",
-		Args:    cli.OneName("worker"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Name = args[0]
-			return runs.Witness(cmd.Context(), o)
-		},
+		Args:    cli.OneName(&o.Name, "the name of one worker"),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runs.Witness(cmd.Context(), o) },
 	}
 	addTenantFlag(cmd, &o.Tenant)
 	return cmd

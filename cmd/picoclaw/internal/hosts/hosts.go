@@ -77,14 +77,14 @@ func Close(f *cli.Factory, h interface{ Close(context.Context) error }) {
 	}
 }
 
-// SelfTestVerb is the verb by which this program, started in a sandbox, attacks it.
-const SelfTestVerb = "selftest"
+// SelfTest is the name of the command with which this program, started in a sandbox, attacks it.
+const SelfTest = "selftest"
 
-// SelfTestCommand is the command that starts it so.
+// SelfTestCommand returns this program with the command [SelfTest].
 func SelfTestCommand() ([]string, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find picoclaw's own binary: %w", err)
 	}
-	return []string{exe, SelfTestVerb}, nil
+	return []string{exe, SelfTest}, nil
 }

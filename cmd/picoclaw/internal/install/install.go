@@ -16,10 +16,10 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Options is `picoclaw plugin install` and `update`.
+// Options are the options of `picoclaw plugin install` and `update`.
 type Options struct {
 	*cli.Factory
-	yes    bool
+	Yes    bool
 	Verb   string // the command that accepts a version that waits; "plugin update" if empty
 	Also   string // what is different besides in a version that is to take another's place
 	Output cli.Format
@@ -37,13 +37,13 @@ type Result struct {
 }
 
 func (o *Options) AddTo(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.yes, "yes", false, "do it without asking")
+	cmd.Flags().BoolVar(&o.Yes, "yes", false, "do it without asking")
 	o.AddOutputFlag(cmd, &o.Output)
 }
 
 // Confirm asks, unless --yes has answered already.
 func (o *Options) Confirm(question string) (bool, error) {
-	if o.yes {
+	if o.Yes {
 		return true, nil
 	}
 	return o.Ask(question)

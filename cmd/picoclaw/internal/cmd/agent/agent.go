@@ -25,11 +25,12 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// Options is `picoclaw agent`.
+// Options are the options of `picoclaw agent`.
 type Options struct {
 	*cli.Factory
 	agent, session, model, message string
 	output                         cli.Format
+	once                           bool // whether -m is set
 
 	lines *prompt.Reader
 }
@@ -51,10 +52,13 @@ What was said is kept below sessions in the instance root, and goes on with the 
   picoclaw agent -s review --agent reader -m - < task.md
   picoclaw agent -m 'fix the tests' --output json
   picoclaw agent sessions`, "\n"),
-		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.run(cmd.Context(), cmd.Flags().Changed("message"))
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.once = cmd.Flags().Changed("message"); o.output == cli.JSON && !o.once {
+				return cli.Usagef("--output json is about one task: give it with -m")
+			}
+			return cli.NoArguments(cmd, args)
 		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	flags := cmd.Flags()
 	f.AddAgentFlag(cmd, &o.agent, "the agent (default: the first one)")
@@ -66,10 +70,7 @@ What was said is kept below sessions in the instance root, and goes on with the 
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *Options) run(ctx context.Context, once bool) error {
-	if o.output == cli.JSON && !once {
-		return cli.Usagef("--output json is about one task: give it with -m")
-	}
+func (o *Options) run(ctx context.Context) error {
 	if o.message == "-" {
 		text, err := io.ReadAll(o.In)
 		if err != nil {
@@ -77,7 +78,7 @@ func (o *Options) run(ctx context.Context, once bool) error {
 		}
 		o.message = string(text)
 	}
-	if once && strings.TrimSpace(o.message) == "" {
+	if o.once && strings.TrimSpace(o.message) == "" {
 		return cli.Usagef("-m: the task is empty")
 	}
 	cfg, err := o.Config(o.agent)
@@ -97,8 +98,8 @@ func (o *Options) run(ctx context.Context, once bool) error {
 		return cli.CannotStart(err)
 	}
 	reason := "prompt_input_exit"
-	if once {
-		reason, err = "other", o.once(ctx, c)
+	if o.once {
+		reason, err = "other", o.runTask(ctx, c)
 	} else {
 		err = o.talk(ctx, c, filepath.Join(cfg.Home().Path, "agent_history"))
 	}
@@ -118,8 +119,8 @@ type answered struct {
 	DurationMS float64     `json:"duration_ms"`
 }
 
-// once has the agent do one task. Nobody is asked: there may be nobody.
-func (o *Options) once(ctx context.Context, c *host.Conversation) error {
+// runTask has the agent do one task. Nobody is asked: there may be nobody.
+func (o *Options) runTask(ctx context.Context, c *host.Conversation) error {
 	shown := &turnView{out: terminal.New(o.Err)}
 	began := time.Now()
 	outcome, err := c.Turn(ctx, o.message, shown.event)

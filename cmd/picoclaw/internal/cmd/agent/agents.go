@@ -114,6 +114,7 @@ type heldTool struct {
 type AgentsShowOptions struct {
 	*cli.Factory
 
+	id     string
 	output cli.Format
 }
 
@@ -126,23 +127,12 @@ func NewCmdAgentsShow(f *cli.Factory, runF func(*AgentsShowOptions) error) *cobr
 		Example: strings.Trim(`
   picoclaw agents show
   picoclaw agents show guest --output json`, "\n"),
+		Args:              cli.Optional(cli.OneName(&o.id, "the id of one agent")),
 		ValidArgsFunction: f.CompleteAgents,
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+		RunE:              func(*cobra.Command, []string) error { return showAgent(o.Factory, o.id, o.output) },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
-}
-
-func (o *AgentsShowOptions) run(cmd *cobra.Command, args []string) error {
-	id := ""
-	switch len(args) {
-	case 0:
-	case 1:
-		id = args[0]
-	default:
-		return cli.Usagef("%s takes the id of one agent", cli.CommandName(cmd))
-	}
-	return showAgent(o.Factory, id, o.output)
 }
 
 func showAgent(f *cli.Factory, id string, output cli.Format) error {

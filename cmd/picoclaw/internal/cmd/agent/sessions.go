@@ -88,7 +88,7 @@ func (o *SessionsOptions) run() error {
 type ForgetOptions struct {
 	*cli.Factory
 
-	id string
+	agent, session string
 }
 
 func NewCmdForget(f *cli.Factory, runF func(*ForgetOptions) error) *cobra.Command {
@@ -99,26 +99,21 @@ func NewCmdForget(f *cli.Factory, runF func(*ForgetOptions) error) *cobra.Comman
 		Short:   "Delete a session",
 		Long:    "Deletes what was said in a session. What the agent did stands in the record, picoclaw audit.",
 		Example: "  picoclaw agent forget cli:default",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usagef("forget which session? `picoclaw agent sessions` lists them")
-			}
-			return nil
-		},
-		RunE: func(_ *cobra.Command, args []string) error { return o.run(args) },
+		Args:    cli.OneArgument(&o.session, "forget which session? `picoclaw agent sessions` lists them"),
+		RunE:    func(*cobra.Command, []string) error { return o.run() },
 	}
-	f.AddAgentFlag(cmd, &o.id, "the agent (default: the first one)")
+	f.AddAgentFlag(cmd, &o.agent, "the agent (default: the first one)")
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *ForgetOptions) run(args []string) error {
-	dir, _, err := sessionsOf(o.Factory, o.id)
+func (o *ForgetOptions) run() error {
+	dir, _, err := sessionsOf(o.Factory, o.agent)
 	if err != nil {
 		return err
 	}
-	if err := agent.DeleteTranscript(dir, args[0]); err != nil {
+	if err := agent.DeleteTranscript(dir, o.session); err != nil {
 		return cli.Fail(err)
 	}
-	fmt.Fprintf(o.Out, "Session %s is deleted.\n", terminal.Line(args[0]))
+	fmt.Fprintf(o.Out, "Session %s is deleted.\n", terminal.Line(o.session))
 	return nil
 }

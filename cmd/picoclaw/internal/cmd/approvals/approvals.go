@@ -15,9 +15,10 @@ import (
 	"github.com/picoclaw/picoclaw/host/approvals"
 )
 
-// Options is what the verbs about calls that wait share.
+// Options are the options that the commands of `picoclaw approvals` share.
 type Options struct {
 	*cli.Factory
+	id     string // of a call
 	output cli.Format
 }
 
@@ -57,9 +58,9 @@ func NewCmdShow(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:               "show ID",
 		Short:             "Show the whole of a call that waits, and why it is asked about",
 		Example:           "  picoclaw approvals show 5kq2mzra",
-		Args:              oneApproval,
+		Args:              v.oneID(),
 		ValidArgsFunction: v.ids,
-		RunE:              func(_ *cobra.Command, args []string) error { return v.show(args[0]) },
+		RunE:              func(*cobra.Command, []string) error { return v.show(v.id) },
 	}
 	f.AddOutputFlag(cmd, &v.output)
 	return cli.NewCommand(cmd, v, runF)
@@ -81,16 +82,16 @@ func NewCmdAllow(f *cli.Factory, runF func(*AllowOptions) error) *cobra.Command 
 		Long: `Lets one call go on. With --always it then shows the setting that allows such a call from then on, and writes it if
 you say yes.`,
 		Example:           "  picoclaw approvals allow 5kq2mzra\n  picoclaw approvals allow 5kq2mzra --always",
-		Args:              oneApproval,
+		Args:              v.oneID(),
 		ValidArgsFunction: v.ids,
-		RunE:              func(_ *cobra.Command, args []string) error { return v.run(args) },
+		RunE:              func(*cobra.Command, []string) error { return v.run() },
 	}
 	cmd.Flags().BoolVar(&v.always, "always", false, "propose the setting that allows it from then on")
 	return cli.NewCommand(cmd, v, runF)
 }
 
-func (v *AllowOptions) run(args []string) error {
-	w, err := v.answer(args[0], approvals.Answer{Yes: true})
+func (v *AllowOptions) run() error {
+	w, err := v.answer(v.id, approvals.Answer{Yes: true})
 	if err != nil || !v.always {
 		return err
 	}
@@ -111,24 +112,21 @@ func NewCmdDeny(f *cli.Factory, runF func(*DenyOptions) error) *cobra.Command {
 		Use:               "deny ID",
 		Short:             "Refuse a call that waits",
 		Example:           "  picoclaw approvals deny 5kq2mzra --why 'ask on Monday'",
-		Args:              oneApproval,
+		Args:              v.oneID(),
 		ValidArgsFunction: v.ids,
-		RunE:              func(_ *cobra.Command, args []string) error { return v.run(args) },
+		RunE:              func(*cobra.Command, []string) error { return v.run() },
 	}
 	cmd.Flags().StringVar(&v.why, "why", "", "what the agent is told")
 	return cli.NewCommand(cmd, v, runF)
 }
 
-func (v *DenyOptions) run(args []string) error {
-	_, err := v.answer(args[0], approvals.Answer{Why: v.why})
+func (v *DenyOptions) run() error {
+	_, err := v.answer(v.id, approvals.Answer{Why: v.why})
 	return err
 }
 
-func oneApproval(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return cli.Usagef("%s takes the id of one call, as `picoclaw approvals` shows it", cli.CommandName(cmd))
-	}
-	return nil
+func (v *Options) oneID() cobra.PositionalArgs {
+	return cli.OneName(&v.id, "the id of one call, as `picoclaw approvals` shows it")
 }
 
 // list lists what waits.

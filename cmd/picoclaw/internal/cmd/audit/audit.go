@@ -19,10 +19,10 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// Options is `picoclaw audit`.
+// Options are the options of `picoclaw audit`.
 type Options struct {
 	*cli.Factory
-	chosen auditFilter
+	filter audit.Filter
 	output cli.Format
 	limit  int
 	follow bool
@@ -43,10 +43,9 @@ and the arguments. The record is $PICOCLAW_HOME/logs/audit.jsonl, and files besi
   picoclaw audit --limit 0 --output json | jq .args.path
   picoclaw audit stats --since 7d
   picoclaw audit verify`, "\n"),
-		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
-	o.chosen.flags(f, cmd)
+	addFilterFlags(f, cmd, &o.filter)
 	f.AddOutputFlag(cmd, &o.output)
 	cmd.Flags().IntVar(&o.limit, "limit", 50, "how many of the latest calls; 0 for all")
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on with the calls that come, until interrupted")
@@ -58,24 +57,20 @@ func (o *Options) run(ctx context.Context) error {
 	if o.limit < 0 {
 		return cli.Usagef("--limit %d: want 0 or more", o.limit)
 	}
-	filter, err := o.chosen.filter(time.Now())
-	if err != nil {
-		return err
-	}
 	cfg, err := o.Config("")
 	if err != nil {
 		return err
 	}
 	path := session.AuditFile(cfg.Home().Path)
 	if o.limit > 0 && !o.follow {
-		return o.latest(cfg, path, filter)
+		return o.latest(cfg, path)
 	}
 	latest := &latestRecords{most: o.limit}
 	show := latest.add
 	var names auditNames
 	collect := func(r audit.Record) error {
 		names.see(r)
-		if filter.Matches(r) {
+		if o.filter.Matches(r) {
 			return show(r)
 		}
 		return nil
@@ -84,7 +79,7 @@ func (o *Options) run(ctx context.Context) error {
 		var failed error
 		err = audit.Follow(ctx, path, collect, func() {
 			failed = o.show(latest.records)
-			names.complain(o.Factory, cfg, filter)
+			names.complain(o.Factory, cfg, o.filter)
 			show = o.showOne
 		})
 		if failed != nil {
@@ -97,15 +92,15 @@ func (o *Options) run(ctx context.Context) error {
 		return cli.FailOrNil(err)
 	}
 	complainOfLines(o.Factory, broken)
-	names.complain(o.Factory, cfg, filter)
+	names.complain(o.Factory, cfg, o.filter)
 	return o.show(latest.records)
 }
 
 // latest shows the latest calls, for which the log need not be read from its beginning.
-func (o *Options) latest(cfg *config.Config, path string, filter audit.Filter) error {
+func (o *Options) latest(cfg *config.Config, path string) error {
 	var found []audit.Record
 	broken := 0
-	q := audit.Query{Filter: filter}
+	q := audit.Query{Filter: o.filter}
 	for more := true; more && len(found) < o.limit; more = q.After != "" {
 		q.Limit = o.limit - len(found)
 		page, err := audit.Search(path, q)
@@ -120,7 +115,7 @@ func (o *Options) latest(cfg *config.Config, path string, filter audit.Filter) e
 		if _, err := audit.Read(path, func(r audit.Record) error { names.see(r); return nil }); err != nil {
 			return cli.FailOrNil(err)
 		}
-		names.complain(o.Factory, cfg, filter)
+		names.complain(o.Factory, cfg, o.filter)
 	}
 	complainOfLines(o.Factory, broken)
 	slices.Reverse(found)

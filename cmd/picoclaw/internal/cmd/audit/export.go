@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +16,7 @@ import (
 type ExportOptions struct {
 	*cli.Factory
 
-	chosen auditFilter
+	filter audit.Filter
 	format string
 }
 
@@ -32,35 +31,28 @@ Activity (6003) of the Open Cybersecurity Schema Framework 1.3; cef, the Common 
 		Example: strings.Trim(`
   picoclaw audit export --format csv > calls.csv
   picoclaw audit export --format ocsf --since 24h`, "\n"),
-		Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error { return o.run() },
 	}
-	o.chosen.flags(f, cmd)
+	addFilterFlags(f, cmd, &o.filter)
 	cmd.Flags().StringVar(&o.format, "format", "jsonl", "how: a `format` of "+strings.Join(audit.Formats(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(audit.Formats(), cobra.ShellCompDirectiveNoFileComp))
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *ExportOptions) run() error { return exportAudit(o.Factory, &o.chosen, o.format) }
-
-func exportAudit(f *cli.Factory, chosen *auditFilter, format string) error {
-	out := bufio.NewWriter(f.Out)
-	to, err := audit.NewExporter(format, out, f.Version)
+func (o *ExportOptions) run() error {
+	out := bufio.NewWriter(o.Out)
+	to, err := audit.NewExporter(o.format, out, o.Version)
 	if err != nil {
 		return cli.Usagef("--%w", err)
 	}
-	filter, err := chosen.filter(time.Now())
-	if err != nil {
-		return err
-	}
-	cfg, err := f.Config("")
+	cfg, err := o.Config("")
 	if err != nil {
 		return err
 	}
 	var names auditNames
 	broken, err := audit.Read(session.AuditFile(cfg.Home().Path), func(r audit.Record) error {
 		names.see(r)
-		if !filter.Matches(r) {
+		if !o.filter.Matches(r) {
 			return nil
 		}
 		return to.Write(r)
@@ -68,7 +60,7 @@ func exportAudit(f *cli.Factory, chosen *auditFilter, format string) error {
 	if err = errors.Join(err, to.Close(), out.Flush()); err != nil {
 		return cli.FailOrNil(err)
 	}
-	complainOfLines(f, broken)
-	names.complain(f, cfg, filter)
+	complainOfLines(o.Factory, broken)
+	names.complain(o.Factory, cfg, o.filter)
 	return nil
 }

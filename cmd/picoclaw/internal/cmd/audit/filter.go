@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
@@ -19,32 +18,32 @@ import (
 	"github.com/picoclaw/picoclaw/internal/nearest"
 )
 
-// auditFilter is the flags that choose records.
-type auditFilter struct{ set *pflag.FlagSet }
-
-func (c *auditFilter) flags(f *cli.Factory, cmd *cobra.Command) {
-	c.set = cmd.Flags()
+// addFilterFlags adds the flags that select audit entries, and has cmd parse them into filter.
+func addFilterFlags(f *cli.Factory, cmd *cobra.Command, filter *audit.Filter) {
+	flags := cmd.Flags()
 	var agent string
 	f.AddAgentFlag(cmd, &agent, "the agent whose calls to show")
-	c.set.String("tool", "", "only calls of this tool: a `name` or glob, such as exec or filesystem.*")
+	flags.String("tool", "", "only calls of this tool: a `name` or glob, such as exec or filesystem.*")
 	f.CompleteFlag(cmd, "tool", completeTools(f))
-	c.set.String("session", "", "only calls of the session with this `id`")
-	c.set.String("origin", "", "only calls on behalf of `whom`: main, subagent, heartbeat, cron, hook, cli, mcp or console")
-	c.set.String("decision", "", "only calls on which the `decision` was allow, ask or deny")
-	c.set.String("text", "", "only calls with this `text` in the rule, the error or the arguments")
-	c.set.Bool("denied", false, "only calls that were refused")
-	c.set.Bool("failed", false, "only calls that ended with an error")
-	c.set.String("since", "",
+	flags.String("session", "", "only calls of the session with this `id`")
+	flags.String("origin", "", "only calls on behalf of `whom`: main, subagent, heartbeat, cron, hook, cli, mcp or console")
+	flags.String("decision", "", "only calls on which the `decision` was allow, ask or deny")
+	flags.String("text", "", "only calls with this `text` in the rule, the error or the arguments")
+	flags.Bool("denied", false, "only calls that were refused")
+	flags.Bool("failed", false, "only calls that ended with an error")
+	flags.String("since", "",
 		"only calls since a `time`: how long ago (90m, 24h, 7d), or 2006-01-02, or 2006-01-02T15:04:05Z")
-	c.set.String("until", "", "only calls before a `time`, as --since has it")
-}
-
-func (c *auditFilter) filter(now time.Time) (audit.Filter, error) {
-	filter, err := audit.ParseFilter(func(name string) string { return c.set.Lookup(name).Value.String() }, now)
-	if err != nil {
-		return filter, cli.Usagef("--%w", err)
+	flags.String("until", "", "only calls before a `time`, as --since has it")
+	cmd.Args = func(cmd *cobra.Command, args []string) (err error) {
+		if err := cli.NoArguments(cmd, args); err != nil {
+			return err
+		}
+		value := func(name string) string { return flags.Lookup(name).Value.String() }
+		if *filter, err = audit.ParseFilter(value, time.Now()); err != nil {
+			return cli.Usagef("--%w", err)
+		}
+		return nil
 	}
-	return filter, nil
 }
 
 func NewCmdStats(f *cli.Factory, runF func(*Options) error) *cobra.Command {
@@ -57,19 +56,14 @@ half of them at most p50 milliseconds, all but one in a hundred at most p99.`,
 		Example: strings.Trim(`
   picoclaw audit stats
   picoclaw audit stats --agent main --since 7d --output json`, "\n"),
-		Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error { return o.stats() },
 	}
-	o.chosen.flags(f, cmd)
+	addFilterFlags(f, cmd, &o.filter)
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
 func (o *Options) stats() error {
-	filter, err := o.chosen.filter(time.Now())
-	if err != nil {
-		return err
-	}
 	cfg, err := o.Config("")
 	if err != nil {
 		return err
@@ -78,7 +72,7 @@ func (o *Options) stats() error {
 	var names auditNames
 	broken, err := audit.Read(session.AuditFile(cfg.Home().Path), func(r audit.Record) error {
 		names.see(r)
-		if filter.Matches(r) {
+		if o.filter.Matches(r) {
 			sums.Add(r)
 		}
 		return nil
@@ -87,7 +81,7 @@ func (o *Options) stats() error {
 		return cli.FailOrNil(err)
 	}
 	complainOfLines(o.Factory, broken)
-	names.complain(o.Factory, cfg, filter)
+	names.complain(o.Factory, cfg, o.filter)
 	if o.output == cli.JSON {
 		return o.PrintJSON(sums.Tools())
 	}

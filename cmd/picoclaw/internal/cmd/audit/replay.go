@@ -19,10 +19,10 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// ReplayOptions is `picoclaw audit replay`.
+// ReplayOptions are the options of `picoclaw audit replay`.
 type ReplayOptions struct {
 	*cli.Factory
-	chosen auditFilter
+	filter audit.Filter
 	output cli.Format
 
 	host     *host.Assembly
@@ -82,19 +82,14 @@ or had a secret in it: such calls are counted apart, and shown with a ~ if what 
 		Example: strings.Trim(`
   picoclaw --config new.json audit replay --since 24h
   picoclaw --config new.json audit replay --agent main --output json`, "\n"),
-		Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error { return o.run() },
 	}
-	o.chosen.flags(f, cmd)
+	addFilterFlags(f, cmd, &o.filter)
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
 func (o *ReplayOptions) run() error {
-	filter, err := o.chosen.filter(time.Now())
-	if err != nil {
-		return err
-	}
 	cfg, err := o.Config("")
 	if err != nil {
 		return err
@@ -105,7 +100,7 @@ func (o *ReplayOptions) run() error {
 	defer hosts.Close(o.Factory, o.host)
 	o.table = terminal.NewTable("TIME", "AGENT", "TOOL", "WAS", "NOW", "RULE", "CALL")
 	broken, err := audit.Read(session.AuditFile(cfg.Home().Path), func(r audit.Record) error {
-		if !filter.Matches(r) {
+		if !o.filter.Matches(r) {
 			return nil
 		}
 		return o.decide(r, cfg.AgentIDs())

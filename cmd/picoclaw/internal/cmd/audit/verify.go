@@ -15,7 +15,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// VerifyOptions is `picoclaw audit verify`.
+// VerifyOptions are the options of `picoclaw audit verify`.
 type VerifyOptions struct {
 	*cli.Factory
 	head, witness string

@@ -43,7 +43,12 @@ fail say so in their answers; the exit code is about the batch itself.`,
 		Example: strings.Trim(`
   picoclaw batch < calls.jsonl > answers.jsonl
   find . -name '*.go' | jq -Rc '{tool: "file_stat", args: {path: .}}' | picoclaw batch --jobs 4`, "\n"),
-		Args: cli.NoArguments,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.jobs < 1 || o.jobs > 256 {
+				return cli.Usagef("--jobs %d: want 1 to 256", o.jobs)
+			}
+			return cli.NoArguments(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	cmd.Flags().IntVar(&o.jobs, "jobs", 1, "how many calls to make at the same time")
@@ -51,9 +56,6 @@ fail say so in their answers; the exit code is about the batch itself.`,
 }
 
 func (o *BatchOptions) run(ctx context.Context) error {
-	if o.jobs < 1 || o.jobs > 256 {
-		return cli.Usagef("--jobs %d: want 1 to 256", o.jobs)
-	}
 	sessions, done, err := openSessions(o.Factory, (*session.Host).Session)
 	if err != nil {
 		return err

@@ -23,6 +23,7 @@ import (
 type Options struct {
 	*cli.Factory
 	agent     string
+	tool      string
 	output    cli.Format
 	arguments callArguments
 	fleet     membership.Flags
@@ -57,17 +58,15 @@ are not such as the tool takes, and 3 if picoclaw can't start.`,
   date | picoclaw call append_file path=log.txt content=-
   picoclaw call write_file --json '{"path":"a.txt","content":"hello\n"}'
   cat args.json | picoclaw call edit_file --json - --output json`, "\n"),
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cli.Usagef("call what? `picoclaw tools` lists the tools")
 			}
+			o.tool, o.arguments.pairs, o.arguments.isJSON = args[0], args[1:], cmd.Flags().Changed("json")
 			return nil
 		},
 		ValidArgsFunction: completeCall(f),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.arguments.pairs, o.arguments.isJSON = args[1:], cmd.Flags().Changed("json")
-			return o.run(cmd.Context(), args[0])
-		},
+		RunE:              func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to call for (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
@@ -82,20 +81,20 @@ func jsonFlag(cmd *cobra.Command, text *string) {
 		"the arguments as a JSON `object`, as @FILE, or - to read them from standard input")
 }
 
-func (o *Options) run(ctx context.Context, tool string) error {
+func (o *Options) run(ctx context.Context) error {
 	s, ready, done, err := o.session(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	raw, err := o.arguments.read(s, tool)
+	raw, err := o.arguments.read(s, o.tool)
 	if err != nil {
 		return err
 	}
 	if err := ready(); err != nil {
 		return cli.CannotStart(err)
 	}
-	return results.Show(o.Factory, tool, call(o.Factory, ctx, s, tool, raw, nil), o.output)
+	return results.Show(o.Factory, o.tool, call(o.Factory, ctx, s, o.tool, raw, nil), o.output)
 }
 
 // session opens a session, here or in a fleet.

@@ -24,13 +24,15 @@ import (
 type ExplainOptions struct {
 	*cli.Factory
 
-	agent, arguments string
-	output           cli.Format
-	batch            bool
+	agent     string
+	subject   string // a tool, a path or "network"
+	arguments callArguments
+	output    cli.Format
+	batch     bool
 }
 
 func NewCmdExplain(f *cli.Factory, runF func(*ExplainOptions) error) *cobra.Command {
-	o := &ExplainOptions{Factory: f}
+	o := &ExplainOptions{Factory: f, arguments: callArguments{stdin: f.In}}
 
 	cmd := &cobra.Command{
 		Use:   "explain TOOL [key=value ...] | explain PATH | explain network HOST",
@@ -41,41 +43,55 @@ func NewCmdExplain(f *cli.Factory, runF func(*ExplainOptions) error) *cobra.Comm
   picoclaw explain --batch < calls.jsonl
   picoclaw explain /etc/hosts
   picoclaw explain network api.example.com`, "\n"),
+		Args:              o.parse,
 		ValidArgsFunction: completeCall(f),
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+		RunE:              func(*cobra.Command, []string) error { return o.run() },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to decide for (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
-	jsonFlag(cmd, &o.arguments)
+	jsonFlag(cmd, &o.arguments.json)
 	cmd.Flags().BoolVar(&o.batch, "batch", false, "decide on JSON lines from standard input, as for picoclaw batch")
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *ExplainOptions) run(cmd *cobra.Command, args []string) error {
-	if o.batch {
-		return explainBatch(o.Factory, args)
-	}
-	if len(args) == 0 {
+func (o *ExplainOptions) parse(cmd *cobra.Command, args []string) error {
+	switch {
+	case o.batch && len(args) > 0:
+		return cli.Usagef("explain --batch takes no argument %q", args[0])
+	case o.batch:
+		return nil
+	case len(args) == 0:
 		return cli.Usagef("explain what? `picoclaw tools` lists the tools; a path has a / in it")
+	case isPath(args[0]) && len(args) > 1:
+		return cli.Usagef("explain %s takes no argument %q: to explain a call, name the tool first", args[0], args[1])
+	case args[0] == "network" && len(args) != 2:
+		return cli.Usagef("explain network takes one host, such as api.example.com or files.example.net:8443")
+	}
+	o.subject, o.arguments.pairs, o.arguments.isJSON = args[0], args[1:], cmd.Flags().Changed("json")
+	return nil
+}
+
+func (o *ExplainOptions) run() error {
+	if o.batch {
+		return explainBatch(o.Factory)
 	}
 	s, _, done, err := hosts.OpenSessionBy(o.Factory, (*session.Host).Preview, o.agent, session.CLI)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if isPath(args[0]) {
-		return explainPath(o.Factory, s, args, o.output)
+	if isPath(o.subject) {
+		return explainPath(o.Factory, s, o.subject, o.output)
 	}
-	if args[0] == "network" {
-		return explainHost(o.Factory, s, args[1:], o.output)
+	if o.subject == "network" {
+		return explainHost(o.Factory, s, o.arguments.pairs[0], o.output)
 	}
-	raw, err := (&callArguments{pairs: args[1:], json: o.arguments, isJSON: cmd.Flags().Changed("json"),
-		stdin: o.In}).read(s, args[0])
+	raw, err := o.arguments.read(s, o.subject)
 	if err != nil {
 		return err
 	}
-	decision := newExplanation(s.Explain(args[0], raw))
-	if path := pathMeant(s, args); decision.Rule == pluginpb.CodeUnknownTool && path != "" {
+	decision := newExplanation(s.Explain(o.subject, raw))
+	if path := o.pathMeant(s); decision.Rule == pluginpb.CodeUnknownTool && path != "" {
 		decision.Hint = "to explain the path, write it with a slash: picoclaw explain " + path
 	}
 	return showDecision(o.Factory, decision, o.output)
@@ -128,10 +144,7 @@ func newExplanation(d guard.Decision, e *session.Error) explanation {
 	return out
 }
 
-func explainBatch(f *cli.Factory, args []string) error {
-	if len(args) > 0 {
-		return cli.Usagef("explain --batch takes no argument %q", args[0])
-	}
+func explainBatch(f *cli.Factory) error {
 	s, done, err := openSessions(f, (*session.Host).Preview)
 	if err != nil {
 		return err
@@ -201,31 +214,29 @@ func isPath(arg string) bool { return strings.Contains(arg, "/") || arg == "." |
 
 // pathMeant is the path that was meant by a name that no tool has, as it has to be written: that of a file in the
 // workspace, where relative paths start, or else in the current directory; "" if there is none.
-func pathMeant(s *session.Session, args []string) string {
-	if len(args) != 1 || !filepath.IsLocal(args[0]) {
+func (o *ExplainOptions) pathMeant(s *session.Session) string {
+	name := o.subject
+	if len(o.arguments.pairs) > 0 || !filepath.IsLocal(name) {
 		return ""
 	}
-	if _, err := os.Lstat(filepath.Join(s.Policy().Workspace(), args[0])); err == nil {
-		return "./" + args[0]
+	if _, err := os.Lstat(filepath.Join(s.Policy().Workspace(), name)); err == nil {
+		return "./" + name
 	}
-	if _, err := os.Lstat(args[0]); err == nil {
-		absolute, _ := filepath.Abs(args[0]) // "" if there is no current directory
+	if _, err := os.Lstat(name); err == nil {
+		absolute, _ := filepath.Abs(name) // "" if there is no current directory
 		return absolute
 	}
 	return ""
 }
 
 // explainPath shows which of the walls would let a path through.
-func explainPath(f *cli.Factory, s *session.Session, args []string, output cli.Format) error {
-	if len(args) > 1 {
-		return cli.Usagef("explain %s takes no argument %q: to explain a call, name the tool first", args[0], args[1])
-	}
-	walls, err := s.ExplainPath(args[0])
+func explainPath(f *cli.Factory, s *session.Session, path string, output cli.Format) error {
+	walls, err := s.ExplainPath(path)
 	if err != nil {
 		return cli.Fail(err)
 	}
 	if output == cli.JSON {
-		return f.PrintJSON(map[string]any{"path": args[0], "walls": walls})
+		return f.PrintJSON(map[string]any{"path": path, "walls": walls})
 	}
 	table := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "WALL\tREAD\tWRITE\tWHY")
@@ -236,11 +247,8 @@ func explainPath(f *cli.Factory, s *session.Session, args []string, output cli.F
 }
 
 // explainHost says whether processes that have the network reach a host.
-func explainHost(f *cli.Factory, s *session.Session, args []string, output cli.Format) error {
-	if len(args) != 1 {
-		return cli.Usagef("explain network takes one host, such as api.example.com or files.example.net:8443")
-	}
-	decision, err := s.ExplainHost(args[0])
+func explainHost(f *cli.Factory, s *session.Session, host string, output cli.Format) error {
+	decision, err := s.ExplainHost(host)
 	if err != nil {
 		return cli.Fail(err)
 	}

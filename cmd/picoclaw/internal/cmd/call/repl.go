@@ -25,8 +25,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/nearest"
 )
 
-// ReplOptions is `picoclaw repl`: calls that a person types, one by one, in one session.
-type ReplOptions struct {
+// REPLOptions are the options of `picoclaw repl`.
+type REPLOptions struct {
 	*cli.Factory
 	agent string
 
@@ -36,8 +36,8 @@ type ReplOptions struct {
 	failed  bool
 }
 
-func NewCmdREPL(f *cli.Factory, runF func(*ReplOptions) error) *cobra.Command {
-	r := &ReplOptions{Factory: f}
+func NewCmdREPL(f *cli.Factory, runF func(*REPLOptions) error) *cobra.Command {
+	r := &REPLOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:   "repl",
 		Short: "Call tools interactively, with history and completion",
@@ -58,7 +58,7 @@ looks as if it had a secret in it. From a file or a pipe, each line is a call, a
 	return cli.NewCommand(cmd, r, runF)
 }
 
-func (r *ReplOptions) run(ctx context.Context) error {
+func (r *REPLOptions) run(ctx context.Context) error {
 	sess, h, done, err := hosts.OpenSession(r.Factory, r.agent, session.CLI)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (r *ReplOptions) run(ctx context.Context) error {
 	}
 }
 
-func (r *ReplOptions) end() error {
+func (r *REPLOptions) end() error {
 	if r.failed && !r.lines.Interactive() {
 		return cli.Fail(cli.ErrReported)
 	}
@@ -100,7 +100,7 @@ func (r *ReplOptions) end() error {
 }
 
 // do does what a line says, and reports whether it was the last.
-func (r *ReplOptions) do(ctx context.Context, line string) (leave bool) {
+func (r *REPLOptions) do(ctx context.Context, line string) (leave bool) {
 	words, err := prompt.Split(line)
 	if err != nil {
 		r.complain(err)
@@ -125,7 +125,7 @@ func (r *ReplOptions) do(ctx context.Context, line string) (leave bool) {
 	return false
 }
 
-func (r *ReplOptions) complain(err error) {
+func (r *REPLOptions) complain(err error) {
 	if err == nil {
 		return
 	}
@@ -136,14 +136,14 @@ func (r *ReplOptions) complain(err error) {
 }
 
 // arguments are the words behind a tool's name: key=value pairs, or one JSON object.
-func (r *ReplOptions) arguments(words []string) *callArguments {
+func (r *REPLOptions) arguments(words []string) *callArguments {
 	if len(words) == 1 && strings.HasPrefix(words[0], "{") {
 		return &callArguments{json: words[0], isJSON: true}
 	}
 	return &callArguments{pairs: words, stdin: strings.NewReader("")}
 }
 
-func (r *ReplOptions) call(ctx context.Context, words []string) error {
+func (r *REPLOptions) call(ctx context.Context, words []string) error {
 	raw, err := r.arguments(words[1:]).read(r.session, words[0])
 	if err != nil {
 		return err
@@ -157,11 +157,11 @@ func (r *ReplOptions) call(ctx context.Context, words []string) error {
 	return results.Show(r.Factory, words[0], call(r.Factory, ctx, r.session, words[0], raw, ask), "text")
 }
 
-func (r *ReplOptions) ask(ctx context.Context, q session.Question) bool {
+func (r *REPLOptions) ask(ctx context.Context, q session.Question) bool {
 	return results.AskPerson(r.Factory, ctx, r.lines, r.out, q)
 }
 
-func (r *ReplOptions) explain(words []string) error {
+func (r *REPLOptions) explain(words []string) error {
 	if len(words) == 0 {
 		return errors.New("explain what? Say: explain TOOL key=value …")
 	}
@@ -195,7 +195,7 @@ func verb(word string) string {
 }
 
 // help lists the tools, or says what one takes.
-func (r *ReplOptions) help(words []string) error {
+func (r *REPLOptions) help(words []string) error {
 	if len(words) > 0 {
 		return r.helpTool(words[0])
 	}
@@ -211,7 +211,7 @@ func (r *ReplOptions) help(words []string) error {
 	return table.Write(r.out)
 }
 
-func (r *ReplOptions) helpTool(name string) error {
+func (r *REPLOptions) helpTool(name string) error {
 	var names []string
 	for _, t := range r.session.Tools() {
 		names = append(names, t.Name)
@@ -244,7 +244,7 @@ func typeOf(s *jsonschema.Schema) string {
 }
 
 // complete proposes how the last word of a line can go on.
-func (r *ReplOptions) complete(line string) prompt.Proposals {
+func (r *REPLOptions) complete(line string) prompt.Proposals {
 	words, last, ok := prompt.SplitOpen(line)
 	if !ok {
 		return prompt.Proposals{}

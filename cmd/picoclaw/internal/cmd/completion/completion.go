@@ -23,7 +23,10 @@ func shells() map[string]func(root *cobra.Command, w io.Writer) error {
 }
 
 // Options are the options of `picoclaw completion`.
-type Options struct{ *cli.Factory }
+type Options struct {
+	*cli.Factory
+	shell string
+}
 
 func NewCmdCompletion(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	o := &Options{Factory: f}
@@ -39,12 +42,14 @@ func NewCmdCompletion(f *cli.Factory, runF func(*Options) error) *cobra.Command 
   picoclaw completion zsh > "${fpath[1]}/_picoclaw"
   picoclaw completion fish > ~/.config/fish/completions/picoclaw.fish`, "\n"),
 		ValidArgs: names,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || shells()[args[0]] == nil {
 				return cli.Usagef("completion for which shell? There is one for %s", strings.Join(names, ", "))
 			}
-			return shells()[args[0]](cmd.Root(), f.Out)
+			o.shell = args[0]
+			return nil
 		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return shells()[o.shell](cmd.Root(), f.Out) },
 	}, o, runF)
 }
 

@@ -20,7 +20,7 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// CheckOptions is `picoclaw config check`.
+// CheckOptions are the options of `picoclaw config check`.
 type CheckOptions struct {
 	*cli.Factory
 	output cli.Format

@@ -37,10 +37,11 @@ A KEY stands for all keys that it begins. What looks like a secret is not shown.
   picoclaw config show tools.exec isolation
   picoclaw config show --changed --agent reader --output json`, "\n"),
 		ValidArgsFunction: completeKeys,
-		RunE: func(_ *cobra.Command, args []string) error {
+		Args: func(_ *cobra.Command, args []string) error {
 			o.keys = args
-			return o.run()
+			return nil
 		},
+		RunE: func(*cobra.Command, []string) error { return o.run() },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to show the settings of, as they hold for it (default: those of all agents)")
 	f.AddOutputFlag(cmd, &o.output)

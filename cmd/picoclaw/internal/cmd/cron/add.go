@@ -20,7 +20,7 @@ import (
 type AddOptions struct {
 	Options
 	at, in, every, expr, tz, timeout string
-	job                              schedule.Job
+	spec                             schedule.Job
 }
 
 func NewCmdAdd(f *cli.Factory, runF func(*AddOptions) error) *cobra.Command {
@@ -37,16 +37,8 @@ first. An hour that is an asterisk goes on with time itself.`,
   picoclaw cron add standup --cron '0 9 * * 1-5' --tz Europe/Berlin --message 'Sum up what was done yesterday.'
   picoclaw cron add tea --in 4m --message 'Tell me that the tea is ready.'
   picoclaw cron add space --every 6h --command 'df -h .' --timeout 1m`, "\n"),
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usagef("%s takes a name for the job", cli.CommandName(cmd))
-			}
-			return nil
-		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			v.job.Name = args[0]
-			return v.run()
-		},
+		Args: cli.OneName(&v.spec.Name, "a name for the job"),
+		RunE: func(*cobra.Command, []string) error { return v.run() },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&v.at, "at", "", "run once, at a `time`: 15:04, 2006-01-02 15:04, or 2006-01-02T15:04:05Z")
@@ -54,10 +46,10 @@ first. An hour that is an asterisk goes on with time itself.`,
 	flags.StringVar(&v.every, "every", "", "run each time a `duration` has passed")
 	flags.StringVar(&v.expr, "cron", "", "run when the time matches an `expression`: minute, hour, day of the month, month, day of the week")
 	flags.StringVar(&v.tz, "tz", "", "the time `zone` of --cron, such as Europe/Berlin (default: that of this machine)")
-	flags.StringVar(&v.job.Payload.Message, "message", "", "the `text` that the agent is given")
-	flags.StringVar(&v.job.Payload.Command, "command", "", "the command `line` to run; --message then says what it is for")
+	flags.StringVar(&v.spec.Payload.Message, "message", "", "the `text` that the agent is given")
+	flags.StringVar(&v.spec.Payload.Command, "command", "", "the command `line` to run; --message then says what it is for")
 	flags.StringVar(&v.timeout, "timeout", "", "how long a run may take, a `duration`; 0 for as long as it likes (default: tools.cron.exec_timeout_minutes)")
-	flags.StringVar(&v.job.Missed, "missed", "", "what to do about runs that were missed: `once` or skip")
+	flags.StringVar(&v.spec.Missed, "missed", "", "what to do about runs that were missed: `once` or skip")
 	f.CompleteFlag(cmd, "missed", cli.CompleteWords(schedule.Once, schedule.Skip))
 	v.flags(cmd)
 	return cli.NewCommand(cmd, v, runF)
@@ -71,15 +63,15 @@ func (v *AddOptions) run() error {
 	if err := v.read(now); err != nil {
 		return err
 	}
-	if err := v.job.Check(); err != nil {
+	if err := v.spec.Check(); err != nil {
 		return cli.Usagef("%w", err)
 	}
-	if v.job.Payload.Command != "" {
+	if v.spec.Payload.Command != "" {
 		if err := v.decide(); err != nil {
 			return err
 		}
 	}
-	j, err := v.store.Add(v.job, now)
+	j, err := v.store.Add(v.spec, now)
 	if err != nil {
 		return cli.Fail(err)
 	}
@@ -106,7 +98,7 @@ func (v *AddOptions) read(now time.Time) (err error) {
 		return cli.Usagef("--tz is the zone of --cron; give --at a time with its own, such as 2006-01-02T15:04:05+02:00")
 	}
 	var span time.Duration
-	switch s := &v.job.Schedule; said[0] {
+	switch s := &v.spec.Schedule; said[0] {
 	case "--at":
 		var at time.Time
 		at, err = clockTime(v.at, now)
@@ -123,7 +115,7 @@ func (v *AddOptions) read(now time.Time) (err error) {
 	if err == nil && v.timeout != "" {
 		span, err = duration("--timeout", v.timeout)
 		ms := span.Milliseconds()
-		v.job.TimeoutMs = &ms
+		v.spec.TimeoutMs = &ms
 	}
 	return err
 }
@@ -138,7 +130,7 @@ func (v *AddOptions) decide() error {
 		return err
 	}
 	defer done()
-	err = crontool.Check(s, v.job.Payload.Command)
+	err = crontool.Check(s, v.spec.Payload.Command)
 	if e := (*session.Error)(nil); errors.As(err, &e) {
 		err = errors.New(e.Explained())
 	}

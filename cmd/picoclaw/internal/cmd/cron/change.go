@@ -23,12 +23,12 @@ func NewCmdSwitch(f *cli.Factory, on bool, runF func(*Options) error) *cobra.Com
 		Use:     verb + " JOB",
 		Short:   short,
 		Example: "  picoclaw cron " + verb + " standup",
-		Args:    oneJob,
-		RunE: func(_ *cobra.Command, args []string) error {
+		Args:    v.oneJob(),
+		RunE: func(*cobra.Command, []string) error {
 			if err := v.open(); err != nil {
 				return err
 			}
-			j, err := v.store.Update(args[0], time.Now(), func(j *schedule.Job) { j.Enabled = on })
+			j, err := v.store.Update(v.job, time.Now(), func(j *schedule.Job) { j.Enabled = on })
 			if err != nil {
 				return cli.Fail(err)
 			}
@@ -58,19 +58,19 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 		Aliases:           []string{"rm"},
 		Short:             "Remove a job; a run of it that goes on ends by itself",
 		Example:           "  picoclaw cron remove standup",
-		Args:              oneJob,
-		RunE:              func(_ *cobra.Command, args []string) error { return v.run(args) },
+		Args:              v.oneJob(),
+		RunE:              func(*cobra.Command, []string) error { return v.run() },
 		ValidArgsFunction: v.names,
 	}
 	v.flags(cmd)
 	return cli.NewCommand(cmd, v, runF)
 }
 
-func (v *RemoveOptions) run(args []string) error {
+func (v *RemoveOptions) run() error {
 	if err := v.open(); err != nil {
 		return err
 	}
-	j, err := v.store.Remove(args[0])
+	j, err := v.store.Remove(v.job)
 	if err != nil {
 		return cli.Fail(err)
 	}
@@ -90,19 +90,19 @@ func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 		Use:               "show JOB",
 		Short:             "Show a job: what it runs, when, and how its last run ended",
 		Example:           "  picoclaw cron show standup",
-		Args:              oneJob,
-		RunE:              func(_ *cobra.Command, args []string) error { return v.run(args) },
+		Args:              v.oneJob(),
+		RunE:              func(*cobra.Command, []string) error { return v.run() },
 		ValidArgsFunction: v.names,
 	}
 	v.flags(cmd)
 	return cli.NewCommand(cmd, v, runF)
 }
 
-func (v *ShowOptions) run(args []string) error {
+func (v *ShowOptions) run() error {
 	if err := v.open(); err != nil {
 		return err
 	}
-	j, err := v.store.Job(args[0])
+	j, err := v.store.Job(v.job)
 	if err != nil {
 		return cli.Fail(err)
 	}

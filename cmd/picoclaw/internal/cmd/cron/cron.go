@@ -32,10 +32,11 @@ the instance root.`,
 		NewCmdLog(f, nil))
 }
 
-// Options is what the verbs of cron share.
+// Options are the options that the commands of `picoclaw cron` share.
 type Options struct {
 	*cli.Factory
 	agent  string
+	job    string // an id or a name
 	output cli.Format
 
 	of    *config.Agent
@@ -94,12 +95,9 @@ func (v *Options) printJob(j schedule.Job) error {
 	return err
 }
 
-// oneJob is for a command that takes the id or name of a job.
-func oneJob(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return cli.Usagef("%s takes the id or name of one job, as `picoclaw cron list` shows it", cli.CommandName(cmd))
-	}
-	return nil
+// oneJob returns an argument check that stores the id or name of a job.
+func (v *Options) oneJob() cobra.PositionalArgs {
+	return cli.OneName(&v.job, "the id or name of one job, as `picoclaw cron list` shows it")
 }
 
 // names proposes jobs.

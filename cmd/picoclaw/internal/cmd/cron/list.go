@@ -90,14 +90,9 @@ func NewCmdLog(f *cli.Factory, runF func(*LogOptions) error) *cobra.Command {
 		Short: "Show what became of an agent's jobs and heartbeats, or of one job",
 		Long: `Shows the runs that have ended, the oldest first: ok, error, timeout or skipped, with what they had to say. Those of
 heartbeats are shown by the name heartbeat.`,
-		Example: "  picoclaw cron log\n  picoclaw cron log heartbeat --limit 5\n  picoclaw cron log --output json",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return oneJob(cmd, args)
-			}
-			return nil
-		},
-		RunE:              func(_ *cobra.Command, args []string) error { return v.run(args) },
+		Example:           "  picoclaw cron log\n  picoclaw cron log heartbeat --limit 5\n  picoclaw cron log --output json",
+		Args:              cli.Optional(v.oneJob()),
+		RunE:              func(*cobra.Command, []string) error { return v.run() },
 		ValidArgsFunction: v.names,
 	}
 	cmd.Flags().IntVar(&v.limit, "limit", 20, "how many, the last ones")
@@ -105,11 +100,11 @@ heartbeats are shown by the name heartbeat.`,
 	return cli.NewCommand(cmd, v, runF)
 }
 
-func (v *LogOptions) run(args []string) error {
+func (v *LogOptions) run() error {
 	if err := v.open(); err != nil {
 		return err
 	}
-	runs, err := v.runs(args, v.limit)
+	runs, err := v.runs(v.limit)
 	if err != nil {
 		return err
 	}
@@ -132,17 +127,14 @@ func (v *LogOptions) run(args []string) error {
 	return nil
 }
 
-// runs are those of all jobs, or of one, which may be gone meanwhile.
-func (v *Options) runs(args []string, limit int) ([]schedule.Record, error) {
+// runs returns the runs of all jobs, or those of one job, which may have been removed.
+func (v *Options) runs(limit int) ([]schedule.Record, error) {
 	if limit < 1 {
 		return nil, cli.Usagef("--limit %d: want 1 or more", limit)
 	}
-	if len(args) == 0 {
-		args = []string{""}
-	}
-	runs, err := v.store.Runs(args[0], limit)
-	if err == nil && len(runs) == 0 && args[0] != "" && args[0] != schedule.HeartbeatID {
-		_, err = v.store.Job(args[0])
+	runs, err := v.store.Runs(v.job, limit)
+	if err == nil && len(runs) == 0 && v.job != "" && v.job != schedule.HeartbeatID {
+		_, err = v.store.Job(v.job)
 	}
 	return runs, cli.FailOrNil(err)
 }

@@ -14,7 +14,10 @@ import (
 )
 
 // Options are the options of `picoclaw docs`.
-type Options struct{ *cli.Factory }
+type Options struct {
+	*cli.Factory
+	dir string
+}
 
 // NewCmdDocs is for whoever works on picoclaw: it writes the pages of the documentation that follow from the program.
 func NewCmdDocs(f *cli.Factory, runF func(*Options) error) *cobra.Command {
@@ -23,14 +26,12 @@ func NewCmdDocs(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:    "docs DIR",
 		Short:  "Write the reference pages of the documentation into a directory",
 		Hidden: true,
-		RunE:   func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+		Args:   cli.OneArgument(&o.dir, "docs into which directory?"),
+		RunE:   func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Root()) },
 	}, o, runF)
 }
 
-func (o *Options) run(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return cli.Usagef("docs into which directory?")
-	}
+func (o *Options) run(root *cobra.Command) error {
 	h, err := hosts.Open(o.Factory, "")
 	if err != nil {
 		return err
@@ -43,9 +44,9 @@ func (o *Options) run(cmd *cobra.Command, args []string) error {
 	for name, text := range map[string]string{
 		"configuration.md": reference.Configuration(config.Schema()),
 		"tools.md":         tools,
-		"cli.md":           reference.Commands(cmd.Root()),
+		"cli.md":           reference.Commands(root),
 	} {
-		if err := os.WriteFile(filepath.Join(args[0], name), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(o.dir, name), []byte(text), 0o644); err != nil {
 			return cli.FailOrNil(err)
 		}
 	}

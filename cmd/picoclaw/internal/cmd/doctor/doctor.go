@@ -92,16 +92,21 @@ func showReport(f *cli.Factory, r *doctor.Report, output cli.Format) error {
 }
 
 // SelfTestOptions are the options of `picoclaw selftest`.
-type SelfTestOptions struct{ *cli.Factory }
+type SelfTestOptions struct {
+	*cli.Factory
+	arguments []string
+}
 
 func NewCmdSelfTest(f *cli.Factory, runF func(*SelfTestOptions) error) *cobra.Command {
 	o := &SelfTestOptions{Factory: f}
 	return cli.NewCommand(&cobra.Command{
-		Use:    hosts.SelfTestVerb,
+		Use:    hosts.SelfTest,
 		Short:  "Attack the sandbox that this process is in",
 		Hidden: true,
-		RunE:   func(_ *cobra.Command, args []string) error { return o.run(args) },
+		Args: func(_ *cobra.Command, args []string) error {
+			o.arguments = args
+			return nil
+		},
+		RunE: func(*cobra.Command, []string) error { return selftest.Attack(o.arguments, o.Out) },
 	}, o, runF)
 }
-
-func (o *SelfTestOptions) run(args []string) error { return selftest.Attack(args, o.Out) }

@@ -23,9 +23,10 @@ import (
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 )
 
-// ConfigOptions is what the verbs of fleet config share.
+// ConfigOptions are the options of the commands of `picoclaw fleet config`.
 type ConfigOptions struct {
 	*cli.Factory
+	source     string // the configuration file to push
 	file, key  string
 	serial     uint64
 	connection *nats.Conn
@@ -78,14 +79,15 @@ minisign -Sm FILE -t 'picoclaw tenant:main serial:3'.`,
 		Example: strings.Trim(`
   picoclaw fleet config push fleet.json --key minisign.key --fleet ops.fleet
   picoclaw fleet config push fleet.json --fleet ops.fleet`, "\n"),
-		Args: cli.OneName("configuration file"),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.push(cmd.Context(), args[0]) },
+		Args: cli.OneName(&o.source, "the name of one configuration file"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.push(cmd.Context()) },
 	}
 	o.flags(cmd, true)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *ConfigOptions) push(ctx context.Context, file string) error {
+func (o *ConfigOptions) push(ctx context.Context) error {
+	file := o.source
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return cli.Fail(err)

@@ -126,7 +126,10 @@ func showFleet(f *cli.Factory, workers []fleet.Sign, agents []fleet.Placed) erro
 }
 
 // WhereOptions are the options of `picoclaw fleet where`.
-type WhereOptions struct{ Options }
+type WhereOptions struct {
+	Options
+	agent string
+}
 
 func NewCmdWhere(f *cli.Factory, runF func(*WhereOptions) error) *cobra.Command {
 	o := &WhereOptions{Options: Options{membership.Flags{Factory: f}}}
@@ -134,24 +137,23 @@ func NewCmdWhere(f *cli.Factory, runF func(*WhereOptions) error) *cobra.Command 
 		Use:     "where AGENT",
 		Short:   "Show which worker has an agent",
 		Example: "  picoclaw fleet where main",
-		Args:    named(1, "the name of one agent"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+		Args:    cli.OneName(&o.agent, "the name of one agent; `picoclaw fleet status` lists them"),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	o.AddTo(cmd, "the fleet at this `address`, or that of an identity file (default: fleet.url)")
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *WhereOptions) run(ctx context.Context, args []string) error {
-	agent := args[0]
+func (o *WhereOptions) run(ctx context.Context) error {
 	_, agents, err := o.look(ctx)
 	if err != nil {
 		return err
 	}
 	for _, p := range agents {
-		if p.Agent == agent {
+		if p.Agent == o.agent {
 			fmt.Fprintln(o.Out, terminal.Line(p.Worker))
 			return nil
 		}
 	}
-	return cli.Fail(fmt.Errorf("no worker of the fleet has agent %q; `picoclaw fleet status` lists them", agent))
+	return cli.Fail(fmt.Errorf("no worker of the fleet has agent %q; `picoclaw fleet status` lists them", o.agent))
 }

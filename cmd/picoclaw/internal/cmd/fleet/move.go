@@ -30,18 +30,11 @@ func (o *Options) admin(ctx context.Context) (*membership.Member, error) {
 	return f, nil
 }
 
-// named is for a command that takes names.
-func named(n int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != n {
-			return cli.Usagef("%s takes %s; `picoclaw fleet status` lists them", cli.CommandName(cmd), what)
-		}
-		return nil
-	}
-}
-
 // DrainOptions are the options of `picoclaw fleet drain`.
-type DrainOptions struct{ Options }
+type DrainOptions struct {
+	Options
+	worker string
+}
 
 func NewCmdDrain(f *cli.Factory, runF func(*DrainOptions) error) *cobra.Command {
 	o := &DrainOptions{Options: Options{membership.Flags{Factory: f}}}
@@ -52,29 +45,31 @@ func NewCmdDrain(f *cli.Factory, runF func(*DrainOptions) error) *cobra.Command 
 them in its configuration. What is in their workspaces stays where it is: picoclaw fleet move brings it along. The worker
 takes no agent again until it is started anew.`,
 		Example: "  picoclaw fleet drain build1 --fleet ops.fleet",
-		Args:    named(1, "the name of one worker"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+		Args:    cli.OneName(&o.worker, "the name of one worker; `picoclaw fleet status` lists them"),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	o.AddTo(cmd, "the fleet at this `address`, or that of an admin's identity file (default: fleet.url)")
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *DrainOptions) run(ctx context.Context, args []string) error {
-	worker := args[0]
+func (o *DrainOptions) run(ctx context.Context) error {
 	f, err := o.admin(ctx)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := f.Drain(ctx, worker); err != nil {
+	if err := f.Drain(ctx, o.worker); err != nil {
 		return cli.Fail(err)
 	}
-	fmt.Fprintf(o.Out, "%s has no agents any more\n", worker)
+	fmt.Fprintf(o.Out, "%s has no agents any more\n", o.worker)
 	return nil
 }
 
 // MoveOptions are the options of `picoclaw fleet move`.
-type MoveOptions struct{ Options }
+type MoveOptions struct {
+	Options
+	agent, worker string
+}
 
 func NewCmdMove(f *cli.Factory, runF func(*MoveOptions) error) *cobra.Command {
 	o := &MoveOptions{Options: Options{membership.Flags{Factory: f}}}
@@ -90,26 +85,32 @@ Files, directories and links are moved, with their permissions and times: setuid
 links get new times. What else is in a workspace (sockets, pipes), or more
 than 8 GiB, is refused. The workspace has to be the agent's alone.`,
 		Example: "  picoclaw fleet move site build2 --fleet ops.fleet",
-		Args:    named(2, "the names of an agent and a worker"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return cli.Usagef("%s takes the names of an agent and a worker; `picoclaw fleet status` lists them", cli.CommandName(cmd))
+			}
+			o.agent, o.worker = args[0], args[1]
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	o.AddTo(cmd, "the fleet at this `address`, or that of an admin's identity file (default: fleet.url)")
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *MoveOptions) run(ctx context.Context, args []string) error {
-	if !config.IsID(args[0]) {
-		return cli.Fail(fmt.Errorf("there is no agent %q; `picoclaw fleet status` shows which there are", args[0]))
+func (o *MoveOptions) run(ctx context.Context) error {
+	if !config.IsID(o.agent) {
+		return cli.Fail(fmt.Errorf("there is no agent %q; `picoclaw fleet status` shows which there are", o.agent))
 	}
 	f, err := o.admin(ctx)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	err = f.Move(ctx, args[0], args[1], func(state string) { fmt.Fprintln(o.Err, terminal.Line(state)) })
+	err = f.Move(ctx, o.agent, o.worker, func(state string) { fmt.Fprintln(o.Err, terminal.Line(state)) })
 	if err != nil {
 		return cli.Fail(err)
 	}
-	fmt.Fprintf(o.Out, "%s has agent %s\n", args[1], args[0])
+	fmt.Fprintf(o.Out, "%s has agent %s\n", o.worker, o.agent)
 	return nil
 }

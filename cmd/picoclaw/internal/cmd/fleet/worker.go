@@ -56,8 +56,8 @@ SIGTERM and SIGINT end it: no call is taken any more, and those that run may go 
 	return cli.NewCommand(cmd, o, runF)
 }
 
-// workerVerb is a worker that runs.
-type workerVerb struct {
+// runningWorker is a worker that serves its agents.
+type runningWorker struct {
 	fleet  *WorkerOptions
 	member *membership.Member
 	logger hclog.Logger
@@ -89,7 +89,7 @@ func (o *WorkerOptions) work(ctx context.Context) error {
 	if cfg.Home().Fallback {
 		return cli.CannotStart(errors.New("a worker needs an instance root; set PICOCLAW_HOME to a directory"))
 	}
-	w := &workerVerb{fleet: o, home: cfg.Home().Path, changes: make(chan struct{}, 1), trusts: make(chan struct{}, 1)}
+	w := &runningWorker{fleet: o, home: cfg.Home().Path, changes: make(chan struct{}, 1), trusts: make(chan struct{}, 1)}
 	if w.logger, err = o.Logger(cfg); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (o *WorkerOptions) work(ctx context.Context) error {
 	return w.run(ctx, cfg)
 }
 
-func (w *workerVerb) run(ctx context.Context, cfg *config.Config) error {
+func (w *runningWorker) run(ctx context.Context, cfg *config.Config) error {
 	stderr, logger := w.fleet.Err, w.logger.Named("worker")
 	var err error
 	w.worker, err = fleet.NewWorker(w.member.Fleet, fleet.WorkerOptions{
@@ -141,7 +141,7 @@ func (w *workerVerb) run(ctx context.Context, cfg *config.Config) error {
 }
 
 // open makes what serves a configuration.
-func (w *workerVerb) open(cfg *config.Config) (*shift, error) {
+func (w *runningWorker) open(cfg *config.Config) (*shift, error) {
 	s := &shift{app: w.fleet.Factory, agents: cfg.AgentIDs(), trust: cfg.Fleet().Trust}
 	var with host.Options
 	if id := w.member.Id; id != nil {
@@ -209,14 +209,14 @@ func (s *shift) close() {
 }
 
 // workspace is where an agent's workspace is, if it can be moved.
-func (w *workerVerb) workspace(agent string) (string, error) {
+func (w *runningWorker) workspace(agent string) (string, error) {
 	w.renew.Lock()
 	defer w.renew.Unlock()
 	return w.now.all.Movable(agent)
 }
 
 // reload has calls that begin from now on made with the configuration as it is now. What runs keeps its own.
-func (w *workerVerb) reload() error {
+func (w *runningWorker) reload() error {
 	w.renew.Lock()
 	defer w.renew.Unlock()
 	cfg, err := w.fleet.Config("")
@@ -244,7 +244,7 @@ func (w *workerVerb) reload() error {
 }
 
 // reloads reads the configuration again at SIGHUP.
-func (w *workerVerb) reloads(ctx context.Context) {
+func (w *runningWorker) reloads(ctx context.Context) {
 	hangups := make(chan os.Signal, 1)
 	if on := cli.HangupSignals(); len(on) > 0 {
 		signal.Notify(hangups, on...)
@@ -285,7 +285,7 @@ func workerName(cfg *config.Config) string {
 const watchAgain = 10 * time.Second
 
 // takes takes the fleet's configurations, those that the keys have signed which the worker's own trusts at the time.
-func (w *workerVerb) takes(ctx context.Context) {
+func (w *runningWorker) takes(ctx context.Context) {
 	if serial, err := bundle.Current(w.home); err == nil {
 		w.worker.SetConfig(serial, nil)
 	}
@@ -295,7 +295,7 @@ func (w *workerVerb) takes(ctx context.Context) {
 }
 
 // takesBy takes them until other keys are trusted.
-func (w *workerVerb) takesBy(ctx context.Context) {
+func (w *runningWorker) takesBy(ctx context.Context) {
 	logger := w.logger.Named("worker")
 	ctx, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup

@@ -32,7 +32,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/share"
 )
 
-// Options is `picoclaw gateway`.
+// Options are the options of `picoclaw gateway`.
 type Options struct {
 	*cli.Factory
 	host string

@@ -25,9 +25,10 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// serverOptions is what the verbs about MCP servers share.
+// serverOptions are the options that commands about one MCP server share.
 type serverOptions struct {
 	install.Options
+	name     string
 	spec     mcpservers.Spec
 	declared string // the digest of what the configuration says; empty for a server that does not stand there
 
@@ -54,25 +55,21 @@ over HTTP is named by --url; ${NAME} in its headers stands for the secret NAME, 
   picoclaw mcp add files --workspace rw -- npx -y @modelcontextprotocol/server-filesystem '{{workspace}}'
   picoclaw mcp add wiki --url https://mcp.deepwiki.com/mcp
   picoclaw mcp add api --url https://mcp.example.com/mcp --secret API_TOKEN --header 'Authorization: Bearer ${API_TOKEN}'`, "\n"),
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cli.Usagef("name the server, and its command behind --, such as: picoclaw mcp add everything -- npx -y @modelcontextprotocol/server-everything")
 			}
-			return nil
+			if cmd.ArgsLenAtDash() == 0 {
+				return cli.Usagef("name the server in front of --, such as: picoclaw mcp add NAME -- %s", strings.Join(args, " "))
+			}
+			o.name, o.spec.Command = args[0], args[1:]
+			return o.parse()
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	o.specFlags(cmd)
 	return cli.NewCommand(cmd, o, runF)
-}
-
-func (o *AddOptions) run(cmd *cobra.Command, args []string) error {
-	if cmd.ArgsLenAtDash() == 0 {
-		return cli.Usagef("name the server in front of --, such as: picoclaw mcp add NAME -- %s", strings.Join(args, " "))
-	}
-	o.spec.Command = args[1:]
-	return o.add(cmd.Context(), args[0])
 }
 
 // specFlags are those that say what a server is and what it gets.
@@ -92,11 +89,9 @@ func (o *serverOptions) specFlags(cmd *cobra.Command) {
 	o.AddTo(cmd)
 }
 
-// add makes a plugin of the server that the command line describes.
-func (o *serverOptions) add(ctx context.Context, name string) error {
-	if err := o.read(); err != nil {
-		return err
-	}
+// run makes a plugin of the server that the command line describes.
+func (o *AddOptions) run(ctx context.Context) error {
+	name := o.name
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err
@@ -113,8 +108,8 @@ func (o *serverOptions) add(ctx context.Context, name string) error {
 	return o.place(ctx, s, name, nil)
 }
 
-// read takes what has a form of its own from the command line.
-func (o *serverOptions) read() error {
+// parse parses --env, --header and --claim, and checks the server's specification.
+func (o *serverOptions) parse() error {
 	for _, list := range []struct {
 		name, between string
 		from          []string

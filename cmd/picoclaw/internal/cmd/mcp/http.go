@@ -22,15 +22,15 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// HttpOptions are the flags about serving over HTTP.
-type HttpOptions struct {
+// httpOptions are the options for serving over HTTP.
+type httpOptions struct {
 	address   string // host:port; empty for standard input and output
 	remote    bool
 	tokenFile string
 	hosts     []string
 }
 
-func (o *HttpOptions) flags(cmd *cobra.Command) {
+func (o *httpOptions) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.address, "http", "", "serve over HTTP at this `address`, such as 127.0.0.1:8765")
 	flags.BoolVar(&o.remote, "allow-remote", false, "with --http, an address that other machines can reach")
@@ -40,8 +40,8 @@ func (o *HttpOptions) flags(cmd *cobra.Command) {
 		"with --http, a `name` by which clients may reach this machine besides localhost")
 }
 
-// check checks the flags, and fills in what an address leaves out.
-func (o *HttpOptions) check(cmd *cobra.Command) error {
+// check checks the options and completes the address.
+func (o *httpOptions) check(cmd *cobra.Command) error {
 	if !cmd.Flags().Changed("http") {
 		for _, name := range []string{"allow-remote", "token-file", "allow-host"} {
 			if cmd.Flags().Changed(name) {
@@ -79,7 +79,7 @@ const (
 )
 
 // serveHTTP serves until ctx is done, as the one daemon of the instance root.
-func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp.Server, o HttpOptions) (err error) {
+func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp.Server, o httpOptions) (err error) {
 	home := h.Config().Home()
 	if home.Fallback {
 		return cli.CannotStart(errors.New("serving over HTTP needs an instance root, which has the token; set PICOCLAW_HOME to a directory"))

@@ -15,8 +15,14 @@ import (
 	"github.com/picoclaw/picoclaw/host/mcpservers"
 )
 
-func NewCmdImport(f *cli.Factory, runF func(*serverOptions) error) *cobra.Command {
-	o := &serverOptions{Options: install.Options{Factory: f}}
+// ImportOptions are the options of `picoclaw mcp import`.
+type ImportOptions struct {
+	serverOptions
+	file string // a client's settings
+}
+
+func NewCmdImport(f *cli.Factory, runF func(*ImportOptions) error) *cobra.Command {
+	o := &ImportOptions{serverOptions: serverOptions{Options: install.Options{Factory: f}}}
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Add the MCP servers of a client's settings",
@@ -24,13 +30,8 @@ func NewCmdImport(f *cli.Factory, runF func(*serverOptions) error) *cobra.Comman
 not yet and that the client has not switched off, one after another, as mcp add does. What the flags grant is granted to each.
 Names become lower case. ${workspaceFolder} becomes {{workspace}}; a server with another variable is not added.`,
 		Example: "  picoclaw mcp import ~/.config/Claude/claude_desktop_config.json\n  picoclaw mcp import .vscode/mcp.json --workspace ro",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usagef("name the file with the client's settings")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return o.importFile(cmd.Context(), args[0]) },
+		Args:    cli.OneArgument(&o.file, "name the file with the client's settings"),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.spec.Workspace, "workspace", "none", "what each may do with the agent's workspace: none, ro or rw")
@@ -40,14 +41,14 @@ Names become lower case. ${workspaceFolder} becomes {{workspace}}; a server with
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *serverOptions) importFile(ctx context.Context, file string) error {
-	text, err := os.ReadFile(file)
+func (o *ImportOptions) run(ctx context.Context) error {
+	text, err := os.ReadFile(o.file)
 	if err != nil {
 		return cli.Usagef("%v", err)
 	}
 	found, cant, err := mcpservers.Import(text)
 	if err != nil {
-		return cli.Usagef("%s: %v", file, err)
+		return cli.Usagef("%s: %v", o.file, err)
 	}
 	wrong := len(cant)
 	for _, name := range slices.Sorted(maps.Keys(cant)) {

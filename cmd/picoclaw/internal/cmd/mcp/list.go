@@ -110,6 +110,7 @@ func (o *ListOptions) run() error {
 type ShowOptions struct {
 	*cli.Factory
 
+	name   string
 	output cli.Format
 }
 
@@ -120,26 +121,26 @@ func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 		Use:               "show NAME",
 		Short:             "Show an MCP server: what it is granted, and its tools",
 		Example:           "  picoclaw mcp show everything",
-		Args:              oneServer,
-		RunE:              func(_ *cobra.Command, args []string) error { return o.run(args) },
+		Args:              oneServer(&o.name),
+		RunE:              func(*cobra.Command, []string) error { return o.run() },
 		ValidArgsFunction: completeServers(f),
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *ShowOptions) run(args []string) error {
+func (o *ShowOptions) run() error {
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err
 	}
 	all := s.Servers()
-	i := slices.IndexFunc(all, func(one inventory.Server) bool { return one.Name == args[0] })
+	i := slices.IndexFunc(all, func(one inventory.Server) bool { return one.Name == o.name })
 	if i < 0 {
-		_, err := addedServer(s, args[0])
+		_, err := addedServer(s, o.name)
 		return err
 	}
-	one, pin := all[i], s.Lock.Plugins[args[0]]
+	one, pin := all[i], s.Lock.Plugins[o.name]
 	if o.output == cli.JSON {
 		return o.PrintJSON(one)
 	}
@@ -206,12 +207,9 @@ func showArguments(out *terminal.Out, t *pluginpb.Spec) {
 	}
 }
 
-// oneServer is for a command that takes the name of one server.
-func oneServer(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return cli.Usagef("%s takes the name of one server, as `picoclaw mcp list` shows it", cli.CommandName(cmd))
-	}
-	return nil
+// oneServer returns an argument check that stores the name of a server.
+func oneServer(name *string) cobra.PositionalArgs {
+	return cli.OneName(name, "the name of one server, as `picoclaw mcp list` shows it")
 }
 
 // completeServers proposes servers.

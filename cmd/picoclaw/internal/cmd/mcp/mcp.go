@@ -26,7 +26,7 @@ type Options struct {
 	*cli.Factory
 
 	agent, socket string
-	over          HttpOptions
+	over          httpOptions
 }
 
 func NewCmdMCP(f *cli.Factory, runF func(*Options) error) *cobra.Command {
@@ -47,8 +47,13 @@ it, in mcp-token below the instance root; --token-file names another file. One s
   picoclaw mcp --agent reader --workspace ~/projects/site
   claude mcp add picoclaw -- picoclaw mcp
   picoclaw mcp --http 127.0.0.1:8765`, "\n"),
-		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := cli.NoArguments(cmd, args); err != nil {
+				return err
+			}
+			return o.over.check(cmd)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to serve (default: the first one)")
 	o.over.flags(cmd)
@@ -60,12 +65,9 @@ it, in mcp-token below the instance root; --token-file names another file. One s
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *Options) run(cmd *cobra.Command) error {
-	if err := o.over.check(cmd); err != nil {
-		return err
-	}
+func (o *Options) run(ctx context.Context) error {
 	if o.socket != "" {
-		return connect(o.Factory, cmd.Context(), o.socket)
+		return connect(o.Factory, ctx, o.socket)
 	}
 	s, h, done, err := hosts.OpenSession(o.Factory, o.agent, session.MCP)
 	if err != nil {
@@ -76,11 +78,11 @@ func (o *Options) run(cmd *cobra.Command) error {
 		return cli.CannotStart(err)
 	}
 	server := mcp.NewServer(s, o.Version, mcp.Instructions(s.Policy()))
-	go server.Follow(cmd.Context(), h.Changes(cmd.Context().Done()))
+	go server.Follow(ctx, h.Changes(ctx.Done()))
 	if o.over.address != "" {
-		return serveHTTP(o.Factory, cmd.Context(), h.Host, server, o.over)
+		return serveHTTP(o.Factory, ctx, h.Host, server, o.over)
 	}
-	return serveStreams(o.Factory, cmd.Context(), server)
+	return serveStreams(o.Factory, ctx, server)
 }
 
 // answerPatience is how long calls may go on when the input has ended and somebody still reads answers. It is less than

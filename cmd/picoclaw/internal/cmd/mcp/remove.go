@@ -19,6 +19,7 @@ import (
 type RemoveOptions struct {
 	install.Options
 
+	name string
 	keep bool
 }
 
@@ -32,8 +33,8 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 		Long: `Takes an MCP server away, and what it has kept for its agents: another one of that name would find that. If it has kept
 files you are asked; --keep leaves it where it is.`,
 		Example:           "  picoclaw mcp remove everything",
-		Args:              oneServer,
-		RunE:              func(_ *cobra.Command, args []string) error { return o.run(args) },
+		Args:              oneServer(&o.name),
+		RunE:              func(*cobra.Command, []string) error { return o.run() },
 		ValidArgsFunction: completeServers(f),
 	}
 	o.AddTo(cmd)
@@ -41,42 +42,42 @@ files you are asked; --keep leaves it where it is.`,
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *RemoveOptions) run(args []string) error {
+func (o *RemoveOptions) run() error {
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err
 	}
-	pin, err := addedServer(s, args[0])
+	pin, err := addedServer(s, o.name)
 	if err != nil {
 		return err
 	}
-	state := session.StateOf(s.Config.Home().Path, args[0])
-	text := "the server " + args[0] + " is removed"
+	state := session.StateOf(s.Config.Home().Path, o.name)
+	text := "the server " + o.name + " is removed"
 	switch kept := hasFiles(state); {
 	case o.keep && kept:
 		text += "; what it kept is in " + state
 	case kept:
-		yes, err := o.Confirm(fmt.Sprintf("Remove the server %s, and what it has kept in %s?", args[0], state))
+		yes, err := o.Confirm(fmt.Sprintf("Remove the server %s, and what it has kept in %s?", o.name, state))
 		if err != nil || !yes {
-			return cli.Fail(errors.Join(fmt.Errorf("%s was not removed; with --keep it leaves what it has kept", args[0]), err))
+			return cli.Fail(errors.Join(fmt.Errorf("%s was not removed; with --keep it leaves what it has kept", o.name), err))
 		}
 		text += ", and what it kept in " + state
 	}
-	if err := s.Store.Remove(args[0]); err != nil {
+	if err := s.Store.Remove(o.name); err != nil {
 		return cli.Fail(err)
 	}
-	for _, dir := range append(homesOf(s, args[0]), state) {
+	for _, dir := range append(homesOf(s, o.name), state) {
 		if o.keep {
 			break
 		}
 		if err := os.RemoveAll(dir); err != nil {
-			return cli.Fail(fmt.Errorf("the server %s is removed, but not what it kept: %w; remove that yourself", args[0], err))
+			return cli.Fail(fmt.Errorf("the server %s is removed, but not what it kept: %w; remove that yourself", o.name, err))
 		}
 	}
-	if err := forgetSeen(s, args[0]); err != nil {
+	if err := forgetSeen(s, o.name); err != nil {
 		return cli.Fail(err)
 	}
-	return o.PrintDone(o.Output, install.Result{ID: args[0], Previous: pin.Version}, text)
+	return o.PrintDone(o.Output, install.Result{ID: o.name, Previous: pin.Version}, text)
 }
 
 // hasFiles reports whether there is a file somewhere below a directory.

@@ -13,17 +13,20 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-func NewCmdUpdate(f *cli.Factory, runF func(*serverOptions) error) *cobra.Command {
-	o := &serverOptions{Options: install.Options{Factory: f, Verb: "mcp trust"}}
+// UpdateOptions are the options of `picoclaw mcp update`.
+type UpdateOptions struct{ serverOptions }
+
+func NewCmdUpdate(f *cli.Factory, runF func(*UpdateOptions) error) *cobra.Command {
+	o := &UpdateOptions{serverOptions{Options: install.Options{Factory: f, Verb: "mcp trust"}}}
 	cmd := &cobra.Command{
 		Use:   "update NAME",
 		Short: "Fetch an MCP server anew, and look at it again",
 		Long: `Fetches the newest version that its command allows, and looks at it as mcp add does. If it offers the same, it takes the
 place of the one that runs; what is different is shown, and it takes the place when you say yes.`,
 		Example:           "  picoclaw mcp update everything",
-		Args:              oneServer,
+		Args:              oneServer(&o.name),
 		ValidArgsFunction: completeServers(f),
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.again(cmd.Context(), args[0]) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return o.again(cmd.Context()) },
 	}
 	o.AddTo(cmd)
 	return cli.NewCommand(cmd, o, runF)
@@ -40,30 +43,31 @@ func NewCmdTrust(f *cli.Factory, runF func(*TrustOptions) error) *cobra.Command 
 		Long: `Shows what is different from what was accepted, asks, and accepts it: a version that waits, or else what the server says
 when it is looked at again. A server that stands in the configuration (tools.mcp.servers) is looked at for the first time.`,
 		Example:           "  picoclaw mcp trust everything",
-		Args:              oneServer,
+		Args:              oneServer(&o.name),
 		ValidArgsFunction: completeServers(f),
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	o.AddTo(cmd)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *TrustOptions) run(ctx context.Context, args []string) error {
+func (o *TrustOptions) run(ctx context.Context) error {
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err
 	}
-	if pin := s.Lock.Plugins[args[0]]; pin != nil && pin.Waiting != nil {
-		if err := o.Accept(s, args[0], pin); err != nil {
+	if pin := s.Lock.Plugins[o.name]; pin != nil && pin.Waiting != nil {
+		if err := o.Accept(s, o.name, pin); err != nil {
 			return err
 		}
-		return forgetSeen(s, args[0])
+		return forgetSeen(s, o.name)
 	}
-	return o.again(ctx, args[0])
+	return o.again(ctx)
 }
 
 // again makes the package of a server once more, as it was asked for.
-func (o *serverOptions) again(ctx context.Context, name string) error {
+func (o *serverOptions) again(ctx context.Context) error {
+	name := o.name
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err

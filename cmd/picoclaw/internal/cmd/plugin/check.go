@@ -11,8 +11,8 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/trial"
 )
 
-// checkedPlugin is what was found, as scripts read it.
-type checkedPlugin struct {
+// checkResult is the JSON output of `picoclaw plugin check`.
+type checkResult struct {
 	OK       bool            `json:"ok"`
 	Findings []trial.Finding `json:"findings"`
 }
@@ -21,6 +21,7 @@ type checkedPlugin struct {
 type CheckOptions struct {
 	*cli.Factory
 
+	source string // a directory or an archive
 	output cli.Format
 	strict bool
 }
@@ -35,20 +36,15 @@ func NewCmdCheck(f *cli.Factory, runF func(*CheckOptions) error) *cobra.Command 
 of itself what its plugin.json says, that every tool answers, within its schema, also when calls are cancelled and made at
 once, and that it ends when it is asked to. The plugin is run, with all that it asks for.`,
 		Example: "  picoclaw plugin check wordcount/bin/wordcount\n  picoclaw plugin check --strict wordcount-1.0.0.tar.gz --output json",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usagef("name one directory or archive (.tar.gz, .tgz or .zip) of a plugin")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+		Args:    cli.OneArgument(&o.source, "name one directory or archive (.tar.gz, .tgz or .zip) of a plugin"),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "take warnings for failures")
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *CheckOptions) run(ctx context.Context, args []string) error {
+func (o *CheckOptions) run(ctx context.Context) error {
 	cfg, err := o.Config("")
 	if err != nil {
 		return err
@@ -57,17 +53,17 @@ func (o *CheckOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	found, err := trial.Run(ctx, trial.Options{Source: args[0], Logger: logger})
+	found, err := trial.Run(ctx, trial.Options{Source: o.source, Logger: logger})
 	if err != nil {
 		return cli.CannotStart(err)
 	}
-	result := checkedPlugin{OK: true, Findings: found}
+	result := checkResult{OK: true, Findings: found}
 	for _, f := range found {
 		if f.Grade == trial.Bad || o.strict && f.Grade == trial.Poor {
 			result.OK = false
 		}
 	}
-	if err := showChecked(o.Factory, result, o.output); err != nil {
+	if err := showFindings(o.Factory, result, o.output); err != nil {
 		return err
 	}
 	if !result.OK {
@@ -76,7 +72,7 @@ func (o *CheckOptions) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-func showChecked(f *cli.Factory, result checkedPlugin, output cli.Format) error {
+func showFindings(f *cli.Factory, result checkResult, output cli.Format) error {
 	if output == cli.JSON {
 		return f.PrintJSON(result)
 	}

@@ -17,34 +17,32 @@ import (
 )
 
 // InstallOptions are the options of `picoclaw plugin install`.
-type InstallOptions struct{ install.Options }
+type InstallOptions struct {
+	install.Options
+	source string // a directory or an archive
+}
 
 func NewCmdInstall(f *cli.Factory, runF func(*InstallOptions) error) *cobra.Command {
-	o := &InstallOptions{install.Options{Factory: f}}
+	o := &InstallOptions{Options: install.Options{Factory: f}}
 	cmd := &cobra.Command{
 		Use:   "install DIR|ARCHIVE",
 		Short: "Install a plugin from a directory or an archive",
 		Long: `Shows what a plugin offers and asks for, asks, and puts it into the store below the home. Nothing of it is run. The lock
 file, picoclaw.lock, says from then on what every file of it must be, and what it was granted.`,
 		Example: "  picoclaw plugin install wordcount/bin/wordcount\n  picoclaw plugin install wordcount-1.0.0.tar.gz --yes",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usagef("name one directory or archive (.tar.gz, .tgz or .zip) of a plugin")
-			}
-			return nil
-		},
-		RunE: func(_ *cobra.Command, args []string) error { return o.install(args[0]) },
+		Args:    cli.OneArgument(&o.source, "name one directory or archive (.tar.gz, .tgz or .zip) of a plugin"),
+		RunE:    func(*cobra.Command, []string) error { return o.run() },
 	}
 	o.AddTo(cmd)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *InstallOptions) install(source string) error {
+func (o *InstallOptions) run() error {
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err
 	}
-	p, err := stagePackage(s, source)
+	p, err := stagePackage(s, o.source)
 	if err != nil {
 		return err
 	}
@@ -109,7 +107,10 @@ func (o *InstallOptions) show(p *store.Package) {
 }
 
 // UpdateOptions are the options of `picoclaw plugin update`.
-type UpdateOptions struct{ install.Options }
+type UpdateOptions struct {
+	install.Options
+	source string // a directory, an archive or the id of an installed plugin
+}
 
 func NewCmdUpdate(f *cli.Factory, runF func(*UpdateOptions) error) *cobra.Command {
 	o := &UpdateOptions{Options: install.Options{Factory: f}}
@@ -119,33 +120,29 @@ func NewCmdUpdate(f *cli.Factory, runF func(*UpdateOptions) error) *cobra.Comman
 		Long: `A version that offers and asks for the same takes the place of the one that runs. What is different in what it offers or
 asks for is shown, and it takes the place when you say yes; until then it waits in the store, and the old version runs.`,
 		Example: "  picoclaw plugin update wordcount-1.1.0.tar.gz\n  picoclaw plugin update wordcount",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usagef("name one directory or archive of an installed plugin, or one whose new version waits")
-			}
-			return nil
-		},
+		Args: cli.OneArgument(&o.source,
+			"name one directory or archive of an installed plugin, or one whose new version waits"),
 		ValidArgsFunction: completePlugins(f),
-		RunE:              func(_ *cobra.Command, args []string) error { return o.run(args) },
+		RunE:              func(*cobra.Command, []string) error { return o.run() },
 	}
 	o.AddTo(cmd)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *UpdateOptions) run(args []string) error {
+func (o *UpdateOptions) run() error {
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err
 	}
-	if pin := s.Lock.Plugins[args[0]]; pin != nil {
-		return o.Accept(s, args[0], pin)
+	if pin := s.Lock.Plugins[o.source]; pin != nil {
+		return o.Accept(s, o.source, pin)
 	}
-	if _, err := os.Stat(args[0]); errors.Is(err, fs.ErrNotExist) {
-		if _, unknown := s.FindPin(args[0]); unknown != nil {
+	if _, err := os.Stat(o.source); errors.Is(err, fs.ErrNotExist) {
+		if _, unknown := s.FindPin(o.source); unknown != nil {
 			return fmt.Errorf("%w; nor is there a package of that name", unknown)
 		}
 	}
-	p, err := stagePackage(s, args[0])
+	p, err := stagePackage(s, o.source)
 	if err != nil {
 		return err
 	}

@@ -71,6 +71,7 @@ func (o *ListOptions) run() error {
 type InfoOptions struct {
 	*cli.Factory
 
+	id     string
 	output cli.Format
 }
 
@@ -81,21 +82,21 @@ func NewCmdInfo(f *cli.Factory, runF func(*InfoOptions) error) *cobra.Command {
 		Use:               "info ID",
 		Short:             "Show a plugin: where it is from, what it may do, its tools",
 		Example:           "  picoclaw plugin info filesystem",
-		Args:              onePlugin,
+		Args:              onePlugin(&o.id),
 		ValidArgsFunction: completePlugins(f),
-		RunE:              func(_ *cobra.Command, args []string) error { return o.run(args) },
+		RunE:              func(*cobra.Command, []string) error { return o.run() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *InfoOptions) run(args []string) error {
+func (o *InfoOptions) run() error {
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err
 	}
 	for _, p := range s.Plugins() {
-		if p.ID == args[0] {
+		if p.ID == o.id {
 			if o.output == cli.JSON {
 				return o.PrintJSON(p)
 			}
@@ -103,7 +104,7 @@ func (o *InfoOptions) run(args []string) error {
 			return nil
 		}
 	}
-	_, err = s.FindPin(args[0])
+	_, err = s.FindPin(o.id)
 	return err
 }
 

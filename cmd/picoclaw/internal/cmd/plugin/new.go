@@ -15,9 +15,10 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// NewOptions is `picoclaw plugin new`.
+// NewOptions are the options of `picoclaw plugin new`.
 type NewOptions struct {
 	*cli.Factory
+	id     string
 	dir    string
 	module string
 	sdk    string
@@ -40,11 +41,12 @@ was built from itself.`,
 			case 0:
 				return cli.Usagef("name the plugin, such as in: picoclaw plugin new wordcount")
 			case 1:
+				o.id = args[0]
 				return nil
 			}
 			return cli.Usagef("a plugin has one name, not also %q", args[1])
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return o.run(args[0]) },
+		RunE: func(*cobra.Command, []string) error { return o.run() },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.dir, "dir", "", "`directory` to write into (default: NAME)")
@@ -61,21 +63,21 @@ type newPluginResult struct {
 	Files []string `json:"files"`
 }
 
-func (o *NewOptions) run(name string) error {
+func (o *NewOptions) run() error {
 	dir := o.dir
 	if dir == "" {
-		dir = name
+		dir = o.id
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return cli.Fail(err)
 	}
-	p := scaffold.Plugin{ID: name, Dir: dir, Module: o.module, Picoclaw: "picoclaw"}
+	p := scaffold.Plugin{ID: o.id, Dir: dir, Module: o.module, Picoclaw: "picoclaw"}
 	if err := p.Check(); err != nil {
 		return cli.Usagef("%w", err)
 	}
-	if s, err := install.OpenShelf(o.Factory); err == nil && s.IsBundled(name) {
-		return cli.Usagef("picoclaw comes with a plugin %s, and two can't have one id; choose another name", name)
+	if s, err := install.OpenShelf(o.Factory); err == nil && s.IsBundled(o.id) {
+		return cli.Usagef("picoclaw comes with a plugin %s, and two can't have one id; choose another name", o.id)
 	}
 	if p.SDK, err = o.chooseSDK(); err != nil {
 		return cli.Fail(err)
@@ -89,7 +91,7 @@ func (o *NewOptions) run(name string) error {
 	if err != nil {
 		return cli.Fail(fmt.Errorf("write the plugin: %w", err))
 	}
-	return o.show(newPluginResult{ID: name, Dir: dir, Files: files})
+	return o.show(newPluginResult{ID: o.id, Dir: dir, Files: files})
 }
 
 // chooseSDK says what the plugin is built with.

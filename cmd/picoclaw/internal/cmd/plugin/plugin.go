@@ -18,12 +18,9 @@ func NewCmdPlugin(f *cli.Factory) *cobra.Command {
 		NewCmdRemove(f, nil), NewCmdVerify(f, nil), NewCmdReset(f, nil), NewCmdNew(f, nil), NewCmdCheck(f, nil))
 }
 
-// onePlugin is for a command that takes the id of a plugin.
-func onePlugin(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return cli.Usagef("%s takes the id of one plugin, as `picoclaw plugin list` shows it", cli.CommandName(cmd))
-	}
-	return nil
+// onePlugin returns an argument check that stores the id of a plugin.
+func onePlugin(id *string) cobra.PositionalArgs {
+	return cli.OneName(id, "the id of one plugin, as `picoclaw plugin list` shows it")
 }
 
 // completePlugins proposes plugins.

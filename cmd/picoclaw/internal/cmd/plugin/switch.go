@@ -8,7 +8,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/store"
 )
 
-// SwitchOptions are the options of `picoclaw plugin switch`.
+// SwitchOptions are the options of `picoclaw plugin enable` and `disable`.
 type SwitchOptions struct {
 	*cli.Factory
 
@@ -32,10 +32,9 @@ func NewCmdSwitch(f *cli.Factory, on bool, runF func(*SwitchOptions) error) *cob
 		Long:  long,
 		Example: "  picoclaw plugin " + verb + " grep\n  picoclaw plugin " + verb +
 			" shell --agent guest\n  picoclaw plugin " + verb + " filesystem --tool 'rm*'",
-		Args:              onePlugin,
+		Args:              onePlugin(&o.off.Plugin),
 		ValidArgsFunction: completePlugins(f),
-		RunE: func(_ *cobra.Command, args []string) error {
-			o.off.Plugin = args[0]
+		RunE: func(*cobra.Command, []string) error {
 			s, err := install.OpenShelf(f)
 			if err != nil {
 				return err

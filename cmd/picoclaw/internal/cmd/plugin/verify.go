@@ -15,7 +15,10 @@ import (
 )
 
 // RemoveOptions are the options of `picoclaw plugin remove`.
-type RemoveOptions struct{ install.Options }
+type RemoveOptions struct {
+	install.Options
+	id string
+}
 
 func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Command {
 	o := &RemoveOptions{Options: install.Options{Factory: f}}
@@ -24,31 +27,31 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 		Short:             "Remove an installed plugin",
 		Long:              "Takes a plugin out of the store, with all its versions. What it has kept for its agents, below <home>/state, stays.",
 		Example:           "  picoclaw plugin remove wordcount",
-		Args:              onePlugin,
+		Args:              onePlugin(&o.id),
 		ValidArgsFunction: completePlugins(f),
-		RunE:              func(_ *cobra.Command, args []string) error { return o.run(args) },
+		RunE:              func(*cobra.Command, []string) error { return o.run() },
 	}
 	o.AddTo(cmd)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *RemoveOptions) run(args []string) error {
+func (o *RemoveOptions) run() error {
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err
 	}
-	pin, err := s.FindPin(args[0])
+	pin, err := s.FindPin(o.id)
 	if err != nil {
 		return err
 	}
-	yes, err := o.Confirm(fmt.Sprintf("Remove plugin %s %s?", args[0], pin.Version))
+	yes, err := o.Confirm(fmt.Sprintf("Remove plugin %s %s?", o.id, pin.Version))
 	if err != nil || !yes {
-		return cli.Fail(errors.Join(fmt.Errorf("plugin %s was not removed", args[0]), err))
+		return cli.Fail(errors.Join(fmt.Errorf("plugin %s was not removed", o.id), err))
 	}
-	if err := s.Store.Remove(args[0]); err != nil {
+	if err := s.Store.Remove(o.id); err != nil {
 		return cli.Fail(err)
 	}
-	return o.PrintDone(o.Output, install.Result{ID: args[0], Previous: pin.Version}, "plugin "+args[0]+" is removed")
+	return o.PrintDone(o.Output, install.Result{ID: o.id, Previous: pin.Version}, "plugin "+o.id+" is removed")
 }
 
 // verified is what was found of one plugin, as scripts read it.
@@ -63,6 +66,7 @@ type verified struct {
 type VerifyOptions struct {
 	*cli.Factory
 
+	id     string // empty for all plugins
 	output cli.Format
 }
 
@@ -73,27 +77,25 @@ func NewCmdVerify(f *cli.Factory, runF func(*VerifyOptions) error) *cobra.Comman
 		Use:               "verify [ID]",
 		Short:             "Compare every file of the installed plugins with what was installed",
 		Example:           "  picoclaw plugin verify",
+		Args:              cli.Optional(onePlugin(&o.id)),
 		ValidArgsFunction: completePlugins(f),
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+		RunE:              func(*cobra.Command, []string) error { return o.run() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *VerifyOptions) run(cmd *cobra.Command, args []string) error {
+func (o *VerifyOptions) run() error {
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err
 	}
 	ids := slices.Sorted(maps.Keys(s.Lock.Plugins))
-	if len(args) > 0 {
-		if err := onePlugin(cmd, args); err != nil {
+	if o.id != "" {
+		if _, err := s.FindPin(o.id); err != nil {
 			return err
 		}
-		if _, err := s.FindPin(args[0]); err != nil {
-			return err
-		}
-		ids = args
+		ids = []string{o.id}
 	}
 	all := make([]verified, 0, len(ids))
 	good := true
@@ -137,6 +139,7 @@ func showVerified(f *cli.Factory, all []verified, output cli.Format) error {
 type ResetOptions struct {
 	*cli.Factory
 
+	id     string
 	output cli.Format
 }
 
@@ -149,30 +152,30 @@ func NewCmdReset(f *cli.Factory, runF func(*ResetOptions) error) *cobra.Command 
 		Long: `A plugin that has crashed three times within five minutes is not started any more for the agent that it crashed under, so that
 nobody waits for it and nothing is restarted for ever. This forgets its crashes.`,
 		Example:           "  picoclaw plugin reset wordcount",
-		Args:              onePlugin,
+		Args:              onePlugin(&o.id),
 		ValidArgsFunction: completePlugins(f),
-		RunE:              func(_ *cobra.Command, args []string) error { return o.run(args) },
+		RunE:              func(*cobra.Command, []string) error { return o.run() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *ResetOptions) run(args []string) error {
+func (o *ResetOptions) run() error {
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(s.IDs(), args[0]) {
-		_, err := s.FindPin(args[0])
+	if !slices.Contains(s.IDs(), o.id) {
+		_, err := s.FindPin(o.id)
 		return err
 	}
-	had, err := supervise.Reset(session.CrashDir(s.Config.Home().Path), args[0])
+	had, err := supervise.Reset(session.CrashDir(s.Config.Home().Path), o.id)
 	if err != nil {
 		return cli.Fail(err)
 	}
-	text := "plugin " + args[0] + " had not crashed"
+	text := "plugin " + o.id + " had not crashed"
 	if had {
-		text = "the crashes of plugin " + args[0] + " are forgotten"
+		text = "the crashes of plugin " + o.id + " are forgotten"
 	}
-	return o.PrintDone(o.output, map[string]any{"id": args[0], "crashed": had}, text)
+	return o.PrintDone(o.output, map[string]any{"id": o.id, "crashed": had}, text)
 }

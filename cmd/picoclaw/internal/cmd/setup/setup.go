@@ -19,7 +19,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/nearest"
 )
 
-// InitOptions is `picoclaw init`.
+// InitOptions are the options of `picoclaw init`.
 type InitOptions struct {
 	*cli.Factory
 	agent        string
@@ -46,8 +46,13 @@ leaves everything else in it alone, comments too. With --workspace, the client's
   picoclaw init --client claude-code
   picoclaw init --client cursor --workspace ~/projects/site
   picoclaw init --client vscode --file .vscode/mcp.json --agent reader --yes`, "\n"),
-		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.client == "" && (o.yes || o.file != "") {
+				return cli.Usagef("--yes and --file go with --client")
+			}
+			return cli.NoArguments(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent that the client works as (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
@@ -66,15 +71,12 @@ func clientIDs() []string {
 	return ids
 }
 
-func (o *InitOptions) run(cmd *cobra.Command) error {
-	if o.client == "" && (o.yes || o.file != "") {
-		return cli.Usagef("--yes and --file go with --client")
-	}
+func (o *InitOptions) run(ctx context.Context) error {
 	client, err := o.chosenClient()
 	if err != nil {
 		return err
 	}
-	made, err := o.make(cmd.Context())
+	made, err := o.make(ctx)
 	if err != nil {
 		return err
 	}
@@ -92,7 +94,7 @@ func (o *InitOptions) run(cmd *cobra.Command) error {
 	made.print(out)
 	fmt.Fprintln(o.Out)
 	// What it finds is not a failure of setting up.
-	if err := o.examine(cmd.Context()); err != nil && err.Error() != "" {
+	if err := o.examine(ctx); err != nil && err.Error() != "" {
 		fmt.Fprintln(o.Err, "picoclaw:", err)
 	}
 	return o.printEntries(out, server)

@@ -20,19 +20,16 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// newUndo and newHistory are calls of the tools of the same names, for people: what an agent has done to files can be
-// looked at and taken back by whoever runs it.
-
 // Options are the options of `picoclaw undo`.
 type Options struct {
-	toolVerb
+	toolOptions
 
+	id            string // of the change; empty for the last one
 	force, dryRun bool
 }
 
 func NewCmdUndo(f *cli.Factory, runF func(*Options) error) *cobra.Command {
-
-	v := &Options{toolVerb: toolVerb{Factory: f, tool: "undo"}}
+	v := &Options{toolOptions: toolOptions{Factory: f, tool: "undo"}}
 	cmd := &cobra.Command{
 		Use:        "undo [ID]",
 		SuggestFor: []string{"restore", "revert"},
@@ -44,13 +41,8 @@ the agent has run one since its last change, undo asks for the ID of what is mea
   picoclaw undo
   picoclaw undo 20261121T051354282482850-fzaj
   picoclaw undo --agent reviewer --force`, "\n"),
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return cli.Usagef("undo takes one operation at a time; `picoclaw history` lists them")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return v.run(cmd, args) },
+		Args: cli.Optional(cli.OneArgument(&v.id, "undo takes one operation at a time; `picoclaw history` lists them")),
+		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd) },
 	}
 	cmd.Flags().BoolVar(&v.force, "force", false, "also if the files have changed since; what they are now is kept too")
 	cmd.Flags().BoolVar(&v.dryRun, "dry-run", false, "only say what would be put back")
@@ -58,10 +50,10 @@ the agent has run one since its last change, undo asks for the ID of what is mea
 	return cli.NewCommand(cmd, v, runF)
 }
 
-func (v *Options) run(cmd *cobra.Command, args []string) error {
+func (v *Options) run(cmd *cobra.Command) error {
 	wanted := map[string]any{"force": v.force, "dry_run": v.dryRun}
-	if len(args) == 1 {
-		wanted["id"] = args[0]
+	if v.id != "" {
+		wanted["id"] = v.id
 	} else {
 		v.refused = commandSince
 	}
@@ -70,14 +62,13 @@ func (v *Options) run(cmd *cobra.Command, args []string) error {
 
 // HistoryOptions are the options of `picoclaw history`.
 type HistoryOptions struct {
-	toolVerb
+	toolOptions
 
 	limit int
 }
 
 func NewCmdHistory(f *cli.Factory, runF func(*HistoryOptions) error) *cobra.Command {
-
-	v := &HistoryOptions{toolVerb: toolVerb{Factory: f, tool: "history"}}
+	v := &HistoryOptions{toolOptions: toolOptions{Factory: f, tool: "history"}}
 	cmd := &cobra.Command{
 		Use:   "history",
 		Short: "List an agent's changes to files, the last one first",
@@ -92,8 +83,8 @@ func NewCmdHistory(f *cli.Factory, runF func(*HistoryOptions) error) *cobra.Comm
 	return cli.NewCommand(cmd, v, runF)
 }
 
-// toolVerb is a verb that calls one tool.
-type toolVerb struct {
+// toolOptions are the options of a command that calls one tool.
+type toolOptions struct {
 	*cli.Factory
 	tool   string
 	agent  string
@@ -102,12 +93,12 @@ type toolVerb struct {
 	refused func(context.Context, *session.Session) (*session.Error, error)
 }
 
-func (v *toolVerb) flags(cmd *cobra.Command) {
+func (v *toolOptions) flags(cmd *cobra.Command) {
 	v.AddAgentFlag(cmd, &v.agent, "the agent whose changes (default: the first one)")
 	v.AddOutputFlag(cmd, &v.output)
 }
 
-func (v *toolVerb) call(cmd *cobra.Command, arguments map[string]any) error {
+func (v *toolOptions) call(cmd *cobra.Command, arguments map[string]any) error {
 	s, h, done, err := hosts.OpenSession(v.Factory, v.agent, session.CLI)
 	if err != nil {
 		return err

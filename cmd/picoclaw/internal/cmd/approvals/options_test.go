@@ -1,0 +1,23 @@
+package approvals
+
+import (
+	"testing"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
+)
+
+func TestNewCmdApprovals(t *testing.T) {
+	clitest.CheckOptions(t, NewCmdList,
+		clitest.CommandLine[Options]{Line: "--output json", Want: Options{output: cli.JSON}},
+		clitest.CommandLine[Options]{Line: "a", Usage: "takes no argument"})
+	clitest.CheckOptions(t, NewCmdShow,
+		clitest.CommandLine[Options]{Line: "5kq2mzra", Want: Options{id: "5kq2mzra", output: cli.Text}},
+		clitest.CommandLine[Options]{Line: "", Usage: "show takes the id of one call"})
+	clitest.CheckOptions(t, NewCmdAllow,
+		clitest.CommandLine[AllowOptions]{Line: "a --always", Want: AllowOptions{Options: Options{id: "a"}, always: true}},
+		clitest.CommandLine[AllowOptions]{Line: "a b", Usage: "allow takes the id of one call"})
+	clitest.CheckOptions(t, NewCmdDeny,
+		clitest.CommandLine[DenyOptions]{Line: "a --why later", Want: DenyOptions{Options: Options{id: "a"}, why: "later"}},
+		clitest.CommandLine[DenyOptions]{Line: "", Usage: "deny takes the id of one call"})
+}

@@ -1,0 +1,22 @@
+package config
+
+import (
+	"testing"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
+)
+
+func TestNewCmdConfig(t *testing.T) {
+	clitest.CheckOptions(t, NewCmdShow,
+		clitest.CommandLine[ShowOptions]{Line: "", Want: ShowOptions{output: cli.Text}},
+		clitest.CommandLine[ShowOptions]{Line: "tools.exec isolation --changed --agent a",
+			Want: ShowOptions{keys: []string{"tools.exec", "isolation"}, changed: true, agent: "a", output: cli.Text}},
+		clitest.CommandLine[ShowOptions]{Line: "--changde", Usage: "unknown flag"})
+	clitest.CheckOptions(t, NewCmdCheck,
+		clitest.CommandLine[CheckOptions]{Line: "--output json", Want: CheckOptions{output: cli.JSON}},
+		clitest.CommandLine[CheckOptions]{Line: "file.json", Usage: "takes no argument"})
+	clitest.CheckOptions(t, NewCmdSchema,
+		clitest.CommandLine[SchemaOptions]{Line: "", Want: SchemaOptions{}},
+		clitest.CommandLine[SchemaOptions]{Line: "file.json", Usage: "takes no argument"})
+}

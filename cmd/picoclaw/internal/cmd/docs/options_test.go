@@ -1,0 +1,13 @@
+package docs
+
+import (
+	"testing"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
+)
+
+func TestNewCmdDocs(t *testing.T) {
+	clitest.CheckOptions(t, NewCmdDocs,
+		clitest.CommandLine[Options]{Line: "docs", Want: Options{dir: "docs"}},
+		clitest.CommandLine[Options]{Line: "", Usage: "docs into which directory?"})
+}

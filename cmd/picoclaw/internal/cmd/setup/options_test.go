@@ -1,0 +1,20 @@
+package setup
+
+import (
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
+)
+
+func TestNewCmdInit(t *testing.T) {
+	newCmd := func(f *cli.Factory, runF func(*InitOptions) error) *cobra.Command { return NewCmdInit(f, nil, runF) }
+	clitest.CheckOptions(t, newCmd,
+		clitest.CommandLine[InitOptions]{Line: "", Want: InitOptions{output: cli.Text}},
+		clitest.CommandLine[InitOptions]{Line: "--client cursor --file f --agent a --yes",
+			Want: InitOptions{client: "cursor", file: "f", agent: "a", yes: true, output: cli.Text}},
+		clitest.CommandLine[InitOptions]{Line: "--yes", Usage: "go with --client"},
+		clitest.CommandLine[InitOptions]{Line: "cursor", Usage: "takes no argument"})
+}

@@ -1,0 +1,15 @@
+package version
+
+import (
+	"testing"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
+)
+
+func TestNewCmdVersion(t *testing.T) {
+	clitest.CheckOptions(t, NewCmdVersion,
+		clitest.CommandLine[Options]{Line: "", Want: Options{output: cli.Text}},
+		clitest.CommandLine[Options]{Line: "--output json", Want: Options{output: cli.JSON}},
+		clitest.CommandLine[Options]{Line: "a", Usage: "takes no argument"})
+}
