@@ -50,11 +50,11 @@ func (pl *platform) restriction(child *exec.Cmd, p Profile) (restrict func() err
 	if pl.landlock == 0 {
 		pl.log.Warn("the kernel has no Landlock: only the guard and the workspace confine this process", "profile", p.Name)
 	} else {
-		rules, err := pl.rulesets.get(ruleKey(child.Path, p), func() (*ruleset, error) { return pl.rules(child, p) })
+		rules, err := pl.rules(child, p)
 		if err != nil {
 			return nil, err
 		}
-		steps = append(steps, func() error { defer rules.release(); return rules.restrictThread() })
+		steps = append(steps, func() error { defer rules.close(); return rules.restrictThread() })
 	}
 	needs := confinedNeeds(p)
 	if own := pl.behind.Load(); own == nil || *own != needs { // whoever has it already hands it down

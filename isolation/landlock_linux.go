@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -62,7 +61,6 @@ func landlockABI() int {
 type ruleset struct {
 	fd      int
 	handled uint64
-	users   atomic.Int32 // who has it; the last one closes it
 }
 
 // newAttributes are those of a ruleset that refuses everything that this version of Landlock can refuse: files, signals
@@ -120,13 +118,6 @@ func (r *ruleset) restrictThread() error {
 		return fmt.Errorf("confine by Landlock: %w", errno)
 	}
 	return nil
-}
-
-// release gives it back.
-func (r *ruleset) release() {
-	if r.users.Add(-1) == 0 {
-		_ = r.close()
-	}
 }
 
 func (r *ruleset) close() error { return os.NewSyscallError("close", unix.Close(r.fd)) }

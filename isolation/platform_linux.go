@@ -15,17 +15,16 @@ import (
 
 // platform starts processes on Linux.
 type platform struct {
-	cfg      Config
-	log      hclog.Logger
-	bwrap    string // empty unless isolation is enabled
-	trial    trial
-	spawner  *spawner
-	around   func(start func() error) error // what is done to its thread while it starts a sandbox
-	brander  brander
-	rulesets rulesets
-	groups   *groups
-	etc      *etcCopies                  // nil for mounts one by one, and unless isolation is enabled
-	behind   atomic.Pointer[filterNeeds] // the filter that this process itself is behind; nil for none
+	cfg     Config
+	log     hclog.Logger
+	bwrap   string // empty unless isolation is enabled
+	trial   trial
+	spawner *spawner
+	around  func(start func() error) error // what is done to its thread while it starts a sandbox
+	brander brander
+	groups  *groups
+	etc     *etcCopies                  // nil for mounts one by one, and unless isolation is enabled
+	behind  atomic.Pointer[filterNeeds] // the filter that this process itself is behind; nil for none
 
 	// What the walls are made of. Tests take one away to see that it was what held.
 	flags    []string                 // of bubblewrap
@@ -61,7 +60,6 @@ func newPlatform(cfg Config, l layout, log hclog.Logger, m machine) (*platform, 
 func (pl *platform) close() {
 	pl.spawner.end()
 	pl.groups.close()
-	pl.rulesets.close()
 	if pl.etc != nil {
 		pl.etc.close()
 	}
