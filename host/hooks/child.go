@@ -13,7 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/picoclaw/picoclaw/host/session"
-	"github.com/picoclaw/picoclaw/internal/tail"
+	"github.com/picoclaw/picoclaw/internal/stdio"
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
@@ -23,8 +23,8 @@ const maxLine = 1 << 20
 // child is a running process and what is asked of it.
 type child struct {
 	process *isolation.Process
-	streams *streams
-	said    *tail.Tail // the end of its standard error
+	pipes   *stdio.Pipes
+	said    *stdio.Tail // the end of its standard error
 	log     hclog.Logger
 	done    chan struct{} // closed when it has ended and nothing more comes from it
 
@@ -49,22 +49,23 @@ type message struct {
 }
 
 func startChild(w where, p session.Program, log hclog.Logger) (*child, error) {
-	process, streams, err := start(w, p)
+	process, pipes, err := start(w, p)
 	if err != nil {
 		return nil, err
 	}
 	c := &child{
-		process: process, streams: streams, said: tail.New(maxReason), log: log, done: make(chan struct{}), pending: map[uint64]chan message{},
+		process: process, pipes: pipes, said: stdio.NewTail(maxReason), log: log,
+		done: make(chan struct{}), pending: map[uint64]chan message{},
 	}
 	var reading sync.WaitGroup
-	reading.Go(func() { c.kill(c.read(streams.out)) })
-	reading.Go(func() { _, _ = io.Copy(c.said, streams.err) })
+	reading.Go(func() { c.kill(c.read(pipes.Out)) })
+	reading.Go(func() { _, _ = io.Copy(c.said, pipes.Err) })
 	go func() {
 		<-process.Done()
-		streams.end()
+		pipes.Ended()
 		reading.Wait()
 		c.kill(errors.New("has ended"))
-		streams.close()
+		pipes.Close()
 		close(c.done)
 	}()
 	return c, nil
@@ -94,7 +95,7 @@ func (c *child) kill(why error) {
 
 // close has the child end by itself, and ends it if it does not.
 func (c *child) close(ctx context.Context) {
-	_ = c.streams.in.Close()
+	_ = c.pipes.In.Close()
 	_, _ = c.process.Stop(ctx, 2*time.Second)
 	c.kill(errors.New("was ended with the host"))
 	<-c.done
@@ -190,8 +191,8 @@ func (c *child) notify(method string, params any, within time.Duration) error {
 func (c *child) write(line []byte, until time.Time) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	_ = c.streams.in.SetWriteDeadline(until)
-	_, err := c.streams.in.Write(line)
+	_ = c.pipes.In.SetWriteDeadline(until)
+	_, err := c.pipes.In.Write(line)
 	return err
 }
 

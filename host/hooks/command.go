@@ -19,6 +19,7 @@ import (
 	"unicode"
 
 	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/internal/stdio"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/exec"
 	"github.com/picoclaw/picoclaw/sdk/guard"
@@ -207,23 +208,23 @@ type output struct {
 
 // run runs a program with input, and ends all that it has started when the context does.
 func run(ctx context.Context, w where, p session.Program, input []byte) (*output, error) {
-	process, streams, err := start(w, p)
+	process, pipes, err := start(w, p)
 	if err != nil {
 		return nil, err
 	}
-	defer streams.close()
+	defer pipes.Close()
 	out := &output{}
 	var reading sync.WaitGroup
 	go func() {
-		_, _ = streams.in.Write(input) // it need not read all of it, nor any
-		_ = streams.in.Close()
+		_, _ = pipes.In.Write(input) // it need not read all of it, nor any
+		_ = pipes.In.Close()
 	}()
-	reading.Go(func() { out.stdout = bounded(streams.out) })
-	reading.Go(func() { out.stderr = bounded(streams.err) })
+	reading.Go(func() { out.stdout = bounded(pipes.Out) })
+	reading.Go(func() { out.stderr = bounded(pipes.Err) })
 	out.exit, err = process.Wait(ctx)
 	process.Kill()
 	<-process.Done()
-	streams.end()
+	pipes.Ended()
 	reading.Wait()
 	if err != nil {
 		return nil, fmt.Errorf("could not be run: %w", err)
@@ -282,4 +283,19 @@ func reason(text []byte) string {
 		clean = strings.ToValidUTF8(clean[:maxReason], "") + " …"
 	}
 	return clean
+}
+
+// start starts a program with pipes for its streams.
+func start(w where, p session.Program) (*isolation.Process, *stdio.Pipes, error) {
+	pipes, err := stdio.Of(p.Command)
+	if err != nil {
+		return nil, nil, err
+	}
+	process, err := w.start(p)
+	if err != nil {
+		pipes.Close()
+		return nil, nil, fmt.Errorf("could not be started: %w", err)
+	}
+	pipes.Started()
+	return process, pipes, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hashicorp/go-plugin/runner"
 
+	"github.com/picoclaw/picoclaw/internal/stdio"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -39,9 +40,7 @@ type pluginRunner struct {
 	stderrTail  *tail
 
 	process  atomic.Pointer[isolation.Process]
-	lifeline *os.File // the host's end of the process's standard input
-	stdout   *os.File
-	stderr   *os.File
+	pipes    *stdio.Pipes  // the input is the lifeline
 	silent   chan struct{} // closed when all that was written to the standard error has been read
 	stopping sync.Once
 	stopped  chan struct{} // closed when somebody has asked the process to end
@@ -53,35 +52,14 @@ var _ runner.Runner = (*pluginRunner)(nil)
 // Start starts the process, and hands it its credentials as the first line of its standard input. The pipe then stays
 // open for as long as this process lives: its end tells the plugin that the host is gone, however it went.
 func (r *pluginRunner) Start(context.Context) error {
-	var theirs []*os.File
-	defer func() {
-		for _, f := range theirs {
-			_ = f.Close()
-		}
-	}()
-	stdin, lifeline, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	theirs = append(theirs, stdin)
-	r.lifeline = lifeline
-	stdoutRead, stdout, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	theirs = append(theirs, stdout)
-	r.stdout = stdoutRead
-	stderrRead, stderr, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	theirs = append(theirs, stderr)
-	r.stderr = stderrRead
-
 	cmd := exec.Command(r.binary)
 	cmd.Env = append(append([]string{}, r.spec.Env...), r.handshake...)
 	cmd.Dir = r.files
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
+	var err error
+	if r.pipes, err = stdio.Of(cmd); err != nil {
+		return err
+	}
+	defer r.pipes.Started()
 	profile := r.spec.Profile
 	profile.EndsItself = true // the SDK does, and the lifeline tells it when
 	profile.ReadOnly = append(append([]string{}, profile.ReadOnly...), filepath.Dir(r.binary))
@@ -91,13 +69,13 @@ func (r *pluginRunner) Start(context.Context) error {
 	profile.ReadWrite = append(append([]string{}, profile.ReadWrite...), r.socketDir)
 	process, err := r.launcher.Start(cmd, profile)
 	if err != nil {
-		r.closePipes()
+		r.pipes.Close()
 		return err
 	}
 	r.process.Store(process)
-	if _, err := r.credentials.WriteTo(lifeline); err != nil {
+	if _, err := r.credentials.WriteTo(r.pipes.In); err != nil {
 		process.Kill()
-		r.closePipes()
+		r.pipes.Close()
 		return fmt.Errorf("hand over the credentials: %w", err)
 	}
 	go r.watch()
@@ -108,15 +86,7 @@ func (r *pluginRunner) Start(context.Context) error {
 func (r *pluginRunner) watch() {
 	<-r.process.Load().Done()
 	time.Sleep(pipeGrace)
-	r.closePipes()
-}
-
-func (r *pluginRunner) closePipes() {
-	for _, f := range []*os.File{r.lifeline, r.stdout, r.stderr} {
-		if f != nil {
-			_ = f.Close()
-		}
-	}
+	r.pipes.Close()
 }
 
 // Wait waits for the end of the process. An end that was asked for is not an error.
@@ -204,8 +174,8 @@ func (r *pluginRunner) lastWords() string {
 	return r.stderrTail.String()
 }
 
-func (r *pluginRunner) Stdout() io.ReadCloser { return r.stdout }
-func (r *pluginRunner) Stderr() io.ReadCloser { return &toTheEnd{File: r.stderr, end: r.silent} }
+func (r *pluginRunner) Stdout() io.ReadCloser { return r.pipes.Out }
+func (r *pluginRunner) Stderr() io.ReadCloser { return &toTheEnd{File: r.pipes.Err, end: r.silent} }
 func (r *pluginRunner) Name() string          { return r.spec.Manifest.ID }
 
 // toTheEnd is a file that tells when it has been read to its end.

@@ -5,16 +5,16 @@ import (
 	"strings"
 	"unicode"
 
-	kept "github.com/picoclaw/picoclaw/internal/tail"
+	"github.com/picoclaw/picoclaw/internal/stdio"
 )
 
 // tailBytes is how much of a plugin's standard error is kept to explain its end.
 const tailBytes = 8 << 10
 
 // tail keeps the last of what a plugin has said.
-type tail struct{ *kept.Tail }
+type tail struct{ *stdio.Tail }
 
-func newTail() *tail { return &tail{kept.New(tailBytes)} }
+func newTail() *tail { return &tail{stdio.NewTail(tailBytes)} }
 
 // String returns what is kept, from the first whole line on. What a terminal would take for a command is spelled out:
 // it ends up in front of people.

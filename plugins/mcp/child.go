@@ -13,11 +13,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/picoclaw/picoclaw/internal/stdio"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/exec"
@@ -28,7 +28,7 @@ type child struct {
 	process *isolation.Process
 	stdin   *os.File
 	stdout  *os.File
-	said    *tail         // the end of what it has written to its standard error
+	said    *stdio.Tail   // the end of what it has written to its standard error
 	heard   chan struct{} // closed when that has been read
 	silent  chan struct{} // closed when nothing more comes from it
 }
@@ -53,30 +53,23 @@ func startChild(
 	if err != nil {
 		return nil, err
 	}
-	theirIn, ourIn, err := os.Pipe()
+	cmd := &osexec.Cmd{Path: program, Args: argv, Dir: dir, Env: env}
+	pipes, err := stdio.Of(cmd)
 	if err != nil {
 		return nil, err
 	}
-	ourOut, theirOut, err := os.Pipe()
-	if err != nil {
-		return nil, err
+	defer pipes.Started()
+	c := &child{
+		stdin: pipes.In, stdout: pipes.Out, said: stdio.NewTail(mostSaid),
+		heard: make(chan struct{}), silent: make(chan struct{}),
 	}
-	ourErr, theirErr, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = theirIn.Close(); _ = theirOut.Close(); _ = theirErr.Close() }()
-	cmd := &osexec.Cmd{Path: program, Args: argv, Dir: dir, Env: env, Stdin: theirIn, Stdout: theirOut, Stderr: theirErr}
-	c := &child{stdin: ourIn, stdout: ourOut, said: &tail{}, heard: make(chan struct{}), silent: make(chan struct{})}
 	if c.process, err = l.Start(cmd, p); err != nil {
-		_ = ourIn.Close()
-		_ = ourOut.Close()
-		_ = ourErr.Close()
+		pipes.Close()
 		return nil, fmt.Errorf("start the server: %w", err)
 	}
 	go func() {
-		_, _ = io.Copy(c.said, ourErr)
-		_ = ourErr.Close()
+		_, _ = io.Copy(c.said, pipes.Err)
+		_ = pipes.Err.Close()
 		close(c.heard)
 	}()
 	return c, nil
@@ -119,13 +112,17 @@ func find(name, path string) (string, error) {
 	return "", sdk.Errorf(sdk.NotFound, "there is no program %s in the system's directories (%s)", name, path)
 }
 
+// mostSaid is how much of a server's standard error is kept, in bytes.
+const mostSaid = 2 << 10
+
 // lastWords are what the server has said at the end, to be put behind a message.
 func (c *child) lastWords() string {
 	select {
 	case <-c.heard:
 	case <-time.After(endGrace): // something that it has started may still have it open
 	}
-	if text := c.said.text(); text != "" {
+	text, _ := c.said.Text()
+	if text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")); text != "" {
 		return "; it said:\n" + text
 	}
 	return ""
@@ -205,29 +202,4 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 			return line, err
 		}
 	}
-}
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	mu   sync.Mutex
-	kept []byte
-}
-
-// mostSaid is how much of a server's standard error is kept, in bytes.
-const mostSaid = 2 << 10
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept = append(t.kept, p...)
-	if over := len(t.kept) - mostSaid; over > 0 {
-		t.kept = append(t.kept[:0], t.kept[over:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) text() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.TrimSpace(strings.ToValidUTF8(string(t.kept), "\uFFFD"))
 }

@@ -18,7 +18,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -28,7 +27,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/agent"
 	"github.com/picoclaw/picoclaw/host/session"
-	"github.com/picoclaw/picoclaw/internal/tail"
+	"github.com/picoclaw/picoclaw/internal/stdio"
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
@@ -152,15 +151,14 @@ const endsWithin = 5 * time.Second
 
 // run runs the program until its answer is whole.
 func (c *CLI) run(ctx context.Context, args []string, input []byte, events reader, a *assembly) (*agent.Reply, error) {
-	ours, theirs, err := pipes()
+	p := c.program(args)
+	pipes, err := stdio.Of(p.Command)
 	if err != nil {
 		return nil, err
 	}
-	defer closeAll(ours[:])
-	p := c.program(args)
-	p.Command.Stdin, p.Command.Stdout, p.Command.Stderr = theirs[0], theirs[1], theirs[2]
+	defer pipes.Close()
 	process, err := c.o.Start(p)
-	closeAll(theirs[:])
+	pipes.Started()
 	if err != nil {
 		return nil, fmt.Errorf("%s could not be started: %w", c.name, err)
 	}
@@ -171,18 +169,17 @@ func (c *CLI) run(ctx context.Context, args []string, input []byte, events reade
 	stop := context.AfterFunc(ctx, process.Kill)
 	defer stop()
 	go func() {
-		<-process.Done() // where nothing ties what it has started to its end, a pipe may still be held
-		_ = ours[1].SetDeadline(time.Now().Add(time.Second))
-		_ = ours[2].SetDeadline(time.Now().Add(time.Second))
+		<-process.Done()
+		pipes.Ended()
 	}()
-	said := tail.New(longestWords)
+	said := stdio.NewTail(longestWords)
 	var listening sync.WaitGroup
-	listening.Go(func() { _, _ = io.Copy(said, ours[2]) })
+	listening.Go(func() { _, _ = io.Copy(said, pipes.Err) })
 	go func() {
-		_, _ = ours[0].Write(input) // one that does not read it says why
-		_ = ours[0].Close()
+		_, _ = pipes.In.Write(input) // one that does not read it says why
+		_ = pipes.In.Close()
 	}()
-	err = read(ours[1], events, a)
+	err = read(pipes.Out, events, a)
 	if err != nil {
 		process.Kill()
 	}
@@ -245,7 +242,7 @@ func (c *CLI) program(args []string) session.Program {
 }
 
 // words are the last of what the program has said besides.
-func (c *CLI) words(said *tail.Tail) string {
+func (c *CLI) words(said *stdio.Tail) string {
 	text, _ := said.Text()
 	text = clean(text)
 	if c.o.Key != "" {
@@ -255,27 +252,4 @@ func (c *CLI) words(said *tail.Tail) string {
 		return ""
 	}
 	return ": " + text
-}
-
-func pipes() (ours, theirs [3]*os.File, err error) {
-	for i := range ours {
-		r, w, err := os.Pipe()
-		if err != nil {
-			closeAll(append(ours[:], theirs[:]...))
-			return ours, theirs, err
-		}
-		ours[i], theirs[i] = r, w
-		if i == 0 {
-			ours[i], theirs[i] = w, r
-		}
-	}
-	return ours, theirs, nil
-}
-
-func closeAll(files []*os.File) {
-	for _, f := range files {
-		if f != nil {
-			_ = f.Close()
-		}
-	}
 }

@@ -1,5 +1,4 @@
-// Package tail keeps the end of what a program writes, to explain how it ended. It must not know who shows that.
-package tail
+package stdio
 
 import "sync"
 
@@ -10,8 +9,8 @@ type Tail struct {
 	data []byte
 }
 
-// New makes one that keeps at most so many bytes.
-func New(most int) *Tail { return &Tail{most: most} }
+// NewTail makes one that keeps at most so many bytes.
+func NewTail(most int) *Tail { return &Tail{most: most} }
 
 // Write keeps the end of what has been written until now.
 func (t *Tail) Write(p []byte) (int, error) {
