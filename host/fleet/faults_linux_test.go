@@ -252,6 +252,53 @@ func TestAWorkerThatIsCutOffEndsItsCallsBeforeAnotherTakesItsAgents(t *testing.T
 	}
 }
 
+// A network that loses messages one way tells neither end.
+func TestSilentNetworkMovesAgent(t *testing.T) {
+	for name, lost := range map[string]struct{ sent, received bool }{
+		"worker's messages": {true, false}, "messages to the worker": {false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address := startNATS(t)
+			c, far := lay(t, address)
+			begun, ended := make(chan struct{}), atomic.Bool{}
+			first, second := &bench{}, &bench{home: hosttest.TempDir(t)}
+			first.tool(t, "wait", func(ctx context.Context, _ string, _ func(session.Event)) *session.Result {
+				close(begun)
+				<-ctx.Done()
+				ended.Store(true)
+				return &session.Result{Text: "never", Answered: true}
+			})
+			first.work(t, joined(t, far, "one"), "one")
+			gateway := joined(t, address, "gateway")
+			before := has(t, gateway, "one")
+			standby, err := NewWorker(joined(t, address, "standby"), WorkerOptions{Name: "standby", Agents: []string{"main"},
+				Home: second.home, Host: second.host(t), Describe: func(*session.Session) string { return "" }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			runs(t, standby)
+			there(t, gateway, 2)
+			s, result := caller(t, gateway, "main"), make(chan *session.Result, 1)
+			go func() { result <- s.Call(context.Background(), "wait", args(""), nil) }()
+			<-begun
+			cut := time.Now()
+			c.Hold(lost.sent, lost.received)
+			if after := has(t, gateway, "standby"); after.epoch <= before.epoch || !ended.Load() {
+				t.Errorf("epoch %d after %d; the call has ended: %t", after.epoch, before.epoch, ended.Load())
+			}
+			t.Logf("the agent was taken %s after the loss", time.Since(cut))
+			c.Hold(false, false) // what was sent meanwhile arrives late
+			if r := <-result; r.Err == nil || r.Err.Code != CodeUnknown {
+				t.Errorf("the call that was begun: %+v %v", r, r.Err)
+			}
+			if now := has(t, gateway, "standby"); now.epoch <= before.epoch {
+				t.Errorf("epoch %d after %d", now.epoch, before.epoch)
+			}
+		})
+	}
+}
+
 func TestAWorkerThatEndsGivesItsAgentsAway(t *testing.T) {
 	address := startNATS(t)
 	tool := func(text string) func(context.Context, string, func(session.Event)) *session.Result {
