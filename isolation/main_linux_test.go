@@ -1,12 +1,16 @@
 package isolation
 
 import (
+	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,8 +19,7 @@ import (
 // childEnv names the static program that plays the child in a sandbox.
 const childEnv = "PICOCLAW_TEST_CHILD"
 
-// TestMain runs the tests as the user who starts them and, if that is root,
-// once more as an unprivileged user.
+// TestMain runs the tests as the user who starts them and, if that is root, at the same time as an unprivileged user.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	os.Exit(run(m))
@@ -47,10 +50,10 @@ func run(m *testing.M) int {
 		return fail(fmt.Errorf("build the child: %w\n%s", err, out))
 	}
 	os.Setenv(childEnv, child)
-	if code := m.Run(); code != 0 || os.Getuid() != 0 || !plainRun() {
-		return code
+	if os.Getuid() != 0 || !plainRun() {
+		return m.Run()
 	}
-	return asUnprivileged(dir)
+	return asBothUsers(dir)
 }
 
 // plainRun reports whether this is a run of tests and nothing else.
@@ -63,7 +66,9 @@ func plainRun() bool {
 	return true
 }
 
-func asUnprivileged(dir string) int {
+// asBothUsers runs the tests as root and as uid 1000, each in shards, all at the same time. Shards are processes, since
+// much that the tests look at is the process's: its brand, its orphans, its environment. None is another's ancestor.
+func asBothUsers(dir string) int {
 	const uid = 1000
 	self := filepath.Join(dir, "isolation.test")
 	if err := copyFile("/proc/self/exe", self); err != nil {
@@ -76,21 +81,73 @@ func asUnprivileged(dir string) int {
 	if err := os.Chown(home, uid, uid); err != nil {
 		return fail(err)
 	}
+	shards, err := shardPatterns(self)
+	if err != nil {
+		return fail(err)
+	}
 	var args []string
 	for _, name := range []string{"run", "skip", "v", "short", "count", "timeout", "failfast", "parallel"} {
 		if f := flag.Lookup("test." + name); f != nil && f.Value.String() != "" {
 			args = append(args, "-test."+name+"="+f.Value.String())
 		}
 	}
-	fmt.Println("=== again as uid", uid)
-	cmd := exec.Command(self, args...)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.Env = append(without(os.Environ(), "TMPDIR", "HOME"), "TMPDIR="+home, "HOME="+home)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}, Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Run(); err != nil {
-		return fail(fmt.Errorf("as uid %d: %w", uid, err))
+	runtime.LockOSThread() // Pdeathsig is sent when the thread that started a process ends
+	var started []*exec.Cmd
+	start := func(user string, args []string, pattern string, env []string, as *syscall.Credential) error {
+		if pattern != "" {
+			args = append(slices.Clone(args), "-test.run="+pattern)
+		}
+		cmd, output := exec.Command(self, args...), &bytes.Buffer{}
+		fmt.Fprintln(output, "=== as", user)
+		cmd.Stdout, cmd.Stderr, cmd.Env = output, output, env
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as, Pdeathsig: syscall.SIGKILL}
+		started = append(started, cmd)
+		return cmd.Start()
 	}
-	return 0
+	home1000 := append(without(os.Environ(), "TMPDIR", "HOME"), "TMPDIR="+home, "HOME="+home)
+	for n, pattern := range shards {
+		rootArgs := args
+		if n == 0 {
+			rootArgs = os.Args[1:] // with the file in which `go test` notes what its cache depends on
+		}
+		if err := errors.Join(start("root", rootArgs, pattern, nil, nil),
+			start("uid 1000", args, pattern, home1000, &syscall.Credential{Uid: uid, Gid: uid})); err != nil {
+			return fail(err)
+		}
+	}
+	code := 0
+	for _, cmd := range started {
+		err := cmd.Wait()
+		fmt.Print(cmd.Stdout)
+		if err != nil {
+			code = fail(err)
+		}
+	}
+	return code
+}
+
+// shardPatterns returns a pattern for -run for each shard; one empty pattern if flags select tests already.
+func shardPatterns(self string) ([]string, error) {
+	for _, name := range []string{"run", "skip", "coverprofile"} {
+		if flag.Lookup("test."+name).Value.String() != "" {
+			return []string{""}, nil
+		}
+	}
+	const shards = 2
+	cmd := exec.Command(self, "-test.list=^(Test|Fuzz|Example)")
+	names, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("list the tests: %w", err)
+	}
+	var patterns [shards][]string
+	for n, name := range strings.Fields(string(names)) {
+		patterns[n%shards] = append(patterns[n%shards], name)
+	}
+	var all []string
+	for _, names := range patterns {
+		all = append(all, "^("+strings.Join(names, "|")+")$")
+	}
+	return all, nil
 }
 
 func without(env []string, names ...string) []string {
