@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
 // inherited reaps what a child's processes leave behind while it runs. Where this process adopts orphans, those that
@@ -28,8 +30,8 @@ func (h *inherited) reap() {
 		return
 	}
 	ended := slices.DeleteFunc(adopted(), func(pid int) bool {
-		e, ok := readProc(pid)
-		return pid == h.leader || !ok || e.state != 'Z'
+		e, ok := proctable.Read(pid)
+		return pid == h.leader || !ok || e.State != 'Z'
 	})
 	if len(ended) == 0 {
 		return

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
 // adopt makes this process one that is given orphans, as plugins are.
@@ -23,8 +25,8 @@ func adopt(t *testing.T) {
 // zombies counts the children of this process that have ended and that nobody has reaped.
 func zombies() int {
 	n := 0
-	for _, e := range processTable() {
-		if e.parent == os.Getpid() && e.state == 'Z' {
+	for _, e := range proctable.All() {
+		if e.Parent == os.Getpid() && e.State == 'Z' {
 			n++
 		}
 	}

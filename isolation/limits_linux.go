@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
 // LimitSelf lowers this process's own limits on the size of a file, on open descriptors and on core dumps, for good.
@@ -160,27 +160,21 @@ const ticksPerSecond = 100
 
 // add adds what one process uses, with what its children have used that it has waited for.
 func (u *usage) add(pid int) {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
+	e, ok := proctable.Read(pid)
+	if !ok {
 		return
 	}
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	if len(fields) < 22 {
-		return
-	}
-	number := func(n int) int64 { v, _ := strconv.ParseInt(fields[n], 10, 64); return v }
-	if fields[0] == "Z" {
+	if e.State == 'Z' {
 		// It has a place in the table until somebody reaps it. Those that ended after the last look, and that this process
 		// reaps at the next, say nothing against their tree.
-		if number(1) != int64(os.Getpid()) {
+		if e.Parent != os.Getpid() {
 			u.threads++
 		}
 		return
 	}
-	u.threads += int(number(17))
-	u.resident += number(21) * int64(os.Getpagesize())
-	ticks := number(11) + number(12) + number(13) + number(14)
-	u.cpu += time.Duration(ticks) * time.Second / ticksPerSecond
+	u.threads += e.Threads
+	u.resident += e.Pages * int64(os.Getpagesize())
+	u.cpu += time.Duration(e.Ticks) * time.Second / ticksPerSecond
 }
 
 // MachineMemory is how much memory this machine has, in bytes; 0 if that is not known.

@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
 // clearWithin bounds how long killed processes are waited for. Only those that the kernel can't end, because they wait
@@ -70,9 +72,9 @@ func adopted() []int {
 // childrenByTable finds this process's children where the kernel was built without lists of them.
 func childrenByTable() []int {
 	var pids []int
-	for _, e := range processTable() {
-		if e.parent == os.Getpid() {
-			pids = append(pids, e.pid)
+	for _, e := range proctable.All() {
+		if e.Parent == os.Getpid() {
+			pids = append(pids, e.PID)
 		}
 	}
 	return pids

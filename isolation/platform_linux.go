@@ -11,6 +11,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
 // platform starts processes on Linux.
@@ -119,14 +121,14 @@ func (pl *platform) follow(child *exec.Cmd, inside *domain, mark brand, in *memb
 	if inside != nil && inside.scoped {
 		own := domainTree{leader: pid, domain: inside}
 		proc.tree, among = own, own.among
-		members = func() []int { return own.among(processIDs()) }
+		members = func() []int { return own.among(proctable.IDs()) }
 	} else {
 		own := groupTree{leader: pid, brand: mark}
 		proc.tree, among = own, own.among
 		members = func() []int {
 			var pids []int
 			for _, e := range own.members() {
-				pids = append(pids, e.pid)
+				pids = append(pids, e.PID)
 			}
 			return pids
 		}

@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
 // groupTree is a child with neither a pid namespace nor a domain of its own:
@@ -15,19 +17,19 @@ type groupTree struct {
 	brand  brand
 }
 
-func (t groupTree) members() []procEntry {
-	table := processTable()
-	found := descendants(table, t.leader)
+func (t groupTree) members() []proctable.Entry {
+	table := proctable.All()
+	found := proctable.Descendants(table, t.leader)
 	known := map[int]bool{}
 	for _, e := range found {
-		known[e.pid] = true
+		known[e.PID] = true
 	}
-	leader, _ := readProc(t.leader)
+	leader, _ := proctable.Read(t.leader)
 	for _, e := range table {
-		if known[e.pid] {
+		if known[e.PID] {
 			continue
 		}
-		if e.pid == t.leader || e.group == t.leader || e.session == t.leader || t.brand.on(e.pid) && !e.olderThan(leader) {
+		if e.PID == t.leader || e.Group == t.leader || e.Session == t.leader || t.brand.on(e.PID) && e.Started >= leader.Started {
 			found = append(found, e)
 		}
 	}
@@ -42,9 +44,9 @@ func (t groupTree) signal(sig os.Signal) error {
 		return fmt.Errorf("send %v: not a signal of this system", sig)
 	}
 	for _, e := range t.members() {
-		if e.alive() {
+		if e.Alive() {
 			// It may end at any moment; that is not an error.
-			_ = e.signal(number)
+			_ = e.Signal(number)
 		}
 	}
 	return nil
@@ -54,12 +56,12 @@ func (t groupTree) signal(sig os.Signal) error {
 // die could start another one, and one that forks all the time would get away
 // between looking and killing.
 func (t groupTree) kill() {
-	stopped := map[int]string{}
+	stopped := map[int]int64{}
 	for again := true; again; {
 		again = false
 		for _, e := range t.members() {
-			if e.alive() && stopped[e.pid] != e.started && e.signal(unix.SIGSTOP) == nil {
-				stopped[e.pid] = e.started
+			if e.Alive() && stopped[e.PID] != e.Started && e.Signal(unix.SIGSTOP) == nil {
+				stopped[e.PID] = e.Started
 				again = true
 			}
 		}

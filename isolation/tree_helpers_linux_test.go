@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
 // start starts a script that is killed at the end of the test.
@@ -45,8 +47,8 @@ func pidIn(t testing.TB, file string) int {
 
 // running reports whether a process can still do something.
 func running(pid int) bool {
-	e, ok := readProc(pid)
-	return ok && e.alive()
+	e, ok := proctable.Read(pid)
+	return ok && e.Alive()
 }
 
 func size(file string) int64 {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
 // sandboxTree is a child in a pid namespace, which ends with its pid 1.
@@ -21,9 +23,9 @@ func (t *sandboxTree) signal(sig os.Signal) error {
 		return fmt.Errorf("send %v: not a signal of this system", sig)
 	}
 	t.awaitKnown()
-	for _, e := range descendants(processTable(), t.guard.pid) {
-		if e.parent != t.guard.pid {
-			_ = e.signal(number) // it may end at any moment
+	for _, e := range proctable.Descendants(proctable.All(), t.guard.pid) {
+		if e.Parent != t.guard.pid {
+			_ = e.Signal(number) // it may end at any moment
 		}
 	}
 	return nil
@@ -32,8 +34,8 @@ func (t *sandboxTree) signal(sig os.Signal) error {
 // members are all processes of the sandbox, bubblewrap's own among them.
 func (t *sandboxTree) members() []int {
 	pids := []int{t.guard.pid}
-	for _, e := range descendants(processTable(), t.guard.pid) {
-		pids = append(pids, e.pid)
+	for _, e := range proctable.Descendants(proctable.All(), t.guard.pid) {
+		pids = append(pids, e.PID)
 	}
 	return pids
 }

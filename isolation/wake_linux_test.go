@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
 // hostEnv has this test binary play a process that is about to be killed, with its files in the directory it names.
@@ -56,9 +58,9 @@ func TestAStoppedChildDoesNotOutliveUs(t *testing.T) {
 	stopped := eventually(func() bool {
 		text, _ := os.ReadFile(filepath.Join(dir, "work", "pid"))
 		_, _ = fmt.Sscan(string(text), &pid)
-		e, ok := readProc(pid)
+		e, ok := proctable.Read(pid)
 		_, err := os.Stat(filepath.Join(dir, "started"))
-		return ok && e.state == 'T' && err == nil
+		return ok && e.State == 'T' && err == nil
 	})
 	if !stopped {
 		t.Error("the child is not stopped")

@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
 // handed is the one descriptor besides the standard streams that the command is given: a directory outside its view.
@@ -106,7 +108,7 @@ func environments(at targets) string {
 
 // processes is careful about process ids: inside, the host's may be somebody else's.
 func processes(at targets) string {
-	if startOf(at.Host) == at.Started && unix.Kill(at.Host, 0) == nil {
+	if host, ok := proctable.Read(at.Host); ok && host.Started == at.Started && unix.Kill(at.Host, 0) == nil {
 		return "the host can be signalled"
 	}
 	return ""

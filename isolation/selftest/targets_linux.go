@@ -1,21 +1,21 @@
 package selftest
 
 import (
-	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
+
+	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
 // targets are what an attack may aim at. All of it is made for it, but for the host itself.
 type targets struct {
 	Outside  string `json:"outside"`  // a directory that is not granted, with a canary
 	Host     int    `json:"host"`     // the process id of the host
-	Started  string `json:"started"`  // when it was started: another process may have its id inside
+	Started  int64  `json:"started"`  // when it was started: another process may have its id inside
 	TCP      string `json:"tcp"`      // the address of a server
 	Abstract string `json:"abstract"` // and of one without a path
 }
@@ -25,7 +25,8 @@ const canary = "canary"
 
 // newTargets makes them below dir. Call the function to give them up.
 func newTargets(dir string) (at targets, done func(), err error) {
-	at = targets{Outside: filepath.Join(dir, "outside"), Host: os.Getpid(), Started: startOf(os.Getpid())}
+	host, _ := proctable.Read(os.Getpid())
+	at = targets{Outside: filepath.Join(dir, "outside"), Host: host.PID, Started: host.Started}
 	if err := os.Mkdir(at.Outside, 0o700); err != nil {
 		return at, nil, err
 	}
@@ -43,15 +44,4 @@ func newTargets(dir string) (at targets, done func(), err error) {
 	}
 	at.TCP = tcp.Addr().String()
 	return at, func() { _ = tcp.Close(); _ = abstract.Close() }, nil
-}
-
-// startOf says when a process was started, in the kernel's terms; empty if it can't be seen.
-func startOf(pid int) string {
-	const place = 19 // behind the name, which may have anything in it
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if err != nil || len(fields) <= place {
-		return ""
-	}
-	return string(fields[place])
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
 // leaf is the group in a base that this process moves to: a group of version 2 that gives controllers to the groups in
@@ -104,17 +106,11 @@ func (h *hierarchy) moveSelf() error {
 // ours reports whether a process is this one or descends from it.
 func ours(pid int) bool {
 	for pid > 1 && pid != os.Getpid() {
-		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-		if err != nil {
+		e, ok := proctable.Read(pid)
+		if !ok {
 			return false
 		}
-		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-		if len(fields) < 2 {
-			return false
-		}
-		if pid, err = strconv.Atoi(fields[1]); err != nil {
-			return false
-		}
+		pid = e.Parent
 	}
 	return pid == os.Getpid()
 }

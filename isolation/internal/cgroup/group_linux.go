@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
 // Group is a control group: a directory in each hierarchy that is used. It may be used concurrently.
@@ -136,12 +138,8 @@ func moveTo(f *os.File, pid int) error {
 
 // gone reports whether a process has ended; one that was not waited for stays where it was.
 func gone(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return true
-	}
-	after := stat[strings.LastIndexByte(string(stat), ')')+1:]
-	return len(after) > 1 && (after[1] == 'Z' || after[1] == 'X')
+	e, ok := proctable.Read(pid)
+	return !ok || !e.Alive()
 }
 
 // Kill ends everybody in the group.

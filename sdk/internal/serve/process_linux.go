@@ -1,12 +1,13 @@
 package serve
 
 import (
-	"bytes"
 	"os"
-	"strconv"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
 // adoptOrphans makes this process the parent of whatever its descendants leave behind, so that nothing that it has
@@ -17,48 +18,16 @@ func adoptOrphans() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0,
 // or time is up.
 func endDescendants(within time.Duration) {
 	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		left := descendants(os.Getpid())
+		left := slices.DeleteFunc(proctable.Descendants(proctable.All(), os.Getpid()), func(e proctable.Entry) bool {
+			return e.State == 'Z'
+		})
 		if len(left) == 0 {
-			return
+			return // in a PID namespace /proc may be missing; the namespace ends with its first process
 		}
-		for _, pid := range left {
-			_ = unix.Kill(pid, unix.SIGKILL) // it may have ended just now
-		}
-	}
-}
-
-// descendants lists the processes below pid that have not ended. In a PID namespace /proc may be missing; there is
-// then nothing to do, because the namespace ends with its first process.
-func descendants(pid int) []int {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
-	children := make(map[int][]int)
-	for _, entry := range entries {
-		child, err := strconv.Atoi(entry.Name())
-		if err != nil {
-			continue
-		}
-		stat, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
-		if err != nil {
-			continue
-		}
-		// pid (name) state parent …; the name may have anything in it.
-		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(fields) < 2 || fields[0][0] == 'Z' {
-			continue
-		}
-		if parent, err := strconv.Atoi(string(fields[1])); err == nil {
-			children[parent] = append(children[parent], child)
+		for _, e := range left {
+			_ = unix.Kill(e.PID, unix.SIGKILL) // it may have ended just now
 		}
 	}
-	var found []int
-	for queue := children[pid]; len(queue) > 0; queue = queue[1:] {
-		found = append(found, queue[0])
-		queue = append(queue, children[queue[0]]...)
-	}
-	return found
 }
 
 // forbidTracing keeps other processes of the same user from attaching to this one and from reading its memory, its

@@ -64,7 +64,7 @@ func aim(t *testing.T, outside string) string {
 		t.Cleanup(func() { _ = l.Close() })
 		at[i] = l.Addr().String()
 	}
-	text, err := json.Marshal(map[string]any{"outside": outside, "host": os.Getpid(), "started": "", "tcp": at[0],
+	text, err := json.Marshal(map[string]any{"outside": outside, "host": os.Getpid(), "started": 0, "tcp": at[0],
 		"abstract": at[1]})
 	if err != nil {
 		t.Fatal(err)
