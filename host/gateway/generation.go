@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -107,37 +108,30 @@ func (n *generation) close() {
 func (g *Gateway) forget(n *generation) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for i, one := range g.running {
-		if one == n {
-			g.running = append(g.running[:i:i], g.running[i+1:]...)
-			return
-		}
-	}
+	g.running = slices.DeleteFunc(slices.Clone(g.running), func(one *generation) bool { return one == n })
 }
 
-// current returns the newest generation.
-func (g *Gateway) current() *generation {
+// state returns the generations, the newest of them, which is nil for none, and whether the gateway ends.
+func (g *Gateway) state() (all []*generation, current *generation, draining bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.running) == 0 {
-		return nil
+	if len(g.running) > 0 {
+		current = g.running[len(g.running)-1]
 	}
-	return g.running[len(g.running)-1]
+	return g.running, current, g.draining
 }
 
 // of returns the generation that a request is for: that of its session, or the newest.
 func (g *Gateway) of(r *http.Request) *generation {
+	all, current, _ := g.state()
 	if id := r.Header.Get("Mcp-Session-Id"); id != "" {
-		g.mu.Lock()
-		all := g.running
-		g.mu.Unlock()
 		for _, one := range all {
 			if one.Has(id) {
 				return one
 			}
 		}
 	}
-	return g.current()
+	return current
 }
 
 // Reload makes an instance of the configuration as it is now, and has it serve whoever comes from now on. If it can't
@@ -145,10 +139,7 @@ func (g *Gateway) of(r *http.Request) *generation {
 func (g *Gateway) Reload() error {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
-	g.mu.Lock()
-	draining := g.draining
-	g.mu.Unlock()
-	if draining {
+	if _, _, draining := g.state(); draining {
 		return fmt.Errorf("the gateway is ending")
 	}
 	next, err := g.options.Open()

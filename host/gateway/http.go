@@ -25,9 +25,7 @@ func (g *Gateway) routes() http.Handler {
 		mux.Handle("GET /metrics", g.options.Metrics)
 	}
 	serve := func(w http.ResponseWriter, r *http.Request) {
-		g.mu.Lock()
-		draining := g.draining
-		g.mu.Unlock()
+		_, _, draining := g.state()
 		at := g.of(r)
 		if draining || at == nil {
 			w.Header().Set("Retry-After", "5")
@@ -67,10 +65,7 @@ type Checked struct {
 
 // readiness says whether calls can be made now, and if not, why.
 func (g *Gateway) readiness() (health, bool) {
-	g.mu.Lock()
-	draining := g.draining
-	g.mu.Unlock()
-	at := g.current()
+	_, at, draining := g.state()
 	if draining || at == nil {
 		return health{Status: "ending", Uptime: g.uptime()}, false
 	}

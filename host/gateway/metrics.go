@@ -23,9 +23,7 @@ func (g *Gateway) measure() error {
 		return nil
 	}
 	busy := func() (running, sessions int) {
-		g.mu.Lock()
-		all := g.running
-		g.mu.Unlock()
+		all, _, _ := g.state()
 		for _, one := range all {
 			r, s := one.Busy()
 			running, sessions = running+r, sessions+s

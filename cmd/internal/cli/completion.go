@@ -23,18 +23,27 @@ func CompleteWords(words ...string) Completer {
 	}
 }
 
+// CompleteFirst proposes words for the first argument.
+func CompleteFirst(words func() []cobra.Completion) Completer {
+	return func(_ *cobra.Command, args []string, _ string) (proposed []cobra.Completion, _ cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			proposed = words()
+		}
+		return proposed, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
 // CompleteDirectories proposes the shell's directories.
 func CompleteDirectories(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
 // CompleteAgents proposes the agents of the configuration.
-func (f *Factory) CompleteAgents(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	cfg, err := f.Config("")
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+func (f *Factory) CompleteAgents(*cobra.Command, []string, string) (ids []cobra.Completion, _ cobra.ShellCompDirective) {
+	if cfg, err := f.Config(""); err == nil {
+		ids = cfg.AgentIDs()
 	}
-	return cfg.AgentIDs(), cobra.ShellCompDirectiveNoFileComp
+	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
 // FirstSentence returns the first sentence of a description, without its full stop.

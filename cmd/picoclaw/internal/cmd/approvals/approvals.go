@@ -59,7 +59,7 @@ func NewCmdShow(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Short:             "Show the whole of a call that waits, and why it is asked about",
 		Example:           "  picoclaw approvals show 5kq2mzra",
 		Args:              v.oneID(),
-		ValidArgsFunction: v.ids,
+		ValidArgsFunction: cli.CompleteFirst(v.ids),
 		RunE:              func(*cobra.Command, []string) error { return v.show(v.id) },
 	}
 	f.AddOutputFlag(cmd, &v.output)
@@ -83,7 +83,7 @@ func NewCmdAllow(f *cli.Factory, runF func(*AllowOptions) error) *cobra.Command 
 you say yes.`,
 		Example:           "  picoclaw approvals allow 5kq2mzra\n  picoclaw approvals allow 5kq2mzra --always",
 		Args:              v.oneID(),
-		ValidArgsFunction: v.ids,
+		ValidArgsFunction: cli.CompleteFirst(v.ids),
 		RunE:              func(*cobra.Command, []string) error { return v.run() },
 	}
 	cmd.Flags().BoolVar(&v.always, "always", false, "propose the setting that allows it from then on")
@@ -113,7 +113,7 @@ func NewCmdDeny(f *cli.Factory, runF func(*DenyOptions) error) *cobra.Command {
 		Short:             "Refuse a call that waits",
 		Example:           "  picoclaw approvals deny 5kq2mzra --why 'ask on Monday'",
 		Args:              v.oneID(),
-		ValidArgsFunction: v.ids,
+		ValidArgsFunction: cli.CompleteFirst(v.ids),
 		RunE:              func(*cobra.Command, []string) error { return v.run() },
 	}
 	cmd.Flags().StringVar(&v.why, "why", "", "what the agent is told")
@@ -180,13 +180,9 @@ func line(w *approvals.Waiting) string {
 
 // show shows the whole of a call.
 func (v *Options) show(id string) error {
-	home, err := v.Home()
+	_, w, err := v.find(id)
 	if err != nil {
 		return err
-	}
-	w, err := approvals.Find(home, id)
-	if err != nil {
-		return cli.Fail(fmt.Errorf("%s: %w", id, err))
 	}
 	if v.output == cli.JSON {
 		return v.PrintJSON(w)
@@ -200,15 +196,22 @@ func (v *Options) show(id string) error {
 	return nil
 }
 
+// find finds a call that waits, below the instance root home.
+func (v *Options) find(id string) (home string, w *approvals.Waiting, err error) {
+	if home, err = v.Home(); err != nil {
+		return "", nil, err
+	}
+	if w, err = approvals.Find(home, id); err != nil {
+		return "", nil, cli.Fail(fmt.Errorf("%s: %w", id, err))
+	}
+	return home, w, nil
+}
+
 // answer answers a call, and returns it.
 func (v *Options) answer(id string, a approvals.Answer) (*approvals.Waiting, error) {
-	home, err := v.Home()
+	home, w, err := v.find(id)
 	if err != nil {
 		return nil, err
-	}
-	w, err := approvals.Find(home, id)
-	if err != nil {
-		return nil, cli.Fail(fmt.Errorf("%s: %w", id, err))
 	}
 	a.Way, a.Time, a.By = "cli", time.Now().UTC(), cli.UserName()
 	if err := approvals.Give(home, w, a); errors.Is(err, approvals.ErrGone) || errors.Is(err, approvals.ErrAnswered) {
@@ -225,13 +228,10 @@ func (v *Options) answer(id string, a approvals.Answer) (*approvals.Waiting, err
 }
 
 // ids proposes calls that wait.
-func (v *Options) ids(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if all, err := v.waiting(); err == nil && len(args) == 0 {
-		var ids []cobra.Completion
-		for _, w := range all {
-			ids = append(ids, cobra.CompletionWithDesc(w.ID, terminal.Shorten(w.Tool+" "+line(w), 60)))
-		}
-		return ids, cobra.ShellCompDirectiveNoFileComp
+func (v *Options) ids() (ids []cobra.Completion) {
+	all, _ := v.waiting()
+	for _, w := range all {
+		ids = append(ids, cobra.CompletionWithDesc(w.ID, terminal.Shorten(w.Tool+" "+line(w), 60)))
 	}
-	return nil, cobra.ShellCompDirectiveNoFileComp
+	return ids
 }

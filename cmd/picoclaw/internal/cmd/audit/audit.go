@@ -68,16 +68,9 @@ func (o *Options) run(ctx context.Context) error {
 	latest := &latestRecords{most: o.limit}
 	show := latest.add
 	var names auditNames
-	collect := func(r audit.Record) error {
-		names.see(r)
-		if o.filter.Matches(r) {
-			return show(r)
-		}
-		return nil
-	}
 	if o.follow {
 		var failed error
-		err = audit.Follow(ctx, path, collect, func() {
+		err = audit.Follow(ctx, path, names.passing(o.filter, func(r audit.Record) error { return show(r) }), func() {
 			failed = o.show(latest.records)
 			names.complain(o.Factory, cfg, o.filter)
 			show = o.showOne
@@ -87,11 +80,9 @@ func (o *Options) run(ctx context.Context) error {
 		}
 		return cli.FailOrNil(err)
 	}
-	broken, err := audit.Read(path, collect)
-	if err != nil {
-		return cli.FailOrNil(err)
+	if err := names.read(o.Factory, cfg, o.filter, latest.add); err != nil {
+		return err
 	}
-	complainOfLines(o.Factory, broken)
 	names.complain(o.Factory, cfg, o.filter)
 	return o.show(latest.records)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 	"github.com/picoclaw/picoclaw/host/audit"
-	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // ExportOptions are the options of `picoclaw audit export`.
@@ -50,17 +49,10 @@ func (o *ExportOptions) run() error {
 		return err
 	}
 	var names auditNames
-	broken, err := audit.Read(session.AuditFile(cfg.Home().Path), func(r audit.Record) error {
-		names.see(r)
-		if !o.filter.Matches(r) {
-			return nil
-		}
-		return to.Write(r)
-	})
+	err = names.read(o.Factory, cfg, o.filter, to.Write)
 	if err = errors.Join(err, to.Close(), out.Flush()); err != nil {
 		return cli.FailOrNil(err)
 	}
-	complainOfLines(o.Factory, broken)
 	names.complain(o.Factory, cfg, o.filter)
 	return nil
 }

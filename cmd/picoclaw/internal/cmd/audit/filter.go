@@ -70,17 +70,9 @@ func (o *Options) stats() error {
 	}
 	var sums audit.Summary
 	var names auditNames
-	broken, err := audit.Read(session.AuditFile(cfg.Home().Path), func(r audit.Record) error {
-		names.see(r)
-		if o.filter.Matches(r) {
-			sums.Add(r)
-		}
-		return nil
-	})
-	if err != nil {
-		return cli.FailOrNil(err)
+	if err = names.read(o.Factory, cfg, o.filter, func(r audit.Record) error { sums.Add(r); return nil }); err != nil {
+		return err
 	}
-	complainOfLines(o.Factory, broken)
 	names.complain(o.Factory, cfg, o.filter)
 	if o.output == cli.JSON {
 		return o.PrintJSON(sums.Tools())
@@ -130,6 +122,26 @@ func (n *auditNames) see(r audit.Record) {
 	if !slices.Contains(n.tools, r.Tool) {
 		n.tools = append(n.tools, r.Tool)
 	}
+}
+
+// passing sees all calls, and passes on those that the filter lets through.
+func (n *auditNames) passing(filter audit.Filter, found func(audit.Record) error) func(audit.Record) error {
+	return func(r audit.Record) error {
+		n.see(r)
+		if filter.Matches(r) {
+			return found(r)
+		}
+		return nil
+	}
+}
+
+// read gives those recorded calls to found that the filter lets through, and complains of lines that are none.
+func (n *auditNames) read(f *cli.Factory, cfg *config.Config, filter audit.Filter, found func(audit.Record) error) error {
+	broken, err := audit.Read(session.AuditFile(cfg.Home().Path), n.passing(filter, found))
+	if err == nil {
+		complainOfLines(f, broken)
+	}
+	return cli.FailOrNil(err)
 }
 
 // complain says on standard error when a filter names what is neither in the log nor in the configuration.

@@ -99,16 +99,10 @@ func (o *ReplayOptions) run() error {
 	}
 	defer hosts.Close(o.Factory, o.host)
 	o.table = terminal.NewTable("TIME", "AGENT", "TOOL", "WAS", "NOW", "RULE", "CALL")
-	broken, err := audit.Read(session.AuditFile(cfg.Home().Path), func(r audit.Record) error {
-		if !o.filter.Matches(r) {
-			return nil
-		}
-		return o.decide(r, cfg.AgentIDs())
-	})
+	err = new(auditNames).read(o.Factory, cfg, o.filter, func(r audit.Record) error { return o.decide(r, cfg.AgentIDs()) })
 	if err != nil {
-		return cli.FailOrNil(err)
+		return err
 	}
-	complainOfLines(o.Factory, broken)
 	if err := o.summary(); err != nil {
 		return err
 	}

@@ -25,27 +25,36 @@ func NewCmdSwitch(f *cli.Factory, on bool, runF func(*Options) error) *cobra.Com
 		Example: "  picoclaw cron " + verb + " standup",
 		Args:    v.oneJob(),
 		RunE: func(*cobra.Command, []string) error {
-			if err := v.open(); err != nil {
-				return err
-			}
-			j, err := v.store.Update(v.job, time.Now(), func(j *schedule.Job) { j.Enabled = on })
-			if err != nil {
-				return cli.Fail(err)
-			}
-			if v.output == cli.JSON {
-				return v.printJob(j)
-			}
-			text := fmt.Sprintf("job %s is %sd", terminal.Line(j.Name), verb)
-			if on {
-				text += "; it runs next " + nextRun(j, time.Now())
-			}
-			fmt.Fprintln(f.Out, text)
-			return nil
+			return v.with(func(s *schedule.Store, job string) (schedule.Job, error) {
+				return s.Update(job, time.Now(), func(j *schedule.Job) { j.Enabled = on })
+			}, func(j schedule.Job) {
+				text := fmt.Sprintf("job %s is %sd", terminal.Line(j.Name), verb)
+				if on {
+					text += "; it runs next " + nextRun(j, time.Now())
+				}
+				fmt.Fprintln(f.Out, text)
+			})
 		},
-		ValidArgsFunction: v.names,
+		ValidArgsFunction: cli.CompleteFirst(v.names),
 	}
 	v.flags(cmd)
 	return cli.NewCommand(cmd, v, runF)
+}
+
+// with does something to the job and shows what it is then.
+func (v *Options) with(do func(*schedule.Store, string) (schedule.Job, error), show func(schedule.Job)) error {
+	if err := v.open(); err != nil {
+		return err
+	}
+	j, err := do(v.store, v.job)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	if v.output == cli.JSON {
+		return v.printJob(j)
+	}
+	show(j)
+	return nil
 }
 
 // RemoveOptions are the options of `picoclaw cron remove`.
@@ -60,25 +69,16 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 		Example:           "  picoclaw cron remove standup",
 		Args:              v.oneJob(),
 		RunE:              func(*cobra.Command, []string) error { return v.run() },
-		ValidArgsFunction: v.names,
+		ValidArgsFunction: cli.CompleteFirst(v.names),
 	}
 	v.flags(cmd)
 	return cli.NewCommand(cmd, v, runF)
 }
 
 func (v *RemoveOptions) run() error {
-	if err := v.open(); err != nil {
-		return err
-	}
-	j, err := v.store.Remove(v.job)
-	if err != nil {
-		return cli.Fail(err)
-	}
-	if v.output == cli.JSON {
-		return v.printJob(j)
-	}
-	fmt.Fprintf(v.Out, "job %s is removed\n", terminal.Line(j.Name))
-	return nil
+	return v.with((*schedule.Store).Remove, func(j schedule.Job) {
+		fmt.Fprintf(v.Out, "job %s is removed\n", terminal.Line(j.Name))
+	})
 }
 
 // ShowOptions are the options of `picoclaw cron show`.
@@ -92,26 +92,17 @@ func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 		Example:           "  picoclaw cron show standup",
 		Args:              v.oneJob(),
 		RunE:              func(*cobra.Command, []string) error { return v.run() },
-		ValidArgsFunction: v.names,
+		ValidArgsFunction: cli.CompleteFirst(v.names),
 	}
 	v.flags(cmd)
 	return cli.NewCommand(cmd, v, runF)
 }
 
 func (v *ShowOptions) run() error {
-	if err := v.open(); err != nil {
-		return err
-	}
-	j, err := v.store.Job(v.job)
-	if err != nil {
-		return cli.Fail(err)
-	}
-	if v.output == cli.JSON {
-		return v.printJob(j)
-	}
-	v.show(j)
-	v.sayIdle()
-	return nil
+	return v.with((*schedule.Store).Job, func(j schedule.Job) {
+		v.show(j)
+		v.sayIdle()
+	})
 }
 
 func (v *Options) show(j schedule.Job) {

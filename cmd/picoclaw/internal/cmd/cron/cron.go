@@ -101,16 +101,15 @@ func (v *Options) oneJob() cobra.PositionalArgs {
 }
 
 // names proposes jobs.
-func (v *Options) names(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if len(args) > 0 || v.open() != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+func (v *Options) names() (names []cobra.Completion) {
+	if v.open() != nil {
+		return nil
 	}
 	jobs, _ := v.store.Jobs()
-	var names []cobra.Completion
 	for _, j := range jobs {
 		names = append(names, cobra.CompletionWithDesc(j.ID, terminal.Line(j.Name)))
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return names
 }
 
 // nextRun says in words when a job runs.

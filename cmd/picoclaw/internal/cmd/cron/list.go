@@ -93,7 +93,7 @@ heartbeats are shown by the name heartbeat.`,
 		Example:           "  picoclaw cron log\n  picoclaw cron log heartbeat --limit 5\n  picoclaw cron log --output json",
 		Args:              cli.Optional(v.oneJob()),
 		RunE:              func(*cobra.Command, []string) error { return v.run() },
-		ValidArgsFunction: v.names,
+		ValidArgsFunction: cli.CompleteFirst(v.names),
 	}
 	cmd.Flags().IntVar(&v.limit, "limit", 20, "how many, the last ones")
 	v.flags(cmd)

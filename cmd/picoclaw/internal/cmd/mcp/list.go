@@ -40,12 +40,15 @@ func addedServer(s *install.Shelf, name string) (*store.Pin, error) {
 	if pin := s.Lock.Plugins[name]; pin != nil && pin.Files[mcpservers.DefinitionFile] != "" {
 		return pin, nil
 	}
-	var names []string
+	return nil, cli.Usagef("there is no MCP server %q%s; `picoclaw mcp list` shows those that there are", name,
+		nearest.Suggest(name, serverNames(s)))
+}
+
+func serverNames(s *install.Shelf) (names []string) {
 	for _, one := range s.Servers() {
 		names = append(names, one.Name)
 	}
-	return nil, cli.Usagef("there is no MCP server %q%s; `picoclaw mcp list` shows those that there are", name,
-		nearest.Suggest(name, names))
+	return names
 }
 
 // ListOptions are the options of `picoclaw mcp list`.
@@ -214,15 +217,11 @@ func oneServer(name *string) cobra.PositionalArgs {
 
 // completeServers proposes servers.
 func completeServers(f *cli.Factory) cli.Completer {
-	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return cli.CompleteFirst(func() []cobra.Completion {
 		s, err := install.OpenShelf(f)
-		if err != nil || len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+		if err != nil {
+			return nil
 		}
-		var names []cobra.Completion
-		for _, one := range s.Servers() {
-			names = append(names, one.Name)
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
-	}
+		return serverNames(s)
+	})
 }

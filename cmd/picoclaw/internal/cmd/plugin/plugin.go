@@ -25,11 +25,11 @@ func onePlugin(id *string) cobra.PositionalArgs {
 
 // completePlugins proposes plugins.
 func completePlugins(f *cli.Factory) cli.Completer {
-	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return cli.CompleteFirst(func() []cobra.Completion {
 		s, err := install.OpenShelf(f)
-		if err != nil || len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+		if err != nil {
+			return nil
 		}
-		return s.IDs(), cobra.ShellCompDirectiveNoFileComp
-	}
+		return s.IDs()
+	})
 }
