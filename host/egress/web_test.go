@@ -47,7 +47,7 @@ func TestTunnel(t *testing.T) {
 	if want := "POST a.test:" + port + " /p?q=1;2 " + body; string(got) != want {
 		t.Errorf("%.100s", got)
 	}
-	if resp.TLS.VerifiedChains[0][1].Subject.CommonName != s.cert.Subject.CommonName {
+	if resp.TLS.VerifiedChains[0][1].Subject.CommonName != s.own.Certificate.Subject.CommonName {
 		t.Error("TLS to a host without secrets ends at the proxy")
 	}
 	e := w.event(func(e Event) bool { return e.Host == "a.test" })

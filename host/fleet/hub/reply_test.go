@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 	"github.com/picoclaw/picoclaw/host/fleet/storage"
 	"github.com/picoclaw/picoclaw/host/fleet/subject"

@@ -118,7 +118,7 @@ func (h *Hub) options(r *Register) (*server.Options, error) {
 	}
 	return &server.Options{
 		ServerName: "picoclaw", Host: host, Port: port, NoSigs: true,
-		TLS: true, TLSConfig: ca.serving(names), TLSTimeout: 5,
+		TLS: true, TLSConfig: serving(ca, names), TLSTimeout: 5,
 		TrustedOperators: []*jwt.OperatorClaims{operator}, SystemAccount: operator.SystemAccount, AccountResolver: resolver,
 		MaxPayload: maxPayload, MaxPending: maxPending,
 		JetStream: true, StoreDir: h.path("store"), SyncAlways: true, // or a placement that was told of could be lost
