@@ -43,5 +43,8 @@ var archMutationCalls = []mutationCall{
 	{unix.SYS_FUTIMESAT, mutation.Attribute, 0, 1, none, none, none, always},
 }
 
+// archMkdir is the older call that makes a directory.
+const archMkdir = unix.SYS_MKDIR
+
 // stageMachine is this architecture in a program's header.
 const stageMachine = elf.EM_X86_64

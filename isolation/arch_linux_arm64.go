@@ -24,5 +24,8 @@ var archModeCalls []modeCall
 // archMutationCalls is the older way to change files.
 var archMutationCalls = []mutationCall{{unix.SYS_RENAMEAT, mutation.Rename, 0, 1, 2, 3, none, never}}
 
+// archMkdir is the only call that makes a directory.
+const archMkdir = unix.SYS_MKDIRAT
+
 // stageMachine is this architecture in a program's header.
 const stageMachine = elf.EM_AARCH64

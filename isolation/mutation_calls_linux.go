@@ -91,6 +91,11 @@ func (c mutationCall) rules() []unix.SockFilter {
 		answer(allowed)}
 }
 
+// makesDir reports whether a call makes a directory.
+func (c mutationCall) makesDir() bool {
+	return c.number == unix.SYS_MKDIRAT || c.number == archMkdir
+}
+
 // noticed stops a call until the listener has answered.
 const noticed = uint32(unix.SECCOMP_RET_USER_NOTIF)
 

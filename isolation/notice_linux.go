@@ -193,7 +193,7 @@ func (l *listener) tell(s *stopped) error {
 
 // look reads what a call is asked for.
 func (l *listener) look(c *mutationCall, s *stopped) (mutation.Mutation, error) {
-	m := mutation.Mutation{Kind: c.kind, Thread: int(s.pid)}
+	m := mutation.Mutation{Kind: c.kind, Thread: int(s.pid), Dir: c.makesDir()}
 	flags := uint64(0)
 	if c.flags != none {
 		flags = s.call.args[c.flags]
@@ -206,7 +206,7 @@ func (l *listener) look(c *mutationCall, s *stopped) (mutation.Mutation, error) 
 	}
 	var err error
 	if m.Path, err = l.name(s, c.number, c.at, c.path, c.follows(flags)); err != nil {
-		if c.kind != mutation.Link {
+		if c.kind != mutation.Link || !errors.Is(err, errNothing) {
 			return m, err
 		}
 		m.Path = "" // a file without a name gets one

@@ -40,6 +40,12 @@ func (s *Session) findAndDecode(name string, raw json.RawMessage) (*catalog.Tool
 func (s *Session) decideClaims(p *catalog.Plugin, args *arguments) guard.Decision {
 	strictest := guard.Decision{Verdict: guard.Allow, Rule: "tools"}
 	for _, site := range args.claims {
+		if site.Claim == pluginpb.ClaimProtected {
+			if d := s.decideProtected(valuesAt(args.Values, site.Path)); d.Verdict > strictest.Verdict {
+				strictest = d
+			}
+			continue
+		}
 		for _, at := range valuesAt(args.Values, site.Path) {
 			d := s.decideClaim(p, args.claims, site, at)
 			if d.Verdict > strictest.Verdict {
@@ -50,6 +56,17 @@ func (s *Session) decideClaims(p *catalog.Plugin, args *arguments) guard.Decisio
 		}
 	}
 	return s.policy.Located(strictest)
+}
+
+// decideProtected asks about all protected files that a command has to change.
+func (s *Session) decideProtected(values []claimValue) guard.Decision {
+	var named []string
+	for _, at := range values {
+		if text, ok := at.value.(string); ok {
+			named = append(named, text)
+		}
+	}
+	return s.guard.ProtectedPaths(named)
 }
 
 func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.Site, site pluginpb.Site, at claimValue) guard.Decision {

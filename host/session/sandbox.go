@@ -203,15 +203,16 @@ func (s *Session) profile(p *catalog.Plugin, g pluginpb.Grant) isolation.Profile
 	return profile
 }
 
-// protected finds what exists of the workspace's protected paths. What a person may agree to is not among it: a mount
-// knows no exceptions.
+// protected returns the protected paths to mount read-only. A mount knows no exceptions, so it leaves out paths that a
+// person may approve. Files whose content decides are among them only where the commands' changes are not judged.
 func (s *Session) protected() ([]string, error) {
 	p := s.policy.Guard()
-	rules, err := protect.New(p.Workspace, protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk})
+	rules, err := protect.New(p.Workspace, protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}, nil)
 	if err != nil {
 		return nil, err
 	}
-	return rules.Find(p.Workspace, false)
+	judged := p.Restrict && isolation.TellsOfChanges() && protect.CanSettle(filepath.Join(p.Workspace, protect.GitDir, "config"))
+	return rules.Find(!judged), nil
 }
 
 // kernelPaths are what the policy opens to a plugin, or to one that starts programs: that has a /tmp of its own in a

@@ -11,6 +11,8 @@ type Mutation struct {
 	Path, To string
 	// Thread is who makes it. Its next change comes when this one is made, or has failed.
 	Thread int
+	// Dir says that what is made is a directory.
+	Dir bool
 	// Err is why an Unseen change could not be looked at.
 	Err error
 }

@@ -1,48 +1,45 @@
-// Package protect says which paths in a workspace are closed to the agent that works there: files that run, or are
-// believed, when a person or a tool of theirs only enters the directory, opens it or commits in it. It finds those that
-// exist. It decides by names, holds nothing closed itself, and must not know of tools, commands or configuration.
+// Package protect lists the entry points in a workspace that the user's own git, shell, editors and CI act on without
+// being asked, and judges changes of them. It enforces nothing, and must not know of tools, commands or configuration.
 package protect
 
 import (
-	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/picoclaw/picoclaw/internal/nearest"
-	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// Entries are paths relative to the top of a workspace and of each repository in it, with slashes. A `*` stands for any
-// part of a name. An entry stands for all that is below it too, but for [GitDir], which stands for itself.
+// Entries are paths with slashes. An entry below .git is relative to each git directory, the others to the top of the
+// workspace and of each repository in it. A `*` matches any part of a name. An entry includes everything below it.
 type Entries struct {
-	Deny []string `json:"deny"` // nobody changes these for the agent
-	Ask  []string `json:"ask"`  // a person is asked
+	Deny []string `json:"deny"` // never changed for the agent
+	Ask  []string `json:"ask"`  // changed if a person agrees
 }
 
-// GitDir is the name by which git knows a repository. Most of what is in it is git's to change; that it is a directory,
-// and which one, is not.
+// GitDir is the name of a repository's git directory, and the entry for all files in git directories that no other
+// entry names and that are not known to be data.
 const GitDir = ".git"
+
+// Hooks is the entry for hooks. Only its files act, not the directory.
+const Hooks = ".git/hooks"
 
 //go:embed entries.json
 var defaults []byte
 
-// Defaults returns the entries that hold unless an operator says otherwise.
-func Defaults() Entries {
-	var e Entries
+// Defaults returns the built-in entries.
+var Defaults = sync.OnceValue(func() (e Entries) {
 	if err := json.Unmarshal(defaults, &e); err != nil {
 		panic(err) // a test reads them
 	}
 	return e
-}
+})
 
-// With returns the entries with an operator's: what is to be denied or asked about beside them, or in another way than
-// they say, and what is not to be protected.
+// With returns the entries changed by an operator's lists. Allow removes entries.
 func (e Entries) With(deny, ask, allow []string) (Entries, error) {
 	known := slices.Concat(e.Deny, e.Ask)
 	for _, text := range allow {
@@ -61,32 +58,48 @@ func (e Entries) With(deny, ask, allow []string) (Entries, error) {
 	}, nil
 }
 
-// Rules are the entries that hold in one workspace. They never change.
+// Rules are the compiled entries of one workspace. They never change.
 type Rules struct {
-	dir     string // the workspace, absolute
-	entries map[string][]entry
+	dir     string                 // the workspace, absolute and resolved
+	outside func(path string) bool // reports whether git directories at a path outside the workspace count
+	entries map[string][]entry     // by their first name, those to deny first
+	git     []entry                // those below .git, relative to it
+	other   *entry                 // GitDir
 }
 
 type entry struct {
 	text  string
-	parts []string // in lower case, as some file systems make no difference
+	parts []string // in lower case
 	ask   bool
+
+	builtin bool
 }
 
-// New compiles the entries of a workspace. The error names the entry that is wrong.
-func New(dir string, e Entries) (*Rules, error) {
-	r := &Rules{dir: dir, entries: map[string][]entry{}}
+// New compiles the entries of a workspace. Outside, if not nil, reports whether git directories at a path outside the
+// workspace count. The error names a wrong entry.
+func New(dir string, e Entries, outside func(path string) bool) (*Rules, error) {
+	r := &Rules{dir: dir, outside: outside, entries: map[string][]entry{}}
+	known := Defaults()
 	for i, text := range slices.Concat(e.Deny, e.Ask) {
 		if err := Check(text); err != nil {
 			return nil, err
 		}
-		parts := strings.Split(strings.ToLower(text), "/")
-		r.entries[parts[0]] = append(r.entries[parts[0]], entry{text: text, parts: parts, ask: i >= len(e.Deny)})
+		one := entry{text: text, parts: strings.Split(strings.ToLower(text), "/"), ask: i >= len(e.Deny),
+			builtin: slices.Contains(known.Deny, text) || slices.Contains(known.Ask, text)}
+		switch {
+		case text == GitDir:
+			r.other = &one
+		case one.parts[0] == GitDir:
+			one.parts = one.parts[1:]
+			r.git = append(r.git, one)
+		default:
+			r.entries[one.parts[0]] = append(r.entries[one.parts[0]], one)
+		}
 	}
 	return r, nil
 }
 
-// Check reports what is wrong with an entry.
+// Check reports why a text is no entry.
 func Check(text string) error {
 	switch first, _, _ := strings.Cut(text, "/"); {
 	case text == "" || text != path.Clean(text) || path.IsAbs(text) || first == "." || first == "..":
@@ -100,94 +113,28 @@ func Check(text string) error {
 	return nil
 }
 
-// Hit is the entry that a path is protected by.
+// Hit is a protected path.
 type Hit struct {
 	Entry string
 	Ask   bool
-	Top   string // the directory that the entry is relative to: the workspace, or a repository in it
-	Path  string // what the entry stands for there: the path itself, or a directory above it
+	Judge string // the rule for the content of the file; empty where the content does not matter
+	Top   string // the directory that the entry is relative to: workspace, repository or git directory
+	Path  string // the path of the entry there: the path that was asked about or a directory above it
 }
 
-// Git reports whether what is protected is git's own, in its directory.
+// Git reports whether the path lies in a git directory.
 func (h Hit) Git() bool { return h.Entry == GitDir || strings.HasPrefix(h.Entry, GitDir+"/") }
 
-// Match finds the entry that protects an absolute path whose symbolic links are resolved. Deny goes before ask.
-func (r *Rules) Match(name string) (hit Hit, ok bool) {
-	r.each(name, func(e entry, top string, rest []string) {
-		if e.text == GitDir && len(rest) > 1 || !match(e.parts, rest) {
-			return
+// stricter reports whether a hit decides before another one.
+func (h Hit) stricter(than Hit) bool {
+	rank := func(h Hit) int {
+		switch {
+		case h.Judge != "":
+			return 0
+		case h.Ask:
+			return 1
 		}
-		if !ok || hit.Ask && !e.ask {
-			hit, ok = Hit{e.text, e.ask, top, parent(name, len(rest)-len(e.parts))}, true
-		}
-	})
-	return hit, ok
-}
-
-// Name is a path as the workspace has it.
-func (r *Rules) Name(path string) string {
-	if inside, ok := paths.Below(r.dir, path); ok {
-		return filepath.ToSlash(inside)
+		return 2
 	}
-	return path
-}
-
-// Above reports whether a path is a directory on the way to what an entry protects, such as .github: who moves it moves
-// what is protected.
-func (r *Rules) Above(name string) (above bool) {
-	r.each(name, func(e entry, _ string, rest []string) {
-		above = above || len(rest) < len(e.parts) && match(e.parts[:len(rest)], rest)
-	})
-	return above
-}
-
-// each gives f the entries that begin with a name on the way to a path, with the directory that they are relative to
-// and the path from there on.
-func (r *Rules) each(name string, f func(e entry, top string, rest []string)) {
-	if r == nil {
-		return
-	}
-	inside, ok := paths.Below(r.dir, name)
-	if !ok || inside == "." {
-		return
-	}
-	parts := strings.Split(strings.ToLower(filepath.ToSlash(inside)), "/")
-	end := len(name) - len(inside) // where the part begins
-	for i, part := range parts {
-		if entries := r.entries[part]; len(entries) > 0 {
-			if top := strings.TrimRight(name[:end], "/\\"); i == 0 || part == GitDir || repository(top) {
-				for _, e := range entries {
-					f(e, cmp.Or(top, r.dir), parts[i:])
-				}
-			}
-		}
-		end += len(part) + 1
-	}
-}
-
-// parent is the directory so many steps above a path.
-func parent(path string, steps int) string {
-	for range steps {
-		path = filepath.Dir(path)
-	}
-	return path
-}
-
-// repository reports whether a directory is the top of a repository.
-func repository(dir string) bool {
-	_, err := os.Lstat(filepath.Join(dir, GitDir))
-	return err == nil
-}
-
-// match reports whether the first names of a path are an entry's.
-func match(entry, names []string) bool {
-	if len(names) < len(entry) {
-		return false
-	}
-	for i, pattern := range entry {
-		if ok, _ := path.Match(pattern, names[i]); !ok {
-			return false
-		}
-	}
-	return true
+	return rank(h) > rank(than)
 }

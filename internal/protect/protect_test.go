@@ -1,6 +1,7 @@
 package protect
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,8 +34,10 @@ func tree(t *testing.T, names ...string) string {
 }
 
 func TestMatch(t *testing.T) {
-	dir := tree(t, "plain/x", "sub/.git/config", "work/.git")
-	r, err := New(dir, Defaults())
+	dir := tree(t, "plain/x", "sub/.git/config", "work/.git", ".git/worktrees/w/HEAD", ".git/worktrees/w/commondir",
+		".git/modules/a/b/HEAD", ".git/modules/a/b/objects/", ".git/modules/a/b/refs/", "bare/HEAD", "bare/objects/", "bare/refs/",
+		"common/objects/", "common/refs/", "common/hooks/")
+	r, err := New(dir, Defaults(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,18 +45,27 @@ func TestMatch(t *testing.T) {
 		".git":                                   ".git",
 		".GIT/Hooks":                             ".git/hooks",
 		".git/config":                            ".git/config",
-		".git/configs":                           "",
+		".git/configs":                           ".git",
 		".git/config.lock":                       "",
 		".git/hooks/pre-commit":                  ".git/hooks",
+		".git/hooks/pre-commit.lock":             ".git/hooks",
+		".git/hooks/pre-commit.sample":           "",
 		".git/objects/ab/cd":                     "",
-		".git/worktrees/w/gitdir":                ".git/worktrees/*/gitdir",
+		".git/worktrees/w/gitdir":                ".git/gitdir",
 		".git/worktrees/w/HEAD":                  "",
-		".git/modules/a/b/hooks/post-checkout":   ".git/modules/*/*/hooks",
+		".git/worktrees/w/hooks/x":               ".git/hooks",
+		".git/modules/a/b/hooks/post-checkout":   ".git/hooks",
+		".git/modules/a/b/config":                ".git/config",
+		".git/modules/a/later/config":            "",
+		"bare/hooks/update":                      ".git/hooks",
+		"bare/evil":                              ".git",
+		"common/hooks/update":                    ".git/hooks",
 		"sub/.git/hooks/x":                       ".git/hooks",
 		"sub/.vscode/tasks.json":                 ".vscode",
 		"work/.vscode/tasks.json":                ".vscode",
 		"plain/.vscode/tasks.json":               "",
 		"plain/.git":                             ".git",
+		"plain/hooks/x":                          "",
 		"a/b/c/.git/config":                      ".git/config",
 		".vscode":                                ".vscode",
 		".github/workflows/ci.yml":               ".github/workflows",
@@ -62,6 +74,7 @@ func TestMatch(t *testing.T) {
 		"node_modules/p/.github/workflows/x.yml": "",
 		".bashrc":                                ".bashrc",
 		"src/.bashrc":                            "",
+		"jenkinsfile":                            "Jenkinsfile",
 		".":                                      "",
 		"../x/.git/config":                       "",
 	} {
@@ -71,44 +84,44 @@ func TestMatch(t *testing.T) {
 		}
 	}
 	hit, _ := r.Match(filepath.Join(dir, "sub/.git/hooks/a/b"))
-	if want := (Hit{Entry: ".git/hooks", Top: filepath.Join(dir, "sub"), Path: filepath.Join(dir, "sub/.git/hooks")}); hit != want {
+	if want := (Hit{Entry: ".git/hooks", Top: filepath.Join(dir, "sub/.git"), Path: filepath.Join(dir, "sub/.git/hooks")}); hit != want {
 		t.Errorf("got %+v, want %+v", hit, want)
 	}
-	for name, above := range map[string]bool{
-		".git": true, ".github": true, ".git/modules": true, ".git/worktrees/w": true, ".git/objects": false,
-		".vscode": false, "src": false, ".github/workflows": false, "plain/.github": false, "sub/.github": true,
-	} {
-		if got := r.Above(filepath.Join(dir, name)); got != above {
-			t.Errorf("Above(%s) = %v", name, got)
+	for name, entry := range map[string]string{".github": ".github/workflows", ".git/modules/x": ".git", ".git/objects": ".git",
+		".git/HEAD": "", ".vscode": ".vscode", "src": "", ".git/config": ".git/config"} {
+		hit, ok := r.MatchType(filepath.Join(dir, name), fs.ModeSymlink)
+		if ok != (entry != "") || hit.Entry != entry || hit.Judge != "" {
+			t.Errorf("a symlink at %s: %+v, %v; want %q", name, hit, ok, entry)
 		}
 	}
 }
 
 func TestFind(t *testing.T) {
-	dir := tree(t, ".git/hooks/a.sample", ".git/config", ".git/worktrees/w/gitdir", ".git/worktrees/w/HEAD", "wt/.git",
+	dir := tree(t, ".git/hooks/a.sample", ".git/config", ".git/worktrees/w/gitdir", ".git/worktrees/w/HEAD",
+		".git/worktrees/w/commondir", ".git/modules/a/b/c/hooks/x", ".git/modules/a/b/c/HEAD", ".git/modules/a/b/c/objects/",
+		".git/modules/a/b/c/refs/", "wt/.git",
 		"a/b/.git/config", "a/b/c/.git/config", ".vscode/x", "a/.vscode/x", ".claude/x", "a/b/.envrc")
 	if err := os.Symlink("a", filepath.Join(dir, ".codex")); err != nil {
 		t.Fatal(err)
 	}
-	r, err := New(dir, Defaults())
+	r, err := New(dir, Defaults(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := r.Find(dir, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range got {
-		got[i] = r.Name(got[i])
-	}
-	want := []string{".claude", ".git/config", ".git/hooks", ".git/worktrees/w/gitdir", "a/b/.envrc", "a/b/.git/config",
-		"wt/.git"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	asked, err := r.Find(dir, true)
-	if err != nil || !slices.Contains(asked, filepath.Join(dir, ".vscode")) {
-		t.Errorf("with those to ask about: %v, %v", asked, err)
+	mounted := []string{".claude", ".git/hooks", ".git/modules/a/b/c/hooks", "a/b/.envrc"}
+	judged := append([]string{".git/config", ".git/worktrees/w/commondir", ".git/worktrees/w/gitdir", "a/b/.git/config", "wt/.git"}, mounted...)
+	slices.Sort(judged)
+	for _, c := range []struct {
+		judged bool
+		want   []string
+	}{{false, mounted}, {true, judged}} {
+		got := r.Find(c.judged)
+		for i := range got {
+			got[i] = r.Name(got[i])
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 
@@ -175,30 +188,32 @@ func TestHarmlessGitConfig(t *testing.T) {
 		"[core]\rfsmonitor = x\n":                      false,
 		"[core]\n\tbare = true\x00\n":                  false,
 		"[branch.main]\n\tremote = o\n":                false,
+		"[branch \"m\"]\n\tremote = ext::sh -c x\n":    false,
+		"[remote \"o\"]\n\turl = ext:\":\"sh -c x\n":   false,
+		"[submodule \"x\"]\n\tupdate = rebase\n":       true,
 		"[user]\n\tname = a\n[core]\n\tpager = less\n": false,
 	} {
-		kept, got := HarmlessGitConfig([]byte(text), func(dir string) bool { return dir == "../../../sub" })
-		if got != want || got && string(kept) != text {
-			t.Errorf("%q: %v, %q", text, got, kept)
+		risky := riskySettings([]byte(text), func(dir string) bool { return dir == "../../../sub" })
+		if (len(risky) == 0) != want {
+			t.Errorf("%q: %q", text, risky)
 		}
 	}
 	const mixed = "[core]\n\tbare = false\n\tpager = \\\n evil\n[nonsense\n\tname = x\n[user]\n\tname = a\n"
-	kept, _ := HarmlessGitConfig([]byte(mixed), nil)
-	if want := "[core]\n\tbare = false\n[user]\n\tname = a\n"; string(kept) != want {
-		t.Errorf("kept %q, want %q", kept, want)
+	want := []string{"[core] pager = evil", "[nonsense [nonsense", "[nonsense name = x"}
+	if diff := cmp.Diff(want, riskySettings([]byte(mixed), nil)); diff != "" {
+		t.Error(diff)
 	}
 }
 
-// What is harmless names no program, whatever it looks like.
+// A configuration without risky settings names no program, whatever it looks like.
 func FuzzHarmlessGitConfig(f *testing.F) {
 	f.Add("[core]\n\tfsmonitor = x\n")
 	f.Add("[remote \"a\"]\n url=x\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		kept, _ := HarmlessGitConfig([]byte(text), func(string) bool { return false })
-		if again, whole := HarmlessGitConfig(kept, func(string) bool { return false }); !whole || string(again) != string(kept) {
-			t.Errorf("of %q is kept %q, and of that %q", text, kept, again)
+		if len(riskySettings([]byte(text), func(string) bool { return false })) > 0 {
+			return
 		}
-		for line := range strings.Lines(strings.ToLower(string(kept))) {
+		for line := range strings.Lines(strings.ToLower(text)) {
 			line = strings.TrimSpace(line)
 			for _, key := range []string{"fsmonitor", "hookspath", "pager", "sshcommand", "helper", "[include", "[alias"} {
 				if strings.HasPrefix(line, key) {

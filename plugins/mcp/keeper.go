@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 	"sync"
 
@@ -25,7 +24,7 @@ type keeper struct {
 
 // period is the time of one operation.
 type period struct {
-	watch    *workspace.Watch
+	monitor  *workspace.ChangeMonitor
 	recorder *takeback.Recorder // nil where nothing is kept
 }
 
@@ -46,7 +45,7 @@ func (k *keeper) open(id string, env *sdk.Environment) {
 }
 
 // relay makes a function that is told of the server's changes. M is the type of a change.
-func relay[M any](notice func(*workspace.Watch, M) error, k *keeper) func(M) error {
+func relay[M any](notice func(*workspace.ChangeMonitor, M) error, k *keeper) func(M) error {
 	return func(m M) error {
 		k.mu.Lock()
 		if k.env == nil {
@@ -58,18 +57,18 @@ func relay[M any](notice func(*workspace.Watch, M) error, k *keeper) func(M) err
 		}
 		p := k.period
 		k.mu.Unlock()
-		return notice(p.watch, m)
+		return notice(p.monitor, m)
 	}
 }
 
 func (k *keeper) newPeriod(tool string, agreed bool) *period {
 	p := &period{}
-	o := workspace.WatchOptions{Agreed: agreed, Unattended: true}
+	o := workspace.MonitorOptions{Approved: agreed, Background: true}
 	if k.store != nil {
 		p.recorder = k.store.Record(tool, tool, k.env.Workspace)
 		o.Next = p.recorder.Notice
 	}
-	p.watch = k.env.Workspace.Watch(o)
+	p.monitor = k.env.Workspace.Monitor(o)
 	return p
 }
 
@@ -102,16 +101,7 @@ func (k *keeper) finish() (note, undo string) {
 		return "", ""
 	}
 	k.period = nil
-	watched := p.watch.End()
-	var notes []string
-	if len(watched.Refused) > 0 {
-		notes = append(notes, fmt.Sprintf("not allowed to change %s: the operator protects it (workspace.protect)",
-			strings.Join(watched.Refused, ", ")))
-	}
-	if len(watched.Aside) > 0 {
-		notes = append(notes, fmt.Sprintf("put aside, as it would run or be believed later (workspace.protect): now %s",
-			strings.Join(watched.Aside, ", ")))
-	}
+	notes := p.monitor.End().Notes()
 	if p.recorder != nil {
 		ended := p.recorder.End()
 		undo = ended.ID

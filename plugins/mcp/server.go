@@ -134,7 +134,7 @@ func (s *server) start(env *sdk.Environment, where places) (*child, error) {
 	}
 	if env.Exec.Confine && env.Grants.Workspace == sdk.WorkspaceAccess {
 		s.keeper.open(s.id, env)
-		profile.Notice = relay((*workspace.Watch).Notice, &s.keeper)
+		profile.Notice = relay((*workspace.ChangeMonitor).Notice, &s.keeper)
 	}
 	if !s.held {
 		// This process itself is held to what the server inherits: there is no limiting of others in here.

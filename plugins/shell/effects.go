@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/sessions"
@@ -39,19 +38,8 @@ func effectsOf(o *sessions.Outcome) (out effects, notes []string) {
 	if o.Changes.Missing != "" {
 		out.NotCovered = append([]string{o.Changes.Missing}, o.Changes.Lost...)
 	}
-	out.Protected, out.PutAside = o.Watched.Refused, o.Watched.Aside
-	if len(out.Protected) > 0 {
-		notes = append(notes, fmt.Sprintf("not allowed to change %s: the operator protects it (workspace.protect)",
-			strings.Join(out.Protected, ", ")))
-	}
-	if len(out.PutAside) > 0 {
-		notes = append(notes, fmt.Sprintf("put aside, as it would run or be believed later (workspace.protect): now %s",
-			strings.Join(out.PutAside, ", ")))
-	}
-	if found := o.Watched.Found; len(found) > 0 {
-		notes = append(notes, fmt.Sprintf("beware of %s: made while the command ran, by it or somebody else, "+
-			"where the operator protects it", strings.Join(found, ", ")))
-	}
+	out.Protected, out.PutAside = o.Protected.Refused, o.Protected.Aside
+	notes = o.Protected.Notes()
 	if len(out.NotCovered) > 0 {
 		notes = append(notes, "not covered by undo: "+strings.Join(out.NotCovered, ", "))
 	}

@@ -67,16 +67,16 @@ func (s *shell) watch(req *sdk.Request[execInput], profile *isolation.Profile, b
 	if s.store == nil && !req.Workspace.Protects() {
 		return func() {}
 	}
-	options := workspace.WatchOptions{Agreed: req.Agreed(), Unattended: req.Args.Background}
+	options := workspace.MonitorOptions{Approved: req.Agreed(), Paths: req.Args.ProtectedPaths, Background: req.Args.Background}
 	var recorder *takeback.Recorder
 	if s.store != nil {
 		recorder = s.store.Record("exec", "exec: "+clipped(req.Args.Command), req.Workspace)
 		options.Next = recorder.Notice
 	}
-	watch := req.Workspace.Watch(options)
-	profile.Notice = watch.Notice
+	monitor := req.Workspace.Monitor(options)
+	profile.Notice = monitor.Notice
 	return func() {
-		begun.Watched = watch.End()
+		begun.Protected = monitor.End()
 		if recorder != nil {
 			begun.Changes = recorder.End()
 		}

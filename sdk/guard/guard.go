@@ -50,7 +50,8 @@ func New(p Policy) (*Guard, error) {
 	); err != nil {
 		return nil, err
 	}
-	if g.inside, err = protect.New(real, protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}); err != nil {
+	if g.inside, err = protect.New(real, protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk},
+		g.opensOutside); err != nil {
 		return nil, fmt.Errorf("workspace.protect: %w", err)
 	}
 	switch p.Exec.Profile {

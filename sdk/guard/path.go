@@ -137,29 +137,60 @@ func (g *Guard) decideTarget(k *known, a Access, path, clean, target string) Dec
 	return Decision{Verdict: Allow, Path: target}
 }
 
-// decideInside decides on a change inside the workspace, where some paths are protected. What a command deletes below a
-// directory is left to who sees it: it may be the command's own.
+// opensOutside reports whether files outside the workspace may be changed at a path.
+func (g *Guard) opensOutside(path string) bool { return !g.policy.Restrict || g.opened(Write, path) }
+
+// decideInside decides on a change of protected paths. It leaves to the workspace what a tool writes to a file whose
+// content decides, and to the monitor of commands what is below a directory.
 func (g *Guard) decideInside(k *known, a Access, target string) Decision {
 	if a == Read || a == List {
 		return Decision{Verdict: Allow, Path: target}
 	}
 	hit, ok := g.inside.Match(target)
-	at := target
-	if !ok && a == Delete && k == nil { // to delete a directory is to delete what is in it
-		if found, err := g.inside.Find(target, true); err == nil && len(found) > 0 {
-			at = found[0]
-			hit, ok = g.inside.Match(at)
+	if judged := hit.Judge != "" && hit.Judge != "gitlink"; ok && judged && (k == nil || hit.Loose()) {
+		ok = false
+	}
+	if !ok && a == Delete && k == nil {
+		hits, err := g.inside.Within(target, target)
+		if err != nil {
+			return Decision{Verdict: Deny, Rule: RuleProtect, Path: target,
+				Reason: "access denied: protected files can't be looked for: " + printable(err.Error())}
+		}
+		for _, found := range hits {
+			if !ok || hit.Ask && !found.Ask {
+				hit, ok = found, true
+			}
 		}
 	}
 	if !ok {
 		return Decision{Verdict: Allow, Path: target}
 	}
-	d := Decision{Verdict: Deny, Rule: RuleProtect, Path: at,
-		Reason: fmt.Sprintf("access denied: %s is protected", printable(g.inside.Name(at)))}
+	d := Decision{Verdict: Deny, Rule: RuleProtect, Path: hit.Path,
+		Reason: fmt.Sprintf("access denied: %s is protected", printable(g.inside.Name(hit.Path)))}
 	if hit.Ask {
 		d.Verdict = Ask
 	}
 	return d.with("", fmt.Sprintf("add %q to workspace.protect.allow", hit.Entry))
+}
+
+// ProtectedPaths decides on protected files that a command is to change: a person is asked, unless the operator denies
+// one of them. Names that are not protected are denied, so that an approval covers what it names.
+func (g *Guard) ProtectedPaths(named []string) Decision {
+	if len(named) == 0 {
+		return Decision{Verdict: Allow}
+	}
+	for _, path := range named {
+		d := g.Path(Delete, path)
+		if d.Verdict == Deny {
+			return d
+		}
+		if _, ok := g.inside.Match(d.Path); !ok {
+			return Decision{Verdict: Deny, Rule: RuleProtect, Path: d.Path, Reason: "access denied: " + printable(path) +
+				" is not protected"}.with("name protected files in protected_paths, such as .git/config", "")
+		}
+	}
+	return Decision{Verdict: Ask, Rule: RuleProtect, Path: named[0], Reason: "the command may change " +
+		printable(strings.Join(named, ", ")) + ", which git, shell, editor or CI act on later on your side"}
 }
 
 // constrained is the refusal of a path that the constraint leaves out.

@@ -16,14 +16,15 @@ type Claim string
 
 // The claims.
 const (
-	ClaimRead    Claim = "read"    // a path that is read
-	ClaimWrite   Claim = "write"   // a path that is created or changed
-	ClaimList    Claim = "list"    // a directory that is listed or searched
-	ClaimDelete  Claim = "delete"  // a path that is removed
-	ClaimCommand Claim = "command" // a command line for a shell
-	ClaimCwd     Claim = "cwd"     // the directory that the command beside it starts in
-	ClaimStdin   Claim = "stdin"   // what the command beside it reads from its standard input
-	ClaimEnv     Claim = "env"     // an object of strings: what the command beside it finds in its environment
+	ClaimRead      Claim = "read"      // a path that is read
+	ClaimWrite     Claim = "write"     // a path that is created or changed
+	ClaimList      Claim = "list"      // a directory that is listed or searched
+	ClaimDelete    Claim = "delete"    // a path that is removed
+	ClaimCommand   Claim = "command"   // a command line for a shell
+	ClaimCwd       Claim = "cwd"       // the directory that the command beside it starts in
+	ClaimStdin     Claim = "stdin"     // what the command beside it reads from its standard input
+	ClaimProtected Claim = "protected" // a protected file that the command beside it has to change
+	ClaimEnv       Claim = "env"       // an object of strings: what the command beside it finds in its environment
 )
 
 // Site is a place in a tool's arguments that carries a claim. Path holds property names; "*" stands for every element
@@ -36,7 +37,7 @@ type Site struct {
 // Valid reports whether c is one of the claims above.
 func (c Claim) Valid() bool {
 	switch c {
-	case ClaimRead, ClaimWrite, ClaimList, ClaimDelete, ClaimCommand, ClaimCwd, ClaimStdin, ClaimEnv:
+	case ClaimRead, ClaimWrite, ClaimList, ClaimDelete, ClaimCommand, ClaimCwd, ClaimStdin, ClaimEnv, ClaimProtected:
 		return true
 	}
 	return false
@@ -57,7 +58,7 @@ func collect(s *jsonschema.Schema, at []string, sites *[]Site) error {
 		text, _ := raw.(string)
 		claim := Claim(text)
 		if !claim.Valid() {
-			return fmt.Errorf("the claim %v on %v is not one of read, write, list, delete, command, cwd, stdin, env", raw, at)
+			return fmt.Errorf("the claim %v on %v is not one of read, write, list, delete, command, cwd, stdin, env, protected", raw, at)
 		}
 		switch {
 		case claim == ClaimEnv && s.Type != "object":

@@ -157,7 +157,7 @@ func (f *changing) compute(w *Workspace) (err error) {
 		}
 		current.data, current.read = f.data, true
 	}
-	return nil
+	return w.checkContent(f.asked, f.path, f.data)
 }
 
 func (tx *transaction) changed() []Changed {

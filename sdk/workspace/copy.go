@@ -43,6 +43,9 @@ func (w *Workspace) Copy(source, destination string, o TransferOptions) error {
 		if err := copyable(from, w.MaxFileSize(), o.Stop); err != nil {
 			return err
 		}
+		if err := w.checkTransfer(source, destination, t); err != nil {
+			return err
+		}
 		if o.Last != nil {
 			if err := o.Last(t); err != nil {
 				return err
@@ -88,11 +91,9 @@ func (w *Workspace) copyTree(source *Tree, to *target, replace bool, limit int64
 		}
 		return err
 	}
-	if source.Info.IsDir() {
-		if err := flushTree(to, temp.name); err != nil {
-			temp.remove()
-			return err
-		}
+	if err := w.checkCopy(source, to, temp.name); err != nil {
+		temp.remove()
+		return err
 	}
 	put := func() error {
 		made := *to
@@ -110,6 +111,15 @@ func (w *Workspace) copyTree(source *Tree, to *target, replace bool, limit int64
 	}
 	temp.forget()
 	return nil
+}
+
+// checkCopy checks what was copied, since the source may have changed since it was checked, and puts it onto the disk.
+func (w *Workspace) checkCopy(source *Tree, to *target, temp string) error {
+	copied := &Transfer{Source: &Tree{Path: filepath.Join(filepath.Dir(to.path), temp), Info: source.Info}, Destination: to.path}
+	if err := w.checkTransfer(source.Path, to.asked, copied); err != nil || !source.Info.IsDir() {
+		return err
+	}
+	return flushTree(to, temp)
 }
 
 // copying is a tree on its way to another name beside its destination.

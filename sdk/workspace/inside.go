@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/picoclaw/picoclaw/internal/paths"
+	"github.com/picoclaw/picoclaw/internal/protect"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -24,26 +25,76 @@ func (w *Workspace) Restoring() (*Workspace, error) {
 	return Open(p, Options{ReadOnly: w.readOnly, StateDir: w.pending.dir})
 }
 
-// held refuses a change of what is protected inside the workspace. What a person is to be asked about is not held: who
-// has asked is not known here.
+// opensOutside reports whether the policy lets files outside the workspace be changed at a path.
+func (w *Workspace) opensOutside(path string) bool {
+	return !w.policy.Restrict || matches(w.writes, path) && w.constrained(path)
+}
+
+// held refuses a change of a protected path. It leaves what a person is to be asked about to the guard, which knows the
+// same paths, and content that is not known yet to [Workspace.checkContent].
 func (w *Workspace) held(access guard.Access, path, real string) error {
-	at := real
-	hit, ok := w.inside.Match(at)
-	if !ok && access == guard.Delete { // to delete a directory is to delete what is in it
-		found, err := w.inside.Find(real, false)
-		if err != nil {
-			return err
+	hit, ok := w.inside.Match(real)
+	switch {
+	case ok && (hit.Judge == "gitlink" || hit.Judge == "" && !hit.Ask):
+		return w.protectedError(path, hit)
+	case ok && hit.Judge != "" && access == guard.Delete:
+		return w.checkContent(path, real, nil)
+	case access == guard.Delete:
+		return w.checkTree(path, real, real, true)
+	}
+	first := real // of the directories that are missing
+	for on := filepath.Dir(first); len(on) > 1; on = filepath.Dir(on) {
+		if _, err := os.Lstat(on); err == nil {
+			break
 		}
-		if ok = len(found) > 0; ok {
-			at = found[0]
-			hit, ok = w.inside.Match(at)
+		first = on
+	}
+	hits, err := w.inside.Joined(filepath.Dir(first), filepath.Base(first))
+	return w.refuseHits(path, hits, err, false)
+}
+
+// checkTree refuses the move of what is at a path to another one if that changes entry points. Asked says that the guard
+// has seen those that a person is asked about.
+func (w *Workspace) checkTree(path, at, as string, asked bool) error {
+	hits, err := w.inside.Within(at, as)
+	if hit, ok := w.inside.Match(as); ok && hit.Ask && hit.Judge == "" {
+		asked = true
+	}
+	return w.refuseHits(path, hits, err, asked)
+}
+
+func (w *Workspace) refuseHits(path string, hits []protect.Hit, err error, asked bool) error {
+	if err != nil {
+		return refused(path, guard.RuleProtect, fmt.Sprintf("access denied: protected files can't be looked for: %v", err))
+	}
+	for _, hit := range hits {
+		if !hit.Ask || !asked {
+			return w.protectedError(path, hit)
 		}
 	}
-	if !ok || hit.Ask {
+	return nil
+}
+
+// checkContent refuses content of a file if git would act on it in another way than before. Nil stands for no file.
+func (w *Workspace) checkContent(path, real string, after []byte) error {
+	hit, ok := w.inside.Match(real)
+	if !ok || hit.Judge == "" {
 		return nil
 	}
-	e := refused(path, guard.RuleProtect, fmt.Sprintf("access denied: %s is protected", w.inside.Name(at)))
+	before, err := content(real, false)
+	if err == nil && hit.Unchanged(w.inside.Risks(hit, real, before), w.inside.Risks(hit, real, after)) {
+		return nil
+	}
+	return w.protectedError(path, hit)
+}
+
+func (w *Workspace) protectedError(path string, hit protect.Hit) error {
+	e := refused(path, guard.RuleProtect, fmt.Sprintf("access denied: %s is protected", w.inside.Name(hit.Path)))
 	e.Hint = fmt.Sprintf("add %q to workspace.protect.allow", hit.Entry)
+	if hit.Ask {
+		e.Hint = fmt.Sprintf("change it with exec and name it in protected_paths, which asks a person; or add %q to "+
+			"workspace.protect.allow", hit.Entry)
+	}
 	return e
 }
 

@@ -45,6 +45,7 @@ func TestWhatIsProtectedInsideStays(t *testing.T) {
 		"delete a parent": g.Remove(t.Context(), "sub", true, nil),
 		"delete git":      g.Remove(t.Context(), ".git", true, nil),
 		"a git directory": func() error { _, err := g.Mkdir("plain2/.git", 0o755); return err }(),
+		"an unknown file": g.WriteFile(".git/configs", []byte("x")),
 		"another":         func() error { _, err := g.Mkdir(".git/hooks/x", 0o755); return err }(),
 	} {
 		refusal := Refusal(err)
@@ -52,7 +53,7 @@ func TestWhatIsProtectedInsideStays(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	for _, name := range []string{".git/index", ".vscode/tasks.json", "sub/file", ".git/configs"} {
+	for _, name := range []string{".git/index", ".vscode/tasks.json", "sub/file", ".git/MERGE_MSG"} {
 		if err := g.WriteFile(name, []byte("x")); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

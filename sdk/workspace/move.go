@@ -60,6 +60,9 @@ func (w *Workspace) Move(source, destination string, o TransferOptions) error {
 	if limit := w.MaxFileSize(); limit > 0 && t.Source.Info.Mode().IsRegular() && t.Source.Info.Size() > limit {
 		return tooLarge(source, t.Source.Info.Size(), limit)
 	}
+	if err := w.checkTransfer(source, destination, t); err != nil {
+		return err
+	}
 	if o.Last != nil {
 		if err := o.Last(t); err != nil {
 			return err
@@ -69,6 +72,21 @@ func (w *Workspace) Move(source, destination string, o TransferOptions) error {
 		return err
 	}
 	return errors.Join(to.sync(), from.sync())
+}
+
+// checkTransfer refuses a transfer that replaces entry points, or brings some to the destination.
+func (w *Workspace) checkTransfer(source, destination string, t *Transfer) error {
+	if hit, ok := w.inside.Match(t.Destination); ok && hit.Judge != "" && t.Source.Info.Mode().IsRegular() {
+		text, err := content(t.Source.Path, true)
+		if err != nil {
+			return w.protectedError(source, hit)
+		}
+		return w.checkContent(destination, t.Destination, text)
+	}
+	if err := w.checkTree(destination, t.Source.Path, t.Destination, false); err != nil || t.Replaced == nil {
+		return err
+	}
+	return w.checkTree(destination, t.Destination, t.Destination, false)
 }
 
 // transfer looks at both ends.

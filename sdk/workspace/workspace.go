@@ -51,7 +51,7 @@ type Workspace struct {
 	closed   []string // Policy.Protected, resolved
 	opened   []string // Policy.Unprotected, resolved
 	inside   *protect.Rules
-	watched  own // what watched commands have made
+	made     madeDirs
 	locks    locks
 	pending  pending
 	refused  *Error //  what everything is refused with; nil for a workspace that is open
@@ -85,7 +85,7 @@ func Open(p guard.Policy, o Options) (*Workspace, error) {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
 	entries := protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}
-	if w.inside, err = protect.New(w.policy.Workspace, entries); err != nil {
+	if w.inside, err = protect.New(w.policy.Workspace, entries, w.opensOutside); err != nil {
 		return nil, fmt.Errorf("workspace.protect: %w", err)
 	}
 	if w.closed, err = w.resolved(p.Protected); err != nil {

@@ -40,8 +40,8 @@ type Session struct {
 
 // Outcome is what a command has done to the workspace, once it is over.
 type Outcome struct {
-	Changes takeback.Ended
-	Watched workspace.Watched // what it was not to change
+	Changes   takeback.Ended
+	Protected workspace.ProtectedChanges
 }
 
 // Hear calls decide with what the command has been told so far, one call at a time, and keeps what that returns

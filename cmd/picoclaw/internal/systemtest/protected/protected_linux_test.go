@@ -16,7 +16,7 @@ import (
 
 // projects is a repository with a work tree, one that is nested, and an editor's settings.
 const projects = `
-git init -q -b main .; git config gc.auto 0; echo 1 > f; git add f; git commit -qm one; git branch side
+git init -q -b main .; git config gc.auto 0; git config alias.x status; echo 1 > f; git add f; git commit -qm one; git branch side
 git init -q -b main sub; echo 1 > sub/f; git -C sub add f; git -C sub commit -qm one
 git worktree add -q old; mkdir .vscode; echo '{}' > .vscode/settings.json; mkdir e
 `
@@ -95,9 +95,9 @@ var attacks = []string{
 	"python3 -c 'import ctypes; ctypes.CDLL(None).renameat2(-100, b\".git\", -100, b\"e\", 2)'; echo evil > .git/hooks/post-commit",
 	"cd .git; cd hooks; echo evil > post-commit", "cd .git/hooks; exec 3> post-commit; echo evil >&3",
 	"cp -r .git e/g; echo evil > e/g/hooks/post-commit; mv .git/hooks e/h; mv e/g/hooks .git/hooks",
-	"echo evil > sub/.git/hooks/post-commit", "mv sub s2; mkdir -p sub/.git/hooks; echo evil > s2/.git/hooks/post-commit || mv s2/.git/HEAD s2/.git/h; rm -r sub; mv s2 sub; mv sub/.git/h sub/.git/HEAD",
+	"echo evil > sub/.git/hooks/post-commit", "mv sub s2; mkdir -p sub/.git/hooks; echo evil > s2/.git/hooks/post-commit || true; rm -r sub; mv s2 sub",
 	"rm -rf sub/.git/hooks; mkdir sub/.git/hooks", "git -C sub config alias.st '!evil'",
-	"echo 'gitdir: /tmp/evil' > old/.git", "rm old/.git; mkdir -p old/.git/hooks", "echo /tmp/evil > .git/worktrees/old/commondir",
+	"echo 'gitdir: /tmp/evil' > old/.git", "rm old/.git; mkdir -p old/.git/hooks; echo evil > old/.git/hooks/post-commit", "echo /tmp/evil > .git/worktrees/old/commondir",
 	"echo /tmp/evil > .git/worktrees/old/gitdir", "mv .git/worktrees/old e/old",
 	"echo evil > .vscode/tasks.json", "rm -rf .vscode; mkdir .vscode; echo evil > .vscode/tasks.json",
 	"mv .vscode v; mkdir .vscode", "mkdir .idea", "mkdir .devcontainer", "mkdir .husky; echo evil > .husky/pre-commit",
@@ -156,6 +156,10 @@ func danger(a *clitest.Agent) string {
 					}
 					text = string(data)
 				}
+				if strings.HasSuffix(path, ".sample") || info.IsDir() && strings.HasSuffix(path, "/.git/hooks") ||
+					leadsInside(a, path, text) {
+					continue // git acts on none of them
+				}
 				asMade := info.IsDir() || strings.HasSuffix(path, ".sample") || !strings.Contains(text, "evil") &&
 					!strings.Contains(text, "../e") && info.Mode().IsRegular() && !strings.HasSuffix(path, ".envrc")
 				if fresh := top == "n" || top == "w" || strings.Contains(path, "worktrees/w/"); fresh && asMade {
@@ -170,6 +174,16 @@ func danger(a *clitest.Agent) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// leadsInside reports whether a file leads git to a git directory or a work tree in the workspace.
+func leadsInside(a *clitest.Agent, path, text string) bool {
+	to := strings.TrimSpace(strings.TrimPrefix(text, "gitdir: "))
+	switch filepath.Base(path) {
+	case ".git", "gitdir", "commondir":
+		return text == "" && filepath.Base(path) == ".git" || to == "../.." || strings.HasPrefix(to, a.Workspace+"/")
+	}
+	return false
 }
 
 // long has the test run the attacks where nothing is protected, too.
@@ -190,7 +204,7 @@ func TestWhatIsProtectedStaysWhateverCommandsTry(t *testing.T) {
 				r := ask(calls[i])
 				after := danger(a)
 				if after == before {
-					a.Shell("[ -e sub ] || mv n sub 2>/dev/null || mv s2 sub; [ ! -e n ] || chmod -R u+rwX n; rm -rf n w m d c l gh .git/worktrees/w .git/refs/heads/w; find . -name '*.put-aside*' -prune -exec rm -rf {} +; rm -rf .github")
+					a.Shell("[ -e sub ] || mv n sub 2>/dev/null || mv s2 sub; [ ! -e n ] || chmod -R u+rwX n; rm -rf n w m d c l gh e/g e/h e/old .git/worktrees/w .git/refs/heads/w; find . -name '*.put-aside*' -prune -exec rm -rf {} +; rm -rf .github")
 					continue
 				}
 				changed++

@@ -1,0 +1,12 @@
+//go:build !linux
+
+package protect
+
+import "os"
+
+const nonblock = 0
+
+func checkSettled(*os.File) error { return nil } // nothing tells of changes there
+
+// CanSettle reports whether the file system of a path tells who has a file open for writing.
+func CanSettle(string) bool { return false }

@@ -1,0 +1,160 @@
+package workspace
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/picoclaw/picoclaw/internal/mutation"
+	"github.com/picoclaw/picoclaw/internal/protect"
+)
+
+// End looks at the files again that git acts on, and puts those back whose change is not harmless.
+func (c *ChangeMonitor) End() ProtectedChanges {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, path := range slices.Sorted(maps.Keys(c.judged)) {
+		c.settle(path, c.judged[path])
+	}
+	for _, path := range c.missing {
+		hit, ok := c.files.inside.Match(path)
+		if _, exists := typeOf(path); exists && ok && hit.Judge == "" && !c.permits(hit, path) {
+			c.putAside(path)
+		}
+	}
+	for dir := range c.fresh {
+		c.files.made.add(dir)
+	}
+	return c.result
+}
+
+// Notes returns sentences about the attempts.
+func (p ProtectedChanges) Notes() (notes []string) {
+	for _, reason := range p.Reasons {
+		notes = append(notes, "not allowed to change "+reason+" (workspace.protect)")
+	}
+	if len(p.Aside) > 0 {
+		notes = append(notes, "moved out of the way, since it would run later (workspace.protect): now "+strings.Join(p.Aside, ", "))
+	}
+	if len(p.Found) > 0 {
+		notes = append(notes, "beware of "+strings.Join(p.Found, ", ")+": changed while the command ran, by it or by somebody "+
+			"else, and protected (workspace.protect)")
+	}
+	return notes
+}
+
+// settle puts a judged file back if its change is not harmless.
+func (c *ChangeMonitor) settle(path string, f *judgedFile) {
+	if mode, _ := typeOf(path); c.permits(f.hit, path) || f.hit.Inert(path, mode) {
+		return
+	}
+	name := c.files.inside.Name(path)
+	now, err := content(path, f.own)
+	switch {
+	case err == nil && c.keeps(f, path, now):
+		return
+	case c.options.Background && !f.own:
+		c.result.Found = append(c.result.Found, name)
+		return
+	}
+	c.refuse(mutation.Mutation{}, refuse(path, "it was put back, since git runs programs or reads other settings by it"))
+	if err := c.restore(path, f.before); err != nil {
+		c.result.Found = append(c.result.Found, name)
+	}
+}
+
+// restore gives a file its content back.
+func (c *ChangeMonitor) restore(path string, before []byte) error {
+	root, err := openForChange(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	name := filepath.Base(path)
+	if before == nil {
+		c.tell(mutation.Mutation{Kind: mutation.Remove, Path: path})
+		return root.RemoveAll(name)
+	}
+	c.tell(mutation.Mutation{Kind: mutation.Write, Path: path})
+	temp := name + ".picoclaw-new"
+	_ = root.Remove(temp)
+	if err = root.WriteFile(temp, before, 0o644); err == nil {
+		err = root.Rename(temp, name)
+	}
+	if err != nil {
+		_ = root.Remove(temp)
+	}
+	return err
+}
+
+// openForChange opens a directory, and makes it its owner's to change if the command closed it.
+func openForChange(dir string) (*os.Root, error) {
+	if info, err := os.Lstat(dir); err == nil && info.IsDir() && info.Mode().Perm()&0o300 != 0o300 {
+		_ = os.Chmod(dir, info.Mode().Perm()|0o700)
+	}
+	return os.OpenRoot(dir)
+}
+
+func (c *ChangeMonitor) tell(m mutation.Mutation) {
+	if c.options.Next != nil {
+		_ = c.options.Next(m)
+	}
+}
+
+// putAside renames a protected path that nobody saw the command make.
+func (c *ChangeMonitor) putAside(path string) {
+	inside := c.files.inside
+	if root, err := openForChange(filepath.Dir(path)); err == nil && !c.options.Background {
+		defer func() { _ = root.Close() }()
+		for n := range 100 {
+			to := filepath.Base(path) + ".put-aside"
+			if n > 0 {
+				to += "-" + strconv.Itoa(n)
+			}
+			if _, err := root.Lstat(to); err == nil {
+				continue
+			}
+			at := filepath.Join(filepath.Dir(path), to)
+			c.tell(mutation.Mutation{Kind: mutation.Rename, Path: path, To: at})
+			if root.Rename(filepath.Base(path), to) == nil {
+				c.result.Aside = append(c.result.Aside, inside.Name(at))
+				return
+			}
+			break
+		}
+	}
+	c.result.Found = append(c.result.Found, inside.Name(path))
+}
+
+// madeDirs are the directories that commands of this workspace have made. Later ones may delete them whole.
+type madeDirs struct {
+	mu   sync.Mutex
+	dirs map[string]os.FileInfo
+}
+
+func (m *madeDirs) add(dir string) {
+	_, err := os.Lstat(filepath.Join(dir, protect.GitDir))
+	info, statErr := os.Lstat(dir)
+	if err != nil || statErr != nil {
+		return // no repository
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dirs == nil {
+		m.dirs = map[string]os.FileInfo{}
+	}
+	m.dirs[dir] = info
+}
+
+// madeBefore reports whether a protected path belongs to a repository that an earlier command made.
+func (w *Workspace) madeBefore(hit protect.Hit) bool {
+	w.made.mu.Lock()
+	defer w.made.mu.Unlock()
+	made := w.made.dirs[hit.Top]
+	info, err := os.Lstat(hit.Top)
+	return made != nil && err == nil && os.SameFile(made, info) && !hit.Git()
+}
