@@ -40,13 +40,17 @@ build: ## Build picoclaw and its plugins into bin/
 RACED := ./host/session ./host/agent/... ./host/audit ./host/console ./host/fleet/... ./host/hooks ./host/mcp ./host/schedule ./host/share ./host/store \
 	./host/supervise ./host/telemetry ./sdk ./sdk/workspace ./plugins/shell/...
 
+# The packages whose tests start servers. `make test RACE=1` builds these servers with the race detector.
+SERVING := $(addprefix ./cmd/picoclaw/internal/cmd/,approvals console fleet gateway hub mcp)
+
 test: format ## Run the tests, in minutes: RACE=1 with the race detector where packages have goroutines
 	.ci/install tests
 	@built=$$(mktemp -d) && trap 'rm -rf "$$built"' EXIT && export PICOCLAW_TEST_BUILT="$$built" && set -x && \
 	if [ -z '$(RACE)' ]; then \
 		$(GO) test -short -exec "$(CURDIR)/.ci/twice" ./...; \
 	else \
-		$(GO) test -short -exec "$(CURDIR)/.ci/twice" $$($(GO) list ./... | grep -vxFf <($(GO) list $(RACED))) && \
+		$(GO) test -short -exec "$(CURDIR)/.ci/twice" $$($(GO) list ./... | grep -vxFf <($(GO) list $(RACED) $(SERVING))) && \
+		PICOCLAW_TEST_RACE=1 $(GO) test -short -exec "$(CURDIR)/.ci/twice" $(SERVING) && \
 		CGO_ENABLED=1 $(GO) test -short -race -timeout 20m -exec "$(CURDIR)/.ci/twice" $(RACED); \
 	fi
 

@@ -15,6 +15,10 @@ import (
 // program once. A program that is there is not built again: the directory must not outlive changes to the code.
 const builtVariable = "PICOCLAW_TEST_BUILT"
 
+// raceVariable has picoclaw and picoclaw-hub built with the race detector: a program with a data race exits with 66. Plugins
+// are not: their output does not reach a test, and the tests of their packages run with the race detector themselves.
+const raceVariable = "PICOCLAW_TEST_RACE"
+
 // Build builds a program from the sources of a package, as `make build` does.
 func Build(program, pkg string) error {
 	kept := os.Getenv(builtVariable)
@@ -30,6 +34,9 @@ func Build(program, pkg string) error {
 		path = strings.TrimSpace(string(out))
 	}
 	built := filepath.Join(kept, strings.ReplaceAll(path, "/", "_"))
+	if detectsRaces(path) {
+		built += "_race"
+	}
 	if err := buildOnce(built, pkg); err != nil {
 		return err
 	}
@@ -55,14 +62,23 @@ func buildOnce(program, pkg string) error {
 	return os.Rename(program+".new", program)
 }
 
+// detectsRaces reports whether a program is built with the race detector.
+func detectsRaces(pkg string) bool {
+	return os.Getenv(raceVariable) != "" && strings.Contains(pkg, "/cmd/picoclaw")
+}
+
 func build(program, pkg string) error {
 	out, err := exec.Command("go", "list", "-f", "{{.Module.Dir}}", pkg).Output()
 	if err != nil {
 		return fmt.Errorf("find package %s: %w", pkg, err)
 	}
 	flags := `-s -w -X "main.source=` + strings.TrimSpace(string(out)) + `"`
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", flags, "-o", program, pkg)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	args, cgo := []string{"build", "-trimpath"}, "CGO_ENABLED=0"
+	if detectsRaces(pkg) {
+		args, cgo = append(args, "-race"), "CGO_ENABLED=1"
+	}
+	cmd := exec.Command("go", append(args, "-ldflags", flags, "-o", program, pkg)...)
+	cmd.Env = append(os.Environ(), cgo)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
 	}
