@@ -3,7 +3,6 @@ package agent
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 )
 
 // bytesPerToken is what a token has until the model has counted some.
@@ -178,9 +177,6 @@ func shortened(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	end := most
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return fmt.Sprintf("%s … (%d bytes more)", text[:end], len(text)-end)
+	begin := strings.ToValidUTF8(text[:most], "")
+	return fmt.Sprintf("%s … (%d bytes more)", begin, len(text)-len(begin))
 }

@@ -7,7 +7,6 @@ package approvals
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,10 +80,7 @@ var (
 
 var validID = lazyregexp.New(`^[a-z2-7]{8}$`)
 
-func digest(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
+func digest(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
 
 func path(home, id, suffix string) string { return filepath.Join(home, dirName, id+suffix) }
 

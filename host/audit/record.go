@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -117,10 +116,7 @@ func clip(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
+	return strings.ToValidUTF8(text[:most], "")
 }
 
 var cutText = lazyregexp.New(`^…$|… ?\(\d+ (?:bytes|items)\)$`)

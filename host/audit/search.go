@@ -228,6 +228,5 @@ func fileName(f io.ReaderAt) string {
 	if end < 0 {
 		end = n
 	}
-	sum := sha256.Sum256(begin[:end])
-	return hex.EncodeToString(sum[:fileNameLength/2])
+	return fmt.Sprintf("%x", sha256.Sum256(begin[:end]))[:fileNameLength]
 }

@@ -9,7 +9,6 @@ package catalog
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -122,8 +121,7 @@ func readPlugin(dir string) (*Plugin, error) {
 		return nil, err
 	}
 	p := newPlugin(m, dir)
-	sum := sha256.Sum256(data)
-	p.Digest = hex.EncodeToString(sum[:])
+	p.Digest = fmt.Sprintf("%x", sha256.Sum256(data))
 	return p, nil
 }
 

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -137,12 +136,11 @@ func (c *Catalog) addInstalled(from Sources, id string, pin *store.Pin) error {
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(files)
 	dir := s.Dir(id, pin.Version)
 	p := newPlugin(m, dir)
 	p.Kind, p.Pin = Installed, pin
 	p.Binary = filepath.Join(dir, filepath.FromSlash(pin.Binary))
-	p.Digest = hex.EncodeToString(sum[:])
+	p.Digest = fmt.Sprintf("%x", sha256.Sum256(files))
 	if pin.Program == "" {
 		if err := m.Protocol.Check(); err != nil {
 			return fmt.Errorf("plugin %s: %w", id, err)

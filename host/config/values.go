@@ -2,8 +2,8 @@ package config
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
 
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -183,8 +183,7 @@ func (s MCPServer) Digest() string {
 	if err != nil {
 		return "" // texts, lists and maps of texts have JSON
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
 // Protect are the settings of workspace.protect: the built-in entries, those that are added, and those that are not

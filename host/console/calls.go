@@ -7,8 +7,8 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
-	"unicode/utf8"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
@@ -144,10 +144,7 @@ func clip(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + "…"
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // value is an argument as it is shown: a text as it is, anything else as JSON.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -32,8 +31,7 @@ func (f *Fleet) keep(ctx context.Context, agent string, data []byte) (object, di
 	if err := storage.Put(ctx, f.js, subject.Results, agent, object, bytes.NewReader(data)); err != nil {
 		return "", "", err
 	}
-	sum := sha256.Sum256(data)
-	return object, hex.EncodeToString(sum[:]), nil
+	return object, fmt.Sprintf("%x", sha256.Sum256(data)), nil
 }
 
 // fetch gets an answer from the object store. The digest has come from the worker itself.
@@ -49,7 +47,7 @@ func (f *Fleet) fetch(ctx context.Context, object, digest string) ([]byte, error
 	if len(data) > mostLarge {
 		return nil, fmt.Errorf("the answer is longer than %d bytes", mostLarge)
 	}
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != digest {
+	if fmt.Sprintf("%x", sha256.Sum256(data)) != digest {
 		return nil, errors.New("the answer in the object store is not the one that the worker put there")
 	}
 	return data, nil

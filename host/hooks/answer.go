@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,7 +56,7 @@ func parse(e Event, stdout []byte) (answer, error) {
 	}
 	if s.Continue != nil && !*s.Continue {
 		a.stop, a.decision = true, deny
-		a.reason = firstOf(s.StopReason, a.reason)
+		a.reason = cmp.Or(strings.TrimSpace(s.StopReason), a.reason)
 	}
 	if input := s.Specific.Input; len(input) > 0 && input.Kind() != 'n' {
 		if input.Kind() != '{' {
@@ -101,13 +102,4 @@ func (a *answer) decide(word, reason string) error {
 		a.reason = reason
 	}
 	return nil
-}
-
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if strings.TrimSpace(t) != "" {
-			return t
-		}
-	}
-	return ""
 }

@@ -16,7 +16,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-	"unicode"
 
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/internal/stdio"
@@ -248,7 +247,7 @@ func (o *output) answer(e Event) (answer, error) {
 	case o.exit.Exceeded != "":
 		return answer{}, fmt.Errorf("was ended, as it went over its limit of %s", o.exit.Exceeded)
 	case code == 2:
-		return answer{decision: deny, reason: firstOf(reason(o.stderr), "it exited with 2 and gave no reason")}, nil
+		return answer{decision: deny, reason: cmp.Or(reason(o.stderr), "it exited with 2 and gave no reason")}, nil
 	case code == 126 || code == 127:
 		return answer{}, fmt.Errorf("could not be run (exit status %d)%s; it sees the workspace and what \"read\" names",
 			code, o.lastWords())
@@ -270,20 +269,8 @@ func (o *output) lastWords() string {
 	return ""
 }
 
-// reason is what a hook has written for people and models, without what a terminal would take for a command.
-func reason(text []byte) string {
-	clean := strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) && r != '\n' && r != '\t' {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(string(text), "\uFFFD"))
-	clean = strings.TrimSpace(clean)
-	if len(clean) > maxReason {
-		clean = strings.ToValidUTF8(clean[:maxReason], "") + " …"
-	}
-	return clean
-}
+// reason is what a hook has written for people and models.
+func reason(text []byte) string { return stdio.Words(string(text), maxReason) }
 
 // start starts a program with pipes for its streams.
 func start(w where, p session.Program) (*isolation.Process, *stdio.Pipes, error) {

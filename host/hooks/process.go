@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -308,7 +309,7 @@ func approval(result json.RawMessage) (answer, error) {
 		return answer{}, fmt.Errorf("answered with what can't be read: %w", err)
 	}
 	if said.Approved == nil || !*said.Approved {
-		return answer{decision: deny, reason: firstOf(said.Reason, "it has not approved of the call")}, nil
+		return answer{decision: deny, reason: cmp.Or(strings.TrimSpace(said.Reason), "it has not approved of the call")}, nil
 	}
 	return answer{}, nil
 }

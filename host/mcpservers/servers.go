@@ -9,7 +9,6 @@ package mcpservers
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -224,7 +223,4 @@ func DiffSpecs(name string, old, new Spec) (string, error) {
 }
 
 // shortHash is the beginning of a text's hash.
-func shortHash(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:4])
-}
+func shortHash(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text))[:8] }

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -50,8 +49,7 @@ func (p *Policy) seal() (*Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("computing the digest of the policy of agent %q: %w", p.agent, err)
 	}
-	sum := sha256.Sum256(encoded)
-	p.digest = hex.EncodeToString(sum[:])
+	p.digest = fmt.Sprintf("%x", sha256.Sum256(encoded))
 	return p, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -145,8 +144,7 @@ func (h *Host) networkOf(s *Session, reached *policy.Network, plugin string, gra
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(key)
-	name := hex.EncodeToString(sum[:8])
+	name := fmt.Sprintf("%x", sha256.Sum256(key))[:16]
 	runtime, err := h.ready()
 	if err != nil {
 		return nil, err

@@ -12,10 +12,7 @@ import (
 	"slices"
 )
 
-func hash(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
+func hash(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // Verify compares every file of an installed plugin with what the lock says. The errors are what differs.
 func (s *Store) Verify(id string, pin *Pin) []error {

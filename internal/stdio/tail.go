@@ -1,6 +1,10 @@
 package stdio
 
-import "sync"
+import (
+	"strings"
+	"sync"
+	"unicode"
+)
 
 // Tail is a writer that keeps the last bytes written to it. It may be used concurrently.
 type Tail struct {
@@ -28,4 +32,18 @@ func (t *Tail) Text() (text string, full bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.data), len(t.data) == t.most
+}
+
+// Words are the beginning of what a program has said, without what a terminal would take for a command.
+func Words(text string, most int) string {
+	text = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD")))
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + " …"
+	}
+	return text
 }

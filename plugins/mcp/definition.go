@@ -3,8 +3,8 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -68,6 +68,5 @@ func (p places) hashOf(t *mcp.Tool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(p.named(text))
-	return hex.EncodeToString(sum[:]), nil
+	return fmt.Sprintf("%x", sha256.Sum256(p.named(text))), nil
 }

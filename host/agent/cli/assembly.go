@@ -1,15 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/picoclaw/picoclaw/host/agent"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
+	"github.com/picoclaw/picoclaw/internal/stdio"
 )
 
 // ServerName is what the session's server is called to programs.
@@ -95,7 +96,7 @@ var tooLong = lazyregexp.New(`(?i)prompt is too long|context.?(window|length)|to
 // failed is the error of a program that has not answered. What has made calls is not asked again: it would make them
 // once more.
 func (a *assembly) failed(status int, why string) error {
-	why = firstOf(why, a.said, "it does not say why")
+	why = cmp.Or(strings.TrimSpace(why), a.said, "it does not say why")
 	if m := statusIn().FindStringSubmatch(why); status == 0 && m != nil {
 		status, _ = strconv.Atoi(m[1])
 	}
@@ -106,32 +107,10 @@ func (a *assembly) failed(status int, why string) error {
 	return &agent.ModelError{Message: message, Status: status, TooLong: tooLong().MatchString(why)}
 }
 
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if strings.TrimSpace(t) != "" {
-			return t
-		}
-	}
-	return ""
-}
-
 // longestWords is how much of a program's own words an error has.
 const longestWords = 2 << 10
 
-// clean is what a program has said, in one line and without what a terminal would take for a command.
+// clean is what a program has said, in one line.
 func clean(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return ' '
-		}
-		if !unicode.IsPrint(r) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > longestWords {
-		text = strings.ToValidUTF8(text[:longestWords], "") + " …"
-	}
-	return text
+	return stdio.Words(strings.Join(strings.Fields(text), " "), longestWords)
 }

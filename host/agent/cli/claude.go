@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -227,7 +228,7 @@ func (c *claude) result(e *claudeEvent) error {
 		return &agent.BudgetError{Budget: "cost_usd", Setting: "agents.defaults.budget.cost_usd",
 			Message: fmt.Sprintf("%s has used up the %v US dollars that were left", c.name, left.CostUSD)}
 	case e.IsError || e.Subtype != "success":
-		return c.failed(e.Status, firstOf(e.Result, strings.Join(e.Errors, "; "), e.Subtype))
+		return c.failed(e.Status, cmp.Or(e.Result, strings.Join(e.Errors, "; "), e.Subtype))
 	}
 	if len(c.texts) == 0 && e.Result != "" {
 		c.onText(e.Result)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -24,7 +25,7 @@ func codexArguments(c *CLI, system string, r agent.Request) []string {
 		"model_provider": quoted(ServerName),
 		"model_providers." + ServerName: fmt.Sprintf(
 			`{name=%s,base_url=%s,env_key=%s,wire_api="responses",supports_websockets=false,request_max_retries=0,stream_max_retries=0}`,
-			quoted(c.name), quoted(c.base()), quoted(firstOf(c.keyAs, c.maker.key))),
+			quoted(c.name), quoted(c.base()), quoted(cmp.Or(c.keyAs, c.maker.key))),
 		"web_search":                  quoted("disabled"),
 		"agents.enabled":              "false",
 		"analytics.enabled":           "false",

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -57,11 +58,11 @@ var makers = map[Maker]*maker{
 }
 
 // base is the URL of the API.
-func (c *CLI) base() string { return firstOf(c.o.BaseURL, c.maker.api) }
+func (c *CLI) base() string { return cmp.Or(c.o.BaseURL, c.maker.api) }
 
 // hosts are those of an API.
 func (m *maker) hosts(base string) ([]string, error) {
-	u, err := url.Parse(firstOf(base, m.api))
+	u, err := url.Parse(cmp.Or(base, m.api))
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, errors.New("its base URL is not one of http or https")
 	}
