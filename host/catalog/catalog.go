@@ -20,6 +20,7 @@ import (
 	"sync"
 
 	"github.com/picoclaw/picoclaw/host/store"
+	"github.com/picoclaw/picoclaw/internal/smallfile"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -108,9 +109,9 @@ func loadBundled(dir string) (*Catalog, error) {
 
 // readPlugin reads a plugin's manifest, for which nothing but its place vouches.
 func readPlugin(dir string) (*Plugin, error) {
-	data, err := readManifest(filepath.Join(dir, pluginpb.ManifestFile))
+	data, err := smallfile.Read(filepath.Join(dir, pluginpb.ManifestFile), maxManifestBytes)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("its %s: %w", pluginpb.ManifestFile, err)
 	}
 	m, err := pluginpb.ParseManifest(data)
 	if err != nil {
@@ -138,17 +139,6 @@ func newPlugin(m *pluginpb.Manifest, dir string) *Plugin {
 		p.Tools = append(p.Tools, newTool(p, &m.Tools[i]))
 	}
 	return p
-}
-
-func readManifest(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxManifestBytes {
-		return nil, fmt.Errorf("%s is not a file of at most %d bytes", path, maxManifestBytes)
-	}
-	return os.ReadFile(path)
 }
 
 // identify checks that a binary can be run and that nobody but its owner could have changed it, and returns what

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/knadh/koanf/v2"
+
+	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
 // Options say where the configuration is and what stands above it.
@@ -123,7 +124,7 @@ func readFile(path string) (*node, *Error) {
 			return nil, open
 		}
 	}
-	data, err := readBounded(path)
+	data, err := smallfile.Read(path, maxFile)
 	if err != nil {
 		return nil, &Error{Origin: origin, Problem: "the configuration file can't be read: " + err.Error(), err: err}
 	}
@@ -159,26 +160,6 @@ func openToAll(path string, info fs.FileInfo) *Error {
 	}
 	return fault(origin, "", fmt.Sprintf("everybody can put another file here in its place (%s has mode %04o), and it decides what agents may do", dir, above.Mode().Perm()),
 		"`chmod go-w "+dir+"`")
-}
-
-func readBounded(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("it is larger than %d bytes", maxFile)
-	}
-	return data, err
 }
 
 const exposePathsKey = "isolation.expose_paths"

@@ -12,13 +12,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/picoclaw/picoclaw/internal/filelock"
+	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
 // Name is the file below the instance root.
@@ -144,12 +144,7 @@ func ReadPidFileWithCheck(home string) (Data, error) {
 
 // read reads what a file says.
 func read(path string) (Data, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|filelock.NonBlock, 0)
-	if err != nil {
-		return Data{}, err
-	}
-	defer func() { _ = file.Close() }()
-	text, err := io.ReadAll(io.LimitReader(file, maxBytes))
+	text, err := smallfile.Read(path, maxBytes)
 	if err != nil {
 		return Data{}, err
 	}

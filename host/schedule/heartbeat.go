@@ -3,7 +3,6 @@ package schedule
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/internal/atomicfile"
+	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
 // HeartbeatID stands for the id of a job in the records of heartbeats.
@@ -51,20 +51,15 @@ func (s *Store) HeartbeatFile() string { return filepath.Join(s.dir, "HEARTBEAT.
 // heartbeat is the prompt of a heartbeat at a time; empty if there is nothing to do. It has nothing of what the agent
 // has answered before. A file that is missing is made.
 func (s *Store) heartbeat(now time.Time) (string, error) {
-	f, err := os.Open(s.HeartbeatFile())
+	text, err := smallfile.Read(s.HeartbeatFile(), maxHeartbeat)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", s.writeHeartbeat()
 	}
-	if err != nil {
-		return "", err
+	if errors.Is(err, smallfile.ErrLarger) {
+		return "", fmt.Errorf("%s: %w: shorten it", s.HeartbeatFile(), err)
 	}
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, maxHeartbeat+1))
 	if err != nil {
-		return "", err
-	}
-	if len(text) > maxHeartbeat {
-		return "", fmt.Errorf("%s has more than %d bytes: shorten it", s.HeartbeatFile(), maxHeartbeat)
+		return "", fmt.Errorf("%s: %w", s.HeartbeatFile(), err)
 	}
 	if !hasTasks(string(text)) {
 		return "", nil

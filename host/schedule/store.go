@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/atomicfile"
 	"github.com/picoclaw/picoclaw/internal/filelock"
 	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
 const (
@@ -97,24 +97,12 @@ func (s *Store) path() string { return filepath.Join(s.dir, "jobs.json") }
 
 // read returns what the file has, and which version of it that is: nil if there is none.
 func (s *Store) read() (*file, fs.FileInfo, error) {
-	opened, err := os.Open(s.path())
+	text, info, err := smallfile.ReadStat(s.path(), maxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &file{Version: version}, nil, nil
 	}
 	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { _ = opened.Close() }()
-	info, err := opened.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxBytes {
-		return nil, nil, fmt.Errorf("%s is not a file of at most %d bytes", s.path(), maxBytes)
-	}
-	text, err := io.ReadAll(opened)
-	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("%s: %w", s.path(), err)
 	}
 	f, err := parse(text)
 	if err != nil {

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/picoclaw/picoclaw/internal/atomicfile"
 	"github.com/picoclaw/picoclaw/internal/filelock"
+	"github.com/picoclaw/picoclaw/internal/smallfile"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -59,19 +59,12 @@ type Waiting struct {
 // Read returns what the lock file says; an empty lock if there is none.
 func (s *Store) Read() (*Lock, error) {
 	lock := &Lock{Version: lockVersion, Plugins: map[string]*Pin{}}
-	info, err := os.Stat(s.LockFile())
+	data, err := smallfile.Read(s.LockFile(), maxLockBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return lock, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the plugin lock: %w", err)
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxLockBytes {
-		return nil, fmt.Errorf("the plugin lock %s is not a file of at most %d bytes", s.LockFile(), maxLockBytes)
-	}
-	data, err := os.ReadFile(s.LockFile())
-	if err != nil {
-		return nil, fmt.Errorf("read the plugin lock: %w", err)
+		return nil, fmt.Errorf("the plugin lock %s can't be read: %w", s.LockFile(), err)
 	}
 	if err := json.Unmarshal(data, lock); err != nil {
 		return nil, fmt.Errorf("the plugin lock %s is broken: %w; put back a copy of it, or remove it and install the plugins again",

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/smallfile"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -279,14 +280,11 @@ func hashFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// readBounded reads a regular file that is not too large.
-func readBounded(path string, limit int64) ([]byte, error) {
-	info, err := os.Lstat(path)
+// readBounded reads a file of a package.
+func readBounded(path string, most int64) ([]byte, error) {
+	data, err := smallfile.Read(path, most)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", filepath.Base(path), err)
 	}
-	if !info.Mode().IsRegular() || info.Size() > limit {
-		return nil, fmt.Errorf("%s is not a file of at most %d bytes", filepath.Base(path), limit)
-	}
-	return os.ReadFile(path)
+	return data, nil
 }

@@ -11,15 +11,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"net/url"
 	"os"
-	"runtime"
 	"slices"
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nkeys"
+
+	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
 // The roles.
@@ -56,25 +56,10 @@ func Read(file string) (*Identity, error) {
 }
 
 func read(file string) (*Identity, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		if at, ok := errors.AsType[*os.PathError](err); ok {
-			err = at.Err
-		}
-		return nil, fmt.Errorf("%w; the hub's operator makes one with `picoclaw hub add`", err)
+	data, err := smallfile.ReadPrivate(file, maxFile, "revoke it on the hub if somebody may have read it")
+	if at, ok := errors.AsType[*os.PathError](err); ok {
+		return nil, fmt.Errorf("%w; the hub's operator makes one with `picoclaw hub add`", at.Err)
 	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is not a regular file")
-	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		return nil, fmt.Errorf("others than its owner can use it (mode %04o), and it holds a key; `chmod 600 %s`, and revoke "+
-			"it on the hub if somebody may have read it", info.Mode().Perm(), file)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFile))
 	if err != nil {
 		return nil, err
 	}

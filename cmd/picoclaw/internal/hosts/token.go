@@ -8,10 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
+	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
 // tokenForm is what a token may be made of: nothing that a header could not carry.
@@ -39,24 +39,9 @@ func KeepToken(path string) (string, error) {
 
 // ReadToken reads the token in a file that nobody but its owner may read.
 func ReadToken(path string) (string, error) {
-	file, err := os.Open(path)
+	text, err := smallfile.ReadPrivate(path, 1<<10, "change the token if somebody may have read it")
 	if err != nil {
-		return "", fmt.Errorf("read the token: %w", err)
-	}
-	defer func() { _ = file.Close() }()
-	info, err := file.Stat()
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("read the token: %w", err)
-	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("%s is not a regular file; a token is kept in one", path)
-	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		return "", fmt.Errorf("others than its owner may use %s (mode %04o), which has a token in it; `chmod 600` it, after changing the token",
-			path, info.Mode().Perm())
-	}
-	text, err := io.ReadAll(io.LimitReader(file, 1<<10))
-	if err != nil {
-		return "", fmt.Errorf("read the token: %w", err)
+		return "", fmt.Errorf("read the token: %s: %w", path, err)
 	}
 	token := strings.TrimSpace(string(text))
 	if len(token) < minToken || len(token) > maxToken || !tokenForm().MatchString(token) {

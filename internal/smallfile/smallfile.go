@@ -1,0 +1,55 @@
+// Package smallfile reads files that anybody may have put where they are: regular ones, and none that is larger than
+// expected. It must not know what is in them.
+package smallfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+
+	"github.com/picoclaw/picoclaw/internal/filelock"
+)
+
+// ErrLarger says that a file is too large.
+var ErrLarger = errors.New("it is larger")
+
+// Read reads a file of at most so many bytes.
+func Read(path string, most int64) ([]byte, error) {
+	data, _, err := ReadStat(path, most)
+	return data, err
+}
+
+// ReadStat is Read, and says which file it was.
+func ReadStat(path string, most int64) ([]byte, fs.FileInfo, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|filelock.NonBlock, 0) // a FIFO must not block
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, errors.New("it is not a regular file")
+	}
+	data, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("%w than %d bytes", ErrLarger, most)
+	}
+	return data, info, err
+}
+
+// ReadPrivate is Read for a file with a secret, which others than its owner may not use. advice says what to do where
+// they may have.
+func ReadPrivate(path string, most int64, advice string) ([]byte, error) {
+	data, info, err := ReadStat(path, most)
+	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		err = fmt.Errorf("others than its owner can use it (mode %04o), and it holds a secret; `chmod 600 %s`, and %s",
+			info.Mode().Perm(), path, advice)
+	}
+	return data, err
+}
