@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/hashicorp/go-hclog"
@@ -12,6 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/fleet"
 	"github.com/picoclaw/picoclaw/host/gateway"
 	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 // Remote serves the agents of a fleet, and none of its own.
@@ -89,4 +91,30 @@ func (r *Remote) Close(ctx context.Context) error {
 	r.client.Close()
 	r.fleet.Close()
 	return nil
+}
+
+// Movable is where an agent's workspace is, if it can be brought to another machine: it has to be that agent's alone.
+func (a *Assembly) Movable(agent string) (string, error) {
+	mine, err := a.Session(agent, session.CLI)
+	if err != nil {
+		return "", err
+	}
+	dir := mine.Policy().Workspace()
+	if paths.Within(dir, a.config.Home().Path) {
+		return "", fmt.Errorf("the instance root lies in the workspace of agent %s, %s, which can't be moved", agent, dir)
+	}
+	for _, id := range a.config.AgentIDs() {
+		if id == agent {
+			continue
+		}
+		other, err := a.Session(id, session.CLI)
+		if err != nil {
+			return "", err
+		}
+		if its := other.Policy().Workspace(); paths.Within(dir, its) || paths.Within(its, dir) {
+			return "", fmt.Errorf("agent %s has its workspace %s together with agent %s (%s): with agents.list[].workspace "+
+				"each can have its own, and only such a one is moved", agent, dir, id, its)
+		}
+	}
+	return dir, nil
 }

@@ -1,6 +1,8 @@
 package selftest
 
-import "github.com/picoclaw/picoclaw/isolation"
+import (
+	"github.com/picoclaw/picoclaw/isolation"
+)
 
 // Wall is one thing that a sandbox keeps apart.
 type Wall struct {
@@ -81,4 +83,43 @@ func (w Wall) Missing(m Mode, machine isolation.Offers) string {
 		return "the kernel's Landlock does not keep signals and sockets inside: Linux 6.12 is the first that does"
 	}
 	return "there is no filter of system calls for this architecture"
+}
+
+// Report is how a sandbox took the attacks.
+type Report struct {
+	Identity string   `json:"identity"` // what was attacked: see Check
+	Results  []Result `json:"results"`  // in the order of Walls
+}
+
+// Result is how one attack ended.
+type Result struct {
+	Wall string `json:"wall"`          // the name of what was attacked
+	Got  string `json:"got,omitempty"` // what was got; empty if it held
+}
+
+// Held reports whether the attack came to nothing.
+func (r Result) Held() bool { return r.Got == "" }
+
+// Broken returns the walls that this machine could have, and that did not hold.
+func (r *Report) Broken(m Mode, machine isolation.Offers) []Result {
+	var broken []Result
+	for n, wall := range Walls {
+		if result := r.Results[n]; !result.Held() && wall.needs(m).met(machine) {
+			broken = append(broken, result)
+		}
+	}
+	return broken
+}
+
+// complete reports whether the report is about the walls that there are now.
+func (r *Report) complete() bool {
+	if len(r.Results) != len(Walls) {
+		return false
+	}
+	for n, wall := range Walls {
+		if r.Results[n].Wall != wall.Name {
+			return false
+		}
+	}
+	return true
 }

@@ -7,10 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/redact"
 	"github.com/picoclaw/picoclaw/internal/atomicfile"
 )
 
@@ -131,4 +134,20 @@ func writeNew(path string, data []byte, mode fs.FileMode) error {
 	}
 	_, err = f.Write(data)
 	return errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+}
+
+// PrintDiff shows a diff. What is beside the change may have secrets in it, and those are not shown.
+func PrintDiff(out *terminal.Out, diff string) {
+	for line := range strings.Lines(diff) {
+		style := terminal.Plain
+		switch line[0] {
+		case '+':
+			style = terminal.Good
+		case '-':
+			style = terminal.Bad
+		case '@':
+			style = terminal.Name
+		}
+		fmt.Fprintln(out, out.Paint(style, terminal.Line(redact.Text(strings.TrimSuffix(line, "\n")))))
+	}
 }
