@@ -260,5 +260,5 @@ func (l *listener) readText(thread uint32, at uint64, address bool) (string, err
 		}
 		n += read
 	}
-	return "", unix.ENAMETOOLONG
+	return "", errNothing // longer than the kernel takes
 }

@@ -67,6 +67,8 @@ func TestChangesAreNoticedBeforeTheyAreMade(t *testing.T) {
 		{"echo x > /proc/self/cwd/d/p1; echo x > /proc/thread-self/cwd/d/../d/p2", "1 d/p1|1 d/p2"},
 		{"ln -s /proc/self/cwd/d pl; echo x > pl/p3; exec 3< d/p1; chmod 644 /proc/self/fd/3", "2 pl|1 d/p3|7 d/p1"},
 		{"ln -s ../../../../../../../../proc/self/cwd/d d/rl; echo x > d/rl/p4; echo x > /proc/self/root$PWD/p5", "2 d/rl|1 d/p4|1 p5"},
+		{"mkdir 'q (deleted)'; cd 'q (deleted)'; echo x > ../p7", "2 q (deleted)|1 p7"},
+		{"mkdir q; cd q; rmdir ../q; echo x > ../p8", "2 q|3 q|0 its path begins at a deleted directory"},
 		{"f=$(printf './%.0s' $(seq 2000)); echo x > ${f}p6; rmdir nothing/; mkdir -p x//y/./z/", "1 p6|3 nothing|2 x|2 x/y|2 x/y/z"},
 	} {
 		got := strings.Join(changes(t, dir, c.script, func(mutation.Mutation) error { return nil }), "|")

@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"bytes"
+	"errors"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -29,12 +30,19 @@ func (l *listener) name(s *stopped, number uint32, at, path int, follow bool) (s
 	}
 	dir := "/"
 	if !strings.HasPrefix(name, "/") {
-		if dir, err = readMagic(base); err != nil || name == "" { // AT_EMPTY_PATH
+		dir, err = readMagic(base)
+		if errors.Is(err, errNothing) && name != "" {
+			err = errUnnamed
+		}
+		if err != nil || name == "" { // AT_EMPTY_PATH
 			return dir, err
 		}
 	}
 	return resolveName(s.pid, dir, name, follow)
 }
+
+// errUnnamed says that a path begins at a directory that was deleted: its parents can still be reached through it.
+var errUnnamed = errors.New("its path begins at a deleted directory")
 
 // maxLinks is how many symbolic links the kernel follows on the way to a name.
 const maxLinks = 40
@@ -67,6 +75,8 @@ func resolveName(thread uint32, dir, name string, follow bool) (string, error) {
 		case err == unix.EINVAL, err == unix.ENOENT && last:
 			dir = next // no link
 			continue
+		case errors.Is(err, errNothing) && !last:
+			return "", errUnnamed
 		case err != nil:
 			return "", err
 		}
@@ -123,11 +133,26 @@ func readLink(path string) (string, error) {
 	return string(buffer[:max(n, 0)]), err
 }
 
-// readMagic returns where a link of /proc leads, which is open to it: to what has a name.
+// readMagic returns where a link of /proc leads. The text alone is ambiguous: a directory may be called "x (deleted)", and
+// another one may have the name by now. So it has to name the file itself.
 func readMagic(path string) (string, error) {
 	to, err := readLink(path)
-	if err == nil && (!strings.HasPrefix(to, "/") || strings.HasSuffix(to, " (deleted)")) {
-		return "", errNothing // a pipe or a socket, or it has no name any more
+	if err != nil {
+		return "", err
 	}
-	return to, err
+	if !strings.HasPrefix(to, "/") {
+		return "", errNothing // a pipe or a socket
+	}
+	var meant, named unix.Stat_t
+	if err := unix.Stat(path, &meant); err != nil {
+		return "", err
+	}
+	err = unix.Lstat(to, &named)
+	switch {
+	case err == nil && meant.Dev == named.Dev && meant.Ino == named.Ino:
+		return to, nil
+	case err == nil || err == unix.ENOENT || err == unix.ENOTDIR:
+		return "", errNothing // it has no name any more
+	}
+	return "", err
 }

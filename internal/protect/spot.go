@@ -151,9 +151,19 @@ func (r *Rules) match(s spot, mode fs.FileMode) (hit Hit, ok bool) {
 		}
 		keep(found, true)
 	}
-	for _, v := range s.seen {
+	inner := -1 // the innermost git directory, which decides on the type
+	for i, v := range s.seen {
 		if v.git {
-			keep(r.matchGit(s, v, mode))
+			inner = i
+		}
+	}
+	for i, v := range s.seen {
+		if v.git {
+			if i < inner {
+				keep(r.matchGit(s, v, 0))
+			} else {
+				keep(r.matchGit(s, v, mode))
+			}
 			continue
 		}
 		for _, e := range r.entries[v.parts[0]] {

@@ -43,6 +43,7 @@ type ChangeMonitor struct {
 	fresh   map[string]bool // directories that the command made where nothing was
 	gone    map[string]bool // directories that it took away
 	judged  map[string]*judgedFile
+	probes  []string // symlinks that git init deletes again
 	missing []string // protected paths at the top that did not exist
 	result  ProtectedChanges
 }

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/internal/paths"
@@ -54,11 +55,19 @@ func (c *ChangeMonitor) make(path string, isDir bool) error {
 	if isDir {
 		mode = fs.ModeDir
 	}
-	if hit, ok := c.files.inside.MatchType(path, mode); ok && !hit.Inert(path, mode) && !c.permits(hit, path) {
+	hit, ok := c.files.inside.MatchType(path, mode)
+	switch {
+	case !ok, hit.Inert(path, mode), c.permits(hit, path):
+	case hit.Entry == protect.GitDir && !isDir && isProbe(filepath.Base(path)):
+		c.probes = append(c.probes, path)
+	default:
 		return byEntry(hit)
 	}
 	return c.add(path, isDir)
 }
+
+// isProbe reports whether a name is one by which git init tries whether symlinks can be made. It deletes them at once.
+func isProbe(name string) bool { return len(name) == len("tXXXXXX") && name[0] == 't' }
 
 // remove decides on deleting a file or an empty directory.
 func (c *ChangeMonitor) remove(path string) error {
@@ -68,7 +77,7 @@ func (c *ChangeMonitor) remove(path string) error {
 	}
 	hit, ok := c.files.inside.MatchType(path, mode)
 	switch {
-	case !ok, hit.Inert(path, mode), c.permits(hit, path), c.files.madeBefore(hit):
+	case !ok, hit.Inert(path, mode), c.permits(hit, path), c.files.madeBefore(hit), slices.Contains(c.probes, path):
 	case hit.Judge == "" || !mode.IsRegular():
 		return byEntry(hit)
 	default:

@@ -20,6 +20,12 @@ func (c *ChangeMonitor) End() ProtectedChanges {
 	for _, path := range slices.Sorted(maps.Keys(c.judged)) {
 		c.settle(path, c.judged[path])
 	}
+	for _, path := range c.probes {
+		if mode, _ := typeOf(path); mode&os.ModeSymlink != 0 {
+			c.tell(mutation.Mutation{Kind: mutation.Remove, Path: path})
+			_ = os.Remove(path)
+		}
+	}
 	for _, path := range c.missing {
 		hit, ok := c.files.inside.Match(path)
 		if _, exists := typeOf(path); exists && ok && hit.Judge == "" && !c.permits(hit, path) {

@@ -56,6 +56,13 @@ func TestGitIsUsableWhereItIsProtected(t *testing.T) {
 		"git init -q fresh; cd fresh; git config user.name x; git commit -q --allow-empty -m x; git checkout -q -b y",
 		"git clone -q sub copy; cd copy; git pull -q; git status; git checkout -q -b z origin/main",
 		"mkdir .github; echo x > .github/dependabot.yml",
+		"git remote add o ./sub; git fetch -q o; git switch -q -c tracking o/main; git switch -q main; git branch -q -D tracking; git remote rename o p; git remote remove p",
+		"git checkout -q -b topic; for i in 7 8 9; do echo $i > h; git add h; git commit -qm $i; done; EDITOR=true GIT_SEQUENCE_EDITOR='sed -i 2s/pick/squash/' git rebase -q -i HEAD~3; git checkout -q main; git branch -D topic",
+		"git -c protocol.file.allow=always submodule add -q ./sub lib/sub; git commit -qm sub; git submodule update --init; git submodule status",
+		"git submodule deinit -q -f lib/sub; git -c protocol.file.allow=always submodule update -q --init; git config user.name b",
+		"git clone -q --bare sub b.git; git clone -q -s sub s.git; git clone -q --mirror sub m.git; git -C s.git log -1; git -C b.git gc -q",
+		"git worktree add -q -b wb w2; git worktree move w2 w3; git -C w3 status; git worktree remove w3; git branch -D wb",
+		"mv s.git s2.git; cp -r s2.git s3.git; git -C s3.git status; tar cf t.tar s3.git; rm -rf s3.git; tar xf t.tar; rm -rf s2.git s3.git t.tar b.git m.git",
 		"rm -rf copy fresh; git fsck --full", "git rebase -q HEAD; git bisect start; git bisect reset; git gc -q",
 	}
 	for _, isolated := range []bool{true, false} {
@@ -126,6 +133,19 @@ var attacks = []string{
 	"f=$(printf './%.0s' $(seq 2040)); echo evil > ${f}.zshenv", "git init -q n; git -C n config core.fsmonitor evil; chmod 500 n/.git",
 	"git init -q n; echo evil > n/.git/hooks/x; chmod 500 n/.git/hooks n/.git n",
 	"git init -q n; printf '[core]\nbare=false\n' > l; ln -f l n/.git/config", "printf '[core]\nfsmonitor=evil\n' > l",
+	"mkdir 'x (deleted)'; cd 'x (deleted)'; mkdir -p ../.github/workflows; echo evil > ../.github/workflows/ci.yml",
+	"mkdir -p d 'd (deleted)'; cd d; rmdir ../d; echo evil > ../.envrc",
+	"mkdir -p gh/workflows; echo evil > gh/workflows/ci.yml; mkdir .github; python3 -c 'import ctypes; ctypes.CDLL(None).renameat2(-100, b\"gh\", -100, b\".github\", 2)'",
+	"git init -q $HOME/z; echo evil > $HOME/z/.git/hooks/post-commit; mv $HOME/z n; rm -rf $HOME/z",
+	"git init -q --separate-git-dir=.git/modules/a/b n; echo evil > .git/modules/a/b/hooks/post-commit",
+	"git init -q --separate-git-dir=.git/modules/a/b n; echo ../../../e > .git/modules/a/b/commondir",
+	"git init -q --bare n; echo evil > n/hooks/update", "git init -q --bare n; cd n; git config core.fsmonitor evil",
+	"git worktree add -q w; echo evil > .git/worktrees/w/config.worktree",
+	"python3 -c 'import os; f = os.open(\".\", os.O_RDONLY); open(\"c\", \"w\").write(\"evil\"); exec(\"os.makedirs(\\\"d\\\" * 200, exist_ok=True); os.chdir(\\\"d\\\" * 200);\" * 25); open(\"c\", \"w\").write(\"evil\"); os.rename(\"c\", \".envrc\", dst_dir_fd=f)'",
+	"printf '[core]\nfsmonitor=evil\n' > .git/config.lock; mv .git/config.lock .git/config",
+	"printf '[core]\nbare=false\n' > c; python3 -c 'import os; f = open(\"c\", \"a\"); os.rename(\"c\", \".git/config\"); f.write(\"fsmonitor=evil\\n\")'",
+	"printf '[core]\nbare=false\n' > c; ln c d; mv -f c .git/config; printf 'fsmonitor=evil\n' >> d",
+	"ln -s e .github", "ln -s ../../e .git/modules", "rm -rf .git/info; ln -s ../e .git/info",
 	"( setsid bash -c 'sleep 0.1; echo evil > .git/hooks/post-commit' & ); sleep 0.4",
 }
 
@@ -136,7 +156,8 @@ func danger(a *clitest.Agent) string {
 	var lines []string
 	for _, top := range []string{".", "sub", "old", "n", "w", "s2"} {
 		for _, name := range []string{".git", ".git/config", ".git/config.worktree", ".git/commondir", ".git/hooks", ".git/hooks/*",
-			".git/worktrees/*/gitdir", ".git/worktrees/*/commondir", ".envrc", ".vscode", ".vscode/*", ".idea", ".devcontainer",
+			".git/worktrees/*/gitdir", ".git/worktrees/*/commondir", ".git/worktrees/*/config.worktree", ".git/modules/*/*/hooks/*",
+			".git/modules/*/*/config", ".git/modules/*/*/commondir", ".git/modules", ".git/info", "hooks/update", "config", ".github", ".envrc", ".vscode", ".vscode/*", ".idea", ".devcontainer",
 			".husky", ".github/workflows", ".gitlab-ci.yml", ".mcp.json", ".claude", ".codex", ".cursor", ".ripgreprc", ".bashrc",
 			".zshenv", ".gitmodules"} {
 			found, err := filepath.Glob(filepath.Join(a.Workspace, top, name))
@@ -162,7 +183,7 @@ func danger(a *clitest.Agent) string {
 				}
 				asMade := info.IsDir() || strings.HasSuffix(path, ".sample") || !strings.Contains(text, "evil") &&
 					!strings.Contains(text, "../e") && info.Mode().IsRegular() && !strings.HasSuffix(path, ".envrc")
-				if fresh := top == "n" || top == "w" || strings.Contains(path, "worktrees/w/"); fresh && asMade {
+				if fresh := top == "n" || top == "w" || strings.Contains(path, "worktrees/w/") || strings.Contains(path, ".git/modules") || info.IsDir(); fresh && asMade {
 					continue
 				}
 				if info.IsDir() {
@@ -204,7 +225,7 @@ func TestWhatIsProtectedStaysWhateverCommandsTry(t *testing.T) {
 				r := ask(calls[i])
 				after := danger(a)
 				if after == before {
-					a.Shell("[ -e sub ] || mv n sub 2>/dev/null || mv s2 sub; [ ! -e n ] || chmod -R u+rwX n; rm -rf n w m d c l gh e/g e/h e/old .git/worktrees/w .git/refs/heads/w; find . -name '*.put-aside*' -prune -exec rm -rf {} +; rm -rf .github")
+					a.Shell("[ -e sub ] || mv n sub 2>/dev/null || mv s2 sub; [ ! -e n ] || chmod -R u+rwX n; rm -rf n w m d dd* c l gh 'x (deleted)' 'd (deleted)' .git/modules e/g e/h e/old .git/worktrees/w .git/refs/heads/w; find . -name '*.put-aside*' -prune -exec rm -rf {} +; rm -rf .github")
 					continue
 				}
 				changed++
