@@ -24,7 +24,7 @@ var mayImport = map[string][]string{
 	"host":    {"host", "isolation", "sdk", "internal"},
 	"plugins": {"plugins", "isolation", "sdk", "internal"}, // internal has helpers, and no privileges
 	"isolation": {"isolation", "internal/limits", "internal/mutation", "internal/paths",
-		"internal/filelock", "internal/atomicfile"}, // its caches and groups are shared by processes
+		"internal/proctable", "internal/filelock", "internal/atomicfile"}, // its caches and groups are shared by processes
 	"sdk":      {"sdk", "internal"},
 	"internal": {"internal"},
 	"docs":     {"docs"}, // what pages are made and tested with
@@ -51,7 +51,7 @@ func TestEveryArrowPointsDown(t *testing.T) {
 }
 
 // leaves import no package of this module: both ends of the wire, and what isolation is made of.
-var leaves = []string{"sdk/pluginpb", "internal/limits", "internal/mutation", "internal/paths"}
+var leaves = []string{"sdk/pluginpb", "internal/limits", "internal/mutation", "internal/paths", "internal/proctable"}
 
 func TestLeavesImportNothingOfThisModule(t *testing.T) {
 	eachFile(t, func(path string, imports []string) {
