@@ -106,8 +106,8 @@ func (o *Options) run(ctx context.Context) error {
 	return errors.Join(err, c.Close(context.WithoutCancel(ctx), reason))
 }
 
-// answered is one task's outcome as scripts read it.
-type answered struct {
+// taskResult is the JSON output of `picoclaw agent -m`.
+type taskResult struct {
 	OK         bool        `json:"ok"`
 	Text       string      `json:"text"`
 	Stop       agent.Stop  `json:"stop,omitempty"`
@@ -129,7 +129,7 @@ func (o *Options) runTask(ctx context.Context, c *host.Conversation) error {
 		err = nil
 	}
 	if o.output == cli.JSON {
-		all := answered{OK: err == nil, Text: outcome.Text, Stop: outcome.Stop, Session: o.session,
+		all := taskResult{OK: err == nil, Text: outcome.Text, Stop: outcome.Stop, Session: o.session,
 			Iterations: outcome.Iterations, Calls: outcome.Calls, Usage: outcome.Usage,
 			DurationMS: float64(time.Since(began).Microseconds()) / 1000}
 		if err != nil {

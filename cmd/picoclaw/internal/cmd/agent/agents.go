@@ -21,13 +21,11 @@ import (
 // AgentsOptions are the options of `picoclaw agents`.
 type AgentsOptions struct {
 	*cli.Factory
-
 	output cli.Format
 }
 
 func NewCmdAgents(f *cli.Factory, runF func(*AgentsOptions) error) *cobra.Command {
 	o := &AgentsOptions{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:     "agents",
 		Short:   "List the agents, and show what one may do",
@@ -113,14 +111,12 @@ type heldTool struct {
 // AgentsShowOptions are the options of `picoclaw agents show`.
 type AgentsShowOptions struct {
 	*cli.Factory
-
 	id     string
 	output cli.Format
 }
 
 func NewCmdAgentsShow(f *cli.Factory, runF func(*AgentsShowOptions) error) *cobra.Command {
 	o := &AgentsShowOptions{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:   "show [ID]",
 		Short: "Show what an agent may do, each line with where that comes from",

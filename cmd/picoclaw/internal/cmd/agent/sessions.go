@@ -36,14 +36,12 @@ type keptSession struct {
 // SessionsOptions are the options of `picoclaw agent sessions`.
 type SessionsOptions struct {
 	*cli.Factory
-
 	id     string
 	output cli.Format
 }
 
 func NewCmdSessions(f *cli.Factory, runF func(*SessionsOptions) error) *cobra.Command {
 	o := &SessionsOptions{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:     "sessions",
 		Short:   "List an agent's sessions, the last used first",
@@ -87,13 +85,11 @@ func (o *SessionsOptions) run() error {
 // ForgetOptions are the options of `picoclaw agent forget`.
 type ForgetOptions struct {
 	*cli.Factory
-
 	agent, session string
 }
 
 func NewCmdForget(f *cli.Factory, runF func(*ForgetOptions) error) *cobra.Command {
 	o := &ForgetOptions{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:     "forget SESSION",
 		Short:   "Delete a session",

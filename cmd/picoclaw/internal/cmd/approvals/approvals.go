@@ -69,13 +69,11 @@ func NewCmdShow(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 // AllowOptions are the options of `picoclaw approvals allow`.
 type AllowOptions struct {
 	Options
-
 	always bool
 }
 
 func NewCmdAllow(f *cli.Factory, runF func(*AllowOptions) error) *cobra.Command {
 	v := &AllowOptions{Options: Options{Factory: f}}
-
 	cmd := &cobra.Command{
 		Use:   "allow ID",
 		Short: "Let a call that waits go on, this once",
@@ -101,13 +99,11 @@ func (v *AllowOptions) run() error {
 // DenyOptions are the options of `picoclaw approvals deny`.
 type DenyOptions struct {
 	Options
-
 	why string
 }
 
 func NewCmdDeny(f *cli.Factory, runF func(*DenyOptions) error) *cobra.Command {
 	v := &DenyOptions{Options: Options{Factory: f}}
-
 	cmd := &cobra.Command{
 		Use:               "deny ID",
 		Short:             "Refuse a call that waits",

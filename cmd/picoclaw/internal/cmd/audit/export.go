@@ -14,14 +14,12 @@ import (
 // ExportOptions are the options of `picoclaw audit export`.
 type ExportOptions struct {
 	*cli.Factory
-
 	filter audit.Filter
 	format string
 }
 
 func NewCmdExport(f *cli.Factory, runF func(*ExportOptions) error) *cobra.Command {
 	o := &ExportOptions{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write the record of calls as other programs read it",

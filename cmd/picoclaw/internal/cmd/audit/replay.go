@@ -26,30 +26,30 @@ type ReplayOptions struct {
 	output cli.Format
 
 	host     *host.Assembly
-	sessions map[replayedAs]*session.Session
+	sessions map[sessionKey]*session.Session
 	table    *terminal.Table
 	rows     int
 	sums     replaySums
-	changes  map[wasNow]int
+	changes  map[decisionChange]int
 }
 
-// replayedAs is what a session is opened for.
-type replayedAs struct{ agent, origin string }
+// sessionKey identifies the sessions that decide the calls.
+type sessionKey struct{ agent, origin string }
 
-// wasNow is a decision, then and now.
-type wasNow struct {
+// decisionChange has the recorded decision on a call and the new one.
+type decisionChange struct {
 	Was string `json:"was"`
 	Now string `json:"now"`
 }
 
-// replayed is one call that is decided otherwise, as scripts read it.
-type replayed struct {
+// replayedCall is the JSON output about one call whose decision changes.
+type replayedCall struct {
 	Time    time.Time      `json:"time"`
 	Agent   string         `json:"agent"`
 	Session string         `json:"session"`
 	Tool    string         `json:"tool"`
 	Args    map[string]any `json:"args,omitempty"`
-	wasNow
+	decisionChange
 	Rule    string `json:"rule,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Inexact string `json:"inexact,omitempty"`
@@ -65,12 +65,12 @@ type replaySums struct {
 }
 
 type changedCalls struct {
-	wasNow
+	decisionChange
 	Calls int `json:"calls"`
 }
 
 func NewCmdReplay(f *cli.Factory, runF func(*ReplayOptions) error) *cobra.Command {
-	o := &ReplayOptions{Factory: f, sessions: map[replayedAs]*session.Session{}, changes: map[wasNow]int{}}
+	o := &ReplayOptions{Factory: f, sessions: map[sessionKey]*session.Session{}, changes: map[decisionChange]int{}}
 	cmd := &cobra.Command{
 		Use:   "replay",
 		Short: "Decide recorded calls by another configuration, and show what would change",
@@ -119,7 +119,7 @@ func (o *ReplayOptions) decide(r audit.Record, agents []string) error {
 		return err
 	}
 	o.sums.Calls++
-	c := wasNow{Was: r.Decision, Now: now.Verdict.String()}
+	c := decisionChange{Was: r.Decision, Now: now.Verdict.String()}
 	switch {
 	case now.Inexact != "":
 		o.sums.Inexact++
@@ -136,8 +136,8 @@ func (o *ReplayOptions) decide(r audit.Record, agents []string) error {
 		return nil
 	}
 	if o.output == cli.JSON {
-		return o.PrintJSON(replayed{Time: r.Time, Agent: r.Agent, Session: r.Session, Tool: r.Tool, Args: r.Args,
-			wasNow: c, Rule: now.Rule, Reason: now.Reason, Inexact: now.Inexact})
+		return o.PrintJSON(replayedCall{Time: r.Time, Agent: r.Agent, Session: r.Session, Tool: r.Tool, Args: r.Args,
+			decisionChange: c, Rule: now.Rule, Reason: now.Reason, Inexact: now.Inexact})
 	}
 	mark := ""
 	if now.Inexact != "" {
@@ -158,7 +158,7 @@ func (o *ReplayOptions) replay(r audit.Record, agents []string) (session.Replaye
 		return session.Replayed{Decision: guard.Decision{Verdict: guard.Deny, Rule: "agents.agents",
 			Reason: fmt.Sprintf("the configuration has no agent %q", r.Agent)}}, nil
 	}
-	as := replayedAs{r.Agent, r.Origin}
+	as := sessionKey{r.Agent, r.Origin}
 	s := o.sessions[as]
 	if s == nil {
 		var err error
@@ -173,7 +173,7 @@ func (o *ReplayOptions) replay(r audit.Record, agents []string) (session.Replaye
 // summary prints what changes, and in how many calls.
 func (o *ReplayOptions) summary() error {
 	o.sums.Changes = []changedCalls{}
-	for _, c := range slices.SortedFunc(maps.Keys(o.changes), func(a, b wasNow) int {
+	for _, c := range slices.SortedFunc(maps.Keys(o.changes), func(a, b decisionChange) int {
 		return cmp.Or(cmp.Compare(a.Was, b.Was), cmp.Compare(a.Now, b.Now))
 	}) {
 		o.sums.Changes = append(o.sums.Changes, changedCalls{c, o.changes[c]})

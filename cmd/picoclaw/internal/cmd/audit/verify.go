@@ -49,8 +49,8 @@ with what it was sent, one a line.`,
 	return cli.NewCommand(cmd, o, runF)
 }
 
-// verifiedLog is what was found, as scripts read it.
-type verifiedLog struct {
+// verifyResult is the JSON output of `picoclaw audit verify`.
+type verifyResult struct {
 	OK bool `json:"ok"`
 	*audit.Verified
 	Witness *audit.Testimony `json:"witness,omitempty"`
@@ -79,7 +79,7 @@ func (o *VerifyOptions) run(ctx context.Context) error {
 		err = fmt.Errorf("%s: %s", testimony.Verdict, testimony.Why)
 	}
 	if o.output == cli.JSON {
-		log := verifiedLog{OK: err == nil, Verified: found, Witness: testimony, Broken: broken}
+		log := verifyResult{OK: err == nil, Verified: found, Witness: testimony, Broken: broken}
 		if err != nil {
 			log.Error = err.Error()
 		}

@@ -27,13 +27,11 @@ import (
 // BatchOptions are the options of `picoclaw batch`.
 type BatchOptions struct {
 	*cli.Factory
-
 	jobs int
 }
 
 func NewCmdBatch(f *cli.Factory, runF func(*BatchOptions) error) *cobra.Command {
 	o := &BatchOptions{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:   "batch",
 		Short: "Call tools from JSON lines on standard input",

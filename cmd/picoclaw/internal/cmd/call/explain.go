@@ -23,7 +23,6 @@ import (
 // ExplainOptions are the options of `picoclaw explain`.
 type ExplainOptions struct {
 	*cli.Factory
-
 	agent     string
 	subject   string // a tool, a path or "network"
 	arguments callArguments
@@ -33,7 +32,6 @@ type ExplainOptions struct {
 
 func NewCmdExplain(f *cli.Factory, runF func(*ExplainOptions) error) *cobra.Command {
 	o := &ExplainOptions{Factory: f, arguments: callArguments{stdin: f.In}}
-
 	cmd := &cobra.Command{
 		Use:   "explain TOOL [key=value ...] | explain PATH | explain network HOST",
 		Short: "Say whether a call would be allowed, by which rule, and what would change that; or for a path or host",

@@ -16,14 +16,12 @@ import (
 // ToolsOptions are the options of `picoclaw tools`.
 type ToolsOptions struct {
 	*cli.Factory
-
 	agent  string
 	output cli.Format
 }
 
 func NewCmdTools(f *cli.Factory, runF func(*ToolsOptions) error) *cobra.Command {
 	o := &ToolsOptions{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:        "tools",
 		SuggestFor: []string{"list", "ls"},

@@ -45,8 +45,8 @@ that no tool or no plugin has.`,
 	return cli.NewCommand(cmd, o, runF)
 }
 
-// checkedConfig is what a check has found, as scripts read it.
-type checkedConfig struct {
+// checkResult is the JSON output of `picoclaw config check`.
+type checkResult struct {
 	OK       bool          `json:"ok"`
 	File     string        `json:"file,omitempty"` // none if there is no file: what is built in holds then
 	Agents   []string      `json:"agents,omitempty"`
@@ -90,8 +90,8 @@ func (o *CheckOptions) run() error {
 	return nil
 }
 
-func (o *CheckOptions) check() checkedConfig {
-	found := checkedConfig{Faults: []configFault{}, Warnings: []configFault{}}
+func (o *CheckOptions) check() checkResult {
+	found := checkResult{Faults: []configFault{}, Warnings: []configFault{}}
 	cfg, faults := config.Check(config.Options{File: o.ConfigFile, Workspace: o.Workspace})
 	for _, fault := range faults {
 		found.Faults = append(found.Faults, newConfigFault(fault))
@@ -260,7 +260,7 @@ func namedBy(agent *config.Agent, pattern string) config.Setting {
 	return config.Setting{}
 }
 
-func (o *CheckOptions) show(found checkedConfig) error {
+func (o *CheckOptions) show(found checkResult) error {
 	if o.output == cli.JSON {
 		return o.PrintJSON(found)
 	}

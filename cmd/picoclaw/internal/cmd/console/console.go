@@ -14,13 +14,11 @@ import (
 // Options are the options of `picoclaw console`.
 type Options struct {
 	*cli.Factory
-
 	operate bool
 }
 
 func NewCmdConsole(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	o := &Options{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:        "console",
 		SuggestFor: []string{"dashboard", "web", "ui"},

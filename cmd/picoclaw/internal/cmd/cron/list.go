@@ -78,13 +78,11 @@ func lastRun(j schedule.Job) string {
 // LogOptions are the options of `picoclaw cron log`.
 type LogOptions struct {
 	Options
-
 	limit int
 }
 
 func NewCmdLog(f *cli.Factory, runF func(*LogOptions) error) *cobra.Command {
 	v := &LogOptions{Options: Options{Factory: f}}
-
 	cmd := &cobra.Command{
 		Use:   "log [JOB]",
 		Short: "Show what became of an agent's jobs and heartbeats, or of one job",

@@ -18,14 +18,12 @@ import (
 // Options are the options of `picoclaw doctor`.
 type Options struct {
 	*cli.Factory
-
 	agent  string
 	output cli.Format
 }
 
 func NewCmdDoctor(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	o := &Options{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say which walls hold on this machine, and what would raise the others",

@@ -26,13 +26,11 @@ func NewCmdFleet(f *cli.Factory) *cobra.Command {
 // StatusOptions are the options of `picoclaw fleet status`.
 type StatusOptions struct {
 	Options
-
 	output cli.Format
 }
 
 func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Command {
 	o := &StatusOptions{Options: Options{membership.Flags{Factory: f}}}
-
 	cmd := &cobra.Command{
 		Use:     "status",
 		Short:   "Show the workers of a fleet, and which agents they have",

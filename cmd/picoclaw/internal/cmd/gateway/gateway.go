@@ -256,14 +256,12 @@ func (o *Options) reloads(ctx context.Context, g *gateway.Gateway, cfg *config.C
 // TokenOptions are the options of `picoclaw gateway token`.
 type TokenOptions struct {
 	*cli.Factory
-
 	agent   string
 	ofFleet bool
 }
 
 func NewCmdToken(f *cli.Factory, runF func(*TokenOptions) error) *cobra.Command {
 	o := &TokenOptions{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:     "token",
 		Short:   "Show the token that MCP clients of an agent send to the gateway",

@@ -16,13 +16,11 @@ import (
 // StatusOptions are the options of `picoclaw gateway status`.
 type StatusOptions struct {
 	*cli.Factory
-
 	output cli.Format
 }
 
 func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Command {
 	o := &StatusOptions{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:     "status",
 		Short:   "Show whether the gateway runs, and whether it is ready",

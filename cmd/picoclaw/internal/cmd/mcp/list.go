@@ -54,13 +54,11 @@ func serverNames(s *install.Shelf) (names []string) {
 // ListOptions are the options of `picoclaw mcp list`.
 type ListOptions struct {
 	*cli.Factory
-
 	output cli.Format
 }
 
 func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 	o := &ListOptions{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the MCP servers that were added, and what is different from what was accepted",
@@ -112,14 +110,12 @@ func (o *ListOptions) run() error {
 // ShowOptions are the options of `picoclaw mcp show`.
 type ShowOptions struct {
 	*cli.Factory
-
 	name   string
 	output cli.Format
 }
 
 func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 	o := &ShowOptions{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:               "show NAME",
 		Short:             "Show an MCP server: what it is granted, and its tools",

@@ -24,14 +24,12 @@ import (
 // Options are the options of `picoclaw mcp`.
 type Options struct {
 	*cli.Factory
-
 	agent, socket string
 	over          httpOptions
 }
 
 func NewCmdMCP(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	o := &Options{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:        "mcp",
 		SuggestFor: []string{"serve", "server", "start"},

@@ -18,14 +18,12 @@ import (
 // RemoveOptions are the options of `picoclaw mcp remove`.
 type RemoveOptions struct {
 	install.Options
-
 	name string
 	keep bool
 }
 
 func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Command {
 	o := &RemoveOptions{Options: install.Options{Factory: f}}
-
 	cmd := &cobra.Command{
 		Use:     "remove NAME",
 		Aliases: []string{"rm"},

@@ -20,7 +20,6 @@ type checkResult struct {
 // CheckOptions are the options of `picoclaw plugin check`.
 type CheckOptions struct {
 	*cli.Factory
-
 	source string // a directory or an archive
 	output cli.Format
 	strict bool
@@ -28,7 +27,6 @@ type CheckOptions struct {
 
 func NewCmdCheck(f *cli.Factory, runF func(*CheckOptions) error) *cobra.Command {
 	o := &CheckOptions{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:   "check DIR|ARCHIVE",
 		Short: "Say whether a plugin keeps the contract",

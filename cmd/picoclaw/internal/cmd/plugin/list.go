@@ -14,13 +14,11 @@ import (
 // ListOptions are the options of `picoclaw plugin list`.
 type ListOptions struct {
 	*cli.Factory
-
 	output cli.Format
 }
 
 func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 	o := &ListOptions{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the plugins that there are",
@@ -70,14 +68,12 @@ func (o *ListOptions) run() error {
 // InfoOptions are the options of `picoclaw plugin info`.
 type InfoOptions struct {
 	*cli.Factory
-
 	id     string
 	output cli.Format
 }
 
 func NewCmdInfo(f *cli.Factory, runF func(*InfoOptions) error) *cobra.Command {
 	o := &InfoOptions{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:               "info ID",
 		Short:             "Show a plugin: where it is from, what it may do, its tools",

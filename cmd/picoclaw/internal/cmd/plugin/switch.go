@@ -11,7 +11,6 @@ import (
 // SwitchOptions are the options of `picoclaw plugin enable` and `disable`.
 type SwitchOptions struct {
 	*cli.Factory
-
 	off    store.Off
 	output cli.Format
 }

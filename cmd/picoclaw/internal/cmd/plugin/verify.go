@@ -54,8 +54,8 @@ func (o *RemoveOptions) run() error {
 	return o.PrintDone(o.Output, install.Result{ID: o.id, Previous: pin.Version}, "plugin "+o.id+" is removed")
 }
 
-// verified is what was found of one plugin, as scripts read it.
-type verified struct {
+// verifyResult is the JSON output of `picoclaw plugin verify` about one plugin.
+type verifyResult struct {
 	ID       string   `json:"id"`
 	Version  string   `json:"version"`
 	OK       bool     `json:"ok"`
@@ -65,14 +65,12 @@ type verified struct {
 // VerifyOptions are the options of `picoclaw plugin verify`.
 type VerifyOptions struct {
 	*cli.Factory
-
 	id     string // empty for all plugins
 	output cli.Format
 }
 
 func NewCmdVerify(f *cli.Factory, runF func(*VerifyOptions) error) *cobra.Command {
 	o := &VerifyOptions{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:               "verify [ID]",
 		Short:             "Compare every file of the installed plugins with what was installed",
@@ -97,10 +95,10 @@ func (o *VerifyOptions) run() error {
 		}
 		ids = []string{o.id}
 	}
-	all := make([]verified, 0, len(ids))
+	all := make([]verifyResult, 0, len(ids))
 	good := true
 	for _, id := range ids {
-		v := verified{ID: id, Version: s.Lock.Plugins[id].Version}
+		v := verifyResult{ID: id, Version: s.Lock.Plugins[id].Version}
 		for _, err := range s.Store.Verify(id, s.Lock.Plugins[id]) {
 			v.Problems = append(v.Problems, err.Error())
 		}
@@ -117,7 +115,7 @@ func (o *VerifyOptions) run() error {
 	return nil
 }
 
-func showVerified(f *cli.Factory, all []verified, output cli.Format) error {
+func showVerified(f *cli.Factory, all []verifyResult, output cli.Format) error {
 	if output == cli.JSON {
 		return f.PrintJSON(all)
 	}
@@ -138,14 +136,12 @@ func showVerified(f *cli.Factory, all []verified, output cli.Format) error {
 // ResetOptions are the options of `picoclaw plugin reset`.
 type ResetOptions struct {
 	*cli.Factory
-
 	id     string
 	output cli.Format
 }
 
 func NewCmdReset(f *cli.Factory, runF func(*ResetOptions) error) *cobra.Command {
 	o := &ResetOptions{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:   "reset ID",
 		Short: "Let a plugin be started again that has crashed too often",

@@ -16,13 +16,11 @@ import (
 // Options are the options of `picoclaw stop`.
 type Options struct {
 	*cli.Factory
-
 	agent, why string
 }
 
 func NewCmdStop(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	o := &Options{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:        "stop",
 		SuggestFor: []string{"kill", "halt"},
@@ -61,13 +59,11 @@ func (o *Options) run() error {
 // StartOptions are the options of `picoclaw start`.
 type StartOptions struct {
 	*cli.Factory
-
 	agent string
 }
 
 func NewCmdStart(f *cli.Factory, runF func(*StartOptions) error) *cobra.Command {
 	o := &StartOptions{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:     "start",
 		Short:   "Let agents that were stopped go on",

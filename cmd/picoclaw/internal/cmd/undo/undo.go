@@ -23,7 +23,6 @@ import (
 // Options are the options of `picoclaw undo`.
 type Options struct {
 	toolOptions
-
 	id            string // of the change; empty for the last one
 	force, dryRun bool
 }
@@ -63,7 +62,6 @@ func (v *Options) run(cmd *cobra.Command) error {
 // HistoryOptions are the options of `picoclaw history`.
 type HistoryOptions struct {
 	toolOptions
-
 	limit int
 }
 

@@ -14,13 +14,11 @@ import (
 // Options are the options of `picoclaw version`.
 type Options struct {
 	*cli.Factory
-
 	output cli.Format
 }
 
 func NewCmdVersion(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	o := &Options{Factory: f}
-
 	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
