@@ -46,17 +46,29 @@ func limitRules() []unix.SockFilter {
 	}
 }
 
-// schedulingCalls say how another process shares the processors and disks: the argument that names it. Nothing there
-// means the caller.
-var schedulingCalls = []struct{ number, process uint32 }{
-	{unix.SYS_SETPRIORITY, 1}, {unix.SYS_IOPRIO_SET, 1},
-	{unix.SYS_SCHED_SETAFFINITY, 0}, {unix.SYS_SCHED_SETSCHEDULER, 0}, {unix.SYS_SCHED_SETPARAM, 0},
-	{unix.SYS_SCHED_SETATTR, 0},
+// schedulingCall sets how processes share the processors and disks.
+type schedulingCall struct {
+	number  uint32
+	process uint32 // the argument that names the process; 0 there means the caller
+	kind    int    // the value of the first argument for one process, not a group's or a user's; -1 if the call has none
 }
 
-// ownRules refuse a call that names a process.
-func ownRules(process uint32) []unix.SockFilter {
-	return []unix.SockFilter{load(lowHalf(process)), jump(unix.BPF_JEQ, 0, 1, 0), answer(refused), answer(allowed)}
+var schedulingCalls = []schedulingCall{
+	{unix.SYS_SETPRIORITY, 1, unix.PRIO_PROCESS}, {unix.SYS_IOPRIO_SET, 1, 1},
+	{unix.SYS_SCHED_SETAFFINITY, 0, -1}, {unix.SYS_SCHED_SETSCHEDULER, 0, -1}, {unix.SYS_SCHED_SETPARAM, 0, -1},
+	{unix.SYS_SCHED_SETATTR, 0, -1},
+}
+
+// rules refuse groups and users everywhere, and another process unless namespaces hide those of others.
+func (c schedulingCall) rules(apart bool) []unix.SockFilter {
+	var rules []unix.SockFilter
+	if c.kind >= 0 {
+		rules = append(append(rules, load(lowHalf(0))), unless(uint32(c.kind), refused)...)
+	}
+	if !apart {
+		rules = append(append(rules, load(lowHalf(c.process))), unless(0, refused)...)
+	}
+	return append(rules, answer(allowed))
 }
 
 // sharedMemory are the calls for memory, queues and semaphores that are found by a number or a name, and that know
@@ -75,13 +87,13 @@ func (calls callRules) guard(needs filterNeeds) {
 	// What it is asked for lies in memory, where no filter can look. Who is told that there is none uses openat.
 	calls.on(unix.SYS_OPENAT2, answer(absent))
 	calls.on(unix.SYS_PRLIMIT64, limitRules()...)
+	for _, call := range schedulingCalls {
+		calls.on(call.number, call.rules(needs.apart)...)
+	}
 	if needs.apart {
 		return
 	}
 	for _, number := range sharedMemory {
 		calls.on(number, answer(absent))
-	}
-	for _, call := range schedulingCalls {
-		calls.on(call.number, ownRules(call.process)...)
 	}
 }

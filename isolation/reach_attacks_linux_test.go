@@ -119,6 +119,24 @@ func TestNobodySlowsOtherProcesses(t *testing.T) {
 	}
 }
 
+// Groups of processes and users are named by 0 too, which is no process of their own.
+func TestNobodySlowsGroupsAndUsers(t *testing.T) {
+	if auditArch == 0 {
+		return
+	}
+	for mode, enabled := range modes {
+		i := configured(t, Config{Enabled: enabled})
+		attack := func() result { return outcome(t, i, child("slowAll"), Profile{Exec: true, Confine: true}) }
+		if r := attack(); r.stdout != "done\ndone\nEPERM\nEPERM\nEPERM\nEPERM\n" {
+			t.Errorf("%s: it says %q%s", mode, r.stdout, r.stderr)
+		}
+		i.platform.filter = withoutFilter
+		if r := attack(); !strings.HasPrefix(r.stdout, strings.Repeat("done\n", 4)) { // users: it depends on who runs what
+			t.Errorf("%s: without the filter it says %q%s", mode, r.stdout, r.stderr)
+		}
+	}
+}
+
 // Who may start a few programs only can't start one that is no file either: Landlock knows nothing of those.
 func TestNobodyStartsProgramsOutOfMemory(t *testing.T) {
 	if auditArch == 0 || landlockABI() == 0 {

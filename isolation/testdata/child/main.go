@@ -49,6 +49,7 @@ var verbs = map[string]func([]string) error{
 	"setid":   setID,
 	"limit":   limit,
 	"slow":    slow,
+	"slowAll": slowAll,
 	"memory":  memory,
 	"sigio":   sigio,
 	"shared":  shared,

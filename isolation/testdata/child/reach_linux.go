@@ -104,6 +104,16 @@ func slow(args []string) error {
 	return nil
 }
 
+// slowAll sets the usual priorities of its process group and of all processes of its user, after its own.
+func slowAll([]string) error {
+	for kind := range uintptr(3) {
+		for _, err := range []error{raw(unix.SYS_SETPRIORITY, kind, 0, 0), raw(unix.SYS_IOPRIO_SET, kind+1, 0, 0)} {
+			fmt.Println(outcome(err))
+		}
+	}
+	return nil
+}
+
 // sigio has the kernel send another process the signal that ends it, when a pipe can be read.
 func sigio(args []string) error {
 	pid, err := strconv.Atoi(args[0])
