@@ -90,7 +90,7 @@ var accessKeys = []Key{
 		Doc: "How long it is kept."},
 
 	{Name: "workspace.protect.enabled", Type: Bool, Default: true,
-		Doc: "Keeps agents from changing files in a workspace that run, or are believed, when a person enters it, opens it or commits in it: see security.md."},
+		Doc: "Keeps agents from changing files in a workspace that run, or are believed, when a person enters it, opens it or commits in it: see protected.md."},
 	{Name: "workspace.protect.deny", Type: Strings, Format: Inside, Default: []string{},
 		Doc: "More such paths, relative to the top of a workspace and of each repository in it, with what is below them. A * stands for a part of a name."},
 	{Name: "workspace.protect.ask", Type: Strings, Format: Inside, Default: []string{},

@@ -3,6 +3,7 @@ package policy
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/picoclaw/picoclaw/sdk/guard"
@@ -34,6 +35,17 @@ func TestTheInstanceRootIsProtected(t *testing.T) {
 		if d := g.Path(guard.Write, path); d.Verdict != guard.Allow {
 			t.Errorf("%s: %+v", path, d)
 		}
+	}
+}
+
+// An agent that could add a remote would open a host where hosts are taken from git.
+func TestNetworkFromGitKeepsRemotes(t *testing.T) {
+	p, err := resolveIn(t, tempHome(t), `{"isolation": {"enabled": true}, "network": {"from": ["git"]}}`, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := p.Guard(); !slices.Contains(g.WorkspaceDeny, ".git/config") || slices.Contains(g.WorkspaceAsk, ".git/config") {
+		t.Errorf("deny %q, ask %q", g.WorkspaceDeny, g.WorkspaceAsk)
 	}
 }
 

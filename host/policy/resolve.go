@@ -97,7 +97,11 @@ func resolve(cfg *config.Config, agentID string, provide provider) (*Policy, err
 	}
 	p.guard = guardFrom(agent, workspace)
 	if protected := cfg.Protect(); protected.Enabled {
-		entries, err := protect.Defaults().With(protected.Deny, protected.Ask, protected.Allow)
+		deny := protected.Deny
+		if p.network != nil && slices.Contains(p.network.From, "git") { // an agent's remote must not open a host
+			deny = append(slices.Clone(deny), protect.GitDir+"/config")
+		}
+		entries, err := protect.Defaults().With(deny, protected.Ask, protected.Allow)
 		if err != nil {
 			return nil, fmt.Errorf("workspace.protect.allow: %w", err)
 		}

@@ -153,6 +153,10 @@ func TestAProtectedPathIsChangedIfAPersonAgrees(t *testing.T) {
 		if r := call(t, s, "write_file", map[string]any{"path": "s.sh", "content": "echo a > .gitlab-ci.yml; echo b > .envrc"}); r.Err != nil {
 			t.Fatal(r.Err)
 		}
+		script := map[string]any{"path": "t.sh", "content": "echo a > Jenkinsfile; echo b > .travis.yml"}
+		if r := call(t, s, "write_file", script); r.Err != nil {
+			t.Fatal(r.Err)
+		}
 		asked := 0
 		with := func(agrees bool, tool string, args map[string]any) *session.Result {
 			raw, err := json.Marshal(args)
@@ -189,6 +193,16 @@ func TestAProtectedPathIsChangedIfAPersonAgrees(t *testing.T) {
 			{"a script and a word", func() *session.Result {
 				return with(true, "exec", map[string]any{"command": "sh s.sh; touch .gitlab-ci.yml"})
 			}, ".gitlab-ci.yml", true, 1},
+			{"a name in protected_paths", func() *session.Result {
+				return with(true, "exec", map[string]any{"command": "sh t.sh; true", "protected_paths": []string{"Jenkinsfile"}})
+			}, "Jenkinsfile", true, 1},
+			{"which does not cover another file", func() *session.Result { return nil }, ".travis.yml", false, 0},
+			{"a refused name", func() *session.Result {
+				return with(false, "exec", map[string]any{"command": "sh t.sh; true", "protected_paths": []string{".travis.yml"}})
+			}, ".travis.yml", false, 1},
+			{"a denied name", func() *session.Result {
+				return with(true, "exec", map[string]any{"command": "sh s.sh; true", "protected_paths": []string{".envrc"}})
+			}, ".envrc", false, 0},
 			{"which does not open what is denied", func() *session.Result { return nil }, ".envrc", false, 0},
 			{"denied", func() *session.Result {
 				return with(true, "write_file", map[string]any{"path": ".envrc", "content": "x"})

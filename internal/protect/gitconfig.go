@@ -26,7 +26,8 @@ var harmless = strings.Fields(`
 	gc.auto gc.autodetach maintenance.auto maintenance.strategy commit.gpgsign tag.gpgsign help.autocorrect column.ui
 	advice.detachedhead receive.denynonfastforwards index.version feature.manyfiles
 	push.autosetupremote push.followtags rebase.autostash rebase.autosquash branch.autosetupmerge branch.autosetuprebase
-	user.name user.email user.signingkey init.defaultbranch pull.rebase pull.ff push.default fetch.prune lfs.repositoryformatversion`)
+	user.name user.email user.signingkey init.defaultbranch pull.rebase pull.ff push.default fetch.prune
+	lfs.repositoryformatversion`)
 
 var (
 	sectionLine = lazyregexp.New(`^\[([A-Za-z0-9-]+)(?:\s+"(?:[^"\\]|\\.)*")?\]$`)

@@ -56,9 +56,10 @@ func (r *Rules) isRisky(h Hit, line string) bool {
 	case "alternates":
 		return !paths.Within(r.dir, target(filepath.Join(h.Top, "objects"), line))
 	case "attributes":
+		configured := drivers(h.Top)
 		return slices.ContainsFunc(strings.Fields(line), func(word string) bool {
 			key, driver, set := strings.Cut(word, "=")
-			return set && slices.Contains([]string{"filter", "diff", "merge"}, key) && slices.Contains(drivers(h.Top), driver)
+			return set && slices.Contains([]string{"filter", "diff", "merge"}, key) && slices.Contains(configured, driver)
 		})
 	case "todo":
 		command, _, _ := strings.Cut(line, " ")
@@ -83,7 +84,8 @@ func drivers(git string) (names []string) {
 
 // builtinStrategy reports whether a merge strategy is git's own. Any other one is a program.
 func builtinStrategy(text string) bool {
-	return slices.Contains([]string{"", "ort", "recursive", "resolve", "octopus", "ours", "subtree"}, strings.TrimSpace(text))
+	known := []string{"", "ort", "recursive", "resolve", "octopus", "ours", "subtree"}
+	return slices.Contains(known, strings.TrimSpace(text))
 }
 
 // target returns where a line of a file leads that is relative to a directory.

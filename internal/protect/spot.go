@@ -78,6 +78,11 @@ func isGitDir(dir string, has func(string) bool) bool {
 	return has("commondir") && has("HEAD")
 }
 
+// acts reports whether git works in a git directory with these names.
+func acts(has func(string) bool) bool {
+	return has("HEAD") && (has("refs") && has("objects") || has("commondir"))
+}
+
 // Completes reports whether a new entry of a name may make its directory a git directory or the top of a repository.
 func Completes(name string) bool {
 	switch strings.ToLower(name) {
@@ -167,9 +172,8 @@ func (r *Rules) match(s spot, mode fs.FileMode) (hit Hit, ok bool) {
 			continue
 		}
 		for _, e := range r.entries[v.parts[0]] {
-			if steps := len(v.parts) - len(e.parts); startsWith(v.parts, e.parts) || mode&fs.ModeSymlink != 0 && leadsTo(v, e) {
-				keep(Hit{Entry: e.text, Ask: e.ask, Judge: judgeOf(e), Top: v.top, Path: s.above(steps)}, true)
-			}
+			matched := startsWith(v.parts, e.parts) || mode&fs.ModeSymlink != 0 && leadsTo(v, e)
+			keep(Hit{e.text, e.ask, judgeOf(e), v.top, s.above(len(v.parts) - len(e.parts))}, matched)
 		}
 	}
 	return hit, ok
@@ -197,10 +201,9 @@ func (r *Rules) matchGit(s spot, v view, mode fs.FileMode) (Hit, bool) {
 	locked := *last != v.parts[len(parts)-1]
 	rel := strings.Join(parts, "/")
 	judge := known.Judged[rel]
-	free := judge == "" && slices.ContainsFunc(known.Free, func(pattern string) bool { return matchesFree(pattern, rel, parts) })
-	if mode&fs.ModeType&^fs.ModeDir != 0 && !slices.ContainsFunc(known.Symlinks, func(pattern string) bool {
-		return matchesFree(pattern, rel, parts)
-	}) {
+	matches := func(pattern string) bool { return matchesFree(pattern, rel, parts) }
+	free := judge == "" && slices.ContainsFunc(known.Free, matches)
+	if mode&fs.ModeType&^fs.ModeDir != 0 && !slices.ContainsFunc(known.Symlinks, matches) {
 		free, judge = false, ""
 	}
 	hit := Hit{Top: v.top, Path: s.path}

@@ -61,10 +61,11 @@ func (r *Rules) Joined(dir, name string) ([]Hit, error) {
 	defer func() { _ = root.Close() }()
 	s := r.spot(dir)
 	has := on(dir)
+	then := func(n string) bool { return n == name || has(n) }
 	before, after := s, s
 	r.enter(&before, has)
-	r.enter(&after, func(n string) bool { return n == name || has(n) })
-	if len(before.seen) == len(after.seen) {
+	r.enter(&after, then)
+	if len(before.seen) == len(after.seen) && acts(has) == acts(then) {
 		return nil, nil
 	}
 	search := search{rules: r, added: name, strict: true}

@@ -3,6 +3,7 @@ package guard
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -77,5 +78,26 @@ func TestProtectedMustBeAbsolute(t *testing.T) {
 	_, ws := home(t)
 	if _, err := New(Policy{Workspace: ws, Protected: []string{"a"}}); err == nil {
 		t.Error("a relative protected path was taken")
+	}
+}
+
+func TestProtectedPathsAreAskedFor(t *testing.T) {
+	_, ws := home(t)
+	g := mustNew(t, Policy{Workspace: ws, Restrict: true, WorkspaceDeny: []string{".git", ".git/hooks", ".envrc"},
+		WorkspaceAsk: []string{".git/config", ".vscode"}})
+	for _, c := range []struct {
+		named   []string
+		verdict Verdict
+		reason  string
+	}{
+		{nil, Allow, ""},
+		{[]string{".vscode/tasks.json", ".git/config"}, Ask, "may change .vscode/tasks.json, .git/config"},
+		{[]string{".vscode", ".envrc"}, Deny, ".envrc is protected"},
+		{[]string{".git/hooks/x"}, Deny, ".git/hooks is protected"},
+		{[]string{"."}, Deny, ""}, {[]string{"src"}, Deny, "src is not protected"}, {[]string{"../x"}, Deny, "outside"},
+	} {
+		if d := g.ProtectedPaths(c.named); d.Verdict != c.verdict || !strings.Contains(d.Reason, c.reason) {
+			t.Errorf("%q: %+v", c.named, d)
+		}
 	}
 }

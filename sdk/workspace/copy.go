@@ -115,8 +115,9 @@ func (w *Workspace) copyTree(source *Tree, to *target, replace bool, limit int64
 
 // checkCopy checks what was copied, since the source may have changed since it was checked, and puts it onto the disk.
 func (w *Workspace) checkCopy(source *Tree, to *target, temp string) error {
-	copied := &Transfer{Source: &Tree{Path: filepath.Join(filepath.Dir(to.path), temp), Info: source.Info}, Destination: to.path}
-	if err := w.checkTransfer(source.Path, to.asked, copied); err != nil || !source.Info.IsDir() {
+	copied := &Tree{Path: filepath.Join(filepath.Dir(to.path), temp), Info: source.Info}
+	err := w.checkTransfer(source.Path, to.asked, &Transfer{Source: copied, Destination: to.path})
+	if err != nil || !source.Info.IsDir() {
 		return err
 	}
 	return flushTree(to, temp)

@@ -53,8 +53,8 @@ func (w *Workspace) held(access guard.Access, path, real string) error {
 	return w.refuseHits(path, hits, err, false)
 }
 
-// checkTree refuses the move of what is at a path to another one if that changes entry points. Asked says that the guard
-// has seen those that a person is asked about.
+// checkTree refuses to move a tree to a path if that changes entry points. Asked says that the guard has seen those that
+// a person is asked about.
 func (w *Workspace) checkTree(path, at, as string, asked bool) error {
 	hits, err := w.inside.Within(at, as)
 	if hit, ok := w.inside.Match(as); ok && hit.Ask && hit.Judge == "" {

@@ -70,12 +70,16 @@ const maxRefused = 10
 
 // Monitor returns the monitor of a command. Call its End when the command is over.
 func (w *Workspace) Monitor(o MonitorOptions) *ChangeMonitor {
-	c := &ChangeMonitor{files: w, options: o, fresh: map[string]bool{}, gone: map[string]bool{}, judged: map[string]*judgedFile{}}
-	for i, path := range o.Paths {
+	named := o.Paths
+	o.Paths = nil
+	for _, path := range named {
 		if real, err := w.resolvedPath(path); err == nil {
-			o.Paths[i] = real
+			o.Paths = append(o.Paths, real)
 		}
 	}
+	o.Approved = o.Approved && len(named) == len(o.Paths)
+	c := &ChangeMonitor{files: w, options: o, fresh: map[string]bool{}, gone: map[string]bool{},
+		judged: map[string]*judgedFile{}}
 	c.missing = w.inside.Missing()
 	config := filepath.Join(w.policy.Workspace, protect.GitDir, "config")
 	if hit, ok := w.inside.Match(config); ok && hit.Judge != "" {

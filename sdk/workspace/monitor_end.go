@@ -44,11 +44,11 @@ func (p ProtectedChanges) Notes() (notes []string) {
 		notes = append(notes, "not allowed to change "+reason+" (workspace.protect)")
 	}
 	if len(p.Aside) > 0 {
-		notes = append(notes, "moved out of the way, since it would run later (workspace.protect): now "+strings.Join(p.Aside, ", "))
+		notes = append(notes, "renamed, since it would run later (workspace.protect): now "+strings.Join(p.Aside, ", "))
 	}
 	if len(p.Found) > 0 {
-		notes = append(notes, "beware of "+strings.Join(p.Found, ", ")+": changed while the command ran, by it or by somebody "+
-			"else, and protected (workspace.protect)")
+		notes = append(notes, "beware of "+strings.Join(p.Found, ", ")+
+			": changed while the command ran, by it or by somebody else, and protected (workspace.protect)")
 	}
 	return notes
 }

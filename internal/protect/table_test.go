@@ -1,0 +1,156 @@
+package protect
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// instance returns a path that a pattern matches.
+func instance(pattern string) string {
+	return strings.NewReplacer("/**", "/some/file", "*", "some", "?", "x").Replace(pattern)
+}
+
+func rulesOf(t *testing.T, dir string) *Rules {
+	t.Helper()
+	r, err := New(dir, Defaults(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestEveryEntryIsProtected(t *testing.T) {
+	dir := tree(t, "sub/.git/HEAD", "bare/objects/", "bare/refs/", "bare/HEAD")
+	r := rulesOf(t, dir)
+	for _, text := range slices.Concat(Defaults().Deny, Defaults().Ask) {
+		ask := slices.Contains(Defaults().Ask, text)
+		places := []string{text, strings.ToUpper(text), "sub/" + text}
+		if inside, git := strings.CutPrefix(text, ".git/"); git {
+			places = append(places, "bare/"+inside)
+		}
+		for _, place := range places {
+			hit, ok := r.Match(filepath.Join(dir, place))
+			if !ok || hit.Entry != text || hit.Ask != ask {
+				t.Errorf("%s: %+v, %v; want %s", place, hit, ok, text)
+			}
+		}
+		if allowed, err := Defaults().With(nil, nil, []string{text}); err != nil {
+			t.Error(err)
+		} else if r, err := New(dir, allowed, nil); err != nil {
+			t.Error(err)
+		} else if hit, ok := r.Match(filepath.Join(dir, text)); ok && hit.Entry == text {
+			t.Errorf("%s is protected although it is allowed", text)
+		}
+	}
+}
+
+func TestEveryFreePatternIsFree(t *testing.T) {
+	dir := tree(t, "sub/.git/HEAD", "bare/objects/", "bare/refs/", "bare/HEAD")
+	r := rulesOf(t, dir)
+	for _, pattern := range knownInGit().Free {
+		if strings.ToLower(pattern) != pattern {
+			t.Errorf("%s is not in lower case, so it matches nothing", pattern)
+		}
+		name := instance(pattern)
+		for _, git := range []string{".git", "sub/.git", "bare"} {
+			for _, path := range []string{name, strings.ToUpper(name), name + ".lock"} {
+				if hit, ok := r.Match(filepath.Join(dir, git, path)); ok {
+					t.Errorf("%s/%s: %+v", git, path, hit)
+				}
+			}
+			if _, ok := r.Match(filepath.Join(dir, git, "x"+strings.ReplaceAll(name, "/", "-")+"y")); !ok {
+				t.Errorf("a neighbour of %s is free", pattern)
+			}
+		}
+	}
+	for _, name := range knownInGit().Symlinks {
+		if _, ok := r.MatchType(filepath.Join(dir, ".git", name), os.ModeSymlink); ok {
+			t.Errorf("a symlink at %s is protected", name)
+		}
+	}
+}
+
+func TestEveryJudgedFileIsJudged(t *testing.T) {
+	dir := tree(t, ".git/HEAD", ".git/objects/", "other/", "out/HEAD")
+	r := rulesOf(t, dir)
+	outside := t.TempDir()
+	git := filepath.Join(dir, ".git")
+	if err := os.WriteFile(filepath.Join(git, "config"), []byte("[filter \"lfs\"]\n\tclean = x\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]struct{ harmless, risky []string }{
+		"config":     {[]string{"", "[core]\nbare=true\n"}, []string{"[core]\npager=x\n", "[alias]\nx=!y\n"}},
+		"commondir":  {[]string{git + "\n", ".\n"}, []string{outside, "../../..", "../other", "../out"}},
+		"worktree":   {[]string{dir + "/w/.git\n", "../w/.git"}, []string{outside + "/.git"}},
+		"alternates": {[]string{"../../other/objects\n", dir + "/other\n# x\n"}, []string{outside + "\n"}},
+		"attributes": {[]string{"* text\n", "* filter=none\n", "* -diff\n"}, []string{"* filter=lfs\n"}},
+		"todo":       {[]string{"pick a b\n# exec x\nfixup -C c\n"}, []string{"pick a\nexec x\n", "  x y\n"}},
+		"strategy":   {[]string{"ort\n"}, []string{"evil\n"}},
+		"options":    {[]string{"[options]\nstrategy = ours\nedit = true\n"}, []string{"[options]\n\tstrategy = evil\n"}},
+		"gitlink":    {[]string{"gitdir: .git\n", "gitdir: " + git}, []string{"gitdir: " + outside, "gitdir: other", git, "x"}},
+	}
+	kinds := map[string]bool{}
+	judged := map[string]string{"../.git": "gitlink", "../.gitmodules": "config"}
+	for rel, kind := range knownInGit().Judged {
+		judged[rel] = kind
+	}
+	for rel, kind := range judged {
+		kinds[kind] = true
+		path := filepath.Join(git, rel)
+		hit, ok := r.Match(path)
+		if !ok || hit.Judge != kind {
+			t.Errorf("%s: %+v, %v", rel, hit, ok)
+			continue
+		}
+		for i, list := range [][]string{texts[kind].harmless, texts[kind].risky} {
+			for _, text := range list {
+				before, after := r.Risks(hit, path, nil), r.Risks(hit, path, []byte(text))
+				if hit.Unchanged(before, after) != (i == 0) {
+					t.Errorf("%s %q: %q", rel, text, after)
+				}
+				if !hit.Unchanged(after, after) {
+					t.Errorf("%s %q differs from itself", rel, text)
+				}
+			}
+		}
+	}
+	if len(kinds) != len(texts) {
+		t.Errorf("judged %v, tested %d", kinds, len(texts))
+	}
+}
+
+func TestWithin(t *testing.T) {
+	dir := tree(t, "repo/.git/HEAD", "repo/.git/hooks/x.sample", "repo/f", "hook/.git/hooks/x", "gh/workflows/ci.yml", "bare/HEAD",
+		"bare/objects/", "bare/refs/", "bare/hooks/x", "part/objects/", "part/refs/", "part/evil", "vs/.vscode/x", ".github/workflows/a")
+	r := rulesOf(t, dir)
+	for _, c := range []struct{ at, as, want string }{
+		{"repo", "repo", ""}, {"repo", "moved", ""}, {"hook", "hook", "hook/.git/hooks"}, {"gh", "gh", ""},
+		{"gh", ".github", ".github/workflows"}, {"gh", "repo/.github", "repo/.github/workflows"}, {".github", ".github", ".github/workflows"},
+		{"bare", "bare", "bare/hooks"}, {"bare", "n/.git", "n/.git/hooks"}, {"part", "part", ""}, {"part", "n/.git", "n/.git/evil"},
+		{"part", ".git/modules/x", ""}, {"vs", "vs", ""}, {"vs/.vscode", ".vscode", ".vscode"}, {"part/evil", ".git/evil", ".git/evil"},
+	} {
+		hits, err := r.Within(filepath.Join(dir, c.at), filepath.Join(dir, c.as))
+		got := ""
+		if len(hits) > 0 {
+			got = r.Name(hits[0].Path)
+		}
+		if err != nil || got != c.want {
+			t.Errorf("%s as %s: %q, %v; want %q", c.at, c.as, got, err, c.want)
+		}
+	}
+	for _, c := range []struct{ dir, name, want string }{
+		{"part", "HEAD", "part/evil"}, {"part", "README", ""}, {"vs", ".git", "vs/.vscode"}, {"gh", ".git", ""}, {"repo", "refs", ""},
+	} {
+		hits, err := r.Joined(filepath.Join(dir, c.dir), c.name)
+		got := ""
+		if len(hits) > 0 {
+			got = r.Name(hits[0].Path)
+		}
+		if err != nil || got != c.want {
+			t.Errorf("%s in %s: %q, %v; want %q", c.name, c.dir, got, err, c.want)
+		}
+	}
+}

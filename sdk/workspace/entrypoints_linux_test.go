@@ -1,0 +1,235 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/mutation"
+	"github.com/picoclaw/picoclaw/internal/protect"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+func defaults(p *guard.Policy) {
+	p.WorkspaceDeny, p.WorkspaceAsk = protect.Defaults().Deny, protect.Defaults().Ask
+}
+
+func (g *ground) all(names ...string) {
+	for _, name := range names {
+		g.deep(name)
+	}
+}
+
+// Tools refuse changes of the entry points in a subtree, and content that git would act on.
+func TestToolsKeepEntryPoints(t *testing.T) {
+	for name, do := range map[string]func(*ground) error{
+		"mv onto .github":      func(g *ground) error { return g.Move("gh", ".github", TransferOptions{Overwrite: true}) },
+		"mv to .github":        func(g *ground) error { return g.Move("gh", "sub/.github", TransferOptions{}) },
+		"cp to .github":        func(g *ground) error { return g.Copy("gh", "sub/.github", TransferOptions{}) },
+		"mv of modules":        func(g *ground) error { return g.Move("m", ".git/modules", TransferOptions{}) },
+		"cp of modules":        func(g *ground) error { return g.Copy("m", ".git/modules", TransferOptions{}) },
+		"a bare repository":    func(g *ground) error { return g.WriteFile("m/lib/HEAD", []byte("x")) },
+		"its refs":             func(g *ground) error { _, err := g.Mkdir("half/refs/heads", 0o755); return err },
+		"a hook":               func(g *ground) error { return g.WriteFile("bare/hooks/update", []byte("x")) },
+		"a risky setting":      func(g *ground) error { return g.WriteFile(".git/config", []byte("[core]\npager = x\n")) },
+		"a risky file":         func(g *ground) error { return g.Copy("risky", ".git/config", TransferOptions{Overwrite: true}) },
+		"a risky move":         func(g *ground) error { return g.Move("risky", "bare/config", TransferOptions{}) },
+		"a gitdir line":        func(g *ground) error { return g.WriteFile("new/.git", []byte("gitdir: ../m/lib")) },
+		"mv of .envrc's place": func(g *ground) error { return g.Move("sub", "other", TransferOptions{}) },
+	} {
+		g := newGround(t, defaults)
+		g.all(".github/workflows/ci.yml", "gh/workflows/ci.yml", ".git/HEAD", "sub/.git/HEAD", "sub/.envrc", "m/lib/objects/x", "m/lib/refs/x",
+			"m/lib/hooks/post-commit", "half/HEAD", "half/objects/x", "half/evil", "bare/HEAD", "bare/objects/x", "bare/refs/x", "vs/.vscode/x")
+		g.put(filepath.Join(g.w, "risky"), "[alias]\nx = !y\n")
+		g.put(filepath.Join(g.w, ".git/config"), "[core]\nbare = false\n")
+		if name == "mv of modules" || name == "cp of modules" {
+			g.deep("m/lib/HEAD")
+		}
+		before := tar(t, g.w)
+		err := do(g)
+		if refusal := Refusal(err); refusal == nil || refusal.Rule != guard.RuleProtect || refusal.Hint == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+		if after := tar(t, g.w); after != before {
+			t.Errorf("%s changed\n%s\nto\n%s", name, before, after)
+		}
+	}
+	g := newGround(t, defaults)
+	g.all(".git/HEAD", "m/lib/objects/x", "m/lib/refs/x", "m/lib/HEAD")
+	if err := g.WriteFile(".git/config", []byte("[user]\nname = x\n")); err != nil {
+		t.Error(err)
+	}
+	if err := g.Move("m", ".git/modules", TransferOptions{}); err != nil {
+		t.Error(err)
+	}
+	if err := g.Remove(t.Context(), ".git/modules/lib", true, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// tar lists a tree with its contents.
+func tar(t *testing.T, dir string) string {
+	var b strings.Builder
+	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+		b.WriteString(path + " " + info.Mode().String())
+		if err == nil && info.Mode().IsRegular() {
+			data, err := os.ReadFile(path)
+			b.WriteString(" " + string(data))
+			return err
+		}
+		b.WriteByte('\n')
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// A git directory outside the workspace that the policy opens is protected too.
+func TestGitDirectoriesOutsideAreProtected(t *testing.T) {
+	main := t.TempDir()
+	g := newGround(t, defaults, func(p *guard.Policy) { p.AllowWritePaths = []string{"^" + main} })
+	for _, name := range []string{"HEAD", "objects/x", "hooks/a.sample"} {
+		path := filepath.Join(main, ".git", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		g.put(path, "x")
+	}
+	if Refusal(g.WriteFile(filepath.Join(main, ".git/hooks/post-commit"), []byte("x"))) == nil {
+		t.Error("a hook was written")
+	}
+	if err := g.WriteFile(filepath.Join(main, ".git/COMMIT_EDITMSG"), []byte("x")); err != nil {
+		t.Error(err)
+	}
+	if err := g.WriteFile(filepath.Join(main, ".vscode/tasks.json"), []byte("x")); err != nil {
+		t.Error("a file outside that is no git directory's:", err)
+	}
+	monitor := g.Monitor(MonitorOptions{})
+	if monitor.Notice(mutation.Mutation{Kind: mutation.Write, Path: filepath.Join(main, ".git/hooks/post-commit")}) == nil {
+		t.Error("a command may write a hook")
+	}
+}
+
+// monitored makes a change as a command would, if the monitor lets it.
+func monitored(m *ChangeMonitor, c mutation.Mutation, do func() error) error {
+	if err := m.Notice(c); err != nil {
+		return err
+	}
+	return do()
+}
+
+func TestMonitorJudgesSettledContent(t *testing.T) {
+	g := newGround(t, defaults)
+	g.all(".git/HEAD", ".git/objects/x")
+	config, lock := filepath.Join(g.w, ".git/config"), filepath.Join(g.w, ".git/config.lock")
+	move := mutation.Mutation{Kind: mutation.Rename, Path: lock, To: config}
+	try := func(text string, prepare func()) error {
+		g.put(lock, text)
+		prepare()
+		return g.Monitor(MonitorOptions{}).Notice(move)
+	}
+	if err := try("[core]\nbare = false\n", func() {}); err != nil {
+		t.Error("harmless:", err)
+	}
+	if try("[core]\npager = x\n", func() {}) == nil {
+		t.Error("a risky setting passes")
+	}
+	writer, err := os.OpenFile(lock, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if try("[core]\nbare = false\n", func() {}) == nil {
+		t.Error("a file that is open for writing passes")
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if try("[core]\nbare = false\n", func() { _ = os.Link(lock, filepath.Join(g.w, "alias")) }) == nil {
+		t.Error("a file with another name passes")
+	}
+}
+
+func TestMonitorPutsFilesBack(t *testing.T) {
+	g := newGround(t, defaults)
+	g.all(".git/HEAD", ".git/objects/x")
+	config := filepath.Join(g.w, ".git/config")
+	const text = "[core]\n\tbare = false\n"
+	g.put(config, text)
+	monitor := g.Monitor(MonitorOptions{})
+	g.put(config, "[core]\n\tfsmonitor = evil\n") // by a race that nobody noticed
+	g.put(filepath.Join(g.w, ".envrc"), "evil")
+	ended := monitor.End()
+	if got := g.contents(config); got != text {
+		t.Errorf("config is %q", got)
+	}
+	if _, err := os.Lstat(filepath.Join(g.w, ".envrc")); err == nil || len(ended.Aside) != 1 {
+		t.Errorf(".envrc is there: %+v", ended)
+	}
+	monitor = g.Monitor(MonitorOptions{Background: true})
+	g.put(config, "[alias]\n\tx = y\n") // by the user
+	if ended := monitor.End(); len(ended.Found) != 1 || !strings.Contains(g.contents(config), "alias") {
+		t.Errorf("a background command's end took the user's change back: %+v", ended)
+	}
+}
+
+func TestMonitorCoversNamedPathsOnly(t *testing.T) {
+	g := newGround(t, defaults)
+	g.all(".git/HEAD", ".vscode/tasks.json", ".idea/x")
+	monitor := g.Monitor(MonitorOptions{Approved: true, Paths: []string{".vscode", ".git/config", ".envrc"}})
+	for path, allowed := range map[string]bool{".vscode/tasks.json": true, ".git/config": true, ".idea/x": false, ".envrc": false, ".git/hooks/x": false} {
+		err := monitor.Notice(mutation.Mutation{Kind: mutation.Write, Path: filepath.Join(g.w, path)})
+		if (err == nil) != allowed {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if len(monitor.End().Reasons) != 3 {
+		t.Errorf("%+v", monitor.End())
+	}
+}
+
+func TestMonitorRefusesUninspectable(t *testing.T) {
+	g := newGround(t, defaults)
+	g.deep("closed/x/y")
+	long := filepath.Join(g.w, strings.Repeat("x/", 2040))
+	for name, m := range map[string]mutation.Mutation{
+		"a long path":     {Kind: mutation.Write, Path: long},
+		"an unseen one":   {Err: unix.ENAMETOOLONG},
+		"a missing place": {Kind: mutation.Rename, Path: filepath.Join(g.w, "closed"), To: long},
+	} {
+		monitor := g.Monitor(MonitorOptions{})
+		if err := monitored(monitor, m, func() error { return nil }); err == nil {
+			t.Errorf("%s passes", name)
+		}
+		if ended := monitor.End(); len(ended.Reasons) != 1 {
+			t.Errorf("%s: %+v", name, ended)
+		}
+	}
+}
+
+func TestMonitorTellsOfGit(t *testing.T) {
+	g := newGround(t, defaults)
+	g.deep(".git/HEAD")
+	refuse := mutation.Mutation{Kind: mutation.Write, Path: filepath.Join(g.w, ".git/hooks/x"), Thread: os.Getpid()}
+	monitor := g.Monitor(MonitorOptions{})
+	_ = monitor.Notice(refuse)
+	if monitor.End().GitRefused {
+		t.Error("this test is taken for git")
+	}
+	name, err := os.ReadFile("/proc/self/comm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.WriteFile("/proc/self/comm", name, 0) }()
+	if err := os.WriteFile("/proc/self/comm", []byte("git-merge"), 0); err != nil {
+		t.Fatal(err)
+	}
+	_ = monitor.Notice(refuse)
+	if !monitor.End().GitRefused {
+		t.Error("git is not told")
+	}
+}
