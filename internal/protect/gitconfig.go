@@ -17,8 +17,9 @@ var harmless = strings.Fields(`
 	extensions.relativeworktrees
 	remote.*.url remote.*.fetch remote.*.tagopt remote.*.promisor remote.*.partialclonefilter remote.*.pushurl
 	remote.*.mirror remote.*.prune remote.*.prunetags remote.*.skipdefaultupdate remote.*.skipfetchall
-	remote.*.followremotehead remote.pushdefault checkout.defaultremote
+	remote.*.followremotehead remote.*.gh-resolved remote.pushdefault checkout.defaultremote
 	branch.*.remote branch.*.merge branch.*.rebase branch.*.pushremote branch.*.description
+	branch.*.vscode-merge-base branch.*.gh-merge-base core.longpaths core.hidedotfiles
 	submodule.*.url submodule.*.active submodule.*.path submodule.*.branch submodule.*.ignore submodule.*.shallow
 	submodule.*.update submodule.*.fetchrecursesubmodules submodule.active
 	core.quotepath core.abbrev core.compression log.date log.decorate rerere.enabled rerere.autoupdate

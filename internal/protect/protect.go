@@ -58,13 +58,14 @@ func (e Entries) With(deny, ask, allow []string) (Entries, error) {
 	}, nil
 }
 
-// Rules are the compiled entries of one workspace. They never change.
+// Rules are the compiled entries of one workspace. They never change, and can be used concurrently.
 type Rules struct {
 	dir     string                 // the workspace, absolute and resolved
 	outside func(path string) bool // reports whether git directories at a path outside the workspace count
 	entries map[string][]entry     // by their first name, those to deny first
 	git     []entry                // those below .git, relative to it
 	other   *entry                 // GitDir
+	dirs    sync.Map               // what directories were, by their path
 }
 
 type entry struct {

@@ -30,6 +30,15 @@ func lease(f *os.File, kind int) error {
 	return err
 }
 
+// changeOf returns the inode and the change time of a directory, 0 where there is none.
+func changeOf(dir string) (inode uint64, changed int64) {
+	var stat unix.Stat_t
+	if unix.Lstat(dir, &stat) != nil {
+		return 0, 0
+	}
+	return stat.Ino, stat.Ctim.Nano()
+}
+
 // CanSettle reports whether the file system of a path tells who has a file open for writing.
 func CanSettle(path string) bool {
 	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
@@ -119,11 +120,38 @@ func (r *Rules) spot(name string) spot {
 		return s
 	}
 	for _, part := range strings.Split(inside, string(filepath.Separator)) {
-		r.enter(&s, on(s.path))
+		if d := r.dirAt(s.path); d.top || d.git || s.path == r.dir {
+			r.enter(&s, on(s.path))
+		}
 		s = s.child(part)
 	}
 	return s
 }
+
+// dirState is what a directory was when it was looked at last.
+type dirState struct {
+	inode    uint64
+	changed  int64 // its change time, which programs cannot set
+	top, git bool
+}
+
+// dirAt looks at a directory, unless it has not changed since it was looked at last. Each change of a file passes
+// through here, once for each directory above.
+func (r *Rules) dirAt(dir string) dirState {
+	inode, changed := changeOf(dir)
+	if d, ok := r.dirs.Load(dir); ok && d.(dirState).inode == inode && d.(dirState).changed == changed {
+		return d.(dirState)
+	}
+	has := on(dir)
+	d := dirState{inode, changed, has(GitDir), isGitDir(dir, has)}
+	if changed != 0 && time.Since(time.Unix(0, changed)) > tick {
+		r.dirs.Store(dir, d)
+	}
+	return d
+}
+
+// tick is longer than the clock of a file system stands still.
+const tick = 20 * time.Millisecond
 
 // Match finds the entry that protects an absolute path without symlinks on the way.
 func (r *Rules) Match(name string) (Hit, bool) { return r.match(r.spot(name), 0) }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
@@ -49,14 +48,15 @@ func (r *Rules) Within(at, as string) ([]Hit, error) {
 	return search.found, err
 }
 
-// Joined returns the entry points that a directory has once a name is added to it, such as HEAD.
-func (r *Rules) Joined(dir, name string) ([]Hit, error) {
+// Joined returns the entry points that a directory has once a name is added to it that completes a git directory, such
+// as HEAD, or a repository.
+func (r *Rules) Joined(dir, name string) (found []Hit, completes bool, err error) {
 	if r == nil || !Completes(name) {
-		return nil, nil
+		return nil, false, nil
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer func() { _ = root.Close() }()
 	s := r.spot(dir)
@@ -66,11 +66,11 @@ func (r *Rules) Joined(dir, name string) ([]Hit, error) {
 	r.enter(&before, has)
 	r.enter(&after, then)
 	if len(before.seen) == len(after.seen) && acts(has) == acts(then) {
-		return nil, nil
+		return nil, false, nil
 	}
 	search := search{rules: r, added: name, strict: true}
 	err = search.list(root, s)
-	return search.found, err
+	return search.found, true, err
 }
 
 // search collects the entry points of a tree.
@@ -157,19 +157,36 @@ func Read(dir *os.Root, name string, settled bool) ([]byte, error) {
 	return append([]byte{}, text...), err
 }
 
-// Missing returns the paths of entries at the top of the workspace that do not exist.
-func (r *Rules) Missing() (missing []string) {
+// AtTop returns the existing entry points at the top of the workspace and in its git directory, without those whose
+// content decides.
+func (r *Rules) AtTop() (found []string) {
 	if r == nil {
 		return nil
 	}
-	for _, entries := range r.entries {
+	var look func(s spot)
+	look = func(s spot) {
+		entries, err := os.ReadDir(s.path)
+		if err != nil {
+			return
+		}
+		r.enter(&s, on(s.path))
 		for _, e := range entries {
-			if path := filepath.Join(r.dir, filepath.FromSlash(e.text)); !strings.Contains(e.text, "*") && !on(r.dir)(e.text) {
-				missing = append(missing, path)
+			below := s.child(e.Name())
+			hit, ok := r.match(below, e.Type())
+			inert := ok && hit.Inert(below.path, e.Type())
+			leads := slices.ContainsFunc(below.seen, func(v view) bool {
+				return slices.ContainsFunc(r.entries[v.parts[0]], func(e entry) bool { return leadsTo(v, e) })
+			})
+			switch {
+			case ok && hit.Judge == "" && !inert:
+				found = append(found, below.path)
+			case e.IsDir() && (inert || leads):
+				look(below)
 			}
 		}
 	}
-	return missing
+	look(spot{path: r.dir})
+	return found
 }
 
 // depth is how far below the workspace Find looks for repositories.

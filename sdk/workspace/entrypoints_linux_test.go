@@ -163,17 +163,37 @@ func TestMonitorPutsFilesBack(t *testing.T) {
 	monitor := g.Monitor(MonitorOptions{})
 	g.put(config, "[core]\n\tfsmonitor = evil\n") // by a race that nobody noticed
 	g.put(filepath.Join(g.w, ".envrc"), "evil")
+	g.deep(".git/hooks/post-commit")
+	g.deep(".github/workflows/ci.yml")
 	ended := monitor.End()
 	if got := g.contents(config); got != text {
 		t.Errorf("config is %q", got)
 	}
-	if _, err := os.Lstat(filepath.Join(g.w, ".envrc")); err == nil || len(ended.Aside) != 1 {
+	if _, err := os.Lstat(filepath.Join(g.w, ".envrc")); err == nil || len(ended.Aside) != 3 {
 		t.Errorf(".envrc is there: %+v", ended)
 	}
 	monitor = g.Monitor(MonitorOptions{Background: true})
 	g.put(config, "[alias]\n\tx = y\n") // by the user
 	if ended := monitor.End(); len(ended.Found) != 1 || !strings.Contains(g.contents(config), "alias") {
 		t.Errorf("a background command's end took the user's change back: %+v", ended)
+	}
+}
+
+// A file that is planted while its directory moves is found at the end.
+func TestMonitorSearchesMovedDirectoriesAgain(t *testing.T) {
+	g := newGround(t, defaults)
+	g.all("n/objects/x", "n/refs/x", "n/HEAD", "sub/.git/HEAD", "gh/f")
+	monitor := g.Monitor(MonitorOptions{})
+	for from, to := range map[string]string{"n": "m", "gh": "sub/.github"} {
+		from, to = filepath.Join(g.w, from), filepath.Join(g.w, to)
+		err := monitored(monitor, mutation.Mutation{Kind: mutation.Rename, Path: from, To: to}, func() error { return os.Rename(from, to) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.all("m/hooks/update", "sub/.github/workflows/ci.yml")
+	if ended := monitor.End(); len(ended.Aside) != 2 {
+		t.Errorf("%+v", ended)
 	}
 }
 

@@ -49,7 +49,7 @@ func (w *Workspace) held(access guard.Access, path, real string) error {
 		}
 		first = on
 	}
-	hits, err := w.inside.Joined(filepath.Dir(first), filepath.Base(first))
+	hits, _, err := w.inside.Joined(filepath.Dir(first), filepath.Base(first))
 	return w.refuseHits(path, hits, err, false)
 }
 

@@ -39,13 +39,14 @@ type ChangeMonitor struct {
 	files   *Workspace
 	options MonitorOptions
 
-	mu      sync.Mutex
-	fresh   map[string]bool // directories that the command made where nothing was
-	gone    map[string]bool // directories that it took away
-	judged  map[string]*judgedFile
-	probes  []string // symlinks that git init deletes again
-	missing []string // protected paths at the top that did not exist
-	result  ProtectedChanges
+	mu     sync.Mutex
+	fresh  map[string]bool // directories that the command made where nothing was
+	gone   map[string]bool // directories that it took away
+	judged map[string]*judgedFile
+	probes []string // symlinks that git init deletes again
+	moved  []string // directories that were moved or completed, to be searched again
+	top    map[string]os.FileInfo
+	result ProtectedChanges
 }
 
 // judgedFile is a file whose content decides.
@@ -80,7 +81,7 @@ func (w *Workspace) Monitor(o MonitorOptions) *ChangeMonitor {
 	o.Approved = o.Approved && len(named) == len(o.Paths)
 	c := &ChangeMonitor{files: w, options: o, fresh: map[string]bool{}, gone: map[string]bool{},
 		judged: map[string]*judgedFile{}}
-	c.missing = w.inside.Missing()
+	c.top = c.atTop()
 	config := filepath.Join(w.policy.Workspace, protect.GitDir, "config")
 	if hit, ok := w.inside.Match(config); ok && hit.Judge != "" {
 		if _, err := os.Lstat(config); err == nil {
@@ -88,6 +89,17 @@ func (w *Workspace) Monitor(o MonitorOptions) *ChangeMonitor {
 		}
 	}
 	return c
+}
+
+// atTop returns the entry points at the top of the workspace.
+func (c *ChangeMonitor) atTop() map[string]os.FileInfo {
+	found := map[string]os.FileInfo{}
+	for _, path := range c.files.inside.AtTop() {
+		if info, err := os.Lstat(path); err == nil {
+			found[path] = info
+		}
+	}
+	return found
 }
 
 // resolvedPath returns a path that a caller names, absolute and with its symlinks resolved.
@@ -200,9 +212,12 @@ func (c *ChangeMonitor) isFresh(dir string) bool {
 
 // add notes a new entry of a directory, and refuses it if it makes others there entry points.
 func (c *ChangeMonitor) add(path string, isDir bool) error {
-	hits, err := c.files.inside.Joined(filepath.Dir(path), filepath.Base(path))
+	hits, completes, err := c.files.inside.Joined(filepath.Dir(path), filepath.Base(path))
 	if err != nil {
 		return refuse(path, "%v", err)
+	}
+	if completes && (filepath.Base(path) != protect.GitDir || !c.isFresh(filepath.Dir(path))) {
+		c.moved = append(c.moved, filepath.Dir(path))
 	}
 	for _, hit := range hits {
 		if !c.permits(hit, hit.Path) {

@@ -134,6 +134,7 @@ func (c *ChangeMonitor) rename(from, to string) error {
 	if err := c.add(to, false); err != nil {
 		return err
 	}
+	c.moved = append(c.moved, to)
 	fresh := c.isFresh(from) && !c.wasGone(to)
 	c.leave(from)
 	c.leave(to)
@@ -209,6 +210,7 @@ func (c *ChangeMonitor) exchange(a, b string) error {
 	c.leave(a)
 	c.leave(b)
 	c.gone[a], c.gone[b] = true, true
+	c.moved = append(c.moved, a, b)
 	return nil
 }
 

@@ -26,10 +26,23 @@ func (c *ChangeMonitor) End() ProtectedChanges {
 			_ = os.Remove(path)
 		}
 	}
-	for _, path := range c.missing {
-		hit, ok := c.files.inside.Match(path)
-		if _, exists := typeOf(path); exists && ok && hit.Judge == "" && !c.permits(hit, path) {
+	for path, info := range c.atTop() {
+		before := c.top[path]
+		hit, ok := c.files.inside.MatchType(path, info.Mode())
+		switch {
+		case !ok, c.permits(hit, path):
+		case before == nil:
 			c.putAside(path)
+		case !os.SameFile(before, info), !before.ModTime().Equal(info.ModTime()), before.Size() != info.Size():
+			c.result.Found = append(c.result.Found, c.files.inside.Name(path))
+		}
+	}
+	for _, dir := range c.moved {
+		hits, _ := c.files.inside.Within(dir, dir)
+		for _, hit := range hits {
+			if !c.permits(hit, hit.Path) {
+				c.putAside(hit.Path)
+			}
 		}
 	}
 	for dir := range c.fresh {
