@@ -67,21 +67,19 @@ func parse(e Event, stdout []byte) (answer, error) {
 	return a, nil
 }
 
-// plain reads an answer that is text: context where a prompt begins something, and nothing elsewhere. Text around JSON
-// may hide a refusal, so it is none.
+// plain reads an answer that is no JSON object. Text is context where a prompt begins something, and means nothing where
+// a hook can't refuse, as formatters print; but text around JSON may hide a refusal.
 func plain(e Event, text []byte) (answer, error) {
-	switch e {
-	case UserPromptSubmit, SessionStart:
-		return answer{context: string(text)}, nil
-	case PreToolUse:
-		if slices.ContainsFunc(bytes.Split(text, []byte("\n")), func(line []byte) bool {
-			line = bytes.TrimSpace(line)
-			return bytes.HasPrefix(line, []byte("{")) || bytes.HasPrefix(line, []byte("["))
-		}) {
-			return answer{}, errors.New("wrote text besides its JSON")
-		}
+	switch {
+	case e != SessionStart && !e.gates():
+		return answer{}, nil
+	case e == PreToolUse, json.Valid(text),
+		slices.ContainsFunc(bytes.Split(text, []byte("\n")), func(line []byte) bool {
+			return bytes.HasPrefix(bytes.TrimSpace(line), []byte("{"))
+		}):
+		return answer{}, errors.New("wrote what is no JSON object")
 	}
-	return answer{}, nil
+	return answer{context: string(text)}, nil
 }
 
 // decide adds a decision in one of its two forms. What allows says nothing.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/hashicorp/go-hclog"
 )
 
@@ -325,6 +326,9 @@ func action(q question, point string, result json.RawMessage) (answer, error) {
 		} `json:"call"`
 		Request  json.RawMessage `json:"request"`
 		Response json.RawMessage `json:"response"`
+	}
+	if jsontext.Value(result).Kind() != '{' { // null would be read as an empty one
+		return answer{}, errors.New("answered with what can't be read: no JSON object")
 	}
 	if err := json.Unmarshal(result, &said); err != nil {
 		return answer{}, fmt.Errorf("answered with what can't be read: %w", err)

@@ -92,6 +92,7 @@ func TestWhatAProcessMayDo(t *testing.T) {
 		"an error": {`json.dumps({"jsonrpc": "2.0", "id": i, "error": {"code": -32000, "message": "broken"}})`,
 			Verdict{HookVerdict: session.HookVerdict{Deny: "answered with an error: broken"}}},
 		"no object":   {`[1]`, Verdict{HookVerdict: session.HookVerdict{Deny: "what can't be read"}}},
+		"nothing":     {`json.dumps({"jsonrpc": "2.0", "id": i, "result": None})`, Verdict{HookVerdict: session.HookVerdict{Deny: "what can't be read"}}},
 		"crash":       {`7`, Verdict{HookVerdict: session.HookVerdict{Deny: "has ended"}}},
 		"a long line": {`"x" * 1100000`, Verdict{HookVerdict: session.HookVerdict{Deny: "wrote a line of more than"}}},
 	} {
