@@ -16,6 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/hooks"
 	"github.com/picoclaw/picoclaw/host/redact"
 	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 )
 
 // desk has calls wait at a desk, and hooks told of them.
@@ -44,8 +45,8 @@ func (d *desk) Wait(ctx context.Context, s *session.Session, c approvals.Call) (
 		d.log.Warn("a call waits for a yes: `picoclaw approvals`", "id", w.ID, "tool", w.Tool, "agent", w.Agent)
 		d.hooks.On(ctx, s, hooks.Occasion{Event: hooks.Notification, Kind: "approval",
 			Title: fmt.Sprintf("%s of agent %s waits for a yes", w.Tool, w.Agent),
-			Message: fmt.Sprintf("%s %s\n%s (rule %s)\n`picoclaw approvals allow %s` or deny, until %s", w.Tool, shown(w),
-				w.Reason, w.Rule, w.ID, w.Until.Local().Format(time.DateTime))})
+			Message: hiddentext.Escape(fmt.Sprintf("%s %s\n%s (rule %s)\n`picoclaw approvals allow %s` or deny, until %s",
+				w.Tool, shown(w), w.Reason, w.Rule, w.ID, w.Until.Local().Format(time.DateTime)))})
 	})
 }
 

@@ -74,6 +74,7 @@ type meter struct {
 
 // spend counts what an answer has used.
 func (m *meter) spend(u Usage) {
+	u.CostUSD = max(u.CostUSD, 0)
 	known := u.CostUSD > 0
 	if !known && m.prices != nil {
 		u.CostUSD, known = m.prices.Cost(u), true

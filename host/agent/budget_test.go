@@ -2,8 +2,10 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +55,46 @@ func TestBudgets(t *testing.T) {
 			}
 			whole(t, transcript.Messages())
 		})
+	}
+}
+
+// What a provider reports can't bring the sum back below the budget.
+func TestBudgetOfTokensDoesNotOverflow(t *testing.T) {
+	const most = math.MaxInt64
+	for name, u := range map[string]modeltest.Usage{
+		"read and written": {Input: most, Output: most}, "all": {Input: most, Output: most, Cached: most},
+		"negative": {Input: -most, Output: most}, "cached": {Output: 1, Cached: most},
+	} {
+		for _, family := range []string{"anthropic", "openai"} {
+			step := modeltest.Step{Usage: &u, Calls: []modeltest.Call{{ID: "1", Tool: "exec", Arguments: `{}`}}}
+			chat, _ := model(t, family, step, step, step)
+			s := settings()
+			s.Budget.Tokens = 900
+			a := agent.New(agent.Options{Model: chat, Tools: tools(t, "exec"), Settings: s, Transcript: agent.NewTranscript()})
+			out, err := a.Turn(t.Context(), "go", nil)
+			var over *agent.BudgetError
+			if !errors.As(err, &over) || over.Budget != "tokens" || out.Usage.Tokens() != most {
+				t.Errorf("%s, %s: %v, %+v", name, family, err, out)
+			}
+		}
+	}
+}
+
+func TestCountOfTokens(t *testing.T) {
+	for text, want := range map[string]agent.Count{
+		"12": 12, "0": 0, "-3": 0, "1.9": 1, "-0.5": 0, "1e3": 1000, `"77"`: 77, "null": 5,
+		"9223372036854775807": math.MaxInt64, "9223372036854775808": math.MaxInt64, "18446744073709551614": math.MaxInt64,
+		"1e400": math.MaxInt64, "-1e400": 0, `"99999999999999999999"`: math.MaxInt64, `"NaN"`: 0, "-9223372036854775809": 0,
+	} {
+		got := agent.Count(5)
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
+			t.Errorf("%s: %d, want %d (%v)", text, got, want, err)
+		}
+	}
+	for _, text := range []string{`"many"`, "[]", "{}", "true"} {
+		if err := json.Unmarshal([]byte(text), new(agent.Count)); err == nil {
+			t.Errorf("%s is a count", text)
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ func overhead(r Request) int {
 // count counts what an answer has used, by estimate where the provider does not tell, and learns how long tokens are.
 func (t *turn) count(r Request, reply *Reply) {
 	read, u := overhead(r)+size(r.Messages), &reply.Usage
-	if in := u.Input + u.CacheRead + u.CacheWrite; in > 0 {
+	if in := sum(u.Input, u.CacheRead, u.CacheWrite); in > 0 {
 		t.perToken = min(max(float64(read)/float64(in), 1), 8)
 	}
 	if u.Tokens() == 0 && u.CostUSD == 0 {

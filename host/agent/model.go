@@ -12,7 +12,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/session"
@@ -121,15 +125,51 @@ type Usage struct {
 }
 
 // Tokens is the sum of all tokens.
-func (u Usage) Tokens() int64 { return u.Input + u.CacheRead + u.CacheWrite + u.Output }
+func (u Usage) Tokens() int64 { return sum(u.Input, u.CacheRead, u.CacheWrite, u.Output) }
 
 // Add returns the sum of two usages.
 func (u Usage) Add(o Usage) Usage {
 	return Usage{
-		Input: u.Input + o.Input, CacheRead: u.CacheRead + o.CacheRead, CacheWrite: u.CacheWrite + o.CacheWrite,
-		Output: u.Output + o.Output, CostUSD: u.CostUSD + o.CostUSD, Calls: u.Calls + o.Calls,
+		Input: sum(u.Input, o.Input), CacheRead: sum(u.CacheRead, o.CacheRead), CacheWrite: sum(u.CacheWrite, o.CacheWrite),
+		Output: sum(u.Output, o.Output), CostUSD: u.CostUSD + o.CostUSD, Calls: u.Calls + o.Calls,
 		Estimated: u.Estimated || o.Estimated,
 	}
+}
+
+// sum adds counts. It stops at the largest number, and takes negative ones for 0: providers report what they like.
+func sum(counts ...int64) (total int64) {
+	for _, n := range counts {
+		total += min(max(n, 0), math.MaxInt64-total)
+	}
+	return total
+}
+
+// Count is a number of tokens in a provider's JSON: a number or a numeric string of any size. It is read as the nearest
+// count there is.
+type Count int64
+
+// UnmarshalJSON reads a count.
+func (c *Count) UnmarshalJSON(data []byte) error {
+	text := strings.Trim(string(data), `"`)
+	if text == "null" {
+		return nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		f, err := strconv.ParseFloat(text, 64)
+		switch {
+		case err != nil && !errors.Is(err, strconv.ErrRange):
+			return fmt.Errorf("%s is no count", data)
+		case f >= math.MaxInt64:
+			n = math.MaxInt64
+		case f > 0:
+			n = int64(f)
+		default:
+			n = 0
+		}
+	}
+	*c = Count(max(n, 0))
+	return nil
 }
 
 // Endpoint says which model is asked over HTTP, and where. Nothing is taken from the environment.

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 )
 
 // The newest protocol asks a person in rounds (multi round-trip requests): the first answer to a call is a question,
@@ -161,7 +162,7 @@ func form(q session.Question) *mcp.ElicitParams {
 	}
 	return &mcp.ElicitParams{
 		Mode:    "form",
-		Message: b.String(),
+		Message: hiddentext.Escape(b.String()),
 		RequestedSchema: map[string]any{
 			"type": "object",
 			"properties": map[string]any{

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
 // A tool's question goes to the person in whose session the call is made, and the answer comes back to the tool.
@@ -30,6 +33,16 @@ func TestAToolAsksAPerson(t *testing.T) {
 		c.send(`{"jsonrpc":"2.0","id":` + string(question.ID) + `,"result":` + test.result + `}`)
 		if answer := c.line(); !strings.Contains(answer, test.want) {
 			t.Errorf("%s: %s", test.result, answer)
+		}
+	}
+}
+
+func TestQuestionEscapesHiddenCharacters(t *testing.T) {
+	asked := form(session.Question{Tool: "shell.exec", Args: map[string]any{"command": "rm a\u200bb \u202egpj"},
+		Decision: guard.Decision{Reason: "dangerous \u2066x", Rule: "r"}}).Message
+	for _, want := range []string{`rm a\u200bb \u202egpj`, `dangerous \u2066x`} {
+		if !strings.Contains(asked, want) {
+			t.Errorf("%s is not in %q", want, asked)
 		}
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/picoclaw/picoclaw/host/redact"
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
@@ -24,19 +24,6 @@ var instructions = lazyregexp.New(`(?i)` + strings.Join([]string{
 	`\.ssh/|id_rsa|id_ed25519|\.aws/credentials|/etc/(passwd|shadow)`, `(api|access|secret)[ _-]?key.{0,40}(pass|send|include|as (the|an) argument)`,
 	`side ?note`, `conversation (history|so far)`,
 }, "|"))
-
-// hidden reports whether a character can't be seen, or changes how others are seen.
-func hidden(r rune) bool {
-	switch {
-	case r == '\n' || r == '\t' || r == '\r':
-		return false
-	case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp):
-		return true
-	case r >= 0xFE00 && r <= 0xFE0F, r >= 0xE0100 && r <= 0xE01EF, r == 0x3164, r == 0x115F, r == 0x1160, r == 0xFFA0:
-		return true // variation selectors and fillers, which carry texts that nobody sees
-	}
-	return false
-}
 
 // Review says what is suspicious in what a server says to a model. shadows returns who has a tool of a name already; ""
 // for nobody.
@@ -84,12 +71,12 @@ func (s *Spec) readable() (out []string) {
 }
 
 func suspicious(at, text string) (out []string) {
-	if i := strings.IndexFunc(text, hidden); i >= 0 {
+	if i := strings.IndexFunc(text, hiddentext.IsHidden); i >= 0 {
 		r := []rune(text[i:])[0]
 		out = append(out, fmt.Sprintf("%s has characters that can't be seen (U+%04X)", at, r))
 	}
 	visible := strings.Map(func(r rune) rune {
-		if hidden(r) {
+		if hiddentext.IsHidden(r) {
 			return -1
 		}
 		return r

@@ -11,6 +11,8 @@ import (
 	"unicode"
 
 	"golang.org/x/term"
+
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 )
 
 // Out is a stream that somebody reads.
@@ -70,9 +72,12 @@ func (o *Out) Paint(s Style, text string) string {
 
 // Line returns text as it can stand in one line of a terminal: control characters, and those that turn the direction of
 // writing, are replaced.
-func Line(text string) string {
-	return clean(strings.NewReplacer("\n", " ", "\t", " ", "\r", " ").Replace(text))
-}
+func Line(text string) string { return clean(oneLine.Replace(text)) }
+
+// Exact returns text in one line for a person who decides on it: hidden characters are escaped, so that each is seen.
+func Exact(text string) string { return hiddentext.Escape(oneLine.Replace(text)) }
+
+var oneLine = strings.NewReplacer("\n", " ", "\t", " ", "\r", " ")
 
 // Clean returns text as it can be shown on a terminal, where what an agent has written, or the name of a file, could
 // otherwise move the cursor, change the title or type for the person. What goes elsewhere is left as it is.

@@ -31,10 +31,10 @@ type block struct {
 
 // usage is counted up in the course of an answer: each field that comes replaces the one before.
 type usage struct {
-	Input      int64 `json:"input_tokens"`
-	CacheRead  int64 `json:"cache_read_input_tokens"`
-	CacheWrite int64 `json:"cache_creation_input_tokens"`
-	Output     int64 `json:"output_tokens"`
+	Input      agent.Count `json:"input_tokens"`
+	CacheRead  agent.Count `json:"cache_read_input_tokens"`
+	CacheWrite agent.Count `json:"cache_creation_input_tokens"`
+	Output     agent.Count `json:"output_tokens"`
 }
 
 // event is one of a stream.
@@ -165,8 +165,8 @@ func (a *assembly) Reply(from string) (*agent.Reply, error) {
 	if len(m.Calls) > 0 || m.Text != "" {
 		m.Extra = wire.Encoded(kept)
 	}
-	r := &agent.Reply{Message: m, Stop: agent.Ended, Usage: agent.Usage{Input: a.usage.Input, CacheRead: a.usage.CacheRead,
-		CacheWrite: a.usage.CacheWrite, Output: a.usage.Output}}
+	r := &agent.Reply{Message: m, Stop: agent.Ended, Usage: agent.Usage{Input: int64(a.usage.Input),
+		CacheRead: int64(a.usage.CacheRead), CacheWrite: int64(a.usage.CacheWrite), Output: int64(a.usage.Output)}}
 	switch a.reason {
 	case "max_tokens", "model_context_window_exceeded":
 		r.Stop = agent.Length

@@ -99,10 +99,10 @@ type claudeEvent struct {
 	StopReason string  `json:"stop_reason"`
 	Cost       float64 `json:"total_cost_usd"`
 	Usage      struct {
-		Input      int64 `json:"input_tokens"`
-		CacheRead  int64 `json:"cache_read_input_tokens"`
-		CacheWrite int64 `json:"cache_creation_input_tokens"`
-		Output     int64 `json:"output_tokens"`
+		Input      agent.Count `json:"input_tokens"`
+		CacheRead  agent.Count `json:"cache_read_input_tokens"`
+		CacheWrite agent.Count `json:"cache_creation_input_tokens"`
+		Output     agent.Count `json:"output_tokens"`
 	}
 	Turns int `json:"num_turns"`
 }
@@ -241,8 +241,8 @@ func (c *claude) result(e *claudeEvent) error {
 		c.stop = agent.Refused
 	}
 	c.usage = agent.Usage{
-		Input: e.Usage.Input, CacheRead: e.Usage.CacheRead, CacheWrite: e.Usage.CacheWrite, Output: e.Usage.Output,
-		CostUSD: e.Cost,
+		Input: int64(e.Usage.Input), CacheRead: int64(e.Usage.CacheRead), CacheWrite: int64(e.Usage.CacheWrite),
+		Output: int64(e.Usage.Output), CostUSD: e.Cost,
 	}
 	c.done = true
 	return nil

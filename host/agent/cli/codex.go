@@ -63,10 +63,10 @@ type codexEvent struct {
 	Message string // error
 	Error   struct{ Message string }
 	Usage   struct {
-		Input      int64 `json:"input_tokens"` // all of it
-		Cached     int64 `json:"cached_input_tokens"`
-		CacheWrite int64 `json:"cache_write_input_tokens"`
-		Output     int64 `json:"output_tokens"`
+		Input      agent.Count `json:"input_tokens"` // all of it
+		Cached     agent.Count `json:"cached_input_tokens"`
+		CacheWrite agent.Count `json:"cache_write_input_tokens"`
+		Output     agent.Count `json:"output_tokens"`
 	}
 	Item struct {
 		ID, Type string
@@ -97,7 +97,8 @@ func (c *codex) read(line []byte) error {
 	case "turn.completed":
 		u := e.Usage
 		c.usage = agent.Usage{
-			Input: max(0, u.Input-u.Cached-u.CacheWrite), CacheRead: u.Cached, CacheWrite: u.CacheWrite, Output: u.Output,
+			Input: int64(max(0, max(0, u.Input-u.Cached)-u.CacheWrite)), CacheRead: int64(u.Cached),
+			CacheWrite: int64(u.CacheWrite), Output: int64(u.Output),
 		}
 		c.done = true
 	}

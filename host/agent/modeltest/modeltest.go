@@ -146,8 +146,12 @@ func openAI(s Step) (events, last []string) {
 	}
 	last = append(last, fmt.Sprintf(`{"choices":[{"index":0,"delta":{},"finish_reason":%q}]}`, reason))
 	if u := s.Usage; u != nil {
-		last = append(last, fmt.Sprintf(`{"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d,`+
-			`"prompt_tokens_details":{"cached_tokens":%d}}}`, u.Input+u.Cached, u.Output, u.Cached))
+		prompt := fmt.Sprint(u.Input)
+		if u.Cached > 0 {
+			prompt = fmt.Sprint(uint64(u.Input) + uint64(u.Cached)) // it contains these
+		}
+		last = append(last, fmt.Sprintf(`{"choices":[],"usage":{"prompt_tokens":%s,"completion_tokens":%d,`+
+			`"prompt_tokens_details":{"cached_tokens":%d}}}`, prompt, u.Output, u.Cached))
 	}
 	return events, append(last, "[DONE]")
 }

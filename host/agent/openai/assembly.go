@@ -106,17 +106,17 @@ func (a *assembly) finish(reason string) {
 
 func (a *assembly) addUsage(raw json.RawMessage) {
 	var u struct {
-		Prompt     int64 `json:"prompt_tokens"`
-		Completion int64 `json:"completion_tokens"`
+		Prompt     agent.Count `json:"prompt_tokens"`
+		Completion agent.Count `json:"completion_tokens"`
 		Details    struct {
-			Cached int64 `json:"cached_tokens"`
+			Cached agent.Count `json:"cached_tokens"`
 		} `json:"prompt_tokens_details"`
 	}
-	if json.Unmarshal(raw, &u) != nil || u.Prompt < 0 || u.Completion < 0 || u.Details.Cached < 0 {
+	if json.Unmarshal(raw, &u) != nil {
 		return // as if there were none
 	}
 	cached := min(u.Details.Cached, u.Prompt)
-	a.usage = agent.Usage{Input: u.Prompt - cached, CacheRead: cached, Output: u.Completion}
+	a.usage = agent.Usage{Input: int64(u.Prompt - cached), CacheRead: int64(cached), Output: int64(u.Completion)}
 }
 
 // The fields that are not kept as they came: those that are read here, and those that servers do not take back.

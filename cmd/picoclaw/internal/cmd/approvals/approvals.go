@@ -169,9 +169,9 @@ func left(w *approvals.Waiting) string {
 func line(w *approvals.Waiting) string {
 	var args map[string]any
 	if err := json.Unmarshal(w.Arguments, &args); err != nil {
-		return terminal.Line(string(w.Arguments))
+		return terminal.Exact(string(w.Arguments))
 	}
-	return terminal.Line(results.ArgumentLine(args))
+	return terminal.Exact(results.ArgumentLine(args))
 }
 
 // show shows the whole of a call.
@@ -184,9 +184,9 @@ func (v *Options) show(id string) error {
 		return v.PrintJSON(w)
 	}
 	fmt.Fprintf(v.Out, "%s %s\n  agent:  %s (%s, session %s)\n  rule:   %s\n  reason: %s\n", w.Tool, line(w),
-		w.Agent, w.Origin, w.Session, w.Rule, terminal.Line(w.Reason))
+		w.Agent, w.Origin, w.Session, w.Rule, terminal.Exact(w.Reason))
 	if w.Setting != "" {
-		fmt.Fprintf(v.Out, "  always: %s\n", terminal.Line(w.Setting))
+		fmt.Fprintf(v.Out, "  always: %s\n", terminal.Exact(w.Setting))
 	}
 	fmt.Fprintf(v.Out, "It waits for another %s: `picoclaw approvals allow %s` or deny.\n", left(w), w.ID)
 	return nil

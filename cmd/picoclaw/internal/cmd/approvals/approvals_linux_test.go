@@ -211,14 +211,22 @@ func TestHooksAreToldOfWhatWaits(t *testing.T) {
 		"hooks": [{"type": "command", "command": "cat > %s", "workspace": "rw"}]}]}}`, seen))
 	ended := make(chan string, 1)
 	go func() {
-		out, _ := in.Run(t, "call", "exec", "command=touch made a")
+		out, _ := in.Run(t, "call", "exec", "command=touch made a", "stdin=a\u200bb\u202ec\u2066")
 		ended <- out
 	}()
 	w := in.AwaitApprovals(t, 1)[0]
 	hosttest.Eventually(t, "the hook is told", func() bool {
 		text, _ := os.ReadFile(seen)
-		return strings.Contains(string(text), w.ID) && strings.Contains(string(text), "touch made a")
+		var told struct{ Message string }
+		_ = json.Unmarshal(text, &told)
+		return strings.Contains(told.Message, w.ID) && strings.Contains(told.Message, "touch made a") &&
+			strings.Contains(told.Message, `a\u200bb\u202ec\u2066`)
 	})
+	for _, args := range [][]string{{"approvals"}, {"approvals", "show", w.ID}} {
+		if out, _ := in.Run(t, args...); !strings.Contains(out, `stdin=a\u200bb\u202ec\u2066`) {
+			t.Errorf("%v shows hidden characters: %q", args, out)
+		}
+	}
 	if out, code := in.Run(t, "approvals", "deny", w.ID, "--why", "not on a Friday"); code != 0 {
 		t.Errorf("%d %s", code, out)
 	}

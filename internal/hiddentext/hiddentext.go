@@ -1,0 +1,37 @@
+// Package hiddentext finds and escapes characters that a reader does not see, or sees in another place: control
+// characters, those that turn the direction of writing, and those without a width. A person who approves a text with
+// them would approve another text than the one that is used.
+package hiddentext
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// IsHidden reports whether a reader does not see r. Line ends and tabs are not hidden.
+func IsHidden(r rune) bool {
+	return r != '\n' && r != '\t' && r != '\r' && unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl,
+		unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// Escape writes hidden characters as Go does in a string, such as \u200b. Bytes that are not UTF-8 become U+FFFD.
+func Escape(text string) string {
+	return EscapeFunc(text, func(r rune) string { return strings.Trim(strconv.QuoteRuneToASCII(r), "'") })
+}
+
+// EscapeFunc replaces hidden characters by what escape returns for them.
+func EscapeFunc(text string, escape func(rune) string) string {
+	if !strings.ContainsFunc(text, IsHidden) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if IsHidden(r) {
+			b.WriteString(escape(r))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
