@@ -253,3 +253,88 @@ func TestMonitorTellsOfGit(t *testing.T) {
 		t.Error("git is not told")
 	}
 }
+
+func TestMonitorChecksEachKindOfChange(t *testing.T) {
+	g := newGround(t, defaults)
+	g.all(".git/HEAD", ".git/objects/x", ".git/hooks/pre-commit", "sub/.git/HEAD", "sub/.vscode/x", "gh/workflows/x", ".github/f",
+		"plain/f", "bare/HEAD", "bare/objects/x", "bare/refs/x", "half/objects/x", "half/HEAD", "half/evil", "hook")
+	g.put(filepath.Join(g.w, ".git/config"), "[alias]\nx = y\n")
+	at := func(name string) string { return filepath.Join(g.w, name) }
+	two := func(kind mutation.Kind, a, b string) mutation.Mutation {
+		return mutation.Mutation{Kind: kind, Path: at(a), To: at(b)}
+	}
+	one := func(kind mutation.Kind, path string) mutation.Mutation {
+		return mutation.Mutation{Kind: kind, Path: at(path)}
+	}
+	for name, c := range map[string]struct {
+		mutation.Mutation
+		allowed bool
+	}{
+		"rename a file to a hook":       {two(mutation.Rename, "hook", "bare/hooks/update"), false},
+		"rename a hook":                 {two(mutation.Rename, ".git/hooks/pre-commit", "x"), false},
+		"rename a directory to .github": {two(mutation.Rename, "gh", "sub/.github"), false},
+		"rename a directory with hooks": {two(mutation.Rename, ".git", "x"), false},
+		"rename a repository's .git":    {two(mutation.Rename, "sub/.git", "x"), false},
+		"rename a plain directory":      {two(mutation.Rename, "plain", "x"), true},
+		"rename a bare repository":      {two(mutation.Rename, "bare", "x"), true},
+		"exchange with .github":         {two(mutation.Exchange, "gh", ".github"), false},
+		"exchange from .github":         {two(mutation.Exchange, ".github", "gh"), false},
+		"exchange plain directories":    {two(mutation.Exchange, "plain", "bare"), true},
+		"exchange a file and a hook":    {two(mutation.Exchange, "hook", ".git/hooks/pre-commit"), false},
+		"link a hook":                   {two(mutation.Link, ".git/hooks/pre-commit", "x"), false},
+		"link to a hook":                {two(mutation.Link, "hook", ".git/hooks/x"), false},
+		"link a judged file":            {two(mutation.Link, ".git/config", "x"), false},
+		"link an unnamed file":          {mutation.Mutation{Kind: mutation.Link, To: at(".git/hooks/x")}, false},
+		"delete a hook":                 {one(mutation.Remove, ".git/hooks/pre-commit"), false},
+		"delete risky settings":         {one(mutation.Remove, ".git/config"), false},
+		"delete a sample":               {one(mutation.Remove, ".git/hooks/x.sample"), true},
+		"write settings in place":       {one(mutation.Write, ".git/config"), false},
+		"write new settings in place":   {one(mutation.Write, "bare/config"), false},
+		"write a lock":                  {one(mutation.Write, ".git/config.lock"), true},
+		"write an unknown file":         {one(mutation.Write, "bare/unknown"), false},
+		"complete a git directory":      {mutation.Mutation{Kind: mutation.Make, Path: at("half/refs"), Dir: true}, false},
+		"make a repository":             {mutation.Mutation{Kind: mutation.Make, Path: at("plain/.git"), Dir: true}, true},
+		"symlink .git":                  {one(mutation.Make, "plain/.git"), false},
+		"symlink modules":               {one(mutation.Make, ".git/modules"), false},
+		"a probe for symlinks":          {one(mutation.Make, ".git/tAbCdEf"), true},
+		"chmod a hook":                  {one(mutation.Attribute, ".git/hooks/pre-commit"), false},
+		"chmod settings":                {one(mutation.Attribute, ".git/config"), false},
+	} {
+		monitor := g.Monitor(MonitorOptions{})
+		if err := monitor.Notice(c.Mutation); (err == nil) != c.allowed {
+			t.Errorf("%s: %v, %+v", name, err, monitor.End())
+		}
+	}
+	monitor := g.Monitor(MonitorOptions{})
+	probe := one(mutation.Make, ".git/tAbCdEf")
+	if err := monitored(monitor, probe, func() error { return os.Symlink("/", probe.Path) }); err != nil {
+		t.Fatal(err)
+	}
+	monitor.End()
+	if _, err := os.Lstat(probe.Path); err == nil {
+		t.Error("a symlink stays in a git directory")
+	}
+}
+
+// Later commands may delete the editor's files in a repository that an earlier command made, and change none.
+func TestMonitorLetsMadeRepositoriesBeDeleted(t *testing.T) {
+	g := newGround(t, defaults)
+	dir, git := filepath.Join(g.w, "copy"), filepath.Join(g.w, "copy/.git")
+	monitor := g.Monitor(MonitorOptions{})
+	for _, path := range []string{dir, git, filepath.Join(dir, ".vscode")} {
+		made := mutation.Mutation{Kind: mutation.Make, Path: path, Dir: true}
+		if err := monitored(monitor, made, func() error { return os.Mkdir(path, 0o755) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.deep("copy/.vscode/x")
+	monitor.End()
+	later := g.Monitor(MonitorOptions{})
+	file := filepath.Join(dir, ".vscode/x")
+	if later.Notice(mutation.Mutation{Kind: mutation.Write, Path: file}) == nil {
+		t.Error("it may be changed")
+	}
+	if err := later.Notice(mutation.Mutation{Kind: mutation.Remove, Path: file}); err != nil {
+		t.Error(err)
+	}
+}
