@@ -154,3 +154,20 @@ func TestWithin(t *testing.T) {
 		}
 	}
 }
+
+// A directory that was looked at before is looked at again once it has changed.
+func TestMatchSeesChanges(t *testing.T) {
+	dir := tree(t, "n/refs/", "n/objects/")
+	r, n := rulesOf(t, dir), filepath.Join(dir, "n")
+	for known := false; !known; _, known = r.dirs.Load(n) {
+		if _, ok := r.Match(filepath.Join(n, "hooks/x")); ok {
+			t.Fatal("it is taken for a git directory")
+		}
+	}
+	if err := os.WriteFile(filepath.Join(n, "HEAD"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := r.Match(filepath.Join(n, "hooks/x")); !ok {
+		t.Error("it is not taken for a git directory")
+	}
+}
