@@ -59,14 +59,15 @@ type Verdict struct {
 // where is the session that hooks are asked for.
 type where struct {
 	session, agent string
+	policy         string // its digest
 	dir            string // the workspace
 	transcript     string
 	start          func(session.Program) (*isolation.Process, error)
 }
 
 func of(ctx context.Context, s *session.Session) where {
-	return where{session: s.ID(), agent: s.Policy().Agent(), dir: s.Policy().Workspace(),
-		transcript: turnOf(ctx).Transcript, start: s.Start}
+	return where{session: s.ID(), agent: s.Policy().Agent(), policy: s.Policy().Digest(),
+		dir: s.Policy().Workspace(), transcript: turnOf(ctx).Transcript, start: s.Start}
 }
 
 // question is what one hook is asked.

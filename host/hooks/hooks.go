@@ -29,6 +29,7 @@ type Hooks struct {
 	open      bool // hooks without an answer let things go on
 	groups    map[Event][]*group
 	processes []*process // in the order in which they are asked
+	typed     typedLines
 }
 
 // group are hooks of the settings with their matcher.
@@ -100,10 +101,28 @@ func (h *Hooks) Before(ctx context.Context, s *session.Session, c session.HookCa
 	return v.HookVerdict
 }
 
-// before asks the processes one after another, each about what the ones before have made of the arguments; then the
-// hooks of the settings, all at once; then the processes that approve.
+// before asks about a call, and about the text that it types into a command.
 func (h *Hooks) before(ctx context.Context, w where, c session.HookCall) Verdict {
 	q := question{event: PreToolUse, where: w, call: c}
+	v := h.ask(ctx, q)
+	if v.Args != nil {
+		q.call.Args = v.Args
+	}
+	if v.Deny == "" {
+		v = v.and(h.askTyped(ctx, w, q.call))
+	}
+	if v.Deny != "" {
+		v.Args = nil
+		h.observe(w, "agent.tool.exec_skipped", map[string]any{"Tool": plainName(c.Tool), "Reason": v.Deny})
+	} else {
+		h.observe(w, "agent.tool.exec_start", map[string]any{"Tool": plainName(c.Tool), "Arguments": q.call.Args})
+	}
+	return v
+}
+
+// ask asks the processes one after another, each about what the ones before have made of the arguments; then the hooks
+// of the settings, all at once; then the processes that approve.
+func (h *Hooks) ask(ctx context.Context, q question) Verdict {
 	v := h.inTurn(ctx, "before_tool", &q)
 	if v.Deny == "" {
 		v = v.and(h.together(ctx, q))
@@ -113,12 +132,6 @@ func (h *Hooks) before(ctx context.Context, w where, c session.HookCall) Verdict
 	}
 	if v.Deny == "" {
 		v = v.and(h.inTurn(ctx, "approve_tool", &q))
-	}
-	if v.Deny != "" {
-		v.Args = nil
-		h.observe(w, "agent.tool.exec_skipped", map[string]any{"Tool": plainName(c.Tool), "Reason": v.Deny})
-	} else {
-		h.observe(w, "agent.tool.exec_start", map[string]any{"Tool": plainName(c.Tool), "Arguments": q.call.Args})
 	}
 	return v
 }
@@ -132,6 +145,7 @@ func (h *Hooks) After(ctx context.Context, s *session.Session, c session.HookCal
 }
 
 func (h *Hooks) after(ctx context.Context, w where, c session.HookCall, r *session.Result) string {
+	h.noteTyped(w, c, r)
 	q := question{event: PostToolUse, where: w, call: c, result: r}
 	v := h.inTurn(ctx, "after_tool", &q)
 	if r.Err == nil { // as with Claude Code

@@ -143,3 +143,75 @@ func TestProcessesAndGrantsInASession(t *testing.T) {
 		}
 	})
 }
+
+// What is typed into a background command is a command of its own to hooks, in whatever pieces it comes.
+func TestHooksSeeTypedText(t *testing.T) {
+	const hook = `{"type": "command", "command": "grep -q deploy || exit 0; echo deploys are for people >&2; exit 2"}`
+	exact := encode(`python3 -c 'import json,sys
+sys.exit(2 if json.load(sys.stdin)["tool_input"].get("command") == "make release" else 0)'`)
+	for name, settings := range map[string]string{
+		"by Claude's name": `{"PreToolUse": [{"matcher": "Bash", "hooks": [` + hook + `]}]}`,
+		"by its own name":  `{"PreToolUse": [{"matcher": "exec", "hooks": [` + hook + `]}]}`,
+		"as a pattern":     `{"PreToolUse": [{"matcher": "^shell[.]exec$", "hooks": [` + hook + `]}]}`,
+		"exactly": `{"PreToolUse": [{"matcher": "Bash", "hooks": [` + hook + `, {"type": "command", "command": ` + string(exact) +
+			`}]}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, workspace := opened(t, false, settings)
+			denied := func(tool string, args map[string]any) bool {
+				t.Helper()
+				r := call(t, s, tool, args)
+				if r.Err != nil && r.Err.Rule != "hooks.PreToolUse[0]" {
+					t.Fatalf("%s %v: %+v", tool, args, r.Err)
+				}
+				return r.Err != nil
+			}
+			background := func(args map[string]any) string {
+				args["command"], args["background"] = "sh", true
+				r := call(t, s, "exec", args)
+				var out struct{ Session string }
+				if r.Err != nil || json.Unmarshal(r.Structured, &out) != nil {
+					t.Fatalf("%+v", r.Err)
+				}
+				return out.Session
+			}
+			pipe, terminal := background(map[string]any{}), background(map[string]any{"pty": true})
+			write := func(to, data string, more ...string) bool {
+				args := map[string]any{"action": "write", "session": to, "data": data}
+				for _, name := range more {
+					args[name] = true
+				}
+				return denied("process", args)
+			}
+			if write(pipe, "echo harmless > a\n") || write(pipe, "echo \\\n") || write(pipe, "two > b\n") {
+				t.Error("a harmless line is refused")
+			}
+			for _, to := range []string{pipe, terminal} {
+				if !write(to, "./deploy.sh\n") || !write(to, "cd x\n\n  ./deploy.sh --now") || !write(to, "./deploy.sh", "eof") {
+					t.Error("a line is typed")
+				}
+				if write(to, "echo x; ./dep") || !write(to, "loy.sh\n") || write(to, "end\n") {
+					t.Error("a line in pieces is typed")
+				}
+				if write(to, "./dep\\\n") || !write(to, "loy.sh\n") || write(to, "end\n") {
+					t.Error("a continued line is typed")
+				}
+			}
+			if !denied("exec", map[string]any{"command": "sh", "stdin": "true\n./deploy.sh\n"}) {
+				t.Error("standard input is typed")
+			}
+			if name == "exactly" && (!write(terminal, "make release\r") || !denied("exec", map[string]any{"command": "sh",
+				"stdin": "make release"})) {
+				t.Error("the line is not the command")
+			}
+			if r := call(t, s, "process", map[string]any{"action": "list"}); r.Err != nil {
+				t.Errorf("%+v", r.Err)
+			}
+			hosttest.Eventually(t, "harmless lines are run", func() bool {
+				text, _ := os.ReadFile(filepath.Join(workspace, "b"))
+				return strings.TrimSpace(string(text)) == "two"
+			})
+		})
+	}
+}
