@@ -25,8 +25,8 @@ type Entries struct {
 // entry names and that are not known to be data.
 const GitDir = ".git"
 
-// Hooks is the entry for hooks. Only its files act, not the directory.
-const Hooks = ".git/hooks"
+// hooks is the entry for hooks. Only its files act, not the directory.
+const hooks = ".git/hooks"
 
 //go:embed entries.json
 var defaults []byte

@@ -84,8 +84,8 @@ func acts(has func(string) bool) bool {
 	return has("HEAD") && (has("refs") && has("objects") || has("commondir"))
 }
 
-// Completes reports whether a new entry of a name may make its directory a git directory or the top of a repository.
-func Completes(name string) bool {
+// mayComplete reports whether a new entry of a name may make its directory a git directory or the top of a repository.
+func mayComplete(name string) bool {
 	switch strings.ToLower(name) {
 	case "head", "objects", "refs", "commondir", "config", "hooks", "worktrees", GitDir:
 		return true
@@ -163,7 +163,7 @@ func (r *Rules) MatchType(name string, mode fs.FileMode) (Hit, bool) {
 
 // Inert reports whether a hit is a directory that acts by its files alone.
 func (h Hit) Inert(path string, mode fs.FileMode) bool {
-	return mode.IsDir() && h.Path == path && (h.Judge == "gitlink" || h.Entry == Hooks)
+	return mode.IsDir() && h.Path == path && (h.Judge == "gitlink" || h.Entry == hooks)
 }
 
 // match finds the strictest entry for a spot. Mode is the type of the file there, 0 for a regular or unknown one.

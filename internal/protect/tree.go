@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
@@ -51,7 +52,7 @@ func (r *Rules) Within(at, as string) ([]Hit, error) {
 // Joined returns the entry points that a directory has once a name is added to it that completes a git directory, such
 // as HEAD, or a repository.
 func (r *Rules) Joined(dir, name string) (found []Hit, completes bool, err error) {
-	if r == nil || !Completes(name) {
+	if r == nil || !mayComplete(name) {
 		return nil, false, nil
 	}
 	root, err := os.OpenRoot(dir)
@@ -157,35 +158,43 @@ func Read(dir *os.Root, name string, settled bool) ([]byte, error) {
 	return append([]byte{}, text...), err
 }
 
+// scan visits the entries of a directory, and those of the directories for which visit returns true.
+func (r *Rules) scan(s spot, visit func(s spot, e fs.DirEntry, hit Hit, ok bool) bool) {
+	entries, err := os.ReadDir(s.path)
+	if err != nil {
+		return // closed to this user, or gone
+	}
+	r.enter(&s, on(s.path))
+	for _, e := range entries {
+		below := s.child(e.Name())
+		hit, ok := r.match(below, e.Type())
+		if visit(below, e, hit, ok) && e.IsDir() {
+			r.scan(below, visit)
+		}
+	}
+}
+
+// leads reports whether an entry lies below a spot.
+func (r *Rules) leads(s spot) bool {
+	return slices.ContainsFunc(s.seen, func(v view) bool {
+		return !v.git && slices.ContainsFunc(r.entries[v.parts[0]], func(e entry) bool { return leadsTo(v, e) })
+	})
+}
+
 // AtTop returns the existing entry points at the top of the workspace and in its git directory, without those whose
 // content decides.
 func (r *Rules) AtTop() (found []string) {
 	if r == nil {
 		return nil
 	}
-	var look func(s spot)
-	look = func(s spot) {
-		entries, err := os.ReadDir(s.path)
-		if err != nil {
-			return
+	r.scan(spot{path: r.dir}, func(s spot, e fs.DirEntry, hit Hit, ok bool) bool {
+		inert := ok && hit.Inert(s.path, e.Type())
+		if ok && hit.Judge == "" && !inert {
+			found = append(found, s.path)
+			return false
 		}
-		r.enter(&s, on(s.path))
-		for _, e := range entries {
-			below := s.child(e.Name())
-			hit, ok := r.match(below, e.Type())
-			inert := ok && hit.Inert(below.path, e.Type())
-			leads := slices.ContainsFunc(below.seen, func(v view) bool {
-				return slices.ContainsFunc(r.entries[v.parts[0]], func(e entry) bool { return leadsTo(v, e) })
-			})
-			switch {
-			case ok && hit.Judge == "" && !inert:
-				found = append(found, below.path)
-			case e.IsDir() && (inert || leads):
-				look(below)
-			}
-		}
-	}
-	look(spot{path: r.dir})
+		return inert || r.leads(s)
+	})
 	return found
 }
 
@@ -194,52 +203,25 @@ const depth = 2
 
 // Find returns the paths to mount read-only: those that exist of the entries to deny, in repositories down to a depth
 // and in the git directories in them. Judged adds the files whose content decides.
-func (r *Rules) Find(judged bool) []string {
+func (r *Rules) Find(judged bool) (found []string) {
 	if r == nil {
 		return nil
 	}
-	var found []string
-	var look func(s spot, level int)
-	look = func(s spot, level int) {
-		entries, err := os.ReadDir(s.path)
-		if err != nil {
-			return // closed to this user, or gone
+	r.scan(spot{path: r.dir}, func(s spot, e fs.DirEntry, hit Hit, ok bool) bool {
+		switch {
+		case e.Type()&fs.ModeSymlink != 0:
+			return false
+		case ok && hit.Judge == "" && !hit.Ask, ok && hit.Judge != "" && judged && !e.IsDir():
+			found = append(found, hit.Path)
+			return false
 		}
-		r.enter(&s, on(s.path))
-		for _, e := range entries {
-			below := s.child(e.Name())
-			hit, ok := r.match(below, e.Type())
-			switch {
-			case e.Type()&fs.ModeSymlink != 0:
-			case ok && hit.Judge == "" && !hit.Ask, ok && hit.Judge != "" && judged && !e.IsDir():
-				found = append(found, hit.Path)
-			case e.IsDir():
-				if next := r.deeper(below, level); next >= 0 {
-					look(below, next)
-				}
+		for _, v := range s.seen {
+			if v.git {
+				return !slices.Contains([]string{"objects", "refs", "logs", "lfs", "rr-cache", "reftable"}, v.parts[0])
 			}
 		}
-	}
-	look(spot{path: r.dir}, depth)
+		return e.Name() == GitDir || r.leads(s) || strings.Count(r.Name(s.path), "/") < depth
+	})
 	slices.Sort(found)
 	return slices.Compact(found)
-}
-
-// deeper returns how many levels Find looks below a directory, less than 0 for not at all.
-func (r *Rules) deeper(s spot, level int) int {
-	for _, v := range s.seen {
-		if v.git {
-			if slices.Contains([]string{"objects", "refs", "logs", "lfs", "rr-cache", "reftable"}, v.parts[0]) {
-				return -1
-			}
-			return level
-		}
-		if slices.ContainsFunc(r.entries[v.parts[0]], func(e entry) bool { return leadsTo(v, e) }) {
-			return level
-		}
-	}
-	if filepath.Base(s.path) == GitDir {
-		return level
-	}
-	return level - 1
 }

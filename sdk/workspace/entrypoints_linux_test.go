@@ -171,7 +171,7 @@ func TestMonitorPutsFilesBack(t *testing.T) {
 	if got := g.contents(config); got != text {
 		t.Errorf("config is %q", got)
 	}
-	if _, err := os.Lstat(filepath.Join(g.w, ".envrc")); err == nil || len(ended.Aside) != 3 {
+	if _, err := os.Lstat(filepath.Join(g.w, ".envrc")); err == nil || len(ended.Aside) != 3 || len(ended.Found) != 1 {
 		t.Errorf(".envrc is there: %+v", ended)
 	}
 	monitor = g.Monitor(MonitorOptions{Background: true})

@@ -54,6 +54,7 @@ type judgedFile struct {
 	hit    protect.Hit
 	before []byte // nil for no file
 	risks  []string
+	mode   fs.FileMode
 	own    bool // the command made it in place, so its content was not known then
 }
 
@@ -261,7 +262,8 @@ func (c *ChangeMonitor) remember(hit protect.Hit, path string, own bool) (*judge
 	if err != nil {
 		return nil, refuse(path, "%v", err)
 	}
-	f := &judgedFile{hit, text, c.files.inside.Risks(hit, path, text), own}
+	mode, _ := typeOf(path)
+	f := &judgedFile{hit, text, c.files.inside.Risks(hit, path, text), mode.Perm(), own}
 	c.judged[path] = f
 	return f, nil
 }

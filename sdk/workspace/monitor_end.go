@@ -17,9 +17,6 @@ import (
 func (c *ChangeMonitor) End() ProtectedChanges {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, path := range slices.Sorted(maps.Keys(c.judged)) {
-		c.settle(path, c.judged[path])
-	}
 	for _, path := range c.probes {
 		if mode, _ := typeOf(path); mode&os.ModeSymlink != 0 {
 			c.tell(mutation.Mutation{Kind: mutation.Remove, Path: path})
@@ -31,9 +28,9 @@ func (c *ChangeMonitor) End() ProtectedChanges {
 		hit, ok := c.files.inside.MatchType(path, info.Mode())
 		switch {
 		case !ok, c.permits(hit, path):
-		case before == nil:
+		case before == nil && !hit.Ask:
 			c.putAside(path)
-		case !os.SameFile(before, info), !before.ModTime().Equal(info.ModTime()), before.Size() != info.Size():
+		case before == nil, !os.SameFile(before, info), !before.ModTime().Equal(info.ModTime()), before.Size() != info.Size():
 			c.result.Found = append(c.result.Found, c.files.inside.Name(path))
 		}
 	}
@@ -44,6 +41,9 @@ func (c *ChangeMonitor) End() ProtectedChanges {
 				c.putAside(hit.Path)
 			}
 		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(c.judged)) {
+		c.settle(path, c.judged[path])
 	}
 	for dir := range c.fresh {
 		c.files.made.add(dir)
@@ -81,27 +81,31 @@ func (c *ChangeMonitor) settle(path string, f *judgedFile) {
 		return
 	}
 	c.refuse(mutation.Mutation{}, refuse(path, "it was put back, since git runs programs or reads other settings by it"))
-	if err := c.restore(path, f.before); err != nil {
+	if err := c.restore(path, f); err != nil {
 		c.result.Found = append(c.result.Found, name)
 	}
 }
 
 // restore gives a file its content back.
-func (c *ChangeMonitor) restore(path string, before []byte) error {
+func (c *ChangeMonitor) restore(path string, f *judgedFile) error {
 	root, err := openForChange(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }()
 	name := filepath.Base(path)
-	if before == nil {
+	if f.before == nil && f.own {
 		c.tell(mutation.Mutation{Kind: mutation.Remove, Path: path})
 		return root.RemoveAll(name)
+	}
+	c.putAside(path) // somebody else may have written it
+	if f.before == nil {
+		return nil
 	}
 	c.tell(mutation.Mutation{Kind: mutation.Write, Path: path})
 	temp := name + ".picoclaw-new"
 	_ = root.Remove(temp)
-	if err = root.WriteFile(temp, before, 0o644); err == nil {
+	if err = root.WriteFile(temp, f.before, f.mode); err == nil {
 		err = root.Rename(temp, name)
 	}
 	if err != nil {
@@ -126,6 +130,9 @@ func (c *ChangeMonitor) tell(m mutation.Mutation) {
 
 // putAside renames a protected path that nobody saw the command make.
 func (c *ChangeMonitor) putAside(path string) {
+	if _, exists := typeOf(path); !exists {
+		return
+	}
 	inside := c.files.inside
 	if root, err := openForChange(filepath.Dir(path)); err == nil && !c.options.Background {
 		defer func() { _ = root.Close() }()
