@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 
@@ -165,8 +166,12 @@ func (a *Assembly) job(ctx context.Context, id string, j schedule.Job, turns cha
 	if j.Payload.Kind == schedule.Beat {
 		origin = session.Heartbeat
 	}
+	s, err := a.jobSession(id, origin, j)
+	if err != nil {
+		return "", err
+	}
 	if j.Payload.Command != "" {
-		return a.command(ctx, id, j.Payload.Command)
+		return command(ctx, s, j.Payload.Command)
 	}
 	select {
 	case turns <- struct{}{}:
@@ -174,7 +179,7 @@ func (a *Assembly) job(ctx context.Context, id string, j schedule.Job, turns cha
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
-	c, err := a.Converse(ctx, id, "", origin)
+	c, err := a.converse(ctx, s, "")
 	if err != nil {
 		return "", err
 	}
@@ -186,12 +191,22 @@ func (a *Assembly) job(ctx context.Context, id string, j schedule.Job, turns cha
 	return outcome.Text, err
 }
 
-// command runs a command as the agent's tool does, with all that it is held to.
-func (a *Assembly) command(ctx context.Context, id, text string) (string, error) {
-	s, err := a.Session(id, session.Cron)
-	if err != nil {
-		return "", err
+// jobSession opens the session of a job's run, narrowed as the one was that added the job.
+func (a *Assembly) jobSession(id string, origin session.Origin, j schedule.Job) (*session.Session, error) {
+	s, err := a.Session(id, origin)
+	narrowing := crontool.Narrowing(j)
+	if err != nil || j.Within == nil {
+		return s, err
 	}
+	s, err = s.Spawn(origin, narrowing)
+	if err == nil && !reflect.DeepEqual(s.Policy().Narrowing(), narrowing) {
+		err = errors.New("a directory that confines the job leads elsewhere than when it was added; remove the job")
+	}
+	return s, err
+}
+
+// command runs a command as the agent's tool does, with all that it is held to.
+func command(ctx context.Context, s *session.Session, text string) (string, error) {
 	arguments, err := json.Marshal(map[string]string{"command": text})
 	if err != nil {
 		return "", err

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
@@ -26,7 +28,57 @@ func (p *Policy) Narrow(child Child) (*Policy, error) {
 	if err := out.narrowPaths(p, child.Paths); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", p.agent, err)
 	}
+	if child.Workspace != "" {
+		out.narrowing.Workspace = out.guard.Workspace
+	}
+	if child.Paths != nil {
+		out.narrowing.Paths = out.guard.Paths
+	}
 	return out.seal()
+}
+
+// Narrowing returns all that Narrow has applied on the way to this policy, with resolved paths. Applied to the agent's
+// own policy it gives this one again.
+func (p *Policy) Narrowing() Child { return p.narrowing }
+
+// NarrowLike returns the policy of another agent's session that works for one with the policy like: confined to the same
+// directories as that one was narrowed to.
+func (p *Policy) NarrowLike(like *Policy) (*Policy, error) {
+	dirs := like.narrowing.dirs()
+	if dirs == nil {
+		return p, nil
+	}
+	var child Child
+	for _, dir := range dirs {
+		if _, err := p.resolveWithin(dir); err == nil {
+			child.Paths = append(child.Paths, dir)
+		} else if paths.Within(dir, p.guard.Workspace) {
+			child.Paths = append(child.Paths, p.guard.Workspace)
+		}
+	}
+	if child.Paths == nil {
+		return nil, fmt.Errorf("this session is confined to %s, and agent %q works elsewhere", strings.Join(dirs, ", "), p.agent)
+	}
+	if slices.Contains(child.Paths, like.narrowing.Workspace) {
+		child.Workspace = like.narrowing.Workspace
+	}
+	return p.Narrow(child)
+}
+
+// Covers reports whether a session narrowed by c reaches all that one narrowed by other does.
+func (c Child) Covers(other Child) bool {
+	mine, theirs := c.dirs(), other.dirs()
+	return mine == nil || theirs != nil && !slices.ContainsFunc(theirs, func(dir string) bool {
+		return !paths.WithinAny(mine, dir)
+	})
+}
+
+// dirs are the directories that confine a child; nil for none.
+func (c Child) dirs() []string {
+	if c.Paths == nil && c.Workspace != "" {
+		return []string{c.Workspace}
+	}
+	return c.Paths
 }
 
 func (p *Policy) narrowWorkspace(parent *Policy, workspace string) error {

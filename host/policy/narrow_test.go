@@ -3,6 +3,8 @@ package policy
 import (
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -47,5 +49,69 @@ func TestNarrow(t *testing.T) {
 	same, err := parent.Narrow(Child{})
 	if err != nil || same.Digest() != parent.Digest() {
 		t.Errorf("a child that asks for nothing differs: %v", err)
+	}
+}
+
+// What a session was narrowed to can be kept and applied again, and to another agent's policy.
+func TestNarrowingIsAppliedAgain(t *testing.T) {
+	parent := must(t, `{}`)
+	mkdir := func(names ...string) {
+		for _, name := range names {
+			if err := os.MkdirAll(filepath.Join(parent.Workspace(), name), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	mkdir("a/b", "c")
+	for name, steps := range map[string][]Child{
+		"one directory":       {{Workspace: "a", Paths: []string{"a"}}},
+		"two":                 {{Paths: []string{"a", "c"}}},
+		"a workspace":         {{Workspace: "a"}},
+		"deeper":              {{Workspace: "a", Paths: []string{"a"}}, {Paths: []string{"b"}}},
+		"deeper by workspace": {{Paths: []string{"a", "c"}}, {Workspace: "a/b"}},
+	} {
+		child := parent
+		for _, step := range steps {
+			var err error
+			if child, err = child.Narrow(step); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		again, err := parent.Narrow(child.Narrowing())
+		if err != nil || again.Digest() != child.Digest() || !reflect.DeepEqual(again.Narrowing(), child.Narrowing()) {
+			t.Errorf("%s: again it is %+v, %v; want %+v", name, again, err, child)
+		}
+		like, err := parent.NarrowLike(child)
+		if err != nil || !child.Narrowing().Covers(like.Narrowing()) || parent.Narrowing().dirs() != nil {
+			t.Errorf("%s: like it is %+v, %v", name, like, err)
+		}
+	}
+	child, err := parent.Narrow(Child{Workspace: "a", Paths: []string{"a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := must(t, `{"agents": {"defaults": {"workspace": "`+filepath.Join(parent.Workspace(), "a/b")+`"}}}`)
+	if like, err := inside.NarrowLike(child); err != nil || like.Workspace() != inside.Workspace() ||
+		!slices.Equal(like.Guard().Paths, []string{inside.Workspace()}) {
+		t.Errorf("an agent inside: %+v, %v", like, err)
+	}
+	if like, err := must(t, `{}`).NarrowLike(child); err == nil {
+		t.Errorf("an agent elsewhere: %+v", like.Guard())
+	}
+}
+
+func TestNarrowingCovers(t *testing.T) {
+	whole, a, ab := Child{}, Child{Workspace: "/w/a", Paths: []string{"/w/a"}}, Child{Workspace: "/w/a/b"}
+	two, like := Child{Paths: []string{"/w/a/b", "/w/c"}}, Child{Paths: []string{"/w/ab"}}
+	for i, c := range []struct {
+		c, other Child
+		want     bool
+	}{
+		{whole, whole, true}, {whole, a, true}, {a, whole, false}, {a, a, true}, {a, ab, true}, {ab, a, false},
+		{a, two, false}, {two, ab, true}, {two, whole, false}, {a, like, false}, {ab, Child{Paths: []string{"/w/a/b/c"}}, true},
+	} {
+		if got := c.c.Covers(c.other); got != c.want {
+			t.Errorf("%d: %+v covers %+v: %t", i, c.c, c.other, got)
+		}
 	}
 }

@@ -34,6 +34,7 @@ type Policy struct {
 	file      string // the configuration file, the same way; "" for none
 	rootOK    bool   // allow_root_workspace
 	guard     guard.Policy
+	narrowing Child // by Narrow, with resolved paths
 	tools     toolFilter
 	deferred  []string // sorted names and globs of tools that clients have to search for; no wall
 	plugins   pluginRules

@@ -48,6 +48,8 @@ type Job struct {
 	UpdatedAtMs    int64    `json:"updatedAtMs"`
 	DeleteAfterRun bool     `json:"deleteAfterRun"` // of a job that runs once
 
+	// Within confines the job as the session was that added it; nil for one that had the whole of the agent's policy.
+	Within    *Within        `json:"within,omitzero"`
 	Missed    string         `json:"missed,omitzero"`    // once or skip; empty for what its schedule makes one expect
 	TimeoutMs *int64         `json:"timeoutMs,omitzero"` // of a run; 0 for none, nil for that of the settings
 	Unknown   jsontext.Value `json:",embed"`
@@ -61,6 +63,12 @@ type Payload struct {
 	Channel string         `json:"channel,omitzero"`
 	To      string         `json:"to,omitzero"`
 	Unknown jsontext.Value `json:",embed"`
+}
+
+// Within is a part of what an agent may use. A run is narrowed to it.
+type Within struct {
+	Workspace string   `json:"workspace,omitzero"`
+	Paths     []string `json:"paths,omitzero"`
 }
 
 // State is where a job stands. Times are Unix times in milliseconds, 0 for none.

@@ -31,10 +31,16 @@ const (
 func Dir(home, agent string) string { return filepath.Join(home, "schedule", agent) }
 
 // Store is the jobs of one agent, and what became of them. Several processes may use it at once.
-type Store struct{ dir string }
+type Store struct {
+	dir   string
+	shows func(Job) bool // nil for all jobs
+}
 
 // Open returns the store in a directory. It makes nothing.
-func Open(dir string) *Store { return &Store{dir} }
+func Open(dir string) *Store { return &Store{dir: dir} }
+
+// Only returns the store with the jobs that shows accepts: the others are neither found nor listed.
+func (s *Store) Only(shows func(Job) bool) *Store { return &Store{s.dir, shows} }
 
 // file is what the jobs' file has.
 type file struct {
@@ -71,11 +77,14 @@ func (f *file) text() ([]byte, error) {
 }
 
 // find returns the job with an id, or the only one with a name.
-func (f *file) find(name string) (*Job, error) {
+func (s *Store) find(f *file, name string) (*Job, error) {
 	var found []*Job
 	var known []string
 	for i := range f.Jobs {
 		j := &f.Jobs[i]
+		if s.shows != nil && !s.shows(*j) {
+			continue
+		}
 		if j.ID == name {
 			return j, nil
 		}
@@ -149,6 +158,9 @@ func (s *Store) Jobs() ([]Job, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.shows != nil {
+		f.Jobs = slices.DeleteFunc(f.Jobs, func(j Job) bool { return !s.shows(j) })
+	}
 	return f.Jobs, nil
 }
 
@@ -158,7 +170,7 @@ func (s *Store) Job(name string) (Job, error) {
 	if err != nil {
 		return Job{}, err
 	}
-	j, err := f.find(name)
+	j, err := s.find(f, name)
 	if err != nil {
 		return Job{}, err
 	}
@@ -189,7 +201,7 @@ func (s *Store) Add(j Job, now time.Time) (Job, error) {
 // Update changes the job with an id or name. When it runs next is found anew.
 func (s *Store) Update(name string, now time.Time, change func(*Job)) (updated Job, err error) {
 	_, err = s.change(func(f *file) (bool, error) {
-		j, err := f.find(name)
+		j, err := s.find(f, name)
 		if err != nil {
 			return false, err
 		}
@@ -206,7 +218,7 @@ func (s *Store) Update(name string, now time.Time, change func(*Job)) (updated J
 // Remove removes the job with an id or name. A run of it that goes on ends by itself.
 func (s *Store) Remove(name string) (removed Job, err error) {
 	_, err = s.change(func(f *file) (bool, error) {
-		j, err := f.find(name)
+		j, err := s.find(f, name)
 		if err != nil {
 			return false, err
 		}

@@ -221,11 +221,18 @@ func (s *Session) Spawn(origin Origin, narrower policy.Child) (*Session, error) 
 	return child, err
 }
 
-// Delegate opens a session of another agent, for work that this one gives to it. Its policy is that agent's own. Its
-// calls are of this one's share of the host, and their record names this session. Whether this agent may do so is the
-// caller's to know.
+// Delegate opens a session of another agent, for work that this one gives to it. Its policy is that agent's own, narrowed
+// as this session's is. Its calls are of this one's share of the host, and their record names this session. Whether this
+// agent may do so is the caller's to know.
 func (s *Session) Delegate(agent string) (*Session, error) {
-	other, err := s.host.Session(agent, Subagent)
+	p, err := s.host.policyOf(agent, policy.For)
+	if err != nil {
+		return nil, err
+	}
+	if p, err = p.NarrowLike(s.policy); err != nil {
+		return nil, err
+	}
+	other, err := s.host.session(p, Subagent)
 	if err == nil {
 		other.preview, other.parent, other.payer = s.preview, s.id, s.payer
 	}

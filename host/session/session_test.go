@@ -216,3 +216,73 @@ func TestAProtectedPathIsChangedIfAPersonAgrees(t *testing.T) {
 		}
 	}
 }
+
+// Another agent that works for a narrowed session has no more than that session, and its own policy besides.
+func TestDelegateIsNarrowed(t *testing.T) {
+	h := open(t, `PICOCLAW_AGENTS_AGENTS=[{"id": "main", "workspace": "~/w"}, {"id": "same", "workspace": "~/w"}, `+
+		`{"id": "inside", "workspace": "~/w/sub/deep"}, {"id": "far", "workspace": "~/far"}]`)
+	wide, err := h.Session("main", session.MCP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"sub/deep/a", "beside"} {
+		if r := call(t, wide, "write_file", map[string]any{"path": name, "content": name}); r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
+	narrow, err := wide.Spawn(session.MCP, policy.Child{Workspace: "sub", Paths: []string{"sub"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	beside := filepath.Join(wide.Policy().Workspace(), "beside")
+	for agent, file := range map[string]string{"same": "deep/a", "inside": "a"} {
+		other, err := narrow.Delegate(agent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := call(t, other, "read_file", map[string]any{"path": file}); r.Err != nil || r.Text != "sub/deep/a" {
+			t.Errorf("%s: %q, %v", agent, r.Text, r.Err)
+		}
+		if r := call(t, other, "read_file", map[string]any{"path": beside}); r.Err == nil {
+			t.Errorf("%s reads %q", agent, r.Text)
+		}
+	}
+	if other, err := narrow.Delegate("far"); err == nil {
+		t.Errorf("an agent elsewhere works in %s", other.Policy().Workspace())
+	}
+	if other, err := wide.Delegate("far"); err != nil || other.Policy().Narrowing().Paths != nil {
+		t.Errorf("an agent of a session that is not narrowed: %v", err)
+	}
+}
+
+// Commands in the background are those of the sessions with their policy.
+func TestNarrowedSessionHasNoCommandsOfWiderOnes(t *testing.T) {
+	h := open(t)
+	wide, err := h.Session("", session.MCP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := call(t, wide, "write_file", map[string]any{"path": "sub/a", "content": "a"}); r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	narrow, err := wide.Spawn(session.MCP, policy.Child{Workspace: "sub", Paths: []string{"sub"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := call(t, wide, "exec", map[string]any{"command": "cat > typed", "background": true})
+	var out struct{ Session string }
+	if started.Err != nil || json.Unmarshal(started.Structured, &out) != nil {
+		t.Fatal(started.Err)
+	}
+	if r := call(t, narrow, "process", map[string]any{"action": "list"}); r.Err != nil || strings.Contains(r.Text, "cat") {
+		t.Errorf("it lists %s, %v", r.Text, r.Err)
+	}
+	for _, action := range []string{"poll", "write", "signal", "kill"} {
+		if r := call(t, narrow, "process", map[string]any{"action": action, "session": out.Session, "data": "x\n"}); r.Err == nil {
+			t.Errorf("%s: %s", action, r.Text)
+		}
+	}
+	if r := call(t, wide, "process", map[string]any{"action": "list"}); !strings.Contains(r.Text, "running") {
+		t.Errorf("it is not running: %s", r.Text)
+	}
+}

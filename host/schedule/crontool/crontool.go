@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/host/schedule"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/guard"
@@ -72,7 +73,8 @@ type tool struct{ Options }
 
 func (t tool) call(_ context.Context, s *session.Session, in input) (string, error) {
 	agent := s.Policy().Agent()
-	store, now := t.Store(agent), time.Now()
+	narrowing, now := s.Policy().Narrowing(), time.Now()
+	store := t.Store(agent).Only(func(j schedule.Job) bool { return narrowing.Covers(Narrowing(j)) })
 	if in.Command != "" {
 		if !t.AllowCommand(agent) {
 			return "", NotAllowed()
@@ -92,8 +94,12 @@ func (t tool) call(_ context.Context, s *session.Session, in input) (string, err
 			return "", invalid(errors.New("say when: at_seconds, every_seconds or cron_expr"))
 		}
 		name, _, _ := strings.Cut(cmp.Or(in.Name, in.Message, in.Command), "\n")
-		j, err := store.Add(schedule.Job{Name: shortened(name), Schedule: when,
-			Payload: schedule.Payload{Message: in.Message, Command: in.Command}}, now)
+		j := schedule.Job{Name: shortened(name), Schedule: when,
+			Payload: schedule.Payload{Message: in.Message, Command: in.Command}}
+		if narrowing.Workspace != "" || narrowing.Paths != nil {
+			j.Within = &schedule.Within{Workspace: narrowing.Workspace, Paths: narrowing.Paths}
+		}
+		j, err := store.Add(j, now)
 		return said("added", j, err)
 	case "list":
 		return list(store)
@@ -119,6 +125,14 @@ func (t tool) call(_ context.Context, s *session.Session, in input) (string, err
 	}
 	j, err := store.Update(in.JobID, now, func(j *schedule.Job) { j.Enabled = on })
 	return said(in.Action+"d", j, err)
+}
+
+// Narrowing is what confines the runs of a job.
+func Narrowing(j schedule.Job) policy.Child {
+	if j.Within == nil {
+		return policy.Child{}
+	}
+	return policy.Child{Workspace: j.Within.Workspace, Paths: j.Within.Paths}
 }
 
 // update changes what the arguments name, and nothing else.

@@ -118,10 +118,14 @@ func (v *Options) show(j schedule.Job) {
 	if j.MakesUp() {
 		missed = "made up for once"
 	}
+	within := ""
+	if j.Within != nil {
+		within = strings.Join(append([]string{j.Within.Workspace}, j.Within.Paths...), " ")
+	}
 	fmt.Fprintf(out, "%s (%s)\n", out.Paint(terminal.Bold, terminal.Line(j.Name)), j.ID)
 	for _, line := range []struct{ name, text string }{
 		{"agent", v.of.ID}, {"when", j.Schedule.String()}, {"next run", nextRun(j, time.Now())}, {"message", j.Payload.Message},
-		{"command", j.Payload.Command}, {"timeout", limit}, {"missed", missed}, {"last run", lastRun(j)}, {"error", j.State.LastError},
+		{"command", j.Payload.Command}, {"within", within}, {"timeout", limit}, {"missed", missed}, {"last run", lastRun(j)}, {"error", j.State.LastError},
 	} {
 		if line.text != "" {
 			fmt.Fprintf(out, "  %-9s %s\n", line.name, strings.ReplaceAll(out.Clean(line.text), "\n", "\n            "))
