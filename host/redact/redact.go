@@ -9,20 +9,28 @@ package redact
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // Mark stands where a secret was.
 const Mark = "[secret cut]"
 
-// secretName finds the names of secrets. A count of tokens is none.
-var secretName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(pass(wor[dt]|wd|phrase)|secret|(^|[^a-z])token$|[a-z]token$|_token_|api[_-]?key|(access|private|secret|signing|encryption)[_-]?key|credentials?$|authorization|cookie)`)
-})
+// secretName matches the names of secrets by their ends: token_percent, max_tokens and password_file are none.
+var secretName = lazyregexp.New(`(?i)(?:pass(?:wor[dt]|wd|phrase)|secret(?:[_-]?id)?|token|credentials?|authorization|cookies?|` +
+	`(?:api|auth|access|private|secret|signing|encryption|master|account|subscription)[_-]?key)` +
+	`(?:[_-]?(?:value|hash|base64|confirm(?:ation)?|new|old|\d+))?$`)
+
+// secretVariable matches those of the environment besides, where =, and nothing but =, follows them.
+var secretVariable = lazyregexp.New(`^(?:[A-Z][A-Z0-9_]*_(?:PASS|KEY|PW|PWD|PIN|AUTH)|SSHPASS)$`)
 
 // Name reports whether a value of this name is likely a secret.
-func Name(name string) bool { return secretName().MatchString(name) }
+func Name(name string) bool {
+	return secretName().MatchString(name[strings.LastIndexByte(name, '.')+1:])
+}
 
 // Value returns v, the value of that name, without the secrets in it. Objects and lists are copied, not changed.
 func Value(name string, v any) any {
@@ -65,41 +73,40 @@ func Value(name string, v any) any {
 	return v
 }
 
-// shape is a form that secrets have in a text.
+// shape is a form that secrets have in a text, in the last group of its pattern.
 type shape struct {
 	hints   []string // one of them, in small letters, is in every text that has the form
 	pattern *regexp.Regexp
-	with    string
 }
 
-// shapes are made when the first text is looked at.
-var shapes = sync.OnceValue(func() []shape {
-	const word = `(?:pass(?:wor[dt]|wd|phrase)|secret|token|api[_-]?key|(?:access|private|secret|signing|encryption)[_-]?key|credentials?)`
-	return []shape{
-		{[]string{"private key"}, regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`), Mark},
-		{[]string{"authorization"}, regexp.MustCompile(`(?i)(authorization["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token|digest)\s+)?)[^\s"'\[][^\s"']*`), "${1}" + Mark},
-		{[]string{"bearer"}, regexp.MustCompile(`(?i)(\bbearer\s+)[a-z0-9._~+/=-]{12,}`), "${1}" + Mark},
-		{[]string{"://"}, regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://[^\s/:@"']*:)[^\s/@"']+@`), "${1}" + Mark + "@"},
-		// Assignments and options: NAME=value, --name value, "name": "value", with quotes of a quoted text too.
-		{[]string{"pass", "secret", "token", "key", "credential"},
-			regexp.MustCompile(`(?i)(\b[\w.-]*` + word + `\\?["']?\s*[=:]\s*|--?[\w-]*` + word + `\s+)` +
-				`(?:(\\?")(?:[^"\\\[]|\\[^"])(?:[^"\\]|\\[^"])*|(')[^'\[][^']*|[^\s"'\\&;|\[-][^\s"'&;|]*)`), "${1}${2}${3}" + Mark},
-		{[]string{"pass=", "_key=", "_pw=", "_pin="},
-			regexp.MustCompile(`(\b[A-Z][A-Z0-9_]*(?:PASS|_KEY|_PW|_PIN)=["']?)[^\s"'&;|\[-][^\s"'&;|]*`), "${1}" + Mark},
-		{[]string{"cookie"}, regexp.MustCompile(`(?i)(\bcookie\s*:\s*)[^\s"'\[][^"'\n]*`), "${1}" + Mark},
+// shapes are compiled when the first text is looked at.
+var shapes = sync.OnceValue(func() (all []shape) {
+	for _, one := range []struct{ hints, pattern string }{
+		{"private key", `(-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z))`},
+		{"bearer", `(?i)\bbearer\s+([a-z0-9._~+/=-]{12,})`},
+		// A token in place of a user, and a password behind one.
+		{"http", `(?i)\bhttps?://([^\s/:@"']+)(?::(?:x-oauth-basic)?)?@`},
+		{"://", `[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/:@"']*:([^\s/@"']+)@`},
 		// A user with a password, not one with a group's number.
-		{[]string{"-u ", "-u=", "-user"},
-			regexp.MustCompile(`((?:^|\s)(?:-u|--user|--proxy-user)[ =]\s*["']?[^\s:"'/]+:)[^\s"'/\[]*[^\s"'/\[0-9][^\s"'/]*`),
-			"${1}" + Mark},
-		{[]string{"mysql", "mariadb"}, regexp.MustCompile(`(\b(?:mysql|mariadb)[\w-]*\s(?:[^|;&]*?\s)?-p)[^\s"'\[][^\s"']*`),
-			"${1}" + Mark},
-		{[]string{"sshpass", "redis-cli"},
-			regexp.MustCompile(`(\b(?:sshpass\s+-p|redis-cli\s(?:[^|;&]*?\s)?-a)\s*["']?)[^\s"'\[][^\s"']*`), "${1}" + Mark},
-		{[]string{"sk-", "gh", "glpat-", "xox", "akia", "asia", "aiza", "npm_", "eyj", "pypi-", "hf_", "sk_live_",
-			"rk_live_"},
-			regexp.MustCompile(`\b(?:sk-[A-Za-z0-9_-]{16,}|(?:sk|rk)_live_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|` +
-				`(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{30,}|npm_[A-Za-z0-9]{30,}|pypi-[\w-]{30,}|hf_[A-Za-z0-9]{30,}|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]+)`), Mark},
+		{"-u,curl", `(?:^|\s)(?:-[a-zA-Z]{0,4}[uU]|--user|--proxy-user)[ =]?\s*["']?[\w.@+-]+:([^\s"'/]*[^\s"'/0-9][^\s"'/]*)`},
+		{"--proxy-user,--user", `\s--(?:proxy-)?user[ =]\s*["']?[\w.@+-]+:([^\s"']+)`},
+		// Short options of commands.
+		{"login", `\blogin\b(?:[^|;&\n]*?\s)-p[ =]?["']?([^\s"'-][^\s"']*)`},
+		{"mysql,mariadb", `\b(?:mysql|mariadb)[\w-]*\s(?:[^|;&]*?\s)?-p["']?([^\s"'][^\s"']*)`},
+		{"sshpass", `\bsshpass\s+-p\s*["']?([^\s"']+)`},
+		{"redis-cli", `\bredis-cli\s(?:[^|;&]*?\s)?(?:-a|--pass)[ =]?["']?([^\s"'-][^\s"']*)`},
+		{"mongo", `\bmongo\w*\s(?:[^|;&]*?\s)?-p\s+["']?([^\s"'-][^\s"']*)`},
+		{"ldap", `\bldap\w+\s(?:[^|;&]*?\s)?-w\s*["']?([^\s"'-][^\s"']*)`},
+		{"zip,sqlcmd,ipmitool", `\b(?:un)?(?:zip|sqlcmd|ipmitool)\s(?:[^|;&]*?\s)?-P\s*["']?([^\s"'-][^\s"']*)`},
+		{"pass:", `\s-pass(?:in|out)\s+["']?pass:([^\s"']+)`},
+		{"sk-,gh,glpat-,xox,akia,asia,aiza,npm_,eyj,pypi-,hf_,sk_live_,rk_live_",
+			`\b(sk-[A-Za-z0-9_-]{16,}|(?:sk|rk)_live_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|` +
+				`glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{30,}|npm_[A-Za-z0-9]{30,}|` +
+				`pypi-[\w-]{30,}|hf_[A-Za-z0-9]{30,}|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]+)`},
+	} {
+		all = append(all, shape{strings.Split(one.hints, ","), regexp.MustCompile(one.pattern)})
 	}
+	return all
 })
 
 // Text returns s without what looks like a secret in it.
@@ -108,13 +115,101 @@ func Text(s string) string {
 		return s
 	}
 	lower := strings.ToLower(s)
+	has := func(hints []string) bool {
+		return slices.ContainsFunc(hints, func(hint string) bool { return strings.Contains(lower, hint) })
+	}
 	for _, shape := range shapes() {
-		for _, hint := range shape.hints {
-			if strings.Contains(lower, hint) {
-				s = shape.pattern.ReplaceAllString(s, shape.with)
-				break
-			}
+		if has(shape.hints) {
+			s = cut(s, shape.pattern, func(at []int) (int, int) { return at[len(at)-2], at[len(at)-1] })
 		}
 	}
+	if has(nameHints) {
+		s = cut(s, named(), func(at []int) (int, int) { return namedValue(s, at) })
+	}
 	return s
+}
+
+// cut puts the mark in place of the part of each match that value returns; an empty one is none.
+func cut(s string, pattern *regexp.Regexp, value func(match []int) (from, to int)) string {
+	var b strings.Builder
+	end := 0
+	for _, match := range pattern.FindAllStringSubmatchIndex(s, -1) {
+		from, to := value(match)
+		if from >= to || from < end || strings.HasPrefix(s[from:], Mark) {
+			continue
+		}
+		b.WriteString(s[end:from] + Mark)
+		end = to
+	}
+	return b.String() + s[end:]
+}
+
+// nameHints are in every text that has the name of a secret.
+var nameHints = []string{"pass", "secret", "token", "key", "credential", "authorization", "cookie", "_pw", "_pin=", "_auth="}
+
+// named matches a name with what may stand between it and a value: NAME=value, "name": "value", --name value.
+var named = lazyregexp.New(`([A-Za-z_][\w.-]*)(\\?["']?\s*[=:]\s*|\s+)`)
+
+// The values that may follow a name.
+var (
+	doubleQuoted  = lazyregexp.New(`^"((?:[^"\\]|\\(?s:.))*)`)
+	escapedQuoted = lazyregexp.New(`^\\"((?:[^"\\]|\\[^"])*)`)
+	singleQuoted  = lazyregexp.New(`^'([^']*)`)
+	bare          = lazyregexp.New(`^([^\s"'\\&;|\[{<(=-](?:\\.|[^\s"'\\&;|])*)`)
+	restOfLine    = lazyregexp.New(`^([^\s"'\[][^"'\n]*)`)
+	scheme        = lazyregexp.New(`^(?i:basic|bearer|digest|token|apikey|negotiate)\s+`)
+	letters       = lazyregexp.New(`^[a-zA-Z]+$`)
+)
+
+// namedValue returns where the value of a name is, if that is the name of a secret.
+func namedValue(s string, at []int) (from, to int) {
+	name, separator, before := s[at[2]:at[3]], s[at[4]:at[5]], s[:at[2]]
+	assigned, header := strings.ContainsAny(separator, "=:"), strings.Contains(separator, ":")
+	variable := strings.TrimSpace(separator) == "=" && secretVariable().MatchString(name)
+	option := strings.HasSuffix(before, "-") || strings.HasSuffix(before, "set ")
+	switch {
+	case !Name(name) && !variable && !(option && strings.EqualFold(name, "pass")):
+		return 0, 0
+	case !assigned && !option, strings.HasSuffix(before, "/"): // prose, or the name of a file
+		return 0, 0
+	}
+	from = at[5]
+	rest := s[from:]
+	opened := before != "" && strings.ContainsAny(before[len(before)-1:], `"'`) && !strings.ContainsAny(separator, `"'`)
+	lowered := strings.ToLower(name)
+	long := strings.HasSuffix(lowered, "authorization") || strings.HasSuffix(lowered, "cookie")
+	var value []int
+	switch {
+	case header && opened: // 'Name: value', up to the same quote
+		value = []int{0, 0, 0, len(rest)}
+		if end := strings.IndexAny(rest, before[len(before)-1:]+"\n"); end >= 0 {
+			value[3] = end - strings.Count(rest[max(end-1, 0):end], `\`)
+		}
+	case strings.HasPrefix(rest, `\"`):
+		value = escapedQuoted().FindStringSubmatchIndex(rest)
+	case strings.HasPrefix(rest, `"`):
+		value = doubleQuoted().FindStringSubmatchIndex(rest)
+	case strings.HasPrefix(rest, `'`):
+		value = singleQuoted().FindStringSubmatchIndex(rest)
+	case header && long && strings.HasSuffix(separator, " "):
+		value = restOfLine().FindStringSubmatchIndex(rest)
+	default:
+		if value = bare().FindStringSubmatchIndex(rest); value == nil {
+			break
+		}
+		value[3] = len(strings.TrimRight(rest[:value[3]], ",)}"))
+		word, line := rest[:value[3]], strings.Trim(before[strings.LastIndexByte(before, '\n')+1:], " \t-")
+		more, _, _ := strings.Cut(rest[value[3]:], "\n")
+		if header && strings.HasSuffix(separator, " ") && letters().MatchString(word) &&
+			(line != "" || strings.TrimSpace(more) != "") {
+			return 0, 0 // prose, such as "invalid token: expected a name"
+		}
+	}
+	if value == nil {
+		return 0, 0
+	}
+	if long {
+		value[2] += len(scheme().FindString(rest[value[2]:value[3]]))
+	}
+	return from + value[2], from + value[3]
 }
