@@ -13,7 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/internal/serve"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
-	"github.com/picoclaw/picoclaw/sdk/takeback"
+	"github.com/picoclaw/picoclaw/sdk/undo"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -46,7 +46,7 @@ type Environment struct {
 	DataDir string
 	// Takeback is the store of what changes destroy, which undo takes them back from; zero without the grant takeback,
 	// and where the operator has switched it off.
-	Takeback takeback.Options
+	Takeback undo.Options
 	// Log writes to the host's log, and from info on to the caller's, if that asks for it.
 	Log *slog.Logger
 

@@ -14,7 +14,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/patience"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
-	"github.com/picoclaw/picoclaw/sdk/takeback"
+	"github.com/picoclaw/picoclaw/sdk/undo"
 )
 
 // The time that a person takes for a tool's form is not the call's.
@@ -41,7 +41,7 @@ func TestTheCallsTimeStandsStillWhileAPersonFillsInAForm(t *testing.T) {
 }
 
 func TestUndoIDNeedsUndoStore(t *testing.T) {
-	with := &pluginpolicy.Policy{Undo: takeback.Options{Dir: "/store"}}
+	with := &pluginpolicy.Policy{Undo: undo.Options{Dir: "/store"}}
 	structured := &pluginpb.Result{Structured: []byte(`{"undo":"1"}`)}
 	for _, test := range []struct {
 		policy *pluginpolicy.Policy

@@ -20,7 +20,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/exec"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
-	"github.com/picoclaw/picoclaw/sdk/takeback"
+	"github.com/picoclaw/picoclaw/sdk/undo"
 )
 
 // instanceSpec describes the instance of a plugin that serves this session's calls. It is made once: a session's policy
@@ -154,8 +154,8 @@ func (s *Session) giveTakeback(spec *supervise.Spec) error {
 	if err != nil {
 		return fmt.Errorf("the store of what changes destroy, for plugin %s: %w", spec.Manifest.ID, err)
 	}
-	undo := s.policy.Undo()
-	spec.Policy.Undo = takeback.Options{Dir: dir, MaxBytes: undo.MaxSize, MaxAge: undo.MaxAge}
+	limits := s.policy.Undo()
+	spec.Policy.Undo = undo.Options{Dir: dir, MaxBytes: limits.MaxSize, MaxAge: limits.MaxAge}
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/versions"
 	"github.com/picoclaw/picoclaw/sdk"
@@ -88,16 +89,11 @@ const smallFile = 1 << 20
 
 // etagOfOld returns the etag of a file as it is before a change.
 func etagOfOld(ctx context.Context, old *workspace.Old) (string, error) {
-	if old.Info.Size() > mostRead {
+	switch size := old.Info.Size(); {
+	case size > maxRead:
 		return revision(old.Info), nil
-	}
-	return stateOfOld(ctx, old, mostRead)
-}
-
-// stateOfOld returns the state of a file as it is before a change, reading at most so many bytes of it.
-func stateOfOld(ctx context.Context, old *workspace.Old, most int64) (string, error) {
-	if old.Info.Size() > smallFile {
-		return stateOf(ctx, old.Reader(), old.Info.Size(), most)
+	case size > smallFile:
+		return etagOf(ctx, old.Reader())
 	}
 	data, err := old.Bytes()
 	return versions.Etag(data), err
@@ -130,15 +126,48 @@ func (m *memory) do(ctx context.Context, env *sdk.Environment, c change) (*outco
 		}
 		return out, nil
 	}
+	var rec recording
 	err := env.Workspace.Apply(func(changed []workspace.Changed) error {
 		out.describe(changed)
-		return m.keep(ctx, out, c, changed)
+		rec = m.record(env, c.tool, summarize(c.tool, changed))
+		rec.beforeFiles(&c, changed)
+		return nil
 	}, edits...)
 	if err != nil {
-		m.drop(out.Undo, err)
+		rec.fail(err)
 		return nil, c.failure(err)
 	}
+	rec.end(&out.Undo, &out.Notes)
 	return out, nil
+}
+
+// beforeFiles keeps files that are about to be changed.
+func (r recording) beforeFiles(c *change, changed []workspace.Changed) {
+	if r.Recorder == nil {
+		return
+	}
+	for _, f := range changed {
+		for _, dir := range f.Dirs {
+			r.Created(dir)
+		}
+		if len(changed) == 1 && c.edits[0].added && f.Old.Exists() {
+			r.Append(f.Old.Path)
+			continue
+		}
+		r.before(mutation.Write, f.Old.Path, "")
+	}
+}
+
+func summarize(tool string, changed []workspace.Changed) string {
+	first := changed[0]
+	verb := "changed"
+	if !first.Old.Exists() {
+		verb = "made"
+	}
+	if len(changed) > 1 {
+		return fmt.Sprintf("%s: changed %d files, %s and others", tool, len(changed), first.Old.Path)
+	}
+	return fmt.Sprintf("%s: %s %s", tool, verb, first.Old.Path)
 }
 
 // failure says what went wrong, and of several files with which.

@@ -53,7 +53,7 @@ func fileStat() sdk.Tool {
 				if s.Links > 1 {
 					out.Links = s.Links
 				}
-				out.Etag = etagOf(req.Environment, req.Args.Path, s.Info.Size())
+				out.Etag = etagOfFile(req.Environment, req.Args.Path, s.Info.Size())
 			}
 			return out, nil
 		},
@@ -62,8 +62,8 @@ func fileStat() sdk.Tool {
 		})
 }
 
-// etagOf returns the etag of a file that is not long, and none if it can't be read.
-func etagOf(env sdk.Environment, path string, size int64) string {
+// etagOfFile returns the etag of a file that is not long, and none if it can't be read.
+func etagOfFile(env sdk.Environment, path string, size int64) string {
 	if size > inMemory {
 		return ""
 	}

@@ -2,14 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/guard"
-	"github.com/picoclaw/picoclaw/sdk/takeback"
+	"github.com/picoclaw/picoclaw/sdk/undo"
 )
 
 type historyInput struct {
@@ -31,8 +33,8 @@ type operation struct {
 	Undoes  string `json:"undoes,omitempty"`
 	Missing string `json:"cannot_undo,omitempty" jsonschema:"Why it can't be undone"`
 
-	Changes    *takeback.Changes `json:"changes,omitempty" jsonschema:"What a command has changed"`
-	NotCovered []string          `json:"not_covered,omitempty" jsonschema:"What undo does not bring back"`
+	Changes    *undo.Changes `json:"changes,omitempty" jsonschema:"What a command has changed"`
+	NotCovered []string      `json:"not_covered,omitempty" jsonschema:"What undo does not bring back"`
 }
 
 // Text is a line for each, the last first.
@@ -72,14 +74,11 @@ func history(m *memory) sdk.Tool {
 			}
 			out := historyOutput{Operations: []operation{}}
 			undone := map[string]bool{}
-			err := m.store.Each(func(op *takeback.Op) bool {
+			err := m.store.Each(func(op *undo.Operation) bool {
 				if op.Undoes != "" && !undone[op.ID] {
 					undone[op.Undoes] = true
 				}
-				missing := op.Missing
-				if strayed(&req.Environment, op) != "" {
-					missing = leadsOut
-				} else if !permitted(&req.Environment, op) {
+				if !permitted(&req.Environment, op) {
 					return true
 				}
 				if len(out.Operations) == limit {
@@ -88,7 +87,7 @@ func history(m *memory) sdk.Tool {
 				}
 				out.Operations = append(out.Operations, operation{
 					ID: op.ID, Time: op.Time.Local().Format(time.DateTime), Tool: op.Tool, Summary: op.Summary,
-					Undone: undone[op.ID], Undoes: op.Undoes, Missing: missing, Changes: op.Changes, NotCovered: op.Lost,
+					Undone: undone[op.ID], Undoes: op.Undoes, Missing: op.Missing, Changes: op.Changes, NotCovered: op.Lost,
 				})
 				return true
 			})
@@ -112,73 +111,37 @@ func (m *memory) ready(env *sdk.Environment) error {
 	return nil
 }
 
-// leadsOut is why what strayed can't be undone.
-const leadsOut = "its place leads out of the workspace now"
-
-// strayed returns the path of an operation that was in the workspace and leads out of it now, by a link that somebody
-// has put in its way; "" if there is none. It is the agent's all the same: an older operation must not be taken for its
-// last.
-func strayed(env *sdk.Environment, op *takeback.Op) string {
-	for _, step := range op.Steps {
-		if step.Action == takeback.Tidy {
-			continue // above another
-		}
-		for _, path := range []string{step.Path, step.From} {
-			if path != "" && !readable(env, path) && decided(env, op, path).Rule == "workspace.symlink" {
-				return path
-			}
-		}
-	}
-	return ""
-}
-
 // permitted reports whether the policy opens what an operation was about: an agent whose policy was narrowed since, or
 // a child of it, has no business with the rest.
-func permitted(env *sdk.Environment, op *takeback.Op) bool {
-	if op.Changes != nil {
-		for _, path := range op.Changes.Names {
-			if !restorable(env, path) {
-				return false
-			}
-		}
+func permitted(env *sdk.Environment, op *undo.Operation) bool {
+	if op.Changes == nil {
+		return true
 	}
-	for _, step := range op.Steps {
-		if step.Action == takeback.Tidy {
-			continue // above another
-		}
-		for _, path := range []string{step.Path, step.From} {
-			if path != "" && !readable(env, path) && decided(env, op, path).Verdict != guard.Allow {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(op.Changes.Names, func(path string) bool { return !restorable(env, path) })
 }
 
-// restorable reports whether what a command has changed at a path may be put back. What is protected inside the
-// workspace is: a command changes it only if a person agrees, or in a repository that it makes. Below a link that leads
-// out, or a directory that is closed, which the command may have put there, these count: they are taken away or opened
-// first, and nothing is opened through a link.
+// restorableBelow returns a check of paths for one undo. What is below an open directory is open.
+func restorableBelow(env *sdk.Environment) func(path string) error {
+	open := map[string]bool{}
+	return func(path string) error {
+		if !open[filepath.Dir(path)] && !restorable(env, path) {
+			return errors.New("is not open to this agent")
+		}
+		open[path] = path != env.Workspace.Dir()
+		return nil
+	}
+}
+
+// restorable reports whether the policy opens a path for undo. Links and closed directories on its way, which the
+// operation may have put there, do not count: they are taken away or opened first, and nothing is opened through a link.
 func restorable(env *sdk.Environment, path string) bool {
-	for at := path; at != env.Workspace.Dir(); at = filepath.Dir(at) {
+	for at := path; at != env.Workspace.Dir() && at != filepath.Dir(at); at = filepath.Dir(at) {
 		switch d := env.Guard.Path(guard.Delete, at); {
-		case d.Verdict == guard.Allow, d.Rule == guard.RuleProtect:
+		case d.Verdict == guard.Allow, d.Rule == guard.RuleProtect, env.Guard.Path(guard.Write, at).Verdict == guard.Allow:
 			return true
 		case d.Rule != guard.RuleSymlink && d.Rule != guard.RuleUnresolved:
 			return false
 		}
 	}
 	return true
-}
-
-// decided is what the policy says of putting something back at a path. A link is put back, or taken away, itself: where
-// it points to is no matter.
-func decided(env *sdk.Environment, op *takeback.Op, path string) guard.Decision {
-	access := guard.Write
-	for _, step := range op.Steps {
-		if (step.Path == path || step.From == path) && (step.Before == stateLink || step.After == stateLink) {
-			access = guard.Delete
-		}
-	}
-	return env.Guard.Path(access, path)
 }

@@ -37,7 +37,7 @@ func (l *lineWindow) Write(p []byte) (int, error) {
 	}
 	l.tally(rest)
 	l.seen += int64(len(p))
-	if l.hurry && (l.full || l.to > 0 && l.newline >= l.to || l.kept.Len() == 0 && l.seen >= mostRead) {
+	if l.hurry && (l.full || l.to > 0 && l.newline >= l.to || l.kept.Len() == 0 && l.seen >= maxRead) {
 		return len(p), errEnough
 	}
 	return len(p), nil

@@ -30,7 +30,7 @@ func newPlugin() sdk.Plugin {
 			readFile(m), writeFile(m), listDir(), editFile(m), appendFile(m),
 			read(m), write(m), edit(m), insert(m), ls(),
 			mv(m), cp(m), rm(m), mkdir(m), fileStat(),
-			undo(m), history(m),
+			undoTool(m), history(m),
 		},
 		Stop: m.stop,
 	}

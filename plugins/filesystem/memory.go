@@ -7,7 +7,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/versions"
 	"github.com/picoclaw/picoclaw/sdk"
-	"github.com/picoclaw/picoclaw/sdk/takeback"
+	"github.com/picoclaw/picoclaw/sdk/undo"
 )
 
 // memory is what the plugin remembers from one call to the next: the contents that its agent has seen, and what changes
@@ -15,7 +15,7 @@ import (
 type memory struct {
 	once  sync.Once
 	err   error
-	store *takeback.Store // nil when it is switched off or there is nowhere to keep it
+	store *undo.Store // nil when it is switched off or there is nowhere to keep it
 	seen  *versions.Seen
 }
 
@@ -34,7 +34,7 @@ func (m *memory) setUp(env *sdk.Environment) error {
 		return nil
 	}
 	var err error
-	m.store, err = takeback.Open(env.Takeback)
+	m.store, err = undo.Open(env.Takeback)
 	return err
 }
 
@@ -48,13 +48,8 @@ func (m *memory) stop(context.Context) {
 	}
 }
 
-// version returns contents that the agent has seen, or that were there before a change of its own.
+// version returns contents that the agent has seen.
 func (m *memory) version(etag string) ([]byte, bool) {
-	if data, ok := m.seen.Get(etag); ok {
-		return []byte(data), true
-	}
-	if m.store == nil {
-		return nil, false
-	}
-	return kept(m.store, etag)
+	data, ok := m.seen.Get(etag)
+	return []byte(data), ok
 }

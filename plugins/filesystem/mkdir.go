@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
-	"sort"
 
+	"github.com/picoclaw/picoclaw/internal/mutation"
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk"
-	"github.com/picoclaw/picoclaw/sdk/takeback"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -18,9 +17,10 @@ type mkdirInput struct {
 }
 
 type mkdirOutput struct {
-	Path    string `json:"path"`
-	Created bool   `json:"created" jsonschema:"False if there was one already"`
-	Undo    string `json:"undo,omitempty" jsonschema:"The operation, for undo"`
+	Path    string   `json:"path"`
+	Created bool     `json:"created" jsonschema:"False if there was one already"`
+	Undo    string   `json:"undo,omitempty" jsonschema:"The operation, for undo"`
+	Notes   []string `json:"notes,omitempty" jsonschema:"What else is to be known"`
 }
 
 // UndoID returns the operation in the undo history.
@@ -35,8 +35,16 @@ func mkdir(m *memory) sdk.Tool {
 			if err := m.open(&req.Environment); err != nil {
 				return mkdirOutput{}, err
 			}
-			parents := missingAbove(req.Workspace, req.Args.Path)
+			rec := recording{}
+			if top := firstMissing(req.Workspace, req.Args.Path); top != "" {
+				rec = m.record(&req.Environment, "mkdir", "mkdir: made "+top)
+				rec.before(mutation.Make, top, "")
+				rec.claim(top)
+			}
 			made, err := req.Workspace.Mkdir(req.Args.Path, moduleDirMode)
+			if err != nil {
+				rec.fail(err)
+			}
 			if errors.Is(err, workspace.Exists) {
 				return mkdirOutput{}, sdk.Errorf(sdk.Conflict, "failed to create directory: %s exists already and is no directory",
 					shown(req.Args.Path))
@@ -52,18 +60,8 @@ func mkdir(m *memory) sdk.Tool {
 				path = real // to be told, no more
 			}
 			out := mkdirOutput{Path: path, Created: made}
-			if !made || m.store == nil {
-				return out, nil
-			}
-			steps := []takeback.Step{{Action: takeback.Remove, Path: path, After: stateEmpty()}}
-			for dir := filepath.Dir(path); parents > 0; dir, parents = filepath.Dir(dir), parents-1 {
-				steps = append(steps, takeback.Step{Action: takeback.Tidy, Path: dir})
-			}
-			var notes []string
-			err = m.write(takeback.Op{
-				Tool: "mkdir", Summary: fmt.Sprintf("mkdir: made %s", path), Steps: steps,
-			}, &out.Undo, &notes, func(*takeback.Writer) error { return nil })
-			return out, err
+			rec.end(&out.Undo, &out.Notes)
+			return out, nil
 		},
 		sdk.Traits{
 			Idempotent: true, Sets: []string{picoclawSet, moduleSet},
@@ -71,16 +69,20 @@ func mkdir(m *memory) sdk.Tool {
 		})
 }
 
-// missingAbove counts the directories above a path that are not there. Should others make some meanwhile it makes no
-// difference: of these, undo deletes only what is empty.
-func missingAbove(w *workspace.Workspace, path string) int {
-	var above []string
-	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		above = append(above, dir)
+// firstMissing returns the outermost directory of a path that does not exist; empty for none.
+func firstMissing(w *workspace.Workspace, path string) (missing string) {
+	path, err := w.Abs(path)
+	if err != nil {
+		return ""
 	}
-	// One that is there has all those above it there too.
-	return sort.Search(len(above), func(i int) bool {
-		_, err := w.Stat(above[i])
-		return !errors.Is(err, fs.ErrNotExist)
-	})
+	if real, err := paths.Resolve(path); err == nil {
+		path = real
+	}
+	for ; path != filepath.Dir(path); path = filepath.Dir(path) {
+		if _, err := w.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return missing
+		}
+		missing = path
+	}
+	return missing
 }

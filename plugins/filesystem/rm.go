@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/picoclaw/picoclaw/sdk"
-	"github.com/picoclaw/picoclaw/sdk/takeback"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -33,25 +32,31 @@ func rm(m *memory) sdk.Tool {
 				return rmOutput{}, err
 			}
 			var out rmOutput
+			var rec recording
 			err := req.Workspace.Remove(ctx, req.Args.Path, req.Args.Recursive, func(doomed *workspace.Tree) error {
 				out.Path, out.Type = doomed.Path, kind(doomed.Info)
 				if err := m.matches(ctx, &req.Environment, doomed, req.Args.IfMatch, "delete"); err != nil {
 					return err
 				}
-				return m.keepDoomed(ctx, doomed, &out)
+				rec = m.record(&req.Environment, "rm", fmt.Sprintf("rm: deleted %s %s", kind(doomed.Info), doomed.Path))
+				rec.beforeTree(doomed.Path)
+				return nil
 			})
+			if err == nil || errors.Is(err, workspace.Leftover) {
+				rec.end(&out.Undo, &out.Notes)
+			} else {
+				rec.fail(err)
+			}
 			switch {
 			case errors.Is(err, workspace.Leftover):
 				out.Notes = append(out.Notes, legible(err.Error()))
 				return out, nil
 			case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-				m.drop(out.Undo, err)
 				return rmOutput{}, sdk.Errorf(sdk.Cancelled, "failed to delete: it was stopped, and nothing is deleted")
 			case errors.Is(err, workspace.IsDirectory):
 				return rmOutput{}, sdk.Errorf(sdk.InvalidArgument, "failed to delete: %s is a directory", shown(req.Args.Path)).
 					WithHint("set recursive to delete it with everything in it")
 			case err != nil:
-				m.drop(out.Undo, err)
 				return rmOutput{}, failureAt("delete", req.Args.Path, err)
 			}
 			return out, nil
@@ -60,28 +65,4 @@ func rm(m *memory) sdk.Tool {
 			Destructive: true, Sets: []string{picoclawSet, moduleSet},
 			Permissions: []string{"fs.delete"}, Risk: "high", SideEffects: []string{"filesystem_delete"},
 		})
-}
-
-// keepDoomed writes what is about to be deleted into the journal.
-func (m *memory) keepDoomed(ctx context.Context, doomed *workspace.Tree, out *rmOutput) error {
-	if m.store == nil {
-		return nil
-	}
-	before, err := look(ctx, doomed, mostCompared)
-	if err != nil {
-		return err
-	}
-	op := takeback.Op{
-		Tool:    "rm",
-		Summary: fmt.Sprintf("rm: deleted %s %s", kind(doomed.Info), doomed.Path),
-		Steps: []takeback.Step{before.step(takeback.Step{Action: takeback.Restore, Path: doomed.Path, Blob: "0",
-			After: absent})},
-		Lost: before.lost,
-	}
-	if before.whole {
-		m.writeUnkept(op, errGone, &out.Notes)
-		return nil
-	}
-	out.Notes = append(out.Notes, losses(willBeLost, before.lost)...)
-	return m.write(op, &out.Undo, &out.Notes, func(w *takeback.Writer) error { return keepTree(ctx, w, "0", doomed) })
 }

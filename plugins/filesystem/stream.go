@@ -16,7 +16,7 @@ import (
 const streamBlock = 256 << 10
 
 // stream makes the window of a file that is too long for memory. It reads the file once, to its end: how many lines
-// there are, and which version it is, belongs to every answer. One that is longer than mostRead it reads only as far as
+// there are, and which version it is, belongs to every answer. One that is longer than maxRead it reads only as far as
 // it has to.
 func (w *window) stream(ctx context.Context, f *os.File, p part) error {
 	head := make([]byte, looked)
@@ -30,7 +30,7 @@ func (w *window) stream(ctx context.Context, f *os.File, p part) error {
 		return err
 	}
 	w.Encoding, w.Mark = enc.Name, len(enc.Mark) > 0
-	if w.Size > mostRead {
+	if w.Size > maxRead {
 		return w.streamPart(ctx, f, head, enc, p)
 	}
 	hash, sum := versions.NewHash(), sha256.New()

@@ -40,7 +40,7 @@ func (w *window) streamPart(ctx context.Context, f *os.File, head []byte, enc te
 	}
 	if w.Start = lines.from; lines.kept.Len() == 0 {
 		w.End = w.Start - 1
-		w.Note = fmt.Sprintf("line %d does not begin in the first %d bytes, and lines are not counted any farther; ask for bytes, with offset", w.Start, mostRead)
+		w.Note = fmt.Sprintf("line %d does not begin in the first %d bytes, and lines are not counted any farther; ask for bytes, with offset", w.Start, maxRead)
 		return nil
 	}
 	w.takeKept(lines)

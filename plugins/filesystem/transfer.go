@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/sdk"
-	"github.com/picoclaw/picoclaw/sdk/takeback"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -27,6 +27,7 @@ type transferring struct {
 	tool, doing string
 	ifMatch     string
 	out         transferOutput
+	rec         recording
 }
 
 // run moves or copies with the method of the workspace that does so, and returns what was done.
@@ -38,9 +39,10 @@ func (t *transferring) run(ctx context.Context, env *sdk.Environment, m *memory,
 	err := transfer(source, destination,
 		workspace.TransferOptions{Overwrite: overwrite, Last: t.last(ctx, env, m), Stop: ctx.Err})
 	if err != nil {
-		m.drop(t.out.Undo, err)
+		t.rec.fail(err)
 		return transferOutput{}, t.failure(env.Workspace, source, destination, err)
 	}
+	t.rec.end(&t.out.Undo, &t.out.Notes)
 	return t.out, nil
 }
 
@@ -51,44 +53,17 @@ func (t *transferring) last(ctx context.Context, env *sdk.Environment, m *memory
 		if err := m.matches(ctx, env, w.Source, t.ifMatch, t.doing); err != nil {
 			return err
 		}
-		if m.store == nil {
-			return nil
+		t.rec = m.record(env, t.tool, fmt.Sprintf("%s: %s to %s", t.tool, w.Source.Path, w.Destination))
+		if w.Replaced != nil {
+			t.rec.beforeTree(w.Destination)
 		}
-		read := int64(mostCompared)
-		if t.tool == "cp" {
-			read = mostRead // as it is for being copied
-		}
-		source, err := look(ctx, w.Source, read)
-		if err != nil {
-			return err
-		}
-		back := takeback.Step{Action: takeback.Remove, Path: w.Destination, After: source.state}
 		if t.tool == "mv" {
-			back = takeback.Step{Action: takeback.Move, Path: w.Source.Path, From: w.Destination, After: source.state}
+			t.rec.before(mutation.Rename, w.Source.Path, w.Destination)
+		} else {
+			t.rec.before(mutation.Make, w.Destination, "")
+			t.rec.claim(w.Destination)
 		}
-		op := takeback.Op{
-			Tool: t.tool, Summary: fmt.Sprintf("%s: %s to %s", t.tool, w.Source.Path, w.Destination),
-			Steps: []takeback.Step{back},
-		}
-		replaced, err := look(ctx, w.Replaced, mostCompared)
-		if err != nil {
-			return err
-		}
-		op.Lost = replaced.lost
-		t.out.Notes = append(t.out.Notes, losses(willBeLost, replaced.lost)...)
-		if w.Replaced == nil || replaced.whole {
-			return m.write(op, &t.out.Undo, &t.out.Notes, func(*takeback.Writer) error { return nil })
-		}
-		restore := replaced.step(takeback.Step{Action: takeback.Restore, Path: w.Destination, Blob: "0", After: absent})
-		op.Steps = append(op.Steps, restore)
-		if t.tool == "cp" {
-			restore.After = source.state
-			op.Steps = []takeback.Step{restore}
-		}
-		return m.write(op, &t.out.Undo, &t.out.Notes, func(jw *takeback.Writer) error {
-			return keepTree(ctx, jw, "0",
-				w.Replaced)
-		})
+		return nil
 	}
 }
 

@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk"
-	"github.com/picoclaw/picoclaw/sdk/takeback"
+	"github.com/picoclaw/picoclaw/sdk/undo"
 )
 
 type undoInput struct {
@@ -16,12 +17,19 @@ type undoInput struct {
 }
 
 type undoOutput struct {
-	Undone  string   `json:"undone" jsonschema:"The operation that was taken back"`
-	Summary string   `json:"summary"`
-	Paths   []string `json:"paths" jsonschema:"What was put back"`
-	Undo    string   `json:"undo,omitempty" jsonschema:"The operation that this was: to undo it is to do the other again"`
-	DryRun  bool     `json:"dry_run,omitempty"`
-	Notes   []string `json:"notes,omitempty"`
+	Undone    string     `json:"undone" jsonschema:"The operation that was taken back"`
+	Summary   string     `json:"summary"`
+	Paths     []string   `json:"paths" jsonschema:"What was put back"`
+	Undo      string     `json:"undo,omitempty" jsonschema:"The operation that this was: to undo it is to do the other again"`
+	DryRun    bool       `json:"dry_run,omitempty"`
+	Conflicts []conflict `json:"conflicts,omitempty" jsonschema:"What was left as it is, as somebody else changed it since"`
+	Notes     []string   `json:"notes,omitempty"`
+}
+
+// conflict is a path that was left as it is.
+type conflict struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
 }
 
 // UndoID returns the operation in the undo history.
@@ -49,49 +57,38 @@ func (o undoOutput) Text() string {
 // mostShown is how many paths the text of an undo names.
 const mostShown = 50
 
-func undo(m *memory) sdk.Tool {
+func undoTool(m *memory) sdk.Tool {
 	return sdk.NewTool("undo", "Take back a change to files, by a tool or a command: the last one, or the one that is named. "+
 		"Brings back contents, mode and place.",
 		func(ctx context.Context, req *sdk.Request[undoInput]) (undoOutput, error) {
 			if err := m.ready(&req.Environment); err != nil {
 				return undoOutput{}, err
 			}
-			r := restoring{env: &req.Environment, m: m, force: req.Args.Force}
-			op, err := r.choose(ctx, req.Args.ID)
+			op, err := m.choose(&req.Environment, req.Args.ID)
 			if err != nil {
 				return undoOutput{}, err
 			}
-			if op.Recorded {
-				return r.undoRecorded(ctx, op, req.Args.DryRun)
-			}
-			if req.Args.DryRun {
-				return r.dryRun(ctx, op)
-			}
-			return r.undo(ctx, op)
+			return m.undo(ctx, &req.Environment, op, req.Args)
 		},
 		writes(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write", "fs.delete"}}))
 }
 
-// choose finds the operation that is meant: the last that was not taken back and did take place.
-func (r *restoring) choose(ctx context.Context, id string) (*takeback.Op, error) {
+// choose finds the operation that is meant: the last one that was not undone.
+func (m *memory) choose(env *sdk.Environment, id string) (*undo.Operation, error) {
 	if id != "" {
-		op, err := r.m.store.Op(id)
+		op, err := m.store.Operation(id)
 		if err != nil {
 			return nil, sdk.Errorf(sdk.NotFound, "%v", err)
 		}
 		return op, undoable(op)
 	}
-	var last *takeback.Op
-	var out string // where it leads out
+	var last *undo.Operation
 	undone := map[string]bool{}
-	err := r.m.store.Each(func(op *takeback.Op) bool {
+	err := m.store.Each(func(op *undo.Operation) bool {
 		if op.Undoes != "" && !undone[op.ID] {
 			undone[op.Undoes] = true
 		}
-		if op.Undoes != "" || undone[op.ID] {
-			return true
-		}
-		if out = strayed(r.env, op); out == "" && (!permitted(r.env, op) || r.neverHappened(ctx, op)) {
+		if op.Undoes != "" || undone[op.ID] || !permitted(env, op) {
 			return true
 		}
 		last = op
@@ -100,21 +97,73 @@ func (r *restoring) choose(ctx context.Context, id string) (*takeback.Op, error)
 	if err != nil {
 		return nil, err
 	}
-	if out != "" {
-		return nil, sdk.Errorf(sdk.Conflict, "the last change, %s (%s), can't be undone: %s", last.ID, last.Summary,
-			leadsOut).
-			WithHint("remove the link on the way to %s, or name an older operation; history lists them", shown(out))
-	}
 	if last == nil {
 		return nil, sdk.Errorf(sdk.NotFound, "there is nothing to undo")
 	}
 	return last, undoable(last)
 }
 
-func undoable(op *takeback.Op) error {
+func undoable(op *undo.Operation) error {
 	if op.Missing == "" {
 		return nil
 	}
-	return sdk.Errorf(sdk.Conflict, "%s (%s) can't be undone: %s", op.ID, op.Summary, op.Missing).
+	return sdk.Errorf(sdk.Conflict, "%s (%s) can't be undone: %s", op.ID, shown(op.Summary), shown(op.Missing)).
 		WithHint("undo can name an older operation; history lists them")
 }
+
+// undo undoes an operation, but for what somebody else changed since.
+func (m *memory) undo(ctx context.Context, env *sdk.Environment, op *undo.Operation, in undoInput) (undoOutput, error) {
+	files, err := env.Workspace.Restoring()
+	if err != nil {
+		return undoOutput{}, err
+	}
+	defer func() { _ = files.Close() }()
+	done, err := m.store.Undo(ctx, files, undo.Request{
+		ID: op.ID, Force: in.Force, DryRun: in.DryRun,
+		Check: restorableBelow(env),
+	})
+	out := undoOutput{Undone: op.ID, Summary: op.Summary, Paths: done.Paths, DryRun: in.DryRun, Undo: done.Ended.ID}
+	for _, c := range done.Conflicts {
+		out.Conflicts = append(out.Conflicts, conflict{c.Path, c.Reason})
+		if len(out.Conflicts) <= maxNotes {
+			out.Notes = append(out.Notes, fmt.Sprintf("not undone: %s %s", shown(c.Path), c.Reason))
+		}
+	}
+	if len(op.Lost) > 0 {
+		out.Notes = append(out.Notes, "not brought back: "+joined(op.Lost))
+	}
+	if done.OwnersLost > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("of what was brought back, %d belonged to another user and belong to this process's now", done.OwnersLost))
+	}
+	if done.Ended.Missing != "" {
+		out.Notes = append(out.Notes, "this can't be undone: "+done.Ended.Missing)
+	}
+	var notEnded *undo.NotEnded
+	switch {
+	case errors.As(err, &notEnded):
+		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s; nothing was undone of %s", shown(err.Error()), op.ID).WithHint(forceHint)
+	case err == nil && len(done.Paths) == 0 && len(done.Conflicts) > 0:
+		first := done.Conflicts[0]
+		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s %s; nothing was undone of %s (%s)", shown(first.Path), first.Reason, op.ID,
+			shown(op.Summary)).WithHint(forceHint)
+	case err == nil:
+		return out, nil
+	}
+	out.Paths = nil // the text is about what was done
+	if out.Undo == "" && !errors.Is(err, context.Canceled) {
+		return out, failure("undo", err)
+	}
+	hint := "nothing was undone yet"
+	if out.Undo != "" {
+		hint = fmt.Sprintf("undo of %s takes back what it did", out.Undo)
+	}
+	if errors.Is(err, context.Canceled) {
+		return out, sdk.Errorf(sdk.Cancelled, "undo was cancelled; %s", hint)
+	}
+	return out, sdk.Errorf("io_error", "undo was not finished: %v", err).WithHint("%s", hint)
+}
+
+const forceHint = "force undoes it all the same, and keeps what is there now"
+
+// maxNotes is how many conflicts the text of an undo names.
+const maxNotes = 20

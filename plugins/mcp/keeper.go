@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/picoclaw/picoclaw/sdk"
-	"github.com/picoclaw/picoclaw/sdk/takeback"
+	"github.com/picoclaw/picoclaw/sdk/undo"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -15,7 +15,7 @@ import (
 type keeper struct {
 	id    string
 	env   *sdk.Environment // nil where nothing tells of changes
-	store *takeback.Store  // nil where nothing is kept
+	store *undo.Store      // nil where nothing is kept
 
 	mu      sync.Mutex
 	running int // calls
@@ -25,7 +25,7 @@ type keeper struct {
 // period is the time of one operation.
 type period struct {
 	monitor  *workspace.ChangeMonitor
-	recorder *takeback.Recorder // nil where nothing is kept
+	recorder *undo.Recorder // nil where nothing is kept
 }
 
 // open prepares for changes of the server's.
@@ -37,7 +37,7 @@ func (k *keeper) open(id string, env *sdk.Environment) {
 	}
 	k.id = id
 	if env.Takeback.Dir != "" {
-		k.store, _ = takeback.Open(env.Takeback) // where it can't be opened, nothing is kept
+		k.store, _ = undo.Open(env.Takeback) // where it can't be opened, nothing is kept
 	}
 	if k.store != nil || env.Workspace.Protects() {
 		k.env = env
@@ -65,7 +65,7 @@ func (k *keeper) newPeriod(tool string, agreed bool) *period {
 	p := &period{}
 	o := workspace.MonitorOptions{Approved: agreed, Background: true}
 	if k.store != nil {
-		p.recorder = k.store.Record(tool, tool, k.env.Workspace)
+		p.recorder = k.store.Record(k.env.Workspace, undo.RecordOptions{Tool: tool, Summary: tool, Observe: true})
 		o.Next = p.recorder.Notice
 	}
 	p.monitor = k.env.Workspace.Monitor(o)
@@ -73,7 +73,7 @@ func (k *keeper) newPeriod(tool string, agreed bool) *period {
 }
 
 // begin begins a call. end returns a note for the agent about what the server has changed meanwhile, and its undo id.
-func (k *keeper) begin(r *request, tool string) (end func() (note, undo string)) {
+func (k *keeper) begin(r *request, tool string) (end func() (note, undoID string)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.env == nil {
@@ -95,7 +95,7 @@ func (k *keeper) begin(r *request, tool string) (end func() (note, undo string))
 }
 
 // finish ends the operation, if there is one.
-func (k *keeper) finish() (note, undo string) {
+func (k *keeper) finish() (note, undoID string) {
 	p := k.period
 	if p == nil {
 		return "", ""
@@ -104,7 +104,7 @@ func (k *keeper) finish() (note, undo string) {
 	notes := p.monitor.End().Notes()
 	if p.recorder != nil {
 		ended := p.recorder.End()
-		undo = ended.ID
+		undoID = ended.ID
 		lost := ended.Lost
 		if ended.Missing != "" {
 			lost = append([]string{ended.Missing}, lost...)
@@ -113,7 +113,7 @@ func (k *keeper) finish() (note, undo string) {
 			notes = append(notes, "not covered by undo: "+strings.Join(lost, ", "))
 		}
 	}
-	return strings.Join(notes, "\n"), undo
+	return strings.Join(notes, "\n"), undoID
 }
 
 // close ends what is open when this process ends.

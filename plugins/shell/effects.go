@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/sessions"
-	"github.com/picoclaw/picoclaw/sdk/takeback"
+	"github.com/picoclaw/picoclaw/sdk/undo"
 )
 
 // effects are what a command has done to the workspace.
@@ -13,6 +13,7 @@ type effects struct {
 	NotCovered []string `json:"not_covered,omitempty"` // what undo can't bring back
 	Protected  []string `json:"protected,omitempty"`   // what it was not allowed to change
 	PutAside   []string `json:"put_aside,omitempty"`   // what it had made and was not to, by the name that it has now
+	Undone     bool     `json:"undone,omitempty"`      // all its changes were undone at once
 }
 
 // UndoID returns the operation in the undo history.
@@ -26,7 +27,7 @@ func (e effects) UndoID() string {
 // changes are what a command has changed in the workspace.
 type changes struct {
 	Undo string `json:"undo,omitempty"` // the operation that undo takes back
-	takeback.Changes
+	undo.Changes
 }
 
 // effectsOf tells what there is to say of a command that is over, for programs and in words.
@@ -40,6 +41,13 @@ func effectsOf(o *sessions.Outcome) (out effects, notes []string) {
 	}
 	out.Protected, out.PutAside = o.Protected.Refused, o.Protected.Aside
 	notes = o.Protected.Notes()
+	if done := o.Undone; done != nil {
+		out.Undone, out.Changes.Undo = true, done.Ended.ID
+		notes = append(notes, "git was refused a change and may have left half of its work, so all changes of this command were undone")
+		for _, c := range done.Conflicts {
+			notes = append(notes, "not undone: "+c.Error())
+		}
+	}
 	if len(out.NotCovered) > 0 {
 		notes = append(notes, "not covered by undo: "+strings.Join(out.NotCovered, ", "))
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/exec"
 	"github.com/picoclaw/picoclaw/sdk/guard"
-	"github.com/picoclaw/picoclaw/sdk/takeback"
+	"github.com/picoclaw/picoclaw/sdk/undo"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -30,7 +30,7 @@ type shell struct {
 	warned sync.Once
 
 	opening sync.Once
-	store   *takeback.Store // nil where nothing is kept of what commands change
+	store   *undo.Store // nil where nothing is kept of what commands change
 }
 
 // started is a command that was started.
@@ -61,16 +61,18 @@ func (s *shell) watch(req *sdk.Request[execInput], profile *isolation.Profile, b
 	}
 	s.opening.Do(func() {
 		if req.Takeback.Dir != "" {
-			s.store, _ = takeback.Open(req.Takeback) // where it can't be opened, nothing is kept
+			s.store, _ = undo.Open(req.Takeback) // where it can't be opened, nothing is kept
 		}
 	})
 	if s.store == nil && !req.Workspace.Protects() {
 		return func() {}
 	}
 	options := workspace.MonitorOptions{Approved: req.Agreed(), Paths: req.Args.ProtectedPaths, Background: req.Args.Background}
-	var recorder *takeback.Recorder
+	var recorder *undo.Recorder
 	if s.store != nil {
-		recorder = s.store.Record("exec", "exec: "+clipped(req.Args.Command), req.Workspace)
+		recorder = s.store.Record(req.Workspace, undo.RecordOptions{
+			Tool: "exec", Summary: "exec: " + clipped(req.Args.Command), Observe: true,
+		})
 		options.Next = recorder.Notice
 	}
 	monitor := req.Workspace.Monitor(options)
@@ -80,7 +82,20 @@ func (s *shell) watch(req *sdk.Request[execInput], profile *isolation.Profile, b
 		if recorder != nil {
 			begun.Changes = recorder.End()
 		}
+		if begun.Protected.GitRefused && begun.Changes.ID != "" {
+			begun.Undone = s.undoAtOnce(req, begun.Changes.ID)
+		}
 	}
+}
+
+// undoAtOnce undoes a command in which git was refused a change: git would leave half of its work behind.
+func (s *shell) undoAtOnce(req *sdk.Request[execInput], id string) *undo.Undone {
+	done, err := s.store.Undo(context.Background(), req.Workspace, undo.Request{ID: id})
+	if err != nil {
+		req.Log.Warn("a command in which git was refused a change could not be undone", "undo", id, "error", err)
+		return nil
+	}
+	return &done
 }
 
 // clipped is the beginning of a command, on one line.

@@ -18,7 +18,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/internal/served"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
-	"github.com/picoclaw/picoclaw/sdk/takeback"
+	"github.com/picoclaw/picoclaw/sdk/undo"
 )
 
 // Options say what a plugin under test finds. The zero value is an empty workspace, restricted, with everything granted
@@ -33,7 +33,7 @@ type Options struct {
 	// StateDir is the plugin's own directory, if it asks for one; a new one if empty.
 	StateDir string
 	// Takeback is the store of what changes destroy, if the plugin asks for one; in a new directory if Dir is empty.
-	Takeback takeback.Options
+	Takeback undo.Options
 	// Answer answers what a tool asks a person; nil is nobody.
 	Answer func(message string, form json.RawMessage) sdk.Answer
 }

@@ -65,7 +65,11 @@ type Answer struct {
 	Text       string `json:"text"`
 	Structured struct {
 		NotCovered []string `json:"not_covered"`
-		Changes    struct {
+		Conflicts  []struct {
+			Path   string `json:"path"`
+			Reason string `json:"reason"`
+		} `json:"conflicts"`
+		Changes struct {
 			Undo string `json:"undo"`
 		} `json:"changes"`
 		Undo      string   `json:"undo"`

@@ -9,7 +9,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 	"github.com/picoclaw/picoclaw/sdk/schema"
-	"github.com/picoclaw/picoclaw/sdk/takeback"
+	"github.com/picoclaw/picoclaw/sdk/undo"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -46,7 +46,7 @@ type Environment struct {
 	Exec      exec.Settings
 	StateDir  string
 	DataDir   string
-	Takeback  takeback.Options
+	Takeback  undo.Options
 	Config    any // of the type of the plugin's
 }
 

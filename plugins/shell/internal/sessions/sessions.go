@@ -12,7 +12,7 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/command"
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/output"
 	"github.com/picoclaw/picoclaw/sdk/guard"
-	"github.com/picoclaw/picoclaw/sdk/takeback"
+	"github.com/picoclaw/picoclaw/sdk/undo"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -40,7 +40,8 @@ type Session struct {
 
 // Outcome is what a command has done to the workspace, once it is over.
 type Outcome struct {
-	Changes   takeback.Ended
+	Changes   undo.Ended
+	Undone    *undo.Undone // of a command that was undone at once; nil for others
 	Protected workspace.ProtectedChanges
 }
 

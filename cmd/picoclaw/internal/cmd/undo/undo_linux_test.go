@@ -167,36 +167,64 @@ func TestWhatUndoDoesNotCoverIsSaid(t *testing.T) {
 	}
 }
 
-// Nothing is undone where one of the files has changed since, unless that is asked for; a dry run changes nothing.
-func TestUndoOfACommandRefusesWhatHasChangedSince(t *testing.T) {
+// Files that somebody changed since the command are named and stay, and the rest is undone; a dry run changes nothing.
+func TestUndoLeavesWhatHasChangedSince(t *testing.T) {
 	t.Parallel()
-	a := clitest.NewAgent(t, true)
-	a.Shell("echo one > a; echo two > b; mkdir d")
-	a.Batch(clitest.Exec("echo 1 > a; rm b; mkdir new; echo x > new/x"))
-	before := a.Snapshot()
-	if r := a.Batch(clitest.Call{Tool: "undo", Args: map[string]any{"dry_run": true}})[0]; !r.OK || !strings.Contains(r.Text, "Would be undone") {
-		t.Errorf("dry run: %v %q", r.Error, r.Text)
-	}
-	for _, change := range []string{"echo mine > a", "echo mine > b", "echo mine > new/mine", "echo mine > new/x"} {
+	for change, conflicts := range map[string][]string{
+		"echo mine > a":        {"a"},
+		"echo mine > b":        {"b"},
+		"echo mine > new/mine": {"new"},
+		"echo mine > new/x":    {"new", "new/x"},
+		"rm new/x":             nil,
+		"mv new other":         {"new", "new/x"},
+		"chmod 600 a":          {"a"},
+		"mv a d/; mv d/a a":    {"a"},
+	} {
+		a := clitest.NewAgent(t, true)
+		a.Shell("echo one > a; echo two > b; mkdir d; echo three > c")
+		a.Batch(clitest.Exec("echo 1 > a; rm b c; mkdir new; echo x > new/x"))
 		a.Shell(change)
 		changed := a.Snapshot()
+		dry := a.Batch(clitest.Call{Tool: "undo", Args: map[string]any{"dry_run": true}})[0]
+		if diff := clitest.Diff(changed, a.Snapshot()); diff != "" || !dry.OK || !strings.Contains(dry.Text, "Would be undone") {
+			t.Errorf("dry run: %v %q\n%s", dry.Error, dry.Text, diff)
+		}
 		r := a.Batch(clitest.Call{Tool: "undo", Args: map[string]any{}})[0]
-		if diff := clitest.Diff(changed, a.Snapshot()); r.OK || r.Error.Code != "conflict" || diff != "" {
-			t.Errorf("after %q: %v\n%s", change, r.Error, diff)
+		var got []string
+		for _, c := range r.Structured.Conflicts {
+			got = append(got, strings.TrimPrefix(c.Path, a.Workspace+"/"))
 		}
-		if change == "echo mine > b" {
-			a.Shell("rm b")
+		if !r.OK || !slices.Equal(got, conflicts) {
+			t.Errorf("after %q the conflicts are %q: %v %s", change, got, r.Error, r.Text)
+		}
+		if data, err := os.ReadFile(filepath.Join(a.Workspace, "c")); string(data) != "three\n" {
+			t.Errorf("after %q c is %q, %v", change, data, err)
+		}
+		now := a.Snapshot()
+		for _, path := range conflicts {
+			if now["/"+path] != changed["/"+path] && !strings.HasPrefix(now["/"+path], "d") {
+				t.Errorf("after %q %s is %q, and was %q", change, path, now["/"+path], changed["/"+path])
+			}
 		}
 	}
-	if maps.Equal(before, a.Snapshot()) {
-		t.Fatal("nothing had changed")
-	}
+}
+
+// Undo with force puts former contents back where somebody changed a file since, and deletes nothing that the command
+// did not make.
+func TestUndoByForce(t *testing.T) {
+	t.Parallel()
+	a := clitest.NewAgent(t, true)
+	a.Shell("echo one > a; echo two > b")
+	a.Batch(clitest.Exec("echo 1 > a; rm b; mkdir new; echo x > new/x"))
+	a.Shell("echo mine > a; echo mine > b; echo mine > new/mine")
 	r := a.Batch(clitest.Call{Tool: "undo", Args: map[string]any{"force": true}})[0]
-	if data, err := os.ReadFile(filepath.Join(a.Workspace, "b")); string(data) != "two\n" || err != nil || !r.OK {
-		t.Errorf("forced: %q %v: %v", data, err, r.Error)
+	if !r.OK {
+		t.Error(r.Error)
 	}
-	if _, err := os.Stat(filepath.Join(a.Workspace, "new", "mine")); err != nil {
-		t.Errorf("what the command did not make was deleted: %v", err)
+	for name, want := range map[string]string{"a": "one\n", "b": "two\n", "new/mine": "mine\n"} {
+		if data, err := os.ReadFile(filepath.Join(a.Workspace, name)); string(data) != want {
+			t.Errorf("%s is %q, %v", name, data, err)
+		}
 	}
 }
 
@@ -220,7 +248,7 @@ func TestWhatAKilledCommandDestroyedComesBack(t *testing.T) {
 	_ = host.Wait()
 	r := a.Batch(clitest.Call{Tool: "undo", Args: map[string]any{}})[0]
 	if !r.OK { // the plugin was killed before the command, and has not seen its end
-		if !strings.Contains(r.Error.Message, "its end was not seen") {
+		if !strings.Contains(r.Error.Message, "its end was not recorded") {
 			t.Errorf("without force: %v", r.Error)
 		}
 		r = a.Batch(clitest.Call{Tool: "undo", Args: map[string]any{"force": true}})[0]

@@ -1,0 +1,306 @@
+package undo
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// The members of an archive, below a folder that is called as the operation's id: op.json comes first, journal members
+// and kept contents as the operation goes on, and at its end the whole record and op.json again. The last member has a
+// fixed size, so that the history is read from the ends of archives.
+const (
+	operationMember = "op.json"
+	journalMember   = "journal"
+	recordMember    = "record.json"
+	contentFolder   = "before"
+
+	blockSize   = 512
+	trailerSize = 8 * blockSize
+)
+
+// archive writes the archive of one operation.
+type archive struct {
+	id       string
+	file     *os.File
+	buffer   *bufio.Writer
+	tar      *tar.Writer
+	written  int64
+	contents int
+}
+
+// createArchive makes the archive of an operation.
+func (s *Store) createArchive(op *Operation) (*archive, error) {
+	f, err := os.OpenFile(s.file(op.ID), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	a := &archive{id: op.ID, file: f}
+	a.buffer = bufio.NewWriterSize(a, 32<<10)
+	a.tar = tar.NewWriter(a.buffer)
+	data, err := json.Marshal(op)
+	if err == nil {
+		err = a.member(operationMember, data)
+	}
+	if err != nil {
+		a.discard()
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *archive) Write(p []byte) (int, error) {
+	n, err := a.file.Write(p)
+	a.written += int64(n)
+	return n, err
+}
+
+// size returns the number of bytes of the archive.
+func (a *archive) size() int64 { return a.written + int64(a.buffer.Buffered()) }
+
+func (a *archive) header(name string, size int64) error {
+	return a.tar.WriteHeader(&tar.Header{Name: a.id + "/" + name, Typeflag: tar.TypeReg, Mode: 0o600, Size: size})
+}
+
+func (a *archive) member(name string, data []byte) error {
+	if err := a.header(name, int64(len(data))); err != nil {
+		return err
+	}
+	if _, err := a.tar.Write(data); err != nil {
+		return err
+	}
+	return a.tar.Flush()
+}
+
+// flush has the operating system take all that was written.
+func (a *archive) flush() error { return a.buffer.Flush() }
+
+// keep adds the contents of a file and returns their number.
+func (a *archive) keep(name string, size int64, contents io.Reader) (number int, err error) {
+	number = a.contents + 1
+	if err := a.header(path.Join(contentFolder, strconv.Itoa(number), name), size); err != nil {
+		return 0, err
+	}
+	n, err := io.Copy(a.tar, io.LimitReader(contents, size))
+	if err == nil && n < size { // it was truncated meanwhile
+		_, err = io.CopyN(a.tar, zeros{}, size-n)
+	}
+	if err != nil {
+		return 0, err
+	}
+	a.contents = number
+	return number, errors.Join(a.tar.Flush(), a.flush())
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// end writes the record and closes the archive.
+func (a *archive) end(r *record) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	if err := a.member(recordMember, data); err != nil {
+		return err
+	}
+	trailer, err := trailerOf(&r.Operation)
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.member(operationMember, trailer), a.flush(), a.file.Close())
+}
+
+// trailerOf returns an operation as the last member of an archive. What has no room is left out there.
+func trailerOf(op *Operation) ([]byte, error) {
+	short := *op
+	for {
+		data, err := json.Marshal(short)
+		if err != nil {
+			return nil, err
+		}
+		if len(data) <= trailerSize-blockSize {
+			return append(data, bytes.Repeat([]byte{' '}, trailerSize-blockSize-len(data))...), nil
+		}
+		switch changes := short.Changes; {
+		case changes != nil && len(changes.Names) > 0:
+			fewer := *changes
+			fewer.Names = changes.Names[:len(changes.Names)-1]
+			short.Changes = &fewer
+		case len(short.Lost) > 0:
+			short.Lost = short.Lost[:len(short.Lost)-1]
+		case short.Summary != "":
+			short.Summary = short.Summary[:len(short.Summary)/2]
+		default:
+			return nil, errors.New("the operation is too long for the undo store")
+		}
+	}
+}
+
+// discard deletes the archive.
+func (a *archive) discard() {
+	_ = a.file.Close()
+	_ = os.Remove(a.file.Name())
+}
+
+// readOperation reads what an archive says of its operation: its trailer, or of one that has not ended its beginning.
+func readOperation(f *os.File, id string) (*Operation, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range []int64{info.Size() - trailerSize, 0} {
+		if at < 0 {
+			continue
+		}
+		members := tar.NewReader(io.NewSectionReader(f, at, info.Size()-at))
+		h, err := members.Next()
+		if err != nil || h.Name != id+"/"+operationMember || at > 0 && h.Size != trailerSize-blockSize || h.Size > 1<<20 {
+			continue
+		}
+		var op Operation
+		if err := json.NewDecoder(members).Decode(&op); err != nil || op.ID != id {
+			continue
+		}
+		return &op, nil
+	}
+	return nil, fmt.Errorf("the archive of %s can't be read", id)
+}
+
+// content is where kept contents are in an archive.
+type content struct{ offset, size int64 }
+
+// readArchive reads the record of an operation and finds its contents. ended is false where a process was killed before
+// the end of the operation; the record then has what the journal has.
+func readArchive(f *os.File, id string) (r *record, contents map[int]content, ended bool, err error) {
+	r, contents = &record{}, map[int]content{}
+	at := newSkipReader(f)
+	members := tar.NewReader(at)
+	for {
+		h, err := members.Next()
+		if err != nil {
+			break // the end, or where a killed process stopped
+		}
+		name, ok := strings.CutPrefix(h.Name, id+"/")
+		if !ok {
+			continue
+		}
+		number, isContent := strings.CutPrefix(name, contentFolder+"/")
+		switch {
+		case isContent:
+			number, _, _ = strings.Cut(number, "/")
+			if n, err := strconv.Atoi(number); err == nil {
+				contents[n] = content{at.offset, h.Size}
+			}
+		case name == recordMember:
+			r = &record{}
+			if err := json.NewDecoder(members).Decode(r); err != nil {
+				return nil, nil, false, fmt.Errorf("the archive of %s can't be read: %w", id, err)
+			}
+			return r, contents, true, r.check()
+		case name == operationMember:
+			if err := json.NewDecoder(members).Decode(&r.Operation); err != nil {
+				return nil, nil, false, fmt.Errorf("the archive of %s can't be read: %w", id, err)
+			}
+		case name == journalMember:
+			if r.readJournal(members) != nil {
+				break
+			}
+		}
+	}
+	return r, contents, false, r.check()
+}
+
+// journalLine is an object or an entry as the operation met it.
+type journalLine struct {
+	Object *object `json:"object,omitempty"`
+	Index  int     `json:"index,omitempty"`
+	Entry  *entry  `json:"entry,omitempty"`
+}
+
+func (r *record) readJournal(from io.Reader) error {
+	lines := json.NewDecoder(from)
+	for {
+		var line journalLine
+		if err := lines.Decode(&line); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		switch {
+		case line.Object != nil && line.Index >= 0 && line.Index <= maxEntries*2:
+			for len(r.Objects) <= line.Index { // those that the operation created are not in the journal
+				r.Objects = append(r.Objects, &object{Created: true, Parent: none})
+			}
+			r.Objects[line.Index] = line.Object
+		case line.Entry != nil:
+			r.Entries = append(r.Entries, line.Entry)
+		}
+	}
+}
+
+// check refuses a record whose numbers lead nowhere.
+func (r *record) check() error {
+	valid := func(i int) bool { return i >= none && i < len(r.Objects) }
+	for i, o := range r.Objects {
+		if o == nil || !valid(o.Parent) {
+			return fmt.Errorf("the archive of %s is damaged", r.ID)
+		}
+		o.index = i
+	}
+	for _, e := range r.Entries {
+		if e == nil || !valid(e.Dir) || !valid(e.Before) || !valid(e.After) {
+			return fmt.Errorf("the archive of %s is damaged", r.ID)
+		}
+	}
+	return nil
+}
+
+// skipReader reads an archive in large pieces, and skips what nobody reads.
+type skipReader struct {
+	file   *os.File
+	ahead  *bufio.Reader
+	offset int64 // of what is read next
+}
+
+func newSkipReader(file *os.File) *skipReader {
+	return &skipReader{file: file, ahead: bufio.NewReaderSize(file, 64<<10)}
+}
+
+// Read reads the next bytes.
+func (s *skipReader) Read(p []byte) (int, error) {
+	n, err := s.ahead.Read(p)
+	s.offset += int64(n)
+	return n, err
+}
+
+// Seek goes forward from where it is.
+func (s *skipReader) Seek(offset int64, whence int) (int64, error) {
+	if whence != io.SeekCurrent || offset < 0 {
+		return s.offset, os.ErrInvalid
+	}
+	if offset <= int64(s.ahead.Buffered()) {
+		_, err := s.ahead.Discard(int(offset))
+		s.offset += offset
+		return s.offset, err
+	}
+	if _, err := s.file.Seek(s.offset+offset, io.SeekStart); err != nil {
+		return s.offset, err
+	}
+	s.ahead.Reset(s.file)
+	s.offset += offset
+	return s.offset, nil
+}

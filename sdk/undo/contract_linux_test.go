@@ -1,0 +1,501 @@
+package undo_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/mutation"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/undo"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+// long has the generators run longer.
+var long bool
+
+// world is a workspace in which an agent and a user make random changes.
+type world struct {
+	t        *testing.T
+	dir      string
+	files    *workspace.Workspace
+	store    *undo.Store
+	random   *rand.Rand
+	recorder *undo.Recorder
+	log      []string
+	open     []*os.File // of the agent, for writing
+	touched  map[string]bool
+	users    map[string]string // paths as the user left them
+	now      map[string]bool   // paths that the user's last change touched
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	t.Helper()
+	dir, err := os.MkdirTemp(base(t), "w")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, dir: filepath.Join(dir, "ws"), random: rand.New(rand.NewPCG(seed, 7)), touched: map[string]bool{}, users: map[string]string{}}
+	if err := os.Mkdir(w.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if w.files, err = workspace.Open(guard.Policy{Workspace: w.dir, Restrict: true}, workspace.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if w.store, err = undo.Open(undo.Options{Dir: filepath.Join(dir, "store")}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		w.store.Close()
+		_ = w.files.Close()
+		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
+			if d != nil && d.IsDir() {
+				_ = os.Chmod(path, 0o700)
+			}
+			return nil
+		})
+		_ = os.RemoveAll(dir)
+	})
+	return w
+}
+
+// base is where workspaces are made: a real file system, where the machine has one beside /tmp.
+func base(t *testing.T) string {
+	t.Helper()
+	return t.TempDir()
+}
+
+// names are those that changes are made at: few, so that they meet.
+var names = []string{"a", "b", "c", "x (deleted)", "n\xff", "long" + strings.Repeat("g", 200)}
+
+// path returns a random path: of something that exists, or of something that could be made.
+func (w *world) path() string {
+	var dirs, all []string
+	_ = filepath.WalkDir(w.dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			dirs = append(dirs, path)
+		}
+		if err == nil && path != w.dir {
+			all = append(all, path)
+		}
+		return nil
+	})
+	if len(all) > 0 && w.random.IntN(3) > 0 {
+		return all[w.random.IntN(len(all))]
+	}
+	return filepath.Join(dirs[w.random.IntN(len(dirs))], names[w.random.IntN(len(names))])
+}
+
+// notice announces a change of the agent's.
+func (w *world) notice(thread int, kind mutation.Kind, path, to string) {
+	_ = w.recorder.Notice(mutation.Mutation{Kind: kind, Path: path, To: to, Thread: thread})
+}
+
+// change makes a random change: as the agent, announced, or as the user.
+func (w *world) change(agent bool) {
+	a, b := w.path(), w.path()
+	x, errA := os.Lstat(a)
+	y, errB := os.Lstat(b)
+	if !agent && errA == nil && w.holds(x) || !agent && errB == nil && w.holds(y) {
+		return // undo can't tell who wrote to a file that both have open
+	}
+	if a == b || errA == nil && errB == nil && os.SameFile(x, y) {
+		return
+	}
+	thread := 1 + w.random.IntN(2)
+	tell := func(kind mutation.Kind, path, to string) {
+		if agent {
+			w.notice(thread, kind, path, to)
+		}
+	}
+	who := "user"
+	if agent {
+		who = "agent"
+	}
+	note := func(format string, args ...any) {
+		w.log = append(w.log, who+": "+strings.ReplaceAll(fmt.Sprintf(format, args...), w.dir, ""))
+	}
+	var marks []string // of the user's change, if it succeeds
+	mark := func(paths ...string) {
+		if !agent {
+			marks = append(marks, paths...)
+		}
+	}
+	// A user's change to a file is one to all of its names.
+	marked := func(path string) {
+		mark(path)
+		info, err := os.Lstat(path)
+		if err != nil || agent {
+			return
+		}
+		_ = filepath.WalkDir(w.dir, func(other string, d fs.DirEntry, err error) error {
+			if err == nil {
+				if i, err := os.Lstat(other); err == nil && os.SameFile(i, info) {
+					mark(other)
+				}
+			}
+			return nil
+		})
+	}
+	var err error
+	w.now = map[string]bool{}
+	defer func() {
+		for _, p := range marks {
+			if err == nil {
+				w.touched[p], w.now[p] = true, true
+			}
+		}
+	}()
+	switch w.random.IntN(15) {
+	case 0, 1: // write in place, or make a file
+		text := strconv.Itoa(w.random.IntN(1000))
+		marked(a)
+		tell(mutation.Write, a, "")
+		err = write(a, os.O_TRUNC, text)
+		marked(a)
+		note("write %s %s: %v", a, text, err)
+	case 2: // append
+		marked(a)
+		tell(mutation.Write, a, "")
+		err = write(a, os.O_APPEND, "+")
+		marked(a)
+		note("append %s: %v", a, err)
+	case 3: // replace
+		temp := filepath.Join(filepath.Dir(a), "temp")
+		tell(mutation.Write, temp, "")
+		if err = write(temp, os.O_TRUNC, "r"+strconv.Itoa(w.random.IntN(1000))); err == nil {
+			tell(mutation.Rename, temp, a)
+			if err = os.Rename(temp, a); err != nil {
+				tell(mutation.Remove, temp, "")
+				_ = os.Remove(temp)
+			}
+		}
+		mark(a)
+		note("replace %s: %v", a, err)
+	case 4:
+		tell(mutation.Make, a, "")
+		err = os.Mkdir(a, 0o755)
+		mark(a)
+		note("mkdir %s: %v", a, err)
+	case 5:
+		marked(a)
+		tell(mutation.Remove, a, "")
+		err = os.Remove(a)
+		note("remove %s: %v", a, err)
+	case 6: // delete a tree
+		w.removeAll(a, tell, mark)
+		note("rm -r %s", a)
+	case 7, 8:
+		w.markTree(a, mark)
+		w.markTree(b, mark)
+		tell(mutation.Rename, a, b)
+		err = os.Rename(a, b)
+		w.markTree(b, mark)
+		note("rename %s %s: %v", a, b, err)
+	case 9:
+		w.markTree(a, mark)
+		w.markTree(b, mark)
+		tell(mutation.Exchange, a, b)
+		err = unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+		w.markTree(a, mark)
+		w.markTree(b, mark)
+		note("exchange %s %s: %v", a, b, err)
+	case 10:
+		marked(a)
+		tell(mutation.Link, a, b)
+		err = os.Link(a, b)
+		marked(b)
+		note("link %s %s: %v", a, b, err)
+	case 11:
+		tell(mutation.Make, a, "")
+		err = os.Symlink("../a", a)
+		mark(a)
+		note("symlink %s: %v", a, err)
+	case 12:
+		modes := []fs.FileMode{0o600, 0o644, 0o755, 0o500, 0o300}
+		info, statErr := os.Lstat(a)
+		if statErr != nil || info.Mode()&fs.ModeSymlink != 0 {
+			return
+		}
+		mode := modes[w.random.IntN(3)]
+		if !agent {
+			mode = 0o640
+		}
+		if info.IsDir() && agent {
+			if mode |= 0o700; os.Getuid() == 0 { // it looks into closed directories too
+				mode = modes[w.random.IntN(len(modes))] | 0o100
+			}
+		}
+		if info.IsDir() && !agent {
+			return
+		}
+		marked(a)
+		tell(mutation.Attribute, a, "")
+		err = os.Chmod(a, mode)
+		note("chmod %s %o: %v", a, mode, err)
+	case 13: // a descriptor that stays open
+		if !agent || len(w.open) > 2 {
+			return
+		}
+		tell(mutation.Write, a, "")
+		var f *os.File
+		if f, err = os.OpenFile(a, os.O_WRONLY|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o644); err == nil {
+			w.open = append(w.open, f)
+			_, err = f.WriteString("h")
+		}
+		note("hold %s: %v", a, err)
+	case 14:
+		if !agent || len(w.open) == 0 {
+			return
+		}
+		f := w.open[0]
+		w.open = w.open[1:]
+		_, err = f.WriteString("late")
+		_ = f.Close()
+		note("close %s: %v", f.Name(), err)
+	}
+}
+
+// holds reports whether the agent has a file open for writing, or one in a directory.
+func (w *world) holds(info fs.FileInfo) bool {
+	return slices.ContainsFunc(w.open, func(f *os.File) bool {
+		held, err := f.Stat()
+		return err == nil && (os.SameFile(held, info) || info.IsDir())
+	})
+}
+
+func write(path string, flags int, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
+// removeAll deletes a tree as rm does, from the innermost on.
+func (w *world) removeAll(path string, tell func(mutation.Kind, string, string), mark func(...string)) {
+	if info, err := os.Lstat(path); err == nil && info.IsDir() {
+		entries, _ := os.ReadDir(path)
+		for _, e := range entries {
+			w.removeAll(filepath.Join(path, e.Name()), tell, mark)
+		}
+	}
+	if _, err := os.Lstat(path); err == nil {
+		mark(path)
+	}
+	tell(mutation.Remove, path, "")
+	_ = os.Remove(path)
+}
+
+// markTree marks everything at and below a path as the user's.
+func (w *world) markTree(path string, mark func(...string)) {
+	mark(path)
+	_ = filepath.WalkDir(path, func(at string, _ fs.DirEntry, _ error) error {
+		mark(at)
+		return nil
+	})
+}
+
+// snapshot describes everything in the workspace, by path.
+func (w *world) snapshot() map[string]string {
+	all, groups := map[string]string{}, map[[2]uint64]string{}
+	var visit func(path string)
+	visit = func(path string) {
+		info, err := os.Lstat(path)
+		if err != nil {
+			return
+		}
+		line := info.Mode().String()
+		s := info.Sys().(*syscall.Stat_t) //nolint:forcetypeassert // on Linux it is
+		switch {
+		case info.Mode()&fs.ModeSymlink != 0:
+			target, _ := os.Readlink(path)
+			line += " " + target
+		case info.IsDir():
+			entries, _ := os.ReadDir(path)
+			for _, e := range entries {
+				visit(filepath.Join(path, e.Name()))
+			}
+		default:
+			data, _ := os.ReadFile(path)
+			id := [2]uint64{s.Dev, s.Ino}
+			if groups[id] == "" {
+				groups[id] = path
+			}
+			line += fmt.Sprintf(" %q %d links with %s %d", data, s.Nlink, strings.TrimPrefix(groups[id], w.dir), info.ModTime().UnixNano())
+		}
+		all[strings.TrimPrefix(path, w.dir)] = line
+	}
+	visit(w.dir)
+	return all
+}
+
+// snapshotOf describes some paths.
+func (w *world) snapshotOf(paths map[string]bool) map[string]string {
+	all, now := map[string]string{}, w.snapshot()
+	for path := range paths {
+		path = strings.TrimPrefix(path, w.dir)
+		all[path] = now[path]
+	}
+	return all
+}
+
+// sequence makes one operation of the agent's with changes of the user's between and beside, undoes it, and compares.
+func sequence(t *testing.T, seed uint64, users bool) (ok bool) {
+	w := newWorld(t, seed)
+	for range 12 {
+		w.change(false)
+	}
+	clear(w.touched)
+	w.log = nil
+	before := w.snapshot()
+	w.recorder = w.store.Record(w.files, undo.RecordOptions{Tool: "exec", Summary: "test", Observe: true})
+	for range 1 + w.random.IntN(14) {
+		w.change(true)
+		if users && w.random.IntN(3) == 0 {
+			w.recorder.Tick()
+			w.change(false)
+			w.recorder.Tick()
+			maps.Copy(w.users, w.snapshotOf(w.now))
+		}
+	}
+	for _, f := range w.open {
+		_ = f.Close()
+	}
+	ended := w.recorder.End()
+	after := w.snapshot()
+	during := maps.Clone(w.touched)
+	if users {
+		for range w.random.IntN(4) {
+			w.change(false)
+			maps.Copy(w.users, w.snapshotOf(w.now))
+		}
+	}
+	left := w.snapshot()
+	if ended.ID == "" {
+		if !users && !maps.Equal(before, after) {
+			t.Errorf("seed %d: nothing was recorded (%+v)\n%s", seed, ended, strings.Join(w.log, "\n"))
+			return false
+		}
+		return true
+	}
+	done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: ended.ID})
+	now := w.snapshot()
+	named := func(path string) bool {
+		for _, c := range done.Conflicts {
+			if rest := strings.TrimPrefix(c.Path, w.dir); rest == path || strings.HasPrefix(path, rest+"/") {
+				return true
+			}
+		}
+		return false
+	}
+	var wrong []string
+	paths := slices.Sorted(maps.Keys(before))
+	paths = append(paths, slices.Collect(maps.Keys(left))...)
+	paths = append(paths, slices.Collect(maps.Keys(now))...)
+	slices.Sort(paths)
+	for _, path := range slices.Compact(paths) {
+		touched := during[w.dir+path] || w.touched[w.dir+path] && left[path] != after[path]
+		agentsSince := !onlyLinks(left[path], w.users[path]) // the agent changed it after the user
+		switch {
+		case touched && !isDir(now[path], left[path]) && !onlyLinks(now[path], left[path]) && !onlyLinks(now[path], w.users[path]) &&
+			!(agentsSince && (named(path) || onlyLinks(now[path], before[path]))):
+			wrong = append(wrong, fmt.Sprintf("user's %q: left %s, now %s", path, left[path], now[path]))
+		case !touched && !named(path) && now[path] != before[path] && !(users && (isDir(now[path], before[path]) || onlyLinks(now[path], before[path]))):
+			wrong = append(wrong, fmt.Sprintf("%q: before %s, now %s", path, before[path], now[path]))
+		}
+	}
+	if err != nil || len(wrong) > 0 || !users && len(done.Conflicts) > 0 {
+		t.Errorf("seed %d: %v, conflicts %v\n%s\n%s", seed, err, done.Conflicts, strings.Join(wrong, "\n"), strings.Join(w.log, "\n"))
+		return false
+	}
+	if users {
+		return true
+	}
+	if done.Ended.ID == "" {
+		t.Errorf("seed %d: the undo of %v changed nothing; %v before, %v after\n%s", seed, done.Paths, before, after, strings.Join(w.log, "\n"))
+		return false
+	}
+	redone, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: done.Ended.ID})
+	if again := w.snapshot(); err != nil || !maps.Equal(again, after) {
+		t.Errorf("seed %d: done again: %v, %v\n%s\n%s", seed, err, redone.Conflicts, difference(after, again), strings.Join(w.log, "\n"))
+		return false
+	}
+	return true
+}
+
+// isDir reports whether two descriptions are of directories, or one is and the other is of nothing.
+func isDir(a, b string) bool {
+	return strings.HasPrefix(a, "d") && strings.HasPrefix(b, "d")
+}
+
+// onlyLinks reports whether two descriptions of a file differ in the names that it has.
+func onlyLinks(a, b string) bool {
+	cut := func(s string) string {
+		before, rest, ok := strings.Cut(s, "\" ")
+		if !ok {
+			return s
+		}
+		return before + rest[strings.LastIndex(rest, " "):]
+	}
+	return cut(a) == cut(b)
+}
+
+func difference(want, got map[string]string) string {
+	var lines []string
+	for path := range want {
+		if got[path] != want[path] {
+			lines = append(lines, fmt.Sprintf("%q: want %s, now %s", path, want[path], got[path]))
+		}
+	}
+	for path := range got {
+		if _, ok := want[path]; !ok {
+			lines = append(lines, fmt.Sprintf("%q: want nothing, now %s", path, got[path]))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+func generate(t *testing.T, users bool) {
+	t.Helper()
+	if text := os.Getenv("PICOCLAW_TEST_SEED"); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sequence(t, seed, users)
+		return
+	}
+	lasting := 5 * time.Second
+	if long {
+		lasting = 150 * time.Second
+	}
+	deadline, failed, n := time.Now().Add(lasting), 0, 0
+	for seed := uint64(time.Now().UnixNano()); time.Now().Before(deadline) && failed < 5; seed++ {
+		n++
+		if !t.Run("sequence", func(t *testing.T) { sequence(t, seed, users) }) {
+			failed++
+		}
+	}
+	t.Logf("%d sequences", n)
+}
+
+// Whatever an operation does, undo restores all of it, and undo of the undo does it again.
+func TestUndoRestoresEverything(t *testing.T) { generate(t, false) }
+
+// Undo never changes what somebody else changed, during the operation or after it, and names what it can't restore.
+func TestUndoSparesTheUser(t *testing.T) { generate(t, true) }

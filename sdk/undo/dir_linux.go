@@ -1,0 +1,184 @@
+package undo
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+// stat returns the node at a name, nil for none.
+func (d *directory) stat(name string) (*node, error) {
+	return statAt(int(d.file.Fd()), name, unix.AT_SYMLINK_NOFOLLOW)
+}
+
+// statFile returns the node of an open file.
+func statFile(f *os.File) (*node, error) { return statAt(int(f.Fd()), "", unix.AT_EMPTY_PATH) }
+
+func statAt(dir int, name string, flags int) (*node, error) {
+	var s unix.Statx_t
+	err := unix.Statx(dir, name, flags, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &s)
+	if errors.Is(err, unix.ENOENT) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: err}
+	}
+	n := &node{
+		Mode: fileMode(uint32(s.Mode)), UID: int(s.Uid), GID: int(s.Gid), Links: uint64(s.Nlink), Size: int64(s.Size),
+		Modified: s.Mtime.Sec*1e9 + int64(s.Mtime.Nsec), Changed: s.Ctime.Sec*1e9 + int64(s.Ctime.Nsec),
+		Device: unix.Mkdev(s.Dev_major, s.Dev_minor),
+	}
+	inode := strconv.FormatUint(n.Device, 16) + ":" + strconv.FormatUint(s.Ino, 16)
+	handle, _, err := unix.NameToHandleAt(dir, name, flags&unix.AT_EMPTY_PATH)
+	switch {
+	case err == nil:
+		n.ID = Identity(inode + ":" + hex.EncodeToString(handle.Bytes()))
+	case errors.Is(err, unix.ENOENT):
+		return nil, nil
+	case s.Mask&unix.STATX_BTIME != 0:
+		n.ID = Identity(fmt.Sprintf("%s@%d.%d", inode, s.Btime.Sec, s.Btime.Nsec))
+	}
+	return n, nil
+}
+
+func fileMode(mode uint32) fs.FileMode {
+	m := fs.FileMode(mode & 0o777)
+	for bit, is := range map[uint32]fs.FileMode{unix.S_ISUID: fs.ModeSetuid, unix.S_ISGID: fs.ModeSetgid, unix.S_ISVTX: fs.ModeSticky} {
+		if mode&bit != 0 {
+			m |= is
+		}
+	}
+	switch mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		m |= fs.ModeDir
+	case unix.S_IFLNK:
+		m |= fs.ModeSymlink
+	case unix.S_IFIFO:
+		m |= fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		m |= fs.ModeSocket
+	case unix.S_IFCHR:
+		m |= fs.ModeDevice | fs.ModeCharDevice
+	case unix.S_IFBLK:
+		m |= fs.ModeDevice
+	}
+	return m
+}
+
+// attributes returns the extended attributes of what is at a name that a program may set.
+func (d *directory) attributes(name string) map[string][]byte {
+	path := "/proc/self/fd/" + strconv.Itoa(int(d.file.Fd())) + "/" + name
+	var list [4096]byte
+	n, err := unix.Llistxattr(path, list[:])
+	if err != nil { // a sandbox without /proc, or a long list
+		return d.attributesOfOpen(name)
+	}
+	all := map[string][]byte{}
+	for _, key := range strings.Split(strings.TrimRight(string(list[:n]), "\x00"), "\x00") {
+		if !strings.HasPrefix(key, "user.") && key != "system.posix_acl_access" && key != "system.posix_acl_default" {
+			continue
+		}
+		value := make([]byte, 1<<16)
+		if n, err := unix.Lgetxattr(path, key, value); err == nil {
+			all[key] = value[:n:n]
+		}
+	}
+	return all
+}
+
+func (d *directory) attributesOfOpen(name string) map[string][]byte {
+	f, err := d.open(name)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }()
+	attributes, err := workspace.Attributes(f)
+	if err != nil || attributes == nil {
+		return nil
+	}
+	all := make(map[string][]byte, len(attributes))
+	for key, value := range attributes {
+		all[key] = []byte(value)
+	}
+	return all
+}
+
+// open opens the regular file or directory at a name for reading.
+func (d *directory) open(name string) (*os.File, error) {
+	return d.openFile(name, unix.O_RDONLY|unix.O_NONBLOCK, 0)
+}
+
+func (d *directory) openFile(name string, flags int, mode uint32) (*os.File, error) {
+	fd, err := unix.Openat(int(d.file.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return os.NewFile(uintptr(fd), d.path+"/"+name), nil
+}
+
+func (d *directory) readlink(name string) (string, error) { return d.root.Readlink(name) }
+
+// rename moves what is at a name to a name that is free.
+func (d *directory) rename(name string, to *directory, newName string) error {
+	return renameAt(d, name, to, newName, unix.RENAME_NOREPLACE)
+}
+
+// renameExchange has two names change places.
+func renameExchange(a *directory, nameA string, b *directory, nameB string) error {
+	return renameAt(a, nameA, b, nameB, unix.RENAME_EXCHANGE)
+}
+
+func renameAt(from *directory, name string, to *directory, newName string, flags uint) error {
+	err := unix.Renameat2(int(from.file.Fd()), name, int(to.file.Fd()), newName, flags)
+	if err != nil {
+		return &fs.PathError{Op: "rename", Path: name, Err: err}
+	}
+	return nil
+}
+
+func (d *directory) link(name string, to *directory, newName string) error {
+	if err := unix.Linkat(int(d.file.Fd()), name, int(to.file.Fd()), newName, 0); err != nil {
+		return &fs.PathError{Op: "link", Path: name, Err: err}
+	}
+	return nil
+}
+
+func (d *directory) mkfifo(name string) error {
+	if err := unix.Mkfifoat(int(d.file.Fd()), name, 0o600); err != nil {
+		return &fs.PathError{Op: "mkfifo", Path: name, Err: err}
+	}
+	return nil
+}
+
+// fileTime returns the time that a file changed now would have, in nanoseconds since 1970.
+func fileTime() int64 {
+	var now unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &now) != nil {
+		return time.Now().UnixNano()
+	}
+	return now.Nano()
+}
+
+// errInUse says that a program has a file open for writing.
+var errInUse = errors.New("another program has it open for writing")
+
+// checkUnused fails while somebody has a file open for writing: only then does the kernel give no read lease.
+func checkUnused(f *os.File) error {
+	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
+	if errors.Is(err, unix.EAGAIN) {
+		return errInUse
+	}
+	if err == nil {
+		_, _ = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
+	}
+	return nil // other file systems and owners have no leases
+}

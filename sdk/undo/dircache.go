@@ -1,0 +1,162 @@
+package undo
+
+import (
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/picoclaw/picoclaw/internal/paths"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+// openDir is a directory that is held open.
+type openDir struct {
+	*directory
+
+	object *object // in a record; nil before somebody has looked
+}
+
+// dirCache holds directories open: changes come in clusters.
+type dirCache struct {
+	files *workspace.Workspace
+	all   map[string]*openDir // by path
+	order []string
+}
+
+// maxOpenDirs is how many directories are held open.
+const maxOpenDirs = 32
+
+func newDirCache(files *workspace.Workspace) dirCache {
+	return dirCache{files: files, all: map[string]*openDir{}}
+}
+
+// open opens a directory; nil where the policy does not open it, or there is none. Inside the workspace each is opened
+// through the one before, so the time does not grow with the depth.
+func (c *dirCache) open(path string) *openDir {
+	if d := c.all[path]; d != nil {
+		return d
+	}
+	dir := c.openNew(path)
+	if dir == nil {
+		return nil
+	}
+	if len(c.order) >= maxOpenDirs {
+		c.drop(c.order[0])
+	}
+	d := &openDir{directory: dir}
+	c.all[path] = d
+	c.order = append(c.order, path)
+	return d
+}
+
+func (c *dirCache) openNew(path string) *directory {
+	if top := c.files.Dir(); path == top || !paths.Within(top, path) {
+		dir, err := openDirectory(c.files, path)
+		if err != nil {
+			return nil
+		}
+		return dir
+	}
+	parent := c.open(filepath.Dir(path))
+	if parent == nil {
+		return nil
+	}
+	dir, err := parent.openBelow(filepath.Base(path))
+	if err != nil {
+		return nil
+	}
+	return dir
+}
+
+func (c *dirCache) drop(path string) {
+	d := c.all[path]
+	if d == nil {
+		return
+	}
+	d.close()
+	delete(c.all, path)
+	for i, p := range c.order {
+		if p == path {
+			c.order = append(c.order[:i], c.order[i+1:]...)
+			return
+		}
+	}
+}
+
+// dropTree closes a directory and all that is below it: their paths come to mean others.
+func (c *dirCache) dropTree(path string) {
+	for _, open := range slices.Clone(c.order) {
+		if paths.Within(path, open) {
+			c.drop(open)
+		}
+	}
+}
+
+// clear closes all: their paths may come to mean other directories.
+func (c *dirCache) clear() {
+	for path := range c.all {
+		c.all[path].close()
+	}
+	clear(c.all)
+	c.order = c.order[:0]
+}
+
+// openAnyway opens a directory also where its owner may not look into it: the operation may have closed it. It returns
+// the mode of the directory; restore sets it again.
+func (c *dirCache) openAnyway(path string) (d *openDir, mode fs.FileMode, restore func()) {
+	if d := c.open(path); d != nil {
+		n, err := statFile(d.file)
+		if _, closed := d.stat("."); err == nil && closed == nil {
+			return d, n.Mode, func() {}
+		}
+	}
+	name := filepath.Base(path)
+	chmod := func(mode fs.FileMode) bool {
+		parent := c.open(filepath.Dir(path))
+		return parent != nil && parent.root.Chmod(name, mode) == nil
+	}
+	parent := c.open(filepath.Dir(path))
+	if parent == nil {
+		return nil, 0, nil
+	}
+	info, err := parent.root.Lstat(name)
+	if err != nil || !info.IsDir() || !chmod(info.Mode().Perm()|info.Mode()&(fs.ModeSetgid|fs.ModeSticky)|0o700) {
+		return nil, 0, nil
+	}
+	restore = func() { chmod(info.Mode() & (fs.ModePerm | fs.ModeSetgid | fs.ModeSticky)) }
+	c.drop(path)
+	if d = c.open(path); d == nil {
+		restore()
+		return nil, 0, nil
+	}
+	return d, info.Mode(), restore
+}
+
+// walk calls fn for what is in a directory, at all depths, until it returns false. Directories that the operation closed
+// are opened meanwhile.
+func (c *dirCache) walk(path string, fn func(d *openDir, name string, n *node) bool) {
+	queue := []string{path}
+	for len(queue) > 0 {
+		path := queue[0]
+		queue = queue[1:]
+		d, _, restore := c.openAnyway(path)
+		if d == nil {
+			continue
+		}
+		names, _ := d.names()
+		for _, name := range names {
+			n, err := d.stat(name)
+			if err != nil || n == nil {
+				continue
+			}
+			if !fn(d, name, n) {
+				restore()
+				return
+			}
+			if n.Mode.IsDir() {
+				queue = append(queue, filepath.Join(path, name))
+			}
+		}
+		restore()
+	}
+}

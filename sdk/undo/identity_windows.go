@@ -1,0 +1,26 @@
+package undo
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// identityOf returns the volume and the index of a file; of a link or a file that can't be opened nothing.
+func identityOf(info fs.FileInfo, open func() (*os.File, error)) Identity {
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return ""
+	}
+	f, err := open()
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	var about windows.ByHandleFileInformation
+	if windows.GetFileInformationByHandle(windows.Handle(f.Fd()), &about) != nil {
+		return ""
+	}
+	return Identity(fmt.Sprintf("%x:%x:%x", about.VolumeSerialNumber, about.FileIndexHigh, about.FileIndexLow))
+}

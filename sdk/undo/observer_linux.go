@@ -1,0 +1,127 @@
+package undo
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// observer tells of changes in directories by whoever makes them. Those that no call of the operation explains are
+// somebody else's.
+type observer struct {
+	fd      int // -1 before the first directory, and at the end
+	ended   bool
+	dirs    map[int32]*object
+	watched map[*object]bool
+	blind   string // why changes may have been missed; empty if none were
+	buffer  [64 << 10]byte
+}
+
+const observed = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_CLOSE_WRITE |
+	unix.IN_ATTRIB | unix.IN_ONLYDIR | unix.IN_EXCL_UNLINK
+
+// newObserver makes an observer. The kernel gives one at the first directory.
+func newObserver() *observer {
+	return &observer{fd: -1, dirs: map[int32]*object{}, watched: map[*object]bool{}}
+}
+
+// watch has a directory observed from now on.
+func (o *observer) watch(dir *object, f *os.File) {
+	if o == nil || o.ended || o.watched[dir] || o.blind != "" {
+		return
+	}
+	if o.fd < 0 {
+		fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+		if err != nil {
+			o.blind = "the kernel gives no more watches (fs.inotify.max_user_instances)"
+			return
+		}
+		o.fd = fd
+	}
+	path := "/proc/self/fd/" + strconv.Itoa(int(f.Fd()))
+	wd, err := unix.InotifyAddWatch(o.fd, path, observed)
+	switch {
+	case errors.Is(err, unix.ENOENT): // deleted meanwhile
+		return
+	case errors.Is(err, unix.ENOSPC):
+		o.blind = "the kernel gives no more watches (fs.inotify.max_user_watches)"
+		return
+	case err != nil:
+		o.blind = "a directory can't be watched: " + err.Error()
+		return
+	}
+	o.dirs[int32(wd)], o.watched[dir] = dir, true
+}
+
+// event is a change to a name in a directory.
+type event struct {
+	dir      *object
+	name     string
+	kind     eventKind
+	movedDir bool // paths through it mean something else now
+}
+
+// events returns what has happened since the last time, in its order.
+func (o *observer) events() []event {
+	if o == nil || o.fd < 0 {
+		return nil
+	}
+	var all []event
+	for {
+		n, err := unix.Read(o.fd, o.buffer[:])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			return all
+		}
+		for at := 0; at+unix.SizeofInotifyEvent <= n; {
+			head := o.buffer[at:]
+			wd := int32(binary.NativeEndian.Uint32(head))
+			mask := binary.NativeEndian.Uint32(head[4:])
+			length := int(binary.NativeEndian.Uint32(head[12:]))
+			name, _, _ := bytes.Cut(head[unix.SizeofInotifyEvent:unix.SizeofInotifyEvent+length], []byte{0})
+			at += unix.SizeofInotifyEvent + length
+			if mask&unix.IN_Q_OVERFLOW != 0 {
+				o.blind = "more changed at once than the kernel tells of (fs.inotify.max_queued_events)"
+				continue
+			}
+			dir := o.dirs[wd]
+			if mask&unix.IN_IGNORED != 0 {
+				delete(o.dirs, wd)
+				delete(o.watched, dir)
+				continue
+			}
+			if dir == nil || len(name) == 0 {
+				continue
+			}
+			e := event{dir: dir, name: string(name), movedDir: mask&unix.IN_ISDIR != 0 && mask&(unix.IN_MOVED_FROM|unix.IN_MOVED_TO|unix.IN_DELETE) != 0}
+			switch {
+			case mask&(unix.IN_CREATE|unix.IN_MOVED_TO) != 0:
+				e.kind = appeared
+			case mask&(unix.IN_DELETE|unix.IN_MOVED_FROM) != 0:
+				e.kind = disappeared
+			case mask&unix.IN_CLOSE_WRITE != 0:
+				e.kind = written
+			case mask&unix.IN_ATTRIB != 0:
+				e.kind = attributed
+			}
+			all = append(all, e)
+		}
+	}
+}
+
+// close ends the observer. The kernel takes its time, which nobody has to wait for.
+func (o *observer) close() {
+	if o == nil {
+		return
+	}
+	if o.ended = true; o.fd >= 0 {
+		go func(fd int) { _ = unix.Close(fd) }(o.fd)
+		o.fd = -1
+	}
+}

@@ -1,0 +1,88 @@
+package undo
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Operation is one call of a tool, or one command, in the undo history.
+type Operation struct {
+	ID      string    `json:"id"`
+	Time    time.Time `json:"time"`
+	Tool    string    `json:"tool"`
+	Summary string    `json:"summary"`           // one line: what was done
+	Undoes  string    `json:"undoes,omitempty"`  // the operation that this one undid
+	Missing string    `json:"missing,omitempty"` // why it can't be undone
+	Lost    []string  `json:"lost,omitempty"`    // what undo does not restore
+	Changes *Changes  `json:"changes,omitempty"` // nil if the end of the operation was not recorded
+}
+
+// Changes are what an operation changed: numbers of paths.
+type Changes struct {
+	Made    int      `json:"made,omitempty"`
+	Changed int      `json:"changed,omitempty"`
+	Moved   int      `json:"moved,omitempty"`
+	Deleted int      `json:"deleted,omitempty"`
+	Names   []string `json:"names,omitempty"` // absolute paths of some of them
+}
+
+// Total returns the number of changed paths.
+func (c *Changes) Total() int { return c.Made + c.Changed + c.Moved + c.Deleted }
+
+// maxNames is how many changed paths Changes names.
+const maxNames = 10
+
+func (c *Changes) add(count *int, path string) {
+	*count++
+	if len(c.Names) < maxNames {
+		c.Names = append(c.Names, path)
+	}
+}
+
+// summary lists the numbers and some names relative to a directory: ": made 1, deleted 2 (a, b, c)".
+func (c *Changes) summary(dir string) string {
+	var parts []string
+	for _, part := range []struct {
+		verb string
+		n    int
+	}{{"made", c.Made}, {"changed", c.Changed}, {"moved", c.Moved}, {"deleted", c.Deleted}} {
+		if part.n > 0 {
+			parts = append(parts, part.verb+" "+strconv.Itoa(part.n))
+		}
+	}
+	const shown = 3
+	var names []string
+	for _, name := range c.Names[:min(shown, len(c.Names))] {
+		names = append(names, strings.TrimPrefix(name, dir+string(filepath.Separator)))
+	}
+	text := ": " + strings.Join(parts, ", ") + " (" + strings.Join(names, ", ")
+	if c.Total() > len(names) {
+		text += ", …"
+	}
+	return text + ")"
+}
+
+// record is all that is known of an operation.
+type record struct {
+	Operation
+
+	Objects []*object `json:"objects,omitempty"`
+	Entries []*entry  `json:"entries,omitempty"`
+	Ended   int64     `json:"ended,omitempty"` // nanoseconds since 1970
+	// Restored are, of an undo, the objects that stand for the former ones since.
+	Restored []restored `json:"restored,omitempty"`
+}
+
+// version is an object at one point in time.
+type version struct {
+	ID      Identity `json:"id"`
+	Changed int64    `json:"changed"`
+}
+
+// restored says that undo put an object back: Now is the same as Was.
+type restored struct {
+	Was version `json:"was"`
+	Now version `json:"now"`
+}

@@ -1,0 +1,540 @@
+package undo
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/picoclaw/picoclaw/internal/mutation"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+// putFiles restores files and links one by one.
+func (u *undoing) putFiles() error {
+	done := map[int]bool{}
+	return u.each(outermost, func(s *step) error {
+		if s.Before == none || u.Objects[s.Before].isDir() {
+			return nil
+		}
+		if s.Dir == none {
+			return u.putClosed(s)
+		}
+		o := u.Objects[s.Before]
+		at, alive := u.alive[s.Before]
+		if !alive && len(u.places[s.Before]) > 0 { // it has a name that nothing was done about
+			if place := u.free(u.places[s.Before]); place != nil && place.After == place.Before {
+				at, alive = spot{place.Dir, string(place.Name)}, true
+			}
+		}
+		if alive && !done[s.Before] {
+			done[s.Before] = true
+			if place := u.free(u.places[s.Before]); o.mayHaveOthers() && !u.holds(&step{entry: &entry{Dir: at.dir, Name: rawText(at.name)}, now: place.now}, o) {
+				if err := u.rewrite(at, s, o); err != nil {
+					return err
+				}
+			}
+		}
+		if alive && (s.Before == s.After || at == spot{s.Dir, string(s.Name)}) {
+			return nil
+		}
+		if alive {
+			return u.linkTo(at, s)
+		}
+		if err := u.create(s, o); err != nil {
+			return err
+		}
+		u.alive[s.Before], done[s.Before] = spot{s.Dir, string(s.Name)}, true
+		return nil
+	})
+}
+
+// mayHaveOthers reports whether a file of which contents were kept may have others now.
+func (o *object) mayHaveOthers() bool {
+	return (o.Content != 0 || o.Prefix) && o.After != nil && o.After.Changed != o.Changed
+}
+
+// linkTo gives a file another of its names back.
+func (u *undoing) linkTo(at spot, s *step) error {
+	from, err := u.dir(at.dir)
+	if err != nil {
+		return err
+	}
+	to, err := u.dir(s.Dir)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(to.path, string(s.Name))
+	if s.now == nil || !u.replaces(s) {
+		u.notice(mutation.Link, filepath.Join(from.path, at.name), path)
+		return occupied(from.link(at.name, to.directory, string(s.Name)))
+	}
+	if err := u.makeReadable(to, string(s.Name), path, s.now); err != nil {
+		return err
+	}
+	u.notice(mutation.Write, path, "")
+	replaced, err := to.stat(string(s.Name))
+	if err != nil || replaced == nil {
+		return &Conflict{path, changedSince}
+	}
+	temp := newTempName()
+	u.notice(mutation.Link, filepath.Join(from.path, at.name), filepath.Join(to.path, temp))
+	if err := from.link(at.name, to.directory, temp); err != nil {
+		return err
+	}
+	if err := putInPlace(to, temp, to, string(s.Name), replaced); err != nil {
+		_ = to.root.Remove(temp)
+		return err
+	}
+	return nil
+}
+
+// stageFiles writes the contents that are put back to the disk, under names of its own in directories that exist.
+func (u *undoing) stageFiles() error {
+	err := u.each(outermost, func(s *step) error {
+		if s.Before == none || s.Dir == none || !u.Objects[s.Before].isRegular() {
+			return nil
+		}
+		o := u.Objects[s.Before]
+		if _, ok := u.ready[s.Before]; ok || !u.makesAnew(s, o) {
+			return nil
+		}
+		return u.stageFile(s, o)
+	})
+	if err == nil && len(u.ready) > 0 {
+		err = u.flush()
+	}
+	if err != nil {
+		u.dropReady()
+	}
+	return err
+}
+
+// makesAnew reports whether a file is made again, rather than changed where it is or given another name.
+func (u *undoing) makesAnew(s *step, o *object) bool {
+	if len(u.places[s.Before]) == 0 {
+		return true
+	}
+	place := u.free(u.places[s.Before])
+	return place != nil && place.now != nil && place.now.Links == 1 && o.mayHaveOthers() && !u.holds(place, o)
+}
+
+// holds reports whether a file has its former contents still: only its metadata changed, or the number of its names.
+func (u *undoing) holds(s *step, o *object) bool {
+	if s.Dir == none || o.Prefix || s.now == nil || s.now.Size != o.Size {
+		return false
+	}
+	former, err := u.contentsOf(o)
+	if err != nil {
+		return false
+	}
+	d, err := u.dir(s.Dir)
+	if err != nil {
+		return false
+	}
+	f, err := d.open(string(s.Name))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	return equal(f, former)
+}
+
+// equal reports whether two readers have the same bytes.
+func equal(a, b io.Reader) bool {
+	x, y := make([]byte, 64<<10), make([]byte, 64<<10)
+	for {
+		n, errA := io.ReadFull(a, x)
+		m, errB := io.ReadFull(b, y)
+		if !bytes.Equal(x[:n], y[:m]) {
+			return false
+		}
+		if errA != nil || errB != nil {
+			return errA == errB //nolint:errorlint // both are ends
+		}
+	}
+}
+
+func (u *undoing) stageFile(s *step, o *object) error {
+	index := s.Dir
+	for u.dirPath(index) == "" || u.Objects[index].Created {
+		if index = u.homeDir(index); index == none {
+			return &Conflict{s.path, "is in a directory that can't be restored"}
+		}
+	}
+	d, err := u.dir(index)
+	if err != nil {
+		return err
+	}
+	contents, err := u.contentsOf(o)
+	if o.Prefix {
+		contents, err = u.beginningOf(s, o)
+	}
+	if err != nil {
+		return err
+	}
+	temp := newTempName()
+	u.ready[s.Before] = spot{index, temp}
+	u.notice(mutation.Make, filepath.Join(d.path, temp), "") // the time of the directory changes
+	if err := writeFile(d, temp, contents); err != nil {
+		return err
+	}
+	if err := o.meta().Give(d.root, temp); err != nil {
+		return err
+	}
+	u.countOwner(d, temp, o)
+	return nil
+}
+
+// homeDir returns the directory that a directory was in before the operation.
+func (u *undoing) homeDir(index int) int {
+	if homes := u.homes[index]; len(homes) > 0 {
+		return homes[0].Dir
+	}
+	return u.Objects[index].Parent
+}
+
+// countOwner counts what was made again and can't be given to whom it belonged.
+func (u *undoing) countOwner(d *openDir, name string, o *object) {
+	if n, err := d.stat(name); err == nil && n != nil && (n.UID != o.UID || o.UID == nobody) {
+		u.ownersLost++
+	}
+}
+
+// dropReady deletes files that were made and are not needed.
+func (u *undoing) dropReady() {
+	for index, at := range u.ready {
+		if d, err := u.dir(at.dir); err == nil {
+			_ = d.root.Remove(at.name)
+		}
+		delete(u.ready, index)
+	}
+}
+
+// beginningOf returns the former contents of a file that had something added to its end.
+func (u *undoing) beginningOf(s *step, o *object) (io.Reader, error) {
+	d, err := u.dir(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	f, err := d.open(string(s.Name))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	data := make([]byte, o.Size)
+	if _, err := io.ReadFull(f, data); err != nil {
+		return nil, err
+	}
+	return bytes.NewReader(data), nil
+}
+
+// create makes a file or link again.
+func (u *undoing) create(s *step, o *object) error {
+	d, err := u.dir(s.Dir)
+	if err != nil {
+		return err
+	}
+	name := string(s.Name)
+	path := filepath.Join(d.path, name)
+	if o.isRegular() {
+		replaced := s.now != nil && u.replaces(s)
+		if replaced {
+			if err := u.makeReadable(d, name, path, s.now); err != nil {
+				return err
+			}
+			u.notice(mutation.Write, path, "")
+			now, err := d.stat(name)
+			if err != nil || now == nil {
+				return &Conflict{path, changedSince}
+			}
+			return u.putReady(s.Before, d, name, now)
+		}
+		u.notice(mutation.Make, path, "")
+		return u.putReady(s.Before, d, name, nil)
+	}
+	u.notice(mutation.Make, path, "")
+	if o.Mode&fs.ModeSymlink != 0 {
+		err = d.root.Symlink(string(o.Target), name)
+	} else {
+		err = d.mkfifo(name)
+	}
+	if err == nil {
+		err = o.meta().Give(d.root, name)
+		u.countOwner(d, name, o)
+	}
+	return occupied(err)
+}
+
+// putReady puts a file that was made again under a name, in the place of what has it, if that is what was looked at.
+func (u *undoing) putReady(index int, d *openDir, name string, replaced *node) error {
+	at, ok := u.ready[index]
+	if !ok {
+		return &Conflict{name, "was not kept"}
+	}
+	from, err := u.dir(at.dir)
+	if err != nil {
+		return err
+	}
+	if replaced == nil {
+		if err := from.rename(at.name, d.directory, name); err != nil {
+			return occupied(err)
+		}
+		delete(u.ready, index)
+		return nil
+	}
+	err = putInPlace(from, at.name, d, name, replaced)
+	if err == nil {
+		delete(u.ready, index)
+	}
+	return err
+}
+
+// putInPlace moves what is at a name into the place of another, which is deleted if it is what was looked at; else the
+// two change places again.
+func putInPlace(from *openDir, temp string, d *openDir, name string, replaced *node) error {
+	aside := temp
+	if err := renameExchange(from.directory, temp, d.directory, name); err != nil { // a file system that can't
+		aside = newTempName()
+		if err := d.rename(name, from.directory, aside); err != nil {
+			return err
+		}
+		if err := from.rename(temp, d.directory, name); err != nil {
+			return errors.Join(err, from.rename(aside, d.directory, name))
+		}
+	}
+	if err := checkMoved(from, aside, replaced); err != nil {
+		_ = renameExchange(from.directory, aside, d.directory, name)
+		return err
+	}
+	return from.root.Remove(aside)
+}
+
+func writeFile(d *openDir, name string, contents io.Reader) error {
+	f, err := d.openFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, contents)
+	return errors.Join(err, f.Close())
+}
+
+// rewrite gives a file that exists its former contents back. A file of one name is replaced; one of several is written
+// to, since all of its names have the contents.
+func (u *undoing) rewrite(at spot, s *step, o *object) error {
+	d, err := u.dir(at.dir)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(d.path, at.name)
+	now, err := d.stat(at.name)
+	if err != nil || now == nil {
+		return &Conflict{path, changedSince}
+	}
+	if err := u.makeReadable(d, at.name, path, now); err != nil {
+		return err
+	}
+	u.notice(mutation.Write, path, "")
+	if now, err = d.stat(at.name); err != nil || now == nil {
+		return &Conflict{path, changedSince}
+	}
+	if _, ready := u.ready[s.Before]; ready && now.Links == 1 {
+		return u.putReady(s.Before, d, at.name, now)
+	}
+	contents, err := u.contentsOf(o)
+	if err != nil {
+		return err
+	}
+	return u.overwrite(d, at.name, now, contents)
+}
+
+func (u *undoing) overwrite(d *openDir, name string, meant *node, contents io.Reader) error {
+	f, err := d.open(name)
+	if err != nil {
+		return err
+	}
+	err = checkUnused(f)
+	_ = f.Close()
+	if err != nil {
+		return &Conflict{name, "is in use: " + err.Error()}
+	}
+	if f, err = d.openFile(name, os.O_WRONLY, 0); err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	n, err := statFile(f)
+	if err != nil || n.ID != meant.ID || n.Changed != meant.Changed {
+		return &Conflict{name, changedSince}
+	}
+	size, err := io.Copy(f, contents)
+	if err != nil {
+		return err
+	}
+	return f.Truncate(size)
+}
+
+// putClosed restores a single file whose directory is closed, and the metadata of a directory whose parent is.
+func (u *undoing) putClosed(s *step) error {
+	o := u.Objects[s.Before]
+	if o.isDir() {
+		return nil
+	}
+	contents, err := u.contentsOf(o)
+	if err != nil {
+		return err
+	}
+	data, err := io.ReadAll(contents)
+	if err != nil {
+		return err
+	}
+	u.notice(mutation.Write, string(s.Name), "")
+	meta := o.meta()
+	return u.files.Apply(nil, workspace.Edit{Path: string(s.Name), Meta: &meta, Change: func(*workspace.Old) ([]byte, error) {
+		return data, nil
+	}})
+}
+
+// putMeta gives files the metadata back that they had.
+func (u *undoing) putMeta() error {
+	done := map[int]bool{}
+	return u.each(outermost, func(s *step) error {
+		if s.Before == none || s.Dir == none || done[s.Before] || !u.Objects[s.Before].isRegular() {
+			return nil
+		}
+		o := u.Objects[s.Before]
+		done[s.Before] = true
+		if o.After == nil || o.After.Changed == o.Changed && len(u.places[s.Before]) > 0 && s.Before == s.After {
+			return nil // made again with it, or never changed
+		}
+		d, err := u.dir(s.Dir)
+		if err != nil {
+			return err
+		}
+		if now, err := d.stat(string(s.Name)); err != nil || now == nil || !now.Mode.IsRegular() {
+			return err
+		}
+		u.notice(mutation.Attribute, filepath.Join(d.path, string(s.Name)), "")
+		return o.meta().Give(d.root, string(s.Name))
+	})
+}
+
+// putDirMeta gives directories their metadata back, the innermost first: restoring what is in them changed their times.
+func (u *undoing) putDirMeta() error {
+	type dirAt struct {
+		o    *object
+		path string
+	}
+	var all []dirAt
+	wanted := map[int]bool{}
+	for _, s := range u.steps {
+		if s.blocked == "" && s.Before != none && u.Objects[s.Before].isDir() {
+			wanted[s.Before] = true
+		}
+		if s.Dir != none {
+			wanted[s.Dir] = true
+		}
+	}
+	for index := range wanted {
+		o := u.Objects[index]
+		if path := u.dirPath(index); path != "" && !o.Created {
+			all = append(all, dirAt{o, path})
+		}
+	}
+	slices.SortFunc(all, func(a, b dirAt) int { return comparePaths(b.path, a.path) })
+	for _, at := range all {
+		if err := u.giveDirMeta(at.o, at.path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *undoing) giveDirMeta(o *object, path string) error {
+	meta := o.meta()
+	now := u.nodes[o.index]
+	existed := o.Now != "" && now != nil
+	if existed && o.After != nil && !u.asLeft(o, now) { // somebody else changed it: its times stay
+		meta.Modified = time.Unix(0, now.Modified)
+		meta.Mode = now.Mode
+		if mode, ok := u.modes[o.index]; ok {
+			meta.Mode = mode
+		}
+		meta.Owner = nil
+	}
+	if path == u.files.Dir() {
+		return u.giveTopMeta(path, meta)
+	}
+	parent := u.dirs.open(filepath.Dir(path))
+	if parent == nil {
+		return u.giveTopMeta(path, meta)
+	}
+	name := filepath.Base(path)
+	is, err := parent.stat(name)
+	if _, moved := u.paths[o.index]; err != nil || is == nil || !is.Mode.IsDir() || !moved && !u.isSame(is.ID, o.ID) {
+		return nil //nolint:nilerr // somebody else moved or deleted it
+	}
+	u.notice(mutation.Attribute, path, "")
+	err = meta.Give(parent.root, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// asLeft reports whether nobody changed a directory, or what it lists, since the operation.
+func (u *undoing) asLeft(o *object, now *node) bool {
+	return u.force || u.becomes(version{now.ID, now.Changed}, func(v version) bool {
+		return v.ID == o.ID && v.Changed == o.After.Changed || v.Changed <= u.Ended
+	})
+}
+
+// giveTopMeta gives a directory its metadata whose parent is closed.
+func (u *undoing) giveTopMeta(path string, meta workspace.Meta) error {
+	d, err := openDirectory(u.files, path)
+	if err != nil {
+		return nil //nolint:nilerr // it was deleted
+	}
+	defer d.close()
+	u.notice(mutation.Attribute, path, "")
+	return meta.Give(d.root, ".")
+}
+
+// restored says which objects stand for the former ones now.
+func (u *undoing) restored() []restored {
+	var all []restored
+	seen := map[int]bool{}
+	add := func(o *object, n *node) {
+		if n != nil && !seen[o.index] && o.ID != "" {
+			seen[o.index] = true
+			all = append(all, restored{Was: version{o.ID, o.Changed}, Now: version{n.ID, n.Changed}})
+		}
+	}
+	for _, s := range u.steps {
+		if s.blocked != "" || s.Before == none {
+			continue
+		}
+		if s.Dir == none {
+			add(u.Objects[s.Before], statClosed(u.files, string(s.Name)))
+			continue
+		}
+		if d, err := u.dir(s.Dir); err == nil {
+			n, _ := d.stat(string(s.Name))
+			add(u.Objects[s.Before], n)
+		}
+	}
+	for _, s := range u.steps {
+		if s.Dir == none {
+			continue
+		}
+		if d, err := u.dir(s.Dir); err == nil {
+			n, _ := statFile(d.file)
+			add(u.Objects[s.Dir], n)
+		}
+	}
+	u.dirs.clear()
+	return all
+}

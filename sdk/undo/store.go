@@ -1,0 +1,191 @@
+// Package undo records what an operation changes in files, and restores it.
+//
+// A [Recorder] is told of each change before it is made, and keeps what the change destroys: the object at a name, its
+// contents, its metadata. What an operation did is a list of names in directories with the object that each had before
+// and has after, and of objects with their state before and after. Directories and files are told apart by identity
+// (see [Identity]), never by path, so a rename is two entries and no path has to be translated.
+//
+// [Store.Undo] gives each name its former object back if the name and the object are as the operation left them. A name
+// or object that anybody else changed since, or while the operation ran, is a conflict: it is named and left alone.
+//
+// A store is a directory with one tar archive for each operation. Nothing in it needs this program to be read: `tar xf`
+// gives the bytes back. Archives are written before the change that they are about and not forced onto the disk, so
+// they survive a killed process. Several processes may use one store.
+//
+// All files are opened through the workspace, so the policy holds here too. The package must not know of policies,
+// tools, or how changes are noticed.
+package undo
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
+)
+
+// The bounds of a store that sets none.
+const (
+	DefaultMaxBytes = 2 << 30
+	DefaultMaxAge   = 30 * 24 * time.Hour
+)
+
+const (
+	operationShare = 4 // one operation may take one part in this many of a store
+	pruneInterval  = 256
+	maxArchives    = 20_000
+	suffix         = ".tar"
+)
+
+// Options say where a store is, and bound it.
+type Options struct {
+	Dir      string        `json:"dir"`                  // absolute; empty for no store
+	MaxBytes int64         `json:"max_bytes,omitempty"`  // of all operations; DefaultMaxBytes if zero
+	MaxAge   time.Duration `json:"max_age_ns,omitempty"` // of an operation; DefaultMaxAge if zero
+}
+
+// Store is a directory of operations. It may be used concurrently.
+type Store struct {
+	dir     string
+	options Options
+	pruning sync.WaitGroup
+
+	mu    sync.Mutex
+	last  int64 // the time in the latest id
+	count int   // archives written
+	bytes int64 // written since the last pruning
+}
+
+// Open opens a store, and makes its directory if it is missing.
+func Open(o Options) (*Store, error) {
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open the undo store: %w", err)
+	}
+	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultMaxBytes)
+	o.MaxAge = cmp.Or(o.MaxAge, DefaultMaxAge)
+	return &Store{dir: o.Dir, options: o}, nil
+}
+
+// Close waits until the store is within its bounds.
+func (s *Store) Close() { s.pruning.Wait() }
+
+// MaxOperation returns how many bytes one operation may keep.
+func (s *Store) MaxOperation() int64 { return s.options.MaxBytes / operationShare }
+
+// newID returns the id of an operation: the time, so that ids sort, and random letters, so that processes differ.
+func (s *Store) newID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = max(time.Now().UnixNano(), s.last+1)
+	at := time.Unix(0, s.last).UTC()
+	return fmt.Sprintf("%s%09d-%s", at.Format("20060102T150405"), at.Nanosecond(), strings.ToLower(rand.Text()[:4]))
+}
+
+var idPattern = lazyregexp.New(`^\d{8}T\d{15}-[a-z0-9]{4}$`)
+
+func (s *Store) file(id string) string { return filepath.Join(s.dir, id+suffix) }
+
+// wrote counts an archive, and prunes the store now and then beside the calls.
+func (s *Store) wrote(bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count++
+	if s.bytes += bytes; s.bytes > s.options.MaxBytes/8 || s.count%pruneInterval == 1 {
+		s.bytes = 0
+		s.pruning.Go(s.prune)
+	}
+}
+
+// prune deletes the oldest archives until the store is within its bounds, with room for what is written until the next
+// time.
+func (s *Store) prune() {
+	ids, err := s.ids()
+	if err != nil {
+		return
+	}
+	oldest, total := time.Now().Add(-s.options.MaxAge), int64(0)
+	for i, id := range ids {
+		info, err := os.Lstat(s.file(id))
+		if err != nil {
+			continue
+		}
+		total += info.Size()
+		if i > 0 && (total > s.options.MaxBytes*7/8 || i >= maxArchives) || info.ModTime().Before(oldest) {
+			_ = os.Remove(s.file(id))
+		}
+	}
+}
+
+// ids returns the ids of all operations, the newest first.
+func (s *Store) ids() ([]string, error) {
+	dir, err := os.Open(s.dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the undo store: %w", err)
+	}
+	defer func() { _ = dir.Close() }()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("read the undo store: %w", err)
+	}
+	ids := names[:0]
+	for _, name := range names {
+		if id, ok := strings.CutSuffix(name, suffix); ok && idPattern().MatchString(id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(b, a) })
+	return ids, nil
+}
+
+// Unknown is the error for an operation that is not in the store.
+type Unknown struct{ ID string }
+
+func (e *Unknown) Error() string {
+	return fmt.Sprintf("there is no operation %s (any more); history lists them", e.ID)
+}
+
+// Each calls fn for the operations, the newest first, until it returns false. An operation whose archive can't be read
+// has a Missing that says so.
+func (s *Store) Each(fn func(*Operation) bool) error {
+	ids, err := s.ids()
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		op, err := s.Operation(id)
+		if unknown := (*Unknown)(nil); errors.As(err, &unknown) {
+			continue // pruned meanwhile
+		}
+		if err != nil {
+			op = &Operation{ID: id, Summary: "an unreadable archive", Missing: err.Error()}
+		}
+		if !fn(op) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// Operation returns an operation.
+func (s *Store) Operation(id string) (*Operation, error) {
+	if !idPattern().MatchString(id) {
+		return nil, &Unknown{id}
+	}
+	f, err := os.Open(s.file(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &Unknown{id}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the undo store: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	return readOperation(f, id)
+}

@@ -1,0 +1,69 @@
+package undo
+
+import (
+	"path/filepath"
+
+	"github.com/picoclaw/picoclaw/internal/mutation"
+)
+
+// KeepTree keeps what is at a path, which is about to be deleted or replaced, with everything in it.
+func (r *Recorder) KeepTree(path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.ended {
+		r.keepTree(path)
+		r.flush()
+	}
+}
+
+func (r *Recorder) keepTree(path string) {
+	keep := func(path string) {
+		if e := r.touch(path); e != nil && e.current != nil && !e.current.isDir() {
+			r.keepContents(e, e.current)
+		}
+	}
+	keep(path)
+	if e := r.touch(path); e == nil || e.current == nil || !e.current.isDir() {
+		return
+	}
+	dirs := newDirCache(r.files)
+	dirs.walk(path, func(d *openDir, name string, _ *node) bool {
+		keep(filepath.Join(d.path, name))
+		return r.broken == nil
+	})
+	dirs.clear()
+}
+
+// Created notes that the operation has made a directory.
+func (r *Recorder) Created(path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	parent := r.open(filepath.Dir(path))
+	if parent == nil || r.ended {
+		return
+	}
+	name := filepath.Base(path)
+	key := entryKey{parent.object, name}
+	n, err := parent.stat(name)
+	if err != nil || n == nil || r.byName[key] != nil {
+		return
+	}
+	e := &entry{Dir: parent.object.index, Name: rawText(name), Before: none, After: none}
+	r.byName[key] = e
+	e.current = r.objectAt(parent, name, n, true)
+	r.addEntry(e)
+	r.flush()
+}
+
+// Append notes that a file is about to have something added to its end: its former contents are the beginning of the
+// new ones, so they need not be kept.
+func (r *Recorder) Append(path string) {
+	_ = r.Notice(mutation.Mutation{Kind: mutation.Attribute, Path: path})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.touch(path); e != nil && e.current != nil && e.current.isRegular() && !e.current.Created {
+		e.current.Prefix, e.current.tried = true, true
+		r.note(journalLine{Object: e.current, Index: e.current.index})
+		r.flush()
+	}
+}

@@ -1,0 +1,626 @@
+package undo
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/internal/mutation"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+// Request says what to undo and how.
+type Request struct {
+	ID     string
+	Force  bool // also what has changed since
+	DryRun bool // change nothing, and only say what would be
+	// Check says why a path is not to be changed; nil if it may be.
+	Check func(path string) error
+}
+
+// Undone says what was undone, or would be.
+type Undone struct {
+	Operation *Operation
+	Paths     []string   // put back or taken away
+	Conflicts []Conflict // left as they are
+	Ended     Ended      // the operation that the undo was
+	// OwnersLost is how many files and directories were made again that belonged to somebody else.
+	OwnersLost int
+}
+
+// NotEnded is the error for an operation whose end was not recorded.
+type NotEnded struct{ Summary string }
+
+func (e *NotEnded) Error() string {
+	return e.Summary + " was killed, or still runs: its end was not recorded"
+}
+
+// Undo gives each name that an operation touched its former object back, with contents and metadata. A name or object
+// that somebody else changed since is a conflict and stays as it is. What undo destroys is recorded, as an operation of
+// its own.
+func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q Request) (Undone, error) {
+	if !idPattern().MatchString(q.ID) {
+		return Undone{}, &Unknown{q.ID}
+	}
+	f, err := os.Open(s.file(q.ID))
+	if err != nil {
+		return Undone{}, &Unknown{q.ID}
+	}
+	defer func() { _ = f.Close() }()
+	r, contents, ended, err := readArchive(f, q.ID)
+	if err != nil {
+		return Undone{}, err
+	}
+	if !ended {
+		if !q.Force {
+			return Undone{}, &NotEnded{r.Summary}
+		}
+		r = s.resume(r, files)
+	}
+	p := newPlan(r, files, q.Force)
+	if err := s.learn(p, q.ID); err != nil {
+		return Undone{}, err
+	}
+	if q.Check == nil {
+		q.Check = func(string) error { return nil }
+	}
+	p.make(q.Check)
+	out := Undone{Operation: &r.Operation}
+	out.Paths, out.Conflicts = p.paths()
+	if err := p.tooLarge(); err != nil || q.DryRun || len(out.Paths) == 0 {
+		return out, err
+	}
+	u := &undoing{
+		plan: p, ctx: ctx, archive: f, contents: contents, staged: map[int]spot{}, ready: map[int]spot{}, alive: map[int]spot{}, paths: map[int]string{},
+		modes: map[int]fs.FileMode{}, touched: map[Identity]bool{},
+		recorder: s.Record(files, RecordOptions{Tool: "undo", Summary: "undo of " + r.Summary}),
+	}
+	u.recorder.record.Undoes = q.ID
+	err = u.run()
+	u.dropReady()
+	u.dirs.clear()
+	u.recorder.restored = u.restored
+	out.Ended = u.recorder.End()
+	out.OwnersLost = u.ownersLost
+	_, out.Conflicts = p.paths()
+	return out, err
+}
+
+// learn reads what was put back since an operation.
+func (s *Store) learn(p *plan, since string) error {
+	ids, err := s.ids()
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if id <= since {
+			break
+		}
+		op, err := s.Operation(id)
+		if err != nil || op.Undoes == "" {
+			continue
+		}
+		f, err := os.Open(s.file(id))
+		if err != nil {
+			continue
+		}
+		r, _, _, err := readArchive(f, id)
+		_ = f.Close()
+		if err == nil {
+			p.learn(r.Restored)
+		}
+	}
+	return nil
+}
+
+// resume finishes the record of an operation whose process was killed.
+func (s *Store) resume(r *record, files *workspace.Workspace) *record {
+	rec := s.Record(files, RecordOptions{})
+	rec.record = *r
+	for _, o := range rec.record.Objects {
+		if o.ID != "" {
+			rec.byID[o.ID] = o
+		}
+	}
+	for _, e := range rec.record.Entries {
+		var dir *object
+		if e.Dir != none {
+			dir = rec.record.Objects[e.Dir]
+		}
+		rec.byName[entryKey{dir, string(e.Name)}] = e
+		e.whole = e.Before == none
+	}
+	rec.finish()
+	rec.stop()
+	return &rec.record
+}
+
+// undoing carries a plan out. First it writes all contents to the disk, under names of its own, so that a full disk
+// changes nothing. It moves everything that the operation put somewhere out of the way in the same manner. Then, from the outermost on, directories are made and what was moved gets its name
+// back; files follow, and directories of the operation are deleted when they are empty. Metadata comes last, since all
+// of this changes times.
+type undoing struct {
+	*plan
+
+	ctx        context.Context
+	archive    *os.File
+	contents   map[int]content
+	recorder   *Recorder
+	staged     map[int]spot        // objects that wait, by their number
+	ready      map[int]spot        // files that were made again and wait
+	alive      map[int]spot        // files that have a name
+	paths      map[int]string      // of directories that are not where the operation left them
+	modes      map[int]fs.FileMode // of directories that undo opened to itself
+	touched    map[Identity]bool   // files of several names of which undo changed one
+	ownersLost int
+}
+
+// spot is a name in a directory, which is an object of the record.
+type spot struct {
+	dir  int
+	name string
+}
+
+// tempName begins the names that undo gives to what waits.
+const tempName = ".picoclaw-undo-"
+
+func newTempName() string { return tempName + strings.ToLower(rand.Text()[:10]) }
+
+func (u *undoing) run() error {
+	for _, phase := range []func() error{u.openDirs, u.stageFiles, u.takeAway, u.putDirs, u.putFiles, u.removeDirs, u.putMeta, u.putDirMeta} {
+		if err := phase(); err != nil {
+			return err
+		}
+	}
+	return u.flush()
+}
+
+// each calls do for the entries that nothing blocks, in an order. What has changed in the last moment is a conflict, and
+// what fails otherwise ends the undo.
+func (u *undoing) each(order func(a, b *step) int, do func(*step) error) error {
+	sorted := slices.Clone(u.steps)
+	slices.SortStableFunc(sorted, order)
+	for _, s := range sorted {
+		if s.blocked != "" {
+			continue
+		}
+		if err := u.ctx.Err(); err != nil {
+			return err
+		}
+		err := do(s)
+		var conflict *Conflict
+		if errors.As(err, &conflict) {
+			s.block(conflict.Reason)
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("restore %s: %w", s.path, err)
+		}
+	}
+	return nil
+}
+
+// outermost sorts a directory before what is in it, by the paths before the operation.
+func outermost(a, b *step) int { return comparePaths(a.path, b.path) }
+
+// innermost sorts a directory after what is in it, by the paths after the operation.
+func innermost(a, b *step) int { return comparePaths(b.at, a.at) }
+
+func comparePaths(a, b string) int {
+	return cmp.Or(cmp.Compare(strings.Count(a, "/"), strings.Count(b, "/")), strings.Compare(a, b))
+}
+
+// dirPath returns where a directory is at this moment; empty for none.
+func (u *undoing) dirPath(index int) string {
+	if path, ok := u.paths[index]; ok {
+		return path
+	}
+	return string(u.Objects[index].Now)
+}
+
+// dir opens a directory of the record where it is at this moment.
+func (u *undoing) dir(index int) (*openDir, error) {
+	path := u.dirPath(index)
+	if path == "" {
+		return nil, &Conflict{"", "is in a directory that could not be restored"}
+	}
+	d := u.dirs.open(path)
+	if d == nil {
+		return nil, &Conflict{"", "is in a directory that can't be opened"}
+	}
+	if d.object != u.Objects[index] {
+		n, err := statFile(d.file)
+		if err != nil {
+			return nil, err
+		}
+		if _, moved := u.paths[index]; !moved && !u.isSame(n.ID, u.Objects[index].ID) {
+			return nil, &Conflict{"", "is in a directory that was moved or replaced since"}
+		}
+		d.object = u.Objects[index]
+	}
+	return d, nil
+}
+
+// movedTo notes that a directory, with all that is in it, has another path now.
+func (u *undoing) movedTo(from, to string) {
+	u.dirs.dropTree(from)
+	for _, o := range u.Objects {
+		if !o.isDir() {
+			continue
+		}
+		path := u.dirPath(o.index)
+		if path == from || strings.HasPrefix(path, from+"/") {
+			u.paths[o.index] = to + path[len(from):]
+		}
+	}
+}
+
+func (u *undoing) notice(kind mutation.Kind, path, to string) {
+	_ = u.recorder.Notice(mutation.Mutation{Kind: kind, Path: path, To: to})
+}
+
+// openDirs opens directories to their owner that the operation closed, or that it found closed.
+func (u *undoing) openDirs() error {
+	wanted := map[string]bool{}
+	for _, s := range u.steps {
+		if s.blocked != "" {
+			continue
+		}
+		if s.Dir != none {
+			wanted[u.dirPath(s.Dir)] = true
+		}
+		if s.After != none && u.Objects[s.After].isDir() {
+			wanted[s.at] = true
+		}
+	}
+	paths := make([]string, 0, len(wanted))
+	for path := range wanted {
+		paths = append(paths, path)
+	}
+	slices.SortFunc(paths, comparePaths)
+	modes := map[string]fs.FileMode{}
+	for _, path := range paths {
+		parent := u.dirs.open(filepath.Dir(path))
+		if parent == nil {
+			continue // one that the policy opens as a whole
+		}
+		name := filepath.Base(path)
+		n, err := parent.stat(name)
+		if err == nil && n != nil && n.Mode.IsDir() && n.Mode&0o700 != 0o700 {
+			u.notice(mutation.Attribute, path, "")
+			err = parent.root.Chmod(name, n.Mode&(fs.ModePerm|fs.ModeSetgid|fs.ModeSticky)|0o700)
+			modes[path] = n.Mode
+		}
+		if err != nil {
+			return fmt.Errorf("open %s: %w", path, err)
+		}
+	}
+	for _, o := range u.Objects {
+		if mode, ok := modes[string(o.Now)]; ok && o.isDir() {
+			u.modes[o.index] = mode
+		}
+	}
+	u.dirs.clear()
+	return nil
+}
+
+// takeAway takes what the operation put under a name away from it: what it created is deleted, what it moved waits.
+func (u *undoing) takeAway() error {
+	return u.each(innermost, func(s *step) error {
+		if s.now == nil || s.Before == s.After || s.Dir == none {
+			return nil
+		}
+		d, err := u.dir(s.Dir)
+		if err != nil {
+			return err
+		}
+		name := string(s.Name)
+		now, err := u.recheck(d, s)
+		if err != nil {
+			return err
+		}
+		after := u.afterObject(s)
+		path := filepath.Join(d.path, name)
+		switch {
+		case after == nil: // somebody else's, by force
+			return u.removeAll(d, name, path)
+		case after.isDir() && after.Created:
+			if s.Before == none {
+				return nil // deleted when it is empty
+			}
+			return u.stage(d, s, path)
+		case after.isDir(), !after.Created && len(u.homes[s.After]) > 0 && u.staged[s.After].name == "" && u.needsHome(s.After):
+			return u.stage(d, s, path)
+		case u.replaces(s):
+			return nil // the former file takes its place at once
+		default:
+			return u.removeFile(d, name, path, now)
+		}
+	})
+}
+
+// afterObject returns the object that the operation put under a name, if it is still what has it.
+func (u *undoing) afterObject(s *step) *object {
+	if s.After == none {
+		return nil
+	}
+	if o := u.Objects[s.After]; o.isDir() == s.now.Mode.IsDir() {
+		return o
+	}
+	return nil
+}
+
+// needsHome reports whether an object has to be moved to a name that it had before.
+func (u *undoing) needsHome(index int) bool {
+	for _, home := range u.homes[index] {
+		if home.After == index {
+			return false
+		}
+	}
+	return true
+}
+
+// replaces reports whether a regular file is put into the place of another at once.
+func (u *undoing) replaces(s *step) bool {
+	if s.Before == none || s.After == none || len(u.places[s.Before]) > 0 {
+		return false
+	}
+	before, after := u.Objects[s.Before], u.Objects[s.After]
+	return before.isRegular() && after.isRegular() && after.Created && s.now.Mode.IsRegular()
+}
+
+// recheck looks at a name again right before it is changed.
+func (u *undoing) recheck(d *openDir, s *step) (*node, error) {
+	now, err := d.stat(string(s.Name))
+	if err != nil {
+		return nil, err
+	}
+	if now == nil || now.ID != s.now.ID || !now.Mode.IsDir() && now.Changed != s.now.Changed && !u.touched[now.ID] {
+		return nil, &Conflict{s.at, changedSince}
+	}
+	return now, nil
+}
+
+// stage gives what is at a name another one in the same directory, where it waits.
+func (u *undoing) stage(d *openDir, s *step, path string) error {
+	temp := newTempName()
+	u.touched[s.now.ID] = true
+	u.notice(mutation.Rename, path, filepath.Join(d.path, temp))
+	if err := d.rename(string(s.Name), d.directory, temp); err != nil {
+		return err
+	}
+	moved, err := d.stat(temp)
+	if err != nil || moved == nil || moved.ID != s.now.ID || moved.Size != s.now.Size && !moved.Mode.IsDir() || moved.Modified != s.now.Modified && !moved.Mode.IsDir() {
+		_ = d.rename(temp, d.directory, string(s.Name))
+		return &Conflict{s.at, changedSince}
+	}
+	u.staged[s.After] = spot{s.Dir, temp}
+	if u.Objects[s.After].isDir() {
+		u.movedTo(path, filepath.Join(d.path, temp))
+	}
+	return nil
+}
+
+// removeFile deletes a file or link, if it is what was looked at.
+func (u *undoing) removeFile(d *openDir, name, path string, now *node) error {
+	if now.Mode.IsRegular() {
+		if err := u.makeReadable(d, name, path, now); err != nil {
+			return err
+		}
+	}
+	u.notice(mutation.Remove, path, "")
+	u.touched[now.ID] = true
+	temp := newTempName()
+	if err := d.rename(name, d.directory, temp); err != nil {
+		return err
+	}
+	if err := checkMoved(d, temp, now); err != nil {
+		_ = d.rename(temp, d.directory, name)
+		return err
+	}
+	return d.root.Remove(temp)
+}
+
+// makeReadable lets the owner of a file read it, so that it can be kept.
+func (u *undoing) makeReadable(d *openDir, name, path string, now *node) error {
+	if now.Mode&0o600 == 0o600 {
+		return nil
+	}
+	u.notice(mutation.Attribute, path, "")
+	return d.root.Chmod(name, now.Mode.Perm()|0o600)
+}
+
+// checkMoved fails if what was moved is not what was looked at, or if somebody still writes to it.
+func checkMoved(d *openDir, name string, meant *node) error {
+	moved, err := d.stat(name)
+	if err != nil || moved == nil || moved.ID != meant.ID || moved.Size != meant.Size || moved.Modified != meant.Modified {
+		return &Conflict{name, changedSince}
+	}
+	if !moved.Mode.IsRegular() {
+		return nil
+	}
+	f, err := d.open(name)
+	if err != nil {
+		return nil //nolint:nilerr // closed to its owner, so nobody has opened it since
+	}
+	defer func() { _ = f.Close() }()
+	if err := checkUnused(f); err != nil {
+		return &Conflict{name, "is in use: " + err.Error()}
+	}
+	return nil
+}
+
+// removeAll deletes what is at a name, with all that is in it: by force, something that is not the operation's.
+func (u *undoing) removeAll(d *openDir, name, path string) error {
+	n, err := d.stat(name)
+	if err != nil || n == nil {
+		return err
+	}
+	if !n.Mode.IsDir() {
+		u.notice(mutation.Remove, path, "")
+		return d.root.Remove(name)
+	}
+	in, err := d.openBelow(name)
+	if err != nil {
+		return err
+	}
+	names, err := in.names()
+	for _, below := range names {
+		if err == nil {
+			err = u.removeAll(&openDir{directory: in}, below, filepath.Join(path, below))
+		}
+	}
+	in.close()
+	if err != nil {
+		return err
+	}
+	u.notice(mutation.Remove, path, "")
+	u.dirs.dropTree(path)
+	return d.root.Remove(name)
+}
+
+// putDirs makes directories again, and gives what was moved its name back.
+func (u *undoing) putDirs() error {
+	return u.each(outermost, func(s *step) error {
+		if s.Before == none || s.Dir == none {
+			return nil
+		}
+		o := u.Objects[s.Before]
+		from, staged := u.staged[s.Before]
+		if s.Before == s.After || !o.isDir() && !staged {
+			if !o.isDir() && s.Before == s.After {
+				u.alive[s.Before] = spot{s.Dir, string(s.Name)}
+			}
+			return nil
+		}
+		if o.isDir() && !staged && len(u.places[s.Before]) > 0 {
+			return &Conflict{s.path, "could not be moved back"}
+		}
+		d, err := u.dir(s.Dir)
+		if err != nil {
+			return err
+		}
+		name, path := string(s.Name), filepath.Join(d.path, string(s.Name))
+		if staged {
+			source, err := u.dir(from.dir)
+			if err != nil {
+				return err
+			}
+			if d, err = u.dir(s.Dir); err != nil {
+				return err
+			}
+			old := filepath.Join(source.path, from.name)
+			u.notice(mutation.Rename, old, path)
+			if err := source.rename(from.name, d.directory, name); err != nil {
+				return occupied(err)
+			}
+			delete(u.staged, s.Before)
+			if o.isDir() {
+				u.movedTo(old, path)
+			} else {
+				u.alive[s.Before] = spot{s.Dir, name}
+			}
+			return nil
+		}
+		u.notice(mutation.Make, path, "")
+		if err := d.root.Mkdir(name, 0o700); err != nil {
+			return occupied(err)
+		}
+		u.paths[s.Before] = path
+		return nil
+	})
+}
+
+// occupied makes a conflict of a name that somebody took in the last moment.
+func occupied(err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return &Conflict{"", appearedThen}
+	}
+	return err
+}
+
+// removeDirs deletes the directories that the operation created, and puts back what waits in vain.
+func (u *undoing) removeDirs() error {
+	for index, from := range u.staged {
+		if !u.Objects[index].Created {
+			u.unstage(index, from)
+		}
+	}
+	return u.each(innermost, func(s *step) error {
+		if s.After == none || s.Before == s.After || !u.Objects[s.After].isDir() || !u.Objects[s.After].Created || s.now == nil {
+			return nil
+		}
+		at := spot{s.Dir, string(s.Name)}
+		if from, ok := u.staged[s.After]; ok {
+			at = from
+		}
+		d, err := u.dir(at.dir)
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(d.path, at.name)
+		u.notice(mutation.Remove, path, "")
+		if d, err = u.dir(at.dir); err != nil {
+			return err
+		}
+		err = d.root.Remove(at.name)
+		if err == nil {
+			u.dirs.dropTree(path)
+			delete(u.staged, s.After)
+			return nil
+		}
+		if from, ok := u.staged[s.After]; ok {
+			u.unstage(s.After, from)
+		}
+		return &Conflict{s.at, "has something in it that the operation did not put there"}
+	})
+}
+
+// unstage gives what waits the name back that it had.
+func (u *undoing) unstage(index int, from spot) {
+	for _, s := range u.places[index] {
+		d, err := u.dir(from.dir)
+		if err != nil {
+			return
+		}
+		old, path := filepath.Join(d.path, from.name), filepath.Join(d.path, string(s.Name))
+		u.notice(mutation.Rename, old, path)
+		if d, err = u.dir(from.dir); err != nil {
+			return
+		}
+		if d.rename(from.name, d.directory, string(s.Name)) == nil {
+			if u.Objects[index].isDir() {
+				u.movedTo(old, path)
+			}
+			delete(u.staged, index)
+			s.block(appearedThen)
+			return
+		}
+	}
+}
+
+// flush has the disk take what was restored.
+func (u *undoing) flush() error {
+	top, err := u.files.OpenRoot(u.files.Dir())
+	if err != nil {
+		return nil //nolint:nilerr // it could not be changed either
+	}
+	return errors.Join(workspace.Flush(top), top.Close())
+}
+
+// contentsOf returns what is kept of a file.
+func (u *undoing) contentsOf(o *object) (io.Reader, error) {
+	c, ok := u.contents[o.Content]
+	if !ok || c.size != o.Size {
+		return nil, errNotKept
+	}
+	return io.NewSectionReader(u.archive, c.offset, c.size), nil
+}
