@@ -220,7 +220,7 @@ func TestUndoSeesWhatCameIntoADirectory(t *testing.T) {
 			id := must(t, p, made.tool, made.args)["undo"]
 			must(t, p, "write_file", args{"path": "new/precious", "content": "x"})
 			r := p.Call("undo", args{"id": id})
-			if text := r.Text + r.Err.GetMessage(); !strings.Contains(text, "new") || name != "copy" && r.Err == nil {
+			if text := r.Text + r.Err.GetMessage(); !strings.Contains(text, "/new") || name != "copy" && r.Err == nil {
 				t.Errorf("%q, %v", r.Text, r.Err)
 			}
 			wantContents(t, p, "new/precious", "x")

@@ -53,6 +53,9 @@ func (r *Recorder) End() Ended {
 		return Ended{}
 	}
 	r.observe()
+	for _, c := range r.calls {
+		c.forget()
+	}
 	r.stop()
 	if r.out != nil {
 		if d, err := openDirectory(r.files, r.files.Dir()); err != nil {
@@ -235,7 +238,7 @@ func (f *finisher) visit(o *object) {
 	if o.Created && f.claimed[o] {
 		f.claimAll(d)
 	}
-	if o.attributed && !o.Created {
+	if o.Attributed && !o.Created {
 		o.attributesDiffer = !maps.EqualFunc(o.Attributes, dir.attributes("."), bytes.Equal)
 	}
 	restore()
@@ -425,11 +428,17 @@ func (o *object) differs() bool {
 	if o.After == nil {
 		return true
 	}
-	other := o.After.Mode != uint32(o.Mode) || o.After.UID != o.UID || o.After.GID != o.GID || o.attributesDiffer
-	if o.isDir() || other {
-		return other
+	if !o.used {
+		return false // the operation asked for something that failed
 	}
-	return o.After.Changed != o.Changed && (o.Content != 0 || o.Prefix || o.attributed || o.After.Modified != o.Modified)
+	other := o.After.Mode != uint32(o.Mode) || o.After.UID != o.UID || o.After.GID != o.GID || o.attributesDiffer
+	if o.isDir() {
+		return other || o.Attributed && o.After.Modified != o.Modified
+	}
+	if other {
+		return true
+	}
+	return o.After.Changed != o.Changed && (o.Content != 0 || o.Prefix || o.Attributed || o.After.Modified != o.Modified)
 }
 
 // canRestore reports whether undo could do anything about the operation.

@@ -57,14 +57,16 @@ type object struct {
 	Modified   int64             `json:"modified"`
 	Changed    int64             `json:"changed"`
 	Attributes map[string][]byte `json:"attributes,omitempty"`
-	Target     rawText           `json:"target,omitempty"`  // of a symbolic link
-	Created    bool              `json:"created,omitempty"` // by the operation
-	Content    int               `json:"content,omitempty"` // number of the archive member with the contents; 0 for none
-	Prefix     bool              `json:"prefix,omitempty"`  // the contents are the first Size bytes of the present ones
-	After      *state            `json:"after,omitempty"`   // what the operation left; nil where it deleted it
-	Foreign    bool              `json:"foreign,omitempty"` // somebody else changed it while the operation ran
-	Moved      int64             `json:"moved,omitempty"`   // of a directory: when the operation moved it first, in nanoseconds since 1970
-	Touched    bool              `json:"touched,omitempty"` // of a directory: the operation touched a name in it
+	Target     rawText           `json:"target,omitempty"`     // of a symbolic link
+	Created    bool              `json:"created,omitempty"`    // by the operation
+	Content    int               `json:"content,omitempty"`    // number of the archive member with the contents; 0 for none
+	Prefix     bool              `json:"prefix,omitempty"`     // the contents are the first Size bytes of the present ones
+	After      *state            `json:"after,omitempty"`      // what the operation left; nil where it deleted it
+	Foreign    bool              `json:"foreign,omitempty"`    // somebody else changed it while the operation ran
+	Moved      int64             `json:"moved,omitempty"`      // of a directory: when the operation moved it first, in nanoseconds since 1970
+	Touched    bool              `json:"touched,omitempty"`    // of a directory: the operation touched a name in it
+	Written    bool              `json:"written,omitempty"`    // the operation opened it for writing
+	Attributed bool              `json:"attributed,omitempty"` // the operation set attributes
 
 	// Of a directory: the directory it was in when the operation met it first, and its name there. Parent is -1 for one
 	// that the policy opens as a whole, whose name is an absolute path.
@@ -73,13 +75,14 @@ type object struct {
 	Before rawText `json:"before,omitempty"` // its path before the operation; empty for none
 	Now    rawText `json:"now,omitempty"`    // its path after the operation; empty for none
 
-	index                        int
-	device                       uint64
-	tried                        bool  // its contents were to be kept
-	whole                        bool  // of a directory: all that is in it is the operation\'s
-	attributed, attributesDiffer bool  // of a directory: attributes were set, and are others
-	opens                        int   // descriptors for writing that the operation has open
-	last                         int64 // change time after the last change that was seen to be the operation's; 0 for none
+	index            int
+	device           uint64
+	tried            bool  // its contents were to be kept
+	used             bool  // a call of the operation was about it
+	whole            bool  // of a directory: all that is in it is the operation\'s
+	attributesDiffer bool  // of a directory
+	opens            int   // descriptors for writing that the operation has open
+	last             int64 // change time after the last change that was seen to be the operation's; 0 for none
 }
 
 func newObject(n *node) *object {

@@ -16,6 +16,7 @@ const (
 // operation was announced before. Somebody else's change to a name that the operation touched makes the name or the
 // object foreign, and undo leaves it alone.
 func (r *Recorder) observe() {
+	var closed []*entry
 	for _, ev := range r.observer.events() {
 		e := r.byName[entryKey{ev.dir, ev.name}]
 		if ev.movedDir {
@@ -52,6 +53,7 @@ func (r *Recorder) observe() {
 				continue
 			}
 			e.current.opens--
+			closed = append(closed, e)
 			r.adopt(e)
 		case attributed:
 			if e.attrs == 0 {
@@ -64,10 +66,32 @@ func (r *Recorder) observe() {
 			r.adopt(e)
 		}
 	}
+	for _, e := range closed {
+		if e.current != nil && e.current.opens > 0 && !r.isOpen(e) {
+			e.current.opens = 0 // the kernel made one event of several
+		}
+	}
+}
+
+// isOpen reports whether somebody has the file at a name open for writing.
+func (r *Recorder) isOpen(e *entry) bool {
+	d := r.openObject(r.record.Objects[e.Dir])
+	if d == nil {
+		return true
+	}
+	f, err := d.open(string(e.Name))
+	if err != nil {
+		return true
+	}
+	defer func() { _ = f.Close() }()
+	return checkUnused(f) != nil
 }
 
 // adopt takes what is at a name now for what the operation made of it.
 func (r *Recorder) adopt(e *entry) {
+	if e.Dir == none {
+		return
+	}
 	d := r.openObject(r.record.Objects[e.Dir])
 	if d == nil {
 		return

@@ -176,7 +176,7 @@ func (p *plan) compare(s *step) {
 		open = func() (*os.File, error) { return d.open(string(s.Name)) }
 	}
 	switch {
-	case s.now == nil && (s.After == none || s.Before == none): // nothing is to be taken away
+	case s.now == nil && (s.After == none || s.Before == none && p.Objects[s.After].Created): // nothing is to be taken away
 	case s.After == none && !p.force:
 		s.block(appearedThen)
 	case s.After != none && !p.force && !p.isAsLeft(s.now, p.Objects[s.After], open):
@@ -334,7 +334,7 @@ func (p *plan) missing(s *step) string {
 // missingContents says why the contents of an object that exists can't be had back.
 func (p *plan) missingContents(index int) string {
 	o := p.Objects[index]
-	if o.isRegular() && o.Content == 0 && !o.Prefix && o.After != nil && o.After.Size != o.Size {
+	if o.isRegular() && o.Written && o.Content == 0 && !o.Prefix && o.After != nil && o.After.Size != o.Size {
 		return "was not kept"
 	}
 	return ""
@@ -342,6 +342,9 @@ func (p *plan) missingContents(index int) string {
 
 // changedBelow looks for something in a moved directory that somebody changed since.
 func (p *plan) changedBelow(s *step) (why string) {
+	if s.now == nil {
+		return changedSince
+	}
 	since := cmp.Or(p.Objects[s.After].Moved, p.Ended)
 	if s.now.Modified > since && !p.Objects[s.After].Touched {
 		return changedSince

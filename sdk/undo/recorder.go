@@ -58,6 +58,9 @@ type Recorder struct {
 type call struct {
 	at     time.Time
 	forget func()
+	from   *entry // of a rename
+	to     *entry
+	object *object // what it moves
 }
 
 type entryKey struct {
@@ -146,8 +149,13 @@ func (r *Recorder) Notice(m mutation.Mutation) error {
 		}
 	case mutation.Attribute:
 		if e := r.touch(m.Path); e != nil && e.current != nil {
-			e.current.attributed = true
-			r.expect(m.Thread, func() { e.attrs++ }, func() { e.attrs = 0 })
+			e.current.Attributed, e.current.used = true, true
+			r.expect(m.Thread, func() { e.attrs++ }, func() {
+				if e.attrs > 0 { // the kernel tells of no event where a time alone is set
+					r.adopt(e)
+				}
+				e.attrs = 0
+			})
 		}
 	case mutation.Remove:
 		r.noticeRemove(m)
@@ -161,13 +169,14 @@ func (r *Recorder) Notice(m mutation.Mutation) error {
 		r.dirs.dropTree(m.To)
 		for _, e := range []*entry{a, b} {
 			if e != nil && (a == nil || a.current != nil) && (b == nil || b.current != nil) {
+				e.current.used = true
 				r.expect(m.Thread, func() { e.creates++; e.removes++ }, func() { e.creates, e.removes = 0, 0 })
 			}
 		}
 	case mutation.Link:
 		source := r.touch(m.Path)
 		if source != nil && source.current != nil {
-			source.current.last = 0
+			source.current.last, source.current.used = 0, true
 		}
 		if e := r.touch(m.To); e != nil && e.current == nil && (source == nil || source.current != nil) {
 			r.expect(m.Thread, func() { e.creates++ }, func() { e.creates = 0 })
@@ -184,13 +193,15 @@ func (r *Recorder) expect(thread int, note, forget func()) {
 	if r.observer == nil {
 		return
 	}
-	before := r.calls[thread].forget
-	r.calls[thread] = call{time.Now(), func() {
+	c := r.calls[thread]
+	before := c.forget
+	c.at, c.forget = time.Now(), func() {
 		if before != nil {
 			before()
 		}
 		forget()
-	}}
+	}
+	r.calls[thread] = c
 }
 
 func (r *Recorder) noticeWrite(m mutation.Mutation) {
@@ -201,6 +212,7 @@ func (r *Recorder) noticeWrite(m mutation.Mutation) {
 	if e.current != nil {
 		r.keepContents(e, e.current)
 		e.current.opens++
+		e.current.used, e.current.Written = true, true
 		if m.Thread != 0 {
 			return
 		}
@@ -221,10 +233,16 @@ func (r *Recorder) noticeRemove(m mutation.Mutation) {
 
 // keepDoomed keeps what may have its last name taken away.
 func (r *Recorder) keepDoomed(e *entry) {
+	for _, c := range r.calls { // another thread may put something there in the same moment, which would be lost
+		if c.to == e && c.object.isRegular() && c.object != e.current {
+			r.keepContents(c.from, c.object)
+		}
+	}
 	o := e.current
 	if o == nil {
 		return
 	}
+	o.used = true
 	o.last = 0 // its change time changes with the number of its names, of which no event tells
 	if !o.isDir() {
 		r.keepContents(e, o)
@@ -251,17 +269,37 @@ func (r *Recorder) noticeRename(m mutation.Mutation) {
 		r.keepTree(m.Path)
 		to.whole = true
 	}
+	if from != nil {
+		from.current.used = true
+	}
 	r.noteMove(from)
 	r.dirs.dropTree(m.Path)
 	r.dirs.dropTree(m.To)
 	if from == nil && to != nil {
 		to.whole = true // it comes with all that is in it
 	}
+	if from != nil && from.current.isRegular() && from.current.Links == 1 && len(r.calls) > 0 {
+		r.keepIfContended(from)
+	}
 	if from != nil {
 		r.expect(m.Thread, func() { from.removes++ }, func() { from.removes = 0 })
 	}
 	if to != nil {
 		r.expect(m.Thread, func() { to.creates++ }, func() { to.creates = 0 })
+	}
+	if c, ok := r.calls[m.Thread]; ok && from != nil && to != nil {
+		c.from, c.to, c.object = from, to, from.current
+		r.calls[m.Thread] = c
+	}
+}
+
+// keepIfContended keeps a file that is moved to a name, or from one, that another thread changes in the same moment.
+func (r *Recorder) keepIfContended(e *entry) {
+	for _, c := range r.calls {
+		if c.from == e || c.to == e {
+			r.keepContents(e, e.current)
+			return
+		}
 	}
 }
 
@@ -459,6 +497,11 @@ func (r *Recorder) keepContents(e *entry, o *object) {
 	}
 	o.tried = true
 	file, err := r.openEntry(e, o)
+	for _, c := range r.calls {
+		if err != nil && c.object == o { // another thread renames it in the same moment
+			file, err = r.openEntry(c.to, o)
+		}
+	}
 	if err == nil {
 		if left := r.left(); o.Size > left {
 			err = fmt.Errorf("%s, more than is kept of one operation", sizeText(o.Size))

@@ -55,7 +55,7 @@ func (u *undoing) putFiles() error {
 
 // mayHaveOthers reports whether a file of which contents were kept may have others now.
 func (o *object) mayHaveOthers() bool {
-	return (o.Content != 0 || o.Prefix) && o.After != nil && o.After.Changed != o.Changed
+	return o.Written && (o.Content != 0 || o.Prefix) && o.After != nil && o.After.Changed != o.Changed
 }
 
 // linkTo gives a file another of its names back.
@@ -402,19 +402,19 @@ func (u *undoing) putClosed(s *step) error {
 func (u *undoing) putMeta() error {
 	done := map[int]bool{}
 	return u.each(outermost, func(s *step) error {
-		if s.Before == none || s.Dir == none || done[s.Before] || !u.Objects[s.Before].isRegular() {
+		if s.Before == none || s.Dir == none || done[s.Before] || u.Objects[s.Before].isDir() {
 			return nil
 		}
 		o := u.Objects[s.Before]
 		done[s.Before] = true
-		if o.After == nil || o.After.Changed == o.Changed && len(u.places[s.Before]) > 0 && s.Before == s.After {
+		if o.After == nil || !o.Written && !o.Attributed || o.After.Changed == o.Changed && len(u.places[s.Before]) > 0 && s.Before == s.After {
 			return nil // made again with it, or never changed
 		}
 		d, err := u.dir(s.Dir)
 		if err != nil {
 			return err
 		}
-		if now, err := d.stat(string(s.Name)); err != nil || now == nil || !now.Mode.IsRegular() {
+		if now, err := d.stat(string(s.Name)); err != nil || now == nil || now.Mode.Type() != o.Mode.Type() {
 			return err
 		}
 		u.notice(mutation.Attribute, filepath.Join(d.path, string(s.Name)), "")
@@ -438,7 +438,13 @@ func (u *undoing) putDirMeta() error {
 			wanted[s.Dir] = true
 		}
 	}
-	for index := range wanted {
+	for _, o := range u.Objects {
+		wanted[o.index] = wanted[o.index] || o.isDir() && o.Touched // names came and went, so its time changed
+	}
+	for index, is := range wanted {
+		if !is {
+			continue
+		}
 		o := u.Objects[index]
 		if path := u.dirPath(index); path != "" && !o.Created {
 			all = append(all, dirAt{o, path})

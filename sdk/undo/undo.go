@@ -554,7 +554,7 @@ func (u *undoing) removeDirs() error {
 			u.unstage(index, from)
 		}
 	}
-	return u.each(innermost, func(s *step) error {
+	err := u.each(innermost, func(s *step) error {
 		if s.After == none || s.Before == s.After || !u.Objects[s.After].isDir() || !u.Objects[s.After].Created || s.now == nil {
 			return nil
 		}
@@ -577,11 +577,12 @@ func (u *undoing) removeDirs() error {
 			delete(u.staged, s.After)
 			return nil
 		}
-		if from, ok := u.staged[s.After]; ok {
-			u.unstage(s.After, from)
-		}
 		return &Conflict{s.at, "has something in it that the operation did not put there"}
 	})
+	for index, from := range u.staged {
+		u.unstage(index, from)
+	}
+	return err
 }
 
 // unstage gives what waits the name back that it had.

@@ -33,8 +33,8 @@ func NewCmdUndo(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "undo [ID]",
 		SuggestFor: []string{"restore", "revert"},
 		Short:      "Take back an agent's last change to files, or the one that is named",
-		Long: `Takes back an agent's last change to files, by a tool or a command, or the one that is named. Nothing is touched but what
-that has changed, and nothing at all if one of these files has changed since. Where commands can't be kept track of, and
+		Long: `Undoes an agent's last change to files, by a tool or a command, or the one that is named. Files that somebody else changed
+since are named and left alone. Where commands can't be kept track of, and
 the agent has run one since its last change, undo asks for the ID of what is meant.`,
 		Example: strings.Trim(`
   picoclaw undo

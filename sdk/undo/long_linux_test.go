@@ -1,0 +1,5 @@
+//go:build long
+
+package undo_test
+
+func init() { long = true }
