@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/versions"
 	"github.com/picoclaw/picoclaw/sdk"
@@ -126,10 +127,10 @@ func (m *memory) do(ctx context.Context, env *sdk.Environment, c change) (*outco
 		}
 		return out, nil
 	}
-	var rec recording
+	rec := m.record(env, c.tool, "")
+	rec.visit(env.Workspace, c.edits)
 	err := env.Workspace.Apply(func(changed []workspace.Changed) error {
 		out.describe(changed)
-		rec = m.record(env, c.tool, summarize(c.tool, changed))
 		rec.beforeFiles(&c, changed)
 		return nil
 	}, edits...)
@@ -141,11 +142,26 @@ func (m *memory) do(ctx context.Context, env *sdk.Environment, c change) (*outco
 	return out, nil
 }
 
+// visit notes what directories are before a temporary file changes their times.
+func (r recording) visit(w *workspace.Workspace, edits []fileEdit) {
+	if r.Recorder == nil {
+		return
+	}
+	for _, e := range edits {
+		if path, err := w.Abs(e.path); err == nil {
+			if real, err := paths.Resolve(path); err == nil {
+				r.Visit(real)
+			}
+		}
+	}
+}
+
 // beforeFiles keeps files that are about to be changed.
 func (r recording) beforeFiles(c *change, changed []workspace.Changed) {
 	if r.Recorder == nil {
 		return
 	}
+	r.Describe(summarize(c.tool, changed))
 	for _, f := range changed {
 		for _, dir := range f.Dirs {
 			r.Created(dir)

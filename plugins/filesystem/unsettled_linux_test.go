@@ -57,8 +57,8 @@ func TestAChangeThatMayNotBeOnTheDiskIsSaidToBeMade(t *testing.T) {
 	}
 }
 
-// failDirectories has the kernel refuse to sync what is opened next, which is the directory of a change: its file comes
-// after.
+// failDirectories has the kernel refuse to sync the directory of a change, which is opened next, or after the
+// descriptors of the record for undo; its file comes later.
 func failDirectories(t *testing.T) {
 	t.Helper()
 	next, err := os.Open(os.DevNull)
@@ -71,9 +71,10 @@ func failDirectories(t *testing.T) {
 	}
 	refuse(t, []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the call
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_FSYNC, Jf: 3},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_FSYNC, Jf: 4},
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 16}, // the lower half of its first argument
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: fd, Jf: 1},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: fd, Jt: 1},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: fd + 3, Jf: 1},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSPC)},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
 	})

@@ -65,6 +65,17 @@ func (d *directory) close() {
 	_ = d.root.Close()
 }
 
+// isClosed reports whether the owner of the directory may not look into it.
+func (d *directory) isClosed() bool {
+	_, err := d.stat(".")
+	return err != nil
+}
+
+// modeBits are those of a directory's mode that can be set.
+func modeBits(mode fs.FileMode) fs.FileMode {
+	return mode & (fs.ModePerm | fs.ModeSetgid | fs.ModeSticky)
+}
+
 // names lists the directory.
 func (d *directory) names() ([]string, error) {
 	file, err := d.root.Open(".")

@@ -1,7 +1,6 @@
 package undo
 
 import (
-	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -101,35 +100,45 @@ func (c *dirCache) clear() {
 	c.order = c.order[:0]
 }
 
-// openAnyway opens a directory also where its owner may not look into it: the operation may have closed it. It returns
-// the mode of the directory; restore sets it again.
-func (c *dirCache) openAnyway(path string) (d *openDir, mode fs.FileMode, restore func()) {
-	if d := c.open(path); d != nil {
-		n, err := statFile(d.file)
-		if _, closed := d.stat("."); err == nil && closed == nil {
-			return d, n.Mode, func() {}
+// openAnyway opens a directory also where its owner may not look into it, or into one above it: the operation may have
+// closed them. It returns what the directory was before; restore sets the modes again.
+func (c *dirCache) openAnyway(path string) (d *openDir, was *node, restore func()) {
+	restore = func() {}
+	if d := c.open(path); d != nil && !d.isClosed() {
+		if n, err := statFile(d.file); err == nil {
+			return d, n, restore
 		}
 	}
-	name := filepath.Base(path)
-	chmod := func(mode fs.FileMode) bool {
-		parent := c.open(filepath.Dir(path))
-		return parent != nil && parent.root.Chmod(name, mode) == nil
+	if !paths.Within(c.files.Dir(), path) || path == c.files.Dir() {
+		return nil, nil, nil
 	}
-	parent := c.open(filepath.Dir(path))
+	parent, _, restore := c.openAnyway(filepath.Dir(path))
 	if parent == nil {
-		return nil, 0, nil
+		return nil, nil, nil
 	}
-	info, err := parent.root.Lstat(name)
-	if err != nil || !info.IsDir() || !chmod(info.Mode().Perm()|info.Mode()&(fs.ModeSetgid|fs.ModeSticky)|0o700) {
-		return nil, 0, nil
+	name := filepath.Base(path)
+	n, err := parent.stat(name)
+	if err == nil && n != nil && n.Mode.IsDir() {
+		if d := c.open(path); d != nil && !d.isClosed() {
+			return d, n, restore
+		}
+		if parent.root.Chmod(name, modeBits(n.Mode)|0o700) == nil {
+			c.drop(path)
+			d = c.open(path)
+			above := restore
+			restore = func() {
+				if parent := c.open(filepath.Dir(path)); parent != nil {
+					_ = parent.root.Chmod(name, modeBits(n.Mode))
+				}
+				above()
+			}
+		}
 	}
-	restore = func() { chmod(info.Mode() & (fs.ModePerm | fs.ModeSetgid | fs.ModeSticky)) }
-	c.drop(path)
-	if d = c.open(path); d == nil {
+	if d == nil {
 		restore()
-		return nil, 0, nil
+		return nil, nil, nil
 	}
-	return d, info.Mode(), restore
+	return d, n, restore
 }
 
 // walk calls fn for what is in a directory, at all depths, until it returns false. Directories that the operation closed

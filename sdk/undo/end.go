@@ -146,6 +146,7 @@ type finisher struct {
 	entries  map[int][]*entry   // by their directory
 	located  map[*object]bool   // files that have a name that the operation touched
 	claimed  map[*object]bool   // directories that came with all that is in them
+	opened   []opened           // directories that were visited
 }
 
 func (f *finisher) run() {
@@ -172,6 +173,8 @@ func (f *finisher) run() {
 	f.dirs.clear()
 	f.findLinks()
 	f.markDisplaced()
+	f.closeAgain()
+	f.dirs.clear()
 	if f.observer != nil && f.observer.blind != "" {
 		f.lose("files that somebody else may have changed at the same time: " + f.observer.blind)
 	}
@@ -213,7 +216,7 @@ func (f *finisher) place(o *object, path string) {
 // visit looks at the names in one directory.
 func (f *finisher) visit(o *object) {
 	path := f.found[o]
-	dir, mode, restore := f.dirs.openAnyway(path)
+	dir, was, restore := f.dirs.openAnyway(path)
 	if dir == nil {
 		return
 	}
@@ -241,14 +244,39 @@ func (f *finisher) visit(o *object) {
 	if o.Attributed && !o.Created {
 		o.attributesDiffer = !maps.EqualFunc(o.Attributes, dir.attributes("."), bytes.Equal)
 	}
-	restore()
-	n.Mode = mode
-	if parent := f.dirs.open(filepath.Dir(path)); parent != nil { // it was closed again
-		if again, err := parent.stat(filepath.Base(path)); err == nil && again != nil && again.ID == n.ID {
-			n = again
+	n.Mode = was.Mode
+	o.After = n.state()
+	f.opened = append(f.opened, opened{o, path, restore})
+}
+
+// opened is a directory that may have been opened to its owner, to be closed again.
+type opened struct {
+	*object
+
+	path    string
+	restore func()
+}
+
+// closeAgain gives directories their modes back, the innermost first, and notes their state after that.
+func (f *finisher) closeAgain() {
+	for _, o := range slices.Backward(f.opened) {
+		o.restore()
+		if n, err := f.statDir(o.path); err == nil && n != nil && n.ID == o.ID && n.Changed != o.After.Changed {
+			o.After = n.state()
 		}
 	}
-	o.After = n.state()
+}
+
+// statDir returns the node of a directory, also of one that is closed.
+func (f *finisher) statDir(path string) (*node, error) {
+	if parent := f.dirs.open(filepath.Dir(path)); parent != nil {
+		return parent.stat(filepath.Base(path))
+	}
+	d := f.dirs.open(path)
+	if d == nil {
+		return nil, errNoDirectory
+	}
+	return statFile(d.file)
 }
 
 // claimAll adds an entry for everything in a directory.

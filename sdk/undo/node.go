@@ -56,7 +56,7 @@ type object struct {
 	Size       int64             `json:"size,omitempty"`
 	Modified   int64             `json:"modified"`
 	Changed    int64             `json:"changed"`
-	Attributes map[string][]byte `json:"attributes,omitempty"`
+	Attributes map[string][]byte `json:"attributes,omitzero"`
 	Target     rawText           `json:"target,omitempty"`     // of a symbolic link
 	Created    bool              `json:"created,omitempty"`    // by the operation
 	Content    int               `json:"content,omitempty"`    // number of the archive member with the contents; 0 for none

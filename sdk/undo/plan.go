@@ -58,6 +58,7 @@ type plan struct {
 	nodes    map[int]*node         // of directories, as they are now
 	left     map[version]bool      // objects as the operation left them
 	foreign  []string              // directories that somebody else moved
+	closed   []func()              // closes directories again that were opened to their owner
 	dirs     dirCache
 }
 
@@ -133,6 +134,7 @@ func (p *plan) make(check func(path string) error) {
 			}
 		}
 	}
+	p.closeAgain()
 	p.dirs.clear()
 }
 
@@ -198,15 +200,31 @@ func (p *plan) isLostForeign(index int) bool {
 func (p *plan) openDir(index int) *openDir {
 	o := p.Objects[index]
 	d := p.dirs.open(string(o.Now))
-	if d == nil || d.object == o {
+	if d != nil && d.object == o {
 		return d
+	}
+	if d == nil || d.isClosed() {
+		var restore func()
+		if d, p.nodes[index], restore = p.dirs.openAnyway(string(o.Now)); d == nil {
+			return nil
+		}
+		p.closed = append(p.closed, restore)
 	}
 	n, err := statFile(d.file)
 	if err != nil || !p.isSame(n.ID, o.ID) {
 		return nil
 	}
-	d.object, p.nodes[index] = o, n
+	if d.object = o; p.nodes[index] == nil {
+		p.nodes[index] = n
+	}
 	return d
+}
+
+// closeAgain gives the directories their modes back that were opened to their owner for the plan.
+func (p *plan) closeAgain() {
+	for _, restore := range slices.Backward(p.closed) {
+		restore()
+	}
 }
 
 // isSame reports whether an identity is that of an object, or of what an undo put back for it.

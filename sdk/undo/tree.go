@@ -35,6 +35,20 @@ func (r *Recorder) keepTree(path string) {
 	dirs.clear()
 }
 
+// Visit notes what the directory of a path is, before anything in it is changed.
+func (r *Recorder) Visit(path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.open(filepath.Dir(path))
+}
+
+// Describe sets the summary of an operation that was begun without.
+func (r *Recorder) Describe(summary string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.record.Summary = summary
+}
+
 // Created notes that the operation has made a directory.
 func (r *Recorder) Created(path string) {
 	r.mu.Lock()

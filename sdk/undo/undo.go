@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -281,6 +282,11 @@ func (u *undoing) openDirs() error {
 			wanted[s.at] = true
 		}
 	}
+	for path := range maps.Clone(wanted) {
+		for dir := filepath.Dir(path); len(dir) > len(u.files.Dir()); dir = filepath.Dir(dir) {
+			wanted[dir] = true
+		}
+	}
 	paths := make([]string, 0, len(wanted))
 	for path := range wanted {
 		paths = append(paths, path)
@@ -296,7 +302,7 @@ func (u *undoing) openDirs() error {
 		n, err := parent.stat(name)
 		if err == nil && n != nil && n.Mode.IsDir() && n.Mode&0o700 != 0o700 {
 			u.notice(mutation.Attribute, path, "")
-			err = parent.root.Chmod(name, n.Mode&(fs.ModePerm|fs.ModeSetgid|fs.ModeSticky)|0o700)
+			err = parent.root.Chmod(name, modeBits(n.Mode)|0o700)
 			modes[path] = n.Mode
 		}
 		if err != nil {

@@ -59,17 +59,20 @@ type Call struct {
 	Args map[string]any `json:"args"`
 }
 
+// Conflict is a path that undo left as it was.
+type Conflict struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
 // Answer is the answer to a call in JSON.
 type Answer struct {
 	OK         bool   `json:"ok"`
 	Text       string `json:"text"`
 	Structured struct {
-		NotCovered []string `json:"not_covered"`
-		Conflicts  []struct {
-			Path   string `json:"path"`
-			Reason string `json:"reason"`
-		} `json:"conflicts"`
-		Changes struct {
+		NotCovered []string   `json:"not_covered"`
+		Conflicts  []Conflict `json:"conflicts"`
+		Changes    struct {
 			Undo string `json:"undo"`
 		} `json:"changes"`
 		Undo      string   `json:"undo"`
