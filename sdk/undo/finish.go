@@ -1,0 +1,294 @@
+package undo
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// finish finds out what each name holds now, and what that says of the operation.
+func (r *Recorder) finish() Changes {
+	r.record.Ended = time.Now().UnixNano()
+	f := finisher{Recorder: r, found: map[*object]string{}, children: map[int][]*object{}, entries: map[int][]*entry{},
+		located: map[*object]bool{}, claimed: map[*object]bool{}}
+	f.run()
+	r.record.setBefore()
+	return r.count()
+}
+
+// finisher walks from the directories that the policy opens to those that the operation touched, wherever they are now.
+type finisher struct {
+	*Recorder
+
+	queue    []*object
+	found    map[*object]string // path of a directory now
+	children map[int][]*object  // directories by the one that they were met in
+	entries  map[int][]*entry   // by their directory
+	located  map[*object]bool   // files that have a name that the operation touched
+	claimed  map[*object]bool   // directories that came with all that is in them
+	opened   []opened           // directories that were visited
+}
+
+func (f *finisher) run() {
+	for _, o := range f.record.Objects {
+		switch {
+		case !o.isDir():
+		case o.Parent == none && o.Name != "":
+			f.place(o, string(o.Name))
+		case o.Parent != none:
+			f.children[o.Parent] = append(f.children[o.Parent], o)
+		}
+	}
+	for _, e := range f.record.Entries {
+		f.entries[e.Dir] = append(f.entries[e.Dir], e)
+	}
+	for _, e := range f.entries[none] {
+		f.lookClosed(e)
+	}
+	for len(f.queue) > 0 {
+		dir := f.queue[0]
+		f.queue = f.queue[1:]
+		f.visit(dir)
+	}
+	f.dirs.clear()
+	f.findLinks()
+	f.markDisplaced()
+	f.closeAgain()
+	f.dirs.clear()
+	if f.observer != nil && f.observer.blind != "" {
+		f.lose("files that somebody else may have changed at the same time: " + f.observer.blind)
+	}
+}
+
+// markDisplaced marks what is in directories that are not where they were although the operation did not take them
+// away.
+func (f *finisher) markDisplaced() {
+	touched := map[*object]bool{}
+	for _, e := range f.record.Entries {
+		if e.Before != none {
+			touched[f.record.Objects[e.Before]] = true
+		}
+		touched[e.current] = true
+	}
+	for _, e := range f.record.Entries {
+		if e.After != none || e.Dir == none || f.found[f.record.Objects[e.Dir]] != "" {
+			continue
+		}
+		dir, moved := f.record.Objects[e.Dir], false
+		for range maxDepth {
+			if moved = moved || touched[dir]; moved || dir.Parent == none {
+				break
+			}
+			dir = f.record.Objects[dir.Parent]
+		}
+		e.Foreign = e.Foreign || !moved
+	}
+}
+
+func (f *finisher) place(o *object, path string) {
+	if f.found[o] == "" {
+		f.found[o] = path
+		o.Now = rawText(path)
+		f.queue = append(f.queue, o)
+	}
+}
+
+// visit looks at the names in one directory.
+func (f *finisher) visit(o *object) {
+	path := f.found[o]
+	dir, was, restore := f.dirs.openAnyway(path)
+	if dir == nil {
+		return
+	}
+	n, err := statFile(dir.file)
+	if err != nil || n.ID != o.ID {
+		restore()
+		delete(f.found, o) // another directory is there now
+		o.Now = ""
+		return
+	}
+	d := dir
+	d.object = o
+	for _, child := range f.children[o.index] {
+		if n, err := dir.stat(string(child.Name)); err == nil && n != nil && n.ID == child.ID {
+			f.place(child, filepath.Join(path, string(child.Name)))
+			child.After = n.state()
+		}
+	}
+	for _, e := range f.entries[o.index] {
+		f.look(d, e)
+	}
+	if o.Created && f.claimed[o] {
+		f.claimAll(d)
+	}
+	if o.Attributed && !o.Created {
+		o.attributesDiffer = !maps.EqualFunc(o.Attributes, dir.attributes("."), bytes.Equal)
+	}
+	n.Mode = was.Mode
+	o.After = n.state()
+	f.opened = append(f.opened, opened{o, path, restore})
+}
+
+// opened is a directory that may have been opened to its owner, to be closed again.
+type opened struct {
+	*object
+
+	path    string
+	restore func()
+}
+
+// closeAgain gives directories their modes back, the innermost first, and notes their state after that.
+func (f *finisher) closeAgain() {
+	for _, o := range slices.Backward(f.opened) {
+		o.restore()
+		if n, err := f.statDir(o.path); err == nil && n != nil && n.ID == o.ID && n.Changed != o.After.Changed {
+			o.After = n.state()
+		}
+	}
+}
+
+// statDir returns the node of a directory, also of one that is closed.
+func (f *finisher) statDir(path string) (*node, error) {
+	if parent := f.dirs.open(filepath.Dir(path)); parent != nil {
+		return parent.stat(filepath.Base(path))
+	}
+	d := f.dirs.open(path)
+	if d == nil {
+		return nil, errNoDirectory
+	}
+	return statFile(d.file)
+}
+
+// claimAll adds an entry for everything in a directory.
+func (f *finisher) claimAll(d *openDir) {
+	names, err := d.names()
+	if err != nil {
+		return
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if f.byName[entryKey{d.object, name}] != nil {
+			continue
+		}
+		e := &entry{Dir: d.object.index, Name: rawText(name), Before: none, After: none}
+		f.byName[entryKey{d.object, name}] = e
+		f.record.Entries = append(f.record.Entries, e)
+		e.whole = true
+		if len(f.record.Entries) > maxEntries {
+			f.broken = errTooMany
+			return
+		}
+		f.look(d, e)
+	}
+}
+
+// look finds the object that a name holds after the operation.
+func (f *finisher) look(d *openDir, e *entry) {
+	name := string(e.Name)
+	n, err := d.stat(name)
+	if err != nil {
+		e.Foreign = true
+		return
+	}
+	if n == nil {
+		return
+	}
+	o := f.objectAt(d, name, n, true)
+	e.After, e.current = o.index, o
+	f.left(e, o, n, func() (io.ReadCloser, error) { return d.open(name) })
+	if o.isDir() {
+		f.claimed[o] = f.claimed[o] || e.whole
+		o.Foreign = o.Foreign || e.Foreign // somebody else moved it there
+		f.place(o, filepath.Join(d.path, name))
+	}
+}
+
+// lookClosed is look for a single file, and for the metadata of a directory whose parent is closed.
+func (f *finisher) lookClosed(e *entry) {
+	if o := f.record.Objects[e.Before]; o.isDir() {
+		e.After = e.Before
+		return
+	}
+	n := statClosed(f.files, string(e.Name))
+	if n == nil {
+		return
+	}
+	o := f.byID[n.ID]
+	if o == nil {
+		o = newObject(n)
+		o.Created = true
+		f.add(o)
+	}
+	e.After = o.index
+	f.left(e, o, n, func() (io.ReadCloser, error) { return openClosed(f.files, string(e.Name)) })
+}
+
+// recent is for how long two changes of a file may have the same time: no file system's clock is coarser, but for those
+// that count seconds.
+const recent = 20 * time.Millisecond
+
+var errTooMany = errors.New("it changed more paths than are kept of one operation")
+
+// maxHashed is up to how many bytes a file is hashed, and how long that takes at most: 1 ms.
+const maxHashed = 256 << 10
+
+// left notes the state in which the operation left an object.
+func (f *finisher) left(e *entry, o *object, n *node, open func() (io.ReadCloser, error)) {
+	f.located[o] = true
+	if o.last != 0 && o.last != n.Changed && o.opens == 0 && e.attrs == 0 && !o.isDir() {
+		o.Foreign = true // no event told of it: somebody changed it by another name
+	}
+	o.After = n.state()
+	if !n.Mode.IsRegular() || n.Size > maxHashed || f.record.Ended-n.Changed > int64(recent) || o.After.Hash != "" {
+		return
+	}
+	if file, err := open(); err == nil {
+		hash := sha256.New()
+		if _, err := io.Copy(hash, file); err == nil {
+			o.After.Hash = hex.EncodeToString(hash.Sum(nil))
+		}
+		_ = file.Close()
+	}
+}
+
+// findLinks finds files of several names of which the operation took all that it touched: another name may still be
+// there.
+func (f *finisher) findLinks() {
+	lost := map[Identity]*object{}
+	for _, o := range f.record.Objects {
+		if o.isRegular() && o.Links > 1 && !o.Created && !f.located[o] && o.ID != "" {
+			lost[o.ID] = o
+		}
+	}
+	if len(lost) == 0 {
+		return
+	}
+	dirs := newDirCache(f.files)
+	dirs.walk(f.files.Dir(), func(dir *openDir, name string, n *node) bool {
+		o := lost[n.ID]
+		if o == nil {
+			return true
+		}
+		d := f.open(dir.path)
+		if d == nil {
+			return true
+		}
+		delete(lost, n.ID)
+		e := &entry{Dir: d.object.index, Name: rawText(name), Before: o.index, After: o.index, current: o}
+		f.byName[entryKey{d.object, name}] = e
+		f.record.Entries = append(f.record.Entries, e)
+		f.left(e, o, n, func() (io.ReadCloser, error) { return d.open(name) })
+		if n, err := statFile(d.file); err == nil && d.object.Now == "" {
+			d.object.Now, d.object.After = rawText(dir.path), n.state()
+		}
+		return len(lost) > 0
+	})
+	dirs.clear()
+	f.dirs.clear()
+}

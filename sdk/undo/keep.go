@@ -1,0 +1,199 @@
+package undo
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// keepContents keeps the contents of a regular file, once.
+func (r *Recorder) keepContents(e *entry, o *object) {
+	if !o.isRegular() || o.Created || o.tried || r.broken != nil {
+		if o.isUnmakeable() && !o.Created && !o.tried {
+			o.tried = true
+			kind := "a device"
+			if o.Mode&fs.ModeSocket != 0 {
+				kind = "a socket"
+			}
+			r.lose(quoted(r.path(e)) + " (" + kind + ")")
+		}
+		return
+	}
+	o.tried = true
+	file, err := r.openEntry(e, o)
+	for _, c := range r.calls {
+		if err != nil && c.object == o { // another thread renames it in the same moment
+			file, err = r.openEntry(c.to, o)
+		}
+	}
+	if err == nil {
+		if left := r.left(); o.Size > left {
+			err = fmt.Errorf("%s, more than is kept of one operation", sizeText(o.Size))
+		} else {
+			r.begin()
+			if r.broken == nil {
+				o.Content, err = r.out.keep(baseName(string(e.Name)), o.Size, file)
+			}
+		}
+		_ = file.Close()
+	}
+	if err != nil {
+		r.lose(fmt.Sprintf("%s (%v)", quoted(r.path(e)), reason(err)))
+		return
+	}
+	if o.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
+		r.loseKind(r.path(e), "the setuid and setgid bits of files")
+	}
+	if o.UID == nobody || o.GID == nobody {
+		r.loseKind(r.path(e), "owners of files other than picoclaw's")
+	}
+	r.note(journalLine{Object: o, Index: o.index})
+}
+
+// openEntry opens the file at a name, if it is the object that is meant.
+func (r *Recorder) openEntry(e *entry, o *object) (*os.File, error) {
+	if e.Dir == none {
+		return r.openClosed(string(e.Name))
+	}
+	for _, d := range r.dirs.all {
+		if d.object == nil || d.object.index != e.Dir {
+			continue
+		}
+		f, err := d.open(string(e.Name))
+		if err != nil {
+			return nil, err
+		}
+		n, err := statFile(f)
+		if err == nil && n.ID != o.ID {
+			err = fs.ErrNotExist
+		}
+		if err != nil {
+			_ = f.Close()
+			return nil, err
+		}
+		o.Size = n.Size
+		return f, nil
+	}
+	return nil, fs.ErrNotExist
+}
+
+// begin makes the archive, with what is known so far.
+func (r *Recorder) begin() {
+	if r.out != nil || r.broken != nil {
+		return
+	}
+	r.record.ID, r.record.Time = r.store.newID(), time.Now().UTC().Truncate(time.Millisecond)
+	r.out, r.broken = r.store.createArchive(&r.record.Operation)
+	r.flushJournal()
+}
+
+// note adds a line to the journal, from which an operation is known whose process is killed.
+func (r *Recorder) note(line journalLine) {
+	data, err := json.Marshal(line)
+	if err != nil {
+		r.broken = err
+		return
+	}
+	r.journal.Write(append(data, '\n'))
+}
+
+// flush writes the journal before the change that was announced takes place.
+func (r *Recorder) flush() {
+	if r.journal.Len() == 0 {
+		return
+	}
+	r.begin()
+	r.flushJournal()
+}
+
+func (r *Recorder) flushJournal() {
+	if r.broken == nil && r.journal.Len() > 0 {
+		if r.out.size() > r.store.MaxOperation() {
+			r.broken = fmt.Errorf("it changed more than %s can tell of", sizeText(r.store.MaxOperation()))
+		} else if err := r.out.member(journalMember, r.journal.Bytes()); err != nil {
+			r.broken = err
+		} else {
+			r.broken = r.out.flush()
+		}
+	}
+	r.journal.Reset()
+}
+
+// left returns how many bytes may still be kept.
+func (r *Recorder) left() int64 {
+	if r.out == nil {
+		return r.store.MaxOperation()
+	}
+	return r.store.MaxOperation() - r.out.size()
+}
+
+// loseKind names one of many paths that share a reason.
+func (r *Recorder) loseKind(path, kind string) {
+	what := fmt.Sprintf("%s… (%s)", quoted(fmt.Sprintf("%.100s", path)), kind)
+	for _, lost := range r.record.Lost {
+		if len(lost) > len(kind) && lost[len(lost)-len(kind)-1:len(lost)-1] == kind {
+			return
+		}
+	}
+	r.lose(what)
+}
+
+// lose notes what undo does not restore.
+func (r *Recorder) lose(what string) {
+	switch {
+	case slices.Contains(r.record.Lost, what):
+	case len(r.record.Lost) < maxLost:
+		r.record.Lost = append(r.record.Lost, what)
+	case len(r.record.Lost) == maxLost:
+		r.record.Lost = append(r.record.Lost, "and more")
+	}
+}
+
+// path returns the path of an entry as it was when the operation met it.
+func (r *Recorder) path(e *entry) string { return r.record.path(e, (*record).metPath) }
+
+// baseName is a name that a member of an archive may have.
+func baseName(name string) string {
+	name = filepath.Base(name)
+	if len(name) > 60 {
+		name = name[:60]
+	}
+	return name
+}
+
+// quoted is a path that may stand in a line of output.
+func quoted(path string) string {
+	if strings.ContainsFunc(path, func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) }) {
+		return strconv.Quote(path)
+	}
+	return path
+}
+
+// reason is an error without the path that it is named with anyway.
+func reason(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// sizeText is a number of bytes for a message.
+func sizeText(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

@@ -1,0 +1,160 @@
+package undo
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/picoclaw/picoclaw/internal/mutation"
+)
+
+// stageFiles writes the contents that are put back to the disk, under names of its own in directories that exist.
+func (u *undoing) stageFiles() error {
+	err := u.each(outermost, func(s *step) error {
+		if s.Before == none || s.Dir == none || !u.Objects[s.Before].isRegular() {
+			return nil
+		}
+		o := u.Objects[s.Before]
+		if _, ok := u.ready[s.Before]; ok || !u.makesAnew(s, o) {
+			return nil
+		}
+		return u.stageFile(s, o)
+	})
+	if err == nil && len(u.ready) > 0 {
+		err = u.flush()
+	}
+	if err != nil {
+		u.dropReady()
+	}
+	return err
+}
+
+// makesAnew reports whether a file is made again, rather than changed where it is or given another name.
+func (u *undoing) makesAnew(s *step, o *object) bool {
+	if len(u.places[s.Before]) == 0 {
+		return true
+	}
+	place := u.free(u.places[s.Before])
+	return place != nil && place.now != nil && place.now.Links == 1 && o.mayHaveOthers() && !u.holds(place, o)
+}
+
+// holds reports whether a file has its former contents still: only its metadata changed, or the number of its names.
+func (u *undoing) holds(s *step, o *object) bool {
+	if s.Dir == none || o.Prefix || s.now == nil || s.now.Size != o.Size {
+		return false
+	}
+	former, err := u.contentsOf(o)
+	if err != nil {
+		return false
+	}
+	d, err := u.dir(s.Dir)
+	if err != nil {
+		return false
+	}
+	f, err := d.open(string(s.Name))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	return equal(f, former)
+}
+
+// equal reports whether two readers have the same bytes.
+func equal(a, b io.Reader) bool {
+	x, y := make([]byte, 64<<10), make([]byte, 64<<10)
+	for {
+		n, errA := io.ReadFull(a, x)
+		m, errB := io.ReadFull(b, y)
+		if !bytes.Equal(x[:n], y[:m]) {
+			return false
+		}
+		if errA != nil || errB != nil {
+			return errA == errB //nolint:errorlint // both are ends
+		}
+	}
+}
+
+func (u *undoing) stageFile(s *step, o *object) error {
+	index := s.Dir
+	for u.dirPath(index) == "" || u.Objects[index].Created {
+		if index = u.homeDir(index); index == none {
+			return &Conflict{s.path, "is in a directory that can't be restored"}
+		}
+	}
+	d, err := u.dir(index)
+	if err != nil {
+		return err
+	}
+	contents, err := u.contentsOf(o)
+	if o.Prefix {
+		contents, err = u.beginningOf(s, o)
+	}
+	if err != nil {
+		return err
+	}
+	temp := newTempName()
+	u.ready[s.Before] = spot{index, temp}
+	u.notice(mutation.Make, filepath.Join(d.path, temp), "") // the time of the directory changes
+	if err := writeFile(d, temp, contents); err != nil {
+		return err
+	}
+	if err := o.meta().Give(d.root, temp); err != nil {
+		return err
+	}
+	u.countOwner(d, temp, o)
+	return nil
+}
+
+// homeDir returns the directory that a directory was in before the operation.
+func (u *undoing) homeDir(index int) int {
+	if homes := u.homes[index]; len(homes) > 0 {
+		return homes[0].Dir
+	}
+	return u.Objects[index].Parent
+}
+
+// countOwner counts what was made again and can't be given to whom it belonged.
+func (u *undoing) countOwner(d *openDir, name string, o *object) {
+	if n, err := d.stat(name); err == nil && n != nil && (n.UID != o.UID || o.UID == nobody) {
+		u.ownersLost++
+	}
+}
+
+// dropReady deletes files that were made and are not needed.
+func (u *undoing) dropReady() {
+	for index, at := range u.ready {
+		if d, err := u.dir(at.dir); err == nil {
+			_ = d.root.Remove(at.name)
+		}
+		delete(u.ready, index)
+	}
+}
+
+// beginningOf returns the former contents of a file that had something added to its end.
+func (u *undoing) beginningOf(s *step, o *object) (io.Reader, error) {
+	d, err := u.dir(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	f, err := d.open(string(s.Name))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	data := make([]byte, o.Size)
+	if _, err := io.ReadFull(f, data); err != nil {
+		return nil, err
+	}
+	return bytes.NewReader(data), nil
+}
+
+func writeFile(d *openDir, name string, contents io.Reader) error {
+	f, err := d.openFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, contents)
+	return errors.Join(err, f.Close())
+}
