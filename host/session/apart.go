@@ -58,7 +58,7 @@ func (s *Session) RunApart(ctx context.Context, a Apart) error {
 	}
 	ctx, done := watchDisk(ctx, a.ReadWrite)
 	defer done()
-	reaching := n.watchCall(ctx, s)
+	reaching := n.watchCall(ctx, s, nil)
 	err = iso.Run(ctx, &cmd, profile)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)

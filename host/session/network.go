@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,6 +43,7 @@ type network struct {
 type reaching struct {
 	ctx     context.Context //nolint:containedctx // whose person is asked
 	session *Session
+	text    string // its arguments, in small letters
 	refused []string
 
 	asking sync.Mutex // one question at a time
@@ -253,15 +255,26 @@ func (n *network) serve(l isolation.Listeners) (end func()) {
 	return func() { _ = proxy.Close() }
 }
 
-// report tells the calls that run what was refused, and records what was reached.
+// report tells the call whose connection was refused, and records what was reached.
 func (n *network) report(e egress.Event) {
+	n.mu.Lock()
+	calls := n.callsNaming(e.Host)
 	switch {
 	case e.Decision.Verdict != egress.Allow:
-		n.tell(e.Decision.Reason)
+		tell(calls, e.Decision.Reason)
 	case strings.HasPrefix(e.Err, "network: ") && strings.Contains(e.Err, " can't be "): // nothing was reached
-		n.tell(e.Err)
+		tell(calls, e.Err)
 	}
-	s := n.from()
+	n.mu.Unlock()
+	s := n.session
+	for i, c := range calls {
+		if i == 0 {
+			s = c.session
+		} else if s != c.session {
+			s = n.session // that of one of several is not known
+			break
+		}
+	}
 	args := map[string]any{"host": e.Host, "port": int(e.Port), "sent": e.Sent, "received": e.Received}
 	if e.Method != "" {
 		args["method"] = e.Method
@@ -273,21 +286,32 @@ func (n *network) report(e egress.Event) {
 	}, e)
 }
 
-// from is the session that something is recorded of: that of the call that runs, if it is one alone, or the first.
-func (n *network) from() *Session {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if len(n.calls) == 1 {
-		return n.calls[0].session
+// callsNaming returns the running calls that a connection to a host may belong to: those with the host in their
+// arguments, or else all. A sandbox has one network for all its commands, so no connection says whose it is. n.mu is
+// held.
+func (n *network) callsNaming(host string) []*reaching {
+	if len(n.calls) < 2 || host == "" {
+		return slices.Clone(n.calls)
 	}
-	return n.session
+	word := regexp.MustCompile(`(?:^|[^a-z0-9.-])` + regexp.QuoteMeta(strings.ToLower(host)) + `\.?(?:$|[^a-z0-9.-])`)
+	var naming []*reaching
+	for _, c := range n.calls {
+		if word.MatchString(c.text) {
+			naming = append(naming, c)
+		}
+	}
+	if naming == nil {
+		return slices.Clone(n.calls)
+	}
+	return naming
 }
 
-// tell has the calls that run know of something.
-func (n *network) tell(reason string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, c := range n.calls {
+// tell adds a reason to what calls were refused. Where there are several it says so.
+func tell(calls []*reaching, reason string) {
+	if len(calls) > 1 {
+		reason += "; for this call or another that ran at the same time"
+	}
+	for _, c := range calls {
 		switch known := slices.Contains(c.refused, reason); {
 		case known || len(c.refused) > mostRefused:
 		case len(c.refused) == mostRefused:
@@ -307,7 +331,7 @@ const mostRefused = 10
 // ask has a person decide on a host: one who is behind a call that runs.
 func (n *network) ask(ctx context.Context, host string, port uint16) bool {
 	n.mu.Lock()
-	calls := slices.Clone(n.calls)
+	calls := n.callsNaming(host)
 	n.mu.Unlock()
 	for _, c := range calls {
 		if c.session.canAsk(c.ctx) {
@@ -351,11 +375,11 @@ func (c *reaching) ask(connection context.Context, host string, port uint16, log
 }
 
 // watchCall registers a call, so that connections refused while it runs are reported in its result.
-func (n *network) watchCall(ctx context.Context, s *Session) *reaching {
+func (n *network) watchCall(ctx context.Context, s *Session, arguments []byte) *reaching {
 	if n == nil {
 		return nil
 	}
-	c := &reaching{ctx: ctx, session: s, agreed: map[string]bool{}}
+	c := &reaching{ctx: ctx, session: s, text: strings.ToLower(string(arguments)), agreed: map[string]bool{}}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.calls = append(n.calls, c)

@@ -245,7 +245,7 @@ func (c *call) callTool() *Result {
 	ctx, cancel := patience.WithTimeout(c.admitted, s.timeout())
 	defer cancel()
 	network := s.network(c.tool.Plugin)
-	connections := network.watchCall(ctx, s)
+	connections := network.watchCall(ctx, s, c.arguments.Canonical)
 	request := &pluginpb.CallRequest{Tool: c.tool.Spec.Name, Arguments: c.arguments.Canonical, CallId: s.id,
 		Agreed: c.approved}
 	started, endTrace := s.tracePluginCall(ctx, request)
