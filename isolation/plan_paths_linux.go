@@ -4,8 +4,10 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -23,6 +25,13 @@ func (v *view) addProfile() error {
 		if err := v.addOwn(bindRO, path); err != nil {
 			return err
 		}
+	}
+	for _, target := range slices.Sorted(maps.Keys(v.profile.Elsewhere)) {
+		source := v.profile.Elsewhere[target]
+		if err := v.checkOwn(source); err != nil {
+			return err
+		}
+		v.set(mount{kind: bindRW, source: source, target: target, origin: fromProfile})
 	}
 	return nil
 }

@@ -25,6 +25,10 @@ type Profile struct {
 	// a read-write one stays protected, also against renaming its parents.
 	ReadOnly  []string
 	ReadWrite []string
+	// Elsewhere are host directories that the child of a sandbox sees,
+	// read-write, at places of their own: the keys. They are for what a child
+	// has below a directory that it opens to its own children, such as /tmp.
+	Elsewhere map[string]string `json:",omitempty"`
 	// Protect finds what exists below the read-write paths and is to stay as it
 	// is, with the names of the directories on the way to it. It is asked each
 	// time that a sandbox is made, and holds for that sandbox. Without one it
@@ -81,6 +85,9 @@ type Profile struct {
 	// runtime-user-env itself.
 	UserEnvID string
 }
+
+// PrivateDirs returns the directories that a sandbox has of its own, and that everything in it may write to.
+func PrivateDirs() []string { return []string{"/tmp", "/dev/shm"} }
 
 // anyProgram reports whether the child may start programs of all kinds, also such as are no files.
 func (p Profile) anyProgram() bool { return p.Exec && len(p.Programs) == 0 }

@@ -22,7 +22,7 @@ func (s *Session) confineCommands(settings *exec.Settings, workspace, userEnv st
 	settings.ReadWrite = append(settings.ReadWrite, isolation.UserEnv(s.policy.Home(), userEnv))
 	in := s.policy.Isolation()
 	if in.Enabled {
-		settings.ReadWrite = append(settings.ReadWrite, "/tmp", "/dev/shm") // the sandbox's own
+		settings.ReadWrite = append(settings.ReadWrite, isolation.PrivateDirs()...)
 	}
 	for _, rule := range in.ExposePaths {
 		switch {

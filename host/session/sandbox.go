@@ -14,6 +14,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/host/supervise"
 	"github.com/picoclaw/picoclaw/internal/limits"
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/internal/protect"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/isolation/selftest"
@@ -145,18 +146,41 @@ func (s *Session) giveState(spec *supervise.Spec) error {
 // it too.
 func (s *Session) takesBack(grants pluginpb.Grant, settings *exec.Settings) bool {
 	return grants.Takeback && s.policy.Undo().Enabled &&
-		(!grants.Exec || settings.Confine && !s.openToCommands(settings, s.stateDir(takebackName)))
+		(!grants.Exec || settings.Confine && !s.openToCommands(settings, s.undoDir(grants)))
+}
+
+// undoDir is where a plugin sees this agent's undo store.
+func (s *Session) undoDir(grants pluginpb.Grant) string {
+	if dir := s.stateDir(takebackName); !s.sharesPrivate(grants, dir) {
+		return dir
+	}
+	return undoPlace
 }
 
 // giveTakeback gives a plugin this agent's store of what changes destroy.
 func (s *Session) giveTakeback(spec *supervise.Spec) error {
 	dir, err := s.give(spec, takebackName)
+	if err == nil && s.sharesPrivate(spec.Policy.Grants, dir) {
+		spec.Profile.ReadWrite = slices.DeleteFunc(spec.Profile.ReadWrite, func(path string) bool { return path == dir })
+		spec.Profile.Elsewhere = map[string]string{undoPlace: dir}
+		dir = undoPlace
+	}
 	if err != nil {
 		return fmt.Errorf("the store of what changes destroy, for plugin %s: %w", spec.Manifest.ID, err)
 	}
 	limits := s.policy.Undo()
 	spec.Policy.Undo = undo.Options{Dir: dir, MaxBytes: limits.MaxSize, MaxAge: limits.MaxAge}
 	return nil
+}
+
+// undoPlace is where the undo store is in the sandbox of a plugin whose commands have all of /tmp, for a home below
+// that.
+const undoPlace = "/run/picoclaw/undo"
+
+// sharesPrivate reports whether the commands of a plugin would get at a directory because it is below the sandbox's own
+// /tmp or /dev/shm, which they have.
+func (s *Session) sharesPrivate(grants pluginpb.Grant, dir string) bool {
+	return grants.Exec && s.policy.Isolation().Enabled && paths.WithinAny(isolation.PrivateDirs(), dir)
 }
 
 func (s *Session) stateDir(name string) string {
