@@ -88,10 +88,11 @@ var shapes = sync.OnceValue(func() (all []shape) {
 		{"http", `(?i)\bhttps?://([^\s/:@"']+)(?::(?:x-oauth-basic)?)?@`},
 		{"://", `[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/:@"']*:([^\s/@"']+)@`},
 		// A user with a password, not one with a group's number.
-		{"-u,curl", `(?:^|\s)(?:-[a-zA-Z]{0,4}[uU]|--user|--proxy-user)[ =]?\s*["']?[\w.@+-]+:([^\s"'/]*[^\s"'/0-9][^\s"'/]*)`},
+		{"-u", `(?:^|\s)(?:-[uU]|--user|--proxy-user)[ =]\s*["']?[\w.@+-]+:([^\s"'/]*[^\s"'/0-9][^\s"'/]*)`},
+		{"curl", `\bcurl\s(?:[^|;&]*?\s)?-[a-zA-Z]*[uU] ?["']?[\w.@+-]+:([^\s"']+)`},
 		{"--proxy-user,--user", `\s--(?:proxy-)?user[ =]\s*["']?[\w.@+-]+:([^\s"']+)`},
 		// Short options of commands.
-		{"login", `\blogin\b(?:[^|;&\n]*?\s)-p[ =]?["']?([^\s"'-][^\s"']*)`},
+		{"login", `\b(?:docker|podman|nerdctl|buildah|skopeo|crane|oras|helm|oc|az|cf)\b[^|;&\n]*?\slogin\s(?:[^|;&\n]*?\s)?-p[ =]?["']?([^\s"'-][^\s"']*)`},
 		{"mysql,mariadb", `\b(?:mysql|mariadb)[\w-]*\s(?:[^|;&]*?\s)?-p["']?([^\s"'][^\s"']*)`},
 		{"sshpass", `\bsshpass\s+-p\s*["']?([^\s"']+)`},
 		{"redis-cli", `\bredis-cli\s(?:[^|;&]*?\s)?(?:-a|--pass)[ =]?["']?([^\s"'-][^\s"']*)`},
@@ -166,7 +167,7 @@ func namedValue(s string, at []int) (from, to int) {
 	name, separator, before := s[at[2]:at[3]], s[at[4]:at[5]], s[:at[2]]
 	assigned, header := strings.ContainsAny(separator, "=:"), strings.Contains(separator, ":")
 	variable := strings.TrimSpace(separator) == "=" && secretVariable().MatchString(name)
-	option := strings.HasSuffix(before, "-") || strings.HasSuffix(before, "set ")
+	option := strings.HasSuffix(before, "-") || strings.HasSuffix(before, "configure set ")
 	switch {
 	case !Name(name) && !variable && !(option && strings.EqualFold(name, "pass")):
 		return 0, 0
