@@ -97,7 +97,7 @@ func (a *archive) keep(name string, size int64, contents io.Reader) (number int,
 		return 0, err
 	}
 	a.contents = number
-	return number, errors.Join(a.tar.Flush(), a.flush())
+	return number, a.tar.Flush()
 }
 
 type zeros struct{}

@@ -56,7 +56,7 @@ func (r *Recorder) keepContents(e *entry, o *object) {
 	if o.UID == nobody || o.GID == nobody {
 		r.loseKind(r.path(e), "owners of files other than picoclaw's")
 	}
-	r.note(journalLine{Object: o, Index: o.index})
+	r.noteObject(o)
 }
 
 // openEntry opens the file at a name, if it is the object that is meant.
@@ -106,9 +106,17 @@ func (r *Recorder) note(line journalLine) {
 	r.journal.Write(append(data, '\n'))
 }
 
+// noteObject adds an object to the journal, as it is when the journal is written.
+func (r *Recorder) noteObject(o *object) {
+	if !o.noted {
+		o.noted = true
+		r.objects = append(r.objects, o)
+	}
+}
+
 // flush writes the journal before the change that was announced takes place.
 func (r *Recorder) flush() {
-	if r.journal.Len() == 0 {
+	if r.journal.Len()+len(r.objects) == 0 {
 		return
 	}
 	r.begin()
@@ -116,6 +124,11 @@ func (r *Recorder) flush() {
 }
 
 func (r *Recorder) flushJournal() {
+	for _, o := range r.objects {
+		r.note(journalLine{Object: o, Index: o.index})
+		o.noted = false
+	}
+	r.objects = r.objects[:0]
 	if r.broken == nil && r.journal.Len() > 0 {
 		if r.out.size() > r.store.MaxOperation() {
 			r.broken = fmt.Errorf("it changed more than %s can tell of", sizeText(r.store.MaxOperation()))

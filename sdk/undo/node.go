@@ -78,6 +78,7 @@ type object struct {
 	index            int
 	device           uint64
 	tried            bool  // its contents were to be kept
+	noted            bool  // it waits for the journal
 	used             bool  // a call of the operation was about it
 	whole            bool  // of a directory: all that is in it is the operation\'s
 	attributesDiffer bool  // of a directory

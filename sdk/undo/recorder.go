@@ -38,6 +38,7 @@ type Recorder struct {
 	ticks    chan struct{}
 	out      *archive // nil before the first change
 	journal  bytes.Buffer
+	objects  []*object         // to be noted in it
 	broken   error             // why nothing is kept any more
 	restored func() []restored // of an undo: what it put back
 	ended    bool
@@ -183,7 +184,7 @@ func (r *Recorder) add(o *object) {
 		r.byID[o.ID] = o
 	}
 	if !o.Created {
-		r.note(journalLine{Object: o, Index: o.index})
+		r.noteObject(o)
 	}
 }
 

@@ -78,7 +78,7 @@ func (r *Recorder) Append(path string) {
 	defer r.mu.Unlock()
 	if e := r.touch(path); e != nil && e.current != nil && e.current.isRegular() && !e.current.Created {
 		e.current.Prefix, e.current.tried = true, true
-		r.note(journalLine{Object: e.current, Index: e.current.index})
+		r.noteObject(e.current)
 		r.flush()
 	}
 }
