@@ -4,6 +4,7 @@ package session_test
 
 import (
 	"encoding/json"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -29,7 +30,8 @@ func TestDeletionsAreAllowedWhereTheyAreKept(t *testing.T) {
 		"without undo":       {[]string{setting, "PICOCLAW_TOOLS_UNDO_ENABLED=false"}, guard.Deny},
 		"without the grant":  {[]string{setting, "PICOCLAW_PLUGINS_SHELL_GRANTS_TAKEBACK=false"}, guard.Deny},
 		"not confined":       {[]string{setting, "PICOCLAW_AGENTS_DEFAULTS_RESTRICT_TO_WORKSPACE=false"}, guard.Deny},
-		"open to commands":   {[]string{setting, "PICOCLAW_ISOLATION_ENABLED=true"}, guard.Deny}, // its /tmp is theirs
+		"below a sandbox's":  {[]string{setting, "PICOCLAW_ISOLATION_ENABLED=true"}, guard.Allow}, // the store is elsewhere there
+		"open to commands":   {[]string{setting, "PICOCLAW_TOOLS_ALLOW_WRITE_PATHS=^" + os.TempDir() + "/"}, guard.Deny},
 		"in another profile": {[]string{setting, "PICOCLAW_TOOLS_EXEC_PROFILE=seed_strict"}, guard.Deny},
 	} {
 		h := open(t, test.variables...)
