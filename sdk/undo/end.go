@@ -30,13 +30,6 @@ func (r *Recorder) Claim(path string) {
 	}
 }
 
-// Err returns why nothing more can be kept, nil if it can.
-func (r *Recorder) Err() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.broken
-}
-
 // End ends the operation. It looks at every name that the operation touched, and forgets an operation that changed
 // nothing.
 func (r *Recorder) End() Ended {
@@ -122,10 +115,11 @@ func (r *Recorder) write(changes Changes) Ended {
 // count drops the names that the operation did not change, and counts the others.
 func (r *Recorder) count() Changes {
 	var c Changes
-	homes := map[int]bool{} // objects that have a name after the operation
+	exist, moved := map[int]bool{}, map[int]bool{} // objects with a name after the operation, and with a new one
 	for _, e := range r.record.Entries {
 		if e.After != none {
-			homes[e.After] = true
+			exist[e.After] = true
+			moved[e.After] = moved[e.After] || e.Before != e.After
 		}
 	}
 	kept := r.record.Entries[:0]
@@ -145,12 +139,12 @@ func (r *Recorder) count() Changes {
 				c.add(&c.Changed, now)
 			}
 			counted[e.After] = true
-		case after == nil && !homes[e.Before]:
+		case after == nil && !moved[e.Before]:
 			c.add(&c.Deleted, before)
 		case after == nil: // counted where it is now
 		case !after.Created:
 			c.add(&c.Moved, now)
-		case e.Before != none && !homes[e.Before]:
+		case e.Before != none && !exist[e.Before]:
 			c.add(&c.Changed, now)
 		default:
 			c.add(&c.Made, now)

@@ -164,7 +164,12 @@ func (r *Recorder) noticeRemove(m mutation.Mutation) {
 func (r *Recorder) keepDoomed(e *entry) {
 	for _, c := range r.calls { // another thread may put something there in the same moment, which would be lost
 		if c.to == e && c.object.isRegular() && c.object != e.current {
-			r.keepContents(c.from, c.object)
+			for _, at := range []*entry{c.from, c.to} {
+				if f, err := r.openEntry(at, c.object); err == nil {
+					_ = f.Close()
+					r.keepContents(at, c.object)
+				}
+			}
 		}
 	}
 	o := e.current

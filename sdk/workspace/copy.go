@@ -136,7 +136,7 @@ func (c *copying) all(name string) (err error) {
 	if !c.source.Info.IsDir() {
 		return c.entry(c.source.top(), c.to.dir, name)
 	}
-	b := &Building{} // which makes each in a directory that is open, however deep it is
+	b := &dirStack{} // which makes each in a directory that is open, however deep it is
 	defer func() {
 		for len(b.open) > 0 {
 			err = errors.Join(err, b.leave())

@@ -15,9 +15,6 @@ func releaseLock(*os.File) {}
 // links returns how many names a file has, as far as is known.
 func links(os.FileInfo) uint64 { return 1 }
 
-// SeveralNames is false where files have no number that tells it.
-func SeveralNames(os.FileInfo) (id [2]uint64, ok bool) { return id, false }
-
 // inode tells nothing where files have no such number.
 func inode(os.FileInfo) string { return "" }
 

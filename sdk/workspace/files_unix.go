@@ -46,16 +46,6 @@ func links(info os.FileInfo) uint64 {
 	return 1
 }
 
-// SeveralNames tells the names of one file from those of others: id is the same for all of them. It is false for a file
-// that has one name only.
-func SeveralNames(info os.FileInfo) (id [2]uint64, ok bool) {
-	s, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || s.Nlink < 2 || !info.Mode().IsRegular() {
-		return id, false
-	}
-	return [2]uint64{uint64(s.Dev), uint64(s.Ino)}, true //nolint:unconvert,gosec // other types on some systems
-}
-
 // inode returns the number that tells a file from others that come to its name later.
 func inode(info os.FileInfo) string {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {

@@ -46,31 +46,3 @@ func (w *Workspace) lookExactly(access guard.Access, path string, fn func(*Tree)
 	}
 	return fn(&Tree{Path: real, Info: info, exact: real})
 }
-
-// Symlink makes a symbolic link. Where it points to is not looked at: a link opens nothing that the policy does not.
-func (w *Workspace) Symlink(link, path string) error {
-	return w.makeOne(path, func(t *target) error { return t.dir.Symlink(link, t.name) })
-}
-
-// Fifo makes a FIFO.
-func (w *Workspace) Fifo(path string, meta Meta) error {
-	return w.makeOne(path, func(t *target) error {
-		if err := mkfifoAt(t.handle, t.name); err != nil {
-			return err
-		}
-		return meta.Give(t.dir, t.name)
-	})
-}
-
-// makeOne makes something that is no file under a name.
-func (w *Workspace) makeOne(path string, do func(*target) error) error {
-	t, err := w.targetAs(guard.Write, false, path)
-	if err != nil {
-		return notItself(err, path)
-	}
-	defer t.close()
-	if err := do(t); err != nil {
-		return err
-	}
-	return t.sync()
-}

@@ -6,8 +6,6 @@ import (
 	"os"
 	"syscall"
 	"time"
-
-	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
 // Meta is what something is besides its contents.
@@ -24,31 +22,12 @@ type Meta struct {
 // Owner is whom something belongs to.
 type Owner struct{ UID, GID int }
 
-// MetaOf returns what something is, as it was described.
-func MetaOf(info fs.FileInfo) Meta {
-	return Meta{Mode: info.Mode(), Modified: info.ModTime(), Owner: ownerOf(info)}
-}
-
 // bits are those of the mode that are given back. A program that is run as somebody else is not made anew.
 func (m Meta) bits() fs.FileMode {
 	if m.Mode.IsDir() {
 		return m.Mode & (fs.ModePerm | fs.ModeSetgid | fs.ModeSticky)
 	}
 	return m.Mode.Perm()
-}
-
-// SetMeta makes a file or a directory what meta says. A link at the end of the path is not followed, and left alone.
-func (w *Workspace) SetMeta(path string, meta Meta) error {
-	t, err := w.targetAs(guard.Write, false, path)
-	if err != nil {
-		return notItself(err, path)
-	}
-	defer t.close()
-	info, err := t.dir.Lstat(t.name)
-	if err != nil || info.Mode()&fs.ModeSymlink != 0 {
-		return err
-	}
-	return meta.Give(t.dir, t.name)
 }
 
 // Give makes what is at a name in a directory what m says; of a link the time and the owner. An owner that this process

@@ -28,14 +28,3 @@ func renameAt(from, to *target, replace bool) error {
 	}
 	return &os.LinkError{Op: "rename", Old: from.asked, New: to.asked, Err: err}
 }
-
-// fifos says that FIFOs can be made.
-const fifos = true
-
-// mkfifoAt makes a FIFO in an open directory.
-func mkfifoAt(dir *os.File, name string) error {
-	if err := unix.Mkfifoat(int(dir.Fd()), name, newFile); err != nil {
-		return &os.PathError{Op: "mkfifo", Path: name, Err: err}
-	}
-	return nil
-}

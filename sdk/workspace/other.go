@@ -61,10 +61,3 @@ func renameAt(from, to *target, replace bool) error {
 	}
 	return from.dir.Rename(from.name, to.name)
 }
-
-// fifos says that FIFOs can't be made: there is no call that makes one in an open directory.
-const fifos = false
-
-func mkfifoAt(_ *os.File, name string) error {
-	return &os.PathError{Op: "mkfifo", Path: name, Err: errors.ErrUnsupported}
-}

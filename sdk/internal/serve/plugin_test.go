@@ -59,7 +59,7 @@ func TestAWorkspaceThatIsNotGranted(t *testing.T) {
 			"read":   func(r *sdk.Request[struct{}]) error { _, err := r.Workspace.ReadFile("a"); return err },
 			"write":  func(r *sdk.Request[struct{}]) error { return r.Workspace.WriteFile("a", nil) },
 			"list":   func(r *sdk.Request[struct{}]) error { _, err := r.Workspace.ReadDir("."); return err },
-			"remove": func(r *sdk.Request[struct{}]) error { return r.Workspace.RemoveEmpty("a") },
+			"remove": func(r *sdk.Request[struct{}]) error { return r.Workspace.Remove(t.Context(), "a", false, nil) },
 			"scan": func(r *sdk.Request[struct{}]) error {
 				return r.Workspace.Scan(t.Context(), ".", func(string, []fs.DirEntry) ([]string, error) { return nil, nil })
 			},
