@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/undo"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
 type undoInput struct {
@@ -68,7 +70,7 @@ func undoTool(m *memory) sdk.Tool {
 			if err != nil {
 				return undoOutput{}, err
 			}
-			return m.undo(ctx, &req.Environment, op, req.Args)
+			return m.undo(ctx, &req.Environment, op, req.Args, req.Agreed())
 		},
 		writes(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write", "fs.delete"}}))
 }
@@ -112,7 +114,8 @@ func undoable(op *undo.Operation) error {
 }
 
 // undo undoes an operation, but for what somebody else changed since.
-func (m *memory) undo(ctx context.Context, env *sdk.Environment, op *undo.Operation, in undoInput) (undoOutput, error) {
+func (m *memory) undo(ctx context.Context, env *sdk.Environment, op *undo.Operation, in undoInput,
+	approved bool) (undoOutput, error) {
 	files, err := env.Workspace.Restoring()
 	if err != nil {
 		return undoOutput{}, err
@@ -120,7 +123,7 @@ func (m *memory) undo(ctx context.Context, env *sdk.Environment, op *undo.Operat
 	defer func() { _ = files.Close() }()
 	done, err := m.store.Undo(ctx, files, undo.Request{
 		ID: op.ID, Force: in.Force, DryRun: in.DryRun,
-		Check: restorableBelow(env),
+		Check: restorableBelow(env), Permit: permitPlacing(env, approved),
 	})
 	out := undoOutput{Undone: op.ID, Summary: op.Summary, Paths: done.Paths, DryRun: in.DryRun, Undo: done.Ended.ID}
 	for _, c := range done.Conflicts {
@@ -161,6 +164,18 @@ func (m *memory) undo(ctx context.Context, env *sdk.Environment, op *undo.Operat
 		return out, sdk.Errorf(sdk.Cancelled, "undo was cancelled; %s", hint)
 	}
 	return out, sdk.Errorf("io_error", "undo was not finished: %v", err).WithHint("%s", hint)
+}
+
+// permitPlacing returns a check of what undo puts somewhere: it may not change an entry point that a person has to be
+// asked about.
+func permitPlacing(env *sdk.Environment, approved bool) func(mutation.Mutation) error {
+	monitor := env.Workspace.Monitor(workspace.MonitorOptions{Approved: approved})
+	return func(m mutation.Mutation) error {
+		if m.Kind == mutation.Rename {
+			return monitor.Place(m.Path, m.To)
+		}
+		return monitor.Notice(m)
+	}
 }
 
 const forceHint = "force undoes it all the same, and keeps what is there now"

@@ -165,6 +165,9 @@ func (o *object) differs() bool {
 	if !o.used {
 		return false // the operation asked for something that failed
 	}
+	if o.Foreign && (o.Written || o.Attributed) {
+		return true // whose change it is can't be told, so it is named
+	}
 	other := o.After.Mode != uint32(o.Mode) || o.After.UID != o.UID || o.After.GID != o.GID || o.attributesDiffer
 	if o.isDir() {
 		return other || o.Attributed && o.After.Modified != o.Modified

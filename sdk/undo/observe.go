@@ -138,6 +138,6 @@ func (r *Recorder) refresh(e *entry) {
 // setForeign notes that somebody else changed or moved a file. What is kept of it from now on is what they made of it.
 func (o *object) setForeign() {
 	if o != nil && !o.isDir() {
-		o.Foreign, o.tried, o.Content = true, false, 0
+		o.Foreign, o.tried = true, false
 	}
 }

@@ -68,6 +68,9 @@ func (u *undoing) linkTo(at spot, s *step) error {
 		return err
 	}
 	path := filepath.Join(to.path, string(s.Name))
+	if err := u.allow(mutation.Link, filepath.Join(from.path, at.name), path, false); err != nil {
+		return err
+	}
 	if s.now == nil || !u.replaces(s) {
 		u.notice(mutation.Link, filepath.Join(from.path, at.name), path)
 		return occupied(from.link(at.name, to.directory, string(s.Name)))
@@ -116,6 +119,9 @@ func (u *undoing) create(s *step, o *object) error {
 		u.notice(mutation.Make, path, "")
 		return u.putReady(s.Before, d, name, nil)
 	}
+	if err := u.allow(mutation.Make, path, "", false); err != nil {
+		return err
+	}
 	u.notice(mutation.Make, path, "")
 	if o.Mode&fs.ModeSymlink != 0 {
 		err = d.root.Symlink(string(o.Target), name)
@@ -137,6 +143,9 @@ func (u *undoing) putReady(index int, d *openDir, name string, replaced *node) e
 	}
 	from, err := u.dir(at.dir)
 	if err != nil {
+		return err
+	}
+	if err := u.allow(mutation.Rename, filepath.Join(from.path, at.name), filepath.Join(d.path, name), false); err != nil {
 		return err
 	}
 	if replaced == nil {
@@ -267,7 +276,11 @@ func (u *undoing) putMeta() error {
 		if now, err := d.stat(string(s.Name)); err != nil || now == nil || now.Mode.Type() != o.Mode.Type() {
 			return err
 		}
-		u.notice(mutation.Attribute, filepath.Join(d.path, string(s.Name)), "")
+		path := filepath.Join(d.path, string(s.Name))
+		if err := u.allow(mutation.Attribute, path, "", false); err != nil && o.Attributed {
+			return err
+		}
+		u.notice(mutation.Attribute, path, "")
 		return o.meta().Give(d.root, string(s.Name))
 	})
 }
@@ -301,6 +314,11 @@ func (u *undoing) putDirMeta() error {
 		}
 	}
 	slices.SortFunc(all, func(a, b dirAt) int { return comparePaths(b.path, a.path) })
+	for index, modified := range u.times {
+		if d, err := u.dir(index); err == nil && !wanted[index] {
+			_ = d.root.Chtimes(".", time.Time{}, time.Unix(0, modified))
+		}
+	}
 	for _, at := range all {
 		if err := u.giveDirMeta(at.o, at.path); err != nil {
 			return err

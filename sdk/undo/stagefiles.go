@@ -77,13 +77,7 @@ func equal(a, b io.Reader) bool {
 }
 
 func (u *undoing) stageFile(s *step, o *object) error {
-	index := s.Dir
-	for u.dirPath(index) == "" || u.Objects[index].Created {
-		if index = u.homeDir(index); index == none {
-			return &Conflict{s.path, "is in a directory that can't be restored"}
-		}
-	}
-	d, err := u.dir(index)
+	index, d, err := u.stageDir(s.Dir)
 	if err != nil {
 		return err
 	}
@@ -93,6 +87,9 @@ func (u *undoing) stageFile(s *step, o *object) error {
 	}
 	if err != nil {
 		return err
+	}
+	if n, err := statFile(d.file); err == nil && u.times[index] == 0 {
+		u.times[index] = n.Modified
 	}
 	temp := newTempName()
 	u.ready[s.Before] = spot{index, temp}
@@ -105,6 +102,31 @@ func (u *undoing) stageFile(s *step, o *object) error {
 	}
 	u.countOwner(d, temp, o)
 	return nil
+}
+
+// stageDir returns a directory for files that wait to be put below another one: the outermost on the same file system,
+// so that no name of undo's stands in a directory to which names mean something, such as git's.
+func (u *undoing) stageDir(below int) (index int, d *openDir, err error) {
+	index, device := none, uint64(0)
+	for at := below; at != none; at = u.homeDir(at) {
+		if u.dirPath(at) == "" || u.Objects[at].Created {
+			continue
+		}
+		dir, err := u.dir(at)
+		if err != nil {
+			return none, nil, err
+		}
+		n, err := statFile(dir.file)
+		if err != nil || index != none && n.Device != device {
+			break
+		}
+		index, device = at, n.Device
+	}
+	if index == none {
+		return none, nil, &Conflict{"", "is in a directory that can't be restored"}
+	}
+	d, err = u.dir(index)
+	return index, d, err
 }
 
 // homeDir returns the directory that a directory was in before the operation.

@@ -25,6 +25,8 @@ type Request struct {
 	DryRun bool // change nothing, and only say what would be
 	// Check says why a path is not to be changed; nil if it may be.
 	Check func(path string) error
+	// Permit says why a change is not to be made that puts something somewhere; nil if it may be.
+	Permit func(mutation.Mutation) error
 }
 
 // Undone says what was undone, or would be.
@@ -73,6 +75,9 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q Request)
 	if q.Check == nil {
 		q.Check = func(string) error { return nil }
 	}
+	if q.Permit == nil {
+		q.Permit = func(mutation.Mutation) error { return nil }
+	}
 	p.make(q.Check)
 	out := Undone{Operation: &r.Operation}
 	out.Paths, out.Conflicts = p.paths()
@@ -80,8 +85,9 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q Request)
 		return out, err
 	}
 	u := &undoing{
-		plan: p, ctx: ctx, archive: f, contents: contents, staged: map[int]spot{}, ready: map[int]spot{}, alive: map[int]spot{}, paths: map[int]string{},
-		modes: map[int]fs.FileMode{}, touched: map[Identity]bool{},
+		plan: p, ctx: ctx, archive: f, contents: contents, staged: map[int]spot{}, ready: map[int]spot{}, times: map[int]int64{}, alive: map[int]spot{}, paths: map[int]string{},
+		permit: q.Permit,
+		modes:  map[int]fs.FileMode{}, touched: map[Identity]bool{},
 		recorder: s.Record(files, RecordOptions{Tool: "undo", Summary: "undo of " + r.Summary}),
 	}
 	u.recorder.record.Undoes = q.ID
@@ -91,7 +97,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q Request)
 	u.recorder.restored = u.restored
 	out.Ended = u.recorder.End()
 	out.OwnersLost = u.ownersLost
-	_, out.Conflicts = p.paths()
+	out.Paths, out.Conflicts = p.paths()
 	return out, err
 }
 
@@ -155,8 +161,10 @@ type undoing struct {
 	archive    *os.File
 	contents   map[int]content
 	recorder   *Recorder
+	permit     func(mutation.Mutation) error
 	staged     map[int]spot        // objects that wait, by their number
 	ready      map[int]spot        // files that were made again and wait
+	times      map[int]int64       // when the directories that files wait in were modified
 	alive      map[int]spot        // files that have a name
 	paths      map[int]string      // of directories that are not where the operation left them
 	modes      map[int]fs.FileMode // of directories that undo opened to itself
@@ -264,6 +272,14 @@ func (u *undoing) movedTo(from, to string) {
 	}
 }
 
+// allow fails where a change is not permitted that puts something at a path.
+func (u *undoing) allow(kind mutation.Kind, path, to string, dir bool) error {
+	if err := u.permit(mutation.Mutation{Kind: kind, Path: path, To: to, Dir: dir}); err != nil {
+		return &Conflict{path, "is protected, and a person has to restore it"}
+	}
+	return nil
+}
+
 func (u *undoing) notice(kind mutation.Kind, path, to string) {
 	_ = u.recorder.Notice(mutation.Mutation{Kind: kind, Path: path, To: to})
 }
@@ -349,6 +365,9 @@ func (u *undoing) putDirs() error {
 				return err
 			}
 			old := filepath.Join(source.path, from.name)
+			if err := u.allow(mutation.Rename, old, path, o.isDir()); err != nil {
+				return err
+			}
 			u.notice(mutation.Rename, old, path)
 			if err := source.rename(from.name, d.directory, name); err != nil {
 				return occupied(err)
@@ -360,6 +379,9 @@ func (u *undoing) putDirs() error {
 				u.alive[s.Before] = spot{s.Dir, name}
 			}
 			return nil
+		}
+		if err := u.allow(mutation.Make, path, "", true); err != nil {
+			return err
 		}
 		u.notice(mutation.Make, path, "")
 		if err := d.root.Mkdir(name, 0o700); err != nil {

@@ -144,6 +144,30 @@ func (c *ChangeMonitor) rename(from, to string) error {
 	return nil
 }
 
+// Place refuses what would change an entry point at a path: the file or directory at another path, if it were there.
+// Where it comes from does not matter.
+func (c *ChangeMonitor) Place(from, to string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	mode, exists := typeOf(from)
+	if !exists || !c.files.Protects() {
+		return nil
+	}
+	if !mode.IsDir() {
+		return c.place(from, to, mode)
+	}
+	hits, err := c.files.inside.Within(from, to)
+	if err != nil {
+		return refuse(to, "%v", err)
+	}
+	for _, hit := range hits {
+		if !c.permits(hit, hit.Path) {
+			return byEntry(hit)
+		}
+	}
+	return c.add(to, false)
+}
+
 // moveTree decides on the entry points in a directory that gets another path.
 func (c *ChangeMonitor) moveTree(from, to string) error {
 	for _, as := range []string{from, to} {
