@@ -188,6 +188,12 @@ func (r *Recorder) noticeRename(m mutation.Mutation) {
 		return // it will fail, or change nothing
 	}
 	from, to := r.touch(m.Path), r.touch(m.To)
+	for thread, c := range r.calls {
+		same := c.to != nil && (c.to == to || c.to == from || c.from == to || c.from == from)
+		if same && thread != m.Thread && c.to.creates > 0 { // its rename was not seen to end
+			r.loseKind(m.Path, "paths that several threads renamed at the same time")
+		}
+	}
 	if from != nil && (from.current == nil || to != nil && to.current != nil && to.current.isDir() != from.current.isDir()) {
 		return // it will fail
 	}

@@ -108,7 +108,8 @@ func TestStormsOfRenamesHideNothingElse(t *testing.T) {
 		}
 		call := a.OpenBatch()
 		for range 3 {
-			call(clitest.Exec("rm -rf build two; " + storm.command))
+			ran := call(clitest.Exec("rm -rf build two; " + storm.command))
+			said := strings.Contains(strings.Join(ran.Structured.NotCovered, " "), "renamed at the same time")
 			r := call(clitest.Call{Tool: "undo", Args: map[string]any{}})
 			if !r.OK {
 				t.Errorf("%s: %v", storm.command, r.Error)
@@ -125,7 +126,7 @@ func TestStormsOfRenamesHideNothingElse(t *testing.T) {
 					hidden++
 				}
 			}
-			if hidden > mostHidden {
+			if hidden > mostHidden && !said {
 				t.Errorf("%s: %d paths are otherwise than before", storm.command, hidden)
 			}
 			if hidden > 0 {
