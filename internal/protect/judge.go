@@ -31,7 +31,7 @@ func (r *Rules) Risks(h Hit, path string, text []byte) (risky []string) {
 	dir := filepath.Dir(path)
 	switch h.Judge {
 	case "config":
-		return riskySettings(text, func(to string) bool { return paths.Within(r.dir, target(dir, to)) })
+		return riskySettings(text, func(to string) bool { return r.mayBeWorkTree(target(dir, to), dir) })
 	case "gitlink":
 		to, ok := strings.CutPrefix(string(text), "gitdir:")
 		return r.unlessGitDir(text, ok, target(dir, to))
@@ -103,6 +103,24 @@ func target(dir, line string) string {
 
 func (r *Rules) unlessGitDir(text []byte, ok bool, to string) []string {
 	return unless(text, ok && paths.Within(r.dir, to) && isGitDir(to, on(to)) && isDir(to))
+}
+
+// mayBeWorkTree reports whether git may check files out in a directory: it lies in the workspace, and no file that is
+// checked out there is one of git's own.
+func (r *Rules) mayBeWorkTree(dir, git string) bool {
+	if !paths.Within(r.dir, dir) {
+		return false
+	}
+	isGit := func(name string) bool { return strings.EqualFold(name, GitDir) }
+	if below, ok := paths.Below(dir, git); ok && !slices.ContainsFunc(strings.Split(below, string(filepath.Separator)), isGit) {
+		return false // the git directory is among the files
+	}
+	for at := dir; paths.Within(r.dir, at); at = filepath.Dir(at) {
+		if isGitDir(at, on(at)) {
+			return false
+		}
+	}
+	return true
 }
 
 // isDir reports whether a path is a directory itself.

@@ -122,6 +122,30 @@ func TestEveryJudgedFileIsJudged(t *testing.T) {
 	}
 }
 
+// What git checks out can't become a hook: a work tree is no git directory, lies in none, and has none in it but .git.
+func TestWorkTreeIsOutsideGitDirectories(t *testing.T) {
+	dir := tree(t, ".git/HEAD", ".git/hooks/", ".git/modules/sub/HEAD", ".git/modules/sub/objects/",
+		".git/modules/sub/refs/", "sub/f", "bare/HEAD", "bare/objects/", "bare/refs/", "bare/x/",
+		"gd/HEAD", "gd/objects/", "gd/refs/")
+	r := rulesOf(t, dir)
+	for _, test := range []struct {
+		config, worktree string
+		harmless         bool
+	}{
+		{".git/config", "..", true}, {".git/config", "../sub", true}, {".git/modules/sub/config", "../../../sub", true},
+		{".git/config", ".", false}, {".git/config", "hooks", false}, {".git/config", "../sub/../.git", false},
+		{".git/config", "../bare", false}, {".git/config", "../bare/x", false}, {".git/modules/sub/config", ".", false},
+		{".git/modules/sub/config", "../..", false}, {"gd/config", "..", false}, {"gd/config", "../sub", true},
+	} {
+		path := filepath.Join(dir, test.config)
+		hit, ok := r.Match(path)
+		risky := r.Risks(hit, path, []byte("[core]\n\tworktree = "+test.worktree+"\n"))
+		if !ok || (len(risky) == 0) != test.harmless {
+			t.Errorf("%s, work tree %s: %v, %q", test.config, test.worktree, ok, risky)
+		}
+	}
+}
+
 func TestWithin(t *testing.T) {
 	dir := tree(t, "repo/.git/HEAD", "repo/.git/hooks/x.sample", "repo/f", "hook/.git/hooks/x", "gh/workflows/ci.yml", "bare/HEAD",
 		"bare/objects/", "bare/refs/", "bare/hooks/x", "part/objects/", "part/refs/", "part/evil", "vs/.vscode/x", ".github/workflows/a")

@@ -115,8 +115,8 @@ func (r *Recorder) Notice(m mutation.Mutation) error {
 	return nil
 }
 
-// expect notes that a thread's call may have an effect: one that is bound to fail is not expected to. What is left of it when the thread makes its next call did not
-// take place.
+// expect notes that a thread's call may have an effect: one that is bound to fail is not expected to. Effects that are
+// left when the thread makes its next call did not take place.
 func (r *Recorder) expect(thread int, note, forget func()) {
 	note()
 	if r.observer == nil {
