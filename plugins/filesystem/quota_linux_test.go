@@ -162,25 +162,30 @@ func fill(t *testing.T, dir string) {
 // refuseToSync has the kernel answer every fsync and syncfs of this process with an exceeded quota, as file systems do
 // that take data first and look for room later.
 func refuseToSync(t *testing.T) {
-	refuse(t, []unix.SockFilter{
+	failed := installFilter(t, []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the call
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_FSYNC, Jt: 1},
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_SYNCFS, Jf: 1},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EDQUOT)},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
-	})
+	}, 0)
+	if failed != 0 {
+		t.Fatalf("seccomp: thread %d has another filter", failed)
+	}
 }
 
-// refuse has the kernel ask a filter about every system call of this process.
-func refuse(t *testing.T, filter []unix.SockFilter) {
+// installFilter has the kernel ask a filter about every system call of this process, and returns what seccomp returns.
+func installFilter(t *testing.T, filter []unix.SockFilter, flags uintptr) uintptr {
 	t.Helper()
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		t.Fatal(err)
 	}
 	// TSYNC takes the threads that are there along, which must be without other filters and have no new privileges too.
-	if failed, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
-		uintptr(unsafe.Pointer(&program))); errno != 0 || failed != 0 {
-		t.Fatalf("seccomp: %v, thread %d", errno, failed)
+	value, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC|flags,
+		uintptr(unsafe.Pointer(&program)))
+	if errno != 0 {
+		t.Fatalf("seccomp: %v", errno)
 	}
+	return value
 }

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,7 +29,7 @@ func TestAChangeThatMayNotBeOnTheDiskIsSaidToBeMade(t *testing.T) {
 	p := start(t, map[string]string{"f": "old", "g": "old", "d/x": "x"})
 	must(t, p, "write_file", args{"path": "f", "content": "older"}) // what is opened once is open now
 	before := snapshot(t, p)
-	failDirectories(t)
+	failDirectories(t, p.Dir)
 	for _, c := range []struct {
 		tool string
 		args args
@@ -57,25 +59,53 @@ func TestAChangeThatMayNotBeOnTheDiskIsSaidToBeMade(t *testing.T) {
 	}
 }
 
-// failDirectories has the kernel refuse to sync the directory of a change, which is opened next, or after the
-// descriptors of the record for undo; its file comes later.
-func failDirectories(t *testing.T) {
+// failDirectories has the kernel refuse to sync each directory below dir, and nothing else.
+func failDirectories(t *testing.T, dir string) {
 	t.Helper()
-	next, err := os.Open(os.DevNull)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fd := uint32(next.Fd())
-	if err := next.Close(); err != nil {
-		t.Fatal(err)
-	}
-	refuse(t, []unix.SockFilter{
+	filter := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the call
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_FSYNC, Jf: 4},
-		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 16}, // the lower half of its first argument
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: fd, Jt: 1},
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: fd + 3, Jf: 1},
-		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSPC)},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_FSYNC, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_USER_NOTIF},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
-	})
+	}
+	listener := installFilter(t, filter, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH)
+	go func() {
+		for {
+			var call struct { // struct seccomp_notif
+				id         uint64
+				pid, flags uint32
+				number     int32
+				arch       uint32
+				at         uint64
+				args       [6]uint64
+			}
+			if ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&call)) != 0 {
+				continue // interrupted
+			}
+			answer := struct { // struct seccomp_notif_resp
+				id    uint64
+				value int64
+				errno int32
+				flags uint32
+			}{id: call.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+			if directoryBelow(int(call.args[0]), dir) {
+				answer.errno, answer.flags = -int32(unix.ENOSPC), 0
+			}
+			ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&answer))
+		}
+	}()
+}
+
+func ioctl(fd uintptr, request uintptr, with unsafe.Pointer) unix.Errno {
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, request, uintptr(with))
+	return errno
+}
+
+func directoryBelow(fd int, dir string) bool {
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return false
+	}
+	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
+	return err == nil && (path == dir || strings.HasPrefix(path, dir+"/"))
 }
