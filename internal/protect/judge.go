@@ -33,10 +33,12 @@ func (r *Rules) Risks(h Hit, path string, text []byte) (risky []string) {
 	case "config":
 		return riskySettings(text, func(to string) bool { return r.mayBeWorkTree(target(dir, to), dir) })
 	case "gitlink":
-		to, ok := strings.CutPrefix(string(text), "gitdir:")
-		return r.unlessGitDir(text, ok, target(dir, to))
+		line, ok := strings.CutPrefix(string(text), "gitdir:")
+		to := exactTarget(dir, line)
+		return unless(text, ok && r.isGitDir(to) && !isAmong(dir, to))
 	case "commondir":
-		return r.unlessGitDir(text, true, target(dir, string(text)))
+		to := exactTarget(dir, string(text))
+		return unless(text, r.isGitDir(to) && (paths.Within(to, dir) || !isAmong(r.dir, to)))
 	case "worktree":
 		return unless(text, paths.Within(r.dir, target(dir, string(text))))
 	case "strategy":
@@ -101,8 +103,29 @@ func target(dir, line string) string {
 	return real
 }
 
-func (r *Rules) unlessGitDir(text []byte, ok bool, to string) []string {
-	return unless(text, ok && paths.Within(r.dir, to) && isGitDir(to, on(to)) && isDir(to))
+// exactTarget is like target for a line that leads through no symlink, which could lead elsewhere later.
+func exactTarget(dir, line string) string {
+	to := filepath.FromSlash(strings.TrimSpace(line))
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(dir, to)
+	}
+	if real := target(dir, line); real == filepath.Clean(to) {
+		return real
+	}
+	return ""
+}
+
+// isGitDir reports whether a path is a git directory in the workspace.
+func (r *Rules) isGitDir(path string) bool {
+	return paths.Within(r.dir, path) && isGitDir(path, on(path)) && isDir(path)
+}
+
+// isAmong reports whether git may check out files into a git directory, hooks for example, when it checks out files
+// into a directory: it never does below a name .git.
+func isAmong(dir, git string) bool {
+	isGit := func(name string) bool { return strings.EqualFold(name, GitDir) }
+	below, ok := paths.Below(dir, git)
+	return ok && !slices.ContainsFunc(strings.Split(below, string(filepath.Separator)), isGit)
 }
 
 // mayBeWorkTree reports whether git may check files out in a directory: it lies in the workspace, and no file that is
@@ -111,9 +134,8 @@ func (r *Rules) mayBeWorkTree(dir, git string) bool {
 	if !paths.Within(r.dir, dir) {
 		return false
 	}
-	isGit := func(name string) bool { return strings.EqualFold(name, GitDir) }
-	if below, ok := paths.Below(dir, git); ok && !slices.ContainsFunc(strings.Split(below, string(filepath.Separator)), isGit) {
-		return false // the git directory is among the files
+	if isAmong(dir, git) {
+		return false
 	}
 	for at := dir; paths.Within(r.dir, at); at = filepath.Dir(at) {
 		if isGitDir(at, on(at)) {

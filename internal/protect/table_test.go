@@ -74,8 +74,11 @@ func TestEveryFreePatternIsFree(t *testing.T) {
 }
 
 func TestEveryJudgedFileIsJudged(t *testing.T) {
-	dir := tree(t, ".git/HEAD", ".git/objects/", "other/", "out/HEAD")
+	dir := tree(t, ".git/HEAD", ".git/objects/", "other/", "out/HEAD", "gd/HEAD", "gd/objects/", "gd/refs/")
 	r := rulesOf(t, dir)
+	if err := os.Symlink(".git", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
 	outside := t.TempDir()
 	git := filepath.Join(dir, ".git")
 	if err := os.WriteFile(filepath.Join(git, "config"), []byte("[filter \"lfs\"]\n\tclean = x\n"), 0o644); err != nil {
@@ -83,14 +86,14 @@ func TestEveryJudgedFileIsJudged(t *testing.T) {
 	}
 	texts := map[string]struct{ harmless, risky []string }{
 		"config":     {[]string{"", "[core]\nbare=true\n"}, []string{"[core]\npager=x\n", "[alias]\nx=!y\n"}},
-		"commondir":  {[]string{git + "\n", ".\n"}, []string{outside, "../../..", "../other", "../out"}},
+		"commondir":  {[]string{git + "\n", ".\n"}, []string{outside, "../../..", "../other", "../out", "../gd", "../link"}},
 		"worktree":   {[]string{dir + "/w/.git\n", "../w/.git"}, []string{outside + "/.git"}},
 		"alternates": {[]string{"../../other/objects\n", dir + "/other\n# x\n"}, []string{outside + "\n"}},
 		"attributes": {[]string{"* text\n", "* filter=none\n", "* -diff\n"}, []string{"* filter=lfs\n"}},
 		"todo":       {[]string{"pick a b\n# exec x\nfixup -C c\n"}, []string{"pick a\nexec x\n", "  x y\n"}},
 		"strategy":   {[]string{"ort\n"}, []string{"evil\n"}},
 		"options":    {[]string{"[options]\nstrategy = ours\nedit = true\n"}, []string{"[options]\n\tstrategy = evil\n"}},
-		"gitlink":    {[]string{"gitdir: .git\n", "gitdir: " + git}, []string{"gitdir: " + outside, "gitdir: other", git, "x"}},
+		"gitlink":    {[]string{"gitdir: .git\n", "gitdir: " + git}, []string{"gitdir: " + outside, "gitdir: other", git, "x", "gitdir: gd", "gitdir: link"}},
 	}
 	kinds := map[string]bool{}
 	judged := map[string]string{"../.git": "gitlink", "../.gitmodules": "config"}

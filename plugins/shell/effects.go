@@ -9,11 +9,12 @@ import (
 
 // effects are what a command has done to the workspace.
 type effects struct {
-	Changes    *changes `json:"changes,omitempty"`     // what it has changed
-	NotCovered []string `json:"not_covered,omitempty"` // what undo can't bring back
-	Protected  []string `json:"protected,omitempty"`   // what it was not allowed to change
-	PutAside   []string `json:"put_aside,omitempty"`   // what it had made and was not to, by the name that it has now
-	Undone     bool     `json:"undone,omitempty"`      // all its changes were undone at once
+	Changes    *changes `json:"changes,omitempty"`      // what it has changed
+	NotCovered []string `json:"not_covered,omitempty"`  // what undo can't bring back
+	Protected  []string `json:"protected,omitempty"`    // what it was not allowed to change
+	PutAside   []string `json:"put_aside,omitempty"`    // what it had made and was not to, by the name that it has now
+	Brought    []string `json:"entry_points,omitempty"` // that new repositories have
+	Undone     bool     `json:"undone,omitempty"`       // all its changes were undone at once
 }
 
 // UndoID returns the operation in the undo history.
@@ -39,7 +40,7 @@ func effectsOf(o *sessions.Outcome) (out effects, notes []string) {
 	if o.Changes.Missing != "" {
 		out.NotCovered = append([]string{o.Changes.Missing}, o.Changes.Lost...)
 	}
-	out.Protected, out.PutAside = o.Protected.Refused, o.Protected.Aside
+	out.Protected, out.PutAside, out.Brought = o.Protected.Refused, o.Protected.Aside, o.Protected.Brought
 	notes = o.Protected.Notes()
 	if done := o.Undone; done != nil {
 		out.Undone, out.Changes.Undo = true, done.Ended.ID

@@ -64,6 +64,7 @@ type ProtectedChanges struct {
 	Reasons    []string // a sentence for each refusal
 	Aside      []string // new names of files that were moved out of the way
 	Found      []string // protected paths that changed, by the command or by somebody else
+	Brought    []string // entry points in repositories that the command made
 	GitRefused bool     // git was refused a change, so its operation may be half done
 }
 
@@ -217,13 +218,13 @@ func (c *ChangeMonitor) add(path string, isDir bool) error {
 	if err != nil {
 		return refuse(path, "%v", err)
 	}
-	if completes && (filepath.Base(path) != protect.GitDir || !c.isFresh(filepath.Dir(path))) {
-		c.moved = append(c.moved, filepath.Dir(path))
-	}
 	for _, hit := range hits {
 		if !c.permits(hit, hit.Path) {
 			return byEntry(hit)
 		}
+	}
+	if completes && (filepath.Base(path) != protect.GitDir || !c.isFresh(filepath.Dir(path))) {
+		c.moved = append(c.moved, filepath.Dir(path))
 	}
 	if isDir && !c.wasGone(path) {
 		c.fresh[path] = true

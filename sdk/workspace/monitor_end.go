@@ -47,8 +47,26 @@ func (c *ChangeMonitor) End() ProtectedChanges {
 	}
 	for dir := range c.fresh {
 		c.files.made.add(dir)
+		c.nameBrought(dir)
 	}
+	slices.Sort(c.result.Brought)
 	return c.result
+}
+
+// maxBrought is how many entry points of new repositories are named.
+const maxBrought = 10
+
+// nameBrought names the entry points in a directory that the command made, if it is a repository.
+func (c *ChangeMonitor) nameBrought(dir string) {
+	if _, exists := typeOf(filepath.Join(dir, protect.GitDir)); !exists {
+		return
+	}
+	hits, _ := c.files.inside.Within(dir, dir) // without those that cannot be inspected, which End has refused
+	for _, hit := range hits {
+		if name := c.files.inside.Name(hit.Path); !hit.Git() && hit.Top == dir && len(c.result.Brought) < maxBrought {
+			c.result.Brought = append(c.result.Brought, name)
+		}
+	}
 }
 
 // Notes returns sentences about the attempts.
@@ -58,6 +76,10 @@ func (p ProtectedChanges) Notes() (notes []string) {
 	}
 	if len(p.Aside) > 0 {
 		notes = append(notes, "renamed, since it would run later (workspace.protect): now "+strings.Join(p.Aside, ", "))
+	}
+	if len(p.Brought) > 0 {
+		notes = append(notes, "the new repository has files that the user's editors, shells or CI may run; review them: "+
+			strings.Join(p.Brought, ", "))
 	}
 	if len(p.Found) > 0 {
 		notes = append(notes, "beware of "+strings.Join(p.Found, ", ")+

@@ -139,6 +139,8 @@ var attacks = []string{
 	"git init -q $HOME/z; echo evil > $HOME/z/.git/hooks/post-commit; mv $HOME/z n; rm -rf $HOME/z",
 	"git init -q --separate-git-dir=.git/modules/a/b n; echo evil > .git/modules/a/b/hooks/post-commit",
 	"git init -q --separate-git-dir=.git/modules/a/b n; echo ../../../e > .git/modules/a/b/commondir",
+	"git init -q --separate-git-dir=n/gd n", "mkdir n; git init -q --bare n/gd; echo ../gd > n/.git/commondir; git init -q n; echo ../gd > n/.git/commondir",
+	"git init -q --bare g; ln -s g l; mkdir n; echo gitdir: ../l > n/.git",
 	"git init -q --bare n; echo evil > n/hooks/update", "git init -q --bare n; cd n; git config core.fsmonitor evil",
 	"git worktree add -q w; echo evil > .git/worktrees/w/config.worktree",
 	"python3 -c 'import os; f = os.open(\".\", os.O_RDONLY); open(\"c\", \"w\").write(\"evil\"); exec(\"os.makedirs(\\\"d\\\" * 200, exist_ok=True); os.chdir(\\\"d\\\" * 200);\" * 25); open(\"c\", \"w\").write(\"evil\"); os.rename(\"c\", \".envrc\", dst_dir_fd=f)'",
