@@ -87,3 +87,16 @@ func (d *directory) names() ([]string, error) {
 }
 
 var errNoDirectory = errors.New("not a directory")
+
+// attributesOf returns the extended attributes of an open file that a program may set; nil if they can't be read.
+func attributesOf(f *os.File) map[string][]byte {
+	attributes, err := workspace.Attributes(f)
+	if err != nil || attributes == nil {
+		return nil
+	}
+	all := make(map[string][]byte, len(attributes))
+	for key, value := range attributes {
+		all[key] = []byte(value)
+	}
+	return all
+}

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
 // stat returns the node at a name, nil for none.
@@ -80,7 +78,12 @@ func (d *directory) attributes(name string) map[string][]byte {
 	var list [4096]byte
 	n, err := unix.Llistxattr(path, list[:])
 	if err != nil { // a sandbox without /proc, or a long list
-		return d.attributesOfOpen(name)
+		f, err := d.open(name)
+		if err != nil {
+			return nil
+		}
+		defer func() { _ = f.Close() }()
+		return attributesOf(f)
 	}
 	all := map[string][]byte{}
 	for _, key := range strings.Split(strings.TrimRight(string(list[:n]), "\x00"), "\x00") {
@@ -91,23 +94,6 @@ func (d *directory) attributes(name string) map[string][]byte {
 		if n, err := unix.Lgetxattr(path, key, value); err == nil {
 			all[key] = value[:n:n]
 		}
-	}
-	return all
-}
-
-func (d *directory) attributesOfOpen(name string) map[string][]byte {
-	f, err := d.open(name)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = f.Close() }()
-	attributes, err := workspace.Attributes(f)
-	if err != nil || attributes == nil {
-		return nil
-	}
-	all := make(map[string][]byte, len(attributes))
-	for key, value := range attributes {
-		all[key] = []byte(value)
 	}
 	return all
 }

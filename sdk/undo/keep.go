@@ -41,6 +41,9 @@ func (r *Recorder) keepContents(e *entry, o *object) {
 		} else {
 			r.begin()
 			if r.broken == nil {
+				if o.Attributes == nil {
+					o.Attributes = attributesOf(file)
+				}
 				o.Content, err = r.out.keep(baseName(string(e.Name)), o.Size, file)
 			}
 		}

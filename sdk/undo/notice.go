@@ -78,6 +78,7 @@ func (r *Recorder) Notice(m mutation.Mutation) error {
 		}
 	case mutation.Attribute:
 		if e := r.touch(m.Path); e != nil && e.current != nil {
+			r.keepAttributes(e)
 			e.current.Attributed, e.current.used = true, true
 			r.expect(m.Thread, func() { e.attrs++ }, func() {
 				if e.attrs > 0 { // the kernel tells of no event where a time alone is set

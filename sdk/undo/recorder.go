@@ -168,12 +168,26 @@ func (r *Recorder) objectAt(dir *openDir, name string, n *node, known bool) *obj
 	return o
 }
 
-// describe notes what an object is besides its contents.
+// describe notes what an object is besides its contents. The attributes of a regular file are read when its contents
+// are kept, or before they change.
 func (r *Recorder) describe(o *object, dir *openDir, name string) {
-	if o.Mode&fs.ModeSymlink == 0 {
+	switch {
+	case o.Mode&fs.ModeSymlink != 0:
+		if target, err := dir.readlink(name); err == nil {
+			o.Target = rawText(target)
+		}
+	case !o.isRegular():
 		o.Attributes = dir.attributes(name)
-	} else if target, err := dir.readlink(name); err == nil {
-		o.Target = rawText(target)
+	}
+}
+
+// keepAttributes notes the attributes of a regular file before the operation changes them.
+func (r *Recorder) keepAttributes(e *entry) {
+	if o := e.current; e.Dir != none && o.isRegular() && !o.Created && o.Attributes == nil {
+		if d := r.openObject(r.record.Objects[e.Dir]); d != nil {
+			o.Attributes = d.attributes(string(e.Name))
+			r.noteObject(o)
+		}
 	}
 }
 
