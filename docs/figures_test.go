@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write the figures of bench.json into th
 
 // figures are texts of pages in which {KEY} stands for a figure of bench.json, rounded to two digits.
 var figures = []struct{ page, text string }{
-	{"../README.md", "All walls together cost {call.cost-ms} ms a call"},
+	{"../README.md", "All layers together cost {call.cost-ms} ms a call"},
 	{"../README.md", "reads its first file over MCP {mcp/start.picoclaw_first_read-ms} ms after start"},
 	{"isolation.md", "first answer comes {start.cost-ms} ms later than without isolation"},
 	{"isolation.md", "takes {sandbox.bubblewrap_cost-ms} ms longer with bubblewrap, and {sandbox.cost-ms} ms longer with"},
