@@ -10,6 +10,18 @@ import (
 	"time"
 )
 
+// File returns the path of the audit log of a home.
+func File(home string) string { return filepath.Join(home, "logs", "audit.jsonl") }
+
+// Exists reports whether a home has an audit log, or a file of one that was put aside.
+func Exists(home string) bool {
+	if _, err := os.Lstat(File(home)); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	files, err := aside(File(home))
+	return len(files) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist)
+}
+
 // follow makes l.file the file at the path: another process may have put the one that it was aside. The caller holds
 // the lock on the directory.
 func (l *Log) follow() error {

@@ -33,7 +33,8 @@ type Catalog struct {
 	byFull   map[string]*Tool
 	byShort  map[string][]*Tool
 	problems []Problem
-	lock     *store.Lock
+	lock     *store.Lock // nil if it can't be read
+	lockErr  error       // why
 }
 
 // Plugin is an installed plugin.

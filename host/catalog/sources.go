@@ -81,6 +81,9 @@ func Load(from Sources) (*Catalog, error) {
 		}
 	}
 	if err != nil {
+		if lock == nil {
+			c.lock, c.lockErr = nil, err
+		}
 		c.problem("", err)
 		return c, nil
 	}
@@ -196,8 +199,14 @@ func (c *Catalog) replace(p *Plugin) {
 // Problems lists the plugins that can't be offered. One without an id is about all that are installed.
 func (c *Catalog) Problems() []Problem { return slices.Clone(c.problems) }
 
+// LockError returns why no tool is on: the lock file can't be read. It is nil if it could be.
+func (c *Catalog) LockError() error { return c.lockErr }
+
 // Off returns what switches a tool off for an agent; nil if nothing does.
 func (c *Catalog) Off(t *Tool, agent string) *store.Off {
+	if c.lock == nil {
+		return &store.Off{Plugin: "*"}
+	}
 	return c.lock.Disabled(t.Plugin.Manifest.ID, t.Spec.Name, agent)
 }
 

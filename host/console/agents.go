@@ -30,10 +30,7 @@ func (c *Console) showAgents(*visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	stopped, err := halt.Read(c.options.Home)
-	if err != nil {
-		return nil, err
-	}
+	stopped := halt.Read(c.options.Home)
 	var view agentsView
 	if stop := stopped.For(""); stop != nil && stop.Agent == "" {
 		view.All = stop
@@ -63,10 +60,7 @@ func (c *Console) showAgent(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	stopped, err := halt.Read(c.options.Home)
-	if err != nil {
-		return nil, err
-	}
+	stopped := halt.Read(c.options.Home)
 	return shown(one, stopped), nil
 }
 

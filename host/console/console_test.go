@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/halt"
 	"github.com/picoclaw/picoclaw/host/store"
 )
 
@@ -53,7 +54,10 @@ func (w *world) Undo(_ context.Context, agent, id string, dry, _ bool) (string, 
 func newWorld(t *testing.T) *world {
 	w := &world{t: t, home: t.TempDir(), clock: time.Now()}
 	path := filepath.Join(w.home, "logs", "audit.jsonl")
-	var err error
+	err := halt.Prepare(w.home)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if w.log, err = audit.Open(path, audit.Options{}); err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,9 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/picoclaw/picoclaw/host/halt"
+	"github.com/picoclaw/picoclaw/host/pidfile"
 )
 
 // socketName is the control socket below the instance root. Whoever may connect to it may tell the gateway what to do:
@@ -106,6 +109,15 @@ func (g *Gateway) controlRoutes() http.Handler {
 		answer(w, http.StatusOK, map[string]string{"status": "reloaded"})
 	})
 	mux.HandleFunc("POST /console", g.consoleLink)
+	mux.HandleFunc("POST /stop", func(w http.ResponseWriter, r *http.Request) {
+		halt.Hold(g.options.Home, halt.Stop{Agent: r.FormValue("agent"), Time: time.Now().UTC(), By: r.FormValue("by"),
+			Why: r.FormValue("why")})
+		answer(w, http.StatusOK, map[string]string{"status": "stopped"})
+	})
+	mux.HandleFunc("POST /start", func(w http.ResponseWriter, r *http.Request) {
+		was := halt.Release(g.options.Home, r.FormValue("agent"))
+		answer(w, http.StatusOK, map[string]bool{"was_stopped": was})
+	})
 	return mux
 }
 
@@ -142,6 +154,25 @@ func (g *Gateway) status() Status {
 // ErrNone is the error of a client where no gateway runs.
 var ErrNone = errors.New("no gateway runs on this instance root; `picoclaw gateway` starts one")
 
+// SilentError is the error of a client whose gateway runs and does not answer.
+type SilentError struct{ PID int }
+
+func (e *SilentError) Error() string {
+	process, pid := "the process in "+pidfile.Name, "PID"
+	if e.PID > 0 {
+		pid = strconv.Itoa(e.PID)
+		process = "process " + pid
+	}
+	return fmt.Sprintf("the gateway (%s) does not answer: it hangs or is paused; let it go on with `kill -CONT %s`, "+
+		"or end it with `kill -KILL %s` and start another", process, pid, pid)
+}
+
+// How long a client waits for an answer, and for a new configuration to be read by a gateway that does answer.
+const (
+	answerTimeout = 2 * time.Second
+	reloadTimeout = time.Minute
+)
+
 // Client talks to the gateway of an instance root.
 type Client struct {
 	home string
@@ -160,12 +191,30 @@ func Dial(home string) *Client {
 // Status asks the gateway how it is.
 func (c *Client) Status(ctx context.Context) (*Status, error) {
 	var s Status
-	return &s, c.do(ctx, http.MethodGet, "/status", &s)
+	return &s, c.do(ctx, answerTimeout, http.MethodGet, "/status", &s)
+}
+
+// Stop stops an agent, or all, in the gateway's process alone, whatever can be written.
+func (c *Client) Stop(ctx context.Context, stop halt.Stop) error {
+	q := url.Values{"agent": {stop.Agent}, "by": {stop.By}, "why": {stop.Why}}
+	return c.do(ctx, answerTimeout, http.MethodPost, "/stop?"+q.Encode(), nil)
+}
+
+// Start ends what Stop began, and reports whether there was such a stop.
+func (c *Client) Start(ctx context.Context, agent string) (was bool, err error) {
+	var started struct {
+		Was bool `json:"was_stopped"`
+	}
+	err = c.do(ctx, answerTimeout, http.MethodPost, "/start?"+url.Values{"agent": {agent}}.Encode(), &started)
+	return started.Was, err
 }
 
 // Reload has the gateway read its configuration again. The error is the gateway's.
 func (c *Client) Reload(ctx context.Context) error {
-	return c.do(ctx, http.MethodPost, "/reload", nil)
+	if _, err := c.Status(ctx); err != nil {
+		return err
+	}
+	return c.do(ctx, reloadTimeout, http.MethodPost, "/reload", nil)
 }
 
 // ConsoleLink returns a link to the console that works once and soon. by is who will have used it.
@@ -174,14 +223,16 @@ func (c *Client) ConsoleLink(ctx context.Context, operate bool, by string) (stri
 		Link string `json:"link"`
 	}
 	q := url.Values{"operate": {strconv.FormatBool(operate)}, "by": {by}}
-	err := c.do(ctx, http.MethodPost, "/console?"+q.Encode(), &made)
+	err := c.do(ctx, answerTimeout, http.MethodPost, "/console?"+q.Encode(), &made)
 	return made.Link, err
 }
 
 // maxAnswer bounds what is read of an answer.
 const maxAnswer = 1 << 20
 
-func (c *Client) do(ctx context.Context, method, path string, into any) error {
+func (c *Client) do(ctx context.Context, timeout time.Duration, method, path string, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, "http://gateway"+path, nil)
 	if err != nil {
 		return err
@@ -197,6 +248,10 @@ func (c *Client) do(ctx context.Context, method, path string, into any) error {
 	response, err := c.http.Do(r)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
 		return ErrNone
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		running, _ := pidfile.ReadPidFileWithCheck(c.home) // without one the error has no number
+		return &SilentError{running.PID}
 	}
 	if err != nil {
 		return fmt.Errorf("ask the gateway: %w", err)

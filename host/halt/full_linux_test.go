@@ -9,23 +9,44 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Whoever fills the disk can be stopped.
-func TestAFullDiskCanBeStopped(t *testing.T) {
+func TestFullDiskCanBeStopped(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can mount a disk that is small enough to fill")
 	}
-	home := t.TempDir()
-	if err := unix.Mount("tmpfs", home, "tmpfs", 0, "size=64k"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = unix.Unmount(home, unix.MNT_DETACH) })
-	if err := os.WriteFile(filepath.Join(home, "fill"), make([]byte, 1<<20), 0o600); err == nil {
-		t.Fatal("the disk is not full")
-	}
-	if err := Put(home, Stop{Time: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
-	if stopped, err := Read(home); err != nil || stopped.For("main") == nil || Of(home, "main") == nil {
-		t.Errorf("read: %v %v; of: %v", stopped, err, Of(home, "main"))
+	for name, options := range map[string]string{"bytes": "size=8m", "inodes": "size=8m,nr_inodes=8"} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			if err := unix.Mount("tmpfs", home, "tmpfs", 0, options); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = unix.Unmount(home, unix.MNT_DETACH) })
+			if err := Prepare(home); err != nil {
+				t.Fatal(err)
+			}
+			if err := LowSpace(home); err != nil {
+				t.Fatal(err)
+			}
+			for i := 0; ; i++ {
+				content := make([]byte, 64<<10)
+				if name == "inodes" {
+					content = nil
+				}
+				if os.WriteFile(filepath.Join(home, "fill"+string(rune('a'+i))), content, 0o600) != nil {
+					break
+				}
+			}
+			if name == "bytes" && LowSpace(home) == nil {
+				t.Error("commands go on")
+			}
+			if err := Put(home, Stop{Time: time.Now(), Why: "it loops"}); err != nil {
+				t.Fatal(err)
+			}
+			if stop := Of(home, "main"); stop == nil || stop.Why != "it loops" {
+				t.Errorf("stop %v", stop)
+			}
+			if was, err := Take(home, ""); !was || err != nil || Of(home, "main") != nil {
+				t.Errorf("take %v %v; stop %v", was, err, Of(home, "main"))
+			}
+		})
 	}
 }

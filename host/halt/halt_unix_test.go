@@ -5,13 +5,35 @@ package halt
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// Root stops what another user runs: that user has to see it, and to be able to take it back.
-func TestAStopBelongsToTheOwnerOfTheInstanceRoot(t *testing.T) {
+// usedHome returns a home after its first start.
+func usedHome(t *testing.T) string {
+	t.Helper()
+	home := t.TempDir()
+	if err := Prepare(home); err != nil {
+		t.Fatal(err)
+	}
+	log, err := audit.Open(audit.File(home), audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return home
+}
+
+// Root stops what another user runs: that user has to see it, and to be able to start it again.
+func TestStopBelongsToOwnerOfHome(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	owner := os.Getuid()
 	if owner == 0 {
@@ -23,7 +45,7 @@ func TestAStopBelongsToTheOwnerOfTheInstanceRoot(t *testing.T) {
 	if err := Put(home, Stop{Time: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{filepath.Join(home, dirName), path(home, all)} {
+	for _, path := range []string{path(home), reservePath(home)} {
 		info, err := os.Stat(path)
 		if err != nil {
 			t.Fatal(err)
@@ -34,19 +56,83 @@ func TestAStopBelongsToTheOwnerOfTheInstanceRoot(t *testing.T) {
 	}
 }
 
-// What may not be looked into stops what runs as it stops what would begin.
-func TestWhatMayNotBeReadStopsAll(t *testing.T) {
+func TestBrokenStateStopsAllUntilStart(t *testing.T) {
+	t.Parallel()
+	whole, err := os.ReadFile(path(usedHome(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{
+		"empty": {}, "zeroed": make([]byte, len(whole)), "cut": whole[:len(whole)/2], "null": []byte("null"),
+		"object": []byte("{}"), "list": []byte("[]"), "text": []byte("stopped: []"), "null stop": []byte(`{"stopped":[null]}`),
+		"missing": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home := usedHome(t)
+			if stop := Of(home, "main"); stop != nil {
+				t.Fatalf("stopped after the first start: %v", stop)
+			}
+			if err := os.Remove(path(home)); err != nil {
+				t.Fatal(err)
+			}
+			if text != nil {
+				if err := os.WriteFile(path(home), text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := Prepare(home); err != nil {
+				t.Fatal(err)
+			}
+			stop := Of(home, "main")
+			if stop == nil || !strings.Contains(stop.String(), path(home)) || !strings.Contains(stop.String(), "picoclaw start") {
+				t.Fatalf("stop %v; want one that names the file and the remedy", stop)
+			}
+			if was, err := Take(home, ""); !was || err != nil {
+				t.Fatal(was, err)
+			}
+			if stop := Of(home, "main"); stop != nil {
+				t.Errorf("stopped after start: %v", stop)
+			}
+		})
+	}
+}
+
+func TestStopDoesNotWaitForHeldLock(t *testing.T) {
+	t.Parallel()
+	home := usedHome(t)
+	lock, err := filelock.Open(reservePath(home), filelock.Lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := Put(home, Stop{Agent: "main"}); err != nil || Of(home, "main") == nil {
+		t.Errorf("put %v, stop %v", err, Of(home, "main"))
+	}
+}
+
+func TestUnreadableStateStopsAll(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() == 0 {
 		t.Skip("root may read everything")
 	}
-	home := t.TempDir()
-	dir := filepath.Join(home, dirName)
-	if err := os.Mkdir(dir, 0); err != nil {
+	home := usedHome(t)
+	if err := os.Chmod(filepath.Join(home, fileName), 0); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
-	stopped, err := Read(home)
-	if err != nil || stopped.For("main") == nil || Of(home, "main") == nil {
-		t.Errorf("read: %v %v; of: %v", stopped, err, Of(home, "main"))
+	if Of(home, "main") == nil {
+		t.Error("no stop")
+	}
+}
+
+func TestHeldStopEndsWithRelease(t *testing.T) {
+	t.Parallel()
+	home := usedHome(t)
+	Hold(home, Stop{Agent: "main", Why: "no disk"})
+	if Of(home, "main") == nil || Of(home, "other") != nil {
+		t.Errorf("main %v, other %v", Of(home, "main"), Of(home, "other"))
+	}
+	if !Release(home, "main") || Of(home, "main") != nil || Release(home, "main") {
+		t.Error("the stop does not end with its release")
 	}
 }

@@ -17,7 +17,7 @@ import (
 var instanceNames = []string{
 	"config.json", "config.yaml", "config.yml", "picoclaw.lock",
 	"plugins", "audit", "skills", "logs", "cache", "state", "run", userEnv,
-	"schedule", "sessions", "stopped", "tokens", "picoclaw.pid", "gateway.sock", "gateway.key",
+	"schedule", "sessions", "stopped.json", "stopped.reserve", "tokens", "picoclaw.pid", "gateway.sock", "gateway.key",
 	"fleet", "hub",
 }
 

@@ -69,7 +69,7 @@ func TestWorkspacesThatAreRefused(t *testing.T) {
 		filepath.Join(r.home, "logs", "x"):        "the instance root's own logs",
 		filepath.Join(r.home, "schedule", "main"): "the instance root's own schedule",
 		filepath.Join(r.home, "sessions"):         "the instance root's own sessions",
-		filepath.Join(r.home, "stopped"):          "the instance root's own stopped",
+		filepath.Join(r.home, "stopped.json"):     "the instance root's own stopped.json",
 		filepath.Join(r.home, "tokens"):           "the instance root's own tokens",
 	} {
 		_, err := r.with(t, file, workspace, "")

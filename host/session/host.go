@@ -166,6 +166,9 @@ func (h *Host) prepare() (*callRuntime, error) {
 	if err := h.tested(m.isolation, agent.Isolation.Network && agent.Network == nil); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
+	if err := h.prepareHome(home); err != nil {
+		return nil, errors.Join(&StartError{err}, m.isolation.Close())
+	}
 	if m.audit, err = openAudit(h.config, h.logger, h.witness); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
@@ -186,10 +189,23 @@ func (h *Host) prepare() (*callRuntime, error) {
 	h.mu.Lock()
 	h.ran = m
 	h.mu.Unlock()
-	h.stops.watch(func(stopped halt.Stopped) {
-		m.supervisor.Kill(func(spec *supervise.Spec) bool { return stopped.For(spec.Policy.Agent) == nil })
+	h.stops.watch(func(stopped halt.Stopped, lowSpace bool) {
+		m.supervisor.Kill(func(spec *supervise.Spec) bool {
+			return stopped.For(spec.Policy.Agent) == nil && !(lowSpace && spec.Policy.Grants.Exec)
+		})
 	})
 	return m, nil
+}
+
+// prepareHome makes the files of a home that count as tampered with when they are missing later.
+func (h *Host) prepareHome(home string) error {
+	if h.store == nil {
+		return nil
+	}
+	if err := halt.Prepare(home); err != nil {
+		return err
+	}
+	return h.store.Prepare()
 }
 
 // StartError is the error of a host that can't make calls on this machine or with this configuration.

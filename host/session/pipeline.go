@@ -9,6 +9,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/host/halt"
 	"github.com/picoclaw/picoclaw/host/share"
 	"github.com/picoclaw/picoclaw/host/supervise"
 	"github.com/picoclaw/picoclaw/internal/patience"
@@ -25,6 +26,7 @@ type call struct {
 	raw     json.RawMessage // the arguments, as the caller sent them
 	events  func(Event)     // nil if the caller takes none
 	began   time.Time
+	stop    *stoppable // ends ctx
 
 	runtime     *callRuntime  // set by ready
 	tool        *catalog.Tool // set by find, as the next two
@@ -53,10 +55,10 @@ func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 	if refused := s.auditRefusal(); refused != nil {
 		return refused
 	}
-	ctx, release := s.host.WithStop(ctx, c.record.Agent)
+	ctx, stop, release := s.host.stoppable(ctx, c.record.Agent)
 	defer release()
 	ctx, endTrace := s.traceCall(ctx, c.record)
-	c.ctx = ctx
+	c.ctx, c.stop = ctx, stop
 	result := c.log(c.run())
 	endTrace(c.record, result)
 	return result
@@ -232,6 +234,12 @@ func (c *call) start() *Result {
 	var err error
 	if c.spec, err = c.session.instanceSpec(c.tool.Plugin); err != nil {
 		return unavailable(err)
+	}
+	if c.spec.Policy.Grants.Exec {
+		c.stop.commands.Store(true)
+		if err := halt.LowSpace(c.session.policy.Home()); err != nil {
+			return &Result{Err: spaceError(err)}
+		}
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -13,9 +12,6 @@ import (
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
-
-// AuditFile returns where the record of all calls is kept, one line of JSON each.
-func AuditFile(home string) string { return filepath.Join(home, "logs", "audit.jsonl") }
 
 // auditor keeps the record of calls as it is configured.
 type auditor struct {
@@ -36,7 +32,7 @@ func openAudit(cfg *config.Config, logger hclog.Logger, tell func(context.Contex
 		return nil, fmt.Errorf("audit.max_size: %w", err)
 	}
 	a := &auditor{
-		path:    AuditFile(cfg.Home().Path),
+		path:    audit.File(cfg.Home().Path),
 		options: audit.Options{MaxSize: size, MaxFiles: int(settings.MaxFiles), SyncEach: settings.Sync == "always"},
 		refuse:  settings.OnError == "refuse",
 	}

@@ -177,6 +177,9 @@ func (s *Session) find(name string) (*catalog.Tool, *Error) {
 			Message: fmt.Sprintf("%s is the name of several tools: say %s", name, strings.Join(names, " or "))}
 	case len(disabled) > 0:
 		t := disabled[0]
+		if err := c.LockError(); err != nil {
+			return t, &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Rule: "picoclaw.lock"}
+		}
 		if off := c.Off(t, s.policy.Agent()); off != nil && s.policy.Allows(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets) {
 			return t, &Error{Code: pluginpb.CodeAccessDenied, Message: fmt.Sprintf("the operator has switched off %s", off),
 				Rule: "plugin disable", Hint: "`picoclaw plugin enable` switches it on again"}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/halt"
@@ -36,15 +37,21 @@ type stops struct {
 
 // stoppable is what runs for an agent.
 type stoppable struct {
-	agent string
-	end   context.CancelCauseFunc
+	agent    string
+	end      context.CancelCauseFunc
+	commands atomic.Bool // it runs commands, which need space on disk
 }
 
 // WithStop returns a context that ends when the operator stops the agent, with a *StopError as its cause; at once if that
 // has happened already. Everything that runs for an agent runs with one: calls do by themselves.
 func (h *Host) WithStop(ctx context.Context, agent string) (context.Context, context.CancelFunc) {
+	ctx, _, release := h.stoppable(ctx, agent)
+	return ctx, release
+}
+
+func (h *Host) stoppable(ctx context.Context, agent string) (context.Context, *stoppable, context.CancelFunc) {
 	ctx, end := context.WithCancelCause(ctx)
-	s := &stoppable{agent, end}
+	s := &stoppable{agent: agent, end: end}
 	h.stops.mu.Lock()
 	if h.stops.running == nil {
 		h.stops.running = map[*stoppable]bool{}
@@ -55,7 +62,7 @@ func (h *Host) WithStop(ctx context.Context, agent string) (context.Context, con
 	if stop := halt.Of(h.stops.home, agent); stop != nil {
 		end(&StopError{stop})
 	}
-	return ctx, func() {
+	return ctx, s, func() {
 		h.stops.mu.Lock()
 		delete(h.stops.running, s)
 		h.stops.mu.Unlock()
@@ -67,7 +74,7 @@ func (h *Host) WithStop(ctx context.Context, agent string) (context.Context, con
 func (h *Host) Stopped(agent string) *halt.Stop { return halt.Of(h.stops.home, agent) }
 
 // watch looks for stops until the host is closed. retire ends what goes on without anybody who waits for it.
-func (s *stops) watch(retire func(halt.Stopped)) {
+func (s *stops) watch(retire func(stopped halt.Stopped, lowSpace bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over || s.quit != nil {
@@ -83,23 +90,24 @@ func (s *stops) watch(retire func(halt.Stopped)) {
 				return
 			case <-tick.C:
 			}
-			stopped, err := halt.Read(s.home)
-			if err != nil || len(stopped) == 0 {
-				continue // that it can't be read is each call's to say
+			stopped, lowSpace := halt.Read(s.home), halt.LowSpace(s.home)
+			if len(stopped) > 0 || lowSpace != nil {
+				s.end(stopped, lowSpace)
+				retire(stopped, lowSpace != nil)
 			}
-			s.end(stopped)
-			retire(stopped)
 		}
 	})
 }
 
-// end ends what runs for the agents that are stopped.
-func (s *stops) end(stopped halt.Stopped) {
+// end ends what runs for the agents that are stopped, and commands if the disk is nearly full.
+func (s *stops) end(stopped halt.Stopped, lowSpace error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for one := range s.running {
 		if stop := stopped.For(one.agent); stop != nil {
 			one.end(&StopError{stop})
+		} else if lowSpace != nil && one.commands.Load() {
+			one.end(lowSpace)
 		}
 	}
 }
@@ -116,12 +124,20 @@ func (s *stops) close() {
 
 // stoppedError is the error of a call that was ended by a stop, or kept from beginning; nil for any other.
 func stoppedError(ctx context.Context) *Error {
-	var stop *StopError
-	if !errors.As(context.Cause(ctx), &stop) {
+	if low, ok := errors.AsType[*halt.SpaceError](context.Cause(ctx)); ok {
+		return spaceError(low)
+	}
+	stop, ok := errors.AsType[*StopError](context.Cause(ctx))
+	if !ok {
 		return nil
 	}
 	return &Error{Code: pluginpb.CodeStopped, Message: stop.what(), Rule: "stop",
 		Hint: "`" + stop.Stop.Cure() + "` lets it go on"}
+}
+
+func spaceError(err error) *Error {
+	return &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Rule: "stop",
+		Hint: "free space on the disk of the home; file tools still work"}
 }
 
 // Running is how much runs for agents: calls, and what else has been begun with WithStop.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/internal/atomicfile"
 	"github.com/picoclaw/picoclaw/internal/filelock"
 	"github.com/picoclaw/picoclaw/internal/smallfile"
@@ -56,32 +58,87 @@ type Waiting struct {
 	Signer   string            `json:"signer,omitempty"`
 }
 
-// Read returns what the lock file says; an empty lock if there is none.
+func newLock() *Lock { return &Lock{Version: lockVersion, Plugins: map[string]*Pin{}} }
+
+// LockError is the error of a lock file that says nothing: it is broken, or missing from a home in use. Every tool is off
+// until it is there.
+type LockError struct {
+	Path string
+	err  error
+}
+
+func (e *LockError) Error() string {
+	return fmt.Sprintf("all tools are off: the plugin lock %s can't be read: %v; put back a copy of it, or begin a new one with "+
+		"`picoclaw plugin enable '*'`, which switches all tools on and has no installed plugin", e.Path, e.err)
+}
+
+// Unwrap returns the cause.
+func (e *LockError) Unwrap() error { return e.err }
+
+// Read returns the contents of the lock file, or a *LockError. A home without an audit log needs none: its lock is empty.
 func (s *Store) Read() (*Lock, error) {
-	lock := &Lock{Version: lockVersion, Plugins: map[string]*Pin{}}
 	data, err := smallfile.Read(s.LockFile(), maxLockBytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		return lock, nil
+		if !audit.Exists(s.home) {
+			return newLock(), nil
+		}
+		data, err = smallfile.Read(s.LockFile(), maxLockBytes) // the first start writes it before the audit log
+	}
+	lock := &Lock{}
+	if err == nil {
+		err = json.Unmarshal(data, lock)
+	}
+	if err == nil {
+		err = lock.check()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the plugin lock %s can't be read: %w", s.LockFile(), err)
-	}
-	if err := json.Unmarshal(data, lock); err != nil {
-		return nil, fmt.Errorf("the plugin lock %s is broken: %w; put back a copy of it, or remove it and install the plugins again",
-			s.LockFile(), err)
-	}
-	if lock.Version != lockVersion {
-		return nil, fmt.Errorf("the plugin lock %s has format %d; this picoclaw reads format %d", s.LockFile(), lock.Version,
-			lockVersion)
-	}
-	for id, pin := range lock.Plugins {
-		if pin == nil || !safeElement(id) || !safeElement(pin.Version) ||
-			pin.Program == "" && pin.Files[pin.Binary] == "" || pin.Program != "" && !safeElement(pin.Program) {
-			return nil, fmt.Errorf("the plugin lock %s is broken at plugin %q; remove it there and install it again",
-				s.LockFile(), id)
-		}
+		return nil, &LockError{s.LockFile(), err}
 	}
 	return lock, nil
+}
+
+func (l *Lock) check() error {
+	if l.Version != lockVersion || l.Plugins == nil {
+		return fmt.Errorf("it has format %d; this picoclaw reads format %d", l.Version, lockVersion)
+	}
+	for id, pin := range l.Plugins {
+		if pin == nil || !safeElement(id) || !safeElement(pin.Version) ||
+			pin.Program == "" && pin.Files[pin.Binary] == "" || pin.Program != "" && !safeElement(pin.Program) {
+			return fmt.Errorf("plugin %q in it is broken", id)
+		}
+	}
+	return nil
+}
+
+// Prepare writes the lock file of a home at its first start, before the audit log exists.
+func (s *Store) Prepare() error {
+	if _, err := os.Lstat(s.LockFile()); errors.Is(err, fs.ErrNotExist) && !audit.Exists(s.home) {
+		return s.update(func(*Lock) error { return nil })
+	}
+	return nil
+}
+
+// Renew replaces a lock file that can't be read by an empty one, and keeps it beside.
+func (s *Store) Renew() error {
+	var broken *LockError
+	if _, err := s.Read(); !errors.As(err, &broken) {
+		return err
+	}
+	if err := os.Rename(s.LockFile(), s.LockFile()+".broken"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("keep the broken plugin lock: %w", err)
+	}
+	return s.write(newLock())
+}
+
+func (s *Store) write(lock *Lock) error {
+	data, err := json.MarshalIndent(lock, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.Write(s.LockFile(), append(data, '\n'), 0o600); err != nil {
+		return fmt.Errorf("write the plugin lock: %w", err)
+	}
+	return nil
 }
 
 // update changes the lock file: read, changed and replaced in one turn, which processes take one after the other.
@@ -104,12 +161,5 @@ func (s *Store) update(change func(*Lock) error) error {
 	if err := change(lock); err != nil {
 		return err
 	}
-	data, err := json.MarshalIndent(lock, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.Write(s.LockFile(), append(data, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write the plugin lock: %w", err)
-	}
-	return nil
+	return s.write(lock)
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/config"
-	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // Options are the options of `picoclaw audit`.
@@ -61,7 +60,7 @@ func (o *Options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	path := session.AuditFile(cfg.Home().Path)
+	path := audit.File(cfg.Home().Path)
 	if o.limit > 0 && !o.follow {
 		return o.latest(cfg, path)
 	}

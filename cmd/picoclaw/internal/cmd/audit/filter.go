@@ -137,7 +137,7 @@ func (n *auditNames) passing(filter audit.Filter, found func(audit.Record) error
 
 // read gives those recorded calls to found that the filter lets through, and complains of lines that are none.
 func (n *auditNames) read(f *cli.Factory, cfg *config.Config, filter audit.Filter, found func(audit.Record) error) error {
-	broken, err := audit.Read(session.AuditFile(cfg.Home().Path), n.passing(filter, found))
+	broken, err := audit.Read(audit.File(cfg.Home().Path), n.passing(filter, found))
 	if err == nil {
 		complainOfLines(f, broken)
 	}

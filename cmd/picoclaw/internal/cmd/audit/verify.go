@@ -12,7 +12,6 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
 	"github.com/picoclaw/picoclaw/host/audit"
-	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // VerifyOptions are the options of `picoclaw audit verify`.
@@ -67,7 +66,7 @@ func (o *VerifyOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, testimony, err := o.verify(ctx, session.AuditFile(cfg.Home().Path))
+	found, testimony, err := o.verify(ctx, audit.File(cfg.Home().Path))
 	var broken *audit.Broken
 	if err != nil && !errors.As(err, &broken) {
 		return cli.FailOrNil(err)

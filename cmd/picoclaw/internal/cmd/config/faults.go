@@ -39,6 +39,9 @@ func missingWorkspace(cfg *config.Config, id string) error {
 // configuration that the plugin does not start with.
 func brokenPlugins(cfg *config.Config, h *session.Host) []configFault {
 	var broken []configFault
+	if err := h.Plugins().LockError(); err != nil {
+		broken = append(broken, newConfigFault(err))
+	}
 	add := func(key string, err error) {
 		text := strings.TrimPrefix(err.Error(), key+": ")
 		broken = append(broken, newConfigFault(&config.Error{Origin: originOf(cfg.Settings(), key), Key: key, Problem: text}))

@@ -120,7 +120,7 @@ func (o *Options) run(ctx context.Context) error {
 		Addressed: func(hostName string) bool { return mcp.AddressedTo(hostName, settings.AllowHosts) },
 	}
 	if settings.Console {
-		o.console = web.New(web.Options{Home: home.Path, Log: session.AuditFile(home.Path), Operator: &o.operator,
+		o.console = web.New(web.Options{Home: home.Path, Log: audit.File(home.Path), Operator: &o.operator,
 			Instance: &o.operator, Version: o.Version, Logger: logger.Named("console")})
 		options.Console = o.console
 		go o.console.Run(ctx)

@@ -23,7 +23,8 @@ func NewCmdSwitch(f *cli.Factory, on bool, runF func(*SwitchOptions) error) *cob
 	long := `Takes effect at once, also in a host that runs: what is off is neither listed nor started, and MCP clients are told.`
 	if on {
 		verb, short = "enable", "Switch on again what was switched off"
-		long = `Takes effect at once, also in a host that runs. What the configuration switches off stays off.`
+		long = `Takes effect at once, also in a host that runs. What the configuration switches off stays off. With '*' it begins a new
+picoclaw.lock where that is missing or broken.`
 	}
 	cmd := &cobra.Command{
 		Use:   verb + " ID|GLOB",
@@ -34,6 +35,11 @@ func NewCmdSwitch(f *cli.Factory, on bool, runF func(*SwitchOptions) error) *cob
 		Args:              onePlugin(&o.off.Plugin),
 		ValidArgsFunction: completePlugins(f),
 		RunE: func(*cobra.Command, []string) error {
+			if on && o.off == (store.Off{Plugin: "*"}) {
+				if err := renewLock(f); err != nil {
+					return err
+				}
+			}
 			s, err := install.OpenShelf(f)
 			if err != nil {
 				return err
@@ -56,4 +62,16 @@ func NewCmdSwitch(f *cli.Factory, on bool, runF func(*SwitchOptions) error) *cob
 	f.CompleteFlag(cmd, "agent", f.CompleteAgents)
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
+}
+
+// renewLock begins a new lock file where that can't be read.
+func renewLock(f *cli.Factory) error {
+	home, err := f.Home()
+	if err == nil {
+		err = store.Open(home).Renew()
+	}
+	if err != nil {
+		return cli.Fail(err)
+	}
+	return nil
 }

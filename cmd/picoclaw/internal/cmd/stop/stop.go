@@ -2,6 +2,8 @@
 package stop
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os/user"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/host/gateway"
 	"github.com/picoclaw/picoclaw/host/halt"
 )
 
@@ -30,14 +33,14 @@ MCP servers that clients have started, and picoclaw agent. New ones are refused 
 configuration is like.`,
 		Example: "  picoclaw stop\n  picoclaw stop --agent reader --why 'it loops'",
 		Args:    cli.NoArguments,
-		RunE:    func(*cobra.Command, []string) error { return o.run() },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to stop (default: all)")
 	cmd.Flags().StringVar(&o.why, "why", "", "what whoever is refused is told")
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *Options) run() error {
+func (o *Options) run(ctx context.Context) error {
 	home, err := o.Home()
 	if err != nil {
 		return err
@@ -50,7 +53,13 @@ func (o *Options) run() error {
 		stop.By = u.Username
 	}
 	if err := halt.Put(home, stop); err != nil {
-		return cli.Fail(fmt.Errorf("stop: %w", err))
+		if asked := gateway.Dial(home).Stop(ctx, stop); asked != nil {
+			return cli.Fail(fmt.Errorf("stop: %w; nor over the gateway's socket: %w; end picoclaw's processes by their numbers",
+				err, asked))
+		}
+		fmt.Fprintf(o.Err, "picoclaw: the gateway alone is stopped, until it ends: %v; end other picoclaws by their numbers\n", err)
+		fmt.Fprintf(o.Out, "%s. `%s` lets them go on.\n", sentence(stop.String()), stop.Cure())
+		return nil
 	}
 	fmt.Fprintf(o.Out, "%s. `%s` lets them go on.\n", sentence(halt.Of(home, o.agent).String()), stop.Cure())
 	return nil
@@ -70,22 +79,27 @@ func NewCmdStart(f *cli.Factory, runF func(*StartOptions) error) *cobra.Command 
 		Long:    "Takes back picoclaw stop. Nothing that was ended begins again by itself but the schedule.",
 		Example: "  picoclaw start\n  picoclaw start --agent reader",
 		Args:    cli.NoArguments,
-		RunE:    func(*cobra.Command, []string) error { return o.run() },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to start (default: all that were stopped together)")
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *StartOptions) run() error {
+func (o *StartOptions) run(ctx context.Context) error {
 	home, err := o.Home()
 	if err != nil {
 		return err
 	}
 	halt.Of(home, o.agent).WaitUntilSeen()
+	held, err := gateway.Dial(home).Start(ctx, o.agent)
+	if err != nil && !errors.Is(err, gateway.ErrNone) {
+		fmt.Fprintln(o.Err, "picoclaw:", err)
+	}
 	was, err := halt.Take(home, o.agent)
 	if err != nil {
 		return cli.Fail(err)
 	}
+	was = was || held
 	who := "The agents"
 	if o.agent != "" {
 		who = "Agent " + o.agent
@@ -95,13 +109,9 @@ func (o *StartOptions) run() error {
 	} else {
 		fmt.Fprintf(o.Out, "%s may go on.\n", who)
 	}
-	stopped, err := halt.Read(home)
-	if err != nil {
-		return cli.Fail(err)
-	}
-	for id := range stopped {
-		if o.agent == "" && stopped[id].Agent != "" {
-			fmt.Fprintf(o.Out, "%s; `%s` lets it go on.\n", sentence(stopped[id].String()), stopped[id].Cure())
+	for id, stop := range halt.Read(home) {
+		if o.agent == "" && id != "" {
+			fmt.Fprintf(o.Out, "%s; `%s` lets it go on.\n", sentence(stop.String()), stop.Cure())
 		}
 	}
 	return nil

@@ -181,7 +181,7 @@ func commandSince(ctx context.Context, s *session.Session) (*session.Error, erro
 func lastCommand(s *session.Session, since time.Time) (command string, at time.Time, err error) {
 	q := audit.Query{Filter: audit.Filter{Agent: s.Policy().Agent()}, Limit: 200}
 	for {
-		page, err := audit.Search(session.AuditFile(s.Policy().Home()), q)
+		page, err := audit.Search(audit.File(s.Policy().Home()), q)
 		if err != nil {
 			return "", at, err
 		}

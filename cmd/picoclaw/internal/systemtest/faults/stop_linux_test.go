@@ -1,0 +1,159 @@
+package faults_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
+)
+
+// smallHome returns a home on a disk of 64 MB.
+func smallHome(t *testing.T) clitest.Home {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root can mount a disk that is small enough to fill")
+	}
+	home := clitest.NewHome(t)
+	mount(t, "tmpfs", home.Dir, "tmpfs", 0, "size=64m")
+	if err := os.Mkdir(home.Workspace, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return home
+}
+
+func mount(t *testing.T, source, target, kind string, flags uintptr, data string) {
+	t.Helper()
+	if err := unix.Mount(source, target, kind, flags, data); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(target, unix.MNT_DETACH) })
+}
+
+// expect runs picoclaw and checks its exit code and parts of its output.
+func expect(t *testing.T, home clitest.Home, code int, parts []string, args ...string) string {
+	t.Helper()
+	out, got := home.Run(t, args...)
+	if got != code {
+		t.Errorf("%v: exit code %d, want %d: %s", args, got, code, out)
+	}
+	for _, part := range parts {
+		if !strings.Contains(out, part) {
+			t.Errorf("%v: %s; want %q", args, out, part)
+		}
+	}
+	return out
+}
+
+func TestCommandThatFillsDiskIsStopped(t *testing.T) {
+	t.Parallel()
+	for name, fill := range map[string]string{
+		"at once": "cat /dev/zero > fill; sleep 60",
+		"slowly":  "while head -c 2097152 /dev/zero; do sleep 0.02; done > fill; sleep 60",
+		"many":    "i=0; while head -c 1048576 /dev/zero > fill$i; do i=$((i+1)); done; sleep 60",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home := smallHome(t)
+			expect(t, home, clitest.ExitOK, []string{"x"}, "call", "exec", "command=echo x")
+			expect(t, home, clitest.ExitFailed, []string{"commands are stopped", home.Dir}, "call", "exec", "command="+fill)
+			expect(t, home, clitest.ExitFailed, []string{"commands are stopped", "delete files"}, "call", "exec", "command=echo x")
+			expect(t, home, clitest.ExitOK, nil, "call", "list_dir", "path=.")
+			// The rest of the disk is for whoever may write there.
+			for n := 1 << 20; n > 0; n /= 2 {
+				for i := range 64 {
+					_ = os.WriteFile(filepath.Join(home.Dir, fmt.Sprint("rest", n, "-", i)), make([]byte, n), 0o600)
+				}
+			}
+			expect(t, home, clitest.ExitOK, []string{"All agents are stopped", "it fills the disk"}, "stop", "--why", "it fills the disk")
+			expect(t, home, clitest.ExitFailed, []string{"it fills the disk", "picoclaw start"}, "call", "list_dir", "path=.")
+			for _, pattern := range []string{"rest*", "workspace/fill*"} {
+				files, err := filepath.Glob(filepath.Join(home.Dir, pattern))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, file := range files {
+					if err := os.Remove(file); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			expect(t, home, clitest.ExitOK, nil, "start")
+			expect(t, home, clitest.ExitOK, []string{"x"}, "call", "exec", "command=echo x")
+			if info, err := os.Stat(filepath.Join(home.Dir, "stopped.reserve")); err != nil || info.Size() != 8<<20 {
+				t.Errorf("the reserve after start: %v %v", info, err)
+			}
+		})
+	}
+}
+
+func TestStopReachesGatewayWhenNothingCanBeWritten(t *testing.T) {
+	t.Parallel()
+	home := smallHome(t)
+	_, url := home.StartGateway(t)
+	token := home.GatewayToken(t, "main")
+	session := clitest.OpenSession(t, url+"/mcp", token)
+	list := func() string {
+		return clitest.CallTool(t, url+"/mcp", token, "list_dir", `{"path":"."}`, session)
+	}
+	if answer := list(); strings.Contains(answer, `"isError":true`) {
+		t.Fatal(answer)
+	}
+	mount(t, home.Dir, home.Dir, "", unix.MS_BIND, "")
+	if err := unix.Mount("", home.Dir, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, home, clitest.ExitOK, []string{"the gateway alone is stopped", "read-only"}, "stop", "--agent", "main", "--why", "broken disk")
+	if answer := list(); !strings.Contains(answer, "broken disk") {
+		t.Errorf("a call after stop: %s", answer)
+	}
+	expect(t, home, clitest.ExitOK, []string{"may go on"}, "start", "--agent", "main")
+	if answer := list(); strings.Contains(answer, "broken disk") {
+		t.Errorf("a call after start: %s", answer)
+	}
+	if err := unix.Unmount(home.Dir, unix.MNT_DETACH); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLockThatSaysNothingSwitchesAllOff(t *testing.T) {
+	t.Parallel()
+	home := clitest.NewHome(t)
+	lock := filepath.Join(home.Dir, "picoclaw.lock")
+	expect(t, home, clitest.ExitOK, nil, "plugin", "disable", "grep")
+	expect(t, home, clitest.ExitFailed, []string{"switched off"}, "call", "grep", "pattern=x")
+	whole, err := os.ReadFile(lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"empty": {}, "zeroed": make([]byte, len(whole)), "cut": whole[:len(whole)-9],
+		"object": []byte("{}"), "null": []byte("null"), "version alone": []byte(`{"version":1}`), "missing": nil} {
+		if err := os.Remove(lock); err != nil {
+			t.Fatal(err)
+		}
+		if text != nil {
+			if err := os.WriteFile(lock, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Log(name)
+		for _, tool := range [][]string{{"grep", "pattern=x"}, {"list_dir", "path=."}, {"exec", "command=true"}} {
+			expect(t, home, clitest.ExitFailed, []string{lock, "picoclaw plugin enable"}, append([]string{"call"}, tool...)...)
+		}
+		expect(t, home, clitest.ExitStart, []string{lock}, "config", "check")
+		expect(t, home, clitest.ExitStart, []string{lock}, "plugin", "disable", "shell")
+		if err := os.WriteFile(lock, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect(t, home, clitest.ExitFailed, []string{"switched off"}, "call", "grep", "pattern=x")
+	if err := os.Remove(lock); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, home, clitest.ExitOK, nil, "plugin", "enable", "*")
+	expect(t, home, clitest.ExitOK, nil, "call", "list_dir", "path=.")
+}
