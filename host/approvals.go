@@ -43,7 +43,7 @@ func (d *desk) Waits(o session.Origin) bool { return slices.Contains(d.origins, 
 func (d *desk) Wait(ctx context.Context, s *session.Session, c approvals.Call) (*approvals.Answer, error) {
 	return d.Desk.Wait(ctx, c, func(ctx context.Context, w *approvals.Waiting) {
 		d.log.Warn("a call waits for a yes: `picoclaw approvals`", "id", w.ID, "tool", w.Tool, "agent", w.Agent)
-		d.hooks.On(ctx, s, hooks.Occasion{Event: hooks.Notification, Kind: "approval",
+		d.hooks.HandleEvent(ctx, s, hooks.EventData{Event: hooks.Notification, Kind: "approval",
 			Title: fmt.Sprintf("%s of agent %s waits for a yes", w.Tool, w.Agent),
 			Message: hiddentext.Escape(fmt.Sprintf("%s %s\n%s (rule %s)\n`picoclaw approvals allow %s` or deny, until %s",
 				w.Tool, shown(w), w.Reason, w.Rule, w.ID, w.Until.Local().Format(time.DateTime)))})

@@ -57,7 +57,7 @@ func (a *Assembly) converse(ctx context.Context, s *session.Session, key string)
 	if len(c.transcript.Messages()) > 0 {
 		source = "resume"
 	}
-	v := a.hooks.On(c.inTurn(ctx, nil), s, hooks.Occasion{Event: hooks.SessionStart, Source: source})
+	v := a.hooks.HandleEvent(c.inTurn(ctx, nil), s, hooks.EventData{Event: hooks.SessionStart, Source: source})
 	if v.Context != "" {
 		o.System += "\n\n" + v.Context
 	}
@@ -83,7 +83,7 @@ func (a *Assembly) agentOptions(s *session.Session) (o agent.Options, end func()
 		by, name, _ := strings.Cut(m.Model, "/")
 		model = &tracedModel{model, a.told, by, name}
 	}
-	if a.hooks.AskAboutModels() {
+	if a.hooks.WantsModelMessages() {
 		model = &askedModel{model, a.hooks, s}
 	}
 	system := "You are an agent that works on a person's machine by means of tools.\n\n" + mcp.Instructions(s.Policy())
@@ -106,7 +106,7 @@ func (c *Conversation) Turn(ctx context.Context, text string, observe func(agent
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	ctx = c.inTurn(ctx, end)
-	v := c.assembly.hooks.On(ctx, c.Session, hooks.Occasion{Event: hooks.UserPromptSubmit, Prompt: text})
+	v := c.assembly.hooks.HandleEvent(ctx, c.Session, hooks.EventData{Event: hooks.UserPromptSubmit, Prompt: text})
 	switch {
 	case v.Deny != "":
 		return &agent.Outcome{}, fmt.Errorf("%s has refused the prompt: %s", v.Rule, v.Deny)
@@ -121,7 +121,7 @@ func (c *Conversation) Turn(ctx context.Context, text string, observe func(agent
 		if err != nil || kept == mostKept {
 			return outcome, err
 		}
-		v = c.assembly.hooks.On(ctx, c.Session, hooks.Occasion{Event: hooks.Stop, Active: kept > 0})
+		v = c.assembly.hooks.HandleEvent(ctx, c.Session, hooks.EventData{Event: hooks.Stop, Active: kept > 0})
 		if v.Deny == "" {
 			return outcome, nil
 		}
@@ -139,7 +139,7 @@ func (c *Conversation) Messages() []agent.Message { return c.transcript.Messages
 
 // Close ends the conversation's use.
 func (c *Conversation) Close(ctx context.Context, reason string) error {
-	c.assembly.hooks.On(c.inTurn(ctx, nil), c.Session, hooks.Occasion{Event: hooks.SessionEnd, Reason: reason})
+	c.assembly.hooks.HandleEvent(c.inTurn(ctx, nil), c.Session, hooks.EventData{Event: hooks.SessionEnd, Reason: reason})
 	c.assembly.team.End(c.Session)
 	c.end()
 	return c.transcript.Close()

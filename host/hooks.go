@@ -17,7 +17,7 @@ func CheckHooks(cfg *config.Config) []*hooks.Mistake {
 	if err != nil {
 		return []*hooks.Mistake{{Key: "hooks", Problem: err.Error()}}
 	}
-	return hooks.Check(o)
+	return hooks.CheckOptions(o)
 }
 
 // NewHooks makes the hooks that a configuration has; nil for none.

@@ -231,6 +231,6 @@ func (a *Assembly) deliver(id string, r schedule.Record) {
 	if r.Error != "" {
 		text = strings.TrimSpace(text + "\n" + r.Error)
 	}
-	a.hooks.On(a.life, s, hooks.Occasion{Event: hooks.Notification, Title: r.Name, Message: text,
+	a.hooks.HandleEvent(a.life, s, hooks.EventData{Event: hooks.Notification, Title: r.Name, Message: text,
 		Kind: "job_" + string(r.Status)})
 }

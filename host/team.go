@@ -79,7 +79,7 @@ func (a *Assembly) member(ctx context.Context, t agent.Task) (*agent.Member, err
 	o.System += "\n\nYou are a subagent: another agent has given you one task, and reads your last message as its result."
 	return &agent.Member{Agent: agent.New(o), Session: s, Close: func() error {
 		end()
-		a.hooks.On(context.WithoutCancel(ctx), s, hooks.Occasion{Event: hooks.SubagentStop, AgentType: s.Policy().Agent()})
+		a.hooks.HandleEvent(context.WithoutCancel(ctx), s, hooks.EventData{Event: hooks.SubagentStop, AgentType: s.Policy().Agent()})
 		return nil
 	}}, nil
 }

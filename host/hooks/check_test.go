@@ -26,7 +26,7 @@ func TestCheckNamesAllMistakes(t *testing.T) {
 		"hooks.processes.p.transport", "hooks.processes.q",
 	}
 	var got []string
-	for _, m := range Check(o) {
+	for _, m := range CheckOptions(o) {
 		got = append(got, m.Key)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -35,7 +35,7 @@ func TestCheckNamesAllMistakes(t *testing.T) {
 	if _, err := New(o, nil); err == nil {
 		t.Error("hooks were made of mistakes")
 	}
-	if text := Check(o)[11].Error(); text != `hooks.on_error: "opn" is not known; did you mean "open"?; it is one of closed, open` {
+	if text := CheckOptions(o)[11].Error(); text != `hooks.on_error: "opn" is not known; did you mean "open"?; it is one of closed, open` {
 		t.Error(text)
 	}
 }

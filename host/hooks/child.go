@@ -17,26 +17,26 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// maxLine is the longest message of a process's or to one.
+// maxLine limits the bytes of a JSON-RPC message in either direction.
 const maxLine = 1 << 20
 
-// child is a running process and what is asked of it.
+// child is a running process of a process hook, with its pending calls.
 type child struct {
 	process *isolation.Process
 	pipes   *stdio.Pipes
-	said    *stdio.Tail // the end of its standard error
+	stderr  *stdio.Tail // tail of standard error
 	log     hclog.Logger
-	done    chan struct{} // closed when it has ended and nothing more comes from it
+	done    chan struct{} // closed when the process has ended and all its output is read
 
-	writing sync.Mutex // held for a line
+	writing sync.Mutex // held while a line is written
 
 	mu      sync.Mutex
-	err     error // why it is no longer asked
-	next    uint64
+	err     error // reason for no further calls; nil while the child runs
+	lastID  uint64
 	pending map[uint64]chan message
 }
 
-// message is one line of JSON-RPC 2.0.
+// message is a JSON-RPC 2.0 message.
 type message struct {
 	Version string          `json:"jsonrpc"`
 	ID      uint64          `json:"id,omitempty"`
@@ -48,44 +48,45 @@ type message struct {
 	} `json:"error,omitempty"`
 }
 
-func startChild(w where, p session.Program, log hclog.Logger) (*child, error) {
-	process, pipes, err := start(w, p)
+// startChild starts a program and reads its responses until it ends.
+func startChild(w sessionInfo, p session.Program, log hclog.Logger) (*child, error) {
+	process, pipes, err := startProgram(w, p)
 	if err != nil {
 		return nil, err
 	}
 	c := &child{
-		process: process, pipes: pipes, said: stdio.NewTail(maxReason), log: log,
+		process: process, pipes: pipes, stderr: stdio.NewTail(maxReason), log: log,
 		done: make(chan struct{}), pending: map[uint64]chan message{},
 	}
-	var reading sync.WaitGroup
-	reading.Go(func() { c.kill(c.read(pipes.Out)) })
-	reading.Go(func() { _, _ = io.Copy(c.said, pipes.Err) })
+	var readers sync.WaitGroup
+	readers.Go(func() { c.killBecause(c.dispatchResponses(pipes.Out)) })
+	readers.Go(func() { _, _ = io.Copy(c.stderr, pipes.Err) })
 	go func() {
 		<-process.Done()
 		pipes.Ended()
-		reading.Wait()
-		c.kill(errors.New("has ended"))
+		readers.Wait()
+		c.killBecause(errors.New("ended"))
 		pipes.Close()
 		close(c.done)
 	}()
 	return c, nil
 }
 
-// ended is why the child is no longer asked; nil while it is.
-func (c *child) ended() error {
+// endReason returns the reason why the child accepts no further calls; nil while it runs.
+func (c *child) endReason() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// kill ends the child, and with it what is asked of it.
-func (c *child) kill(why error) {
+// killBecause kills the child and fails its pending calls with a reason.
+func (c *child) killBecause(reason error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
 		return
 	}
-	c.err = why
+	c.err = reason
 	for _, answer := range c.pending {
 		close(answer)
 	}
@@ -93,26 +94,26 @@ func (c *child) kill(why error) {
 	c.process.Kill()
 }
 
-// close has the child end by itself, and ends it if it does not.
-func (c *child) close(ctx context.Context) {
+// stopGracefully closes the child's standard input and kills the child if it does not end by itself.
+func (c *child) stopGracefully(ctx context.Context) {
 	_ = c.pipes.In.Close()
 	_, _ = c.process.Stop(ctx, 2*time.Second)
-	c.kill(errors.New("was ended with the host"))
+	c.killBecause(errors.New("was stopped with the host"))
 	<-c.done
 }
 
-// read hands answers to who waits for them, until the stream ends.
-func (c *child) read(from io.Reader) error {
+// dispatchResponses hands each response to its pending call until the stream ends.
+func (c *child) dispatchResponses(from io.Reader) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 0, 4<<10), maxLine)
 	for lines.Scan() {
 		var m message
 		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
-			c.log.Warn("a hook's process has written what is no message", "error", err)
+			c.log.Warn("a hook's process wrote an invalid message", "error", err)
 			continue
 		}
 		if m.ID == 0 || m.Method != "" {
-			continue // it is not asked anything
+			continue // the child can't make requests
 		}
 		c.mu.Lock()
 		answer := c.pending[m.ID]
@@ -125,87 +126,91 @@ func (c *child) read(from io.Reader) error {
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
 		return fmt.Errorf("wrote a line of more than %d bytes", maxLine)
 	}
-	return errors.New("has ended")
+	return errors.New("ended")
 }
 
-// call asks the child something.
-func (c *child) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
+// callMethod calls a JSON-RPC method of the child and waits for its result.
+func (c *child) callMethod(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	answer := make(chan message, 1)
 	c.mu.Lock()
 	if c.err != nil {
 		c.mu.Unlock()
 		return nil, c.err
 	}
-	c.next++
-	id := c.next
+	c.lastID++
+	id := c.lastID
 	c.pending[id] = answer
 	c.mu.Unlock()
-	line, err := encoded(message{Version: "2.0", ID: id, Method: method, Params: params})
+	line, err := encodeLine(message{Version: "2.0", ID: id, Method: method, Params: params})
 	if err != nil {
-		c.forget(id)
+		c.forgetCall(id)
 		return nil, err
 	}
 	written := make(chan error, 1)
-	go func() { written <- c.write(line, time.Time{}) }()
+	go func() { written <- c.writeLine(line, time.Time{}) }()
 	for {
 		select {
 		case err := <-written:
 			written = nil
 			if err != nil {
-				c.kill(errors.New("takes no more messages"))
+				c.killBecause(errors.New("accepts no more messages"))
 			}
 		case m, ok := <-answer:
 			switch {
 			case !ok:
-				return nil, c.ended()
+				return nil, c.endReason()
 			case m.Error != nil:
-				return nil, fmt.Errorf("answered with an error: %s", reason([]byte(m.Error.Message)))
+				return nil, fmt.Errorf("answered with an error: %s", cleanText([]byte(m.Error.Message)))
 			}
 			return m.Result, nil
 		case <-ctx.Done():
-			c.forget(id)
+			c.forgetCall(id)
 			return nil, ctx.Err()
 		}
 	}
 }
 
-func (c *child) forget(id uint64) {
+// forgetCall drops a pending call.
+func (c *child) forgetCall(id uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.pending, id)
 }
 
-// notify tells the child something, which it has to take within a time.
-func (c *child) notify(method string, params any, within time.Duration) error {
-	line, err := encoded(message{Version: "2.0", Method: method, Params: params})
+// sendNotification sends a notification. A child that does not read it within the timeout is killed, because it holds
+// an incomplete message.
+func (c *child) sendNotification(method string, params any, timeout time.Duration) error {
+	line, err := encodeLine(message{Version: "2.0", Method: method, Params: params})
 	if err != nil {
 		return err
 	}
-	if err := c.write(line, time.Now().Add(within)); err != nil {
-		c.kill(fmt.Errorf("did not take an event within %s", within))
-		return c.ended()
+	if err := c.writeLine(line, time.Now().Add(timeout)); err != nil {
+		c.killBecause(fmt.Errorf("did not read an event within %s", timeout))
+		return c.endReason()
 	}
 	return nil
 }
 
-func (c *child) write(line []byte, until time.Time) error {
+// writeLine writes one line before a deadline; the zero time means none.
+func (c *child) writeLine(line []byte, deadline time.Time) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	_ = c.pipes.In.SetWriteDeadline(until)
+	_ = c.pipes.In.SetWriteDeadline(deadline)
 	_, err := c.pipes.In.Write(line)
 	return err
 }
 
-func encoded(m message) ([]byte, error) {
+// encodeLine encodes a message as one line, at most maxLine bytes long.
+func encodeLine(m message) ([]byte, error) {
 	line, err := json.Marshal(m)
 	if err == nil && len(line) >= maxLine {
-		err = fmt.Errorf("can't be told of %d bytes, more than %d", len(line), maxLine)
+		err = fmt.Errorf("can't be sent %d bytes, more than %d", len(line), maxLine)
 	}
 	return append(line, '\n'), err
 }
 
-// words are the last that it has said on standard error.
-func (c *child) words() string {
-	text, _ := c.said.Text()
-	return reason([]byte(text))
+// stderrText returns the end of the child's standard error.
+func (c *child) stderrText() string {
+	text, _ := c.stderr.Text()
+	return cleanText([]byte(text))
 }

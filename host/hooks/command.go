@@ -24,23 +24,24 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// How much goes to a hook and comes back.
+// Limits of a hook's input and output in bytes.
 const (
 	maxInput  = 1 << 20
 	maxOutput = 64 << 10
-	maxReason = 4 << 10 // of what a hook has said to the model, or of its errors
+	maxReason = 4 << 10 // of a reason, or of a hook's standard error
 )
 
-// defaultTimeout is how long a command may take that says nothing else.
+// defaultTimeout is the timeout of a command hook that sets none.
 const defaultTimeout = 60 * time.Second
 
-// command asks a command of Claude Code's form.
-type command struct {
+// commandHook runs a command in the form of Claude Code's settings.
+type commandHook struct {
 	hook Hook
-	form *form // the tool's name and arguments as it is given them; nil for what is no call
+	form *toolForm // form of the tool call in its input; nil for other events
 }
 
-func (c *command) String() string {
+// String returns the command, shortened for messages.
+func (c *commandHook) String() string {
 	text := c.hook.Command
 	if len(text) > 80 {
 		text = strings.ToValidUTF8(text[:80], "") + "…"
@@ -48,36 +49,37 @@ func (c *command) String() string {
 	return fmt.Sprintf("%q", text)
 }
 
-func (c *command) ask(ctx context.Context, q question) (answer, error) {
+// respond runs the command for a request, once for each file that a call edits, and merges the responses.
+func (c *commandHook) respond(ctx context.Context, q hookRequest) (hookResponse, error) {
 	inputs := []map[string]json.RawMessage{nil}
 	if c.form != nil {
 		var err error
-		if inputs, err = c.form.inputs(q.call.Args, q.dir); err != nil {
-			return answer{}, err
+		if inputs, err = c.form.toInputs(q.call.Args, q.dir); err != nil {
+			return hookResponse{}, err
 		}
 	}
-	var whole answer
+	var merged hookResponse
 	for _, input := range inputs {
-		a, err := c.once(ctx, q, input)
+		a, err := c.runOnce(ctx, q, input)
 		if err != nil {
-			return answer{}, err
+			return hookResponse{}, err
 		}
 		if a.args != nil && c.form != nil {
 			if len(inputs) > 1 {
-				return answer{}, errors.New("changes the input of a call about several files, which has no counterpart")
+				return hookResponse{}, errors.New("changes the input of a call about several files, which is not possible")
 			}
-			if a.args, err = c.form.back(a.args, input, q.call.Args); err != nil {
-				return answer{}, fmt.Errorf("has an updatedInput that can't be read: %w", err)
+			if a.args, err = c.form.fromInput(a.args, input, q.call.Args); err != nil {
+				return hookResponse{}, fmt.Errorf("has an updatedInput that can't be read: %w", err)
 			}
 		}
-		whole = stricter(whole, a)
+		merged = mergeResponses(merged, a)
 	}
-	return whole, nil
+	return merged, nil
 }
 
-// stricter puts together what a hook has said about the parts of one call.
-func stricter(a, b answer) answer {
-	a.context = joined(a.context, b.context)
+// mergeResponses merges a hook's responses to the parts of one call; the stricter decision wins.
+func mergeResponses(a, b hookResponse) hookResponse {
+	a.context = joinLines(a.context, b.context)
 	a.stop = a.stop || b.stop
 	if b.decision > a.decision {
 		a.decision, a.reason = b.decision, b.reason
@@ -88,88 +90,88 @@ func stricter(a, b answer) answer {
 	return a
 }
 
-// once runs the command and reads its answer.
-func (c *command) once(ctx context.Context, q question, input map[string]json.RawMessage) (answer, error) {
-	told, err := json.Marshal(c.told(q, input))
+// runOnce runs the command with one input and parses its response.
+func (c *commandHook) runOnce(ctx context.Context, q hookRequest, input map[string]json.RawMessage) (hookResponse, error) {
+	encoded, err := json.Marshal(c.fields(q, input))
 	if err != nil {
-		return answer{}, err
+		return hookResponse{}, err
 	}
-	if len(told) > maxInput {
-		return answer{}, fmt.Errorf("can't be told of %d bytes, more than %d", len(told), maxInput)
+	if len(encoded) > maxInput {
+		return hookResponse{}, fmt.Errorf("can't be sent %d bytes, more than %d", len(encoded), maxInput)
 	}
 	timeout := defaultTimeout
 	if c.hook.Timeout > 0 {
 		timeout = time.Duration(c.hook.Timeout * float64(time.Second))
 	}
-	p, err := c.program(q)
+	p, err := c.buildProgram(q)
 	if err != nil {
-		return answer{}, err
+		return hookResponse{}, err
 	}
-	within, cancel := context.WithTimeout(ctx, timeout)
+	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	o, err := run(within, q.where, p, append(told, '\n'))
+	o, err := runProgram(limited, q.sessionInfo, p, append(encoded, '\n'))
 	switch {
 	case ctx.Err() != nil:
-		return answer{}, ctx.Err()
-	case within.Err() != nil:
-		return answer{}, fmt.Errorf("did not end within %s", timeout)
+		return hookResponse{}, ctx.Err()
+	case limited.Err() != nil:
+		return hookResponse{}, fmt.Errorf("did not end within %s", timeout)
 	case err != nil:
-		return answer{}, err
+		return hookResponse{}, err
 	}
-	return o.answer(q.event)
+	return o.parseResponse(q.event)
 }
 
-// told is what the command reads from its standard input.
-func (c *command) told(q question, input map[string]json.RawMessage) map[string]any {
-	told := map[string]any{
+// buildInput returns the object that the command reads from standard input.
+func (c *commandHook) fields(q hookRequest, input map[string]json.RawMessage) map[string]any {
+	fields := map[string]any{
 		"session_id": q.session, "transcript_path": q.transcript, "cwd": q.dir,
 		"permission_mode": "default", "hook_event_name": q.event,
 	}
 	switch q.event {
 	case PreToolUse, PostToolUse:
-		told["tool_name"], told["tool_input"], told["tool_use_id"] = c.form.name, input, q.call.ID
+		fields["tool_name"], fields["tool_input"], fields["tool_use_id"] = c.form.name, input, q.call.ID
 		if q.result != nil {
-			told["tool_response"] = c.form.response(q.result, input)
+			fields["tool_response"] = c.form.toolResponse(q.result, input)
 		}
 	case UserPromptSubmit:
-		told["prompt"] = q.occasion.Prompt
+		fields["prompt"] = q.data.Prompt
 	case SessionStart:
-		told["source"] = q.occasion.Source
+		fields["source"] = q.data.Source
 	case SessionEnd:
-		told["reason"] = q.occasion.Reason
+		fields["reason"] = q.data.Reason
 	case SubagentStop:
-		told["agent_type"], told["stop_hook_active"] = q.occasion.AgentType, q.occasion.Active
+		fields["agent_type"], fields["stop_hook_active"] = q.data.AgentType, q.data.Active
 	case Stop:
-		told["stop_hook_active"] = q.occasion.Active
+		fields["stop_hook_active"] = q.data.Active
 	case Notification:
-		told["title"], told["message"], told["notification_type"] = q.occasion.Title, q.occasion.Message, q.occasion.Kind
+		fields["title"], fields["message"], fields["notification_type"] = q.data.Title, q.data.Message, q.data.Kind
 	}
-	return told
+	return fields
 }
 
-// program is what is run: the machine's shell, or with arguments the command itself.
-func (c *command) program(q question) (session.Program, error) {
-	sum := sha256.Sum256(encode(c.hook)) // hooks that may do different things have different homes
-	p := program(q.where, fmt.Sprintf("hook-%s-%x", q.event, sum[:4]), c.hook.Grants)
+// buildProgram returns the program to run: the shell, or the command itself if it has arguments.
+func (c *commandHook) buildProgram(q hookRequest) (session.Program, error) {
+	sum := sha256.Sum256(encodeJSON(c.hook)) // each hook has a home directory of its own
+	p := newProgram(q.sessionInfo, fmt.Sprintf("hook-%s-%x", q.event, sum[:4]), c.hook.Grants)
 	if c.hook.Args != nil {
-		return p, runs(p.Command, append([]string{c.hook.Command}, c.hook.Args...))
+		return p, setExecutable(p.Command, append([]string{c.hook.Command}, c.hook.Args...))
 	}
 	shell, err := guard.MachineShell()
 	if err != nil {
 		return p, err
 	}
-	return p, runs(p.Command, []string{shell.Path, "-c", c.hook.Command})
+	return p, setExecutable(p.Command, []string{shell.Path, "-c", c.hook.Command})
 }
 
-// program is a hook's program, to be named by the caller, with what it may touch. It runs in the workspace, if it sees
-// that, and has the environment that an agent's commands have.
-func program(w where, name string, g Grants) session.Program {
-	own := maps.Clone(g.Env)
-	if own == nil {
-		own = map[string]string{}
+// newProgram returns a program with a hook's access, for the caller to set the executable of. It runs in the
+// workspace if it sees it, with the environment of an agent's commands.
+func newProgram(w sessionInfo, name string, g Grants) session.Program {
+	env := maps.Clone(g.Env)
+	if env == nil {
+		env = map[string]string{}
 	}
-	own["CLAUDE_PROJECT_DIR"] = w.dir
-	cmd := &osexec.Cmd{Dir: w.dir, Env: exec.Environment(nil, own, slices.Concat(g.Read, g.Write))}
+	env["CLAUDE_PROJECT_DIR"] = w.dir
+	cmd := &osexec.Cmd{Dir: w.dir, Env: exec.Environment(nil, env, slices.Concat(g.Read, g.Write))}
 	if g.Workspace == "none" {
 		cmd.Dir = string(filepath.Separator)
 	}
@@ -179,9 +181,9 @@ func program(w where, name string, g Grants) session.Program {
 	}
 }
 
-// runs puts in a command what it runs. A name is looked up where the hook looks programs up, and not where the host
-// does.
-func runs(cmd *osexec.Cmd, argv []string) error {
+// setExecutable sets the executable and arguments of a command. It looks up a bare name in the hook's PATH, not in
+// the host's.
+func setExecutable(cmd *osexec.Cmd, argv []string) error {
 	cmd.Path, cmd.Args = argv[0], argv
 	if strings.Contains(argv[0], "/") {
 		return nil
@@ -189,8 +191,8 @@ func runs(cmd *osexec.Cmd, argv []string) error {
 	for _, pair := range cmd.Env {
 		path, _ := strings.CutPrefix(pair, "PATH=")
 		for _, dir := range filepath.SplitList(path) {
-			if at, err := osexec.LookPath(filepath.Join(dir, argv[0])); err == nil && filepath.IsAbs(at) {
-				cmd.Path = at
+			if found, err := osexec.LookPath(filepath.Join(dir, argv[0])); err == nil && filepath.IsAbs(found) {
+				cmd.Path = found
 				return nil
 			}
 		}
@@ -199,81 +201,82 @@ func runs(cmd *osexec.Cmd, argv []string) error {
 		argv[0])
 }
 
-// output is what a command has written, and how it ended.
-type output struct {
+// commandResult is the output and exit status of a command.
+type commandResult struct {
 	stdout, stderr []byte
 	exit           isolation.Exit
 }
 
-// run runs a program with input, and ends all that it has started when the context does.
-func run(ctx context.Context, w where, p session.Program, input []byte) (*output, error) {
-	process, pipes, err := start(w, p)
+// runProgram runs a program with input. It kills the program and its descendants when the context ends.
+func runProgram(ctx context.Context, w sessionInfo, p session.Program, input []byte) (*commandResult, error) {
+	process, pipes, err := startProgram(w, p)
 	if err != nil {
 		return nil, err
 	}
 	defer pipes.Close()
-	out := &output{}
-	var reading sync.WaitGroup
+	out := &commandResult{}
+	var readers sync.WaitGroup
 	go func() {
-		_, _ = pipes.In.Write(input) // it need not read all of it, nor any
+		_, _ = pipes.In.Write(input) // the program may ignore its input
 		_ = pipes.In.Close()
 	}()
-	reading.Go(func() { out.stdout = bounded(pipes.Out) })
-	reading.Go(func() { out.stderr = bounded(pipes.Err) })
+	readers.Go(func() { out.stdout = readLimited(pipes.Out) })
+	readers.Go(func() { out.stderr = readLimited(pipes.Err) })
 	out.exit, err = process.Wait(ctx)
 	process.Kill()
 	<-process.Done()
 	pipes.Ended()
-	reading.Wait()
+	readers.Wait()
 	if err != nil {
 		return nil, fmt.Errorf("could not be run: %w", err)
 	}
 	return out, nil
 }
 
-// bounded reads all of a stream, and keeps as much as may come back and a byte more.
-func bounded(from io.Reader) []byte {
+// readLimited reads a stream to its end and returns at most maxOutput+1 bytes of it.
+func readLimited(from io.Reader) []byte {
 	data, _ := io.ReadAll(io.LimitReader(from, maxOutput+1))
 	_, _ = io.Copy(io.Discard, from)
 	return data
 }
 
-// answer reads what a command has said by its exit and its output.
-func (o *output) answer(e Event) (answer, error) {
+// parseResponse derives a hook's response from exit status and output.
+func (o *commandResult) parseResponse(e Event) (hookResponse, error) {
 	code := o.exit.Code
 	switch {
 	case o.exit.Signal != nil:
-		return answer{}, fmt.Errorf("was ended by a signal (%v)%s", o.exit.Signal, o.lastWords())
+		return hookResponse{}, fmt.Errorf("was ended by a signal (%v)%s", o.exit.Signal, o.stderrSuffix())
 	case o.exit.Exceeded != "":
-		return answer{}, fmt.Errorf("was ended, as it went over its limit of %s", o.exit.Exceeded)
+		return hookResponse{}, fmt.Errorf("was ended, as it went over its limit of %s", o.exit.Exceeded)
 	case code == 2:
-		return answer{decision: deny, reason: cmp.Or(reason(o.stderr), "it exited with 2 and gave no reason")}, nil
+		return hookResponse{decision: deny, reason: cmp.Or(cleanText(o.stderr), "it exited with 2 and gave no reason")}, nil
 	case code == 126 || code == 127:
-		return answer{}, fmt.Errorf("could not be run (exit status %d)%s; it sees the workspace and what \"read\" names",
-			code, o.lastWords())
+		return hookResponse{}, fmt.Errorf("could not be run (exit status %d)%s; it sees the workspace and what \"read\" names",
+			code, o.stderrSuffix())
 	case code > 128:
-		return answer{}, fmt.Errorf("was ended by a signal (exit status %d, which is %v)%s", code, syscall.Signal(code-128),
-			o.lastWords())
+		return hookResponse{}, fmt.Errorf("was ended by a signal (exit status %d, which is %v)%s", code, syscall.Signal(code-128),
+			o.stderrSuffix())
 	case code != 0:
-		return answer{}, fmt.Errorf("exited with %d%s", code, o.lastWords())
+		return hookResponse{}, fmt.Errorf("exited with %d%s", code, o.stderrSuffix())
 	case len(o.stdout) > maxOutput:
-		return answer{}, fmt.Errorf("wrote more than %d bytes", maxOutput)
+		return hookResponse{}, fmt.Errorf("wrote more than %d bytes", maxOutput)
 	}
-	return parse(e, o.stdout)
+	return parseOutput(e, o.stdout)
 }
 
-func (o *output) lastWords() string {
-	if text := reason(o.stderr); text != "" {
+// stderrSuffix returns ": " and the standard error for an error message; empty if there is none.
+func (o *commandResult) stderrSuffix() string {
+	if text := cleanText(o.stderr); text != "" {
 		return ": " + text
 	}
 	return ""
 }
 
-// reason is what a hook has written for people and models.
-func reason(text []byte) string { return stdio.Words(string(text), maxReason) }
+// cleanText shortens and cleans a hook's text for people and models.
+func cleanText(text []byte) string { return stdio.Words(string(text), maxReason) }
 
-// start starts a program with pipes for its streams.
-func start(w where, p session.Program) (*isolation.Process, *stdio.Pipes, error) {
+// startProgram starts a program with pipes for its streams.
+func startProgram(w sessionInfo, p session.Program) (*isolation.Process, *stdio.Pipes, error) {
 	pipes, err := stdio.Of(p.Command)
 	if err != nil {
 		return nil, nil, err

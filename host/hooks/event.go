@@ -9,10 +9,10 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// Event is what hooks are asked about or told of.
+// Event is the name of an event that hooks run for.
 type Event string
 
-// The events of Claude Code's that there are here.
+// The supported events of Claude Code.
 const (
 	PreToolUse       Event = "PreToolUse"
 	PostToolUse      Event = "PostToolUse"
@@ -24,73 +24,74 @@ const (
 	Notification     Event = "Notification"
 )
 
-// The events that processes alone are asked about: what goes to a model, and what comes from it.
+// Events for process hooks only: a request to a model, and its response.
 const (
 	beforeModel Event = "before_llm"
 	afterModel  Event = "after_llm"
 )
 
-// gates reports whether hooks of an event can refuse something, so that one without an answer has to.
-func (e Event) gates() bool {
+// canRefuse reports whether hooks can refuse the event. If so, a failed hook refuses it.
+func (e Event) canRefuse() bool {
 	return e == PreToolUse || e == UserPromptSubmit || e == beforeModel || e == afterModel
 }
 
-// Occasion is something that is no call. What its event has no use for is empty.
-type Occasion struct {
+// EventData describes an event other than a tool call. Fields that its event does not use are empty.
+type EventData struct {
 	Event     Event
-	Prompt    string // UserPromptSubmit: what a person, or who stands for one, has said
+	Prompt    string // UserPromptSubmit: text of the prompt
 	Source    string // SessionStart: startup or resume
-	Reason    string // SessionEnd: why
+	Reason    string // SessionEnd: reason of the end
 	AgentType string // SubagentStop: the subagent's id
-	Active    bool   // Stop, SubagentStop: a hook has kept the agent going before in this turn
-	Title     string // Notification: what it is about
+	Active    bool   // Stop, SubagentStop: a hook has already continued this turn
+	Title     string // Notification: subject
 	Message   string // Notification
-	Kind      string // Notification: such as job_ok
+	Kind      string // Notification: kind, as job_ok
 }
 
-// Verdict is what hooks say together: the strictest of their answers counts. Its zero value lets things go on.
+// Verdict is the merged response of all hooks; the strictest response wins. The zero value refuses nothing.
 type Verdict struct {
-	session.HookVerdict // for Stop and SubagentStop, Deny is why the agent is to go on
+	session.HookVerdict // for Stop and SubagentStop, Deny is the reason to continue
 
-	Context string // what hooks have to tell the model
-	Stop    bool   // the turn is to end, and Deny says why
+	Context string // text for the model
+	Stop    bool   // end the turn, for the reason in Deny
 }
 
-// where is the session that hooks are asked for.
-type where struct {
+// sessionInfo describes the session that hooks run for.
+type sessionInfo struct {
 	session, agent string
-	policy         string // its digest
-	dir            string // the workspace
+	policy         string // digest of the policy
+	dir            string // workspace
 	transcript     string
 	start          func(session.Program) (*isolation.Process, error)
 }
 
-func of(ctx context.Context, s *session.Session) where {
-	return where{session: s.ID(), agent: s.Policy().Agent(), policy: s.Policy().Digest(),
-		dir: s.Policy().Workspace(), transcript: turnOf(ctx).Transcript, start: s.Start}
+// sessionInfoOf returns the description of a session that hooks need.
+func sessionInfoOf(ctx context.Context, s *session.Session) sessionInfo {
+	return sessionInfo{session: s.ID(), agent: s.Policy().Agent(), policy: s.Policy().Digest(),
+		dir: s.Policy().Workspace(), transcript: turnFromContext(ctx).Transcript, start: s.Start}
 }
 
-// question is what one hook is asked.
-type question struct {
-	where
-	event    Event
-	call     session.HookCall
-	result   *session.Result
-	occasion Occasion
-	model    json.RawMessage // the request or response, in the form of whoever speaks with the model
+// hookRequest is the event that one hook responds to.
+type hookRequest struct {
+	sessionInfo
+	event        Event
+	call         session.HookCall
+	result       *session.Result
+	data         EventData
+	modelMessage json.RawMessage // the request to the model or its response, as the model's client encodes it
 }
 
-// answer is what one hook has said.
-type answer struct {
+// hookResponse is the response of one hook.
+type hookResponse struct {
 	decision decision
 	reason   string
-	hint     string          // what would change it, if the answer is the host's own
-	args     json.RawMessage // changed arguments, or the changed message; nil for none
+	hint     string          // remedy, if the host itself made this response
+	args     json.RawMessage // changed arguments or changed message; nil if unchanged
 	context  string
 	stop     bool
 }
 
-// decision is in the order of strictness.
+// decision is a hook's decision; higher values are stricter.
 type decision int
 
 const (
@@ -99,36 +100,38 @@ const (
 	deny
 )
 
-// Turn is what hooks are told of an agent's turn, and how they end it.
+// Turn connects hooks to an agent's turn.
 type Turn struct {
-	Transcript string      // the file with the conversation; empty if there is none
-	End        func(error) // ends the turn; with an *EndError
+	Transcript string      // path of the conversation file; empty if there is none
+	End        func(error) // ends the turn, with an *EndError
 }
 
-// EndError says that a hook has ended a turn, which is no failure.
+// EndError is returned when a hook ended a turn on purpose.
 type EndError struct{ Rule, Reason string }
 
-func (e *EndError) Error() string { return fmt.Sprintf("%s has ended the turn: %s", e.Rule, e.Reason) }
+// Error names the rule that ended the turn, and its reason.
+func (e *EndError) Error() string { return fmt.Sprintf("%s ended the turn: %s", e.Rule, e.Reason) }
 
+// turnKey is the context key of a Turn.
 type turnKey struct{}
 
-// WithTurn returns a context for what belongs to a turn.
+// WithTurn returns a context that carries a turn.
 func WithTurn(ctx context.Context, t Turn) context.Context {
 	return context.WithValue(ctx, turnKey{}, t)
 }
 
-// turnOf is the turn that a context belongs to.
-func turnOf(ctx context.Context) Turn {
+// turnFromContext returns the turn that a context carries.
+func turnFromContext(ctx context.Context) Turn {
 	t, _ := ctx.Value(turnKey{}).(Turn)
 	if t.End == nil {
-		t.End = func(error) {} // nobody's turn: what was refused is refused, and a client goes on as it likes
+		t.End = func(error) {} // outside a turn there is nothing to end
 	}
 	return t
 }
 
-// end ends the turn if hooks say so.
-func (v Verdict) end(ctx context.Context) {
+// endTurnOnStop ends the turn if the verdict says so.
+func (v Verdict) endTurnOnStop(ctx context.Context) {
 	if v.Stop {
-		turnOf(ctx).End(&EndError{v.Rule, v.Deny})
+		turnFromContext(ctx).End(&EndError{v.Rule, v.Deny})
 	}
 }

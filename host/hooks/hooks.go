@@ -16,35 +16,35 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// asker is one hook: a command that is run for each question, or a process that lives on.
-type asker interface {
-	// ask returns what the hook says. An error says that it has said nothing, and why: "did not end within 5s".
-	ask(context.Context, question) (answer, error)
-	String() string // what it is, for messages
+// hookRunner is one hook: a command run for each event, or a long-running process.
+type hookRunner interface {
+	// respond returns the hook's response. An error says why there is none, as "did not end within 5s".
+	respond(context.Context, hookRequest) (hookResponse, error)
+	String() string // describes the hook in messages
 }
 
-// Hooks are an operator's hooks. A nil one has none. It may be used concurrently.
+// Hooks holds an operator's hooks. It is safe for concurrent use. A nil Hooks runs nothing.
 type Hooks struct {
-	log       hclog.Logger
-	open      bool // hooks without an answer let things go on
-	groups    map[Event][]*group
-	processes []*process // in the order in which they are asked
-	typed     typedLines
+	log        hclog.Logger
+	failOpen   bool // hooks without a response do not block the event
+	groups     map[Event][]*hookGroup
+	processes  []*processHook // sorted by priority
+	unfinished unfinishedLines
 }
 
-// group are hooks of the settings with their matcher.
-type group struct {
-	key     string // hooks.PreToolUse[0]
+// hookGroup is a set of command hooks that share a matcher.
+type hookGroup struct {
+	key     string // as "hooks.PreToolUse[0]"
 	matcher *matcher
 	hooks   []Hook
 }
 
-// New makes hooks of an operator's settings, and starts nothing. It is nil if there are none.
+// New returns the hooks that an operator's options describe, nil if there are none. It starts no process.
 func New(o Options, log hclog.Logger) (*Hooks, error) {
-	if mistakes := Check(o); len(mistakes) > 0 {
+	if mistakes := CheckOptions(o); len(mistakes) > 0 {
 		var all []error
-		for _, m := range mistakes {
-			all = append(all, m)
+		for _, mistake := range mistakes {
+			all = append(all, mistake)
 		}
 		return nil, errors.Join(all...)
 	}
@@ -54,174 +54,177 @@ func New(o Options, log hclog.Logger) (*Hooks, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
-	h := &Hooks{log: log, open: o.OnError == "open", groups: map[Event][]*group{}}
-	for e, groups := range o.events() {
+	h := &Hooks{log: log, failOpen: o.OnError == "open", groups: map[Event][]*hookGroup{}}
+	for e, groups := range o.groupsByEvent() {
 		for i, g := range groups {
-			m, err := newMatcher(g.Matcher)
+			match, err := newMatcher(g.Matcher)
 			if err != nil {
 				return nil, err
 			}
-			h.groups[e] = append(h.groups[e], &group{fmt.Sprintf("hooks.%s[%d]", e, i), m, g.Hooks})
+			h.groups[e] = append(h.groups[e], &hookGroup{fmt.Sprintf("hooks.%s[%d]", e, i), match, g.Hooks})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Processes)) {
 		if p := o.Processes[name]; p.Enabled == nil || *p.Enabled {
-			h.processes = append(h.processes, newProcess(name, p, o.Defaults, log))
+			h.processes = append(h.processes, newProcessHook(name, p, o.Defaults, log))
 		}
 	}
-	slices.SortStableFunc(h.processes, func(a, b *process) int { return cmp.Compare(a.o.Priority, b.o.Priority) })
+	slices.SortStableFunc(h.processes, func(a, b *processHook) int { return cmp.Compare(a.options.Priority, b.options.Priority) })
 	if len(h.groups) == 0 && len(h.processes) == 0 {
 		return nil, nil
 	}
 	return h, nil
 }
 
-// Close ends the processes.
+// Close stops the process hooks.
 func (h *Hooks) Close(ctx context.Context) {
 	if h == nil {
 		return
 	}
 	var wait sync.WaitGroup
 	for _, p := range h.processes {
-		wait.Go(func() { p.close(ctx) })
+		wait.Go(func() { p.stopChildren(ctx) })
 	}
 	wait.Wait()
 }
 
 var _ session.Hooks = (*Hooks)(nil)
 
-// Before asks about a call that the policy has allowed, or about which it would ask a person.
+// Before runs hooks before a call that the policy has allowed or would ask a person about.
 func (h *Hooks) Before(ctx context.Context, s *session.Session, c session.HookCall) session.HookVerdict {
 	if h == nil {
 		return session.HookVerdict{}
 	}
-	v := h.before(ctx, of(ctx, s), c)
+	v := h.runBeforeCall(ctx, sessionInfoOf(ctx, s), c)
 	v.Tell = v.Context
-	v.end(ctx)
+	v.endTurnOnStop(ctx)
 	return v.HookVerdict
 }
 
-// before asks about a call, and about the text that it types into a command.
-func (h *Hooks) before(ctx context.Context, w where, c session.HookCall) Verdict {
-	q := question{event: PreToolUse, where: w, call: c}
-	v := h.ask(ctx, q)
+// runBeforeCall runs PreToolUse hooks for a call and for the text that it types into a command.
+func (h *Hooks) runBeforeCall(ctx context.Context, w sessionInfo, c session.HookCall) Verdict {
+	q := hookRequest{event: PreToolUse, sessionInfo: w, call: c}
+	v := h.runPreToolUse(ctx, q)
 	if v.Args != nil {
 		q.call.Args = v.Args
 	}
 	if v.Deny == "" {
-		v = v.and(h.askTyped(ctx, w, q.call))
+		v = v.mergeWith(h.checkTypedText(ctx, w, q.call))
 	}
 	if v.Deny != "" {
 		v.Args = nil
-		h.observe(w, "agent.tool.exec_skipped", map[string]any{"Tool": plainName(c.Tool), "Reason": v.Deny})
+		h.publishEvent(w, "agent.tool.exec_skipped", map[string]any{"Tool": upstreamName(c.Tool), "Reason": v.Deny})
 	} else {
-		h.observe(w, "agent.tool.exec_start", map[string]any{"Tool": plainName(c.Tool), "Arguments": q.call.Args})
+		h.publishEvent(w, "agent.tool.exec_start", map[string]any{"Tool": upstreamName(c.Tool), "Arguments": q.call.Args})
 	}
 	return v
 }
 
-// ask asks the processes one after another, each about what the ones before have made of the arguments; then the hooks
-// of the settings, all at once; then the processes that approve.
-func (h *Hooks) ask(ctx context.Context, q question) Verdict {
-	v := h.inTurn(ctx, "before_tool", &q)
+// runPreToolUse runs the intercepting processes in order, then all command hooks at once, then the approving
+// processes. Each stage sees the arguments that the previous one changed.
+func (h *Hooks) runPreToolUse(ctx context.Context, q hookRequest) Verdict {
+	v := h.runInterceptors(ctx, "before_tool", &q)
 	if v.Deny == "" {
-		v = v.and(h.together(ctx, q))
+		v = v.mergeWith(h.runCommands(ctx, q))
 	}
 	if v.Args != nil {
 		q.call.Args = v.Args
 	}
 	if v.Deny == "" {
-		v = v.and(h.inTurn(ctx, "approve_tool", &q))
+		v = v.mergeWith(h.runInterceptors(ctx, "approve_tool", &q))
 	}
 	return v
 }
 
-// After tells of a call that was made. What it returns is for the model to read.
+// After runs hooks after a call and returns text for the model.
 func (h *Hooks) After(ctx context.Context, s *session.Session, c session.HookCall, r *session.Result) string {
 	if h == nil {
 		return ""
 	}
-	return h.after(ctx, of(ctx, s), c, r)
+	return h.runAfterCall(ctx, sessionInfoOf(ctx, s), c, r)
 }
 
-func (h *Hooks) after(ctx context.Context, w where, c session.HookCall, r *session.Result) string {
-	h.noteTyped(w, c, r)
-	q := question{event: PostToolUse, where: w, call: c, result: r}
-	v := h.inTurn(ctx, "after_tool", &q)
-	if r.Err == nil { // as with Claude Code
-		v = v.and(h.together(ctx, q))
+// runAfterCall runs PostToolUse hooks and joins the text that they have for the model.
+func (h *Hooks) runAfterCall(ctx context.Context, w sessionInfo, c session.HookCall, r *session.Result) string {
+	h.storeUnfinishedLine(w, c, r)
+	q := hookRequest{event: PostToolUse, sessionInfo: w, call: c, result: r}
+	v := h.runInterceptors(ctx, "after_tool", &q)
+	if r.Err == nil { // Claude Code runs no PostToolUse hook after a failed call either
+		v = v.mergeWith(h.runCommands(ctx, q))
 	}
-	v.end(ctx)
-	h.observe(w, "agent.tool.exec_end", map[string]any{"Tool": plainName(c.Tool), "IsError": r.Err != nil})
-	return joined(v.Deny, v.Context)
+	v.endTurnOnStop(ctx)
+	h.publishEvent(w, "agent.tool.exec_end", map[string]any{"Tool": upstreamName(c.Tool), "IsError": r.Err != nil})
+	return joinLines(v.Deny, v.Context)
 }
 
-// On asks about what is no call.
-func (h *Hooks) On(ctx context.Context, s *session.Session, o Occasion) Verdict {
+// HandleEvent runs the hooks of an event other than a tool call.
+func (h *Hooks) HandleEvent(ctx context.Context, s *session.Session, o EventData) Verdict {
 	if h == nil {
 		return Verdict{}
 	}
-	return h.on(ctx, of(ctx, s), o)
+	return h.runEvent(ctx, sessionInfoOf(ctx, s), o)
 }
 
-func (h *Hooks) on(ctx context.Context, w where, o Occasion) Verdict {
-	v := h.together(ctx, question{event: o.Event, where: w, occasion: o})
+// runEvent runs the command hooks of an event and publishes it to observers.
+func (h *Hooks) runEvent(ctx context.Context, w sessionInfo, o EventData) Verdict {
+	v := h.runCommands(ctx, hookRequest{event: o.Event, sessionInfo: w, data: o})
 	if v.Stop && (o.Event == Stop || o.Event == SubagentStop) {
-		v.Deny = "" // it may stop
+		v.Deny = "" // the agent may stop
 	}
-	h.observe(w, kinds[o.Event], map[string]any{"Reason": o.Reason, "Source": o.Source})
+	h.publishEvent(w, eventKinds[o.Event], map[string]any{"Reason": o.Reason, "Source": o.Source})
 	return v
 }
 
-// AskAboutModels reports whether a process is asked about, or told of, what goes to models and comes from them.
-func (h *Hooks) AskAboutModels() bool {
-	return h != nil && slices.ContainsFunc(h.processes, func(p *process) bool {
-		return slices.Contains(p.o.Intercept, string(beforeModel)) || slices.Contains(p.o.Intercept, string(afterModel)) ||
-			slices.Contains(p.o.Observe, kinds[beforeModel]) || slices.Contains(p.o.Observe, kinds[afterModel]) ||
-			slices.Contains(p.o.Observe, "*")
+// WantsModelMessages reports whether a process intercepts or observes requests to models or their responses.
+func (h *Hooks) WantsModelMessages() bool {
+	return h != nil && slices.ContainsFunc(h.processes, func(p *processHook) bool {
+		return slices.Contains(p.options.Intercept, string(beforeModel)) || slices.Contains(p.options.Intercept, string(afterModel)) ||
+			slices.Contains(p.options.Observe, eventKinds[beforeModel]) || slices.Contains(p.options.Observe, eventKinds[afterModel]) ||
+			slices.Contains(p.options.Observe, "*")
 	})
 }
 
-// BeforeModel asks processes about a request to a model, a JSON object in the form of whoever makes it, and returns
-// what they make of it.
+// BeforeModel passes a request to a model through the intercepting processes and returns the request they leave. The
+// request is a JSON object in the form of the model's client.
 func (h *Hooks) BeforeModel(ctx context.Context, s *session.Session, request json.RawMessage) (json.RawMessage, Verdict) {
 	if h == nil {
 		return request, Verdict{}
 	}
-	return h.model(ctx, of(ctx, s), beforeModel, request)
+	return h.interceptModel(ctx, sessionInfoOf(ctx, s), beforeModel, request)
 }
 
-// AfterModel asks processes about a model's response.
+// AfterModel passes a model's response through the intercepting processes.
 func (h *Hooks) AfterModel(ctx context.Context, s *session.Session, response json.RawMessage) (json.RawMessage, Verdict) {
 	if h == nil {
 		return response, Verdict{}
 	}
-	return h.model(ctx, of(ctx, s), afterModel, response)
+	return h.interceptModel(ctx, sessionInfoOf(ctx, s), afterModel, response)
 }
 
-func (h *Hooks) model(ctx context.Context, w where, e Event, message json.RawMessage) (json.RawMessage, Verdict) {
-	q := question{event: e, where: w, model: message}
-	v := h.inTurn(ctx, string(e), &q)
+// interceptModel passes a model message through the intercepting processes and publishes the event to observers.
+func (h *Hooks) interceptModel(ctx context.Context, w sessionInfo, e Event, message json.RawMessage) (json.RawMessage, Verdict) {
+	q := hookRequest{event: e, sessionInfo: w, modelMessage: message}
+	v := h.runInterceptors(ctx, string(e), &q)
 	v.Args = nil
-	h.observe(w, kinds[e], nil)
-	return q.model, v
+	h.publishEvent(w, eventKinds[e], nil)
+	return q.modelMessage, v
 }
 
-// inTurn asks the processes that intercept a point, one after another, and has each asked about what those before it
-// have changed.
-func (h *Hooks) inTurn(ctx context.Context, point string, q *question) Verdict {
+// runInterceptors runs the processes that intercept a point one after another. Each sees the changes of the previous
+// ones in q; a refusal ends the loop.
+func (h *Hooks) runInterceptors(ctx context.Context, point string, q *hookRequest) Verdict {
 	var v Verdict
 	for _, p := range h.processes {
-		if !slices.Contains(p.o.Intercept, point) {
+		if !slices.Contains(p.options.Intercept, point) {
 			continue
 		}
-		a := h.one(ctx, &asked{asker: &interceptor{p, point}, key: p.key}, *q)
-		v = v.and(a.verdict(p.key))
+		a := h.runOrRefuse(ctx, &hookRun{hookRunner: &interceptor{p, point}, key: p.key}, *q)
+		v = v.mergeWith(a.toVerdict(p.key))
 		if v.Deny != "" {
 			return v
 		}
-		if a.args != nil && q.model != nil {
-			q.model = a.args
+		if a.args != nil && q.modelMessage != nil {
+			q.modelMessage = a.args
 		} else if a.args != nil {
 			q.call.Args = a.args
 		}
@@ -229,104 +232,107 @@ func (h *Hooks) inTurn(ctx context.Context, point string, q *question) Verdict {
 	return v
 }
 
-// asked is a hook with what it has said.
-type asked struct {
-	asker
-	key    string // of its group, or its own
-	closed bool   // it refuses without an answer, whatever the others do
-	answer answer
+// hookRun is one run of a hook with its response.
+type hookRun struct {
+	hookRunner
+	key        string // key of the group or of the process
+	failClosed bool   // a failure refuses, whatever hooks.on_error says
+	response   hookResponse
 }
 
-// together asks the hooks of the settings that match, all at once; the same command is run once.
-func (h *Hooks) together(ctx context.Context, q question) Verdict {
-	var all []*asked
+// runCommands runs all command hooks that match an event at once, and equal commands only once.
+func (h *Hooks) runCommands(ctx context.Context, q hookRequest) Verdict {
+	var runs []*hookRun
 	seen := map[string]bool{}
 	for _, g := range h.groups[q.event] {
-		f, matches := g.form(q)
+		f, matches := g.matchRequest(q)
 		if !matches {
 			continue
 		}
 		for _, hook := range g.hooks {
-			id := string(encode(hook))
+			id := string(encodeJSON(hook))
 			if f != nil {
 				id += f.name
 			}
 			if !seen[id] {
 				seen[id] = true
-				all = append(all, &asked{asker: &command{hook, f}, key: g.key, closed: hook.OnFailure == "block"})
+				runs = append(runs, &hookRun{hookRunner: &commandHook{hook, f}, key: g.key, failClosed: hook.OnFailure == "block"})
 			}
 		}
 	}
 	var wait sync.WaitGroup
-	for _, one := range all {
-		wait.Go(func() { one.answer = h.one(ctx, one, q) })
+	for _, run := range runs {
+		wait.Go(func() { run.response = h.runOrRefuse(ctx, run, q) })
 	}
 	wait.Wait()
-	return verdict(all)
+	return mergeRuns(runs)
 }
 
-// form reports whether a group is asked, and in which form a call is shown to its hooks.
-func (g *group) form(q question) (*form, bool) {
+// matchRequest reports whether a group matches a request, and in which form its hooks see a call.
+func (g *hookGroup) matchRequest(q hookRequest) (*toolForm, bool) {
 	switch q.event {
 	case PreToolUse, PostToolUse:
-		f := g.matcher.form(q.call.Tool)
+		f := g.matcher.firstForm(q.call.Tool)
 		return f, f != nil
 	case SessionStart:
-		return nil, g.matcher.matches(q.occasion.Source)
+		return nil, g.matcher.matchesName(q.data.Source)
 	case SessionEnd:
-		return nil, g.matcher.matches(q.occasion.Reason)
+		return nil, g.matcher.matchesName(q.data.Reason)
 	case SubagentStop:
-		return nil, g.matcher.matches(q.occasion.AgentType)
+		return nil, g.matcher.matchesName(q.data.AgentType)
 	case Notification:
-		return nil, g.matcher.matches(q.occasion.Kind)
+		return nil, g.matcher.matchesName(q.data.Kind)
 	}
 	return nil, true
 }
 
-// one asks one hook, and decides what it means that it says nothing.
-func (h *Hooks) one(ctx context.Context, a *asked, q question) answer {
-	said, err := a.ask(ctx, q)
+// runOrRefuse runs one hook. If the hook fails, the response is a refusal, unless the event can't be refused or hooks
+// fail open.
+func (h *Hooks) runOrRefuse(ctx context.Context, a *hookRun, q hookRequest) hookResponse {
+	response, err := a.respond(ctx, q)
 	if err == nil {
-		said.reason = reason([]byte(said.reason))
-		if said.decision > none && said.reason == "" {
-			said.reason = "it gave no reason"
+		response.reason = cleanText([]byte(response.reason))
+		if response.decision > none && response.reason == "" {
+			response.reason = "it gave no reason"
 		}
-		return said
+		return response
 	}
-	h.log.Warn("a hook has not answered", "hook", a.key, "what", a.String(), "event", q.event, "error", err)
+	h.log.Warn("a hook failed", "hook", a.key, "what", a.String(), "event", q.event, "error", err)
 	switch {
-	case !q.event.gates():
-		return answer{}
+	case !q.event.canRefuse():
+		return hookResponse{}
 	case ctx.Err() != nil:
-		return answer{decision: deny, reason: fmt.Sprintf("the hook %s was not waited for: %v", a.key, ctx.Err())}
-	case h.open && !a.closed:
-		return answer{}
+		return hookResponse{decision: deny, reason: fmt.Sprintf("the hook %s was not waited for: %v", a.key, ctx.Err())}
+	case h.failOpen && !a.failClosed:
+		return hookResponse{}
 	}
-	return answer{
-		decision: deny, reason: fmt.Sprintf("the hook %s (%s) %v, and without its answer this is refused", a.key, a, err),
-		hint: `correct the hook; hooks.on_error: "open" goes on without answers`,
+	return hookResponse{
+		decision: deny, reason: fmt.Sprintf("the hook %s (%s) %v; without its response, the event is refused", a.key, a, err),
+		hint: `fix the hook, or set hooks.on_error to "open" to continue without responses`,
 	}
 }
 
-// verdict is the strictest of what hooks have said at once; of several, the first in the settings.
-func verdict(all []*asked) Verdict {
+// mergeRuns returns the strictest verdict of hooks that ran at once; among equally strict ones the first in the
+// settings. Different changes to the arguments are a refusal.
+func mergeRuns(runs []*hookRun) Verdict {
 	var v Verdict
-	var changed *asked
-	for _, one := range all {
-		next := one.answer.verdict(one.key)
-		if next.Args != nil && changed != nil && !equal(next.Args, v.Args) {
-			return Verdict{HookVerdict: session.HookVerdict{Rule: one.key, Deny: fmt.Sprintf("the hooks %s and %s change the "+
-				"arguments in two ways, and only one can be", changed.key, one.key)}}
+	var changed *hookRun
+	for _, run := range runs {
+		next := run.response.toVerdict(run.key)
+		if next.Args != nil && changed != nil && !equalJSON(next.Args, v.Args) {
+			return Verdict{HookVerdict: session.HookVerdict{Rule: run.key, Deny: fmt.Sprintf("the hooks %s and %s change the "+
+				"arguments in two ways, and only one can be", changed.key, run.key)}}
 		}
 		if next.Args != nil {
-			changed = one
+			changed = run
 		}
-		v = v.and(next)
+		v = v.mergeWith(next)
 	}
 	return v
 }
 
-func (a answer) verdict(key string) Verdict {
+// toVerdict converts a hook's response to a verdict; key becomes the rule of a refusal.
+func (a hookResponse) toVerdict(key string) Verdict {
 	v := Verdict{HookVerdict: session.HookVerdict{Args: a.args, Hint: a.hint}, Context: a.context, Stop: a.stop}
 	switch a.decision {
 	case deny:
@@ -337,17 +343,17 @@ func (a answer) verdict(key string) Verdict {
 	return v
 }
 
-// and is the stricter of two verdicts, the first if they are as strict.
-func (v Verdict) and(next Verdict) Verdict {
+// mergeWith returns the stricter of two verdicts, the first if both are equally strict.
+func (v Verdict) mergeWith(next Verdict) Verdict {
 	if v.Deny == "" && (next.Deny != "" || v.Ask == "") {
 		v.Deny, v.Ask, v.Rule, v.Hint = next.Deny, next.Ask, next.Rule, next.Hint
 	}
 	if next.Args != nil {
 		v.Args = next.Args
 	}
-	v.Context = joined(v.Context, next.Context)
+	v.Context = joinLines(v.Context, next.Context)
 	v.Stop = v.Stop || next.Stop
 	return v
 }
 
-func joined(a, b string) string { return strings.TrimSpace(a + "\n" + b) }
+func joinLines(a, b string) string { return strings.TrimSpace(a + "\n" + b) }

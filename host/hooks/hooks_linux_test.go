@@ -32,13 +32,13 @@ var unconfined = sync.OnceValues(func() (*isolation.Isolation, error) {
 })
 
 // place is a session whose programs are started in its workspace and confined by nothing.
-func place(t *testing.T) where {
+func newTestSession(t *testing.T) sessionInfo {
 	t.Helper()
 	iso, err := unconfined()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return where{session: "s1", agent: "main", dir: hosttest.TempDir(t), start: func(p session.Program) (*isolation.Process, error) {
+	return sessionInfo{session: "s1", agent: "main", dir: hosttest.TempDir(t), start: func(p session.Program) (*isolation.Process, error) {
 		return iso.Start(p.Command, isolation.Profile{Name: p.Name, Exec: true})
 	}}
 }
@@ -47,7 +47,7 @@ func place(t *testing.T) where {
 const patience = 60_000
 
 // made makes hooks of settings in JSON, as they stand in a configuration.
-func made(t *testing.T, settings string) *Hooks {
+func newHooks(t *testing.T, settings string) *Hooks {
 	t.Helper()
 	home := hosttest.TempDir(t)
 	file := filepath.Join(home, "config.json")
@@ -72,14 +72,14 @@ func made(t *testing.T, settings string) *Hooks {
 }
 
 // hooked makes hooks of one command before calls of any tool.
-func hooked(t *testing.T, command string, more ...string) *Hooks {
+func newCommandHooks(t *testing.T, command string, more ...string) *Hooks {
 	t.Helper()
-	return made(t, fmt.Sprintf(`{"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": %s%s}]}]}`,
-		encode(command), strings.Join(append([]string{""}, more...), ", ")))
+	return newHooks(t, fmt.Sprintf(`{"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": %s%s}]}]}`,
+		encodeJSON(command), strings.Join(append([]string{""}, more...), ", ")))
 }
 
-func run1(command string) session.HookCall {
-	return session.HookCall{Tool: "shell.exec", Args: encode(map[string]string{"command": command})}
+func execCall(command string) session.HookCall {
+	return session.HookCall{Tool: "shell.exec", Args: encodeJSON(map[string]string{"command": command})}
 }
 
 func script(t *testing.T, dir, name, text string) string {
@@ -92,8 +92,8 @@ func script(t *testing.T, dir, name, text string) string {
 }
 
 // A hook that people have: it reads tool_input.command and refuses by exit status 2.
-func TestAHookOfClaudesRefusesByExitStatus(t *testing.T) {
-	w := place(t)
+func TestExitStatusRefuses(t *testing.T) {
+	w := newTestSession(t)
 	check := script(t, w.dir, "check.py", `
 import json, os, sys
 q = json.load(sys.stdin)
@@ -102,12 +102,12 @@ if q["tool_name"] == "Bash" and "rm -rf" in q["tool_input"]["command"]:
     print("no recursive deletion here", file=sys.stderr)
     sys.exit(2)
 `)
-	h := made(t, `{"PreToolUse": [{"matcher": "Write", "hooks": [{"type": "command", "command": "exit 9"}]},
+	h := newHooks(t, `{"PreToolUse": [{"matcher": "Write", "hooks": [{"type": "command", "command": "exit 9"}]},
 		{"matcher": "Bash|Write", "hooks": [{"type": "command", "command": "python3 `+check+`"}]}]}`)
-	if v := h.before(t.Context(), w, run1("ls")); v.Deny != "" || v.Ask != "" || v.Args != nil {
+	if v := h.runBeforeCall(t.Context(), w, execCall("ls")); v.Deny != "" || v.Ask != "" || v.Args != nil {
 		t.Errorf("a harmless call: %+v", v)
 	}
-	v := h.before(t.Context(), w, run1("rm -rf x"))
+	v := h.runBeforeCall(t.Context(), w, execCall("rm -rf x"))
 	if v.Deny != "no recursive deletion here" || v.Rule != "hooks.PreToolUse[1]" {
 		t.Errorf("got %+v", v)
 	}
@@ -115,26 +115,26 @@ if q["tool_name"] == "Bash" and "rm -rf" in q["tool_input"]["command"]:
 
 // Whatever keeps a hook from answering refuses the call, and the refusal says which hook, what happened and what would
 // change it. With on_error open the call goes on.
-func TestAHookThatDoesNotAnswerRefuses(t *testing.T) {
+func TestHookWithoutResponseRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ command, more, says string }{
 		"crash":         {"echo Traceback >&2; exit 1", "", "exited with 1: Traceback"},
 		"missing file":  {"/nowhere/check.sh", "", "could not be run (exit status 127)"},
 		"not a program": {"./file", "", "could not be run (exit status 126)"},
 		"signal":        {"kill -SEGV $$", "", "was ended by a signal"},
-		"unreadable":    {`echo '{"decision": "blo'`, "", "wrote what is not its JSON"},
-		"named twice":   {`echo '{"decision":"block","decision":"approve"}'`, "", "wrote what is not its JSON"},
-		"text besides":  {`echo checking; echo '{"decision":"block"}'`, "", "wrote what is no JSON object"},
-		"text":          {"echo hello", "", "wrote what is no JSON object"},
-		"number":        {"echo 42", "", "wrote what is no JSON object"},
-		"string":        {`echo '"deny"'`, "", "wrote what is no JSON object"},
-		"list":          {`echo '[{"decision":"block"}]'`, "", "wrote what is no JSON object"},
-		"null":          {"echo null", "", "wrote what is no JSON object"},
-		"truth":         {"echo true", "", "wrote what is no JSON object"},
-		"two objects":   {`echo '{} {"decision":"block"}'`, "", "wrote what is not its JSON"},
-		"text behind":   {`echo '{}'; echo done`, "", "wrote what is not its JSON"},
+		"unreadable":    {`echo '{"decision": "blo'`, "", "wrote invalid JSON"},
+		"named twice":   {`echo '{"decision":"block","decision":"approve"}'`, "", "wrote invalid JSON"},
+		"text besides":  {`echo checking; echo '{"decision":"block"}'`, "", "wrote something other than a JSON object"},
+		"text":          {"echo hello", "", "wrote something other than a JSON object"},
+		"number":        {"echo 42", "", "wrote something other than a JSON object"},
+		"string":        {`echo '"deny"'`, "", "wrote something other than a JSON object"},
+		"list":          {`echo '[{"decision":"block"}]'`, "", "wrote something other than a JSON object"},
+		"null":          {"echo null", "", "wrote something other than a JSON object"},
+		"truth":         {"echo true", "", "wrote something other than a JSON object"},
+		"two objects":   {`echo '{} {"decision":"block"}'`, "", "wrote invalid JSON"},
+		"text behind":   {`echo '{}'; echo done`, "", "wrote invalid JSON"},
 		"unknown word":  {`echo '{"decision": "denied"}'`, "", `has the decision "denied"`},
-		"other event":   {`echo '{"hookSpecificOutput": {"hookEventName": "PostToolUse"}}'`, "", "answers for PostToolUse"},
-		"no object":     {`echo '{"hookSpecificOutput": {"updatedInput": []}}'`, "", "an updatedInput that is no object"},
+		"other event":   {`echo '{"hookSpecificOutput": {"hookEventName": "PostToolUse"}}'`, "", "responds to PostToolUse"},
+		"no object":     {`echo '{"hookSpecificOutput": {"updatedInput": []}}'`, "", "an updatedInput that is not an object"},
 		"no milliseconds": {`echo '{"hookSpecificOutput": {"updatedInput": {"command": "ls", "timeout": "soon"}}}'`, "",
 			"an updatedInput that can't be read: timeout"},
 		"flood":   {"head -c 70000 /dev/zero | tr '\\0' x", "", "wrote more than 65536 bytes"},
@@ -142,45 +142,45 @@ func TestAHookThatDoesNotAnswerRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := place(t)
+			w := newTestSession(t)
 			if err := os.WriteFile(filepath.Join(w.dir, "file"), nil, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			h := hooked(t, c.command)
+			h := newCommandHooks(t, c.command)
 			if c.more != "" {
-				h = hooked(t, c.command, c.more)
+				h = newCommandHooks(t, c.command, c.more)
 			}
-			v := h.before(t.Context(), w, run1("ls"))
+			v := h.runBeforeCall(t.Context(), w, execCall("ls"))
 			if !strings.Contains(v.Deny, "the hook hooks.PreToolUse[0]") || !strings.Contains(v.Deny, c.says) ||
-				v.Rule != "hooks.PreToolUse[0]" || !strings.Contains(v.Hint, `hooks.on_error: "open"`) {
+				v.Rule != "hooks.PreToolUse[0]" || !strings.Contains(v.Hint, `set hooks.on_error to "open"`) {
 				t.Errorf("got %+v", v)
 			}
-			h.open = true
-			if v := h.before(t.Context(), w, run1("ls")); v.Deny != "" || v.Ask != "" {
+			h.failOpen = true
+			if v := h.runBeforeCall(t.Context(), w, execCall("ls")); v.Deny != "" || v.Ask != "" {
 				t.Errorf("open: %+v", v)
 			}
 		})
 	}
 }
 
-func TestAHookThatCannotBeStartedRefuses(t *testing.T) {
-	w := place(t)
+func TestUnstartableHookRefuses(t *testing.T) {
+	w := newTestSession(t)
 	w.start = func(session.Program) (*isolation.Process, error) { return nil, fmt.Errorf("bwrap is missing") }
-	if v := hooked(t, "true").before(t.Context(), w, run1("ls")); !strings.Contains(v.Deny, "could not be started: bwrap is missing") {
+	if v := newCommandHooks(t, "true").runBeforeCall(t.Context(), w, execCall("ls")); !strings.Contains(v.Deny, "could not be started: bwrap is missing") {
 		t.Errorf("got %+v", v)
 	}
 }
 
 // A hook that hangs is ended with all that it has started, also what no longer belongs to it.
-func TestAHookThatHangsIsEndedWithItsTree(t *testing.T) {
-	w := place(t)
+func TestTimeoutKillsHookAndDescendants(t *testing.T) {
+	w := newTestSession(t)
 	var data []byte
 	seconds := 1 // on a busy machine its child may take longer to start
 	hosttest.Eventually(t, "the hook has a child in time", func() bool {
-		h := hooked(t, "setsid sleep 1000 & echo $! > child.new; mv child.new child; wait",
+		h := newCommandHooks(t, "setsid sleep 1000 & echo $! > child.new; mv child.new child; wait",
 			fmt.Sprintf(`"timeout": %d`, seconds))
 		says := fmt.Sprintf("did not end within %ds", seconds)
-		if v := h.before(t.Context(), w, run1("ls")); !strings.Contains(v.Deny, says) {
+		if v := h.runBeforeCall(t.Context(), w, execCall("ls")); !strings.Contains(v.Deny, says) {
 			t.Errorf("got %+v", v)
 		}
 		seconds *= 2
@@ -196,10 +196,10 @@ func TestAHookThatHangsIsEndedWithItsTree(t *testing.T) {
 }
 
 // A hook is not waited for when its call is cancelled, and neither is the call made.
-func TestACancelledCallEndsItsHooks(t *testing.T) {
-	w := place(t)
+func TestCancelledCallKillsHooks(t *testing.T) {
+	w := newTestSession(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	h := hooked(t, "touch begun; sleep 1000")
+	h := newCommandHooks(t, "touch begun; sleep 1000")
 	go func() {
 		for {
 			if _, err := os.Stat(filepath.Join(w.dir, "begun")); err == nil {
@@ -209,28 +209,28 @@ func TestACancelledCallEndsItsHooks(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	if v := h.before(ctx, w, run1("ls")); !strings.Contains(v.Deny, "was not waited for") {
+	if v := h.runBeforeCall(ctx, w, execCall("ls")); !strings.Contains(v.Deny, "was not waited for") {
 		t.Errorf("got %+v", v)
 	}
 }
 
 // A hook need not read what it is told, however long that is, and what is too long refuses.
-func TestWhatHooksAreTold(t *testing.T) {
-	w := place(t)
-	long := run1(strings.Repeat("x", 500<<10))
-	if v := hooked(t, "exit 0").before(t.Context(), w, long); v.Deny != "" {
+func TestHookInputSize(t *testing.T) {
+	w := newTestSession(t)
+	long := execCall(strings.Repeat("x", 500<<10))
+	if v := newCommandHooks(t, "exit 0").runBeforeCall(t.Context(), w, long); v.Deny != "" {
 		t.Errorf("one that reads nothing: %+v", v)
 	}
-	if v := hooked(t, `test "$(wc -c)" -gt 512000`).before(t.Context(), w, long); v.Deny != "" {
+	if v := newCommandHooks(t, `test "$(wc -c)" -gt 512000`).runBeforeCall(t.Context(), w, long); v.Deny != "" {
 		t.Errorf("one that reads all: %+v", v)
 	}
-	if v := hooked(t, "exit 0").before(t.Context(), w, run1(strings.Repeat("x", 1<<20))); !strings.Contains(v.Deny, "can't be told of") {
+	if v := newCommandHooks(t, "exit 0").runBeforeCall(t.Context(), w, execCall(strings.Repeat("x", 1<<20))); !strings.Contains(v.Deny, "can't be sent") {
 		t.Errorf("too much: %+v", v)
 	}
 }
 
 // Hooks that match run at once, and the strictest answer counts: of several refusals the first in the settings.
-func TestTheStrictestAnswerCounts(t *testing.T) {
+func TestStrictestResponseWins(t *testing.T) {
 	const allow, ask, deny = `echo '{"hookSpecificOutput":{"permissionDecision":"allow","permissionDecisionReason":"fine"}}'`,
 		`echo '{"hookSpecificOutput":{"permissionDecision":"ask","permissionDecisionReason":"sure?"}}'`,
 		`echo '{"decision":"block","reason":"no"}'`
@@ -246,11 +246,11 @@ func TestTheStrictestAnswerCounts(t *testing.T) {
 		"first":              {deny, deny + " # 2", session.HookVerdict{Deny: "no", Rule: "hooks.PreToolUse[0]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := place(t)
+			w := newTestSession(t)
 			one, two := strings.ReplaceAll(meet, "$0", "a")+c.one, strings.ReplaceAll(meet, "$0", "b")+c.two
-			h := made(t, fmt.Sprintf(`{"PreToolUse": [{"hooks": [{"type": "command", "command": %s}]},
-				{"matcher": "^Ba", "hooks": [{"type": "command", "command": %s}]}]}`, encode(one), encode(two)))
-			v := h.before(t.Context(), w, run1("ls"))
+			h := newHooks(t, fmt.Sprintf(`{"PreToolUse": [{"hooks": [{"type": "command", "command": %s}]},
+				{"matcher": "^Ba", "hooks": [{"type": "command", "command": %s}]}]}`, encodeJSON(one), encodeJSON(two)))
+			v := h.runBeforeCall(t.Context(), w, execCall("ls"))
 			if v.Deny != c.want.Deny || v.Ask != c.want.Ask || v.Rule != c.want.Rule {
 				t.Errorf("got %+v, want %+v", v, c.want)
 			}
@@ -258,50 +258,50 @@ func TestTheStrictestAnswerCounts(t *testing.T) {
 	}
 }
 
-func TestTheSameCommandIsRunOnce(t *testing.T) {
-	w := place(t)
-	h := made(t, `{"PreToolUse": [{"hooks": [{"type": "command", "command": "echo x >> ran"}]},
+func TestEqualCommandsRunOnce(t *testing.T) {
+	w := newTestSession(t)
+	h := newHooks(t, `{"PreToolUse": [{"hooks": [{"type": "command", "command": "echo x >> ran"}]},
 		{"matcher": "Bash", "hooks": [{"type": "command", "command": "echo x >> ran"}]}]}`)
-	h.before(t.Context(), w, run1("ls"))
+	h.runBeforeCall(t.Context(), w, execCall("ls"))
 	if data, _ := os.ReadFile(filepath.Join(w.dir, "ran")); string(data) != "x\n" {
 		t.Errorf("ran %q", data)
 	}
 }
 
-func TestUpdatedInputComesBackInTheToolsForm(t *testing.T) {
-	w := place(t)
-	h := hooked(t, `jq '{hookSpecificOutput: {hookEventName: "PreToolUse", permissionDecision: "allow",
+func TestUpdatedInputBecomesToolArguments(t *testing.T) {
+	w := newTestSession(t)
+	h := newCommandHooks(t, `jq '{hookSpecificOutput: {hookEventName: "PreToolUse", permissionDecision: "allow",
 		updatedInput: (.tool_input + {command: ("timeout 5 " + .tool_input.command)})}}'`)
 	if _, err := exec.LookPath("jq"); err != nil {
-		h = hooked(t, `python3 -c 'import json, sys
+		h = newCommandHooks(t, `python3 -c 'import json, sys
 q = json.load(sys.stdin)["tool_input"]; q["command"] = "timeout 5 " + q["command"]
 print(json.dumps({"hookSpecificOutput": {"updatedInput": q}}))'`)
 	}
-	v := h.before(t.Context(), w, session.HookCall{Tool: "shell.exec", Args: json.RawMessage(`{"command": "ls", "timeout": 7, "cwd": "a"}`)})
-	if !equal(v.Args, json.RawMessage(`{"command": "timeout 5 ls", "timeout": 7, "cwd": "a"}`)) {
+	v := h.runBeforeCall(t.Context(), w, session.HookCall{Tool: "shell.exec", Args: json.RawMessage(`{"command": "ls", "timeout": 7, "cwd": "a"}`)})
+	if !equalJSON(v.Args, json.RawMessage(`{"command": "timeout 5 ls", "timeout": 7, "cwd": "a"}`)) {
 		t.Errorf("got %s, %+v", v.Args, v)
 	}
 }
 
 // Two hooks that change the arguments in different ways can't both have their way.
-func TestTwoChangesRefuse(t *testing.T) {
-	w := place(t)
+func TestConflictingChangesRefuse(t *testing.T) {
+	w := newTestSession(t)
 	change := func(to string) string {
-		return string(encode(`echo '{"hookSpecificOutput":{"updatedInput":{"command":"` + to + `"}}}'`))
+		return string(encodeJSON(`echo '{"hookSpecificOutput":{"updatedInput":{"command":"` + to + `"}}}'`))
 	}
 	for to, denied := range map[string]bool{"one": false, "two": true} {
-		h := made(t, `{"PreToolUse": [{"hooks": [{"type": "command", "command": `+change("one")+`},
+		h := newHooks(t, `{"PreToolUse": [{"hooks": [{"type": "command", "command": `+change("one")+`},
 			{"type": "command", "command": `+strings.Replace(change(to), "echo", "echo  ", 1)+`}]}]}`)
-		if v := h.before(t.Context(), w, run1("ls")); (v.Deny != "") != denied {
+		if v := h.runBeforeCall(t.Context(), w, execCall("ls")); (v.Deny != "") != denied {
 			t.Errorf("%s: %+v", to, v)
 		}
 	}
 }
 
 // An agent that names several files in one call has each of them looked at.
-func TestEditsOfSeveralFilesAreAskedAboutOneByOne(t *testing.T) {
-	w := place(t)
-	h := made(t, `{"PreToolUse": [{"matcher": "Edit|Write", "hooks": [{"type": "command",
+func TestMultiFileEditRunsHookPerFile(t *testing.T) {
+	w := newTestSession(t)
+	h := newHooks(t, `{"PreToolUse": [{"matcher": "Edit|Write", "hooks": [{"type": "command",
 		"command": "python3 -c 'import json,sys; p=json.load(sys.stdin)[\"tool_input\"][\"file_path\"]; sys.exit(2 if p.endswith(\".env\") else 0)'"}]}]}`)
 	edit := func(args string) session.HookCall {
 		return session.HookCall{Tool: "filesystem.edit_file", Args: json.RawMessage(args)}
@@ -313,15 +313,15 @@ func TestEditsOfSeveralFilesAreAskedAboutOneByOne(t *testing.T) {
 		`{"edits": [{"path": ".env", "old_text": "x", "new_text": "y"}]}`:                                                  true,
 		`{"path": "a", "edits": [{"old_text": "x", "new_text": "y"}, {"path": ".env", "old_text": "x", "new_text": "y"}]}`: true,
 	} {
-		if v := h.before(t.Context(), w, edit(args)); (v.Deny != "") != denied {
+		if v := h.runBeforeCall(t.Context(), w, edit(args)); (v.Deny != "") != denied {
 			t.Errorf("%s: %+v", args, v)
 		}
 	}
 }
 
-func TestAfterACallItsHooksTellTheModel(t *testing.T) {
-	w := place(t)
-	h := made(t, `{"PostToolUse": [{"matcher": "Write", "hooks": [{"type": "command", "command": "python3 check.py"}]},
+func TestPostToolUseTextReachesModel(t *testing.T) {
+	w := newTestSession(t)
+	h := newHooks(t, `{"PostToolUse": [{"matcher": "Write", "hooks": [{"type": "command", "command": "python3 check.py"}]},
 		{"hooks": [{"type": "command", "command": "exit 1"}]}]}`)
 	script(t, w.dir, "check.py", `
 import json, sys
@@ -331,53 +331,53 @@ print(json.dumps({"decision": "block", "reason": "not formatted: " + r["filePath
     "hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "said " + r["content"]}}))
 `)
 	c := session.HookCall{Tool: "filesystem.write_file", Args: json.RawMessage(`{"path": "a.go", "content": "x"}`)}
-	if got := h.after(t.Context(), w, c, &session.Result{Text: "written"}); got != "not formatted: "+w.dir+"/a.go\nsaid written" {
+	if got := h.runAfterCall(t.Context(), w, c, &session.Result{Text: "written"}); got != "not formatted: "+w.dir+"/a.go\nsaid written" {
 		t.Errorf("got %q", got)
 	}
-	if got := h.after(t.Context(), w, c, &session.Result{Err: &session.Error{Message: "no"}}); got != "" {
+	if got := h.runAfterCall(t.Context(), w, c, &session.Result{Err: &session.Error{Message: "no"}}); got != "" {
 		t.Errorf("after a call that failed: %q", got)
 	}
 }
 
-func TestHooksOfPromptsAndSessions(t *testing.T) {
-	w := place(t)
-	on := func(settings string, o Occasion) Verdict { return made(t, settings).on(t.Context(), w, o) }
+func TestPromptAndSessionHooks(t *testing.T) {
+	w := newTestSession(t)
+	on := func(settings string, o EventData) Verdict { return newHooks(t, settings).runEvent(t.Context(), w, o) }
 	for name, c := range map[string]struct {
 		event, command string
-		occasion       Occasion
+		occasion       EventData
 		want           Verdict
 	}{
-		"context":       {"UserPromptSubmit", "echo it is Monday", Occasion{Prompt: "hi"}, Verdict{Context: "it is Monday"}},
-		"a prompt":      {"UserPromptSubmit", `grep -q '"prompt":"my secret"' && { echo no secrets >&2; exit 2; }; true`, Occasion{Prompt: "my secret"}, Verdict{HookVerdict: session.HookVerdict{Deny: "no secrets"}}},
-		"startup":       {"SessionStart", "echo branch main", Occasion{Source: "startup"}, Verdict{Context: "branch main"}},
-		"an end":        {"SessionEnd", "exit 1", Occasion{Reason: "other"}, Verdict{}},
-		"go on":         {"Stop", `echo '{"decision":"block","reason":"run the tests"}'`, Occasion{}, Verdict{HookVerdict: session.HookVerdict{Deny: "run the tests"}}},
-		"not twice":     {"Stop", `grep -q '"stop_hook_active":true' || exit 2`, Occasion{Active: true}, Verdict{}},
-		"stop":          {"Stop", `echo '{"continue":false,"stopReason":"enough"}'`, Occasion{}, Verdict{Stop: true}},
-		"of a subagent": {"SubagentStop", "echo more >&2; exit 2", Occasion{AgentType: "a"}, Verdict{HookVerdict: session.HookVerdict{Deny: "more"}}},
-		"the turn":      {"UserPromptSubmit", `echo '{"continue":false,"stopReason":"enough"}'`, Occasion{}, Verdict{HookVerdict: session.HookVerdict{Deny: "enough"}, Stop: true}},
+		"context":       {"UserPromptSubmit", "echo it is Monday", EventData{Prompt: "hi"}, Verdict{Context: "it is Monday"}},
+		"a prompt":      {"UserPromptSubmit", `grep -q '"prompt":"my secret"' && { echo no secrets >&2; exit 2; }; true`, EventData{Prompt: "my secret"}, Verdict{HookVerdict: session.HookVerdict{Deny: "no secrets"}}},
+		"startup":       {"SessionStart", "echo branch main", EventData{Source: "startup"}, Verdict{Context: "branch main"}},
+		"an end":        {"SessionEnd", "exit 1", EventData{Reason: "other"}, Verdict{}},
+		"go on":         {"Stop", `echo '{"decision":"block","reason":"run the tests"}'`, EventData{}, Verdict{HookVerdict: session.HookVerdict{Deny: "run the tests"}}},
+		"not twice":     {"Stop", `grep -q '"stop_hook_active":true' || exit 2`, EventData{Active: true}, Verdict{}},
+		"stop":          {"Stop", `echo '{"continue":false,"stopReason":"enough"}'`, EventData{}, Verdict{Stop: true}},
+		"of a subagent": {"SubagentStop", "echo more >&2; exit 2", EventData{AgentType: "a"}, Verdict{HookVerdict: session.HookVerdict{Deny: "more"}}},
+		"the turn":      {"UserPromptSubmit", `echo '{"continue":false,"stopReason":"enough"}'`, EventData{}, Verdict{HookVerdict: session.HookVerdict{Deny: "enough"}, Stop: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.occasion.Event = Event(c.event)
-			v := on(fmt.Sprintf(`{%q: [{"hooks": [{"type": "command", "command": %s}]}]}`, c.event, encode(c.command)), c.occasion)
+			v := on(fmt.Sprintf(`{%q: [{"hooks": [{"type": "command", "command": %s}]}]}`, c.event, encodeJSON(c.command)), c.occasion)
 			if v.Deny != c.want.Deny || v.Context != c.want.Context || v.Stop != c.want.Stop {
 				t.Errorf("got %+v, want %+v", v, c.want)
 			}
 		})
 	}
 	if v := on(`{"SessionStart": [{"matcher": "resume", "hooks": [{"type": "command", "command": "echo x"}]}]}`,
-		Occasion{Event: SessionStart, Source: "startup"}); v.Context != "" {
+		EventData{Event: SessionStart, Source: "startup"}); v.Context != "" {
 		t.Errorf("another source: %+v", v)
 	}
 }
 
-func TestNoHooksCostNothing(t *testing.T) {
+func TestNilHooks(t *testing.T) {
 	for _, settings := range []string{`{}`, `{"enabled": false, "Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}`} {
-		h := made(t, settings)
+		h := newHooks(t, settings)
 		if h != nil {
 			t.Errorf("%s: there are hooks", settings)
 		}
-		if v := h.Before(t.Context(), nil, run1("ls")); v.Deny != "" {
+		if v := h.Before(t.Context(), nil, execCall("ls")); v.Deny != "" {
 			t.Errorf("got %+v", v)
 		}
 	}

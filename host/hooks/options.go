@@ -1,15 +1,15 @@
 package hooks
 
-// Options are what an operator says under "hooks".
+// Options is the "hooks" section of the configuration.
 type Options struct {
-	Enabled *bool `json:"enabled,omitempty"` // true unless set
-	// OnError says what happens to a call that a hook gives no answer about: "closed", the default, refuses it; "open"
-	// lets it go on.
+	Enabled *bool `json:"enabled,omitempty"` // default true
+	// OnError is "closed", the default, or "open". Closed refuses a call if one of its hooks fails; open lets it
+	// continue.
 	OnError   string             `json:"on_error,omitempty"`
 	Defaults  Defaults           `json:"defaults,omitzero"`
 	Processes map[string]Process `json:"processes,omitempty"`
 
-	// Hooks in the form of Claude Code's settings, by event.
+	// Command hooks in the form of Claude Code's settings, by event.
 	PreToolUse       []Group `json:"PreToolUse,omitempty"`
 	PostToolUse      []Group `json:"PostToolUse,omitempty"`
 	UserPromptSubmit []Group `json:"UserPromptSubmit,omitempty"`
@@ -20,59 +20,59 @@ type Options struct {
 	Notification     []Group `json:"Notification,omitempty"`
 }
 
-// Defaults are how long processes may take, in milliseconds; 0 means 500, 5000 and 60000.
+// Defaults holds the timeouts of process hooks in milliseconds; 0 means 500, 5000 and 60000.
 type Defaults struct {
 	Observer    int `json:"observer_timeout_ms,omitempty"`
 	Interceptor int `json:"interceptor_timeout_ms,omitempty"`
 	Approval    int `json:"approval_timeout_ms,omitempty"`
 }
 
-// Group are hooks that are asked about the same tools.
+// Group is a list of command hooks that share a matcher.
 type Group struct {
-	// Matcher is a list of names, as "Bash|Write", or else a regular expression that is found anywhere in the name; empty
-	// or * for all. It is held against the tool's name, its full name, and Claude's name for it.
+	// Matcher is a list of names, as "Bash|Write", or a regular expression that matches anywhere in a name; empty or
+	// "*" matches all. It is compared with the tool's short name, full name, and Claude's name for it.
 	Matcher string `json:"matcher,omitempty"`
 	Hooks   []Hook `json:"hooks"`
 }
 
-// Hook is a command that is run for each question.
+// Hook is a command that picoclaw runs for each event.
 type Hook struct {
 	Type    string   `json:"type"`           // "command"
-	Command string   `json:"command"`        // for the shell; with Args, a program
-	Args    []string `json:"args,omitempty"` // the program's arguments, no shell then
+	Command string   `json:"command"`        // shell command; a program if Args is set
+	Args    []string `json:"args,omitempty"` // arguments of the program
 	Timeout float64  `json:"timeout,omitempty"`
-	// OnFailure "block" has this hook refuse what it gives no answer about, whatever OnError says.
+	// OnFailure "block" refuses the event if this hook fails, whatever OnError says.
 	OnFailure     string `json:"onFailure,omitempty"`
-	StatusMessage string `json:"statusMessage,omitempty"` // not shown
+	StatusMessage string `json:"statusMessage,omitempty"` // ignored
 
 	Grants
 }
 
-// Process is a program that lives on and is asked in JSON-RPC.
+// Process is a long-running program that picoclaw talks to in JSON-RPC.
 type Process struct {
-	Enabled   *bool    `json:"enabled,omitempty"`  // true unless set
-	Priority  int      `json:"priority,omitempty"` // lower ones are asked first, then by name
+	Enabled   *bool    `json:"enabled,omitempty"`  // default true
+	Priority  int      `json:"priority,omitempty"` // lower runs first, equal ones by name
 	Transport string   `json:"transport,omitempty"`
 	Command   []string `json:"command"`
-	Dir       string   `json:"dir,omitempty"`       // where it runs; the workspace if empty
-	Observe   []string `json:"observe,omitempty"`   // kinds of events that it is told; * for all
+	Dir       string   `json:"dir,omitempty"`       // working directory; the workspace if empty
+	Observe   []string `json:"observe,omitempty"`   // kinds of events sent to the process; * for all
 	Intercept []string `json:"intercept,omitempty"` // before_tool, after_tool, approve_tool, before_llm, after_llm
 	Grants
 }
 
-// Grants are what one hook may touch.
+// Grants is the access of one hook.
 type Grants struct {
 	Workspace string            `json:"workspace,omitempty"` // none, ro or rw; ro if empty
-	Network   bool              `json:"network,omitempty"`   // all of it, where no hosts are named
-	Hosts     []string          `json:"hosts,omitempty"`     // those that it reaches, and no others
+	Network   bool              `json:"network,omitempty"`   // all hosts, if Hosts is empty
+	Hosts     []string          `json:"hosts,omitempty"`     // the only reachable hosts
 	Secrets   []string          `json:"secrets,omitempty"`
-	Read      []string          `json:"read,omitempty"`  // further paths, such as where the hook's script is
-	Write     []string          `json:"write,omitempty"` // further paths that it may change
+	Read      []string          `json:"read,omitempty"`  // more readable paths, as the directory of the hook's script
+	Write     []string          `json:"write,omitempty"` // more writable paths
 	Env       map[string]string `json:"env,omitempty"`
 }
 
-// events are the hooks by the events that they are for.
-func (o *Options) events() map[Event][]Group {
+// groupsByEvent returns the command hooks of each event.
+func (o *Options) groupsByEvent() map[Event][]Group {
 	return map[Event][]Group{
 		PreToolUse: o.PreToolUse, PostToolUse: o.PostToolUse, UserPromptSubmit: o.UserPromptSubmit,
 		SessionStart: o.SessionStart, SessionEnd: o.SessionEnd, Stop: o.Stop, SubagentStop: o.SubagentStop,

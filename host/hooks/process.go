@@ -16,141 +16,143 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// points are what processes can intercept.
-var points = []string{"before_tool", "after_tool", "approve_tool", "before_llm", "after_llm"}
+// interceptPoints lists the points that processes can intercept.
+var interceptPoints = []string{"before_tool", "after_tool", "approve_tool", "before_llm", "after_llm"}
 
-// kinds are the names of what processes are told of, as upstream has them.
-var kinds = map[Event]string{
+// eventKinds maps events to the names that observers see, which are those of upstream PicoClaw.
+var eventKinds = map[Event]string{
 	UserPromptSubmit: "agent.turn.start", Stop: "agent.turn.end", SubagentStop: "agent.subturn.end",
 	SessionStart: "agent.session.start", SessionEnd: "agent.session.end",
 	Notification: "agent.notification",
 	beforeModel:  "agent.llm.request", afterModel: "agent.llm.response",
 }
 
-// observable are the names that "observe" takes.
-func observable() []string {
-	names := slices.Collect(maps.Values(kinds))
+// observableKinds lists the valid values of "observe".
+func observableKinds() []string {
+	names := slices.Collect(maps.Values(eventKinds))
 	names = append(names, "*", "agent.tool.exec_start", "agent.tool.exec_end", "agent.tool.exec_skipped")
 	slices.Sort(names)
 	return names
 }
 
-// process is a program that lives on: one child for each agent that it is asked for.
-type process struct {
-	name, key string // key: hooks.processes.NAME
-	o         Process
-	defaults  Defaults // how long it may take
+// processHook is a long-running program: one child for each agent and workspace.
+type processHook struct {
+	name, key string // as "hooks.processes.NAME"
+	options   Process
+	defaults  Defaults // timeouts
 	log       hclog.Logger
 
-	life context.Context // ends when it is closed
-	end  context.CancelFunc
+	closing context.Context // ends when the hook is stopped
+	cancel  context.CancelFunc
 
 	mu     sync.Mutex
 	closed bool
-	seats  map[string]*seat
+	slots  map[string]*childSlot
 
-	observed chan observation // nil until there is something to tell
-	telling  sync.WaitGroup
+	queue    chan observedEvent // nil until the first event
+	delivery sync.WaitGroup
 }
 
-func newProcess(name string, o Process, d Defaults, log hclog.Logger) *process {
+// newProcessHook returns a process hook without starting a child.
+func newProcessHook(name string, o Process, d Defaults, log hclog.Logger) *processHook {
 	life, end := context.WithCancel(context.Background())
-	return &process{
-		name: name, key: "hooks.processes." + name, o: o, defaults: d, log: log.Named(name), seats: map[string]*seat{},
-		life: life, end: end,
+	return &processHook{
+		name: name, key: "hooks.processes." + name, options: o, defaults: d, log: log.Named(name), slots: map[string]*childSlot{},
+		closing: life, cancel: end,
 	}
 }
 
-func (p *process) timeout(point string) time.Duration {
+// interceptTimeout returns the timeout for a response at an intercept point.
+func (p *processHook) interceptTimeout(point string) time.Duration {
 	if point == "approve_tool" {
 		return time.Duration(cmp.Or(p.defaults.Approval, 60000)) * time.Millisecond
 	}
 	return time.Duration(cmp.Or(p.defaults.Interceptor, 5000)) * time.Millisecond
 }
 
-// observing is how long it may take to take what it is told of.
-func (p *process) observing() time.Duration {
+// observerTimeout returns the timeout for a child to read an event.
+func (p *processHook) observerTimeout() time.Duration {
 	return time.Duration(cmp.Or(p.defaults.Observer, 500)) * time.Millisecond
 }
 
-// seat is where an agent's child sits. It is started again when it has ended: at once the first time, and later and
-// later while it gives no answer.
-type seat struct {
-	mu       sync.Mutex // held while a child is started
-	child    *child
-	failures int
-	again    time.Time
+// childSlot holds an agent's child and restarts it when it has ended: at once after the first failure, then with
+// growing delays until the child responds.
+type childSlot struct {
+	mu        sync.Mutex // held while a child is started
+	child     *child
+	failures  int
+	notBefore time.Time
 }
 
-// child returns the child for a session's agent.
-func (p *process) child(ctx context.Context, w where) (*seat, *child, error) {
+// runningChild returns the running child for a session's agent, and starts it if necessary.
+func (p *processHook) runningChild(ctx context.Context, w sessionInfo) (*childSlot, *child, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
-		return nil, nil, errors.New("was ended with the host")
+		return nil, nil, errors.New("was stopped with the host")
 	}
 	key := w.agent + "\x00" + w.dir
-	at := p.seats[key]
-	if at == nil {
-		at = &seat{}
-		p.seats[key] = at
+	slot := p.slots[key]
+	if slot == nil {
+		slot = &childSlot{}
+		p.slots[key] = slot
 	}
 	p.mu.Unlock()
-	at.mu.Lock()
-	defer at.mu.Unlock()
-	if at.child != nil {
-		if at.child.ended() == nil {
-			return at, at.child, nil
+	slot.mu.Lock()
+	defer slot.mu.Unlock()
+	if slot.child != nil {
+		if slot.child.endReason() == nil {
+			return slot, slot.child, nil
 		}
-		at.failed()
-		p.log.Warn("a hook's process has ended", "hook", p.key, "why", at.child.ended(), "stderr", at.child.words())
-		at.child = nil
+		slot.recordFailure()
+		p.log.Warn("a hook's process ended", "hook", p.key, "why", slot.child.endReason(), "stderr", slot.child.stderrText())
+		slot.child = nil
 	}
-	if wait := time.Until(at.again); wait > 0 {
-		return nil, nil, fmt.Errorf("has ended, and is started again in %s", wait.Round(10*time.Millisecond))
+	if wait := time.Until(slot.notBefore); wait > 0 {
+		return nil, nil, fmt.Errorf("ended; the next start is in %s", wait.Round(10*time.Millisecond))
 	}
-	started, err := p.start(ctx, w)
+	started, err := p.startAndGreet(ctx, w)
 	if err != nil {
-		at.failed()
+		slot.recordFailure()
 		return nil, nil, err
 	}
-	at.child = started
-	return at, started, nil
+	slot.child = started
+	return slot, started, nil
 }
 
-// failed has the next start wait: not the first time, and at most half a minute.
-func (at *seat) failed() {
-	if at.failures++; at.failures > 1 {
-		at.again = time.Now().Add(min(30*time.Second, 125*time.Millisecond<<min(at.failures, 10)))
+// recordFailure counts a failure and delays the next start: not after the first failure, and by at most 30 s.
+func (slot *childSlot) recordFailure() {
+	if slot.failures++; slot.failures > 1 {
+		slot.notBefore = time.Now().Add(min(30*time.Second, 125*time.Millisecond<<min(slot.failures, 10)))
 	}
 }
 
-// answered forgets what has failed before.
-func (at *seat) answered() {
-	at.mu.Lock()
-	defer at.mu.Unlock()
-	at.failures = 0
+// resetFailures clears the failures after a response.
+func (slot *childSlot) resetFailures() {
+	slot.mu.Lock()
+	defer slot.mu.Unlock()
+	slot.failures = 0
 }
 
-// start starts a child and greets it.
-func (p *process) start(ctx context.Context, w where) (*child, error) {
-	child := program(w, "hook-"+p.name, p.o.Grants)
-	if err := runs(child.Command, p.o.Command); err != nil {
+// startAndGreet starts a child and waits for its response to hook.hello.
+func (p *processHook) startAndGreet(ctx context.Context, w sessionInfo) (*child, error) {
+	child := newProgram(w, "hook-"+p.name, p.options.Grants)
+	if err := setExecutable(child.Command, p.options.Command); err != nil {
 		return nil, err
 	}
-	child.Command.Dir = cmp.Or(p.o.Dir, child.Command.Dir)
+	child.Command.Dir = cmp.Or(p.options.Dir, child.Command.Dir)
 	c, err := startChild(w, child, p.log)
 	if err != nil {
 		return nil, err
 	}
-	within, cancel := context.WithTimeout(ctx, p.timeout(""))
+	limited, cancel := context.WithTimeout(ctx, p.interceptTimeout(""))
 	defer cancel()
-	defer context.AfterFunc(p.life, cancel)()
-	_, err = c.call(within, "hook.hello", map[string]any{"name": p.name, "version": 1, "modes": p.modes()})
+	defer context.AfterFunc(p.closing, cancel)()
+	_, err = c.callMethod(limited, "hook.hello", map[string]any{"name": p.name, "version": 1, "modes": p.helloModes()})
 	if err != nil {
-		c.kill(err)
+		c.killBecause(err)
 		<-c.done
-		if text := c.words(); text != "" {
+		if text := c.stderrText(); text != "" {
 			err = fmt.Errorf("%w: %s", err, text)
 		}
 		return nil, fmt.Errorf("did not answer hook.hello: %w", err)
@@ -158,11 +160,11 @@ func (p *process) start(ctx context.Context, w where) (*child, error) {
 	return c, nil
 }
 
-// modes are what the child is told that it will be asked about.
-func (p *process) modes() []string {
+// helloModes lists the modes that hook.hello announces: what the child will be asked for.
+func (p *processHook) helloModes() []string {
 	var modes []string
-	has := func(point string) bool { return slices.Contains(p.o.Intercept, point) }
-	if len(p.o.Observe) > 0 {
+	has := func(point string) bool { return slices.Contains(p.options.Intercept, point) }
+	if len(p.options.Observe) > 0 {
 		modes = append(modes, "observe")
 	}
 	if has("before_llm") || has("after_llm") {
@@ -177,147 +179,154 @@ func (p *process) modes() []string {
 	return modes
 }
 
-func (p *process) close(ctx context.Context) {
-	p.end()
+// stopChildren stops all children and the delivery of events.
+func (p *processHook) stopChildren(ctx context.Context) {
+	p.cancel()
 	p.mu.Lock()
 	p.closed = true
-	seats := p.seats
-	p.seats = nil
-	if p.observed != nil {
-		close(p.observed)
-		p.observed = nil
+	seats := p.slots
+	p.slots = nil
+	if p.queue != nil {
+		close(p.queue)
+		p.queue = nil
 	}
 	p.mu.Unlock()
-	for _, at := range seats {
-		at.mu.Lock()
-		if at.child != nil {
-			at.child.close(ctx)
+	for _, slot := range seats {
+		slot.mu.Lock()
+		if slot.child != nil {
+			slot.child.stopGracefully(ctx)
 		}
-		at.mu.Unlock()
+		slot.mu.Unlock()
 	}
-	p.telling.Wait()
+	p.delivery.Wait()
 }
 
-// observe tells the processes that want to hear of it, and waits for none.
-func (h *Hooks) observe(w where, kind string, payload map[string]any) {
+// publishEvent queues an event for the processes that observe its kind. It does not block.
+func (h *Hooks) publishEvent(w sessionInfo, kind string, payload map[string]any) {
 	for _, p := range h.processes {
-		if slices.Contains(p.o.Observe, kind) || slices.Contains(p.o.Observe, "*") {
-			p.observe(observation{w, kind, payload})
+		if slices.Contains(p.options.Observe, kind) || slices.Contains(p.options.Observe, "*") {
+			p.queueEvent(observedEvent{w, kind, payload})
 		}
 	}
 }
 
-// waiting is how many observations may wait for a process to take them.
-const waiting = 64
+// maxQueuedEvents limits the events queued for one process.
+const maxQueuedEvents = 64
 
-// observation is something that a process is told of.
-type observation struct {
-	where
+// observedEvent is an event for observers.
+type observedEvent struct {
+	sessionInfo
 	kind    string
 	payload map[string]any
 }
 
-func (p *process) observe(o observation) {
+// queueEvent queues an event, and drops it if the queue is full.
+func (p *processHook) queueEvent(o observedEvent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return
 	}
-	if p.observed == nil {
-		all := make(chan observation, waiting)
-		p.observed = all
-		p.telling.Go(func() { p.tell(all) })
+	if p.queue == nil {
+		queue := make(chan observedEvent, maxQueuedEvents)
+		p.queue = queue
+		p.delivery.Go(func() { p.deliverEvents(queue) })
 	}
 	select {
-	case p.observed <- o:
+	case p.queue <- o:
 	default:
-		p.log.Warn("a hook is too slow to be told of all events", "hook", p.key)
+		p.log.Warn("a hook reads events too slowly; one was dropped", "hook", p.key)
 	}
 }
 
-// tell tells what waits, one after another. A child that does not take one in time has got a part of it, and is ended.
-func (p *process) tell(all <-chan observation) {
-	for o := range all {
-		_, c, err := p.child(context.Background(), o.where)
+// deliverEvents sends queued events to the child in order until the queue is closed.
+func (p *processHook) deliverEvents(queue <-chan observedEvent) {
+	for o := range queue {
+		_, c, err := p.runningChild(context.Background(), o.sessionInfo)
 		if err == nil {
-			err = c.notify("hook.runtime_event", map[string]any{
-				"kind": o.kind, "source": map[string]any{"component": "agent", "name": o.agent}, "scope": meta(o.where),
+			err = c.sendNotification("hook.runtime_event", map[string]any{
+				"kind": o.kind, "source": map[string]any{"component": "agent", "name": o.agent}, "scope": sessionMeta(o.sessionInfo),
 				"payload": o.payload,
-			}, p.observing())
+			}, p.observerTimeout())
 		}
 		if err != nil {
-			p.log.Warn("a hook is not told of an event", "hook", p.key, "event", o.kind, "error", err)
+			p.log.Warn("an event was not delivered to a hook", "hook", p.key, "event", o.kind, "error", err)
 		}
 	}
 }
 
-func meta(w where) map[string]any {
+// sessionMeta returns the identifiers of agent and session that requests carry.
+func sessionMeta(w sessionInfo) map[string]any {
 	return map[string]any{"agent_id": w.agent, "session_key": w.session}
 }
 
-// interceptor asks a process at one point.
+// interceptor runs a process hook at one intercept point.
 type interceptor struct {
-	*process
+	*processHook
 	point string
 }
 
+// String returns the intercept point.
 func (i *interceptor) String() string { return i.point }
 
-func (i *interceptor) ask(ctx context.Context, q question) (answer, error) {
-	within, cancel := context.WithTimeout(ctx, i.timeout(i.point))
+// respond sends the request to the process and parses its response.
+func (i *interceptor) respond(ctx context.Context, q hookRequest) (hookResponse, error) {
+	limited, cancel := context.WithTimeout(ctx, i.interceptTimeout(i.point))
 	defer cancel()
-	at, c, err := i.child(within, q.where)
+	slot, c, err := i.runningChild(limited, q.sessionInfo)
 	if err != nil {
-		return answer{}, err
+		return hookResponse{}, err
 	}
-	result, err := c.call(within, "hook."+i.point, i.params(q))
+	result, err := c.callMethod(limited, "hook."+i.point, i.requestParams(q))
 	if err != nil {
-		if within.Err() != nil && ctx.Err() == nil {
-			err = fmt.Errorf("did not answer within %s", i.timeout(i.point))
-			c.kill(err) // it answers one after another, so the next would wait as long
+		if limited.Err() != nil && ctx.Err() == nil {
+			err = fmt.Errorf("did not answer within %s", i.interceptTimeout(i.point))
+			c.killBecause(err) // later requests would wait behind this one
 		}
-		return answer{}, err
+		return hookResponse{}, err
 	}
-	at.answered()
+	slot.resetFailures()
 	if i.point == "approve_tool" {
-		return approval(result)
+		return parseApproval(result)
 	}
-	return action(q, i.point, result)
+	return parseAction(q, i.point, result)
 }
 
-func (i *interceptor) params(q question) any {
-	if q.model != nil {
-		return q.model
+// requestParams returns the parameters of a request: the model message, or the call with its result.
+func (i *interceptor) requestParams(q hookRequest) any {
+	if q.modelMessage != nil {
+		return q.modelMessage
 	}
-	params := map[string]any{"meta": meta(q.where)}
-	params["tool"], params["arguments"] = plainName(q.call.Tool), q.call.Args
+	params := map[string]any{"meta": sessionMeta(q.sessionInfo)}
+	params["tool"], params["arguments"] = upstreamName(q.call.Tool), q.call.Args
 	if r := q.result; r != nil {
 		text := r.Text
 		if r.Err != nil {
-			text = joined(text, r.Err.Message)
+			text = joinLines(text, r.Err.Message)
 		}
 		params["result"] = map[string]any{"for_llm": text, "is_error": r.Err != nil}
 	}
 	return params
 }
 
-func approval(result json.RawMessage) (answer, error) {
-	var said struct {
+// parseApproval parses the response to approve_tool; anything but an approval refuses the call.
+func parseApproval(result json.RawMessage) (hookResponse, error) {
+	var response struct {
 		Approved *bool  `json:"approved"`
 		Reason   string `json:"reason"`
 	}
-	if err := json.Unmarshal(result, &said); err != nil {
-		return answer{}, fmt.Errorf("answered with what can't be read: %w", err)
+	if err := json.Unmarshal(result, &response); err != nil {
+		return hookResponse{}, fmt.Errorf("sent an unreadable response: %w", err)
 	}
-	if said.Approved == nil || !*said.Approved {
-		return answer{decision: deny, reason: cmp.Or(strings.TrimSpace(said.Reason), "it has not approved of the call")}, nil
+	if response.Approved == nil || !*response.Approved {
+		return hookResponse{decision: deny, reason: cmp.Or(strings.TrimSpace(response.Reason), "it has not approved of the call")}, nil
 	}
-	return answer{}, nil
+	return hookResponse{}, nil
 }
 
-// action reads what a process wants done.
-func action(q question, point string, result json.RawMessage) (answer, error) {
-	var said struct {
+// parseAction parses the response at the other intercept points and checks that the process changes only what it may.
+func parseAction(q hookRequest, point string, result json.RawMessage) (hookResponse, error) {
+	var response struct {
 		Action string `json:"action"`
 		Reason string `json:"reason"`
 		Call   *struct {
@@ -327,46 +336,46 @@ func action(q question, point string, result json.RawMessage) (answer, error) {
 		Request  json.RawMessage `json:"request"`
 		Response json.RawMessage `json:"response"`
 	}
-	if jsontext.Value(result).Kind() != '{' { // null would be read as an empty one
-		return answer{}, errors.New("answered with what can't be read: no JSON object")
+	if jsontext.Value(result).Kind() != '{' { // json.Unmarshal accepts null
+		return hookResponse{}, errors.New("sent an unreadable response: no JSON object")
 	}
-	if err := json.Unmarshal(result, &said); err != nil {
-		return answer{}, fmt.Errorf("answered with what can't be read: %w", err)
+	if err := json.Unmarshal(result, &response); err != nil {
+		return hookResponse{}, fmt.Errorf("sent an unreadable response: %w", err)
 	}
-	switch said.Action {
+	switch response.Action {
 	case "", "continue":
-		return answer{}, nil
+		return hookResponse{}, nil
 	case "deny_tool":
-		return answer{decision: deny, reason: said.Reason}, nil
+		return hookResponse{decision: deny, reason: response.Reason}, nil
 	case "abort_turn", "hard_abort":
-		return answer{decision: deny, reason: said.Reason, stop: true}, nil
+		return hookResponse{decision: deny, reason: response.Reason, stop: true}, nil
 	case "respond":
-		return answer{decision: deny, reason: "it answers in place of the tool, which a hook can't do here: hooks can only " +
-			"take away"}, nil
+		return hookResponse{decision: deny, reason: "it returns a result in place of the tool's, but hooks can only " +
+			"restrict"}, nil
 	case "modify":
 	default:
-		return answer{}, fmt.Errorf("answered with the action %q, which is not known", said.Action)
+		return hookResponse{}, fmt.Errorf("answered with the action %q, which is not known", response.Action)
 	}
 	var changed json.RawMessage
 	switch point {
 	case "before_llm":
-		changed = said.Request
+		changed = response.Request
 	case "after_llm":
-		changed = said.Response
+		changed = response.Response
 	case "after_tool":
-		return answer{}, errors.New("changes a result, which a hook can't do here")
+		return hookResponse{}, errors.New("changes a result, which hooks can't do")
 	default:
-		if said.Call == nil {
+		if response.Call == nil {
 			break
 		}
-		if t := said.Call.Tool; t != "" && t != plainName(q.call.Tool) {
-			return answer{}, fmt.Errorf("changes the tool to %s, which a hook can't do", t)
+		if t := response.Call.Tool; t != "" && t != upstreamName(q.call.Tool) {
+			return hookResponse{}, fmt.Errorf("changes the tool to %s, which a hook can't do", t)
 		}
-		changed = said.Call.Arguments
+		changed = response.Call.Arguments
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(changed, &object); err != nil || object == nil {
-		return answer{}, errors.New("says that it changes something, and has no object in its place")
+		return hookResponse{}, errors.New("has the action modify without an object")
 	}
-	return answer{args: changed}, nil
+	return hookResponse{args: changed}, nil
 }

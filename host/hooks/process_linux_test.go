@@ -39,16 +39,16 @@ for line in sys.stdin:
 `
 
 // talking is a place with the talker in it, and hooks of one process that intercepts points.
-func talking(t *testing.T, says, points string, more ...string) (*Hooks, where) {
+func newRespondingProcess(t *testing.T, says, points string, more ...string) (*Hooks, sessionInfo) {
 	t.Helper()
-	w := place(t)
+	w := newTestSession(t)
 	script(t, w.dir, "talker.py", talker)
-	say(t, w, says)
-	return made(t, fmt.Sprintf(`{"processes": {"gate": {"enabled": true, "command": ["python3", "talker.py"], "intercept": [%s]%s}}}`,
+	setResponse(t, w, says)
+	return newHooks(t, fmt.Sprintf(`{"processes": {"gate": {"enabled": true, "command": ["python3", "talker.py"], "intercept": [%s]%s}}}`,
 		points, strings.Join(append([]string{""}, more...), ", "))), w
 }
 
-func say(t *testing.T, w where, says string) {
+func setResponse(t *testing.T, w sessionInfo, says string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(w.dir, "says"), []byte(says), 0o644); err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func say(t *testing.T, w where, says string) {
 }
 
 // told is what the talker has noted.
-func told(t *testing.T, w where) (methods []string, all []map[string]any) {
+func receivedMessages(t *testing.T, w sessionInfo) (methods []string, all []map[string]any) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(w.dir, "told"))
 	if err != nil && !os.IsNotExist(err) {
@@ -72,7 +72,7 @@ func told(t *testing.T, w where) (methods []string, all []map[string]any) {
 	return methods, all
 }
 
-func TestWhatAProcessMayDo(t *testing.T) {
+func TestProcessResponses(t *testing.T) {
 	for name, c := range map[string]struct {
 		says string
 		want Verdict
@@ -84,24 +84,24 @@ func TestWhatAProcessMayDo(t *testing.T) {
 		"abort": {`{"action": "abort_turn", "reason": "no"}`, Verdict{HookVerdict: session.HookVerdict{Deny: "no"}, Stop: true}},
 		"halt":  {`{"action": "hard_abort", "reason": "no"}`, Verdict{HookVerdict: session.HookVerdict{Deny: "no"}, Stop: true}},
 		"respond": {`{"action": "respond", "result": {"for_llm": "done"}}`,
-			Verdict{HookVerdict: session.HookVerdict{Deny: "answers in place of the tool"}}},
+			Verdict{HookVerdict: session.HookVerdict{Deny: "in place of the tool's"}}},
 		"another tool": {`{"action": "modify", "call": {"tool": "rm", "arguments": {}}}`,
 			Verdict{HookVerdict: session.HookVerdict{Deny: "changes the tool to rm"}}},
-		"nothing changed": {`{"action": "modify"}`, Verdict{HookVerdict: session.HookVerdict{Deny: "has no object in its place"}}},
+		"nothing changed": {`{"action": "modify"}`, Verdict{HookVerdict: session.HookVerdict{Deny: "modify without an object"}}},
 		"unknown":         {`{"action": "allow"}`, Verdict{HookVerdict: session.HookVerdict{Deny: `the action "allow"`}}},
 		"an error": {`json.dumps({"jsonrpc": "2.0", "id": i, "error": {"code": -32000, "message": "broken"}})`,
 			Verdict{HookVerdict: session.HookVerdict{Deny: "answered with an error: broken"}}},
-		"no object":   {`[1]`, Verdict{HookVerdict: session.HookVerdict{Deny: "what can't be read"}}},
-		"nothing":     {`json.dumps({"jsonrpc": "2.0", "id": i, "result": None})`, Verdict{HookVerdict: session.HookVerdict{Deny: "what can't be read"}}},
-		"crash":       {`7`, Verdict{HookVerdict: session.HookVerdict{Deny: "has ended"}}},
+		"no object":   {`[1]`, Verdict{HookVerdict: session.HookVerdict{Deny: "unreadable response"}}},
+		"nothing":     {`json.dumps({"jsonrpc": "2.0", "id": i, "result": None})`, Verdict{HookVerdict: session.HookVerdict{Deny: "unreadable response"}}},
+		"crash":       {`7`, Verdict{HookVerdict: session.HookVerdict{Deny: "ended"}}},
 		"a long line": {`"x" * 1100000`, Verdict{HookVerdict: session.HookVerdict{Deny: "wrote a line of more than"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, w := talking(t, c.says, `"before_tool"`)
-			v := h.before(t.Context(), w, run1("ls"))
+			h, w := newRespondingProcess(t, c.says, `"before_tool"`)
+			v := h.runBeforeCall(t.Context(), w, execCall("ls"))
 			if !strings.Contains(v.Deny, c.want.Deny) || (v.Deny == "") != (c.want.Deny == "") || v.Stop != c.want.Stop ||
-				string(v.Args) != "" && !equal(v.Args, c.want.Args) || (v.Args == nil) != (c.want.Args == nil) {
+				string(v.Args) != "" && !equalJSON(v.Args, c.want.Args) || (v.Args == nil) != (c.want.Args == nil) {
 				t.Errorf("got %+v, want %+v", v, c.want)
 			}
 			if v.Deny != "" && v.Rule != "hooks.processes.gate" {
@@ -112,23 +112,23 @@ func TestWhatAProcessMayDo(t *testing.T) {
 }
 
 // A process is started once, told upstream's names, and asked at each point that it intercepts.
-func TestAProcessIsAskedAtItsPoints(t *testing.T) {
-	h, w := talking(t, `{"approved": True} if m == "hook.approve_tool" else {"action": "continue"}`,
+func TestProcessInterceptPoints(t *testing.T) {
+	h, w := newRespondingProcess(t, `{"approved": True} if m == "hook.approve_tool" else {"action": "continue"}`,
 		`"before_tool", "approve_tool", "after_tool", "before_llm", "after_llm"`, `"observe": ["*"]`)
 	ctx := t.Context()
-	if v := h.before(ctx, w, run1("ls")); v.Deny != "" {
+	if v := h.runBeforeCall(ctx, w, execCall("ls")); v.Deny != "" {
 		t.Fatalf("got %+v", v)
 	}
-	h.after(ctx, w, run1("ls"), &session.Result{Text: "a"})
-	if m, v := h.model(ctx, w, beforeModel, json.RawMessage(`{"model": "x"}`)); string(m) != `{"model": "x"}` || v.Deny != "" {
+	h.runAfterCall(ctx, w, execCall("ls"), &session.Result{Text: "a"})
+	if m, v := h.interceptModel(ctx, w, beforeModel, json.RawMessage(`{"model": "x"}`)); string(m) != `{"model": "x"}` || v.Deny != "" {
 		t.Errorf("got %s, %+v", m, v)
 	}
-	h.model(ctx, w, afterModel, json.RawMessage(`{}`))
-	h.on(ctx, w, Occasion{Event: Stop})
+	h.interceptModel(ctx, w, afterModel, json.RawMessage(`{}`))
+	h.runEvent(ctx, w, EventData{Event: Stop})
 	var all []map[string]any
 	hosttest.Eventually(t, "all is told", func() bool {
 		var methods []string
-		methods, all = told(t, w)
+		methods, all = receivedMessages(t, w)
 		return len(methods) == 11
 	})
 	pids := map[any]bool{}
@@ -147,114 +147,114 @@ func TestAProcessIsAskedAtItsPoints(t *testing.T) {
 	}
 }
 
-func TestARequestToAModelIsChangedOrRefused(t *testing.T) {
-	h, w := talking(t, `{"action": "modify", "request": {"model": "y"}}`, `"before_llm"`)
-	if m, v := h.model(t.Context(), w, beforeModel, json.RawMessage(`{}`)); !equal(m, json.RawMessage(`{"model":"y"}`)) || v.Deny != "" {
+func TestProcessChangesModelRequest(t *testing.T) {
+	h, w := newRespondingProcess(t, `{"action": "modify", "request": {"model": "y"}}`, `"before_llm"`)
+	if m, v := h.interceptModel(t.Context(), w, beforeModel, json.RawMessage(`{}`)); !equalJSON(m, json.RawMessage(`{"model":"y"}`)) || v.Deny != "" {
 		t.Errorf("got %s, %+v", m, v)
 	}
-	say(t, w, `{"action": "abort_turn", "reason": "too dear"}`)
-	if _, v := h.model(t.Context(), w, beforeModel, json.RawMessage(`{}`)); v.Deny != "too dear" || !v.Stop {
+	setResponse(t, w, `{"action": "abort_turn", "reason": "too dear"}`)
+	if _, v := h.interceptModel(t.Context(), w, beforeModel, json.RawMessage(`{}`)); v.Deny != "too dear" || !v.Stop {
 		t.Errorf("got %+v", v)
 	}
 }
 
-func TestAProcessThatDoesNotApprove(t *testing.T) {
-	h, w := talking(t, `{}`, `"approve_tool"`)
-	if v := h.before(t.Context(), w, run1("ls")); v.Deny == "" {
+func TestProcessDeniesApproval(t *testing.T) {
+	h, w := newRespondingProcess(t, `{}`, `"approve_tool"`)
+	if v := h.runBeforeCall(t.Context(), w, execCall("ls")); v.Deny == "" {
 		t.Errorf("no answer approves: %+v", v)
 	}
-	say(t, w, `{"approved": False, "reason": "ask me"}`)
-	if v := h.before(t.Context(), w, run1("ls")); v.Deny != "ask me" {
+	setResponse(t, w, `{"approved": False, "reason": "ask me"}`)
+	if v := h.runBeforeCall(t.Context(), w, execCall("ls")); v.Deny != "ask me" {
 		t.Errorf("got %+v", v)
 	}
 }
 
 // Processes are asked in the order of their priority, each about what the ones before have made of the call, and before
 // the hooks of the settings.
-func TestProcessesAreAskedInTurn(t *testing.T) {
-	w := place(t)
+func TestProcessPriority(t *testing.T) {
+	w := newTestSession(t)
 	script(t, w.dir, "talker.py", talker)
-	say(t, w, `{"action": "modify", "call": {"arguments": {"command": p["arguments"]["command"] + os.environ["MARK"]}}}`)
-	h := made(t, `{"processes": {
+	setResponse(t, w, `{"action": "modify", "call": {"arguments": {"command": p["arguments"]["command"] + os.environ["MARK"]}}}`)
+	h := newHooks(t, `{"processes": {
 		"a": {"command": ["python3", "talker.py"], "intercept": ["before_tool"], "priority": 2, "env": {"MARK": "2"}},
 		"b": {"command": ["python3", "talker.py"], "intercept": ["before_tool"], "priority": 1, "env": {"MARK": "1"}}},
 		"PreToolUse": [{"hooks": [{"type": "command", "command": "grep -q ls12"}]}]}`)
-	if v := h.before(t.Context(), w, run1("ls")); v.Deny != "" || !equal(v.Args, json.RawMessage(`{"command": "ls12"}`)) {
+	if v := h.runBeforeCall(t.Context(), w, execCall("ls")); v.Deny != "" || !equalJSON(v.Args, json.RawMessage(`{"command": "ls12"}`)) {
 		t.Errorf("got %+v", v)
 	}
 }
 
 // A process that hangs is ended, and started again for the next call; one that keeps failing is waited with.
-func TestAProcessIsStartedAgain(t *testing.T) {
-	h, w := talking(t, `{}`, `"before_tool"`)
-	if v := h.before(t.Context(), w, run1("ls")); v.Deny != "" {
+func TestProcessRestarts(t *testing.T) {
+	h, w := newRespondingProcess(t, `{}`, `"before_tool"`)
+	if v := h.runBeforeCall(t.Context(), w, execCall("ls")); v.Deny != "" {
 		t.Errorf("when it has started: %+v", v)
 	}
-	say(t, w, `None`)
+	setResponse(t, w, `None`)
 	h.processes[0].defaults.Interceptor = 1000
-	if v := h.before(t.Context(), w, run1("ls")); !strings.Contains(v.Deny, "did not answer within 1s") {
+	if v := h.runBeforeCall(t.Context(), w, execCall("ls")); !strings.Contains(v.Deny, "did not answer within 1s") {
 		t.Errorf("a process that hangs: %+v", v)
 	}
 	h.processes[0].defaults.Interceptor = patience
-	say(t, w, `{}`)
-	if v := h.before(t.Context(), w, run1("ls")); v.Deny != "" {
+	setResponse(t, w, `{}`)
+	if v := h.runBeforeCall(t.Context(), w, execCall("ls")); v.Deny != "" {
 		t.Errorf("after it was started again: %+v", v)
 	}
-	say(t, w, `3`)
+	setResponse(t, w, `3`)
 	for range 2 {
-		if v := h.before(t.Context(), w, run1("ls")); !strings.Contains(v.Deny, "has ended") {
+		if v := h.runBeforeCall(t.Context(), w, execCall("ls")); !strings.Contains(v.Deny, "ended") {
 			t.Errorf("a process that crashes: %+v", v)
 		}
 	}
-	if v := h.before(t.Context(), w, run1("ls")); !strings.Contains(v.Deny, "is started again in") {
+	if v := h.runBeforeCall(t.Context(), w, execCall("ls")); !strings.Contains(v.Deny, "the next start is in") {
 		t.Errorf("one that keeps crashing: %+v", v)
 	}
-	say(t, w, `{}`)
-	hosttest.Eventually(t, "it is started again", func() bool { return h.before(t.Context(), w, run1("ls")).Deny == "" })
+	setResponse(t, w, `{}`)
+	hosttest.Eventually(t, "it is started again", func() bool { return h.runBeforeCall(t.Context(), w, execCall("ls")).Deny == "" })
 }
 
-func TestAProcessThatDoesNotGreetOrIsMissing(t *testing.T) {
-	h, w := talking(t, `1`, `"before_tool"`)
+func TestProcessStartFailures(t *testing.T) {
+	h, w := newRespondingProcess(t, `1`, `"before_tool"`)
 	script(t, w.dir, "mute", "")
-	if v := h.before(t.Context(), w, run1("ls")); !strings.Contains(v.Deny, "did not answer hook.hello") {
+	if v := h.runBeforeCall(t.Context(), w, execCall("ls")); !strings.Contains(v.Deny, "did not answer hook.hello") {
 		t.Errorf("got %+v", v)
 	}
-	h = made(t, `{"processes": {"gate": {"command": ["no-such-program"], "intercept": ["before_tool"]}}}`)
-	if v := h.before(t.Context(), w, run1("ls")); !strings.Contains(v.Deny, "has no program") {
+	h = newHooks(t, `{"processes": {"gate": {"command": ["no-such-program"], "intercept": ["before_tool"]}}}`)
+	if v := h.runBeforeCall(t.Context(), w, execCall("ls")); !strings.Contains(v.Deny, "has no program") {
 		t.Errorf("got %+v", v)
 	}
 }
 
 // An observer that takes nothing holds nobody up, and is ended in the end.
-func TestAnObserverThatTakesNothing(t *testing.T) {
-	w := place(t)
+func TestSlowObserverLosesEvents(t *testing.T) {
+	w := newTestSession(t)
 	script(t, w.dir, "deaf.py", `
 import sys, time
 sys.stdin.readline()
 print('{"jsonrpc":"2.0","id":1,"result":{}}', flush=True)
 time.sleep(1000)
 `)
-	h := made(t, `{"processes": {"deaf": {"command": ["python3", "deaf.py"], "observe": ["*"]}}}`)
-	long := run1(strings.Repeat("x", 100<<10)) // more than a pipe holds
+	h := newHooks(t, `{"processes": {"deaf": {"command": ["python3", "deaf.py"], "observe": ["*"]}}}`)
+	long := execCall(strings.Repeat("x", 100<<10)) // more than a pipe holds
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	h.before(ctx, w, long)
-	_, c, err := h.processes[0].child(ctx, w)
+	h.runBeforeCall(ctx, w, long)
+	_, c, err := h.processes[0].runningChild(ctx, w)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 100 {
-		h.before(ctx, w, long) // it may have been ended and started again by then
+		h.runBeforeCall(ctx, w, long) // it may have been ended and started again by then
 	}
-	hosttest.Eventually(t, "it is ended", func() bool { return c.ended() != nil })
+	hosttest.Eventually(t, "it is ended", func() bool { return c.endReason() != nil })
 }
 
 // Nobody waits for an observer to greet, nor does the end.
-func TestAnObserverThatDoesNotGreet(t *testing.T) {
-	w := place(t)
-	h := made(t, `{"processes": {"mute": {"command": ["sh", "-c", "touch begun; sleep 1000"], "observe": ["*"]}},
+func TestObserverStartTimeout(t *testing.T) {
+	w := newTestSession(t)
+	h := newHooks(t, `{"processes": {"mute": {"command": ["sh", "-c", "touch begun; sleep 1000"], "observe": ["*"]}},
 		"defaults": {"interceptor_timeout_ms": 3600000}}`)
-	if v := h.before(t.Context(), w, run1("ls")); v.Deny != "" {
+	if v := h.runBeforeCall(t.Context(), w, execCall("ls")); v.Deny != "" {
 		t.Errorf("got %+v", v)
 	}
 	hosttest.Eventually(t, "it is started", func() bool {
@@ -266,9 +266,9 @@ func TestAnObserverThatDoesNotGreet(t *testing.T) {
 
 // A process that ends when its input does is let do so; one that does not is ended.
 func TestProcessesEndWithTheHost(t *testing.T) {
-	h, w := talking(t, `{}`, `"before_tool"`)
-	h.before(t.Context(), w, run1("ls"))
-	_, c, err := h.processes[0].child(t.Context(), w)
+	h, w := newRespondingProcess(t, `{}`, `"before_tool"`)
+	h.runBeforeCall(t.Context(), w, execCall("ls"))
+	_, c, err := h.processes[0].runningChild(t.Context(), w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func TestProcessesEndWithTheHost(t *testing.T) {
 	default:
 		t.Error("it still runs")
 	}
-	if v := h.before(t.Context(), w, run1("ls")); !strings.Contains(v.Deny, "was ended with the host") {
+	if v := h.runBeforeCall(t.Context(), w, execCall("ls")); !strings.Contains(v.Deny, "stopped with the host") {
 		t.Errorf("afterwards: %+v", v)
 	}
 }

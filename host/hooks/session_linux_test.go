@@ -15,7 +15,7 @@ import (
 )
 
 // opened is a session of a real host with hooks, and its workspace.
-func opened(t *testing.T, isolated bool, settings string) (*session.Session, string) {
+func openSession(t *testing.T, isolated bool, settings string) (*session.Session, string) {
 	t.Helper()
 	home := hosttest.TempDir(t)
 	file := filepath.Join(home, "config.json")
@@ -54,7 +54,7 @@ func opened(t *testing.T, isolated bool, settings string) (*session.Session, str
 }
 
 // eachWall runs a test in a sandbox and without one.
-func eachWall(t *testing.T, f func(t *testing.T, isolated bool)) {
+func withAndWithoutSandbox(t *testing.T, f func(t *testing.T, isolated bool)) {
 	t.Run("plain", func(t *testing.T) { f(t, false) })
 	t.Run("sandbox", func(t *testing.T) {
 		if exec.Command("bwrap", "--ro-bind", "/", "/", "true").Run() != nil {
@@ -64,23 +64,23 @@ func eachWall(t *testing.T, f func(t *testing.T, isolated bool)) {
 	})
 }
 
-func call(t *testing.T, s *session.Session, tool string, args map[string]any) *session.Result {
+func callTool(t *testing.T, s *session.Session, tool string, args map[string]any) *session.Result {
 	t.Helper()
-	return s.Call(t.Context(), tool, encode(args), nil)
+	return s.Call(t.Context(), tool, encodeJSON(args), nil)
 }
 
 // On the way of a real call hooks refuse, change arguments that are decided on anew, and have something told, with no
 // more rights than they are granted.
-func TestHooksOnTheWayOfACall(t *testing.T) {
-	eachWall(t, func(t *testing.T, isolated bool) {
+func TestHooksInCall(t *testing.T) {
+	withAndWithoutSandbox(t, func(t *testing.T, isolated bool) {
 		change := func(from, to string) string {
-			return string(encode(fmt.Sprintf(`python3 -c 'import json,sys
+			return string(encodeJSON(fmt.Sprintf(`python3 -c 'import json,sys
 q = json.load(sys.stdin)["tool_input"]
 if q["command"] == %q:
     q["command"] = %q
     print(json.dumps({"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": q}}))'`, from, to)))
 		}
-		s, workspace := opened(t, isolated, `{
+		s, workspace := openSession(t, isolated, `{
 			"PreToolUse": [
 				{"matcher": "Bash", "hooks": [
 					{"type": "command", "command": "grep -q forbidden && { echo not that >&2; exit 2; }; touch touched 2>/dev/null; true"},
@@ -89,27 +89,27 @@ if q["command"] == %q:
 				{"matcher": "Write", "hooks": [{"type": "command", "command": "touch written", "workspace": "rw"},
 					{"type": "command", "command": "echo '{\"hookSpecificOutput\":{\"permissionDecision\":\"allow\"}}'"}]}],
 			"PostToolUse": [{"matcher": "Write", "hooks": [{"type": "command", "command": "echo format it >&2; exit 2"}]}]}`)
-		if r := call(t, s, "exec", map[string]any{"command": "echo forbidden"}); r.Err == nil || r.Err.Message != "not that" ||
+		if r := callTool(t, s, "exec", map[string]any{"command": "echo forbidden"}); r.Err == nil || r.Err.Message != "not that" ||
 			r.Err.Rule != "hooks.PreToolUse[0]" {
 			t.Errorf("a refusal: %+v", r.Err)
 		}
-		if r := call(t, s, "exec", map[string]any{"command": "echo one"}); r.Err != nil || !strings.Contains(r.Text, "two") {
+		if r := callTool(t, s, "exec", map[string]any{"command": "echo one"}); r.Err != nil || !strings.Contains(r.Text, "two") {
 			t.Errorf("a change: %+v, %+v", r, r.Err)
 		}
-		if r := call(t, s, "exec", map[string]any{"command": "echo three"}); r.Err == nil || strings.HasPrefix(r.Err.Rule, "hooks") {
+		if r := callTool(t, s, "exec", map[string]any{"command": "echo three"}); r.Err == nil || strings.HasPrefix(r.Err.Rule, "hooks") {
 			t.Errorf("a change to what the policy refuses: %+v", r.Err)
 		}
 		if _, err := os.Stat(filepath.Join(workspace, "touched")); err == nil {
 			t.Error("a hook with no such grant has written to the workspace")
 		}
-		if r := call(t, s, "write_file", map[string]any{"path": "a", "content": "x"}); r.Err != nil ||
+		if r := callTool(t, s, "write_file", map[string]any{"path": "a", "content": "x"}); r.Err != nil ||
 			!strings.HasSuffix(r.Text, "[hook] format it") {
 			t.Errorf("after a call: %+v, %+v", r, r.Err)
 		}
 		if _, err := os.Stat(filepath.Join(workspace, "written")); err != nil {
 			t.Errorf("a hook with the grant: %v", err)
 		}
-		if r := call(t, s, "write_file", map[string]any{"path": "/etc/x", "content": "x"}); r.Err == nil ||
+		if r := callTool(t, s, "write_file", map[string]any{"path": "/etc/x", "content": "x"}); r.Err == nil ||
 			strings.HasPrefix(r.Err.Rule, "hooks") {
 			t.Errorf("a hook that allows, of what the policy refuses: %+v", r.Err)
 		}
@@ -118,27 +118,27 @@ if q["command"] == %q:
 
 // A process lives on between calls and is confined as well; a hook sees what it is granted and nothing of the home.
 func TestProcessesAndGrantsInASession(t *testing.T) {
-	eachWall(t, func(t *testing.T, isolated bool) {
-		s, workspace := opened(t, isolated, `{
+	withAndWithoutSandbox(t, func(t *testing.T, isolated bool) {
+		s, workspace := openSession(t, isolated, `{
 			"processes": {"gate": {"command": ["python3", "talker.py"], "intercept": ["before_tool"], "workspace": "rw"}},
 			"PreToolUse": [{"matcher": "read_file", "hooks": [{"type": "command", "command": "cat $HOME/config.json && echo open; true"}]},
 				{"matcher": "list_dir", "hooks": [{"type": "command", "command": "cat $CLAUDE_PROJECT_DIR/talker.py && exit 2; exit 0", "workspace": "none"}]}],
 			"PostToolUse": [{"matcher": "file_stat", "hooks": [{"type": "command", "command": "cat /etc/hosts >/dev/null && test -n \"$MARK\" && echo '{\"decision\":\"block\",\"reason\":\"'$MARK'\"}'", "env": {"MARK": "here"}}]}]}`)
 		script(t, workspace, "talker.py", talker)
-		w := where{dir: workspace}
-		say(t, w, `{"action": "deny_tool", "reason": "seen"} if p["arguments"].get("command") == "id" else {"action": "continue"}`)
+		w := sessionInfo{dir: workspace}
+		setResponse(t, w, `{"action": "deny_tool", "reason": "seen"} if p["arguments"].get("command") == "id" else {"action": "continue"}`)
 		for range 2 {
-			if r := call(t, s, "exec", map[string]any{"command": "id"}); r.Err == nil || r.Err.Message != "seen" {
+			if r := callTool(t, s, "exec", map[string]any{"command": "id"}); r.Err == nil || r.Err.Message != "seen" {
 				t.Errorf("a refusal of a process: %+v", r.Err)
 			}
 		}
-		if methods, _ := told(t, w); strings.Join(methods, " ") != "hook.hello hook.before_tool hook.before_tool" {
+		if methods, _ := receivedMessages(t, w); strings.Join(methods, " ") != "hook.hello hook.before_tool hook.before_tool" {
 			t.Errorf("it was told %v", methods)
 		}
-		if r := call(t, s, "list_dir", map[string]any{"path": "."}); r.Err != nil {
+		if r := callTool(t, s, "list_dir", map[string]any{"path": "."}); r.Err != nil {
 			t.Errorf("a hook without the workspace sees it: %+v", r.Err)
 		}
-		if r := call(t, s, "file_stat", map[string]any{"path": "says"}); r.Err != nil || !strings.HasSuffix(r.Text, "[hook] here") {
+		if r := callTool(t, s, "file_stat", map[string]any{"path": "says"}); r.Err != nil || !strings.HasSuffix(r.Text, "[hook] here") {
 			t.Errorf("got %+v, %+v", r, r.Err)
 		}
 	})
@@ -147,7 +147,7 @@ func TestProcessesAndGrantsInASession(t *testing.T) {
 // What is typed into a background command is a command of its own to hooks, in whatever pieces it comes.
 func TestHooksSeeTypedText(t *testing.T) {
 	const hook = `{"type": "command", "command": "grep -q deploy || exit 0; echo deploys are for people >&2; exit 2"}`
-	exact := encode(`python3 -c 'import json,sys
+	exact := encodeJSON(`python3 -c 'import json,sys
 sys.exit(2 if json.load(sys.stdin)["tool_input"].get("command") == "make release" else 0)'`)
 	for name, settings := range map[string]string{
 		"by Claude's name": `{"PreToolUse": [{"matcher": "Bash", "hooks": [` + hook + `]}]}`,
@@ -158,10 +158,10 @@ sys.exit(2 if json.load(sys.stdin)["tool_input"].get("command") == "make release
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, workspace := opened(t, false, settings)
+			s, workspace := openSession(t, false, settings)
 			denied := func(tool string, args map[string]any) bool {
 				t.Helper()
-				r := call(t, s, tool, args)
+				r := callTool(t, s, tool, args)
 				if r.Err != nil && r.Err.Rule != "hooks.PreToolUse[0]" {
 					t.Fatalf("%s %v: %+v", tool, args, r.Err)
 				}
@@ -169,7 +169,7 @@ sys.exit(2 if json.load(sys.stdin)["tool_input"].get("command") == "make release
 			}
 			background := func(args map[string]any) string {
 				args["command"], args["background"] = "sh", true
-				r := call(t, s, "exec", args)
+				r := callTool(t, s, "exec", args)
 				var out struct{ Session string }
 				if r.Err != nil || json.Unmarshal(r.Structured, &out) != nil {
 					t.Fatalf("%+v", r.Err)
@@ -205,7 +205,7 @@ sys.exit(2 if json.load(sys.stdin)["tool_input"].get("command") == "make release
 				"stdin": "make release"})) {
 				t.Error("the line is not the command")
 			}
-			if r := call(t, s, "process", map[string]any{"action": "list"}); r.Err != nil {
+			if r := callTool(t, s, "process", map[string]any{"action": "list"}); r.Err != nil {
 				t.Errorf("%+v", r.Err)
 			}
 			hosttest.Eventually(t, "harmless lines are run", func() bool {

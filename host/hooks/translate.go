@@ -14,28 +14,28 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-type object = map[string]json.RawMessage
+type jsonObject = map[string]json.RawMessage
 
-// inputs are a call's arguments in a form: one object, or one for each file where a call is about several, since
-// Claude's tools are about one, and hooks look at its name.
-func (f *form) inputs(raw json.RawMessage, dir string) ([]object, error) {
-	var args object
+// toInputs converts a call's arguments to this form. A call that edits several files becomes one input per file,
+// since Claude's tools edit one file each and hooks look at its name.
+func (f *toolForm) toInputs(raw json.RawMessage, dir string) ([]jsonObject, error) {
+	var args jsonObject
 	if err := json.Unmarshal(raw, &args); err != nil {
-		return nil, fmt.Errorf("can't be told of arguments that are no object: %w", err)
+		return nil, fmt.Errorf("can't be sent arguments that are not a JSON object: %w", err)
 	}
 	if !f.claude {
-		return []object{args}, nil
+		return []jsonObject{args}, nil
 	}
-	whole := forth(f.fields, args, dir)
-	var parts []object
-	for _, piece := range list(whole["edits"]) {
-		file := piece["file_path"]
+	whole := argsToClaude(f.args, args, dir)
+	var parts []jsonObject
+	for _, edit := range decodeObjects(whole["edits"]) {
+		file := edit["file_path"]
 		if file == nil {
 			file = whole["file_path"]
 		}
-		i := slices.IndexFunc(parts, func(o object) bool { return bytes.Equal(o["file_path"], file) })
+		i := slices.IndexFunc(parts, func(o jsonObject) bool { return bytes.Equal(o["file_path"], file) })
 		if i < 0 {
-			part := object{}
+			part := jsonObject{}
 			for name, value := range whole {
 				part[name] = value
 			}
@@ -45,7 +45,7 @@ func (f *form) inputs(raw json.RawMessage, dir string) ([]object, error) {
 			part["edits"] = json.RawMessage("[]")
 			parts, i = append(parts, part), len(parts)
 		}
-		parts[i]["edits"] = encode(append(list(parts[i]["edits"]), piece))
+		parts[i]["edits"] = encodeJSON(append(decodeObjects(parts[i]["edits"]), edit))
 	}
 	if len(parts) > 1 {
 		return parts, nil
@@ -53,17 +53,17 @@ func (f *form) inputs(raw json.RawMessage, dir string) ([]object, error) {
 	if len(parts) == 1 && parts[0]["file_path"] != nil {
 		whole["file_path"] = parts[0]["file_path"]
 	}
-	return []object{whole}, nil
+	return []jsonObject{whole}, nil
 }
 
-// forth writes arguments in Claude's form. What has no counterpart keeps its name.
-func forth(fields []field, args object, dir string) object {
-	out := object{}
+// argsToClaude converts arguments to Claude's form. Arguments without a counterpart keep their names.
+func argsToClaude(fields []argMapping, args jsonObject, dir string) jsonObject {
+	out := jsonObject{}
 	for name, value := range args {
-		i := slices.IndexFunc(fields, func(f field) bool { return f.ours == name })
+		i := slices.IndexFunc(fields, func(f argMapping) bool { return f.ours == name })
 		if i < 0 {
 			out[name] = value
-		} else if v, ok := fields[i].forth(value, args, dir); ok {
+		} else if v, ok := fields[i].toClaude(value, args, dir); ok {
 			out[fields[i].theirs] = v
 		} else {
 			out[name] = value
@@ -72,42 +72,43 @@ func forth(fields []field, args object, dir string) object {
 	return out
 }
 
-// back writes an input in the form's words as a call's arguments again. What the hook was shown and has left as it was
-// is as it was before.
-func (f *form) back(updated json.RawMessage, shown object, raw json.RawMessage) (json.RawMessage, error) {
+// fromInput converts an input that a hook changed back to a call's arguments. Values that the hook left unchanged
+// keep their original form.
+func (f *toolForm) fromInput(updated json.RawMessage, shown jsonObject, raw json.RawMessage) (json.RawMessage, error) {
 	if !f.claude {
 		return updated, nil
 	}
-	var input, args object
+	var input, args jsonObject
 	if err := json.Unmarshal(updated, &input); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(raw, &args); err != nil {
 		return nil, err
 	}
-	if args["path"] == nil && args["edits"] != nil && equal(input["file_path"], shown["file_path"]) {
-		delete(input, "file_path") // it was put beside the edits for the hook to look at
+	if args["path"] == nil && args["edits"] != nil && equalJSON(input["file_path"], shown["file_path"]) {
+		delete(input, "file_path") // toInputs added it to show the file name
 	}
-	out, err := back(f.fields, input, shown, args)
+	out, err := argsFromClaude(f.args, input, shown, args)
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(out)
 }
 
-func back(fields []field, input, shown, args object) (object, error) {
-	out := object{}
+// argsFromClaude converts an input in Claude's form to arguments.
+func argsFromClaude(fields []argMapping, input, shown, args jsonObject) (jsonObject, error) {
+	out := jsonObject{}
 	for name, value := range input {
-		f := as(name, name)
-		if i := slices.IndexFunc(fields, func(f field) bool { return f.theirs == name }); i >= 0 {
+		f := sameValue(name, name)
+		if i := slices.IndexFunc(fields, func(f argMapping) bool { return f.theirs == name }); i >= 0 {
 			f = fields[i]
 		}
-		was := args[f.ours]
-		if was != nil && equal(shown[name], value) && (f.kind != last || equal(shown["offset"], input["offset"])) {
-			out[f.ours] = was
+		original := args[f.ours]
+		if original != nil && equalJSON(shown[name], value) && (f.conversion != endLineToCount || equalJSON(shown["offset"], input["offset"])) {
+			out[f.ours] = original
 			continue
 		}
-		v, err := f.back(value, input)
+		v, err := f.fromClaude(value, input)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -118,8 +119,8 @@ func back(fields []field, input, shown, args object) (object, error) {
 	return out, nil
 }
 
-// response is how a call ended, with the names that Claude's tools have for some of it.
-func (f *form) response(r *session.Result, input object) map[string]any {
+// toolResponse returns the "tool_response" of a call, with the fields that hooks expect of Claude's tools.
+func (f *toolForm) toolResponse(r *session.Result, input jsonObject) map[string]any {
 	out := map[string]any{"success": r.Err == nil, "content": r.Text}
 	if r.Structured != nil {
 		out["structured"] = r.Structured
@@ -133,95 +134,99 @@ func (f *form) response(r *session.Result, input object) map[string]any {
 	return out
 }
 
-func (f field) forth(value json.RawMessage, args object, dir string) (json.RawMessage, bool) {
-	switch f.kind {
-	case path:
+// toClaude converts a value to Claude's form; false if it can't.
+func (f argMapping) toClaude(value json.RawMessage, args jsonObject, dir string) (json.RawMessage, bool) {
+	switch f.conversion {
+	case absolutePath:
 		var name string
 		if json.Unmarshal(value, &name) != nil || name == "" || filepath.IsAbs(name) || strings.HasPrefix(name, "~") {
 			return value, true
 		}
-		if strings.Contains(name, "..") { // where that leads depends on links
-			return encode(dir + string(filepath.Separator) + name), true
+		if strings.Contains(name, "..") { // do not clean: symlinks may change where ".." leads
+			return encodeJSON(dir + string(filepath.Separator) + name), true
 		}
-		return encode(filepath.Join(dir, name)), true
-	case seconds:
+		return encodeJSON(filepath.Join(dir, name)), true
+	case secondsToMillis:
 		n, err := strconv.ParseInt(string(value), 10, 32)
-		return encode(n * 1000), err == nil
-	case inverted:
+		return encodeJSON(n * 1000), err == nil
+	case negatedBool:
 		b, err := strconv.ParseBool(string(value))
-		return encode(!b), err == nil
-	case listing:
+		return encodeJSON(!b), err == nil
+	case outputMode:
 		var word string
 		_ = json.Unmarshal(value, &word)
-		there, ok := listings[word]
-		return encode(there), ok
-	case last:
+		there, ok := outputModes[word]
+		return encodeJSON(there), ok
+	case endLineToCount:
 		end, err := strconv.ParseInt(string(value), 10, 32)
-		return encode(end - first(args["start_line"]) + 1), err == nil
-	case all:
-		return encode(true), string(value) == "0"
-	case pieces:
-		out := list(value)
+		return encodeJSON(end - startLine(args["start_line"]) + 1), err == nil
+	case zeroCountToAll:
+		return encodeJSON(true), string(value) == "0"
+	case editList:
+		out := decodeObjects(value)
 		for i, piece := range out {
-			out[i] = forth(f.parts, piece, dir)
+			out[i] = argsToClaude(f.elements, piece, dir)
 		}
-		return encode(out), out != nil
+		return encodeJSON(out), out != nil
 	}
 	return value, true
 }
 
-func (f field) back(value json.RawMessage, input object) (json.RawMessage, error) {
-	switch f.kind {
-	case seconds:
+// fromClaude converts a value in Claude's form back; nil leaves the argument out.
+func (f argMapping) fromClaude(value json.RawMessage, input jsonObject) (json.RawMessage, error) {
+	switch f.conversion {
+	case secondsToMillis:
 		ms, err := strconv.ParseFloat(string(value), 64)
-		return encode((int64(ms) + 999) / 1000), err
-	case inverted:
+		return encodeJSON((int64(ms) + 999) / 1000), err
+	case negatedBool:
 		b, err := strconv.ParseBool(string(value))
-		return encode(!b), err
-	case listing:
+		return encodeJSON(!b), err
+	case outputMode:
 		var word string
 		_ = json.Unmarshal(value, &word)
-		for ours, theirs := range listings {
+		for ours, theirs := range outputModes {
 			if theirs == word {
-				return encode(ours), nil
+				return encodeJSON(ours), nil
 			}
 		}
 		return nil, fmt.Errorf("%s is not known", value)
-	case last:
+	case endLineToCount:
 		n, err := strconv.ParseInt(string(value), 10, 32)
-		return encode(first(input["offset"]) + n - 1), err
-	case all:
+		return encodeJSON(startLine(input["offset"]) + n - 1), err
+	case zeroCountToAll:
 		if b, err := strconv.ParseBool(string(value)); err != nil || !b {
 			return nil, err
 		}
 		return json.RawMessage("0"), nil
-	case pieces:
-		out := list(value)
+	case editList:
+		out := decodeObjects(value)
 		for i, piece := range out {
 			var err error
-			if out[i], err = back(f.parts, piece, nil, nil); err != nil {
+			if out[i], err = argsFromClaude(f.elements, piece, nil, nil); err != nil {
 				return nil, err
 			}
 		}
-		return encode(out), nil
+		return encodeJSON(out), nil
 	}
 	return value, nil
 }
 
-// first is the first line of a reading.
-func first(value json.RawMessage) int64 {
+// startLine returns the first line to read; 1 if the value is not a number.
+func startLine(value json.RawMessage) int64 {
 	if n, err := strconv.ParseInt(string(value), 10, 32); err == nil {
 		return n
 	}
 	return 1
 }
 
-func list(value json.RawMessage) (out []object) {
+// decodeObjects decodes an array of objects; nil if it is none.
+func decodeObjects(value json.RawMessage) (out []jsonObject) {
 	_ = json.Unmarshal(value, &out)
 	return out
 }
 
-func encode(v any) json.RawMessage {
+// encodeJSON encodes a value; null if it can't be encoded.
+func encodeJSON(v any) json.RawMessage {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return json.RawMessage("null")
@@ -229,8 +234,8 @@ func encode(v any) json.RawMessage {
 	return data
 }
 
-// equal reports whether two values are the same, however they are written.
-func equal(a, b json.RawMessage) bool {
+// equalJSON reports whether two JSON texts mean the same value.
+func equalJSON(a, b json.RawMessage) bool {
 	x, y := jsontext.Value(bytes.Clone(a)), jsontext.Value(bytes.Clone(b))
 	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
 }

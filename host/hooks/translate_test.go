@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-func formOf(t *testing.T, tool, name string) *form {
+func formOf(t *testing.T, tool, name string) *toolForm {
 	t.Helper()
-	for _, f := range forms(tool) {
+	for _, f := range formsOfTool(tool) {
 		if f.name == name {
 			return &f
 		}
@@ -17,7 +17,7 @@ func formOf(t *testing.T, tool, name string) *form {
 	return nil
 }
 
-func TestClaudesFormOfOurTools(t *testing.T) {
+func TestToolArgumentsToClaude(t *testing.T) {
 	for _, c := range []struct{ tool, name, ours, theirs string }{
 		{"shell.exec", "Bash", `{"command":"ls","timeout":5,"background":true,"cwd":"a"}`,
 			`{"command":"ls","timeout":5000,"run_in_background":true,"cwd":"a"}`},
@@ -48,19 +48,19 @@ func TestClaudesFormOfOurTools(t *testing.T) {
 		{"filesystem.ls", "LS", `{"path":"."}`, `{"path":"/w"}`},
 	} {
 		f := formOf(t, c.tool, c.name)
-		inputs, err := f.inputs(json.RawMessage(c.ours), "/w")
-		if err != nil || len(inputs) != 1 || !equal(encode(inputs[0]), json.RawMessage(c.theirs)) {
-			t.Errorf("%s %s is %s, want %s (%v)", c.tool, c.ours, encode(inputs), c.theirs, err)
+		inputs, err := f.toInputs(json.RawMessage(c.ours), "/w")
+		if err != nil || len(inputs) != 1 || !equalJSON(encodeJSON(inputs[0]), json.RawMessage(c.theirs)) {
+			t.Errorf("%s %s is %s, want %s (%v)", c.tool, c.ours, encodeJSON(inputs), c.theirs, err)
 			continue
 		}
-		back, err := f.back(encode(inputs[0]), inputs[0], json.RawMessage(c.ours))
-		if err != nil || !equal(back, json.RawMessage(c.ours)) {
+		back, err := f.fromInput(encodeJSON(inputs[0]), inputs[0], json.RawMessage(c.ours))
+		if err != nil || !equalJSON(back, json.RawMessage(c.ours)) {
 			t.Errorf("%s %s comes back as %s (%v)", c.tool, c.ours, back, err)
 		}
 	}
 }
 
-func TestChangedInputsInOurForm(t *testing.T) {
+func TestChangedInputFromClaude(t *testing.T) {
 	for _, c := range []struct{ tool, name, ours, updated, want string }{
 		{"shell.exec", "Bash", `{"command":"ls"}`, `{"command":"ls","timeout":1500}`, `{"command":"ls","timeout":2}`},
 		{"filesystem.read_file", "Read", `{"path":"x"}`, `{"file_path":"/w/y","offset":3,"limit":2}`,
@@ -79,12 +79,12 @@ func TestChangedInputsInOurForm(t *testing.T) {
 			`{"pattern":"p","output":"count","case_sensitive":false}`},
 	} {
 		f := formOf(t, c.tool, c.name)
-		shown, err := f.inputs(json.RawMessage(c.ours), "/w")
+		shown, err := f.toInputs(json.RawMessage(c.ours), "/w")
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := f.back(json.RawMessage(c.updated), shown[0], json.RawMessage(c.ours))
-		if err != nil || !equal(back, json.RawMessage(c.want)) {
+		back, err := f.fromInput(json.RawMessage(c.updated), shown[0], json.RawMessage(c.ours))
+		if err != nil || !equalJSON(back, json.RawMessage(c.want)) {
 			t.Errorf("%s %s, changed to %s, is %s, want %s (%v)", c.tool, c.ours, c.updated, back, c.want, err)
 		}
 	}
@@ -107,7 +107,7 @@ func TestMatchers(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		if f := m.form(c.tool); f != nil {
+		if f := m.firstForm(c.tool); f != nil {
 			got = f.name
 		}
 		if got != c.want {
@@ -125,7 +125,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, e := range []Event{PreToolUse, PostToolUse, UserPromptSubmit, Stop} {
-			a, err := parse(e, data)
+			a, err := parseOutput(e, data)
 			if err != nil && (a.decision != none || a.args != nil) {
 				t.Errorf("%s: an error and an answer: %+v", e, a)
 			}
@@ -149,24 +149,24 @@ func FuzzTranslation(f *testing.F) {
 	f.Add("grep.grep", `{"pattern":"x","output":"other","case_sensitive":"no","limit":1}`)
 	f.Fuzz(func(t *testing.T, tool, args string) {
 		var object map[string]json.RawMessage
-		if !equal(json.RawMessage(args), json.RawMessage(args)) || json.Unmarshal([]byte(args), &object) != nil || object == nil {
+		if !equalJSON(json.RawMessage(args), json.RawMessage(args)) || json.Unmarshal([]byte(args), &object) != nil || object == nil {
 			return
 		}
-		for _, fm := range forms(tool) {
-			for _, field := range fm.fields {
+		for _, fm := range formsOfTool(tool) {
+			for _, field := range fm.args {
 				if _, taken := object[field.theirs]; taken && field.theirs != field.ours {
 					return // no tool of ours has such an argument
 				}
 			}
-			inputs, err := fm.inputs(json.RawMessage(args), "/w")
+			inputs, err := fm.toInputs(json.RawMessage(args), "/w")
 			if err != nil {
 				t.Fatal(err)
 			}
 			if len(inputs) != 1 {
 				continue
 			}
-			back, err := fm.back(encode(inputs[0]), inputs[0], json.RawMessage(args))
-			if err != nil || !equal(back, json.RawMessage(args)) {
+			back, err := fm.fromInput(encodeJSON(inputs[0]), inputs[0], json.RawMessage(args))
+			if err != nil || !equalJSON(back, json.RawMessage(args)) {
 				t.Errorf("%s as %s: %s became %s (%v)", tool, fm.name, args, back, err)
 			}
 		}

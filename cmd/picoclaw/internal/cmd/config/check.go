@@ -159,7 +159,7 @@ func wrongHooks(cfg *config.Config) []configFault {
 	var wrong []configFault
 	for _, m := range host.CheckHooks(cfg) {
 		wrong = append(wrong, newConfigFault(&config.Error{Origin: originOf(cfg.Settings(), m.Key), Key: m.Key,
-			Problem: m.Problem, Cure: m.Cure}))
+			Problem: m.Problem, Cure: m.Remedy}))
 	}
 	return wrong
 }

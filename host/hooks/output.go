@@ -13,9 +13,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// said is what a command of Claude Code's form writes. A name that is there twice is an error: a script that puts its
-// answer together from what an agent wrote could be made to say the second.
-type said struct {
+// commandOutput is the JSON that a command hook writes. Duplicate names are an error: otherwise a script that builds
+// its JSON from an agent's text could be tricked into a second, different decision.
+type commandOutput struct {
 	Continue       *bool  `json:"continue"`
 	StopReason     string `json:"stopReason"`
 	SystemMessage  string `json:"systemMessage"`
@@ -31,28 +31,28 @@ type said struct {
 	} `json:"hookSpecificOutput"`
 }
 
-// parse reads what a command has written and exited with 0 after.
-func parse(e Event, stdout []byte) (answer, error) {
-	text := bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(stdout), []byte("\xef\xbb\xbf"))) // some write JSON with a mark
+// parseOutput parses the standard output of a command hook that exited with 0.
+func parseOutput(e Event, stdout []byte) (hookResponse, error) {
+	text := bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(stdout), []byte("\xef\xbb\xbf"))) // trim a byte order mark
 	if len(text) == 0 {
-		return answer{}, nil
+		return hookResponse{}, nil
 	}
 	if text[0] != '{' {
-		return plain(e, text)
+		return parsePlainText(e, text)
 	}
-	var s said
+	var s commandOutput
 	if err := jsonx.Unmarshal(text, &s); err != nil {
-		return answer{}, fmt.Errorf("wrote what is not its JSON: %w", err)
+		return hookResponse{}, fmt.Errorf("wrote invalid JSON: %w", err)
 	}
 	if s.Specific.Event != "" && s.Specific.Event != e {
-		return answer{}, fmt.Errorf("answers for %s and was asked about %s", s.Specific.Event, e)
+		return hookResponse{}, fmt.Errorf("responds to %s instead of %s", s.Specific.Event, e)
 	}
-	a := answer{context: s.Specific.Context}
-	if err := a.decide(s.Decision, s.Reason); err != nil {
-		return answer{}, err
+	a := hookResponse{context: s.Specific.Context}
+	if err := a.addDecision(s.Decision, s.Reason); err != nil {
+		return hookResponse{}, err
 	}
-	if err := a.decide(s.Specific.Decision, s.Specific.Reason); err != nil {
-		return answer{}, err
+	if err := a.addDecision(s.Specific.Decision, s.Specific.Reason); err != nil {
+		return hookResponse{}, err
 	}
 	if s.Continue != nil && !*s.Continue {
 		a.stop, a.decision = true, deny
@@ -60,30 +60,31 @@ func parse(e Event, stdout []byte) (answer, error) {
 	}
 	if input := s.Specific.Input; len(input) > 0 && input.Kind() != 'n' {
 		if input.Kind() != '{' {
-			return answer{}, errors.New("has an updatedInput that is no object")
+			return hookResponse{}, errors.New("has an updatedInput that is not an object")
 		}
 		a.args = json.RawMessage(input)
 	}
 	return a, nil
 }
 
-// plain reads an answer that is no JSON object. Text is context where a prompt begins something, and means nothing where
-// a hook can't refuse, as formatters print; but text around JSON may hide a refusal.
-func plain(e Event, text []byte) (answer, error) {
+// parsePlainText parses output that is not a JSON object. Text is context for SessionStart and UserPromptSubmit and
+// is ignored for events that can't be refused, since formatters print text. Elsewhere, and around JSON, it is an
+// error, because it may hide a refusal.
+func parsePlainText(e Event, text []byte) (hookResponse, error) {
 	switch {
-	case e != SessionStart && !e.gates():
-		return answer{}, nil
+	case e != SessionStart && !e.canRefuse():
+		return hookResponse{}, nil
 	case e == PreToolUse, json.Valid(text),
 		slices.ContainsFunc(bytes.Split(text, []byte("\n")), func(line []byte) bool {
 			return bytes.HasPrefix(bytes.TrimSpace(line), []byte("{"))
 		}):
-		return answer{}, errors.New("wrote what is no JSON object")
+		return hookResponse{}, errors.New("wrote something other than a JSON object")
 	}
-	return answer{context: string(text)}, nil
+	return hookResponse{context: string(text)}, nil
 }
 
-// decide adds a decision in one of its two forms. What allows says nothing.
-func (a *answer) decide(word, reason string) error {
+// addDecision merges a decision word into the response. "allow" changes nothing.
+func (a *hookResponse) addDecision(word, reason string) error {
 	d := none
 	switch word {
 	case "", "approve", "allow":

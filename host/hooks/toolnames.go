@@ -1,0 +1,174 @@
+package hooks
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
+)
+
+// toolMapping maps one of our tools and its arguments to a tool of Claude Code. A tool may have several mappings;
+// hooks get the first whose name their matcher matches.
+type toolMapping struct {
+	tool, name string
+	args       []argMapping
+}
+
+// argMapping maps an argument between its two names and values.
+type argMapping struct {
+	ours, theirs string
+	conversion   conversion
+	elements     []argMapping // mappings for each edit of an editList
+}
+
+// conversion is the way an argument's value is converted to Claude's form and back.
+type conversion int
+
+const (
+	unchanged       conversion = iota
+	absolutePath               // relative here, absolute in Claude's form
+	secondsToMillis            // seconds here, milliseconds in Claude's form
+	negatedBool                // true here is false in Claude's form
+	outputMode                 // what a search returns, by other words in Claude's form
+	endLineToCount             // end line here, number of lines in Claude's form
+	zeroCountToAll             // 0 here is true in Claude's form
+	editList                   // list of edits, converted one by one
+)
+
+var (
+	fileArg    = argMapping{ours: "path", theirs: "file_path", conversion: absolutePath}
+	dirArg     = argMapping{ours: "path", theirs: "path", conversion: absolutePath}
+	patternArg = sameValue("pattern", "pattern")
+	oldTextArg = sameValue("old_text", "old_string")
+	newTextArg = sameValue("new_text", "new_string")
+	countArg   = argMapping{ours: "count", theirs: "replace_all", conversion: zeroCountToAll}
+
+	readArgs = []argMapping{fileArg, sameValue("start_line", "offset"), {ours: "end_line", theirs: "limit", conversion: endLineToCount},
+		sameValue("offset", "byte_offset"), sameValue("length", "byte_length")}
+	writeArgs   = []argMapping{fileArg, sameValue("content", "content")}
+	insertArgs  = []argMapping{fileArg, sameValue("content", "new_string")}
+	replaceArgs = []argMapping{fileArg, oldTextArg, newTextArg,
+		{ours: "edits", theirs: "edits", conversion: editList, elements: []argMapping{fileArg, oldTextArg, newTextArg}}}
+	editArgs = []argMapping{fileArg, countArg,
+		{ours: "edits", theirs: "edits", conversion: editList, elements: []argMapping{fileArg, countArg}}}
+)
+
+// sameValue returns the mapping of an argument whose value is equal in both forms.
+func sameValue(ours, theirs string) argMapping { return argMapping{ours: ours, theirs: theirs} }
+
+// toolMappings lists the tools that have a counterpart in Claude Code.
+var toolMappings = []toolMapping{
+	{"shell.exec", "Bash", []argMapping{sameValue("command", "command"), {ours: "timeout", theirs: "timeout", conversion: secondsToMillis},
+		sameValue("background", "run_in_background")}},
+	{"filesystem.read_file", "Read", readArgs},
+	{"filesystem.read", "Read", readArgs},
+	{"filesystem.write_file", "Write", writeArgs},
+	{"filesystem.write", "Write", writeArgs},
+	{"filesystem.append_file", "Edit", insertArgs},
+	{"filesystem.append_file", "Write", writeArgs},
+	{"filesystem.insert", "Edit", insertArgs},
+	{"filesystem.edit_file", "Edit", replaceArgs},
+	{"filesystem.edit_file", "MultiEdit", replaceArgs},
+	{"filesystem.edit", "Edit", editArgs},
+	{"filesystem.edit", "MultiEdit", editArgs},
+	{"filesystem.list_dir", "LS", []argMapping{dirArg}},
+	{"filesystem.ls", "LS", []argMapping{dirArg}},
+	{"grep.grep", "Grep", []argMapping{patternArg, dirArg, sameValue("include", "glob"), sameValue("type", "type"),
+		{ours: "output", theirs: "output_mode", conversion: outputMode}, sameValue("context", "-C"),
+		{ours: "case_sensitive", theirs: "-i", conversion: negatedBool}, sameValue("max_results", "head_limit"),
+		sameValue("multiline", "multiline")}},
+	{"grep.find", "Glob", []argMapping{patternArg, dirArg}},
+}
+
+// outputModes maps our values of "output" to Claude's.
+var outputModes = map[string]string{"content": "content", "files": "files_with_matches", "count": "count"}
+
+// toolForm is a name that matchers can match a tool by, and the form of the arguments that goes with it.
+type toolForm struct {
+	tool, name string
+	args       []argMapping // nil for the tool's own form
+	claude     bool
+}
+
+// formsOfTool returns the forms of a tool in the order that matchers try: Claude's, an MCP tool's, the tool's own
+// names.
+func formsOfTool(tool string) []toolForm {
+	plugin, short, full := strings.Cut(tool, ".")
+	if !full {
+		short = tool
+	}
+	var out []toolForm
+	for _, r := range toolMappings {
+		if r.tool == tool || !full && strings.HasSuffix(r.tool, "."+tool) {
+			out = append(out, toolForm{tool, r.name, r.args, true})
+		}
+	}
+	if full && len(out) == 0 {
+		out = append(out, toolForm{tool: tool, name: "mcp__" + plugin + "__" + short})
+	}
+	out = append(out, toolForm{tool: tool, name: tool})
+	if full {
+		out = append(out, toolForm{tool: tool, name: short})
+	}
+	return out
+}
+
+// upstreamName returns the name that upstream PicoClaw gives a tool: the short name if upstream has the tool too.
+func upstreamName(tool string) string {
+	if i := slices.IndexFunc(toolMappings, func(r toolMapping) bool { return r.tool == tool }); i >= 0 {
+		_, short, _ := strings.Cut(tool, ".")
+		return short
+	}
+	return tool
+}
+
+// matcher selects the tools or events that a hook group is for.
+type matcher struct {
+	names   []string
+	pattern *regexp.Regexp // nil if names is set; if both are nil, everything matches
+}
+
+// nameListPattern matches matchers that Claude Code reads as a list of names, not as a regular expression.
+var nameListPattern = lazyregexp.New(`^[a-zA-Z0-9_|, -]+$`)
+
+// newMatcher parses a matcher: a list of names or a regular expression.
+func newMatcher(text string) (*matcher, error) {
+	switch {
+	case text == "" || text == "*":
+		return &matcher{}, nil
+	case nameListPattern().MatchString(text):
+		m := &matcher{names: []string{}}
+		for _, name := range strings.FieldsFunc(text, func(r rune) bool { return r == '|' || r == ',' }) {
+			if name = strings.TrimSpace(name); name != "" {
+				m.names = append(m.names, name)
+			}
+		}
+		return m, nil
+	}
+	pattern, err := regexp.Compile(text)
+	return &matcher{pattern: pattern}, err
+}
+
+// matchesName reports whether the matcher selects a name.
+func (m *matcher) matchesName(name string) bool {
+	switch {
+	case m.pattern != nil:
+		return m.pattern.MatchString(name)
+	case m.names != nil:
+		return slices.ContainsFunc(m.names, func(listed string) bool {
+			return name == listed || strings.HasPrefix(listed, "mcp__") && strings.HasPrefix(name, listed+"__")
+		})
+	}
+	return true
+}
+
+// firstForm returns the first form of a tool that the matcher selects, nil if there is none.
+func (m *matcher) firstForm(tool string) *toolForm {
+	for _, f := range formsOfTool(tool) {
+		if m.matchesName(f.name) {
+			return &f
+		}
+	}
+	return nil
+}

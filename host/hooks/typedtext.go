@@ -1,0 +1,115 @@
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// Tools that type text into commands. A shell may run the text, so hooks see it like a command.
+const (
+	execTool    = "shell.exec"
+	processTool = "shell.process"
+)
+
+// unfinishedLines holds lines without an end that were typed into background commands. The next text continues them.
+type unfinishedLines struct {
+	mu   sync.Mutex
+	text map[lineKey]string
+}
+
+// lineKey identifies the background command of an unfinished line. Sessions with the same policy share a plugin
+// instance.
+type lineKey struct{ policy, command string }
+
+// Limits of the stored lines: their number, and the bytes of each.
+const (
+	maxUnfinishedLines = 1024
+	maxUnfinishedBytes = 16 << 10
+)
+
+// typedText returns the text that a call types into a command, and the name of the background command.
+func typedText(c session.HookCall) (text, command string) {
+	var args struct{ Action, Session, Data, Stdin string }
+	switch {
+	case c.Tool != execTool && c.Tool != processTool, json.Unmarshal(c.Args, &args) != nil:
+		return "", ""
+	case c.Tool == execTool:
+		return args.Stdin, ""
+	case args.Action == "write":
+		return args.Data, args.Session
+	}
+	return "", ""
+}
+
+// checkTypedText runs PreToolUse hooks for typed text as if it were a command of its own: once alone, and once joined
+// to the unfinished line before it, because the command may or may not have read that line.
+func (h *Hooks) checkTypedText(ctx context.Context, w sessionInfo, c session.HookCall) (v Verdict) {
+	text, command := typedText(c)
+	h.unfinished.mu.Lock()
+	begun, full := h.unfinished.text[lineKey{w.policy, command}], len(h.unfinished.text) >= maxUnfinishedLines
+	h.unfinished.mu.Unlock()
+	if full && begun == "" && unfinishedLine(text) != "" {
+		v.Deny, v.Rule, v.Hint = "too many lines are unfinished", "hooks", "write whole lines, with their line ends"
+		return v
+	}
+	for _, one := range []string{text, lineContinuations.Replace(begun + text)} {
+		if one = strings.TrimRight(one, "\r\n"); one == "" || v.Deny != "" {
+			continue
+		}
+		v = v.mergeWith(h.runPreToolUse(ctx, hookRequest{event: PreToolUse, sessionInfo: w, call: session.HookCall{
+			Tool: execTool, Args: encodeJSON(map[string]string{"command": one}), ID: c.ID}}))
+		if v.Args != nil && v.Deny == "" {
+			v.Deny, v.Rule = "a hook has changed text that is typed into a command, which can't be changed", "hooks"
+		}
+		if begun == "" {
+			break
+		}
+	}
+	return v
+}
+
+// lineContinuations joins lines that end in a backslash with the next line.
+var lineContinuations = strings.NewReplacer("\\\r\n", "", "\\\n", "", "\\\r", "")
+
+// storeUnfinishedLine stores the line that a call left without an end.
+func (h *Hooks) storeUnfinishedLine(w sessionInfo, c session.HookCall, r *session.Result) {
+	text, command := typedText(c)
+	if command == "" {
+		return
+	}
+	h.unfinished.mu.Lock()
+	defer h.unfinished.mu.Unlock()
+	key := lineKey{w.policy, command}
+	line := unfinishedLine(h.unfinished.text[key] + text)
+	switch {
+	case r.Err != nil && (r.Err.Code == pluginpb.CodeNotFound || r.Err.Code == pluginpb.CodeConflict), line == "":
+		delete(h.unfinished.text, key) // the command or the line has ended
+	case r.Err == nil || r.Err.Code == pluginpb.CodeTimeout: // a part of the text was written
+		if h.unfinished.text == nil {
+			h.unfinished.text = map[lineKey]string{}
+		}
+		h.unfinished.text[key] = line
+	}
+}
+
+// unfinishedLine returns the last line of a text, including the lines it continues; empty if it has an end.
+func unfinishedLine(text string) string {
+	end := len(text)
+	for {
+		end = strings.LastIndexAny(text[:end], "\r\n")
+		if end < 0 {
+			end = 0
+			break
+		}
+		if !strings.HasSuffix(text[:end], `\`) {
+			end++
+			break
+		}
+	}
+	return text[max(end, len(text)-maxUnfinishedBytes):]
+}
