@@ -23,7 +23,7 @@ func statFile(f *os.File) (*node, error) { return statAt(int(f.Fd()), "", unix.A
 
 func statAt(dir int, name string, flags int) (*node, error) {
 	var s unix.Statx_t
-	err := unix.Statx(dir, name, flags, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &s)
+	err := unix.Statx(dir, name, flags, unix.STATX_BASIC_STATS|unix.STATX_BTIME|unix.STATX_MNT_ID, &s)
 	if errors.Is(err, unix.ENOENT) {
 		return nil, nil
 	}
@@ -33,9 +33,12 @@ func statAt(dir int, name string, flags int) (*node, error) {
 	n := &node{
 		Mode: fileMode(uint32(s.Mode)), UID: int(s.Uid), GID: int(s.Gid), Links: uint64(s.Nlink), Size: int64(s.Size),
 		Modified: s.Mtime.Sec*1e9 + int64(s.Mtime.Nsec), Changed: s.Ctime.Sec*1e9 + int64(s.Ctime.Nsec),
-		Device: unix.Mkdev(s.Dev_major, s.Dev_minor),
 	}
-	inode := strconv.FormatUint(n.Device, 16) + ":" + strconv.FormatUint(s.Ino, 16)
+	device := unix.Mkdev(s.Dev_major, s.Dev_minor)
+	if n.Mount = device; s.Mask&unix.STATX_MNT_ID != 0 {
+		n.Mount = s.Mnt_id
+	}
+	inode := strconv.FormatUint(device, 16) + ":" + strconv.FormatUint(s.Ino, 16)
 	handle, _, err := unix.NameToHandleAt(dir, name, flags&unix.AT_EMPTY_PATH)
 	switch {
 	case err == nil:

@@ -24,7 +24,7 @@ type node struct {
 	Size     int64  // bytes
 	Modified int64  // nanoseconds since 1970
 	Changed  int64  // change time, nanoseconds since 1970; no program can set it
-	Device   uint64
+	Mount    uint64 // the mount or, on systems that do not tell it, the device: a file is renamed within one
 }
 
 // state is what an operation left of an object. A change by anybody else shows in it.
@@ -76,7 +76,7 @@ type object struct {
 	Now    rawText `json:"now,omitempty"`    // its path after the operation; empty for none
 
 	index            int
-	device           uint64
+	mount            uint64
 	tried            bool  // its contents were to be kept
 	noted            bool  // it waits for the journal
 	used             bool  // a call of the operation was about it

@@ -141,14 +141,29 @@ func (r *Recorder) noticeWrite(m mutation.Mutation) {
 	}
 	if e.current != nil {
 		r.keepContents(e, e.current)
-		e.current.opens++
-		e.current.used, e.current.Written = true, true
+		o := e.current
+		o.opens++
+		o.used, o.Written = true, true
 		if m.Thread != 0 {
+			r.expect(m.Thread, func() {}, func() { r.forgetOpen(e, o) })
 			return
 		}
 	}
 	// A tool puts a new file into the place of the old one.
 	r.expect(m.Thread, func() { e.creates++; e.opens++ }, func() { e.creates, e.opens = 0, 0 })
+}
+
+// forgetOpen notes that a call has left no file open for writing, so that the next to close it is somebody else: it
+// failed, or it set the length alone, of which no event tells.
+func (r *Recorder) forgetOpen(e *entry, o *object) {
+	if o.opens == 0 || e.current != o || r.isOpen(e) {
+		return
+	}
+	r.observe() // it may have been closed just now
+	if o.opens > 0 {
+		o.opens--
+		r.adopt(e)
+	}
 }
 
 func (r *Recorder) noticeRemove(m mutation.Mutation) {
@@ -202,11 +217,11 @@ func (r *Recorder) noticeRename(m mutation.Mutation) {
 		r.keepDoomed(to)
 	}
 	if from != nil && to == nil { // out of what the policy opens
-		if r.keepDoomed(from); from.current.isDir() && sameDevice(m.To, from.current) {
+		if r.keepDoomed(from); from.current.isDir() && sameMount(m.To, from.current) {
 			r.lose(m.Path + " (a directory that was moved out of the workspace)")
 		}
 	}
-	if from != nil && to != nil && r.tool && !sameDevice(m.To, from.current) { // it is copied and deleted
+	if from != nil && to != nil && r.tool && !sameMount(m.To, from.current) { // it is copied and deleted
 		r.keepTree(m.Path)
 		to.whole = true
 	}
@@ -256,13 +271,13 @@ func (r *Recorder) noteMove(e *entry) {
 	e.current.Moved = now
 }
 
-// sameDevice reports whether an object could be renamed to a path at once; to another device it is copied and deleted.
-func sameDevice(to string, o *object) bool {
+// sameMount reports whether an object could be renamed to a path at once; to another mount it is copied and deleted.
+func sameMount(to string, o *object) bool {
 	dir, err := os.Open(filepath.Dir(to))
 	if err != nil {
 		return false
 	}
 	defer func() { _ = dir.Close() }()
 	n, err := statFile(dir)
-	return err == nil && n.Device == o.device
+	return err == nil && n.Mount == o.mount
 }

@@ -21,8 +21,10 @@ type observer struct {
 	buffer  [64 << 10]byte
 }
 
+// IN_MODIFY only keeps two descriptors that are closed one after the other apart: the kernel makes one event of several
+// that are the same.
 const observed = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_CLOSE_WRITE |
-	unix.IN_ATTRIB | unix.IN_ONLYDIR | unix.IN_EXCL_UNLINK
+	unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_ONLYDIR | unix.IN_EXCL_UNLINK
 
 // newObserver makes an observer. The kernel gives one at the first directory.
 func newObserver() *observer {
@@ -96,7 +98,7 @@ func (o *observer) events() []event {
 				delete(o.watched, dir)
 				continue
 			}
-			if dir == nil || len(name) == 0 {
+			if dir == nil || len(name) == 0 || mask&unix.IN_MODIFY != 0 {
 				continue
 			}
 			e := event{dir: dir, name: string(name), movedDir: mask&unix.IN_ISDIR != 0 && mask&(unix.IN_MOVED_FROM|unix.IN_MOVED_TO|unix.IN_DELETE) != 0}

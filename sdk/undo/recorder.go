@@ -156,7 +156,7 @@ func (r *Recorder) objectAt(dir *openDir, name string, n *node, known bool) *obj
 		return o
 	}
 	o := newObject(n)
-	o.device = n.Device
+	o.mount = n.Mount
 	o.Created = known || dir.object.whole
 	if n.Mode.IsDir() {
 		o.Parent, o.Name = dir.object.index, rawText(name)
@@ -215,7 +215,7 @@ func (r *Recorder) open(path string) *openDir {
 	}
 	if d.object = r.byID[n.ID]; d.object == nil {
 		o := newObject(n)
-		o.device, o.Name = n.Device, rawText(path)
+		o.mount, o.Name = n.Mount, rawText(path)
 		if parent := r.parent(path); parent != nil {
 			name := filepath.Base(path)
 			o.Parent, o.Name = parent.object.index, rawText(name)

@@ -104,10 +104,10 @@ func (u *undoing) stageFile(s *step, o *object) error {
 	return nil
 }
 
-// stageDir returns a directory for files that wait to be put below another one: the outermost on the same file system,
+// stageDir returns a directory for files that wait to be put below another one: the outermost in the same mount,
 // so that no name of undo's stands in a directory to which names mean something, such as git's.
 func (u *undoing) stageDir(below int) (index int, d *openDir, err error) {
-	index, device := none, uint64(0)
+	index, mount := none, uint64(0)
 	for at := below; at != none; at = u.homeDir(at) {
 		if u.dirPath(at) == "" || u.Objects[at].Created {
 			continue
@@ -117,10 +117,10 @@ func (u *undoing) stageDir(below int) (index int, d *openDir, err error) {
 			return none, nil, err
 		}
 		n, err := statFile(dir.file)
-		if err != nil || index != none && n.Device != device {
+		if err != nil || index != none && n.Mount != mount {
 			break
 		}
-		index, device = at, n.Device
+		index, mount = at, n.Mount
 	}
 	if index == none {
 		return none, nil, &Conflict{"", "is in a directory that can't be restored"}
