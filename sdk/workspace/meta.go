@@ -55,7 +55,7 @@ func (m Meta) Give(in *os.Root, name string) error {
 			mode = unknownMode // a list of who has access changes it
 		}
 	}
-	if !m.Modified.IsZero() {
+	if !m.Modified.IsZero() && !m.Modified.Equal(info.ModTime()) {
 		if err := in.Chtimes(name, time.Time{}, m.Modified); err != nil {
 			return err
 		}
