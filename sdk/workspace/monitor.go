@@ -40,6 +40,7 @@ type ChangeMonitor struct {
 	options MonitorOptions
 
 	mu     sync.Mutex
+	thread int             // makes the change that is decided on
 	fresh  map[string]bool // directories that the command made where nothing was
 	gone   map[string]bool // directories that it took away
 	judged map[string]*judgedFile
@@ -56,6 +57,7 @@ type judgedFile struct {
 	risks  []string
 	mode   fs.FileMode
 	own    bool // the command made it in place, so its content was not known then
+	byGit  bool // the program that made it in place was git
 }
 
 // ProtectedChanges are the attempts of a command on protected paths. Paths are relative to the workspace.
@@ -134,6 +136,7 @@ func byEntry(hit protect.Hit) error {
 func (c *ChangeMonitor) Notice(m mutation.Mutation) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.thread = m.Thread
 	if c.files.Protects() {
 		if err := c.check(m); err != nil {
 			c.refuse(m, err)
@@ -160,8 +163,13 @@ func (c *ChangeMonitor) refuse(m mutation.Mutation, err error) {
 		c.result.Refused = append(c.result.Refused, name)
 		c.result.Reasons = append(c.result.Reasons, name+": "+at.reason)
 	}
-	comm, _ := os.ReadFile("/proc/" + strconv.Itoa(m.Thread) + "/comm")
-	c.result.GitRefused = c.result.GitRefused || strings.HasPrefix(string(comm), "git")
+	c.result.GitRefused = c.result.GitRefused || isGit(m.Thread)
+}
+
+// isGit reports whether a thread runs git.
+func isGit(thread int) bool {
+	comm, _ := os.ReadFile("/proc/" + strconv.Itoa(thread) + "/comm")
+	return strings.HasPrefix(string(comm), "git")
 }
 
 // maxInspected is the longest path that can be inspected with the names of git's files added to it.
@@ -264,7 +272,7 @@ func (c *ChangeMonitor) remember(hit protect.Hit, path string, own bool) (*judge
 		return nil, refuse(path, "%v", err)
 	}
 	mode, _ := typeOf(path)
-	f := &judgedFile{hit, text, c.files.inside.Risks(hit, path, text), mode.Perm(), own}
+	f := &judgedFile{hit, text, c.files.inside.Risks(hit, path, text), mode.Perm(), own, own && isGit(c.thread)}
 	c.judged[path] = f
 	return f, nil
 }

@@ -215,13 +215,16 @@ func (c *ChangeMonitor) place(from, to string, mode fs.FileMode) error {
 
 // exchange decides on having two paths change places.
 func (c *ChangeMonitor) exchange(a, b string) error {
+	var trees []string
 	for _, pair := range [][2]string{{a, b}, {b, a}} {
 		mode, exists := typeOf(pair[0])
 		if !exists {
 			return nil // it fails
 		}
 		check := c.moveTree
-		if !mode.IsDir() {
+		if mode.IsDir() {
+			trees = append(trees, pair[1])
+		} else {
 			check = func(from, to string) error { return c.place(from, to, mode) }
 		}
 		if err := check(pair[0], pair[1]); err != nil {
@@ -234,7 +237,7 @@ func (c *ChangeMonitor) exchange(a, b string) error {
 	c.leave(a)
 	c.leave(b)
 	c.gone[a], c.gone[b] = true, true
-	c.moved = append(c.moved, a, b)
+	c.moved = append(c.moved, trees...)
 	return nil
 }
 

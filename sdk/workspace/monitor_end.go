@@ -37,7 +37,7 @@ func (c *ChangeMonitor) End() ProtectedChanges {
 	for _, dir := range c.moved {
 		hits, _ := c.files.inside.Within(dir, dir)
 		for _, hit := range hits {
-			if !c.permits(hit, hit.Path) {
+			if c.judged[hit.Path] == nil && !c.permits(hit, hit.Path) {
 				c.putAside(hit.Path)
 			}
 		}
@@ -102,6 +102,7 @@ func (c *ChangeMonitor) settle(path string, f *judgedFile) {
 		c.result.Found = append(c.result.Found, name)
 		return
 	}
+	c.result.GitRefused = c.result.GitRefused || f.byGit
 	c.refuse(mutation.Mutation{}, refuse(path, "it was put back, since git runs programs or reads other settings by it"))
 	if err := c.restore(path, f); err != nil {
 		c.result.Found = append(c.result.Found, name)
