@@ -35,7 +35,7 @@ func (r *Rules) Risks(h Hit, path string, text []byte) (risky []string) {
 	case "gitlink":
 		line, ok := strings.CutPrefix(string(text), "gitdir:")
 		to := exactTarget(dir, line)
-		return unless(text, ok && r.isGitDir(to) && !isAmong(dir, to))
+		return unless(text, ok && r.isGitDir(to) && !r.isCheckedOut(dir, to))
 	case "commondir":
 		to := exactTarget(dir, string(text))
 		return unless(text, r.isGitDir(to) && (paths.Within(to, dir) || !isAmong(r.dir, to)))
@@ -126,6 +126,16 @@ func isAmong(dir, git string) bool {
 	isGit := func(name string) bool { return strings.EqualFold(name, GitDir) }
 	below, ok := paths.Below(dir, git)
 	return ok && !slices.ContainsFunc(strings.Split(below, string(filepath.Separator)), isGit)
+}
+
+// isCheckedOut is like isAmong for a directory and for each repository above it.
+func (r *Rules) isCheckedOut(dir, git string) bool {
+	for at := dir; paths.Within(r.dir, at); at = filepath.Dir(at) {
+		if (at == dir || on(at)(GitDir)) && isAmong(at, git) {
+			return true
+		}
+	}
+	return false
 }
 
 // mayBeWorkTree reports whether git may check files out in a directory: it lies in the workspace, and no file that is
