@@ -78,6 +78,11 @@ type Answer struct {
 		Undo      string   `json:"undo"`
 		Protected []string `json:"protected"`
 		PutAside  []string `json:"put_aside"`
+		Brought   []string `json:"entry_points"`
+		Undone    any      `json:"undone"`  // exec: true; undo: the operation
+		Session   string   `json:"session"` // of a command in the background
+		Running   *bool    `json:"running"`
+		Output    string   `json:"output"`
 	} `json:"structured"`
 	Error struct {
 		Code    string `json:"code"`
