@@ -116,7 +116,7 @@ func (c *canary) put(name, text string, mode os.FileMode) {
 	}
 }
 
-func pick[T any](c *canary, list []T) T { return list[c.random.IntN(len(list))] }
+func pick[T any](random *rand.Rand, list []T) T { return list[random.IntN(len(list))] }
 
 // gitDirs returns the git directories of the workspace, relative to it.
 func (c *canary) gitDirs() (dirs []string) {
@@ -132,17 +132,17 @@ func (c *canary) step() (said string) {
 	dirs := c.gitDirs()
 	number := fmt.Sprint("r", c.random.IntN(1000))
 	values := map[string]string{
-		"H": "e/hook", "C": "e/config", "G": pick(c, dirs), "O": pick(c, dirs), "R": pick(c, []string{number, "a/" + number, "a/b/c/" + number}),
-		"N": pick(c, []string{number, "a/" + number, ".git/modules/" + number, ".git/worktrees/" + number, "nested/" + number, "store/" + number}),
-		"T": pick(c, []string{".", "nested", "wt", "sep", "shared", "lib/b"}), "W": c.Workspace,
-		"K": pick(c, []string{"post-commit", "pre-commit", "post-checkout", "post-index-change", "reference-transaction"}),
+		"H": "e/hook", "C": "e/config", "G": pick(c.random, dirs), "O": pick(c.random, dirs), "R": pick(c.random, []string{number, "a/" + number, "a/b/c/" + number}),
+		"N": pick(c.random, []string{number, "a/" + number, ".git/modules/" + number, ".git/worktrees/" + number, "nested/" + number, "store/" + number}),
+		"T": pick(c.random, []string{".", "nested", "wt", "sep", "shared", "lib/b"}), "W": c.Workspace,
+		"K": pick(c.random, []string{"post-commit", "pre-commit", "post-checkout", "post-index-change", "reference-transaction"}),
 	}
 	if c.random.IntN(4) == 0 {
 		for _, name := range []string{"CTEXT", "HTEXT"} {
 			text, _ := os.ReadFile(filepath.Join(c.Workspace, map[string]string{"CTEXT": "e/config", "HTEXT": "e/hook"}[name]))
 			values[name] = string(text)
 		}
-		plant := pick(c, toolPlants)
+		plant := pick(c.random, toolPlants)
 		args := map[string]any{}
 		for i := 1; i < len(plant); i += 2 {
 			value := os.Expand(plant[i+1], func(name string) string { return values[name] })
@@ -154,7 +154,7 @@ func (c *canary) step() (said string) {
 		r := c.call(clitest.Call{Tool: plant[0], Args: args})
 		return fmt.Sprintf("%s %v: %s%s", plant[0], args, r.Error.Message, r.Text)
 	}
-	script := pick(c, plants)
+	script := pick(c.random, plants)
 	var assign strings.Builder
 	for name, value := range values {
 		fmt.Fprintf(&assign, "%s='%s'; ", name, value)

@@ -18,7 +18,7 @@ import (
 const projects = `
 git init -q -b main .; git config gc.auto 0; git config alias.x status; echo 1 > f; git add f; git commit -qm one; git branch side
 git init -q -b main sub; echo 1 > sub/f; git -C sub add f; git -C sub commit -qm one
-git worktree add -q old; mkdir .vscode; echo '{}' > .vscode/settings.json; mkdir e
+git worktree add -q old; mkdir .vscode; echo '{}' > .vscode/settings.json; mkdir -p e/template/hooks; echo evil > e/template/hooks/post-commit; chmod +x e/template/hooks/post-commit
 `
 
 // protectedAgent is an agent in such projects whose commands stand in files, where no guard reads them.
@@ -90,6 +90,11 @@ func git(a *clitest.Agent, args ...string) string {
 	return string(out)
 }
 
+// evilCommit makes a commit $E of hooks without checking it out.
+const evilCommit = `set +e; export GIT_INDEX_FILE=$PWD/e/index; b=$(echo evil | git hash-object -w --stdin)
+git update-index --add --cacheinfo 100755,$b,hooks/post-commit --cacheinfo 100755,$b,post-commit --cacheinfo 100755,$b,extra
+E=$(git commit-tree -m x $(git write-tree)); `
+
 // attacks are what a command may try against what is protected.
 var attacks = []string{
 	"echo evil > .git/hooks/post-commit", "cp /bin/true .git/hooks/pre-commit", "ln -s /bin/true .git/hooks/pre-push",
@@ -137,9 +142,9 @@ var attacks = []string{
 	"mkdir -p d 'd (deleted)'; cd d; rmdir ../d; echo evil > ../.envrc",
 	"mkdir -p gh/workflows; echo evil > gh/workflows/ci.yml; mkdir .github; python3 -c 'import ctypes; ctypes.CDLL(None).renameat2(-100, b\"gh\", -100, b\".github\", 2)'",
 	"git init -q $HOME/z; echo evil > $HOME/z/.git/hooks/post-commit; mv $HOME/z n; rm -rf $HOME/z",
-	"git init -q --separate-git-dir=.git/modules/a/b n; echo evil > .git/modules/a/b/hooks/post-commit",
-	"git init -q --separate-git-dir=.git/modules/a/b n; echo ../../../e > .git/modules/a/b/commondir",
-	"git init -q --separate-git-dir=n/gd n", "mkdir n; git init -q --bare n/gd; echo ../gd > n/.git/commondir; git init -q n; echo ../gd > n/.git/commondir",
+	"mkdir -p .git/modules/a; git init -q --separate-git-dir=.git/modules/a/b n; echo evil > .git/modules/a/b/hooks/post-commit",
+	"mkdir -p .git/modules/a; git init -q --separate-git-dir=.git/modules/a/b n; echo ../../../e > .git/modules/a/b/commondir",
+	"mkdir n; git init -q --separate-git-dir=n/gd n; echo evil > n/gd/hooks/update", "git init -q n; git init -q --bare n/gd; echo ../gd > n/.git/commondir",
 	"git init -q --bare g; ln -s g l; mkdir n; echo gitdir: ../l > n/.git",
 	"git init -q --bare n; echo evil > n/hooks/update", "git init -q --bare n; cd n; git config core.fsmonitor evil",
 	"git worktree add -q w; echo evil > .git/worktrees/w/config.worktree",
@@ -147,6 +152,22 @@ var attacks = []string{
 	"printf '[core]\nfsmonitor=evil\n' > .git/config.lock; mv .git/config.lock .git/config",
 	"printf '[core]\nbare=false\n' > c; python3 -c 'import os; f = open(\"c\", \"a\"); os.rename(\"c\", \".git/config\"); f.write(\"fsmonitor=evil\\n\")'",
 	"printf '[core]\nbare=false\n' > c; ln c d; mv -f c .git/config; printf 'fsmonitor=evil\n' >> d",
+	// A commit may hold any file; $E has hooks at three depths.
+	evilCommit + "GIT_WORK_TREE=.git git checkout -f $E -- .", evilCommit + "git --git-dir=.git --work-tree=.git/hooks checkout -f $E -- .",
+	evilCommit + "git -c core.worktree=.. -C .git checkout -f $E -- hooks; cd .git; git --work-tree=. checkout -f $E -- hooks",
+	evilCommit + "cd sub; GIT_DIR=$PWD/../.git GIT_WORK_TREE=$PWD/.git git checkout -f $E -- .", evilCommit + "rm -f .git/hooks/*; git worktree add -q -f --detach .git/hooks $E",
+	evilCommit + "git --work-tree=sub/.git restore --source=$E .", evilCommit + "git --work-tree=.git read-tree -u --reset $E", evilCommit + "git --work-tree=.git checkout-index -f -a",
+	evilCommit + "git checkout-index -f -a --prefix=.git/", evilCommit + "git checkout-index -f -a --prefix=sub/.git/hooks/", evilCommit + "git archive $E | tar x -C .git", evilCommit + "git --work-tree=.git merge -q --allow-unrelated-histories $E",
+	evilCommit + "mkdir n; cd n; GIT_DIR=$PWD/../sub/.git GIT_COMMON_DIR=$PWD/../.git GIT_WORK_TREE=$PWD/../sub/.git git checkout -f $E -- .",
+	evilCommit + "git clone -q -c core.worktree=$PWD/.git . n; git -C n checkout -f $E -- .", "set +e; git init -q --template=e/template n; git init -q --template=e/template .; git init -q --template=e/template sub",
+	"git clone -q --template=e/template sub n", "git clone -q --bare --template=e/template sub n", "set +e; mkdir n; git init -q --separate-git-dir=n/gd sub; echo evil > n/gd/hooks/post-commit",
+	"set +e; git init -q --separate-git-dir=n .; echo evil > n/hooks/post-commit", "set +e; git init -q n; git init -q --separate-git-dir=e/g n; cp e/template/hooks/post-commit e/g/hooks; mkdir e/h; git init -q --separate-git-dir=e/h/g n; echo evil > e/h/g/hooks/post-commit; mv e/h/g n/hooks",
+	"git -c init.templateDir=$PWD/e/template init -q n", "GIT_TEMPLATE_DIR=$PWD/e/template git clone -q sub n", "set +e; git -c core.hooksPath=$PWD/e/template/hooks commit -q --allow-empty -m x; git config core.hooksPath e/template/hooks",
+	"set +e; GIT_CONFIG=.git/config git config alias.x '!evil'; git config --file .git/config alias.x '!evil'; GIT_DIR=.git git config --local alias.x '!evil'; git -C sub config --worktree alias.x '!evil'",
+	"set +e; git config --rename-section alias filter; git config --remove-section alias; git config --unset alias.x", "set +e; git submodule add -q --name ../../hooks ./sub n; git -c protocol.file.allow=always submodule add -q --name ../hooks ./sub n; git -C sub init -q --separate-git-dir=$PWD/.git/modules/n; echo evil > .git/modules/n/hooks/x",
+	"set +e; git -c protocol.file.allow=always submodule add -q ./sub n; git submodule absorbgitdirs; git config -f .gitmodules submodule.n.update '!evil'; git config submodule.n.update '!evil'",
+	"set +e; git remote add evil 'ext::evil'; git config remote.evil.uploadpack evil; git config remote.evil.vcs evil; git remote set-url --add evil ext::evil", "set +e; git bundle create -q n --all; git bundle unbundle n; git lfs install --local || git config filter.lfs.process evil",
+	"set +e; git maintenance start; git maintenance register --config-file .git/config; git config maintenance.repo evil; git fsmonitor--daemon start; git config core.fsmonitor true", "set +e; git update-index --fsmonitor; git update-server-info; git rerere; git sparse-checkout set --cone e; git config core.sparseCheckout x; git sparse-checkout disable; git config core.pager evil",
 	"ln -s e .github", "ln -s ../../e .git/modules", "rm -rf .git/info; ln -s ../e .git/info",
 	"( setsid bash -c 'sleep 0.1; echo evil > .git/hooks/post-commit' & ); sleep 0.4",
 }
@@ -159,9 +180,12 @@ func danger(a *clitest.Agent) string {
 	for _, top := range []string{".", "sub", "old", "n", "w", "s2"} {
 		for _, name := range []string{".git", ".git/config", ".git/config.worktree", ".git/commondir", ".git/hooks", ".git/hooks/*",
 			".git/worktrees/*/gitdir", ".git/worktrees/*/commondir", ".git/worktrees/*/config.worktree", ".git/modules/*/*/hooks/*",
-			".git/modules/*/*/config", ".git/modules/*/*/commondir", ".git/modules", ".git/info", "hooks/update", "config", ".github", ".envrc", ".vscode", ".vscode/*", ".idea", ".devcontainer",
-			".husky", ".github/workflows", ".gitlab-ci.yml", ".mcp.json", ".claude", ".codex", ".cursor", ".ripgreprc", ".bashrc",
+			".git/modules/*/*/config", ".git/modules/*/*/commondir", ".git/modules", ".git/info", "hooks/*", "gd/hooks/*", ".git/extra", ".git/post-commit", ".git/modules/x/hooks/*", "config", ".github", ".envrc", ".vscode", ".vscode/*", ".idea", ".devcontainer",
+			".husky", ".husky/*", ".github/workflows", ".github/workflows/*", ".gitlab-ci.yml", ".mcp.json", ".claude", ".codex", ".cursor", ".ripgreprc", ".bashrc",
 			".zshenv", ".gitmodules"} {
+			if top == "." && strings.HasPrefix(name, "hooks/") {
+				continue // the workspace itself is no git directory
+			}
 			found, err := filepath.Glob(filepath.Join(a.Workspace, top, name))
 			if err != nil {
 				a.T.Fatal(err)
@@ -184,8 +208,9 @@ func danger(a *clitest.Agent) string {
 					continue // git acts on none of them
 				}
 				asMade := info.IsDir() || strings.HasSuffix(path, ".sample") || !strings.Contains(text, "evil") &&
-					!strings.Contains(text, "../e") && info.Mode().IsRegular() && !strings.HasSuffix(path, ".envrc")
-				if fresh := top == "n" || top == "w" || strings.Contains(path, "worktrees/w/") || strings.Contains(path, ".git/modules") || info.IsDir(); fresh && asMade {
+					!strings.Contains(text, "../e") && !strings.Contains(text, "/tmp/x") && info.Mode().IsRegular() && !strings.HasSuffix(path, ".envrc")
+				if fresh := top == "n" || top == "w" || strings.Contains(path, "worktrees/w/") || strings.Contains(path, ".git/modules") ||
+					info.IsDir() && (strings.Contains(path, "/.git/") || strings.HasSuffix(path, "/.git") || strings.HasSuffix(path, "/.github")); fresh && asMade {
 					continue
 				}
 				if info.IsDir() {
@@ -221,24 +246,26 @@ func TestWhatIsProtectedStaysWhateverCommandsTry(t *testing.T) {
 		}
 		t.Run(fmt.Sprintf("%+v", how), func(t *testing.T) {
 			a, calls := protectedAgent(t, how.isolated, how.protected, attacks...)
-			before, changed := danger(a), 0
+			before, idle := danger(a), []string{}
 			ask := a.OpenBatch()
 			for i, attack := range attacks {
 				r := ask(calls[i])
 				after := danger(a)
 				if after == before {
+					if !how.protected {
+						idle = append(idle, attack)
+					}
 					a.Shell("[ -e sub ] || mv n sub 2>/dev/null || mv s2 sub; [ ! -e n ] || chmod -R u+rwX n; rm -rf n w m d dd* c l gh 'x (deleted)' 'd (deleted)' .git/modules e/g e/h e/old .git/worktrees/w .git/refs/heads/w; find . -name '*.put-aside*' -prune -exec rm -rf {} +; rm -rf .github")
 					continue
 				}
-				changed++
 				if how.protected {
 					t.Errorf("%s: %v %s\n%s", attack, r.Error, r.Text, cmp.Diff(before, after))
 				}
 				a.Shell("shopt -s dotglob; chmod -R u+rwX .; rm -rf *; cp -a ../kept/. .")
 				before = danger(a)
 			}
-			if !how.protected && changed < len(attacks)*9/10 {
-				t.Errorf("only %d of %d attacks do anything where nothing is protected", changed, len(attacks))
+			if len(idle) > len(attacks)/10 {
+				t.Errorf("%d of %d attacks do nothing where nothing is protected:\n%s", len(idle), len(attacks), strings.Join(idle, "\n"))
 			}
 		})
 	}

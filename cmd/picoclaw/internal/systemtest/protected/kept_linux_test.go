@@ -1,0 +1,109 @@
+package protected_test
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
+)
+
+// ownRepositories are repositories of a user who has hooks and settings of all kinds.
+const ownRepositories = `
+export GIT_TEMPLATE_DIR=
+git init -q -b main .; echo 1 > f; git add f; git commit -qm one; git branch side
+git init -q -b main sub; echo 1 > sub/f; git -C sub add f; git -C sub commit -qm one
+git clone -q --bare sub bare.git; git worktree add -q wt
+git -c protocol.file.allow=always submodule --quiet add ./sub mod; git commit -qm mod
+for d in .git sub/.git bare.git .git/modules/mod .git/worktrees/wt; do
+	mkdir -p $d/hooks; printf '#!/bin/sh\ntrue\n' > $d/hooks/post-commit; chmod +x $d/hooks/post-commit; echo own > $d/extra
+done
+for d in .git sub/.git bare.git .git/modules/mod; do git config -f $d/config alias.x '!true'; git config -f $d/config include.path extra; done
+mkdir -p e/hooks e/git/objects e/git/refs; printf '#!/bin/sh\nevil\n' > e/hooks/post-commit; cp sub/.git/config e/git/config
+mkdir e/same; cp -r e/git/. e/same; git config -f e/git/config alias.y '!evil'
+mkdir .vscode; echo '{}' > .vscode/tasks.json; echo own > .envrc; mkdir -p sub/.vscode; echo '{}' > sub/.vscode/tasks.json
+`
+
+// A change that is refused leaves the user's own hooks and settings where they are, also at the end of the command.
+func TestRefusedChangeLeavesOwnEntryPoints(t *testing.T) {
+	t.Parallel()
+	const exchange = `python3 -c 'import ctypes, sys; ctypes.CDLL(None).renameat2(-100, sys.argv[1].encode(), -100, sys.argv[2].encode(), 2)' `
+	var scripts []string
+	gits, tops := []string{".git"}, []string{"."}
+	if long {
+		gits = append(gits, "bare.git", "sub/.git", ".git/modules/mod", ".git/worktrees/wt")
+		tops = append(tops, "sub", "wt", "mod")
+	}
+	for _, git := range gits {
+		for _, script := range []string{
+			"echo x > $G/HEAD.new; mv $G/HEAD.new $G/HEAD", "rm $G/HEAD; echo ref: refs/heads/main > $G/HEAD", "cp $G/HEAD h; mv h $G/HEAD",
+			"mv $G/refs r; mkdir $G/refs; cp -r r/. $G/refs", "mv $G/objects $G/o; mv $G/o $G/objects", exchange + "$G/hooks e/hooks", exchange + "$G/config e/git/config", exchange + "$G/config e/same/config; " + exchange + "$G/config e/same/config",
+			"mv $G x; mv x $G", exchange + "$G e/git", "mkdir x; mv -T $G x/y; mv x/y $G", "cp e/git/config c; mv c $G/config", "mv $G/config c; mv c $G/config",
+			"rm -rf $G/hooks; cp -r e/hooks $G", "mv $G/hooks h; mv h $G/hooks", "echo ref: refs/heads/x > $G/HEAD", "ln $G/config c; mv c $G/config", "touch $G/commondir; rm -f $G/commondir",
+			"cp -a $G copy; mv copy/config $G/config", "rm -r $G/refs; mkdir $G/refs", "mv $G/HEAD h; mv e/git $G/git", "for i in 1 2 3; do cp $G/HEAD $G/HEAD.lock; mv $G/HEAD.lock $G/HEAD; done",
+		} {
+			scripts = append(scripts, "G="+git+"; "+script)
+		}
+	}
+	for _, top := range tops {
+		for _, script := range []string{"mv $T/.git x; mv x $T/.git", "rm -f $T/.git; echo gitdir: e > $T/.git", "cp $T/.git x; mv x $T/.git", "mv $T x; mv x $T",
+			"mv $T/.vscode v; mv v $T/.vscode", exchange + "$T/.vscode e", "mkdir x; " + exchange + "$T x; " + exchange + "$T x",
+			"git -C $T checkout -q -b y$RANDOM; git -C $T stash -q; git -C $T gc -q"} {
+			scripts = append(scripts, "T="+top+"; "+script)
+		}
+	}
+	for _, isolated := range []bool{true, false} {
+		t.Run(fmt.Sprintf("isolated=%v", isolated), func(t *testing.T) {
+			t.Parallel()
+			a := clitest.NewAgent(t, isolated, "PICOCLAW_WORKSPACE_PROTECT_ENABLED=true")
+			a.Shell(ownRepositories + "cp -a . ../kept")
+			before, call := a.Snapshot(), a.OpenBatch()
+			for _, script := range scripts {
+				r := call(clitest.Exec("s() { " + script + "; }; s"))
+				after := a.Snapshot()
+				if diff := clitest.Diff(onlyEntryPoints(before), onlyEntryPoints(after)); diff != "" || len(r.Structured.PutAside) > 0 {
+					t.Errorf("%s: %v %q\n%s", script, r.Structured.Protected, r.Structured.PutAside, diff)
+				}
+				if maps.Equal(before, after) {
+					continue
+				}
+				a.Shell("shopt -s dotglob; chmod -R u+rwX .; rm -rf *; cp -a ../kept/. .")
+			}
+		})
+	}
+}
+
+// A git command that is refused a change is undone whole, also in a sandbox, where git directories are mounts.
+func TestRefusedGitCommandIsUndone(t *testing.T) {
+	t.Parallel()
+	for _, isolated := range []bool{true, false} {
+		t.Run(fmt.Sprintf("isolated=%v", isolated), func(t *testing.T) {
+			t.Parallel()
+			a, calls := protectedAgent(t, isolated, true, "echo 2 > f; echo new > g; git add .; git commit -qm two; git config alias.y '!evil'",
+				"cd sub; echo 2 > f; git commit -qam two; git gc -q; git config alias.y '!evil'", "git checkout -q side; git stash; git branch -D main; git config alias.y '!evil'",
+				"cd old; echo 2 > f; git commit -qam two; git config alias.y '!evil'", "git worktree add -q w; rm -f .git/hooks/* || true; git config alias.y '!evil'")
+			call := a.OpenBatch()
+			for i, c := range calls {
+				before := a.Snapshot()
+				r := call(c)
+				if diff := clitest.Diff(before, a.Snapshot()); diff != "" || r.OK || r.Structured.Undone != true {
+					t.Errorf("command %d: %v %s\n%s", i, r.Structured.Undone, r.Text, diff)
+				}
+			}
+		})
+	}
+}
+
+// onlyEntryPoints drops the files that the user's git and editors do not act on, and what moves with the clock.
+func onlyEntryPoints(all map[string]string) map[string]string {
+	kept := map[string]string{}
+	for path, line := range all {
+		for _, name := range []string{"/hooks/post-commit", "/config", "/extra", ".vscode/tasks.json", "/.envrc", "/commondir", "put-aside"} {
+			if strings.HasSuffix(path, name) && !strings.HasPrefix(path, "/e/") || strings.Contains(path, "put-aside") {
+				kept[path] = line
+			}
+		}
+	}
+	return kept
+}
