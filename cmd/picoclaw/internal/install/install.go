@@ -37,7 +37,7 @@ type Result struct {
 }
 
 func (o *Options) AddTo(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.Yes, "yes", false, "do it without asking")
+	cmd.Flags().BoolVar(&o.Yes, "yes", false, "do not ask for confirmation")
 	o.AddOutputFlag(cmd, &o.Output)
 }
 

@@ -40,12 +40,12 @@ func NewCmdAgent(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "agent",
 		SuggestFor: []string{"chat", "ask"},
-		Short:      "Have an agent work: talk to it, or give it one task with -m",
-		Long: `Runs an agent with the model that the configuration gives it (model_list and agents.defaults.model) and with its tools, each
-call of which is decided, confined and recorded like any other. Without -m you talk to it: Ctrl-C ends a turn, Ctrl-D
-leaves, and where a decision is ask, you are asked. With -m it does one task; its last words are the result.
+		Short:      "Run an agent: a conversation, or one task with -m",
+		Long: `Run an agent with its configured model (model_list, agents.defaults.model) and its tools. Every tool call passes the
+guard, the sandbox and the audit log. Without -m this is a conversation: Ctrl-C ends a turn, Ctrl-D quits, and
+decisions that need approval are asked here. With -m the agent does one task and prints its final answer.
 
-What was said is kept below sessions in the instance root, and goes on with the next turn in a session of that name.`,
+Conversations are saved in the home, below sessions. The same session name continues a conversation.`,
 		Example: strings.Trim(`
   picoclaw agent
   picoclaw agent -m 'what does this repository do?'
@@ -54,7 +54,7 @@ What was said is kept below sessions in the instance root, and goes on with the 
   picoclaw agent sessions`, "\n"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.once = cmd.Flags().Changed("message"); o.output == cli.JSON && !o.once {
-				return cli.Usagef("--output json is about one task: give it with -m")
+				return cli.Usagef("--output json needs a task: add -m TASK")
 			}
 			return cli.NoArguments(cmd, args)
 		},
@@ -62,9 +62,9 @@ What was said is kept below sessions in the instance root, and goes on with the 
 	}
 	flags := cmd.Flags()
 	f.AddAgentFlag(cmd, &o.agent, "the agent (default: the first one)")
-	flags.StringVarP(&o.message, "message", "m", "", "the `task`, or - to read it from standard input")
+	flags.StringVarP(&o.message, "message", "m", "", "`task` to do, or - to read it from standard input")
 	flags.StringVarP(&o.session, "session", "s", "cli:default", "`name` of the session")
-	flags.StringVar(&o.model, "model", "", "the `name` of the model in model_list, in place of the agent's")
+	flags.StringVar(&o.model, "model", "", "`name` of a model in model_list (default: the agent's)")
 	f.AddOutputFlag(cmd, &o.output)
 	cmd.AddCommand(NewCmdSessions(f, nil), NewCmdForget(f, nil))
 	return cli.NewCommand(cmd, o, runF)

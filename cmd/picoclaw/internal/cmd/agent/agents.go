@@ -28,7 +28,7 @@ func NewCmdAgents(f *cli.Factory, runF func(*AgentsOptions) error) *cobra.Comman
 	o := &AgentsOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:     "agents",
-		Short:   "List the agents, and show what one may do",
+		Short:   "List agents",
 		Example: "  picoclaw agents\n  picoclaw agents show main",
 		Args:    cli.NoArguments,
 		RunE:    func(*cobra.Command, []string) error { return o.run() },
@@ -119,7 +119,7 @@ func NewCmdAgentsShow(f *cli.Factory, runF func(*AgentsShowOptions) error) *cobr
 	o := &AgentsShowOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:   "show [ID]",
-		Short: "Show what an agent may do, each line with where that comes from",
+		Short: "Show what an agent may do, and which setting says so",
 		Example: strings.Trim(`
   picoclaw agents show
   picoclaw agents show guest --output json`, "\n"),

@@ -12,7 +12,7 @@ func TestNewCmdAgent(t *testing.T) {
 		clitest.CommandLine[Options]{Line: "", Want: Options{session: "cli:default", output: cli.Text}},
 		clitest.CommandLine[Options]{Line: "-m - -s review --agent reader --model fast --output json",
 			Want: Options{message: "-", once: true, session: "review", agent: "reader", model: "fast", output: cli.JSON}},
-		clitest.CommandLine[Options]{Line: "--output json", Usage: "give it with -m"},
+		clitest.CommandLine[Options]{Line: "--output json", Usage: "add -m TASK"},
 		clitest.CommandLine[Options]{Line: "hello", Usage: `takes no argument "hello"`})
 }
 

@@ -44,8 +44,8 @@ func NewCmdSessions(f *cli.Factory, runF func(*SessionsOptions) error) *cobra.Co
 	o := &SessionsOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:     "sessions",
-		Short:   "List an agent's sessions, the last used first",
-		Long:    "Lists the conversations that are kept of an agent. A session is a file of JSON lines below sessions in the instance root.",
+		Short:   "List an agent's sessions, most recently used first",
+		Long:    "List the saved conversations of an agent. A session is a file of JSON lines in the home, below sessions.",
 		Example: "  picoclaw agent sessions\n  picoclaw agent sessions --agent reader --output json",
 		Args:    cli.NoArguments,
 		RunE:    func(*cobra.Command, []string) error { return o.run() },
@@ -93,7 +93,7 @@ func NewCmdForget(f *cli.Factory, runF func(*ForgetOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:     "forget SESSION",
 		Short:   "Delete a session",
-		Long:    "Deletes what was said in a session. What the agent did stands in the record, picoclaw audit.",
+		Long:    "Delete a saved conversation. The agent's calls stay in the audit log.",
 		Example: "  picoclaw agent forget cli:default",
 		Args:    cli.OneArgument(&o.session, "forget which session? `picoclaw agent sessions` lists them"),
 		RunE:    func(*cobra.Command, []string) error { return o.run() },

@@ -35,9 +35,9 @@ func NewCmdBatch(f *cli.Factory, runF func(*BatchOptions) error) *cobra.Command 
 	cmd := &cobra.Command{
 		Use:   "batch",
 		Short: "Call tools from JSON lines on standard input",
-		Long: `Reads lines of the form {"id":1,"tool":"read_file","args":{"path":"go.mod"},"agent":"main"} and writes a line of
-JSON with the same id for each. With one job the answers come in the order of the calls, with more as they are ready. Calls that
-fail say so in their answers; the exit code is about the batch itself.`,
+		Long: `Read lines such as {"id":1,"tool":"read_file","args":{"path":"go.mod"},"agent":"main"} and write one line of JSON with
+the same id for each. With --jobs 1 answers keep the order of the calls. A failed call has an error in its answer and
+does not change the exit code.`,
 		Example: strings.Trim(`
   picoclaw batch < calls.jsonl > answers.jsonl
   find . -name '*.go' | jq -Rc '{tool: "file_stat", args: {path: .}}' | picoclaw batch --jobs 4`, "\n"),
@@ -49,7 +49,7 @@ fail say so in their answers; the exit code is about the batch itself.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
-	cmd.Flags().IntVar(&o.jobs, "jobs", 1, "how many calls to make at the same time")
+	cmd.Flags().IntVar(&o.jobs, "jobs", 1, "number of concurrent calls")
 	return cli.NewCommand(cmd, o, runF)
 }
 

@@ -41,15 +41,14 @@ func NewCmdCall(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "call TOOL [key=value ...]",
 		SuggestFor: []string{"run", "exec"},
 		Short:      "Call a tool",
-		Long: `Calls a tool as the agent would, and prints its result. Values are typed by the tool's schema. For an argument that is text,
-not a path or a command, @FILE stands for what a file of yours holds, - for standard input, and @@ for an @ in front. A
-list is given by repeating its key, or as JSON.
+		Long: `Call a tool as the agent would, and print its result. The tool's schema types the values. In a text argument (not a
+path or command), @FILE reads a file, - reads standard input, and @@ is a literal @. Repeat a key for a list, or use
+JSON.
 
-An error is one line that begins with [ERROR]; what else the tool says of it stands in lines that begin with |, and what refused
-and what would help in a line each, rule: and hint:.
+An error is one line that begins with [ERROR]. Lines that begin with | have details, rule: names the rule that refused
+the call, and hint: says what to do.
 
-The exit code is 0 if the tool succeeded, 1 if it failed or was refused, 2 if the command line is wrong or the arguments
-are not such as the tool takes, and 3 if picoclaw can't start.`,
+Exit codes: 0 success, 1 the tool failed or was refused, 2 wrong command line or arguments, 3 picoclaw can't start.`,
 		Example: strings.Trim(`
   picoclaw call read_file path=go.mod
   picoclaw call exec command='go test ./...' timeout=120

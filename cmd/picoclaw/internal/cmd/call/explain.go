@@ -34,7 +34,7 @@ func NewCmdExplain(f *cli.Factory, runF func(*ExplainOptions) error) *cobra.Comm
 	o := &ExplainOptions{Factory: f, arguments: callArguments{stdin: f.In}}
 	cmd := &cobra.Command{
 		Use:   "explain TOOL [key=value ...] | explain PATH | explain network HOST",
-		Short: "Say whether a call would be allowed, by which rule, and what would change that; or for a path or host",
+		Short: "Explain a decision on a call, a path or a host, without making the call",
 		Example: strings.Trim(`
   picoclaw explain read_file path=/etc/hosts
   picoclaw explain exec --json '{"command":"rm -rf build"}' --output json
@@ -48,7 +48,7 @@ func NewCmdExplain(f *cli.Factory, runF func(*ExplainOptions) error) *cobra.Comm
 	f.AddAgentFlag(cmd, &o.agent, "the agent to decide for (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
 	jsonFlag(cmd, &o.arguments.json)
-	cmd.Flags().BoolVar(&o.batch, "batch", false, "decide on JSON lines from standard input, as for picoclaw batch")
+	cmd.Flags().BoolVar(&o.batch, "batch", false, "decide on JSON lines from standard input, in the format of picoclaw batch")
 	return cli.NewCommand(cmd, o, runF)
 }
 

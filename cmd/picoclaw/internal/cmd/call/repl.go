@@ -41,12 +41,12 @@ func NewCmdREPL(f *cli.Factory, runF func(*REPLOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repl",
 		Short: "Call tools interactively, with history and completion",
-		Long: `Reads calls as for ` + "`picoclaw call`" + ` and prints their results, in one session: the plugins stay started. Tab completes
-tools and arguments, the arrow keys go through what was typed before, Ctrl-C ends a call, Ctrl-D leaves. Words are taken
-apart as in a shell, by quotes and backslashes alone. Where a decision is ask, you are asked.
+		Long: `Read calls in the format of ` + "`picoclaw call`" + ` and print their results, in one session whose plugins keep running. Tab completes tools and arguments, the arrow keys
+browse the history, Ctrl-C cancels a call, Ctrl-D quits. Quotes and backslashes work as in a shell. Decisions that
+need approval are asked here.
 
-What is typed is kept in $PICOCLAW_HOME/repl_history, which only you can read; not a line that begins with a space, or that
-looks as if it had a secret in it. From a file or a pipe, each line is a call, and the exit code is 1 if one failed.`,
+The history is in $PICOCLAW_HOME/repl_history, readable only by you, without lines that begin with a space or look
+like they contain a secret. From a file or a pipe, each line is a call, and the exit code is 1 if one failed.`,
 		Example: strings.Trim(`
   picoclaw repl
   picoclaw repl --agent reader

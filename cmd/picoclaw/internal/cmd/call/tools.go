@@ -26,8 +26,8 @@ func NewCmdTools(f *cli.Factory, runF func(*ToolsOptions) error) *cobra.Command 
 		Use:        "tools",
 		SuggestFor: []string{"list", "ls"},
 		Short:      "List the tools that an agent may call",
-		Long: `Lists the tools that an agent may call. RISK is
-what the plugin's author says of a wrong call. --output json has their schemas and hints too, as MCP clients get them.`,
+		Long: `List the tools that an agent may call. RISK is the plugin author's rating of a wrong call. --output json adds the
+schemas and hints that MCP clients get.`,
 		Example: strings.Trim(`
   picoclaw tools
   picoclaw tools --agent reader

@@ -33,9 +33,9 @@ func NewCmdCompletion(f *cli.Factory, runF func(*Options) error) *cobra.Command 
 	names := []string{"bash", "zsh", "fish", "powershell"}
 	return cli.NewCommand(&cobra.Command{
 		Use:   "completion SHELL",
-		Short: "Print a script that completes commands, tools, agents and arguments in a shell",
-		Long: "Prints a script for " + strings.Join(names, ", ") +
-			". It knows the commands and flags, and the tools, agents and arguments of your configuration.",
+		Short: "Print a shell completion script",
+		Long: "Print a completion script for  " + strings.Join(names, ", ") +
+			". It completes commands, flags, tools, agents and tool arguments.",
 		Example: strings.Trim(`
   source <(picoclaw completion bash)
   picoclaw completion bash > /etc/bash_completion.d/picoclaw

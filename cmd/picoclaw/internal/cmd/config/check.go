@@ -30,11 +30,10 @@ func NewCmdCheck(f *cli.Factory, runF func(*CheckOptions) error) *cobra.Command 
 	o := &CheckOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Say everything that is wrong with the configuration",
-		Long: `Checks the file and the variables, resolves the policy of every agent, and says everything that is wrong: the line, the
-key, and the cure. The exit code is 0 if nothing is, and 3 otherwise, as a host with this configuration would not
-start, or would not offer what it is told to. A warning is about what is allowed and likely not meant, such as a name
-that no tool or no plugin has.`,
+		Short: "Check the configuration",
+		Long: `Check the file and the variables, resolve the policy of every agent, and report every error with its line, key and
+remedy. The exit code is 0 without errors and 3 with errors, since a host would not start. Warnings report settings
+that are valid but probably unintended, such as the name of a tool that does not exist.`,
 		Example: strings.Trim(`
   picoclaw config check
   picoclaw config check --config new.json --output json`, "\n"),

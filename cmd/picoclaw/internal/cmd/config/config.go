@@ -15,8 +15,9 @@ func NewCmdConfig(f *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show and check the configuration",
-		Long: `The configuration is $PICOCLAW_HOME/config.json (JSON with comments) or config.yaml, over built-in defaults, under
-PICOCLAW_* variables. PICOCLAW_HOME is ~/.picoclaw unless it is set; --config and PICOCLAW_CONFIG name another file.`,
+		Long: `The configuration is $PICOCLAW_HOME/config.json (JSON with comments) or config.yaml. It overrides the built-in
+defaults; PICOCLAW_* variables override it. PICOCLAW_HOME is ~/.picoclaw by default; --config and PICOCLAW_CONFIG name
+another file.`,
 		Example: strings.Trim(`
   picoclaw config show                  every setting and where it comes from
   picoclaw config check                 everything that is wrong, with its line
@@ -33,8 +34,8 @@ func NewCmdSchema(f *cli.Factory, runF func(*SchemaOptions) error) *cobra.Comman
 	return cli.NewCommand(&cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of the configuration file, for editors",
-		Long: `Prints the JSON Schema of the configuration file. An editor that is told of it by a "$schema" key at the top of the file
-completes keys, shows what they do, and marks mistakes.`,
+		Long: `Print the JSON Schema of the configuration file. An editor that finds it in a "$schema" key at the top of the file
+completes and checks keys.`,
 		Example: strings.Trim(`
   picoclaw config schema > ~/.picoclaw/config.schema.json
   # then in config.json:  "$schema": "./config.schema.json"`, "\n"),

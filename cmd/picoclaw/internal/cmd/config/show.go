@@ -30,8 +30,8 @@ func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show [KEY ...]",
 		Short: "Show the effective settings and where each comes from",
-		Long: `Shows what every key is set to and where that was said: built in (default), a line of the file, a variable or a flag.
-A KEY stands for all keys that it begins. What looks like a secret is not shown.`,
+		Long: `Show the value of every key and its origin: built-in default, a line of the file, a variable or a flag. A KEY selects
+all keys with that prefix. Secrets are hidden.`,
 		Example: strings.Trim(`
   picoclaw config show
   picoclaw config show tools.exec isolation
@@ -45,7 +45,7 @@ A KEY stands for all keys that it begins. What looks like a secret is not shown.
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to show the settings of, as they hold for it (default: those of all agents)")
 	f.AddOutputFlag(cmd, &o.output)
-	cmd.Flags().BoolVar(&o.changed, "changed", false, "leave out what nobody has set")
+	cmd.Flags().BoolVar(&o.changed, "changed", false, "show only keys that are set")
 	return cli.NewCommand(cmd, o, runF)
 }
 

@@ -28,11 +28,12 @@ func NewCmdAdd(f *cli.Factory, runF func(*AddOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME",
 		Short: "Add a job: a message that an agent is given, or a command that is run as the agent",
-		Long: `Adds a job that runs once (--at, --in), at an interval (--every), or when the time matches (--cron). A command is decided
-on now and at each run, as a call of the tool exec is; one that a person has to allow is refused, since none is there.
+		Long: `Add a job that runs once (--at, --in), at an interval (--every), or on a schedule (--cron). The guard decides on a
+command now and at each run, as for exec. A command that needs approval is refused, since nobody is there to approve
+it.
 
-A time of the day that a day does not have, since the clocks go forward, is when they do; one that it has twice is the
-first. An hour that is an asterisk goes on with time itself.`,
+When clocks go forward, a time that is skipped runs at the change. When clocks go back, a time that occurs twice runs
+the first time. An asterisk for the hour follows elapsed time.`,
 		Example: strings.Trim(`
   picoclaw cron add standup --cron '0 9 * * 1-5' --tz Europe/Berlin --message 'Sum up what was done yesterday.'
   picoclaw cron add tea --in 4m --message 'Tell me that the tea is ready.'
@@ -41,15 +42,15 @@ first. An hour that is an asterisk goes on with time itself.`,
 		RunE: func(*cobra.Command, []string) error { return v.run() },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&v.at, "at", "", "run once, at a `time`: 15:04, 2006-01-02 15:04, or 2006-01-02T15:04:05Z")
-	flags.StringVar(&v.in, "in", "", "run once, after a `duration`, such as 20m or 2d")
-	flags.StringVar(&v.every, "every", "", "run each time a `duration` has passed")
-	flags.StringVar(&v.expr, "cron", "", "run when the time matches an `expression`: minute, hour, day of the month, month, day of the week")
-	flags.StringVar(&v.tz, "tz", "", "the time `zone` of --cron, such as Europe/Berlin (default: that of this machine)")
-	flags.StringVar(&v.spec.Payload.Message, "message", "", "the `text` that the agent is given")
-	flags.StringVar(&v.spec.Payload.Command, "command", "", "the command `line` to run; --message then says what it is for")
-	flags.StringVar(&v.timeout, "timeout", "", "how long a run may take, a `duration`; 0 for as long as it likes (default: tools.cron.exec_timeout_minutes)")
-	flags.StringVar(&v.spec.Missed, "missed", "", "what to do about runs that were missed: `once` or skip")
+	flags.StringVar(&v.at, "at", "", "run once at a `time`: 15:04, 2006-01-02 15:04, or 2006-01-02T15:04:05Z")
+	flags.StringVar(&v.in, "in", "", "run once after a `duration`, such as 20m or 2d")
+	flags.StringVar(&v.every, "every", "", "`duration` between runs")
+	flags.StringVar(&v.expr, "cron", "", "cron `expression`: minute, hour, day of the month, month, day of the week")
+	flags.StringVar(&v.tz, "tz", "", "time `zone` of --cron, such as Europe/Berlin (default: this machine's)")
+	flags.StringVar(&v.spec.Payload.Message, "message", "", "`text` to send to the agent")
+	flags.StringVar(&v.spec.Payload.Command, "command", "", "command `line` to run; --message describes it")
+	flags.StringVar(&v.timeout, "timeout", "", "maximum `duration` of a run; 0 for no limit (default: tools.cron.exec_timeout_minutes)")
+	flags.StringVar(&v.spec.Missed, "missed", "", "missed runs: `once` or skip")
 	f.CompleteFlag(cmd, "missed", cli.CompleteWords(schedule.Once, schedule.Skip))
 	v.flags(cmd)
 	return cli.NewCommand(cmd, v, runF)

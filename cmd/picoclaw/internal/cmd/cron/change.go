@@ -15,9 +15,9 @@ import (
 // NewCmdSwitch is `picoclaw cron enable` and `disable`.
 func NewCmdSwitch(f *cli.Factory, on bool, runF func(*Options) error) *cobra.Command {
 	v := &Options{Factory: f}
-	verb, short := "disable", "Keep a job from running, until it is enabled again"
+	verb, short := "disable", "Disable a job"
 	if on {
-		verb, short = "enable", "Have a job run again that was disabled"
+		verb, short = "enable", "Enable a job"
 	}
 	cmd := &cobra.Command{
 		Use:     verb + " JOB",
@@ -65,7 +65,7 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:               "remove JOB",
 		Aliases:           []string{"rm"},
-		Short:             "Remove a job; a run of it that goes on ends by itself",
+		Short:             "Remove a job; a current run continues to its end",
 		Example:           "  picoclaw cron remove standup",
 		Args:              v.oneJob(),
 		RunE:              func(*cobra.Command, []string) error { return v.run() },
@@ -88,7 +88,7 @@ func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 	v := &ShowOptions{Options: Options{Factory: f}}
 	cmd := &cobra.Command{
 		Use:               "show JOB",
-		Short:             "Show a job: what it runs, when, and how its last run ended",
+		Short:             "Show a job and its last run",
 		Example:           "  picoclaw cron show standup",
 		Args:              v.oneJob(),
 		RunE:              func(*cobra.Command, []string) error { return v.run() },

@@ -28,7 +28,7 @@ func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 	v := &ListOptions{Options: Options{Factory: f}}
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List an agent's jobs, and when each runs next",
+		Short:   "List an agent's jobs and their next runs",
 		Example: "  picoclaw cron list\n  picoclaw cron list --agent reader --output json",
 		Args:    cli.NoArguments,
 		RunE:    func(*cobra.Command, []string) error { return v.run() },
@@ -86,14 +86,14 @@ func NewCmdLog(f *cli.Factory, runF func(*LogOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "log [JOB]",
 		Short: "Show what became of an agent's jobs and heartbeats, or of one job",
-		Long: `Shows the runs that have ended, the oldest first: ok, error, timeout or skipped, with what they had to say. Those of
-heartbeats are shown by the name heartbeat.`,
+		Long: `Show finished runs, oldest first, with their result (ok, error, timeout or skipped) and output. The job heartbeat is
+the heartbeat.`,
 		Example:           "  picoclaw cron log\n  picoclaw cron log heartbeat --limit 5\n  picoclaw cron log --output json",
 		Args:              cli.Optional(v.oneJob()),
 		RunE:              func(*cobra.Command, []string) error { return v.run() },
 		ValidArgsFunction: cli.CompleteFirst(v.names),
 	}
-	cmd.Flags().IntVar(&v.limit, "limit", 20, "how many, the last ones")
+	cmd.Flags().IntVar(&v.limit, "limit", 20, "number of latest runs")
 	v.flags(cmd)
 	return cli.NewCommand(cmd, v, runF)
 }

@@ -26,10 +26,9 @@ func NewCmdDoctor(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	o := &Options{Factory: f}
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say which walls hold on this machine, and what would raise the others",
-		Long: "doctor builds the sandbox that the configuration asks for, attacks it from inside, and says of each wall whether\n" +
-			"it is on, off or impossible here, why, and what would change that. It exits 1 if something that the configuration\n" +
-			"asks for does not hold.",
+		Short: "Check which protections work on this machine",
+		Long: `Build the configured sandbox and attack it from inside. For each protection, report whether it is on, off or
+impossible on this machine, why, and how to change that. The exit code is 1 if a configured protection does not hold.`,
 		Example: "  picoclaw doctor\n  picoclaw doctor --agent reader --output json",
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },

@@ -43,13 +43,13 @@ func NewCmdAdd(f *cli.Factory, runF func(*AddOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME [flags] -- COMMAND [ARGUMENT...]",
 		Short: "Add an MCP server's tools, confined and pinned",
-		Long: `Fetches the server, starts it once in a sandbox with nothing of yours, shows which tools it has and what is suspicious in
-what it says, asks, and makes a plugin of it: from then on it runs as it was looked at, with what was granted here and
-nothing else, and its tools are called NAME.TOOL. A tool that the server later describes in other words is not offered.
+		Long: `Download the server, start it once in an empty sandbox, show its tools and suspicious descriptions, ask for
+confirmation, and install it as a plugin. From then on exactly this version runs, with the rights granted here. Its
+tools are called NAME.TOOL. A tool whose definition changes later is quarantined.
 
-COMMAND is as in the server's documentation: npx PACKAGE, uvx PACKAGE, node FILE, python3 FILE or a program. {{workspace}}
-in its arguments stands for the agent's workspace, {{state}} for a directory of the server's own. A server that is reached
-over HTTP is named by --url; ${NAME} in its headers stands for the secret NAME, which --secret grants.`,
+COMMAND is as in the server's documentation: npx PACKAGE, uvx PACKAGE, node FILE, python3 FILE or a program. In its
+arguments, {{workspace}} is the agent's workspace and {{state}} the server's own directory. For a server over HTTP use
+--url; ${NAME} in its headers is the secret NAME, which --secret grants.`,
 		Example: strings.Trim(`
   picoclaw mcp add everything -- npx -y @modelcontextprotocol/server-everything
   picoclaw mcp add files --workspace rw -- npx -y @modelcontextprotocol/server-filesystem '{{workspace}}'
@@ -75,17 +75,17 @@ over HTTP is named by --url; ${NAME} in its headers stands for the secret NAME, 
 // specFlags are those that say what a server is and what it gets.
 func (o *serverOptions) specFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.spec.Workspace, "workspace", "none", "what it may do with the agent's workspace: none, ro or rw")
-	flags.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that it may reach, * for any (default: none)")
-	flags.StringSliceVar(&o.spec.Secrets, "secret", nil, "`NAMES` of secrets that it may use without seeing them")
-	flags.StringSliceVar(&o.spec.Programs, "program", nil, "`PROGRAMS` that it may start besides its own, * for any")
-	flags.StringSliceVar(&o.spec.Agents, "agent", nil, "`AGENTS` that it is for (default: all)")
-	flags.StringVar(&o.spec.URL, "url", "", "`URL` of a server that is reached over HTTP")
-	flags.StringArrayVar(&o.headers, "header", nil, "`HEADER` that it is sent, as in \"Name: value\"")
-	flags.StringArrayVar(&o.env, "env", nil, "variable that it finds, as `NAME=VALUE`")
-	flags.StringArrayVar(&o.claims, "claim", nil, "how an argument is guarded, as `TOOL.FIELD=CLAIM`: read, write, list, delete, command or none")
-	flags.StringVar(&o.spec.Files, "files", "", "`DIR` that the command needs, which is copied")
-	flags.BoolVar(&o.spec.Roots, "roots", false, "tell it where the workspace is")
+	flags.StringVar(&o.spec.Workspace, "workspace", "none", "access to the agent's workspace: none, ro or rw")
+	flags.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that the server may reach, * for any (default: none)")
+	flags.StringSliceVar(&o.spec.Secrets, "secret", nil, "`NAMES` of secrets that the server may use without seeing them")
+	flags.StringSliceVar(&o.spec.Programs, "program", nil, "additional `PROGRAMS` that the server may start, * for any")
+	flags.StringSliceVar(&o.spec.Agents, "agent", nil, "`AGENTS` that may use the server (default: all)")
+	flags.StringVar(&o.spec.URL, "url", "", "`URL` of a server over HTTP")
+	flags.StringArrayVar(&o.headers, "header", nil, "HTTP `HEADER` for the server, as in \"Name: value\"")
+	flags.StringArrayVar(&o.env, "env", nil, "environment variable, as `NAME=VALUE`")
+	flags.StringArrayVar(&o.claims, "claim", nil, "claim of an argument, as `TOOL.FIELD=CLAIM`: read, write, list, delete, command or none")
+	flags.StringVar(&o.spec.Files, "files", "", "`DIR` that the command needs; it is copied")
+	flags.BoolVar(&o.spec.Roots, "roots", false, "send the workspace as an MCP root")
 	o.AddTo(cmd)
 }
 

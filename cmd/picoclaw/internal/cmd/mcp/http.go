@@ -33,11 +33,11 @@ type httpOptions struct {
 func (o *httpOptions) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.address, "http", "", "serve over HTTP at this `address`, such as 127.0.0.1:8765")
-	flags.BoolVar(&o.remote, "allow-remote", false, "with --http, an address that other machines can reach")
+	flags.BoolVar(&o.remote, "allow-remote", false, "with --http: listen on an address that other machines can reach")
 	flags.StringVar(&o.tokenFile, "token-file", "",
-		"with --http, the `file` that has the token (default: mcp-token below the instance root)")
+		"with --http: token `file` (default: mcp-token in the home)")
 	flags.StringSliceVar(&o.hosts, "allow-host", nil,
-		"with --http, a `name` by which clients may reach this machine besides localhost")
+		"with --http: additional host `name` of this machine")
 }
 
 // check checks the options and completes the address.

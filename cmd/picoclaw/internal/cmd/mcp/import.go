@@ -26,17 +26,17 @@ func NewCmdImport(f *cli.Factory, runF func(*ImportOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Add the MCP servers of a client's settings",
-		Long: `Reads the servers of a client's settings, "mcpServers" or "servers" in JSON with comments, and adds those that there are
-not yet and that the client has not switched off, one after another, as mcp add does. What the flags grant is granted to each.
-Names become lower case. ${workspaceFolder} becomes {{workspace}}; a server with another variable is not added.`,
+		Long: `Read the servers in a client's settings ("mcpServers" or "servers", JSON with comments) and add each new, enabled one
+as mcp add does. The flags apply to every server. Names become lower case. ${workspaceFolder} becomes {{workspace}}; a
+server with another variable is skipped.`,
 		Example: "  picoclaw mcp import ~/.config/Claude/claude_desktop_config.json\n  picoclaw mcp import .vscode/mcp.json --workspace ro",
 		Args:    cli.OneArgument(&o.file, "name the file with the client's settings"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.spec.Workspace, "workspace", "none", "what each may do with the agent's workspace: none, ro or rw")
-	flags.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that each may reach, * for any (default: none)")
-	flags.StringSliceVar(&o.spec.Agents, "agent", nil, "`AGENTS` that they are for (default: all)")
+	flags.StringVar(&o.spec.Workspace, "workspace", "none", "access to the agent's workspace: none, ro or rw")
+	flags.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that the servers may reach, * for any (default: none)")
+	flags.StringSliceVar(&o.spec.Agents, "agent", nil, "`AGENTS` that may use the servers (default: all)")
 	o.AddTo(cmd)
 	return cli.NewCommand(cmd, o, runF)
 }

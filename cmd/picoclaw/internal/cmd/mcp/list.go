@@ -61,7 +61,7 @@ func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 	o := &ListOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List the MCP servers that were added, and what is different from what was accepted",
+		Short:   "List MCP servers and unaccepted changes",
 		Example: "  picoclaw mcp list\n  picoclaw mcp list --output json",
 		Args:    cli.NoArguments,
 		RunE:    func(*cobra.Command, []string) error { return o.run() },
@@ -118,7 +118,7 @@ func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 	o := &ShowOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:               "show NAME",
-		Short:             "Show an MCP server: what it is granted, and its tools",
+		Short:             "Show an MCP server's grants and tools",
 		Example:           "  picoclaw mcp show everything",
 		Args:              oneServer(&o.name),
 		RunE:              func(*cobra.Command, []string) error { return o.run() },

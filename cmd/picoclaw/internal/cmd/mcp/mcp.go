@@ -34,12 +34,12 @@ func NewCmdMCP(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "mcp",
 		SuggestFor: []string{"serve", "server", "start"},
 		Short:      "Serve an agent's tools over the Model Context Protocol",
-		Long: `Serves an agent's tools to an MCP client that starts this command: requests come on standard input, answers go to
-standard output, logs to standard error. ` + "`picoclaw init`" + ` tells clients of it.
+		Long: `Serve an agent's tools over stdio to the MCP client that starts this command. Logs go to standard error. picoclaw init
+adds this command to clients' settings.
 
-With --http it serves the protocol's streamable HTTP transport instead, until it is told to stop. Clients on this machine
-reach it, and have to send its token as their bearer token. The token is made once and kept where only its owner can read
-it, in mcp-token below the instance root; --token-file names another file. One such server runs on an instance root.`,
+With --http, serve streamable HTTP instead, until stopped. Clients on this machine must send the token as a bearer
+token. The token is created once in mcp-token in the home, readable only by its owner; --token-file names another
+file. Only one such server runs per home.`,
 		Example: strings.Trim(`
   picoclaw mcp
   picoclaw mcp --agent reader --workspace ~/projects/site

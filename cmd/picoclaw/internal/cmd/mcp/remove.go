@@ -27,16 +27,16 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:     "remove NAME",
 		Aliases: []string{"rm"},
-		Short:   "Remove an MCP server, with all that was fetched for it and all that it has kept",
-		Long: `Takes an MCP server away, and what it has kept for its agents: another one of that name would find that. If it has kept
-files you are asked; --keep leaves it where it is.`,
+		Short:   "Remove an MCP server",
+		Long: `Remove an MCP server and its state, which a later server of that name would see. If there are state files, ask first;
+--keep keeps them.`,
 		Example:           "  picoclaw mcp remove everything",
 		Args:              oneServer(&o.name),
 		RunE:              func(*cobra.Command, []string) error { return o.run() },
 		ValidArgsFunction: completeServers(f),
 	}
 	o.AddTo(cmd)
-	cmd.Flags().BoolVar(&o.keep, "keep", false, "leave what it has kept")
+	cmd.Flags().BoolVar(&o.keep, "keep", false, "keep its state")
 	return cli.NewCommand(cmd, o, runF)
 }
 

@@ -20,9 +20,9 @@ func NewCmdUpdate(f *cli.Factory, runF func(*UpdateOptions) error) *cobra.Comman
 	o := &UpdateOptions{serverOptions{Options: install.Options{Factory: f, Verb: "mcp trust"}}}
 	cmd := &cobra.Command{
 		Use:   "update NAME",
-		Short: "Fetch an MCP server anew, and look at it again",
-		Long: `Fetches the newest version that its command allows, and looks at it as mcp add does. If it offers the same, it takes the
-place of the one that runs; what is different is shown, and it takes the place when you say yes.`,
+		Short: "Update an MCP server",
+		Long: `Download the newest version that the command allows and inspect it as mcp add does. Without changes in tools and
+grants it replaces the current version; otherwise show the changes and ask first.`,
 		Example:           "  picoclaw mcp update everything",
 		Args:              oneServer(&o.name),
 		ValidArgsFunction: completeServers(f),
@@ -39,9 +39,10 @@ func NewCmdTrust(f *cli.Factory, runF func(*TrustOptions) error) *cobra.Command 
 	o := &TrustOptions{serverOptions: serverOptions{Options: install.Options{Factory: f, Verb: "mcp trust"}}}
 	cmd := &cobra.Command{
 		Use:   "trust NAME",
-		Short: "Accept what an MCP server offers now",
-		Long: `Shows what is different from what was accepted, asks, and accepts it: a version that waits, or else what the server says
-when it is looked at again. A server that stands in the configuration (tools.mcp.servers) is looked at for the first time.`,
+		Short: "Accept an MCP server's changed tools",
+		Long: `Show the changes of a server since it was accepted, ask, and accept them: a downloaded new version, or else the
+server's current tool definitions. A server from the configuration (tools.mcp.servers) is inspected for the first
+time.`,
 		Example:           "  picoclaw mcp trust everything",
 		Args:              oneServer(&o.name),
 		ValidArgsFunction: completeServers(f),

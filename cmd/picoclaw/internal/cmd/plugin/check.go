@@ -30,14 +30,14 @@ func NewCmdCheck(f *cli.Factory, runF func(*CheckOptions) error) *cobra.Command 
 	cmd := &cobra.Command{
 		Use:   "check DIR|ARCHIVE",
 		Short: "Say whether a plugin keeps the contract",
-		Long: `Looks at the package, and then tries the plugin in a sandbox with a home and a workspace to throw away: that it starts and says
-of itself what its plugin.json says, that every tool answers, within its schema, also when calls are cancelled and made at
-once, and that it ends when it is asked to. The plugin is run, with all that it asks for.`,
+		Long: `Check the package, then run the plugin in a sandbox with a temporary home and workspace: it must start, match its
+plugin.json, answer every tool within its schema, also with cancelled and concurrent calls, and stop when asked. The
+plugin runs with all grants that it requests.`,
 		Example: "  picoclaw plugin check wordcount/bin/wordcount\n  picoclaw plugin check --strict wordcount-1.0.0.tar.gz --output json",
 		Args:    cli.OneArgument(&o.source, "name one directory or archive (.tar.gz, .tgz or .zip) of a plugin"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
-	cmd.Flags().BoolVar(&o.strict, "strict", false, "take warnings for failures")
+	cmd.Flags().BoolVar(&o.strict, "strict", false, "treat warnings as failures")
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }

@@ -21,7 +21,7 @@ func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 	o := &ListOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List the plugins that there are",
+		Short:   "List plugins",
 		Example: "  picoclaw plugin list\n  picoclaw plugin list --output json",
 		Args:    cli.NoArguments,
 		RunE:    func(*cobra.Command, []string) error { return o.run() },
@@ -76,7 +76,7 @@ func NewCmdInfo(f *cli.Factory, runF func(*InfoOptions) error) *cobra.Command {
 	o := &InfoOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:               "info ID",
-		Short:             "Show a plugin: where it is from, what it may do, its tools",
+		Short:             "Show a plugin's origin, grants and tools",
 		Example:           "  picoclaw plugin info filesystem",
 		Args:              onePlugin(&o.id),
 		ValidArgsFunction: completePlugins(f),

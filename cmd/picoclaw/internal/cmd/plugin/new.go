@@ -30,9 +30,9 @@ func NewCmdNew(f *cli.Factory, runF func(*NewOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new NAME",
 		Short: "Begin a plugin: a Go module that builds and passes its own tests",
-		Long: `Writes a plugin with one tool, its tests, a README and a Makefile. NAME is the plugin's id: lower-case letters, digits, '-'
-and '_'. A released picoclaw has the plugin built with the SDK of the same release, any other with the sources that it
-was built from itself.`,
+		Long: `Create a plugin with one tool, its tests, a README and a Makefile. NAME is the plugin's id: lower-case letters,
+digits, '-' and '_'. A released picoclaw uses the SDK of that release; a development build uses the sources it was
+built from.`,
 		Example: strings.Trim(`
   picoclaw plugin new wordcount && cd wordcount && make test
   picoclaw plugin new wordcount --dir plugins/wordcount --module github.com/me/wordcount`, "\n"),
@@ -49,9 +49,9 @@ was built from itself.`,
 		RunE: func(*cobra.Command, []string) error { return o.run() },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.dir, "dir", "", "`directory` to write into (default: NAME)")
-	flags.StringVar(&o.module, "module", "", "the Go module's `path` (default: example.com/NAME)")
-	flags.StringVar(&o.sdk, "sdk", "", "`directory` of picoclaw's sources to build with")
+	flags.StringVar(&o.dir, "dir", "", "`directory` to create (default: NAME)")
+	flags.StringVar(&o.module, "module", "", "`path` of the Go module (default: example.com/NAME)")
+	flags.StringVar(&o.sdk, "sdk", "", "`directory` of picoclaw's sources")
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }

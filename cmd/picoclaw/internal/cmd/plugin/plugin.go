@@ -11,7 +11,7 @@ import (
 func NewCmdPlugin(f *cli.Factory) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:     "plugin",
-		Short:   "Install, look at and switch plugins, and write them",
+		Short:   "Install, inspect, switch and create plugins",
 		Example: "  picoclaw plugin list\n  picoclaw plugin new linecount",
 	}, NewCmdList(f, nil), NewCmdInfo(f, nil), NewCmdInstall(f, nil), NewCmdUpdate(f, nil), NewCmdSwitch(f, true, nil),
 		NewCmdSwitch(f, false, nil),

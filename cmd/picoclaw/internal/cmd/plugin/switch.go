@@ -19,12 +19,13 @@ type SwitchOptions struct {
 func NewCmdSwitch(f *cli.Factory, on bool, runF func(*SwitchOptions) error) *cobra.Command {
 	o := &SwitchOptions{Factory: f}
 
-	verb, short := "disable", "Switch a plugin off, or a tool of it, for all agents or one"
-	long := `Takes effect at once, also in a host that runs: what is off is neither listed nor started, and MCP clients are told.`
+	verb, short := "disable", "Disable a plugin, or one of its tools, for all agents or one"
+	long := `Take effect at once, also in running hosts: disabled tools are neither listed nor started, and MCP clients are
+notified.`
 	if on {
-		verb, short = "enable", "Switch on again what was switched off"
-		long = `Takes effect at once, also in a host that runs. What the configuration switches off stays off. With '*' it begins a new
-picoclaw.lock where that is missing or broken.`
+		verb, short = "enable", "Enable a plugin or tool again"
+		long = `Take effect at once, also in running hosts. Tools that the configuration disables stay disabled. With '*', create a
+new picoclaw.lock if it is missing or damaged.`
 	}
 	cmd := &cobra.Command{
 		Use:   verb + " ID|GLOB",

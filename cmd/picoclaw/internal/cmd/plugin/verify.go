@@ -25,7 +25,7 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:               "remove ID",
 		Short:             "Remove an installed plugin",
-		Long:              "Takes a plugin out of the store, with all its versions. What it has kept for its agents, below <home>/state, stays.",
+		Long:              "Remove a plugin with all its versions. Its state for agents, below <home>/state, stays.",
 		Example:           "  picoclaw plugin remove wordcount",
 		Args:              onePlugin(&o.id),
 		ValidArgsFunction: completePlugins(f),
@@ -73,7 +73,7 @@ func NewCmdVerify(f *cli.Factory, runF func(*VerifyOptions) error) *cobra.Comman
 	o := &VerifyOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:               "verify [ID]",
-		Short:             "Compare every file of the installed plugins with what was installed",
+		Short:             "Verify the files of installed plugins",
 		Example:           "  picoclaw plugin verify",
 		Args:              cli.Optional(onePlugin(&o.id)),
 		ValidArgsFunction: completePlugins(f),
@@ -143,10 +143,9 @@ type ResetOptions struct {
 func NewCmdReset(f *cli.Factory, runF func(*ResetOptions) error) *cobra.Command {
 	o := &ResetOptions{Factory: f}
 	cmd := &cobra.Command{
-		Use:   "reset ID",
-		Short: "Let a plugin be started again that has crashed too often",
-		Long: `A plugin that has crashed three times within five minutes is not started any more for the agent that it crashed under, so that
-nobody waits for it and nothing is restarted for ever. This forgets its crashes.`,
+		Use:               "reset ID",
+		Short:             "Reset the crash count of a plugin",
+		Long:              `After three crashes within five minutes, a plugin is no longer started for that agent. This command resets the count.`,
 		Example:           "  picoclaw plugin reset wordcount",
 		Args:              onePlugin(&o.id),
 		ValidArgsFunction: completePlugins(f),

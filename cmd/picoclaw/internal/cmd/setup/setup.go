@@ -33,13 +33,13 @@ func NewCmdInit(f *cli.Factory, examine func(context.Context) error, runF func(*
 	o := &InitOptions{Factory: f, examine: examine}
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Set picoclaw up, and tell MCP clients of it",
-		Long: `Makes what is missing: the home (PICOCLAW_HOME, or ~/.picoclaw) with a commented config.json, and the agent's workspace.
-Isolation is switched on in it if it works on this machine. What is there already stays as it is. Then prints what to paste
-into the settings of MCP clients.
+		Short: "Set up picoclaw, and add it to MCP clients",
+		Long: `Create the home (PICOCLAW_HOME, or ~/.picoclaw) with a commented config.json, and the agent's workspace, if they do
+not exist. Isolation is enabled if the self-test passes on this machine. Existing files stay unchanged. Then print the
+entries for MCP clients' settings.
 
-With --client, writes that into the client's own settings: shows the change, asks, keeps the file as it was beside it, and
-leaves everything else in it alone, comments too. With --workspace, the client's entry names that directory. The clients are ` + strings.Join(clientIDs(), ", ") + `.`,
+With --client, add the entry to the client's own settings: show the change, ask, save a backup next to the file, and
+keep everything else in it, including comments. With --workspace, the entry names that directory. Clients: ` + strings.Join(clientIDs(), ", ") + `.`,
 		Example: strings.Trim(`
   picoclaw init
   picoclaw init --workspace ~/projects/site
@@ -56,9 +56,9 @@ leaves everything else in it alone, comments too. With --workspace, the client's
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent that the client works as (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
-	cmd.Flags().StringVar(&o.client, "client", "", "the MCP client to write the entry for, by `name`")
+	cmd.Flags().StringVar(&o.client, "client", "", "`name` of the MCP client")
 	f.CompleteFlag(cmd, "client", cli.CompleteWords(clientIDs()...))
-	cmd.Flags().StringVar(&o.file, "file", "", "with --client: the `file` to write to, in place of the client's own")
+	cmd.Flags().StringVar(&o.file, "file", "", "with --client: settings `file` to change (default: the client's own)")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "with --client: write without asking")
 	return cli.NewCommand(cmd, o, runF)
 }

@@ -32,10 +32,10 @@ func NewCmdUndo(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "undo [ID]",
 		SuggestFor: []string{"restore", "revert"},
-		Short:      "Take back an agent's last change to files, or the one that is named",
-		Long: `Undoes an agent's last change to files, by a tool or a command, or the one that is named. Files that somebody else changed
-since are named and left alone. Where commands can't be kept track of, and
-the agent has run one since its last change, undo asks for the ID of what is meant.`,
+		Short:      "Undo an agent's last change to files, or the one with an ID",
+		Long: `Undo an agent's last change to files by a tool or a command, or the one with the given ID. Files that somebody else
+changed since are reported and left alone. If undo can't track commands here, and the agent has run one since its last
+change, an ID is required.`,
 		Example: strings.Trim(`
   picoclaw undo
   picoclaw undo 20261121T051354282482850-fzaj
@@ -43,8 +43,8 @@ the agent has run one since its last change, undo asks for the ID of what is mea
 		Args: cli.Optional(cli.OneArgument(&v.id, "undo takes one operation at a time; `picoclaw history` lists them")),
 		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd) },
 	}
-	cmd.Flags().BoolVar(&v.force, "force", false, "also if the files have changed since; what they are now is kept too")
-	cmd.Flags().BoolVar(&v.dryRun, "dry-run", false, "only say what would be put back")
+	cmd.Flags().BoolVar(&v.force, "force", false, "also undo files that have changed since; their current state can be restored")
+	cmd.Flags().BoolVar(&v.dryRun, "dry-run", false, "show what would be restored")
 	v.flags(cmd)
 	return cli.NewCommand(cmd, v, runF)
 }
@@ -69,14 +69,14 @@ func NewCmdHistory(f *cli.Factory, runF func(*HistoryOptions) error) *cobra.Comm
 	v := &HistoryOptions{toolOptions: toolOptions{Factory: f, tool: "history"}}
 	cmd := &cobra.Command{
 		Use:   "history",
-		Short: "List an agent's changes to files, the last one first",
+		Short: "List an agent's changes to files, latest first",
 		Example: strings.Trim(`
   picoclaw history
   picoclaw history --agent reviewer --limit 5 --output json`, "\n"),
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return v.call(cmd, map[string]any{"limit": v.limit}) },
 	}
-	cmd.Flags().IntVar(&v.limit, "limit", 20, "how many")
+	cmd.Flags().IntVar(&v.limit, "limit", 20, "number of changes")
 	v.flags(cmd)
 	return cli.NewCommand(cmd, v, runF)
 }
