@@ -126,6 +126,14 @@ type Hit struct {
 // Git reports whether the path lies in a git directory.
 func (h Hit) Git() bool { return h.Entry == GitDir || strings.HasPrefix(h.Entry, GitDir+"/") }
 
+// Remedy tells an operator how agents could change the path. Nobody should allow all of git's own files for that.
+func (h Hit) Remedy() string {
+	if h.Git() {
+		return "change it yourself, without the agent"
+	}
+	return fmt.Sprintf("add %q to workspace.protect.allow", h.Entry)
+}
+
 // stricter reports whether a hit decides before another one.
 func (h Hit) stricter(than Hit) bool {
 	rank := func(h Hit) int {

@@ -172,7 +172,7 @@ func (g *Guard) decideInside(k *known, a Access, target string) Decision {
 	if hit.Ask {
 		d.Verdict = Ask
 	}
-	return d.with("", fmt.Sprintf("add %q to workspace.protect.allow", hit.Entry))
+	return d.with("", hit.Remedy())
 }
 
 // ProtectedPaths decides on protected files that a command is to change: a person is asked, unless the operator denies

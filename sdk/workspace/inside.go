@@ -90,10 +90,9 @@ func (w *Workspace) checkContent(path, real string, after []byte) error {
 
 func (w *Workspace) protectedError(path string, hit protect.Hit) error {
 	e := refused(path, guard.RuleProtect, fmt.Sprintf("access denied: %s is protected", w.inside.Name(hit.Path)))
-	e.Hint = fmt.Sprintf("add %q to workspace.protect.allow", hit.Entry)
+	e.Hint = hit.Remedy()
 	if hit.Ask {
-		e.Hint = fmt.Sprintf("change it with exec and name it in protected_paths, which asks a person; or add %q to "+
-			"workspace.protect.allow", hit.Entry)
+		e.Hint = "change it with exec and name it in protected_paths, which asks a person; or " + e.Hint
 	}
 	return e
 }
