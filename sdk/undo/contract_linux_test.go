@@ -33,12 +33,21 @@ type world struct {
 	files    *workspace.Workspace
 	store    *undo.Store
 	random   *rand.Rand
+	before   map[string]string // the operation
 	recorder *undo.Recorder
 	log      []string
 	open     []*os.File // of the agent, for writing
 	touched  map[string]bool
-	users    map[string]string // paths as the user left them
-	now      map[string]bool   // paths that the user's last change touched
+	users    map[string]string  // paths as the user left them
+	now      map[string]bool    // paths that the user's last change touched
+	appended []fs.FileInfo      // files that the agent appended to
+	dirs     map[uint64]dirMeta // directories whose metadata the user set last
+}
+
+// dirMeta is the metadata of a directory.
+type dirMeta struct {
+	mode     fs.FileMode
+	modified int64
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
@@ -47,7 +56,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, dir: filepath.Join(dir, "ws"), random: rand.New(rand.NewPCG(seed, 7)), touched: map[string]bool{}, users: map[string]string{}}
+	w := &world{t: t, dir: filepath.Join(dir, "ws"), random: rand.New(rand.NewPCG(seed, 7)), touched: map[string]bool{}, users: map[string]string{}, dirs: map[uint64]dirMeta{}}
 	if err := os.Mkdir(w.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +167,11 @@ func (w *world) change(agent bool) {
 			}
 		}
 	}()
-	switch w.random.IntN(16) {
+	kinds := 16
+	if !agent && w.recorder != nil {
+		kinds = 20
+	}
+	switch w.random.IntN(kinds) {
 	case 0, 1: // write in place, or make a file
 		text := strconv.Itoa(w.random.IntN(1000))
 		marked(a)
@@ -171,6 +184,9 @@ func (w *world) change(agent bool) {
 		tell(mutation.Write, a, "")
 		err = write(a, os.O_APPEND, "+")
 		marked(a)
+		if info, statErr := os.Lstat(a); agent && statErr == nil {
+			w.appended = append(w.appended, info)
+		}
 		note("append %s: %v", a, err)
 	case 3: // replace
 		temp := filepath.Join(filepath.Dir(a), "temp")
@@ -213,10 +229,9 @@ func (w *world) change(agent bool) {
 		w.markTree(b, mark)
 		note("exchange %s %s: %v", a, b, err)
 	case 10:
-		marked(a)
+		mark(b)
 		tell(mutation.Link, a, b)
 		err = os.Link(a, b)
-		marked(b)
 		note("link %s %s: %v", a, b, err)
 	case 11:
 		tell(mutation.Make, a, "")
@@ -273,7 +288,104 @@ func (w *world) change(agent bool) {
 		_, err = f.WriteString("late")
 		_ = f.Close()
 		note("close %s: %v", f.Name(), err)
+	case 16, 17: // into a directory that the agent made
+		dirs := w.madeDirs()
+		if len(dirs) == 0 || errA != nil {
+			return
+		}
+		b = filepath.Join(dirs[w.random.IntN(len(dirs))], names[w.random.IntN(len(names))])
+		if info, statErr := os.Lstat(b); a == b || statErr == nil && w.holds(info) {
+			return
+		}
+		w.markTree(a, mark)
+		w.markTree(b, mark)
+		err = os.Rename(a, b)
+		w.markTree(b, mark)
+		note("move %s %s: %v", a, b, err)
+	case 18: // the metadata of a directory
+		if errA != nil || !x.IsDir() {
+			a = filepath.Dir(a)
+		}
+		info, statErr := os.Lstat(a)
+		if statErr != nil {
+			return
+		}
+		set := w.dirs[inode(info)]
+		if w.random.IntN(2) == 0 {
+			mode := fs.ModeDir | 0o750 + fs.FileMode(w.random.IntN(8))
+			set.mode, err = mode, os.Chmod(a, mode.Perm())
+		} else {
+			at := time.Unix(1e9, w.random.Int64N(1000))
+			set.modified, err = at.UnixNano(), os.Chtimes(a, at, at)
+		}
+		w.dirs[inode(info)] = set
+		note("set the metadata of %s: %v", a, err)
+	case 19: // append to a file that the agent appended to
+		_ = filepath.WalkDir(w.dir, func(path string, _ fs.DirEntry, _ error) error {
+			info, statErr := os.Lstat(path)
+			if statErr != nil || !info.Mode().IsRegular() || w.holds(info) ||
+				!slices.ContainsFunc(w.appended, func(i fs.FileInfo) bool { return os.SameFile(i, info) }) {
+				return nil
+			}
+			marked(path)
+			err = write(path, os.O_APPEND, "-")
+			note("append %s: %v", path, err)
+			return fs.SkipAll
+		})
 	}
+}
+
+// madeDirs returns the directories that did not exist before the operation.
+func (w *world) madeDirs() (dirs []string) {
+	_ = filepath.WalkDir(w.dir, func(path string, d fs.DirEntry, err error) error {
+		if _, existed := w.before[strings.TrimPrefix(path, w.dir)]; err == nil && d.IsDir() && !existed {
+			dirs = append(dirs, path)
+		}
+		return nil
+	})
+	return dirs
+}
+
+func inode(info fs.FileInfo) uint64 { return info.Sys().(*syscall.Stat_t).Ino } //nolint:forcetypeassert // on Linux it is
+
+// dirsNow returns the metadata of all directories, by inode.
+func (w *world) dirsNow() map[uint64]dirMeta {
+	all := map[uint64]dirMeta{}
+	_ = filepath.WalkDir(w.dir, func(path string, d fs.DirEntry, _ error) error {
+		if info, err := os.Lstat(path); err == nil && info.IsDir() {
+			all[inode(info)] = dirMeta{info.Mode(), info.ModTime().UnixNano()}
+		}
+		return nil
+	})
+	return all
+}
+
+// checkDirs returns the directories whose metadata undo took from the user.
+func (w *world) checkDirs(left map[uint64]dirMeta) (wrong []string) {
+	now := w.dirsNow()
+	for ino, set := range w.dirs {
+		is, ok := now[ino]
+		if _, existed := left[ino]; !existed || !ok {
+			continue
+		}
+		if set.mode != 0 && left[ino].mode == set.mode && is.mode != set.mode {
+			wrong = append(wrong, fmt.Sprintf("user's mode of a directory: %v, now %v", set.mode, is.mode))
+		}
+		if set.modified != 0 && left[ino].modified == set.modified && is.modified != set.modified {
+			wrong = append(wrong, fmt.Sprintf("user's time of a directory: %v, now %v", set.modified, is.modified))
+		}
+	}
+	return wrong
+}
+
+// leftovers returns the paths that undo left under names of its own.
+func (w *world) leftovers() (all []string) {
+	for path := range w.snapshot() {
+		if strings.Contains(path, "picoclaw") {
+			all = append(all, "undo left "+path)
+		}
+	}
+	return all
 }
 
 // holds reports whether the agent has a file open for writing, or one in a directory.
@@ -371,6 +483,7 @@ func sequence(t *testing.T, seed uint64, users bool) (ok bool) {
 	clear(w.touched)
 	w.log = nil
 	before := w.snapshot()
+	w.before = before
 	w.recorder = w.store.Record(w.files, undo.RecordOptions{Tool: "exec", Summary: "test", Observe: true})
 	for range 1 + w.random.IntN(14) {
 		w.change(true)
@@ -384,6 +497,9 @@ func sequence(t *testing.T, seed uint64, users bool) (ok bool) {
 	for _, f := range w.open {
 		_ = f.Close()
 	}
+	if !users && seed%4 == 0 {
+		return killed(w, seed, before)
+	}
 	ended := w.recorder.End()
 	after := w.snapshot()
 	during := maps.Clone(w.touched)
@@ -393,7 +509,7 @@ func sequence(t *testing.T, seed uint64, users bool) (ok bool) {
 			maps.Copy(w.users, w.snapshotOf(w.now))
 		}
 	}
-	left := w.snapshot()
+	left, leftDirs := w.snapshot(), w.dirsNow()
 	if ended.ID == "" {
 		if !users && !maps.Equal(withoutDirs(before), withoutDirs(after)) {
 			t.Errorf("seed %d: nothing was recorded (%+v)\n%s", seed, ended, strings.Join(w.log, "\n"))
@@ -403,16 +519,34 @@ func sequence(t *testing.T, seed uint64, users bool) (ok bool) {
 	}
 	done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: ended.ID})
 	now := w.snapshot()
+	group := func(path string) string { // the names of a file before
+		_, names, _ := strings.Cut(before[path], " links with ")
+		return names
+	}
+	needed := func(path string) bool { // for something of the user's
+		return strings.HasPrefix(now[path], "d") && slices.ContainsFunc(slices.Collect(maps.Keys(during)), func(of string) bool {
+			return strings.HasPrefix(of, w.dir+path+"/") && now[strings.TrimPrefix(of, w.dir)] != ""
+		})
+	}
+	removed := func(path string) bool { // by the user, in a directory that the agent moved
+		return now[path] == "" && slices.ContainsFunc(slices.Collect(maps.Keys(during)), func(of string) bool {
+			return filepath.Base(of) == filepath.Base(path) && left[strings.TrimPrefix(of, w.dir)] == ""
+		})
+	}
 	named := func(path string) bool {
 		for _, c := range done.Conflicts {
 			rest := strings.TrimPrefix(c.Path, w.dir)
-			if rest == path || strings.HasPrefix(path, rest+"/") || strings.Contains(before[path], "links with "+rest+" ") {
+			if filepath.Base(rest) == filepath.Base(path) && during[w.dir+filepath.Dir(path)] {
+				return true // the user moved the directory
+			}
+			if rest == path || strings.HasPrefix(path, rest+"/") || group(path) != "" && group(path) == group(rest) ||
+				strings.Contains(w.users[path], "links with "+rest+" ") {
 				return true // or another name of the same file
 			}
 		}
 		return false
 	}
-	var wrong []string
+	wrong := append(w.checkDirs(leftDirs), w.leftovers()...)
 	paths := slices.Sorted(maps.Keys(before))
 	paths = append(paths, slices.Collect(maps.Keys(left))...)
 	paths = append(paths, slices.Collect(maps.Keys(now))...)
@@ -420,11 +554,14 @@ func sequence(t *testing.T, seed uint64, users bool) (ok bool) {
 	for _, path := range slices.Compact(paths) {
 		touched := during[w.dir+path] || w.touched[w.dir+path] && left[path] != after[path]
 		agentsSince := !onlyLinks(left[path], w.users[path]) // the agent changed it after the user
+		theirs := w.users[path]
 		switch {
+		case touched && agentsSince && theirs != "" && !isDir(theirs, theirs) && !onlyLinks(now[path], theirs) && !named(path):
+			wrong = append(wrong, fmt.Sprintf("user's %q, which the agent changed since: %s, left %s, now %s", path, theirs, left[path], now[path]))
 		case touched && !isDir(now[path], left[path]) && !onlyLinks(now[path], left[path]) && !onlyLinks(now[path], w.users[path]) &&
-			!(agentsSince && (named(path) || onlyLinks(now[path], before[path]))):
+			!(agentsSince && (named(path) || onlyLinks(now[path], before[path]) || isDir(now[path], theirs))):
 			wrong = append(wrong, fmt.Sprintf("user's %q: left %s, now %s", path, left[path], now[path]))
-		case !touched && !named(path) && now[path] != before[path] && !(users && (isDir(now[path], before[path]) || onlyLinks(now[path], before[path]))):
+		case !touched && !named(path) && !needed(path) && !removed(path) && now[path] != before[path] && !(users && (isDir(now[path], before[path]) || onlyLinks(now[path], before[path]))):
 			wrong = append(wrong, fmt.Sprintf("%q: before %s, now %s", path, before[path], now[path]))
 		}
 	}
@@ -433,6 +570,11 @@ func sequence(t *testing.T, seed uint64, users bool) (ok bool) {
 		return false
 	}
 	if users {
+		forced, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: ended.ID, Force: true})
+		if all := w.leftovers(); err != nil || len(all) > 0 {
+			t.Errorf("seed %d: forced: %v, %v\n%s\n%s", seed, err, forced.Conflicts, strings.Join(all, "\n"), strings.Join(w.log, "\n"))
+			return false
+		}
 		return true
 	}
 	if done.Ended.ID == "" {
@@ -445,6 +587,31 @@ func sequence(t *testing.T, seed uint64, users bool) (ok bool) {
 		return false
 	}
 	return true
+}
+
+// killed undoes an operation whose process was killed.
+func killed(w *world, seed uint64, before map[string]string) bool {
+	id := w.recorder.Kill()
+	done, err := undo.Undone{}, error(nil)
+	if id != "" {
+		done, err = w.store.Undo(w.t.Context(), w.files, undo.Request{ID: id, Force: true})
+	}
+	if now := w.snapshot(); err != nil || !maps.Equal(withoutDirTimes(now), withoutDirTimes(before)) {
+		w.t.Errorf("seed %d, killed: %v, %v\n%s\n%s", seed, err, done.Conflicts, difference(before, now), strings.Join(w.log, "\n"))
+		return false
+	}
+	return true
+}
+
+// withoutDirTimes drops the times of directories from a snapshot.
+func withoutDirTimes(all map[string]string) map[string]string {
+	all = maps.Clone(all)
+	for path, line := range all {
+		if strings.HasPrefix(line, "d") {
+			all[path], _, _ = strings.Cut(line, " ")
+		}
+	}
+	return all
 }
 
 // isDir reports whether two descriptions are of directories, or one is and the other is of nothing.

@@ -116,29 +116,37 @@ func (r *Recorder) write(changes Changes) Ended {
 func (r *Recorder) count() Changes {
 	var c Changes
 	exist, moved := map[int]bool{}, map[int]bool{} // objects with a name after the operation, and with a new one
+	linked := map[int]bool{}                       // objects of which a name was added or taken away
 	for _, e := range r.record.Entries {
 		if e.After != none {
 			exist[e.After] = true
-			moved[e.After] = moved[e.After] || e.Before != e.After
+			moved[e.After] = moved[e.After] || e.Before != e.After && !e.Foreign
+		}
+		if e.Before != e.After {
+			linked[e.Before], linked[e.After] = true, true
 		}
 	}
 	kept := r.record.Entries[:0]
 	counted := map[int]bool{}
 	for _, e := range r.record.Entries {
-		if e.Before == e.After && (e.Before == none || !r.record.Objects[e.Before].differs()) {
+		differs := e.Before != e.After || e.Before != none && r.record.Objects[e.Before].differs()
+		if differs || e.Before != none && linked[e.Before] {
+			kept = append(kept, e)
+		}
+		if !differs || e.Foreign && (e.Before == none || !r.record.Objects[e.Before].used) {
 			continue
 		}
-		kept = append(kept, e)
 		var after *object
 		if e.After != none {
 			after = r.record.Objects[e.After]
 		}
 		switch now, before := r.record.path(e, (*record).nowPath), r.record.path(e, (*record).beforePath); {
-		case e.Before == e.After:
-			if !counted[e.After] {
+		case e.Before == e.After, e.Foreign:
+			if !counted[e.Before] {
 				c.add(&c.Changed, now)
 			}
-			counted[e.After] = true
+			counted[e.Before] = true
+		case e.Before != none && r.record.Objects[e.Before].temporary && (after == nil || after.temporary):
 		case after == nil && !moved[e.Before]:
 			c.add(&c.Deleted, before)
 		case after == nil: // counted where it is now
@@ -172,10 +180,7 @@ func (o *object) differs() bool {
 	if o.isDir() {
 		return other || o.Attributed && o.After.Modified != o.Modified
 	}
-	if other {
-		return true
-	}
-	return o.After.Changed != o.Changed && (o.Content != 0 || o.Prefix || o.Attributed || o.After.Modified != o.Modified)
+	return other || o.After.Changed != o.Changed && (o.Written || o.Attributed)
 }
 
 // canRestore reports whether undo could do anything about the operation.

@@ -9,3 +9,15 @@ func (r *Recorder) Tick() {
 	r.observe()
 	r.expire(time.Now())
 }
+
+// Kill leaves the recorder as a killed process does, and returns the id of its operation; empty for none.
+func (r *Recorder) Kill() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stop()
+	if r.out == nil {
+		return ""
+	}
+	_ = r.out.file.Close()
+	return r.record.ID
+}

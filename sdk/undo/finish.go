@@ -51,10 +51,16 @@ func (f *finisher) run() {
 	for _, e := range f.entries[none] {
 		f.lookClosed(e)
 	}
-	for len(f.queue) > 0 {
-		dir := f.queue[0]
-		f.queue = f.queue[1:]
-		f.visit(dir)
+	f.visitAll()
+	for _, o := range f.record.Objects {
+		if !o.isDir() || o.Now != "" || o.seen == "" || f.observer == nil {
+			continue
+		}
+		if n, err := f.statDir(o.seen); err == nil && n != nil && n.ID == o.ID { // somebody else moved it
+			o.Foreign = true
+			f.place(o, o.seen)
+			f.visitAll()
+		}
 	}
 	f.dirs.clear()
 	f.findLinks()
@@ -66,28 +72,56 @@ func (f *finisher) run() {
 	}
 }
 
-// markDisplaced marks what is in directories that are not where they were although the operation did not take them
-// away.
-func (f *finisher) markDisplaced() {
-	touched := map[*object]bool{}
-	for _, e := range f.record.Entries {
-		if e.Before != none {
-			touched[f.record.Objects[e.Before]] = true
-		}
-		touched[e.current] = true
+func (f *finisher) visitAll() {
+	for len(f.queue) > 0 {
+		dir := f.queue[0]
+		f.queue = f.queue[1:]
+		f.visit(dir)
 	}
-	for _, e := range f.record.Entries {
-		if e.After != none || e.Dir == none || f.found[f.record.Objects[e.Dir]] != "" {
+}
+
+// markDisplaced marks what is in directories that are not where they were although the operation did not take them
+// away, and finds the directories that others need.
+func (f *finisher) markDisplaced() {
+	for _, e := range slices.Clone(f.record.Entries) {
+		if e.Dir == none || e.Foreign {
 			continue
 		}
-		dir, moved := f.record.Objects[e.Dir], false
-		for range maxDepth {
-			if moved = moved || touched[dir]; moved || dir.Parent == none {
-				break
-			}
-			dir = f.record.Objects[dir.Parent]
+		dir := f.record.Objects[e.Dir]
+		if e.After == none && f.found[dir] == "" && !f.isDeleted(dir) {
+			e.Foreign = true
+		} else if e.Before != e.After && e.Before != none && !f.record.Objects[e.Before].Created {
+			f.bringBack(dir)
 		}
-		e.Foreign = e.Foreign || !moved
+	}
+}
+
+// isDeleted reports whether the operation deleted or moved a directory, or one above it.
+func (f *finisher) isDeleted(dir *object) bool {
+	for range maxDepth {
+		if dir.used || dir.Parent == none {
+			break
+		}
+		dir = f.record.Objects[dir.Parent]
+	}
+	return dir.used
+}
+
+// bringBack has undo make a directory that the operation created where it was met, and not delete it: something was in
+// it that the operation did not create.
+func (f *finisher) bringBack(dir *object) {
+	for ; dir.Created && dir.Parent != none; dir = f.record.Objects[dir.Parent] {
+		key := entryKey{f.record.Objects[dir.Parent], string(dir.Name)}
+		e := f.byName[key]
+		if e == nil {
+			e = &entry{Dir: dir.Parent, Name: dir.Name, Before: none, After: none}
+			f.byName[key] = e
+			f.record.Entries = append(f.record.Entries, e)
+		}
+		if e.Before != none {
+			return // the name is another's: undo names what it can't restore
+		}
+		e.Before, dir.Created, dir.temporary = dir.index, false, true
 	}
 }
 
@@ -204,7 +238,6 @@ func (f *finisher) look(d *openDir, e *entry) {
 	f.left(e, o, n, func() (io.ReadCloser, error) { return d.open(name) })
 	if o.isDir() {
 		f.claimed[o] = f.claimed[o] || e.whole
-		o.Foreign = o.Foreign || e.Foreign // somebody else moved it there
 		f.place(o, filepath.Join(d.path, name))
 	}
 }
@@ -262,7 +295,7 @@ func (f *finisher) left(e *entry, o *object, n *node, open func() (io.ReadCloser
 func (f *finisher) findLinks() {
 	lost := map[Identity]*object{}
 	for _, o := range f.record.Objects {
-		if o.isRegular() && o.Links > 1 && !o.Created && !f.located[o] && o.ID != "" {
+		if o.isRegular() && o.Links > 1 && !o.Created && !o.Foreign && !f.located[o] && o.ID != "" {
 			lost[o.ID] = o
 		}
 	}

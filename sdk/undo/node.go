@@ -77,18 +77,21 @@ type object struct {
 
 	index            int
 	mount            uint64
-	tried            bool  // its contents were to be kept
-	noted            bool  // it waits for the journal
-	used             bool  // a call of the operation was about it
-	whole            bool  // of a directory: all that is in it is the operation\'s
-	attributesDiffer bool  // of a directory
-	opens            int   // descriptors for writing that the operation has open
-	last             int64 // change time after the last change that was seen to be the operation's; 0 for none
+	tried            bool   // its contents were to be kept
+	noted            bool   // it waits for the journal
+	used             bool   // a call of the operation was about it
+	known            *node  // of a directory: what it was when it was looked at last
+	seen             string // of a directory: the path that it was opened at last
+	temporary        bool   // of a directory: the operation created it, and undo keeps it
+	whole            bool   // of a directory: all that is in it is the operation\'s
+	attributesDiffer bool   // of a directory
+	opens            int    // descriptors for writing that the operation has open
+	last             int64  // change time after the last change that was seen to be the operation's; 0 for none
 }
 
 func newObject(n *node) *object {
 	return &object{ID: n.ID, Mode: n.Mode, UID: n.UID, GID: n.GID, Links: n.Links, Size: n.Size, Modified: n.Modified,
-		Changed: n.Changed, Parent: -1}
+		Changed: n.Changed, Parent: -1, known: n}
 }
 
 func (o *object) isDir() bool     { return o.Mode.IsDir() }
@@ -120,11 +123,11 @@ type entry struct {
 	Name    rawText `json:"name"`
 	Before  int     `json:"before"`            // the object that had the name before the operation; -1 for none
 	After   int     `json:"after"`             // the object that has it after; -1 for none
-	Foreign bool    `json:"foreign,omitempty"` // somebody else put something at the name, or took it away
-	Edited  bool    `json:"edited,omitempty"`  // somebody else changed the file at the name
+	Foreign bool    `json:"foreign,omitempty"` // somebody else changed what was at the name: another entry has that
 
 	current *object // what has the name now
 	whole   bool    // all that is below is the operation's
+	touched bool    // the operation touched the name since somebody else did
 	// Calls of the operation of which no event was seen yet: those that put something at the name, take it away, set
 	// attributes, or create a file to write to it.
 	creates, removes, attrs, opens int

@@ -1,6 +1,9 @@
 package undo
 
-import "path/filepath"
+import (
+	"path/filepath"
+	"slices"
+)
 
 // eventKind says what happened to a name.
 type eventKind int
@@ -13,57 +16,46 @@ const (
 )
 
 // observe looks at what happened since the last time, and tells the operation's changes from others: each effect of the
-// operation was announced before. Somebody else's change to a name that the operation touched makes the name or the
-// object foreign, and undo leaves it alone.
+// operation was announced before. What somebody else made of a name counts as its state before the operation from then on.
 func (r *Recorder) observe() {
 	var closed []*entry
 	for _, ev := range r.observer.events() {
-		e := r.byName[entryKey{ev.dir, ev.name}]
 		if ev.movedDir {
 			r.dirs.clear()
 		}
-		if e == nil { // not a name that the operation touched
-			ev.dir.Foreign = ev.dir.Foreign || ev.dir.Moved != 0 && ev.kind <= disappeared
+		if ev.name == "" { // the directory itself, of which the one above it is not observed
+			if e := r.byName[entryKey{nil, string(ev.dir.Name)}]; e != nil && e.attrs > 0 {
+				e.attrs--
+			} else if ev.dir.Parent == none {
+				r.rebaseDir(ev.dir, true)
+			}
 			continue
 		}
+		e := r.byName[entryKey{ev.dir, ev.name}]
+		if e == nil { // not a name that the operation touched
+			r.observeOther(ev)
+			continue
+		}
+		var pending *int
 		switch ev.kind {
 		case appeared:
-			if e.creates == 0 {
-				e.Foreign = true
-				e.current.setForeign()
-				r.adopt(e)
-				e.current.setForeign()
-				continue
-			}
-			e.creates--
-			r.adopt(e)
+			pending = &e.creates
 		case disappeared:
-			if e.removes == 0 {
-				e.Foreign = true
-				e.current.setForeign()
-				continue
-			}
-			e.removes--
-			r.adopt(e)
-		case written:
-			if e.current == nil || e.current.opens == 0 {
-				e.Edited = true
-				e.current.setForeign()
-				r.refresh(e)
-				continue
-			}
-			e.current.opens--
-			closed = append(closed, e)
-			r.adopt(e)
+			pending = &e.removes
 		case attributed:
-			if e.attrs == 0 {
-				e.Edited = true
-				e.current.setForeign()
-				r.refresh(e)
-				continue
+			pending = &e.attrs
+		case written:
+			if e.current != nil {
+				pending = &e.current.opens
 			}
-			e.attrs = max(0, e.attrs-1)
-			r.adopt(e)
+		}
+		if pending == nil || *pending == 0 {
+			r.rebase(e, ev)
+			continue
+		}
+		*pending--
+		if r.adopt(e); ev.kind == written {
+			closed = append(closed, e)
 		}
 	}
 	for _, e := range closed {
@@ -89,25 +81,140 @@ func (r *Recorder) isOpen(e *entry) bool {
 
 // adopt takes what is at a name now for what the operation made of it.
 func (r *Recorder) adopt(e *entry) {
-	if e.Dir == none {
-		return
-	}
-	d := r.openObject(r.record.Objects[e.Dir])
-	if d == nil {
-		return
-	}
-	n, err := d.stat(string(e.Name))
-	if err != nil || n == nil {
-		e.current = nil
+	d, n := r.nodeOf(e)
+	if e.current = nil; n == nil {
 		return
 	}
 	e.current = r.objectAt(d, string(e.Name), n, true)
-	e.current.last = n.Changed
+	e.current.last, e.current.known = n.Changed, n
 	e.current.opens += e.opens
 	e.opens = 0
 	if e.current.isDir() {
 		r.open(filepath.Join(d.path, string(e.Name))) // to be watched before the operation can close it
 	}
+}
+
+// observeOther looks at what somebody else did to a name that the operation did not touch.
+func (r *Recorder) observeOther(ev event) {
+	if ev.kind <= disappeared {
+		ev.dir.Foreign = ev.dir.Foreign || ev.dir.Moved != 0
+		r.rebaseDir(ev.dir, false)
+	}
+	d := r.openObject(ev.dir)
+	if d == nil {
+		return
+	}
+	n, err := d.stat(ev.name)
+	if err != nil || n == nil || r.byID[n.ID] == nil {
+		return
+	}
+	switch o := r.byID[n.ID]; {
+	case ev.kind == appeared:
+		o.Foreign = true
+	case o.isDir():
+		r.rebaseDir(o, true)
+	default: // another name of a file that it touched
+		r.rebaseFile(o)
+	}
+}
+
+// rebase notes that somebody else changed what is at a name: that counts as its state before the operation. The former
+// state is not restored, but named.
+func (r *Recorder) rebase(e *entry, ev event) {
+	o := e.current
+	if ev.kind == attributed && o != nil && o.isDir() {
+		r.rebaseDir(o, true)
+		return
+	}
+	if ev.kind <= disappeared {
+		r.rebaseDir(ev.dir, false)
+		r.rebaseName(e)
+	} else if o != nil && !o.isDir() {
+		r.rebaseFile(o)
+	}
+}
+
+// rebaseFile has all names of a file count as not touched yet.
+func (r *Recorder) rebaseFile(o *object) {
+	o.Foreign = true
+	for _, e := range slices.Clone(r.record.Entries) {
+		if e.current == o && !e.Foreign {
+			r.rebaseName(e)
+		}
+	}
+}
+
+// rebaseName has a name count as not touched yet. A copy of the entry stands for the former state.
+func (r *Recorder) rebaseName(e *entry) {
+	if e.touched {
+		former := *e
+		former.Foreign, former.current = true, nil
+		r.record.Entries = append(r.record.Entries, &former)
+	}
+	if o := e.current; o != nil {
+		if o.Foreign = true; !o.Created {
+			r.noteObject(o)
+		}
+	}
+	e.Before, e.current = none, nil
+	if d, n := r.nodeOf(e); n != nil {
+		if o := r.byID[n.ID]; o != nil {
+			o.Foreign = true // moved there
+		}
+		e.current = r.objectAt(d, string(e.Name), n, false)
+		e.Before = e.current.index
+	}
+	if e.touched {
+		e.touched = false
+		r.noteEntry(e)
+	}
+}
+
+// nodeOf returns what is at a name now.
+func (r *Recorder) nodeOf(e *entry) (*openDir, *node) {
+	if e.Dir == none {
+		return nil, nil
+	}
+	d := r.openObject(r.record.Objects[e.Dir])
+	if d == nil {
+		return nil, nil
+	}
+	n, err := d.stat(string(e.Name))
+	if err != nil {
+		return nil, nil
+	}
+	return d, n
+}
+
+// rebaseDir has the time of a directory that somebody else changed count as that before the operation, and its other
+// metadata if that is what they set.
+func (r *Recorder) rebaseDir(o *object, metadata bool) {
+	if o == nil || o.Created {
+		return
+	}
+	d := r.openObject(o)
+	if d == nil {
+		return
+	}
+	n, err := statFile(d.file)
+	if err != nil {
+		return
+	}
+	switch was := o.known; {
+	case !metadata:
+		o.Modified = n.Modified
+	case n.Mode != was.Mode || n.UID != was.UID || n.GID != was.GID:
+		if n.Mode != was.Mode {
+			o.Mode = n.Mode
+		}
+		if n.UID != was.UID || n.GID != was.GID {
+			o.UID, o.GID = n.UID, n.GID
+		}
+	default:
+		o.Modified, o.Attributes = n.Modified, d.attributes(".")
+	}
+	o.known = n
+	r.noteObject(o)
 }
 
 // openObject returns a directory that is open, or opens it where it was met.
@@ -122,22 +229,4 @@ func (r *Recorder) openObject(o *object) *openDir {
 		return nil
 	}
 	return d
-}
-
-// refresh notes what somebody else made of a file besides its contents.
-func (r *Recorder) refresh(e *entry) {
-	d, o := r.openObject(r.record.Objects[e.Dir]), e.current
-	if d == nil || o == nil || o.isDir() {
-		return
-	}
-	if n, err := d.stat(string(e.Name)); err == nil && n != nil && n.ID == o.ID {
-		o.Mode, o.UID, o.GID, o.Modified, o.Changed = n.Mode, n.UID, n.GID, n.Modified, n.Changed
-	}
-}
-
-// setForeign notes that somebody else changed or moved a file. What is kept of it from now on is what they made of it.
-func (o *object) setForeign() {
-	if o != nil && !o.isDir() {
-		o.Foreign, o.tried = true, false
-	}
 }

@@ -98,7 +98,7 @@ func (o *observer) events() []event {
 				delete(o.watched, dir)
 				continue
 			}
-			if dir == nil || len(name) == 0 || mask&unix.IN_MODIFY != 0 {
+			if dir == nil || mask&unix.IN_MODIFY != 0 || len(name) == 0 && mask&unix.IN_ATTRIB == 0 {
 				continue
 			}
 			e := event{dir: dir, name: string(name), movedDir: mask&unix.IN_ISDIR != 0 && mask&(unix.IN_MOVED_FROM|unix.IN_MOVED_TO|unix.IN_DELETE) != 0}

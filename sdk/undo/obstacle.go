@@ -10,7 +10,7 @@ import (
 // obstacle says why an entry that is as it was left can't have its former object back; empty if it can.
 func (p *plan) obstacle(s *step) string {
 	if s.Before == s.After {
-		if s.Before != none && p.Objects[s.Before].isDir() {
+		if s.Before == none || p.Objects[s.Before].isDir() {
 			return ""
 		}
 		return p.missingContents(s.Before)
@@ -65,9 +65,6 @@ func (p *plan) missing(s *step) string {
 	}
 	if o.isRegular() && o.Content == 0 && !o.Prefix {
 		return "was not kept"
-	}
-	if p.isLostForeign(s.Before) && !s.Edited && !p.force {
-		return "was changed by somebody else while the operation ran"
 	}
 	return ""
 }

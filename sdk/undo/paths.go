@@ -31,7 +31,7 @@ func (r *record) metPath(o *object) string {
 func (r *record) setBefore() {
 	homes := map[int]*entry{} // where objects were
 	for _, e := range r.Entries {
-		if e.Before != none && e.Dir != none {
+		if e.Before != none && e.Dir != none && !e.Foreign {
 			homes[e.Before] = e
 		}
 	}

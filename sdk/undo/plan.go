@@ -99,17 +99,16 @@ func (p *plan) make(check func(path string) error) {
 			s.path = s.at
 		}
 		p.steps = append(p.steps, s)
-		p.inside[e.Dir] = append(p.inside[e.Dir], s)
-		if e.Before != none {
-			p.homes[e.Before] = append(p.homes[e.Before], s)
-		}
-		if e.After != none {
-			p.places[e.After] = append(p.places[e.After], s)
-		}
 	}
 	for _, o := range p.Objects {
-		if o.isDir() && o.Foreign && o.Now != "" {
+		if !o.isDir() || o.Now == "" {
+			continue
+		}
+		if o.Foreign {
 			p.foreign = append(p.foreign, string(o.Now))
+		}
+		if !o.Created {
+			p.openDir(o.index)
 		}
 	}
 	for _, s := range p.steps {
@@ -120,6 +119,13 @@ func (p *plan) make(check func(path string) error) {
 		}
 		if err != nil {
 			s.block(err.Error())
+		}
+		p.inside[s.Dir] = append(p.inside[s.Dir], s)
+		if s.Before != none {
+			p.homes[s.Before] = append(p.homes[s.Before], s)
+		}
+		if s.After != none {
+			p.places[s.After] = append(p.places[s.After], s)
 		}
 	}
 	for again := true; again; {
@@ -138,7 +144,7 @@ func (p *plan) make(check func(path string) error) {
 
 // compare finds out whether a name is as the operation left it.
 func (p *plan) compare(s *step) {
-	if s.Foreign || s.Edited && !p.keepsForeign(s) {
+	if s.Foreign {
 		s.block("was changed by somebody else while the operation ran")
 		return
 	}
@@ -181,17 +187,11 @@ func (p *plan) compare(s *step) {
 		s.block(appearedThen)
 	case s.After != none && !p.force && !p.isAsLeft(s.now, p.Objects[s.After], open):
 		s.block(changedSince)
+	case s.After != none && (s.now == nil || s.Before != none && !p.isSame(s.now.ID, p.Objects[s.After].ID)): // by force
+		other := *s.entry
+		other.After = none
+		s.entry = &other
 	}
-}
-
-// keepsForeign reports whether what somebody else made of a file is what is kept of it: the operation deleted it later.
-func (p *plan) keepsForeign(s *step) bool {
-	return s.Before != none && s.After == none && p.isLostForeign(s.Before) && p.Objects[s.Before].Content != 0
-}
-
-// isLostForeign reports whether a file was changed by somebody else, and deleted by the operation.
-func (p *plan) isLostForeign(index int) bool {
-	return p.Objects[index].Foreign && len(p.places[index]) == 0
 }
 
 // openDir opens a directory where the operation left it, if it is still that one.

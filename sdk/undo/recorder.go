@@ -98,33 +98,26 @@ func (r *Recorder) touch(path string) *entry {
 	key := entryKey{dir.object, name}
 	e := r.byName[key]
 	if e == nil {
-		e = &entry{Dir: dir.object.index, Name: rawText(name), Before: none, After: none}
+		e = &entry{Dir: dir.object.index, Name: rawText(name), Before: none, After: none, touched: true}
 		if n != nil {
+			was := r.byID[n.ID]
 			e.current = r.objectAt(dir, name, n, false)
 			e.Before = e.current.index
-			r.checkChanged(e, n)
-			if o := e.current; o.Created && r.observer != nil { // somebody else moved it there
-				o.Created = false
-				r.describe(o, dir, name)
+			if was != nil && was != e.current && was.Written && !was.Created { // its former contents stay away
+				r.record.Entries = append(r.record.Entries,
+					&entry{Dir: e.Dir, Name: e.Name, Before: was.index, After: none, Foreign: true})
 			}
 		}
 		r.byName[key] = e
 		r.addEntry(e)
-		return e
-	}
-	e.current = nil
-	if n != nil {
+	} else if e.current = nil; n != nil {
 		e.current = r.objectAt(dir, name, n, true)
-		r.checkChanged(e, n)
 	}
+	if o := e.current; o != nil && o.last != 0 && o.last != n.Changed && o.opens == 0 && e.attrs == 0 && !o.isDir() {
+		r.rebaseFile(o) // no event told of the change: somebody else used another of its names
+	}
+	e.touched = true
 	return e
-}
-
-// checkChanged notes if a file was changed of which no event told: somebody else used another of its names.
-func (r *Recorder) checkChanged(e *entry, n *node) {
-	if o := e.current; o.last != 0 && o.last != n.Changed && o.opens == 0 && e.attrs == 0 && !o.isDir() {
-		o.setForeign()
-	}
 }
 
 // top returns the entry of a directory whose parent is closed: only its metadata can change.
@@ -144,20 +137,55 @@ func (r *Recorder) addEntry(e *entry) {
 	if len(r.record.Entries) > maxEntries && r.broken == nil {
 		r.broken = fmt.Errorf("it changed more than %d paths", maxEntries)
 	}
-	if e.Dir == none || !r.record.Objects[e.Dir].Created { // what is in a new directory is found at its end
-		r.note(journalLine{Entry: e})
-	}
+	r.noteEntry(e)
 }
 
-// objectAt returns the object that has a name. Where the name was met before and the object was not, the operation
-// created it.
+// noteEntry adds an entry to the journal, but for a new name in a new directory: that is found at its end.
+func (r *Recorder) noteEntry(e *entry) {
+	if e.Dir == none {
+		r.note(journalLine{Entry: e})
+		return
+	}
+	dir := r.record.Objects[e.Dir]
+	if dir.Created && e.Before == none {
+		return
+	}
+	for ; dir.Created && dir.Parent != none; dir = r.record.Objects[dir.Parent] {
+		r.noteObject(dir)
+	}
+	r.note(journalLine{Entry: e})
+}
+
+// objectAt returns the object that has a name. Where the name is known and the object was not met, the operation created
+// it. Where the name is not known, an object that the operation created, or somebody else changed, is theirs now.
 func (r *Recorder) objectAt(dir *openDir, name string, n *node, known bool) *object {
-	if o := r.byID[n.ID]; o != nil && n.ID != "" {
-		return o
+	was := r.byID[n.ID]
+	if was != nil && n.ID != "" {
+		theirs := !known && r.observer != nil && (was.Created || was.Foreign)
+		if theirs && was.isDir() {
+			was.Created, was.Foreign = false, true
+			was.Mode, was.UID, was.GID, was.Modified, was.known = n.Mode, n.UID, n.GID, n.Modified, n
+			r.describe(was, dir, name)
+			r.noteObject(was)
+		}
+		if !theirs || was.isDir() {
+			return was
+		}
+		was.Foreign = true
 	}
 	o := newObject(n)
 	o.mount = n.Mount
 	o.Created = known || dir.object.whole
+	if was != nil && was.opens > 0 { // nobody can tell who writes to it
+		o.opens, o.Foreign = was.opens, true
+	}
+	if was != nil && !was.used && !was.Created { // the operation did nothing to it
+		o.index = was.index
+		*was = *o
+		r.describe(was, dir, name)
+		r.noteObject(was)
+		return was
+	}
 	if n.Mode.IsDir() {
 		o.Parent, o.Name = dir.object.index, rawText(name)
 	}
@@ -229,6 +257,7 @@ func (r *Recorder) open(path string) *openDir {
 		r.add(o)
 		d.object = o
 	}
+	d.object.seen = path
 	r.observer.watch(d.object, d.file)
 	return d
 }

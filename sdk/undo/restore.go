@@ -311,6 +311,9 @@ func (u *undoing) putDirMeta() error {
 		o := u.Objects[index]
 		if path := u.dirPath(index); path != "" && !o.Created {
 			all = append(all, dirAt{o, path})
+		} else if n := u.nodes[index]; path != "" && n != nil { // what somebody else put in it stays
+			u.times[index] = n.Modified
+			wanted[index] = false
 		}
 	}
 	slices.SortFunc(all, func(a, b dirAt) int { return comparePaths(b.path, a.path) })
@@ -330,8 +333,10 @@ func (u *undoing) putDirMeta() error {
 func (u *undoing) giveDirMeta(o *object, path string) error {
 	meta := o.meta()
 	now := u.nodes[o.index]
-	existed := o.Now != "" && now != nil
-	if existed && o.After != nil && !u.asLeft(o, now) { // somebody else changed it: its times stay
+	if o.Now != "" && now == nil {
+		return nil // not what the operation left
+	}
+	if o.Now != "" && o.After != nil && !u.asLeft(o, now) { // somebody else changed it: its times stay
 		meta.Modified = time.Unix(0, now.Modified)
 		meta.Mode = now.Mode
 		if mode, ok := u.modes[o.index]; ok {
@@ -361,9 +366,11 @@ func (u *undoing) giveDirMeta(o *object, path string) error {
 
 // asLeft reports whether nobody changed a directory, or what it lists, since the operation.
 func (u *undoing) asLeft(o *object, now *node) bool {
-	return u.force || u.becomes(version{now.ID, now.Changed}, func(v version) bool {
-		return v.ID == o.ID && v.Changed == o.After.Changed || v.Changed <= u.Ended
-	})
+	left := version{o.ID, o.After.Changed}
+	if at := (version{now.ID, now.Changed}); u.force || at != left {
+		return u.force || u.becomes(at, func(v version) bool { return v == left })
+	}
+	return uint32(now.Mode) == o.After.Mode && now.Modified == o.After.Modified // a change may have the same time
 }
 
 // giveTopMeta gives a directory its metadata whose parent is closed.

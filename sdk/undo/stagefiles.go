@@ -131,8 +131,8 @@ func (u *undoing) stageDir(below int) (index int, d *openDir, err error) {
 
 // homeDir returns the directory that a directory was in before the operation.
 func (u *undoing) homeDir(index int) int {
-	if homes := u.homes[index]; len(homes) > 0 {
-		return homes[0].Dir
+	if home := u.free(u.homes[index]); home != nil {
+		return home.Dir
 	}
 	return u.Objects[index].Parent
 }

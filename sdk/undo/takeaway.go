@@ -183,11 +183,7 @@ func (u *undoing) removeAll(d *openDir, name, path string) error {
 
 // removeDirs deletes the directories that the operation created, and puts back what waits in vain.
 func (u *undoing) removeDirs() error {
-	for index, from := range u.staged {
-		if !u.Objects[index].Created {
-			u.unstage(index, from)
-		}
-	}
+	u.unstage(func(o *object) bool { return !o.Created })
 	err := u.each(innermost, func(s *step) error {
 		if s.After == none || s.Before == s.After || !u.Objects[s.After].isDir() || !u.Objects[s.After].Created || s.now == nil {
 			return nil
@@ -205,7 +201,9 @@ func (u *undoing) removeDirs() error {
 		if d, err = u.dir(at.dir); err != nil {
 			return err
 		}
-		err = d.root.Remove(at.name)
+		if err = d.root.Remove(at.name); err != nil && u.force && at.name != string(s.Name) { // its name is not free any more
+			err = u.removeAll(d, at.name, path)
+		}
 		if err == nil {
 			u.dirs.dropTree(path)
 			delete(u.staged, s.After)
@@ -213,14 +211,20 @@ func (u *undoing) removeDirs() error {
 		}
 		return &Conflict{s.at, "has something in it that the operation did not put there"}
 	})
-	for index, from := range u.staged {
-		u.unstage(index, from)
-	}
+	u.unstage(func(*object) bool { return true })
 	return err
 }
 
-// unstage gives what waits the name back that it had.
-func (u *undoing) unstage(index int, from spot) {
+// unstage gives objects that wait the name back that they had.
+func (u *undoing) unstage(which func(*object) bool) {
+	for index, from := range u.staged {
+		if which(u.Objects[index]) {
+			u.unstageOne(index, from)
+		}
+	}
+}
+
+func (u *undoing) unstageOne(index int, from spot) {
 	for _, s := range u.places[index] {
 		d, err := u.dir(from.dir)
 		if err != nil {

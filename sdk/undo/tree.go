@@ -18,7 +18,7 @@ func (r *Recorder) KeepTree(path string) {
 
 func (r *Recorder) keepTree(path string) {
 	keep := func(path string) {
-		if e := r.touch(path); e != nil && e.current != nil && !e.current.isDir() {
+		if e := r.touch(path); e != nil && e.current != nil {
 			e.current.used = true
 			r.keepContents(e, e.current)
 		}

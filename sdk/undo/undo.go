@@ -133,6 +133,7 @@ func (s *Store) resume(r *record, files *workspace.Workspace) *record {
 	rec := s.Record(files, RecordOptions{})
 	rec.record = *r
 	for _, o := range rec.record.Objects {
+		o.used, o.Attributed, o.Written = true, true, o.Content != 0 || o.Prefix
 		if o.ID != "" {
 			rec.byID[o.ID] = o
 		}
@@ -142,7 +143,11 @@ func (s *Store) resume(r *record, files *workspace.Workspace) *record {
 		if e.Dir != none {
 			dir = rec.record.Objects[e.Dir]
 		}
-		rec.byName[entryKey{dir, string(e.Name)}] = e
+		key := entryKey{dir, string(e.Name)}
+		if former := rec.byName[key]; former != nil { // somebody else changed what was at the name since
+			former.Foreign = true
+		}
+		rec.byName[key] = e
 		e.whole = e.Before == none
 	}
 	rec.finish()
@@ -186,6 +191,7 @@ func newTempName() string { return tempName + strings.ToLower(rand.Text()[:10]) 
 func (u *undoing) run() error {
 	for _, phase := range []func() error{u.openDirs, u.stageFiles, u.takeAway, u.putDirs, u.putFiles, u.removeDirs, u.putMeta, u.putDirMeta} {
 		if err := phase(); err != nil {
+			u.unstage(func(*object) bool { return true })
 			return err
 		}
 	}
