@@ -148,6 +148,11 @@ func (d *directory) mkfifo(name string) error {
 	return nil
 }
 
+// mayChange reports whether this process may change what is in a directory.
+func mayChange(dir string) bool {
+	return unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS) == nil
+}
+
 // fileTime returns the time that a file changed now would have, in nanoseconds since 1970.
 func fileTime() int64 {
 	var now unix.Timespec

@@ -2,11 +2,14 @@ package undo
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -86,6 +89,10 @@ func (r *Recorder) touch(path string) *entry {
 		if top := r.open(path); top != nil { // a directory that the policy opens as a whole
 			return r.top(top)
 		}
+		if at := filepath.Dir(path); r.isUnreadable(at) {
+			r.lose(quoted(at) + " (a directory that can be changed and not read)")
+			return nil
+		}
 		return r.touchClosed(path)
 	}
 	dir.object.Touched = true
@@ -118,6 +125,15 @@ func (r *Recorder) touch(path string) *entry {
 	}
 	e.touched = true
 	return e
+}
+
+// isUnreadable reports whether a directory in the workspace can be changed, and not looked at.
+func (r *Recorder) isUnreadable(dir string) bool {
+	if !paths.Within(r.files.Dir(), dir) {
+		return false
+	}
+	_, err := os.ReadDir(dir)
+	return errors.Is(err, fs.ErrPermission) && mayChange(dir)
 }
 
 // top returns the entry of a directory whose parent is closed: only its metadata can change.
