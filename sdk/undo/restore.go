@@ -326,7 +326,9 @@ func (u *undoing) putDirMeta() error {
 		if err := u.giveDirMeta(at.o, at.path); err != nil {
 			return err
 		}
+		delete(u.opened, at.path)
 	}
+	u.closeOpened()
 	return nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,7 +86,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q Request)
 	u := &undoing{
 		plan: p, ctx: ctx, archive: f, contents: contents, staged: map[int]spot{}, ready: map[int]spot{}, times: map[int]int64{}, alive: map[int]spot{}, paths: map[int]string{},
 		permit: q.Permit,
-		modes:  map[int]fs.FileMode{}, touched: map[Identity]bool{},
+		opened: map[string]fs.FileMode{}, modes: map[int]fs.FileMode{}, touched: map[Identity]bool{},
 		recorder: s.Record(files, RecordOptions{Tool: "undo", Summary: "undo of " + r.Summary}),
 	}
 	u.recorder.record.Undoes = q.ID
@@ -167,13 +166,14 @@ type undoing struct {
 	contents   map[int]content
 	recorder   *Recorder
 	permit     func(mutation.Mutation) error
-	staged     map[int]spot        // objects that wait, by their number
-	ready      map[int]spot        // files that were made again and wait
-	times      map[int]int64       // when the directories that files wait in were modified
-	alive      map[int]spot        // files that have a name
-	paths      map[int]string      // of directories that are not where the operation left them
-	modes      map[int]fs.FileMode // of directories that undo opened to itself
-	touched    map[Identity]bool   // files of several names of which undo changed one
+	staged     map[int]spot           // objects that wait, by their number
+	ready      map[int]spot           // files that were made again and wait
+	times      map[int]int64          // when the directories that files wait in were modified
+	alive      map[int]spot           // files that have a name
+	paths      map[int]string         // of directories that are not where the operation left them
+	opened     map[string]fs.FileMode // former modes of directories that undo opened to itself, by path
+	modes      map[int]fs.FileMode    // the same for those in the record
+	touched    map[Identity]bool      // files of several names of which undo changed one
 	ownersLost int
 }
 
@@ -288,56 +288,6 @@ func (u *undoing) allow(kind mutation.Kind, path, to string, dir bool) error {
 
 func (u *undoing) notice(kind mutation.Kind, path, to string) {
 	_ = u.recorder.Notice(mutation.Mutation{Kind: kind, Path: path, To: to})
-}
-
-// openDirs opens directories to their owner that the operation closed, or that it found closed.
-func (u *undoing) openDirs() error {
-	wanted := map[string]bool{}
-	for _, s := range u.steps {
-		if s.blocked != "" {
-			continue
-		}
-		if s.Dir != none {
-			wanted[u.dirPath(s.Dir)] = true
-		}
-		if s.After != none && u.Objects[s.After].isDir() {
-			wanted[s.at] = true
-		}
-	}
-	for path := range maps.Clone(wanted) {
-		for dir := filepath.Dir(path); len(dir) > len(u.files.Dir()); dir = filepath.Dir(dir) {
-			wanted[dir] = true
-		}
-	}
-	paths := make([]string, 0, len(wanted))
-	for path := range wanted {
-		paths = append(paths, path)
-	}
-	slices.SortFunc(paths, comparePaths)
-	modes := map[string]fs.FileMode{}
-	for _, path := range paths {
-		parent := u.dirs.open(filepath.Dir(path))
-		if parent == nil {
-			continue // one that the policy opens as a whole
-		}
-		name := filepath.Base(path)
-		n, err := parent.stat(name)
-		if err == nil && n != nil && n.Mode.IsDir() && n.Mode&0o700 != 0o700 {
-			u.notice(mutation.Attribute, path, "")
-			err = parent.root.Chmod(name, modeBits(n.Mode)|0o700)
-			modes[path] = n.Mode
-		}
-		if err != nil {
-			return fmt.Errorf("open %s: %w", path, err)
-		}
-	}
-	for _, o := range u.Objects {
-		if mode, ok := modes[string(o.Now)]; ok && o.isDir() {
-			u.modes[o.index] = mode
-		}
-	}
-	u.dirs.clear()
-	return nil
 }
 
 // putDirs makes directories again, and gives what was moved its name back.
