@@ -1,0 +1,150 @@
+package protected_test
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
+)
+
+// reported are attacks and accidents that broke undo or protection once: a command of the agent's and a change of the
+// user's before undo. Files of the user's are those below mine and those that end in .mine.
+var reported = map[string]struct {
+	setup, command, user string
+	protected            string   // a path that the result names
+	named                []string // paths that undo names
+}{
+	"directory_named_deleted": {
+		setup:     "echo 1 > f; echo 2 > g; mkdir -p .github/workflows; echo good > .github/workflows/ci.yml; echo ../.github/workflows/ci.yml > e",
+		command:   `mkdir "x (deleted)"; cd "x (deleted)"; echo bad > ../f; rm ../g; echo evil > $(cat ../e)`,
+		protected: ".github/workflows",
+	},
+	"freed_inodes": {
+		setup:   "for i in $(seq 30); do echo $i > a$i; ln a$i b$i; done; mkdir mine",
+		command: "rm a* b*",
+		user:    "for i in $(seq 60); do echo mine > mine/u$i; done",
+	},
+	"user_edits_after_command": {
+		setup:   "echo 1 > f.mine; echo 2 > g; mkdir mine",
+		command: "echo x > f.mine; echo x > g; mkdir D; echo y > D/y",
+		user:    "echo mine > f.mine; echo mine > D/z.mine; mv g mine/g",
+		named:   []string{"f.mine", "D", "g"},
+	},
+	"unreadable_directory": {
+		setup:   "mkdir D; echo 1 > D/f; chmod 0300 D",
+		command: "echo 2 > D/f; echo new > D/new; echo 3 > g",
+		named:   []string{"D"},
+	},
+	"closed_by_command": {
+		setup:   "mkdir D; echo 1 > D/f",
+		command: "echo 2 > D/f; echo new > D/new; chmod 0300 D; echo later > D/later",
+	},
+	"pull_of_protected_file": {
+		setup: `export GIT_TEMPLATE_DIR=; git init -q -b main ../origin; cd ../origin; mkdir -p .github/workflows; echo good > .github/workflows/ci.yml; echo 1 > f
+			git add .; git commit -qm one; cd ../workspace; git clone -q ../origin .; git config gc.auto 0; cd ../origin; echo 2 > f; echo new > .github/workflows/ci.yml
+			echo g > g; git add .; git commit -qm two; cd ../workspace; git fetch -q`,
+		command:   "git merge --ff-only origin/main",
+		protected: ".github/workflows",
+	},
+	"exchanged_parent": {
+		setup: "mkdir -p d/e .github/workflows; echo 1 > d/e/f; echo good > .github/workflows/ci.yml; mkdir -p gh/workflows; echo evil > gh/workflows/ci.yml",
+		command: `python3 -c 'import ctypes; r = ctypes.CDLL(None).renameat2; r(-100, b"gh", -100, b".github", 2); r(-100, b"d", -100, b"gh", 2)'` +
+			"; echo 2 > gh/e/f",
+		protected: ".github/workflows",
+	},
+}
+
+func TestReportedCasesOfUndo(t *testing.T) {
+	t.Parallel()
+	for name, c := range reported {
+		for _, isolated := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/isolated=%v", name, isolated), func(t *testing.T) {
+				t.Parallel()
+				a := clitest.NewAgent(t, isolated, "PICOCLAW_WORKSPACE_PROTECT_ENABLED=true")
+				a.Shell(c.setup)
+				before, call := a.Snapshot(), a.OpenBatch()
+				ran := call(clitest.Exec(c.command))
+				if got := strings.Join(ran.Structured.Protected, " "); !strings.HasPrefix(got, c.protected) || c.protected == "" && got != "" {
+					t.Errorf("protected: %q; want %q", got, c.protected)
+				}
+				a.Shell(c.user)
+				left := a.Snapshot()
+				undone := call(clitest.Call{Tool: "undo", Args: map[string]any{}})
+				said := strings.Join(ran.Structured.NotCovered, "\n")
+				for _, conflict := range undone.Structured.Conflicts {
+					said += "\n" + conflict.Path
+				}
+				if !undone.OK && ran.Structured.Undone != true {
+					t.Error(undone.Error)
+				}
+				now := a.Snapshot()
+				isNamed := func(path string) bool {
+					return slices.ContainsFunc(c.named, func(name string) bool {
+						return strings.Contains(said, filepath.Join(a.Workspace, name)) && strings.HasPrefix(path, "/"+name)
+					})
+				}
+				for path := range unite(before, left, now) {
+					users := strings.HasPrefix(path, "/mine") || strings.HasSuffix(path, ".mine")
+					switch {
+					case path == "" || strings.HasPrefix(now[path], "d") && strings.HasPrefix(before[path], "d"):
+					case users && now[path] != left[path], !users && now[path] != before[path] && !isNamed(path):
+						t.Errorf("%s: before %s, left %s, now %s; named %q", path, before[path], left[path], now[path], said)
+					}
+				}
+			})
+		}
+	}
+}
+
+// unite returns the paths of snapshots.
+func unite(snapshots ...map[string]string) map[string]bool {
+	all := map[string]bool{}
+	for _, snapshot := range snapshots {
+		for path := range snapshot {
+			all[path] = true
+		}
+	}
+	return all
+}
+
+// The size of an operation in the undo history counts attributes of files, too.
+func TestUndoSizeCountsAttributes(t *testing.T) {
+	t.Parallel()
+	a := clitest.NewAgent(t, false, "PICOCLAW_TOOLS_UNDO_MAX_SIZE=8MB")
+	a.Shell(`python3 -c 'import os
+for i in range(2450): open("f%d" % i, "w").close(); os.setxattr("f%d" % i, "user.x", os.urandom(3500))'`)
+	ran := a.Batch(clitest.Exec("chmod 600 f*"))[0]
+	var size int64
+	err := filepath.WalkDir(a.Home, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == a.Workspace {
+			return fs.SkipDir
+		}
+		if info, err := d.Info(); err == nil && strings.Contains(path, "undo") && info.Mode().IsRegular() {
+			size += info.Size()
+		}
+		return nil
+	})
+	if err != nil || size > 8<<20 || len(ran.Structured.NotCovered) == 0 {
+		t.Errorf("the history has %d bytes, not covered %q: %v", size, ran.Structured.NotCovered, err)
+	}
+}
+
+// A command does not change the priority of the user's other processes.
+func TestCommandsKeepPrioritiesOfOthers(t *testing.T) {
+	t.Parallel()
+	for _, isolated := range []bool{true, false} {
+		a := clitest.NewAgent(t, isolated)
+		a.Batch(clitest.Exec(`python3 -c 'import os
+for kind, who in ((os.PRIO_USER, 0), (os.PRIO_USER, os.getuid()), (os.PRIO_PGRP, os.getppid())):
+    try: os.setpriority(kind, who, 7)
+    except OSError: pass'`))
+		if got, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0); got != 20 || err != nil { // the kernel's number for 0
+			t.Errorf("isolated=%v: priority %d, %v", isolated, got, err)
+		}
+	}
+}

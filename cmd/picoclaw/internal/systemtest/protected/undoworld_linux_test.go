@@ -1,0 +1,251 @@
+package protected_test
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
+)
+
+//go:embed testdata/mutate.py
+var mutator string
+
+// mutatorName is the program in the workspace by which commands make changes, and mutations the file that lists them.
+const mutatorName, mutations = ".mutate.py", ".mutate.json"
+
+// undoWorld is a workspace in which the commands of an agent and a user make random changes.
+type undoWorld struct {
+	*clitest.Agent
+	call   func(clitest.Call) clitest.Answer
+	random *rand.Rand
+	users  map[string][]string // each path that the user changed, as the user left it each time
+	steps  []undoStep
+	log    []string
+	lossy  bool // undo may name paths: of users, of threads at once, of files and directories that nobody may read
+}
+
+// undoStep is one operation of the agent.
+type undoStep struct {
+	id      string
+	before  map[string]string
+	touched map[string]bool // by the user since the operation began
+	lost    string          // paths that undo does not restore
+}
+
+// worldNames are the names at which changes are made: few, so that changes meet.
+var worldNames = []string{"a", "b", "c", "x (deleted)", "n\xff", "new\nline", " ", "long" + strings.Repeat("g", 200)}
+
+// paths returns the directories and all paths of the workspace, relative to it.
+func (w *undoWorld) paths() (dirs, all []string) {
+	_ = filepath.WalkDir(w.Workspace, func(path string, d fs.DirEntry, err error) error {
+		name := strings.TrimPrefix(strings.TrimPrefix(path, w.Workspace), "/")
+		if strings.HasPrefix(name, ".mutate") || strings.HasPrefix(name, ".picoclaw") {
+			return nil
+		}
+		if err == nil && d.IsDir() {
+			dirs = append(dirs, name)
+		}
+		if err == nil && name != "" {
+			all = append(all, name)
+		}
+		return nil
+	})
+	return dirs, all
+}
+
+// path returns a random path that exists or could be made.
+func (w *undoWorld) path() string {
+	dirs, all := w.paths()
+	if len(all) > 0 && w.random.IntN(3) > 0 {
+		return pick(w.random, all)
+	}
+	return filepath.Join(pick(w.random, dirs), pick(w.random, worldNames))
+}
+
+var agentChanges = []string{"write", "creat", "append", "overwrite", "truncate", "replace", "rename", "rename", "noreplace", "exchange",
+	"link", "symlink", "unlink", "rmdir", "rmtree", "mkdir", "mkfifo", "chmod", "utime", "setxattr", "removexattr", "tmpfile", "copy_range",
+	"deep", "relative", "held"}
+
+// choose writes down changes for the mutator.
+func (w *undoWorld) choose(threads int) {
+	all := make([][][]any, threads)
+	for i := range all {
+		for range 1 + w.random.IntN(6) {
+			name := pick(w.random, agentChanges)
+			if threads > 1 && slices.Contains([]string{"deep", "relative", "rmtree"}, name) {
+				continue // the working directory belongs to the process, and rmtree may open a FIFO
+			}
+			a, b, n := w.path(), w.path(), w.random.IntN(1000)
+			all[i] = append(all[i], []any{name, fmt.Sprintf("%x", a), fmt.Sprintf("%x", b), n})
+			w.log = append(w.log, fmt.Sprintf("agent %d: %s %q %q %d", i, name, a, b, n))
+		}
+	}
+	text, err := json.Marshal(all)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(w.Workspace, mutations), text, 0o644)
+	}
+	if err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// run makes an operation of the agent, in the foreground or beside changes of the user's.
+func (w *undoWorld) run(users bool) {
+	step := undoStep{before: w.snapshot(), touched: map[string]bool{}}
+	w.steps = append(w.steps, step)
+	last := &w.steps[len(w.steps)-1]
+	threads := 1
+	if w.random.IntN(6) == 0 {
+		threads, w.lossy = 2, true
+	}
+	var r clitest.Answer
+	if users && w.random.IntN(2) == 0 {
+		r = w.call(clitest.Call{Tool: "exec", Args: map[string]any{"command": "exec python3 " + mutatorName, "background": true}})
+		session := r.Structured.Session
+		process := func(args map[string]any) clitest.Answer {
+			args["session"] = session
+			return w.call(clitest.Call{Tool: "process", Args: args})
+		}
+		for range 1 + w.random.IntN(3) {
+			w.choose(threads)
+			r = process(map[string]any{"action": "write", "data": "\n"})
+			for ended := false; r.OK && !ended; {
+				r = process(map[string]any{"action": "poll", "wait": 10})
+				ended = strings.Contains(r.Structured.Output, "done") || !isRunning(r)
+			}
+			for range w.random.IntN(3) {
+				w.user()
+			}
+		}
+		process(map[string]any{"action": "write", "eof": true})
+		for r = process(map[string]any{"action": "poll", "wait": 10}); r.OK && isRunning(r); {
+			r = process(map[string]any{"action": "poll", "wait": 10})
+		}
+	} else {
+		w.choose(threads)
+		r = w.call(clitest.Exec("echo | python3 " + mutatorName))
+	}
+	if !r.OK {
+		w.T.Errorf("%v: %s\n%s", r.Error, r.Text, strings.Join(w.log, "\n"))
+	}
+	last.id, last.lost = r.Structured.Changes.Undo, strings.Join(r.Structured.NotCovered, "\n")
+	w.lossy = w.lossy || users || strings.Contains(last.lost, "permission denied") || strings.Contains(last.lost, "not read")
+	w.log = append(w.log, fmt.Sprintf("operation %q, not covered %q", last.id, last.lost))
+	if diff := clitest.Diff(withoutTimesOfDirs(step.before), withoutTimesOfDirs(w.snapshot())); !users && diff != "" && last.id == "" && last.lost == "" {
+		w.T.Errorf("nothing was recorded of\n%s\n%s", diff, strings.Join(w.log, "\n"))
+	}
+}
+
+func isRunning(r clitest.Answer) bool { return r.Structured.Running != nil && *r.Structured.Running }
+
+// user makes a change of the user's.
+func (w *undoWorld) user() {
+	a, b := w.path(), w.path()
+	at, to := filepath.Join(w.Workspace, a), filepath.Join(w.Workspace, b)
+	if a == b {
+		return
+	}
+	marks := map[string]bool{}
+	mark := func(name string) { // all that is below it and all names of these files
+		marks["/"+name] = true
+		_ = filepath.WalkDir(filepath.Join(w.Workspace, name), func(path string, d fs.DirEntry, err error) error {
+			marks[strings.TrimPrefix(path, w.Workspace)] = true
+			info, statErr := os.Lstat(path)
+			if err != nil || statErr != nil || !info.Mode().IsRegular() {
+				return nil
+			}
+			_, all := w.paths()
+			for _, other := range all {
+				if i, err := os.Lstat(filepath.Join(w.Workspace, other)); err == nil && os.SameFile(i, info) {
+					marks["/"+other] = true
+				}
+			}
+			return nil
+		})
+	}
+	mark(a)
+	name, put := "", func(flags int, text string) error {
+		f, err := os.OpenFile(at, os.O_WRONLY|flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o644)
+		if err == nil {
+			_, err = f.WriteString(text)
+			_ = f.Close()
+		}
+		return err
+	}
+	var err error
+	text := fmt.Sprint("user", w.random.IntN(1000))
+	switch w.random.IntN(10) {
+	case 0, 1, 2:
+		name, err = "write", put(os.O_CREATE|os.O_TRUNC, text)
+	case 3:
+		name, err = "append", put(os.O_APPEND, "u")
+	case 4:
+		name, err = "mkdir", os.Mkdir(at, 0o755)
+	case 5:
+		name, err = "remove", os.Remove(at)
+	case 6:
+		name, err = "remove all", os.RemoveAll(at)
+	case 7:
+		mark(b)
+		name, err = "rename to "+strconv.Quote(b), os.Rename(at, to)
+		mark(b)
+	case 8:
+		mark(b)
+		name, err = "link to "+strconv.Quote(b), os.Link(at, to)
+		mark(b)
+	case 9:
+		name, err = "symlink", os.Symlink(text, at)
+	}
+	if err != nil && name != "remove all" {
+		return
+	}
+	w.log = append(w.log, fmt.Sprintf("user: %s %q", name, a))
+	mark(a)
+	now := w.snapshot()
+	for path := range marks {
+		w.users[path] = append(w.users[path], now[path])
+		for i := range w.steps {
+			w.steps[i].touched[path] = true
+		}
+	}
+}
+
+// snapshot describes the workspace without the mutator's files.
+func (w *undoWorld) snapshot() map[string]string {
+	all := w.Snapshot()
+	delete(all, "/"+mutatorName)
+	delete(all, "/"+mutations)
+	return all
+}
+
+// reset empties the workspace.
+func (w *undoWorld) reset(seed uint64) {
+	w.random, w.users, w.steps, w.log, w.lossy = rand.New(rand.NewPCG(seed, 11)), map[string][]string{}, nil, nil, false
+	_ = filepath.WalkDir(w.Workspace, func(path string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(path, 0o755)
+		}
+		return nil
+	})
+	entries, _ := os.ReadDir(w.Workspace)
+	for _, e := range entries {
+		if err := os.RemoveAll(filepath.Join(w.Workspace, e.Name())); err != nil {
+			w.T.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{mutatorName: mutator, mutations: ""} {
+		if err := os.WriteFile(filepath.Join(w.Workspace, name), []byte(text), 0o644); err != nil {
+			w.T.Fatal(err)
+		}
+	}
+}
