@@ -14,7 +14,18 @@ import (
 func BenchmarkAudit(b *testing.B) {
 	b.Run("write", func(b *testing.B) {
 		log := openLog(b, filepath.Join(b.TempDir(), "audit.jsonl"), 10<<20)
-		measure.Turns(b, measure.Case{Name: "entry", Run: func() error { return log.Write(entry(0, time.Now())) }})
+		times := measure.Turns(b, measure.Case{Name: "entry", Run: func() error { return log.Write(entry(0, time.Now())) }},
+			measure.Case{Name: "begin_and_end", Run: func() error {
+				end := entry(0, time.Now()).Kept()
+				end.Call = "abcdefghijkl-1"
+				begin := end
+				begin.State = Begun
+				if err := log.Write(begin); err != nil {
+					return err
+				}
+				return log.Write(end)
+			}})
+		b.ReportMetric(times[1].Median()-times[0].Median(), "begin-ms<=0.05")
 	})
 	const count, limit, maxPages = 1_000_000, 50, 40
 	path, begin := filepath.Join(b.TempDir(), "audit.jsonl"), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

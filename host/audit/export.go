@@ -73,7 +73,7 @@ func (e *csvExporter) head() error {
 	}
 	e.headed = true
 	return e.out.Write([]string{"time", "agent", "session", "parent", "origin", "tool", "args", "decision", "answer",
-		"rule", "ms", "result_bytes", "error"})
+		"rule", "ms", "result_bytes", "error", "state"})
 }
 
 func (e *csvExporter) Write(r Record) error {
@@ -82,7 +82,7 @@ func (e *csvExporter) Write(r Record) error {
 		return err
 	}
 	row := []string{r.Time.Format(time.RFC3339Nano), r.Agent, r.Session, r.Parent, r.Origin, r.Tool, args, r.Decision,
-		r.Answer, r.Rule, strconv.FormatFloat(r.Millis, 'f', -1, 64), strconv.Itoa(r.Bytes), r.Error}
+		r.Answer, r.Rule, strconv.FormatFloat(r.Millis, 'f', -1, 64), strconv.Itoa(r.Bytes), r.Error, r.State}
 	for i, cell := range row {
 		row[i] = inert(cell)
 	}
@@ -117,8 +117,11 @@ func ocsf(r Record, version string) ([]byte, error) {
 	const class, activity = 6003, 99
 	severity, status, action := 1, 1, 1 // informational, success, allowed
 	statusText, actionText := "Success", "Allowed"
-	if r.Error != "" || r.Denied() {
+	switch {
+	case r.Error != "" || r.Denied():
 		status, statusText = 2, "Failure"
+	case r.IsOpen():
+		status, statusText = 0, "Unknown"
 	}
 	if r.Denied() {
 		severity, action, actionText = 3, 2, "Denied"
@@ -161,6 +164,8 @@ func cef(r Record, version string) []byte {
 		severity, outcome, name = "6", "failure", "Tool call refused"
 	case r.Error != "":
 		severity, outcome = "3", "failure"
+	case r.IsOpen():
+		severity, outcome, name = "3", "unknown", "Tool call without an end"
 	}
 	args, _ := argsText(r) // a record that was read can be written
 	header := strings.NewReplacer(`\`, `\\`, `|`, `\|`, "\n", " ", "\r", " ")

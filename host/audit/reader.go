@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,20 +21,54 @@ type reader struct {
 	each   func(Record) error
 	broken int
 
-	files []*os.File // those that are left to read; the last is the current one
-	rest  []byte     // what was read of a line that has no end yet
+	open  map[string]Record // calls that have begun and not ended, by [Record.Call]
+	files []*os.File        // those that are left to read; the last is the current one
+	rest  []byte            // what was read of a line that has no end yet
 }
 
-// Read gives each record of the log at a path to a function, until that returns an error. It returns how many lines are
+// Read gives each record of the log at a path to a function, until that returns an error. Calls without an end come last. It returns how many lines are
 // no records; a log that does not exist has none.
 func Read(path string, each func(Record) error) (broken int, err error) {
 	r := &reader{path: path, each: each}
 	defer r.close()
-	if err := r.open(nil); err != nil {
+	if err := r.openFiles(nil); err != nil {
 		return 0, err
 	}
-	err = r.drain()
+	if err = r.drain(); err == nil {
+		err = r.passOpen(time.Now())
+	}
 	return r.broken + min(len(r.rest), 1), err // a last line without its end is cut
+}
+
+// openAfter is how long a call has to run until it is shown without its end.
+const openAfter = 2 * time.Second
+
+// passOpen gives those calls to each that arrived before a time and have not ended, the oldest first.
+func (r *reader) passOpen(before time.Time) error {
+	calls := slices.SortedFunc(maps.Values(r.open), func(a, b Record) int { return a.Time.Compare(b.Time) })
+	for _, call := range calls {
+		if !call.Time.Before(before) {
+			continue
+		}
+		delete(r.open, call.Call)
+		if err := r.each(call); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pass gives a record to each, unless it is that of a call that may end yet.
+func (r *reader) pass(record Record) error {
+	if record.IsOpen() {
+		if r.open == nil {
+			r.open = map[string]Record{}
+		}
+		r.open[record.Call] = record
+		return nil
+	}
+	delete(r.open, record.Call)
+	return r.each(record)
 }
 
 // followEvery is how often a log is looked at for more.
@@ -44,10 +79,13 @@ const followEvery = 100 * time.Millisecond
 func Follow(ctx context.Context, path string, each func(Record) error, caughtUp func()) error {
 	r := &reader{path: path, each: each}
 	defer r.close()
-	if err := r.open(nil); err != nil {
+	if err := r.openFiles(nil); err != nil {
 		return err
 	}
 	if err := r.drain(); err != nil {
+		return err
+	}
+	if err := r.passOpen(time.Now().Add(-openAfter)); err != nil {
 		return err
 	}
 	caughtUp()
@@ -60,6 +98,9 @@ func (r *reader) follow(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		if err := r.more(); err != nil {
+			return err
+		}
+		if err := r.passOpen(time.Now().Add(-openAfter)); err != nil {
 			return err
 		}
 		select {
@@ -87,15 +128,15 @@ func (r *reader) more() error {
 		}
 		last = info
 	}
-	if err := r.open(last); err != nil {
+	if err := r.openFiles(last); err != nil {
 		return err
 	}
 	return r.drain()
 }
 
-// open opens the files of the log. after is the one that was read so far, and is open: it and what is older are left
+// openFiles opens the files of the log. after is the one that was read so far, and is open: it and what is older are left
 // out. While that is done nobody puts a file aside.
-func (r *reader) open(after os.FileInfo) error {
+func (r *reader) openFiles(after os.FileInfo) error {
 	dir, err := os.Open(filepath.Dir(r.path))
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -178,7 +219,7 @@ func (r *reader) lines(f *os.File) error {
 			r.broken++
 			continue
 		}
-		if err := r.each(record); err != nil {
+		if err := r.pass(record); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// Record is what is kept of one call.
+// Record is what is kept of one call. A call that has an effect has two entries: one when it begins, and one with all of
+// it when it ends. Readers give one Record for both; that of a call without an end is [Record.IsOpen].
 type Record struct {
 	Time     time.Time      `json:"time"` // when the call arrived, UTC
 	Agent    string         `json:"agent"`
@@ -30,7 +31,19 @@ type Record struct {
 	Bytes    int            `json:"result_bytes"`   // text, structured result and media together
 	Undo     string         `json:"undo,omitempty"` // the change to files that undo takes back by this name
 	Error    string         `json:"error,omitempty"`
+
+	// The last members of an entry, see callOf.
+	Call  string `json:"call,omitempty"`  // the same in both entries of a call
+	State string `json:"state,omitempty"` // Begun in the entry of a call's begin
+
+	kept bool
 }
+
+// Begun is the State of the entry of a call's begin.
+const Begun = "begun"
+
+// IsOpen reports whether the log has no end of the call: it runs, or its host was killed.
+func (r Record) IsOpen() bool { return r.State == Begun }
 
 // Approval says who has answered, by which way, and when. Nobody has where a record's answer has none beside it.
 type Approval struct {
@@ -47,7 +60,7 @@ const (
 )
 
 // text is the record as its line has it, but for the chain.
-func (r Record) text() ([]byte, error) { return r.kept().encoded() }
+func (r Record) text() ([]byte, error) { return r.Kept().encoded() }
 
 // encoded is the record as JSON. People read it too: a < in a command stands there as one. What is not UTF-8 in it becomes
 // U+FFFD.
@@ -55,8 +68,13 @@ func (r Record) encoded() ([]byte, error) {
 	return jsonv2.Marshal(r, jsonv2.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// kept returns the record as it is written: without secrets, and with long values cut.
-func (r Record) kept() Record {
+// Kept returns the record as it is written: without secrets, and with long values cut.
+func (r Record) Kept() Record {
+	if r.kept {
+		r.Error = shortenText("", r.Error)
+		return r
+	}
+	r.kept = true
 	if r.Args != nil {
 		args := make(map[string]any, len(r.Args))
 		for name, value := range r.Args {

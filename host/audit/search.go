@@ -1,12 +1,14 @@
 package audit
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -50,7 +52,7 @@ var ErrGone = errors.New("it was never there, or its file is gone: audit.max_fil
 func Search(path string, q Query) (*Page, error) {
 	r := &reader{path: path}
 	defer r.close()
-	if err := r.open(nil); err != nil {
+	if err := r.openFiles(nil); err != nil {
 		return nil, err
 	}
 	from, err := parseLocation(q.After)
@@ -77,7 +79,7 @@ func Search(path string, q Query) (*Page, error) {
 		case !reached:
 			s.at.at, reached = from.at, true
 		}
-		if more, err := s.file(f); err != nil {
+		if more, err := s.file(f, r.files[i+1:]); err != nil {
 			return nil, fmt.Errorf("search the audit log: %w", err)
 		} else if !more {
 			break
@@ -116,17 +118,20 @@ func Find(path, session string, at time.Time) (Record, error) {
 // search goes back through a log.
 type search struct {
 	Query
-	sieve  sieve
-	oldest bool     // the file at hand has none before it
-	at     location // where it is
-	page   Page
+	sieve   sieve
+	current *os.File   // the file at hand
+	later   []*os.File // those after it
+	oldest  bool       // the file at hand has none before it
+	at      location   // where it is
+	page    Page
 
 	searched, parsed int
 	starts           []int // of a block's lines that may be wanted
 }
 
 // file searches a file up to the place at hand. more is false when the page is complete.
-func (s *search) file(f *os.File) (more bool, err error) {
+func (s *search) file(f *os.File, later []*os.File) (more bool, err error) {
+	s.current, s.later = f, later
 	end := s.at.at
 	if !s.Until.IsZero() {
 		if end, err = before(f, end, s.Until.Add(longestCall)); err != nil {
@@ -174,7 +179,7 @@ func (s *search) line(line []byte) (more bool) {
 	switch {
 	case ok:
 		s.page.Reached = r.Ended()
-		if s.Matches(r) {
+		if s.Matches(r) && !(r.IsOpen() && s.hasEnd(r.Call, s.at.at)) {
 			s.page.Records = append(s.page.Records, r)
 		}
 	case len(bytes.TrimSpace(line)) > 0:
@@ -229,4 +234,43 @@ func fileName(f io.ReaderAt) string {
 		end = n
 	}
 	return fmt.Sprintf("%x", sha256.Sum256(begin[:end]))[:fileNameLength]
+}
+
+// hasEnd reports whether the log has the end of a call that began at a place in the file at hand.
+func (s *search) hasEnd(call string, from int64) bool {
+	for i, f := range append([]*os.File{s.current}, s.later...) {
+		if i > 0 {
+			from = 0
+		}
+		lines := bufio.NewReaderSize(io.NewSectionReader(f, from, math.MaxInt64-from), 64<<10)
+		for {
+			line, err := lines.ReadSlice('\n')
+			if errors.Is(err, bufio.ErrBufferFull) {
+				continue // no entry is that long
+			}
+			if err != nil {
+				break
+			}
+			if of, begun := callOf(line); of == call && !begun {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// callOf returns the call of a line, and whether the line is of its begin. Behind the call there are no members that an
+// agent can choose.
+func callOf(line []byte) (call string, begun bool) {
+	const member = `,"call":"`
+	at := bytes.LastIndex(line, []byte(member))
+	if at < 0 {
+		return "", false
+	}
+	rest := line[at+len(member):]
+	end := bytes.IndexByte(rest, '"')
+	if end < 0 || bytes.Contains(rest, []byte(`,"decision":"`)) {
+		return "", false // it is an argument
+	}
+	return string(rest[:end]), bytes.Contains(rest[end:], []byte(`"state":"`+Begun+`"`))
 }

@@ -10,8 +10,9 @@ import (
 type Stats struct {
 	Tool   string  `json:"tool"`
 	Calls  int     `json:"calls"`
-	Denied int     `json:"denied"` // of them, those that were not made
-	Failed int     `json:"failed"` // of them, those that were made and ended with an error
+	Denied int     `json:"denied"`         // of them, those that were not made
+	Failed int     `json:"failed"`         // of them, those that were made and ended with an error
+	Open   int     `json:"open,omitempty"` // of them, those without an end
 	Bytes  int     `json:"result_bytes"`
 	P50    float64 `json:"p50_ms"` // of those that were made; 0 if none was
 	P99    float64 `json:"p99_ms"`
@@ -38,6 +39,9 @@ func (s *Summary) Add(r Record) {
 	switch {
 	case r.Denied():
 		t.Denied++
+		return
+	case r.IsOpen():
+		t.Open++
 		return
 	case r.Error != "":
 		t.Failed++

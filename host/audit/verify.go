@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -21,6 +23,7 @@ type Verified struct {
 	From      time.Time `json:"from,omitzero"`
 	To        time.Time `json:"to,omitzero"`
 	Head      string    `json:"head,omitempty"` // the chain of the last line
+	Open      []Record  `json:"open,omitempty"` // calls that began and have no end
 	Found     bool      `json:"-"`              // a line has the chain that was looked for
 }
 
@@ -46,7 +49,7 @@ func Verify(path, wanted string) (*Verified, error) {
 func (v *verifier) log(path string) (*Verified, error) {
 	r := &reader{path: path}
 	defer r.close()
-	if err := r.open(nil); err != nil {
+	if err := r.openFiles(nil); err != nil {
 		return nil, err
 	}
 	for i, f := range r.files {
@@ -55,6 +58,7 @@ func (v *verifier) log(path string) (*Verified, error) {
 		}
 	}
 	v.found.Head = string(v.last)
+	v.found.Open = slices.SortedFunc(maps.Values(v.open), func(a, b Record) int { return a.Time.Compare(b.Time) })
 	return &v.found, nil
 }
 
@@ -63,7 +67,8 @@ type verifier struct {
 	found   Verified
 	wanted  chain
 	last    chain
-	chained bool // a line with a chain was seen
+	chained bool              // a line with a chain was seen
+	open    map[string]Record // calls without an end so far
 	at      position
 	each    func(position) // is told of every line with a chain; may be nil
 }
@@ -125,6 +130,14 @@ func (v *verifier) line(line []byte) string {
 		v.found.From = record.Time
 	}
 	v.found.To = record.Time
+	if record.IsOpen() {
+		if v.open == nil {
+			v.open = map[string]Record{}
+		}
+		v.open[record.Call] = record.Record
+	} else {
+		delete(v.open, record.Call)
+	}
 	if ok {
 		v.chained, v.last = true, c
 		v.at.add(c, func() origin { return record.origin })

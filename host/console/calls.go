@@ -25,7 +25,7 @@ type filter struct {
 	Wall                 string // one of walls; empty for all
 }
 
-var outcomes = []string{"ok", "failed", "refused", "asked"}
+var outcomes = []string{"ok", "failed", "refused", "asked", "open"}
 
 // filterOf reads a filter from a query.
 func filterOf(q url.Values) (filter, error) {
@@ -60,6 +60,8 @@ func outcome(r audit.Record) string {
 	switch {
 	case r.Denied():
 		return "refused"
+	case r.IsOpen():
+		return "open"
 	case r.Error != "":
 		return "failed"
 	}

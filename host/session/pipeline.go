@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/audit"
@@ -79,7 +80,7 @@ func (c *call) run() *Result {
 	if result != nil {
 		return result
 	}
-	result = firstResult(c.admit, c.start, c.callTool, c.limitResult)
+	result = firstResult(c.admit, c.start, c.logBegin, c.callTool, c.limitResult)
 	if c.turn != nil {
 		c.turn.End()
 	}
@@ -244,6 +245,17 @@ func (c *call) start() *Result {
 	return nil
 }
 
+// logBegin writes the entry of the call's begin, without which the call has no effect.
+func (c *call) logBegin() *Result {
+	c.record.Call = fmt.Sprintf("%s-%d", c.session.id, c.session.calls.Add(1))
+	c.record = c.record.Kept()
+	begin := c.record
+	begin.State, begin.Millis = audit.Begun, milliseconds(time.Since(c.began))
+	return c.session.writeBegin(c.runtime.audit, begin)
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
 // callTool has the instance, or the host itself for a built-in tool, run the tool.
 func (c *call) callTool() *Result {
 	s := c.session
@@ -287,7 +299,7 @@ func (c *call) limitResult() *Result {
 func (c *call) log(result *Result) *Result {
 	result.Duration = time.Since(c.began)
 	r := &c.record
-	r.Millis = float64(result.Duration.Microseconds()) / 1000
+	r.Millis = milliseconds(result.Duration)
 	r.Bytes, r.Undo = result.size(), result.undo
 	if result.Err != nil {
 		r.Error = result.Err.Message

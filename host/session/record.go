@@ -107,6 +107,20 @@ func (s *Session) auditRefusal() *Result {
 	return nil
 }
 
+// writeBegin adds the begin of a call to the audit log. It returns the result of a call that is not made since that can't
+// be written; nil for a call that is.
+func (s *Session) writeBegin(a *auditor, r audit.Record) *Result {
+	err := a.write(r)
+	if err == nil {
+		return nil
+	}
+	s.host.logger.Error("the begin of a call could not be recorded", "tool", r.Tool, "agent", r.Agent, "error", err)
+	if !a.refuse {
+		return nil
+	}
+	return a.refusal("the call was not made, since it could not be recorded", err)
+}
+
 // writeRecord adds a call to the audit log. It returns the call's result, or an error in its place when the record could
 // not be written.
 func (s *Session) writeRecord(r audit.Record, result *Result) *Result {

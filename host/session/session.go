@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/host/config"
@@ -41,6 +42,7 @@ type Session struct {
 	policy  *policy.Policy
 	guard   *guard.Guard
 	payer   payer
+	calls   atomic.Uint64 // those that began
 
 	mu       sync.Mutex
 	specs    map[*catalog.Plugin]*supervise.Spec // made at the first call

@@ -218,6 +218,9 @@ func callText(r audit.Record) string {
 	if r.Error != "" {
 		text += " ← " + r.Error
 	}
+	if r.IsOpen() {
+		text += " ← began, no end"
+	}
 	return strings.TrimSpace(text)
 }
 
@@ -225,7 +228,7 @@ func decisionStyle(r audit.Record) terminal.Style {
 	switch {
 	case r.Denied():
 		return terminal.Bad
-	case r.Error != "":
+	case r.Error != "" || r.IsOpen():
 		return terminal.Doubt
 	}
 	return terminal.Good

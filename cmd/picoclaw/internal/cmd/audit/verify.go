@@ -134,11 +134,15 @@ func (o *VerifyOptions) print(v *audit.Verified) {
 		{!v.Whole && v.Unchained == 0, "older files are gone, as audit.max_files has it or by somebody's hand"},
 		{v.Unchained > 0, many(v.Unchained, "record") +
 			" from before records were chained: nothing reports whether they are as they were written"},
+		{len(v.Open) > 0, many(len(v.Open), "call") + " without an end: running, or its picoclaw was killed"},
 		{v.Cut > 0, many(v.Cut, "line") + " cut short, as a power failure leaves one"},
 	} {
 		if note.holds {
 			fmt.Fprintln(out, out.Paint(terminal.Doubt, "note:"), note.text)
 		}
+	}
+	for _, r := range v.Open {
+		fmt.Fprintln(out, " ", r.Time.Local().Format(day), r.Agent, r.Session, r.Tool, terminal.Line(callText(r)))
 	}
 }
 
