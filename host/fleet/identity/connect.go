@@ -1,10 +1,12 @@
 package identity
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 
@@ -41,9 +43,9 @@ func (id *Identity) Connect(options ...nats.Option) (*nats.Conn, error) {
 		nats.IgnoreDiscoveredServers(), // where else to send what is said is not for the other end to say
 	)
 	if !plain {
-		config, err := id.tls()
-		if err != nil {
-			return nil, err
+		config, invalid := id.tls()
+		if invalid != nil {
+			return nil, invalid
 		}
 		all = append(all, nats.Secure(config))
 	}
@@ -83,4 +85,12 @@ func (id *Identity) Explain(err error) error {
 		return fmt.Errorf("who answers at %s does not speak TLS: %w", at, err)
 	}
 	return fmt.Errorf("no hub at %s: %w; is `picoclaw hub` running there, and is its port open?", at, err)
+}
+
+// IsUnreached reports whether an error says that a hub, or what it serves, does not answer. It may later, to the same
+// identity.
+func IsUnreached(err error) bool {
+	var network *net.OpError
+	return errors.As(err, &network) || errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) ||
+		errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrConnectionClosed) || errors.Is(err, context.DeadlineExceeded)
 }

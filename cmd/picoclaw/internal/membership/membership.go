@@ -25,6 +25,10 @@ type Flags struct {
 	*cli.Factory
 	Address, credentials string
 	Name                 string // of a worker, where --name says it
+
+	// Wait, if not nil, has Join try again for as long as the hub is not reached, after it has called Wait with the reason
+	// once.
+	Wait func(error)
 }
 
 // AddTo adds --fleet and --credentials.
@@ -46,24 +50,36 @@ type Member struct {
 	Tenant     string
 }
 
+// retryPause is how long Join waits until it tries again.
+const retryPause = time.Second
+
 // Join joins the fleet: as who an identity file says, or else under a name of this machine's.
 func (o *Flags) Join(ctx context.Context, cfg *config.Config, name string) (*Member, error) {
+	for told := false; ; told = true {
+		j, err := o.join(ctx, cfg, name)
+		if err == nil || o.Wait == nil || !identity.IsUnreached(err) {
+			return j, err
+		}
+		if !told {
+			o.Wait(err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(retryPause):
+		}
+	}
+}
+
+func (o *Flags) join(ctx context.Context, cfg *config.Config, name string) (*Member, error) {
 	set := cfg.Fleet()
-	if o.Address != "" {
-		set.URL = o.Address
-	}
-	if o.credentials != "" {
-		set.Credentials = o.credentials
-	}
+	set.URL, set.Credentials = cmp.Or(o.Address, set.URL), cmp.Or(o.credentials, set.Credentials)
 	j := &Member{Name: cmp.Or(o.Name, name), Tenant: set.Tenant}
-	file := set.URL
-	if file == "" {
-		file = set.Credentials
-	}
+	file := cmp.Or(set.URL, set.Credentials)
 	var err error
 	if file == "" || strings.Contains(file, "://") {
 		j.Connection, err = identity.Dial(set.URL, name, set.Credentials)
-	} else if err := o.noOther(file); err != nil {
+	} else if err = o.noOther(file); err != nil {
 		return nil, err
 	} else {
 		j.Connection, j.Id, err = identity.Connect(file)

@@ -92,10 +92,10 @@ func (o *ConfigOptions) push(ctx context.Context) error {
 	if err != nil {
 		return cli.Fail(err)
 	}
-	if err := checkAlone(file); err != nil {
+	if err = checkAlone(file); err != nil {
 		return cli.Fail(err)
 	}
-	if err := o.open(); err != nil {
+	if err = o.open(); err != nil {
 		return err
 	}
 	defer o.connection.Close()
@@ -163,7 +163,7 @@ func (o *ConfigOptions) secretKey() (minisign.PrivateKey, error) {
 	}
 	var key minisign.PrivateKey
 	if !minisign.IsEncrypted(text) {
-		if err := key.UnmarshalText(text); err != nil {
+		if err = key.UnmarshalText(text); err != nil {
 			return key, fmt.Errorf("%s is no secret key of minisign's: %w", o.key, err)
 		}
 		return key, nil

@@ -39,7 +39,7 @@ func NewCmdWorker(f *cli.Factory, runF func(*WorkerOptions) error) *cobra.Comman
 at a NATS server. What a call may do is decided here, as for any other call: policy, guard, approvals, sandbox and record
 are this machine's, and nothing that a gateway says changes them.
 
-An agent is with one worker at a time. One that is with another worker is taken when that one has ended, or has been
+A worker that starts before its hub waits for it. An agent is with one worker at a time. One that is with another worker is taken when that one has ended, or has been
 silent for some seconds; its workspace is then the one that it has here.
 
 SIGHUP has the configuration read again, for calls that begin then.
@@ -93,11 +93,15 @@ func (o *WorkerOptions) work(ctx context.Context) error {
 	if w.logger, err = o.Logger(cfg); err != nil {
 		return err
 	}
+	o.Wait = func(err error) { fmt.Fprintf(o.Err, "the worker waits until it reaches its fleet: %v\n", err) }
 	if w.member, err = o.Join(ctx, cfg, workerName(cfg)); err != nil {
+		if ctx.Err() != nil {
+			return nil // it was told to end before there was a fleet
+		}
 		return err
 	}
 	defer w.member.Close()
-	if err := w.member.Require(identity.Worker); err != nil {
+	if err = w.member.Require(identity.Worker); err != nil {
 		return cli.CannotStart(err)
 	}
 	if w.now, err = w.open(cfg); err != nil {
