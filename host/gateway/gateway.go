@@ -131,7 +131,7 @@ func (g *Gateway) Run(ctx context.Context, ready func(address string)) (err erro
 	}
 	defer func() { _ = os.Remove(control.Addr().String()) }()
 	g.started = time.Now()
-	if err := g.measure(); err != nil {
+	if err = g.measure(); err != nil {
 		return err
 	}
 	first, err := g.options.Open()

@@ -99,11 +99,11 @@ func (o *Options) run(ctx context.Context) error {
 // session opens a session, here or in a fleet.
 func (o *Options) session(ctx context.Context) (s caller, ready func() error, done func(), err error) {
 	if o.fleet.Address == "" {
-		s, h, done, err := hosts.OpenSession(o.Factory, o.agent, session.CLI)
-		if err != nil {
-			return nil, nil, nil, err
+		local, h, done, unopened := hosts.OpenSession(o.Factory, o.agent, session.CLI)
+		if unopened != nil {
+			return nil, nil, nil, unopened
 		}
-		return s, h.Ready, done, nil
+		return local, h.Ready, done, nil
 	}
 	cfg, err := o.Config("")
 	if err != nil {

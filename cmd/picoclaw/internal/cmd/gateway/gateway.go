@@ -83,7 +83,7 @@ func (o *Options) run(ctx context.Context) error {
 	if home.Fallback {
 		return cli.CannotStart(errors.New("a gateway needs an instance root; set PICOCLAW_HOME to a directory"))
 	}
-	if err := os.MkdirAll(home.Path, 0o700); err != nil {
+	if err = os.MkdirAll(home.Path, 0o700); err != nil {
 		return cli.CannotStart(err)
 	}
 	logger, err := o.Logger(cfg)
@@ -99,7 +99,7 @@ func (o *Options) run(ctx context.Context) error {
 		name, _, _ := net.SplitHostPort(address)
 		address = net.JoinHostPort(name, strconv.Itoa(o.port))
 	}
-	if hostName, _, err := net.SplitHostPort(address); err == nil && !loopback(hostName) {
+	if hostName, _, invalid := net.SplitHostPort(address); invalid == nil && !loopback(hostName) {
 		if settings.Console {
 			return cli.CannotStart(fmt.Errorf("the console is for this machine alone, and %s is an address that others reach: leave "+
 				"gateway.host at localhost, or gateway.console off; from elsewhere `ssh -L` leads to it", address))
@@ -196,7 +196,7 @@ func (o *Options) openRemote(cfg *config.Config) (gateway.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.Require(identity.Gateway, identity.Admin); err != nil {
+	if err = f.Require(identity.Gateway, identity.Admin); err != nil {
 		f.Close()
 		return nil, cli.CannotStart(err)
 	}
@@ -281,9 +281,9 @@ func (o *TokenOptions) run() error {
 		return err
 	}
 	if o.agent == "" || !o.ofFleet {
-		of, err := cfg.Agent(o.agent)
-		if err != nil {
-			return cli.Usagef("%w", err)
+		of, unknown := cfg.Agent(o.agent)
+		if unknown != nil {
+			return cli.Usagef("%w", unknown)
 		}
 		o.agent = of.ID
 	} else if !config.IsID(o.agent) {
