@@ -148,9 +148,13 @@ func (d *directory) mkfifo(name string) error {
 	return nil
 }
 
-// mayChange reports whether this process may change what is in a directory.
-func mayChange(dir string) bool {
-	return unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS) == nil
+// isUnreadable reports whether this process may change what is in a directory, and not list it.
+func isUnreadable(dir string) bool {
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		_ = unix.Close(fd)
+	}
+	return errors.Is(err, unix.EACCES) && unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS) == nil
 }
 
 // fileTime returns the time that a file changed now would have, in nanoseconds since 1970.

@@ -72,8 +72,8 @@ func (d *directory) link(name string, to *directory, newName string) error {
 
 func (d *directory) mkfifo(string) error { return errors.ErrUnsupported }
 
-// mayChange can't tell here.
-func mayChange(string) bool { return true }
+// isUnreadable can't tell here.
+func isUnreadable(string) bool { return false }
 
 // fileTime returns the time that a file changed now would have, in nanoseconds since 1970.
 func fileTime() int64 { return time.Now().UnixNano() }

@@ -2,10 +2,8 @@ package undo
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
 
@@ -89,7 +87,7 @@ func (r *Recorder) touch(path string) *entry {
 		if top := r.open(path); top != nil { // a directory that the policy opens as a whole
 			return r.top(top)
 		}
-		if at := filepath.Dir(path); r.isUnreadable(at) {
+		if at := filepath.Dir(path); paths.Within(r.files.Dir(), at) && isUnreadable(at) {
 			r.lose(quoted(at) + " (a directory that can be changed and not read)")
 			return nil
 		}
@@ -125,15 +123,6 @@ func (r *Recorder) touch(path string) *entry {
 	}
 	e.touched = true
 	return e
-}
-
-// isUnreadable reports whether a directory in the workspace can be changed, and not looked at.
-func (r *Recorder) isUnreadable(dir string) bool {
-	if !paths.Within(r.files.Dir(), dir) {
-		return false
-	}
-	_, err := os.ReadDir(dir)
-	return errors.Is(err, fs.ErrPermission) && mayChange(dir)
 }
 
 // top returns the entry of a directory whose parent is closed: only its metadata can change.
