@@ -29,7 +29,7 @@ func (r *Rules) Within(at, as string) ([]Hit, error) {
 	if len(s.seen) == 0 && !paths.Within(r.dir, as) && (r.outside == nil || !r.outside(as)) {
 		return nil, nil // nothing is protected there
 	}
-	parent, err := os.OpenRoot(filepath.Dir(at))
+	parent, err := paths.OpenRoot(filepath.Dir(at))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -55,7 +55,7 @@ func (r *Rules) Joined(dir, name string) (found []Hit, completes bool, err error
 	if r == nil || !mayComplete(name) {
 		return nil, false, nil
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := paths.OpenRoot(dir)
 	if err != nil {
 		return nil, false, err
 	}

@@ -284,7 +284,7 @@ func (c *ChangeMonitor) keeps(f *judgedFile, path string, after []byte) bool {
 
 // content reads a judged file, nil for none.
 func content(path string, settled bool) ([]byte, error) {
-	dir, err := os.OpenRoot(filepath.Dir(path))
+	dir, err := paths.OpenRoot(filepath.Dir(path))
 	if err == nil {
 		defer func() { _ = dir.Close() }()
 		var text []byte

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/internal/protect"
 )
 
@@ -142,7 +143,7 @@ func openForChange(dir string) (*os.Root, error) {
 	if info, err := os.Lstat(dir); err == nil && info.IsDir() && info.Mode().Perm()&0o300 != 0o300 {
 		_ = os.Chmod(dir, info.Mode().Perm()|0o700)
 	}
-	return os.OpenRoot(dir)
+	return paths.OpenRoot(dir)
 }
 
 func (c *ChangeMonitor) tell(m mutation.Mutation) {
