@@ -168,7 +168,7 @@ var attacks = []string{
 	"set +e; git -c protocol.file.allow=always submodule add -q ./sub n; git submodule absorbgitdirs; git config -f .gitmodules submodule.n.update '!evil'; git config submodule.n.update '!evil'",
 	"set +e; git remote add evil 'ext::evil'; git config remote.evil.uploadpack evil; git config remote.evil.vcs evil; git remote set-url --add evil ext::evil", "set +e; git bundle create -q n --all; git bundle unbundle n; git lfs install --local || git config filter.lfs.process evil",
 	"set +e; git maintenance start; git maintenance register --config-file .git/config; git config maintenance.repo evil; git fsmonitor--daemon start; git config core.fsmonitor true", "set +e; git update-index --fsmonitor; git update-server-info; git rerere; git sparse-checkout set --cone e; git config core.sparseCheckout x; git sparse-checkout disable; git config core.pager evil",
-	"ln -s e .github", "ln -s ../../e .git/modules", "rm -rf .git/info; ln -s ../e .git/info",
+	"mkfifo d; echo evil > d/HEAD || true; echo evil > d/.git || true; rm d; echo evil > .git/hooks/x", "ln -s e .github", "ln -s ../../e .git/modules", "rm -rf .git/info; ln -s ../e .git/info",
 	"( setsid bash -c 'sleep 0.1; echo evil > .git/hooks/post-commit' & ); sleep 0.4",
 }
 

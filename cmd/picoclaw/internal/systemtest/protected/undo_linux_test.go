@@ -142,9 +142,12 @@ func links(path string, snapshots ...map[string]string) []string {
 func names(text string, paths []string) bool {
 	for _, at := range paths {
 		for ; len(at) > 1; at = filepath.Dir(at) {
-			name := strings.ToValidUTF8(strings.TrimPrefix(at, "/"), "\uFFFD")
-			if strings.Contains(text, name) || strings.Contains(text, strings.Trim(strconv.Quote(name), `"`)) {
-				return true
+			raw := strings.TrimPrefix(at, "/")
+			name := strings.ToValidUTF8(raw, "\uFFFD")
+			for _, form := range []string{name, strings.Trim(strconv.Quote(name), `"`), strings.Trim(strconv.Quote(raw), `"`)} {
+				if strings.Contains(text, form) {
+					return true
+				}
 			}
 		}
 	}
