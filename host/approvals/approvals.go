@@ -74,6 +74,9 @@ const (
 var (
 	// ErrGone is the error for a call that does not wait, or not any more.
 	ErrGone = errors.New("no such call waits any more; `picoclaw approvals` lists those that do")
+	// ErrSilent is the error for a call whose process takes no answer.
+	ErrSilent = errors.New("the picoclaw that holds the call does not take the answer: it hangs or is paused; let it go on " +
+		"with `kill -CONT`, and answer again")
 	// ErrAnswered is the error for a call that somebody else has answered.
 	ErrAnswered = errors.New("the call was answered already")
 )
@@ -162,7 +165,7 @@ func Find(home, id string) (*Waiting, error) {
 }
 
 // taking is how long a process that waits may take to see an answer.
-const taking = 5 * time.Second
+const taking = 2 * time.Second
 
 // Give answers a call as it was shown, and returns when whoever waits has taken the answer.
 func Give(home string, w *Waiting, a Answer) error {
@@ -203,6 +206,9 @@ func Give(home string, w *Waiting, a Answer) error {
 	// Whoever takes an answer removes it: what can still be removed here was not taken.
 	if err := os.Remove(answer); errors.Is(err, fs.ErrNotExist) {
 		return nil
+	}
+	if _, err := Find(home, w.ID); err == nil {
+		return ErrSilent
 	}
 	return ErrGone
 }
