@@ -340,8 +340,11 @@ func (u *undoing) giveDirMeta(o *object, path string) error {
 	}
 	if o.Now != "" && o.After != nil && !u.asLeft(o, now) { // somebody else changed it: its times stay
 		meta.Modified = time.Unix(0, now.Modified)
-		meta.Mode = now.Mode
-		if mode, ok := u.modes[o.index]; ok {
+		mode, opened := u.modes[o.index]
+		if !opened {
+			mode = now.Mode
+		}
+		if uint32(mode) != o.After.Mode { // or its mode
 			meta.Mode = mode
 		}
 		meta.Owner = nil
