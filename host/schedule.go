@@ -17,7 +17,7 @@ import (
 
 // cronTool is the tool with which agents see and change their jobs.
 func (a *Assembly) cronTool() (session.BuiltinPlugin, error) {
-	p, err := crontool.Plugin(crontool.Options{
+	p, err := crontool.NewPlugin(crontool.Options{
 		Store: a.jobs,
 		AllowCommand: func(agent string) bool {
 			of, err := a.config.Agent(agent)
@@ -32,7 +32,7 @@ func (a *Assembly) cronTool() (session.BuiltinPlugin, error) {
 }
 
 func (a *Assembly) jobs(agent string) *schedule.Store {
-	return schedule.Open(schedule.Dir(a.config.Home().Path, agent))
+	return schedule.OpenStore(schedule.StoreDir(a.config.Home().Path, agent))
 }
 
 // Schedules are the schedulers of agents, over all configurations that a process has had: a job that runs when the
@@ -79,7 +79,7 @@ func (a *Assembly) Begin() {
 		}
 		wanted[id] = true
 		if known := s.agents[id]; known != nil {
-			known.Set(set)
+			known.UpdateSettings(set)
 			if most := max(1, int(of.MaxParallelTurns)); most != cap(known.turns) {
 				known.turns = make(chan struct{}, most)
 			}
@@ -99,7 +99,7 @@ func (a *Assembly) Begin() {
 func (s *Schedules) begin(a *Assembly, id string, set schedule.Settings, turns int) {
 	ctx, end := context.WithCancel(context.Background())
 	one := &scheduled{end: end, turns: make(chan struct{}, turns)}
-	one.Scheduler = schedule.New(schedule.Options{
+	one.Scheduler = schedule.NewScheduler(schedule.Options{
 		Store: a.jobs(id), Settings: set, Grace: a.options.Grace, Logger: a.options.Logger.Named("schedule"),
 		Run: func(ctx context.Context, j schedule.Job) (string, error) {
 			s.mu.Lock()
@@ -110,7 +110,7 @@ func (s *Schedules) begin(a *Assembly, id string, set schedule.Settings, turns i
 			}
 			return on.job(ctx, id, j, turns)
 		},
-		Held: func() bool {
+		Paused: func() bool {
 			on := s.current()
 			return on == nil || on.Stopped(id) != nil
 		},
@@ -163,7 +163,7 @@ func (a *Assembly) job(ctx context.Context, id string, j schedule.Job, turns cha
 	ctx, done := a.within(ctx, id)
 	defer done()
 	origin := session.Cron
-	if j.Payload.Kind == schedule.Beat {
+	if j.Payload.Kind == schedule.HeartbeatTurn {
 		origin = session.Heartbeat
 	}
 	s, err := a.jobSession(id, origin, j)
@@ -194,8 +194,8 @@ func (a *Assembly) job(ctx context.Context, id string, j schedule.Job, turns cha
 // jobSession opens the session of a job's run, narrowed as the one was that added the job.
 func (a *Assembly) jobSession(id string, origin session.Origin, j schedule.Job) (*session.Session, error) {
 	s, err := a.Session(id, origin)
-	narrowing := crontool.Narrowing(j)
-	if err != nil || j.Within == nil {
+	narrowing := crontool.JobNarrowing(j)
+	if err != nil || j.Scope == nil {
 		return s, err
 	}
 	s, err = s.Spawn(origin, narrowing)

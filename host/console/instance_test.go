@@ -101,14 +101,14 @@ const shownEvil = `&lt;script&gt;alert(1)&lt;/script&gt;`
 
 func TestWhatStrangersHaveNamedIsShownAsText(t *testing.T) {
 	w := newWorld(t)
-	jobs := schedule.Open(schedule.Dir(w.home, "main"))
-	if _, err := jobs.Add(schedule.Job{Name: evil, Enabled: true, Schedule: schedule.Schedule{Kind: schedule.Cron,
-		Expr: "0 9 * * *"}, Payload: schedule.Payload{Kind: schedule.Turn, Message: evil}}, time.Now()); err != nil {
+	jobs := schedule.OpenStore(schedule.StoreDir(w.home, "main"))
+	if _, err := jobs.AddJob(schedule.Job{Name: evil, Enabled: true, Schedule: schedule.Schedule{Kind: schedule.Cron,
+		Expr: "0 9 * * *"}, Payload: schedule.Payload{Kind: schedule.AgentTurn, Message: evil}}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	run := fmt.Sprintf(`{"time":"2026-01-01T00:00:00Z","job":"heartbeat","name":%[1]q,"ms":1,"status":"ok","text":%[1]q}`,
 		evil)
-	runs := filepath.Join(schedule.Dir(w.home, "main"), "runs.jsonl")
+	runs := filepath.Join(schedule.StoreDir(w.home, "main"), "runs.jsonl")
 	if err := os.WriteFile(runs, []byte(run+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func (c *Console) showSchedule(*visit) (any, error) {
 // scheduleOf reads an agent's schedule. A file that can't be read does not hide the others.
 func (c *Console) scheduleOf(a Agent) scheduled {
 	out := scheduled{Agent: a.ID, Idle: !a.Jobs, Heartbeat: a.Heartbeat}
-	kept := schedule.Open(schedule.Dir(c.options.Home, a.ID))
+	kept := schedule.OpenStore(schedule.StoreDir(c.options.Home, a.ID))
 	jobs, err := kept.Jobs()
 	if err != nil {
 		out.Problem = err.Error()
@@ -60,14 +60,14 @@ func (c *Console) scheduleOf(a Agent) scheduled {
 		}
 		out.Jobs = append(out.Jobs, one)
 	}
-	runs, err := kept.Runs("", mostRuns)
+	runs, err := kept.RecentRuns("", mostRuns)
 	if err != nil {
 		out.Problem = err.Error()
 	}
 	for i := len(runs) - 1; i >= 0; i-- {
 		out.Runs = append(out.Runs, runs[i])
 	}
-	if beats, err := kept.Runs(schedule.HeartbeatID, 1); err == nil && len(beats) > 0 {
+	if beats, err := kept.RecentRuns(schedule.HeartbeatID, 1); err == nil && len(beats) > 0 {
 		out.Beat = &beats[0]
 	}
 	return out

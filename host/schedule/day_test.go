@@ -13,30 +13,30 @@ import (
 )
 
 // A day with more than a thousand jobs, one of which hangs and one fails, while others come and go.
-func TestADay(t *testing.T) {
+func TestOneDayOfRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, jobs := Open(t.TempDir()), 1300
+		store, jobs := OpenStore(t.TempDir()), 1300
 		if testing.Short() {
 			jobs = 200
 		}
 		writeHeartbeat(t, store, "- look at the disk\n")
-		f := &file{Version: version}
+		f := &jobFile{Version: fileVersion}
 		for i := range jobs {
 			j := Job{ID: fmt.Sprintf("%016d", i), Name: "hourly", Enabled: true, Schedule: every(time.Hour)}
 			if i%2 == 0 {
 				j.Name, j.Schedule = "odd", cronUTC("30 1-23/2 * * *")
 			}
-			j.Payload = Payload{Kind: Turn, Message: "do it"}
+			j.Payload = Payload{Kind: AgentTurn, Message: "do it"}
 			f.Jobs = append(f.Jobs, j)
 		}
-		text, err := f.text()
+		text, err := f.encode()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := atomicfile.Write(store.path(), text, 0o600); err != nil {
+		if err := atomicfile.Write(store.jobsPath(), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		w := begin(t, store, Settings{Timeout: 5 * time.Minute, Heartbeat: 30 * time.Minute},
+		w := startScheduler(t, store, Settings{Timeout: 5 * time.Minute, Heartbeat: 30 * time.Minute},
 			func(ctx context.Context, j Job) (string, error) {
 				switch j.Name {
 				case "hangs":
@@ -51,7 +51,7 @@ func TestADay(t *testing.T) {
 				return "done", nil
 			})
 		w.pass(2 * time.Second)
-		if _, err := store.change(func(f *file) (bool, error) {
+		if _, err := store.updateJobs(func(f *jobFile) (bool, error) {
 			for _, name := range []string{"hangs", "fails"} {
 				f.Jobs = append(f.Jobs, Job{ID: name, Name: name, Enabled: true, Schedule: every(10 * time.Minute),
 					Payload: Payload{Message: "x"}})
@@ -61,10 +61,10 @@ func TestADay(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.pass(12 * time.Hour)
-		if _, err := store.Remove("fails"); err != nil {
+		if _, err := store.RemoveJob("fails"); err != nil {
 			t.Fatal(err)
 		}
-		w.Set(Settings{Timeout: 5 * time.Minute, Heartbeat: time.Hour})
+		w.UpdateSettings(Settings{Timeout: 5 * time.Minute, Heartbeat: time.Hour})
 		w.pass(12*time.Hour + time.Minute)
 		w.want("hourly", jobs/2*24)
 		w.want("odd", jobs/2*12)
@@ -97,7 +97,7 @@ func TestADay(t *testing.T) {
 				t.Fatalf("%s: %+v", j.Name, j.State)
 			}
 		}
-		former, current := store.logs()
+		former, current := store.logPaths()
 		for _, path := range []string{former, current} {
 			info, err := os.Stat(path)
 			if err != nil && path == former && testing.Short() {
@@ -115,7 +115,7 @@ func writeHeartbeat(t *testing.T, s *Store, text string) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(s.HeartbeatFile(), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(s.HeartbeatPath(), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

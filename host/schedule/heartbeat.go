@@ -13,16 +13,16 @@ import (
 	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
-// HeartbeatID stands for the id of a job in the records of heartbeats.
+// HeartbeatID is the job id in records of heartbeats.
 const HeartbeatID = "heartbeat"
 
-// HeartbeatOK is the answer of an agent that has nothing to say.
+// HeartbeatOK is the response of an agent with nothing to report.
 const HeartbeatOK = "HEARTBEAT_OK"
 
 const (
-	firstBeat    = time.Second // after the scheduler has begun
-	maxHeartbeat = 64 << 10    // bytes of the file
-	marker       = "Add your heartbeat tasks below this line:"
+	firstHeartbeat   = time.Second // delay after the scheduler starts
+	maxHeartbeatFile = 64 << 10    // bytes of HEARTBEAT.md
+	taskMarker       = "Add your heartbeat tasks below this line:"
 )
 
 const heartbeatTemplate = `# Heartbeat
@@ -30,11 +30,10 @@ const heartbeatTemplate = `# Heartbeat
 At each heartbeat the agent is asked to look after the tasks in this file. A line is a task; one that begins with # and
 an empty one are none. Without a task no model is asked.
 
-` + marker + `
+` + taskMarker + `
 `
 
-// HeartbeatInterval is the time between heartbeats for a number of minutes in the configuration: 30 for 0, and 5 for
-// less.
+// HeartbeatInterval converts the configured minutes: 0 or less means 30, and the minimum is 5.
 func HeartbeatInterval(minutes int64) time.Duration {
 	switch {
 	case minutes <= 0:
@@ -45,21 +44,20 @@ func HeartbeatInterval(minutes int64) time.Duration {
 	return time.Duration(minutes) * time.Minute
 }
 
-// HeartbeatFile is the path of the file with an agent's tasks.
-func (s *Store) HeartbeatFile() string { return filepath.Join(s.dir, "HEARTBEAT.md") }
+// HeartbeatPath returns the path of the file with an agent's heartbeat tasks.
+func (s *Store) HeartbeatPath() string { return filepath.Join(s.dir, "HEARTBEAT.md") }
 
-// heartbeat is the prompt of a heartbeat at a time; empty if there is nothing to do. It has nothing of what the agent
-// has answered before. A file that is missing is made.
-func (s *Store) heartbeat(now time.Time) (string, error) {
-	text, err := smallfile.Read(s.HeartbeatFile(), maxHeartbeat)
+// heartbeatPrompt returns the prompt of a heartbeat, empty if there are no tasks. It creates a missing file.
+func (s *Store) heartbeatPrompt(now time.Time) (string, error) {
+	text, err := smallfile.Read(s.HeartbeatPath(), maxHeartbeatFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", s.writeHeartbeat()
+		return "", s.createHeartbeatFile()
 	}
 	if errors.Is(err, smallfile.ErrLarger) {
-		return "", fmt.Errorf("%s: %w: shorten it", s.HeartbeatFile(), err)
+		return "", fmt.Errorf("%s: %w: shorten it", s.HeartbeatPath(), err)
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", s.HeartbeatFile(), err)
+		return "", fmt.Errorf("%s: %w", s.HeartbeatPath(), err)
 	}
 	if !hasTasks(string(text)) {
 		return "", nil
@@ -70,16 +68,16 @@ func (s *Store) heartbeat(now time.Time) (string, error) {
 		now.Format("2006-01-02 15:04:05 MST"), HeartbeatOK, text), nil
 }
 
-func (s *Store) writeHeartbeat() error {
+func (s *Store) createHeartbeatFile() error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
-	return atomicfile.Write(s.HeartbeatFile(), []byte(heartbeatTemplate), 0o600)
+	return atomicfile.Write(s.HeartbeatPath(), []byte(heartbeatTemplate), 0o600)
 }
 
-// hasTasks reports whether a line below the marker, or without one any line, is a task.
+// hasTasks reports whether a line below the marker is a task; without a marker, any line counts.
 func hasTasks(text string) bool {
-	if _, below, found := strings.Cut(text, marker); found {
+	if _, below, found := strings.Cut(text, taskMarker); found {
 		text = below
 	}
 	for line := range strings.Lines(text) {
@@ -90,5 +88,5 @@ func hasTasks(text string) bool {
 	return false
 }
 
-// allWell reports whether an answer is that there is nothing to say, perhaps with a full stop or in bold.
-func allWell(answer string) bool { return strings.Trim(answer, " \t\r\n.!*`\"'") == HeartbeatOK }
+// isHeartbeatOK reports whether a response is HEARTBEAT_OK, perhaps in bold or with a full stop.
+func isHeartbeatOK(answer string) bool { return strings.Trim(answer, " \t\r\n.!*`\"'") == HeartbeatOK }

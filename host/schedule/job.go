@@ -9,10 +9,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Status is how a run ended.
+// Status is the result of a run.
 type Status string
 
-// The statuses. Running is that of a job, and not of a run that has ended.
+// Running is the status of a job, not the result of a run.
 const (
 	OK      Status = "ok"
 	Failed  Status = "error"
@@ -21,22 +21,22 @@ const (
 	Running Status = "running"
 )
 
-// final reports whether it is that of a run that has ended.
-func (s Status) final() bool { return s != "" && s != Running }
+// isFinal reports whether the run has ended.
+func (s Status) isFinal() bool { return s != "" && s != Running }
 
-// What to do about a run that was due while nobody was there to make it.
+// Values of Job.Missed: handling of missed runs.
 const (
-	Once = "once" // one run makes up for all that were missed
-	Skip = "skip" // none
+	RunOnce    = "once" // one run replaces all missed ones
+	SkipMissed = "skip" // no run replaces them
 )
 
-// The kinds of payloads.
+// Values of Payload.Kind.
 const (
-	Turn = "agent_turn" // a message for the agent, or a command
-	Beat = "heartbeat"  // the prompt of a heartbeat; no job in a store has it
+	AgentTurn     = "agent_turn" // a message to the agent, or a command
+	HeartbeatTurn = "heartbeat"  // a heartbeat's prompt; never stored
 )
 
-// Job is something to run, and when. What another version has written into its file besides is kept.
+// Job is a message or command with a schedule. Unknown keys that another version wrote are kept.
 type Job struct {
 	ID             string   `json:"id"`
 	Name           string   `json:"name"`
@@ -46,16 +46,16 @@ type Job struct {
 	State          State    `json:"state"`
 	CreatedAtMs    int64    `json:"createdAtMs"`
 	UpdatedAtMs    int64    `json:"updatedAtMs"`
-	DeleteAfterRun bool     `json:"deleteAfterRun"` // of a job that runs once
+	DeleteAfterRun bool     `json:"deleteAfterRun"` // only for jobs that run once
 
-	// Within confines the job as the session was that added it; nil for one that had the whole of the agent's policy.
-	Within    *Within        `json:"within,omitzero"`
-	Missed    string         `json:"missed,omitzero"`    // once or skip; empty for what its schedule makes one expect
-	TimeoutMs *int64         `json:"timeoutMs,omitzero"` // of a run; 0 for none, nil for that of the settings
+	// Within restricts the job like the session that added it; nil for no restriction beyond the agent's policy.
+	Scope     *Scope         `json:"within,omitzero"`
+	Missed    string         `json:"missed,omitzero"`    // once or skip; if empty, the schedule decides
+	TimeoutMs *int64         `json:"timeoutMs,omitzero"` // timeout of a run; 0 for none, nil for the configured one
 	Unknown   jsontext.Value `json:",embed"`
 }
 
-// Payload is what to run: a command if there is one, else a turn of the agent with a message.
+// Payload is the work of a job: a command if there is one, else a message that starts a turn of the agent.
 type Payload struct {
 	Kind    string         `json:"kind"`
 	Message string         `json:"message"`
@@ -65,13 +65,13 @@ type Payload struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// Within is a part of what an agent may use. A run is narrowed to it.
-type Within struct {
+// Scope is the part of an agent's policy that a job is restricted to.
+type Scope struct {
 	Workspace string   `json:"workspace,omitzero"`
 	Paths     []string `json:"paths,omitzero"`
 }
 
-// State is where a job stands. Times are Unix times in milliseconds, 0 for none.
+// State is the progress of a job. Times are Unix milliseconds, 0 for none.
 type State struct {
 	NextRunAtMs int64          `json:"nextRunAtMs,omitzero"`
 	LastRunAtMs int64          `json:"lastRunAtMs,omitzero"`
@@ -80,88 +80,90 @@ type State struct {
 	Unknown     jsontext.Value `json:",embed"`
 }
 
-func (s State) equal(other State) bool {
-	s.Unknown, other.Unknown = nil, nil // what is unknown is not changed here
+// equalTo reports whether two states are equal, ignoring unknown keys.
+func (s State) equalTo(other State) bool {
+	s.Unknown, other.Unknown = nil, nil // this program never changes unknown keys
 	return reflect.DeepEqual(s, other)
 }
 
 const (
-	maxName    = 200       // bytes
-	maxPayload = 64 << 10  // bytes
-	late       = 60 * 1000 // milliseconds after which a run counts as missed
-	// setBack is by how many milliseconds a job's last run is in the future for its next not to be waited for: the clock
-	// was wrong then. Below, nothing runs twice.
-	setBack = 24 * 60 * 60 * 1000
+	maxName     = 200       // bytes
+	maxPayload  = 64 << 10  // bytes
+	missedAfter = 60 * 1000 // a run this many milliseconds late counts as missed
+	// maxClockError is the largest plausible lead of a job's last run over the clock, in milliseconds. A larger one
+	// means that the clock was wrong at the time, and the job is scheduled anew. A smaller one delays the next run,
+	// so nothing runs twice.
+	maxClockError = 24 * 60 * 60 * 1000
 )
 
-var errNothing = errors.New("the job has nothing to run: give it a message or a command")
+var errNoPayload = errors.New("the job has nothing to run: give it a message or a command")
 
-// Check says what is wrong with a job.
-func (j *Job) Check() error {
+// Validate returns an error if the job is invalid.
+func (j *Job) Validate() error {
 	switch {
 	case len(j.Name) > maxName:
 		return fmt.Errorf("the job's name has %d bytes; want at most %d", len(j.Name), maxName)
 	case len(j.Payload.Message)+len(j.Payload.Command) > maxPayload:
 		return fmt.Errorf("the job's message and command have more than %d bytes", maxPayload)
 	case j.Payload.Message == "" && j.Payload.Command == "":
-		return errNothing
-	case j.Missed != "" && j.Missed != Once && j.Missed != Skip:
+		return errNoPayload
+	case j.Missed != "" && j.Missed != RunOnce && j.Missed != SkipMissed:
 		return fmt.Errorf("missed is %q; want once or skip", j.Missed)
 	case j.TimeoutMs != nil && (*j.TimeoutMs < 0 || *j.TimeoutMs > maxTime):
 		return fmt.Errorf("the timeout is %d ms; want 0 for none, or more", *j.TimeoutMs)
 	}
-	return j.Schedule.Check()
+	return j.Schedule.Validate()
 }
 
-// renew checks a job that was changed, and sets when it runs next.
-func (j *Job) renew(now time.Time) error {
-	if err := j.Check(); err != nil {
+// updateNextRun validates a changed job and sets its next run.
+func (j *Job) updateNextRun(now time.Time) error {
+	if err := j.Validate(); err != nil {
 		return err
 	}
 	j.UpdatedAtMs = now.UnixMilli()
-	return j.plan(now)
+	return j.scheduleNext(now)
 }
 
-// plan sets when the job runs next, as if it had just been added.
-func (j *Job) plan(now time.Time) error {
+// scheduleNext sets the next run as if the job had just been added.
+func (j *Job) scheduleNext(now time.Time) error {
 	j.State.NextRunAtMs = 0
 	if !j.Enabled {
 		return nil
 	}
-	next, err := j.Schedule.Next(now)
+	next, err := j.Schedule.NextAfter(now)
 	switch {
 	case err != nil:
 		return err
 	case next.IsZero():
-		return fmt.Errorf("the time of job %s is over, %s", j.ID, time.UnixMilli(j.Schedule.AtMs).Format(time.DateTime))
+		return fmt.Errorf("the time of job %s is in the past: %s", j.ID, time.UnixMilli(j.Schedule.AtMs).Format(time.DateTime))
 	}
 	j.State.NextRunAtMs = next.UnixMilli()
 	return nil
 }
 
-// settle sets when the job is due where that is not known, or stems from a clock that was wrong.
-func (j *Job) settle(now int64) error {
+// ensureNextRun sets the next run if it is unknown or stems from a wrong clock.
+func (j *Job) ensureNextRun(now int64) error {
 	s := &j.State
-	if s.LastRunAtMs > now+setBack {
+	if s.LastRunAtMs > now+maxClockError {
 		s.NextRunAtMs, s.LastRunAtMs = 0, 0
 	}
 	known := s.NextRunAtMs > 0
 	switch j.Schedule.Kind {
 	case At:
 		s.NextRunAtMs = j.Schedule.AtMs
-		return j.Schedule.Check()
+		return j.Schedule.Validate()
 	case Every:
 		known = known && s.NextRunAtMs-j.Schedule.EveryMs <= now
 	}
 	if known {
 		return nil
 	}
-	return j.plan(time.UnixMilli(now))
+	return j.scheduleNext(time.UnixMilli(now))
 }
 
-// advance sets when the job runs after the run that is due: once however many were missed, and an interval keeps its
-// phase if it can.
-func (j *Job) advance(now int64) error {
+// advanceNextRun sets the next run after the one that is due. Missed runs count as one; an interval keeps its phase
+// if possible.
+func (j *Job) advanceNextRun(now int64) error {
 	due := j.State.NextRunAtMs
 	switch j.Schedule.Kind {
 	case At:
@@ -173,17 +175,17 @@ func (j *Job) advance(now int64) error {
 			return nil
 		}
 	}
-	return j.plan(time.UnixMilli(now))
+	return j.scheduleNext(time.UnixMilli(now))
 }
 
-// MakesUp reports whether a run that was missed is made later. What has to be done once, or every so often, is;
-// a time of the day is over.
-func (j *Job) MakesUp() bool {
+// RunsIfMissed reports whether a missed run happens later. By default this is so for one-off and interval jobs, but
+// not for cron jobs.
+func (j *Job) RunsIfMissed() bool {
 	if j.Missed == "" {
 		return j.Schedule.Kind != Cron
 	}
-	return j.Missed == Once
+	return j.Missed == RunOnce
 }
 
-// over reports whether the job has done what it is for, and goes.
-func (j *Job) over() bool { return j.Schedule.Kind == At && j.DeleteAfterRun && !j.Enabled }
+// isFinished reports whether the job has run for the only time and can be deleted.
+func (j *Job) isFinished() bool { return j.Schedule.Kind == At && j.DeleteAfterRun && !j.Enabled }

@@ -17,31 +17,32 @@ import (
 	"github.com/picoclaw/picoclaw/host/redact"
 )
 
-// Record is what became of a run.
+// Record is the log entry of a run.
 type Record struct {
-	Time   time.Time `json:"time"` // when it began, or was left out
-	Job    string    `json:"job"`  // its id; "heartbeat" for a heartbeat
+	Time   time.Time `json:"time"` // start, or time of the decision to skip
+	Job    string    `json:"job"`  // job id; "heartbeat" for a heartbeat
 	Name   string    `json:"name"`
 	Millis int64     `json:"ms"`
 	Status Status    `json:"status"`
-	Text   string    `json:"text,omitzero"`  // what it had to say, as far as it is kept
-	Error  string    `json:"error,omitzero"` // why it failed, or was left out
+	Text   string    `json:"text,omitzero"`  // output, shortened
+	Error  string    `json:"error,omitzero"` // reason of a failed or skipped run
 }
 
 const (
-	maxLog  = 2 << 20  // bytes, after which the log is put aside and another begun
-	maxText = 16 << 10 // bytes of a text that are kept
-	maxLine = 1 << 20  // bytes of a line that is read: more than one with two texts has
+	maxLog  = 2 << 20  // size at which the log is rotated
+	maxText = 16 << 10 // bytes of a text that are logged
+	maxLine = 1 << 20  // bytes of a line, more than two texts need
 )
 
-func (s *Store) logs() (former, current string) {
+// logPaths returns the paths of the rotated and the current log.
+func (s *Store) logPaths() (rotated, current string) {
 	return filepath.Join(s.dir, "runs.1.jsonl"), filepath.Join(s.dir, "runs.jsonl")
 }
 
-// record appends a line to the log, without what looks like a secret. One process at a time does.
-func (s *Store) record(r Record) error {
+// appendRecord redacts a record and appends it to the log. Only one process at a time may call it.
+func (s *Store) appendRecord(r Record) error {
 	r.Time = r.Time.UTC()
-	r.Text, r.Error = kept(r.Text), kept(r.Error)
+	r.Text, r.Error = logText(r.Text), logText(r.Error)
 	line, err := jsonv2.Marshal(r, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return err
@@ -49,9 +50,9 @@ func (s *Store) record(r Record) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
-	former, current := s.logs()
+	rotated, current := s.logPaths()
 	if info, err := os.Stat(current); err == nil && info.Size() > maxLog {
-		if err := os.Rename(current, former); err != nil {
+		if err := os.Rename(current, rotated); err != nil {
 			return err
 		}
 	}
@@ -63,8 +64,8 @@ func (s *Store) record(r Record) error {
 	return errors.Join(err, f.Close())
 }
 
-// kept is the beginning of a text, as it is kept.
-func kept(text string) string {
+// logText returns a text as it is logged: redacted and shortened.
+func logText(text string) string {
 	text = redact.Text(text)
 	if len(text) <= maxText {
 		return text
@@ -72,11 +73,11 @@ func kept(text string) string {
 	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:maxText], ""), len(text))
 }
 
-// Runs returns the last runs of the jobs with an id or a name, or with an empty one of all, the oldest first.
-func (s *Store) Runs(job string, most int) ([]Record, error) {
-	former, current := s.logs()
+// RecentRuns returns up to limit records of jobs with an id or name, oldest first; of all jobs if job is empty.
+func (s *Store) RecentRuns(job string, limit int) ([]Record, error) {
+	rotated, current := s.logPaths()
 	var runs []Record
-	for _, path := range []string{former, current} {
+	for _, path := range []string{rotated, current} {
 		f, err := os.Open(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -88,7 +89,7 @@ func (s *Store) Runs(job string, most int) ([]Record, error) {
 		lines.Buffer(nil, maxLine)
 		for lines.Scan() {
 			var r Record
-			// a line that a power failure has left without its end is none
+			// ignore a line that a power failure cut off
 			if jsonv2.Unmarshal(bytes.TrimSpace(lines.Bytes()), &r) == nil && (job == "" || r.Job == job || r.Name == job) {
 				runs = append(runs, r)
 			}
@@ -97,5 +98,5 @@ func (s *Store) Runs(job string, most int) ([]Record, error) {
 			return nil, fmt.Errorf("read %s: %w", path, err)
 		}
 	}
-	return runs[max(len(runs)-most, 0):], nil
+	return runs[max(len(runs)-limit, 0):], nil
 }

@@ -9,31 +9,31 @@ import (
 	"time"
 )
 
-// write brings the file to where things stand: how runs have ended, and which begin now. Those are in the file before
-// they begin. Without work none begins.
-func (s *Scheduler) write(work context.Context) error {
+// updateStore writes results and newly started runs to jobs.json, then starts these runs. Without a context it starts
+// none.
+func (s *Scheduler) updateStore(runCtx context.Context) error {
 	s.mu.Lock()
-	ended, goesOn := s.ended, maps.Clone(s.running) // of one instant: a run is in one of them
-	s.ended = map[string]Record{}
+	results, active := s.unsaved, maps.Clone(s.running) // copied at one instant, so each run is in one of them
+	s.unsaved = map[string]Record{}
 	s.mu.Unlock()
-	if work == nil && len(ended) == 0 {
+	if runCtx == nil && len(results) == 0 {
 		return nil
 	}
-	now := s.now()
-	var begin []Job
+	now := s.nowMillis()
+	var due []Job
 	var records []Record
 	next := int64(math.MaxInt64)
-	info, err := s.o.Store.change(func(f *file) (changed bool, err error) {
+	info, err := s.options.Store.updateJobs(func(f *jobFile) (changed bool, err error) {
 		for i := range f.Jobs {
 			j := &f.Jobs[i]
 			before := *j
-			if r, ok := ended[j.ID]; ok {
+			if r, ok := results[j.ID]; ok {
 				j.State.LastStatus, j.State.LastError = r.Status, r.Error
 			}
-			if work != nil {
-				run, record := j.consider(now, goesOn[j.ID])
+			if runCtx != nil {
+				run, record := j.startIfDue(now, active[j.ID])
 				if run {
-					begin = append(begin, *j)
+					due = append(due, *j)
 				}
 				if record != nil {
 					records = append(records, *record)
@@ -42,17 +42,17 @@ func (s *Scheduler) write(work context.Context) error {
 			if j.Enabled && j.State.NextRunAtMs > 0 {
 				next = min(next, j.State.NextRunAtMs)
 			}
-			changed = changed || j.Enabled != before.Enabled || !j.State.equal(before.State)
+			changed = changed || j.Enabled != before.Enabled || !j.State.equalTo(before.State)
 		}
 		jobs := len(f.Jobs)
-		f.Jobs = slices.DeleteFunc(f.Jobs, func(j Job) bool { return j.over() && j.State.LastStatus.final() })
+		f.Jobs = slices.DeleteFunc(f.Jobs, func(j Job) bool { return j.isFinished() && j.State.LastStatus.isFinal() })
 		return changed || len(f.Jobs) != jobs, nil
 	})
 	if err != nil {
 		s.mu.Lock()
-		for id, r := range ended {
-			if _, newer := s.ended[id]; !newer {
-				s.ended[id] = r
+		for id, r := range results {
+			if _, newer := s.unsaved[id]; !newer {
+				s.unsaved[id] = r
 			}
 		}
 		s.mu.Unlock()
@@ -61,158 +61,158 @@ func (s *Scheduler) write(work context.Context) error {
 	if next == math.MaxInt64 {
 		next = 0
 	}
-	s.seen, s.known, s.next = info, true, next
+	s.fileInfo, s.loaded, s.nextDue = info, true, next
 	for _, r := range records {
-		s.keep(r)
+		s.logRecord(r)
 	}
-	for _, j := range begin {
-		s.start(work, j)
+	for _, j := range due {
+		s.startRun(runCtx, j)
 	}
 	return nil
 }
 
-// consider decides whether a job runs now, and says what else there is to record of it. goesOn is a run of it that has
-// not ended; nil if there is none.
-func (j *Job) consider(now int64, goesOn *run) (run bool, left *Record) {
-	leave := func(status Status, why string) *Record {
+// startIfDue decides whether a job runs now, and returns a log record if a run was interrupted or skipped. active is
+// its run in progress, nil if there is none.
+func (j *Job) startIfDue(now int64, active *activeRun) (run bool, record *Record) {
+	newRecord := func(status Status, why string) *Record {
 		return &Record{Time: time.UnixMilli(now), Job: j.ID, Name: j.Name, Status: status, Error: why}
 	}
-	if j.State.LastStatus == Running && goesOn == nil {
-		left = leave(Failed, "picoclaw ended while it ran")
-		j.State.LastStatus, j.State.LastError = left.Status, left.Error
+	if j.State.LastStatus == Running && active == nil {
+		record = newRecord(Failed, "picoclaw ended while it ran")
+		j.State.LastStatus, j.State.LastError = record.Status, record.Error
 	}
 	if !j.Enabled {
-		return false, left
+		return false, record
 	}
-	wrong := func(err error) (bool, *Record) {
+	failJob := func(err error) (bool, *Record) {
 		j.State.NextRunAtMs, j.State.LastStatus, j.State.LastError = 0, Failed, err.Error()
-		return false, left
+		return false, record
 	}
-	if err := j.settle(now); err != nil {
-		return wrong(err)
+	if err := j.ensureNextRun(now); err != nil {
+		return failJob(err)
 	}
 	due := j.State.NextRunAtMs
 	if due > now {
-		return false, left
+		return false, record
 	}
-	if err := j.advance(now); err != nil {
-		return wrong(err)
+	if err := j.advanceNextRun(now); err != nil {
+		return failJob(err)
 	}
 	switch {
-	case goesOn != nil:
-		if goesOn.overlapped {
-			return false, left
+	case active != nil:
+		if active.skippedNext {
+			return false, record
 		}
-		goesOn.overlapped = true
-		return false, leave(Skipped, "the run before has not ended; until then this is not said again")
-	case now-due > late && !j.MakesUp():
-		left = leave(Skipped, "it was due at "+time.UnixMilli(due).Format(time.DateTime)+", and picoclaw did not run")
-		j.State.LastStatus, j.State.LastError = left.Status, left.Error
-		return false, left
+		active.skippedNext = true
+		return false, newRecord(Skipped, "the previous run has not ended; further skipped runs are not logged")
+	case now-due > missedAfter && !j.RunsIfMissed():
+		record = newRecord(Skipped, "it was due at "+time.UnixMilli(due).Format(time.DateTime)+", and picoclaw did not run")
+		j.State.LastStatus, j.State.LastError = record.Status, record.Error
+		return false, record
 	}
 	j.State.LastRunAtMs, j.State.LastStatus, j.State.LastError = now, Running, ""
-	return true, left
+	return true, record
 }
 
-// heartbeat starts a heartbeat if one is due and there is something to do.
-func (s *Scheduler) heartbeat(work context.Context) {
-	interval := s.set().Heartbeat
-	s.beat.Enabled, s.beat.Schedule.EveryMs = interval > 0, interval.Milliseconds()
-	if !s.beat.Enabled {
-		s.beat.State.NextRunAtMs = 0
+// startHeartbeat starts a heartbeat if one is due and HEARTBEAT.md has tasks.
+func (s *Scheduler) startHeartbeat(runCtx context.Context) {
+	interval := s.currentSettings().Heartbeat
+	s.heartbeat.Enabled, s.heartbeat.Schedule.EveryMs = interval > 0, interval.Milliseconds()
+	if !s.heartbeat.Enabled {
+		s.heartbeat.State.NextRunAtMs = 0
 		return
 	}
 	s.mu.Lock()
-	goesOn := s.running[HeartbeatID]
+	active := s.running[HeartbeatID]
 	s.mu.Unlock()
-	run, left := s.beat.consider(s.now(), goesOn)
-	if left != nil {
-		s.keep(*left)
+	run, record := s.heartbeat.startIfDue(s.nowMillis(), active)
+	if record != nil {
+		s.logRecord(*record)
 	}
 	if !run {
 		return
 	}
-	s.beat.State.LastStatus = ""
-	prompt, err := s.o.Store.heartbeat(s.o.Now())
+	s.heartbeat.State.LastStatus = ""
+	prompt, err := s.options.Store.heartbeatPrompt(s.options.Now())
 	if err != nil {
-		s.keep(Record{Time: s.o.Now(), Job: HeartbeatID, Name: HeartbeatID, Status: Failed, Error: err.Error()})
+		s.logRecord(Record{Time: s.options.Now(), Job: HeartbeatID, Name: HeartbeatID, Status: Failed, Error: err.Error()})
 		return
 	}
 	if prompt != "" {
-		beat := s.beat
+		beat := s.heartbeat
 		beat.Payload.Message = prompt
-		s.start(work, beat)
+		s.startRun(runCtx, beat)
 	}
 }
 
-// start runs a job as soon as there is a slot.
-func (s *Scheduler) start(work context.Context, j Job) {
-	settings := s.set()
+// startRun runs a job in a goroutine as soon as a slot is free.
+func (s *Scheduler) startRun(runCtx context.Context, j Job) {
+	settings := s.currentSettings()
 	s.mu.Lock()
-	s.running[j.ID] = &run{}
+	s.running[j.ID] = &activeRun{}
 	s.mu.Unlock()
 	s.runs.Go(func() {
-		r := Record{Time: s.o.Now(), Job: j.ID, Name: j.Name}
+		r := Record{Time: s.options.Now(), Job: j.ID, Name: j.Name}
 		select {
 		case s.slots <- struct{}{}:
-			r.Time = s.o.Now()
-			r.Status, r.Text, r.Error = s.carryOut(work, j, settings)
+			r.Time = s.options.Now()
+			r.Status, r.Text, r.Error = s.runJob(runCtx, j, settings)
 			<-s.slots
-		case <-work.Done():
-			r.Status, r.Error = Skipped, "its turn had not come: "+context.Cause(work).Error()
+		case <-runCtx.Done():
+			r.Status, r.Error = Skipped, "the run had not started: "+context.Cause(runCtx).Error()
 		}
-		r.Millis = s.o.Now().Sub(r.Time).Milliseconds()
-		s.keep(r)
-		if s.o.Deliver != nil && (j.ID != HeartbeatID || r.Status != OK || !allWell(r.Text)) {
-			s.o.Deliver(r)
+		r.Millis = s.options.Now().Sub(r.Time).Milliseconds()
+		s.logRecord(r)
+		if s.options.Deliver != nil && (j.ID != HeartbeatID || r.Status != OK || !isHeartbeatOK(r.Text)) {
+			s.options.Deliver(r)
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.running, j.ID)
 		if j.ID != HeartbeatID {
-			s.ended[j.ID] = r
+			s.unsaved[j.ID] = r
 		}
 	})
 }
 
-// carryOut runs a job.
-func (s *Scheduler) carryOut(work context.Context, j Job, settings Settings) (status Status, text, why string) {
+// runJob runs a job with its timeout.
+func (s *Scheduler) runJob(runCtx context.Context, j Job, settings Settings) (status Status, text, failure string) {
 	if j.Payload.Command != "" && !settings.AllowCommand {
 		return Failed, "", "jobs may not run commands: tools.cron.allow_command is false"
 	}
 	if j.Payload.Message == "" && j.Payload.Command == "" {
-		return Failed, "", errNothing.Error()
+		return Failed, "", errNoPayload.Error()
 	}
 	limit := settings.Timeout
 	if j.TimeoutMs != nil {
 		limit = time.Duration(*j.TimeoutMs) * time.Millisecond
 	}
-	ctx, late := work, func() bool { return false }
+	ctx, timedOut := runCtx, func() bool { return false }
 	if limit > 0 {
 		deadline := time.Now().Add(limit)
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(work, deadline)
+		ctx, cancel = context.WithDeadline(runCtx, deadline)
 		defer cancel()
-		// What runs may know of its deadline before the context does.
-		late = func() bool { return !time.Now().Before(deadline) }
+		// Run may notice the deadline before the context does.
+		timedOut = func() bool { return !time.Now().Before(deadline) }
 	}
-	text, err := s.o.Run(ctx, j)
+	text, err := s.options.Run(ctx, j)
 	switch {
 	case err == nil:
 		return OK, text, ""
-	case work.Err() != nil:
-		return Failed, text, fmt.Sprintf("%v: %v", context.Cause(work), err)
-	case late():
+	case runCtx.Err() != nil:
+		return Failed, text, fmt.Sprintf("%v: %v", context.Cause(runCtx), err)
+	case timedOut():
 		return Timeout, text, fmt.Sprintf("it did not end within %s (tools.cron.exec_timeout_minutes, or the job's own)", limit)
 	}
 	return Failed, text, err.Error()
 }
 
-// keep puts a record into the log.
-func (s *Scheduler) keep(r Record) {
+// logRecord appends a record to the log.
+func (s *Scheduler) logRecord(r Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.o.Store.record(r); err != nil {
-		s.o.Logger.Error("a run of a job can't be recorded", "job", r.Job, "status", r.Status, "error", err)
+	if err := s.options.Store.appendRecord(r); err != nil {
+		s.options.Logger.Error("a run of a job can't be logged", "job", r.Job, "status", r.Status, "error", err)
 	}
 }

@@ -1,13 +1,13 @@
-// Package schedule knows when an agent's jobs and its heartbeat are due, and keeps what became of them.
+// Package schedule stores an agent's jobs and its heartbeat, runs them when they are due, and logs the results.
 //
-// A [Store] is one agent's directory below the instance root, where none of its tools can write: its jobs in jobs.json,
-// a line for each run in runs.jsonl, and HEARTBEAT.md. A [Scheduler] runs what is due, each job by itself. What a run
-// does is a function of its caller's.
+// A [Store] is one agent's directory below the home, where none of its tools can write: jobs in jobs.json, one line
+// per run in runs.jsonl, and HEARTBEAT.md. A [Scheduler] runs due jobs concurrently, by a function that the caller
+// supplies.
 //
-// Each run is in the store before it begins, so that none is made twice, whatever happens meanwhile. A run that was due
-// while nobody was there to make it, or while the clock jumped, is made up for once or left out, as the job says.
+// The scheduler stores each run before it starts, so no run happens twice, even after a crash. A run that was missed,
+// because picoclaw did not run or the clock jumped, happens once later or is skipped, as the job says.
 //
-// The package must not know how a job is run, who may add one, nor who is told.
+// The package must not know how a job runs, who may add jobs, or where results are delivered.
 package schedule
 
 import (
@@ -23,28 +23,28 @@ import (
 const (
 	At    = "at"    // once
 	Every = "every" // at an interval
-	Cron  = "cron"  // when the time matches an expression
+	Cron  = "cron"  // whenever a cron expression matches
 )
 
-// Schedule says when a job runs.
+// Schedule defines when a job runs.
 type Schedule struct {
 	Kind    string         `json:"kind"`
 	AtMs    int64          `json:"atMs,omitzero"` // Unix time in milliseconds
 	EveryMs int64          `json:"everyMs,omitzero"`
 	Expr    string         `json:"expr,omitzero"`
-	TZ      string         `json:"tz,omitzero"` // the zone of Expr, such as Europe/Berlin; empty for that of this machine
+	TZ      string         `json:"tz,omitzero"` // time zone of Expr, as Europe/Berlin; the machine's if empty
 	Unknown jsontext.Value `json:",embed"`
 }
 
 const (
 	minEvery = time.Second
-	maxExpr  = 256 // bytes of an expression
-	// maxTime is the last instant that a schedule can name, in Unix milliseconds: the end of the year 9999.
+	maxExpr  = 256 // bytes of a cron expression
+	// maxTime is the latest time in a schedule, in Unix milliseconds: the end of the year 9999.
 	maxTime = 253402300799000
 )
 
-// Check says what is wrong with a schedule.
-func (s *Schedule) Check() error {
+// Validate returns an error if the schedule is invalid.
+func (s *Schedule) Validate() error {
 	switch s.Kind {
 	case At:
 		if s.AtMs <= 0 || s.AtMs > maxTime {
@@ -55,7 +55,7 @@ func (s *Schedule) Check() error {
 			return fmt.Errorf("the interval is %d ms; want %d at least", s.EveryMs, minEvery.Milliseconds())
 		}
 	case Cron:
-		_, err := s.cron()
+		_, err := s.parseCron()
 		return err
 	default:
 		return fmt.Errorf("the kind of schedule is %q; want at, every or cron", s.Kind)
@@ -63,7 +63,7 @@ func (s *Schedule) Check() error {
 	return nil
 }
 
-// String says it in words, such as "every 1h0m0s".
+// String describes the schedule, as "every 1h0m0s".
 func (s *Schedule) String() string {
 	switch s.Kind {
 	case At:
@@ -74,16 +74,16 @@ func (s *Schedule) String() string {
 	return strings.TrimSpace("cron " + s.Expr + " " + s.TZ)
 }
 
-// Next returns the first instant after another at which a job is due; zero if there is none.
-func (s *Schedule) Next(after time.Time) (time.Time, error) {
+// NextAfter returns the first due time after a time; zero if there is none.
+func (s *Schedule) NextAfter(after time.Time) (time.Time, error) {
 	if s.Kind == Cron {
-		c, err := s.cron()
+		c, err := s.parseCron()
 		if err != nil {
 			return time.Time{}, err
 		}
-		return c.next(after)
+		return c.nextMatch(after)
 	}
-	if err := s.Check(); err != nil {
+	if err := s.Validate(); err != nil {
 		return time.Time{}, err
 	}
 	if s.Kind == Every {
@@ -95,14 +95,15 @@ func (s *Schedule) Next(after time.Time) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-// cron is an expression in its zone.
-type cron struct {
-	expr  string
-	zone  *time.Location
-	hours bool // it names hours, in place of an asterisk
+// cronExpr is a cron expression with its time zone.
+type cronExpr struct {
+	expr       string
+	zone       *time.Location
+	fixedHours bool // the hour field has no asterisk
 }
 
-func (s *Schedule) cron() (*cron, error) {
+// parseCron parses the cron expression and its time zone.
+func (s *Schedule) parseCron() (*cronExpr, error) {
 	if len(s.Expr) > maxExpr {
 		return nil, fmt.Errorf("the cron expression has %d bytes; want at most %d", len(s.Expr), maxExpr)
 	}
@@ -117,22 +118,22 @@ func (s *Schedule) cron() (*cron, error) {
 			return nil, fmt.Errorf("the time zone %q is not known here; want a name such as Europe/Berlin", s.TZ)
 		}
 	}
-	return &cron{s.Expr, zone, !strings.Contains(fields[2], "*")}, nil
+	return &cronExpr{s.Expr, zone, !strings.Contains(fields[2], "*")}, nil
 }
 
-// next looks for the next match on the clock on the wall, in one period between two changes of the zone's offset after
-// the other. An hour that is named and does not exist on a day, since the clocks go forward, is when they do; one that
-// there is twice is the first. An asterisk goes on with time itself.
-func (c *cron) next(after time.Time) (time.Time, error) {
+// nextMatch returns the next match in local time. It searches one period between two changes of the zone's UTC offset
+// after the other. With fixed hours, a time that daylight saving skips moves to the change, and a time that occurs
+// twice counts the first time. Expressions with an asterisk for the hour follow elapsed time.
+func (c *cronExpr) nextMatch(after time.Time) (time.Time, error) {
 	t, including := after.In(c.zone), false
 	for {
 		start, end := t.ZoneBounds()
-		offset := offsetOf(t)
+		offset := zoneOffset(t)
 		wall := t.UTC().Add(offset)
-		if before := offsetOf(start.Add(-1)); c.hours && !start.IsZero() && before > offset {
-			// What the wall has shown before the clocks went back is over.
-			if shown := start.UTC().Add(before); wall.Before(shown) {
-				wall, including = shown, true
+		if before := zoneOffset(start.Add(-1)); c.fixedHours && !start.IsZero() && before > offset {
+			// Local times before the clocks went back have already had their turn.
+			if repeatEnd := start.UTC().Add(before); wall.Before(repeatEnd) {
+				wall, including = repeatEnd, true
 			}
 		}
 		match, err := gronx.NextTickAfter(c.expr, wall, including)
@@ -143,14 +144,15 @@ func (c *cron) next(after time.Time) (time.Time, error) {
 		if end.IsZero() || at.Before(end) {
 			return at, nil
 		}
-		if c.hours && match.Before(end.UTC().Add(offsetOf(end))) {
+		if c.fixedHours && match.Before(end.UTC().Add(zoneOffset(end))) {
 			return end, nil
 		}
 		t, including = end, true
 	}
 }
 
-func offsetOf(t time.Time) time.Duration {
+// zoneOffset returns the UTC offset of a time's zone at that time.
+func zoneOffset(t time.Time) time.Duration {
 	_, seconds := t.Zone()
 	return time.Duration(seconds) * time.Second
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // runsOf are the next runs of an expression in a zone, on the clock there.
-func runsOf(t *testing.T, expr, zone, after string, n int) string {
+func nextRuns(t *testing.T, expr, zone, after string, n int) string {
 	t.Helper()
 	loc, err := time.LoadLocation(zone)
 	if err != nil {
@@ -20,7 +20,7 @@ func runsOf(t *testing.T, expr, zone, after string, n int) string {
 	s := Schedule{Kind: Cron, Expr: expr, TZ: zone}
 	var runs []string
 	for range n {
-		next, err := s.Next(at)
+		next, err := s.NextAfter(at)
 		if err != nil {
 			t.Fatalf("%s in %s after %s: %v", expr, zone, at, err)
 		}
@@ -34,7 +34,7 @@ func runsOf(t *testing.T, expr, zone, after string, n int) string {
 }
 
 // Berlin's clocks go from 2:00 to 3:00 on 29 March 2026, and from 3:00 to 2:00 on 25 October.
-func TestExpressionsAreOfTheirZone(t *testing.T) {
+func TestCronTimeZones(t *testing.T) {
 	for _, c := range []struct{ expr, zone, after, want string }{
 		{"30 9 * * 1-5", "Europe/Berlin", "2026-11-27T09:00:00+01:00", "27T09:30:00+01 30T09:30:00+01 01T09:30:00+01"},
 		{"30 9 * * *", "Asia/Kolkata", "2026-11-27T05:00:00Z", "28T09:30:00+05 29T09:30:00+05"},
@@ -56,14 +56,14 @@ func TestExpressionsAreOfTheirZone(t *testing.T) {
 		{"15 2 * * *", "Australia/Lord_Howe", "2026-10-03T12:00:00Z", "04T02:30:00+11 05T02:15:00+11"},
 		{"0 9 30 12 *", "Pacific/Apia", "2010-12-31T00:00:00Z", "31T00:00:00+14 30T09:00:00+14"},
 	} {
-		got := runsOf(t, c.expr, c.zone, c.after, strings.Count(c.want, " ")+1)
+		got := nextRuns(t, c.expr, c.zone, c.after, strings.Count(c.want, " ")+1)
 		if got != c.want {
 			t.Errorf("%s in %s after %s:\n got %s\nwant %s", c.expr, c.zone, c.after, got, c.want)
 		}
 	}
 }
 
-func TestWhatIsWrongIsNamed(t *testing.T) {
+func TestInvalidSchedules(t *testing.T) {
 	for _, c := range []struct {
 		s    Schedule
 		want string
@@ -78,7 +78,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		{Schedule{Kind: At}, "no Unix time"},
 		{Schedule{Kind: "weekly"}, `"weekly"`},
 	} {
-		if _, err := c.s.Next(time.Now()); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := c.s.NextAfter(time.Now()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v; want %s", c.s, err, c.want)
 		}
 	}
@@ -100,7 +100,7 @@ func FuzzSchedule(f *testing.F) {
 		s := Schedule{Kind: Cron, Expr: expr, TZ: tz}
 		at := time.Unix(after%(4e9), 0)
 		for range 3 {
-			next, err := s.Next(at)
+			next, err := s.NextAfter(at)
 			if err != nil {
 				return
 			}

@@ -11,64 +11,64 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// Options say what a scheduler works with.
+// Options configures a scheduler.
 type Options struct {
 	Store *Store
-	// Run runs a job and returns what it had to say. It ends soon after ctx is done: its slot is taken until then.
+	// Run runs a job and returns its output. It must end soon after ctx is done; it occupies a slot until then.
 	Run func(ctx context.Context, job Job) (text string, err error)
-	// Deliver, if not nil, is told of what runs had to say: of all but heartbeats with nothing to say.
+	// Deliver, if not nil, receives the results of runs, except heartbeats without output.
 	Deliver func(Record)
-	// Held, if not nil, reports whether nothing shall run now. What is due meanwhile is missed.
-	Held     func() bool
+	// Paused, if not nil, reports whether no run may start. Jobs due in that time are missed.
+	Paused   func() bool
 	Settings Settings
-	// Parallel is how many jobs may run at once; 0 for 8.
+	// Parallel limits concurrent runs; 0 means 8.
 	Parallel int
-	// Grace is how long runs may go on after the scheduler was told to end.
+	// Grace is the time that runs get to end after the scheduler was stopped.
 	Grace time.Duration
-	// Now is the clock on the wall, which may be set; nil for that of the machine.
+	// Now returns the wall-clock time; nil for time.Now.
 	Now    func() time.Time
 	Logger hclog.Logger // nil for none
 }
 
-// Settings are what can be changed while a scheduler runs.
+// Settings can change while a scheduler runs.
 type Settings struct {
-	Timeout      time.Duration // of runs of jobs that have none of their own, and of heartbeats; 0 for none
+	Timeout      time.Duration // default timeout of jobs, and timeout of heartbeats; 0 for none
 	AllowCommand bool          // jobs may run commands
-	NoJobs       bool          // only heartbeats are run; what is due meanwhile is missed
-	Heartbeat    time.Duration // the interval; 0 for no heartbeats
+	NoJobs       bool          // run only heartbeats; jobs due in that time are missed
+	Heartbeat    time.Duration // interval; 0 for no heartbeats
 }
 
-// poll is how long a change of the file, or of the clock, may go unnoticed.
-const poll = time.Second
+// pollInterval is the longest delay until the scheduler notices a changed file or clock.
+const pollInterval = time.Second
 
-// errEnded is why runs end with the scheduler.
-var errEnded = errors.New("picoclaw was stopped")
+// errStopped is the cancellation cause of runs that outlast the grace period.
+var errStopped = errors.New("picoclaw was stopped")
 
-// Scheduler runs the jobs of one store when they are due. No other may do so at the same time.
+// Scheduler runs the due jobs of one store. A store must have only one scheduler at a time.
 type Scheduler struct {
-	o     Options
-	slots chan struct{} // one is taken by each run
-	runs  sync.WaitGroup
+	options Options
+	slots   chan struct{} // taken by runs in progress
+	runs    sync.WaitGroup
 
 	mu       sync.Mutex
 	settings Settings
-	running  map[string]*run
-	ended    map[string]Record // whose outcome is not in the file yet
+	running  map[string]*activeRun
+	unsaved  map[string]Record // results not yet written to jobs.json
 
-	// of the loop alone
-	beat   Job         // the heartbeat
-	seen   fs.FileInfo // the version of the file that is known; nil for none
-	known  bool        // the file has been read
-	next   int64       // when the first job is due, in Unix milliseconds; 0 for never
-	turned int64       // when it has last looked for that
-	said   string      // the last complaint
+	// used by the loop only:
+	heartbeat Job         // the heartbeat
+	fileInfo  fs.FileInfo // of the last version read; nil if there was no file
+	loaded    bool        // jobs.json has been read
+	nextDue   int64       // time of the first due job in Unix milliseconds; 0 for none
+	lastCheck int64       // time of the last check in Unix milliseconds
+	lastError string      // the last complaint
 }
 
-// run is one that goes on.
-type run struct{ overlapped bool }
+// activeRun is a run in progress. skippedNext says that a later run was skipped because of it.
+type activeRun struct{ skippedNext bool }
 
-// New makes a scheduler. Nothing happens before Run.
-func New(o Options) *Scheduler {
+// NewScheduler returns a scheduler that does nothing until Run.
+func NewScheduler(o Options) *Scheduler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -78,98 +78,98 @@ func New(o Options) *Scheduler {
 	if o.Parallel <= 0 {
 		o.Parallel = 8
 	}
-	return &Scheduler{o: o, slots: make(chan struct{}, o.Parallel), settings: o.Settings,
-		running: map[string]*run{}, ended: map[string]Record{}}
+	return &Scheduler{options: o, slots: make(chan struct{}, o.Parallel), settings: o.Settings,
+		running: map[string]*activeRun{}, unsaved: map[string]Record{}}
 }
 
-// Set changes the settings. Runs that go on keep theirs.
-func (s *Scheduler) Set(settings Settings) {
+// UpdateSettings changes the settings for future runs.
+func (s *Scheduler) UpdateSettings(settings Settings) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.settings = settings
 }
 
-func (s *Scheduler) set() Settings {
+func (s *Scheduler) currentSettings() Settings {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.settings
 }
 
-// Run runs what is due until ctx is done, and returns when the last run has ended. It can be called once.
+// Run runs due jobs until ctx is done, and returns when the last run has ended. Call it once.
 func (s *Scheduler) Run(ctx context.Context) {
-	work, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer end(nil)
-	s.beat = Job{ID: HeartbeatID, Name: HeartbeatID, Schedule: Schedule{Kind: Every}, Payload: Payload{Kind: Beat},
-		State: State{NextRunAtMs: s.o.Now().Add(firstBeat).UnixMilli()}}
+	runCtx, cancelRuns := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancelRuns(nil)
+	s.heartbeat = Job{ID: HeartbeatID, Name: HeartbeatID, Schedule: Schedule{Kind: Every}, Payload: Payload{Kind: HeartbeatTurn},
+		State: State{NextRunAtMs: s.options.Now().Add(firstHeartbeat).UnixMilli()}}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
 		select {
 		case <-timer.C:
-			timer.Reset(s.turn(work))
+			timer.Reset(s.startDue(runCtx))
 		case <-ctx.Done():
 		}
 	}
-	grace := time.AfterFunc(s.o.Grace, func() { end(errEnded) })
+	grace := time.AfterFunc(s.options.Grace, func() { cancelRuns(errStopped) })
 	s.runs.Wait()
 	grace.Stop()
-	s.complain(s.write(nil))
+	s.logError(s.updateStore(nil))
 }
 
-// now has no monotonic clock in it, which would not know that the other was set.
-func (s *Scheduler) now() int64 { return s.o.Now().UnixMilli() }
+// nowMillis returns the wall-clock time in milliseconds, which follows when somebody sets the clock.
+func (s *Scheduler) nowMillis() int64 { return s.options.Now().UnixMilli() }
 
-// turn starts what is due, and returns how long nothing is, as far as is known.
-func (s *Scheduler) turn(work context.Context) time.Duration {
-	if s.o.Held != nil && s.o.Held() {
-		return poll
+// startDue starts due runs and returns the time until the next check.
+func (s *Scheduler) startDue(runCtx context.Context) time.Duration {
+	if s.options.Paused != nil && s.options.Paused() {
+		return pollInterval
 	}
-	s.heartbeat(work)
-	now := s.now()
-	setBack := now < s.turned
-	s.turned = now
-	if s.set().NoJobs {
-		return poll
+	s.startHeartbeat(runCtx)
+	now := s.nowMillis()
+	clockSetBack := now < s.lastCheck
+	s.lastCheck = now
+	if s.currentSettings().NoJobs {
+		return pollInterval
 	}
-	if setBack || s.changed() || s.next > 0 && s.next <= now {
-		err := s.write(work)
-		s.complain(err)
+	if clockSetBack || s.needsUpdate() || s.nextDue > 0 && s.nextDue <= now {
+		err := s.updateStore(runCtx)
+		s.logError(err)
 		if err != nil {
-			return poll
+			return pollInterval
 		}
 	}
-	wait := poll
-	for _, next := range []int64{s.next, s.beat.State.NextRunAtMs} {
-		if until := time.Duration(next-s.now()) * time.Millisecond; next > 0 && until < wait {
+	wait := pollInterval
+	for _, next := range []int64{s.nextDue, s.heartbeat.State.NextRunAtMs} {
+		if until := time.Duration(next-s.nowMillis()) * time.Millisecond; next > 0 && until < wait {
 			wait = max(until, 0)
 		}
 	}
 	return wait
 }
 
-// changed reports whether the file is another than the one that is known, or lacks something.
-func (s *Scheduler) changed() bool {
+// needsUpdate reports whether jobs.json has changed or lacks results.
+func (s *Scheduler) needsUpdate() bool {
 	s.mu.Lock()
-	pending := len(s.ended)
+	pending := len(s.unsaved)
 	s.mu.Unlock()
-	if pending > 0 || !s.known {
+	if pending > 0 || !s.loaded {
 		return true
 	}
-	info, err := os.Stat(s.o.Store.path())
-	if err != nil || s.seen == nil {
-		return !errors.Is(err, fs.ErrNotExist) || s.seen != nil
+	info, err := os.Stat(s.options.Store.jobsPath())
+	if err != nil || s.fileInfo == nil {
+		return !errors.Is(err, fs.ErrNotExist) || s.fileInfo != nil
 	}
-	return !os.SameFile(info, s.seen) || !info.ModTime().Equal(s.seen.ModTime()) || info.Size() != s.seen.Size()
+	return !os.SameFile(info, s.fileInfo) || !info.ModTime().Equal(s.fileInfo.ModTime()) || info.Size() != s.fileInfo.Size()
 }
 
-// complain logs what goes wrong, and not the same each second.
-func (s *Scheduler) complain(err error) {
+// logError logs an error unless it is the same as the last.
+func (s *Scheduler) logError(err error) {
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
-	if text != "" && text != s.said {
-		s.o.Logger.Error("the schedule is not kept", "error", text)
+	if text != "" && text != s.lastError {
+		s.options.Logger.Error("the schedule can't be updated", "error", text)
 	}
-	s.said = text
+	s.lastError = text
 }

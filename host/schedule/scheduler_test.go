@@ -11,15 +11,15 @@ import (
 	"github.com/picoclaw/picoclaw/internal/atomicfile"
 )
 
-func TestClocksThatAreSet(t *testing.T) {
+func TestClockChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := begin(t, Open(t.TempDir()), Settings{}, well)
+		w := startScheduler(t, OpenStore(t.TempDir()), Settings{}, well)
 		w.add(Job{Name: "cron", Schedule: cronUTC("0 * * * *")})
-		w.add(Job{Name: "cron once", Schedule: cronUTC("0 * * * *"), Missed: Once})
+		w.add(Job{Name: "cron once", Schedule: cronUTC("0 * * * *"), Missed: RunOnce})
 		w.add(Job{Name: "every", Schedule: every(time.Hour)})
-		w.add(Job{Name: "every skip", Schedule: every(time.Hour), Missed: Skip})
+		w.add(Job{Name: "every skip", Schedule: every(time.Hour), Missed: SkipMissed})
 		w.add(Job{Name: "at", Schedule: at(time.Now().Add(90 * time.Minute))})
-		skip := w.add(Job{Name: "at skip", Schedule: at(time.Now().Add(90 * time.Minute)), Missed: Skip})
+		skip := w.add(Job{Name: "at skip", Schedule: at(time.Now().Add(90 * time.Minute)), Missed: SkipMissed})
 		w.pass(time.Hour + time.Minute) // 1:01
 		for _, name := range []string{"cron", "cron once", "every", "every skip"} {
 			w.want(name, 1)
@@ -58,10 +58,10 @@ func TestClocksThatAreSet(t *testing.T) {
 }
 
 // What was due while no scheduler ran, or was held, is missed.
-func TestMissedWhileNobodyWasThere(t *testing.T) {
+func TestMissedRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := Open(t.TempDir())
-		w := begin(t, store, Settings{}, well)
+		store := OpenStore(t.TempDir())
+		w := startScheduler(t, store, Settings{}, well)
 		w.add(Job{Name: "at", Schedule: at(time.Now().Add(time.Hour))})
 		w.add(Job{Name: "cron", Schedule: cronUTC("30 * * * *")})
 		w.mu.Lock()
@@ -72,10 +72,10 @@ func TestMissedWhileNobodyWasThere(t *testing.T) {
 		w.mu.Lock()
 		w.held = false
 		w.mu.Unlock()
-		w.Set(Settings{NoJobs: true})
+		w.UpdateSettings(Settings{NoJobs: true})
 		w.pass(2 * time.Second)
 		w.want("at", 0)
-		w.Set(Settings{})
+		w.UpdateSettings(Settings{})
 		w.pass(2 * time.Second)
 		w.want("at", 1)
 		w.want("cron", 0)
@@ -83,7 +83,7 @@ func TestMissedWhileNobodyWasThere(t *testing.T) {
 		w.add(Job{Name: "later", Schedule: at(time.Now().Add(time.Hour))})
 		w.stop()
 		time.Sleep(3 * time.Hour)
-		again := begin(t, store, Settings{}, well)
+		again := startScheduler(t, store, Settings{}, well)
 		again.pass(2 * time.Second)
 		again.want("later", 1)
 		again.want("cron", 0)
@@ -93,9 +93,9 @@ func TestMissedWhileNobodyWasThere(t *testing.T) {
 }
 
 // A job never overlaps itself, and is on the disk as running before it runs: what ends with picoclaw is not run again.
-func TestNoRunIsMadeTwice(t *testing.T) {
+func TestRestartDoesNotRepeatRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := Open(t.TempDir())
+		store := OpenStore(t.TempDir())
 		hung := func(ctx context.Context, j Job) (string, error) {
 			if got, err := store.Job(j.ID); err != nil || got.State.LastStatus != Running {
 				t.Errorf("while it runs: %+v %v", got, err)
@@ -103,7 +103,7 @@ func TestNoRunIsMadeTwice(t *testing.T) {
 			<-ctx.Done()
 			return "", ctx.Err()
 		}
-		w := begin(t, store, Settings{}, hung)
+		w := startScheduler(t, store, Settings{}, hung)
 		slow := w.add(Job{Name: "slow", Schedule: every(10 * time.Second)})
 		once := w.add(Job{Name: "once", Schedule: at(time.Now().Add(time.Second))})
 		w.pass(time.Minute)
@@ -111,23 +111,23 @@ func TestNoRunIsMadeTwice(t *testing.T) {
 		if r := w.last(slow.ID); r.Status != Skipped {
 			t.Errorf("%+v", r)
 		}
-		runs, err := store.Runs(slow.ID, 100)
+		runs, err := store.RecentRuns(slow.ID, 100)
 		if err != nil || len(runs) != 1 {
 			t.Errorf("%v %v", runs, err)
 		}
-		text, err := os.ReadFile(store.path())
+		text, err := os.ReadFile(store.jobsPath())
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.stop()
-		if r := w.last(once.ID); r.Status != Failed || !strings.Contains(r.Error, errEnded.Error()) {
+		if r := w.last(once.ID); r.Status != Failed || !strings.Contains(r.Error, errStopped.Error()) {
 			t.Errorf("%+v", r)
 		}
 		// as if it had been killed
-		if err := atomicfile.Write(store.path(), text, 0o600); err != nil {
+		if err := atomicfile.Write(store.jobsPath(), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		again := begin(t, store, Settings{}, hung)
+		again := startScheduler(t, store, Settings{}, hung)
 		again.pass(2 * time.Second)
 		again.want("once", 0)
 		if r := again.last(once.ID); r.Status != Failed || !strings.Contains(r.Error, "ended while it ran") {
@@ -139,9 +139,9 @@ func TestNoRunIsMadeTwice(t *testing.T) {
 	})
 }
 
-func TestRunsHaveTheirTime(t *testing.T) {
+func TestRunTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := begin(t, Open(t.TempDir()), Settings{Timeout: time.Minute}, func(ctx context.Context, _ Job) (string, error) {
+		w := startScheduler(t, OpenStore(t.TempDir()), Settings{Timeout: time.Minute}, func(ctx context.Context, _ Job) (string, error) {
 			select {
 			case <-ctx.Done():
 				return "", ctx.Err()
@@ -175,10 +175,10 @@ func TestRunsHaveTheirTime(t *testing.T) {
 }
 
 // What goes on gets its time to end with the scheduler.
-func TestAnEndWaits(t *testing.T) {
+func TestStopGracePeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, began := Open(t.TempDir()), make(chan struct{}, 2)
-		s := New(Options{Store: store, Grace: time.Minute, Run: func(ctx context.Context, j Job) (string, error) {
+		store, began := OpenStore(t.TempDir()), make(chan struct{}, 2)
+		s := NewScheduler(Options{Store: store, Grace: time.Minute, Run: func(ctx context.Context, j Job) (string, error) {
 			began <- struct{}{}
 			select {
 			case <-ctx.Done():
@@ -193,7 +193,7 @@ func TestAnEndWaits(t *testing.T) {
 		}})
 		var ids []string
 		for _, name := range []string{"short", "long"} {
-			j, err := store.Add(Job{Name: name, Schedule: every(time.Second), Payload: Payload{Message: "x"}}, time.Now())
+			j, err := store.AddJob(Job{Name: name, Schedule: every(time.Second), Payload: Payload{Message: "x"}}, time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -217,9 +217,9 @@ func TestAnEndWaits(t *testing.T) {
 // A file that can't be read, or a job that is wrong, is told and does no harm.
 func TestBrokenFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := begin(t, Open(t.TempDir()), Settings{}, well)
+		w := startScheduler(t, OpenStore(t.TempDir()), Settings{}, well)
 		w.add(Job{Name: "good", Schedule: every(time.Hour)})
-		if _, err := w.store.change(func(f *file) (bool, error) {
+		if _, err := w.store.updateJobs(func(f *jobFile) (bool, error) {
 			f.Jobs = append(f.Jobs, Job{ID: "bad", Name: "bad", Enabled: true, Schedule: cronUTC("61 * * * *"),
 				Payload: Payload{Message: "x"}})
 			return true, nil
@@ -232,16 +232,16 @@ func TestBrokenFiles(t *testing.T) {
 		if j := w.job("bad"); j.State.LastStatus != Failed || !strings.Contains(j.State.LastError, "61 * * * *") {
 			t.Errorf("%+v", j.State)
 		}
-		text, err := os.ReadFile(w.store.path())
+		text, err := os.ReadFile(w.store.jobsPath())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(w.store.path(), []byte("{"), 0o600); err != nil {
+		if err := os.WriteFile(w.store.jobsPath(), []byte("{"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		w.pass(2 * time.Hour)
 		w.want("good", 1)
-		if err := os.WriteFile(w.store.path(), text, 0o600); err != nil {
+		if err := os.WriteFile(w.store.jobsPath(), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		w.pass(2 * time.Second)

@@ -60,9 +60,9 @@ const upstream = `{
 `
 
 // What another picoclaw has written is read, and what is not known of it stays.
-func TestUpstreamsFile(t *testing.T) {
-	store := Open(t.TempDir())
-	if err := os.WriteFile(store.path(), []byte(upstream), 0o600); err != nil {
+func TestUpstreamJobFile(t *testing.T) {
+	store := OpenStore(t.TempDir())
+	if err := os.WriteFile(store.jobsPath(), []byte(upstream), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	jobs, err := store.Jobs()
@@ -74,13 +74,13 @@ func TestUpstreamsFile(t *testing.T) {
 		jobs[2].Schedule.TZ != "Europe/Berlin" || jobs[0].Payload.To != "42" || !jobs[0].DeleteAfterRun {
 		t.Errorf("%+v", jobs)
 	}
-	if _, err := store.change(func(*file) (bool, error) { return true, nil }); err != nil {
+	if _, err := store.updateJobs(func(*jobFile) (bool, error) { return true, nil }); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(generic(t, strings.Replace(upstream, `"nextRunAtMs": null, `, "", 1)), generic(t, read(t, store))); diff != "" {
 		t.Errorf("written again (-was +is):\n%s", diff)
 	}
-	if _, err := store.Update("disk", time.Now(), func(j *Job) { j.Enabled = true }); err != nil {
+	if _, err := store.UpdateJob("disk", time.Now(), func(j *Job) { j.Enabled = true }); err != nil {
 		t.Fatal(err)
 	}
 	text := read(t, store)
@@ -89,14 +89,14 @@ func TestUpstreamsFile(t *testing.T) {
 			t.Errorf("%s is missing in\n%s", want, text)
 		}
 	}
-	if info, err := os.Stat(store.path()); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(store.jobsPath()); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info.Mode(), err)
 	}
 }
 
 func read(t *testing.T, s *Store) string {
 	t.Helper()
-	text, err := os.ReadFile(s.path())
+	text, err := os.ReadFile(s.jobsPath())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,10 +111,10 @@ func generic(t *testing.T, text string) (value any) {
 	return value
 }
 
-func TestJobsAreAddedAndChanged(t *testing.T) {
-	store, now := Open(filepath.Join(t.TempDir(), "schedule", "main")), time.Now()
+func TestAddAndUpdateJobs(t *testing.T) {
+	store, now := OpenStore(filepath.Join(t.TempDir(), "schedule", "main")), time.Now()
 	hourly := Job{Name: "hourly", Schedule: every(time.Hour), Payload: Payload{Message: "x"}}
-	first, err := store.Add(hourly, now)
+	first, err := store.AddJob(hourly, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestJobsAreAddedAndChanged(t *testing.T) {
 		first.State.NextRunAtMs != now.Add(time.Hour).UnixMilli() {
 		t.Errorf("%+v", first)
 	}
-	if _, err := store.Add(hourly, now); err != nil {
+	if _, err := store.AddJob(hourly, now); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
@@ -135,25 +135,25 @@ func TestJobsAreAddedAndChanged(t *testing.T) {
 	negative := int64(-1)
 	for want, wrong := range map[string]Job{
 		"nothing to run":          {Schedule: every(time.Hour)},
-		"is over":                 {Schedule: at(now.Add(-time.Hour)), Payload: hourly.Payload},
+		"is in the past":          {Schedule: at(now.Add(-time.Hour)), Payload: hourly.Payload},
 		`missed is "never"`:       {Schedule: every(time.Hour), Payload: hourly.Payload, Missed: "never"},
 		"the timeout is -1 ms":    {Schedule: every(time.Hour), Payload: hourly.Payload, TimeoutMs: &negative},
 		"more than 65536 bytes":   {Schedule: every(time.Hour), Payload: Payload{Message: strings.Repeat("x", 1<<17)}},
 		"want at most 200":        {Schedule: every(time.Hour), Payload: hourly.Payload, Name: strings.Repeat("x", 300)},
 		`the kind of schedule is`: {Payload: hourly.Payload},
 	} {
-		if _, err := store.Add(wrong, now); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := store.AddJob(wrong, now); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	if _, err := store.Update(first.ID, now, func(j *Job) { j.Schedule.EveryMs = 1 }); err == nil {
+	if _, err := store.UpdateJob(first.ID, now, func(j *Job) { j.Schedule.EveryMs = 1 }); err == nil {
 		t.Error("an interval of a millisecond is taken")
 	}
-	off, err := store.Update(first.ID, now, func(j *Job) { j.Enabled = false })
+	off, err := store.UpdateJob(first.ID, now, func(j *Job) { j.Enabled = false })
 	if err != nil || off.State.NextRunAtMs != 0 {
 		t.Errorf("%+v %v", off, err)
 	}
-	if _, err := store.Remove(first.ID); err != nil {
+	if _, err := store.RemoveJob(first.ID); err != nil {
 		t.Fatal(err)
 	}
 	if jobs, err := store.Jobs(); err != nil || len(jobs) != 1 {
@@ -162,44 +162,44 @@ func TestJobsAreAddedAndChanged(t *testing.T) {
 }
 
 // Several processes change the file in turns, and none undoes what another has done.
-func TestNoChangeIsLost(t *testing.T) {
+func TestConcurrentUpdates(t *testing.T) {
 	dir := t.TempDir()
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			store := Open(dir)
+			store := OpenStore(dir)
 			for range 25 {
-				if _, err := store.Add(Job{Schedule: every(time.Hour), Payload: Payload{Message: "x"}}, time.Now()); err != nil {
+				if _, err := store.AddJob(Job{Schedule: every(time.Hour), Payload: Payload{Message: "x"}}, time.Now()); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	all.Wait()
-	if jobs, err := Open(dir).Jobs(); err != nil || len(jobs) != 100 {
+	if jobs, err := OpenStore(dir).Jobs(); err != nil || len(jobs) != 100 {
 		t.Errorf("%d jobs: %v", len(jobs), err)
 	}
 }
 
-func TestTheLogIsBounded(t *testing.T) {
-	store := Open(t.TempDir())
+func TestLogRotation(t *testing.T) {
+	store := OpenStore(t.TempDir())
 	secret := "token=ghp_0123456789abcdefghijklmnopqrstuvwxyz01"
 	for i := range 400 {
 		text := strings.Repeat("ä", 50_000)
 		if i == 399 {
 			text = secret
 		}
-		if err := store.record(Record{Job: fmt.Sprint(i % 2), Status: OK, Text: text}); err != nil {
+		if err := store.appendRecord(Record{Job: fmt.Sprint(i % 2), Status: OK, Text: text}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	former, current := store.logs()
+	former, current := store.logPaths()
 	for _, path := range []string{former, current} {
 		if info, err := os.Stat(path); err != nil || info.Size() > maxLog+maxLine {
 			t.Errorf("%s: %v %v", path, info, err)
 		}
 	}
-	runs, err := store.Runs("1", 3)
+	runs, err := store.RecentRuns("1", 3)
 	if err != nil || len(runs) != 3 || strings.Contains(runs[2].Text, "ghp_") || !strings.HasSuffix(runs[0].Text, "ä… (100000 bytes)") {
 		t.Errorf("%v %.80v", err, runs)
 	}
@@ -209,19 +209,19 @@ func TestTheLogIsBounded(t *testing.T) {
 	}
 	_, _ = f.WriteString(`{"time":"2026`)
 	_ = f.Close()
-	if runs, err := store.Runs("", 1); err != nil || len(runs) != 1 || runs[0].Job != "1" {
+	if runs, err := store.RecentRuns("", 1); err != nil || len(runs) != 1 || runs[0].Job != "1" {
 		t.Errorf("with a line that is cut: %v %v", runs, err)
 	}
 }
 
 func TestHeartbeats(t *testing.T) {
 	for text, want := range map[string]bool{
-		"":                                   false,
-		heartbeatTemplate:                    false,
-		"# only\n\n## heads":                 false,
-		"- a task":                           true,
-		"before\n" + marker + "\n\n# none\n": false,
-		"before\n" + marker + "\n# one\n  - a task\n": true,
+		"":                                       false,
+		heartbeatTemplate:                        false,
+		"# only\n\n## heads":                     false,
+		"- a task":                               true,
+		"before\n" + taskMarker + "\n\n# none\n": false,
+		"before\n" + taskMarker + "\n# one\n  - a task\n": true,
 	} {
 		if got := hasTasks(text); got != want {
 			t.Errorf("%q has tasks: %t", text, got)
@@ -230,7 +230,7 @@ func TestHeartbeats(t *testing.T) {
 	for answer, want := range map[string]bool{
 		"HEARTBEAT_OK": true, " **HEARTBEAT_OK**.\n": true, "": false, "HEARTBEAT_OK, but the disk is full": false,
 	} {
-		if got := allWell(answer); got != want {
+		if got := isHeartbeatOK(answer); got != want {
 			t.Errorf("%q says that all is well: %t", answer, got)
 		}
 	}
@@ -242,22 +242,22 @@ func TestHeartbeats(t *testing.T) {
 }
 
 // Without a task no model is asked; with one, its answer is delivered and not told to it again.
-func TestAHeartbeatsAnswer(t *testing.T) {
+func TestHeartbeatResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := Open(t.TempDir())
+		store := OpenStore(t.TempDir())
 		var prompts []string
 		var answer atomic.Value
 		const full = "The disk is full."
 		answer.Store(full)
-		w := begin(t, store, Settings{Heartbeat: 30 * time.Minute}, func(_ context.Context, j Job) (string, error) {
-			if j.Payload.Kind != Beat {
+		w := startScheduler(t, store, Settings{Heartbeat: 30 * time.Minute}, func(_ context.Context, j Job) (string, error) {
+			if j.Payload.Kind != HeartbeatTurn {
 				t.Errorf("%+v", j)
 			}
 			prompts = append(prompts, j.Payload.Message)
 			return answer.Load().(string), nil
 		})
 		w.pass(2 * time.Second)
-		text, err := os.ReadFile(store.HeartbeatFile())
+		text, err := os.ReadFile(store.HeartbeatPath())
 		if err != nil || string(text) != heartbeatTemplate {
 			t.Errorf("the template: %s %v", text, err)
 		}
@@ -288,11 +288,11 @@ func TestAHeartbeatsAnswer(t *testing.T) {
 		if r := w.last(HeartbeatID); r.Status != Failed || !strings.Contains(r.Error, "shorten it") {
 			t.Errorf("%+v", r)
 		}
-		w.Set(Settings{})
+		w.UpdateSettings(Settings{})
 		writeHeartbeat(t, store, "- task\n")
 		w.pass(3 * time.Hour)
 		w.want(HeartbeatID, 2)
-		w.Set(Settings{Heartbeat: 5 * time.Minute})
+		w.UpdateSettings(Settings{Heartbeat: 5 * time.Minute})
 		w.pass(6 * time.Minute)
 		w.want(HeartbeatID, 3)
 	})
@@ -308,27 +308,27 @@ func FuzzFile(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		jobs, err := parse(text)
+		jobs, err := parseJobFile(text)
 		if err != nil {
 			return
 		}
-		again, err := jobs.text()
+		again, err := jobs.encode()
 		if err != nil {
 			t.Fatalf("it can't be written: %v", err)
 		}
-		read, err := parse(again)
+		read, err := parseJobFile(again)
 		if err != nil {
 			t.Fatalf("what was written can't be read: %v\n%s", err, again)
 		}
-		third, err := read.text()
+		third, err := read.encode()
 		if err != nil || string(third) != string(again) {
 			t.Fatalf("it is another: %v\n%s\n%s", err, again, third)
 		}
 		const now = 1790000000000
 		for i := range jobs.Jobs {
 			j := &jobs.Jobs[i]
-			runs, _ := j.consider(now, nil)
-			if twice, _ := j.consider(now, &run{}); runs && twice {
+			runs, _ := j.startIfDue(now, nil)
+			if twice, _ := j.startIfDue(now, &activeRun{}); runs && twice {
 				t.Fatalf("it runs twice: %+v", j)
 			}
 			if next := j.State.NextRunAtMs; j.Enabled && next != 0 && next <= now {

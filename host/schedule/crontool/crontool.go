@@ -1,7 +1,7 @@
-// Package crontool is the tool with which an agent sees and changes its own scheduled jobs.
+// Package crontool implements the tool cron, by which an agent lists and changes its own scheduled jobs.
 //
-// It checks what a job would do when it runs, when nobody is there to be asked, and leaves when that is to package
-// schedule. It must not know how jobs are run.
+// The tool checks the command of a job like a later run, where nobody can approve it. Package schedule decides when
+// jobs run. This package must not know how they run.
 package crontool
 
 import (
@@ -20,26 +20,27 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Options say what the tool works with.
+// Options configures the tool.
 type Options struct {
-	// Store returns the jobs of an agent.
+	// Store returns an agent's jobs.
 	Store func(agent string) *schedule.Store
-	// AllowCommand reports whether an agent's jobs may run commands: tools.cron.allow_command.
+	// AllowCommand reports whether an agent's jobs may run commands (tools.cron.allow_command).
 	AllowCommand func(agent string) bool
 }
 
-// Plugin is the tool as a host's own plugin.
-func Plugin(o Options) (session.BuiltinPlugin, error) {
-	t := tool{o}
+// NewPlugin returns the built-in plugin with the tool cron.
+func NewPlugin(o Options) (session.BuiltinPlugin, error) {
+	handler := cronTool{o}
 	cron, err := session.NewBuiltinTool("cron", "Schedule your own work: a message that you are given later, or a command that is "+
-		"run. Use at_seconds for once, every_seconds for an interval, cron_expr for times of the day.", t.call)
+		"run. Use at_seconds for once, every_seconds for an interval, cron_expr for times of the day.", handler.handleCall)
 	if err != nil {
 		return session.BuiltinPlugin{}, err
 	}
 	return session.BuiltinPlugin{ID: "schedule", Doc: "Scheduled jobs of the agent.", Tools: []session.BuiltinTool{cron}}, nil
 }
 
-type input struct {
+// arguments are the arguments of a call.
+type arguments struct {
 	Action  string `json:"action" jsonschema:"What to do." enum:"add,list,get,update,remove,enable,disable"`
 	JobID   string `json:"job_id,omitempty" jsonschema:"The job, for get, update, remove, enable and disable."`
 	Name    string `json:"name,omitempty" jsonschema:"A short name for the job."`
@@ -52,9 +53,9 @@ type input struct {
 	TZ      string `json:"tz,omitempty" jsonschema:"The time zone of cron_expr, such as Europe/Berlin. Defaults to that of the machine."`
 }
 
-// schedule is what the arguments say of it: the first of at, every and expression that is there, since models fill in
-// others with nothing. It is false if none is.
-func (in *input) schedule(now time.Time) (schedule.Schedule, bool) {
+// parseSchedule returns the first of at, every and expression that is set, since models fill the others with empty
+// values. It returns false if none is set.
+func (in *arguments) parseSchedule(now time.Time) (schedule.Schedule, bool) {
 	const most = int64(100 * 365 * 24 * 60 * 60) // seconds
 	switch {
 	case in.At > 0:
@@ -68,18 +69,19 @@ func (in *input) schedule(now time.Time) (schedule.Schedule, bool) {
 	return schedule.Schedule{}, false
 }
 
-// tool is the tool's handler.
-type tool struct{ Options }
+// cronTool handles calls of the tool.
+type cronTool struct{ Options }
 
-func (t tool) call(_ context.Context, s *session.Session, in input) (string, error) {
+// handleCall carries out the action of a call.
+func (t cronTool) handleCall(_ context.Context, s *session.Session, in arguments) (string, error) {
 	agent := s.Policy().Agent()
 	narrowing, now := s.Policy().Narrowing(), time.Now()
-	store := t.Store(agent).Only(func(j schedule.Job) bool { return narrowing.Covers(Narrowing(j)) })
+	store := t.Store(agent).Filter(func(j schedule.Job) bool { return narrowing.Covers(JobNarrowing(j)) })
 	if in.Command != "" {
 		if !t.AllowCommand(agent) {
-			return "", NotAllowed()
+			return "", CommandsDisabled()
 		}
-		if err := Check(s, in.Command); err != nil {
+		if err := CheckCommand(s, in.Command); err != nil {
 			return "", err
 		}
 	}
@@ -89,58 +91,58 @@ func (t tool) call(_ context.Context, s *session.Session, in input) (string, err
 	}
 	switch in.Action {
 	case "add":
-		when, ok := in.schedule(now)
+		when, ok := in.parseSchedule(now)
 		if !ok {
-			return "", invalid(errors.New("say when: at_seconds, every_seconds or cron_expr"))
+			return "", invalidArgument(errors.New("a schedule is missing: set at_seconds, every_seconds or cron_expr"))
 		}
 		name, _, _ := strings.Cut(cmp.Or(in.Name, in.Message, in.Command), "\n")
-		j := schedule.Job{Name: shortened(name), Schedule: when,
+		j := schedule.Job{Name: shortenName(name), Schedule: when,
 			Payload: schedule.Payload{Message: in.Message, Command: in.Command}}
 		if narrowing.Workspace != "" || narrowing.Paths != nil {
-			j.Within = &schedule.Within{Workspace: narrowing.Workspace, Paths: narrowing.Paths}
+			j.Scope = &schedule.Scope{Workspace: narrowing.Workspace, Paths: narrowing.Paths}
 		}
-		j, err := store.Add(j, now)
-		return said("added", j, err)
+		j, err := store.AddJob(j, now)
+		return formatResult("added", j, err)
 	case "list":
-		return list(store)
+		return listJobs(store)
 	case "get":
-		return get(store, in.JobID)
+		return getJob(store, in.JobID)
 	case "update":
-		j, err := store.Update(in.JobID, now, func(j *schedule.Job) { in.update(j, now) })
-		return said("changed", j, err)
+		j, err := store.UpdateJob(in.JobID, now, func(j *schedule.Job) { in.updateJob(j, now) })
+		return formatResult("changed", j, err)
 	case "remove":
-		j, err := store.Remove(in.JobID)
-		return said("removed", j, err)
+		j, err := store.RemoveJob(in.JobID)
+		return formatResult("removed", j, err)
 	}
 	on := in.Action == "enable"
 	if on {
-		// what the job would run was decided on when it was added, for the policy that was
+		// the policy may have changed since the job was added
 		j, err := store.Job(in.JobID)
 		if err == nil && j.Payload.Command != "" {
-			err = Check(s, j.Payload.Command)
+			err = CheckCommand(s, j.Payload.Command)
 		}
 		if err != nil {
-			return "", invalid(err)
+			return "", invalidArgument(err)
 		}
 	}
-	j, err := store.Update(in.JobID, now, func(j *schedule.Job) { j.Enabled = on })
-	return said(in.Action+"d", j, err)
+	j, err := store.UpdateJob(in.JobID, now, func(j *schedule.Job) { j.Enabled = on })
+	return formatResult(in.Action+"d", j, err)
 }
 
-// Narrowing is what confines the runs of a job.
-func Narrowing(j schedule.Job) policy.Child {
-	if j.Within == nil {
+// JobNarrowing returns the restriction of a job's runs.
+func JobNarrowing(j schedule.Job) policy.Child {
+	if j.Scope == nil {
 		return policy.Child{}
 	}
-	return policy.Child{Workspace: j.Within.Workspace, Paths: j.Within.Paths}
+	return policy.Child{Workspace: j.Scope.Workspace, Paths: j.Scope.Paths}
 }
 
-// update changes what the arguments name, and nothing else.
-func (in *input) update(j *schedule.Job, now time.Time) {
-	j.Name = cmp.Or(shortened(in.Name), j.Name)
+// updateJob changes the properties of a job that the arguments set.
+func (in *arguments) updateJob(j *schedule.Job, now time.Time) {
+	j.Name = cmp.Or(shortenName(in.Name), j.Name)
 	j.Payload.Message = cmp.Or(in.Message, j.Payload.Message)
 	j.Payload.Command = cmp.Or(in.Command, j.Payload.Command)
-	if when, ok := in.schedule(now); ok {
+	if when, ok := in.parseSchedule(now); ok {
 		j.Schedule, j.Enabled = when, true
 		j.DeleteAfterRun = when.Kind == schedule.At
 	} else if in.TZ != "" {
@@ -148,20 +150,20 @@ func (in *input) update(j *schedule.Job, now time.Time) {
 	}
 }
 
-// NotAllowed is the error of a job with a command where tools.cron.allow_command is false.
-func NotAllowed() *session.Error {
+// CommandsDisabled returns the error for a job with a command if tools.cron.allow_command is false.
+func CommandsDisabled() *session.Error {
 	return &session.Error{Code: pluginpb.CodeAccessDenied, Message: "jobs may not run commands",
 		Rule: "tools.cron.allow_command", Hint: "the operator can set tools.cron.allow_command to true"}
 }
 
-// explainer decides calls without making them. A *session.Session is one.
-type explainer interface {
+// callExplainer decides calls without making them, as *session.Session does.
+type callExplainer interface {
 	Explain(tool string, arguments json.RawMessage) (guard.Decision, *session.Error)
 }
 
-// Check says why a job could not run a command: as a call of exec it is decided again at each run, and nobody is there
-// to be asked.
-func Check(s explainer, command string) error {
+// CheckCommand returns an error if a job could not run a command. Each run decides the command again as a call of
+// exec, and nobody is there to approve it.
+func CheckCommand(s callExplainer, command string) error {
 	arguments, err := json.Marshal(map[string]string{"command": command})
 	if err != nil {
 		return err
@@ -172,36 +174,39 @@ func Check(s explainer, command string) error {
 		return e
 	case d.Verdict == guard.Ask:
 		return &session.Error{Code: pluginpb.CodeAccessDenied, Rule: d.Rule, Hint: d.Hint,
-			Message: "a person would have to allow the command at each run, and none is there: " + d.Reason}
+			Message: "each run of the command needs a person's approval, and nobody is there: " + d.Reason}
 	case d.Verdict != guard.Allow:
 		return &session.Error{Code: pluginpb.CodeAccessDenied, Message: d.Reason, Rule: d.Rule, Hint: d.Hint}
 	}
 	return nil
 }
 
-func invalid(err error) error {
+// invalidArgument converts an error to a tool error.
+func invalidArgument(err error) error {
 	if own := (*session.Error)(nil); errors.As(err, &own) {
 		return err
 	}
 	return &session.Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error()}
 }
 
-// shortened is a name that fits into a line.
-func shortened(name string) string {
+// shortenName shortens a name to 40 characters.
+func shortenName(name string) string {
 	if runes := []rune(name); len(runes) > 40 {
 		return string(runes[:39]) + "…"
 	}
 	return name
 }
 
-func said(what string, j schedule.Job, err error) (string, error) {
+// formatResult describes the job that an action changed.
+func formatResult(action string, j schedule.Job, err error) (string, error) {
 	if err != nil {
-		return "", invalid(err)
+		return "", invalidArgument(err)
 	}
-	return "Cron job " + what + ": " + describe(j), nil
+	return "Cron job " + action + ": " + describeJob(j), nil
 }
 
-func describe(j schedule.Job) string {
+// describeJob describes a job in one line.
+func describeJob(j schedule.Job) string {
 	text := fmt.Sprintf("%s (id: %s, %s", j.Name, j.ID, &j.Schedule)
 	switch {
 	case !j.Enabled:
@@ -215,7 +220,8 @@ func describe(j schedule.Job) string {
 	return text + ")"
 }
 
-func list(store *schedule.Store) (string, error) {
+// listJobs describes all jobs.
+func listJobs(store *schedule.Store) (string, error) {
 	jobs, err := store.Jobs()
 	if err != nil {
 		return "", err
@@ -225,18 +231,18 @@ func list(store *schedule.Store) (string, error) {
 	}
 	lines := []string{"Scheduled jobs:"}
 	for _, j := range jobs {
-		lines = append(lines, "- "+describe(j))
+		lines = append(lines, "- "+describeJob(j))
 	}
 	return strings.Join(lines, "\n"), nil
 }
 
-// get shows a job with what its last run had to say.
-func get(store *schedule.Store, id string) (string, error) {
+// getJob describes a job with the output of its last run.
+func getJob(store *schedule.Store, id string) (string, error) {
 	j, err := store.Job(id)
 	if err != nil {
-		return "", invalid(err)
+		return "", invalidArgument(err)
 	}
-	lines := []string{describe(j)}
+	lines := []string{describeJob(j)}
 	for _, part := range []struct{ name, text string }{
 		{"message", j.Payload.Message}, {"command", j.Payload.Command}, {"last error", j.State.LastError},
 	} {
@@ -244,7 +250,7 @@ func get(store *schedule.Store, id string) (string, error) {
 			lines = append(lines, part.name+": "+part.text)
 		}
 	}
-	runs, err := store.Runs(j.ID, 1)
+	runs, err := store.RecentRuns(j.ID, 1)
 	if err == nil && len(runs) == 1 {
 		lines = append(lines, fmt.Sprintf("last result (%s):\n%s", runs[0].Time.Format(time.RFC3339), runs[0].Text))
 	}

@@ -29,15 +29,15 @@ const agents = `{"isolation": {"enabled": false}, "agents": {"list": [{"id": "ma
 "tools": {"exec": {"rules": [{"id": "own.deploy", "decision": "ask", "programs": "mytool", "verb": "deploy", "why": "deploys", "hit": ["mytool deploy"], "miss": ["mytool"]}]}}}`
 
 // world is a host with the tool, and what it keeps.
-type world struct {
+type testAgents struct {
 	*testing.T
 	host *session.Host
 	home string
 }
 
-func open(t *testing.T, allowCommand bool, settings string) *world {
+func newTestAgents(t *testing.T, allowCommand bool, settings string) *testAgents {
 	t.Helper()
-	w := &world{T: t, home: hosttest.TempDir(t)}
+	w := &testAgents{T: t, home: hosttest.TempDir(t)}
 	file := filepath.Join(w.home, "config.json")
 	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func open(t *testing.T, allowCommand bool, settings string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := crontool.Plugin(crontool.Options{Store: w.store, AllowCommand: func(string) bool { return allowCommand }})
+	p, err := crontool.NewPlugin(crontool.Options{Store: w.store, AllowCommand: func(string) bool { return allowCommand }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,11 +62,11 @@ func open(t *testing.T, allowCommand bool, settings string) *world {
 	return w
 }
 
-func (w *world) store(agent string) *schedule.Store {
-	return schedule.Open(schedule.Dir(w.home, agent))
+func (w *testAgents) store(agent string) *schedule.Store {
+	return schedule.OpenStore(schedule.StoreDir(w.home, agent))
 }
 
-func (w *world) call(agent, arguments string) *session.Result {
+func (w *testAgents) call(agent, arguments string) *session.Result {
 	w.Helper()
 	s, err := w.host.Session(agent, session.Main)
 	if err != nil {
@@ -76,7 +76,7 @@ func (w *world) call(agent, arguments string) *session.Result {
 }
 
 // good makes a call that has to succeed.
-func (w *world) good(arguments string) string {
+func (w *testAgents) good(arguments string) string {
 	w.Helper()
 	r := w.call("main", arguments)
 	if r.Err != nil {
@@ -85,7 +85,7 @@ func (w *world) good(arguments string) string {
 	return r.Text
 }
 
-func (w *world) jobs(agent string) []schedule.Job {
+func (w *testAgents) jobs(agent string) []schedule.Job {
 	w.Helper()
 	jobs, err := w.store(agent).Jobs()
 	if err != nil {
@@ -94,8 +94,8 @@ func (w *world) jobs(agent string) []schedule.Job {
 	return jobs
 }
 
-func TestAnAgentKeepsItsJobs(t *testing.T) {
-	w := open(t, true, agents)
+func TestAgentManagesItsJobs(t *testing.T) {
+	w := newTestAgents(t, true, agents)
 	if got := w.good(`{"action":"list"}`); got != "No scheduled jobs" {
 		t.Errorf("%s", got)
 	}
@@ -135,7 +135,7 @@ func TestAnAgentKeepsItsJobs(t *testing.T) {
 		}
 	}
 	for arguments, want := range map[string]string{
-		`{"action":"add","message":"x"}`:                                     "say when",
+		`{"action":"add","message":"x"}`:                                     "a schedule is missing",
 		`{"action":"add","every_seconds":60}`:                                "nothing to run",
 		`{"action":"add","message":"x","cron_expr":"61 * * * *"}`:            `"61 * * * *"`,
 		`{"action":"add","message":"x","cron_expr":"@daily","tz":"Nowhere"}`: `"Nowhere"`,
@@ -150,8 +150,8 @@ func TestAnAgentKeepsItsJobs(t *testing.T) {
 }
 
 // A command is decided on when it is added, as exec would decide: what needs a person can't be run at night.
-func TestACommandIsDecidedOnWhenItIsAdded(t *testing.T) {
-	w := open(t, true, agents)
+func TestAddChecksCommand(t *testing.T) {
+	w := newTestAgents(t, true, agents)
 	add := func(agent, command string) *session.Result {
 		text, err := json.Marshal(map[string]any{"action": "add", "every_seconds": 60, "command": command, "command_confirm": true})
 		if err != nil {
@@ -183,7 +183,7 @@ func TestACommandIsDecidedOnWhenItIsAdded(t *testing.T) {
 	}
 	yes := session.WithAsker(t.Context(), func(context.Context, session.Question) bool { return true })
 	r := s.Call(yes, "cron", json.RawMessage(`{"action":"add","every_seconds":60,"command":"mytool deploy"}`), nil)
-	if r.Err == nil || !strings.Contains(r.Err.Message, "a person would have to allow the command at each run") {
+	if r.Err == nil || !strings.Contains(r.Err.Message, "each run of the command needs a person") {
 		t.Errorf("%+v", r.Err)
 	}
 	// an update is no way around it
@@ -195,8 +195,8 @@ func TestACommandIsDecidedOnWhenItIsAdded(t *testing.T) {
 	}
 }
 
-func TestCommandsCanBeSwitchedOff(t *testing.T) {
-	w := open(t, false, agents)
+func TestCommandsDisabled(t *testing.T) {
+	w := newTestAgents(t, false, agents)
 	r := w.call("main", `{"action":"add","every_seconds":60,"command":"echo x"}`)
 	if r.Err == nil || r.Err.Rule != "tools.cron.allow_command" || !strings.Contains(r.Err.Hint, "tools.cron.allow_command") {
 		t.Errorf("%+v", r.Err)

@@ -107,11 +107,11 @@ func TestNoOriginGetsPastThePolicy(t *testing.T) {
 		{"delegate", "subagent", "other", task("delegate"),
 			`, "agents": {"list": [{"id": "main", "subagents": {"allow_agents": ["other"]}}, {"id": "other"}]}`, once},
 		{"heartbeat", "heartbeat", "main", script, "", func(t *testing.T, in clitest.Home) {
-			store := schedule.Open(schedule.Dir(in.Dir, "main"))
-			if err := os.MkdirAll(filepath.Dir(store.HeartbeatFile()), 0o700); err != nil {
+			store := schedule.OpenStore(schedule.StoreDir(in.Dir, "main"))
+			if err := os.MkdirAll(filepath.Dir(store.HeartbeatPath()), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(store.HeartbeatFile(), []byte("do it\n"), 0o600); err != nil {
+			if err := os.WriteFile(store.HeartbeatPath(), []byte("do it\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			untilRefused(t, in, "heartbeat")

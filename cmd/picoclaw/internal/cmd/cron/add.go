@@ -51,7 +51,7 @@ the first time. An asterisk for the hour follows elapsed time.`,
 	flags.StringVar(&v.spec.Payload.Command, "command", "", "command `line` to run; --message describes it")
 	flags.StringVar(&v.timeout, "timeout", "", "maximum `duration` of a run; 0 for no limit (default: tools.cron.exec_timeout_minutes)")
 	flags.StringVar(&v.spec.Missed, "missed", "", "missed runs: `once` or skip")
-	f.CompleteFlag(cmd, "missed", cli.CompleteWords(schedule.Once, schedule.Skip))
+	f.CompleteFlag(cmd, "missed", cli.CompleteWords(schedule.RunOnce, schedule.SkipMissed))
 	v.flags(cmd)
 	return cli.NewCommand(cmd, v, runF)
 }
@@ -64,7 +64,7 @@ func (v *AddOptions) run() error {
 	if err := v.read(now); err != nil {
 		return err
 	}
-	if err := v.spec.Check(); err != nil {
+	if err := v.spec.Validate(); err != nil {
 		return cli.Usagef("%w", err)
 	}
 	if v.spec.Payload.Command != "" {
@@ -72,7 +72,7 @@ func (v *AddOptions) run() error {
 			return err
 		}
 	}
-	j, err := v.store.Add(v.spec, now)
+	j, err := v.store.AddJob(v.spec, now)
 	if err != nil {
 		return cli.Fail(err)
 	}
@@ -124,14 +124,14 @@ func (v *AddOptions) read(now time.Time) (err error) {
 // decide asks the guard about the command, as it is asked at each run.
 func (v *AddOptions) decide() error {
 	if !v.of.Tools.Cron.AllowCommand {
-		return cli.Fail(errors.New(crontool.NotAllowed().Explained()))
+		return cli.Fail(errors.New(crontool.CommandsDisabled().Explained()))
 	}
 	s, _, done, err := hosts.OpenSessionBy(v.Factory, (*session.Host).Preview, v.of.ID, session.Cron)
 	if err != nil {
 		return err
 	}
 	defer done()
-	err = crontool.Check(s, v.spec.Payload.Command)
+	err = crontool.CheckCommand(s, v.spec.Payload.Command)
 	if e := (*session.Error)(nil); errors.As(err, &e) {
 		err = errors.New(e.Explained())
 	}

@@ -26,7 +26,7 @@ func NewCmdSwitch(f *cli.Factory, on bool, runF func(*Options) error) *cobra.Com
 		Args:    v.oneJob(),
 		RunE: func(*cobra.Command, []string) error {
 			return v.with(func(s *schedule.Store, job string) (schedule.Job, error) {
-				return s.Update(job, time.Now(), func(j *schedule.Job) { j.Enabled = on })
+				return s.UpdateJob(job, time.Now(), func(j *schedule.Job) { j.Enabled = on })
 			}, func(j schedule.Job) {
 				text := fmt.Sprintf("job %s is %sd", terminal.Line(j.Name), verb)
 				if on {
@@ -76,7 +76,7 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 }
 
 func (v *RemoveOptions) run() error {
-	return v.with((*schedule.Store).Remove, func(j schedule.Job) {
+	return v.with((*schedule.Store).RemoveJob, func(j schedule.Job) {
 		fmt.Fprintf(v.Out, "job %s is removed\n", terminal.Line(j.Name))
 	})
 }
@@ -115,12 +115,12 @@ func (v *Options) show(j schedule.Job) {
 		}
 	}
 	missed := "left out"
-	if j.MakesUp() {
+	if j.RunsIfMissed() {
 		missed = "made up for once"
 	}
 	within := ""
-	if j.Within != nil {
-		within = strings.Join(append([]string{j.Within.Workspace}, j.Within.Paths...), " ")
+	if j.Scope != nil {
+		within = strings.Join(append([]string{j.Scope.Workspace}, j.Scope.Paths...), " ")
 	}
 	fmt.Fprintf(out, "%s (%s)\n", out.Paint(terminal.Bold, terminal.Line(j.Name)), j.ID)
 	for _, line := range []struct{ name, text string }{

@@ -61,7 +61,7 @@ func (v *Options) open() error {
 	if v.of, err = cfg.Agent(v.agent); err != nil {
 		return cli.Usagef("%w", err)
 	}
-	v.home, v.store = home.Path, schedule.Open(schedule.Dir(home.Path, v.of.ID))
+	v.home, v.store = home.Path, schedule.OpenStore(schedule.StoreDir(home.Path, v.of.ID))
 	return nil
 }
 

@@ -130,7 +130,7 @@ func (v *Options) runs(limit int) ([]schedule.Record, error) {
 	if limit < 1 {
 		return nil, cli.Usagef("--limit %d: want 1 or more", limit)
 	}
-	runs, err := v.store.Runs(v.job, limit)
+	runs, err := v.store.RecentRuns(v.job, limit)
 	if err == nil && len(runs) == 0 && v.job != "" && v.job != schedule.HeartbeatID {
 		_, err = v.store.Job(v.job)
 	}

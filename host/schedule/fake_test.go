@@ -9,7 +9,7 @@ import (
 )
 
 // world is a scheduler on a clock that can be set, and what it has done.
-type world struct {
+type testScheduler struct {
 	t     *testing.T
 	store *Store
 	*Scheduler
@@ -23,10 +23,10 @@ type world struct {
 }
 
 // begin starts a scheduler in a bubble.
-func begin(t *testing.T, store *Store, settings Settings, run func(context.Context, Job) (string, error)) *world {
+func startScheduler(t *testing.T, store *Store, settings Settings, run func(context.Context, Job) (string, error)) *testScheduler {
 	t.Helper()
-	w := &world{t: t, store: store, ran: map[string][]time.Time{}}
-	w.Scheduler = New(Options{
+	w := &testScheduler{t: t, store: store, ran: map[string][]time.Time{}}
+	w.Scheduler = NewScheduler(Options{
 		Store: store, Settings: settings, Parallel: 4,
 		Run: func(ctx context.Context, j Job) (string, error) {
 			w.mu.Lock()
@@ -39,8 +39,8 @@ func begin(t *testing.T, store *Store, settings Settings, run func(context.Conte
 			defer w.mu.Unlock()
 			w.delivered = append(w.delivered, r)
 		},
-		Held: func() bool { w.mu.Lock(); defer w.mu.Unlock(); return w.held },
-		Now:  func() time.Time { w.mu.Lock(); defer w.mu.Unlock(); return w.now() },
+		Paused: func() bool { w.mu.Lock(); defer w.mu.Unlock(); return w.held },
+		Now:    func() time.Time { w.mu.Lock(); defer w.mu.Unlock(); return w.now() },
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -50,10 +50,10 @@ func begin(t *testing.T, store *Store, settings Settings, run func(context.Conte
 	return w
 }
 
-func (w *world) now() time.Time { return time.Now().Add(w.ahead).Round(0) }
+func (w *testScheduler) now() time.Time { return time.Now().Add(w.ahead).Round(0) }
 
 // set sets the clock forward, or back.
-func (w *world) set(by time.Duration) {
+func (w *testScheduler) set(by time.Duration) {
 	w.mu.Lock()
 	w.ahead += by
 	w.mu.Unlock()
@@ -61,39 +61,39 @@ func (w *world) set(by time.Duration) {
 }
 
 // pass lets time pass until all that was due has begun.
-func (w *world) pass(d time.Duration) {
+func (w *testScheduler) pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-func (w *world) times(name string) int {
+func (w *testScheduler) times(name string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.ran[name])
 }
 
-func (w *world) want(name string, n int) {
+func (w *testScheduler) want(name string, n int) {
 	w.t.Helper()
 	if got := w.times(name); got != n {
 		w.t.Errorf("%s ran %d times at %s; want %d", name, got, w.now().Format(time.DateTime), n)
 	}
 }
 
-func (w *world) add(j Job) Job {
+func (w *testScheduler) add(j Job) Job {
 	w.t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if j.Payload.Command == "" {
 		j.Payload.Message = "do it"
 	}
-	j, err := w.store.Add(j, w.now())
+	j, err := w.store.AddJob(j, w.now())
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return j
 }
 
-func (w *world) job(name string) Job {
+func (w *testScheduler) job(name string) Job {
 	w.t.Helper()
 	j, err := w.store.Job(name)
 	if err != nil {
@@ -103,9 +103,9 @@ func (w *world) job(name string) Job {
 }
 
 // last is the last run of a job.
-func (w *world) last(id string) Record {
+func (w *testScheduler) last(id string) Record {
 	w.t.Helper()
-	runs, err := w.store.Runs(id, 1)
+	runs, err := w.store.RecentRuns(id, 1)
 	if err != nil || len(runs) != 1 {
 		w.t.Fatalf("runs of %s: %v %v", id, runs, err)
 	}
