@@ -79,12 +79,12 @@ func TestRefusalTells(t *testing.T) {
 		Ask: []string{"ask.example.test"}, Methods: map[string][]string{"api.test": {"GET"}}, Hosts: local("api.test"),
 	})})
 	for target, want := range map[string][2]string{
-		"http://api.example.com/":   {byAllowlist, "network: refused api.example.com; setting network.allow\n"},
-		"http://api.test:22/":       {byAllowlist, "setting network.allow\n"},
-		"http://no.example.test/":   {byDenylist, "setting network.deny\n"},
-		"http://ask.example.test/":  {byPolicy, "setting network.ask\n"},
-		"https://api.test:" + port:  {byMethod, "setting network.methods\n"},
-		"http://x.com.example.com/": {byAllowlist, ""},
+		"http://api.example.com/":   {codeAllowlist, "network: refused api.example.com; setting network.allow\n"},
+		"http://api.test:22/":       {codeAllowlist, "setting network.allow\n"},
+		"http://no.example.test/":   {codeDenylist, "setting network.deny\n"},
+		"http://ask.example.test/":  {codePolicy, "setting network.ask\n"},
+		"https://api.test:" + port:  {codeMethod, "setting network.methods\n"},
+		"http://x.com.example.com/": {codeAllowlist, ""},
 	} {
 		resp, body := w.do(w.client(), request(t, "DELETE", target))
 		if resp.StatusCode != 403 || resp.Header.Get(errorHeader) != want[0] || !strings.HasSuffix(body, want[1]) {
@@ -153,7 +153,7 @@ func TestRebinding(t *testing.T) {
 
 	// An address of this machine is refused though it is public.
 	names = &counting{f: func(string, int64) []string { return []string{"8.8.8.8"} }}
-	w = s.serve(Options{resolver: names, own: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("8.8.8.8")} },
+	w = s.serve(Options{resolver: names, localAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("8.8.8.8")} },
 		Policy: compile(t, Rules{Allow: []string{"a.test:" + port}})})
 	resp, body = w.do(w.client(), request(t, "GET", "http://a.test:"+port))
 	if resp.StatusCode != 403 || !strings.Contains(body, "8.8.8.8/32") {
@@ -167,7 +167,7 @@ func TestRebinding(t *testing.T) {
 		}
 		return []string{"10.0.0.9"}
 	}}
-	w = s.serve(Options{resolver: names, own: func() []netip.Addr { return nil },
+	w = s.serve(Options{resolver: names, localAddrs: func() []netip.Addr { return nil },
 		Policy: compile(t, Rules{Allow: []string{"a.test:" + port, "127.0.0.0/8:" + port}})})
 	if resp, body := w.do(w.client(), request(t, "GET", "http://a.test:"+port)); resp.StatusCode != 200 {
 		t.Error(resp.StatusCode, body)

@@ -15,10 +15,10 @@ import (
 	"github.com/picoclaw/picoclaw/internal/authority"
 )
 
-// Authority issues the certificates of hosts whose TLS ends at a proxy. Its key is in this process only.
+// Authority issues certificates for hosts whose TLS the proxy terminates. Its key exists only in this process.
 type Authority struct {
-	own  *authority.Authority
-	leaf *ecdsa.PrivateKey // of all that it issues
+	ca      *authority.Authority
+	leafKey *ecdsa.PrivateKey // key of all issued certificates
 
 	mu     sync.Mutex
 	issued map[string]*tls.Certificate
@@ -30,27 +30,27 @@ const (
 	maxIssued = 1024
 )
 
-// NewAuthority makes an authority with a key of its own.
+// NewAuthority returns an authority with a new key.
 func NewAuthority() (*Authority, error) {
-	own, err := authority.New("picoclaw "+rand.Text()[:8], validCA)
+	ca, err := authority.New("picoclaw "+rand.Text()[:8], validCA)
 	if err != nil {
 		return nil, err
 	}
-	leaf, err := authority.NewKey()
-	return &Authority{own: own, leaf: leaf, issued: map[string]*tls.Certificate{}}, err
+	leafKey, err := authority.NewKey()
+	return &Authority{ca: ca, leafKey: leafKey, issued: map[string]*tls.Certificate{}}, err
 }
 
-// Certificate is the certificate of the authority itself, as PEM.
-func (a *Authority) Certificate() []byte { return a.own.PEM() }
+// Certificate returns the authority's own certificate as PEM.
+func (a *Authority) Certificate() []byte { return a.ca.PEM() }
 
-// issue returns a certificate for one host.
-func (a *Authority) issue(t target) (*tls.Certificate, error) {
+// issueCert returns a certificate for a target's host, from the cache if it is still valid for long enough.
+func (a *Authority) issueCert(t target) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if c := a.issued[t.host()]; c != nil && time.Until(c.Leaf.NotAfter) > validLeaf/2 {
 		return c, nil
 	}
-	c, err := a.own.Issue(a.leaf, "", validLeaf, t.host())
+	c, err := a.ca.Issue(a.leafKey, "", validLeaf, t.host())
 	if err != nil {
 		return nil, err
 	}
@@ -61,8 +61,8 @@ func (a *Authority) issue(t target) (*tls.Certificate, error) {
 	return c, nil
 }
 
-// bundles are where systems keep the certificates they trust, as crypto/x509 looks for them.
-var bundles = [...]string{
+// bundlePaths lists the files where systems keep trusted certificates, as crypto/x509 does.
+var bundlePaths = [...]string{
 	"/etc/ssl/certs/ca-certificates.crt",
 	"/etc/pki/tls/certs/ca-bundle.crt",
 	"/etc/ssl/ca-bundle.pem",
@@ -71,30 +71,31 @@ var bundles = [...]string{
 	"/etc/ssl/cert.pem",
 }
 
-// Bundle returns an authority's certificate and those that this system trusts, as PEM. Programs that are told of a
-// bundle trust nothing else.
-func Bundle(a *Authority) ([]byte, error) {
-	files := bundles[:]
+// CertBundle returns the authority's certificate together with the certificates that this system trusts, as PEM,
+// since programs with a bundle trust nothing else.
+func CertBundle(a *Authority) ([]byte, error) {
+	files := bundlePaths[:]
 	if file := os.Getenv("SSL_CERT_FILE"); file != "" {
 		files = []string{file}
 	}
-	return bundle(a, files)
+	return readBundle(a, files)
 }
 
-func bundle(a *Authority, files []string) ([]byte, error) {
+// readBundle appends the authority's certificate to the first bundle file that exists.
+func readBundle(a *Authority, files []string) ([]byte, error) {
 	for _, file := range files {
 		roots, err := os.ReadFile(file)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read the certificates that this system trusts: %w", err)
+			return nil, fmt.Errorf("read the system's certificates: %w", err)
 		}
 		if !x509.NewCertPool().AppendCertsFromPEM(roots) {
-			return nil, fmt.Errorf("%s has no certificates; install those of your system again", file)
+			return nil, fmt.Errorf("%s contains no certificates; reinstall your system's", file)
 		}
 		return bytes.Join([][]byte{bytes.TrimSpace(roots), a.Certificate()}, []byte("\n")), nil
 	}
-	return nil, fmt.Errorf("no certificates that this system trusts are in any of %q; "+
+	return nil, fmt.Errorf("the system's certificates are in none of %q; "+
 		"install the package ca-certificates, or name a file in SSL_CERT_FILE", files)
 }

@@ -11,98 +11,100 @@ import (
 	"time"
 )
 
-// serveFront serves what programs send to a proxy.
-func (p *Proxy) serveFront(w http.ResponseWriter, r *http.Request) {
+// serveProxy serves requests of HTTP proxy clients.
+func (p *Proxy) serveProxy(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodConnect:
-		p.connect(w, r)
+		p.serveConnect(w, r)
 	case r.URL.Scheme == "http" && r.URL.Host != "":
-		p.plain(w, r)
+		p.servePlainHTTP(w, r)
 	default:
 		http.Error(w, "network: this is a proxy; send CONNECT, or a request for an http:// URL", http.StatusBadRequest)
 	}
 }
 
-// connect serves CONNECT.
-func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
-	t, d, ok := p.admit(w, r, 0)
+// serveConnect serves a CONNECT request.
+func (p *Proxy) serveConnect(w http.ResponseWriter, r *http.Request) {
+	t, d, ok := p.admitRequest(w, r, 0)
 	if !ok {
 		return
 	}
-	outside, err := p.reach(r.Context(), t)
+	outside, err := p.dialUnlessTerminated(r.Context(), t)
 	if err != nil {
-		p.fail(w, t, r.Method, d, err)
+		p.failRequest(w, t, r.Method, d, err)
 		return
 	}
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		closeAll(outside)
+		closeConns(outside)
 		return
 	}
-	c, ok := conn.(*client)
+	c, ok := conn.(*clientConn)
 	if !ok {
-		closeAll(conn, outside)
+		closeConns(conn, outside)
 		return
 	}
 	early, _ := buffered.Reader.Peek(buffered.Reader.Buffered())
-	b := &begun{client: c, head: bytes.Clone(early), target: t, decision: d}
+	b := &targetConn{clientConn: c, head: bytes.Clone(early), target: t, decision: d}
 	if _, err := io.WriteString(c, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
-		closeAll(c, outside)
+		closeConns(c, outside)
 		return
 	}
-	p.carry(b, outside)
+	p.relay(b, outside)
 }
 
-// admit decides on the target of a request to a proxy, and answers if it is refused.
-func (p *Proxy) admit(w http.ResponseWriter, r *http.Request, port uint16) (target, Decision, bool) {
+// admitRequest decides on the target of a proxy request, and answers it if refused.
+func (p *Proxy) admitRequest(w http.ResponseWriter, r *http.Request, port uint16) (target, Decision, bool) {
 	t, err := parseAuthority(r.Host, port)
 	if r.URL.User != nil {
-		err = fmt.Errorf("%q has a user in front of the host", r.RequestURI)
+		err = fmt.Errorf("%q has a user name before the host", r.RequestURI)
 	}
 	if err != nil {
-		bad := refuse("network: refused, as %v", err)
-		p.refused(target{name: r.Host, port: t.port}, r.Method, bad.Decision)
-		answer(w, http.StatusForbidden, bad)
+		bad := newRefusal("network: refused, as %v", err)
+		p.reportRefusal(target{name: r.Host, port: t.port}, r.Method, bad.Decision)
+		answerRefusal(w, http.StatusForbidden, bad)
 		return t, bad.Decision, false
 	}
-	d, no := p.agree(r.Context(), t)
-	if no != nil {
-		p.refused(t, r.Method, d)
-		answer(w, http.StatusForbidden, no)
+	d, refused := p.decideOrAsk(r.Context(), t)
+	if refused != nil {
+		p.reportRefusal(t, r.Method, d)
+		answerRefusal(w, http.StatusForbidden, refused)
 	}
-	return t, d, no == nil
+	return t, d, refused == nil
 }
 
-// reach connects to a target, unless the connection is to be looked into first.
-func (p *Proxy) reach(ctx context.Context, t target) (net.Conn, error) {
-	addrs, err := p.resolve(ctx, t)
-	if err != nil || p.intercepts(t) {
+// dialUnlessTerminated connects to a target. If the proxy terminates its TLS, it only checks the addresses and
+// returns nil.
+func (p *Proxy) dialUnlessTerminated(ctx context.Context, t target) (net.Conn, error) {
+	addrs, err := p.resolveTarget(ctx, t)
+	if err != nil || p.terminatesTLS(t) {
 		return nil, err
 	}
-	return p.dial(ctx, t, addrs)
+	return p.dialFirst(ctx, t, addrs)
 }
 
-// fail answers a request whose target can't be connected to.
-func (p *Proxy) fail(w http.ResponseWriter, t target, method string, d Decision, err error) {
-	if no, ok := errors.AsType[*refusal](err); ok {
-		p.refused(t, method, no.Decision)
-		answer(w, http.StatusForbidden, no)
+// failRequest answers a request whose target refused or failed to connect, and reports it.
+func (p *Proxy) failRequest(w http.ResponseWriter, t target, method string, d Decision, err error) {
+	if refused, ok := errors.AsType[*refusal](err); ok {
+		p.reportRefusal(t, method, refused.Decision)
+		answerRefusal(w, http.StatusForbidden, refused)
 		return
 	}
-	p.report(Event{Time: time.Now(), Host: t.host(), Port: t.port, Method: method, Decision: d, Err: err.Error()})
+	p.reportEvent(Event{Time: time.Now(), Host: t.host(), Port: t.port, Method: method, Decision: d, Err: err.Error()})
 	http.Error(w, err.Error(), http.StatusBadGateway)
 }
 
-// answer tells a client that it is refused.
-func answer(w http.ResponseWriter, status int, no *refusal) {
-	w.Header().Set(errorHeader, no.code)
-	http.Error(w, no.Reason, status)
+// answerRefusal answers a request with a refusal.
+func answerRefusal(w http.ResponseWriter, status int, refused *refusal) {
+	w.Header().Set(errorHeader, refused.errorCode)
+	http.Error(w, refused.Reason, status)
 }
 
-// errorHeader tells programs by what they are refused.
+// errorHeader gives programs the kind of a refusal.
 const errorHeader = "X-Proxy-Error"
 
-func closeAll(conns ...io.Closer) {
+// closeConns closes all connections that are not nil.
+func closeConns(conns ...io.Closer) {
 	for _, c := range conns {
 		if conn, ok := c.(net.Conn); ok && conn != nil {
 			_ = conn.Close()

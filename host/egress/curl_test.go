@@ -33,7 +33,7 @@ func TestCurl(t *testing.T) {
 		{"-p http://b.test:" + plain, "b.test:" + plain + "[]"},
 		{"https://a.test:" + opaque, "a.test:" + opaque + "[]"},
 		{"https://a.test:" + looked, "a.test:" + looked + "[Bearer " + dummy + "]"},
-		{"--http1.1 -u x:" + dummy + " https://a.test:" + looked, "[Basic " + encode("x:"+dummy) + "]"},
+		{"--http1.1 -u x:" + dummy + " https://a.test:" + looked, "[Basic " + encodeBase64("x:"+dummy) + "]"},
 		{"http://evil.test", "network: refused evil.test; setting network.allow\n"},
 		{"-w %{http_connect} https://evil.test", "403"},
 	} {

@@ -1,11 +1,11 @@
-// Package egress is the way from one sandbox to the network. The sandbox has a network of its own with nothing in it
-// but listeners that this process holds; what they accept is connected to the hosts that a policy names, and to no
-// other.
+// Package egress is a proxy between one sandbox and the network. The sandbox's network namespace contains only
+// listeners that this process holds; the proxy connects their clients to the hosts that a policy allows, and to no
+// others.
 //
-// A host is decided on before it is resolved. It is resolved once, the addresses are checked, and a checked one is
-// dialed. The name that the client connects to, the one that its TLS asks for and the one in its requests have to be
-// the same. TLS goes through as it is, except to hosts that get secrets or take only some methods: there it ends at the
-// proxy, with a certificate of an authority that the sandbox is told of.
+// The proxy decides on a host before it resolves the name. It resolves the name once, checks the addresses, and dials
+// one that passed. The host that a client connects to, the server name in TLS and the host of its requests must be
+// equal. The proxy tunnels TLS unchanged, except to hosts with secrets or restricted methods: for those it terminates
+// TLS with a certificate of an authority that the sandbox trusts.
 //
 // The package must not know of agents, of commands or of the configuration.
 package egress
@@ -24,80 +24,80 @@ import (
 	"time"
 )
 
-// Options are what a proxy is made of.
+// Options configures a proxy.
 type Options struct {
 	Policy    *Policy
 	Secrets   []Secret
-	Authority *Authority // needed if there are secrets or methods
+	Authority *Authority // required if there are secrets or restricted methods
 
-	// Report gets each refusal when it happens, and each request and connection when it ends. It is called by several
-	// goroutines, and has to return soon.
+	// Report receives each refusal at once, and each request and connection when it ends. Several goroutines call it,
+	// and it must return soon.
 	Report func(Event)
 
-	// Ask asks a person whether a host may be connected to, for each connection anew. It has to return when the context
-	// ends. If it is nil, nobody agrees.
+	// Ask asks a person to allow a connection to a host. It must return when the context ends. If Ask is nil, the
+	// proxy refuses such connections.
 	Ask func(ctx context.Context, host string, port uint16) bool
 
-	Roots       *x509.CertPool // whom servers are believed by; nil for the system's
-	Connections int            // how many at once; 0 for 512
+	Roots       *x509.CertPool // certificate authorities for servers; nil for the system's
+	Connections int            // maximum number of connections; 0 for 512
 
-	resolver resolver            // nil for this machine's
-	own      func() []netip.Addr // nil for this machine's
+	resolver   ipResolver          // nil for the system's
+	localAddrs func() []netip.Addr // nil for this machine's addresses
 }
 
-// Event is a request, a connection or a question for a name, the last of which has port 0.
+// Event is a refusal, a request, a connection or a DNS query. Port is 0 for a DNS query.
 type Event struct {
 	Time           time.Time
 	Host           string
 	Port           uint16
-	Method         string // CONNECT for a connection that isn't looked into
+	Method         string // CONNECT for a tunneled connection
 	Decision       Decision
 	Sent, Received int64
 	Duration       time.Duration
-	Err            string // why it failed, if nobody refused it
+	Err            string // reason of a failure other than a refusal
 }
 
-// Listeners are what a sandbox sees of a proxy. Any of them may be missing.
+// Listeners are the sandbox's ways to a proxy. Each may be nil.
 type Listeners struct {
-	Proxy net.Listener   // for programs that know of proxies
-	Web   []net.Listener // for those that don't: these listen on the addresses that Names hands out
-	Names net.PacketConn // for questions of DNS
+	Proxy net.Listener   // for HTTP proxy clients
+	Web   []net.Listener // for other clients; they listen on the addresses that Names assigns
+	Names net.PacketConn // for DNS queries
 }
 
 // Proxy connects one sandbox to the network.
 type Proxy struct {
 	Options
-	secrets []bound
-	names   *names
+	secrets []boundSecret
+	dns     *dnsServer
 
-	front     *http.Server // for Listeners.Proxy
-	inner     *http.Server // for what is found to be HTTP
-	found     *queue       // what inner serves
-	transport *http.Transport
-	reverse   *httputil.ReverseProxy
-	room      chan struct{} // of connections to this proxy
-	outside   chan struct{} // of connections for requests
+	proxyServer  *http.Server // serves Listeners.Proxy
+	httpServer   *http.Server // serves connections that turn out to be HTTP
+	httpConns    *connQueue   // connections for httpServer
+	transport    *http.Transport
+	reverseProxy *httputil.ReverseProxy
+	clientSlots  chan struct{} // limits connections from the sandbox
+	serverSlots  chan struct{} // limits connections for requests
 
-	ctx  context.Context
-	end  context.CancelFunc
-	wg   sync.WaitGroup
-	mu   sync.Mutex
-	over bool
-	open map[io.Closer]bool
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	mu     sync.Mutex
+	closed bool
+	open   map[io.Closer]bool
 }
 
 const (
 	defaultConnections = 512
-	wait               = 30 * time.Second // for a client to say what it wants
-	idle               = 10 * time.Minute // without a byte in either direction
+	setupTimeout       = 30 * time.Second // timeout for a client's first bytes
+	idleTimeout        = 10 * time.Minute // without a byte in either direction
 	maxHeader          = 64 << 10
-	maxStreams         = 64 // at once on one connection
+	maxStreams         = 64 // HTTP/2 streams per connection
 )
 
-// New makes a proxy that serves nothing yet.
+// New returns a proxy that serves nothing until Serve.
 func New(o Options) (*Proxy, error) {
 	if o.Policy == nil {
-		return nil, errors.New("egress: no policy; compile one with Compile, of no rules for one that refuses everything")
+		return nil, errors.New("egress: Policy is nil; compile one with Compile (empty rules refuse everything)")
 	}
 	if o.Connections <= 0 {
 		o.Connections = defaultConnections
@@ -105,49 +105,49 @@ func New(o Options) (*Proxy, error) {
 	if o.resolver == nil {
 		o.resolver = net.DefaultResolver
 	}
-	if o.own == nil {
-		o.own = own
+	if o.localAddrs == nil {
+		o.localAddrs = localAddrs
 	}
 	p := &Proxy{
-		Options: o,
-		found:   &queue{conns: make(chan net.Conn), done: make(chan struct{})},
-		room:    make(chan struct{}, o.Connections),
-		outside: make(chan struct{}, 2*o.Connections),
-		open:    map[io.Closer]bool{},
+		Options:     o,
+		httpConns:   &connQueue{conns: make(chan net.Conn), done: make(chan struct{})},
+		clientSlots: make(chan struct{}, o.Connections),
+		serverSlots: make(chan struct{}, 2*o.Connections),
+		open:        map[io.Closer]bool{},
 	}
 	for _, s := range o.Secrets {
-		b, err := bind(s)
+		b, err := bindSecret(s)
 		if err != nil {
 			return nil, err
 		}
 		p.secrets = append(p.secrets, b)
 	}
-	if p.Intercepts() && o.Authority == nil {
-		return nil, errors.New("egress: secrets and methods need an authority; make one with NewAuthority")
+	if p.TerminatesAny() && o.Authority == nil {
+		return nil, errors.New("egress: secrets and methods require an Authority; create one with NewAuthority")
 	}
-	p.ctx, p.end = context.WithCancel(context.Background())
-	p.names = newNames(o.Policy, func(t target, d Decision) { p.refused(t, "", d) })
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.dns = newDNSServer(o.Policy, func(t target, d Decision) { p.reportRefusal(t, "", d) })
 	p.transport = p.newTransport()
-	p.reverse = p.newReverse()
-	p.front = p.server(http.HandlerFunc(p.serveFront))
-	p.inner = p.server(http.HandlerFunc(p.serveInner))
-	p.inner.ConnContext = withFound
-	p.inner.Protocols.SetHTTP2(true)
-	p.inner.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: maxStreams}
+	p.reverseProxy = p.newReverseProxy()
+	p.proxyServer = p.newServer(http.HandlerFunc(p.serveProxy))
+	p.httpServer = p.newServer(http.HandlerFunc(p.serveTargetRequest))
+	p.httpServer.ConnContext = withTargetConn
+	p.httpServer.Protocols.SetHTTP2(true)
+	p.httpServer.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: maxStreams}
 	return p, nil
 }
 
-// server is an HTTP server that gives no client more than its due.
-func (p *Proxy) server(h http.Handler) *http.Server {
+// newServer returns an HTTP server with limits for its clients.
+func (p *Proxy) newServer(h http.Handler) *http.Server {
 	s := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if p.enter() {
+			if p.beginWork() {
 				defer p.wg.Done()
 				h.ServeHTTP(w, r)
 			}
 		}),
 		BaseContext:       func(net.Listener) context.Context { return p.ctx },
-		ReadHeaderTimeout: wait,
+		ReadHeaderTimeout: setupTimeout,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          log.New(io.Discard, "", 0),
@@ -157,8 +157,8 @@ func (p *Proxy) server(h http.Handler) *http.Server {
 	return s
 }
 
-// Intercepts reports whether TLS to some hosts ends here, so that the sandbox needs to know the authority.
-func (p *Proxy) Intercepts() bool {
+// TerminatesAny reports whether the proxy terminates TLS to some hosts, so that the sandbox must trust its authority.
+func (p *Proxy) TerminatesAny() bool {
 	for _, r := range p.Policy.parts {
 		if len(r.methods) > 0 {
 			return true
@@ -167,54 +167,55 @@ func (p *Proxy) Intercepts() bool {
 	return len(p.secrets) > 0
 }
 
-// intercepts reports whether TLS to a target ends here.
-func (p *Proxy) intercepts(t target) bool {
+// terminatesTLS reports whether the proxy terminates TLS to a target.
+func (p *Proxy) terminatesTLS(t target) bool {
 	for _, r := range p.Policy.parts {
-		if r.limited(t) != nil {
+		if r.methodsFor(t) != nil {
 			return true
 		}
 	}
-	return p.secret(t)
+	return p.hasSecret(t)
 }
 
-// secret reports whether a target gets a secret.
-func (p *Proxy) secret(t target) bool {
+// hasSecret reports whether requests to a target get a secret.
+func (p *Proxy) hasSecret(t target) bool {
 	for i := range p.secrets {
-		if p.secrets[i].on(t) {
+		if p.secrets[i].appliesTo(t) {
 			return true
 		}
 	}
 	return false
 }
 
-// Serve starts to serve listeners, which are closed with the proxy, and returns.
+// Serve starts serving the listeners and returns. Close closes them.
 func (p *Proxy) Serve(l Listeners) {
 	if l.Proxy != nil {
-		p.run(l.Proxy, func() { _ = p.front.Serve(gate{l.Proxy, p}) })
+		p.serveAsync(l.Proxy, func() { _ = p.proxyServer.Serve(limitedListener{l.Proxy, p}) })
 	}
 	for _, web := range l.Web {
-		p.run(web, func() { p.serveWeb(gate{web, p}) })
+		p.serveAsync(web, func() { p.serveWeb(limitedListener{web, p}) })
 	}
 	if l.Names != nil {
-		p.run(l.Names, func() { p.names.serve(l.Names) })
+		p.serveAsync(l.Names, func() { p.dns.serveConn(l.Names) })
 	}
-	p.run(p.found, func() { _ = p.inner.Serve(p.found) })
+	p.serveAsync(p.httpConns, func() { _ = p.httpServer.Serve(p.httpConns) })
 }
 
-// run runs f until what it serves is closed with the proxy.
-func (p *Proxy) run(c io.Closer, f func()) {
-	if !p.keep(c) {
+// serveAsync runs serve in a goroutine, and closes c with the proxy.
+func (p *Proxy) serveAsync(c io.Closer, serve func()) {
+	if !p.registerCloser(c) {
 		return
 	}
 	go func() {
 		defer p.wg.Done()
-		f()
+		serve()
 	}()
 }
 
-// keep has something closed with the proxy, and counts who uses it as one more to wait for.
-func (p *Proxy) keep(c io.Closer) bool {
-	if !p.enter() {
+// registerCloser has Close close c and wait for its user, who calls unregisterCloser or wg.Done. If the proxy is
+// already closed, it closes c and returns false.
+func (p *Proxy) registerCloser(c io.Closer) bool {
+	if !p.beginWork() {
 		_ = c.Close()
 		return false
 	}
@@ -224,41 +225,41 @@ func (p *Proxy) keep(c io.Closer) bool {
 	return true
 }
 
-// enter counts one more to wait for, unless the proxy is closed.
-func (p *Proxy) enter() bool {
+// beginWork adds one to the wait group, unless the proxy is closed.
+func (p *Proxy) beginWork() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.over {
+	if !p.closed {
 		p.wg.Add(1)
 	}
-	return !p.over
+	return !p.closed
 }
 
-// Close ends everything. Nothing is reported after it.
+// Close closes all listeners and connections. Nothing is reported after it returns.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
-	p.over = true
+	p.closed = true
 	open := p.open
 	p.open = map[io.Closer]bool{}
 	p.mu.Unlock()
-	p.end()
+	p.cancel()
 	for c := range open {
 		_ = c.Close()
 	}
-	err := errors.Join(p.front.Close(), p.inner.Close())
+	err := errors.Join(p.proxyServer.Close(), p.httpServer.Close())
 	p.transport.CloseIdleConnections()
 	p.wg.Wait()
 	return err
 }
 
-// report reports an event.
-func (p *Proxy) report(e Event) {
+// reportEvent passes an event to Options.Report.
+func (p *Proxy) reportEvent(e Event) {
 	if p.Report != nil {
 		p.Report(e)
 	}
 }
 
-// refused reports a refusal.
-func (p *Proxy) refused(t target, method string, d Decision) {
-	p.report(Event{Time: time.Now(), Host: t.host(), Port: t.port, Method: method, Decision: d})
+// reportRefusal reports the refusal of a target.
+func (p *Proxy) reportRefusal(t target, method string, d Decision) {
+	p.reportEvent(Event{Time: time.Now(), Host: t.host(), Port: t.port, Method: method, Decision: d})
 }

@@ -8,22 +8,22 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// entry is one line of a list: a name, all names below one, a network, or every name.
+// entry is one entry of a list: a name, all names below one, a network, or every name.
 type entry struct {
-	text   string
-	name   string       // a name, without the wildcard
-	below  bool         // stands for the names below name, and not for name
-	any    bool         // stands for every name
-	prefix netip.Prefix // stands for addresses
-	port   uint16       // 0 for an entry without one
+	text       string
+	name       string       // without the wildcard
+	subdomains bool         // matches the names below name, but not name itself
+	anyName    bool         // matches every name
+	prefix     netip.Prefix // network; invalid for entries by name
+	port       uint16       // 0 if the entry has no port
 }
 
-// parseEntry reads an entry as an operator writes it.
+// parseEntry parses an entry as an operator writes it.
 func parseEntry(text string) (entry, error) {
 	e := entry{text: text}
 	if scheme, rest, ok := strings.Cut(text, "://"); ok {
 		host, _, _ := strings.Cut(rest, "/")
-		return e, fmt.Errorf("it is a URL of %s; write the host alone, such as %s", scheme, host)
+		return e, fmt.Errorf("it is a URL with the scheme %s; write only the host, %s", scheme, host)
 	}
 	if strings.Contains(text, "/") {
 		return parseNetwork(text)
@@ -37,31 +37,31 @@ func parseEntry(text string) (entry, error) {
 		host, e.port = text[:i], port
 	}
 	if host == "*" {
-		e.any = true
+		e.anyName = true
 		return e, nil
 	}
-	host, e.below = strings.CutPrefix(host, "*.")
+	host, e.subdomains = strings.CutPrefix(host, "*.")
 	if strings.Contains(host, "*") {
-		return e, fmt.Errorf("a * stands only for the whole of an entry or for the first label; write *.example.org")
+		return e, fmt.Errorf("* must be the whole entry or its first label, as in *.example.org")
 	}
 	t, err := parseHost(host, e.port)
 	switch {
 	case err != nil:
 		return e, fmt.Errorf("%w; write a name such as api.example.com, or a network such as 10.0.0.0/8", err)
 	case t.name == "":
-		return e, fmt.Errorf("an address stands as a network; write %v/%d", t.addr, t.addr.BitLen())
+		return e, fmt.Errorf("an address must be written as a network, %v/%d", t.addr, t.addr.BitLen())
 	}
 	e.name = t.name
 	return e, nil
 }
 
-// parseNetwork reads 10.0.0.0/8, 10.0.0.0/8:8080, fd00::/8 or [fd00::/8]:443.
+// parseNetwork parses 10.0.0.0/8, 10.0.0.0/8:8080, fd00::/8 or [fd00::/8]:443.
 func parseNetwork(text string) (entry, error) {
 	e := entry{text: text}
 	network, port, found := strings.TrimPrefix(text, "["), "", false
 	if network != text {
 		if network, port, found = strings.Cut(network, "]"); !found || port != "" && port[0] != ':' {
-			return e, fmt.Errorf("it has a bracket too few or too many; write [fd00::/8]:443")
+			return e, fmt.Errorf("its brackets do not match; write [fd00::/8]:443")
 		}
 		port, found = strings.CutPrefix(port, ":")
 	} else if slash := strings.IndexByte(text, '/'); strings.Contains(text[slash:], ":") {
@@ -78,47 +78,50 @@ func parseNetwork(text string) (entry, error) {
 	prefix, err := netip.ParsePrefix(network)
 	switch {
 	case err != nil:
-		return e, fmt.Errorf("it is no network; write one such as 10.0.0.0/8 or fd00::/8, and no scheme or path")
+		return e, fmt.Errorf("it is not a network; write one such as 10.0.0.0/8 or fd00::/8, without scheme or path")
 	case prefix.Addr().Is4In6():
-		return e, fmt.Errorf("it is a network of IPv4 in the form of IPv6; write it as IPv4")
+		return e, fmt.Errorf("it is an IPv4 network in IPv6 form; write it as IPv4")
 	case prefix != prefix.Masked():
-		return e, fmt.Errorf("its address goes beyond its length; write %v", prefix.Masked())
+		return e, fmt.Errorf("its address has bits beyond the prefix length; write %v", prefix.Masked())
 	}
 	e.prefix = prefix
 	return e, nil
 }
 
-// public reports the public suffix that an entry would stand for all names of, such as com or co.uk.
-func (e entry) public() (suffix string, ok bool) {
-	if !e.below {
+// publicSuffix returns the public suffix, as com or co.uk, if the entry would match all domains below it.
+func (e entry) publicSuffix() (suffix string, ok bool) {
+	if !e.subdomains {
 		return "", false
 	}
 	suffix, icann := publicsuffix.PublicSuffix(e.name)
 	return suffix, suffix == e.name && (icann || strings.Contains(suffix, "."))
 }
 
-// is reports whether an entry stands for a target, whatever the port.
-func (e entry) is(t target) bool {
+// matchesHost reports whether the entry matches a target's host on any port.
+func (e entry) matchesHost(t target) bool {
 	switch {
 	case e.prefix.IsValid():
 		return t.name == "" && e.prefix.Contains(t.addr)
 	case t.name == "":
 		return false
-	case e.any:
+	case e.anyName:
 		return true
-	case e.below:
+	case e.subdomains:
 		return strings.HasSuffix(t.name, "."+e.name)
 	}
 	return t.name == e.name
 }
 
-// open reports whether an entry that opens something does so on a port.
-func (e entry) open(port uint16) bool { return port == e.port || e.port == 0 && standard(port) }
+// allowsPort reports whether an entry of an allow or ask list matches a port: without a port of its own, 80 and 443.
+func (e entry) allowsPort(port uint16) bool {
+	return port == e.port || e.port == 0 && isStandardPort(port)
+}
 
-// every reports whether an entry that closes something, or says more of it, does so on a port.
-func (e entry) every(port uint16) bool { return port == e.port || e.port == 0 }
+// restrictsPort reports whether an entry of a restricting list matches a port: without a port of its own, all.
+func (e entry) restrictsPort(port uint16) bool { return port == e.port || e.port == 0 }
 
-// names reports whether an entry stands for an address so narrowly that it means it: 0.0.0.0/0 doesn't mean loopback.
-func (e entry) names(addr netip.Addr) bool {
-	return e.prefix.IsValid() && e.prefix.Contains(addr) && e.prefix.Bits() >= reserved(addr)
+// matchesSpecificAddr reports whether the entry is a network that contains an address and is no larger than the
+// address's special-purpose range: 0.0.0.0/0 does not match loopback.
+func (e entry) matchesSpecificAddr(addr netip.Addr) bool {
+	return e.prefix.IsValid() && e.prefix.Contains(addr) && e.prefix.Bits() >= specialPrefixLen(addr)
 }

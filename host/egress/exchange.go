@@ -18,14 +18,16 @@ import (
 type exchange struct {
 	target
 	scheme         string
-	red            redactor
+	redactor       redactor
 	decision       Decision
 	sent, received atomic.Int64
 	err            error
 }
 
+// exchangeKey is the context key of an *exchange.
 type exchangeKey struct{}
 
+// newTransport returns the transport for requests to servers.
 func (p *Proxy) newTransport() *http.Transport {
 	return &http.Transport{
 		DialContext:            p.dialRequest,
@@ -35,14 +37,15 @@ func (p *Proxy) newTransport() *http.Transport {
 		MaxIdleConns:           p.Connections,
 		MaxIdleConnsPerHost:    16,
 		IdleConnTimeout:        time.Minute,
-		TLSHandshakeTimeout:    wait,
-		ResponseHeaderTimeout:  idle,
+		TLSHandshakeTimeout:    setupTimeout,
+		ResponseHeaderTimeout:  idleTimeout,
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: 4 * maxHeader,
 	}
 }
 
-func (p *Proxy) newReverse() *httputil.ReverseProxy {
+// newReverseProxy returns the handler that forwards requests of an exchange.
+func (p *Proxy) newReverseProxy() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Transport:     p.transport,
 		FlushInterval: -1,
@@ -51,82 +54,85 @@ func (p *Proxy) newReverse() *httputil.ReverseProxy {
 			x := r.In.Context().Value(exchangeKey{}).(*exchange)
 			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.URL.User = x.scheme, x.String(), nil
 			r.Out.URL.RawQuery, r.Out.URL.ForceQuery = r.In.URL.RawQuery, r.In.URL.ForceQuery
-			r.Out.Host = x.authority(x.scheme)
+			r.Out.Host = x.hostHeader(x.scheme)
 			r.Out.Header.Del("Proxy-Connection")
-			if len(x.red.pairs) > 0 {
+			if len(x.redactor.replacements) > 0 {
 				r.Out.Header.Set("Accept-Encoding", "identity")
 				for _, h := range []string{"Range", "If-Range", "Sec-Websocket-Extensions"} {
-					r.Out.Header.Del(h) // a value in parts, or in another form, isn't found
+					r.Out.Header.Del(h) // partial or compressed values could not be redacted
 				}
 			}
 		},
 		ModifyResponse: modifyResponse,
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			x := r.Context().Value(exchangeKey{}).(*exchange)
-			if no, ok := errors.AsType[*refusal](err); ok {
-				x.decision = no.Decision
-				answer(w, http.StatusForbidden, no)
+			if refused, ok := errors.AsType[*refusal](err); ok {
+				x.decision = refused.Decision
+				answerRefusal(w, http.StatusForbidden, refused)
 				return
 			}
 			x.err = err
-			http.Error(w, x.red.text(err.Error()), http.StatusBadGateway)
+			http.Error(w, x.redactor.redactText(err.Error()), http.StatusBadGateway)
 		},
 	}
 }
 
-// modifyResponse redacts a response, and counts it.
+// modifyResponse redacts and counts a response.
 func modifyResponse(resp *http.Response) error {
 	x := resp.Request.Context().Value(exchangeKey{}).(*exchange)
-	resp.Header.Del(errorHeader) // it is the proxy's
-	body := &body{from: resp.Body, reader: resp.Body, count: &x.received}
-	if len(x.red.pairs) > 0 {
+	resp.Header.Del(errorHeader) // reserved for the proxy
+	body := &countedBody{body: resp.Body, reader: resp.Body, count: &x.received}
+	if len(x.redactor.replacements) > 0 {
 		empty := resp.Request.Method == http.MethodHead || resp.StatusCode == http.StatusNotModified
 		for _, encoding := range resp.Header.Values("Content-Encoding") {
 			if !strings.EqualFold(encoding, "identity") && encoding != "" && !empty {
-				return fmt.Errorf("network: %s sent %.32q though asked for no encoding, in which its secret can't be found",
-					x.shown(), encoding)
+				return fmt.Errorf("network: %s responded with the encoding %.32q, in which its secret can't be redacted",
+					x.displayName(), encoding)
 			}
 		}
-		x.red.header(resp.Header)
-		resp.Status = "" // the text is the server's
-		body.reader = x.red.reader(resp.Body)
-		body.end = func() { x.red.header(resp.Trailer) }
+		x.redactor.redactHeader(resp.Header)
+		resp.Status = "" // the reason phrase comes from the server
+		body.reader = x.redactor.newReader(resp.Body)
+		body.onEnd = func() { x.redactor.redactHeader(resp.Trailer) }
 	}
 	resp.Body = body
-	if to, ok := body.from.(io.Writer); ok && resp.StatusCode == http.StatusSwitchingProtocols {
-		resp.Body = &upgraded{body, to, &x.sent}
+	if to, ok := body.body.(io.Writer); ok && resp.StatusCode == http.StatusSwitchingProtocols {
+		resp.Body = &upgradedConn{body, to, &x.sent}
 	}
 	return nil
 }
 
-// body is what is read of a response.
-type body struct {
-	from   io.ReadCloser
-	reader io.Reader // from, redacted
+// countedBody is a request or response body that counts its bytes.
+type countedBody struct {
+	body   io.ReadCloser
+	reader io.Reader // body, redacted if necessary
 	count  *atomic.Int64
-	end    func()
+	onEnd  func()
 }
 
-func (b *body) Read(into []byte) (int, error) {
+// Read reads, counts, and runs onEnd at the end.
+func (b *countedBody) Read(into []byte) (int, error) {
 	n, err := b.reader.Read(into)
 	b.count.Add(int64(n))
-	if err != nil && b.end != nil {
-		b.end()
+	if err != nil && b.onEnd != nil {
+		b.onEnd()
 	}
 	return n, err
 }
 
-func (b *body) Close() error { return b.from.Close() }
+// Close closes the underlying body.
+func (b *countedBody) Close() error { return b.body.Close() }
 
-// exactly reads so many bytes and does not look for more. The transport does when it has sent a request's body, and the
-// HTTP/1 server closes that with the first byte of the response: what the look found would be taken for a failure, and
-// the rest of the response cut off.
-type exactly struct {
+// exactReader reads a number of bytes and then reports EOF without another read. That read would fail: the transport
+// makes it after it has sent a request's body, but the HTTP/1 server has closed the body by then, and the transport
+// would cut off the response.
+type exactReader struct {
 	from io.Reader
 	left int64
 }
 
-func (e *exactly) Read(into []byte) (int, error) {
+// Read reads up to the remaining number of bytes.
+func (e *exactReader) Read(into []byte) (int, error) {
 	if e.left == 0 {
 		return 0, io.EOF
 	}
@@ -135,84 +141,87 @@ func (e *exactly) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// upgraded is a connection that was HTTP.
-type upgraded struct {
-	*body
-	to   io.Writer
-	sent *atomic.Int64
+// upgradedConn is a connection that was upgraded from HTTP, as a WebSocket.
+type upgradedConn struct {
+	*countedBody
+	server io.Writer
+	sent   *atomic.Int64
 }
 
-func (u *upgraded) Write(b []byte) (int, error) {
-	n, err := u.to.Write(b)
+// Write sends bytes to the server and counts them.
+func (u *upgradedConn) Write(b []byte) (int, error) {
+	n, err := u.server.Write(b)
 	u.sent.Add(int64(n))
 	return n, err
 }
 
-// CloseWrite ends what the server reads.
-func (u *upgraded) CloseWrite() error {
-	if half, ok := u.to.(interface{ CloseWrite() error }); ok {
+// CloseWrite closes the direction to the server.
+func (u *upgradedConn) CloseWrite() error {
+	if half, ok := u.server.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}
 	return nil
 }
 
-// redactingWriter redacts the header of a response, also of one before the last.
+// redactingWriter redacts response headers, also of interim (1xx) responses.
 type redactingWriter struct {
 	http.ResponseWriter
-	red redactor
+	redactor redactor
 }
 
+// WriteHeader redacts the header and writes it.
 func (w redactingWriter) WriteHeader(status int) {
-	w.red.header(w.Header())
+	w.redactor.redactHeader(w.Header())
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap gives an http.ResponseController what it controls.
+// Unwrap returns the underlying writer for http.ResponseController.
 func (w redactingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// plain serves a request to a proxy for a URL without TLS.
-func (p *Proxy) plain(w http.ResponseWriter, r *http.Request) {
-	if t, d, ok := p.admit(w, r, 80); ok {
-		p.forward(w, r, t, d, "http")
+// servePlainHTTP serves a proxy request for an http URL.
+func (p *Proxy) servePlainHTTP(w http.ResponseWriter, r *http.Request) {
+	if t, d, ok := p.admitRequest(w, r, 80); ok {
+		p.forwardRequest(w, r, t, d, "http")
 	}
 }
 
-// serveInner serves a request on a connection to a target.
-func (p *Proxy) serveInner(w http.ResponseWriter, r *http.Request) {
-	b := r.Context().Value(foundKey{}).(*begun)
+// serveTargetRequest serves a request on a connection that is bound to a target, after checking that the request
+// names the same host.
+func (p *Proxy) serveTargetRequest(w http.ResponseWriter, r *http.Request) {
+	b := r.Context().Value(targetConnKey{}).(*targetConn)
 	t, scheme := b.target, "http"
 	if r.TLS != nil {
 		scheme = "https"
 	}
 	for _, host := range append(r.Header.Values("Host"), r.Host) {
-		if asked, err := parseAuthority(host, standardPort(scheme)); err != nil || asked != t ||
+		if named, err := parseAuthority(host, standardPort(scheme)); err != nil || named != t ||
 			r.URL.Scheme != "" && r.URL.Scheme != scheme || r.Method == http.MethodConnect {
-			no := refuse("network: refused a request for %.256q on a connection to %s", host, t.shown())
-			p.refused(t, r.Method, no.Decision)
-			answer(w, http.StatusMisdirectedRequest, no)
+			refused := newRefusal("network: refused a request for %.256q on a connection to %s", host, t.displayName())
+			p.reportRefusal(t, r.Method, refused.Decision)
+			answerRefusal(w, http.StatusMisdirectedRequest, refused)
 			return
 		}
 	}
-	p.forward(w, r, t, b.decision, scheme)
+	p.forwardRequest(w, r, t, b.decision, scheme)
 }
 
-// forward sends a request to its target, which has been agreed to.
-func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, t target, d Decision, scheme string) {
-	if no, ok := p.Policy.method(t, r.Method); !ok {
-		p.refused(t, r.Method, no)
-		answer(w, http.StatusForbidden, &refusal{no, byMethod})
+// forwardRequest sends a request to its target, which the caller has checked.
+func (p *Proxy) forwardRequest(w http.ResponseWriter, r *http.Request, t target, d Decision, scheme string) {
+	if refused, ok := p.Policy.decideMethod(t, r.Method); !ok {
+		p.reportRefusal(t, r.Method, refused)
+		answerRefusal(w, http.StatusForbidden, &refusal{refused, codeMethod})
 		return
 	}
 	x := &exchange{target: t, scheme: scheme, decision: d}
 	var err error
-	if x.red, err = put(p.secrets, t, r, scheme == "https"); err != nil {
-		no := refuse("%v", err)
-		p.refused(t, r.Method, no.Decision)
-		answer(w, http.StatusForbidden, no)
+	if x.redactor, err = injectSecrets(p.secrets, t, r, scheme == "https"); err != nil {
+		refused := newRefusal("%v", err)
+		p.reportRefusal(t, r.Method, refused.Decision)
+		answerRefusal(w, http.StatusForbidden, refused)
 		return
 	}
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
-		r.Header.Del("Upgrade") // HTTP/2 has requests that nobody would check
+		r.Header.Del("Upgrade") // other protocols, as h2c, would bypass the checks
 		r.Header.Del("Http2-Settings")
 	}
 	start := time.Now()
@@ -220,19 +229,19 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, t target, d Deci
 		e := Event{Time: start, Host: t.host(), Port: t.port, Method: r.Method, Decision: x.decision,
 			Sent: x.sent.Load(), Received: x.received.Load(), Duration: time.Since(start)}
 		if x.err != nil {
-			e.Err = x.red.text(x.err.Error())
+			e.Err = x.redactor.redactText(x.err.Error())
 		}
-		p.report(e)
+		p.reportEvent(e)
 	}()
 	if r.ContentLength != 0 {
-		in := &body{from: r.Body, reader: r.Body, count: &x.sent}
+		in := &countedBody{body: r.Body, reader: r.Body, count: &x.sent}
 		if r.ContentLength > 0 {
-			in.reader = &exactly{r.Body, r.ContentLength}
+			in.reader = &exactReader{r.Body, r.ContentLength}
 		}
 		r.Body = in
 	}
-	if len(x.red.pairs) > 0 {
-		w = redactingWriter{w, x.red}
+	if len(x.redactor.replacements) > 0 {
+		w = redactingWriter{w, x.redactor}
 	}
-	p.reverse.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
+	p.reverseProxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
 }

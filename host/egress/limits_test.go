@@ -108,8 +108,8 @@ func TestSlowBody(t *testing.T) {
 	if !<-reached {
 		t.Error("the server takes a part of the body for all of it")
 	}
-	if len(w.open) != 0 || len(w.room) != 0 {
-		t.Error("connections are left", len(w.open), len(w.room))
+	if len(w.open) != 0 || len(w.clientSlots) != 0 {
+		t.Error("connections are left", len(w.open), len(w.clientSlots))
 	}
 }
 
@@ -118,14 +118,14 @@ func TestSilentClient(t *testing.T) {
 	w := newServers(t).serve(Options{Policy: compile(t, Rules{})})
 	ours, theirs := net.Pipe()
 	defer ours.Close()
-	c := &client{Conn: theirs, p: w.Proxy, timer: time.NewTimer(time.Hour)}
-	w.room <- struct{}{}
-	c.touch()
-	if c.expire(); len(w.room) != 1 {
+	c := &clientConn{Conn: theirs, proxy: w.Proxy, timer: time.NewTimer(time.Hour)}
+	w.clientSlots <- struct{}{}
+	c.resetIdle()
+	if c.closeIfIdle(); len(w.clientSlots) != 1 {
 		t.Error("a connection in use is closed")
 	}
-	c.used.Store(time.Now().Add(-2 * idle).UnixNano())
-	if c.expire(); len(w.room) != 0 {
+	c.lastUsed.Store(time.Now().Add(-2 * idleTimeout).UnixNano())
+	if c.closeIfIdle(); len(w.clientSlots) != 0 {
 		t.Error("an idle connection is left open")
 	}
 }
@@ -163,7 +163,7 @@ func TestHalfClosed(t *testing.T) {
 	}
 	done := make(chan result)
 	go func() {
-		s, r, err := tunnel(inside, outside, time.Minute)
+		s, r, err := copyBothWays(inside, outside, time.Minute)
 		done <- result{s, r, err}
 	}()
 	_, _ = io.WriteString(user, "hello")
@@ -180,7 +180,7 @@ func TestHalfClosed(t *testing.T) {
 func TestIdleTunnel(t *testing.T) {
 	_, inside := tcpPair(t)
 	outside, _ := tcpPair(t)
-	if _, _, err := tunnel(inside, outside, time.Millisecond); err == nil {
+	if _, _, err := copyBothWays(inside, outside, time.Millisecond); err == nil {
 		t.Error("no error")
 	}
 }
@@ -194,7 +194,7 @@ func TestAuthority(t *testing.T) {
 	if !roots.AppendCertsFromPEM(a.Certificate()) {
 		t.Fatal("no PEM")
 	}
-	first, err := a.issue(target{name: "a.test"})
+	first, err := a.issueCert(target{name: "a.test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,13 +204,13 @@ func TestAuthority(t *testing.T) {
 			t.Error(host, err)
 		}
 	}
-	if again, _ := a.issue(target{name: "a.test"}); again != first {
+	if again, _ := a.issueCert(target{name: "a.test"}); again != first {
 		t.Error("a certificate is issued twice")
 	}
 	for i := range 2 * maxIssued {
 		a.issued[fmt.Sprint(i)] = first
 	}
-	if _, _ = a.issue(target{name: "c.test"}); len(a.issued) > maxIssued {
+	if _, _ = a.issueCert(target{name: "c.test"}); len(a.issued) > maxIssued {
 		t.Error("certificates are kept without end")
 	}
 }
@@ -228,14 +228,14 @@ func TestBundle(t *testing.T) {
 	missing, bad, good := filepath.Join(dir, "missing"), filepath.Join(dir, "bad"), filepath.Join(dir, "good")
 	_ = os.WriteFile(bad, []byte("x"), 0o600)
 	_ = os.WriteFile(good, other.Certificate(), 0o600)
-	b, err := bundle(a, []string{missing, good, bad})
+	b, err := readBundle(a, []string{missing, good, bad})
 	if err != nil {
 		t.Fatal(err)
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(b)
 	for _, issuer := range []*Authority{a, other} {
-		c, err := issuer.issue(target{name: "a.test"})
+		c, err := issuer.issueCert(target{name: "a.test"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,12 +244,12 @@ func TestBundle(t *testing.T) {
 		}
 	}
 	for _, files := range [][]string{{missing}, {bad}} {
-		if _, err := bundle(a, files); err == nil || !strings.Contains(err.Error(), "install") {
+		if _, err := readBundle(a, files); err == nil || !strings.Contains(err.Error(), "install") {
 			t.Error(err)
 		}
 	}
 	t.Setenv("SSL_CERT_FILE", good)
-	if again, err := Bundle(a); err != nil || string(again) != string(b) {
+	if again, err := CertBundle(a); err != nil || string(again) != string(b) {
 		t.Error(err)
 	}
 }

@@ -9,16 +9,17 @@ import (
 	"time"
 )
 
-// opening is what a client says first on a connection.
+// opening is the first data of a client on a connection.
 type opening struct {
-	secure bool   // TLS, otherwise HTTP
-	name   string // the server that TLS asks for, as written
-	head   []byte // what has been read
+	isTLS      bool   // TLS, otherwise HTTP
+	serverName string // server name in TLS, as sent
+	head       []byte // all data read
 }
 
-var errOpening = errors.New("it begins with neither TLS nor HTTP")
+var errUnknownProtocol = errors.New("it begins with neither TLS nor HTTP")
 
-// readOpening reads as much as tells what a connection is for. The bytes are returned with an error too.
+// readOpening reads a connection until protocol and server name are known. It returns the data read even with an
+// error.
 func readOpening(r io.Reader) (o opening, err error) {
 	var head bytes.Buffer
 	tee := io.TeeReader(r, &head)
@@ -28,62 +29,62 @@ func readOpening(r io.Reader) (o opening, err error) {
 	if _, err := io.ReadFull(tee, first); err != nil {
 		return o, err
 	}
-	if first[0] == 0x16 { // a record of a handshake
-		o.secure = true
-		o.name, err = readHello(io.MultiReader(bytes.NewReader(first), tee))
+	if first[0] == 0x16 { // a handshake record
+		o.isTLS = true
+		o.serverName, err = readServerName(io.MultiReader(bytes.NewReader(first), tee))
 		return o, err
 	}
-	var method []byte // in capitals, as all registered ones are
+	var method []byte // registered methods are in capitals
 	for first[0] != ' ' {
 		if method = append(method, first[0]); first[0] < 'A' || first[0] > 'Z' || len(method) > 20 {
-			return o, errOpening
+			return o, errUnknownProtocol
 		}
 		if _, err := io.ReadFull(tee, first); err != nil {
 			return o, err
 		}
 	}
-	if len(method) == 0 || string(method) == "PRI" { // HTTP/2 without TLS
-		return o, errOpening
+	if len(method) == 0 || string(method) == "PRI" { // HTTP/2 preface without TLS
+		return o, errUnknownProtocol
 	}
 	return o, nil
 }
 
-// readHello reads the first message of a TLS client, and returns the name of the server in it.
-func readHello(r io.Reader) (string, error) {
+// readServerName reads a TLS ClientHello and returns its server name.
+func readServerName(r io.Reader) (string, error) {
 	var name string
-	seen := errors.New("seen")
-	err := tls.Server(deaf{r}, &tls.Config{
+	errDone := errors.New("seen")
+	err := tls.Server(readOnlyConn{r}, &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 			name = hello.ServerName
-			return nil, seen
+			return nil, errDone
 		},
 	}).Handshake()
-	if errors.Is(err, seen) {
+	if errors.Is(err, errDone) {
 		return name, nil
 	}
 	return "", err
 }
 
-// deaf is a connection that is only read.
-type deaf struct{ io.Reader }
+// readOnlyConn is a net.Conn that discards writes.
+type readOnlyConn struct{ io.Reader }
 
-func (deaf) Write(b []byte) (int, error)      { return len(b), nil }
-func (deaf) Close() error                     { return nil }
-func (deaf) LocalAddr() net.Addr              { return nil }
-func (deaf) RemoteAddr() net.Addr             { return nil }
-func (deaf) SetDeadline(time.Time) error      { return nil }
-func (deaf) SetReadDeadline(time.Time) error  { return nil }
-func (deaf) SetWriteDeadline(time.Time) error { return nil }
+func (readOnlyConn) Write(b []byte) (int, error)      { return len(b), nil }
+func (readOnlyConn) Close() error                     { return nil }
+func (readOnlyConn) LocalAddr() net.Addr              { return nil }
+func (readOnlyConn) RemoteAddr() net.Addr             { return nil }
+func (readOnlyConn) SetDeadline(time.Time) error      { return nil }
+func (readOnlyConn) SetReadDeadline(time.Time) error  { return nil }
+func (readOnlyConn) SetWriteDeadline(time.Time) error { return nil }
 
-// unrecognized is the alert of TLS for a server by a name that isn't known here.
-var unrecognized = [...]byte{21, 3, 3, 0, 2, 2, 112}
+// unrecognizedNameAlert is the TLS alert unrecognized_name.
+var unrecognizedNameAlert = [...]byte{21, 3, 3, 0, 2, 2, 112}
 
-// matches reports whether TLS asks for the server that the connection is to: by its name, and for an address by none.
-func (o opening) matches(t target) bool {
+// matchesTarget reports whether the server name is the target's name; for an address, TLS must send none.
+func (o opening) matchesTarget(t target) bool {
 	if t.name == "" {
-		return o.name == ""
+		return o.serverName == ""
 	}
-	asked, err := parseHost(o.name, t.port)
-	return err == nil && asked == t
+	named, err := parseHost(o.serverName, t.port)
+	return err == nil && named == t
 }

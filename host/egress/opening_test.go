@@ -50,7 +50,7 @@ func TestReadOpening(t *testing.T) {
 			"whole": strings.NewReader(c.text), "by bytes": iotest.OneByteReader(strings.NewReader(c.text)),
 		} {
 			o, err := readOpening(r)
-			if (err == nil) != c.fine || o.secure != c.secure || o.name != c.name {
+			if (err == nil) != c.fine || o.isTLS != c.secure || o.serverName != c.name {
 				t.Errorf("%.20q %s: %+v, %v", c.text, kind, o, err)
 			}
 			if !strings.HasPrefix(c.text, string(o.head)) {

@@ -7,43 +7,44 @@ import (
 	"strings"
 )
 
-// Policy says which hosts may be connected to. It never changes.
+// Policy defines the hosts that may be connected to. It is immutable.
 type Policy struct {
-	parts []*rules // each has to agree
+	parts []*rules // all parts must allow a host
 }
 
-// Verdict is what a policy says of a host.
+// Verdict is a policy's verdict on a host.
 type Verdict string
 
-// The verdicts, from the mildest to the strictest.
+// The verdicts, from least to most strict.
 const (
 	Allow Verdict = "allow"
 	Ask   Verdict = "ask"
 	Deny  Verdict = "deny"
 )
 
-// Decision is a verdict with what it comes from.
+// Decision is a verdict with the rule that led to it.
 type Decision struct {
 	Verdict Verdict
-	Rule    string // the setting, such as network.deny; empty if no entry stands for the host
-	Entry   string // the entry of the setting, as written
-	Reason  string // a sentence, for all that is not allowed
+	Rule    string // setting, as network.deny; empty if no entry matches the host
+	Entry   string // entry of the setting, as written
+	Reason  string // a sentence for the user; empty if allowed
 }
 
-// Decide says whether a host may be connected to on a port. It resolves nothing. Deny goes before ask, and ask before
-// allow.
+// Decide decides on a connection to a host and port, without resolving the name. Deny has priority over ask, and ask
+// over allow.
 func (p *Policy) Decide(host string, port uint16) Decision {
 	t, err := parseHost(host, port)
 	if err != nil {
 		return Decision{Verdict: Deny, Reason: fmt.Sprintf("network: refused, as %v", err)}
 	}
-	return p.decide(t)
+	return p.decideTarget(t)
 }
 
-func (p *Policy) decide(t target) Decision {
+// decideTarget returns the strictest decision of the policy's parts.
+func (p *Policy) decideTarget(t target) Decision {
 	var strictest Decision
 	for _, r := range p.parts {
-		d := r.decide(t)
+		d := r.decideTarget(t)
 		if d.Verdict == Deny {
 			return d
 		}
@@ -54,46 +55,48 @@ func (p *Policy) decide(t target) Decision {
 	return strictest
 }
 
-func (r *rules) decide(t target) Decision {
+// decideTarget applies the deny, ask and allow lists to a target.
+func (r *rules) decideTarget(t target) Decision {
 	for _, e := range r.deny {
-		if (e.is(t) || e.any) && e.every(t.port) {
+		if (e.matchesHost(t) || e.anyName) && e.restrictsPort(t.port) {
 			return Decision{Deny, "network.deny", e.text,
-				fmt.Sprintf("network: refused %s, which %q denies; setting network.deny", t.shown(), e.text)}
+				fmt.Sprintf("network: refused %s, which %q denies; setting network.deny", t.displayName(), e.text)}
 		}
 	}
-	allowed := r.find(r.allow, t, entry.open)
-	asked := r.find(r.ask, t, entry.open)
-	if asked == nil && allowed != nil {
-		asked = r.find(r.ask, t, entry.every)
+	allowEntry := r.findEntry(r.allow, t, entry.allowsPort)
+	askEntry := r.findEntry(r.ask, t, entry.allowsPort)
+	if askEntry == nil && allowEntry != nil {
+		askEntry = r.findEntry(r.ask, t, entry.restrictsPort)
 	}
 	switch {
-	case asked != nil:
-		return Decision{Ask, "network.ask", asked.text,
-			fmt.Sprintf("network: refused %s, as nobody agreed to it; setting network.ask", t.shown())}
-	case allowed != nil:
-		return Decision{Verdict: Allow, Rule: "network.allow", Entry: allowed.text}
+	case askEntry != nil:
+		return Decision{Ask, "network.ask", askEntry.text,
+			fmt.Sprintf("network: refused %s, as nobody agreed to it; setting network.ask", t.displayName())}
+	case allowEntry != nil:
+		return Decision{Verdict: Allow, Rule: "network.allow", Entry: allowEntry.text}
 	}
 	for _, e := range r.allow {
-		if e.is(t) && e.port != 0 && e.port != t.port {
+		if e.matchesHost(t) && e.port != 0 && e.port != t.port {
 			return Decision{Verdict: Deny, Reason: fmt.Sprintf("network: refused %s, which is allowed on port %d; setting "+
-				"network.allow", t.shown(), e.port)}
+				"network.allow", t.displayName(), e.port)}
 		}
 	}
-	return Decision{Verdict: Deny, Reason: fmt.Sprintf("network: refused %s; setting network.allow", t.shown())}
+	return Decision{Verdict: Deny, Reason: fmt.Sprintf("network: refused %s; setting network.allow", t.displayName())}
 }
 
-// find finds the first entry that stands for a target on its port.
-func (r *rules) find(list []entry, t target, on func(entry, uint16) bool) *entry {
+// findEntry returns the first entry that matches a target and its port. An entry for a special-purpose address must
+// be a network within that range.
+func (r *rules) findEntry(list []entry, t target, matchesPort func(entry, uint16) bool) *entry {
 	for i, e := range list {
-		if on(e, t.port) && e.is(t) && (t.name != "" || e.names(t.addr)) {
+		if matchesPort(e, t.port) && e.matchesHost(t) && (t.name != "" || e.matchesSpecificAddr(t.addr)) {
 			return &list[i]
 		}
 	}
 	return nil
 }
 
-// And is the policy that allows what both allow. Either may be nil, for one that has no say.
-func (p *Policy) And(other *Policy) *Policy {
+// Intersect returns the policy that allows what both allow. A nil policy allows everything.
+func (p *Policy) Intersect(other *Policy) *Policy {
 	switch {
 	case p == nil:
 		return other
@@ -103,13 +106,13 @@ func (p *Policy) And(other *Policy) *Policy {
 	return &Policy{parts: slices.Concat(p.parts, other.parts)}
 }
 
-// Ports are those on which some host may be reached, with 80 and 443 in any case.
-func (p *Policy) Ports() []uint16 {
+// AllowedPorts returns the ports with a host that may be allowed, and always 80 and 443.
+func (p *Policy) AllowedPorts() []uint16 {
 	count := map[uint16]int{}
 	for _, r := range p.parts {
 		var ports []uint16
 		for _, e := range slices.Concat(r.allow, r.ask) {
-			if e.port != 0 && !standard(e.port) {
+			if e.port != 0 && !isStandardPort(e.port) {
 				ports = append(ports, e.port)
 			}
 		}
@@ -128,7 +131,7 @@ func (p *Policy) Ports() []uint16 {
 	return ports
 }
 
-// Digest is a text that is the same for policies with the same entries, in whatever order.
+// Digest returns a text that is equal for policies with the same entries in any order.
 func (p *Policy) Digest() string {
 	var parts []string
 	for _, r := range p.parts {
@@ -138,11 +141,12 @@ func (p *Policy) Digest() string {
 	return strings.Join(slices.Compact(parts), "\nand\n")
 }
 
-// reachable decides on a name for the port where most is open, or for the first.
-func (p *Policy) reachable(name string) Decision {
+// decideName decides on a name without a port: it returns the decision for the first port that is not denied, else
+// the one for the first port.
+func (p *Policy) decideName(name string) Decision {
 	var first Decision
-	for i, port := range p.Ports() {
-		d := p.decide(target{name: name, port: port})
+	for i, port := range p.AllowedPorts() {
+		d := p.decideTarget(target{name: name, port: port})
 		if d.Verdict != Deny {
 			return d
 		}
@@ -153,30 +157,30 @@ func (p *Policy) reachable(name string) Decision {
 	return first
 }
 
-// method decides on a method of a request.
-func (p *Policy) method(t target, method string) (Decision, bool) {
+// decideMethod decides on the method of a request; ok is true if it is allowed.
+func (p *Policy) decideMethod(t target, method string) (Decision, bool) {
 	for _, r := range p.parts {
-		if m := r.limited(t); m != nil && !slices.Contains(m.list, method) {
+		if m := r.methodsFor(t); m != nil && !slices.Contains(m.list, method) {
 			return Decision{Deny, "network.methods", m.text, fmt.Sprintf(
 				"network: refused %.32q to %s, which takes only %s; setting network.methods",
-				method, t.shown(), strings.Join(m.list, ", "))}, false
+				method, t.displayName(), strings.Join(m.list, ", "))}, false
 		}
 	}
 	return Decision{}, true
 }
 
-// limited finds the methods that hold for a target; nil for all.
-func (r *rules) limited(t target) *methods {
+// methodsFor returns the narrowest entry that restricts a target's methods; nil if none does.
+func (r *rules) methodsFor(t target) *methodEntry {
 	for i, m := range r.methods {
-		if m.is(t) && m.every(t.port) {
+		if m.matchesHost(t) && m.restrictsPort(t.port) {
 			return &r.methods[i]
 		}
 	}
 	return nil
 }
 
-// known are the addresses of a name that need no looking up.
-func (p *Policy) known(name string) []netip.Addr {
+// staticAddrs returns the addresses that the policy sets for a name; nil if it sets none.
+func (p *Policy) staticAddrs(name string) []netip.Addr {
 	for _, r := range p.parts {
 		if addrs := r.hosts[name]; addrs != nil {
 			return addrs
@@ -185,19 +189,20 @@ func (p *Policy) known(name string) []netip.Addr {
 	return nil
 }
 
-// reaches reports whether a target may be connected to at an address that it resolved to.
-func (p *Policy) reaches(t target, addr netip.Addr, own bool) bool {
-	at := target{addr: addr, port: t.port}
+// allowsAddr reports whether a target may be dialed at an address that it resolved to. Local and special-purpose
+// addresses need an entry of their own.
+func (p *Policy) allowsAddr(t target, addr netip.Addr, local bool) bool {
+	addrTarget := target{addr: addr, port: t.port}
 	for _, r := range p.parts {
 		for _, e := range r.deny {
-			if e.is(at) && e.every(t.port) {
+			if e.matchesHost(addrTarget) && e.restrictsPort(t.port) {
 				return false
 			}
 		}
-		if !own && reserved(addr) == 0 || t.name != "" && slices.Contains(r.hosts[t.name], addr) {
+		if !local && specialPrefixLen(addr) == 0 || t.name != "" && slices.Contains(r.hosts[t.name], addr) {
 			continue
 		}
-		if r.find(r.allow, at, entry.open) == nil && r.find(r.ask, at, entry.open) == nil {
+		if r.findEntry(r.allow, addrTarget, entry.allowsPort) == nil && r.findEntry(r.ask, addrTarget, entry.allowsPort) == nil {
 			return false
 		}
 	}

@@ -12,19 +12,19 @@ func TestCompileErrors(t *testing.T) {
 		rules Rules
 		want  string
 	}{
-		{Rules{Allow: []string{"*.com"}}, `network.allow: "*.com": it stands for everybody's names below com`},
+		{Rules{Allow: []string{"*.com"}}, `network.allow: "*.com": it matches all domains below com`},
 		{Rules{Allow: []string{"*.co.uk"}}, "below co.uk"},
 		{Rules{Ask: []string{"*.github.io"}}, "network.ask"},
-		{Rules{Allow: []string{"10.0.0.5"}}, "write 10.0.0.5/32"},
-		{Rules{Deny: []string{"[fd00::1]"}}, "write fd00::1/128"},
+		{Rules{Allow: []string{"10.0.0.5"}}, "as a network, 10.0.0.5/32"},
+		{Rules{Deny: []string{"[fd00::1]"}}, "as a network, fd00::1/128"},
 		{Rules{Allow: []string{"10.0.0.5/8"}}, "write 10.0.0.0/8"},
-		{Rules{Allow: []string{"https://example.com/"}}, "write the host alone, such as example.com"},
+		{Rules{Allow: []string{"https://example.com/"}}, "write only the host, example.com"},
 		{Rules{Allow: []string{"a.*.example.com"}}, "first label"},
-		{Rules{Allow: []string{"example.com:0"}}, "is no port"},
+		{Rules{Allow: []string{"example.com:0"}}, "is not a port"},
 		{Rules{Allow: []string{"0x7f.1"}}, "network.allow"},
 		{Rules{Methods: map[string][]string{"a.example.com": {"get"}}}, `network.methods: "a.example.com"`},
 		{Rules{Methods: map[string][]string{"a.example.com": nil}}, "no methods"},
-		{Rules{Hosts: map[string][]string{"a.example.com": {"x"}}}, `network.hosts: "a.example.com": "x" is no address`},
+		{Rules{Hosts: map[string][]string{"a.example.com": {"x"}}}, `network.hosts: "a.example.com": "x" is not an IP address`},
 		{Rules{Hosts: map[string][]string{"10.0.0.1": {"10.0.0.1"}}}, "write a name"},
 	} {
 		if _, err := Compile(c.rules); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -110,25 +110,25 @@ func TestAnd(t *testing.T) {
 	plugin := compile(t, Rules{Allow: []string{"*.test", "a.test", "b.test:9", "c.test:9", "d.test", "e.test:10"},
 		Deny: []string{"b.test"}, Methods: map[string][]string{"a.test": {"GET"}},
 		Hosts: map[string][]string{"a.test": {"169.254.169.254"}}})
-	both := agent.And(plugin)
+	both := agent.Intersect(plugin)
 	for host, want := range map[string]Verdict{"a.test": Allow, "b.test": Deny, "d.test": Ask, "e.test": Deny} {
 		if got := both.Decide(host, 443).Verdict; got != want {
 			t.Errorf("%s: %s, want %s", host, got, want)
 		}
 	}
-	if got := both.Ports(); !slices.Equal(got, []uint16{9, 80, 443}) {
+	if got := both.AllowedPorts(); !slices.Equal(got, []uint16{9, 80, 443}) {
 		t.Error(got)
 	}
-	if _, ok := both.method(target{name: "a.test", port: 443}, "PUT"); ok {
+	if _, ok := both.decideMethod(target{name: "a.test", port: 443}, "PUT"); ok {
 		t.Error("a method that only one allows")
 	}
-	if both.reaches(target{name: "a.test", port: 443}, netip.MustParseAddr("169.254.169.254"), false) {
+	if both.allowsAddr(target{name: "a.test", port: 443}, netip.MustParseAddr("169.254.169.254"), false) {
 		t.Error("one list's entry for the resolver opens an address that the other doesn't")
 	}
-	if both.Digest() != plugin.And(agent).Digest() || both.Digest() == agent.Digest() {
+	if both.Digest() != plugin.Intersect(agent).Digest() || both.Digest() == agent.Digest() {
 		t.Error(both.Digest())
 	}
-	if agent.And(nil) != agent || (*Policy)(nil).And(agent) != agent {
+	if agent.Intersect(nil) != agent || (*Policy)(nil).Intersect(agent) != agent {
 		t.Error("a missing list has a say")
 	}
 }
@@ -144,7 +144,7 @@ func TestNarrowestMethods(t *testing.T) {
 		{"x.test", "PUT", false}, {"x.test", "GET", true}, {"a.example.test", "PUT", true},
 		{"api.example.test", "PUT", false}, {"api.example.test", "DELETE", true},
 	} {
-		if d, ok := p.method(target{name: c.host, port: 443}, c.method); ok != c.want {
+		if d, ok := p.decideMethod(target{name: c.host, port: 443}, c.method); ok != c.want {
 			t.Errorf("%v: %v", c, d)
 		}
 	}
@@ -163,15 +163,15 @@ func TestReaches(t *testing.T) {
 		"64:ff9b:1::1": false, "2002:7f00:1::": false, "2001::1": false, "2001:db8::1": true, "::127.0.0.1": false,
 		"168.63.129.16": false,
 	} {
-		if got := p.reaches(name, netip.MustParseAddr(addr), false); got != want {
+		if got := p.allowsAddr(name, netip.MustParseAddr(addr), false); got != want {
 			t.Errorf("%s: %v", addr, got)
 		}
 	}
-	if loop := netip.MustParseAddr("127.0.0.1"); !p.reaches(target{name: "local.test", port: 9}, loop, true) {
+	if loop := netip.MustParseAddr("127.0.0.1"); !p.allowsAddr(target{name: "local.test", port: 9}, loop, true) {
 		t.Error("an entry of the resolver isn't believed")
 	}
 	public := compile(t, Rules{Allow: []string{"*"}})
-	if public.reaches(name, netip.MustParseAddr("1.1.1.1"), true) {
+	if public.allowsAddr(name, netip.MustParseAddr("1.1.1.1"), true) {
 		t.Error("this machine's own address is reached")
 	}
 }

@@ -8,44 +8,45 @@ import (
 	"strings"
 )
 
-// redactor puts placeholders where a server sends real values. Each is as long as what it replaces.
+// redactor replaces secret values by their placeholders, which have the same length.
 type redactor struct {
-	pairs []pair // the longest first
+	replacements []replacement // longest value first
 }
 
-type pair struct{ value, placeholder string }
+// replacement is a secret value and its placeholder.
+type replacement struct{ value, placeholder string }
 
-// with is the redactor with one more pair.
-func (r redactor) with(value, placeholder string) redactor {
-	pairs := append(slices.Clone(r.pairs), pair{value, placeholder})
-	slices.SortStableFunc(pairs, func(a, b pair) int { return len(b.value) - len(a.value) })
+// withSecret returns the redactor with another value.
+func (r redactor) withSecret(value, placeholder string) redactor {
+	pairs := append(slices.Clone(r.replacements), replacement{value, placeholder})
+	slices.SortStableFunc(pairs, func(a, b replacement) int { return len(b.value) - len(a.value) })
 	return redactor{pairs}
 }
 
-// text redacts a text.
-func (r redactor) text(s string) string {
-	for _, p := range r.pairs {
+// redactText redacts a text.
+func (r redactor) redactText(s string) string {
+	for _, p := range r.replacements {
 		s = strings.ReplaceAll(s, p.value, p.placeholder)
 	}
 	return s
 }
 
-// header redacts a header where it is.
-func (r redactor) header(h http.Header) {
+// redactHeader redacts a header in place.
+func (r redactor) redactHeader(h http.Header) {
 	for key, values := range h {
 		for i, v := range values {
-			values[i] = r.text(v)
+			values[i] = r.redactText(v)
 		}
-		if redacted := r.name(key); redacted != key {
+		if redacted := r.redactHeaderName(key); redacted != key {
 			delete(h, key)
 			h[redacted] = values
 		}
 	}
 }
 
-// name redacts the name of a header, in which case makes no difference.
-func (r redactor) name(key string) string {
-	for _, p := range r.pairs {
+// redactHeaderName redacts the name of a header, ignoring case.
+func (r redactor) redactHeaderName(key string) string {
+	for _, p := range r.replacements {
 		for i := 0; i+len(p.value) <= len(key); i++ {
 			if strings.EqualFold(key[i:i+len(p.value)], p.value) {
 				key = key[:i] + p.placeholder + key[i+len(p.value):]
@@ -55,19 +56,19 @@ func (r redactor) name(key string) string {
 	return key
 }
 
-// fill redacts as much of b as can be told now, and returns its length: what is after it may be the beginning of a
-// value. At the end nothing is.
-func (r redactor) fill(b []byte, end bool) int {
-	var firsts [256]bool
-	for _, p := range r.pairs {
-		firsts[p.value[0]] = true
+// redactPrefix redacts b in place up to a possible beginning of a value, and returns the length of that part. At the
+// end of the data it redacts all.
+func (r redactor) redactPrefix(b []byte, end bool) int {
+	var firstBytes [256]bool
+	for _, p := range r.replacements {
+		firstBytes[p.value[0]] = true
 	}
 next:
 	for i := 0; i < len(b); i++ {
-		if !firsts[b[i]] {
+		if !firstBytes[b[i]] {
 			continue
 		}
-		for _, p := range r.pairs {
+		for _, p := range r.replacements {
 			switch rest := b[i:]; {
 			case len(rest) >= len(p.value) && string(rest[:len(p.value)]) == p.value:
 				copy(rest, p.placeholder)
@@ -81,39 +82,41 @@ next:
 	return len(b)
 }
 
-// reader redacts what is read from r. It holds back only what may be the beginning of a value.
-func (r redactor) reader(from io.Reader) io.Reader {
-	if len(r.pairs) == 0 {
+// newReader returns a reader of redacted data. It holds back only what may be the beginning of a value.
+func (r redactor) newReader(from io.Reader) io.Reader {
+	if len(r.replacements) == 0 {
 		return from
 	}
-	return &redacting{redactor: r, from: from, buf: make([]byte, 32<<10)}
+	return &redactingReader{redactor: r, from: from, buf: make([]byte, 32<<10)}
 }
 
-type redacting struct {
+// redactingReader redacts the data of a reader.
+type redactingReader struct {
 	redactor
-	from  io.Reader
-	buf   []byte
-	ready []byte // redacted
-	held  []byte // after it, not told yet
-	err   error
+	from     io.Reader
+	buf      []byte
+	redacted []byte // not returned yet
+	pending  []byte // may be the beginning of a value
+	err      error
 }
 
-func (r *redacting) Read(b []byte) (int, error) {
-	for len(r.ready) == 0 && len(b) > 0 {
+// Read returns redacted data.
+func (r *redactingReader) Read(b []byte) (int, error) {
+	for len(r.redacted) == 0 && len(b) > 0 {
 		if r.err != nil {
 			return 0, r.err
 		}
-		held := copy(r.buf, r.held)
-		if held == len(r.buf) { // values are longer than it
+		held := copy(r.buf, r.pending)
+		if held == len(r.buf) { // a value is longer than the buffer
 			r.buf = append(r.buf, bytes.Repeat([]byte{0}, len(r.buf))...)
 		}
 		var n int
 		n, r.err = r.from.Read(r.buf[held:])
 		all := r.buf[:held+n]
-		n = r.fill(all, r.err != nil)
-		r.ready, r.held = all[:n], all[n:]
+		n = r.redactPrefix(all, r.err != nil)
+		r.redacted, r.pending = all[:n], all[n:]
 	}
-	n := copy(b, r.ready)
-	r.ready = r.ready[n:]
+	n := copy(b, r.redacted)
+	r.redacted = r.redacted[n:]
 	return n, nil
 }

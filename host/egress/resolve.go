@@ -12,87 +12,89 @@ import (
 	"time"
 )
 
-// resolver is what a net.Resolver does.
-type resolver interface {
+// ipResolver resolves names, as *net.Resolver does.
+type ipResolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// refusal is an error that is a decision.
+// refusal is a decision as an error.
 type refusal struct {
 	Decision
-	code string // as programs read it
+	errorCode string // value of the X-Proxy-Error header
 }
 
+// Error returns the reason.
 func (r *refusal) Error() string { return r.Reason }
 
-// The codes of refusals.
+// Values of the X-Proxy-Error header.
 const (
-	byAllowlist = "blocked-by-allowlist"
-	byDenylist  = "blocked-by-denylist"
-	byMethod    = "blocked-by-method-policy"
-	byPolicy    = "blocked-by-policy"
+	codeAllowlist = "blocked-by-allowlist"
+	codeDenylist  = "blocked-by-denylist"
+	codeMethod    = "blocked-by-method-policy"
+	codePolicy    = "blocked-by-policy"
 )
 
-// refuse is a refusal for what no setting names.
-func refuse(format string, args ...any) *refusal {
-	return &refusal{Decision{Verdict: Deny, Reason: fmt.Sprintf(format, args...)}, byPolicy}
+// newRefusal returns a refusal that no setting led to.
+func newRefusal(format string, args ...any) *refusal {
+	return &refusal{Decision{Verdict: Deny, Reason: fmt.Sprintf(format, args...)}, codePolicy}
 }
 
-// agree decides on a target, and asks if that is the decision.
-func (p *Proxy) agree(ctx context.Context, t target) (Decision, *refusal) {
-	d := p.Policy.decide(t)
+// decideOrAsk decides on a target, and asks a person if the policy says so.
+func (p *Proxy) decideOrAsk(ctx context.Context, t target) (Decision, *refusal) {
+	d := p.Policy.decideTarget(t)
 	switch {
 	case d.Verdict == Allow:
 		return d, nil
 	case d.Verdict == Ask && p.Ask != nil && p.Ask(ctx, t.host(), t.port):
 		return Decision{Verdict: Allow, Rule: d.Rule, Entry: d.Entry}, nil
 	}
-	r := &refusal{d, byPolicy}
+	r := &refusal{d, codePolicy}
 	switch {
 	case d.Rule == "network.deny":
-		r.code = byDenylist
+		r.errorCode = codeDenylist
 	case d.Verdict == Deny:
-		r.code = byAllowlist
+		r.errorCode = codeAllowlist
 	}
 	r.Verdict = Deny
 	return r.Decision, r
 }
 
-// resolve returns the addresses of a target that it may be connected to at. The error is a refusal if it has others.
-func (p *Proxy) resolve(ctx context.Context, t target) ([]netip.Addr, error) {
-	found := []netip.Addr{t.addr}
+// resolveTarget returns the addresses at which a target may be dialed. The error is a refusal if the target has other
+// addresses only.
+func (p *Proxy) resolveTarget(ctx context.Context, t target) ([]netip.Addr, error) {
+	addrs := []netip.Addr{t.addr}
 	if t.name != "" {
-		if found = p.Policy.known(t.name); found == nil {
+		if addrs = p.Policy.staticAddrs(t.name); addrs == nil {
 			name := t.name
 			if strings.Contains(name, ".") {
-				name += "." // not below this machine's own domain
+				name += "." // skip the search domains of this machine
 			}
-			ctx, cancel := context.WithTimeout(ctx, wait)
+			ctx, cancel := context.WithTimeout(ctx, setupTimeout)
 			defer cancel()
 			var err error
-			if found, err = p.resolver.LookupNetIP(ctx, "ip", name); err != nil {
-				return nil, fmt.Errorf("network: %s can't be resolved: %w", t.host(), err)
+			if addrs, err = p.resolver.LookupNetIP(ctx, "ip", name); err != nil {
+				return nil, fmt.Errorf("network: can't resolve %s: %w", t.host(), err)
 			}
 		}
 	}
-	mine := p.own()
-	var good []netip.Addr
-	for _, addr := range found {
+	local := p.localAddrs()
+	var allowed []netip.Addr
+	for _, addr := range addrs {
 		addr = addr.Unmap()
-		if addr.Zone() == "" && p.Policy.reaches(t, addr, slices.Contains(mine, addr)) && !slices.Contains(good, addr) {
-			good = append(good, addr)
+		if addr.Zone() == "" && p.Policy.allowsAddr(t, addr, slices.Contains(local, addr)) && !slices.Contains(allowed, addr) {
+			allowed = append(allowed, addr)
 		}
 	}
-	if len(good) == 0 {
-		r := refuse("network: refused %s, as none of its addresses %v is public or named; setting network.allow, "+
-			"as a network such as %s", t.shown(), found, example(found))
+	if len(allowed) == 0 {
+		r := newRefusal("network: refused %s, as none of its addresses %v is public or named; setting network.allow, "+
+			"as a network such as %s", t.displayName(), addrs, exampleEntry(addrs))
 		return nil, r
 	}
-	return good, nil
+	return allowed, nil
 }
 
-// example is an entry for the first of some addresses.
-func example(addrs []netip.Addr) string {
+// exampleEntry returns an entry for the first of the addresses.
+func exampleEntry(addrs []netip.Addr) string {
 	if len(addrs) == 0 {
 		return "10.0.0.5/32"
 	}
@@ -100,9 +102,9 @@ func example(addrs []netip.Addr) string {
 	return netip.PrefixFrom(addr, addr.BitLen()).String()
 }
 
-// dial connects to a target at the first of some addresses that answers.
-func (p *Proxy) dial(ctx context.Context, t target, addrs []netip.Addr) (net.Conn, error) {
-	dialer := net.Dialer{Timeout: wait / time.Duration(cmp.Or(min(len(addrs), 3), 1))}
+// dialAny connects to a target at the first address that accepts.
+func (p *Proxy) dialFirst(ctx context.Context, t target, addrs []netip.Addr) (net.Conn, error) {
+	dialer := net.Dialer{Timeout: setupTimeout / time.Duration(cmp.Or(min(len(addrs), 3), 1))}
 	var errs []error
 	for _, addr := range addrs {
 		conn, err := dialer.DialContext(ctx, "tcp", netip.AddrPortFrom(addr, t.port).String())
@@ -114,28 +116,28 @@ func (p *Proxy) dial(ctx context.Context, t target, addrs []netip.Addr) (net.Con
 			break
 		}
 	}
-	return nil, fmt.Errorf("network: %s can't be connected to: %w", t.shown(), errors.Join(errs...))
+	return nil, fmt.Errorf("network: can't connect to %s: %w", t.displayName(), errors.Join(errs...))
 }
 
-// dialRequest connects for a request, whose target is an address as net.Dial takes it.
+// dialRequest dials the server for a request. It is the transport's DialContext.
 func (p *Proxy) dialRequest(ctx context.Context, _, address string) (net.Conn, error) {
 	t, err := parseAuthority(address, 0)
 	if err != nil {
 		return nil, err
 	}
-	addrs, err := p.resolve(ctx, t)
+	addrs, err := p.resolveTarget(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	select {
-	case p.outside <- struct{}{}:
+	case p.serverSlots <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	conn, err := p.dial(ctx, t, addrs)
+	conn, err := p.dialFirst(ctx, t, addrs)
 	if err != nil {
-		<-p.outside
+		<-p.serverSlots
 		return nil, err
 	}
-	return &counted{Conn: conn, room: p.outside}, nil
+	return &slotConn{Conn: conn, slots: p.serverSlots}, nil
 }

@@ -11,36 +11,37 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Rules are what an operator wrote, as written. An entry is a name (api.example.com), all names below one
-// (*.example.org), every name that resolves to public addresses (*) or a network (10.0.0.0/8, fd00::/8), each with a
-// port if it ends in one (files.example.net:8443, [fd00::/8]:443).
+// Rules are an operator's rules as written. An entry is a name (api.example.com), all names below one
+// (*.example.org), every name that resolves to public addresses (*) or a network (10.0.0.0/8, fd00::/8), optionally
+// with a port (files.example.net:8443, [fd00::/8]:443).
 //
-// An entry of Allow or Ask without a port stands for the ports 80 and 443, and one of Deny for all. An entry of Ask
-// without a port holds besides on each port that Allow opens for the same host.
+// Without a port, an entry of Allow or Ask matches the ports 80 and 443, and one of Deny matches all. An entry of Ask
+// without a port also matches the ports that Allow opens for the same host.
 type Rules struct {
 	Allow, Deny, Ask []string
 
-	// Methods are the only HTTP methods for the hosts that an entry stands for. Of several entries the narrowest holds.
+	// Methods maps entries to the only HTTP methods for their hosts. The narrowest matching entry applies.
 	Methods map[string][]string
 
-	// Hosts are addresses of names that are not looked up. A name is connected to them whatever networks they are in.
+	// Hosts maps names to fixed addresses. They are not resolved, and may be in any network.
 	Hosts map[string][]string
 }
 
-// rules are what Rules mean.
+// rules are compiled Rules.
 type rules struct {
 	allow, deny, ask []entry
-	methods          []methods // the narrowest first
+	methods          []methodEntry // narrowest first
 	hosts            map[string][]netip.Addr
 	digest           string
 }
 
-type methods struct {
+// methodEntry restricts the HTTP methods of the hosts that its entry matches.
+type methodEntry struct {
 	entry
 	list []string
 }
 
-// Compile reads rules. The error names the entry that is wrong, and what to write.
+// Compile compiles rules. An error names the invalid entry and the correct form.
 func Compile(r Rules) (*Policy, error) {
 	c := &rules{hosts: map[string][]netip.Addr{}}
 	var lines []string
@@ -51,8 +52,8 @@ func Compile(r Rules) (*Policy, error) {
 	}{{"network.allow", r.Allow, &c.allow}, {"network.deny", r.Deny, &c.deny}, {"network.ask", r.Ask, &c.ask}} {
 		for _, text := range list.texts {
 			e, err := parseEntry(text)
-			if suffix, ok := e.public(); err == nil && ok && list.setting != "network.deny" {
-				err = fmt.Errorf("it stands for everybody's names below %s; write the names that are meant, or * for all",
+			if suffix, ok := e.publicSuffix(); err == nil && ok && list.setting != "network.deny" {
+				err = fmt.Errorf("it matches all domains below %s; name individual domains, or write * for all",
 					suffix)
 			}
 			if err != nil {
@@ -63,16 +64,16 @@ func Compile(r Rules) (*Policy, error) {
 		}
 	}
 	for _, text := range slices.Sorted(maps.Keys(r.Methods)) {
-		m, err := parseMethods(text, r.Methods[text])
+		method, err := parseMethods(text, r.Methods[text])
 		if err != nil {
 			return nil, fmt.Errorf("network.methods: %q: %w", text, err)
 		}
-		c.methods = append(c.methods, m)
-		lines = append(lines, "network.methods "+text+" "+strings.Join(slices.Sorted(slices.Values(m.list)), " "))
+		c.methods = append(c.methods, method)
+		lines = append(lines, "network.methods "+text+" "+strings.Join(slices.Sorted(slices.Values(method.list)), " "))
 	}
-	slices.SortStableFunc(c.methods, func(a, b methods) int { return a.narrower(b.entry) })
+	slices.SortStableFunc(c.methods, func(a, b methodEntry) int { return a.compareNarrower(b.entry) })
 	for _, text := range slices.Sorted(maps.Keys(r.Hosts)) {
-		t, addrs, err := parseHosts(text, r.Hosts[text])
+		t, addrs, err := parseStaticHost(text, r.Hosts[text])
 		if err != nil {
 			return nil, fmt.Errorf("network.hosts: %q: %w", text, err)
 		}
@@ -84,43 +85,45 @@ func Compile(r Rules) (*Policy, error) {
 	return &Policy{parts: []*rules{c}}, nil
 }
 
-func parseMethods(text string, list []string) (methods, error) {
+// parseMethods parses an entry of network.methods.
+func parseMethods(text string, list []string) (methodEntry, error) {
 	e, err := parseEntry(text)
 	if err != nil {
-		return methods{}, err
+		return methodEntry{}, err
 	}
 	if len(list) == 0 {
-		return methods{}, fmt.Errorf("it has no methods; write those that are meant, or the host under network.deny")
+		return methodEntry{}, fmt.Errorf("it has no methods; list some, or add the host to network.deny")
 	}
 	for _, m := range list {
 		if !httpguts.ValidHeaderFieldName(m) || m != strings.ToUpper(m) || m == "CONNECT" {
-			return methods{}, fmt.Errorf("%q is no method of requests; write one such as GET", m)
+			return methodEntry{}, fmt.Errorf("%q is not a request method; write one such as GET", m)
 		}
 	}
-	return methods{e, slices.Clone(list)}, nil
+	return methodEntry{e, slices.Clone(list)}, nil
 }
 
-func parseHosts(text string, list []string) (string, []netip.Addr, error) {
+// parseStaticHost parses an entry of network.hosts.
+func parseStaticHost(text string, list []string) (string, []netip.Addr, error) {
 	t, err := parseHost(text, 0)
 	if err == nil && t.name == "" {
-		err = fmt.Errorf("an address needs no entry; write a name")
+		err = fmt.Errorf("its key is an address; write a name")
 	}
 	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("it has no addresses; write those of the host")
+		err = fmt.Errorf("it has no addresses; list those of the host")
 	}
 	var addrs []netip.Addr
 	for _, a := range list {
 		addr, bad := netip.ParseAddr(a)
 		if bad != nil || addr.Zone() != "" {
-			return "", nil, fmt.Errorf("%q is no address; write one such as 10.0.0.5 or fd00::5", a)
+			return "", nil, fmt.Errorf("%q is not an IP address; write one such as 10.0.0.5 or fd00::5", a)
 		}
 		addrs = append(addrs, addr.Unmap())
 	}
 	return t.name, addrs, err
 }
 
-// narrower compares entries. Of two that stand for one host, the one with the longer name stands for fewer.
-func (e entry) narrower(other entry) int {
+// compareNarrower orders entries by how few hosts they match, the narrowest first.
+func (e entry) compareNarrower(other entry) int {
 	return cmp.Or(
 		cmp.Compare(len(other.name), len(e.name)),
 		cmp.Compare(other.prefix.Bits(), e.prefix.Bits()),

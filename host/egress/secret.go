@@ -12,38 +12,38 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Secret is a value that the sandbox never holds. It holds a placeholder, and the value is put in its place in one
-// header of requests to the hosts that the secret is bound to.
+// Secret is a value that the sandbox never sees. The sandbox uses a placeholder, and the proxy replaces it by the
+// value in one header of requests to the secret's hosts.
 type Secret struct {
 	Name        string
-	Placeholder string   // as long as the value
-	Value       string   `json:"-"` // what servers get
-	Hosts       []string // entries as in Rules; one without a port stands for 443
-	Header      string   // such as Authorization
-	Template    string   // such as "Bearer {{secret}}"
+	Placeholder string   // as long as Value
+	Value       string   `json:"-"` // sent to servers
+	Hosts       []string // entries as in Rules; without a port, 443 only
+	Header      string   // as Authorization
+	Template    string   // as "Bearer {{secret}}"
 }
 
-// String is the name. The value is to be in no log.
+// String returns the name, so that no log contains the value.
 func (s Secret) String() string { return s.Name }
 
-// GoString is the name.
+// GoString returns the name.
 func (s Secret) GoString() string { return s.Name }
 
-// Check says what is wrong with a secret besides its value, which need not be known.
-func (s Secret) Check() error {
-	s.Value, s.Placeholder = strings.Repeat("v", minSecret), strings.Repeat("p", minSecret)
-	_, err := bind(s)
-	return errors.Unwrap(err) // whose it is is known
+// Validate checks a secret except for its value, which may be unknown.
+func (s Secret) Validate() error {
+	s.Value, s.Placeholder = strings.Repeat("v", minSecretLen), strings.Repeat("p", minSecretLen)
+	_, err := bindSecret(s)
+	return errors.Unwrap(err) // the caller knows the name
 }
 
-// slot is where a template has the value.
-const slot = "{{secret}}"
+// valueMarker is the part of a template that the value replaces.
+const valueMarker = "{{secret}}"
 
-// minSecret is how many bytes a secret has at least: what is shorter turns up in responses by chance.
-const minSecret = 8
+// minSecretLen is the minimum length in bytes; shorter values occur in responses by chance.
+const minSecretLen = 8
 
-// Placeholder makes a text of a length that stands for no other secret.
-func Placeholder(length int) string {
+// NewPlaceholder returns a random placeholder with a length.
+func NewPlaceholder(length int) string {
 	var b strings.Builder
 	if length >= 28 {
 		b.WriteString("placeholder-")
@@ -54,133 +54,138 @@ func Placeholder(length int) string {
 	return b.String()[:length]
 }
 
-// bound is a secret with its hosts compiled.
-type bound struct {
+// boundSecret is a secret with its compiled hosts.
+type boundSecret struct {
 	Secret
 	entries []entry
 }
 
-func bind(s Secret) (bound, error) {
-	b := bound{Secret: s}
-	wrong := func(format string, args ...any) (bound, error) {
+// bindSecret validates a secret and compiles its hosts.
+func bindSecret(s Secret) (boundSecret, error) {
+	b := boundSecret{Secret: s}
+	invalid := func(format string, args ...any) (boundSecret, error) {
 		return b, fmt.Errorf("secret %q: %w", s.Name, fmt.Errorf(format, args...))
 	}
 	switch {
-	case len(s.Value) < minSecret:
-		return wrong("its value has fewer than %d bytes; such a value can't be told from other text", minSecret)
+	case len(s.Value) < minSecretLen:
+		return invalid("its value has fewer than %d bytes; shorter values can't be told from other text", minSecretLen)
 	case len(s.Placeholder) != len(s.Value) || s.Placeholder == s.Value:
-		return wrong("its placeholder has to be another text as long as the value; make one with Placeholder")
+		return invalid("its placeholder must have the length of the value and differ from it; create one with NewPlaceholder")
 	case len(s.Hosts) == 0:
-		return wrong("it has no hosts; name those that are to get it")
+		return invalid("it has no hosts; list those that get it")
 	case !httpguts.ValidHeaderFieldName(s.Header):
-		return wrong("%q is no name of a header; write one such as Authorization", s.Header)
-	case strings.Count(s.Template, slot) != 1:
-		return wrong("its value in the header has to have %s once; write one such as \"Bearer %[1]s\"", slot)
-	case !httpguts.ValidHeaderFieldValue(b.filled()):
-		return wrong("it has characters that no header can have, such as the end of a line; take them out")
+		return invalid("%q is not a header name; write one such as Authorization", s.Header)
+	case strings.Count(s.Template, valueMarker) != 1:
+		return invalid("its template must contain %s once; write one such as \"Bearer %[1]s\"", valueMarker)
+	case !httpguts.ValidHeaderFieldValue(b.headerValue()):
+		return invalid("it has characters that headers can't contain, such as a newline; remove them")
 	}
 	switch b.Header = http.CanonicalHeaderKey(s.Header); b.Header {
 	case "Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Te", "Trailer":
-		return wrong("%s is a header of the connection; name another one", b.Header)
+		return invalid("%s is a connection header; use another one", b.Header)
 	}
 	for _, text := range s.Hosts {
 		e, err := parseEntry(text)
 		if err != nil {
-			return wrong("%q: %w", text, err)
+			return invalid("%q: %w", text, err)
 		}
-		if _, public := e.public(); public || e.any {
-			return wrong("%q stands for everybody's hosts; name those that are to get it", text)
+		if _, public := e.publicSuffix(); public || e.anyName {
+			return invalid("%q matches everybody's hosts; list those that get it", text)
 		}
 		b.entries = append(b.entries, e)
 	}
 	return b, nil
 }
 
-// on reports whether a secret is for a target.
-func (b *bound) on(t target) bool {
+// appliesTo reports whether a secret is for a target.
+func (b *boundSecret) appliesTo(t target) bool {
 	for _, e := range b.entries {
-		if e.is(t) && (t.port == e.port || e.port == 0 && t.port == 443) {
+		if e.matchesHost(t) && (t.port == e.port || e.port == 0 && t.port == 443) {
 			return true
 		}
 	}
 	return false
 }
 
-// near reports whether a secret is for a target, maybe on another port.
-func (b *bound) near(t target) bool {
+// matchesHost reports whether a secret is for a target's host, on any port.
+func (b *boundSecret) matchesHost(t target) bool {
 	for _, e := range b.entries {
-		if e.is(t) {
+		if e.matchesHost(t) {
 			return true
 		}
 	}
 	return false
 }
 
-func (b *bound) filled() string { return strings.Replace(b.Template, slot, b.Value, 1) }
+// headerValue returns the header value with the secret.
+func (b *boundSecret) headerValue() string {
+	return strings.Replace(b.Template, valueMarker, b.Value, 1)
+}
 
-// put puts the secrets that are for a target into the header of a request, and returns what redacts the response. The
-// error says where a placeholder is that nothing is put in the place of.
-func put(secrets []bound, t target, r *http.Request, secure bool) (redactor, error) {
+// injectSecrets replaces the placeholders of a target's secrets in the header of a request, and returns the redactor
+// for the response. An error names the part of the request with a placeholder that must not be there.
+func injectSecrets(secrets []boundSecret, t target, r *http.Request, secure bool) (redactor, error) {
 	var red redactor
 	for i := range secrets {
 		s := &secrets[i]
-		here := secure && s.on(t)
-		if !secure && s.near(t) {
+		applies := secure && s.appliesTo(t)
+		if !secure && s.matchesHost(t) {
 			return red, fmt.Errorf("network: refused a request to %s without TLS, as the secret %s is bound to it; use https",
-				t.shown(), s.Name)
+				t.displayName(), s.Name)
 		}
-		if where := s.strays(r, here); where != "" {
-			if here {
+		if part := s.strayPlaceholder(r, applies); part != "" {
+			if applies {
 				return red, fmt.Errorf("network: refused a request to %s with the secret %s in %s; it goes only into %s",
-					t.shown(), s.Name, where, s.Header)
+					t.displayName(), s.Name, part, s.Header)
 			}
 			return red, fmt.Errorf("network: refused a request to %s with the secret %s; setting secrets.%[2]s.hosts",
-				t.shown(), s.Name)
+				t.displayName(), s.Name)
 		}
-		if here {
-			red = red.with(s.Value, s.Placeholder)
+		if applies {
+			red = red.withSecret(s.Value, s.Placeholder)
 		}
 	}
-	set := map[string]bool{}
+	done := map[string]bool{}
 	for i := range secrets {
 		s := &secrets[i]
-		if !secure || !s.on(t) || set[s.Header] {
+		if !secure || !s.appliesTo(t) || done[s.Header] {
 			continue
 		}
 		values, found := r.Header[s.Header]
 		if !found {
-			r.Header.Set(s.Header, s.filled())
-			set[s.Header] = true
+			r.Header.Set(s.Header, s.headerValue())
+			done[s.Header] = true
 		}
 		for _, v := range values {
-			if credentials, ok := basic(v); ok && strings.Contains(credentials, s.Placeholder) {
-				real, dummy := fill(secrets, t, credentials), encode(credentials)
+			if credentials, ok := basicCredentials(v); ok && strings.Contains(credentials, s.Placeholder) {
+				real, dummy := encodeCredentials(secrets, t, credentials), encodeBase64(credentials)
 				r.Header.Set(s.Header, "Basic "+real)
-				red = red.with(real, dummy)
-				set[s.Header] = true
+				red = red.withSecret(real, dummy)
+				done[s.Header] = true
 			} else if strings.Contains(v, s.Placeholder) {
-				r.Header.Set(s.Header, s.filled())
-				set[s.Header] = true
+				r.Header.Set(s.Header, s.headerValue())
+				done[s.Header] = true
 			}
 		}
 	}
 	return red, nil
 }
 
-// fill encodes credentials with the secrets in the place of their placeholders.
-func fill(secrets []bound, t target, credentials string) string {
+// encodeCredentials replaces placeholders in credentials by their values and encodes the result.
+func encodeCredentials(secrets []boundSecret, t target, credentials string) string {
 	for i := range secrets {
-		if s := &secrets[i]; s.on(t) {
+		if s := &secrets[i]; s.appliesTo(t) {
 			credentials = strings.ReplaceAll(credentials, s.Placeholder, s.Value)
 		}
 	}
-	return encode(credentials)
+	return encodeBase64(credentials)
 }
 
-func encode(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+func encodeBase64(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
-// strays names the part of a request that has the placeholder where nothing is put in its place.
-func (b *bound) strays(r *http.Request, here bool) string {
+// strayPlaceholder names the part of a request with the placeholder where no value may replace it; empty if there is
+// none.
+func (b *boundSecret) strayPlaceholder(r *http.Request, applies bool) string {
 	has := func(text string) bool { return strings.Contains(text, b.Placeholder) }
 	if unescaped, err := url.QueryUnescape(r.URL.RawQuery); has(r.RequestURI) || has(r.URL.String()) ||
 		has(r.URL.Path) || err == nil && has(unescaped) {
@@ -191,8 +196,8 @@ func (b *bound) strays(r *http.Request, here bool) string {
 			return "the name of a header"
 		}
 		for _, v := range values {
-			credentials, _ := basic(v)
-			if (has(v) || has(credentials)) && !(here && key == b.Header) {
+			credentials, _ := basicCredentials(v)
+			if (has(v) || has(credentials)) && !(applies && key == b.Header) {
 				return "the header " + key
 			}
 		}
@@ -200,8 +205,8 @@ func (b *bound) strays(r *http.Request, here bool) string {
 	return ""
 }
 
-// basic decodes credentials of the scheme Basic.
-func basic(value string) (string, bool) {
+// basicCredentials decodes the credentials of a Basic header value.
+func basicCredentials(value string) (string, bool) {
 	scheme, encoded, ok := strings.Cut(value, " ")
 	if !ok || !strings.EqualFold(scheme, "Basic") {
 		return "", false

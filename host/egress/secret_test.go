@@ -12,11 +12,11 @@ import (
 
 const value = "real-value-0123456789"
 
-var dummy = Placeholder(len(value))
+var dummy = NewPlaceholder(len(value))
 
 func TestPlaceholder(t *testing.T) {
 	for _, n := range []int{8, 20, 28, 40, 300} {
-		if a, b := Placeholder(n), Placeholder(n); len(a) != n || a == b || n >= 28 && !strings.HasPrefix(a, "placeholder-") {
+		if a, b := NewPlaceholder(n), NewPlaceholder(n); len(a) != n || a == b || n >= 28 && !strings.HasPrefix(a, "placeholder-") {
 			t.Error(n, a, b)
 		}
 	}
@@ -29,7 +29,7 @@ func token(hosts ...string) Secret {
 
 // TestPrinted has a proxy printed, which has its secrets.
 func TestPrinted(t *testing.T) {
-	w, _, _ := secretWorld(t, echo)
+	w, _, _ := newSecretProxy(t, echo)
 	for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
 		if text := fmt.Sprintf(format, []any{w.Options.Secrets, w.secrets[0].Secret}); strings.Contains(text, value) {
 			t.Error(text)
@@ -39,20 +39,20 @@ func TestPrinted(t *testing.T) {
 
 func TestSecretErrors(t *testing.T) {
 	for want, change := range map[string]func(*Secret){
-		"fewer than":        func(s *Secret) { s.Value, s.Placeholder = "short", "other" },
-		"as long as":        func(s *Secret) { s.Placeholder += "x" },
-		"no hosts":          func(s *Secret) { s.Hosts = nil },
-		"no name of a":      func(s *Secret) { s.Header = "a b" },
-		"of the connec":     func(s *Secret) { s.Header = "host" },
-		"{{secret}} once":   func(s *Secret) { s.Template = "Bearer" },
-		"end of a line":     func(s *Secret) { s.Template += "\n" },
-		`"*"`:               func(s *Secret) { s.Hosts = []string{"*"} },
-		`"*.com"`:           func(s *Secret) { s.Hosts = []string{"*.com"} },
-		`secret "TOKEN": "`: func(s *Secret) { s.Hosts = []string{"10.0.0.1"} },
+		"fewer than":             func(s *Secret) { s.Value, s.Placeholder = "short", "other" },
+		"have the length of":     func(s *Secret) { s.Placeholder += "x" },
+		"no hosts":               func(s *Secret) { s.Hosts = nil },
+		"is not a header name":   func(s *Secret) { s.Header = "a b" },
+		"is a connection header": func(s *Secret) { s.Header = "host" },
+		"{{secret}} once":        func(s *Secret) { s.Template = "Bearer" },
+		"a newline":              func(s *Secret) { s.Template += "\n" },
+		`"*"`:                    func(s *Secret) { s.Hosts = []string{"*"} },
+		`"*.com"`:                func(s *Secret) { s.Hosts = []string{"*.com"} },
+		`secret "TOKEN": "`:      func(s *Secret) { s.Hosts = []string{"10.0.0.1"} },
 	} {
 		s := token("a.test")
 		change(&s)
-		if _, err := bind(s); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), value) {
+		if _, err := bindSecret(s); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), value) {
 			t.Errorf("%v, want %q in it", err, want)
 		}
 	}
@@ -62,7 +62,7 @@ func TestSecretErrors(t *testing.T) {
 }
 
 // secretWorld has a server that gets a secret, and one that doesn't. Both answer with what they got.
-func secretWorld(t *testing.T, h http.HandlerFunc) (w *world, with, without string) {
+func newSecretProxy(t *testing.T, h http.HandlerFunc) (w *testProxy, with, without string) {
 	s := newServers(t)
 	bound, other := s.start("a.test", h), s.start("b.test", h)
 	plain := s.startPlain(h)
@@ -82,7 +82,7 @@ func secretWorld(t *testing.T, h http.HandlerFunc) (w *world, with, without stri
 // TestPut shows what the servers get.
 func TestPut(t *testing.T) {
 	got := make(chan string, 1)
-	w, with, without := secretWorld(t, func(_ http.ResponseWriter, r *http.Request) {
+	w, with, without := newSecretProxy(t, func(_ http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		got <- strings.Join(r.Header["Authorization"], "|") + string(b)
 	})
@@ -135,7 +135,7 @@ func TestPut(t *testing.T) {
 
 // TestEcho has the server send the value in all ways there are.
 func TestEcho(t *testing.T) {
-	w, with, _ := secretWorld(t, func(w http.ResponseWriter, r *http.Request) {
+	w, with, _ := newSecretProxy(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Echo", r.Header.Get("Authorization"))
 		w.Header().Set("Link", value)
 		w.WriteHeader(http.StatusEarlyHints)
@@ -146,7 +146,7 @@ func TestEcho(t *testing.T) {
 		}
 		w.Header().Set("X-End", value)
 	})
-	for _, header := range []string{"A: b", "Authorization: Basic " + encode("u:"+dummy)} {
+	for _, header := range []string{"A: b", "Authorization: Basic " + encodeBase64("u:"+dummy)} {
 		tr := w.client().Transport
 		resp, body := w.do(&http.Client{Transport: tr}, request(t, "GET", with, header))
 		auth := "Bearer " + dummy
@@ -164,7 +164,7 @@ func TestEcho(t *testing.T) {
 
 // TestEarlyHints looks at the response before the last as it is on the wire.
 func TestEarlyHints(t *testing.T) {
-	w, with, _ := secretWorld(t, func(w http.ResponseWriter, _ *http.Request) {
+	w, with, _ := newSecretProxy(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Link", value)
 		w.WriteHeader(http.StatusEarlyHints)
 	})
@@ -179,7 +179,7 @@ func TestEarlyHints(t *testing.T) {
 // TestEncoded has the server compress what it was asked not to.
 func TestEncoded(t *testing.T) {
 	asked := make(chan string, 2)
-	w, with, without := secretWorld(t, func(w http.ResponseWriter, r *http.Request) {
+	w, with, without := newSecretProxy(t, func(w http.ResponseWriter, r *http.Request) {
 		asked <- r.Header.Get("Accept-Encoding") + r.Header.Get("Range")
 		w.Header().Set("Content-Encoding", "gzip")
 	})
@@ -195,7 +195,7 @@ func TestEncoded(t *testing.T) {
 
 // TestUpgraded has a connection to a host with a secret become another protocol.
 func TestUpgraded(t *testing.T) {
-	w, with, _ := secretWorld(t, func(w http.ResponseWriter, r *http.Request) {
+	w, with, _ := newSecretProxy(t, func(w http.ResponseWriter, r *http.Request) {
 		c, rw, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			return

@@ -12,7 +12,7 @@ import (
 
 // TestAnswerBeforeTheRequestHasEnded has a server begin its answer before the proxy has seen that the request has come
 // to its end. The rest of the answer arrives nevertheless.
-func TestAnswerBeforeTheRequestHasEnded(t *testing.T) {
+func TestResponseBeforeRequestEnds(t *testing.T) {
 	for _, scheme := range []string{"http", "https"} {
 		t.Run(scheme, func(t *testing.T) {
 			more := make(chan struct{})
@@ -40,7 +40,7 @@ func TestAnswerBeforeTheRequestHasEnded(t *testing.T) {
 			one := w.newTransport() // HTTP/2 has no such look
 			one.ForceAttemptHTTP2 = false
 			t.Cleanup(one.CloseIdleConnections)
-			w.reverse.Transport = &hosttest.Late{RoundTripper: one, Begun: begun, Found: found}
+			w.reverseProxy.Transport = &hosttest.Late{RoundTripper: one, Begun: begun, Found: found}
 			client := w.client()
 			client.Timeout = time.Minute
 			kept := client.Transport.(*http.Transport)

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// serveWeb serves connections to addresses that stand for names.
+// serveWeb accepts connections to assigned addresses.
 func (p *Proxy) serveWeb(l net.Listener) {
 	for {
 		conn, err := l.Accept()
 		switch {
 		case err == nil:
-			if p.enter() {
+			if p.beginWork() {
 				go func() {
 					defer p.wg.Done()
-					p.transparent(conn.(*client))
+					p.serveTransparent(conn.(*clientConn))
 				}()
 			}
 			continue
 		case errors.Is(err, net.ErrClosed):
 			return
 		}
-		select { // such as too many open files
+		select { // for example, too many open files
 		case <-p.ctx.Done():
 			return
 		case <-time.After(100 * time.Millisecond):
@@ -32,8 +32,9 @@ func (p *Proxy) serveWeb(l net.Listener) {
 	}
 }
 
-// transparent serves a connection from a program that knows of no proxy.
-func (p *Proxy) transparent(c *client) {
+// serveTransparent serves a connection of a client that does not use the proxy protocol. The address it connected to
+// tells the name.
+func (p *Proxy) serveTransparent(c *clientConn) {
 	local, err := netip.ParseAddrPort(c.LocalAddr().String())
 	if err != nil {
 		_ = c.Close()
@@ -41,48 +42,48 @@ func (p *Proxy) transparent(c *client) {
 	}
 	t := target{port: local.Port()}
 	var ok bool
-	if t.name, ok = p.names.lookup(local.Addr()); !ok {
+	if t.name, ok = p.dns.nameOf(local.Addr()); !ok {
 		t.addr = local.Addr().Unmap()
-		p.turnAway(&begun{client: c, target: t},
-			refuse("network: refused %s, which stands for no name; look the name up again", t))
+		p.refuseConn(&targetConn{clientConn: c, target: t},
+			newRefusal("network: refused %s, which is assigned to no name; resolve the name again", t))
 		return
 	}
-	d, no := p.agree(p.ctx, t)
-	b := &begun{client: c, target: t, decision: d}
-	if no != nil {
-		p.turnAway(b, no)
+	d, refused := p.decideOrAsk(p.ctx, t)
+	b := &targetConn{clientConn: c, target: t, decision: d}
+	if refused != nil {
+		p.refuseConn(b, refused)
 		return
 	}
-	outside, err := p.reach(p.ctx, t)
+	outside, err := p.dialUnlessTerminated(p.ctx, t)
 	switch {
-	case errors.As(err, &no):
-		p.turnAway(b, no)
+	case errors.As(err, &refused):
+		p.refuseConn(b, refused)
 	case err != nil:
-		p.ended(b, time.Now(), 0, 0, err)
+		p.reportConn(b, time.Now(), 0, 0, err)
 		_ = c.Close()
 	default:
-		p.carry(b, outside)
+		p.relay(b, outside)
 	}
 }
 
-// turnAway tells a client that it is refused in a way that it understands, once it has said something.
-func (p *Proxy) turnAway(b *begun, no *refusal) {
-	p.refused(b.target, "", no.Decision)
-	defer closeAll(b)
-	_ = b.SetDeadline(time.Now().Add(wait))
+// refuseConn reports a refusal, and answers the client in its protocol once it has sent something.
+func (p *Proxy) refuseConn(b *targetConn, refused *refusal) {
+	p.reportRefusal(b.target, "", refused.Decision)
+	defer closeConns(b)
+	_ = b.SetDeadline(time.Now().Add(setupTimeout))
 	o, err := readOpening(b)
 	if err == nil {
-		p.tell(b, o, no)
+		p.writeRefusal(b, o, refused)
 	}
 }
 
-// tell writes a refusal as what the client speaks.
-func (p *Proxy) tell(b *begun, o opening, no *refusal) {
-	if o.secure {
-		_, _ = b.Write(unrecognized[:])
+// writeRefusal answers a client with a refusal as a TLS alert or HTTP response.
+func (p *Proxy) writeRefusal(b *targetConn, o opening, refused *refusal) {
+	if o.isTLS {
+		_, _ = b.Write(unrecognizedNameAlert[:])
 		return
 	}
 	_, _ = fmt.Fprintf(b, "HTTP/1.1 403 Forbidden\r\n%s: %s\r\nContent-Type: text/plain; charset=utf-8\r\n"+
-		"Content-Length: %d\r\nConnection: close\r\n\r\n%s\n", errorHeader, no.code, len(no.Reason)+1, no.Reason)
+		"Content-Length: %d\r\nConnection: close\r\n\r\n%s\n", errorHeader, refused.errorCode, len(refused.Reason)+1, refused.Reason)
 	_ = b.CloseWrite()
 }

@@ -10,38 +10,38 @@ import (
 	"time"
 )
 
-// chunk is how much is copied before the time is looked at.
-const chunk = 256 << 10
+// chunkSize is the number of bytes copied between two checks of the time.
+const chunkSize = 256 << 10
 
-// tunnel carries bytes both ways until both sides have ended, one fails, or neither says anything for long. Between TCP
-// connections the kernel moves them.
-func tunnel(inside, outside net.Conn, idle time.Duration) (sent, received int64, err error) {
-	t := &traffic{idle: idle}
-	t.moved.Store(time.Now().UnixNano())
+// copyBothWays copies bytes in both directions until both sides have ended, one fails, or no data flows for long.
+// Between TCP connections the kernel copies.
+func copyBothWays(inside, outside net.Conn, idle time.Duration) (sent, received int64, err error) {
+	t := &tunnelActivity{idle: idle}
+	t.lastByte.Store(time.Now().UnixNano())
 	var wg sync.WaitGroup
-	var there, back error
-	wg.Go(func() { sent, there = t.copy(outside, inside) })
-	wg.Go(func() { received, back = t.copy(inside, outside) })
+	var sendErr, receiveErr error
+	wg.Go(func() { sent, sendErr = t.copyOneWay(outside, inside) })
+	wg.Go(func() { received, receiveErr = t.copyOneWay(inside, outside) })
 	wg.Wait()
-	return sent, received, errors.Join(there, back)
+	return sent, received, errors.Join(sendErr, receiveErr)
 }
 
-// traffic is what both directions of a tunnel know.
-type traffic struct {
-	idle  time.Duration
-	moved atomic.Int64 // when a byte last was, in nanoseconds
+// tunnelActivity is the state that both directions of a tunnel share.
+type tunnelActivity struct {
+	idle     time.Duration
+	lastByte atomic.Int64 // time of the last byte in nanoseconds
 }
 
-// copy carries bytes one way. After an error nothing goes the other way either.
-func (t *traffic) copy(to, from net.Conn) (total int64, err error) {
+// copyOneWay copies bytes in one direction. An error closes both.
+func (t *tunnelActivity) copyOneWay(to, from net.Conn) (total int64, err error) {
 	for {
 		start := time.Now()
 		_ = from.SetReadDeadline(start.Add(t.idle))
-		_ = to.SetWriteDeadline(start.Add(2 * t.idle)) // later, as bytes are lost with it
-		n, err := io.CopyN(to, from, chunk)
+		_ = to.SetWriteDeadline(start.Add(2 * t.idle)) // twice the timeout, since a failed write loses bytes
+		n, err := io.CopyN(to, from, chunkSize)
 		total += n
 		if n > 0 {
-			t.moved.Store(time.Now().UnixNano())
+			t.lastByte.Store(time.Now().UnixNano())
 		}
 		switch {
 		case err == nil:
@@ -49,7 +49,7 @@ func (t *traffic) copy(to, from net.Conn) (total int64, err error) {
 		case errors.Is(err, io.EOF):
 			return total, closeWrite(to)
 		case errors.Is(err, os.ErrDeadlineExceeded) && time.Since(start) < 2*t.idle &&
-			time.Since(time.Unix(0, t.moved.Load())) < t.idle:
+			time.Since(time.Unix(0, t.lastByte.Load())) < t.idle:
 			continue
 		}
 		_ = to.Close()
@@ -58,7 +58,7 @@ func (t *traffic) copy(to, from net.Conn) (total int64, err error) {
 	}
 }
 
-// closeWrite ends what the other side reads, and the connection if it knows of no half.
+// closeWrite closes the sending direction, or the whole connection if it can't be closed by half.
 func closeWrite(c net.Conn) error {
 	half, ok := c.(interface{ CloseWrite() error })
 	if !ok {
@@ -70,18 +70,19 @@ func closeWrite(c net.Conn) error {
 	return nil
 }
 
-// counted is a connection that takes room until it is closed.
-type counted struct {
+// slotConn is a connection that occupies a slot until it is closed.
+type slotConn struct {
 	net.Conn
-	room chan struct{}
-	once sync.Once
+	slots chan struct{}
+	once  sync.Once
 }
 
-// CloseWrite ends what the other side reads.
-func (c *counted) CloseWrite() error { return closeWrite(c.Conn) }
+// CloseWrite closes the sending direction.
+func (c *slotConn) CloseWrite() error { return closeWrite(c.Conn) }
 
-func (c *counted) Close() error {
+// Close closes the connection and frees its slot.
+func (c *slotConn) Close() error {
 	err := c.Conn.Close()
-	c.once.Do(func() { <-c.room })
+	c.once.Do(func() { <-c.slots })
 	return err
 }

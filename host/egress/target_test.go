@@ -102,7 +102,7 @@ func FuzzParseHost(f *testing.F) {
 		if err != nil || again != got {
 			t.Errorf("%q is %v, and that is %v, %v", text, got, again, err)
 		}
-		if strings.ContainsAny(got.host(), "\x00 %@/\\?#\r\n") || got.name != "" && numeric(got.name) {
+		if strings.ContainsAny(got.host(), "\x00 %@/\\?#\r\n") || got.name != "" && looksNumeric(got.name) {
 			t.Errorf("%q is taken for %q", text, got.host())
 		}
 	})
@@ -117,7 +117,7 @@ func FuzzParseEntry(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !e.any && !e.prefix.IsValid() && checkName(e.name) != nil {
+		if !e.anyName && !e.prefix.IsValid() && checkName(e.name) != nil {
 			t.Errorf("entry %q has the name %q", text, e.name)
 		}
 	})

@@ -18,7 +18,7 @@ import (
 )
 
 // world is a proxy with servers that it may be asked for, and the events that it reports.
-type world struct {
+type testProxy struct {
 	testing.TB
 	*Proxy
 	address string // of the proxy
@@ -50,7 +50,7 @@ func (s servers) start(name string, h http.Handler) (port string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	cert, err := s.issue(at)
+	cert, err := s.issueCert(at)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -100,13 +100,13 @@ func compile(t testing.TB, r Rules) *Policy {
 }
 
 // serve starts a proxy that believes the servers.
-func (s servers) serve(o Options) *world {
+func (s servers) serve(o Options) *testProxy {
 	s.Helper()
 	ours, err := NewAuthority()
 	if err != nil {
 		s.Fatal(err)
 	}
-	w := &world{TB: s.TB, events: make(chan Event, 4096), roots: x509.NewCertPool()}
+	w := &testProxy{TB: s.TB, events: make(chan Event, 4096), roots: x509.NewCertPool()}
 	w.roots.AppendCertsFromPEM(s.Certificate())
 	w.roots.AppendCertsFromPEM(ours.Certificate())
 	o.Authority = ours
@@ -128,7 +128,7 @@ func (s servers) serve(o Options) *world {
 }
 
 // client is a program in the sandbox that uses the proxy.
-func (w *world) client() *http.Client {
+func (w *testProxy) client() *http.Client {
 	tr := &http.Transport{
 		Proxy:             http.ProxyURL(&url.URL{Scheme: "http", Host: w.address}),
 		TLSClientConfig:   &tls.Config{RootCAs: w.roots},
@@ -139,7 +139,7 @@ func (w *world) client() *http.Client {
 }
 
 // event waits for an event that f is true of.
-func (w *world) event(f func(Event) bool) Event {
+func (w *testProxy) event(f func(Event) bool) Event {
 	w.Helper()
 	guard := time.After(20 * time.Second)
 	for {
@@ -155,13 +155,13 @@ func (w *world) event(f func(Event) bool) Event {
 }
 
 // refusal waits for a refusal.
-func (w *world) refusal() Event {
+func (w *testProxy) refusal() Event {
 	w.Helper()
 	return w.event(func(e Event) bool { return e.Decision.Verdict == Deny })
 }
 
 // raw opens a connection to the proxy and writes a text to it.
-func (w *world) raw(text string) (net.Conn, *bufio.Reader) {
+func (w *testProxy) raw(text string) (net.Conn, *bufio.Reader) {
 	w.Helper()
 	c, err := net.Dial("tcp", w.address)
 	if err != nil {
@@ -176,7 +176,7 @@ func (w *world) raw(text string) (net.Conn, *bufio.Reader) {
 }
 
 // connect opens a connection to a target through the proxy.
-func (w *world) connect(target string) (net.Conn, *bufio.Reader) {
+func (w *testProxy) connect(target string) (net.Conn, *bufio.Reader) {
 	w.Helper()
 	c, r := w.raw("CONNECT " + target + " HTTP/1.1\r\nHost: " + target + "\r\n\r\n")
 	resp, err := http.ReadResponse(r, &http.Request{Method: "CONNECT"})
@@ -201,7 +201,7 @@ func status(t testing.TB, r *bufio.Reader) (int, string) {
 }
 
 // do sends a request and returns its response with the body read.
-func (w *world) do(c *http.Client, r *http.Request) (*http.Response, string) {
+func (w *testProxy) do(c *http.Client, r *http.Request) (*http.Response, string) {
 	w.Helper()
 	resp, err := c.Do(r)
 	if err != nil {

@@ -25,10 +25,10 @@ func question(t testing.TB, name string, kind dnsmessage.Type) []byte {
 }
 
 // ask has a message answered.
-func ask(t testing.TB, n *names, name string, kind dnsmessage.Type) dnsmessage.Message {
+func ask(t testing.TB, n *dnsServer, name string, kind dnsmessage.Type) dnsmessage.Message {
 	t.Helper()
 	var m dnsmessage.Message
-	if err := m.Unpack(n.answer(question(t, name, kind))); err != nil {
+	if err := m.Unpack(n.answerMessage(question(t, name, kind))); err != nil {
 		t.Fatal(err)
 	}
 	if m.ID != 7 || !m.Response || len(m.Questions) != 1 {
@@ -39,7 +39,7 @@ func ask(t testing.TB, n *names, name string, kind dnsmessage.Type) dnsmessage.M
 
 func TestNames(t *testing.T) {
 	var refused []string
-	n := newNames(compile(t, Rules{
+	n := newDNSServer(compile(t, Rules{
 		Allow: []string{"*.example.org", "files.example.net:8443", "bücher.example"}, Ask: []string{"ask.example.com"},
 		Deny: []string{"admin.example.org"},
 	}), func(t target, d Decision) { refused = append(refused, t.host()+" "+d.Rule) })
@@ -67,7 +67,7 @@ func TestNames(t *testing.T) {
 	}
 	first := ask(t, n, "a.example.org.", dnsmessage.TypeA).Answers[0].Body.(*dnsmessage.AResource).A
 	addr := netip.AddrFrom4(first)
-	name, ok := n.lookup(addr)
+	name, ok := n.nameOf(addr)
 	if !ok || name != "a.example.org" || !netip.MustParsePrefix("127.1.0.0/16").Contains(addr) {
 		t.Error(addr, name)
 	}
@@ -75,37 +75,37 @@ func TestNames(t *testing.T) {
 	if first == other {
 		t.Error("two names have one address")
 	}
-	if _, ok := n.lookup(netip.MustParseAddr("127.1.255.254")); ok {
+	if _, ok := n.nameOf(netip.MustParseAddr("127.1.255.254")); ok {
 		t.Error("an address that wasn't handed out stands for a name")
 	}
 }
 
 func TestNamesBounded(t *testing.T) {
-	n := newNames(compile(t, Rules{Allow: []string{"*"}}), func(target, Decision) {})
-	n.size = 300
-	kept := n.address("kept.test")
+	n := newDNSServer(compile(t, Rules{Allow: []string{"*"}}), func(target, Decision) {})
+	n.maxLeases = 300
+	kept := n.assignAddr("kept.test")
 	for i := range 1000 {
-		n.address(fmt.Sprint("n", i, ".test"))
-		if again := n.address("kept.test"); again != kept {
+		n.assignAddr(fmt.Sprint("n", i, ".test"))
+		if again := n.assignAddr("kept.test"); again != kept {
 			t.Fatalf("the address changed from %v to %v", kept, again)
 		}
 	}
-	if len(n.byName) != 300 || len(n.byAddr) != 300 || n.used.Len() != 300 {
-		t.Error(len(n.byName), len(n.byAddr), n.used.Len())
+	if len(n.byName) != 300 || len(n.byAddr) != 300 || n.leases.Len() != 300 {
+		t.Error(len(n.byName), len(n.byAddr), n.leases.Len())
 	}
 	for addr, e := range n.byAddr {
-		if got := e.Value.(*lease); got.addr != addr || n.byName[got.name] != e {
+		if got := e.Value.(*addrLease); got.addr != addr || n.byName[got.name] != e {
 			t.Error(addr, got)
 		}
 	}
-	n.address("unused.test")
+	n.assignAddr("unused.test")
 	if _, ok := n.byName["n1.test"]; ok {
 		t.Error("the one used least recently is still there")
 	}
 }
 
 func TestNamesRefuseOthers(t *testing.T) {
-	n := newNames(compile(t, Rules{Allow: []string{"*"}}), func(target, Decision) {})
+	n := newDNSServer(compile(t, Rules{Allow: []string{"*"}}), func(target, Decision) {})
 	var m dnsmessage.Message
 	_ = m.Unpack(question(t, "a.test.", dnsmessage.TypeA))
 	for what, c := range map[string]struct {
@@ -127,13 +127,13 @@ func TestNamesRefuseOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		var reply dnsmessage.Message
-		if err := reply.Unpack(n.answer(b)); err != nil || reply.RCode != c.want || len(reply.Answers) != 0 {
+		if err := reply.Unpack(n.answerMessage(b)); err != nil || reply.RCode != c.want || len(reply.Answers) != 0 {
 			t.Errorf("%s: %v, %v", what, reply, err)
 		}
 	}
 	m.Response = true
 	b, _ := m.Pack()
-	if n.answer(b) != nil || n.answer([]byte("short")) != nil {
+	if n.answerMessage(b) != nil || n.answerMessage([]byte("short")) != nil {
 		t.Error("what is no question is answered")
 	}
 }
@@ -159,9 +159,9 @@ func TestNamesServed(t *testing.T) {
 func FuzzNames(f *testing.F) {
 	f.Add(question(f, "a.test.", dnsmessage.TypeA))
 	f.Add(question(f, "evil\x00.test.", dnsmessage.TypeAAAA))
-	n := newNames(compile(f, Rules{Allow: []string{"*.test"}}), func(target, Decision) {})
+	n := newDNSServer(compile(f, Rules{Allow: []string{"*.test"}}), func(target, Decision) {})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		reply := n.answer(b)
+		reply := n.answerMessage(b)
 		if reply == nil {
 			return
 		}

@@ -1,0 +1,158 @@
+package egress
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// limitedListener accepts only as many connections at once as the proxy allows. Further ones wait in the kernel's
+// queue.
+type limitedListener struct {
+	net.Listener
+	proxy *Proxy
+}
+
+// Accept waits for a connection and a free slot.
+func (g limitedListener) Accept() (net.Conn, error) {
+	conn, err := g.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case g.proxy.clientSlots <- struct{}{}:
+	case <-g.proxy.ctx.Done():
+		_ = conn.Close()
+		return nil, net.ErrClosed
+	}
+	c := &clientConn{Conn: conn, proxy: g.proxy}
+	c.resetIdle()
+	c.timer = time.AfterFunc(idleTimeout, c.closeIfIdle)
+	g.proxy.mu.Lock()
+	over := g.proxy.closed
+	g.proxy.open[c] = true
+	g.proxy.mu.Unlock()
+	if over {
+		_ = c.Close()
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+// clientConn is a connection from the sandbox. It closes after a long time without traffic.
+type clientConn struct {
+	net.Conn
+	proxy    *Proxy
+	timer    *time.Timer
+	lastUsed atomic.Int64 // Unix time in nanoseconds
+	once     sync.Once
+}
+
+// Read reads and restarts the idle timer.
+func (c *clientConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.resetIdle()
+	return n, err
+}
+
+// Write writes and restarts the idle timer.
+func (c *clientConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.resetIdle()
+	return n, err
+}
+
+// CloseWrite closes the sending direction.
+func (c *clientConn) CloseWrite() error { return closeWrite(c.Conn) }
+
+// Close closes the connection and frees its slot.
+func (c *clientConn) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(func() {
+		c.timer.Stop()
+		c.proxy.mu.Lock()
+		delete(c.proxy.open, c)
+		c.proxy.mu.Unlock()
+		<-c.proxy.clientSlots
+	})
+	return err
+}
+
+// resetIdle notes the time of the last traffic.
+func (c *clientConn) resetIdle() { c.lastUsed.Store(time.Now().UnixNano()) }
+
+// closeIfIdle closes the connection if it has been idle for long; otherwise it restarts the timer.
+func (c *clientConn) closeIfIdle() {
+	if left := idleTimeout - time.Since(time.Unix(0, c.lastUsed.Load())); left > 0 {
+		c.timer.Reset(left)
+		return
+	}
+	_ = c.Close()
+}
+
+// targetConn is a client connection with its target. head is the data that was read ahead.
+type targetConn struct {
+	*clientConn
+	head     []byte
+	target   target
+	decision Decision
+}
+
+// Read returns the data read ahead first.
+func (b *targetConn) Read(into []byte) (int, error) {
+	if len(b.head) > 0 {
+		n := copy(into, b.head)
+		b.head = b.head[n:]
+		return n, nil
+	}
+	return b.clientConn.Read(into)
+}
+
+// targetConnKey is the context key of a *targetConn.
+type targetConnKey struct{}
+
+// withTargetConn stores the client connection in the context of its requests.
+func withTargetConn(ctx context.Context, conn net.Conn) context.Context {
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	return context.WithValue(ctx, targetConnKey{}, conn)
+}
+
+// connQueue is a net.Listener for connections that were accepted elsewhere.
+type connQueue struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+// Accept waits for a connection.
+func (q *connQueue) Accept() (net.Conn, error) {
+	select {
+	case c := <-q.conns:
+		return c, nil
+	case <-q.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// enqueue hands a connection to Accept.
+func (q *connQueue) enqueue(c net.Conn) {
+	select {
+	case q.conns <- c:
+	case <-q.done:
+		_ = c.Close()
+	}
+}
+
+// Close ends Accept.
+func (q *connQueue) Close() error {
+	q.once.Do(func() { close(q.done) })
+	return nil
+}
+
+// Addr returns an empty address.
+func (q *connQueue) Addr() net.Addr { return &net.TCPAddr{} }
