@@ -131,7 +131,7 @@ func (s *Inventory) describe(p *catalog.Plugin) Plugin {
 			out.State, out.Why = Broken, err.Error()
 		}
 	}
-	if _, failed := supervise.Crashed(session.CrashDir(s.Config.Home().Path), m.ID); failed {
+	if _, failed := supervise.CountCrashes(session.CrashDir(s.Config.Home().Path), m.ID); failed {
 		out.State, out.Why = "crashed", "`picoclaw plugin reset "+m.ID+"` lets it be started again"
 	}
 	return out

@@ -75,12 +75,12 @@ func (s *Session) callFailure(ctx context.Context, t *catalog.Tool, err error) *
 	case errors.Is(err, context.Canceled) || ctx.Err() != nil:
 		return &Result{Err: &Error{Code: pluginpb.CodeCancelled, Message: t.Spec.Name + " was cancelled"}}
 	}
-	if failed, ok := errors.AsType[*supervise.Failed](err); ok {
+	if failed, ok := errors.AsType[*supervise.DisabledError](err); ok {
 		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Hint: resetHint(failed.Plugin)}}
 	}
 	if crash, ok := errors.AsType[*supervise.CrashError](err); ok {
 		hint := "the next call starts the plugin again"
-		if crash.Last {
+		if crash.LimitReached {
 			hint = "it has crashed too often and is not started again; " + resetHint(crash.Plugin)
 		}
 		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Hint: hint}}

@@ -180,7 +180,7 @@ func (h *Host) prepare() (*callRuntime, error) {
 		Logger:    h.logger,
 	}
 	if h.tracer != nil {
-		plugins.Started, plugins.Ended = h.tracer.PluginStarted, h.tracer.PluginEnded
+		plugins.OnStart, plugins.OnEnd = h.tracer.PluginStarted, h.tracer.PluginEnded
 	}
 	m.supervisor, err = supervise.New(plugins)
 	if err != nil {
@@ -190,7 +190,7 @@ func (h *Host) prepare() (*callRuntime, error) {
 	h.ran = m
 	h.mu.Unlock()
 	h.stops.watch(func(stopped halt.Stopped, lowSpace bool) {
-		m.supervisor.Kill(func(spec *supervise.Spec) bool {
+		m.supervisor.KillUnwanted(func(spec *supervise.Spec) bool {
 			return stopped.For(spec.Policy.Agent) == nil && !(lowSpace && spec.Policy.Grants.Exec)
 		})
 	})

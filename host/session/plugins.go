@@ -116,7 +116,7 @@ func (h *Host) retire(c *catalog.Catalog) {
 	for _, p := range c.Plugins() {
 		digests[p.Digest] = true
 	}
-	m.supervisor.Retire(func(spec *supervise.Spec) bool {
+	m.supervisor.StopUnwanted(func(spec *supervise.Spec) bool {
 		if !digests[spec.Digest] {
 			return false
 		}

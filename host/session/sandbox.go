@@ -53,14 +53,14 @@ func (s *Session) instanceSpec(p *catalog.Plugin) (*supervise.Spec, error) {
 	}
 	policy.Guard.Exec.UndoableDeletes = policy.Guard.Exec.UndoableDeletes && s.keepsCommands(p)
 	spec := &supervise.Spec{
-		Manifest: p.Manifest,
-		Binary:   p.Binary,
-		Digest:   p.Digest,
-		Policy:   policy,
-		Profile:  s.profile(p, grants),
-		Env:      pluginEnvironment(grants),
-		Owner:    s.payer.agent,
-		Most:     s.payer.limits.Plugins,
+		Manifest:     p.Manifest,
+		Binary:       p.Binary,
+		Digest:       p.Digest,
+		Policy:       policy,
+		Profile:      s.profile(p, grants),
+		Env:          pluginEnvironment(grants),
+		Owner:        s.payer.agent,
+		MaxInstances: s.payer.limits.Plugins,
 	}
 	if err := s.giveNetwork(p, spec, grants); err != nil {
 		return nil, err

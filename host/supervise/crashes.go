@@ -14,84 +14,86 @@ import (
 	"time"
 )
 
-// A plugin that crashes this often within this time is not started any more until somebody has looked at it.
+// A plugin with maxCrashes crashes within crashWindow is not started again until the user resets it.
 const (
 	maxCrashes  = 3
 	crashWindow = 5 * time.Minute
 )
 
-// firstDelay is how long the start after the second crash waits, and what is doubled for each further one.
+// firstDelay is the delay of the start after the second crash. It doubles with each further crash.
 const firstDelay = 500 * time.Millisecond
 
-// crashes notes crashes in files, one for each plugin, since the next host must know of them as well.
-type crashes struct {
+// crashStore stores crashes in one file per plugin, so that later hosts know of them.
+type crashStore struct {
 	dir string
 	now func() time.Time
 
 	mu sync.Mutex
 }
 
-// Failed is the error for a plugin that has crashed too often.
-type Failed struct {
-	Plugin string
-	Last   string // what its last crash was
+// DisabledError reports a plugin that has crashed too often.
+type DisabledError struct {
+	Plugin    string
+	LastCrash string // what its last crash was
 }
 
-func (e *Failed) Error() string {
-	return fmt.Sprintf("plugin %s has crashed %d times within %s and is not started any more; its last crash: %s",
-		e.Plugin, maxCrashes, crashWindow, e.Last)
+// Error names the plugin and its last crash.
+func (e *DisabledError) Error() string {
+	return fmt.Sprintf("plugin %s crashed %d times within %s and is not started again; its last crash: %s",
+		e.Plugin, maxCrashes, crashWindow, e.LastCrash)
 }
 
-// noted is the contents of a file.
-type noted struct {
-	Digest string `json:"digest"` // of the plugin that crashed: another one has a record of its own
+// crashRecord is the content of a plugin's file.
+type crashRecord struct {
+	Digest string `json:"digest"` // digest of the plugin that crashed
 
-	// By has what crashed by the instances' rights: an agent that makes a plugin crash loses it for itself and for those
-	// that share its instance, and for nobody else.
-	By map[string]series `json:"by"`
+	// ByRights maps an instance's rights to its crashes: an agent that makes a plugin crash loses it only for itself
+	// and for those that share its instance.
+	ByRights map[string]crashSeries `json:"by"`
 }
 
-// series are the crashes of instances with the same rights.
-type series struct {
+// crashSeries holds the crashes of instances with equal rights.
+type crashSeries struct {
 	Times []time.Time `json:"times"`
 	Last  string      `json:"last"`
 }
 
-func (c *crashes) file(plugin string) string { return filepath.Join(c.dir, plugin+".json") }
+func (c *crashStore) path(plugin string) string { return filepath.Join(c.dir, plugin+".json") }
 
-func (c *crashes) read(plugin string) noted {
-	var n noted
-	data, err := os.ReadFile(c.file(plugin))
+// readRecord reads a plugin's file; an unreadable file counts as no crashes.
+func (c *crashStore) readRecord(plugin string) crashRecord {
+	var n crashRecord
+	data, err := os.ReadFile(c.path(plugin))
 	if err == nil && json.Unmarshal(data, &n) != nil {
-		n = noted{} // a torn note is no reason not to start anything
+		n = crashRecord{} // an incomplete file must not prevent a start
 	}
 	return n
 }
 
-// readOf is read for a plugin as it is now: the crashes of what was there before do not count.
-func (c *crashes) readOf(plugin, digest string) noted {
-	if n := c.read(plugin); n.Digest == digest && n.By != nil {
+// readCurrent reads the crashes of a plugin with a digest; crashes of other versions do not count.
+func (c *crashStore) readCurrent(plugin, digest string) crashRecord {
+	if n := c.readRecord(plugin); n.Digest == digest && n.ByRights != nil {
 		return n
 	}
-	return noted{Digest: digest, By: make(map[string]series)}
+	return crashRecord{Digest: digest, ByRights: make(map[string]crashSeries)}
 }
 
-// note notes a crash.
-func (c *crashes) note(plugin, digest, rights, how string) error {
+// addCrash stores a crash.
+func (c *crashStore) addCrash(plugin, digest, rights, cause string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := c.readOf(plugin, digest)
+	n := c.readCurrent(plugin, digest)
 	now := c.now()
-	old := func(t time.Time) bool { return now.Sub(t) > crashWindow }
-	maps.DeleteFunc(n.By, func(_ string, s series) bool {
-		return !s.failed() && !slices.ContainsFunc(s.Times, func(t time.Time) bool { return !old(t) })
+	expired := func(t time.Time) bool { return now.Sub(t) > crashWindow }
+	maps.DeleteFunc(n.ByRights, func(_ string, s crashSeries) bool {
+		return !s.exceedsLimit() && !slices.ContainsFunc(s.Times, func(t time.Time) bool { return !expired(t) })
 	})
-	s := n.By[rights]
-	if !s.failed() {
-		s.Times = slices.DeleteFunc(s.Times, old)
+	s := n.ByRights[rights]
+	if !s.exceedsLimit() {
+		s.Times = slices.DeleteFunc(s.Times, expired)
 	}
-	s.Times, s.Last = append(s.Times, now), how
-	n.By[rights] = s
+	s.Times, s.Last = append(s.Times, now), cause
+	n.ByRights[rights] = s
 	data, err := json.Marshal(n)
 	if err != nil {
 		return err
@@ -99,11 +101,11 @@ func (c *crashes) note(plugin, digest, rights, how string) error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
 	}
-	return os.WriteFile(c.file(plugin), data, 0o600)
+	return os.WriteFile(c.path(plugin), data, 0o600)
 }
 
-// failed reports whether there were too many crashes within the window. It stays so, whatever time passes.
-func (s series) failed() bool {
+// exceedsLimit reports whether too many crashes happened within the window, at any time.
+func (s crashSeries) exceedsLimit() bool {
 	for i := range s.Times {
 		if j := i + maxCrashes - 1; j < len(s.Times) && s.Times[j].Sub(s.Times[i]) <= crashWindow {
 			return true
@@ -112,21 +114,22 @@ func (s series) failed() bool {
 	return false
 }
 
-// delay says how long the next start of a plugin has to wait: not at all after its first crash, then longer each time.
-func (c *crashes) delay(plugin, digest, rights string) (time.Duration, error) {
+// startDelay returns the delay of a plugin's next start: none after the first crash, then longer each time. The error
+// says that the plugin has crashed too often.
+func (c *crashStore) startDelay(plugin, digest, rights string) (time.Duration, error) {
 	if c.dir == "" {
 		return 0, nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	crashed := c.readOf(plugin, digest).By[rights]
-	if crashed.failed() {
-		return 0, &Failed{plugin, crashed.Last}
+	series := c.readCurrent(plugin, digest).ByRights[rights]
+	if series.exceedsLimit() {
+		return 0, &DisabledError{plugin, series.Last}
 	}
 	now := c.now()
 	recent := 0
 	var last time.Time
-	for _, t := range crashed.Times {
+	for _, t := range series.Times {
 		if now.Sub(t) <= crashWindow {
 			recent++
 			last = t
@@ -136,29 +139,28 @@ func (c *crashes) delay(plugin, digest, rights string) (time.Duration, error) {
 		return 0, nil
 	}
 	wait := firstDelay << (recent - 2)
-	wait += rand.N(wait / 2) // so that several do not start at the same moment
+	wait += rand.N(wait / 2) // so that several plugins do not start at once
 	return max(0, wait-now.Sub(last)), nil
 }
 
-// Reset forgets the crashes of a plugin that are noted in a directory. It reports whether there were any.
-func Reset(crashDir, plugin string) (bool, error) {
-	err := os.Remove((&crashes{dir: crashDir}).file(plugin))
+// ResetCrashes deletes a plugin's stored crashes. It reports whether there were any.
+func ResetCrashes(crashDir, plugin string) (bool, error) {
+	err := os.Remove((&crashStore{dir: crashDir}).path(plugin))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// Crashed returns how often a plugin has crashed lately, and whether it is not started any more for that, for one agent
-// at least.
-func Crashed(crashDir, plugin string) (times int, failed bool) {
-	for _, crashed := range (&crashes{dir: crashDir}).read(plugin).By {
-		for _, t := range crashed.Times {
+// CountCrashes returns how often a plugin has crashed lately, and whether it is disabled for at least one agent.
+func CountCrashes(crashDir, plugin string) (times int, disabled bool) {
+	for _, series := range (&crashStore{dir: crashDir}).readRecord(plugin).ByRights {
+		for _, t := range series.Times {
 			if time.Since(t) <= crashWindow {
 				times++
 			}
 		}
-		failed = failed || crashed.failed()
+		disabled = disabled || series.exceedsLimit()
 	}
-	return times, failed
+	return times, disabled
 }

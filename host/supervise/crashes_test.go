@@ -13,16 +13,16 @@ import (
 func TestCrashesAreCounted(t *testing.T) {
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	dir := t.TempDir()
-	c := &crashes{dir: dir, now: func() time.Time { return now }}
+	c := &crashStore{dir: dir, now: func() time.Time { return now }}
 	crash := func() {
 		t.Helper()
-		if err := c.note("p", "1", "a", "exit status 2"); err != nil {
+		if err := c.addCrash("p", "1", "a", "exit status 2"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	wait := func() time.Duration {
 		t.Helper()
-		d, err := c.delay("p", "1", "a")
+		d, err := c.startDelay("p", "1", "a")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,30 +46,30 @@ func TestCrashesAreCounted(t *testing.T) {
 	}
 	crash()
 	crash()
-	var failed *Failed
-	if _, err := c.delay("p", "1", "a"); !errors.As(err, &failed) || failed.Last != "exit status 2" {
+	var failed *DisabledError
+	if _, err := c.startDelay("p", "1", "a"); !errors.As(err, &failed) || failed.LastCrash != "exit status 2" {
 		t.Errorf("after three crashes: %v", err)
 	}
 	now = now.Add(24 * time.Hour)
-	if _, err := (&crashes{dir: dir, now: c.now}).delay("p", "1", "a"); !errors.As(err, &failed) {
+	if _, err := (&crashStore{dir: dir, now: c.now}).startDelay("p", "1", "a"); !errors.As(err, &failed) {
 		t.Errorf("a day later, in another host: %v", err)
 	}
-	if d, err := c.delay("p", "2", "a"); d != 0 || err != nil {
+	if d, err := c.startDelay("p", "2", "a"); d != 0 || err != nil {
 		t.Errorf("another version waits %s, %v", d, err)
 	}
-	if d, err := c.delay("p", "1", "b"); d != 0 || err != nil {
+	if d, err := c.startDelay("p", "1", "b"); d != 0 || err != nil {
 		t.Errorf("whoever has other rights, and had no part in it, waits %s, %v", d, err)
 	}
-	if _, failed := Crashed(dir, "p"); !failed {
+	if _, failed := CountCrashes(dir, "p"); !failed {
 		t.Error("nobody is told that the plugin is not started for somebody")
 	}
-	if had, err := Reset(dir, "p"); !had || err != nil {
+	if had, err := ResetCrashes(dir, "p"); !had || err != nil {
 		t.Errorf("reset: %v %v", had, err)
 	}
 	if d := wait(); d != 0 {
 		t.Errorf("after a reset a start waits %s", d)
 	}
-	if had, err := Reset(dir, "p"); had || err != nil {
+	if had, err := ResetCrashes(dir, "p"); had || err != nil {
 		t.Errorf("a second reset: %v %v", had, err)
 	}
 }

@@ -1,42 +1,41 @@
-// Package supervise runs plugin processes and carries calls to them.
+// Package supervise runs plugin processes and makes calls to their tools.
 //
-// An instance is one running plugin process; there is one for each [Spec], started at its first call, shared by all
-// whose spec is the same, and replaced by a new one after it has died. The package covers what hashicorp/go-plugin
-// leaves open: every start, health check and stop has a deadline; the end of a process is seen even while a
-// grandchild holds its pipes; the process does not inherit the host's standard input or environment; an address that
-// a plugin prints is only dialled if it is a socket in the directory made for it; only the holder of the instance's
-// key can talk to it; and a host that is killed leaves neither processes nor, after the next start, socket
-// directories behind.
+// An instance is one running plugin process. Each [Spec] has one instance, which starts at the first call, is shared
+// by all equal specs, and is replaced after it has died. The package adds to hashicorp/go-plugin: a deadline for
+// every start, health check and stop; prompt notice of a process's end even while a descendant holds its pipes; a
+// clean standard input and environment; a check that an address printed by a plugin is a socket in the plugin's own
+// directory; authentication by a key of the instance; and removal of processes and socket directories that a killed
+// host left behind.
 //
-// It must not know of agents, tools' meaning or decisions: it is handed what a process may do and does not ask why.
+// The package must not know of agents, the meaning of tools, or decisions. The caller says what a process may do.
 //
 // # Starting
 //
-// A plugin is started by hashicorp/go-plugin through a runner of this package. Its environment holds what grants name
-// and nothing else. Its standard input carries the credentials (see package pluginpb) and ends when the host does; the
-// SDK then ends the plugin and what it has started. Without a sandbox it is sent SIGTERM besides, not SIGKILL, because
-// only the plugin can find what its commands have detached.
+// hashicorp/go-plugin starts a plugin through a runner of this package. The environment contains only what the
+// plugin's grants name. Standard input carries the credentials (see package pluginpb) and closes when the host ends;
+// the SDK then ends the plugin and its descendants. Outside a sandbox the plugin also gets SIGTERM instead of
+// SIGKILL, because only the plugin can find detached descendants.
 //
-// What was checked is what runs: of an installed plugin the host makes a copy of its own and hashes the bytes as it
-// writes them, once for its life. Plugins that come with picoclaw are not hashed: whoever can change them can change
+// The host executes the bytes that it verified: it copies an installed plugin once per host and hashes the bytes as
+// it writes them. It does not hash plugins that come with picoclaw, since anybody who can change them can change
 // picoclaw.
 //
-// A running plugin must say of itself what its manifest says. That it did is noted by the binary's digest, so the next
-// host does not ask again. Nothing is granted by such a note.
+// A running plugin must describe itself like its manifest. The host stores the digest of a binary that passed this
+// check, and later hosts skip it. The stored digest grants nothing.
 //
 // # Calls
 //
-// A stream carries one call after another. Opening and ending a stream costs as much as a small call, so one that
-// brought its result is kept. A plugin that does not serve such streams gets one for each call.
+// A stream carries one call after another. Opening a stream costs as much as a small call, so the host keeps a stream
+// that delivered its result. A plugin without support for this gets one stream per call.
 //
-// # Ending
+// # Stopping
 //
-// An instance that nobody has called for long is stopped, and so is the one that was not called for longest when its
-// owner has as many as it may. One that may run commands is asked first whether it has some in the background. A plugin
-// in a sandbox is killed with it once it has answered that there are no more calls. Without one it is asked to end,
-// since it alone knows all that it has started.
+// The host stops an instance after a long time without calls, and stops the least recently called one when its owner
+// has reached the maximum. It first asks an instance that may run commands whether any run in the background. A
+// plugin in a sandbox is killed with the sandbox after it has confirmed Drain. Without a sandbox it gets time to end,
+// since only the plugin knows all its descendants.
 //
-// A call is never made again after a crash: nobody knows how far it got. A plugin that crashes three times within five
-// minutes is not started any more, by any host of this home. The count is kept by the plugin's digest and the
-// instance's rights: another version starts afresh, and an agent that makes a plugin crash loses it for itself alone.
+// The host never repeats a call after a crash, because its effects are unknown. After three crashes within five
+// minutes no host of this home starts the plugin again. Crashes are counted by the plugin's digest and the instance's
+// rights, so another version starts afresh, and an agent that makes a plugin crash loses it only for itself.
 package supervise

@@ -9,35 +9,39 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// CrashError is the error of a call whose plugin process ended under it. Whether the tool had done its work by then is
-// not known, so the call is not made again.
+// CrashError reports a plugin process that ended during a call. The tool may have done its work, so the host does not
+// repeat the call.
 type CrashError struct {
-	Plugin string
-	Exit   string // such as "exit status 2" or "signal: killed"
-	Stderr string // the last that it said
-	Last   bool   // it was one crash too many: the plugin is not started any more
+	Plugin       string
+	Exit         string // as "exit status 2" or "signal: killed"
+	Stderr       string // end of standard error
+	LimitReached bool   // the plugin will not be started again
 }
 
+// Error describes the crash with the end of standard error.
 func (e *CrashError) Error() string {
 	text := fmt.Sprintf("plugin %s ended during the call (%s); the outcome is unknown", e.Plugin, e.Exit)
 	if e.Stderr != "" {
-		text += "\nits last words were:\n  " + indented(e.Stderr)
+		text += "\nthe end of its standard error:\n  " + indentLines(e.Stderr)
 	}
 	return text
 }
 
-// startError is the error of a plugin that did not come to where it takes calls.
+// startError reports a plugin that did not become ready for calls.
 type startError struct {
-	plugin string
-	ran    bool // its process was there
-	err    error
+	plugin         string
+	processStarted bool // its process was there
+	err            error
 }
 
+// Error names the plugin and the cause.
 func (e *startError) Error() string { return fmt.Sprintf("start plugin %s: %v", e.plugin, e.err) }
+
+// Unwrap returns the cause.
 func (e *startError) Unwrap() error { return e.err }
 
-// reason strips gRPC's dressing off an error that says what is wrong in words of its own.
-func reason(err error) error {
+// plainError returns the message of a gRPC error without gRPC's prefix.
+func plainError(err error) error {
 	s, ok := status.FromError(err)
 	if !ok {
 		return err
@@ -46,24 +50,24 @@ func reason(err error) error {
 	case codes.ResourceExhausted:
 		return fmt.Errorf("the message is too large: %s", s.Message())
 	case codes.Unimplemented:
-		return errors.New("it does not know this part of picoclaw's protocol")
+		return errors.New("it does not support this part of picoclaw's protocol")
 	}
-	return errors.New(indented(s.Message()))
+	return errors.New(indentLines(s.Message()))
 }
 
-// indented returns what a plugin has said with its further lines indented, so that none is taken for one of the host's.
-func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
+// indentLines indents all lines but the first, so that none looks like a message of the host.
+func indentLines(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
 
-// FullError is the error of a call that would have needed one instance more than its owner may have, while all others
-// were in use.
+// FullError reports a call that needed another instance when its owner already had the maximum and all were in use.
 type FullError struct {
-	Owner string
-	Most  int
-	Cause error // why it was not waited for any longer
+	Owner        string
+	MaxInstances int
+	Cause        error // reason to stop waiting
 }
 
+// Error names the owner and the limit.
 func (e *FullError) Error() string {
-	return fmt.Sprintf("all %d plugin processes of %s are in use: %v", e.Most, e.Owner, e.Cause)
+	return fmt.Sprintf("all %d plugin processes of %s are in use: %v", e.MaxInstances, e.Owner, e.Cause)
 }
 
 // Unwrap returns the cause.

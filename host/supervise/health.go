@@ -11,54 +11,56 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A process that is called is asked now and then whether it is still there: it may be stopped, or hang as a whole, and
-// the call's own deadline may be far off.
-const healthMisses = 2 // as many in a row, and it is ended
+// The host checks a process regularly during calls: it may be stopped or hang while the call's deadline is far off.
+const maxHealthFailures = 2 // the process is killed after this many failures in a row
 
-// health watches over an instance while a call is under way.
-type health struct {
+// healthCheck checks an instance regularly during a call.
+type healthCheck struct {
 	in *instance
 
-	mu      sync.Mutex
-	timer   *time.Timer
-	misses  int
-	stopped bool
+	mu       sync.Mutex
+	timer    *time.Timer
+	failures int
+	stopped  bool
 }
 
-func (in *instance) watchHealth() *health {
-	h := &health{in: in}
-	h.mu.Lock() // the timer may go off at once
+// startHealthCheck starts the regular checks.
+func (in *instance) startHealthCheck() *healthCheck {
+	h := &healthCheck{in: in}
+	h.mu.Lock() // the timer may fire at once
 	defer h.mu.Unlock()
-	h.timer = time.AfterFunc(in.health, h.check)
+	h.timer = time.AfterFunc(in.healthInterval, h.checkOnce)
 	return h
 }
 
-func (h *health) stop() {
+// stopChecks ends the checks.
+func (h *healthCheck) stopChecks() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.stopped = true
 	h.timer.Stop()
 }
 
-func (h *health) check() {
-	alive := h.in.answers()
+// checkOnce makes one check, and kills the instance after too many failures.
+func (h *healthCheck) checkOnce() {
+	alive := h.in.isResponsive()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.stopped {
 		return
 	}
 	if alive {
-		h.misses = 0
-	} else if h.misses++; h.misses == healthMisses {
-		h.in.logger.Error("the plugin does not answer any more and is ended")
-		go h.in.abandon()
+		h.failures = 0
+	} else if h.failures++; h.failures == maxHealthFailures {
+		h.in.logger.Error("the plugin does not respond and is killed")
+		go h.in.killUnresponsive()
 		return
 	}
-	h.timer.Reset(h.in.health)
+	h.timer.Reset(h.in.healthInterval)
 }
 
-// answers reports whether the process answers at all.
-func (in *instance) answers() bool {
+// isResponsive reports whether the process responds at all.
+func (in *instance) isResponsive() bool {
 	client, err := in.client.Client()
 	if err != nil {
 		return false
@@ -67,7 +69,7 @@ func (in *instance) answers() bool {
 	if !ok {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), in.health/2)
+	ctx, cancel := context.WithTimeout(context.Background(), in.healthInterval/2)
 	defer cancel()
 	_, err = grpc_health_v1.NewHealthClient(conn.Conn).Check(ctx,
 		&grpc_health_v1.HealthCheckRequest{Service: plugin.GRPCServiceName})
@@ -75,12 +77,12 @@ func (in *instance) answers() bool {
 	case codes.DeadlineExceeded, codes.Unavailable:
 		return false
 	}
-	return true // an answer, whatever it says
+	return true // any response will do
 }
 
-// abandon ends a process that does not answer: there is nothing that it could be asked.
-func (in *instance) abandon() {
-	in.giveUp()
+// killUnresponsive kills a process that does not respond, and has later calls start another.
+func (in *instance) killUnresponsive() {
+	in.replace()
 	if process := in.runner.process.Load(); process != nil {
 		process.Kill()
 	}

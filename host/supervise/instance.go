@@ -31,34 +31,34 @@ type instance struct {
 	runner *pluginRunner
 	client *plugin.Client
 	rpc    pluginpb.PluginClient
-	// streams carry calls one after another; nil until the plugin is configured.
-	streams *streams
-	// hostTLS holds the host's half of the instance's secret.
-	hostTLS *tls.Config
-	known   *recognised
-	logger  hclog.Logger
-	health  time.Duration // how often it is asked whether it is there, during calls
-	clean   sync.Once
-	giveUp  func()        // has later calls go to another instance
-	noted   chan struct{} // closed when it has ended and, if it has crashed, that is noted
+	// streams carries one call after another; nil until the plugin is configured.
+	streams *streamPool
+	// hostTLS holds the host's part of the instance's credentials.
+	hostTLS        *tls.Config
+	verified       *verifiedBinaries
+	logger         hclog.Logger
+	healthInterval time.Duration // during calls
+	cleanOnce      sync.Once
+	replace        func()        // retires the instance, so that later calls start another
+	recorded       chan struct{} // closed when the instance has ended and a crash is stored
 
-	// Guarded by the supervisor's mutex.
-	active   int           // calls under way
-	lastUsed time.Time     // when the last one ended
-	retired  bool          // it takes no more calls
-	idle     chan struct{} // made when it is retired; closed when no call is under way any more
+	// Protected by the supervisor's mutex:
+	active   int           // calls in progress
+	lastUsed time.Time     // end of the last call
+	retired  bool          // accepts no more calls
+	idle     chan struct{} // created on retirement; closed without calls in progress
 }
 
-// start starts a plugin process and brings it to where it takes calls: connected, recognised and configured. It
-// returns within the start timeout, whatever the process does.
-func (s *Supervisor) start(spec *Spec) (*instance, error) {
-	dir, err := s.sockets.path()
+// startInstance starts a plugin process and makes it ready for calls: connected, verified and configured. It returns
+// within the start timeout in any case.
+func (s *Supervisor) startInstance(spec *Spec) (*instance, error) {
+	dir, err := s.sockets.ensureDir()
 	if err != nil {
 		return nil, err
 	}
 	binary, files := spec.Binary, filepath.Dir(spec.Binary)
 	if spec.Copy != nil {
-		if files, err = s.copies.of(spec, dir); err != nil {
+		if files, err = s.copies.dirFor(spec, dir); err != nil {
 			return nil, err
 		}
 		if spec.Program != "" {
@@ -71,21 +71,21 @@ func (s *Supervisor) start(spec *Spec) (*instance, error) {
 	}
 	logger := s.options.Logger.Named(spec.Manifest.ID)
 	in := &instance{
-		spec:    spec,
-		hostTLS: hostTLS,
-		known:   &s.known,
-		logger:  logger,
-		health:  s.options.HealthInterval,
-		noted:   make(chan struct{}),
+		spec:           spec,
+		hostTLS:        hostTLS,
+		verified:       &s.verified,
+		logger:         logger,
+		healthInterval: s.options.HealthInterval,
+		recorded:       make(chan struct{}),
 		runner: &pluginRunner{
-			launcher:    s.options.Isolation,
-			spec:        spec,
-			binary:      binary,
-			files:       files,
-			credentials: credentials,
-			stderrTail:  newTail(),
-			silent:      make(chan struct{}),
-			stopped:     make(chan struct{}),
+			launcher:      s.options.Isolation,
+			spec:          spec,
+			binary:        binary,
+			files:         files,
+			credentials:   credentials,
+			stderrTail:    newOutputTail(),
+			stderrDone:    make(chan struct{}),
+			stopRequested: make(chan struct{}),
 		},
 	}
 	in.client = plugin.NewClient(&plugin.ClientConfig{
@@ -116,29 +116,29 @@ func (s *Supervisor) start(spec *Spec) (*instance, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.options.StartTimeout)
 	defer cancel()
 	connected := make(chan error, 1)
-	go func() { connected <- in.connect(ctx) }()
+	go func() { connected <- in.connectPlugin(ctx) }()
 	select {
 	case err = <-connected:
 	case <-ctx.Done():
 		err = fmt.Errorf("it did not answer within %s", s.options.StartTimeout)
 	}
 	if err != nil {
-		ran := in.runner.process.Load() != nil
-		in.kill()
+		processStarted := in.runner.process.Load() != nil
+		in.killProcess()
 		in.cleanUp()
-		if cant := in.runner.noSandbox(); cant != nil {
-			ran, err = false, cant
+		if unavailable := in.runner.sandboxError(); unavailable != nil {
+			processStarted, err = false, unavailable
 		}
-		return nil, &startError{plugin: spec.Manifest.ID, ran: ran, err: err}
+		return nil, &startError{plugin: spec.Manifest.ID, processStarted: processStarted, err: err}
 	}
 	return in, nil
 }
 
-// connect starts the process and introduces host and plugin to each other.
-func (in *instance) connect(ctx context.Context) error {
-	conn, err := in.client.Client() // starts the process, too
+// connectPlugin starts the process, completes the handshake, verifies the plugin and configures it.
+func (in *instance) connectPlugin(ctx context.Context) error {
+	conn, err := in.client.Client() // this also starts the process
 	if err != nil {
-		return in.unintroduced(err)
+		return in.handshakeError(err)
 	}
 	raw, err := conn.Dispense(pluginpb.ServiceName)
 	if err != nil {
@@ -146,10 +146,10 @@ func (in *instance) connect(ctx context.Context) error {
 	}
 	rpc, ok := raw.(pluginpb.PluginClient)
 	if !ok {
-		return errors.New("it serves something else than picoclaw's protocol")
+		return errors.New("it does not serve picoclaw's protocol")
 	}
 	in.rpc = rpc
-	if err := in.recognise(ctx); err != nil {
+	if err := in.verifyManifest(ctx); err != nil {
 		return err
 	}
 	if err := in.runner.process.Load().Check(); err != nil {
@@ -160,20 +160,20 @@ func (in *instance) connect(ctx context.Context) error {
 		return err
 	}
 	if _, err := rpc.Configure(ctx, configure); err != nil {
-		return fmt.Errorf("give it its policy: %w", reason(err))
+		return fmt.Errorf("configure the plugin: %w", plainError(err))
 	}
-	in.streams = &streams{rpc: rpc}
+	in.streams = &streamPool{rpc: rpc}
 	return nil
 }
 
-// unintroduced says why a program did not open with the handshake: what is wrong with it, unless it was refused for a
-// reason that is said already, or else what go-plugin tells in several lines, behind one of its own.
-func (in *instance) unintroduced(err error) error {
+// handshakeError explains why a program did not complete the handshake: a problem of the program itself, or else
+// go-plugin's error.
+func (in *instance) handshakeError(err error) error {
 	var failed *fs.PathError
 	started := in.runner.process.Load() != nil
 	if started || errors.As(err, &failed) {
-		if why := unrunnable(in.spec); why != nil {
-			return why
+		if problem := explainUnrunnable(in.spec); problem != nil {
+			return problem
 		}
 	}
 	if strings.HasPrefix(err.Error(), "incompatible API version") { // go-plugin has no error value for it
@@ -183,38 +183,38 @@ func (in *instance) unintroduced(err error) error {
 	if !started || !strings.Contains(err.Error(), "\n") {
 		return err
 	}
-	return fmt.Errorf("%s does not introduce itself as a picoclaw plugin; install the plugin again\n%w", in.spec.Binary,
+	return fmt.Errorf("%s did not complete the plugin handshake; reinstall the plugin\n%w", in.spec.Binary,
 		err)
 }
 
-// recognise checks that the running plugin is what its manifest says, unless the same binary was found to be already.
-func (in *instance) recognise(ctx context.Context) error {
-	if in.known.has(in.spec) {
+// verifyManifest checks that the running plugin matches its manifest, unless the same binary has passed before.
+func (in *instance) verifyManifest(ctx context.Context) error {
+	if in.verified.contains(in.spec) {
 		return nil
 	}
 	described, err := in.rpc.Describe(ctx, &pluginpb.DescribeRequest{})
 	if err != nil {
-		return fmt.Errorf("ask what it is: %w", reason(err))
+		return fmt.Errorf("ask for its description: %w", plainError(err))
 	}
-	if err := in.compare(described.GetManifest()); err != nil {
+	if err := in.compareManifest(described.GetManifest()); err != nil {
 		return err
 	}
-	if err := in.known.add(in.spec); err != nil {
-		in.logger.Debug("that it was recognised could not be noted", "error", err)
+	if err := in.verified.store(in.spec); err != nil {
+		in.logger.Debug("the verified plugin could not be stored", "error", err)
 	}
 	return nil
 }
 
-// compare checks what the plugin says of itself against its manifest.
-func (in *instance) compare(said []byte) error {
+// compareManifest compares the plugin's description with its manifest.
+func (in *instance) compareManifest(described []byte) error {
 	want, err := in.spec.Manifest.Text()
 	if err != nil {
 		return err
 	}
-	if bytes.Equal(want, said) { // as it is with every plugin that is made with the SDK
+	if bytes.Equal(want, described) { // so it is for plugins made with the SDK
 		return nil
 	}
-	live, err := pluginpb.ParseManifest(said)
+	live, err := pluginpb.ParseManifest(described)
 	if err != nil {
 		return err
 	}
@@ -223,24 +223,24 @@ func (in *instance) compare(said []byte) error {
 		return err
 	}
 	if !same {
-		return fmt.Errorf("it says something else of itself than its %s; run `describe` on it again, or install it again",
+		return fmt.Errorf("its description differs from its %s; run `describe` on it again, or reinstall it",
 			pluginpb.ManifestFile)
 	}
 	return nil
 }
 
-// call runs one tool.
-func (in *instance) call(ctx context.Context, req *pluginpb.CallRequest, to Listener) (*pluginpb.Result, error) {
-	health := in.watchHealth()
-	defer health.stop()
-	result, err := in.streams.call(ctx, req, to)
+// callTool calls one tool, with health checks.
+func (in *instance) callTool(ctx context.Context, req *pluginpb.CallRequest, listener Listener) (*pluginpb.Result, error) {
+	health := in.startHealthCheck()
+	defer health.stopChecks()
+	result, err := in.streams.callTool(ctx, req, listener)
 	if err != nil {
 		return nil, in.callError(ctx, err)
 	}
 	return result, nil
 }
 
-// callError says why a call has not come back: out of time, cancelled, or the plugin is gone, and then how it went.
+// callError explains why a call has no result: timeout, cancellation, a crash, or an error of the connection.
 func (in *instance) callError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -248,73 +248,73 @@ func (in *instance) callError(ctx context.Context, err error) error {
 	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("plugin %s ended the call without a result", in.spec.Manifest.ID)
 	}
-	// A broken connection is seen before the end of the process, which is one when all that it has started has ended too.
+	// The connection breaks before the process counts as ended, which needs the end of all its descendants.
 	grace := pipeGrace
 	if status.Code(err) == codes.Unavailable {
 		grace = stopGrace
 	}
 	select {
-	case <-in.done():
+	case <-in.exited():
 		exit, _ := in.runner.process.Load().Wait(context.Background())
-		return &CrashError{Plugin: in.spec.Manifest.ID, Exit: exit.String(), Stderr: in.runner.lastWords()}
+		return &CrashError{Plugin: in.spec.Manifest.ID, Exit: exit.String(), Stderr: in.runner.stderrEnd()}
 	case <-time.After(grace):
 	case <-ctx.Done():
 	}
-	return fmt.Errorf("plugin %s: %w", in.spec.Manifest.ID, reason(err))
+	return fmt.Errorf("plugin %s: %w", in.spec.Manifest.ID, plainError(err))
 }
 
-// done is closed when the process has ended.
-func (in *instance) done() <-chan struct{} { return in.runner.process.Load().Done() }
+// exited returns a channel that is closed when the process has ended.
+func (in *instance) exited() <-chan struct{} { return in.runner.process.Load().Done() }
 
-// stop lets the calls under way finish until ctx is done, then ends the process. The instance has been retired: a call
-// that is on its way could otherwise come to the process behind the word that there are no more.
-func (in *instance) stop(ctx context.Context) {
+// stopGracefully waits for calls in progress until ctx is done, then ends the process. The instance must be retired
+// before, so that no call arrives after Drain.
+func (in *instance) stopGracefully(ctx context.Context) {
 	select {
 	case <-in.idle:
-	case <-in.done():
+	case <-in.exited():
 	case <-ctx.Done():
 	}
-	in.runner.expectEnd()
+	in.runner.markStopRequested()
 	if in.streams != nil {
-		in.streams.close()
+		in.streams.closeIdle()
 	}
 	if _, err := in.rpc.Drain(ctx, &pluginpb.DrainRequest{}); err != nil {
 		in.logger.Debug("drain", "error", err)
 	} else {
 		in.runner.drained.Store(true)
 	}
-	in.kill()
+	in.killProcess()
 	in.cleanUp()
 }
 
-// kill ends the process and all that it started. It does not take longer than the grace between SIGTERM and SIGKILL.
-func (in *instance) kill() {
+// killProcess ends the process and its descendants, within the time between SIGTERM and SIGKILL.
+func (in *instance) killProcess() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
 	defer cancel()
 	if err := in.runner.Kill(ctx); err != nil {
-		in.logger.Warn("the plugin process could not be ended", "error", err)
+		in.logger.Warn("the plugin process could not be killed", "error", err)
 	}
 }
 
-// cleanUp releases what go-plugin holds for a process that has ended, and the socket directory.
+// cleanUp releases go-plugin's resources for a process that has ended, and removes the socket directory.
 func (in *instance) cleanUp() {
-	in.clean.Do(func() {
+	in.cleanOnce.Do(func() {
 		if in.streams != nil {
-			in.streams.close()
+			in.streams.closeIdle()
 		}
-		freed := make(chan struct{})
+		released := make(chan struct{})
 		go func() {
-			in.client.Kill() // has no deadline of its own; the process is gone, so it has nothing to wait for
-			close(freed)
+			in.client.Kill() // has no deadline, but the process has ended
+			close(released)
 		}()
 		select {
-		case <-freed:
+		case <-released:
 		case <-time.After(stopGrace):
 			in.logger.Warn("the plugin's connection could not be closed in time")
 		}
 		if dir := in.runner.socketDir; dir != "" {
 			if err := os.RemoveAll(dir); err != nil {
-				in.logger.Warn("the plugin's socket directory stays behind", "error", err)
+				in.logger.Warn("the plugin's socket directory could not be removed", "error", err)
 			}
 		}
 	})

@@ -16,7 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-func TestTheHostsStandardInputIsNotInherited(t *testing.T) {
+func TestHostStdinNotInherited(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -36,7 +36,7 @@ func TestTheHostsStandardInputIsNotInherited(t *testing.T) {
 	})
 }
 
-func TestTheHostsEnvironmentIsNotInherited(t *testing.T) {
+func TestHostEnvironmentNotInherited(t *testing.T) {
 	t.Setenv("A_SECRET", "of the host's")
 	each(t, func(t *testing.T, f *fixture) {
 		env := f.call(f.spec("GIVEN=yes"), "environ", nil).GetText()
@@ -59,7 +59,7 @@ func TestLargeMessagesPassBothWays(t *testing.T) {
 	})
 }
 
-func TestOneInstanceServesAllWhoseSpecIsTheSame(t *testing.T) {
+func TestEqualSpecsShareInstance(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		var wg sync.WaitGroup
 		pids := make([]string, 8)
@@ -79,17 +79,17 @@ func TestOneInstanceServesAllWhoseSpecIsTheSame(t *testing.T) {
 				t.Fatalf("the same spec is served by %v", pids)
 			}
 		}
-		if n := len(f.Running()["tester"]); n != 1 {
+		if n := len(f.RunningPIDs()["tester"]); n != 1 {
 			t.Errorf("%d instances run", n)
 		}
 		f.call(f.spec("OTHER=1"), "pid", nil)
-		if n := len(f.Running()["tester"]); n != 2 {
+		if n := len(f.RunningPIDs()["tester"]); n != 2 {
 			t.Errorf("another spec did not get an instance of its own: %d run", n)
 		}
 	})
 }
 
-func TestAPanicIsThatCallsErrorOnly(t *testing.T) {
+func TestPanicFailsOneCall(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		before := f.call(f.spec(), "pid", nil).GetText()
 		e := f.call(f.spec(), "panic", nil).GetError()
@@ -102,7 +102,7 @@ func TestAPanicIsThatCallsErrorOnly(t *testing.T) {
 	})
 }
 
-func TestTheEndOfAPluginIsSeenThoughAGrandchildHoldsItsPipes(t *testing.T) {
+func TestPluginEndSeenDespiteOpenPipes(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		f.call(f.spec(), "pid", nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // half as long as the grandchild lives
@@ -137,7 +137,7 @@ func TestCancellingACallCancelsTheTool(t *testing.T) {
 	})
 }
 
-func TestAStoppedPluginHoldsUpNothingButItsCall(t *testing.T) {
+func TestStoppedPluginBlocksOnlyItsCall(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		frozen := f.spec("FROZEN=1")
 		f.call(frozen, "pid", nil) // it has started, however long that took
@@ -165,7 +165,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		f.call(f.spec("MISBEHAVE=stubborn"), "grandchild", nil)
 		var pids []int
-		for _, running := range f.Running() {
+		for _, running := range f.RunningPIDs() {
 			pids = append(pids, running...)
 		}
 		if err := f.Close(t.Context()); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// enter counts a call in, unless the instance takes none any more.
-func (s *Supervisor) enter(in *instance) bool {
+// beginCall counts a call on an instance, unless the instance is retired.
+func (s *Supervisor) beginCall(in *instance) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if in.retired {
@@ -19,8 +19,8 @@ func (s *Supervisor) enter(in *instance) bool {
 	return true
 }
 
-// leave counts a call out.
-func (s *Supervisor) leave(in *instance) {
+// releaseInstance ends the count of a call.
+func (s *Supervisor) releaseInstance(in *instance) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in.active--
@@ -28,63 +28,63 @@ func (s *Supervisor) leave(in *instance) {
 	if in.retired && in.active == 0 {
 		close(in.idle)
 	}
-	s.stir()
+	s.signalRoom()
 }
 
-// watch waits for the end of an instance, and stops one that nobody has called for long.
-func (s *Supervisor) watch(key string, sl *slot) {
+// awaitEnd waits for the end of an instance, and stops the instance after a long time without calls.
+func (s *Supervisor) awaitEnd(key string, sl *slot) {
 	in := sl.instance
 	idle := time.NewTimer(s.options.IdleTimeout)
 	defer idle.Stop()
 	for {
 		select {
-		case <-in.done():
+		case <-in.exited():
 			return
 		case <-idle.C:
 		}
-		rest := s.options.IdleTimeout
-		if !in.busy() {
-			rest = s.retireIdle(key, sl)
+		remaining := s.options.IdleTimeout
+		if !in.hasBackgroundWork() {
+			remaining = s.retireIfIdle(key, sl)
 		}
-		if rest <= 0 {
-			in.logger.Debug("stopped, since nobody has called it for long")
+		if remaining <= 0 {
+			in.logger.Debug("stopped after the idle timeout")
 			ctx, cancel := context.WithTimeout(context.Background(), s.options.StopTimeout)
-			in.stop(ctx)
+			in.stopGracefully(ctx)
 			cancel()
 			return
 		}
-		idle.Reset(rest)
+		idle.Reset(remaining)
 	}
 }
 
-// busy reports whether something would be lost with an idle instance: one that may run commands may have some in the
-// background. It is taken to have if it does not say.
-func (in *instance) busy() bool {
+// hasBackgroundWork reports whether stopping an idle instance would lose commands in the background. An error counts
+// as yes.
+func (in *instance) hasBackgroundWork() bool {
 	if !in.spec.Policy.Grants.Exec {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
 	defer cancel()
-	said, err := in.rpc.Busy(ctx, &pluginpb.BusyRequest{})
-	return err != nil || said.GetBusy()
+	response, err := in.rpc.Busy(ctx, &pluginpb.BusyRequest{})
+	return err != nil || response.GetBusy()
 }
 
-// retireIdle takes an instance that is idle for long enough out of use, or says how long to wait.
-func (s *Supervisor) retireIdle(key string, sl *slot) (rest time.Duration) {
+// retireIfIdle retires an instance that has been idle for long enough, or returns the remaining time.
+func (s *Supervisor) retireIfIdle(key string, sl *slot) (remaining time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in := sl.instance
 	if in.active > 0 {
 		return s.options.IdleTimeout
 	}
-	if rest = s.options.IdleTimeout - time.Since(in.lastUsed); rest <= 0 {
-		s.retire(key, sl)
+	if remaining = s.options.IdleTimeout - time.Since(in.lastUsed); remaining <= 0 {
+		s.retireLocked(key, sl)
 	}
-	return rest
+	return remaining
 }
 
-// retire takes an instance out of use; mu is held. Calls under way go on.
-func (s *Supervisor) retire(key string, sl *slot) {
+// retireLocked has an instance accept no more calls. Calls in progress continue. The caller holds mu.
+func (s *Supervisor) retireLocked(key string, sl *slot) {
 	if in := sl.instance; !in.retired {
 		in.retired, in.idle = true, make(chan struct{})
 		if in.active == 0 {
@@ -96,55 +96,57 @@ func (s *Supervisor) retire(key string, sl *slot) {
 	}
 }
 
-// Retire takes the instances out of use that are no longer wanted, and stops each when its calls have finished. Calls
-// that come from now on start others.
-func (s *Supervisor) Retire(wanted func(*Spec) bool) {
-	s.retireEach(wanted, func(in *instance) {
+// StopUnwanted retires the instances that are no longer wanted, and stops each when its calls have finished. Later
+// calls start new instances.
+func (s *Supervisor) StopUnwanted(wanted func(*Spec) bool) {
+	s.retireUnwanted(wanted, func(in *instance) {
 		ctx, cancel := context.WithTimeout(context.Background(), s.options.StopTimeout)
 		defer cancel()
-		in.stop(ctx)
+		in.stopGracefully(ctx)
 	})
 }
 
-// killAfter is how long calls that were cancelled have to end by themselves.
-const killAfter = 400 * time.Millisecond
+// cancelGrace is the time for cancelled calls to end by themselves.
+const cancelGrace = 400 * time.Millisecond
 
-// Kill is like Retire, and ends what has not ended soon, with all that it has started. The calls are cancelled already.
-func (s *Supervisor) Kill(wanted func(*Spec) bool) {
-	s.retireEach(wanted, func(in *instance) {
+// KillUnwanted is like StopUnwanted, but kills instances that do not end soon, with their descendants. The caller has
+// cancelled their calls.
+func (s *Supervisor) KillUnwanted(wanted func(*Spec) bool) {
+	s.retireUnwanted(wanted, func(in *instance) {
 		select {
 		case <-in.idle:
-		case <-in.done():
-		case <-time.After(killAfter):
+		case <-in.exited():
+		case <-time.After(cancelGrace):
 		}
-		in.runner.expectEnd()
+		in.runner.markStopRequested()
 		in.runner.process.Load().Kill()
 		in.cleanUp()
 	})
 }
 
-func (s *Supervisor) retireEach(wanted func(*Spec) bool, end func(*instance)) {
+// retireUnwanted retires the instances that are not wanted, and runs end for each.
+func (s *Supervisor) retireUnwanted(wanted func(*Spec) bool, end func(*instance)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, sl := range s.instances {
 		select {
-		case <-sl.ready:
+		case <-sl.started:
 		default:
-			continue // it is starting for somebody who wants it
+			continue // a caller waits for this start
 		}
 		in := sl.instance
 		if in == nil || wanted(in.spec) {
 			continue
 		}
-		s.retire(key, sl)
-		s.retired.Go(func() { end(in) })
+		s.retireLocked(key, sl)
+		s.stops.Go(func() { end(in) })
 	}
 }
 
-// crash says how an instance has ended that nobody had asked to end; nil for one that was.
-func (in *instance) crash() error {
+// crashCause returns how an instance ended that was not asked to; nil for a requested end.
+func (in *instance) crashCause() error {
 	select {
-	case <-in.runner.stopped:
+	case <-in.runner.stopRequested:
 		return nil
 	default:
 	}
@@ -153,8 +155,8 @@ func (in *instance) crash() error {
 		return err
 	}
 	text := exit.String()
-	if words := in.runner.lastWords(); words != "" {
-		text += "\nits last words were:\n" + words
+	if words := in.runner.stderrEnd(); words != "" {
+		text += "\nthe end of its standard error:\n" + words
 	}
 	return errors.New(text)
 }

@@ -53,7 +53,7 @@ func TestRetiredInstancesFinish(t *testing.T) {
 		}
 		return false
 	})
-	f.Retire(func(*Spec) bool { return false })
+	f.StopUnwanted(func(*Spec) bool { return false })
 	if after := f.pid(s); after == before {
 		t.Error("a call was made to an instance that was not wanted any more")
 	}

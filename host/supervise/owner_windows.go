@@ -2,5 +2,5 @@ package supervise
 
 import "os"
 
-// ours leaves it to the system's own permissions: what a user's directories have in them is that user's.
-func ours(os.FileInfo) bool { return true }
+// isPrivate returns true: Windows closes a user's directories to other users by default.
+func isPrivate(os.FileInfo) bool { return true }

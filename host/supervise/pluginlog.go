@@ -13,23 +13,24 @@ import (
 	"github.com/picoclaw/picoclaw/internal/stdio"
 )
 
-// The bounds of what a plugin logs. What it says beyond them is counted.
+// Limits of a plugin's log. Lines beyond them are only counted.
 const (
 	logBurst     = 200     // lines at once
-	logRate      = 50      // lines a second, for long
-	maxLogLength = 4 << 10 // bytes of one text
+	logRate      = 50      // lines per second
+	maxLogLength = 4 << 10 // bytes per text
 )
 
-// pluginLogger writes what a plugin logs to the host's log: no more than people can read, and nothing in it that a
-// terminal would take for a command or a reader for a line of its own. The process may be anybody's.
+// pluginLogger writes a plugin's log to the host's log. It limits the rate, and escapes control characters and
+// newlines, since the plugin may be untrusted.
 type pluginLogger struct {
 	hclog.Logger
 	limit   *rate.Limiter
 	dropped *atomic.Int64
 }
 
-func (l pluginLogger) log(level hclog.Level, message string, args ...any) {
-	if !l.enabled(level) {
+// logLimited logs one escaped line, or counts it if there are too many.
+func (l pluginLogger) logLimited(level hclog.Level, message string, args ...any) {
+	if !l.isEnabled(level) {
 		return
 	}
 	if !l.limit.Allow() {
@@ -37,79 +38,78 @@ func (l pluginLogger) log(level hclog.Level, message string, args ...any) {
 		return
 	}
 	if dropped := l.dropped.Swap(0); dropped > 0 {
-		l.Logger.Warn("the plugin has logged too much", "lines_dropped", dropped)
+		l.Logger.Warn("the plugin logged too much", "lines_dropped", dropped)
 	}
 	clean := make([]any, len(args))
 	for i, arg := range args {
-		clean[i] = oneLine(fmt.Sprint(arg))
+		clean[i] = cleanLine(fmt.Sprint(arg))
 	}
-	l.Logger.Log(level, oneLine(message), clean...)
+	l.Logger.Log(level, cleanLine(message), clean...)
 }
 
-func (l pluginLogger) enabled(level hclog.Level) bool { return level >= l.GetLevel() }
+func (l pluginLogger) isEnabled(level hclog.Level) bool { return level >= l.GetLevel() }
 
 // Log implements [hclog.Logger].
 func (l pluginLogger) Log(level hclog.Level, message string, args ...any) {
-	l.log(level, message, args...)
+	l.logLimited(level, message, args...)
 }
 
 // Trace implements [hclog.Logger].
-func (l pluginLogger) Trace(message string, args ...any) { l.log(hclog.Trace, message, args...) }
+func (l pluginLogger) Trace(message string, args ...any) { l.logLimited(hclog.Trace, message, args...) }
 
 // Debug implements [hclog.Logger].
-func (l pluginLogger) Debug(message string, args ...any) { l.log(hclog.Debug, message, args...) }
+func (l pluginLogger) Debug(message string, args ...any) { l.logLimited(hclog.Debug, message, args...) }
 
 // Info implements [hclog.Logger].
-func (l pluginLogger) Info(message string, args ...any) { l.log(hclog.Info, message, args...) }
+func (l pluginLogger) Info(message string, args ...any) { l.logLimited(hclog.Info, message, args...) }
 
 // Warn implements [hclog.Logger].
-func (l pluginLogger) Warn(message string, args ...any) { l.log(hclog.Warn, message, args...) }
+func (l pluginLogger) Warn(message string, args ...any) { l.logLimited(hclog.Warn, message, args...) }
 
 // Error implements [hclog.Logger].
-func (l pluginLogger) Error(message string, args ...any) { l.log(hclog.Error, message, args...) }
+func (l pluginLogger) Error(message string, args ...any) { l.logLimited(hclog.Error, message, args...) }
 
-// oneLine makes a text that is one line, and not a long one.
-func oneLine(text string) string {
+// cleanLine shortens a text and escapes it to one line.
+func cleanLine(text string) string {
 	if len(text) > maxLogLength {
 		text = text[:maxLogLength] + "…"
 	}
-	return spelledOut(text, false)
+	return escapeControls(text, false)
 }
 
-// libraryLogger is go-plugin's logger. What the library warns of by itself, such as a process that had to be killed,
-// this package has done on purpose or tells in words of its own. What a plugin logs comes by way of Named.
+// libraryLogger is go-plugin's logger. It lowers the library's own warnings to debug level, because this package
+// reports these events itself. The plugin's log goes to the logger that Named returns.
 type libraryLogger struct{ hclog.Logger }
 
-// Named returns the logger for what the plugin logs. Its name would be the plugin's a second time.
+// Named returns the logger for the plugin's log. It ignores the name, which the host's logger already has.
 func (l libraryLogger) Named(string) hclog.Logger {
 	return pluginLogger{l.Logger, rate.NewLimiter(logRate, logBurst), new(atomic.Int64)}
 }
 
+// Warn logs at debug level.
 func (l libraryLogger) Warn(message string, args ...any) { l.Debug(message, args...) }
 
-// tailBytes is how much of a plugin's standard error is kept to explain its end.
-const tailBytes = 8 << 10
+// stderrTailBytes is the size of standard error that is kept for error messages.
+const stderrTailBytes = 8 << 10
 
-// tail keeps the last of what a plugin has said.
-type tail struct{ *stdio.Tail }
+// outputTail keeps the end of a plugin's output.
+type outputTail struct{ *stdio.Tail }
 
-func newTail() *tail { return &tail{stdio.NewTail(tailBytes)} }
+func newOutputTail() *outputTail { return &outputTail{stdio.NewTail(stderrTailBytes)} }
 
-// String returns what is kept, from the first whole line on. What a terminal would take for a command is spelled out:
-// it ends up in front of people.
-func (t *tail) String() string {
+// String returns the kept output from the first whole line on, with control characters escaped.
+func (t *outputTail) String() string {
 	text, full := t.Text()
 	if full {
 		if _, rest, found := strings.Cut(text, "\n"); found {
 			text = rest
 		}
 	}
-	return strings.TrimSpace(spelledOut(text, true))
+	return strings.TrimSpace(escapeControls(text, true))
 }
 
-// spelledOut writes what can't be seen as Go writes it in a string, but for line ends and tabs where there may be
-// several lines.
-func spelledOut(text string, lines bool) string {
+// escapeControls escapes characters that are not printable, except line ends and tabs if lines is set.
+func escapeControls(text string, lines bool) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
 		if !unicode.IsPrint(r) && (!lines || r != '\n' && r != '\t') {

@@ -12,7 +12,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-func TestAToolThatHasNobodyToAskIsToldSo(t *testing.T) {
+func TestQuestionWithoutListener(t *testing.T) {
 	each(t, func(_ *testing.T, f *fixture) {
 		if e := f.call(f.spec(), "ask", nil).GetError(); e.GetCode() != pluginpb.CodeNobodyToAsk ||
 			!strings.Contains(e.GetMessage(), "nobody can be asked") {
@@ -50,7 +50,7 @@ func TestQuestionsAreAnswered(t *testing.T) {
 }
 
 // A call that is cancelled while a person thinks ends.
-func TestACallEndsWhileAPersonThinks(t *testing.T) {
+func TestCallCancelledDuringQuestion(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := f.Call(ctx, f.spec(), request(t, "ask", nil), Listener{Answer: func(*pluginpb.Question) *pluginpb.Answer {

@@ -21,36 +21,36 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// pipeGrace is how long the last output of a process that has ended may take to be read before its pipes are closed,
-// which a grandchild may hold open for ever.
+// pipeGrace is the time for reading the last output of a process that has ended. Then the host closes the pipes,
+// which a descendant may hold open forever.
 const pipeGrace = 200 * time.Millisecond
 
-// stopGrace is how long a process has between SIGTERM and SIGKILL.
+// stopGrace is the time between SIGTERM and SIGKILL.
 const stopGrace = 2 * time.Second
 
-// pluginRunner starts one plugin process through the isolation layer and is go-plugin's handle on it.
+// pluginRunner starts one plugin process in the sandbox. It implements go-plugin's runner.Runner.
 type pluginRunner struct {
-	launcher    launcher
+	launcher    processLauncher
 	spec        *Spec
 	binary      string
-	files       string   // the directory of what belongs to it
-	handshake   []string // go-plugin's variables: cookie, protocol versions, socket directory
+	files       string   // directory of the plugin's files
+	handshake   []string // variables of go-plugin: cookie, protocol versions, socket directory
 	socketDir   string
 	credentials *pluginpb.Credentials
-	stderrTail  *tail
+	stderrTail  *outputTail
 
-	process  atomic.Pointer[isolation.Process]
-	pipes    *stdio.Pipes  // the input is the lifeline
-	silent   chan struct{} // closed when all that was written to the standard error has been read
-	stopping sync.Once
-	stopped  chan struct{} // closed when somebody has asked the process to end
-	drained  atomic.Bool   // the plugin has cleared up: nothing of it is worth waiting for
+	process       atomic.Pointer[isolation.Process]
+	pipes         *stdio.Pipes  // standard input tells the plugin whether the host lives
+	stderrDone    chan struct{} // closed when standard error is read to its end
+	stopOnce      sync.Once
+	stopRequested chan struct{} // closed when the process was asked to end
+	drained       atomic.Bool   // the plugin has confirmed Drain and needs no time to end
 }
 
 var _ runner.Runner = (*pluginRunner)(nil)
 
-// Start starts the process, and hands it its credentials as the first line of its standard input. The pipe then stays
-// open for as long as this process lives: its end tells the plugin that the host is gone, however it went.
+// Start starts the process, and writes the credentials as the first line of its standard input. The pipe stays open
+// while this process lives; its end tells the plugin that the host has ended.
 func (r *pluginRunner) Start(context.Context) error {
 	cmd := exec.Command(r.binary)
 	cmd.Env = append(append([]string{}, r.spec.Env...), r.handshake...)
@@ -61,7 +61,7 @@ func (r *pluginRunner) Start(context.Context) error {
 	}
 	defer r.pipes.Started()
 	profile := r.spec.Profile
-	profile.EndsItself = true // the SDK does, and the lifeline tells it when
+	profile.EndsItself = true // the SDK ends the process when standard input closes
 	profile.ReadOnly = append(append([]string{}, profile.ReadOnly...), filepath.Dir(r.binary))
 	if r.files != filepath.Dir(r.binary) {
 		profile.ReadOnly = append(profile.ReadOnly, r.files)
@@ -78,25 +78,25 @@ func (r *pluginRunner) Start(context.Context) error {
 		r.pipes.Close()
 		return fmt.Errorf("hand over the credentials: %w", err)
 	}
-	go r.watch()
+	go r.closePipesAtExit()
 	return nil
 }
 
-// watch closes the pipes soon after the end of the process.
-func (r *pluginRunner) watch() {
+// closePipesAtExit closes the pipes shortly after the end of the process.
+func (r *pluginRunner) closePipesAtExit() {
 	<-r.process.Load().Done()
 	time.Sleep(pipeGrace)
 	r.pipes.Close()
 }
 
-// Wait waits for the end of the process. An end that was asked for is not an error.
+// Wait waits for the end of the process. A requested end is not an error.
 func (r *pluginRunner) Wait(ctx context.Context) error {
 	exit, err := r.process.Load().Wait(ctx)
 	if err != nil {
 		return err
 	}
 	select {
-	case <-r.stopped:
+	case <-r.stopRequested:
 		return nil
 	default:
 	}
@@ -106,14 +106,14 @@ func (r *pluginRunner) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Kill ends the process and everything it has started, politely first: but one that has cleared up, and that nothing
-// can outlive, has nothing left to be polite about.
+// Kill ends the process and its descendants: with SIGKILL if it has confirmed Drain and no descendant can escape,
+// else with SIGTERM first.
 func (r *pluginRunner) Kill(ctx context.Context) error {
 	process := r.process.Load()
 	if process == nil {
 		return nil
 	}
-	r.expectEnd()
+	r.markStopRequested()
 	grace := stopGrace
 	if r.drained.Load() && process.Contained() {
 		grace = 0
@@ -125,9 +125,9 @@ func (r *pluginRunner) Kill(ctx context.Context) error {
 	return err
 }
 
-// noSandbox says why the process, which has ended, never ran: this machine gives no sandbox. It is nil if that is not
-// why.
-func (r *pluginRunner) noSandbox() error {
+// sandboxError returns the reason if the process has ended without running because the sandbox was unavailable; else
+// nil.
+func (r *pluginRunner) sandboxError() error {
 	process := r.process.Load()
 	if process == nil {
 		return nil
@@ -135,17 +135,17 @@ func (r *pluginRunner) noSandbox() error {
 	select {
 	case <-process.Done():
 	default:
-		return nil // it could not even be ended
+		return nil // the process can't be killed
 	}
 	_, err := process.Wait(context.Background())
-	if cant, ok := errors.AsType[*isolation.Unavailable](err); ok {
-		return cant
+	if unavailable, ok := errors.AsType[*isolation.Unavailable](err); ok {
+		return unavailable
 	}
 	return nil
 }
 
-// expectEnd notes that the process is about to end because it was asked to, unless it has ended by itself already.
-func (r *pluginRunner) expectEnd() {
+// markStopRequested notes that the process is about to end on request, unless it has ended by itself.
+func (r *pluginRunner) markStopRequested() {
 	if process := r.process.Load(); process != nil {
 		select {
 		case <-process.Done():
@@ -153,47 +153,54 @@ func (r *pluginRunner) expectEnd() {
 		default:
 		}
 	}
-	r.stopping.Do(func() { close(r.stopped) })
+	r.stopOnce.Do(func() { close(r.stopRequested) })
 }
 
-// Diagnose tells what the process has last said on its standard error.
+// Diagnose returns the end of the process's standard error for error messages.
 func (r *pluginRunner) Diagnose(context.Context) string {
-	if text := r.lastWords(); text != "" {
-		return "its last words were:\n" + text
+	if text := r.stderrEnd(); text != "" {
+		return "the end of its standard error:\n" + text
 	}
-	return "it said nothing on its standard error"
+	return "its standard error is empty"
 }
 
-// lastWords is the end of what the process has written to its standard error. What a process that has just ended wrote
-// may still be on its way.
-func (r *pluginRunner) lastWords() string {
+// stderrEnd returns the end of the process's standard error. It waits briefly for output that is not read yet.
+func (r *pluginRunner) stderrEnd() string {
 	select {
-	case <-r.silent:
+	case <-r.stderrDone:
 	case <-time.After(pipeGrace):
 	}
 	return r.stderrTail.String()
 }
 
+// Stdout returns the process's standard output.
 func (r *pluginRunner) Stdout() io.ReadCloser { return r.pipes.Out }
-func (r *pluginRunner) Stderr() io.ReadCloser { return &toTheEnd{File: r.pipes.Err, end: r.silent} }
-func (r *pluginRunner) Name() string          { return r.spec.Manifest.ID }
 
-// toTheEnd is a file that tells when it has been read to its end.
-type toTheEnd struct {
+// Stderr returns the process's standard error.
+func (r *pluginRunner) Stderr() io.ReadCloser {
+	return &eofNotifier{File: r.pipes.Err, eof: r.stderrDone}
+}
+
+// Name returns the plugin's id.
+func (r *pluginRunner) Name() string { return r.spec.Manifest.ID }
+
+// eofNotifier is a file that closes a channel when it is read to its end.
+type eofNotifier struct {
 	*os.File
-	end  chan struct{}
+	eof  chan struct{}
 	once sync.Once
 }
 
-func (f *toTheEnd) Read(p []byte) (int, error) {
+// Read reads from the file.
+func (f *eofNotifier) Read(p []byte) (int, error) {
 	n, err := f.File.Read(p)
 	if err != nil {
-		f.once.Do(func() { close(f.end) })
+		f.once.Do(func() { close(f.eof) })
 	}
 	return n, err
 }
 
-// ID is empty until the process runs: go-plugin takes that for never started.
+// ID returns the process id; empty before the start, which go-plugin expects.
 func (r *pluginRunner) ID() string {
 	process := r.process.Load()
 	if process == nil {
@@ -202,7 +209,7 @@ func (r *pluginRunner) ID() string {
 	return strconv.Itoa(process.Pid())
 }
 
-// PluginToHost refuses what the host should not dial.
+// PluginToHost validates the address that the plugin printed.
 func (r *pluginRunner) PluginToHost(network, address string) (string, string, error) {
 	if err := checkAddress(runtime.GOOS, r.socketDir, network, address); err != nil {
 		return "", "", fmt.Errorf("plugin %s %w", r.spec.Manifest.ID, err)
@@ -210,7 +217,7 @@ func (r *pluginRunner) PluginToHost(network, address string) (string, string, er
 	return network, address, nil
 }
 
-// HostToPlugin is for addresses that the host serves; it serves none.
+// HostToPlugin returns an error, since the host serves no address.
 func (r *pluginRunner) HostToPlugin(network, address string) (string, string, error) {
 	return "", "", fmt.Errorf("the host offers no %s address", network)
 }

@@ -20,7 +20,7 @@ import (
 
 // A process that has found a plugin's socket, as the same user, gets no answer to anything: not without TLS, not with
 // a key of its own, not with the certificates that the right parties use.
-func TestOnlyTheHolderOfTheSecretCanCall(t *testing.T) {
+func TestCallRequiresSecret(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		f.call(f.spec(), "pid", nil)
 		var in *instance

@@ -13,15 +13,15 @@ import (
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// maxSocketDir is how long the directory of a host's sockets may be. A socket's path has to fit into 107 bytes, and
-// go-plugin adds up to 38 of its own.
+// maxSocketDir limits the length of a socket directory's path: a socket's path has at most 107 bytes, and go-plugin
+// adds up to 38.
 const maxSocketDir = 65
 
-// lockFile is held by the host that owns a socket directory.
+// lockFile is locked by the host that owns a socket directory.
 const lockFile = "lock"
 
-// socketDir is the directory of one host's plugin sockets: made when first needed, locked while the host lives, and
-// swept by a later host if it died without removing it.
+// socketDir is the directory of one host's plugin sockets. It is created when needed and locked while the host lives.
+// A later host removes it if the host died.
 type socketDir struct {
 	parent string
 	logger hclog.Logger
@@ -31,8 +31,8 @@ type socketDir struct {
 	lock *os.File
 }
 
-// path returns the directory, which it makes at the first call.
-func (s *socketDir) path() (string, error) {
+// ensureDir returns the directory, and creates it at the first call.
+func (s *socketDir) ensureDir() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dir != "" {
@@ -42,16 +42,16 @@ func (s *socketDir) path() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Nobody sweeps while somebody is between making a directory and locking it.
-	turn, err := filelock.Open(filepath.Join(parent, lockFile), filelock.Wait)
+	// Prevent sweeps between creating a directory and locking it.
+	parentLock, err := filelock.Open(filepath.Join(parent, lockFile), filelock.Wait)
 	if err != nil {
 		return "", fmt.Errorf("lock %s: %w", parent, err)
 	}
-	defer func() { _ = turn.Close() }()
-	s.sweep(parent)
+	defer func() { _ = parentLock.Close() }()
+	s.removeStale(parent)
 	dir, err := os.MkdirTemp(parent, "h")
 	if err != nil {
-		return "", fmt.Errorf("make a directory for plugin sockets: %w", err)
+		return "", fmt.Errorf("create a directory for plugin sockets: %w", err)
 	}
 	lock, err := filelock.Open(filepath.Join(dir, lockFile), filelock.Lock)
 	if err != nil {
@@ -61,39 +61,39 @@ func (s *socketDir) path() (string, error) {
 	return dir, nil
 }
 
-// usableParent returns the run directory, or where its path is too long for sockets one in a temporary directory that
-// belongs to this user alone.
+// usableParent returns the run directory, or a temporary directory that only this user may access if the run
+// directory's path is too long for sockets.
 func (s *socketDir) usableParent() (string, error) {
-	own := fmt.Sprintf("picoclaw-%d", os.Getuid())
+	name := fmt.Sprintf("picoclaw-%d", os.Getuid())
 	parent := ""
-	for _, candidate := range []string{s.parent, filepath.Join(os.TempDir(), own), filepath.Join("/tmp", own)} {
+	for _, candidate := range []string{s.parent, filepath.Join(os.TempDir(), name), filepath.Join("/tmp", name)} {
 		if len(candidate)+len("/h0123456789") <= maxSocketDir {
 			parent = candidate
 			break
 		}
 	}
 	if parent == "" {
-		return "", fmt.Errorf("%s is too long a path for plugin sockets; give picoclaw a shorter home (PICOCLAW_HOME)",
+		return "", fmt.Errorf("%s is too long a path for plugin sockets; set PICOCLAW_HOME to a shorter path",
 			s.parent)
 	}
 	if parent != s.parent {
 		s.logger.Debug("the path of the run directory is too long for sockets", "instead", parent)
 	}
 	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return "", fmt.Errorf("make a directory for plugin sockets: %w", err)
+		return "", fmt.Errorf("create a directory for plugin sockets: %w", err)
 	}
 	info, err := os.Lstat(parent)
 	if err != nil {
 		return "", err
 	}
-	if !info.IsDir() || !ours(info) {
-		return "", fmt.Errorf("%s must be a directory that only you can use (chmod 700), because plugin sockets are made in it", parent)
+	if !info.IsDir() || !isPrivate(info) {
+		return "", fmt.Errorf("%s must be a directory that only you can access (chmod 700), because it holds plugin sockets", parent)
 	}
 	return parent, nil
 }
 
-// sweep removes the directories of hosts that no longer run.
-func (s *socketDir) sweep(parent string) {
+// removeStale removes the directories of hosts that have ended.
+func (s *socketDir) removeStale(parent string) {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
 		return
@@ -104,21 +104,21 @@ func (s *socketDir) sweep(parent string) {
 		}
 		dir := filepath.Join(parent, entry.Name())
 		if _, err := os.Lstat(filepath.Join(dir, lockFile)); err != nil {
-			continue // somebody else's, who is about to lock it
+			continue // another host is about to lock it
 		}
 		lock, err := filelock.Open(filepath.Join(dir, lockFile), filelock.Lock)
 		if err != nil {
-			continue // its host is alive
+			continue // its host is running
 		}
-		_ = lock.Close() // first: Windows removes no open file
+		_ = lock.Close() // close first: Windows can't remove open files
 		if err := os.RemoveAll(dir); err != nil {
-			s.logger.Warn("a dead host's socket directory stays behind", "dir", dir, "error", err)
+			s.logger.Warn("the socket directory of an ended host could not be removed", "dir", dir, "error", err)
 		}
 	}
 }
 
-// close removes the directory.
-func (s *socketDir) close() error {
+// remove removes the directory.
+func (s *socketDir) remove() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dir == "" {
@@ -130,19 +130,19 @@ func (s *socketDir) close() error {
 	return err
 }
 
-// checkAddress accepts the address that a plugin printed only if it is a socket in the directory that was made for it,
-// or on Windows, where plugins have none, a port of this machine's own. Anything else would have the host dial whatever
-// the plugin likes. Who answers there has to have the instance's key, besides.
+// checkAddress accepts the address that a plugin printed only if it is a socket in the plugin's own directory, or on
+// Windows a loopback address. Otherwise a plugin could make the host dial any address. The peer must also have the
+// instance's key.
 func checkAddress(goos, socketDir, network, address string) error {
 	if goos == "windows" && network == "tcp" {
-		at, err := netip.ParseAddrPort(address)
-		if err != nil || !at.Addr().IsLoopback() {
-			return fmt.Errorf("offers the address %q, which is none of this machine's own", address)
+		addr, err := netip.ParseAddrPort(address)
+		if err != nil || !addr.Addr().IsLoopback() {
+			return fmt.Errorf("offers the address %q, which is not a loopback address", address)
 		}
 		return nil
 	}
 	if network != "unix" {
-		return fmt.Errorf("offers a %s address; only unix sockets are taken", network)
+		return fmt.Errorf("offers a %s address; only unix sockets are accepted", network)
 	}
 	if filepath.Dir(filepath.Clean(address)) != filepath.Clean(socketDir) {
 		return fmt.Errorf("offers the socket %q, which is not in the directory made for it", address)

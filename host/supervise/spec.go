@@ -12,41 +12,43 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
 )
 
-// Spec is all that determines an instance: which program, what it must be, and what it may do.
+// Spec determines an instance: its program, identity and rights.
 type Spec struct {
-	// Manifest is what the plugin must say of itself.
+	// Manifest is the description that the plugin must give of itself.
 	Manifest *pluginpb.Manifest
-	// Binary is the program; Digest identifies its contents and its manifest's.
+	// Binary is the program. Digest identifies the content of program and manifest.
 	Binary string
 	Digest string
-	// Copy, if not nil, copies the plugin's files to another directory, and fails if any of them is not what was
-	// installed. The copy is what runs: Program, a path below it; if that is empty, Binary runs in the copy's directory.
+	// Copy, if not nil, copies the plugin's files to a directory, and fails if one of them differs from the installed
+	// file. The host runs Program, a path in the copy; if Program is empty, it runs Binary with the copy as working
+	// directory.
 	Copy    func(to string) error
 	Program string
-	// Policy is the policy, grants and settings that the process is given for life.
+	// Policy holds policy, grants and settings, which are fixed for the life of the process.
 	Policy *pluginpolicy.Policy
-	// Profile is the sandbox, Env the whole environment (NAME=value) of the process.
+	// Profile configures the sandbox. Env is the whole environment of the process (NAME=value).
 	Profile isolation.Profile
 	Env     []string
 
-	// Owner is whose instances are counted, and Most how many there may be; 0 is no limit. What several owners share is
-	// the owner's who has come first.
-	Owner string
-	Most  int
+	// MaxInstances limits the instances of one Owner; 0 means no limit. An instance shared by several owners counts
+	// for the first one.
+	Owner        string
+	MaxInstances int
 
 	identity sync.Once
 	key      string
-	rights   string // what the instance is given, by its hash
+	rights   string // hash of the policy
 	err      error
 }
 
-// Key is the same for specs that may share an instance. A spec must not change after its first use.
+// Key returns a key that is equal for specs that may share an instance. A spec must not change after its first use.
 func (s *Spec) Key() (string, error) {
-	s.identity.Do(func() { s.key, s.err = s.identify() })
+	s.identity.Do(func() { s.key, s.err = s.computeKey() })
 	return s.key, s.err
 }
 
-func (s *Spec) identify() (string, error) {
+// computeKey hashes everything that determines the instance.
+func (s *Spec) computeKey() (string, error) {
 	configure, err := s.Policy.Request()
 	if err != nil {
 		return "", fmt.Errorf("identify an instance of %s: %w", s.Manifest.ID, err)
@@ -55,8 +57,8 @@ func (s *Spec) identify() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("identify an instance of %s: %w", s.Manifest.ID, err)
 	}
-	given := sha256.Sum256(configure.GetPolicy())
-	s.rights = hex.EncodeToString(given[:8])
+	policyHash := sha256.Sum256(configure.GetPolicy())
+	s.rights = hex.EncodeToString(policyHash[:8])
 	h := sha256.New()
 	h.Write(configure.GetPolicy())
 	h.Write(rest)

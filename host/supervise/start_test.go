@@ -16,7 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-func TestAPluginThatDoesNotStartSaysWhy(t *testing.T) {
+func TestStartErrors(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		stranger := filepath.Join(f.home, "stranger", "tester")
 		if err := os.Mkdir(filepath.Dir(stranger), 0o755); err != nil {
@@ -47,20 +47,20 @@ func TestAPluginThatDoesNotStartSaysWhy(t *testing.T) {
 			name, want string
 			change     func(*Spec)
 		}{
-			{"is a script for nothing", "for /nowhere/python3, which is not there or not executable; install it",
+			{"is a script for nothing", "for /nowhere/python3, which is missing or not executable; install it",
 				contents("#!/nowhere/python3 -I\n", true)},
-			{"is a script for nothing in PATH", "for python0, which is not there or not executable; install it",
+			{"is a script for nothing in PATH", "for python0, which is missing or not executable; install it",
 				contents("#!/usr/bin/env -S A=b python0 -I\n", true)},
-			{"is a script for no program", "for /etc, which is not there or not executable", contents("#!/etc\n", true)},
-			{"is a script of Windows'", "save it with LF line ends", contents("#!/bin/sh\r\necho hi\r\n", true)},
+			{"is a script for no program", "for /etc, which is missing or not executable", contents("#!/etc\n", true)},
+			{"is a script of Windows'", "save the file with LF line ends", contents("#!/bin/sh\r\necho hi\r\n", true)},
 			{"is a script for no path", "begin it with #! and an absolute path", contents("#! sh\n", true)},
 			{"is a script that may start nothing", "is a script ", contents("#!/bin/sh\n"+strings.Repeat("#", 64), false)},
 			{"is a script that may start others",
-				"for /bin/sh, which is not among the programs that its plugin.json says it starts (rg)",
+				"for /bin/sh, which is not among the programs in its plugin.json (rg)",
 				contents("#!/bin/sh\n", true, "rg")},
 			{"is a text", "is neither a program for linux/", contents("echo hi\n", true)},
 			{"is cut off", "is neither a program for linux/", contents("\x7fELF", true)},
-			{"is for other processors", "is a program for other processors (EM_BPF)", contents(string(program), true)},
+			{"is for other processors", "is a program for EM_BPF, but this machine is", contents(string(program), true)},
 			{"exits at once", "I would rather not", func(s *Spec) { s.Env = []string{"MISBEHAVE=exit"} }},
 			{"says nothing", "did not answer", func(s *Spec) { s.Env = []string{"MISBEHAVE=silent"} }},
 			{"offers TCP", "only unix sockets", func(s *Spec) { s.Env = []string{"MISBEHAVE=tcp"} }},
@@ -70,7 +70,7 @@ func TestAPluginThatDoesNotStartSaysWhy(t *testing.T) {
 			{"speaks protocol 1", "it speaks another version of the plugin protocol than this picoclaw (version 2); " +
 				"rebuild the plugin with the current SDK", func(s *Spec) { s.Env = []string{"MISBEHAVE=older"} }},
 			{"is another program", "Failed to read any lines", func(s *Spec) { s.Binary = stranger }},
-			{"is another plugin", "something else of itself", func(s *Spec) {
+			{"is another plugin", "its description differs", func(s *Spec) {
 				other := *s.Manifest
 				other.Version = "2.0.0"
 				s.Manifest = &other
@@ -94,10 +94,10 @@ func TestAPluginThatDoesNotStartSaysWhy(t *testing.T) {
 			})
 		}
 		// None of them left a process or a socket directory.
-		if running := f.Running(); len(running) != 0 {
+		if running := f.RunningPIDs(); len(running) != 0 {
 			t.Errorf("running: %v", running)
 		}
-		dir, err := f.sockets.path()
+		dir, err := f.sockets.ensureDir()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestAPluginThatDoesNotStartSaysWhy(t *testing.T) {
 	})
 }
 
-func TestOnlyASocketInItsOwnDirectoryIsDialled(t *testing.T) {
+func TestDialsOnlyPluginSocket(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -131,9 +131,9 @@ func TestOnlyASocketInItsOwnDirectoryIsDialled(t *testing.T) {
 
 // What a binary says of itself is compared with its manifest at its first start, and again when either is another: not
 // at each start.
-func TestABinaryIsAskedOnceWhatItIs(t *testing.T) {
+func TestBinaryVerifiedOnce(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
-		f.known.dir = filepath.Join(f.home, "cache")
+		f.verified.dir = filepath.Join(f.home, "cache")
 		first := f.spec("START=1")
 		first.Digest = "one"
 		f.call(first, "pid", nil)
@@ -147,17 +147,17 @@ func TestABinaryIsAskedOnceWhatItIs(t *testing.T) {
 		changed := f.spec("START=3")
 		changed.Digest, changed.Manifest = "two", &lie
 		_, err := f.Call(t.Context(), changed, request(t, "pid", nil), Listener{})
-		if err == nil || !strings.Contains(err.Error(), "something else of itself") {
+		if err == nil || !strings.Contains(err.Error(), "its description differs") {
 			t.Errorf("a binary that is another now was not asked: %v", err)
 		}
-		if f.known.has(changed) {
+		if f.verified.contains(changed) {
 			t.Error("one that is not what its manifest says is noted as if it were")
 		}
 	})
 }
 
 // Others keep sockets beside a host's: what they hold is not swept, what they have left is.
-func TestWhatOthersHoldIsNotSwept(t *testing.T) {
+func TestRemoveStaleKeepsLockedDirs(t *testing.T) {
 	parent := t.TempDir()
 	for _, name := range []string{"mcp-held", "mcp-left", "mcp-made"} {
 		if err := os.Mkdir(filepath.Join(parent, name), 0o700); err != nil {
@@ -172,7 +172,7 @@ func TestWhatOthersHoldIsNotSwept(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(parent, "mcp-left", lockFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	(&socketDir{parent: parent, logger: hclog.NewNullLogger()}).sweep(parent)
+	(&socketDir{parent: parent, logger: hclog.NewNullLogger()}).removeStale(parent)
 	for name, want := range map[string]bool{"mcp-held": true, "mcp-left": false, "mcp-made": true} {
 		if _, err := os.Stat(filepath.Join(parent, name)); (err == nil) != want {
 			t.Errorf("%s is there: %v; want %v", name, err == nil, want)

@@ -8,26 +8,26 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// idleStreams is how many streams without a call are kept open for the next ones. More calls at once open more.
-const idleStreams = 8
+// maxIdleStreams is the number of idle streams kept for later calls.
+const maxIdleStreams = 8
 
-// callStream is a stream that a call's events come on.
+// callStream is a stream that carries one call at a time.
 type callStream struct {
 	pluginpb.Plugin_CallClient
 	cancel context.CancelFunc
 }
 
-// Listener hears what a call has to tell before its result, in order.
+// Listener receives the events of a call before its result, in order.
 type Listener struct {
-	Ready func()                    // is told that the instance is there and takes the call; may be nil
+	Ready func()                    // called when the instance is ready; may be nil
 	Event func(*pluginpb.CallEvent) // may be nil
-	// Answer answers a question of the tool's, for as long as a person takes; nil where there is nobody to ask.
+	// Answer answers a question of the tool, after as long as a person needs; nil if nobody can answer.
 	Answer func(*pluginpb.Question) *pluginpb.Answer
 }
 
-// streams are an instance's streams that carry calls one after another. Opening one costs as much as a small call
-// does, so one that brought its result is kept.
-type streams struct {
+// streamPool holds an instance's streams. Opening a stream costs as much as a small call, so those that delivered a
+// result are reused.
+type streamPool struct {
 	rpc pluginpb.PluginClient
 
 	mu     sync.Mutex
@@ -35,8 +35,8 @@ type streams struct {
 	idle   []*callStream
 }
 
-// take returns a stream for one call.
-func (s *streams) take() (*callStream, error) {
+// acquire returns a stream for one call.
+func (s *streamPool) acquire() (*callStream, error) {
 	s.mu.Lock()
 	if last := len(s.idle) - 1; last >= 0 {
 		st := s.idle[last]
@@ -45,7 +45,7 @@ func (s *streams) take() (*callStream, error) {
 		return st, nil
 	}
 	s.mu.Unlock()
-	ctx, cancel := context.WithCancel(context.Background()) // it outlives the call that it is opened for
+	ctx, cancel := context.WithCancel(context.Background()) // the stream outlives this call
 	stream, err := s.rpc.Call(ctx)
 	if err != nil {
 		cancel()
@@ -54,19 +54,19 @@ func (s *streams) take() (*callStream, error) {
 	return &callStream{stream, cancel}, nil
 }
 
-// put gives a stream back that brought its call's result.
-func (s *streams) put(st *callStream) {
+// release returns a stream that delivered a result.
+func (s *streamPool) release(st *callStream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || len(s.idle) == idleStreams {
+	if s.closed || len(s.idle) == maxIdleStreams {
 		st.cancel()
 		return
 	}
 	s.idle = append(s.idle, st)
 }
 
-// close ends the streams that no call is on, and has the others end with their calls.
-func (s *streams) close() {
+// closeIdle closes idle streams; the others close after their calls.
+func (s *streamPool) closeIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
@@ -76,29 +76,30 @@ func (s *streams) close() {
 	s.idle = nil
 }
 
-// call makes one call on a stream. When ctx is done before the result is there, the stream ends, and with it the call.
-func (s *streams) call(ctx context.Context, req *pluginpb.CallRequest, to Listener) (*pluginpb.Result, error) {
+// callTool makes one call on a stream. If ctx ends before the result arrives, it closes the stream, which cancels the
+// call.
+func (s *streamPool) callTool(ctx context.Context, req *pluginpb.CallRequest, listener Listener) (*pluginpb.Result, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		req.TimeoutMillis = max(1, time.Until(deadline).Milliseconds())
 	}
-	req.Answers = to.Answer != nil
-	st, err := s.take()
+	req.Answers = listener.Answer != nil
+	st, err := s.acquire()
 	if err != nil {
 		return nil, err
 	}
-	release := context.AfterFunc(ctx, st.cancel)
-	result, err := untilResult(st, req, to)
-	if release() && err == nil {
-		s.put(st)
+	stopCancel := context.AfterFunc(ctx, st.cancel)
+	result, err := exchangeEvents(st, req, listener)
+	if stopCancel() && err == nil {
+		s.release(st)
 	} else {
 		st.cancel()
 	}
 	return result, err
 }
 
-// untilResult sends a request, passes on the events that come before its result, and answers questions.
-func untilResult(st *callStream, req *pluginpb.CallRequest, to Listener) (*pluginpb.Result, error) {
-	// Recv returns the error that ended a stream; Send returns only io.EOF then.
+// exchangeEvents sends a request, passes on events and answers questions until the result arrives.
+func exchangeEvents(st *callStream, req *pluginpb.CallRequest, listener Listener) (*pluginpb.Result, error) {
+	// Ignore Send's error, which is only io.EOF: Recv returns the cause.
 	_ = st.Send(req)
 	for {
 		event, err := st.Recv()
@@ -109,14 +110,14 @@ func untilResult(st *callStream, req *pluginpb.CallRequest, to Listener) (*plugi
 			return result, nil
 		}
 		if q := event.GetQuestion(); q != nil {
-			answer := &pluginpb.Answer{Error: "the plugin asks although it was told that there is nobody"}
-			if to.Answer != nil {
-				answer = to.Answer(q)
+			answer := &pluginpb.Answer{Error: "nobody can answer; the request said so"}
+			if listener.Answer != nil {
+				answer = listener.Answer(q)
 			}
 			answer.Id = q.GetId()
 			_ = st.Send(&pluginpb.CallRequest{Answer: answer})
-		} else if to.Event != nil {
-			to.Event(event)
+		} else if listener.Event != nil {
+			listener.Event(event)
 		}
 	}
 }

@@ -16,7 +16,7 @@ func TestEachCallGetsItsOwnResult(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		spec := f.spec()
 		f.call(spec, "pid", nil)
-		const callers, calls = 4 * idleStreams, 20
+		const callers, calls = 4 * maxIdleStreams, 20
 		var wg sync.WaitGroup
 		for caller := range callers {
 			wg.Go(func() {
@@ -30,18 +30,18 @@ func TestEachCallGetsItsOwnResult(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		in, _, err := f.instance(t.Context(), spec)
+		in, _, err := f.acquireInstance(t.Context(), spec)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer f.leave(in)
-		if kept := len(in.streams.idle); kept == 0 || kept > idleStreams {
-			t.Errorf("%d streams are kept; at least one and at most %d are wanted", kept, idleStreams)
+		defer f.releaseInstance(in)
+		if kept := len(in.streams.idle); kept == 0 || kept > maxIdleStreams {
+			t.Errorf("%d streams are kept; at least one and at most %d are wanted", kept, maxIdleStreams)
 		}
 	})
 }
 
-func TestWhatAToolTellsAfterItsResultReachesNoOtherCall(t *testing.T) {
+func TestLateEventsReachNoOtherCall(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		spec := f.spec()
 		f.call(spec, "late", nil)

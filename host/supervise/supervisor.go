@@ -24,62 +24,62 @@ const (
 	DefaultHealthInterval = 10 * time.Second
 )
 
-// launcher starts processes in a sandbox; *isolation.Isolation is one.
-type launcher interface {
+// processLauncher starts processes in a sandbox, as *isolation.Isolation does.
+type processLauncher interface {
 	Start(cmd *exec.Cmd, p isolation.Profile) (*isolation.Process, error)
 }
 
-// Options configure a supervisor.
+// Options configures a supervisor.
 type Options struct {
-	Isolation launcher
-	// RunDir is where socket directories are made, below the instance root.
+	Isolation processLauncher
+	// RunDir is the parent of socket directories.
 	RunDir string
-	// CrashDir is where crashes are noted; empty to note none.
+	// CrashDir stores crash counts; empty to store none.
 	CrashDir string
-	// CacheDir is where it is kept which binaries are what their manifest says; empty to ask at each start.
+	// CacheDir stores which binaries match their manifest; empty to check at each start.
 	CacheDir     string
 	Logger       hclog.Logger
-	StartTimeout time.Duration // from starting a process to its first answer
-	StopTimeout  time.Duration // for an instance to finish its calls when it is stopped
-	IdleTimeout  time.Duration // after its last call an instance that runs nothing in the background is stopped
+	StartTimeout time.Duration // from the start of a process to its first response
+	StopTimeout  time.Duration // for calls in progress when an instance stops
+	IdleTimeout  time.Duration // after the last call of an instance
 
-	HealthInterval time.Duration // how often a process is asked during a call whether it is still there
+	HealthInterval time.Duration // interval of health checks during a call
 
-	// Started and Ended, if not nil, are told of each start of a plugin, and of the end of each that did start.
-	Started func(plugin string, took time.Duration, err error)
-	Ended   func(plugin string, crashed bool)
+	// OnStart, if not nil, is called after each start of a plugin; OnEnd when a started plugin ends.
+	OnStart func(plugin string, took time.Duration, err error)
+	OnEnd   func(plugin string, crashed bool)
 }
 
-// Supervisor owns the instances of one host. It may be used concurrently.
+// Supervisor owns the instances of one host. It is safe for concurrent use.
 type Supervisor struct {
-	options Options
-	sockets *socketDir
-	copies  copies
-	crashes *crashes
-	known   recognised
+	options  Options
+	sockets  *socketDir
+	copies   pluginCopies
+	crashes  *crashStore
+	verified verifiedBinaries
 
-	mu        sync.Mutex
-	closed    bool
-	instances map[string]*slot
-	stirred   chan struct{} // closed when an instance is idle or gone; nil if nobody waits for that
+	mu         sync.Mutex
+	closed     bool
+	instances  map[string]*slot
+	roomSignal chan struct{} // closed when an instance becomes idle or ends; nil without waiters
 
-	filling sync.WaitGroup // the lives of instances, to the note of how each ended
-	retired sync.WaitGroup // instances that are being stopped while the host goes on
+	lifecycles sync.WaitGroup // goroutines that follow instances until their end is recorded
+	stops      sync.WaitGroup // instances that stop while the host continues
 }
 
-// slot is the place of one instance. Whoever finds it waits for the same start.
+// slot is the place of one instance. All its callers wait for the same start.
 type slot struct {
 	owner    string
-	ready    chan struct{}
-	instance *instance // set before ready is closed, unless err is
+	started  chan struct{}
+	instance *instance // valid once started is closed, unless err is set
 	err      error
 }
 
-// ended reports whether the slot's instance is over. Whoever was told that it has crashed must get another one, even
-// before the slot has been freed.
-func (sl *slot) ended() bool {
+// hasEnded reports whether the slot's instance has ended. A caller that saw a crash must get a new instance even
+// before the slot is freed.
+func (sl *slot) hasEnded() bool {
 	select {
-	case <-sl.ready:
+	case <-sl.started:
 	default:
 		return false
 	}
@@ -87,14 +87,14 @@ func (sl *slot) ended() bool {
 		return true
 	}
 	select {
-	case <-sl.instance.done():
+	case <-sl.instance.exited():
 		return true
 	default:
 		return false
 	}
 }
 
-// New makes a supervisor, and clears away what hosts that were killed have left in its run directory.
+// New returns a supervisor.
 func New(o Options) (*Supervisor, error) {
 	if o.StartTimeout == 0 {
 		o.StartTimeout = DefaultStartTimeout
@@ -111,65 +111,66 @@ func New(o Options) (*Supervisor, error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
-	if o.Started == nil {
-		o.Started = func(string, time.Duration, error) {}
+	if o.OnStart == nil {
+		o.OnStart = func(string, time.Duration, error) {}
 	}
-	if o.Ended == nil {
-		o.Ended = func(string, bool) {}
+	if o.OnEnd == nil {
+		o.OnEnd = func(string, bool) {}
 	}
 	return &Supervisor{
 		options:   o,
 		sockets:   &socketDir{parent: o.RunDir, logger: o.Logger},
-		crashes:   &crashes{dir: o.CrashDir, now: time.Now},
-		known:     recognised{dir: o.CacheDir},
+		crashes:   &crashStore{dir: o.CrashDir, now: time.Now},
+		verified:  verifiedBinaries{dir: o.CacheDir},
 		instances: make(map[string]*slot),
 	}, nil
 }
 
-// Outcome is how a call ended.
-type Outcome struct {
+// CallOutcome is the result of a call that reached its instance.
+type CallOutcome struct {
 	Result *pluginpb.Result
-	// Started says that this call had to start the instance, and how long that took.
-	Started time.Duration
+	// StartTime is the time that this call spent on starting the instance; 0 if it was running.
+	StartTime time.Duration
 }
 
-// Call runs a tool in the instance that spec describes, which it starts if need be. The error is about
-// the way there, the result about the tool.
-func (s *Supervisor) Call(ctx context.Context, spec *Spec, req *pluginpb.CallRequest, to Listener) (*Outcome, error) {
-	began := time.Now()
-	in, started, err := s.instance(ctx, spec)
+// Call calls a tool in the instance of a spec, and starts the instance if necessary. Errors of the tool are in the
+// result; the error reports that the plugin could not be called.
+func (s *Supervisor) Call(ctx context.Context, spec *Spec, req *pluginpb.CallRequest, listener Listener) (*CallOutcome, error) {
+	start := time.Now()
+	in, started, err := s.acquireInstance(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
-	out := &Outcome{}
+	out := &CallOutcome{}
 	if started {
-		out.Started = time.Since(began)
+		out.StartTime = time.Since(start)
 	}
-	defer s.leave(in)
-	if to.Ready != nil {
-		to.Ready()
+	defer s.releaseInstance(in)
+	if listener.Ready != nil {
+		listener.Ready()
 	}
-	out.Result, err = in.call(ctx, req, to)
+	out.Result, err = in.callTool(ctx, req, listener)
 	if crash := (*CrashError)(nil); errors.As(err, &crash) {
-		crash.Last = s.wasLast(in)
+		crash.LimitReached = s.exceededCrashLimit(in)
 	}
 	return out, err
 }
 
-// wasLast reports whether a crash was one too many for its plugin, once it is noted. That is not waited for long.
-func (s *Supervisor) wasLast(in *instance) bool {
+// exceededCrashLimit reports whether the crash of an instance was the last one allowed. It waits briefly until the
+// crash is recorded.
+func (s *Supervisor) exceededCrashLimit(in *instance) bool {
 	select {
-	case <-in.noted:
+	case <-in.recorded:
 	case <-time.After(stopGrace):
 	}
-	_, err := s.crashes.delay(in.spec.Manifest.ID, in.spec.Digest, in.spec.rights)
-	var failed *Failed
+	_, err := s.crashes.startDelay(in.spec.Manifest.ID, in.spec.Digest, in.spec.rights)
+	var failed *DisabledError
 	return errors.As(err, &failed)
 }
 
-// instance returns the running instance of a spec, with one call more under way: leave takes that back. One caller
-// starts it, the others wait for that start.
-func (s *Supervisor) instance(ctx context.Context, spec *Spec) (in *instance, started bool, err error) {
+// acquireInstance returns the running instance of a spec and counts a call on it, which releaseInstance ends. One
+// caller starts the instance, others wait for that start.
+func (s *Supervisor) acquireInstance(ctx context.Context, spec *Spec) (in *instance, started bool, err error) {
 	key, err := spec.Key()
 	if err != nil {
 		return nil, false, err
@@ -181,99 +182,99 @@ func (s *Supervisor) instance(ctx context.Context, spec *Spec) (in *instance, st
 			return nil, false, errors.New("the host is stopping")
 		}
 		sl := s.instances[key]
-		if sl == nil || sl.ended() {
-			if s.full(spec) {
+		if sl == nil || sl.hasEnded() {
+			if s.atLimit(spec) {
 				s.mu.Unlock()
-				if err := s.makeRoom(ctx, spec); err != nil {
+				if err := s.evictIdle(ctx, spec); err != nil {
 					return nil, false, err
 				}
 				continue
 			}
-			sl = &slot{owner: spec.Owner, ready: make(chan struct{})}
+			sl = &slot{owner: spec.Owner, started: make(chan struct{})}
 			s.instances[key] = sl
 			started = true
-			s.filling.Go(func() { s.fill(key, sl, spec) })
+			s.lifecycles.Go(func() { s.runSlot(key, sl, spec) })
 		}
 		s.mu.Unlock()
 		select {
-		case <-sl.ready:
+		case <-sl.started:
 		case <-ctx.Done():
 			return nil, started, fmt.Errorf("plugin %s is still starting: %w", spec.Manifest.ID, ctx.Err())
 		}
 		if sl.err != nil {
 			return nil, started, sl.err
 		}
-		if s.enter(sl.instance) {
+		if s.beginCall(sl.instance) {
 			return sl.instance, started, nil
 		}
 	}
 }
 
-// fill starts an instance for a slot and frees the slot when the instance has ended, so that the next call starts
-// another.
-func (s *Supervisor) fill(key string, sl *slot, spec *Spec) {
-	began := time.Now()
-	sl.instance, sl.err = s.startInTurn(spec)
-	s.options.Started(spec.Manifest.ID, time.Since(began), sl.err)
+// runSlot starts a slot's instance, waits for its end, records a crash, and frees the slot.
+func (s *Supervisor) runSlot(key string, sl *slot, spec *Spec) {
+	start := time.Now()
+	sl.instance, sl.err = s.startWithBackoff(spec)
+	s.options.OnStart(spec.Manifest.ID, time.Since(start), sl.err)
 	if sl.err != nil {
-		s.free(key, sl)
-		close(sl.ready)
+		s.freeSlot(key, sl)
+		close(sl.started)
 		return
 	}
-	sl.instance.giveUp = func() {
+	sl.instance.replace = func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.retire(key, sl)
+		s.retireLocked(key, sl)
 	}
-	close(sl.ready)
-	s.watch(key, sl)
-	crash := sl.instance.crash()
+	close(sl.started)
+	s.awaitEnd(key, sl)
+	crash := sl.instance.crashCause()
 	if crash != nil {
-		s.note(spec, crash)
+		s.recordCrash(spec, crash)
 	}
-	s.options.Ended(spec.Manifest.ID, crash != nil)
-	close(sl.instance.noted)
-	s.free(key, sl)
+	s.options.OnEnd(spec.Manifest.ID, crash != nil)
+	close(sl.instance.recorded)
+	s.freeSlot(key, sl)
 	sl.instance.cleanUp()
 }
 
-// startInTurn starts an instance, after a while if its plugin has crashed more than once lately.
-func (s *Supervisor) startInTurn(spec *Spec) (*instance, error) {
-	wait, err := s.crashes.delay(spec.Manifest.ID, spec.Digest, spec.rights)
+// startWithBackoff starts an instance, after a delay if its plugin has crashed repeatedly.
+func (s *Supervisor) startWithBackoff(spec *Spec) (*instance, error) {
+	wait, err := s.crashes.startDelay(spec.Manifest.ID, spec.Digest, spec.rights)
 	if err != nil {
 		return nil, err
 	}
 	if wait > 0 {
-		s.options.Logger.Warn("a plugin that has crashed is not started at once", "plugin", spec.Manifest.ID, "wait", wait)
+		s.options.Logger.Warn("the start of a crashed plugin is delayed", "plugin", spec.Manifest.ID, "wait", wait)
 		time.Sleep(wait)
 	}
-	in, err := s.start(spec)
-	if broken, ok := errors.AsType[*startError](err); ok && broken.ran {
-		s.note(spec, err)
+	in, err := s.startInstance(spec)
+	if failed, ok := errors.AsType[*startError](err); ok && failed.processStarted {
+		s.recordCrash(spec, err)
 	}
 	return in, err
 }
 
-// note notes a crash.
-func (s *Supervisor) note(spec *Spec, how error) {
+// recordCrash stores a crash.
+func (s *Supervisor) recordCrash(spec *Spec, cause error) {
 	if s.options.CrashDir == "" {
 		return
 	}
-	if err := s.crashes.note(spec.Manifest.ID, spec.Digest, spec.rights, how.Error()); err != nil {
-		s.options.Logger.Warn("a plugin's crash could not be noted", "plugin", spec.Manifest.ID, "error", err)
+	if err := s.crashes.addCrash(spec.Manifest.ID, spec.Digest, spec.rights, cause.Error()); err != nil {
+		s.options.Logger.Warn("a plugin's crash could not be stored", "plugin", spec.Manifest.ID, "error", err)
 	}
 }
 
-func (s *Supervisor) free(key string, sl *slot) {
+// freeSlot removes a slot and wakes callers that wait for room.
+func (s *Supervisor) freeSlot(key string, sl *slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.instances[key] == sl {
 		delete(s.instances, key)
 	}
-	s.stir()
+	s.signalRoom()
 }
 
-// Close stops every instance: those with calls under way get until ctx is done, or the stop timeout, to finish.
+// Close stops all instances. Calls in progress get until ctx is done, or the stop timeout, to finish.
 func (s *Supervisor) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -285,45 +286,45 @@ func (s *Supervisor) Close(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for key, sl := range slots {
 		wg.Go(func() {
-			<-sl.ready // a start has a deadline of its own
+			<-sl.started // starts have a deadline
 			if sl.instance == nil {
 				return
 			}
 			s.mu.Lock()
-			s.retire(key, sl)
+			s.retireLocked(key, sl)
 			s.mu.Unlock()
-			sl.instance.stop(ctx)
+			sl.instance.stopGracefully(ctx)
 		})
 	}
 	wg.Wait()
-	s.settle()
-	return s.sockets.close()
+	s.awaitInstances()
+	return s.sockets.remove()
 }
 
-// settle waits until it is noted how every instance has ended, but not for long: a process that can't be ended must not
-// keep its host from ending.
-func (s *Supervisor) settle() {
-	settled := make(chan struct{})
+// awaitInstances waits until the end of every instance is recorded, but not for long: a process that can't be killed
+// must not block the host.
+func (s *Supervisor) awaitInstances() {
+	done := make(chan struct{})
 	go func() {
-		s.retired.Wait()
-		s.filling.Wait()
-		close(settled)
+		s.stops.Wait()
+		s.lifecycles.Wait()
+		close(done)
 	}()
 	select {
-	case <-settled:
+	case <-done:
 	case <-time.After(stopGrace):
-		s.options.Logger.Warn("a plugin process is not gone yet")
+		s.options.Logger.Warn("a plugin process has not ended yet")
 	}
 }
 
-// Running lists the process ids of the running instances by plugin id.
-func (s *Supervisor) Running() map[string][]int {
+// RunningPIDs returns the process ids of running instances by plugin id.
+func (s *Supervisor) RunningPIDs() map[string][]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	running := make(map[string][]int)
 	for _, sl := range s.instances {
 		select {
-		case <-sl.ready:
+		case <-sl.started:
 			if sl.instance != nil {
 				id := sl.instance.spec.Manifest.ID
 				running[id] = append(running[id], sl.instance.runner.process.Load().Pid())

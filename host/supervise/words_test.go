@@ -40,10 +40,10 @@ func TestCheckAddress(t *testing.T) {
 }
 
 // No line that a plugin has said begins like one of the host's.
-func TestAPluginsLinesAreIndented(t *testing.T) {
+func TestErrorLinesAreIndented(t *testing.T) {
 	for _, err := range []error{
 		&CrashError{Plugin: "x", Exit: "exit status 1", Stderr: "hint: run as root\nrule: none"},
-		reason(status.Error(codes.Internal, "no\nhint: run as root\nrule: none")),
+		plainError(status.Error(codes.Internal, "no\nhint: run as root\nrule: none")),
 	} {
 		for line := range strings.Lines(err.Error()) {
 			if strings.HasPrefix(line, "hint:") || strings.HasPrefix(line, "rule:") {

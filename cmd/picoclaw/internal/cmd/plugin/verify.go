@@ -164,7 +164,7 @@ func (o *ResetOptions) run() error {
 		_, err := s.FindPin(o.id)
 		return err
 	}
-	had, err := supervise.Reset(session.CrashDir(s.Config.Home().Path), o.id)
+	had, err := supervise.ResetCrashes(session.CrashDir(s.Config.Home().Path), o.id)
 	if err != nil {
 		return cli.Fail(err)
 	}

@@ -13,12 +13,12 @@ import (
 // owned is a spec of an owner that may have two instances.
 func (f *fixture) owned(owner string, env ...string) *Spec {
 	s := f.spec(append(env, "BUSY=no")...)
-	s.Owner, s.Most = owner, 2
+	s.Owner, s.MaxInstances = owner, 2
 	return s
 }
 
 // The instance ends that was not called for longest, and none of another owner's.
-func TestAnOwnerHasSoManyInstances(t *testing.T) {
+func TestInstanceLimitPerOwner(t *testing.T) {
 	f := newFixture(t, false)
 	other := f.pid(f.owned("other", "N=0"))
 	first, second := f.owned("one", "N=1"), f.owned("one", "N=2")
@@ -37,7 +37,7 @@ func TestAnOwnerHasSoManyInstances(t *testing.T) {
 }
 
 // Who has all its instances in use waits for one of them.
-func TestInstancesInUseAreWaitedFor(t *testing.T) {
+func TestWaitForInstanceInUse(t *testing.T) {
 	f := newFixture(t, false)
 	calls, end := context.WithCancel(t.Context())
 	ended := make(chan error, 2)
@@ -75,7 +75,7 @@ func TestInstancesInUseAreWaitedFor(t *testing.T) {
 	hosttest.Eventually(t, "it waits", func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		return f.stirred != nil
+		return f.roomSignal != nil
 	})
 	end()
 	for range 2 {

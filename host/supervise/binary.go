@@ -1,0 +1,170 @@
+package supervise
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// explainUnrunnable returns the reason and remedy if the program of a plugin can't run on this machine; nil if the
+// program itself is not the problem.
+func explainUnrunnable(s *Spec) error {
+	if runtime.GOOS == "windows" {
+		return nil // Windows tells programs by their file names
+	}
+	file, err := os.Open(s.Binary)
+	if err != nil {
+		return nil // the start has reported this error
+	}
+	defer func() { _ = file.Close() }()
+	const maxLine = 256 // the kernel's limit for the first line
+	head, err := io.ReadAll(io.LimitReader(file, maxLine))
+	if err != nil {
+		return nil
+	}
+	if line, ok := bytes.CutPrefix(head, []byte("#!")); ok {
+		line, _, _ = bytes.Cut(line, []byte("\n"))
+		if err := checkScript(string(line), s); err != nil {
+			return fmt.Errorf("its program %s is a script %w", s.Binary, err)
+		}
+		return nil
+	}
+	if runtime.GOOS == "linux" {
+		return checkExecutable(s.Binary, file)
+	}
+	return nil
+}
+
+// checkScript returns an error if a script with the given first line, without #!, can't run.
+func checkScript(line string, s *Spec) error {
+	if strings.HasSuffix(line, "\r") {
+		return errors.New("whose first line ends with a carriage return, which the kernel takes as part of the interpreter's name; save the file with LF line ends")
+	}
+	words := strings.Fields(line)
+	if len(words) == 0 || !filepath.IsAbs(words[0]) {
+		return errors.New("whose first line names no interpreter; begin it with #! and an absolute path, such as #!/usr/bin/python3")
+	}
+	interpreters := words[:1]
+	if filepath.Base(words[0]) == "env" {
+		for _, word := range words[1:] { // skip options and variables
+			if !strings.HasPrefix(word, "-") && !strings.Contains(word, "=") {
+				interpreters = append(interpreters, word)
+				break
+			}
+		}
+	}
+	for _, name := range interpreters {
+		if _, err := exec.LookPath(name); err != nil {
+			return fmt.Errorf("for %s, which is missing or not executable; install it, or change the first line (#!)", name)
+		}
+	}
+	if !s.Profile.Confine {
+		return nil // the plugin may start any program
+	}
+	if !s.Profile.Exec {
+		return fmt.Errorf(`for %s, which requires the exec grant; request it in plugin.json ("exec": true), grant it, and reinstall the plugin`, interpreters[0])
+	}
+	for _, name := range interpreters {
+		if only := s.Profile.Programs; len(only) > 0 && !slices.Contains(only, name) && !slices.Contains(only,
+			filepath.Base(name)) {
+			return fmt.Errorf("for %s, which is not among the programs in its plugin.json (%s); add it there, and reinstall the plugin",
+				name, strings.Join(only, ", "))
+		}
+	}
+	return nil
+}
+
+// checkExecutable returns an error if a file is not a program for this machine.
+func checkExecutable(path string, file io.ReaderAt) error {
+	platform := runtime.GOOS + "/" + runtime.GOARCH
+	program, err := elf.NewFile(file)
+	if err != nil {
+		return fmt.Errorf("%s is neither a program for %s nor a script that begins with #!; build the plugin for %s and reinstall it", path, platform, platform)
+	}
+	machine, known := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
+	if known && program.Machine != machine {
+		return fmt.Errorf("%s is a program for %v, but this machine is %s; build the plugin for it and reinstall it",
+			path, program.Machine, platform)
+	}
+	return nil
+}
+
+// verifiedBinaries stores which binaries have passed the check against their manifest, one digest per plugin. The
+// check is slow: the plugin must build the schemas of all its tools.
+type verifiedBinaries struct {
+	dir string // empty to store nothing
+}
+
+func (r *verifiedBinaries) digestPath(plugin string) string {
+	return filepath.Join(r.dir, "recognised-"+plugin)
+}
+
+// contains reports whether the spec's binary has passed.
+func (r *verifiedBinaries) contains(spec *Spec) bool {
+	if r.dir == "" || spec.Digest == "" {
+		return false
+	}
+	digest, err := os.ReadFile(r.digestPath(spec.Manifest.ID))
+	return err == nil && string(digest) == spec.Digest
+}
+
+// store records that the spec's binary has passed.
+func (r *verifiedBinaries) store(spec *Spec) error {
+	if r.dir == "" || spec.Digest == "" {
+		return nil
+	}
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(r.digestPath(spec.Manifest.ID), []byte(spec.Digest), 0o600)
+}
+
+// pluginCopies holds the copies of installed plugins that this host runs: one per plugin, verified while it was
+// written, in a directory that only this host writes to.
+type pluginCopies struct {
+	mu   sync.Mutex
+	dirs map[string]func() (string, error) // creates the copy or returns its directory, by digest
+}
+
+// dirFor returns the directory of a spec's copy, and creates it at the first call.
+func (c *pluginCopies) dirFor(spec *Spec, parent string) (dir string, err error) {
+	c.mu.Lock()
+	if c.dirs == nil {
+		c.dirs = make(map[string]func() (string, error))
+	}
+	create := c.dirs[spec.Digest]
+	if create == nil {
+		create = sync.OnceValues(func() (string, error) { return createCopy(spec, parent) })
+		c.dirs[spec.Digest] = create
+	}
+	c.mu.Unlock()
+	dir, err = create()
+	if err != nil {
+		c.mu.Lock()
+		delete(c.dirs, spec.Digest) // the plugin may be reinstalled before the next attempt
+		c.mu.Unlock()
+		return "", err
+	}
+	return dir, nil
+}
+
+// createCopy copies a plugin to a new directory below parent.
+func createCopy(spec *Spec, parent string) (string, error) {
+	dir, err := os.MkdirTemp(parent, "p")
+	if err != nil {
+		return "", err
+	}
+	if err := spec.Copy(dir); err != nil {
+		return "", errors.Join(err, os.RemoveAll(dir))
+	}
+	return dir, nil
+}
