@@ -55,7 +55,19 @@ func (r *Recorder) End() Ended {
 	if r.restored != nil {
 		r.record.Restored = r.restored()
 	}
+	r.noteUnchanged()
 	return r.write(changes)
+}
+
+// noteUnchanged notes the files that the operation only moved or linked and that have all their names again: their
+// change time is another one, and an older operation can still be undone.
+func (r *Recorder) noteUnchanged() {
+	for _, o := range r.record.Objects {
+		if o.isRegular() && o.used && o.After != nil && o.After.Changed != o.Changed && !o.Created && !o.Foreign && !o.Written && !o.Attributed {
+			r.record.Restored = append(r.record.Restored,
+				restored{Was: version{o.ID, o.Changed}, Now: version{o.ID, o.After.Changed}})
+		}
+	}
 }
 
 // stop ends what the recorder holds open.

@@ -71,7 +71,8 @@ type record struct {
 	Objects []*object `json:"objects,omitempty"`
 	Entries []*entry  `json:"entries,omitempty"`
 	Ended   int64     `json:"ended,omitempty"` // nanoseconds since 1970
-	// Restored are, of an undo, the objects that stand for the former ones since.
+	// Restored are objects that stand for former ones since: those that an undo put back, and those that are as before.
+	// An undo has those of its operation too.
 	Restored []restored `json:"restored,omitempty"`
 }
 
@@ -81,7 +82,7 @@ type version struct {
 	Changed int64    `json:"changed"`
 }
 
-// restored says that undo put an object back: Now is the same as Was.
+// restored says that Now is the same as Was.
 type restored struct {
 	Was version `json:"was"`
 	Now version `json:"now"`

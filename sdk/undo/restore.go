@@ -391,7 +391,7 @@ func (u *undoing) giveTopMeta(path string, meta workspace.Meta) error {
 
 // restored says which objects stand for the former ones now.
 func (u *undoing) restored() []restored {
-	var all []restored
+	all := slices.Clone(u.Restored)
 	seen := map[int]bool{}
 	add := func(o *object, n *node) {
 		if n != nil && !seen[o.index] && o.ID != "" {
