@@ -108,6 +108,9 @@ func (w *undoWorld) undo(step undoStep, users bool, named *strings.Builder) (wro
 		}
 		isNamed := names(named.String(), others)
 		isUsers := slices.ContainsFunc(others, func(other string) bool { return step.touched[other] && sameFile(is, now[other]) })
+		for other := range step.touched { // a file of the user's needs the directories above it
+			isUsers = isUsers || strings.HasPrefix(other, path+"/") && now[other] != "" && strings.HasPrefix(is, "d")
+		}
 		agentsSince := !sameFile(left[path], last)
 		switch {
 		case is == was, bothDirs(is, was) && (users || path == ""):
