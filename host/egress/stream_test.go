@@ -10,7 +10,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
-// TestAnswerBeforeTheRequestHasEnded has a server begin its answer before the proxy has seen that the request has come
+// TestResponseBeforeRequestEnds has a server begin its answer before the proxy has seen that the request has come
 // to its end. The rest of the answer arrives nevertheless.
 func TestResponseBeforeRequestEnds(t *testing.T) {
 	for _, scheme := range []string{"http", "https"} {
