@@ -37,7 +37,7 @@ build: ## Build picoclaw and its plugins into bin/
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/plugins/mcp/mcp$(EXE) ./plugins/mcp
 
 # The packages with goroutines of their own, which `make test RACE=1` tests with the race detector.
-RACED := ./host/session ./host/agent/... ./host/audit ./host/console ./host/fleet/... ./host/hooks ./host/mcp ./host/schedule ./host/share ./host/store \
+RACED := ./host/session ./host/agent/... ./host/audit ./host/console ./host/fleet/... ./host/hooks ./host/mcp ./host/schedule ./host/quota ./host/store \
 	./host/supervise ./host/telemetry ./sdk ./sdk/workspace ./plugins/shell/...
 
 # The packages whose tests start servers. `make test RACE=1` builds these servers with the race detector.

@@ -20,8 +20,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/gateway"
 	"github.com/picoclaw/picoclaw/host/hooks"
 	"github.com/picoclaw/picoclaw/host/mcp"
+	"github.com/picoclaw/picoclaw/host/quota"
 	"github.com/picoclaw/picoclaw/host/session"
-	"github.com/picoclaw/picoclaw/host/share"
 	"github.com/picoclaw/picoclaw/host/telemetry"
 )
 
@@ -35,7 +35,7 @@ type Options struct {
 	Observe    func(audit.Record, *session.Result)          // nil for nobody
 	Witness    func(ctx context.Context, note []byte) error // nil for none but the configuration's
 	Telemetry  *telemetry.Telemetry                         // nil for one of its own, as its configuration says
-	Shares     *share.Ledger                                // nil for a count of its own
+	Shares     *quota.Ledger                                // nil for a count of its own
 	Token      func(agent string) (string, error)
 	Model      string        // the name of the model that all agents have; empty for each its own
 	Schedules  *Schedules    // nil for an assembly without a schedule

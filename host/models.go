@@ -15,7 +15,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/agent/openai"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/session"
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
@@ -65,7 +65,7 @@ func (a *Assembly) modelOf(of *config.Agent) (*config.Model, error) {
 	switch {
 	case wanted != "":
 		return nil, fmt.Errorf("agent %s: there is no model %q in model_list%s; it has %s", of.ID, wanted,
-			nearest.Suggest(wanted, names), cmp.Or(strings.Join(names, ", "), "none"))
+			suggest.DidYouMean(wanted, names), cmp.Or(strings.Join(names, ", "), "none"))
 	case len(models) == 1:
 		return &models[0], nil
 	case len(models) == 0:
@@ -84,7 +84,7 @@ func (a *Assembly) model(m *config.Model, s *session.Session) (model agent.Model
 	if !ok || !known {
 		all := slices.Sorted(maps.Keys(makers))
 		return nil, end, fmt.Errorf("model %s: %q does not begin with who serves it%s; known are %s, and openai with an "+
-			"api_base is everybody who speaks its protocol", m.Name, m.Model, nearest.Suggest(by, all), strings.Join(all, ", "))
+			"api_base is everybody who speaks its protocol", m.Name, m.Model, suggest.DidYouMean(by, all), strings.Join(all, ", "))
 	}
 	if from.protocol == program {
 		model, end, err = a.program(m, cli.Maker(by), name, s)

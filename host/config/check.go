@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
 // checker walks a document beside the tree of known keys. It checks and converts in one go, and notes every value
@@ -248,7 +248,7 @@ func (c *checker) string(n *node, key *Key, path string) (any, *Error) {
 		return nil, fault(n.origin, path, err.Error(), "")
 	}
 	if key.Values != nil && !slices.Contains(key.Values, s) {
-		return nil, fault(n.origin, path, fmt.Sprintf("%q is not known; the nearest is %q", n.scalar, nearest.Name(s,
+		return nil, fault(n.origin, path, fmt.Sprintf("%q is not known; the nearest is %q", n.scalar, suggest.Nearest(s,
 			key.Values)),
 			"known are "+strings.Join(key.Values, ", "))
 	}

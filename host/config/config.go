@@ -25,7 +25,7 @@ import (
 
 	"github.com/go-viper/mapstructure/v2"
 
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
@@ -315,6 +315,6 @@ func (c *Config) indexOf(id string) int {
 
 func (c *Config) unknownAgent(id string) *Error {
 	ids := c.AgentIDs()
-	return &Error{Problem: fmt.Sprintf("there is no agent %q; the nearest is %q", id, nearest.Name(id, ids)),
+	return &Error{Problem: fmt.Sprintf("there is no agent %q; the nearest is %q", id, suggest.Nearest(id, ids)),
 		Cure: "the configuration has " + strings.Join(ids, ", ")}
 }

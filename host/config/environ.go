@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/knadh/koanf/providers/env/v2"
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
 // variables reads the PICOCLAW_* variables as a layer. expose is the file's list of isolation.expose_paths, which a
@@ -157,7 +157,7 @@ func nearestVariable(name string) string {
 	if len(longer) > 0 && name+"_" != variablePrefix {
 		names = longer
 	}
-	return nearest.Name(name, names)
+	return suggest.Nearest(name, names)
 }
 
 // possibleIDs returns what could be the plugin's id in a variable's name, which goes on after it or not.

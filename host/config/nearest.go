@@ -3,7 +3,7 @@ package config
 import (
 	"strings"
 
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
 // nearestKey returns the known key that an unknown one was most likely meant to be. parent is the full name, in the
@@ -26,7 +26,7 @@ func nearestKey(unknown, parent, path string) (key string, near bool) {
 			parts := splitName(child.full)
 			shared := sharedPrefix(above, parts[:len(parts)-1])
 			apart := (len(above) - shared) + (len(parts) - 1 - shared)
-			mistyped := 1000 * nearest.Distance(last, child.name) / max(len(last), len(child.name))
+			mistyped := 1000 * suggest.Distance(last, child.name) / max(len(last), len(child.name))
 			if score := mistyped + 20*apart; best == "" || score < bestScore {
 				best, bestScore, near = concrete(parts, written, shared), score, mistyped < 600
 			}
@@ -46,7 +46,7 @@ func unknownKey(full, path string, e *entry) string {
 	for _, child := range e.children {
 		names = append(names, child.name)
 	}
-	return "the nearest known key is " + joinName(path, nearest.Name(full[strings.LastIndex(full, ".")+1:], names)) +
+	return "the nearest known key is " + joinName(path, suggest.Nearest(full[strings.LastIndex(full, ".")+1:], names)) +
 		", and " + path + " has " + strings.Join(names, ", ")
 }
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/approvals"
 	"github.com/picoclaw/picoclaw/host/audit"
-	"github.com/picoclaw/picoclaw/host/share"
+	"github.com/picoclaw/picoclaw/host/quota"
 )
 
 // A browser that does not read is cut, and costs neither memory nor anybody's time.
@@ -112,7 +112,7 @@ func TestTheWallThatStoppedACall(t *testing.T) {
 		"guard":                   {Decision: "deny", Rule: "exec.rm-recursive", Error: "x"},
 		"switched off":            {Decision: "deny", Rule: "tools.disabled", Error: "x"},
 		"not a call":              {Decision: "deny", Error: "there is no tool"},
-		"the agent's limits":      {Decision: "deny", Rule: share.CallsKey, Error: "x"},
+		"the agent's limits":      {Decision: "deny", Rule: quota.CallsKey, Error: "x"},
 		"a hook":                  {Decision: "deny", Rule: "hooks.PreToolUse[0]", Error: "x"},
 		"a person":                {Decision: "ask", Answer: "no", Approval: &audit.Approval{By: "x"}, Error: "x"},
 		"nobody answered":         {Decision: "ask", Answer: "no", Rule: "make-it", Error: "x"},

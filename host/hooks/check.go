@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
 // Mistake is an invalid value in the options.
@@ -118,7 +118,7 @@ func (c *checker) checkGrants(key string, g Grants) {
 // checkChoice checks that a value is empty or one of the known values.
 func (c *checker) checkChoice(key, value string, known ...string) {
 	if value != "" && !slices.Contains(known, value) {
-		c.addMistake(key, fmt.Sprintf("%q is not known%s", value, nearest.Suggest(value, known)),
+		c.addMistake(key, fmt.Sprintf("%q is not known%s", value, suggest.DidYouMean(value, known)),
 			"it is one of "+strings.Join(known, ", "))
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/picoclaw/picoclaw/host/store"
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
 // Switch switches something that is known off or on. It says so where it stays off all the same.
@@ -30,7 +30,7 @@ func (s *Inventory) Switch(off store.Off, on bool) error {
 // Known refuses names that mean nothing here: a typo would switch nothing, silently. A glob may mean what comes later.
 func (s *Inventory) Known(off store.Off) error {
 	if agents := s.Config.AgentIDs(); isName(off.Agent) && !slices.Contains(agents, off.Agent) {
-		return fmt.Errorf("there is no agent %q%s; the configuration has %s", off.Agent, nearest.Suggest(off.Agent, agents),
+		return fmt.Errorf("there is no agent %q%s; the configuration has %s", off.Agent, suggest.DidYouMean(off.Agent, agents),
 			strings.Join(agents, ", "))
 	}
 	if !isName(off.Plugin) {
@@ -49,7 +49,7 @@ func (s *Inventory) Known(off store.Off) error {
 			tools = append(tools, t.Spec.Name)
 		}
 		if !slices.Contains(tools, off.Tool) {
-			return fmt.Errorf("plugin %s has no tool %q%s", off.Plugin, off.Tool, nearest.Suggest(off.Tool, tools))
+			return fmt.Errorf("plugin %s has no tool %q%s", off.Plugin, off.Tool, suggest.DidYouMean(off.Tool, tools))
 		}
 	}
 	return nil
@@ -77,5 +77,5 @@ func (s *Inventory) Installed(id string) (*store.Pin, error) {
 				p.Kind, id)
 		}
 	}
-	return nil, fmt.Errorf("plugin %q is not installed%s", id, nearest.Suggest(id, s.IDs()))
+	return nil, fmt.Errorf("plugin %q is not installed%s", id, suggest.DidYouMean(id, s.IDs()))
 }

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/config"
-	"github.com/picoclaw/picoclaw/host/share"
+	"github.com/picoclaw/picoclaw/host/quota"
 	"github.com/picoclaw/picoclaw/internal/limits"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
@@ -55,7 +55,7 @@ type Limits struct {
 	CronTimeout time.Duration // how long a command of a scheduled task may run
 	ResultSize  int64         // the largest result of a call, in bytes
 	Exec        limits.Limits // what a command may use
-	Share       share.Limits  // what all its calls may
+	Share       quota.Limits  // what all its calls may
 }
 
 // defaultResultSize is far more than a model can read and little enough to hold in memory for many calls.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/egress"
-	"github.com/picoclaw/picoclaw/host/share"
+	"github.com/picoclaw/picoclaw/host/quota"
 	"github.com/picoclaw/picoclaw/internal/limits"
 	"github.com/picoclaw/picoclaw/internal/protect"
 	"github.com/picoclaw/picoclaw/isolation"
@@ -138,8 +138,8 @@ func execLimits(l config.ExecLimits) (limits.Limits, error) {
 }
 
 // shareFrom takes how much of the host an agent has from the configuration.
-func shareFrom(s config.Shares) share.Limits {
-	return share.Limits{
+func shareFrom(s config.Shares) quota.Limits {
+	return quota.Limits{
 		Calls: int(s.CallsAtOnce), PerMinute: int(s.CallsPerMinute), Plugins: int(s.Plugins),
 		Output: int(min(s.OutputMBPerMinute<<20, math.MaxInt)),
 	}

@@ -16,8 +16,8 @@ import (
 
 	"github.com/picoclaw/picoclaw/internal/atomicfile"
 	"github.com/picoclaw/picoclaw/internal/filelock"
-	"github.com/picoclaw/picoclaw/internal/nearest"
 	"github.com/picoclaw/picoclaw/internal/smallfile"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
 const (
@@ -96,7 +96,7 @@ func (s *Store) findJob(f *jobFile, name string) (*Job, error) {
 	}
 	switch len(named) {
 	case 0:
-		return nil, fmt.Errorf("there is no job %q%s", name, nearest.Suggest(name, known))
+		return nil, fmt.Errorf("there is no job %q%s", name, suggest.DidYouMean(name, known))
 	case 1:
 		return named[0], nil
 	}

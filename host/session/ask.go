@@ -12,8 +12,8 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/approvals"
 	"github.com/picoclaw/picoclaw/host/audit"
-	"github.com/picoclaw/picoclaw/host/share"
-	"github.com/picoclaw/picoclaw/internal/patience"
+	"github.com/picoclaw/picoclaw/host/quota"
+	"github.com/picoclaw/picoclaw/internal/pausable"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -79,8 +79,8 @@ func answers(ctx context.Context, tool string) func(*pluginpb.Question) *pluginp
 		if size := len(q.GetMessage()) + len(q.GetSchema()); size > maxForm {
 			return &pluginpb.Answer{Error: fmt.Sprintf("the form is %d bytes long; at most %d can be shown", size, maxForm)}
 		}
-		defer patience.Pause(ctx)()
-		defer share.Pause(ctx)()
+		defer pausable.Pause(ctx)()
+		defer quota.Pause(ctx)()
 		filled, err := show(ctx, Form{Tool: tool, Message: q.GetMessage(), Schema: q.GetSchema()})
 		if err != nil {
 			return &pluginpb.Answer{Error: err.Error()}
@@ -157,7 +157,7 @@ func (s *Session) requestApproval(ctx context.Context, q Question) consent {
 	if err != nil {
 		return consent{refused: joined(q.Decision.Hint, err.Error())}
 	}
-	defer patience.Pause(ctx)()
+	defer pausable.Pause(ctx)()
 	began := time.Now()
 	a, err := s.host.approvals.Wait(ctx, s, approvals.Call{
 		Tool: q.Tool, Arguments: arguments, Agent: s.policy.Agent(), Session: s.id, Origin: string(s.origin),

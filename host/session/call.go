@@ -10,9 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/picoclaw/picoclaw/host/catalog"
-	"github.com/picoclaw/picoclaw/host/share"
+	"github.com/picoclaw/picoclaw/host/quota"
 	"github.com/picoclaw/picoclaw/host/supervise"
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -43,7 +43,7 @@ func argumentError(t *catalog.Tool, err error) *Error {
 	e := &Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error()}
 	if wrong, ok := errors.AsType[*pluginpb.ArgumentError](err); ok && len(wrong.Known) > 0 {
 		if wrong.Unknown != "" {
-			e.Message += nearest.Suggest(wrong.Unknown, wrong.Known)
+			e.Message += suggest.DidYouMean(wrong.Unknown, wrong.Known)
 		}
 		e.Hint = fmt.Sprintf("%s takes %s", t.Spec.Name, list(wrong.Known))
 	}
@@ -64,8 +64,8 @@ func (s *Session) callFailure(ctx context.Context, t *catalog.Tool, err error) *
 	var full *supervise.FullError
 	switch {
 	case errors.As(err, &full) && ctx.Err() == nil:
-		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Rule: share.PluginsKey,
-			Hint: "the operator may raise " + share.PluginsKey}}
+		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Rule: quota.PluginsKey,
+			Hint: "the operator may raise " + quota.PluginsKey}}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &Result{Err: &Error{
 			Code:    pluginpb.CodeTimeout,

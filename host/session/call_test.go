@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/picoclaw/picoclaw/internal/patience"
+	"github.com/picoclaw/picoclaw/internal/pausable"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
 	"github.com/picoclaw/picoclaw/sdk/undo"
@@ -24,7 +24,7 @@ func TestTheCallsTimeStandsStillWhileAPersonFillsInAForm(t *testing.T) {
 			time.Sleep(time.Hour) // of the test's own clock
 			return Filled{Action: "accept", Values: f.Schema}, nil
 		})
-		ctx, cancel := patience.WithTimeout(ctx, time.Minute)
+		ctx, cancel := pausable.WithTimeout(ctx, time.Minute)
 		defer cancel()
 		answer := answers(ctx, "p.t")(&pluginpb.Question{Schema: []byte(`{}`)})
 		if answer.GetAction() != "accept" || string(answer.GetContent()) != `{}` || ctx.Err() != nil {

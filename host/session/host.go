@@ -28,7 +28,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/egress"
 	"github.com/picoclaw/picoclaw/host/halt"
-	"github.com/picoclaw/picoclaw/host/share"
+	"github.com/picoclaw/picoclaw/host/quota"
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/host/supervise"
 	"github.com/picoclaw/picoclaw/isolation"
@@ -50,7 +50,7 @@ type Options struct {
 	// Approvals have somebody answer for clients that can't ask; nil for nobody.
 	Approvals Approvals
 	// Shares counts what agents have of this host and of those that it is given to besides; nil for a count of its own.
-	Shares *share.Ledger
+	Shares *quota.Ledger
 	// Observe, if not nil, is told of each call and its result when it has ended, before its caller is.
 	Observe func(audit.Record, *Result)
 	// Witness, if not nil, is told how far the audit log has come, besides the one in the configuration: see
@@ -75,7 +75,7 @@ type Host struct {
 	witness   func(context.Context, []byte) error
 	store     *store.Store // nil without a home
 	stops     stops
-	shares    *share.Ledger
+	shares    *quota.Ledger
 
 	seen    atomic.Pointer[view] // the plugins
 	reading sync.Mutex           // held while they are read again
@@ -113,7 +113,7 @@ func Open(o Options) (*Host, error) {
 		builtin: o.Builtin, hooks: o.Hooks, approvals: o.Approvals, observe: o.Observe, tracer: o.Tracer, witness: o.Witness,
 		shares: o.Shares}
 	if h.shares == nil {
-		h.shares = &share.Ledger{}
+		h.shares = &quota.Ledger{}
 	}
 	h.stops.home = o.Config.Home().Path
 	if !o.Config.Home().Fallback {

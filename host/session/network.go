@@ -18,9 +18,9 @@ import (
 	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/host/egress"
 	"github.com/picoclaw/picoclaw/host/policy"
-	"github.com/picoclaw/picoclaw/host/share"
+	"github.com/picoclaw/picoclaw/host/quota"
 	"github.com/picoclaw/picoclaw/host/supervise"
-	"github.com/picoclaw/picoclaw/internal/patience"
+	"github.com/picoclaw/picoclaw/internal/pausable"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -352,8 +352,8 @@ func (c *reaching) ask(connection context.Context, host string, port uint16, log
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()
 	defer context.AfterFunc(connection, cancel)()
-	defer patience.Pause(c.ctx)()
-	defer share.Pause(c.ctx)()
+	defer pausable.Pause(c.ctx)()
+	defer quota.Pause(c.ctx)()
 	began, args := time.Now(), map[string]any{"host": host, "port": int(port)}
 	consent := c.session.requestApproval(ctx, Question{
 		Tool: "network", Args: args,

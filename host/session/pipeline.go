@@ -11,9 +11,9 @@ import (
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/host/halt"
-	"github.com/picoclaw/picoclaw/host/share"
+	"github.com/picoclaw/picoclaw/host/quota"
 	"github.com/picoclaw/picoclaw/host/supervise"
-	"github.com/picoclaw/picoclaw/internal/patience"
+	"github.com/picoclaw/picoclaw/internal/pausable"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -39,7 +39,7 @@ type call struct {
 	endDeciding func(error)
 	approved    bool             // a person allowed the call; set by awaitApproval
 	admitted    context.Context  // set by admit, as the next
-	turn        *share.Turn      // nil for a built-in tool
+	turn        *quota.Slot      // nil for a built-in tool
 	spec        *supervise.Spec  // set by start; nil for a built-in tool
 	answer      *pluginpb.Result // the plugin's; set by callTool, as the next
 	refused     []string         // connections that the network refused during the call
@@ -82,7 +82,7 @@ func (c *call) run() *Result {
 	}
 	result = firstResult(c.admit, c.start, c.logBegin, c.callTool, c.limitResult)
 	if c.turn != nil {
-		c.turn.End()
+		c.turn.Release()
 	}
 	if stopped := stoppedError(c.ctx); stopped != nil && result.Err != nil {
 		result.Err = stopped
@@ -114,7 +114,7 @@ func (c *call) ready() *Result {
 func (c *call) limitRate() *Result {
 	s := c.session
 	queued, endTrace := s.traceQueue(c.ctx, c.events)
-	err := s.host.shares.Begin(c.ctx, s.payer.agent, s.payer.limits, s.timeout(), queued)
+	err := s.host.shares.WaitForRate(c.ctx, s.payer.agent, s.payer.limits, s.timeout(), queued)
 	endTrace(err)
 	if err != nil {
 		return c.quotaRefusal(err)
@@ -218,7 +218,7 @@ func (c *call) admit() *Result {
 	}
 	s := c.session
 	queued, endTrace := s.traceQueue(c.ctx, c.events)
-	admitted, turn, err := s.host.shares.Take(c.ctx, s.payer.agent, s.payer.limits, s.timeout(), queued)
+	admitted, turn, err := s.host.shares.Acquire(c.ctx, s.payer.agent, s.payer.limits, s.timeout(), queued)
 	endTrace(err)
 	if err != nil {
 		return c.quotaRefusal(err)
@@ -262,7 +262,7 @@ func (c *call) callTool() *Result {
 	if c.builtin != nil {
 		return c.builtin.Call(c.admitted, s, c.arguments.Canonical, c.events)
 	}
-	ctx, cancel := patience.WithTimeout(c.admitted, s.timeout())
+	ctx, cancel := pausable.WithTimeout(c.admitted, s.timeout())
 	defer cancel()
 	network := s.network(c.tool.Plugin)
 	connections := network.watchCall(ctx, s, c.arguments.Canonical)
@@ -290,7 +290,7 @@ func (c *call) limitResult() *Result {
 		s.quarantineTool(c.tool, result.Err.Message)
 	}
 	result.addRefused(c.refused)
-	s.host.shares.Put(s.payer.agent, s.payer.limits, result.size())
+	s.host.shares.CountOutput(s.payer.agent, s.payer.limits, result.size())
 	return result
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -96,7 +96,7 @@ func unknownKey(schema *jsonschema.Schema, value any, at string) error {
 			continue
 		}
 		if schema.AdditionalProperties != nil {
-			return fmt.Errorf("unknown key %q; the nearest is %q", at+name, at+nearest.Name(name, known))
+			return fmt.Errorf("unknown key %q; the nearest is %q", at+name, at+suggest.Nearest(name, known))
 		}
 	}
 	return nil

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host/share"
+	"github.com/picoclaw/picoclaw/host/quota"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -13,11 +13,11 @@ import (
 // payer is whose share a session's calls are of: its agent's, or that of the agent that has given it its work.
 type payer struct {
 	agent  string
-	limits share.Limits
+	limits quota.Limits
 }
 
 // Shares counts what agents have of the host.
-func (h *Host) Shares() *share.Ledger { return h.shares }
+func (h *Host) Shares() *quota.Ledger { return h.shares }
 
 // maxOutputDelay limits how long one piece of output of an agent over its output limit is delayed. The call's timeout runs on.
 const maxOutputDelay = time.Second
@@ -28,7 +28,7 @@ func (s *Session) countOutput(ctx context.Context, events func(Event)) func(Even
 		return events
 	}
 	return func(e Event) {
-		owed := s.host.shares.Put(s.payer.agent, s.payer.limits, len(e.Output))
+		owed := s.host.shares.CountOutput(s.payer.agent, s.payer.limits, len(e.Output))
 		if owed > 0 && len(e.Output) > 0 {
 			select {
 			case <-time.After(min(owed, maxOutputDelay)):
@@ -57,7 +57,7 @@ func (c *call) quotaRefusal(err error) *Result {
 	if stopped := stoppedError(c.ctx); stopped != nil {
 		return &Result{Err: stopped}
 	}
-	var over *share.Exceeded
+	var over *quota.Exceeded
 	if !errors.As(err, &over) {
 		return &Result{Err: &Error{Code: pluginpb.CodeCancelled, Message: c.record.Tool + " was cancelled while it waited"}}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/hosttest"
 	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/host/quota"
 	"github.com/picoclaw/picoclaw/host/session"
-	"github.com/picoclaw/picoclaw/host/share"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -47,7 +47,7 @@ func holding(t *testing.T, s *session.Session) (release func()) {
 // An agent's calls wait for each other, those of its subagents too. Its own tools hold no place, so that those who wait
 // for a subagent's calls don't wait for themselves.
 func TestAnAgentsCallsWaitForTheirTurn(t *testing.T) {
-	ledger := &share.Ledger{}
+	ledger := &quota.Ledger{}
 	work, err := session.NewBuiltinTool("work", "Has a subagent work.",
 		func(ctx context.Context, s *session.Session, _ struct{}) (string, error) {
 			child, err := s.Spawn(session.Subagent, policy.Child{})
@@ -73,7 +73,7 @@ func TestAnAgentsCallsWaitForTheirTurn(t *testing.T) {
 	go func() {
 		waits <- s.Call(ctx, "list_dir", json.RawMessage(`{"path":"."}`), func(e session.Event) { told <- e.Message })
 	}()
-	if why := <-told; !strings.Contains(why, share.CallsKey) {
+	if why := <-told; !strings.Contains(why, quota.CallsKey) {
 		t.Errorf("told %q", why)
 	}
 	cancel()
@@ -84,14 +84,14 @@ func TestAnAgentsCallsWaitForTheirTurn(t *testing.T) {
 	if r := <-waits; r.Err != nil || !strings.Contains(r.Text, "enough") {
 		t.Errorf("the tool that has a subagent work: %+v", r)
 	}
-	if u := ledger.Usage()["main"]; u != (share.Usage{Waited: 2}) {
+	if u := ledger.Usage()["main"]; u != (quota.Usage{Waited: 2}) {
 		t.Errorf("%+v", u)
 	}
 }
 
 // A host of another configuration goes on with the count.
 func TestHostsShareACount(t *testing.T) {
-	ledger := &share.Ledger{}
+	ledger := &quota.Ledger{}
 	first := openSession(t, openWith(t, session.Options{Shares: ledger}, onlyOne))
 	second := openSession(t, openWith(t, session.Options{Shares: ledger}, onlyOne))
 	release := holding(t, first)
@@ -112,11 +112,11 @@ func TestACallThatCantHaveItsTurnIsRefused(t *testing.T) {
 	s := openSession(t, h)
 	for n, tool := range []string{"list_dir", "list_dir", "nonsense"} {
 		r := call(t, s, tool, map[string]any{"path": "."})
-		if refused := r.Err != nil; refused != (n > 0) || refused && r.Err.Rule != share.PerMinuteKey {
+		if refused := r.Err != nil; refused != (n > 0) || refused && r.Err.Rule != quota.PerMinuteKey {
 			t.Errorf("call %d: %+v", n, r.Err)
 		}
 	}
-	if len(records) != 3 || records[2].Decision != "deny" || records[2].Rule != share.PerMinuteKey {
+	if len(records) != 3 || records[2].Decision != "deny" || records[2].Rule != quota.PerMinuteKey {
 		t.Errorf("records: %+v", records)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/host/supervise"
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -81,7 +81,7 @@ func (h *Host) policyOf(agent string, resolve func(*config.Config, string) (*pol
 	}
 	if !slices.Contains(ids, agent) {
 		return nil, fmt.Errorf("there is no agent %q%s; the configuration has %s",
-			agent, nearest.Suggest(agent, ids), strings.Join(ids, ", "))
+			agent, suggest.DidYouMean(agent, ids), strings.Join(ids, ", "))
 	}
 	p, err := resolve(h.config, agent)
 	if err != nil {
@@ -202,7 +202,7 @@ func (s *Session) unknown(name string) *Error {
 	for _, t := range s.Tools() {
 		names = append(names, t.Name)
 	}
-	e := &Error{Code: pluginpb.CodeUnknownTool, Message: fmt.Sprintf("there is no tool %q%s", name, nearest.Suggest(name,
+	e := &Error{Code: pluginpb.CodeUnknownTool, Message: fmt.Sprintf("there is no tool %q%s", name, suggest.DidYouMean(name,
 		names))}
 	if len(names) > 0 {
 		e.Hint = "the tools of agent " + s.policy.Agent() + ": " + strings.Join(names, ", ")

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
 // Entries are paths with slashes. An entry below .git is relative to each git directory, the others to the top of the
@@ -44,7 +44,7 @@ func (e Entries) With(deny, ask, allow []string) (Entries, error) {
 	known := slices.Concat(e.Deny, e.Ask)
 	for _, text := range allow {
 		if !slices.Contains(known, text) {
-			return e, fmt.Errorf("%q is not protected%s", text, nearest.Suggest(text, known))
+			return e, fmt.Errorf("%q is not protected%s", text, suggest.DidYouMean(text, known))
 		}
 	}
 	without := func(list []string, others ...[]string) []string {

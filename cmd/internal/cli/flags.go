@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
 // AddAgentFlag adds --agent.
@@ -68,7 +68,7 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 	for _, sub := range cmd.Commands() {
 		names = append(names, sub.Name())
 	}
-	return Usagef("%s takes no argument %q%s", CommandName(cmd), args[0], nearest.Suggest(args[0], names))
+	return Usagef("%s takes no argument %q%s", CommandName(cmd), args[0], suggest.DidYouMean(args[0], names))
 }
 
 // Group makes a command of others, which does nothing by itself.
@@ -82,7 +82,7 @@ func Group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 		if len(args) == 0 {
 			return Usagef("%s what? It has the commands %s", CommandName(cmd), strings.Join(names, ", "))
 		}
-		return Usagef("%s has no command %q%s", CommandName(cmd), args[0], nearest.Suggest(args[0], names))
+		return Usagef("%s has no command %q%s", CommandName(cmd), args[0], suggest.DidYouMean(args[0], names))
 	}
 	return cmd
 }

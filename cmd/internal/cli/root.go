@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
 // Run runs the command tree that newRoot returns. It returns the exit code.
@@ -70,7 +70,7 @@ func UnknownCommand(cmd *cobra.Command, args []string) error {
 			return Usagef("unknown command %q; did you mean %q?; `picoclaw --help` lists the commands", args[0], sub.Name())
 		}
 	}
-	return Usagef("unknown command %q%s; `picoclaw --help` lists the commands", args[0], nearest.Suggest(args[0], names))
+	return Usagef("unknown command %q%s; `picoclaw --help` lists the commands", args[0], suggest.DidYouMean(args[0], names))
 }
 
 // flagError says which flag was meant.
@@ -86,7 +86,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.InheritedFlags()} {
 		flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	}
-	if meant := nearest.Suggest(unknown.GetSpecifiedName(), names); meant != "" {
+	if meant := suggest.DidYouMean(unknown.GetSpecifiedName(), names); meant != "" {
 		return Usagef("%w%s", err, strings.Replace(meant, `"`, `"--`, 1))
 	}
 	return Usagef("%w; `%s --help` lists the flags", err, cmd.CommandPath())

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/picoclaw/picoclaw/internal/patience"
+	"github.com/picoclaw/picoclaw/internal/pausable"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -55,7 +55,7 @@ func (s *service) answer(
 	defer context.AfterFunc(s.life, cancel)()
 	if limit := req.GetTimeoutMillis(); limit > 0 {
 		var done context.CancelFunc
-		ctx, done = patience.WithTimeout(ctx, time.Duration(limit)*time.Millisecond)
+		ctx, done = pausable.WithTimeout(ctx, time.Duration(limit)*time.Millisecond)
 		defer done()
 	}
 

@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 	"github.com/picoclaw/picoclaw/sdk/schema"
 )
 
@@ -46,7 +46,7 @@ func checkConfig(defaults any, raw json.RawMessage) error {
 	known := slices.Sorted(maps.Keys(s.Properties))
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if s.Properties[name] == nil {
-			return fmt.Errorf("unknown key %q%s", name, nearest.Suggest(name, known))
+			return fmt.Errorf("unknown key %q%s", name, suggest.DidYouMean(name, known))
 		}
 	}
 	resolved, err := s.Resolve(nil)

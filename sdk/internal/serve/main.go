@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -52,7 +52,7 @@ func dispatch(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer
 		return nil
 	default:
 		return usageError{fmt.Errorf("unknown command %q%s; `%s --help` lists what there is",
-			command, nearest.Suggest(command, []string{"describe", "call", "help"}), p.ID)}
+			command, suggest.DidYouMean(command, []string{"describe", "call", "help"}), p.ID)}
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/picoclaw/picoclaw/internal/patience"
+	"github.com/picoclaw/picoclaw/internal/pausable"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -62,7 +62,7 @@ func (q *questions) ask(ctx context.Context, message string, schema []byte) (*pl
 	if q.call.Err() != nil {
 		return nil, q.call.Err()
 	}
-	defer patience.Pause(q.call)()
+	defer pausable.Pause(q.call)()
 	q.last++
 	q.emit(&pluginpb.CallEvent{Event: &pluginpb.CallEvent_Question{
 		Question: &pluginpb.Question{Id: q.last, Message: message, Schema: schema},

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 	"github.com/picoclaw/picoclaw/sdk/exec"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -109,7 +109,7 @@ func readArguments(spec *pluginpb.Spec, text string) ([]byte, error) {
 	var wrong *pluginpb.ArgumentError
 	suggestion := ""
 	if errors.As(err, &wrong) && wrong.Unknown != "" {
-		suggestion = nearest.Suggest(wrong.Unknown, wrong.Known)
+		suggestion = suggest.DidYouMean(wrong.Unknown, wrong.Known)
 	}
 	return nil, fmt.Errorf("%s: %w%s; `call %s --help` says what it takes", spec.Name, err, suggestion, spec.Name)
 }

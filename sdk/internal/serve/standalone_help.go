@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -30,7 +30,7 @@ func findTool(m *pluginpb.Manifest, name string) (*pluginpb.Spec, error) {
 		}
 	}
 	names := toolNames(m)
-	if suggestion := nearest.Suggest(name, names); suggestion != "" {
+	if suggestion := suggest.DidYouMean(name, names); suggestion != "" {
 		return nil, fmt.Errorf("no tool %q%s", name, suggestion)
 	}
 	return nil, fmt.Errorf("no tool %q; the tools are %s", name, strings.Join(names, ", "))

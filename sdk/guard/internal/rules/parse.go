@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
 // Parse reads a file of rules: a JSON array of objects with the fields of [Rule]. What it doesn't know is an error,
@@ -167,7 +167,7 @@ func checkKeys(object []byte, known []string) error {
 
 // unknown is the error for a word that isn't one of the known ones.
 func unknown(what, word string, known []string) error {
-	near := cmp.Or(nearest.Suggest(word, known), "; there are "+strings.Join(known, ", "))
+	near := cmp.Or(suggest.DidYouMean(word, known), "; there are "+strings.Join(known, ", "))
 	return fmt.Errorf("there is no %s %q%s", what, word, near)
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/session"
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
 // addFilterFlags adds the flags that select audit entries, and has cmd parse them into filter.
@@ -148,7 +148,7 @@ func (n *auditNames) read(f *cli.Factory, cfg *config.Config, filter audit.Filte
 func (n *auditNames) complain(f *cli.Factory, cfg *config.Config, filter audit.Filter) {
 	if agents := append(cfg.AgentIDs(), n.agents...); filter.Agent != "" && !slices.Contains(agents, filter.Agent) {
 		fmt.Fprintf(f.Err, "picoclaw: no agent %q is configured, and no call of one is in the log%s\n", filter.Agent,
-			nearest.Suggest(filter.Agent, agents))
+			suggest.DidYouMean(filter.Agent, agents))
 	}
 	if filter.Tool == "" || slices.ContainsFunc(n.tools, toolFilter(filter.Tool)) {
 		return
@@ -164,7 +164,7 @@ func (n *auditNames) complain(f *cli.Factory, cfg *config.Config, filter audit.F
 	}
 	if !slices.ContainsFunc(tools, toolFilter(filter.Tool)) {
 		fmt.Fprintf(f.Err, "picoclaw: no tool %q is installed, and no call of one is in the log%s\n", filter.Tool,
-			nearest.Suggest(filter.Tool, tools))
+			suggest.DidYouMean(filter.Tool, tools))
 	}
 }
 

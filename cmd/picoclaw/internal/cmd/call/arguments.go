@@ -14,7 +14,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 	"github.com/picoclaw/picoclaw/host/session"
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -165,7 +165,7 @@ func meantPair(schema *jsonschema.Schema, word string) string {
 	if slices.Contains(names, word) {
 		return fmt.Sprintf("; say %s=…", word)
 	}
-	if meant := nearest.Suggest(word, names); meant != "" || len(schema.Required) == 0 {
+	if meant := suggest.DidYouMean(word, names); meant != "" || len(schema.Required) == 0 {
 		return meant
 	}
 	return fmt.Sprintf("; did you mean %s=%s?", schema.Required[0], strings.TrimPrefix(word, "="))

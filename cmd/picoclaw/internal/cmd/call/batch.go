@@ -20,7 +20,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/results"
 	"github.com/picoclaw/picoclaw/host/session"
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -256,7 +256,7 @@ func (l *batchLine) set(key string, value jsontext.Value) error {
 	case "agent":
 		return unquote(key, value, &l.Agent)
 	default:
-		return fmt.Errorf("unknown key %q%s", key, nearest.Suggest(key, []string{"id", "tool", "args", "agent"}))
+		return fmt.Errorf("unknown key %q%s", key, suggest.DidYouMean(key, []string{"id", "tool", "args", "agent"}))
 	}
 	return nil
 }

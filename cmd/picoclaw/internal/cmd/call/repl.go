@@ -22,7 +22,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/prompt"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/results"
 	"github.com/picoclaw/picoclaw/host/session"
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
 // REPLOptions are the options of `picoclaw repl`.
@@ -234,7 +234,7 @@ func (r *REPLOptions) helpTool(name string) error {
 		}
 		return table.Write(r.out)
 	}
-	return fmt.Errorf("there is no tool %q%s", name, nearest.Suggest(name, names))
+	return fmt.Errorf("there is no tool %q%s", name, suggest.DidYouMean(name, names))
 }
 
 func typeOf(s *jsonschema.Schema) string {

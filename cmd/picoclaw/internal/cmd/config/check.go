@@ -16,7 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/session"
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
@@ -212,7 +212,7 @@ func idlePlugins(cfg *config.Config, h *session.Host) []configFault {
 		}
 		last = id
 		cure := "install it with `picoclaw plugin install`"
-		if meant := nearest.Suggest(id, installed); meant != "" {
+		if meant := suggest.DidYouMean(id, installed); meant != "" {
 			cure = strings.TrimPrefix(meant, "; ")
 		}
 		idle = append(idle, newConfigFault(&config.Error{Origin: s.Origin, Key: "plugins." + id,
@@ -244,7 +244,7 @@ func idleNames(cfg *config.Config, id string, sess *session.Session, tools []ses
 		at := namedBy(agent, pattern)
 		idle = append(idle, newConfigFault(&config.Error{Origin: at.Origin, Key: at.Key,
 			Problem: fmt.Sprintf("no installed tool is named %q, for agent %s", pattern, id),
-			Cure:    "the nearest is " + nearest.Name(pattern, names)}))
+			Cure:    "the nearest is " + suggest.Nearest(pattern, names)}))
 	}
 	return idle
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/configview"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/redact"
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
 // ShowOptions are the options of `picoclaw config show`.
@@ -83,7 +83,7 @@ func (o *ShowOptions) chosen(settings []config.Setting) ([]config.Setting, error
 	for _, key := range o.keys {
 		if !slices.ContainsFunc(names, func(name string) bool { return below(name, key) }) {
 			return nil, cli.Usagef("nothing is set by the name of %s; the nearest key is %s", key,
-				nearest.Name(key, withSections(names)))
+				suggest.Nearest(key, withSections(names)))
 		}
 	}
 	return slices.DeleteFunc(settings, func(s config.Setting) bool {

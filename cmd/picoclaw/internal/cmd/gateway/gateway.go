@@ -28,8 +28,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 	"github.com/picoclaw/picoclaw/host/gateway"
 	"github.com/picoclaw/picoclaw/host/mcp"
+	"github.com/picoclaw/picoclaw/host/quota"
 	"github.com/picoclaw/picoclaw/host/session"
-	"github.com/picoclaw/picoclaw/host/share"
 )
 
 // Options are the options of `picoclaw gateway`.
@@ -112,7 +112,7 @@ func (o *Options) run(ctx context.Context) error {
 		return cli.CannotStart(err)
 	}
 	defer told.Close(context.WithoutCancel(ctx))
-	o.options = host.Options{Schedules: &host.Schedules{}, Shares: &share.Ledger{}, Grace: drain,
+	o.options = host.Options{Schedules: &host.Schedules{}, Shares: &quota.Ledger{}, Grace: drain,
 		Telemetry: told}
 	options := gateway.Options{
 		Home: home.Path, Address: address, Version: o.Version, Logger: logger.Named("gateway"),

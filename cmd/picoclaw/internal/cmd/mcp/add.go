@@ -21,7 +21,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/mcpservers"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/store"
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -148,7 +148,7 @@ func (o *serverOptions) place(ctx context.Context, s *install.Shelf, name string
 	if ids := s.Config.AgentIDs(); len(o.spec.Agents) > 0 {
 		for _, id := range o.spec.Agents {
 			if !slices.Contains(ids, id) {
-				return cli.Usagef("there is no agent %q%s", id, nearest.Suggest(id, ids))
+				return cli.Usagef("there is no agent %q%s", id, suggest.DidYouMean(id, ids))
 			}
 		}
 	}

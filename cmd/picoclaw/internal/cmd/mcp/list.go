@@ -17,7 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/mcpservers"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/store"
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -41,7 +41,7 @@ func addedServer(s *install.Shelf, name string) (*store.Pin, error) {
 		return pin, nil
 	}
 	return nil, cli.Usagef("there is no MCP server %q%s; `picoclaw mcp list` shows those that there are", name,
-		nearest.Suggest(name, serverNames(s)))
+		suggest.DidYouMean(name, serverNames(s)))
 }
 
 func serverNames(s *install.Shelf) (names []string) {

@@ -16,7 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/clients"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/policy"
-	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
 // InitOptions are the options of `picoclaw init`.
@@ -109,7 +109,7 @@ func (o *InitOptions) chosenClient() (*clients.Client, error) {
 			return &c, nil
 		}
 	}
-	return nil, cli.Usagef("--client %q is not known%s; known are %s", o.client, nearest.Suggest(o.client, clientIDs()),
+	return nil, cli.Usagef("--client %q is not known%s; known are %s", o.client, suggest.DidYouMean(o.client, clientIDs()),
 		strings.Join(clientIDs(), ", "))
 }
 

@@ -1,4 +1,4 @@
-package share
+package quota
 
 import (
 	"context"
@@ -16,9 +16,9 @@ const most = time.Minute
 func quiet(string) {}
 
 // take takes a place at once, or fails the test.
-func take(t *testing.T, l *Ledger, agent string, with Limits) *Turn {
+func take(t *testing.T, l *Ledger, agent string, with Limits) *Slot {
 	t.Helper()
-	_, turn, err := l.Take(t.Context(), agent, with, most, func(why string) { t.Errorf("%s waits: %s", agent, why) })
+	_, turn, err := l.Acquire(t.Context(), agent, with, most, func(why string) { t.Errorf("%s waits: %s", agent, why) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,29 +29,29 @@ func TestOneAgentsFullQueueHoldsNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, with := &Ledger{}, Limits{Calls: 2}
 		first, second := take(t, l, "greedy", with), take(t, l, "greedy", with)
-		defer second.End()
+		defer second.Release()
 		ctx, give := context.WithCancel(t.Context())
 		var waited sync.WaitGroup
-		for range MostWaiting {
+		for range MaxWaiting {
 			waited.Go(func() {
-				_, turn, err := l.Take(ctx, "greedy", with, most, quiet)
+				_, turn, err := l.Acquire(ctx, "greedy", with, most, quiet)
 				if err == nil {
-					turn.End()
+					turn.Release()
 				} else if !errors.Is(err, context.Canceled) {
 					t.Error(err)
 				}
 			})
 		}
 		synctest.Wait()
-		if u := l.Usage()["greedy"]; u != (Usage{Running: 2, Waiting: MostWaiting, Waited: MostWaiting}) {
+		if u := l.Usage()["greedy"]; u != (Usage{Running: 2, Waiting: MaxWaiting, Waited: MaxWaiting}) {
 			t.Errorf("the greedy one: %+v", u)
 		}
 		var over *Exceeded
-		if _, _, err := l.Take(t.Context(), "greedy", with, most, quiet); !errors.As(err, &over) || over.Key != CallsKey {
+		if _, _, err := l.Acquire(t.Context(), "greedy", with, most, quiet); !errors.As(err, &over) || over.Key != CallsKey {
 			t.Errorf("a queue that is full: %v", err)
 		}
-		take(t, l, "other", with).End()
-		if err := l.Begin(t.Context(), "other", with, most, quiet); err != nil {
+		take(t, l, "other", with).Release()
+		if err := l.WaitForRate(t.Context(), "other", with, most, quiet); err != nil {
 			t.Error(err)
 		}
 		give() // those that wait leave
@@ -59,9 +59,9 @@ func TestOneAgentsFullQueueHoldsNobodyElse(t *testing.T) {
 		if u := l.Usage()["greedy"]; u.Running != 2 || u.Waiting != 0 || u.Refused != 1 {
 			t.Errorf("after they have left: %+v", u)
 		}
-		first.End()
-		first.End() // is one place all the same
-		take(t, l, "greedy", with).End()
+		first.Release()
+		first.Release() // is one place all the same
+		take(t, l, "greedy", with).Release()
 	})
 }
 
@@ -74,12 +74,12 @@ func TestTurnsComeInOrderAndNeverTooMany(t *testing.T) {
 		var calls sync.WaitGroup
 		for n := range 50 {
 			calls.Go(func() {
-				_, turn, err := l.Take(t.Context(), "a", with, most, quiet)
+				_, turn, err := l.Acquire(t.Context(), "a", with, most, quiet)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				defer turn.End()
+				defer turn.Release()
 				mu.Lock()
 				running++
 				highest = max(highest, running)
@@ -116,11 +116,11 @@ func TestLimitsHoldUnderManyAtOnce(t *testing.T) {
 				cancel() // it may be gone before its turn, or in it
 			}
 			defer cancel()
-			called, turn, err := l.Take(ctx, []string{"a", "b"}[agent], with, most, quiet)
+			called, turn, err := l.Acquire(ctx, []string{"a", "b"}[agent], with, most, quiet)
 			if err != nil {
 				return
 			}
-			defer turn.End()
+			defer turn.Release()
 			if now := running[agent].Add(1); now > 4 {
 				t.Errorf("%d at a time", now)
 			}
@@ -141,9 +141,9 @@ func TestLimitsHoldUnderManyAtOnce(t *testing.T) {
 func TestAWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, with := &Ledger{}, Limits{Calls: 1}
-		defer take(t, l, "a", with).End()
+		defer take(t, l, "a", with).Release()
 		var told string
-		_, _, err := l.Take(t.Context(), "a", with, most, func(why string) { told = why })
+		_, _, err := l.Acquire(t.Context(), "a", with, most, func(why string) { told = why })
 		var over *Exceeded
 		if !errors.As(err, &over) || over.Key != CallsKey || !strings.Contains(told, CallsKey) {
 			t.Errorf("%v, told %q", err, told)
@@ -154,7 +154,7 @@ func TestAWaitEnds(t *testing.T) {
 func TestWhoWaitsForAPersonHasNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, with := &Ledger{}, Limits{Calls: 1}
-		ctx, turn, err := l.Take(t.Context(), "a", with, most, quiet)
+		ctx, turn, err := l.Acquire(t.Context(), "a", with, most, quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,8 +169,8 @@ func TestWhoWaitsForAPersonHasNoPlace(t *testing.T) {
 		if n := l.Usage()["a"].Running; n != 2 {
 			t.Errorf("%d run when it goes on", n)
 		}
-		second.End()
-		turn.End()
+		second.Release()
+		turn.Release()
 		Pause(ctx)()
 		if n := l.Usage()["a"].Running; n != 0 {
 			t.Errorf("%d run when all have ended", n)
@@ -183,7 +183,9 @@ func TestAMinutesCallsAndOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, with := &Ledger{}, Limits{PerMinute: 60, Output: 600}
 		began := time.Now()
-		begin := func(agent string, most time.Duration) error { return l.Begin(t.Context(), agent, with, most, quiet) }
+		begin := func(agent string, most time.Duration) error {
+			return l.WaitForRate(t.Context(), agent, with, most, quiet)
+		}
 		for range 61 {
 			if err := begin("a", most); err != nil {
 				t.Fatal(err)
@@ -198,14 +200,14 @@ func TestAMinutesCallsAndOutput(t *testing.T) {
 		}
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := l.Begin(gone, "a", with, most, quiet); !errors.Is(err, context.Canceled) {
+		if err := l.WaitForRate(gone, "a", with, most, quiet); !errors.Is(err, context.Canceled) {
 			t.Errorf("a call that was cancelled: %v", err)
 		}
 		began = time.Now()
 		if err := begin("a", most); err != nil || time.Since(began) != time.Second {
 			t.Errorf("who is refused or leaves takes no place: %v, %s", err, time.Since(began))
 		}
-		if owed := l.Put("b", with, 1200); owed != time.Minute {
+		if owed := l.CountOutput("b", with, 1200); owed != time.Minute {
 			t.Errorf("two minutes' output is owed for %s", owed)
 		}
 		if err := begin("b", most/2); !errors.As(err, &over) || over.Key != OutputKey {
@@ -227,32 +229,32 @@ func TestOtherLimitsKeepTheCount(t *testing.T) {
 		l := &Ledger{}
 		before, after := Limits{Calls: 2, PerMinute: 60}, Limits{Calls: 1, PerMinute: 30}
 		for range 60 {
-			if err := l.Begin(t.Context(), "a", before, most, quiet); err != nil {
+			if err := l.WaitForRate(t.Context(), "a", before, most, quiet); err != nil {
 				t.Fatal(err)
 			}
 		}
 		began := time.Now()
-		if err := l.Begin(t.Context(), "a", after, most, quiet); err != nil || time.Since(began) != 2*time.Second {
+		if err := l.WaitForRate(t.Context(), "a", after, most, quiet); err != nil || time.Since(began) != 2*time.Second {
 			t.Errorf("%v, after %s", err, time.Since(began))
 		}
 		first, second := take(t, l, "a", before), take(t, l, "a", before)
-		got := make(chan *Turn)
+		got := make(chan *Slot)
 		go func() {
-			_, turn, err := l.Take(t.Context(), "a", after, most, quiet)
+			_, turn, err := l.Acquire(t.Context(), "a", after, most, quiet)
 			if err != nil {
 				t.Error(err)
 			}
 			got <- turn
 		}()
 		synctest.Wait()
-		first.End()
+		first.Release()
 		synctest.Wait()
 		if u := l.Usage()["a"]; u.Running != 1 || u.Waiting != 1 {
 			t.Errorf("one of two has ended: %+v", u)
 		}
-		second.End()
-		(<-got).End()
-		if err := l.Begin(t.Context(), "a", Limits{}, most, quiet); err != nil {
+		second.Release()
+		(<-got).Release()
+		if err := l.WaitForRate(t.Context(), "a", Limits{}, most, quiet); err != nil {
 			t.Error(err)
 		}
 	})

@@ -1,6 +1,6 @@
-// Package patience bounds what is done by a time that stands still while a person thinks. It must not know who waits
-// for whom.
-package patience
+// Package pausable provides context timeouts that pause, for example while a person answers a question. It must not know
+// who waits for whom.
+package pausable
 
 import (
 	"context"
@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// clock is what is left of a time.
+// clock is a timeout that can be paused.
 type clock struct {
 	mu     sync.Mutex
 	timer  *time.Timer
 	end    time.Time     // while it runs
-	left   time.Duration // while it stands still
+	left   time.Duration // while it is paused
 	paused int
 }
 
 type clockKey struct{}
 
-// clockContext is a context that ends with its clock. Its parent's values are its own.
+// clockContext is a context that its clock cancels.
 type clockContext struct {
 	context.Context // of the parent, cancelled by the clock too
 	parent          context.Context
 	clock           *clock
 }
 
-// WithTimeout is like [context.WithTimeout], but for the time in which the context is paused; see [Pause].
+// WithTimeout is like [context.WithTimeout], but does not count the time in which the context is paused; see [Pause].
 func WithTimeout(parent context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	c := &clock{end: time.Now().Add(timeout)}
@@ -38,7 +38,7 @@ func WithTimeout(parent context.Context, timeout time.Duration) (context.Context
 	}
 }
 
-// Pause stops the time that is left of a context until resume is called, and does nothing to one without such a time.
+// Pause stops a context's timeout until resume is called. It does nothing if the context has no pausable timeout.
 func Pause(ctx context.Context) (resume func()) {
 	c, ok := ctx.Value(clockKey{}).(*clock)
 	if !ok {
@@ -62,7 +62,7 @@ func (c *clock) resume() {
 	}
 }
 
-// Deadline is when the context ends if it is not paused any more.
+// Deadline returns the time at which the context ends unless it is paused again.
 func (c *clockContext) Deadline() (time.Time, bool) {
 	c.clock.mu.Lock()
 	end := c.clock.end

@@ -1,29 +1,29 @@
-// Package nearest finds the name that somebody most likely meant.
-package nearest
+// Package suggest finds the name that a misspelt one most likely stands for.
+package suggest
 
 import "slices"
 
-// Name returns the candidate with the smallest edit distance to s, the first of several; "" if there are none.
-func Name(s string, candidates []string) string {
+// Nearest returns the first candidate with the smallest edit distance to s, or "" without candidates.
+func Nearest(s string, candidates []string) string {
 	if len(candidates) == 0 {
 		return ""
 	}
 	return slices.MinFunc(candidates, func(a, b string) int { return Distance(s, a) - Distance(s, b) })
 }
 
-// Suggest returns `; did you mean "x"?` for the nearest candidate if that is near enough to be meant, else "".
-func Suggest(s string, candidates []string) string {
-	name := Name(s, candidates)
+// DidYouMean returns `; did you mean "x"?` for the nearest candidate, or "" if none is near enough.
+func DidYouMean(s string, candidates []string) string {
+	name := Nearest(s, candidates)
 	if distance := Distance(s, name); name == "" || distance > max(2, len(s)/3) || distance >= max(len(s), len(name)) {
 		return ""
 	}
 	return `; did you mean "` + name + `"?`
 }
 
-// Distance is the Levenshtein distance in bytes. Very long strings are compared by their beginning.
+// Distance returns the Levenshtein distance in bytes of the first 128 bytes of two strings.
 func Distance(a, b string) int {
-	const enough = 128
-	a, b = a[:min(len(a), enough)], b[:min(len(b), enough)]
+	const maxLength = 128
+	a, b = a[:min(len(a), maxLength)], b[:min(len(b), maxLength)]
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

@@ -1,4 +1,4 @@
-package patience_test
+package pausable_test
 
 import (
 	"context"
@@ -7,19 +7,19 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/picoclaw/picoclaw/internal/patience"
+	"github.com/picoclaw/picoclaw/internal/pausable"
 )
 
 func TestTimeStandsStillWhileAPersonThinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		ctx, cancel := patience.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := pausable.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		made, cancelMade := context.WithTimeout(ctx, 4*time.Minute)
 		defer cancelMade()
 		time.Sleep(4 * time.Second)
-		resume := patience.Pause(made)
-		again := patience.Pause(ctx)
+		resume := pausable.Pause(made)
+		again := pausable.Pause(ctx)
 		time.Sleep(time.Minute)
 		if end, ok := ctx.Deadline(); !ok || !end.Equal(time.Now().Add(6*time.Second)) {
 			t.Errorf("while it stands still it would end at %v", end)
@@ -43,12 +43,12 @@ func TestTimeStandsStillWhileAPersonThinks(t *testing.T) {
 
 func TestWhoGivesUpIsNotOutOfTime(t *testing.T) {
 	parent, give := context.WithCancel(t.Context())
-	ctx, cancel := patience.WithTimeout(parent, time.Hour)
+	ctx, cancel := pausable.WithTimeout(parent, time.Hour)
 	defer cancel()
 	give()
 	<-ctx.Done()
 	if !errors.Is(ctx.Err(), context.Canceled) {
 		t.Error(ctx.Err())
 	}
-	patience.Pause(t.Context())() // there is nothing to pause
+	pausable.Pause(t.Context())() // there is nothing to pause
 }

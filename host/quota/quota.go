@@ -1,0 +1,189 @@
+// Package quota limits each agent's use of a host: concurrent calls, calls per minute and output per minute. A call over
+// a limit waits for its own agent's quota, so agents do not delay each other.
+//
+// A [Ledger] keeps the counts across configuration reloads; each call brings its own limits. The kernel shares the CPUs,
+// in cgroups.
+//
+// It must not know what a call does, who decided on it, or where limits are configured except for their names.
+package quota
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Limits are the quota of an agent; zero means no limit.
+type Limits struct {
+	Calls     int // concurrent calls
+	PerMinute int // calls that begin within a minute
+	Output    int // bytes of output within a minute
+	Plugins   int // plugin processes
+}
+
+// The names of the limits in the configuration.
+const (
+	CallsKey     = "agents.defaults.limits.calls_at_once"
+	PerMinuteKey = "agents.defaults.limits.calls_per_minute"
+	OutputKey    = "agents.defaults.limits.output_mb_per_minute"
+	PluginsKey   = "agents.defaults.limits.plugins"
+)
+
+// MaxWaiting is the maximum number of waiting calls of one agent. Each holds its arguments in memory.
+const MaxWaiting = 1024
+
+// Exceeded is the error of a call whose wait would exceed its timeout.
+type Exceeded struct {
+	Key string // of the limit
+	Why string
+}
+
+func (e *Exceeded) Error() string { return e.Why }
+
+// Ledger counts the calls and output of agents. The zero value is ready for use. It is safe for concurrent use.
+type Ledger struct {
+	mu     sync.Mutex
+	agents map[string]*account
+}
+
+// account has the counts of one agent. The ledger's mutex guards it.
+type account struct {
+	calls  *rate.Limiter // nil until the first call
+	output *rate.Limiter
+
+	running int
+	queue   []*waiter // calls that wait for a slot, in order
+	waiting int       // calls in the queue, and calls that wait for the rate limit
+	waited  uint64
+	refused uint64
+}
+
+// Usage is the current use of an agent, and the number of calls that had to wait or were refused.
+type Usage struct {
+	Running, Waiting int
+	Waited, Refused  uint64 // since the ledger was made
+}
+
+// Usage returns the use of each agent that has made a call.
+func (l *Ledger) Usage() map[string]Usage {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := make(map[string]Usage, len(l.agents))
+	for agent, a := range l.agents {
+		all[agent] = Usage{Running: a.running, Waiting: a.waiting, Waited: a.waited, Refused: a.refused}
+	}
+	return all
+}
+
+// accountOf returns the account of an agent. The caller holds mu.
+func (l *Ledger) accountOf(agent string) *account {
+	a := l.agents[agent]
+	if a == nil {
+		a = &account{}
+		if l.agents == nil {
+			l.agents = map[string]*account{}
+		}
+		l.agents[agent] = a
+	}
+	return a
+}
+
+// adjustLimiter returns a limiter for a rate per minute; a whole minute's worth may come at once. It reuses the limiter r
+// and its count if possible.
+func adjustLimiter(r *rate.Limiter, perMinute int) *rate.Limiter {
+	each := rate.Limit(float64(perMinute) / 60)
+	switch {
+	case r != nil && r.Burst() == perMinute:
+		return r
+	case perMinute <= 0:
+		return rate.NewLimiter(rate.Inf, 0)
+	case r == nil || r.Burst() == 0: // no count to keep
+		return rate.NewLimiter(each, perMinute)
+	}
+	r.SetLimit(each)
+	r.SetBurst(perMinute)
+	return r
+}
+
+// WaitForRate counts a call, and waits until its agent is within its calls and output per minute. If that takes longer
+// than maxWait, it returns an error. It calls notify before it waits.
+func (l *Ledger) WaitForRate(ctx context.Context, agent string, limits Limits, maxWait time.Duration,
+	notify func(reason string)) error {
+	l.mu.Lock()
+	a := l.accountOf(agent)
+	a.calls, a.output = adjustLimiter(a.calls, limits.PerMinute), adjustLimiter(a.output, limits.Output)
+	now := time.Now()
+	call, output := a.calls.ReserveN(now, 1), a.output.ReserveN(now, 0)
+	key, why := PerMinuteKey, fmt.Sprintf("agent %s has begun its %d calls of a minute", agent, limits.PerMinute)
+	delay := call.DelayFrom(now)
+	if outputDelay := output.DelayFrom(now); outputDelay > delay {
+		key, why, delay = OutputKey, fmt.Sprintf("agent %s has put out its %d MB of a minute", agent, limits.Output>>20), outputDelay
+	}
+	if delay == 0 {
+		l.mu.Unlock()
+		return nil
+	}
+	if err := a.refusal(key, why, delay, maxWait); err != nil {
+		call.CancelAt(now)
+		l.mu.Unlock()
+		return err
+	}
+	a.countWait()
+	l.mu.Unlock()
+	notify(fmt.Sprintf("waits for %s: %s (%s)", delay.Round(time.Second/10), why, key))
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		a.waiting--
+	}()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		call.Cancel()
+		return ctx.Err()
+	}
+}
+
+// refusal returns an error if a call can't be made within maxWait. The caller holds mu.
+func (a *account) refusal(key, why string, delay, maxWait time.Duration) error {
+	switch {
+	case a.waiting >= MaxWaiting:
+		why += fmt.Sprintf(", and %d more wait", a.waiting)
+	case delay > maxWait:
+		why += fmt.Sprintf(", and could make this one only in %s", delay.Round(time.Second))
+	default:
+		return nil
+	}
+	a.refused++
+	return &Exceeded{key, why}
+}
+
+// countWait counts a countWait; mu is held.
+func (a *account) countWait() {
+	a.waiting++
+	a.waited++
+}
+
+// CountOutput counts output of a call, and returns how long the output should be delayed to stay within the agent's
+// limit.
+func (l *Ledger) CountOutput(agent string, limits Limits, bytes int) time.Duration {
+	if limits.Output <= 0 {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.accountOf(agent)
+	a.output = adjustLimiter(a.output, limits.Output)
+	now := time.Now()
+	var delay time.Duration
+	for ; bytes > 0; bytes -= limits.Output {
+		delay = a.output.ReserveN(now, min(bytes, limits.Output)).DelayFrom(now)
+	}
+	return delay
+}
