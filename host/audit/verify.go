@@ -76,12 +76,17 @@ type verifier struct {
 func (v *verifier) file(f *os.File, current bool) error {
 	v.found.Files++
 	v.at.inFile = false
+	before := v.found.Records
 	lines := bufio.NewReaderSize(f, 64<<10)
 	for number := 1; ; number++ {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
 			if len(line) > 0 && !current {
 				v.found.Cut++ // nobody will end it now
+			}
+			if !current && v.found.Records == before {
+				return &Broken{File: f.Name(), Line: number, Why: "the file holds no record, and a file is put aside when it is full: " +
+					"it was emptied or overwritten; put back a copy"}
 			}
 			return nil
 		}

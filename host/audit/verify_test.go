@@ -289,3 +289,27 @@ func FuzzVerify(f *testing.F) {
 		}
 	})
 }
+
+func TestVerifyNamesEmptiedFile(t *testing.T) {
+	t.Parallel()
+	for name, content := range map[string]func(size int) []byte{"emptied": func(int) []byte { return nil },
+		"zeroed": func(size int) []byte { return make([]byte, size) }, "lines": func(size int) []byte { return bytes.Repeat([]byte("x\n"), size/2) },
+	} {
+		path, _ := chained(t, 200, Options{MaxSize: 4 << 10})
+		files, err := aside(path)
+		if err != nil || len(files) < 2 {
+			t.Fatal(files, err)
+		}
+		info, err := os.Stat(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(files[0], content(int(info.Size())), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var broken *Broken
+		if _, err := Verify(path, ""); !errors.As(err, &broken) || broken.File != files[0] {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
