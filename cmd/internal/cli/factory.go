@@ -45,6 +45,16 @@ func (f *Factory) Config(agent string) (*config.Config, error) {
 	return nil, CannotStart(fmt.Errorf("%w\n  and %d more: `picoclaw config check` says all", faults[0], len(faults)-1))
 }
 
+// ConfigAgain reads the configuration again for a process that has read it from a file, which may not be gone: without
+// it the built-in defaults would be taken. The empty name is that of no file.
+func (f *Factory) ConfigAgain(file string) (*config.Config, error) {
+	cfg, err := f.Config("")
+	if err == nil && file != "" && cfg.File() == "" {
+		return nil, CannotStart(fmt.Errorf("the configuration file %s is gone; put it back", file))
+	}
+	return cfg, err
+}
+
 // NamesConfig reports whether the configuration's file is one that a flag or a variable names.
 func (f *Factory) NamesConfig() bool { return f.ConfigFile != "" || os.Getenv("PICOCLAW_CONFIG") != "" }
 

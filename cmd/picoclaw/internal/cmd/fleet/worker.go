@@ -76,6 +76,7 @@ type shift struct {
 	app    *cli.Factory
 	all    *host.Assembly // what clients of the gateway call
 	cli    *host.Assembly // what picoclaw call calls: as on one machine, it has no built-in tools
+	file   string         // the configuration's
 	agents []string
 	trust  []string // whose signatures count below the fleet's configurations
 	end    context.CancelFunc
@@ -146,7 +147,7 @@ func (w *runningWorker) run(ctx context.Context, cfg *config.Config) error {
 
 // open makes what serves a configuration.
 func (w *runningWorker) open(cfg *config.Config) (*shift, error) {
-	s := &shift{app: w.fleet.Factory, agents: cfg.AgentIDs(), trust: cfg.Fleet().Trust}
+	s := &shift{app: w.fleet.Factory, file: cfg.File(), agents: cfg.AgentIDs(), trust: cfg.Fleet().Trust}
 	var with host.Options
 	if id := w.member.Id; id != nil {
 		var err error
@@ -223,7 +224,7 @@ func (w *runningWorker) workspace(agent string) (string, error) {
 func (w *runningWorker) reload() error {
 	w.renew.Lock()
 	defer w.renew.Unlock()
-	cfg, err := w.fleet.Config("")
+	cfg, err := w.fleet.ConfigAgain(w.now.file)
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,7 @@ type Options struct {
 	port int
 
 	fleet    membership.Flags
+	file     string                            // of the last configuration that was read
 	newest   atomic.Pointer[membership.Member] // of the fleet
 	lost     func(error)                       // ends the gateway
 	options  host.Options
@@ -162,10 +163,11 @@ func loopback(hostName string) bool {
 
 // open makes an instance of the configuration as it is now. One that can't make calls is none.
 func (o *Options) open() (gateway.Instance, error) {
-	cfg, err := o.Config("")
+	cfg, err := o.ConfigAgain(o.file)
 	if err != nil {
 		return nil, err
 	}
+	o.file = cfg.File()
 	if o.fleet.Address != "" {
 		return o.openRemote(cfg)
 	}

@@ -114,6 +114,34 @@ func TestTheGatewaySaysHowItIs(t *testing.T) {
 	}
 }
 
+func TestReloadWithoutConfigurationFails(t *testing.T) {
+	t.Parallel()
+	in := clitest.NewHome(t)
+	in.Configure(t, `{"tools": {"disabled": ["exec"]}}`)
+	server, _ := in.StartGateway(t)
+	file := filepath.Join(in.Dir, "config.json")
+	if err := os.Rename(file, file+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := in.Run(t, "gateway", "reload"); code != clitest.ExitFailed || !strings.Contains(out, file+" is gone; put it back") {
+		t.Errorf("reload: %d %s", code, out)
+	}
+	if err := server.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	said := server.Stderr.(*clitest.Output)
+	hosttest.Eventually(t, "the log has it twice", func() bool { return strings.Count(said.String(), "is gone; put it back") == 2 })
+	if out, _ := in.Run(t, "gateway", "status"); !strings.Contains(out, "is gone; put it back") {
+		t.Errorf("status: %s", out)
+	}
+	if err := os.Rename(file+".away", file); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := in.Run(t, "gateway", "reload"); code != clitest.ExitOK {
+		t.Errorf("reload with the file: %d %s", code, out)
+	}
+}
+
 // A new configuration is for who comes from then on; a bad one changes nothing.
 func TestAReloadKeepsWhatHasBegun(t *testing.T) {
 	t.Parallel()
