@@ -18,58 +18,60 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// request is one call of a tool.
-type request = sdk.Request[json.RawMessage]
+// toolRequest is one call of a tool.
+type toolRequest = sdk.Request[json.RawMessage]
 
-// calls are those under way.
-type calls struct {
-	mu   sync.Mutex
-	last int
-	open map[string]*request // by their progress tokens
+// callTracker tracks the calls in progress.
+type callTracker struct {
+	mu        sync.Mutex
+	lastToken int
+	active    map[string]*toolRequest // by progress token
 }
 
-func newCalls() *calls { return &calls{open: map[string]*request{}} }
+func newCallTracker() *callTracker { return &callTracker{active: map[string]*toolRequest{}} }
 
-// begin notes a call, and returns its token.
-func (c *calls) begin(r *request) (token string, end func()) {
+// beginCall registers a call, and returns its progress token and a function that ends it.
+func (c *callTracker) beginCall(r *toolRequest) (token string, end func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.last++
-	token = strconv.Itoa(c.last)
-	c.open[token] = r
+	c.lastToken++
+	token = strconv.Itoa(c.lastToken)
+	c.active[token] = r
 	return token, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.open, token)
+		delete(c.active, token)
 	}
 }
 
-// asking is the call that a question of the server's is put to a person for: the one that began last.
-func (c *calls) asking() *request {
+// latestCall returns the call that began last. An elicitation is attributed to it, because the protocol does not name
+// the call.
+func (c *callTracker) latestCall() *toolRequest {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for n := c.last; n > 0; n-- {
-		if r := c.open[strconv.Itoa(n)]; r != nil {
+	for n := c.lastToken; n > 0; n-- {
+		if r := c.active[strconv.Itoa(n)]; r != nil {
 			return r
 		}
-		if len(c.open) == 0 {
+		if len(c.active) == 0 {
 			break
 		}
 	}
 	return nil
 }
 
-func (c *calls) progress(p *mcp.ProgressNotificationParams) {
+// forwardProgress forwards a progress notification to its call.
+func (c *callTracker) forwardProgress(p *mcp.ProgressNotificationParams) {
 	c.mu.Lock()
-	r := c.open[fmt.Sprint(p.ProgressToken)]
+	r := c.active[fmt.Sprint(p.ProgressToken)]
 	c.mu.Unlock()
 	if r != nil {
 		r.Progress(p.Progress, p.Total, p.Message)
 	}
 }
 
-// log passes on what the server logs, to all who may have caused it.
-func (c *calls) log(p *mcp.LoggingMessageParams) {
+// forwardLog forwards a log message of the server to all calls in progress, since any of them may have caused it.
+func (c *callTracker) forwardLog(p *mcp.LoggingMessageParams) {
 	message, attributes := fmt.Sprint(p.Data), []any(nil)
 	if text, ok := p.Data.(string); ok {
 		message = text
@@ -78,31 +80,31 @@ func (c *calls) log(p *mcp.LoggingMessageParams) {
 		attributes = []any{"data", data}
 	}
 	c.mu.Lock()
-	var to []*request
-	for _, r := range c.open {
-		if !slices.Contains(to, r) {
-			to = append(to, r)
+	var requests []*toolRequest
+	for _, r := range c.active {
+		if !slices.Contains(requests, r) {
+			requests = append(requests, r)
 		}
 	}
 	c.mu.Unlock()
-	for _, r := range to {
-		r.Log.Log(context.Background(), levels[p.Level], message, attributes...)
+	for _, r := range requests {
+		r.Log.Log(context.Background(), logLevels[p.Level], message, attributes...)
 	}
 }
 
-// handler calls a tool of the server's.
-func (s *server) handler(spec pluginpb.Spec) func(context.Context, *request) (sdk.Result, error) {
-	return func(ctx context.Context, req *request) (sdk.Result, error) {
-		link, err := s.connect(ctx, &req.Environment)
+// newHandler returns the handler that calls a tool of the server.
+func (s *mcpServer) newHandler(spec pluginpb.Spec) func(context.Context, *toolRequest) (sdk.Result, error) {
+	return func(ctx context.Context, req *toolRequest) (sdk.Result, error) {
+		link, err := s.ensureConnected(ctx, &req.Environment)
 		if err != nil {
 			return sdk.Result{}, err
 		}
-		if err := s.withdrawn(spec.Name); err != nil {
+		if err := s.quarantineError(spec.Name); err != nil {
 			return sdk.Result{}, err
 		}
-		token, end := s.calls.begin(req)
-		defer end()
-		ended := s.keeper.begin(req, s.id+"."+spec.Name)
+		token, endCall := s.calls.beginCall(req)
+		defer endCall()
+		endChanges := s.changes.beginCall(req, s.id+"."+spec.Name)
 		params := &mcp.CallToolParams{Name: s.definition.Tools[spec.Name].Name, Arguments: req.Args}
 		params.SetProgressToken(token)
 		if parent, state := req.Trace(); parent != "" {
@@ -111,12 +113,12 @@ func (s *server) handler(spec pluginpb.Spec) func(context.Context, *request) (sd
 				params.Meta["tracestate"] = state
 			}
 		}
-		said, err := link.session.CallTool(ctx, params)
-		note, undo := ended()
+		response, err := link.session.CallTool(ctx, params)
+		note, undo := endChanges()
 		if err != nil {
-			return sdk.Result{}, s.notAnswered(ctx, link, spec.Name, err)
+			return sdk.Result{}, s.callError(ctx, link, spec.Name, err)
 		}
-		result, err := s.result(spec, said)
+		result, err := s.convertResult(spec, response)
 		result.Undo = undo
 		if note != "" {
 			result.Content = append(result.Content, sdk.Content{Text: "[" + note + "]"})
@@ -125,24 +127,24 @@ func (s *server) handler(spec pluginpb.Spec) func(context.Context, *request) (sd
 	}
 }
 
-// notAnswered says why a call has no result.
-func (s *server) notAnswered(ctx context.Context, l *link, tool string, err error) error {
+// callError explains why a call has no result.
+func (s *mcpServer) callError(ctx context.Context, l *serverConn, tool string, err error) error {
 	if ctx.Err() != nil {
 		return sdk.Errorf(sdk.Cancelled, "%s was cancelled", tool)
 	}
-	var said *jsonrpc.Error
-	if l.child == nil || errors.As(err, &said) {
+	var rpcError *jsonrpc.Error
+	if l.child == nil || errors.As(err, &rpcError) {
 		return sdk.Errorf(sdk.Failed, "%s: %v", tool, err)
 	}
 	select {
 	case <-l.ended:
-	case <-time.After(2 * endGrace): // it goes on; what it said can't be read
+	case <-time.After(2 * endGrace): // the server still runs, but its response is unreadable
 		return sdk.Errorf(sdk.Failed, "%s: %v", tool, err)
 	}
-	why := ""
+	cause := ""
 	if !errors.Is(err, io.EOF) && !errors.Is(err, mcp.ErrConnectionClosed) {
-		why = fmt.Sprintf(": %v", err)
+		cause = fmt.Sprintf(": %v", err)
 	}
-	return sdk.Errorf("unavailable", "the server %s has ended during the call%s%s", s.id, why, l.child.lastWords()).
-		WithHint("the call may have been carried out or not; it is not repeated, and the next one starts the server again")
+	return sdk.Errorf("unavailable", "the server %s ended during the call%s%s", s.id, cause, l.child.stderrSuffix()).
+		WithHint("the effects of the call are unknown; it is not repeated, and the next call restarts the server")
 }

@@ -23,33 +23,33 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/exec"
 )
 
-// child is a server that runs as a child of this process.
-type child struct {
-	process *isolation.Process
-	stdin   *os.File
-	stdout  *os.File
-	said    *stdio.Tail   // the end of what it has written to its standard error
-	heard   chan struct{} // closed when that has been read
-	silent  chan struct{} // closed when nothing more comes from it
+// childServer is a server that runs as a child process.
+type childServer struct {
+	process    *isolation.Process
+	stdin      *os.File
+	stdout     *os.File
+	stderr     *stdio.Tail   // tail of standard error
+	stderrDone chan struct{} // closed when standard error is read to its end
+	stdoutDone chan struct{} // closed when no more messages come from the server
 }
 
-// startChild starts a server.
-func startChild(
-	l *isolation.Isolation, p isolation.Profile, d *definition, where places, dir string, operator []string,
-) (*child, error) {
-	env := exec.Environment(append(operator, ownEnvironment(where)...), nil, slices.Concat(p.ReadOnly, p.ReadWrite))
-	lookup := lookupIn(env)
+// startChildServer starts a server as a child process.
+func startChildServer(
+	l *isolation.Isolation, p isolation.Profile, d *serverDefinition, dirs serverDirs, dir string, operator []string,
+) (*childServer, error) {
+	env := exec.Environment(append(operator, cacheEnvironment(dirs)...), nil, slices.Concat(p.ReadOnly, p.ReadWrite))
+	lookup := envLookup(env)
 	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
-		env = append(env, name+"="+where.fill(d.Env[name], lookup))
+		env = append(env, name+"="+dirs.expand(d.Env[name], lookup))
 	}
 	var argv []string
 	for _, arg := range d.Command {
-		argv = append(argv, where.fill(arg, lookup))
+		argv = append(argv, dirs.expand(arg, lookup))
 	}
 	if len(argv) == 0 {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "the server has no command")
 	}
-	program, err := find(argv[0], lookup("PATH"))
+	program, err := findProgram(argv[0], lookup("PATH"))
 	if err != nil {
 		return nil, err
 	}
@@ -59,80 +59,81 @@ func startChild(
 		return nil, err
 	}
 	defer pipes.Started()
-	c := &child{
-		stdin: pipes.In, stdout: pipes.Out, said: stdio.NewTail(mostSaid),
-		heard: make(chan struct{}), silent: make(chan struct{}),
+	c := &childServer{
+		stdin: pipes.In, stdout: pipes.Out, stderr: stdio.NewTail(maxStderr),
+		stderrDone: make(chan struct{}), stdoutDone: make(chan struct{}),
 	}
 	if c.process, err = l.Start(cmd, p); err != nil {
 		pipes.Close()
 		return nil, fmt.Errorf("start the server: %w", err)
 	}
 	go func() {
-		_, _ = io.Copy(c.said, pipes.Err)
+		_, _ = io.Copy(c.stderr, pipes.Err)
 		_ = pipes.Err.Close()
-		close(c.heard)
+		close(c.stderrDone)
 	}()
 	return c, nil
 }
 
-// ownEnvironment has runtimes keep what they cache where the server may write.
-func ownEnvironment(where places) []string {
-	if where.state == "" {
+// cacheEnvironment returns variables that direct the caches of language runtimes to the state directory.
+func cacheEnvironment(dirs serverDirs) []string {
+	if dirs.state == "" {
 		return nil
 	}
-	cache := filepath.Join(where.state, "cache")
-	env := []string{"HOME=" + where.state, "XDG_CACHE_HOME=" + cache, "npm_config_cache=" + filepath.Join(cache, "npm"),
+	cache := filepath.Join(dirs.state, "cache")
+	env := []string{"HOME=" + dirs.state, "XDG_CACHE_HOME=" + cache, "npm_config_cache=" + filepath.Join(cache, "npm"),
 		"UV_CACHE_DIR=" + filepath.Join(cache, "uv"), "PYTHONDONTWRITEBYTECODE=1"}
 	return append(env, "npm_config_offline=true", "UV_OFFLINE=1")
 }
 
-func lookupIn(env []string) func(string) string {
+// envLookup returns a function that looks up variables in an environment; the last definition of a name wins.
+func envLookup(env []string) func(string) string {
 	return func(name string) string {
 		value := ""
 		for _, pair := range env {
 			if v, ok := strings.CutPrefix(pair, name+"="); ok {
-				value = v // the last one counts
+				value = v // the last definition wins
 			}
 		}
 		return value
 	}
 }
 
-// find looks a program up in the child's PATH and not in this process's.
-func find(name, path string) (string, error) {
+// findProgram looks up a program in the child's PATH.
+func findProgram(name, path string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil
 	}
 	for _, dir := range filepath.SplitList(path) {
-		at := filepath.Join(dir, name)
-		if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return at, nil
+		candidate := filepath.Join(dir, name)
+		if info, err := os.Stat(candidate); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return candidate, nil
 		}
 	}
 	return "", sdk.Errorf(sdk.NotFound, "there is no program %s in the system's directories (%s)", name, path)
 }
 
-// mostSaid is how much of a server's standard error is kept, in bytes.
-const mostSaid = 2 << 10
+// maxStderr is the number of bytes of the server's standard error that are kept.
+const maxStderr = 2 << 10
 
-// lastWords are what the server has said at the end, to be put behind a message.
-func (c *child) lastWords() string {
+// stderrSuffix returns the end of the server's standard error for an error message.
+func (c *childServer) stderrSuffix() string {
 	select {
-	case <-c.heard:
-	case <-time.After(endGrace): // something that it has started may still have it open
+	case <-c.stderrDone:
+	case <-time.After(endGrace): // a descendant may hold it open
 	}
-	text, _ := c.said.Text()
+	text, _ := c.stderr.Text()
 	if text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")); text != "" {
-		return "; it said:\n" + text
+		return "; its standard error:\n" + text
 	}
 	return ""
 }
 
-// endGrace is how long a server has to end when its input has ended.
+// endGrace is the time for a server to end after its input was closed.
 const endGrace = 300 * time.Millisecond
 
-// end ends the server.
-func (c *child) end() {
+// stop closes the server's input, and kills the server if it does not end by itself.
+func (c *childServer) stop() {
 	_ = c.stdin.Close()
 	select {
 	case <-c.process.Done():
@@ -142,25 +143,25 @@ func (c *child) end() {
 	}
 }
 
-// maxLine is the longest message of a server, in bytes.
-const maxLine = 64 << 20
+// maxMessage is the maximum size of a server's message in bytes.
+const maxMessage = 64 << 20
 
-// transport connects the SDK with the server. What the server prints besides messages is no reason to end: many say
-// hello.
-func (c *child) transport() mcp.Transport {
+// newTransport returns the MCP transport to the server. It drops lines that are not messages, because many servers
+// print a greeting.
+func (c *childServer) newTransport() mcp.Transport {
 	read, write := io.Pipe()
 	go func() {
 		in := bufio.NewReaderSize(c.stdout, 64<<10)
 		for {
-			line, err := readLine(in)
+			line, err := readLimitedLine(in)
 			if text := bytes.TrimSpace(line); isMessage(text) {
 				if _, err := write.Write(append(text, '\n')); err != nil {
-					close(c.silent)
+					close(c.stdoutDone)
 					return
 				}
 			}
 			if err != nil {
-				close(c.silent)
+				close(c.stdoutDone)
 				_ = write.CloseWithError(err)
 				_ = c.stdout.Close()
 				return
@@ -170,8 +171,7 @@ func (c *child) transport() mcp.Transport {
 	return &mcp.IOTransport{Reader: read, Writer: c.stdin, MaxLineLength: -1}
 }
 
-// isMessage reports whether a line is one of the protocol's: a line of a log may be JSON as well, or begin as JSON
-// does.
+// isMessage reports whether a line is a JSON-RPC message. A log line may be JSON, too.
 func isMessage(line []byte) bool {
 	type message struct {
 		Version string `json:"jsonrpc"`
@@ -189,14 +189,14 @@ func isMessage(line []byte) bool {
 	return err == nil && len(all) > 0 && all[0].Version == "2.0"
 }
 
-// readLine reads a line that is not too long.
-func readLine(in *bufio.Reader) ([]byte, error) {
+// readLimitedLine reads a line of at most maxMessage bytes.
+func readLimitedLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := in.ReadSlice('\n')
 		line = append(line, part...)
-		if len(line) > maxLine {
-			return nil, fmt.Errorf("the server has sent a message of more than %d bytes", maxLine)
+		if len(line) > maxMessage {
+			return nil, fmt.Errorf("the server sent a message of more than %d bytes", maxMessage)
 		}
 		if err != bufio.ErrBufferFull {
 			return line, err

@@ -14,13 +14,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// stableVersion is the version of the protocol that servers are asked for: a newer one begins with a request that older
+// stableVersion is the protocol version that the plugin requests. Newer versions start with a request that older
 // servers do not answer.
 const stableVersion = "2025-11-25"
 
-// open begins a session. The server is told of the workspace if it is to be, and of nothing else: a model to sample is
-// not offered.
-func (s *server) open(ctx context.Context, t mcp.Transport, workspace string) (*mcp.ClientSession, error) {
+// openSession starts an MCP session with the server. It offers elicitation, and roots if the definition says so, but
+// no sampling.
+func (s *mcpServer) openSession(ctx context.Context, t mcp.Transport, workspace string) (*mcp.ClientSession, error) {
 	capabilities := &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}}
 	if s.definition.Roots {
 		capabilities.RootsV2 = &mcp.RootCapabilities{}
@@ -29,15 +29,15 @@ func (s *server) open(ctx context.Context, t mcp.Transport, workspace string) (*
 		Capabilities:       capabilities,
 		ElicitationHandler: s.elicit,
 		LoggingMessageHandler: func(_ context.Context, req *mcp.LoggingMessageRequest) {
-			s.calls.log(req.Params)
+			s.calls.forwardLog(req.Params)
 		},
 		ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
-			s.calls.progress(req.Params)
+			s.calls.forwardProgress(req.Params)
 		},
 		ToolListChangedHandler: func(ctx context.Context, req *mcp.ToolListChangedRequest) {
-			// What can't be compared is not what was accepted.
-			if err := s.check(ctx, req.Session); err != nil {
-				s.withdrawAll(err)
+			// Quarantine all tools if the comparison fails.
+			if err := s.checkTools(ctx, req.Session); err != nil {
+				s.quarantineAll(err)
 			}
 		},
 	})
@@ -49,14 +49,14 @@ func (s *server) open(ctx context.Context, t mcp.Transport, workspace string) (*
 		return nil, err
 	}
 	if said := session.InitializeResult(); said != nil && said.Capabilities != nil && said.Capabilities.Logging != nil {
-		_ = session.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: "info"}) // whoever has no logs sends none
+		_ = session.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: "info"}) // ignore servers without logging
 	}
 	return session, nil
 }
 
-// elicit has the person behind a call fill in a form. The protocol does not say which call asks.
-func (s *server) elicit(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-	call := s.calls.asking()
+// elicit passes an elicitation to the user behind the latest call.
+func (s *mcpServer) elicit(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	call := s.calls.latestCall()
 	if call == nil {
 		return &mcp.ElicitResult{Action: "cancel"}, nil
 	}
@@ -64,13 +64,13 @@ func (s *server) elicit(ctx context.Context, req *mcp.ElicitRequest) (*mcp.Elici
 	if err != nil {
 		return nil, err
 	}
-	var form jsonschema.Schema
-	if err := json.Unmarshal(text, &form); err != nil {
-		return nil, fmt.Errorf("the form can't be read: %w", err)
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(text, &schema); err != nil {
+		return nil, fmt.Errorf("invalid form: %w", err)
 	}
-	answer, err := call.Ask(ctx, req.Params.Message, &form)
+	answer, err := call.Ask(ctx, req.Params.Message, &schema)
 	if err != nil {
-		return &mcp.ElicitResult{Action: "cancel"}, nil //nolint:nilerr // nobody is there: the server is told so
+		return &mcp.ElicitResult{Action: "cancel"}, nil //nolint:nilerr // nobody can answer: cancel
 	}
 	out := &mcp.ElicitResult{Action: answer.Action}
 	if answer.Action == "accept" {
@@ -79,39 +79,39 @@ func (s *server) elicit(ctx context.Context, req *mcp.ElicitRequest) (*mcp.Elici
 	return out, err
 }
 
-// withdrawAll takes all tools back.
-func (s *server) withdrawAll(err error) {
-	s.checking.Lock()
-	defer s.checking.Unlock()
-	s.changed = map[string]string{}
+// quarantineAll quarantines all tools.
+func (s *mcpServer) quarantineAll(err error) {
+	s.toolsMu.Lock()
+	defer s.toolsMu.Unlock()
+	s.quarantined = map[string]string{}
 	for name := range s.definition.Tools {
-		s.changed[name] = fmt.Sprintf("what the server has now can't be looked at: %v", err)
+		s.quarantined[name] = fmt.Sprintf("its current tools can't be listed: %v", err)
 	}
 }
 
-// found is a tool of a server, as it describes it.
-type found struct {
+// listedTool is a tool as its server describes it.
+type listedTool struct {
 	Tool json.RawMessage `json:"tool"`
 	Hash string          `json:"hash"`
 }
 
-// mostTools is how many tools of a server are looked at.
-const mostTools = 1024
+// maxTools limits the tools of a server.
+const maxTools = 1024
 
-// list asks a server for its tools.
-func list(ctx context.Context, session *mcp.ClientSession, where places) (map[string]found, error) {
-	all := map[string]found{}
+// listTools returns the server's tools by name.
+func listTools(ctx context.Context, session *mcp.ClientSession, dirs serverDirs) (map[string]listedTool, error) {
+	all := map[string]listedTool{}
 	for tool, err := range session.Tools(ctx, nil) {
 		if err != nil {
 			return nil, fmt.Errorf("list its tools: %w", err)
 		}
-		if len(all) == mostTools {
-			return nil, fmt.Errorf("it has more than %d tools", mostTools)
+		if len(all) == maxTools {
+			return nil, fmt.Errorf("the server has more than %d tools", maxTools)
 		}
 		if _, twice := all[tool.Name]; twice {
-			return nil, fmt.Errorf("it has the tool %q twice", tool.Name)
+			return nil, fmt.Errorf("the server lists the tool %q twice", tool.Name)
 		}
-		hash, err := where.hashOf(tool)
+		hash, err := dirs.hashTool(tool)
 		if err != nil {
 			return nil, err
 		}
@@ -119,41 +119,42 @@ func list(ctx context.Context, session *mcp.ClientSession, where places) (map[st
 		if err != nil {
 			return nil, err
 		}
-		all[tool.Name] = found{where.named(text), hash}
+		all[tool.Name] = listedTool{dirs.replaceDirs(text), hash}
 	}
 	return all, nil
 }
 
-// remote is the way to a server that is reached over HTTP. Variables in its headers are placeholders of secrets: the
-// value is put in outside of the sandbox.
-func remote(d *definition, where places) mcp.Transport {
+// newHTTPTransport returns the MCP transport to a server over HTTP. Variables in headers are placeholders of secrets,
+// which the proxy outside the sandbox replaces.
+func newHTTPTransport(d *serverDefinition, dirs serverDirs) mcp.Transport {
 	headers := http.Header{}
 	for name, value := range d.Headers {
-		headers.Set(name, where.fill(value, os.Getenv))
+		headers.Set(name, dirs.expand(value, os.Getenv))
 	}
-	way := http.DefaultTransport.(*http.Transport).Clone()
+	transport := http.DefaultTransport.(*http.Transport).Clone()
 	if proxy, err := url.Parse(os.Getenv("HTTPS_PROXY")); err == nil && proxy.Host != "" {
-		way.Proxy = http.ProxyURL(proxy) // also for names of this machine, which are the sandbox itself without it
+		transport.Proxy = http.ProxyURL(proxy) // the proxy also serves local names, which are the sandbox itself otherwise
 	}
 	return &mcp.StreamableClientTransport{
-		Endpoint: d.URL, HTTPClient: &http.Client{Transport: &withHeaders{headers, way}},
+		Endpoint: d.URL, HTTPClient: &http.Client{Transport: &headerTransport{headers, transport}},
 	}
 }
 
-// withHeaders adds headers to requests.
-type withHeaders struct {
+// headerTransport adds headers to requests.
+type headerTransport struct {
 	headers http.Header
 	next    http.RoundTripper
 }
 
-func (w *withHeaders) RoundTrip(r *http.Request) (*http.Response, error) {
+// RoundTrip sends a request with the headers.
+func (w *headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	maps.Copy(r.Header, w.headers)
 	return w.next.RoundTrip(r)
 }
 
-// levels are the protocol's levels of logs.
-var levels = map[mcp.LoggingLevel]slog.Level{
+// logLevels maps MCP's log levels to those of slog.
+var logLevels = map[mcp.LoggingLevel]slog.Level{
 	"debug": slog.LevelDebug, "info": slog.LevelInfo, "notice": slog.LevelInfo, "warning": slog.LevelWarn,
 	"error": slog.LevelError, "critical": slog.LevelError, "alert": slog.LevelError, "emergency": slog.LevelError,
 }

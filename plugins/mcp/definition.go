@@ -10,30 +10,30 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// definitionFile is the name of the file that says how the server is started, beside the manifest.
+// definitionFile is the file beside the manifest that says how to start or reach the server.
 const definitionFile = "server.json"
 
-// definition is how a server is started, or where it is, and which tools of it were accepted.
-type definition struct {
-	Command []string          `json:"command,omitempty"` // the program and its arguments
-	Env     map[string]string `json:"env,omitempty"`
-	URL     string            `json:"url,omitempty"` // of a server that is reached over HTTP
-	Headers map[string]string `json:"headers,omitempty"`
-	Roots   bool              `json:"roots,omitempty"` // tell the server of the workspace
-	Tools   map[string]pin    `json:"tools"`           // by their names here
+// serverDefinition is the content of server.json: how to start or reach the server, and its accepted tools.
+type serverDefinition struct {
+	Command []string                `json:"command,omitempty"` // program and arguments
+	Env     map[string]string       `json:"env,omitempty"`
+	URL     string                  `json:"url,omitempty"` // for a server over HTTP
+	Headers map[string]string       `json:"headers,omitempty"`
+	Roots   bool                    `json:"roots,omitempty"` // send the workspace as a root
+	Tools   map[string]acceptedTool `json:"tools"`           // by their names in picoclaw
 }
 
-// pin is a tool as it was accepted.
-type pin struct {
-	Name string `json:"name"` // the server's
-	Hash string `json:"hash"` // of its definition
+// acceptedTool identifies the definition of a tool that the operator accepted.
+type acceptedTool struct {
+	Name string `json:"name"` // the server's name of the tool
+	Hash string `json:"hash"` // hash of the definition
 }
 
-// places are the directories that a definition can name.
-type places struct{ workspace, state, data string }
+// serverDirs are the directories that a definition can name.
+type serverDirs struct{ workspace, state, data string }
 
-// fill puts directories and variables into a text: {{workspace}}, {{state}}, {{data}}, and ${NAME}.
-func (p places) fill(text string, variable func(string) string) string {
+// expand replaces {{workspace}}, {{state}}, {{data}} and ${NAME} in a text.
+func (p serverDirs) expand(text string, variable func(string) string) string {
 	text = strings.NewReplacer("{{workspace}}", p.workspace, "{{state}}", p.state, "{{data}}", p.data).Replace(text)
 	var out strings.Builder
 	for {
@@ -49,8 +49,9 @@ func (p places) fill(text string, variable func(string) string) string {
 	}
 }
 
-// named puts the names of directories in their place: what a server says of them is the same wherever they are.
-func (p places) named(text []byte) []byte {
+// replaceDirs replaces directories by their placeholders, so that descriptions are equal wherever the directories
+// are.
+func (p serverDirs) replaceDirs(text []byte) []byte {
 	for _, dir := range [][2]string{{p.workspace, "{{workspace}}"}, {p.state, "{{state}}"}, {p.data, "{{data}}"}} {
 		if len(dir[0]) > 1 {
 			text = bytes.ReplaceAll(text, []byte(dir[0]), []byte(dir[1]))
@@ -59,8 +60,8 @@ func (p places) named(text []byte) []byte {
 	return text
 }
 
-// hashOf is what tells one definition of a tool from another: all that a model is told of it.
-func (p places) hashOf(t *mcp.Tool) (string, error) {
+// hashTool hashes a tool's definition: everything that the model sees of it.
+func (p serverDirs) hashTool(t *mcp.Tool) (string, error) {
 	text, err := json.Marshal(map[string]any{
 		"name": t.Name, "title": t.Title, "description": t.Description, "annotations": t.Annotations,
 		"input": t.InputSchema, "output": t.OutputSchema,
@@ -68,5 +69,5 @@ func (p places) hashOf(t *mcp.Tool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%x", sha256.Sum256(p.named(text))), nil
+	return fmt.Sprintf("%x", sha256.Sum256(p.replaceDirs(text))), nil
 }

@@ -1,14 +1,15 @@
-// Command mcp is the plugin that offers the tools of one MCP server, which it runs as its child or reaches over HTTP.
+// Command mcp is the plugin that offers the tools of one MCP server, which it runs as a child process or reaches over
+// HTTP.
 //
-// It is the program of each server that an operator has added; what lies in the directory that it is started in says
-// which server that is: plugin.json, the manifest with the tools as they were accepted, and server.json, how the server
-// is started or where it is. So a server is a plugin like any other to the host.
+// It is the program of every server that an operator has added. Its working directory defines the server: plugin.json
+// is the manifest with the accepted tools, and server.json says how to start or reach the server. To the host a
+// server is a plugin like any other.
 //
-// It must not decide what a server may do: the sandbox that it shares with the server does, and whoever breaks out of
-// the one is still in the other. It offers what was accepted and nothing else: a tool that the server now describes in
-// other words than those that the operator has read is not called.
+// This program must not decide what a server may do: the sandbox around both of them does. It offers only accepted
+// tools, and quarantines a tool whose description differs from the one that the operator accepted.
 //
-// A call is made once. A server that ends meanwhile is an error, and the next call starts it again.
+// It never repeats a call. If the server ends during a call, the call fails, and the next call starts the server
+// again.
 package main
 
 import (
@@ -22,34 +23,35 @@ import (
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "probe" {
-		if err := probe(os.Stdin, os.Stdout); err != nil {
-			fail(err)
+		if err := probeServer(os.Stdin, os.Stdout); err != nil {
+			exitWithError(err)
 		}
 		return
 	}
-	plugin, err := here()
+	plugin, err := loadPlugin()
 	if err != nil {
-		fail(err)
+		exitWithError(err)
 	}
 	sdk.Main(plugin)
 }
 
-func fail(err error) {
+// exitWithError prints an error and exits.
+func exitWithError(err error) {
 	fmt.Fprintln(os.Stderr, "mcp:", err)
 	os.Exit(1)
 }
 
-// here makes the plugin of what lies in the working directory.
-func here() (sdk.Plugin, error) {
+// loadPlugin returns the plugin that the working directory defines.
+func loadPlugin() (sdk.Plugin, error) {
 	var m pluginpb.Manifest
-	var d definition
-	for name, to := range map[string]any{pluginpb.ManifestFile: &m, definitionFile: &d} {
+	var d serverDefinition
+	for name, target := range map[string]any{pluginpb.ManifestFile: &m, definitionFile: &d} {
 		text, err := os.ReadFile(name)
 		if os.IsNotExist(err) {
-			return sdk.Plugin{}, fmt.Errorf("there is no %s here; `picoclaw mcp add` makes a plugin of it", name)
+			return sdk.Plugin{}, fmt.Errorf("there is no %s in this directory; `picoclaw mcp add` creates it", name)
 		}
 		if err == nil {
-			err = json.Unmarshal(text, to)
+			err = json.Unmarshal(text, target)
 		}
 		if err != nil {
 			return sdk.Plugin{}, fmt.Errorf("%s: %w", name, err)
@@ -58,16 +60,17 @@ func here() (sdk.Plugin, error) {
 	return newPlugin(&m, &d)
 }
 
-func newPlugin(m *pluginpb.Manifest, d *definition) (sdk.Plugin, error) {
+// newPlugin returns the plugin for a manifest and a server definition.
+func newPlugin(m *pluginpb.Manifest, d *serverDefinition) (sdk.Plugin, error) {
 	s, err := newServer(m.ID, d)
 	if err != nil {
 		return sdk.Plugin{}, err
 	}
 	p := sdk.Plugin{
-		ID: m.ID, Version: m.Version, Doc: m.Doc, Grants: sdk.Grants(m.Grants), FullNames: m.FullNames, Stop: s.stop,
+		ID: m.ID, Version: m.Version, Doc: m.Doc, Grants: sdk.Grants(m.Grants), FullNames: m.FullNames, Stop: s.shutdown,
 	}
 	for _, spec := range m.Tools {
-		p.Tools = append(p.Tools, sdk.NewSpecTool(spec, s.handler(spec)))
+		p.Tools = append(p.Tools, sdk.NewSpecTool(spec, s.newHandler(spec)))
 	}
 	return p, nil
 }

@@ -12,58 +12,58 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// probed is what a server says of itself.
-type probed struct {
-	Name         string           `json:"name"`
-	Title        string           `json:"title,omitempty"`
-	Version      string           `json:"version"`
-	Instructions string           `json:"instructions,omitempty"`
-	Tools        map[string]found `json:"tools"` // by the server's names
+// serverInfo is the result of a probe: a server's description of itself.
+type serverInfo struct {
+	Name         string                `json:"name"`
+	Title        string                `json:"title,omitempty"`
+	Version      string                `json:"version"`
+	Instructions string                `json:"instructions,omitempty"`
+	Tools        map[string]listedTool `json:"tools"` // by the server's names
 }
 
-// probe starts the server of a definition, which in holds, in this process's own sandbox and directory, and writes what
-// it says of itself. It calls no tool.
-func probe(in io.Reader, out io.Writer) error {
-	var asked struct {
-		definition
+// probeServer starts the server of the definition that it reads from in, in this process's own sandbox, and writes
+// the server's description. It calls no tool.
+func probeServer(in io.Reader, out io.Writer) error {
+	var input struct {
+		serverDefinition
 		ID, Workspace, State, Data string
 	}
-	if err := json.NewDecoder(in).Decode(&asked); err != nil {
+	if err := json.NewDecoder(in).Decode(&input); err != nil {
 		return fmt.Errorf("read the definition: %w", err)
 	}
-	s, err := newServer(asked.ID, &asked.definition)
+	s, err := newServer(input.ID, &input.serverDefinition)
 	if err != nil {
 		return err
 	}
-	where := places{workspace: asked.Workspace, state: asked.State, data: asked.Data}
-	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	dirs := serverDirs{workspace: input.Workspace, state: input.State, data: input.Data}
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	var transport mcp.Transport
-	var child *child
-	if asked.URL != "" {
-		transport = remote(&asked.definition, where)
+	var child *childServer
+	if input.URL != "" {
+		transport = newHTTPTransport(&input.serverDefinition, dirs)
 	} else {
 		profile := isolation.Profile{Name: s.id, Exec: true, Network: true}
-		child, err = startChild(s.launcher, profile, &asked.definition, where, where.workspace, os.Environ())
+		child, err = startChildServer(s.launcher, profile, &input.serverDefinition, dirs, dirs.workspace, os.Environ())
 		if err != nil {
 			return err
 		}
-		transport = child.transport()
-		defer child.end()
+		transport = child.newTransport()
+		defer child.stop()
 	}
-	session, err := s.open(ctx, transport, where.workspace)
+	session, err := s.openSession(ctx, transport, dirs.workspace)
 	if err != nil {
-		return s.failed(child, err)
+		return s.startError(child, err)
 	}
-	said := probed{}
+	info := serverInfo{}
 	if r := session.InitializeResult(); r != nil {
-		said.Instructions = r.Instructions
+		info.Instructions = r.Instructions
 		if r.ServerInfo != nil {
-			said.Name, said.Title, said.Version = r.ServerInfo.Name, r.ServerInfo.Title, r.ServerInfo.Version
+			info.Name, info.Title, info.Version = r.ServerInfo.Name, r.ServerInfo.Title, r.ServerInfo.Version
 		}
 	}
-	if said.Tools, err = list(ctx, session, where); err != nil {
-		return s.failed(child, err)
+	if info.Tools, err = listTools(ctx, session, dirs); err != nil {
+		return s.startError(child, err)
 	}
-	return json.NewEncoder(out).Encode(said)
+	return json.NewEncoder(out).Encode(info)
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// badResult is the code of an answer that is not what the tool's schema says.
-const badResult = "bad_result"
+// codeBadResult is the error code of a result that violates the tool's schema.
+const codeBadResult = "bad_result"
 
-// result makes the wire's result of a server's.
-func (s *server) result(spec pluginpb.Spec, said *mcp.CallToolResult) (sdk.Result, error) {
+// convertResult converts a result of the server to one of the SDK.
+func (s *mcpServer) convertResult(spec pluginpb.Spec, result *mcp.CallToolResult) (sdk.Result, error) {
 	out := sdk.Result{}
-	for _, c := range said.Content {
-		block := content(c)
+	for _, c := range result.Content {
+		block := convertContent(c)
 		if block.URI == "" && block.Data == nil && len(out.Content) == 0 {
 			if out.Text != "" {
 				out.Text += "\n"
@@ -27,49 +27,49 @@ func (s *server) result(spec pluginpb.Spec, said *mcp.CallToolResult) (sdk.Resul
 		}
 		out.Content = append(out.Content, block)
 	}
-	if said.StructuredContent != nil {
-		text, err := json.Marshal(said.StructuredContent)
+	if result.StructuredContent != nil {
+		text, err := json.Marshal(result.StructuredContent)
 		if err != nil {
 			return sdk.Result{}, err
 		}
 		out.Structured = text
 	}
-	if said.IsError {
+	if result.IsError {
 		message := out.Text
 		if strings.TrimSpace(message) == "" {
-			message = "the server says that it failed, and not why"
+			message = "the server reports a failure without a reason"
 		}
 		out.Text = ""
 		return out, sdk.Errorf(sdk.Failed, "%s", message)
 	}
-	if err := s.fits(spec, said); err != nil {
-		out.Structured = nil // whoever reads it would take it for what the schema says
+	if err := s.checkResult(spec, result); err != nil {
+		out.Structured = nil // readers may rely on the schema
 		return out, err
 	}
 	return out, nil
 }
 
-// fits says what is wrong with a structured result, if anything is.
-func (s *server) fits(spec pluginpb.Spec, said *mcp.CallToolResult) error {
-	schema, err := s.validator(spec)
+// checkResult checks a structured result against the tool's schema.
+func (s *mcpServer) checkResult(spec pluginpb.Spec, result *mcp.CallToolResult) error {
+	schema, err := s.outputSchema(spec)
 	switch {
 	case err != nil:
 		return err
 	case schema == nil:
 		return nil
-	case said.StructuredContent == nil:
-		return sdk.Errorf(badResult, "the server %s answered %s without the structured result that its schema promises",
+	case result.StructuredContent == nil:
+		return sdk.Errorf(codeBadResult, "the result of server %s for %s lacks the structured content that its schema requires",
 			s.id, spec.Name)
 	}
-	if err := schema.Validate(said.StructuredContent); err != nil {
-		return sdk.Errorf(badResult, "the server %s answered %s with something else than its schema says: %v", s.id,
+	if err := schema.Validate(result.StructuredContent); err != nil {
+		return sdk.Errorf(codeBadResult, "the result of server %s for %s violates its schema: %v", s.id,
 			spec.Name, err)
 	}
 	return nil
 }
 
-// content is a block of a result.
-func content(c mcp.Content) sdk.Content {
+// convertContent converts one content block of a result.
+func convertContent(c mcp.Content) sdk.Content {
 	switch c := c.(type) {
 	case *mcp.TextContent:
 		return sdk.Content{Text: c.Text}
@@ -86,5 +86,5 @@ func content(c mcp.Content) sdk.Content {
 		}
 		return sdk.Content{Text: text + " (" + c.URI + ")"}
 	}
-	return sdk.Content{Text: "(something of a kind that is not known here)"}
+	return sdk.Content{Text: "(content of an unknown type)"}
 }

@@ -20,33 +20,34 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// server is the one server of this process. It is started at the first call.
-type server struct {
+// mcpServer is the one server of this process. It starts at the first call.
+type mcpServer struct {
 	id         string
-	definition *definition
-	launcher   *isolation.Isolation // nil for a server that is reached over HTTP
-	calls      *calls
-	where      places
-	keeper     keeper
+	definition *serverDefinition
+	launcher   *isolation.Isolation // nil for a server over HTTP
+	calls      *callTracker
+	dirs       serverDirs
+	changes    changeRecorder
 
-	starting sync.Mutex
-	link     *link // nil while the server does not run
-	held     bool  // whether this process is held to what the server inherits
-	outputs  map[string]*jsonschema.Resolved
+	startMu      sync.Mutex
+	conn         *serverConn // nil while the server does not run
+	selfConfined bool        // this process has restricted itself
+	outputs      map[string]*jsonschema.Resolved
 
-	checking sync.Mutex
-	changed  map[string]string // tools that are not what was accepted, by their names here, and why
+	toolsMu     sync.Mutex
+	quarantined map[string]string // reasons by picoclaw's names of tools
 }
 
-// link is the way to a server that runs.
-type link struct {
+// serverConn is the connection to a running server.
+type serverConn struct {
 	session *mcp.ClientSession
-	child   *child        // nil of a server that is reached over HTTP
-	ended   chan struct{} // closed when the session and the child have ended
+	child   *childServer  // nil for a server over HTTP
+	ended   chan struct{} // closed when session and child have ended
 }
 
-func newServer(id string, d *definition) (*server, error) {
-	s := &server{id: id, definition: d, calls: newCalls()}
+// newServer returns a server without starting it.
+func newServer(id string, d *serverDefinition) (*mcpServer, error) {
+	s := &mcpServer{id: id, definition: d, calls: newCallTracker()}
 	if d.URL != "" {
 		return s, nil
 	}
@@ -55,54 +56,54 @@ func newServer(id string, d *definition) (*server, error) {
 	return s, err
 }
 
-// startTime is how long a server may take to answer for the first time.
-const startTime = 60 * time.Second
+// startTimeout is the time for a server to start and list its tools.
+const startTimeout = 60 * time.Second
 
-// connect starts the server, unless it runs, and compares its tools with those that were accepted.
-func (s *server) connect(ctx context.Context, env *sdk.Environment) (*link, error) {
-	s.starting.Lock()
-	defer s.starting.Unlock()
-	if s.link != nil && !s.link.over(ctx) {
-		return s.link, nil
+// ensureConnected starts the server if it does not run, and compares its tools with the accepted ones.
+func (s *mcpServer) ensureConnected(ctx context.Context, env *sdk.Environment) (*serverConn, error) {
+	s.startMu.Lock()
+	defer s.startMu.Unlock()
+	if s.conn != nil && !s.conn.hasEnded(ctx) {
+		return s.conn, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, startTime)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	where := places{workspace: env.Workspace.Dir(), state: env.StateDir, data: env.DataDir}
-	if s.where == (places{}) { // they are the same for life
-		s.where = where
+	dirs := serverDirs{workspace: env.Workspace.Dir(), state: env.StateDir, data: env.DataDir}
+	if s.dirs == (serverDirs{}) { // fixed for the life of this process
+		s.dirs = dirs
 	}
-	l := &link{ended: make(chan struct{})}
+	l := &serverConn{ended: make(chan struct{})}
 	var transport mcp.Transport
 	if s.definition.URL != "" {
-		transport = remote(s.definition, where)
+		transport = newHTTPTransport(s.definition, dirs)
 	} else {
 		var err error
-		if l.child, err = s.start(env, where); err != nil {
+		if l.child, err = s.startProcess(env, dirs); err != nil {
 			return nil, err
 		}
-		transport = l.child.transport()
+		transport = l.child.newTransport()
 	}
 	var err error
-	l.session, err = s.open(ctx, transport, where.workspace)
+	l.session, err = s.openSession(ctx, transport, dirs.workspace)
 	if err == nil {
-		err = s.check(ctx, l.session)
+		err = s.checkTools(ctx, l.session)
 	}
 	if err != nil {
-		return nil, s.failed(l.child, err)
+		return nil, s.startError(l.child, err)
 	}
-	s.link = l
-	go s.follow(l)
+	s.conn = l
+	go s.awaitEnd(l)
 	return l, nil
 }
 
-// over reports whether the server has ended, or is about to: nothing more can be sent to it.
-func (l *link) over(ctx context.Context) bool {
-	var silent <-chan struct{}
+// hasEnded reports whether the server has ended. If its output has ended, it waits for the rest.
+func (l *serverConn) hasEnded(ctx context.Context) bool {
+	var stdoutDone <-chan struct{}
 	if l.child != nil {
-		silent = l.child.silent
+		stdoutDone = l.child.stdoutDone
 	}
 	select {
-	case <-silent:
+	case <-stdoutDone:
 		select {
 		case <-l.ended:
 		case <-ctx.Done():
@@ -115,142 +116,141 @@ func (l *link) over(ctx context.Context) bool {
 	}
 }
 
-// start starts the server as a child, with what this process was given, and the state of its own.
-func (s *server) start(env *sdk.Environment, where places) (*child, error) {
+// startProcess starts the server as a child, with this process's own access and the state directory.
+func (s *mcpServer) startProcess(env *sdk.Environment, dirs serverDirs) (*childServer, error) {
 	profile := isolation.Profile{
 		Name: s.id, Exec: true, Network: env.Grants.Network, Confine: env.Exec.Confine,
 		ReadOnly: env.Exec.ReadOnly, ReadWrite: env.Exec.ReadWrite, Limits: env.Exec.Limits,
 	}
-	profile.Limits.CPU = 0 // that is for a command; a server lives as long as its calls come
-	dir := where.workspace
-	if where.data != "" {
-		profile.ReadOnly = append(profile.ReadOnly, where.data)
+	profile.Limits.CPU = 0 // the CPU limit is for a single command, not for a server
+	dir := dirs.workspace
+	if dirs.data != "" {
+		profile.ReadOnly = append(profile.ReadOnly, dirs.data)
 	}
-	if where.state != "" {
-		profile.ReadWrite = append(profile.ReadWrite, where.state)
+	if dirs.state != "" {
+		profile.ReadWrite = append(profile.ReadWrite, dirs.state)
 		if env.Grants.Workspace == sdk.NoWorkspace || env.Grants.Workspace == "" {
-			dir = where.state
+			dir = dirs.state
 		}
 	}
 	if env.Exec.Confine && env.Grants.Workspace == sdk.WorkspaceAccess {
-		s.keeper.open(s.id, env)
-		profile.Notice = relay((*workspace.ChangeMonitor).Notice, &s.keeper)
+		s.changes.enable(s.id, env)
+		profile.Notice = noticeHandler((*workspace.ChangeMonitor).Notice, &s.changes)
 	}
-	if !s.held {
-		// This process itself is held to what the server inherits: there is no limiting of others in here.
+	if !s.selfConfined {
+		// A process can only restrict itself, and children inherit that.
 		if err := errors.Join(isolation.LimitSelf(profile.Limits), s.launcher.FilterSelf(profile)); err != nil {
 			return nil, err
 		}
-		s.held = true
+		s.selfConfined = true
 	}
-	return startChild(s.launcher, profile, s.definition, where, dir, env.Exec.Env)
+	return startChildServer(s.launcher, profile, s.definition, dirs, dir, env.Exec.Env)
 }
 
-// failed says why the server can't be used, with what it has said itself, and ends it.
-func (s *server) failed(c *child, err error) error {
+// startError ends the child, and returns an error with the end of its standard error.
+func (s *mcpServer) startError(c *childServer, err error) error {
 	if c == nil {
-		return sdk.Errorf("unavailable", "the server %s can't be used: %v", s.id, err)
+		return sdk.Errorf("unavailable", "can't connect to the server %s: %v", s.id, err)
 	}
-	c.end()
-	return sdk.Errorf("unavailable", "the server %s did not start: %v%s", s.id, err, c.lastWords())
+	c.stop()
+	return sdk.Errorf("unavailable", "the server %s did not start: %v%s", s.id, err, c.stderrSuffix())
 }
 
-// follow waits for the end of the server, or of the session with one elsewhere, and ends with it what it has left. The
-// next call starts it again: were that the host's to do, a call that comes before the host knows of the end would be
-// lost.
-func (s *server) follow(l *link) {
+// awaitEnd waits for the end of the server or session and cleans up. The next call restarts the server. Restarting is
+// not left to the host, which may learn of the end only after the next call.
+func (s *mcpServer) awaitEnd(l *serverConn) {
 	_ = l.session.Wait()
 	if l.child != nil {
-		l.child.end()
-		fmt.Fprintf(os.Stderr, "%s: the server has ended%s\n", s.id, l.child.lastWords())
+		l.child.stop()
+		fmt.Fprintf(os.Stderr, "%s: the server ended%s\n", s.id, l.child.stderrSuffix())
 	}
 	close(l.ended)
 }
 
-// stop ends the server when the plugin ends.
-func (s *server) stop(context.Context) {
-	s.starting.Lock()
-	defer s.starting.Unlock()
-	if s.link != nil {
-		if s.link.child != nil {
-			s.link.child.end()
+// shutdown ends the server when the plugin ends.
+func (s *mcpServer) shutdown(context.Context) {
+	s.startMu.Lock()
+	defer s.startMu.Unlock()
+	if s.conn != nil {
+		if s.conn.child != nil {
+			s.conn.child.stop()
 		} else {
-			_ = s.link.session.Close()
+			_ = s.conn.session.Close()
 		}
 	}
 	if s.launcher != nil {
 		_ = s.launcher.Close()
 	}
-	s.keeper.close()
+	s.changes.close()
 }
 
-// check compares the tools that the server has with those that were accepted.
-func (s *server) check(ctx context.Context, session *mcp.ClientSession) error {
-	found, err := list(ctx, session, s.where)
+// checkTools compares the server's tools with the accepted ones, and quarantines those that differ.
+func (s *mcpServer) checkTools(ctx context.Context, session *mcp.ClientSession) error {
+	found, err := listTools(ctx, session, s.dirs)
 	if err != nil {
 		return err
 	}
 	changed := map[string]string{}
 	for name, accepted := range s.definition.Tools {
-		switch now, ok := found[accepted.Name]; {
+		switch current, ok := found[accepted.Name]; {
 		case !ok:
-			changed[name] = "the server does not have it any more"
-		case now.Hash != accepted.Hash:
-			changed[name] = "the server describes it in other words than those that were accepted"
+			changed[name] = "the server no longer has it"
+		case current.Hash != accepted.Hash:
+			changed[name] = "its description differs from the accepted one"
 		}
 	}
-	s.checking.Lock()
-	defer s.checking.Unlock()
-	s.changed = changed
-	s.note(found)
+	s.toolsMu.Lock()
+	defer s.toolsMu.Unlock()
+	s.quarantined = changed
+	s.writeCurrentTools(found)
 	return nil
 }
 
-// seenFile is where it is noted what the server offers in place of what was accepted, for the operator to read.
-const seenFile = "seen.json"
+// currentToolsFile holds the server's current tools while some are quarantined, for the operator to compare.
+const currentToolsFile = "seen.json"
 
-// note notes it, where there is something to note. The directory is the server's too: what it has put in the note's
-// place is removed and not written to, as it may be a link to what only this process can write, or wait for a reader.
-func (s *server) note(found map[string]found) {
-	if s.where.state == "" {
+// writeCurrentTools writes currentToolsFile if tools are quarantined. The server can write to the directory, too: an
+// existing file is removed first, since it may be a symlink or a FIFO.
+func (s *mcpServer) writeCurrentTools(found map[string]listedTool) {
+	if s.dirs.state == "" {
 		return
 	}
-	at := filepath.Join(s.where.state, seenFile)
-	_ = os.RemoveAll(at)
-	if len(s.changed) == 0 {
+	path := filepath.Join(s.dirs.state, currentToolsFile)
+	_ = os.RemoveAll(path)
+	if len(s.quarantined) == 0 {
 		return
 	}
 	text, err := json.Marshal(found)
 	if err != nil {
 		return
 	}
-	f, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return // without the note, the operator is told less
+		return // the file only adds detail
 	}
 	_, _ = f.Write(text)
 	_ = f.Close()
 }
 
-// withdrawn is the error for a tool that is not what was accepted; nil for one that is.
-func (s *server) withdrawn(name string) error {
-	s.checking.Lock()
-	defer s.checking.Unlock()
-	why, ok := s.changed[name]
+// quarantineError returns an error if a tool is quarantined.
+func (s *mcpServer) quarantineError(name string) error {
+	s.toolsMu.Lock()
+	defer s.toolsMu.Unlock()
+	reason, ok := s.quarantined[name]
 	if !ok {
 		return nil
 	}
-	return sdk.Errorf(sdk.Withdrawn, "the tool %s.%s is not offered: %s", s.id, name, why).
-		WithHint("`picoclaw mcp trust %s` shows what is different, and accepts it", s.id)
+	return sdk.Errorf(sdk.Withdrawn, "the tool %s.%s is quarantined: %s", s.id, name, reason).
+		WithHint("`picoclaw mcp trust %s` shows the difference and accepts it", s.id)
 }
 
-// validator returns what the structured results of a tool have to fit; nil if it has none.
-func (s *server) validator(spec pluginpb.Spec) (*jsonschema.Resolved, error) {
+// outputSchema returns the schema for a tool's structured results; nil if it has none.
+func (s *mcpServer) outputSchema(spec pluginpb.Spec) (*jsonschema.Resolved, error) {
 	if spec.Output == nil {
 		return nil, nil
 	}
-	s.starting.Lock()
-	defer s.starting.Unlock()
+	s.startMu.Lock()
+	defer s.startMu.Unlock()
 	if known := s.outputs[spec.Name]; known != nil {
 		return known, nil
 	}

@@ -112,7 +112,7 @@ func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp
 	if err != nil {
 		return cli.CannotStart(err)
 	}
-	handler, err := server.Handler(mcp.HTTPOptions{Token: token, Hosts: o.hosts})
+	handler, err := server.NewHTTPHandler(mcp.HTTPOptions{Token: token, Hosts: o.hosts})
 	if err != nil {
 		return cli.CannotStart(err)
 	}
@@ -142,7 +142,7 @@ func serveUntil(ctx context.Context, listener net.Listener, server *mcp.Server, 
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- web.Shutdown(soon) }() // takes nobody new, and waits for the answers under way
-	server.End(soon)
+	server.EndSessions(soon)
 	if err := <-ended; err != nil {
 		_ = web.Close() // they have had their time
 	}

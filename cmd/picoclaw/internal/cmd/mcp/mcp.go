@@ -76,7 +76,7 @@ func (o *Options) run(ctx context.Context) error {
 		return cli.CannotStart(err)
 	}
 	server := mcp.NewServer(s, o.Version, mcp.Instructions(s.Policy()))
-	go server.Follow(ctx, h.Changes(ctx.Done()))
+	go server.FollowChanges(ctx, h.Changes(ctx.Done()))
 	if o.over.address != "" {
 		return serveHTTP(o.Factory, ctx, h.Host, server, o.over)
 	}
@@ -89,8 +89,8 @@ const answerPatience = 1500 * time.Millisecond
 
 // serveStreams serves the one client that has started this process, until that ends it.
 func serveStreams(f *cli.Factory, ctx context.Context, server *mcp.Server) error {
-	err := server.Run(ctx, mcp.Lines{Reader: f.In, Writer: f.Out, Patience: answerPatience,
-		Gone: func() bool { return unread(f.Out) }})
+	err := server.ServeStreams(ctx, mcp.Streams{Reader: f.In, Writer: f.Out, DrainTimeout: answerPatience,
+		ReaderGone: func() bool { return unread(f.Out) }})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
 		return cli.Fail(fmt.Errorf("serve MCP: %w", err))
 	}

@@ -143,7 +143,7 @@ func TestAToolThatChangesMeanwhileIsWithdrawn(t *testing.T) {
 	}
 	hosttest.Eventually(t, "the tool is withdrawn", func() bool {
 		r, err := c.CallTool(t.Context(), &sdkmcp.CallToolParams{Name: "evil_try", Arguments: map[string]any{"what": "list", "at": "/"}})
-		if err == nil && r.IsError && !strings.Contains(mcptest.ResultText(r), "is not offered") {
+		if err == nil && r.IsError && !strings.Contains(mcptest.ResultText(r), "is quarantined") {
 			t.Error(mcptest.ResultText(r))
 		}
 		return err != nil || r.IsError

@@ -105,7 +105,7 @@ func TestResultsAreWhatTheyPromise(t *testing.T) {
 	if a := h.Call("evil.fits", map[string]any{}); !a.OK || string(a.Structured) != `{"n":1}` {
 		t.Error(a.FullText())
 	}
-	for tool, why := range map[string]string{"other": "something else than its schema says", "missing": "without the structured result"} {
+	for tool, why := range map[string]string{"other": "violates its schema", "missing": "lacks the structured content"} {
 		a := h.Call("evil."+tool, map[string]any{})
 		if a.OK || a.Error.Code != "bad_result" || !strings.Contains(a.Error.Message, why) || len(a.Structured) > 0 {
 			t.Errorf("%s: %s %s", tool, a.FullText(), a.Structured)

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/undo"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+// changeRecorder records the server's changes in the workspace for undo, and protects files from them. The kernel
+// reports the process of a change, not the call, so overlapping calls are one operation, and changes between calls
+// are another.
+type changeRecorder struct {
+	id    string
+	env   *sdk.Environment // nil if changes are not reported
+	store *undo.Store      // nil if undo is disabled
+
+	mu          sync.Mutex
+	activeCalls int // number of calls in progress
+	operation   *changeOperation
+}
+
+// changeOperation records the changes of one operation.
+type changeOperation struct {
+	monitor  *workspace.ChangeMonitor
+	recorder *undo.Recorder // nil if undo is disabled
+}
+
+// enable prepares the recorder when the server starts.
+func (k *changeRecorder) enable(id string, env *sdk.Environment) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.id != "" {
+		return // the server was restarted
+	}
+	k.id = id
+	if env.Takeback.Dir != "" {
+		k.store, _ = undo.Open(env.Takeback) // without a store, undo is disabled
+	}
+	if k.store != nil || env.Workspace.Protects() {
+		k.env = env
+	}
+}
+
+// noticeHandler returns a function that receives the server's changes; M is the type of a change.
+func noticeHandler[M any](notice func(*workspace.ChangeMonitor, M) error, k *changeRecorder) func(M) error {
+	return func(m M) error {
+		k.mu.Lock()
+		if k.env == nil {
+			k.mu.Unlock()
+			return nil
+		}
+		if k.operation == nil {
+			k.operation = k.newOperation(k.id+" (between calls)", false)
+		}
+		p := k.operation
+		k.mu.Unlock()
+		return notice(p.monitor, m)
+	}
+}
+
+// newOperation starts an operation.
+func (k *changeRecorder) newOperation(tool string, approved bool) *changeOperation {
+	p := &changeOperation{}
+	o := workspace.MonitorOptions{Approved: approved, Background: true}
+	if k.store != nil {
+		p.recorder = k.store.Record(k.env.Workspace, undo.RecordOptions{Tool: tool, Summary: tool, Observe: true})
+		o.Next = p.recorder.Notice
+	}
+	p.monitor = k.env.Workspace.Monitor(o)
+	return p
+}
+
+// beginCall adds a call to the operation. The returned function ends the call, and returns a note for the agent about
+// the changes and their undo id.
+func (k *changeRecorder) beginCall(r *toolRequest, tool string) (end func() (note, undoID string)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.env == nil {
+		return func() (string, string) { return "", "" }
+	}
+	if k.activeCalls == 0 {
+		k.finishOperation()
+		k.operation = k.newOperation(tool, r.Agreed())
+	}
+	k.activeCalls++
+	return func() (string, string) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.activeCalls--; k.activeCalls > 0 {
+			return "", ""
+		}
+		return k.finishOperation()
+	}
+}
+
+// finishOperation ends the current operation, if there is one.
+func (k *changeRecorder) finishOperation() (note, undoID string) {
+	p := k.operation
+	if p == nil {
+		return "", ""
+	}
+	k.operation = nil
+	notes := p.monitor.End().Notes()
+	if p.recorder != nil {
+		recorded := p.recorder.End()
+		undoID = recorded.ID
+		lost := recorded.Lost
+		if recorded.Missing != "" {
+			lost = append([]string{recorded.Missing}, lost...)
+		}
+		if len(lost) > 0 {
+			notes = append(notes, "not covered by undo: "+strings.Join(lost, ", "))
+		}
+	}
+	return strings.Join(notes, "\n"), undoID
+}
+
+// close ends the current operation and closes the store.
+func (k *changeRecorder) close() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.finishOperation()
+	if k.store != nil {
+		k.store.Close()
+	}
+}
