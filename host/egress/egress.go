@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 )
@@ -56,6 +57,12 @@ type Event struct {
 	Duration       time.Duration
 	Err            string // reason of a failure other than a refusal
 }
+
+// cantPrefix begins the errors of requests and connections that the proxy itself could not complete.
+const cantPrefix = "network: can't "
+
+// FailedInProxy reports whether the proxy itself could not complete the request or connection.
+func (e Event) FailedInProxy() bool { return strings.HasPrefix(e.Err, cantPrefix) }
 
 // Listeners are the sandbox's ways to a proxy. Each may be nil.
 type Listeners struct {

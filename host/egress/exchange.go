@@ -86,7 +86,7 @@ func modifyResponse(resp *http.Response) error {
 		empty := resp.Request.Method == http.MethodHead || resp.StatusCode == http.StatusNotModified
 		for _, encoding := range resp.Header.Values("Content-Encoding") {
 			if !strings.EqualFold(encoding, "identity") && encoding != "" && !empty {
-				return fmt.Errorf("network: %s responded with the encoding %.32q, in which its secret can't be redacted",
+				return fmt.Errorf(cantPrefix+"redact the secret in the response of %s, which has the encoding %.32q",
 					x.displayName(), encoding)
 			}
 		}

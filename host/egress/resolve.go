@@ -73,7 +73,7 @@ func (p *Proxy) resolveTarget(ctx context.Context, t target) ([]netip.Addr, erro
 			defer cancel()
 			var err error
 			if addrs, err = p.resolver.LookupNetIP(ctx, "ip", name); err != nil {
-				return nil, fmt.Errorf("network: can't resolve %s: %w", t.host(), err)
+				return nil, fmt.Errorf(cantPrefix+"resolve %s: %w", t.host(), err)
 			}
 		}
 	}
@@ -116,7 +116,7 @@ func (p *Proxy) dialFirst(ctx context.Context, t target, addrs []netip.Addr) (ne
 			break
 		}
 	}
-	return nil, fmt.Errorf("network: can't connect to %s: %w", t.displayName(), errors.Join(errs...))
+	return nil, fmt.Errorf(cantPrefix+"connect to %s: %w", t.displayName(), errors.Join(errs...))
 }
 
 // dialRequest dials the server for a request. It is the transport's DialContext.

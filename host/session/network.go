@@ -262,7 +262,7 @@ func (n *network) report(e egress.Event) {
 	switch {
 	case e.Decision.Verdict != egress.Allow:
 		tell(calls, e.Decision.Reason)
-	case strings.HasPrefix(e.Err, "network: ") && strings.Contains(e.Err, " can't be "): // nothing was reached
+	case e.FailedInProxy():
 		tell(calls, e.Err)
 	}
 	n.mu.Unlock()
