@@ -65,7 +65,7 @@ func (d *doors) serve(ctx context.Context, agent string) (*served, error) {
 		return nil, err
 	}
 	server := mcp.NewServer(opened.session, d.version, opened.instructions)
-	handler, err := server.Handler(mcp.HTTPOptions{Token: token, Hosts: d.hosts})
+	handler, err := server.NewHTTPHandler(mcp.HTTPOptions{Token: token, Hosts: d.hosts})
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (d *doors) serve(ctx context.Context, agent string) (*served, error) {
 		return known, nil
 	}
 	life, end := context.WithCancel(context.Background())
-	go server.Follow(life, opened.changes(life))
+	go server.FollowChanges(life, opened.changes(life))
 	d.all[agent] = &served{server, handler, end}
 	return d.all[agent], nil
 }
@@ -85,7 +85,7 @@ func (d *doors) connected() (sessions int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.all {
-		sessions += s.server.Connected()
+		sessions += s.server.CountSessions()
 	}
 	return sessions
 }
@@ -97,7 +97,7 @@ func (d *doors) close(ctx context.Context) {
 	d.mu.Unlock()
 	for _, s := range all {
 		s.end()
-		s.server.End(ctx)
+		s.server.EndSessions(ctx)
 	}
 }
 
@@ -106,7 +106,7 @@ func (d *doors) Has(sess string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.all {
-		if s.server.Has(sess) {
+		if s.server.HasSession(sess) {
 			return true
 		}
 	}

@@ -62,7 +62,7 @@ func (a *Assembly) serveSocket(s *session.Session) (socket string, end func(), e
 			serving.Go(func() {
 				defer func() { _ = conn.Close() }()
 				if said(conn, token) {
-					_ = server.Run(ctx, mcp.Lines{Reader: conn, Writer: conn}) // its end is the program's
+					_ = server.ServeStreams(ctx, mcp.Streams{Reader: conn, Writer: conn}) // its end is the program's
 				}
 			})
 		}

@@ -34,7 +34,7 @@ func adding(token string, to *url.URL, transport http.RoundTripper) http.Handler
 	})
 }
 
-func TestWhoAddsATokenLeavesAnswersWhole(t *testing.T) {
+func TestAddedTokenKeepsResponses(t *testing.T) {
 	more := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

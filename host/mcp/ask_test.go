@@ -10,7 +10,7 @@ import (
 )
 
 // A tool's question goes to the person in whose session the call is made, and the answer comes back to the tool.
-func TestAToolAsksAPerson(t *testing.T) {
+func TestToolElicitation(t *testing.T) {
 	for _, test := range []struct{ result, want string }{
 		{`{"action":"accept","content":{"n":7}}`, `accept{\"n\":7}`},
 		{`{"action":"accept","content":{}}`, `accept{\"n\":3}`},
@@ -38,7 +38,7 @@ func TestAToolAsksAPerson(t *testing.T) {
 }
 
 func TestQuestionEscapesHiddenCharacters(t *testing.T) {
-	asked := form(session.Question{Tool: "shell.exec", Args: map[string]any{"command": "rm a\u200bb \u202egpj"},
+	asked := approvalForm(session.Question{Tool: "shell.exec", Args: map[string]any{"command": "rm a\u200bb \u202egpj"},
 		Decision: guard.Decision{Reason: "dangerous \u2066x", Rule: "r"}}).Message
 	for _, want := range []string{`rm a\u200bb \u202egpj`, `dangerous \u2066x`} {
 		if !strings.Contains(asked, want) {
@@ -47,7 +47,7 @@ func TestQuestionEscapesHiddenCharacters(t *testing.T) {
 	}
 }
 
-func TestWhereNobodyCanBeAskedToolsAreToldSo(t *testing.T) {
+func TestElicitationWithoutClientSupport(t *testing.T) {
 	for _, capabilities := range []string{`{}`, `{"elicitation":{"url":{}}}`} {
 		c := talkWith(t, "2025-11-25", capabilities)
 		c.send(toolCall("7", "ask"))

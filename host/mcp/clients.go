@@ -7,41 +7,41 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// clients is what the server keeps of each client that is connected.
-type clients struct {
+// clientSet holds the state of connected clients.
+type clientSet struct {
 	session toolSession
 
 	mu  sync.Mutex
-	all map[*mcp.ServerSession]*client
+	all map[*mcp.ServerSession]*clientState
 }
 
-// client is one connected client. Its calls end with it.
-type client struct {
-	roots roots
+// clientState is the state of one connected client. Its calls are cancelled when it disconnects.
+type clientState struct {
+	roots clientRoots
 
-	shown sync.Map // the clients' names of deferred tools that it has searched for
+	listed sync.Map // client names of deferred tools found by this client
 
-	gone context.Context
-	end  context.CancelFunc
+	ctx    context.Context
+	cancel context.CancelFunc
 }
 
-func newClients(s toolSession) *clients {
-	return &clients{session: s, all: make(map[*mcp.ServerSession]*client)}
+func newClientSet(s toolSession) *clientSet {
+	return &clientSet{session: s, all: make(map[*mcp.ServerSession]*clientState)}
 }
 
-// of returns what is kept of a client, until its session has ended.
-func (c *clients) of(s *mcp.ServerSession) *client {
+// stateOf returns the state of a client, and creates it if necessary. The state is removed when the session ends.
+func (c *clientSet) stateOf(s *mcp.ServerSession) *clientState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if known := c.all[s]; known != nil {
 		return known
 	}
-	known := &client{roots: roots{wide: c.session}}
-	known.gone, known.end = context.WithCancel(context.Background())
+	known := &clientState{roots: clientRoots{unnarrowed: c.session}}
+	known.ctx, known.cancel = context.WithCancel(context.Background())
 	c.all[s] = known
 	go func() {
-		_ = s.Wait() // however it ended
-		known.end()
+		_ = s.Wait() // the error does not matter
+		known.cancel()
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.all, s)
@@ -49,56 +49,56 @@ func (c *clients) of(s *mcp.ServerSession) *client {
 	return known
 }
 
-// show lists deferred tools to the client from now on, and reports whether one of them was not listed before.
-func (c *client) show(names []string) bool {
+// addListed adds deferred tools to the client's tool list, and reports whether one of them is new there.
+func (c *clientState) addListed(names []string) bool {
 	more := false
 	for _, name := range names {
-		_, was := c.shown.LoadOrStore(name, true)
+		_, was := c.listed.LoadOrStore(name, true)
 		more = more || !was
 	}
 	return more
 }
 
-// shows reports whether a deferred tool is listed to the client.
-func (c *client) shows(name string) bool {
-	_, ok := c.shown.Load(name)
+// isListed reports whether a deferred tool is in the client's tool list.
+func (c *clientState) isListed(name string) bool {
+	_, ok := c.listed.Load(name)
 	return ok
 }
 
-// forget lists tools that are gone to nobody, should they come back.
-func (c *clients) forget(names []string) {
+// removeListed removes tools from all clients' lists, so that they are deferred again if they return.
+func (c *clientSet) removeListed(names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, known := range c.all {
 		for _, name := range names {
-			known.shown.Delete(name)
+			known.listed.Delete(name)
 		}
 	}
 }
 
-// cancel ends the calls of a session over HTTP.
-func (c *clients) cancel(id string) {
+// cancelSession cancels the calls of an HTTP session.
+func (c *clientSet) cancelSession(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for s, known := range c.all {
 		if s.ID() == id {
-			known.end()
+			known.cancel()
 		}
 	}
 }
 
-// bound returns a context that ends with the client, too.
-func (c *client) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+// callContext returns a context that also ends with the client.
+func (c *clientState) callContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(c.gone, cancel)
+	stop := context.AfterFunc(c.ctx, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// cancelAll ends the calls of all.
-func (c *clients) cancelAll() {
+// cancelAllCalls cancels the calls of all clients.
+func (c *clientSet) cancelAllCalls() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, known := range c.all {
-		known.end()
+		known.cancel()
 	}
 }

@@ -16,7 +16,7 @@ import (
 // The suite's other half: its servers, with `picoclaw mcp add --url` and `picoclaw call` for the client. It has no
 // person who could fill in forms, and nothing here signs in by OAuth.
 
-func TestTheConformanceSuiteForClients(t *testing.T) {
+func TestClientConformanceSuite(t *testing.T) {
 	node, suite := conformanceSuite(t)
 	dir := hosttest.TempDir(t)
 	for program, pkg := range map[string]string{"picoclaw": "../../cmd/picoclaw", "plugins/mcp/mcp": "../../plugins/mcp"} {

@@ -31,7 +31,7 @@ var applicable = []string{
 	"dns-rebinding-protection",
 }
 
-func TestTheConformanceSuite(t *testing.T) {
+func TestConformanceSuite(t *testing.T) {
 	node, suite := conformanceSuite(t)
 	target := serveFixture(t)
 	for _, scenario := range applicable {

@@ -11,46 +11,47 @@ import (
 	"strings"
 )
 
-// gate lets in requests that are meant for this server and carry its token. A page in a browser can send requests to
-// this machine, even under a name of its own that it has pointed here; so can any program of any user.
-type gate struct {
+// accessGate passes on only requests for this server with its token. Web pages can send requests to this machine,
+// even by a DNS name of their own, and so can programs of other users.
+type accessGate struct {
 	hosts []string
 	token string
 	next  http.Handler
 }
 
-func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP checks Host, Origin, token and path.
+func (g *accessGate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case !AddressedTo(r.Host, g.hosts):
-		g.refuse(w, http.StatusForbidden,
+	case !AllowedHost(r.Host, g.hosts):
+		g.refuseAndClose(w, http.StatusForbidden,
 			"the Host header names another server; use localhost, an IP address, or a name given with --allow-host, or for the gateway with gateway.allow_hosts")
 	case !sameOrigin(r):
-		g.refuse(w, http.StatusForbidden, "pages of other origins may not use this server")
-	case !g.carriesToken(r):
+		g.refuseAndClose(w, http.StatusForbidden, "requests from other origins are not allowed")
+	case !g.hasToken(r):
 		w.Header().Set("WWW-Authenticate", `Bearer realm="picoclaw"`)
-		g.refuse(w, http.StatusUnauthorized,
+		g.refuseAndClose(w, http.StatusUnauthorized,
 			`send the header "Authorization: Bearer TOKEN" with the token of this server: its file is named when it starts, and `+
 				"`picoclaw gateway token` shows an agent's")
 	case r.URL.Path != Path:
-		g.refuse(w, http.StatusNotFound, "there is nothing here; MCP is at "+Path)
+		g.refuseAndClose(w, http.StatusNotFound, "not found; MCP is at "+Path)
 	default:
 		w.Header().Set("Cache-Control", "no-store")
 		g.next.ServeHTTP(w, r)
 	}
 }
 
-// Path is where a handler serves.
+// Path is the URL path of MCP.
 const Path = "/mcp"
 
-// refuse ends the connection with it: what else a stranger wants to send is not waited for.
-func (g *gate) refuse(w http.ResponseWriter, status int, text string) {
+// refuseAndClose answers with an error and closes the connection without reading the rest.
+func (g *accessGate) refuseAndClose(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Connection", "close")
-	refuse(w, status, text)
+	writeError(w, status, text)
 }
 
-// AddressedTo reports whether a Host header is one of this server's: localhost, an IP address, or one of its names. A
-// name can be pointed anywhere by whoever owns it, an IP address can't.
-func AddressedTo(host string, names []string) bool {
+// AllowedHost reports whether a Host header is localhost, an IP address, or one of the names. Anybody can point a
+// name to this address, but not an IP address.
+func AllowedHost(host string, names []string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
@@ -62,7 +63,7 @@ func AddressedTo(host string, names []string) bool {
 	return name == "localhost" || slices.ContainsFunc(names, func(h string) bool { return strings.EqualFold(h, name) })
 }
 
-// sameOrigin reports whether a request comes from no page, or from one of this server's own.
+// sameOrigin reports whether a request has no Origin header or the server's own origin.
 func sameOrigin(r *http.Request) bool {
 	for _, origin := range r.Header.Values("Origin") {
 		from, err := url.Parse(origin)
@@ -73,13 +74,14 @@ func sameOrigin(r *http.Request) bool {
 	return true
 }
 
-func (g *gate) carriesToken(r *http.Request) bool {
+// hasToken reports whether a request has the token.
+func (g *accessGate) hasToken(r *http.Request) bool {
 	values := r.Header.Values("Authorization")
 	if len(values) != 1 {
 		return false
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
-	// Digests are of one length, so that the time this takes says nothing of the token.
+	// Equal lengths keep the comparison's time independent of the token.
 	want, got := sha256.Sum256([]byte(g.token)), sha256.Sum256([]byte(strings.TrimSpace(token)))
 	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(want[:], got[:]) == 1
 }

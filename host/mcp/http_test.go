@@ -39,13 +39,13 @@ func servedBy(t *testing.T, s toolSession, o HTTPOptions) func(sess, message str
 	t.Helper()
 	server := NewServer(s, "test", "")
 	o.Token = "the token"
-	handler, err := server.Handler(o)
+	handler, err := server.NewHTTPHandler(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	web := httptest.NewServer(handler)
 	t.Cleanup(web.Close)
-	t.Cleanup(func() { server.End(context.Background()) })
+	t.Cleanup(func() { server.EndSessions(context.Background()) })
 	return func(sess, message string) (int, string, string) {
 		r, err := http.NewRequest(http.MethodPost, web.URL+Path, strings.NewReader(message))
 		if err != nil {
@@ -79,7 +79,7 @@ const (
 )
 
 func TestSessionsAreBoundedInNumber(t *testing.T) {
-	send := serve(t, HTTPOptions{Sessions: 3})
+	send := serve(t, HTTPOptions{MaxSessions: 3})
 	var began sync.Map
 	var opened, refused atomic.Int64
 	var all sync.WaitGroup
@@ -118,7 +118,7 @@ func TestSessionsAreBoundedInNumber(t *testing.T) {
 
 // What does not initialize is no session: it uses none up.
 func TestOnlyInitializingMakesASession(t *testing.T) {
-	send := serve(t, HTTPOptions{Sessions: 1})
+	send := serve(t, HTTPOptions{MaxSessions: 1})
 	for range 5 {
 		send("", ping)
 		send("", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
@@ -144,7 +144,7 @@ func TestBatchIsRefusedOverHTTP(t *testing.T) {
 }
 
 func TestIdleSessionsEnd(t *testing.T) {
-	send := serve(t, HTTPOptions{Sessions: 1, SessionIdle: 50 * time.Millisecond})
+	send := serve(t, HTTPOptions{MaxSessions: 1, SessionIdle: 50 * time.Millisecond})
 	_, _, sess := send("", hello)
 	for deadline := time.Now().Add(20 * time.Second); ; {
 		if status, _, _ := send("", hello); status == http.StatusOK {
@@ -160,8 +160,8 @@ func TestIdleSessionsEnd(t *testing.T) {
 	}
 }
 
-func TestThereIsNoServingWithoutAToken(t *testing.T) {
-	if _, err := NewServer(nothing{}, "test", "").Handler(HTTPOptions{}); err == nil {
+func TestHTTPRequiresToken(t *testing.T) {
+	if _, err := NewServer(nothing{}, "test", "").NewHTTPHandler(HTTPOptions{}); err == nil {
 		t.Error("a handler without a token was made")
 	}
 }
@@ -172,7 +172,7 @@ func FuzzGate(f *testing.F) {
 	f.Add("a.example", "://", "Bearer")
 	f.Fuzz(func(t *testing.T, host, origin, authorization string) {
 		passed := false
-		g := &gate{token: "the token", next: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { passed = true })}
+		g := &accessGate{token: "the token", next: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { passed = true })}
 		r := httptest.NewRequest(http.MethodPost, Path, nil)
 		r.Host = host
 		r.Header["Origin"], r.Header["Authorization"] = []string{origin}, []string{authorization}

@@ -8,8 +8,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/policy"
 )
 
-// Instructions tell a model where it is, what holds there, and what to do when something is refused. They are read with
-// every conversation, so they are short: tools describe themselves, and a refusal says what would lift it.
+// Instructions returns the instructions for a model: where it works, which limits apply, and what to do after a
+// refusal. They are short because every conversation includes them.
 func Instructions(p *policy.Policy) string {
 	g := p.Guard()
 	var b strings.Builder
@@ -18,16 +18,16 @@ func Instructions(p *policy.Policy) string {
 		fmt.Fprintf(&b, " Only these directories are open, and what is below them: %s.", strings.Join(g.Paths, ", "))
 	}
 	if g.Restrict {
-		b.WriteString(outside(g.AllowReadOutside, g.AllowReadPaths, g.AllowWritePaths))
+		b.WriteString(describeOutside(g.AllowReadOutside, g.AllowReadPaths, g.AllowWritePaths))
 	}
-	b.WriteString(limits(p))
+	b.WriteString(describeLimits(p))
 	b.WriteString(" A refusal names its rule and what would lift it, which is for the operator to do:" +
 		" don't look for a way round, take another way to the goal, or say what you need.")
 	return b.String()
 }
 
-// outside is what is open beyond the workspace of a restricted agent.
-func outside(readAll bool, read, write []string) string {
+// describeOutside describes access outside the workspace of a restricted agent.
+func describeOutside(readAll bool, read, write []string) string {
 	var open []string
 	switch {
 	case readAll:
@@ -44,29 +44,29 @@ func outside(readAll bool, read, write []string) string {
 	return " Outside it " + strings.Join(open, ", and ") + "; other paths are refused."
 }
 
-// limits are those that a model plans with.
-func limits(p *policy.Policy) string {
+// describeLimits describes limits and network access.
+func describeLimits(p *policy.Policy) string {
 	var b strings.Builder
 	l := p.Limits()
 	if l.ExecTimeout > 0 {
 		fmt.Fprintf(&b, " A command may run for %s, a longer one in the background.", l.ExecTimeout)
 	}
 	if l.ResultSize > 0 {
-		fmt.Fprintf(&b, " A result has at most %s: read large files in parts.", size(l.ResultSize))
+		fmt.Fprintf(&b, " A result has at most %s: read large files in parts.", formatSize(l.ResultSize))
 	}
 	if most := p.Guard().MaxFileSize; most > 0 {
-		fmt.Fprintf(&b, " A file that you read or write has at most %s.", size(most))
+		fmt.Fprintf(&b, " A file that you read or write has at most %s.", formatSize(most))
 	}
 	if in := p.Isolation(); in.Enabled && !in.Network {
 		b.WriteString(" There is no network.")
 	} else if n := p.Network(); n != nil {
-		b.WriteString(" The network is " + reached(n) + ".")
+		b.WriteString(" The network is " + describeNetwork(n) + ".")
 	}
 	return b.String()
 }
 
-// reached names the hosts that are reached, as far as they are few.
-func reached(n *policy.Network) string {
+// describeNetwork lists the reachable hosts, up to a maximum.
+func describeNetwork(n *policy.Network) string {
 	const most = 20
 	hosts := slices.Concat(n.Allow, n.Ask)
 	for _, program := range n.From {
@@ -81,8 +81,8 @@ func reached(n *policy.Network) string {
 	return "open to " + strings.Join(hosts, ", ") + "; commands are told which other hosts were refused"
 }
 
-// size writes a number of bytes as people do.
-func size(n int64) string {
+// formatSize formats a number of bytes with a unit.
+func formatSize(n int64) string {
 	for _, unit := range []struct {
 		bytes int64
 		name  string

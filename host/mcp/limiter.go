@@ -12,66 +12,67 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The bounds of what all clients together have under way: requests, and bytes of their messages, which take several
-// times as much memory. What is small passes, since others may wait for it.
+// Limits of the requests in progress of all clients together: their number, and the bytes of their messages, which
+// take several times as much memory. Small messages always pass, since other requests may depend on them.
 const (
-	maxUnderWay      = 1000
-	maxUnderWayBytes = 4 * maxFrame
-	smallMessage     = 64 << 10
+	maxRequests     = 1000
+	maxRequestBytes = 4 * maxMessage
+	smallMessage    = 64 << 10
 )
 
-var errUnderWay = errors.New("too much is under way already")
+var errOverloaded = errors.New("too many requests are in progress")
 
-// load is what is under way.
-type load struct {
+// requestLimiter limits the requests in progress.
+type requestLimiter struct {
 	mu              sync.Mutex
 	requests, bytes int
 }
 
-// rest is how long there is no call before memory goes back to the system.
-const rest = 3 * time.Second
+// freeMemoryDelay is the time without calls before memory is returned to the system.
+const freeMemoryDelay = 3 * time.Second
 
-// take takes a request on, unless that is too much. Whatever is taken has to be given back.
-func (l *load) take(bytes int) error {
+// acquire adds a request, or returns an error if there are too many. Each acquire needs a release.
+func (l *requestLimiter) acquire(bytes int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.requests >= maxUnderWay || bytes > smallMessage && l.bytes+bytes > maxUnderWayBytes {
-		return fmt.Errorf("%w: %d requests of %d bytes; wait for their answers, and send this again",
-			errUnderWay, l.requests, l.bytes)
+	if l.requests >= maxRequests || bytes > smallMessage && l.bytes+bytes > maxRequestBytes {
+		return fmt.Errorf("%w: %d requests of %d bytes; wait for their responses, then retry",
+			errOverloaded, l.requests, l.bytes)
 	}
 	l.requests++
 	l.bytes += bytes
 	return nil
 }
 
-func (l *load) give(bytes int) {
+// release removes a request.
+func (l *requestLimiter) release(bytes int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.requests--
 	l.bytes -= bytes
 }
 
-// correct notes that a message of so many bytes has turned out to have others.
-func (l *load) correct(from, to int) {
+// resize corrects the size of a message.
+func (l *requestLimiter) resize(from, to int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.bytes += to - from
 }
 
-// middleware holds calls of tools to the bounds.
-func (l *load) middleware(next mcp.MethodHandler) mcp.MethodHandler {
-	idle := time.AfterFunc(rest, debug.FreeOSMemory)
+// limitCalls is the middleware that applies the limits to tool calls.
+func (l *requestLimiter) limitCalls(next mcp.MethodHandler) mcp.MethodHandler {
+	idle := time.AfterFunc(freeMemoryDelay, debug.FreeOSMemory)
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		call, ok := req.(*mcp.CallToolRequest)
 		if !ok {
 			return next(ctx, method, req)
 		}
 		size := len(call.Params.Arguments)
-		if err := l.take(size); err != nil {
+		if err := l.acquire(size); err != nil {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}
 		}
-		defer l.give(size)
-		defer idle.Reset(rest)
+		defer l.release(size)
+		defer idle.Reset(freeMemoryDelay)
 		return next(ctx, method, req)
 	}
 }

@@ -10,46 +10,46 @@ import (
 )
 
 // What is under way is bounded; what is small passes, and what was given back can be taken again.
-func TestWhatIsUnderWayIsBounded(t *testing.T) {
-	var l load
-	for range maxUnderWayBytes / maxFrame {
-		if err := l.take(maxFrame); err != nil {
+func TestRequestsAreLimited(t *testing.T) {
+	var l requestLimiter
+	for range maxRequestBytes / maxMessage {
+		if err := l.acquire(maxMessage); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := l.take(smallMessage + 1); !errors.Is(err, errUnderWay) {
+	if err := l.acquire(smallMessage + 1); !errors.Is(err, errOverloaded) {
 		t.Errorf("one more large message: %v", err)
 	}
-	if err := l.take(smallMessage); err != nil {
+	if err := l.acquire(smallMessage); err != nil {
 		t.Errorf("a small one: %v", err)
 	}
-	l.give(smallMessage)
-	l.correct(maxFrame, 1)
-	if err := l.take(maxFrame - 1); err != nil {
+	l.release(smallMessage)
+	l.resize(maxMessage, 1)
+	if err := l.acquire(maxMessage - 1); err != nil {
 		t.Errorf("after a correction: %v", err)
 	}
-	for range maxUnderWay - l.requests {
-		if err := l.take(0); err != nil {
+	for range maxRequests - l.requests {
+		if err := l.acquire(0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := l.take(0); !errors.Is(err, errUnderWay) {
+	if err := l.acquire(0); !errors.Is(err, errOverloaded) {
 		t.Errorf("one more request: %v", err)
 	}
-	l.give(0)
-	if err := l.take(0); err != nil {
+	l.release(0)
+	if err := l.acquire(0); err != nil {
 		t.Errorf("after one has ended: %v", err)
 	}
 }
 
 // A client that asks and asks is refused at some time, one by one, and goes on when it has an answer.
-func TestAClientHasNoMoreThanSoMuchUnderWay(t *testing.T) {
+func TestClientRequestLimit(t *testing.T) {
 	c := talkTo(t, "2025-06-18")
-	for n := range maxUnderWay + 1 {
+	for n := range maxRequests + 1 {
 		c.send(toolCall(fmt.Sprint(n+1), "wait"))
 	}
 	refused := c.line() // which of them comes last is for the scheduler to choose
-	if !strings.Contains(refused, "too much is under way already: 1000 requests of ") {
+	if !strings.Contains(refused, "too many requests are in progress: 1000 requests of ") {
 		t.Errorf("one more is answered with %s", refused)
 	}
 	cancelled := "5"
@@ -67,33 +67,33 @@ func TestAClientHasNoMoreThanSoMuchUnderWay(t *testing.T) {
 }
 
 // Over HTTP that holds for all clients together, and nothing of a message is read that is too much.
-func TestTooMuchUnderWayIsRefusedOverHTTP(t *testing.T) {
+func TestHTTPRequestLimit(t *testing.T) {
 	reached := 0
-	h := &sessions{server: NewServer(nothing{}, "test", ""), most: 1,
+	h := &sessionLimiter{server: NewServer(nothing{}, "test", ""), maxSessions: 1,
 		next: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached++ })}
 	post := func(message string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, Path, strings.NewReader(message)))
 		return w
 	}
-	for range 2 * maxUnderWay { // each gives back what it has taken
+	for range 2 * maxRequests { // each gives back what it has taken
 		post(hello)
 	}
-	if reached != 2*maxUnderWay || h.load != (load{}) {
-		t.Fatalf("%d of %d have come through, and %d requests are left", reached, 2*maxUnderWay, h.load.requests)
+	if reached != 2*maxRequests || h.limiter != (requestLimiter{}) {
+		t.Fatalf("%d of %d have come through, and %d requests are left", reached, 2*maxRequests, h.limiter.requests)
 	}
-	if err := h.load.take(maxUnderWayBytes); err != nil {
+	if err := h.limiter.acquire(maxRequestBytes); err != nil {
 		t.Fatal(err)
 	}
 	w := post(strings.Replace(hello, "2025", strings.Repeat("2025", smallMessage), 1))
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(),
-		"wait for their answers") {
+		"wait for their responses") {
 		t.Errorf("the answer is %d %v %s", w.Code, w.Header(), w.Body)
 	}
-	if post(hello); reached != 2*maxUnderWay+1 {
+	if post(hello); reached != 2*maxRequests+1 {
 		t.Error("a small message does not come through")
 	}
-	if h.load.bytes != maxUnderWayBytes {
-		t.Errorf("%d bytes are under way; want %d", h.load.bytes, maxUnderWayBytes)
+	if h.limiter.bytes != maxRequestBytes {
+		t.Errorf("%d bytes are under way; want %d", h.limiter.bytes, maxRequestBytes)
 	}
 }

@@ -15,11 +15,11 @@ import (
 
 var errBatch = errors.New("batches are not supported; send each message by itself")
 
-// isBatch reports whether data is a JSON array, which only version 2025-03-26 of the protocol allows.
+// isBatch reports whether data is a JSON array, which only protocol version 2025-03-26 allows.
 func isBatch(data []byte) bool { return jsontext.Value(data).Kind() == '[' }
 
-// decode reads a message, and refuses what has anything behind it, which the SDK would lose.
-func decode(data []byte) (jsonrpc.Message, error) {
+// decodeMessage decodes a message, and refuses trailing data, which the SDK would drop.
+func decodeMessage(data []byte) (jsonrpc.Message, error) {
 	var request struct {
 		Version string         `json:"jsonrpc"`
 		ID      any            `json:"id"`
@@ -43,9 +43,9 @@ func decode(data []byte) (jsonrpc.Message, error) {
 	return &jsonrpc.Request{ID: id, Method: request.Method, Params: json.RawMessage(request.Params)}, nil
 }
 
-// encode returns the parts of a message. A result is marshalled already and is one of them as it is; the SDK would read
-// and copy it once more.
-func encode(message jsonrpc.Message) ([][]byte, error) {
+// encodeMessage encodes a message in parts. A result is already marshalled and is one of the parts; the SDK would
+// copy it again.
+func encodeMessage(message jsonrpc.Message) ([][]byte, error) {
 	r, ok := message.(*jsonrpc.Response)
 	if !ok || r.Error != nil || len(r.Result) == 0 {
 		data, err := jsonrpc.EncodeMessage(message)
@@ -58,24 +58,24 @@ func encode(message jsonrpc.Message) ([][]byte, error) {
 	return [][]byte{[]byte(`{"jsonrpc":"2.0","id":`), id, []byte(`,"result":`), r.Result, []byte("}")}, nil
 }
 
-// refusal is the answer to what is not passed on. The id is null where it could not be read.
-func refusal(id json.RawMessage, code int64, text string) []byte {
-	data, _ := json.Marshal(map[string]any{ // it has nothing that could fail
+// errorMessage returns a JSON-RPC error response. The id is null if it is unknown.
+func errorMessage(id json.RawMessage, code int64, text string) []byte {
+	data, _ := json.Marshal(map[string]any{ // marshalling can't fail
 		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": text},
 	})
 	return data
 }
 
-// codeOf tells what is not JSON from what is JSON but no message.
-func codeOf(data []byte) int64 {
+// errorCode returns the code for invalid JSON or for JSON that is not a message.
+func errorCode(data []byte) int64 {
 	if json.Valid(data) {
 		return jsonrpc.CodeInvalidRequest
 	}
 	return jsonrpc.CodeParseError
 }
 
-// idIn returns the id of a message that is broken or cut, nil if it can't be read.
-func idIn(data []byte) json.RawMessage {
+// findID returns the id of an invalid or truncated message; nil if it can't be found.
+func findID(data []byte) json.RawMessage {
 	in := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if begin, err := in.ReadToken(); err != nil || begin.Kind() != '{' {
 		return nil
@@ -94,11 +94,11 @@ func idIn(data []byte) json.RawMessage {
 			return json.RawMessage(value)
 		}
 	}
-	if match := lastID().FindSubmatch(data); match != nil && !json.Valid(data) {
+	if match := trailingID().FindSubmatch(data); match != nil && !json.Valid(data) {
 		return match[1]
 	}
 	return nil
 }
 
-// lastID is an id as the last member of a message, where most clients have it.
-var lastID = lazyregexp.New(`,\s*"id"\s*:\s*("[^"\\]{0,256}"|-?[0-9]{1,16})\s*\}$`)
+// trailingID matches an id as the last member of a message, where most clients have it.
+var trailingID = lazyregexp.New(`,\s*"id"\s*:\s*("[^"\\]{0,256}"|-?[0-9]{1,16})\s*\}$`)

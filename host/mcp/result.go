@@ -15,20 +15,19 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// metaDetails is where what a tool tells about its text travels.
+// metaDetails is the _meta key for a text result's details.
 const metaDetails = "io.github.picoclaw/details"
 
-// answer puts a result into the protocol's form. An error is for the model: what went wrong, and what would help.
+// toolResult converts a result to MCP. An error explains the problem and remedy to the model.
 //
-// What can be long is sent once. Some clients show a model the structured content alone where there is any, others the
-// text alone, so each has to say everything. A tool whose text is its result therefore has no structured content, and
-// what only tells about that text goes into the metadata. The others are short.
-func answer(r *session.Result, textResult bool) *mcp.CallToolResult {
+// Long data is sent once: some clients show a model only the structured content, others only the text. So tools whose
+// text is the result have no structured content, and its details go into _meta. Results of other tools are short.
+func toolResult(r *session.Result, textResult bool) *mcp.CallToolResult {
 	out := &mcp.CallToolResult{}
 	switch {
 	case len(r.Structured) == 0:
 	case textResult:
-		if about := details(r); about != nil {
+		if about := textDetails(r); about != nil {
 			out.Meta = mcp.Meta{metaDetails: about}
 		}
 	default:
@@ -38,7 +37,7 @@ func answer(r *session.Result, textResult bool) *mcp.CallToolResult {
 		out.Content = append(out.Content, &mcp.TextContent{Text: r.Text})
 	}
 	for _, c := range r.Content {
-		out.Content = append(out.Content, block(c))
+		out.Content = append(out.Content, contentBlock(c))
 	}
 	if r.Err != nil {
 		out.IsError = true
@@ -47,8 +46,8 @@ func answer(r *session.Result, textResult bool) *mcp.CallToolResult {
 	return out
 }
 
-// block puts a block of a result into the protocol's form.
-func block(c session.Content) mcp.Content {
+// contentBlock converts a content block to MCP.
+func contentBlock(c session.Content) mcp.Content {
 	switch {
 	case c.URI != "":
 		return &mcp.EmbeddedResource{
@@ -64,19 +63,18 @@ func block(c session.Content) mcp.Content {
 	return &mcp.TextContent{Text: c.Text}
 }
 
-// plain is a result of a call that is marshalled in one pass. The SDK's own type marshals itself piece by piece, and
-// encoding/json reads all that a type has marshalled once more, at every level: a megabyte is gone through five times.
-type plain struct {
+// marshalledResult is a result that was marshalled in one pass. The SDK's type is marshalled in pieces, which
+// encoding/json parses again at every level: a megabyte is read five times.
+type marshalledResult struct {
 	mcp.ResultBase
 	text []byte
 }
 
-// MarshalJSON returns the result as it was marshalled.
-func (p *plain) MarshalJSON() ([]byte, error) { return p.text, nil }
+// MarshalJSON returns the marshalled result.
+func (p *marshalledResult) MarshalJSON() ([]byte, error) { return p.text, nil }
 
-// flatten makes a plain result of one that has nothing but content, in the versions of the protocol that say no more
-// of it.
-func flatten(r *mcp.CallToolResult) (*plain, error) {
+// marshalResult marshals a result that consists only of content, for protocol versions without other fields.
+func marshalResult(r *mcp.CallToolResult) (*marshalledResult, error) {
 	type media struct {
 		Type     string `json:"type"`
 		Data     []byte `json:"data"`
@@ -108,22 +106,21 @@ func flatten(r *mcp.CallToolResult) (*plain, error) {
 			out.Content = append(out.Content, block)
 		}
 	}
-	var data bytes.Buffer         // of which, unlike of what Marshal returns, no second copy is made and kept
-	data.Grow(length*3/2 + 4<<10) // of which the encoder wants a quarter to spare
+	var data bytes.Buffer         // MarshalWrite to a buffer avoids a copy
+	data.Grow(length*3/2 + 4<<10) // the encoder needs a quarter to spare
 	err := jsonv2.MarshalWrite(&data, out, jsontext.AllowInvalidUTF8(true), jsontext.EscapeForJS(true))
-	return &plain{text: data.Bytes()}, err
+	return &marshalledResult{text: data.Bytes()}, err
 }
 
-// details are what a result tells about its text: its structured form without what the text says already, such as
-// what a command has printed or the matches that were found. Lists of more than plain values are what the text is
-// there for. It is nil if there are none, such as where the text is the structured form itself.
-func details(r *session.Result) any {
+// textDetails returns the structured details that a text result lacks: it drops strings that the text contains and
+// lists of objects, which the text presents. It returns nil if nothing is left.
+func textDetails(r *session.Result) any {
 	if r.Text == string(r.Structured) {
 		return nil
 	}
-	in := jsontext.NewDecoder(bytes.NewBuffer(r.Structured)) // of a buffer, the decoder makes no copy
+	in := jsontext.NewDecoder(bytes.NewBuffer(r.Structured)) // a buffer avoids a copy
 	if begin, err := in.ReadToken(); err != nil || begin.Kind() != '{' {
-		return r.Structured // it is no object
+		return r.Structured // not an object
 	}
 	kept := append(make([]byte, 0, min(len(r.Structured), 512)), '{')
 	for in.PeekKind() == '"' {
@@ -135,12 +132,12 @@ func details(r *session.Result) any {
 		if before > 1 {
 			kept = append(kept, ',')
 		}
-		kept = append(append(kept, name...), ':') // before the decoder uses its memory again
+		kept = append(append(kept, name...), ':') // copy before the decoder reuses the memory
 		value, err := in.ReadValue()
 		if err != nil {
 			return r.Structured
 		}
-		if said(value, r.Text) {
+		if textContains(value, r.Text) {
 			kept = kept[:before]
 		} else {
 			kept = append(kept, value...)
@@ -152,22 +149,22 @@ func details(r *session.Result) any {
 	return json.RawMessage(append(kept, '}'))
 }
 
-// said reports whether the text has a value already, or is there for it.
-func said(value jsontext.Value, text string) bool {
+// textContains reports whether the text contains or presents a value.
+func textContains(value jsontext.Value, text string) bool {
 	switch value.Kind() {
 	case '"':
 		plain, err := jsontext.AppendUnquote(nil, value)
 		return err == nil && (len(plain) == 0 || strings.Contains(text, string(plain)))
 	case '[':
 		var list []any
-		return json.Unmarshal(value, &list) != nil || !slices.ContainsFunc(list, isPlain)
+		return json.Unmarshal(value, &list) != nil || !slices.ContainsFunc(list, isScalar)
 	default:
 		return false
 	}
 }
 
-// isPlain reports whether a value in a list is neither an object nor a list.
-func isPlain(v any) bool {
+// isScalar reports whether a list element is neither an object nor a list.
+func isScalar(v any) bool {
 	switch v.(type) {
 	case map[string]any, []any:
 		return false

@@ -21,37 +21,36 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// rootsTimeout is how long a client may take to list its roots.
+// rootsTimeout is the time for a client to list its roots.
 const rootsTimeout = 10 * time.Second
 
-// roots are the directories that a client wants its agent to work in. They choose within what the operator has allowed:
-// those inside it narrow the session; those elsewhere say nothing about it and open nothing. So do all where the
-// workspace is on another machine.
-type roots struct {
-	wide toolSession
+// clientRoots tracks a client's roots. Roots inside the agent's allowed directories narrow the session; other roots
+// have no effect. Without a local workspace, roots have no effect.
+type clientRoots struct {
+	unnarrowed toolSession
 
-	changes atomic.Int64 // how often the client has said that they are others
+	changes atomic.Int64 // counts roots/list_changed notifications
 
-	mu     sync.Mutex  // held while the client is asked
-	known  toolSession // nil until then
-	listed int64       // changes when it was asked
+	mu       sync.Mutex  // held during roots/list
+	narrowed toolSession // nil before the first roots/list
+	listed   int64       // value of changes at the last roots/list
 }
 
-// changed has the client asked again at the next call.
-func (r *roots) changed() { r.changes.Add(1) }
+// markChanged has the next call ask for the roots again.
+func (r *clientRoots) markChanged() { r.changes.Add(1) }
 
-// session returns the session that a client's calls are made in. The client is asked at its first call, not before: one
-// that only lists tools need not wait.
-func (r *roots) session(ctx context.Context, client *mcp.ServerSession) (toolSession, error) {
-	wide, here := r.wide.(local)
-	if !here || !hasRoots(client) {
-		return r.wide, nil
+// sessionFor returns the session for a client's calls. It asks the client for its roots at the first call, so clients
+// that only list tools need not wait.
+func (r *clientRoots) sessionFor(ctx context.Context, client *mcp.ServerSession) (toolSession, error) {
+	wide, here := r.unnarrowed.(localSession)
+	if !here || !supportsRoots(client) {
+		return r.unnarrowed, nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.changes.Load()
-	if r.known != nil && r.listed == now {
-		return r.known, nil
+	if r.narrowed != nil && r.listed == now {
+		return r.narrowed, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, rootsTimeout)
 	defer cancel()
@@ -59,45 +58,45 @@ func (r *roots) session(ctx context.Context, client *mcp.ServerSession) (toolSes
 	var answered *jsonrpc.Error
 	switch {
 	case errors.As(err, &answered):
-		list = &mcp.ListRootsResult{} // it has none to name
+		list = &mcp.ListRootsResult{} // the client has no roots
 	case err != nil:
-		return nil, fmt.Errorf("the client was asked for its roots (roots/list): %w", err)
+		return nil, fmt.Errorf("ask the client for its roots (roots/list): %w", err)
 	case slices.Contains(list.Roots, nil):
-		return nil, errors.New("the client was asked for its roots (roots/list): a root in its answer is null")
+		return nil, errors.New("ask the client for its roots (roots/list): the response contains a null root")
 	}
-	narrowed, err := narrow(wide, list.Roots)
+	narrowed, err := narrowToRoots(wide, list.Roots)
 	if err != nil {
 		return nil, fmt.Errorf("the client's roots can't be used: %w", err)
 	}
-	r.known, r.listed = narrowed, now
+	r.narrowed, r.listed = narrowed, now
 	return narrowed, nil
 }
 
-// noRoots is the result of a call for which it is not known where the client works.
-func noRoots(err error) *session.Result {
+// rootsError returns the result of a call if the client's roots are unknown.
+func rootsError(err error) *session.Result {
 	return &session.Result{Err: &session.Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
-		Hint: "the client has to name directories that exist, or none"}}
+		Hint: "the client must name existing directories or none"}}
 }
 
-// hasRoots reports whether a client can be asked. The newest protocol has given roots up.
-func hasRoots(client *mcp.ServerSession) bool {
+// supportsRoots reports whether a client can be asked for roots. The newest protocol version has no roots.
+func supportsRoots(client *mcp.ServerSession) bool {
 	p := client.InitializeParams()
-	return p != nil && p.Capabilities != nil && p.Capabilities.RootsV2 != nil && p.ProtocolVersion < inRounds
+	return p != nil && p.Capabilities != nil && p.Capabilities.RootsV2 != nil && p.ProtocolVersion < statelessSince
 }
 
-// narrow is a session with what a client's roots leave of another one. With a single root relative paths start there.
-func narrow(s local, listed []*mcp.Root) (toolSession, error) {
+// narrowToRoots returns the session restricted to a client's roots. With a single root, relative paths start there.
+func narrowToRoots(s localSession, listed []*mcp.Root) (toolSession, error) {
 	if len(listed) == 0 {
-		return s, nil // it has none to name
+		return s, nil // the client has no roots
 	}
 	allowed := s.Policy().Guard()
 	var inside []string
 	for _, root := range listed {
-		path, ok := directory(root.URI)
+		path, ok := localDirectory(root.URI)
 		switch {
 		case !ok:
 		case paths.Within(path, allowed.Workspace):
-			return s, nil // all of it
+			return s, nil // the root contains the workspace
 		case !allowed.Restrict || paths.Within(allowed.Workspace, path):
 			inside = append(inside, path)
 		}
@@ -109,32 +108,33 @@ func narrow(s local, listed []*mcp.Root) (toolSession, error) {
 	if len(inside) == 1 {
 		child.Workspace = inside[0]
 	}
-	narrower, err := spawn(s, child)
-	if err != nil || len(allowed.Paths) > 0 { // then it may be the operator who leaves a path out
+	narrower, err := spawnNarrower(s, child)
+	if err != nil || len(allowed.Paths) > 0 { // the operator's paths may be the reason for a refusal
 		return narrower, err
 	}
-	return rooted{narrower}, nil
+	return rootedSession{narrower}, nil
 }
 
-// rooted is a session in which nothing but the client's roots leaves out paths that the policy opens.
-type rooted struct{ toolSession }
+// rootedSession is a session in which only the client's roots restrict the policy's paths.
+type rootedSession struct{ toolSession }
 
-// ruleConstraint is the guard's for paths that are left out.
+// ruleConstraint is the guard's rule for paths outside a constraint.
 const ruleConstraint = "constraint.paths"
 
-// Call has the refusal of a path that is left out name who did that.
-func (r rooted) Call(
+// Call explains refusals of paths outside the client's roots.
+func (r rootedSession) Call(
 	ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event),
 ) *session.Result {
 	result := r.toolSession.Call(ctx, tool, arguments, events)
 	if e := result.Err; e != nil && e.Rule == ruleConstraint {
-		e.Hint = "it is outside the roots that the client has named: use a path within them, " +
+		e.Hint = "the path is outside the client's roots: use a path within them, " +
 			"or have the client name another directory"
 	}
 	return result
 }
 
-func spawn(s local, child policy.Child) (toolSession, error) {
+// spawnNarrower returns a child session with a narrower policy.
+func spawnNarrower(s localSession, child policy.Child) (toolSession, error) {
 	narrower, err := s.Spawn(session.MCP, child)
 	if err != nil {
 		return nil, err
@@ -142,8 +142,8 @@ func spawn(s local, child policy.Child) (toolSession, error) {
 	return narrower, nil
 }
 
-// directory is the local directory that a root's URI means, with symbolic links resolved as far as it exists.
-func directory(uri string) (path string, ok bool) {
+// localDirectory returns the local directory of a root's URI, with symlinks resolved.
+func localDirectory(uri string) (path string, ok bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || !filepath.IsAbs(u.Path) {
 		return "", false

@@ -8,7 +8,7 @@ import (
 )
 
 // A client's broken answer about its roots is told to the model, and breaks nothing else: the next call asks again.
-func TestABrokenListOfRootsIsTold(t *testing.T) {
+func TestInvalidRootsAreReported(t *testing.T) {
 	for answer, broken := range map[string]bool{
 		`"result":{"roots":5}`:                 true,
 		`"result":{"roots":["file:///tmp"]}`:   true,
@@ -34,7 +34,7 @@ func TestABrokenListOfRootsIsTold(t *testing.T) {
 }
 
 // What a client has said comes before what it says next: its call is made when it has been asked for its new roots.
-func TestACallAfterNewRootsIsMadeInThem(t *testing.T) {
+func TestChangedRootsApplyToNextCall(t *testing.T) {
 	c := talkWith(t, "2025-06-18", `{"roots":{"listChanged":true}}`)
 	for n := range 100 {
 		c.send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)

@@ -16,17 +16,17 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// searchName is what clients call the search for deferred tools.
+// searchName is the name of the tool that searches for deferred tools.
 const searchName = "tools_search"
 
 const (
-	searchLimit    = 5  // how many tools a search finds that doesn't say
-	searchLimitMax = 20 // and at most
+	defaultSearchLimit = 5 // results of a search without a limit
+	maxSearchLimit     = 20
 )
 
-// searchTool is what clients are told of the search.
-func searchTool() *mcp.Tool {
-	no, low, high := false, 1.0, float64(searchLimitMax)
+// newSearchTool returns the definition of the search tool.
+func newSearchTool() *mcp.Tool {
+	no, low, high := false, 1.0, float64(maxSearchLimit)
 	return &mcp.Tool{
 		Name: searchName,
 		Description: "Finds tools that are not listed. Some tools of this server are left out of its list to keep that " +
@@ -47,115 +47,114 @@ func searchTool() *mcp.Tool {
 	}
 }
 
-// foundTool is a tool as a search describes it.
+// foundTool is a tool in a search result.
 type foundTool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"inputSchema"`
 }
 
-// search answers a client that searches for deferred tools, and lists to it what it found from then on. It calls no
-// plugin and decides nothing, so it is no call and leaves no audit record, as tools/list leaves none.
+// searchTools handles a client's search for deferred tools, and adds the results to the client's tool list. It calls
+// no plugin and decides nothing, so it is not audited, like tools/list.
 //
-// What is listed is kept for a session. So the answer has all that a call needs, and a deferred tool can be called
-// whether it was found or not: a client that does not read the list again, or has another session for each request,
-// needs the answer alone.
+// The tool list belongs to a session. Clients that do not reload the list or use a session per request need only the
+// result: it contains the schemas, and deferred tools can always be called.
 //
-// The SDK tells all clients of a changed list or none: others are told too, and find their own list as it was.
-func (ts *toolset) search(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	query, limit, err := searchArguments(req.Params.Arguments)
+// The SDK notifies either all clients of a changed list or none, so other clients reload an unchanged list.
+func (ts *toolset) searchTools(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	query, limit, err := parseSearchArguments(req.Params.Arguments)
 	if err != nil {
-		return answer(&session.Result{Err: &session.Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error(),
-			Hint: fmt.Sprintf("give query, a text, and if you like limit, a whole number from 1 to %d", searchLimitMax)},
+		return toolResult(&session.Result{Err: &session.Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error(),
+			Hint: fmt.Sprintf("give query, a text, and if you like limit, a whole number from 1 to %d", maxSearchLimit)},
 		}, false), nil
 	}
 	found := []foundTool{}
 	var names []string
-	for _, t := range ts.ranked(query, limit) {
+	for _, t := range ts.rankTools(query, limit) {
 		p, err := t.schemas()
 		if err != nil {
-			continue // it can't be listed either
+			continue // tools without a valid schema are not listed either
 		}
 		name := clientName(t.tool)
 		found = append(found, foundTool{name, t.tool.Spec.Doc, p.input})
 		names = append(names, name)
 	}
 	if len(found) == 0 {
-		return answer(&session.Result{Text: "No tool that is left out of the list fits. Try other words."}, false), nil
+		return toolResult(&session.Result{Text: "No unlisted tool matches. Try other words."}, false), nil
 	}
-	if ts.clients.of(req.Session).show(names) {
-		ts.tellChanged()
+	if ts.clients.stateOf(req.Session).addListed(names) {
+		ts.notifyListChanged()
 	}
 	text, err := json.Marshal(map[string]any{"tools": found})
 	if err != nil {
 		return nil, err
 	}
-	return answer(&session.Result{Text: string(text)}, false), nil
+	return toolResult(&session.Result{Text: string(text)}, false), nil
 }
 
-// searchArguments are what a search is called with.
-func searchArguments(text json.RawMessage) (query string, limit int, err error) {
+// parseSearchArguments parses the arguments of a search.
+func parseSearchArguments(text json.RawMessage) (query string, limit int, err error) {
 	args := struct {
 		Query *string `json:"query"`
 		Limit int     `json:"limit"`
-	}{Limit: searchLimit}
+	}{Limit: defaultSearchLimit}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	var kind *json.UnmarshalTypeError
 	switch err := decoder.Decode(&args); {
-	case errors.Is(err, io.EOF): // no arguments
+	case errors.Is(err, io.EOF): // without arguments
 	case errors.As(err, &kind) && kind.Field != "":
 		return "", 0, fmt.Errorf("%s is a %s", kind.Field, kind.Value)
 	case err != nil:
-		return "", 0, fmt.Errorf("the arguments can't be read: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return "", 0, fmt.Errorf("invalid arguments: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	switch {
 	case args.Query == nil:
 		return "", 0, errors.New("query is missing")
 	case strings.TrimSpace(*args.Query) == "":
 		return "", 0, errors.New("query is empty")
-	case args.Limit < 1 || args.Limit > searchLimitMax:
+	case args.Limit < 1 || args.Limit > maxSearchLimit:
 		return "", 0, fmt.Errorf("limit is %d", args.Limit)
 	}
 	return *args.Query, args.Limit, nil
 }
 
-// tellChanged has clients told that the list has changed. The SDK has no other way to say so than to add a tool, and
-// does when it is the same. A plugin's own tool of that name, which may have come meanwhile, is left alone.
-func (ts *toolset) tellChanged() {
+// notifyListChanged notifies clients of a changed tool list. The SDK does so only when a tool is added, even the same
+// one. If a plugin has a tool with this name, nothing happens.
+func (ts *toolset) notifyListChanged() {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if ts.searchable {
-		ts.server.AddTool(searchTool(), ts.search)
+		ts.server.AddTool(newSearchTool(), ts.searchTools)
 	}
 }
 
-// offerSearch offers the search while there is a deferred tool. A plugin's own tool of that name is offered instead,
-// and then no tool is left out of the list. ts.mu is held, and the tools that are gone have been removed.
-func (ts *toolset) offerSearch() {
-	wanted := false
+// updateSearch offers the search tool while there are deferred tools. If a plugin has a tool with the same name, that
+// tool is offered instead, and deferred tools are listed. The caller holds ts.mu and has removed missing tools.
+func (ts *toolset) updateSearch() {
+	needed := false
 	for _, t := range ts.listed {
-		wanted = wanted || t.tool.Deferred
+		needed = needed || t.tool.Deferred
 	}
 	taken := ts.listed[searchName] != nil
-	wanted = wanted && !taken
+	needed = needed && !taken
 	switch {
-	case wanted && !ts.searchable:
-		ts.server.AddTool(searchTool(), ts.search)
-	case !wanted && ts.searchable && !taken:
+	case needed && !ts.searchable:
+		ts.server.AddTool(newSearchTool(), ts.searchTools)
+	case !needed && ts.searchable && !taken:
 		ts.server.RemoveTools(searchName)
 	}
-	ts.searchable = wanted
+	ts.searchable = needed
 }
 
-// shownTo leaves out the deferred tools that the client has not searched for. A page of the list may become empty;
-// the next one is asked for all the same.
-func (ts *toolset) shownTo(req mcp.Request, tools []*mcp.Tool) []*mcp.Tool {
+// filterListed removes deferred tools that the client has not searched for from a list. A page may become empty;
+// clients still ask for the next one.
+func (ts *toolset) filterListed(req mcp.Request, tools []*mcp.Tool) []*mcp.Tool {
 	sess, ok := req.GetSession().(*mcp.ServerSession)
 	if !ok {
 		return tools
 	}
-	client := ts.clients.of(sess)
+	client := ts.clients.stateOf(sess)
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if !ts.searchable {
@@ -164,7 +163,7 @@ func (ts *toolset) shownTo(req mcp.Request, tools []*mcp.Tool) []*mcp.Tool {
 	shown := []*mcp.Tool{}
 	for _, tool := range tools {
 		known := ts.listed[tool.Name]
-		if known == nil || !known.tool.Deferred || client.shows(tool.Name) {
+		if known == nil || !known.tool.Deferred || client.isListed(tool.Name) {
 			shown = append(shown, tool)
 		}
 	}

@@ -110,7 +110,7 @@ func (c *talk) wantListed(want ...string) {
 }
 
 // A client is listed deferred tools when it has searched for them, and is told so; another one's list stays as it was.
-func TestDeferredToolsAreListedOnceTheyWereFound(t *testing.T) {
+func TestFoundToolsAreListed(t *testing.T) {
 	server := NewServer(stock(), "test", "")
 	c, other := connectWith(t, server).begin("2025-11-25", `{}`), connectWith(t, server).begin("2025-11-25", `{}`)
 	c.wantListed("test_read", "test_write", "tools_search")
@@ -134,7 +134,7 @@ func TestDeferredToolsAreListedOnceTheyWereFound(t *testing.T) {
 	other.wantListed("mail_send", "test_read", "test_write", "tools_search")
 }
 
-func TestADeferredToolCanBeCalledAllTheSame(t *testing.T) {
+func TestUnlistedToolCanBeCalled(t *testing.T) {
 	s := stock()
 	c := connectWith(t, NewServer(s, "test", "")).begin("2025-11-25", `{}`)
 	answer := c.ask("tools/call", `{"name":"many_n007","arguments":{}}`)
@@ -161,7 +161,7 @@ func TestADeferredToolCanBeCalledAllTheSame(t *testing.T) {
 	}
 }
 
-func TestWithoutDeferredToolsThereIsNoSearch(t *testing.T) {
+func TestNoSearchWithoutDeferredTools(t *testing.T) {
 	s := stock()
 	deferred := s.Tools()
 	s.set(deferred[:2])
@@ -172,17 +172,17 @@ func TestWithoutDeferredToolsThereIsNoSearch(t *testing.T) {
 		t.Errorf("a search that is not offered is answered: %s", answer)
 	}
 	s.set(deferred)
-	server.tools.refresh()
+	server.tools.refreshTools()
 	c.changed()
 	c.wantListed("test_read", "test_write", "tools_search")
 	s.set(deferred[:2])
-	server.tools.refresh()
+	server.tools.refreshTools()
 	c.changed()
 	c.wantListed("test_read", "test_write")
 }
 
 // A plugin's own tool of the search's name is the one that is called, and then nothing is left out of the list.
-func TestAPluginsOwnSearchIsKept(t *testing.T) {
+func TestPluginSearchToolIsKept(t *testing.T) {
 	s := stock()
 	s.set(s.Tools()[298:])
 	ours := s.Tools()
@@ -190,14 +190,14 @@ func TestAPluginsOwnSearchIsKept(t *testing.T) {
 	c := connectWith(t, server).begin("2025-11-25", `{}`)
 	c.wantListed("tools_search")
 	s.set(append(ours, stockTool("tools", "search", "Searches.", false)))
-	server.tools.refresh()
+	server.tools.refreshTools()
 	c.changed()
 	if answer := c.search(`{"query":"letter"}`); !strings.Contains(answer, "called tools.search") {
 		t.Error(answer)
 	}
 	c.wantListed("git_commit", "git_push", "mail_send", "many_n296", "tools_search")
 	s.set(ours)
-	server.tools.refresh()
+	server.tools.refreshTools()
 	c.changed()
 	if answer := c.search(`{"query":"letter"}`); !strings.Contains(answer, "mail_send") {
 		t.Error(answer)
@@ -205,7 +205,7 @@ func TestAPluginsOwnSearchIsKept(t *testing.T) {
 }
 
 // A tool that was gone is left out again, as one that comes for the first time is.
-func TestAToolThatIsGoneIsForgotten(t *testing.T) {
+func TestRemovedToolIsDeferredAgain(t *testing.T) {
 	s := stock()
 	all, server := s.Tools(), NewServer(s, "test", "")
 	c := connectWith(t, server).begin("2025-11-25", `{}`)
@@ -213,13 +213,13 @@ func TestAToolThatIsGoneIsForgotten(t *testing.T) {
 	c.changed()
 	for _, tools := range [][]session.Tool{all[:301], all} {
 		s.set(tools)
-		server.tools.refresh()
+		server.tools.refreshTools()
 		c.changed()
 		c.wantListed("test_read", "test_write", "tools_search")
 	}
 }
 
-func TestWhatASearchIsCalledWith(t *testing.T) {
+func TestSearchArguments(t *testing.T) {
 	c := connectWith(t, NewServer(stock(), "test", "")).begin("2025-11-25", `{}`)
 	for arguments, want := range map[string]string{
 		`{}`:                          "query is missing",
@@ -229,7 +229,7 @@ func TestWhatASearchIsCalledWith(t *testing.T) {
 		`{"query":"x","limit":0}`:     "limit is 0",
 		`{"query":"x","limit":21}`:    "limit is 21",
 		`{"query":"x","words":true}`:  `unknown field \"words\"`,
-		`[]`:                          "the arguments can't be read",
+		`[]`:                          "invalid arguments",
 	} {
 		answer := c.search(arguments)
 		if !strings.Contains(answer, want) || !strings.Contains(answer, `"isError":true`) ||

@@ -1,17 +1,17 @@
-// Package mcp offers a session's tools over the Model Context Protocol.
+// Package mcp serves a session's tools over the Model Context Protocol.
 //
-// It translates between the official SDK and the session, and decides nothing: every call goes through the session. It
-// must not know how a call is made, nor where the connection comes from.
+// It translates between the official SDK and the session, and decides nothing: every call goes through the session.
+// It must not know how a call is made, nor where a connection comes from.
 //
-// The server stands on the official SDK alone, with one transport of ours for standard input and output ([Lines]): the
-// SDK's ends the session at a line that is no message, or too long for one. Over HTTP the host, origin and token of a
-// request are checked before the SDK: a stranger's message is not even read.
+// The transport over standard input and output is this package's own ([Streams]), because the SDK's ends the session
+// at an invalid or oversized line. Over HTTP, this package checks host, origin and token before the SDK reads the
+// message.
 //
-// A client's roots choose within what the operator has opened. Those elsewhere are not applied, since nearly all
-// clients name the directory they were started in, whatever a server is for.
+// A client's roots can only narrow the access that the operator allows. Other roots have no effect, since most
+// clients name their working directory whatever a server is for.
 //
-// Where a tool's text is its result, the details go into _meta: many clients show a model the structured content alone
-// where there is any.
+// If a tool's text is its result, the structured details go into _meta, because many clients show a model only the
+// structured content if there is any.
 package mcp
 
 import (
@@ -28,51 +28,51 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// toolSession is what the server needs of a host; *session.Session is one.
+// toolSession provides tools, as *session.Session does.
 type toolSession interface {
 	Tools() []session.Tool
 	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event)) *session.Result
 }
 
-// local is a session whose workspace is on this machine, where a client's directories are.
-type local interface {
+// localSession is a session with a workspace on this machine, where a client's directories are.
+type localSession interface {
 	toolSession
 	Policy() *policy.Policy
 	Spawn(origin session.Origin, narrower policy.Child) (*session.Session, error)
 }
 
-// Server offers a session's tools.
+// Server serves a session's tools.
 type Server struct {
 	*mcp.Server
 	tools   *toolset
-	clients *clients
+	clients *clientSet
 }
 
-// NewServer makes a server that offers a session's tools. instructions tell the model where it is.
+// NewServer returns a server for a session's tools. instructions are for the model.
 func NewServer(s toolSession, version, instructions string) *Server {
-	all := newClients(s)
+	all := newClientSet(s)
 	server := mcp.NewServer(&mcp.Implementation{Name: "picoclaw", Title: "picoclaw", Version: version}, &mcp.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 		RootsListChangedHandler: func(_ context.Context, req *mcp.RootsListChangedRequest) {
-			all.of(req.Session).roots.changed()
+			all.stateOf(req.Session).roots.markChanged()
 		},
-		// A list says what this client has searched for: nobody in between keeps it for another one.
+		// Tool lists depend on the client's searches, so shared caches must not store them.
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	})
-	ts := &toolset{session: s, server: server, clients: all, asked: newQuestions(), listed: map[string]*listedTool{}}
-	ts.refresh()
-	server.AddReceivingMiddleware(new(load).middleware, settle, ts.middleware)
+	ts := &toolset{session: s, server: server, clients: all, questions: newApprovalQuestions(), listed: map[string]*listedTool{}}
+	ts.refreshTools()
+	server.AddReceivingMiddleware(new(requestLimiter).limitCalls, negotiateVersion, ts.completeLists)
 	return &Server{server, ts, all}
 }
 
-// endGrace is how long a session may take to end, when its client has, or is told to. A client that does not read
-// what it has asked for, and keeps the stream open, holds up the writing of answers for as long as it likes.
+// endGrace is the time for a session to end with its client or on request. Otherwise a client that does not read its
+// responses could block the end.
 const endGrace = 2 * time.Second
 
-// Run serves the one client at the other end of two streams, until that ends the session or ctx is done.
-func (s *Server) Run(ctx context.Context, streams Lines) error {
-	conn := streams.open()
+// ServeStreams serves one client over two streams until the session ends or ctx is done.
+func (s *Server) ServeStreams(ctx context.Context, streams Streams) error {
+	conn := streams.newConn()
 	sess, err := s.Connect(ctx, conn, nil)
 	if err != nil {
 		return err
@@ -82,22 +82,21 @@ func (s *Server) Run(ctx context.Context, streams Lines) error {
 	select {
 	case err := <-ended:
 		return err
-	case <-conn.over:
+	case <-conn.inputDone:
 	case <-ctx.Done():
-		s.clients.cancelAll()
-		go func() { _ = sess.Close() }() // its connection may be gone already
+		s.clients.cancelAllCalls()
+		go func() { _ = sess.Close() }() // the connection may be closed already
 	}
 	select {
 	case err = <-ended:
 	case <-time.After(endGrace):
-		s.clients.cancelAll()
+		s.clients.cancelAllCalls()
 	}
 	return errors.Join(ctx.Err(), err)
 }
 
-// Follow offers what the session has whenever changes says that this may be something else, until it is closed or ctx
-// is done.
-func (s *Server) Follow(ctx context.Context, changes <-chan struct{}) {
+// FollowChanges updates the offered tools at each signal on changes, until the channel is closed or ctx is done.
+func (s *Server) FollowChanges(ctx context.Context, changes <-chan struct{}) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -106,13 +105,13 @@ func (s *Server) Follow(ctx context.Context, changes <-chan struct{}) {
 			if !more {
 				return
 			}
-			s.tools.refresh()
+			s.tools.refreshTools()
 		}
 	}
 }
 
-// Has reports whether a session over HTTP is one of this server's.
-func (s *Server) Has(id string) bool {
+// HasSession reports whether an HTTP session id belongs to this server.
+func (s *Server) HasSession(id string) bool {
 	for sess := range s.Sessions() {
 		if sess.ID() == id {
 			return true
@@ -121,20 +120,20 @@ func (s *Server) Has(id string) bool {
 	return false
 }
 
-// Connected is how many sessions there are.
-func (s *Server) Connected() (n int) {
+// CountSessions returns the number of sessions.
+func (s *Server) CountSessions() (n int) {
 	for range s.Sessions() {
 		n++
 	}
 	return n
 }
 
-// End cancels all calls and ends all sessions, those over HTTP too. It returns when they have ended, or ctx is done.
-func (s *Server) End(ctx context.Context) {
-	s.clients.cancelAll()
+// EndSessions cancels all calls and ends all sessions. It returns when they have ended or ctx is done.
+func (s *Server) EndSessions(ctx context.Context) {
+	s.clients.cancelAllCalls()
 	var ended sync.WaitGroup
 	for sess := range s.Sessions() {
-		ended.Go(func() { _ = sess.Close() }) // its connection may be gone already
+		ended.Go(func() { _ = sess.Close() }) // the connection may be closed already
 	}
 	done := make(chan struct{})
 	go func() { ended.Wait(); close(done) }()
@@ -144,41 +143,40 @@ func (s *Server) End(ctx context.Context) {
 	}
 }
 
-// The versions of the protocol from which on something is done in another way.
+// Protocol versions that introduced changes:
 const (
-	structuredSince = "2025-06-18" // results have structured content
-	inRounds        = "2026-07-28" // there is no initialize: each request says what others say once
+	structuredSince = "2025-06-18" // structured content in results
+	statelessSince  = "2026-07-28" // no initialize; questions are answered by repeating the call
 )
 
-// settle makes a session go on in the version that its client is told in answer to initialize. The SDK keeps the one
-// that was asked for, goes by it ever after, and so speaks a version that nobody has agreed to with a client whose
-// own it does not know.
-func settle(next mcp.MethodHandler) mcp.MethodHandler {
+// negotiateVersion is middleware that sets a session's protocol version to the one in the response to initialize. The
+// SDK would keep the requested version, even an unsupported one.
+func negotiateVersion(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if req, ok := req.(*mcp.ServerRequest[*mcp.InitializeParams]); ok && req.Params != nil {
-			req.Params.ProtocolVersion = agreed(req.Params.ProtocolVersion)
+			req.Params.ProtocolVersion = supportedVersion(req.Params.ProtocolVersion)
 		}
 		return next(ctx, method, req)
 	}
 }
 
-// agreed is the version that a client is told: the one that it asks for, or the newest that initialize can begin.
-func agreed(asked string) string {
+// supportedVersion returns the requested version if initialize supports it, else the newest that it supports.
+func supportedVersion(asked string) string {
 	known := mcp.SupportedProtocolVersions() // the newest first
-	old := known[slices.IndexFunc(known, func(v string) bool { return v < inRounds }):]
+	old := known[slices.IndexFunc(known, func(v string) bool { return v < statelessSince }):]
 	if slices.Contains(old, asked) {
 		return asked
 	}
 	return old[0]
 }
 
-// versionOf is the version in which a call is answered: its own, where it says what others say once, or its session's.
-func versionOf(req *mcp.CallToolRequest) string {
-	if own := req.ProtocolVersion(); own >= inRounds {
+// callVersion returns the protocol version of a call: its own in stateless versions, or its session's.
+func callVersion(req *mcp.CallToolRequest) string {
+	if own := req.ProtocolVersion(); own >= statelessSince {
 		return own
 	}
 	if p := req.Session.InitializeParams(); p != nil {
 		return p.ProtocolVersion
 	}
-	return inRounds
+	return statelessSince
 }

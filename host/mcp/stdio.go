@@ -20,61 +20,61 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// maxFrame is the longest message that a client may send, in bytes: the largest arguments and what is round them.
-const maxFrame = pluginpb.MaxArgumentBytes + 1<<20
+// maxMessage is the maximum size of a client's message in bytes: the largest arguments and the rest of the message.
+const maxMessage = pluginpb.MaxArgumentBytes + 1<<20
 
-var errTooLong = fmt.Errorf("the message is longer than %d bytes; send less at a time", maxFrame)
+var errTooLong = fmt.Errorf("the message is longer than %d bytes; send less at a time", maxMessage)
 
-// Lines are two streams of newline-delimited JSON.
-type Lines struct {
+// Streams are a reader and a writer of newline-delimited JSON.
+type Streams struct {
 	Reader io.Reader
 	Writer io.Writer
 
-	// Patience is how long the connection goes on after the end of what is read, for answers that are still due: a
-	// script may have said all that it wants to ask.
-	Patience time.Duration
+	// DrainTimeout is the time after the end of the input in which pending responses are still sent. Scripts may
+	// close their input after the last request.
+	DrainTimeout time.Duration
 
-	// Gone reports whether nobody reads answers any more, which ends that; nil if that can't be told.
-	Gone func() bool
+	// ReaderGone reports whether nobody reads responses any more, which ends that time; nil if unknown.
+	ReaderGone func() bool
 }
 
-// lines is the connection of two streams, and the transport that makes it. Unlike the SDK's own it answers a line
-// that is no message, or too long for one, with an error and goes on: one broken request must not end the session of
-// an agent.
-type lines struct {
-	Lines
-	incoming chan jsonrpc.Message
-	over     chan struct{} // closed when what is read has ended, and the patience
-	end      error         // why it has ended
-	closed   chan struct{}
-	once     sync.Once
+// streamConn is the transport and connection over two streams. Unlike the SDK's transport it answers an invalid or
+// oversized line with an error and continues: one broken request must not end an agent's session.
+type streamConn struct {
+	Streams
+	incoming  chan jsonrpc.Message
+	inputDone chan struct{} // closed when the input has ended and no responses are pending
+	inputErr  error         // reason of the end of the input
+	closed    chan struct{}
+	once      sync.Once
 
-	owing   atomic.Int64 // answers that the client does not have as a whole yet
-	writing sync.Mutex
-	out     *bufio.Writer // guarded by writing; what is larger passes it by
+	unwritten atomic.Int64 // number of responses that are not completely written
+	writeMu   sync.Mutex
+	out       *bufio.Writer // protected by writeMu
 
-	mu  sync.Mutex
-	due map[jsonrpc.ID]bool // requests without an answer
+	mu      sync.Mutex
+	pending map[jsonrpc.ID]bool // requests without a response
 }
 
-func (l Lines) open() *lines {
-	return &lines{Lines: l, out: bufio.NewWriter(l.Writer), incoming: make(chan jsonrpc.Message),
-		over: make(chan struct{}), closed: make(chan struct{}), due: make(map[jsonrpc.ID]bool)}
+// newConn returns a connection over the streams.
+func (l Streams) newConn() *streamConn {
+	return &streamConn{Streams: l, out: bufio.NewWriter(l.Writer), incoming: make(chan jsonrpc.Message),
+		inputDone: make(chan struct{}), closed: make(chan struct{}), pending: make(map[jsonrpc.ID]bool)}
 }
 
-// Connect begins to read.
-func (c *lines) Connect(context.Context) (mcp.Connection, error) {
-	go c.read(bufio.NewReaderSize(c.Reader, 64<<10))
+// Connect starts to read.
+func (c *streamConn) Connect(context.Context) (mcp.Connection, error) {
+	go c.readMessages(bufio.NewReaderSize(c.Reader, 64<<10))
 	return c, nil
 }
 
 // Read returns the next message.
-func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (c *streamConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	select {
 	case message := <-c.incoming:
 		return message, nil
-	case <-c.over:
-		return nil, c.end
+	case <-c.inputDone:
+		return nil, c.inputErr
 	case <-c.closed:
 		return nil, io.EOF
 	case <-ctx.Done():
@@ -83,76 +83,76 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 }
 
 // Write sends a message.
-func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
-	parts, err := encode(message)
+func (c *streamConn) Write(_ context.Context, message jsonrpc.Message) error {
+	parts, err := encodeMessage(message)
 	if err != nil {
 		return err
 	}
-	answer, ok := message.(*jsonrpc.Response)
+	response, ok := message.(*jsonrpc.Response)
 	if !ok {
-		return c.send(parts...)
+		return c.writeParts(parts...)
 	}
 	c.mu.Lock()
-	delete(c.due, answer.ID) // whoever reads the answer may use its id again
+	delete(c.pending, response.ID) // the client may reuse the id
 	c.mu.Unlock()
-	defer c.owing.Add(-1)
-	return c.send(parts...)
+	defer c.unwritten.Add(-1)
+	return c.writeParts(parts...)
 }
 
-// send writes the parts of a line.
-func (c *lines) send(parts ...[]byte) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
+// writeParts writes the parts of a line.
+func (c *streamConn) writeParts(parts ...[]byte) error {
+	c.writeMu.Lock()
+	defer c.writeMu.Unlock()
 	for _, part := range parts {
-		_, _ = c.out.Write(part) // an error stays until Flush
+		_, _ = c.out.Write(part) // Flush returns the error
 	}
 	_ = c.out.WriteByte('\n')
 	return c.out.Flush()
 }
 
-// refuse answers what is no message.
-func (c *lines) refuse(id json.RawMessage, code int64, err error) {
-	_ = c.send(refusal(id, code, err.Error())) // the next message will meet the same stream
+// sendError responds to an invalid message.
+func (c *streamConn) sendError(id json.RawMessage, code int64, err error) {
+	_ = c.writeParts(errorMessage(id, code, err.Error())) // a later write returns the same error
 }
 
-// Close ends the connection. The streams stay open; they are the caller's.
-func (c *lines) Close() error {
+// Close ends the connection. It does not close the streams, which belong to the caller.
+func (c *streamConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	return nil
 }
 
-// SessionID is empty: a pair of streams is one session.
-func (c *lines) SessionID() string { return "" }
+// SessionID returns "": two streams are one session.
+func (c *streamConn) SessionID() string { return "" }
 
-// read passes messages on until the stream ends or the connection is closed. It may then still wait for the stream,
-// which is not its to close.
-func (c *lines) read(r *bufio.Reader) {
-	defer close(c.over)
+// readMessages passes on messages until the input ends or the connection is closed. After a close it may still block
+// in the reader, which it must not close.
+func (c *streamConn) readMessages(r *bufio.Reader) {
+	defer close(c.inputDone)
 	for {
-		line, whole, err := readLine(r)
+		line, whole, err := readLimitedLine(r)
 		switch {
 		case len(line) == 0 && err != nil:
-			c.wait()
-			c.end = err
+			c.drainResponses()
+			c.inputErr = err
 			return
 		case !whole:
-			c.refuse(idIn(line), jsonrpc.CodeInvalidRequest, errTooLong)
-		case len(line) > 0 && !c.pass(line):
+			c.sendError(findID(line), jsonrpc.CodeInvalidRequest, errTooLong)
+		case len(line) > 0 && !c.handleLine(line):
 			return
 		}
-		runtime.Gosched() // what was passed on begins before this goroutine waits for the system
+		runtime.Gosched() // let the message's handler start before the next read blocks
 	}
 }
 
-// pass hands the message of a line over, or answers a line that is no message with an error. It reports whether the
-// connection goes on.
-func (c *lines) pass(line []byte) bool {
-	message, err := decode(line)
+// handleLine passes on the message of a line, or responds to an invalid line with an error. It returns false when the
+// connection is closed.
+func (c *streamConn) handleLine(line []byte) bool {
+	message, err := decodeMessage(line)
 	if err == nil {
-		err = c.expect(message)
+		err = c.registerRequest(message)
 	}
 	if err != nil {
-		c.refuse(idIn(line), codeOf(line), err)
+		c.sendError(findID(line), errorCode(line), err)
 		return true
 	}
 	select {
@@ -163,49 +163,49 @@ func (c *lines) pass(line []byte) bool {
 	}
 }
 
-// expect notes a request that is to be answered.
-func (c *lines) expect(message jsonrpc.Message) error {
+// registerRequest records a request that needs a response.
+func (c *streamConn) registerRequest(message jsonrpc.Message) error {
 	request, ok := message.(*jsonrpc.Request)
 	if !ok || !request.IsCall() {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.due[request.ID] {
+	if c.pending[request.ID] {
 		return fmt.Errorf("request ID %v already in use", request.ID.Raw())
 	}
-	c.due[request.ID] = true
-	c.owing.Add(1)
+	c.pending[request.ID] = true
+	c.unwritten.Add(1)
 	return nil
 }
 
-// wait waits for answers that are due and that somebody reads, until the patience is at its end.
-func (c *lines) wait() {
-	impatient := time.NewTimer(c.Patience)
-	defer impatient.Stop()
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
-	for c.owing.Load() > 0 && (c.Gone == nil || !c.Gone()) {
+// drainResponses waits until all responses are written, nobody reads them, or the timeout has passed.
+func (c *streamConn) drainResponses() {
+	timeout := time.NewTimer(c.DrainTimeout)
+	defer timeout.Stop()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for c.unwritten.Load() > 0 && (c.ReaderGone == nil || !c.ReaderGone()) {
 		select {
-		case <-look.C:
+		case <-ticker.C:
 		case <-c.closed:
 			return
-		case <-impatient.C:
+		case <-timeout.C:
 			return
 		}
 	}
 }
 
-// readLine reads a line. Of one that is too long it keeps the beginning and the end.
-func readLine(r *bufio.Reader) (line []byte, whole bool, err error) {
-	const kept = 4 << 10
+// readLimitedLine reads a line. Of an oversized line it returns only the beginning and the end.
+func readLimitedLine(r *bufio.Reader) (line []byte, whole bool, err error) {
+	const keep = 4 << 10
 	for whole = true; ; {
 		part, err := r.ReadSlice('\n')
 		line = append(line, part...)
-		if whole && len(line) > maxFrame {
-			whole, line = false, slices.Concat(line[:kept], line[len(line)-kept:])
+		if whole && len(line) > maxMessage {
+			whole, line = false, slices.Concat(line[:keep], line[len(line)-keep:])
 		} else if !whole {
-			line = slices.Delete(line, kept, len(line)-kept)
+			line = slices.Delete(line, keep, len(line)-keep)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return bytes.TrimSpace(line), whole, err

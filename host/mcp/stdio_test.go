@@ -13,7 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-func TestABrokenLineIsAnsweredAndTheNextIsRead(t *testing.T) {
+func TestBrokenLineIsAnswered(t *testing.T) {
 	ping := `{"jsonrpc":"2.0","id":7,"method":"ping"}`
 	for name, test := range map[string]struct {
 		line string
@@ -24,14 +24,14 @@ func TestABrokenLineIsAnsweredAndTheNextIsRead(t *testing.T) {
 		"half":       {`{"jsonrpc":"2.0",`, nil, jsonrpc.CodeParseError},
 		"no message": {`{"a":1}`, nil, jsonrpc.CodeInvalidRequest},
 		"a number":   {`7`, nil, jsonrpc.CodeInvalidRequest},
-		"too long": {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", maxFrame) + `"}`, 1.0,
+		"too long": {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", maxMessage) + `"}`, 1.0,
 			jsonrpc.CodeInvalidRequest},
 		"no method": {`{"jsonrpc":"2.0","id":5,"method":7}`, 5.0, jsonrpc.CodeInvalidRequest},
-		"cut off": {`{"id":"a\"b","params":{"x":"` + strings.Repeat("x", maxFrame) + `"}}`, `a"b`,
+		"cut off": {`{"id":"a\"b","params":{"x":"` + strings.Repeat("x", maxMessage) + `"}}`, `a"b`,
 			jsonrpc.CodeInvalidRequest},
-		"cut, id last": {`{"params":{"x":"` + strings.Repeat("x", maxFrame+1000) + `"},"jsonrpc":"2.0","id":12}`, 12.0,
+		"cut, id last": {`{"params":{"x":"` + strings.Repeat("x", maxMessage+1000) + `"},"jsonrpc":"2.0","id":12}`, 12.0,
 			jsonrpc.CodeInvalidRequest},
-		"id within": {`{"params":{"x":"` + strings.Repeat("x", maxFrame) + `","id":12}}`, nil, jsonrpc.CodeInvalidRequest},
+		"id within": {`{"params":{"x":"` + strings.Repeat("x", maxMessage) + `","id":12}}`, nil, jsonrpc.CodeInvalidRequest},
 		"two": {`{"jsonrpc":"2.0","id":5,"method":"ping"}{"jsonrpc":"2.0","id":6,"method":"ping"}`, 5.0,
 			jsonrpc.CodeParseError},
 		"batch":        {`[{"jsonrpc":"2.0","id":5,"method":"ping"}]`, nil, jsonrpc.CodeInvalidRequest},
@@ -41,7 +41,7 @@ func TestABrokenLineIsAnsweredAndTheNextIsRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers, writer := io.Pipe()
-			c, err := Lines{Reader: strings.NewReader(test.line + "\n\n  \n" + ping), Writer: writer}.open().Connect(t.Context())
+			c, err := Streams{Reader: strings.NewReader(test.line + "\n\n  \n" + ping), Writer: writer}.newConn().Connect(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +70,7 @@ func TestABrokenLineIsAnsweredAndTheNextIsRead(t *testing.T) {
 
 func TestClosingEndsAWaitingRead(t *testing.T) {
 	reader, _ := io.Pipe()
-	c, err := Lines{Reader: reader, Writer: io.Discard}.open().Connect(t.Context())
+	c, err := Streams{Reader: reader, Writer: io.Discard}.newConn().Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,21 +88,21 @@ func TestClosingEndsAWaitingRead(t *testing.T) {
 
 // The input may end before answers are given: a script has said all that it wants to ask. They are waited for as long
 // as somebody reads them.
-func TestTheEndWaitsForAnswersThatAreDue(t *testing.T) {
+func TestEndWaitsForPendingResponses(t *testing.T) {
 	for name, gone := range map[string]bool{"somebody reads": false, "nobody reads": true} {
 		t.Run(name, func(t *testing.T) {
 			asked := make(chan struct{}, 1)
-			c, err := Lines{
+			c, err := Streams{
 				Reader: strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"ping"}` + "\n"), Writer: io.Discard,
-				Patience: time.Hour,
-				Gone: func() bool {
+				DrainTimeout: time.Hour,
+				ReaderGone: func() bool {
 					select {
 					case asked <- struct{}{}:
 					default:
 					}
 					return gone
 				},
-			}.open().Connect(t.Context())
+			}.newConn().Connect(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +136,7 @@ func FuzzLines(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 	f.Add([]byte("x\n{}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := Lines{Reader: strings.NewReader(string(data)), Writer: io.Discard}.open().Connect(t.Context())
+		c, err := Streams{Reader: strings.NewReader(string(data)), Writer: io.Discard}.newConn().Connect(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func FuzzLines(f *testing.F) {
 }
 
 // A client that reads nothing and keeps the stream open must not keep the server.
-func TestAClientThatDoesNotReadHoldsUpNothing(t *testing.T) {
+func TestClientThatReadsNothing(t *testing.T) {
 	for name, end := range map[string]func(input io.Closer, cancel func()){
 		"its input ends":     func(input io.Closer, _ func()) { _ = input.Close() },
 		"the server is told": func(_ io.Closer, cancel func()) { cancel() },
@@ -163,7 +163,7 @@ func TestAClientThatDoesNotReadHoldsUpNothing(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			_ = NewServer(telling{}, "test", "").Run(ctx, Lines{Reader: in, Writer: output, Patience: time.Millisecond})
+			_ = NewServer(telling{}, "test", "").ServeStreams(ctx, Streams{Reader: in, Writer: output, DrainTimeout: time.Millisecond})
 		}()
 		if _, err := io.WriteString(input, hello+"\n"); err != nil {
 			t.Fatal(err)
@@ -200,7 +200,7 @@ func TestABrokenRequestIsAnswered(t *testing.T) {
 }
 
 // A call that waits holds up no other, and ends when it is cancelled.
-func TestCallsTellAndAreCancelled(t *testing.T) {
+func TestCallEventsAndCancellation(t *testing.T) {
 	c := talkTo(t, "2025-06-18")
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test_tell","arguments":{},"_meta":{"progressToken":"p"}}}`)
 	var told struct {
@@ -224,7 +224,7 @@ func TestCallsTellAndAreCancelled(t *testing.T) {
 }
 
 // What a command prints is told in whole characters, wherever its plugin has cut it.
-func TestOutputIsToldInWholeCharacters(t *testing.T) {
+func TestOutputKeepsCharactersWhole(t *testing.T) {
 	c := talkTo(t, "2025-06-18")
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test_tell","arguments":{"kind":"pieces"},"_meta":{"progressToken":"p"}}}`)
 	for _, want := range []string{"a", "éb\uFFFD", "\uFFFD"} {

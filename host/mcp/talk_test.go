@@ -116,7 +116,7 @@ func connectWith(t testing.TB, server *Server) *talk {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Run(t.Context(), Lines{Reader: in, Writer: output}) // the streams are closed under it
+		_ = server.ServeStreams(t.Context(), Streams{Reader: in, Writer: output}) // the streams are closed under it
 	}()
 	t.Cleanup(func() {
 		_ = answers.Close()

@@ -17,26 +17,25 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// describe is what clients are told of a tool, but for its schemas.
-func describe(t session.Tool) *mcp.Tool {
+// describeTool returns a tool's definition without its schemas.
+func describeTool(t session.Tool) *mcp.Tool {
 	return &mcp.Tool{
 		Name:        clientName(t),
 		Description: t.Spec.Doc,
-		InputSchema: &jsonschema.Schema{Type: "object"}, // until somebody asks for the list
-		Annotations: hints(t.Spec),
+		InputSchema: &jsonschema.Schema{Type: "object"}, // replaced by listTools
+		Annotations: annotations(t.Spec),
 	}
 }
 
-// hints are what a tool has declared of itself. What it has not stays out, and the protocol's defaults hold, which
-// expect the worst: nobody is told that a tool is harmless because its author has said nothing. Whoever calls a risk
-// low or medium has said that nothing is lost for good and nothing goes out, unless another hint says so.
-func hints(s *pluginpb.Spec) *mcp.ToolAnnotations {
-	tame := s.Risk == "low" || s.Risk == "medium"
+// annotations returns a tool's declared hints. Undeclared hints are omitted, so that MCP's pessimistic defaults
+// apply. A low or medium risk implies a tool that is neither destructive nor open-world.
+func annotations(s *pluginpb.Spec) *mcp.ToolAnnotations {
+	lowRisk := s.Risk == "low" || s.Risk == "medium"
 	h := &mcp.ToolAnnotations{ReadOnlyHint: s.ReadOnly, IdempotentHint: s.Idempotent}
-	if s.Destructive || s.ReadOnly || tame {
+	if s.Destructive || s.ReadOnly || lowRisk {
 		h.DestructiveHint = &s.Destructive
 	}
-	if s.OpenWorld || tame {
+	if s.OpenWorld || lowRisk {
 		h.OpenWorldHint = &s.OpenWorld
 	}
 	if *h == (mcp.ToolAnnotations{}) {
@@ -45,82 +44,84 @@ func hints(s *pluginpb.Spec) *mcp.ToolAnnotations {
 	return h
 }
 
+// clientName returns a tool's name for MCP clients.
 func clientName(t session.Tool) string { return catalog.ClientName(t.Name) }
 
-// toolset is the tools that a server offers. They change when the operator installs, removes or switches something.
+// toolset is the set of offered tools. It changes when the operator installs, removes or switches plugins.
 type toolset struct {
-	session toolSession
-	server  *mcp.Server
-	clients *clients
-	asked   *questions
+	session   toolSession
+	server    *mcp.Server
+	clients   *clientSet
+	questions *approvalQuestions
 
 	mu         sync.Mutex
-	listed     map[string]*listedTool // by the clients' name
-	searchable bool                   // whether the search is offered
+	listed     map[string]*listedTool // by client name
+	searchable bool                   // the search tool is offered
 }
 
+// listedTool is an offered tool.
 type listedTool struct {
-	tool    session.Tool
-	spec    string // all that it says of itself
-	schemas func() (*published, error)
+	tool     session.Tool
+	specText string // JSON of the tool's specification
+	schemas  func() (*publishedSchemas, error)
 }
 
-// refresh makes the server offer what the session has now. Clients are told if that is something else than before.
-func (ts *toolset) refresh() {
+// refreshTools offers the session's current tools, and notifies clients of changes.
+func (ts *toolset) refreshTools() {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	gone := maps.Clone(ts.listed)
+	removed := maps.Clone(ts.listed)
 	for _, t := range ts.session.Tools() {
 		name := clientName(t)
-		delete(gone, name)
+		delete(removed, name)
 		text, err := json.Marshal(t.Spec)
 		if err != nil {
-			continue // it came out of JSON
+			continue // it was parsed from JSON
 		}
-		if known := ts.listed[name]; known != nil && known.spec == string(text) {
+		if known := ts.listed[name]; known != nil && known.specText == string(text) {
 			continue
 		}
-		ts.listed[name] = &listedTool{t, string(text), sync.OnceValues(func() (*published, error) { return publish(t) })}
-		ts.server.AddTool(describe(t), ts.handler(t))
+		ts.listed[name] = &listedTool{t, string(text), sync.OnceValues(func() (*publishedSchemas, error) { return publishSchemas(t) })}
+		ts.server.AddTool(describeTool(t), ts.newHandler(t))
 	}
-	if names := slices.Collect(maps.Keys(gone)); len(names) > 0 {
+	if names := slices.Collect(maps.Keys(removed)); len(names) > 0 {
 		for _, name := range names {
 			delete(ts.listed, name)
 		}
 		ts.server.RemoveTools(names...)
-		ts.clients.forget(names)
+		ts.clients.removeListed(names)
 	}
-	ts.offerSearch() // last: one of those that are gone may have had its name
+	ts.updateSearch() // last, because a removed tool may have had the search tool's name
 }
 
-// handler calls a tool for a client.
-func (ts *toolset) handler(t session.Tool) mcp.ToolHandler {
+// newHandler returns the handler that calls a tool for a client.
+func (ts *toolset) newHandler(t session.Tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		client := ts.clients.of(req.Session)
-		ctx, cancel := client.bound(ctx)
+		client := ts.clients.stateOf(req.Session)
+		ctx, cancel := client.callContext(ctx)
 		defer cancel()
-		s, err := client.roots.session(ctx, req.Session)
+		s, err := client.roots.sessionFor(ctx, req.Session)
 		if err != nil {
-			return answer(noRoots(err), false), nil
+			return toolResult(rootsError(err), false), nil
 		}
-		result := ts.asked.call(ctx, s, t, req)
-		if versionOf(req) < structuredSince && len(result.Content) > 0 {
+		result := ts.questions.callTool(ctx, s, t, req)
+		if callVersion(req) < structuredSince && len(result.Content) > 0 {
 			result.StructuredContent = nil
 		}
 		return result, nil
 	}
 }
 
-// tell makes a call and passes its events on to a client that has asked for them.
-func tell(ctx context.Context, s toolSession, t session.Tool, req *mcp.CallToolRequest) *session.Result {
-	events, end := passed(ctx, t, req)
+// callWithEvents makes a call and forwards its events to the client.
+func callWithEvents(ctx context.Context, s toolSession, t session.Tool, req *mcp.CallToolRequest) *session.Result {
+	events, end := eventForwarder(ctx, t, req)
 	defer end()
-	return s.Call(from(ctx, req), t.Name, req.Params.Arguments, events)
+	return s.Call(withOrigin(ctx, req), t.Name, req.Params.Arguments, events)
 }
 
-// from says by which message a call has come, and where its client stands in what it traces.
-func from(ctx context.Context, req *mcp.CallToolRequest) context.Context {
-	r := session.Request{Method: "tools/call", Tool: req.Params.Name, Session: req.Session.ID(), Version: versionOf(req),
+// withOrigin adds the request's origin and trace context to a context.
+func withOrigin(ctx context.Context, req *mcp.CallToolRequest) context.Context {
+	r := session.Request{Method: "tools/call", Tool: req.Params.Name, Session: req.Session.ID(), Version: callVersion(req),
 		Transport: "pipe"}
 	if req.Extra != nil && req.Extra.Header != nil {
 		r.Transport = "tcp" // HTTP
@@ -131,14 +132,14 @@ func from(ctx context.Context, req *mcp.CallToolRequest) context.Context {
 	return session.WithTrace(session.WithRequest(ctx, r), t)
 }
 
-// passed passes a call's events on to a client: progress and output if it has asked for progress, and what the tool
-// logs, which the SDK keeps from clients that have not asked for that. end is to be called when the call has ended.
-func passed(ctx context.Context, t session.Tool, req *mcp.CallToolRequest) (events func(session.Event), end func()) {
+// eventForwarder returns a function that forwards a call's events to the client: progress and output if the client
+// asked for progress, and log messages, which the SDK filters by level. The caller calls end after the call.
+func eventForwarder(ctx context.Context, t session.Tool, req *mcp.CallToolRequest) (events func(session.Event), end func()) {
 	token := req.Params.GetProgressToken()
 	bytes := 0.0
 	return session.InCharacters(func(e session.Event) {
 		if e.Log != nil {
-			_ = req.Session.Log(ctx, message(t, e.Log)) // it may be dropped
+			_ = req.Session.Log(ctx, logMessage(t, e.Log)) // messages may be dropped
 			return
 		}
 		if token == nil {
@@ -149,12 +150,12 @@ func passed(ctx context.Context, t session.Tool, req *mcp.CallToolRequest) (even
 			bytes += float64(len(e.Output))
 			p.Progress, p.Message = bytes, string(e.Output)
 		}
-		_ = req.Session.NotifyProgress(ctx, p) // it may be dropped
+		_ = req.Session.NotifyProgress(ctx, p) // messages may be dropped
 	})
 }
 
-// message puts what a tool logs into the protocol's form: a text, or an object with the text and what belongs to it.
-func message(t session.Tool, l *session.Log) *mcp.LoggingMessageParams {
+// logMessage converts a tool's log message to MCP: a text, or an object with text and attributes.
+func logMessage(t session.Tool, l *session.Log) *mcp.LoggingMessageParams {
 	p := &mcp.LoggingMessageParams{Logger: t.Plugin + "." + t.Spec.Name, Level: "info", Data: l.Message}
 	switch {
 	case l.Level >= slog.LevelError:
@@ -170,29 +171,30 @@ func message(t session.Tool, l *session.Log) *mcp.LoggingMessageParams {
 	return p
 }
 
-func (ts *toolset) find(name string) *listedTool {
+// findTool returns an offered tool by its client name.
+func (ts *toolset) findTool(name string) *listedTool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	return ts.listed[name]
 }
 
-// middleware puts the tools' schemas into the list of tools, so that a client that only connects does not wait for
-// them.
-func (ts *toolset) middleware(next mcp.MethodHandler) mcp.MethodHandler {
+// completeLists is middleware that adds the schemas to tool lists and filters deferred tools. Clients that only
+// connect do not wait for schemas.
+func (ts *toolset) completeLists(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)
-		if called, ok := result.(*mcp.CallToolResult); ok && err == nil && versionOf(req.(*mcp.CallToolRequest)) < inRounds {
-			return flatten(called)
+		if called, ok := result.(*mcp.CallToolResult); ok && err == nil && callVersion(req.(*mcp.CallToolRequest)) < statelessSince {
+			return marshalResult(called)
 		}
 		list, ok := result.(*mcp.ListToolsResult)
 		if err != nil || !ok {
 			return result, err
 		}
-		list.Tools = ts.shownTo(req, list.Tools)
+		list.Tools = ts.filterListed(req, list.Tools)
 		for i, tool := range list.Tools {
-			known := ts.find(tool.Name)
+			known := ts.findTool(tool.Name)
 			if known == nil {
-				continue // removed at this moment
+				continue // removed in the meantime
 			}
 			p, err := known.schemas()
 			if err != nil {
@@ -209,11 +211,12 @@ func (ts *toolset) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// published are a tool's schemas as clients are given them.
-type published struct{ input, output json.RawMessage }
+// publishedSchemas are a tool's schemas for clients.
+type publishedSchemas struct{ input, output json.RawMessage }
 
-func publish(t session.Tool) (*published, error) {
-	var p published
+// publishSchemas returns a tool's schemas without claims.
+func publishSchemas(t session.Tool) (*publishedSchemas, error) {
+	var p publishedSchemas
 	var err error
 	if p.input, err = t.Spec.Input.WithoutClaims(); err != nil {
 		return nil, err

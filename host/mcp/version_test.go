@@ -9,7 +9,7 @@ import (
 
 // A session speaks the version that its client was told, whatever the client has asked for: its results have what that
 // version has, and its person is asked as that version does it.
-func TestASessionSpeaksTheVersionThatWasAnswered(t *testing.T) {
+func TestSessionUsesNegotiatedVersion(t *testing.T) {
 	const call = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"test_tell","arguments":{"kind":"both"}}}`
 	for asked, want := range map[string]struct {
 		version    string

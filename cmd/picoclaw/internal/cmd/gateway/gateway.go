@@ -118,7 +118,7 @@ func (o *Options) run(ctx context.Context) error {
 	options := gateway.Options{
 		Home: home.Path, Address: address, Version: o.Version, Logger: logger.Named("gateway"),
 		Drain: drain, Open: o.open, Metrics: told,
-		Addressed: func(hostName string) bool { return mcp.AddressedTo(hostName, settings.AllowHosts) },
+		Addressed: func(hostName string) bool { return mcp.AllowedHost(hostName, settings.AllowHosts) },
 	}
 	if settings.Console {
 		o.console = web.New(web.Options{Home: home.Path, Log: audit.File(home.Path), Operator: &o.operator,
