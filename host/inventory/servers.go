@@ -51,7 +51,7 @@ func (s *Inventory) Servers() []Server {
 		case is:
 			spec := DeclaredSpec(server)
 			all = append(all, Server{Name: problem.Plugin, State: "untrusted", Why: problem.Err.Error(),
-				Server: spec.Source(), Agents: spec.Agents})
+				Server: spec.DisplaySource(), Agents: spec.Agents})
 		}
 	}
 	slices.SortFunc(all, func(a, b Server) int { return strings.Compare(a.Name, b.Name) })
@@ -70,11 +70,11 @@ func (s *Inventory) server(id string, pin *store.Pin) Server {
 	if err != nil {
 		return fail(err)
 	}
-	spec, fetched, names, err := mcpservers.Parse(text)
+	spec, fetched, names, err := mcpservers.ParseDefinition(text)
 	if err != nil {
 		return fail(err)
 	}
-	out.Server, out.Package, out.Tools = spec.Source(), fetched, names
+	out.Server, out.Package, out.Tools = spec.DisplaySource(), fetched, names
 	old, err := s.Store.Manifest(id, pin)
 	if err != nil {
 		return fail(err)
@@ -108,7 +108,7 @@ func (s *Inventory) server(id string, pin *store.Pin) Server {
 			"can remove it"
 		return out
 	}
-	next, err := mcpservers.Again(old, spec, fetched, seen)
+	next, err := mcpservers.RebuildManifest(old, spec, fetched, seen)
 	if err == nil {
 		out.Diff, err = store.Diff(old, next)
 	}
@@ -137,10 +137,10 @@ func (s *Inventory) seen(id string) []byte {
 		if err != nil {
 			continue
 		}
-		info, err := root.Lstat(mcpservers.SeenFile)
+		info, err := root.Lstat(mcpservers.CurrentToolsFile)
 		var text []byte
 		if err == nil && info.Mode().IsRegular() && info.Size() <= mostSeen {
-			text, err = root.ReadFile(mcpservers.SeenFile)
+			text, err = root.ReadFile(mcpservers.CurrentToolsFile)
 		}
 		_ = root.Close()
 		if err == nil && json.Valid(text) {
@@ -151,14 +151,14 @@ func (s *Inventory) seen(id string) []byte {
 }
 
 // Asked is what was asked for when a server was added.
-func (s *Inventory) Asked(name string, pin *store.Pin) (mcpservers.Spec, error) {
+func (s *Inventory) Asked(name string, pin *store.Pin) (mcpservers.ServerSpec, error) {
 	text, err := s.Store.ReadFile(name, pin, mcpservers.DefinitionFile)
 	if err != nil {
-		return mcpservers.Spec{}, err
+		return mcpservers.ServerSpec{}, err
 	}
-	asked, _, _, err := mcpservers.Parse(text)
+	asked, _, _, err := mcpservers.ParseDefinition(text)
 	if err != nil {
-		return mcpservers.Spec{}, err
+		return mcpservers.ServerSpec{}, err
 	}
 	return *asked, nil
 }
@@ -182,8 +182,8 @@ func (s *Inventory) AskedDiff(name string, pin *store.Pin) (string, error) {
 }
 
 // DeclaredSpec is what the configuration says of a server.
-func DeclaredSpec(c config.MCPServer) mcpservers.Spec {
-	s := mcpservers.Spec{
+func DeclaredSpec(c config.MCPServer) mcpservers.ServerSpec {
+	s := mcpservers.ServerSpec{
 		Env: c.Env, URL: c.URL, Headers: c.Headers, Files: c.Files, Workspace: c.Workspace, Network: c.Network,
 		Secrets: c.Secrets, Programs: c.Programs, Roots: c.Roots, Claims: c.Claims, Agents: c.Agents,
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// noClaim says that a field is not to be guarded, whatever its name.
+// noClaim marks a field as not guarded.
 const noClaim = "none"
 
-// wellKnown is what is known of servers, by the names of their packages.
-type wellKnown struct {
+// knownServer is built-in information about a server, by package name.
+type knownServer struct {
 	Claims map[string]string `json:"claims"`
 	Env    map[string]string `json:"env"`
 }
@@ -21,19 +21,19 @@ type wellKnown struct {
 //go:embed known.json
 var knownText []byte
 
-// knownOf returns what is known of a package.
-func knownOf(name string) (wellKnown, error) {
-	all := map[string]wellKnown{}
+// lookupKnown returns the built-in information about a package.
+func lookupKnown(name string) (knownServer, error) {
+	all := map[string]knownServer{}
 	err := json.Unmarshal(knownText, &all)
 	return all[name], err
 }
 
-// propose says how a tool's fields are to be guarded: as is known of the server, else as their names suggest. Without a
-// workspace there are no paths to guard.
-func propose(s *Spec, d *Description, known map[string]string) map[string]string {
+// proposeClaims returns the claims for a tool's fields: the known ones, else those that the fields' names suggest.
+// Without a workspace there are no paths to guard.
+func proposeClaims(s *ServerSpec, d *ToolDescription, known map[string]string) map[string]string {
 	out := map[string]string{}
-	for _, at := range fields(d.Input, "", 0) {
-		claim := suggested(d, at[strings.LastIndex(at, ".")+1:])
+	for _, at := range fieldPaths(d.Input, "", 0) {
+		claim := claimFromName(d, at[strings.LastIndex(at, ".")+1:])
 		if claim == string(pluginpb.ClaimCommand) || claim != "" && (s.Workspace == "ro" || s.Workspace == "rw") {
 			out[at] = claim
 		}
@@ -46,8 +46,8 @@ func propose(s *Spec, d *Description, known map[string]string) map[string]string
 	return out
 }
 
-// fields are the names of an object's properties, and of those below, such as "edits.*.path".
-func fields(s map[string]any, under string, depth int) (all []string) {
+// fieldPaths returns the paths of an object's properties and nested ones, as "edits.*.path".
+func fieldPaths(s map[string]any, under string, depth int) (all []string) {
 	properties, _ := s["properties"].(map[string]any)
 	for name, v := range properties {
 		if strings.Contains(name, ".") || depth > 4 {
@@ -55,16 +55,16 @@ func fields(s map[string]any, under string, depth int) (all []string) {
 		}
 		all = append(all, under+name)
 		field, _ := v.(map[string]any)
-		all = append(all, fields(field, under+name+".", depth+1)...)
+		all = append(all, fieldPaths(field, under+name+".", depth+1)...)
 		if items, ok := field["items"].(map[string]any); ok {
-			all = append(all, fields(items, under+name+".*.", depth+1)...)
+			all = append(all, fieldPaths(items, under+name+".*.", depth+1)...)
 		}
 	}
 	return all
 }
 
-// suggested is the claim that the name of a field suggests; "" for none.
-func suggested(d *Description, field string) string {
+// claimFromName returns the claim that a field's name suggests; "" for none.
+func claimFromName(d *ToolDescription, field string) string {
 	word := strings.ToLower(field)
 	if i := strings.LastIndexAny(word, "_-"); i >= 0 {
 		word = word[i+1:]
@@ -110,8 +110,9 @@ func suggested(d *Description, field string) string {
 	return "write"
 }
 
-// mark puts a claim on a field, or on the elements of a list. It reports whether the field is there and takes a text.
-func mark(s map[string]any, at []string, claim string) bool {
+// setClaim sets a claim on a field or on the elements of a list. It reports whether the field exists and takes a
+// string.
+func setClaim(s map[string]any, at []string, claim string) bool {
 	properties, _ := s["properties"].(map[string]any)
 	field, _ := properties[at[0]].(map[string]any)
 	if at[0] == "*" {
@@ -121,7 +122,7 @@ func mark(s map[string]any, at []string, claim string) bool {
 		return false
 	}
 	if len(at) > 1 {
-		return mark(field, at[1:], claim)
+		return setClaim(field, at[1:], claim)
 	}
 	want := "string"
 	if claim == string(pluginpb.ClaimEnv) {
@@ -129,10 +130,10 @@ func mark(s map[string]any, at []string, claim string) bool {
 	}
 	marked := false
 	items, _ := field["items"].(map[string]any)
-	for _, place := range []map[string]any{field, items} { // which may both take a text
-		types, _ := place["type"].([]any)
-		if place["type"] == want || slices.Contains(types, any(want)) {
-			place[pluginpb.ClaimKey], marked = claim, true
+	for _, schema := range []map[string]any{field, items} { // both may take a string
+		types, _ := schema["type"].([]any)
+		if schema["type"] == want || slices.Contains(types, any(want)) {
+			schema[pluginpb.ClaimKey], marked = claim, true
 		}
 	}
 	return marked

@@ -11,7 +11,7 @@ import (
 )
 
 // Arguments that name something are guarded, in whatever form a schema says that they are texts.
-func TestClaimsAreProposed(t *testing.T) {
+func TestProposeClaims(t *testing.T) {
 	for _, c := range []struct{ tool, properties, want string }{
 		{"read_file", `{"path":{"type":"string"},"count":{"type":"integer"}}`, "path read"},
 		{"save", `{"path":{"anyOf":[{"type":"string"},{"type":"null"}],"default":null,"title":"Path"}}`, "path write"},
@@ -24,11 +24,11 @@ func TestClaimsAreProposed(t *testing.T) {
 		{"move_file", `{"source":{"type":"string"},"destination":{"type":"string"}}`, "destination write, source delete"},
 		{"save", `{"path":{"anyOf":[{"type":"string","enum":["a"]},{"type":"null"}]}}`, ""},
 	} {
-		d := Description{Name: c.tool}
+		d := ToolDescription{Name: c.tool}
 		if err := json.Unmarshal([]byte(`{"type":"object","properties":`+c.properties+`}`), &d.Input); err != nil {
 			t.Fatal(err)
 		}
-		b, err := build("id", &Spec{Command: []string{"x"}, Workspace: "rw"}, &Said{Tools: map[string]Tool{c.tool: {Tool: d}}},
+		b, err := buildManifest("id", &ServerSpec{Command: []string{"x"}, Workspace: "rw"}, &ServerInfo{Tools: map[string]ListedTool{c.tool: {Tool: d}}},
 			nil, nil)
 		if err != nil {
 			t.Fatal(err)

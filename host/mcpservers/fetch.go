@@ -17,32 +17,31 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// recipe is how a command line becomes one that starts without the network.
-type recipe struct {
-	fetch   *fetch            // what is fetched first; nil for nothing
-	command []string          // what is started then; for what was fetched, its arguments alone
-	env     map[string]string // besides the operator's
-	copies  map[string]string // files and directories that are copied below data/, by where they are put
-	name    string            // of the program
+// installPlan says what to fetch or copy for a command line, and how to start it without the network.
+type installPlan struct {
+	fetch   *packageSource    // package to fetch first; nil for none
+	command []string          // command to start; for a fetched package only its arguments
+	env     map[string]string // variables besides the operator's
+	copies  map[string]string // files and directories to copy, by destination below data/
+	name    string            // name of the program
 }
 
-// fetch is a package of a registry.
-type fetch struct {
+// packageSource is a package of a registry.
+type packageSource struct {
 	manager string // "npm" or "pip"
-	spec    string // with a version, perhaps
-	name    string // without
-	bin     string // the program in it; empty for the one that has the package's name, or is alone
+	spec    string // may include a version
+	name    string // without version
+	bin     string // program in the package; empty for the main one
 }
 
-// runtimes are the programs that start others, with the Debian package that has them. They are the system's and are not
-// copied.
+// runtimes maps language runtimes to their Debian packages. They come from the system and are not copied.
 var runtimes = map[string]string{
 	"node": "nodejs", "python3": "python3", "python": "python3", "ruby": "ruby", "java": "default-jre-headless",
 	"perl": "perl", "php": "php-cli", "sh": "dash", "bash": "bash",
 }
 
-// plan reads a command line.
-func plan(s *Spec) (*recipe, error) {
+// planInstall parses a command line.
+func planInstall(s *ServerSpec) (*installPlan, error) {
 	program, args := s.Command[0], s.Command[1:]
 	switch base := filepath.Base(program); base {
 	case "npx":
@@ -50,18 +49,19 @@ func plan(s *Spec) (*recipe, error) {
 	case "uvx":
 		return planUVX(args)
 	case "docker", "podman":
-		return nil, fmt.Errorf("%s starts containers, which a sandbox can't hold; give the command that the image runs, such as the npx or uvx line in the server's documentation", base)
+		return nil, fmt.Errorf("%s starts containers, which a sandbox can't confine; use the command that the image runs, such as the npx or uvx line in the server's documentation", base)
 	case "npm", "pnpm", "yarn", "bunx", "bun", "deno", "uv", "pipx":
-		return nil, fmt.Errorf("a server that %s starts is not known here; give it as npx PACKAGE, uvx PACKAGE, node FILE, python3 FILE or a program", base)
+		return nil, fmt.Errorf("%s is not supported; use npx PACKAGE, uvx PACKAGE, node FILE, python3 FILE or a program", base)
 	}
 	return planFiles(s, program, args)
 }
 
-// npmName is the name of a package in npm's registry, with a version or tag, perhaps.
-var npmName = lazyregexp.New(`^((?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*)(@[^/]+)?$`)
+// npmSpec matches an npm package name with an optional version or tag.
+var npmSpec = lazyregexp.New(`^((?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*)(@[^/]+)?$`)
 
-func planNPX(args []string) (*recipe, error) {
-	f := &fetch{manager: "npm"}
+// planNPX parses the arguments of npx.
+func planNPX(args []string) (*installPlan, error) {
+	f := &packageSource{manager: "npm"}
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		flag, value, has := strings.Cut(args[0], "=")
 		switch flag {
@@ -73,7 +73,7 @@ func planNPX(args []string) (*recipe, error) {
 			f.spec = value
 		case "--":
 		default:
-			return nil, fmt.Errorf("npx %s is not known here; leave it out", args[0])
+			return nil, fmt.Errorf("npx %s is not supported; remove it", args[0])
 		}
 		args = args[1:]
 	}
@@ -85,19 +85,20 @@ func planNPX(args []string) (*recipe, error) {
 	} else {
 		f.bin = args[0]
 	}
-	found := npmName().FindStringSubmatch(f.spec)
+	found := npmSpec().FindStringSubmatch(f.spec)
 	if found == nil {
 		return nil, fmt.Errorf("%q is not a package of npm's registry, such as @modelcontextprotocol/server-everything", f.spec)
 	}
 	f.name = found[1]
-	return &recipe{fetch: f, command: args[1:], name: "node"}, nil
+	return &installPlan{fetch: f, command: args[1:], name: "node"}, nil
 }
 
-// pythonName is the name of a package in Python's index, with extras and a version, perhaps.
-var pythonName = lazyregexp.New(`^([A-Za-z0-9][A-Za-z0-9._-]*)(\[[A-Za-z0-9,._-]+\])?(@latest|(?:==|@)[A-Za-z0-9.+!_-]+)?$`)
+// pythonSpec matches a PyPI package name with optional extras and version.
+var pythonSpec = lazyregexp.New(`^([A-Za-z0-9][A-Za-z0-9._-]*)(\[[A-Za-z0-9,._-]+\])?(@latest|(?:==|@)[A-Za-z0-9.+!_-]+)?$`)
 
-func planUVX(args []string) (*recipe, error) {
-	f := &fetch{manager: "pip"}
+// planUVX parses the arguments of uvx.
+func planUVX(args []string) (*installPlan, error) {
+	f := &packageSource{manager: "pip"}
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		flag, value, has := strings.Cut(args[0], "=")
 		switch flag {
@@ -108,7 +109,7 @@ func planUVX(args []string) (*recipe, error) {
 			}
 			f.spec = value
 		default:
-			return nil, fmt.Errorf("uvx %s is not known here; leave it out", args[0])
+			return nil, fmt.Errorf("uvx %s is not supported; remove it", args[0])
 		}
 		args = args[1:]
 	}
@@ -122,7 +123,7 @@ func planUVX(args []string) (*recipe, error) {
 		f.bin, _, _ = strings.Cut(f.bin, "@")
 		f.bin, _, _ = strings.Cut(f.bin, "[")
 	}
-	found := pythonName().FindStringSubmatch(f.spec)
+	found := pythonSpec().FindStringSubmatch(f.spec)
 	if found == nil {
 		return nil, fmt.Errorf("%q is not a package of Python's index, such as mcp-server-time or mcp-server-time==1.2.0", f.spec)
 	}
@@ -132,15 +133,15 @@ func planUVX(args []string) (*recipe, error) {
 	if version != "" {
 		f.spec += "==" + version
 	}
-	return &recipe{
+	return &installPlan{
 		fetch: f, command: args[1:], name: "python3", env: map[string]string{"PYTHONPATH": "{{data}}/site"},
 	}, nil
 }
 
-// planFiles is for programs and scripts of this machine. What is not the system's is copied, so that it stays as it was
-// looked at.
-func planFiles(s *Spec, program string, args []string) (*recipe, error) {
-	r := &recipe{copies: map[string]string{}}
+// planFiles plans a command with local programs and scripts. Files that do not belong to the system are copied, so
+// that later changes have no effect.
+func planFiles(s *ServerSpec, program string, args []string) (*installPlan, error) {
+	r := &installPlan{copies: map[string]string{}}
 	if s.Files != "" {
 		dir, err := filepath.Abs(s.Files)
 		if err != nil {
@@ -168,13 +169,13 @@ func planFiles(s *Spec, program string, args []string) (*recipe, error) {
 		if _, err := systemProgram(r.name, pkg); err != nil {
 			return nil, err
 		}
-	case system(path):
+	case isSystemProgram(path):
 		r.name, r.command = path, []string{path}
 	default:
 		if path, err = filepath.Abs(path); err != nil {
 			return nil, err
 		}
-		at := r.take(path)
+		at := r.addCopy(path)
 		r.name, r.command = strings.Replace(at, "{{data}}", store.DataDir, 1), []string{at}
 	}
 	for _, arg := range args {
@@ -182,37 +183,37 @@ func planFiles(s *Spec, program string, args []string) (*recipe, error) {
 			if arg, err = filepath.Abs(arg); err != nil {
 				return nil, err
 			}
-			arg = r.take(arg)
+			arg = r.addCopy(arg)
 		}
 		r.command = append(r.command, arg)
 	}
 	return r, nil
 }
 
-// take has a file copied, unless it lies in a directory that is copied, and returns how the command names it.
-func (r *recipe) take(path string) string {
+// addCopy plans the copy of a file, unless its directory is copied already, and returns its name in the command.
+func (r *installPlan) addCopy(path string) string {
 	if dir := r.copies["files"]; dir != "" {
 		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
 			return "{{data}}/files/" + filepath.ToSlash(rel)
 		}
 	}
-	at := "own/" + filepath.Base(path)
-	for n := 2; r.copies[at] != "" && r.copies[at] != path; n++ {
-		at = fmt.Sprintf("own/%d/%s", n, filepath.Base(path))
+	dest := "own/" + filepath.Base(path)
+	for n := 2; r.copies[dest] != "" && r.copies[dest] != path; n++ {
+		dest = fmt.Sprintf("own/%d/%s", n, filepath.Base(path))
 	}
-	r.copies[at] = path
-	return "{{data}}/" + at
+	r.copies[dest] = path
+	return "{{data}}/" + dest
 }
 
-// system reports whether a program is one of the system's.
-func system(path string) bool {
+// isSystemProgram reports whether a program belongs to the system.
+func isSystemProgram(path string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	return err == nil && (strings.HasPrefix(real, "/usr/") && !strings.HasPrefix(real, "/usr/local/") ||
 		strings.HasPrefix(real, "/bin/") || strings.HasPrefix(real, "/sbin/"))
 }
 
-// systemProgram returns the path of a runtime of the system's own, which is all that a sandbox sees, or says what to
-// install.
+// systemProgram returns the path of a program in the system directories, which are all that a sandbox sees, or an
+// error that says how to install it.
 func systemProgram(name, pkg string) (string, error) {
 	for _, dir := range []string{"/usr/local/bin", "/usr/bin", "/bin"} {
 		path := filepath.Join(dir, name)
@@ -223,10 +224,10 @@ func systemProgram(name, pkg string) (string, error) {
 	return "", fmt.Errorf("there is no %s in /usr/bin or /usr/local/bin, where a sandbox looks for it; install it, such as with: apt-get install %s", name, pkg)
 }
 
-// copyIn copies what the command needs below a package's data.
-func (r *recipe) copyIn(data string) error {
-	for at, from := range r.copies {
-		to := filepath.Join(data, filepath.FromSlash(at))
+// copyFiles makes the planned copies below a package's data directory.
+func (r *installPlan) copyFiles(data string) error {
+	for dest, from := range r.copies {
+		to := filepath.Join(data, filepath.FromSlash(dest))
 		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 			return err
 		}
@@ -246,9 +247,10 @@ func (r *recipe) copyIn(data string) error {
 	return nil
 }
 
-// mostCopied is how much is copied of a server's own files, in bytes.
-const mostCopied = 512 << 20
+// maxCopiedBytes limits the size of a server's copied files.
+const maxCopiedBytes = 512 << 20
 
+// copyTree copies a directory without .git and npm's .bin links.
 func copyTree(from, to string) error {
 	size := int64(0)
 	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
@@ -266,21 +268,22 @@ func copyTree(from, to string) error {
 		case e.IsDir():
 			return os.MkdirAll(target, 0o700)
 		case e.Type()&fs.ModeSymlink != 0 && filepath.Base(filepath.Dir(path)) == ".bin":
-			return nil // npm's links to programs, which nothing here needs
+			return nil // npm's links to programs are not needed
 		case !e.Type().IsRegular():
-			return fmt.Errorf("%s is neither a file nor a directory; a server's files are copied, and that can't be", path)
+			return fmt.Errorf("%s is neither a file nor a directory and can't be copied", path)
 		}
 		info, err := e.Info()
 		if err != nil {
 			return err
 		}
-		if size += info.Size(); size > mostCopied {
-			return fmt.Errorf("%s has more than %d MB", from, mostCopied>>20)
+		if size += info.Size(); size > maxCopiedBytes {
+			return fmt.Errorf("%s has more than %d MB", from, maxCopiedBytes>>20)
 		}
 		return copyFile(path, target, info.Mode())
 	})
 }
 
+// copyFile copies a file, readable and writable only for its owner.
 func copyFile(from, to string, mode fs.FileMode) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -295,16 +298,16 @@ func copyFile(from, to string, mode fs.FileMode) error {
 	return errors.Join(err, out.Close())
 }
 
-// fetched says what to start of a package that was fetched into data, and which version it is. Programs of the package
-// have run there: what they have left is read by a root that no link leads out of.
-func (f *fetch) fetched(data string) (command []string, version string, err error) {
+// startCommand returns the command that starts a package fetched into data, and the package's version. Install
+// scripts may have placed symlinks there, so it reads within an os.Root.
+func (f *packageSource) startCommand(data string) (command []string, version string, err error) {
 	root, err := os.OpenRoot(data)
 	if err != nil {
 		return nil, "", err
 	}
 	defer func() { _ = root.Close() }()
 	if f.manager == "npm" {
-		return f.fetchedNPM(root)
+		return f.startNPMCommand(root)
 	}
 	matches, err := fs.Glob(root.FS(), "site/*.dist-info")
 	if err != nil {
@@ -312,7 +315,7 @@ func (f *fetch) fetched(data string) (command []string, version string, err erro
 	}
 	for _, dir := range matches {
 		name, rest, _ := strings.Cut(strings.TrimSuffix(path.Base(dir), ".dist-info"), "-")
-		if plainName(name) == plainName(f.name) {
+		if normalizeName(name) == normalizeName(f.name) {
 			version = rest
 		}
 	}
@@ -322,18 +325,19 @@ func (f *fetch) fetched(data string) (command []string, version string, err erro
 	return []string{"python3", "{{data}}/site/bin/" + f.bin}, version, nil
 }
 
-// plainName is a name of Python's index as it compares them.
-func plainName(name string) string {
+// normalizeName normalizes a PyPI package name for comparison.
+func normalizeName(name string) string {
 	return strings.ToLower(strings.NewReplacer("-", "_", ".", "_").Replace(name))
 }
 
-func (f *fetch) fetchedNPM(root *os.Root) (command []string, version string, err error) {
-	const most = 1 << 20
-	at := path.Join("node_modules", f.name, "package.json")
-	if info, err := root.Lstat(at); err == nil && (!info.Mode().IsRegular() || info.Size() > most) {
-		return nil, "", fmt.Errorf("the package.json of %s is no file of at most %d bytes", f.name, most)
+// startNPMCommand returns the command that starts a fetched npm package, and its version.
+func (f *packageSource) startNPMCommand(root *os.Root) (command []string, version string, err error) {
+	const maxSize = 1 << 20
+	manifest := path.Join("node_modules", f.name, "package.json")
+	if info, err := root.Lstat(manifest); err == nil && (!info.Mode().IsRegular() || info.Size() > maxSize) {
+		return nil, "", fmt.Errorf("the package.json of %s is not a regular file of at most %d bytes", f.name, maxSize)
 	}
-	text, err := root.ReadFile(at)
+	text, err := root.ReadFile(manifest)
 	if err != nil {
 		return nil, "", fmt.Errorf("the package %s was not fetched: %w", f.name, err)
 	}
@@ -365,11 +369,11 @@ func (f *fetch) fetchedNPM(root *os.Root) (command []string, version string, err
 			names = append(names, name)
 		}
 		slices.Sort(names)
-		return nil, "", fmt.Errorf("which program of %s is meant? It has %s: npx -p %s PROGRAM", f.name,
+		return nil, "", fmt.Errorf("the package %s has several programs (%s); choose one: npx -p %s PROGRAM", f.name,
 			strings.Join(names, ", "), f.spec)
 	}
 	if !filepath.IsLocal(filepath.FromSlash(file)) {
-		return nil, "", fmt.Errorf("the package %s names a program outside of itself: %q", f.name, file)
+		return nil, "", fmt.Errorf("the package %s names a program outside of its directory: %q", f.name, file)
 	}
 	return []string{"node", "{{data}}/" + path.Join("node_modules", f.name, file)}, pkg.Version, nil
 }

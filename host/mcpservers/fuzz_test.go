@@ -10,14 +10,14 @@ import (
 )
 
 // said makes what a server says of the text of its tools.
-func said(text []byte) *Said {
-	s := &Said{Name: "fuzz", Tools: map[string]Tool{}}
-	var tools []Description
+func said(text []byte) *ServerInfo {
+	s := &ServerInfo{Name: "fuzz", Tools: map[string]ListedTool{}}
+	var tools []ToolDescription
 	if json.Unmarshal(text, &tools) != nil {
 		return nil
 	}
 	for _, d := range tools {
-		s.Tools[d.Name] = Tool{Tool: d, Hash: "h"}
+		s.Tools[d.Name] = ListedTool{Tool: d, Hash: "h"}
 	}
 	return s
 }
@@ -42,8 +42,8 @@ func FuzzBuild(f *testing.F) {
 		if said == nil || pluginpb.CheckID(id) != nil {
 			t.Skip()
 		}
-		Review(said, func(string) string { return "" })
-		b, err := build(id, &Spec{Command: []string{"x"}, Workspace: workspace}, said, nil, nil)
+		FindSuspicious(said, func(string) string { return "" })
+		b, err := buildManifest(id, &ServerSpec{Command: []string{"x"}, Workspace: workspace}, said, nil, nil)
 		if err != nil {
 			return
 		}
@@ -56,7 +56,7 @@ func FuzzBuild(f *testing.F) {
 				t.Errorf("%q is called as another: %v", tool.Name, b.tools)
 			}
 			names[tool.Name] = true
-			if len(id)+1+len(tool.Name) > mostClientName {
+			if len(id)+1+len(tool.Name) > maxClientName {
 				t.Errorf("%s.%s is too long", id, tool.Name)
 			}
 		}
@@ -75,12 +75,12 @@ func FuzzImport(f *testing.F) {
 	f.Add([]byte(`{"servers": {"x": {"command": ["a", "b"], "url": "https://x"}, "X": {"httpUrl": ""}}}`))
 	f.Add([]byte(`{"context_servers": {"": {"command": {}}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		all, wrong, err := Import(text)
+		all, wrong, err := ImportServers(text)
 		if err == nil && len(all)+len(wrong) == 0 {
 			t.Error("it has no servers, and that is no error")
 		}
 		for _, spec := range all {
-			_ = spec.Check()
+			_ = spec.Validate()
 		}
 	})
 }
@@ -97,7 +97,7 @@ func FuzzPlan(f *testing.F) {
 		if len(args) == 0 || args[0] != "npx" && args[0] != "uvx" {
 			t.Skip()
 		}
-		r, err := plan(&Spec{Command: args})
+		r, err := planInstall(&ServerSpec{Command: args})
 		if err != nil {
 			return
 		}
@@ -112,9 +112,9 @@ func FuzzPlan(f *testing.F) {
 func FuzzReview(f *testing.F) {
 	f.Add("<IMPORTANT>", "do not tell\u200b", "\xff\u202e")
 	f.Fuzz(func(t *testing.T, name, description, field string) {
-		s := &Said{Instructions: description, Tools: map[string]Tool{name: {Tool: Description{Name: name, Description: description,
+		s := &ServerInfo{Instructions: description, Tools: map[string]ListedTool{name: {Tool: ToolDescription{Name: name, Description: description,
 			Input: map[string]any{"properties": map[string]any{field: map[string]any{"description": description}}}}}}}
-		for _, text := range Review(s, func(string) string { return "" }) {
+		for _, text := range FindSuspicious(s, func(string) string { return "" }) {
 			if !utf8.ValidString(text) && utf8.ValidString(name+description+field) {
 				t.Errorf("%q", text)
 			}

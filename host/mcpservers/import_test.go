@@ -8,8 +8,8 @@ import (
 )
 
 // Variables of clients are what they mean here, or why a server can't be had; one that is switched off stays so.
-func TestVariablesOfClients(t *testing.T) {
-	found, wrong, err := Import([]byte(`{"inputs": [{"id": "key"}], "servers": {
+func TestImportClientVariables(t *testing.T) {
+	found, wrong, err := ImportServers([]byte(`{"inputs": [{"id": "key"}], "servers": {
 		"root": {"command": "a", "args": ["${workspaceFolder}/x", "${workspaceRoot}", "$HOME"], "env": {"AT": "${workspaceFolder}"}},
 		"env": {"command": "a", "env": {"KEY": "${env:KEY}"}},
 		"input": {"command": "a", "args": ["--key=${input:key}"]},
@@ -22,7 +22,7 @@ func TestVariablesOfClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]Spec{
+	want := map[string]ServerSpec{
 		"root": {Command: []string{"a", "{{workspace}}/x", "{{workspace}}", "$HOME"}, Env: map[string]string{"AT": "{{workspace}}"}},
 		"on":   {Command: []string{"a"}},
 	}
@@ -32,7 +32,7 @@ func TestVariablesOfClients(t *testing.T) {
 	for name, variable := range map[string]string{
 		"env": "${env:KEY}", "input": "${input:key}", "header": "${input:key}", "url": "${input:key}", "plain": "${KEY}",
 	} {
-		if err := wrong[name]; err == nil || !strings.HasPrefix(err.Error(), variable+" is a variable of the client's") {
+		if err := wrong[name]; err == nil || !strings.HasPrefix(err.Error(), "the client's variable "+variable) {
 			t.Errorf("%s: %v", name, err)
 		}
 		delete(wrong, name)
@@ -40,7 +40,7 @@ func TestVariablesOfClients(t *testing.T) {
 	if len(wrong) > 0 {
 		t.Error(wrong)
 	}
-	if _, _, err := Import([]byte(`{"servers": {"off": {"command": "a", "disabled": true}}}`)); err == nil {
+	if _, _, err := ImportServers([]byte(`{"servers": {"off": {"command": "a", "disabled": true}}}`)); err == nil {
 		t.Error("a file with nothing that is switched on is read")
 	}
 }

@@ -12,18 +12,19 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// mostClientName is how long a tool's name may be to MCP clients, with the server's in front.
-const mostClientName = 64
+// maxClientName is the maximum length of a tool's name for MCP clients, including the server's name.
+const maxClientName = 64
 
-// leastToolName is the room that a server's own name has to leave in that for a tool's: a letter and a hash.
-const leastToolName = 10
+// minToolName is the length that a server's name must leave for a tool's name: a letter and a hash.
+const minToolName = 10
 
+// notInNames matches characters that names can't contain.
 var notInNames = lazyregexp.New(`[^a-z0-9_]+`)
 
-// toolName is what a server's tool is called here: lower-case letters, digits and "_". taken are the names that are
-// others' already; where nothing else is left, as one tool has what would be another's, the name is empty.
-func toolName(id, name string, taken map[string]pinned) string {
-	var spaced strings.Builder // printEnv is print_env
+// toolName returns picoclaw's name for a server's tool, in lower-case letters, digits and "_". It is empty if the
+// name would be one of taken.
+func toolName(id, name string, taken map[string]acceptedTool) string {
+	var spaced strings.Builder // printEnv becomes print_env
 	for i, r := range name {
 		if r >= 'A' && r <= 'Z' && i > 0 && name[i-1] >= 'a' && name[i-1] <= 'z' {
 			spaced.WriteByte('_')
@@ -34,7 +35,7 @@ func toolName(id, name string, taken map[string]pinned) string {
 	if short == "" || short[0] < 'a' || short[0] > 'z' {
 		short = "t_" + short
 	}
-	room := mostClientName - len(id) - 1
+	room := maxClientName - len(id) - 1
 	if _, ambiguous := taken[short]; ambiguous || len(short) > room {
 		hash := "_" + shortHash([]byte(name))
 		short = short[:min(len(short), max(1, room-len(hash)))] + hash
@@ -45,42 +46,42 @@ func toolName(id, name string, taken map[string]pinned) string {
 	return short
 }
 
-// built is a package that is not yet in the store.
-type built struct {
+// builtManifest is the manifest of a new package.
+type builtManifest struct {
 	manifest *pluginpb.Manifest
-	tools    map[string]pinned
-	leftOut  []string // what is not offered, and why
+	tools    map[string]acceptedTool
+	leftOut  []string // tools that are not offered, with reasons
 	claims   map[string]string
 }
 
-// build makes a manifest of what a server has said. version is that of what was fetched.
-func build(id string, s *Spec, said *Said, programs []string, known map[string]string) (*built, error) {
-	if most := mostClientName - 1 - leastToolName; len(id) > most {
-		return nil, fmt.Errorf("the name %s is too long for tools to be called by it; at most %d characters are not", id, most)
+// buildManifest builds a manifest from a server's description.
+func buildManifest(id string, s *ServerSpec, info *ServerInfo, programs []string, known map[string]string) (*builtManifest, error) {
+	if maxID := maxClientName - 1 - minToolName; len(id) > maxID {
+		return nil, fmt.Errorf("the name %s is too long for tool names; use at most %d characters", id, maxID)
 	}
-	b := &built{tools: map[string]pinned{}, claims: map[string]string{}}
-	doc := said.Title
+	b := &builtManifest{tools: map[string]acceptedTool{}, claims: map[string]string{}}
+	doc := info.Title
 	if doc == "" {
-		doc = said.Name
+		doc = info.Name
 	}
 	b.manifest = &pluginpb.Manifest{
-		ID: id, Doc: fmt.Sprintf("The MCP server %s: %s", oneLine(doc), s.Source()), FullNames: true,
+		ID: id, Doc: fmt.Sprintf("The MCP server %s: %s", shortenLine(doc), s.DisplaySource()), FullNames: true,
 		Protocol: pluginpb.CurrentProtocol(),
-		Grants:   s.grants(programs),
+		Grants:   s.buildGrants(programs),
 	}
 	unused := maps.Clone(s.Claims)
-	for _, name := range slices.Sorted(maps.Keys(said.Tools)) {
-		tool := said.Tools[name]
-		spec, err := b.spec(id, s, &tool.Tool, known, unused)
+	for _, name := range slices.Sorted(maps.Keys(info.Tools)) {
+		tool := info.Tools[name]
+		spec, err := b.toolSpec(id, s, &tool.Tool, known, unused)
 		if err != nil {
-			b.leftOut = append(b.leftOut, fmt.Sprintf("%s: %v", oneLine(name), err))
+			b.leftOut = append(b.leftOut, fmt.Sprintf("%s: %v", shortenLine(name), err))
 			continue
 		}
-		b.tools[spec.Name] = pinned{Name: name, Hash: tool.Hash}
+		b.tools[spec.Name] = acceptedTool{Name: name, Hash: tool.Hash}
 		b.manifest.Tools = append(b.manifest.Tools, *spec)
 	}
 	for at := range unused {
-		return nil, fmt.Errorf("the claim for %s: the server has no such tool or field that takes a text", at)
+		return nil, fmt.Errorf("the claim for %s: the server has no such tool, or no such string field", at)
 	}
 	if len(b.manifest.Tools) == 0 {
 		return nil, fmt.Errorf("the server has no tools that could be offered: %s", strings.Join(b.leftOut, "; "))
@@ -88,8 +89,8 @@ func build(id string, s *Spec, said *Said, programs []string, known map[string]s
 	return b, nil
 }
 
-// spec makes a tool's specification of its description.
-func (b *built) spec(id string, s *Spec, d *Description, known, unused map[string]string) (*pluginpb.Spec, error) {
+// toolSpec converts a tool's description to a specification.
+func (b *builtManifest) toolSpec(id string, s *ServerSpec, d *ToolDescription, known, unused map[string]string) (*pluginpb.Spec, error) {
 	out := &pluginpb.Spec{
 		Name: toolName(id, d.Name, b.tools), Doc: strings.TrimSpace(d.Description), ReadOnly: d.Annotations.ReadOnly,
 		Destructive: d.Annotations.Destructive != nil && *d.Annotations.Destructive, Idempotent: d.Annotations.Idempotent,
@@ -99,7 +100,7 @@ func (b *built) spec(id string, s *Spec, d *Description, known, unused map[strin
 	case strings.TrimSpace(d.Name) == "":
 		return nil, errors.New("it has no name")
 	case out.Name == "":
-		return nil, errors.New("its name can't be told from another's")
+		return nil, errors.New("its name is too similar to another tool's")
 	case out.Doc == "":
 		out.Doc = d.Name
 	}
@@ -107,20 +108,20 @@ func (b *built) spec(id string, s *Spec, d *Description, known, unused map[strin
 	if input == nil {
 		input = map[string]any{}
 	}
-	strip(input)
-	join(input)
+	removeUntrustedKeys(input)
+	mergeAlternatives(input)
 	input["type"] = "object"
 	if _, says := input["additionalProperties"]; !says {
 		input["additionalProperties"] = false
 	}
-	claims := propose(s, d, known)
+	claims := proposeClaims(s, d, known)
 	for at, claim := range s.Claims {
 		if tool, field, _ := strings.Cut(at, "."); tool == d.Name || tool == out.Name {
 			claims[field] = claim
 		}
 	}
 	for _, field := range slices.Sorted(maps.Keys(claims)) {
-		if claims[field] != noClaim && !mark(input, strings.Split(field, "."), claims[field]) {
+		if claims[field] != noClaim && !setClaim(input, strings.Split(field, "."), claims[field]) {
 			continue
 		}
 		for _, tool := range []string{d.Name, out.Name} {
@@ -131,12 +132,12 @@ func (b *built) spec(id string, s *Spec, d *Description, known, unused map[strin
 		}
 	}
 	var err error
-	if out.Input, err = schema(input); err != nil {
+	if out.Input, err = parseSchema(input); err != nil {
 		return nil, err
 	}
 	if d.Output != nil {
-		strip(d.Output)
-		if out.Output, err = schema(d.Output); err != nil {
+		removeUntrustedKeys(d.Output)
+		if out.Output, err = parseSchema(d.Output); err != nil {
 			return nil, err
 		}
 	}
@@ -146,7 +147,8 @@ func (b *built) spec(id string, s *Spec, d *Description, known, unused map[strin
 	return out, nil
 }
 
-func schema(value map[string]any) (*pluginpb.Schema, error) {
+// parseSchema converts a decoded schema.
+func parseSchema(value map[string]any) (*pluginpb.Schema, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
@@ -155,9 +157,9 @@ func schema(value map[string]any) (*pluginpb.Schema, error) {
 	return s, s.UnmarshalJSON(text)
 }
 
-// strip takes out of a schema what is not a server's to say, and the name of the draft, which the library wants to be
-// the newest.
-func strip(v any) {
+// removeUntrustedKeys removes claims, which a server must not set, and the draft's name, which the schema library
+// expects to be the newest.
+func removeUntrustedKeys(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		delete(v, pluginpb.ClaimKey)
@@ -165,38 +167,39 @@ func strip(v any) {
 			delete(v, "$schema")
 		}
 		for _, below := range v {
-			strip(below)
+			removeUntrustedKeys(below)
 		}
 	case []any:
 		for _, below := range v {
-			strip(below)
+			removeUntrustedKeys(below)
 		}
 	}
 }
 
-// join writes alternatives that differ in their types as one schema with several types: an optional text is a text, to
-// be guarded as one.
-func join(v any) {
+// mergeAlternatives rewrites alternatives that differ in type as one schema with several types, so that an optional
+// string is guarded like a string.
+func mergeAlternatives(v any) {
 	switch v := v.(type) {
 	case map[string]any:
-		if one := joined(v); one != nil {
+		if one := mergedSchema(v); one != nil {
 			delete(v, "anyOf")
 			for name, value := range one {
 				v[name] = value
 			}
 		}
 		for _, below := range v {
-			join(below)
+			mergeAlternatives(below)
 		}
 	case []any:
 		for _, below := range v {
-			join(below)
+			mergeAlternatives(below)
 		}
 	}
 }
 
-// joined is what stands in the place of a schema's alternatives, if all but one of them have a type and nothing else.
-func joined(s map[string]any) map[string]any {
+// mergedSchema returns the replacement of a schema's alternatives, if at most one of them has more than a type; else
+// nil.
+func mergedSchema(s map[string]any) map[string]any {
 	alternatives, _ := s["anyOf"].([]any)
 	if _, typed := s["type"]; typed || len(alternatives) < 2 {
 		return nil
@@ -227,32 +230,32 @@ func joined(s map[string]any) map[string]any {
 	return out
 }
 
-// oneLine is a stranger's text on one line of moderate length.
-func oneLine(text string) string {
-	const most = 120
+// shortenLine shortens an untrusted text to one line.
+func shortenLine(text string) string {
+	const maxRunes = 120
 	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
+	if runes := []rune(text); len(runes) > maxRunes {
+		return string(runes[:maxRunes]) + "…"
 	}
 	return text
 }
 
-// SeenFile is where the plugin notes what its server offers in place of what was accepted, in its state directory.
-const SeenFile = "seen.json"
+// CurrentToolsFile is the file in the plugin's state directory with the server's current tools while some are
+// quarantined.
+const CurrentToolsFile = "seen.json"
 
-// Again makes the manifest that a server would have which says what seen holds, for comparison with the one that was
-// accepted.
-func Again(old *pluginpb.Manifest, s *Spec, fetched string, seen []byte) (*pluginpb.Manifest, error) {
-	said := &Said{}
-	if err := json.Unmarshal(seen, &said.Tools); err != nil {
-		return nil, fmt.Errorf("what the server was seen to offer: %w", err)
+// RebuildManifest builds the manifest for a server's current tools, for comparison with the accepted one.
+func RebuildManifest(old *pluginpb.Manifest, s *ServerSpec, fetched string, seen []byte) (*pluginpb.Manifest, error) {
+	info := &ServerInfo{}
+	if err := json.Unmarshal(seen, &info.Tools); err != nil {
+		return nil, fmt.Errorf("the server's current tools: %w", err)
 	}
 	name, _, _ := strings.Cut(fetched, " ")
-	known, err := knownOf(name)
+	known, err := lookupKnown(name)
 	if err != nil {
 		return nil, err
 	}
-	b, err := build(old.ID, s, said, nil, known.Claims)
+	b, err := buildManifest(old.ID, s, info, nil, known.Claims)
 	if err != nil {
 		return nil, err
 	}

@@ -12,11 +12,11 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// longDescription is a length from which on nobody reads what a model is told, in bytes.
-const longDescription = 4096
+// maxPlausibleText is the length in bytes above which a text is suspicious, because nobody reads it.
+const maxPlausibleText = 4096
 
-// instructions are what descriptions say that mean to steer a model and not to describe a tool.
-var instructions = lazyregexp.New(`(?i)` + strings.Join([]string{
+// injectionPattern matches typical prompt injections.
+var injectionPattern = lazyregexp.New(`(?i)` + strings.Join([]string{
 	`ignore (all |any |the )?(previous|prior|above|other)`, `<\s*/?\s*(important|system|secret|instructions?|critical)\s*>`,
 	`do not (tell|mention|inform|reveal|show|notify)`, `don'?t (tell|mention|inform|reveal|show|notify)`,
 	`(without|never) (telling|mentioning|informing|asking) the user`, `system prompt`, `you (must|should) (always|first|never)`,
@@ -25,44 +25,45 @@ var instructions = lazyregexp.New(`(?i)` + strings.Join([]string{
 	`side ?note`, `conversation (history|so far)`,
 }, "|"))
 
-// Review says what is suspicious in what a server says to a model. shadows returns who has a tool of a name already; ""
-// for nobody.
-func Review(said *Said, shadows func(tool string) string) []string {
+// FindSuspicious returns warnings about suspicious texts of a server. shadows returns the owner of another tool with
+// the same name; "" for none.
+func FindSuspicious(info *ServerInfo, shadows func(tool string) string) []string {
 	var out []string
-	same := map[string][]string{} // names, by whose they are already
-	texts := func(at string, all ...string) {
+	sameNames := map[string][]string{} // names, by whose they are already
+	checkTexts := func(at string, all ...string) {
 		for _, text := range all {
-			out = append(out, suspicious(at, text)...)
+			out = append(out, suspiciousText(at, text)...)
 		}
 	}
-	texts("its instructions", said.Instructions)
-	for _, name := range slices.Sorted(maps.Keys(said.Tools)) {
-		d := said.Tools[name].Tool
-		at := "tool " + oneLine(name)
-		texts(at, name, d.Title, d.Annotations.Title, d.Description)
-		texts(at+"'s arguments", strs(d.Input)...)
-		texts(at+"'s results", strs(d.Output)...)
+	checkTexts("its instructions", info.Instructions)
+	for _, name := range slices.Sorted(maps.Keys(info.Tools)) {
+		d := info.Tools[name].Tool
+		at := "tool " + shortenLine(name)
+		checkTexts(at, name, d.Title, d.Annotations.Title, d.Description)
+		checkTexts(at+"'s arguments", collectStrings(d.Input)...)
+		checkTexts(at+"'s results", collectStrings(d.Output)...)
 		if other := shadows(name); other != "" {
-			same[other] = append(same[other], oneLine(name))
+			sameNames[other] = append(sameNames[other], shortenLine(name))
 		}
 	}
-	for _, other := range slices.Sorted(maps.Keys(same)) {
+	for _, other := range slices.Sorted(maps.Keys(sameNames)) {
 		out = append(out, fmt.Sprintf("%s has tools of the same names, which a model may take for these: %s", other,
-			strings.Join(same[other], ", ")))
+			strings.Join(sameNames[other], ", ")))
 	}
 	return slices.Compact(out)
 }
 
-// readable says what the server is given that looks like a secret: it can read it, and send it wherever it may.
-func (s *Spec) readable() (out []string) {
+// secretWarnings returns warnings about variables and headers that look like secrets, because the server could send
+// them anywhere it may connect.
+func (s *ServerSpec) secretWarnings() (out []string) {
 	for kind, all := range map[string]map[string]string{"variable": s.Env, "header": s.Headers} {
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			value := all[name]
 			if value == "" || strings.Contains(value, "${") || !redact.Name(name) && redact.Text(name+": "+value) == name+": "+value {
 				continue
 			}
-			out = append(out, fmt.Sprintf("the %s %s looks like a secret, and the server reads it; say in the configuration where it "+
-				"comes from (secrets.%[3]s), and grant it with --secret %[3]s in place of this: the server gets a placeholder then",
+			out = append(out, fmt.Sprintf("the %s %s looks like a secret that the server could read; configure its source "+
+				"(secrets.%[3]s) and grant it with --secret %[3]s instead, so that the server gets only a placeholder",
 				kind, name, cmp.Or(map[string]string{"variable": name}[kind], "NAME")))
 		}
 	}
@@ -70,10 +71,11 @@ func (s *Spec) readable() (out []string) {
 	return out
 }
 
-func suspicious(at, text string) (out []string) {
+// suspiciousText returns warnings about a text: hidden characters, instructions to the model, excessive length.
+func suspiciousText(at, text string) (out []string) {
 	if i := strings.IndexFunc(text, hiddentext.IsHidden); i >= 0 {
 		r := []rune(text[i:])[0]
-		out = append(out, fmt.Sprintf("%s has characters that can't be seen (U+%04X)", at, r))
+		out = append(out, fmt.Sprintf("%s has invisible characters (U+%04X)", at, r))
 	}
 	visible := strings.Map(func(r rune) rune {
 		if hiddentext.IsHidden(r) {
@@ -81,27 +83,27 @@ func suspicious(at, text string) (out []string) {
 		}
 		return r
 	}, text)
-	if found := instructions().FindString(visible); found != "" {
-		out = append(out, fmt.Sprintf("%s tells the model what to do: %q", at, oneLine(found)))
+	if found := injectionPattern().FindString(visible); found != "" {
+		out = append(out, fmt.Sprintf("%s tells the model what to do: %q", at, shortenLine(found)))
 	}
-	if len(text) > longDescription {
+	if len(text) > maxPlausibleText {
 		out = append(out, fmt.Sprintf("%s has a text of %d bytes", at, len(text)))
 	}
 	return out
 }
 
-// strs are all texts in a schema, names among them.
-func strs(v any) (out []string) {
+// collectStrings returns all strings in a schema, including names.
+func collectStrings(v any) (out []string) {
 	switch v := v.(type) {
 	case string:
 		out = append(out, v)
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			out = append(append(out, name), strs(v[name])...)
+			out = append(append(out, name), collectStrings(v[name])...)
 		}
 	case []any:
 		for _, one := range v {
-			out = append(out, strs(one)...)
+			out = append(out, collectStrings(one)...)
 		}
 	}
 	return out

@@ -1,10 +1,9 @@
-// Package mcpservers makes plugins of MCP servers: it finds out what a command line starts, fetches what that takes, has
-// the server say in a sandbox which tools it has, and writes the package that the store installs: a manifest of these
-// tools, which picoclaw's own plugin mcp offers.
+// Package mcpservers makes plugins of MCP servers. It parses the server's command line, fetches its package, asks the
+// server in a sandbox for its tools, and writes the package that the store installs: a manifest with these tools,
+// which picoclaw's plugin mcp serves.
 //
-// What a server says is a stranger's text. It is checked, bounded and shown; nothing that it says of itself decides
-// what it is granted or how its arguments are guarded. The package must not know how a plugin is started or how a
-// person is asked.
+// A server's description of itself is untrusted. It is validated, limited and shown, but decides neither grants nor
+// the guarding of arguments. The package must not know how a plugin is started or how a person is asked.
 package mcpservers
 
 import (
@@ -23,35 +22,35 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Spec is what an operator says of a server.
-type Spec struct {
-	Command   []string          `json:"command,omitempty"` // the program and its arguments, as for a shell
+// ServerSpec is an operator's definition of a server.
+type ServerSpec struct {
+	Command   []string          `json:"command,omitempty"` // program and arguments
 	Env       map[string]string `json:"env,omitempty"`
-	URL       string            `json:"url,omitempty"` // in place of a command: where it is reached over HTTP
+	URL       string            `json:"url,omitempty"` // instead of a command, for a server over HTTP
 	Headers   map[string]string `json:"headers,omitempty"`
-	Files     string            `json:"files,omitempty"`     // a directory that the command needs, which is copied
+	Files     string            `json:"files,omitempty"`     // directory that the command needs; it is copied
 	Workspace string            `json:"workspace,omitempty"` // "none", "ro" or "rw"
-	Network   []string          `json:"network,omitempty"`   // the hosts that it may reach, "*" for any
+	Network   []string          `json:"network,omitempty"`   // reachable hosts; "*" for any
 	Secrets   []string          `json:"secrets,omitempty"`
-	Programs  []string          `json:"programs,omitempty"` // that it may start besides its own
-	Roots     bool              `json:"roots,omitempty"`    // tell it of the workspace
-	Claims    map[string]string `json:"claims,omitempty"`   // by "tool.field": a claim, or "none"
-	Agents    []string          `json:"agents,omitempty"`   // the only ones that it is for
+	Programs  []string          `json:"programs,omitempty"` // programs that it may start in addition to its own
+	Roots     bool              `json:"roots,omitempty"`    // send the workspace as a root
+	Claims    map[string]string `json:"claims,omitempty"`   // claim or "none", by "tool.field"
+	Agents    []string          `json:"agents,omitempty"`   // the only agents that may use it
 }
 
-// variable is a place for a secret in a header.
-var variable = lazyregexp.New(`\$\{([^}]*)\}`)
+// secretVariable matches the place of a secret in a header.
+var secretVariable = lazyregexp.New(`\$\{([^}]*)\}`)
 
-// Source is the command line or URL, for people.
-func (s *Spec) Source() string {
+// DisplaySource returns the command line or URL for display.
+func (s *ServerSpec) DisplaySource() string {
 	if s.URL != "" {
 		return s.URL
 	}
 	return strings.Join(s.Command, " ")
 }
 
-// Check says what is wrong with a spec, if anything is.
-func (s *Spec) Check() error {
+// Validate returns an error if the spec is invalid.
+func (s *ServerSpec) Validate() error {
 	switch {
 	case s.URL == "" && len(s.Command) == 0:
 		return fmt.Errorf("the server has neither a command nor a URL; write the command behind --, or give --url")
@@ -69,7 +68,7 @@ func (s *Spec) Check() error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-		for _, found := range variable().FindAllStringSubmatch(s.Headers[name], -1) {
+		for _, found := range secretVariable().FindAllStringSubmatch(s.Headers[name], -1) {
 			if !slices.Contains(s.Secrets, found[1]) {
 				return fmt.Errorf("the header %s names the secret %s, which is not granted; grant it with --secret %s", name, found[1],
 					found[1])
@@ -89,8 +88,8 @@ func (s *Spec) Check() error {
 	return nil
 }
 
-// hosts are those that the server may reach.
-func (s *Spec) hosts() []string {
+// allowedHosts returns the hosts that the server may reach.
+func (s *ServerSpec) allowedHosts() []string {
 	if s.URL == "" {
 		return s.Network
 	}
@@ -98,11 +97,11 @@ func (s *Spec) hosts() []string {
 	if err != nil {
 		return nil
 	}
-	return append(entries(u), s.Network...)
+	return append(hostEntries(u), s.Network...)
 }
 
-// entries are those of network.allow for where a URL leads.
-func entries(u *url.URL) []string {
+// hostEntries returns the entries of network.allow for a URL.
+func hostEntries(u *url.URL) []string {
 	port := ""
 	if u.Port() != "" {
 		port = ":" + u.Port()
@@ -121,10 +120,10 @@ func entries(u *url.URL) []string {
 	return []string{u.Hostname() + port}
 }
 
-// grants are what the server is to be granted. programs are those that its command takes.
-func (s *Spec) grants(programs []string) pluginpb.Grant {
+// buildGrants returns the server's grants. programs are those that its command needs.
+func (s *ServerSpec) buildGrants(programs []string) pluginpb.Grant {
 	g := pluginpb.Grant{
-		Workspace: s.Workspace, State: true, Exec: s.URL == "", Secrets: s.Secrets, Network: len(s.hosts()) > 0,
+		Workspace: s.Workspace, State: true, Exec: s.URL == "", Secrets: s.Secrets, Network: len(s.allowedHosts()) > 0,
 		Takeback: s.Workspace == pluginpb.ReadWriteWorkspace && s.URL == "",
 	}
 	if g.Workspace == "" {
@@ -134,28 +133,28 @@ func (s *Spec) grants(programs []string) pluginpb.Grant {
 		g.Programs = slices.Compact(slices.Sorted(slices.Values(append(programs, s.Programs...))))
 	}
 	if !slices.Contains(s.Network, "*") {
-		g.Hosts = slices.Compact(slices.Sorted(slices.Values(s.hosts())))
+		g.Hosts = slices.Compact(slices.Sorted(slices.Values(s.allowedHosts())))
 	}
 	return g
 }
 
-// Said is what a server says of itself.
-type Said struct {
-	Name         string          `json:"name"`
-	Title        string          `json:"title"`
-	Version      string          `json:"version"`
-	Instructions string          `json:"instructions"`
-	Tools        map[string]Tool `json:"tools"` // by the server's names
+// ServerInfo is a server's description of itself.
+type ServerInfo struct {
+	Name         string                `json:"name"`
+	Title        string                `json:"title"`
+	Version      string                `json:"version"`
+	Instructions string                `json:"instructions"`
+	Tools        map[string]ListedTool `json:"tools"` // by the server's names
 }
 
-// Tool is a tool as its server describes it.
-type Tool struct {
-	Tool Description `json:"tool"`
-	Hash string      `json:"hash"` // of the description, as the plugin takes it
+// ListedTool is a tool as its server describes it.
+type ListedTool struct {
+	Tool ToolDescription `json:"tool"`
+	Hash string          `json:"hash"` // hash of the description, computed by the plugin
 }
 
-// Description is what a server says of a tool.
-type Description struct {
+// ToolDescription is a server's description of a tool.
+type ToolDescription struct {
 	Name        string         `json:"name"`
 	Title       string         `json:"title"`
 	Description string         `json:"description"`
@@ -170,34 +169,37 @@ type Description struct {
 	} `json:"annotations"`
 }
 
-// definition is server.json, which the plugin reads. Asked is for those that make the package again.
-type definition struct {
-	Command []string          `json:"command,omitempty"`
-	Env     map[string]string `json:"env,omitempty"`
-	URL     string            `json:"url,omitempty"`
-	Headers map[string]string `json:"headers,omitempty"`
-	Roots   bool              `json:"roots,omitempty"`
-	Tools   map[string]pinned `json:"tools"`
-	Asked   *Spec             `json:"asked"`
-	Package string            `json:"package,omitempty"` // what was fetched, with its version
+// serverDefinition is the content of server.json, which the plugin reads. Asked and Package are for later updates of
+// the package.
+type serverDefinition struct {
+	Command []string                `json:"command,omitempty"`
+	Env     map[string]string       `json:"env,omitempty"`
+	URL     string                  `json:"url,omitempty"`
+	Headers map[string]string       `json:"headers,omitempty"`
+	Roots   bool                    `json:"roots,omitempty"`
+	Tools   map[string]acceptedTool `json:"tools"`
+	Asked   *ServerSpec             `json:"asked"`
+	Package string                  `json:"package,omitempty"` // fetched package with its version
 }
 
-type pinned struct {
+// acceptedTool identifies the definition of a tool that the operator accepted.
+type acceptedTool struct {
 	Name string `json:"name"`
 	Hash string `json:"hash"`
 }
 
-// DefinitionFile is the name of the file in a package that tells a server from another plugin.
+// DefinitionFile is the file that distinguishes a server's package from those of other plugins.
 const DefinitionFile = "server.json"
 
-// Parse reads a package's definition: what the operator has asked for, and what was fetched for it.
-func Parse(text []byte) (spec *Spec, fetched string, names map[string]string, err error) {
-	var d definition
+// ParseDefinition parses a package's server.json. It returns the operator's spec, the fetched package with its
+// version, and the server's tool names by picoclaw's.
+func ParseDefinition(text []byte) (spec *ServerSpec, fetched string, names map[string]string, err error) {
+	var d serverDefinition
 	if err := json.Unmarshal(text, &d); err != nil {
 		return nil, "", nil, fmt.Errorf("%s: %w", DefinitionFile, err)
 	}
 	if d.Asked == nil {
-		return nil, "", nil, fmt.Errorf("%s does not say what was asked for", DefinitionFile)
+		return nil, "", nil, fmt.Errorf("%s has no server spec", DefinitionFile)
 	}
 	names = map[string]string{}
 	for here, pin := range d.Tools {
@@ -206,10 +208,10 @@ func Parse(text []byte) (spec *Spec, fetched string, names map[string]string, er
 	return d.Asked, d.Package, names, nil
 }
 
-// DiffSpecs returns what is different in what an operator asks for, as a unified diff; empty if nothing is.
-func DiffSpecs(name string, old, new Spec) (string, error) {
+// DiffSpecs returns a unified diff of two specs; empty if they are equal.
+func DiffSpecs(name string, old, new ServerSpec) (string, error) {
 	var texts [2]string
-	for i, s := range []Spec{old, new} {
+	for i, s := range []ServerSpec{old, new} {
 		if s.Workspace == "" {
 			s.Workspace = pluginpb.NoWorkspace
 		}
@@ -222,5 +224,5 @@ func DiffSpecs(name string, old, new Spec) (string, error) {
 	return udiff.Unified(name+" as it was asked for", name+" as it is asked for now", texts[0], texts[1]), nil
 }
 
-// shortHash is the beginning of a text's hash.
+// shortHash returns the first 8 hex digits of a text's hash.
 func shortHash(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text))[:8] }

@@ -29,7 +29,7 @@ import (
 type serverOptions struct {
 	install.Options
 	name     string
-	spec     mcpservers.Spec
+	spec     mcpservers.ServerSpec
 	declared string // the digest of what the configuration says; empty for a server that does not stand there
 
 	env, headers, claims []string // as they stand on the command line
@@ -128,7 +128,7 @@ func (o *serverOptions) parse() error {
 			(*list.to)[key] = strings.TrimSpace(value)
 		}
 	}
-	if err := o.spec.Check(); err != nil {
+	if err := o.spec.Validate(); err != nil {
 		return cli.Usagef("%v", err)
 	}
 	return nil
@@ -166,7 +166,7 @@ func (o *serverOptions) place(ctx context.Context, s *install.Shelf, name string
 		return err
 	}
 	defer done()
-	p, report, err := maker.Make(ctx, name, &o.spec, shadows(s, name))
+	p, report, err := maker.BuildPackage(ctx, name, &o.spec, shadows(s, name))
 	if err != nil {
 		return cli.Fail(fmt.Errorf("%s was not added: %w", name, err))
 	}
@@ -196,7 +196,7 @@ func (o *serverOptions) place(ctx context.Context, s *install.Shelf, name string
 }
 
 // maker makes packages by means of a host whose session looks after the sandbox. done closes it.
-func (o *serverOptions) maker(s *install.Shelf) (*mcpservers.Maker, func(), error) {
+func (o *serverOptions) maker(s *install.Shelf) (*mcpservers.PackageBuilder, func(), error) {
 	exe, err := os.Executable()
 	if err == nil {
 		exe, err = filepath.EvalSymlinks(exe)
@@ -217,7 +217,7 @@ func (o *serverOptions) maker(s *install.Shelf) (*mcpservers.Maker, func(), erro
 	if err != nil {
 		return nil, nil, cli.CannotStart(err)
 	}
-	return &mcpservers.Maker{
+	return &mcpservers.PackageBuilder{
 		Store: s.Store, Run: sess.RunApart, Program: program, Logs: filepath.Join(s.Config.Home().Path, "logs"),
 		Progress: func(text string) { fmt.Fprintln(o.Err, text+" …") },
 	}, func() { hosts.Close(o.Factory, h) }, nil
@@ -237,7 +237,7 @@ func shadows(s *install.Shelf, id string) func(string) string {
 }
 
 // showServer tells what a server offers, what it is granted, and what is suspicious.
-func (o *serverOptions) showServer(p *store.Package, r *mcpservers.Report) {
+func (o *serverOptions) showServer(p *store.Package, r *mcpservers.BuildReport) {
 	out := terminal.New(o.Err)
 	m := p.Manifest
 	fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Bold, m.ID), terminal.Line(m.Version))

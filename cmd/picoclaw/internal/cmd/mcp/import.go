@@ -46,7 +46,7 @@ func (o *ImportOptions) run(ctx context.Context) error {
 	if err != nil {
 		return cli.Usagef("%v", err)
 	}
-	found, cant, err := mcpservers.Import(text)
+	found, cant, err := mcpservers.ImportServers(text)
 	if err != nil {
 		return cli.Usagef("%s: %v", o.file, err)
 	}

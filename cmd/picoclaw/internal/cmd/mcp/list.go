@@ -28,7 +28,7 @@ func forgetSeen(s *install.Shelf, id string) error {
 	}
 	for _, agent := range s.Config.AgentIDs() {
 		// Whatever the server has put there, a directory perhaps.
-		if err := os.RemoveAll(filepath.Join(session.StateOf(s.Config.Home().Path, id), agent, mcpservers.SeenFile)); err != nil {
+		if err := os.RemoveAll(filepath.Join(session.StateOf(s.Config.Home().Path, id), agent, mcpservers.CurrentToolsFile)); err != nil {
 			return err
 		}
 	}

@@ -23,7 +23,7 @@ func TestNewCmdAdd(t *testing.T) {
 	clitest.CheckOptions(t, NewCmdAdd,
 		clitest.CommandLine[AddOptions]{Line: "a --env K=v --network h --yes -- npx p",
 			Want: AddOptions{serverOptions{Options: install.Options{Output: cli.Text, Yes: true}, name: "a", env: []string{"K=v"},
-				spec: mcpservers.Spec{Command: []string{"npx", "p"}, Workspace: "none", Network: []string{"h"}, Env: map[string]string{"K": "v"}}}}},
+				spec: mcpservers.ServerSpec{Command: []string{"npx", "p"}, Workspace: "none", Network: []string{"h"}, Env: map[string]string{"K": "v"}}}}},
 		clitest.CommandLine[AddOptions]{Line: "", Usage: "name the server"},
 		clitest.CommandLine[AddOptions]{Line: "-- npx p", Usage: "in front of --"},
 		clitest.CommandLine[AddOptions]{Line: "a --env K -- npx p", Usage: "want NAME=VALUE"})
@@ -33,7 +33,7 @@ func TestNewCmdAboutOneServer(t *testing.T) {
 	text, trust := install.Options{Output: cli.Text}, install.Options{Output: cli.Text, Verb: "mcp trust"}
 	clitest.CheckOptions(t, NewCmdImport,
 		clitest.CommandLine[ImportOptions]{Line: "mcp.json --workspace ro", Want: ImportOptions{
-			serverOptions: serverOptions{Options: text, spec: mcpservers.Spec{Workspace: "ro"}}, file: "mcp.json"}},
+			serverOptions: serverOptions{Options: text, spec: mcpservers.ServerSpec{Workspace: "ro"}}, file: "mcp.json"}},
 		clitest.CommandLine[ImportOptions]{Line: "", Usage: "name the file"})
 	clitest.CheckOptions(t, NewCmdList,
 		clitest.CommandLine[ListOptions]{Line: "--output json", Want: ListOptions{output: cli.JSON}},

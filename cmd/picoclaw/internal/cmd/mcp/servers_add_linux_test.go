@@ -19,12 +19,12 @@ func TestWhatIsSuspiciousIsTold(t *testing.T) {
 	h := mcptest.NewHome(t)
 	said := h.AddMalicious("hidden")
 	for _, want := range []string{
-		"tool d0 has characters that can't be seen (U+200B)", "tool d0's arguments has characters that can't be seen (U+200B)",
-		"tool d1 has characters that can't be seen (U+202E)", "tool d2 has characters that can't be seen (U+E00",
-		"tool d3 has characters that can't be seen (U+00AD)", "tool d4 has characters that can't be seen (U+FE0F)",
+		"tool d0 has invisible characters (U+200B)", "tool d0's arguments has invisible characters (U+200B)",
+		"tool d1 has invisible characters (U+202E)", "tool d2 has invisible characters (U+E00",
+		"tool d3 has invisible characters (U+00AD)", "tool d4 has invisible characters (U+FE0F)",
 		`tool d5 tells the model what to do: "<IMPORTANT>"`, `tool d5's arguments tells the model what to do`,
 		`tool d6 tells the model what to do: "Do not tell"`, `tool d7 tells the model what to do: "do not tell"`,
-		"tool d8 has characters that can't be seen (U+001B)",
+		"tool d8 has invisible characters (U+001B)",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("not told: %s\n%s", want, said)
@@ -162,10 +162,10 @@ func TestServersThatCantBeAddedSayWhy(t *testing.T) {
 		args []string
 	}{
 		{1, "there is no program nosuchprogram; install it, or give its path", []string{"x", "--", "nosuchprogram"}},
-		{1, "docker starts containers, which a sandbox can't hold", []string{"x", "--", "docker", "run", "x"}},
-		{1, "give it as npx PACKAGE", []string{"x", "--", "bunx", "x"}},
+		{1, "docker starts containers, which a sandbox can't confine", []string{"x", "--", "docker", "run", "x"}},
+		{1, "use npx PACKAGE", []string{"x", "--", "bunx", "x"}},
 		{1, "npx names no package", []string{"x", "--", "npx", "-y"}},
-		{1, "npx --node-arg is not known here", []string{"x", "--", "npx", "--node-arg", "x"}},
+		{1, "npx --node-arg is not supported", []string{"x", "--", "npx", "--node-arg", "x"}},
 		{1, "is not a package of npm's registry", []string{"x", "--", "npx", "git+https://example.com/x"}},
 		{1, "is not a package of Python's index", []string{"x", "--", "uvx", "./x"}},
 		{1, "there is no jruby on this machine", []string{"x", "--", "jruby"}},
@@ -173,7 +173,7 @@ func TestServersThatCantBeAddedSayWhy(t *testing.T) {
 		{1, "plugin takeback can't keep state", []string{"takeback", "--", good}},
 		{1, "plugin filesystem comes with picoclaw", []string{"filesystem", "--", good}},
 		{1, "there is no secret \"NOPE\"", []string{"x", "--secret", "NOPE", "--", good}},
-		{1, "the server has no such tool or field that takes a text", []string{"x", "--claim", "read_graph.x=read", "--", good}},
+		{1, "the server has no such tool, or no such string field", []string{"x", "--claim", "read_graph.x=read", "--", good}},
 		{1, "did not start", []string{"x", "--", "/bin/true"}},
 		{2, "want TOOL.FIELD", []string{"x", "--claim", "field=read", "--", good}},
 		{2, "want read, write, list, delete", []string{"x", "--claim", "a.b=eat", "--", good}},
@@ -406,7 +406,7 @@ func TestSettingsOfClientsAreImported(t *testing.T) {
 		"a": {"command": "`+program+`", "env": {"KEY": "${env:KEY}"}}, "off": {"command": "nothing", "disabled": true},
 		"more": {"command": "`+program+`", "env": {"GITHUB_TOKEN": "a real one"}}}}`)
 	out, said, code = h.Run("mcp", "import", filepath.Join(h.Home, "more.json"), "--yes")
-	if code != 1 || !strings.Contains(said, "a was not added: ${env:KEY} is a variable of the client's") ||
+	if code != 1 || !strings.Contains(said, "a was not added: the client's variable ${env:KEY}") ||
 		!strings.Contains(said, "1 of 2 servers were not added") || !strings.Contains(said, "--secret GITHUB_TOKEN") {
 		t.Errorf("%d: %s%s", code, out, said)
 	}
@@ -417,7 +417,7 @@ func TestSettingsOfClientsAreImported(t *testing.T) {
 	if len(all) != 2 || all["greeter"].Granted.Workspace != "ro" || all["knowledge_graph"].Granted.Workspace != "none" {
 		t.Errorf("%+v", all)
 	}
-	for text, why := range map[string]string{"{": "unexpected", `{"mcpServers": {}}`: "it has no servers", `[]`: "cannot unmarshal",
+	for text, why := range map[string]string{"{": "unexpected", `{"mcpServers": {}}`: "it has no enabled servers", `[]`: "cannot unmarshal",
 		`{"servers": {"a b": {"command": "x"}, "A_B": {"command": "y"}}}`: "two servers would be called a_b"} {
 		h.WriteFile("bad.json", text)
 		if out, said, code := h.Run("mcp", "import", filepath.Join(h.Home, "bad.json"), "--yes"); code != 2 || !strings.Contains(said, why) {

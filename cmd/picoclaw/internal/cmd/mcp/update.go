@@ -74,7 +74,7 @@ func (o *serverOptions) again(ctx context.Context) error {
 		return err
 	}
 	pin, err := addedServer(s, name)
-	var before mcpservers.Spec
+	var before mcpservers.ServerSpec
 	if err == nil {
 		if before, err = s.Asked(name, pin); err != nil {
 			return cli.Fail(err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestWhatTellsMostIsShown(t *testing.T) {
+func TestRelevantLines(t *testing.T) {
 	for said, want := range map[string]string{
 		`npm error code E404
 npm error 404 Not Found - GET https://registry.npmjs.org/nope
@@ -23,17 +23,17 @@ The requested resource 'nope@*' could not be found or you do not have permission
 		"":                 "",
 		"npm error code 1": "npm error code 1",
 	} {
-		if got := telling(said); got != want {
+		if got := relevantLines(said); got != want {
 			t.Errorf("of %q\n%q tells most; want %q", said, got, want)
 		}
 	}
 }
 
-func TestWhatLooksLikeASecretIsTold(t *testing.T) {
-	s := &Spec{Env: map[string]string{"GITHUB_TOKEN": "x", "PLAIN": "ghp_abcdefghijklmnopqrstuvwxyz0123456789", "DEBUG": "1",
+func TestSecretWarnings(t *testing.T) {
+	s := &ServerSpec{Env: map[string]string{"GITHUB_TOKEN": "x", "PLAIN": "ghp_abcdefghijklmnopqrstuvwxyz0123456789", "DEBUG": "1",
 		"API_KEY": "${API_KEY}", "DB_PASSWORD": ""},
 		Headers: map[string]string{"Authorization": "Bearer 0123456789abcdef", "X-Api-Key": "${KEY}", "Accept": "text/plain"}}
-	got := s.readable()
+	got := s.secretWarnings()
 	for _, want := range []string{"the variable GITHUB_TOKEN looks", "the variable PLAIN looks", "the header Authorization looks"} {
 		if !slices.ContainsFunc(got, func(text string) bool { return strings.HasPrefix(text, want) }) {
 			t.Errorf("%q is not told: %q", want, got)
@@ -45,9 +45,9 @@ func TestWhatLooksLikeASecretIsTold(t *testing.T) {
 }
 
 // Names that others have are told once for each of the others.
-func TestNamesOfOthersAreToldTogether(t *testing.T) {
-	said := &Said{Tools: map[string]Tool{"a": {}, "b": {}, "c": {}, "d": {}}}
-	got := Review(said, func(tool string) string {
+func TestSameNamesAreOneWarning(t *testing.T) {
+	said := &ServerInfo{Tools: map[string]ListedTool{"a": {}, "b": {}, "c": {}, "d": {}}}
+	got := FindSuspicious(said, func(tool string) string {
 		return map[string]string{"a": "plugin x", "c": "plugin x", "d": "plugin y"}[tool]
 	})
 	want := []string{"plugin x has tools of the same names, which a model may take for these: a, c",

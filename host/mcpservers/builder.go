@@ -1,0 +1,325 @@
+package mcpservers
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/host/store"
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// PackageBuilder builds packages of servers.
+type PackageBuilder struct {
+	Store    *store.Store
+	Run      func(context.Context, session.Apart) error // runs a program in a sandbox
+	Program  string                                     // path of the plugin mcp
+	Progress func(text string)
+	Logs     string // directory for the output of failed package managers
+}
+
+// BuildReport describes a package for a review before its installation.
+type BuildReport struct {
+	Info     *ServerInfo
+	Fetched  string            // fetched package with its version; empty for none
+	Claims   map[string]string // claims of arguments, by "tool.field"
+	Names    map[string]string // the server's tool names, by picoclaw's
+	LeftOut  []string          // tools that are not offered, with reasons
+	Warnings []string          // suspicious texts
+}
+
+// Limits of fetching and probing.
+const (
+	fetchTimeout   = 10 * time.Minute
+	probeTimeout   = 90 * time.Second
+	maxOutputBytes = 8 << 20 // bytes
+)
+
+// programID is the id of picoclaw's plugin that runs servers.
+const programID = "mcp"
+
+// BuildPackage fetches a server's package, asks the server for its tools, and builds a plugin package. Neither step
+// can access an agent's data. shadows returns the owner of another tool with the same name.
+func (m *PackageBuilder) BuildPackage(ctx context.Context, id string, s *ServerSpec, shadows func(string) string) (*store.Package, *BuildReport, error) {
+	if err := s.Validate(); err != nil {
+		return nil, nil, err
+	}
+	if err := pluginpb.CheckID(id); err != nil {
+		return nil, nil, err
+	}
+	r := &BuildReport{}
+	p, err := m.Store.Build(s.DisplaySource(), func(p *store.Package) error {
+		p.Program = programID
+		return m.fillPackage(ctx, p.Dir(), id, s, r)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	p.Agents = s.Agents
+	r.Warnings = append(FindSuspicious(r.Info, shadows), s.secretWarnings()...)
+	return p, r, nil
+}
+
+// fillPackage writes a package to a directory.
+func (m *PackageBuilder) fillPackage(ctx context.Context, dir, id string, s *ServerSpec, r *BuildReport) error {
+	d := serverDefinition{Env: maps.Clone(s.Env), URL: s.URL, Headers: s.Headers, Roots: s.Roots, Asked: s}
+	data := filepath.Join(dir, store.DataDir)
+	var known knownServer
+	var programs []string
+	version := ""
+	if s.URL == "" {
+		plan, err := planInstall(s)
+		if err != nil {
+			return err
+		}
+		if err := os.Mkdir(data, 0o700); err != nil {
+			return err
+		}
+		if plan.fetch != nil {
+			command, fetched, err := m.fetchPackage(ctx, plan.fetch, data)
+			if err != nil {
+				return err
+			}
+			version = fetched
+			d.Package, d.Command = plan.fetch.name+" "+fetched, append(command, plan.command...)
+			if known, err = lookupKnown(plan.fetch.name); err != nil {
+				return err
+			}
+		} else {
+			d.Command = plan.command
+			if err := plan.copyFiles(data); err != nil {
+				return err
+			}
+		}
+		if plan.name != "" {
+			programs = []string{plan.name}
+		}
+		d.Env = mergeEnv(known.Env, plan.env, s.Env)
+	}
+	var err error
+	if r.Info, err = m.probeServer(ctx, dir, id, s, &d); err != nil {
+		return err
+	}
+	b, err := buildManifest(id, s, r.Info, programs, known.Claims)
+	if err != nil {
+		return err
+	}
+	r.Fetched, r.Claims, r.LeftOut, r.Names = d.Package, b.claims, b.leftOut, map[string]string{}
+	for here, pin := range b.tools {
+		r.Names[here] = pin.Name
+	}
+	d.Tools = b.tools
+	return m.writeFiles(dir, b.manifest, &d, cmp.Or(version, r.Info.Version))
+}
+
+// mergeEnv merges environments; later ones win.
+func mergeEnv(all ...map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, one := range all {
+		maps.Copy(out, one)
+	}
+	return out
+}
+
+// notInVersions matches characters that versions can't contain.
+var notInVersions = lazyregexp.New(`[^0-9A-Za-z.-]+`)
+
+// writeFiles writes server.json and plugin.json. The version includes a hash of the accepted tools and the fetched
+// files, so that a release with other descriptions or other dependencies gets another version.
+func (m *PackageBuilder) writeFiles(dir string, manifest *pluginpb.Manifest, d *serverDefinition, version string) error {
+	text, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return err
+	}
+	offered, err := json.Marshal(manifest)
+	if err != nil {
+		return err
+	}
+	data, err := store.DataHash(dir)
+	if err != nil {
+		return err
+	}
+	version = strings.Trim(notInVersions().ReplaceAllString(version, "-"), "-.")
+	if len(version) > 64 || version == "" {
+		version = "0"
+	}
+	manifest.Version = version + "+" + shortHash(slices.Concat(offered, text, []byte(data)))
+	if offered, err = json.MarshalIndent(manifest, "", "  "); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, DefinitionFile), append(text, '\n'), 0o400); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, pluginpb.ManifestFile), append(offered, '\n'), 0o400)
+}
+
+// fetchPackage has a package manager install a package in data.
+func (m *PackageBuilder) fetchPackage(ctx context.Context, f *packageSource, data string) (command []string, version string, err error) {
+	m.Progress(fmt.Sprintf("fetching %s by %s", f.spec, f.manager))
+	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp", "LANG=C.UTF-8"}
+	if _, err := os.Stat(systemCertificates); err == nil { // the registry may use a private authority
+		env = append(env, "NODE_EXTRA_CA_CERTS="+systemCertificates, "PIP_CERT="+systemCertificates)
+	}
+	var args []string
+	switch f.manager {
+	case "npm":
+		npm, err := systemProgram("npm", "npm")
+		if err != nil {
+			return nil, "", err
+		}
+		registry, err := querySetting("npm", "config", "get", "registry")
+		if err != nil {
+			return nil, "", err
+		}
+		env = append(env, "npm_config_cache=/tmp/npm", "npm_config_registry="+registry, "npm_config_update_notifier=false")
+		args = []string{npm, "install", "--prefix", data, "--omit=dev", "--no-audit", "--no-fund", "--no-bin-links",
+			"--loglevel=error", "--", f.spec}
+	default:
+		python, err := systemProgram("python3", "python3-pip")
+		if err != nil {
+			return nil, "", err
+		}
+		env = append(env, "PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_NO_INPUT=1")
+		args = []string{python, "-m", "pip", "install", "--quiet", "--no-cache-dir", "--no-compile", "--target",
+			filepath.Join(data, "site"), "--", f.spec}
+	}
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	if said, err := m.runSandboxed(ctx, f.manager, args, env, nil, session.Apart{
+		ReadWrite: []string{data}, From: []string{f.manager},
+	}, data, io.Discard); err != nil {
+		return nil, "", fmt.Errorf("fetch %s: %w%s", f.spec, err, m.managerOutput(f.manager, said))
+	}
+	return f.startCommand(data)
+}
+
+// systemCertificates is the file with this machine's trusted certificates.
+const systemCertificates = "/etc/ssl/certs/ca-certificates.crt"
+
+// querySetting asks a program for one of its settings.
+func querySetting(name string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = "/"
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("ask %s for its settings: %w", name, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// probeServer starts a server and asks for its tools. The sandbox has an empty workspace, and the network access that
+// the server will be granted.
+func (m *PackageBuilder) probeServer(ctx context.Context, dir, id string, s *ServerSpec, d *serverDefinition) (*ServerInfo, error) {
+	m.Progress("starting the server in a sandbox of its own")
+	scratch, err := os.MkdirTemp(dir, "probe")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	input := struct {
+		*serverDefinition
+		ID, Workspace, State, Data string
+	}{serverDefinition: d, ID: id, Workspace: filepath.Join(scratch, "workspace"), State: filepath.Join(scratch, "state")}
+	for _, made := range []string{input.Workspace, input.State} {
+		if err := os.Mkdir(made, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	a := session.Apart{ReadWrite: []string{scratch}, ReadOnly: []string{m.Program}, Hosts: s.allowedHosts(), Secrets: s.Secrets}
+	if s.URL == "" {
+		input.Data = filepath.Join(dir, store.DataDir)
+		a.ReadOnly = append(a.ReadOnly, input.Data)
+	}
+	in, err := json.Marshal(input)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	var out bytes.Buffer
+	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8"}
+	output, err := m.runSandboxed(ctx, "server", []string{m.Program, "probe"}, env, in, a, scratch, &out)
+	if err != nil {
+		remedy := missingDirHint(d.Command)
+		if s.URL != "" {
+			remedy = fmt.Sprintf("\ncompare the URL with the server's documentation, and check whether this machine reaches it: curl -i %s", s.URL)
+		}
+		return nil, fmt.Errorf("the server can't be probed: %w%s%s", err, outputSuffix(output[max(0, len(output)-maxOutputShown):]), remedy)
+	}
+	info := new(ServerInfo)
+	if err := json.Unmarshal(out.Bytes(), info); err != nil {
+		return nil, fmt.Errorf("the server can't be probed: its response is invalid: %w", err)
+	}
+	return info, nil
+}
+
+// missingDirHint returns a hint if an argument of a command names a directory that the sandbox does not have.
+func missingDirHint(command []string) string {
+	for _, arg := range command[min(1, len(command)):] {
+		if info, err := os.Stat(arg); err == nil && filepath.IsAbs(arg) && info.IsDir() {
+			return fmt.Sprintf("\nthe server can't access %s: write {{workspace}} for the agent's workspace, or {{state}} for the server's own directory", arg)
+		}
+	}
+	return ""
+}
+
+// runSandboxed runs a program in a sandbox, copies its standard output to output, and returns the end of its standard
+// error.
+func (m *PackageBuilder) runSandboxed(
+	ctx context.Context, name string, args, env []string, stdin []byte, a session.Apart, dir string, output io.Writer,
+) (stderr string, err error) {
+	files := map[string]*os.File{}
+	for _, stream := range []string{"in", "out", "err"} {
+		f, err := os.CreateTemp("", "picoclaw-"+stream)
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = f.Close() }()
+		if err := os.Remove(f.Name()); err != nil {
+			return "", err
+		}
+		files[stream] = f
+	}
+	if _, err := files["in"].Write(stdin); err != nil {
+		return "", err
+	}
+	if _, err := files["in"].Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	a.Name = name
+	a.Command = &exec.Cmd{
+		Path: args[0], Args: args, Env: env, Dir: dir, Stdin: files["in"], Stdout: files["out"], Stderr: files["err"],
+	}
+	err = m.Run(ctx, a)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = errors.New("it took too long")
+	}
+	const maxStderr = 64 << 10
+	if info, statErr := files["err"].Stat(); statErr == nil && info.Size() > 0 {
+		text := make([]byte, min(maxStderr, info.Size()))
+		n, _ := files["err"].ReadAt(text, info.Size()-int64(len(text)))
+		stderr = strings.TrimSpace(string(text[:n]))
+	}
+	if _, seekErr := files["out"].Seek(0, io.SeekStart); err == nil && seekErr == nil {
+		n, copyErr := io.Copy(output, io.LimitReader(files["out"], maxOutputBytes+1))
+		if err = copyErr; err == nil && n > maxOutputBytes {
+			err = fmt.Errorf("it wrote more than %d bytes", maxOutputBytes)
+		}
+	}
+	return stderr, err
+}
