@@ -50,7 +50,7 @@ func (p *Proxy) serveConnect(w http.ResponseWriter, r *http.Request) {
 		closeConns(c, outside)
 		return
 	}
-	p.relay(b, outside)
+	p.relayConn(b, outside)
 }
 
 // admitRequest decides on the target of a proxy request, and answers it if refused.

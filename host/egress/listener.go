@@ -139,8 +139,8 @@ func (q *connQueue) Accept() (net.Conn, error) {
 	}
 }
 
-// enqueue hands a connection to Accept.
-func (q *connQueue) enqueue(c net.Conn) {
+// enqueueConn hands a connection to Accept.
+func (q *connQueue) enqueueConn(c net.Conn) {
 	select {
 	case q.conns <- c:
 	case <-q.done:

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// relay serves an allowed connection according to its first bytes: it tunnels TLS, terminates it, or serves HTTP.
+// relayConn serves an allowed connection according to its first bytes: it tunnels TLS, terminates it, or serves HTTP.
 // outside is the connection to the server, nil if the proxy terminates TLS.
-func (p *Proxy) relay(b *targetConn, outside net.Conn) {
+func (p *Proxy) relayConn(b *targetConn, outside net.Conn) {
 	start := time.Now()
 	_ = b.SetReadDeadline(start.Add(setupTimeout))
 	o, err := readOpening(b)
@@ -37,12 +37,12 @@ func (p *Proxy) relay(b *targetConn, outside net.Conn) {
 		return
 	case o.isTLS:
 		if secure := p.terminateTLS(b); secure != nil {
-			p.httpConns.enqueue(secure)
+			p.httpConns.enqueueConn(secure)
 		}
 		return
 	default:
 		closeConns(outside)
-		p.httpConns.enqueue(b)
+		p.httpConns.enqueueConn(b)
 		return
 	}
 	closeConns(b, outside)

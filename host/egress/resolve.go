@@ -102,7 +102,7 @@ func exampleEntry(addrs []netip.Addr) string {
 	return netip.PrefixFrom(addr, addr.BitLen()).String()
 }
 
-// dialAny connects to a target at the first address that accepts.
+// dialFirst connects to a target at the first address that accepts.
 func (p *Proxy) dialFirst(ctx context.Context, t target, addrs []netip.Addr) (net.Conn, error) {
 	dialer := net.Dialer{Timeout: setupTimeout / time.Duration(cmp.Or(min(len(addrs), 3), 1))}
 	var errs []error

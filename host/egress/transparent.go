@@ -62,7 +62,7 @@ func (p *Proxy) serveTransparent(c *clientConn) {
 		p.reportConn(b, time.Now(), 0, 0, err)
 		_ = c.Close()
 	default:
-		p.relay(b, outside)
+		p.relayConn(b, outside)
 	}
 }
 

@@ -48,6 +48,7 @@ func CheckOptions(o Options) []*Mistake {
 // checker collects mistakes in options.
 type checker struct{ mistakes []*Mistake }
 
+// addMistake records an invalid value.
 func (c *checker) addMistake(key, problem, cure string) {
 	c.mistakes = append(c.mistakes, &Mistake{key, problem, cure})
 }

@@ -92,7 +92,7 @@ func mergeResponses(a, b hookResponse) hookResponse {
 
 // runOnce runs the command with one input and parses its response.
 func (c *commandHook) runOnce(ctx context.Context, q hookRequest, input map[string]json.RawMessage) (hookResponse, error) {
-	encoded, err := json.Marshal(c.fields(q, input))
+	encoded, err := json.Marshal(c.buildInput(q, input))
 	if err != nil {
 		return hookResponse{}, err
 	}
@@ -122,7 +122,7 @@ func (c *commandHook) runOnce(ctx context.Context, q hookRequest, input map[stri
 }
 
 // buildInput returns the object that the command reads from standard input.
-func (c *commandHook) fields(q hookRequest, input map[string]json.RawMessage) map[string]any {
+func (c *commandHook) buildInput(q hookRequest, input map[string]json.RawMessage) map[string]any {
 	fields := map[string]any{
 		"session_id": q.session, "transcript_path": q.transcript, "cwd": q.dir,
 		"permission_mode": "default", "hook_event_name": q.event,

@@ -27,13 +27,13 @@ type hookRunner interface {
 type Hooks struct {
 	log        hclog.Logger
 	failOpen   bool // hooks without a response do not block the event
-	groups     map[Event][]*hookGroup
+	groups     map[Event][]*compiledGroup
 	processes  []*processHook // sorted by priority
 	unfinished unfinishedLines
 }
 
-// hookGroup is a set of command hooks that share a matcher.
-type hookGroup struct {
+// compiledGroup is a set of command hooks that share a matcher.
+type compiledGroup struct {
 	key     string // as "hooks.PreToolUse[0]"
 	matcher *matcher
 	hooks   []Hook
@@ -54,14 +54,14 @@ func New(o Options, log hclog.Logger) (*Hooks, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
-	h := &Hooks{log: log, failOpen: o.OnError == "open", groups: map[Event][]*hookGroup{}}
+	h := &Hooks{log: log, failOpen: o.OnError == "open", groups: map[Event][]*compiledGroup{}}
 	for e, groups := range o.groupsByEvent() {
 		for i, g := range groups {
 			match, err := newMatcher(g.Matcher)
 			if err != nil {
 				return nil, err
 			}
-			h.groups[e] = append(h.groups[e], &hookGroup{fmt.Sprintf("hooks.%s[%d]", e, i), match, g.Hooks})
+			h.groups[e] = append(h.groups[e], &compiledGroup{fmt.Sprintf("hooks.%s[%d]", e, i), match, g.Hooks})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Processes)) {
@@ -269,7 +269,7 @@ func (h *Hooks) runCommands(ctx context.Context, q hookRequest) Verdict {
 }
 
 // matchRequest reports whether a group matches a request, and in which form its hooks see a call.
-func (g *hookGroup) matchRequest(q hookRequest) (*toolForm, bool) {
+func (g *compiledGroup) matchRequest(q hookRequest) (*toolForm, bool) {
 	switch q.event {
 	case PreToolUse, PostToolUse:
 		f := g.matcher.firstForm(q.call.Tool)
@@ -356,4 +356,5 @@ func (v Verdict) mergeWith(next Verdict) Verdict {
 	return v
 }
 
+// joinLines joins two texts by a newline.
 func joinLines(a, b string) string { return strings.TrimSpace(a + "\n" + b) }

@@ -6,7 +6,7 @@ type Options struct {
 	// OnError is "closed", the default, or "open". Closed refuses a call if one of its hooks fails; open lets it
 	// continue.
 	OnError   string             `json:"on_error,omitempty"`
-	Defaults  Defaults           `json:"defaults,omitzero"`
+	Defaults  DefaultTimeouts    `json:"defaults,omitzero"`
 	Processes map[string]Process `json:"processes,omitempty"`
 
 	// Command hooks in the form of Claude Code's settings, by event.
@@ -20,8 +20,8 @@ type Options struct {
 	Notification     []Group `json:"Notification,omitempty"`
 }
 
-// Defaults holds the timeouts of process hooks in milliseconds; 0 means 500, 5000 and 60000.
-type Defaults struct {
+// DefaultTimeouts holds the timeouts of process hooks in milliseconds; 0 means 500, 5000 and 60000.
+type DefaultTimeouts struct {
 	Observer    int `json:"observer_timeout_ms,omitempty"`
 	Interceptor int `json:"interceptor_timeout_ms,omitempty"`
 	Approval    int `json:"approval_timeout_ms,omitempty"`

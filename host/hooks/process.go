@@ -39,7 +39,7 @@ func observableKinds() []string {
 type processHook struct {
 	name, key string // as "hooks.processes.NAME"
 	options   Process
-	defaults  Defaults // timeouts
+	defaults  DefaultTimeouts // timeouts
 	log       hclog.Logger
 
 	closing context.Context // ends when the hook is stopped
@@ -54,7 +54,7 @@ type processHook struct {
 }
 
 // newProcessHook returns a process hook without starting a child.
-func newProcessHook(name string, o Process, d Defaults, log hclog.Logger) *processHook {
+func newProcessHook(name string, o Process, d DefaultTimeouts, log hclog.Logger) *processHook {
 	life, end := context.WithCancel(context.Background())
 	return &processHook{
 		name: name, key: "hooks.processes." + name, options: o, defaults: d, log: log.Named(name), slots: map[string]*childSlot{},

@@ -42,6 +42,7 @@ type pendingQuestion struct {
 	asked time.Time
 }
 
+// newApprovalQuestions returns an empty set of questions.
 func newApprovalQuestions() *approvalQuestions {
 	return &approvalQuestions{pending: make(map[string]pendingQuestion)}
 }

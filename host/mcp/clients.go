@@ -25,6 +25,7 @@ type clientState struct {
 	cancel context.CancelFunc
 }
 
+// newClientSet returns an empty set of clients.
 func newClientSet(s toolSession) *clientSet {
 	return &clientSet{session: s, all: make(map[*mcp.ServerSession]*clientState)}
 }
@@ -49,8 +50,8 @@ func (c *clientSet) stateOf(s *mcp.ServerSession) *clientState {
 	return known
 }
 
-// addListed adds deferred tools to the client's tool list, and reports whether one of them is new there.
-func (c *clientState) addListed(names []string) bool {
+// addListedTools adds deferred tools to the client's tool list, and reports whether one of them is new there.
+func (c *clientState) addListedTools(names []string) bool {
 	more := false
 	for _, name := range names {
 		_, was := c.listed.LoadOrStore(name, true)
@@ -59,14 +60,14 @@ func (c *clientState) addListed(names []string) bool {
 	return more
 }
 
-// isListed reports whether a deferred tool is in the client's tool list.
-func (c *clientState) isListed(name string) bool {
+// isToolListed reports whether a deferred tool is in the client's tool list.
+func (c *clientState) isToolListed(name string) bool {
 	_, ok := c.listed.Load(name)
 	return ok
 }
 
-// removeListed removes tools from all clients' lists, so that they are deferred again if they return.
-func (c *clientSet) removeListed(names []string) {
+// unlistTools removes tools from all clients' lists, so that they are deferred again if they return.
+func (c *clientSet) unlistTools(names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, known := range c.all {

@@ -93,28 +93,28 @@ func (h *sessionLimiter) admitRequest(w *errorRewriter, r *http.Request, id stri
 	if length := r.ContentLength; length >= 0 && length < maxMessage {
 		size = int(length)
 	}
-	if err := h.limiter.acquire(size); err != nil {
+	if err := h.limiter.acquireSlot(size); err != nil {
 		writeBusy(w, "1", err.Error())
 		return nil, false
 	}
 	body, whole := readMessage(w, r)
 	if !whole {
-		h.limiter.release(size)
+		h.limiter.releaseSlot(size)
 		return nil, false
 	}
 	length := len(body)
-	h.limiter.resize(size, length)
+	h.limiter.correctSize(size, length)
 	w.request, r.Body, r.ContentLength = body, io.NopCloser(bytes.NewReader(body)), int64(length)
 	if id != "" {
-		return func() { h.limiter.release(length) }, true
+		return func() { h.limiter.releaseSlot(length) }, true
 	}
 	if !h.reserveSession() {
-		h.limiter.release(length)
+		h.limiter.releaseSlot(length)
 		writeBusy(w, "60", fmt.Sprintf(
 			"all %d sessions are in use; end one with DELETE, or wait for one to be idle for long enough", h.maxSessions))
 		return nil, false
 	}
-	return func() { h.releaseReservation(); h.limiter.release(length) }, true
+	return func() { h.releaseReservation(); h.limiter.releaseSlot(length) }, true
 }
 
 // readMessage reads a message within time and size limits. It answers the request itself if the message is invalid.

@@ -31,8 +31,8 @@ type requestLimiter struct {
 // freeMemoryDelay is the time without calls before memory is returned to the system.
 const freeMemoryDelay = 3 * time.Second
 
-// acquire adds a request, or returns an error if there are too many. Each acquire needs a release.
-func (l *requestLimiter) acquire(bytes int) error {
+// acquireSlot adds a request, or returns an error if there are too many. Each acquireSlot needs a releaseSlot.
+func (l *requestLimiter) acquireSlot(bytes int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.requests >= maxRequests || bytes > smallMessage && l.bytes+bytes > maxRequestBytes {
@@ -44,16 +44,16 @@ func (l *requestLimiter) acquire(bytes int) error {
 	return nil
 }
 
-// release removes a request.
-func (l *requestLimiter) release(bytes int) {
+// releaseSlot removes a request.
+func (l *requestLimiter) releaseSlot(bytes int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.requests--
 	l.bytes -= bytes
 }
 
-// resize corrects the size of a message.
-func (l *requestLimiter) resize(from, to int) {
+// correctSize corrects the size of a message.
+func (l *requestLimiter) correctSize(from, to int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.bytes += to - from
@@ -68,10 +68,10 @@ func (l *requestLimiter) limitCalls(next mcp.MethodHandler) mcp.MethodHandler {
 			return next(ctx, method, req)
 		}
 		size := len(call.Params.Arguments)
-		if err := l.acquire(size); err != nil {
+		if err := l.acquireSlot(size); err != nil {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}
 		}
-		defer l.release(size)
+		defer l.releaseSlot(size)
 		defer idle.Reset(freeMemoryDelay)
 		return next(ctx, method, req)
 	}

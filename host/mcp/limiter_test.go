@@ -13,31 +13,31 @@ import (
 func TestRequestsAreLimited(t *testing.T) {
 	var l requestLimiter
 	for range maxRequestBytes / maxMessage {
-		if err := l.acquire(maxMessage); err != nil {
+		if err := l.acquireSlot(maxMessage); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := l.acquire(smallMessage + 1); !errors.Is(err, errOverloaded) {
+	if err := l.acquireSlot(smallMessage + 1); !errors.Is(err, errOverloaded) {
 		t.Errorf("one more large message: %v", err)
 	}
-	if err := l.acquire(smallMessage); err != nil {
+	if err := l.acquireSlot(smallMessage); err != nil {
 		t.Errorf("a small one: %v", err)
 	}
-	l.release(smallMessage)
-	l.resize(maxMessage, 1)
-	if err := l.acquire(maxMessage - 1); err != nil {
+	l.releaseSlot(smallMessage)
+	l.correctSize(maxMessage, 1)
+	if err := l.acquireSlot(maxMessage - 1); err != nil {
 		t.Errorf("after a correction: %v", err)
 	}
 	for range maxRequests - l.requests {
-		if err := l.acquire(0); err != nil {
+		if err := l.acquireSlot(0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := l.acquire(0); !errors.Is(err, errOverloaded) {
+	if err := l.acquireSlot(0); !errors.Is(err, errOverloaded) {
 		t.Errorf("one more request: %v", err)
 	}
-	l.release(0)
-	if err := l.acquire(0); err != nil {
+	l.releaseSlot(0)
+	if err := l.acquireSlot(0); err != nil {
 		t.Errorf("after one has ended: %v", err)
 	}
 }
@@ -82,7 +82,7 @@ func TestHTTPRequestLimit(t *testing.T) {
 	if reached != 2*maxRequests || h.limiter != (requestLimiter{}) {
 		t.Fatalf("%d of %d have come through, and %d requests are left", reached, 2*maxRequests, h.limiter.requests)
 	}
-	if err := h.limiter.acquire(maxRequestBytes); err != nil {
+	if err := h.limiter.acquireSlot(maxRequestBytes); err != nil {
 		t.Fatal(err)
 	}
 	w := post(strings.Replace(hello, "2025", strings.Repeat("2025", smallMessage), 1))

@@ -82,7 +82,7 @@ func (ts *toolset) searchTools(_ context.Context, req *mcp.CallToolRequest) (*mc
 	if len(found) == 0 {
 		return toolResult(&session.Result{Text: "No unlisted tool matches. Try other words."}, false), nil
 	}
-	if ts.clients.stateOf(req.Session).addListed(names) {
+	if ts.clients.stateOf(req.Session).addListedTools(names) {
 		ts.notifyListChanged()
 	}
 	text, err := json.Marshal(map[string]any{"tools": found})
@@ -129,9 +129,9 @@ func (ts *toolset) notifyListChanged() {
 	}
 }
 
-// updateSearch offers the search tool while there are deferred tools. If a plugin has a tool with the same name, that
-// tool is offered instead, and deferred tools are listed. The caller holds ts.mu and has removed missing tools.
-func (ts *toolset) updateSearch() {
+// updateSearchTool offers the search tool while there are deferred tools. If a plugin has a tool with the same name,
+// that tool is offered instead, and deferred tools are listed. The caller holds ts.mu and has removed missing tools.
+func (ts *toolset) updateSearchTool() {
 	needed := false
 	for _, t := range ts.listed {
 		needed = needed || t.tool.Deferred
@@ -163,7 +163,7 @@ func (ts *toolset) filterListed(req mcp.Request, tools []*mcp.Tool) []*mcp.Tool 
 	shown := []*mcp.Tool{}
 	for _, tool := range tools {
 		known := ts.listed[tool.Name]
-		if known == nil || !known.tool.Deferred || client.isListed(tool.Name) {
+		if known == nil || !known.tool.Deferred || client.isToolListed(tool.Name) {
 			shown = append(shown, tool)
 		}
 	}

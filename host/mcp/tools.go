@@ -23,13 +23,13 @@ func describeTool(t session.Tool) *mcp.Tool {
 		Name:        clientName(t),
 		Description: t.Spec.Doc,
 		InputSchema: &jsonschema.Schema{Type: "object"}, // replaced by listTools
-		Annotations: annotations(t.Spec),
+		Annotations: toolAnnotations(t.Spec),
 	}
 }
 
-// annotations returns a tool's declared hints. Undeclared hints are omitted, so that MCP's pessimistic defaults
+// toolAnnotations returns a tool's declared hints. Undeclared hints are omitted, so that MCP's pessimistic defaults
 // apply. A low or medium risk implies a tool that is neither destructive nor open-world.
-func annotations(s *pluginpb.Spec) *mcp.ToolAnnotations {
+func toolAnnotations(s *pluginpb.Spec) *mcp.ToolAnnotations {
 	lowRisk := s.Risk == "low" || s.Risk == "medium"
 	h := &mcp.ToolAnnotations{ReadOnlyHint: s.ReadOnly, IdempotentHint: s.Idempotent}
 	if s.Destructive || s.ReadOnly || lowRisk {
@@ -89,9 +89,9 @@ func (ts *toolset) refreshTools() {
 			delete(ts.listed, name)
 		}
 		ts.server.RemoveTools(names...)
-		ts.clients.removeListed(names)
+		ts.clients.unlistTools(names)
 	}
-	ts.updateSearch() // last, because a removed tool may have had the search tool's name
+	ts.updateSearchTool() // last, because a removed tool may have had the search tool's name
 }
 
 // newHandler returns the handler that calls a tool for a client.

@@ -68,6 +68,7 @@ func (s *Store) heartbeatPrompt(now time.Time) (string, error) {
 		now.Format("2006-01-02 15:04:05 MST"), HeartbeatOK, text), nil
 }
 
+// createHeartbeatFile creates HEARTBEAT.md from the template.
 func (s *Store) createHeartbeatFile() error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err

@@ -49,7 +49,7 @@ type Job struct {
 	DeleteAfterRun bool     `json:"deleteAfterRun"` // only for jobs that run once
 
 	// Within restricts the job like the session that added it; nil for no restriction beyond the agent's policy.
-	Scope     *Scope         `json:"within,omitzero"`
+	Scope     *JobScope      `json:"within,omitzero"`
 	Missed    string         `json:"missed,omitzero"`    // once or skip; if empty, the schedule decides
 	TimeoutMs *int64         `json:"timeoutMs,omitzero"` // timeout of a run; 0 for none, nil for the configured one
 	Unknown   jsontext.Value `json:",embed"`
@@ -65,8 +65,8 @@ type Payload struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// Scope is the part of an agent's policy that a job is restricted to.
-type Scope struct {
+// JobScope is the part of an agent's policy that a job is restricted to.
+type JobScope struct {
 	Workspace string   `json:"workspace,omitzero"`
 	Paths     []string `json:"paths,omitzero"`
 }

@@ -89,6 +89,7 @@ func (s *Scheduler) UpdateSettings(settings Settings) {
 	s.settings = settings
 }
 
+// currentSettings returns the settings for new runs.
 func (s *Scheduler) currentSettings() Settings {
 	s.mu.Lock()
 	defer s.mu.Unlock()

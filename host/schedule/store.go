@@ -103,6 +103,7 @@ func (s *Store) findJob(f *jobFile, name string) (*Job, error) {
 	return nil, fmt.Errorf("%d jobs have the name %q: use an id", len(named), name)
 }
 
+// jobsPath returns the path of jobs.json.
 func (s *Store) jobsPath() string { return filepath.Join(s.dir, "jobs.json") }
 
 // readJobs reads jobs.json and returns it with its file info, nil if it does not exist.

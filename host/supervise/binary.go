@@ -104,12 +104,13 @@ type verifiedBinaries struct {
 	dir string // empty to store nothing
 }
 
+// digestPath returns the file with the digest of a plugin's binary.
 func (r *verifiedBinaries) digestPath(plugin string) string {
 	return filepath.Join(r.dir, "recognised-"+plugin)
 }
 
-// contains reports whether the spec's binary has passed.
-func (r *verifiedBinaries) contains(spec *Spec) bool {
+// hasDigest reports whether the spec's binary has passed.
+func (r *verifiedBinaries) hasDigest(spec *Spec) bool {
 	if r.dir == "" || spec.Digest == "" {
 		return false
 	}
@@ -117,8 +118,8 @@ func (r *verifiedBinaries) contains(spec *Spec) bool {
 	return err == nil && string(digest) == spec.Digest
 }
 
-// store records that the spec's binary has passed.
-func (r *verifiedBinaries) store(spec *Spec) error {
+// storeDigest records that the spec's binary has passed.
+func (r *verifiedBinaries) storeDigest(spec *Spec) error {
 	if r.dir == "" || spec.Digest == "" {
 		return nil
 	}

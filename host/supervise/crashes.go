@@ -58,12 +58,13 @@ type crashSeries struct {
 	Last  string      `json:"last"`
 }
 
-func (c *crashStore) path(plugin string) string { return filepath.Join(c.dir, plugin+".json") }
+// recordPath returns the path of a plugin's file.
+func (c *crashStore) recordPath(plugin string) string { return filepath.Join(c.dir, plugin+".json") }
 
 // readRecord reads a plugin's file; an unreadable file counts as no crashes.
 func (c *crashStore) readRecord(plugin string) crashRecord {
 	var n crashRecord
-	data, err := os.ReadFile(c.path(plugin))
+	data, err := os.ReadFile(c.recordPath(plugin))
 	if err == nil && json.Unmarshal(data, &n) != nil {
 		n = crashRecord{} // an incomplete file must not prevent a start
 	}
@@ -101,7 +102,7 @@ func (c *crashStore) addCrash(plugin, digest, rights, cause string) error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
 	}
-	return os.WriteFile(c.path(plugin), data, 0o600)
+	return os.WriteFile(c.recordPath(plugin), data, 0o600)
 }
 
 // exceedsLimit reports whether too many crashes happened within the window, at any time.
@@ -145,7 +146,7 @@ func (c *crashStore) startDelay(plugin, digest, rights string) (time.Duration, e
 
 // ResetCrashes deletes a plugin's stored crashes. It reports whether there were any.
 func ResetCrashes(crashDir, plugin string) (bool, error) {
-	err := os.Remove((&crashStore{dir: crashDir}).path(plugin))
+	err := os.Remove((&crashStore{dir: crashDir}).recordPath(plugin))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -100,7 +100,7 @@ func (s *Supervisor) startInstance(spec *Spec) (*instance, error) {
 		TLSConfig:        hostTLS,
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: dir},
 		StartTimeout:     s.options.StartTimeout,
-		Logger:           libraryLogger{logger},
+		Logger:           goPluginLogger{logger},
 		Stderr:           in.runner.stderrTail,
 		SyncStdout:       io.Discard,
 		SyncStderr:       in.runner.stderrTail,
@@ -189,7 +189,7 @@ func (in *instance) handshakeError(err error) error {
 
 // verifyManifest checks that the running plugin matches its manifest, unless the same binary has passed before.
 func (in *instance) verifyManifest(ctx context.Context) error {
-	if in.verified.contains(in.spec) {
+	if in.verified.hasDigest(in.spec) {
 		return nil
 	}
 	described, err := in.rpc.Describe(ctx, &pluginpb.DescribeRequest{})
@@ -199,7 +199,7 @@ func (in *instance) verifyManifest(ctx context.Context) error {
 	if err := in.compareManifest(described.GetManifest()); err != nil {
 		return err
 	}
-	if err := in.verified.store(in.spec); err != nil {
+	if err := in.verified.storeDigest(in.spec); err != nil {
 		in.logger.Debug("the verified plugin could not be stored", "error", err)
 	}
 	return nil

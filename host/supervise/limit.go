@@ -24,7 +24,7 @@ func (s *Supervisor) atLimit(spec *Spec) bool {
 // done.
 func (s *Supervisor) evictIdle(ctx context.Context, spec *Spec) error {
 	for {
-		idle, changed := s.listIdle(spec.Owner)
+		idle, changed := s.listIdleInstances(spec.Owner)
 		for _, c := range idle {
 			if !c.instance.hasBackgroundWork() && s.stopIfIdle(c) {
 				return nil
@@ -45,9 +45,9 @@ type idleInstance struct {
 	lastUsed time.Time
 }
 
-// listIdle returns an owner's idle instances, least recently called first, and a channel that is closed when there
-// may be others. It omits an instance whose first call has not arrived.
-func (s *Supervisor) listIdle(owner string) (idle []idleInstance, stirred <-chan struct{}) {
+// listIdleInstances returns an owner's idle instances, least recently called first, and a channel that is closed when
+// there may be others. It omits an instance whose first call has not arrived.
+func (s *Supervisor) listIdleInstances(owner string) (idle []idleInstance, stirred <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, sl := range s.instances {

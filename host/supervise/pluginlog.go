@@ -47,6 +47,7 @@ func (l pluginLogger) logLimited(level hclog.Level, message string, args ...any)
 	l.Logger.Log(level, cleanLine(message), clean...)
 }
 
+// isEnabled reports whether the host's log includes a level.
 func (l pluginLogger) isEnabled(level hclog.Level) bool { return level >= l.GetLevel() }
 
 // Log implements [hclog.Logger].
@@ -77,17 +78,17 @@ func cleanLine(text string) string {
 	return escapeControls(text, false)
 }
 
-// libraryLogger is go-plugin's logger. It lowers the library's own warnings to debug level, because this package
-// reports these events itself. The plugin's log goes to the logger that Named returns.
-type libraryLogger struct{ hclog.Logger }
+// goPluginLogger is the logger for hashicorp/go-plugin. It lowers the library's own warnings to debug level, because
+// this package reports these events itself. The plugin's log goes to the logger that Named returns.
+type goPluginLogger struct{ hclog.Logger }
 
 // Named returns the logger for the plugin's log. It ignores the name, which the host's logger already has.
-func (l libraryLogger) Named(string) hclog.Logger {
+func (l goPluginLogger) Named(string) hclog.Logger {
 	return pluginLogger{l.Logger, rate.NewLimiter(logRate, logBurst), new(atomic.Int64)}
 }
 
 // Warn logs at debug level.
-func (l libraryLogger) Warn(message string, args ...any) { l.Debug(message, args...) }
+func (l goPluginLogger) Warn(message string, args ...any) { l.Debug(message, args...) }
 
 // stderrTailBytes is the size of standard error that is kept for error messages.
 const stderrTailBytes = 8 << 10
@@ -95,6 +96,7 @@ const stderrTailBytes = 8 << 10
 // outputTail keeps the end of a plugin's output.
 type outputTail struct{ *stdio.Tail }
 
+// newOutputTail returns an empty tail.
 func newOutputTail() *outputTail { return &outputTail{stdio.NewTail(stderrTailBytes)} }
 
 // String returns the kept output from the first whole line on, with control characters escaped.

@@ -117,8 +117,8 @@ func (s *socketDir) removeStale(parent string) {
 	}
 }
 
-// remove removes the directory.
-func (s *socketDir) remove() error {
+// removeDir removes the directory.
+func (s *socketDir) removeDir() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dir == "" {

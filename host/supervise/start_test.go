@@ -150,7 +150,7 @@ func TestBinaryVerifiedOnce(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "its description differs") {
 			t.Errorf("a binary that is another now was not asked: %v", err)
 		}
-		if f.verified.contains(changed) {
+		if f.verified.hasDigest(changed) {
 			t.Error("one that is not what its manifest says is noted as if it were")
 		}
 	})

@@ -35,8 +35,8 @@ type streamPool struct {
 	idle   []*callStream
 }
 
-// acquire returns a stream for one call.
-func (s *streamPool) acquire() (*callStream, error) {
+// acquireStream returns a stream for one call.
+func (s *streamPool) acquireStream() (*callStream, error) {
 	s.mu.Lock()
 	if last := len(s.idle) - 1; last >= 0 {
 		st := s.idle[last]
@@ -54,8 +54,8 @@ func (s *streamPool) acquire() (*callStream, error) {
 	return &callStream{stream, cancel}, nil
 }
 
-// release returns a stream that delivered a result.
-func (s *streamPool) release(st *callStream) {
+// releaseStream returns a stream that delivered a result.
+func (s *streamPool) releaseStream(st *callStream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || len(s.idle) == maxIdleStreams {
@@ -83,14 +83,14 @@ func (s *streamPool) callTool(ctx context.Context, req *pluginpb.CallRequest, li
 		req.TimeoutMillis = max(1, time.Until(deadline).Milliseconds())
 	}
 	req.Answers = listener.Answer != nil
-	st, err := s.acquire()
+	st, err := s.acquireStream()
 	if err != nil {
 		return nil, err
 	}
 	stopCancel := context.AfterFunc(ctx, st.cancel)
 	result, err := exchangeEvents(st, req, listener)
 	if stopCancel() && err == nil {
-		s.release(st)
+		s.releaseStream(st)
 	} else {
 		st.cancel()
 	}

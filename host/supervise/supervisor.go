@@ -298,7 +298,7 @@ func (s *Supervisor) Close(ctx context.Context) error {
 	}
 	wg.Wait()
 	s.awaitInstances()
-	return s.sockets.remove()
+	return s.sockets.removeDir()
 }
 
 // awaitInstances waits until the end of every instance is recorded, but not for long: a process that can't be killed

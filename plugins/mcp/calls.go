@@ -28,6 +28,7 @@ type callTracker struct {
 	active    map[string]*toolRequest // by progress token
 }
 
+// newCallTracker returns a tracker without calls.
 func newCallTracker() *callTracker { return &callTracker{active: map[string]*toolRequest{}} }
 
 // beginCall registers a call, and returns its progress token and a function that ends it.

@@ -28,8 +28,8 @@ type changeOperation struct {
 	recorder *undo.Recorder // nil if undo is disabled
 }
 
-// enable prepares the recorder when the server starts.
-func (k *changeRecorder) enable(id string, env *sdk.Environment) {
+// enableRecording prepares the recorder when the server starts.
+func (k *changeRecorder) enableRecording(id string, env *sdk.Environment) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.id != "" {
@@ -44,8 +44,8 @@ func (k *changeRecorder) enable(id string, env *sdk.Environment) {
 	}
 }
 
-// noticeHandler returns a function that receives the server's changes; M is the type of a change.
-func noticeHandler[M any](notice func(*workspace.ChangeMonitor, M) error, k *changeRecorder) func(M) error {
+// newChangeHandler returns a function that receives the server's changes; M is the type of a change.
+func newChangeHandler[M any](notice func(*workspace.ChangeMonitor, M) error, k *changeRecorder) func(M) error {
 	return func(m M) error {
 		k.mu.Lock()
 		if k.env == nil {

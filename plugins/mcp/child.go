@@ -40,11 +40,11 @@ func startChildServer(
 	env := exec.Environment(append(operator, cacheEnvironment(dirs)...), nil, slices.Concat(p.ReadOnly, p.ReadWrite))
 	lookup := envLookup(env)
 	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
-		env = append(env, name+"="+dirs.expand(d.Env[name], lookup))
+		env = append(env, name+"="+dirs.expandPlaceholders(d.Env[name], lookup))
 	}
 	var argv []string
 	for _, arg := range d.Command {
-		argv = append(argv, dirs.expand(arg, lookup))
+		argv = append(argv, dirs.expandPlaceholders(arg, lookup))
 	}
 	if len(argv) == 0 {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "the server has no command")
@@ -132,8 +132,8 @@ func (c *childServer) stderrSuffix() string {
 // endGrace is the time for a server to end after its input was closed.
 const endGrace = 300 * time.Millisecond
 
-// stop closes the server's input, and kills the server if it does not end by itself.
-func (c *childServer) stop() {
+// stopServer closes the server's input, and kills the server if it does not end by itself.
+func (c *childServer) stopServer() {
 	_ = c.stdin.Close()
 	select {
 	case <-c.process.Done():

@@ -27,7 +27,7 @@ func (s *mcpServer) openSession(ctx context.Context, t mcp.Transport, workspace 
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "picoclaw", Version: "1"}, &mcp.ClientOptions{
 		Capabilities:       capabilities,
-		ElicitationHandler: s.elicit,
+		ElicitationHandler: s.askUser,
 		LoggingMessageHandler: func(_ context.Context, req *mcp.LoggingMessageRequest) {
 			s.calls.forwardLog(req.Params)
 		},
@@ -54,8 +54,8 @@ func (s *mcpServer) openSession(ctx context.Context, t mcp.Transport, workspace 
 	return session, nil
 }
 
-// elicit passes an elicitation to the user behind the latest call.
-func (s *mcpServer) elicit(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+// askUser passes an elicitation to the user behind the latest call.
+func (s *mcpServer) askUser(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	call := s.calls.latestCall()
 	if call == nil {
 		return &mcp.ElicitResult{Action: "cancel"}, nil
@@ -129,7 +129,7 @@ func listTools(ctx context.Context, session *mcp.ClientSession, dirs serverDirs)
 func newHTTPTransport(d *serverDefinition, dirs serverDirs) mcp.Transport {
 	headers := http.Header{}
 	for name, value := range d.Headers {
-		headers.Set(name, dirs.expand(value, os.Getenv))
+		headers.Set(name, dirs.expandPlaceholders(value, os.Getenv))
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	if proxy, err := url.Parse(os.Getenv("HTTPS_PROXY")); err == nil && proxy.Host != "" {

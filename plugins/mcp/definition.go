@@ -32,8 +32,8 @@ type acceptedTool struct {
 // serverDirs are the directories that a definition can name.
 type serverDirs struct{ workspace, state, data string }
 
-// expand replaces {{workspace}}, {{state}}, {{data}} and ${NAME} in a text.
-func (p serverDirs) expand(text string, variable func(string) string) string {
+// expandPlaceholders replaces {{workspace}}, {{state}}, {{data}} and ${NAME} in a text.
+func (p serverDirs) expandPlaceholders(text string, variable func(string) string) string {
 	text = strings.NewReplacer("{{workspace}}", p.workspace, "{{state}}", p.state, "{{data}}", p.data).Replace(text)
 	var out strings.Builder
 	for {

@@ -49,7 +49,7 @@ func probeServer(in io.Reader, out io.Writer) error {
 			return err
 		}
 		transport = child.newTransport()
-		defer child.stop()
+		defer child.stopServer()
 	}
 	session, err := s.openSession(ctx, transport, dirs.workspace)
 	if err != nil {

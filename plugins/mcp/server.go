@@ -134,8 +134,8 @@ func (s *mcpServer) startProcess(env *sdk.Environment, dirs serverDirs) (*childS
 		}
 	}
 	if env.Exec.Confine && env.Grants.Workspace == sdk.WorkspaceAccess {
-		s.changes.enable(s.id, env)
-		profile.Notice = noticeHandler((*workspace.ChangeMonitor).Notice, &s.changes)
+		s.changes.enableRecording(s.id, env)
+		profile.Notice = newChangeHandler((*workspace.ChangeMonitor).Notice, &s.changes)
 	}
 	if !s.selfConfined {
 		// A process can only restrict itself, and children inherit that.
@@ -152,7 +152,7 @@ func (s *mcpServer) startError(c *childServer, err error) error {
 	if c == nil {
 		return sdk.Errorf("unavailable", "can't connect to the server %s: %v", s.id, err)
 	}
-	c.stop()
+	c.stopServer()
 	return sdk.Errorf("unavailable", "the server %s did not start: %v%s", s.id, err, c.stderrSuffix())
 }
 
@@ -161,7 +161,7 @@ func (s *mcpServer) startError(c *childServer, err error) error {
 func (s *mcpServer) awaitEnd(l *serverConn) {
 	_ = l.session.Wait()
 	if l.child != nil {
-		l.child.stop()
+		l.child.stopServer()
 		fmt.Fprintf(os.Stderr, "%s: the server ended%s\n", s.id, l.child.stderrSuffix())
 	}
 	close(l.ended)
@@ -173,7 +173,7 @@ func (s *mcpServer) shutdown(context.Context) {
 	defer s.startMu.Unlock()
 	if s.conn != nil {
 		if s.conn.child != nil {
-			s.conn.child.stop()
+			s.conn.child.stopServer()
 		} else {
 			_ = s.conn.session.Close()
 		}

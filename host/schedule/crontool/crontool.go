@@ -79,7 +79,7 @@ func (t cronTool) handleCall(_ context.Context, s *session.Session, in arguments
 	store := t.Store(agent).Filter(func(j schedule.Job) bool { return narrowing.Covers(JobNarrowing(j)) })
 	if in.Command != "" {
 		if !t.AllowCommand(agent) {
-			return "", CommandsDisabled()
+			return "", CommandsDisabledError()
 		}
 		if err := CheckCommand(s, in.Command); err != nil {
 			return "", err
@@ -99,7 +99,7 @@ func (t cronTool) handleCall(_ context.Context, s *session.Session, in arguments
 		j := schedule.Job{Name: shortenName(name), Schedule: when,
 			Payload: schedule.Payload{Message: in.Message, Command: in.Command}}
 		if narrowing.Workspace != "" || narrowing.Paths != nil {
-			j.Scope = &schedule.Scope{Workspace: narrowing.Workspace, Paths: narrowing.Paths}
+			j.Scope = &schedule.JobScope{Workspace: narrowing.Workspace, Paths: narrowing.Paths}
 		}
 		j, err := store.AddJob(j, now)
 		return formatResult("added", j, err)
@@ -150,8 +150,8 @@ func (in *arguments) updateJob(j *schedule.Job, now time.Time) {
 	}
 }
 
-// CommandsDisabled returns the error for a job with a command if tools.cron.allow_command is false.
-func CommandsDisabled() *session.Error {
+// CommandsDisabledError returns the error for a job with a command if tools.cron.allow_command is false.
+func CommandsDisabledError() *session.Error {
 	return &session.Error{Code: pluginpb.CodeAccessDenied, Message: "jobs may not run commands",
 		Rule: "tools.cron.allow_command", Hint: "the operator can set tools.cron.allow_command to true"}
 }

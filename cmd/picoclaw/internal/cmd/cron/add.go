@@ -124,7 +124,7 @@ func (v *AddOptions) read(now time.Time) (err error) {
 // decide asks the guard about the command, as it is asked at each run.
 func (v *AddOptions) decide() error {
 	if !v.of.Tools.Cron.AllowCommand {
-		return cli.Fail(errors.New(crontool.CommandsDisabled().Explained()))
+		return cli.Fail(errors.New(crontool.CommandsDisabledError().Explained()))
 	}
 	s, _, done, err := hosts.OpenSessionBy(v.Factory, (*session.Host).Preview, v.of.ID, session.Cron)
 	if err != nil {
