@@ -81,6 +81,9 @@ func (r *Recorder) isOpen(e *entry) bool {
 
 // adopt takes what is at a name now for what the operation made of it.
 func (r *Recorder) adopt(e *entry) {
+	if e.Dir == none {
+		return // its object never changes
+	}
 	d, n := r.nodeOf(e)
 	if e.current = nil; n == nil {
 		return

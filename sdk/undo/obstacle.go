@@ -87,7 +87,16 @@ func (p *plan) changedBelow(s *step) (why string) {
 	if s.now.Modified > since && !p.Objects[s.After].Touched {
 		return changedSince
 	}
+	opened := map[Identity]*node{} // directories as they were before the plan opened them to their owner
+	for _, n := range p.nodes {
+		if n != nil {
+			opened[n.ID] = n
+		}
+	}
 	p.dirs.walk(s.at, func(d *openDir, name string, n *node) bool {
+		if before := opened[n.ID]; before != nil {
+			n = before
+		}
 		if p.becomes(version{n.ID, n.Changed}, func(v version) bool { return v.Changed <= since || p.isLeft(v) }) {
 			return true
 		}
