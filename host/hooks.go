@@ -39,6 +39,6 @@ func hookOptions(cfg *config.Config) (hooks.Options, error) {
 
 // Ended reports whether a turn was ended by a hook, which is no failure.
 func Ended(err error) bool {
-	var ended *hooks.EndError
+	var ended *hooks.TurnEndError
 	return errors.As(err, &ended)
 }

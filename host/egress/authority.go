@@ -47,17 +47,17 @@ func (a *Authority) Certificate() []byte { return a.ca.PEM() }
 func (a *Authority) issueCert(t target) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if c := a.issued[t.host()]; c != nil && time.Until(c.Leaf.NotAfter) > validLeaf/2 {
+	if c := a.issued[t.hostText()]; c != nil && time.Until(c.Leaf.NotAfter) > validLeaf/2 {
 		return c, nil
 	}
-	c, err := a.ca.Issue(a.leafKey, "", validLeaf, t.host())
+	c, err := a.ca.Issue(a.leafKey, "", validLeaf, t.hostText())
 	if err != nil {
 		return nil, err
 	}
 	if len(a.issued) >= maxIssued {
 		clear(a.issued)
 	}
-	a.issued[t.host()] = c
+	a.issued[t.hostText()] = c
 	return c, nil
 }
 

@@ -90,7 +90,7 @@ func (p *Proxy) failRequest(w http.ResponseWriter, t target, method string, d De
 		answerRefusal(w, http.StatusForbidden, refused)
 		return
 	}
-	p.reportEvent(Event{Time: time.Now(), Host: t.host(), Port: t.port, Method: method, Decision: d, Err: err.Error()})
+	p.reportEvent(Event{Time: time.Now(), Host: t.hostText(), Port: t.port, Method: method, Decision: d, Err: err.Error()})
 	http.Error(w, err.Error(), http.StatusBadGateway)
 }
 

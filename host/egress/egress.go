@@ -268,5 +268,5 @@ func (p *Proxy) reportEvent(e Event) {
 
 // reportRefusal reports the refusal of a target.
 func (p *Proxy) reportRefusal(t target, method string, d Decision) {
-	p.reportEvent(Event{Time: time.Now(), Host: t.host(), Port: t.port, Method: method, Decision: d})
+	p.reportEvent(Event{Time: time.Now(), Host: t.hostText(), Port: t.port, Method: method, Decision: d})
 }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// entry is one entry of a list: a name, all names below one, a network, or every name.
-type entry struct {
+// hostEntry is one entry of a list: a name, all names below one, a network, or every name.
+type hostEntry struct {
 	text       string
 	name       string       // without the wildcard
 	subdomains bool         // matches the names below name, but not name itself
@@ -19,8 +19,8 @@ type entry struct {
 }
 
 // parseEntry parses an entry as an operator writes it.
-func parseEntry(text string) (entry, error) {
-	e := entry{text: text}
+func parseEntry(text string) (hostEntry, error) {
+	e := hostEntry{text: text}
 	if scheme, rest, ok := strings.Cut(text, "://"); ok {
 		host, _, _ := strings.Cut(rest, "/")
 		return e, fmt.Errorf("it is a URL with the scheme %s; write only the host, %s", scheme, host)
@@ -56,8 +56,8 @@ func parseEntry(text string) (entry, error) {
 }
 
 // parseNetwork parses 10.0.0.0/8, 10.0.0.0/8:8080, fd00::/8 or [fd00::/8]:443.
-func parseNetwork(text string) (entry, error) {
-	e := entry{text: text}
+func parseNetwork(text string) (hostEntry, error) {
+	e := hostEntry{text: text}
 	network, port, found := strings.TrimPrefix(text, "["), "", false
 	if network != text {
 		if network, port, found = strings.Cut(network, "]"); !found || port != "" && port[0] != ':' {
@@ -89,7 +89,7 @@ func parseNetwork(text string) (entry, error) {
 }
 
 // publicSuffix returns the public suffix, as com or co.uk, if the entry would match all domains below it.
-func (e entry) publicSuffix() (suffix string, ok bool) {
+func (e hostEntry) publicSuffix() (suffix string, ok bool) {
 	if !e.subdomains {
 		return "", false
 	}
@@ -98,7 +98,7 @@ func (e entry) publicSuffix() (suffix string, ok bool) {
 }
 
 // matchesHost reports whether the entry matches a target's host on any port.
-func (e entry) matchesHost(t target) bool {
+func (e hostEntry) matchesHost(t target) bool {
 	switch {
 	case e.prefix.IsValid():
 		return t.name == "" && e.prefix.Contains(t.addr)
@@ -113,15 +113,15 @@ func (e entry) matchesHost(t target) bool {
 }
 
 // allowsPort reports whether an entry of an allow or ask list matches a port: without a port of its own, 80 and 443.
-func (e entry) allowsPort(port uint16) bool {
+func (e hostEntry) allowsPort(port uint16) bool {
 	return port == e.port || e.port == 0 && isStandardPort(port)
 }
 
 // restrictsPort reports whether an entry of a restricting list matches a port: without a port of its own, all.
-func (e entry) restrictsPort(port uint16) bool { return port == e.port || e.port == 0 }
+func (e hostEntry) restrictsPort(port uint16) bool { return port == e.port || e.port == 0 }
 
 // matchesSpecificAddr reports whether the entry is a network that contains an address and is no larger than the
 // address's special-purpose range: 0.0.0.0/0 does not match loopback.
-func (e entry) matchesSpecificAddr(addr netip.Addr) bool {
+func (e hostEntry) matchesSpecificAddr(addr netip.Addr) bool {
 	return e.prefix.IsValid() && e.prefix.Contains(addr) && e.prefix.Bits() >= specialPrefixLen(addr)
 }

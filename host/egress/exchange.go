@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// exchange is a request with its response.
-type exchange struct {
+// httpExchange is a request with its response.
+type httpExchange struct {
 	target
 	scheme         string
 	redactor       redactor
@@ -51,7 +51,7 @@ func (p *Proxy) newReverseProxy() *httputil.ReverseProxy {
 		FlushInterval: -1,
 		ErrorLog:      log.New(io.Discard, "", 0),
 		Rewrite: func(r *httputil.ProxyRequest) {
-			x := r.In.Context().Value(exchangeKey{}).(*exchange)
+			x := r.In.Context().Value(exchangeKey{}).(*httpExchange)
 			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.URL.User = x.scheme, x.String(), nil
 			r.Out.URL.RawQuery, r.Out.URL.ForceQuery = r.In.URL.RawQuery, r.In.URL.ForceQuery
 			r.Out.Host = x.hostHeader(x.scheme)
@@ -65,7 +65,7 @@ func (p *Proxy) newReverseProxy() *httputil.ReverseProxy {
 		},
 		ModifyResponse: modifyResponse,
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			x := r.Context().Value(exchangeKey{}).(*exchange)
+			x := r.Context().Value(exchangeKey{}).(*httpExchange)
 			if refused, ok := errors.AsType[*refusal](err); ok {
 				x.decision = refused.Decision
 				answerRefusal(w, http.StatusForbidden, refused)
@@ -79,7 +79,7 @@ func (p *Proxy) newReverseProxy() *httputil.ReverseProxy {
 
 // modifyResponse redacts and counts a response.
 func modifyResponse(resp *http.Response) error {
-	x := resp.Request.Context().Value(exchangeKey{}).(*exchange)
+	x := resp.Request.Context().Value(exchangeKey{}).(*httpExchange)
 	resp.Header.Del(errorHeader) // reserved for the proxy
 	body := &countedBody{body: resp.Body, reader: resp.Body, count: &x.received}
 	if len(x.redactor.replacements) > 0 {
@@ -212,7 +212,7 @@ func (p *Proxy) forwardRequest(w http.ResponseWriter, r *http.Request, t target,
 		answerRefusal(w, http.StatusForbidden, &refusal{refused, codeMethod})
 		return
 	}
-	x := &exchange{target: t, scheme: scheme, decision: d}
+	x := &httpExchange{target: t, scheme: scheme, decision: d}
 	var err error
 	if x.redactor, err = injectSecrets(p.secrets, t, r, scheme == "https"); err != nil {
 		refused := newRefusal("%v", err)
@@ -226,7 +226,7 @@ func (p *Proxy) forwardRequest(w http.ResponseWriter, r *http.Request, t target,
 	}
 	start := time.Now()
 	defer func() {
-		e := Event{Time: start, Host: t.host(), Port: t.port, Method: r.Method, Decision: x.decision,
+		e := Event{Time: start, Host: t.hostText(), Port: t.port, Method: r.Method, Decision: x.decision,
 			Sent: x.sent.Load(), Received: x.received.Load(), Duration: time.Since(start)}
 		if x.err != nil {
 			e.Err = x.redactor.redactText(x.err.Error())

@@ -63,10 +63,10 @@ func (r *rules) decideTarget(t target) Decision {
 				fmt.Sprintf("network: refused %s, which %q denies; setting network.deny", t.displayName(), e.text)}
 		}
 	}
-	allowEntry := r.findEntry(r.allow, t, entry.allowsPort)
-	askEntry := r.findEntry(r.ask, t, entry.allowsPort)
+	allowEntry := r.findEntry(r.allow, t, hostEntry.allowsPort)
+	askEntry := r.findEntry(r.ask, t, hostEntry.allowsPort)
 	if askEntry == nil && allowEntry != nil {
-		askEntry = r.findEntry(r.ask, t, entry.restrictsPort)
+		askEntry = r.findEntry(r.ask, t, hostEntry.restrictsPort)
 	}
 	switch {
 	case askEntry != nil:
@@ -86,7 +86,7 @@ func (r *rules) decideTarget(t target) Decision {
 
 // findEntry returns the first entry that matches a target and its port. An entry for a special-purpose address must
 // be a network within that range.
-func (r *rules) findEntry(list []entry, t target, matchesPort func(entry, uint16) bool) *entry {
+func (r *rules) findEntry(list []hostEntry, t target, matchesPort func(hostEntry, uint16) bool) *hostEntry {
 	for i, e := range list {
 		if matchesPort(e, t.port) && e.matchesHost(t) && (t.name != "" || e.matchesSpecificAddr(t.addr)) {
 			return &list[i]
@@ -202,7 +202,7 @@ func (p *Policy) allowsAddr(t target, addr netip.Addr, local bool) bool {
 		if !local && specialPrefixLen(addr) == 0 || t.name != "" && slices.Contains(r.hosts[t.name], addr) {
 			continue
 		}
-		if r.findEntry(r.allow, addrTarget, entry.allowsPort) == nil && r.findEntry(r.ask, addrTarget, entry.allowsPort) == nil {
+		if r.findEntry(r.allow, addrTarget, hostEntry.allowsPort) == nil && r.findEntry(r.ask, addrTarget, hostEntry.allowsPort) == nil {
 			return false
 		}
 	}

@@ -99,7 +99,7 @@ func (p *Proxy) terminateTLS(b *targetConn) net.Conn {
 
 // reportConn reports a connection that has ended.
 func (p *Proxy) reportConn(b *targetConn, start time.Time, sent, received int64, err error) {
-	e := Event{Time: start, Host: b.target.host(), Port: b.target.port, Method: http.MethodConnect,
+	e := Event{Time: start, Host: b.target.hostText(), Port: b.target.port, Method: http.MethodConnect,
 		Decision: b.decision, Sent: sent, Received: received, Duration: time.Since(start)}
 	if err != nil && p.ctx.Err() == nil {
 		e.Err = err.Error()

@@ -45,7 +45,7 @@ func (p *Proxy) decideOrAsk(ctx context.Context, t target) (Decision, *refusal) 
 	switch {
 	case d.Verdict == Allow:
 		return d, nil
-	case d.Verdict == Ask && p.Ask != nil && p.Ask(ctx, t.host(), t.port):
+	case d.Verdict == Ask && p.Ask != nil && p.Ask(ctx, t.hostText(), t.port):
 		return Decision{Verdict: Allow, Rule: d.Rule, Entry: d.Entry}, nil
 	}
 	r := &refusal{d, codePolicy}
@@ -73,7 +73,7 @@ func (p *Proxy) resolveTarget(ctx context.Context, t target) ([]netip.Addr, erro
 			defer cancel()
 			var err error
 			if addrs, err = p.resolver.LookupNetIP(ctx, "ip", name); err != nil {
-				return nil, fmt.Errorf(cantPrefix+"resolve %s: %w", t.host(), err)
+				return nil, fmt.Errorf(cantPrefix+"resolve %s: %w", t.hostText(), err)
 			}
 		}
 	}

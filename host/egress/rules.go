@@ -29,7 +29,7 @@ type Rules struct {
 
 // rules are compiled Rules.
 type rules struct {
-	allow, deny, ask []entry
+	allow, deny, ask []hostEntry
 	methods          []methodEntry // narrowest first
 	hosts            map[string][]netip.Addr
 	digest           string
@@ -37,7 +37,7 @@ type rules struct {
 
 // methodEntry restricts the HTTP methods of the hosts that its entry matches.
 type methodEntry struct {
-	entry
+	hostEntry
 	list []string
 }
 
@@ -48,7 +48,7 @@ func Compile(r Rules) (*Policy, error) {
 	for _, list := range []struct {
 		setting string
 		texts   []string
-		entries *[]entry
+		entries *[]hostEntry
 	}{{"network.allow", r.Allow, &c.allow}, {"network.deny", r.Deny, &c.deny}, {"network.ask", r.Ask, &c.ask}} {
 		for _, text := range list.texts {
 			e, err := parseEntry(text)
@@ -71,7 +71,7 @@ func Compile(r Rules) (*Policy, error) {
 		c.methods = append(c.methods, method)
 		lines = append(lines, "network.methods "+text+" "+strings.Join(slices.Sorted(slices.Values(method.list)), " "))
 	}
-	slices.SortStableFunc(c.methods, func(a, b methodEntry) int { return a.compareNarrower(b.entry) })
+	slices.SortStableFunc(c.methods, func(a, b methodEntry) int { return a.compareNarrower(b.hostEntry) })
 	for _, text := range slices.Sorted(maps.Keys(r.Hosts)) {
 		t, addrs, err := parseStaticHost(text, r.Hosts[text])
 		if err != nil {
@@ -123,7 +123,7 @@ func parseStaticHost(text string, list []string) (string, []netip.Addr, error) {
 }
 
 // compareNarrower orders entries by how few hosts they match, the narrowest first.
-func (e entry) compareNarrower(other entry) int {
+func (e hostEntry) compareNarrower(other hostEntry) int {
 	return cmp.Or(
 		cmp.Compare(len(other.name), len(e.name)),
 		cmp.Compare(other.prefix.Bits(), e.prefix.Bits()),

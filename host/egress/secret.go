@@ -57,7 +57,7 @@ func NewPlaceholder(length int) string {
 // boundSecret is a secret with its compiled hosts.
 type boundSecret struct {
 	Secret
-	entries []entry
+	entries []hostEntry
 }
 
 // bindSecret validates a secret and compiles its hosts.

@@ -18,8 +18,8 @@ type target struct {
 	port uint16
 }
 
-// host returns the name or the address.
-func (t target) host() string {
+// hostText returns the name or the address.
+func (t target) hostText() string {
 	if t.name != "" {
 		return t.name
 	}
@@ -27,15 +27,15 @@ func (t target) host() string {
 }
 
 // String returns host and port as net.Dial takes them.
-func (t target) String() string { return net.JoinHostPort(t.host(), strconv.Itoa(int(t.port))) }
+func (t target) String() string { return net.JoinHostPort(t.hostText(), strconv.Itoa(int(t.port))) }
 
 // hostHeader returns the value of the Host header.
 func (t target) hostHeader(scheme string) string {
 	if t.port == standardPort(scheme) {
 		if t.addr.Is6() {
-			return "[" + t.host() + "]"
+			return "[" + t.hostText() + "]"
 		}
-		return t.host()
+		return t.hostText()
 	}
 	return t.String()
 }
@@ -43,7 +43,7 @@ func (t target) hostHeader(scheme string) string {
 // displayName returns the target for messages, without a standard port.
 func (t target) displayName() string {
 	if isStandardPort(t.port) || t.port == 0 {
-		return t.host()
+		return t.hostText()
 	}
 	return t.String()
 }

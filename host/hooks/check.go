@@ -28,7 +28,7 @@ func (m *Mistake) Error() string {
 
 // CheckOptions returns all mistakes in options, sorted by key.
 func CheckOptions(o Options) []*Mistake {
-	c := &checker{}
+	c := &optionChecker{}
 	c.checkChoice("hooks.on_error", o.OnError, "closed", "open")
 	c.checkNotNegative("hooks.defaults.observer_timeout_ms", float64(o.Defaults.Observer))
 	c.checkNotNegative("hooks.defaults.interceptor_timeout_ms", float64(o.Defaults.Interceptor))
@@ -45,16 +45,16 @@ func CheckOptions(o Options) []*Mistake {
 	return c.mistakes
 }
 
-// checker collects mistakes in options.
-type checker struct{ mistakes []*Mistake }
+// optionChecker collects mistakes in options.
+type optionChecker struct{ mistakes []*Mistake }
 
 // addMistake records an invalid value.
-func (c *checker) addMistake(key, problem, cure string) {
+func (c *optionChecker) addMistake(key, problem, cure string) {
 	c.mistakes = append(c.mistakes, &Mistake{key, problem, cure})
 }
 
 // checkGroup checks a group of command hooks.
-func (c *checker) checkGroup(key string, g Group) {
+func (c *optionChecker) checkGroup(key string, g Group) {
 	if _, err := newMatcher(g.Matcher); err != nil {
 		c.addMistake(key+".matcher", fmt.Sprintf("%q is not a valid RE2 regular expression: %v", g.Matcher, err),
 			"RE2 has no lookahead and no lookbehind")
@@ -75,7 +75,7 @@ func (c *checker) checkGroup(key string, g Group) {
 }
 
 // checkProcess checks a process hook.
-func (c *checker) checkProcess(key string, p Process) {
+func (c *optionChecker) checkProcess(key string, p Process) {
 	c.checkChoice(key+".transport", p.Transport, "stdio")
 	if len(p.Command) == 0 || p.Command[0] == "" {
 		c.addMistake(key+".command", "is empty", "name the program and its arguments")
@@ -96,7 +96,7 @@ func (c *checker) checkProcess(key string, p Process) {
 }
 
 // checkGrants checks the access of a hook.
-func (c *checker) checkGrants(key string, g Grants) {
+func (c *optionChecker) checkGrants(key string, g Grants) {
 	c.checkChoice(key+".workspace", g.Workspace, "none", "ro", "rw")
 	for name, list := range map[string][]string{"read": g.Read, "write": g.Write} {
 		for i, path := range list {
@@ -117,7 +117,7 @@ func (c *checker) checkGrants(key string, g Grants) {
 }
 
 // checkChoice checks that a value is empty or one of the known values.
-func (c *checker) checkChoice(key, value string, known ...string) {
+func (c *optionChecker) checkChoice(key, value string, known ...string) {
 	if value != "" && !slices.Contains(known, value) {
 		c.addMistake(key, fmt.Sprintf("%q is not known%s", value, suggest.DidYouMean(value, known)),
 			"it is one of "+strings.Join(known, ", "))
@@ -125,7 +125,7 @@ func (c *checker) checkChoice(key, value string, known ...string) {
 }
 
 // checkNotNegative checks that a number is at least 0.
-func (c *checker) checkNotNegative(key string, value float64) {
+func (c *optionChecker) checkNotNegative(key string, value float64) {
 	if value < 0 {
 		c.addMistake(key, fmt.Sprintf("%v is negative", value), "")
 	}

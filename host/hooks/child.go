@@ -33,11 +33,11 @@ type child struct {
 	mu      sync.Mutex
 	err     error // reason for no further calls; nil while the child runs
 	lastID  uint64
-	pending map[uint64]chan message
+	pending map[uint64]chan rpcMessage
 }
 
-// message is a JSON-RPC 2.0 message.
-type message struct {
+// rpcMessage is a JSON-RPC 2.0 message.
+type rpcMessage struct {
 	Version string          `json:"jsonrpc"`
 	ID      uint64          `json:"id,omitempty"`
 	Method  string          `json:"method,omitempty"`
@@ -56,7 +56,7 @@ func startChild(w sessionInfo, p session.Program, log hclog.Logger) (*child, err
 	}
 	c := &child{
 		process: process, pipes: pipes, stderr: stdio.NewTail(maxReason), log: log,
-		done: make(chan struct{}), pending: map[uint64]chan message{},
+		done: make(chan struct{}), pending: map[uint64]chan rpcMessage{},
 	}
 	var readers sync.WaitGroup
 	readers.Go(func() { c.killBecause(c.dispatchResponses(pipes.Out)) })
@@ -107,7 +107,7 @@ func (c *child) dispatchResponses(from io.Reader) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 0, 4<<10), maxLine)
 	for lines.Scan() {
-		var m message
+		var m rpcMessage
 		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
 			c.log.Warn("a hook's process wrote an invalid message", "error", err)
 			continue
@@ -131,7 +131,7 @@ func (c *child) dispatchResponses(from io.Reader) error {
 
 // callMethod calls a JSON-RPC method of the child and waits for its result.
 func (c *child) callMethod(ctx context.Context, method string, params any) (json.RawMessage, error) {
-	answer := make(chan message, 1)
+	answer := make(chan rpcMessage, 1)
 	c.mu.Lock()
 	if c.err != nil {
 		c.mu.Unlock()
@@ -141,7 +141,7 @@ func (c *child) callMethod(ctx context.Context, method string, params any) (json
 	id := c.lastID
 	c.pending[id] = answer
 	c.mu.Unlock()
-	line, err := encodeLine(message{Version: "2.0", ID: id, Method: method, Params: params})
+	line, err := encodeLine(rpcMessage{Version: "2.0", ID: id, Method: method, Params: params})
 	if err != nil {
 		c.forgetCall(id)
 		return nil, err
@@ -180,7 +180,7 @@ func (c *child) forgetCall(id uint64) {
 // sendNotification sends a notification. A child that does not read it within the timeout is killed, because it holds
 // an incomplete message.
 func (c *child) sendNotification(method string, params any, timeout time.Duration) error {
-	line, err := encodeLine(message{Version: "2.0", Method: method, Params: params})
+	line, err := encodeLine(rpcMessage{Version: "2.0", Method: method, Params: params})
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (c *child) writeLine(line []byte, deadline time.Time) error {
 }
 
 // encodeLine encodes a message as one line, at most maxLine bytes long.
-func encodeLine(m message) ([]byte, error) {
+func encodeLine(m rpcMessage) ([]byte, error) {
 	line, err := json.Marshal(m)
 	if err == nil && len(line) >= maxLine {
 		err = fmt.Errorf("can't be sent %d bytes, more than %d", len(line), maxLine)

@@ -36,8 +36,8 @@ const defaultTimeout = 60 * time.Second
 
 // commandHook runs a command in the form of Claude Code's settings.
 type commandHook struct {
-	hook Hook
-	form *toolForm // form of the tool call in its input; nil for other events
+	hook  Hook
+	alias *toolAlias // the name and form of the tool call in its input; nil for other events
 }
 
 // String returns the command, shortened for messages.
@@ -52,9 +52,9 @@ func (c *commandHook) String() string {
 // respond runs the command for a request, once for each file that a call edits, and merges the responses.
 func (c *commandHook) respond(ctx context.Context, q hookRequest) (hookResponse, error) {
 	inputs := []map[string]json.RawMessage{nil}
-	if c.form != nil {
+	if c.alias != nil {
 		var err error
-		if inputs, err = c.form.toInputs(q.call.Args, q.dir); err != nil {
+		if inputs, err = c.alias.toInputs(q.call.Args, q.dir); err != nil {
 			return hookResponse{}, err
 		}
 	}
@@ -64,11 +64,11 @@ func (c *commandHook) respond(ctx context.Context, q hookRequest) (hookResponse,
 		if err != nil {
 			return hookResponse{}, err
 		}
-		if a.args != nil && c.form != nil {
+		if a.args != nil && c.alias != nil {
 			if len(inputs) > 1 {
 				return hookResponse{}, errors.New("changes the input of a call about several files, which is not possible")
 			}
-			if a.args, err = c.form.fromInput(a.args, input, q.call.Args); err != nil {
+			if a.args, err = c.alias.fromInput(a.args, input, q.call.Args); err != nil {
 				return hookResponse{}, fmt.Errorf("has an updatedInput that can't be read: %w", err)
 			}
 		}
@@ -129,9 +129,9 @@ func (c *commandHook) buildInput(q hookRequest, input map[string]json.RawMessage
 	}
 	switch q.event {
 	case PreToolUse, PostToolUse:
-		fields["tool_name"], fields["tool_input"], fields["tool_use_id"] = c.form.name, input, q.call.ID
+		fields["tool_name"], fields["tool_input"], fields["tool_use_id"] = c.alias.name, input, q.call.ID
 		if q.result != nil {
-			fields["tool_response"] = c.form.toolResponse(q.result, input)
+			fields["tool_response"] = c.alias.toolResponse(q.result, input)
 		}
 	case UserPromptSubmit:
 		fields["prompt"] = q.data.Prompt

@@ -106,11 +106,11 @@ type Turn struct {
 	End        func(error) // ends the turn, with an *EndError
 }
 
-// EndError is returned when a hook ended a turn on purpose.
-type EndError struct{ Rule, Reason string }
+// TurnEndError is returned when a hook ended a turn on purpose.
+type TurnEndError struct{ Rule, Reason string }
 
 // Error names the rule that ended the turn, and its reason.
-func (e *EndError) Error() string { return fmt.Sprintf("%s ended the turn: %s", e.Rule, e.Reason) }
+func (e *TurnEndError) Error() string { return fmt.Sprintf("%s ended the turn: %s", e.Rule, e.Reason) }
 
 // turnKey is the context key of a Turn.
 type turnKey struct{}
@@ -132,6 +132,6 @@ func turnFromContext(ctx context.Context) Turn {
 // endTurnOnStop ends the turn if the verdict says so.
 func (v Verdict) endTurnOnStop(ctx context.Context) {
 	if v.Stop {
-		turnFromContext(ctx).End(&EndError{v.Rule, v.Deny})
+		turnFromContext(ctx).End(&TurnEndError{v.Rule, v.Deny})
 	}
 }

@@ -268,11 +268,11 @@ func (h *Hooks) runCommands(ctx context.Context, q hookRequest) Verdict {
 	return mergeRuns(runs)
 }
 
-// matchRequest reports whether a group matches a request, and in which form its hooks see a call.
-func (g *compiledGroup) matchRequest(q hookRequest) (*toolForm, bool) {
+// matchRequest reports whether a group matches a request, and under which alias its hooks see a call.
+func (g *compiledGroup) matchRequest(q hookRequest) (*toolAlias, bool) {
 	switch q.event {
 	case PreToolUse, PostToolUse:
-		f := g.matcher.firstForm(q.call.Tool)
+		f := g.matcher.firstAlias(q.call.Tool)
 		return f, f != nil
 	case SessionStart:
 		return nil, g.matcher.matchesName(q.data.Source)

@@ -84,32 +84,32 @@ var toolMappings = []toolMapping{
 // outputModes maps our values of "output" to Claude's.
 var outputModes = map[string]string{"content": "content", "files": "files_with_matches", "count": "count"}
 
-// toolForm is a name that matchers can match a tool by, and the form of the arguments that goes with it.
-type toolForm struct {
+// toolAlias is a name that matchers can match a tool by, and the form of the arguments that goes with it.
+type toolAlias struct {
 	tool, name string
 	args       []argMapping // nil for the tool's own form
 	claude     bool
 }
 
-// formsOfTool returns the forms of a tool in the order that matchers try: Claude's, an MCP tool's, the tool's own
-// names.
-func formsOfTool(tool string) []toolForm {
+// aliasesOfTool returns the aliases of a tool in the order that matchers try: Claude's name, an MCP tool's, the
+// tool's own names.
+func aliasesOfTool(tool string) []toolAlias {
 	plugin, short, full := strings.Cut(tool, ".")
 	if !full {
 		short = tool
 	}
-	var out []toolForm
+	var out []toolAlias
 	for _, r := range toolMappings {
 		if r.tool == tool || !full && strings.HasSuffix(r.tool, "."+tool) {
-			out = append(out, toolForm{tool, r.name, r.args, true})
+			out = append(out, toolAlias{tool, r.name, r.args, true})
 		}
 	}
 	if full && len(out) == 0 {
-		out = append(out, toolForm{tool: tool, name: "mcp__" + plugin + "__" + short})
+		out = append(out, toolAlias{tool: tool, name: "mcp__" + plugin + "__" + short})
 	}
-	out = append(out, toolForm{tool: tool, name: tool})
+	out = append(out, toolAlias{tool: tool, name: tool})
 	if full {
-		out = append(out, toolForm{tool: tool, name: short})
+		out = append(out, toolAlias{tool: tool, name: short})
 	}
 	return out
 }
@@ -163,9 +163,9 @@ func (m *matcher) matchesName(name string) bool {
 	return true
 }
 
-// firstForm returns the first form of a tool that the matcher selects, nil if there is none.
-func (m *matcher) firstForm(tool string) *toolForm {
-	for _, f := range formsOfTool(tool) {
+// firstAlias returns the first alias of a tool that the matcher selects, nil if there is none.
+func (m *matcher) firstAlias(tool string) *toolAlias {
+	for _, f := range aliasesOfTool(tool) {
 		if m.matchesName(f.name) {
 			return &f
 		}

@@ -18,7 +18,7 @@ type jsonObject = map[string]json.RawMessage
 
 // toInputs converts a call's arguments to this form. A call that edits several files becomes one input per file,
 // since Claude's tools edit one file each and hooks look at its name.
-func (f *toolForm) toInputs(raw json.RawMessage, dir string) ([]jsonObject, error) {
+func (f *toolAlias) toInputs(raw json.RawMessage, dir string) ([]jsonObject, error) {
 	var args jsonObject
 	if err := json.Unmarshal(raw, &args); err != nil {
 		return nil, fmt.Errorf("can't be sent arguments that are not a JSON object: %w", err)
@@ -74,7 +74,7 @@ func argsToClaude(fields []argMapping, args jsonObject, dir string) jsonObject {
 
 // fromInput converts an input that a hook changed back to a call's arguments. Values that the hook left unchanged
 // keep their original form.
-func (f *toolForm) fromInput(updated json.RawMessage, shown jsonObject, raw json.RawMessage) (json.RawMessage, error) {
+func (f *toolAlias) fromInput(updated json.RawMessage, shown jsonObject, raw json.RawMessage) (json.RawMessage, error) {
 	if !f.claude {
 		return updated, nil
 	}
@@ -120,7 +120,7 @@ func argsFromClaude(fields []argMapping, input, shown, args jsonObject) (jsonObj
 }
 
 // toolResponse returns the "tool_response" of a call, with the fields that hooks expect of Claude's tools.
-func (f *toolForm) toolResponse(r *session.Result, input jsonObject) map[string]any {
+func (f *toolAlias) toolResponse(r *session.Result, input jsonObject) map[string]any {
 	out := map[string]any{"success": r.Err == nil, "content": r.Text}
 	if r.Structured != nil {
 		out["structured"] = r.Structured

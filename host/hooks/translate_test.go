@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-func formOf(t *testing.T, tool, name string) *toolForm {
+func formOf(t *testing.T, tool, name string) *toolAlias {
 	t.Helper()
-	for _, f := range formsOfTool(tool) {
+	for _, f := range aliasesOfTool(tool) {
 		if f.name == name {
 			return &f
 		}
@@ -107,7 +107,7 @@ func TestMatchers(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		if f := m.firstForm(c.tool); f != nil {
+		if f := m.firstAlias(c.tool); f != nil {
 			got = f.name
 		}
 		if got != c.want {
@@ -152,7 +152,7 @@ func FuzzTranslation(f *testing.F) {
 		if !equalJSON(json.RawMessage(args), json.RawMessage(args)) || json.Unmarshal([]byte(args), &object) != nil || object == nil {
 			return
 		}
-		for _, fm := range formsOfTool(tool) {
+		for _, fm := range aliasesOfTool(tool) {
 			for _, field := range fm.args {
 				if _, taken := object[field.theirs]; taken && field.theirs != field.ours {
 					return // no tool of ours has such an argument

@@ -108,7 +108,7 @@ func narrowToRoots(s localSession, listed []*mcp.Root) (toolSession, error) {
 	if len(inside) == 1 {
 		child.Workspace = inside[0]
 	}
-	narrower, err := spawnNarrower(s, child)
+	narrower, err := spawnNarrowSession(s, child)
 	if err != nil || len(allowed.Paths) > 0 { // the operator's paths may be the reason for a refusal
 		return narrower, err
 	}
@@ -133,8 +133,8 @@ func (r rootedSession) Call(
 	return result
 }
 
-// spawnNarrower returns a child session with a narrower policy.
-func spawnNarrower(s localSession, child policy.Child) (toolSession, error) {
+// spawnNarrowSession returns a child session with a narrower policy.
+func spawnNarrowSession(s localSession, child policy.Child) (toolSession, error) {
 	narrower, err := s.Spawn(session.MCP, child)
 	if err != nil {
 		return nil, err

@@ -269,7 +269,7 @@ func (c *call) callTool() *Result {
 	request := &pluginpb.CallRequest{Tool: c.tool.Spec.Name, Arguments: c.arguments.Canonical, CallId: s.id,
 		Agreed: c.approved}
 	started, endTrace := s.tracePluginCall(ctx, request)
-	outcome, err := c.runtime.supervisor.Call(ctx, c.spec, request, supervise.Listener{
+	outcome, err := c.runtime.supervisor.Call(ctx, c.spec, request, supervise.CallListener{
 		Ready: started, Event: translate(s.countOutput(c.admitted, c.events)), Answer: answers(ctx, c.tool.FullName()),
 	})
 	endTrace(err)

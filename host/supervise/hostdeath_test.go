@@ -33,7 +33,7 @@ func playHost(home string) {
 		os.Exit(1)
 	}
 	out, err := s.Call(context.Background(), spec(&m), &pluginpb.CallRequest{Tool: "grandchild", Arguments: []byte("{}")},
-		Listener{})
+		CallListener{})
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)

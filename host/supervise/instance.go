@@ -230,7 +230,7 @@ func (in *instance) compareManifest(described []byte) error {
 }
 
 // callTool calls one tool, with health checks.
-func (in *instance) callTool(ctx context.Context, req *pluginpb.CallRequest, listener Listener) (*pluginpb.Result, error) {
+func (in *instance) callTool(ctx context.Context, req *pluginpb.CallRequest, listener CallListener) (*pluginpb.Result, error) {
 	health := in.startHealthCheck()
 	defer health.stopChecks()
 	result, err := in.streams.callTool(ctx, req, listener)
@@ -254,7 +254,7 @@ func (in *instance) callError(ctx context.Context, err error) error {
 		grace = stopGrace
 	}
 	select {
-	case <-in.exited():
+	case <-in.exitSignal():
 		exit, _ := in.runner.process.Load().Wait(context.Background())
 		return &CrashError{Plugin: in.spec.Manifest.ID, Exit: exit.String(), Stderr: in.runner.stderrEnd()}
 	case <-time.After(grace):
@@ -263,15 +263,15 @@ func (in *instance) callError(ctx context.Context, err error) error {
 	return fmt.Errorf("plugin %s: %w", in.spec.Manifest.ID, plainError(err))
 }
 
-// exited returns a channel that is closed when the process has ended.
-func (in *instance) exited() <-chan struct{} { return in.runner.process.Load().Done() }
+// exitSignal returns a channel that is closed when the process has ended.
+func (in *instance) exitSignal() <-chan struct{} { return in.runner.process.Load().Done() }
 
 // stopGracefully waits for calls in progress until ctx is done, then ends the process. The instance must be retired
 // before, so that no call arrives after Drain.
 func (in *instance) stopGracefully(ctx context.Context) {
 	select {
 	case <-in.idle:
-	case <-in.exited():
+	case <-in.exitSignal():
 	case <-ctx.Done():
 	}
 	in.runner.markStopRequested()

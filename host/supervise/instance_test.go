@@ -65,7 +65,7 @@ func TestEqualSpecsShareInstance(t *testing.T) {
 		pids := make([]string, 8)
 		for i := range pids {
 			wg.Go(func() {
-				out, err := f.Call(t.Context(), f.spec(), request(t, "pid", nil), Listener{})
+				out, err := f.Call(t.Context(), f.spec(), request(t, "pid", nil), CallListener{})
 				if err != nil {
 					t.Error(err)
 					return
@@ -107,7 +107,7 @@ func TestPluginEndSeenDespiteOpenPipes(t *testing.T) {
 		f.call(f.spec(), "pid", nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // half as long as the grandchild lives
 		defer cancel()
-		_, err := f.Call(ctx, f.spec(), request(t, "crash", nil), Listener{})
+		_, err := f.Call(ctx, f.spec(), request(t, "crash", nil), CallListener{})
 		var crash *CrashError
 		if !errors.As(err, &crash) {
 			t.Fatalf("the error is %v", err)
@@ -123,7 +123,7 @@ func TestCancellingACallCancelsTheTool(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var seen []*pluginpb.CallEvent
-		_, err := f.Call(ctx, f.spec(), request(t, "wait", nil), Listener{Event: func(e *pluginpb.CallEvent) {
+		_, err := f.Call(ctx, f.spec(), request(t, "wait", nil), CallListener{Event: func(e *pluginpb.CallEvent) {
 			seen = append(seen, e)
 			cancel()
 		}})
@@ -144,7 +144,7 @@ func TestStoppedPluginBlocksOnlyItsCall(t *testing.T) {
 		hosttest.Eventually(t, "a call of the stopped plugin runs out of time", func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			_, err := f.Call(ctx, frozen, request(t, "stop", nil), Listener{}) // the answer may get out just before
+			_, err := f.Call(ctx, frozen, request(t, "stop", nil), CallListener{}) // the answer may get out just before
 			return errors.Is(err, context.DeadlineExceeded)
 		})
 		f.call(f.spec(), "pid", nil)
@@ -180,7 +180,7 @@ func TestCloseEndsEverything(t *testing.T) {
 		if err != nil || len(left) != 1 { // the lock of the directory itself
 			t.Errorf("left in the run directory: %v, %v", left, err)
 		}
-		if _, err := f.Call(t.Context(), f.spec(), request(t, "pid", nil), Listener{}); err == nil {
+		if _, err := f.Call(t.Context(), f.spec(), request(t, "pid", nil), CallListener{}); err == nil {
 			t.Error("a closed supervisor takes calls")
 		}
 	})

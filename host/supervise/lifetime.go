@@ -38,7 +38,7 @@ func (s *Supervisor) awaitEnd(key string, sl *slot) {
 	defer idle.Stop()
 	for {
 		select {
-		case <-in.exited():
+		case <-in.exitSignal():
 			return
 		case <-idle.C:
 		}
@@ -115,7 +115,7 @@ func (s *Supervisor) KillUnwanted(wanted func(*Spec) bool) {
 	s.retireUnwanted(wanted, func(in *instance) {
 		select {
 		case <-in.idle:
-		case <-in.exited():
+		case <-in.exitSignal():
 		case <-time.After(cancelGrace):
 		}
 		in.runner.markStopRequested()

@@ -45,7 +45,7 @@ func TestWaitForInstanceInUse(t *testing.T) {
 		s := f.owned("one", n)
 		f.pid(s)
 		go func() {
-			_, err := f.Call(calls, s, request(t, "wait", nil), Listener{})
+			_, err := f.Call(calls, s, request(t, "wait", nil), CallListener{})
 			ended <- err
 		}()
 	}
@@ -63,13 +63,13 @@ func TestWaitForInstanceInUse(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var full *FullError
-	if _, err := f.Call(ctx, third, request(t, "pid", nil), Listener{}); !errors.As(err, &full) || full.Owner != "one" {
+	if _, err := f.Call(ctx, third, request(t, "pid", nil), CallListener{}); !errors.As(err, &full) || full.Owner != "one" {
 		t.Errorf("a call that does not wait: %v", err)
 	}
 	f.pid(f.owned("other"))
 	waits := make(chan error, 1)
 	go func() {
-		_, err := f.Call(t.Context(), third, request(t, "pid", nil), Listener{})
+		_, err := f.Call(t.Context(), third, request(t, "pid", nil), CallListener{})
 		waits <- err
 	}()
 	hosttest.Eventually(t, "it waits", func() bool {

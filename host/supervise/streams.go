@@ -17,8 +17,8 @@ type callStream struct {
 	cancel context.CancelFunc
 }
 
-// Listener receives the events of a call before its result, in order.
-type Listener struct {
+// CallListener receives the events of a call before its result, in order.
+type CallListener struct {
 	Ready func()                    // called when the instance is ready; may be nil
 	Event func(*pluginpb.CallEvent) // may be nil
 	// Answer answers a question of the tool, after as long as a person needs; nil if nobody can answer.
@@ -78,7 +78,7 @@ func (s *streamPool) closeIdle() {
 
 // callTool makes one call on a stream. If ctx ends before the result arrives, it closes the stream, which cancels the
 // call.
-func (s *streamPool) callTool(ctx context.Context, req *pluginpb.CallRequest, listener Listener) (*pluginpb.Result, error) {
+func (s *streamPool) callTool(ctx context.Context, req *pluginpb.CallRequest, listener CallListener) (*pluginpb.Result, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		req.TimeoutMillis = max(1, time.Until(deadline).Milliseconds())
 	}
@@ -98,7 +98,7 @@ func (s *streamPool) callTool(ctx context.Context, req *pluginpb.CallRequest, li
 }
 
 // exchangeEvents sends a request, passes on events and answers questions until the result arrives.
-func exchangeEvents(st *callStream, req *pluginpb.CallRequest, listener Listener) (*pluginpb.Result, error) {
+func exchangeEvents(st *callStream, req *pluginpb.CallRequest, listener CallListener) (*pluginpb.Result, error) {
 	// Ignore Send's error, which is only io.EOF: Recv returns the cause.
 	_ = st.Send(req)
 	for {

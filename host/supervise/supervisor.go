@@ -87,7 +87,7 @@ func (sl *slot) hasEnded() bool {
 		return true
 	}
 	select {
-	case <-sl.instance.exited():
+	case <-sl.instance.exitSignal():
 		return true
 	default:
 		return false
@@ -135,7 +135,7 @@ type CallOutcome struct {
 
 // Call calls a tool in the instance of a spec, and starts the instance if necessary. Errors of the tool are in the
 // result; the error reports that the plugin could not be called.
-func (s *Supervisor) Call(ctx context.Context, spec *Spec, req *pluginpb.CallRequest, listener Listener) (*CallOutcome, error) {
+func (s *Supervisor) Call(ctx context.Context, spec *Spec, req *pluginpb.CallRequest, listener CallListener) (*CallOutcome, error) {
 	start := time.Now()
 	in, started, err := s.acquireInstance(ctx, spec)
 	if err != nil {
