@@ -128,6 +128,8 @@ type entry struct {
 	current *object // what has the name now
 	whole   bool    // all that is below is the operation's
 	touched bool    // the operation touched the name since somebody else did
+
+	contended bool // several threads of the operation renamed it at once
 	// Calls of the operation of which no event was seen yet: those that put something at the name, take it away, set
 	// attributes, or create a file to write to it.
 	creates, removes, attrs, opens int

@@ -49,11 +49,13 @@ func (r *Recorder) observe() {
 				pending = &e.current.opens
 			}
 		}
-		if pending == nil || *pending == 0 {
+		switch {
+		case pending != nil && *pending > 0:
+			*pending--
+		case !e.contended: // several calls in flight may have the same effect
 			r.rebase(e, ev)
 			continue
 		}
-		*pending--
 		if r.adopt(e); ev.kind == written {
 			closed = append(closed, e)
 		}
