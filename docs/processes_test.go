@@ -16,7 +16,7 @@ import (
 var unconfined = map[string]string{
 	"host/session/secrets.go":        "the operator's own program that prints a secret: it asks a keyring, or a person",
 	"host/session/network_from.go":   "the operator's own programs, which are asked for their settings",
-	"host/mcpservers/builder.go":        "the operator's own npm and pip, which are asked for their settings",
+	"host/mcpservers/builder.go":     "the operator's own npm and pip, which are asked for their settings",
 	"cmd/picoclaw/internal/cmd/hub/": "the operator's own hub, in place of this process",
 	"internal/measure/report/":       "benchmarks are run",
 	"host/hosttest/":                 "tests are built",
