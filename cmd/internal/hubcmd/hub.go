@@ -43,13 +43,12 @@ func NewCmdHub(f *cli.Factory, runs Runs) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "hub",
 		SuggestFor: []string{"nats", "broker"},
-		Short:      "Connect the machines of a fleet, and say which there are",
-		Long: `Runs a NATS server in the foreground, with TLS, for the workers and gateways of a fleet. What it needs is made when it
-starts for the first time, in the directory hub of the instance root: keys, a certificate authority, and the tenant main.
-Each machine gets a file of its own with picoclaw hub add, which says what it may do; that works while the hub runs, and
-while it does not. Where it listens, and the names by which others reach it, are kept from one start to the next.
+		Short:      "Run the NATS server of a fleet, and manage its machines",
+		Long: `Run a NATS server with TLS in the foreground, for the workers and gateways of a fleet. The first start creates the
+directory hub in the home with keys, a certificate authority and the tenant main. picoclaw hub add writes an identity file
+for each machine, while the hub runs or not. The listen address and host names are remembered for later starts.
 
-SIGTERM and SIGINT end it, and what it has stored is on disk.`,
+SIGTERM and SIGINT stop it; stored data is on disk.`,
 		Example: "  picoclaw hub\n  picoclaw hub --listen 0.0.0.0:4222 --name hub.example.com",
 		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -63,13 +62,13 @@ SIGTERM and SIGINT end it, and what it has stored is on disk.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.Listen, "listen", "", "the `address` and port, 0.0.0.0:4222 for all (default: "+DefaultListen+")")
-	cmd.Flags().StringSliceVar(&o.Names, "name", nil, "a host name or address by which other machines reach it; can be repeated")
+	cmd.Flags().StringSliceVar(&o.Names, "name", nil, "host name or address for other machines; can be repeated")
 	cmd.AddCommand(newCmdAdd(f, runs), newCmdList(f, runs), newCmdRevoke(f, runs), newCmdWitness(f, runs))
 	return cmd
 }
 
 func addTenantFlag(cmd *cobra.Command, tenant *string) {
-	cmd.Flags().StringVar(tenant, "tenant", DefaultTenant, "the `tenant` that it is in")
+	cmd.Flags().StringVar(tenant, "tenant", DefaultTenant, "its `tenant`")
 }
 
 // AddOptions are the options of `picoclaw hub add`.
@@ -83,12 +82,12 @@ func newCmdAdd(f *cli.Factory, runs Runs) *cobra.Command {
 	o := &AddOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:   "add worker|gateway|admin|tenant NAME",
-		Short: "Let in a machine, or a tenant",
-		Long: `Writes a file with all that a machine needs to take part: where the hub is, what proves that it is this hub, and a key. The
-file is that machine's alone: bring it there, and keep no copy.
+		Short: "Enroll a machine or a tenant",
+		Long: `Write an identity file for a machine: the hub's address, its certificate authority, and a key. Move the file to that
+machine and keep no copy.
 
-A worker may serve the agents that are named and no others; for one that agents shall be moved to, name these too. A
-gateway may ask all agents of its tenant. An admin keeps the tenant's configuration. Tenants know nothing of each other.`,
+A worker may serve only the agents named here; for a worker that agents will be moved to, name these too. A gateway may
+call all agents of its tenant. An admin manages the tenant's configuration. Tenants can't see each other.`,
 		Example: strings.Trim(`
   picoclaw hub add worker build1 --agent main --agent reader
   picoclaw hub add gateway front
@@ -135,7 +134,7 @@ func newCmdList(f *cli.Factory, runs Runs) *cobra.Command {
 	o := &ListOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List who was let in",
+		Short:   "List enrolled machines",
 		Example: "  picoclaw hub list\n  picoclaw hub list --output json",
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runs.List(cmd.Context(), o) },
@@ -154,8 +153,8 @@ func newCmdRevoke(f *cli.Factory, runs Runs) *cobra.Command {
 	o := &NameOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:     "revoke NAME",
-		Short:   "Take back what a machine was given",
-		Long:    "Takes back a machine's key. Its connections end at once if the hub runs. The name can be given anew.",
+		Short:   "Revoke a machine's key",
+		Long:    "Revoke a machine's key. If the hub runs, its connections end at once. The name can be used again.",
 		Example: "  picoclaw hub revoke build1",
 		Args:    cli.OneName(&o.Name, "the name of one machine"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runs.Revoke(cmd.Context(), o) },
@@ -168,9 +167,9 @@ func newCmdWitness(f *cli.Factory, runs Runs) *cobra.Command {
 	o := &NameOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:   "witness WORKER",
-		Short: "Show how far a worker's record of calls had come, as it told the hub",
-		Long: `Writes what a worker has told the running hub of its audit log, one note a line. On the worker, picoclaw audit verify
---witness FILE compares its log with that.`,
+		Short: "Show the positions of a worker's audit log",
+		Long: `Print the audit log positions that a worker reported to the running hub, one per line. On the worker, picoclaw audit verify
+--witness FILE compares its log with them.`,
 		Example: "  picoclaw hub witness build1 > build1.jsonl",
 		Args:    cli.OneName(&o.Name, "the name of one worker"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runs.Witness(cmd.Context(), o) },

@@ -27,9 +27,9 @@ func NewCmdApprovals(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "approvals",
 		SuggestFor: []string{"approve", "allow", "pending"},
-		Short:      "List the calls that wait for a person's yes, and answer them",
-		Long: `Lists the calls that need a person's yes, and whose client can't ask for it: they wait for approvals.wait_seconds, and are
-refused then. An answer counts for the one call that was shown.`,
+		Short:      "List and answer approval requests",
+		Long: `List calls that need approval and whose client can't ask for it. They wait for approvals.wait_seconds and are then
+refused. An answer applies to this one call.`,
 		Example: "  picoclaw approvals\n  picoclaw approvals --output json",
 		Args:    cli.NoArguments,
 		RunE:    func(*cobra.Command, []string) error { return v.list() },
@@ -43,7 +43,7 @@ func NewCmdList(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	v := &Options{Factory: f}
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List the calls that wait",
+		Short:   "List approval requests",
 		Example: "  picoclaw approvals list\n  picoclaw approvals list --output json",
 		Args:    cli.NoArguments,
 		RunE:    func(*cobra.Command, []string) error { return v.list() },
@@ -56,7 +56,7 @@ func NewCmdShow(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	v := &Options{Factory: f}
 	cmd := &cobra.Command{
 		Use:               "show ID",
-		Short:             "Show the whole of a call that waits, and why it is asked about",
+		Short:             "Show an approval request with the whole call",
 		Example:           "  picoclaw approvals show 5kq2mzra",
 		Args:              v.oneID(),
 		ValidArgsFunction: cli.CompleteFirst(v.ids),
@@ -76,15 +76,15 @@ func NewCmdAllow(f *cli.Factory, runF func(*AllowOptions) error) *cobra.Command 
 	v := &AllowOptions{Options: Options{Factory: f}}
 	cmd := &cobra.Command{
 		Use:   "allow ID",
-		Short: "Let a call that waits go on, this once",
-		Long: `Lets one call go on. With --always it then shows the setting that allows such a call from then on, and writes it if
-you say yes.`,
+		Short: "Approve a call once",
+		Long: `Approve one call. With --always, also show the setting that allows such calls from now on, and write it if you
+confirm.`,
 		Example:           "  picoclaw approvals allow 5kq2mzra\n  picoclaw approvals allow 5kq2mzra --always",
 		Args:              v.oneID(),
 		ValidArgsFunction: cli.CompleteFirst(v.ids),
 		RunE:              func(*cobra.Command, []string) error { return v.run() },
 	}
-	cmd.Flags().BoolVar(&v.always, "always", false, "propose the setting that allows it from then on")
+	cmd.Flags().BoolVar(&v.always, "always", false, "propose the setting that allows such calls")
 	return cli.NewCommand(cmd, v, runF)
 }
 
@@ -106,13 +106,13 @@ func NewCmdDeny(f *cli.Factory, runF func(*DenyOptions) error) *cobra.Command {
 	v := &DenyOptions{Options: Options{Factory: f}}
 	cmd := &cobra.Command{
 		Use:               "deny ID",
-		Short:             "Refuse a call that waits",
+		Short:             "Deny a call",
 		Example:           "  picoclaw approvals deny 5kq2mzra --why 'ask on Monday'",
 		Args:              v.oneID(),
 		ValidArgsFunction: cli.CompleteFirst(v.ids),
 		RunE:              func(*cobra.Command, []string) error { return v.run() },
 	}
-	cmd.Flags().StringVar(&v.why, "why", "", "what the agent is told")
+	cmd.Flags().StringVar(&v.why, "why", "", "`reason` shown to the agent")
 	return cli.NewCommand(cmd, v, runF)
 }
 

@@ -32,10 +32,10 @@ func NewCmdAudit(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "audit",
 		SuggestFor: []string{"log", "logs"},
-		Short:      "Show the record of calls",
-		Long: `Shows what agents have called, the latest call last: when, who, which tool, what was decided by which rule, how long it took,
-and the arguments. The record is $PICOCLAW_HOME/logs/audit.jsonl, and files beside it that were put aside when it was full
-(audit.max_size, audit.max_files). Secrets are not in it, and long values are cut.`,
+		Short:      "Show the audit log",
+		Long: `Show the calls of agents, latest last: time, origin, tool, decision, rule, duration and arguments. The audit log is
+$PICOCLAW_HOME/logs/audit.jsonl with rotated files beside it (audit.max_size, audit.max_files). Secrets are redacted and
+long values shortened.`,
 		Example: strings.Trim(`
   picoclaw audit --denied --since 24h
   picoclaw audit --agent main --tool exec --follow

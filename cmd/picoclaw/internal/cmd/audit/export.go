@@ -22,9 +22,9 @@ func NewCmdExport(f *cli.Factory, runF func(*ExportOptions) error) *cobra.Comman
 	o := &ExportOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:   "export",
-		Short: "Write the record of calls as other programs read it",
-		Long: `Writes the record to standard output: jsonl, JSON Lines as the record has them but for the chain; csv, a table; ocsf, API
-Activity (6003) of the Open Cybersecurity Schema Framework 1.3; cef, the Common Event Format.`,
+		Short: "Export the audit log",
+		Long: `Write the audit log to standard output: jsonl (JSON Lines without the hash chain), csv, ocsf (API Activity 6003 of the
+Open Cybersecurity Schema Framework 1.3) or cef (Common Event Format).`,
 		Example: strings.Trim(`
   picoclaw audit export --format csv > calls.csv
   picoclaw audit export --format ocsf --since 24h`, "\n"),

@@ -50,9 +50,9 @@ func NewCmdStats(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	o := &Options{Factory: f}
 	cmd := &cobra.Command{
 		Use:   "stats",
-		Short: "Sum the record of calls up by tool",
-		Long: `Sums the calls of each tool up: how many there were, how many were refused or failed, and how long those took that were made:
-half of them at most p50 milliseconds, all but one in a hundred at most p99.`,
+		Short: "Summarise calls by tool",
+		Long: `Show for each tool the number of calls, refusals and failures, and the median (p50) and 99th percentile (p99) of the
+duration.`,
 		Example: strings.Trim(`
   picoclaw audit stats
   picoclaw audit stats --agent main --since 7d --output json`, "\n"),

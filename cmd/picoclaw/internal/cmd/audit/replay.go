@@ -73,12 +73,12 @@ func NewCmdReplay(f *cli.Factory, runF func(*ReplayOptions) error) *cobra.Comman
 	o := &ReplayOptions{Factory: f, sessions: map[sessionKey]*session.Session{}, changes: map[decisionChange]int{}}
 	cmd := &cobra.Command{
 		Use:   "replay",
-		Short: "Decide recorded calls by another configuration, and show what would change",
-		Long: `Decides the calls of the record by the configuration that --config names, makes none of them, and shows those that would be
-decided otherwise. Exits 0 if there are none, and 1 if there are.
+		Short: "Test a configuration against logged calls",
+		Long: `Decide the logged calls again with the configuration in --config, without making them, and show those with another
+decision. The exit code is 1 if there are any.
 
-Files are as they are now. Hooks are not asked. A call can't be decided exactly if what it reaches was cut short in the record
-or had a secret in it: such calls are counted apart, and shown with a ~ if what is left is decided otherwise.`,
+Decisions use today's files and no hooks. Calls whose arguments were shortened or redacted can't be decided exactly;
+they are counted separately, and marked ~ if their decision differs.`,
 		Example: strings.Trim(`
   picoclaw --config new.json audit replay --since 24h
   picoclaw --config new.json audit replay --agent main --output json`, "\n"),

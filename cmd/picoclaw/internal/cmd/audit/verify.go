@@ -25,14 +25,13 @@ func NewCmdVerify(f *cli.Factory, runF func(*VerifyOptions) error) *cobra.Comman
 	o := &VerifyOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:   "verify",
-		Short: "Say whether the record of calls is as it was written",
-		Long: `Follows the hashes that chain every record to the one before, and names the first place where that breaks: a record was
-changed, left out, put in or moved. Exits 1 then.
+		Short: "Verify the hash chain of the audit log",
+		Long: `Verify the hash chain of the audit log, and report the first entry that was changed, removed, inserted or moved. The exit
+code is then 1.
 
-Whoever can write the files can write all of them anew, or take the last records off. To find that too, note the head that
-this prints where agents and their host can't write, and give it later with --head: a record has to have it still. Or name
-what audit.witness is with --witness: it tells a record that was cut off from one that was written anew. A URL answers a GET
-with what it was sent, one a line.`,
+Someone who can write the files could rewrite all of them, or truncate the log. To detect this, save the printed head where
+neither agents nor the host can write, and pass it later with --head. Or pass the receiver of audit.witness with --witness,
+which also distinguishes truncation from rewriting; a URL must answer a GET with the lines it received.`,
 		Example: strings.Trim(`
   picoclaw audit verify
   picoclaw audit verify --output json | jq -r .head > head

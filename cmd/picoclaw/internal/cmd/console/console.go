@@ -22,15 +22,15 @@ func NewCmdConsole(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "console",
 		SuggestFor: []string{"dashboard", "web", "ui"},
-		Short:      "Print a link that opens the gateway's console in a browser",
-		Long: `Prints a link to the web console of the gateway that runs, which gateway.console switches on. It works once, and for a
-minute. What it opens shows calls, what waits for a yes, and the rest; with --operate it may also answer, and take changes
-back.`,
+		Short:      "Print a link to the gateway's web console",
+		Long: `Print a link to the web console of the running gateway (enable it with gateway.console). The link works once, within a
+minute. The console shows calls, approval requests and more; with --operate it can also answer requests and undo
+changes.`,
 		Example: "  picoclaw console\n  picoclaw console --operate",
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
-	cmd.Flags().BoolVar(&o.operate, "operate", false, "let who opens it act, too")
+	cmd.Flags().BoolVar(&o.operate, "operate", false, "allow actions, not only viewing")
 	return cli.NewCommand(cmd, o, runF)
 }
 

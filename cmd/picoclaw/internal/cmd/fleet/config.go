@@ -36,10 +36,10 @@ type ConfigOptions struct {
 func NewCmdConfig(f *cli.Factory) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "config",
-		Short: "Give the machines of a fleet one configuration",
-		Long: `A configuration that minisign has signed is taken by each worker whose own fleet.trust names the key, if it has no mistake
-and its number is not below the one that was there. It stands below the worker's own configuration file. What is each
-machine's own can't be in it: fleet and secrets.`,
+		Short: "Manage the shared configuration of a fleet",
+		Long: `Workers accept a configuration that is signed with a minisign key in their fleet.trust, has no errors, and does not
+have a lower number than the current one. It ranks below the worker's own configuration file, and can't contain fleet
+and secrets.`,
 		Example: "  picoclaw fleet config push --help",
 	}, NewCmdConfigPush(f, nil), NewCmdConfigRollback(f, nil), NewCmdConfigShow(f, nil))
 }
@@ -72,10 +72,10 @@ func NewCmdConfigPush(f *cli.Factory, runF func(*ConfigOptions) error) *cobra.Co
 	o := &ConfigOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:   "push FILE",
-		Short: "Give a configuration to the fleet",
-		Long: `Signs a configuration (JSON with comments) with a key of minisign's and gives it to the fleet. Without --key there has to be
-a signature beside it, FILE.minisig, with the tenant and the next number as its trusted comment, such as
-minisign -Sm FILE -t 'picoclaw tenant:main serial:3'.`,
+		Short: "Publish a configuration to the fleet",
+		Long: `Sign a configuration (JSON with comments) with a minisign key and publish it to the fleet. Without --key, a signature
+FILE.minisig is required, with the tenant and the next number in its trusted comment: minisign -Sm FILE -t 'picoclaw
+tenant:main serial:3'.`,
 		Example: strings.Trim(`
   picoclaw fleet config push fleet.json --key minisign.key --fleet ops.fleet
   picoclaw fleet config push fleet.json --fleet ops.fleet`, "\n"),
@@ -196,10 +196,10 @@ func NewCmdConfigRollback(f *cli.Factory, runF func(*ConfigOptions) error) *cobr
 	o := &ConfigOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:   "rollback",
-		Short: "Give the fleet the configuration that it had before",
-		Long: `Signs the configuration before the last one, or the one with a number, again and gives it to the fleet under the next number:
-numbers never go back, so that nobody can show machines an old configuration. What the same key has not signed before is
-passed over, or refused where its number is asked for: any admin can push a configuration that nobody trusts.`,
+		Short: "Publish an earlier configuration again",
+		Long: `Sign the previous configuration, or the one in --to, again and publish it under the next number. Numbers never
+decrease, so that nobody can replay an old configuration. Configurations that this key did not sign are skipped, or
+refused if --to names one.`,
 		Example: strings.Trim(`
   picoclaw fleet config rollback --key minisign.key --fleet ops.fleet
   picoclaw fleet config rollback --to 3 --key minisign.key --fleet ops.fleet`, "\n"),
@@ -246,8 +246,8 @@ func NewCmdConfigShow(f *cli.Factory, runF func(*ConfigOptions) error) *cobra.Co
 	o := &ConfigOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:     "show",
-		Short:   "Show the fleet's configurations, or one of them",
-		Long:    "Lists the configurations that the fleet has had, the last one at the end. With --serial it shows the text of one.",
+		Short:   "Show the fleet's configurations",
+		Long:    "List the configurations of the fleet, latest last. With --serial, print one.",
 		Example: "  picoclaw fleet config show --fleet ops.fleet\n  picoclaw fleet config show --serial 3 --fleet ops.fleet",
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.show(cmd.Context()) },

@@ -18,7 +18,7 @@ import (
 type Options struct{ membership.Flags }
 
 func NewCmdFleet(f *cli.Factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "fleet", Short: "Look after a fleet, and see which machines have which agents",
+	cmd := &cobra.Command{Use: "fleet", Short: "Show and manage a fleet",
 		Example: "  picoclaw fleet status --help\n  picoclaw fleet config --help"}
 	return cli.Group(cmd, NewCmdStatus(f, nil), NewCmdWhere(f, nil), NewCmdDrain(f, nil), NewCmdMove(f, nil), NewCmdConfig(f))
 }
@@ -33,8 +33,8 @@ func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Comman
 	o := &StatusOptions{Options: Options{membership.Flags{Factory: f}}}
 	cmd := &cobra.Command{
 		Use:     "status",
-		Short:   "Show the workers of a fleet, and which agents they have",
-		Long:    "Shows the workers that have given a sign of life not long ago, and for each agent the worker that has it. The epoch\ngrows each time that an agent is taken. CONFIG is the number of the fleet's configuration that a worker has. The\nexit code is 1 where an agent's worker is gone.",
+		Short:   "Show the workers of a fleet and their agents",
+		Long:    "Show live workers, and the worker of each agent. The epoch increases each time that an agent is placed. CONFIG is the\nnumber of the fleet configuration that a worker has. The exit code is 1 if an agent's worker is gone.",
 		Example: "  picoclaw fleet status --fleet tls://nats.example.com:4222\n  picoclaw fleet status --output json",
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.status(cmd.Context(), o.output) },
@@ -133,7 +133,7 @@ func NewCmdWhere(f *cli.Factory, runF func(*WhereOptions) error) *cobra.Command 
 	o := &WhereOptions{Options: Options{membership.Flags{Factory: f}}}
 	cmd := &cobra.Command{
 		Use:     "where AGENT",
-		Short:   "Show which worker has an agent",
+		Short:   "Show the worker of an agent",
 		Example: "  picoclaw fleet where main",
 		Args:    cli.OneName(&o.agent, "the name of one agent; `picoclaw fleet status` lists them"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },

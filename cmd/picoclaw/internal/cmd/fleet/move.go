@@ -40,10 +40,10 @@ func NewCmdDrain(f *cli.Factory, runF func(*DrainOptions) error) *cobra.Command 
 	o := &DrainOptions{Options: Options{membership.Flags{Factory: f}}}
 	cmd := &cobra.Command{
 		Use:   "drain WORKER",
-		Short: "Have a worker give all its agents away",
-		Long: `Has a worker take no call any more, end what runs after gateway.drain_seconds, and give its agents to whichever worker has
-them in its configuration. What is in their workspaces stays where it is: picoclaw fleet move brings it along. The worker
-takes no agent again until it is started anew.`,
+		Short: "Move all agents off a worker",
+		Long: `Stop new calls on a worker, end running ones after gateway.drain_seconds, and release its agents to other workers that
+have them in their configuration. Workspaces stay on the machine; use picoclaw fleet move to take them along. The
+worker takes no agents until it restarts.`,
 		Example: "  picoclaw fleet drain build1 --fleet ops.fleet",
 		Args:    cli.OneName(&o.worker, "the name of one worker; `picoclaw fleet status` lists them"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
@@ -75,11 +75,10 @@ func NewCmdMove(f *cli.Factory, runF func(*MoveOptions) error) *cobra.Command {
 	o := &MoveOptions{Options: Options{membership.Flags{Factory: f}}}
 	cmd := &cobra.Command{
 		Use:   "move AGENT WORKER",
-		Short: "Bring an agent and its workspace to another worker",
-		Long: `Has the agent's worker take no call any more and end what runs after gateway.drain_seconds, and brings what is in the
-workspace to another worker, where the workspace has to be empty. That one compares it with what was sent, and has the
-agent then; the copy is removed after that. Where anything goes wrong, the agent stays with the worker that has it, with
-all that it had. Interrupted, the command ends and the move goes on.
+		Short: "Move an agent and its workspace to another worker",
+		Long: `Stop new calls of the agent, end running ones after gateway.drain_seconds, and copy its workspace to another worker,
+where the workspace must be empty. The other worker verifies the copy and takes the agent; then the original is
+removed. After a failure the agent stays where it was. If you interrupt this command, the move continues.
 
 Files, directories and links are moved, with their permissions and times: setuid, setgid and sticky bits are dropped, and
 links get new times. What else is in a workspace (sockets, pipes), or more

@@ -34,17 +34,15 @@ func NewCmdWorker(f *cli.Factory, runF func(*WorkerOptions) error) *cobra.Comman
 	o := &WorkerOptions{membership.Flags{Factory: f}}
 	cmd := &cobra.Command{
 		Use:   "worker",
-		Short: "Serve this machine's agents to a fleet, until told to stop",
-		Long: `Runs in the foreground and serves all agents of the configuration to the gateways of a fleet, which are machines that meet
-at a NATS server. What a call may do is decided here, as for any other call: policy, guard, approvals, sandbox and record
-are this machine's, and nothing that a gateway says changes them.
+		Short: "Serve this machine's agents to a fleet",
+		Long: `Serve all agents of the configuration, in the foreground, to the gateways of a fleet, over a NATS server. This machine
+decides on every call with its own policy, guard, approvals, sandbox and audit log; gateways can't change that.
 
-A worker that starts before its hub waits for it. An agent is with one worker at a time. One that is with another worker is taken when that one has ended, or has been
-silent for some seconds; its workspace is then the one that it has here.
+A worker that starts before its hub waits for it. An agent is placed on one worker at a time. This worker takes an agent
+from another worker that stopped, or was silent for some seconds, with the workspace that this machine has.
 
-SIGHUP has the configuration read again, for calls that begin then.
-
-SIGTERM and SIGINT end it: no call is taken any more, and those that run may go on for gateway.drain_seconds.`,
+SIGHUP reloads the configuration for new calls. SIGTERM and SIGINT stop the worker: new calls are refused, and running ones
+may continue for gateway.drain_seconds.`,
 		Example: "  picoclaw worker --fleet build1.fleet\n" +
 			"  picoclaw worker --fleet tls://nats.example.com:4222 --credentials worker.creds\n  picoclaw worker",
 		Args: cli.NoArguments,

@@ -52,18 +52,16 @@ func NewCmdGateway(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "gateway",
 		SuggestFor: []string{"daemon", "serve"},
-		Short:      "Run agents' schedules, and serve all agents over MCP, until told to stop",
-		Long: `Runs in the foreground as the one daemon of its instance root: heartbeats and jobs of all agents, and HTTP at
-gateway.host and gateway.port. /health says that it lives, /ready whether calls can be made and what is missing, /metrics
-what it counts. MCP for the first agent is at /mcp, for another at /mcp/AGENT; a client sends the agent's token, which
-picoclaw gateway token shows, as its bearer token.
+		Short:      "Run scheduled jobs, and serve all agents over MCP",
+		Long: `Run the daemon of this home in the foreground: heartbeats and jobs of all agents, and HTTP at gateway.host and
+gateway.port. /health reports liveness, /ready whether calls can be made, /metrics metrics. /mcp serves the first agent
+over MCP, /mcp/AGENT another one; clients send the agent's token (picoclaw gateway token) as a bearer token.
 
-SIGTERM and SIGINT end it: nobody new is let in, and what runs may go on for gateway.drain_seconds. SIGHUP has it read its
-configuration again, as picoclaw gateway reload does: what has begun keeps its policy until it ends, and a configuration
-with a mistake changes nothing.
+SIGTERM and SIGINT stop it: new calls are refused, and running ones may continue for gateway.drain_seconds. SIGHUP reloads
+the configuration like picoclaw gateway reload: running work keeps its policy, and an invalid configuration changes nothing.
 
-With --fleet it serves the agents of a fleet, and has no schedule: each call is carried to the worker that has the agent,
-which decides on it. A client's roots do not narrow it: its directories are not on that machine.`,
+With --fleet, serve the agents of a fleet, without schedules: each call goes to the agent's worker, which decides on it.
+MCP roots do not narrow such sessions, since the directories are on other machines.`,
 		Example: "  picoclaw gateway\n  picoclaw gateway --port 0 --log-level info\n  picoclaw gateway --fleet tls://nats.example.com:4222",
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
@@ -266,8 +264,8 @@ func NewCmdToken(f *cli.Factory, runF func(*TokenOptions) error) *cobra.Command 
 	o := &TokenOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:     "token",
-		Short:   "Show the token that MCP clients of an agent send to the gateway",
-		Long:    "Shows an agent's token, which is made if there is none. It is kept in a file of tokens below the instance root; a new one\nis made when that is removed and the gateway started again.",
+		Short:   "Show an agent's token for MCP clients",
+		Long:    "Show an agent's token; create it if there is none. To replace a token, remove its file in <home>/tokens and restart the\ngateway.",
 		Example: "  picoclaw gateway token\n  picoclaw gateway token --agent reader",
 		Args:    cli.NoArguments,
 		RunE:    func(*cobra.Command, []string) error { return o.run() },

@@ -24,7 +24,7 @@ func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:     "status",
 		Short:   "Show whether the gateway runs, and whether it is ready",
-		Long:    "Shows where the gateway serves, what is not in order, and which configurations are in use: after a reload an earlier one\nis, until what has begun with it has ended. The exit code is 1 where no gateway runs, or it is not ready.",
+		Long:    "Show the gateway's address, failed checks, and the configurations in use: after a reload, running work keeps the earlier\none. The exit code is 1 if no gateway runs, or it is not ready.",
 		Example: "  picoclaw gateway status\n  picoclaw gateway status --output json",
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
@@ -91,8 +91,8 @@ func NewCmdReload(f *cli.Factory, runF func(*ReloadOptions) error) *cobra.Comman
 		Use:   "reload",
 		Short: "Have the gateway read its configuration again",
 		Long: strings.Trim(`
-The configuration is checked first, and one that is wrong changes nothing. Sessions and turns that have begun keep their
-policy until they end; where the gateway serves takes a restart.`, "\n"),
+Check the configuration and reload it; an invalid one changes nothing. Running sessions and turns keep their policy until
+they end. A changed address needs a restart.`, "\n"),
 		Example: "  picoclaw gateway reload",
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },

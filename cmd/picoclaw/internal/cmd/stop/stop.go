@@ -27,16 +27,15 @@ func NewCmdStop(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "stop",
 		SuggestFor: []string{"kill", "halt"},
-		Short:      "End everything that agents are doing, and keep them from beginning again",
-		Long: `Ends calls, commands, turns, subagents and jobs within a second, in every picoclaw on this instance root: the gateway,
-MCP servers that clients have started, and picoclaw agent. New ones are refused until picoclaw start. It works whatever the
-configuration is like.`,
+		Short:      "Stop agents",
+		Long: `Stop calls, commands, turns, subagents and jobs within a second, in every picoclaw process of this home: the gateway, MCP
+servers of clients, and picoclaw agent. New ones are refused until picoclaw start. It works with any configuration.`,
 		Example: "  picoclaw stop\n  picoclaw stop --agent reader --why 'it loops'",
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to stop (default: all)")
-	cmd.Flags().StringVar(&o.why, "why", "", "what whoever is refused is told")
+	cmd.Flags().StringVar(&o.why, "why", "", "`reason` shown to refused callers")
 	return cli.NewCommand(cmd, o, runF)
 }
 
@@ -75,8 +74,8 @@ func NewCmdStart(f *cli.Factory, runF func(*StartOptions) error) *cobra.Command 
 	o := &StartOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:     "start",
-		Short:   "Let agents that were stopped go on",
-		Long:    "Takes back picoclaw stop. Nothing that was ended begins again by itself but the schedule.",
+		Short:   "Resume stopped agents",
+		Long:    "Resume agents after picoclaw stop. Stopped work does not restart, except scheduled jobs.",
 		Example: "  picoclaw start\n  picoclaw start --agent reader",
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
