@@ -1,6 +1,8 @@
 package undo
 
 import (
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 )
@@ -69,16 +71,24 @@ func (r *Recorder) observe() {
 
 // isOpen reports whether somebody has the file at a name open for writing.
 func (r *Recorder) isOpen(e *entry) bool {
-	d := r.openObject(r.record.Objects[e.Dir])
-	if d == nil {
-		return true
-	}
-	f, err := d.open(string(e.Name))
-	if err != nil {
+	f, err := r.openNamed(e)
+	if err != nil || f == nil {
 		return true
 	}
 	defer func() { _ = f.Close() }()
 	return checkUnused(f) != nil
+}
+
+// openNamed opens what is at a name now for reading.
+func (r *Recorder) openNamed(e *entry) (*os.File, error) {
+	if e.Dir == none {
+		return r.openClosed(string(e.Name))
+	}
+	d := r.openObject(r.record.Objects[e.Dir])
+	if d == nil {
+		return nil, fs.ErrNotExist
+	}
+	return d.open(string(e.Name))
 }
 
 // adopt takes what is at a name now for what the operation made of it.
