@@ -30,6 +30,7 @@ type operation struct {
 	Tool    string `json:"tool"`
 	Summary string `json:"summary"`
 	Undone  bool   `json:"undone,omitempty"`
+	Partly  bool   `json:"partly_undone,omitempty" jsonschema:"Undo left conflicts, and restores them once they are solved"`
 	Undoes  string `json:"undoes,omitempty"`
 	Missing string `json:"cannot_undo,omitempty" jsonschema:"Why it can't be undone"`
 
@@ -48,6 +49,8 @@ func (o historyOutput) Text() string {
 		switch {
 		case op.Undone:
 			b.WriteString("  (undone)")
+		case op.Partly:
+			b.WriteString("  (partly undone)")
 		case op.Missing != "":
 			fmt.Fprintf(&b, "  (can't be undone: %s)", shown(op.Missing))
 		}
@@ -73,11 +76,9 @@ func history(m *memory) sdk.Tool {
 				limit = 20
 			}
 			out := historyOutput{Operations: []operation{}}
-			undone := map[string]bool{}
+			extents := undo.Extents{}
 			err := m.store.Each(func(op *undo.Operation) bool {
-				if op.Undoes != "" && !undone[op.ID] {
-					undone[op.Undoes] = true
-				}
+				extent := extents.Add(op)
 				if !permitted(&req.Environment, op) {
 					return true
 				}
@@ -87,7 +88,7 @@ func history(m *memory) sdk.Tool {
 				}
 				out.Operations = append(out.Operations, operation{
 					ID: op.ID, Time: op.Time.Local().Format(time.DateTime), Tool: op.Tool, Summary: op.Summary,
-					Undone: undone[op.ID], Undoes: op.Undoes, Missing: op.Missing, Changes: op.Changes, NotCovered: op.Lost,
+					Undone: extent == undo.ExtentWhole, Partly: extent == undo.ExtentPart, Undoes: op.Undoes, Missing: op.Missing, Changes: op.Changes, NotCovered: op.Lost,
 				})
 				return true
 			})

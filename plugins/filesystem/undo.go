@@ -19,19 +19,13 @@ type undoInput struct {
 }
 
 type undoOutput struct {
-	Undone    string     `json:"undone" jsonschema:"The operation that was taken back"`
-	Summary   string     `json:"summary"`
-	Paths     []string   `json:"paths" jsonschema:"What was put back"`
-	Undo      string     `json:"undo,omitempty" jsonschema:"The operation that this was: to undo it is to do the other again"`
-	DryRun    bool       `json:"dry_run,omitempty"`
-	Conflicts []conflict `json:"conflicts,omitempty" jsonschema:"What was left as it is, as somebody else changed it since"`
-	Notes     []string   `json:"notes,omitempty"`
-}
-
-// conflict is a path that was left as it is.
-type conflict struct {
-	Path   string `json:"path"`
-	Reason string `json:"reason"`
+	Undone    string          `json:"undone" jsonschema:"The operation that was taken back"`
+	Summary   string          `json:"summary"`
+	Paths     []string        `json:"paths" jsonschema:"What was put back"`
+	Undo      string          `json:"undo,omitempty" jsonschema:"The operation that this was: to undo it is to do the other again"`
+	DryRun    bool            `json:"dry_run,omitempty"`
+	Conflicts []undo.Conflict `json:"conflicts,omitempty" jsonschema:"What was left as it is, as somebody else changed it since"`
+	Notes     []string        `json:"notes,omitempty"`
 }
 
 // UndoID returns the operation in the undo history.
@@ -75,7 +69,7 @@ func undoTool(m *memory) sdk.Tool {
 		writes(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write", "fs.delete"}}))
 }
 
-// choose finds the operation that is meant: the last one that was not undone.
+// choose finds the operation that is meant: the last one that was not undone, or only in part.
 func (m *memory) choose(env *sdk.Environment, id string) (*undo.Operation, error) {
 	if id != "" {
 		op, err := m.store.Operation(id)
@@ -85,12 +79,9 @@ func (m *memory) choose(env *sdk.Environment, id string) (*undo.Operation, error
 		return op, undoable(op)
 	}
 	var last *undo.Operation
-	undone := map[string]bool{}
+	extents := undo.Extents{}
 	err := m.store.Each(func(op *undo.Operation) bool {
-		if op.Undoes != "" && !undone[op.ID] {
-			undone[op.Undoes] = true
-		}
-		if op.Undoes != "" || undone[op.ID] || !permitted(env, op) {
+		if extents.Add(op) == undo.ExtentWhole || op.Undoes != "" || !permitted(env, op) {
 			return true
 		}
 		last = op
@@ -126,11 +117,8 @@ func (m *memory) undo(ctx context.Context, env *sdk.Environment, op *undo.Operat
 		Check: restorableBelow(env), Permit: permitPlacing(env, approved),
 	})
 	out := undoOutput{Undone: op.ID, Summary: op.Summary, Paths: done.Paths, DryRun: in.DryRun, Undo: done.Ended.ID}
-	for _, c := range done.Conflicts {
-		out.Conflicts = append(out.Conflicts, conflict{c.Path, c.Reason})
-		if len(out.Conflicts) <= maxNotes {
-			out.Notes = append(out.Notes, fmt.Sprintf("not undone: %s %s", shown(c.Path), c.Reason))
-		}
+	if out.Conflicts = done.Conflicts; len(out.Conflicts) > 0 {
+		out.Notes = append(out.Notes, undo.ConflictNote(out.Conflicts))
 	}
 	if len(op.Lost) > 0 {
 		out.Notes = append(out.Notes, "not brought back: "+joined(op.Lost))
@@ -148,7 +136,9 @@ func (m *memory) undo(ctx context.Context, env *sdk.Environment, op *undo.Operat
 	case err == nil && len(done.Paths) == 0 && len(done.Conflicts) > 0:
 		first := done.Conflicts[0]
 		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s %s; nothing was undone of %s (%s)", shown(first.Path), first.Reason, op.ID,
-			shown(op.Summary)).WithHint(forceHint)
+			shown(op.Summary)).WithHint(forceHint + "; history lists older operations, which undo takes by id")
+	case err == nil && len(done.Paths) == 0:
+		return undoOutput{}, sdk.Errorf(sdk.Conflict, "nothing is left to undo of %s (%s)", op.ID, shown(op.Summary))
 	case err == nil:
 		return out, nil
 	}
@@ -179,6 +169,3 @@ func permitPlacing(env *sdk.Environment, approved bool) func(mutation.Mutation) 
 }
 
 const forceHint = "force undoes it all the same, and keeps what is there now"
-
-// maxNotes is how many conflicts the text of an undo names.
-const maxNotes = 20

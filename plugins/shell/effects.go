@@ -14,7 +14,9 @@ type effects struct {
 	Protected  []string `json:"protected,omitempty"`    // what it was not allowed to change
 	PutAside   []string `json:"put_aside,omitempty"`    // what it had made and was not to, by the name that it has now
 	Brought    []string `json:"entry_points,omitempty"` // that new repositories have
-	Undone     bool     `json:"undone,omitempty"`       // all its changes were undone at once
+	Undone     bool     `json:"undone,omitempty"`       // its changes were undone at once
+
+	Conflicts []undo.Conflict `json:"conflicts,omitempty"` // paths that this left as they are
 }
 
 // UndoID returns the operation in the undo history.
@@ -43,10 +45,10 @@ func effectsOf(o *sessions.Outcome) (out effects, notes []string) {
 	out.Protected, out.PutAside, out.Brought = o.Protected.Refused, o.Protected.Aside, o.Protected.Brought
 	notes = o.Protected.Notes()
 	if done := o.Undone; done != nil {
-		out.Undone, out.Changes.Undo = true, done.Ended.ID
+		out.Undone, out.Conflicts, out.Changes.Undo = true, done.Conflicts, done.Ended.ID
 		notes = append(notes, "git was refused a change and may have left half of its work, so all changes of this command were undone")
-		for _, c := range done.Conflicts {
-			notes = append(notes, "not undone: "+c.Error())
+		if len(done.Conflicts) > 0 {
+			notes = append(notes, undo.ConflictNote(done.Conflicts))
 		}
 	}
 	if len(out.NotCovered) > 0 {

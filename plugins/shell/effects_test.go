@@ -1,6 +1,14 @@
 package main
 
-import "testing"
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/plugins/shell/internal/sessions"
+	"github.com/picoclaw/picoclaw/sdk/undo"
+)
 
 func TestUndoIDOfCommand(t *testing.T) {
 	done := effects{Changes: &changes{Undo: "1"}}
@@ -13,5 +21,21 @@ func TestUndoIDOfCommand(t *testing.T) {
 	}
 	if id := (execOutput{}).UndoID(); id != "" {
 		t.Errorf("without changes the undo id is %q", id)
+	}
+}
+
+func TestConflictsOfRefusedGitAreData(t *testing.T) {
+	conflicts := make([]undo.Conflict, 40)
+	for i := range conflicts {
+		conflicts[i] = undo.Conflict{Path: fmt.Sprintf("/w/f%d", i), Reason: "has changed since"}
+	}
+	o := sessions.Outcome{Undone: &undo.Undone{Conflicts: conflicts}}
+	o.Changes.Changes.Changed = 40
+	out, notes := effectsOf(&o)
+	if !slices.Equal(out.Conflicts, conflicts) {
+		t.Errorf("the conflicts are %v", out.Conflicts)
+	}
+	if text := strings.Join(notes, "\n"); strings.Count(text, "/w/f") != 3 || !strings.Contains(text, "40 paths") {
+		t.Errorf("the notes are %s", text)
 	}
 }

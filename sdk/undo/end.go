@@ -95,7 +95,13 @@ func (r *Recorder) write(changes Changes) Ended {
 	out := Ended{Changes: changes, Lost: r.record.Lost, Missing: r.record.Missing}
 	if changes.Total() == 0 && len(r.record.Lost) == 0 {
 		r.discard()
-		return Ended{}
+		if r.record.Undoes == "" || r.record.Partly {
+			return Ended{}
+		}
+		r.begin() // what was left of the operation was undone by others
+		if r.broken != nil {
+			return Ended{}
+		}
 	}
 	if out.Missing == "" && len(r.record.Lost) > 0 && !r.record.canRestore() {
 		r.record.Missing = r.record.Lost[0]

@@ -24,7 +24,9 @@ func (p *plan) obstacle(s *step) string {
 		if why := p.missing(s); why != "" {
 			return why
 		}
-		if p.Objects[s.Before].Prefix && (s.After == none || !p.isAsLeft(s.now, p.Objects[s.After], nil)) {
+		o := p.Objects[s.Before]
+		grown := p.force && s.now != nil && s.now.Mode.IsRegular() && s.now.Size >= o.Size
+		if o.Prefix && !grown && (s.After == none || !p.isAsLeft(s.now, p.Objects[s.After], nil)) {
 			return "was not kept: only what was added to it is known"
 		}
 	}
@@ -54,9 +56,17 @@ func (p *plan) free(all []*step) *step {
 	return nil
 }
 
+// isBack reports whether an object has one of its former names.
+func (p *plan) isBack(index int) bool {
+	return slices.ContainsFunc(p.homes[index], func(s *step) bool { return s.done })
+}
+
 // missing says why the object that had a name can't be had back.
 func (p *plan) missing(s *step) string {
 	o := p.Objects[s.Before]
+	if p.isBack(s.Before) { // under another of its names
+		return ""
+	}
 	if places := p.places[s.Before]; len(places) > 0 { // it exists
 		if p.free(places) == nil {
 			return "can't be moved back from " + places[0].at + ", which has changed since"

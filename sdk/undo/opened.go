@@ -13,7 +13,7 @@ import (
 func (u *undoing) openDirs() error {
 	wanted := map[string]bool{}
 	for _, s := range u.steps {
-		if s.blocked != "" {
+		if s.blocked != "" || s.done {
 			continue
 		}
 		if s.Dir != none {

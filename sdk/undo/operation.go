@@ -14,6 +14,7 @@ type Operation struct {
 	Tool    string    `json:"tool"`
 	Summary string    `json:"summary"`           // one line: what was done
 	Undoes  string    `json:"undoes,omitempty"`  // the operation that this one undid
+	Partly  bool      `json:"partly,omitempty"`  // of an undo: it left conflicts
 	Missing string    `json:"missing,omitempty"` // why it can't be undone
 	Lost    []string  `json:"lost,omitempty"`    // what undo does not restore
 	Changes *Changes  `json:"changes,omitempty"` // nil if the end of the operation was not recorded
@@ -26,6 +27,32 @@ type Changes struct {
 	Moved   int      `json:"moved,omitempty"`
 	Deleted int      `json:"deleted,omitempty"`
 	Names   []string `json:"names,omitempty"` // absolute paths of some of them
+}
+
+// Extent says how much of an operation is undone.
+type Extent int
+
+// The extents.
+const (
+	ExtentNone Extent = iota
+	ExtentPart
+	ExtentWhole
+)
+
+// Extents are how much of operations is undone, by their ids. Add is called for the operations, the newest first.
+type Extents map[string]Extent
+
+// Add takes in an operation, which may be an undo, and returns how much of it is undone.
+func (e Extents) Add(op *Operation) Extent {
+	extent := e[op.ID]
+	if op.Undoes != "" && extent != ExtentWhole {
+		does := ExtentWhole
+		if op.Partly || extent == ExtentPart {
+			does = ExtentPart
+		}
+		e[op.Undoes] = max(e[op.Undoes], does)
+	}
+	return extent
 }
 
 // Total returns the number of changed paths.

@@ -16,18 +16,33 @@ import (
 
 // Conflict is a path that undo leaves as it is, and why.
 type Conflict struct {
-	Path   string
-	Reason string
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
 }
 
 // Error returns the path and the reason.
-func (c *Conflict) Error() string { return c.Path + " " + c.Reason }
+func (c *Conflict) Error() string { return quoted(c.Path) + " " + c.Reason }
+
+// ConflictNote returns a line about conflicts: their number and the first few.
+func ConflictNote(all []Conflict) string {
+	const shown = 3
+	var first []string
+	for _, c := range all[:min(shown, len(all))] {
+		first = append(first, c.Error())
+	}
+	note := "not undone: " + strings.Join(first, "; ")
+	if more := len(all) - shown; more > 0 {
+		note = fmt.Sprintf("not undone: %d paths: %s; and %d more", len(all), strings.Join(first, "; "), more)
+	}
+	return note
+}
 
 // step is an entry with what is there now.
 type step struct {
 	*entry
 
 	now     *node  // what has the name now; nil for nothing
+	done    bool   // the name has its former object
 	blocked string // why the entry is left alone; empty if it is not
 	path    string // before the operation, or where it put something
 	at      string // path now
@@ -55,6 +70,8 @@ type plan struct {
 	former   map[Identity]Identity // of objects that an undo put back, by their present identity
 	nodes    map[int]*node         // of directories, as they are now
 	left     map[version]bool      // objects as the operation left them
+	gone     map[Identity]bool     // objects that an undo deleted
+	resumed  bool                  // an undo left conflicts
 	foreign  []string              // directories that somebody else moved
 	closed   []func()              // closes directories again that were opened to their owner
 	dirs     dirCache
@@ -68,22 +85,58 @@ const (
 func newPlan(r *record, files *workspace.Workspace, force bool) *plan {
 	return &plan{
 		record: r, files: files, force: force, homes: map[int][]*step{}, places: map[int][]*step{}, inside: map[int][]*step{},
-		versions: map[version]version{}, former: map[Identity]Identity{}, nodes: map[int]*node{}, dirs: newDirCache(files),
+		versions: map[version]version{}, former: map[Identity]Identity{}, nodes: map[int]*node{}, gone: map[Identity]bool{}, dirs: newDirCache(files),
 	}
 }
 
 // learn takes in which objects a later undo has put back.
-func (p *plan) learn(all []restored) {
-	for _, r := range all {
+func (p *plan) learn(undo *record, id string) {
+	for _, r := range undo.Restored {
 		p.versions[r.Now] = r.Was
 		if r.Now.ID != r.Was.ID {
 			p.former[r.Now.ID] = r.Was.ID
 		}
 	}
+	for _, o := range undo.Objects {
+		p.gone[o.ID] = p.gone[o.ID] || o.After == nil
+	}
+	p.resumed = p.resumed || undo.Undoes == id && undo.Partly
+}
+
+// findDirs notes which directories have their former paths again.
+func (p *plan) findDirs() {
+	for _, o := range p.Objects {
+		if !o.isDir() || o.Before == "" || o.Before == o.Now || o.Created {
+			continue
+		}
+		if d := p.dirs.open(string(o.Before)); d != nil {
+			if n, err := statFile(d.file); err == nil && p.isSame(n.ID, o.ID) {
+				o.Now = o.Before
+			}
+		}
+	}
+}
+
+// isDone reports whether a name has its former object.
+func (p *plan) isDone(s *step) bool {
+	switch {
+	case s.Before == none:
+		return s.now == nil && p.Objects[s.After].Created
+	case s.now == nil:
+		return false
+	}
+	o := p.Objects[s.Before]
+	if o.isDir() {
+		return s.Before != s.After && s.now.Mode.IsDir() && p.isSame(s.now.ID, o.ID)
+	}
+	return p.becomes(version{s.now.ID, s.now.Changed}, func(v version) bool { return v == version{o.ID, o.Changed} })
 }
 
 // make looks at every entry.
 func (p *plan) make(check func(path string) error) {
+	if p.resumed {
+		p.findDirs()
+	}
 	for _, e := range p.Entries {
 		if e.Before != none && p.Objects[e.Before].isUnmakeable() && p.Objects[e.Before].After == nil { // named as lost
 			if e.After == none {
@@ -131,7 +184,7 @@ func (p *plan) make(check func(path string) error) {
 	for again := true; again; {
 		again = false
 		for _, s := range p.steps {
-			if s.blocked == "" {
+			if s.blocked == "" && !s.done {
 				if why := p.obstacle(s); why != "" {
 					again = s.block(why) || again
 				}
@@ -170,6 +223,10 @@ func (p *plan) compare(s *step) {
 		return
 	default:
 		d := p.openDir(s.Dir)
+		if d == nil && s.Before == none && p.Objects[s.After].Created && p.gone[p.Objects[s.Dir].ID] {
+			s.done = true
+			return
+		}
 		if d == nil {
 			s.block("is in a directory that was moved or replaced since")
 			return
@@ -180,6 +237,10 @@ func (p *plan) compare(s *step) {
 			return
 		}
 		open = func() (*os.File, error) { return d.open(string(s.Name)) }
+	}
+	if p.resumed && p.isDone(s) {
+		s.done = true
+		return
 	}
 	switch {
 	case s.now == nil && (s.After == none || s.Before == none && p.Objects[s.After].Created): // nothing is to be taken away
@@ -288,6 +349,7 @@ func (p *plan) paths() (all []string, conflicts []Conflict) {
 		switch {
 		case s.blocked != "":
 			conflicts = append(conflicts, Conflict{s.path, s.blocked})
+		case s.done:
 		case s.Before == none && s.After != none && !p.Objects[s.After].Created && len(p.homes[s.After]) > 0: // named where it was
 		default:
 			all = append(all, s.path)

@@ -16,6 +16,9 @@ import (
 // putFiles restores files and links one by one.
 func (u *undoing) putFiles() error {
 	done := map[int]bool{}
+	for index := range u.alive {
+		done[index] = u.isBack(index)
+	}
 	return u.each(outermost, func(s *step) error {
 		if s.Before == none || u.Objects[s.Before].isDir() {
 			return nil

@@ -33,6 +33,9 @@ func (u *undoing) stageFiles() error {
 
 // makesAnew reports whether a file is made again, rather than changed where it is or given another name.
 func (u *undoing) makesAnew(s *step, o *object) bool {
+	if _, alive := u.alive[s.Before]; alive {
+		return false
+	}
 	if len(u.places[s.Before]) == 0 {
 		return true
 	}

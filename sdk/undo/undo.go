@@ -80,7 +80,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q Request)
 	p.make(q.Check)
 	out := Undone{Operation: &r.Operation}
 	out.Paths, out.Conflicts = p.paths()
-	if err := p.tooLarge(); err != nil || q.DryRun || len(out.Paths) == 0 {
+	if err := p.tooLarge(); err != nil || q.DryRun || len(out.Paths) == 0 && (len(out.Conflicts) > 0 || !p.resumed) {
 		return out, err
 	}
 	u := &undoing{
@@ -94,9 +94,10 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q Request)
 	u.dropReady()
 	u.dirs.clear()
 	u.recorder.restored = u.restored
+	out.Paths, out.Conflicts = p.paths()
+	u.recorder.record.Partly = err != nil || len(out.Conflicts) > 0
 	out.Ended = u.recorder.End()
 	out.OwnersLost = u.ownersLost
-	out.Paths, out.Conflicts = p.paths()
 	return out, err
 }
 
@@ -121,7 +122,7 @@ func (s *Store) learn(p *plan, since string) error {
 		r, _, _, err := readArchive(f, id)
 		_ = f.Close()
 		if err == nil {
-			p.learn(r.Restored)
+			p.learn(r, since)
 		}
 	}
 	return nil
@@ -189,6 +190,11 @@ const tempName = ".picoclaw-undo-"
 func newTempName() string { return tempName + strings.ToLower(rand.Text()[:10]) }
 
 func (u *undoing) run() error {
+	for _, s := range u.steps {
+		if s.done && s.Before != none && !u.Objects[s.Before].isDir() {
+			u.alive[s.Before] = spot{s.Dir, string(s.Name)}
+		}
+	}
 	for _, phase := range []func() error{u.openDirs, u.stageFiles, u.takeAway, u.putDirs, u.putFiles, u.removeDirs, u.putMeta, u.putDirMeta} {
 		if err := phase(); err != nil {
 			u.unstage(func(*object) bool { return true })
@@ -204,7 +210,7 @@ func (u *undoing) each(order func(a, b *step) int, do func(*step) error) error {
 	sorted := slices.Clone(u.steps)
 	slices.SortStableFunc(sorted, order)
 	for _, s := range sorted {
-		if s.blocked != "" {
+		if s.blocked != "" || s.done {
 			continue
 		}
 		if err := u.ctx.Err(); err != nil {
