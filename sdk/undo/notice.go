@@ -206,12 +206,10 @@ func (r *Recorder) noticeRename(m mutation.Mutation) {
 	from, to := r.touch(m.Path), r.touch(m.To)
 	for thread, c := range r.calls {
 		same := c.to != nil && (c.to == to || c.to == from || c.from == to || c.from == from)
-		if !same || thread == m.Thread {
+		if !same || thread == m.Thread || c.to.creates == 0 && (c.from == nil || c.from.removes == 0) { // it was seen to end
 			continue
 		}
-		if c.to.creates > 0 { // its rename was not seen to end
-			r.loseKind(m.Path, "paths that several threads renamed at the same time")
-		}
+		r.loseKind(m.Path, "paths that several threads renamed at the same time")
 		for _, e := range []*entry{c.from, c.to, from, to} {
 			if e != nil {
 				e.contended = true
