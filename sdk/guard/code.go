@@ -32,7 +32,7 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 // effect decides on something that code does.
 func (a *analysis) effect(c *shell.Call, language string, e inline.Effect) {
 	argv := shell.Texts(c.Argv)
-	if e.Moved {
+	if e.ChangesDir {
 		c = c.Elsewhere()
 	}
 	before := c.Place
@@ -45,7 +45,7 @@ func (a *analysis) effect(c *shell.Call, language string, e inline.Effect) {
 		switch {
 		case e.Input != "":
 			c.Feed(e.Text, shell.Known(e.Input))
-		case e.Fed:
+		case e.ReadsOutput:
 			c.Feed(e.Text, shell.Stream{Piped: true, From: []string{language}})
 		default:
 			c.Code(e.Text, nil)

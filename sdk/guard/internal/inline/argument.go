@@ -6,9 +6,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// arguments reads the arguments of the call whose name ends at i, and returns how many bytes they take; 0 if there is
-// no call.
-func (s *scanner) arguments(i int) ([]argument, int) {
+// readArguments reads the arguments of the call whose name ends at i, and returns their length in bytes; 0 if no call
+// follows the name.
+func (s *scanner) readArguments(i int) ([]argument, int) {
 	at := i
 	for at < len(s.code) && (s.code[at] == ' ' || s.code[at] == '\t') {
 		at++
@@ -20,22 +20,22 @@ func (s *scanner) arguments(i int) ([]argument, int) {
 	switch {
 	case s.code[at] == '(':
 		at++
-	case s.language.Bare && (at > i || strings.IndexByte(s.language.Quotes, s.code[at]) >= 0):
+	case s.language.OptionalParens && (at > i || strings.IndexByte(s.language.Quotes, s.code[at]) >= 0):
 		closing = 0
 	default:
 		return nil, 0
 	}
-	args, end := s.list(at, closing)
-	if s.work += end - i; s.work > maxWork {
-		s.out = append(s.out, Effect{Kind: Complex, Text: "the code has too many calls to look through"})
+	args, end := s.readList(at, closing)
+	if s.argumentBytes += end - i; s.argumentBytes > maxArgumentBytes {
+		s.effects = append(s.effects, Effect{Kind: Complex, Text: "the code has too many calls to look through"})
 		s.code = s.code[:0]
 		return nil, 0
 	}
 	return args, end - i
 }
 
-// list reads values up to a closing bracket, or, without one, to the end of the statement.
-func (s *scanner) list(at int, closing byte) ([]argument, int) {
+// readList reads values up to the closing bracket, or up to the end of the statement if closing is 0.
+func (s *scanner) readList(at int, closing byte) ([]argument, int) {
 	var args []argument
 	for at < len(s.code) {
 		for at < len(s.code) && strings.IndexByte(" \t\n,", s.code[at]) >= 0 && (closing != 0 || s.code[at] != '\n') {
@@ -44,11 +44,11 @@ func (s *scanner) list(at int, closing byte) ([]argument, int) {
 		if at >= len(s.code) {
 			break
 		}
-		if s.ends(at, closing) {
+		if s.isListEnd(at, closing) {
 			return args, at
 		}
 		before := at
-		arg, next := s.value(at, closing)
+		arg, next := s.readValue(at, closing)
 		if args = append(args, arg); next <= before {
 			next = before + 1
 		}
@@ -57,8 +57,8 @@ func (s *scanner) list(at int, closing byte) ([]argument, int) {
 	return args, len(s.code)
 }
 
-// ends reports whether the arguments end at i.
-func (s *scanner) ends(i int, closing byte) bool {
+// isListEnd reports whether the argument list ends at i.
+func (s *scanner) isListEnd(i int, closing byte) bool {
 	if closing != 0 {
 		return s.code[i] == closing
 	}
@@ -67,19 +67,20 @@ func (s *scanner) ends(i int, closing byte) bool {
 		strings.HasPrefix(rest, "unless ") || strings.HasPrefix(rest, "or ") || strings.HasPrefix(rest, "for ")
 }
 
-// value reads one argument: literals and numbers, joined by signs, a list of them, or something that is computed.
-func (s *scanner) value(at int, closing byte) (argument, int) {
+// readValue reads one argument: string literals and numbers joined by operators, a list, an object or a computed
+// expression.
+func (s *scanner) readValue(at int, closing byte) (argument, int) {
 	var arg argument
 	var text strings.Builder
 	for at < len(s.code) {
 		c := s.code[at]
-		if c == ',' || s.ends(at, closing) || s.language.Spaces && c == ' ' {
+		if c == ',' || s.isListEnd(at, closing) || s.language.SpaceSeparated && c == ' ' {
 			break
 		}
-		lit, n := s.literal(at)
+		lit, n := s.readLiteral(at)
 		switch {
-		case n > 0 && lit.words:
-			arg.list, arg.words = true, append(arg.words, strings.Fields(lit.text)...)
+		case n > 0 && lit.isWordList:
+			arg.isList, arg.words = true, append(arg.words, strings.Fields(lit.text)...)
 			at += n
 		case n > 0:
 			text.WriteString(lit.text)
@@ -87,17 +88,17 @@ func (s *scanner) value(at int, closing byte) (argument, int) {
 		case strings.IndexByte(" \t\n+.", c) >= 0:
 			at++
 		case (c == '[' || c == '(') && text.Len() == 0:
-			items, end := s.list(at+1, map[byte]byte{'[': ']', '(': ')'}[c])
-			arg.list = c == '[' || len(items) > 1 || len(items) == 1 && items[0].list
+			items, end := s.readList(at+1, map[byte]byte{'[': ']', '(': ')'}[c])
+			arg.isList = c == '[' || len(items) > 1 || len(items) == 1 && items[0].isList
 			for _, item := range items {
-				arg.words = append(arg.words, item.strings()...)
+				arg.words = append(arg.words, item.commandWords()...)
 			}
-			if !arg.list && len(items) == 1 {
+			if !arg.isList && len(items) == 1 {
 				text.WriteString(items[0].text)
 			}
 			at = end + 1
 		case c == '[' || c == '(' || c == '{':
-			items, end := s.list(at+1, map[byte]byte{'[': ']', '(': ')', '{': '}'}[c])
+			items, end := s.readList(at+1, map[byte]byte{'[': ']', '(': ')', '{': '}'}[c])
 			switch {
 			case c != '{':
 				text.WriteString(shell.Unknown)
@@ -106,29 +107,29 @@ func (s *scanner) value(at int, closing byte) (argument, int) {
 			}
 			at = end + 1
 		default:
-			at = s.word(at, &arg, &text)
+			at = s.readWord(at, &arg, &text)
 		}
 	}
-	if arg.text = text.String(); arg.list && arg.text != "" {
+	if arg.text = text.String(); arg.isList && arg.text != "" {
 		arg.words = append(arg.words, shell.Unknown)
 	}
 	return arg, at
 }
 
-// word reads a number or a name in an argument. A name is computed, but for the constants of signals, and the name of
-// the argument.
-func (s *scanner) word(at int, arg *argument, text *strings.Builder) int {
+// readWord reads a number or a name in an argument. A name counts as computed, unless it is a signal constant or the
+// name of a keyword argument.
+func (s *scanner) readWord(at int, arg *argument, text *strings.Builder) int {
 	end := at + 1
-	for end < len(s.code) && (namePart(s.code[end]) || s.joins(end)) {
+	for end < len(s.code) && (isNamePart(s.code[end]) || s.joinsName(end)) {
 		end++
 	}
 	word := s.code[at:end]
 	rest := strings.TrimLeft(s.code[end:], " ")
 	switch {
-	case text.Len() == 0 && nameStart(word[0]) && strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "=="):
+	case text.Len() == 0 && isNameStart(word[0]) && strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "=="):
 		arg.name = word
 		return end + strings.IndexByte(s.code[end:], '=') + 1
-	case text.Len() == 0 && nameStart(word[0]) && strings.HasPrefix(rest, ":") && !strings.HasPrefix(rest, "::"):
+	case text.Len() == 0 && isNameStart(word[0]) && strings.HasPrefix(rest, ":") && !strings.HasPrefix(rest, "::"):
 		arg.name = word
 		return end + strings.IndexByte(s.code[end:], ':') + 1
 	case word[0] >= '0' && word[0] <= '9':

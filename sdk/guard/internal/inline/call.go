@@ -9,50 +9,50 @@ import (
 
 // argument is one argument of a call.
 type argument struct {
-	name  string   // of a named one
-	text  string   // of a string or a number; with marks where it is computed
-	words []string // of a list
-	list  bool
+	name   string   // of a keyword argument
+	text   string   // value of a string or number; computed parts are shell.Unknown
+	words  []string // words of a list
+	isList bool
 
-	options []argument // of an object of named values
+	options []argument // members of an object literal
 }
 
-// known reports whether an argument stands in the code, all of it.
-func (a argument) known() bool { return !a.list && a.text != "" && !HasComputed(a.text) }
+// isLiteral reports whether the whole value of the argument is a string or number in the code.
+func (a argument) isLiteral() bool { return !a.isList && a.text != "" && !HasComputed(a.text) }
 
-// strings returns the words that an argument gives to a command.
-func (a argument) strings() []string {
-	if a.list {
+// commandWords returns the words that the argument adds to a command line.
+func (a argument) commandWords() []string {
+	if a.isList {
 		return a.words
 	}
 	return []string{a.text}
 }
 
-// positionalNames are names of first arguments, which may be given by name.
+// positionalNames are keyword names of first arguments: the keyword form counts as the positional one.
 var positionalNames = map[string]bool{"command": true, "cmd": true, "path": true, "file": true}
 
-// call adds what a call does whose arguments begin at i.
-func (s *scanner) call(c *Call, i int) {
-	switch c.Does {
+// addCallEffects adds the effects of a call whose arguments begin at i.
+func (s *scanner) addCallEffects(c *CallRule, i int) {
+	switch c.Action {
 	case "fork":
-		s.forks = true
+		s.callsFork = true
 		return
 	case "socket":
-		s.sockets = true
+		s.opensSocket = true
 		return
 	}
-	args, n := s.arguments(i)
+	args, n := s.readArguments(i)
 	if n == 0 {
 		return
 	}
 	raw := s.code[i : i+n]
-	if c.Option != "" && !strings.Contains(raw, c.Option) {
+	if c.RequiredOption != "" && !strings.Contains(raw, c.RequiredOption) {
 		return
 	}
-	if before := len(s.out); strings.Contains(raw, "cwd") || strings.Contains(raw, "chdir") {
+	if firstEffect := len(s.effects); strings.Contains(raw, "cwd") || strings.Contains(raw, "chdir") {
 		defer func() {
-			for j := before; j < len(s.out); j++ {
-				s.out[j].Moved = true
+			for j := firstEffect; j < len(s.effects); j++ {
+				s.effects[j].ChangesDir = true
 			}
 		}()
 	}
@@ -69,69 +69,69 @@ func (s *scanner) call(c *Call, i int) {
 	if words, ok := options["args"]; ok {
 		positional = append(positional, words)
 	}
-	s.file(List, options["cwd"])
-	if before := len(s.out); options["input"].known() || options["stdin_data"].known() {
+	s.addFileEffect(List, options["cwd"])
+	if firstEffect := len(s.effects); options["input"].isLiteral() || options["stdin_data"].isLiteral() {
 		defer func() {
-			for j := before; j < len(s.out); j++ {
-				s.out[j].Input = options["input"].text + options["stdin_data"].text
+			for j := firstEffect; j < len(s.effects); j++ {
+				s.effects[j].Input = options["input"].text + options["stdin_data"].text
 			}
 		}()
 	}
-	positional = positional[min(max(c.From-1, 0), len(positional)):]
-	if c.As != "" {
-		s.template(c.As, positional)
+	positional = positional[min(max(c.FirstArg-1, 0), len(positional)):]
+	if c.Template != "" {
+		s.addTemplateCommand(c.Template, positional)
 		return
 	}
 	if len(positional) == 0 {
 		return
 	}
 	first := positional[0]
-	switch c.Does {
+	switch c.Action {
 	case "shell":
-		s.command(c, positional[:1])
+		s.addCommand(c, positional[:1])
 	case "command":
-		s.command(c, positional)
+		s.addCommand(c, positional)
 	case "code":
-		if first.known() {
-			s.out = append(s.out, effects(s.language, first.text, s.depth+1)...)
+		if first.isLiteral() {
+			s.effects = append(s.effects, findEffects(s.language, first.text, s.depth+1)...)
 		} else {
-			s.out = append(s.out, Effect{Kind: Computed, Text: "it runs code"})
+			s.effects = append(s.effects, Effect{Kind: Computed, Text: "it runs code"})
 		}
 	case "enter":
-		s.moved = true
-		s.file(List, first)
+		s.changesDir = true
+		s.addFileEffect(List, first)
 	case "open":
 		mode, ok := options["mode"]
 		if !ok && len(positional) > 1 {
 			mode = positional[1]
 		}
-		s.open(mode.text, first, positional)
+		s.addOpenEffect(mode.text, first, positional)
 	case "copy", "move":
-		s.file(map[string]Kind{"copy": Read, "move": Delete}[c.Does], first)
+		s.addFileEffect(map[string]EffectKind{"copy": Read, "move": Delete}[c.Action], first)
 		if len(positional) > 1 {
-			s.file(Write, positional[1])
+			s.addFileEffect(Write, positional[1])
 		}
 	default:
 		for _, a := range positional[:1] {
-			for _, text := range a.strings() {
-				s.file(Kind(c.Does), argument{text: text})
+			for _, text := range a.commandWords() {
+				s.addFileEffect(EffectKind(c.Action), argument{text: text})
 			}
 		}
 	}
 }
 
-// file adds what is done with a file whose name stands in the code.
-func (s *scanner) file(kind Kind, a argument) {
-	if a.known() {
-		s.out = append(s.out, Effect{Kind: kind, Text: a.text})
+// addFileEffect adds an effect on a file if the code has its name as a literal.
+func (s *scanner) addFileEffect(kind EffectKind, a argument) {
+	if a.isLiteral() {
+		s.effects = append(s.effects, Effect{Kind: kind, Text: a.text})
 	}
 }
 
-// open adds what is done with a file by its mode. Perl's open has the mode before the file, or within the one text,
-// and starts a command where the mode has a bar.
-func (s *scanner) open(mode string, first argument, args []argument) {
+// addOpenEffect adds the effect of opening a file in a mode. Perl's open takes the mode before the file or in the
+// same string, and starts a command if the mode has a "|".
+func (s *scanner) addOpenEffect(mode string, first argument, args []argument) {
 	file := first
-	if s.language.Words && s.language.Plain != "" && len(args) > 1 {
+	if s.language.QuoteOperators && s.language.RawQuotes != "" && len(args) > 1 {
 		if file = args[1]; len(args) > 2 {
 			mode, file = args[1].text, args[2]
 		} else {
@@ -142,35 +142,35 @@ func (s *scanner) open(mode string, first argument, args []argument) {
 	}
 	switch {
 	case strings.Contains(mode, "|"):
-		s.command(&Call{}, append([]argument{file}, args[min(3, len(args)):]...))
+		s.addCommand(&CallRule{}, append([]argument{file}, args[min(3, len(args)):]...))
 	case strings.ContainsAny(mode, ">wax+"):
-		s.file(Write, file)
+		s.addFileEffect(Write, file)
 	default:
-		s.file(Read, file)
+		s.addFileEffect(Read, file)
 	}
 }
 
-// command adds a command: one string is a line for the shell, several are words.
-func (s *scanner) command(c *Call, args []argument) {
+// addCommand adds a command: a single string is a shell command line, several are an argument vector.
+func (s *scanner) addCommand(c *CallRule, args []argument) {
 	var words []string
 	for _, a := range args {
-		words = append(words, a.strings()...)
+		words = append(words, a.commandWords()...)
 	}
-	if c.Drop > 0 && c.Drop <= len(words) {
-		words = append(words[:c.Drop-1:c.Drop-1], words[c.Drop:]...)
+	if c.DropWord > 0 && c.DropWord <= len(words) {
+		words = append(words[:c.DropWord-1:c.DropWord-1], words[c.DropWord:]...)
 	}
 	switch {
 	case len(words) == 0 || words[0] == "" || strings.Trim(words[0], shell.Unknown+" ") == "":
-		s.start(Effect{Kind: Computed, Text: "it starts a command"})
-	case len(words) == 1 && !args[0].list:
-		s.start(Effect{Kind: Shell, Text: words[0]})
+		s.addStart(Effect{Kind: Computed, Text: "it starts a command"})
+	case len(words) == 1 && !args[0].isList:
+		s.addStart(Effect{Kind: Shell, Text: words[0]})
 	default:
-		s.start(Effect{Kind: Argv, Argv: words})
+		s.addStart(Effect{Kind: Argv, Argv: words})
 	}
 }
 
-// template adds the command that does the same as the call, with the arguments in their places.
-func (s *scanner) template(as string, args []argument) {
+// addTemplateCommand adds the command that has the same effect as the call, with the arguments filled in.
+func (s *scanner) addTemplateCommand(as string, args []argument) {
 	var argv []string
 	for word := range strings.FieldsSeq(as) {
 		open := strings.IndexByte(word, '{')
@@ -184,12 +184,12 @@ func (s *scanner) template(as string, args []argument) {
 		if n <= len(args) {
 			value = args[n-1]
 		}
-		for _, text := range value.strings() {
+		for _, text := range value.commandWords() {
 			if !optional && (text == "" || HasComputed(text)) {
 				return
 			}
 			argv = append(argv, word[:open]+text)
 		}
 	}
-	s.out = append(s.out, Effect{Kind: Argv, Argv: argv})
+	s.effects = append(s.effects, Effect{Kind: Argv, Argv: argv})
 }

@@ -1,9 +1,11 @@
-// Package inline finds the calls in code of other languages that start commands or touch files.
+// Package inline finds the calls in source code that start commands or touch files, for code in languages other than
+// shell.
 //
-// It goes by one table for each language: what a call of that name does with its arguments. Arguments that stand there
-// literally are told; what is computed is told as computed, and everything else in the code is not looked at.
+// A table for each language maps names of functions to the effects of a call. Literal arguments are reported as they
+// are, computed ones as computed. Everything else in the code is ignored.
 //
-// It knows the languages' strings, comments and calls. It must not know what is dangerous or what a policy allows.
+// The package knows the syntax of strings, comments and calls of each language. It must not know which effects are
+// dangerous or what a policy allows.
 package inline
 
 import (
@@ -13,85 +15,87 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// Kind is what a call does.
-type Kind string
+// EffectKind is the kind of an effect.
+type EffectKind string
 
 // The kinds of effects.
 const (
-	Shell    Kind = "shell"    // runs Text as a shell command
-	Argv     Kind = "argv"     // starts the command Argv
-	Computed Kind = "computed" // starts a command, or runs code, that is only known when it runs
-	Read     Kind = "read"     // reads the file Text
-	Write    Kind = "write"    // writes the file Text
-	List     Kind = "list"     // lists the directory Text
-	Delete   Kind = "delete"   // deletes the file Text
-	ForkBomb Kind = "fork-bomb"
-	Remote   Kind = "remote"  // connects a command with another machine
-	Complex  Kind = "complex" // the code is too long to look through
+	Shell    EffectKind = "shell"    // runs Text as a shell command
+	Argv     EffectKind = "argv"     // starts the command Argv
+	Computed EffectKind = "computed" // starts a command, or runs code, that is only known at run time
+	Read     EffectKind = "read"     // reads the file Text
+	Write    EffectKind = "write"    // writes the file Text
+	List     EffectKind = "list"     // lists the directory Text
+	Delete   EffectKind = "delete"   // deletes the file Text
+	ForkBomb EffectKind = "fork-bomb"
+	Remote   EffectKind = "remote"  // connects a command to another machine
+	Complex  EffectKind = "complex" // the code is too long to analyse
 )
 
-// Effect is one thing that code does.
+// Effect is one command that code starts, or one access to a file.
 type Effect struct {
-	Kind Kind
-	Text string
-	Argv []string
-	Fed  bool // what Text runs reads what the code prints
+	Kind        EffectKind
+	Text        string
+	Argv        []string
+	ReadsOutput bool // the command Text reads the output of the code
 
-	Input string // what a command reads that is started, if it stands in the code
+	Input string // literal standard input of the started command, if known
 
-	// Moved reports whether the code changes its working directory, so that nobody knows where relative paths begin.
-	Moved bool
+	// ChangesDir reports whether the code changes its working directory: the base of relative paths is then unknown.
+	ChangesDir bool
 }
 
 const (
-	maxDepth = 8       // code within code
-	maxWork  = 1 << 18 // bytes of arguments that are looked through
+	maxDepth         = 8       // limits nested code
+	maxArgumentBytes = 1 << 18 // limits the length of all analysed arguments together
 )
 
-// Effects returns what code of a language does, as far as its table tells.
+// Effects returns the effects of code that the table of its language knows.
 func Effects(language, code string) []Effect {
 	if language == "sed" {
 		return sedEffects(code)
 	}
-	return effects(table().find(language), code, 0)
+	return findEffects(loadTables().findLanguage(language), code, 0)
 }
 
-func effects(l *Language, code string, depth int) []Effect {
+// findEffects returns the effects of code that is nested depth levels deep.
+func findEffects(l *Language, code string, depth int) []Effect {
 	if l == nil || depth > maxDepth {
 		return nil
 	}
 	var out []Effect
 	for _, p := range l.Patterns {
-		out = append(out, p.effects(code)...)
+		out = append(out, p.findEffects(code)...)
 	}
-	s := &scanner{language: l, code: code, depth: depth, imports: l.imports(code)}
-	s.scan()
-	for _, e := range s.out {
-		e.Moved = e.Moved || s.moved
+	s := &scanner{language: l, code: code, depth: depth, imports: l.importedNames(code)}
+	s.findCalls()
+	for _, e := range s.effects {
+		e.ChangesDir = e.ChangesDir || s.changesDir
 		out = append(out, e)
 	}
 	switch {
-	case s.forks && l.loops.MatchString(code):
+	case s.callsFork && l.loopPattern.MatchString(code):
 		out = append(out, Effect{Kind: ForkBomb, Text: "fork in a loop"})
-	case s.sockets && s.starts:
+	case s.opensSocket && s.startsCommand:
 		out = append(out, Effect{Kind: Remote, Text: "a socket"})
 	}
 	return out
 }
 
-// effects returns what the parts of the code do that the pattern matches: its first group.
-func (p *Pattern) effects(code string) []Effect {
+// findEffects returns an effect for each match of the pattern in the code. The first group of the match, or else the
+// whole match, is the effect's text.
+func (p *Pattern) findEffects(code string) []Effect {
 	var out []Effect
 	for _, m := range p.expression.FindAllStringSubmatch(code, -1) {
 		text := m[0]
 		if len(m) > 1 {
 			text = strings.TrimSpace(m[1])
 		}
-		switch p.Does {
+		switch p.Action {
 		case "code":
-			out = append(out, effects(table().find(p.Lang), text, maxDepth)...)
+			out = append(out, findEffects(loadTables().findLanguage(p.Lang), text, maxDepth)...)
 		default:
-			out = append(out, Effect{Kind: Kind(p.Does), Text: text, Fed: p.Fed})
+			out = append(out, Effect{Kind: EffectKind(p.Action), Text: text, ReadsOutput: p.ReadsOutput})
 		}
 	}
 	return out
@@ -102,9 +106,9 @@ var (
 	importFrom = lazyregexp.New(`\bfrom\s+([\w.]+)\s+import\s+(\([^)]*\)|[\w ,*]+)`)
 )
 
-// imports returns the full names of what the code calls by other ones.
-func (l *Language) imports(code string) map[string]string {
-	if !l.Imports || !strings.Contains(code, "import") {
+// importedNames maps the names that Python code imports to full names.
+func (l *Language) importedNames(code string) map[string]string {
+	if !l.ImportsNames || !strings.Contains(code, "import") {
 		return nil
 	}
 	names := map[string]string{}
@@ -126,5 +130,5 @@ func (l *Language) imports(code string) map[string]string {
 	return names
 }
 
-// HasComputed reports whether part of a text is only known when the code runs.
+// HasComputed reports whether a part of the text is only known at run time.
 func HasComputed(text string) bool { return strings.Contains(text, shell.Unknown) }

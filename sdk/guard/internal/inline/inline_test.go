@@ -102,12 +102,12 @@ func TestEffectsEnd(t *testing.T) {
 }
 
 func TestTableIsStrict(t *testing.T) {
-	if _, err := parse([]byte(`[{"language": "x", "quotes": "", "cals": []}]`)); err == nil {
+	if _, err := parseTables([]byte(`[{"language": "x", "quotes": "", "cals": []}]`)); err == nil {
 		t.Error("an unknown field was taken")
 	}
-	for name, l := range table() {
+	for name, l := range loadTables() {
 		for i := range l.Calls {
-			if c := l.Calls[i]; (c.Does == "") == (c.As == "") {
+			if c := l.Calls[i]; (c.Action == "") == (c.Template == "") {
 				t.Errorf("%s: %s: it needs either does or as", name, c.Names)
 			}
 		}

@@ -7,18 +7,18 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// literal is a string in code.
+// literal is a string literal in code.
 type literal struct {
-	text    string // with a mark for the parts that are computed
-	words   bool   // it is a list of words, as %w(…)
-	command bool   // it is a command, as qx(…)
+	text       string // the string; computed parts are shell.Unknown
+	isWordList bool   // a list of words such as %w(…)
+	isCommand  bool   // a command such as qx(…)
 }
 
-// literal reads the string that begins at i, and returns its length in the code; 0 if none begins there.
-func (s *scanner) literal(i int) (literal, int) {
+// readLiteral reads the string literal that begins at i, and returns its length in bytes; 0 if none begins there.
+func (s *scanner) readLiteral(i int) (literal, int) {
 	l, code := s.language, s.code[i:]
-	if l.Words {
-		if lit, n := s.operator(i); n > 0 {
+	if l.QuoteOperators {
+		if lit, n := s.readQuoteOperator(i); n > 0 {
 			return lit, n
 		}
 	}
@@ -28,47 +28,48 @@ func (s *scanner) literal(i int) (literal, int) {
 		prefix++
 	}
 	if prefix >= len(code) || strings.IndexByte(l.Quotes, code[prefix]) < 0 || prefix > 0 && i > 0 &&
-		namePart(s.code[i-1]) {
+		isNamePart(s.code[i-1]) {
 		return literal{}, 0
 	}
 	mark := code[prefix]
-	if l.Triple && strings.HasPrefix(code[prefix:], strings.Repeat(string(mark), 3)) {
+	if l.TripleQuotes && strings.HasPrefix(code[prefix:], strings.Repeat(string(mark), 3)) {
 		body := code[prefix+3:]
 		end := strings.Index(body, strings.Repeat(string(mark), 3))
 		if end < 0 {
 			return literal{text: body}, len(code)
 		}
-		return literal{text: s.replaced(body[:end], code[:prefix], mark)}, prefix + end + 6
+		return literal{text: s.maskComputed(body[:end], code[:prefix], mark)}, prefix + end + 6
 	}
 	raw := strings.ContainsAny(code[:prefix], "rR")
-	text, n := quoted(code[prefix:], mark)
+	text, n := unquote(code[prefix:], mark)
 	if raw {
 		text = strings.TrimSuffix(code[prefix+1:prefix+n], string(mark))
 	}
-	return literal{text: s.replaced(text, code[:prefix], mark)}, prefix + n
+	return literal{text: s.maskComputed(text, code[:prefix], mark)}, prefix + n
 }
 
-// replaced puts marks in the place of what is computed in a string.
-func (s *scanner) replaced(text, prefix string, mark byte) string {
-	formatted := s.language.Prefixes == "" || strings.ContainsAny(prefix, "fF")
-	if !formatted || strings.IndexByte(s.language.Plain, mark) >= 0 {
+// maskComputed replaces the computed parts of a string literal by shell.Unknown, unless its prefix or quote turns
+// interpolation off.
+func (s *scanner) maskComputed(text, prefix string, mark byte) string {
+	interpolates := s.language.Prefixes == "" || strings.ContainsAny(prefix, "fF")
+	if !interpolates || strings.IndexByte(s.language.RawQuotes, mark) >= 0 {
 		return text
 	}
-	return s.inserted(text)
+	return s.maskVariables(text)
 }
 
-// inserted puts marks in the place of the variables in a text.
-func (s *scanner) inserted(text string) string {
-	if s.language.inserts == nil {
+// maskVariables replaces interpolated variables in a text by shell.Unknown.
+func (s *scanner) maskVariables(text string) string {
+	if s.language.interpolationPattern == nil {
 		return text
 	}
-	return s.language.inserts.ReplaceAllString(text, shell.Unknown)
+	return s.language.interpolationPattern.ReplaceAllString(text, shell.Unknown)
 }
 
-// operator reads a string of Perl or Ruby such as q(…), qx{…} or %w[…].
-func (s *scanner) operator(i int) (literal, int) {
+// readQuoteOperator reads a string of Perl or Ruby such as q(…), qx{…} or %w[…].
+func (s *scanner) readQuoteOperator(i int) (literal, int) {
 	code := s.code[i:]
-	if i > 0 && namePart(s.code[i-1]) {
+	if i > 0 && isNamePart(s.code[i-1]) {
 		return literal{}, 0
 	}
 	for _, prefix := range []string{"%w", "%x", "%q", "%Q", "qw", "qx", "qq", "q"} {
@@ -86,23 +87,23 @@ func (s *scanner) operator(i int) (literal, int) {
 		}
 		text := rest[1 : 1+end]
 		if prefix != "q" && prefix != "%q" {
-			text = s.inserted(text)
+			text = s.maskVariables(text)
 		}
-		lit := literal{text: text, words: prefix[1:] == "w", command: prefix[1:] == "x"}
+		lit := literal{text: text, isWordList: prefix[1:] == "w", isCommand: prefix[1:] == "x"}
 		return lit, len(prefix) + end + 2
 	}
 	return literal{}, 0
 }
 
-// quoted returns what stands between a quote and the next one that no backslash escapes, escapes resolved, and its
-// length with both quotes.
-func quoted(code string, quote byte) (string, int) {
+// unquote returns the string between the quote at the start of code and the next unescaped one, with escapes
+// resolved, and its length including both quotes.
+func unquote(code string, quote byte) (string, int) {
 	var b strings.Builder
 	for i := 1; i < len(code); i++ {
 		switch code[i] {
 		case '\\':
 			if i++; i < len(code) {
-				text, more := escape(code[i:])
+				text, more := decodeEscape(code[i:])
 				b.WriteString(text)
 				i += more
 			}
@@ -115,8 +116,8 @@ func quoted(code string, quote byte) (string, int) {
 	return b.String(), len(code)
 }
 
-// escape returns what an escape stands for, and how many bytes it has beside its first.
-func escape(code string) (string, int) {
+// decodeEscape returns the character of an escape sequence, and how many bytes follow its first.
+func decodeEscape(code string) (string, int) {
 	digits := map[byte]int{'x': 2, 'u': 4}[code[0]]
 	if end := 1 + digits; digits > 0 && end <= len(code) {
 		if n, err := strconv.ParseUint(code[1:end], 16, 32); err == nil {

@@ -2,27 +2,27 @@ package inline
 
 import "strings"
 
-// scanner goes through code once and looks at the calls in it.
+// scanner finds the calls in code in one pass.
 type scanner struct {
-	language *Language
-	code     string
-	depth    int
-	imports  map[string]string // full names by those that the code uses
-	work     int               // bytes of arguments so far
-	out      []Effect
+	language      *Language
+	code          string
+	depth         int
+	imports       map[string]string // full names by the names the code uses
+	argumentBytes int               // length of all arguments read so far
+	effects       []Effect
 
-	moved   bool // the code changes its working directory
-	starts  bool // a command is started, or a descriptor given another meaning
-	forks   bool
-	sockets bool
+	changesDir    bool // the code changes its working directory
+	startsCommand bool // the code starts a command or redirects a file descriptor
+	callsFork     bool
+	opensSocket   bool
 }
 
-// scan steps over comments and strings and looks at every name.
-func (s *scanner) scan() {
+// findCalls skips comments and strings and examines every name.
+func (s *scanner) findCalls() {
 	for i := 0; i < len(s.code); {
 		c := s.code[i]
 		switch {
-		case s.comment(i):
+		case s.isComment(i):
 			for i < len(s.code) && s.code[i] != '\n' {
 				i++
 			}
@@ -32,14 +32,14 @@ func (s *scanner) scan() {
 				return
 			}
 			i += end + 4
-		case c == '`' && s.language.Ticks:
-			text, n := quoted(s.code[i:], '`')
-			s.start(Effect{Kind: Shell, Text: s.inserted(text)})
+		case c == '`' && s.language.Backticks:
+			text, n := unquote(s.code[i:], '`')
+			s.addStart(Effect{Kind: Shell, Text: s.maskVariables(text)})
 			i += n
-		case nameStart(c) || c == '%' && s.language.Words:
-			i = s.name(i)
+		case isNameStart(c) || c == '%' && s.language.QuoteOperators:
+			i = s.scanName(i)
 		default:
-			if _, n := s.literal(i); n > 0 {
+			if _, n := s.readLiteral(i); n > 0 {
 				i += n
 				continue
 			}
@@ -48,8 +48,8 @@ func (s *scanner) scan() {
 	}
 }
 
-// comment reports whether a comment begins at i. A "#" in the middle of a word is none.
-func (s *scanner) comment(i int) bool {
+// isComment reports whether a comment begins at i. A "#" inside a word begins none.
+func (s *scanner) isComment(i int) bool {
 	for mark := range strings.FieldsSeq(s.language.Comments) {
 		if strings.HasPrefix(s.code[i:], mark) {
 			return mark != "#" || i == 0 || strings.IndexByte(" \t\n;{}()", s.code[i-1]) >= 0
@@ -58,41 +58,41 @@ func (s *scanner) comment(i int) bool {
 	return false
 }
 
-// name looks at a name, and at the call that it may begin. It returns where to go on: behind the name, because there
-// may be calls among the arguments.
-func (s *scanner) name(at int) int {
-	if lit, n := s.literal(at); n > 0 {
-		if lit.command {
-			s.start(Effect{Kind: Shell, Text: lit.text})
+// scanName examines a name and the call that it may begin. It returns the position after the name, because arguments
+// may contain further calls.
+func (s *scanner) scanName(at int) int {
+	if lit, n := s.readLiteral(at); n > 0 {
+		if lit.isCommand {
+			s.addStart(Effect{Kind: Shell, Text: lit.text})
 		}
 		return at + n
 	}
 	end := at + 1
-	for end < len(s.code) && (namePart(s.code[end]) || s.joins(end)) {
+	for end < len(s.code) && (isNamePart(s.code[end]) || s.joinsName(end)) {
 		end++
 	}
 	name := s.code[at:end]
 	if strings.HasPrefix(name, "__import__") {
-		if args, n := s.arguments(end); len(args) > 0 && args[0].known() {
+		if args, n := s.readArguments(end); len(args) > 0 && args[0].isLiteral() {
 			end += n + 1 // __import__("os").system is os.system
-			for after := min(end, len(s.code)); end < len(s.code) && (namePart(s.code[end]) || s.joins(end)); {
+			for nameEnd := min(end, len(s.code)); end < len(s.code) && (isNamePart(s.code[end]) || s.joinsName(end)); {
 				end++
-				name = args[0].text + s.code[after:end]
+				name = args[0].text + s.code[nameEnd:end]
 			}
 		}
 	}
-	if call := s.find(name); call != nil && end <= len(s.code) && !s.declared(at) {
-		s.call(call, end)
+	if call := s.findRule(name); call != nil && end <= len(s.code) && !s.isDeclaration(at) {
+		s.addCallEffects(call, end)
 	}
 	return end
 }
 
-// joins reports whether the byte at i joins the parts of a name: a dot, or a part of "::" or "->".
-func (s *scanner) joins(i int) bool {
+// joinsName reports whether the byte at i joins parts of a name: a dot, or a byte of "::" or "->".
+func (s *scanner) joinsName(i int) bool {
 	rest := s.code[i+1:]
 	switch s.code[i] {
 	case '.':
-		return rest != "" && nameStart(rest[0])
+		return rest != "" && isNameStart(rest[0])
 	case ':':
 		return strings.HasPrefix(rest, ":") || s.code[i-1] == ':'
 	case '>':
@@ -103,48 +103,49 @@ func (s *scanner) joins(i int) bool {
 	return false
 }
 
-// find returns what the table says of a name.
-func (s *scanner) find(name string) *Call {
+// findRule returns the table's rule for a function name, or nil.
+func (s *scanner) findRule(name string) *CallRule {
 	first, rest, dotted := strings.Cut(name, ".")
-	if full, ok := s.imports[first]; ok {
-		if name = full; dotted {
+	if fullName, ok := s.imports[first]; ok {
+		if name = fullName; dotted {
 			name += "." + rest
 		}
 	}
-	call := s.language.calls[name]
+	call := s.language.callsByName[name]
 	if module := s.imports["*"]; call == nil && module != "" {
-		call = s.language.calls[module+"."+name]
+		call = s.language.callsByName[module+"."+name]
 	}
-	if call == nil && s.language.Last {
-		call = s.language.calls[name[strings.LastIndexByte(name, '.')+1:]]
+	if call == nil && s.language.MatchLastPart {
+		call = s.language.callsByName[name[strings.LastIndexByte(name, '.')+1:]]
 	}
-	if call == nil || call.Needs != "" && !strings.Contains(s.code, call.Needs) {
+	if call == nil || call.RequiredCode != "" && !strings.Contains(s.code, call.RequiredCode) {
 		return nil
 	}
 	return call
 }
 
-// declared reports whether the name at i is being declared, not called, or is a method of something unknown.
-func (s *scanner) declared(i int) bool {
+// isDeclaration reports whether the name at i is declared or imported rather than called, or is a method of an
+// unknown value.
+func (s *scanner) isDeclaration(i int) bool {
 	before := strings.TrimRight(s.code[:i], " \t")
 	for _, word := range []string{"def", "function", "import", "sub", "fn"} {
 		if strings.HasSuffix(before, word) && len(before) < i {
 			return true
 		}
 	}
-	return i > 0 && (s.code[i-1] == '.' || s.code[i-1] == '>' && strings.HasSuffix(s.code[:i], "->")) && !s.language.Last
+	return i > 0 && (s.code[i-1] == '.' || s.code[i-1] == '>' && strings.HasSuffix(s.code[:i], "->")) && !s.language.MatchLastPart
 }
 
-// start adds the effect of a command that is started.
-func (s *scanner) start(e Effect) {
-	s.starts = true
-	s.out = append(s.out, e)
+// addStart adds the effect of a started command.
+func (s *scanner) addStart(e Effect) {
+	s.startsCommand = true
+	s.effects = append(s.effects, e)
 }
 
-func nameStart(c byte) bool {
+func isNameStart(c byte) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c == '$' || c == '@'
 }
 
-func namePart(c byte) bool {
-	return nameStart(c) && c != '@' || c >= '0' && c <= '9' || c == '!' || c == '*'
+func isNamePart(c byte) bool {
+	return isNameStart(c) && c != '@' || c >= '0' && c <= '9' || c == '!' || c == '*'
 }

@@ -2,37 +2,37 @@ package inline
 
 import "strings"
 
-// sed walks over a sed script.
-type sed struct {
-	code string
-	at   int
-	out  []Effect
+// sedParser parses a sed script.
+type sedParser struct {
+	code    string
+	at      int
+	effects []Effect
 }
 
-// sedEffects returns what a sed script does: e runs commands, r and R read files, w and W write them.
+// sedEffects returns the effects of a sed script: e runs commands, r and R read files, w and W write them.
 func sedEffects(code string) []Effect {
-	s := &sed{code: code}
+	s := &sedParser{code: code}
 	for s.at < len(code) {
-		s.command()
+		s.parseCommand()
 	}
-	return s.out
+	return s.effects
 }
 
-func (s *sed) peek() byte {
+func (s *sedParser) peekByte() byte {
 	if s.at < len(s.code) {
 		return s.code[s.at]
 	}
 	return 0
 }
 
-func (s *sed) skip(chars string) {
+func (s *sedParser) skipChars(chars string) {
 	for s.at < len(s.code) && strings.IndexByte(chars, s.code[s.at]) >= 0 {
 		s.at++
 	}
 }
 
-// until returns what stands before the next unescaped delimiter and steps over it.
-func (s *sed) until(delimiter byte) string {
+// readUntil returns the text before the next unescaped delimiter, and moves behind the delimiter.
+func (s *sedParser) readUntil(delimiter byte) string {
 	start := s.at
 	for ; s.at < len(s.code); s.at++ {
 		switch s.code[s.at] {
@@ -47,8 +47,8 @@ func (s *sed) until(delimiter byte) string {
 	return s.code[min(start, len(s.code)):]
 }
 
-// line returns the rest of the line.
-func (s *sed) line() string {
+// readLine returns the rest of the line.
+func (s *sedParser) readLine() string {
 	rest := s.code[s.at:]
 	if i := strings.IndexByte(rest, '\n'); i >= 0 {
 		rest = rest[:i]
@@ -57,14 +57,14 @@ func (s *sed) line() string {
 	return strings.TrimSpace(rest)
 }
 
-// address steps over what stands before a command.
-func (s *sed) address() {
+// skipAddress skips the address and separators before a command.
+func (s *sedParser) skipAddress() {
 	for {
-		s.skip(" \t;\n0123456789,$+~!}{")
-		switch s.peek() {
+		s.skipChars(" \t;\n0123456789,$+~!}{")
+		switch s.peekByte() {
 		case '/':
 			s.at++
-			s.until('/')
+			s.readUntil('/')
 		case '\\':
 			if s.at+1 >= len(s.code) {
 				s.at++
@@ -72,17 +72,17 @@ func (s *sed) address() {
 			}
 			delimiter := s.code[s.at+1]
 			s.at += 2
-			s.until(delimiter)
+			s.readUntil(delimiter)
 		default:
 			return
 		}
-		s.skip("IM")
+		s.skipChars("IM")
 	}
 }
 
-// command reads one command.
-func (s *sed) command() {
-	s.address()
+// parseCommand parses one command.
+func (s *sedParser) parseCommand() {
+	s.skipAddress()
 	if s.at >= len(s.code) {
 		return
 	}
@@ -90,54 +90,54 @@ func (s *sed) command() {
 	s.at++
 	switch c {
 	case '#':
-		s.line()
+		s.readLine()
 	case 's':
-		s.substitute()
+		s.parseSubstitution()
 	case 'y':
-		if delimiter := s.peek(); delimiter != 0 {
+		if delimiter := s.peekByte(); delimiter != 0 {
 			s.at++
-			s.until(delimiter)
-			s.until(delimiter)
+			s.readUntil(delimiter)
+			s.readUntil(delimiter)
 		}
 	case 'a', 'i', 'c':
-		for strings.HasSuffix(s.line(), `\`) && s.at < len(s.code) {
+		for strings.HasSuffix(s.readLine(), `\`) && s.at < len(s.code) {
 			s.at++
 		}
 	case 'r', 'R':
-		s.out = append(s.out, Effect{Kind: Read, Text: s.line()})
+		s.effects = append(s.effects, Effect{Kind: Read, Text: s.readLine()})
 	case 'w', 'W':
-		s.out = append(s.out, Effect{Kind: Write, Text: s.line()})
+		s.effects = append(s.effects, Effect{Kind: Write, Text: s.readLine()})
 	case 'e':
-		if command := s.line(); command != "" {
-			s.out = append(s.out, Effect{Kind: Shell, Text: command})
+		if command := s.readLine(); command != "" {
+			s.effects = append(s.effects, Effect{Kind: Shell, Text: command})
 		} else {
-			s.out = append(s.out, Effect{Kind: Computed, Text: "sed's e runs its input as commands"})
+			s.effects = append(s.effects, Effect{Kind: Computed, Text: "sed's e runs its input as commands"})
 		}
 	case ':', 'b', 't', 'T':
-		for s.at < len(s.code) && s.peek() != ';' && s.peek() != '\n' && s.peek() != '}' {
+		for s.at < len(s.code) && s.peekByte() != ';' && s.peekByte() != '\n' && s.peekByte() != '}' {
 			s.at++
 		}
 	}
 }
 
-// substitute reads the command s with its flags.
-func (s *sed) substitute() {
-	delimiter := s.peek()
+// parseSubstitution parses the command s with its flags.
+func (s *sedParser) parseSubstitution() {
+	delimiter := s.peekByte()
 	if delimiter == 0 {
 		return
 	}
 	s.at++
-	s.until(delimiter)
-	replacement := s.until(delimiter)
+	s.readUntil(delimiter)
+	replacement := s.readUntil(delimiter)
 	for s.at < len(s.code) {
 		switch c := s.code[s.at]; {
 		case c == 'e':
 			s.at++
-			s.out = append(s.out, Effect{Kind: Computed, Text: "sed's flag e runs the result of s as a command"},
+			s.effects = append(s.effects, Effect{Kind: Computed, Text: "sed's flag e runs the result of s as a command"},
 				Effect{Kind: Shell, Text: replacement})
 		case c == 'w':
 			s.at++
-			s.out = append(s.out, Effect{Kind: Write, Text: s.line()})
+			s.effects = append(s.effects, Effect{Kind: Write, Text: s.readLine()})
 			return
 		case strings.IndexByte("gpiImM0123456789", c) >= 0:
 			s.at++

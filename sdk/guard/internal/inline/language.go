@@ -1,0 +1,119 @@
+package inline
+
+import (
+	_ "embed"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+//go:embed data/languages.json
+var languagesJSON []byte
+
+// Language is the table of one language: its syntax and its calls that have effects.
+type Language struct {
+	Names          string     `json:"language"`           // names of the language, separated by spaces
+	Comments       string     `json:"comments,omitempty"` // prefixes of line comments, separated by spaces
+	Quotes         string     `json:"quotes"`             // characters that quote a string
+	RawQuotes      string     `json:"plain,omitempty"`    // characters of Quotes without interpolation
+	Backticks      bool       `json:"ticks,omitempty"`    // backticks quote a command
+	TripleQuotes   bool       `json:"triple,omitempty"`   // three quotes quote several lines
+	Prefixes       string     `json:"prefixes,omitempty"` // letters allowed right before a quote
+	QuoteOperators bool       `json:"words,omitempty"`    // q(…), %w(…) and similar quote a string
+	OptionalParens bool       `json:"bare,omitempty"`     // a call may omit its parentheses
+	SpaceSeparated bool       `json:"spaces,omitempty"`   // spaces separate arguments, as in Lisp
+	MatchLastPart  bool       `json:"last,omitempty"`     // the last part of a name identifies a call
+	ImportsNames   bool       `json:"imports,omitempty"`  // import statements as in Python
+	Interpolation  string     `json:"inserts,omitempty"`  // regular expression of interpolated variables
+	Calls          []CallRule `json:"calls,omitempty"`
+	Patterns       []Pattern  `json:"patterns,omitempty"`
+
+	interpolationPattern *regexp.Regexp
+	loopPattern          *regexp.Regexp
+	callsByName          map[string]*CallRule
+}
+
+// CallRule is the effect of calls to the named functions.
+type CallRule struct {
+	Names  string `json:"call"` // separated by spaces
+	Action string `json:"does,omitempty"`
+	// Template is the command with the same effect; {1} is the first argument, {1?} may be computed.
+	Template     string `json:"as,omitempty"`
+	FirstArg     int    `json:"from,omitempty"`  // first argument that counts; default 1
+	DropWord     int    `json:"drop,omitempty"`  // word of the command to ignore: a program name given twice
+	RequiredCode string `json:"needs,omitempty"` // text that must occur in the code
+
+	RequiredOption string `json:"option,omitempty"` // text that must occur in the arguments
+}
+
+// Pattern is the effect of code that matches a regular expression.
+type Pattern struct {
+	Match       string `json:"match"`
+	Action      string `json:"does"`
+	Lang        string `json:"lang,omitempty"` // language of the matched code, for the action "code"
+	ReadsOutput bool   `json:"fed,omitempty"`  // the started command reads the output of the code
+
+	expression *regexp.Regexp
+}
+
+// languageTables maps names to languages.
+type languageTables map[string]*Language
+
+// loadTables returns the embedded tables, parsed once.
+var loadTables = sync.OnceValue(func() languageTables {
+	all, err := parseTables(languagesJSON)
+	if err != nil {
+		panic(err) // the file is part of the program, and a test reads it
+	}
+	return all
+})
+
+func parseTables(data []byte) (languageTables, error) {
+	var list []*Language
+	decoder := json.NewDecoder(strings.NewReader(string(data)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&list); err != nil {
+		return nil, err
+	}
+	all := languageTables{}
+	for _, l := range list {
+		if err := l.compilePatterns(); err != nil {
+			return nil, err
+		}
+		for name := range strings.FieldsSeq(l.Names) {
+			all[name] = l
+		}
+	}
+	return all, nil
+}
+
+func (l *Language) compilePatterns() (err error) {
+	if l.Interpolation != "" {
+		if l.interpolationPattern, err = regexp.Compile(l.Interpolation); err != nil {
+			return err
+		}
+	}
+	l.loopPattern = regexp.MustCompile(`\b(while|until|loop|forever|times)\b|for\s*\(\s*;`)
+	l.callsByName = map[string]*CallRule{}
+	for i := range l.Calls {
+		call := &l.Calls[i]
+		for name := range strings.FieldsSeq(call.Names) {
+			l.callsByName[name] = call
+		}
+	}
+	for i := range l.Patterns {
+		if l.Patterns[i].expression, err = regexp.Compile(l.Patterns[i].Match); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findLanguage returns the table of a language, or the table "other" for languages without their own.
+func (t languageTables) findLanguage(language string) *Language {
+	if l := t[language]; l != nil {
+		return l
+	}
+	return t["other"]
+}
