@@ -153,7 +153,7 @@ const separators = "=:,@<>;"
 
 // argument decides on an argument that is for nobody knows what, if it looks like a path.
 func (a *analysis) argument(c *shell.Call, name string, argv []string, text string, glob bool) {
-	if programs.Remote(text) || windows.Is(name) && isSwitch(text) {
+	if programs.IsRemote(text) || windows.Is(name) && isSwitch(text) {
 		return
 	}
 	check := func(text string) { a.path(&c.Place, Read, text, glob, argv) }
@@ -180,7 +180,7 @@ func (a *analysis) argument(c *shell.Call, name string, argv []string, text stri
 			continue
 		}
 		rest := text[i+1:]
-		if programs.Remote(rest) {
+		if programs.IsRemote(rest) {
 			return // --url=https://host/path
 		}
 		part := rest

@@ -84,7 +84,7 @@ func (a *analysis) input(c *shell.Call, u programs.Use) {
 	switch {
 	case c.Stdin.Known:
 		if argv := shell.Texts(c.Argv); u.Lang == "sql" && a.rules {
-			a.judge(c, programs.Canonical(shell.Name(argv[0])), append(argv, c.Stdin.Text))
+			a.judge(c, programs.CanonicalName(shell.Name(argv[0])), append(argv, c.Stdin.Text))
 		}
 		a.code(c, u.Lang, c.Stdin.Text, u.Params)
 	case c.Stdin.File != "" && !ownInput(c.Stdin.File):
@@ -120,7 +120,7 @@ func shebang(text, language string) string {
 		return language
 	}
 	for _, word := range strings.Fields(line) {
-		switch name := programs.Canonical(shell.Name(word)); name {
+		switch name := programs.CanonicalName(shell.Name(word)); name {
 		case "env", "-s":
 		case "python", "perl", "ruby", "node", "php", "lua", "awk", "sed":
 			return name

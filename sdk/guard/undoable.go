@@ -40,7 +40,7 @@ func (a *analysis) inside(c *shell.Call, name string) bool {
 	if c.Dir == "" || name == "git" && moved(c) || !a.leadsInside(c.Dir, List, ".", false) {
 		return false
 	}
-	for _, u := range programs.Uses(name, c.Argv[1:]) {
+	for _, u := range programs.FindUses(name, c.Argv[1:]) {
 		access := List
 		switch u.Kind {
 		case programs.Command: // decided on by itself

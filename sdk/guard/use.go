@@ -21,7 +21,7 @@ func (a *analysis) uses(c *shell.Call, name string) {
 	before := a.away
 	defer func() { a.away = before }()
 	a.away = before || !stays[name]
-	for _, u := range programs.Uses(name, c.Argv[1:]) {
+	for _, u := range programs.FindUses(name, c.Argv[1:]) {
 		switch {
 		case u.Kind == programs.Enter:
 			dir, a.away = u.Text, true
@@ -115,7 +115,7 @@ func foreign(from []string) bool {
 func fetched(c *shell.Call, name string) {
 	for _, f := range c.Argv[1:] {
 		base := path.Base(f.Text)
-		url := programs.Remote(f.Text) || name == "wget" && strings.Contains(f.Text, "/")
+		url := programs.IsRemote(f.Text) || name == "wget" && strings.Contains(f.Text, "/")
 		if url && !strings.HasPrefix(f.Text, "-") && base != "." && base != "/" {
 			c.Write(base, shell.Stream{Piped: true, From: []string{name}})
 		}

@@ -63,7 +63,7 @@ func (a *analysis) Call(c *shell.Call) {
 		a.windowsLine(c, "cmd", c.Source())
 		a.windowsLine(c, "cmd", strings.Join(argv, " "))
 	}
-	name := programs.Canonical(shell.Name(argv[0]))
+	name := programs.CanonicalName(shell.Name(argv[0]))
 	argv = append([]string{name}, argv[1:]...)
 	if a.rules {
 		a.judge(c, name, argv)
@@ -84,7 +84,7 @@ func (a *analysis) Call(c *shell.Call) {
 			}
 		}
 	}
-	if !programs.Understood(name) {
+	if !programs.KnowsOperands(name) {
 		a.guess(c)
 	}
 }

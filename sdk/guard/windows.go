@@ -73,7 +73,7 @@ func (w *windowsCode) command(language string, argv []string, depth int) {
 		w.hard(w.call, "exec.dynamic", "which program runs is only known when it runs")
 		return
 	}
-	name := programs.Canonical(shell.Name(argv[0]))
+	name := programs.CanonicalName(shell.Name(argv[0]))
 	if language == "powershell" && deletes[name] {
 		name = "remove-item"
 	}
@@ -90,7 +90,7 @@ func (w *windowsCode) command(language string, argv []string, depth int) {
 	for i, word := range argv[1:] {
 		fields[i] = shell.Field{Text: word}
 	}
-	for _, use := range programs.Uses(name, fields) {
+	for _, use := range programs.FindUses(name, fields) {
 		switch {
 		case use.Kind == programs.Code && (use.Lang == "cmd" || use.Lang == "powershell"):
 			w.line(use.Lang, use.Text, depth+1)

@@ -5,66 +5,68 @@ import (
 	"strings"
 )
 
-// makeCommands are variables of make whose values it starts.
-var makeCommands = set("SHELL CC CXX MAKE AR")
+// makeCommandVars are variables of make whose values make runs as commands.
+var makeCommandVars = wordSet("SHELL CC CXX MAKE AR")
 
-// destinations are variables of make that say where to install.
-var destinations = set(`prefix exec_prefix bindir sbindir libexecdir sysconfdir localstatedir libdir includedir
+// makeInstallVars are variables of make that set installation directories.
+var makeInstallVars = wordSet(`prefix exec_prefix bindir sbindir libexecdir sysconfdir localstatedir libdir includedir
 	datarootdir datadir infodir localedir mandir docdir PREFIX EXEC_PREFIX BINDIR SBINDIR LIBDIR INCLUDEDIR DATADIR
 	MANDIR DOCDIR SYSCONFDIR INSTALL_PREFIX`)
 
-// makes finds the variables that hold code, and leaves out those for an installation that doesn't happen here.
-func makes(c call) []Use {
+// makeUses returns the uses of make's arguments. Values of some variables are code; installation directories don't
+// count unless the call installs into them.
+func makeUses(c call) []Use {
 	var uses []Use
 	for _, opt := range c.parsed.Options {
-		uses = c.option(uses, opt)
+		uses = c.appendOption(uses, opt)
 	}
-	installs, staged := false, false
-	for _, i := range c.operands() {
+	installs, isStaged := false, false
+	for _, i := range c.operandIndexes() {
 		installs = installs || strings.Contains(c.args[i].Text, "install") && !strings.Contains(c.args[i].Text, "=")
-		staged = staged || strings.HasPrefix(c.args[i].Text, "DESTDIR=") && len(c.args[i].Text) > len("DESTDIR=")
+		isStaged = isStaged || strings.HasPrefix(c.args[i].Text, "DESTDIR=") && len(c.args[i].Text) > len("DESTDIR=")
 	}
-	for _, i := range c.operands() {
-		variable, value, ok := strings.Cut(c.args[i].Text, "=")
+	for _, i := range c.operandIndexes() {
+		variable, value, isVariable := strings.Cut(c.args[i].Text, "=")
 		variable = strings.TrimRight(variable, ":+?!")
 		switch {
-		case ok && destinations[variable] && (staged || !installs):
+		case isVariable && makeInstallVars[variable] && (isStaged || !installs):
 			continue
-		case ok && makeCommands[variable]:
-			uses = append(uses, sh(value))
-		case ok && strings.Contains(value, "$(shell "):
+		case isVariable && makeCommandVars[variable]:
+			uses = append(uses, shellCode(value))
+		case isVariable && strings.Contains(value, "$(shell "):
 			uses = append(uses, Use{Kind: Code, Lang: "make", Text: value})
 		}
-		if ok {
+		if isVariable {
 			uses = append(uses, Use{Kind: Path, Text: value})
 		} else {
-			uses = append(uses, field(Path, c.args[i]))
+			uses = append(uses, fieldUse(Path, c.args[i]))
 		}
 	}
-	return based(uses)
+	return resolveDirs(uses)
 }
 
-// searched are the directories of the system that compilers look into, named or not.
-var searched = set("/usr/include /usr/lib /usr/lib64 /usr/local/include /usr/local/lib /usr/share /opt/homebrew /lib")
+// searchDirs are the system directories that every compiler searches by default.
+var searchDirs = wordSet("/usr/include /usr/lib /usr/lib64 /usr/local/include /usr/local/lib /usr/share /opt/homebrew /lib")
 
-// compiler leaves out the system's directories that it is to look into. A wrapper is a command.
-func compiler(c call) []Use {
+// compilerUses returns the uses of a compiler's arguments, without search directories of the system. The value of
+// -wrapper is a command.
+func compilerUses(c call) []Use {
 	var uses []Use
 	for _, opt := range c.parsed.Options {
 		switch {
 		case opt.Name == "-wrapper" && opt.Has:
-			uses = append(uses, Use{Kind: Command, Argv: words(strings.Split(opt.Value, ",")...)})
-		case !is(opt, List) || !installed(opt.Value):
-			uses = c.option(uses, opt)
+			uses = append(uses, Use{Kind: Command, Argv: wordFields(strings.Split(opt.Value, ",")...)})
+		case !hasRole(opt, List) || !inSearchDirs(opt.Value):
+			uses = c.appendOption(uses, opt)
 		}
 	}
-	return c.operandUses(uses, c.operands())
+	return c.appendOperands(uses, c.operandIndexes())
 }
 
-// installed reports whether a path is in one of the searched directories.
-func installed(name string) bool {
+// inSearchDirs reports whether a path is in one of searchDirs.
+func inSearchDirs(name string) bool {
 	for name = path.Clean(name); len(name) > 1; name = path.Dir(name) {
-		if searched[name] {
+		if searchDirs[name] {
 			return true
 		}
 	}

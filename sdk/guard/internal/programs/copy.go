@@ -2,8 +2,8 @@ package programs
 
 import "strings"
 
-// dd has operands of the form name=value.
-func dd(c call) []Use {
+// ddUses returns the uses of dd's operands, which have the form name=value.
+func ddUses(c call) []Use {
 	var uses []Use
 	for _, arg := range c.args {
 		switch name, value, _ := strings.Cut(arg.Text, "="); name {
@@ -12,16 +12,17 @@ func dd(c call) []Use {
 		case "of":
 			uses = append(uses, Use{Kind: Write, Text: value, Glob: arg.Glob})
 		default:
-			uses = append(uses, field(Data, arg))
+			uses = append(uses, fieldUse(Data, arg))
 		}
 	}
 	return uses
 }
 
-// ln makes links: where they are is written, where they point to counts from there.
-func ln(c call) []Use {
+// lnUses returns the uses of ln's operands: it writes the link, and reads the target, which is relative to the link's
+// directory.
+func lnUses(c call) []Use {
 	var uses []Use
-	at := c.operands()
+	at := c.operandIndexes()
 	dir, hasDir := c.parsed.Value("-t", "--target-directory")
 	if !hasDir && len(at) > 1 {
 		dir = c.args[at[len(at)-1]].Text
@@ -45,26 +46,27 @@ func ln(c call) []Use {
 	return uses
 }
 
-// copied are the uses of a program whose operands may be host:path, which are on another machine or in a container.
-func copied(c call) []Use {
-	uses := c.uses()
+// copyUses returns the uses of a copy program such as scp. Operands of the form host:path name files on another
+// machine or in a container, and count as Data.
+func copyUses(c call) []Use {
+	uses := c.dataUses()
 	for i, u := range uses {
-		if u.Kind != Code && u.Kind != Command && (elsewhere(u.Text) || Remote(u.Text)) {
+		if u.Kind != Code && u.Kind != Command && (isRemotePath(u.Text) || IsRemote(u.Text)) {
 			uses[i].Kind = Data
 		}
 	}
 	return uses
 }
 
-// elsewhere reports whether a word is host:path or namespace/pod:path.
-func elsewhere(word string) bool {
+// isRemotePath reports whether a word has the form host:path or namespace/pod:path.
+func isRemotePath(word string) bool {
 	host, _, ok := strings.Cut(word, ":")
 	return ok && host != "" && !strings.ContainsAny(host, `\=`) && strings.IndexByte("./~", host[0]) < 0 &&
 		strings.Count(host, "/") < 2
 }
 
-// tar reads or writes an archive, depending on its mode.
-func tar(c call) []Use {
+// tarUses returns the uses of tar's arguments, which depend on whether it creates or extracts an archive.
+func tarUses(c call) []Use {
 	creates := c.parsed.Has("-c", "-r", "-u", "-A", "--create", "--append", "--update")
 	extracts := c.parsed.Has("-x", "--extract", "--get")
 	var uses []Use
@@ -74,9 +76,9 @@ func tar(c call) []Use {
 		switch {
 		case opt.Is("--checkpoint-action"):
 			if runs {
-				uses = append(uses, sh(code))
+				uses = append(uses, shellCode(code))
 			}
-		case opt.Has && is(opt, Enter):
+		case opt.Has && hasRole(opt, Enter):
 			dir = opt.Value
 			uses = append(uses, Use{Kind: Enter, Text: opt.Value})
 			if !creates {
@@ -85,26 +87,27 @@ func tar(c call) []Use {
 		case opt.Has && !creates && (opt.Name == "-f" || opt.Is("--file")):
 			uses = append(uses, Use{Kind: Read, Text: opt.Value})
 		case extracts && (opt.Name == "-P" || opt.Is("--absolute-names")):
-			uses = append(uses, Use{Kind: Write, Text: "/"}) // wherever the archive says
+			uses = append(uses, Use{Kind: Write, Text: "/"}) // the archive chooses the paths
 		case opt.Has:
-			uses = c.option(uses, opt)
+			uses = c.appendOption(uses, opt)
 		}
 	}
 	if !creates {
 		return uses // operands are names of members
 	}
-	for _, i := range c.operands() {
-		uses = append(uses, Use{Kind: Read, Text: join(dir, c.args[i].Text), Glob: c.args[i].Glob})
+	for _, i := range c.operandIndexes() {
+		uses = append(uses, Use{Kind: Read, Text: joinPath(dir, c.args[i].Text), Glob: c.args[i].Glob})
 	}
 	return uses
 }
 
-// docker mounts directories: what stands in front of the colon is one of this machine, or the name of a volume.
-func docker(c call) []Use {
+// dockerUses returns the uses of docker's arguments. The part of a mount before the colon is a host directory, or the
+// name of a volume.
+func dockerUses(c call) []Use {
 	var uses []Use
 	for _, opt := range c.parsed.Options {
 		switch {
-		case opt.Has && is(opt, Path) && (opt.Name == "-v" || opt.Is("--volume")):
+		case opt.Has && hasRole(opt, Path) && (opt.Name == "-v" || opt.Is("--volume")):
 			if host, _, _ := strings.Cut(opt.Value, ":"); strings.ContainsAny(host, "/.~") {
 				uses = append(uses, Use{Kind: Write, Text: host})
 			}
@@ -115,11 +118,11 @@ func docker(c call) []Use {
 				}
 			}
 		default:
-			uses = c.option(uses, opt)
+			uses = c.appendOption(uses, opt)
 		}
 	}
-	for _, u := range c.operandUses(nil, c.operands()) {
-		if c.verb() == "cp" && elsewhere(u.Text) {
+	for _, u := range c.appendOperands(nil, c.operandIndexes()) {
+		if c.verbName() == "cp" && isRemotePath(u.Text) {
 			u.Kind = Data
 		}
 		uses = append(uses, u)

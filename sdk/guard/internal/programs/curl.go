@@ -2,22 +2,22 @@ package programs
 
 import "strings"
 
-// curl sends what "@" stands in front of from a file, and so do HTTPie and its like with their items.
-func curl(c call) []Use {
+// curlUses returns the uses of the arguments of curl and HTTPie: a value after "@" is a file to upload.
+func curlUses(c call) []Use {
 	var uses []Use
 	for _, opt := range c.parsed.Options {
-		if is(opt, Data) && opt.Has {
-			uses = append(uses, sent(opt.Name, opt.Value)...)
+		if hasRole(opt, Data) && opt.Has {
+			uses = append(uses, uploadedFiles(opt.Name, opt.Value)...)
 		} else {
-			uses = c.option(uses, opt)
+			uses = c.appendOption(uses, opt)
 		}
 	}
-	for _, i := range c.operands() {
+	for _, i := range c.operandIndexes() {
 		text := c.args[i].Text
 		switch at := strings.IndexAny(text, "=:@"); {
 		case len(text) >= 5 && strings.EqualFold(text[:5], "file:"):
 			uses = append(uses, Use{Kind: Path, Text: text})
-		case c.name == "curl" || at < 0 || Remote(text):
+		case c.name == "curl" || at < 0 || IsRemote(text):
 			uses = append(uses, Use{Kind: Data, Text: text})
 		default:
 			if file, ok := strings.CutPrefix(strings.TrimLeft(text[at:], ":="), "@"); ok {
@@ -29,14 +29,14 @@ func curl(c call) []Use {
 	return uses
 }
 
-// sentNames are options of curl that take name@file, or name=@file.
-var sentNames = set("--data-urlencode --variable -F --form")
+// namedUploadOptions are options of curl with a value name@file or name=@file.
+var namedUploadOptions = wordSet("--data-urlencode --variable -F --form")
 
-// fileData are options of curl that take @file.
-var fileData = set("-d --data --data-ascii --data-binary --json -w --write-out -H --header")
+// uploadOptions are options of curl with a value @file.
+var uploadOptions = wordSet("-d --data --data-ascii --data-binary --json -w --write-out -H --header")
 
-// sent are the files that are in the value of an option.
-func sent(option, value string) []Use {
+// uploadedFiles returns the files that an option's value names.
+func uploadedFiles(option, value string) []Use {
 	switch {
 	case option == "-b" || option == "--cookie":
 		if !strings.Contains(value, "=") {
@@ -48,10 +48,10 @@ func sent(option, value string) []Use {
 	case option == "-F" || option == "--form":
 		_, value, _ = strings.Cut(value, "=")
 		value, _, _ = strings.Cut(strings.Replace(value, "<", "@", 1), ";")
-	case sentNames[option]:
+	case namedUploadOptions[option]:
 		_, value, _ = strings.Cut(value, "@")
 		value = "@" + value
-	case !fileData[option]:
+	case !uploadOptions[option]:
 		return nil
 	}
 	if file, ok := strings.CutPrefix(value, "@"); ok && file != "" {

@@ -9,21 +9,21 @@ import (
 )
 
 // entriesOf reads the entries of all files, and knows no fields but those of an entry.
-func entriesOf(t *testing.T) []*entry {
+func entriesOf(t *testing.T) []*programEntry {
 	t.Helper()
-	dir, err := files.ReadDir("data")
+	dir, err := dataFiles.ReadDir("data")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []*entry
+	var all []*programEntry
 	for _, file := range dir {
-		text, err := files.ReadFile("data/" + file.Name())
+		text, err := dataFiles.ReadFile("data/" + file.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
 		in := json.NewDecoder(bytes.NewReader(text))
 		in.DisallowUnknownFields()
-		var list []*entry
+		var list []*programEntry
 		if err := in.Decode(&list); err != nil {
 			t.Errorf("%s: %v", file.Name(), err)
 		}
@@ -55,7 +55,7 @@ func TestEntries(t *testing.T) {
 			if repeat {
 				repeated++
 			}
-			if kinds[name] == 0 {
+			if kindsByName[name] == 0 {
 				t.Errorf("%s: an operand's role is %q", at, name)
 			}
 		}
@@ -84,10 +84,10 @@ func TestEntries(t *testing.T) {
 }
 
 // checkOptions checks that options look like some, and have one role each.
-func checkOptions(t *testing.T, at string, e *entry) {
+func checkOptions(t *testing.T, at string, e *programEntry) {
 	t.Helper()
 	roles := map[string]string{}
-	for names, role := range e.byRole() {
+	for names, role := range e.optionsByRole() {
 		for _, name := range strings.Fields(string(names)) {
 			plain := strings.TrimSuffix(name, "?")
 			if before, ok := roles[plain]; ok {
@@ -101,7 +101,7 @@ func checkOptions(t *testing.T, at string, e *entry) {
 	for _, part := range strings.Split(string(e.Several), ",") {
 		words := strings.Fields(part)
 		for i, word := range words {
-			if i > 0 && kinds[word] == 0 || i == 0 && (word[0] != '-' || len(words) < 3 || roles[word] != "") {
+			if i > 0 && kindsByName[word] == 0 || i == 0 && (word[0] != '-' || len(words) < 3 || roles[word] != "") {
 				t.Errorf("%s: it has %q", at, part)
 			}
 		}
@@ -115,7 +115,7 @@ func TestVerbs(t *testing.T) {
 			continue
 		}
 		for _, name := range strings.Fields(e.Program) {
-			if c := parse(name, strings.Fields(e.Verb)); c.entry.Verb != e.Verb {
+			if c := parseCall(name, strings.Fields(e.Verb)); c.entry.Verb != e.Verb {
 				t.Errorf("%s %s is taken for %q", name, e.Verb, c.entry.Verb)
 			}
 		}
@@ -124,10 +124,10 @@ func TestVerbs(t *testing.T) {
 
 func BenchmarkTable(b *testing.B) {
 	for b.Loop() {
-		list, err := load()
+		list, err := readEntries()
 		if err != nil {
 			b.Fatal(err)
 		}
-		index(list)
+		indexEntries(list)
 	}
 }

@@ -10,94 +10,94 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
 )
 
-// entry is what the data say of a program, or of one of its verbs, which adds to what the program has.
-type entry struct {
-	Program  string  `json:"program"`  // names, separated by spaces
-	Alias    string  `json:"alias"`    // more names of the first program
-	Verb     string  `json:"verb"`     // one or two words; "*" is any other verb
-	Operands string  `json:"operands"` // roles in their order; "read..." repeats, roles behind it are the last ones
-	Unless   options `json:"unless"`   // options that stand for an operand: the first, or the last of "read... write"
-	Style    string  `json:"style"`    // "single", "slash", "bare" or "stop": see getopt.Spec
-	Lang     string  `json:"lang"`     // of its code; "sh" if it is empty
-	Input    string  `json:"input"`    // the language of its standard input, where nothing else is code
-	Handler  string  `json:"handler"`  // what finds the uses, if not the data alone
+// programEntry is the data of a program, or of one of its verbs.
+type programEntry struct {
+	Program  string      `json:"program"`  // names, separated by spaces
+	Alias    string      `json:"alias"`    // more names for the first name in Program
+	Verb     string      `json:"verb"`     // one or two words; "*" matches any other verb
+	Operands string      `json:"operands"` // roles in order; "read..." repeats, and later roles are for the last operands
+	Unless   optionNames `json:"unless"`   // options that replace an operand: the first, or the last of "read... write"
+	Style    string      `json:"style"`    // "single", "slash", "bare" or "stop": see getopt.Spec
+	Lang     string      `json:"lang"`     // language of code arguments; default "sh"
+	Input    string      `json:"input"`    // language of standard input, if no argument is code
+	Handler  string      `json:"handler"`  // handler that finds the uses, if the data can't describe them
 
-	// Options by the role of their value. An option with "?" behind it has only a value that is attached to it.
-	Data    options `json:"data"`
-	Path    options `json:"path"`
-	Read    options `json:"read"`
-	Write   options `json:"write"`
-	List    options `json:"list"`
-	Delete  options `json:"delete"`
-	Enter   options `json:"enter"`
-	Code    options `json:"code"`
-	Command options `json:"command"` // the value, or else the next operand, begins a command
-	Script  options `json:"script"`
-	Flag    options `json:"flag"`    // has no value, though a longer option that begins so has one, or the program's
-	Several options `json:"several"` // "--arg data data, --slurpfile data read"
+	// Options by the kind of their values. A "?" after an option means that its value, if any, is attached to it.
+	Data    optionNames `json:"data"`
+	Path    optionNames `json:"path"`
+	Read    optionNames `json:"read"`
+	Write   optionNames `json:"write"`
+	List    optionNames `json:"list"`
+	Delete  optionNames `json:"delete"`
+	Enter   optionNames `json:"enter"`
+	Code    optionNames `json:"code"`
+	Command optionNames `json:"command"` // the value, or else the next operand, begins a command
+	Script  optionNames `json:"script"`
+	Flag    optionNames `json:"flag"`    // no value, although a longer option with this prefix, or the program's option, has one
+	Several optionNames `json:"several"` // "--arg data data, --slurpfile data read"
 
-	first   string          // of the names
-	aliases map[string]bool // of the first
-	own     bool            // no other name shares it
-	parent  *entry          // of a verb
-	verbs   map[string]*entry
-	roles   []role // of the operands
-	tail    int    // how many roles stand behind the repeated one
-	spec    func() getopt.Spec
+	firstName  string          // first name in Program
+	aliases    map[string]bool // names in Alias
+	unshared   bool            // no other name shares this entry
+	parent     *programEntry   // of a verb
+	verbs      map[string]*programEntry
+	roles      []operandRole // of the operands
+	tailLen    int           // number of roles after the repeated one
+	optionSpec func() getopt.Spec
 }
 
-// options are names of options, separated by spaces. A list of many may be written as an array of lines.
-type options string
+// optionNames are option names separated by spaces. JSON may split a long list into an array of lines.
+type optionNames string
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (o *options) UnmarshalJSON(text []byte) error {
+func (o *optionNames) UnmarshalJSON(text []byte) error {
 	if text[0] != '[' {
 		return json.Unmarshal(text, (*string)(o))
 	}
 	var lines []string
 	err := json.Unmarshal(text, &lines)
-	*o = options(strings.Join(lines, " "))
+	*o = optionNames(strings.Join(lines, " "))
 	return err
 }
 
-// role is what an operand is for.
-type role struct {
-	kind   Kind
-	repeat bool
+// operandRole is the kind of an operand.
+type operandRole struct {
+	kind    Kind
+	repeats bool
 }
 
-// kinds are the names of the kinds in the data.
-var kinds = map[string]Kind{
+// kindsByName maps role names in the data to kinds.
+var kindsByName = map[string]Kind{
 	"data": Data, "path": Path, "read": Read, "write": Write, "list": List, "delete": Delete, "enter": Enter,
 	"code": Code, "command": Command, "script": Script,
 }
 
-// finish works out what follows from the fields. A verb has what it doesn't say itself from its parent.
-func (e *entry) finish() {
-	e.verbs = map[string]*entry{}
+// parseOperands sets the roles from the field Operands, and prepares the option spec.
+func (e *programEntry) parseOperands() {
+	e.verbs = map[string]*programEntry{}
 	if e.Operands == "" {
 		e.Operands = "path..."
 	}
 	for word := range strings.FieldsSeq(e.Operands) {
 		name, repeat := strings.CutSuffix(word, "...")
-		e.roles = append(e.roles, role{kinds[name], repeat})
+		e.roles = append(e.roles, operandRole{kindsByName[name], repeat})
 	}
-	if at := slices.IndexFunc(e.roles, func(r role) bool { return r.repeat }); at >= 0 {
-		e.tail = len(e.roles) - 1 - at
+	if at := slices.IndexFunc(e.roles, func(r operandRole) bool { return r.repeats }); at >= 0 {
+		e.tailLen = len(e.roles) - 1 - at
 	}
-	e.spec = sync.OnceValue(e.known)
+	e.optionSpec = sync.OnceValue(e.buildSpec)
 }
 
-// clone is an entry with the same fields, which has no verbs yet.
-func (e *entry) clone() *entry {
-	own := *e
-	own.roles = nil
-	own.finish()
-	return &own
+// cloneFields returns an entry with the same fields and without verbs.
+func (e *programEntry) cloneFields() *programEntry {
+	clone := *e
+	clone.roles = nil
+	clone.parseOperands()
+	return &clone
 }
 
-// inherit gives a verb what it doesn't say itself.
-func (e *entry) inherit(parent *entry) {
+// inheritFields sets empty fields of a verb from its parent.
+func (e *programEntry) inheritFields(parent *programEntry) {
 	e.parent = parent
 	if e.Lang == "" {
 		e.Lang = parent.Lang
@@ -110,26 +110,26 @@ func (e *entry) inherit(parent *entry) {
 	}
 }
 
-// known are the options of the entry and of those that it belongs to.
-func (e *entry) known() getopt.Spec {
+// buildSpec returns the options of the entry and of its parents.
+func (e *programEntry) buildSpec() getopt.Spec {
 	s := getopt.Spec{Values: map[string]string{}}
 	if e.parent != nil {
-		maps.Copy(s.Values, e.parent.spec().Values)
+		maps.Copy(s.Values, e.parent.optionSpec().Values)
 	}
 	style := strings.Fields(e.Style)
 	s.Single, s.Bare = slices.Contains(style, "single"), slices.Contains(style, "bare")
 	s.Slash = slices.Contains(style, "slash")
 	for i, r := range e.roles {
-		// What a program starts has options of its own.
+		// A started program has options of its own.
 		last := i == len(e.roles)-1
-		if s.Stop == 0 && (r.kind == Command || r.kind == Script && !r.repeat || r.kind == Code && last && !r.repeat) {
+		if s.Stop == 0 && (r.kind == Command || r.kind == Script && !r.repeats || r.kind == Code && last && !r.repeats) {
 			s.Stop = i + 1
 		}
 	}
 	if slices.Contains(style, "stop") {
 		s.Stop = 1
 	}
-	for names, roles := range e.byRole() {
+	for names, roles := range e.optionsByRole() {
 		for name := range strings.FieldsSeq(string(names)) {
 			if plain, attached := strings.CutSuffix(name, "?"); attached && len(plain) > 1 {
 				s.Values[plain] = string(getopt.Attached) + roles
@@ -142,7 +142,7 @@ func (e *entry) known() getopt.Spec {
 		if words := strings.Fields(part); len(words) > 0 {
 			roles := ""
 			for _, word := range words[1:] {
-				roles += string(rune(kinds[word]))
+				roles += string(rune(kindsByName[word]))
 			}
 			s.Values[words[0]] = roles
 		}
@@ -150,11 +150,11 @@ func (e *entry) known() getopt.Spec {
 	return s
 }
 
-// byRole are the options of the entry with the roles that getopt has for their values.
-func (e *entry) byRole() func(yield func(names options, roles string) bool) {
-	return func(yield func(names options, roles string) bool) {
+// optionsByRole iterates over the options of the entry and the getopt roles of their values.
+func (e *programEntry) optionsByRole() func(yield func(names optionNames, roles string) bool) {
+	return func(yield func(names optionNames, roles string) bool) {
 		for _, o := range []struct {
-			names options
+			names optionNames
 			kind  Kind
 		}{
 			{e.Data, Data}, {e.Path, Path}, {e.Read, Read}, {e.Write, Write}, {e.List, List}, {e.Delete, Delete},
@@ -168,21 +168,21 @@ func (e *entry) byRole() func(yield func(names options, roles string) bool) {
 	}
 }
 
-// hasPath reports whether an operand may be anything.
-func (e *entry) hasPath() bool {
-	return slices.ContainsFunc(e.roles, func(r role) bool { return r.kind == Path })
+// hasPathOperand reports whether the role of an operand is unknown.
+func (e *programEntry) hasPathOperand() bool {
+	return slices.ContainsFunc(e.roles, func(r operandRole) bool { return r.kind == Path })
 }
 
-// role is what the nth of the operands is for; skip is how many of them were given as options.
-func (e *entry) role(n, of, skip int) role {
-	roles, tail := e.roles, e.tail
-	if skip > 0 && tail > 0 && roles[0].repeat {
+// findRole returns the role of operand n of count; skip is the number of operands that options replace.
+func (e *programEntry) findRole(n, count, skip int) operandRole {
+	roles, tail := e.roles, e.tailLen
+	if skip > 0 && tail > 0 && roles[0].repeats {
 		roles, tail = roles[:len(roles)-1], tail-1
 	} else {
 		roles = roles[min(skip, len(roles)-1):]
 	}
 	star := len(roles) - 1 - tail
-	switch left := of - n; {
+	switch left := count - n; {
 	case left <= tail && n >= star:
 		return roles[len(roles)-left]
 	case n < star:

@@ -5,38 +5,38 @@ import (
 	"strings"
 )
 
-// env sets variables, and may change the directory, before it starts a command.
-func env(c call) []Use {
+// envUses returns the uses of env's arguments: options, variables and a command.
+func envUses(c call) []Use {
 	var uses []Use
 	for _, opt := range c.parsed.Options {
 		if opt.Has && (opt.Name == "-S" || opt.Is("--split-string")) {
-			code := "env " + opt.Value // what it splits may begin with options and variables
+			code := "env " + opt.Value // -S splits a text that may begin with options and variables
 			for _, arg := range c.args[opt.At+1:] {
 				code += " '" + strings.ReplaceAll(arg.Text, "'", `'\''`) + "'"
 			}
-			return append(uses, sh(code))
+			return append(uses, shellCode(code))
 		}
-		uses = c.option(uses, opt)
+		uses = c.appendOption(uses, opt)
 	}
 	vars := map[string]string{}
-	at := c.operands()
+	at := c.operandIndexes()
 	for len(at) > 0 {
 		name, value, ok := strings.Cut(c.args[at[0]].Text, "=")
 		if !ok {
-			return based(append(uses, Use{Kind: Command, Argv: c.args[at[0]:], Env: vars}))
+			return resolveDirs(append(uses, Use{Kind: Command, Argv: c.args[at[0]:], Env: vars}))
 		}
 		vars[name], at = value, at[1:]
 	}
-	return based(uses)
+	return resolveDirs(uses)
 }
 
-// told are what everybody may know of: the directories of the system's programs, and what a container has.
-var told = set(`/bin /sbin /usr/bin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin
+// publicPaths are paths whose existence is no secret: system program directories and container markers.
+var publicPaths = wordSet(`/bin /sbin /usr/bin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin
 	/.dockerenv /run/.containerenv`)
 
-// test compares texts, and looks at files.
-func test(c call) []Use {
-	compares := func(i int) bool {
+// testUses returns the uses of test's arguments: files, and texts that it compares.
+func testUses(c call) []Use {
+	isOperator := func(i int) bool {
 		if i < 0 || i >= len(c.args) {
 			return false
 		}
@@ -48,12 +48,12 @@ func test(c call) []Use {
 	}
 	var uses []Use
 	for i, arg := range c.args {
-		if file := path.Clean(arg.Text); told[file] || told[path.Dir(file)] {
+		if file := path.Clean(arg.Text); publicPaths[file] || publicPaths[path.Dir(file)] {
 			continue
 		}
-		text := compares(i-1) || compares(i+1) || i > 0 && (c.args[i-1].Text == "-z" || c.args[i-1].Text == "-n")
-		if !text && !compares(i) {
-			uses = append(uses, field(Path, arg))
+		isText := isOperator(i-1) || isOperator(i+1) || i > 0 && (c.args[i-1].Text == "-z" || c.args[i-1].Text == "-n")
+		if !isText && !isOperator(i) {
+			uses = append(uses, fieldUse(Path, arg))
 		}
 	}
 	return uses

@@ -6,25 +6,26 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// findValues are tests and actions of find with a value that names no file.
-var findValues = set(`-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -printf -type
+// findValueTests are tests and actions of find with a value that is no file.
+var findValueTests = wordSet(`-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -printf -type
 	-xtype -size -perm -user -group -uid -gid -mtime -atime -ctime -mmin -amin -cmin -maxdepth -mindepth -links -inum
 	-fstype -used -regextype -context`)
 
-// findReads are tests of find that look at another file.
-var findReads = set("-anewer -cnewer -samefile -files0-from")
+// findFileTests are tests of find with a value that is a file.
+var findFileTests = wordSet("-anewer -cnewer -samefile -files0-from")
 
-// unnamed are the places that find searches and no word names: where links lead, and what a file lists.
-var unnamed = Use{Kind: List, Text: shell.Unknown}
+// unknownDirs is the use of directories that find searches without an argument for them: symlink targets and entries
+// of a file list.
+var unknownDirs = Use{Kind: List, Text: shell.Unknown}
 
-// find takes starting points, then an expression.
-func find(c call) []Use {
+// findUses returns the uses of find's arguments: starting points, then an expression.
+func findUses(c call) []Use {
 	var uses []Use
 	i := 0
 	for ; i < len(c.args); i++ {
 		text := c.args[i].Text
 		if text == "-L" {
-			uses = append(uses, unnamed)
+			uses = append(uses, unknownDirs)
 		}
 		if text == "-H" || text == "-L" || text == "-P" || strings.HasPrefix(text, "-O") {
 			continue
@@ -36,7 +37,7 @@ func find(c call) []Use {
 		if strings.HasPrefix(text, "-") || text == "(" || text == "!" {
 			break
 		}
-		uses = append(uses, field(List, c.args[i]))
+		uses = append(uses, fieldUse(List, c.args[i]))
 	}
 	for ; i < len(c.args); i++ {
 		test, kind := c.args[i].Text, Data
@@ -44,23 +45,23 @@ func find(c call) []Use {
 		case test == "-exec" || test == "-execdir" || test == "-ok" || test == "-okdir":
 			var argv []shell.Field
 			argv, i = findCommand(c.args, i+1)
-			uses = append(uses, Use{Kind: Command, Argv: placeholders(argv, "{}")})
+			uses = append(uses, Use{Kind: Command, Argv: replacePlaceholders(argv, "{}")})
 			continue
 		case test == "-follow":
-			uses = append(uses, unnamed)
+			uses = append(uses, unknownDirs)
 			continue
 		case test == "-files0-from":
-			uses = append(uses, unnamed)
+			uses = append(uses, unknownDirs)
 			kind = Read
 		case test == "-fprint" || test == "-fprint0" || test == "-fls" || test == "-fprintf":
 			kind = Write
-		case strings.HasPrefix(test, "-newer"), findReads[test]:
+		case strings.HasPrefix(test, "-newer"), findFileTests[test]:
 			kind = Read
-		case !findValues[test]:
+		case !findValueTests[test]:
 			continue
 		}
 		if i++; i < len(c.args) {
-			uses = append(uses, field(kind, c.args[i]))
+			uses = append(uses, fieldUse(kind, c.args[i]))
 		}
 		if test == "-fprintf" {
 			i++
@@ -69,7 +70,7 @@ func find(c call) []Use {
 	return uses
 }
 
-// findCommand is the command of an action of find, and the index of what ends it.
+// findCommand returns the command of a find action, and the index of the argument that ends it.
 func findCommand(args []shell.Field, from int) ([]shell.Field, int) {
 	end := from
 	for end < len(args) && args[end].Text != ";" && (args[end].Text != "+" || args[end-1].Text != "{}") {

@@ -6,64 +6,66 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// git has settings and aliases that are commands, and operands that are revisions, paths or addresses.
-func git(c call) []Use {
+// gitUses returns the uses of git's arguments: settings and aliases can be commands, and operands can be revisions,
+// paths or URLs.
+func gitUses(c call) []Use {
 	var uses []Use
 	aliases := map[string]string{}
 	for _, opt := range c.parsed.Options {
 		switch {
-		case opt.Has && is(opt, Data) && (opt.Name == "-c" || opt.Is("--config")) && c.configures(opt.Arg):
+		case opt.Has && hasRole(opt, Data) && (opt.Name == "-c" || opt.Is("--config")) && c.isGitSetting(opt.Arg):
 			key, value, _ := strings.Cut(opt.Value, "=")
-			uses = append(uses, gitSetting(key, value)...)
+			uses = append(uses, gitSettingUses(key, value)...)
 			if name, ok := strings.CutPrefix(strings.ToLower(key), "alias."); ok {
 				aliases[name] = value
 			}
 		default:
-			uses = c.option(uses, opt)
+			uses = c.appendOption(uses, opt)
 		}
 	}
-	at := c.operands()
+	at := c.operandIndexes()
 	if len(c.parsed.Operands) > 0 {
 		first := c.parsed.Operands[0]
 		if value, ok := aliases[strings.ToLower(c.args[first].Text)]; ok && !strings.HasPrefix(value, "!") {
-			argv := append(words("git"), words(strings.Fields(value)...)...)
-			return based(append(uses, Use{Kind: Command, Argv: append(argv, c.args[first+1:]...)}))
+			argv := append(wordFields("git"), wordFields(strings.Fields(value)...)...)
+			return resolveDirs(append(uses, Use{Kind: Command, Argv: append(argv, c.args[first+1:]...)}))
 		}
 	}
-	if c.verb() == "config" {
-		return based(append(uses, gitConfig(c, at)...))
+	if c.verbName() == "config" {
+		return resolveDirs(append(uses, gitConfigUses(c, at)...))
 	}
 	from := len(uses)
-	uses = c.operandUses(uses, at)
+	uses = c.appendOperands(uses, at)
 	for i := range uses[from:] {
 		u := &uses[from+i]
 		command, ext := strings.CutPrefix(u.Text, "ext::")
 		switch {
 		case ext:
-			*u = Use{Kind: Command, Argv: extWords(command)}
-		case u.Kind != Code && (Remote(u.Text) || strings.HasPrefix(u.Text, ":") || c.revision(u.Text)):
+			*u = Use{Kind: Command, Argv: splitExtCommand(command)}
+		case u.Kind != Code && (IsRemote(u.Text) || strings.HasPrefix(u.Text, ":") || c.isGitRevision(u.Text)):
 			u.Kind = Data
 		}
 	}
-	return based(uses)
+	return resolveDirs(uses)
 }
 
-// configures reports whether the option -c at an argument is a setting: it is in front of the verb, and behind some.
-func (c *call) configures(arg int) bool {
-	return c.verbs == 0 || arg < c.parsed.Operands[0] || c.verb() == "clone" || c.verb() == "submodule"
+// isGitSetting reports whether the option -c at an argument is a setting: before the verb, and after clone and
+// submodule.
+func (c *call) isGitSetting(arg int) bool {
+	return c.verbCount == 0 || arg < c.parsed.Operands[0] || c.verbName() == "clone" || c.verbName() == "submodule"
 }
 
-// revision reports whether an operand is a file within a revision, as in HEAD:a/b.
-func (c *call) revision(text string) bool {
-	switch c.verb() {
+// isGitRevision reports whether an operand is a file in a revision, such as HEAD:a/b.
+func (c *call) isGitRevision(text string) bool {
+	switch c.verbName() {
 	case "show", "cat-file", "rev-parse", "diff", "log", "blame":
 		return strings.Contains(text, ":") && !strings.HasPrefix(text, "/")
 	}
 	return false
 }
 
-// gitConfig is what the verb config does with its operands.
-func gitConfig(c call, at []int) []Use {
+// gitConfigUses returns the uses of the operands of git config.
+func gitConfigUses(c call, at []int) []Use {
 	var rest []string
 	for _, i := range at {
 		if text := c.args[i].Text; text != "set" && text != "get" {
@@ -73,39 +75,39 @@ func gitConfig(c call, at []int) []Use {
 	if len(rest) < 2 {
 		return nil
 	}
-	return gitSetting(rest[0], rest[1])
+	return gitSettingUses(rest[0], rest[1])
 }
 
-// gitCommands are the last parts of the keys whose values are commands.
-var gitCommands = set(`pager editor sshcommand fsmonitor askpass external textconv command driver clean smudge
+// gitCommandKeys are the last parts of configuration keys with a command as value.
+var gitCommandKeys = wordSet(`pager editor sshcommand fsmonitor askpass external textconv command driver clean smudge
 	process cmd helper program uploadpack receivepack gitproxy difffilter packobjectshook defaultkeycommand guitool`)
 
-// gitPaths are the last parts of the keys whose values are paths.
-var gitPaths = set("hookspath templatedir path worktree excludesfile attributesfile")
+// gitPathKeys are the last parts of configuration keys with a path as value.
+var gitPathKeys = wordSet("hookspath templatedir path worktree excludesfile attributesfile")
 
-// gitSetting is what setting a key does: many values are commands.
-func gitSetting(key, value string) []Use {
+// gitSettingUses returns the uses of a configuration value: many values are commands.
+func gitSettingUses(key, value string) []Use {
 	key = strings.ToLower(key)
 	section, _, _ := strings.Cut(key, ".")
 	last := key[strings.LastIndexByte(key, '.')+1:]
-	command, shells := strings.CutPrefix(value, "!")
+	command, isShell := strings.CutPrefix(value, "!")
 	switch {
-	case gitPaths[last]:
+	case gitPathKeys[last]:
 		return []Use{{Kind: Path, Text: value}}
-	case section == "alias" && !shells:
-		return []Use{{Kind: Command, Argv: append(words("git"), words(strings.Fields(value)...)...)}}
+	case section == "alias" && !isShell:
+		return []Use{{Kind: Command, Argv: append(wordFields("git"), wordFields(strings.Fields(value)...)...)}}
 	case section == "alias":
-		return []Use{sh(command)}
-	case section == "credential" && !shells && !strings.Contains(value, "/"):
-	case section == "pager", gitCommands[last] && value != "true" && value != "false" && value != "",
-		last == "update" && shells:
-		return []Use{sh(command)}
+		return []Use{shellCode(command)}
+	case section == "credential" && !isShell && !strings.Contains(value, "/"):
+	case section == "pager", gitCommandKeys[last] && value != "true" && value != "false" && value != "",
+		last == "update" && isShell:
+		return []Use{shellCode(command)}
 	}
 	return nil
 }
 
-// extWords splits the command in an address of git's transport ext: "% " is a space in a word, "%%" a percent sign.
-func extWords(command string) []shell.Field {
+// splitExtCommand splits the command in a URL of git's ext transport: "% " is a space in a word, "%%" a percent sign.
+func splitExtCommand(command string) []shell.Field {
 	var argv []shell.Field
 	var word strings.Builder
 	for i := 0; i <= len(command); i++ {
@@ -125,8 +127,8 @@ func extWords(command string) []shell.Field {
 	return argv
 }
 
-// set is a set of words.
-func set(words string) map[string]bool {
+// wordSet returns the set of words in a text.
+func wordSet(words string) map[string]bool {
 	m := map[string]bool{}
 	for word := range strings.FieldsSeq(words) {
 		m[word] = true

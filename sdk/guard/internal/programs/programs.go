@@ -1,13 +1,13 @@
-// Package programs knows what the arguments of common programs are for: which are paths that are read or written,
-// which are text, code in some language, or commands that the program starts.
+// Package programs knows the meaning of arguments of common programs: paths to read or write, text, code, or commands
+// that the program starts.
 //
-// Most of it is data: files of JSON below data, one a theme, that say what the programs' manuals say. An entry is about
-// a program, or about one of its verbs:
+// Most of it is data, taken from the manuals of the programs: JSON files in the directory data, one per subject. An
+// entry describes a program or one of its verbs:
 //
 //	{"program":"uv","verb":"run","operands":"command"}
 //
-// What no data can say is said by a handler that the entry names. The package must not know what is dangerous or what a
-// policy allows.
+// An entry names a handler if data can't describe its program. The package must not know which programs are dangerous
+// or what a policy allows.
 package programs
 
 import (
@@ -17,25 +17,25 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// Kind is what an argument is for.
+// Kind is the meaning of an argument.
 type Kind byte
 
 // The kinds. Their letters are the roles of [getopt.Spec].
 const (
-	Data    Kind = 'd' // text that names nothing
-	Path    Kind = 's' // unknown: what looks like a path is one
-	Read    Kind = 'r' // a path that is read
-	Write   Kind = 'w' // a path that is written
-	List    Kind = 'l' // a directory that is listed
-	Delete  Kind = 'x' // a path that is deleted
-	Enter   Kind = 'g' // a directory that the program changes to: paths behind it count from there
+	Data    Kind = 'd' // text that names no file
+	Path    Kind = 's' // unknown: an argument that looks like a path counts as one
+	Read    Kind = 'r' // a path that the program reads
+	Write   Kind = 'w' // a path that the program writes
+	List    Kind = 'l' // a directory that the program lists
+	Delete  Kind = 'x' // a path that the program deletes
+	Enter   Kind = 'g' // a working directory: later paths are relative to it
 	Code    Kind = 'c' // code in the language Lang
-	Command Kind = 'p' // from here on, a command that the program starts
+	Command Kind = 'p' // the first word of a command that the program starts
 	Script  Kind = 'k' // a file that the program runs as code
 	Input   Kind = 'i' // the program runs its standard input as code in the language Lang
 )
 
-// Use is one argument, or part of one, and what it is for.
+// Use is an argument, or a part of one, and its meaning.
 type Use struct {
 	Kind   Kind
 	Text   string
@@ -43,51 +43,51 @@ type Use struct {
 	Lang   string            // of Code, Script and Input: "sh", "awk", "sed", "python" …
 	Argv   []shell.Field     // of Command
 	Env    map[string]string // of Command
-	Dir    string            // of Command, if it isn't the caller's
+	Dir    string            // of Command, if it differs from the caller's
 	Params []string          // of Code: $0, $1, …
-	Items  bool              // of Command: words of the standard input are appended
+	Items  bool              // of Command: the program appends words of its standard input
 }
 
-// Uses tells what the arguments of a program are for. Args don't include the program's own name.
-func Uses(name string, args []shell.Field) []Use {
-	c := parse(name, shell.Texts(args))
+// FindUses returns the uses of a program's arguments. Args don't include the program's own name.
+func FindUses(name string, args []shell.Field) []Use {
+	c := parseCall(name, shell.Texts(args))
 	c.args = args
 	if handle := handlers[c.entry.Handler]; handle != nil {
 		return handle(c)
 	}
-	return c.uses()
+	return c.dataUses()
 }
 
-// Options takes the arguments of a program apart as far as its options are known. Verbs are operands.
-func Options(name string, args []string) getopt.Args {
-	return parse(name, args).parsed
+// ParseOptions parses the arguments of a program by its known options. Verbs count as operands.
+func ParseOptions(name string, args []string) getopt.Args {
+	return parseCall(name, args).parsed
 }
 
-// Canonical is the name that the data and the rules have for a program: python3.12 is python.
-func Canonical(name string) string {
-	known := table()
+// CanonicalName returns the name of a program in the data and the rules: python3.12 is python.
+func CanonicalName(name string) string {
+	known := loadTable()
 	trimmed := strings.TrimRight(name, "0123456789.-")
 	switch e := known[name]; {
 	case e == nil && known[trimmed] != nil && trimmed != "":
-		return Canonical(trimmed)
+		return CanonicalName(trimmed)
 	case e == nil:
 		return name
 	case e.aliases[name]:
-		return e.first
-	case known[trimmed] != nil && known[trimmed].first == e.first:
-		return trimmed // such as pip3
+		return e.firstName
+	case known[trimmed] != nil && known[trimmed].firstName == e.firstName:
+		return trimmed // pip3 is pip, for example
 	}
 	return name
 }
 
-// Understood reports whether it is known what all operands of a program are for.
-func Understood(name string) bool {
-	e := table()[name]
-	return e != nil && (e.Handler != "" || !e.hasPath())
+// KnowsOperands reports whether the meaning of all operands of a program is known.
+func KnowsOperands(name string) bool {
+	e := loadTable()[name]
+	return e != nil && (e.Handler != "" || !e.hasPathOperand())
 }
 
-// Remote reports whether a word names something on another machine: user@host:path, or a URL that isn't file:.
-func Remote(word string) bool {
+// IsRemote reports whether a word names a file on another machine: user@host:path, or a URL other than file:.
+func IsRemote(word string) bool {
 	if scheme, _, ok := strings.Cut(word, "://"); ok && scheme != "" && !strings.ContainsAny(scheme, "/ \t='\"@,") {
 		return !strings.EqualFold(scheme, "file")
 	}
@@ -95,35 +95,35 @@ func Remote(word string) bool {
 	return ok && strings.Contains(host, "@") && !strings.Contains(host, "/") && !strings.Contains(host, "=")
 }
 
-// handlers find what the data can't say, by the name that entries call them.
+// handlers find uses that data can't describe, by the handler names in the data.
 var handlers = map[string]func(call) []Use{
-	"compile": compiler,
-	"copy":    copied,
-	"curl":    curl,
-	"dd":      dd,
-	"docker":  docker,
-	"env":     env,
-	"find":    find,
-	"git":     git,
-	"ln":      ln,
-	"make":    makes,
-	"shell":   posixShell,
-	"tar":     tar,
-	"test":    test,
-	"windows": windowsShell,
-	"xargs":   xargs,
+	"compile": compilerUses,
+	"copy":    copyUses,
+	"curl":    curlUses,
+	"dd":      ddUses,
+	"docker":  dockerUses,
+	"env":     envUses,
+	"find":    findUses,
+	"git":     gitUses,
+	"ln":      lnUses,
+	"make":    makeUses,
+	"shell":   posixShellUses,
+	"tar":     tarUses,
+	"test":    testUses,
+	"windows": windowsShellUses,
+	"xargs":   xargsUses,
 
-	"parallel": parallel,
+	"parallel": parallelUses,
 }
 
-// sh is code for the shell.
-func sh(text string) Use { return Use{Kind: Code, Lang: "sh", Text: text} }
+// shellCode returns a use of text as shell code.
+func shellCode(text string) Use { return Use{Kind: Code, Lang: "sh", Text: text} }
 
-// field is a use of a whole argument.
-func field(kind Kind, f shell.Field) Use { return Use{Kind: kind, Text: f.Text, Glob: f.Glob} }
+// fieldUse returns a use of a whole argument.
+func fieldUse(kind Kind, f shell.Field) Use { return Use{Kind: kind, Text: f.Text, Glob: f.Glob} }
 
-// words makes the arguments of a command.
-func words(texts ...string) []shell.Field {
+// wordFields returns the fields of a command without globs.
+func wordFields(texts ...string) []shell.Field {
 	out := make([]shell.Field, len(texts))
 	for i, text := range texts {
 		out[i].Text = text

@@ -24,7 +24,7 @@ func shown(uses []Use) string {
 			}
 		}
 		name := "input"
-		for n, kind := range kinds {
+		for n, kind := range kindsByName {
 			if kind == u.Kind {
 				name = n
 			}
@@ -52,7 +52,7 @@ func split(line string) []string {
 
 func usesOf(line string) []Use {
 	argv := split(line)
-	return Uses(Canonical(argv[0]), words(argv[1:]...))
+	return FindUses(CanonicalName(argv[0]), wordFields(argv[1:]...))
 }
 
 func TestUses(t *testing.T) {
@@ -203,21 +203,21 @@ func TestUses(t *testing.T) {
 	}
 }
 
-func TestCanonical(t *testing.T) {
+func TestCanonicalName(t *testing.T) {
 	for name, want := range map[string]string{
 		"python3.12": "python", "pypy3": "python", "gawk": "awk", "pwsh": "powershell", "pip3": "pip", "gpg2": "gpg",
 		"grm": "grm", "sha256sum": "sha256sum", "base64": "base64",
 		"7z": "7z", "nodejs": "node", "x-1": "x-1", "2048": "2048",
 	} {
-		if got := Canonical(name); got != want {
-			t.Errorf("Canonical(%q) = %q, want %q", name, got, want)
+		if got := CanonicalName(name); got != want {
+			t.Errorf("CanonicalName(%q) = %q, want %q", name, got, want)
 		}
 	}
 }
 
 func TestOptions(t *testing.T) {
 	args := split("-C sub commit -am text a --amend")
-	parsed := Options("git", args)
+	parsed := ParseOptions("git", args)
 	var operands []string
 	for _, i := range parsed.Operands {
 		operands = append(operands, args[i])
@@ -232,7 +232,7 @@ func TestOptions(t *testing.T) {
 
 func TestUnderstood(t *testing.T) {
 	for name, want := range map[string]bool{"cat": true, "git": true, "timeout": true, "cargo": false, "none": false} {
-		if Understood(name) != want {
+		if KnowsOperands(name) != want {
 			t.Errorf("Understood(%q) = %v", name, !want)
 		}
 	}
@@ -243,7 +243,7 @@ func TestRemote(t *testing.T) {
 		"https://a/b": true, "a@b:c": true, "file:///a": false, "FILE://a": false, "/a:b": false, "a=b@c:d": false,
 		"a:b": false,
 	} {
-		if Remote(word) != want {
+		if IsRemote(word) != want {
 			t.Errorf("Remote(%q) = %v", word, !want)
 		}
 	}
@@ -252,16 +252,16 @@ func TestRemote(t *testing.T) {
 // TestOddArguments checks that every program takes arguments as they shouldn't be.
 func TestOddArguments(t *testing.T) {
 	odd := strings.Fields("- -- -o -c -e -f -x -m -S -I --= -= + ! = : / /c -exec -C")
-	for name, e := range table() {
+	for name, e := range loadTable() {
 		firsts := append([]string{""}, odd...)
-		for option := range e.spec().Values {
+		for option := range e.optionSpec().Values {
 			firsts = append(firsts, option, option+"=", option+"x")
 		}
 		for _, first := range firsts {
-			Uses(name, words(first))
+			FindUses(name, wordFields(first))
 			for _, second := range []string{"", "a", "-x", "--"} {
-				Uses(name, words(first, second))
-				Uses(name, words("run", first, second))
+				FindUses(name, wordFields(first, second))
+				FindUses(name, wordFields("run", first, second))
 			}
 		}
 	}

@@ -6,10 +6,11 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// posixShell takes a shell's arguments apart: -c may stand anywhere in a cluster, and code is the first operand.
-func posixShell(c call) []Use {
+// posixShellUses returns the uses of a POSIX shell's arguments. The flag c may be anywhere in a cluster; the code is
+// then the first operand.
+func posixShellUses(c call) []Use {
 	var uses []Use
-	code, stdin, checks, plus := false, false, false, false
+	hasCode, readsStdin, checksOnly, hasPlus := false, false, false, false
 	i := 0
 	for ; i < len(c.args); i++ {
 		text := c.args[i].Text
@@ -29,16 +30,16 @@ func posixShell(c call) []Use {
 				i++
 				uses = append(uses, Use{Kind: Script, Lang: "sh", Text: c.args[i].Text})
 			case strings.HasPrefix(name, "--command") && has:
-				return append(uses, sh(value))
+				return append(uses, shellCode(value))
 			case strings.HasPrefix(name, "--command"):
-				code = true
+				hasCode = true
 			}
 			continue
 		}
-		code = code || strings.Contains(text, "c") && text[0] == '-'
-		stdin = stdin || strings.Contains(text, "s")
-		plus = plus || text[0] == '+'
-		checks = checks || strings.Contains(text, "n") && text[0] == '-' && strings.Trim(text[1:], "nvxeu") == ""
+		hasCode = hasCode || strings.Contains(text, "c") && text[0] == '-'
+		readsStdin = readsStdin || strings.Contains(text, "s")
+		hasPlus = hasPlus || text[0] == '+'
+		checksOnly = checksOnly || strings.Contains(text, "n") && text[0] == '-' && strings.Trim(text[1:], "nvxeu") == ""
 		if strings.HasSuffix(text, "o") || strings.HasSuffix(text, "O") {
 			i++
 		}
@@ -46,24 +47,24 @@ func posixShell(c call) []Use {
 	rest := c.args[min(i, len(c.args)):]
 	params := shell.Texts(rest)
 	switch {
-	case code && len(rest) > 0:
+	case hasCode && len(rest) > 0:
 		if params = params[1:]; len(params) == 0 {
 			params = []string{"bash"}
 		}
 		return append(uses, Use{Kind: Code, Lang: "sh", Text: rest[0].Text, Params: params})
-	case stdin || len(rest) == 0:
+	case readsStdin || len(rest) == 0:
 		uses = append(uses, Use{Kind: Input, Lang: "sh", Params: append([]string{"bash"}, params...)})
-	case checks && !plus && !strings.HasPrefix(rest[0].Text, shell.Unknown):
-		uses, rest = append(uses, field(Read, rest[0])), rest[1:]
+	case checksOnly && !hasPlus && !strings.HasPrefix(rest[0].Text, shell.Unknown):
+		uses, rest = append(uses, fieldUse(Read, rest[0])), rest[1:]
 	default:
 		uses = append(uses, Use{Kind: Script, Lang: "sh", Text: rest[0].Text, Glob: rest[0].Glob, Params: params})
 		rest = rest[1:]
 	}
-	return append(uses, plain(rest)...)
+	return append(uses, unknownUses(rest)...)
 }
 
-// windowsShell takes the arguments of cmd and PowerShell apart.
-func windowsShell(c call) []Use {
+// windowsShellUses returns the uses of the arguments of cmd and PowerShell.
+func windowsShellUses(c call) []Use {
 	lang, texts := c.entry.Lang, shell.Texts(c.args)
 	for i, text := range texts {
 		lower := strings.ToLower(text)
@@ -73,31 +74,31 @@ func windowsShell(c call) []Use {
 			if strings.HasPrefix(lower, "/c") || strings.HasPrefix(lower, "/k") {
 				return []Use{{Kind: Code, Lang: lang, Text: strings.TrimSpace(text[2:] + " " + rest)}}
 			}
-		case !dashed && (i == 0 || !powershellValue(texts[i-1])):
+		case !dashed && (i == 0 || !powershellOptionHasValue(texts[i-1])):
 			return []Use{{Kind: Code, Lang: lang, Text: strings.Join(texts[i:], " ")}}
 		case !dashed || option == "":
-		case abbreviates(option, "encodedcommand") || option == "ec":
+		case isAbbreviation(option, "encodedcommand") || option == "ec":
 			return []Use{{Kind: Code, Lang: lang, Text: shell.Unknown}}
-		case abbreviates(option, "command"):
+		case isAbbreviation(option, "command"):
 			return []Use{{Kind: Code, Lang: lang, Text: rest}}
-		case abbreviates(option, "file") && i+1 < len(texts):
+		case isAbbreviation(option, "file") && i+1 < len(texts):
 			return []Use{{Kind: Script, Lang: lang, Text: texts[i+1]}}
 		}
 	}
 	return []Use{{Kind: Input, Lang: lang}}
 }
 
-// abbreviates reports whether a name begins with an option, as PowerShell takes it.
-func abbreviates(option, name string) bool { return strings.HasPrefix(name, option) }
+// isAbbreviation reports whether an option abbreviates a name, as PowerShell allows.
+func isAbbreviation(option, name string) bool { return strings.HasPrefix(name, option) }
 
-// powershellValue reports whether an option of PowerShell, perhaps abbreviated, takes the next argument.
-func powershellValue(option string) bool {
+// powershellOptionHasValue reports whether an option of PowerShell, perhaps abbreviated, takes the next argument.
+func powershellOptionHasValue(option string) bool {
 	option = strings.ToLower(strings.TrimPrefix(option, "-"))
 	for _, name := range []string{
 		"executionpolicy", "windowstyle", "version", "inputformat", "outputformat", "configurationname",
 		"workingdirectory", "ep",
 	} {
-		if option != "" && abbreviates(option, name) {
+		if option != "" && isAbbreviation(option, name) {
 			return true
 		}
 	}

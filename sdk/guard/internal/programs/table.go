@@ -9,30 +9,30 @@ import (
 )
 
 //go:embed data/*.json
-var files embed.FS
+var dataFiles embed.FS
 
-// table finds a program by its name. The program "*" stands for those that aren't known.
-var table = sync.OnceValue(func() map[string]*entry {
-	list, err := load()
+// loadTable returns the entries by program name. The name "*" has the options of unknown programs.
+var loadTable = sync.OnceValue(func() map[string]*programEntry {
+	list, err := readEntries()
 	if err != nil {
 		panic(err) // the data are part of the program
 	}
-	return index(list)
+	return indexEntries(list)
 })
 
-// load reads the entries of all files.
-func load() ([]*entry, error) {
-	dir, err := files.ReadDir("data")
+// readEntries reads the entries of all data files.
+func readEntries() ([]*programEntry, error) {
+	dir, err := dataFiles.ReadDir("data")
 	if err != nil {
 		return nil, err
 	}
-	var all []*entry
+	var all []*programEntry
 	for _, file := range dir {
-		text, err := files.ReadFile("data/" + file.Name())
+		text, err := dataFiles.ReadFile("data/" + file.Name())
 		if err != nil {
 			return nil, err
 		}
-		var list []*entry
+		var list []*programEntry
 		if err := json.Unmarshal(text, &list); err != nil {
 			return nil, fmt.Errorf("the programs of %s: %w", file.Name(), err)
 		}
@@ -41,17 +41,17 @@ func load() ([]*entry, error) {
 	return all, nil
 }
 
-// index puts the entries in order: programs by their names, and verbs below their programs.
-func index(list []*entry) map[string]*entry {
-	m := make(map[string]*entry, 2*len(list))
+// indexEntries maps program names to entries, and attaches verbs to their programs.
+func indexEntries(list []*programEntry) map[string]*programEntry {
+	m := make(map[string]*programEntry, 2*len(list))
 	for _, e := range list {
-		e.finish()
+		e.parseOperands()
 		if e.Verb != "" {
 			continue
 		}
 		for name := range strings.FieldsSeq(e.Program) {
-			if e.first == "" {
-				e.first = name
+			if e.firstName == "" {
+				e.firstName = name
 			}
 			m[name] = e
 		}
@@ -62,14 +62,14 @@ func index(list []*entry) map[string]*entry {
 			e.aliases[name], m[name] = true, e
 		}
 	}
-	// What holds for any verb comes first, and phrases come behind the words that they begin with.
-	for _, order := range []func(verb string) bool{
+	// The entry for any verb comes first, phrases after the words that they begin with.
+	for _, matchesPass := range []func(verb string) bool{
 		func(verb string) bool { return verb == "*" },
 		func(verb string) bool { return verb != "*" && verb != "" && !strings.Contains(verb, " ") },
 		func(verb string) bool { return strings.Contains(verb, " ") },
 	} {
 		for _, e := range list {
-			if order(e.Verb) {
+			if matchesPass(e.Verb) {
 				addVerb(m, e)
 			}
 		}
@@ -77,22 +77,22 @@ func index(list []*entry) map[string]*entry {
 	return m
 }
 
-// addVerb adds a verb to its programs, which then share their entries with no others.
-func addVerb(m map[string]*entry, verb *entry) {
+// addVerb adds a verb to its programs. Each gets an entry of its own.
+func addVerb(m map[string]*programEntry, verb *programEntry) {
 	for name := range strings.FieldsSeq(verb.Program) {
 		switch e := m[name]; {
 		case e == nil:
-			m[name] = (&entry{first: name}).clone()
-		case !e.own:
-			m[name] = e.clone()
+			m[name] = (&programEntry{firstName: name}).cloneFields()
+		case !e.unshared:
+			m[name] = e.cloneFields()
 		}
-		m[name].own = true
-		m[name].put(verb.clone())
+		m[name].unshared = true
+		m[name].putVerb(verb.cloneFields())
 	}
 }
 
-// put adds a verb. It has what the entry for any verb has, or else what the program has.
-func (e *entry) put(verb *entry) {
+// putVerb adds a verb. It inherits from the entry for any verb, or else from the program.
+func (e *programEntry) putVerb(verb *programEntry) {
 	word, second, phrase := strings.Cut(verb.Verb, " ")
 	parent := e
 	if other := e.verbs["*"]; other != nil {
@@ -101,12 +101,12 @@ func (e *entry) put(verb *entry) {
 	if phrase {
 		between := e.verbs[word]
 		if between == nil {
-			between = (&entry{Operands: parent.Operands}).clone()
-			between.inherit(parent)
+			between = (&programEntry{Operands: parent.Operands}).cloneFields()
+			between.inheritFields(parent)
 			e.verbs[word] = between
 		}
 		e, parent, word = between, between, second
 	}
-	verb.inherit(parent)
+	verb.inheritFields(parent)
 	e.verbs[word] = verb
 }

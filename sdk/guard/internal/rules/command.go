@@ -31,7 +31,7 @@ func (c *Command) options() *getopt.Args {
 		if c.takes != nil {
 			parsed = c.takes.Parse(c.Args)
 		} else {
-			parsed = programs.Options(c.Name, c.Args)
+			parsed = programs.ParseOptions(c.Name, c.Args)
 		}
 		c.parsed = &parsed
 	}

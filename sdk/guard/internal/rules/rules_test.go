@@ -80,7 +80,7 @@ func command(t *testing.T, line string) *Command {
 			via, words = []string{name}, started
 		}
 	}
-	return New(programs.Canonical(strings.ToLower(words[0])), words[1:], via)
+	return New(programs.CanonicalName(strings.ToLower(words[0])), words[1:], via)
 }
 
 // Every rule's id stands on the page about the guard.

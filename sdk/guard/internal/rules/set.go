@@ -84,7 +84,7 @@ func newSet(all []*Rule) *Set {
 				s.wild = append(s.wild, wild{newGlob(program), r})
 				continue
 			}
-			name := programs.Canonical(program)
+			name := programs.CanonicalName(program)
 			if list := s.named[name]; len(list) == 0 || list[len(list)-1] != r {
 				s.named[name] = append(list, r)
 			}

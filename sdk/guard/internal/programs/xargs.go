@@ -6,15 +6,16 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// maxItems is how many items of a command are looked at.
+// maxItems limits the items of a parallel command that are analysed.
 const maxItems = 16
 
-// xargs starts a command with words of its input appended, or in the place of a mark.
-func xargs(c call) []Use {
+// xargsUses returns the uses of xargs's arguments: a command with words of standard input appended, or put in place
+// of a mark.
+func xargsUses(c call) []Use {
 	var uses []Use
 	mark := ""
 	for _, opt := range c.parsed.Options {
-		uses = c.option(uses, opt)
+		uses = c.appendOption(uses, opt)
 		switch {
 		case opt.Name == "-I" || opt.Name == "-J":
 			mark = opt.Value
@@ -24,18 +25,19 @@ func xargs(c call) []Use {
 			}
 		}
 	}
-	at := c.operands()
+	at := c.operandIndexes()
 	if len(at) == 0 {
 		return uses
 	}
 	return append(uses, Use{Kind: Command, Argv: c.args[at[0]:], Items: true, Text: mark})
 }
 
-// parallel is xargs whose items can also stand behind ":::". It hands the words to a shell.
-func parallel(c call) []Use {
-	at := c.operands()
+// parallelUses returns the uses of GNU parallel's arguments. Items come from standard input or follow ":::", and a
+// shell runs the command.
+func parallelUses(c call) []Use {
+	at := c.operandIndexes()
 	if len(at) == 0 {
-		return c.uses()
+		return c.dataUses()
 	}
 	argv := c.args[at[0]:]
 	var items []shell.Field
@@ -47,17 +49,17 @@ func parallel(c call) []Use {
 	}
 	var uses []Use
 	for _, opt := range c.parsed.Options {
-		uses = c.option(uses, opt)
+		uses = c.appendOption(uses, opt)
 	}
 	line := strings.Join(shell.Texts(argv), " ")
 	if len(items) == 0 {
-		return append(uses, Use{Kind: Command, Argv: argv, Items: true}, sh(line))
+		return append(uses, Use{Kind: Command, Argv: argv, Items: true}, shellCode(line))
 	}
 	for _, item := range items[:min(len(items), maxItems)] {
 		if strings.Contains(line, "{}") {
-			uses = append(uses, sh(strings.ReplaceAll(line, "{}", item.Text)))
+			uses = append(uses, shellCode(strings.ReplaceAll(line, "{}", item.Text)))
 		} else {
-			uses = append(uses, sh(strings.TrimSpace(line+" "+item.Text)))
+			uses = append(uses, shellCode(strings.TrimSpace(line+" "+item.Text)))
 		}
 	}
 	if len(argv) == 0 {
