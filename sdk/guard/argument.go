@@ -210,7 +210,7 @@ func leaves(text string) bool {
 // home is a path with its tilde replaced: programs do so themselves behind "=".
 func (a *analysis) home(c *shell.Call, text string) string {
 	if rest, ok := strings.CutPrefix(text, "~/"); ok {
-		if home, ok := c.Lookup("HOME"); ok {
+		if home, ok := c.LookupVar("HOME"); ok {
 			return home + "/" + rest
 		}
 		return "/" + text

@@ -13,7 +13,7 @@ import (
 func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 	switch language {
 	case "sh":
-		c.Output = c.Code(text, params)
+		c.Output = c.InterpretCode(text, params)
 		return
 	case "cmd", "powershell":
 		a.windowsLine(c, language, text)
@@ -31,24 +31,24 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 
 // effect decides on something that code does.
 func (a *analysis) effect(c *shell.Call, language string, e inline.Effect) {
-	argv := shell.Texts(c.Argv)
+	argv := shell.FieldTexts(c.Argv)
 	if e.ChangesDir {
-		c = c.Elsewhere()
+		c = c.WithUnknownDir()
 	}
 	before := c.Place
-	if c.Place = before.Within(e.Text); len(e.Argv) > 0 {
-		c.Place = before.Within(e.Argv...)
+	if c.Place = before.FindWithin(e.Text); len(e.Argv) > 0 {
+		c.Place = before.FindWithin(e.Argv...)
 	}
 	defer func() { c.Place = before }()
 	switch e.Kind {
 	case inline.Shell:
 		switch {
 		case e.Input != "":
-			c.Feed(e.Text, shell.Known(e.Input))
+			c.InterpretCodeFrom(e.Text, shell.StreamOf(e.Input))
 		case e.ReadsOutput:
-			c.Feed(e.Text, shell.Stream{Piped: true, From: []string{language}})
+			c.InterpretCodeFrom(e.Text, shell.Stream{Piped: true, From: []string{language}})
 		default:
-			c.Code(e.Text, nil)
+			c.InterpretCode(e.Text, nil)
 		}
 	case inline.Argv:
 		fields := make([]shell.Field, len(e.Argv))
@@ -57,9 +57,9 @@ func (a *analysis) effect(c *shell.Call, language string, e inline.Effect) {
 		}
 		stdin := shell.Stream{}
 		if e.Input != "" {
-			stdin = shell.Known(e.Input)
+			stdin = shell.StreamOf(e.Input)
 		}
-		c.Pipe(language, fields, stdin)
+		c.InterpretPiped(language, fields, stdin)
 	case inline.Computed:
 		a.computed(&c.Place, "exec.dynamic", reasonDangerous, e.Text+" that is only known when it runs", saferPlain, nil)
 	case inline.Read:
@@ -83,8 +83,8 @@ func (a *analysis) effect(c *shell.Call, language string, e inline.Effect) {
 func (a *analysis) input(c *shell.Call, u programs.Use) {
 	switch {
 	case c.Stdin.Known:
-		if argv := shell.Texts(c.Argv); u.Lang == "sql" && a.rules {
-			a.judge(c, programs.CanonicalName(shell.Name(argv[0])), append(argv, c.Stdin.Text))
+		if argv := shell.FieldTexts(c.Argv); u.Lang == "sql" && a.rules {
+			a.judge(c, programs.CanonicalName(shell.ProgramName(argv[0])), append(argv, c.Stdin.Text))
 		}
 		a.code(c, u.Lang, c.Stdin.Text, u.Params)
 	case c.Stdin.File != "" && !ownInput(c.Stdin.File):
@@ -101,7 +101,7 @@ func (a *analysis) script(c *shell.Call, file, language string, params []string)
 		a.input(c, programs.Use{Lang: language, Params: params})
 		return
 	}
-	content, written := c.Written(file)
+	content, written := c.WrittenContent(file)
 	switch {
 	case !written:
 	case content.Known:
@@ -120,7 +120,7 @@ func shebang(text, language string) string {
 		return language
 	}
 	for _, word := range strings.Fields(line) {
-		switch name := programs.CanonicalName(shell.Name(word)); name {
+		switch name := programs.CanonicalName(shell.ProgramName(word)); name {
 		case "env", "-s":
 		case "python", "perl", "ruby", "node", "php", "lua", "awk", "sed":
 			return name

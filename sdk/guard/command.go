@@ -48,8 +48,8 @@ func (g *Guard) Command(c Command) (d Decision) {
 				Reason: reasonDangerous + "\n" + printable(fmt.Sprintf("the command could not be analysed: %v", p))}
 		}
 	}()
-	if problem := shell.Check(c.Text); problem != nil {
-		a.Problem(problem.Place, *problem)
+	if problem := shell.CheckText(c.Text); problem != nil {
+		a.VisitProblem(problem.Place, *problem)
 		return a.decision()
 	}
 	if why := malformedEnv(c.Env); why != "" {

@@ -69,7 +69,7 @@ func (a *analysis) environment(c *shell.Call) {
 		value := c.Env[name]
 		if key, ok := strings.CutPrefix(name, "GIT_CONFIG_KEY_"); ok {
 			setting := value + "=" + c.Env["GIT_CONFIG_VALUE_"+key]
-			c.Pipe("git", []shell.Field{{Text: "git"}, {Text: "-c"}, {Text: setting}, {Text: "version"}}, shell.Stream{})
+			c.InterpretPiped("git", []shell.Field{{Text: "git"}, {Text: "-c"}, {Text: setting}, {Text: "version"}}, shell.Stream{})
 		}
 		how := hooks()[name]
 		if strings.HasPrefix(name, "BASH_FUNC_") {
@@ -86,7 +86,7 @@ func (a *analysis) hook(c *shell.Call, how hook, name, value string) {
 	switch how {
 	case runs:
 		if !shell.HasUnknown(value) && !strings.HasPrefix(value, "/") {
-			c.Code(strings.TrimLeft(value, "|-"), nil)
+			c.InterpretCode(strings.TrimLeft(value, "|-"), nil)
 		}
 	case loads:
 		a.hard(c, "exec.environment", name+" makes programs load code that they wouldn't otherwise")
@@ -117,7 +117,7 @@ func (a *analysis) hook(c *shell.Call, how hook, name, value string) {
 		for word := range strings.FieldsSeq(value) {
 			argv = append(argv, shell.Field{Text: word})
 		}
-		c.Pipe(program, append(argv, shell.Field{Text: "--version"}), shell.Stream{})
+		c.InterpretPiped(program, append(argv, shell.Field{Text: "--version"}), shell.Stream{})
 	}
 }
 

@@ -68,7 +68,7 @@ func (a *analysis) apply(c *shell.Call, rule *Rule, name string, argv []string, 
 // shown is a simple command for people: in its canonical form, or as it stands in the text where parts of it are only
 // known when it runs.
 func shown(c *shell.Call, argv []string) string {
-	if source := c.Source(); len(c.Argv) > 0 && shell.HasUnknown(strings.Join(argv, " ")) && !strings.Contains(source,
+	if source := c.SourceText(); len(c.Argv) > 0 && shell.HasUnknown(strings.Join(argv, " ")) && !strings.Contains(source,
 		"\n") {
 		if at := strings.LastIndex(source, path.Base(c.Argv[0].Text)+" "); at >= 0 {
 			return strings.TrimRight(source[at:], " ;&|")
@@ -112,7 +112,7 @@ const fed = "a pattern would allow %s with whatever it is fed; have it run a fil
 // soft adds a finding about a whole line that a custom allow pattern lifts. None is proposed: it would match whatever
 // the program is fed.
 func (a *analysis) soft(c *shell.Call, rule, why, safer string) {
-	argv := shell.Texts(c.Argv)
+	argv := shell.FieldTexts(c.Argv)
 	if a.rules && !a.allowed(argv) {
 		name := "it"
 		if len(argv) > 0 {
@@ -127,7 +127,7 @@ func (a *analysis) soft(c *shell.Call, rule, why, safer string) {
 func (a *analysis) hard(c *shell.Call, rule, why string) {
 	if a.rules {
 		a.add(finding{verdict: Deny, rule: rule, tier: tierHard, line: reasonDangerous, why: why, span: c.Span(),
-			argv: shell.Texts(c.Argv), setting: settingHard})
+			argv: shell.FieldTexts(c.Argv), setting: settingHard})
 	}
 }
 

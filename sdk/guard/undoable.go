@@ -93,7 +93,7 @@ func (a *analysis) leadsInside(dir string, access Access, text string, glob bool
 // moved reports whether a variable may have git work in another directory than its own.
 func moved(c *shell.Call) bool {
 	return slices.ContainsFunc([]string{"GIT_DIR", "GIT_WORK_TREE", "GIT_CONFIG_COUNT"}, func(name string) bool {
-		value, _ := c.Lookup(name)
+		value, _ := c.LookupVar(name)
 		return value+c.Env[name] != ""
 	})
 }

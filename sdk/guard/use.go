@@ -13,9 +13,9 @@ const maxArguments = 1 << 14
 
 // uses decides on the arguments of a program. A command that it starts starts where the program has changed to.
 func (a *analysis) uses(c *shell.Call, name string) {
-	dir, argv := "", shell.Texts(c.Argv)
+	dir, argv := "", shell.FieldTexts(c.Argv)
 	if a.arguments += len(argv); a.arguments > maxArguments {
-		a.Problem(&c.Place, shell.Problem{Kind: shell.TooComplex, Reason: "the command has too many arguments to look at"})
+		a.VisitProblem(&c.Place, shell.Problem{Kind: shell.TooComplex, Reason: "the command has too many arguments to look at"})
 		return
 	}
 	before := a.away
@@ -68,7 +68,7 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 		if dir != "" && !strings.HasPrefix(dir, "/") {
 			dir = c.Dir + "/" + dir
 		}
-		c.Output = c.Exec(name, u.Argv, u.Env, dir)
+		c.Output = c.InterpretCommand(name, u.Argv, u.Env, dir)
 		return
 	}
 	items := []string{shell.Item}
@@ -86,7 +86,7 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 		for _, item := range items {
 			argv = append(argv, shell.Field{Text: item})
 		}
-		c.Pipe(name, argv, shell.Stream{})
+		c.InterpretPiped(name, argv, shell.Stream{})
 		return
 	}
 	for _, item := range items[:min(len(items), maxItems)] {
@@ -94,7 +94,7 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 		for i, f := range u.Argv {
 			each[i] = shell.Field{Text: strings.ReplaceAll(f.Text, u.Text, item), Glob: f.Glob}
 		}
-		c.Pipe(name, each, shell.Stream{})
+		c.InterpretPiped(name, each, shell.Stream{})
 	}
 }
 
@@ -117,7 +117,7 @@ func fetched(c *shell.Call, name string) {
 		base := path.Base(f.Text)
 		url := programs.IsRemote(f.Text) || name == "wget" && strings.Contains(f.Text, "/")
 		if url && !strings.HasPrefix(f.Text, "-") && base != "." && base != "/" {
-			c.Write(base, shell.Stream{Piped: true, From: []string{name}})
+			c.RecordWrite(base, shell.Stream{Piped: true, From: []string{name}})
 		}
 	}
 }
@@ -126,16 +126,16 @@ func fetched(c *shell.Call, name string) {
 func wrote(c *shell.Call, name, file string) {
 	switch {
 	case name == "tee":
-		c.Write(file, c.Stdin)
+		c.RecordWrite(file, c.Stdin)
 	case foreign([]string{name}), name == "axel", name == "scp":
-		c.Write(file, shell.Stream{Piped: true, From: []string{name}})
+		c.RecordWrite(file, shell.Stream{Piped: true, From: []string{name}})
 	case name == "cp", name == "mv", name == "install", name == "ln", name == "gunzip", name == "unzip":
 		for _, f := range c.Argv[1:] {
 			if f.Text == "/dev/stdin" {
-				c.Write(file, c.Stdin)
+				c.RecordWrite(file, c.Stdin)
 			}
-			if content, ok := c.Written(f.Text); ok && f.Text != file {
-				c.Write(file, content)
+			if content, ok := c.WrittenContent(f.Text); ok && f.Text != file {
+				c.RecordWrite(file, content)
 			}
 		}
 	}
@@ -147,7 +147,7 @@ func (a *analysis) listed(c *shell.Call) {
 		return
 	}
 	for _, line := range strings.Split(c.Stdin.Text, "\n") {
-		a.path(&c.Place, Read, line, false, shell.Texts(c.Argv))
+		a.path(&c.Place, Read, line, false, shell.FieldTexts(c.Argv))
 	}
 }
 

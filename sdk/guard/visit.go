@@ -10,8 +10,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/windows"
 )
 
-// Open implements [shell.Visitor].
-func (a *analysis) Open(p *shell.Place, use shell.Use, f shell.Field) {
+// VisitPath implements [shell.Visitor].
+func (a *analysis) VisitPath(p *shell.Place, use shell.PathUse, f shell.Field) {
 	access := List
 	switch use {
 	case shell.ForReading:
@@ -26,8 +26,8 @@ func (a *analysis) Open(p *shell.Place, use shell.Use, f shell.Field) {
 	a.path(p, access, f.Text, f.Glob, nil)
 }
 
-// Problem implements [shell.Visitor].
-func (a *analysis) Problem(p *shell.Place, problem shell.Problem) {
+// VisitProblem implements [shell.Visitor].
+func (a *analysis) VisitProblem(p *shell.Place, problem shell.Problem) {
 	f := finding{verdict: Deny, rule: "exec." + string(problem.Kind), line: reasonDangerous, tier: tierHard,
 		why: problem.Reason, safer: saferPlain, span: p.Span()}
 	switch problem.Kind {
@@ -49,21 +49,21 @@ func (a *analysis) Problem(p *shell.Place, problem shell.Problem) {
 	a.add(f)
 }
 
-// Call implements [shell.Visitor].
-func (a *analysis) Call(c *shell.Call) {
+// VisitCall implements [shell.Visitor].
+func (a *analysis) VisitCall(c *shell.Call) {
 	a.environment(c)
 	if len(c.Argv) == 0 {
 		return
 	}
-	argv := shell.Texts(c.Argv)
+	argv := shell.FieldTexts(c.Argv)
 	if len(a.guard.deny) > 0 {
 		a.custom(c.Span(), argv, canonical(argv), canonical(append([]string{path.Base(argv[0])}, argv[1:]...)))
 	}
 	if head, _, ok := strings.Cut(strings.ToLower(argv[0]), "/"); ok && windows.Is(head) {
-		a.windowsLine(c, "cmd", c.Source())
+		a.windowsLine(c, "cmd", c.SourceText())
 		a.windowsLine(c, "cmd", strings.Join(argv, " "))
 	}
-	name := programs.CanonicalName(shell.Name(argv[0]))
+	name := programs.CanonicalName(shell.ProgramName(argv[0]))
 	argv = append([]string{name}, argv[1:]...)
 	if a.rules {
 		a.judge(c, name, argv)
@@ -78,7 +78,7 @@ func (a *analysis) Call(c *shell.Call) {
 		a.listed(c)
 	}
 	if windows.Is(name) && a.paths {
-		for _, word := range strings.Fields(c.Source()) {
+		for _, word := range strings.Fields(c.SourceText()) {
 			if windows.Outside(word, 0) {
 				a.refuse(&c.Place, finding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside, argv: argv})
 			}
@@ -110,10 +110,10 @@ var starters = map[string]bool{
 func (a *analysis) guess(c *shell.Call) {
 	for i, f := range c.Argv[1:] {
 		bare := !strings.Contains(f.Text, "/") || systemBins[filepath.Dir(f.Text)]
-		if bare && starters[shell.Name(f.Text)] && i+2 < len(c.Argv) || strings.HasPrefix(f.Text, "mkfs.") {
+		if bare && starters[shell.ProgramName(f.Text)] && i+2 < len(c.Argv) || strings.HasPrefix(f.Text, "mkfs.") {
 			before := a.guessing
 			a.guessing = true
-			c.Exec(shell.Name(c.Argv[0].Text), c.Argv[i+1:], nil, "")
+			c.InterpretCommand(shell.ProgramName(c.Argv[0].Text), c.Argv[i+1:], nil, "")
 			a.guessing = before
 			return
 		}

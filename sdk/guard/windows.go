@@ -73,7 +73,7 @@ func (w *windowsCode) command(language string, argv []string, depth int) {
 		w.hard(w.call, "exec.dynamic", "which program runs is only known when it runs")
 		return
 	}
-	name := programs.CanonicalName(shell.Name(argv[0]))
+	name := programs.CanonicalName(shell.ProgramName(argv[0]))
 	if language == "powershell" && deletes[name] {
 		name = "remove-item"
 	}
@@ -100,7 +100,7 @@ func (w *windowsCode) command(language string, argv []string, depth int) {
 		case use.Kind == programs.Input && (use.Lang == "cmd" || use.Lang == "powershell"):
 			w.soft(w.call, "exec.pipe-to-shell", "it runs what it is fed", saferSaved)
 		case use.Kind == programs.Command && len(use.Argv) > 0 && depth < maxWindowsNesting:
-			w.command(language, shell.Texts(use.Argv), depth+1)
+			w.command(language, shell.FieldTexts(use.Argv), depth+1)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func parseCall(name string, texts []string) call {
 
 // unknownUses returns the uses of arguments of an unknown program.
 func unknownUses(args []shell.Field) []Use {
-	c := parseCall(anyProgram, shell.Texts(args))
+	c := parseCall(anyProgram, shell.FieldTexts(args))
 	c.args = args
 	return c.dataUses()
 }
@@ -164,12 +164,12 @@ func (c *call) appendOperands(uses []Use, at []int) []Use {
 		switch {
 		case r.kind == Command && strings.Contains(arg.Text, " "):
 			// Program names have no spaces: the text is a shell command.
-			return append(uses, shellCode(strings.Join(shell.Texts(c.args[i:]), " ")))
+			return append(uses, shellCode(strings.Join(shell.FieldTexts(c.args[i:]), " ")))
 		case r.kind == Command:
 			return append(uses, Use{Kind: Command, Argv: c.args[i:]})
 		case r.kind == Code && !r.repeats && n+skip == len(c.entry.roles)-1:
 			// The rest of the words is one shell command.
-			return append(uses, c.newUse(Code, strings.Join(shell.Texts(c.args[i:]), " "), false))
+			return append(uses, c.newUse(Code, strings.Join(shell.FieldTexts(c.args[i:]), " "), false))
 		case r.kind == Path && c.entry.optionSpec().Stop > 0 && c.name != anyProgram:
 			return append(uses, unknownUses(c.args[i:])...) // arguments of a script
 		case r.kind == Path && i > 0 && c.generalKind(c.args[i-1].Text) == Data:

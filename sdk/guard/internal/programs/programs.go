@@ -50,7 +50,7 @@ type Use struct {
 
 // FindUses returns the uses of a program's arguments. Args don't include the program's own name.
 func FindUses(name string, args []shell.Field) []Use {
-	c := parseCall(name, shell.Texts(args))
+	c := parseCall(name, shell.FieldTexts(args))
 	c.args = args
 	if handle := handlers[c.entry.Handler]; handle != nil {
 		return handle(c)

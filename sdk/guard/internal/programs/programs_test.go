@@ -15,7 +15,7 @@ func shown(uses []Use) string {
 	for _, u := range uses {
 		text := u.Text
 		if u.Kind == Command {
-			text = strings.TrimSpace(text + " " + strings.Join(shell.Texts(u.Argv), " "))
+			text = strings.TrimSpace(text + " " + strings.Join(shell.FieldTexts(u.Argv), " "))
 			if u.Dir != "" {
 				text += " in " + u.Dir
 			}

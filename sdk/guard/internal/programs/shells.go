@@ -45,7 +45,7 @@ func posixShellUses(c call) []Use {
 		}
 	}
 	rest := c.args[min(i, len(c.args)):]
-	params := shell.Texts(rest)
+	params := shell.FieldTexts(rest)
 	switch {
 	case hasCode && len(rest) > 0:
 		if params = params[1:]; len(params) == 0 {
@@ -65,7 +65,7 @@ func posixShellUses(c call) []Use {
 
 // windowsShellUses returns the uses of the arguments of cmd and PowerShell.
 func windowsShellUses(c call) []Use {
-	lang, texts := c.entry.Lang, shell.Texts(c.args)
+	lang, texts := c.entry.Lang, shell.FieldTexts(c.args)
 	for i, text := range texts {
 		lower := strings.ToLower(text)
 		rest := strings.Join(texts[i+1:], " ")

@@ -51,7 +51,7 @@ func parallelUses(c call) []Use {
 	for _, opt := range c.parsed.Options {
 		uses = c.appendOption(uses, opt)
 	}
-	line := strings.Join(shell.Texts(argv), " ")
+	line := strings.Join(shell.FieldTexts(argv), " ")
 	if len(items) == 0 {
 		return append(uses, Use{Kind: Command, Argv: argv, Items: true}, shellCode(line))
 	}

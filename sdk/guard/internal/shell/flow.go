@@ -6,56 +6,56 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// ifClause follows each branch once, and joins what is known after them.
-func (in *Interpreter) ifClause(c *syntax.IfClause, st *state, stdin Stream) Stream {
+// interpretIf interprets each branch once, and joins their states.
+func (in *Interpreter) interpretIf(c *syntax.IfClause, st *state, stdin Stream) Stream {
 	if len(c.Cond) == 0 { // else
-		return in.stmts(c.Then, st, stdin)
+		return in.interpretStmts(c.Then, st, stdin)
 	}
-	in.stmts(c.Cond, st, stdin)
-	other := st.clone()
-	in.stmts(c.Then, st, stdin)
+	in.interpretStmts(c.Cond, st, stdin)
+	other := st.cloneState()
+	in.interpretStmts(c.Then, st, stdin)
 	if c.Else != nil {
-		in.ifClause(c.Else, other, stdin)
+		in.interpretIf(c.Else, other, stdin)
 	}
-	st.join(other)
-	return printed("a conditional")
+	st.joinBranch(other)
+	return unknownStream("a conditional")
 }
 
-// caseClause follows each branch once.
-func (in *Interpreter) caseClause(c *syntax.CaseClause, st *state, stdin Stream, place *Place) Stream {
-	x := in.expansion(st, place)
-	x.one(c.Word)
-	before := st.clone()
+// interpretCase interprets each branch once, and joins their states.
+func (in *Interpreter) interpretCase(c *syntax.CaseClause, st *state, stdin Stream, place *Place) Stream {
+	x := in.newExpansion(st, place)
+	x.expandWord(c.Word)
+	before := st.cloneState()
 	for _, item := range c.Items {
 		for _, pattern := range item.Patterns {
-			x.one(pattern)
+			x.expandWord(pattern)
 		}
-		branch := before.clone()
-		in.stmts(item.Stmts, branch, stdin)
-		st.join(branch)
+		branch := before.cloneState()
+		in.interpretStmts(item.Stmts, branch, stdin)
+		st.joinBranch(branch)
 	}
-	return printed("a conditional")
+	return unknownStream("a conditional")
 }
 
-// while follows the body twice: the first round, and one that stands for all others, where what a round changes isn't
-// known.
-func (in *Interpreter) while(c *syntax.WhileClause, st *state, stdin Stream, place *Place) Stream {
-	if endless(c) && forks(c.Do) {
-		in.problem(place, ForkBomb, "an endless loop starts background jobs without waiting for them")
+// interpretWhile interprets the body twice: as the first round, and as any later round, where values that a round
+// changes are unknown.
+func (in *Interpreter) interpretWhile(c *syntax.WhileClause, st *state, stdin Stream, place *Place) Stream {
+	if isEndless(c) && startsJobs(c.Do) {
+		in.reportProblem(place, ForkBomb, "an endless loop starts background jobs without waiting for them")
 	}
-	in.stmts(c.Cond, st, stdin)
+	in.interpretStmts(c.Cond, st, stdin)
 	for range 2 {
-		round := st.clone()
-		in.stmts(c.Do, round, stdin)
-		round.dead = false
-		in.stmts(c.Cond, round, stdin)
-		st.join(round)
+		round := st.cloneState()
+		in.interpretStmts(c.Do, round, stdin)
+		round.isDead = false
+		in.interpretStmts(c.Cond, round, stdin)
+		st.joinBranch(round)
 	}
-	return printed("a loop")
+	return unknownStream("a loop")
 }
 
-// endless reports whether a loop's condition never ends it.
-func endless(c *syntax.WhileClause) bool {
+// isEndless reports whether the condition of a loop never ends it.
+func isEndless(c *syntax.WhileClause) bool {
 	if len(c.Cond) != 1 {
 		return false
 	}
@@ -72,8 +72,8 @@ func endless(c *syntax.WhileClause) bool {
 	return false
 }
 
-// forks reports whether a loop's body starts background jobs and waits for nothing.
-func forks(body []*syntax.Stmt) bool {
+// startsJobs reports whether a loop's body starts background jobs without waiting.
+func startsJobs(body []*syntax.Stmt) bool {
 	background, waits := false, false
 	for _, stmt := range body {
 		syntax.Walk(stmt, func(n syntax.Node) bool {
@@ -81,7 +81,7 @@ func forks(body []*syntax.Stmt) bool {
 			case *syntax.Stmt:
 				if n.Background {
 					background = true
-					return false // what waits in there doesn't hold up the loop
+					return false // a wait in a background job doesn't delay the loop
 				}
 			case *syntax.CallExpr:
 				if len(n.Args) > 0 {
@@ -97,51 +97,51 @@ func forks(body []*syntax.Stmt) bool {
 	return background && !waits
 }
 
-// forClause follows the body once for every value that is known.
-func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, place *Place) Stream {
-	x := in.expansion(st, place)
+// interpretFor interprets the body once for each known value.
+func (in *Interpreter) interpretFor(c *syntax.ForClause, st *state, stdin Stream, place *Place) Stream {
+	x := in.newExpansion(st, place)
 	var name string
 	var values []Field
 	switch loop := c.Loop.(type) {
 	case *syntax.WordIter:
 		name = loop.Name.Value
 		if loop.InPos.IsValid() {
-			values = x.fields(loop.Items)
+			values = x.expandFields(loop.Items)
 		} else {
-			for _, arg := range st.args() {
+			for _, arg := range st.positionalArgs() {
 				values = append(values, Field{Text: arg})
 			}
 		}
 	case *syntax.CStyleLoop:
-		x.arithm(loop.Init)
-		if loop.Cond == nil && forks(c.Do) {
-			in.problem(place, ForkBomb, "an endless loop starts background jobs without waiting for them")
+		x.evalArithm(loop.Init)
+		if loop.Cond == nil && startsJobs(c.Do) {
+			in.reportProblem(place, ForkBomb, "an endless loop starts background jobs without waiting for them")
 		}
-		x.arithm(loop.Cond)
-		x.forget(c.Loop)
+		x.evalArithm(loop.Cond)
+		x.forgetAssigned(c.Loop)
 		values = []Field{{Text: Unknown}}
 	}
-	before := st.clone()
-	for _, value := range in.rounds(values) {
+	before := st.cloneState()
+	for _, value := range in.chooseValues(values) {
 		if name != "" {
-			st.set(name, value.Text, x.from)
+			st.setVar(name, value.Text, x.unknownFrom)
 		}
-		in.stmts(c.Do, st, stdin)
-		st.dead = false
+		in.interpretStmts(c.Do, st, stdin)
+		st.isDead = false
 		if in.stopped {
 			break
 		}
 	}
 	if len(values) == 0 || HasUnknown(values[0].Text) || values[0].Glob {
-		st.join(before) // there may have been nothing to do
+		st.joinBranch(before) // there may have been nothing to do
 	}
-	return printed("a loop")
+	return unknownStream("a loop")
 }
 
-// rounds chooses the values that a loop is followed for: all if they are few; else the first, those that look like
-// paths or options, and one that stands for the rest.
-func (in *Interpreter) rounds(values []Field) []Field {
-	limit := maxRounds
+// chooseValues chooses the loop values to interpret: all if they are few, else the first ones, those that look like
+// paths or options, and Unknown for the others.
+func (in *Interpreter) chooseValues(values []Field) []Field {
+	limit := maxLoopValues
 	if in.steps > maxSteps/4 {
 		limit = 4
 	}

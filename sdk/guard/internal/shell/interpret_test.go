@@ -15,7 +15,7 @@ func FuzzInterpret(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if shell.Check(text) != nil {
+		if shell.CheckText(text) != nil {
 			return
 		}
 		r := &recorder{}
@@ -29,20 +29,20 @@ type recorder struct {
 	problem bool // what isn't predicted was told
 }
 
-func (r *recorder) Call(c *shell.Call) {
+func (r *recorder) VisitCall(c *shell.Call) {
 	if len(c.Argv) == 0 {
 		return
 	}
 	switch name := c.Argv[0].Text; name {
 	case "args":
-		r.calls = append(r.calls, shell.Texts(c.Argv[1:]))
+		r.calls = append(r.calls, shell.FieldTexts(c.Argv[1:]))
 	case "command":
-		c.Output = c.Exec(name, c.Argv[1:], nil, "")
+		c.Output = c.InterpretCommand(name, c.Argv[1:], nil, "")
 	case "bash", "sh":
 		if len(c.Argv) > 2 {
-			c.Output = c.Code(c.Argv[2].Text, shell.Texts(c.Argv[3:]))
+			c.Output = c.InterpretCode(c.Argv[2].Text, shell.FieldTexts(c.Argv[3:]))
 		}
 	}
 }
-func (r *recorder) Open(*shell.Place, shell.Use, shell.Field) {}
-func (r *recorder) Problem(*shell.Place, shell.Problem)       { r.problem = true }
+func (r *recorder) VisitPath(*shell.Place, shell.PathUse, shell.Field) {}
+func (r *recorder) VisitProblem(*shell.Place, shell.Problem)           { r.problem = true }

@@ -8,24 +8,24 @@ import (
 
 // The bounds of what is interpreted. What goes beyond them is refused unread.
 const (
-	MaxText    = 16 << 10     // bytes of a command
-	MaxNesting = 64           // brackets open at once, and code within code
-	maxCode    = 16 * MaxText // bytes of the text and all code within it
-	maxSteps   = 4096         // simple commands and loop rounds
-	maxFields  = 2048         // words that one word may expand to
-	maxStarts  = 16           // commands that start one another
-	maxDir     = 1 << 10      // bytes of a directory; one that is longer isn't known
-	maxStars   = 16           // stars in the pattern of an expansion
-	maxBraces  = 64           // braces in one word
-	wordCost   = 32           // bytes that a word counts for beside its own
-	maxRounds  = 64           // values of a loop that are followed one by one
-	maxValue   = 4 << 10      // bytes of a variable; one that is longer isn't known
-	maxWords   = 1 << 20      // bytes of all arguments of all commands
+	MaxText          = 16 << 10     // bytes of a command
+	MaxNesting       = 64           // brackets open at once, and levels of nested code
+	maxCode          = 16 * MaxText // bytes of the text and all nested code
+	maxSteps         = 4096         // simple commands and loop rounds
+	maxFields        = 2048         // words that one word may expand to
+	maxCommandChain  = 16           // commands that start one another
+	maxDir           = 1 << 10      // bytes of a directory path; a longer one is unknown
+	starDivisor      = 16           // the squared number of stars in a pattern, divided by this, multiplies its cost
+	maxBraces        = 64           // braces in one word
+	wordOverhead     = 32           // bytes added to the length of each word
+	maxLoopValues    = 64           // values of a loop that are interpreted one by one
+	maxValue         = 4 << 10      // bytes of a variable; a longer value is unknown
+	maxArgumentBytes = 1 << 20      // bytes of all arguments of all commands
 )
 
-// Check says why a text must not even be parsed, or nil: it is too long, nested too deeply, or holds characters that
-// make a person and a shell read different things.
-func Check(text string) *Problem {
+// CheckText returns a problem if a text must not be parsed: it is too long, nested too deeply, or has characters that
+// look different to a person and a shell. Otherwise it returns nil.
+func CheckText(text string) *Problem {
 	if len(text) > MaxText {
 		return &Problem{Kind: TooLong, Place: &Place{}, Reason: fmt.Sprintf("the command is %d bytes long; the limit is %d",
 			len(text), MaxText)}
@@ -43,16 +43,16 @@ func Check(text string) *Problem {
 			return problemAt(text, i, Malformed, "the command is not valid UTF-8")
 		case r < ' ' && r != '\t' && r != '\n', r == 0x7f:
 			return problemAt(text, i, Malformed, fmt.Sprintf("the command contains the control character %U", r))
-		case hidden(r):
+		case isInvisible(r):
 			return problemAt(text, i, Malformed, fmt.Sprintf("the command contains the invisible character %U", r))
 		}
 	}
 	return nil
 }
 
-// hidden reports whether a rune has no glyph or reorders the text around it. The zero-width joiner stays allowed: emoji
-// are made with it, and a shell takes it for a letter, as a reader would.
-func hidden(r rune) bool {
+// isInvisible reports whether a rune has no glyph or reorders the text around it. The zero-width joiner is allowed:
+// emoji need it, and the shell treats it as a letter, as a reader would.
+func isInvisible(r rune) bool {
 	switch {
 	case r == 0x00AD, r == 0x061C, r == 0x180E, r == 0xFEFF,
 		r == 0x200B, r == 0x200C, r == 0x200E, r == 0x200F,
@@ -63,7 +63,8 @@ func hidden(r rune) bool {
 	return false
 }
 
-func problemAt(text string, offset int, kind Kind, reason string) *Problem {
+// problemAt returns a problem at a byte offset of a text.
+func problemAt(text string, offset int, kind ProblemKind, reason string) *Problem {
 	p := NewPlace(text, offset, offset+1, "")
 	span := p.Span()
 	return &Problem{Kind: kind, Place: p, Reason: fmt.Sprintf("%s (line %d, column %d)", reason, span.Line, span.Column)}

@@ -7,55 +7,55 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Span is a part of the text, from byte Start up to End; Line and Column of Start count from 1.
+// Span is a range of bytes of the text. Line and Column are those of Start and count from 1.
 type Span struct{ Start, End, Line, Column int }
 
-// Place is where in the text, and in which directory, something happens.
+// Place is the position of a command in the text, and its working directory.
 type Place struct {
-	Dir string // the working directory; "" if it isn't known
+	Dir string // the working directory; "" if unknown
 
-	node syntax.Node // that stands there; nil if it is a part
-	part part
-	text *source
+	node      syntax.Node // the node at this position; nil if part is set
+	byteRange byteRange
+	source    *codeSource
 }
 
-// part is a part of one text.
-type part struct{ start, end int }
+// byteRange is a range of bytes of one text.
+type byteRange struct{ start, end int }
 
-// bounds returns the part of its text that a place is. The end of a node is only looked for when somebody asks.
-func (p *Place) bounds() part {
+// byteBounds returns the byte range of the place in its source.
+func (p *Place) byteBounds() byteRange {
 	if p.node == nil {
-		return p.part
+		return p.byteRange
 	}
-	return part{int(p.node.Pos().Offset()), int(p.node.End().Offset())}
+	return byteRange{int(p.node.Pos().Offset()), int(p.node.End().Offset())}
 }
 
-// source is a text that is followed: the one that was given, or code within it.
-type source struct {
-	text string
-	runs *Place // the command that runs the code; nil for the text that was given
+// codeSource is a text that is interpreted: the whole text, or code within it.
+type codeSource struct {
+	text  string
+	runBy *Place // the command that runs the code; nil for the whole text
 }
 
-// NewPlace returns the place of a part of a text.
+// NewPlace returns the place of a byte range of a text.
 func NewPlace(text string, start, end int, dir string) *Place {
-	return &Place{Dir: dir, part: part{start, end}, text: &source{text: text}}
+	return &Place{Dir: dir, byteRange: byteRange{start, end}, source: &codeSource{text: text}}
 }
 
-// Span returns the part of the whole text. Code within code is pointed into where it stands there once; otherwise its
-// place is that of the command that runs it.
+// Span returns the range in the whole text. Nested code has its own range if it occurs there exactly once, and
+// otherwise that of the command that runs it.
 func (p *Place) Span() Span {
-	whole, at := p.text, p.bounds()
-	for whole != nil && whole.runs != nil {
-		outer := whole.runs.text
-		for outer.runs != nil {
-			outer = outer.runs.text
+	whole, at := p.source, p.byteBounds()
+	for whole != nil && whole.runBy != nil {
+		outer := whole.runBy.source
+		for outer.runBy != nil {
+			outer = outer.runBy.source
 		}
 		if found := strings.Index(outer.text, whole.text); found >= 0 && whole.text != "" &&
 			!strings.Contains(outer.text[found+1:], whole.text) {
-			whole, at = outer, part{found + at.start, found + at.end}
+			whole, at = outer, byteRange{found + at.start, found + at.end}
 			break
 		}
-		whole, at = whole.runs.text, whole.runs.bounds()
+		whole, at = whole.runBy.source, whole.runBy.byteBounds()
 	}
 	if whole == nil || at.end > len(whole.text) || at.start > at.end {
 		return Span{}
@@ -65,13 +65,14 @@ func (p *Place) Span() Span {
 		Column: at.start - strings.LastIndexByte(before, '\n')}
 }
 
-// Within returns the place of a part of what stands at p, from the first text to the last, if that stands there once.
-func (p *Place) Within(texts ...string) Place {
-	all := p.bounds()
-	if p.text == nil || len(texts) == 0 || texts[0] == "" || all.end > len(p.text.text) || all.start > all.end {
+// FindWithin returns the place from the first to the last of the texts, if they occur in order and the first occurs
+// once in p. Otherwise it returns p.
+func (p *Place) FindWithin(texts ...string) Place {
+	all := p.byteBounds()
+	if p.source == nil || len(texts) == 0 || texts[0] == "" || all.end > len(p.source.text) || all.start > all.end {
 		return *p
 	}
-	whole := p.text.text[all.start:all.end]
+	whole := p.source.text[all.start:all.end]
 	at := strings.Index(whole, texts[0])
 	if at < 0 || strings.Contains(whole[at+1:], texts[0]) {
 		return *p
@@ -84,18 +85,18 @@ func (p *Place) Within(texts ...string) Place {
 		}
 		end += next + len(text)
 	}
-	found := *p
-	found.node, found.part = nil, part{all.start + at, all.start + end}
-	return found
+	match := *p
+	match.node, match.byteRange = nil, byteRange{all.start + at, all.start + end}
+	return match
 }
 
-// place returns where a node stands.
-func (in *Interpreter) place(node syntax.Node, st *state) *Place {
-	return &Place{Dir: st.dir, node: node, text: in.source}
+// nodePlace returns the place of a node.
+func (in *Interpreter) nodePlace(node syntax.Node, st *state) *Place {
+	return &Place{Dir: st.dir, node: node, source: in.source}
 }
 
-// raw returns the text of a node.
-func (in *Interpreter) raw(node syntax.Node) string {
+// nodeText returns the source text of a node.
+func (in *Interpreter) nodeText(node syntax.Node) string {
 	start, end := int(node.Pos().Offset()), int(node.End().Offset())
 	if start < 0 || end > len(in.source.text) || start > end {
 		return ""
@@ -103,8 +104,8 @@ func (in *Interpreter) raw(node syntax.Node) string {
 	return in.source.text[start:end]
 }
 
-// cd changes the working directory.
-func (in *Interpreter) cd(c *Call, st *state, args []string) {
+// interpretCd changes the working directory as cd does.
+func (in *Interpreter) interpretCd(c *Call, st *state, args []string) {
 	operands := skipOptions(args)
 	target := ""
 	switch {
@@ -115,7 +116,7 @@ func (in *Interpreter) cd(c *Call, st *state, args []string) {
 		}
 	case operands[0] == "-":
 		if target = st.oldDir; target == "" {
-			target = "/" + Unknown // wherever the shell was before
+			target = "/" + Unknown // the previous directory of the shell
 		}
 	default:
 		target = operands[0]
@@ -126,39 +127,39 @@ func (in *Interpreter) cd(c *Call, st *state, args []string) {
 	}
 	if cdpath != "" && !filepath.IsAbs(target) && !strings.HasPrefix(target, ".") {
 		for _, dir := range strings.Split(cdpath, ":") {
-			if !in.step(&c.Place) {
+			if !in.countStep(&c.Place) {
 				return
 			}
-			in.visitor.Open(&c.Place, ForEntering, Field{Text: filepath.Join(dir, target)})
+			in.visitor.VisitPath(&c.Place, ForEntering, Field{Text: filepath.Join(dir, target)})
 		}
 	}
-	in.enter(c, st, target)
+	in.changeDir(c, st, target)
 }
 
-// enter makes target the working directory.
-func (in *Interpreter) enter(c *Call, st *state, target string) {
-	in.visitor.Open(&c.Place, ForEntering, Field{Text: target})
+// changeDir sets the working directory.
+func (in *Interpreter) changeDir(c *Call, st *state, target string) {
+	in.visitor.VisitPath(&c.Place, ForEntering, Field{Text: target})
 	st.oldDir = st.dir
 	switch {
 	case HasUnknown(target) || len(st.dir)+len(target) > maxDir:
 		st.dir = ""
 	case filepath.IsAbs(target) || st.dir != "":
-		st.dir = st.abs(target)
+		st.dir = st.absPath(target)
 	}
 }
 
-// pushd changes the working directory and remembers the old one.
-func (in *Interpreter) pushd(c *Call, st *state, args []string) {
+// interpretPushd changes the working directory and pushes the old one on the stack.
+func (in *Interpreter) interpretPushd(c *Call, st *state, args []string) {
 	operands := skipOptions(args)
 	if len(operands) == 0 || strings.HasPrefix(operands[0], "+") {
-		n := len(st.stack)
+		n := len(st.dirStack)
 		if n > 0 {
-			top := st.stack[n-1]
-			st.stack = append(st.stack[:n-1:n-1], st.dir)
-			in.enter(c, st, top)
+			top := st.dirStack[n-1]
+			st.dirStack = append(st.dirStack[:n-1:n-1], st.dir)
+			in.changeDir(c, st, top)
 		}
 		return
 	}
-	st.stack = append(st.stack[:len(st.stack):len(st.stack)], st.dir)
-	in.enter(c, st, operands[0])
+	st.dirStack = append(st.dirStack[:len(st.dirStack):len(st.dirStack)], st.dir)
+	in.changeDir(c, st, operands[0])
 }

@@ -10,42 +10,42 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// simple follows a simple command: assignments, arguments, redirections, then the command itself.
-func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, stdin Stream, place *Place) Stream {
-	x := in.expansion(st, place)
-	argv := x.fields(c.Args)
+// interpretSimple interprets a simple command: assignments, arguments, redirections, then the command itself.
+func (in *Interpreter) interpretSimple(s *syntax.Stmt, c *syntax.CallExpr, st *state, stdin Stream, place *Place) Stream {
+	x := in.newExpansion(st, place)
+	argv := x.expandFields(c.Args)
 	env := map[string]string(nil)
 	if len(c.Args) == 0 {
-		in.assignments(c.Assigns, st, x)
+		in.applyAssignments(c.Assigns, st, x)
 	} else if len(c.Assigns) > 0 {
 		env = make(map[string]string, len(c.Assigns))
 		for _, a := range c.Assigns {
 			if a.Name != nil {
-				env[a.Name.Value] = x.assigned(a.Value)
+				env[a.Name.Value] = x.expandAssigned(a.Value)
 			}
 		}
 	}
-	r := in.redirects(s.Redirs, st, stdin, place)
+	r := in.applyRedirects(s.Redirs, st, stdin, place)
 	if len(argv) == 0 {
-		out := text("")
+		out := knownStream("")
 		switch {
 		case len(c.Args) > 0:
-			in.visitor.Problem(place, Problem{Kind: Dynamic, Reason: "the command word expands to nothing", From: x.from})
-		case len(c.Assigns) > 0 && in.raw(s) != "":
-			in.visitor.Call(&Call{Place: *place, Env: assigned(c.Assigns, st), in: in, state: st, raw: in.raw(s)})
+			in.visitor.VisitProblem(place, Problem{Kind: Dynamic, Reason: "the command word expands to nothing", From: x.unknownFrom})
+		case len(c.Assigns) > 0 && in.nodeText(s) != "":
+			in.visitor.VisitCall(&Call{Place: *place, Env: assignedValues(c.Assigns, st), in: in, state: st, sourceText: in.nodeText(s)})
 		}
-		return r.output(st, out)
+		return r.routeOutput(st, out)
 	}
-	call := &Call{Place: *place, Argv: argv, Env: env, Stdin: r.stdin, From: x.from, in: in, raw: in.raw(s)}
-	out := in.call(call, st)
+	call := &Call{Place: *place, Argv: argv, Env: env, Stdin: r.stdin, From: x.unknownFrom, in: in, sourceText: in.nodeText(s)}
+	out := in.interpretCall(call, st)
 	if !out.Known && len(out.From) == 0 {
-		out.From = append([]string{Name(argv[0].Text)}, x.from...)
+		out.From = append([]string{ProgramName(argv[0].Text)}, x.unknownFrom...)
 	}
-	return r.output(st, out)
+	return r.routeOutput(st, out)
 }
 
-// assigned is what the assignments of a command without words have set.
-func assigned(list []*syntax.Assign, st *state) map[string]string {
+// assignedValues returns the values of variables after a list of assignments.
+func assignedValues(list []*syntax.Assign, st *state) map[string]string {
 	env := make(map[string]string, len(list))
 	for _, a := range list {
 		if a.Name != nil {
@@ -55,8 +55,8 @@ func assigned(list []*syntax.Assign, st *state) map[string]string {
 	return env
 }
 
-// assignments sets the variables of a command without words, or of a declaration.
-func (in *Interpreter) assignments(list []*syntax.Assign, st *state, x *expansion) {
+// applyAssignments sets the variables of a command without words, or of a declaration.
+func (in *Interpreter) applyAssignments(list []*syntax.Assign, st *state, x *expansion) {
 	for _, a := range list {
 		if a.Name == nil {
 			continue
@@ -65,73 +65,73 @@ func (in *Interpreter) assignments(list []*syntax.Assign, st *state, x *expansio
 		switch {
 		case a.Naked:
 		case a.Array != nil:
-			in.array(a, st, x)
+			in.assignArray(a, st, x)
 		case a.Index != nil:
-			x.arithmUnknown(a.Index)
-			x.assigned(a.Value)
-			st.setList(name, []string{Unknown})
+			x.isArithmUnknown(a.Index)
+			x.expandAssigned(a.Value)
+			st.setListVar(name, []string{Unknown})
 		case a.Append:
 			before := st.Get(name)
 			if before.Kind == expand.Indexed {
-				st.setList(name, []string{Unknown})
+				st.setListVar(name, []string{Unknown})
 				continue
 			}
-			value := x.assigned(a.Value)
-			st.set(name, before.String()+value, from(st.made[name], x.from))
+			value := x.expandAssigned(a.Value)
+			st.setVar(name, before.String()+value, mergeNames(st.unknownFrom[name], x.unknownFrom))
 		default:
-			value := x.assigned(a.Value)
-			st.set(name, value, x.from)
+			value := x.expandAssigned(a.Value)
+			st.setVar(name, value, x.unknownFrom)
 		}
 	}
 }
 
-// array sets a whole array.
-func (in *Interpreter) array(a *syntax.Assign, st *state, x *expansion) {
+// assignArray sets a whole array.
+func (in *Interpreter) assignArray(a *syntax.Assign, st *state, x *expansion) {
 	var list []string
 	if a.Append {
 		list = append(list, st.Get(a.Name.Value).List...)
 	}
 	for _, elem := range a.Array.Elems {
 		if elem.Index != nil {
-			x.arithmUnknown(elem.Index)
-			x.assigned(elem.Value)
+			x.isArithmUnknown(elem.Index)
+			x.expandAssigned(elem.Value)
 			list = []string{Unknown}
 			break
 		}
-		list = append(list, Texts(x.fields([]*syntax.Word{elem.Value}))...)
+		list = append(list, FieldTexts(x.expandFields([]*syntax.Word{elem.Value}))...)
 	}
-	st.setList(a.Name.Value, list)
+	st.setListVar(a.Name.Value, list)
 }
 
-// declare follows export, declare, local, readonly and typeset.
-func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, place *Place, raw string) {
-	x := in.expansion(st, place)
-	reference := c.Variant.Value == "nameref"
+// interpretDeclaration interprets export, declare, local, readonly and typeset.
+func (in *Interpreter) interpretDeclaration(c *syntax.DeclClause, st *state, stdin Stream, place *Place, raw string) {
+	x := in.newExpansion(st, place)
+	isReference := c.Variant.Value == "nameref"
 	call := &Call{Place: *place, Argv: []Field{{Text: c.Variant.Value}}, Env: map[string]string{}, Stdin: stdin, in: in,
-		state: st, raw: raw}
+		state: st, sourceText: raw}
 	for _, a := range c.Args {
 		if a.Name == nil || a.Naked && a.Name == nil {
 			// An option, or a word such as "$name=value", which sets something that isn't known.
-			for _, f := range x.fields([]*syntax.Word{a.Value}) {
+			for _, f := range x.expandFields([]*syntax.Word{a.Value}) {
 				call.Argv = append(call.Argv, f)
-				reference = reference || strings.HasPrefix(f.Text, "-") && strings.Contains(f.Text, "n")
+				isReference = isReference || strings.HasPrefix(f.Text, "-") && strings.Contains(f.Text, "n")
 				if name, value, ok := strings.Cut(f.Text, "="); ok && syntax.ValidName(name) {
-					st.set(name, value, x.from)
+					st.setVar(name, value, x.unknownFrom)
 					call.Env[name] = value
 				}
 			}
 			continue
 		}
-		if len(in.calls) > 0 && c.Variant.Value != "export" && c.Variant.Value != "readonly" {
+		if len(in.callStack) > 0 && c.Variant.Value != "export" && c.Variant.Value != "readonly" {
 			st.locals = append(st.locals[:len(st.locals):len(st.locals)], a.Name.Value)
 		}
-		in.assignments([]*syntax.Assign{a}, st, x)
+		in.applyAssignments([]*syntax.Assign{a}, st, x)
 		if c.Variant.Value == "export" {
-			st.own()
-			st.exports = put(st.exports, a.Name.Value, true)
+			st.unshareMaps()
+			st.exports = putEntry(st.exports, a.Name.Value, true)
 		}
-		if reference {
-			st.set(a.Name.Value, Unknown, nil) // another name of a variable that may change
+		if isReference {
+			st.setVar(a.Name.Value, Unknown, nil) // another name of a variable that may change
 		}
 		if !a.Naked {
 			call.Env[a.Name.Value] = st.Get(a.Name.Value).String()
@@ -140,85 +140,85 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 	}
 	for _, f := range call.Argv[1:] {
 		if strings.Contains(f.Text, "[") {
-			in.evaluated(place, f.Text, st)
+			in.interpretEvaluated(place, f.Text, st)
 		}
 	}
-	in.visitor.Call(call)
+	in.visitor.VisitCall(call)
 }
 
-// call follows one simple command with its arguments.
-func (in *Interpreter) call(c *Call, st *state) Stream {
+// interpretCall interprets a simple command with expanded arguments.
+func (in *Interpreter) interpretCall(c *Call, st *state) Stream {
 	c.state = st
-	if len(c.Argv) == 0 || !in.step(&c.Place) {
+	if len(c.Argv) == 0 || !in.countStep(&c.Place) {
 		return Stream{}
 	}
 	word := c.Argv[0]
 	if HasUnknown(word.Text) || word.Glob {
-		in.visitor.Problem(&c.Place, Problem{Kind: Dynamic, Reason: "which program runs is only known when it runs",
+		in.visitor.VisitProblem(&c.Place, Problem{Kind: Dynamic, Reason: "which program runs is only known when it runs",
 			From: c.From})
-		in.visitor.Call(c)
-		return printed("a command")
+		in.visitor.VisitCall(c)
+		return unknownStream("a command")
 	}
-	program := len(c.Via) > 0 // what a command starts is no function
-	if body, ok := st.funcs[word.Text]; ok && !program {
-		inner := st.clone()
-		inner.params = append([]string{"bash"}, Texts(c.Argv[1:])...)
+	isStarted := len(c.Via) > 0 // what a command starts is no function
+	if body, ok := st.funcs[word.Text]; ok && !isStarted {
+		inner := st.cloneState()
+		inner.params = append([]string{"bash"}, FieldTexts(c.Argv[1:])...)
 		for name, value := range c.Env {
-			inner.set(name, value, c.From)
+			inner.setVar(name, value, c.From)
 		}
-		return in.functionCall(word.Text, body, inner, st, c)
+		return in.callFunction(word.Text, body, inner, st, c)
 	}
-	if len(c.Via) > maxStarts {
-		in.problem(&c.Place, TooComplex, "commands that start commands, too deep to follow")
+	if len(c.Via) > maxCommandChain {
+		in.reportProblem(&c.Place, TooComplex, "commands that start commands, too deep to follow")
 		return Stream{}
 	}
-	if out, ok := in.builtin(c, st); ok {
+	if out, ok := in.interpretBuiltin(c, st); ok {
 		return out
 	}
-	in.visitor.Call(c)
+	in.visitor.VisitCall(c)
 	if c.Output.Known || c.Output.Piped {
 		return c.Output
 	}
-	return output(c)
+	return predictOutput(c)
 }
 
-// functionCall runs a function's body and takes over what it changed.
-func (in *Interpreter) functionCall(name string, body *syntax.Stmt, inner, st *state, c *Call) Stream {
+// callFunction interprets a function call and keeps the state that it changed.
+func (in *Interpreter) callFunction(name string, body *syntax.Stmt, inner, st *state, c *Call) Stream {
 	inner.locals = nil
-	out := in.function(name, body, inner, c.Stdin)
-	outer := st.clone()
+	out := in.interpretFunction(name, body, inner, c.Stdin)
+	outer := st.cloneState()
 	*st = *inner
-	st.own()
+	st.unshareMaps()
 	for _, name := range slices.AppendSeq(inner.locals, maps.Keys(c.Env)) {
 		if v, ok := outer.vars[name]; ok {
-			st.vars = put(st.vars, name, v)
+			st.vars = putEntry(st.vars, name, v)
 		} else {
 			delete(st.vars, name)
 		}
 	}
-	st.params, st.locals, st.dead = outer.params, outer.locals, false
+	st.params, st.locals, st.isDead = outer.params, outer.locals, false
 	return out
 }
 
-// function follows a function's body unless it is being followed already. A function that calls itself in parallel
-// is a fork bomb.
-func (in *Interpreter) function(name string, body *syntax.Stmt, st *state, stdin Stream) Stream {
-	for _, f := range in.calls {
+// interpretFunction interprets a function's body, unless a call of it is in progress. A function that calls itself in
+// parallel is a fork bomb.
+func (in *Interpreter) interpretFunction(name string, body *syntax.Stmt, st *state, stdin Stream) Stream {
+	for _, f := range in.callStack {
 		if f.name == name {
-			if in.parallel > f.parallel {
-				in.problem(in.place(body, st), ForkBomb, "the function "+name+" starts itself in parallel without end")
+			if in.parallelDepth > f.parallelDepth {
+				in.reportProblem(in.nodePlace(body, st), ForkBomb, "the function "+name+" starts itself in parallel without end")
 			}
-			return printed(name)
+			return unknownStream(name)
 		}
 	}
-	in.called = put(in.called, body, true)
-	in.calls = append(in.calls, frame{name: name, parallel: in.parallel})
-	defer func() { in.calls = in.calls[:len(in.calls)-1] }()
-	return in.stmt(body, st, stdin)
+	in.interpreted = putEntry(in.interpreted, body, true)
+	in.callStack = append(in.callStack, callFrame{name: name, parallelDepth: in.parallelDepth})
+	defer func() { in.callStack = in.callStack[:len(in.callStack)-1] }()
+	return in.interpretStmt(body, st, stdin)
 }
 
-// Name is the name that a program is known by: without its directory and Windows' endings, in lower case.
-func Name(word string) string {
+// ProgramName returns the name of a program without directory and Windows extension, in lower case.
+func ProgramName(word string) string {
 	name := strings.ToLower(path.Base(strings.ReplaceAll(word, `\`, "/")))
 	for _, ending := range []string{".exe", ".com", ".cmd", ".bat"} {
 		if trimmed := strings.TrimSuffix(name, ending); trimmed != "" {

@@ -11,56 +11,57 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// state is what is known at one point of a program. Where branches meet, what they don't agree on isn't known.
+// state is the known state of the shell at one point. Where branches meet, a value that differs between them becomes
+// unknown.
 type state struct {
-	base    map[string]string          // the environment that it started with
-	vars    map[string]expand.Variable // assigned since; nil values are unset ones
-	funcs   map[string]*syntax.Stmt
-	files   map[string]Stream   // written since, by absolute path
-	exports map[string]bool     // the variables that programs get
-	made    map[string][]string // the commands that printed the unknown parts of variables
-	shared  bool                // the maps above may be another state's, too
-	params  []string            // $0, $1, …
-	locals  []string            // variables of the function that is being followed
-	dir     string              // "" if it isn't known
-	oldDir  string
-	stack   []string // of pushd
-	traps   []string // the commands that run at the end of the shell
-	dead    bool     // the text ends here at an exit or return
+	baseEnv     map[string]string          // the initial environment
+	vars        map[string]expand.Variable // assigned since; nil values are unset ones
+	funcs       map[string]*syntax.Stmt
+	files       map[string]Stream   // written files by absolute path
+	exports     map[string]bool     // exported variables
+	unknownFrom map[string][]string // commands that printed the unknown parts of variables
+	shared      bool                // another state may use the same maps
+	params      []string            // $0, $1, …
+	locals      []string            // local variables of the current function
+	dir         string              // "" if unknown
+	oldDir      string
+	dirStack    []string // of pushd
+	traps       []string // commands to run at the end of the shell
+	isDead      bool     // an exit or return makes the rest unreachable
 }
 
-// clone returns a copy. The maps are shared until one of the two changes them.
-func (s *state) clone() *state {
+// cloneState returns a copy. Both share their maps until one of them changes.
+func (s *state) cloneState() *state {
 	s.shared = true
 	c := *s
 	return &c
 }
 
-// own makes the maps this state's alone. It must be called before they are changed.
-func (s *state) own() {
+// unshareMaps copies shared maps. Call it before you change them.
+func (s *state) unshareMaps() {
 	if s.shared {
 		s.vars, s.funcs = maps.Clone(s.vars), maps.Clone(s.funcs)
-		s.files, s.made, s.exports = maps.Clone(s.files), maps.Clone(s.made), maps.Clone(s.exports)
+		s.files, s.unknownFrom, s.exports = maps.Clone(s.files), maps.Clone(s.unknownFrom), maps.Clone(s.exports)
 		s.shared = false
 	}
 }
 
-// join is called where two branches meet: of what they don't agree on, nothing is known any more. A branch that ended
-// doesn't count if the other goes on.
-func (s *state) join(o *state) {
-	s.traps = from(s.traps, o.traps)
+// joinBranch joins the state of another branch: values that differ become unknown. A branch that has ended counts
+// only for its files, unless both have.
+func (s *state) joinBranch(o *state) {
+	s.traps = mergeNames(s.traps, o.traps)
 	switch {
-	case o.dead && !s.dead:
+	case o.isDead && !s.isDead:
 		s.keepFiles(o)
 		return
-	case s.dead && !o.dead:
-		ended := *s
-		*s = *o.clone()
-		s.traps = ended.traps
-		s.keepFiles(&ended)
+	case s.isDead && !o.isDead:
+		deadBranch := *s
+		*s = *o.cloneState()
+		s.traps = deadBranch.traps
+		s.keepFiles(&deadBranch)
 		return
 	}
-	s.own()
+	s.unshareMaps()
 	if o.dir != s.dir {
 		s.dir = ""
 	}
@@ -72,54 +73,55 @@ func (s *state) join(o *state) {
 	}
 	s.locals = append(s.locals[:len(s.locals):len(s.locals)], o.locals...)
 	for name, v := range s.vars {
-		if !same(v, o.vars[name]) {
-			s.set(name, Unknown, from(s.made[name], o.made[name]))
+		if !sameVariable(v, o.vars[name]) {
+			s.setVar(name, Unknown, mergeNames(s.unknownFrom[name], o.unknownFrom[name]))
 		}
 	}
 	for name := range o.vars {
 		if _, ok := s.vars[name]; !ok {
-			s.set(name, Unknown, o.made[name])
+			s.setVar(name, Unknown, o.unknownFrom[name])
 		}
 	}
 	for path, content := range o.files {
 		if before, ok := s.files[path]; !ok {
-			s.files = put(s.files, path, content)
-		} else if !before.same(content) {
-			s.files = put(s.files, path, Stream{Piped: true, From: from(before.From, content.From)})
+			s.files = putEntry(s.files, path, content)
+		} else if !before.sameContent(content) {
+			s.files = putEntry(s.files, path, Stream{Piped: true, From: mergeNames(before.From, content.From)})
 		}
 	}
 	for name, body := range o.funcs {
 		if s.funcs[name] == nil {
-			s.funcs = put(s.funcs, name, body)
+			s.funcs = putEntry(s.funcs, name, body)
 		}
 	}
 }
 
-func same(a, b expand.Variable) bool {
+func sameVariable(a, b expand.Variable) bool {
 	return a.Set == b.Set && a.Kind == b.Kind && a.Str == b.Str && slices.Equal(a.List, b.List)
 }
 
-// keepFiles takes over the files that a subshell wrote: nothing else of it remains.
+// keepFiles keeps the files that a subshell wrote, which are all that remains of it.
 func (s *state) keepFiles(o *state) {
 	for path, content := range o.files {
-		if before, ok := s.files[path]; !ok || !before.same(content) {
-			s.own()
-			s.files = put(s.files, path, content)
+		if before, ok := s.files[path]; !ok || !before.sameContent(content) {
+			s.unshareMaps()
+			s.files = putEntry(s.files, path, content)
 		}
 	}
 }
 
-// exported forgets all variables but those that programs get.
-func (s *state) exported() {
+// dropUnexported removes all variables that are not exported.
+func (s *state) dropUnexported() {
 	for name := range s.vars {
-		if _, inherited := s.base[name]; !inherited && !s.exports[name] {
-			s.own()
+		if _, inherited := s.baseEnv[name]; !inherited && !s.exports[name] {
+			s.unshareMaps()
 			delete(s.vars, name)
 		}
 	}
 }
 
-func put[K comparable, V any](m map[K]V, key K, v V) map[K]V {
+// putEntry sets a key of a map, which may be nil, and returns the map.
+func putEntry[K comparable, V any](m map[K]V, key K, v V) map[K]V {
 	if m == nil {
 		m = map[K]V{}
 	}
@@ -127,20 +129,21 @@ func put[K comparable, V any](m map[K]V, key K, v V) map[K]V {
 	return m
 }
 
-// set assigns a variable; made are the commands that printed its unknown parts.
-func (s *state) set(name, value string, made []string) {
+// setVar assigns a variable. unknownFrom names the commands that printed its unknown parts.
+func (s *state) setVar(name, value string, unknownFrom []string) {
 	if len(value) > maxValue {
 		value = Unknown
 	}
-	s.own()
-	delete(s.made, name)
-	if len(made) > 0 && HasUnknown(value) {
-		s.made = put(s.made, name, made)
+	s.unshareMaps()
+	delete(s.unknownFrom, name)
+	if len(unknownFrom) > 0 && HasUnknown(value) {
+		s.unknownFrom = putEntry(s.unknownFrom, name, unknownFrom)
 	}
-	s.vars = put(s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
+	s.vars = putEntry(s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
 }
 
-func (s *state) setList(name string, list []string) {
+// setListVar assigns an array.
+func (s *state) setListVar(name string, list []string) {
 	size := 0
 	for _, item := range list {
 		size += len(item) + 1
@@ -148,21 +151,22 @@ func (s *state) setList(name string, list []string) {
 	if size > maxValue {
 		list = []string{Unknown}
 	}
-	s.own()
-	s.vars = put(s.vars, name, expand.Variable{Set: true, Kind: expand.Indexed, List: list})
+	s.unshareMaps()
+	s.vars = putEntry(s.vars, name, expand.Variable{Set: true, Kind: expand.Indexed, List: list})
 }
 
-// abs returns the absolute form of a path in this state; without a known directory the path itself.
-func (s *state) abs(path string) string {
+// absPath returns the absolute form of a path, or the path itself if the working directory is unknown.
+func (s *state) absPath(path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}
 	return filepath.Join(s.dir, path)
 }
 
-func (s *state) write(path string, content Stream) {
-	s.own()
-	s.files = put(s.files, s.abs(path), content)
+// writeFile records the content of a file.
+func (s *state) writeFile(path string, content Stream) {
+	s.unshareMaps()
+	s.files = putEntry(s.files, s.absPath(path), content)
 }
 
 // Get implements [expand.Environ].
@@ -170,9 +174,9 @@ func (s *state) Get(name string) expand.Variable {
 	known := func(v string) expand.Variable { return expand.Variable{Set: true, Kind: expand.String, Str: v} }
 	switch name {
 	case "@", "*":
-		return expand.Variable{Set: true, Kind: expand.Indexed, List: s.args()}
+		return expand.Variable{Set: true, Kind: expand.Indexed, List: s.positionalArgs()}
 	case "#":
-		return known(strconv.Itoa(len(s.args())))
+		return known(strconv.Itoa(len(s.positionalArgs())))
 	case "?", "$", "!", "-", "_", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "PPID", "BASHPID", "UID", "EUID",
 		"EPOCHSECONDS",
 		"EPOCHREALTIME", "HOSTNAME", "REPLY", "BASH_REMATCH", "COLUMNS", "LINES", "OPTARG", "OPTIND":
@@ -188,7 +192,7 @@ func (s *state) Get(name string) expand.Variable {
 		return expand.Variable{}
 	}
 	if user, ok := strings.CutPrefix(name, "HOME "); ok {
-		return known(s.homeOf(user))
+		return known(s.expandTilde(user))
 	}
 	if v, ok := s.vars[name]; ok {
 		return v
@@ -196,7 +200,7 @@ func (s *state) Get(name string) expand.Variable {
 	if name == "PWD" && s.dir != "" {
 		return known(s.dir)
 	}
-	if v, ok := s.base[name]; ok {
+	if v, ok := s.baseEnv[name]; ok {
 		return known(v)
 	}
 	switch name {
@@ -208,15 +212,16 @@ func (s *state) Get(name string) expand.Variable {
 	return expand.Variable{}
 }
 
-func (s *state) args() []string {
+// positionalArgs returns the positional parameters without $0.
+func (s *state) positionalArgs() []string {
 	if len(s.params) == 0 {
 		return nil
 	}
 	return s.params[1:]
 }
 
-// homeOf is what "~name" stands for.
-func (s *state) homeOf(name string) string {
+// expandTilde returns the directory that "~name" means.
+func (s *state) expandTilde(name string) string {
 	orUnknown := func(dir string) string {
 		if dir == "" {
 			return Unknown
@@ -243,8 +248,8 @@ func (s *state) Set(name string, v expand.Variable) error {
 	if len(v.Str) > maxValue {
 		v.Str = Unknown
 	}
-	s.own()
-	s.vars = put(s.vars, name, v)
+	s.unshareMaps()
+	s.vars = putEntry(s.vars, name, v)
 	return nil
 }
 
@@ -257,16 +262,16 @@ func (s *state) Each(fn func(string, expand.Variable) bool) {
 	}
 }
 
-// Runes that stand for something that isn't known. They are noncharacters, which [Check] refuses in a command.
+// Marks of unknown parts. They are noncharacters, which [CheckText] refuses in a command.
 const (
-	Unknown     = "\uFDD0" // any text, nobody can know which
-	Unset       = "\uFDD1" // a variable that nothing has set: empty, unless the environment has it
+	Unknown     = "\uFDD0" // any text
+	Unset       = "\uFDD1" // a variable that the text doesn't set: empty, unless the environment sets it
 	Substituted = "\uFDD2" // the number in the path of a process substitution
-	Item        = "\uFDD4" // a name that another command finds
-	Temporary   = "\uFDD3" // the directory that mktemp makes new files in
+	Item        = "\uFDD4" // a file name that another command supplies
+	Temporary   = "\uFDD3" // the directory of temporary files
 )
 
-// HasUnknown reports whether part of s isn't known.
+// HasUnknown reports whether a part of s is unknown.
 func HasUnknown(s string) bool {
 	return strings.Contains(s, Unknown) || strings.Contains(s, Unset) || strings.Contains(s, Item)
 }
@@ -274,11 +279,11 @@ func HasUnknown(s string) bool {
 // Field is one argument, after all expansions.
 type Field struct {
 	Text string
-	Glob bool // it is still a pattern, which the shell will replace by the paths that match
+	Glob bool // still a pattern, which the shell will replace by matching paths
 }
 
-// Texts returns the texts of fields.
-func Texts(fields []Field) []string {
+// FieldTexts returns the texts of fields.
+func FieldTexts(fields []Field) []string {
 	texts := make([]string, len(fields))
 	for i, f := range fields {
 		texts[i] = f.Text
@@ -286,40 +291,40 @@ func Texts(fields []Field) []string {
 	return texts
 }
 
-// Stream is what a command reads or prints.
+// Stream is the input or output of a command.
 type Stream struct {
 	Known bool
 	Text  string   // if Known
-	Piped bool     // it comes from another command, not from a terminal or a file
-	File  string   // the file that it is read from
-	From  []string // the names of the commands that made it, if it isn't known
+	Piped bool     // from another command, not from a terminal or a file
+	File  string   // the file it is read from
+	From  []string // names of the commands that produced it, if unknown
 }
 
-// same reports whether as much is known of two streams.
-func (s Stream) same(o Stream) bool { return s.Known == o.Known && s.Text == o.Text }
+// sameContent reports whether two streams have the same known content.
+func (s Stream) sameContent(o Stream) bool { return s.Known == o.Known && s.Text == o.Text }
 
-// Known returns the stream of a text, which may have unknown parts.
-func Known(s string) Stream { return known(s) }
+// StreamOf returns the stream of a text that may have unknown parts.
+func StreamOf(s string) Stream { return streamOf(s) }
 
-// text is a stream whose content is known.
-func text(s string) Stream { return Stream{Known: true, Text: s, Piped: true} }
+// knownStream returns a stream with known content.
+func knownStream(s string) Stream { return Stream{Known: true, Text: s, Piped: true} }
 
-// printed is the stream of a command of which nothing is known but its name.
-func printed(by string) Stream { return Stream{Piped: true, From: []string{by}} }
+// unknownStream returns the stream of a command with unknown output.
+func unknownStream(by string) Stream { return Stream{Piped: true, From: []string{by}} }
 
-// then is the stream of two commands after each other.
-func (s Stream) then(next Stream) Stream {
+// appendStream returns the stream of two commands in sequence.
+func (s Stream) appendStream(next Stream) Stream {
 	if s.Known && next.Known && len(s.Text)+len(next.Text) <= MaxText {
-		return text(s.Text + next.Text)
+		return knownStream(s.Text + next.Text)
 	}
-	return Stream{Piped: true, From: from(s.From, next.From)}
+	return Stream{Piped: true, From: mergeNames(s.From, next.From)}
 }
 
-// from unites the names of commands. There is an end to them.
-func from(a, b []string) []string {
-	const enough = 256
+// mergeNames merges lists of command names, up to a limit.
+func mergeNames(a, b []string) []string {
+	const maxNames = 256
 	for _, name := range b {
-		if len(a) < enough && !slices.Contains(a, name) {
+		if len(a) < maxNames && !slices.Contains(a, name) {
 			a = append(a[:len(a):len(a)], name)
 		}
 	}

@@ -11,47 +11,48 @@ import (
 
 // expansion expands the words of one command in one state.
 type expansion struct {
-	in    *Interpreter
-	state *state
-	place *Place
-	cfg   *expand.Config // made when it is first needed
-	glob  bool           // the word has a part that may be a pattern
-	from  []string       // what made the unknown parts
+	in          *Interpreter
+	state       *state
+	place       *Place
+	cfg         *expand.Config // built on first use
+	glob        bool           // the word may contain a pattern
+	unknownFrom []string       // what made the unknown parts
 }
 
-func (in *Interpreter) expansion(st *state, place *Place) *expansion {
+func (in *Interpreter) newExpansion(st *state, place *Place) *expansion {
 	return &expansion{in: in, state: st, place: place}
 }
 
-func (x *expansion) config() *expand.Config {
+// expandConfig returns the configuration for package expand.
+func (x *expansion) expandConfig() *expand.Config {
 	if x.cfg == nil {
-		x.cfg = &expand.Config{Env: x.state, CmdSubst: x.cmdSubst, ProcSubst: x.procSubst}
+		x.cfg = &expand.Config{Env: x.state, CmdSubst: x.substituteCommand, ProcSubst: x.substituteProcess}
 	}
 	return x.cfg
 }
 
-// fields expands words into arguments.
-func (x *expansion) fields(words []*syntax.Word) []Field {
+// expandFields expands words into arguments.
+func (x *expansion) expandFields(words []*syntax.Word) []Field {
 	var out []Field
 	for _, word := range words {
-		if text, ok := plain(word); ok {
+		if text, ok := plainText(word); ok {
 			out = append(out, Field{Text: text})
 			continue
 		}
 		x.glob = false
-		if braces(word) > maxBraces {
+		if countBraces(word) > maxBraces {
 			x.in.stopped = true
-			x.in.problem(x.place, TooComplex, "a word has too many braces")
+			x.in.reportProblem(x.place, TooComplex, "a word has too many braces")
 			return out
 		}
-		known := x.rewrite(word)
-		for text, err := range expand.FieldsSeq(x.config(), known) {
+		known := x.rewriteWord(word)
+		for text, err := range expand.FieldsSeq(x.expandConfig(), known) {
 			if err != nil {
 				out = append(out, Field{Text: Unknown})
 				break
 			}
-			if !x.in.spend(len(text)+wordCost, x.place) || len(out) >= maxFields {
-				x.in.tooMuch(x.place)
+			if !x.in.spendBytes(len(text)+wordOverhead, x.place) || len(out) >= maxFields {
+				x.in.stopExpansion(x.place)
 				return out
 			}
 			if text == "" && !hasQuotes(word) {
@@ -59,7 +60,7 @@ func (x *expansion) fields(words []*syntax.Word) []Field {
 			}
 			field := Field{Text: text, Glob: x.glob && isPattern(text)}
 			if field.Glob && strings.Contains(text, "/") || text == ".*" {
-				x.in.visitor.Open(x.place, ForListing, field)
+				x.in.visitor.VisitPath(x.place, ForListing, field)
 			}
 			out = append(out, field)
 		}
@@ -67,7 +68,7 @@ func (x *expansion) fields(words []*syntax.Word) []Field {
 	return out
 }
 
-// hasQuotes reports whether a part of a word is quoted, so that there is a word even if it is empty.
+// hasQuotes reports whether a part of a word is quoted, so that an empty word stays an argument.
 func hasQuotes(word *syntax.Word) bool {
 	return slices.ContainsFunc(word.Parts, func(part syntax.WordPart) bool {
 		switch p := part.(type) {
@@ -80,8 +81,8 @@ func hasQuotes(word *syntax.Word) bool {
 	})
 }
 
-// braces counts the braces of a word that may expand to several.
-func braces(word *syntax.Word) int {
+// countBraces counts the opening braces in the literal parts of a word.
+func countBraces(word *syntax.Word) int {
 	n := 0
 	for _, part := range word.Parts {
 		if lit, ok := part.(*syntax.Lit); ok {
@@ -91,8 +92,8 @@ func braces(word *syntax.Word) int {
 	return n
 }
 
-// plain returns the text of a word that means itself.
-func plain(word *syntax.Word) (string, bool) {
+// plainText returns the text of a word that needs no expansion.
+func plainText(word *syntax.Word) (string, bool) {
 	if len(word.Parts) != 1 {
 		return "", false
 	}
@@ -106,24 +107,23 @@ func plain(word *syntax.Word) (string, bool) {
 	return "", false
 }
 
-// one expands a word where the shell neither splits nor matches patterns, as in an assignment.
-func (x *expansion) one(word *syntax.Word) string {
+// expandWord expands a word without splitting or pattern matching, as in an assignment.
+func (x *expansion) expandWord(word *syntax.Word) string {
 	if word == nil {
 		return ""
 	}
-	if text, ok := plain(word); ok {
+	if text, ok := plainText(word); ok {
 		return text
 	}
-	text, err := expand.Literal(x.config(), x.unescape(x.rewrite(word)))
+	text, err := expand.Literal(x.expandConfig(), x.unescapeWord(x.rewriteWord(word)))
 	if err != nil {
 		return Unknown
 	}
 	return text
 }
 
-// unescape takes the backslashes out of what stands outside of quotes, which package expand leaves there, and replaces
-// the tilde in front.
-func (x *expansion) unescape(word *syntax.Word) *syntax.Word {
+// unescapeWord removes backslashes from unquoted parts, which package expand keeps, and expands a leading tilde.
+func (x *expansion) unescapeWord(word *syntax.Word) *syntax.Word {
 	for i, part := range word.Parts {
 		lit, ok := part.(*syntax.Lit)
 		if !ok {
@@ -133,7 +133,7 @@ func (x *expansion) unescape(word *syntax.Word) *syntax.Word {
 		value := lit.Value
 		if name, rest, _ := strings.Cut(value, "/"); i == 0 && strings.HasPrefix(name, "~") && !strings.Contains(name, `\`) &&
 			(rest != "" || len(word.Parts) == 1 || strings.HasSuffix(value, "/")) {
-			b.WriteString(x.state.homeOf(name[1:]))
+			b.WriteString(x.state.expandTilde(name[1:]))
 			value = value[len(name):]
 		}
 		for j := 0; j < len(value); j++ {
@@ -149,16 +149,16 @@ func (x *expansion) unescape(word *syntax.Word) *syntax.Word {
 	return word
 }
 
-// document expands the body of a here-document. With indented, tabs at the beginning of its lines
-// don't count; with plain, all characters mean themselves.
-func (x *expansion) document(word *syntax.Word, indented, plain bool) string {
+// expandDocument expands the body of a here-document. With indented, it drops tabs at the start of lines; with
+// quoted, it expands nothing.
+func (x *expansion) expandDocument(word *syntax.Word, indented, quoted bool) string {
 	if word == nil {
 		return ""
 	}
 	if indented {
-		word = outdented(word)
+		word = trimIndent(word)
 	}
-	if plain {
+	if quoted {
 		var b strings.Builder
 		for _, part := range word.Parts {
 			lit, ok := part.(*syntax.Lit)
@@ -169,15 +169,15 @@ func (x *expansion) document(word *syntax.Word, indented, plain bool) string {
 		}
 		return b.String()
 	}
-	text, err := expand.Document(x.config(), &syntax.Word{Parts: x.parts(word.Parts, true)})
+	text, err := expand.Document(x.expandConfig(), &syntax.Word{Parts: x.rewriteParts(word.Parts, true)})
 	if err != nil {
 		return Unknown
 	}
 	return text
 }
 
-// outdented is the body of a here-document without the tabs at the beginning of its lines.
-func outdented(word *syntax.Word) *syntax.Word {
+// trimIndent returns the body of a here-document without the tabs at the start of its lines.
+func trimIndent(word *syntax.Word) *syntax.Word {
 	out := &syntax.Word{}
 	begin := true
 	for _, part := range word.Parts {
@@ -199,12 +199,12 @@ func outdented(word *syntax.Word) *syntax.Word {
 	return out
 }
 
-// assigned expands the value of an assignment, where a tilde also counts after a colon.
-func (x *expansion) assigned(word *syntax.Word) string {
+// expandAssigned expands the value of an assignment, where a tilde also counts after a colon.
+func (x *expansion) expandAssigned(word *syntax.Word) string {
 	if word == nil {
 		return ""
 	}
-	value := x.one(word)
+	value := x.expandWord(word)
 	for _, part := range word.Parts {
 		if lit, ok := part.(*syntax.Lit); ok && strings.Contains(lit.Value, ":~/") {
 			value = strings.ReplaceAll(value, ":~/", ":"+x.state.Get("HOME").String()+"/")
@@ -213,34 +213,35 @@ func (x *expansion) assigned(word *syntax.Word) string {
 	return value
 }
 
-// rewrite replaces the parts of a word that aren't known by runes that say so, because package expand would take
-// them for text.
-func (x *expansion) rewrite(word *syntax.Word) *syntax.Word {
-	return &syntax.Word{Parts: x.parts(word.Parts, false)}
+// rewriteWord replaces the unknown parts of a word by marks, which package expand treats as text.
+func (x *expansion) rewriteWord(word *syntax.Word) *syntax.Word {
+	return &syntax.Word{Parts: x.rewriteParts(word.Parts, false)}
 }
 
-func (x *expansion) parts(parts []syntax.WordPart, quoted bool) []syntax.WordPart {
+// rewriteParts replaces the unknown ones of several parts.
+func (x *expansion) rewriteParts(parts []syntax.WordPart, quoted bool) []syntax.WordPart {
 	out := make([]syntax.WordPart, 0, len(parts))
 	for _, part := range parts {
-		out = append(out, x.part(part, quoted)...)
+		out = append(out, x.rewritePart(part, quoted)...)
 	}
 	return out
 }
 
-// part returns what stands for a part of a word; quoted reports whether it stands between double quotes.
-func (x *expansion) part(part syntax.WordPart, quoted bool) []syntax.WordPart {
+// rewritePart returns a part with unknown values replaced by marks; quoted reports whether it is between double
+// quotes.
+func (x *expansion) rewritePart(part syntax.WordPart, quoted bool) []syntax.WordPart {
 	switch p := part.(type) {
 	case *syntax.Lit:
 		x.glob = x.glob || !quoted && hasPattern(p.Value)
 	case *syntax.DblQuoted:
-		part = &syntax.DblQuoted{Left: p.Left, Right: p.Right, Dollar: p.Dollar, Parts: x.parts(p.Parts, true)}
+		part = &syntax.DblQuoted{Left: p.Left, Right: p.Right, Dollar: p.Dollar, Parts: x.rewriteParts(p.Parts, true)}
 	case *syntax.ParamExp:
 		x.glob = x.glob || !quoted
-		return x.param(p, quoted)
+		return x.expandParam(p, quoted)
 	case *syntax.CmdSubst:
 		x.glob = x.glob || !quoted
 	case *syntax.ArithmExp:
-		if x.arithmUnknown(p.X) {
+		if x.isArithmUnknown(p.X) {
 			part = &syntax.Lit{Value: Unknown}
 		}
 	case *syntax.ExtGlob:
@@ -250,14 +251,13 @@ func (x *expansion) part(part syntax.WordPart, quoted bool) []syntax.WordPart {
 	return []syntax.WordPart{part}
 }
 
-// isPattern reports whether a word is a pattern: it has a star, a question mark, or an opening bracket with a closing
-// one.
+// isPattern reports whether a word is a pattern: it has a star, a question mark or a pair of brackets.
 func isPattern(text string) bool {
 	open := strings.IndexByte(text, '[')
 	return strings.ContainsAny(text, "*?") || open >= 0 && strings.IndexByte(text[open:], ']') > 0
 }
 
-// hasPattern reports whether a literal has pattern characters that no backslash escapes.
+// hasPattern reports whether a literal has unescaped pattern characters.
 func hasPattern(s string) bool {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
@@ -270,59 +270,59 @@ func hasPattern(s string) bool {
 	return false
 }
 
-// cmdSubst interprets a command substitution and prints what it would.
-func (x *expansion) cmdSubst(w io.Writer, cs *syntax.CmdSubst) error {
-	out := x.in.child(x.state, x.place, func(child *state) Stream { return x.in.stmts(cs.Stmts, child, Stream{}) })
+// substituteCommand interprets a command substitution and writes its output.
+func (x *expansion) substituteCommand(w io.Writer, cs *syntax.CmdSubst) error {
+	out := x.in.interpretSubshell(x.state, x.place, func(child *state) Stream { return x.in.interpretStmts(cs.Stmts, child, Stream{}) })
 	text := Unknown
 	if out.Known {
 		text = out.Text
 	} else {
-		x.from = append(x.from, out.From...)
+		x.unknownFrom = append(x.unknownFrom, out.From...)
 	}
 	_, err := io.WriteString(w, text)
 	return err
 }
 
-// procSubst interprets a process substitution; its value is the path of a pipe.
-func (x *expansion) procSubst(ps *syntax.ProcSubst) (string, error) {
+// substituteProcess interprets a process substitution and returns the path of its pipe.
+func (x *expansion) substituteProcess(ps *syntax.ProcSubst) (string, error) {
 	stdin := Stream{}
 	if ps.Op == syntax.CmdOut {
-		stdin = printed("a process substitution")
+		stdin = unknownStream("a process substitution")
 	}
-	out := x.in.child(x.state, x.place, func(child *state) Stream { return x.in.stmts(ps.Stmts, child, stdin) })
+	out := x.in.interpretSubshell(x.state, x.place, func(child *state) Stream { return x.in.interpretStmts(ps.Stmts, child, stdin) })
 	path := "/dev/fd/" + Substituted
 	if ps.Op == syntax.CmdIn || ps.Op == syntax.CmdInTemp {
-		x.state.write(path, out)
+		x.state.writeFile(path, out)
 	}
 	return path, nil
 }
 
-// arithm evaluates an arithmetic expression for its assignments.
-func (x *expansion) arithm(expr syntax.ArithmExpr) {
+// evalArithm evaluates an arithmetic expression for its assignments.
+func (x *expansion) evalArithm(expr syntax.ArithmExpr) {
 	if expr == nil {
 		return
 	}
-	if !x.arithmUnknown(expr) {
-		if _, err := expand.Arithm(x.config(), expr); err == nil {
+	if !x.isArithmUnknown(expr) {
+		if _, err := expand.Arithm(x.expandConfig(), expr); err == nil {
 			return
 		}
 	}
-	x.forget(expr)
+	x.forgetAssigned(expr)
 }
 
-// forget is called where a node assigns variables that aren't known from there on.
-func (x *expansion) forget(node syntax.Node) {
+// forgetAssigned makes the variables that a node assigns unknown.
+func (x *expansion) forgetAssigned(node syntax.Node) {
 	syntax.Walk(node, func(n syntax.Node) bool {
 		if lit, ok := n.(*syntax.Lit); ok && syntax.ValidName(lit.Value) {
-			x.state.set(lit.Value, Unknown, nil)
+			x.state.setVar(lit.Value, Unknown, nil)
 		}
 		return true
 	})
 }
 
-// arithmUnknown reports whether the value of an arithmetic expression isn't known. It also looks for values that bash
-// would evaluate once more: `a[$(command)]` in a variable runs the command.
-func (x *expansion) arithmUnknown(expr syntax.ArithmExpr) bool {
+// isArithmUnknown reports whether the value of an arithmetic expression is unknown. It also interprets values that
+// bash would evaluate again: `a[$(command)]` in a variable runs the command.
+func (x *expansion) isArithmUnknown(expr syntax.ArithmExpr) bool {
 	if expr == nil {
 		return false
 	}
@@ -332,23 +332,24 @@ func (x *expansion) arithmUnknown(expr syntax.ArithmExpr) bool {
 		case *syntax.CmdSubst:
 			unknown = true
 		case *syntax.ParamExp:
-			unknown = x.arithmName(n.Param.Value) || unknown
+			unknown = x.isNameUnknown(n.Param.Value) || unknown
 		case *syntax.Lit:
 			if syntax.ValidName(n.Value) {
-				unknown = x.arithmName(n.Value) || unknown
+				unknown = x.isNameUnknown(n.Value) || unknown
 			}
 		}
 		return true
 	})
 	if unknown {
-		x.substitutions(expr)
+		x.interpretSubstitutions(expr)
 	}
 	return unknown
 }
 
-func (x *expansion) arithmName(name string) bool {
+// isNameUnknown reports whether the value of a variable in an arithmetic expression is unknown.
+func (x *expansion) isNameUnknown(name string) bool {
 	v := x.state.Get(name)
 	value := v.String()
-	x.in.evaluated(x.place, value, x.state)
+	x.in.interpretEvaluated(x.place, value, x.state)
 	return HasUnknown(value) || v.Kind != 0 && len(v.List) > 0 && HasUnknown(strings.Join(v.List, ""))
 }
