@@ -46,7 +46,7 @@ func newGroups(wanted bool, log hclog.Logger) *groups {
 // open finds out whether groups can be made, once.
 func (gs *groups) open() {
 	gs.once.Do(func() {
-		if gs.place, gs.err = cgroup.Open(); gs.err != nil {
+		if gs.place, gs.err = cgroup.OpenPlace(); gs.err != nil {
 			gs.log.Debug("no control groups", "error", gs.err)
 		}
 	})
@@ -78,7 +78,7 @@ func (gs *groups) member(p Profile) *member {
 	if gs.place == nil {
 		return nil
 	}
-	group, err := gs.place.New(p.Name, p.Group)
+	group, err := gs.place.NewGroup(p.Name, p.Group)
 	if err != nil {
 		gs.log.Warn("a process has no control group of its own", "profile", p.Name, "error", err)
 		return nil
@@ -97,7 +97,7 @@ func (m *member) start(cmd *exec.Cmd, direct bool, start func() error) error {
 	if direct {
 		attr = cmd.SysProcAttr
 	}
-	leave, err := m.group.Enter(attr)
+	leave, err := m.group.EnterThread(attr)
 	if err != nil {
 		m.groups.log.Warn("a process is not in its control group", "error", err)
 		return start()
@@ -122,14 +122,14 @@ func (m *member) start(cmd *exec.Cmd, direct bool, start func() error) error {
 // kill ends everybody in the group, if the kernel does that.
 func (m *member) kill() {
 	if m != nil {
-		m.group.Kill()
+		m.group.KillProcesses()
 	}
 }
 
 // leave ends whoever is left in the group and removes it. It does not wait.
 func (m *member) leave() {
 	if m != nil {
-		m.groups.background(m.group.Remove)
+		m.groups.background(m.group.RemoveGroup)
 	}
 }
 
@@ -159,12 +159,12 @@ func (i *Isolation) Groups() Groups {
 		}
 		return Groups{Cause: problem.Cause, Cure: problem.Cure, Never: problem.Never}
 	}
-	said := Groups{Kill: gs.place.Kills()}
+	said := Groups{Kill: gs.place.CanKillGroup()}
 	names := map[string]string{cgroup.Processes: "processes", cgroup.Memory: "memory", cgroup.Processor: "processor"}
-	for _, controller := range gs.place.Bounds() {
+	for _, controller := range gs.place.Controllers() {
 		said.Bounds = append(said.Bounds, names[controller])
 	}
-	if missing := gs.place.Missing(); len(missing) > 0 {
+	if missing := gs.place.MissingControllers(); len(missing) > 0 {
 		said.Cause, said.Cure = missing[0].Cause, missing[0].Cure
 	}
 	return said

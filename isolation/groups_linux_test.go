@@ -104,8 +104,8 @@ func TestGroupsAreRemoved(t *testing.T) {
 	}
 	proc.Kill()
 	<-proc.Done()
-	if !eventually(func() bool { return len(i.platform.groups.place.Groups()) == 0 }) {
-		t.Errorf("%q are left", i.platform.groups.place.Groups())
+	if !eventually(func() bool { return len(i.platform.groups.place.GroupDirs()) == 0 }) {
+		t.Errorf("%q are left", i.platform.groups.place.GroupDirs())
 	}
 }
 

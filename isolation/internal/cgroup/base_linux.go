@@ -13,51 +13,52 @@ import (
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// prefix is how the directory begins that a process makes for its groups.
-const prefix = "picoclaw-"
+// dirPrefix is the prefix of the directory that each process creates for its groups.
+const dirPrefix = "picoclaw-"
 
-// base is the directory of this process in a hierarchy. It is locked while the process lives.
-type base struct {
-	dir  string
+// baseDir is the directory of this process in a hierarchy. The process holds its lock.
+type baseDir struct {
+	path string
 	lock *os.File
 }
 
-// errTaken is for a directory that somebody removed before it was locked.
-var errTaken = errors.New("it was removed at once")
+// errDirRemoved reports that another process removed the directory before it was locked.
+var errDirRemoved = errors.New("it was removed at once")
 
-// newBase makes a directory in the group at own, and removes there what others left that no longer live.
-func newBase(own string) (*base, error) {
-	sweep(own)
-	err := errTaken
-	for try := 0; try < 8 && errors.Is(err, errTaken); try++ {
-		var b *base
-		if b, err = makeBase(own); err == nil {
+// createBase removes the directories that dead processes left in the group at own, and creates a new one there.
+func createBase(own string) (*baseDir, error) {
+	sweepDeadDirs(own)
+	err := errDirRemoved
+	for try := 0; try < 8 && errors.Is(err, errDirRemoved); try++ {
+		var b *baseDir
+		if b, err = tryCreateBase(own); err == nil {
 			return b, nil
 		}
 	}
 	return nil, fmt.Errorf("make a control group in %s: %w", own, err)
 }
 
-func makeBase(own string) (*base, error) {
-	dir, err := os.MkdirTemp(own, prefix)
+// tryCreateBase creates and locks a directory once. The error is errDirRemoved if another process removed it first.
+func tryCreateBase(own string) (*baseDir, error) {
+	dir, err := os.MkdirTemp(own, dirPrefix)
 	if err != nil {
 		return nil, err
 	}
 	lock, err := lockDir(dir)
 	if err != nil {
 		_ = unix.Rmdir(dir)
-		return nil, errTaken
+		return nil, errDirRemoved
 	}
-	// Somebody who sweeps may have had it first.
-	var held, there unix.Stat_t
-	if unix.Fstat(int(lock.Fd()), &held) != nil || unix.Stat(dir, &there) != nil || held.Ino != there.Ino {
+	// Another process may have removed the directory before the lock.
+	var lockedStat, pathStat unix.Stat_t
+	if unix.Fstat(int(lock.Fd()), &lockedStat) != nil || unix.Stat(dir, &pathStat) != nil || lockedStat.Ino != pathStat.Ino {
 		_ = lock.Close()
-		return nil, errTaken
+		return nil, errDirRemoved
 	}
-	return &base{dir: dir, lock: lock}, nil
+	return &baseDir{path: dir, lock: lock}, nil
 }
 
-// lockDir locks a directory for as long as it is open.
+// lockDir opens and locks a directory. The lock lasts until the file is closed.
 func lockDir(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -70,36 +71,36 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// sweep ends and removes what is in the directories of processes that no longer live.
-func sweep(own string) {
-	for _, entry := range entries(own) {
-		if !strings.HasPrefix(entry, prefix) {
+// sweepDeadDirs kills and removes the groups of processes that have ended.
+func sweepDeadDirs(own string) {
+	for _, entry := range listGroups(own) {
+		if !strings.HasPrefix(entry, dirPrefix) {
 			continue
 		}
 		dir := filepath.Join(own, entry)
-		if lock, err := lockDir(dir); err == nil { // else its process lives
-			removeTree(dir)
+		if lock, err := lockDir(dir); err == nil { // a failed lock means that the process lives
+			removeDirTree(dir)
 			_ = lock.Close()
 		}
 	}
 }
 
-// removeTree ends what runs in a directory's groups, and removes them and the directory.
-func removeTree(dir string) {
-	for _, entry := range entries(dir) {
-		remove(filepath.Join(dir, entry))
+// removeDirTree kills the processes in a directory's groups, and removes the groups and the directory.
+func removeDirTree(dir string) {
+	for _, entry := range listGroups(dir) {
+		removeGroup(filepath.Join(dir, entry))
 	}
-	remove(dir)
+	removeGroup(dir)
 }
 
-// within reports whether this process is in a group of a base's.
-func within(base string) bool {
+// isInside reports whether this process is in a group below base.
+func isInside(base string) bool {
 	member, err := os.ReadFile("/proc/self/cgroup")
 	return err == nil && strings.Contains(string(member), "/"+filepath.Base(base)+"/")
 }
 
-// entries are the groups in a group.
-func entries(dir string) []string {
+// listGroups returns the names of the groups in a group.
+func listGroups(dir string) []string {
 	list, err := os.ReadDir(dir)
 	if err != nil {
 		return nil
@@ -113,30 +114,29 @@ func entries(dir string) []string {
 	return names
 }
 
-// goneWithin bounds how long the end of what runs in a group is waited for. Only what the kernel can't end takes
-// longer.
-const goneWithin = time.Second
+// removeTimeout limits the wait for killed processes to end. Only processes that the kernel can't kill take longer.
+const removeTimeout = time.Second
 
-// remove ends what runs in a group and removes the group.
-func remove(dir string) {
+// removeGroup kills the processes in a group and removes the group.
+func removeGroup(dir string) {
 	pause := 50 * time.Microsecond
-	for deadline := time.Now().Add(goneWithin); ; pause = min(2*pause, 10*time.Millisecond) {
+	for deadline := time.Now().Add(removeTimeout); ; pause = min(2*pause, 10*time.Millisecond) {
 		if err := unix.Rmdir(dir); !errors.Is(err, unix.EBUSY) || time.Now().After(deadline) {
 			return
 		}
-		killAll(dir)
+		killProcesses(dir)
 		time.Sleep(pause)
 	}
 }
 
-// killAll ends everybody in a group, and below it where the kernel does that itself. Where it does not, what forks fast
-// enough gets away.
-func killAll(dir string) {
-	if write(filepath.Join(dir, "cgroup.kill"), "1") == nil {
+// killProcesses kills all processes in a group, and in its subgroups if the kernel has cgroup.kill. Without it, a
+// process that forks fast enough can escape.
+func killProcesses(dir string) {
+	if writeControlFile(filepath.Join(dir, "cgroup.kill"), "1") == nil {
 		return
 	}
-	for _, pid := range processes(dir) {
-		if pid > 0 && pid != os.Getpid() { // 0 is somebody in a namespace that this process does not see
+	for _, pid := range listProcesses(dir) {
+		if pid > 0 && pid != os.Getpid() { // 0 is a process in a PID namespace that this process can't see
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
 	}

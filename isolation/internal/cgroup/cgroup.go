@@ -1,19 +1,18 @@
-// Package cgroup makes control groups: the kernel's own bound on what a process and all its descendants use together,
-// and the certain end of all of them.
+// Package cgroup creates control groups, which limit the resources of a process and its descendants together, and
+// kill them all.
 //
-// [Open] finds where this process may make groups, in cgroup v2 and in the hierarchies of v1, and makes a directory of
-// its own there, which is locked while it lives; what killed processes left is removed on the way. [Place.New] makes
-// one group. Nothing here can be had on every machine, so whoever asks has to go on without; [Place.Missing] and the
-// [Problem] that Open returns say what is missing, why, and what would change that.
+// [OpenPlace] finds where this process may create groups, in cgroup v2 and in the v1 hierarchies. It creates and
+// locks a directory there, and removes the groups of processes that have ended. [Place.NewGroup] creates a group. Not
+// every machine has control groups: callers must work without them. [Place.MissingControllers] and the [Problem] that
+// OpenPlace returns give the reason and the remedy.
 //
-// It must not know what runs in a group, nor what else bounds it.
+// The package must not know which programs run in a group, nor their other limits.
 package cgroup
 
-// Limits bound what all processes of a group use together. A zero is no limit.
+// Limits are the resource limits of all processes in a group together. Zero means no limit.
 type Limits struct {
 	Processes int   // processes and threads
 	Memory    int64 // bytes
-	// Weight is the group's share of the processors when others want them too, from 1 to 10000; who has not said
-	// anything has 100.
+	// Weight is the group's share of busy processors, from 1 to 10000. The kernel's default is 100.
 	Weight int
 }

@@ -14,97 +14,100 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// leaf is the group in a base that this process moves to: a group of version 2 that gives controllers to the groups in
-// it has no processes of its own.
-const leaf = "host"
+// leafGroup is the group in the base directory that this process moves to: in v2, a group that enables controllers
+// for its children has no processes of its own.
+const leafGroup = "host"
 
-// moveTries bounds how often this process and what it starts meanwhile are moved.
-const moveTries = 100
+// maxMoveTries limits the attempts to move this process and its new children.
+const maxMoveTries = 100
 
-// errNotAlone is for a group that others are in as well: they would have to be moved too, and are not ours.
-var errNotAlone = errors.New("other programs are in it too")
+// errSharedGroup reports that processes of other programs are in the group. This process must not move them.
+var errSharedGroup = errors.New("other programs are in it too")
 
-// delegate gives the groups in h's base the controllers that h's own group has, and returns those that it could give.
-// To do that it moves this process, if it is alone there.
-func (h *hierarchy) delegate() ([]string, error) {
-	has := words(filepath.Join(h.own, "cgroup.controllers"))
+// delegateControllers enables the controllers of this process's group for the groups in the base directory, and
+// returns the enabled ones. It moves this process to the leaf group, if no other program is in the group.
+func (h *hierarchy) delegateControllers() ([]string, error) {
+	available := readWords(filepath.Join(h.ownGroup, "cgroup.controllers"))
 	var wanted []string
-	for _, c := range controllers {
-		if slices.Contains(has, c) {
+	for _, c := range usedControllers {
+		if slices.Contains(available, c) {
 			wanted = append(wanted, c)
 		}
 	}
 	if len(wanted) == 0 {
 		return nil, nil
 	}
-	given := words(subtree(h.own))
-	if !h.root() && slices.ContainsFunc(wanted, func(c string) bool { return !slices.Contains(given, c) }) {
+	enabled := readWords(subtreeControlFile(h.ownGroup))
+	if !h.isRoot() && slices.ContainsFunc(wanted, func(c string) bool { return !slices.Contains(enabled, c) }) {
 		if err := h.moveSelf(); err != nil {
 			return nil, err
 		}
 	}
-	var got []string
-	var failed error
+	var delegated []string
+	var firstErr error
 	for _, c := range wanted {
-		err := h.give(c)
+		err := h.enableController(c)
 		if err == nil {
-			err = write(subtree(h.base.dir), "+"+c)
+			err = writeControlFile(subtreeControlFile(h.base.path), "+"+c)
 		}
 		if err == nil {
-			got = append(got, c)
-		} else if failed == nil {
-			failed = fmt.Errorf("give the %s controller to groups in %s: %w", c, h.own, err)
+			delegated = append(delegated, c)
+		} else if firstErr == nil {
+			firstErr = fmt.Errorf("give the %s controller to groups in %s: %w", c, h.ownGroup, err)
 		}
 	}
-	return got, failed
+	return delegated, firstErr
 }
 
-// give has h's own group give a controller to the groups in it. Whoever has come to it meanwhile has to go first.
-func (h *hierarchy) give(controller string) error {
-	err := write(subtree(h.own), "+"+controller)
-	for try := 0; try < moveTries && errors.Is(err, unix.EBUSY) && !h.root(); try++ {
+// enableController enables a controller for the children of this process's group. It first moves processes that have
+// joined the group since.
+func (h *hierarchy) enableController(controller string) error {
+	err := writeControlFile(subtreeControlFile(h.ownGroup), "+"+controller)
+	for try := 0; try < maxMoveTries && errors.Is(err, unix.EBUSY) && !h.isRoot(); try++ {
 		if err := h.moveSelf(); err != nil {
 			return err
 		}
-		err = write(subtree(h.own), "+"+controller)
+		err = writeControlFile(subtreeControlFile(h.ownGroup), "+"+controller)
 	}
 	return err
 }
 
-func subtree(dir string) string { return filepath.Join(dir, "cgroup.subtree_control") }
+// subtreeControlFile returns the path of the file that enables controllers for child groups.
+func subtreeControlFile(dir string) string { return filepath.Join(dir, "cgroup.subtree_control") }
 
-// root reports whether h's own group is the first of all, which may have processes as well as controllers to give.
-func (h *hierarchy) root() bool {
-	_, err := os.Stat(filepath.Join(h.own, "cgroup.type"))
+// isRoot reports whether this process's group is the root of the hierarchy, which may have both processes and enabled
+// controllers.
+func (h *hierarchy) isRoot() bool {
+	_, err := os.Stat(filepath.Join(h.ownGroup, "cgroup.type"))
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// moveSelf moves this process to a leaf, if nobody else is in h's own group. What it has started meanwhile moves with
-// it: the kernel may take a while to move a process, and nobody waits for that.
+// moveSelf moves this process and its children to the leaf group, if no other program is in its group. It repeats,
+// because children may start during the move.
 func (h *hierarchy) moveSelf() error {
-	to := filepath.Join(h.base.dir, leaf)
+	to := filepath.Join(h.base.path, leafGroup)
 	if err := os.Mkdir(to, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	for try := 0; try < moveTries; try++ {
-		in := processes(h.own)
+	for try := 0; try < maxMoveTries; try++ {
+		in := listProcesses(h.ownGroup)
 		if len(in) == 0 {
 			return nil
 		}
-		if slices.ContainsFunc(in, func(pid int) bool { return !ours(pid) && !gone(pid) }) {
-			return errNotAlone
+		if slices.ContainsFunc(in, func(pid int) bool { return !isDescendant(pid) && !hasExited(pid) }) {
+			return errSharedGroup
 		}
 		for _, pid := range in {
-			if err := join(to, pid); err != nil && !errors.Is(err, unix.ESRCH) {
+			if err := joinGroup(to, pid); err != nil && !errors.Is(err, unix.ESRCH) {
 				return err
 			}
 		}
 	}
-	return errNotAlone
+	return errSharedGroup
 }
 
-// ours reports whether a process is this one or descends from it.
-func ours(pid int) bool {
+// isDescendant reports whether a process is this one or one of its descendants.
+func isDescendant(pid int) bool {
 	for pid > 1 && pid != os.Getpid() {
 		e, ok := proctable.Read(pid)
 		if !ok {
@@ -115,27 +118,27 @@ func ours(pid int) bool {
 	return pid == os.Getpid()
 }
 
-// restore undoes what delegate did, as far as it can.
-func (h *hierarchy) restore() {
-	if h.version == 1 || !slices.Contains(processes(filepath.Join(h.base.dir, leaf)), os.Getpid()) {
+// undelegate undoes delegateControllers, as far as possible.
+func (h *hierarchy) undelegate() {
+	if h.version == 1 || !slices.Contains(listProcesses(filepath.Join(h.base.path, leafGroup)), os.Getpid()) {
 		return
 	}
-	for _, c := range controllers {
-		_ = write(subtree(h.base.dir), "-"+c)
-		_ = write(subtree(h.own), "-"+c)
+	for _, c := range usedControllers {
+		_ = writeControlFile(subtreeControlFile(h.base.path), "-"+c)
+		_ = writeControlFile(subtreeControlFile(h.ownGroup), "-"+c)
 	}
-	_ = join(h.own, os.Getpid())
+	_ = joinGroup(h.ownGroup, os.Getpid())
 }
 
-// join moves a process to a group.
-func join(dir string, pid int) error {
-	return write(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(pid))
+// joinGroup moves a process to a group.
+func joinGroup(dir string, pid int) error {
+	return writeControlFile(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(pid))
 }
 
-// processes are those in a group.
-func processes(dir string) []int {
+// listProcesses returns the processes in a group.
+func listProcesses(dir string) []int {
 	var pids []int
-	for _, word := range words(filepath.Join(dir, "cgroup.procs")) {
+	for _, word := range readWords(filepath.Join(dir, "cgroup.procs")) {
 		if pid, err := strconv.Atoi(word); err == nil {
 			pids = append(pids, pid)
 		}
@@ -143,7 +146,8 @@ func processes(dir string) []int {
 	return pids
 }
 
-func words(file string) []string {
+// readWords returns the words in a file, or nil if it can't be read.
+func readWords(file string) []string {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil
@@ -151,13 +155,13 @@ func words(file string) []string {
 	return strings.Fields(string(text))
 }
 
-// writable says why no group can be made in h's own; nil if one can.
-func (h *hierarchy) writable() error {
+// checkWritable returns an error if this process can't create groups in its own group.
+func (h *hierarchy) checkWritable() error {
 	if h.readOnly {
 		return unix.EROFS
 	}
 	for _, file := range []string{"", "cgroup.procs"} {
-		if err := unix.Access(filepath.Join(h.own, file), unix.W_OK); err != nil {
+		if err := unix.Access(filepath.Join(h.ownGroup, file), unix.W_OK); err != nil {
 			return err
 		}
 	}

@@ -9,74 +9,74 @@ import (
 	"strings"
 )
 
-// hierarchy is one tree of groups, as this process finds it.
+// hierarchy is a mounted tree of groups.
 type hierarchy struct {
 	version     int
-	controllers []string // of version 1; those of version 2 are in a file of the group
-	own         string   // the directory of the group that this process is in
-	readOnly    bool     // it is mounted so
+	controllers []string // controllers of v1; in v2 a file of the group lists them
+	ownGroup    string   // directory of the group of this process
+	readOnly    bool     // mounted read-only
 
-	base *base // what was made there
+	base *baseDir // directory created by this process
 }
 
-// membership is a line of /proc/self/cgroup: the group that a process is in, as a path in its hierarchy.
+// membership is a line of /proc/self/cgroup: the group of a process, as a path in its hierarchy.
 type membership struct {
 	controllers string // joined by commas; empty for version 2
 	path        string
 }
 
-// memberships reads /proc/self/cgroup. A group outside of this process's namespace has a path that leads up; it is left
-// out.
-func memberships(r io.Reader) []membership {
-	var found []membership
+// parseMemberships parses /proc/self/cgroup. It omits groups outside this process's cgroup namespace, whose paths
+// lead upwards.
+func parseMemberships(r io.Reader) []membership {
+	var result []membership
 	for lines := bufio.NewScanner(r); lines.Scan(); {
 		if _, rest, ok := strings.Cut(lines.Text(), ":"); ok {
 			if controllers, path, ok := strings.Cut(rest, ":"); ok && filepath.IsAbs(path) && path == filepath.Clean(path) {
-				found = append(found, membership{controllers, path})
+				result = append(result, membership{controllers, path})
 			}
 		}
 	}
-	return found
+	return result
 }
 
-// mounted is a mount of a hierarchy.
-type mounted struct {
+// cgroupMount is a mount of a hierarchy.
+type cgroupMount struct {
 	version     int
 	controllers []string // of version 1
-	root        string   // the group that is shown at point
+	root        string   // group mounted at point
 	point       string
 	readOnly    bool
 }
 
-// mounts reads /proc/self/mountinfo and returns the mounts of hierarchies.
-func mounts(r io.Reader) []mounted {
-	var found []mounted
+// parseMounts parses /proc/self/mountinfo, and returns the mounts of hierarchies.
+func parseMounts(r io.Reader) []cgroupMount {
+	var result []cgroupMount
 	for lines := bufio.NewScanner(r); lines.Scan(); {
 		before, after, ok := strings.Cut(lines.Text(), " - ")
-		place, what := strings.Fields(before), strings.Fields(after)
-		if !ok || len(place) < 6 || len(what) < 3 {
+		mountFields, sourceFields := strings.Fields(before), strings.Fields(after)
+		if !ok || len(mountFields) < 6 || len(sourceFields) < 3 {
 			continue
 		}
-		m := mounted{root: unescape(place[3]), point: unescape(place[4])}
+		m := cgroupMount{root: unescapePath(mountFields[3]), point: unescapePath(mountFields[4])}
 		if !filepath.IsAbs(m.point) || m.point != filepath.Clean(m.point) {
-			continue // it is out of reach
+			continue // the mount point is outside this process's root
 		}
-		m.readOnly = slices.Contains(strings.Split(place[5], ","), "ro")
-		switch what[0] {
+		m.readOnly = slices.Contains(strings.Split(mountFields[5], ","), "ro")
+		switch sourceFields[0] {
 		case "cgroup2":
 			m.version = 2
 		case "cgroup":
-			m.version, m.controllers = 1, strings.Split(what[2], ",")
+			m.version, m.controllers = 1, strings.Split(sourceFields[2], ",")
 		default:
 			continue
 		}
-		found = append(found, m)
+		result = append(result, m)
 	}
-	return found
+	return result
 }
 
-// unescape undoes what the kernel does to spaces and the like in paths: \040.
-func unescape(s string) string {
+// unescapePath decodes the octal escapes of the kernel in a path, such as \\040 for a space.
+func unescapePath(s string) string {
 	var b strings.Builder
 	for n := 0; n < len(s); n++ {
 		if s[n] == '\\' && n+3 < len(s) {
@@ -91,31 +91,31 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// hierarchies puts the two together: where the directory of the group is that this process is in. A hierarchy of which
-// only a part is mounted that this process is not in is left out.
-func hierarchies(in []membership, at []mounted) []*hierarchy {
-	var found []*hierarchy
-	for _, member := range in {
-		for _, m := range at {
-			if !m.holds(member.controllers) {
+// matchHierarchies finds the mounted directory of each membership. It omits hierarchies whose mount does not show the
+// group.
+func matchHierarchies(members []membership, mounts []cgroupMount) []*hierarchy {
+	var result []*hierarchy
+	for _, member := range members {
+		for _, m := range mounts {
+			if !m.hasControllers(member.controllers) {
 				continue
 			}
 			below, err := filepath.Rel(m.root, member.path)
 			if err != nil || !filepath.IsLocal(below) {
 				continue
 			}
-			found = append(found, &hierarchy{
+			result = append(result, &hierarchy{
 				version: m.version, controllers: strings.Split(member.controllers, ","),
-				own: filepath.Join(m.point, below), readOnly: m.readOnly,
+				ownGroup: filepath.Join(m.point, below), readOnly: m.readOnly,
 			})
 			break
 		}
 	}
-	return found
+	return result
 }
 
-// holds reports whether the mount is of the hierarchy with these controllers.
-func (m mounted) holds(controllers string) bool {
+// hasControllers reports whether the mount belongs to the hierarchy with these controllers.
+func (m cgroupMount) hasControllers(controllers string) bool {
 	if controllers == "" {
 		return m.version == 2
 	}

@@ -11,27 +11,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Place is where this process makes groups. It may be used concurrently.
+// Place is the set of hierarchies in which this process creates groups. It is safe for concurrent use.
 type Place struct {
-	used    []*hierarchy
-	bounds  map[string]*hierarchy // by controller: who keeps it
-	missing []*Problem
-	made    atomic.Uint64
-	close   sync.Once
+	hierarchies []*hierarchy
+	providers   map[string]*hierarchy // the hierarchy that provides each controller
+	missing     []*Problem
+	groupCount  atomic.Uint64
+	closeOnce   sync.Once
 }
 
-// Open finds where this process may make groups and prepares that. The error is a *Problem, or several joined, if there
-// is nowhere.
-func Open() (*Place, error) {
-	found, err := machine()
+// OpenPlace finds and prepares the hierarchies in which this process may create groups. If there are none, the error
+// is a *Problem, or several joined.
+func OpenPlace() (*Place, error) {
+	all, err := readHierarchies()
 	if err != nil {
 		return nil, &Problem{Cause: "the control groups of this machine can't be found: " + err.Error(), Never: true}
 	}
-	return open(found)
+	return preparePlace(all)
 }
 
-// machine finds the hierarchies of this machine.
-func machine() ([]*hierarchy, error) {
+// readHierarchies reads the hierarchies of this machine from /proc.
+func readHierarchies() ([]*hierarchy, error) {
 	member, err := os.Open("/proc/self/cgroup")
 	if err != nil {
 		return nil, err
@@ -42,107 +42,108 @@ func machine() ([]*hierarchy, error) {
 		return nil, err
 	}
 	defer mount.Close()
-	return hierarchies(memberships(member), mounts(mount)), nil
+	return matchHierarchies(parseMemberships(member), parseMounts(mount)), nil
 }
 
-func open(found []*hierarchy) (*Place, error) {
-	p := &Place{bounds: map[string]*hierarchy{}}
+// preparePlace prepares the given hierarchies.
+func preparePlace(all []*hierarchy) (*Place, error) {
+	p := &Place{providers: map[string]*hierarchy{}}
 	var problems []error
-	slices.SortFunc(found, func(a, b *hierarchy) int { return b.version - a.version }) // the newer one first
-	for _, h := range found {
-		if err := p.use(h); err != nil {
-			problems = append([]error{err}, problems...) // version 1, where it has to be asked, is what has the limits
+	slices.SortFunc(all, func(a, b *hierarchy) int { return b.version - a.version }) // v2 first
+	for _, h := range all {
+		if err := p.prepareHierarchy(h); err != nil {
+			problems = append([]error{err}, problems...) // a v1 hierarchy tried here has the limits that v2 lacks
 		}
 	}
-	if len(found) == 0 {
+	if len(all) == 0 {
 		problems = append(problems, &Problem{Cause: "no control groups are mounted that this process is in",
 			Cure: "mount them: `mount -t cgroup2 none /sys/fs/cgroup` as root", Never: true})
 	}
-	if len(p.used) == 0 {
+	if len(p.hierarchies) == 0 {
 		return nil, errors.Join(problems...)
 	}
-	for _, c := range controllers {
-		if p.bounds[c] == nil {
-			p.missing = append(p.missing, lacks(c, found, problems))
+	for _, c := range usedControllers {
+		if p.providers[c] == nil {
+			p.missing = append(p.missing, missingController(c, all, problems))
 		}
 	}
 	return p, nil
 }
 
-// use prepares a hierarchy, if there is something in it that is not there yet.
-func (p *Place) use(h *hierarchy) (err error) {
+// prepareHierarchy prepares a hierarchy if it provides a controller that no earlier one does.
+func (p *Place) prepareHierarchy(h *hierarchy) (err error) {
 	if h.version == 1 && !slices.ContainsFunc(h.controllers, func(c string) bool {
-		return slices.Contains(controllers, c) && p.bounds[c] == nil
+		return slices.Contains(usedControllers, c) && p.providers[c] == nil
 	}) {
 		return nil
 	}
-	if err := h.writable(); err != nil {
-		return h.refused(err)
+	if err := h.checkWritable(); err != nil {
+		return h.newProblem(err)
 	}
-	if h.base, err = newBase(h.own); err != nil {
-		return h.refused(err)
+	if h.base, err = createBase(h.ownGroup); err != nil {
+		return h.newProblem(err)
 	}
-	bounds := h.controllers
+	provided := h.controllers
 	if h.version == 2 {
-		bounds, err = h.delegate()
+		provided, err = h.delegateControllers()
 	}
-	for _, c := range bounds {
-		if slices.Contains(controllers, c) && p.bounds[c] == nil {
-			p.bounds[c] = h
+	for _, c := range provided {
+		if slices.Contains(usedControllers, c) && p.providers[c] == nil {
+			p.providers[c] = h
 		}
 	}
-	p.used = append(p.used, h)
-	if h.version == 1 && p.bounds[Processor] == h {
-		if err := write(filepath.Join(h.base.dir, "cpu.shares"), baseShares()); err != nil {
-			delete(p.bounds, Processor)
-			return h.refused(err)
+	p.hierarchies = append(p.hierarchies, h)
+	if h.version == 1 && p.providers[Processor] == h {
+		if err := writeControlFile(filepath.Join(h.base.path, "cpu.shares"), totalShares()); err != nil {
+			delete(p.providers, Processor)
+			return h.newProblem(err)
 		}
 	}
 	if err != nil {
-		return h.refused(err)
+		return h.newProblem(err)
 	}
 	return nil
 }
 
-// Bounds are the controllers that groups made here have.
-func (p *Place) Bounds() []string {
-	return slices.DeleteFunc(slices.Clone(controllers), func(c string) bool { return p.bounds[c] == nil })
+// Controllers returns the controllers that limit groups in this place.
+func (p *Place) Controllers() []string {
+	return slices.DeleteFunc(slices.Clone(usedControllers), func(c string) bool { return p.providers[c] == nil })
 }
 
-// Kills reports whether the kernel ends all of a group in one step.
-func (p *Place) Kills() bool {
-	return slices.ContainsFunc(p.used, func(h *hierarchy) bool {
-		return h.version == 2 && unix.Access(filepath.Join(h.base.dir, "cgroup.kill"), unix.W_OK) == nil
+// CanKillGroup reports whether the kernel can kill all processes of a group in one step.
+func (p *Place) CanKillGroup() bool {
+	return slices.ContainsFunc(p.hierarchies, func(h *hierarchy) bool {
+		return h.version == 2 && unix.Access(filepath.Join(h.base.path, "cgroup.kill"), unix.W_OK) == nil
 	})
 }
 
-// Missing says of the controllers that groups made here do not have why not.
-func (p *Place) Missing() []*Problem { return p.missing }
+// MissingControllers returns a problem for each controller that groups in this place lack.
+func (p *Place) MissingControllers() []*Problem { return p.missing }
 
-// Close ends what runs in the groups that were made here, and removes them.
+// Close kills the processes in all groups of the place, and removes the groups.
 func (p *Place) Close() {
-	p.close.Do(func() {
-		for _, dir := range p.Groups() {
-			remove(dir)
+	p.closeOnce.Do(func() {
+		for _, dir := range p.GroupDirs() {
+			removeGroup(dir)
 		}
-		for _, h := range p.used {
-			h.restore()
-			if within(h.base.dir) {
-				continue // another place of this process is in it; the lock keeps it until the process ends
+		for _, h := range p.hierarchies {
+			h.undelegate()
+			if isInside(h.base.path) {
+				continue // another place of this process is inside; the lock stays until the process ends
 			}
-			removeTree(h.base.dir)
+			removeDirTree(h.base.path)
 			_ = h.base.lock.Close()
 		}
 	})
 }
 
-// Groups are the directories of the groups that were made here and not removed.
-func (p *Place) Groups() []string {
+// GroupDirs returns the directories of the groups that exist in this place.
+func (p *Place) GroupDirs() []string {
 	var dirs []string
-	for _, h := range p.used {
-		for _, entry := range entries(h.base.dir) {
-			if entry != leaf {
-				dirs = append(dirs, filepath.Join(h.base.dir, entry))
+	for _, h := range p.hierarchies {
+		for _, entry := range listGroups(h.base.path) {
+			if entry != leafGroup {
+				dirs = append(dirs, filepath.Join(h.base.path, entry))
 			}
 		}
 	}

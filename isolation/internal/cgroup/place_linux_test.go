@@ -18,20 +18,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience bounds every wait. It is far longer than anything takes.
-const patience = 30 * time.Second
+// testTimeout limits every wait.
+const testTimeout = 30 * time.Second
 
-// opened returns a place for groups, or nil where this user can make none: then it is tested that it says why.
-func opened(t *testing.T) *Place {
+// openPlace returns a place for groups. Where this user can create none, it checks the error and returns nil.
+func openPlace(t *testing.T) *Place {
 	t.Helper()
-	p, err := Open()
-	var why *Problem
-	if err != nil && !errors.As(err, &why) {
+	p, err := OpenPlace()
+	var problem *Problem
+	if err != nil && !errors.As(err, &problem) {
 		t.Fatal(err)
 	}
 	if err != nil {
-		if why.Cause == "" || why.Cure == "" {
-			t.Errorf("no groups here, and not a word on why or on what would help: %+v", why)
+		if problem.Cause == "" || problem.Cure == "" {
+			t.Errorf("no groups here, and not a word on why or on what would help: %+v", problem)
 		}
 		t.Log("there are no groups here: ", err)
 		return nil
@@ -40,19 +40,19 @@ func opened(t *testing.T) *Place {
 	return p
 }
 
-// held starts a shell that does what it is told, line by line, when it is told to.
-type held struct {
+// shellProcess is a shell that runs commands sent to its standard input.
+type shellProcess struct {
 	cmd *exec.Cmd
 	in  io.Writer
 	out *bufio.Reader
 }
 
-func hold(t *testing.T) *held { return holdIn(t, nil, nil) }
+func startShell(t *testing.T) *shellProcess { return startShellIn(t, nil, nil) }
 
-// holdIn starts the shell in a group, with attributes that Enter may change.
-func holdIn(t *testing.T, g *Group, attr *syscall.SysProcAttr) *held {
+// startShellIn starts a shell in a group, with attributes that EnterThread may change.
+func startShellIn(t *testing.T, g *Group, attr *syscall.SysProcAttr) *shellProcess {
 	t.Helper()
-	h := &held{cmd: exec.Command("/bin/sh")}
+	h := &shellProcess{cmd: exec.Command("/bin/sh")}
 	h.cmd.SysProcAttr = attr
 	in, err := h.cmd.StdinPipe()
 	if err != nil {
@@ -66,7 +66,7 @@ func holdIn(t *testing.T, g *Group, attr *syscall.SysProcAttr) *held {
 	defer runtime.UnlockOSThread()
 	leave := func(int) error { return nil }
 	if g != nil {
-		if leave, err = g.Enter(attr); err != nil {
+		if leave, err = g.EnterThread(attr); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -82,7 +82,7 @@ func holdIn(t *testing.T, g *Group, attr *syscall.SysProcAttr) *held {
 }
 
 // do runs a line and returns the line that it prints.
-func (h *held) do(t *testing.T, script string) string {
+func (h *shellProcess) runScript(t *testing.T, script string) string {
 	t.Helper()
 	if _, err := io.WriteString(h.in, script+"\n"); err != nil {
 		t.Fatal(err)
@@ -96,13 +96,13 @@ func (h *held) do(t *testing.T, script string) string {
 
 // What was started before, or while this process moves, is in nobody's way.
 func TestOpenWithChildren(t *testing.T) {
-	p := opened(t)
+	p := openPlace(t)
 	if p == nil {
 		return
 	}
-	want := p.Bounds()
+	want := p.Controllers()
 	p.Close()
-	hold(t)
+	startShell(t)
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() { // and others all the time
 		defer close(stopped)
@@ -115,53 +115,53 @@ func TestOpenWithChildren(t *testing.T) {
 			}
 		}
 	}()
-	again, err := Open()
+	again, err := OpenPlace()
 	close(stop)
 	<-stopped
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	if got := again.Bounds(); !slices.Equal(got, want) {
-		t.Errorf("%q, and without children %q: %v", got, want, again.Missing())
+	if got := again.Controllers(); !slices.Equal(got, want) {
+		t.Errorf("%q, and without children %q: %v", got, want, again.MissingControllers())
 	}
 }
 
 // A group bounds the processes in it, those that they start, and nobody else. Three hundred sleepers are asked for.
 func TestProcesses(t *testing.T) {
-	p := opened(t)
-	if p == nil || !slices.Contains(p.Bounds(), Processes) {
+	p := openPlace(t)
+	if p == nil || !slices.Contains(p.Controllers(), Processes) {
 		return
 	}
 	// A shell that may not start another process ends.
 	bomb := `n=0; while [ $n -lt 300 ]; do { sleep 60 & } 2>/dev/null || break; n=$((n+1)); done; echo $n`
-	group, err := p.New("a name/../../x", Limits{Processes: 50})
+	group, err := p.NewGroup("a name/../../x", Limits{Processes: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
-	inside := holdIn(t, group, &syscall.SysProcAttr{})
+	inside := startShellIn(t, group, &syscall.SysProcAttr{})
 	go func() { _, _ = io.WriteString(inside.in, bomb+"\n") }()
-	waitFor(t, "the limit is reached", func() bool { return count(group) >= 49 })
-	if n := count(group); n > 50 {
+	waitFor(t, "the limit is reached", func() bool { return countProcesses(group) >= 49 })
+	if n := countProcesses(group); n > 50 {
 		t.Errorf("%d processes in a group for 50", n)
 	}
-	group.Remove()
-	for _, part := range group.parts {
-		if _, err := os.Stat(part.dir); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s is left", part.dir)
+	group.RemoveGroup()
+	for _, part := range group.dirs {
+		if _, err := os.Stat(part.path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left", part.path)
 		}
 	}
-	outside := hold(t)
-	if got := outside.do(t, strings.Replace(bomb, "echo $n", "echo $n; kill $(jobs -p)", 1)); got != "300" {
+	outside := startShell(t)
+	if got := outside.runScript(t, strings.Replace(bomb, "echo $n", "echo $n; kill $(jobs -p)", 1)); got != "300" {
 		t.Errorf("without a group, %s of 300 were started: the bomb is none", got)
 	}
 }
 
-func count(g *Group) int { return len(processes(g.parts[len(g.parts)-1].dir)) }
+func countProcesses(g *Group) int { return len(listProcesses(g.dirs[len(g.dirs)-1].path)) }
 
 func waitFor(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); !so(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("not within patience: " + what)
 		}
@@ -170,28 +170,28 @@ func waitFor(t *testing.T, what string, so func() bool) {
 
 // Who takes more memory than the group has is ended, and only there.
 func TestMemory(t *testing.T) {
-	p := opened(t)
-	if p == nil || !slices.Contains(p.Bounds(), Memory) {
+	p := openPlace(t)
+	if p == nil || !slices.Contains(p.Controllers(), Memory) {
 		return
 	}
 	const take = `dd if=/dev/zero of=/dev/null bs=150000000 count=1 2>/dev/null && echo had it || echo ended`
-	group, err := p.New("memory", Limits{Memory: 64 << 20})
+	group, err := p.NewGroup("memory", Limits{Memory: 64 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer group.Remove()
-	inside, outside := holdIn(t, group, &syscall.SysProcAttr{}), hold(t)
-	if got := inside.do(t, take); got != "ended" {
+	defer group.RemoveGroup()
+	inside, outside := startShellIn(t, group, &syscall.SysProcAttr{}), startShell(t)
+	if got := inside.runScript(t, take); got != "ended" {
 		t.Errorf("150 MB in 64: %s", got)
 	}
-	if got := outside.do(t, take); got != "had it" {
+	if got := outside.runScript(t, take); got != "had it" {
 		t.Errorf("without a group, 150 MB: %s", got)
 	}
 }
 
 // A child starts in all parts of its group, and the thread that starts it is back where it was.
 func TestEnter(t *testing.T) {
-	p := opened(t)
+	p := openPlace(t)
 	if p == nil {
 		return
 	}
@@ -200,15 +200,15 @@ func TestEnter(t *testing.T) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
 			before := membershipOf(t, "thread-self")
-			group, err := p.New("enter", Limits{Processes: 10})
+			group, err := p.NewGroup("enter", Limits{Processes: 10})
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer group.Remove()
-			pid := holdIn(t, group, attr).cmd.Process.Pid
-			for _, part := range group.parts {
-				if in := processes(part.dir); !slices.Equal(in, []int{pid}) {
-					t.Errorf("%d are in %s, want %d", in, part.dir, pid)
+			defer group.RemoveGroup()
+			pid := startShellIn(t, group, attr).cmd.Process.Pid
+			for _, part := range group.dirs {
+				if in := listProcesses(part.path); !slices.Equal(in, []int{pid}) {
+					t.Errorf("%d are in %s, want %d", in, part.path, pid)
 				}
 			}
 			if after := membershipOf(t, "thread-self"); after != before {
@@ -220,21 +220,21 @@ func TestEnter(t *testing.T) {
 
 // Failing to enter leaves the thread where it was.
 func TestEnterRemovedGroup(t *testing.T) {
-	p := opened(t)
+	p := openPlace(t)
 	if p == nil {
 		return
 	}
-	group, err := p.New("removed", Limits{})
+	group, err := p.NewGroup("removed", Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	remove(group.parts[len(group.parts)-1].dir)
-	defer group.Remove()
+	removeGroup(group.dirs[len(group.dirs)-1].path)
+	defer group.RemoveGroup()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	before := membershipOf(t, "thread-self")
 	attr := &syscall.SysProcAttr{}
-	if _, err := group.Enter(attr); err == nil || attr.UseCgroupFD {
+	if _, err := group.EnterThread(attr); err == nil || attr.UseCgroupFD {
 		t.Errorf("error %v, %+v", err, attr)
 	}
 	if after := membershipOf(t, "thread-self"); after != before {
@@ -253,8 +253,8 @@ func membershipOf(t *testing.T, process string) string {
 
 // The processor is shared out by weight.
 func TestWeight(t *testing.T) {
-	p := opened(t)
-	if p == nil || !slices.Contains(p.Bounds(), Processor) {
+	p := openPlace(t)
+	if p == nil || !slices.Contains(p.Controllers(), Processor) {
 		return
 	}
 	var on, one unix.CPUSet
@@ -268,29 +268,29 @@ func TestWeight(t *testing.T) {
 	}
 	var loops []int
 	for _, weight := range []int{1000, 50} {
-		group, err := p.New("weight", Limits{Weight: weight})
+		group, err := p.NewGroup("weight", Limits{Weight: weight})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(group.Remove)
-		shell := holdIn(t, group, &syscall.SysProcAttr{})
+		t.Cleanup(group.RemoveGroup)
+		shell := startShellIn(t, group, &syscall.SysProcAttr{})
 		if err := unix.SchedSetaffinity(shell.cmd.Process.Pid, &one); err != nil {
 			t.Fatal(err)
 		}
-		loop, err := strconv.Atoi(shell.do(t, "while :; do :; done & echo $!"))
+		loop, err := strconv.Atoi(shell.runScript(t, "while :; do :; done & echo $!"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		loops = append(loops, loop)
 	}
-	waitFor(t, "the heavy one has run", func() bool { return ticks(t, loops[0]) >= 100 })
-	if heavy, light := ticks(t, loops[0]), ticks(t, loops[1]); light > heavy/3 {
+	waitFor(t, "the heavy one has run", func() bool { return cpuTicks(t, loops[0]) >= 100 })
+	if heavy, light := cpuTicks(t, loops[0]), cpuTicks(t, loops[1]); light > heavy/3 {
 		t.Errorf("%d ticks with the weight 50, and %d with 1000", light, heavy)
 	}
 }
 
 // ticks is the processor time that a process has used, in hundredths of a second.
-func ticks(t *testing.T, pid int) int {
+func cpuTicks(t *testing.T, pid int) int {
 	t.Helper()
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -306,50 +306,50 @@ func ticks(t *testing.T, pid int) int {
 
 // The kernel ends all of a group in one step, whoever has detached himself.
 func TestGroupKill(t *testing.T) {
-	p := opened(t)
-	if p == nil || !p.Kills() {
+	p := openPlace(t)
+	if p == nil || !p.CanKillGroup() {
 		return
 	}
-	group, err := p.New("kill", Limits{})
+	group, err := p.NewGroup("kill", Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer group.Remove()
-	child := holdIn(t, group, &syscall.SysProcAttr{Setsid: true})
-	pid, err := strconv.Atoi(child.do(t, "setsid sh -c 'setsid sleep 60 >/dev/null & echo $!'"))
+	defer group.RemoveGroup()
+	child := startShellIn(t, group, &syscall.SysProcAttr{Setsid: true})
+	pid, err := strconv.Atoi(child.runScript(t, "setsid sh -c 'setsid sleep 60 >/dev/null & echo $!'"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	group.Kill()
-	waitFor(t, "the detached one ends", func() bool { return gone(pid) })
+	group.KillProcesses()
+	waitFor(t, "the detached one ends", func() bool { return hasExited(pid) })
 }
 
 // What a killed process left is ended and removed; what one that lives has is not.
 func TestSweep(t *testing.T) {
-	p := opened(t)
+	p := openPlace(t)
 	if p == nil {
 		return
 	}
-	own := p.used[0].own
-	dead, err := os.MkdirTemp(own, prefix)
+	own := p.hierarchies[0].ownGroup
+	dead, err := os.MkdirTemp(own, dirPrefix)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Join(dead, "shell-1"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	survivor := hold(t)
-	if err := join(filepath.Join(dead, "shell-1"), survivor.cmd.Process.Pid); err != nil {
+	survivor := startShell(t)
+	if err := joinGroup(filepath.Join(dead, "shell-1"), survivor.cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
-	sweep(own)
+	sweepDeadDirs(own)
 	if _, err := os.Stat(dead); !errors.Is(err, os.ErrNotExist) {
 		t.Error("what a dead process left is still there")
 	}
-	if !gone(survivor.cmd.Process.Pid) {
+	if !hasExited(survivor.cmd.Process.Pid) {
 		t.Error("what a dead process left still runs")
 	}
-	if _, err := os.Stat(p.used[0].base.dir); err != nil {
+	if _, err := os.Stat(p.hierarchies[0].base.path); err != nil {
 		t.Errorf("what a living process has is gone: %v", err)
 	}
 }
@@ -357,17 +357,17 @@ func TestSweep(t *testing.T) {
 // Nothing is left behind, and this process is where it was.
 func TestClose(t *testing.T) {
 	before := membershipOf(t, "self")
-	p := opened(t)
+	p := openPlace(t)
 	if p == nil {
 		return
 	}
-	if _, err := p.New("left", Limits{Processes: 10}); err != nil {
+	if _, err := p.NewGroup("left", Limits{Processes: 10}); err != nil {
 		t.Fatal(err)
 	}
 	p.Close()
-	for _, h := range p.used {
-		if _, err := os.Stat(h.base.dir); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s is left", h.base.dir)
+	for _, h := range p.hierarchies {
+		if _, err := os.Stat(h.base.path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left", h.base.path)
 		}
 	}
 	if after := membershipOf(t, "self"); after != before {

@@ -1,0 +1,76 @@
+package cgroup
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+)
+
+// Controllers that can limit a group.
+const (
+	Processes = "pids"
+	Memory    = "memory"
+	Processor = "cpu"
+)
+
+// usedControllers are the controllers that this package uses.
+var usedControllers = []string{Processes, Memory, Processor}
+
+// totalShares returns the v1 weight of all groups together. Each process outside them, including this one, has weight
+// 1024 on its processor.
+func totalShares() string { return strconv.Itoa(1024 * runtime.NumCPU()) }
+
+// setting is a control file of a group and its value.
+type setting struct {
+	file, value string
+	optional    bool // missing in some kernels
+}
+
+// limitSettings returns the settings of a controller for the limits.
+func limitSettings(version int, controller string, l Limits) []setting {
+	var all []setting
+	switch {
+	case controller == Processes && l.Processes > 0:
+		all = []setting{{file: "pids.max", value: strconv.Itoa(l.Processes)}}
+	case controller == Memory && l.Memory > 0 && version == 2:
+		// Without this, excess memory goes to swap and slows the whole machine down.
+		all = []setting{{file: "memory.max", value: formatBytes(l.Memory)}, {"memory.swap.max", "0", true}}
+	case controller == Memory && l.Memory > 0:
+		// The second limit includes swap, and can't be lower than the first.
+		all = []setting{{file: "memory.limit_in_bytes", value: formatBytes(l.Memory)},
+			{"memory.memsw.limit_in_bytes", formatBytes(l.Memory), true}}
+	case controller == Processor && l.Weight > 0 && version == 2:
+		all = []setting{{file: "cpu.weight", value: strconv.Itoa(l.Weight)}}
+	case controller == Processor && l.Weight > 0:
+		all = []setting{{file: "cpu.shares", value: strconv.Itoa(max(2, l.Weight*1024/100))}}
+	}
+	return all
+}
+
+// formatBytes formats a number of bytes.
+func formatBytes(n int64) string { return strconv.FormatInt(n, 10) }
+
+// writeSettings writes the settings of a group.
+func writeSettings(dir string, all []setting) error {
+	for _, k := range all {
+		if err := writeControlFile(filepath.Join(dir, k.file), k.value); err != nil && !k.optional {
+			return fmt.Errorf("set %s to %s: %w", k.file, k.value, err)
+		}
+	}
+	return nil
+}
+
+// writeControlFile writes a control file in one call. It never creates a file.
+func writeControlFile(file, value string) error {
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(value)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
