@@ -23,14 +23,14 @@ import (
 	"github.com/picoclaw/picoclaw/host/pidfile"
 )
 
-// socketName is the control socket below the instance root. Whoever may connect to it may tell the gateway what to do:
-// its owner.
+// socketName is the control socket in the home. Its owner, who alone may connect, can control the gateway.
 const socketName = "gateway.sock"
 
-// maxSocketPath is the longest path that a socket can have everywhere.
+// maxSocketPath is the longest socket path that all systems support.
 const maxSocketPath = 100
 
-// listenControl opens the control socket. The pid file's lock is held: one that is there is a dead gateway's.
+// listenControl opens the control socket. The caller holds the lock of the pid file, so an existing socket belongs to
+// a dead gateway.
 func listenControl(home string) (net.Listener, error) {
 	path := filepath.Join(home, socketName)
 	if len(path) > maxSocketPath {
@@ -50,12 +50,12 @@ func listenControl(home string) (net.Listener, error) {
 	return l, nil
 }
 
-// keyName is the file with what a client of the control socket sends. No wall but a sandbox keeps what runs as the same
-// user from the socket; from this file Landlock does, too.
+// keyName is the file with the key that clients send. Without a sandbox, any process of the same user can reach the
+// socket; Landlock protects this file even where it can't protect the socket.
 const keyName = "gateway.key"
 
-// makeKey writes a new key.
-func makeKey(home string) (string, error) {
+// writeNewKey writes a new random key to the key file.
+func writeNewKey(home string) (string, error) {
 	key, path := rand.Text(), filepath.Join(home, keyName)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("the control socket's key: %w", err)
@@ -66,98 +66,101 @@ func makeKey(home string) (string, error) {
 	return key, nil
 }
 
-// keyed answers those who have the key.
-func keyed(key string, h http.Handler) http.Handler {
+// requireKey rejects requests without the key.
+func requireKey(key string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+key)) != 1 {
-			answer(w, http.StatusUnauthorized, map[string]string{"error": "the gateway's key is in " + keyName})
+			writeJSON(w, http.StatusUnauthorized, map[string]string{"error": "the gateway's key is in " + keyName})
 			return
 		}
 		h.ServeHTTP(w, r)
 	})
 }
 
-// Status is what a gateway says of itself.
+// Status is the state of a gateway.
 type Status struct {
-	PID     int       `json:"pid"`
-	Version string    `json:"version"`
-	Started time.Time `json:"started"`
-	Address string    `json:"address"`
-	Ready   bool      `json:"ready"`
-	Checks  []Checked `json:"checks"`
-	// Configurations are those that are in use, the current one last.
+	PID     int           `json:"pid"`
+	Version string        `json:"version"`
+	Started time.Time     `json:"started"`
+	Address string        `json:"address"`
+	Ready   bool          `json:"ready"`
+	Checks  []CheckResult `json:"checks"`
+	// Configurations are those in use, the current one last.
 	Configurations []Configuration `json:"configurations"`
-	// Reload is why the last reload has failed; empty if it has not.
-	Reload string `json:"reload_error,omitempty"`
+	// ReloadError is the error of the last reload; empty if it succeeded.
+	ReloadError string `json:"reload_error,omitempty"`
 }
 
-// Configuration is one that is in use.
+// Configuration is a configuration in use.
 type Configuration struct {
 	Since    time.Time `json:"since"`
-	Running  int       `json:"running"`  // calls and turns
-	Sessions int       `json:"sessions"` // of MCP clients
+	Running  int       `json:"running"`  // calls and agent turns in progress
+	Sessions int       `json:"sessions"` // sessions of MCP clients
 }
 
+// controlRoutes returns the handler of the control socket.
 func (g *Gateway) controlRoutes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, g.status()) })
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, g.newStatus()) })
 	mux.HandleFunc("POST /reload", func(w http.ResponseWriter, _ *http.Request) {
 		if err := g.Reload(); err != nil {
-			answer(w, http.StatusConflict, map[string]string{"error": err.Error()})
+			writeJSON(w, http.StatusConflict, map[string]string{"error": err.Error()})
 			return
 		}
-		answer(w, http.StatusOK, map[string]string{"status": "reloaded"})
+		writeJSON(w, http.StatusOK, map[string]string{"status": "reloaded"})
 	})
-	mux.HandleFunc("POST /console", g.consoleLink)
+	mux.HandleFunc("POST /console", g.serveConsoleLink)
 	mux.HandleFunc("POST /stop", func(w http.ResponseWriter, r *http.Request) {
 		halt.Hold(g.options.Home, halt.Stop{Agent: r.FormValue("agent"), Time: time.Now().UTC(), By: r.FormValue("by"),
 			Why: r.FormValue("why")})
-		answer(w, http.StatusOK, map[string]string{"status": "stopped"})
+		writeJSON(w, http.StatusOK, map[string]string{"status": "stopped"})
 	})
 	mux.HandleFunc("POST /start", func(w http.ResponseWriter, r *http.Request) {
 		was := halt.Release(g.options.Home, r.FormValue("agent"))
-		answer(w, http.StatusOK, map[string]bool{"was_stopped": was})
+		writeJSON(w, http.StatusOK, map[string]bool{"was_stopped": was})
 	})
 	return mux
 }
 
-// errNoConsole is the error of who asks for a link to a console that there is not.
-const errNoConsole = "the gateway serves no console: set gateway.console to true, and start the gateway again"
+// consoleDisabledText is the error for a console link if the console is disabled.
+const consoleDisabledText = "the gateway serves no console: set gateway.console to true, and start the gateway again"
 
-func (g *Gateway) consoleLink(w http.ResponseWriter, r *http.Request) {
+// serveConsoleLink responds with a new link to the console.
+func (g *Gateway) serveConsoleLink(w http.ResponseWriter, r *http.Request) {
 	if g.options.Console == nil {
-		answer(w, http.StatusConflict, map[string]string{"error": errNoConsole})
+		writeJSON(w, http.StatusConflict, map[string]string{"error": consoleDisabledText})
 		return
 	}
 	path := g.options.Console.Link(r.FormValue("operate") == "true", r.FormValue("by"))
-	answer(w, http.StatusOK, map[string]string{"link": g.address + path})
+	writeJSON(w, http.StatusOK, map[string]string{"link": g.address + path})
 }
 
-func (g *Gateway) status() Status {
-	r, ready := g.readiness()
+// newStatus returns the current status.
+func (g *Gateway) newStatus() Status {
+	health, ready := g.checkReadiness()
 	s := Status{PID: os.Getpid(), Version: g.options.Version, Started: g.started, Address: g.address, Ready: ready,
-		Checks: r.Checks}
+		Checks: health.Checks}
 	g.mu.Lock()
-	all, last := g.running, g.last
+	all, reloadErr := g.generations, g.reloadErr
 	g.mu.Unlock()
-	if last != nil {
-		s.Reload = last.Error()
+	if reloadErr != nil {
+		s.ReloadError = reloadErr.Error()
 	}
-	for _, one := range all {
-		c := Configuration{Since: one.since}
-		c.Running, c.Sessions = one.Busy()
+	for _, gen := range all {
+		c := Configuration{Since: gen.since}
+		c.Running, c.Sessions = gen.Busy()
 		s.Configurations = append(s.Configurations, c)
 	}
 	return s
 }
 
-// ErrNone is the error of a client where no gateway runs.
-var ErrNone = errors.New("no gateway runs on this instance root; `picoclaw gateway` starts one")
+// ErrNotRunning reports that no gateway runs in this home.
+var ErrNotRunning = errors.New("no gateway runs on this instance root; `picoclaw gateway` starts one")
 
-// SilentError is the error of a client whose gateway runs and does not answer.
-type SilentError struct{ PID int }
+// UnresponsiveError reports that the gateway runs and does not respond.
+type UnresponsiveError struct{ PID int }
 
-func (e *SilentError) Error() string {
+func (e *UnresponsiveError) Error() string {
 	process, pid := "the process in "+pidfile.Name, "PID"
 	if e.PID > 0 {
 		pid = strconv.Itoa(e.PID)
@@ -167,20 +170,20 @@ func (e *SilentError) Error() string {
 		"or end it with `kill -KILL %s` and start another", process, pid, pid)
 }
 
-// How long a client waits for an answer, and for a new configuration to be read by a gateway that does answer.
+// Timeouts of a client's requests, and of a reload by a gateway that responds.
 const (
-	answerTimeout = 2 * time.Second
-	reloadTimeout = time.Minute
+	requestTimeout = 2 * time.Second
+	reloadTimeout  = time.Minute
 )
 
-// Client talks to the gateway of an instance root.
+// Client sends requests to the gateway of a home.
 type Client struct {
 	home string
 	http http.Client
 }
 
-// Dial returns a client. It connects with the first request.
-func Dial(home string) *Client {
+// NewClient returns a client, which connects with each request.
+func NewClient(home string) *Client {
 	path := filepath.Join(home, socketName)
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", path)
@@ -188,49 +191,50 @@ func Dial(home string) *Client {
 	return &Client{home, http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
 }
 
-// Status asks the gateway how it is.
-func (c *Client) Status(ctx context.Context) (*Status, error) {
+// FetchStatus returns the status of the gateway.
+func (c *Client) FetchStatus(ctx context.Context) (*Status, error) {
 	var s Status
-	return &s, c.do(ctx, answerTimeout, http.MethodGet, "/status", &s)
+	return &s, c.sendRequest(ctx, requestTimeout, http.MethodGet, "/status", &s)
 }
 
-// Stop stops an agent, or all, in the gateway's process alone, whatever can be written.
-func (c *Client) Stop(ctx context.Context, stop halt.Stop) error {
+// StopAgent stops an agent, or all, in the gateway's process. It works even if no file can be written.
+func (c *Client) StopAgent(ctx context.Context, stop halt.Stop) error {
 	q := url.Values{"agent": {stop.Agent}, "by": {stop.By}, "why": {stop.Why}}
-	return c.do(ctx, answerTimeout, http.MethodPost, "/stop?"+q.Encode(), nil)
+	return c.sendRequest(ctx, requestTimeout, http.MethodPost, "/stop?"+q.Encode(), nil)
 }
 
-// Start ends what Stop began, and reports whether there was such a stop.
-func (c *Client) Start(ctx context.Context, agent string) (was bool, err error) {
-	var started struct {
+// ResumeAgent resumes a stopped agent, or all, and reports whether there was such a stop.
+func (c *Client) ResumeAgent(ctx context.Context, agent string) (was bool, err error) {
+	var result struct {
 		Was bool `json:"was_stopped"`
 	}
-	err = c.do(ctx, answerTimeout, http.MethodPost, "/start?"+url.Values{"agent": {agent}}.Encode(), &started)
-	return started.Was, err
+	err = c.sendRequest(ctx, requestTimeout, http.MethodPost, "/start?"+url.Values{"agent": {agent}}.Encode(), &result)
+	return result.Was, err
 }
 
-// Reload has the gateway read its configuration again. The error is the gateway's.
-func (c *Client) Reload(ctx context.Context) error {
-	if _, err := c.Status(ctx); err != nil {
+// ReloadConfig makes the gateway read its configuration again, and returns the gateway's error.
+func (c *Client) ReloadConfig(ctx context.Context) error {
+	if _, err := c.FetchStatus(ctx); err != nil {
 		return err
 	}
-	return c.do(ctx, reloadTimeout, http.MethodPost, "/reload", nil)
+	return c.sendRequest(ctx, reloadTimeout, http.MethodPost, "/reload", nil)
 }
 
-// ConsoleLink returns a link to the console that works once and soon. by is who will have used it.
-func (c *Client) ConsoleLink(ctx context.Context, operate bool, by string) (string, error) {
-	var made struct {
+// RequestConsoleLink returns a one-time link to the console. by is the name of its user.
+func (c *Client) RequestConsoleLink(ctx context.Context, operate bool, by string) (string, error) {
+	var result struct {
 		Link string `json:"link"`
 	}
 	q := url.Values{"operate": {strconv.FormatBool(operate)}, "by": {by}}
-	err := c.do(ctx, answerTimeout, http.MethodPost, "/console?"+q.Encode(), &made)
-	return made.Link, err
+	err := c.sendRequest(ctx, requestTimeout, http.MethodPost, "/console?"+q.Encode(), &result)
+	return result.Link, err
 }
 
-// maxAnswer bounds what is read of an answer.
-const maxAnswer = 1 << 20
+// maxResponseBytes limits the response that a client reads.
+const maxResponseBytes = 1 << 20
 
-func (c *Client) do(ctx context.Context, timeout time.Duration, method, path string, into any) error {
+// sendRequest sends a request to the control socket, and decodes the JSON response.
+func (c *Client) sendRequest(ctx context.Context, timeout time.Duration, method, path string, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, "http://gateway"+path, nil)
@@ -239,7 +243,7 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, method, path str
 	}
 	key, err := os.ReadFile(filepath.Join(c.home, keyName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return ErrNone
+		return ErrNotRunning
 	}
 	if err != nil {
 		return fmt.Errorf("ask the gateway: %w", err)
@@ -247,31 +251,31 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, method, path str
 	r.Header.Set("Authorization", "Bearer "+string(key))
 	response, err := c.http.Do(r)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-		return ErrNone
+		return ErrNotRunning
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		running, _ := pidfile.ReadPidFileWithCheck(c.home) // without one the error has no number
-		return &SilentError{running.PID}
+		running, _ := pidfile.ReadPidFileWithCheck(c.home) // the PID is 0 without a pid file
+		return &UnresponsiveError{running.PID}
 	}
 	if err != nil {
 		return fmt.Errorf("ask the gateway: %w", err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponseBytes))
 	if err != nil {
 		return fmt.Errorf("ask the gateway: %w", err)
 	}
 	if response.StatusCode != http.StatusOK {
-		var failed struct {
+		var failure struct {
 			Error string `json:"error"`
 		}
-		if json.Unmarshal(text, &failed) == nil && failed.Error != "" {
-			return errors.New(failed.Error)
+		if json.Unmarshal(body, &failure) == nil && failure.Error != "" {
+			return errors.New(failure.Error)
 		}
-		return fmt.Errorf("the gateway answered %s: %s", response.Status, bytes.TrimSpace(text))
+		return fmt.Errorf("the gateway answered %s: %s", response.Status, bytes.TrimSpace(body))
 	}
-	if into == nil {
+	if result == nil {
 		return nil
 	}
-	return json.Unmarshal(text, into)
+	return json.Unmarshal(body, result)
 }

@@ -1,10 +1,10 @@
-// Package gateway is the life of the long-running host: the pid file, a control socket in the instance root, HTTP for
-// clients and for whoever watches it, a new configuration while it runs, and a clean end.
+// Package gateway runs the long-lived host process: pid file, control socket in the home, HTTP for clients and
+// monitoring, configuration reload and clean shutdown.
 //
-// What runs is an [Instance], which one configuration makes. A reload makes another one beside it: what has begun on
-// the one before goes on there until it ends.
+// An [Instance] serves one configuration. A reload starts a new instance; calls that are in progress finish on the
+// old one.
 //
-// The package must not know how a call is made, nor what agents and jobs are.
+// The package must not know how calls are made, nor the meaning of agents and jobs.
 package gateway
 
 import (
@@ -23,71 +23,73 @@ import (
 	"github.com/picoclaw/picoclaw/host/pidfile"
 )
 
-// Instance is what one configuration makes. It may be used concurrently.
+// Instance serves one configuration. It is safe for concurrent use.
 type Instance interface {
 	// ServeHTTP serves MCP.
 	http.Handler
-	// Has reports whether an MCP session is one of this instance's.
+	// Has reports whether an MCP session belongs to this instance.
 	Has(session string) bool
-	// Busy says how much has begun and not ended: calls and turns, and sessions that clients still use.
+	// Busy returns the number of calls and turns in progress, and of open client sessions.
 	Busy() (running, sessions int)
-	// Checks says what has to be in order for this instance to work, and what is not.
+	// Checks returns the readiness checks of this instance.
 	Checks() []Check
-	// Begin has what happens by itself, such as jobs, happen on this instance from now on, and not on the one before. What
-	// has begun there goes on.
+	// Begin starts background work, such as jobs, on this instance in place of the previous one, which finishes work
+	// in progress.
 	Begin()
-	// Retire has nothing more begin by itself, unless another instance has that already. It does not wait.
+	// Retire starts no more background work, unless another instance has already taken over. It does not wait.
 	Retire()
-	// Close ends everything, whatever runs.
+	// Close stops everything, including work in progress.
 	Close(ctx context.Context) error
 }
 
-// Check is one condition of readiness.
+// Check is a readiness check.
 type Check struct {
 	Name string `json:"name"`
-	Err  error  `json:"-"` // nil if it is met
+	Err  error  `json:"-"` // nil if the check succeeds
 }
 
-// Options are what a gateway works with.
+// Options configure a gateway.
 type Options struct {
 	Home    string // an existing directory
-	Address string // where it serves HTTP: host:port
+	Address string // HTTP address: host:port
 	Version string
-	// Addressed reports whether a request with this Host header is for the gateway. A page in a browser can send others.
-	Addressed func(host string) bool
-	Drain     time.Duration // how long what runs may go on at the end
-	// Open makes an instance of the configuration as it is now. An error leaves everything as it is.
-	Open    func() (Instance, error)
-	Metrics Metrics // nil for none
-	Console Console // served below its path; nil for none
-	Logger  hclog.Logger
+	// IsOwnHost reports whether a Host header names this gateway. It protects against DNS rebinding by pages in a
+	// browser.
+	IsOwnHost    func(host string) bool
+	DrainTimeout time.Duration // time for work in progress at shutdown
+	// OpenInstance creates an instance of the current configuration. After an error, nothing has changed.
+	OpenInstance func() (Instance, error)
+	Metrics      Metrics // nil for none
+	Console      Console // served below ConsolePath; nil for none
+	Logger       hclog.Logger
 }
 
-// Console is a console for people.
+// Console is the web console.
 type Console interface {
 	http.Handler
-	// Link makes a link to it that works once and soon, as a path with a query. With operate its user may act, too.
+	// Link returns a one-time link that soon expires, as a path with a query. With operate, its user may change
+	// things.
 	Link(operate bool, by string) string
 }
 
-// ConsolePath is what a console is served below.
+// ConsolePath is the URL path of the console.
 const ConsolePath = "/console/"
 
-// Gateway is the one daemon of an instance root.
+// Gateway is the daemon of a home.
 type Gateway struct {
 	options Options
 	started time.Time
-	address string // where it is served
+	address string // URL of the HTTP server
 
-	reloading sync.Mutex // held while a configuration is read
-	mu        sync.Mutex
-	running   []*generation // the last is the current one
-	last      error         // why the last reload has failed; nil if it has not
-	draining  bool
-	ended     sync.WaitGroup // generations that have not
+	reloadMu    sync.Mutex // held during a reload
+	mu          sync.Mutex
+	generations []*generation // the last is the current one
+	reloadErr   error         // error of the last reload, or nil
+	draining    bool
+	active      sync.WaitGroup // generations that have not closed
 }
 
-// New makes a gateway, which starts nothing.
+// New returns a gateway without starting it.
 func New(o Options) *Gateway {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
@@ -95,7 +97,7 @@ func New(o Options) *Gateway {
 	return &Gateway{options: o}
 }
 
-// Bounds of what a client that is no client can keep busy, and of the end.
+// Limits for slow or broken clients, and the timeout of Close.
 const (
 	headerTimeout  = 10 * time.Second
 	idleTimeout    = 2 * time.Minute
@@ -103,15 +105,15 @@ const (
 	closeTimeout   = 5 * time.Second
 )
 
-// Run serves until ctx is done, and then ends: nobody new is let in, what runs has some time, and what still runs then
-// is ended. ready is told where HTTP is served once it is.
+// Run serves until ctx is done. It then refuses new requests, waits for work in progress up to the drain timeout, and
+// closes everything. Run calls ready with the HTTP address once it serves.
 func (g *Gateway) Run(ctx context.Context, ready func(address string)) (err error) {
 	listener, listenErr := net.Listen("tcp", g.options.Address)
 	if listenErr == nil {
 		defer func() { _ = listener.Close() }()
 		g.address = "http://" + listener.Addr().String()
 	}
-	// Whoever has the address is most likely the daemon that has the instance root: that says more.
+	// The address is most likely in use by the daemon of this home: the error of the pid file says so.
 	pid, err := pidfile.WritePidFile(g.options.Home, pidfile.Data{Address: g.address, Version: g.options.Version})
 	if err != nil {
 		return err
@@ -120,7 +122,7 @@ func (g *Gateway) Run(ctx context.Context, ready func(address string)) (err erro
 	if listenErr != nil {
 		return fmt.Errorf("serve HTTP: %w; --port and gateway.port choose another", listenErr)
 	}
-	key, err := makeKey(g.options.Home)
+	key, err := writeNewKey(g.options.Home)
 	if err != nil {
 		return err
 	}
@@ -131,16 +133,16 @@ func (g *Gateway) Run(ctx context.Context, ready func(address string)) (err erro
 	}
 	defer func() { _ = os.Remove(control.Addr().String()) }()
 	g.started = time.Now()
-	if err = g.measure(); err != nil {
+	if err = g.registerMetrics(); err != nil {
 		return err
 	}
-	first, err := g.options.Open()
+	first, err := g.options.OpenInstance()
 	if err != nil {
 		return err
 	}
-	g.begin(first)
+	g.startGeneration(first)
 
-	servers := []*http.Server{g.server(g.routes()), g.server(keyed(key, g.controlRoutes()))}
+	servers := []*http.Server{g.newServer(g.httpRoutes()), g.newServer(requireKey(key, g.controlRoutes()))}
 	failed := make(chan error, len(servers))
 	for i, l := range []net.Listener{listener, control} {
 		go func() { failed <- servers[i].Serve(l) }()
@@ -151,36 +153,37 @@ func (g *Gateway) Run(ctx context.Context, ready func(address string)) (err erro
 	case err = <-failed:
 		err = fmt.Errorf("serve HTTP: %w", err)
 	}
-	g.end()
+	g.shutDown()
 	for _, s := range servers {
 		_ = s.Close()
 	}
 	return err
 }
 
-func (g *Gateway) server(h http.Handler) *http.Server {
+// newServer returns an HTTP server with timeouts.
+func (g *Gateway) newServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: g.options.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 	}
 }
 
-// end lets nobody new in, waits for what runs as long as it may, and ends everything.
-func (g *Gateway) end() {
-	g.reloading.Lock() // no generation begins any more
-	defer g.reloading.Unlock()
+// shutDown refuses new work, waits for work in progress up to the drain timeout, and closes all instances.
+func (g *Gateway) shutDown() {
+	g.reloadMu.Lock() // no generation starts during the shutdown
+	defer g.reloadMu.Unlock()
 	g.mu.Lock()
 	g.draining = true
-	all := g.running
+	all := g.generations
 	g.mu.Unlock()
-	patient, cancel := context.WithTimeout(context.Background(), g.options.Drain)
+	drainCtx, cancel := context.WithTimeout(context.Background(), g.options.DrainTimeout)
 	defer cancel()
-	for _, one := range all {
-		one.Retire()
-		one.drained(patient)
+	for _, gen := range all {
+		gen.Retire()
+		gen.waitDrained(drainCtx)
 	}
-	for _, one := range all {
-		one.close()
+	for _, gen := range all {
+		gen.closeNow()
 	}
-	g.ended.Wait()
+	g.active.Wait()
 }

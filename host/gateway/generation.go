@@ -9,66 +9,66 @@ import (
 	"time"
 )
 
-// generation is an instance from when it is made until all that has begun on it has ended.
+// generation is an instance from its start until its last work has finished.
 type generation struct {
 	Instance
-	since   time.Time
-	retired chan struct{} // closed when another one is the current one
-	over    chan struct{} // closed when it is to end whatever runs
-	finish  func()        // closes over
-	done    chan struct{} // closed when it has ended
+	since        time.Time
+	retired      chan struct{} // closed when another generation is the current one
+	closing      chan struct{} // closed when it has to close despite work in progress
+	requestClose func()        // closes the channel closing
+	closed       chan struct{} // closed when the instance is closed
 }
 
-// maxGenerations bounds how many configurations are in use. A client that has gone without a word has its session for
-// half an hour, and that its configuration.
+// maxGenerations limits the configurations in use. An MCP session without a client keeps its configuration in use for
+// half an hour.
 const maxGenerations = 8
 
-// lookInterval is how often it is looked whether an instance of an earlier configuration is still used.
-const lookInterval = 200 * time.Millisecond
+// pollInterval is the interval between checks for work in progress.
+const pollInterval = 200 * time.Millisecond
 
-// begin makes an instance the current one.
-func (g *Gateway) begin(i Instance) {
-	next := &generation{Instance: i, since: time.Now(), retired: make(chan struct{}), over: make(chan struct{}),
-		done: make(chan struct{})}
-	next.finish = sync.OnceFunc(func() { close(next.over) })
+// startGeneration makes an instance the current one.
+func (g *Gateway) startGeneration(i Instance) {
+	next := &generation{Instance: i, since: time.Now(), retired: make(chan struct{}), closing: make(chan struct{}),
+		closed: make(chan struct{})}
+	next.requestClose = sync.OnceFunc(func() { close(next.closing) })
 	g.mu.Lock()
-	var before *generation
-	if n := len(g.running); n > 0 {
-		before = g.running[n-1]
+	var previous *generation
+	if n := len(g.generations); n > 0 {
+		previous = g.generations[n-1]
 	}
-	g.running = append(g.running, next)
-	all := g.running
+	g.generations = append(g.generations, next)
+	all := g.generations
 	g.mu.Unlock()
 	if len(all) > maxGenerations {
 		oldest := all[0]
 		g.options.Logger.Warn("the sessions of an early configuration are ended: there are too many configurations", "since", oldest.since)
-		oldest.finish()
+		oldest.requestClose()
 	}
 	next.Begin()
-	if before != nil {
-		before.Retire()
-		close(before.retired)
+	if previous != nil {
+		previous.Retire()
+		close(previous.retired)
 	}
-	g.ended.Go(func() {
-		defer close(next.done)
-		next.wait()
-		soon, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	g.active.Go(func() {
+		defer close(next.closed)
+		next.waitUnused()
+		closeCtx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 		defer cancel()
-		if err := next.Close(soon); err != nil {
+		if err := next.Close(closeCtx); err != nil {
 			g.options.Logger.Warn("an instance did not end cleanly", "error", err)
 		}
-		g.forget(next)
+		g.removeGeneration(next)
 	})
 }
 
-// wait returns when the instance is retired and nothing uses it any more, or it is to end all the same.
-func (n *generation) wait() {
+// waitUnused waits until the instance is retired and has no calls, turns or sessions, or has to close.
+func (n *generation) waitUnused() {
 	select {
 	case <-n.retired:
-	case <-n.over:
+	case <-n.closing:
 		return
 	}
-	tick := time.NewTicker(lookInterval)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		if running, sessions := n.Busy(); running == 0 && sessions == 0 {
@@ -76,16 +76,16 @@ func (n *generation) wait() {
 		}
 		select {
 		case <-tick.C:
-		case <-n.over:
+		case <-n.closing:
 			return
 		}
 	}
 }
 
-// drained returns when nothing runs any more, or ctx is done. Sessions of clients do not count: they end with the
-// instance.
-func (n *generation) drained(ctx context.Context) {
-	tick := time.NewTicker(lookInterval / 4)
+// waitDrained waits until no calls or turns are in progress, or ctx is done. Client sessions don't count: they end
+// with the instance.
+func (n *generation) waitDrained(ctx context.Context) {
+	tick := time.NewTicker(pollInterval / 4)
 	defer tick.Stop()
 	for {
 		if running, _ := n.Busy(); running == 0 {
@@ -99,58 +99,59 @@ func (n *generation) drained(ctx context.Context) {
 	}
 }
 
-// close ends the instance, whatever runs. It returns when it has ended.
-func (n *generation) close() {
-	n.finish()
-	<-n.done
+// closeNow closes the instance despite work in progress, and waits for it.
+func (n *generation) closeNow() {
+	n.requestClose()
+	<-n.closed
 }
 
-func (g *Gateway) forget(n *generation) {
+// removeGeneration removes a closed generation.
+func (g *Gateway) removeGeneration(n *generation) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.running = slices.DeleteFunc(slices.Clone(g.running), func(one *generation) bool { return one == n })
+	g.generations = slices.DeleteFunc(slices.Clone(g.generations), func(one *generation) bool { return one == n })
 }
 
-// state returns the generations, the newest of them, which is nil for none, and whether the gateway ends.
-func (g *Gateway) state() (all []*generation, current *generation, draining bool) {
+// currentState returns all generations, the newest one or nil, and whether the gateway is shutting down.
+func (g *Gateway) currentState() (all []*generation, current *generation, draining bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.running) > 0 {
-		current = g.running[len(g.running)-1]
+	if len(g.generations) > 0 {
+		current = g.generations[len(g.generations)-1]
 	}
-	return g.running, current, g.draining
+	return g.generations, current, g.draining
 }
 
-// of returns the generation that a request is for: that of its session, or the newest.
-func (g *Gateway) of(r *http.Request) *generation {
-	all, current, _ := g.state()
+// generationOf returns the generation of a request's MCP session, or else the newest one.
+func (g *Gateway) generationOf(r *http.Request) *generation {
+	all, current, _ := g.currentState()
 	if id := r.Header.Get("Mcp-Session-Id"); id != "" {
-		for _, one := range all {
-			if one.Has(id) {
-				return one
+		for _, gen := range all {
+			if gen.Has(id) {
+				return gen
 			}
 		}
 	}
 	return current
 }
 
-// Reload makes an instance of the configuration as it is now, and has it serve whoever comes from now on. If it can't
-// be made, or is not in order, everything stays as it is.
+// Reload opens an instance of the current configuration, which serves new requests from then on. After an error,
+// nothing has changed.
 func (g *Gateway) Reload() error {
-	g.reloading.Lock()
-	defer g.reloading.Unlock()
-	if _, _, draining := g.state(); draining {
+	g.reloadMu.Lock()
+	defer g.reloadMu.Unlock()
+	if _, _, draining := g.currentState(); draining {
 		return fmt.Errorf("the gateway is ending")
 	}
-	next, err := g.options.Open()
+	next, err := g.options.OpenInstance()
 	g.mu.Lock()
-	g.last = err
+	g.reloadErr = err
 	g.mu.Unlock()
 	if err != nil {
 		g.options.Logger.Error("the configuration was not loaded again; the one before stays in force", "error", err)
 		return err
 	}
-	g.begin(next)
+	g.startGeneration(next)
 	g.options.Logger.Info("the configuration was loaded again")
 	return nil
 }

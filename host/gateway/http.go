@@ -7,32 +7,32 @@ import (
 	"time"
 )
 
-// routes is what is served over HTTP.
-func (g *Gateway) routes() http.Handler {
+// httpRoutes returns the handler of the HTTP server.
+func (g *Gateway) httpRoutes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, health{Status: "ok", Uptime: g.uptime(), PID: os.Getpid()})
+		writeJSON(w, http.StatusOK, healthReport{Status: "ok", Uptime: g.formatUptime(), PID: os.Getpid()})
 	})
 	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) {
-		r, ok := g.readiness()
+		r, ok := g.checkReadiness()
 		status := http.StatusOK
 		if !ok {
 			status = http.StatusServiceUnavailable
 		}
-		answer(w, status, r)
+		writeJSON(w, status, r)
 	})
 	if g.options.Metrics != nil {
 		mux.Handle("GET /metrics", g.options.Metrics)
 	}
 	serve := func(w http.ResponseWriter, r *http.Request) {
-		_, _, draining := g.state()
-		at := g.of(r)
-		if draining || at == nil {
+		_, _, draining := g.currentState()
+		gen := g.generationOf(r)
+		if draining || gen == nil {
 			w.Header().Set("Retry-After", "5")
 			http.Error(w, "the gateway is ending", http.StatusServiceUnavailable)
 			return
 		}
-		at.ServeHTTP(w, r)
+		gen.ServeHTTP(w, r)
 	}
 	mux.HandleFunc("/mcp", serve)
 	mux.HandleFunc("/mcp/", serve)
@@ -40,7 +40,7 @@ func (g *Gateway) routes() http.Handler {
 		mux.Handle(ConsolePath, g.options.Console)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !g.options.Addressed(r.Host) {
+		if !g.options.IsOwnHost(r.Host) {
 			http.Error(w, "the Host header names another server; use localhost, an IP address, or a name in gateway.allow_hosts",
 				http.StatusForbidden)
 			return
@@ -49,46 +49,50 @@ func (g *Gateway) routes() http.Handler {
 	})
 }
 
-type health struct {
-	Status string    `json:"status"`
-	Uptime string    `json:"uptime"`
-	PID    int       `json:"pid,omitempty"`
-	Checks []Checked `json:"checks,omitempty"`
+// healthReport is the response of /health and /ready.
+type healthReport struct {
+	Status string        `json:"status"`
+	Uptime string        `json:"uptime"`
+	PID    int           `json:"pid,omitempty"`
+	Checks []CheckResult `json:"checks,omitempty"`
 }
 
-// Checked is a check as it is shown.
-type Checked struct {
+// CheckResult is the result of a check in a response.
+type CheckResult struct {
 	Name   string `json:"name"`
 	Status string `json:"status"` // ok or failed
 	Error  string `json:"error,omitempty"`
 }
 
-// readiness says whether calls can be made now, and if not, why.
-func (g *Gateway) readiness() (health, bool) {
-	_, at, draining := g.state()
-	if draining || at == nil {
-		return health{Status: "ending", Uptime: g.uptime()}, false
+// checkReadiness reports whether calls can be made, with the results of the checks.
+func (g *Gateway) checkReadiness() (healthReport, bool) {
+	_, gen, draining := g.currentState()
+	if draining || gen == nil {
+		return healthReport{Status: "ending", Uptime: g.formatUptime()}, false
 	}
-	r, ok := health{Status: "ready", Uptime: g.uptime()}, true
-	for _, c := range at.Checks() {
-		one := Checked{Name: c.Name, Status: "ok"}
+	report, ok := healthReport{Status: "ready", Uptime: g.formatUptime()}, true
+	for _, c := range gen.Checks() {
+		result := CheckResult{Name: c.Name, Status: "ok"}
 		if c.Err != nil {
-			one.Status, one.Error, ok = "failed", c.Err.Error(), false
+			result.Status, result.Error, ok = "failed", c.Err.Error(), false
 		}
-		r.Checks = append(r.Checks, one)
+		report.Checks = append(report.Checks, result)
 	}
 	if !ok {
-		r.Status = "not ready"
+		report.Status = "not ready"
 	}
-	return r, ok
+	return report, ok
 }
 
-func (g *Gateway) uptime() string { return time.Since(g.started).Truncate(time.Millisecond).String() }
+// formatUptime returns the time since the start.
+func (g *Gateway) formatUptime() string {
+	return time.Since(g.started).Truncate(time.Millisecond).String()
+}
 
-// answer answers with JSON.
-func answer(w http.ResponseWriter, status int, v any) {
+// writeJSON writes a JSON response.
+func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // whoever has gone does not read it
+	_ = json.NewEncoder(w).Encode(v) // the client may be gone
 }

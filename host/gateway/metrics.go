@@ -8,24 +8,25 @@ import (
 	"github.com/picoclaw/picoclaw/host/approvals"
 )
 
-// Metrics are where the gateway's figures go, beside those of calls, and where all of them are read.
+// Metrics collects the gateway's metrics and serves them with those of calls.
 type Metrics interface {
-	// ServeHTTP serves them as Prometheus reads them.
+	// ServeHTTP serves the metrics in Prometheus format.
 	http.Handler
-	// Gauge adds a figure that is asked for whenever they are read; it may be unknown then. labels are names and values.
+	// Gauge registers a metric, whose value is read at each scrape and may be unknown. labels are names and values in
+	// pairs.
 	Gauge(name, unit, help string, value func() (float64, bool), labels ...string) error
 }
 
-// measure adds the gateway's figures.
-func (g *Gateway) measure() error {
+// registerMetrics registers the gateway's metrics.
+func (g *Gateway) registerMetrics() error {
 	m := g.options.Metrics
 	if m == nil {
 		return nil
 	}
-	busy := func() (running, sessions int) {
-		all, _, _ := g.state()
-		for _, one := range all {
-			r, s := one.Busy()
+	countActive := func() (running, sessions int) {
+		all, _, _ := g.currentState()
+		for _, gen := range all {
+			r, s := gen.Busy()
 			running, sessions = running+r, sessions+s
 		}
 		return running, sessions
@@ -34,7 +35,7 @@ func (g *Gateway) measure() error {
 		m.Gauge("picoclaw.info", "", "The gateway's version.", func() (float64, bool) { return 1, true },
 			"version", g.options.Version),
 		m.Gauge("picoclaw.ready", "", "Whether calls can be made.", func() (float64, bool) {
-			if _, ready := g.readiness(); ready {
+			if _, ready := g.checkReadiness(); ready {
 				return 1, true
 			}
 			return 0, true
@@ -42,11 +43,11 @@ func (g *Gateway) measure() error {
 		m.Gauge("picoclaw.uptime", "s", "How long the gateway has been running.",
 			func() (float64, bool) { return time.Since(g.started).Seconds(), true }),
 		m.Gauge("picoclaw.running", "", "Calls and turns that have begun and not ended.", func() (float64, bool) {
-			running, _ := busy()
+			running, _ := countActive()
 			return float64(running), true
 		}),
 		m.Gauge("picoclaw.mcp.sessions", "", "Sessions of MCP clients.", func() (float64, bool) {
-			_, sessions := busy()
+			_, sessions := countActive()
 			return float64(sessions), true
 		}),
 		m.Gauge("picoclaw.approvals.waiting", "", "Calls on this instance root that wait for a person's yes.",

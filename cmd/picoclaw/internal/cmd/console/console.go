@@ -39,7 +39,7 @@ func (o *Options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	link, err := gateway.Dial(home).ConsoleLink(ctx, o.operate, cli.UserName())
+	link, err := gateway.NewClient(home).RequestConsoleLink(ctx, o.operate, cli.UserName())
 	if err != nil {
 		return cli.Fail(err)
 	}

@@ -115,8 +115,8 @@ func (o *Options) run(ctx context.Context) error {
 		Telemetry: told}
 	options := gateway.Options{
 		Home: home.Path, Address: address, Version: o.Version, Logger: logger.Named("gateway"),
-		Drain: drain, Open: o.open, Metrics: told,
-		Addressed: func(hostName string) bool { return mcp.AllowedHost(hostName, settings.AllowHosts) },
+		DrainTimeout: drain, OpenInstance: o.open, Metrics: told,
+		IsOwnHost: func(hostName string) bool { return mcp.AllowedHost(hostName, settings.AllowHosts) },
 	}
 	if settings.Console {
 		o.console = web.New(web.Options{Home: home.Path, Log: audit.File(home.Path), Operator: &o.operator,

@@ -38,7 +38,7 @@ func (o *StatusOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	status, err := gateway.Dial(home).Status(ctx)
+	status, err := gateway.NewClient(home).FetchStatus(ctx)
 	if err != nil {
 		return cli.Fail(err)
 	}
@@ -77,8 +77,8 @@ func showStatus(f *cli.Factory, s *gateway.Status) {
 		fmt.Fprintf(out, "%-9s configuration since %s: %d running, %d MCP sessions\n", which,
 			c.Since.Local().Format(time.DateTime), c.Running, c.Sessions)
 	}
-	if s.Reload != "" {
-		fmt.Fprintf(out, "reload    the last one has changed nothing: %s\n", terminal.Line(s.Reload))
+	if s.ReloadError != "" {
+		fmt.Fprintf(out, "reload    the last one has changed nothing: %s\n", terminal.Line(s.ReloadError))
 	}
 }
 
@@ -104,7 +104,7 @@ func (o *ReloadOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := gateway.Dial(home).Reload(ctx); err != nil {
+	if err := gateway.NewClient(home).ReloadConfig(ctx); err != nil {
 		return cli.Fail(err)
 	}
 	fmt.Fprintln(o.Out, "The gateway has read its configuration again.")

@@ -52,7 +52,7 @@ func (o *Options) run(ctx context.Context) error {
 		stop.By = u.Username
 	}
 	if err := halt.Put(home, stop); err != nil {
-		if asked := gateway.Dial(home).Stop(ctx, stop); asked != nil {
+		if asked := gateway.NewClient(home).StopAgent(ctx, stop); asked != nil {
 			return cli.Fail(fmt.Errorf("stop: %w; nor over the gateway's socket: %w; end picoclaw's processes by their numbers",
 				err, asked))
 		}
@@ -90,8 +90,8 @@ func (o *StartOptions) run(ctx context.Context) error {
 		return err
 	}
 	halt.Of(home, o.agent).WaitUntilSeen()
-	held, err := gateway.Dial(home).Start(ctx, o.agent)
-	if err != nil && !errors.Is(err, gateway.ErrNone) {
+	held, err := gateway.NewClient(home).ResumeAgent(ctx, o.agent)
+	if err != nil && !errors.Is(err, gateway.ErrNotRunning) {
 		fmt.Fprintln(o.Err, "picoclaw:", err)
 	}
 	was, err := halt.Take(home, o.agent)
