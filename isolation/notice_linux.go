@@ -214,9 +214,6 @@ func (l *listener) look(c *mutationCall, s *stopped) (mutation.Mutation, error) 
 	if c.to != none {
 		m.To, err = l.name(s, c.number, c.toAt, c.to, false)
 	}
-	if c.kind == mutation.Rename && flags&unix.RENAME_NOREPLACE != 0 && unix.Access(m.To, unix.F_OK) == nil {
-		return m, errNothing // it will fail
-	}
 	return m, err
 }
 

@@ -15,6 +15,11 @@ import (
 // finish finds out what each name holds now, and what that says of the operation.
 func (r *Recorder) finish() Changes {
 	r.record.Ended = time.Now().UnixNano()
+	for _, o := range r.record.Objects {
+		if r.contention && o.metModified != 0 { // whose change set the time of the directory is not known
+			o.Modified = o.metModified
+		}
+	}
 	f := finisher{Recorder: r, found: map[*object]string{}, children: map[int][]*object{}, entries: map[int][]*entry{},
 		located: map[*object]bool{}, claimed: map[*object]bool{}}
 	f.run()

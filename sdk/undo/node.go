@@ -82,6 +82,7 @@ type object struct {
 	used             bool   // a call of the operation was about it
 	known            *node  // of a directory: what it was when it was looked at last
 	seen             string // of a directory: the path that it was opened at last
+	metModified      int64  // of a directory whose time somebody else changed: the time when it was met
 	temporary        bool   // of a directory: the operation created it, and undo keeps it
 	whole            bool   // of a directory: all that is in it is the operation\'s
 	attributesDiffer bool   // of a directory

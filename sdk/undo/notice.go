@@ -209,12 +209,10 @@ func (r *Recorder) noticeRename(m mutation.Mutation) {
 		if !same || thread == m.Thread || c.to.creates == 0 && (c.from == nil || c.from.removes == 0) { // it was seen to end
 			continue
 		}
-		r.loseKind(m.Path, "paths that several threads renamed at the same time")
-		for _, e := range []*entry{c.from, c.to, from, to} {
-			if e != nil {
-				e.contended = true
-			}
-		}
+		r.noteContention(c.from, c.to, from, to)
+	}
+	if from != nil && from.contended || to != nil && to.contended {
+		r.noteContention(from, to)
 	}
 	if from != nil && (from.current == nil || to != nil && to.current != nil && to.current.isDir() != from.current.isDir()) {
 		return // it will fail
@@ -244,15 +242,35 @@ func (r *Recorder) noticeRename(m mutation.Mutation) {
 		r.keepIfContended(from)
 	}
 	if from != nil {
-		r.expect(m.Thread, func() { from.removes++ }, func() { from.removes = 0 })
+		r.expect(m.Thread, func() { from.removes++ }, func() { r.forgetRename(m.Thread, from, &from.removes) })
 	}
 	if to != nil {
-		r.expect(m.Thread, func() { to.creates++ }, func() { to.creates = 0 })
+		r.expect(m.Thread, func() { to.creates++ }, func() { r.forgetRename(m.Thread, to, &to.creates) })
 	}
 	if c, ok := r.calls[m.Thread]; ok && from != nil && to != nil {
 		c.from, c.to, c.object = from, to, from.current
 		r.calls[m.Thread] = c
 	}
+}
+
+// noteContention notes that several threads rename the same names at once: whose effects events tell of is not known.
+func (r *Recorder) noteContention(names ...*entry) {
+	for _, e := range names {
+		if e != nil && !e.contended {
+			e.contended, r.contention = true, true
+			r.loseKind(r.path(e), "paths that several threads renamed at the same time")
+		}
+	}
+}
+
+// forgetRename expects no more effects of a thread's rename. They may be those of another thread's rename.
+func (r *Recorder) forgetRename(thread int, e *entry, pending *int) {
+	for other, c := range r.calls {
+		if *pending > 0 && other != thread && (c.from == e || c.to == e) {
+			r.noteContention(e, c.from, c.to)
+		}
+	}
+	*pending = 0
 }
 
 // keepIfContended keeps a file that is moved to a name, or from one, that another thread changes in the same moment.

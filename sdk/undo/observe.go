@@ -217,6 +217,9 @@ func (r *Recorder) rebaseDir(o *object, metadata bool) {
 	}
 	switch was := o.known; {
 	case !metadata:
+		if o.metModified == 0 {
+			o.metModified = o.Modified
+		}
 		o.Modified = n.Modified
 	case n.Mode != was.Mode || n.UID != was.UID || n.GID != was.GID:
 		if n.Mode != was.Mode {

@@ -29,20 +29,21 @@ type Recorder struct {
 	files *workspace.Workspace
 	tool  bool // the operation is a tool's: its changes are counted in its summary
 
-	mu       sync.Mutex
-	record   record
-	byID     map[Identity]*object
-	byName   map[entryKey]*entry
-	dirs     dirCache
-	observer *observer
-	calls    map[int]call // the last one of each thread
-	ticks    chan struct{}
-	out      *archive // nil before the first change
-	journal  bytes.Buffer
-	objects  []*object         // to be noted in it
-	broken   error             // why nothing is kept any more
-	restored func() []restored // of an undo: what it put back
-	ended    bool
+	mu         sync.Mutex
+	record     record
+	byID       map[Identity]*object
+	byName     map[entryKey]*entry
+	dirs       dirCache
+	observer   *observer
+	calls      map[int]call // the last one of each thread
+	ticks      chan struct{}
+	out        *archive // nil before the first change
+	journal    bytes.Buffer
+	objects    []*object         // to be noted in it
+	broken     error             // why nothing is kept any more
+	contention bool              // several threads renamed the same names at once
+	restored   func() []restored // of an undo: what it put back
+	ended      bool
 }
 
 type entryKey struct {
