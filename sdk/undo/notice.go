@@ -266,7 +266,10 @@ func (r *Recorder) noteContention(names ...*entry) {
 // forgetRename expects no more effects of a thread's rename. They may be those of another thread's rename.
 func (r *Recorder) forgetRename(thread int, e *entry, pending *int) {
 	for other, c := range r.calls {
-		if *pending > 0 && other != thread && (c.from == e || c.to == e) {
+		if *pending == 0 || other == thread || c.from == nil || c.to == nil {
+			continue
+		}
+		if c.from == e && c.to.creates > 0 || c.to == e && c.from.removes > 0 { // it was not seen to end
 			r.noteContention(e, c.from, c.to)
 		}
 	}
