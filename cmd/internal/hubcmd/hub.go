@@ -61,14 +61,14 @@ SIGTERM and SIGINT stop it; stored data is on disk.`,
 			return runs.Serve(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().StringVar(&o.Listen, "listen", "", "the `address` and port, 0.0.0.0:4222 for all (default: "+DefaultListen+")")
+	cmd.Flags().StringVar(&o.Listen, "listen", "", "listening `address` and port, such as 0.0.0.0:4222 (default: "+DefaultListen+")")
 	cmd.Flags().StringSliceVar(&o.Names, "name", nil, "host name or address for other machines; can be repeated")
 	cmd.AddCommand(newCmdAdd(f, runs), newCmdList(f, runs), newCmdRevoke(f, runs), newCmdWitness(f, runs))
 	return cmd
 }
 
 func addTenantFlag(cmd *cobra.Command, tenant *string) {
-	cmd.Flags().StringVar(tenant, "tenant", DefaultTenant, "its `tenant`")
+	cmd.Flags().StringVar(tenant, "tenant", DefaultTenant, "`tenant` of the identity")
 }
 
 // AddOptions are the options of `picoclaw hub add`.
@@ -110,7 +110,7 @@ call all agents of its tenant. An admin manages the tenant's configuration. Tena
 	}
 	addTenantFlag(cmd, &o.Tenant)
 	cmd.Flags().StringArrayVar(&o.Agents, "agent", nil, "`id` of an agent that a worker may serve; can be repeated")
-	cmd.Flags().StringVar(&o.Out, "out", "", "the `file` to write (default: NAME.fleet)")
+	cmd.Flags().StringVar(&o.Out, "out", "", "output `file` (default: NAME.fleet)")
 	return cmd
 }
 

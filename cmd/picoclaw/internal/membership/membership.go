@@ -35,7 +35,7 @@ type Flags struct {
 func (o *Flags) AddTo(cmd *cobra.Command, doc string) {
 	cmd.Flags().StringVar(&o.Address, "fleet", "", doc)
 	cmd.Flags().StringVar(&o.credentials, "credentials", "",
-		"NATS's `file` with which this machine shows who it is, for a fleet that is no hub's (default: fleet.credentials)")
+		"NATS credentials `file`, for a fleet without a hub (default: fleet.credentials)")
 }
 
 // JoinTimeout is how long it may take to be let into a fleet.

@@ -10,16 +10,15 @@ import (
 
 const commandsIntro = `# Commands
 
-Results go to standard output, logs and what a person has to know to standard error. The exit code is 0 for success, 1
-if a tool or what was asked for failed, 2 if the command line is wrong, 3 if picoclaw can't start: configuration,
-plugins, isolation. There is colour on terminals only, and none with ` + "`NO_COLOR`" + `. Behind a flag stands its default.
+Results go to standard output; logs, questions and progress to standard error. Exit codes: 0 success, 1 a tool or
+command failed, 2 wrong command line, 3 picoclaw can't start (configuration, plugins, isolation). Colour is used on
+terminals only, and never with ` + "`NO_COLOR`" + `. Flags show their default in parentheses.
 
-Commands that show ` + "`[--output json]`" + ` print text for people, and JSON with it. Those that show ` + "`[--agent ID]`" + ` are about
-the first agent, or the one that is named. These flags go with every command:
+With ` + "`--output json`" + ` a command prints JSON instead of text. ` + "`--agent ID`" + ` selects an agent; the default is the first.
+All commands have these flags:
 `
 
-// common are the flags that are told of once, since all commands that have them mean the same by them: what their
-// usage ends with, and how they are typed.
+// common lists flags that the introduction documents for all commands: the end of their usage, and their synopsis.
 var common = []struct{ name, usage, typed string }{
 	{"agent", "(default: the first one)", "[--agent ID]"},
 	{"output", "text or json", "[--output json]"},
@@ -66,7 +65,7 @@ func writeCommand(b *strings.Builder, cmd *cobra.Command) {
 	writeFlags(b, cmd.NonInheritedFlags(), cmd.Parent())
 }
 
-// useOf is how a command is typed.
+// useOf returns the synopsis of a command.
 func useOf(cmd *cobra.Command) string {
 	use := strings.TrimSuffix(cmd.UseLine(), " [flags]")
 	others := false
@@ -74,7 +73,7 @@ func useOf(cmd *cobra.Command) string {
 		if typed := commonFlag(f); typed != "" {
 			use += " " + typed
 		}
-		others = others || told(f)
+		others = others || isDocumented(f)
 	})
 	if others {
 		use += " [flags]"
@@ -82,7 +81,7 @@ func useOf(cmd *cobra.Command) string {
 	return use
 }
 
-// commonFlag is how a flag is typed that is told of once; "" for another.
+// commonFlag returns the synopsis of a common flag, or "".
 func commonFlag(f *pflag.Flag) string {
 	for _, c := range common {
 		if f.Name == c.name && strings.HasSuffix(f.Usage, c.usage) {
@@ -92,15 +91,15 @@ func commonFlag(f *pflag.Flag) string {
 	return ""
 }
 
-// told reports whether a command's own section tells of a flag.
-func told(f *pflag.Flag) bool { return !f.Hidden && f.Name != "help" && commonFlag(f) == "" }
+// isDocumented reports whether a command's own section documents a flag.
+func isDocumented(f *pflag.Flag) bool { return !f.Hidden && f.Name != "help" && commonFlag(f) == "" }
 
-// writeFlags writes a line for each flag, and one for all those that are the parent's as well.
+// writeFlags writes a line for each flag, and one line for all flags that the parent documents.
 func writeFlags(b *strings.Builder, flags *pflag.FlagSet, parent *cobra.Command) {
 	var same []string
 	var own strings.Builder
 	flags.VisitAll(func(f *pflag.Flag) {
-		if !told(f) {
+		if !isDocumented(f) {
 			return
 		}
 		if parent != nil {

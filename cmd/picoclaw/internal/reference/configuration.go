@@ -10,35 +10,32 @@ import (
 
 const configurationIntro = `# Configuration
 
-The configuration is ` + "`config.json`" + ` (JSON with comments and trailing commas) or ` + "`config.yaml`" + ` in the home:
-` + "`PICOCLAW_HOME`" + `, or ` + "`~/.picoclaw`" + `. ` + "`--config`" + ` and ` + "`PICOCLAW_CONFIG`" + ` name another file. Above the file stand variables,
-above those flags, below it the defaults of this page.
+The configuration is ` + "`config.json`" + ` (JSON with comments and trailing commas) or ` + "`config.yaml`" + ` in the home,
+` + "`PICOCLAW_HOME`" + ` or ` + "`~/.picoclaw`" + `; ` + "`--config`" + ` and ` + "`PICOCLAW_CONFIG`" + ` name another file. Environment variables override
+the file, flags override both. A key's variable is ` + "`PICOCLAW_`" + ` and the key in capitals with ` + "`_`" + ` for dots: ` + "`log.level`" + `
+is ` + "`PICOCLAW_LOG_LEVEL`" + `; lists are separated by commas or JSON, objects are JSON.
 
-- ` + "`picoclaw init`" + ` writes a commented one.
-- ` + "`picoclaw config check`" + ` says everything that is wrong with it, each with its line and the cure. Nothing starts with a
-  configuration that has a mistake: an unknown key, a wrong type, a regular expression that does not compile.
-- ` + "`picoclaw config show`" + ` says what every key is set to, and where that was said.
-- ` + "`picoclaw config schema`" + ` prints the JSON Schema that editors complete keys by.
+- ` + "`picoclaw init`" + ` writes a commented file.
+- ` + "`picoclaw config check`" + ` reports every mistake with its line and remedy. Nothing starts with a mistake in the file.
+- ` + "`picoclaw config show`" + ` shows each value and its source.
+- ` + "`picoclaw config schema`" + ` prints a JSON Schema with all bounds, for editors.
 
-Behind a key stand its type and its default. Keys marked with ● can be set for one agent too, in its entry of
-` + "`agents.agents`" + ` and without ` + "`agents.defaults.`" + ` in front; what an agent sets replaces what is set for all. A size is a
-number of bytes, or has KB, MB, GB or TB behind it; 1 KB is 1024 bytes.
-
-A key's variable is ` + "`PICOCLAW_`" + ` and the key in capitals, with ` + "`_`" + ` for each dot: ` + "`log.level`" + ` is ` + "`PICOCLAW_LOG_LEVEL`" + `.
-What stands within a list has none. In a variable, a list is separated by commas or written as JSON, an object is JSON.
+Each key shows its type and default. Keys with ● can also be set for one agent, in its entry of ` + "`agents.agents`" + `
+without ` + "`agents.defaults.`" + `; the agent's value replaces the common one. Sizes are bytes or have a unit: KB (1024
+bytes), MB, GB, TB.
 `
 
 // sections are the parts of the page, each with what its keys begin with.
 var sections = []struct{ title, prefix string }{
-	{"Agents: what holds for all", "agents.defaults."},
-	{"Agents: each one", "agents.agents"},
+	{"Agents: defaults", "agents.defaults."},
+	{"Agents: single agents", "agents.agents"},
 	{"Tools", "tools."},
 	{"Isolation", "isolation."},
 	{"Audit", "audit."},
 	{"Logs", "log."},
 	{"Plugins", "plugins"},
 	{"Signatures on plugins", "signatures."},
-	{"Other", ""}, // whatever is left
+	{"Other", ""}, // all other keys
 }
 
 // sectionOf returns the first section that a key belongs to.
@@ -82,7 +79,7 @@ func writeKey(b *strings.Builder, key config.Key) {
 	}
 	facts := typeOf(key)
 	if key.Required {
-		facts += "; needed"
+		facts += "; required"
 	}
 	if standard := valueOf(key.Default); standard != "" {
 		facts += "; " + standard
@@ -95,11 +92,9 @@ func typeOf(key config.Key) string {
 	case len(key.Values) > 0:
 		one := strings.Join(key.Values, ", ")
 		if key.Type == config.Strings {
-			return "list of: " + one
+			return "list of " + one
 		}
-		return "one of: " + one
-	case key.Min != 0 || key.Max != 0:
-		return fmt.Sprintf("integer, %d to %d", key.Min, key.Max)
+		return "one of " + one
 	case key.Format == config.Path || key.Format == config.Absolute:
 		return "path"
 	case key.Format == config.Regexp:

@@ -15,13 +15,11 @@ import (
 
 const toolsIntro = `# Tools
 
-These are the tools of the plugins that come with picoclaw. An agent has those of the set that ` + "`tools.set`" + ` names
-(picoclaw, module or all), as far as ` + "`tools.enabled`" + `, ` + "`tools.disabled`" + ` and its ` + "`modules`" + ` leave them;
-` + "`picoclaw tools --agent ID`" + ` lists them. A tool is in both sets unless it names one. What the tools promise
-is in [filesystem.md](filesystem.md), [search.md](search.md) and [shell.md](shell.md).
+An agent has the tools of the set ` + "`tools.set`" + ` (picoclaw, module or all), filtered by ` + "`tools.enabled`" + `, ` + "`tools.disabled`" + `
+and its ` + "`modules`" + `; ` + "`picoclaw tools --agent ID`" + ` lists them with permissions and side effects.
+[filesystem.md](filesystem.md), [search.md](search.md) and [shell.md](shell.md) describe their behaviour.
 
-Behind an argument stand its type, whether it is needed, its default, and its claim. A claim says what the argument
-reaches: the guard decides on it before the call leaves the host.
+Each argument shows its type, default, and claim: what the guard decides on before the call leaves the host.
 `
 
 // Tools returns the page about tools.
@@ -52,14 +50,12 @@ func writeTool(b *strings.Builder, spec *pluginpb.Spec) error {
 	if len(spec.Sets) == 1 {
 		add("Set", spec.Sets...)
 	}
-	add("Permissions", spec.Permissions...)
 	add("Risk", spec.Risk)
-	add("Side effects", spec.SideEffects...)
 	for _, hint := range []struct {
 		is   bool
 		name string
 	}{{spec.ReadOnly, "changes nothing"}, {spec.Destructive, "can remove or overwrite"},
-		{spec.Idempotent && !spec.ReadOnly, "twice is as once"}, {spec.OpenWorld, "reaches outside"}} {
+		{spec.Idempotent && !spec.ReadOnly, "idempotent"}, {spec.OpenWorld, "reaches other machines"}} {
 		if hint.is {
 			facts = append(facts, hint.name)
 		}
@@ -72,14 +68,14 @@ func writeTool(b *strings.Builder, spec *pluginpb.Spec) error {
 		return err
 	}
 	if len(input.Properties) == 0 {
-		b.WriteString("It takes no arguments.\n")
+		b.WriteString("No arguments.\n")
 		return nil
 	}
 	writeArguments(b, input, "")
 	return nil
 }
 
-// writeArguments writes a line for each argument, those that are needed first, and for what is in objects.
+// writeArguments writes a line for each argument, required ones first, including the fields of objects.
 func writeArguments(b *strings.Builder, s *jsonschema.Schema, in string) {
 	names := slices.Sorted(maps.Keys(s.Properties))
 	slices.SortStableFunc(names, func(x, y string) int { return needed(s, y) - needed(s, x) })
@@ -87,7 +83,7 @@ func writeArguments(b *strings.Builder, s *jsonschema.Schema, in string) {
 		p := s.Properties[name]
 		facts := []string{argumentType(p)}
 		if needed(s, name) > 0 {
-			facts = append(facts, "needed")
+			facts = append(facts, "required")
 		}
 		if p.Default != nil {
 			facts = append(facts, code(string(p.Default)))

@@ -46,8 +46,8 @@ long values shortened.`,
 	}
 	addFilterFlags(f, cmd, &o.filter)
 	f.AddOutputFlag(cmd, &o.output)
-	cmd.Flags().IntVar(&o.limit, "limit", 50, "how many of the latest calls; 0 for all")
-	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on with the calls that come, until interrupted")
+	cmd.Flags().IntVar(&o.limit, "limit", 50, "number of latest calls; 0 for all")
+	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "print new calls until interrupted")
 	cmd.AddCommand(NewCmdStats(f, nil), NewCmdVerify(f, nil), NewCmdReplay(f, nil), NewCmdExport(f, nil))
 	return cli.NewCommand(cmd, o, runF)
 }

@@ -31,7 +31,7 @@ Open Cybersecurity Schema Framework 1.3) or cef (Common Event Format).`,
 		RunE: func(*cobra.Command, []string) error { return o.run() },
 	}
 	addFilterFlags(f, cmd, &o.filter)
-	cmd.Flags().StringVar(&o.format, "format", "jsonl", "how: a `format` of "+strings.Join(audit.Formats(), ", "))
+	cmd.Flags().StringVar(&o.format, "format", "jsonl", "`format`: "+strings.Join(audit.Formats(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(audit.Formats(), cobra.ShellCompDirectiveNoFileComp))
 	return cli.NewCommand(cmd, o, runF)
 }

@@ -26,14 +26,14 @@ func addFilterFlags(f *cli.Factory, cmd *cobra.Command, filter *audit.Filter) {
 	flags.String("tool", "", "only calls of this tool: a `name` or glob, such as exec or filesystem.*")
 	f.CompleteFlag(cmd, "tool", completeTools(f))
 	flags.String("session", "", "only calls of the session with this `id`")
-	flags.String("origin", "", "only calls on behalf of `whom`: main, subagent, heartbeat, cron, hook, cli, mcp or console")
-	flags.String("decision", "", "only calls on which the `decision` was allow, ask or deny")
+	flags.String("origin", "", "only calls with this `origin`: main, subagent, heartbeat, cron, hook, cli, mcp or console")
+	flags.String("decision", "", "only calls with this `decision`: allow, ask or deny")
 	flags.String("text", "", "only calls with this `text` in the rule, the error or the arguments")
-	flags.Bool("denied", false, "only calls that were refused")
-	flags.Bool("failed", false, "only calls that ended with an error")
+	flags.Bool("denied", false, "only refused calls")
+	flags.Bool("failed", false, "only failed calls")
 	flags.String("since", "",
-		"only calls since a `time`: how long ago (90m, 24h, 7d), or 2006-01-02, or 2006-01-02T15:04:05Z")
-	flags.String("until", "", "only calls before a `time`, as --since has it")
+		"only calls since a `time`: 90m, 24h or 7d ago, 2006-01-02, or 2006-01-02T15:04:05Z")
+	flags.String("until", "", "only calls before a `time`, in the format of --since")
 	cmd.Args = func(cmd *cobra.Command, args []string) (err error) {
 		if err := cli.NoArguments(cmd, args); err != nil {
 			return err

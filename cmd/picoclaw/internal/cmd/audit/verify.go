@@ -42,8 +42,8 @@ which also distinguishes truncation from rewriting; a URL must answer a GET with
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	cmd.Flags().StringVar(&o.head, "head", "",
-		"a head that was printed before, and has to be in the record: 64 characters of `hex`")
-	cmd.Flags().StringVar(&o.witness, "witness", "", "what audit.witness was told, a `file or URL`, which the record has to match")
+		"earlier head that the log must contain, 64 characters of `hex`")
+	cmd.Flags().StringVar(&o.witness, "witness", "", "`file or URL` of the witness that the log must match")
 	return cli.NewCommand(cmd, o, runF)
 }
 

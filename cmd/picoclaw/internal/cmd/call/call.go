@@ -70,14 +70,14 @@ Exit codes: 0 success, 1 the tool failed or was refused, 2 wrong command line or
 	f.AddAgentFlag(cmd, &o.agent, "the agent to call for (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
 	jsonFlag(cmd, &o.arguments.json)
-	o.fleet.AddTo(cmd, "call for an agent of the fleet at this `address`, or that of an identity file")
+	o.fleet.AddTo(cmd, "call a fleet's agent: NATS `address` or identity file")
 	return cli.NewCommand(cmd, o, runF)
 }
 
 // jsonFlag adds --json.
 func jsonFlag(cmd *cobra.Command, text *string) {
 	cmd.Flags().StringVar(text, "json", "",
-		"the arguments as a JSON `object`, as @FILE, or - to read them from standard input")
+		"arguments as a JSON `object`, @FILE, or - for standard input")
 }
 
 func (o *Options) run(ctx context.Context) error {

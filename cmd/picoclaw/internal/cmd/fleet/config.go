@@ -45,9 +45,9 @@ and secrets.`,
 }
 
 func (o *ConfigOptions) flags(cmd *cobra.Command, signs bool) {
-	cmd.Flags().StringVar(&o.file, "fleet", "", "the identity `file` that `picoclaw hub add admin` has written")
+	cmd.Flags().StringVar(&o.file, "fleet", "", "identity `file` of an admin (picoclaw hub add admin)")
 	if signs {
-		cmd.Flags().StringVar(&o.key, "key", "", "minisign's secret key `file`; its password is asked for, or the first line of standard input")
+		cmd.Flags().StringVar(&o.key, "key", "", "minisign secret key `file`; the password is read from the terminal or standard input")
 	}
 }
 
@@ -207,7 +207,7 @@ refused if --to names one.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.rollback(cmd.Context()) },
 	}
 	o.flags(cmd, true)
-	cmd.Flags().Uint64Var(&o.serial, "to", 0, "the `number` of the configuration to go back to (default: the one before the last)")
+	cmd.Flags().Uint64Var(&o.serial, "to", 0, "serial `number` to restore (default: the one before the latest)")
 	return cli.NewCommand(cmd, o, runF)
 }
 
@@ -253,7 +253,7 @@ func NewCmdConfigShow(f *cli.Factory, runF func(*ConfigOptions) error) *cobra.Co
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.show(cmd.Context()) },
 	}
 	o.flags(cmd, false)
-	cmd.Flags().Uint64Var(&o.serial, "serial", 0, "the `number` of the configuration to show")
+	cmd.Flags().Uint64Var(&o.serial, "serial", 0, "serial `number` of the configuration (default: the latest)")
 	return cli.NewCommand(cmd, o, runF)
 }
 

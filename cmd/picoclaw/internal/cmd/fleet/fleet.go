@@ -39,7 +39,7 @@ func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Comman
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.status(cmd.Context(), o.output) },
 	}
-	o.AddTo(cmd, "the fleet at this `address`, or that of an identity file (default: fleet.url)")
+	o.AddTo(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
@@ -138,7 +138,7 @@ func NewCmdWhere(f *cli.Factory, runF func(*WhereOptions) error) *cobra.Command 
 		Args:    cli.OneName(&o.agent, "the name of one agent; `picoclaw fleet status` lists them"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
-	o.AddTo(cmd, "the fleet at this `address`, or that of an identity file (default: fleet.url)")
+	o.AddTo(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
 	return cli.NewCommand(cmd, o, runF)
 }
 

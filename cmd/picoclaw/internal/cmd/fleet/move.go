@@ -48,7 +48,7 @@ worker takes no agents until it restarts.`,
 		Args:    cli.OneName(&o.worker, "the name of one worker; `picoclaw fleet status` lists them"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
-	o.AddTo(cmd, "the fleet at this `address`, or that of an admin's identity file (default: fleet.url)")
+	o.AddTo(cmd, "NATS `address` or an admin's identity file (default: fleet.url)")
 	return cli.NewCommand(cmd, o, runF)
 }
 
@@ -93,7 +93,7 @@ than 8 GiB, is refused. The workspace has to be the agent's alone.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
-	o.AddTo(cmd, "the fleet at this `address`, or that of an admin's identity file (default: fleet.url)")
+	o.AddTo(cmd, "NATS `address` or an admin's identity file (default: fleet.url)")
 	return cli.NewCommand(cmd, o, runF)
 }
 

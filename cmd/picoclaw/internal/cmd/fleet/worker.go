@@ -48,9 +48,9 @@ may continue for gateway.drain_seconds.`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.work(cmd.Context()) },
 	}
-	o.AddTo(cmd, "serve the fleet at this `address`, or that of an identity file (default: fleet.url)")
+	o.AddTo(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
 	cmd.Flags().StringVar(&o.Name, "name", "",
-		"the worker's `name` in the fleet, where no identity file says it (default: fleet.name, or the machine's)")
+		"worker `name` without an identity file (default: fleet.name, or the machine's)")
 	return cli.NewCommand(cmd, o, runF)
 }
 

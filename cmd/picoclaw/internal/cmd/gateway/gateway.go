@@ -66,7 +66,7 @@ MCP roots do not narrow such sessions, since the directories are on other machin
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
-	o.fleet.AddTo(cmd, "serve the agents of the fleet at this `address`, or that of an identity file")
+	o.fleet.AddTo(cmd, "serve a fleet's agents: NATS `address` or identity file")
 	cmd.Flags().StringVar(&o.host, "host", "", "serve at this `address` (default: gateway.host)")
 	cmd.Flags().IntVar(&o.port, "port", -1, "serve at this `port`, 0 for any (default: gateway.port)")
 	cmd.AddCommand(NewCmdStatus(f, nil), NewCmdReload(f, nil), NewCmdToken(f, nil))
@@ -271,7 +271,7 @@ func NewCmdToken(f *cli.Factory, runF func(*TokenOptions) error) *cobra.Command 
 		RunE:    func(*cobra.Command, []string) error { return o.run() },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent (default: the first one)")
-	cmd.Flags().BoolVar(&o.ofFleet, "fleet", false, "the agent is one of a fleet's, which this configuration need not have")
+	cmd.Flags().BoolVar(&o.ofFleet, "fleet", false, "token of an agent of the fleet")
 	return cli.NewCommand(cmd, o, runF)
 }
 

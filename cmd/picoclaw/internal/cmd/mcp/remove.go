@@ -36,7 +36,7 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 		ValidArgsFunction: completeServers(f),
 	}
 	o.AddTo(cmd)
-	cmd.Flags().BoolVar(&o.keep, "keep", false, "keep its state")
+	cmd.Flags().BoolVar(&o.keep, "keep", false, "keep the server's state")
 	return cli.NewCommand(cmd, o, runF)
 }
 
