@@ -41,7 +41,7 @@ func FileIdentity(path string) string {
 
 // reach knows of no wall here.
 func reach(Config, Profile, string) (Reach, error) {
-	return Reach{Read: true, Write: true, Why: "there is no wall of the kernel's on this system"}, nil
+	return Reach{Read: true, Write: true, Why: "no kernel layer exists on this system"}, nil
 }
 
 // checkSources refuses all rules: there is no mount view that could show anything.

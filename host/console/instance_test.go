@@ -66,7 +66,7 @@ func (w *world) Examine(_ context.Context, agent string) (*doctor.Report, error)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.walls++
-	return &doctor.Report{Agent: agent, Rows: []doctor.Row{{Wall: evil, State: doctor.Off, Why: evil, Fix: evil}}}, nil
+	return &doctor.Report{Agent: agent, Findings: []doctor.Finding{{Protection: evil, State: doctor.Off, Why: evil, Fix: evil}}}, nil
 }
 
 // post sends a form.

@@ -6,19 +6,18 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// groups says what the kernel bounds an instance and its commands by, together. Nothing depends on it: limits are
-// looked after without it, and ended is what exceeds them.
-func (e *examination) groups() {
-	const wall = "control groups"
+// checkGroups reports the limits that control groups enforce. Without them picoclaw polls limits itself.
+func (e *examination) checkGroups() {
+	const name = "control groups"
 	if e.iso == nil {
 		if !e.Policy.Isolation().Enabled {
-			e.report.add(wall, Off, "neither isolation.enabled nor restrict_to_workspace is true",
+			e.report.add(name, Off, "neither isolation.enabled nor restrict_to_workspace is true",
 				"set isolation.enabled to true")
 		}
-		return // else nothing starts, as said above
+		return // nothing starts, as checkSandbox reported
 	}
 	g := e.iso.Groups()
-	e.report.add(wall, groupState(g), groupWhy(g), g.Cure)
+	e.report.add(name, groupState(g), describeGroups(g), g.Cure)
 }
 
 func groupState(g isolation.Groups) State {
@@ -31,19 +30,19 @@ func groupState(g isolation.Groups) State {
 	return Off
 }
 
-func groupWhy(g isolation.Groups) string {
+func describeGroups(g isolation.Groups) string {
 	var does []string
 	if len(g.Bounds) > 0 {
-		does = append(does, "the kernel bounds each plugin with all its commands: "+strings.Join(g.Bounds, ", "))
+		does = append(does, "the kernel limits each plugin with all its commands: "+strings.Join(g.Bounds, ", "))
 	}
 	if g.Kill {
-		does = append(does, "it ends all of them in one step")
+		does = append(does, "kills all of them at once")
 	}
 	if g.Cause != "" {
 		does = append(does, g.Cause)
 	}
 	if len(g.Bounds) == 0 && g.Cure != "" {
-		does = append(does, "limits are looked after every 10 to 100 ms, and each process's own are kept by the kernel")
+		does = append(does, "picoclaw checks limits every 10 to 100 ms; the kernel enforces rlimits of single processes")
 	}
 	return strings.Join(does, "; ")
 }

@@ -13,115 +13,114 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// PathWall is whether one wall would let a path through.
-type PathWall struct {
-	Wall  string `json:"wall"`
+// LayerAccess is the access that one layer allows to a path.
+type LayerAccess struct {
+	Layer string `json:"wall"`
 	Read  bool   `json:"read"`
 	Write bool   `json:"write"`
 	Why   string `json:"why"`
 }
 
-// ExplainPath says of each wall by itself whether it would let the session's agent read and write at a path: the guard,
-// the workspace, and the kernel for each plugin and for commands. The file need not exist.
-func (s *Session) ExplainPath(path string) ([]PathWall, error) {
-	walls := []PathWall{s.guardWall(path)}
-	inWorkspace, real, err := s.workspaceWall(path)
+// ExplainPath returns the access that each layer alone allows to a path: guard, workspace, and the kernel for each
+// plugin. The file need not exist.
+func (s *Session) ExplainPath(path string) ([]LayerAccess, error) {
+	layers := []LayerAccess{s.guardAccess(path)}
+	inWorkspace, real, err := s.workspaceAccess(path)
 	if err != nil {
 		return nil, err
 	}
-	walls = append(walls, inWorkspace)
-	kernel, err := s.kernelWalls(real)
-	return append(walls, kernel...), err
+	layers = append(layers, inWorkspace)
+	kernel, err := s.kernelAccess(real)
+	return append(layers, kernel...), err
 }
 
-// CheckSandboxes says why the sandboxes of this session's plugins can't be built as the configuration has them. It
-// starts nothing and makes nothing.
+// CheckSandboxes returns an error if the configured sandbox of a plugin can't be built. It starts and creates nothing.
 func (s *Session) CheckSandboxes() error {
-	_, err := s.kernelWalls(s.policy.Workspace())
+	_, err := s.kernelAccess(s.policy.Workspace())
 	return err
 }
 
-// kernelWalls are those of the plugins that the session may use.
-func (s *Session) kernelWalls(path string) (walls []PathWall, err error) {
+// kernelAccess returns the access of each plugin that the session may use.
+func (s *Session) kernelAccess(path string) (layers []LayerAccess, err error) {
 	for _, p := range s.host.plugins().Plugins() {
 		given := s.given(p)
 		if !given.Enabled || p.Kind == catalog.Builtin {
 			continue
 		}
 		grants := given.Grants.Intersect(p.Manifest.Grants)
-		wall, err := s.kernelWall("kernel, plugin "+p.Manifest.ID, s.profile(p, grants), path)
+		layer, err := s.pluginAccess("kernel, plugin "+p.Manifest.ID, s.profile(p, grants), path)
 		if err != nil {
 			return nil, err
 		}
-		walls = append(walls, wall)
+		layers = append(layers, layer)
 	}
-	return walls, nil
+	return layers, nil
 }
 
-// guardWall asks the guard, as a tool does that takes a path.
-func (s *Session) guardWall(path string) PathWall {
+// guardAccess returns the guard's decisions on a path.
+func (s *Session) guardAccess(path string) LayerAccess {
 	read, write := s.guard.Path(guard.Read, path), s.guard.Path(guard.Write, path)
-	wall := PathWall{Wall: "guard", Read: read.Verdict == guard.Allow, Write: write.Verdict == guard.Allow,
+	access := LayerAccess{Layer: "guard", Read: read.Verdict == guard.Allow, Write: write.Verdict == guard.Allow,
 		Why: "no rule refuses it"}
 	switch {
-	case !wall.Read:
-		wall.Why = read.Rule + ": " + read.Reason
-	case !wall.Write:
-		wall.Why = "writing: " + write.Rule + ": " + write.Reason
+	case !access.Read:
+		access.Why = read.Rule + ": " + read.Reason
+	case !access.Write:
+		access.Why = "writing: " + write.Rule + ": " + write.Reason
 	}
-	return wall
+	return access
 }
 
-// workspaceWall opens the path the way that plugins do, and returns where it leads.
-func (s *Session) workspaceWall(path string) (wall PathWall, real string, err error) {
+// workspaceAccess opens the path as plugins do, and returns its resolved path.
+func (s *Session) workspaceAccess(path string) (access LayerAccess, real string, err error) {
 	w, err := workspace.Open(s.policy.Guard(), workspace.Options{})
 	if errors.Is(err, fs.ErrNotExist) {
 		abs := path
 		if !filepath.IsAbs(abs) {
 			abs = filepath.Join(s.policy.Workspace(), abs)
 		}
-		return PathWall{Wall: "workspace", Why: err.Error()}, filepath.Clean(abs), nil
+		return LayerAccess{Layer: "workspace", Why: err.Error()}, filepath.Clean(abs), nil
 	}
 	if err != nil {
-		return wall, "", &StartError{err}
+		return access, "", &StartError{err}
 	}
 	defer func() { _ = w.Close() }()
 	abs, err := w.Abs(path)
 	if err != nil {
-		return wall, "", err
+		return access, "", err
 	}
-	wall = PathWall{Wall: "workspace", Why: "it is opened below a directory that the policy opens"}
+	access = LayerAccess{Layer: "workspace", Why: "it is in a directory that the policy opens"}
 	if real, err = paths.Resolve(abs); err != nil {
 		real = abs
 	}
 	_, err = w.Stat(path)
-	readErr := refusedBy(err)
-	writeErr := refusedBy(w.Look(guard.Write, real, func(*workspace.Tree) error { return nil }))
-	wall.Read, wall.Write = readErr == nil, writeErr == nil
+	readErr := asRefusal(err)
+	writeErr := asRefusal(w.Look(guard.Write, real, func(*workspace.Tree) error { return nil }))
+	access.Read, access.Write = readErr == nil, writeErr == nil
 	switch {
 	case readErr != nil:
-		wall.Why = readErr.Error()
+		access.Why = readErr.Error()
 	case writeErr != nil:
-		wall.Why = "writing: " + writeErr.Error()
+		access.Why = "writing: " + writeErr.Error()
 	}
-	return wall, real, nil
+	return access, real, nil
 }
 
-// refusedBy is err if the workspace refuses. That there is nothing, or nothing that this user may see, is no refusal.
-func refusedBy(err error) error {
+// asRefusal returns err if it is a refusal of the workspace. Missing files and permissions are none.
+func asRefusal(err error) error {
 	if refused := workspace.Refusal(err); refused != nil {
 		return refused
 	}
 	return nil
 }
 
-func (s *Session) kernelWall(name string, profile isolation.Profile, path string) (PathWall, error) {
+func (s *Session) pluginAccess(name string, profile isolation.Profile, path string) (LayerAccess, error) {
 	in := s.policy.Isolation()
 	reach, err := isolation.ReachOf(isolation.Config{
 		Enabled: in.Enabled, Home: s.policy.Home(), ExposePaths: in.ExposePaths,
 	}, profile, path)
 	if err != nil {
-		return PathWall{}, fmt.Errorf("%s: %w", name, err)
+		return LayerAccess{}, fmt.Errorf("%s: %w", name, err)
 	}
-	return PathWall{Wall: name, Read: reach.Read, Write: reach.Write, Why: reach.Why}, nil
+	return LayerAccess{Layer: name, Read: reach.Read, Write: reach.Write, Why: reach.Why}, nil
 }

@@ -46,7 +46,7 @@ func (h *Host) load() (*view, error) {
 		return nil, err
 	}
 	for _, p := range v.catalog.Problems() {
-		h.logger.Error("a plugin is not offered", "plugin", p.Plugin, "error", p.Err)
+		h.logger.Error("plugins are unavailable", "plugin", p.Plugin, "error", p.Err)
 	}
 	return v, nil
 }

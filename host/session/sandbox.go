@@ -325,7 +325,7 @@ func (h *Host) tested(iso *isolation.Isolation, network bool) error {
 	}
 	var got []string
 	for _, r := range report.Broken(o.Mode(), isolation.MachineOffers()) {
-		got = append(got, r.Wall+" ("+r.Got+")")
+		got = append(got, r.Protection+" ("+r.Got+")")
 	}
 	if len(got) == 0 {
 		return nil

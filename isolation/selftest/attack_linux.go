@@ -36,7 +36,7 @@ func Attack(args []string, out io.Writer) error {
 	tries := map[string]func(targets) string{
 		"files":            files,
 		"system":           system,
-		"second wall":      throughOpenDirectory,
+		"open directories": throughOpenDirectory,
 		"descriptors":      descriptors,
 		"environments":     environments,
 		"processes":        processes,
@@ -48,8 +48,8 @@ func Attack(args []string, out io.Writer) error {
 		"virtual sockets":  virtualSockets,
 	}
 	answers := json.NewEncoder(out)
-	for _, wall := range Walls {
-		if err := answers.Encode(Result{Wall: wall.Name, Got: tries[wall.Name](at)}); err != nil {
+	for _, p := range Protections {
+		if err := answers.Encode(Result{Protection: p.Name, Got: tries[p.Name](at)}); err != nil {
 			return err
 		}
 	}

@@ -107,11 +107,11 @@ func TestSandboxesHold(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, r := range report.Broken(m, isolation.MachineOffers()) {
-				t.Errorf("%s: %s", r.Wall, r.Got)
+				t.Errorf("%s: %s", r.Protection, r.Got)
 			}
 			for _, r := range report.Results {
-				if open := r.Wall == "network" && m.Network; open == r.Held() {
-					t.Errorf("%s: %q", r.Wall, r.Got)
+				if open := r.Protection == "network" && m.Network; open == r.Held() {
+					t.Errorf("%s: %q", r.Protection, r.Got)
 				}
 			}
 			left, err := os.ReadDir(dir)
@@ -149,13 +149,13 @@ func TestWithoutASandboxTheAttacksSucceed(t *testing.T) {
 	}
 	onlyRoot := map[string]bool{"system": true, "capabilities": true}
 	answers := json.NewDecoder(bytes.NewReader(out))
-	for _, wall := range Walls {
+	for _, p := range Protections {
 		var r Result
 		if err := answers.Decode(&r); err != nil {
 			t.Fatal(err)
 		}
-		if r.Wall != wall.Name || r.Held() && (os.Getuid() == 0 || !onlyRoot[wall.Name]) {
-			t.Errorf("%s: %+v", wall.Name, r)
+		if r.Protection != p.Name || r.Held() && (os.Getuid() == 0 || !onlyRoot[p.Name]) {
+			t.Errorf("%s: %+v", p.Name, r)
 		}
 	}
 }

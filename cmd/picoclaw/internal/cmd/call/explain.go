@@ -227,19 +227,19 @@ func (o *ExplainOptions) pathMeant(s *session.Session) string {
 	return ""
 }
 
-// explainPath shows which of the walls would let a path through.
+// explainPath shows the decision of each layer on a path.
 func explainPath(f *cli.Factory, s *session.Session, path string, output cli.Format) error {
-	walls, err := s.ExplainPath(path)
+	layers, err := s.ExplainPath(path)
 	if err != nil {
 		return cli.Fail(err)
 	}
 	if output == cli.JSON {
-		return f.PrintJSON(map[string]any{"path": path, "walls": walls})
+		return f.PrintJSON(map[string]any{"path": path, "walls": layers})
 	}
 	table := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "WALL\tREAD\tWRITE\tWHY")
-	for _, w := range walls {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", terminal.Line(w.Wall), yesNo(w.Read), yesNo(w.Write), terminal.Line(w.Why))
+	fmt.Fprintln(table, "LAYER\tREAD\tWRITE\tREASON")
+	for _, w := range layers {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", terminal.Line(w.Layer), yesNo(w.Read), yesNo(w.Write), terminal.Line(w.Why))
 	}
 	return table.Flush()
 }

@@ -33,7 +33,7 @@ impossible on this machine, why, and how to change that. The exit code is 1 if a
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
-	f.AddAgentFlag(cmd, &o.agent, "the agent whose walls to examine (default: the first one)")
+	f.AddAgentFlag(cmd, &o.agent, "the agent whose protections to check (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
@@ -71,9 +71,9 @@ func showReport(f *cli.Factory, r *doctor.Report, output cli.Format) error {
 		}
 	} else {
 		table := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(table, "WALL\tSTATE\tWHY")
-		for _, row := range r.Rows {
-			fmt.Fprintf(table, "%s\t%s\t%s\n", row.Wall, row.State, row.Why)
+		fmt.Fprintln(table, "PROTECTION\tSTATE\tREASON")
+		for _, row := range r.Findings {
+			fmt.Fprintf(table, "%s\t%s\t%s\n", row.Protection, row.State, row.Why)
 			if row.Fix != "" {
 				fmt.Fprintf(table, "\t\tto change it: %s\n", row.Fix)
 			}

@@ -35,11 +35,11 @@ func TestAServerIsHeldAsACommandIs(t *testing.T) {
 				}
 				report.Results = append(report.Results, r)
 			}
-			if len(report.Results) != len(selftest.Walls) {
+			if len(report.Results) != len(selftest.Protections) {
 				t.Fatalf("the attacks did not come to their end: %s", a.FullText())
 			}
 			for _, r := range report.Broken(selftest.Mode{Sandboxed: true}, isolation.MachineOffers()) {
-				t.Errorf("%s: %s", r.Wall, r.Got)
+				t.Errorf("%s: %s", r.Protection, r.Got)
 			}
 		})
 	}

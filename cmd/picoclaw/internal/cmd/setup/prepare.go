@@ -171,7 +171,7 @@ func attackSandbox(ctx context.Context, home string) error {
 	report, err := selftest.Check(ctx, o)
 	if err == nil {
 		for _, broken := range report.Broken(o.Mode(), isolation.MachineOffers()) {
-			err = errors.Join(err, fmt.Errorf("the self-test got through %s (%s)", broken.Wall, broken.Got))
+			err = errors.Join(err, fmt.Errorf("the self-test got through %s (%s)", broken.Protection, broken.Got))
 		}
 	}
 	return errors.Join(err, sandbox.Close())

@@ -18,7 +18,7 @@ func TestDoctorOnAnOldKernel(t *testing.T) {
 		rows     []string
 	}{
 		{true, []string{`sandbox +on `, `Landlock +impossible .*\n +to change it: use Linux 5.13 or later`, `files +on `,
-			`second wall +impossible `, `processes +on `, `system calls +on `}},
+			`open directories +impossible `, `processes +on `, `system calls +on `}},
 		{false, []string{`sandbox +off `, `Landlock +impossible `,
 			`files +impossible .*\n +to change it: set isolation.enabled to true`, `processes +impossible `,
 			`system calls +on `}},

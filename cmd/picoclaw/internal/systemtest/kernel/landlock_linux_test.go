@@ -105,7 +105,7 @@ func TestDoctorSaysThatOnlyTheGuardIsLeft(t *testing.T) {
 		out, _ := cmd.CombinedOutput() // its exit code is about what the configuration asks for
 		return string(out)
 	}
-	const strict = "the guard is in its strict profile"
+	const strict = "the guard uses its strict profile"
 	if out := doctor("old"); !strings.Contains(out, strict) {
 		t.Errorf("without Landlock:\n%s", out)
 	}

@@ -1,0 +1,125 @@
+package selftest
+
+import (
+	"github.com/picoclaw/picoclaw/isolation"
+)
+
+// Protection is one property that a sandbox enforces.
+type Protection struct {
+	Name   string
+	Attack string // what the self-test tries, as a verb phrase
+
+	sandbox, confined need // requirement in a sandbox, and for a process confined by Landlock alone
+}
+
+// Mode is how processes are confined.
+type Mode struct {
+	Sandboxed bool // in a sandbox; confined without one otherwise
+	Network   bool // with the host's network
+}
+
+// Protections lists the attacked protections in the order of their report.
+var Protections = []Protection{
+	{"files", "read and write a file that was not granted", always, landlock},
+	{"system", "write to the system's directories", always, landlock},
+	{"open directories", "reach files through a directory that was left open", landlock, landlock},
+	{"descriptors", "use a file descriptor that it was not given", always, always},
+	{"environments", "read another process's environment", always, landlock},
+	{"processes", "signal the host", always, scope},
+	{"capabilities", "use root's privileges", always, always},
+	{"user namespaces", "gain privileges in a new user namespace", always, callFilter},
+	{"system calls", "use keys, bpf, io_uring and other risky kernel interfaces", callFilter, callFilter},
+	{"network", "connect to a server on this machine", always, callFilter},
+	{"abstract sockets", "connect to an abstract socket", always, scope},
+	{"virtual sockets", "connect to the hypervisor (AF_VSOCK)", callFilter, callFilter},
+}
+
+// need is a requirement of a protection.
+type need int
+
+const (
+	always     need = iota
+	landlock        // any version
+	scope           // a version that confines signals and abstract sockets
+	callFilter      // a seccomp filter
+	never           // disabled by the configuration
+)
+
+func (p Protection) needs(m Mode) need {
+	switch {
+	case m.Network && p.Name == "network":
+		return never
+	case !m.Sandboxed, m.Network && p.Name == "abstract sockets":
+		return p.confined
+	}
+	return p.sandbox
+}
+
+func (n need) met(machine isolation.Offers) bool {
+	switch n {
+	case landlock:
+		return machine.Landlock > 0
+	case scope:
+		return machine.Landlock >= isolation.LandlockScope
+	case callFilter:
+		return machine.Filter
+	case never:
+		return false
+	}
+	return true
+}
+
+// Missing names the requirement of the protection that this machine lacks; empty if none.
+func (p Protection) Missing(m Mode, machine isolation.Offers) string {
+	n := p.needs(m)
+	switch {
+	case n.met(machine):
+		return ""
+	case n == landlock:
+		return "the kernel has no Landlock"
+	case n == never:
+		return "it is the host's network"
+	case n == scope:
+		return "the kernel's Landlock does not confine signals and sockets; Linux 6.12 does"
+	}
+	return "there is no seccomp filter for this architecture"
+}
+
+// Report is the result of all attacks on a sandbox.
+type Report struct {
+	Identity string   `json:"identity"` // the tested sandbox: see Check
+	Results  []Result `json:"results"`  // in the order of Protections
+}
+
+// Result is the result of one attack.
+type Result struct {
+	Protection string `json:"wall"`
+	Got        string `json:"got,omitempty"` // what was got; empty if it held
+}
+
+// Held reports whether the attack failed.
+func (r Result) Held() bool { return r.Got == "" }
+
+// Broken returns the failed protections that this machine supports.
+func (r *Report) Broken(m Mode, machine isolation.Offers) []Result {
+	var broken []Result
+	for n, p := range Protections {
+		if result := r.Results[n]; !result.Held() && p.needs(m).met(machine) {
+			broken = append(broken, result)
+		}
+	}
+	return broken
+}
+
+// complete reports whether the report covers the current protections.
+func (r *Report) complete() bool {
+	if len(r.Results) != len(Protections) {
+		return false
+	}
+	for n, p := range Protections {
+		if r.Results[n].Protection != p.Name {
+			return false
+		}
+	}
+	return true
+}
