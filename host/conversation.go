@@ -29,7 +29,7 @@ func SessionDir(home, agent string) string { return filepath.Join(home, "session
 // Converse opens a conversation of an agent's, the first one's if none is named. One with a key is kept, and goes on
 // where it was left.
 func (a *Assembly) Converse(ctx context.Context, agentID, key string, origin session.Origin) (*Conversation, error) {
-	s, err := a.Session(agentID, origin)
+	s, err := a.OpenSession(agentID, origin)
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func Open(o Options) (*Assembly, error) {
 		return nil, err
 	}
 	forHost := session.Options{Config: o.Config, PluginDir: o.PluginDir, Logger: o.Logger, SelfTest: o.SelfTest,
-		Observe: o.Observe, Shares: o.Shares, Witness: o.Witness}
+		OnCallEnd: o.Observe, Shares: o.Shares, Witness: o.Witness}
 	if a.hooks != nil {
 		forHost.Hooks = a.hooks
 	}
@@ -110,7 +110,7 @@ func (a *Assembly) builtIns() ([]session.BuiltinPlugin, error) {
 
 // Checks says what has to be in order for calls to be made, and what is not.
 func (a *Assembly) Checks() []gateway.Check {
-	all := []gateway.Check{{Name: "isolation", Err: a.Ready()}}
+	all := []gateway.Check{{Name: "isolation", Err: a.Prepare()}}
 	plugins := gateway.Check{Name: "plugins"}
 	for _, p := range a.Plugins().Problems() {
 		plugins.Err = errors.Join(plugins.Err, fmt.Errorf("plugin %s is not offered: %w", p.Plugin, p.Err))
@@ -144,7 +144,7 @@ func (a *Assembly) CheckModel(id string) error {
 
 // Busy says what has begun and not ended.
 func (a *Assembly) Busy() (running, sessions int) {
-	return a.Running(), a.connected()
+	return a.RunningCount(), a.connected()
 }
 
 // door opens an agent's session for clients.
@@ -152,12 +152,12 @@ func (a *Assembly) door(_ context.Context, agent string) (*door, error) {
 	if !slices.Contains(a.config.AgentIDs(), agent) {
 		return nil, errNobody
 	}
-	sess, err := a.Session(agent, session.MCP)
+	sess, err := a.OpenSession(agent, session.MCP)
 	if err != nil {
 		return nil, err
 	}
 	return &door{sess, mcp.Instructions(sess.Policy()), func(ctx context.Context) <-chan struct{} {
-		return a.Changes(ctx.Done())
+		return a.WatchPlugins(ctx.Done())
 	}}, nil
 }
 

@@ -37,7 +37,7 @@ func (o *Operator) Agents() ([]console.Agent, error) {
 		if err != nil {
 			return nil, err
 		}
-		s, err := a.Preview(id, session.Console)
+		s, err := a.OpenPreview(id, session.Console)
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +47,7 @@ func (o *Operator) Agents() ([]console.Agent, error) {
 		if _, err := a.modelOf(of); err == nil && of.Heartbeat.Enabled {
 			one.Heartbeat = schedule.HeartbeatInterval(of.Heartbeat.Interval)
 		}
-		for _, h := range s.Holdings() {
+		for _, h := range s.PluginAccess() {
 			one.Plugins = append(one.Plugins, held(h))
 		}
 		all = append(all, one)
@@ -71,7 +71,7 @@ func settingsOf(of *config.Agent) []console.Setting {
 	return all
 }
 
-func held(h session.Holding) console.Held {
+func held(h session.PluginAccess) console.Held {
 	out := console.Held{ID: h.Plugin, Enabled: h.Enabled, Grants: inventory.GrantText(&h.Grants), Hosts: h.Grants.Hosts}
 	for _, t := range h.Tools {
 		out.Tools = append(out.Tools, console.HeldTool{Name: t.Name, Enabled: t.Enabled,
@@ -160,7 +160,7 @@ func plugin(s *inventory.Inventory, p inventory.Plugin) console.Plugin {
 	if pin.Data != "" {
 		out.Pins = append(out.Pins, pin.Data+"  data/")
 	}
-	for _, w := range session.Withdrawals(s.Config.Home().Path, p.ID, pin.Version) {
+	for _, w := range session.ReadWithdrawals(s.Config.Home().Path, p.ID, pin.Version) {
 		out.Withdrawn = append(out.Withdrawn, fmt.Sprintf("%s, called by agent %s: %s", w.Tool, w.Agent, w.Why))
 	}
 	return out
@@ -184,7 +184,7 @@ func (o *Operator) Examine(ctx context.Context, agent string) (*doctor.Report, e
 	if a == nil {
 		return nil, errNotReady
 	}
-	s, err := a.Preview(agent, session.Console)
+	s, err := a.OpenPreview(agent, session.Console)
 	if err != nil {
 		return nil, err
 	}

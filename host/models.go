@@ -115,7 +115,7 @@ func (a *Assembly) served(m *config.Model, from maker, name string) (agent.Model
 func (a *Assembly) program(m *config.Model, by cli.Maker, name string, s *session.Session) (agent.Model, func(), error) {
 	o := cli.Options{Maker: by, Model: name, BaseURL: m.APIBase, Command: m.Command, Hosts: m.Hosts, Secret: m.Secret,
 		Sandboxed: a.config.IsolationEnabled(), Server: []string{"picoclaw"},
-		Start: func(session.Program) (*isolation.Process, error) { return nil, errEnding }}
+		Start: func(session.ConfinedProgram) (*isolation.Process, error) { return nil, errEnding }}
 	none := func() {}
 	variable := makers[string(by)].key
 	switch {
@@ -142,7 +142,7 @@ func (a *Assembly) program(m *config.Model, by cli.Maker, name string, s *sessio
 		if socket, end, err = a.serveSocket(s); err != nil {
 			return nil, none, err
 		}
-		o.Start, o.Server = s.Start, []string{exe, "mcp", "--connect", socket}
+		o.Start, o.Server = s.StartProgram, []string{exe, "mcp", "--connect", socket}
 		o.Paths = []string{exe, filepath.Dir(socket)}
 	}
 	model, err := cli.New(o)

@@ -23,7 +23,7 @@ func (o *Operator) session(agent string) (*session.Session, error) {
 	if a == nil {
 		return nil, errNotReady
 	}
-	return a.Session(agent, session.Console)
+	return a.OpenSession(agent, session.Console)
 }
 
 // Undo takes a change of an agent's back, as `picoclaw undo` does.

@@ -95,7 +95,7 @@ func (r *Remote) Close(ctx context.Context) error {
 
 // Movable is where an agent's workspace is, if it can be brought to another machine: it has to be that agent's alone.
 func (a *Assembly) Movable(agent string) (string, error) {
-	mine, err := a.Session(agent, session.CLI)
+	mine, err := a.OpenSession(agent, session.CLI)
 	if err != nil {
 		return "", err
 	}
@@ -107,7 +107,7 @@ func (a *Assembly) Movable(agent string) (string, error) {
 		if id == agent {
 			continue
 		}
-		other, err := a.Session(id, session.CLI)
+		other, err := a.OpenSession(id, session.CLI)
 		if err != nil {
 			return "", err
 		}

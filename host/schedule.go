@@ -24,7 +24,7 @@ func (a *Assembly) cronTool() (session.BuiltinPlugin, error) {
 			return err == nil && of.Tools.Cron.AllowCommand
 		},
 	})
-	p.Offered = func(agent string) bool {
+	p.OfferedTo = func(agent string) bool {
 		of, err := a.config.Agent(agent)
 		return err == nil && of.Tools.Cron.Enabled
 	}
@@ -112,7 +112,7 @@ func (s *Schedules) begin(a *Assembly, id string, set schedule.Settings, turns i
 		},
 		Paused: func() bool {
 			on := s.current()
-			return on == nil || on.Stopped(id) != nil
+			return on == nil || on.StopOf(id) != nil
 		},
 		Deliver: func(r schedule.Record) {
 			if on := s.current(); on != nil {
@@ -193,12 +193,12 @@ func (a *Assembly) job(ctx context.Context, id string, j schedule.Job, turns cha
 
 // jobSession opens the session of a job's run, narrowed as the one was that added the job.
 func (a *Assembly) jobSession(id string, origin session.Origin, j schedule.Job) (*session.Session, error) {
-	s, err := a.Session(id, origin)
+	s, err := a.OpenSession(id, origin)
 	narrowing := crontool.JobNarrowing(j)
 	if err != nil || j.Scope == nil {
 		return s, err
 	}
-	s, err = s.Spawn(origin, narrowing)
+	s, err = s.SpawnSession(origin, narrowing)
 	if err == nil && !reflect.DeepEqual(s.Policy().Narrowing(), narrowing) {
 		err = errors.New("a directory that confines the job leads elsewhere than when it was added; remove the job")
 	}
@@ -223,7 +223,7 @@ func (a *Assembly) deliver(id string, r schedule.Record) {
 	if a.hooks == nil {
 		return
 	}
-	s, err := a.Session(id, session.Cron)
+	s, err := a.OpenSession(id, session.Cron)
 	if err != nil {
 		return // what ran has said so
 	}

@@ -19,7 +19,7 @@ func (a *Assembly) newTeam() (session.BuiltinPlugin, error) {
 		},
 	})
 	p, err := a.team.Plugin()
-	p.Offered = func(agent string) bool {
+	p.OfferedTo = func(agent string) bool {
 		of, err := a.config.Agent(agent)
 		if err != nil {
 			return false
@@ -57,9 +57,9 @@ func (a *Assembly) member(ctx context.Context, t agent.Task) (*agent.Member, err
 	var s *session.Session
 	var err error
 	if t.Agent == "" || t.Agent == t.Parent.Policy().Agent() {
-		s, err = t.Parent.Spawn(session.Subagent, policy.Child{})
+		s, err = t.Parent.SpawnSession(session.Subagent, policy.Child{})
 	} else {
-		s, err = t.Parent.Delegate(t.Agent)
+		s, err = t.Parent.DelegateSession(t.Agent)
 	}
 	if err != nil {
 		return nil, err

@@ -216,7 +216,7 @@ func (t *turn) calls(all []Call) error {
 func (t *turn) call(c Call) (text string, failed bool) {
 	c.Tool = t.offered.named(c.Tool)
 	t.emit(Event{Kind: CallEvent, Call: &c})
-	result := t.tools.Call(session.WithRequest(t.ctx, session.Request{CallID: c.ID}), c.Tool, c.Arguments, func(e session.Event) {
+	result := t.tools.Call(session.WithRequest(t.ctx, session.RequestInfo{CallID: c.ID}), c.Tool, c.Arguments, func(e session.Event) {
 		t.emit(Event{Kind: OutputEvent, Call: &c, Output: &e})
 	})
 	t.emit(Event{Kind: ResultEvent, Call: &c, Result: result})

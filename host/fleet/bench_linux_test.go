@@ -48,7 +48,7 @@ func compareFleet(b *testing.B, join func(role string, agents ...string) *Fleet)
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = h.Close(context.Background()) })
-	local, err := h.Session("", session.CLI)
+	local, err := h.OpenSession("", session.CLI)
 	if err != nil {
 		b.Fatal(err)
 	}

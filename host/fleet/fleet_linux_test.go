@@ -164,7 +164,7 @@ func TestACallIsCarriedToTheWorker(t *testing.T) {
 	})
 	b.work(t, joined(t, address, "one"), "one")
 	s := caller(t, joined(t, address, "gateway"), "main")
-	local, err := b.host(t).Session("main", session.CLI)
+	local, err := b.host(t).OpenSession("main", session.CLI)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -128,7 +128,7 @@ func wireEvent(e session.Event) (*event, []byte) {
 
 func (e *event) host(body []byte) session.Event {
 	if e.Log {
-		return session.Event{Log: &session.Log{Level: e.Level, Message: e.Message, Attributes: e.Attributes}}
+		return session.Event{Log: &session.LogMessage{Level: e.Level, Message: e.Message, Attributes: e.Attributes}}
 	}
 	h := session.Event{Stderr: e.Stderr, Done: e.Done, Total: e.Total, Message: e.Message}
 	if e.Output {

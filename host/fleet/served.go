@@ -314,7 +314,7 @@ func (s *served) session(o session.Origin) (sess *session.Session, done func(), 
 	if known := s.sessions[o]; known.of == now {
 		return known.session, done, nil
 	}
-	if sess, err = now.host.Session(s.agent, o); err != nil {
+	if sess, err = now.host.OpenSession(s.agent, o); err != nil {
 		done()
 		return nil, nil, err
 	}

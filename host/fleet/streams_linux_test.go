@@ -72,7 +72,7 @@ func TestEventsArriveAsTheyWere(t *testing.T) {
 	address := startNATS(t)
 	sent := []session.Event{{Output: []byte("out\xff")}, {Output: []byte("err"), Stderr: true}, {Output: []byte{}},
 		{Done: 1, Total: 3, Message: "a third"},
-		{Log: &session.Log{Level: 8, Message: "oh", Attributes: json.RawMessage(`{"a":"<"}`)}}}
+		{Log: &session.LogMessage{Level: 8, Message: "oh", Attributes: json.RawMessage(`{"a":"<"}`)}}}
 	b := &bench{}
 	b.tool(t, "tell", func(_ context.Context, _ string, events func(session.Event)) *session.Result {
 		for _, e := range sent {

@@ -46,8 +46,8 @@ func TestACallMayBeMadeThatNoTenureOfTheWorkersHasBegun(t *testing.T) {
 // oneForAll has the sessions of agent main for all agents.
 type oneForAll struct{ *session.Host }
 
-func (h oneForAll) Session(_ string, o session.Origin) (*session.Session, error) {
-	return h.Host.Session("main", o)
+func (h oneForAll) OpenSession(_ string, o session.Origin) (*session.Session, error) {
+	return h.Host.OpenSession("main", o)
 }
 
 // A journal that waits for its disk, as one does that is frozen for a backup, has its own agent wait and no other one.

@@ -24,7 +24,7 @@ import (
 
 // Host opens the sessions in which calls are made, of the origins cli and mcp; [*session.Host] is one.
 type Host interface {
-	Session(agent string, origin session.Origin) (*session.Session, error)
+	OpenSession(agent string, origin session.Origin) (*session.Session, error)
 }
 
 // WorkerOptions are what a worker serves.

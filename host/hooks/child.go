@@ -49,7 +49,7 @@ type rpcMessage struct {
 }
 
 // startChild starts a program and reads its responses until it ends.
-func startChild(w sessionInfo, p session.Program, log hclog.Logger) (*child, error) {
+func startChild(w sessionInfo, p session.ConfinedProgram, log hclog.Logger) (*child, error) {
 	process, pipes, err := startProgram(w, p)
 	if err != nil {
 		return nil, err

@@ -150,7 +150,7 @@ func (c *commandHook) buildInput(q hookRequest, input map[string]json.RawMessage
 }
 
 // buildProgram returns the program to run: the shell, or the command itself if it has arguments.
-func (c *commandHook) buildProgram(q hookRequest) (session.Program, error) {
+func (c *commandHook) buildProgram(q hookRequest) (session.ConfinedProgram, error) {
 	sum := sha256.Sum256(encodeJSON(c.hook)) // each hook has a home directory of its own
 	p := newProgram(q.sessionInfo, fmt.Sprintf("hook-%s-%x", q.event, sum[:4]), c.hook.Grants)
 	if c.hook.Args != nil {
@@ -165,7 +165,7 @@ func (c *commandHook) buildProgram(q hookRequest) (session.Program, error) {
 
 // newProgram returns a program with a hook's access, for the caller to set the executable of. It runs in the
 // workspace if it sees it, with the environment of an agent's commands.
-func newProgram(w sessionInfo, name string, g Grants) session.Program {
+func newProgram(w sessionInfo, name string, g Grants) session.ConfinedProgram {
 	env := maps.Clone(g.Env)
 	if env == nil {
 		env = map[string]string{}
@@ -175,7 +175,7 @@ func newProgram(w sessionInfo, name string, g Grants) session.Program {
 	if g.Workspace == "none" {
 		cmd.Dir = string(filepath.Separator)
 	}
-	return session.Program{
+	return session.ConfinedProgram{
 		Name: name, Command: cmd, Workspace: cmp.Or(g.Workspace, "ro"), ReadOnly: g.Read, ReadWrite: g.Write,
 		Network: g.Network, Hosts: g.Hosts, Secrets: g.Secrets,
 	}
@@ -208,7 +208,7 @@ type commandResult struct {
 }
 
 // runProgram runs a program with input. It kills the program and its descendants when the context ends.
-func runProgram(ctx context.Context, w sessionInfo, p session.Program, input []byte) (*commandResult, error) {
+func runProgram(ctx context.Context, w sessionInfo, p session.ConfinedProgram, input []byte) (*commandResult, error) {
 	process, pipes, err := startProgram(w, p)
 	if err != nil {
 		return nil, err
@@ -276,7 +276,7 @@ func (o *commandResult) stderrSuffix() string {
 func cleanText(text []byte) string { return stdio.Words(string(text), maxReason) }
 
 // startProgram starts a program with pipes for its streams.
-func startProgram(w sessionInfo, p session.Program) (*isolation.Process, *stdio.Pipes, error) {
+func startProgram(w sessionInfo, p session.ConfinedProgram) (*isolation.Process, *stdio.Pipes, error) {
 	pipes, err := stdio.Of(p.Command)
 	if err != nil {
 		return nil, nil, err

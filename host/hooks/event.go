@@ -62,13 +62,13 @@ type sessionInfo struct {
 	policy         string // digest of the policy
 	dir            string // workspace
 	transcript     string
-	start          func(session.Program) (*isolation.Process, error)
+	start          func(session.ConfinedProgram) (*isolation.Process, error)
 }
 
 // sessionInfoOf returns the description of a session that hooks need.
 func sessionInfoOf(ctx context.Context, s *session.Session) sessionInfo {
 	return sessionInfo{session: s.ID(), agent: s.Policy().Agent(), policy: s.Policy().Digest(),
-		dir: s.Policy().Workspace(), transcript: turnFromContext(ctx).Transcript, start: s.Start}
+		dir: s.Policy().Workspace(), transcript: turnFromContext(ctx).Transcript, start: s.StartProgram}
 }
 
 // hookRequest is the event that one hook responds to.

@@ -96,7 +96,7 @@ func (h *Hooks) Before(ctx context.Context, s *session.Session, c session.HookCa
 		return session.HookVerdict{}
 	}
 	v := h.runBeforeCall(ctx, sessionInfoOf(ctx, s), c)
-	v.Tell = v.Context
+	v.Message = v.Context
 	v.endTurnOnStop(ctx)
 	return v.HookVerdict
 }

@@ -46,7 +46,7 @@ func openSession(t *testing.T, isolated bool, settings string) (*session.Session
 			t.Error(err)
 		}
 	})
-	s, err := h.Session("", session.Main)
+	s, err := h.OpenSession("", session.Main)
 	if err != nil {
 		t.Fatal(err)
 	}

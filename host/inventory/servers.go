@@ -95,7 +95,7 @@ func (s *Inventory) server(id string, pin *store.Pin) Server {
 		out.Diff += asked
 		return out
 	}
-	seen, noted := s.seen(id), session.Withdrawals(s.Config.Home().Path, id, pin.Version)
+	seen, noted := s.seen(id), session.ReadWithdrawals(s.Config.Home().Path, id, pin.Version)
 	if seen == nil && len(noted) == 0 {
 		return out
 	}
@@ -133,7 +133,7 @@ const mostSeen = 1 << 20
 // seen is what a server was seen to offer in place of what was accepted; nil if it was not.
 func (s *Inventory) seen(id string) []byte {
 	for _, agent := range s.Config.AgentIDs() {
-		root, err := os.OpenRoot(filepath.Join(session.StateOf(s.Config.Home().Path, id), agent))
+		root, err := os.OpenRoot(filepath.Join(session.StateDir(s.Config.Home().Path, id), agent))
 		if err != nil {
 			continue
 		}

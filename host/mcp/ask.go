@@ -98,20 +98,20 @@ func isAllowed(r *mcp.ElicitResult) bool {
 func (q *approvalQuestions) callTool(ctx context.Context, s toolSession, t session.Tool, req *mcp.CallToolRequest) *mcp.CallToolResult {
 	if callVersion(req) < statelessSince {
 		if supportsForms(req.Session) {
-			ctx = session.WithAsker(ctx, func(ctx context.Context, asked session.Question) bool {
+			ctx = session.WithAsker(ctx, func(ctx context.Context, asked session.ApprovalQuestion) bool {
 				elicited, err := req.Session.Elicit(ctx, approvalForm(asked))
 				return err == nil && isAllowed(elicited)
 			})
-			ctx = session.WithFormer(ctx, func(ctx context.Context, f session.Form) (session.Filled, error) {
+			ctx = session.WithElicitor(ctx, func(ctx context.Context, f session.ElicitationForm) (session.FormAnswer, error) {
 				return fillForm(ctx, req.Session, f)
 			})
 		}
 		return toolResult(callWithEvents(ctx, s, t, req), t.Spec.TextResult)
 	}
 	allowed, answered := q.takeAnswer(t.Name, req.Params)
-	var openQuestion *session.Question
+	var openQuestion *session.ApprovalQuestion
 	if answered || supportsForms(req.Session) {
-		ctx = session.WithAsker(ctx, func(_ context.Context, asked session.Question) bool {
+		ctx = session.WithAsker(ctx, func(_ context.Context, asked session.ApprovalQuestion) bool {
 			if !answered {
 				openQuestion = &asked
 			}
@@ -130,14 +130,14 @@ func (q *approvalQuestions) callTool(ctx context.Context, s toolSession, t sessi
 
 // fillForm has the user fill in a tool's form by elicitation. In stateless versions this is not possible, because a
 // repeated call would start over.
-func fillForm(ctx context.Context, client *mcp.ServerSession, f session.Form) (session.Filled, error) {
+func fillForm(ctx context.Context, client *mcp.ServerSession, f session.ElicitationForm) (session.FormAnswer, error) {
 	elicited, err := client.Elicit(ctx, &mcp.ElicitParams{
 		Mode: "form", Message: "The tool " + f.Tool + " asks: " + f.Message, RequestedSchema: f.Schema,
 	})
 	if err != nil {
-		return session.Filled{}, err
+		return session.FormAnswer{}, err
 	}
-	out := session.Filled{Action: elicited.Action}
+	out := session.FormAnswer{Action: elicited.Action}
 	if elicited.Action == "accept" {
 		out.Values, err = jsonv2.Marshal(elicited.Content, jsonv2.Deterministic(true))
 	}
@@ -156,7 +156,7 @@ func supportsForms(s *mcp.ServerSession) bool {
 
 // approvalForm returns the form for an approval question. It escapes the agent's text, which could otherwise look
 // like a part of the question.
-func approvalForm(q session.Question) *mcp.ElicitParams {
+func approvalForm(q session.ApprovalQuestion) *mcp.ElicitParams {
 	var b strings.Builder
 	b.WriteString("The agent wants to call " + q.Tool + ", which needs your approval.\n")
 	reason, detail, _ := strings.Cut(q.Decision.Reason, "\n")

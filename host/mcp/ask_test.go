@@ -38,7 +38,7 @@ func TestToolElicitation(t *testing.T) {
 }
 
 func TestQuestionEscapesHiddenCharacters(t *testing.T) {
-	asked := approvalForm(session.Question{Tool: "shell.exec", Args: map[string]any{"command": "rm a\u200bb \u202egpj"},
+	asked := approvalForm(session.ApprovalQuestion{Tool: "shell.exec", Args: map[string]any{"command": "rm a\u200bb \u202egpj"},
 		Decision: guard.Decision{Reason: "dangerous \u2066x", Rule: "r"}}).Message
 	for _, want := range []string{`rm a\u200bb \u202egpj`, `dangerous \u2066x`} {
 		if !strings.Contains(asked, want) {

@@ -34,15 +34,15 @@ func (telling) Call(ctx context.Context, _ string, arguments json.RawMessage, ev
 	}
 	switch args.Kind {
 	case "log":
-		events(session.Event{Log: &session.Log{Message: "plain"}})
-		events(session.Event{Log: &session.Log{Level: slog.LevelWarn, Message: "with more",
+		events(session.Event{Log: &session.LogMessage{Message: "plain"}})
+		events(session.Event{Log: &session.LogMessage{Level: slog.LevelWarn, Message: "with more",
 			Attributes: json.RawMessage(`{"n":1}`)}})
 	case "ask":
-		show := session.FormerOf(ctx)
+		show := session.ElicitorOf(ctx)
 		if show == nil {
 			return &session.Result{Text: "nobody"}
 		}
-		said, err := show(ctx, session.Form{Tool: "test.tell", Message: "How many?",
+		said, err := show(ctx, session.ElicitationForm{Tool: "test.tell", Message: "How many?",
 			Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","default":3}}}`)})
 		return &session.Result{Text: fmt.Sprint(said.Action, string(said.Values), err)}
 	case "blocks":

@@ -121,12 +121,12 @@ func callWithEvents(ctx context.Context, s toolSession, t session.Tool, req *mcp
 
 // withOrigin adds the request's origin and trace context to a context.
 func withOrigin(ctx context.Context, req *mcp.CallToolRequest) context.Context {
-	r := session.Request{Method: "tools/call", Tool: req.Params.Name, Session: req.Session.ID(), Version: callVersion(req),
+	r := session.RequestInfo{Method: "tools/call", Tool: req.Params.Name, Session: req.Session.ID(), Version: callVersion(req),
 		Transport: "pipe"}
 	if req.Extra != nil && req.Extra.Header != nil {
 		r.Transport = "tcp" // HTTP
 	}
-	var t session.Trace
+	var t session.TraceParent
 	t.Parent, _ = req.Params.Meta["traceparent"].(string)
 	t.State, _ = req.Params.Meta["tracestate"].(string)
 	return session.WithTrace(session.WithRequest(ctx, r), t)
@@ -137,7 +137,7 @@ func withOrigin(ctx context.Context, req *mcp.CallToolRequest) context.Context {
 func eventForwarder(ctx context.Context, t session.Tool, req *mcp.CallToolRequest) (events func(session.Event), end func()) {
 	token := req.Params.GetProgressToken()
 	bytes := 0.0
-	return session.InCharacters(func(e session.Event) {
+	return session.WholeCharacters(func(e session.Event) {
 		if e.Log != nil {
 			_ = req.Session.Log(ctx, logMessage(t, e.Log)) // messages may be dropped
 			return
@@ -155,7 +155,7 @@ func eventForwarder(ctx context.Context, t session.Tool, req *mcp.CallToolReques
 }
 
 // logMessage converts a tool's log message to MCP: a text, or an object with text and attributes.
-func logMessage(t session.Tool, l *session.Log) *mcp.LoggingMessageParams {
+func logMessage(t session.Tool, l *session.LogMessage) *mcp.LoggingMessageParams {
 	p := &mcp.LoggingMessageParams{Logger: t.Plugin + "." + t.Spec.Name, Level: "info", Data: l.Message}
 	switch {
 	case l.Level >= slog.LevelError:

@@ -16,21 +16,23 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// Apart is a program that an operator has run in a sandbox with nothing of an agent's, such as one that is to be looked
-// at before it becomes a plugin.
-type Apart struct {
+// SandboxedProgram is a program an operator runs in a sandbox without an agent's access, for example to inspect a
+// plugin before installing it.
+type SandboxedProgram struct {
 	Name string // in messages
-	// Command is what is run. Its standard streams are files, Env is its whole environment but for what the network takes.
+	// Command is the process to start. Its standard streams are files. Env is its whole environment, except for proxy
+	// variables.
 	Command             *exec.Cmd
-	ReadOnly, ReadWrite []string // existing paths that it sees besides the system's
-	Hosts               []string // that it reaches, as in network.allow; none if empty
-	From                []string // programs whose hosts it reaches besides, as in network.from
-	Secrets             []string // of the operator's that it may use without seeing them
+	ReadOnly, ReadWrite []string // existing paths it can access besides the system's
+	Hosts               []string // allowed hosts, as in network.allow; no network if empty
+	HostsFrom           []string // programs whose configured hosts are allowed too, as in network.from
+	Secrets             []string // operator secrets the proxy inserts; the program never sees them
 }
 
-// RunApart runs a program in a sandbox, whatever the configuration says of isolation, until it ends or ctx is done. It
-// may use what a command may, and so much of the disk. A program that fails is an *isolation.ExitError.
-func (s *Session) RunApart(ctx context.Context, a Apart) error {
+// RunSandboxed runs a program in a sandbox, even if isolation is off in the configuration, until it exits or ctx is
+// done. It has the limits of a command and a limited amount of disk. A program that fails returns an
+// *isolation.ExitError.
+func (s *Session) RunSandboxed(ctx context.Context, a SandboxedProgram) error {
 	iso, err := isolation.Configure(isolation.Config{
 		Enabled: true, Home: s.policy.Home(), Groups: true,
 	}, s.host.logger.Named("isolation"))
@@ -39,18 +41,18 @@ func (s *Session) RunApart(ctx context.Context, a Apart) error {
 	}
 	defer func() { _ = iso.Close() }()
 	bounds := s.policy.Limits().Exec
-	bounds.CPU, bounds.Memory = 0, boundedMemory(bounds) // ctx bounds its time
+	bounds.CPU, bounds.Memory = 0, commandMemory(bounds) // ctx bounds its time
 	profile := isolation.Profile{
 		Name: a.Name, ReadOnly: a.ReadOnly, ReadWrite: a.ReadWrite, Exec: true,
-		Limits: bounds, Group: group(bounds),
+		Limits: bounds, Group: groupLimits(bounds),
 	}
 	cmd := *a.Command
 	var n *network
-	if len(a.Hosts)+len(a.From) > 0 {
-		if n, err = s.apartNetwork(a); err != nil {
+	if len(a.Hosts)+len(a.HostsFrom) > 0 {
+		if n, err = s.sandboxedProgramNetwork(a); err != nil {
 			return err
 		}
-		env, err := n.give(&profile)
+		env, err := n.attach(&profile)
 		if err != nil {
 			return err
 		}
@@ -69,21 +71,21 @@ func (s *Session) RunApart(ctx context.Context, a Apart) error {
 	return err
 }
 
-// How much a program that is run apart may leave in its directories. No limit of the kernel's says that, so they are
-// looked at every so often: for a moment there may be more.
+// Limits for the directories of a sandboxed program. The kernel has no such limit, so watchDisk polls them; a program
+// can exceed them for a moment.
 const (
-	mostOnDisk = 2 << 30 // bytes
-	mostFiles  = 200_000
-	diskEvery  = 250 * time.Millisecond
+	maxDiskBytes      = 2 << 30 // bytes
+	maxDiskFiles      = 200_000
+	diskCheckInterval = 250 * time.Millisecond
 )
 
-// watchDisk returns a context that is done with a cause when there is too much in directories. done ends the watching.
+// watchDisk returns a context that is cancelled with a cause when dirs exceed the disk limits. done stops the watch.
 func watchDisk(ctx context.Context, dirs []string) (watched context.Context, done func()) {
 	watched, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		tick := time.NewTicker(diskEvery)
+		tick := time.NewTicker(diskCheckInterval)
 		defer tick.Stop()
 		for {
 			select {
@@ -91,7 +93,7 @@ func watchDisk(ctx context.Context, dirs []string) (watched context.Context, don
 				return
 			case <-tick.C:
 			}
-			if err := onDisk(watched, dirs); err != nil {
+			if err := checkDiskUse(watched, dirs); err != nil {
 				cancel(err)
 			}
 		}
@@ -99,8 +101,8 @@ func watchDisk(ctx context.Context, dirs []string) (watched context.Context, don
 	return watched, func() { cancel(nil); <-ended }
 }
 
-// onDisk says that there is too much in directories, if there is.
-func onDisk(ctx context.Context, dirs []string) error {
+// checkDiskUse returns an error if dirs hold more than maxDiskFiles files or maxDiskBytes bytes.
+func checkDiskUse(ctx context.Context, dirs []string) error {
 	files, size := 0, int64(0)
 	for _, dir := range dirs {
 		err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
@@ -111,10 +113,10 @@ func onDisk(ctx context.Context, dirs []string) error {
 				size += info.Size()
 			}
 			switch files++; {
-			case files > mostFiles:
-				return fmt.Errorf("it was ended: it made more than %d files", mostFiles)
-			case size > mostOnDisk:
-				return fmt.Errorf("it was ended: it wrote more than %d MB", mostOnDisk>>20)
+			case files > maxDiskFiles:
+				return fmt.Errorf("it was ended: it made more than %d files", maxDiskFiles)
+			case size > maxDiskBytes:
+				return fmt.Errorf("it was ended: it wrote more than %d MB", maxDiskBytes>>20)
 			}
 			return ctx.Err()
 		})
@@ -125,18 +127,19 @@ func onDisk(ctx context.Context, dirs []string) error {
 	return nil
 }
 
-// apartNetwork is what a program reaches that is run apart. It is no call's, so nothing of it is recorded.
-func (s *Session) apartNetwork(a Apart) (*network, error) {
-	rules := policy.Network{Rules: egress.Rules{Allow: a.Hosts}, From: a.From}
+// sandboxedProgramNetwork returns the network of a sandboxed program. It belongs to no call, so its connections are not
+// logged.
+func (s *Session) sandboxedProgramNetwork(a SandboxedProgram) (*network, error) {
+	rules := policy.Network{Rules: egress.Rules{Allow: a.Hosts}, From: a.HostsFrom}
 	if own := s.policy.Network(); own != nil {
 		rules.Hosts = own.Hosts // addresses that the operator has given names
 	}
-	n := &network{session: s, log: reachedLog{write: func(audit.Record) error { return nil }, fail: func(error) {}}}
+	n := &network{session: s, log: connectionLog{write: func(audit.Record) error { return nil }, fail: func(error) {}}}
 	var err error
-	if n.policy, err = s.host.compiled(&rules, ""); err != nil {
+	if n.policy, err = s.host.compilePolicy(&rules, ""); err != nil {
 		return nil, fmt.Errorf("the hosts of %s: %w", a.Name, err)
 	}
-	if n.secrets, err = secretsOf(s.policy.Secrets(), a.Secrets); err != nil {
+	if n.secrets, err = fetchSecrets(s.policy.Secrets(), a.Secrets); err != nil {
 		return nil, err
 	}
 	if len(n.secrets) > 0 {

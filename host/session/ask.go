@@ -19,69 +19,70 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Question is a call that a person has to allow.
-type Question struct {
+// ApprovalQuestion describes a call that needs a person's approval.
+type ApprovalQuestion struct {
 	Tool     string         // full name
-	Args     map[string]any // as they go to the tool
-	Decision guard.Decision // why it is asked
+	Args     map[string]any // as passed to the tool
+	Decision guard.Decision // why approval is needed
 }
 
-// Asker puts a question to a person and reports whether the answer was yes. It may take as long as a person takes; when
-// the context ends it returns false.
-type Asker func(context.Context, Question) bool
+// Asker asks a person to approve a call and reports whether they did. It blocks until they answer, and returns false
+// when the context ends.
+type Asker func(context.Context, ApprovalQuestion) bool
 
-// Form is what a tool asks of a person. Its words are the plugin's: whoever shows it says whose.
-type Form struct {
+// ElicitationForm is a form a tool asks a person to fill in. The plugin wrote its text, so the prompt must name the
+// plugin.
+type ElicitationForm struct {
 	Tool    string          // full name
-	Message string          // what it is about
+	Message string          // shown above the fields
 	Schema  json.RawMessage // an object of strings, numbers, booleans and choices
 }
 
-// Filled is what a person has done with a form: accepted it with values that fit its schema, declined, or cancelled.
-type Filled = sdk.Answer
+// FormAnswer is the answer to a form: accepted with values that fit its schema, declined, or cancelled.
+type FormAnswer = sdk.Answer
 
-// Former shows a form to a person, for as long as a person takes. An error says why that was not possible.
-type Former func(context.Context, Form) (Filled, error)
+// Elicitor shows a form to a person and waits for the answer. It returns an error if the form can't be shown.
+type Elicitor func(context.Context, ElicitationForm) (FormAnswer, error)
 
 type (
-	askerKey  struct{}
-	formerKey struct{}
+	askerKey    struct{}
+	elicitorKey struct{}
 )
 
-// WithAsker returns a context whose calls can ask a person. Where nobody can be asked,
-// what needs a yes waits for [Approvals], or is refused.
+// WithAsker returns a context whose calls ask for approval through ask. Without an asker, calls that need approval wait
+// for [Approvals], or are refused.
 func WithAsker(ctx context.Context, ask Asker) context.Context {
 	return context.WithValue(ctx, askerKey{}, ask)
 }
 
-// WithFormer returns a context whose calls can have a person fill in forms. Where nobody can, tools are told so.
-func WithFormer(ctx context.Context, show Former) context.Context {
-	return context.WithValue(ctx, formerKey{}, show)
+// WithElicitor returns a context whose calls show forms through show. Without one, tools get an error.
+func WithElicitor(ctx context.Context, show Elicitor) context.Context {
+	return context.WithValue(ctx, elicitorKey{}, show)
 }
 
-// FormerOf returns what shows forms to the person behind a context, nil if there is nobody.
-func FormerOf(ctx context.Context) Former {
-	show, _ := ctx.Value(formerKey{}).(Former)
+// ElicitorOf returns the context's Elicitor, or nil.
+func ElicitorOf(ctx context.Context) Elicitor {
+	show, _ := ctx.Value(elicitorKey{}).(Elicitor)
 	return show
 }
 
-// maxForm is the largest form that is shown to a person, in bytes.
-const maxForm = 64 << 10
+// maxFormBytes limits the size of a form shown to a person.
+const maxFormBytes = 64 << 10
 
-// answers returns what answers a tool's questions, nil if nobody does. The time of the call, that of ctx, stands still
-// while a person thinks.
-func answers(ctx context.Context, tool string) func(*pluginpb.Question) *pluginpb.Answer {
-	show := FormerOf(ctx)
+// elicitationHandler returns a function that answers a tool's forms, or nil without an Elicitor. The call's timeout,
+// that of ctx, is paused while the person answers.
+func elicitationHandler(ctx context.Context, tool string) func(*pluginpb.Question) *pluginpb.Answer {
+	show := ElicitorOf(ctx)
 	if show == nil {
 		return nil
 	}
 	return func(q *pluginpb.Question) *pluginpb.Answer {
-		if size := len(q.GetMessage()) + len(q.GetSchema()); size > maxForm {
-			return &pluginpb.Answer{Error: fmt.Sprintf("the form is %d bytes long; at most %d can be shown", size, maxForm)}
+		if size := len(q.GetMessage()) + len(q.GetSchema()); size > maxFormBytes {
+			return &pluginpb.Answer{Error: fmt.Sprintf("the form is %d bytes long; at most %d can be shown", size, maxFormBytes)}
 		}
 		defer pausable.Pause(ctx)()
 		defer quota.Pause(ctx)()
-		filled, err := show(ctx, Form{Tool: tool, Message: q.GetMessage(), Schema: q.GetSchema()})
+		filled, err := show(ctx, ElicitationForm{Tool: tool, Message: q.GetMessage(), Schema: q.GetSchema()})
 		if err != nil {
 			return &pluginpb.Answer{Error: err.Error()}
 		}
@@ -89,45 +90,46 @@ func answers(ctx context.Context, tool string) func(*pluginpb.Question) *pluginp
 	}
 }
 
-// Approvals have somebody decide on calls whose client can't ask a person.
+// Approvals hold calls for approval when their client can't ask a person.
 type Approvals interface {
-	// Waits reports whether calls of an origin wait at all.
+	// Waits reports whether calls of an origin can wait.
 	Waits(Origin) bool
-	// Wait returns the answer to a call of a session; nil without an error when nobody has answered in time.
+	// Wait blocks until a call is approved or denied. It returns nil without an error on a timeout.
 	Wait(context.Context, *Session, approvals.Call) (*approvals.Answer, error)
 }
 
-// canAsk reports whether a person can be asked.
-func (s *Session) canAsk(ctx context.Context) bool {
+// hasAsker reports whether a person can be asked for approval.
+func (s *Session) hasAsker(ctx context.Context) bool {
 	ask, _ := ctx.Value(askerKey{}).(Asker)
-	return ask != nil || s.waits()
+	return ask != nil || s.waitsForApproval()
 }
 
-// waits reports whether the session's calls wait for an answer where the client can't ask.
-func (s *Session) waits() bool { return s.host.approvals != nil && s.host.approvals.Waits(s.origin) }
-
-// consent is what came of a decision.
-type consent struct {
-	allowed bool
-	refused string          // how it came about that it is not, where somebody was to be asked
-	by      *audit.Approval // who has answered; nil for nobody
+// waitsForApproval reports whether calls wait for approval when the client can't ask.
+func (s *Session) waitsForApproval() bool {
+	return s.host.approvals != nil && s.host.approvals.Waits(s.origin)
 }
 
-// waitingInterval is how often a caller is told that its call waits: clients give up on calls that they hear nothing
-// of.
-const waitingInterval = 5 * time.Second
+// approvalResult is the outcome of an approval request.
+type approvalResult struct {
+	allowed  bool
+	reason   string          // why the call is refused, if a person should have been asked
+	approval *audit.Approval // the person's answer; nil for none
+}
 
-// requestCallApproval is requestApproval for a call: its caller gets a progress event every waitingInterval.
-func (s *Session) requestCallApproval(ctx context.Context, q Question, events func(Event)) consent {
-	if ask, _ := ctx.Value(askerKey{}).(Asker); ask != nil || events == nil || q.Decision.Verdict != guard.Ask || !s.waits() {
+// waitProgressInterval is how often a waiting call sends progress. Clients give up on silent calls.
+const waitProgressInterval = 5 * time.Second
+
+// requestCallApproval is requestApproval with progress events every waitProgressInterval.
+func (s *Session) requestCallApproval(ctx context.Context, q ApprovalQuestion, events func(Event)) approvalResult {
+	if ask, _ := ctx.Value(askerKey{}).(Asker); ask != nil || events == nil || q.Decision.Verdict != guard.Ask || !s.waitsForApproval() {
 		return s.requestApproval(ctx, q)
 	}
-	done := make(chan consent, 1)
+	done := make(chan approvalResult, 1)
 	go func() { done <- s.requestApproval(ctx, q) }()
-	began, tick := time.Now(), time.NewTicker(waitingInterval)
+	began, tick := time.Now(), time.NewTicker(waitProgressInterval)
 	defer tick.Stop()
 	for {
-		// Progress grows, and what the tool tells later is to be more than this.
+		// Progress values must increase, and the tool's own must be higher than these.
 		events(Event{Done: time.Since(began).Seconds() / 1e6, Message: "waits for a person's yes, such as by `picoclaw approvals`"})
 		select {
 		case c := <-done:
@@ -137,25 +139,25 @@ func (s *Session) requestCallApproval(ctx context.Context, q Question, events fu
 	}
 }
 
-// requestApproval reports whether a decision lets a call go on. For ask it asks a person: the client's, or else whoever
-// answers approval requests.
-func (s *Session) requestApproval(ctx context.Context, q Question) consent {
+// requestApproval reports whether the decision lets a call proceed. For ask, it asks the client's person or waits for
+// an approval request.
+func (s *Session) requestApproval(ctx context.Context, q ApprovalQuestion) approvalResult {
 	if q.Decision.Verdict != guard.Ask {
-		return consent{allowed: q.Decision.Verdict == guard.Allow}
+		return approvalResult{allowed: q.Decision.Verdict == guard.Allow}
 	}
 	ctx, endTrace := s.traceStep(ctx, Asking)
 	defer endTrace(nil)
 	if ask, _ := ctx.Value(askerKey{}).(Asker); ask != nil {
-		return consent{allowed: ask(ctx, q), by: &audit.Approval{Way: "client", Time: time.Now().UTC()},
-			refused: "a person was asked, and did not say yes; do it in another way, or ask what they would allow"}
+		return approvalResult{allowed: ask(ctx, q), approval: &audit.Approval{Way: "client", Time: time.Now().UTC()},
+			reason: "a person was asked, and did not say yes; do it in another way, or ask what they would allow"}
 	}
 	const client = "use a client that can ask a person (MCP elicitation)"
-	if !s.waits() {
-		return consent{refused: joined(q.Decision.Hint, "or "+client)}
+	if !s.waitsForApproval() {
+		return approvalResult{reason: joinHints(q.Decision.Hint, "or "+client)}
 	}
 	arguments, err := jsonv2.Marshal(q.Args, jsonv2.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
-		return consent{refused: joined(q.Decision.Hint, err.Error())}
+		return approvalResult{reason: joinHints(q.Decision.Hint, err.Error())}
 	}
 	defer pausable.Pause(ctx)()
 	began := time.Now()
@@ -165,20 +167,20 @@ func (s *Session) requestApproval(ctx context.Context, q Question) consent {
 	})
 	switch waited := time.Since(began).Round(time.Second); {
 	case err != nil:
-		return consent{refused: joined(q.Decision.Hint, "nobody could be asked: "+err.Error())}
+		return approvalResult{reason: joinHints(q.Decision.Hint, "nobody could be asked: "+err.Error())}
 	case a == nil:
-		return consent{refused: joined(q.Decision.Hint, fmt.Sprintf("it waited %s for a yes, and nobody answered; call it "+
+		return approvalResult{reason: joinHints(q.Decision.Hint, fmt.Sprintf("it waited %s for a yes, and nobody answered; call it "+
 			"again when somebody is there, who sees it in `picoclaw approvals`", waited))}
 	default:
 		said := fmt.Sprintf("it waited %s, and %s refused it", waited, a.By)
 		if a.Why != "" {
 			said += ": " + a.Why
 		}
-		return consent{allowed: a.Yes, refused: said, by: &audit.Approval{By: a.By, Way: a.Way, Time: a.Time}}
+		return approvalResult{allowed: a.Yes, reason: said, approval: &audit.Approval{By: a.By, Way: a.Way, Time: a.Time}}
 	}
 }
 
-// joined goes on from a hint.
-func joined(hint, more string) string {
+// joinHints appends more to a hint.
+func joinHints(hint, more string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(hint+"; "+more, "; "), "or ")
 }

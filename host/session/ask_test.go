@@ -33,7 +33,7 @@ func TestACallerIsToldThatItsCallWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.Close(context.Background()) })
-	s, err := h.Session("", session.Main)
+	s, err := h.OpenSession("", session.Main)
 	if err != nil {
 		t.Fatal(err)
 	}

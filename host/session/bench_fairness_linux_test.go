@@ -134,7 +134,7 @@ func abuse(s *session.Session) (stop func()) {
 
 func agentSession(b *testing.B, h *session.Host, agent string) *session.Session {
 	b.Helper()
-	s, err := h.Session(agent, session.MCP)
+	s, err := h.OpenSession(agent, session.MCP)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func openBench(b *testing.B, home, file string, isolated bool,
 	if err != nil {
 		b.Fatal(err)
 	}
-	s, err := h.Session("", session.CLI)
+	s, err := h.OpenSession("", session.CLI)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func BenchmarkStart(b *testing.B) {
 					}
 				}
 				h, s = openBench(b, hosttest.TempDir(b), "{}", isolated, nil)
-				return h.Ready()
+				return h.Prepare()
 			},
 			Run: func() error { return callTool(s, "list_dir", `{}`)() }}
 	}

@@ -12,25 +12,25 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/schema"
 )
 
-// BuiltinPlugin is a family of tools that the host's program offers in its own process, such as those with which an agent
-// has others work. They are called as any plugin's: decided by their claims, switched by the policy, and recorded.
+// BuiltinPlugin is a group of tools the host serves itself, such as spawn. Their calls go through policy, guard and
+// audit log like any plugin's.
 type BuiltinPlugin struct {
 	ID    string
 	Doc   string // one sentence
 	Tools []BuiltinTool
-	// Offered reports whether an agent has it at all; nil for all agents.
-	Offered func(agent string) bool
+	// OfferedTo reports whether an agent gets the plugin; nil offers it to all agents.
+	OfferedTo func(agent string) bool
 }
 
-// BuiltinTool is one of its tools.
+// BuiltinTool is a tool of a [BuiltinPlugin].
 type BuiltinTool struct {
 	Spec *pluginpb.Spec
-	// Call makes a call for a session. The arguments fit the schema and have been decided on. It ends soon after ctx is
-	// done, and nothing else bounds its time.
+	// Call runs the tool for a session. The arguments fit the schema and passed the guard. It must return soon after
+	// ctx is done; nothing else limits its time.
 	Call func(ctx context.Context, s *Session, arguments json.RawMessage, events func(Event)) *Result
 }
 
-// NewBuiltinTool makes a tool whose schema is inferred from In, a struct, as that of a plugin's tool is; see
+// NewBuiltinTool returns a tool whose schema is inferred from the struct In, as for a plugin's tool; see
 // [github.com/picoclaw/picoclaw/sdk.NewTool]. An error that is or wraps an [Error] keeps its code and hint.
 func NewBuiltinTool[In any](name, doc string, call func(ctx context.Context, s *Session, in In) (string, error)) (BuiltinTool,
 	error) {
@@ -55,8 +55,8 @@ func NewBuiltinTool[In any](name, doc string, call func(ctx context.Context, s *
 	return BuiltinTool{Spec: &pluginpb.Spec{Name: name, Doc: doc, Input: input}, Call: run}, nil
 }
 
-// manifests are what the catalog knows of own plugins.
-func manifests(own []BuiltinPlugin) []*pluginpb.Manifest {
+// builtinManifests returns the manifests of built-in plugins for the catalog.
+func builtinManifests(own []BuiltinPlugin) []*pluginpb.Manifest {
 	var all []*pluginpb.Manifest
 	for _, p := range own {
 		m := &pluginpb.Manifest{ID: p.ID, Doc: p.Doc}
@@ -68,20 +68,20 @@ func manifests(own []BuiltinPlugin) []*pluginpb.Manifest {
 	return all
 }
 
-// offered reports whether an agent has a tool, as far as the program that offers it is concerned.
-func (h *Host) offered(t *catalog.Tool, agent string) bool {
+// isOffered reports whether an agent gets a tool. Tools of installed plugins are always offered.
+func (h *Host) isOffered(t *catalog.Tool, agent string) bool {
 	if t.Plugin.Kind != catalog.Builtin {
 		return true
 	}
 	for _, p := range h.builtin {
 		if p.ID == t.Plugin.Manifest.ID {
-			return p.Offered == nil || p.Offered(agent)
+			return p.OfferedTo == nil || p.OfferedTo(agent)
 		}
 	}
 	return false
 }
 
-// builtinTool returns the program's own tool; nil for one of a plugin's.
+// builtinTool returns the built-in tool; nil for a plugin's tool.
 func (h *Host) builtinTool(t *catalog.Tool) *BuiltinTool {
 	if t.Plugin.Kind != catalog.Builtin {
 		return nil

@@ -44,7 +44,7 @@ func openWith(t *testing.T, o session.Options, variables ...string) *session.Hos
 
 func openSession(t *testing.T, h *session.Host) *session.Session {
 	t.Helper()
-	s, err := h.Session("", session.Main)
+	s, err := h.OpenSession("", session.Main)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestOwnToolsAreCalledAsAnyOther(t *testing.T) {
 	}
 	own := session.BuiltinPlugin{ID: "later", Tools: []session.BuiltinTool{tool}}
 	var records []audit.Record
-	h := openWith(t, session.Options{Builtin: []session.BuiltinPlugin{own}, Observe: func(r audit.Record, _ *session.Result) { records = append(records, r) }})
+	h := openWith(t, session.Options{Builtin: []session.BuiltinPlugin{own}, OnCallEnd: func(r audit.Record, _ *session.Result) { records = append(records, r) }})
 	s := openSession(t, h)
 	if r := call(t, s, "postpone", map[string]any{"command": "echo x"}); r.Err != nil || r.Text != "noted" {
 		t.Fatalf("%+v %v", r, r.Err)
@@ -79,7 +79,7 @@ func TestOwnToolsAreCalledAsAnyOther(t *testing.T) {
 		r.Err.Code != pluginpb.CodeInvalidArgument {
 		t.Errorf("an argument that the tool does not take: %+v", r)
 	}
-	child, err := s.Spawn(session.Subagent, policy.Child{})
+	child, err := s.SpawnSession(session.Subagent, policy.Child{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestHooksOnlyTakeAway(t *testing.T) {
 	if r := write(); r.Err == nil || r.Err.Code != pluginpb.CodeAccessDenied {
 		t.Errorf("asked, and there is nobody: %+v", r.Err)
 	}
-	yes := session.WithAsker(t.Context(), func(context.Context, session.Question) bool { return true })
+	yes := session.WithAsker(t.Context(), func(context.Context, session.ApprovalQuestion) bool { return true })
 	if r := s.Call(yes, "write_file", json.RawMessage(`{"path":"a","content":"a"}`), nil); r.Err != nil {
 		t.Errorf("asked, and the answer is yes: %+v", r.Err)
 	}
@@ -217,7 +217,7 @@ func TestAProgramRunsThroughIsolation(t *testing.T) {
 			}
 			cmd := exec.Command("/bin/sh", "-c", "cat a; echo x > b || echo no; cat "+secret+" || echo no; echo x > $HOME/c && echo yes")
 			cmd.Dir, cmd.Stdout, cmd.Env = s.Policy().Workspace(), in, []string{"PATH=/usr/bin:/bin"}
-			p, err := s.Start(session.Program{Name: "try", Command: cmd, Workspace: "ro"})
+			p, err := s.StartProgram(session.ConfinedProgram{Name: "try", Command: cmd, Workspace: "ro"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,7 +232,7 @@ func TestAProgramRunsThroughIsolation(t *testing.T) {
 			if got := strings.Join(lines, " "); got != "content no no yes" {
 				t.Errorf("got %q", got)
 			}
-			_, err = s.Start(session.Program{Name: "try", Command: cmd, Secrets: []string{"KEY"}})
+			_, err = s.StartProgram(session.ConfinedProgram{Name: "try", Command: cmd, Secrets: []string{"KEY"}})
 			if err == nil || !strings.Contains(err.Error(), "name the hosts") {
 				t.Errorf("secrets without hosts: %v", err)
 			}

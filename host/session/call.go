@@ -16,42 +16,43 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// callGrace is how much longer than its command a call may take: for starting the plugin, ending what does not want
-// to end, and carrying the result.
+// callGrace is added to a command's timeout for the whole call: starting the plugin, killing processes and transferring
+// the result.
 const callGrace = 30 * time.Second
 
-// arguments are a call's arguments, and which of them say what the call reaches.
-type arguments struct {
+// callArguments are a call's decoded arguments, and the sites of those the guard must check.
+type callArguments struct {
 	*pluginpb.Arguments
 	claims []pluginpb.Site
 }
 
-// decodeArguments reads a tool's arguments.
-func decodeArguments(t *catalog.Tool, raw json.RawMessage) (*arguments, *Error) {
+// decodeArguments parses and validates a tool's arguments.
+func decodeArguments(t *catalog.Tool, raw json.RawMessage) (*callArguments, *Error) {
 	known, err := t.Arguments()
 	if err != nil {
 		return nil, &Error{Code: pluginpb.CodeFailed, Message: fmt.Sprintf("plugin %s: %v", t.Plugin.Manifest.ID, err)}
 	}
 	args, err := known.Reader.Read(raw)
 	if err != nil {
-		return nil, argumentError(t, err)
+		return nil, invalidArgumentError(t, err)
 	}
-	return &arguments{args, known.Claims}, nil
+	return &callArguments{args, known.Claims}, nil
 }
 
-func argumentError(t *catalog.Tool, err error) *Error {
+// invalidArgumentError converts a schema error.
+func invalidArgumentError(t *catalog.Tool, err error) *Error {
 	e := &Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error()}
 	if wrong, ok := errors.AsType[*pluginpb.ArgumentError](err); ok && len(wrong.Known) > 0 {
 		if wrong.Unknown != "" {
 			e.Message += suggest.DidYouMean(wrong.Unknown, wrong.Known)
 		}
-		e.Hint = fmt.Sprintf("%s takes %s", t.Spec.Name, list(wrong.Known))
+		e.Hint = fmt.Sprintf("%s takes %s", t.Spec.Name, joinNames(wrong.Known))
 	}
 	return e
 }
 
-// timeout bounds a call. Its command, if it runs one, has a bound of its own below that.
-func (s *Session) timeout() time.Duration {
+// callTimeout returns the timeout of a call. A command the call runs has a shorter one.
+func (s *Session) callTimeout() time.Duration {
 	limits := s.policy.Limits()
 	if s.origin == Cron && limits.CronTimeout > 0 {
 		return limits.CronTimeout + callGrace
@@ -59,7 +60,7 @@ func (s *Session) timeout() time.Duration {
 	return limits.ExecTimeout + callGrace
 }
 
-// callFailure is the result of a call that got no answer from its plugin.
+// callFailure returns the result of a call whose plugin did not answer.
 func (s *Session) callFailure(ctx context.Context, t *catalog.Tool, err error) *Result {
 	var full *supervise.FullError
 	switch {
@@ -69,7 +70,7 @@ func (s *Session) callFailure(ctx context.Context, t *catalog.Tool, err error) *
 	case errors.Is(err, context.DeadlineExceeded):
 		return &Result{Err: &Error{
 			Code:    pluginpb.CodeTimeout,
-			Message: fmt.Sprintf("%s did not finish within %s", t.Spec.Name, s.timeout()),
+			Message: fmt.Sprintf("%s did not finish within %s", t.Spec.Name, s.callTimeout()),
 			Hint:    "tools.exec.timeout_seconds sets how long a call may take",
 		}}
 	case errors.Is(err, context.Canceled) || ctx.Err() != nil:
@@ -85,22 +86,22 @@ func (s *Session) callFailure(ctx context.Context, t *catalog.Tool, err error) *
 		}
 		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Hint: hint}}
 	}
-	return unavailable(err)
+	return unavailableResult(err)
 }
 
 func resetHint(plugin string) string {
 	return fmt.Sprintf("`picoclaw plugin reset %s` lets it be started again", plugin)
 }
 
-// resultOf converts a plugin's answer. One that is larger than the policy's limit, or no JSON, becomes an error.
-func (s *Session) resultOf(t *catalog.Tool, r *pluginpb.Result) *Result {
+// convertResult converts a plugin's result. A result over the size limit, or with invalid JSON, becomes an error.
+func (s *Session) convertResult(t *catalog.Tool, r *pluginpb.Result) *Result {
 	out := &Result{
-		Answered: true, Text: r.AgentText(), Structured: r.GetStructured(), Content: contents(r.Blocks()),
+		Answered: true, Text: r.AgentText(), Structured: r.GetStructured(), Content: convertContent(r.Blocks()),
 	}
 	if e := r.GetError(); e != nil {
 		out.Err = &Error{Code: e.GetCode(), Message: e.GetMessage(), Rule: e.GetRule(), Hint: e.GetHint()}
 	}
-	if size, limit := int64(out.size()), s.policy.Limits().ResultSize; limit > 0 && size > limit {
+	if size, limit := int64(out.byteSize()), s.policy.Limits().ResultSize; limit > 0 && size > limit {
 		return &Result{Err: &Error{
 			Code:    pluginpb.CodeTooLarge,
 			Message: fmt.Sprintf("the result of %s is %d bytes long; at most %d are passed on", t.Spec.Name, size, limit),
@@ -118,6 +119,6 @@ func (s *Session) resultOf(t *catalog.Tool, r *pluginpb.Result) *Result {
 	return out
 }
 
-func unavailable(err error) *Result {
+func unavailableResult(err error) *Result {
 	return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error()}}
 }

@@ -20,22 +20,22 @@ import (
 // The time that a person takes for a tool's form is not the call's.
 func TestTheCallsTimeStandsStillWhileAPersonFillsInAForm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx := WithFormer(t.Context(), func(_ context.Context, f Form) (Filled, error) {
+		ctx := WithElicitor(t.Context(), func(_ context.Context, f ElicitationForm) (FormAnswer, error) {
 			time.Sleep(time.Hour) // of the test's own clock
-			return Filled{Action: "accept", Values: f.Schema}, nil
+			return FormAnswer{Action: "accept", Values: f.Schema}, nil
 		})
 		ctx, cancel := pausable.WithTimeout(ctx, time.Minute)
 		defer cancel()
-		answer := answers(ctx, "p.t")(&pluginpb.Question{Schema: []byte(`{}`)})
+		answer := elicitationHandler(ctx, "p.t")(&pluginpb.Question{Schema: []byte(`{}`)})
 		if answer.GetAction() != "accept" || string(answer.GetContent()) != `{}` || ctx.Err() != nil {
 			t.Errorf("%v, %v", answer, ctx.Err())
 		}
-		if refused := answers(ctx, "p.t")(&pluginpb.Question{Message: strings.Repeat("x",
-			maxForm+1)}); refused.GetError() == "" {
+		if refused := elicitationHandler(ctx, "p.t")(&pluginpb.Question{Message: strings.Repeat("x",
+			maxFormBytes+1)}); refused.GetError() == "" {
 			t.Errorf("%v", refused)
 		}
 	})
-	if answers(t.Context(), "p.t") != nil {
+	if elicitationHandler(t.Context(), "p.t") != nil {
 		t.Error("somebody answers where nobody is")
 	}
 }
@@ -53,7 +53,7 @@ func TestUndoIDNeedsUndoStore(t *testing.T) {
 		{&pluginpolicy.Policy{}, &pluginpb.Result{Undo: "1"}, ""},
 		{with, &pluginpb.Result{Undo: strings.Repeat("1", maxUndo+1)}, ""},
 	} {
-		if got := undoID(test.policy, test.result); got != test.want {
+		if got := undoIDOf(test.policy, test.result); got != test.want {
 			t.Errorf("%v with store %q: %q, want %q", test.result, test.policy.Undo.Dir, got, test.want)
 		}
 	}
@@ -62,7 +62,7 @@ func TestUndoIDNeedsUndoStore(t *testing.T) {
 // told are the events that pieces of output become.
 func told(pieces ...Event) []Event {
 	var all []Event
-	whole, end := InCharacters(func(e Event) { all = append(all, e) })
+	whole, end := WholeCharacters(func(e Event) { all = append(all, e) })
 	for _, piece := range pieces {
 		whole(piece)
 	}
@@ -90,7 +90,7 @@ func TestOutputComesInWholeCharacters(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	whole, end := InCharacters(nil)
+	whole, end := WholeCharacters(nil)
 	if end(); whole != nil {
 		t.Error("there is something to tell, and nobody who listens")
 	}

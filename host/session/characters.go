@@ -7,26 +7,25 @@ import (
 	"unicode/utf8"
 )
 
-// InCharacters returns what passes a call's events on with output in whole characters, whose pieces a plugin may cut
-// anywhere. What is no character becomes U+FFFD. end is to be called when the call has ended, and passes on what then
-// still waits for its rest. Without events there is nothing to pass on.
-func InCharacters(events func(Event)) (whole func(Event), end func()) {
+// WholeCharacters wraps events so that output is split at character boundaries only. Invalid UTF-8 becomes U+FFFD. Call
+// end after the call, to flush a partial character. With nil events it returns nil.
+func WholeCharacters(events func(Event)) (whole func(Event), end func()) {
 	if events == nil {
 		return nil, func() {}
 	}
-	c := &characters{events: events}
-	return c.pass, c.end
+	c := &characterBuffer{events: events}
+	return c.forward, c.flush
 }
 
-// characters are the beginnings of characters that wait for their rest, one for each stream.
-type characters struct {
+// characterBuffer holds back partial characters, one per stream.
+type characterBuffer struct {
 	events func(Event)
 
-	mu             sync.Mutex // held while events are passed on, so that they stay in order
+	mu             sync.Mutex // held while events are forwarded, to keep their order
 	output, stderr []byte
 }
 
-func (c *characters) pass(e Event) {
+func (c *characterBuffer) forward(e Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e.Output == nil {
@@ -41,27 +40,27 @@ func (c *characters) pass(e Event) {
 	if len(*waiting) > 0 {
 		data = append(*waiting, data...)
 	}
-	end := len(data) - begun(data)
+	end := len(data) - partialCharacter(data)
 	*waiting = slices.Clone(data[end:])
-	c.tell(data[:end], e.Stderr)
+	c.emitOutput(data[:end], e.Stderr)
 }
 
-func (c *characters) end() {
+func (c *characterBuffer) flush() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tell(c.output, false)
-	c.tell(c.stderr, true)
+	c.emitOutput(c.output, false)
+	c.emitOutput(c.stderr, true)
 	c.output, c.stderr = nil, nil
 }
 
-func (c *characters) tell(data []byte, stderr bool) {
+func (c *characterBuffer) emitOutput(data []byte, stderr bool) {
 	if len(data) > 0 {
 		c.events(Event{Output: bytes.ToValidUTF8(data, []byte("\uFFFD")), Stderr: stderr})
 	}
 }
 
-// begun is how many bytes at the end of data are the beginning of a character.
-func begun(data []byte) int {
+// partialCharacter returns the length of an incomplete character at the end of data.
+func partialCharacter(data []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(data); n++ {
 		if last := data[len(data)-n:]; utf8.RuneStart(last[0]) {
 			if utf8.FullRune(last) {

@@ -12,13 +12,13 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// confineCommands tells a plugin what each single command may touch and use: the plugin's own view without what only
-// the plugin needs. Nothing in it comes from a call.
+// confineCommands sets the sandbox of single commands: the plugin's access minus paths only the plugin needs. It
+// depends on the policy only, never on a call.
 func (s *Session) confineCommands(settings *exec.Settings, workspace, userEnv string) {
 	open := s.kernelPaths(true).Limit(workspace)
 	settings.Confine = s.policy.Guard().Restrict
-	settings.Unwalled = s.unwalled()
-	settings.ReadOnly, settings.ReadWrite = existing(open.ReadOnly), existing(open.ReadWrite)
+	settings.Unwalled = s.guardOnly()
+	settings.ReadOnly, settings.ReadWrite = existingPaths(open.ReadOnly), existingPaths(open.ReadWrite)
 	settings.ReadWrite = append(settings.ReadWrite, isolation.UserEnv(s.policy.Home(), userEnv))
 	in := s.policy.Isolation()
 	if in.Enabled {
@@ -26,7 +26,7 @@ func (s *Session) confineCommands(settings *exec.Settings, workspace, userEnv st
 	}
 	for _, rule := range in.ExposePaths {
 		switch {
-		case !in.Enabled && rule.Target != rule.Source: // there is no view that could show it elsewhere
+		case !in.Enabled && rule.Target != rule.Source: // without a mount view it stays where it is
 		case rule.Mode == isolation.ModeReadWrite:
 			settings.ReadWrite = append(settings.ReadWrite, rule.Target)
 		default:
@@ -34,13 +34,12 @@ func (s *Session) confineCommands(settings *exec.Settings, workspace, userEnv st
 		}
 	}
 	settings.Limits = s.policy.Limits().Exec
-	settings.Limits.Memory = boundedMemory(settings.Limits)
+	settings.Limits.Memory = commandMemory(settings.Limits)
 }
 
-// openToCommands reports whether commands would get at a directory of the instance root because their plugin does. Only
-// Landlock holds them to less than it, and only where they have no path above the directory. Where they get at the
-// instance root in any case, the plugin's access opens nothing.
-func (s *Session) openToCommands(settings *exec.Settings, dir string) bool {
+// commandsCanWrite reports whether commands can write to a directory of the home because their plugin can. Landlock
+// alone restricts commands further than their plugin, and only if none of their paths contains the directory.
+func (s *Session) commandsCanWrite(settings *exec.Settings, dir string) bool {
 	opened := settings.ReadWrite
 	if s.policy.Isolation().Enabled || !s.policy.Guard().AllowReadOutside {
 		opened = slices.Concat(opened, settings.ReadOnly)
@@ -55,55 +54,54 @@ func (s *Session) openToCommands(settings *exec.Settings, dir string) bool {
 	}
 }
 
-// keepsCommands reports whether what the commands of a plugin destroy in the workspace is kept for undo.
-func (s *Session) keepsCommands(p *catalog.Plugin) bool {
-	grants := s.given(p).Grants.Intersect(p.Manifest.Grants)
+// undoesCommands reports whether undo covers the workspace changes of a plugin's commands.
+func (s *Session) undoesCommands(p *catalog.Plugin) bool {
+	grants := s.pluginPolicy(p).Grants.Intersect(p.Manifest.Grants)
 	if !grants.Exec || grants.Workspace != pluginpb.ReadWriteWorkspace {
 		return false
 	}
 	settings := &exec.Settings{}
-	s.confineCommands(settings, grants.Workspace, s.userEnvOf(p))
-	return s.takesBack(grants, settings) && s.kernelConfines() && isolation.TellsOfChanges()
+	s.confineCommands(settings, grants.Workspace, s.pluginUserEnvID(p))
+	return s.hasUndo(grants, settings) && s.kernelConfines() && isolation.TellsOfChanges()
 }
 
-// userEnvID names the directory that the commands of this policy have for their home.
+// userEnvID names the HOME directory of this policy's commands.
 func (s *Session) userEnvID() string { return s.policy.Digest()[:16] }
 
-// userEnvOf names the directory that a plugin's commands have for their home. Plugins that do not come with picoclaw
-// have one of their own each: what one leaves there, such as settings of git, another would run.
-func (s *Session) userEnvOf(p *catalog.Plugin) string {
+// pluginUserEnvID names the HOME directory of a plugin's commands. Each third-party plugin has its own, so that files
+// one leaves there, such as git settings, do not run for another.
+func (s *Session) pluginUserEnvID(p *catalog.Plugin) string {
 	if p.Kind == catalog.Bundled {
 		return s.userEnvID()
 	}
 	return s.userEnvID() + "-" + p.Manifest.ID
 }
 
-// kernelConfines reports whether the kernel confines what commands do: by a sandbox, or, where the policy confines
-// them, by Landlock.
+// kernelConfines reports whether the kernel confines commands: with a sandbox, or with Landlock if the policy restricts
+// them.
 func (s *Session) kernelConfines() bool {
 	return s.policy.Isolation().Enabled || s.policy.Guard().Restrict && isolation.KernelConfines()
 }
 
-// unwalled says that only the guard would stand between a command and this machine, although the policy confines it:
-// there is neither a sandbox nor a kernel that could.
-func (s *Session) unwalled() bool {
+// guardOnly reports whether the guard is the only layer that restricts commands: neither a sandbox nor Landlock is
+// available.
+func (s *Session) guardOnly() bool {
 	return s.policy.Guard().Restrict && !s.kernelConfines()
 }
 
-// guardPolicy is the policy that calls are decided by: where no wall stands behind the guard, its strict profile. The
-// kernel lets commands use their home, so the guard does.
+// guardPolicy returns the policy of the guard: its strict profile if no other layer restricts commands. It allows paths
+// below HOME, as the kernel does.
 func (s *Session) guardPolicy() guard.Policy {
 	p := s.policy.Guard()
 	p.Kernel = s.kernelConfines()
-	if s.unwalled() {
+	if s.guardOnly() {
 		p.Exec.Profile = guard.ProfileSeedStrict
 	}
 	p.Exec.Home = isolation.UserEnv(s.policy.Home(), s.userEnvID())
 	return p
 }
 
-// commandEnv is what is known of the environment that every command has: where its home is, unless the operator has it
-// have another.
+// commandEnv returns the environment variables every command has, such as HOME, unless the operator overrides them.
 func (s *Session) commandEnv() map[string]string {
 	env := isolation.UserEnvironment(s.policy.Home(), s.userEnvID())
 	for _, name := range s.policy.ExecEnv() {
@@ -112,10 +110,9 @@ func (s *Session) commandEnv() map[string]string {
 	return env
 }
 
-// UnkeptCommand returns the command that a recorded call has run, as the record has it; "" if it ran none, and if what
-// it changed is kept for undo.
-func (s *Session) UnkeptCommand(r audit.Record) string {
-	t, _ := s.find(r.Tool)
+// CommandWithoutUndo returns the command a logged call ran, if undo does not cover its changes; otherwise "".
+func (s *Session) CommandWithoutUndo(r audit.Record) string {
+	t, _ := s.findTool(r.Tool)
 	if t == nil || r.Denied() {
 		return ""
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Explain decides a call without making it. The error is about the call itself: no such tool, or arguments that are
-// not the tool's.
+// Explain returns the decision about a call without making it. The error says that the tool is unknown or the arguments
+// are invalid.
 func (s *Session) Explain(name string, raw json.RawMessage) (guard.Decision, *Error) {
 	t, args, e := s.findAndDecode(name, raw)
 	if e != nil {
@@ -26,9 +26,9 @@ func (s *Session) Explain(name string, raw json.RawMessage) (guard.Decision, *Er
 	return s.decideClaims(t.Plugin, args), nil
 }
 
-// findAndDecode finds a tool and reads its arguments, for decisions without a call.
-func (s *Session) findAndDecode(name string, raw json.RawMessage) (*catalog.Tool, *arguments, *Error) {
-	t, e := s.find(name)
+// findAndDecode finds a tool and parses its arguments.
+func (s *Session) findAndDecode(name string, raw json.RawMessage) (*catalog.Tool, *callArguments, *Error) {
+	t, e := s.findTool(name)
 	if e != nil {
 		return t, nil, e
 	}
@@ -36,12 +36,12 @@ func (s *Session) findAndDecode(name string, raw json.RawMessage) (*catalog.Tool
 	return t, args, e
 }
 
-// decideClaims asks the guard about every claim of a call; the strictest answer is the call's.
-func (s *Session) decideClaims(p *catalog.Plugin, args *arguments) guard.Decision {
+// decideClaims asks the guard about every claim of a call and returns the strictest decision.
+func (s *Session) decideClaims(p *catalog.Plugin, args *callArguments) guard.Decision {
 	strictest := guard.Decision{Verdict: guard.Allow, Rule: "tools"}
 	for _, site := range args.claims {
 		if site.Claim == pluginpb.ClaimProtected {
-			if d := s.decideProtected(valuesAt(args.Values, site.Path)); d.Verdict > strictest.Verdict {
+			if d := s.decideProtectedFiles(valuesAt(args.Values, site.Path)); d.Verdict > strictest.Verdict {
 				strictest = d
 			}
 			continue
@@ -58,8 +58,8 @@ func (s *Session) decideClaims(p *catalog.Plugin, args *arguments) guard.Decisio
 	return s.policy.Located(strictest)
 }
 
-// decideProtected asks about all protected files that a command has to change.
-func (s *Session) decideProtected(values []claimValue) guard.Decision {
+// decideProtectedFiles decides on all protected files that a command changes.
+func (s *Session) decideProtectedFiles(values []claimValue) guard.Decision {
 	var named []string
 	for _, at := range values {
 		if text, ok := at.value.(string); ok {
@@ -71,40 +71,39 @@ func (s *Session) decideProtected(values []claimValue) guard.Decision {
 
 func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.Site, site pluginpb.Site, at claimValue) guard.Decision {
 	if site.Claim == pluginpb.ClaimEnv || site.Claim == pluginpb.ClaimStdin {
-		return guard.Decision{} // decided with the command beside it
+		return guard.Decision{} // part of the decision on the command
 	}
 	if at.value == nil {
-		return guard.Decision{} // it names nothing
+		return guard.Decision{} // no path given
 	}
 	text, ok := at.value.(string)
 	if _, list := at.value.([]any); list && slices.ContainsFunc(claims, func(other pluginpb.Site) bool {
 		return slices.Equal(other.Path, append(slices.Clone(site.Path), "*"))
 	}) {
-		return guard.Decision{} // its elements are decided on
+		return guard.Decision{} // decided element by element
 	}
 	if !ok {
 		return guard.Decision{Verdict: guard.Deny, Rule: "claim.type", Reason: fmt.Sprintf("%v must be a string", site.Path)}
 	}
 	switch site.Claim {
 	case pluginpb.ClaimCommand:
-		c := s.command(claims, site, at, text)
-		c.Kept = s.policy.Guard().Exec.UndoableDeletes && s.keepsCommands(p)
+		c := s.guardCommand(claims, site, at, text)
+		c.Kept = s.policy.Guard().Exec.UndoableDeletes && s.undoesCommands(p)
 		return s.guard.Command(c)
 	case pluginpb.ClaimCwd, pluginpb.ClaimList:
-		// To name no directory, by an empty string as by leaving it out, is to mean the workspace.
+		// No directory, or an empty one, means the workspace.
 		return s.decidePath(p, guard.List, cmp.Or(text, "."))
 	}
 	return s.decidePath(p, guard.Access(site.Claim), text)
 }
 
-// decidePath decides on a path. To a plugin that does not come with picoclaw it may be the URI of a file, so what it
-// means as one is decided on too.
+// decidePath decides on a path. For a third-party plugin it also decides on the path the text means as a file URI.
 func (s *Session) decidePath(p *catalog.Plugin, a guard.Access, text string) guard.Decision {
 	strictest := s.guard.Path(a, text)
 	if p.Kind == catalog.Bundled {
 		return strictest
 	}
-	meant, ok := fileURI(text)
+	meant, ok := fileURIPaths(text)
 	if !ok {
 		return guard.Decision{Verdict: guard.Deny, Rule: "path.malformed",
 			Reason: "access denied: it can't be told which file this URI means", Hint: "write the path itself, without file:"}
@@ -117,15 +116,15 @@ func (s *Session) decidePath(p *catalog.Plugin, a guard.Access, text string) gua
 	return strictest
 }
 
-// What somebody may take for the URI of a file, and what everybody takes for the same one.
+// Patterns for file URIs: any text a lenient parser accepts, and the form all parsers agree on.
 var (
 	likeFileURI  = lazyregexp.New(`^(?i:(f|%66|%46)(i|%69|%49)(l|%6c|%4c)(e|%65|%45)(:|%3a))`)
 	plainFileURI = lazyregexp.New(`^(?i:file://(?:localhost)?)(/[^?#\\[:cntrl:]]*)$`)
 )
 
-// fileURI returns the paths that a text means as the URI of a file, unescaped and not; none for a text that is no URI.
-// ok is false for one that readers may take for different files.
-func fileURI(text string) (paths []string, ok bool) {
+// fileURIPaths returns the paths a file URI may mean, unescaped and escaped; none if text is no URI. ok is false if
+// parsers may disagree about the path.
+func fileURIPaths(text string) (paths []string, ok bool) {
 	read := strings.TrimFunc(strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(text),
 		func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 	if !likeFileURI().MatchString(read) {
@@ -148,14 +147,14 @@ func fileURI(text string) (paths []string, ok bool) {
 	return slices.Compact(paths), true
 }
 
-// command is the command at a site with what the fields beside it say: where it starts and what its environment has.
-func (s *Session) command(claims []pluginpb.Site, site pluginpb.Site, at claimValue, text string) guard.Command {
+// guardCommand returns the command at a site, with the working directory and environment from the fields next to it.
+func (s *Session) guardCommand(claims []pluginpb.Site, site pluginpb.Site, at claimValue, text string) guard.Command {
 	c := guard.Command{Text: text, Env: s.commandEnv()}
 	if shell, err := guard.MachineShell(); err == nil {
 		c.Dialect = shell.Dialect
 	}
 	for _, other := range claims {
-		if !siblings(site.Path, other.Path) {
+		if !areSiblings(site.Path, other.Path) {
 			continue
 		}
 		value := at.object[other.Path[len(other.Path)-1]]
@@ -174,8 +173,8 @@ func (s *Session) command(claims []pluginpb.Site, site pluginpb.Site, at claimVa
 	return c
 }
 
-// siblings reports whether two sites are properties of the same object.
-func siblings(a, b []string) bool {
+// areSiblings reports whether two sites are properties of the same object.
+func areSiblings(a, b []string) bool {
 	if len(a) != len(b) || len(a) == 0 {
 		return false
 	}
@@ -187,22 +186,22 @@ func siblings(a, b []string) bool {
 	return true
 }
 
-// claimValue is a value in a call's arguments, with the object that it is a property of.
+// claimValue is a value in a call's arguments and the object that contains it.
 type claimValue struct {
 	value  any
 	object map[string]any
 }
 
-// valuesAt returns the values at a site: none for an optional argument that is absent.
+// valuesAt returns the values at a site; none if an optional argument is absent.
 func valuesAt(object map[string]any, path []string) []claimValue {
 	value, ok := object[path[0]]
 	if !ok {
 		return nil
 	}
-	return descend(claimValue{value: value, object: object}, path[1:])
+	return descendPath(claimValue{value: value, object: object}, path[1:])
 }
 
-func descend(at claimValue, path []string) []claimValue {
+func descendPath(at claimValue, path []string) []claimValue {
 	if len(path) == 0 {
 		return []claimValue{at}
 	}
@@ -213,7 +212,7 @@ func descend(at claimValue, path []string) []claimValue {
 		}
 		var all []claimValue
 		for _, item := range value {
-			all = append(all, descend(claimValue{value: item, object: at.object}, path[1:])...)
+			all = append(all, descendPath(claimValue{value: item, object: at.object}, path[1:])...)
 		}
 		return all
 	case map[string]any:

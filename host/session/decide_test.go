@@ -17,19 +17,19 @@ func TestURIsOfFilesArePaths(t *testing.T) {
 		"file:///w/%2e%2e/etc/%70asswd": {"/w/../etc/passwd", "/w/%2e%2e/etc/%70asswd"},
 		"file:///w/a b":                 {"/w/a b"},
 	} {
-		if got, ok := fileURI(text); !ok || !cmp.Equal(got, want) {
+		if got, ok := fileURIPaths(text); !ok || !cmp.Equal(got, want) {
 			t.Errorf("%q means %q, %v; want %q", text, got, ok, want)
 		}
 	}
 	for _, text := range []string{"", "a", "/file:/x", "files:/x", "./file:x", "file", "a/file:///x", "http://x/file:///"} {
-		if got, ok := fileURI(text); !ok || len(got) > 0 {
+		if got, ok := fileURIPaths(text); !ok || len(got) > 0 {
 			t.Errorf("%q means %q, %v; it is no URI", text, got, ok)
 		}
 	}
 	for _, text := range []string{"file:x", "file:", "file:/x", "file://host/x", "file%3A///x", "%66ile:///x", "file:///x?y",
 		"file:///x#y", `file:\\x`, `file:///w\..\x`, " file:///x", "\u00a0file:///x", "fi\tle:///x", "file:///x\n",
 		"file:///%zz", "\x01file:///x"} {
-		if got, ok := fileURI(text); ok {
+		if got, ok := fileURIPaths(text); ok {
 			t.Errorf("%q means %q; readers differ about it", text, got)
 		}
 	}
@@ -45,7 +45,7 @@ func FuzzURIsOfFiles(f *testing.F) {
 		if err != nil || u.Scheme != "file" {
 			return
 		}
-		if meant, ok := fileURI(text); ok && !slices.Contains(meant, u.Path) {
+		if meant, ok := fileURIPaths(text); ok && !slices.Contains(meant, u.Path) {
 			t.Errorf("%q is %q, and means %q here", text, u.Path, meant)
 		}
 	})

@@ -7,40 +7,40 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Event is what a call has to tell before its result: a piece of output, a message for the log, or progress.
+// Event is sent before a call's result: output, a log message, or progress.
 type Event struct {
-	Output []byte // what the tool prints, as it comes; nil for the others
-	Stderr bool   // the output is of the error stream
+	Output []byte // output as the tool prints it; nil for other events
+	Stderr bool   // the output comes from stderr
 
-	Log *Log // nil for the others
+	Log *LogMessage // nil for other events
 
-	Done, Total float64 // in any unit; Total is 0 when not known
+	Done, Total float64 // in any unit; Total is 0 if unknown
 	Message     string
 }
 
-// Log is a message of a tool's for its caller's log. The host has it in its own.
-type Log struct {
-	Level      slog.Level // from info on
+// LogMessage is a tool's message for the caller's log. The host logs it too.
+type LogMessage struct {
+	Level      slog.Level // Info or higher
 	Message    string
 	Attributes json.RawMessage // a JSON object; nil if there are none
 }
 
-// levels are the wire's levels. What is not known is info.
-var levels = map[pluginpb.Log_Level]slog.Level{
+// logLevels maps the wire's levels. Unknown ones are info.
+var logLevels = map[pluginpb.Log_Level]slog.Level{
 	pluginpb.Log_LEVEL_WARNING: slog.LevelWarn,
 	pluginpb.Log_LEVEL_ERROR:   slog.LevelError,
 }
 
-// attributes are those of a message, as far as the plugin has kept to the wire.
-func attributes(l *pluginpb.Log) json.RawMessage {
+// logAttributes returns a message's attributes, nil if they are not valid JSON.
+func logAttributes(l *pluginpb.Log) json.RawMessage {
 	if text := l.GetAttributes(); len(text) > 0 && json.Valid(text) {
 		return text
 	}
 	return nil
 }
 
-// translate turns the wire's events into the caller's.
-func translate(events func(Event)) func(*pluginpb.CallEvent) {
+// eventTranslator returns a function that converts wire events and passes them to events.
+func eventTranslator(events func(Event)) func(*pluginpb.CallEvent) {
 	if events == nil {
 		return nil
 	}
@@ -52,7 +52,7 @@ func translate(events func(Event)) func(*pluginpb.CallEvent) {
 			events(Event{Done: p.GetDone(), Total: p.GetTotal(), Message: p.GetMessage()})
 		}
 		if l := e.GetLog(); l != nil {
-			events(Event{Log: &Log{Level: levels[l.GetLevel()], Message: l.GetMessage(), Attributes: attributes(l)}})
+			events(Event{Log: &LogMessage{Level: logLevels[l.GetLevel()], Message: l.GetMessage(), Attributes: logAttributes(l)}})
 		}
 	}
 }

@@ -5,39 +5,39 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Holding is a plugin as one agent has it.
-type Holding struct {
+// PluginAccess describes an agent's access to a plugin.
+type PluginAccess struct {
 	Plugin  string
 	Version string
 	Kind    catalog.Kind
 	Enabled bool
-	// Grants is what it has in effect: what it asks for, was given, and the agent's policy allows.
+	// Grants are the grants in effect: requested, granted at install, and allowed by the agent's policy.
 	Grants pluginpb.Grant
-	Tools  []HeldTool
+	Tools  []ToolAccess
 }
 
-// HeldTool is a tool as one agent has it.
-type HeldTool struct {
+// ToolAccess describes an agent's access to a tool.
+type ToolAccess struct {
 	Name    string
 	Enabled bool
-	Rule    string // what disables it
+	Rule    string // the rule that disables it
 	Reason  string
 }
 
-// Holdings says of every plugin what the session's agent has of it.
-func (s *Session) Holdings() []Holding {
-	c := s.host.plugins()
-	var all []Holding
+// PluginAccess returns the session's access to every plugin.
+func (s *Session) PluginAccess() []PluginAccess {
+	c := s.host.currentPlugins()
+	var all []PluginAccess
 	for _, p := range c.Plugins() {
-		given := s.given(p)
-		h := Holding{
+		given := s.pluginPolicy(p)
+		h := PluginAccess{
 			Plugin: p.Manifest.ID, Version: p.Manifest.Version, Kind: p.Kind, Enabled: given.Enabled,
 			Grants: given.Grants.Intersect(p.Manifest.Grants),
 		}
 		for _, t := range p.Tools {
-			held := HeldTool{Name: t.Spec.Name, Enabled: s.allows(c, t)}
+			held := ToolAccess{Name: t.Spec.Name, Enabled: s.isEnabled(c, t)}
 			if !held.Enabled {
-				held.Rule, held.Reason = s.disabledBy(c, t)
+				held.Rule, held.Reason = s.disabledReason(c, t)
 			}
 			h.Tools = append(h.Tools, held)
 		}
@@ -46,8 +46,8 @@ func (s *Session) Holdings() []Holding {
 	return all
 }
 
-// disabledBy says what disables a tool, in one word and in a sentence.
-func (s *Session) disabledBy(c *catalog.Catalog, t *catalog.Tool) (rule, reason string) {
+// disabledReason returns the rule that disables a tool, and the reason as a sentence.
+func (s *Session) disabledReason(c *catalog.Catalog, t *catalog.Tool) (rule, reason string) {
 	d := s.policy.DecideTool(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets)
 	if s.policy.Allows(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets) {
 		if off := c.Off(t, s.policy.Agent()); off != nil {

@@ -9,37 +9,37 @@ import (
 	"github.com/picoclaw/picoclaw/host/catalog"
 )
 
-// Hooks are asked about calls. They can only take away: what the policy refuses they are not asked about.
+// Hooks decide on calls in addition to the policy. They can only restrict: calls the policy refuses never reach them.
 type Hooks interface {
-	// Before is asked about a call that the policy allows, or would ask a person about.
+	// Before runs before a call that the policy allows or wants approved.
 	Before(ctx context.Context, s *Session, c HookCall) HookVerdict
-	// After is told how a call has ended. What it returns goes to the caller beside the result.
+	// After runs after a call. Its text is appended to the caller's result.
 	After(ctx context.Context, s *Session, c HookCall, r *Result) string
 }
 
-// HookCall is a call as hooks see it.
+// HookCall is a call as passed to hooks.
 type HookCall struct {
 	Tool string          // full name
-	Args json.RawMessage // as they go to the tool
-	ID   string          // tells calls apart
+	Args json.RawMessage // as passed to the tool
+	ID   string          // unique per call
 }
 
-// HookVerdict is what hooks say of a call. The zero value leaves it as it is.
+// HookVerdict is the hooks' decision. The zero value changes nothing.
 type HookVerdict struct {
-	Deny string          // why it is refused
-	Ask  string          // why a person is asked
-	Rule string          // which hook says so, such as "hooks.PreToolUse[0]"
-	Hint string          // what would change that
-	Args json.RawMessage // other arguments, which are decided on anew; nil for none
-	Tell string          // what the caller is told beside the result
+	Deny    string          // reason to refuse the call
+	Ask     string          // reason to ask for approval
+	Rule    string          // deciding hook, for example "hooks.PreToolUse[0]"
+	Hint    string          // how to avoid the refusal
+	Args    json.RawMessage // changed arguments, decided on again; nil for none
+	Message string          // shown to the caller with the result
 }
 
-// hookRun asks the hooks about one call, before and after it.
+// hookRun runs the hooks of one call, before and after it.
 type hookRun struct {
 	session *Session
 	tool    *catalog.Tool
 	id      string
-	message string // for the caller, from before the call
+	message string // for the caller, from the hooks before the call
 }
 
 func (s *Session) newHookRun(t *catalog.Tool) *hookRun {
@@ -50,27 +50,27 @@ func (s *Session) newHookRun(t *catalog.Tool) *hookRun {
 	return h
 }
 
-func (h *hookRun) call(args *arguments) HookCall {
+func (h *hookRun) hookCall(args *callArguments) HookCall {
 	return HookCall{Tool: h.tool.FullName(), Args: args.Canonical, ID: h.id}
 }
 
-// before asks the hooks about the call; the zero verdict if there are none.
-func (h *hookRun) before(ctx context.Context, args *arguments) HookVerdict {
+// runBefore runs the hooks before the call. It returns the zero verdict without hooks.
+func (h *hookRun) runBefore(ctx context.Context, args *callArguments) HookVerdict {
 	if h.session.host.hooks == nil {
 		return HookVerdict{}
 	}
-	v := h.session.host.hooks.Before(ctx, h.session, h.call(args))
-	h.message = v.Tell
+	v := h.session.host.hooks.Before(ctx, h.session, h.hookCall(args))
+	h.message = v.Message
 	return v
 }
 
-// after reports the call's result to the hooks and appends their messages to it.
-func (h *hookRun) after(ctx context.Context, args *arguments, r *Result) {
+// runAfter passes the call's result to the hooks and appends their messages to it.
+func (h *hookRun) runAfter(ctx context.Context, args *callArguments, r *Result) {
 	hooks := h.session.host.hooks
 	if hooks == nil {
 		return
 	}
-	text := hooks.After(ctx, h.session, h.call(args), r)
+	text := hooks.After(ctx, h.session, h.hookCall(args), r)
 	if text = strings.TrimSpace(h.message + "\n" + text); text == "" {
 		return
 	}

@@ -1,16 +1,16 @@
-// Package session ties configuration, policy, plugins and the audit log together behind one entry.
+// Package session combines configuration, policy, plugins and the audit log behind one entry point.
 //
-// A [Host] owns them. A [Session] is one path on which an agent uses the host, and [Session.Call] is the only way to a
-// tool, whoever calls: the command line, an MCP client, a scheduled task, a subagent. On it a call is decoded once,
-// guarded, handed to its plugin, bounded and recorded.
+// A [Host] owns them. A [Session] is one agent's connection to the host, and [Session.Call] is the only way to call a
+// tool, for the command line, MCP clients, scheduled tasks and subagents alike. It decodes a call once, checks it with
+// the guard, sends it to its plugin, limits the result and logs it.
 //
-// A plugin with the state grant has a directory of its own for each agent, <home>/state/<plugin>/<agent>. Those with
-// the takeback grant have one together, <home>/state/takeback/<agent>. These are the places in the instance root that a
-// sandbox can write to, and no two agents share an instance that has one.
+// A plugin with the state grant has its own directory for each agent, <home>/state/<plugin>/<agent>. Plugins with the
+// takeback grant share the undo store, <home>/state/takeback/<agent>. Sandboxes can write to no other directory of the
+// home, and agents never share an instance that has one.
 //
-// The packages below it know one concern each: config reads the configuration, policy resolves it for an agent, catalog
-// knows the installed plugins, supervise runs them, audit keeps the log. This package must not know how any of them
-// works, nor its users: MCP, agents, hooks, schedules, the console, the gateway and the fleet import it.
+// Each package below has one task: config reads the configuration, policy resolves it for an agent, catalog lists the
+// installed plugins, supervise runs them, audit writes the log. This package must not depend on how they work, nor on
+// its importers: MCP, agents, hooks, schedules, console, gateway and fleet.
 package session
 
 import (
@@ -34,60 +34,60 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// Options say what a host works with.
+// Options configure a [Host].
 type Options struct {
 	Config *config.Config
-	// PluginDir is where the plugins are; empty for the directory "plugins" beside this program's binary.
+	// PluginDir is the directory of bundled plugins; empty for "plugins" next to the binary.
 	PluginDir string
 	Logger    hclog.Logger
-	// SelfTest is the command that attacks a sandbox from inside (see isolation/selftest). It is run once on each
-	// machine, and calls are refused if the sandbox does not hold; without it the sandbox is taken at its word.
+	// SelfTest is the command that attacks a sandbox from inside (see isolation/selftest). It runs once per machine,
+	// and calls are refused if the sandbox fails it. Without it the sandbox is not tested.
 	SelfTest []string
-	// Builtin are the tools that the program serves itself.
+	// Builtin are the tools the host serves itself.
 	Builtin []BuiltinPlugin
-	// Hooks are asked about calls; nil for none.
+	// Hooks decide on calls; nil for none.
 	Hooks Hooks
-	// Approvals have somebody answer for clients that can't ask; nil for nobody.
+	// Approvals answer for clients that can't ask a person; nil for none.
 	Approvals Approvals
-	// Shares counts what agents have of this host and of those that it is given to besides; nil for a count of its own.
+	// Shares counts the agents' use of several hosts together; nil counts this host's alone.
 	Shares *quota.Ledger
-	// Observe, if not nil, is told of each call and its result when it has ended, before its caller is.
-	Observe func(audit.Record, *Result)
-	// Witness, if not nil, is told how far the audit log has come, besides the one in the configuration: see
+	// OnCallEnd, if not nil, receives each call and its result before the caller does.
+	OnCallEnd func(audit.Record, *Result)
+	// Witness, if not nil, receives notes about the audit log's length, in addition to the configured witness: see
 	// [audit.WitnessOptions].
 	Witness func(ctx context.Context, note []byte) error
-	// Tracer follows calls; nil for nobody.
+	// Tracer traces calls; nil for none.
 	Tracer Tracer
 }
 
-// Host owns configuration, plugins' lives and the audit log. It may be used concurrently. Making one starts nothing:
-// plugins and the isolation layer start at the first call.
+// Host owns the configuration, the plugin processes and the audit log. It may be used concurrently. Open starts
+// nothing: plugins and the isolation layer start at the first call.
 type Host struct {
 	config    *config.Config
 	logger    hclog.Logger
 	selfTest  []string
 	pluginDir string
 	builtin   []BuiltinPlugin
-	hooks     Hooks                       // nil for none
-	approvals Approvals                   // nil for none
-	observe   func(audit.Record, *Result) // nil for nobody
-	tracer    Tracer                      // nil for nobody
+	hooks     Hooks                       // may be nil
+	approvals Approvals                   // may be nil
+	onCallEnd func(audit.Record, *Result) // may be nil
+	tracer    Tracer                      // may be nil
 	witness   func(context.Context, []byte) error
 	store     *store.Store // nil without a home
-	stops     stops
+	stops     stopWatcher
 	shares    *quota.Ledger
 
-	seen    atomic.Pointer[view] // the plugins
-	reading sync.Mutex           // held while they are read again
-	gone    withdrawn            // tools that plugins have taken back
+	pluginView atomic.Pointer[pluginView] // current plugins
+	reloadMu   sync.Mutex                 // held while plugins are reloaded
+	withdrawn  withdrawnTools             // tools their plugins no longer offer
 
-	ready func() (*callRuntime, error)
-	mu    sync.Mutex
-	ran   *callRuntime // set once ready has made it
+	initRuntime func() (*callRuntime, error)
+	mu          sync.Mutex
+	runtime     *callRuntime // set by initRuntime
 
-	reached   sync.Mutex          // held while a network is made, which may take programs their time
-	networks  map[string]*network // by name; made at the first call that takes one
-	authority *egress.Authority   // made with the first that ends TLS
+	networkMu sync.Mutex          // held while a network is created, which may run programs
+	networks  map[string]*network // by name; created on first use
+	authority *egress.Authority   // created with the first network that terminates TLS
 }
 
 // callRuntime holds the parts of a host that calls need.
@@ -97,7 +97,7 @@ type callRuntime struct {
 	audit      *auditor
 }
 
-// Open makes a host.
+// Open returns a host.
 func Open(o Options) (*Host, error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
@@ -105,12 +105,12 @@ func Open(o Options) (*Host, error) {
 	dir := o.PluginDir
 	if dir == "" {
 		var err error
-		if dir, err = bundledPlugins(); err != nil {
+		if dir, err = bundledPluginDir(); err != nil {
 			return nil, err
 		}
 	}
 	h := &Host{config: o.Config, pluginDir: dir, logger: o.Logger, selfTest: o.SelfTest,
-		builtin: o.Builtin, hooks: o.Hooks, approvals: o.Approvals, observe: o.Observe, tracer: o.Tracer, witness: o.Witness,
+		builtin: o.Builtin, hooks: o.Hooks, approvals: o.Approvals, onCallEnd: o.OnCallEnd, tracer: o.Tracer, witness: o.Witness,
 		shares: o.Shares}
 	if h.shares == nil {
 		h.shares = &quota.Ledger{}
@@ -119,17 +119,17 @@ func Open(o Options) (*Host, error) {
 	if !o.Config.Home().Fallback {
 		h.store = store.Open(o.Config.Home().Path)
 	}
-	first, err := h.load()
+	first, err := h.loadPlugins()
 	if err != nil {
 		return nil, err
 	}
-	h.seen.Store(first)
-	h.ready = sync.OnceValues(h.prepare)
+	h.pluginView.Store(first)
+	h.initRuntime = sync.OnceValues(h.newRuntime)
 	return h, nil
 }
 
-// bundledPlugins is the directory beside the binary that runs.
-func bundledPlugins() (string, error) {
+// bundledPluginDir returns the plugin directory next to the running binary.
+func bundledPluginDir() (string, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return "", fmt.Errorf("find picoclaw's own binary: %w", err)
@@ -140,14 +140,14 @@ func bundledPlugins() (string, error) {
 	return filepath.Join(filepath.Dir(exe), "plugins"), nil
 }
 
-// Ready makes what calls need: the isolation layer, checked against this machine, and the audit log. Calls do it by
-// themselves; a server does it first, to fail before it serves.
-func (h *Host) Ready() error {
-	_, err := h.ready()
+// Prepare sets up the isolation layer, tested on this machine, and the audit log. Calls do this themselves; a server
+// calls it first, to fail before it serves.
+func (h *Host) Prepare() error {
+	_, err := h.initRuntime()
 	return err
 }
 
-func (h *Host) prepare() (*callRuntime, error) {
+func (h *Host) newRuntime() (*callRuntime, error) {
 	home := h.config.Home().Path
 	m := &callRuntime{}
 	agent, err := h.config.Agent("")
@@ -157,19 +157,19 @@ func (h *Host) prepare() (*callRuntime, error) {
 	m.isolation, err = isolation.Configure(isolation.Config{
 		Enabled:     h.config.IsolationEnabled(),
 		Home:        home,
-		ExposePaths: agent.Isolation.ExposePaths, // the same for all agents
+		ExposePaths: agent.Isolation.ExposePaths, // same for all agents
 		Groups:      true,
 	}, h.logger.Named("isolation"))
 	if err != nil {
 		return nil, &StartError{err}
 	}
-	if err := h.tested(m.isolation, agent.Isolation.Network && agent.Network == nil); err != nil {
+	if err := h.testSandbox(m.isolation, agent.Isolation.Network && agent.Network == nil); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
 	if err := h.prepareHome(home); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
-	if m.audit, err = openAudit(h.config, h.logger, h.witness); err != nil {
+	if m.audit, err = openAuditor(h.config, h.logger, h.witness); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
 	plugins := supervise.Options{
@@ -187,9 +187,9 @@ func (h *Host) prepare() (*callRuntime, error) {
 		return nil, errors.Join(&StartError{err}, m.audit.Close(), m.isolation.Close())
 	}
 	h.mu.Lock()
-	h.ran = m
+	h.runtime = m
 	h.mu.Unlock()
-	h.stops.watch(func(stopped halt.Stopped, lowSpace bool) {
+	h.stops.watchStops(func(stopped halt.Stopped, lowSpace bool) {
 		m.supervisor.KillUnwanted(func(spec *supervise.Spec) bool {
 			return stopped.For(spec.Policy.Agent) == nil && !(lowSpace && spec.Policy.Grants.Exec)
 		})
@@ -197,7 +197,7 @@ func (h *Host) prepare() (*callRuntime, error) {
 	return m, nil
 }
 
-// prepareHome makes the files of a home that count as tampered with when they are missing later.
+// prepareHome creates the files of the home whose later absence counts as tampering.
 func (h *Host) prepareHome(home string) error {
 	if h.store == nil {
 		return nil
@@ -208,7 +208,7 @@ func (h *Host) prepareHome(home string) error {
 	return h.store.Prepare()
 }
 
-// StartError is the error of a host that can't make calls on this machine or with this configuration.
+// StartError says that a host can't make calls on this machine or with this configuration.
 type StartError struct{ err error }
 
 func (e *StartError) Error() string { return e.err.Error() }
@@ -216,8 +216,8 @@ func (e *StartError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *StartError) Unwrap() error { return e.err }
 
-// CheckExposed says why isolation.expose_paths would keep this host from making calls: a *isolation.ConfigError.
-func (h *Host) CheckExposed() error {
+// CheckExposedPaths returns an *isolation.ConfigError if isolation.expose_paths prevents calls.
+func (h *Host) CheckExposedPaths() error {
 	agent, err := h.config.Agent("")
 	if err != nil || !h.config.IsolationEnabled() {
 		return err
@@ -228,20 +228,20 @@ func (h *Host) CheckExposed() error {
 // Config returns the configuration.
 func (h *Host) Config() *config.Config { return h.config }
 
-// Close stops all plugins. Calls under way get a few seconds to finish.
+// Close stops all plugins. Running calls get a few seconds to finish.
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
-	m := h.ran
+	m := h.runtime
 	h.mu.Unlock()
-	h.stops.close()
+	h.stops.stopWatching()
 	if m == nil {
 		return nil
 	}
 	err := errors.Join(m.supervisor.Close(ctx), m.isolation.Close())
-	h.reached.Lock()
+	h.networkMu.Lock()
 	for _, n := range h.networks {
-		n.log.flush()
+		n.log.flushTallies()
 	}
-	h.reached.Unlock()
+	h.networkMu.Unlock()
 	return errors.Join(err, m.audit.Close())
 }

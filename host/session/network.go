@@ -26,52 +26,52 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// network is what the instances of one plugin with one policy reach by name, and who is told of it.
+// network is the allowed network of one plugin's instances under one policy, and the running calls to which it reports.
 type network struct {
 	policy    *egress.Policy
 	secrets   []egress.Secret
-	authority *egress.Authority // nil where no TLS is ended here
-	name      string            // the same for what may share an instance
-	log       reachedLog
-	session   *Session // the first that has asked for it: its agent and origin are recorded
+	authority *egress.Authority // nil if TLS is not terminated here
+	name      string            // equal for networks whose plugins may share an instance
+	log       connectionLog
+	session   *Session // the first to use it; its agent and origin are logged
 
 	mu    sync.Mutex
-	calls []*reaching
+	calls []*networkCall
 }
 
-// reaching is a call that runs, and what it was refused meanwhile.
-type reaching struct {
-	ctx     context.Context //nolint:containedctx // whose person is asked
+// networkCall is a running call and the connections it was refused.
+type networkCall struct {
+	ctx     context.Context //nolint:containedctx // for approval questions
 	session *Session
-	text    string // its arguments, in small letters
+	text    string // its arguments in lower case
 	refused []string
 
-	asking sync.Mutex // one question at a time
-	agreed map[string]bool
+	askMu   sync.Mutex // one question at a time
+	answers map[string]bool
 }
 
-// giveNetwork gives a plugin its network by name, if the policy has one.
-func (s *Session) giveNetwork(p *catalog.Plugin, spec *supervise.Spec, grants pluginpb.Grant) error {
+// attachNetwork adds the policy's network rules, if any, to a plugin's instance.
+func (s *Session) attachNetwork(p *catalog.Plugin, spec *supervise.Spec, grants pluginpb.Grant) error {
 	reached := s.policy.Network()
 	if reached == nil && grants.Network && len(grants.Hosts) > 0 {
 		if !s.policy.Isolation().Enabled {
 			return fmt.Errorf("plugin %s is granted the network for %s alone, which only a sandbox keeps it to; set "+
-				"isolation.enabled to true", spec.Manifest.ID, list(grants.Hosts))
+				"isolation.enabled to true", spec.Manifest.ID, joinNames(grants.Hosts))
 		}
 		reached = &policy.Network{Rules: egress.Rules{Allow: grants.Hosts}}
 	}
 	if reached == nil || !grants.Network {
-		if len(grants.Secrets) > 0 && grants.Network && s.named(grants.Secrets) != "" {
+		if len(grants.Secrets) > 0 && grants.Network && s.firstSecret(grants.Secrets) != "" {
 			return fmt.Errorf("plugin %s may use the secret %s, which takes a network by name; set network.allow to the hosts "+
-				"that its commands reach", spec.Manifest.ID, s.named(grants.Secrets))
+				"that its commands reach", spec.Manifest.ID, s.firstSecret(grants.Secrets))
 		}
 		return nil
 	}
-	n, err := s.host.networkOf(s, reached, spec.Manifest.ID, grants)
+	n, err := s.host.sharedNetwork(s, reached, spec.Manifest.ID, grants)
 	if err != nil {
 		return err
 	}
-	env, err := n.give(&spec.Profile)
+	env, err := n.attach(&spec.Profile)
 	if err != nil {
 		return err
 	}
@@ -86,10 +86,10 @@ func (s *Session) giveNetwork(p *catalog.Plugin, spec *supervise.Spec, grants pl
 	return nil
 }
 
-// give gives a sandbox the network, and returns the environment that belongs to it.
-func (n *network) give(profile *isolation.Profile) (env []string, err error) {
+// attach adds the network to a sandbox profile and returns the environment for it.
+func (n *network) attach(profile *isolation.Profile) (env []string, err error) {
 	profile.Network = false
-	profile.Proxied = &isolation.Proxied{Name: n.name, Ports: n.policy.AllowedPorts(), Serve: n.serve}
+	profile.Proxied = &isolation.Proxied{Name: n.name, Ports: n.policy.AllowedPorts(), Serve: n.serveSandbox}
 	env = slices.Clone(proxyEnvironment)
 	if n.authority != nil {
 		bundle, err := egress.CertBundle(n.authority)
@@ -107,15 +107,15 @@ func (n *network) give(profile *isolation.Profile) (env []string, err error) {
 	return env, nil
 }
 
-// network returns what a plugin's calls reach by name; nil where they don't.
-func (s *Session) network(p *catalog.Plugin) *network {
+// networkOf returns the network of a plugin's instances; nil without network rules.
+func (s *Session) networkOf(p *catalog.Plugin) *network {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.networks[p]
 }
 
-// named returns the first of the secrets that are granted and that there are; "" for none.
-func (s *Session) named(granted []string) string {
+// firstSecret returns the first existing secret among the granted ones, or "".
+func (s *Session) firstSecret(granted []string) string {
 	for name := range s.policy.Secrets() {
 		if slices.Contains(granted, name) || slices.Contains(granted, pluginpb.AnySecret) {
 			return name
@@ -124,8 +124,8 @@ func (s *Session) named(granted []string) string {
 	return ""
 }
 
-// proxyEnvironment tells programs of the proxy. What does not heed it gets there all the same: names lead to listeners
-// in the sandbox.
+// proxyEnvironment points programs to the proxy. Programs that ignore it reach the proxy too: host names resolve to
+// listeners in the sandbox.
 var proxyEnvironment = []string{
 	"HTTP_PROXY=http://" + isolation.ProxyAddress, "http_proxy=http://" + isolation.ProxyAddress,
 	"HTTPS_PROXY=http://" + isolation.ProxyAddress, "https_proxy=http://" + isolation.ProxyAddress,
@@ -133,34 +133,34 @@ var proxyEnvironment = []string{
 	"NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1", "NODE_USE_ENV_PROXY=1",
 }
 
-// certificateVariables are those by which programs find whom to believe. Each names all: they replace the system's.
+// certificateVariables name the trusted CA file for various programs. Each replaces the system's certificates.
 var certificateVariables = []string{
 	"SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO",
 	"AWS_CA_BUNDLE", "CARGO_HTTP_CAINFO", "DENO_CERT", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
 	"CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE", "NIX_SSL_CERT_FILE", "npm_config_cafile",
 }
 
-// networkOf returns the network of a plugin's instances, which are the same as long as the host lives.
-func (h *Host) networkOf(s *Session, reached *policy.Network, plugin string, grants pluginpb.Grant) (*network, error) {
+// sharedNetwork returns the network of a plugin's instances, created once per host.
+func (h *Host) sharedNetwork(s *Session, reached *policy.Network, plugin string, grants pluginpb.Grant) (*network, error) {
 	key, err := json.Marshal([]any{s.policy.Digest(), plugin, grants.Hosts, grants.Secrets})
 	if err != nil {
 		return nil, err
 	}
 	name := fmt.Sprintf("%x", sha256.Sum256(key))[:16]
-	runtime, err := h.ready()
+	runtime, err := h.initRuntime()
 	if err != nil {
 		return nil, err
 	}
-	h.reached.Lock()
-	defer h.reached.Unlock()
+	h.networkMu.Lock()
+	defer h.networkMu.Unlock()
 	if n := h.networks[name]; n != nil {
 		return n, nil
 	}
-	n := &network{name: name, session: s, log: reachedLog{
-		write: runtime.audit.write,
+	n := &network{name: name, session: s, log: connectionLog{
+		write: runtime.audit.writeEntry,
 		fail:  func(err error) { h.logger.Error("what was reached could not be recorded", "error", err) },
 	}}
-	if n.policy, err = h.compiled(reached, s.policy.Workspace()); err != nil {
+	if n.policy, err = h.compilePolicy(reached, s.policy.Workspace()); err != nil {
 		return nil, err
 	}
 	if own := s.policy.PluginNetwork(plugin); own != nil {
@@ -172,14 +172,14 @@ func (h *Host) networkOf(s *Session, reached *policy.Network, plugin string, gra
 		n.policy = n.policy.Intersect(narrower)
 	}
 	if len(grants.Hosts) > 0 {
-		// Addresses of names are said for all.
+		// Name addresses are shared by all networks.
 		granted, err := egress.Compile(egress.Rules{Allow: grants.Hosts, Hosts: reached.Hosts})
 		if err != nil {
 			return nil, fmt.Errorf("plugin %s asks for %w", plugin, err)
 		}
 		n.policy = n.policy.Intersect(granted)
 	}
-	if n.secrets, err = secretsOf(s.policy.Secrets(), grants.Secrets); err != nil {
+	if n.secrets, err = fetchSecrets(s.policy.Secrets(), grants.Secrets); err != nil {
 		return nil, err
 	}
 	if len(n.secrets) > 0 || len(reached.Methods) > 0 {
@@ -197,8 +197,8 @@ func (h *Host) networkOf(s *Session, reached *policy.Network, plugin string, gra
 	return n, nil
 }
 
-// compiled adds the hosts of programs to a network's rules, and makes a policy of them.
-func (h *Host) compiled(n *policy.Network, workspace string) (*egress.Policy, error) {
+// compilePolicy adds the hosts of programs to a network's rules and compiles them.
+func (h *Host) compilePolicy(n *policy.Network, workspace string) (*egress.Policy, error) {
 	rules := n.Rules
 	hosts, err := programHosts(n.From, workspace)
 	if err != nil {
@@ -208,7 +208,7 @@ func (h *Host) compiled(n *policy.Network, workspace string) (*egress.Policy, er
 	return egress.Compile(rules)
 }
 
-// ExplainHost says whether the agent's processes that have the network reach a host, with a port or on 443.
+// ExplainHost returns the decision about a connection to host or host:port; the default port is 443.
 func (s *Session) ExplainHost(place string) (guard.Decision, error) {
 	switch reached := s.policy.Network(); {
 	case !s.policy.Isolation().Network:
@@ -218,7 +218,7 @@ func (s *Session) ExplainHost(place string) (guard.Decision, error) {
 		return guard.Decision{Verdict: guard.Allow, Rule: "isolation.network",
 			Reason: "no host is named, so processes with the network grant have the host's network"}, nil
 	default:
-		p, err := s.host.compiled(reached, s.policy.Workspace())
+		p, err := s.host.compilePolicy(reached, s.policy.Workspace())
 		if err != nil {
 			return guard.Decision{}, err
 		}
@@ -240,11 +240,11 @@ func (s *Session) ExplainHost(place string) (guard.Decision, error) {
 	}
 }
 
-// serve serves the listeners of one sandbox.
-func (n *network) serve(l isolation.Listeners) (end func()) {
+// serveSandbox serves the listeners of one sandbox.
+func (n *network) serveSandbox(l isolation.Listeners) (end func()) {
 	proxy, err := egress.New(egress.Options{
-		Policy: n.policy, Secrets: n.secrets, Authority: n.authority, Report: n.report, Ask: n.ask,
-		Connections: min(mostConnections, l.Room),
+		Policy: n.policy, Secrets: n.secrets, Authority: n.authority, Report: n.reportConnection, Ask: n.askHost,
+		Connections: min(maxConnections, l.Room),
 	})
 	if err != nil {
 		n.session.host.logger.Error("the network of a plugin can't be served", "error", err)
@@ -255,15 +255,15 @@ func (n *network) serve(l isolation.Listeners) (end func()) {
 	return func() { _ = proxy.Close() }
 }
 
-// report tells the call whose connection was refused, and records what was reached.
-func (n *network) report(e egress.Event) {
+// reportConnection adds a refused connection to its call's result and logs the connection.
+func (n *network) reportConnection(e egress.Event) {
 	n.mu.Lock()
 	calls := n.callsNaming(e.Host)
 	switch {
 	case e.Decision.Verdict != egress.Allow:
-		tell(calls, e.Decision.Reason)
+		addRefusal(calls, e.Decision.Reason)
 	case e.FailedInProxy():
-		tell(calls, e.Err)
+		addRefusal(calls, e.Err)
 	}
 	n.mu.Unlock()
 	s := n.session
@@ -271,7 +271,7 @@ func (n *network) report(e egress.Event) {
 		if i == 0 {
 			s = c.session
 		} else if s != c.session {
-			s = n.session // that of one of several is not known
+			s = n.session // ambiguous with several calls
 			break
 		}
 	}
@@ -279,22 +279,21 @@ func (n *network) report(e egress.Event) {
 	if e.Method != "" {
 		args["method"] = e.Method
 	}
-	n.log.note(audit.Record{
+	n.log.logConnection(audit.Record{
 		Time: e.Time.UTC(), Agent: s.policy.Agent(), Session: s.id, Origin: string(s.origin), Tool: "network", Args: args,
 		Decision: string(e.Decision.Verdict), Rule: cmp.Or(e.Decision.Rule, "network.allow"),
 		Millis: float64(e.Duration.Microseconds()) / 1000, Error: e.Err,
 	}, e)
 }
 
-// callsNaming returns the running calls that a connection to a host may belong to: those with the host in their
-// arguments, or else all. A sandbox has one network for all its commands, so no connection says whose it is. n.mu is
-// held.
-func (n *network) callsNaming(host string) []*reaching {
+// callsNaming returns the running calls a connection may belong to: those with the host in their arguments, or else
+// all. A sandbox has one network for all its commands, so connections can't be attributed. n.mu is held.
+func (n *network) callsNaming(host string) []*networkCall {
 	if len(n.calls) < 2 || host == "" {
 		return slices.Clone(n.calls)
 	}
 	word := regexp.MustCompile(`(?:^|[^a-z0-9.-])` + regexp.QuoteMeta(strings.ToLower(host)) + `\.?(?:$|[^a-z0-9.-])`)
-	var naming []*reaching
+	var naming []*networkCall
 	for _, c := range n.calls {
 		if word.MatchString(c.text) {
 			naming = append(naming, c)
@@ -306,15 +305,15 @@ func (n *network) callsNaming(host string) []*reaching {
 	return naming
 }
 
-// tell adds a reason to what calls were refused. Where there are several it says so.
-func tell(calls []*reaching, reason string) {
+// addRefusal adds a reason to the refused connections of calls. With several calls it notes the ambiguity.
+func addRefusal(calls []*networkCall, reason string) {
 	if len(calls) > 1 {
 		reason += "; for this call or another that ran at the same time"
 	}
 	for _, c := range calls {
 		switch known := slices.Contains(c.refused, reason); {
-		case known || len(c.refused) > mostRefused:
-		case len(c.refused) == mostRefused:
+		case known || len(c.refused) > maxRefusals:
+		case len(c.refused) == maxRefusals:
 			c.refused = append(c.refused, "network: refused more; `picoclaw audit` has all of it")
 		default:
 			c.refused = append(c.refused, reason)
@@ -322,31 +321,31 @@ func tell(calls []*reaching, reason string) {
 	}
 }
 
-// mostConnections is how many connections one sandbox may have open at a time.
-const mostConnections = 512
+// maxConnections limits the open connections of one sandbox.
+const maxConnections = 512
 
-// mostRefused is how many refusals the result of one call names.
-const mostRefused = 10
+// maxRefusals limits the refusals listed in one call's result.
+const maxRefusals = 10
 
-// ask has a person decide on a host: one who is behind a call that runs.
-func (n *network) ask(ctx context.Context, host string, port uint16) bool {
+// askHost asks a person whether a running call may connect to a host.
+func (n *network) askHost(ctx context.Context, host string, port uint16) bool {
 	n.mu.Lock()
 	calls := n.callsNaming(host)
 	n.mu.Unlock()
 	for _, c := range calls {
-		if c.session.canAsk(c.ctx) {
-			return c.ask(ctx, host, port, &n.log)
+		if c.session.hasAsker(c.ctx) {
+			return c.askHost(ctx, host, port, &n.log)
 		}
 	}
 	return false
 }
 
-// ask asks until the call or the connection ends, and records who has answered. A connection that ends decides nothing.
-func (c *reaching) ask(connection context.Context, host string, port uint16, log *reachedLog) bool {
-	c.asking.Lock()
-	defer c.asking.Unlock()
+// askHost asks until the call or the connection ends, and logs the answer. If the connection ends first, there is none.
+func (c *networkCall) askHost(connection context.Context, host string, port uint16, log *connectionLog) bool {
+	c.askMu.Lock()
+	defer c.askMu.Unlock()
 	key := fmt.Sprintf("%s:%d", host, port)
-	if yes, known := c.agreed[key]; known {
+	if yes, known := c.answers[key]; known {
 		return yes
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
@@ -355,19 +354,19 @@ func (c *reaching) ask(connection context.Context, host string, port uint16, log
 	defer pausable.Pause(c.ctx)()
 	defer quota.Pause(c.ctx)()
 	began, args := time.Now(), map[string]any{"host": host, "port": int(port)}
-	consent := c.session.requestApproval(ctx, Question{
+	consent := c.session.requestApproval(ctx, ApprovalQuestion{
 		Tool: "network", Args: args,
 		Decision: guard.Decision{Verdict: guard.Ask, Rule: "network.ask", Reason: "the command wants to reach " + key,
 			Setting: "take it out of network.ask, and add " + strconv.Quote(key) + " to network.allow"},
 	})
 	if connection.Err() == nil {
-		c.agreed[key] = consent.allowed
+		c.answers[key] = consent.allowed
 	}
-	if consent.by != nil {
+	if consent.approval != nil {
 		s := c.session
-		log.put(audit.Record{
+		log.writeEntry(audit.Record{
 			Time: began.UTC(), Agent: s.policy.Agent(), Session: s.id, Parent: s.parent, Origin: string(s.origin), Tool: "network",
-			Args: args, Decision: guard.Ask.String(), Answer: yesOrNo(consent.allowed), Approval: consent.by, Rule: "network.ask",
+			Args: args, Decision: guard.Ask.String(), Answer: approvalWord(consent.allowed), Approval: consent.approval, Rule: "network.ask",
 			Millis: float64(time.Since(began).Microseconds()) / 1000,
 		})
 	}
@@ -375,24 +374,24 @@ func (c *reaching) ask(connection context.Context, host string, port uint16, log
 }
 
 // watchCall registers a call, so that connections refused while it runs are reported in its result.
-func (n *network) watchCall(ctx context.Context, s *Session, arguments []byte) *reaching {
+func (n *network) watchCall(ctx context.Context, s *Session, arguments []byte) *networkCall {
 	if n == nil {
 		return nil
 	}
-	c := &reaching{ctx: ctx, session: s, text: strings.ToLower(string(arguments)), agreed: map[string]bool{}}
+	c := &networkCall{ctx: ctx, session: s, text: strings.ToLower(string(arguments)), answers: map[string]bool{}}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.calls = append(n.calls, c)
 	return c
 }
 
-// endWatch returns the connections refused during a call.
-func (n *network) endWatch(c *reaching) []string {
+// endWatch unregisters a call and returns its refused connections.
+func (n *network) endWatch(c *networkCall) []string {
 	if n == nil {
 		return nil
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.calls = slices.DeleteFunc(n.calls, func(other *reaching) bool { return other == c })
+	n.calls = slices.DeleteFunc(n.calls, func(other *networkCall) bool { return other == c })
 	return c.refused
 }

@@ -36,7 +36,7 @@ func TestRefusalIsToldToItsCall(t *testing.T) {
 	}
 	var sessions []*session.Session
 	for range 3 {
-		s, err := h.Session("", session.MCP)
+		s, err := h.OpenSession("", session.MCP)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// programHosts returns the hosts that programs reach by their own settings on this machine, as entries of
-// network.allow. A program that is not installed has none. The agent can't change these settings: those of a workspace
-// do not count, but for git's, which are protected.
+// programHosts returns the hosts in the settings of programs on this machine, such as npm's registries, as entries of
+// network.allow. Programs that are not installed have none. Settings inside the workspace don't count, since the agent
+// can change them, except for git's, which are protected.
 func programHosts(from []string, workspace string) ([]string, error) {
 	sources := map[string]func() ([]string, error){
 		"go": goSources, "npm": npmSources, "pip": pipSources, "apt": aptSources,
@@ -43,7 +43,7 @@ func programHosts(from []string, workspace string) ([]string, error) {
 	return slices.Compact(hosts), nil
 }
 
-// hostEntry returns the entry for the host of a URL; "" for one that is not reached by TLS or HTTP, such as git's short
+// hostEntry returns the network.allow entry for a URL's host; "" if the URL uses neither TLS nor HTTP, as git's short
 // form.
 func hostEntry(text string) string {
 	u, err := url.Parse(text)
@@ -56,9 +56,9 @@ func hostEntry(text string) string {
 	return u.Hostname()
 }
 
-// goSources returns the module proxies and the checksum database that `go env` names.
+// goSources returns the module proxies and checksum database from `go env`.
 func goSources() ([]string, error) {
-	out, err := output("go", "env", "-json", "GOPROXY", "GOSUMDB")
+	out, err := programOutput("go", "env", "-json", "GOPROXY", "GOSUMDB")
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +76,8 @@ func goSources() ([]string, error) {
 	return urls, nil
 }
 
-// npmSources returns the registries, scoped ones too, that the environment and the .npmrc files of the user and of the
-// machine name, and npm's own if none is named for all packages.
+// npmSources returns the registries, including scoped ones, in the environment and in the user's and the machine's
+// .npmrc files. It adds npm's default registry if no other replaces it.
 func npmSources() ([]string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -100,8 +100,8 @@ func npmSources() ([]string, error) {
 	return urls, nil
 }
 
-// pipSources returns the indexes that the environment and pip's configuration files of the user and of the machine
-// name, and PyPI with its files if none is named instead.
+// pipSources returns the indexes in the environment and in pip's configuration files. It adds PyPI if no other index
+// replaces it.
 func pipSources() ([]string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -119,8 +119,8 @@ func pipSources() ([]string, error) {
 	return append(urls, settings["extra-index-url"]...), nil
 }
 
-// readSettings reads settings from files with lines such as "name = value", where the lines of a longer value are
-// indented, and from variables whose names begin with prefix. It returns the words of all values of a name.
+// readSettings reads files with lines "name = value", whose continuation lines are indented, and variables whose names
+// begin with prefix. It returns the words of all values by name.
 func readSettings(prefix string, files ...string) map[string][]string {
 	settings := map[string][]string{}
 	add := func(name, value string) string {
@@ -131,7 +131,7 @@ func readSettings(prefix string, files ...string) map[string][]string {
 		return name
 	}
 	for _, file := range files {
-		text, _ := os.ReadFile(file) // it need not exist
+		text, _ := os.ReadFile(file) // optional
 		name := ""
 		for line := range strings.Lines(string(text)) {
 			if trimmed := strings.TrimSpace(line); trimmed == "" || strings.ContainsAny(trimmed[:1], "#;[") {
@@ -177,17 +177,17 @@ func aptSources() ([]string, error) {
 	return urls, nil
 }
 
-// gitSources returns the workspace's remotes, as git rewrites them.
+// gitSources returns the URLs of the workspace's remotes after git's rewrites.
 func gitSources(workspace string) ([]string, error) {
 	file := filepath.Join(workspace, ".git", "config")
-	out, err := output("git", "config", "--file", file, "--no-includes", "-z", "--get-regexp", `^remote\..*\.url$`)
+	out, err := programOutput("git", "config", "--file", file, "--no-includes", "-z", "--get-regexp", `^remote\..*\.url$`)
 	if err != nil {
-		return nil, nil //nolint:nilerr // no repository, or one without remotes
+		return nil, nil //nolint:nilerr // no repository, or no remotes
 	}
 	var urls []string
 	for setting := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		name, remote, _ := strings.Cut(setting, "\n")
-		rewritten, err := output("git", "ls-remote", "--get-url", "--", remote)
+		rewritten, err := programOutput("git", "ls-remote", "--get-url", "--", remote)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -196,12 +196,12 @@ func gitSources(workspace string) ([]string, error) {
 	return urls, nil
 }
 
-// outputTimeout bounds a program that says what its settings are.
-const outputTimeout = 20 * time.Second
+// settingsTimeout limits a program that prints its settings.
+const settingsTimeout = 20 * time.Second
 
-// output runs a program in the root directory, where no agent can put settings.
-func output(name string, args ...string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), outputTimeout)
+// programOutput runs a program in the root directory, where agents can't put settings, and returns its output.
+func programOutput(name string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), settingsTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = "/"

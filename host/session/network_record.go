@@ -9,73 +9,73 @@ import (
 	"github.com/picoclaw/picoclaw/host/egress"
 )
 
-// reachedLog records what is reached and what is refused. A command can connect and ask for names as often as it likes,
-// and the record has room for so much: of the same within a minute the first has a line, and all others together one
-// more, and so have all hosts behind the first few.
-type reachedLog struct {
+// connectionLog logs allowed and refused connections. It limits entries, since a command can open any number of
+// connections: in each minute the first connection of a kind gets an entry, the others share one, and so do all hosts
+// after the first few.
+type connectionLog struct {
 	write func(audit.Record) error
 	fail  func(error)
 
 	mu      sync.Mutex
-	tallies map[reachedKey]*tally
-	timer   *time.Timer // set while there are tallies
+	tallies map[connectionKey]*connectionTally
+	timer   *time.Timer // nil without tallies
 }
 
-// reachedKey is what is the same of several connections.
-type reachedKey struct {
-	host    string // empty for those behind the first few
+// connectionKey groups similar connections.
+type connectionKey struct {
+	host    string // empty for hosts after the first few
 	port    uint16
 	verdict egress.Verdict
 	rule    string
 }
 
-// tally is what was not recorded yet.
-type tally struct {
+// connectionTally counts connections without an entry so far.
+type connectionTally struct {
 	record         audit.Record
 	times          int
 	sent, received int64
 }
 
 const (
-	reachedWindow = time.Minute
-	reachedHosts  = 32 // in one window
+	tallyInterval   = time.Minute
+	maxTalliedHosts = 32 // per interval
 )
 
-// note records an event, now or with others.
-func (l *reachedLog) note(r audit.Record, e egress.Event) {
-	key := reachedKey{e.Host, e.Port, e.Decision.Verdict, e.Decision.Rule}
+// logConnection logs a connection at once, or adds it to a tally.
+func (l *connectionLog) logConnection(r audit.Record, e egress.Event) {
+	key := connectionKey{e.Host, e.Port, e.Decision.Verdict, e.Decision.Rule}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t, known := l.tallies[key]
-	if !known && len(l.tallies) >= reachedHosts {
-		key = reachedKey{verdict: e.Decision.Verdict}
+	if !known && len(l.tallies) >= maxTalliedHosts {
+		key = connectionKey{verdict: e.Decision.Verdict}
 		t, known = l.tallies[key]
 	}
 	if !known {
 		if l.tallies == nil {
-			l.tallies = map[reachedKey]*tally{}
-			l.timer = time.AfterFunc(reachedWindow, l.flush)
+			l.tallies = map[connectionKey]*connectionTally{}
+			l.timer = time.AfterFunc(tallyInterval, l.flushTallies)
 		}
-		l.tallies[key] = &tally{record: r}
+		l.tallies[key] = &connectionTally{record: r}
 		if key.host == "" {
-			l.tallies[key].add(e)
+			l.tallies[key].addEvent(e)
 			return
 		}
-		l.put(r)
+		l.writeEntry(r)
 		return
 	}
-	t.add(e)
+	t.addEvent(e)
 }
 
-func (t *tally) add(e egress.Event) {
+func (t *connectionTally) addEvent(e egress.Event) {
 	t.times++
 	t.sent += e.Sent
 	t.received += e.Received
 	t.record.Error = cmp.Or(t.record.Error, e.Err)
 }
 
-// flush records what was not recorded yet.
-func (l *reachedLog) flush() {
+// flushTallies logs all tallies.
+func (l *connectionLog) flushTallies() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for key, t := range l.tallies {
@@ -89,7 +89,7 @@ func (l *reachedLog) flush() {
 			args["host"] = "others"
 		}
 		t.record.Args, t.record.Time, t.record.Millis = args, time.Now().UTC(), 0
-		l.put(t.record)
+		l.writeEntry(t.record)
 	}
 	if l.timer != nil {
 		l.timer.Stop()
@@ -97,7 +97,7 @@ func (l *reachedLog) flush() {
 	l.tallies, l.timer = nil, nil
 }
 
-func (l *reachedLog) put(r audit.Record) {
+func (l *connectionLog) writeEntry(r audit.Record) {
 	if err := l.write(r); err != nil {
 		l.fail(err)
 	}

@@ -11,9 +11,9 @@ import (
 // However often a command connects, the record of it stays short, and nothing of it is left out of the sums.
 func TestWhatIsReachedOftenIsRecordedInShort(t *testing.T) {
 	var records []audit.Record
-	l := reachedLog{write: func(r audit.Record) error { records = append(records, r); return nil }}
+	l := connectionLog{write: func(r audit.Record) error { records = append(records, r); return nil }}
 	note := func(host string, sent int64) {
-		l.note(audit.Record{Tool: "network", Args: map[string]any{"host": host}},
+		l.logConnection(audit.Record{Tool: "network", Args: map[string]any{"host": host}},
 			egress.Event{Host: host, Port: 443, Sent: sent, Decision: egress.Decision{Verdict: egress.Deny}})
 	}
 	for range 1000 {
@@ -22,8 +22,8 @@ func TestWhatIsReachedOftenIsRecordedInShort(t *testing.T) {
 	for i := range 10_000 {
 		note(fmt.Sprintf("n%d.test", i), 1)
 	}
-	l.flush()
-	if len(records) > 2*reachedHosts+2 {
+	l.flushTallies()
+	if len(records) > 2*maxTalliedHosts+2 {
 		t.Errorf("%d records", len(records))
 	}
 	times, sent := 0, int64(0)
@@ -35,12 +35,12 @@ func TestWhatIsReachedOftenIsRecordedInShort(t *testing.T) {
 			times++
 		}
 	}
-	if times != 11_000 || sent != 999*2+10_000-(reachedHosts-1) {
+	if times != 11_000 || sent != 999*2+10_000-(maxTalliedHosts-1) {
 		t.Errorf("%d times, %d bytes", times, sent)
 	}
 	records = nil
 	note("one.test", 2)
-	if l.flush(); len(records) != 1 {
+	if l.flushTallies(); len(records) != 1 {
 		t.Errorf("%d records behind the window", len(records))
 	}
 }

@@ -47,7 +47,7 @@ func TestAPersonIsAskedForAHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.Close(context.Background()) })
-	s, err := h.Session("", session.Main)
+	s, err := h.OpenSession("", session.Main)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestAPersonIsAskedForAHost(t *testing.T) {
 		{"agrees later", "hello from " + place, refused}} {
 		ctx, asked := t.Context(), 0
 		if later.on = test.who == "agrees later"; !later.on && test.who != "nobody" {
-			ctx = session.WithAsker(ctx, func(_ context.Context, q session.Question) bool {
+			ctx = session.WithAsker(ctx, func(_ context.Context, q session.ApprovalQuestion) bool {
 				asked++
 				if q.Tool != "network" || q.Args["host"] != "web.test" || q.Decision.Verdict != guard.Ask ||
 					!strings.Contains(q.Decision.Reason, place) {

@@ -42,13 +42,13 @@ func (s *Session) CheckSandboxes() error {
 
 // kernelAccess returns the access of each plugin that the session may use.
 func (s *Session) kernelAccess(path string) (layers []LayerAccess, err error) {
-	for _, p := range s.host.plugins().Plugins() {
-		given := s.given(p)
+	for _, p := range s.host.currentPlugins().Plugins() {
+		given := s.pluginPolicy(p)
 		if !given.Enabled || p.Kind == catalog.Builtin {
 			continue
 		}
 		grants := given.Grants.Intersect(p.Manifest.Grants)
-		layer, err := s.pluginAccess("kernel, plugin "+p.Manifest.ID, s.profile(p, grants), path)
+		layer, err := s.pluginAccess("kernel, plugin "+p.Manifest.ID, s.sandboxProfile(p, grants), path)
 		if err != nil {
 			return nil, err
 		}

@@ -18,49 +18,49 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// call is one call on its way through the request pipeline. Each step reads and sets named fields; only the goroutine
-// that runs the pipeline uses them.
+// call is one call in the request pipeline. Each step reads and sets named fields; only the goroutine that runs the
+// pipeline uses them.
 type call struct {
 	session *Session
-	ctx     context.Context // steps replace it
-	name    string          // of the tool, as the caller wrote it
-	raw     json.RawMessage // the arguments, as the caller sent them
-	events  func(Event)     // nil if the caller takes none
+	ctx     context.Context // replaced by some steps
+	name    string          // tool name from the caller
+	raw     json.RawMessage // arguments from the caller
+	events  func(Event)     // may be nil
 	began   time.Time
-	stop    *stoppable // ends ctx
+	work    *stoppableWork // cancels ctx
 
-	runtime     *callRuntime  // set by ready
-	tool        *catalog.Tool // set by find, as the next two
+	runtime     *callRuntime  // set by prepareHost
+	tool        *catalog.Tool // set by findTool, with builtin and hooks
 	builtin     *BuiltinTool  // nil for a plugin's tool
 	hooks       *hookRun
-	arguments   *arguments      // set by decode, and by askHooks where a hook changes them
-	decision    guard.Decision  // set by decide and askHooks
-	deciding    context.Context // of the trace of decide and askHooks
+	arguments   *callArguments  // set by decodeArguments, and by askHooks if a hook changes them
+	decision    guard.Decision  // set by decideByGuard and askHooks
+	decidingCtx context.Context // trace of decideByGuard and askHooks
 	endDeciding func(error)
-	approved    bool             // a person allowed the call; set by awaitApproval
-	admitted    context.Context  // set by admit, as the next
-	turn        *quota.Slot      // nil for a built-in tool
-	spec        *supervise.Spec  // set by start; nil for a built-in tool
-	answer      *pluginpb.Result // the plugin's; set by callTool, as the next
-	refused     []string         // connections that the network refused during the call
-	record      audit.Record     // filled in by every step
+	approved    bool             // a person approved the call; set by awaitApproval
+	admittedCtx context.Context  // set by admitCall, with slot
+	slot        *quota.Slot      // nil for a built-in tool
+	spec        *supervise.Spec  // set by prepareInstance; nil for a built-in tool
+	answer      *pluginpb.Result // the plugin's; set by callTool, with refused
+	refused     []string         // refused connections
+	record      audit.Record     // filled in by each step
 }
 
-// Call calls a tool with arguments that are a JSON object, and is the only entry to a tool. events, if not nil, receives
-// the tool's progress and output before the result, in order. Every failure is in the result.
+// Call calls a tool with arguments in a JSON object. It is the only way to call tools. events, if not nil, receives
+// progress and output in order, before the result. All failures are in the result.
 func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessage, events func(Event)) *Result {
 	if s.preview {
-		return unavailable(errors.New("this session only decides on calls"))
+		return unavailableResult(errors.New("this session only decides on calls"))
 	}
 	c := s.newCall(ctx, tool, arguments, events)
 	if refused := s.auditRefusal(); refused != nil {
 		return refused
 	}
-	ctx, stop, release := s.host.stoppable(ctx, c.record.Agent)
+	ctx, stop, release := s.host.registerWork(ctx, c.record.Agent)
 	defer release()
 	ctx, endTrace := s.traceCall(ctx, c.record)
-	c.ctx, c.stop = ctx, stop
-	result := c.log(c.run())
+	c.ctx, c.work = ctx, stop
+	result := c.logEnd(c.runSteps())
 	endTrace(c.record, result)
 	return result
 }
@@ -73,26 +73,26 @@ func (s *Session) newCall(ctx context.Context, name string, raw json.RawMessage,
 	}}
 }
 
-// run executes the steps in order, as docs/architecture.md names them. log is not among them: it takes the result of
-// every call, whichever step ended it.
-func (c *call) run() *Result {
-	result := firstResult(c.ready, c.limitRate, c.find, c.decode, c.decide, c.askHooks, c.awaitApproval)
+// runSteps runs the steps in the order of docs/architecture.md, except logEnd, which takes the result of every call, no
+// matter which step ended it.
+func (c *call) runSteps() *Result {
+	result := runUntilResult(c.prepareHost, c.limitRate, c.findTool, c.decodeArguments, c.decideByGuard, c.askHooks, c.awaitApproval)
 	if result != nil {
 		return result
 	}
-	result = firstResult(c.admit, c.start, c.logBegin, c.callTool, c.limitResult)
-	if c.turn != nil {
-		c.turn.Release()
+	result = runUntilResult(c.admitCall, c.prepareInstance, c.logBegin, c.callTool, c.limitResult)
+	if c.slot != nil {
+		c.slot.Release()
 	}
 	if stopped := stoppedError(c.ctx); stopped != nil && result.Err != nil {
 		result.Err = stopped
 	}
-	c.hooks.after(c.ctx, c.arguments, result)
+	c.hooks.runAfter(c.ctx, c.arguments, result)
 	return result
 }
 
-// firstResult runs steps until one returns a result, which ends the call.
-func firstResult(steps ...func() *Result) *Result {
+// runUntilResult runs steps until one returns a result, which ends the call.
+func runUntilResult(steps ...func() *Result) *Result {
 	for _, step := range steps {
 		if result := step(); result != nil {
 			return result
@@ -101,11 +101,11 @@ func firstResult(steps ...func() *Result) *Result {
 	return nil
 }
 
-// ready makes sure that the host can make calls.
-func (c *call) ready() *Result {
+// prepareHost sets up the host's isolation layer and audit log.
+func (c *call) prepareHost() *Result {
 	var err error
-	if c.runtime, err = c.session.host.ready(); err != nil {
-		return unavailable(err)
+	if c.runtime, err = c.session.host.initRuntime(); err != nil {
+		return unavailableResult(err)
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (c *call) ready() *Result {
 func (c *call) limitRate() *Result {
 	s := c.session
 	queued, endTrace := s.traceQueue(c.ctx, c.events)
-	err := s.host.shares.WaitForRate(c.ctx, s.payer.agent, s.payer.limits, s.timeout(), queued)
+	err := s.host.shares.WaitForRate(c.ctx, s.account.agent, s.account.limits, s.callTimeout(), queued)
 	endTrace(err)
 	if err != nil {
 		return c.quotaRefusal(err)
@@ -122,9 +122,9 @@ func (c *call) limitRate() *Result {
 	return nil
 }
 
-// find looks the tool up among those enabled for the agent.
-func (c *call) find() *Result {
-	tool, e := c.session.find(c.name)
+// findTool looks the tool up among those enabled for the agent.
+func (c *call) findTool() *Result {
+	tool, e := c.session.findTool(c.name)
 	if tool != nil {
 		c.record.Tool = tool.FullName()
 	}
@@ -135,8 +135,8 @@ func (c *call) find() *Result {
 	return nil
 }
 
-// decode reads the arguments, once for every later step.
-func (c *call) decode() *Result {
+// decodeArguments parses the arguments, once for all later steps.
+func (c *call) decodeArguments() *Result {
 	args, e := decodeArguments(c.tool, c.raw)
 	if e != nil {
 		return &Result{Err: e}
@@ -145,9 +145,9 @@ func (c *call) decode() *Result {
 	return nil
 }
 
-// decide asks the guard about every claim of the call. It sets decision, on which awaitApproval acts.
-func (c *call) decide() *Result {
-	c.deciding, c.endDeciding = c.session.traceStep(c.ctx, Deciding)
+// decideByGuard asks the guard about every claim of the call. It sets decision, which awaitApproval enforces.
+func (c *call) decideByGuard() *Result {
+	c.decidingCtx, c.endDeciding = c.session.traceStep(c.ctx, Deciding)
 	c.setDecision(c.session.decideClaims(c.tool.Plugin, c.arguments))
 	return nil
 }
@@ -157,14 +157,14 @@ func (c *call) setDecision(d guard.Decision) {
 	c.record.Args, c.record.Decision, c.record.Rule = c.arguments.Values, d.Verdict.String(), d.Rule
 }
 
-// askHooks asks the hooks about a call that is not refused. Arguments that a hook changes are decided on again, once: hooks
-// are not asked about the new decision.
+// askHooks runs the hooks of a call that is not refused. Arguments that a hook changes are decided on again, once,
+// without asking hooks about the new decision.
 func (c *call) askHooks() *Result {
 	defer func() { c.endDeciding(nil) }()
 	if c.decision.Verdict == guard.Deny {
 		return nil
 	}
-	v := c.hooks.before(c.deciding, c.arguments)
+	v := c.hooks.runBefore(c.decidingCtx, c.arguments)
 	switch {
 	case v.Deny != "":
 		c.setDecision(guard.Decision{Verdict: guard.Deny, Rule: v.Rule, Reason: v.Deny, Hint: v.Hint})
@@ -186,13 +186,13 @@ func (c *call) askHooks() *Result {
 	return nil
 }
 
-// awaitApproval ends a call that the guard or a hook denied. It asks a person about one that needs approval.
+// awaitApproval ends a call the guard or a hook denied, and asks a person about a call that needs approval.
 func (c *call) awaitApproval() *Result {
 	d := c.decision
-	consent := c.session.requestCallApproval(c.ctx, Question{Tool: c.tool.FullName(), Args: c.arguments.Values, Decision: d},
+	consent := c.session.requestCallApproval(c.ctx, ApprovalQuestion{Tool: c.tool.FullName(), Args: c.arguments.Values, Decision: d},
 		c.events)
 	if d.Verdict == guard.Ask {
-		c.record.Answer, c.record.Approval = yesOrNo(consent.allowed), consent.by
+		c.record.Answer, c.record.Approval = approvalWord(consent.allowed), consent.approval
 		c.approved = consent.allowed
 	}
 	switch stopped := stoppedError(c.ctx); {
@@ -205,72 +205,72 @@ func (c *call) awaitApproval() *Result {
 	}
 	refused := &Error{Code: pluginpb.CodeAccessDenied, Message: d.Reason, Rule: d.Rule, Hint: d.Hint}
 	if d.Verdict == guard.Ask {
-		refused.Hint = consent.refused
+		refused.Hint = consent.reason
 	}
 	return &Result{Err: refused}
 }
 
-// admit waits for a place among the calls of the agent that run at the same time. Built-in tools need none.
-func (c *call) admit() *Result {
-	c.admitted = c.ctx
+// admitCall waits for a slot among the agent's concurrent calls. Built-in tools need none.
+func (c *call) admitCall() *Result {
+	c.admittedCtx = c.ctx
 	if c.builtin != nil {
 		return nil
 	}
 	s := c.session
 	queued, endTrace := s.traceQueue(c.ctx, c.events)
-	admitted, turn, err := s.host.shares.Acquire(c.ctx, s.payer.agent, s.payer.limits, s.timeout(), queued)
+	admitted, turn, err := s.host.shares.Acquire(c.ctx, s.account.agent, s.account.limits, s.callTimeout(), queued)
 	endTrace(err)
 	if err != nil {
 		return c.quotaRefusal(err)
 	}
-	c.admitted, c.turn = admitted, turn
+	c.admittedCtx, c.slot = admitted, turn
 	return nil
 }
 
-// start describes the instance that the call needs; the supervisor starts it on first use.
-func (c *call) start() *Result {
+// prepareInstance describes the plugin instance for the call; the supervisor starts it on first use.
+func (c *call) prepareInstance() *Result {
 	if c.builtin != nil {
 		return nil
 	}
 	var err error
 	if c.spec, err = c.session.instanceSpec(c.tool.Plugin); err != nil {
-		return unavailable(err)
+		return unavailableResult(err)
 	}
 	if c.spec.Policy.Grants.Exec {
-		c.stop.commands.Store(true)
+		c.work.commands.Store(true)
 		if err := halt.LowSpace(c.session.policy.Home()); err != nil {
-			return &Result{Err: spaceError(err)}
+			return &Result{Err: lowSpaceError(err)}
 		}
 	}
 	return nil
 }
 
-// logBegin writes the entry of the call's begin, without which the call has no effect.
+// logBegin writes the audit entry of the call's begin. Without it the call is not made.
 func (c *call) logBegin() *Result {
 	c.record.Call = fmt.Sprintf("%s-%d", c.session.id, c.session.calls.Add(1))
 	c.record = c.record.Kept()
 	begin := c.record
 	begin.State, begin.Millis = audit.Begun, milliseconds(time.Since(c.began))
-	return c.session.writeBegin(c.runtime.audit, begin)
+	return c.session.logCallBegin(c.runtime.audit, begin)
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// callTool has the instance, or the host itself for a built-in tool, run the tool.
+// callTool calls the tool in its plugin instance, or in the host for a built-in tool.
 func (c *call) callTool() *Result {
 	s := c.session
 	if c.builtin != nil {
-		return c.builtin.Call(c.admitted, s, c.arguments.Canonical, c.events)
+		return c.builtin.Call(c.admittedCtx, s, c.arguments.Canonical, c.events)
 	}
-	ctx, cancel := pausable.WithTimeout(c.admitted, s.timeout())
+	ctx, cancel := pausable.WithTimeout(c.admittedCtx, s.callTimeout())
 	defer cancel()
-	network := s.network(c.tool.Plugin)
+	network := s.networkOf(c.tool.Plugin)
 	connections := network.watchCall(ctx, s, c.arguments.Canonical)
 	request := &pluginpb.CallRequest{Tool: c.tool.Spec.Name, Arguments: c.arguments.Canonical, CallId: s.id,
 		Agreed: c.approved}
 	started, endTrace := s.tracePluginCall(ctx, request)
 	outcome, err := c.runtime.supervisor.Call(ctx, c.spec, request, supervise.CallListener{
-		Ready: started, Event: translate(s.countOutput(c.admitted, c.events)), Answer: answers(ctx, c.tool.FullName()),
+		Ready: started, Event: eventTranslator(s.countOutput(c.admittedCtx, c.events)), Answer: elicitationHandler(ctx, c.tool.FullName()),
 	})
 	endTrace(err)
 	c.refused = network.endWatch(connections)
@@ -281,32 +281,32 @@ func (c *call) callTool() *Result {
 	return nil
 }
 
-// limitResult makes the result of the plugin's answer, if that is within the agent's limits.
+// limitResult converts the plugin's result and enforces size limits.
 func (c *call) limitResult() *Result {
 	s := c.session
-	result := s.resultOf(c.tool, c.answer)
-	result.undo = undoID(c.spec.Policy, c.answer)
+	result := s.convertResult(c.tool, c.answer)
+	result.undoID = undoIDOf(c.spec.Policy, c.answer)
 	if result.Err != nil && result.Err.Code == pluginpb.CodeWithdrawn {
 		s.quarantineTool(c.tool, result.Err.Message)
 	}
-	result.addRefused(c.refused)
-	s.host.shares.CountOutput(s.payer.agent, s.payer.limits, result.size())
+	result.addRefusals(c.refused)
+	s.host.shares.CountOutput(s.account.agent, s.account.limits, result.byteSize())
 	return result
 }
 
-// log completes the record of the call and writes it to the audit log. It returns the result, or an error in its place
-// when the record could not be written.
-func (c *call) log(result *Result) *Result {
+// logEnd completes the call's audit entry and writes it. It returns the result, or an error if the entry could not be
+// written.
+func (c *call) logEnd(result *Result) *Result {
 	result.Duration = time.Since(c.began)
 	r := &c.record
 	r.Millis = milliseconds(result.Duration)
-	r.Bytes, r.Undo = result.size(), result.undo
+	r.Bytes, r.Undo = result.byteSize(), result.undoID
 	if result.Err != nil {
 		r.Error = result.Err.Message
-		// A layer behind the guard names its own rule.
+		// A layer after the guard sets its own rule.
 		if r.Rule == "" || result.Err.Rule != "" && r.Decision == guard.Allow.String() {
 			r.Rule = result.Err.Rule
 		}
 	}
-	return c.session.writeRecord(*r, result)
+	return c.session.logCallEnd(*r, result)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// CheckPluginConfig says what is wrong with the operator's settings for a plugin that is offered: why none of its tools
-// would work. The error does not name plugins.<id>.config.
+// CheckPluginConfig checks the operator's settings for an installed plugin against its schema. The error does not name
+// plugins.<id>.config.
 func (h *Host) CheckPluginConfig(id string) error {
 	set := h.config.Plugin(id).Config
 	if len(set) == 0 {
@@ -23,29 +23,29 @@ func (h *Host) CheckPluginConfig(id string) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range h.plugins().Plugins() {
+	for _, p := range h.currentPlugins().Plugins() {
 		if p.Manifest.ID == id {
-			return fitsConfig(p.Manifest, settings)
+			return validateConfig(p.Manifest, settings)
 		}
 	}
 	return nil
 }
 
-// checkConfig says what is wrong with the operator's settings for a plugin, by the schema in its manifest, before it is
-// started with them.
-func checkConfig(m *pluginpb.Manifest, settings json.RawMessage) error {
-	if err := fitsConfig(m, settings); err != nil {
+// checkPluginConfig checks the operator's settings against the schema in the plugin's manifest, before the plugin
+// starts.
+func checkPluginConfig(m *pluginpb.Manifest, settings json.RawMessage) error {
+	if err := validateConfig(m, settings); err != nil {
 		return fmt.Errorf("plugins.%s.config does not fit the plugin's schema: %w", m.ID, err)
 	}
 	return nil
 }
 
-func fitsConfig(m *pluginpb.Manifest, settings json.RawMessage) error {
+func validateConfig(m *pluginpb.Manifest, settings json.RawMessage) error {
 	if len(settings) == 0 {
 		return nil
 	}
 	if m.Config == nil {
-		return takesNone(settings)
+		return rejectSettings(settings)
 	}
 	schema, err := m.Config.Parse()
 	if err != nil {
@@ -63,14 +63,14 @@ func fitsConfig(m *pluginpb.Manifest, settings json.RawMessage) error {
 	if err == nil {
 		return nil
 	}
-	if unknown := unknownKey(schema, value, ""); unknown != nil {
+	if unknown := checkUnknownKey(schema, value, ""); unknown != nil {
 		return unknown
 	}
 	return err
 }
 
-// takesNone refuses settings for a plugin that has none.
-func takesNone(settings json.RawMessage) error {
+// rejectSettings returns an error if there are settings, for a plugin without a config schema.
+func rejectSettings(settings json.RawMessage) error {
 	var set map[string]json.RawMessage
 	if err := json.Unmarshal(settings, &set); err != nil {
 		return err
@@ -81,8 +81,8 @@ func takesNone(settings json.RawMessage) error {
 	return nil
 }
 
-// unknownKey finds a key that the schema does not have where it takes no others, and says which was likely meant.
-func unknownKey(schema *jsonschema.Schema, value any, at string) error {
+// checkUnknownKey returns an error for a key that a closed schema does not have, and suggests a similar key.
+func checkUnknownKey(schema *jsonschema.Schema, value any, at string) error {
 	object, ok := value.(map[string]any)
 	if !ok || len(schema.Properties) == 0 {
 		return nil
@@ -90,7 +90,7 @@ func unknownKey(schema *jsonschema.Schema, value any, at string) error {
 	known := slices.Sorted(maps.Keys(schema.Properties))
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if inner := schema.Properties[name]; inner != nil {
-			if err := unknownKey(inner, object[name], at+name+"."); err != nil {
+			if err := checkUnknownKey(inner, object[name], at+name+"."); err != nil {
 				return err
 			}
 			continue

@@ -12,18 +12,18 @@ import (
 	"github.com/picoclaw/picoclaw/host/supervise"
 )
 
-// CrashDir is where crashes of plugins are noted, below an instance root.
+// CrashDir returns the directory of plugin crash reports below a home.
 func CrashDir(home string) string { return filepath.Join(home, "logs", "crashes") }
 
-// view is the plugins as they were when the lock file was read last. It does not change.
-type view struct {
+// pluginView is the immutable set of plugins at the last read of the lock file.
+type pluginView struct {
 	catalog *catalog.Catalog
-	lock    fs.FileInfo // nil where there is no lock file
+	lock    fs.FileInfo // nil without a lock file
 }
 
-// sources says where this host's plugins come from.
-func (h *Host) sources() catalog.Sources {
-	from := catalog.Sources{Bundled: h.pluginDir, Store: h.store, Dev: map[string]string{}, Builtin: manifests(h.builtin)}
+// pluginSources returns the places from which this host loads plugins.
+func (h *Host) pluginSources() catalog.Sources {
+	from := catalog.Sources{Bundled: h.pluginDir, Store: h.store, Dev: map[string]string{}, Builtin: builtinManifests(h.builtin)}
 	for name, server := range h.config.MCPServers() {
 		if from.Declared == nil {
 			from.Declared = map[string]string{}
@@ -38,11 +38,11 @@ func (h *Host) sources() catalog.Sources {
 	return from
 }
 
-// load reads the plugins.
-func (h *Host) load() (*view, error) {
-	v := &view{lock: h.lockInfo()}
+// loadPlugins reads the plugins.
+func (h *Host) loadPlugins() (*pluginView, error) {
+	v := &pluginView{lock: h.lockInfo()}
 	var err error
-	if v.catalog, err = catalog.Load(h.sources()); err != nil {
+	if v.catalog, err = catalog.Load(h.pluginSources()); err != nil {
 		return nil, err
 	}
 	for _, p := range v.catalog.Problems() {
@@ -51,7 +51,7 @@ func (h *Host) load() (*view, error) {
 	return v, nil
 }
 
-// lockInfo tells one state of the lock file from another.
+// lockInfo returns the lock file's state, to detect changes.
 func (h *Host) lockInfo() fs.FileInfo {
 	if h.store == nil {
 		return nil
@@ -63,51 +63,51 @@ func (h *Host) lockInfo() fs.FileInfo {
 	return info
 }
 
-func sameState(a, b fs.FileInfo) bool {
+func sameFileState(a, b fs.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// plugins returns the plugins as they are now: what an operator installs, removes or switches takes effect at the next
-// look. An instance of what is gone or was updated finishes its calls and ends.
-func (h *Host) plugins() *catalog.Catalog {
-	v := h.seen.Load()
-	if sameState(v.lock, h.lockInfo()) {
+// currentPlugins returns the plugins as they are now. It reloads them when an operator has installed, removed, enabled
+// or disabled one. Instances of removed or updated plugins finish their calls and exit.
+func (h *Host) currentPlugins() *catalog.Catalog {
+	v := h.pluginView.Load()
+	if sameFileState(v.lock, h.lockInfo()) {
 		return v.catalog
 	}
-	h.reading.Lock()
-	defer h.reading.Unlock()
-	if v = h.seen.Load(); sameState(v.lock, h.lockInfo()) {
+	h.reloadMu.Lock()
+	defer h.reloadMu.Unlock()
+	if v = h.pluginView.Load(); sameFileState(v.lock, h.lockInfo()) {
 		return v.catalog
 	}
-	fresh, err := h.load()
+	fresh, err := h.loadPlugins()
 	if err != nil {
 		h.logger.Error("the plugins can't be read again; those known so far are offered", "error", err)
 		return v.catalog
 	}
-	h.seen.Store(fresh)
-	h.retire(fresh.catalog)
+	h.pluginView.Store(fresh)
+	h.retireInstances(fresh.catalog)
 	return fresh.catalog
 }
 
-// Installed lists all tools of all plugins, by full name, whoever may call them.
-func (h *Host) Installed() []Tool {
+// AllTools returns the tools of all plugins by full name, even those no agent may call.
+func (h *Host) AllTools() []Tool {
 	var tools []Tool
-	for _, t := range h.plugins().Tools() {
+	for _, t := range h.currentPlugins().Tools() {
 		tools = append(tools, Tool{Name: t.FullName(), Plugin: t.Plugin.Manifest.ID, Spec: t.Spec})
 	}
 	return tools
 }
 
-// Plugins returns the plugins as they are now.
-func (h *Host) Plugins() *catalog.Catalog { return h.plugins() }
+// Plugins returns the current plugins.
+func (h *Host) Plugins() *catalog.Catalog { return h.currentPlugins() }
 
-// retire ends what runs and is not offered to anybody any more.
-func (h *Host) retire(c *catalog.Catalog) {
+// retireInstances stops instances whose plugin is no longer offered to any agent.
+func (h *Host) retireInstances(c *catalog.Catalog) {
 	h.mu.Lock()
-	m := h.ran
+	m := h.runtime
 	h.mu.Unlock()
 	if m == nil {
 		return
@@ -120,7 +120,7 @@ func (h *Host) retire(c *catalog.Catalog) {
 		if !digests[spec.Digest] {
 			return false
 		}
-		// Whoever has an instance of his own loses it with the last of its tools.
+		// An agent's own instance ends when its last tool is disabled.
 		for _, t := range c.Tools() {
 			if t.Plugin.Digest == spec.Digest && c.Off(t, spec.Policy.Agent) == nil {
 				return true
@@ -130,27 +130,28 @@ func (h *Host) retire(c *catalog.Catalog) {
 	})
 }
 
-// watchInterval is how often a host that serves somebody looks whether its plugins have changed.
-const watchInterval = 500 * time.Millisecond
+// pluginPollInterval is how often a serving host checks whether its plugins have changed.
+const pluginPollInterval = 500 * time.Millisecond
 
-// Changes sends whenever the plugins, or what is switched off, may have changed, until done is closed.
-func (h *Host) Changes(done <-chan struct{}) <-chan struct{} {
+// WatchPlugins returns a channel that receives a value whenever plugins or disabled tools may have changed, until done
+// is closed.
+func (h *Host) WatchPlugins(done <-chan struct{}) <-chan struct{} {
 	changes := make(chan struct{}, 1)
 	go func() {
-		tick := time.NewTicker(watchInterval)
+		tick := time.NewTicker(pluginPollInterval)
 		defer tick.Stop()
-		last, gone := h.plugins(), h.gone.number()
+		last, gone := h.currentPlugins(), h.withdrawn.changeCount()
 		for {
 			select {
 			case <-done:
 				return
 			case <-tick.C:
 			}
-			if now, number := h.plugins(), h.gone.number(); now != last || number != gone {
+			if now, number := h.currentPlugins(), h.withdrawn.changeCount(); now != last || number != gone {
 				last, gone = now, number
 				select {
 				case changes <- struct{}{}:
-				default: // one is waiting already
+				default: // a notification is pending already
 				}
 			}
 		}
@@ -168,8 +169,8 @@ func pluginProblem(c *catalog.Catalog, id string) error {
 	return nil
 }
 
-// problems says in one text what is not offered.
-func problems(c *catalog.Catalog) string {
+// problemText joins the reasons why plugins are not offered.
+func problemText(c *catalog.Catalog) string {
 	var all []error
 	for _, p := range c.Problems() {
 		all = append(all, fmt.Errorf("plugin %s is not offered: %w", p.Plugin, p.Err))

@@ -9,34 +9,34 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// Program is a program that runs for an agent and is no plugin: a hook, or the command line of a model's maker. What it
-// may do is the operator's to say, within what the agent's policy opens of the workspace.
-type Program struct {
-	Name string // in messages, and of its home: one program each
-	// Command is what is run. Its standard streams are files, Env is its whole environment but for what its home and the
-	// network take.
+// ConfinedProgram is a program that runs for an agent but is no plugin, such as a hook or a model vendor's CLI. The
+// operator sets its access, within the agent's access to the workspace.
+type ConfinedProgram struct {
+	Name string // in messages; also names its HOME, so it is unique per program
+	// Command is the process to start. Its standard streams are files. Env is its whole environment, except for HOME
+	// and proxy variables.
 	Command             *exec.Cmd
-	Workspace           string   // of what the agent has of it: none, ro or rw; empty for none
-	ReadOnly, ReadWrite []string // existing paths that it sees besides
-	Network             bool     // the host's network, where no hosts are named
-	Hosts               []string // that it reaches and no others, as in network.allow; a sandbox's alone
-	Secrets             []string // of the operator's that it may use on those hosts without seeing them
+	Workspace           string   // access to the agent's workspace: none, ro or rw; empty for none
+	ReadOnly, ReadWrite []string // other existing paths it can access
+	Network             bool     // full host network, unless Hosts is set
+	Hosts               []string // the only hosts allowed, as in network.allow; needs a sandbox
+	Secrets             []string // operator secrets the proxy inserts for those hosts; the program never sees them
 }
 
-// Start starts a program through the isolation layer as it is configured, with the agent's bounds of memory and
-// processes. It ends with the host.
-func (s *Session) Start(p Program) (*isolation.Process, error) {
-	m, err := s.host.ready()
+// StartProgram starts a program in the configured isolation layer, with the agent's memory and process limits. It ends
+// with the host.
+func (s *Session) StartProgram(p ConfinedProgram) (*isolation.Process, error) {
+	m, err := s.host.initRuntime()
 	if err != nil {
 		return nil, err
 	}
 	open := s.kernelPaths(true).Limit(p.Workspace)
 	profile := isolation.Profile{
 		Name:      p.Name,
-		ReadOnly:  slices.Concat(existing(open.ReadOnly), p.ReadOnly),
-		ReadWrite: slices.Concat(existing(open.ReadWrite), p.ReadWrite),
+		ReadOnly:  slices.Concat(existingPaths(open.ReadOnly), p.ReadOnly),
+		ReadWrite: slices.Concat(existingPaths(open.ReadWrite), p.ReadWrite),
 		Hide:      open.Hidden,
-		Protect:   s.protected,
+		Protect:   s.protectedPaths,
 		Exec:      true,
 		Network:   p.Network && len(p.Hosts) == 0,
 		Terminals: true,
@@ -45,7 +45,7 @@ func (s *Session) Start(p Program) (*isolation.Process, error) {
 		UserEnvID: s.userEnvID() + "-" + filepath.Base(p.Name),
 	}
 	if profile.Confine || s.policy.Isolation().Enabled {
-		profile.Group = group(s.policy.Limits().Exec)
+		profile.Group = groupLimits(s.policy.Limits().Exec)
 	}
 	cmd := *p.Command
 	if len(p.Hosts) > 0 {
@@ -53,11 +53,11 @@ func (s *Session) Start(p Program) (*isolation.Process, error) {
 			return nil, fmt.Errorf("only a sandbox keeps %s to the hosts that it may reach; set isolation.enabled to true, or name no hosts",
 				p.Name)
 		}
-		n, err := s.apartNetwork(Apart{Name: p.Name, Hosts: p.Hosts, Secrets: p.Secrets})
+		n, err := s.sandboxedProgramNetwork(SandboxedProgram{Name: p.Name, Hosts: p.Hosts, Secrets: p.Secrets})
 		if err != nil {
 			return nil, err
 		}
-		env, err := n.give(&profile)
+		env, err := n.attach(&profile)
 		if err != nil {
 			return nil, err
 		}

@@ -10,25 +10,26 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// payer is whose share a session's calls are of: its agent's, or that of the agent that has given it its work.
-type payer struct {
+// quotaAccount is the agent whose quota a session uses: its own, or that of the agent that delegated the work.
+type quotaAccount struct {
 	agent  string
 	limits quota.Limits
 }
 
-// Shares counts what agents have of the host.
+// Shares returns the quota ledger.
 func (h *Host) Shares() *quota.Ledger { return h.shares }
 
-// maxOutputDelay limits how long one piece of output of an agent over its output limit is delayed. The call's timeout runs on.
+// maxOutputDelay limits the delay of one piece of output when an agent is over its output limit. The call's timeout
+// continues.
 const maxOutputDelay = time.Second
 
-// countOutput counts the output of a running call, and delays it when the agent is over its output limit.
+// countOutput counts a running call's output against the agent's quota, and delays it over the limit.
 func (s *Session) countOutput(ctx context.Context, events func(Event)) func(Event) {
-	if events == nil || s.payer.limits.Output == 0 {
+	if events == nil || s.account.limits.Output == 0 {
 		return events
 	}
 	return func(e Event) {
-		owed := s.host.shares.CountOutput(s.payer.agent, s.payer.limits, len(e.Output))
+		owed := s.host.shares.CountOutput(s.account.agent, s.account.limits, len(e.Output))
 		if owed > 0 && len(e.Output) > 0 {
 			select {
 			case <-time.After(min(owed, maxOutputDelay)):
@@ -39,8 +40,7 @@ func (s *Session) countOutput(ctx context.Context, events func(Event)) func(Even
 	}
 }
 
-// traceQueue returns a function that reports to the caller and the tracer that a call waits in a queue, and one that ends
-// the trace.
+// traceQueue returns a function that reports a queued call to its caller and the tracer, and one that ends the trace.
 func (s *Session) traceQueue(ctx context.Context, events func(Event)) (queued func(why string), endTrace func(error)) {
 	end := func(error) {}
 	queued = func(why string) {
@@ -52,7 +52,7 @@ func (s *Session) traceQueue(ctx context.Context, events func(Event)) (queued fu
 	return queued, func(err error) { end(err) }
 }
 
-// quotaRefusal is the result of a call that was not admitted: its agent is over a limit, or the wait ended.
+// quotaRefusal returns the result of a call that was not admitted: a limit is exceeded, or the wait ended.
 func (c *call) quotaRefusal(err error) *Result {
 	if stopped := stoppedError(c.ctx); stopped != nil {
 		return &Result{Err: stopped}

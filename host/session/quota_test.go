@@ -50,7 +50,7 @@ func TestAnAgentsCallsWaitForTheirTurn(t *testing.T) {
 	ledger := &quota.Ledger{}
 	work, err := session.NewBuiltinTool("work", "Has a subagent work.",
 		func(ctx context.Context, s *session.Session, _ struct{}) (string, error) {
-			child, err := s.Spawn(session.Subagent, policy.Child{})
+			child, err := s.SpawnSession(session.Subagent, policy.Child{})
 			if err != nil {
 				return "", err
 			}
@@ -107,7 +107,7 @@ func TestHostsShareACount(t *testing.T) {
 // A call that can't be made in time is refused and recorded, also one of a tool that does not exist.
 func TestACallThatCantHaveItsTurnIsRefused(t *testing.T) {
 	var records []audit.Record
-	h := openWith(t, session.Options{Observe: func(r audit.Record, _ *session.Result) { records = append(records, r) }},
+	h := openWith(t, session.Options{OnCallEnd: func(r audit.Record, _ *session.Result) { records = append(records, r) }},
 		"PICOCLAW_AGENTS_DEFAULTS_LIMITS_CALLS_PER_MINUTE=1", "PICOCLAW_TOOLS_EXEC_TIMEOUT_SECONDS=1")
 	s := openSession(t, h)
 	for n, tool := range []string{"list_dir", "list_dir", "nonsense"} {

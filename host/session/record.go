@@ -13,30 +13,30 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// auditor keeps the record of calls as it is configured.
+// auditor writes the audit log as configured.
 type auditor struct {
-	path    string
-	options audit.Options
-	refuse  bool           // calls that can't be recorded are not made
-	witness *audit.Witness // nil for none
+	path     string
+	options  audit.Options
+	required bool           // refuse calls that can't be logged
+	witness  *audit.Witness // may be nil
 
 	mu  sync.Mutex
-	log *audit.Log // nil while it can't be opened
+	log *audit.Log // nil until it can be opened
 }
 
-// openAudit opens the log. Where calls go on without a record, so does a host whose log can't be opened.
-func openAudit(cfg *config.Config, logger hclog.Logger, tell func(context.Context, []byte) error) (*auditor, error) {
+// openAuditor opens the audit log. If logging is optional, it succeeds even if the log can't be opened.
+func openAuditor(cfg *config.Config, logger hclog.Logger, tell func(context.Context, []byte) error) (*auditor, error) {
 	settings := cfg.Audit()
 	size, err := config.ParseSize(settings.MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("audit.max_size: %w", err)
 	}
 	a := &auditor{
-		path:    audit.File(cfg.Home().Path),
-		options: audit.Options{MaxSize: size, MaxFiles: int(settings.MaxFiles), SyncEach: settings.Sync == "always"},
-		refuse:  settings.OnError == "refuse",
+		path:     audit.File(cfg.Home().Path),
+		options:  audit.Options{MaxSize: size, MaxFiles: int(settings.MaxFiles), SyncEach: settings.Sync == "always"},
+		required: settings.OnError == "refuse",
 	}
-	if _, err := a.opened(); err != nil && a.refuse {
+	if _, err := a.openLog(); err != nil && a.required {
 		return nil, err
 	}
 	if settings.Witness != "" || tell != nil {
@@ -50,8 +50,8 @@ func openAudit(cfg *config.Config, logger hclog.Logger, tell func(context.Contex
 	return a, nil
 }
 
-// opened returns the log, after opening it if that has not worked so far.
-func (a *auditor) opened() (*audit.Log, error) {
+// openLog returns the log, and opens it if earlier attempts failed.
+func (a *auditor) openLog() (*audit.Log, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.log == nil {
@@ -63,8 +63,8 @@ func (a *auditor) opened() (*audit.Log, error) {
 	return a.log, nil
 }
 
-func (a *auditor) write(r audit.Record) error {
-	log, err := a.opened()
+func (a *auditor) writeEntry(r audit.Record) error {
+	log, err := a.openLog()
 	if err != nil {
 		return err
 	}
@@ -75,15 +75,15 @@ func (a *auditor) write(r audit.Record) error {
 	return nil
 }
 
-func (a *auditor) ready() error {
-	log, err := a.opened()
+func (a *auditor) checkReady() error {
+	log, err := a.openLog()
 	if err != nil {
 		return err
 	}
 	return log.Ready()
 }
 
-// Close closes the log, and tells its witness.
+// Close closes the log and informs its witness.
 func (a *auditor) Close() error {
 	defer a.witness.Close()
 	a.mu.Lock()
@@ -94,61 +94,60 @@ func (a *auditor) Close() error {
 	return a.log.Close()
 }
 
-// auditRefusal is the result of a call that is not made because the audit log can't take it; nil if it can.
+// auditRefusal returns the result that refuses a call because the audit log can't be written; nil if it can.
 func (s *Session) auditRefusal() *Result {
-	m, err := s.host.ready()
-	if err != nil || !m.audit.refuse {
-		return nil // without what calls need, the call itself says so
+	m, err := s.host.initRuntime()
+	if err != nil || !m.audit.required {
+		return nil // the call itself reports this error
 	}
-	if err := m.audit.ready(); err != nil {
+	if err := m.audit.checkReady(); err != nil {
 		s.host.logger.Error("calls are refused, as they can't be recorded", "error", err)
-		return m.audit.refusal("the call was not made, since it could not be recorded", err)
+		return m.audit.unwritableResult("the call was not made, since it could not be recorded", err)
 	}
 	return nil
 }
 
-// writeBegin adds the begin of a call to the audit log. It returns the result of a call that is not made since that can't
-// be written; nil for a call that is.
-func (s *Session) writeBegin(a *auditor, r audit.Record) *Result {
-	err := a.write(r)
+// logCallBegin writes the begin of a call to the audit log. It returns a refusal if that fails and logging is required.
+func (s *Session) logCallBegin(a *auditor, r audit.Record) *Result {
+	err := a.writeEntry(r)
 	if err == nil {
 		return nil
 	}
 	s.host.logger.Error("the begin of a call could not be recorded", "tool", r.Tool, "agent", r.Agent, "error", err)
-	if !a.refuse {
+	if !a.required {
 		return nil
 	}
-	return a.refusal("the call was not made, since it could not be recorded", err)
+	return a.unwritableResult("the call was not made, since it could not be recorded", err)
 }
 
-// writeRecord adds a call to the audit log. It returns the call's result, or an error in its place when the record could
-// not be written.
-func (s *Session) writeRecord(r audit.Record, result *Result) *Result {
-	if s.host.observe != nil {
-		s.host.observe(r, result)
+// logCallEnd writes a finished call to the audit log. It returns the result, or an error if the entry could not be
+// written.
+func (s *Session) logCallEnd(r audit.Record, result *Result) *Result {
+	if s.host.onCallEnd != nil {
+		s.host.onCallEnd(r, result)
 	}
-	m, err := s.host.ready()
+	m, err := s.host.initRuntime()
 	if err != nil {
-		return result // nothing was called, and the caller has been told why
+		return result // the call was refused already
 	}
-	err = m.audit.write(r)
+	err = m.audit.writeEntry(r)
 	if err == nil {
 		return result
 	}
 	s.host.logger.Error("a call could not be recorded", "tool", r.Tool, "agent", r.Agent, "decision", r.Decision, "error",
 		err)
-	if !m.audit.refuse {
+	if !m.audit.required {
 		return result
 	}
-	refused := m.audit.refusal("the call was made and could not be recorded, so its result is withheld", err)
+	refused := m.audit.unwritableResult("the call was made and could not be recorded, so its result is withheld", err)
 	if r.Denied() {
-		refused = m.audit.refusal("the call was refused, and that could not be recorded", err)
+		refused = m.audit.unwritableResult("the call was refused, and that could not be recorded", err)
 	}
 	refused.Duration = result.Duration
 	return refused
 }
 
-func (a *auditor) refusal(what string, err error) *Result {
+func (a *auditor) unwritableResult(what string, err error) *Result {
 	return &Result{Err: &Error{
 		Code:    pluginpb.CodeUnavailable,
 		Message: fmt.Sprintf("%s: %v", what, err),
@@ -158,8 +157,8 @@ func (a *auditor) refusal(what string, err error) *Result {
 	}}
 }
 
-// yesOrNo is a person's answer as the audit log has it.
-func yesOrNo(yes bool) string {
+// approvalWord returns a person's answer as a word of the audit log.
+func approvalWord(yes bool) string {
 	if yes {
 		return "yes"
 	}

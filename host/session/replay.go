@@ -11,18 +11,18 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Replayed is what a session's policy decides of a call that was recorded.
-type Replayed struct {
+// ReplayResult is the decision of the session's current policy about a logged call.
+type ReplayResult struct {
 	guard.Decision
 
-	// Inexact says why the decision may be another than that of the call itself; "" if it is the same.
+	// Inexact says why the decision may differ from the original; "" if it is exact.
 	Inexact string
 }
 
-// Replay decides a recorded call without making it, with files as they are now. The record has all of a call's
-// arguments but what was cut short or was a secret; that matters where it says what the call reaches.
-func (s *Session) Replay(r audit.Record) Replayed {
-	out := s.replay(r)
+// ReplayCall decides on a logged call without making it, with the current files. The log omits secrets and truncates
+// long arguments, which can make the decision inexact.
+func (s *Session) ReplayCall(r audit.Record) ReplayResult {
+	out := s.replayDecision(r)
 	switch {
 	case out.Inexact != "":
 	case r.Parent != "":
@@ -33,28 +33,28 @@ func (s *Session) Replay(r audit.Record) Replayed {
 	return out
 }
 
-func (s *Session) replay(r audit.Record) Replayed {
+func (s *Session) replayDecision(r audit.Record) ReplayResult {
 	if r.Tool == "network" {
-		return s.replayNetwork(r)
+		return s.replayConnection(r)
 	}
 	raw := json.RawMessage("{}")
 	if len(r.Args) > 0 {
 		var err error
 		if raw, err = json.Marshal(r.Args); err != nil {
-			return Replayed{Inexact: err.Error()}
+			return ReplayResult{Inexact: err.Error()}
 		}
 	}
 	t, args, e := s.findAndDecode(r.Tool, raw)
-	// the record of a call that could not be read, or whose tool is not the agent's, has no arguments
+	// invalid calls and calls of unknown tools are logged without arguments
 	unread := len(r.Args) == 0 && r.Decision == guard.Deny.String()
 	if e != nil {
-		out := Replayed{Decision: guard.Decision{Verdict: guard.Deny, Rule: e.Rule, Reason: e.Message, Hint: e.Hint}}
+		out := ReplayResult{Decision: guard.Decision{Verdict: guard.Deny, Rule: e.Rule, Reason: e.Message, Hint: e.Hint}}
 		if e.Code == pluginpb.CodeInvalidArgument && (r.Decision != guard.Deny.String() || r.Rule != "") {
 			out.Inexact = "its arguments were not recorded as they were"
 		}
 		return out
 	}
-	out := Replayed{Decision: s.decideClaims(t.Plugin, args)}
+	out := ReplayResult{Decision: s.decideClaims(t.Plugin, args)}
 	if unread {
 		out.Inexact = "its arguments were not recorded"
 	}
@@ -68,19 +68,19 @@ func (s *Session) replay(r audit.Record) Replayed {
 	return out
 }
 
-// replayNetwork decides a connection.
-func (s *Session) replayNetwork(r audit.Record) Replayed {
+// replayConnection decides on a logged connection.
+func (s *Session) replayConnection(r audit.Record) ReplayResult {
 	name, _ := r.Args["host"].(string)
 	port, _ := r.Args["port"].(float64)
 	if name == "" || port == 0 {
-		return Replayed{Inexact: "the record sums several hosts up"}
+		return ReplayResult{Inexact: "the record sums several hosts up"}
 	}
 	d, err := s.ExplainHost(net.JoinHostPort(name, strconv.Itoa(int(port))))
 	switch {
 	case err != nil:
-		return Replayed{Inexact: err.Error()}
+		return ReplayResult{Inexact: err.Error()}
 	case strings.HasPrefix(r.Rule, "plugins."):
-		return Replayed{Decision: d, Inexact: "the plugin's own hosts have decided"}
+		return ReplayResult{Decision: d, Inexact: "the plugin's own hosts have decided"}
 	}
-	return Replayed{Decision: d}
+	return ReplayResult{Decision: d}
 }

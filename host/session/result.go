@@ -10,27 +10,26 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
 )
 
-// Result is how a call ended. Text and Structured may be there beside an error: what was found until then.
+// Result is the outcome of a call. Text and Structured may be set beside an error, as partial results.
 type Result struct {
-	Text       string          // what an agent reads
-	Structured json.RawMessage // the typed result, a JSON object in one line; nil for tools that have only text
-	Content    []Content       // all blocks in order, if there is more than text; Text has what is to be read
+	Text       string          // for the agent
+	Structured json.RawMessage // typed result, a JSON object in one line; nil for text-only tools
+	Content    []Content       // all blocks in order, if there is more than text; Text has the readable part
 	Err        *Error          // nil if the call succeeded
-	Answered   bool            // the tool was called and has answered: an error is its own
-	Duration   time.Duration   // from the call's arrival to its answer
+	Answered   bool            // the tool ran and answered: Err is its own
+	Duration   time.Duration   // from the call's arrival to its result
 
-	undo string // the change that undo takes back
+	undoID string // id of the change in the undo history
 }
 
-// Error says why a call failed, so that an agent or a person can do something about it: in the tool's words or in the
-// host's.
+// Error says why a call failed and how to fix it, in the tool's or the host's words.
 type Error = sdk.Error
 
-// Content is one block of a result: a text, something to look at or listen to, or with a URI a resource.
+// Content is one block of a result: text, media, or a resource with a URI.
 type Content = sdk.Content
 
-// contents are a plugin's blocks as callers have them.
-func contents(blocks []*pluginpb.Content) []Content {
+// convertContent converts a plugin's content blocks.
+func convertContent(blocks []*pluginpb.Content) []Content {
 	var all []Content
 	for _, b := range blocks {
 		all = append(all, Content{Text: b.GetText(), Data: b.GetData(), MediaType: b.GetMediaType(), URI: b.GetUri()})
@@ -38,8 +37,8 @@ func contents(blocks []*pluginpb.Content) []Content {
 	return all
 }
 
-// addRefused says what the network has refused meanwhile.
-func (r *Result) addRefused(reasons []string) {
+// addRefusals appends refused network connections to the result.
+func (r *Result) addRefusals(reasons []string) {
 	for _, reason := range reasons {
 		if r.Text != "" && !strings.HasSuffix(r.Text, "\n") {
 			r.Text += "\n"
@@ -51,8 +50,8 @@ func (r *Result) addRefused(reasons []string) {
 	}
 }
 
-// size is how many bytes the result has.
-func (r *Result) size() int {
+// byteSize returns the size of the result in bytes.
+func (r *Result) byteSize() int {
 	n := len(r.Text) + len(r.Structured)
 	for _, c := range r.Content {
 		n += len(c.Data)
@@ -63,8 +62,8 @@ func (r *Result) size() int {
 // maxUndo is the maximum length of an undo id in bytes; a longer one is ignored.
 const maxUndo = 64
 
-// undoID returns the undo id of a plugin's result; empty for a plugin without an undo store.
-func undoID(p *pluginpolicy.Policy, r *pluginpb.Result) string {
+// undoIDOf returns the undo id of a plugin's result; empty for a plugin without an undo store.
+func undoIDOf(p *pluginpolicy.Policy, r *pluginpb.Result) string {
 	if p.Undo.Dir == "" || len(r.GetUndo()) > maxUndo {
 		return ""
 	}

@@ -24,19 +24,19 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/undo"
 )
 
-// instanceSpec describes the instance of a plugin that serves this session's calls. It is made once: a session's policy
-// never changes.
+// instanceSpec describes the instance of a plugin for this session's calls. It is computed once, since a session's
+// policy never changes.
 func (s *Session) instanceSpec(p *catalog.Plugin) (*supervise.Spec, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if spec := s.specs[p]; spec != nil {
 		return spec, nil
 	}
-	given := s.given(p)
+	given := s.pluginPolicy(p)
 	if !given.Enabled {
 		return nil, fmt.Errorf("plugin %s is not enabled for agent %s", p.Manifest.ID, s.policy.Agent())
 	}
-	if err := checkConfig(p.Manifest, given.Config); err != nil {
+	if err := checkPluginConfig(p.Manifest, given.Config); err != nil {
 		return nil, err
 	}
 	grants := given.Grants.Intersect(p.Manifest.Grants)
@@ -48,31 +48,31 @@ func (s *Session) instanceSpec(p *catalog.Plugin) (*supervise.Spec, error) {
 	}
 	if grants.Exec {
 		policy.Agent = s.policy.Agent()
-		policy.Exec.Env = environment(s.policy.ExecEnv()...)
-		s.confineCommands(&policy.Exec, grants.Workspace, s.userEnvOf(p))
+		policy.Exec.Env = hostVariables(s.policy.ExecEnv()...)
+		s.confineCommands(&policy.Exec, grants.Workspace, s.pluginUserEnvID(p))
 	}
-	policy.Guard.Exec.UndoableDeletes = policy.Guard.Exec.UndoableDeletes && s.keepsCommands(p)
+	policy.Guard.Exec.UndoableDeletes = policy.Guard.Exec.UndoableDeletes && s.undoesCommands(p)
 	spec := &supervise.Spec{
 		Manifest:     p.Manifest,
 		Binary:       p.Binary,
 		Digest:       p.Digest,
 		Policy:       policy,
-		Profile:      s.profile(p, grants),
+		Profile:      s.sandboxProfile(p, grants),
 		Env:          pluginEnvironment(grants),
-		Owner:        s.payer.agent,
-		MaxInstances: s.payer.limits.Plugins,
+		Owner:        s.account.agent,
+		MaxInstances: s.account.limits.Plugins,
 	}
-	if err := s.giveNetwork(p, spec, grants); err != nil {
+	if err := s.attachNetwork(p, spec, grants); err != nil {
 		return nil, err
 	}
 	if grants.State {
-		if err := s.giveState(spec); err != nil {
+		if err := s.attachState(spec); err != nil {
 			return nil, err
 		}
 	}
 	switch {
-	case s.takesBack(grants, &policy.Exec):
-		if err := s.giveTakeback(spec); err != nil {
+	case s.hasUndo(grants, &policy.Exec):
+		if err := s.attachUndo(spec); err != nil {
 			return nil, err
 		}
 	case grants.Takeback && s.policy.Undo().Enabled:
@@ -82,8 +82,8 @@ func (s *Session) instanceSpec(p *catalog.Plugin) (*supervise.Spec, error) {
 	if p.Pin != nil {
 		if p.Pin.Data != "" {
 			policy.DataDir = filepath.Join(p.Dir, store.DataDir)
-			spec.Profile.ReadOnly = append(spec.Profile.ReadOnly, existing([]string{policy.DataDir})...)
-			spec.Profile.Programs = ownPrograms(p.Dir, grants.Programs)
+			spec.Profile.ReadOnly = append(spec.Profile.ReadOnly, existingPaths([]string{policy.DataDir})...)
+			spec.Profile.Programs = resolvePrograms(p.Dir, grants.Programs)
 		}
 		spec.Program = p.Pin.Binary
 		spec.Copy = func(to string) error { return store.CopyVerified(p.Manifest.ID, p.Dir, to, p.Pin.Files) }
@@ -96,8 +96,8 @@ func (s *Session) instanceSpec(p *catalog.Plugin) (*supervise.Spec, error) {
 	return spec, nil
 }
 
-// ownPrograms puts the path before those programs that lie in a package's data.
-func ownPrograms(dir string, names []string) []string {
+// resolvePrograms makes paths absolute for programs inside a plugin's package.
+func resolvePrograms(dir string, names []string) []string {
 	out := slices.Clone(names)
 	for i, name := range out {
 		if strings.HasPrefix(name, store.DataDir+"/") && filepath.IsLocal(name) {
@@ -107,34 +107,34 @@ func ownPrograms(dir string, names []string) []string {
 	return out
 }
 
-// given is what the policy says about a plugin, with what was granted when it was installed.
-func (s *Session) given(p *catalog.Plugin) policy.Plugin {
+// pluginPolicy returns the policy for a plugin, limited to the grants given at install.
+func (s *Session) pluginPolicy(p *catalog.Plugin) policy.Plugin {
 	if p.Pin == nil {
 		return s.policy.Plugin(p.Manifest.ID)
 	}
 	return s.policy.Installed(p.Manifest.ID, p.Pin.Grants)
 }
 
-// takebackName is the directory of the stores of what changes destroy, beside those that plugins have of their own.
+// takebackName is the directory of the undo stores, next to the plugins' state directories.
 const takebackName = "takeback"
 
-// CheckStateOf says why a plugin of that id can't keep state, if it can't.
-func CheckStateOf(plugin string) error {
+// CheckStateName returns an error if a plugin of that id can't have a state directory.
+func CheckStateName(plugin string) error {
 	if plugin == takebackName {
 		return fmt.Errorf("plugin %s can't keep state: the directory of that name is where undo's is; give it another id", plugin)
 	}
 	return nil
 }
 
-// StateOf is where a plugin keeps what it has for its agents, below an instance root.
-func StateOf(home, plugin string) string { return filepath.Join(home, "state", plugin) }
+// StateDir returns the directory of a plugin's state below a home.
+func StateDir(home, plugin string) string { return filepath.Join(home, "state", plugin) }
 
-// giveState gives a plugin a directory of its own for this agent.
-func (s *Session) giveState(spec *supervise.Spec) error {
-	if err := CheckStateOf(spec.Manifest.ID); err != nil {
+// attachState gives a plugin its state directory for this agent.
+func (s *Session) attachState(spec *supervise.Spec) error {
+	if err := CheckStateName(spec.Manifest.ID); err != nil {
 		return err
 	}
-	dir, err := s.give(spec, spec.Manifest.ID)
+	dir, err := s.attachDir(spec, spec.Manifest.ID)
 	if err != nil {
 		return fmt.Errorf("the state directory of plugin %s: %w", spec.Manifest.ID, err)
 	}
@@ -142,28 +142,28 @@ func (s *Session) giveState(spec *supervise.Spec) error {
 	return nil
 }
 
-// takesBack reports whether a plugin has this agent's store of what changes destroy: not if its commands would get at
-// it too.
-func (s *Session) takesBack(grants pluginpb.Grant, settings *exec.Settings) bool {
+// hasUndo reports whether a plugin gets this agent's undo store. It does not if its commands could write to the store
+// too.
+func (s *Session) hasUndo(grants pluginpb.Grant, settings *exec.Settings) bool {
 	return grants.Takeback && s.policy.Undo().Enabled &&
-		(!grants.Exec || settings.Confine && !s.openToCommands(settings, s.undoDir(grants)))
+		(!grants.Exec || settings.Confine && !s.commandsCanWrite(settings, s.undoDir(grants)))
 }
 
-// undoDir is where a plugin sees this agent's undo store.
+// undoDir returns the path of this agent's undo store inside the plugin's sandbox.
 func (s *Session) undoDir(grants pluginpb.Grant) string {
-	if dir := s.stateDir(takebackName); !s.sharesPrivate(grants, dir) {
+	if dir := s.stateDir(takebackName); !s.isPrivateDir(grants, dir) {
 		return dir
 	}
-	return undoPlace
+	return sandboxUndoDir
 }
 
-// giveTakeback gives a plugin this agent's store of what changes destroy.
-func (s *Session) giveTakeback(spec *supervise.Spec) error {
-	dir, err := s.give(spec, takebackName)
-	if err == nil && s.sharesPrivate(spec.Policy.Grants, dir) {
+// attachUndo gives a plugin this agent's undo store.
+func (s *Session) attachUndo(spec *supervise.Spec) error {
+	dir, err := s.attachDir(spec, takebackName)
+	if err == nil && s.isPrivateDir(spec.Policy.Grants, dir) {
 		spec.Profile.ReadWrite = slices.DeleteFunc(spec.Profile.ReadWrite, func(path string) bool { return path == dir })
-		spec.Profile.Elsewhere = map[string]string{undoPlace: dir}
-		dir = undoPlace
+		spec.Profile.Elsewhere = map[string]string{sandboxUndoDir: dir}
+		dir = sandboxUndoDir
 	}
 	if err != nil {
 		return fmt.Errorf("the store of what changes destroy, for plugin %s: %w", spec.Manifest.ID, err)
@@ -173,22 +173,21 @@ func (s *Session) giveTakeback(spec *supervise.Spec) error {
 	return nil
 }
 
-// undoPlace is where the undo store is in the sandbox of a plugin whose commands have all of /tmp, for a home below
-// that.
-const undoPlace = "/run/picoclaw/undo"
+// sandboxUndoDir is the undo store's path in a sandbox whose commands have all of /tmp, for a home below /tmp.
+const sandboxUndoDir = "/run/picoclaw/undo"
 
-// sharesPrivate reports whether the commands of a plugin would get at a directory because it is below the sandbox's own
-// /tmp or /dev/shm, which they have.
-func (s *Session) sharesPrivate(grants pluginpb.Grant, dir string) bool {
+// isPrivateDir reports whether a plugin's commands could write to a directory because it is below the sandbox's private
+// /tmp or /dev/shm.
+func (s *Session) isPrivateDir(grants pluginpb.Grant, dir string) bool {
 	return grants.Exec && s.policy.Isolation().Enabled && paths.WithinAny(isolation.PrivateDirs(), dir)
 }
 
 func (s *Session) stateDir(name string) string {
-	return filepath.Join(StateOf(s.policy.Home(), name), s.policy.Agent())
+	return filepath.Join(StateDir(s.policy.Home(), name), s.policy.Agent())
 }
 
-// give makes a directory for this agent in the instance root's state, and lets a plugin write to it.
-func (s *Session) give(spec *supervise.Spec, name string) (string, error) {
+// attachDir creates a directory for this agent below the home's state directory, and lets a plugin write to it.
+func (s *Session) attachDir(spec *supervise.Spec, name string) (string, error) {
 	dir := s.stateDir(name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -201,14 +200,14 @@ func (s *Session) give(spec *supervise.Spec, name string) (string, error) {
 	return dir, nil
 }
 
-// profile is the kernel's wall for a plugin: what the policy opens, as far as the grants go. Nothing in it comes from
-// a call.
-func (s *Session) profile(p *catalog.Plugin, g pluginpb.Grant) isolation.Profile {
+// sandboxProfile returns the sandbox of a plugin: paths the policy opens, limited by the grants. It does not depend on
+// calls.
+func (s *Session) sandboxProfile(p *catalog.Plugin, g pluginpb.Grant) isolation.Profile {
 	open := s.kernelPaths(g.Exec).Limit(g.Workspace)
 	profile := isolation.Profile{
 		Name:      p.Manifest.ID,
-		ReadOnly:  existing(open.ReadOnly),
-		ReadWrite: existing(open.ReadWrite),
+		ReadOnly:  existingPaths(open.ReadOnly),
+		ReadWrite: existingPaths(open.ReadWrite),
 		Hide:      open.Hidden,
 		Exec:      g.Exec,
 		Programs:  g.Programs,
@@ -216,20 +215,20 @@ func (s *Session) profile(p *catalog.Plugin, g pluginpb.Grant) isolation.Profile
 		Terminals: g.Exec,
 		Confine:   s.policy.Guard().Restrict,
 		UserEnv:   g.Exec,
-		UserEnvID: s.userEnvOf(p),
+		UserEnvID: s.pluginUserEnvID(p),
 	}
 	if g.Exec {
-		profile.Protect = s.protected
+		profile.Protect = s.protectedPaths
 	}
 	if profile.Confine || s.policy.Isolation().Enabled {
-		profile.Group = group(s.policy.Limits().Exec)
+		profile.Group = groupLimits(s.policy.Limits().Exec)
 	}
 	return profile
 }
 
-// protected returns the protected paths to mount read-only. A mount knows no exceptions, so it leaves out paths that a
-// person may approve. Files whose content decides are among them only where the commands' changes are not judged.
-func (s *Session) protected() ([]string, error) {
+// protectedPaths returns the protected paths to mount read-only. A mount can't have exceptions, so it omits paths that
+// a person may approve. Files protected by content are included only if commands' changes are not checked.
+func (s *Session) protectedPaths() ([]string, error) {
 	p := s.policy.Guard()
 	rules, err := protect.New(p.Workspace, protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}, nil)
 	if err != nil {
@@ -239,8 +238,7 @@ func (s *Session) protected() ([]string, error) {
 	return rules.Find(!judged), nil
 }
 
-// kernelPaths are what the policy opens to a plugin, or to one that starts programs: that has a /tmp of its own in a
-// sandbox.
+// kernelPaths returns the paths the policy opens to a plugin. With exec, a sandbox has a private /tmp.
 func (s *Session) kernelPaths(exec bool) policy.KernelPaths {
 	if exec && s.policy.Isolation().Enabled {
 		return s.policy.SandboxPaths()
@@ -248,27 +246,27 @@ func (s *Session) kernelPaths(exec bool) policy.KernelPaths {
 	return s.policy.KernelPaths()
 }
 
-// existing leaves out paths that are not there, since a whitelist may name what one machine has and another has not,
-// and those that are reached through a symbolic link: whitelists speak of resolved paths, so nothing matches there.
-func existing(paths []string) []string {
+// existingPaths omits missing paths, since a whitelist may serve several machines, and paths through symlinks:
+// whitelists contain resolved paths, so those never match.
+func existingPaths(paths []string) []string {
 	return slices.DeleteFunc(paths, func(path string) bool {
 		real, err := filepath.EvalSymlinks(path)
 		return err != nil || real != path
 	})
 }
 
-// pluginEnvironment is the whole environment of a plugin process: nothing of the host's but what its grants name and,
-// for those that run commands, what commands need to find their way.
+// pluginEnvironment returns the whole environment of a plugin process: the host's variables named in its grants and,
+// with exec, those commands need.
 func pluginEnvironment(g pluginpb.Grant) []string {
 	names := append([]string{"PICOCLAW_LOG_LEVEL"}, g.Env...)
 	if g.Exec {
 		names = append(names, "PATH", "LANG", "LC_ALL", "TERM", "TZ")
 	}
-	return environment(names...)
+	return hostVariables(names...)
 }
 
-// environment returns the named variables of the host's environment that are set, as NAME=value, sorted.
-func environment(names ...string) []string {
+// hostVariables returns the named variables of the host's environment that are set, as NAME=value, sorted.
+func hostVariables(names ...string) []string {
 	var env []string
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 		if value, ok := os.LookupEnv(name); ok {
@@ -278,40 +276,39 @@ func environment(names ...string) []string {
 	return env
 }
 
-func list(names []string) string { return strings.Join(names, ", ") }
+func joinNames(names []string) string { return strings.Join(names, ", ") }
 
-// How far the kernel's limits are behind those of a command. Whoever goes over one of these is to be found out and
-// ended with a message, for which there is time while he goes on; the kernel has none.
+// The control group's limits exceed those of a command by these amounts, so that the plugin can end a command over its
+// limit with a message before the kernel kills it.
 const (
-	processesBehind = 1024
-	memoryBehind    = 512 << 20
+	spareProcesses = 1024
+	spareMemory    = 512 << 20
 )
 
-// pluginWeight is a plugin's weight for the processors: half of the host's, which has to answer whatever commands do.
+// pluginWeight is a plugin's CPU weight: half of the host's, which must stay responsive.
 const pluginWeight = 50
 
-// group bounds an instance with all its commands together, in a control group where there can be one. One command may
-// use up what all may: what each may use is looked after by the plugin.
-func group(l limits.Limits) isolation.GroupLimits {
-	g := isolation.GroupLimits{Memory: boundedMemory(l) + memoryBehind, Weight: pluginWeight}
+// groupLimits returns the control group limits of an instance with all its commands. The plugin limits single commands.
+func groupLimits(l limits.Limits) isolation.GroupLimits {
+	g := isolation.GroupLimits{Memory: commandMemory(l) + spareMemory, Weight: pluginWeight}
 	if l.Processes > 0 {
-		g.Processes = l.Processes + processesBehind
+		g.Processes = l.Processes + spareProcesses
 	}
 	return g
 }
 
-// boundedMemory is how much memory a command may use: what the operator says, and never so much that the machine has
-// none left.
-func boundedMemory(l limits.Limits) int64 {
+// commandMemory returns the memory limit of a command: the operator's, but at most three quarters of the machine's
+// memory.
+func commandMemory(l limits.Limits) int64 {
 	if most := isolation.MachineMemory() / 4 * 3; most > 0 && (l.Memory <= 0 || l.Memory > most) {
 		return most
 	}
 	return l.Memory
 }
 
-// tested has the sandbox attacked from inside, the first time that it is used on this machine. What does not hold is an
-// error; that it can't be tested is not, since the walls are the same then.
-func (h *Host) tested(iso *isolation.Isolation, network bool) error {
+// testSandbox runs the sandbox self-test on first use on this machine. A failed test is an error; an impossible one is
+// not, since the same layers apply.
+func (h *Host) testSandbox(iso *isolation.Isolation, network bool) error {
 	if len(h.selfTest) == 0 || !iso.Enabled() || !selftest.Possible {
 		return nil
 	}

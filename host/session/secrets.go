@@ -15,18 +15,18 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// secretWithin is how long a program may take that prints a secret: it may ask a service, or a person.
-const secretWithin = time.Minute
+// secretTimeout limits a program that prints a secret; it may contact a service or ask a person.
+const secretTimeout = time.Minute
 
-// secretsOf fetches the secrets that are granted. What is granted and does not exist is none.
-func secretsOf(all map[string]config.Secret, granted []string) ([]egress.Secret, error) {
+// fetchSecrets fetches the granted secrets that exist.
+func fetchSecrets(all map[string]config.Secret, granted []string) ([]egress.Secret, error) {
 	var out []egress.Secret
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if !slices.Contains(granted, name) && !slices.Contains(granted, pluginpb.AnySecret) {
 			continue
 		}
 		s := all[name]
-		value, err := secretValue(s)
+		value, err := readSecret(s)
 		if err != nil {
 			return nil, fmt.Errorf("secrets.%s.from: %w", name, err)
 		}
@@ -38,27 +38,26 @@ func secretsOf(all map[string]config.Secret, granted []string) ([]egress.Secret,
 	return out, nil
 }
 
-// Secret returns the value of one of the operator's secrets, for the program itself. It goes to no agent and no
-// sandbox.
+// Secret returns the value of an operator's secret for the host itself. It never reaches agents or sandboxes.
 func (h *Host) Secret(name string) (string, error) { return Secret(h.config, name) }
 
-// Secret is [Host.Secret] for whoever has no host yet.
+// Secret is [Host.Secret] without a host.
 func Secret(cfg *config.Config, name string) (string, error) {
 	s, ok := cfg.Secrets()[name]
 	if !ok {
 		return "", fmt.Errorf("there is no secret %s; say in the configuration where it comes from: secrets.%s", name, name)
 	}
-	value, err := secretValue(s)
+	value, err := readSecret(s)
 	if err != nil {
 		return "", fmt.Errorf("secrets.%s.from: %w", name, err)
 	}
 	return value, nil
 }
 
-// shortest is how short a secret may be: what is shorter is found in many places by chance, and could be guessed.
-const shortest = 8
+// minSecretLength is the minimum length of a secret: shorter ones match unrelated text and can be guessed.
+const minSecretLength = 8
 
-func secretValue(s config.Secret) (string, error) {
+func readSecret(s config.Secret) (string, error) {
 	var data []byte
 	var err error
 	switch {
@@ -73,7 +72,7 @@ func secretValue(s config.Secret) (string, error) {
 			return "", err
 		}
 	default:
-		ctx, cancel := context.WithTimeout(context.Background(), secretWithin)
+		ctx, cancel := context.WithTimeout(context.Background(), secretTimeout)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, s.From.Command[0], s.From.Command[1:]...)
 		cmd.Dir = "/"
@@ -83,8 +82,8 @@ func secretValue(s config.Secret) (string, error) {
 	}
 	data = bytes.TrimSpace(data)
 	switch {
-	case len(data) < shortest:
-		return "", fmt.Errorf("the value is %d bytes long; a secret has at least %d", len(data), shortest)
+	case len(data) < minSecretLength:
+		return "", fmt.Errorf("the value is %d bytes long; a secret has at least %d", len(data), minSecretLength)
 	case bytes.ContainsAny(data, "\r\n\x00"):
 		return "", fmt.Errorf("the value has several lines; a header holds one")
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Origin says on whose behalf a session calls. No origin has a wider policy than another.
+// Origin says who makes a session's calls. No origin has a wider policy than another.
 type Origin string
 
 // The origins.
@@ -32,40 +32,40 @@ const (
 	Console   Origin = "console"
 )
 
-// Session is one path on which an agent uses the host. It may be used concurrently.
+// Session is one agent's connection to the host. It may be used concurrently.
 type Session struct {
 	id      string
-	parent  string // the id of the session that has opened it; empty for none
+	parent  string // id of the session that opened it; may be empty
 	host    *Host
-	preview bool // it decides on calls and makes none
+	preview bool // decides on calls without making them
 	origin  Origin
 	policy  *policy.Policy
 	guard   *guard.Guard
-	payer   payer
-	calls   atomic.Uint64 // those that began
+	account quotaAccount
+	calls   atomic.Uint64 // number of calls begun
 
 	mu       sync.Mutex
-	specs    map[*catalog.Plugin]*supervise.Spec // made at the first call
-	networks map[*catalog.Plugin]*network        // those of the specs that have one
+	specs    map[*catalog.Plugin]*supervise.Spec // created at the first call
+	networks map[*catalog.Plugin]*network        // for the specs that have one
 }
 
-// Session opens a session for an agent; the empty id means the first one in the configuration.
-func (h *Host) Session(agent string, origin Origin) (*Session, error) {
-	p, err := h.policyOf(agent, policy.For)
+// OpenSession opens a session for an agent; the empty id means the first agent in the configuration.
+func (h *Host) OpenSession(agent string, origin Origin) (*Session, error) {
+	p, err := h.resolvePolicy(agent, policy.For)
 	if err != nil {
 		return nil, err
 	}
-	return h.session(p, origin)
+	return h.newSession(p, origin)
 }
 
-// Preview opens a session that decides on calls and makes none. It leaves everything as it is: a workspace that is
-// missing is not made.
-func (h *Host) Preview(agent string, origin Origin) (*Session, error) {
-	p, err := h.policyOf(agent, policy.Preview)
+// OpenPreview opens a session that decides on calls without making them. It changes nothing: a missing workspace is not
+// created.
+func (h *Host) OpenPreview(agent string, origin Origin) (*Session, error) {
+	p, err := h.resolvePolicy(agent, policy.Preview)
 	if err != nil {
 		return nil, err
 	}
-	s, err := h.session(p, origin)
+	s, err := h.newSession(p, origin)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (h *Host) Preview(agent string, origin Origin) (*Session, error) {
 	return s, nil
 }
 
-func (h *Host) policyOf(agent string, resolve func(*config.Config, string) (*policy.Policy, error)) (*policy.Policy,
+func (h *Host) resolvePolicy(agent string, resolve func(*config.Config, string) (*policy.Policy, error)) (*policy.Policy,
 	error) {
 	ids := h.config.AgentIDs()
 	if agent == "" {
@@ -90,14 +90,14 @@ func (h *Host) policyOf(agent string, resolve func(*config.Config, string) (*pol
 	return p, nil
 }
 
-func (h *Host) session(p *policy.Policy, origin Origin) (*Session, error) {
+func (h *Host) newSession(p *policy.Policy, origin Origin) (*Session, error) {
 	s := &Session{
-		id:     strings.ToLower(rand.Text()[:12]),
-		host:   h,
-		origin: origin,
-		policy: p,
-		payer:  payer{p.Agent(), p.Limits().Share},
-		specs:  make(map[*catalog.Plugin]*supervise.Spec),
+		id:      strings.ToLower(rand.Text()[:12]),
+		host:    h,
+		origin:  origin,
+		policy:  p,
+		account: quotaAccount{p.Agent(), p.Limits().Share},
+		specs:   make(map[*catalog.Plugin]*supervise.Spec),
 	}
 	g, err := guard.New(s.guardPolicy())
 	if err != nil {
@@ -107,30 +107,30 @@ func (h *Host) session(p *policy.Policy, origin Origin) (*Session, error) {
 	return s, nil
 }
 
-// ID returns what tells the session from others in the record.
+// ID returns the session's id in the audit log.
 func (s *Session) ID() string { return s.id }
 
-// Origin returns on whose behalf the session calls.
+// Origin returns who makes the session's calls.
 func (s *Session) Origin() Origin { return s.origin }
 
-// Policy returns what the session's agent may do.
+// Policy returns the agent's policy.
 func (s *Session) Policy() *policy.Policy { return s.policy }
 
-// Tool is a tool that a session may call.
+// Tool is a tool a session may call.
 type Tool struct {
-	Name     string // what to call it: the short name, or the full one where that does not say which tool is meant
+	Name     string // short name, or the full one if the short one is ambiguous
 	Plugin   string
 	Spec     *pluginpb.Spec
-	Deferred bool // clients are not listed it until they have searched for it
+	Deferred bool // listed to clients only after a search
 }
 
-// Tools lists what the session's agent may call, sorted by full name.
+// Tools returns the tools the agent may call, sorted by full name.
 func (s *Session) Tools() []Tool {
-	c := s.host.plugins()
+	c := s.host.currentPlugins()
 	var enabled []*catalog.Tool
 	short := make(map[string]int)
 	for _, t := range c.Tools() {
-		if s.allows(c, t) && !s.host.gone.has(t) && s.host.offered(t, s.policy.Agent()) {
+		if s.isEnabled(c, t) && !s.host.withdrawn.hasTool(t) && s.host.isOffered(t, s.policy.Agent()) {
 			enabled = append(enabled, t)
 			if !t.Plugin.Manifest.FullNames {
 				short[t.Spec.Name]++
@@ -149,19 +149,19 @@ func (s *Session) Tools() []Tool {
 	return tools
 }
 
-func (s *Session) allows(c *catalog.Catalog, t *catalog.Tool) bool {
+func (s *Session) isEnabled(c *catalog.Catalog, t *catalog.Tool) bool {
 	return s.policy.Allows(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets) && c.Off(t, s.policy.Agent()) == nil
 }
 
-// find returns the enabled tool that a name means. One that is there but not enabled is returned with the error.
-func (s *Session) find(name string) (*catalog.Tool, *Error) {
-	c := s.host.plugins()
+// findTool returns the enabled tool with a name. A disabled tool is returned with an error.
+func (s *Session) findTool(name string) (*catalog.Tool, *Error) {
+	c := s.host.currentPlugins()
 	var enabled, disabled []*catalog.Tool
 	for _, t := range c.Find(name) {
-		if !s.host.offered(t, s.policy.Agent()) {
+		if !s.host.isOffered(t, s.policy.Agent()) {
 			continue
 		}
-		if s.allows(c, t) {
+		if s.isEnabled(c, t) {
 			enabled = append(enabled, t)
 		} else {
 			disabled = append(disabled, t)
@@ -194,10 +194,10 @@ func (s *Session) find(name string) (*catalog.Tool, *Error) {
 			return nil, &Error{Code: pluginpb.CodeUnavailable, Message: err.Error()}
 		}
 	}
-	return nil, s.unknown(name)
+	return nil, s.unknownToolError(name)
 }
 
-func (s *Session) unknown(name string) *Error {
+func (s *Session) unknownToolError(name string) *Error {
 	var names []string
 	for _, t := range s.Tools() {
 		names = append(names, t.Name)
@@ -207,39 +207,39 @@ func (s *Session) unknown(name string) *Error {
 	if len(names) > 0 {
 		e.Hint = "the tools of agent " + s.policy.Agent() + ": " + strings.Join(names, ", ")
 	}
-	if text := problems(s.host.plugins()); text != "" {
+	if text := problemText(s.host.currentPlugins()); text != "" {
 		e.Hint += "\n" + text
 	}
 	return e
 }
 
-// Spawn opens a session whose policy is at most this one's.
-func (s *Session) Spawn(origin Origin, narrower policy.Child) (*Session, error) {
+// SpawnSession opens a session whose policy is at most this one's.
+func (s *Session) SpawnSession(origin Origin, narrower policy.Child) (*Session, error) {
 	p, err := s.policy.Narrow(narrower)
 	if err != nil {
 		return nil, fmt.Errorf("a session can only be made narrower: %w", err)
 	}
-	child, err := s.host.session(p, origin)
+	child, err := s.host.newSession(p, origin)
 	if err == nil {
-		child.preview, child.parent, child.payer = s.preview, s.id, s.payer
+		child.preview, child.parent, child.account = s.preview, s.id, s.account
 	}
 	return child, err
 }
 
-// Delegate opens a session of another agent, for work that this one gives to it. Its policy is that agent's own, narrowed
-// as this session's is. Its calls are of this one's share of the host, and their record names this session. Whether this
-// agent may do so is the caller's to know.
-func (s *Session) Delegate(agent string) (*Session, error) {
-	p, err := s.host.policyOf(agent, policy.For)
+// DelegateSession opens a session of another agent for work this one delegates. Its policy is that agent's, narrowed as
+// this session's. Its calls use this session's quota, and their audit entries name this session. The caller checks
+// whether the agents may delegate.
+func (s *Session) DelegateSession(agent string) (*Session, error) {
+	p, err := s.host.resolvePolicy(agent, policy.For)
 	if err != nil {
 		return nil, err
 	}
 	if p, err = p.NarrowLike(s.policy); err != nil {
 		return nil, err
 	}
-	other, err := s.host.session(p, Subagent)
+	other, err := s.host.newSession(p, Subagent)
 	if err == nil {
-		other.preview, other.parent, other.payer = s.preview, s.id, s.payer
+		other.preview, other.parent, other.account = s.preview, s.id, s.account
 	}
 	return other, err
 }

@@ -48,6 +48,8 @@ func open(t *testing.T, variables ...string) *session.Host {
 	return h
 }
 
+// call is one call in the request pipeline. Each step reads and sets named fields; only the goroutine that runs the
+// pipeline uses them.
 func call(t *testing.T, s *session.Session, tool string, args map[string]any) *session.Result {
 	t.Helper()
 	raw, err := json.Marshal(args)
@@ -60,7 +62,7 @@ func call(t *testing.T, s *session.Session, tool string, args map[string]any) *s
 // A spawned session, of whatever origin, can do what its parent can or less: in every wall, not only in the guard.
 func TestASpawnedSessionIsNarrower(t *testing.T) {
 	h := open(t, "PICOCLAW_ISOLATION_ENABLED=true")
-	parent, err := h.Session("", session.Main)
+	parent, err := h.OpenSession("", session.Main)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +72,7 @@ func TestASpawnedSessionIsNarrower(t *testing.T) {
 		}
 	}
 	for _, origin := range []session.Origin{session.Subagent, session.Heartbeat, session.Cron} {
-		child, err := parent.Spawn(origin, policy.Child{Workspace: "sub"})
+		child, err := parent.SpawnSession(origin, policy.Child{Workspace: "sub"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +92,7 @@ func TestASpawnedSessionIsNarrower(t *testing.T) {
 		if strings.Contains(r.Text, "beside\n") && !strings.Contains(r.Text, "No such file") {
 			t.Errorf("%s: the kernel let out %q", origin, r.Text)
 		}
-		if _, err := child.Spawn(origin, policy.Child{Workspace: parent.Policy().Workspace()}); err == nil {
+		if _, err := child.SpawnSession(origin, policy.Child{Workspace: parent.Policy().Workspace()}); err == nil {
 			t.Errorf("%s: a grandchild has the grandparent's workspace", origin)
 		}
 	}
@@ -98,7 +100,7 @@ func TestASpawnedSessionIsNarrower(t *testing.T) {
 
 func TestExplainDecidesAsCallDoes(t *testing.T) {
 	h := open(t)
-	s, err := h.Session("", session.CLI)
+	s, err := h.OpenSession("", session.CLI)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,11 +127,11 @@ func TestExplainDecidesAsCallDoes(t *testing.T) {
 // A spawned session is bound by its parent's own rules for commands.
 func TestASpawnedSessionHasItsParentsRules(t *testing.T) {
 	h := open(t, `PICOCLAW_TOOLS_EXEC_RULES=[{"id": "own", "programs": "mytool", "why": "does it", "hit": ["mytool"]}]`)
-	parent, err := h.Session("", session.Main)
+	parent, err := h.OpenSession("", session.Main)
 	if err != nil {
 		t.Fatal(err)
 	}
-	child, err := parent.Spawn(session.Subagent, policy.Child{})
+	child, err := parent.SpawnSession(session.Subagent, policy.Child{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +148,7 @@ func TestASpawnedSessionHasItsParentsRules(t *testing.T) {
 func TestAProtectedPathIsChangedIfAPersonAgrees(t *testing.T) {
 	for _, isolated := range []string{"true", "false"} {
 		h := open(t, "PICOCLAW_ISOLATION_ENABLED="+isolated)
-		s, err := h.Session("", session.CLI)
+		s, err := h.OpenSession("", session.CLI)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +165,7 @@ func TestAProtectedPathIsChangedIfAPersonAgrees(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx := session.WithAsker(t.Context(), func(_ context.Context, q session.Question) bool {
+			ctx := session.WithAsker(t.Context(), func(_ context.Context, q session.ApprovalQuestion) bool {
 				asked++
 				if q.Decision.Rule != guard.RuleProtect {
 					t.Errorf("asked about %s", q.Decision.Rule)
@@ -221,7 +223,7 @@ func TestAProtectedPathIsChangedIfAPersonAgrees(t *testing.T) {
 func TestDelegateIsNarrowed(t *testing.T) {
 	h := open(t, `PICOCLAW_AGENTS_AGENTS=[{"id": "main", "workspace": "~/w"}, {"id": "same", "workspace": "~/w"}, `+
 		`{"id": "inside", "workspace": "~/w/sub/deep"}, {"id": "far", "workspace": "~/far"}]`)
-	wide, err := h.Session("main", session.MCP)
+	wide, err := h.OpenSession("main", session.MCP)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,13 +232,13 @@ func TestDelegateIsNarrowed(t *testing.T) {
 			t.Fatal(r.Err)
 		}
 	}
-	narrow, err := wide.Spawn(session.MCP, policy.Child{Workspace: "sub", Paths: []string{"sub"}})
+	narrow, err := wide.SpawnSession(session.MCP, policy.Child{Workspace: "sub", Paths: []string{"sub"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	beside := filepath.Join(wide.Policy().Workspace(), "beside")
 	for agent, file := range map[string]string{"same": "deep/a", "inside": "a"} {
-		other, err := narrow.Delegate(agent)
+		other, err := narrow.DelegateSession(agent)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,10 +249,10 @@ func TestDelegateIsNarrowed(t *testing.T) {
 			t.Errorf("%s reads %q", agent, r.Text)
 		}
 	}
-	if other, err := narrow.Delegate("far"); err == nil {
+	if other, err := narrow.DelegateSession("far"); err == nil {
 		t.Errorf("an agent elsewhere works in %s", other.Policy().Workspace())
 	}
-	if other, err := wide.Delegate("far"); err != nil || other.Policy().Narrowing().Paths != nil {
+	if other, err := wide.DelegateSession("far"); err != nil || other.Policy().Narrowing().Paths != nil {
 		t.Errorf("an agent of a session that is not narrowed: %v", err)
 	}
 }
@@ -258,14 +260,14 @@ func TestDelegateIsNarrowed(t *testing.T) {
 // Commands in the background are those of the sessions with their policy.
 func TestNarrowedSessionHasNoCommandsOfWiderOnes(t *testing.T) {
 	h := open(t)
-	wide, err := h.Session("", session.MCP)
+	wide, err := h.OpenSession("", session.MCP)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r := call(t, wide, "write_file", map[string]any{"path": "sub/a", "content": "a"}); r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	narrow, err := wide.Spawn(session.MCP, policy.Child{Workspace: "sub", Paths: []string{"sub"}})
+	narrow, err := wide.SpawnSession(session.MCP, policy.Child{Workspace: "sub", Paths: []string{"sub"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,15 +9,15 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Tracer follows calls, for an operator who wants to see what they do and where their time goes. It never holds one up.
+// Tracer traces calls and their steps. It never delays one.
 type Tracer interface {
-	// Call follows a call. What belongs to the call has the context that is returned; ended is told how it has ended.
-	Call(ctx context.Context, r audit.Record) (_ context.Context, ended func(audit.Record, *Result))
-	// Step follows a part of a call that has begun then.
-	Step(ctx context.Context, s Step, began time.Time) (_ context.Context, ended func(error))
-	// Trace returns what is passed on to whoever does a part of the work.
-	Trace(ctx context.Context) Trace
-	// PluginStarted is told that a plugin was started, or why it was not, PluginEnded that one that was has ended.
+	// TraceCall starts the trace of a call. The returned context belongs to the call; ended completes the trace.
+	TraceCall(ctx context.Context, r audit.Record) (_ context.Context, ended func(audit.Record, *Result))
+	// TraceStep starts the trace of a step that began at the given time.
+	TraceStep(ctx context.Context, s Step, began time.Time) (_ context.Context, ended func(error))
+	// TraceContext returns the trace to pass to other processes that do part of the work.
+	TraceContext(ctx context.Context) TraceParent
+	// PluginStarted reports that a plugin started, or failed to. PluginEnded reports that a started one exited.
 	PluginStarted(plugin string, took time.Duration, err error)
 	PluginEnded(plugin string, crashed bool)
 }
@@ -27,44 +27,44 @@ type Step string
 
 // The steps.
 const (
-	Deciding Step = "decide"            // by the policy and hooks
-	Queueing Step = "wait for turn"     // over its agent's limits
-	Asking   Step = "wait for approval" // of a person
-	Starting Step = "start plugin"      // or wait for who starts it
+	Deciding Step = "decide"            // policy and hooks
+	Queueing Step = "wait for turn"     // over the agent's limits
+	Asking   Step = "wait for approval" // waiting for a person
+	Starting Step = "start plugin"      // or waiting for another call that starts it
 	Calling  Step = "call plugin"
 )
 
-// Request says which message has asked for a call, as far as it is known.
-type Request struct {
-	Method    string // of MCP; empty for what is no request of an MCP client's
-	Tool      string // as the client calls it
-	Session   string // MCP's
-	Version   string // of MCP
+// RequestInfo describes the message that caused a call, as far as known.
+type RequestInfo struct {
+	Method    string // of MCP; empty for other requests
+	Tool      string // name used by the client
+	Session   string // MCP session
+	Version   string // MCP version
 	Transport string // tcp or pipe
-	CallID    string // by which a model knows its call
+	CallID    string // the model's id for the call
 }
 
 type requestKey struct{}
 
-// WithRequest returns a context for a call that a message has asked for.
-func WithRequest(ctx context.Context, r Request) context.Context {
+// WithRequest returns a context for a call caused by a message.
+func WithRequest(ctx context.Context, r RequestInfo) context.Context {
 	return context.WithValue(ctx, requestKey{}, r)
 }
 
-// RequestOf is the message that has asked for a call.
-func RequestOf(ctx context.Context) Request {
-	r, _ := ctx.Value(requestKey{}).(Request)
+// RequestOf returns the message that caused a call.
+func RequestOf(ctx context.Context) RequestInfo {
+	r, _ := ctx.Value(requestKey{}).(RequestInfo)
 	return r
 }
 
-// Trace is where something stands in what its caller traces: the values of W3C's headers traceparent and tracestate.
-type Trace struct{ Parent, State string }
+// TraceParent is the caller's position in its trace: the values of W3C's headers traceparent and tracestate.
+type TraceParent struct{ Parent, State string }
 
 type traceKey struct{}
 
-// WithTrace returns a context for calls whose caller traces them. What is no trace is left out.
-func WithTrace(ctx context.Context, t Trace) context.Context {
-	const mostParent, mostState = 55, 512 // as in version 00; state is what all have to pass on
+// WithTrace returns a context for calls that belong to the caller's trace. An invalid trace is ignored.
+func WithTrace(ctx context.Context, t TraceParent) context.Context {
+	const mostParent, mostState = 55, 512 // lengths in version 00 of the specification
 	if len(t.Parent) != mostParent || strings.Trim(t.Parent, "0123456789abcdef-") != "" {
 		return ctx
 	}
@@ -74,9 +74,9 @@ func WithTrace(ctx context.Context, t Trace) context.Context {
 	return context.WithValue(ctx, traceKey{}, t)
 }
 
-// TraceOf is where the caller stands.
-func TraceOf(ctx context.Context) Trace {
-	t, _ := ctx.Value(traceKey{}).(Trace)
+// TraceOf returns the caller's position in its trace.
+func TraceOf(ctx context.Context) TraceParent {
+	t, _ := ctx.Value(traceKey{}).(TraceParent)
 	return t
 }
 
@@ -85,7 +85,7 @@ func (s *Session) traceCall(ctx context.Context, r audit.Record) (_ context.Cont
 	if s.host.tracer == nil {
 		return ctx, func(audit.Record, *Result) {}
 	}
-	return s.host.tracer.Call(ctx, r)
+	return s.host.tracer.TraceCall(ctx, r)
 }
 
 // traceStep starts the trace of a step.
@@ -97,13 +97,13 @@ func (s *Session) traceStepSince(ctx context.Context, step Step, began time.Time
 	if s.host.tracer == nil {
 		return ctx, func(error) {}
 	}
-	return s.host.tracer.Step(ctx, step, began)
+	return s.host.tracer.TraceStep(ctx, step, began)
 }
 
-// minStartTrace is the shortest wait for an instance that is traced: finding a running one takes less.
+// minStartTrace is the minimum duration of a traced start; finding a running instance takes less.
 const minStartTrace = time.Millisecond
 
-// tracePluginCall traces a request to a plugin: until started reports a running instance as start, then until end as call.
+// tracePluginCall traces a request to a plugin: as a start until started is called, then as a call until end.
 func (s *Session) tracePluginCall(ctx context.Context, req *pluginpb.CallRequest) (started func(), end func(error)) {
 	began := time.Now()
 	endStep := func(err error) {
@@ -118,7 +118,7 @@ func (s *Session) tracePluginCall(ctx context.Context, req *pluginpb.CallRequest
 		calling, endStep = s.traceStep(ctx, Calling)
 		t := TraceOf(ctx)
 		if s.host.tracer != nil {
-			t = s.host.tracer.Trace(calling)
+			t = s.host.tracer.TraceContext(calling)
 		}
 		req.TraceParent, req.TraceState = t.Parent, t.State
 	}

@@ -35,7 +35,7 @@ func TestDeletionsAreAllowedWhereTheyAreKept(t *testing.T) {
 		"in another profile": {[]string{setting, "PICOCLAW_TOOLS_EXEC_PROFILE=seed_strict"}, guard.Deny},
 	} {
 		h := open(t, test.variables...)
-		for _, open := range []func(string, session.Origin) (*session.Session, error){h.Preview, h.Session} {
+		for _, open := range []func(string, session.Origin) (*session.Session, error){h.OpenPreview, h.OpenSession} {
 			s, err := open("", session.CLI)
 			if err != nil {
 				t.Fatal(err)
@@ -59,7 +59,7 @@ func TestDeletionsOfAChildAndOfAShell(t *testing.T) {
 		t.Skip("this machine does not tell of changes to files")
 	}
 	h := open(t, "PICOCLAW_TOOLS_EXEC_UNDOABLE_DELETES=true")
-	s, err := h.Session("", session.CLI)
+	s, err := h.OpenSession("", session.CLI)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestDeletionsOfAChildAndOfAShell(t *testing.T) {
 			t.Fatal(r.Err)
 		}
 	}
-	child, err := s.Spawn(session.Subagent, policy.Child{Workspace: "sub"})
+	child, err := s.SpawnSession(session.Subagent, policy.Child{Workspace: "sub"})
 	if err != nil {
 		t.Fatal(err)
 	}

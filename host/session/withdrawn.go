@@ -11,24 +11,23 @@ import (
 	"github.com/picoclaw/picoclaw/host/catalog"
 )
 
-// withdrawn are the tools that plugins do not offer any more, since what is behind them is not what their manifests
-// say: the manifest that an operator has read is all that an agent is shown. A plugin says so in answer to a call, and
-// the host believes it until the plugin is installed anew.
-type withdrawn struct {
+// withdrawnTools are tools whose plugin no longer offers them, because the real tool differs from the manifest the
+// operator accepted. A plugin reports this in its answer to a call; it holds until the plugin is reinstalled.
+type withdrawnTools struct {
 	mu    sync.Mutex
-	tools map[string]bool // by the plugin's digest and the tool's name
+	tools map[string]bool // by plugin digest and tool name
 	count int
 }
 
 func withdrawnKey(t *catalog.Tool) string {
 	installed := time.Time{}
 	if t.Plugin.Pin != nil {
-		installed = t.Plugin.Pin.Installed // what was accepted again may be the same
+		installed = t.Plugin.Pin.Installed // a reinstalled plugin may have the same digest
 	}
 	return t.Plugin.Digest + " " + installed.String() + " " + t.FullName()
 }
 
-func (w *withdrawn) add(t *catalog.Tool) {
+func (w *withdrawnTools) addTool(t *catalog.Tool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.tools == nil {
@@ -40,50 +39,49 @@ func (w *withdrawn) add(t *catalog.Tool) {
 	}
 }
 
-func (w *withdrawn) has(t *catalog.Tool) bool {
+func (w *withdrawnTools) hasTool(t *catalog.Tool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.tools[withdrawnKey(t)]
 }
 
-// number grows with each tool.
-func (w *withdrawn) number() int {
+// changeCount grows with each added tool.
+func (w *withdrawnTools) changeCount() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.count
 }
 
-// Withdrawal is a note of the host's that an installed plugin has taken a tool back, for the operator to read. It lies
-// where nothing of the plugin's can remove it.
+// Withdrawal is a note for the operator that an installed plugin withdrew a tool. Plugins can't remove it.
 type Withdrawal struct {
 	Tool    string `json:"tool"`
-	Version string `json:"version"` // of the plugin
+	Version string `json:"version"` // plugin version
 	Agent   string `json:"agent"`
-	Why     string `json:"why"` // in the plugin's words
+	Why     string `json:"why"` // the plugin's reason
 }
 
 func withdrawalDir(home, plugin string) string {
 	return filepath.Join(home, "logs", "withdrawn", plugin)
 }
 
-// mostWhy is how much is noted of a plugin's words, in bytes.
-const mostWhy = 1 << 10
+// maxReasonBytes limits the plugin's reason in a note.
+const maxReasonBytes = 1 << 10
 
-// quarantineTool stops offering a tool whose plugin has taken it back, and notes that for the operator.
+// quarantineTool stops offering a tool its plugin withdrew, and notes that for the operator.
 func (s *Session) quarantineTool(t *catalog.Tool, why string) {
-	s.host.gone.add(t)
+	s.host.withdrawn.addTool(t)
 	if err := s.noteWithdrawal(t, why); err != nil {
 		s.host.logger.Warn("the operator is not told of a tool that has changed", "error", err)
 	}
 }
 
-// noteWithdrawal notes that a tool of an installed plugin was taken back.
+// noteWithdrawal stores a note that an installed plugin withdrew a tool.
 func (s *Session) noteWithdrawal(t *catalog.Tool, why string) error {
 	if t.Plugin.Pin == nil {
 		return nil
 	}
 	text, err := json.Marshal(Withdrawal{Tool: t.Spec.Name, Version: t.Plugin.Pin.Version, Agent: s.policy.Agent(),
-		Why: why[:min(len(why), mostWhy)]})
+		Why: why[:min(len(why), maxReasonBytes)]})
 	if err != nil {
 		return err
 	}
@@ -97,12 +95,12 @@ func (s *Session) noteWithdrawal(t *catalog.Tool, why string) error {
 	return nil
 }
 
-// Withdrawals are the notes about a version of a plugin, sorted by tool.
-func Withdrawals(home, plugin, version string) []Withdrawal {
+// ReadWithdrawals returns the notes about a plugin version, sorted by tool.
+func ReadWithdrawals(home, plugin, version string) []Withdrawal {
 	dir := withdrawalDir(home, plugin)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil // nobody has noted anything
+		return nil // no notes
 	}
 	var all []Withdrawal
 	for _, e := range entries {
@@ -115,5 +113,5 @@ func Withdrawals(home, plugin, version string) []Withdrawal {
 	return all
 }
 
-// ForgetWithdrawals removes the notes about a plugin.
-func ForgetWithdrawals(home, plugin string) error { return os.RemoveAll(withdrawalDir(home, plugin)) }
+// RemoveWithdrawals removes the notes about a plugin.
+func RemoveWithdrawals(home, plugin string) error { return os.RemoveAll(withdrawalDir(home, plugin)) }

@@ -23,11 +23,11 @@ import (
 var _ session.Tracer = (*Telemetry)(nil)
 
 // Call follows a call, as a part of what its caller traces.
-func (t *Telemetry) Call(ctx context.Context, r audit.Record) (context.Context, func(audit.Record, *session.Result)) {
+func (t *Telemetry) TraceCall(ctx context.Context, r audit.Record) (context.Context, func(audit.Record, *session.Result)) {
 	t.used.Store(true)
 	req := session.RequestOf(ctx)
 	called := valid(cmp.Or(req.Tool, r.Tool))
-	ctx = joined(session.WithRequest(ctx, session.Request{})) // a call that this one makes has another request
+	ctx = joined(session.WithRequest(ctx, session.RequestInfo{})) // a call that this one makes has another request
 	does, kind := executeTool, trace.SpanKindInternal
 	if req.Method != "" {
 		does, kind = req.Method, trace.SpanKindServer
@@ -62,7 +62,7 @@ func (t *Telemetry) Call(ctx context.Context, r audit.Record) (context.Context, 
 }
 
 // about is what is told of every call.
-func about(req session.Request, r audit.Record, called string) []attribute.KeyValue {
+func about(req session.RequestInfo, r audit.Record, called string) []attribute.KeyValue {
 	all := []attribute.KeyValue{
 		operationName.String(executeTool), toolName.String(called), ourTool.String(valid(r.Tool)), ourAgent.String(r.Agent),
 		ourSession.String(r.Session), ourOrigin.String(r.Origin), ourDecision.String(r.Decision),
@@ -79,7 +79,7 @@ func about(req session.Request, r audit.Record, called string) []attribute.KeyVa
 }
 
 // count counts a call.
-func (t *Telemetry) count(ctx context.Context, req session.Request, r audit.Record, called string, unknown bool) {
+func (t *Telemetry) count(ctx context.Context, req session.RequestInfo, r audit.Record, called string, unknown bool) {
 	if unknown {
 		r.Tool, called = otherTool, otherTool
 	}
@@ -98,7 +98,7 @@ func (t *Telemetry) count(ctx context.Context, req session.Request, r audit.Reco
 }
 
 // Step follows a part of a call.
-func (t *Telemetry) Step(ctx context.Context, s session.Step, began time.Time) (context.Context, func(error)) {
+func (t *Telemetry) TraceStep(ctx context.Context, s session.Step, began time.Time) (context.Context, func(error)) {
 	left := func() {}
 	if what := map[session.Step]string{session.Asking: "approval", session.Queueing: "turn"}[s]; what != "" {
 		of := metric.WithAttributes(forLabel.String(what))
@@ -129,10 +129,10 @@ func (t *Telemetry) end(span trace.Span, err error) {
 }
 
 // Trace returns where the part of a call stands.
-func (t *Telemetry) Trace(ctx context.Context) session.Trace {
+func (t *Telemetry) TraceContext(ctx context.Context) session.TraceParent {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
-	return session.Trace{Parent: carrier["traceparent"], State: carrier["tracestate"]}
+	return session.TraceParent{Parent: carrier["traceparent"], State: carrier["tracestate"]}
 }
 
 // joined returns a context for what is a part of what its caller traces, unless it is a part of something here.

@@ -49,18 +49,18 @@ func open(t *testing.T, o telemetry.Options) *telemetry.Telemetry {
 // fromMCP is the context of an MCP client's call.
 func fromMCP(t *testing.T) context.Context {
 	ctx := session.WithRequest(t.Context(),
-		session.Request{Method: "tools/call", Session: "s1", Version: "2025-11-25", Transport: "pipe"})
-	return session.WithTrace(ctx, session.Trace{Parent: parent, State: "rojo=1"})
+		session.RequestInfo{Method: "tools/call", Session: "s1", Version: "2025-11-25", Transport: "pipe"})
+	return session.WithTrace(ctx, session.TraceParent{Parent: parent, State: "rojo=1"})
 }
 
 // call makes a call that does nothing.
-func call(ctx context.Context, told *telemetry.Telemetry, tool string, args map[string]any, result *session.Result) session.Trace {
+func call(ctx context.Context, told *telemetry.Telemetry, tool string, args map[string]any, result *session.Result) session.TraceParent {
 	r := audit.Record{Time: time.Now(), Agent: "main", Session: "abc", Origin: "mcp", Tool: tool, Args: args}
-	ctx, ended := told.Call(ctx, r)
-	_, decided := told.Step(ctx, session.Deciding, time.Now())
+	ctx, ended := told.TraceCall(ctx, r)
+	_, decided := told.TraceStep(ctx, session.Deciding, time.Now())
 	decided(nil)
-	in, called := told.Step(ctx, session.Calling, time.Now())
-	trace := told.Trace(in)
+	in, called := told.TraceStep(ctx, session.Calling, time.Now())
+	trace := told.TraceContext(in)
 	called(nil)
 	r.Tool, r.Decision, r.Rule, r.Millis = "filesystem."+tool, "allow", "workspace", 3
 	if result.Err != nil {
@@ -216,8 +216,8 @@ func TestNobodyIsTold(t *testing.T) {
 	if err := told.Gauge("picoclaw.info", "", "The version.", func() (float64, bool) { return 1, true }, "version", "2"); err != nil {
 		t.Fatal(err)
 	}
-	_, answered := told.Step(t.Context(), session.Asking, time.Now())
-	_, begun := told.Step(t.Context(), session.Queueing, time.Now())
+	_, answered := told.TraceStep(t.Context(), session.Asking, time.Now())
+	_, begun := told.TraceStep(t.Context(), session.Queueing, time.Now())
 	w := httptest.NewRecorder()
 	told.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	answered(nil)

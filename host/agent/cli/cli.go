@@ -46,7 +46,7 @@ type Options struct {
 	// Sandboxed says that a sandbox keeps programs to their hosts. Without one they have the network.
 	Sandboxed bool
 	// Start starts a program for the session.
-	Start func(session.Program) (*isolation.Process, error)
+	Start func(session.ConfinedProgram) (*isolation.Process, error)
 	// Server is the MCP server that reaches the session, a program and its arguments, and Paths what it needs to see:
 	// itself and its socket.
 	Server, Paths []string
@@ -220,12 +220,12 @@ func read(from io.Reader, events reader, a *assembly) error {
 }
 
 // program is the program with what it may touch.
-func (c *CLI) program(args []string) session.Program {
+func (c *CLI) program(args []string) session.ConfinedProgram {
 	env := c.maker.environment(c)
 	if c.o.Key != "" {
 		env[c.keyAs] = c.o.Key
 	}
-	p := session.Program{
+	p := session.ConfinedProgram{
 		Name: c.name, Workspace: "none", ReadOnly: slices.Concat(c.found.paths, c.o.Paths), Network: !c.o.Sandboxed,
 	}
 	if c.o.Sandboxed {

@@ -246,7 +246,7 @@ func TestTheRealProgramsInASandbox(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = h.Close(t.Context()) }()
-			sess, err := h.Session("", session.Main)
+			sess, err := h.OpenSession("", session.Main)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -254,7 +254,7 @@ func TestTheRealProgramsInASandbox(t *testing.T) {
 			c, err := cli.New(cli.Options{
 				Maker: maker, BaseURL: "https://api.example.invalid/v1", Command: []string{command}, Sandboxed: true,
 				Secret: map[cli.Maker]string{cli.Claude: "ANTHROPIC_API_KEY", cli.Codex: "OPENAI_API_KEY"}[maker],
-				Start:  sess.Start, Server: server, Paths: []string{hosttest.Program("picoclaw"), filepath.Join(hosttest.Dir(), "plugins")},
+				Start:  sess.StartProgram, Server: server, Paths: []string{hosttest.Program("picoclaw"), filepath.Join(hosttest.Dir(), "plugins")},
 			})
 			if err != nil {
 				t.Fatal(err)

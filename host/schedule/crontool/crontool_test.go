@@ -68,7 +68,7 @@ func (w *testAgents) store(agent string) *schedule.Store {
 
 func (w *testAgents) call(agent, arguments string) *session.Result {
 	w.Helper()
-	s, err := w.host.Session(agent, session.Main)
+	s, err := w.host.OpenSession(agent, session.Main)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -177,11 +177,11 @@ func TestAddChecksCommand(t *testing.T) {
 		t.Error(r.Err)
 	}
 	// nobody says yes at night, though somebody would now
-	s, err := w.host.Session("main", session.Main)
+	s, err := w.host.OpenSession("main", session.Main)
 	if err != nil {
 		t.Fatal(err)
 	}
-	yes := session.WithAsker(t.Context(), func(context.Context, session.Question) bool { return true })
+	yes := session.WithAsker(t.Context(), func(context.Context, session.ApprovalQuestion) bool { return true })
 	r := s.Call(yes, "cron", json.RawMessage(`{"action":"add","every_seconds":60,"command":"mytool deploy"}`), nil)
 	if r.Err == nil || !strings.Contains(r.Err.Message, "each run of the command needs a person") {
 		t.Errorf("%+v", r.Err)

@@ -52,7 +52,7 @@ type Opener func(h *session.Host, agent string, origin session.Origin) (*session
 // OpenSession opens the host and a session for an agent. Call done at the end.
 func OpenSession(f *cli.Factory, agent string, origin session.Origin) (s *session.Session, h *host.Assembly,
 	done func(), err error) {
-	return OpenSessionBy(f, (*session.Host).Session, agent, origin)
+	return OpenSessionBy(f, (*session.Host).OpenSession, agent, origin)
 }
 
 func OpenSessionBy(f *cli.Factory, open Opener, agent string, origin session.Origin) (s *session.Session,

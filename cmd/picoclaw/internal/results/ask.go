@@ -12,7 +12,7 @@ import (
 )
 
 // AskPerson puts a call that only a person can allow to the person who types.
-func AskPerson(f *cli.Factory, ctx context.Context, lines *prompt.Reader, out *terminal.Out, q session.Question) bool {
+func AskPerson(f *cli.Factory, ctx context.Context, lines *prompt.Reader, out *terminal.Out, q session.ApprovalQuestion) bool {
 	fmt.Fprintf(out, "%s %s %s\n  rule:   %s\n  reason: %s\n", out.Paint(terminal.Doubt, "allow?"), q.Tool,
 		terminal.Exact(ArgumentLine(q.Args)), q.Decision.Rule, terminal.Exact(q.Decision.Reason))
 	answer, err := lines.Ask(ctx, "make this call [y/N] ")

@@ -145,7 +145,7 @@ func (t *trial) openWith(workspace string, isolated bool) (*session.Host, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.Ready(); err != nil {
+	if err := h.Prepare(); err != nil {
 		return nil, errors.Join(err, h.Close(context.Background()))
 	}
 	return h, nil
@@ -160,7 +160,7 @@ func (t *trial) program(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sess, err := h.Session("", session.CLI)
+	sess, err := h.OpenSession("", session.CLI)
 	if err != nil {
 		return errors.Join(err, h.Close(context.Background()))
 	}

@@ -90,7 +90,7 @@ func (o *Options) run(ctx context.Context) error {
 		return err
 	}
 	defer hosts.Close(o.Factory, all)
-	if err := all.Ready(); err != nil {
+	if err := all.Prepare(); err != nil {
 		return cli.CannotStart(err)
 	}
 	c, err := all.Converse(ctx, o.agent, o.session, session.Main)
@@ -195,7 +195,7 @@ func (o *Options) turn(ctx context.Context, c *host.Conversation, text string, o
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	if o.lines.Interactive() {
-		ctx = session.WithAsker(ctx, func(ctx context.Context, q session.Question) bool {
+		ctx = session.WithAsker(ctx, func(ctx context.Context, q session.ApprovalQuestion) bool {
 			return results.AskPerson(o.Factory, ctx, o.lines, out, q)
 		})
 	}

@@ -61,7 +61,7 @@ func listAgents(f *cli.Factory, output cli.Format) error {
 	}
 	all := []listedAgent{}
 	for _, id := range cfg.AgentIDs() {
-		s, err := h.Preview(id, session.CLI)
+		s, err := h.OpenPreview(id, session.CLI)
 		if err != nil {
 			return cli.CannotStart(err)
 		}
@@ -147,7 +147,7 @@ func showAgent(f *cli.Factory, id string, output cli.Format) error {
 	if err != nil {
 		return cli.CannotStart(err)
 	}
-	s, err := h.Preview(id, session.CLI)
+	s, err := h.OpenPreview(id, session.CLI)
 	if err != nil {
 		return cli.CannotStart(err)
 	}
@@ -156,7 +156,7 @@ func showAgent(f *cli.Factory, id string, output cli.Format) error {
 		settings[i].Value = redact.Value(one.Key, one.Value)
 	}
 	shown := shownAgent{ID: id, Settings: configview.New(cfg, settings).Settings}
-	for _, held := range s.Holdings() {
+	for _, held := range s.PluginAccess() {
 		shown.Plugins = append(shown.Plugins, newHeldPlugin(cfg, held))
 	}
 	if output == cli.JSON {
@@ -165,7 +165,7 @@ func showAgent(f *cli.Factory, id string, output cli.Format) error {
 	return printAgent(f, shown, settings)
 }
 
-func newHeldPlugin(cfg *config.Config, h session.Holding) heldPlugin {
+func newHeldPlugin(cfg *config.Config, h session.PluginAccess) heldPlugin {
 	p := heldPlugin{
 		ID: h.Plugin, Version: h.Version, Kind: h.Kind, Enabled: h.Enabled, Grants: h.Grants, From: grantedBy(cfg, h),
 	}
@@ -176,7 +176,7 @@ func newHeldPlugin(cfg *config.Config, h session.Holding) heldPlugin {
 }
 
 // grantedBy says who gave a plugin its grants: the configuration with its place, or the operator when it was installed.
-func grantedBy(cfg *config.Config, h session.Holding) string {
+func grantedBy(cfg *config.Config, h session.PluginAccess) string {
 	if cfg.Plugin(h.Plugin).Granted {
 		by := config.Origin{}
 		for _, s := range cfg.Settings() {

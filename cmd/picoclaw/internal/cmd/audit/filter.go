@@ -99,7 +99,7 @@ func took(t audit.Stats, ms float64) string {
 // completeTools proposes the tools of the first agent.
 func completeTools(f *cli.Factory) cli.Completer {
 	return func(*cobra.Command, []string, string) (words []cobra.Completion, _ cobra.ShellCompDirective) {
-		s, _, done, err := hosts.OpenSessionBy(f, (*session.Host).Preview, "", session.CLI)
+		s, _, done, err := hosts.OpenSessionBy(f, (*session.Host).OpenPreview, "", session.CLI)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -159,7 +159,7 @@ func (n *auditNames) complain(f *cli.Factory, cfg *config.Config, filter audit.F
 	}
 	defer hosts.Close(f, h)
 	tools := n.tools
-	for _, t := range h.Installed() {
+	for _, t := range h.AllTools() {
 		tools = append(tools, t.Spec.Name, t.Name)
 	}
 	if !slices.ContainsFunc(tools, toolFilter(filter.Tool)) {

@@ -153,21 +153,21 @@ func (o *ReplayOptions) decide(r audit.Record, agents []string) error {
 }
 
 // replay decides a call for its agent; one that the configuration does not have is refused all.
-func (o *ReplayOptions) replay(r audit.Record, agents []string) (session.Replayed, error) {
+func (o *ReplayOptions) replay(r audit.Record, agents []string) (session.ReplayResult, error) {
 	if !slices.Contains(agents, r.Agent) {
-		return session.Replayed{Decision: guard.Decision{Verdict: guard.Deny, Rule: "agents.agents",
+		return session.ReplayResult{Decision: guard.Decision{Verdict: guard.Deny, Rule: "agents.agents",
 			Reason: fmt.Sprintf("the configuration has no agent %q", r.Agent)}}, nil
 	}
 	as := sessionKey{r.Agent, r.Origin}
 	s := o.sessions[as]
 	if s == nil {
 		var err error
-		if s, err = o.host.Preview(r.Agent, session.Origin(r.Origin)); err != nil {
-			return session.Replayed{}, cli.CannotStart(err)
+		if s, err = o.host.OpenPreview(r.Agent, session.Origin(r.Origin)); err != nil {
+			return session.ReplayResult{}, cli.CannotStart(err)
 		}
 		o.sessions[as] = s
 	}
-	return s.Replay(r), nil
+	return s.ReplayCall(r), nil
 }
 
 // summary prints what changes, and in how many calls.

@@ -54,12 +54,12 @@ does not change the exit code.`,
 }
 
 func (o *BatchOptions) run(ctx context.Context) error {
-	sessions, done, err := openSessions(o.Factory, (*session.Host).Session)
+	sessions, done, err := openSessions(o.Factory, (*session.Host).OpenSession)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if err := sessions.host.Ready(); err != nil {
+	if err := sessions.host.Prepare(); err != nil {
 		return cli.CannotStart(err)
 	}
 	return eachLine(o.Factory, o.jobs, func(line []byte) any { return sessions.call(ctx, line) })

@@ -103,7 +103,7 @@ func (o *Options) session(ctx context.Context) (s caller, ready func() error, do
 		if unopened != nil {
 			return nil, nil, nil, unopened
 		}
-		return local, h.Ready, done, nil
+		return local, h.Prepare, done, nil
 	}
 	cfg, err := o.Config("")
 	if err != nil {
@@ -135,7 +135,7 @@ func call(f *cli.Factory, ctx context.Context, s caller, tool string, raw json.R
 	progress := terminal.NewProgress(out, tool)
 	defer progress.Done()
 	if ask != nil {
-		ctx = session.WithAsker(ctx, func(ctx context.Context, q session.Question) bool {
+		ctx = session.WithAsker(ctx, func(ctx context.Context, q session.ApprovalQuestion) bool {
 			defer progress.Pause()()
 			return ask(ctx, q)
 		})
@@ -143,7 +143,7 @@ func call(f *cli.Factory, ctx context.Context, s caller, tool string, raw json.R
 	if !out.IsTerminal() {
 		return s.Call(ctx, tool, raw, nil)
 	}
-	events, end := session.InCharacters(func(e session.Event) {
+	events, end := session.WholeCharacters(func(e session.Event) {
 		if e.Log != nil {
 			return // it is in the host's log
 		}

@@ -73,7 +73,7 @@ func (o *ExplainOptions) run() error {
 	if o.batch {
 		return explainBatch(o.Factory)
 	}
-	s, _, done, err := hosts.OpenSessionBy(o.Factory, (*session.Host).Preview, o.agent, session.CLI)
+	s, _, done, err := hosts.OpenSessionBy(o.Factory, (*session.Host).OpenPreview, o.agent, session.CLI)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func newExplanation(d guard.Decision, e *session.Error) explanation {
 }
 
 func explainBatch(f *cli.Factory) error {
-	s, done, err := openSessions(f, (*session.Host).Preview)
+	s, done, err := openSessions(f, (*session.Host).OpenPreview)
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func (r *REPLOptions) run(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	if err := h.Ready(); err != nil {
+	if err := h.Prepare(); err != nil {
 		return cli.CannotStart(err)
 	}
 	r.session, r.out = sess, terminal.New(r.Out)
@@ -157,7 +157,7 @@ func (r *REPLOptions) call(ctx context.Context, words []string) error {
 	return results.Show(r.Factory, words[0], call(r.Factory, ctx, r.session, words[0], raw, ask), "text")
 }
 
-func (r *REPLOptions) ask(ctx context.Context, q session.Question) bool {
+func (r *REPLOptions) ask(ctx context.Context, q session.ApprovalQuestion) bool {
 	return results.AskPerson(r.Factory, ctx, r.lines, r.out, q)
 }
 

@@ -111,14 +111,14 @@ func (o *CheckOptions) check() checkResult {
 	}
 	h := all.Host
 	defer hosts.Close(o.Factory, all)
-	exposed := h.CheckExposed()
+	exposed := h.CheckExposedPaths()
 	if exposed != nil {
 		found.Faults = append(found.Faults, newConfigFault(exposedFault(cfg, exposed)))
 	}
 	found.Faults = append(found.Faults, brokenPlugins(cfg, h)...)
 	found.Warnings = append(found.Warnings, idlePlugins(cfg, h)...)
 	for _, id := range cfg.AgentIDs() {
-		sess, err := h.Preview(id, session.CLI)
+		sess, err := h.OpenPreview(id, session.CLI)
 		if err != nil {
 			found.Faults = append(found.Faults, newConfigFault(err))
 			continue
@@ -133,7 +133,7 @@ func (o *CheckOptions) check() checkResult {
 		if err := all.CheckModel(id); err != nil && len(cfg.Models()) > 0 {
 			found.Faults = append(found.Faults, newConfigFault(&config.Error{Key: "model_list", Problem: err.Error()}))
 		}
-		found.Warnings = append(found.Warnings, idleNames(cfg, id, sess, h.Installed())...)
+		found.Warnings = append(found.Warnings, idleNames(cfg, id, sess, h.AllTools())...)
 		for _, odd := range append(oddPatterns(cfg, id), idleRules(cfg, id)...) {
 			if !slices.Contains(found.Warnings, odd) {
 				found.Warnings = append(found.Warnings, odd)

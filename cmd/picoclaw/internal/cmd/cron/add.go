@@ -126,7 +126,7 @@ func (v *AddOptions) decide() error {
 	if !v.of.Tools.Cron.AllowCommand {
 		return cli.Fail(errors.New(crontool.CommandsDisabledError().Explained()))
 	}
-	s, _, done, err := hosts.OpenSessionBy(v.Factory, (*session.Host).Preview, v.of.ID, session.Cron)
+	s, _, done, err := hosts.OpenSessionBy(v.Factory, (*session.Host).OpenPreview, v.of.ID, session.Cron)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (o *Options) run(root *cobra.Command) error {
 		return err
 	}
 	defer hosts.Close(o.Factory, h)
-	tools, err := reference.Tools(h.Installed())
+	tools, err := reference.Tools(h.AllTools())
 	if err != nil {
 		return cli.FailOrNil(err)
 	}

@@ -44,7 +44,7 @@ func Examine(ctx context.Context, f *cli.Factory) error {
 }
 
 func (o *Options) run(ctx context.Context) error {
-	s, h, done, err := hosts.OpenSessionBy(o.Factory, (*session.Host).Preview, o.agent, session.CLI)
+	s, h, done, err := hosts.OpenSessionBy(o.Factory, (*session.Host).OpenPreview, o.agent, session.CLI)
 	if err != nil {
 		return err
 	}

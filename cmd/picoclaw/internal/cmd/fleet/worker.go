@@ -167,7 +167,7 @@ func (w *runningWorker) open(cfg *config.Config) (*shift, error) {
 	if s.all, err = hosts.Assemble(s.app, cfg, with); err != nil {
 		return nil, err
 	}
-	if err = s.all.Ready(); err == nil {
+	if err = s.all.Prepare(); err == nil {
 		with.NoBuiltIns = true
 		s.cli, err = hosts.Assemble(s.app, cfg, with)
 	}
@@ -178,7 +178,7 @@ func (w *runningWorker) open(cfg *config.Config) (*shift, error) {
 	ctx, end := context.WithCancel(context.Background())
 	s.end = end
 	go func() {
-		changes := s.all.Changes(ctx.Done())
+		changes := s.all.WatchPlugins(ctx.Done())
 		for {
 			select {
 			case <-ctx.Done():
@@ -195,12 +195,12 @@ func (w *runningWorker) open(cfg *config.Config) (*shift, error) {
 }
 
 // Session opens a session.
-func (s *shift) Session(agent string, origin session.Origin) (*session.Session, error) {
+func (s *shift) OpenSession(agent string, origin session.Origin) (*session.Session, error) {
 	switch origin {
 	case session.MCP:
-		return s.all.Session(agent, origin)
+		return s.all.OpenSession(agent, origin)
 	case session.CLI:
-		return s.cli.Session(agent, origin)
+		return s.cli.OpenSession(agent, origin)
 	}
 	return nil, fmt.Errorf("a call of origin %q can't come from another machine", origin)
 }

@@ -177,7 +177,7 @@ func (o *Options) open() (gateway.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := all.Ready(); err != nil {
+	if err := all.Prepare(); err != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), hosts.CloseTimeout)
 		defer cancel()
 		return nil, errors.Join(err, all.Close(ctx))

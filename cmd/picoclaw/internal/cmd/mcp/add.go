@@ -142,7 +142,7 @@ func (o *serverOptions) place(ctx context.Context, s *install.Shelf, name string
 	if s.IsBundled(name) {
 		return cli.Fail(fmt.Errorf("plugin %s comes with picoclaw; give the server another name", name))
 	}
-	if err := session.CheckStateOf(name); err != nil {
+	if err := session.CheckStateName(name); err != nil {
 		return cli.Fail(err)
 	}
 	if ids := s.Config.AgentIDs(); len(o.spec.Agents) > 0 {
@@ -175,7 +175,7 @@ func (o *serverOptions) place(ctx context.Context, s *install.Shelf, name string
 	if err := s.Catalog.Shadowed(p.Manifest); err != nil {
 		return cli.Fail(fmt.Errorf("%s was not added: %w", name, err))
 	}
-	if state := session.StateOf(s.Config.Home().Path, name); pin == nil && hasFiles(state) {
+	if state := session.StateDir(s.Config.Home().Path, name); pin == nil && hasFiles(state) {
 		report.Warnings = append(report.Warnings, "it finds what another server of that name has kept in "+state)
 	}
 	o.showServer(p, report)
@@ -213,12 +213,12 @@ func (o *serverOptions) maker(s *install.Shelf) (*mcpservers.PackageBuilder, fun
 	if err != nil {
 		return nil, nil, cli.CannotStart(err)
 	}
-	sess, err := h.Preview("", session.CLI)
+	sess, err := h.OpenPreview("", session.CLI)
 	if err != nil {
 		return nil, nil, cli.CannotStart(err)
 	}
 	return &mcpservers.PackageBuilder{
-		Store: s.Store, Run: sess.RunApart, Program: program, Logs: filepath.Join(s.Config.Home().Path, "logs"),
+		Store: s.Store, Run: sess.RunSandboxed, Program: program, Logs: filepath.Join(s.Config.Home().Path, "logs"),
 		Progress: func(text string) { fmt.Fprintln(o.Err, text+" …") },
 	}, func() { hosts.Close(o.Factory, h) }, nil
 }

@@ -23,12 +23,12 @@ import (
 
 // forgetSeen removes what a server was seen to offer: something was accepted since.
 func forgetSeen(s *install.Shelf, id string) error {
-	if err := session.ForgetWithdrawals(s.Config.Home().Path, id); err != nil {
+	if err := session.RemoveWithdrawals(s.Config.Home().Path, id); err != nil {
 		return err
 	}
 	for _, agent := range s.Config.AgentIDs() {
 		// Whatever the server has put there, a directory perhaps.
-		if err := os.RemoveAll(filepath.Join(session.StateOf(s.Config.Home().Path, id), agent, mcpservers.CurrentToolsFile)); err != nil {
+		if err := os.RemoveAll(filepath.Join(session.StateDir(s.Config.Home().Path, id), agent, mcpservers.CurrentToolsFile)); err != nil {
 			return err
 		}
 	}

@@ -72,11 +72,11 @@ func (o *Options) run(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	if err := h.Ready(); err != nil {
+	if err := h.Prepare(); err != nil {
 		return cli.CannotStart(err)
 	}
 	server := mcp.NewServer(s, o.Version, mcp.Instructions(s.Policy()))
-	go server.FollowChanges(ctx, h.Changes(ctx.Done()))
+	go server.FollowChanges(ctx, h.WatchPlugins(ctx.Done()))
 	if o.over.address != "" {
 		return serveHTTP(o.Factory, ctx, h.Host, server, o.over)
 	}

@@ -49,7 +49,7 @@ func (o *RemoveOptions) run() error {
 	if err != nil {
 		return err
 	}
-	state := session.StateOf(s.Config.Home().Path, o.name)
+	state := session.StateDir(s.Config.Home().Path, o.name)
 	text := "the server " + o.name + " is removed"
 	switch kept := hasFiles(state); {
 	case o.keep && kept:

@@ -91,7 +91,7 @@ func (o *serverOptions) again(ctx context.Context) error {
 	}
 	var noted []session.Withdrawal
 	if pin != nil {
-		noted = session.Withdrawals(s.Config.Home().Path, name, pin.Version)
+		noted = session.ReadWithdrawals(s.Config.Home().Path, name, pin.Version)
 		if o.Also, err = mcpservers.DiffSpecs(name, before, o.spec); err != nil {
 			return cli.Fail(err)
 		}

@@ -106,7 +106,7 @@ func (v *toolOptions) call(cmd *cobra.Command, arguments map[string]any) error {
 	if err != nil {
 		return err
 	}
-	if err := h.Ready(); err != nil {
+	if err := h.Prepare(); err != nil {
 		return cli.CannotStart(err)
 	}
 	if v.refused != nil {
@@ -187,7 +187,7 @@ func lastCommand(s *session.Session, since time.Time) (command string, at time.T
 		}
 		for _, r := range page.Records {
 			if r.Ended().After(at) {
-				if text := s.UnkeptCommand(r); text != "" {
+				if text := s.CommandWithoutUndo(r); text != "" {
 					command, at = text, r.Ended()
 				}
 			}
