@@ -15,7 +15,7 @@ import (
 
 func open(t *testing.T, path string, options Options) *Log {
 	t.Helper()
-	log, err := Open(path, options)
+	log, err := OpenLog(path, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func record(tool string) Record {
 func read(t *testing.T, path string) []Record {
 	t.Helper()
 	var all []Record
-	broken, err := Read(path, func(r Record) error {
+	broken, err := ReadLog(path, func(r Record) error {
 		all = append(all, r)
 		return nil
 	})
@@ -80,7 +80,7 @@ func TestLongArgumentsAreCut(t *testing.T) {
 		"long": strings.Repeat("é", 1000), "short": "x", "n": int64(7),
 		"list": make([]any, 100), "deep": map[string]any{"long": strings.Repeat("x", 1000)},
 	}
-	got := Record{Args: args}.Kept().Args
+	got := Record{Args: args}.Shortened().Args
 	long, _ := got["long"].(string)
 	if len(long) > maxValue+32 || !utf8.ValidString(long) || !strings.Contains(long, "2000 bytes") {
 		t.Errorf("a long argument became %q", long)
@@ -102,7 +102,7 @@ func TestLongArgumentsAreCut(t *testing.T) {
 	for range 1000 {
 		nested = map[string]any{"x": nested}
 	}
-	line, err := json.Marshal(Record{Args: map[string]any{"x": nested}}.Kept())
+	line, err := json.Marshal(Record{Args: map[string]any{"x": nested}}.Shortened())
 	if err != nil || len(line) > 1000 {
 		t.Errorf("a deep argument is %d bytes (%v)", len(line), err)
 	}
@@ -116,7 +116,7 @@ func TestSecretsAreCut(t *testing.T) {
 		// The secret lies across the place where the text is cut.
 		"content": strings.Repeat("x", maxValue-20) + " password=" + secret + strings.Repeat(" y", 1000),
 		"list":    []any{"ls", "password: " + secret},
-	}}.Kept())
+	}}.Shortened())
 	if err != nil || strings.Contains(string(line), "hunter2") || strings.Count(string(line), redact.Mark) < 6 {
 		t.Errorf("%v: %s", err, line)
 	}

@@ -13,21 +13,21 @@ import (
 
 const (
 	blockSize = 256 << 10
-	maxLine   = 1 << 20 // what is longer is no record of ours
+	maxLine   = 1 << 20 // longer lines are no entries
 )
 
-// backward gives the lines of a file before a place to a function, a block of them at a time and the last first, until
-// it returns false. What follows the last line feed is no line: somebody is writing it. at is where the first of the
-// lines begins, and where reading goes on if that is left here.
-func backward(f io.ReaderAt, end int64, each func(at int64, lines []byte) bool) error {
-	buf := make([]byte, blockSize+maxLine) // a block, and behind it the line that ends in the next one
+// readBackward passes the lines of a file before an offset to a function, one block at a time and the last block first,
+// until it returns false. It skips text after the last line feed, which is still being written. at is the offset of the
+// block's first line; a later call can continue there.
+func readBackward(f io.ReaderAt, end int64, each func(at int64, lines []byte) bool) error {
+	buf := make([]byte, blockSize+maxLine) // a block, followed by the line that ends in the next block
 	rest, ended := 0, false
 	for end > 0 {
 		size := min(blockSize, end)
 		end -= size
 		block := buf[blockSize-size : blockSize]
 		if n, err := f.ReadAt(block, end); errors.Is(err, io.EOF) {
-			clear(block[n:]) // it was cut meanwhile: a writer has taken back what is no line
+			clear(block[n:]) // truncated meanwhile, by a writer that removed a partial line
 		} else if err != nil {
 			return err
 		}
@@ -53,18 +53,19 @@ func backward(f io.ReaderAt, end int64, each func(at int64, lines []byte) bool) 
 	return nil
 }
 
-// parse reads a line.
-func parse(line []byte) (r Record, ok bool) {
+// parseLine reads a line.
+func parseLine(line []byte) (r Record, ok bool) {
 	return r, json.Unmarshal(line, &r) == nil && !r.Time.IsZero()
 }
 
-// Ended is when a call was answered. Lines are in this order, nearly: a record that could not be written comes later.
-func (r Record) Ended() time.Time {
+// EndTime returns when the call ended. Lines are mostly in this order, but an entry that could not be written at once
+// comes later.
+func (r Record) EndTime() time.Time {
 	return r.Time.Add(time.Duration(r.Millis * float64(time.Millisecond)))
 }
 
-// before returns a place in a file from which on all is later than a time.
-func before(f io.ReaderAt, end int64, until time.Time) (int64, error) {
+// searchTime returns an offset from which on all entries are later than a time, by binary search.
+func searchTime(f io.ReaderAt, end int64, until time.Time) (int64, error) {
 	buf := make([]byte, blockSize)
 	for from, to := int64(0), end; to-from > blockSize; {
 		middle := from + (to-from)/2
@@ -78,7 +79,7 @@ func before(f io.ReaderAt, end int64, until time.Time) (int64, error) {
 		switch {
 		case !ok:
 			to = middle
-		case r.Ended().After(until):
+		case r.EndTime().After(until):
 			to, end = middle, middle+int64(at)
 		default:
 			from = middle + int64(at)
@@ -87,33 +88,33 @@ func before(f io.ReaderAt, end int64, until time.Time) (int64, error) {
 	return end, nil
 }
 
-// firstRecord returns the first one of lines.
+// firstRecord returns the first entry of lines.
 func firstRecord(lines []byte) (at int, r Record, ok bool) {
 	for {
 		end := bytes.IndexByte(lines[at:], '\n')
 		if end < 0 {
 			return 0, r, false
 		}
-		if r, ok = parse(lines[at : at+end]); ok {
+		if r, ok = parseLine(lines[at : at+end]); ok {
 			return at, r, true
 		}
 		at += end + 1
 	}
 }
 
-// FollowLatest is like [Follow], but begins so many bytes before the end of the current file, with the first whole line
-// there: what it takes does not grow with the log.
+// FollowLatest is like [Follow], but begins at the first whole line in the last bytes of the current file, so its cost
+// does not grow with the log.
 func FollowLatest(ctx context.Context, path string, bytes int64, each func(Record) error) error {
-	r := &reader{path: path, each: each}
-	defer r.close()
+	r := &logReader{path: path, each: each}
+	defer r.closeFiles()
 	if err := r.openLatest(bytes); err != nil {
 		return err
 	}
-	return r.follow(ctx)
+	return r.followFiles(ctx)
 }
 
-// openLatest opens the current file that far before its end.
-func (r *reader) openLatest(bytes int64) error {
+// openLatest opens the current file at an offset before its end.
+func (r *logReader) openLatest(bytes int64) error {
 	f, err := os.Open(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -130,9 +131,9 @@ func (r *reader) openLatest(bytes int64) error {
 	if _, err := f.Seek(at, io.SeekStart); err != nil || at == 0 {
 		return err
 	}
-	for one := make([]byte, 1); one[0] != '\n'; { // a line's rest
+	for one := make([]byte, 1); one[0] != '\n'; { // rest of a line
 		if _, err := f.Read(one); err != nil {
-			return nil //nolint:nilerr // there is no whole line; what comes is read
+			return nil //nolint:nilerr // no whole line yet
 		}
 	}
 	return nil

@@ -16,7 +16,7 @@ func BenchmarkAudit(b *testing.B) {
 		log := openLog(b, filepath.Join(b.TempDir(), "audit.jsonl"), 10<<20)
 		times := measure.Turns(b, measure.Case{Name: "entry", Run: func() error { return log.Write(entry(0, time.Now())) }},
 			measure.Case{Name: "begin_and_end", Run: func() error {
-				end := entry(0, time.Now()).Kept()
+				end := entry(0, time.Now()).Shortened()
 				end.Call = "abcdefghijkl-1"
 				begin := end
 				begin.State = Begun
@@ -56,7 +56,7 @@ func BenchmarkAudit(b *testing.B) {
 				pages = 0
 				for found := 0; found < limit && pages < maxPages; pages++ {
 					err := times.Time(func() error {
-						page, err := Search(path, query)
+						page, err := SearchLog(path, query)
 						found, query.After = found+len(page.Records), page.Next
 						if len(page.Records) > 0 {
 							last = page.Records[0]
@@ -77,7 +77,7 @@ func BenchmarkAudit(b *testing.B) {
 	}
 	b.Run("find", func(b *testing.B) {
 		measure.Turns(b, measure.Case{Name: "entry", Run: func() error {
-			_, err := Find(path, last.Session, last.Time)
+			_, err := FindCall(path, last.Session, last.Time)
 			return err
 		}})
 	})
@@ -85,7 +85,7 @@ func BenchmarkAudit(b *testing.B) {
 
 func openLog(b *testing.B, path string, maxSize int64) *Log {
 	b.Helper()
-	log, err := Open(path, Options{MaxSize: maxSize})
+	log, err := OpenLog(path, Options{MaxSize: maxSize})
 	if err != nil {
 		b.Fatal(err)
 	}

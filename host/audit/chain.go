@@ -8,69 +8,66 @@ import (
 	"os"
 )
 
-// Every line ends with the member "chain": the SHA-256, in hex, of the chain of the line before and this line without
-// its own. So no line can be changed, left out, put in or moved without all that follow being written anew, and whoever
-// has noted one chain elsewhere can tell. The first line of a file says besides, in "follows", what chain it goes on
-// from, in "begins" that of the very first line of all, and in "count" how many lines were before it: the files before
-// it may be gone.
+// Every line ends with the member "chain": the SHA-256, in hex, of the previous line's chain and this line without its
+// own. To change, remove, insert or move a line, all later lines must be rewritten, which a chain hash noted elsewhere
+// reveals. The first line of a file also has "follows", the last chain hash of the previous file, "begins", the hash of
+// the log's first line, and "count", the number of lines before it, since older files may be deleted.
 
-// chain is that of one line: 64 characters of hex. The first line's follows from none, which is empty.
-type chain string
+// chainHash is the hash of one line: 64 hex characters. It is empty before the first line.
+type chainHash string
 
 const (
-	chainBegins = `,"chain":"`
-	chainEnds   = `"}`
-	chainLength = 2 * sha256.Size
-	chainMember = len(chainBegins) + chainLength + len(chainEnds)
+	chainPrefix       = `,"chain":"`
+	chainSuffix       = `"}`
+	chainLength       = 2 * sha256.Size
+	chainMemberLength = len(chainPrefix) + chainLength + len(chainSuffix)
 )
 
-// next returns the chain of a record behind a line with this one. The record is a JSON object.
-func (c chain) next(record []byte) chain {
+// hashRecord returns the hash of a record that follows this line. The record is a JSON object.
+func (c chainHash) hashRecord(record []byte) chainHash {
 	sum := sha256.Sum256(append(append(make([]byte, 0, len(c)+len(record)), c...), record...))
-	return chain(hex.AppendEncode(make([]byte, 0, chainLength), sum[:]))
+	return chainHash(hex.AppendEncode(make([]byte, 0, chainLength), sum[:]))
 }
 
-// before returns the record of a file's first line, which says that this chain, at this position, is before it.
-func (c chain) before(record []byte, at position) []byte {
+// linkRecord adds the members that link a file's first record to this hash at this position.
+func (c chainHash) linkRecord(record []byte, at chainPosition) []byte {
 	if c == "" {
 		return record
 	}
 	members := `,"follows":"` + string(c) + `"`
 	if at.count > 0 {
-		members += fmt.Sprintf(`,"begins":"%s","count":%d`, at.begins, at.count)
+		members += fmt.Sprintf(`,"begins":"%s","count":%d`, at.first, at.count)
 	}
 	return append(record[:len(record)-1:len(record)-1], members+"}"...)
 }
 
-// line returns the line of a record with its chain.
-func (c chain) line(record []byte) []byte {
-	line := make([]byte, 0, len(record)+chainMember)
-	line = append(append(line, record[:len(record)-1]...), chainBegins...)
-	return append(append(append(line, c...), chainEnds...), '\n')
+// formatLine returns the line of a record with its hash.
+func (c chainHash) formatLine(record []byte) []byte {
+	line := make([]byte, 0, len(record)+chainMemberLength)
+	line = append(append(line, record[:len(record)-1]...), chainPrefix...)
+	return append(append(append(line, c...), chainSuffix...), '\n')
 }
 
-// unchain splits the end of a line, without its line feed, into what is of the record and its chain; ok is false if it
-// has none.
-func unchain(line []byte) (record []byte, c chain, ok bool) {
-	at := len(line) - chainMember
-	if at < 1 || !bytes.HasPrefix(line[at:], []byte(chainBegins)) || !bytes.HasSuffix(line, []byte(chainEnds)) {
+// splitChain splits a line without its line feed into record and hash; ok is false if it has no hash.
+func splitChain(line []byte) (record []byte, c chainHash, ok bool) {
+	at := len(line) - chainMemberLength
+	if at < 1 || !bytes.HasPrefix(line[at:], []byte(chainPrefix)) || !bytes.HasSuffix(line, []byte(chainSuffix)) {
 		return nil, "", false
 	}
-	c = chain(line[at+len(chainBegins) : len(line)-len(chainEnds)])
+	c = chainHash(line[at+len(chainPrefix) : len(line)-len(chainSuffix)])
 	if _, err := hex.DecodeString(string(c)); err != nil {
 		return nil, "", false
 	}
 	return append(bytes.Clone(line[:at]), '}'), c, true
 }
 
-// lookBack is how much of a file's end is looked through for a line with a chain, if the last has none: a power failure
-// may have cut it.
-const lookBack = 64 << 10
+// maxTail is how much of a file's end is searched for a line with a hash. After a power failure the last line may have
+// none.
+const maxTail = 64 << 10
 
-// lastChain returns the chain that the next line of a file follows: that of the last line that has one. It is empty if
-// there is none.
-func lastChain(f *os.File, end int64) (chain, error) {
-	for _, size := range []int64{int64(chainMember) + 2, lookBack} { // the first is enough for a line with something in it
+// lastChain returns the hash of a file's last line that has one; empty if none has.
+func lastChain(f *os.File, end int64) (chainHash, error) {
+	for _, size := range []int64{int64(chainMemberLength) + 2, maxTail} { // the first is enough unless the last line is damaged
 		tail := make([]byte, min(size, end))
 		if _, err := f.ReadAt(tail, end-int64(len(tail))); err != nil {
 			return "", err
@@ -78,7 +75,7 @@ func lastChain(f *os.File, end int64) (chain, error) {
 		for len(tail) > 0 {
 			tail = bytes.TrimSuffix(tail, []byte{'\n'})
 			at := bytes.LastIndexByte(tail, '\n') + 1
-			if _, c, ok := unchain(tail[at:]); ok {
+			if _, c, ok := splitChain(tail[at:]); ok {
 				return c, nil
 			}
 			tail = tail[:at]
@@ -87,17 +84,16 @@ func lastChain(f *os.File, end int64) (chain, error) {
 	return "", nil
 }
 
-// chainBefore makes l.last the chain that the first line of a new file follows: that of the last file that was put
-// aside.
-func (l *Log) chainBefore() error {
-	l.last, l.before = "", position{}
-	files, err := aside(l.path)
+// loadPreviousChain sets l.last for a new file to the last hash of the newest rotated file.
+func (l *Log) loadPreviousChain() error {
+	l.last, l.before = "", chainPosition{}
+	files, err := rotatedFiles(l.path)
 	if err != nil || len(files) == 0 {
 		return err
 	}
 	f, err := os.Open(files[len(files)-1])
 	if err != nil {
-		return nil // calls go on; who verifies the log is told that it does not follow
+		return nil // calls continue; verification reports the gap
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
@@ -111,14 +107,14 @@ func (l *Log) chainBefore() error {
 	return err
 }
 
-// gone reports whether somebody has taken the file at hand away, other than by putting it aside as picoclaw does.
-// l.last is then that of its last line: the chain goes on from there, so that it shows.
-func (l *Log) gone() bool {
+// wasRemoved reports whether the open file was removed other than by rotation. It sets l.last to the file's last hash:
+// the new file continues from there, so that the gap shows.
+func (l *Log) wasRemoved() bool {
 	ours, err := l.file.Stat()
 	if err != nil || !ours.Mode().IsRegular() {
 		return false
 	}
-	files, err := aside(l.path)
+	files, err := rotatedFiles(l.path)
 	if err != nil {
 		return false
 	}
@@ -139,17 +135,17 @@ func (l *Log) gone() bool {
 	return true
 }
 
-// catchUp makes l.last the chain of the last line: others may have written since. The caller holds the lock on the
-// directory, and has just followed.
-func (l *Log) catchUp() (err error) {
+// loadChain sets l.last to the hash of the last line, since other processes may have written. The caller holds the
+// directory lock and has called openCurrent.
+func (l *Log) loadChain() (err error) {
 	switch {
 	case l.lastEnd == l.end:
 		return nil
-	case !l.regular: // a device, which can't be read again
+	case !l.regular: // a device can't be read
 		l.lastEnd = l.end
 		return nil
 	case l.end == 0:
-		err = l.chainBefore()
+		err = l.loadPreviousChain()
 	default:
 		l.last, err = lastChain(l.file, l.end)
 	}

@@ -15,44 +15,44 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// Exporter writes records as other programs read them.
+// Exporter writes entries in the format of another program.
 type Exporter interface {
 	Write(Record) error
-	Close() error // writes what is left
+	Close() error // writes buffered output
 }
 
 // exporters are the formats of [NewExporter].
 var exporters = map[string]func(out io.Writer, version string) Exporter{
-	"jsonl": func(out io.Writer, _ string) Exporter { return lineExporter{out, Record.encoded} },
+	"jsonl": func(out io.Writer, _ string) Exporter { return lineExporter{out, Record.encodeJSON} },
 	"csv":   func(out io.Writer, _ string) Exporter { return &csvExporter{out: csv.NewWriter(out)} },
 	"ocsf": func(out io.Writer, version string) Exporter {
-		return lineExporter{out, func(r Record) ([]byte, error) { return ocsf(r, version) }}
+		return lineExporter{out, func(r Record) ([]byte, error) { return formatOCSF(r, version) }}
 	},
 	"cef": func(out io.Writer, version string) Exporter {
-		return lineExporter{out, func(r Record) ([]byte, error) { return cef(r, version), nil }}
+		return lineExporter{out, func(r Record) ([]byte, error) { return formatCEF(r, version), nil }}
 	},
 }
 
-// Formats are those that there is an exporter for.
-func Formats() []string { return slices.Sorted(maps.Keys(exporters)) }
+// ExportFormats returns the names of all export formats.
+func ExportFormats() []string { return slices.Sorted(maps.Keys(exporters)) }
 
-// NewExporter returns one for a format; version is picoclaw's.
+// NewExporter returns an exporter for a format; version is picoclaw's.
 func NewExporter(format string, out io.Writer, version string) (Exporter, error) {
 	make, ok := exporters[format]
 	if !ok {
-		return nil, fmt.Errorf("format %q: want one of %s", format, strings.Join(Formats(), ", "))
+		return nil, fmt.Errorf("format %q: want one of %s", format, strings.Join(ExportFormats(), ", "))
 	}
 	return make(out, version), nil
 }
 
-// lineExporter writes a line for each record.
+// lineExporter writes one line per entry.
 type lineExporter struct {
-	out  io.Writer
-	line func(Record) ([]byte, error)
+	out    io.Writer
+	format func(Record) ([]byte, error)
 }
 
 func (e lineExporter) Write(r Record) error {
-	line, err := e.line(r)
+	line, err := e.format(r)
 	if err == nil {
 		_, err = e.out.Write(append(line, '\n'))
 	}
@@ -61,49 +61,49 @@ func (e lineExporter) Write(r Record) error {
 
 func (lineExporter) Close() error { return nil }
 
-// csvExporter writes a table with a head.
+// csvExporter writes a table with a header row.
 type csvExporter struct {
-	out    *csv.Writer
-	headed bool
+	out       *csv.Writer
+	hasHeader bool
 }
 
-func (e *csvExporter) head() error {
-	if e.headed {
+func (e *csvExporter) writeHeader() error {
+	if e.hasHeader {
 		return nil
 	}
-	e.headed = true
+	e.hasHeader = true
 	return e.out.Write([]string{"time", "agent", "session", "parent", "origin", "tool", "args", "decision", "answer",
 		"rule", "ms", "result_bytes", "error", "state"})
 }
 
 func (e *csvExporter) Write(r Record) error {
-	args, err := argsText(r)
+	args, err := argsJSON(r)
 	if err != nil {
 		return err
 	}
 	row := []string{r.Time.Format(time.RFC3339Nano), r.Agent, r.Session, r.Parent, r.Origin, r.Tool, args, r.Decision,
 		r.Answer, r.Rule, strconv.FormatFloat(r.Millis, 'f', -1, 64), strconv.Itoa(r.Bytes), r.Error, r.State}
 	for i, cell := range row {
-		row[i] = inert(cell)
+		row[i] = escapeFormula(cell)
 	}
-	return errors.Join(e.head(), e.out.Write(row))
+	return errors.Join(e.writeHeader(), e.out.Write(row))
 }
 
 func (e *csvExporter) Close() error {
-	err := e.head()
+	err := e.writeHeader()
 	e.out.Flush()
 	return errors.Join(err, e.out.Error())
 }
 
-// inert has a spreadsheet take a cell that an agent has made up for a text, and not for a formula.
-func inert(cell string) string {
+// escapeFormula prevents spreadsheets from reading a cell as a formula.
+func escapeFormula(cell string) string {
 	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
 		return "'" + cell
 	}
 	return cell
 }
 
-func argsText(r Record) (string, error) {
+func argsJSON(r Record) (string, error) {
 	if len(r.Args) == 0 {
 		return "", nil
 	}
@@ -111,22 +111,22 @@ func argsText(r Record) (string, error) {
 	return string(text), err
 }
 
-// ocsf is a record as an event of the Open Cybersecurity Schema Framework 1.3: API Activity, whose activity is 99,
-// other, as a tool may do anything.
-func ocsf(r Record, version string) ([]byte, error) {
+// formatOCSF returns an entry as an event of the Open Cybersecurity Schema Framework 1.3: API Activity with activity
+// 99, other.
+func formatOCSF(r Record, version string) ([]byte, error) {
 	const class, activity = 6003, 99
 	severity, status, action := 1, 1, 1 // informational, success, allowed
 	statusText, actionText := "Success", "Allowed"
 	switch {
-	case r.Error != "" || r.Denied():
+	case r.Error != "" || r.WasDenied():
 		status, statusText = 2, "Failure"
 	case r.IsOpen():
 		status, statusText = 0, "Unknown"
 	}
-	if r.Denied() {
+	if r.WasDenied() {
 		severity, action, actionText = 3, 2, "Denied"
 	}
-	args, err := argsText(r)
+	args, err := argsJSON(r)
 	if err != nil {
 		return nil, err
 	}
@@ -156,18 +156,18 @@ func ocsf(r Record, version string) ([]byte, error) {
 	return json.Marshal(event)
 }
 
-// cef is a record in ArcSight's Common Event Format.
-func cef(r Record, version string) []byte {
+// formatCEF returns an entry in ArcSight's Common Event Format.
+func formatCEF(r Record, version string) []byte {
 	severity, outcome, name := "1", "success", "Tool call"
 	switch {
-	case r.Denied():
+	case r.WasDenied():
 		severity, outcome, name = "6", "failure", "Tool call refused"
 	case r.Error != "":
 		severity, outcome = "3", "failure"
 	case r.IsOpen():
 		severity, outcome, name = "3", "unknown", "Tool call without an end"
 	}
-	args, _ := argsText(r) // a record that was read can be written
+	args, _ := argsJSON(r) // entries that were parsed can be encoded
 	header := strings.NewReplacer(`\`, `\\`, `|`, `\|`, "\n", " ", "\r", " ")
 	value := strings.NewReplacer(`\`, `\\`, `=`, `\=`, "\n", `\n`, "\r", `\r`)
 	line := fmt.Sprintf("CEF:0|picoclaw|picoclaw|%s|%s|%s|%s|", header.Replace(version), header.Replace(r.Tool), name,

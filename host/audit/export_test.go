@@ -67,8 +67,8 @@ func TestExports(t *testing.T) {
 		t.Errorf("OCSF is %+v", event)
 	}
 
-	cut := Record{Time: r.Time, Args: map[string]any{"content": strings.Repeat("x", 1000)}}.Kept()
-	if line := exported(t, "jsonl", cut); !strings.Contains(line, "… (1000 bytes)") || Whole(cut.Args) || !Whole(r.Args) {
+	cut := Record{Time: r.Time, Args: map[string]any{"content": strings.Repeat("x", 1000)}}.Shortened()
+	if line := exported(t, "jsonl", cut); !strings.Contains(line, "… (1000 bytes)") || IsWhole(cut.Args) || !IsWhole(r.Args) {
 		t.Errorf("what was cut is cut again: %s", line)
 	}
 	var back Record

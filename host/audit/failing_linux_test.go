@@ -23,13 +23,13 @@ func TestRecordsWaitForRoom(t *testing.T) {
 			t.Fatalf("the error is %v", err)
 		}
 	}
-	if err := log.Ready(); !errors.Is(err, unix.ENOSPC) {
+	if err := log.CheckReady(); !errors.Is(err, unix.ENOSPC) {
 		t.Fatalf("it is ready: %v", err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := log.Ready(); err != nil {
+	if err := log.CheckReady(); err != nil {
 		t.Fatal(err)
 	}
 	if err := log.Write(record("three")); err != nil {
@@ -55,11 +55,11 @@ func TestLostRecordsAreTold(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := log.Ready(); err == nil ||
+	if err := log.CheckReady(); err == nil ||
 		err.Error() != "write the audit log: records were lost while it could not be written: 2" {
 		t.Errorf("the error is %v", err)
 	}
-	if err := log.Ready(); err != nil {
+	if err := log.CheckReady(); err != nil {
 		t.Error(err)
 	}
 	if got := len(read(t, path)); got != maxPending {
@@ -86,7 +86,7 @@ func TestAnotherProcessHoldsTheLock(t *testing.T) {
 	if err := dir.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := log.Ready(); err != nil {
+	if err := log.CheckReady(); err != nil {
 		t.Error(err)
 	}
 	if got := len(read(t, path)); got != 1 {

@@ -12,21 +12,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Filter says which records are wanted. The zero value wants all.
+// Filter selects entries. The zero value selects all.
 type Filter struct {
 	Agent    string
 	Session  string
-	Tool     string // a name or glob, of the full name or its last part
+	Tool     string // name or glob, of the full name or its last part
 	Origin   string
 	Decision string // allow, ask or deny
-	Text     string // what is in the rule, the error or the arguments
-	Denied   bool   // only what was not allowed
-	Failed   bool   // only what ended with an error
+	Text     string // text in the rule, the error or the arguments
+	Denied   bool   // only refused calls
+	Failed   bool   // only calls that failed
 	Since    time.Time
-	Until    time.Time // before it
+	Until    time.Time // exclusive
 }
 
-// Matches reports whether a record is wanted.
+// Matches reports whether the filter selects an entry.
 func (f Filter) Matches(r Record) bool {
 	switch {
 	case f.Agent != "" && r.Agent != f.Agent,
@@ -34,26 +34,26 @@ func (f Filter) Matches(r Record) bool {
 		f.Tool != "" && !matchesTool(f.Tool, r.Tool),
 		f.Origin != "" && r.Origin != f.Origin,
 		f.Decision != "" && r.Decision != f.Decision,
-		f.Denied && !r.Denied(),
+		f.Denied && !r.WasDenied(),
 		f.Failed && r.Error == "",
 		!f.Since.IsZero() && r.Time.Before(f.Since),
 		!f.Until.IsZero() && !r.Time.Before(f.Until),
-		f.Text != "" && !r.says(f.Text):
+		f.Text != "" && !r.containsText(f.Text):
 		return false
 	}
 	return true
 }
 
-// Denied reports whether the call was not made.
-func (r Record) Denied() bool {
+// WasDenied reports whether the call was refused.
+func (r Record) WasDenied() bool {
 	return r.Decision == "deny" || r.Decision == "ask" && r.Answer != "yes"
 }
 
-func (r Record) says(text string) bool {
+func (r Record) containsText(text string) bool {
 	if strings.Contains(r.Rule, text) || strings.Contains(r.Error, text) {
 		return true
 	}
-	args, err := argsText(r)
+	args, err := argsJSON(r)
 	quoted, _ := jsontext.AppendQuote(nil, text)
 	return err == nil && strings.Contains(args, string(quoted[1:len(quoted)-1]))
 }
@@ -68,11 +68,10 @@ func matchesTool(pattern, name string) bool {
 	return false
 }
 
-// Decisions are those of records.
+// Decisions returns the possible decisions of entries.
 func Decisions() []string { return []string{"allow", "ask", "deny"} }
 
-// ParseFilter reads a filter from texts, which have the names of its fields, in small letters. Errors begin with the
-// name.
+// ParseFilter parses a filter whose values get returns by the fields' lower-case names. Errors begin with the name.
 func ParseFilter(get func(name string) string, now time.Time) (Filter, error) {
 	f := Filter{Agent: get("agent"), Session: get("session"), Tool: get("tool"), Origin: get("origin"),
 		Decision: get("decision"), Text: get("text"), Denied: get("denied") == "true", Failed: get("failed") == "true"}
@@ -92,7 +91,7 @@ func ParseFilter(get func(name string) string, now time.Time) (Filter, error) {
 	return f, nil
 }
 
-// parseTime reads a time as people give it: how long ago, a day, or a moment. None is the zero time.
+// parseTime parses a duration ago, a day, or a timestamp. Empty text is the zero time.
 func parseTime(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -114,12 +113,12 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q: want how long ago, such as 90m, 24h or 7d, or a time, such as 2006-01-02 or 2006-01-02T15:04:05Z", text)
 }
 
-// sieve holds lines back that a filter does not want, by their bytes alone: to read a record takes many times as long.
-// What it lets through may still be unwanted. Each set is of texts of which a line has one.
-type sieve [][][]byte
+// lineFilter rejects lines by their bytes, since parsing takes much longer. It may accept lines the filter rejects. A
+// line needs one text of each set.
+type lineFilter [][][]byte
 
-func (f Filter) sieve() sieve {
-	var s sieve
+func (f Filter) newLineFilter() lineFilter {
+	var s lineFilter
 	need := func(texts ...string) {
 		var set [][]byte
 		for _, text := range texts {
@@ -132,17 +131,17 @@ func (f Filter) sieve() sieve {
 		}
 	}
 	member := func(name, text string) {
-		if part := literal(text); part == text && part != "" {
+		if part := literalPart(text); part == text && part != "" {
 			need(`,"` + name + `":"` + text + `"`)
 		} else {
 			need(part)
 		}
 	}
-	member("session", f.Session) // what is rarest, most likely, comes first
-	need(literal(f.Text))
+	member("session", f.Session) // probably the rarest first
+	need(literalPart(f.Text))
 	if !strings.ContainsAny(f.Tool, `[\`) {
 		for _, part := range strings.FieldsFunc(f.Tool, func(c rune) bool { return c == '*' || c == '?' }) {
-			need(literal(part))
+			need(literalPart(part))
 		}
 	}
 	member("agent", f.Agent)
@@ -157,8 +156,8 @@ func (f Filter) sieve() sieve {
 	return s
 }
 
-// literal returns the longest part of a text that is in a line as it is, whoever has written it as JSON.
-func literal(text string) string {
+// literalPart returns the longest part of a text that every JSON encoder writes unescaped.
+func literalPart(text string) string {
 	longest := ""
 	escaped := func(c rune) bool { return c < ' ' || strings.ContainsRune("\"\\<>&\x7f\u2028\u2029\uFFFD", c) }
 	for _, part := range strings.FieldsFunc(text, escaped) {
@@ -169,9 +168,8 @@ func literal(text string) string {
 	return longest
 }
 
-// first returns where the first of some lines begins that may be wanted, as far as one text tells; their end if none
-// does.
-func (s sieve) first(lines []byte) int {
+// firstCandidate returns the offset of the first line that may match, by its first text; the end of lines if none does.
+func (s lineFilter) firstCandidate(lines []byte) int {
 	if len(s) == 0 || len(s[0]) > 1 {
 		return 0
 	}
@@ -182,8 +180,8 @@ func (s sieve) first(lines []byte) int {
 	return bytes.LastIndexByte(lines[:at], '\n') + 1
 }
 
-// passes reports whether a line, or one of many, may be of a wanted record.
-func (s sieve) passes(lines []byte) bool {
+// mayMatch reports whether any of the lines may match.
+func (s lineFilter) mayMatch(lines []byte) bool {
 	for _, set := range s {
 		found := false
 		for _, text := range set {

@@ -4,10 +4,11 @@ package audit
 
 import "os"
 
-// locked does something. These systems don't move a file that is open, so there is one writer to a file.
-func (l *Log) locked(do func() error) error { return do() }
+// withLock runs do. These systems can't rename open files, so each file has one writer.
+func (l *Log) withLock(do func() error) error { return do() }
 
-func shared(_ *os.File, do func() error) error { return do() }
+// withSharedLock runs do.
+func withSharedLock(_ *os.File, do func() error) error { return do() }
 
-// ignoreUnsupported leaves out all errors of putting a directory on disk: these systems can't.
+// ignoreUnsupported drops all errors: these systems can't sync directories.
 func ignoreUnsupported(error) error { return nil }

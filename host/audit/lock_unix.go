@@ -13,22 +13,22 @@ import (
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// locked does something while it holds the lock on the directory. The lock goes with the process that holds it.
-func (l *Log) locked(do func() error) error {
-	if err := lock(l.dir, filelock.Lock, l.lockTimeout); err != nil {
+// withLock runs do while holding the directory lock. The lock ends with the process.
+func (l *Log) withLock(do func() error) error {
+	if err := lockDir(l.dir, filelock.Lock, l.lockTimeout); err != nil {
 		return err
 	}
 	defer func() { _ = filelock.Unlock(l.dir) }()
 	return do()
 }
 
-func lock(dir *os.File, take func(*os.File) error, timeout time.Duration) error {
+func lockDir(dir *os.File, take func(*os.File) error, timeout time.Duration) error {
 	deadline := time.Now().Add(timeout)
 	for pause := 20 * time.Microsecond; ; pause = min(2*pause, 2*time.Millisecond) {
 		err := take(dir)
 		switch {
 		case err == nil || errors.Is(err, unix.ENOTSUP):
-			return nil // on a file system without locks a single line is all that is kept whole
+			return nil // without locks, only single lines are written atomically
 		case !errors.Is(err, filelock.ErrLocked):
 			return err
 		case time.Now().After(deadline):
@@ -38,16 +38,16 @@ func lock(dir *os.File, take func(*os.File) error, timeout time.Duration) error 
 	}
 }
 
-// shared does something while no writer puts files aside.
-func shared(dir *os.File, do func() error) error {
-	if err := lock(dir, filelock.LockShared, lockTimeout); err != nil {
+// withSharedLock runs do while no writer rotates files.
+func withSharedLock(dir *os.File, do func() error) error {
+	if err := lockDir(dir, filelock.LockShared, lockTimeout); err != nil {
 		return err
 	}
 	defer func() { _ = filelock.Unlock(dir) }()
 	return do()
 }
 
-// ignoreUnsupported leaves out the error of what can't be put on disk, such as a device or some directories.
+// ignoreUnsupported drops errors of syncing files that don't support it, such as devices and some directories.
 func ignoreUnsupported(err error) error {
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) {
 		return nil

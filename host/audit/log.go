@@ -1,17 +1,16 @@
-// Package audit keeps the record of every call: one line of JSON each, in files that only their owner can read, and
-// reads them again.
+// Package audit writes the audit log and reads it: one line of JSON for each entry, in files only their owner can read.
 //
-// Several host processes write to one file at the same time, and one of them rotates it when it is full: a lock on the
-// directory has them take turns, and each looks, in its turn, which file is the current one. A record that can't be
-// written is kept and written with the next one.
+// Several host processes append to one file, and one of them rotates it when it is full. A lock on the directory
+// serializes them; each holder checks which file is current. An entry that can't be written is kept and written with
+// the next one.
 //
-// A full file is put aside by one rename, to a name with the time in it. No writer holds on to a file that was put
-// aside, so no record is lost or cut in two between several hosts.
+// Rotation renames the full file to a name with the time in it. No writer keeps a rotated file open, so entries are
+// neither lost nor split.
 //
-// Every record ends with a hash of the record before and itself, made under the lock. There is no key: whoever takes
-// the host over could use it too. A head that is noted elsewhere does more.
+// Every entry ends with a hash of itself and the entry before, computed under the lock. There is no key, since an
+// attacker who controls the host could use it too. A hash noted elsewhere detects rewritten logs.
 //
-// The package must not know how a call is decided or made; it is told, and writes it down.
+// The package must not know how a call is decided or made.
 package audit
 
 import (
@@ -23,52 +22,52 @@ import (
 	"time"
 )
 
-// Options say how a log is kept. The zero value never rotates and puts records on disk every second.
+// Options configure a log. The zero value never rotates and syncs entries every second.
 type Options struct {
-	// MaxSize is how large the file may become, in bytes, before it is put aside and a new one begun; 0 for no limit.
+	// MaxSize is the size in bytes at which the file is rotated; 0 for no limit.
 	MaxSize int64
 
-	// MaxFiles is how many files are kept that were put aside; 0 keeps all.
+	// MaxFiles is the number of rotated files to keep; 0 keeps all.
 	MaxFiles int
 
-	// SyncEach has each record on disk before Write returns. Otherwise that takes up to a second.
+	// SyncEach syncs each entry to disk before Write returns, instead of within a second.
 	SyncEach bool
 }
 
-// syncEvery is how long a record may wait until it is put on disk.
-const syncEvery = time.Second
+// syncInterval is the maximum time until an entry is synced to disk.
+const syncInterval = time.Second
 
-// maxPending bounds the records that wait for being written.
+// maxPending limits the entries kept after failed writes.
 const maxPending = 1024
 
-// Log is an open audit log. It may be used concurrently, and by several processes on the same path.
+// Log is an open audit log. It may be used concurrently, and by several processes with the same path.
 type Log struct {
 	path        string
 	options     Options
 	lockTimeout time.Duration
 
-	mu       sync.Mutex
-	dir      *os.File    // held open to be locked
-	file     *os.File    // the file that was current when it was last looked
-	opened   os.FileInfo // which that is
-	pending  [][]byte    // records that could not be written yet
-	dropped  int         // records that there was no place to keep
-	reserved int64       // up to where there is room in the file
-	end      int64       // where the file ended when it was last looked
-	regular  bool        // it is a file indeed, and no device
-	last     chain       // that of the last line
-	lastEnd  int64       // where the file ended when that was so; -1 if it is not known
-	before   position    // in a file without lines, where its first will be
-	timer    *time.Timer
-	syncErr  error
-	closed   bool
+	mu         sync.Mutex
+	dir        *os.File      // open for locking
+	file       *os.File      // current file at the last check
+	openedInfo os.FileInfo   // identifies file
+	pending    [][]byte      // entries that could not be written yet
+	dropped    int           // number of entries beyond maxPending
+	reserved   int64         // end of the allocated space
+	end        int64         // size of the file at the last check
+	regular    bool          // a file, not a device
+	last       chainHash     // hash of the last line
+	lastEnd    int64         // file size that belongs to last; -1 if unknown
+	before     chainPosition // position of the first line, in an empty file
+	timer      *time.Timer
+	syncErr    error
+	closed     bool
 }
 
-// lockTimeout is longer than a writer holds the lock, unless it is stopped.
+// lockTimeout exceeds the time a running writer holds the lock.
 const lockTimeout = 5 * time.Second
 
-// Open opens the log at a path, and makes it and its directory if need be.
-func Open(path string, options Options) (*Log, error) {
+// OpenLog opens the log at a path. It creates file and directory if needed.
+func OpenLog(path string, options Options) (*Log, error) {
 	l := &Log{path: path, options: options, lockTimeout: lockTimeout}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open the audit log: %w", err)
@@ -78,17 +77,16 @@ func Open(path string, options Options) (*Log, error) {
 		return nil, fmt.Errorf("open the audit log: %w", err)
 	}
 	l.dir = dir
-	if err := l.locked(l.follow); err != nil {
+	if err := l.withLock(l.openCurrent); err != nil {
 		_ = dir.Close()
 		return nil, fmt.Errorf("open the audit log: %w", err)
 	}
 	return l, nil
 }
 
-// Write adds a record. Its line is written in one piece, or not at all; then it is kept, to be written with the next
-// one.
+// Write appends an entry. The line is written whole or not at all; a failed one is kept and written with the next.
 func (l *Log) Write(r Record) error {
-	record, err := r.text()
+	record, err := r.recordJSON()
 	if err != nil {
 		return fmt.Errorf("write the audit log: %w", err)
 	}
@@ -102,12 +100,12 @@ func (l *Log) Write(r Record) error {
 	} else {
 		l.pending = append(l.pending, record)
 	}
-	return l.flush()
+	return l.flushPending()
 }
 
-// Ready reports whether the next record can be written, and writes those that could not be so far. It makes sure of
-// room on disk, where the file system can.
-func (l *Log) Ready() error {
+// CheckReady returns an error if the next entry can't be written. It writes pending entries and allocates disk space
+// where the file system supports it.
+func (l *Log) CheckReady() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -115,11 +113,11 @@ func (l *Log) Ready() error {
 	}
 	if l.syncErr != nil {
 		err := l.syncErr
-		l.syncErr = nil // the next second tries again
+		l.syncErr = nil // retried in the next second
 		return err
 	}
 	if len(l.pending) > 0 {
-		if err := l.flush(); err != nil {
+		if err := l.flushPending(); err != nil {
 			return err
 		}
 	}
@@ -127,18 +125,18 @@ func (l *Log) Ready() error {
 	if l.end+ahead <= l.reserved {
 		return nil
 	}
-	if err := reserve(l.file, l.end, step); err != nil {
+	if err := reserveSpace(l.file, l.end, step); err != nil {
 		return fmt.Errorf("there is no room for the audit log: %w", err)
 	}
 	l.reserved = l.end + step
 	return nil
 }
 
-// flush writes the records that are pending. The caller holds l.mu.
-func (l *Log) flush() error {
-	err := l.locked(func() error {
+// flushPending writes pending entries. The caller holds l.mu.
+func (l *Log) flushPending() error {
+	err := l.withLock(func() error {
 		for len(l.pending) > 0 {
-			if err := l.append(l.pending[0]); err != nil {
+			if err := l.appendRecord(l.pending[0]); err != nil {
 				return err
 			}
 			l.pending = l.pending[1:]
@@ -151,7 +149,7 @@ func (l *Log) flush() error {
 		l.dropped = 0
 	}
 	if err == nil {
-		err = l.arrangeSync()
+		err = l.scheduleSync()
 	}
 	if err != nil {
 		return fmt.Errorf("write the audit log: %w", err)
@@ -159,27 +157,27 @@ func (l *Log) flush() error {
 	return nil
 }
 
-// append writes the line of a record to the current file, after making it if need be. The caller holds both locks.
-func (l *Log) append(record []byte) error {
-	if err := l.follow(); err != nil {
+// appendRecord writes the line of a record to the current file, creating it if needed. The caller holds both locks.
+func (l *Log) appendRecord(record []byte) error {
+	if err := l.openCurrent(); err != nil {
 		return err
 	}
-	if err := l.catchUp(); err != nil {
+	if err := l.loadChain(); err != nil {
 		return err
 	}
-	if limit := l.options.MaxSize; limit > 0 && l.end > 0 && l.end+int64(len(record)+chainMember) > limit {
-		if err := l.rotate(); err != nil {
+	if limit := l.options.MaxSize; limit > 0 && l.end > 0 && l.end+int64(len(record)+chainMemberLength) > limit {
+		if err := l.rotateFile(); err != nil {
 			return err
 		}
 	}
 	if l.end == 0 && l.regular {
-		record = l.last.before(record, l.before)
+		record = l.last.linkRecord(record, l.before)
 	}
-	next := l.last.next(record)
-	line := next.line(record)
+	next := l.last.hashRecord(record)
+	line := next.formatLine(record)
 	n, err := l.file.Write(line)
 	if err != nil {
-		if n > 0 { // nobody else has written since: the lock is ours
+		if n > 0 { // the lock excludes other writers
 			err = errors.Join(err, l.file.Truncate(l.end))
 		}
 		return err
@@ -189,31 +187,31 @@ func (l *Log) append(record []byte) error {
 	return nil
 }
 
-// arrangeSync sees to it that what was written gets to the disk.
-func (l *Log) arrangeSync() error {
+// scheduleSync syncs written entries to disk, now or within a second.
+func (l *Log) scheduleSync() error {
 	if l.options.SyncEach {
 		return ignoreUnsupported(l.file.Sync())
 	}
 	if l.timer == nil {
-		l.timer = time.AfterFunc(syncEvery, l.sync)
+		l.timer = time.AfterFunc(syncInterval, l.syncFile)
 	}
 	return nil
 }
 
-func (l *Log) sync() {
+func (l *Log) syncFile() {
 	l.mu.Lock()
 	l.timer = nil
 	f := l.file
-	l.mu.Unlock() // calls need not wait for the disk
+	l.mu.Unlock() // don't block calls while the disk syncs
 	err := ignoreUnsupported(f.Sync())
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !errors.Is(err, os.ErrClosed) { // a file that was closed was put on disk before
+	if !errors.Is(err, os.ErrClosed) { // files are synced before they are closed
 		l.syncErr = err
 	}
 }
 
-// Close puts the log on disk and closes it.
+// Close syncs the log to disk and closes it.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -222,7 +220,7 @@ func (l *Log) Close() error {
 	}
 	var err error
 	if len(l.pending) > 0 {
-		err = l.flush()
+		err = l.flushPending()
 	}
 	if l.timer != nil {
 		l.timer.Stop()

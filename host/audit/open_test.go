@@ -16,7 +16,7 @@ import (
 func writeCalls(t *testing.T, count int) (path string, open []string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "audit.jsonl")
-	log, err := Open(path, Options{MaxSize: 40 << 10})
+	log, err := OpenLog(path, Options{MaxSize: 40 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestReadersShowOpenCalls(t *testing.T) {
 	check("verify", verified(t, path).Open, len(want))
 	ctx, cancel := context.WithCancel(t.Context())
 	var followed []Record
-	if err := Follow(ctx, path, func(r Record) error { followed = append(followed, r); return nil }, cancel); err != nil {
+	if err := FollowLog(ctx, path, func(r Record) error { followed = append(followed, r); return nil }, cancel); err != nil {
 		t.Fatal(err)
 	}
 	check("follow", followed, count)
@@ -111,7 +111,7 @@ func TestReadersShowOpenCalls(t *testing.T) {
 	for _, r := range read(t, path) {
 		sums.Add(r)
 	}
-	for _, tool := range sums.Tools() {
+	for _, tool := range sums.ToolStats() {
 		calls, open = calls+tool.Calls, open+tool.Open
 	}
 	if calls != count || open != len(want) {
@@ -156,7 +156,7 @@ func TestFollowShowsCallThatRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	var states []string
-	err := Follow(ctx, path, func(r Record) error {
+	err := FollowLog(ctx, path, func(r Record) error {
 		states = append(states, r.State)
 		if r.IsOpen() {
 			r.State = ""

@@ -8,36 +8,36 @@ import (
 	"io"
 )
 
-// position is a place in a chain.
-type position struct {
-	begins chain // that of the chain's first line, which names the chain
-	count  int   // of its lines up to here
-	head   chain // of the last of them
+// chainPosition is a position in a hash chain.
+type chainPosition struct {
+	first chainHash // hash of the chain's first line, which identifies the chain
+	count int       // lines up to here
+	head  chainHash // hash of the last line
 
-	inFile bool // a line of the file at hand is among them
+	inFile bool // a line of the current file is included
 }
 
-// origin is what the first line of a file says of those before it.
-type origin struct {
-	Follows chain `json:"follows"`
-	Begins  chain `json:"begins"`
-	Count   int   `json:"count"`
+// fileHeader is the link to the previous file in a file's first line.
+type fileHeader struct {
+	Follows chainHash `json:"follows"`
+	Begins  chainHash `json:"begins"`
+	Count   int       `json:"count"`
 }
 
-// add goes on by a line with a chain. A file whose first line does not say where it is in its chain begins one.
-func (p *position) add(c chain, read func() origin) {
+// addLine advances the position by a line. A file whose first line has no position in a chain begins a new chain.
+func (p *chainPosition) addLine(c chainHash, read func() fileHeader) {
 	if !p.inFile {
-		*p = position{begins: c, inFile: true}
+		*p = chainPosition{first: c, inFile: true}
 		if o := read(); o.Follows != "" && o.Begins != "" && o.Count > 0 {
-			p.begins, p.count = o.Begins, o.Count
+			p.first, p.count = o.Begins, o.Count
 		}
 	}
 	p.count++
 	p.head = c
 }
 
-// read goes on by the lines of a file, and returns how many bytes those with an end are.
-func (p *position) read(f io.Reader) (size int64, err error) {
+// readLines advances the position by the lines of a file, and returns the size of complete lines.
+func (p *chainPosition) readLines(f io.Reader) (size int64, err error) {
 	lines := bufio.NewReaderSize(f, 64<<10)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -48,17 +48,17 @@ func (p *position) read(f io.Reader) (size int64, err error) {
 			return size, err
 		}
 		size += int64(len(line))
-		if record, c, ok := unchain(bytes.TrimSuffix(line, []byte{'\n'})); ok {
-			p.add(c, func() (o origin) {
-				_ = json.Unmarshal(record, &o) // what says nothing begins a chain
+		if record, c, ok := splitChain(bytes.TrimSuffix(line, []byte{'\n'})); ok {
+			p.addLine(c, func() (o fileHeader) {
+				_ = json.Unmarshal(record, &o) // no header begins a chain
 				return o
 			})
 		}
 	}
 }
 
-// positionAt returns where a file is in its chain at its end.
-func positionAt(f io.ReaderAt, end int64) (p position, err error) {
-	_, err = p.read(io.NewSectionReader(f, 0, end))
+// positionAt returns the position at an offset of a file.
+func positionAt(f io.ReaderAt, end int64) (p chainPosition, err error) {
+	_, err = p.readLines(io.NewSectionReader(f, 0, end))
 	return p, err
 }

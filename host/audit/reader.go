@@ -15,42 +15,42 @@ import (
 	"time"
 )
 
-// reader reads the records of a log, the oldest first, across the files that were put aside.
-type reader struct {
+// logReader reads the entries of a log across rotated files, the oldest first.
+type logReader struct {
 	path   string
 	each   func(Record) error
 	broken int
 
-	open  map[string]Record // calls that have begun and not ended, by [Record.Call]
-	files []*os.File        // those that are left to read; the last is the current one
-	rest  []byte            // what was read of a line that has no end yet
+	openCalls map[string]Record // calls that have begun and not ended, by [Record.Call]
+	files     []*os.File        // files left to read; the last is the current one
+	rest      []byte            // beginning of an incomplete line
 }
 
-// Read gives each record of the log at a path to a function, until that returns an error. Calls without an end come last. It returns how many lines are
-// no records; a log that does not exist has none.
-func Read(path string, each func(Record) error) (broken int, err error) {
-	r := &reader{path: path, each: each}
-	defer r.close()
+// ReadLog passes each entry of the log at a path to a function, until it returns an error. Calls without an end come
+// last. It returns the number of invalid lines. A missing log has no entries.
+func ReadLog(path string, each func(Record) error) (broken int, err error) {
+	r := &logReader{path: path, each: each}
+	defer r.closeFiles()
 	if err := r.openFiles(nil); err != nil {
 		return 0, err
 	}
-	if err = r.drain(); err == nil {
-		err = r.passOpen(time.Now())
+	if err = r.readFiles(); err == nil {
+		err = r.emitOpenCalls(time.Now())
 	}
-	return r.broken + min(len(r.rest), 1), err // a last line without its end is cut
+	return r.broken + min(len(r.rest), 1), err // an incomplete last line
 }
 
-// openAfter is how long a call has to run until it is shown without its end.
-const openAfter = 2 * time.Second
+// openCallDelay is how long a call must run before readers report it without its end.
+const openCallDelay = 2 * time.Second
 
-// passOpen gives those calls to each that arrived before a time and have not ended, the oldest first.
-func (r *reader) passOpen(before time.Time) error {
-	calls := slices.SortedFunc(maps.Values(r.open), func(a, b Record) int { return a.Time.Compare(b.Time) })
+// emitOpenCalls passes on calls without an end that arrived before a time, the oldest first.
+func (r *logReader) emitOpenCalls(before time.Time) error {
+	calls := slices.SortedFunc(maps.Values(r.openCalls), func(a, b Record) int { return a.Time.Compare(b.Time) })
 	for _, call := range calls {
 		if !call.Time.Before(before) {
 			continue
 		}
-		delete(r.open, call.Call)
+		delete(r.openCalls, call.Call)
 		if err := r.each(call); err != nil {
 			return err
 		}
@@ -58,49 +58,49 @@ func (r *reader) passOpen(before time.Time) error {
 	return nil
 }
 
-// pass gives a record to each, unless it is that of a call that may end yet.
-func (r *reader) pass(record Record) error {
+// emitRecord passes on an entry, unless it begins a call that may still end.
+func (r *logReader) emitRecord(record Record) error {
 	if record.IsOpen() {
-		if r.open == nil {
-			r.open = map[string]Record{}
+		if r.openCalls == nil {
+			r.openCalls = map[string]Record{}
 		}
-		r.open[record.Call] = record
+		r.openCalls[record.Call] = record
 		return nil
 	}
-	delete(r.open, record.Call)
+	delete(r.openCalls, record.Call)
 	return r.each(record)
 }
 
-// followEvery is how often a log is looked at for more.
-const followEvery = 100 * time.Millisecond
+// followInterval is how often a followed log is polled.
+const followInterval = 100 * time.Millisecond
 
-// Follow is like [Read], and then goes on with the records that come, until the context ends. caughtUp is called once,
-// when all is read that was there.
-func Follow(ctx context.Context, path string, each func(Record) error, caughtUp func()) error {
-	r := &reader{path: path, each: each}
-	defer r.close()
+// FollowLog is like [ReadLog], and then continues with new entries until the context ends. caughtUp is called once,
+// after the existing entries.
+func FollowLog(ctx context.Context, path string, each func(Record) error, caughtUp func()) error {
+	r := &logReader{path: path, each: each}
+	defer r.closeFiles()
 	if err := r.openFiles(nil); err != nil {
 		return err
 	}
-	if err := r.drain(); err != nil {
+	if err := r.readFiles(); err != nil {
 		return err
 	}
-	if err := r.passOpen(time.Now().Add(-openAfter)); err != nil {
+	if err := r.emitOpenCalls(time.Now().Add(-openCallDelay)); err != nil {
 		return err
 	}
 	caughtUp()
-	return r.follow(ctx)
+	return r.followFiles(ctx)
 }
 
-// follow reads the records that come until the context ends.
-func (r *reader) follow(ctx context.Context) error {
-	tick := time.NewTicker(followEvery)
+// followFiles reads new entries until the context ends.
+func (r *logReader) followFiles(ctx context.Context) error {
+	tick := time.NewTicker(followInterval)
 	defer tick.Stop()
 	for {
-		if err := r.more(); err != nil {
+		if err := r.readNew(); err != nil {
 			return err
 		}
-		if err := r.passOpen(time.Now().Add(-openAfter)); err != nil {
+		if err := r.emitOpenCalls(time.Now().Add(-openCallDelay)); err != nil {
 			return err
 		}
 		select {
@@ -111,10 +111,9 @@ func (r *reader) follow(ctx context.Context) error {
 	}
 }
 
-// more reads what has come since. The file at hand is read to its end even after it was put aside, as it is open; then
-// come those that were begun after it.
-func (r *reader) more() error {
-	if err := r.drain(); err != nil {
+// readNew reads new entries: the rest of the open file, even if it was rotated, then newer files.
+func (r *logReader) readNew() error {
+	if err := r.readFiles(); err != nil {
 		return err
 	}
 	var last os.FileInfo
@@ -131,12 +130,12 @@ func (r *reader) more() error {
 	if err := r.openFiles(last); err != nil {
 		return err
 	}
-	return r.drain()
+	return r.readFiles()
 }
 
-// openFiles opens the files of the log. after is the one that was read so far, and is open: it and what is older are left
-// out. While that is done nobody puts a file aside.
-func (r *reader) openFiles(after os.FileInfo) error {
+// openFiles opens the files of the log under a shared lock. after, if not nil, is the file being read: it and older
+// files are skipped.
+func (r *logReader) openFiles(after os.FileInfo) error {
 	dir, err := os.Open(filepath.Dir(r.path))
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -146,8 +145,8 @@ func (r *reader) openFiles(after os.FileInfo) error {
 	}
 	defer dir.Close()
 	var opened []*os.File
-	err = shared(dir, func() error {
-		paths, err := aside(r.path)
+	err = withSharedLock(dir, func() error {
+		paths, err := rotatedFiles(r.path)
 		if err != nil {
 			return err
 		}
@@ -174,23 +173,23 @@ func (r *reader) openFiles(after os.FileInfo) error {
 		info, err := f.Stat()
 		return err == nil && os.SameFile(info, after)
 	})
-	for _, f := range opened[:known+1] { // none, if the one at hand has been removed meanwhile
+	for _, f := range opened[:known+1] { // none if the current file was removed
 		_ = f.Close()
 		r.files = slices.DeleteFunc(r.files, func(other *os.File) bool { return other == f })
 	}
 	return nil
 }
 
-// drain reads the files to their ends. It keeps the last one open.
-func (r *reader) drain() error {
+// readFiles reads the files to their ends. It keeps the last one open.
+func (r *logReader) readFiles() error {
 	for len(r.files) > 0 {
-		if err := r.lines(r.files[0]); err != nil {
+		if err := r.readLines(r.files[0]); err != nil {
 			return err
 		}
 		if len(r.files) == 1 {
 			return nil
 		}
-		r.broken += min(len(r.rest), 1) // a line without its end, and nobody will end it now
+		r.broken += min(len(r.rest), 1) // an incomplete line that nobody will complete
 		r.rest = nil
 		_ = r.files[0].Close()
 		r.files = r.files[1:]
@@ -198,7 +197,7 @@ func (r *reader) drain() error {
 	return nil
 }
 
-func (r *reader) lines(f *os.File) error {
+func (r *logReader) readLines(f *os.File) error {
 	lines := bufio.NewReaderSize(f, 64<<10)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -214,18 +213,18 @@ func (r *reader) lines(f *os.File) error {
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
-		record, ok := parse(line)
+		record, ok := parseLine(line)
 		if !ok {
 			r.broken++
 			continue
 		}
-		if err := r.pass(record); err != nil {
+		if err := r.emitRecord(record); err != nil {
 			return err
 		}
 	}
 }
 
-func (r *reader) close() {
+func (r *logReader) closeFiles() {
 	for _, f := range r.files {
 		_ = f.Close()
 	}

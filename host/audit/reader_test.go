@@ -25,7 +25,7 @@ func TestFollowingGoesOnAcrossFiles(t *testing.T) {
 		}
 	}
 	go func() {
-		ended <- Follow(ctx, path, func(r Record) error {
+		ended <- FollowLog(ctx, path, func(r Record) error {
 			if want := fmt.Sprint("t.", seen); r.Tool != want {
 				return fmt.Errorf("%s came where %s was due", r.Tool, want)
 			}
@@ -60,7 +60,7 @@ func TestFollowingWaitsForALogToBegin(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	err := Follow(ctx, path, func(r Record) error { got = r.Tool; cancel(); return nil }, caughtUp)
+	err := FollowLog(ctx, path, func(r Record) error { got = r.Tool; cancel(); return nil }, caughtUp)
 	if err != nil || got != "first" {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -82,7 +82,7 @@ func TestReadingEnds(t *testing.T) {
 	}
 	enough := errors.New("enough")
 	n := 0
-	if _, err := Read(path, func(Record) error { n++; return enough }); !errors.Is(err, enough) || n != 1 {
+	if _, err := ReadLog(path, func(Record) error { n++; return enough }); !errors.Is(err, enough) || n != 1 {
 		t.Errorf("%d, %v", n, err)
 	}
 }
@@ -122,12 +122,12 @@ func TestSummary(t *testing.T) {
 	s.Add(Record{Tool: "a", Decision: "deny", Millis: 1000})
 	s.Add(Record{Tool: "b", Decision: "allow", Millis: 3, Error: "failed"})
 	s.Add(Record{Tool: "c", Decision: "ask", Answer: "no"})
-	want := []Stats{
+	want := []ToolStats{
 		{Tool: "a", Calls: 201, Denied: 1, Bytes: 400, P50: 100, P99: 198},
 		{Tool: "b", Calls: 1, Failed: 1, P50: 3, P99: 3},
 		{Tool: "c", Calls: 1, Denied: 1},
 	}
-	if got := s.Tools(); !slices.Equal(got, want) {
+	if got := s.ToolStats(); !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -139,7 +139,7 @@ func FuzzRead(f *testing.F) {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Read(path, func(Record) error { return nil }); err != nil {
+		if _, err := ReadLog(path, func(Record) error { return nil }); err != nil {
 			t.Error(err)
 		}
 	})

@@ -13,68 +13,67 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// Record is what is kept of one call. A call that has an effect has two entries: one when it begins, and one with all of
-// it when it ends. Readers give one Record for both; that of a call without an end is [Record.IsOpen].
+// Record is one call in the log. A call with an effect has two entries: one at its begin, and a complete one at its
+// end. Readers return one Record for both; a call without an end is [Record.IsOpen].
 type Record struct {
 	Time     time.Time      `json:"time"` // when the call arrived, UTC
 	Agent    string         `json:"agent"`
 	Session  string         `json:"session"`
-	Parent   string         `json:"parent,omitempty"` // the session that has opened this one
+	Parent   string         `json:"parent,omitempty"` // session that opened this one
 	Origin   string         `json:"origin"`
-	Tool     string         `json:"tool"` // full name, or what the caller asked for if there is no such tool
+	Tool     string         `json:"tool"` // full name, or the requested name of an unknown tool
 	Args     map[string]any `json:"args,omitempty"`
 	Decision string         `json:"decision"`         // allow, ask or deny
-	Answer   string         `json:"answer,omitempty"` // yes or no, of the person who was asked; no if there was nobody
+	Answer   string         `json:"answer,omitempty"` // yes or no, of a person; no if nobody could be asked
 	Approval *Approval      `json:"approval,omitempty"`
 	Rule     string         `json:"rule,omitempty"`
-	Millis   float64        `json:"ms"`             // from the call's arrival to its answer
+	Millis   float64        `json:"ms"`             // from the call's arrival to its result
 	Bytes    int            `json:"result_bytes"`   // text, structured result and media together
-	Undo     string         `json:"undo,omitempty"` // the change to files that undo takes back by this name
+	Undo     string         `json:"undo,omitempty"` // id of the change in the undo history
 	Error    string         `json:"error,omitempty"`
 
-	// The last members of an entry, see callOf.
+	// same in both entries of a call
 	Call  string `json:"call,omitempty"`  // the same in both entries of a call
 	State string `json:"state,omitempty"` // Begun in the entry of a call's begin
 
-	kept bool
+	shortened bool
 }
 
 // Begun is the State of the entry of a call's begin.
 const Begun = "begun"
 
-// IsOpen reports whether the log has no end of the call: it runs, or its host was killed.
+// IsOpen reports whether the log has no end of the call: it is running, or its host was killed.
 func (r Record) IsOpen() bool { return r.State == Begun }
 
-// Approval says who has answered, by which way, and when. Nobody has where a record's answer has none beside it.
+// Approval says who answered an approval request, how and when. A record has none if nobody answered.
 type Approval struct {
-	By   string    `json:"by,omitempty"` // the user, as far as that is known
-	Way  string    `json:"way"`          // client: as the one that called has asked; cli: picoclaw approvals; console
+	By   string    `json:"by,omitempty"` // user, if known
+	Way  string    `json:"way"`          // client: in the calling client; cli: picoclaw approvals; console
 	Time time.Time `json:"time"`
 }
 
 const (
-	maxValue = 256  // how much of one text is kept, in bytes; what is longer is cut and its length told
-	maxItems = 16   // how many items of a list, and members of an object below the arguments
-	maxDepth = 8    // how deeply nested values are kept
-	window   = 4096 // how much of a text is looked through for secrets: more than is kept, so that none is cut in two
+	maxValue     = 256  // maximum bytes of a text; a longer one is cut and its length noted
+	maxItems     = 16   // maximum items of a list, and members of a nested object
+	maxDepth     = 8    // maximum nesting of values
+	redactWindow = 4096 // bytes of a text searched for secrets; more than maxValue, so that no secret is cut in two
 )
 
-// text is the record as its line has it, but for the chain.
-func (r Record) text() ([]byte, error) { return r.Kept().encoded() }
+// recordJSON returns the entry as written to its line, without the chain hash.
+func (r Record) recordJSON() ([]byte, error) { return r.Shortened().encodeJSON() }
 
-// encoded is the record as JSON. People read it too: a < in a command stands there as one. What is not UTF-8 in it becomes
-// U+FFFD.
-func (r Record) encoded() ([]byte, error) {
+// encodeJSON returns the entry as JSON. It is readable: < is not escaped. Invalid UTF-8 becomes U+FFFD.
+func (r Record) encodeJSON() ([]byte, error) {
 	return jsonv2.Marshal(r, jsonv2.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// Kept returns the record as it is written: without secrets, and with long values cut.
-func (r Record) Kept() Record {
-	if r.kept {
+// Shortened returns the entry as written: without secrets, and with long values cut.
+func (r Record) Shortened() Record {
+	if r.shortened {
 		r.Error = shortenText("", r.Error)
 		return r
 	}
-	r.kept = true
+	r.shortened = true
 	if r.Args != nil {
 		args := make(map[string]any, len(r.Args))
 		for name, value := range r.Args {
@@ -122,15 +121,15 @@ func shortenText(name, text string) string {
 		kept, _ := redact.Value(name, text).(string) // a string stays one
 		return kept
 	}
-	kept, _ := redact.Value(name, clip(text, window)).(string)
+	kept, _ := redact.Value(name, clipText(text, redactWindow)).(string)
 	if kept == redact.Mark {
 		return kept
 	}
-	return fmt.Sprintf("%s… (%d bytes)", clip(kept, maxValue), len(text))
+	return fmt.Sprintf("%s… (%d bytes)", clipText(kept, maxValue), len(text))
 }
 
-// clip returns the beginning of a text, cut between two characters.
-func clip(text string, most int) string {
+// clipText cuts a text at a character boundary.
+func clipText(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
@@ -139,16 +138,16 @@ func clip(text string, most int) string {
 
 var cutText = lazyregexp.New(`^…$|… ?\(\d+ (?:bytes|items)\)$`)
 
-// Whole reports whether a value of a record's arguments is the call's: nothing was cut off, and no secret cut out.
-func Whole(v any) bool {
+// IsWhole reports whether an argument was logged completely: nothing was cut, and no secret removed.
+func IsWhole(v any) bool {
 	switch v := v.(type) {
 	case string:
 		return !strings.Contains(v, redact.Mark) && !cutText().MatchString(v)
 	case []any:
-		return !slices.ContainsFunc(v, func(item any) bool { return !Whole(item) })
+		return !slices.ContainsFunc(v, func(item any) bool { return !IsWhole(item) })
 	case map[string]any:
 		for name, value := range v {
-			if !Whole(name) || !Whole(value) {
+			if !IsWhole(name) || !IsWhole(value) {
 				return false
 			}
 		}

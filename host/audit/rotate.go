@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// File returns the path of the audit log of a home.
-func File(home string) string { return filepath.Join(home, "logs", "audit.jsonl") }
+// LogFile returns the path of the audit log of a home.
+func LogFile(home string) string { return filepath.Join(home, "logs", "audit.jsonl") }
 
-// Exists reports whether a home has an audit log, or a file of one that was put aside.
-func Exists(home string) bool {
-	if _, err := os.Lstat(File(home)); err == nil || !errors.Is(err, fs.ErrNotExist) {
+// LogExists reports whether a home has an audit log, or a rotated file of one.
+func LogExists(home string) bool {
+	if _, err := os.Lstat(LogFile(home)); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return true
 	}
-	files, err := aside(File(home))
+	files, err := rotatedFiles(LogFile(home))
 	return len(files) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
-// follow makes l.file the file at the path: another process may have put the one that it was aside. The caller holds
-// the lock on the directory.
-func (l *Log) follow() error {
+// openCurrent opens the file at the path as l.file if it changed, since another process may have rotated it. The caller
+// holds the directory lock.
+func (l *Log) openCurrent() error {
 	if l.file != nil {
-		if now, err := os.Stat(l.path); err == nil && os.SameFile(l.opened, now) {
+		if now, err := os.Stat(l.path); err == nil && os.SameFile(l.openedInfo, now) {
 			l.end = now.Size()
 			return nil
 		}
@@ -37,7 +37,7 @@ func (l *Log) follow() error {
 	}
 	info, err := f.Stat()
 	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
-		_ = f.Chmod(0o600) // it may be somebody else's, who then reads it as before
+		_ = f.Chmod(0o600) // keep the mode of another user's file
 	}
 	if err == nil {
 		err = finishLine(f, info)
@@ -52,21 +52,21 @@ func (l *Log) follow() error {
 	}
 	l.lastEnd = -1
 	if l.file != nil {
-		if info.Size() == 0 && l.gone() {
+		if info.Size() == 0 && l.wasRemoved() {
 			l.lastEnd = 0
 		}
-		_ = l.file.Sync() // it may have been put aside by a process that had written nothing itself
+		_ = l.file.Sync() // another process may have rotated it
 		_ = l.file.Close()
 	}
-	l.file, l.opened, l.end, l.reserved = f, info, info.Size(), 0
+	l.file, l.openedInfo, l.end, l.reserved = f, info, info.Size(), 0
 	l.regular = info.Mode().IsRegular()
 	if l.end > 0 {
 		return nil
 	}
-	return ignoreUnsupported(l.dir.Sync()) // it may be new
+	return ignoreUnsupported(l.dir.Sync()) // a new file needs a directory sync
 }
 
-// finishLine ends a line that a power failure has left without its end, so that the next one begins a line.
+// finishLine ends an incomplete line after a power failure, so that the next entry begins a new line.
 func finishLine(f *os.File, info os.FileInfo) error {
 	if !info.Mode().IsRegular() || info.Size() == 0 {
 		return nil
@@ -79,13 +79,13 @@ func finishLine(f *os.File, info os.FileInfo) error {
 	return err
 }
 
-// rotate puts the current file aside and begins a new one. The caller holds the lock on the directory, and has just
-// followed.
-func (l *Log) rotate() error {
+// rotateFile renames the current file and begins a new one. The caller holds the directory lock and has called
+// openCurrent.
+func (l *Log) rotateFile() error {
 	if info, err := os.Lstat(l.path); err != nil || !info.Mode().IsRegular() {
-		return err // somewhere else is somebody else's to keep small
+		return err // other files are not rotated here
 	}
-	// the former gives back room that was reserved
+	// Truncate frees reserved space
 	if err := errors.Join(l.file.Truncate(l.end), l.file.Sync()); err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (l *Log) rotate() error {
 	}
 	at := time.Now().UTC()
 	for {
-		aside := asideName(l.path, at)
+		aside := rotatedName(l.path, at)
 		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
 			if err := os.Rename(l.path, aside); err != nil {
 				return err
@@ -104,24 +104,24 @@ func (l *Log) rotate() error {
 		}
 		at = at.Add(time.Nanosecond)
 	}
-	if err := l.follow(); err != nil {
+	if err := l.openCurrent(); err != nil {
 		return err
 	}
-	l.lastEnd, l.before = l.end, before // the chain goes on in the new file
-	return l.prune()
+	l.lastEnd, l.before = l.end, before // the chain continues in the new file
+	return l.removeOldFiles()
 }
 
-// asideLayout sorts as time does.
-const asideLayout = "20060102T150405.000000000Z"
+// rotatedLayout sorts by time.
+const rotatedLayout = "20060102T150405.000000000Z"
 
-// asideName is the name of a file that was put aside: audit-20261121T074512.123456789Z.jsonl beside audit.jsonl.
-func asideName(path string, at time.Time) string {
+// rotatedName returns the name of a rotated file: audit-20261121T074512.123456789Z.jsonl for audit.jsonl.
+func rotatedName(path string, at time.Time) string {
 	ext := filepath.Ext(path)
-	return strings.TrimSuffix(path, ext) + "-" + at.Format(asideLayout) + ext
+	return strings.TrimSuffix(path, ext) + "-" + at.Format(rotatedLayout) + ext
 }
 
-// aside returns the files that were put aside, the oldest first.
-func aside(path string) ([]string, error) {
+// rotatedFiles returns the rotated files, the oldest first.
+func rotatedFiles(path string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func aside(path string) ([]string, error) {
 	for _, entry := range entries {
 		stamp, ok := strings.CutPrefix(entry.Name(), prefix)
 		stamp, too := strings.CutSuffix(stamp, ext)
-		if _, err := time.Parse(asideLayout, stamp); ok && too && err == nil && entry.Type().IsRegular() {
+		if _, err := time.Parse(rotatedLayout, stamp); ok && too && err == nil && entry.Type().IsRegular() {
 			found = append(found, filepath.Join(filepath.Dir(path), entry.Name()))
 		}
 	}
@@ -140,12 +140,12 @@ func aside(path string) ([]string, error) {
 	return found, nil
 }
 
-// prune removes the oldest files beyond those that are kept.
-func (l *Log) prune() error {
+// removeOldFiles removes the oldest files beyond MaxFiles.
+func (l *Log) removeOldFiles() error {
 	if l.options.MaxFiles == 0 {
 		return nil
 	}
-	files, err := aside(l.path)
+	files, err := rotatedFiles(l.path)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func beWriter(job []string) error {
 	if err != nil {
 		return err
 	}
-	log, err := Open(job[0], Options{MaxSize: size})
+	log, err := OpenLog(job[0], Options{MaxSize: size})
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func TestSeveralProcessesRotateAndLoseNothing(t *testing.T) {
 			t.Errorf("writer %d: %d of %d records are there", id, got, count)
 		}
 	}
-	files, err := aside(path)
+	files, err := rotatedFiles(path)
 	if err != nil || len(files) < 10 {
 		t.Fatalf("%d files were put aside (%v)", len(files), err)
 	}
@@ -106,7 +106,7 @@ func TestLogsOfOneProcess(t *testing.T) {
 		for range 2 {
 			running.Go(func() {
 				for range 100 {
-					if err := log.Ready(); err != nil {
+					if err := log.CheckReady(); err != nil {
 						t.Error(err)
 					}
 					if err := log.Write(record("x")); err != nil {
@@ -134,7 +134,7 @@ func TestOldFilesAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, err := aside(path)
+	files, err := rotatedFiles(path)
 	if err != nil || len(files) != 3 {
 		t.Errorf("%d files are kept (%v)", len(files), err)
 	}
@@ -156,7 +156,7 @@ func TestALineWithoutAnEndDoesNotSpoilTheNext(t *testing.T) {
 		t.Fatal(err)
 	}
 	var tools []string
-	broken, err := Read(path, func(r Record) error { tools = append(tools, r.Tool); return nil })
+	broken, err := ReadLog(path, func(r Record) error { tools = append(tools, r.Tool); return nil })
 	if err != nil || broken != 1 || len(tools) != 1 {
 		t.Errorf("%d broken, %v (%v)", broken, tools, err)
 	}

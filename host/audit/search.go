@@ -16,42 +16,41 @@ import (
 	"time"
 )
 
-// There is no index beside the log, which would have to be kept in step by each of its writers. The end of a file is
-// read backward, a time is found in it by halving, and a line that a filter can't want is told by its bytes. What is
-// rare may take several pages, none of which takes long: each says how far it came.
+// Searches work without an index, which every writer would have to update. They read files backward, find times by binary
+// search, and reject lines by their bytes. A search for rare entries takes several short pages; each returns how far it
+// came.
 
 const (
-	maxSearched = 64 << 20 // how much is looked through for one page, in bytes
-	maxParsed   = 5_000    // and how many lines are read as records
+	maxSearched = 64 << 20 // bytes searched for one page
+	maxParsed   = 5_000    // lines parsed for one page
 )
 
-// longestCall is how long after a time calls that arrived before it are looked for. Lines are in the order of their
-// ends.
-const longestCall = time.Hour
+// maxCallTime is how long after a time the ends of calls that arrived before it are searched. Lines are ordered by end.
+const maxCallTime = time.Hour
 
-// Query is a search: which records are wanted, how many of them, and from where on.
+// Query is a search: a filter, a page size and a start.
 type Query struct {
 	Filter
 	Limit int    // at least 1
-	After string // [Page.Next] of the page before; empty for the latest records
+	After string // [Page.Next] of the previous page; empty for the latest entries
 }
 
-// Page is what a search has found, the latest call first.
+// Page is the result of a search, the latest call first.
 type Page struct {
 	Records []Record
-	Next    string    // where to go on; empty where there is nothing more
-	Reached time.Time // how far back it has searched; zero where it has not begun
-	Broken  int       // lines that it found to be no records
+	Next    string    // start of the next page; empty at the end
+	Reached time.Time // time of the oldest entry searched; zero if none
+	Broken  int       // number of invalid lines
 }
 
-// ErrGone is the error of what is not in a log, or not any more.
+// ErrGone is the error of an entry or a location that is not in the log, or no longer.
 var ErrGone = errors.New("it was never there, or its file is gone: audit.max_files says how many are kept")
 
-// Search returns the latest records of the log at a path that are wanted. It reads a bounded part of the log: behind a
-// page with a Next there may be more, also if it has few records or none.
-func Search(path string, q Query) (*Page, error) {
-	r := &reader{path: path}
-	defer r.close()
+// SearchLog returns the latest matching entries of the log at a path. It reads a bounded part of the log: a page with a
+// Next may have few entries, or none.
+func SearchLog(path string, q Query) (*Page, error) {
+	r := &logReader{path: path}
+	defer r.closeFiles()
 	if err := r.openFiles(nil); err != nil {
 		return nil, err
 	}
@@ -59,27 +58,27 @@ func Search(path string, q Query) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &search{Query: q, sieve: q.sieve()}
+	s := &logSearch{Query: q, sieve: q.newLineFilter()}
 	reached := q.After == ""
 	for i, f := range slices.Backward(r.files) {
 		info, err := f.Stat()
 		if err != nil {
 			return nil, fmt.Errorf("search the audit log: %w", err)
 		}
-		s.at = location{file: fileName(f), at: info.Size()}
+		s.location = logLocation{file: fileID(f), offset: info.Size()}
 		s.oldest = i == 0
-		if reached && !endsLine(f, s.at.at) {
+		if reached && !endsWithNewline(f, s.location.offset) {
 			s.page.Broken++
 		}
 		switch {
-		case s.at.file == "" || !reached && s.at.file != from.file:
+		case s.location.file == "" || !reached && s.location.file != from.file:
 			continue
-		case !reached && from.at > s.at.at:
+		case !reached && from.offset > s.location.offset:
 			return nil, fmt.Errorf("the audit log does not have what came before: %w", ErrGone)
 		case !reached:
-			s.at.at, reached = from.at, true
+			s.location.offset, reached = from.offset, true
 		}
-		if more, err := s.file(f, r.files[i+1:]); err != nil {
+		if more, err := s.searchFile(f, r.files[i+1:]); err != nil {
 			return nil, fmt.Errorf("search the audit log: %w", err)
 		} else if !more {
 			break
@@ -91,18 +90,18 @@ func Search(path string, q Query) (*Page, error) {
 	return &s.page, nil
 }
 
-// endsLine reports whether a file of this size ends with a line's end, or is empty.
-func endsLine(f io.ReaderAt, size int64) bool {
+// endsWithNewline reports whether a file of this size ends with a line feed, or is empty.
+func endsWithNewline(f io.ReaderAt, size int64) bool {
 	last := []byte{'\n'}
 	_, _ = f.ReadAt(last, max(size-1, 0))
 	return last[0] == '\n' || size == 0
 }
 
-// Find returns the record of the call that a session has made at a time.
-func Find(path, session string, at time.Time) (Record, error) {
+// FindCall returns the call a session made at a time.
+func FindCall(path, session string, at time.Time) (Record, error) {
 	q := Query{Filter: Filter{Session: session, Since: at, Until: at.Add(1)}, Limit: 1}
 	for {
-		page, err := Search(path, q)
+		page, err := SearchLog(path, q)
 		switch {
 		case err != nil:
 			return Record{}, err
@@ -115,115 +114,115 @@ func Find(path, session string, at time.Time) (Record, error) {
 	}
 }
 
-// search goes back through a log.
-type search struct {
+// logSearch searches a log backward.
+type logSearch struct {
 	Query
-	sieve   sieve
-	current *os.File   // the file at hand
-	later   []*os.File // those after it
-	oldest  bool       // the file at hand has none before it
-	at      location   // where it is
-	page    Page
+	sieve    lineFilter
+	current  *os.File   // file being searched
+	later    []*os.File // newer files
+	oldest   bool       // current is the oldest file
+	location logLocation
+	page     Page
 
 	searched, parsed int
-	starts           []int // of a block's lines that may be wanted
+	starts           []int // offsets of candidate lines in a block
 }
 
-// file searches a file up to the place at hand. more is false when the page is complete.
-func (s *search) file(f *os.File, later []*os.File) (more bool, err error) {
+// searchFile searches a file up to the current location. more is false when the page is complete.
+func (s *logSearch) searchFile(f *os.File, later []*os.File) (more bool, err error) {
 	s.current, s.later = f, later
-	end := s.at.at
+	end := s.location.offset
 	if !s.Until.IsZero() {
-		if end, err = before(f, end, s.Until.Add(longestCall)); err != nil {
+		if end, err = searchTime(f, end, s.Until.Add(maxCallTime)); err != nil {
 			return false, err
 		}
 	}
 	more = true
-	err = backward(f, end, func(at int64, lines []byte) bool {
-		more = s.block(at, lines)
+	err = readBackward(f, end, func(at int64, lines []byte) bool {
+		more = s.searchBlock(at, lines)
 		return more
 	})
 	return more, err
 }
 
-// block searches lines, which begin at a place in the file.
-func (s *search) block(begin int64, lines []byte) (more bool) {
-	if s.sieve.passes(lines) {
+// searchBlock searches lines that begin at an offset.
+func (s *logSearch) searchBlock(begin int64, lines []byte) (more bool) {
+	if s.sieve.mayMatch(lines) {
 		s.starts = s.starts[:0]
-		for at := s.sieve.first(lines); at < len(lines); at += s.sieve.first(lines[at:]) {
+		for at := s.sieve.firstCandidate(lines); at < len(lines); at += s.sieve.firstCandidate(lines[at:]) {
 			s.starts = append(s.starts, at)
 			at += bytes.IndexByte(lines[at:], '\n') + 1
 		}
 		for _, at := range slices.Backward(s.starts) {
 			line := lines[at : at+bytes.IndexByte(lines[at:], '\n')]
-			s.at.at = begin + int64(at)
-			if s.sieve.passes(line) && !s.line(line) {
+			s.location.offset = begin + int64(at)
+			if s.sieve.mayMatch(line) && !s.searchLine(line) {
 				return false
 			}
 		}
 	}
-	s.at.at = begin
+	s.location.offset = begin
 	s.searched += len(lines)
 	if _, first, ok := firstRecord(lines); ok {
-		s.page.Reached = first.Ended()
+		s.page.Reached = first.EndTime()
 	}
-	if !s.Since.IsZero() && s.page.Reached.Before(s.Since.Add(-longestCall)) {
+	if !s.Since.IsZero() && s.page.Reached.Before(s.Since.Add(-maxCallTime)) {
 		return false
 	}
-	return s.searched < maxSearched || s.leave()
+	return s.searched < maxSearched || s.endPage()
 }
 
-// line reads the line at hand.
-func (s *search) line(line []byte) (more bool) {
-	r, ok := parse(line)
+// searchLine parses and filters one line.
+func (s *logSearch) searchLine(line []byte) (more bool) {
+	r, ok := parseLine(line)
 	switch {
 	case ok:
-		s.page.Reached = r.Ended()
-		if s.Matches(r) && !(r.IsOpen() && s.hasEnd(r.Call, s.at.at)) {
+		s.page.Reached = r.EndTime()
+		if s.Matches(r) && !(r.IsOpen() && s.hasCallEnd(r.Call, s.location.offset)) {
 			s.page.Records = append(s.page.Records, r)
 		}
 	case len(bytes.TrimSpace(line)) > 0:
 		s.page.Broken++
 	}
 	s.parsed++
-	return len(s.page.Records) < s.Limit && s.parsed < maxParsed || s.leave()
+	return len(s.page.Records) < s.Limit && s.parsed < maxParsed || s.endPage()
 }
 
-// leave ends the page here.
-func (s *search) leave() (more bool) {
-	if s.at.at > 0 || !s.oldest {
-		s.page.Next = s.at.String()
+// endPage ends the page at the current location.
+func (s *logSearch) endPage() (more bool) {
+	if s.location.offset > 0 || !s.oldest {
+		s.page.Next = s.location.String()
 	}
 	return false
 }
 
-// location is a place in a log: where a line begins.
-type location struct {
-	file string // as fileName has it
-	at   int64
+// logLocation is the position of a line in a log.
+type logLocation struct {
+	file   string // as returned by fileID
+	offset int64
 }
 
-func (l location) String() string { return l.file + "-" + strconv.FormatInt(l.at, 10) }
+func (l logLocation) String() string { return l.file + "-" + strconv.FormatInt(l.offset, 10) }
 
-const fileNameLength = 16
+const fileIDLength = 16
 
-// parseLocation reads a place. No text is the zero one.
-func parseLocation(text string) (l location, err error) {
+// parseLocation parses a location. Empty text is the zero location.
+func parseLocation(text string) (l logLocation, err error) {
 	if text == "" {
 		return l, nil
 	}
 	file, at, _ := strings.Cut(text, "-")
 	_, err = hex.DecodeString(file)
 	l.file = file
-	l.at, _ = strconv.ParseInt(at, 10, 64)
-	if err != nil || len(file) != fileNameLength || l.at < 0 || l.String() != text {
-		return location{}, fmt.Errorf("%.40q is no place in an audit log", text)
+	l.offset, _ = strconv.ParseInt(at, 10, 64)
+	if err != nil || len(file) != fileIDLength || l.offset < 0 || l.String() != text {
+		return logLocation{}, fmt.Errorf("%.40q is no place in an audit log", text)
 	}
 	return l, nil
 }
 
-// fileName names a file by its first line, since it is put aside to another path. It is empty where there is none yet.
-func fileName(f io.ReaderAt) string {
+// fileID identifies a file by its first line, since rotation renames it. It is empty for an empty file.
+func fileID(f io.ReaderAt) string {
 	begin := make([]byte, 64<<10)
 	n, _ := f.ReadAt(begin, 0)
 	end := bytes.IndexByte(begin[:n], '\n')
@@ -233,11 +232,11 @@ func fileName(f io.ReaderAt) string {
 	if end < 0 {
 		end = n
 	}
-	return fmt.Sprintf("%x", sha256.Sum256(begin[:end]))[:fileNameLength]
+	return fmt.Sprintf("%x", sha256.Sum256(begin[:end]))[:fileIDLength]
 }
 
-// hasEnd reports whether the log has the end of a call that began at a place in the file at hand.
-func (s *search) hasEnd(call string, from int64) bool {
+// hasCallEnd reports whether the log has the end of a call that began at an offset of the current file.
+func (s *logSearch) hasCallEnd(call string, from int64) bool {
 	for i, f := range append([]*os.File{s.current}, s.later...) {
 		if i > 0 {
 			from = 0
@@ -246,12 +245,12 @@ func (s *search) hasEnd(call string, from int64) bool {
 		for {
 			line, err := lines.ReadSlice('\n')
 			if errors.Is(err, bufio.ErrBufferFull) {
-				continue // no entry is that long
+				continue // longer than any entry
 			}
 			if err != nil {
 				break
 			}
-			if of, begun := callOf(line); of == call && !begun {
+			if of, begun := parseCall(line); of == call && !begun {
 				return true
 			}
 		}
@@ -259,9 +258,9 @@ func (s *search) hasEnd(call string, from int64) bool {
 	return false
 }
 
-// callOf returns the call of a line, and whether the line is of its begin. Behind the call there are no members that an
-// agent can choose.
-func callOf(line []byte) (call string, begun bool) {
+// parseCall returns the call id of a line, and whether the line begins the call. Agents can't influence members after
+// the id.
+func parseCall(line []byte) (call string, begun bool) {
 	const member = `,"call":"`
 	at := bytes.LastIndex(line, []byte(member))
 	if at < 0 {
@@ -270,7 +269,7 @@ func callOf(line []byte) (call string, begun bool) {
 	rest := line[at+len(member):]
 	end := bytes.IndexByte(rest, '"')
 	if end < 0 || bytes.Contains(rest, []byte(`,"decision":"`)) {
-		return "", false // it is an argument
+		return "", false // part of an argument
 	}
 	return string(rest[:end]), bytes.Contains(rest[end:], []byte(`"state":"`+Begun+`"`))
 }

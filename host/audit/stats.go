@@ -6,38 +6,38 @@ import (
 	"slices"
 )
 
-// Stats are the sums of one tool's records.
-type Stats struct {
+// ToolStats are the statistics of one tool's calls.
+type ToolStats struct {
 	Tool   string  `json:"tool"`
 	Calls  int     `json:"calls"`
-	Denied int     `json:"denied"`         // of them, those that were not made
-	Failed int     `json:"failed"`         // of them, those that were made and ended with an error
-	Open   int     `json:"open,omitempty"` // of them, those without an end
+	Denied int     `json:"denied"`         // refused calls
+	Failed int     `json:"failed"`         // calls that were made and failed
+	Open   int     `json:"open,omitempty"` // calls without an end
 	Bytes  int     `json:"result_bytes"`
-	P50    float64 `json:"p50_ms"` // of those that were made; 0 if none was
+	P50    float64 `json:"p50_ms"` // of calls that were made; 0 without any
 	P99    float64 `json:"p99_ms"`
 }
 
-// Summary sums records up by tool. The zero value is ready.
+// Summary collects statistics by tool. The zero value is ready to use.
 type Summary struct {
-	tools map[string]*Stats
+	tools map[string]*ToolStats
 	times map[string][]float64
 }
 
-// Add counts a record.
+// Add counts an entry.
 func (s *Summary) Add(r Record) {
 	if s.tools == nil {
-		s.tools, s.times = map[string]*Stats{}, map[string][]float64{}
+		s.tools, s.times = map[string]*ToolStats{}, map[string][]float64{}
 	}
 	t := s.tools[r.Tool]
 	if t == nil {
-		t = &Stats{Tool: r.Tool}
+		t = &ToolStats{Tool: r.Tool}
 		s.tools[r.Tool] = t
 	}
 	t.Calls++
 	t.Bytes += r.Bytes
 	switch {
-	case r.Denied():
+	case r.WasDenied():
 		t.Denied++
 		return
 	case r.IsOpen():
@@ -49,23 +49,23 @@ func (s *Summary) Add(r Record) {
 	s.times[r.Tool] = append(s.times[r.Tool], r.Millis)
 }
 
-// Tools returns the sums, those of the tool with the most calls first.
-func (s *Summary) Tools() []Stats {
-	out := make([]Stats, 0, len(s.tools))
+// ToolStats returns the statistics by tool, the most called first.
+func (s *Summary) ToolStats() []ToolStats {
+	out := make([]ToolStats, 0, len(s.tools))
 	for tool, t := range s.tools {
 		times := s.times[tool]
 		slices.Sort(times)
 		t.P50, t.P99 = percentile(times, 50), percentile(times, 99)
 		out = append(out, *t)
 	}
-	slices.SortFunc(out, func(a, b Stats) int {
+	slices.SortFunc(out, func(a, b ToolStats) int {
 		return cmp.Or(cmp.Compare(b.Calls, a.Calls),
 			cmp.Compare(a.Tool, b.Tool))
 	})
 	return out
 }
 
-// percentile is the smallest of the sorted values that p per cent of them are not above.
+// percentile returns the smallest value that is at least p per cent of the sorted values.
 func percentile(sorted []float64, p float64) float64 {
 	if len(sorted) == 0 {
 		return 0

@@ -13,79 +13,79 @@ import (
 	"time"
 )
 
-// Verified is what a log was found to be.
-type Verified struct {
+// VerifyResult describes a verified log.
+type VerifyResult struct {
 	Files     int       `json:"files"`
 	Records   int       `json:"records"`
-	Unchained int       `json:"unchained,omitempty"` // records from before there were chains
-	Cut       int       `json:"cut,omitempty"`       // lines that are no records; a power failure leaves one
-	Whole     bool      `json:"whole"`               // no files from before it were removed
+	Unchained int       `json:"unchained,omitempty"` // entries of old versions, without hashes
+	Cut       int       `json:"cut,omitempty"`       // invalid lines; a power failure leaves one
+	Whole     bool      `json:"whole"`               // no older files were removed
 	From      time.Time `json:"from,omitzero"`
 	To        time.Time `json:"to,omitzero"`
-	Head      string    `json:"head,omitempty"` // the chain of the last line
-	Open      []Record  `json:"open,omitempty"` // calls that began and have no end
-	Found     bool      `json:"-"`              // a line has the chain that was looked for
+	Head      string    `json:"head,omitempty"` // hash of the last line
+	Open      []Record  `json:"open,omitempty"` // calls without an end
+	HasWanted bool      `json:"-"`              // a line has the wanted hash
 }
 
-// Broken is the first place where a log is not as it was written.
-type Broken struct {
+// ChainError is the first place where the chain of a log is broken.
+type ChainError struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
 	Why  string `json:"why"`
 }
 
-func (b *Broken) Error() string { return fmt.Sprintf("%s:%d: %s", b.File, b.Line, b.Why) }
+func (b *ChainError) Error() string { return fmt.Sprintf("%s:%d: %s", b.File, b.Line, b.Why) }
 
-// Verify follows the chain of the log at a path from its first line to its last, across the files that were put aside.
-// The error is a [*Broken] where the chain is. wanted is a head that was noted earlier, or "".
+// VerifyLog checks the chain of the log at a path from its first line to its last, across rotated files. It returns a
+// [*ChainError] if the chain is broken. wanted is a hash noted earlier, or "".
 //
-// Whoever can write the files can write them anew with chains that fit. That shows in a head that was noted elsewhere:
-// no line has it any more. Nor can it be told without one that the last records were removed.
-func Verify(path, wanted string) (*Verified, error) {
-	return (&verifier{wanted: chain(wanted)}).log(path)
+// An attacker who can write the files can recompute all hashes, or remove the last entries. Only a hash noted elsewhere
+// reveals that: no line has it any more.
+func VerifyLog(path, wanted string) (*VerifyResult, error) {
+	return (&chainVerifier{wanted: chainHash(wanted)}).verifyLog(path)
 }
 
-// log follows the chain of a log.
-func (v *verifier) log(path string) (*Verified, error) {
-	r := &reader{path: path}
-	defer r.close()
+// verifyLog checks the chain of a log.
+func (v *chainVerifier) verifyLog(path string) (*VerifyResult, error) {
+	r := &logReader{path: path}
+	defer r.closeFiles()
 	if err := r.openFiles(nil); err != nil {
 		return nil, err
 	}
 	for i, f := range r.files {
-		if err := v.file(f, i == len(r.files)-1); err != nil {
+		if err := v.verifyFile(f, i == len(r.files)-1); err != nil {
 			return nil, err
 		}
 	}
-	v.found.Head = string(v.last)
-	v.found.Open = slices.SortedFunc(maps.Values(v.open), func(a, b Record) int { return a.Time.Compare(b.Time) })
-	return &v.found, nil
+	v.result.Head = string(v.last)
+	v.result.Open = slices.SortedFunc(maps.Values(v.open), func(a, b Record) int { return a.Time.Compare(b.Time) })
+	return &v.result, nil
 }
 
-// verifier follows a chain.
-type verifier struct {
-	found   Verified
-	wanted  chain
-	last    chain
-	chained bool              // a line with a chain was seen
-	open    map[string]Record // calls without an end so far
-	at      position
-	each    func(position) // is told of every line with a chain; may be nil
+// chainVerifier checks a chain.
+type chainVerifier struct {
+	result   VerifyResult
+	wanted   chainHash
+	last     chainHash
+	chained  bool              // a line with a hash was seen
+	open     map[string]Record // calls without an end so far
+	position chainPosition
+	each     func(chainPosition) // receives the position of every line with a hash; may be nil
 }
 
-func (v *verifier) file(f *os.File, current bool) error {
-	v.found.Files++
-	v.at.inFile = false
-	before := v.found.Records
+func (v *chainVerifier) verifyFile(f *os.File, current bool) error {
+	v.result.Files++
+	v.position.inFile = false
+	before := v.result.Records
 	lines := bufio.NewReaderSize(f, 64<<10)
 	for number := 1; ; number++ {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
 			if len(line) > 0 && !current {
-				v.found.Cut++ // nobody will end it now
+				v.result.Cut++ // it will never be completed
 			}
-			if !current && v.found.Records == before {
-				return &Broken{File: f.Name(), Line: number, Why: "the file holds no record, and a file is put aside when it is full: " +
+			if !current && v.result.Records == before {
+				return &ChainError{File: f.Name(), Line: number, Why: "the file holds no record, and a file is put aside when it is full: " +
 					"it was emptied or overwritten; put back a copy"}
 			}
 			return nil
@@ -93,48 +93,48 @@ func (v *verifier) file(f *os.File, current bool) error {
 		if err != nil {
 			return fmt.Errorf("read the audit log: %w", err)
 		}
-		if why := v.line(bytes.TrimSuffix(line, []byte{'\n'})); why != "" {
-			return &Broken{File: f.Name(), Line: number, Why: why}
+		if why := v.lineFault(bytes.TrimSuffix(line, []byte{'\n'})); why != "" {
+			return &ChainError{File: f.Name(), Line: number, Why: why}
 		}
 	}
 }
 
-// line says what is wrong with a line, if anything is.
-func (v *verifier) line(line []byte) string {
-	text, c, ok := unchain(line)
+// lineFault returns the fault of a line, or "".
+func (v *chainVerifier) lineFault(line []byte) string {
+	text, c, ok := splitChain(line)
 	if !ok {
 		text = line
 	}
 	var record struct {
 		Record
-		origin
+		fileHeader
 	}
 	isRecord := json.Unmarshal(text, &record) == nil && !record.Time.IsZero()
-	first := !v.chained && v.found.Unchained == 0
+	first := !v.chained && v.result.Unchained == 0
 	switch {
 	case ok && !isRecord:
 		return "it has a chain and is no record: it was altered"
 	case !isRecord:
 		if len(bytes.TrimSpace(line)) > 0 {
-			v.found.Cut++
+			v.result.Cut++
 		}
 		return ""
 	case !ok && v.chained:
 		return "the record has no chain, and those before it have: it was altered, put in, or written by an older picoclaw"
 	case !ok:
-		v.found.Unchained++
+		v.result.Unchained++
 	case first:
-		v.last, v.found.Whole = record.Follows, record.Follows == ""
+		v.last, v.result.Whole = record.Follows, record.Follows == ""
 	case record.Follows != "" && record.Follows != v.last:
 		return "the file follows a record that is not the one before: files or records were removed or put in"
 	}
-	if ok && c != v.last.next(text) {
+	if ok && c != v.last.hashRecord(text) {
 		return "the record does not follow from the one before: it was altered, or others were removed, put in or moved"
 	}
-	if v.found.Records++; v.found.From.IsZero() {
-		v.found.From = record.Time
+	if v.result.Records++; v.result.From.IsZero() {
+		v.result.From = record.Time
 	}
-	v.found.To = record.Time
+	v.result.To = record.Time
 	if record.IsOpen() {
 		if v.open == nil {
 			v.open = map[string]Record{}
@@ -145,11 +145,11 @@ func (v *verifier) line(line []byte) string {
 	}
 	if ok {
 		v.chained, v.last = true, c
-		v.at.add(c, func() origin { return record.origin })
+		v.position.addLine(c, func() fileHeader { return record.fileHeader })
 		if v.each != nil {
-			v.each(v.at)
+			v.each(v.position)
 		}
-		v.found.Found = v.found.Found || c == v.wanted
+		v.result.HasWanted = v.result.HasWanted || c == v.wanted
 	}
 	return ""
 }

@@ -14,7 +14,7 @@ import (
 func chained(t *testing.T, count int, options Options) (path, head string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "audit.jsonl")
-	log, err := Open(path, options)
+	log, err := OpenLog(path, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,9 +29,9 @@ func chained(t *testing.T, count int, options Options) (path, head string) {
 	return path, verified(t, path).Head
 }
 
-func verified(t *testing.T, path string) *Verified {
+func verified(t *testing.T, path string) *VerifyResult {
 	t.Helper()
-	v, err := Verify(path, "")
+	v, err := VerifyLog(path, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestWhatIsDoneToALogShows(t *testing.T) {
 		}, 4, "moved"},
 		"a chain is taken off": {func(b []byte) []byte {
 			l := lines(b)
-			l[6] = append(l[6][:len(l[6])-chainMember-1], "}\n"...)
+			l[6] = append(l[6][:len(l[6])-chainMemberLength-1], "}\n"...)
 			return bytes.Join(l, nil)
 		}, 7, "has no chain"},
 		"a chain is put on something": {func(b []byte) []byte {
@@ -108,8 +108,8 @@ func TestWhatIsDoneToALogShows(t *testing.T) {
 			if err := os.WriteFile(path, c.alter(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			_, err = Verify(path, "")
-			var broken *Broken
+			_, err = VerifyLog(path, "")
+			var broken *ChainError
 			if !errors.As(err, &broken) || broken.Line != c.line || !strings.Contains(broken.Why, c.why) {
 				t.Errorf("%v; want line %d: %s", err, c.line, c.why)
 			}
@@ -124,18 +124,18 @@ func aForger(t *testing.T, path string, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var last chain
+	var last chainHash
 	var forged []byte
 	for i, line := range bytes.Split(bytes.TrimSpace(text), []byte("\n")) {
-		record, c, ok := unchain(line)
+		record, c, ok := splitChain(line)
 		if !ok {
 			t.Fatalf("line %d has no chain", i+1)
 		}
 		if i+1 >= n {
 			record = bytes.Replace(record, []byte("tool"), []byte("fool"), 1)
-			c = last.next(record)
+			c = last.hashRecord(record)
 		}
-		forged, last = append(forged, c.line(record)...), c
+		forged, last = append(forged, c.formatLine(record)...), c
 	}
 	if err := os.WriteFile(path, forged, 0o600); err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestAHeadThatWasNotedIsStillThere(t *testing.T) {
 	if err := log.Write(record("later")); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := Verify(path, head); err != nil || !v.Found || v.Head == head || v.Records != 11 {
+	if v, err := VerifyLog(path, head); err != nil || !v.HasWanted || v.Head == head || v.Records != 11 {
 		t.Fatalf("untouched, it is %+v, %v", v, err)
 	}
 	whole, err := os.ReadFile(path)
@@ -157,13 +157,13 @@ func TestAHeadThatWasNotedIsStillThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	aForger(t, path, 4)
-	if v, err := Verify(path, head); err != nil || v.Found {
+	if v, err := VerifyLog(path, head); err != nil || v.HasWanted {
 		t.Errorf("forged, it is %+v, %v", v, err)
 	}
 	if err := os.WriteFile(path, bytes.Join(bytes.SplitAfter(whole, []byte("\n"))[:9], nil), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := Verify(path, head); err != nil || v.Found {
+	if v, err := VerifyLog(path, head); err != nil || v.HasWanted {
 		t.Errorf("without its last records, it is %+v, %v", v, err)
 	}
 }
@@ -171,7 +171,7 @@ func TestAHeadThatWasNotedIsStillThere(t *testing.T) {
 // The chain goes on from file to file. The oldest may be gone, and no other.
 func TestFilesThatAreMissing(t *testing.T) {
 	path, _ := chained(t, 40, Options{MaxSize: 1000})
-	files, err := aside(path)
+	files, err := rotatedFiles(path)
 	if err != nil || len(files) < 5 {
 		t.Fatal(files, err)
 	}
@@ -187,8 +187,8 @@ func TestFilesThatAreMissing(t *testing.T) {
 	if err := os.Remove(files[3]); err != nil {
 		t.Fatal(err)
 	}
-	var broken *Broken
-	if _, err := Verify(path, ""); !errors.As(err, &broken) || broken.File != files[4] || broken.Line != 1 {
+	var broken *ChainError
+	if _, err := VerifyLog(path, ""); !errors.As(err, &broken) || broken.File != files[4] || broken.Line != 1 {
 		t.Errorf("without one in the middle: %v", err)
 	}
 }
@@ -217,7 +217,7 @@ func TestALogThatIsTakenAwayShows(t *testing.T) {
 	rotated := filepath.Join(t.TempDir(), "audit.jsonl")
 	log = open(t, rotated, Options{MaxSize: 1000})
 	write(log, 12)
-	files, err := aside(rotated)
+	files, err := rotatedFiles(rotated)
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
@@ -225,8 +225,8 @@ func TestALogThatIsTakenAwayShows(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(log, 1)
-	var broken *Broken
-	if _, err := Verify(rotated, ""); !errors.As(err, &broken) || broken.File != rotated || broken.Line != 1 {
+	var broken *ChainError
+	if _, err := VerifyLog(rotated, ""); !errors.As(err, &broken) || broken.File != rotated || broken.Line != 1 {
 		t.Errorf("with files before it: %v", err)
 	}
 }
@@ -249,7 +249,7 @@ func TestTheChainBeginsBehindWhatWasThere(t *testing.T) {
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
 		}
-		log, err := Open(path, Options{})
+		log, err := OpenLog(path, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,7 +268,7 @@ func TestTheChainBeginsBehindWhatWasThere(t *testing.T) {
 }
 
 func TestALogThatIsNotThereIsInOrder(t *testing.T) {
-	if v, err := Verify(filepath.Join(t.TempDir(), "no", "audit.jsonl"), ""); err != nil || v.Records != 0 ||
+	if v, err := VerifyLog(filepath.Join(t.TempDir(), "no", "audit.jsonl"), ""); err != nil || v.Records != 0 ||
 		v.Head != "" {
 		t.Errorf("it is %+v, %v", v, err)
 	}
@@ -277,13 +277,13 @@ func TestALogThatIsNotThereIsInOrder(t *testing.T) {
 func FuzzVerify(f *testing.F) {
 	f.Add([]byte(`{"time":"2026-01-01T00:00:00Z"}`), []byte("x"))
 	f.Fuzz(func(t *testing.T, record, junk []byte) {
-		v := &verifier{}
-		v.line(junk)
+		v := &chainVerifier{}
+		v.lineFault(junk)
 		if len(record) < 2 || record[len(record)-1] != '}' || bytes.ContainsRune(record, '\n') {
 			return
 		}
-		c := chain("").next(record)
-		back, found, ok := unchain(bytes.TrimSuffix(c.line(record), []byte("\n")))
+		c := chainHash("").hashRecord(record)
+		back, found, ok := splitChain(bytes.TrimSuffix(c.formatLine(record), []byte("\n")))
 		if !ok || found != c || !bytes.Equal(back, record) {
 			t.Errorf("%q comes back as %q, %s, %t", record, back, found, ok)
 		}
@@ -296,7 +296,7 @@ func TestVerifyNamesEmptiedFile(t *testing.T) {
 		"zeroed": func(size int) []byte { return make([]byte, size) }, "lines": func(size int) []byte { return bytes.Repeat([]byte("x\n"), size/2) },
 	} {
 		path, _ := chained(t, 200, Options{MaxSize: 4 << 10})
-		files, err := aside(path)
+		files, err := rotatedFiles(path)
 		if err != nil || len(files) < 2 {
 			t.Fatal(files, err)
 		}
@@ -307,8 +307,8 @@ func TestVerifyNamesEmptiedFile(t *testing.T) {
 		if err := os.WriteFile(files[0], content(int(info.Size())), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		var broken *Broken
-		if _, err := Verify(path, ""); !errors.As(err, &broken) || broken.File != files[0] {
+		var broken *ChainError
+		if _, err := VerifyLog(path, ""); !errors.As(err, &broken) || broken.File != files[0] {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -17,157 +17,157 @@ import (
 	"time"
 )
 
-// Note is what a witness is told of a log: how far its chain had come. The count and the head are the chain's,
-// whichever processes have written its records.
-type Note struct {
-	Chain string    `json:"chain"` // names the chain: that of its first record
-	Count int       `json:"count"` // of its records, with those whose files are gone
-	Head  string    `json:"head"`  // the chain of the last of them
+// WitnessNote is the position of a log's chain, as sent to a witness. Count and head cover the entries of all
+// processes.
+type WitnessNote struct {
+	Chain string    `json:"chain"` // hash of the chain's first entry
+	Count int       `json:"count"` // entries, including those in deleted files
+	Head  string    `json:"head"`  // hash of the last entry
 	Time  time.Time `json:"time"`
 }
 
-// WitnessOptions say who is told of a log, and how often.
+// WitnessOptions configure a witness.
 type WitnessOptions struct {
-	To      string        // a file's path or an http or https URL; "" for neither
-	Records int           // it is told after so many records of this process
-	Every   time.Duration // and after so long, if there is a record since
-	Failed  func(error)   // is told when it can't be reached, and not again until it could be
+	To        string        // file path, or http or https URL; may be empty
+	Records   int           // send after this number of this process's entries
+	Interval  time.Duration // and after this time, if there are new entries
+	OnFailure func(error)   // receives the first error of a series
 
-	// Tell, if not nil, is told too: each note is a line of JSON.
-	Tell func(ctx context.Context, note []byte) error
+	// Send, if not nil, sends each note, a line of JSON, to a second receiver.
+	Send func(ctx context.Context, note []byte) error
 }
 
 const (
-	tellTimeout   = 10 * time.Second // for one note to a URL
-	closePatience = time.Second      // for the last note
+	sendTimeout  = 10 * time.Second // for one note to a URL
+	closeTimeout = time.Second      // for the last note
 )
 
-// Witness tells somebody elsewhere how far a log has come. It reads the log for itself, so that no call waits for it,
-// and tells what is newest: what it could not tell before is in that.
+// Witness sends the position of a log to another place. It reads the log itself, so that no call waits for it. Only the
+// latest position is sent: it covers earlier ones that failed.
 type Witness struct {
 	path    string
 	options WitnessOptions
 	client  http.Client
 
-	wrote   atomic.Int64
+	written atomic.Int64 // entries written by this process
 	due     chan struct{}
 	closing chan struct{}
 	once    sync.Once
 	done    chan struct{}
 	cancel  context.CancelFunc
 
-	// what follows is the goroutine's own
-	told   int64 // of wrote
-	failed bool
-	info   os.FileInfo // the file that was read
-	size   int64       // so far
-	at     position
+	// value of written at the last note
+	reported int64 // of wrote
+	failed   bool
+	info     os.FileInfo // file read last
+	size     int64       // bytes read
+	position chainPosition
 }
 
-// NewWitness begins to tell of the log at a path. Call [Witness.Close] at the end.
+// NewWitness starts a witness of the log at a path. Call [Witness.Close] at the end.
 func NewWitness(path string, options WitnessOptions) *Witness {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &Witness{path: path, options: options, client: http.Client{Timeout: tellTimeout},
+	w := &Witness{path: path, options: options, client: http.Client{Timeout: sendTimeout},
 		due: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{}), cancel: cancel}
-	go w.run(ctx)
+	go w.runLoop(ctx)
 	return w
 }
 
-// Wrote is to be called after each record of this process. It does not wait.
-func (w *Witness) Wrote() {
-	if w == nil || w.wrote.Add(1)%int64(max(w.options.Records, 1)) != 0 {
+// CountEntry must be called after each entry of this process. It does not block.
+func (w *Witness) CountEntry() {
+	if w == nil || w.written.Add(1)%int64(max(w.options.Records, 1)) != 0 {
 		return
 	}
 	select {
 	case w.due <- struct{}{}:
-	default: // it will read this record too
+	default: // the pending read covers this entry
 	}
 }
 
-// Close tells the last of it. A witness that does not answer is given up after a second.
+// Close sends the last note, for at most a second.
 func (w *Witness) Close() {
 	if w == nil {
 		return
 	}
 	w.once.Do(func() { close(w.closing) })
-	patience := time.AfterFunc(closePatience, w.cancel)
+	patience := time.AfterFunc(closeTimeout, w.cancel)
 	defer patience.Stop()
 	defer w.cancel()
 	select {
 	case <-w.done:
-	case <-time.After(2 * closePatience): // a file system that does not answer can't be interrupted
+	case <-time.After(2 * closeTimeout): // a blocked file system can't be interrupted
 	}
 }
 
-func (w *Witness) run(ctx context.Context) {
+func (w *Witness) runLoop(ctx context.Context) {
 	defer close(w.done)
 	defer w.client.CloseIdleConnections()
-	tick := time.NewTicker(w.options.Every)
+	tick := time.NewTicker(w.options.Interval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-w.due:
 		case <-tick.C:
 		case <-w.closing:
-			w.tell(ctx)
+			w.sendNote(ctx)
 			return
 		}
-		w.tell(ctx)
+		w.sendNote(ctx)
 	}
 }
 
-// tell tells how far the log has come, if this process has written to it since.
-func (w *Witness) tell(ctx context.Context) {
-	wrote := w.wrote.Load()
-	if wrote == w.told {
+// sendNote sends the log's position if this process has written since the last note.
+func (w *Witness) sendNote(ctx context.Context) {
+	wrote := w.written.Load()
+	if wrote == w.reported {
 		return
 	}
-	err := w.look()
-	if err == nil && w.at.count == 0 {
+	err := w.readNew()
+	if err == nil && w.position.count == 0 {
 		return
 	}
 	if err == nil {
-		at := w.at
-		err = w.send(ctx, Note{Chain: string(at.begins), Count: at.count, Head: string(at.head), Time: time.Now().UTC()})
+		at := w.position
+		err = w.deliverNote(ctx, WitnessNote{Chain: string(at.first), Count: at.count, Head: string(at.head), Time: time.Now().UTC()})
 	}
 	if err == nil {
-		w.told, w.failed = wrote, false
+		w.reported, w.failed = wrote, false
 		return
 	}
 	if !w.failed {
 		w.failed = true
-		w.options.Failed(fmt.Errorf("the audit log's witness was not told how far it has come: %w", err))
+		w.options.OnFailure(fmt.Errorf("the audit log's witness was not told how far it has come: %w", err))
 	}
 }
 
-// look reads what has come to the log since it was looked at last. A device has nothing to read.
-func (w *Witness) look() error {
+// readNew reads new lines of the log. It skips devices.
+func (w *Witness) readNew() error {
 	info, err := os.Stat(w.path)
 	if err == nil && !info.Mode().IsRegular() {
 		return nil
 	}
-	f, info, err := openShared(w.path)
+	f, info, err := openLocked(w.path)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }()
 	if w.info == nil || !os.SameFile(w.info, info) || info.Size() < w.size {
-		w.size, w.at = 0, position{}
+		w.size, w.position = 0, chainPosition{}
 	}
 	w.info = info
-	read, err := w.at.read(io.NewSectionReader(f, w.size, info.Size()-w.size))
+	read, err := w.position.readLines(io.NewSectionReader(f, w.size, info.Size()-w.size))
 	w.size += read
 	return err
 }
 
-// openShared opens the current file, and says how long it is, while nobody puts it aside or writes to it.
-func openShared(path string) (f *os.File, info os.FileInfo, err error) {
+// openLocked opens the current file and returns its size, while no process rotates or writes it.
+func openLocked(path string) (f *os.File, info os.FileInfo, err error) {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { _ = dir.Close() }()
-	err = shared(dir, func() error {
+	err = withSharedLock(dir, func() error {
 		if f, err = os.Open(path); err == nil {
 			info, err = f.Stat()
 		}
@@ -179,44 +179,44 @@ func openShared(path string) (f *os.File, info os.FileInfo, err error) {
 	return f, info, err
 }
 
-func (w *Witness) send(ctx context.Context, n Note) error {
+func (w *Witness) deliverNote(ctx context.Context, n WitnessNote) error {
 	line, err := json.Marshal(n)
 	if err != nil {
 		return err
 	}
-	if w.options.Tell != nil {
-		ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	if w.options.Send != nil {
+		ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 		defer cancel()
-		err = w.options.Tell(ctx, line)
+		err = w.options.Send(ctx, line)
 	}
 	if w.options.To == "" {
 		return err
 	}
-	return errors.Join(err, w.post(ctx, line))
+	return errors.Join(err, w.postNote(ctx, line))
 }
 
-func (w *Witness) post(ctx context.Context, line []byte) error {
+func (w *Witness) postNote(ctx context.Context, line []byte) error {
 	if !isURL(w.options.To) {
 		return appendLine(w.options.To, line)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.options.To, bytes.NewReader(line))
 	if err != nil {
-		return withoutQuery(err)
+		return redactURL(err)
 	}
 	request.Header.Set("Content-Type", "application/json")
 	answer, err := w.client.Do(request)
 	if err != nil {
-		return withoutQuery(err)
+		return redactURL(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	_, _ = io.CopyN(io.Discard, answer.Body, 4096) // so that the connection can be used again
+	_, _ = io.CopyN(io.Discard, answer.Body, 4096) // to reuse the connection
 	if answer.StatusCode/100 != 2 {
 		return fmt.Errorf("%s answers %s", request.URL.Host, answer.Status)
 	}
 	return nil
 }
 
-// appendLine adds a line in one piece, as other processes do.
+// appendLine appends a line in one write, since other processes append too.
 func appendLine(path string, line []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -235,8 +235,8 @@ func isURL(to string) bool {
 	return strings.HasPrefix(to, "http://") || strings.HasPrefix(to, "https://")
 }
 
-// withoutQuery takes out of an error what may be a secret in a URL: its user and its query.
-func withoutQuery(err error) error {
+// redactURL removes possible secrets from the URL in an error: user and query.
+func redactURL(err error) error {
 	if wrong, ok := err.(*url.Error); ok {
 		if at, parsed := url.Parse(wrong.URL); parsed == nil {
 			return fmt.Errorf("%s %s: %w", wrong.Op, at.Host, wrong.Err)

@@ -27,17 +27,17 @@ func witnessed(t *testing.T, count int, options Options) (path, to string) {
 
 func witnessOf(t *testing.T, path, to string, count int, options Options) {
 	t.Helper()
-	log, err := Open(path, options)
+	log, err := OpenLog(path, options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	complain := func(err error) { t.Error(err) }
-	w := NewWitness(path, WitnessOptions{To: to, Records: 2, Every: time.Hour, Failed: complain})
+	w := NewWitness(path, WitnessOptions{To: to, Records: 2, Interval: time.Hour, OnFailure: complain})
 	for range count {
 		if err := log.Write(record("tool")); err != nil {
 			t.Error(err)
 		}
-		w.Wrote()
+		w.CountEntry()
 	}
 	if err := log.Close(); err != nil {
 		t.Error(err)
@@ -45,13 +45,13 @@ func witnessOf(t *testing.T, path, to string, count int, options Options) {
 	w.Close()
 }
 
-func testimony(t *testing.T, path, from string) *Testimony {
+func testimony(t *testing.T, path, from string) *WitnessReport {
 	t.Helper()
 	notes, err := ReadNotes(context.Background(), from)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, said, err := notes.Verify(path, "")
+	_, said, err := notes.VerifyLog(path, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,15 +86,15 @@ func TestAWitnessTellsACutFromAChange(t *testing.T) {
 		alter   []func(*testing.T, string)
 		verdict string
 	}{
-		"as it was written":         {nil, Matches},
-		"with records since":        {[]func(*testing.T, string){grow}, Matches},
-		"without the last":          {[]func(*testing.T, string){cut(29)}, Cut},
-		"without any":               {[]func(*testing.T, string){remove}, Cut},
-		"cut to nothing":            {[]func(*testing.T, string){cut(0)}, Cut},
-		"written anew from the 4th": {[]func(*testing.T, string){forge(4)}, Changed},
-		"cut, and gone on with":     {[]func(*testing.T, string){cut(20), grow}, Changed},
-		"removed and begun anew":    {[]func(*testing.T, string){remove, grow}, Other},
-		"written anew from the 1st": {[]func(*testing.T, string){forge(1)}, Other},
+		"as it was written":         {nil, LogMatches},
+		"with records since":        {[]func(*testing.T, string){grow}, LogMatches},
+		"without the last":          {[]func(*testing.T, string){cut(29)}, LogCut},
+		"without any":               {[]func(*testing.T, string){remove}, LogCut},
+		"cut to nothing":            {[]func(*testing.T, string){cut(0)}, LogCut},
+		"written anew from the 4th": {[]func(*testing.T, string){forge(4)}, LogChanged},
+		"cut, and gone on with":     {[]func(*testing.T, string){cut(20), grow}, LogChanged},
+		"removed and begun anew":    {[]func(*testing.T, string){remove, grow}, OtherLog},
+		"written anew from the 1st": {[]func(*testing.T, string){forge(1)}, OtherLog},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, to := witnessed(t, 30, Options{})
@@ -112,13 +112,13 @@ func TestAWitnessTellsACutFromAChange(t *testing.T) {
 func TestAWitnessOfRotatedFiles(t *testing.T) {
 	path, to := witnessed(t, 90, Options{MaxSize: 1000, MaxFiles: 4})
 	said := testimony(t, path, to)
-	if said.Verdict != Matches || said.Count != 90 || said.Note.Count != 90 || said.Checked < 1 {
+	if said.Verdict != LogMatches || said.Count != 90 || said.Note.Count != 90 || said.Checked < 1 {
 		t.Errorf("it is %+v", said)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if said := testimony(t, path, to); said.Verdict != Cut {
+	if said := testimony(t, path, to); said.Verdict != LogCut {
 		t.Errorf("without the current file, it is %+v", said)
 	}
 }
@@ -131,7 +131,7 @@ func TestAWitnessOfSeveralWriters(t *testing.T) {
 	}
 	running.Wait()
 	said := testimony(t, path, to)
-	if said.Verdict != Matches || said.Note.Count != 150 || said.Checked != said.Notes {
+	if said.Verdict != LogMatches || said.Note.Count != 150 || said.Checked != said.Notes {
 		t.Errorf("it is %+v", said)
 	}
 }
@@ -166,12 +166,12 @@ func TestAWitnessThatFails(t *testing.T) {
 		}
 	}
 	to := server.URL + "/?key=hunter2"
-	w := NewWitness(path, WitnessOptions{To: to, Records: 1, Every: time.Hour, Failed: complain})
+	w := NewWitness(path, WitnessOptions{To: to, Records: 1, Interval: time.Hour, OnFailure: complain})
 	for range 3 {
 		if err := log.Write(record("tool")); err != nil {
 			t.Fatal(err)
 		}
-		w.Wrote()
+		w.CountEntry()
 		<-asked
 	}
 	mu.Lock()
@@ -179,7 +179,7 @@ func TestAWitnessThatFails(t *testing.T) {
 	mu.Unlock()
 	w.Close()
 	said := testimony(t, path, server.URL)
-	if complaints != 1 || said.Verdict != Matches || said.Notes != 1 || said.Note.Count != 3 {
+	if complaints != 1 || said.Verdict != LogMatches || said.Notes != 1 || said.Note.Count != 3 {
 		t.Errorf("%d complaints, and it is %+v", complaints, said)
 	}
 }
@@ -197,12 +197,12 @@ func TestAWitnessThatHangs(t *testing.T) {
 	defer close(release)
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	log := open(t, path, Options{})
-	w := NewWitness(path, WitnessOptions{To: server.URL, Records: 1, Every: time.Hour, Failed: func(error) {}})
+	w := NewWitness(path, WitnessOptions{To: server.URL, Records: 1, Interval: time.Hour, OnFailure: func(error) {}})
 	for range 100 {
 		if err := log.Write(record("tool")); err != nil {
 			t.Fatal(err)
 		}
-		w.Wrote()
+		w.CountEntry()
 	}
 	w.Close()
 	<-w.done
@@ -219,13 +219,13 @@ func FuzzNotes(f *testing.F) {
 		}
 		for _, n := range notes.All {
 			line, err := json.Marshal(n)
-			if err != nil || n.Count < 1 || !isSum(n.Head) || !isSum(n.Chain) {
+			if err != nil || n.Count < 1 || !isHash(n.Head) || !isHash(n.Chain) {
 				t.Errorf("%+v: %v", n, err)
 			}
 			if again, err := parseNotes(bytes.NewReader(line)); err != nil || len(again.All) != 1 {
 				t.Errorf("%s comes back as %+v, %v", line, again, err)
 			}
 		}
-		(&Testimony{}).decide(notes.All, map[string]int{sum: 1}, nil)
+		(&WitnessReport{}).setVerdict(notes.All, map[string]int{sum: 1}, nil)
 	})
 }

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host/halt"
+	"github.com/picoclaw/picoclaw/host/killswitch"
 	"github.com/picoclaw/picoclaw/host/store"
 )
 
 // agentsView is what the page of agents shows.
 type agentsView struct {
-	All    *halt.Stop // stops all agents; nil for none
+	All    *killswitch.Stop // stops all agents; nil for none
 	Agents []shownAgent
 }
 
@@ -20,8 +20,8 @@ type agentsView struct {
 type shownAgent struct {
 	Agent
 
-	Stop *halt.Stop // nil for nothing
-	On   int        // of its tools
+	Stop *killswitch.Stop // nil for nothing
+	On   int              // of its tools
 	Off  int
 }
 
@@ -30,9 +30,9 @@ func (c *Console) showAgents(*visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	stopped := halt.Read(c.options.Home)
+	stopped := killswitch.ReadStops(c.options.Home)
 	var view agentsView
-	if stop := stopped.For(""); stop != nil && stop.Agent == "" {
+	if stop := stopped.StopFor(""); stop != nil && stop.Agent == "" {
 		view.All = stop
 	}
 	for _, a := range all {
@@ -41,8 +41,8 @@ func (c *Console) showAgents(*visit) (any, error) {
 	return view, nil
 }
 
-func shown(a Agent, stopped halt.Stopped) shownAgent {
-	out := shownAgent{Agent: a, Stop: stopped.For(a.ID)}
+func shown(a Agent, stopped killswitch.StopsByAgent) shownAgent {
+	out := shownAgent{Agent: a, Stop: stopped.StopFor(a.ID)}
 	for _, p := range a.Plugins {
 		for _, t := range p.Tools {
 			if t.Enabled {
@@ -60,7 +60,7 @@ func (c *Console) showAgent(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	stopped := halt.Read(c.options.Home)
+	stopped := killswitch.ReadStops(c.options.Home)
 	return shown(one, stopped), nil
 }
 
@@ -93,12 +93,12 @@ func (c *Console) stop(v *visit) (string, error) {
 	switch v.PostFormValue("do") {
 	case "stop":
 		c.options.Logger.Info("agents are stopped", "agent", id, "by", v.By)
-		return next, halt.Put(c.options.Home, halt.Stop{Agent: id, Time: time.Now().UTC(), By: v.By,
+		return next, killswitch.StopAgent(c.options.Home, killswitch.Stop{Agent: id, Time: time.Now().UTC(), By: v.By,
 			Why: strings.ToValidUTF8(v.PostFormValue("why"), "\uFFFD")})
 	case "start":
 		c.options.Logger.Info("agents go on", "agent", id, "by", v.By)
-		halt.Of(c.options.Home, id).WaitUntilSeen()
-		if _, err := halt.Take(c.options.Home, id); err != nil {
+		killswitch.StopOf(c.options.Home, id).WaitUntilSeen()
+		if _, err := killswitch.ResumeAgent(c.options.Home, id); err != nil {
 			return "", &refusal{http.StatusConflict, "Not done: " + err.Error()}
 		}
 		return next, nil

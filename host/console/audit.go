@@ -60,7 +60,7 @@ func (c *Console) showAudit(v *visit) (any, error) {
 		return nil, &refusal{http.StatusBadRequest, err.Error()}
 	}
 	view := auditView{Query: q, Filtered: query.Filter != audit.Filter{}, Later: query.After != "",
-		Formats: audit.Formats()}
+		Formats: audit.ExportFormats()}
 	page, err := c.search(query)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (c *Console) search(q audit.Query) (*audit.Page, error) {
 	all := &audit.Page{}
 	for began, most := time.Now(), q.Limit; ; q.After = all.Next {
 		q.Limit = most - len(all.Records)
-		page, err := audit.Search(c.options.Log, q)
+		page, err := audit.SearchLog(c.options.Log, q)
 		if errors.Is(err, audit.ErrGone) {
 			return nil, missing("This part of the record is not there any more.")
 		}
@@ -105,7 +105,7 @@ type verification struct {
 }
 
 type verified struct {
-	*audit.Verified // nil if the chain is broken
+	*audit.VerifyResult // nil if the chain is broken
 
 	Time   time.Time
 	Took   time.Duration
@@ -119,9 +119,9 @@ func (c *Console) verify(v *visit) (string, error) {
 	}
 	defer c.verified.running.Unlock()
 	began := time.Now()
-	found, err := audit.Verify(c.options.Log, "")
-	out := &verified{Verified: found, Time: began, Took: time.Since(began).Round(time.Millisecond)}
-	if broken := (*audit.Broken)(nil); errors.As(err, &broken) {
+	found, err := audit.VerifyLog(c.options.Log, "")
+	out := &verified{VerifyResult: found, Time: began, Took: time.Since(began).Round(time.Millisecond)}
+	if broken := (*audit.ChainError)(nil); errors.As(err, &broken) {
 		out.Broken = broken.Error()
 	} else if err != nil {
 		return "", err
@@ -149,7 +149,7 @@ func (c *Console) export(w http.ResponseWriter, v *visit) error {
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="audit-%s.%s"`,
 		time.Now().UTC().Format("20060102T150405Z"), q.Get("format")))
-	_, err = audit.Read(c.options.Log, func(r audit.Record) error {
+	_, err = audit.ReadLog(c.options.Log, func(r audit.Record) error {
 		if err := v.Context().Err(); err != nil || !filter.Matches(r) {
 			return err
 		}

@@ -28,7 +28,7 @@ func (c *Console) showCall(v *visit) (any, error) {
 	}
 	call, ok := c.feed.find(session, at)
 	if !ok {
-		if call, err = audit.Find(c.options.Log, session, at); errors.Is(err, audit.ErrGone) {
+		if call, err = audit.FindCall(c.options.Log, session, at); errors.Is(err, audit.ErrGone) {
 			return nil, missing("There is no such call in the record, or not any more.")
 		} else if err != nil {
 			return nil, err

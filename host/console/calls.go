@@ -58,7 +58,7 @@ func (f filter) query() url.Values {
 // outcome is how a call has ended.
 func outcome(r audit.Record) string {
 	switch {
-	case r.Denied():
+	case r.WasDenied():
 		return "refused"
 	case r.IsOpen():
 		return "open"

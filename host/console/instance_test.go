@@ -14,7 +14,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/doctor"
-	"github.com/picoclaw/picoclaw/host/halt"
+	"github.com/picoclaw/picoclaw/host/killswitch"
 	"github.com/picoclaw/picoclaw/host/schedule"
 	"github.com/picoclaw/picoclaw/host/store"
 )
@@ -112,7 +112,7 @@ func TestWhatStrangersHaveNamedIsShownAsText(t *testing.T) {
 	if err := os.WriteFile(runs, []byte(run+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := halt.Put(w.home, halt.Stop{Agent: "main", By: evil, Why: evil}); err != nil {
+	if err := killswitch.StopAgent(w.home, killswitch.Stop{Agent: "main", By: evil, Why: evil}); err != nil {
 		t.Fatal(err)
 	}
 	w.write(audit.Record{Time: time.Now(), Agent: evil, Session: "s" + evil, Origin: evil, Tool: evil, Decision: "deny",
@@ -160,7 +160,7 @@ func TestOnlyASessionThatMayActActs(t *testing.T) {
 			t.Errorf("%s offers a session that looks to act", page)
 		}
 	}
-	if len(w.off) > 0 || halt.Of(w.home, "main") != nil {
+	if len(w.off) > 0 || killswitch.StopOf(w.home, "main") != nil {
 		t.Fatal("it was done all the same")
 	}
 
@@ -168,13 +168,13 @@ func TestOnlyASessionThatMayActActs(t *testing.T) {
 	if status, _ := acts.post("agents", stop); status != 200 {
 		t.Errorf("stop: %d", status)
 	}
-	if stop := halt.Of(w.home, "main"); stop == nil || stop.By != "somebody" || stop.Why != "it loops" {
+	if stop := killswitch.StopOf(w.home, "main"); stop == nil || stop.By != "somebody" || stop.Why != "it loops" {
 		t.Errorf("%+v", stop)
 	}
 	acts.shows("agent?id=main", "it loops", "Start the agent")
 	start := url.Values{"do": {"start"}, "agent": {"main"}, "on": {"page"}}
 	if status, text := acts.post("agents", start); status != 200 ||
-		halt.Of(w.home, "main") != nil || !strings.Contains(text, "Stop the agent") {
+		killswitch.StopOf(w.home, "main") != nil || !strings.Contains(text, "Stop the agent") {
 		t.Errorf("start: %d", status)
 	}
 	if status, _ := acts.post("agent", toggle("off")); status != 200 || !w.off[evilTool] {

@@ -68,7 +68,7 @@ func sumReached(records []audit.Record) []reached {
 		sum := sums[key]
 		if sum == nil { // records come the newest first
 			sum = &reached{Agent: key[0], Host: key[1], Port: key[2], Decision: r.Decision, Rule: r.Rule,
-				Refused: r.Denied(), Last: r.Time, Error: r.Error}
+				Refused: r.WasDenied(), Last: r.Time, Error: r.Error}
 			sums[key] = sum
 			all = append(all, sum)
 		}

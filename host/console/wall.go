@@ -10,7 +10,7 @@ import (
 func wall(r audit.Record) string {
 	family, _, _ := strings.Cut(r.Rule, ".")
 	switch {
-	case !r.Denied() && (r.Error == "" || r.Rule == "tools"):
+	case !r.WasDenied() && (r.Error == "" || r.Rule == "tools"):
 		return ""
 	case r.Rule == "stop":
 		return "stopped by the operator"
@@ -18,17 +18,17 @@ func wall(r audit.Record) string {
 		return "the record"
 	case family == "hooks":
 		return "a hook"
-	case r.Decision == "ask" && r.Denied() && r.Approval == nil:
+	case r.Decision == "ask" && r.WasDenied() && r.Approval == nil:
 		return "nobody answered"
-	case r.Decision == "ask" && r.Denied():
+	case r.Decision == "ask" && r.WasDenied():
 		return "a person"
 	case r.Rule == "plugin disable", family == "tools" && !strings.HasPrefix(r.Rule, "tools.exec"):
 		return "switched off"
-	case r.Denied() && r.Rule == "":
+	case r.WasDenied() && r.Rule == "":
 		return "not a call"
 	case strings.HasPrefix(r.Rule, "agents.defaults.limits."):
 		return "the agent's limits"
-	case r.Denied():
+	case r.WasDenied():
 		return "guard"
 	case family == "network", family == "isolation":
 		return "network"

@@ -18,7 +18,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/fleet/archive"
 	"github.com/picoclaw/picoclaw/host/fleet/storage"
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
-	"github.com/picoclaw/picoclaw/host/halt"
+	"github.com/picoclaw/picoclaw/host/killswitch"
 	"github.com/picoclaw/picoclaw/internal/atomicfile"
 )
 
@@ -149,8 +149,8 @@ func (w *Worker) send(l *life, o *order) error {
 	if err != nil {
 		return err
 	}
-	if stop := halt.Of(w.options.Home, o.Agent); stop != nil {
-		return fmt.Errorf("%s; `%s` first", stop, stop.Cure())
+	if stop := killswitch.StopOf(w.options.Home, o.Agent); stop != nil {
+		return fmt.Errorf("%s; `%s` first", stop, stop.StartCommand())
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -182,8 +182,8 @@ const stopped = "its workspace is being moved"
 
 // resume lets an agent go on that was stopped to be moved.
 func (w *Worker) resume(agent string) {
-	if stop := halt.Of(w.options.Home, agent); stop != nil && stop.Why == stopped {
-		if _, err := halt.Take(w.options.Home, agent); err != nil {
+	if stop := killswitch.StopOf(w.options.Home, agent); stop != nil && stop.Why == stopped {
+		if _, err := killswitch.ResumeAgent(w.options.Home, agent); err != nil {
 			w.log.Warn("an agent stays stopped", "agent", agent, "error", err)
 		}
 	}
@@ -207,8 +207,8 @@ func (w *Worker) told(o *order) (state string, holds bool) {
 func (w *Worker) carry(ctx context.Context, s *served, m *move, dir string) error {
 	w.finish(ctx, s)
 	// Commands in the background have not ended with their calls, and this machine has other ways to the agent.
-	stop := halt.Stop{Agent: m.Agent, Time: time.Now(), By: "picoclaw fleet move", Why: stopped}
-	if err := halt.Put(w.options.Home, stop); err != nil {
+	stop := killswitch.Stop{Agent: m.Agent, Time: time.Now(), By: "picoclaw fleet move", Why: stopped}
+	if err := killswitch.StopAgent(w.options.Home, stop); err != nil {
 		return err
 	}
 	stop.WaitUntilSeen()

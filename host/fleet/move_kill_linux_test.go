@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/fleet/storage"
-	"github.com/picoclaw/picoclaw/host/halt"
 	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/killswitch"
 )
 
 // Where a worker was killed at any step of a move, one of the two has the agent then, with all that it had.
@@ -31,11 +31,11 @@ func TestWhoIsKilledInAMoveKnowsWhatToDo(t *testing.T) {
 			loser = w.two
 		}
 		hosttest.Eventually(t, "one copy", func() bool { return winner.files(t) == "a b" && loser.files(t) == "" })
-		hosttest.Eventually(t, "it is not stopped", func() bool { return halt.Of(w.one.home, "main") == nil })
+		hosttest.Eventually(t, "it is not stopped", func() bool { return killswitch.StopOf(w.one.home, "main") == nil })
 	}
 	for name, play := range map[string]func(t *testing.T, w *world){
 		"before anything was sent": func(t *testing.T, w *world) {
-			_ = halt.Put(w.one.home, halt.Stop{Agent: "main", Time: time.Now(), Why: stopped})
+			_ = killswitch.StopAgent(w.one.home, killswitch.Stop{Agent: "main", Time: time.Now(), Why: stopped})
 			runs(t, w.one.worker(t))
 			done(t, w, w.one)
 		},

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/fleet/archive"
-	"github.com/picoclaw/picoclaw/host/halt"
 	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/killswitch"
 )
 
 // gone is when a machine has neither a copy nor anything left to do about it.
 func (m *machine) gone(t *testing.T) bool {
 	t.Helper()
-	return m.files(t) == "" && halt.Of(m.home, "main") == nil
+	return m.files(t) == "" && killswitch.StopOf(m.home, "main") == nil
 }
 
 // A move has ended when the source has no copy any more: what is done to the target then leaves nothing behind.

@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host/halt"
+	"github.com/picoclaw/picoclaw/host/killswitch"
 	"github.com/picoclaw/picoclaw/host/pidfile"
 )
 
@@ -111,12 +111,12 @@ func (g *Gateway) controlRoutes() http.Handler {
 	})
 	mux.HandleFunc("POST /console", g.serveConsoleLink)
 	mux.HandleFunc("POST /stop", func(w http.ResponseWriter, r *http.Request) {
-		halt.Hold(g.options.Home, halt.Stop{Agent: r.FormValue("agent"), Time: time.Now().UTC(), By: r.FormValue("by"),
+		killswitch.StopLocally(g.options.Home, killswitch.Stop{Agent: r.FormValue("agent"), Time: time.Now().UTC(), By: r.FormValue("by"),
 			Why: r.FormValue("why")})
 		writeJSON(w, http.StatusOK, map[string]string{"status": "stopped"})
 	})
 	mux.HandleFunc("POST /start", func(w http.ResponseWriter, r *http.Request) {
-		was := halt.Release(g.options.Home, r.FormValue("agent"))
+		was := killswitch.ResumeLocally(g.options.Home, r.FormValue("agent"))
 		writeJSON(w, http.StatusOK, map[string]bool{"was_stopped": was})
 	})
 	return mux
@@ -198,7 +198,7 @@ func (c *Client) FetchStatus(ctx context.Context) (*Status, error) {
 }
 
 // StopAgent stops an agent, or all, in the gateway's process. It works even if no file can be written.
-func (c *Client) StopAgent(ctx context.Context, stop halt.Stop) error {
+func (c *Client) StopAgent(ctx context.Context, stop killswitch.Stop) error {
 	q := url.Values{"agent": {stop.Agent}, "by": {stop.By}, "why": {stop.Why}}
 	return c.sendRequest(ctx, requestTimeout, http.MethodPost, "/stop?"+q.Encode(), nil)
 }

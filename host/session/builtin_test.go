@@ -14,8 +14,8 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/config"
-	"github.com/picoclaw/picoclaw/host/halt"
 	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/killswitch"
 	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -170,13 +170,13 @@ func TestAStopEndsWhatRuns(t *testing.T) {
 		ended <- s.Call(context.Background(), "exec", json.RawMessage(`{"command":"touch started; sleep 300"}`), nil)
 	}()
 	hosttest.Eventually(t, "the command runs", func() bool { _, err := os.Stat(started); return err == nil })
-	if err := halt.Put(home, halt.Stop{Agent: "other"}); err != nil {
+	if err := killswitch.StopAgent(home, killswitch.Stop{Agent: "other"}); err != nil {
 		t.Fatal(err)
 	}
 	if r := call(t, s, "list_dir", map[string]any{"path": "."}); r.Err != nil {
 		t.Errorf("another agent's stop: %+v", r.Err)
 	}
-	if err := halt.Put(home, halt.Stop{By: "me", Why: "it loops"}); err != nil {
+	if err := killswitch.StopAgent(home, killswitch.Stop{By: "me", Why: "it loops"}); err != nil {
 		t.Fatal(err)
 	}
 	r := <-ended
@@ -187,10 +187,10 @@ func TestAStopEndsWhatRuns(t *testing.T) {
 		!strings.Contains(r.Err.Hint, "picoclaw start") {
 		t.Errorf("a new call: %+v", r.Err)
 	}
-	if _, err := halt.Take(home, "main"); err == nil {
+	if _, err := killswitch.ResumeAgent(home, "main"); err == nil {
 		t.Error("one agent was started while all are stopped")
 	}
-	if was, err := halt.Take(home, ""); !was || err != nil {
+	if was, err := killswitch.ResumeAgent(home, ""); !was || err != nil {
 		t.Errorf("start: %v %v", was, err)
 	}
 	if r := call(t, s, "list_dir", map[string]any{"path": "."}); r.Err != nil {

@@ -113,7 +113,7 @@ func (s *Session) commandEnv() map[string]string {
 // CommandWithoutUndo returns the command a logged call ran, if undo does not cover its changes; otherwise "".
 func (s *Session) CommandWithoutUndo(r audit.Record) string {
 	t, _ := s.findTool(r.Tool)
-	if t == nil || r.Denied() {
+	if t == nil || r.WasDenied() {
 		return ""
 	}
 	if spec, err := s.instanceSpec(t.Plugin); err == nil && spec.Policy.Undo.Dir != "" {

@@ -27,7 +27,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/egress"
-	"github.com/picoclaw/picoclaw/host/halt"
+	"github.com/picoclaw/picoclaw/host/killswitch"
 	"github.com/picoclaw/picoclaw/host/quota"
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/host/supervise"
@@ -189,9 +189,9 @@ func (h *Host) newRuntime() (*callRuntime, error) {
 	h.mu.Lock()
 	h.runtime = m
 	h.mu.Unlock()
-	h.stops.watchStops(func(stopped halt.Stopped, lowSpace bool) {
+	h.stops.watchStops(func(stopped killswitch.StopsByAgent, lowSpace bool) {
 		m.supervisor.KillUnwanted(func(spec *supervise.Spec) bool {
-			return stopped.For(spec.Policy.Agent) == nil && !(lowSpace && spec.Policy.Grants.Exec)
+			return stopped.StopFor(spec.Policy.Agent) == nil && !(lowSpace && spec.Policy.Grants.Exec)
 		})
 	})
 	return m, nil
@@ -202,7 +202,7 @@ func (h *Host) prepareHome(home string) error {
 	if h.store == nil {
 		return nil
 	}
-	if err := halt.Prepare(home); err != nil {
+	if err := killswitch.PrepareHome(home); err != nil {
 		return err
 	}
 	return h.store.Prepare()

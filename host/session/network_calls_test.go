@@ -73,7 +73,7 @@ func TestRefusalIsToldToItsCall(t *testing.T) {
 	if err := h.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
-	if _, err := audit.Read(audit.File(home), func(r audit.Record) error {
+	if _, err := audit.ReadLog(audit.LogFile(home), func(r audit.Record) error {
 		host := strings.TrimSuffix(strings.ToLower(fmt.Sprint(r.Args["host"])), ".")
 		for i, one := range []string{"first.test", "second.test"} {
 			if r.Tool == "network" && host == one && r.Session != sessions[i].ID() {

@@ -82,7 +82,7 @@ func TestAPersonIsAskedForAHost(t *testing.T) {
 		}
 	}
 	var said []string
-	if _, err := audit.Read(audit.File(home), func(r audit.Record) error {
+	if _, err := audit.ReadLog(audit.LogFile(home), func(r audit.Record) error {
 		if r.Tool == "network" && r.Approval != nil {
 			said = append(said, fmt.Sprint(r.Args["host"], " ", r.Rule, " ", r.Answer, " ", r.Approval.By, " ", r.Approval.Way))
 		}

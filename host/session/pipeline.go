@@ -10,7 +10,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/catalog"
-	"github.com/picoclaw/picoclaw/host/halt"
+	"github.com/picoclaw/picoclaw/host/killswitch"
 	"github.com/picoclaw/picoclaw/host/quota"
 	"github.com/picoclaw/picoclaw/host/supervise"
 	"github.com/picoclaw/picoclaw/internal/pausable"
@@ -238,7 +238,7 @@ func (c *call) prepareInstance() *Result {
 	}
 	if c.spec.Policy.Grants.Exec {
 		c.work.commands.Store(true)
-		if err := halt.LowSpace(c.session.policy.Home()); err != nil {
+		if err := killswitch.CheckSpace(c.session.policy.Home()); err != nil {
 			return &Result{Err: lowSpaceError(err)}
 		}
 	}
@@ -248,7 +248,7 @@ func (c *call) prepareInstance() *Result {
 // logBegin writes the audit entry of the call's begin. Without it the call is not made.
 func (c *call) logBegin() *Result {
 	c.record.Call = fmt.Sprintf("%s-%d", c.session.id, c.session.calls.Add(1))
-	c.record = c.record.Kept()
+	c.record = c.record.Shortened()
 	begin := c.record
 	begin.State, begin.Millis = audit.Begun, milliseconds(time.Since(c.began))
 	return c.session.logCallBegin(c.runtime.audit, begin)

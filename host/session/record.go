@@ -32,7 +32,7 @@ func openAuditor(cfg *config.Config, logger hclog.Logger, tell func(context.Cont
 		return nil, fmt.Errorf("audit.max_size: %w", err)
 	}
 	a := &auditor{
-		path:     audit.File(cfg.Home().Path),
+		path:     audit.LogFile(cfg.Home().Path),
 		options:  audit.Options{MaxSize: size, MaxFiles: int(settings.MaxFiles), SyncEach: settings.Sync == "always"},
 		required: settings.OnError == "refuse",
 	}
@@ -41,10 +41,10 @@ func openAuditor(cfg *config.Config, logger hclog.Logger, tell func(context.Cont
 	}
 	if settings.Witness != "" || tell != nil {
 		a.witness = audit.NewWitness(a.path, audit.WitnessOptions{
-			To: settings.Witness, Tell: tell,
-			Records: int(settings.WitnessRecords),
-			Every:   time.Duration(settings.WitnessSeconds) * time.Second,
-			Failed:  func(err error) { logger.Error("calls go on without a witness", "error", err) },
+			To: settings.Witness, Send: tell,
+			Records:   int(settings.WitnessRecords),
+			Interval:  time.Duration(settings.WitnessSeconds) * time.Second,
+			OnFailure: func(err error) { logger.Error("calls go on without a witness", "error", err) },
 		})
 	}
 	return a, nil
@@ -56,7 +56,7 @@ func (a *auditor) openLog() (*audit.Log, error) {
 	defer a.mu.Unlock()
 	if a.log == nil {
 		var err error
-		if a.log, err = audit.Open(a.path, a.options); err != nil {
+		if a.log, err = audit.OpenLog(a.path, a.options); err != nil {
 			return nil, err
 		}
 	}
@@ -71,7 +71,7 @@ func (a *auditor) writeEntry(r audit.Record) error {
 	if err := log.Write(r); err != nil {
 		return err
 	}
-	a.witness.Wrote()
+	a.witness.CountEntry()
 	return nil
 }
 
@@ -80,7 +80,7 @@ func (a *auditor) checkReady() error {
 	if err != nil {
 		return err
 	}
-	return log.Ready()
+	return log.CheckReady()
 }
 
 // Close closes the log and informs its witness.
@@ -140,7 +140,7 @@ func (s *Session) logCallEnd(r audit.Record, result *Result) *Result {
 		return result
 	}
 	refused := m.audit.unwritableResult("the call was made and could not be recorded, so its result is withheld", err)
-	if r.Denied() {
+	if r.WasDenied() {
 		refused = m.audit.unwritableResult("the call was refused, and that could not be recorded", err)
 	}
 	refused.Duration = result.Duration

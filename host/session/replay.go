@@ -60,7 +60,7 @@ func (s *Session) replayDecision(r audit.Record) ReplayResult {
 	}
 	for _, site := range args.claims {
 		for _, at := range valuesAt(args.Values, site.Path) {
-			if !audit.Whole(at.value) {
+			if !audit.IsWhole(at.value) {
 				out.Inexact = "its argument " + site.Path[0] + " was cut short or had a secret in it"
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host/halt"
+	"github.com/picoclaw/picoclaw/host/killswitch"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -16,10 +16,10 @@ import (
 const stopPollInterval = 200 * time.Millisecond
 
 // StopError is the cause of a context that was cancelled because an operator stopped the agent.
-type StopError struct{ Stop *halt.Stop }
+type StopError struct{ Stop *killswitch.Stop }
 
 func (e *StopError) Error() string {
-	return fmt.Sprintf("%s; `%s` lets it go on", e.describe(), e.Stop.Cure())
+	return fmt.Sprintf("%s; `%s` lets it go on", e.describe(), e.Stop.StartCommand())
 }
 
 func (e *StopError) describe() string { return "the operator has stopped this: " + e.Stop.String() }
@@ -59,7 +59,7 @@ func (h *Host) registerWork(ctx context.Context, agent string) (context.Context,
 	h.stops.work[s] = true
 	h.stops.mu.Unlock()
 	// The check comes after the registration, so that no stop is missed in between.
-	if stop := halt.Of(h.stops.home, agent); stop != nil {
+	if stop := killswitch.StopOf(h.stops.home, agent); stop != nil {
 		end(&StopError{stop})
 	}
 	return ctx, s, func() {
@@ -71,10 +71,10 @@ func (h *Host) registerWork(ctx context.Context, agent string) (context.Context,
 }
 
 // StopOf returns the stop of an agent; nil if it is not stopped.
-func (h *Host) StopOf(agent string) *halt.Stop { return halt.Of(h.stops.home, agent) }
+func (h *Host) StopOf(agent string) *killswitch.Stop { return killswitch.StopOf(h.stops.home, agent) }
 
 // watchStops polls for stops until the host is closed. retire stops idle instances.
-func (s *stopWatcher) watchStops(retire func(stopped halt.Stopped, lowSpace bool)) {
+func (s *stopWatcher) watchStops(retire func(stopped killswitch.StopsByAgent, lowSpace bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.quit != nil {
@@ -90,7 +90,7 @@ func (s *stopWatcher) watchStops(retire func(stopped halt.Stopped, lowSpace bool
 				return
 			case <-tick.C:
 			}
-			stopped, lowSpace := halt.Read(s.home), halt.LowSpace(s.home)
+			stopped, lowSpace := killswitch.ReadStops(s.home), killswitch.CheckSpace(s.home)
 			if len(stopped) > 0 || lowSpace != nil {
 				s.cancelStopped(stopped, lowSpace)
 				retire(stopped, lowSpace != nil)
@@ -100,11 +100,11 @@ func (s *stopWatcher) watchStops(retire func(stopped halt.Stopped, lowSpace bool
 }
 
 // cancelStopped cancels the work of stopped agents, and commands if the disk is nearly full.
-func (s *stopWatcher) cancelStopped(stopped halt.Stopped, lowSpace error) {
+func (s *stopWatcher) cancelStopped(stopped killswitch.StopsByAgent, lowSpace error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for one := range s.work {
-		if stop := stopped.For(one.agent); stop != nil {
+		if stop := stopped.StopFor(one.agent); stop != nil {
 			one.cancel(&StopError{stop})
 		} else if lowSpace != nil && one.commands.Load() {
 			one.cancel(lowSpace)
@@ -124,7 +124,7 @@ func (s *stopWatcher) stopWatching() {
 
 // stoppedError returns the error of a call that a stop ended or prevented; nil for other calls.
 func stoppedError(ctx context.Context) *Error {
-	if low, ok := errors.AsType[*halt.SpaceError](context.Cause(ctx)); ok {
+	if low, ok := errors.AsType[*killswitch.SpaceError](context.Cause(ctx)); ok {
 		return lowSpaceError(low)
 	}
 	stop, ok := errors.AsType[*StopError](context.Cause(ctx))
@@ -132,7 +132,7 @@ func stoppedError(ctx context.Context) *Error {
 		return nil
 	}
 	return &Error{Code: pluginpb.CodeStopped, Message: stop.describe(), Rule: "stop",
-		Hint: "`" + stop.Stop.Cure() + "` lets it go on"}
+		Hint: "`" + stop.Stop.StartCommand() + "` lets it go on"}
 }
 
 func lowSpaceError(err error) *Error {

@@ -79,7 +79,7 @@ func (e *LockError) Unwrap() error { return e.err }
 func (s *Store) Read() (*Lock, error) {
 	data, err := smallfile.Read(s.LockFile(), maxLockBytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		if !audit.Exists(s.home) {
+		if !audit.LogExists(s.home) {
 			return newLock(), nil
 		}
 		data, err = smallfile.Read(s.LockFile(), maxLockBytes) // the first start writes it before the audit log
@@ -112,7 +112,7 @@ func (l *Lock) check() error {
 
 // Prepare writes the lock file of a home at its first start, before the audit log exists.
 func (s *Store) Prepare() error {
-	if _, err := os.Lstat(s.LockFile()); errors.Is(err, fs.ErrNotExist) && !audit.Exists(s.home) {
+	if _, err := os.Lstat(s.LockFile()); errors.Is(err, fs.ErrNotExist) && !audit.LogExists(s.home) {
 		return s.update(func(*Lock) error { return nil })
 	}
 	return nil

@@ -29,7 +29,7 @@ func TestTheHubHasSeenWhatWasCutOff(t *testing.T) {
 	}
 
 	path := filepath.Join(t.TempDir(), "logs", "audit.jsonl")
-	log, err := audit.Open(path, audit.Options{})
+	log, err := audit.OpenLog(path, audit.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,13 +37,13 @@ func TestTheHubHasSeenWhatWasCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := audit.NewWitness(path, audit.WitnessOptions{Records: 1, Every: time.Hour, Tell: tell,
-		Failed: func(err error) { t.Error(err) }})
+	told := audit.NewWitness(path, audit.WitnessOptions{Records: 1, Interval: time.Hour, Send: tell,
+		OnFailure: func(err error) { t.Error(err) }})
 	for range 3 {
 		if err := log.Write(audit.Record{Time: time.Now(), Agent: "a", Tool: "x"}); err != nil {
 			t.Fatal(err)
 		}
-		told.Wrote()
+		told.CountEntry()
 	}
 	told.Close()
 	if err := log.Close(); err != nil {
@@ -64,13 +64,13 @@ func TestTheHubHasSeenWhatWasCutOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, testimony, err := read.Verify(path, "")
+		_, testimony, err := read.VerifyLog(path, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		return testimony.Verdict
 	}
-	if got := verdict(); got != audit.Matches {
+	if got := verdict(); got != audit.LogMatches {
 		t.Errorf("as it was written: %s", got)
 	}
 	text, err := os.ReadFile(path)
@@ -81,7 +81,7 @@ func TestTheHubHasSeenWhatWasCutOff(t *testing.T) {
 	if err := os.WriteFile(path, bytes.Join(lines[:2], nil), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := verdict(); got != audit.Cut {
+	if got := verdict(); got != audit.LogCut {
 		t.Errorf("after the last record was cut off: %s", got)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // records are all that the record has.
 func records(i clitest.Home, t *testing.T) (all []audit.Record) {
 	t.Helper()
-	if _, err := audit.Read(filepath.Join(i.Dir, "logs", "audit.jsonl"), func(r audit.Record) error {
+	if _, err := audit.ReadLog(filepath.Join(i.Dir, "logs", "audit.jsonl"), func(r audit.Record) error {
 		all = append(all, r)
 		return nil
 	}); err != nil {

@@ -60,7 +60,7 @@ func (o *Options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	path := audit.File(cfg.Home().Path)
+	path := audit.LogFile(cfg.Home().Path)
 	if o.limit > 0 && !o.follow {
 		return o.latest(cfg, path)
 	}
@@ -69,7 +69,7 @@ func (o *Options) run(ctx context.Context) error {
 	var names auditNames
 	if o.follow {
 		var failed error
-		err = audit.Follow(ctx, path, names.passing(o.filter, func(r audit.Record) error { return show(r) }), func() {
+		err = audit.FollowLog(ctx, path, names.passing(o.filter, func(r audit.Record) error { return show(r) }), func() {
 			failed = o.show(latest.records)
 			names.complain(o.Factory, cfg, o.filter)
 			show = o.showOne
@@ -93,7 +93,7 @@ func (o *Options) latest(cfg *config.Config, path string) error {
 	q := audit.Query{Filter: o.filter}
 	for more := true; more && len(found) < o.limit; more = q.After != "" {
 		q.Limit = o.limit - len(found)
-		page, err := audit.Search(path, q)
+		page, err := audit.SearchLog(path, q)
 		if err != nil {
 			return cli.FailOrNil(err)
 		}
@@ -102,7 +102,7 @@ func (o *Options) latest(cfg *config.Config, path string) error {
 	}
 	if len(found) == 0 { // perhaps there is nobody of that name
 		var names auditNames
-		if _, err := audit.Read(path, func(r audit.Record) error { names.see(r); return nil }); err != nil {
+		if _, err := audit.ReadLog(path, func(r audit.Record) error { names.see(r); return nil }); err != nil {
 			return cli.FailOrNil(err)
 		}
 		names.complain(o.Factory, cfg, o.filter)
@@ -212,7 +212,7 @@ func callText(r audit.Record) string {
 	if a := r.Approval; a != nil && a.By != "" {
 		text += fmt.Sprintf(" ← %s by %s (%s)", r.Answer, a.By, a.Way)
 	}
-	if r.Denied() && r.Rule != "" {
+	if r.WasDenied() && r.Rule != "" {
 		text += " ← " + r.Rule
 	}
 	if r.Error != "" {
@@ -226,7 +226,7 @@ func callText(r audit.Record) string {
 
 func decisionStyle(r audit.Record) terminal.Style {
 	switch {
-	case r.Denied():
+	case r.WasDenied():
 		return terminal.Bad
 	case r.Error != "" || r.IsOpen():
 		return terminal.Doubt

@@ -31,8 +31,8 @@ Open Cybersecurity Schema Framework 1.3) or cef (Common Event Format).`,
 		RunE: func(*cobra.Command, []string) error { return o.run() },
 	}
 	addFilterFlags(f, cmd, &o.filter)
-	cmd.Flags().StringVar(&o.format, "format", "jsonl", "`format`: "+strings.Join(audit.Formats(), ", "))
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(audit.Formats(), cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringVar(&o.format, "format", "jsonl", "`format`: "+strings.Join(audit.ExportFormats(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(audit.ExportFormats(), cobra.ShellCompDirectiveNoFileComp))
 	return cli.NewCommand(cmd, o, runF)
 }
 

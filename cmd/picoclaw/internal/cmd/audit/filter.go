@@ -75,10 +75,10 @@ func (o *Options) stats() error {
 	}
 	names.complain(o.Factory, cfg, o.filter)
 	if o.output == cli.JSON {
-		return o.PrintJSON(sums.Tools())
+		return o.PrintJSON(sums.ToolStats())
 	}
 	table := terminal.NewTable("TOOL", "CALLS", "REFUSED", "FAILED", "P50 MS", "P99 MS", "BYTES").Right(1, 2, 3, 4, 5, 6)
-	for _, t := range sums.Tools() {
+	for _, t := range sums.ToolStats() {
 		table.Row(t.Tool, strconv.Itoa(t.Calls), strconv.Itoa(t.Denied), strconv.Itoa(t.Failed),
 			took(t, t.P50), took(t, t.P99), strconv.Itoa(t.Bytes))
 		if t.Denied > 0 {
@@ -89,7 +89,7 @@ func (o *Options) stats() error {
 }
 
 // took shows how long calls took; nothing where none was made.
-func took(t audit.Stats, ms float64) string {
+func took(t audit.ToolStats, ms float64) string {
 	if t.Calls == t.Denied {
 		return ""
 	}
@@ -137,7 +137,7 @@ func (n *auditNames) passing(filter audit.Filter, found func(audit.Record) error
 
 // read gives those recorded calls to found that the filter lets through, and complains of lines that are none.
 func (n *auditNames) read(f *cli.Factory, cfg *config.Config, filter audit.Filter, found func(audit.Record) error) error {
-	broken, err := audit.Read(audit.File(cfg.Home().Path), n.passing(filter, found))
+	broken, err := audit.ReadLog(audit.LogFile(cfg.Home().Path), n.passing(filter, found))
 	if err == nil {
 		complainOfLines(f, broken)
 	}

@@ -50,10 +50,10 @@ which also distinguishes truncation from rewriting; a URL must answer a GET with
 // verifyResult is the JSON output of `picoclaw audit verify`.
 type verifyResult struct {
 	OK bool `json:"ok"`
-	*audit.Verified
-	Witness *audit.Testimony `json:"witness,omitempty"`
-	Broken  *audit.Broken    `json:"broken,omitempty"`
-	Error   string           `json:"error,omitempty"`
+	*audit.VerifyResult
+	Witness *audit.WitnessReport `json:"witness,omitempty"`
+	Broken  *audit.ChainError    `json:"broken,omitempty"`
+	Error   string               `json:"error,omitempty"`
 }
 
 func (o *VerifyOptions) run(ctx context.Context) error {
@@ -65,19 +65,19 @@ func (o *VerifyOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, testimony, err := o.verify(ctx, audit.File(cfg.Home().Path))
-	var broken *audit.Broken
+	found, testimony, err := o.verify(ctx, audit.LogFile(cfg.Home().Path))
+	var broken *audit.ChainError
 	if err != nil && !errors.As(err, &broken) {
 		return cli.FailOrNil(err)
 	}
-	if err == nil && o.head != "" && !found.Found {
+	if err == nil && o.head != "" && !found.HasWanted {
 		err = errors.New("no record has the head any more: since it was noted, records were removed or all of them written anew")
 	}
-	if err == nil && testimony != nil && testimony.Verdict != audit.Matches {
+	if err == nil && testimony != nil && testimony.Verdict != audit.LogMatches {
 		err = fmt.Errorf("%s: %s", testimony.Verdict, testimony.Why)
 	}
 	if o.output == cli.JSON {
-		log := verifyResult{OK: err == nil, Verified: found, Witness: testimony, Broken: broken}
+		log := verifyResult{OK: err == nil, VerifyResult: found, Witness: testimony, Broken: broken}
 		if err != nil {
 			log.Error = err.Error()
 		}
@@ -93,28 +93,28 @@ func (o *VerifyOptions) run(ctx context.Context) error {
 	if testimony != nil {
 		fmt.Fprintf(o.Out, "witness: %s: %d of its %s are of records that are still there\n", testimony.Verdict,
 			testimony.Checked, many(testimony.Notes, "note"))
-		if testimony.Unread > 0 {
-			fmt.Fprintln(o.Out, "note:", many(testimony.Unread, "line"), "of the witness can't be read")
+		if testimony.Invalid > 0 {
+			fmt.Fprintln(o.Out, "note:", many(testimony.Invalid, "line"), "of the witness can't be read")
 		}
 	}
 	return nil
 }
 
 // verify compares the log with the witness, if one is named.
-func (o *VerifyOptions) verify(ctx context.Context, path string) (*audit.Verified, *audit.Testimony, error) {
+func (o *VerifyOptions) verify(ctx context.Context, path string) (*audit.VerifyResult, *audit.WitnessReport, error) {
 	if o.witness == "" {
-		found, err := audit.Verify(path, o.head)
+		found, err := audit.VerifyLog(path, o.head)
 		return found, nil, err
 	}
 	notes, err := audit.ReadNotes(ctx, o.witness)
 	if err != nil {
 		return nil, nil, err
 	}
-	return notes.Verify(path, o.head)
+	return notes.VerifyLog(path, o.head)
 }
 
 // print shows a log that is in order.
-func (o *VerifyOptions) print(v *audit.Verified) {
+func (o *VerifyOptions) print(v *audit.VerifyResult) {
 	out := terminal.New(o.Out)
 	if v.Records == 0 {
 		fmt.Fprintln(out, out.Paint(terminal.Good, "ok:"), "nothing is recorded yet")

@@ -119,7 +119,7 @@ func (o *Options) run(ctx context.Context) error {
 		IsOwnHost: func(hostName string) bool { return mcp.AllowedHost(hostName, settings.AllowHosts) },
 	}
 	if settings.Console {
-		o.console = web.New(web.Options{Home: home.Path, Log: audit.File(home.Path), Operator: &o.operator,
+		o.console = web.New(web.Options{Home: home.Path, Log: audit.LogFile(home.Path), Operator: &o.operator,
 			Instance: &o.operator, Version: o.Version, Logger: logger.Named("console")})
 		options.Console = o.console
 		go o.console.Run(ctx)

@@ -172,7 +172,7 @@ func TestAHubIsOneCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	note, err := json.Marshal(audit.Note{Count: 1})
+	note, err := json.Marshal(audit.WitnessNote{Count: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

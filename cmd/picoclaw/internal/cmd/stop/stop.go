@@ -13,7 +13,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 	"github.com/picoclaw/picoclaw/host/gateway"
-	"github.com/picoclaw/picoclaw/host/halt"
+	"github.com/picoclaw/picoclaw/host/killswitch"
 )
 
 // Options are the options of `picoclaw stop`.
@@ -47,20 +47,20 @@ func (o *Options) run(ctx context.Context) error {
 	if err := known(o.Factory, o.agent); err != nil {
 		return err
 	}
-	stop := halt.Stop{Agent: o.agent, Time: time.Now().UTC(), Why: strings.ToValidUTF8(o.why, "\uFFFD")}
+	stop := killswitch.Stop{Agent: o.agent, Time: time.Now().UTC(), Why: strings.ToValidUTF8(o.why, "\uFFFD")}
 	if u, err := user.Current(); err == nil {
 		stop.By = u.Username
 	}
-	if err := halt.Put(home, stop); err != nil {
+	if err := killswitch.StopAgent(home, stop); err != nil {
 		if asked := gateway.NewClient(home).StopAgent(ctx, stop); asked != nil {
 			return cli.Fail(fmt.Errorf("stop: %w; nor over the gateway's socket: %w; end picoclaw's processes by their numbers",
 				err, asked))
 		}
 		fmt.Fprintf(o.Err, "picoclaw: the gateway alone is stopped, until it ends: %v; end other picoclaws by their numbers\n", err)
-		fmt.Fprintf(o.Out, "%s. `%s` lets them go on.\n", sentence(stop.String()), stop.Cure())
+		fmt.Fprintf(o.Out, "%s. `%s` lets them go on.\n", sentence(stop.String()), stop.StartCommand())
 		return nil
 	}
-	fmt.Fprintf(o.Out, "%s. `%s` lets them go on.\n", sentence(halt.Of(home, o.agent).String()), stop.Cure())
+	fmt.Fprintf(o.Out, "%s. `%s` lets them go on.\n", sentence(killswitch.StopOf(home, o.agent).String()), stop.StartCommand())
 	return nil
 }
 
@@ -89,12 +89,12 @@ func (o *StartOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	halt.Of(home, o.agent).WaitUntilSeen()
+	killswitch.StopOf(home, o.agent).WaitUntilSeen()
 	held, err := gateway.NewClient(home).ResumeAgent(ctx, o.agent)
 	if err != nil && !errors.Is(err, gateway.ErrNotRunning) {
 		fmt.Fprintln(o.Err, "picoclaw:", err)
 	}
-	was, err := halt.Take(home, o.agent)
+	was, err := killswitch.ResumeAgent(home, o.agent)
 	if err != nil {
 		return cli.Fail(err)
 	}
@@ -108,9 +108,9 @@ func (o *StartOptions) run(ctx context.Context) error {
 	} else {
 		fmt.Fprintf(o.Out, "%s may go on.\n", who)
 	}
-	for id, stop := range halt.Read(home) {
+	for id, stop := range killswitch.ReadStops(home) {
 		if o.agent == "" && id != "" {
-			fmt.Fprintf(o.Out, "%s; `%s` lets it go on.\n", sentence(stop.String()), stop.Cure())
+			fmt.Fprintf(o.Out, "%s; `%s` lets it go on.\n", sentence(stop.String()), stop.StartCommand())
 		}
 	}
 	return nil

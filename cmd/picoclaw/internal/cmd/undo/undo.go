@@ -181,14 +181,14 @@ func commandSince(ctx context.Context, s *session.Session) (*session.Error, erro
 func lastCommand(s *session.Session, since time.Time) (command string, at time.Time, err error) {
 	q := audit.Query{Filter: audit.Filter{Agent: s.Policy().Agent()}, Limit: 200}
 	for {
-		page, err := audit.Search(audit.File(s.Policy().Home()), q)
+		page, err := audit.SearchLog(audit.LogFile(s.Policy().Home()), q)
 		if err != nil {
 			return "", at, err
 		}
 		for _, r := range page.Records {
-			if r.Ended().After(at) {
+			if r.EndTime().After(at) {
 				if text := s.CommandWithoutUndo(r); text != "" {
-					command, at = text, r.Ended()
+					command, at = text, r.EndTime()
 				}
 			}
 		}

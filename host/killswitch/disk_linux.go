@@ -1,4 +1,4 @@
-package halt
+package killswitch
 
 import (
 	"errors"
@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isFull reports whether an error says that the disk is full.
-func isFull(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
+// isDiskFull reports whether an error says that the disk is full.
+func isDiskFull(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
 
-// diskSpace returns the size of the disk of a directory, and the bytes free for this user; 0 if they are unknown.
+// diskSpace returns the size of a directory's disk, and the bytes free for this user; 0 if unknown.
 func diskSpace(dir string) (total, free uint64) {
 	var s unix.Statfs_t
 	if unix.Statfs(dir, &s) != nil || s.Bsize <= 0 {
@@ -19,8 +19,8 @@ func diskSpace(dir string) (total, free uint64) {
 	return s.Blocks * uint64(s.Bsize), s.Bavail * uint64(s.Bsize)
 }
 
-// allocate makes a file that long, with all of its space.
-func allocate(file *os.File, size int64) error {
+// allocateFile sets the size of a file and allocates its space.
+func allocateFile(file *os.File, size int64) error {
 	if size == 0 {
 		return file.Truncate(0)
 	}
@@ -29,7 +29,7 @@ func allocate(file *os.File, size int64) error {
 	}
 	err := unix.Fallocate(int(file.Fd()), 0, 0, size)
 	if errors.Is(err, unix.EOPNOTSUPP) {
-		return fill(file, size)
+		return fillFile(file, size)
 	}
 	return err
 }

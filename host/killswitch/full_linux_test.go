@@ -1,4 +1,4 @@
-package halt
+package killswitch
 
 import (
 	"os"
@@ -20,10 +20,10 @@ func TestFullDiskCanBeStopped(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = unix.Unmount(home, unix.MNT_DETACH) })
-			if err := Prepare(home); err != nil {
+			if err := PrepareHome(home); err != nil {
 				t.Fatal(err)
 			}
-			if err := LowSpace(home); err != nil {
+			if err := CheckSpace(home); err != nil {
 				t.Fatal(err)
 			}
 			for i := 0; ; i++ {
@@ -35,17 +35,17 @@ func TestFullDiskCanBeStopped(t *testing.T) {
 					break
 				}
 			}
-			if name == "bytes" && LowSpace(home) == nil {
+			if name == "bytes" && CheckSpace(home) == nil {
 				t.Error("commands go on")
 			}
-			if err := Put(home, Stop{Time: time.Now(), Why: "it loops"}); err != nil {
+			if err := StopAgent(home, Stop{Time: time.Now(), Why: "it loops"}); err != nil {
 				t.Fatal(err)
 			}
-			if stop := Of(home, "main"); stop == nil || stop.Why != "it loops" {
+			if stop := StopOf(home, "main"); stop == nil || stop.Why != "it loops" {
 				t.Errorf("stop %v", stop)
 			}
-			if was, err := Take(home, ""); !was || err != nil || Of(home, "main") != nil {
-				t.Errorf("take %v %v; stop %v", was, err, Of(home, "main"))
+			if was, err := ResumeAgent(home, ""); !was || err != nil || StopOf(home, "main") != nil {
+				t.Errorf("take %v %v; stop %v", was, err, StopOf(home, "main"))
 			}
 		})
 	}

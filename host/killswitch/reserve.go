@@ -1,4 +1,4 @@
-package halt
+package killswitch
 
 import (
 	"errors"
@@ -7,38 +7,38 @@ import (
 	"path/filepath"
 )
 
-// maxReserve bounds the space that is set aside on the disk of the home, and below which commands are ended. A small
-// disk has an eighth of it set aside.
+// maxReserve limits the space reserved on the home's disk; with less free space, commands are stopped. On a small disk
+// it is an eighth.
 const maxReserve = 32 << 20
 
 func reservePath(home string) string { return filepath.Join(home, "stopped.reserve") }
 
-// reserveSize returns how much space is set aside; 0 where the size of the disk is unknown.
+// reserveSize returns the size of the reserve; 0 if the disk's size is unknown.
 func reserveSize(total uint64) int64 { return int64(min(maxReserve, total/8)) } //nolint:gosec // at most 32 MB
 
-// reserve sets the space aside. A disk that has too little is no error: no command runs there, see [LowSpace].
-func reserve(home string) error {
+// reserveSpace allocates the reserve. Too little space is no error: no command runs then, see [CheckSpace].
+func reserveSpace(home string) error {
 	total, _ := diskSpace(home)
 	size := reserveSize(total)
 	if info, err := os.Stat(reservePath(home)); err == nil && info.Size() == size {
 		return nil
 	}
-	file, err := lockReserve(home)
+	file, err := openReserve(home)
 	if err != nil {
 		return fmt.Errorf("set space aside for the kill switch: %w", err)
 	}
-	err = allocate(file, size)
+	err = allocateFile(file, size)
 	if err != nil {
 		err = errors.Join(err, file.Truncate(0))
 	}
-	if err = errors.Join(err, file.Close()); err != nil && !isFull(err) {
+	if err = errors.Join(err, file.Close()); err != nil && !isDiskFull(err) {
 		return fmt.Errorf("set space aside for the kill switch: %w", err)
 	}
 	return nil
 }
 
-// fill writes zeros up to a size, where the file system allocates nothing otherwise.
-func fill(file *os.File, size int64) error {
+// fillFile writes zeros up to a size, where the file system can't allocate.
+func fillFile(file *os.File, size int64) error {
 	zeros := make([]byte, 1<<20)
 	for at := int64(0); at < size; at += int64(len(zeros)) {
 		if _, err := file.WriteAt(zeros[:min(size-at, int64(len(zeros)))], at); err != nil {
@@ -48,7 +48,7 @@ func fill(file *os.File, size int64) error {
 	return nil
 }
 
-// SpaceError is the error of a command on a machine whose disk is nearly full.
+// SpaceError says that commands are stopped because the disk is nearly full.
 type SpaceError struct {
 	Home string
 	Free uint64
@@ -60,8 +60,8 @@ func (e *SpaceError) Error() string {
 		e.Home, e.Free>>10, e.Min>>10)
 }
 
-// LowSpace returns a *SpaceError while the disk of the home has less space left than the kill switch may need.
-func LowSpace(home string) error {
+// CheckSpace returns a *SpaceError while the home's disk has less free space than the kill switch may need.
+func CheckSpace(home string) error {
 	total, free := diskSpace(home)
 	if size := reserveSize(total); free < uint64(size) { //nolint:gosec // never negative
 		return &SpaceError{home, free, size}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package halt
+package killswitch
 
 import (
 	"errors"
@@ -19,10 +19,10 @@ import (
 func usedHome(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()
-	if err := Prepare(home); err != nil {
+	if err := PrepareHome(home); err != nil {
 		t.Fatal(err)
 	}
-	log, err := audit.Open(audit.File(home), audit.Options{})
+	log, err := audit.OpenLog(audit.LogFile(home), audit.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,10 +43,10 @@ func TestStopBelongsToOwnerOfHome(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := Put(home, Stop{Time: time.Now()}); err != nil {
+	if err := StopAgent(home, Stop{Time: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{path(home), reservePath(home)} {
+	for _, path := range []string{filePath(home), reservePath(home)} {
 		info, err := os.Stat(path)
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func TestStopBelongsToOwnerOfHome(t *testing.T) {
 
 func TestBrokenStateStopsAllUntilStart(t *testing.T) {
 	t.Parallel()
-	whole, err := os.ReadFile(path(usedHome(t)))
+	whole, err := os.ReadFile(filePath(usedHome(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,28 +71,28 @@ func TestBrokenStateStopsAllUntilStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			home := usedHome(t)
-			if stop := Of(home, "main"); stop != nil {
+			if stop := StopOf(home, "main"); stop != nil {
 				t.Fatalf("stopped after the first start: %v", stop)
 			}
-			if err := os.Remove(path(home)); err != nil {
+			if err := os.Remove(filePath(home)); err != nil {
 				t.Fatal(err)
 			}
 			if text != nil {
-				if err := os.WriteFile(path(home), text, 0o600); err != nil {
+				if err := os.WriteFile(filePath(home), text, 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := Prepare(home); err != nil {
+			if err := PrepareHome(home); err != nil {
 				t.Fatal(err)
 			}
-			stop := Of(home, "main")
-			if stop == nil || !strings.Contains(stop.String(), path(home)) || !strings.Contains(stop.String(), "picoclaw start") {
+			stop := StopOf(home, "main")
+			if stop == nil || !strings.Contains(stop.String(), filePath(home)) || !strings.Contains(stop.String(), "picoclaw start") {
 				t.Fatalf("stop %v; want one that names the file and the remedy", stop)
 			}
-			if was, err := Take(home, ""); !was || err != nil {
+			if was, err := ResumeAgent(home, ""); !was || err != nil {
 				t.Fatal(was, err)
 			}
-			if stop := Of(home, "main"); stop != nil {
+			if stop := StopOf(home, "main"); stop != nil {
 				t.Errorf("stopped after start: %v", stop)
 			}
 		})
@@ -107,8 +107,8 @@ func TestStopDoesNotWaitForHeldLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	if err := Put(home, Stop{Agent: "main"}); err != nil || Of(home, "main") == nil {
-		t.Errorf("put %v, stop %v", err, Of(home, "main"))
+	if err := StopAgent(home, Stop{Agent: "main"}); err != nil || StopOf(home, "main") == nil {
+		t.Errorf("put %v, stop %v", err, StopOf(home, "main"))
 	}
 }
 
@@ -119,7 +119,7 @@ func TestUnreadableStateStopsAll(t *testing.T) {
 	if err := errors.Join(os.Remove(file), os.Mkdir(file, 0o700)); err != nil { // root can't read a directory as a file either
 		t.Fatal(err)
 	}
-	if Of(home, "main") == nil {
+	if StopOf(home, "main") == nil {
 		t.Error("no stop")
 	}
 }
@@ -127,11 +127,11 @@ func TestUnreadableStateStopsAll(t *testing.T) {
 func TestHeldStopEndsWithRelease(t *testing.T) {
 	t.Parallel()
 	home := usedHome(t)
-	Hold(home, Stop{Agent: "main", Why: "no disk"})
-	if Of(home, "main") == nil || Of(home, "other") != nil {
-		t.Errorf("main %v, other %v", Of(home, "main"), Of(home, "other"))
+	StopLocally(home, Stop{Agent: "main", Why: "no disk"})
+	if StopOf(home, "main") == nil || StopOf(home, "other") != nil {
+		t.Errorf("main %v, other %v", StopOf(home, "main"), StopOf(home, "other"))
 	}
-	if !Release(home, "main") || Of(home, "main") != nil || Release(home, "main") {
+	if !ResumeLocally(home, "main") || StopOf(home, "main") != nil || ResumeLocally(home, "main") {
 		t.Error("the stop does not end with its release")
 	}
 }

@@ -1,0 +1,285 @@
+// Package killswitch stores which agents an operator has stopped, in one file of the home, created at its first start.
+// Every host of the home reads it at each call and while calls run. A missing or broken file stops all agents.
+//
+// The package must not know what a stop cancels.
+package killswitch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/internal/filelock"
+	"github.com/picoclaw/picoclaw/internal/owner"
+	"github.com/picoclaw/picoclaw/internal/smallfile"
+)
+
+const (
+	fileName = "stopped.json"
+	maxBytes = 1 << 20
+)
+
+// Stop describes one stop.
+type Stop struct {
+	Agent string    `json:"agent,omitempty"` // empty for all agents
+	Time  time.Time `json:"time,omitzero"`
+	By    string    `json:"by,omitempty"` // the user who stopped it
+	Why   string    `json:"why,omitempty"`
+}
+
+// String describes the stop, such as "agent main is stopped since 12:00:00 by root: it loops".
+func (s *Stop) String() string {
+	text := "all agents are stopped"
+	if s.Agent != "" {
+		text = "agent " + s.Agent + " is stopped"
+	}
+	if !s.Time.IsZero() {
+		text += " since " + s.Time.Local().Format(time.DateTime)
+	}
+	if s.By != "" {
+		text += " by " + s.By
+	}
+	if s.Why != "" {
+		text += ": " + s.Why
+	}
+	return text
+}
+
+// StartCommand returns the command that ends the stop.
+func (s *Stop) StartCommand() string {
+	if s.Agent == "" {
+		return "picoclaw start"
+	}
+	return "picoclaw start --agent " + s.Agent
+}
+
+// propagationTime is the maximum time until every host has read a stop.
+const propagationTime = time.Second
+
+// WaitUntilSeen waits until every host has read the stop, since a stop that ends earlier cancels no calls. A nil stop
+// needs no wait.
+func (s *Stop) WaitUntilSeen() {
+	if s != nil {
+		time.Sleep(min(time.Until(s.Time.Add(propagationTime)), propagationTime))
+	}
+}
+
+// StopsByAgent is all current stops; the one for all agents has the empty name.
+type StopsByAgent map[string]*Stop
+
+// StopFor returns the stop of an agent; nil if nothing stops it.
+func (s StopsByAgent) StopFor(agent string) *Stop {
+	if stop := s[""]; stop != nil {
+		return stop
+	}
+	return s[agent]
+}
+
+// localStops are stops of this process only, by home: those that could not be written.
+var localStops struct {
+	sync.Mutex
+	homes map[string]StopsByAgent
+}
+
+// StopLocally stops an agent in this process only, until [ResumeLocally].
+func StopLocally(home string, stop Stop) {
+	localStops.Lock()
+	defer localStops.Unlock()
+	if localStops.homes == nil {
+		localStops.homes = map[string]StopsByAgent{}
+	}
+	if localStops.homes[home] == nil {
+		localStops.homes[home] = StopsByAgent{}
+	}
+	localStops.homes[home][stop.Agent] = &stop
+}
+
+// ResumeLocally ends a stop of [StopLocally], and reports whether there was one.
+func ResumeLocally(home, agent string) bool {
+	localStops.Lock()
+	defer localStops.Unlock()
+	was := localStops.homes[home][agent] != nil
+	delete(localStops.homes[home], agent)
+	return was
+}
+
+// ReadStops returns the stops of a home.
+func ReadStops(home string) StopsByAgent {
+	stopped := loadFile(home)
+	localStops.Lock()
+	defer localStops.Unlock()
+	for agent, stop := range localStops.homes[home] {
+		stopped[agent] = stop
+	}
+	return stopped
+}
+
+// StopOf returns the stop of an agent of a home; nil if nothing stops it.
+func StopOf(home, agent string) *Stop { return ReadStops(home).StopFor(agent) }
+
+// stateFile is the content of the file.
+type stateFile struct {
+	Stopped []*Stop `json:"stopped"`
+}
+
+func filePath(home string) string { return filepath.Join(home, fileName) }
+
+// loadFile reads the file. It may be missing in a home without an audit log.
+func loadFile(home string) StopsByAgent {
+	data, err := smallfile.Read(filePath(home), maxBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		if !audit.LogExists(home) {
+			return StopsByAgent{}
+		}
+		data, err = smallfile.Read(filePath(home), maxBytes) // the first start creates it before the audit log
+	}
+	var s stateFile
+	if err == nil {
+		err = json.Unmarshal(data, &s)
+	}
+	if err == nil && s.Stopped == nil {
+		err = errors.New("it holds no list of stops")
+	}
+	stopped := StopsByAgent{}
+	for _, stop := range s.Stopped {
+		if stop == nil {
+			err = errors.New("a stop in it is null")
+			break
+		}
+		stopped[stop.Agent] = stop
+	}
+	if err != nil {
+		stopped[""] = &Stop{Why: fmt.Sprintf("the kill switch %s can't be read: %v; put back a copy of it, or let all agents "+
+			"go on with `picoclaw start`", filePath(home), err)}
+	}
+	return stopped
+}
+
+// PrepareHome creates the file at the first start of a home, before the audit log exists, and reserves space for
+// changes on a full disk.
+func PrepareHome(home string) error {
+	if _, err := os.Lstat(filePath(home)); errors.Is(err, fs.ErrNotExist) && !audit.LogExists(home) {
+		if err := updateFile(home, func(StopsByAgent) {}); err != nil {
+			return fmt.Errorf("make the kill switch %s: %w", filePath(home), err)
+		}
+	}
+	return reserveSpace(home)
+}
+
+// StopAgent stops an agent, or all with an empty id. A stopped agent keeps its earlier stop.
+func StopAgent(home string, stop Stop) error {
+	return updateFile(home, func(s StopsByAgent) {
+		if s[stop.Agent] == nil {
+			s[stop.Agent] = &stop
+		}
+	})
+}
+
+// ErrAllStopped is the error of ResumeAgent for one agent while all are stopped.
+var ErrAllStopped = errors.New("all agents are stopped; `picoclaw start` starts them, and those that were stopped by name stay so")
+
+// ResumeAgent ends the stop of an agent, or with an empty id the stop of all. It reports whether there was one.
+func ResumeAgent(home, agent string) (bool, error) {
+	if s := loadFile(home); s[agent] == nil {
+		if s[""] != nil {
+			return false, ErrAllStopped
+		}
+		return false, nil
+	}
+	if err := updateFile(home, func(s StopsByAgent) { delete(s, agent) }); err != nil {
+		return false, fmt.Errorf("start: %w", err)
+	}
+	return true, reserveSpace(home)
+}
+
+// updateFile changes the file under a lock. On a full disk it uses the reserved space.
+func updateFile(home string, change func(StopsByAgent)) error {
+	turn, err := openReserve(home)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = turn.Close() }()
+	stopped := loadFile(home)
+	change(stopped)
+	s := stateFile{Stopped: []*Stop{}}
+	for agent, stop := range stopped {
+		stop.Agent = agent
+		s.Stopped = append(s.Stopped, stop)
+	}
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err = replaceFile(home, append(text, '\n')); isDiskFull(err) && turn.Truncate(0) == nil {
+		err = replaceFile(home, append(text, '\n'))
+	}
+	if isDiskFull(err) { // no inode is left; a reader of a partial file stops all agents
+		err = overwriteFile(filePath(home), append(text, '\n'))
+	}
+	return err
+}
+
+// replaceFile writes the file for the owner of the home, who must be able to read it and to resume agents.
+func replaceFile(home string, text []byte) error {
+	file, err := os.CreateTemp(home, "."+fileName+".*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = owner.Give(home, file.Name())
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), filePath(home))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}
+
+func overwriteFile(path string, text []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteAt(text, 0)
+	return errors.Join(err, file.Truncate(int64(len(text))), file.Close())
+}
+
+// Limits of the wait for another process. If it holds the lock longer, agents are stopped without the lock.
+const (
+	lockTimeout = time.Second
+	lockPause   = 5 * time.Millisecond
+)
+
+func lockWithTimeout(file *os.File) error {
+	for end := time.Now().Add(lockTimeout); errors.Is(filelock.Lock(file), filelock.ErrLocked) && time.Now().Before(end); {
+		time.Sleep(lockPause)
+	}
+	return nil
+}
+
+// openReserve opens and locks the reserve file.
+func openReserve(home string) (*os.File, error) {
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return nil, err
+	}
+	file, err := filelock.Open(reservePath(home), lockWithTimeout)
+	if errors.Is(err, fs.ErrPermission) && os.Chmod(home, 0o700) == nil {
+		file, err = filelock.Open(reservePath(home), lockWithTimeout) // without a sandbox, commands can change its mode
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := owner.Give(home, file.Name()); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
