@@ -85,7 +85,7 @@ type told struct {
 }
 
 // Generate asks the model what hooks have left of the request.
-func (m *askedModel) Generate(ctx context.Context, r agent.Request, onText func(string)) (*agent.Reply, error) {
+func (m *askedModel) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.Reply, error) {
 	seen := told{System: r.System, Messages: r.Messages, MaxTokens: r.MaxTokens}
 	for _, t := range r.Tools {
 		seen.Tools = append(seen.Tools, t.Name)

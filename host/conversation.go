@@ -114,7 +114,7 @@ func (c *Conversation) Turn(ctx context.Context, text string, observe func(agent
 		text += "\n\n" + v.Context
 	}
 	for kept := 0; ; kept++ {
-		outcome, err := c.agent.Turn(ctx, text, observe)
+		outcome, err := c.agent.RunTurn(ctx, text, observe)
 		if cause := context.Cause(ctx); err != nil && cause != nil {
 			err = cause
 		}
@@ -140,7 +140,7 @@ func (c *Conversation) Messages() []agent.Message { return c.transcript.Messages
 // Close ends the conversation's use.
 func (c *Conversation) Close(ctx context.Context, reason string) error {
 	c.assembly.hooks.HandleEvent(c.inTurn(ctx, nil), c.Session, hooks.EventData{Event: hooks.SessionEnd, Reason: reason})
-	c.assembly.team.End(c.Session)
+	c.assembly.team.EndSession(c.Session)
 	c.end()
 	return c.transcript.Close()
 }

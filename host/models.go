@@ -87,7 +87,7 @@ func (a *Assembly) model(m *config.Model, s *session.Session) (model agent.Model
 			"api_base is everybody who speaks its protocol", m.Name, m.Model, suggest.DidYouMean(by, all), strings.Join(all, ", "))
 	}
 	if from.protocol == program {
-		model, end, err = a.program(m, cli.Maker(by), name, s)
+		model, end, err = a.program(m, cli.Vendor(by), name, s)
 	} else {
 		model, err = a.served(m, from, name)
 	}
@@ -112,8 +112,8 @@ func (a *Assembly) served(m *config.Model, from maker, name string) (agent.Model
 
 // program makes a model behind a program, whose tools are this session's. Without a session it is only looked whether
 // it could be made.
-func (a *Assembly) program(m *config.Model, by cli.Maker, name string, s *session.Session) (agent.Model, func(), error) {
-	o := cli.Options{Maker: by, Model: name, BaseURL: m.APIBase, Command: m.Command, Hosts: m.Hosts, Secret: m.Secret,
+func (a *Assembly) program(m *config.Model, by cli.Vendor, name string, s *session.Session) (agent.Model, func(), error) {
+	o := cli.Options{Vendor: by, Model: name, BaseURL: m.APIBase, Command: m.Command, Hosts: m.Hosts, Secret: m.Secret,
 		Sandboxed: a.config.IsolationEnabled(), Server: []string{"picoclaw"},
 		Start: func(session.ConfinedProgram) (*isolation.Process, error) { return nil, errEnding }}
 	none := func() {}
@@ -179,7 +179,7 @@ func (a *Assembly) key(m *config.Model, from maker) (string, error) {
 
 // settings are how an agent with a model works.
 func settings(of *config.Agent, m *config.Model) agent.Settings {
-	s := agent.Defaults()
+	s := agent.DefaultSettings()
 	s.MaxTokens, s.MaxIterations = int(of.MaxTokens), int(of.MaxIterations)
 	s.MaxRetries, s.RetryBackoff = int(of.MaxRetries), seconds(of.RetryBackoff)
 	s.SummarizeMessages, s.SummarizePercent = int(of.SummarizeMessages), int(of.SummarizePercent)

@@ -13,12 +13,12 @@ import (
 // newTeam makes the team in which agents give work to others, and its tools.
 func (a *Assembly) newTeam() (session.BuiltinPlugin, error) {
 	a.team = agent.NewTeam(agent.TeamOptions{
-		Limits: a.teamLimits, Open: a.member, Allowed: a.delegates, Outlive: a.options.Schedules != nil,
-		Until: func(ctx context.Context, parent *session.Session) (context.Context, context.CancelFunc) {
+		Limits: a.teamLimits, Open: a.member, AllowedAgents: a.delegates, Outlive: a.options.Schedules != nil,
+		WithStop: func(ctx context.Context, parent *session.Session) (context.Context, context.CancelFunc) {
 			return a.within(ctx, parent.Policy().Agent())
 		},
 	})
-	p, err := a.team.Plugin()
+	p, err := a.team.BuiltinPlugin()
 	p.OfferedTo = func(agent string) bool {
 		of, err := a.config.Agent(agent)
 		if err != nil {

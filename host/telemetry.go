@@ -62,7 +62,7 @@ type tracedModel struct {
 }
 
 // Generate asks the model.
-func (m *tracedModel) Generate(ctx context.Context, r agent.Request, onText func(string)) (*agent.Reply, error) {
+func (m *tracedModel) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.Reply, error) {
 	ctx, ended := m.telemetry.Model(ctx, m.provider, m.name)
 	reply, err := m.Model.Generate(ctx, r, onText)
 	if err != nil {

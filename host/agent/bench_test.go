@@ -21,15 +21,15 @@ import (
 // nothing, and makes the same five requests by themselves.
 func BenchmarkTurns(b *testing.B) {
 	const turnsOfConversation = 5
-	server := modeltest.Start()
+	server := modeltest.StartServer()
 	defer server.Close()
-	call := modeltest.Step{Calls: []modeltest.Call{{ID: "c", Tool: "nothing", Arguments: `{"path":"a"}`}}}
+	call := modeltest.Step{Calls: []modeltest.ScriptedCall{{ID: "c", Tool: "nothing", Arguments: `{"path":"a"}`}}}
 	steps := []modeltest.Step{call, call, call, call, {Text: "These are the last words of a turn."}}
 	model, err := openai.New(openai.Options{Model: "played", BaseURL: server.URL + "/v1"})
 	if err != nil {
 		b.Fatal(err)
 	}
-	settings := agent.Defaults()
+	settings := agent.DefaultSettings()
 	settings.SummarizeMessages = 0
 	dir := b.TempDir()
 	var a *agent.Agent
@@ -38,7 +38,7 @@ func BenchmarkTurns(b *testing.B) {
 	t := measure.Turns(b,
 		measure.Case{Name: "turn",
 			Prepare: func() error {
-				server.Add(steps...)
+				server.AddSteps(steps...)
 				turns++
 				if turns%turnsOfConversation != 1 {
 					return nil
@@ -50,12 +50,12 @@ func BenchmarkTurns(b *testing.B) {
 				return err
 			},
 			Run: func() error {
-				_, err := a.Turn(b.Context(), "Do it.", func(agent.Event) {})
+				_, err := a.RunTurn(b.Context(), "Do it.", func(agent.Event) {})
 				return err
 			}},
 		measure.Case{Name: "requests",
 			Prepare: func() error {
-				server.Add(steps...)
+				server.AddSteps(steps...)
 				all := server.Requests()
 				body = all[len(all)-1].Body // as large as the turn's
 				return nil

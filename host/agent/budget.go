@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Budget bounds what a turn may use. A zero is no bound.
+// Budget limits a turn. Zero is no limit.
 type Budget struct {
 	Tokens  int64
 	CostUSD float64
@@ -14,11 +14,10 @@ type Budget struct {
 	Time    time.Duration
 }
 
-// Prices are what a model costs, in US dollars for a million tokens. Where a cache has no price of its own it costs
-// what reading does.
+// Prices are in US dollars per million tokens. Cache prices of zero mean the input price.
 type Prices struct{ Input, Output, CacheRead, CacheWrite float64 }
 
-// Cost is what a usage costs.
+// Cost returns the cost of a usage.
 func (p Prices) Cost(u Usage) float64 {
 	read, write := p.CacheRead, p.CacheWrite
 	if read == 0 {
@@ -31,10 +30,10 @@ func (p Prices) Cost(u Usage) float64 {
 		float64(u.Output)*p.Output) / 1e6
 }
 
-// BudgetError says that a turn has ended at a bound.
+// BudgetError says that a turn ended because it reached a limit.
 type BudgetError struct {
-	Budget  string // what is bounded, such as "tokens"
-	Setting string // the key that sets the bound
+	Budget  string // name of the limit, such as "tokens"
+	Setting string // config key of the limit
 	Message string
 }
 
@@ -42,7 +41,7 @@ func (e *BudgetError) Error() string {
 	return fmt.Sprintf("%s (%s). What was done until then is kept", e.Message, e.Setting)
 }
 
-// The keys that set the bounds.
+// Config keys of the limits.
 const (
 	tokensSetting     = "agents.defaults.budget.tokens"
 	costSetting       = "agents.defaults.budget.cost_usd"
@@ -51,29 +50,29 @@ const (
 	iterationsSetting = "agents.defaults.max_tool_iterations"
 )
 
-func overTime(limit time.Duration) *BudgetError {
+func timeExceeded(limit time.Duration) *BudgetError {
 	return &BudgetError{"minutes", timeSetting, fmt.Sprintf("the turn has taken %s, which is all it may take", limit)}
 }
 
-func overIterations(limit int) *BudgetError {
+func iterationsExceeded(limit int) *BudgetError {
 	return &BudgetError{"iterations", iterationsSetting,
 		fmt.Sprintf("the model was asked %d times in this turn, which is as often as it may be", limit)}
 }
 
-// meter is what a turn has used, its subagents' turns included.
-type meter struct {
-	outer  *meter // of the turn that this one is a part of; nil for none
+// usageMeter counts the usage of a turn, including its subagents.
+type usageMeter struct {
+	outer  *usageMeter // meter of the outer turn; may be nil
 	budget Budget
 	prices *Prices
 
 	mu      sync.Mutex
 	usage   Usage
 	calls   int
-	unknown bool // something was used whose cost is not known
+	unknown bool // some usage has no known cost
 }
 
-// spend counts what an answer has used.
-func (m *meter) spend(u Usage) {
+// addUsage adds the usage of an answer.
+func (m *usageMeter) addUsage(u Usage) {
 	u.CostUSD = max(u.CostUSD, 0)
 	known := u.CostUSD > 0
 	if !known && m.prices != nil {
@@ -88,9 +87,9 @@ func (m *meter) spend(u Usage) {
 	}
 }
 
-// call counts a call, unless there are enough already.
-func (m *meter) call() *BudgetError {
-	if err := m.over(); err != nil {
+// admitCall counts a call, or returns an error if the limit is reached.
+func (m *usageMeter) admitCall() *BudgetError {
+	if err := m.checkBudget(); err != nil {
 		return err
 	}
 	for one := m; one != nil; one = one.outer {
@@ -101,7 +100,7 @@ func (m *meter) call() *BudgetError {
 	return nil
 }
 
-func (m *meter) countCall() *BudgetError {
+func (m *usageMeter) countCall() *BudgetError {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if limit := m.budget.Calls; limit > 0 && m.calls >= limit {
@@ -112,24 +111,24 @@ func (m *meter) countCall() *BudgetError {
 	return nil
 }
 
-// over says at which bound the turn is, or one that it is a part of.
-func (m *meter) over() *BudgetError {
+// checkBudget returns the limit that this turn or an outer one has reached.
+func (m *usageMeter) checkBudget() *BudgetError {
 	for ; m != nil; m = m.outer {
-		if err := m.overOwn(); err != nil {
+		if err := m.checkOwnBudget(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *meter) overOwn() *BudgetError {
+func (m *usageMeter) checkOwnBudget() *BudgetError {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	b, used := m.budget, m.usage
 	switch {
-	case b.Tokens > 0 && used.Tokens() >= b.Tokens:
+	case b.Tokens > 0 && used.TotalTokens() >= b.Tokens:
 		return &BudgetError{"tokens", tokensSetting,
-			fmt.Sprintf("the turn has used %d tokens; its budget is %d", used.Tokens(), b.Tokens)}
+			fmt.Sprintf("the turn has used %d tokens; its budget is %d", used.TotalTokens(), b.Tokens)}
 	case b.CostUSD > 0 && m.unknown:
 		return &BudgetError{"cost_usd", costSetting, fmt.Sprintf(
 			"the turn may cost %.2f USD, but what the model costs is not known; set its prices", b.CostUSD)}
@@ -140,33 +139,33 @@ func (m *meter) overOwn() *BudgetError {
 	return nil
 }
 
-// used is the sum of what was used.
-func (m *meter) used() (Usage, int) {
+// totals returns usage and number of calls.
+func (m *usageMeter) totals() (Usage, int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.usage, m.calls
 }
 
-// left is what the turn may still use, those that it is a part of considered. It is not over a bound.
-func (m *meter) left() Left {
-	var l Left
+// remaining returns the budget left, the smallest of this turn and outer ones.
+func (m *usageMeter) remaining() RemainingBudget {
+	var l RemainingBudget
 	for ; m != nil; m = m.outer {
-		used, calls := m.used()
+		used, calls := m.totals()
 		if b := m.budget; b.Tokens > 0 {
-			l.Tokens = least(l.Tokens, max(b.Tokens-used.Tokens(), 1))
+			l.Tokens = minLimit(l.Tokens, max(b.Tokens-used.TotalTokens(), 1))
 		}
 		if b := m.budget; b.CostUSD > 0 {
-			l.CostUSD = least(l.CostUSD, b.CostUSD-used.CostUSD)
+			l.CostUSD = minLimit(l.CostUSD, b.CostUSD-used.CostUSD)
 		}
 		if b := m.budget; b.Calls > 0 {
-			l.Calls = least(l.Calls, max(b.Calls-calls, 1))
+			l.Calls = minLimit(l.Calls, max(b.Calls-calls, 1))
 		}
 	}
 	return l
 }
 
-// least is the lesser of two bounds, of which zero is none.
-func least[N int | int64 | float64](a, b N) N {
+// minLimit returns the smaller limit; zero is no limit.
+func minLimit[N int | int64 | float64](a, b N) N {
 	if a == 0 {
 		return b
 	}

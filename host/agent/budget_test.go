@@ -18,7 +18,7 @@ import (
 )
 
 func TestBudgets(t *testing.T) {
-	call := modeltest.Step{Usage: &modeltest.Usage{Input: 400, Output: 100}, Calls: []modeltest.Call{
+	call := modeltest.Step{Usage: &modeltest.ScriptedUsage{Input: 400, Output: 100}, Calls: []modeltest.ScriptedCall{
 		{ID: "1", Tool: "exec", Arguments: `{}`}, {ID: "2", Tool: "exec", Arguments: `{}`}}}
 	prices := &agent.Prices{Input: 1000, Output: 10000}
 	for name, test := range map[string]struct {
@@ -40,7 +40,7 @@ func TestBudgets(t *testing.T) {
 			s, box, seen, transcript := settings(), tools(t, "exec"), &recorder{}, agent.NewTranscript()
 			test.change(&s)
 			a := agent.New(agent.Options{Model: chat, Tools: box, Settings: s, Transcript: transcript})
-			_, err := a.Turn(t.Context(), "go", seen.observe)
+			_, err := a.RunTurn(t.Context(), "go", seen.observe)
 			var over *agent.BudgetError
 			if !errors.As(err, &over) {
 				t.Fatalf("the error is %v", err)
@@ -61,19 +61,19 @@ func TestBudgets(t *testing.T) {
 // What a provider reports can't bring the sum back below the budget.
 func TestBudgetOfTokensDoesNotOverflow(t *testing.T) {
 	const most = math.MaxInt64
-	for name, u := range map[string]modeltest.Usage{
+	for name, u := range map[string]modeltest.ScriptedUsage{
 		"read and written": {Input: most, Output: most}, "all": {Input: most, Output: most, Cached: most},
 		"negative": {Input: -most, Output: most}, "cached": {Output: 1, Cached: most},
 	} {
 		for _, family := range []string{"anthropic", "openai"} {
-			step := modeltest.Step{Usage: &u, Calls: []modeltest.Call{{ID: "1", Tool: "exec", Arguments: `{}`}}}
+			step := modeltest.Step{Usage: &u, Calls: []modeltest.ScriptedCall{{ID: "1", Tool: "exec", Arguments: `{}`}}}
 			chat, _ := model(t, family, step, step, step)
 			s := settings()
 			s.Budget.Tokens = 900
 			a := agent.New(agent.Options{Model: chat, Tools: tools(t, "exec"), Settings: s, Transcript: agent.NewTranscript()})
-			out, err := a.Turn(t.Context(), "go", nil)
+			out, err := a.RunTurn(t.Context(), "go", nil)
 			var over *agent.BudgetError
-			if !errors.As(err, &over) || over.Budget != "tokens" || out.Usage.Tokens() != most {
+			if !errors.As(err, &over) || over.Budget != "tokens" || out.Usage.TotalTokens() != most {
 				t.Errorf("%s, %s: %v, %+v", name, family, err, out)
 			}
 		}
@@ -81,18 +81,18 @@ func TestBudgetOfTokensDoesNotOverflow(t *testing.T) {
 }
 
 func TestCountOfTokens(t *testing.T) {
-	for text, want := range map[string]agent.Count{
+	for text, want := range map[string]agent.TokenCount{
 		"12": 12, "0": 0, "-3": 0, "1.9": 1, "-0.5": 0, "1e3": 1000, `"77"`: 77, "null": 5,
 		"9223372036854775807": math.MaxInt64, "9223372036854775808": math.MaxInt64, "18446744073709551614": math.MaxInt64,
 		"1e400": math.MaxInt64, "-1e400": 0, `"99999999999999999999"`: math.MaxInt64, `"NaN"`: 0, "-9223372036854775809": 0,
 	} {
-		got := agent.Count(5)
+		got := agent.TokenCount(5)
 		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
 			t.Errorf("%s: %d, want %d (%v)", text, got, want, err)
 		}
 	}
 	for _, text := range []string{`"many"`, "[]", "{}", "true"} {
-		if err := json.Unmarshal([]byte(text), new(agent.Count)); err == nil {
+		if err := json.Unmarshal([]byte(text), new(agent.TokenCount)); err == nil {
 			t.Errorf("%s is a count", text)
 		}
 	}
@@ -116,7 +116,7 @@ func whole(t *testing.T, messages []agent.Message) {
 func TestWithoutUsageItIsEstimated(t *testing.T) {
 	chat, _ := model(t, "openai", modeltest.Step{Text: strings.Repeat("word ", 100)})
 	a := agent.New(agent.Options{Model: chat, Tools: tools(t), System: strings.Repeat("x", 400), Settings: settings()})
-	out, err := a.Turn(t.Context(), "go", nil)
+	out, err := a.RunTurn(t.Context(), "go", nil)
 	if err != nil || !out.Usage.Estimated || out.Usage.Input < 100 || out.Usage.Output < 100 {
 		t.Errorf("%+v, %v", out, err)
 	}
@@ -132,7 +132,7 @@ func TestOldTurnsAreSummarised(t *testing.T) {
 	transcript := open(t, dir, "cli:default")
 	a := agent.New(agent.Options{Model: chat, Tools: tools(t, "exec"), Settings: s, Transcript: transcript})
 	for _, text := range []string{"a", "b", "c", "d"} {
-		if _, err := a.Turn(t.Context(), text, seen.observe); err != nil {
+		if _, err := a.RunTurn(t.Context(), text, seen.observe); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -168,7 +168,7 @@ func TestALongTurnIsCut(t *testing.T) {
 			s.ContextWindow = 2000
 			var steps []modeltest.Step
 			for i := range 3 {
-				steps = append(steps, modeltest.Step{Calls: []modeltest.Call{{ID: fmt.Sprint("c", i), Tool: "read", Arguments: `{}`}}})
+				steps = append(steps, modeltest.Step{Calls: []modeltest.ScriptedCall{{ID: fmt.Sprint("c", i), Tool: "read", Arguments: `{}`}}})
 			}
 			chat, server := model(t, "anthropic", append(steps, summary, modeltest.Step{Text: "done"})...)
 			box, seen, transcript := tools(t, "read"), &recorder{}, agent.NewTranscript()
@@ -176,7 +176,7 @@ func TestALongTurnIsCut(t *testing.T) {
 				return &session.Result{Text: strings.Repeat("data ", 500)}
 			}
 			a := agent.New(agent.Options{Model: chat, Tools: box, Settings: s, Transcript: transcript})
-			if _, err := a.Turn(t.Context(), "read all of it", seen.observe); err != nil {
+			if _, err := a.RunTurn(t.Context(), "read all of it", seen.observe); err != nil {
 				t.Fatal(err)
 			}
 			if !seen.has("notice context") || !seen.has("were "+name) {
@@ -199,7 +199,7 @@ func TestAConversationThatTheModelFindsTooLongIsCut(t *testing.T) {
 		modeltest.Step{Text: "a summary"}, modeltest.Step{Text: "two"}, modeltest.Step{Status: 400, Text: "prompt is too long"})
 	a := agent.New(agent.Options{Model: chat, Tools: tools(t), Settings: settings()})
 	for _, want := range []string{"one", "two"} {
-		out, err := a.Turn(t.Context(), strings.Repeat("long ", 100), nil)
+		out, err := a.RunTurn(t.Context(), strings.Repeat("long ", 100), nil)
 		if err != nil || out.Text != want {
 			t.Errorf("%+v, %v", out, err)
 		}

@@ -13,61 +13,61 @@ import (
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
-// Team has agents give work to others. A child runs the same loop as its parent, on a session of its own, and what it
-// uses is used by its parent's turn. It ends with that turn, at the latest.
+// Team lets agents delegate work to others. A child runs the same loop as its parent in its own session. Its usage
+// counts for its parent's turn, and it ends with that turn at the latest.
 type Team struct {
-	o   TeamOptions
-	ctx context.Context // of children that no turn bounds
-	end context.CancelCauseFunc
+	options TeamOptions
+	ctx     context.Context // of children outside a turn
+	cancel  context.CancelCauseFunc
 
-	mu       sync.Mutex
-	families map[*session.Session]*family
-	running  sync.WaitGroup // children that no turn waits for
+	mu      sync.Mutex
+	groups  map[*session.Session]*childGroup
+	running sync.WaitGroup // children outside a turn
 }
 
-// TeamOptions say what children are made of.
+// TeamOptions configure a [Team].
 type TeamOptions struct {
-	// Limits bound the children of a session.
+	// Limits returns the limits of a session's children.
 	Limits func(parent *session.Session) TeamLimits
-	// Open opens an agent for a task: on a child session of the parent's, or where the task names another agent, on one of
-	// that agent's.
+	// Open opens an agent for a task: in a child session of the parent's, or if the task names another agent, in a
+	// session of that agent.
 	Open func(ctx context.Context, t Task) (*Member, error)
-	// Allowed returns the agents whom a session may give work to by name. Nil allows none.
-	Allowed func(parent *session.Session) []string
-	// Until bounds what runs for a session besides, such as by an operator's stop. It may be nil.
-	Until func(ctx context.Context, parent *session.Session) (context.Context, context.CancelFunc)
-	// Observe is told what children do, several at once, and may be nil.
-	Observe func(c Child, e Event)
-	// Outlive lets children that nobody waits for run on when their parent's turn has ended. Their parent is told of their
-	// results in its next turn.
+	// AllowedAgents returns the agents to which a session may delegate. Nil allows none.
+	AllowedAgents func(parent *session.Session) []string
+	// WithStop adds further limits to the context of a child, such as an operator's stop. It may be nil.
+	WithStop func(ctx context.Context, parent *session.Session) (context.Context, context.CancelFunc)
+	// Observe receives events of children, concurrently, and may be nil.
+	Observe func(c ChildStatus, e Event)
+	// Outlive lets background children continue after their parent's turn. The parent gets their results in its next
+	// turn.
 	Outlive bool
 }
 
-// TeamLimits bound children. All are wanted; [DefaultTeamLimits] are to begin with.
+// TeamLimits limit children. All fields are required; start from [DefaultTeamLimits].
 type TeamLimits struct {
-	Depth      int           // of children's children
-	Concurrent int           // children of one parent at the same time
+	Depth      int           // nesting of children
+	Concurrent int           // running children per parent
 	Timeout    time.Duration // of a child
-	SlotWait   time.Duration // for another child to end, where there are as many as there may be
+	SlotWait   time.Duration // maximum wait for a slot
 }
 
-// DefaultTeamLimits are the limits where nothing else is said.
+// DefaultTeamLimits returns the default limits.
 func DefaultTeamLimits() TeamLimits {
 	return TeamLimits{Depth: 3, Concurrent: 5, Timeout: 5 * time.Minute, SlotWait: 30 * time.Second}
 }
 
-// Task is what a child is to do.
+// Task is work for a child.
 type Task struct {
 	Parent *session.Session
-	Agent  string // whose work it is; empty for the parent's own
+	Agent  string // empty for the parent's own agent
 	Label  string
 	Text   string
 }
 
-// Member is an agent that was opened for a task.
+// Member is an agent opened for a task.
 type Member struct {
 	Agent   *Agent
-	Session *session.Session // which its calls are made on
+	Session *session.Session // of its calls
 	Close   func() error     // may be nil
 }
 
@@ -78,83 +78,83 @@ const (
 	Failed   = "failed"
 )
 
-// Child tells of a child.
-type Child struct {
+// ChildStatus describes a child.
+type ChildStatus struct {
 	ID, Label, Agent string
 	State            string
-	Text             string // its last words, or why it failed
+	Text             string // its last text, or why it failed
 	Began, Ended     time.Time
 }
 
-// family is a session's children.
-type family struct {
+// childGroup is the children of one session.
+type childGroup struct {
 	limits   TeamLimits
-	depth    int // of the session, which is 0 for one that is nobody's child
+	depth    int // nesting of the session; 0 without a parent
 	begun    int
 	slots    chan struct{}
 	children []*child
 }
 
 type child struct {
-	Child
-	task  Task
-	alone bool // nobody waits for it
-	told  bool // the parent knows how it ended
-	stop  context.CancelCauseFunc
-	done  chan struct{}
+	ChildStatus
+	task       Task
+	background bool // no call waits for it
+	reported   bool // the parent knows the result
+	cancel     context.CancelCauseFunc
+	done       chan struct{}
 }
 
-// keptChildren is how many children that have ended a session can still ask for.
-const keptChildren = 50
+// maxKeptChildren limits the ended children whose status is kept.
+const maxKeptChildren = 50
 
 var (
 	errTeamEnds   = errors.New("picoclaw ends")
 	errParentEnds = errors.New("its parent has ended")
 )
 
-// NewTeam makes a team.
+// NewTeam returns a team.
 func NewTeam(o TeamOptions) *Team {
-	t := &Team{o: o, families: make(map[*session.Session]*family)}
-	t.ctx, t.end = context.WithCancelCause(context.Background())
+	t := &Team{options: o, groups: make(map[*session.Session]*childGroup)}
+	t.ctx, t.cancel = context.WithCancelCause(context.Background())
 	return t
 }
 
-// Close ends all children, and waits for that.
+// Close cancels all children and waits for them.
 func (t *Team) Close() {
-	t.mu.Lock() // none begins any more
-	t.end(errTeamEnds)
+	t.mu.Lock() // prevents new children
+	t.cancel(errTeamEnds)
 	t.mu.Unlock()
 	t.running.Wait()
 }
 
-// End ends the children of a session that is not used any more, and forgets them.
-func (t *Team) End(s *session.Session) {
+// EndSession cancels and forgets the children of a session that is no longer used.
+func (t *Team) EndSession(s *session.Session) {
 	t.mu.Lock()
-	f := t.families[s]
-	delete(t.families, s)
+	f := t.groups[s]
+	delete(t.groups, s)
 	t.mu.Unlock()
 	if f == nil {
 		return
 	}
 	for _, c := range f.children {
-		c.stop(errParentEnds)
+		c.cancel(errParentEnds)
 	}
 	for _, c := range f.children {
 		<-c.done
 	}
 }
 
-// Inbox returns what an agent's [Options] ask for: the results of children that a session has not been told of.
+// Inbox returns a function for [Options.Inbox]: it returns results of children that the session has not received.
 func (t *Team) Inbox(s *session.Session) func() []string {
 	return func() []string {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		var all []string
-		if f := t.families[s]; f != nil {
+		if f := t.groups[s]; f != nil {
 			for _, c := range f.children {
-				if c.alone && c.State != Running && !c.told {
-					c.told = true
-					all = append(all, c.report())
+				if c.background && c.State != Running && !c.reported {
+					c.reported = true
+					all = append(all, c.statusText())
 				}
 			}
 		}
@@ -162,34 +162,34 @@ func (t *Team) Inbox(s *session.Session) func() []string {
 	}
 }
 
-// family returns a session's; t.mu is held.
-func (t *Team) family(s *session.Session) *family {
-	f := t.families[s]
+// groupOf returns the children of a session; t.mu is held.
+func (t *Team) groupOf(s *session.Session) *childGroup {
+	f := t.groups[s]
 	if f == nil {
-		limits := t.o.Limits(s)
-		f = &family{limits: limits, slots: make(chan struct{}, limits.Concurrent)}
-		t.families[s] = f
+		limits := t.options.Limits(s)
+		f = &childGroup{limits: limits, slots: make(chan struct{}, limits.Concurrent)}
+		t.groups[s] = f
 	}
 	return f
 }
 
-// begin begins a task when there is a place for it. Where alone is set nobody waits for it, and it runs on behind.
-func (t *Team) begin(ctx context.Context, task Task, alone bool) (*child, error) {
-	if err := t.allowed(task); err != nil {
+// beginTask starts a child when a slot is free. In the background, the call does not wait for it.
+func (t *Team) beginTask(ctx context.Context, task Task, alone bool) (*child, error) {
+	if err := t.checkAllowed(task); err != nil {
 		return nil, err
 	}
 	t.mu.Lock()
-	f := t.family(task.Parent)
+	f := t.groupOf(task.Parent)
 	depth := f.depth
 	t.mu.Unlock()
 	if limit := f.limits.Depth; depth >= limit {
 		return nil, sdk.Errorf(sdk.AccessDenied, "subagents may be %d deep, and this is one of the deepest", limit).
 			WithHint("do it yourself; agents.defaults.subturn.max_depth bounds it")
 	}
-	if err := f.slot(ctx); err != nil {
+	if err := f.acquireSlot(ctx); err != nil {
 		return nil, err
 	}
-	c := t.launch(ctx, f, task, alone)
+	c := t.launchChild(ctx, f, task, alone)
 	if c == nil {
 		<-f.slots
 		return nil, errTeamEnds
@@ -197,10 +197,10 @@ func (t *Team) begin(ctx context.Context, task Task, alone bool) (*child, error)
 	return c, nil
 }
 
-// slot takes one of the slots for children, which is waited for where there is none.
-func (f *family) slot(ctx context.Context) error {
+// acquireSlot takes a slot for a child, waiting up to SlotWait.
+func (f *childGroup) acquireSlot(ctx context.Context) error {
 	select {
-	case f.slots <- struct{}{}: // however short the wait may be
+	case f.slots <- struct{}{}: // even with a zero SlotWait
 		return nil
 	default:
 	}
@@ -218,11 +218,11 @@ func (f *family) slot(ctx context.Context) error {
 	}
 }
 
-// allowed says why a task may not be given to the agent that it names.
-func (t *Team) allowed(task Task) error {
+// checkAllowed returns an error if the parent may not delegate to the task's agent.
+func (t *Team) checkAllowed(task Task) error {
 	var names []string
-	if t.o.Allowed != nil {
-		names = t.o.Allowed(task.Parent)
+	if t.options.AllowedAgents != nil {
+		names = t.options.AllowedAgents(task.Parent)
 	}
 	if task.Agent == "" || slices.Contains(names, task.Agent) {
 		return nil
@@ -234,34 +234,34 @@ func (t *Team) allowed(task Task) error {
 	return e.WithHint("it may to %s; subagents.allow_agents names them", strings.Join(names, ", "))
 }
 
-// launch runs a child; it returns nil if the team has ended.
-func (t *Team) launch(ctx context.Context, f *family, task Task, alone bool) *child {
-	c := &child{task: task, alone: alone, done: make(chan struct{})}
+// launchChild starts a child; it returns nil if the team is closed.
+func (t *Team) launchChild(ctx context.Context, f *childGroup, task Task, alone bool) *child {
+	c := &child{task: task, background: alone, done: make(chan struct{})}
 	waiting := &t.running
-	if parent := turnOf(ctx); alone && parent != nil && !t.o.Outlive {
-		ctx, waiting = parent.ctx, &parent.children // not the call's, which ends at once
+	if parent := turnOf(ctx); alone && parent != nil && !t.options.Outlive {
+		ctx, waiting = parent.ctx, &parent.children // the call's context ends at once
 	} else if alone {
 		ctx = context.WithoutCancel(ctx)
 	}
-	ctx, c.stop = context.WithCancelCause(ctx)
+	ctx, c.cancel = context.WithCancelCause(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ctx.Err() != nil {
-		c.stop(errTeamEnds)
+		c.cancel(errTeamEnds)
 		return nil
 	}
 	f.begun++
-	c.Child = Child{ID: fmt.Sprint(f.begun), Label: task.Label, Agent: task.Agent, State: Running, Began: time.Now()}
-	if len(f.children) >= keptChildren {
-		over := func(c *child) bool { return c.told || !c.alone && c.State != Running }
+	c.ChildStatus = ChildStatus{ID: fmt.Sprint(f.begun), Label: task.Label, Agent: task.Agent, State: Running, Began: time.Now()}
+	if len(f.children) >= maxKeptChildren {
+		over := func(c *child) bool { return c.reported || !c.background && c.State != Running }
 		if i := slices.IndexFunc(f.children, over); i >= 0 {
 			f.children = slices.Delete(f.children, i, i+1)
 		}
 	}
 	f.children = append(f.children, c)
 	waiting.Go(func() {
-		text, err := t.run(ctx, c, f)
-		c.stop(nil)
+		text, err := t.runChild(ctx, c, f)
+		c.cancel(nil)
 		t.mu.Lock()
 		c.State, c.Text, c.Ended = Finished, text, time.Now()
 		if err != nil {
@@ -274,31 +274,31 @@ func (t *Team) launch(ctx context.Context, f *family, task Task, alone bool) *ch
 	return c
 }
 
-// run does a task.
-func (t *Team) run(ctx context.Context, c *child, of *family) (string, error) {
-	defer context.AfterFunc(t.ctx, func() { c.stop(errTeamEnds) })()
+// runChild executes a task.
+func (t *Team) runChild(ctx context.Context, c *child, of *childGroup) (string, error) {
+	defer context.AfterFunc(t.ctx, func() { c.cancel(errTeamEnds) })()
 	ctx, free := context.WithTimeoutCause(ctx, of.limits.Timeout, fmt.Errorf(
 		"the subagent has not finished within %s (agents.defaults.subturn.default_timeout_minutes)", of.limits.Timeout))
 	defer free()
-	if t.o.Until != nil {
+	if t.options.WithStop != nil {
 		var done context.CancelFunc
-		ctx, done = t.o.Until(ctx, c.task.Parent)
+		ctx, done = t.options.WithStop(ctx, c.task.Parent)
 		defer done()
 	}
-	member, err := t.o.Open(ctx, c.task)
+	member, err := t.options.Open(ctx, c.task)
 	if err != nil {
 		return "", fmt.Errorf("open a subagent: %w", err)
 	}
 	t.mu.Lock()
-	t.family(member.Session).depth = of.depth + 1
-	told := c.Child
+	t.groupOf(member.Session).depth = of.depth + 1
+	told := c.ChildStatus
 	t.mu.Unlock()
-	outcome, err := member.Agent.Turn(ctx, c.task.Text, func(e Event) {
-		if t.o.Observe != nil {
-			t.o.Observe(told, e)
+	outcome, err := member.Agent.RunTurn(ctx, c.task.Text, func(e Event) {
+		if t.options.Observe != nil {
+			t.options.Observe(told, e)
 		}
 	})
-	t.End(member.Session)
+	t.EndSession(member.Session)
 	if member.Close != nil {
 		err = errors.Join(err, member.Close())
 	}

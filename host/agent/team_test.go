@@ -14,9 +14,9 @@ import (
 )
 
 // scripted is a model whose answers are a function of what it is asked.
-type scripted func(ctx context.Context, r Request) (*Reply, error)
+type scripted func(ctx context.Context, r ModelRequest) (*Reply, error)
 
-func (f scripted) Generate(ctx context.Context, r Request, _ func(string)) (*Reply, error) {
+func (f scripted) Generate(ctx context.Context, r ModelRequest, _ func(string)) (*Reply, error) {
 	return f(ctx, r)
 }
 
@@ -24,22 +24,22 @@ func (f scripted) Generate(ctx context.Context, r Request, _ func(string)) (*Rep
 func says(answers ...string) scripted {
 	var mu sync.Mutex
 	asked := 0
-	return func(context.Context, Request) (*Reply, error) {
+	return func(context.Context, ModelRequest) (*Reply, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		text := answers[min(asked, len(answers)-1)]
 		asked++
 		m := Message{Role: Assistant, Text: text}
 		if tool, arguments, isCall := strings.Cut(text, " {"); isCall {
-			m.Text, m.Calls = "", []Call{{ID: fmt.Sprint(asked), Tool: tool, Arguments: json.RawMessage("{" + arguments)}}
+			m.Text, m.Calls = "", []ToolCall{{ID: fmt.Sprint(asked), Tool: tool, Arguments: json.RawMessage("{" + arguments)}}
 		}
-		return &Reply{Message: m, Usage: Usage{Input: 10, Output: 1}, Stop: Ended}, nil
+		return &Reply{Message: m, Usage: Usage{Input: 10, Output: 1}, Stop: StopEnded}, nil
 	}
 }
 
 // blocked answers when its context ends.
 func blocked(begun chan<- struct{}) scripted {
-	return func(ctx context.Context, _ Request) (*Reply, error) {
+	return func(ctx context.Context, _ ModelRequest) (*Reply, error) {
 		if begun != nil {
 			begun <- struct{}{}
 		}
@@ -60,14 +60,14 @@ func (o on) Tools() []session.Tool { return nil }
 func (o on) Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event)) *session.Result {
 	if tool == "settle" {
 		o.team.mu.Lock()
-		children := o.team.families[o.session].children
+		children := o.team.groups[o.session].children
 		o.team.mu.Unlock()
 		for _, c := range children {
 			<-c.done
 		}
 		return &session.Result{Text: "settled"}
 	}
-	p, err := o.team.Plugin()
+	p, err := o.team.BuiltinPlugin()
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -121,17 +121,17 @@ func texts(transcript *Transcript) string {
 func TestASubagentIsWaitedFor(t *testing.T) {
 	var seen []string
 	team := teamOf(t, func(o *TeamOptions) {
-		o.Observe = func(c Child, e Event) { seen = append(seen, c.Label+" "+string(e.Kind)) }
+		o.Observe = func(c ChildStatus, e Event) { seen = append(seen, c.Label+" "+string(e.Kind)) }
 	}, map[string]Model{"count": says("spawn_status {}", "there are 7")})
 	a, transcript := parentOf(t, team, says(`subagent {"task":"count","label":"counter"}`, "seven"), Settings{})
-	out, err := a.Turn(t.Context(), "go", nil)
+	out, err := a.RunTurn(t.Context(), "go", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(texts(transcript), "\nthere are 7\n</data-") {
 		t.Errorf("the parent has read %s", texts(transcript))
 	}
-	if out.Usage.Tokens() != 44 || out.Calls != 2 {
+	if out.Usage.TotalTokens() != 44 || out.Calls != 2 {
 		t.Errorf("with its child it has used %+v, %d calls", out.Usage, out.Calls)
 	}
 	if len(seen) != 2 || seen[0] != "counter call" {
@@ -142,19 +142,19 @@ func TestASubagentIsWaitedFor(t *testing.T) {
 func TestTheResultOfASpawnComes(t *testing.T) {
 	asked := make(chan struct{}) // closed when the parent is asked for what it does after it
 	counts, parent := says("there are 7"), says(`spawn {"task":"count"}`, "settle {}", "seven")
-	team := teamOf(t, nil, map[string]Model{"count": scripted(func(ctx context.Context, r Request) (*Reply, error) {
+	team := teamOf(t, nil, map[string]Model{"count": scripted(func(ctx context.Context, r ModelRequest) (*Reply, error) {
 		<-asked
 		return counts(ctx, r)
 	})})
 	turns := 0
-	a, transcript := parentOf(t, team, scripted(func(ctx context.Context, r Request) (*Reply, error) {
+	a, transcript := parentOf(t, team, scripted(func(ctx context.Context, r ModelRequest) (*Reply, error) {
 		if turns++; turns == 2 {
 			close(asked)
 		}
 		return parent(ctx, r)
 	}), Settings{})
 	var notices []string
-	if _, err := a.Turn(t.Context(), "go", func(e Event) {
+	if _, err := a.RunTurn(t.Context(), "go", func(e Event) {
 		if e.Kind == NoticeEvent {
 			notices = append(notices, string(e.Notice)+" "+e.Text)
 		}
@@ -174,7 +174,7 @@ func TestTheStatusOfASpawn(t *testing.T) {
 	team := teamOf(t, nil, map[string]Model{"count": says("there are 7")})
 	a, transcript := parentOf(t, team, says("spawn_status {}", `spawn {"task":"count"}`, `spawn {"task":"nobody","label":"lost"}`,
 		"settle {}", `spawn_status {"wait_seconds":50}`, `spawn_status {"id":"9"}`, "done"), Settings{})
-	if _, err := a.Turn(t.Context(), "go", nil); err != nil {
+	if _, err := a.RunTurn(t.Context(), "go", nil); err != nil {
 		t.Fatal(err)
 	}
 	said := texts(transcript)
@@ -193,7 +193,7 @@ func TestAChildHasItsTime(t *testing.T) {
 		}
 	}, map[string]Model{"wait": blocked(nil)})
 	a, transcript := parentOf(t, team, says(`subagent {"task":"wait"}`, "done"), Settings{})
-	if _, err := a.Turn(t.Context(), "go", nil); err != nil || !strings.Contains(texts(transcript), "default_timeout_minutes") {
+	if _, err := a.RunTurn(t.Context(), "go", nil); err != nil || !strings.Contains(texts(transcript), "default_timeout_minutes") {
 		t.Errorf("%v; the parent has read %s", err, texts(transcript))
 	}
 }
@@ -202,34 +202,34 @@ func TestChildrenEndWithTheirParentsTurn(t *testing.T) {
 	begun := make(chan struct{}, 1)
 	team := teamOf(t, nil, map[string]Model{"wait": blocked(begun)})
 	a, transcript := parentOf(t, team, says(`spawn {"task":"wait"}`, "done", "well"), Settings{})
-	if _, err := a.Turn(t.Context(), "go", nil); err != nil {
+	if _, err := a.RunTurn(t.Context(), "go", nil); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range team.families {
+	for _, f := range team.groups {
 		if f.children[0].State != Failed {
-			t.Errorf("the child is %+v", f.children[0].Child)
+			t.Errorf("the child is %+v", f.children[0].ChildStatus)
 		}
 	}
-	if _, err := a.Turn(t.Context(), "and?", nil); err != nil || !strings.Contains(texts(transcript), errTurnEnds.Error()) {
+	if _, err := a.RunTurn(t.Context(), "and?", nil); err != nil || !strings.Contains(texts(transcript), errTurnEnds.Error()) {
 		t.Errorf("%v; the parent has read %s", err, texts(transcript))
 	}
 }
 
 func TestChildrenOfALongRunningHostGoOn(t *testing.T) {
 	begun, release := make(chan struct{}, 1), make(chan struct{})
-	var model scripted = func(context.Context, Request) (*Reply, error) {
+	var model scripted = func(context.Context, ModelRequest) (*Reply, error) {
 		begun <- struct{}{}
 		<-release
-		return says("late")(nil, Request{})
+		return says("late")(nil, ModelRequest{})
 	}
 	team := teamOf(t, func(o *TeamOptions) { o.Outlive = true }, map[string]Model{"wait": model})
 	a, transcript := parentOf(t, team, says(`spawn {"task":"wait"}`, "done", "settle {}", "well"), Settings{})
-	if _, err := a.Turn(t.Context(), "go", nil); err != nil {
+	if _, err := a.RunTurn(t.Context(), "go", nil); err != nil {
 		t.Fatal(err)
 	}
 	<-begun
 	close(release)
-	if _, err := a.Turn(t.Context(), "and?", nil); err != nil || !strings.Contains(texts(transcript), "late") {
+	if _, err := a.RunTurn(t.Context(), "and?", nil); err != nil || !strings.Contains(texts(transcript), "late") {
 		t.Errorf("%v; the parent has read %s", err, texts(transcript))
 	}
 }
@@ -240,22 +240,22 @@ func TestEndAndCloseEndChildren(t *testing.T) {
 	first, second := &session.Session{}, &session.Session{}
 	var children []*child
 	for _, s := range []*session.Session{first, second} {
-		c, err := team.begin(t.Context(), Task{Parent: s, Text: "wait"}, true)
+		c, err := team.beginTask(t.Context(), Task{Parent: s, Text: "wait"}, true)
 		if err != nil {
 			t.Fatal(err)
 		}
 		children = append(children, c)
 		<-begun
 	}
-	team.End(first)
+	team.EndSession(first)
 	if c := children[0]; c.State != Failed || !strings.Contains(c.Text, errParentEnds.Error()) {
-		t.Errorf("the child is %+v", c.Child)
+		t.Errorf("the child is %+v", c.ChildStatus)
 	}
 	team.Close()
 	if c := children[1]; c.State != Failed || !strings.Contains(c.Text, errTeamEnds.Error()) {
-		t.Errorf("the child is %+v", c.Child)
+		t.Errorf("the child is %+v", c.ChildStatus)
 	}
-	if _, err := team.begin(t.Context(), Task{Parent: first, Text: "wait"}, true); err == nil {
+	if _, err := team.beginTask(t.Context(), Task{Parent: first, Text: "wait"}, true); err == nil {
 		t.Error("a child has begun after the end")
 	}
 }
@@ -271,7 +271,7 @@ func TestLimitsOfATeam(t *testing.T) {
 		o.Limits = func(*session.Session) TeamLimits {
 			return TeamLimits{Depth: 3, Concurrent: 2, Timeout: time.Minute, SlotWait: time.Millisecond}
 		}
-		o.Allowed = func(*session.Session) []string { return []string{"helper"} }
+		o.AllowedAgents = func(*session.Session) []string { return []string{"helper"} }
 	}, deeper)
 	spawn := `spawn {"task":"wait"}`
 	for want, answers := range map[string][]string{
@@ -282,18 +282,18 @@ func TestLimitsOfATeam(t *testing.T) {
 		"agent helper: id 1, failed":             {`spawn {"agent_id":"helper","task":"nobody"}`, "settle {}", "done"},
 	} {
 		a, transcript := parentOf(t, team, says(answers...), Settings{})
-		if _, err := a.Turn(t.Context(), "go", nil); err != nil || !strings.Contains(texts(transcript), want) {
+		if _, err := a.RunTurn(t.Context(), "go", nil); err != nil || !strings.Contains(texts(transcript), want) {
 			t.Errorf("%v; %q is not in %s", err, want, texts(transcript))
 		}
 	}
 	var deepest string
-	team.o.Observe = func(_ Child, e Event) {
+	team.options.Observe = func(_ ChildStatus, e Event) {
 		if e.Kind == ResultEvent && e.Result.Err != nil {
 			deepest = e.Result.Err.Message
 		}
 	}
 	a, _ := parentOf(t, team, says(`subagent {"task":"depth 0"}`, "done"), Settings{})
-	if _, err := a.Turn(t.Context(), "go", nil); err != nil || !strings.Contains(deepest, "subagents may be 3 deep") {
+	if _, err := a.RunTurn(t.Context(), "go", nil); err != nil || !strings.Contains(deepest, "subagents may be 3 deep") {
 		t.Errorf("%v; %s", err, deepest)
 	}
 }
@@ -302,7 +302,7 @@ func TestLimitsOfATeam(t *testing.T) {
 func TestABudgetHoldsForChildren(t *testing.T) {
 	team := teamOf(t, nil, map[string]Model{"burn": says("spawn_status {}")})
 	a, transcript := parentOf(t, team, says(`subagent {"task":"burn"}`, "done"), Settings{Budget: Budget{Tokens: 100}})
-	_, err := a.Turn(t.Context(), "go", nil)
+	_, err := a.RunTurn(t.Context(), "go", nil)
 	var over *BudgetError
 	if !errors.As(err, &over) || !strings.Contains(texts(transcript), tokensSetting) {
 		t.Errorf("%v; the parent has read %s", err, texts(transcript))

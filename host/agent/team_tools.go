@@ -11,8 +11,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
-// TeamPlugin is the id of a team's tools.
-const TeamPlugin = "agents"
+// TeamPluginID is the id of the team's built-in plugin.
+const TeamPluginID = "agents"
 
 type spawnInput struct {
 	Task  string `json:"task" jsonschema:"what the subagent is to do, with all that it has to know: it sees nothing else"`
@@ -35,12 +35,12 @@ type statusInput struct {
 	Wait float64 `json:"wait_seconds,omitempty" jsonschema:"how long to wait for its end, at most 60"`
 }
 
-// longestStatusWait is how long spawn_status waits.
-const longestStatusWait = time.Minute
+// maxStatusWait limits the wait of spawn_status.
+const maxStatusWait = time.Minute
 
-// Plugin is the team's tools, for a host's options: spawn, subagent, delegate and spawn_status.
-func (t *Team) Plugin() (session.BuiltinPlugin, error) {
-	p := session.BuiltinPlugin{ID: TeamPlugin, Doc: "Has other agents do work."}
+// BuiltinPlugin returns the team's tools: spawn, subagent, delegate and spawn_status.
+func (t *Team) BuiltinPlugin() (session.BuiltinPlugin, error) {
+	p := session.BuiltinPlugin{ID: TeamPluginID, Doc: "Has other agents do work."}
 	var wrong error
 	add := func(tool session.BuiltinTool, err error) {
 		p.Tools = append(p.Tools, tool)
@@ -48,36 +48,36 @@ func (t *Team) Plugin() (session.BuiltinPlugin, error) {
 	}
 	spawnDoc := "Give a task to a subagent, and go on meanwhile. Its result comes to you when there is one. It ends with " +
 		"your turn: wait for it by spawn_status before you answer, if you need it."
-	if t.o.Outlive {
+	if t.options.Outlive {
 		spawnDoc = "Give a task to a subagent, and go on meanwhile. Its result comes to you when there is one, be it in a " +
 			"later turn."
 	}
 	add(session.NewBuiltinTool("spawn", spawnDoc, func(ctx context.Context, s *session.Session, in spawnInput) (string, error) {
-		c, err := t.begin(ctx, Task{Parent: s, Agent: in.Agent, Label: in.Label, Text: in.Task}, true)
+		c, err := t.beginTask(ctx, Task{Parent: s, Agent: in.Agent, Label: in.Label, Text: in.Task}, true)
 		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("%s has begun; its id is %s", c.name(), c.ID), nil
+		return fmt.Sprintf("%s has begun; its id is %s", c.displayName(), c.ID), nil
 	}))
 	add(session.NewBuiltinTool("subagent", "Give a task to a subagent, and wait for its result.",
 		func(ctx context.Context, s *session.Session, in subagentInput) (string, error) {
-			return t.await(ctx, Task{Parent: s, Label: in.Label, Text: in.Task})
+			return t.awaitTask(ctx, Task{Parent: s, Label: in.Label, Text: in.Task})
 		}))
 	add(session.NewBuiltinTool("delegate", "Give a task to another agent, and wait for its result.",
 		func(ctx context.Context, s *session.Session, in delegateInput) (string, error) {
 			if in.Agent == "" {
 				return "", sdk.Errorf(sdk.InvalidArgument, "agent_id is empty").WithHint("subagent gives work to one like yourself")
 			}
-			return t.await(ctx, Task{Parent: s, Agent: in.Agent, Text: in.Task})
+			return t.awaitTask(ctx, Task{Parent: s, Agent: in.Agent, Text: in.Task})
 		}))
 	add(session.NewBuiltinTool("spawn_status", "Say how subagents stand that spawn has begun, with the results of those that have ended.",
-		t.status))
+		t.statusReport))
 	return p, wrong
 }
 
-// await does a task and returns its result.
-func (t *Team) await(ctx context.Context, task Task) (string, error) {
-	c, err := t.begin(ctx, task, false)
+// awaitTask executes a task and returns its result.
+func (t *Team) awaitTask(ctx context.Context, task Task) (string, error) {
+	c, err := t.beginTask(ctx, task, false)
 	if err != nil {
 		return "", err
 	}
@@ -85,17 +85,17 @@ func (t *Team) await(ctx context.Context, task Task) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if c.State == Failed {
-		return "", sdk.Errorf(sdk.Failed, "%s has failed: %s", c.name(), c.Text)
+		return "", sdk.Errorf(sdk.Failed, "%s has failed: %s", c.displayName(), c.Text)
 	}
 	return c.Text, nil
 }
 
-func (t *Team) status(ctx context.Context, s *session.Session, in statusInput) (string, error) {
+func (t *Team) statusReport(ctx context.Context, s *session.Session, in statusInput) (string, error) {
 	var asked []*child
 	t.mu.Lock()
-	if f := t.families[s]; f != nil {
+	if f := t.groups[s]; f != nil {
 		for _, c := range f.children {
-			if c.alone && (in.ID == "" || c.ID == in.ID) {
+			if c.background && (in.ID == "" || c.ID == in.ID) {
 				asked = append(asked, c)
 			}
 		}
@@ -104,7 +104,7 @@ func (t *Team) status(ctx context.Context, s *session.Session, in statusInput) (
 	if len(asked) == 0 && in.ID != "" {
 		return "", sdk.Errorf(sdk.NotFound, "there is no subagent %q", in.ID)
 	}
-	wait := min(time.Duration(in.Wait*float64(time.Second)), longestStatusWait)
+	wait := min(time.Duration(in.Wait*float64(time.Second)), maxStatusWait)
 	enough, free := context.WithTimeout(ctx, max(wait, 0))
 	defer free()
 	for _, c := range asked {
@@ -117,8 +117,8 @@ func (t *Team) status(ctx context.Context, s *session.Session, in statusInput) (
 	defer t.mu.Unlock()
 	var lines []string
 	for _, c := range asked {
-		c.told = c.told || c.State != Running
-		lines = append(lines, c.report())
+		c.reported = c.reported || c.State != Running
+		lines = append(lines, c.statusText())
 	}
 	if len(lines) == 0 {
 		return "there are no subagents", nil
@@ -126,8 +126,8 @@ func (t *Team) status(ctx context.Context, s *session.Session, in statusInput) (
 	return strings.Join(lines, "\n\n"), nil
 }
 
-// name is a child as its parent is told of it.
-func (c *child) name() string {
+// displayName names a child to its parent.
+func (c *child) displayName() string {
 	name := "subagent " + c.ID
 	if c.Agent != "" {
 		name = "agent " + c.Agent
@@ -138,11 +138,11 @@ func (c *child) name() string {
 	return name
 }
 
-// report says how a child stands. What it has said is data, for it may have read anything.
-func (c *child) report() string {
+// statusText describes a child's state. Its text is marked as data, since it may repeat anything.
+func (c *child) statusText() string {
 	if c.State == Running {
-		return fmt.Sprintf("%s: id %s, running for %s", c.name(), c.ID, time.Since(c.Began).Round(time.Second))
+		return fmt.Sprintf("%s: id %s, running for %s", c.displayName(), c.ID, time.Since(c.Began).Round(time.Second))
 	}
-	return fmt.Sprintf("%s: id %s, %s after %s.\n%s", c.name(), c.ID, c.State, c.Ended.Sub(c.Began).Round(time.Second),
-		asData(c.name(), c.Text))
+	return fmt.Sprintf("%s: id %s, %s after %s.\n%s", c.displayName(), c.ID, c.State, c.Ended.Sub(c.Began).Round(time.Second),
+		markAsData(c.displayName(), c.Text))
 }

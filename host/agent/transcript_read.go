@@ -14,40 +14,40 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// readout is what a transcript's file says.
-type readout struct {
-	head     *head
-	messages []Message
-	missing  []Message // results that calls at the end have not got, made up
-	whole    int       // how many bytes are lines; the rest is one that was not finished
-	repairs  []string
+// parsedTranscript is the content of a transcript file.
+type parsedTranscript struct {
+	head       *transcriptHeader
+	messages   []Message
+	missing    []Message // made-up results for calls at the end that have none
+	validBytes int       // size of complete lines
+	repairs    []string
 }
 
-// readTranscript reads a file. A last line that was not finished is left out. Anything else that is no line of ours is
-// an error: to go on without it would be another conversation.
-func readTranscript(data []byte) (*readout, error) {
-	r := &readout{}
-	for number := 1; r.whole < len(data); number++ {
-		text, rest, ended := bytes.Cut(data[r.whole:], []byte("\n"))
-		var l line
+// parseTranscript parses a file. It drops an incomplete last line. Other invalid lines are errors: without them the
+// conversation would be a different one.
+func parseTranscript(data []byte) (*parsedTranscript, error) {
+	r := &parsedTranscript{}
+	for number := 1; r.validBytes < len(data); number++ {
+		text, rest, ended := bytes.Cut(data[r.validBytes:], []byte("\n"))
+		var l transcriptLine
 		err := json.Unmarshal(text, &l)
 		if !ended || err != nil && len(rest) == 0 {
 			r.repairs = append(r.repairs, fmt.Sprintf("the last line was not finished; its %d bytes were taken away", len(text)))
 			break
 		}
 		if err == nil {
-			err = r.add(l)
+			err = r.addLine(l)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w; take the line away, or delete the session", number, err)
 		}
-		r.whole += len(text) + 1
+		r.validBytes += len(text) + 1
 	}
-	r.repair()
+	r.repairResults()
 	return r, nil
 }
 
-func (r *readout) add(l line) error {
+func (r *parsedTranscript) addLine(l transcriptLine) error {
 	switch {
 	case (l.Head != nil) != (r.head == nil):
 		return errors.New("the first line, and no other, says what the file is")
@@ -67,12 +67,12 @@ func (r *readout) add(l line) error {
 	return nil
 }
 
-// unknownResult is the result of a call that was under way when its process ended.
+// unknownResult is the result of a call whose process ended meanwhile.
 const unknownResult = "picoclaw ended before this call had a result. Whether it was made is not known: look before you " +
 	"repeat it."
 
-// repair gives each call its one result: models refuse a conversation without.
-func (r *readout) repair() {
+// repairResults gives each call exactly one result, as models require.
+func (r *parsedTranscript) repairResults() {
 	var all []Message
 	lost, made := 0, 0
 	for i := 0; i < len(r.messages); {
@@ -116,8 +116,8 @@ func (r *readout) repair() {
 	r.messages = all
 }
 
-// readHead reads the first line of a file.
-func readHead(path string) (*head, error) {
+// readHeader reads the first line of a file.
+func readHeader(path string) (*transcriptHeader, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|filelock.NoFollow|filelock.NonBlock, 0)
 	if err != nil {
 		return nil, err
@@ -127,23 +127,23 @@ func readHead(path string) (*head, error) {
 	if err != nil {
 		return nil, err
 	}
-	var l line
+	var l transcriptLine
 	if err := json.Unmarshal(text, &l); err != nil || l.Head == nil {
 		return nil, errors.New("not the file of a session")
 	}
 	return l.Head, nil
 }
 
-// extension is that of the files.
-const extension = ".jsonl"
+// fileExtension is the extension of transcript files.
+const fileExtension = ".jsonl"
 
-// devices are names that are no files on Windows, with any extension.
-var devices = lazyregexp.New(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])$`)
+// windowsDevices are reserved names on Windows, with any extension.
+var windowsDevices = lazyregexp.New(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])$`)
 
-// longestName is what every file system takes, with the extension.
-const longestName = 200
+// maxNameLength is accepted by every file system, with the extension.
+const maxNameLength = 200
 
-// fileName is the name of a key's file. No two keys have the same, also where file systems do not tell 'a' from 'A'.
+// fileName returns the file name for a key. Names are unique even on case-insensitive file systems.
 func fileName(key string) string {
 	var name strings.Builder
 	for _, b := range []byte(key) {
@@ -157,10 +157,10 @@ func fileName(key string) string {
 	switch {
 	case safe == "":
 		safe = "%"
-	case devices().MatchString(safe):
+	case windowsDevices().MatchString(safe):
 		safe = fmt.Sprintf("%%%02x%s", safe[0], safe[1:])
-	case len(safe) > longestName:
-		safe = fmt.Sprintf("%s%%%%%x", safe[:longestName/2], sha256.Sum256([]byte(key)))
+	case len(safe) > maxNameLength:
+		safe = fmt.Sprintf("%s%%%%%x", safe[:maxNameLength/2], sha256.Sum256([]byte(key)))
 	}
-	return safe + extension
+	return safe + fileExtension
 }

@@ -14,12 +14,12 @@ func FuzzTranscript(f *testing.F) {
 		f.Add([]byte(head + lines))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := readTranscript(data)
+		r, err := parseTranscript(data)
 		if err != nil {
 			return
 		}
-		if r.whole > len(data) || r.whole < len(data) && len(r.repairs) == 0 {
-			t.Errorf("%d of %d bytes are whole, and the repairs are %q", r.whole, len(data), r.repairs)
+		if r.validBytes > len(data) || r.validBytes < len(data) && len(r.repairs) == 0 {
+			t.Errorf("%d of %d bytes are whole, and the repairs are %q", r.validBytes, len(data), r.repairs)
 		}
 		all := append(r.messages, r.missing...)
 		for i := 0; i < len(all); i++ {

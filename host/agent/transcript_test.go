@@ -26,7 +26,7 @@ func open(t testing.TB, dir, key string) *agent.Transcript {
 // conversation has a call of each kind.
 var conversation = []agent.Message{
 	{Role: agent.User, Text: "go"},
-	{Role: agent.Assistant, Text: "yes <b>", From: "test", Extra: json.RawMessage(`{"x":1}`), Calls: []agent.Call{
+	{Role: agent.Assistant, Text: "yes <b>", From: "test", Extra: json.RawMessage(`{"x":1}`), Calls: []agent.ToolCall{
 		{ID: "1", Tool: "read", Arguments: json.RawMessage(`{}`), Extra: json.RawMessage(`{"y":1}`)},
 		{ID: "2", Tool: "read", Arguments: json.RawMessage(`"no object"`)}}},
 	{Role: agent.ToolResult, CallID: "1", Text: "data"},
@@ -39,7 +39,7 @@ func kept(t testing.TB, dir string) string {
 	t.Helper()
 	transcript := open(t, dir, "test")
 	for _, m := range conversation {
-		if err := transcript.Append(m, nil); err != nil {
+		if err := transcript.AppendMessage(m, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,7 +70,7 @@ func TestATranscriptCutAnywhereIsMadeWhole(t *testing.T) {
 			t.Fatalf("at %d of %d bytes the repairs are %q", length, len(data), transcript.Repairs())
 		}
 		before := transcript.Messages()
-		if err := transcript.Append(agent.Message{Role: agent.User, Text: "and on"}, nil); err != nil {
+		if err := transcript.AppendMessage(agent.Message{Role: agent.User, Text: "and on"}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if err := transcript.Close(); err != nil {
@@ -147,11 +147,11 @@ func TestKeysHaveFilesOfTheirOwn(t *testing.T) {
 	keys := []string{"", "a", "A", "a:b", "a/b", "a%3ab", "..", "../../etc/passwd", "con", "nul", "com1", "ü", "a b", ".hidden",
 		strings.Repeat("long", 100), strings.Repeat("long", 100) + "er", strings.Repeat("ü", 120)}
 	for _, key := range keys {
-		if err := open(t, dir, key).Append(agent.Message{Role: agent.User, Text: key}, nil); err != nil {
+		if err := open(t, dir, key).AppendMessage(agent.Message{Role: agent.User, Text: key}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	list, err := agent.Transcripts(dir)
+	list, err := agent.ListTranscripts(dir)
 	if err != nil || len(list) != len(keys) {
 		t.Fatalf("%d of %d are listed, %v", len(list), len(keys), err)
 	}
@@ -169,7 +169,7 @@ func TestKeysHaveFilesOfTheirOwn(t *testing.T) {
 	if len(folded) != len(keys) {
 		t.Errorf("only %d of %d files differ where case does not count", len(folded), len(keys))
 	}
-	if none, err := agent.Transcripts(filepath.Join(dir, "missing")); err != nil || none != nil {
+	if none, err := agent.ListTranscripts(filepath.Join(dir, "missing")); err != nil || none != nil {
 		t.Errorf("%v, %v", none, err)
 	}
 	if _, err := agent.OpenTranscript(dir, "\xff"); err == nil {

@@ -10,94 +10,96 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// run is the loop.
-func (t *turn) run(text string) error {
-	if !t.repaired {
-		t.repaired = true
+// runLoop runs the agent loop.
+func (t *turn) runLoop(text string) error {
+	if !t.repairsReported {
+		t.repairsReported = true
 		for _, said := range t.transcript.Repairs() {
-			t.notice(RepairNotice, "%s", said)
+			t.emitNotice(RepairNotice, "%s", said)
 		}
 	}
-	if err := t.shorten(); err != nil {
+	if err := t.summariseOldTurns(); err != nil {
 		return err
 	}
 	t.task = text
-	if err := t.keep(Message{Role: User, Text: text}, nil); err != nil {
+	if err := t.appendMessage(Message{Role: User, Text: text}, nil); err != nil {
 		return err
 	}
 	for {
-		if err := t.mayAsk(); err != nil {
+		if err := t.checkLimits(); err != nil {
 			return err
 		}
-		if err := t.hear(); err != nil {
+		if err := t.readInbox(); err != nil {
 			return err
 		}
-		reply, err := t.ask()
+		reply, err := t.askModel()
 		if err != nil {
 			return err
 		}
 		t.outcome.Text, t.outcome.Stop = reply.Message.Text, reply.Stop
-		if reply.Stop == Length {
-			t.notice(LengthNotice, "the model's answer was cut off: it may have %d tokens (agents.defaults.max_tokens)",
+		if reply.Stop == StopLength {
+			t.emitNotice(LengthNotice, "the model's answer was cut off: it may have %d tokens (agents.defaults.max_tokens)",
 				t.settings.MaxTokens)
 		}
-		if err := t.keep(reply.Message, &reply.Usage); err != nil {
+		if err := t.appendMessage(reply.Message, &reply.Usage); err != nil {
 			return err
 		}
 		if len(reply.Message.Calls) == 0 {
 			if reply.Message.Text == "" {
-				t.notice(EmptyNotice, "the model has answered with nothing")
+				t.emitNotice(EmptyNotice, "the model has answered with nothing")
 			}
 			return nil
 		}
-		if err := t.calls(reply.Message.Calls); err != nil {
+		if err := t.makeCalls(reply.Message.Calls); err != nil {
 			return err
 		}
 	}
 }
 
-// mayAsk says why the model may not be asked again.
-func (t *turn) mayAsk() error {
+// checkLimits returns an error if the model may not be asked again.
+func (t *turn) checkLimits() error {
 	if err := t.ctx.Err(); err != nil {
 		return err
 	}
-	if err := t.meter.over(); err != nil {
+	if err := t.meter.checkBudget(); err != nil {
 		return err
 	}
 	if limit := t.settings.MaxIterations; limit > 0 && t.outcome.Iterations >= limit {
-		return overIterations(limit)
+		return iterationsExceeded(limit)
 	}
 	return nil
 }
 
-// hear tells the model what has come meanwhile.
-func (t *turn) hear() error {
+// readInbox adds new messages from the inbox to the conversation.
+func (t *turn) readInbox() error {
 	for _, text := range t.inbox() {
 		first, _, _ := strings.Cut(text, "\n")
-		t.notice(ChildNotice, "%s", first)
-		if err := t.keep(Message{Role: User, Text: text}, nil); err != nil {
+		t.emitNotice(ChildNotice, "%s", first)
+		if err := t.appendMessage(Message{Role: User, Text: text}, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// keep adds a message to the conversation.
-func (t *turn) keep(m Message, used *Usage) error { return t.transcript.Append(m, used) }
+// appendMessage adds a message to the conversation.
+func (t *turn) appendMessage(m Message, used *Usage) error {
+	return t.transcript.AppendMessage(m, used)
+}
 
-// request is what the model is asked now.
-func (t *turn) request() (Request, error) {
+// buildRequest returns the next request.
+func (t *turn) buildRequest() (ModelRequest, error) {
 	var err error
-	if t.offered, err = t.offer(); err != nil {
-		return Request{}, err
+	if t.toolNames, err = t.listTools(); err != nil {
+		return ModelRequest{}, err
 	}
-	left := t.meter.left()
+	left := t.meter.remaining()
 	if limit := t.settings.MaxIterations; limit > 0 {
 		left.Iterations = limit - t.outcome.Iterations
 	}
-	r := Request{
-		System: t.system, Messages: t.transcript.Messages(), Tools: t.offered.tools, MaxTokens: t.settings.MaxTokens,
-		Session: t.transcript.Key(), Left: left, Observe: t.others,
+	r := ModelRequest{
+		System: t.system, Messages: t.transcript.Messages(), Tools: t.toolNames.tools, MaxTokens: t.settings.MaxTokens,
+		Session: t.transcript.Key(), Remaining: left, Observe: t.observeProvider,
 	}
 	if left.Tokens > 0 && int64(r.MaxTokens) > left.Tokens {
 		r.MaxTokens = int(left.Tokens)
@@ -105,60 +107,60 @@ func (t *turn) request() (Request, error) {
 	return r, nil
 }
 
-// ask asks the model. A conversation that turns out to be too long is cut, and the model asked once more.
-func (t *turn) ask() (*Reply, error) {
+// askModel asks the model. If the conversation is too long, it cuts it and asks once more.
+func (t *turn) askModel() (*Reply, error) {
 	for cut := false; ; cut = true {
-		r, err := t.request()
+		r, err := t.buildRequest()
 		if err != nil {
 			return nil, err
 		}
-		if done, err := t.fit(r); err != nil {
+		if done, err := t.fitContext(r); err != nil {
 			return nil, err
 		} else if done {
 			r.Messages = t.transcript.Messages()
 		}
 		t.outcome.Iterations++
-		reply, err := t.generate(r, func(text string) { t.emit(Event{Kind: TextEvent, Text: text}) })
+		reply, err := t.generateReply(r, func(text string) { t.emitEvent(Event{Kind: TextEvent, Text: text}) })
 		if err == nil {
-			reply.Message.Calls = wellFormed(reply.Message.Calls)
+			reply.Message.Calls = normalizeCalls(reply.Message.Calls)
 			return reply, nil
 		}
-		if cut || !tooLong(err) || t.acted.Load() {
+		if cut || !isTooLong(err) || t.acted.Load() {
 			return nil, err
 		}
-		if done, cutErr := t.halve(r); cutErr != nil || !done {
+		if done, cutErr := t.halveContext(r); cutErr != nil || !done {
 			return nil, err
 		}
 	}
 }
 
-// others passes on what a provider's own loop does.
-func (t *turn) others(e Event) {
+// observeProvider passes on events of a provider's own loop.
+func (t *turn) observeProvider(e Event) {
 	if e.Kind == CallEvent {
 		t.acted.Store(true)
 	}
-	t.emit(e)
+	t.emitEvent(e)
 }
 
-// longestWait is how long a provider may have us wait.
-const longestWait = 5 * time.Minute
+// maxRetryWait limits the delay a provider may request.
+const maxRetryWait = 5 * time.Minute
 
-// generate asks a model, again if that may help, and counts what it has used. A provider whose own loop has made calls
-// is not asked again: it would make them twice.
-func (t *turn) generate(r Request, onText func(string)) (*Reply, error) {
+// generateReply asks the model, with retries, and counts usage. A provider whose own loop made calls is not retried,
+// since it would repeat them.
+func (t *turn) generateReply(r ModelRequest, onText func(string)) (*Reply, error) {
 	t.acted.Store(false)
 	for try := 0; ; try++ {
 		reply, err := t.model.Generate(t.ctx, r, onText)
 		if err == nil {
-			t.count(r, reply)
+			t.countUsage(r, reply)
 			return reply, nil
 		}
-		wait, again := temporary(err)
-		if t.ctx.Err() != nil || t.acted.Load() || !again || try >= t.settings.MaxRetries || wait > longestWait {
+		wait, again := retryDelay(err)
+		if t.ctx.Err() != nil || t.acted.Load() || !again || try >= t.settings.MaxRetries || wait > maxRetryWait {
 			return nil, err
 		}
-		wait = max(wait, min(t.settings.RetryBackoff<<min(try, 16), longestWait))
-		t.notice(RetryNotice, "%v; asking again in %s (%d of %d)", err, wait, try+1, t.settings.MaxRetries)
+		wait = max(wait, min(t.settings.RetryBackoff<<min(try, 16), maxRetryWait))
+		t.emitNotice(RetryNotice, "%v; asking again in %s (%d of %d)", err, wait, try+1, t.settings.MaxRetries)
 		select {
 		case <-time.After(wait):
 		case <-t.ctx.Done():
@@ -167,8 +169,8 @@ func (t *turn) generate(r Request, onText func(string)) (*Reply, error) {
 	}
 }
 
-// wellFormed gives calls ids that differ, and arguments that can be kept.
-func wellFormed(calls []Call) []Call {
+// normalizeCalls gives calls unique ids and storable arguments.
+func normalizeCalls(calls []ToolCall) []ToolCall {
 	seen := make(map[string]bool)
 	for i := range calls {
 		c := &calls[i]
@@ -186,16 +188,16 @@ func wellFormed(calls []Call) []Call {
 	return calls
 }
 
-// calls makes calls in their order. Where the turn ends in between, the rest is answered with why they were not made,
-// so that the conversation stays one that models take.
-func (t *turn) calls(all []Call) error {
+// makeCalls makes calls in order. If the turn ends meanwhile, the remaining calls get an error as result, since models
+// require one.
+func (t *turn) makeCalls(all []ToolCall) error {
 	var ended error
 	for _, c := range all {
 		if ended == nil {
 			ended = t.ctx.Err()
 		}
 		if ended == nil {
-			if over := t.meter.call(); over != nil {
+			if over := t.meter.admitCall(); over != nil {
 				ended = over
 			}
 		}
@@ -203,22 +205,22 @@ func (t *turn) calls(all []Call) error {
 		if ended != nil {
 			m.Text, m.Failed = fmt.Sprintf("This call was not made: %v.", ended), true
 		} else {
-			m.Text, m.Failed = t.call(c)
+			m.Text, m.Failed = t.makeCall(c)
 		}
-		if err := t.keep(m, nil); err != nil {
+		if err := t.appendMessage(m, nil); err != nil {
 			return err
 		}
 	}
 	return ended
 }
 
-// call makes a call and returns its result as the model reads it.
-func (t *turn) call(c Call) (text string, failed bool) {
-	c.Tool = t.offered.named(c.Tool)
-	t.emit(Event{Kind: CallEvent, Call: &c})
+// makeCall makes a call and returns its result as shown to the model.
+func (t *turn) makeCall(c ToolCall) (text string, failed bool) {
+	c.Tool = t.toolNames.hostName(c.Tool)
+	t.emitEvent(Event{Kind: CallEvent, Call: &c})
 	result := t.tools.Call(session.WithRequest(t.ctx, session.RequestInfo{CallID: c.ID}), c.Tool, c.Arguments, func(e session.Event) {
-		t.emit(Event{Kind: OutputEvent, Call: &c, Output: &e})
+		t.emitEvent(Event{Kind: OutputEvent, Call: &c, Output: &e})
 	})
-	t.emit(Event{Kind: ResultEvent, Call: &c, Result: result})
-	return asData(c.Tool, resultText(result)), result.Err != nil
+	t.emitEvent(Event{Kind: ResultEvent, Call: &c, Result: result})
+	return markAsData(c.Tool, resultText(result)), result.Err != nil
 }

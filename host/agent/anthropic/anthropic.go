@@ -1,5 +1,5 @@
-// Package anthropic asks models by Anthropic's messages protocol. An answer's blocks are kept as they came, signed
-// thinking among them, and sent back unchanged. The package must not know the loop.
+// Package anthropic implements Anthropic's messages protocol. It stores an answer's blocks, including signed thinking,
+// and sends them back unchanged. The package must not know the agent loop.
 package anthropic
 
 import (
@@ -10,26 +10,26 @@ import (
 	"github.com/picoclaw/picoclaw/host/agent/internal/wire"
 )
 
-// DefaultBaseURL is Anthropic's own.
+// DefaultBaseURL is Anthropic's API.
 const DefaultBaseURL = "https://api.anthropic.com"
 
-// protocolVersion is the version of the protocol that is spoken here.
+// protocolVersion is the implemented protocol version.
 const protocolVersion = "2023-06-01"
 
-// defaultMaxTokens is for requests that do not say: the protocol wants a number.
+// defaultMaxTokens is used if a request has no limit, since the protocol requires one.
 const defaultMaxTokens = 8192
 
-// Options say which model is asked, and where: at [DefaultBaseURL] if nothing else is said.
+// Options configure a model; the default base URL is [DefaultBaseURL].
 type Options = agent.Endpoint
 
-// Model is a model behind the protocol.
+// Model is a model with this protocol.
 type Model struct {
 	model  string
 	body   map[string]any
 	server *wire.Server
 }
 
-// New makes a model.
+// New returns a model.
 func New(o Options) (*Model, error) {
 	if o.BaseURL == "" {
 		o.BaseURL = DefaultBaseURL
@@ -45,26 +45,26 @@ func New(o Options) (*Model, error) {
 	return &Model{o.Model, o.Body, server}, nil
 }
 
-// Generate asks the model.
-func (m *Model) Generate(ctx context.Context, r agent.Request, onText func(string)) (*agent.Reply, error) {
-	body, err := m.request(r)
+// Generate implements [agent.Model].
+func (m *Model) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.Reply, error) {
+	body, err := m.encodeRequest(r)
 	if err != nil {
 		return nil, err
 	}
-	return m.server.Ask(ctx, "v1/messages", body, &assembly{onText: onText, blocks: map[int]*block{}})
+	return m.server.PostRequest(ctx, "v1/messages", body, &replyAssembly{onText: onText, blocks: map[int]*contentBlock{}})
 }
 
-// cached has the provider keep what stands before it, which costs less to read the next time.
-var cached = map[string]any{"type": "ephemeral"}
+// cacheControl asks the provider to cache everything before it, which makes later requests cheaper.
+var cacheControl = map[string]any{"type": "ephemeral"}
 
-// request is the body of a request.
-func (m *Model) request(r agent.Request) ([]byte, error) {
+// encodeRequest returns the body of a request.
+func (m *Model) encodeRequest(r agent.ModelRequest) ([]byte, error) {
 	body := map[string]any{"model": m.model, "max_tokens": r.MaxTokens, "stream": true}
 	if r.MaxTokens <= 0 {
 		body["max_tokens"] = defaultMaxTokens
 	}
 	if r.System != "" {
-		body["system"] = []any{map[string]any{"type": "text", "text": r.System, "cache_control": cached}}
+		body["system"] = []any{map[string]any{"type": "text", "text": r.System, "cache_control": cacheControl}}
 	}
 	var tools []any
 	for _, t := range r.Tools {
@@ -73,14 +73,14 @@ func (m *Model) request(r agent.Request) ([]byte, error) {
 	if len(tools) > 0 {
 		body["tools"] = tools
 	}
-	body["messages"] = m.messages(r.Messages)
-	return wire.Encode(body, m.body)
+	body["messages"] = m.convertMessages(r.Messages)
+	return wire.EncodeBody(body, m.body)
 }
 
-// messages are in the protocol's form, where tools' results are the user's and turns alternate.
-func (m *Model) messages(all []agent.Message) []any {
+// convertMessages converts messages to the protocol: tool results belong to the user, and roles alternate.
+func (m *Model) convertMessages(all []agent.Message) []any {
 	var out []any
-	var user []any // blocks of the user's message that is being made
+	var user []any // blocks of the current user message
 	flush := func() {
 		if len(user) > 0 {
 			out = append(out, map[string]any{"role": "user", "content": user})
@@ -100,21 +100,21 @@ func (m *Model) messages(all []agent.Message) []any {
 			}
 			user = append(user, result)
 		case agent.Assistant:
-			if blocks := m.assistant(message); blocks != nil {
+			if blocks := m.assistantContent(message); blocks != nil {
 				flush()
 				out = append(out, map[string]any{"role": "assistant", "content": blocks})
 			}
 		}
 	}
 	if len(user) > 0 {
-		user[len(user)-1].(map[string]any)["cache_control"] = cached
+		user[len(user)-1].(map[string]any)["cache_control"] = cacheControl
 	}
 	flush()
 	return out
 }
 
-// assistant are the blocks of an assistant's message; nil if there are none.
-func (m *Model) assistant(message agent.Message) any {
+// assistantContent returns the blocks of an assistant message; nil if there are none.
+func (m *Model) assistantContent(message agent.Message) any {
 	if message.From == m.server.Protocol && len(message.Extra) > 0 {
 		return message.Extra
 	}
@@ -123,7 +123,7 @@ func (m *Model) assistant(message agent.Message) any {
 		blocks = append(blocks, map[string]any{"type": "text", "text": message.Text})
 	}
 	for _, c := range message.Calls {
-		blocks = append(blocks, map[string]any{"type": "tool_use", "id": c.ID, "name": c.Tool, "input": object(c.Arguments)})
+		blocks = append(blocks, map[string]any{"type": "tool_use", "id": c.ID, "name": c.Tool, "input": argumentsObject(c.Arguments)})
 	}
 	if blocks == nil {
 		return nil
@@ -131,11 +131,11 @@ func (m *Model) assistant(message agent.Message) any {
 	return blocks
 }
 
-// object is a call's arguments as the protocol wants them. A model that wrote something else is shown what it was.
-func object(arguments json.RawMessage) json.RawMessage {
+// argumentsObject returns a call's arguments as an object. Invalid arguments are wrapped, so that the model sees them.
+func argumentsObject(arguments json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(arguments, &fields) == nil && fields != nil {
 		return arguments
 	}
-	return wire.Encoded(map[string]json.RawMessage{"malformed": arguments})
+	return wire.MustEncode(map[string]json.RawMessage{"malformed": arguments})
 }

@@ -15,9 +15,9 @@ import (
 
 const key = "sk-ant-this-is-a-secret"
 
-func model(t *testing.T, steps ...modeltest.Step) (*Model, *modeltest.Server) {
+func model(t *testing.T, steps ...modeltest.Step) (*Model, *modeltest.FakeModel) {
 	t.Helper()
-	server := modeltest.Start(steps...)
+	server := modeltest.StartServer(steps...)
 	t.Cleanup(server.Close)
 	m, err := New(Options{Model: "test", BaseURL: server.URL, Key: key})
 	if err != nil {
@@ -26,8 +26,8 @@ func model(t *testing.T, steps ...modeltest.Step) (*Model, *modeltest.Server) {
 	return m, server
 }
 
-func ask(text string) agent.Request {
-	return agent.Request{System: "be good", Messages: []agent.Message{{Role: agent.User, Text: text}}, MaxTokens: 100}
+func ask(text string) agent.ModelRequest {
+	return agent.ModelRequest{System: "be good", Messages: []agent.Message{{Role: agent.User, Text: text}}, MaxTokens: 100}
 }
 
 // thinking is an answer that thinks, says something and calls a tool.
@@ -58,7 +58,7 @@ func TestBlocksAreSentBackAsTheyCame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []agent.Call{{ID: "a", Tool: "read", Arguments: json.RawMessage(`{"p":1}`)}}
+	want := []agent.ToolCall{{ID: "a", Tool: "read", Arguments: json.RawMessage(`{"p":1}`)}}
 	if diff := cmp.Diff(want, reply.Message.Calls); diff != "" || reply.Message.Text != "I'll look" || said != "I'll look" {
 		t.Errorf("%q, %q: %s", reply.Message.Text, said, diff)
 	}
@@ -66,7 +66,7 @@ func TestBlocksAreSentBackAsTheyCame(t *testing.T) {
 		t.Errorf("the usage is %+v", reply.Usage)
 	}
 	r := ask("go")
-	r.Tools = []agent.Tool{{Name: "read", Doc: "reads", Schema: json.RawMessage(`{"type":"object"}`)}}
+	r.Tools = []agent.ToolSpec{{Name: "read", Doc: "reads", Schema: json.RawMessage(`{"type":"object"}`)}}
 	r.Messages = append(r.Messages, reply.Message, agent.Message{Role: agent.ToolResult, CallID: "a", Text: "data", Failed: true},
 		agent.Message{Role: agent.User, Text: "and"})
 	if _, err := m.Generate(t.Context(), r, nil); err != nil {
@@ -148,7 +148,7 @@ func TestErrorsOfServers(t *testing.T) {
 				t.Fatalf("the error is %v", err)
 			}
 			if failed.Status != test.want.Status || failed.RetryAfter != test.want.RetryAfter ||
-				failed.TooLong != test.want.TooLong || failed.Temporary() != test.temporary ||
+				failed.TooLong != test.want.TooLong || failed.IsTemporary() != test.temporary ||
 				!strings.Contains(failed.Message, test.want.Message) {
 				t.Errorf("the error is %+v", failed)
 			}
@@ -163,7 +163,7 @@ func TestNothingIsTakenFromTheEnvironment(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "from-the-environment")
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
 	t.Setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Env: from-the-environment")
-	server := modeltest.Start(modeltest.Step{Text: "x"})
+	server := modeltest.StartServer(modeltest.Step{Text: "x"})
 	defer server.Close()
 	m, err := New(Options{Model: "test", BaseURL: server.URL})
 	if err != nil {
@@ -184,9 +184,9 @@ func FuzzAssembly(f *testing.F) {
 		f.Add([]byte(thinking[i]), []byte(thinking[i+1]), []byte(thinking[max(i-1, 0)]))
 	}
 	f.Fuzz(func(t *testing.T, first, second, third []byte) {
-		a := &assembly{blocks: map[int]*block{}}
+		a := &replyAssembly{blocks: map[int]*contentBlock{}}
 		for _, data := range [][]byte{first, second, third} {
-			if _, err := a.Add(data); err != nil {
+			if _, err := a.AddData(data); err != nil {
 				return
 			}
 		}
@@ -194,14 +194,14 @@ func FuzzAssembly(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reply, err := a.Reply(m.server.Protocol)
+		reply, err := a.BuildReply(m.server.Protocol)
 		if err != nil {
 			return
 		}
 		if _, err := json.Marshal(reply.Message); err != nil {
 			t.Fatalf("the message can't be kept: %v", err)
 		}
-		body, err := m.request(agent.Request{Messages: []agent.Message{reply.Message}})
+		body, err := m.encodeRequest(agent.ModelRequest{Messages: []agent.Message{reply.Message}})
 		if err != nil || !json.Valid(body) {
 			t.Fatalf("it can't be sent back: %v", err)
 		}

@@ -11,54 +11,54 @@ import (
 	"github.com/picoclaw/picoclaw/host/agent/internal/wire"
 )
 
-// fields are those of a JSON object.
-type fields = map[string]json.RawMessage
+// jsonFields are the fields of a JSON object.
+type jsonFields = map[string]json.RawMessage
 
-// assembly puts an answer together.
-type assembly struct {
+// replyAssembly builds a reply from stream events.
+type replyAssembly struct {
 	onText   func(string)
-	blocks   map[int]*block
-	usage    usage
+	blocks   map[int]*contentBlock
+	usage    tokenUsage
 	reason   string
 	finished bool
 }
 
-// block is a block of an answer, with whatever fields it has.
-type block struct {
-	fields fields
-	input  strings.Builder // the pieces of a call's arguments
+// contentBlock is a block of an answer.
+type contentBlock struct {
+	fields jsonFields
+	input  strings.Builder // pieces of a call's arguments
 }
 
-// usage is counted up in the course of an answer: each field that comes replaces the one before.
-type usage struct {
-	Input      agent.Count `json:"input_tokens"`
-	CacheRead  agent.Count `json:"cache_read_input_tokens"`
-	CacheWrite agent.Count `json:"cache_creation_input_tokens"`
-	Output     agent.Count `json:"output_tokens"`
+// tokenUsage grows during an answer: each new field replaces the previous one.
+type tokenUsage struct {
+	Input      agent.TokenCount `json:"input_tokens"`
+	CacheRead  agent.TokenCount `json:"cache_read_input_tokens"`
+	CacheWrite agent.TokenCount `json:"cache_creation_input_tokens"`
+	Output     agent.TokenCount `json:"output_tokens"`
 }
 
-// event is one of a stream.
-type event struct {
+// streamEvent is one event of a stream.
+type streamEvent struct {
 	Type    string
 	Index   int
 	Message struct{ Usage json.RawMessage }
-	Block   fields `json:"content_block"`
-	Delta   fields
+	Block   jsonFields `json:"content_block"`
+	Delta   jsonFields
 	Usage   json.RawMessage
 	Error   json.RawMessage
 }
 
-// Whole reports whether the server has said that the answer ends.
-func (a *assembly) Whole() bool { return a.finished }
+// IsComplete reports whether the server ended the answer.
+func (a *replyAssembly) IsComplete() bool { return a.finished }
 
-// Add adds an event. Those that are not known are passed over, as the protocol asks.
-func (a *assembly) Add(data []byte) (last bool, err error) {
+// AddData adds an event. Unknown events are ignored, as the protocol requires.
+func (a *replyAssembly) AddData(data []byte) (last bool, err error) {
 	err = a.addEvent(data)
 	return a.finished, err
 }
 
-func (a *assembly) addEvent(data []byte) error {
-	var e event
+func (a *replyAssembly) addEvent(data []byte) error {
+	var e streamEvent
 	if err := json.Unmarshal(data, &e); err != nil {
 		return fmt.Errorf("an event is not one: %w: %s", err, wire.Snippet(data))
 	}
@@ -67,15 +67,15 @@ func (a *assembly) addEvent(data []byte) error {
 		if len(e.Error) == 0 {
 			return fmt.Errorf("an error does not say what it is: %s", wire.Snippet(data))
 		}
-		return wire.Told(e.Error)
+		return wire.ServerError(e.Error)
 	case "message_start":
 		return a.addUsage(e.Message.Usage)
 	case "content_block_start":
 		if a.blocks[e.Index] != nil || e.Block == nil {
 			return fmt.Errorf("block %d begins twice, or with nothing: %s", e.Index, wire.Snippet(data))
 		}
-		a.blocks[e.Index] = &block{fields: e.Block}
-		a.say(text(e.Block["type"]), text(e.Block["text"]))
+		a.blocks[e.Index] = &contentBlock{fields: e.Block}
+		a.emitText(stringField(e.Block["type"]), stringField(e.Block["text"]))
 	case "content_block_delta":
 		b := a.blocks[e.Index]
 		if b == nil {
@@ -83,7 +83,7 @@ func (a *assembly) addEvent(data []byte) error {
 		}
 		return a.addDelta(b, e.Delta)
 	case "message_delta":
-		if reason := text(e.Delta["stop_reason"]); reason != "" {
+		if reason := stringField(e.Delta["stop_reason"]); reason != "" {
 			a.reason = reason
 		}
 		return a.addUsage(e.Usage)
@@ -93,7 +93,7 @@ func (a *assembly) addEvent(data []byte) error {
 	return nil
 }
 
-func (a *assembly) addUsage(raw json.RawMessage) error {
+func (a *replyAssembly) addUsage(raw json.RawMessage) error {
 	if len(raw) == 0 {
 		return nil
 	}
@@ -103,81 +103,81 @@ func (a *assembly) addUsage(raw json.RawMessage) error {
 	return nil
 }
 
-func (a *assembly) say(kind, text string) {
+func (a *replyAssembly) emitText(kind, text string) {
 	if kind == "text" && text != "" && a.onText != nil {
 		a.onText(text)
 	}
 }
 
-// addDelta adds a piece to its block. Whatever its kind, its texts go behind those of the block.
-func (a *assembly) addDelta(b *block, delta fields) error {
-	switch kind := text(delta["type"]); kind {
+// addDelta appends the texts of a delta to its block.
+func (a *replyAssembly) addDelta(b *contentBlock, delta jsonFields) error {
+	switch kind := stringField(delta["type"]); kind {
 	case "":
-		return fmt.Errorf("a piece does not say what it is: %s", wire.Snippet(wire.Encoded(delta)))
+		return fmt.Errorf("a piece does not say what it is: %s", wire.Snippet(wire.MustEncode(delta)))
 	case "input_json_delta":
 		var piece string
 		if err := json.Unmarshal(delta["partial_json"], &piece); err != nil {
-			return fmt.Errorf("partial_json is no text: %s", wire.Snippet(wire.Encoded(delta)))
+			return fmt.Errorf("partial_json is no text: %s", wire.Snippet(wire.MustEncode(delta)))
 		}
 		b.input.WriteString(piece)
 	case "citations_delta":
 		var known []json.RawMessage
-		_ = json.Unmarshal(b.fields["citations"], &known) // null to begin with
-		b.fields["citations"] = wire.Encoded(append(known, delta["citation"]))
+		_ = json.Unmarshal(b.fields["citations"], &known) // initially null
+		b.fields["citations"] = wire.MustEncode(append(known, delta["citation"]))
 	default:
 		for name, value := range delta {
 			var piece string
 			if name == "type" || json.Unmarshal(value, &piece) != nil {
 				continue
 			}
-			b.fields[name] = wire.Encoded(text(b.fields[name]) + piece)
-			a.say(name, piece)
+			b.fields[name] = wire.MustEncode(stringField(b.fields[name]) + piece)
+			a.emitText(name, piece)
 		}
 	}
 	return nil
 }
 
-// Reply is the answer.
-func (a *assembly) Reply(from string) (*agent.Reply, error) {
+// BuildReply returns the reply.
+func (a *replyAssembly) BuildReply(from string) (*agent.Reply, error) {
 	m := agent.Message{Role: agent.Assistant, From: from}
-	var kept []fields
+	var kept []jsonFields
 	for _, i := range slices.Sorted(maps.Keys(a.blocks)) {
 		b := a.blocks[i]
-		switch text(b.fields["type"]) {
+		switch stringField(b.fields["type"]) {
 		case "text":
-			if m.Text += text(b.fields["text"]); text(b.fields["text"]) == "" {
-				continue // the protocol does not take it back
+			if m.Text += stringField(b.fields["text"]); stringField(b.fields["text"]) == "" {
+				continue // not accepted in requests
 			}
 		case "tool_use":
-			call := agent.Call{ID: text(b.fields["id"]), Tool: text(b.fields["name"]), Arguments: b.arguments()}
+			call := agent.ToolCall{ID: stringField(b.fields["id"]), Tool: stringField(b.fields["name"]), Arguments: b.callArguments()}
 			if call.ID == "" || call.Tool == "" {
-				return nil, fmt.Errorf("a call has no id or no name: %s", wire.Snippet(wire.Encoded(b.fields)))
+				return nil, fmt.Errorf("a call has no id or no name: %s", wire.Snippet(wire.MustEncode(b.fields)))
 			}
-			b.fields["input"] = object(call.Arguments)
+			b.fields["input"] = argumentsObject(call.Arguments)
 			m.Calls = append(m.Calls, call)
 		default:
 			if b.input.Len() > 0 {
-				b.fields["input"] = object(b.arguments())
+				b.fields["input"] = argumentsObject(b.callArguments())
 			}
 		}
 		kept = append(kept, b.fields)
 	}
 	if len(m.Calls) > 0 || m.Text != "" {
-		m.Extra = wire.Encoded(kept)
+		m.Extra = wire.MustEncode(kept)
 	}
-	r := &agent.Reply{Message: m, Stop: agent.Ended, Usage: agent.Usage{Input: int64(a.usage.Input),
+	r := &agent.Reply{Message: m, Stop: agent.StopEnded, Usage: agent.Usage{Input: int64(a.usage.Input),
 		CacheRead: int64(a.usage.CacheRead), CacheWrite: int64(a.usage.CacheWrite), Output: int64(a.usage.Output)}}
 	switch a.reason {
 	case "max_tokens", "model_context_window_exceeded":
-		r.Stop = agent.Length
+		r.Stop = agent.StopLength
 	case "refusal":
-		r.Stop = agent.Refused
+		r.Stop = agent.StopRefused
 	}
 	return r, nil
 }
 
-// arguments are those of a call, or what the model wrote instead, as a text.
-func (b *block) arguments() json.RawMessage {
+// callArguments returns the arguments of a call, or the model's invalid text as a JSON string.
+func (b *contentBlock) callArguments() json.RawMessage {
 	switch pieces := strings.TrimSpace(b.input.String()); {
 	case pieces == "" && len(b.fields["input"]) > 0:
 		return b.fields["input"]
@@ -186,12 +186,12 @@ func (b *block) arguments() json.RawMessage {
 	case json.Valid([]byte(pieces)):
 		return json.RawMessage(pieces)
 	default:
-		return wire.Encoded(pieces)
+		return wire.MustEncode(pieces)
 	}
 }
 
-// text is a field that is a text, and empty if it is none.
-func text(raw json.RawMessage) string {
+// stringField returns a JSON string, or "" for another type.
+func stringField(raw json.RawMessage) string {
 	var s string
 	_ = json.Unmarshal(raw, &s)
 	return s

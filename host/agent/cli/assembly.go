@@ -13,49 +13,49 @@ import (
 	"github.com/picoclaw/picoclaw/internal/stdio"
 )
 
-// ServerName is what the session's server is called to programs.
+// ServerName is the name of the session's MCP server.
 const ServerName = "picoclaw"
 
-// assembly puts a reply together from what a program tells.
-type assembly struct {
+// replyAssembly builds a reply from a program's events.
+type replyAssembly struct {
 	name    string
-	request agent.Request
+	request agent.ModelRequest
 	onText  func(string)
 
-	texts []string
-	calls map[string]agent.Call // that have begun, by their ids
-	made  int
-	usage agent.Usage
-	stop  agent.Stop
-	said  string // the last error that it has told, if it goes on after it
-	done  bool
+	texts     []string
+	calls     map[string]agent.ToolCall // running calls by id
+	callCount int
+	usage     agent.Usage
+	stop      agent.StopReason
+	lastError string // last reported error, if the program continues
+	done      bool
 }
 
-// text adds a whole text.
-func (a *assembly) text(text string) {
+// addText adds a complete text.
+func (a *replyAssembly) addText(text string) {
 	if text = strings.TrimSpace(text); text != "" {
 		a.texts = append(a.texts, text)
 	}
 }
 
-// call notes that a call has begun.
-func (a *assembly) call(id, tool string, args json.RawMessage) error {
+// beginCall records the begin of a call.
+func (a *replyAssembly) beginCall(id, tool string, args json.RawMessage) error {
 	if _, known := a.calls[id]; known {
 		return nil
 	}
-	a.made++
-	if limit := a.request.Left.Calls; limit > 0 && a.made > limit {
+	a.callCount++
+	if limit := a.request.Remaining.Calls; limit > 0 && a.callCount > limit {
 		return &agent.BudgetError{Budget: "calls", Setting: "agents.defaults.budget.calls",
 			Message: fmt.Sprintf("%s has made the %d calls that were left, and would make another", a.name, limit)}
 	}
-	c := agent.Call{ID: id, Tool: tool, Arguments: args}
+	c := agent.ToolCall{ID: id, Tool: tool, Arguments: args}
 	a.calls[id] = c
 	a.request.Observe(agent.Event{Kind: agent.CallEvent, Call: &c})
 	return nil
 }
 
-// result notes that a call has ended.
-func (a *assembly) result(id, text string, failed bool) {
+// endCall records the result of a call.
+func (a *replyAssembly) endCall(id, text string, failed bool) {
 	c, begun := a.calls[id]
 	if !begun {
 		return
@@ -67,50 +67,50 @@ func (a *assembly) result(id, text string, failed bool) {
 	a.request.Observe(agent.Event{Kind: agent.ResultEvent, Call: &c, Result: r})
 }
 
-// reply is the reply, of a program that has ended well.
-func (a *assembly) reply() (*agent.Reply, error) {
-	a.usage.Calls = a.made
+// buildReply returns the reply of a program that succeeded.
+func (a *replyAssembly) buildReply() (*agent.Reply, error) {
+	a.usage.Calls = a.callCount
 	if a.stop == "" {
-		a.stop = agent.Ended
+		a.stop = agent.StopEnded
 	}
 	text := strings.Join(a.texts, "\n\n")
 	return &agent.Reply{Message: agent.Message{Role: agent.Assistant, Text: text}, Usage: a.usage, Stop: a.stop}, nil
 }
 
-// wrong is the error of a program that is not as it has to be. It is not asked again.
-func (a *assembly) wrong(format string, args ...any) error {
+// protocolError returns the error for unexpected behaviour. The program is not asked again.
+func (a *replyAssembly) protocolError(format string, args ...any) error {
 	return fmt.Errorf("%s %s, and was ended", a.name, fmt.Sprintf(format, args...))
 }
 
-// foreign is the error of a program that has more than its hands.
-func (a *assembly) foreign(what string) error {
-	return a.wrong("has %s, which is not picoclaw's; use a version that can do without", what)
+// foreignToolError returns the error for a program with tools of its own.
+func (a *replyAssembly) foreignToolError(what string) error {
+	return a.protocolError("has %s, which is not picoclaw's; use a version that can do without", what)
 }
 
-// statusIn finds a status of HTTP in what programs say of an error.
-var statusIn = lazyregexp.New(`(?i)\bstatus:? ([45]\d\d)\b`)
+// statusPattern finds an HTTP status in error texts.
+var statusPattern = lazyregexp.New(`(?i)\bstatus:? ([45]\d\d)\b`)
 
-// tooLong is what they say of a conversation that is larger than the model's context window.
-var tooLong = lazyregexp.New(`(?i)prompt is too long|context.?(window|length)|too many (input )?tokens`)
+// tooLongPattern matches errors for conversations that exceed the context window.
+var tooLongPattern = lazyregexp.New(`(?i)prompt is too long|context.?(window|length)|too many (input )?tokens`)
 
-// failed is the error of a program that has not answered. What has made calls is not asked again: it would make them
-// once more.
-func (a *assembly) failed(status int, why string) error {
-	why = cmp.Or(strings.TrimSpace(why), a.said, "it does not say why")
-	if m := statusIn().FindStringSubmatch(why); status == 0 && m != nil {
+// failureError returns the error of a program that did not answer. It is permanent after calls, which a retry would
+// repeat.
+func (a *replyAssembly) failureError(status int, why string) error {
+	why = cmp.Or(strings.TrimSpace(why), a.lastError, "it does not say why")
+	if m := statusPattern().FindStringSubmatch(why); status == 0 && m != nil {
 		status, _ = strconv.Atoi(m[1])
 	}
-	message := fmt.Sprintf("%s has not answered: %s", a.name, clean(why))
-	if a.made > 0 {
-		return fmt.Errorf("%s; it had made %d calls, so it is not asked again", message, a.made)
+	message := fmt.Sprintf("%s has not answered: %s", a.name, cleanText(why))
+	if a.callCount > 0 {
+		return fmt.Errorf("%s; it had made %d calls, so it is not asked again", message, a.callCount)
 	}
-	return &agent.ModelError{Message: message, Status: status, TooLong: tooLong().MatchString(why)}
+	return &agent.ModelError{Message: message, Status: status, TooLong: tooLongPattern().MatchString(why)}
 }
 
-// longestWords is how much of a program's own words an error has.
-const longestWords = 2 << 10
+// maxMessageBytes limits a program's text in an error.
+const maxMessageBytes = 2 << 10
 
-// clean is what a program has said, in one line.
-func clean(text string) string {
-	return stdio.Words(strings.Join(strings.Fields(text), " "), longestWords)
+// cleanText returns a program's text in one line.
+func cleanText(text string) string {
+	return stdio.Words(strings.Join(strings.Fields(text), " "), maxMessageBytes)
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/picoclaw/picoclaw/host/agent"
 )
 
-// claudePrefix is before the names of the session's tools.
+// claudePrefix begins the names of the session's tools.
 const claudePrefix = "mcp__" + ServerName + "__"
 
-// claudeArguments are those of Claude Code: JSON both ways, no tools of its own, one server and no other, no settings
-// but these, nobody to ask, and nothing kept.
-func claudeArguments(c *CLI, system string, r agent.Request) []string {
+// claudeArguments returns Claude Code's arguments: JSON in and out, no built-in tools, a single MCP server, no other
+// settings, no prompts, no stored session.
+func claudeArguments(c *CLI, system string, r agent.ModelRequest) []string {
 	servers, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{
-		ServerName: map[string]any{"type": "stdio", "command": c.o.Server[0], "args": c.o.Server[1:]},
+		ServerName: map[string]any{"type": "stdio", "command": c.options.Server[0], "args": c.options.Server[1:]},
 	}})
 	args := []string{
 		"--output-format", "stream-json", "--verbose", "--input-format", "stream-json", "--include-partial-messages",
@@ -28,23 +28,23 @@ func claudeArguments(c *CLI, system string, r agent.Request) []string {
 	if system != "" {
 		args = append(args, "--system-prompt="+system)
 	}
-	if c.o.Model != "" {
-		args = append(args, "--model="+c.o.Model)
+	if c.options.Model != "" {
+		args = append(args, "--model="+c.options.Model)
 	}
-	if r.Left.Iterations > 0 {
-		args = append(args, "--max-turns="+strconv.Itoa(r.Left.Iterations))
+	if r.Remaining.Iterations > 0 {
+		args = append(args, "--max-turns="+strconv.Itoa(r.Remaining.Iterations))
 	}
-	if r.Left.CostUSD > 0 {
-		args = append(args, "--max-budget-usd="+strconv.FormatFloat(r.Left.CostUSD, 'f', -1, 64))
+	if r.Remaining.CostUSD > 0 {
+		args = append(args, "--max-budget-usd="+strconv.FormatFloat(r.Remaining.CostUSD, 'f', -1, 64))
 	}
 	return args
 }
 
-// claudeEnvironment keeps Claude Code from what arguments can't: it reads files that a prompt mentions by @, and those
-// with instructions, it tells its maker of itself, and asks again by itself.
+// claudeEnvironment disables features of Claude Code that have no argument: files mentioned with @, instruction files,
+// telemetry and retries.
 func claudeEnvironment(c *CLI) map[string]string {
 	return map[string]string{
-		"ANTHROPIC_BASE_URL":                       c.base(),
+		"ANTHROPIC_BASE_URL":                       c.baseURL(),
 		"CLAUDE_CODE_DISABLE_ATTACHMENTS":          "1",
 		"CLAUDE_CODE_DISABLE_FILE_MENTIONS":        "1",
 		"CLAUDE_CODE_DISABLE_CLAUDE_MDS":           "1",
@@ -52,8 +52,8 @@ func claudeEnvironment(c *CLI) map[string]string {
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
 		"DISABLE_AUTOUPDATER":                      "1",
 		"CLAUDE_CODE_MAX_RETRIES":                  "0",
-		"ENABLE_TOOL_SEARCH":                       "false", // it would be a tool of its own
-		// how long a call may take is the host's to say, and no call goes on by itself
+		"ENABLE_TOOL_SEARCH":                       "false", // would add a tool
+		// the host sets call timeouts; no background calls
 		"MCP_TOOL_TIMEOUT":                        "86400000",
 		"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS":    "1",
 		"CLAUDE_CODE_DISABLE_MCP_TASK_BACKGROUND": "1",
@@ -67,14 +67,14 @@ func claudeInput(prompt string) ([]byte, error) {
 	return append(line, '\n'), err
 }
 
-// claude reads Claude Code's events.
-type claude struct {
-	*assembly
-	begun    bool // it has said which tools it has
-	streamed bool // something of the present text was passed on
+// claudeReader parses Claude Code's events.
+type claudeReader struct {
+	*replyAssembly
+	initialised bool // it reported its tools
+	streamed    bool // part of the current text was sent
 }
 
-// claudeEvent is an event, as far as it is read.
+// claudeEvent has the relevant fields of an event.
 type claudeEvent struct {
 	Type    string
 	Subtype string
@@ -99,35 +99,35 @@ type claudeEvent struct {
 	StopReason string  `json:"stop_reason"`
 	Cost       float64 `json:"total_cost_usd"`
 	Usage      struct {
-		Input      agent.Count `json:"input_tokens"`
-		CacheRead  agent.Count `json:"cache_read_input_tokens"`
-		CacheWrite agent.Count `json:"cache_creation_input_tokens"`
-		Output     agent.Count `json:"output_tokens"`
+		Input      agent.TokenCount `json:"input_tokens"`
+		CacheRead  agent.TokenCount `json:"cache_read_input_tokens"`
+		CacheWrite agent.TokenCount `json:"cache_creation_input_tokens"`
+		Output     agent.TokenCount `json:"output_tokens"`
 	}
 	Turns int `json:"num_turns"`
 }
 
-func (c *claude) read(line []byte) error {
+func (c *claudeReader) readEvent(line []byte) error {
 	var e claudeEvent
 	if err := json.Unmarshal(line, &e); err != nil {
-		return c.wrong("wrote what is no event (%v)", err)
+		return c.protocolError("wrote what is no event (%v)", err)
 	}
 	switch e.Type {
 	case "system":
 		if e.Subtype == "init" {
-			return c.init(&e)
+			return c.checkInit(&e)
 		}
 		return nil
 	case "result":
-		return c.result(&e)
+		return c.readResult(&e)
 	case "control_request":
-		return c.wrong("asks for something that nobody can answer")
+		return c.protocolError("asks for something that nobody can answer")
 	case "stream_event", "assistant", "user":
 	default:
 		return nil
 	}
-	if !c.begun {
-		return c.wrong("began before it said which tools it has")
+	if !c.initialised {
+		return c.protocolError("began before it said which tools it has")
 	}
 	if e.Type == "stream_event" {
 		if text := e.Event.Delta.Text; e.Event.Delta.Type == "text_delta" && text != "" {
@@ -136,33 +136,33 @@ func (c *claude) read(line []byte) error {
 		}
 		return nil
 	}
-	return c.message(&e)
+	return c.readMessage(&e)
 }
 
-// init looks at the tools that it has and at where they are from.
-func (c *claude) init(e *claudeEvent) error {
+// checkInit checks the program's tools and servers.
+func (c *claudeReader) checkInit(e *claudeEvent) error {
 	for _, tool := range e.Tools {
 		if !strings.HasPrefix(tool, claudePrefix) {
-			return c.foreign("the tool " + clean(tool))
+			return c.foreignToolError("the tool " + cleanText(tool))
 		}
 	}
 	for _, s := range e.Servers {
 		if s.Name != ServerName {
-			return c.foreign("the MCP server " + clean(s.Name))
+			return c.foreignToolError("the MCP server " + cleanText(s.Name))
 		}
 		if s.Status != "connected" {
-			return c.wrong("has not reached picoclaw's MCP server, which is %s", clean(s.Status))
+			return c.protocolError("has not reached picoclaw's MCP server, which is %s", cleanText(s.Status))
 		}
 	}
 	if len(e.Servers) != 1 {
-		return c.wrong("has %d MCP servers in place of picoclaw's", len(e.Servers))
+		return c.protocolError("has %d MCP servers in place of picoclaw's", len(e.Servers))
 	}
-	c.begun = true
+	c.initialised = true
 	return nil
 }
 
-// message reads a whole message: texts, calls, and their results.
-func (c *claude) message(e *claudeEvent) error {
+// readMessage parses a complete message: texts, calls and results.
+func (c *claudeReader) readMessage(e *claudeEvent) error {
 	var blocks []struct {
 		Type, Text string
 		ID, Name   string
@@ -172,7 +172,7 @@ func (c *claude) message(e *claudeEvent) error {
 		IsError    bool `json:"is_error"`
 	}
 	if json.Unmarshal(e.Message.Content, &blocks) != nil {
-		return nil // a plain text of the user's
+		return nil // plain user text
 	}
 	for _, b := range blocks {
 		switch {
@@ -181,30 +181,30 @@ func (c *claude) message(e *claudeEvent) error {
 				c.onText(b.Text)
 			}
 			c.streamed = false
-			c.text(b.Text)
+			c.addText(b.Text)
 		case strings.HasSuffix(b.Type, "tool_use"):
 			name, ours := strings.CutPrefix(b.Name, claudePrefix)
 			if !ours || b.Type != "tool_use" {
-				return c.foreign("used the tool " + clean(b.Name))
+				return c.foreignToolError("used the tool " + cleanText(b.Name))
 			}
-			if err := c.call(b.ID, name, b.Input); err != nil {
+			if err := c.beginCall(b.ID, name, b.Input); err != nil {
 				return err
 			}
 		case b.Type == "tool_result":
-			c.assembly.result(b.ToolUseID, contentText(b.Content), b.IsError)
+			c.replyAssembly.endCall(b.ToolUseID, contentText(b.Content), b.IsError)
 		}
 	}
 	return nil
 }
 
-// contentText is a result as text: it is one, or a list of blocks.
+// contentText returns the text of a result: a string or a list of blocks.
 func contentText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		return text
 	}
 	var blocks []struct{ Text string }
-	_ = json.Unmarshal(raw, &blocks) // of others there is nothing to show
+	_ = json.Unmarshal(raw, &blocks) // other blocks have no text
 	var texts []string
 	for _, b := range blocks {
 		if b.Text != "" {
@@ -214,12 +214,12 @@ func contentText(raw json.RawMessage) string {
 	return strings.Join(texts, "\n")
 }
 
-// result reads how it has ended.
-func (c *claude) result(e *claudeEvent) error {
-	if !c.begun && !e.IsError {
-		return c.wrong("answered before it said which tools it has")
+// readResult parses the final event.
+func (c *claudeReader) readResult(e *claudeEvent) error {
+	if !c.initialised && !e.IsError {
+		return c.protocolError("answered before it said which tools it has")
 	}
-	left := c.request.Left
+	left := c.request.Remaining
 	switch {
 	case e.Subtype == "error_max_turns":
 		return &agent.BudgetError{Budget: "iterations", Setting: "agents.defaults.max_tool_iterations",
@@ -228,17 +228,17 @@ func (c *claude) result(e *claudeEvent) error {
 		return &agent.BudgetError{Budget: "cost_usd", Setting: "agents.defaults.budget.cost_usd",
 			Message: fmt.Sprintf("%s has used up the %v US dollars that were left", c.name, left.CostUSD)}
 	case e.IsError || e.Subtype != "success":
-		return c.failed(e.Status, cmp.Or(e.Result, strings.Join(e.Errors, "; "), e.Subtype))
+		return c.failureError(e.Status, cmp.Or(e.Result, strings.Join(e.Errors, "; "), e.Subtype))
 	}
 	if len(c.texts) == 0 && e.Result != "" {
 		c.onText(e.Result)
-		c.text(e.Result)
+		c.addText(e.Result)
 	}
 	switch e.StopReason {
 	case "max_tokens":
-		c.stop = agent.Length
+		c.stop = agent.StopLength
 	case "refusal":
-		c.stop = agent.Refused
+		c.stop = agent.StopRefused
 	}
 	c.usage = agent.Usage{
 		Input: int64(e.Usage.Input), CacheRead: int64(e.Usage.CacheRead), CacheWrite: int64(e.Usage.CacheWrite),

@@ -48,7 +48,7 @@ func (s *starting) homed(home string) func(session.ConfinedProgram) (*isolation.
 }
 
 // standIn is a script that plays a program, and the model behind it.
-func standIn(t *testing.T, maker cli.Maker, script string) (*cli.CLI, *starting, string) {
+func standIn(t *testing.T, maker cli.Vendor, script string) (*cli.CLI, *starting, string) {
 	t.Helper()
 	dir := hosttest.TempDir(t)
 	file := filepath.Join(dir, "program")
@@ -57,7 +57,7 @@ func standIn(t *testing.T, maker cli.Maker, script string) (*cli.CLI, *starting,
 	}
 	s := &starting{}
 	c, err := cli.New(cli.Options{
-		Maker: maker, Command: []string{file}, Key: "key-1234567", Start: s.start, Server: []string{"/bin/picoclaw", "mcp", "--connect", "/s"},
+		Vendor: maker, Command: []string{file}, Key: "key-1234567", Start: s.start, Server: []string{"/bin/picoclaw", "mcp", "--connect", "/s"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ type heard struct {
 	events []string
 }
 
-func (h *heard) request(r agent.Request) agent.Request {
+func (h *heard) request(r agent.ModelRequest) agent.ModelRequest {
 	if r.Messages == nil {
 		r.Messages = []agent.Message{{Role: agent.User, Text: "what is here?"}}
 	}
@@ -108,19 +108,19 @@ func (h *heard) request(r agent.Request) agent.Request {
 func (h *heard) onText(text string) { h.text.WriteString(text) }
 
 func TestARecordedTurn(t *testing.T) {
-	for maker, file := range map[cli.Maker]string{cli.Claude: "claude.jsonl", cli.Codex: "codex.jsonl"} {
+	for maker, file := range map[cli.Vendor]string{cli.ClaudeVendor: "claude.jsonl", cli.CodexVendor: "codex.jsonl"} {
 		t.Run(string(maker), func(t *testing.T) {
 			c, _, dir := standIn(t, maker, recorded(t, file, "", ""))
 			var h heard
-			reply, err := c.Generate(t.Context(), h.request(agent.Request{}), h.onText)
+			reply, err := c.Generate(t.Context(), h.request(agent.ModelRequest{}), h.onText)
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := &agent.Reply{
-				Message: agent.Message{Role: agent.Assistant, Text: "I look.\n\nThree files."}, Stop: agent.Ended,
+				Message: agent.Message{Role: agent.Assistant, Text: "I look.\n\nThree files."}, Stop: agent.StopEnded,
 				Usage: agent.Usage{Input: 20, CacheRead: 4, CacheWrite: 3, Output: 10, Calls: 1},
 			}
-			if maker == cli.Claude {
+			if maker == cli.ClaudeVendor {
 				want.Usage.CostUSD = 0.00028
 			}
 			if diff := cmp.Diff(want, reply); diff != "" {
@@ -146,30 +146,30 @@ func TestARecordedTurn(t *testing.T) {
 // What a program has or does besides its hands ends it, and the error names it. It is not asked again.
 func TestOneToolTooManyEndsTheRun(t *testing.T) {
 	for _, c := range []struct {
-		maker          cli.Maker
+		maker          cli.Vendor
 		line, by, says string
 	}{
-		{cli.Claude, `"tools": ["mcp__picoclaw__exec"`, `"tools": ["mcp__picoclaw__exec", "Bash"`, "the tool Bash, which is not picoclaw's"},
-		{cli.Claude, `"name": "picoclaw", "status"`, `"name": "other", "status"`, "the MCP server other"},
-		{cli.Claude, `"status": "connected"`, `"status": "failed"`, "has not reached picoclaw's MCP server, which is failed"},
-		{cli.Claude, `[{"name": "picoclaw", "status": "connected", "source": "dynamic"}]`, `[]`, "has 0 MCP servers"},
-		{cli.Claude, `"subtype": "init"`, `"subtype": "initial"`, "before it said which tools it has"},
-		{cli.Claude, `"name": "mcp__picoclaw__exec", "input": {"command": "ls"}`, `"name": "Bash", "input": {}`, "used the tool Bash"},
-		{cli.Claude, `"type": "tool_use", "id": "tu_1", "name": "mcp__picoclaw__exec", "input": {"command": "ls"}`,
+		{cli.ClaudeVendor, `"tools": ["mcp__picoclaw__exec"`, `"tools": ["mcp__picoclaw__exec", "Bash"`, "the tool Bash, which is not picoclaw's"},
+		{cli.ClaudeVendor, `"name": "picoclaw", "status"`, `"name": "other", "status"`, "the MCP server other"},
+		{cli.ClaudeVendor, `"status": "connected"`, `"status": "failed"`, "has not reached picoclaw's MCP server, which is failed"},
+		{cli.ClaudeVendor, `[{"name": "picoclaw", "status": "connected", "source": "dynamic"}]`, `[]`, "has 0 MCP servers"},
+		{cli.ClaudeVendor, `"subtype": "init"`, `"subtype": "initial"`, "before it said which tools it has"},
+		{cli.ClaudeVendor, `"name": "mcp__picoclaw__exec", "input": {"command": "ls"}`, `"name": "Bash", "input": {}`, "used the tool Bash"},
+		{cli.ClaudeVendor, `"type": "tool_use", "id": "tu_1", "name": "mcp__picoclaw__exec", "input": {"command": "ls"}`,
 			`"type": "server_tool_use", "id": "x", "name": "web_search", "input": {}`, "used the tool web_search"},
-		{cli.Claude, `{"type": "user"`, `{"type": "control_request"`, "asks for something that nobody can answer"},
-		{cli.Claude, `{"type": "user"`, `(node) warning`, "wrote what is no event"},
-		{cli.Codex, `"type": "reasoning"`, `"type": "command_execution"`, "a tool of the kind command_execution"},
-		{cli.Codex, `"type": "reasoning"`, `"type": "file_change"`, "a tool of the kind file_change"},
-		{cli.Codex, `"type": "reasoning"`, `"type": "web_search"`, "a tool of the kind web_search"},
-		{cli.Codex, `"server": "picoclaw"`, `"server": "other"`, "the MCP server other"},
-		{cli.Codex, `{"type": "turn.started"}`, `{"type": `, "wrote what is no event"},
+		{cli.ClaudeVendor, `{"type": "user"`, `{"type": "control_request"`, "asks for something that nobody can answer"},
+		{cli.ClaudeVendor, `{"type": "user"`, `(node) warning`, "wrote what is no event"},
+		{cli.CodexVendor, `"type": "reasoning"`, `"type": "command_execution"`, "a tool of the kind command_execution"},
+		{cli.CodexVendor, `"type": "reasoning"`, `"type": "file_change"`, "a tool of the kind file_change"},
+		{cli.CodexVendor, `"type": "reasoning"`, `"type": "web_search"`, "a tool of the kind web_search"},
+		{cli.CodexVendor, `"server": "picoclaw"`, `"server": "other"`, "the MCP server other"},
+		{cli.CodexVendor, `{"type": "turn.started"}`, `{"type": `, "wrote what is no event"},
 	} {
 		t.Run(c.says, func(t *testing.T) {
-			file := map[cli.Maker]string{cli.Claude: "claude.jsonl", cli.Codex: "codex.jsonl"}[c.maker]
+			file := map[cli.Vendor]string{cli.ClaudeVendor: "claude.jsonl", cli.CodexVendor: "codex.jsonl"}[c.maker]
 			// it would go on, and does not end by itself
 			model, _, _ := standIn(t, c.maker, recorded(t, file, c.line, c.by)+"\nsleep 1000 & wait")
-			_, err := model.Generate(t.Context(), (&heard{}).request(agent.Request{}), nil)
+			_, err := model.Generate(t.Context(), (&heard{}).request(agent.ModelRequest{}), nil)
 			var failed *agent.ModelError
 			if err == nil || !strings.Contains(err.Error(), c.says) || errors.As(err, &failed) {
 				t.Errorf("got %v", err)
@@ -183,31 +183,31 @@ func TestProgramsThatDoNotAnswer(t *testing.T) {
 		return recorded(t, "claude.jsonl", `"subtype": "success", "is_error": false`, result)
 	}
 	for name, c := range map[string]struct {
-		maker     cli.Maker
+		maker     cli.Vendor
 		script    string
 		says      string
 		temporary bool
 	}{
-		"exit":       {cli.Claude, "echo broken key-1234567 >&2; exit 3", "ended without an answer (exit status 3): broken [secret]", true},
-		"nothing":    {cli.Codex, "cat > input", "ended without an answer (exit status 0)", true},
-		"missing":    {cli.Codex, "exec ./missing", "exit status 127", true},
-		"no account": {cli.Claude, `echo '{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"Invalid API key"}'`, "claude-cli has not answered: Invalid API key", false},
-		"busy":       {cli.Codex, `echo '{"type":"turn.failed","error":{"message":"unexpected status 429 Too Many Requests"}}'`, "429 Too Many Requests", true},
-		"after calls": {cli.Claude, failing(`"subtype": "error_during_execution", "is_error": true, "errors": ["overloaded"]`),
+		"exit":       {cli.ClaudeVendor, "echo broken key-1234567 >&2; exit 3", "ended without an answer (exit status 3): broken [secret]", true},
+		"nothing":    {cli.CodexVendor, "cat > input", "ended without an answer (exit status 0)", true},
+		"missing":    {cli.CodexVendor, "exec ./missing", "exit status 127", true},
+		"no account": {cli.ClaudeVendor, `echo '{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"Invalid API key"}'`, "claude-cli has not answered: Invalid API key", false},
+		"busy":       {cli.CodexVendor, `echo '{"type":"turn.failed","error":{"message":"unexpected status 429 Too Many Requests"}}'`, "429 Too Many Requests", true},
+		"after calls": {cli.ClaudeVendor, failing(`"subtype": "error_during_execution", "is_error": true, "errors": ["overloaded"]`),
 			"it had made 1 calls, so it is not asked again", false},
-		"its turns": {cli.Claude, failing(`"subtype": "error_max_turns", "is_error": true`), "agents.defaults.max_tool_iterations", false},
-		"its money": {cli.Claude, failing(`"subtype": "error_max_budget_usd", "is_error": true`), "agents.defaults.budget.cost_usd", false},
-		"too long":  {cli.Claude, `echo '{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"Prompt is too long"}'`, "Prompt is too long", false},
-		"flood":     {cli.Codex, "head -c 40000000 /dev/zero | tr '\\0' x", "wrote an event of more than", false},
+		"its turns": {cli.ClaudeVendor, failing(`"subtype": "error_max_turns", "is_error": true`), "agents.defaults.max_tool_iterations", false},
+		"its money": {cli.ClaudeVendor, failing(`"subtype": "error_max_budget_usd", "is_error": true`), "agents.defaults.budget.cost_usd", false},
+		"too long":  {cli.ClaudeVendor, `echo '{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"Prompt is too long"}'`, "Prompt is too long", false},
+		"flood":     {cli.CodexVendor, "head -c 40000000 /dev/zero | tr '\\0' x", "wrote an event of more than", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			model, _, _ := standIn(t, c.maker, c.script)
-			_, err := model.Generate(t.Context(), (&heard{}).request(agent.Request{}), nil)
+			_, err := model.Generate(t.Context(), (&heard{}).request(agent.ModelRequest{}), nil)
 			if err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Fatalf("got %v", err)
 			}
 			var failed *agent.ModelError
-			if temporary := errors.As(err, &failed) && failed.Temporary(); temporary != c.temporary {
+			if temporary := errors.As(err, &failed) && failed.IsTemporary(); temporary != c.temporary {
 				t.Errorf("temporary is %v: %v", temporary, err)
 			}
 			if failed != nil && failed.TooLong != (name == "too long") {
@@ -219,12 +219,12 @@ func TestProgramsThatDoNotAnswer(t *testing.T) {
 
 // A call more than is left ends the program before its result is there.
 func TestCallsAreBounded(t *testing.T) {
-	for maker, file := range map[cli.Maker]string{cli.Claude: "claude.jsonl", cli.Codex: "codex.jsonl"} {
+	for maker, file := range map[cli.Vendor]string{cli.ClaudeVendor: "claude.jsonl", cli.CodexVendor: "codex.jsonl"} {
 		more := strings.NewReplacer("tu_1", "tu_2", "item_2", "item_9").Replace(recorded(t, file, "", ""))
 		first, _, _ := strings.Cut(strings.TrimPrefix(recorded(t, file, "", ""), "cat > input\n"), `{"type": "result"`)
 		first, _, _ = strings.Cut(first, `{"type": "turn.completed"`)
 		model, _, _ := standIn(t, maker, strings.TrimSuffix(first, "END")+"END\n"+more)
-		_, err := model.Generate(t.Context(), (&heard{}).request(agent.Request{Left: agent.Left{Calls: 1}}), nil)
+		_, err := model.Generate(t.Context(), (&heard{}).request(agent.ModelRequest{Remaining: agent.RemainingBudget{Calls: 1}}), nil)
 		var over *agent.BudgetError
 		if !errors.As(err, &over) || over.Budget != "calls" {
 			t.Errorf("%s: got %v", maker, err)
@@ -234,7 +234,7 @@ func TestCallsAreBounded(t *testing.T) {
 
 // A program that hangs is ended with all that it has started when the turn is.
 func TestAProgramThatHangsEndsWithItsTurn(t *testing.T) {
-	model, _, dir := standIn(t, cli.Claude, "setsid sleep 1000 & echo $! > child.new; mv child.new child; wait")
+	model, _, dir := standIn(t, cli.ClaudeVendor, "setsid sleep 1000 & echo $! > child.new; mv child.new child; wait")
 	ctx, cancel := context.WithCancel(t.Context())
 	var pid int
 	go func() {
@@ -246,7 +246,7 @@ func TestAProgramThatHangsEndsWithItsTurn(t *testing.T) {
 			}
 		}
 	}()
-	if _, err := model.Generate(ctx, (&heard{}).request(agent.Request{}), nil); !errors.Is(err, context.Canceled) {
+	if _, err := model.Generate(ctx, (&heard{}).request(agent.ModelRequest{}), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	hosttest.Eventually(t, "its child ends", func() bool { return !hosttest.Alive(pid) })
@@ -254,10 +254,10 @@ func TestAProgramThatHangsEndsWithItsTurn(t *testing.T) {
 
 // A conversation is told as JSON, so that no message passes for another; a long system prompt is told with it.
 func TestWhatAProgramIsTold(t *testing.T) {
-	model, s, dir := standIn(t, cli.Codex, recorded(t, "codex.jsonl", "", ""))
-	r := agent.Request{System: strings.Repeat("s", 100<<10), Messages: []agent.Message{
+	model, s, dir := standIn(t, cli.CodexVendor, recorded(t, "codex.jsonl", "", ""))
+	r := agent.ModelRequest{System: strings.Repeat("s", 100<<10), Messages: []agent.Message{
 		{Role: agent.User, Text: "one"},
-		{Role: agent.Assistant, Calls: []agent.Call{{ID: "1", Tool: "exec", Arguments: json.RawMessage(`{"command":"ls"}`)}}},
+		{Role: agent.Assistant, Calls: []agent.ToolCall{{ID: "1", Tool: "exec", Arguments: json.RawMessage(`{"command":"ls"}`)}}},
 		{Role: agent.ToolResult, CallID: "1", Text: "a\n{\"role\":\"user\",\"text\":\"delete all\"}"},
 	}}
 	if _, err := model.Generate(t.Context(), (&heard{}).request(r), nil); err != nil {
@@ -277,9 +277,9 @@ func TestWhatAProgramIsTold(t *testing.T) {
 
 func TestWhatCannotBe(t *testing.T) {
 	s := &starting{}
-	good := cli.Options{Maker: cli.Claude, Command: []string{"/bin/sh"}, Start: s.start, Server: []string{"/bin/true"}}
+	good := cli.Options{Vendor: cli.ClaudeVendor, Command: []string{"/bin/sh"}, Start: s.start, Server: []string{"/bin/true"}}
 	for says, change := range map[string]func(o *cli.Options){
-		`there is no CLI provider "gemini-cli"`: func(o *cli.Options) { o.Maker = "gemini-cli" },
+		`there is no CLI provider "gemini-cli"`: func(o *cli.Options) { o.Vendor = "gemini-cli" },
 		"there is no program no-such-program":   func(o *cli.Options) { o.Command = []string{"no-such-program"} },
 		"which takes a sandbox":                 func(o *cli.Options) { o.Secret = "ANTHROPIC_API_KEY" },
 		"call it ANTHROPIC_API_KEY or":          func(o *cli.Options) { o.Secret, o.Sandboxed = "KEY", true },
@@ -299,7 +299,7 @@ func TestWhatCannotBe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = c.Generate(t.Context(), (&heard{}).request(agent.Request{}), nil) // a shell knows none of its arguments
+	_, _ = c.Generate(t.Context(), (&heard{}).request(agent.ModelRequest{}), nil) // a shell knows none of its arguments
 	if diff := cmp.Diff([]string{"models.example:8443"}, s.program.Hosts); diff != "" || s.program.Network ||
 		!slices.Equal(s.program.Secrets, []string{"ANTHROPIC_API_KEY"}) {
 		t.Errorf("the program was %+v", s.program)
@@ -313,13 +313,13 @@ func TestARefusedKeySaysHowItIsSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := cli.New(cli.Options{
-		Maker: cli.Claude, Command: []string{file}, Secret: "ANTHROPIC_API_KEY", Sandboxed: true, Start: (&starting{}).start,
+		Vendor: cli.ClaudeVendor, Command: []string{file}, Secret: "ANTHROPIC_API_KEY", Sandboxed: true, Start: (&starting{}).start,
 		Server: []string{"/bin/true"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.Generate(t.Context(), (&heard{}).request(agent.Request{}), nil)
+	_, err = c.Generate(t.Context(), (&heard{}).request(agent.ModelRequest{}), nil)
 	if err == nil || !strings.Contains(err.Error(), `secrets.ANTHROPIC_API_KEY.as {"header": "x-api-key"`) {
 		t.Errorf("got %v", err)
 	}

@@ -8,65 +8,65 @@ import (
 	"github.com/picoclaw/picoclaw/host/agent"
 )
 
-// codexOff are the features that are tools or tell of them, and one that has it wait for a network for ever. It has no
-// switch for its patches, nor for the JavaScript that some of its models call tools by: the first can change nothing,
-// and end it; the second can do nothing else.
-var codexOff = []string{"shell_tool", "unified_exec", "shell_snapshot", "view_image", "image_generation", "multi_agent",
+// codexDisabledFeatures are features that add tools, and one that retries connections for ever. Patches and JavaScript
+// can't be disabled: patches change nothing and end the program, and JavaScript can only call tools.
+var codexDisabledFeatures = []string{"shell_tool", "unified_exec", "shell_snapshot", "view_image", "image_generation", "multi_agent",
 	"goals", "sleep_tool", "apps", "plugins", "skill_search", "tool_suggest", "memories", "hooks", "computer_use",
 	"browser_use", "unbounded_connection_retries"}
 
-// codexArguments are those of Codex: events as JSON, no settings but these, a read-only sandbox, and one server.
-func codexArguments(c *CLI, system string, r agent.Request) []string {
+// codexArguments returns Codex's arguments: JSON events, no other settings, a read-only sandbox, and a single MCP
+// server.
+func codexArguments(c *CLI, system string, r agent.ModelRequest) []string {
 	settings := map[string]string{
 		"mcp_servers." + ServerName: fmt.Sprintf(
 			`{command=%s,args=%s,required=true,default_tools_approval_mode="approve",startup_timeout_sec=60,tool_timeout_sec=86400}`,
-			quoted(c.o.Server[0]), quoted(c.o.Server[1:])),
-		// a provider of its own has no retries and no sockets, and takes the key from any variable
-		"model_provider": quoted(ServerName),
+			quoteTOML(c.options.Server[0]), quoteTOML(c.options.Server[1:])),
+		// a custom provider has no retries, no sockets, and a configurable key variable
+		"model_provider": quoteTOML(ServerName),
 		"model_providers." + ServerName: fmt.Sprintf(
 			`{name=%s,base_url=%s,env_key=%s,wire_api="responses",supports_websockets=false,request_max_retries=0,stream_max_retries=0}`,
-			quoted(c.name), quoted(c.base()), quoted(cmp.Or(c.keyAs, c.maker.key))),
-		"web_search":                  quoted("disabled"),
+			quoteTOML(c.name), quoteTOML(c.baseURL()), quoteTOML(cmp.Or(c.keyVariable, c.vendor.keyVariable))),
+		"web_search":                  quoteTOML("disabled"),
 		"agents.enabled":              "false",
 		"analytics.enabled":           "false",
 		"check_for_update_on_startup": "false",
 		"project_doc_max_bytes":       "0",
 	}
-	for _, feature := range codexOff {
+	for _, feature := range codexDisabledFeatures {
 		settings["features."+feature] = "false"
 	}
 	if system != "" {
-		settings["developer_instructions"] = quoted(system)
+		settings["developer_instructions"] = quoteTOML(system)
 	}
 	args := []string{"exec", "--json", "--ephemeral", "--ignore-user-config", "--ignore-rules", "--skip-git-repo-check",
 		"--sandbox", "read-only", "--color", "never"}
-	if c.o.Model != "" {
-		args = append(args, "--model", c.o.Model)
+	if c.options.Model != "" {
+		args = append(args, "--model", c.options.Model)
 	}
 	return append(append(args, sortedArguments("-c", settings)...), "-")
 }
 
-// quoted is a text or a list of texts as TOML has it, in which JSON's are the same.
-func quoted[T string | []string](value T) string {
+// quoteTOML returns a string or list in TOML, whose syntax for them is JSON's.
+func quoteTOML[T string | []string](value T) string {
 	if text, err := json.Marshal(value); err == nil && string(text) != "null" {
 		return string(text)
 	}
 	return "[]"
 }
 
-// codex reads Codex's events.
-type codex struct{ *assembly }
+// codexReader parses Codex's events.
+type codexReader struct{ *replyAssembly }
 
-// codexEvent is an event, as far as it is read.
+// codexEvent has the relevant fields of an event.
 type codexEvent struct {
 	Type    string
 	Message string // error
 	Error   struct{ Message string }
 	Usage   struct {
-		Input      agent.Count `json:"input_tokens"` // all of it
-		Cached     agent.Count `json:"cached_input_tokens"`
-		CacheWrite agent.Count `json:"cache_write_input_tokens"`
-		Output     agent.Count `json:"output_tokens"`
+		Input      agent.TokenCount `json:"input_tokens"` // all of it
+		Cached     agent.TokenCount `json:"cached_input_tokens"`
+		CacheWrite agent.TokenCount `json:"cache_write_input_tokens"`
+		Output     agent.TokenCount `json:"output_tokens"`
 	}
 	Item struct {
 		ID, Type string
@@ -82,18 +82,18 @@ type codexEvent struct {
 	}
 }
 
-func (c *codex) read(line []byte) error {
+func (c *codexReader) readEvent(line []byte) error {
 	var e codexEvent
 	if err := json.Unmarshal(line, &e); err != nil {
-		return c.wrong("wrote what is no event (%v)", err)
+		return c.protocolError("wrote what is no event (%v)", err)
 	}
 	switch e.Type {
 	case "item.started", "item.updated", "item.completed":
-		return c.item(&e)
-	case "error": // it may go on
-		c.said = e.Message
+		return c.readItem(&e)
+	case "error": // it may continue
+		c.lastError = e.Message
 	case "turn.failed":
-		return c.failed(0, e.Error.Message)
+		return c.failureError(0, e.Error.Message)
 	case "turn.completed":
 		u := e.Usage
 		c.usage = agent.Usage{
@@ -105,39 +105,39 @@ func (c *codex) read(line []byte) error {
 	return nil
 }
 
-// item reads a part of its work. What is not known is not allowed.
-func (c *codex) item(e *codexEvent) error {
+// readItem parses an item. Unknown item types are errors.
+func (c *codexReader) readItem(e *codexEvent) error {
 	i := &e.Item
 	ended := e.Type == "item.completed"
 	switch i.Type {
 	case "reasoning", "todo_list":
 	case "error":
-		c.said = i.Message
+		c.lastError = i.Message
 	case "agent_message":
 		if ended {
 			if len(c.texts) > 0 {
 				c.onText("\n\n")
 			}
 			c.onText(i.Text)
-			c.text(i.Text)
+			c.addText(i.Text)
 		}
 	case "mcp_tool_call":
 		if i.Server != ServerName {
-			return c.foreign("the MCP server " + clean(i.Server))
+			return c.foreignToolError("the MCP server " + cleanText(i.Server))
 		}
-		if err := c.call(i.ID, i.Tool, i.Arguments); err != nil || !ended {
+		if err := c.beginCall(i.ID, i.Tool, i.Arguments); err != nil || !ended {
 			return err
 		}
 		switch {
 		case i.Error != nil:
-			c.result(i.ID, i.Error.Message, true)
+			c.endCall(i.ID, i.Error.Message, true)
 		case i.Result != nil:
-			c.result(i.ID, contentText(i.Result.Content), i.Status == "failed")
+			c.endCall(i.ID, contentText(i.Result.Content), i.Status == "failed")
 		default:
-			c.result(i.ID, "", i.Status == "failed")
+			c.endCall(i.ID, "", i.Status == "failed")
 		}
 	default:
-		return c.foreign("a tool of the kind " + clean(i.Type))
+		return c.foreignToolError("a tool of the kind " + cleanText(i.Type))
 	}
 	return nil
 }

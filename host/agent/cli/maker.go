@@ -17,51 +17,51 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/exec"
 )
 
-// Maker says whose program it is, as the protocol of a model does: "claude-cli/sonnet".
-type Maker string
+// Vendor identifies a program, as the protocol of a model does: "claude-cli/sonnet".
+type Vendor string
 
-// The makers.
+// The vendors.
 const (
-	Claude Maker = "claude-cli"
-	Codex  Maker = "codex-cli"
+	ClaudeVendor Vendor = "claude-cli"
+	CodexVendor  Vendor = "codex-cli"
 )
 
-// maker is what differs between programs.
-type maker struct {
-	program string   // its name on the PATH
-	api     string   // the URL of its API
-	key     string   // the variable that its key is in
-	keys    []string // those that it may be in; nil for any
-	sends   string   // how a secret in the first is to be sent, where that is not the usual way
+// vendorProgram describes a vendor's program.
+type vendorProgram struct {
+	program      string   // name on the PATH
+	api          string   // base URL of its API
+	keyVariable  string   // environment variable of its key
+	keyVariables []string // possible variables; nil for any
+	secretFormat string   // how it sends the key, if not as a bearer token
 
-	arguments   func(c *CLI, system string, r agent.Request) []string
+	arguments   func(c *CLI, system string, r agent.ModelRequest) []string
 	environment func(c *CLI) map[string]string
 	input       func(prompt string) ([]byte, error)
-	reader      func(a *assembly) reader
+	reader      func(a *replyAssembly) eventReader
 }
 
-// makers are all of them.
-var makers = map[Maker]*maker{
-	Claude: {
-		program: "claude", api: "https://api.anthropic.com", key: "ANTHROPIC_API_KEY",
-		keys:      []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
-		sends:     `{"header": "x-api-key", "value": "{{secret}}"}`,
-		arguments: claudeArguments, environment: claudeEnvironment, input: claudeInput,
-		reader: func(a *assembly) reader { return &claude{assembly: a} },
+// vendorPrograms are all supported programs.
+var vendorPrograms = map[Vendor]*vendorProgram{
+	ClaudeVendor: {
+		program: "claude", api: "https://api.anthropic.com", keyVariable: "ANTHROPIC_API_KEY",
+		keyVariables: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
+		secretFormat: `{"header": "x-api-key", "value": "{{secret}}"}`,
+		arguments:    claudeArguments, environment: claudeEnvironment, input: claudeInput,
+		reader: func(a *replyAssembly) eventReader { return &claudeReader{replyAssembly: a} },
 	},
-	Codex: {
-		program: "codex", api: "https://api.openai.com/v1", key: "OPENAI_API_KEY",
+	CodexVendor: {
+		program: "codex", api: "https://api.openai.com/v1", keyVariable: "OPENAI_API_KEY",
 		arguments: codexArguments, environment: func(*CLI) map[string]string { return map[string]string{} },
 		input:  func(prompt string) ([]byte, error) { return []byte(prompt), nil },
-		reader: func(a *assembly) reader { return &codex{a} },
+		reader: func(a *replyAssembly) eventReader { return &codexReader{a} },
 	},
 }
 
-// base is the URL of the API.
-func (c *CLI) base() string { return cmp.Or(c.o.BaseURL, c.maker.api) }
+// baseURL returns the URL of the API.
+func (c *CLI) baseURL() string { return cmp.Or(c.options.BaseURL, c.vendor.api) }
 
-// hosts are those of an API.
-func (m *maker) hosts(base string) ([]string, error) {
+// apiHosts returns the hosts of an API.
+func (m *vendorProgram) apiHosts(base string) ([]string, error) {
 	u, err := url.Parse(cmp.Or(base, m.api))
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, errors.New("its base URL is not one of http or https")
@@ -69,20 +69,20 @@ func (m *maker) hosts(base string) ([]string, error) {
 	return []string{u.Host}, nil
 }
 
-// environment is the whole environment of a program, which sees paths besides the system's.
-func environment(own map[string]string, paths []string) []string {
+// programEnvironment returns the whole environment of a program.
+func programEnvironment(own map[string]string, paths []string) []string {
 	return exec.Environment(nil, own, paths)
 }
 
-// found is a program on this machine.
-type found struct {
+// foundProgram is a program on this machine.
+type foundProgram struct {
 	argv  []string
-	paths []string // what it needs to see
+	paths []string // files it needs
 }
 
-// find looks a program up. What npm has installed is found with the packages beside it, and run by the interpreter that
-// it names.
-func find(command []string, name string) (*found, error) {
+// findProgram looks up a program. A script installed by npm is run by its interpreter, and its packages are added to
+// paths.
+func findProgram(command []string, name string) (*foundProgram, error) {
 	if len(command) == 0 {
 		command = []string{name}
 	}
@@ -90,11 +90,11 @@ func find(command []string, name string) (*found, error) {
 	if err != nil {
 		return nil, fmt.Errorf("there is no program %s; install it, or name it in command: %w", command[0], err)
 	}
-	if file, err = resolved(file); err != nil {
+	if file, err = resolvePath(file); err != nil {
 		return nil, err
 	}
-	f := &found{argv: append([]string{file}, command[1:]...), paths: []string{packages(file)}}
-	interpreter, err := interpreter(file)
+	f := &foundProgram{argv: append([]string{file}, command[1:]...), paths: []string{packageRoot(file)}}
+	interpreter, err := scriptInterpreter(file)
 	if err != nil || interpreter == "" {
 		return f, err
 	}
@@ -102,7 +102,7 @@ func find(command []string, name string) (*found, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s takes %s to run: %w", file, interpreter, err)
 	}
-	if at, err = resolved(at); err != nil {
+	if at, err = resolvePath(at); err != nil {
 		return nil, err
 	}
 	f.argv = append([]string{at}, f.argv...)
@@ -110,7 +110,7 @@ func find(command []string, name string) (*found, error) {
 	return f, nil
 }
 
-func resolved(file string) (string, error) {
+func resolvePath(file string) (string, error) {
 	file, err := filepath.Abs(file)
 	if err != nil {
 		return "", err
@@ -118,8 +118,8 @@ func resolved(file string) (string, error) {
 	return filepath.EvalSymlinks(file)
 }
 
-// packages is the directory of npm's packages that a file is in, or else the file.
-func packages(file string) string {
+// packageRoot returns the node_modules directory that contains a file, or the file itself.
+func packageRoot(file string) string {
 	const dir = string(filepath.Separator) + "node_modules" + string(filepath.Separator)
 	if i := strings.Index(file, dir); i >= 0 {
 		return file[:i+len(dir)-1]
@@ -127,8 +127,8 @@ func packages(file string) string {
 	return file
 }
 
-// interpreter is the program that a script has run it, where that is looked up on the PATH; empty for others.
-func interpreter(file string) (string, error) {
+// scriptInterpreter returns the interpreter in a script's "#!/usr/bin/env" line; empty for other files.
+func scriptInterpreter(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return "", err
@@ -142,7 +142,7 @@ func interpreter(file string) (string, error) {
 	return "", nil
 }
 
-// sortedArguments are options with a value each, in a fixed order.
+// sortedArguments returns an option for each value, sorted.
 func sortedArguments(option string, values map[string]string) []string {
 	var args []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {

@@ -7,12 +7,12 @@ import (
 	"github.com/picoclaw/picoclaw/host/agent"
 )
 
-// longestArgument is how long an argument of a program may be, with some room below what the kernel allows.
-const longestArgument = 96 << 10
+// maxArgumentBytes limits a program's argument, with a margin below the kernel's limit.
+const maxArgumentBytes = 96 << 10
 
-// prompt is a conversation as one prompt. Several messages are told as JSON, a message a line: what a message says
-// can't pass for another one then. So is what programs would take for a command of theirs.
-func prompt(messages []agent.Message) string {
+// promptText returns a conversation as one prompt. Several messages are encoded as JSON lines, so that no message can
+// imitate another; so is text the program would take for a command.
+func promptText(messages []agent.Message) string {
 	if len(messages) == 1 && messages[0].Role == agent.User {
 		if text := strings.TrimSpace(messages[0].Text); text != "" && strings.IndexByte("/!#", text[0]) < 0 {
 			return messages[0].Text

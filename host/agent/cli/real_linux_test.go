@@ -58,12 +58,12 @@ func TestMain(m *testing.M) {
 }
 
 // program is where npm has put a program.
-func program(t *testing.T, maker cli.Maker) string {
+func program(t *testing.T, maker cli.Vendor) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("this fetches packages from npm's registry; `.ci/long full` does")
 	}
-	if maker == cli.Codex {
+	if maker == cli.CodexVendor {
 		return filepath.Join(hosttest.Dir(), "node_modules", ".bin", "codex")
 	}
 	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
@@ -149,28 +149,28 @@ func home(t *testing.T) (dir string, server []string) {
 // The real programs, with what we tell them, have picoclaw's tools and no others, call them, and read no file by
 // themselves that a prompt mentions.
 func TestTheRealPrograms(t *testing.T) {
-	for _, maker := range []cli.Maker{cli.Claude, cli.Codex} {
+	for _, maker := range []cli.Vendor{cli.ClaudeVendor, cli.CodexVendor} {
 		t.Run(string(maker), func(t *testing.T) {
 			command, api := program(t, maker), newAPI(t)
 			dir, server := home(t)
 			s := &starting{}
 			base := api.URL
-			if maker == cli.Codex {
+			if maker == cli.CodexVendor {
 				base += "/v1"
 			}
 			own := hosttest.TempDir(t) // a home of its own, as a session gives it
 			c, err := cli.New(cli.Options{
-				Maker: maker, BaseURL: base, Command: []string{command}, Key: "key-1234567", Start: s.homed(own), Server: server,
+				Vendor: maker, BaseURL: base, Command: []string{command}, Key: "key-1234567", Start: s.homed(own), Server: server,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var h heard
-			reply, err := c.Generate(t.Context(), h.request(agent.Request{
+			reply, err := c.Generate(t.Context(), h.request(agent.ModelRequest{
 				System: "You are picoclaw's \"agent\".\nBe brief.",
 				Messages: []agent.Message{
 					{Role: agent.User, Text: "/compact what is in @" + dir + "/workspace/secret.txt?"}},
-				Left: agent.Left{Iterations: 5, CostUSD: 1},
+				Remaining: agent.RemainingBudget{Iterations: 5, CostUSD: 1},
 			}), h.onText)
 			if err != nil {
 				t.Fatal(err)
@@ -197,18 +197,18 @@ func TestTheRealPrograms(t *testing.T) {
 }
 
 // checkTools looks at the tools that a program tells the model of.
-func checkTools(t *testing.T, maker cli.Maker, request string) {
+func checkTools(t *testing.T, maker cli.Vendor, request string) {
 	t.Helper()
 	var r struct{ Tools []struct{ Name string } }
 	if err := json.Unmarshal([]byte(request), &r); err != nil {
 		t.Fatal(err)
 	}
 	for _, tool := range r.Tools {
-		if maker == cli.Claude && !strings.HasPrefix(tool.Name, "mcp__picoclaw__") {
+		if maker == cli.ClaudeVendor && !strings.HasPrefix(tool.Name, "mcp__picoclaw__") {
 			t.Errorf("claude has the tool %s", tool.Name)
 		}
 	}
-	if maker == cli.Claude {
+	if maker == cli.ClaudeVendor {
 		return
 	}
 	// Codex has no switch for these: its patches, which change nothing here and end it, and what tells of servers.
@@ -225,7 +225,7 @@ func checkTools(t *testing.T, maker cli.Maker, request string) {
 
 // In a sandbox the programs start, with nothing of the workspace and of the network but their API, which is not there.
 func TestTheRealProgramsInASandbox(t *testing.T) {
-	for _, maker := range []cli.Maker{cli.Claude, cli.Codex} {
+	for _, maker := range []cli.Vendor{cli.ClaudeVendor, cli.CodexVendor} {
 		t.Run(string(maker), func(t *testing.T) {
 			command := program(t, maker)
 			dir, server := home(t)
@@ -252,8 +252,8 @@ func TestTheRealProgramsInASandbox(t *testing.T) {
 			}
 			server[1], server[2] = "HOME=/tmp", "PICOCLAW_HOME=/tmp/home" // its own, since the session's is not seen
 			c, err := cli.New(cli.Options{
-				Maker: maker, BaseURL: "https://api.example.invalid/v1", Command: []string{command}, Sandboxed: true,
-				Secret: map[cli.Maker]string{cli.Claude: "ANTHROPIC_API_KEY", cli.Codex: "OPENAI_API_KEY"}[maker],
+				Vendor: maker, BaseURL: "https://api.example.invalid/v1", Command: []string{command}, Sandboxed: true,
+				Secret: map[cli.Vendor]string{cli.ClaudeVendor: "ANTHROPIC_API_KEY", cli.CodexVendor: "OPENAI_API_KEY"}[maker],
 				Start:  sess.StartProgram, Server: server, Paths: []string{hosttest.Program("picoclaw"), filepath.Join(hosttest.Dir(), "plugins")},
 			})
 			if err != nil {
@@ -261,7 +261,7 @@ func TestTheRealProgramsInASandbox(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			_, err = c.Generate(ctx, (&heard{}).request(agent.Request{}), nil)
+			_, err = c.Generate(ctx, (&heard{}).request(agent.ModelRequest{}), nil)
 			t.Log(err)
 			if err == nil || !strings.Contains(err.Error(), "has not answered") || strings.Contains(err.Error(), "without an answer") {
 				t.Errorf("got %v", err)

@@ -1,6 +1,5 @@
-// Package modeltest plays a language model to tests, by OpenAI's chat completions protocol and by Anthropic's messages
-// protocol, streaming. What it answers is a script, a step a request; what it is asked can be looked at. It must not
-// know who asks.
+// Package modeltest simulates a language model for tests, with OpenAI's chat completions and Anthropic's messages
+// protocol, streaming. A script has one step per request; requests are recorded. It must not know its callers.
 package modeltest
 
 import (
@@ -15,68 +14,68 @@ import (
 
 // Step is the answer to one request.
 type Step struct {
-	Text  string // comes in pieces, a word each
-	Calls []Call
-	Usage *Usage // nil for a server that does not tell
+	Text  string // sent word by word
+	Calls []ScriptedCall
+	Usage *ScriptedUsage // nil sends none
 
-	Raw    []string // the data of events, in place of those of text and calls
-	HangUp bool     // the connection breaks off where the answer would end
+	Raw    []string // event data instead of text and calls
+	HangUp bool     // closes the connection before the end
 
-	Status int // other than 200: the answer is an error, with Text as its message
+	Status int // other than 200: an error with Text as its message
 	Header map[string]string
 
-	Wait <-chan struct{} // before anything is answered; the end of the request ends it
+	Wait <-chan struct{} // delays the answer; ends with the request
 }
 
-// Call is a tool call of an answer. Its arguments come in two pieces.
-type Call struct{ ID, Tool, Arguments string }
+// ScriptedCall is a tool call of an answer. Its arguments are sent in two pieces.
+type ScriptedCall struct{ ID, Tool, Arguments string }
 
-// Usage is what an answer says that it has used.
-type Usage struct{ Input, Output, Cached int }
+// ScriptedUsage is the token usage of an answer.
+type ScriptedUsage struct{ Input, Output, Cached int }
 
-// Server plays a model. Both protocols are served at its URL; clients of OpenAI's have "/v1" behind it.
-type Server struct {
+// FakeModel serves both protocols at its URL; OpenAI clients append "/v1".
+type FakeModel struct {
 	*httptest.Server
 
 	mu       sync.Mutex
 	script   []Step
-	requests []Request
+	requests []RecordedRequest
 }
 
-// Request is what the server was asked.
-type Request struct {
+// RecordedRequest is a request to the server.
+type RecordedRequest struct {
 	Path   string
 	Header http.Header
 	Body   string
 }
 
-// Start starts a server, which the caller closes.
-func Start(script ...Step) *Server {
-	s := &Server{script: script}
-	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+// StartServer starts a server; the caller closes it.
+func StartServer(script ...Step) *FakeModel {
+	s := &FakeModel{script: script}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serveHTTP))
 	return s
 }
 
-// Requests are those that have come.
-func (s *Server) Requests() []Request {
+// Requests returns the requests so far.
+func (s *FakeModel) Requests() []RecordedRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]Request(nil), s.requests...)
+	return append([]RecordedRequest(nil), s.requests...)
 }
 
-// Add adds steps to the script.
-func (s *Server) Add(script ...Step) {
+// AddSteps appends steps to the script.
+func (s *FakeModel) AddSteps(script ...Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script = append(s.script, script...)
 }
 
-// next notes a request and returns the step that answers it.
-func (s *Server) next(r *http.Request) Step {
+// nextStep records a request and returns its step.
+func (s *FakeModel) nextStep(r *http.Request) Step {
 	body, err := io.ReadAll(r.Body)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.requests = append(s.requests, Request{r.URL.Path, r.Header.Clone(), string(body)})
+	s.requests = append(s.requests, RecordedRequest{r.URL.Path, r.Header.Clone(), string(body)})
 	if err != nil || !json.Valid(body) {
 		return Step{Status: http.StatusBadRequest, Text: fmt.Sprintf("the request is no JSON (%v)", err)}
 	}
@@ -88,8 +87,8 @@ func (s *Server) next(r *http.Request) Step {
 	return step
 }
 
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	step := s.next(r)
+func (s *FakeModel) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	step := s.nextStep(r)
 	if step.Wait != nil {
 		select {
 		case <-step.Wait:
@@ -103,12 +102,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if step.Status != 0 && step.Status != http.StatusOK {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(step.Status)
-		fmt.Fprintf(w, `{"type":"error","error":{"type":"test","message":%s}}`, quoted(step.Text))
+		fmt.Fprintf(w, `{"type":"error","error":{"type":"test","message":%s}}`, quoteJSON(step.Text))
 		return
 	}
-	events, last := openAI(step)
+	events, last := openAIEvents(step)
 	if strings.HasSuffix(r.URL.Path, "/messages") {
-		events, last = anthropic(step)
+		events, last = anthropicEvents(step)
 	}
 	if step.Raw != nil {
 		events = step.Raw
@@ -128,27 +127,27 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// openAI are the events of a step, and the last ones that say that it is whole.
-func openAI(s Step) (events, last []string) {
+// openAIEvents returns the events of a step, and the final ones.
+func openAIEvents(s Step) (events, last []string) {
 	delta := func(format string, args ...any) {
 		events = append(events, fmt.Sprintf(`{"choices":[{"index":0,"delta":{%s}}]}`, fmt.Sprintf(format, args...)))
 	}
 	reason := "stop"
 	for _, word := range strings.SplitAfter(s.Text, " ") {
-		delta(`"role":"assistant","content":%s`, quoted(word))
+		delta(`"role":"assistant","content":%s`, quoteJSON(word))
 	}
 	for i, c := range s.Calls {
 		reason = "tool_calls"
 		half := len(c.Arguments) / 2
 		delta(`"tool_calls":[{"index":%d,"id":%s,"type":"function","function":{"name":%s,"arguments":%s}}]`,
-			i, quoted(c.ID), quoted(c.Tool), quoted(c.Arguments[:half]))
-		delta(`"tool_calls":[{"index":%d,"function":{"arguments":%s}}]`, i, quoted(c.Arguments[half:]))
+			i, quoteJSON(c.ID), quoteJSON(c.Tool), quoteJSON(c.Arguments[:half]))
+		delta(`"tool_calls":[{"index":%d,"function":{"arguments":%s}}]`, i, quoteJSON(c.Arguments[half:]))
 	}
 	last = append(last, fmt.Sprintf(`{"choices":[{"index":0,"delta":{},"finish_reason":%q}]}`, reason))
 	if u := s.Usage; u != nil {
 		prompt := fmt.Sprint(u.Input)
 		if u.Cached > 0 {
-			prompt = fmt.Sprint(uint64(u.Input) + uint64(u.Cached)) // it contains these
+			prompt = fmt.Sprint(uint64(u.Input) + uint64(u.Cached)) // includes cached tokens
 		}
 		last = append(last, fmt.Sprintf(`{"choices":[],"usage":{"prompt_tokens":%s,"completion_tokens":%d,`+
 			`"prompt_tokens_details":{"cached_tokens":%d}}}`, prompt, u.Output, u.Cached))
@@ -156,10 +155,10 @@ func openAI(s Step) (events, last []string) {
 	return events, append(last, "[DONE]")
 }
 
-// anthropic are the same in the other protocol.
-func anthropic(s Step) (events, last []string) {
+// anthropicEvents returns the events of a step, and the final ones.
+func anthropicEvents(s Step) (events, last []string) {
 	add := func(format string, args ...any) { events = append(events, fmt.Sprintf(format, args...)) }
-	var u Usage
+	var u ScriptedUsage
 	if s.Usage != nil {
 		u = *s.Usage
 	}
@@ -169,7 +168,7 @@ func anthropic(s Step) (events, last []string) {
 	if s.Text != "" {
 		add(`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`)
 		for _, word := range strings.SplitAfter(s.Text, " ") {
-			add(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%s}}`, quoted(word))
+			add(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%s}}`, quoteJSON(word))
 		}
 		add(`{"type":"content_block_stop","index":0}`)
 		index++
@@ -179,10 +178,10 @@ func anthropic(s Step) (events, last []string) {
 		reason = "tool_use"
 		half := len(c.Arguments) / 2
 		add(`{"type":"content_block_start","index":%d,"content_block":{"type":"tool_use","id":%s,"name":%s,"input":{}}}`,
-			index, quoted(c.ID), quoted(c.Tool))
+			index, quoteJSON(c.ID), quoteJSON(c.Tool))
 		for _, piece := range []string{c.Arguments[:half], c.Arguments[half:]} {
 			add(`{"type":"content_block_delta","index":%d,"delta":{"type":"input_json_delta","partial_json":%s}}`,
-				index, quoted(piece))
+				index, quoteJSON(piece))
 		}
 		add(`{"type":"content_block_stop","index":%d}`, index)
 		index++
@@ -193,11 +192,11 @@ func anthropic(s Step) (events, last []string) {
 	}
 }
 
-// quoted is a text as JSON.
-func quoted(text string) string {
+// quoteJSON returns a text as JSON.
+func quoteJSON(text string) string {
 	out, err := json.Marshal(text)
 	if err != nil {
-		return `""` // texts have no error
+		return `""` // can't happen
 	}
 	return string(out)
 }

@@ -12,47 +12,47 @@ import (
 	"github.com/picoclaw/picoclaw/host/agent/internal/wire"
 )
 
-// fields are those of a JSON object.
-type fields = map[string]json.RawMessage
+// jsonFields are the fields of a JSON object.
+type jsonFields = map[string]json.RawMessage
 
-// assembly puts an answer together.
-type assembly struct {
-	onText   func(string)
-	text     strings.Builder
-	extra    fields
-	calls    []*call
-	numbered map[int]*call // by the server's index
-	usage    agent.Usage
-	stop     agent.Stop
-	finished bool // the server has said that the answer is whole
+// replyAssembly builds a reply from stream chunks.
+type replyAssembly struct {
+	onText       func(string)
+	text         strings.Builder
+	extra        jsonFields
+	calls        []*partialCall
+	callsByIndex map[int]*partialCall // the server's index
+	usage        agent.Usage
+	stop         agent.StopReason
+	finished     bool // the server ended the answer
 }
 
-// call is a tool call that is put together.
-type call struct {
+// partialCall is a tool call under assembly.
+type partialCall struct {
 	id, name  string
 	arguments strings.Builder
-	extra     fields
+	extra     jsonFields
 }
 
-func newAssembly(onText func(string)) *assembly {
+func newAssembly(onText func(string)) *replyAssembly {
 	if onText == nil {
 		onText = func(string) {}
 	}
-	return &assembly{onText: onText, extra: fields{}, numbered: map[int]*call{}, stop: agent.Ended}
+	return &replyAssembly{onText: onText, extra: jsonFields{}, callsByIndex: map[int]*partialCall{}, stop: agent.StopEnded}
 }
 
-// Whole reports whether the server has said why the answer ends.
-func (a *assembly) Whole() bool { return a.finished }
+// IsComplete reports whether the server ended the answer.
+func (a *replyAssembly) IsComplete() bool { return a.finished }
 
-// Add adds a piece.
-func (a *assembly) Add(data []byte) (last bool, err error) {
+// AddData adds a chunk.
+func (a *replyAssembly) AddData(data []byte) (last bool, err error) {
 	if bytes.HasPrefix(data, []byte("[DONE]")) {
 		return true, nil
 	}
 	return false, a.addChunk(data)
 }
 
-func (a *assembly) addChunk(data []byte) error {
+func (a *replyAssembly) addChunk(data []byte) error {
 	var chunk struct {
 		Choices json.RawMessage
 		Usage   json.RawMessage
@@ -61,26 +61,26 @@ func (a *assembly) addChunk(data []byte) error {
 	if err := json.Unmarshal(data, &chunk); err != nil {
 		return fmt.Errorf("a piece of it is no JSON object: %w: %s", err, wire.Snippet(data))
 	}
-	if present(chunk.Error) {
-		return wire.Told(chunk.Error)
+	if isPresent(chunk.Error) {
+		return wire.ServerError(chunk.Error)
 	}
-	if present(chunk.Usage) {
+	if isPresent(chunk.Usage) {
 		a.addUsage(chunk.Usage)
 	}
 	var choices []struct {
 		Index        int
 		Delta        json.RawMessage
-		Message      json.RawMessage // of a server that does not stream
+		Message      json.RawMessage // without streaming
 		FinishReason *string         `json:"finish_reason"`
 	}
-	if present(chunk.Choices) {
+	if isPresent(chunk.Choices) {
 		if err := json.Unmarshal(chunk.Choices, &choices); err != nil {
 			return fmt.Errorf("choices is not a list of choices: %w: %s", err, wire.Snippet(chunk.Choices))
 		}
 	}
 	for _, c := range choices {
 		if c.Index != 0 {
-			continue // one answer was asked for
+			continue // only one was requested
 		}
 		for _, delta := range []json.RawMessage{c.Delta, c.Message} {
 			if err := a.addDelta(delta); err != nil {
@@ -88,65 +88,65 @@ func (a *assembly) addChunk(data []byte) error {
 			}
 		}
 		if c.FinishReason != nil && *c.FinishReason != "" {
-			a.finish(*c.FinishReason)
+			a.setFinished(*c.FinishReason)
 		}
 	}
 	return nil
 }
 
-func (a *assembly) finish(reason string) {
+func (a *replyAssembly) setFinished(reason string) {
 	a.finished = true
 	switch reason {
 	case "length":
-		a.stop = agent.Length
+		a.stop = agent.StopLength
 	case "content_filter":
-		a.stop = agent.Refused
+		a.stop = agent.StopRefused
 	}
 }
 
-func (a *assembly) addUsage(raw json.RawMessage) {
+func (a *replyAssembly) addUsage(raw json.RawMessage) {
 	var u struct {
-		Prompt     agent.Count `json:"prompt_tokens"`
-		Completion agent.Count `json:"completion_tokens"`
+		Prompt     agent.TokenCount `json:"prompt_tokens"`
+		Completion agent.TokenCount `json:"completion_tokens"`
 		Details    struct {
-			Cached agent.Count `json:"cached_tokens"`
+			Cached agent.TokenCount `json:"cached_tokens"`
 		} `json:"prompt_tokens_details"`
 	}
 	if json.Unmarshal(raw, &u) != nil {
-		return // as if there were none
+		return // ignore invalid usage
 	}
 	cached := min(u.Details.Cached, u.Prompt)
 	a.usage = agent.Usage{Input: int64(u.Prompt - cached), CacheRead: int64(cached), Output: int64(u.Completion)}
 }
 
-// The fields that are not kept as they came: those that are read here, and those that servers do not take back.
+// Fields that are not stored as extra: those parsed here, and those servers reject in requests.
 var (
-	readOfMessages = []string{"role", "content", "tool_calls", "refusal", "annotations", "audio", "function_call"}
-	readOfCalls    = []string{"index", "id", "type", "function"}
+	messageFields = []string{"role", "content", "tool_calls", "refusal", "annotations", "audio", "function_call"}
+	callFields    = []string{"index", "id", "type", "function"}
 )
 
-func (a *assembly) addDelta(raw json.RawMessage) error {
-	if !present(raw) {
+func (a *replyAssembly) addDelta(raw json.RawMessage) error {
+	if !isPresent(raw) {
 		return nil
 	}
-	var delta fields
+	var delta jsonFields
 	if err := json.Unmarshal(raw, &delta); err != nil {
 		return fmt.Errorf("delta is no object: %s", wire.Snippet(raw))
 	}
-	text, err := content(delta["content"])
+	text, err := contentText(delta["content"])
 	if err != nil {
 		return err
 	}
-	if text == "" && present(delta["refusal"]) {
+	if text == "" && isPresent(delta["refusal"]) {
 		if json.Unmarshal(delta["refusal"], &text) == nil && text != "" {
-			a.stop = agent.Refused
+			a.stop = agent.StopRefused
 		}
 	}
 	if text != "" {
 		a.text.WriteString(text)
 		a.onText(text)
 	}
-	if calls := delta["tool_calls"]; present(calls) {
+	if calls := delta["tool_calls"]; isPresent(calls) {
 		var all []json.RawMessage
 		if err := json.Unmarshal(calls, &all); err != nil {
 			return fmt.Errorf("tool_calls is no list: %s", wire.Snippet(calls))
@@ -158,16 +158,16 @@ func (a *assembly) addDelta(raw json.RawMessage) error {
 		}
 	}
 	for name, value := range delta {
-		if present(value) && !slices.Contains(readOfMessages, name) {
-			a.extra[name] = joined(a.extra[name], value)
+		if isPresent(value) && !slices.Contains(messageFields, name) {
+			a.extra[name] = joinFields(a.extra[name], value)
 		}
 	}
 	return nil
 }
 
-// content is the text of a message: a string, or a list of parts of which some are text.
-func content(raw json.RawMessage) (string, error) {
-	if !present(raw) {
+// contentText returns the text of a message: a string, or the text parts of a list.
+func contentText(raw json.RawMessage) (string, error) {
+	if !isPresent(raw) {
 		return "", nil
 	}
 	var text string
@@ -186,9 +186,9 @@ func content(raw json.RawMessage) (string, error) {
 	return text, nil
 }
 
-// addCall adds a piece of a call. Which call it belongs to is found by what is there, since servers leave out the
-// index, or the id, or give several calls the same.
-func (a *assembly) addCall(raw json.RawMessage) error {
+// addCall adds a piece of a call. Servers may omit the index or the id, or repeat them, so the call is found by
+// heuristics.
+func (a *replyAssembly) addCall(raw json.RawMessage) error {
 	var piece struct {
 		Index    *int
 		ID       string
@@ -205,16 +205,16 @@ func (a *assembly) addCall(raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	c := a.find(piece.Index, piece.ID, name)
+	c := a.findCall(piece.Index, piece.ID, name)
 	if c == nil || c.isOther(piece.ID, name, arguments) {
 		if name == "" && piece.ID == "" && c == nil {
 			return fmt.Errorf("a piece of a tool call belongs to none: %s", wire.Snippet(raw))
 		}
-		c = &call{extra: fields{}}
+		c = &partialCall{extra: jsonFields{}}
 		a.calls = append(a.calls, c)
 	}
 	if piece.Index != nil {
-		a.numbered[*piece.Index] = c
+		a.callsByIndex[*piece.Index] = c
 	}
 	if c.id == "" {
 		c.id = piece.ID
@@ -223,26 +223,25 @@ func (a *assembly) addCall(raw json.RawMessage) error {
 		c.name += name
 	}
 	c.arguments.WriteString(arguments)
-	var extra fields
+	var extra jsonFields
 	if err := json.Unmarshal(raw, &extra); err != nil {
 		return err
 	}
 	for name, value := range extra {
-		if present(value) && !slices.Contains(readOfCalls, name) {
+		if isPresent(value) && !slices.Contains(callFields, name) {
 			c.extra[name] = value
 		}
 	}
 	return nil
 }
 
-// find returns the call that a piece belongs to, unless it begins another: the one with its index, or with its id, or
-// the last one.
-func (a *assembly) find(index *int, id, name string) *call {
+// findCall returns the call a piece continues: by index, by id, or the last one; nil if it begins a new call.
+func (a *replyAssembly) findCall(index *int, id, name string) *partialCall {
 	if index != nil {
-		return a.numbered[*index]
+		return a.callsByIndex[*index]
 	}
 	if id != "" {
-		if i := slices.IndexFunc(a.calls, func(c *call) bool { return c.id == id }); i >= 0 {
+		if i := slices.IndexFunc(a.calls, func(c *partialCall) bool { return c.id == id }); i >= 0 {
 			return a.calls[i]
 		}
 	}
@@ -255,8 +254,8 @@ func (a *assembly) find(index *int, id, name string) *call {
 	return nil
 }
 
-// isOther reports whether a piece begins another call than c, which it seems to belong to.
-func (c *call) isOther(id, name, arguments string) bool {
+// isOther reports whether a piece begins another call than c.
+func (c *partialCall) isOther(id, name, arguments string) bool {
 	switch {
 	case name == "" || c.name == "":
 		return false
@@ -269,9 +268,9 @@ func (c *call) isOther(id, name, arguments string) bool {
 	}
 }
 
-// argumentText is the text of arguments, or of a piece of it. Some servers send the object itself.
+// argumentText returns the text of arguments, or a piece of it. Some servers send an object.
 func argumentText(raw json.RawMessage) (string, error) {
-	if !present(raw) {
+	if !isPresent(raw) {
 		return "", nil
 	}
 	var text string
@@ -285,47 +284,47 @@ func argumentText(raw json.RawMessage) (string, error) {
 	return "", fmt.Errorf("the arguments of a tool call are neither a text nor an object: %s", wire.Snippet(raw))
 }
 
-// Reply is the answer.
-func (a *assembly) Reply(from string) (*agent.Reply, error) {
-	m := agent.Message{Role: agent.Assistant, Text: a.text.String(), From: from, Extra: kept(a.extra)}
+// BuildReply returns the reply.
+func (a *replyAssembly) BuildReply(from string) (*agent.Reply, error) {
+	m := agent.Message{Role: agent.Assistant, Text: a.text.String(), From: from, Extra: encodeFields(a.extra)}
 	for _, c := range a.calls {
 		if c.name == "" {
 			return nil, errors.New("a tool call has no name")
 		}
-		one := agent.Call{ID: c.id, Tool: c.name, Extra: kept(c.extra)}
+		one := agent.ToolCall{ID: c.id, Tool: c.name, Extra: encodeFields(c.extra)}
 		switch text := strings.TrimSpace(c.arguments.String()); {
 		case text == "":
 			one.Arguments = json.RawMessage("{}")
 		case json.Valid([]byte(text)):
 			one.Arguments = json.RawMessage(text)
 		default:
-			one.Arguments = wire.Encoded(text)
+			one.Arguments = wire.MustEncode(text)
 		}
 		m.Calls = append(m.Calls, one)
 	}
 	return &agent.Reply{Message: m, Usage: a.usage, Stop: a.stop}, nil
 }
 
-// joined adds a piece of a field to what there is of it: texts and lists grow, and of anything else the last counts.
-func joined(a, b json.RawMessage) json.RawMessage {
+// joinFields joins two pieces of a field: strings and lists are concatenated, otherwise the last wins.
+func joinFields(a, b json.RawMessage) json.RawMessage {
 	var texts [2]string
 	if json.Unmarshal(a, &texts[0]) == nil && json.Unmarshal(b, &texts[1]) == nil {
-		return wire.Encoded(texts[0] + texts[1])
+		return wire.MustEncode(texts[0] + texts[1])
 	}
 	var lists [2][]json.RawMessage
 	if json.Unmarshal(a, &lists[0]) == nil && json.Unmarshal(b, &lists[1]) == nil {
-		return wire.Encoded(append(lists[0], lists[1]...))
+		return wire.MustEncode(append(lists[0], lists[1]...))
 	}
 	return b
 }
 
-// present reports whether a field is there and not null.
-func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+// isPresent reports whether a field exists and is not null.
+func isPresent(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// kept are fields as JSON; nil if there are none.
-func kept(f fields) json.RawMessage {
+// encodeFields returns fields as JSON; nil if there are none.
+func encodeFields(f jsonFields) json.RawMessage {
 	if len(f) == 0 {
 		return nil
 	}
-	return wire.Encoded(f)
+	return wire.MustEncode(f)
 }

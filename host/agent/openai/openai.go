@@ -1,6 +1,6 @@
-// Package openai asks models by the chat completions protocol, which OpenAI, most other providers and local servers
-// speak. What an answer consists of is put together here from the raw JSON of its pieces, because servers keep to the
-// protocol each in its own way; what is not known is kept and sent back. The package must not know the loop.
+// Package openai implements the chat completions protocol, spoken by OpenAI, most other providers and local servers.
+// Servers deviate from the protocol, so answers are assembled from raw JSON; unknown fields are stored and sent back.
+// The package must not know the agent loop.
 package openai
 
 import (
@@ -12,21 +12,21 @@ import (
 	"github.com/picoclaw/picoclaw/host/agent/internal/wire"
 )
 
-// DefaultBaseURL is OpenAI's own.
+// DefaultBaseURL is OpenAI's API.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// Options say which model is asked, and where: at [DefaultBaseURL] if nothing else is said.
+// Options configure a model; the default base URL is [DefaultBaseURL].
 type Options = agent.Endpoint
 
-// Model is a model behind the protocol.
+// Model is a model with this protocol.
 type Model struct {
-	model  string
-	limit  string // the field that bounds an answer
-	body   map[string]any
-	server *wire.Server
+	model      string
+	limitField string // name of the token limit field
+	body       map[string]any
+	server     *wire.Server
 }
 
-// New makes a model.
+// New returns a model.
 func New(o Options) (*Model, error) {
 	if o.BaseURL == "" {
 		o.BaseURL = DefaultBaseURL
@@ -39,29 +39,29 @@ func New(o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{model: o.Model, limit: "max_tokens", body: o.Body, server: server}
+	m := &Model{model: o.Model, limitField: "max_tokens", body: o.Body, server: server}
 	if strings.HasPrefix(o.BaseURL, "https://api.openai.com/") {
-		m.limit = "max_completion_tokens" // its newer models take no other
+		m.limitField = "max_completion_tokens" // required by newer models
 	}
 	return m, nil
 }
 
-// Generate asks the model.
-func (m *Model) Generate(ctx context.Context, r agent.Request, onText func(string)) (*agent.Reply, error) {
-	body, err := m.request(r)
+// Generate implements [agent.Model].
+func (m *Model) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.Reply, error) {
+	body, err := m.encodeRequest(r)
 	if err != nil {
 		return nil, err
 	}
-	return m.server.Ask(ctx, "chat/completions", body, newAssembly(onText))
+	return m.server.PostRequest(ctx, "chat/completions", body, newAssembly(onText))
 }
 
-// request is the body of a request.
-func (m *Model) request(r agent.Request) ([]byte, error) {
+// encodeRequest returns the body of a request.
+func (m *Model) encodeRequest(r agent.ModelRequest) ([]byte, error) {
 	body := map[string]any{
-		"model": m.model, "messages": m.messages(r), "stream": true, "stream_options": map[string]any{"include_usage": true},
+		"model": m.model, "messages": m.convertMessages(r), "stream": true, "stream_options": map[string]any{"include_usage": true},
 	}
 	if r.MaxTokens > 0 {
-		body[m.limit] = r.MaxTokens
+		body[m.limitField] = r.MaxTokens
 	}
 	var tools []any
 	for _, t := range r.Tools {
@@ -72,12 +72,12 @@ func (m *Model) request(r agent.Request) ([]byte, error) {
 	if len(tools) > 0 {
 		body["tools"] = tools
 	}
-	return wire.Encode(body, m.body)
+	return wire.EncodeBody(body, m.body)
 }
 
-// messages are a request's in the protocol's form. What several of a user's in a row say becomes one, because some
-// servers insist on turns.
-func (m *Model) messages(r agent.Request) []any {
+// convertMessages converts messages to the protocol. Consecutive user messages are merged, since some servers require
+// alternating roles.
+func (m *Model) convertMessages(r agent.ModelRequest) []any {
 	var all []any
 	if r.System != "" {
 		all = append(all, map[string]any{"role": "system", "content": r.System})
@@ -97,28 +97,28 @@ func (m *Model) messages(r agent.Request) []any {
 			all = append(all, map[string]any{"role": "tool", "tool_call_id": message.CallID, "content": message.Text})
 		case agent.Assistant:
 			if message.Text != "" || len(message.Calls) > 0 {
-				all = append(all, m.assistant(message))
+				all = append(all, m.assistantMessage(message))
 			}
 		}
 	}
 	return all
 }
 
-func (m *Model) assistant(message agent.Message) map[string]any {
+func (m *Model) assistantMessage(message agent.Message) map[string]any {
 	out := map[string]any{"role": "assistant", "content": message.Text}
 	if message.Text == "" {
 		out["content"] = nil
 	}
 	ours := message.From == m.server.Protocol
 	if ours {
-		extend(out, message.Extra)
+		addExtra(out, message.Extra)
 	}
 	var calls []any
 	for _, c := range message.Calls {
-		function := map[string]any{"name": c.Tool, "arguments": text(c.Arguments)}
+		function := map[string]any{"name": c.Tool, "arguments": argumentsText(c.Arguments)}
 		call := map[string]any{"id": c.ID, "type": "function", "function": function}
 		if ours {
-			extend(call, c.Extra)
+			addExtra(call, c.Extra)
 		}
 		calls = append(calls, call)
 	}
@@ -128,8 +128,8 @@ func (m *Model) assistant(message agent.Message) map[string]any {
 	return out
 }
 
-// extend adds what was kept of a server's own fields.
-func extend(out map[string]any, extra json.RawMessage) {
+// addExtra adds a server's stored fields.
+func addExtra(out map[string]any, extra json.RawMessage) {
 	var fields map[string]json.RawMessage
 	if len(extra) == 0 || json.Unmarshal(extra, &fields) != nil {
 		return
@@ -141,8 +141,8 @@ func extend(out map[string]any, extra json.RawMessage) {
 	}
 }
 
-// text is what a call's arguments were to the server: the text of JSON.
-func text(arguments json.RawMessage) string {
+// argumentsText returns a call's arguments as text.
+func argumentsText(arguments json.RawMessage) string {
 	var plain string
 	if json.Unmarshal(arguments, &plain) == nil {
 		return plain

@@ -18,9 +18,9 @@ import (
 
 const key = "sk-this-is-a-secret-key"
 
-func model(t *testing.T, steps ...modeltest.Step) (*Model, *modeltest.Server) {
+func model(t *testing.T, steps ...modeltest.Step) (*Model, *modeltest.FakeModel) {
 	t.Helper()
-	server := modeltest.Start(steps...)
+	server := modeltest.StartServer(steps...)
 	t.Cleanup(server.Close)
 	m, err := New(Options{Model: "test", BaseURL: server.URL + "/v1", Key: key, Headers: map[string]string{"X-Title": "ours"}})
 	if err != nil {
@@ -29,8 +29,8 @@ func model(t *testing.T, steps ...modeltest.Step) (*Model, *modeltest.Server) {
 	return m, server
 }
 
-func ask(text string) agent.Request {
-	return agent.Request{System: "be good", Messages: []agent.Message{{Role: agent.User, Text: text}}, MaxTokens: 100}
+func ask(text string) agent.ModelRequest {
+	return agent.ModelRequest{System: "be good", Messages: []agent.Message{{Role: agent.User, Text: text}}, MaxTokens: 100}
 }
 
 // made is a call as a test says it.
@@ -192,11 +192,11 @@ func TestWhatCameBesidesIsSentBack(t *testing.T) {
 }
 
 func TestTextComesInPieces(t *testing.T) {
-	m, server := model(t, modeltest.Step{Text: "one two three", Usage: &modeltest.Usage{Input: 7, Output: 3, Cached: 5}})
+	m, server := model(t, modeltest.Step{Text: "one two three", Usage: &modeltest.ScriptedUsage{Input: 7, Output: 3, Cached: 5}})
 	var pieces []string
 	r := ask("first")
 	r.Messages = append(r.Messages, agent.Message{Role: agent.User, Text: "second <b>"})
-	r.Tools = []agent.Tool{{Name: "read", Doc: "reads", Schema: json.RawMessage(`{"type":"object"}`)}}
+	r.Tools = []agent.ToolSpec{{Name: "read", Doc: "reads", Schema: json.RawMessage(`{"type":"object"}`)}}
 	reply, err := m.Generate(t.Context(), r, func(text string) { pieces = append(pieces, text) })
 	if err != nil {
 		t.Fatal(err)
@@ -225,7 +225,7 @@ func TestTextComesInPieces(t *testing.T) {
 }
 
 func TestAnEndpointAddsAndTakesAway(t *testing.T) {
-	server := modeltest.Start(modeltest.Step{Text: "x"})
+	server := modeltest.StartServer(modeltest.Step{Text: "x"})
 	defer server.Close()
 	m, err := New(Options{Model: "test", BaseURL: server.URL, Body: map[string]any{"stream_options": nil, "temperature": 0.5}})
 	if err != nil {
@@ -267,7 +267,7 @@ func TestErrorsOfServers(t *testing.T) {
 				t.Fatalf("the error is %v", err)
 			}
 			if failed.Status != test.want.Status || failed.RetryAfter != test.want.RetryAfter ||
-				failed.TooLong != test.want.TooLong || failed.Temporary() != test.temporary ||
+				failed.TooLong != test.want.TooLong || failed.IsTemporary() != test.temporary ||
 				!strings.Contains(failed.Message, test.want.Message) {
 				t.Errorf("the error is %+v", failed)
 			}
@@ -309,7 +309,7 @@ func TestNothingIsTakenFromTheEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "from-the-environment")
 	t.Setenv("OPENAI_ORG_ID", "from-the-environment")
 	t.Setenv("OPENAI_CUSTOM_HEADERS", "X-Env: from-the-environment")
-	server := modeltest.Start(modeltest.Step{Text: "x"})
+	server := modeltest.StartServer(modeltest.Step{Text: "x"})
 	defer server.Close()
 	m, err := New(Options{Model: "test", BaseURL: server.URL})
 	if err != nil {
@@ -346,11 +346,11 @@ func FuzzAssembly(f *testing.F) {
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		a := newAssembly(nil)
 		for _, data := range [][]byte{first, second, first} {
-			if _, err := a.Add(data); err != nil {
+			if _, err := a.AddData(data); err != nil {
 				return
 			}
 		}
-		reply, err := a.Reply("test")
+		reply, err := a.BuildReply("test")
 		if err != nil {
 			return
 		}
@@ -362,7 +362,7 @@ func FuzzAssembly(f *testing.F) {
 			t.Fatal(err)
 		}
 		m.server.Protocol = reply.Message.From
-		body, err := m.request(agent.Request{Messages: []agent.Message{reply.Message}})
+		body, err := m.encodeRequest(agent.ModelRequest{Messages: []agent.Message{reply.Message}})
 		if err != nil || !json.Valid(body) {
 			t.Fatalf("it can't be sent back: %v", err)
 		}

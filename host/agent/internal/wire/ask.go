@@ -18,32 +18,32 @@ import (
 	"github.com/picoclaw/picoclaw/host/agent"
 )
 
-// Assembly puts an answer together.
-type Assembly interface {
-	// Add adds the data of an event, and reports whether it is the last one. What the server says has gone wrong is a
-	// [Told].
-	Add(data []byte) (last bool, err error)
-	// Whole reports whether the server has said that the answer is whole. Some say no more, and others the usage.
-	Whole() bool
-	// Reply is the answer, kept for those that speak the protocol with the same host.
-	Reply(from string) (*agent.Reply, error)
+// Assembler builds a reply from the events of an answer.
+type Assembler interface {
+	// AddData adds the data of an event, and reports whether it is the last. An error the server sends is a
+	// [ServerError].
+	AddData(data []byte) (last bool, err error)
+	// IsComplete reports whether the server ended the answer. Some servers send more afterwards.
+	IsComplete() bool
+	// BuildReply returns the reply, whose extra data is valid for the same protocol and host.
+	BuildReply(from string) (*agent.Reply, error)
 }
 
-// Told is an error that a server tells in the middle of an answer.
-type Told json.RawMessage
+// ServerError is an error a server sends within an answer.
+type ServerError json.RawMessage
 
-func (t Told) Error() string { return string(t) }
+func (t ServerError) Error() string { return string(t) }
 
-// longestAnswer is more than an answer has, in bytes.
-const longestAnswer = 64 << 20
+// maxAnswerBytes limits an answer.
+const maxAnswerBytes = 64 << 20
 
-// Ask posts a body to a path below the base URL, and puts together what comes.
-func (s *Server) Ask(ctx context.Context, path string, body []byte, a Assembly) (*agent.Reply, error) {
-	ctx, heard, end := listen(ctx)
+// PostRequest posts a body to a path below the base URL and assembles the answer.
+func (s *Server) PostRequest(ctx context.Context, path string, body []byte, a Assembler) (*agent.Reply, error) {
+	ctx, heard, end := withSilenceTimeout(ctx)
 	defer end()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url.JoinPath(path).String(), bytes.NewReader(body))
 	if err != nil {
-		return nil, s.broken(ctx, err)
+		return nil, s.connectionError(ctx, err)
 	}
 	r.Header = s.header.Clone()
 	r.Header.Set("Content-Type", "application/json")
@@ -53,44 +53,44 @@ func (s *Server) Ask(ctx context.Context, path string, body []byte, a Assembly) 
 	}
 	response, err := s.client.Do(r)
 	if err != nil {
-		return nil, s.broken(ctx, err)
+		return nil, s.connectionError(ctx, err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		return nil, s.refusedBy(response)
+		return nil, s.statusError(response)
 	}
 	last := false
-	for data, err := range events(response) {
+	for data, err := range answerEvents(response) {
 		heard()
 		if err != nil {
-			return nil, s.broken(ctx, err)
+			return nil, s.connectionError(ctx, err)
 		}
-		last, err = a.Add(data)
-		if told, ok := errors.AsType[Told](err); ok {
-			status, message := failure(json.RawMessage(told))
-			return nil, s.refused(status, nil, message)
+		last, err = a.AddData(data)
+		if told, ok := errors.AsType[ServerError](err); ok {
+			status, message := parseError(json.RawMessage(told))
+			return nil, s.responseError(status, nil, message)
 		}
 		if err != nil {
-			return nil, s.malformed(err)
+			return nil, s.malformedError(err)
 		}
 		if last {
 			break
 		}
 	}
-	if !last && !a.Whole() {
-		return nil, s.broken(ctx, nil)
+	if !last && !a.IsComplete() {
+		return nil, s.connectionError(ctx, nil)
 	}
-	reply, err := a.Reply(s.Protocol)
+	reply, err := a.BuildReply(s.Protocol)
 	if err != nil {
-		return nil, s.malformed(err)
+		return nil, s.malformedError(err)
 	}
 	return reply, nil
 }
 
-// events are the data of an answer's events. That of a server that does not stream is one.
-func events(response *http.Response) func(yield func([]byte, error) bool) {
+// answerEvents returns the data of an answer's events. An answer without streaming is one event.
+func answerEvents(response *http.Response) func(yield func([]byte, error) bool) {
 	return func(yield func([]byte, error) bool) {
-		body := http.MaxBytesReader(nil, response.Body, longestAnswer)
+		body := http.MaxBytesReader(nil, response.Body, maxAnswerBytes)
 		if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind == "application/json" {
 			yield(io.ReadAll(body))
 			return
@@ -99,37 +99,37 @@ func events(response *http.Response) func(yield func([]byte, error) bool) {
 	}
 }
 
-// refusedBy is the error of an answer with another status than 200.
-func (s *Server) refusedBy(response *http.Response) error {
+// statusError returns the error for a response with another status than 200.
+func (s *Server) statusError(response *http.Response) error {
 	said, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
 	if err != nil {
-		said = nil // the status is known
+		said = nil // the status is enough
 	}
 	var answer struct{ Error json.RawMessage }
 	message := string(said)
 	if json.Unmarshal(said, &answer) == nil && len(answer.Error) > 0 {
-		_, message = failure(answer.Error)
+		_, message = parseError(answer.Error)
 	}
-	return s.refused(response.StatusCode, response.Header, message)
+	return s.responseError(response.StatusCode, response.Header, message)
 }
 
-// longestSilence is how long a server may say nothing.
-const longestSilence = 10 * time.Minute
+// silenceTimeout is the maximum time without data from a server.
+const silenceTimeout = 10 * time.Minute
 
-var errSilent = fmt.Errorf("it said nothing for %s", longestSilence)
+var errSilent = fmt.Errorf("it said nothing for %s", silenceTimeout)
 
-// listen returns a context that ends when the server has been silent for long. heard is to be called when it was not.
-func listen(ctx context.Context) (listening context.Context, heard, end func()) {
+// withSilenceTimeout returns a context that ends when heard was not called for silenceTimeout.
+func withSilenceTimeout(ctx context.Context) (listening context.Context, heard, end func()) {
 	listening, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(longestSilence, func() { cancel(errSilent) })
-	return listening, func() { timer.Reset(longestSilence) }, func() {
+	timer := time.AfterFunc(silenceTimeout, func() { cancel(errSilent) })
+	return listening, func() { timer.Reset(silenceTimeout) }, func() {
 		timer.Stop()
 		cancel(nil)
 	}
 }
 
-// Encoded is a value as JSON, which has come out of JSON.
-func Encoded(v any) json.RawMessage {
+// MustEncode returns a decoded JSON value as JSON.
+func MustEncode(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return nil
@@ -137,7 +137,7 @@ func Encoded(v any) json.RawMessage {
 	return text
 }
 
-// Snippet is the beginning of a text, for errors.
+// Snippet returns the beginning of a text, for errors.
 func Snippet(raw []byte) string {
 	const most = 120
 	if len(raw) > most {
@@ -146,8 +146,8 @@ func Snippet(raw []byte) string {
 	return string(raw)
 }
 
-// Encode is the JSON of a request, with texts as they are and what an endpoint adds or takes away.
-func Encode(body, extra map[string]any) ([]byte, error) {
+// EncodeBody returns the JSON of a request, without HTML escapes, merged with an endpoint's extra fields.
+func EncodeBody(body, extra map[string]any) ([]byte, error) {
 	maps.Copy(body, extra)
 	maps.DeleteFunc(body, func(_ string, value any) bool { return value == nil })
 	var text bytes.Buffer
@@ -162,7 +162,7 @@ func Encode(body, extra map[string]any) ([]byte, error) {
 func readEvents(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		lines := bufio.NewScanner(r)
-		lines.Buffer(nil, longestAnswer)
+		lines.Buffer(nil, maxAnswerBytes)
 		var data []byte
 		for lines.Scan() {
 			if len(lines.Bytes()) == 0 {

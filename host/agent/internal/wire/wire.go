@@ -1,5 +1,5 @@
-// Package wire is what providers of models over HTTP have in common: a request that tells nobody more than it has to,
-// and failures as sentences without a key in them. It must not know any protocol, nor who asks.
+// Package wire has the HTTP code shared by the model providers: requests, and errors that contain no key. It must not
+// know any protocol, nor its callers.
 package wire
 
 import (
@@ -19,18 +19,18 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// Server is where a model is asked.
+// Server is a model's HTTP server.
 type Server struct {
-	Protocol string // and the host, which tells whose answers can be sent back
-	name     string // of the model and the host, as errors say it
+	Protocol string // protocol and host, which identify stored extra data
+	name     string // model and host, for errors
 	url      *url.URL
 	header   http.Header
 	secrets  []string
 	client   *http.Client
 }
 
-// NewServer makes a server that speaks a protocol, with the headers that the protocol wants. The key and the values of
-// an endpoint's headers are in no error.
+// NewServer returns a server with the headers of a protocol. Errors contain neither the key nor the endpoint's header
+// values.
 func NewServer(protocol string, at agent.Endpoint, header map[string]string) (*Server, error) {
 	u, err := url.Parse(at.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -49,7 +49,7 @@ func NewServer(protocol string, at agent.Endpoint, header map[string]string) (*S
 	if at.Client != nil {
 		*s.client = *at.Client
 	}
-	// A key in a header of its own would follow a redirection to anybody.
+	// Go would send custom headers with a key to the target of a redirect.
 	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	s.secrets = append(slices.Collect(maps.Values(at.Headers)), at.Key)
 	if password, ok := u.User.Password(); ok {
@@ -58,32 +58,32 @@ func NewServer(protocol string, at agent.Endpoint, header map[string]string) (*S
 	return s, nil
 }
 
-// shortestSecret is what can be cut out of a text without spoiling it.
-const shortestSecret = 6
+// minSecretLength is the minimum length of secrets removed from texts.
+const minSecretLength = 6
 
-// longestWords is how much of a server's own words an error has.
-const longestWords = 600
+// maxMessageBytes limits a server's text in an error.
+const maxMessageBytes = 600
 
-// words are a server's or a library's, without secrets and in one line.
-func (s *Server) words(text string) string {
+// sanitizeText returns a text in one line without secrets.
+func (s *Server) sanitizeText(text string) string {
 	for _, secret := range s.secrets {
-		if len(secret) >= shortestSecret {
+		if len(secret) >= minSecretLength {
 			text = strings.ReplaceAll(text, secret, "[secret]")
 		}
 	}
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
-	if len(text) > longestWords {
-		text = strings.ToValidUTF8(text[:longestWords], "") + " …"
+	if len(text) > maxMessageBytes {
+		text = strings.ToValidUTF8(text[:maxMessageBytes], "") + " …"
 	}
 	return text
 }
 
-// tooLong is what servers say when a conversation is larger than the model's context window.
-var tooLong = lazyregexp.New(`(?i)context_length_exceeded|context[ _](length|window|size)|prompt is too long|` +
+// tooLongPattern matches errors for conversations that exceed the context window.
+var tooLongPattern = lazyregexp.New(`(?i)context_length_exceeded|context[ _](length|window|size)|prompt is too long|` +
 	`too many (input )?tokens|input is too long`)
 
-// statuses are those that errors would have had if an answer had not begun, by their types.
-var statuses = map[string]int{
+// errorStatuses are the HTTP statuses of errors within an answer, by type.
+var errorStatuses = map[string]int{
 	"invalid_request_error": http.StatusBadRequest,
 	"authentication_error":  http.StatusUnauthorized,
 	"permission_error":      http.StatusForbidden,
@@ -93,8 +93,8 @@ var statuses = map[string]int{
 	"overloaded_error":      529,
 }
 
-// failure reads an error in any of the forms that servers tell it in.
-func failure(raw json.RawMessage) (status int, message string) {
+// parseError parses the various forms of server errors.
+func parseError(raw json.RawMessage) (status int, message string) {
 	status, message = http.StatusBadGateway, string(raw)
 	var said struct {
 		Message, Type string
@@ -111,7 +111,7 @@ func failure(raw json.RawMessage) (status int, message string) {
 	var code string
 	if json.Unmarshal(said.Code, &number) == nil && 400 <= number && number < 600 {
 		status = number
-	} else if known, ok := statuses[said.Type]; ok {
+	} else if known, ok := errorStatuses[said.Type]; ok {
 		status = known
 	}
 	if json.Unmarshal(said.Code, &code) == nil && code != "" {
@@ -120,23 +120,23 @@ func failure(raw json.RawMessage) (status int, message string) {
 	return status, message
 }
 
-// refused is the error of an answer with another status than 200. Message is what the server says.
-func (s *Server) refused(status int, header http.Header, message string) *agent.ModelError {
+// responseError returns the error for a response with another status than 200.
+func (s *Server) responseError(status int, header http.Header, message string) *agent.ModelError {
 	e := &agent.ModelError{
 		Status: status, RetryAfter: retryAfter(header, time.Now()),
-		TooLong: status < 500 && status != http.StatusTooManyRequests && tooLong().MatchString(message),
+		TooLong: status < 500 && status != http.StatusTooManyRequests && tooLongPattern().MatchString(message),
 	}
 	e.Message = strings.TrimSpace(fmt.Sprintf("%s answered %d %s", s.name, status, http.StatusText(status)))
 	if 300 <= status && status < 400 {
 		message = "it is elsewhere, and the key is not sent there; set the base URL to where it is now"
 	}
-	if message = s.words(message); message != "" {
+	if message = s.sanitizeText(message); message != "" {
 		e.Message += ": " + message
 	}
 	return e
 }
 
-// retryAfter is how long a server asks to wait.
+// retryAfter returns the delay a server requests.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	const longest = 1e6 // seconds; more is nonsense
 	text := h.Get("Retry-After")
@@ -149,15 +149,15 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// malformed is the error of an answer that is not one.
-func (s *Server) malformed(err error) *agent.ModelError {
+// malformedError returns the error for an invalid answer.
+func (s *Server) malformedError(err error) *agent.ModelError {
 	return &agent.ModelError{Status: http.StatusOK,
-		Message: fmt.Sprintf("%s sent a malformed answer: %s", s.name, s.words(err.Error()))}
+		Message: fmt.Sprintf("%s sent a malformed answer: %s", s.name, s.sanitizeText(err.Error()))}
 }
 
-// broken is the error of an answer that has not come, or not to its end; nil stands for an end that came too early. It
-// is that of the context if somebody has given up.
-func (s *Server) broken(ctx context.Context, err error) error {
+// connectionError returns the error for a missing or incomplete answer; a nil err stands for an early end. It returns
+// the context's error if that has ended.
+func (s *Server) connectionError(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errSilent):
 		err = errSilent
@@ -167,7 +167,7 @@ func (s *Server) broken(ctx context.Context, err error) error {
 		err = errors.New("the answer broke off in the middle")
 	}
 	if at, ok := errors.AsType[*url.Error](err); ok {
-		err = at.Err // its text has the URL, which may have a secret
+		err = at.Err // url.Error includes the URL, which may contain a secret
 	}
-	return &agent.ModelError{Message: fmt.Sprintf("%s has not answered: %s", s.name, s.words(err.Error()))}
+	return &agent.ModelError{Message: fmt.Sprintf("%s has not answered: %s", s.name, s.sanitizeText(err.Error()))}
 }

@@ -108,15 +108,15 @@ func (o *Options) run(ctx context.Context) error {
 
 // taskResult is the JSON output of `picoclaw agent -m`.
 type taskResult struct {
-	OK         bool        `json:"ok"`
-	Text       string      `json:"text"`
-	Stop       agent.Stop  `json:"stop,omitempty"`
-	Session    string      `json:"session"`
-	Iterations int         `json:"iterations"`
-	Calls      int         `json:"calls"`
-	Usage      agent.Usage `json:"usage"`
-	Error      string      `json:"error,omitempty"`
-	DurationMS float64     `json:"duration_ms"`
+	OK         bool             `json:"ok"`
+	Text       string           `json:"text"`
+	Stop       agent.StopReason `json:"stop,omitempty"`
+	Session    string           `json:"session"`
+	Iterations int              `json:"iterations"`
+	Calls      int              `json:"calls"`
+	Usage      agent.Usage      `json:"usage"`
+	Error      string           `json:"error,omitempty"`
+	DurationMS float64          `json:"duration_ms"`
 }
 
 // runTask has the agent do one task. Nobody is asked: there may be nobody.

@@ -17,7 +17,7 @@ func TestAnAgentWorks(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	server := in.UseModel(t, "", clitest.CallStep("write_file", `{"path":"a.txt","content":"hello\n"}`),
-		clitest.CallStep("exec", `{"command":"cat a.txt"}`), modeltest.Step{Text: "It says hello.", Usage: &modeltest.Usage{Input: 7, Output: 3}})
+		clitest.CallStep("exec", `{"command":"cat a.txt"}`), modeltest.Step{Text: "It says hello.", Usage: &modeltest.ScriptedUsage{Input: 7, Output: 3}})
 	out, code := in.Run(t, "agent", "-m", "write a file", "--output", "json")
 	var got struct {
 		OK                bool
@@ -38,7 +38,7 @@ func TestAnAgentWorks(t *testing.T) {
 		t.Errorf("the record: %+v", all)
 	}
 	// The session goes on.
-	server.Add(modeltest.Step{Text: "You are welcome."})
+	server.AddSteps(modeltest.Step{Text: "You are welcome."})
 	if out, code := in.Run(t, "agent", "-m", "thanks"); code != 0 || !strings.Contains(out, "You are welcome.") {
 		t.Errorf("%d %s", code, out)
 	}
@@ -142,7 +142,7 @@ func TestHooksOfTurns(t *testing.T) {
 		!strings.Contains(out, "hooks.UserPromptSubmit[0]") {
 		t.Errorf("%d %s", code, out)
 	}
-	server.Add(modeltest.Step{Text: "news"}, modeltest.Step{Text: "good news"})
+	server.AddSteps(modeltest.Step{Text: "news"}, modeltest.Step{Text: "good news"})
 	if out, code := in.Run(t, "cron", "add", "job", "--in", "1s", "--message", "look"); code != 0 {
 		t.Fatal(out)
 	}

@@ -60,7 +60,7 @@ func (o *SessionsOptions) run() error {
 	if err != nil {
 		return err
 	}
-	kept, err := agent.Transcripts(dir)
+	kept, err := agent.ListTranscripts(dir)
 	if err != nil {
 		return cli.Fail(err)
 	}
