@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -23,12 +24,18 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, found := range link.FindAllStringSubmatch(code.ReplaceAllString(string(text), ""), -1) {
-			target, _, _ := strings.Cut(found[1]+found[2], "#")
-			if target == "" || strings.Contains(target, "://") {
+			target, anchor, _ := strings.Cut(found[1]+found[2], "#")
+			if strings.Contains(target, "://") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), target)); err != nil {
+			file := page
+			if target != "" {
+				file = filepath.Join(filepath.Dir(page), target)
+			}
+			if _, err := os.Stat(file); err != nil {
 				t.Errorf("%s links to %s: %v", page, target, err)
+			} else if anchor != "" && !slices.Contains(anchors(t, file), anchor) {
+				t.Errorf("%s links to %s, which has no heading #%s", page, filepath.Base(file), anchor)
 			}
 		}
 	}
@@ -41,6 +48,21 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			t.Errorf("the index does not name %s", name)
 		}
 	}
+}
+
+// anchors returns the anchors of a page's headings, as GitHub writes them.
+func anchors(t *testing.T, page string) []string {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dropped := regexp.MustCompile("[^a-z0-9 _-]")
+	var anchors []string
+	for _, heading := range regexp.MustCompile("(?m)^#+ (.+)$").FindAllStringSubmatch(string(text), -1) {
+		anchors = append(anchors, strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(heading[1]), ""), " ", "-"))
+	}
+	return anchors
 }
 
 // The files and directories that the architecture names are there: whoever follows it finds them.
