@@ -71,30 +71,30 @@ func settingsOf(of *config.Agent) []console.Setting {
 	return all
 }
 
-func held(h session.PluginAccess) console.Held {
-	out := console.Held{ID: h.Plugin, Enabled: h.Enabled, Grants: inventory.GrantText(&h.Grants), Hosts: h.Grants.Hosts}
+func held(h session.PluginAccess) console.AgentPlugin {
+	out := console.AgentPlugin{ID: h.Plugin, Enabled: h.Enabled, Grants: inventory.GrantText(&h.Grants), Hosts: h.Grants.Hosts}
 	for _, t := range h.Tools {
-		out.Tools = append(out.Tools, console.HeldTool{Name: t.Name, Enabled: t.Enabled,
+		out.Tools = append(out.Tools, console.AgentTool{Name: t.Name, Enabled: t.Enabled,
 			Switched: t.Rule == "plugin disable", Why: t.Reason})
 	}
 	return out
 }
 
 // reach is which hosts an agent's processes reach, as far as they are granted the network.
-func reach(p *policy.Policy) console.Reach {
+func reach(p *policy.Policy) console.NetworkAccess {
 	in, n := p.Isolation(), p.Network()
 	switch {
 	case n != nil:
-		out := console.Reach{Words: "reaches by name what is allowed, and nothing else.", Allow: n.Allow, Ask: n.Ask,
+		out := console.NetworkAccess{Words: "reaches by name what is allowed, and nothing else.", Allow: n.Allow, Ask: n.Ask,
 			Deny: n.Deny}
 		for _, program := range n.From {
 			out.Allow = append(slices.Clip(out.Allow), "what "+program+" is set to")
 		}
 		return out
 	case in.Enabled && !in.Network:
-		return console.Reach{Words: "reaches nothing: there is no network."}
+		return console.NetworkAccess{Words: "reaches nothing: there is no network."}
 	}
-	return console.Reach{Words: "reaches what this machine reaches, and no record is kept of it."}
+	return console.NetworkAccess{Words: "reaches what this machine reaches, and no record is kept of it."}
 }
 
 // inventory reads the plugins as they are now.
@@ -103,7 +103,7 @@ func (o *Operator) inventory() (*inventory.Inventory, error) {
 	if a == nil {
 		return nil, errNotReady
 	}
-	return inventory.Read(a.Host)
+	return inventory.ReadInventory(a.Host)
 }
 
 // Plugins are those that there are, as `picoclaw plugin list` and `picoclaw mcp list` have them.
@@ -113,10 +113,10 @@ func (o *Operator) Plugins() ([]console.Plugin, error) {
 		return nil, err
 	}
 	byID := map[string]console.Plugin{}
-	for _, p := range s.Plugins() {
+	for _, p := range s.ListPlugins() {
 		byID[p.ID] = plugin(s, p)
 	}
-	for _, server := range s.Servers() {
+	for _, server := range s.ListServers() {
 		one, known := byID[server.Name]
 		if !known { // it is in the configuration alone
 			one = console.Plugin{ID: server.Name, Granted: inventory.GrantText(server.Granted)}
@@ -141,10 +141,10 @@ func plugin(s *inventory.Inventory, p inventory.Plugin) console.Plugin {
 		out.Asks = inventory.GrantText(p.Asks)
 	}
 	if p.Granted != nil {
-		out.Meaning = inventory.Meaning(*p.Granted)
+		out.Meaning = inventory.ExplainGrants(*p.Granted)
 	}
 	for _, t := range p.Tools {
-		out.Tools = append(out.Tools, console.Tool{Name: t.Name, Doc: t.Doc})
+		out.Tools = append(out.Tools, console.PluginTool{Name: t.Name, Doc: t.Doc})
 	}
 	for _, off := range p.Off {
 		out.Off = append(out.Off, off.String())
@@ -167,15 +167,15 @@ func plugin(s *inventory.Inventory, p inventory.Plugin) console.Plugin {
 }
 
 // Switch switches a plugin or a tool off or on, as `picoclaw plugin disable` does.
-func (o *Operator) Switch(off store.Off, on bool) error {
+func (o *Operator) Switch(off store.DisabledTool, on bool) error {
 	s, err := o.inventory()
 	if err != nil {
 		return err
 	}
-	if err := s.Known(off); err != nil {
+	if err := s.CheckNames(off); err != nil {
 		return err
 	}
-	return s.Switch(off, on)
+	return s.SwitchTool(off, on)
 }
 
 // Examine has an agent's walls attacked, as `picoclaw doctor` does.

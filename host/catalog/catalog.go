@@ -33,18 +33,18 @@ type Catalog struct {
 	byFull   map[string]*Tool
 	byShort  map[string][]*Tool
 	problems []Problem
-	lock     *store.Lock // nil if it can't be read
-	lockErr  error       // why
+	lock     *store.LockFile // nil if it can't be read
+	lockErr  error           // why
 }
 
 // Plugin is an installed plugin.
 type Plugin struct {
 	Manifest *pluginpb.Manifest
 	Kind     Kind
-	Dir      string     // absolute path of its directory
-	Binary   string     // absolute path
-	Digest   string     // identifies what was found: of an installed plugin, all its files
-	Pin      *store.Pin // what the lock says of an installed plugin; nil for others
+	Dir      string                 // absolute path of its directory
+	Binary   string                 // absolute path
+	Digest   string                 // identifies what was found: of an installed plugin, all its files
+	Pin      *store.InstalledPlugin // what the lock says of an installed plugin; nil for others
 	Tools    []*Tool
 }
 

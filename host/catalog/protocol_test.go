@@ -36,18 +36,18 @@ func TestPluginOfOlderProtocolIsAProblem(t *testing.T) {
 	bundled, build := filepath.Join(home, "bundled"), filepath.Join(home, "build")
 	writePlugin(t, filepath.Join(bundled, "mcp"), "mcp", pluginpb.ProtocolVersion)
 	writePlugin(t, build, "dev", 1)
-	s := store.Open(home)
-	lock := store.Lock{Version: 1, Plugins: map[string]*store.Pin{}}
+	s := store.OpenStore(home)
+	lock := store.LockFile{Version: 1, Plugins: map[string]*store.InstalledPlugin{}}
 	for id, program := range map[string]string{"installed": "", "server": "mcp"} {
-		sum := sha256.Sum256(writePlugin(t, s.Dir(id, "1.0.0"), id, 1))
-		lock.Plugins[id] = &store.Pin{Version: "1.0.0", Binary: id, Program: program,
+		sum := sha256.Sum256(writePlugin(t, s.VersionDir(id, "1.0.0"), id, 1))
+		lock.Plugins[id] = &store.InstalledPlugin{Version: "1.0.0", Binary: id, Program: program,
 			Files: map[string]string{pluginpb.ManifestFile: hex.EncodeToString(sum[:]), id: "0"}}
 	}
 	data, err := json.Marshal(lock)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(s.LockFile(), data, 0o600); err != nil {
+	if err := os.WriteFile(s.LockPath(), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c, err := Load(Sources{Bundled: bundled, Store: s, Dev: map[string]string{"dev": build}})

@@ -52,7 +52,7 @@ func Load(from Sources) (*Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.lock = &store.Lock{}
+	c.lock = &store.LockFile{}
 	for _, m := range from.Builtin {
 		if c.plugin(m.ID) != nil {
 			return nil, fmt.Errorf("there is a plugin %s already; the host's own tools need another id", m.ID)
@@ -73,11 +73,11 @@ func Load(from Sources) (*Catalog, error) {
 	if from.Store == nil {
 		return c, nil
 	}
-	lock, err := from.Store.Read()
+	lock, err := from.Store.ReadLock()
 	if err == nil {
 		c.lock = lock
 		if len(lock.Plugins) > 0 {
-			err = from.Store.Guarded()
+			err = from.Store.CheckPermissions()
 		}
 	}
 	if err != nil {
@@ -109,7 +109,7 @@ func Load(from Sources) (*Catalog, error) {
 }
 
 // stale says why a plugin is not what the configuration asks for, if it isn't.
-func stale(id string, pin *store.Pin, declared map[string]string) error {
+func stale(id string, pin *store.InstalledPlugin, declared map[string]string) error {
 	asked, is := declared[id]
 	switch {
 	case is && pin.Declared != asked:
@@ -126,12 +126,12 @@ func (c *Catalog) problem(id string, err error) {
 	c.problems = append(c.problems, Problem{id, err})
 }
 
-func (c *Catalog) addInstalled(from Sources, id string, pin *store.Pin) error {
+func (c *Catalog) addInstalled(from Sources, id string, pin *store.InstalledPlugin) error {
 	s := from.Store
 	if known := c.plugin(id); known != nil {
 		return fmt.Errorf("plugin %s comes with picoclaw; an installed one can't take its place", id)
 	}
-	m, err := s.Manifest(id, pin)
+	m, err := s.ReadManifest(id, pin)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (c *Catalog) addInstalled(from Sources, id string, pin *store.Pin) error {
 	if err != nil {
 		return err
 	}
-	dir := s.Dir(id, pin.Version)
+	dir := s.VersionDir(id, pin.Version)
 	p := newPlugin(m, dir)
 	p.Kind, p.Pin = Installed, pin
 	p.Binary = filepath.Join(dir, filepath.FromSlash(pin.Binary))
@@ -203,11 +203,11 @@ func (c *Catalog) Problems() []Problem { return slices.Clone(c.problems) }
 func (c *Catalog) LockError() error { return c.lockErr }
 
 // Off returns what switches a tool off for an agent; nil if nothing does.
-func (c *Catalog) Off(t *Tool, agent string) *store.Off {
+func (c *Catalog) Off(t *Tool, agent string) *store.DisabledTool {
 	if c.lock == nil {
-		return &store.Off{Plugin: "*"}
+		return &store.DisabledTool{Plugin: "*"}
 	}
-	return c.lock.Disabled(t.Plugin.Manifest.ID, t.Spec.Name, agent)
+	return c.lock.DisabledBy(t.Plugin.Manifest.ID, t.Spec.Name, agent)
 }
 
 // Shadowed returns an error if one of a plugin's tools has the name of a tool that comes with picoclaw, or one that MCP

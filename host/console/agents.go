@@ -10,14 +10,14 @@ import (
 	"github.com/picoclaw/picoclaw/host/store"
 )
 
-// agentsView is what the page of agents shows.
+// agentsView is the data of the agents page.
 type agentsView struct {
 	All    *killswitch.Stop // stops all agents; nil for none
-	Agents []shownAgent
+	Agents []agentRow
 }
 
-// shownAgent is an agent, and what stops it.
-type shownAgent struct {
+// agentRow is an agent and its stop.
+type agentRow struct {
 	Agent
 
 	Stop *killswitch.Stop // nil for nothing
@@ -25,7 +25,7 @@ type shownAgent struct {
 	Off  int
 }
 
-func (c *Console) showAgents(*visit) (any, error) {
+func (c *Console) showAgents(*sessionRequest) (any, error) {
 	all, err := c.options.Instance.Agents()
 	if err != nil {
 		return nil, err
@@ -36,13 +36,13 @@ func (c *Console) showAgents(*visit) (any, error) {
 		view.All = stop
 	}
 	for _, a := range all {
-		view.Agents = append(view.Agents, shown(a, stopped))
+		view.Agents = append(view.Agents, newAgentRow(a, stopped))
 	}
 	return view, nil
 }
 
-func shown(a Agent, stopped killswitch.StopsByAgent) shownAgent {
-	out := shownAgent{Agent: a, Stop: stopped.StopFor(a.ID)}
+func newAgentRow(a Agent, stopped killswitch.StopsByAgent) agentRow {
+	out := agentRow{Agent: a, Stop: stopped.StopFor(a.ID)}
 	for _, p := range a.Plugins {
 		for _, t := range p.Tools {
 			if t.Enabled {
@@ -55,17 +55,17 @@ func shown(a Agent, stopped killswitch.StopsByAgent) shownAgent {
 	return out
 }
 
-func (c *Console) showAgent(v *visit) (any, error) {
-	one, err := c.agent(v.FormValue("id"))
+func (c *Console) showAgent(v *sessionRequest) (any, error) {
+	one, err := c.findAgent(v.FormValue("id"))
 	if err != nil {
 		return nil, err
 	}
 	stopped := killswitch.ReadStops(c.options.Home)
-	return shown(one, stopped), nil
+	return newAgentRow(one, stopped), nil
 }
 
-// agent finds an agent of the configuration.
-func (c *Console) agent(id string) (Agent, error) {
+// findAgent finds a configured agent.
+func (c *Console) findAgent(id string) (Agent, error) {
 	all, err := c.options.Instance.Agents()
 	if err != nil {
 		return Agent{}, err
@@ -75,14 +75,14 @@ func (c *Console) agent(id string) (Agent, error) {
 			return a, nil
 		}
 	}
-	return Agent{}, missing("There is no such agent in the configuration.")
+	return Agent{}, notFound("There is no such agent in the configuration.")
 }
 
-// stop stops an agent or all, or lets them go on.
-func (c *Console) stop(v *visit) (string, error) {
+// stopAgent stops or resumes an agent, or all.
+func (c *Console) stopAgent(v *sessionRequest) (string, error) {
 	id := v.PostFormValue("agent")
 	if id != "" {
-		if _, err := c.agent(id); err != nil {
+		if _, err := c.findAgent(id); err != nil {
 			return "", err
 		}
 	}
@@ -99,33 +99,33 @@ func (c *Console) stop(v *visit) (string, error) {
 		c.options.Logger.Info("agents go on", "agent", id, "by", v.By)
 		killswitch.StopOf(c.options.Home, id).WaitUntilSeen()
 		if _, err := killswitch.ResumeAgent(c.options.Home, id); err != nil {
-			return "", &refusal{http.StatusConflict, "Not done: " + err.Error()}
+			return "", &httpError{http.StatusConflict, "Not done: " + err.Error()}
 		}
 		return next, nil
 	}
-	return "", missing("The form says nothing that is done here.")
+	return "", notFound("The form says nothing that is done here.")
 }
 
-// switchTool switches a tool of an agent's, or a plugin with all its tools, off or on.
-func (c *Console) switchTool(v *visit) (string, error) {
-	off := store.Off{Plugin: v.PostFormValue("plugin"), Tool: v.PostFormValue("tool"), Agent: v.PostFormValue("agent")}
+// switchTool disables or enables a tool of an agent, or a whole plugin.
+func (c *Console) switchTool(v *sessionRequest) (string, error) {
+	off := store.DisabledTool{Plugin: v.PostFormValue("plugin"), Tool: v.PostFormValue("tool"), Agent: v.PostFormValue("agent")}
 	do := v.PostFormValue("do")
-	one, err := c.agent(off.Agent)
+	one, err := c.findAgent(off.Agent)
 	if err != nil {
 		return "", err
 	}
-	if do != "on" && do != "off" || !one.has(off.Plugin, off.Tool) {
-		return "", missing("There is no such tool.")
+	if do != "on" && do != "off" || !one.hasTool(off.Plugin, off.Tool) {
+		return "", notFound("There is no such tool.")
 	}
 	c.options.Logger.Info("a switch is turned", "what", off.String(), "to", do, "by", v.By)
 	if err := c.options.Instance.Switch(off, do == "on"); err != nil {
-		return "", &refusal{http.StatusConflict, "Not done: " + err.Error()}
+		return "", &httpError{http.StatusConflict, "Not done: " + err.Error()}
 	}
 	return "agent?" + url.Values{"id": {off.Agent}}.Encode(), nil
 }
 
-// has reports whether an agent has a plugin, and a tool of it unless that is empty: what is switched is exactly that.
-func (a Agent) has(plugin, tool string) bool {
+// hasTool reports whether an agent has a plugin and, unless empty, a tool of it.
+func (a Agent) hasTool(plugin, tool string) bool {
 	for _, p := range a.Plugins {
 		if p.ID != plugin {
 			continue

@@ -13,32 +13,32 @@ import (
 	"github.com/picoclaw/picoclaw/host/approvals"
 )
 
-// approvalsView is what the page of waiting calls shows.
-type approvalsView struct{ Waiting []waiting }
+// approvalsView is the data of the approvals page.
+type approvalsView struct{ Waiting []waitingRow }
 
-// waiting is a call that waits, as it is shown: with the exact arguments.
-type waiting struct {
+// waitingRow is a waiting call with its exact arguments.
+type waitingRow struct {
 	*approvals.Waiting
 
 	Exact string // the arguments
 	Left  string
 }
 
-func (c *Console) showApprovals(*visit) (any, error) {
+func (c *Console) showApprovals(*sessionRequest) (any, error) {
 	all, err := approvals.List(c.options.Home)
 	if err != nil {
 		return nil, err
 	}
 	var view approvalsView
 	for _, one := range all {
-		view.Waiting = append(view.Waiting, waiting{one, exact(one.Arguments),
+		view.Waiting = append(view.Waiting, waitingRow{one, exactArguments(one.Arguments),
 			max(0, time.Until(one.Until)).Round(time.Second).String()})
 	}
 	return view, nil
 }
 
-// exact are arguments on lines of their own. Nothing is cut or left out: that is what is decided on.
-func exact(arguments json.RawMessage) string {
+// exactArguments returns the complete arguments on separate lines, since a person decides on them.
+func exactArguments(arguments json.RawMessage) string {
 	text := jsontext.Value(slices.Clone(arguments))
 	if text.Format(jsontext.AllowInvalidUTF8(true), jsontext.Multiline(true), jsontext.WithIndent("  ")) != nil {
 		return string(arguments)
@@ -46,8 +46,8 @@ func exact(arguments json.RawMessage) string {
 	return string(text)
 }
 
-// answer answers one call: the exact one that was shown, whose digest the form has.
-func (c *Console) answer(v *visit) (string, error) {
+// answerCall approves or denies the exact call that was shown, identified by the digest in the form.
+func (c *Console) answerCall(v *sessionRequest) (string, error) {
 	w, err := approvals.Find(c.options.Home, v.PostFormValue("id"))
 	if err == nil && subtle.ConstantTimeCompare([]byte(w.Digest()), []byte(v.PostFormValue("digest"))) != 1 {
 		err = approvals.ErrGone
@@ -57,7 +57,7 @@ func (c *Console) answer(v *visit) (string, error) {
 			Way: "console", Time: time.Now().UTC(), Why: v.PostFormValue("why")})
 	}
 	if errors.Is(err, approvals.ErrGone) || errors.Is(err, approvals.ErrAnswered) {
-		return "", &refusal{http.StatusConflict, "The call does not wait any more, or was answered already."}
+		return "", &httpError{http.StatusConflict, "The call does not wait any more, or was answered already."}
 	}
 	return "approvals", err
 }

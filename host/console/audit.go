@@ -14,34 +14,34 @@ import (
 
 const (
 	perPage = 50
-	// searchTime is how long one page may take; what is rare is searched for by several.
-	searchTime = 80 * time.Millisecond
+	// maxSearchTime limits the search for one page; rare entries take several pages.
+	maxSearchTime = 80 * time.Millisecond
 )
 
-// auditView is what the page of the record shows.
+// auditView is the data of the audit page.
 type auditView struct {
 	Query    url.Values // the filter
 	Filtered bool
 	Records  []audit.Record
-	Reached  time.Time // how far back was searched
-	Next     string    // where to go on; empty for nowhere
-	Later    bool      // it is not the first page
+	Reached  time.Time // time of the oldest entry searched
+	Next     string    // start of the next page; may be empty
+	Later    bool      // not the first page
 	Broken   int
 	Formats  []string
-	Verified *verified // nil for not yet
+	Verified *verifyResult // nil before the first verification
 }
 
-// Of is a text of the filter.
+// Of returns a value of the filter.
 func (v auditView) Of(name string) string { return v.Query.Get(name) }
 
-// Export leads to the records that the filter wants.
+// Export returns the URL that exports the matching entries.
 func (v auditView) Export(format string) string {
-	q := copied(v.Query)
+	q := copyQuery(v.Query)
 	q.Set("format", format)
 	return "export?" + q.Encode()
 }
 
-func copied(q url.Values) url.Values {
+func copyQuery(q url.Values) url.Values {
 	out := url.Values{}
 	for name := range q {
 		if q.Get(name) != "" {
@@ -51,23 +51,23 @@ func copied(q url.Values) url.Values {
 	return out
 }
 
-func (c *Console) showAudit(v *visit) (any, error) {
-	q := copied(v.URL.Query())
+func (c *Console) showAudit(v *sessionRequest) (any, error) {
+	q := copyQuery(v.URL.Query())
 	query := audit.Query{Limit: perPage, After: q.Get("after")}
 	q.Del("after")
 	var err error
 	if query.Filter, err = audit.ParseFilter(q.Get, time.Now()); err != nil {
-		return nil, &refusal{http.StatusBadRequest, err.Error()}
+		return nil, &httpError{http.StatusBadRequest, err.Error()}
 	}
 	view := auditView{Query: q, Filtered: query.Filter != audit.Filter{}, Later: query.After != "",
 		Formats: audit.ExportFormats()}
-	page, err := c.search(query)
+	page, err := c.searchLog(query)
 	if err != nil {
 		return nil, err
 	}
 	view.Records, view.Reached, view.Broken = page.Records, page.Reached, page.Broken
 	if page.Next != "" {
-		q := copied(q)
+		q := copyQuery(q)
 		q.Set("after", page.Next)
 		view.Next = "audit?" + q.Encode()
 	}
@@ -77,34 +77,34 @@ func (c *Console) showAudit(v *visit) (any, error) {
 	return view, nil
 }
 
-// search searches until a page is full, or for as long as a page may take.
-func (c *Console) search(q audit.Query) (*audit.Page, error) {
+// searchLog searches until a page is full, or for maxSearchTime.
+func (c *Console) searchLog(q audit.Query) (*audit.Page, error) {
 	all := &audit.Page{}
 	for began, most := time.Now(), q.Limit; ; q.After = all.Next {
 		q.Limit = most - len(all.Records)
 		page, err := audit.SearchLog(c.options.Log, q)
 		if errors.Is(err, audit.ErrGone) {
-			return nil, missing("This part of the record is not there any more.")
+			return nil, notFound("This part of the record is not there any more.")
 		}
 		if err != nil {
-			return nil, &refusal{http.StatusBadRequest, err.Error()}
+			return nil, &httpError{http.StatusBadRequest, err.Error()}
 		}
 		all.Records = append(all.Records, page.Records...)
 		all.Next, all.Reached, all.Broken = page.Next, page.Reached, all.Broken+page.Broken
-		if page.Next == "" || len(all.Records) == most || time.Since(began) > searchTime {
+		if page.Next == "" || len(all.Records) == most || time.Since(began) > maxSearchTime {
 			return all, nil
 		}
 	}
 }
 
-// verification is what the record was last found to be. The zero value is ready.
+// verification is the last verification of the audit log. The zero value is ready to use.
 type verification struct {
 	running sync.Mutex
 	mu      sync.Mutex
-	last    *verified
+	last    *verifyResult
 }
 
-type verified struct {
+type verifyResult struct {
 	*audit.VerifyResult // nil if the chain is broken
 
 	Time   time.Time
@@ -112,15 +112,15 @@ type verified struct {
 	Broken string
 }
 
-// verify follows the chain of the record: all of it is read.
-func (c *Console) verify(v *visit) (string, error) {
+// verifyLog verifies the chain of the whole audit log.
+func (c *Console) verifyLog(v *sessionRequest) (string, error) {
 	if !c.verified.running.TryLock() {
-		return "", &refusal{http.StatusConflict, "The record is being verified already: load the page again in a while."}
+		return "", &httpError{http.StatusConflict, "The record is being verified already: load the page again in a while."}
 	}
 	defer c.verified.running.Unlock()
 	began := time.Now()
 	found, err := audit.VerifyLog(c.options.Log, "")
-	out := &verified{VerifyResult: found, Time: began, Took: time.Since(began).Round(time.Millisecond)}
+	out := &verifyResult{VerifyResult: found, Time: began, Took: time.Since(began).Round(time.Millisecond)}
 	if broken := (*audit.ChainError)(nil); errors.As(err, &broken) {
 		out.Broken = broken.Error()
 	} else if err != nil {
@@ -133,17 +133,17 @@ func (c *Console) verify(v *visit) (string, error) {
 	return "audit", nil
 }
 
-// export sends the records that are wanted, the oldest first, as they are read.
-func (c *Console) export(w http.ResponseWriter, v *visit) error {
+// exportLog sends the matching entries while reading them, the oldest first.
+func (c *Console) exportLog(w http.ResponseWriter, v *sessionRequest) error {
 	q := v.URL.Query()
 	filter, err := audit.ParseFilter(q.Get, time.Now())
 	if err != nil {
-		return &refusal{http.StatusBadRequest, err.Error()}
+		return &httpError{http.StatusBadRequest, err.Error()}
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
 	to, err := audit.NewExporter(q.Get("format"), out, c.options.Version)
 	if err != nil {
-		return &refusal{http.StatusBadRequest, err.Error()}
+		return &httpError{http.StatusBadRequest, err.Error()}
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/octet-stream")
@@ -157,7 +157,7 @@ func (c *Console) export(w http.ResponseWriter, v *visit) error {
 	})
 	if err = errors.Join(err, to.Close(), out.Flush()); err != nil {
 		c.options.Logger.Warn("the record was not exported to its end", "error", err)
-		panic(http.ErrAbortHandler) // the browser is told that it does not have all
+		panic(http.ErrAbortHandler) // aborts the response, so that the browser reports it
 	}
 	return nil
 }

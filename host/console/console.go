@@ -1,11 +1,11 @@
-// Package console is the web console of an instance root, for whoever runs its agents: what they call and what was
-// refused, by which wall and rule; what waits for a yes; and taking back what a call has changed.
+// Package console is the web console of a home: it shows calls and refusals with their layer and rule, answers approval
+// requests, and undoes changes.
 //
-// Nobody is let in without a link that was made on the machine, once and soon. What a link opens only shows things,
-// unless it was made to act. Each page is one file and one template, in the table in pages.go. They are forms and
-// tables that work without a script; the one script there is adds what happens meanwhile.
+// A session starts with a one-time link created on the machine. Sessions are read-only unless the link was created with
+// --operate. Each page has one Go file and one template; the table is in pages.go. Pages are forms and tables that work
+// without JavaScript; the only script adds new calls.
 //
-// The package must not know how calls are decided on or made, nor where it is served.
+// The package must not know how calls are decided or made, nor where it is served.
 package console
 
 import (
@@ -23,23 +23,23 @@ import (
 	"github.com/picoclaw/picoclaw/host/audit"
 )
 
-// Path is what a console is served below.
-const Path = "/console/"
+// BasePath is the URL path of the console.
+const BasePath = "/console/"
 
-// Options are what a console shows.
+// Options configure a [Console].
 type Options struct {
-	Home     string // the instance root
-	Log      string // the path of the record of calls
+	Home     string
+	Log      string // path of the audit log
 	Operator Operator
-	Instance Instance // nil for a console without the pages that show it
+	Instance Instance // nil hides the pages that need it
 	Version  string   // picoclaw's
 	Logger   hclog.Logger
 }
 
-// Operator does what a person could do on the command line.
+// Operator executes actions of the command line.
 type Operator interface {
-	// Undo takes a change of an agent's back, or with dry only says what that would put back. With force it does so
-	// although files have changed since.
+	// Undo undoes a change of an agent. With dry it only reports what it would restore. With force it ignores later
+	// changes of the files.
 	Undo(ctx context.Context, agent, id string, dry, force bool) (said string, err error)
 }
 
@@ -49,34 +49,34 @@ var static embed.FS
 //go:embed pages
 var templates embed.FS
 
-// Console is a handler of all below [Path]. It may be used concurrently.
+// Console is a handler for all paths below [BasePath]. It may be used concurrently.
 type Console struct {
-	options  Options
-	doors    doors
-	feed     feed
-	results  results
-	examined examined
-	verified verification
-	pages    map[string]*page
-	nav      []*page
-	row      *template.Template // a call in a list
-	failed   *template.Template
-	entrance *template.Template
-	serve    http.Handler
+	options       Options
+	sessions      sessionStore
+	feed          callFeed
+	results       resultStore
+	reports       reportStore
+	verified      verification
+	pages         map[string]*page
+	nav           []*page
+	rowTemplate   *template.Template // a call in a list
+	errorTemplate *template.Template
+	loginTemplate *template.Template
+	handler       http.Handler
 }
 
-// New makes a console, which has nothing to show of calls before it runs.
+// New returns a console. It shows no calls before Run.
 func New(o Options) *Console {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
 	c := &Console{options: o, pages: map[string]*page{}}
-	shared := template.Must(template.New("").Funcs(functions()).ParseFS(templates, "pages/layout.html", "pages/row.html"))
+	shared := template.Must(template.New("").Funcs(templateFuncs()).ParseFS(templates, "pages/layout.html", "pages/row.html"))
 	parse := func(name string) *template.Template {
 		return template.Must(template.Must(shared.Clone()).ParseFS(templates, "pages/"+name+".html"))
 	}
-	c.row, c.failed, c.entrance = shared.Lookup("row"), parse("error"), parse("login")
-	for _, p := range c.table() {
+	c.rowTemplate, c.errorTemplate, c.loginTemplate = shared.Lookup("row"), parse("error"), parse("login")
+	for _, p := range c.pageTable() {
 		if p.show != nil {
 			p.template = parse(p.path)
 		}
@@ -86,54 +86,54 @@ func New(o Options) *Console {
 		}
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET "+Path+"static/{file}", http.StripPrefix(Path, http.FileServerFS(static)))
-	mux.HandleFunc("GET "+Path+"login", c.showLogin)
-	mux.HandleFunc("POST "+Path+"login", c.login)
-	mux.HandleFunc(Path+"{key}/{page...}", c.page)
-	mux.HandleFunc(Path, c.stranger)
-	// A form of another site's is told by the browser; what sends no such header is no browser, and has no session.
-	c.serve = http.NewCrossOriginProtection().Handler(mux)
+	mux.Handle("GET "+BasePath+"static/{file}", http.StripPrefix(BasePath, http.FileServerFS(static)))
+	mux.HandleFunc("GET "+BasePath+"login", c.showLogin)
+	mux.HandleFunc("POST "+BasePath+"login", c.login)
+	mux.HandleFunc(BasePath+"{key}/{page...}", c.servePage)
+	mux.HandleFunc(BasePath, c.refuseVisitor)
+	// Browsers identify cross-site forms; clients without the header are not browsers and have no session.
+	c.handler = http.NewCrossOriginProtection().Handler(mux)
 	return c
 }
 
-// Run follows the record of calls until ctx is done.
+// Run follows the audit log until ctx is done.
 func (c *Console) Run(ctx context.Context) {
-	c.feed.follow(ctx, c.options.Log, func(err error) {
+	c.feed.followLog(ctx, c.options.Log, func(err error) {
 		c.options.Logger.Warn("the console does not see calls for a while", "error", err)
 	})
-	c.doors.closeAll()
+	c.sessions.closeAll()
 }
 
-// Keep remembers what a call of this process has answered, for as long as there is room.
-func (c *Console) Keep(r audit.Record, answer string) { c.results.keep(r, answer) }
+// KeepResult stores the result of a call of this process, in limited memory.
+func (c *Console) KeepResult(r audit.Record, answer string) { c.results.keepResult(r, answer) }
 
-// policy is what pages may do: nothing that does not come from here. There is no script or style in a page.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
+// contentSecurityPolicy allows only resources of the console, and no inline scripts or styles.
+const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// maxForm bounds what a form may send.
-const maxForm = 64 << 10
+// maxFormBytes limits a submitted form.
+const maxFormBytes = 64 << 10
 
-// ServeHTTP serves the console to whoever has come by a name of this machine's own.
+// ServeHTTP serves requests addressed to a local name of this machine.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", contentSecurityPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
-	if !local(r.Host) {
+	if !isLocalAddress(r.Host) {
 		http.Error(w, "the console is for this machine: use localhost", http.StatusForbidden)
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	c.serve.ServeHTTP(w, r)
+	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
+	c.handler.ServeHTTP(w, r)
 }
 
-// local reports whether an address, with a port or without, is of this machine alone.
-func local(address string) bool {
+// isLocalAddress reports whether an address, with or without port, is local.
+func isLocalAddress(address string) bool {
 	name := address
 	if host, _, err := net.SplitHostPort(address); err == nil {
 		name = host
@@ -143,28 +143,28 @@ func local(address string) bool {
 	return strings.EqualFold(name, "localhost") || err == nil && ip.IsLoopback()
 }
 
-// stranger answers who has no session.
-func (c *Console) stranger(w http.ResponseWriter, r *http.Request) {
-	c.fail(w, r, nil, &refusal{http.StatusUnauthorized,
+// refuseVisitor answers a request without a session.
+func (c *Console) refuseVisitor(w http.ResponseWriter, r *http.Request) {
+	c.renderError(w, r, nil, &httpError{http.StatusUnauthorized,
 		"There is no session here, or it has ended: `picoclaw console` prints a link that opens one."})
 }
 
-// page serves a page of a session.
-func (c *Console) page(w http.ResponseWriter, r *http.Request) {
-	s := c.doors.session(r)
+// servePage serves a page of a session.
+func (c *Console) servePage(w http.ResponseWriter, r *http.Request) {
+	s := c.sessions.findSession(r)
 	if s == nil {
-		c.stranger(w, r)
+		c.refuseVisitor(w, r)
 		return
 	}
 	name := r.PathValue("page")
 	if name == "" {
-		http.Redirect(w, r, path.Join(Path, s.key, c.nav[0].path), http.StatusSeeOther)
+		http.Redirect(w, r, path.Join(BasePath, s.key, c.nav[0].path), http.StatusSeeOther)
 		return
 	}
 	p := c.pages[name]
 	if p == nil {
-		c.fail(w, r, s, missing("There is no such page."))
+		c.renderError(w, r, s, notFound("There is no such page."))
 		return
 	}
-	p.serve(c, w, &visit{Request: r, session: s, page: p})
+	p.servePage(c, w, &sessionRequest{Request: r, browserSession: s, page: p})
 }

@@ -33,7 +33,7 @@ type world struct {
 	// undone are the changes that were taken back.
 	mu     sync.Mutex
 	undone []string
-	off    map[store.Off]bool
+	off    map[store.DisabledTool]bool
 	walls  int // how often walls were examined
 	clock  time.Time
 }
@@ -62,7 +62,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.Console = New(Options{Home: w.home, Log: path, Operator: w, Instance: w, Version: "1"})
-	w.doors.now = func() time.Time { return w.clock }
+	w.sessions.now = func() time.Time { return w.clock }
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { w.Run(ctx) })
@@ -91,11 +91,11 @@ func (w *world) browser() *browser {
 // open opens a session.
 func (w *world) open(operate bool) *browser {
 	b := w.browser()
-	link, err := url.Parse(w.Link(operate, "somebody"))
+	link, err := url.Parse(w.NewLink(operate, "somebody"))
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	status, _, at := b.send("POST", w.url+Path+"login", link.Query(), nil)
+	status, _, at := b.send("POST", w.url+BasePath+"login", link.Query(), nil)
 	if status != 200 {
 		w.t.Fatalf("login: %d", status)
 	}
@@ -125,7 +125,7 @@ func (b *browser) send(method, to string, form url.Values, header http.Header) (
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if got := response.Header.Get("Content-Security-Policy"); got != policy {
+	if got := response.Header.Get("Content-Security-Policy"); got != contentSecurityPolicy {
 		b.t.Errorf("%s has the policy %q", to, got)
 	}
 	return response.StatusCode, string(text), response.Request.URL.String()
@@ -155,7 +155,7 @@ func (w *world) write(r audit.Record) {
 		w.t.Fatal(err)
 	}
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if _, ok := w.feed.find(r.Session, r.Time); ok {
+		if _, ok := w.feed.findCall(r.Session, r.Time); ok {
 			return
 		}
 	}
@@ -171,13 +171,13 @@ func TestALinkOpensOneSessionSoon(t *testing.T) {
 	}
 	b := w.browser()
 	for range 3 { // to look at it does not use it up
-		if status, _, _ := b.send("GET", w.url+w.Link(false, "x"), nil, nil); status != 200 {
+		if status, _, _ := b.send("GET", w.url+w.NewLink(false, "x"), nil, nil); status != 200 {
 			t.Errorf("a link: %d", status)
 		}
 	}
-	q := token(w.Link(false, "x"))
+	q := token(w.NewLink(false, "x"))
 	login := func(q url.Values) int {
-		status, _, _ := w.browser().send("POST", w.url+Path+"login", q, nil)
+		status, _, _ := w.browser().send("POST", w.url+BasePath+"login", q, nil)
 		return status
 	}
 	if first, second := login(q), login(q); first != 200 || second != 403 {
@@ -188,8 +188,8 @@ func TestALinkOpensOneSessionSoon(t *testing.T) {
 			t.Errorf("%v: %d", wrong, status)
 		}
 	}
-	q = token(w.Link(false, "x"))
-	w.clock = w.clock.Add(linkTime + time.Second)
+	q = token(w.NewLink(false, "x"))
+	w.clock = w.clock.Add(linkLifetime + time.Second)
 	if status := login(q); status != 403 {
 		t.Errorf("after a minute: %d", status)
 	}
@@ -197,23 +197,23 @@ func TestALinkOpensOneSessionSoon(t *testing.T) {
 	if status, _ := in.get("calls"); status != 200 {
 		t.Errorf("a session: %d", status)
 	}
-	w.clock = w.clock.Add(sessionTime + time.Second)
+	w.clock = w.clock.Add(sessionLifetime + time.Second)
 	if status, _ := in.get("calls"); status != 401 {
 		t.Errorf("a session that is over: %d", status)
 	}
-	for range 2 * mostLinks {
-		w.Link(false, "x")
+	for range 2 * maxLinks {
+		w.NewLink(false, "x")
 	}
-	if len(w.doors.links) > mostLinks {
-		t.Errorf("%d links are kept", len(w.doors.links))
+	if len(w.sessions.links) > maxLinks {
+		t.Errorf("%d links are kept", len(w.sessions.links))
 	}
 	first := w.open(false)
 	w.clock = w.clock.Add(time.Second)
-	for range mostSessions {
+	for range maxSessions {
 		w.open(false)
 	}
-	if status, _ := first.get("calls"); len(w.doors.sessions) > mostSessions || status != 401 {
-		t.Errorf("%d sessions are kept, and of the first one %d", len(w.doors.sessions), status)
+	if status, _ := first.get("calls"); len(w.sessions.sessions) > maxSessions || status != 401 {
+		t.Errorf("%d sessions are kept, and of the first one %d", len(w.sessions.sessions), status)
 	}
 }
 
@@ -224,9 +224,9 @@ func TestWhoHasNoSessionSeesNothing(t *testing.T) {
 	for _, c := range []struct {
 		who *browser
 		at  string
-	}{{w.browser(), a.at}, {a, b.at}, {w.browser(), w.url + Path + "x/"}, {w.browser(), w.url + Path}} {
+	}{{w.browser(), a.at}, {a, b.at}, {w.browser(), w.url + BasePath + "x/"}, {w.browser(), w.url + BasePath}} {
 		for _, page := range []string{"", "calls", "approvals", "stream", "undo?agent=a&id=b"} {
-			if c.at == w.url+Path && page == "calls" {
+			if c.at == w.url+BasePath && page == "calls" {
 				page = ""
 			}
 			if status, text, _ := c.who.send("GET", c.at+page, nil, nil); status != 401 || strings.Contains(text, "<table") {
@@ -234,17 +234,17 @@ func TestWhoHasNoSessionSeesNothing(t *testing.T) {
 			}
 		}
 	}
-	for _, cookie := range a.client.Jar.Cookies(must(url.Parse(w.url + Path))) {
+	for _, cookie := range a.client.Jar.Cookies(must(url.Parse(w.url + BasePath))) {
 		t.Errorf("the cookie %s is sent to other pages", cookie.Name)
 	}
-	response, err := http.Post(w.url+w.Link(false, "x"), "", nil)
+	response, err := http.Post(w.url+w.NewLink(false, "x"), "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = response.Body.Close()
 	r := httptest.NewRecorder()
-	_, query, _ := strings.Cut(w.Link(false, "x"), "?")
-	request := httptest.NewRequest(http.MethodPost, "http://localhost"+Path+"login", strings.NewReader(query))
+	_, query, _ := strings.Cut(w.NewLink(false, "x"), "?")
+	request := httptest.NewRequest(http.MethodPost, "http://localhost"+BasePath+"login", strings.NewReader(query))
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	w.ServeHTTP(r, request)
 	if got := r.Header().Get("Set-Cookie"); !strings.Contains(got, "HttpOnly") || !strings.Contains(got, "SameSite=Strict") {
@@ -299,7 +299,7 @@ func TestAFormIsTheSessionsOwn(t *testing.T) {
 	if status, _, _ := a.send("GET", a.at+"calls", nil, http.Header{"Host": {"attacker.example"}}); status != 403 {
 		t.Errorf("a page by another name: %d", status)
 	}
-	big := url.Values{"csrf": {a.csrf()}, "agent": {strings.Repeat("x", maxForm)}, "id": {"1"}}
+	big := url.Values{"csrf": {a.csrf()}, "agent": {strings.Repeat("x", maxFormBytes)}, "id": {"1"}}
 	if status, _, _ := a.send("POST", a.at+"undo", big, nil); status != 403 {
 		t.Errorf("a form that is too large: %d", status)
 	}
@@ -314,7 +314,7 @@ func TestWhoMayOnlyLookCantAct(t *testing.T) {
 	w := newWorld(t)
 	b := w.open(false)
 	acting := 0
-	for _, p := range w.table() {
+	for _, p := range w.pageTable() {
 		if p.act == nil {
 			continue
 		}
@@ -359,7 +359,7 @@ func TestNothingOfOthersRuns(t *testing.T) {
 	record := audit.Record{Time: time.Now(), Agent: evil, Session: "s" + evil, Parent: evil, Origin: evil, Tool: evil,
 		Args:     map[string]any{evil: evil, "list": []any{evil}, "hidden": "a\u202eb\u200bc\u3164d\ufe01"},
 		Decision: "deny", Rule: evil, Error: evil, Undo: evil, Approval: &audit.Approval{By: evil, Way: evil}}
-	w.Keep(record, evil+"\npassword=hunter2hunter2\x1b[2J")
+	w.KeepResult(record, evil+"\npassword=hunter2hunter2\x1b[2J")
 	stream, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.at+"stream", nil)
 	if err != nil {
 		t.Fatal(err)

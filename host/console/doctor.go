@@ -9,28 +9,28 @@ import (
 	"github.com/picoclaw/picoclaw/host/doctor"
 )
 
-// examined are the reports on agents' walls. The zero value is ready.
-type examined struct {
-	running sync.Mutex // held while walls are attacked
+// reportStore has the doctor's reports by agent. The zero value is ready to use.
+type reportStore struct {
+	running sync.Mutex // held during a self-test
 	mu      sync.Mutex
-	reports map[string]*report
+	reports map[string]*agentReport
 }
 
-// report is one with its time.
-type report struct {
+// agentReport is a report with its time.
+type agentReport struct {
 	*doctor.Report
 
 	Time time.Time
 }
 
-// doctorView is what the page of walls shows.
+// doctorView is the data of the doctor page.
 type doctorView struct {
 	Agent  string
 	Agents []string
-	Report *report // nil for none yet
+	Report *agentReport // may be nil
 }
 
-func (c *Console) showDoctor(v *visit) (any, error) {
+func (c *Console) showDoctor(v *sessionRequest) (any, error) {
 	all, err := c.options.Instance.Agents()
 	if err != nil {
 		return nil, err
@@ -42,31 +42,31 @@ func (c *Console) showDoctor(v *visit) (any, error) {
 	if view.Agent == "" && len(all) > 0 {
 		view.Agent = all[0].ID
 	}
-	c.examined.mu.Lock()
-	defer c.examined.mu.Unlock()
-	view.Report = c.examined.reports[view.Agent]
+	c.reports.mu.Lock()
+	defer c.reports.mu.Unlock()
+	view.Report = c.reports.reports[view.Agent]
 	return view, nil
 }
 
-// examine has a sandbox built and attacked: that takes a while, so it is done when somebody asks for it.
-func (c *Console) examine(v *visit) (string, error) {
-	one, err := c.agent(v.PostFormValue("agent"))
+// runDoctor examines an agent's layers. It takes a while, so it runs only on request.
+func (c *Console) runDoctor(v *sessionRequest) (string, error) {
+	one, err := c.findAgent(v.PostFormValue("agent"))
 	if err != nil {
 		return "", err
 	}
-	if !c.examined.running.TryLock() {
-		return "", &refusal{http.StatusConflict, "Walls are being examined already: load the page again in a while."}
+	if !c.reports.running.TryLock() {
+		return "", &httpError{http.StatusConflict, "Walls are being examined already: load the page again in a while."}
 	}
-	defer c.examined.running.Unlock()
+	defer c.reports.running.Unlock()
 	r, err := c.options.Instance.Examine(v.Context(), one.ID)
 	if err != nil {
 		return "", err
 	}
-	c.examined.mu.Lock()
-	defer c.examined.mu.Unlock()
-	if c.examined.reports == nil {
-		c.examined.reports = map[string]*report{}
+	c.reports.mu.Lock()
+	defer c.reports.mu.Unlock()
+	if c.reports.reports == nil {
+		c.reports.reports = map[string]*agentReport{}
 	}
-	c.examined.reports[one.ID] = &report{r, time.Now()}
+	c.reports.reports[one.ID] = &agentReport{r, time.Now()}
 	return "doctor?" + url.Values{"agent": {one.ID}}.Encode(), nil
 }

@@ -9,78 +9,77 @@ import (
 	"time"
 )
 
-// session is what a link has opened, for one browser.
+// browserSession is the session of one browser, opened by a link.
 //
-// Browsers send a cookie of localhost to whatever listens there, on any port: a web page that an agent serves would be
-// sent it. So the pages of a session are below a key of its own, to which the cookie is bound, and which no other page
-// is told.
-type session struct {
-	Operate bool   // it may act
-	By      string // whoever has made its link
-	CSRF    string // what its forms send
+// Browsers send cookies of localhost to every port, also to a web page an agent serves. So the paths of a session
+// contain a key unknown to other pages, and the cookie is valid below it only.
+type browserSession struct {
+	Operate bool   // may change things
+	By      string // creator of its link
+	CSRF    string // token of its forms
 
-	key    string // in the path of its pages
+	key    string // in its paths
 	secret [sha256.Size]byte
 	until  time.Time
 	ended  chan struct{}
 	end    func()
 }
 
-// link opens a session once.
-type link struct {
+// loginLink opens a session once.
+type loginLink struct {
 	operate bool
 	by      string
 	until   time.Time
 }
 
-// Bounds of what is let in.
+// Limits of links and sessions.
 const (
-	cookieName   = "picoclaw_console"
-	linkTime     = time.Minute
-	sessionTime  = 8 * time.Hour
-	mostLinks    = 32
-	mostSessions = 32
+	cookieName      = "picoclaw_console"
+	linkLifetime    = time.Minute
+	sessionLifetime = 8 * time.Hour
+	maxLinks        = 32
+	maxSessions     = 32
 )
 
-// doors are the links and sessions, which are in memory alone. The zero value is ready.
-type doors struct {
+// sessionStore has the links and sessions, in memory only. The zero value is ready to use.
+type sessionStore struct {
 	mu       sync.Mutex
-	links    map[[sha256.Size]byte]link // by what their tokens hash to
-	sessions map[string]*session        // by their keys
-	now      func() time.Time           // for tests; nil for the clock's
+	links    map[[sha256.Size]byte]loginLink // by hashed token
+	sessions map[string]*browserSession      // by key
+	now      func() time.Time                // for tests; may be nil
 }
 
-func (d *doors) time() time.Time {
+func (d *sessionStore) currentTime() time.Time {
 	if d.now != nil {
 		return d.now()
 	}
 	return time.Now()
 }
 
-// Link makes a link that opens one session within a minute, as a path with a query.
-func (c *Console) Link(operate bool, by string) string {
-	return Path + "login?token=" + c.doors.link(operate, by)
+// NewLink returns the path of a new link, which opens one session within a minute.
+func (c *Console) NewLink(operate bool, by string) string {
+	return BasePath + "login?token=" + c.sessions.newToken(operate, by)
 }
 
-func (d *doors) link(operate bool, by string) string {
-	token, now := rand.Text(), d.time()
+func (d *sessionStore) newToken(operate bool, by string) string {
+	token, now := rand.Text(), d.currentTime()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for hash, one := range d.links {
-		if now.After(one.until) || len(d.links) >= mostLinks {
+		if now.After(one.until) || len(d.links) >= maxLinks {
 			delete(d.links, hash)
 		}
 	}
 	if d.links == nil {
-		d.links, d.sessions = map[[sha256.Size]byte]link{}, map[string]*session{}
+		d.links, d.sessions = map[[sha256.Size]byte]loginLink{}, map[string]*browserSession{}
 	}
-	d.links[sha256.Sum256([]byte(token))] = link{operate, by, now.Add(linkTime)}
+	d.links[sha256.Sum256([]byte(token))] = loginLink{operate, by, now.Add(linkLifetime)}
 	return token
 }
 
-// open takes a link, and returns the session that it opens with its cookie; nil for one that is none, or not any more.
-func (d *doors) open(token string) (*session, *http.Cookie) {
-	hash, now := sha256.Sum256([]byte(token)), d.time()
+// openSession uses up a link and returns its session and cookie; nil for an unknown or expired link.
+func (d *sessionStore) openSession(token string) (*browserSession, *http.Cookie) {
+	hash, now := sha256.Sum256([]byte(token)), d.currentTime()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	l, ok := d.links[hash]
@@ -88,32 +87,32 @@ func (d *doors) open(token string) (*session, *http.Cookie) {
 	if !ok || now.After(l.until) {
 		return nil, nil
 	}
-	var first *session
+	var first *browserSession
 	for _, one := range d.sessions {
 		if now.After(one.until) {
-			d.remove(one)
+			d.removeLocked(one)
 		} else if first == nil || one.until.Before(first.until) {
 			first = one
 		}
 	}
-	if len(d.sessions) >= mostSessions {
-		d.remove(first)
+	if len(d.sessions) >= maxSessions {
+		d.removeLocked(first)
 	}
 	secret := rand.Text()
-	s := &session{Operate: l.operate, By: l.by, CSRF: rand.Text(), key: rand.Text(), secret: sha256.Sum256([]byte(secret)),
-		until: now.Add(sessionTime), ended: make(chan struct{})}
+	s := &browserSession{Operate: l.operate, By: l.by, CSRF: rand.Text(), key: rand.Text(), secret: sha256.Sum256([]byte(secret)),
+		until: now.Add(sessionLifetime), ended: make(chan struct{})}
 	s.end = sync.OnceFunc(func() { close(s.ended) })
 	d.sessions[s.key] = s
-	return s, &http.Cookie{Name: cookieName, Value: secret, Path: Path + s.key + "/", MaxAge: int(sessionTime.Seconds()),
+	return s, &http.Cookie{Name: cookieName, Value: secret, Path: BasePath + s.key + "/", MaxAge: int(sessionLifetime.Seconds()),
 		HttpOnly: true, SameSite: http.SameSiteStrictMode}
 }
 
-// session returns the session of a request; nil for none.
-func (d *doors) session(r *http.Request) *session {
+// findSession returns the session of a request; nil for none.
+func (d *sessionStore) findSession(r *http.Request) *browserSession {
 	d.mu.Lock()
 	s := d.sessions[r.PathValue("key")]
 	d.mu.Unlock()
-	if s == nil || d.time().After(s.until) {
+	if s == nil || d.currentTime().After(s.until) {
 		return nil
 	}
 	for _, cookie := range r.CookiesNamed(cookieName) {
@@ -125,36 +124,37 @@ func (d *doors) session(r *http.Request) *session {
 	return nil
 }
 
-// remove ends a session, and what is streamed to it. The caller holds the lock.
-func (d *doors) remove(s *session) {
+// removeLocked ends a session and its streams. The caller holds the lock.
+func (d *sessionStore) removeLocked(s *browserSession) {
 	delete(d.sessions, s.key)
 	s.end()
 }
 
-func (d *doors) close(s *session) {
+func (d *sessionStore) closeSession(s *browserSession) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.remove(s)
+	d.removeLocked(s)
 }
 
-func (d *doors) closeAll() {
+func (d *sessionStore) closeAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.sessions {
-		d.remove(s)
+		d.removeLocked(s)
 	}
 	clear(d.links)
 }
 
-// showLogin asks whether to open the session. To look at a link does not use it up: programs do so, too.
+// showLogin asks for confirmation before it opens the session. Loading the page does not use up the link, since
+// programs preview links.
 func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) {
-	c.render(w, nil, c.entrance, http.StatusOK, frame{Title: "Open the console", Data: r.FormValue("token")})
+	c.renderPage(w, nil, c.loginTemplate, http.StatusOK, layoutData{Title: "Open the console", Data: r.FormValue("token")})
 }
 
 func (c *Console) login(w http.ResponseWriter, r *http.Request) {
-	s, cookie := c.doors.open(r.PostFormValue("token"))
+	s, cookie := c.sessions.openSession(r.PostFormValue("token"))
 	if s == nil {
-		c.fail(w, r, nil, &refusal{http.StatusForbidden,
+		c.renderError(w, r, nil, &httpError{http.StatusForbidden,
 			"This link has been used, or is older than a minute: `picoclaw console` prints another."})
 		return
 	}
@@ -163,7 +163,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, cookie.Path+c.nav[0].path, http.StatusSeeOther)
 }
 
-func (c *Console) logout(v *visit) (string, error) {
-	c.doors.close(v.session)
-	return Path, nil
+func (c *Console) logout(v *sessionRequest) (string, error) {
+	c.sessions.closeSession(v.browserSession)
+	return BasePath, nil
 }

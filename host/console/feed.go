@@ -15,69 +15,69 @@ import (
 	"github.com/picoclaw/picoclaw/host/audit"
 )
 
-// Bounds of what is known of calls, and of who is told.
+// Limits of the feed.
 const (
-	mostRecent    = 2000    // calls that are in memory
-	readAtStart   = 1 << 20 // how much of the record is read for that at the start, in bytes
-	mostBehind    = 2000    // calls by which a browser may be behind before it is cut
-	mostListeners = 64
-	mostAtOnce    = 500 // calls in one event
-	sendTimeout   = 5 * time.Second
-	lookEvery     = time.Second // for approvals
-	retryEvery    = 2 * time.Second
+	maxRecent        = 2000    // calls in memory
+	initialBytes     = 1 << 20 // of the audit log, read at start
+	maxBehind        = 2000    // calls a browser may lag before it is disconnected
+	maxListeners     = 64
+	maxBatch         = 500 // calls in one event
+	sendTimeout      = 5 * time.Second
+	approvalInterval = time.Second // for polling approvals
+	retryInterval    = 2 * time.Second
 )
 
-// seen is a call of the feed.
-type seen struct {
+// feedCall is a numbered call.
+type feedCall struct {
 	audit.Record
 
-	Number uint64 // counts up
+	Number uint64 // increasing
 }
 
-// feed are the latest calls, and who is told of those that come. The zero value is ready.
-type feed struct {
+// callFeed has the latest calls and notifies listeners of new ones. The zero value is ready to use.
+type callFeed struct {
 	mu        sync.Mutex
 	number    uint64
-	recent    []seen // the latest is the last
-	listeners map[chan seen]bool
+	recent    []feedCall // the last is the latest
+	listeners map[chan feedCall]bool
 }
 
-// follow reads the record until ctx is done, whatever goes wrong.
-func (f *feed) follow(ctx context.Context, log string, failed func(error)) {
-	bytes := int64(readAtStart)
+// followLog follows the audit log until ctx is done, and retries after errors.
+func (f *callFeed) followLog(ctx context.Context, log string, failed func(error)) {
+	bytes := int64(initialBytes)
 	for ctx.Err() == nil {
-		if err := audit.FollowLatest(ctx, log, bytes, func(r audit.Record) error { f.add(r); return nil }); err != nil {
+		if err := audit.FollowLatest(ctx, log, bytes, func(r audit.Record) error { f.addCall(r); return nil }); err != nil {
 			failed(err)
 		}
-		bytes = 0 // what is known stays
+		bytes = 0 // keep the calls in memory
 		select {
 		case <-ctx.Done():
-		case <-time.After(retryEvery):
+		case <-time.After(retryInterval):
 		}
 	}
 }
 
-func (f *feed) add(r audit.Record) {
+func (f *callFeed) addCall(r audit.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.number++
-	one := seen{r, f.number}
-	if len(f.recent) >= 2*mostRecent {
-		f.recent = append(f.recent[:0:0], f.recent[mostRecent:]...)
+	one := feedCall{r, f.number}
+	if len(f.recent) >= 2*maxRecent {
+		f.recent = append(f.recent[:0:0], f.recent[maxRecent:]...)
 	}
 	f.recent = append(f.recent, one)
 	for l := range f.listeners {
 		select {
 		case l <- one:
-		default: // it is too slow; its browser connects again
+		default: // too slow; the browser reconnects
 			delete(f.listeners, l)
 			close(l)
 		}
 	}
 }
 
-// latest are the calls that somebody wants, the newest first, and the number of the newest of all.
-func (f *feed) latest(wanted func(audit.Record) bool, most int) (calls []seen, number uint64) {
+// latestCalls returns matching calls, the newest first, and the number of the newest call.
+func (f *callFeed) latestCalls(wanted func(audit.Record) bool, most int) (calls []feedCall, number uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := len(f.recent) - 1; i >= 0 && len(calls) < most; i-- {
@@ -88,45 +88,45 @@ func (f *feed) latest(wanted func(audit.Record) bool, most int) (calls []seen, n
 	return calls, f.number
 }
 
-// find is a call that is in memory.
-func (f *feed) find(session string, at time.Time) (audit.Record, bool) {
-	calls, _ := f.latest(func(r audit.Record) bool { return r.Session == session && r.Time.Equal(at) }, 1)
+// findCall returns a call in memory.
+func (f *callFeed) findCall(session string, at time.Time) (audit.Record, bool) {
+	calls, _ := f.latestCalls(func(r audit.Record) bool { return r.Session == session && r.Time.Equal(at) }, 1)
 	if len(calls) == 0 {
 		return audit.Record{}, false
 	}
 	return calls[0].Record, true
 }
 
-// listen returns a channel of the calls after one; nil if there are too many listeners. It is closed for a listener
-// that is too slow.
-func (f *feed) listen(after uint64) chan seen {
+// addListener returns a channel of the calls after a number; nil if there are too many listeners. The channel is closed
+// if the listener is too slow.
+func (f *callFeed) addListener(after uint64) chan feedCall {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.listeners) >= mostListeners {
+	if len(f.listeners) >= maxListeners {
 		return nil
 	}
-	l := make(chan seen, mostBehind)
-	for _, one := range f.recent[max(0, len(f.recent)-mostBehind):] {
+	l := make(chan feedCall, maxBehind)
+	for _, one := range f.recent[max(0, len(f.recent)-maxBehind):] {
 		if one.Number > after {
 			l <- one
 		}
 	}
 	if f.listeners == nil {
-		f.listeners = map[chan seen]bool{}
+		f.listeners = map[chan feedCall]bool{}
 	}
 	f.listeners[l] = true
 	return l
 }
 
-func (f *feed) leave(l chan seen) {
+func (f *callFeed) removeListener(l chan feedCall) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.listeners, l)
 }
 
-// stream tells a browser of the calls that its page shows, and of approvals, as server-sent events.
-func (c *Console) stream(w http.ResponseWriter, v *visit) error {
-	filter, err := filterOf(v.URL.Query())
+// streamCalls sends new calls and the number of approvals as server-sent events.
+func (c *Console) streamCalls(w http.ResponseWriter, v *sessionRequest) error {
+	filter, err := parseFilter(v.URL.Query())
 	if err != nil {
 		return err
 	}
@@ -134,17 +134,17 @@ func (c *Console) stream(w http.ResponseWriter, v *visit) error {
 	if last := v.Header.Get("Last-Event-ID"); last != "" {
 		after, _ = strconv.ParseUint(last, 10, 64)
 	}
-	calls := c.feed.listen(after)
+	calls := c.feed.addListener(after)
 	if calls == nil {
-		return &refusal{http.StatusServiceUnavailable, "Too many pages are open."}
+		return &httpError{http.StatusServiceUnavailable, "Too many pages are open."}
 	}
-	defer c.feed.leave(calls)
+	defer c.feed.removeListener(calls)
 	w.Header().Set("Content-Type", "text/event-stream")
-	out := &events{w: w, to: http.NewResponseController(w)}
-	out.send("", "retry: 1000\n\n")
-	look := time.NewTicker(lookEvery)
+	out := &eventWriter{w: w, control: http.NewResponseController(w)}
+	out.sendEvent("", "retry: 1000\n\n")
+	look := time.NewTicker(approvalInterval)
 	defer look.Stop()
-	over := time.NewTimer(v.until.Sub(c.doors.time()))
+	over := time.NewTimer(v.until.Sub(c.sessions.currentTime()))
 	defer over.Stop()
 	waiting := ""
 	for out.err == nil {
@@ -153,7 +153,7 @@ func (c *Console) stream(w http.ResponseWriter, v *visit) error {
 			if !ok {
 				return nil
 			}
-			c.sendCalls(out, filter, append([]seen{one}, drained(calls)...))
+			c.sendCalls(out, filter, append([]feedCall{one}, drainCalls(calls)...))
 		case <-look.C:
 			all, err := approvals.List(c.options.Home)
 			if err != nil {
@@ -164,9 +164,9 @@ func (c *Console) stream(w http.ResponseWriter, v *visit) error {
 				ids = append(ids, one.ID)
 			}
 			now := strings.Join(ids, " ")
-			if now != waiting || out.quiet() {
+			if now != waiting || out.needsKeepAlive() {
 				waiting = now
-				out.json("approvals", 0, map[string]any{"count": len(all), "ids": now})
+				out.sendJSON("approvals", 0, map[string]any{"count": len(all), "ids": now})
 			}
 		case <-v.Context().Done():
 			return nil
@@ -179,9 +179,9 @@ func (c *Console) stream(w http.ResponseWriter, v *visit) error {
 	return nil
 }
 
-// drained are the calls that are there already.
-func drained(calls chan seen) (all []seen) {
-	for len(all) < mostAtOnce {
+// drainCalls returns the calls already in a channel.
+func drainCalls(calls chan feedCall) (all []feedCall) {
+	for len(all) < maxBatch {
 		select {
 		case one, ok := <-calls:
 			if !ok {
@@ -195,38 +195,38 @@ func drained(calls chan seen) (all []seen) {
 	return all
 }
 
-// sendCalls sends the rows of those calls that are wanted, the newest first.
-func (c *Console) sendCalls(out *events, filter filter, all []seen) {
+// sendCalls sends the rows of matching calls, the newest first.
+func (c *Console) sendCalls(out *eventWriter, filter callFilter, all []feedCall) {
 	var rows bytes.Buffer
 	count := 0
 	for i := len(all) - 1; i >= 0; i-- {
-		if !filter.matches(all[i].Record) {
+		if !filter.matchesCall(all[i].Record) {
 			continue
 		}
 		count++
-		if err := c.row.Execute(&rows, all[i]); err != nil {
+		if err := c.rowTemplate.Execute(&rows, all[i]); err != nil {
 			c.options.Logger.Error("a call could not be shown", "error", err)
 			return
 		}
 	}
 	if count > 0 {
-		out.json("calls", all[len(all)-1].Number, map[string]any{"count": count, "rows": string(visible(rows.Bytes()))})
+		out.sendJSON("calls", all[len(all)-1].Number, map[string]any{"count": count, "rows": string(escapeHidden(rows.Bytes()))})
 	}
 }
 
-// events writes server-sent events. A browser that does not take one in time is cut.
-type events struct {
-	w    http.ResponseWriter
-	to   *http.ResponseController
-	last time.Time
-	err  error
+// eventWriter writes server-sent events. It disconnects slow browsers.
+type eventWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	last    time.Time
+	err     error
 }
 
-// quiet reports whether nothing was sent for so long that a browser may be gone.
-func (e *events) quiet() bool { return time.Since(e.last) > 15*time.Second }
+// needsKeepAlive reports whether nothing was sent for a while.
+func (e *eventWriter) needsKeepAlive() bool { return time.Since(e.last) > 15*time.Second }
 
-func (e *events) json(name string, id uint64, data any) {
-	text, err := json.Marshal(data) // in one line
+func (e *eventWriter) sendJSON(name string, id uint64, data any) {
+	text, err := json.Marshal(data) // no line breaks
 	if err != nil {
 		e.err = err
 		return
@@ -235,15 +235,15 @@ func (e *events) json(name string, id uint64, data any) {
 	if id > 0 {
 		head += fmt.Sprintf("id: %d\n", id)
 	}
-	e.send(head, "data: "+string(text)+"\n\n")
+	e.sendEvent(head, "data: "+string(text)+"\n\n")
 }
 
-func (e *events) send(head, data string) {
+func (e *eventWriter) sendEvent(head, data string) {
 	e.last = time.Now()
-	if e.err = e.to.SetWriteDeadline(e.last.Add(sendTimeout)); e.err != nil {
+	if e.err = e.control.SetWriteDeadline(e.last.Add(sendTimeout)); e.err != nil {
 		return
 	}
 	if _, e.err = e.w.Write([]byte(head + data)); e.err == nil {
-		e.err = e.to.Flush()
+		e.err = e.control.Flush()
 	}
 }

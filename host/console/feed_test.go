@@ -18,51 +18,51 @@ import (
 
 // A browser that does not read is cut, and costs neither memory nor anybody's time.
 func TestAListenerThatIsTooSlowIsCut(t *testing.T) {
-	var f feed
-	slow := f.listen(0)
-	for range mostBehind + 1 {
-		f.add(audit.Record{Time: time.Now()})
+	var f callFeed
+	slow := f.addListener(0)
+	for range maxBehind + 1 {
+		f.addCall(audit.Record{Time: time.Now()})
 	}
 	n := 0
 	for range slow {
 		n++
 	}
-	if n != mostBehind || len(f.listeners) != 0 {
+	if n != maxBehind || len(f.listeners) != 0 {
 		t.Errorf("it was told %d, and %d are left", n, len(f.listeners))
 	}
-	for range 3 * mostRecent {
-		f.add(audit.Record{Time: time.Now()})
+	for range 3 * maxRecent {
+		f.addCall(audit.Record{Time: time.Now()})
 	}
-	if len(f.recent) > 2*mostRecent {
+	if len(f.recent) > 2*maxRecent {
 		t.Errorf("%d calls are kept", len(f.recent))
 	}
-	var all []chan seen
-	for range mostListeners {
-		all = append(all, f.listen(0))
+	var all []chan feedCall
+	for range maxListeners {
+		all = append(all, f.addListener(0))
 	}
-	if f.listen(0) != nil {
+	if f.addListener(0) != nil {
 		t.Error("there is no bound to listeners")
 	}
 	for _, l := range all {
-		f.leave(l)
+		f.removeListener(l)
 	}
 }
 
 func TestTheAnswersThatAreKeptAreBounded(t *testing.T) {
-	var s results
+	var s resultStore
 	at := time.Now()
-	for i := range mostAnswers + 10 {
-		s.keep(audit.Record{Session: fmt.Sprint(i), Time: at}, strings.Repeat("x", 2*mostAnswer))
+	for i := range maxResults + 10 {
+		s.keepResult(audit.Record{Session: fmt.Sprint(i), Time: at}, strings.Repeat("x", 2*maxResultBytes))
 	}
-	if a := s.answer("9", at); a.Kept || len(s.order) != mostAnswers {
+	if a := s.findResult("9", at); a.Kept || len(s.order) != maxResults {
 		t.Errorf("the oldest is there: %v; %d are", a.Kept, len(s.order))
 	}
-	if a := s.answer("10", at); !a.Kept || len(a.Text) > mostAnswer+len("…") || a.Cut != 2*mostAnswer {
+	if a := s.findResult("10", at); !a.Kept || len(a.Text) > maxResultBytes+len("…") || a.Cut != 2*maxResultBytes {
 		t.Errorf("%v, %d of %d", a.Kept, len(a.Text), a.Cut)
 	}
 	// A secret at the cut is not cut in two.
-	s.keep(audit.Record{Session: "secret", Time: at}, strings.Repeat("x", mostAnswer-20)+"\npassword=hunter2hunter2hunter2")
-	if a := s.answer("secret", at); strings.Contains(a.Text, "hunter2") {
+	s.keepResult(audit.Record{Session: "secret", Time: at}, strings.Repeat("x", maxResultBytes-20)+"\npassword=hunter2hunter2hunter2")
+	if a := s.findResult("secret", at); strings.Contains(a.Text, "hunter2") {
 		t.Error("half a secret is shown")
 	}
 }
@@ -120,11 +120,11 @@ func TestTheWallThatStoppedACall(t *testing.T) {
 		"network":                 {Decision: "allow", Rule: "network.allow", Error: "x"},
 		"stopped by the operator": {Decision: "allow", Rule: "stop", Error: "x"},
 	} {
-		if got := wall(r); got != want {
+		if got := refusingLayer(r); got != want {
 			t.Errorf("%+v: %q, want %q", r, got, want)
 		}
 	}
-	if got := wall(audit.Record{Decision: "allow", Rule: "tools", Error: "exit 1"}); got != "" {
+	if got := refusingLayer(audit.Record{Decision: "allow", Rule: "tools", Error: "exit 1"}); got != "" {
 		t.Errorf("an error of a tool's own: %q", got)
 	}
 }
@@ -138,7 +138,7 @@ func TestCallsAreSeenAcrossFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.write(audit.Record{Time: time.Now(), Session: "b"})
-	if calls, _ := w.feed.latest(func(audit.Record) bool { return true }, 10); len(calls) != 2 {
+	if calls, _ := w.feed.latestCalls(func(audit.Record) bool { return true }, 10); len(calls) != 2 {
 		t.Errorf("seen: %+v", calls)
 	}
 }

@@ -8,56 +8,56 @@ import (
 	"github.com/picoclaw/picoclaw/host/store"
 )
 
-// Instance is what the pages beside the calls show, and the little that they switch.
+// Instance provides the data of other pages, and their few actions.
 type Instance interface {
-	// Agents are those of the configuration, in its order.
+	// Agents returns the configured agents in order.
 	Agents() ([]Agent, error)
 
-	// Plugins are those that there are, or should be.
+	// Plugins returns all plugins, including missing ones.
 	Plugins() ([]Plugin, error)
 
-	// Switch switches a plugin or a tool off or on, as `picoclaw plugin disable` does.
-	Switch(off store.Off, on bool) error
+	// Switch disables or enables a plugin or tool, as `picoclaw plugin disable` does.
+	Switch(off store.DisabledTool, on bool) error
 
-	// Examine has an agent's walls attacked, and says which hold.
+	// Examine tests an agent's layers.
 	Examine(ctx context.Context, agent string) (*doctor.Report, error)
 }
 
-// Agent is an agent, and what it may do.
+// Agent describes an agent and its access.
 type Agent struct {
 	ID         string
 	Workspace  string
-	Restricted bool // to its workspace and what is opened besides
+	Restricted bool // to its workspace and allowed paths
 	Words      string
-	Settings   []Setting // that somebody has set
-	Plugins    []Held
-	Network    Reach
-	Jobs       bool          // its jobs run
+	Settings   []Setting // explicitly set
+	Plugins    []AgentPlugin
+	Network    NetworkAccess
+	Jobs       bool          // its jobs are enabled
 	Heartbeat  time.Duration // 0 for none
 }
 
-// Setting is one with where it comes from.
+// Setting is a setting with its origin.
 type Setting struct{ Key, Value, Origin string }
 
-// Held is a plugin as an agent has it.
-type Held struct {
+// AgentPlugin is an agent's access to a plugin.
+type AgentPlugin struct {
 	ID      string
 	Enabled bool
 	Grants  string   // in effect
-	Hosts   []string // the only ones that it is granted; none for all that the agent reaches
-	Tools   []HeldTool
+	Hosts   []string // the only allowed ones; none for all of the agent's
+	Tools   []AgentTool
 }
 
-// HeldTool is a tool as an agent has it.
-type HeldTool struct {
+// AgentTool is an agent's access to a tool.
+type AgentTool struct {
 	Name     string
 	Enabled  bool
-	Switched bool   // off by the operator, and not by the configuration
-	Why      string // it is off
+	Switched bool   // disabled by the operator, not by the configuration
+	Why      string // why it is disabled
 }
 
-// Reach is which hosts an agent reaches.
-type Reach struct {
+// NetworkAccess lists the hosts an agent may reach.
+type NetworkAccess struct {
 	Words            string
 	Allow, Ask, Deny []string
 }
@@ -67,18 +67,18 @@ type Plugin struct {
 	ID, Version, Kind, State, Why, Doc string
 
 	Source, Signer string
-	Pins           []string // what its files have to hash to
+	Pins           []string // hashes of its files
 	Installed      time.Time
 	Asks, Granted  string
-	Meaning        []string // of what it is granted
-	Agents         []string // the only ones that it is for; all if there are none
-	Tools          []Tool
-	Off            []string // what of it is switched off
-	Withdrawn      []string // what it does not offer any more, as it says other things than were accepted
-	Waiting        string   // a version that waits for a yes
-	Server         string   // the command or URL of an MCP server; empty for another plugin
-	Diff           string   // what is different from what was accepted
+	Meaning        []string // of its grants
+	Agents         []string // all if empty
+	Tools          []PluginTool
+	Off            []string // disabled tools
+	Withdrawn      []string // tools whose definition changed
+	Waiting        string   // version that waits for approval
+	Server         string   // command or URL of an MCP server; empty for other plugins
+	Diff           string   // changes since approval
 }
 
-// Tool is one of a plugin's, and what it says of itself.
-type Tool struct{ Name, Doc string }
+// PluginTool is a tool of a plugin with its description.
+type PluginTool struct{ Name, Doc string }

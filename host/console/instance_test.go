@@ -23,18 +23,18 @@ import (
 const evil = `"><script>alert(1)</script>'`
 
 // evilTool is what switches a tool off.
-var evilTool = store.Off{Plugin: evil, Tool: "exec" + evil, Agent: "main"}
+var evilTool = store.DisabledTool{Plugin: evil, Tool: "exec" + evil, Agent: "main"}
 
 // The world stands for a host, whose names and texts are all hostile.
 
 func (w *world) Agents() ([]Agent, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	tool := HeldTool{Name: evilTool.Tool, Enabled: !w.off[evilTool], Switched: w.off[evilTool], Why: evil}
-	held := []Held{{ID: evil, Enabled: true, Grants: evil, Hosts: []string{evil}, Tools: []HeldTool{tool}}}
+	tool := AgentTool{Name: evilTool.Tool, Enabled: !w.off[evilTool], Switched: w.off[evilTool], Why: evil}
+	held := []AgentPlugin{{ID: evil, Enabled: true, Grants: evil, Hosts: []string{evil}, Tools: []AgentTool{tool}}}
 	return []Agent{
 		{ID: "main", Workspace: evil, Words: evil, Settings: []Setting{{evil, evil, evil}}, Plugins: held, Jobs: true,
-			Network: Reach{Words: evil, Allow: []string{evil}, Ask: []string{evil}, Deny: []string{evil}}, Heartbeat: time.Hour},
+			Network: NetworkAccess{Words: evil, Allow: []string{evil}, Ask: []string{evil}, Deny: []string{evil}}, Heartbeat: time.Hour},
 		{ID: evil, Workspace: "/w", Restricted: true, Words: "x", Plugins: held},
 	}, nil
 }
@@ -43,20 +43,20 @@ func (w *world) Plugins() ([]Plugin, error) {
 	return []Plugin{
 		{ID: evil, Version: evil, Kind: evil, State: evil, Why: evil, Doc: evil, Source: evil, Signer: evil,
 			Pins: []string{evil}, Installed: time.Unix(1, 0), Asks: evil, Granted: evil, Meaning: []string{evil},
-			Agents: []string{evil}, Tools: []Tool{{evil, evil}}, Off: []string{evil}, Withdrawn: []string{evil}, Waiting: evil,
+			Agents: []string{evil}, Tools: []PluginTool{{evil, evil}}, Off: []string{evil}, Withdrawn: []string{evil}, Waiting: evil,
 			Server: evil, Diff: evil},
 		{ID: "grep", State: "ok", Granted: "none"},
 	}, nil
 }
 
-func (w *world) Switch(off store.Off, on bool) error {
+func (w *world) Switch(off store.DisabledTool, on bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if off.Tool == "" {
 		return errors.New("the configuration says " + evil)
 	}
 	if w.off == nil {
-		w.off = map[store.Off]bool{}
+		w.off = map[store.DisabledTool]bool{}
 	}
 	w.off[off] = !on
 	return nil
@@ -272,7 +272,7 @@ func TestReachedHostsAreSummedUp(t *testing.T) {
 		args["host"], args["port"] = host, 443.0
 		return audit.Record{Time: now, Agent: agent, Tool: "network", Decision: decision, Args: args}
 	}
-	got := sumReached([]audit.Record{
+	got := summariseHosts([]audit.Record{
 		record("a", "x.org", "allow", map[string]any{"sent": 1.0, "received": 2.0}),
 		record("a", "x.org", "allow", map[string]any{"times": 9.0, "sent": 10.0, "received": 20.0}),
 		record("b", "x.org", "allow", map[string]any{}), record("a", "y.org", "deny", map[string]any{}),

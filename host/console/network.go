@@ -11,85 +11,85 @@ import (
 	"github.com/picoclaw/picoclaw/host/audit"
 )
 
-// mostReached is how many records of connections are summed up for one page.
-const mostReached = 5000
+// maxConnectionRecords limits the log entries summarised on one page.
+const maxConnectionRecords = 5000
 
-// networkView is what the page of the network shows.
+// networkView is the data of the network page.
 type networkView struct {
 	Agent, Since string
 	Agents       []Agent
-	Reached      []reached
-	Back         time.Time // how far back was looked
-	More         bool      // there are more within the time that was asked for
+	Reached      []hostSummary
+	Back         time.Time // time of the oldest entry searched
+	More         bool      // there are more in the requested time
 }
 
-// reached is what one agent has had to do with one host.
-type reached struct {
+// hostSummary summarises the connections of one agent to one host.
+type hostSummary struct {
 	Agent, Host, Port, Decision, Rule string
 
 	Refused        bool
 	Times          int
 	Sent, Received int64
 	Last           time.Time
-	Error          string // the last one
+	Error          string // the latest
 }
 
-func (c *Console) showNetwork(v *visit) (any, error) {
+func (c *Console) showNetwork(v *sessionRequest) (any, error) {
 	view := networkView{Agent: v.FormValue("agent"), Since: cmp.Or(v.FormValue("since"), "24h")}
 	texts := url.Values{"agent": {view.Agent}, "since": {view.Since}, "tool": {"network"}}
 	filter, err := audit.ParseFilter(texts.Get, time.Now())
 	if err != nil {
-		return nil, &refusal{http.StatusBadRequest, err.Error()}
+		return nil, &httpError{http.StatusBadRequest, err.Error()}
 	}
 	if view.Agents, err = c.options.Instance.Agents(); err != nil {
 		return nil, err
 	}
-	page, err := c.search(audit.Query{Filter: filter, Limit: mostReached})
+	page, err := c.searchLog(audit.Query{Filter: filter, Limit: maxConnectionRecords})
 	if err != nil {
 		return nil, err
 	}
 	view.Back, view.More = page.Reached, page.Next != ""
-	view.Reached = sumReached(page.Records)
+	view.Reached = summariseHosts(page.Records)
 	return view, nil
 }
 
-// sumReached sums records of connections up by agent, host, port and decision. What was refused comes first.
-func sumReached(records []audit.Record) []reached {
-	sums := map[[5]string]*reached{}
-	var all []*reached
+// summariseHosts groups connections by agent, host, port and decision, refused ones first.
+func summariseHosts(records []audit.Record) []hostSummary {
+	sums := map[[5]string]*hostSummary{}
+	var all []*hostSummary
 	for _, r := range records {
 		if r.Tool != "network" {
-			continue // another tool of this name
+			continue // another tool with this name
 		}
-		key := [5]string{r.Agent, value(r.Args["host"]), "", r.Decision, r.Rule}
+		key := [5]string{r.Agent, formatValue(r.Args["host"]), "", r.Decision, r.Rule}
 		if port, ok := r.Args["port"].(float64); ok {
 			key[2] = strconv.FormatFloat(port, 'f', -1, 64)
 		}
 		sum := sums[key]
-		if sum == nil { // records come the newest first
-			sum = &reached{Agent: key[0], Host: key[1], Port: key[2], Decision: r.Decision, Rule: r.Rule,
+		if sum == nil { // entries are sorted newest first
+			sum = &hostSummary{Agent: key[0], Host: key[1], Port: key[2], Decision: r.Decision, Rule: r.Rule,
 				Refused: r.WasDenied(), Last: r.Time, Error: r.Error}
 			sums[key] = sum
 			all = append(all, sum)
 		}
-		sum.Times += max(1, int(number(r.Args["times"])))
-		sum.Sent += number(r.Args["sent"])
-		sum.Received += number(r.Args["received"])
+		sum.Times += max(1, int(intArgument(r.Args["times"])))
+		sum.Sent += intArgument(r.Args["sent"])
+		sum.Received += intArgument(r.Args["received"])
 	}
-	slices.SortStableFunc(all, func(a, b *reached) int {
+	slices.SortStableFunc(all, func(a, b *hostSummary) int {
 		if a.Refused != b.Refused {
 			return map[bool]int{true: -1, false: 1}[a.Refused]
 		}
 		return cmp.Compare(b.Times, a.Times)
 	})
-	out := make([]reached, 0, len(all))
+	out := make([]hostSummary, 0, len(all))
 	for _, sum := range all {
 		out = append(out, *sum)
 	}
 	return out
 }
 
-func number(v any) int64 {
+func intArgument(v any) int64 {
 	n, _ := v.(float64)
 	return int64(n)
 }

@@ -10,29 +10,29 @@ import (
 	"github.com/picoclaw/picoclaw/host/approvals"
 )
 
-// table are the pages, those with a title in the order of the navigation. A page with one file of Go and one template
-// of its name in pages/ is added here and nowhere else.
-func (c *Console) table() []*page {
+// pageTable returns the pages, those with a title in the order of the navigation. To add a page, add a Go file, a
+// template in pages/, and a row here.
+func (c *Console) pageTable() []*page {
 	all := []*page{
 		{path: "calls", title: "Calls", show: c.showCalls},
 		{path: "call", title: "Call", within: true, show: c.showCall},
-		{path: "approvals", title: "Approvals", show: c.showApprovals, act: c.answer},
-		{path: "undo", title: "Undo", within: true, operate: true, show: c.showUndo, act: c.undo},
-		{path: "stream", raw: c.stream},
+		{path: "approvals", title: "Approvals", show: c.showApprovals, act: c.answerCall},
+		{path: "undo", title: "Undo", within: true, operate: true, show: c.showUndo, act: c.undoChange},
+		{path: "stream", raw: c.streamCalls},
 		{path: "logout", free: c.logout},
 	}
 	if c.options.Instance == nil {
 		return all
 	}
 	return append(all,
-		&page{path: "agents", title: "Agents", show: c.showAgents, act: c.stop},
+		&page{path: "agents", title: "Agents", show: c.showAgents, act: c.stopAgent},
 		&page{path: "agent", title: "Agent", within: true, show: c.showAgent, act: c.switchTool},
 		&page{path: "plugins", title: "Plugins", show: c.showPlugins},
 		&page{path: "network", title: "Network", show: c.showNetwork},
 		&page{path: "schedule", title: "Schedule", show: c.showSchedule},
-		&page{path: "doctor", title: "Doctor", show: c.showDoctor, free: c.examine},
-		&page{path: "audit", title: "Audit", show: c.showAudit, free: c.verify},
-		&page{path: "export", raw: c.export},
+		&page{path: "doctor", title: "Doctor", show: c.showDoctor, free: c.runDoctor},
+		&page{path: "audit", title: "Audit", show: c.showAudit, free: c.verifyLog},
+		&page{path: "export", raw: c.exportLog},
 	)
 }
 
@@ -40,43 +40,42 @@ func (c *Console) table() []*page {
 type page struct {
 	path    string
 	title   string
-	within  bool // it is reached from another page, and not in the navigation
-	operate bool // to see it takes a session that may act
-	// show returns what the template is given as .Data.
-	show func(*visit) (any, error)
-	// act does what a form asks for that was sent to the page, in a session that may act, and returns which page is next,
-	// as a link that is relative to this one.
-	act func(*visit) (next string, err error)
-	// free is act for a session that only looks.
-	free func(*visit) (next string, err error)
-	// raw serves what is no page.
-	raw func(http.ResponseWriter, *visit) error
+	within  bool // linked from another page, not from the navigation
+	operate bool // requires a session that may change things
+	// show returns the template's .Data.
+	show func(*sessionRequest) (any, error)
+	// act executes a submitted form in a session that may change things, and returns the relative URL of the next page.
+	act func(*sessionRequest) (next string, err error)
+	// free is like act, for read-only sessions.
+	free func(*sessionRequest) (next string, err error)
+	// raw serves other content.
+	raw func(http.ResponseWriter, *sessionRequest) error
 
 	template *template.Template
 }
 
-// visit is a request of a session's.
-type visit struct {
+// sessionRequest is a request of a session.
+type sessionRequest struct {
 	*http.Request
-	*session
+	*browserSession
 	page *page
 }
 
-// refusal is an error that is the answer to a request.
-type refusal struct {
+// httpError is an error with its HTTP status.
+type httpError struct {
 	status int
 	text   string
 }
 
-func (r *refusal) Error() string { return r.text }
+func (r *httpError) Error() string { return r.text }
 
-func missing(text string) error { return &refusal{http.StatusNotFound, text} }
+func notFound(text string) error { return &httpError{http.StatusNotFound, text} }
 
-// errReadOnly is the answer to who may not act.
-var errReadOnly = &refusal{http.StatusForbidden,
+// errReadOnly refuses an action in a read-only session.
+var errReadOnly = &httpError{http.StatusForbidden,
 	"This session only shows things. `picoclaw console --operate` opens one that may act."}
 
-func (p *page) serve(c *Console, w http.ResponseWriter, v *visit) {
+func (p *page) servePage(c *Console, w http.ResponseWriter, v *sessionRequest) {
 	var err error
 	switch act := p.act; {
 	case p.operate && !v.Operate:
@@ -86,12 +85,12 @@ func (p *page) serve(c *Console, w http.ResponseWriter, v *visit) {
 	case v.Method == http.MethodGet && p.show != nil:
 		var data any
 		if data, err = p.show(v); err == nil {
-			c.render(w, v.session, p.template, http.StatusOK, frame{Title: p.title, Here: p.path, Data: data})
+			c.renderPage(w, v.browserSession, p.template, http.StatusOK, layoutData{Title: p.title, Here: p.path, Data: data})
 		}
 	case v.Method != http.MethodPost || act == nil && p.free == nil:
-		err = &refusal{http.StatusMethodNotAllowed, "This is not done here."}
+		err = &httpError{http.StatusMethodNotAllowed, "This is not done here."}
 	case subtle.ConstantTimeCompare([]byte(v.PostFormValue("csrf")), []byte(v.CSRF)) != 1:
-		err = &refusal{http.StatusForbidden, "The form is not of this session: load the page again."}
+		err = &httpError{http.StatusForbidden, "The form is not of this session: load the page again."}
 	case act != nil && !v.Operate:
 		err = errReadOnly
 	default:
@@ -105,13 +104,13 @@ func (p *page) serve(c *Console, w http.ResponseWriter, v *visit) {
 		}
 	}
 	if err != nil {
-		c.fail(w, v.Request, v.session, err)
+		c.renderError(w, v.Request, v.browserSession, err)
 	}
 }
 
-// frame is what the layout is given.
-type frame struct {
-	*session // nil for none
+// layoutData is the data of the layout.
+type layoutData struct {
+	*browserSession // nil for none
 
 	Title   string
 	Here    string // the page's path
@@ -120,16 +119,16 @@ type frame struct {
 	Data    any
 }
 
-// Link is what the navigation leads to.
+// Link returns the URL for the navigation.
 func (p *page) Link() string { return p.path }
 
-// Title is what the navigation calls it.
+// Title returns the title for the navigation.
 func (p *page) Title() string { return p.title }
 
-// render answers with a template.
-func (c *Console) render(w http.ResponseWriter, s *session, t *template.Template, status int, f frame) {
+// renderPage answers with a template.
+func (c *Console) renderPage(w http.ResponseWriter, s *browserSession, t *template.Template, status int, f layoutData) {
 	if s != nil {
-		f.session, f.Nav = s, c.nav
+		f.browserSession, f.Nav = s, c.nav
 		if all, err := approvals.List(c.options.Home); err == nil {
 			f.Waiting = len(all)
 		}
@@ -142,16 +141,16 @@ func (c *Console) render(w http.ResponseWriter, s *session, t *template.Template
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(visible(page.Bytes())) // whoever has gone does not read it
+	_, _ = w.Write(escapeHidden(page.Bytes())) // the client has disconnected
 }
 
-// fail answers with an error.
-func (c *Console) fail(w http.ResponseWriter, r *http.Request, s *session, err error) {
+// renderError answers with an error.
+func (c *Console) renderError(w http.ResponseWriter, r *http.Request, s *browserSession, err error) {
 	status, text := http.StatusInternalServerError, err.Error()
-	if known := (*refusal)(nil); errors.As(err, &known) {
+	if known := (*httpError)(nil); errors.As(err, &known) {
 		status = known.status
 	} else {
 		c.options.Logger.Warn("the console could not answer", "path", r.URL.Path, "error", err)
 	}
-	c.render(w, s, c.failed, status, frame{Title: "Not done", Data: text})
+	c.renderPage(w, s, c.errorTemplate, status, layoutData{Title: "Not done", Data: text})
 }

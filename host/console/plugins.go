@@ -1,13 +1,13 @@
 package console
 
-// pluginsView is what the page of plugins and MCP servers shows. Nothing is changed there: to trust a server takes
-// reading what it says, in a terminal.
+// pluginsView is the data of the plugins page. It is read-only: trusting a server requires reading its definitions in a
+// terminal.
 type pluginsView struct {
 	Plugins []Plugin
-	Waiting int // that need somebody
+	Waiting int // number that need attention
 }
 
-func (c *Console) showPlugins(*visit) (any, error) {
+func (c *Console) showPlugins(*sessionRequest) (any, error) {
 	all, err := c.options.Instance.Plugins()
 	if err != nil {
 		return nil, err

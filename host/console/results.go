@@ -9,45 +9,46 @@ import (
 	"github.com/picoclaw/picoclaw/host/redact"
 )
 
-// Bounds of the answers that are kept.
+// Limits of the stored results.
 const (
-	mostAnswers = 500
-	mostAnswer  = 32 << 10
-	beyond      = 4 << 10 // which is kept besides, so that no secret is cut in two before it is cut out
+	maxResults     = 500
+	maxResultBytes = 32 << 10
+	redactMargin   = 4 << 10 // stored in addition, so that no secret is cut in two before it is redacted
 )
 
-// results are the answers to the last calls of this process, which no record has. The zero value is ready.
-type results struct {
+// resultStore has the results of the latest calls of this process, which the audit log does not contain. The zero value
+// is ready to use.
+type resultStore struct {
 	mu    sync.Mutex
-	byKey map[callKey]answered
+	byKey map[callKey]storedResult
 	order []callKey // the oldest first
 }
 
-// callKey is which call it was.
+// callKey identifies a call.
 type callKey struct {
 	session string
 	at      int64
 }
 
-type answered struct {
-	text  string // secrets and all: they are cut out before it is shown
+type storedResult struct {
+	text  string // not yet redacted
 	bytes int
 }
 
-func keyOf(session string, at time.Time) callKey { return callKey{session, at.UnixNano()} }
+func newCallKey(session string, at time.Time) callKey { return callKey{session, at.UnixNano()} }
 
-func (s *results) keep(r audit.Record, text string) {
-	one := answered{text: text, bytes: len(text)}
-	if most := mostAnswer + beyond; len(text) > most {
-		one.text = strings.Clone(text[:most]) // not the whole of it with it
+func (s *resultStore) keepResult(r audit.Record, text string) {
+	one := storedResult{text: text, bytes: len(text)}
+	if most := maxResultBytes + redactMargin; len(text) > most {
+		one.text = strings.Clone(text[:most]) // frees the rest
 	}
-	key := keyOf(r.Session, r.Time)
+	key := newCallKey(r.Session, r.Time)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.byKey == nil {
-		s.byKey = map[callKey]answered{}
+		s.byKey = map[callKey]storedResult{}
 	}
-	if len(s.order) >= mostAnswers {
+	if len(s.order) >= maxResults {
 		delete(s.byKey, s.order[0])
 		s.order = append(s.order[:0], s.order[1:]...)
 	}
@@ -55,22 +56,22 @@ func (s *results) keep(r audit.Record, text string) {
 	s.order = append(s.order, key)
 }
 
-// Answer is what a call has answered, as it may be shown.
-type Answer struct {
+// ShownResult is a redacted result.
+type ShownResult struct {
 	Kept bool
 	Text string
-	Cut  int // how many bytes it had, if that is not all of it; 0 if it is
+	Cut  int // original size in bytes, if cut
 }
 
-func (s *results) answer(session string, at time.Time) Answer {
+func (s *resultStore) findResult(session string, at time.Time) ShownResult {
 	s.mu.Lock()
-	one, ok := s.byKey[keyOf(session, at)]
+	one, ok := s.byKey[newCallKey(session, at)]
 	s.mu.Unlock()
 	if !ok {
-		return Answer{}
+		return ShownResult{}
 	}
-	out := Answer{Kept: true, Text: clip(redact.Text(strings.ToValidUTF8(one.text, "\uFFFD")), mostAnswer)}
-	if one.bytes > mostAnswer {
+	out := ShownResult{Kept: true, Text: clipText(redact.Text(strings.ToValidUTF8(one.text, "\uFFFD")), maxResultBytes)}
+	if one.bytes > maxResultBytes {
 		out.Cut = one.bytes
 	}
 	return out

@@ -6,43 +6,43 @@ import (
 	"github.com/picoclaw/picoclaw/host/schedule"
 )
 
-// mostRuns is how many runs of an agent's jobs are shown.
-const mostRuns = 25
+// maxRuns limits the runs shown per agent.
+const maxRuns = 25
 
-// scheduled is an agent's jobs and heartbeat.
-type scheduled struct {
+// agentSchedule is an agent's jobs and heartbeat.
+type agentSchedule struct {
 	Agent     string
-	Jobs      []job
-	Idle      bool // its jobs don't run
+	Jobs      []jobRow
+	Idle      bool // its jobs are disabled
 	Heartbeat time.Duration
-	Beat      *schedule.Record // the last one; nil for none
+	Beat      *schedule.Record // the latest; may be nil
 	Runs      []schedule.Record
 	Problem   string // why they can't be shown
 }
 
-// job is one with its times.
-type job struct {
+// jobRow is a job with its times.
+type jobRow struct {
 	schedule.Job
 
-	Last, Next time.Time // zero for none
+	Last, Next time.Time // may be zero
 	Due        bool
 }
 
-func (c *Console) showSchedule(*visit) (any, error) {
+func (c *Console) showSchedule(*sessionRequest) (any, error) {
 	agents, err := c.options.Instance.Agents()
 	if err != nil {
 		return nil, err
 	}
-	var all []scheduled
+	var all []agentSchedule
 	for _, a := range agents {
-		all = append(all, c.scheduleOf(a))
+		all = append(all, c.readSchedule(a))
 	}
 	return all, nil
 }
 
-// scheduleOf reads an agent's schedule. A file that can't be read does not hide the others.
-func (c *Console) scheduleOf(a Agent) scheduled {
-	out := scheduled{Agent: a.ID, Idle: !a.Jobs, Heartbeat: a.Heartbeat}
+// readSchedule reads an agent's schedule. An unreadable file does not hide the others.
+func (c *Console) readSchedule(a Agent) agentSchedule {
+	out := agentSchedule{Agent: a.ID, Idle: !a.Jobs, Heartbeat: a.Heartbeat}
 	kept := schedule.OpenStore(schedule.StoreDir(c.options.Home, a.ID))
 	jobs, err := kept.Jobs()
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *Console) scheduleOf(a Agent) scheduled {
 	}
 	now := time.Now()
 	for _, j := range jobs {
-		one := job{Job: j}
+		one := jobRow{Job: j}
 		if ms := j.State.LastRunAtMs; ms > 0 {
 			one.Last = time.UnixMilli(ms)
 		}
@@ -60,7 +60,7 @@ func (c *Console) scheduleOf(a Agent) scheduled {
 		}
 		out.Jobs = append(out.Jobs, one)
 	}
-	runs, err := kept.RecentRuns("", mostRuns)
+	runs, err := kept.RecentRuns("", maxRuns)
 	if err != nil {
 		out.Problem = err.Error()
 	}

@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// undoTime bounds how long taking back may take.
-const undoTime = 5 * time.Minute
+// undoTimeout limits an undo.
+const undoTimeout = 5 * time.Minute
 
-// undoView is what is shown before a change is taken back, and after.
+// undoView is the data of the undo page.
 type undoView struct {
 	Agent, ID string
 	Force     bool
 	Done      bool
-	Said      string // what would be put back, or was
-	Refused   string // why it can't be
+	Said      string // what would be restored, or was
+	Refused   string // why undo is impossible
 }
 
-// showUndo says what taking a change back would do. That is a call, as each look at an agent's files is one.
-func (c *Console) showUndo(v *visit) (any, error) {
+// showUndo shows a dry run of the undo, which is a call, as every access to an agent's files.
+func (c *Console) showUndo(v *sessionRequest) (any, error) {
 	view := undoView{Agent: v.FormValue("agent"), ID: v.FormValue("id"), Force: v.FormValue("force") != "",
 		Done: v.FormValue("done") != ""}
 	if view.Agent == "" || view.ID == "" {
-		return nil, missing("The address names no change.")
+		return nil, notFound("The address names no change.")
 	}
 	if view.Done {
 		return view, nil
 	}
-	ctx, cancel := context.WithTimeout(v.Context(), undoTime)
+	ctx, cancel := context.WithTimeout(v.Context(), undoTimeout)
 	defer cancel()
 	said, err := c.options.Operator.Undo(ctx, view.Agent, view.ID, true, view.Force)
 	if view.Said = said; err != nil {
@@ -38,17 +38,17 @@ func (c *Console) showUndo(v *visit) (any, error) {
 	return view, nil
 }
 
-// undo takes it back. Whoever closes the page does not leave it half done.
-func (c *Console) undo(v *visit) (string, error) {
+// undoChange undoes the change. Closing the page does not interrupt it.
+func (c *Console) undoChange(v *sessionRequest) (string, error) {
 	agent, id := v.PostFormValue("agent"), v.PostFormValue("id")
 	if agent == "" || id == "" {
-		return "", missing("The form names no change.")
+		return "", notFound("The form names no change.")
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(v.Context()), undoTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(v.Context()), undoTimeout)
 	defer cancel()
 	c.options.Logger.Info("a change is taken back", "agent", agent, "id", id, "by", v.By)
 	if _, err := c.options.Operator.Undo(ctx, agent, id, false, v.PostFormValue("force") != ""); err != nil {
-		return "", &refusal{http.StatusConflict, "Nothing is known to be taken back: " + err.Error()}
+		return "", &httpError{http.StatusConflict, "Nothing is known to be taken back: " + err.Error()}
 	}
 	return "undo?" + url.Values{"agent": {agent}, "id": {id}, "done": {"1"}}.Encode(), nil
 }

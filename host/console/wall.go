@@ -6,8 +6,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/audit"
 )
 
-// wall says what has stopped a call, as far as its record tells; empty for one that nothing has stopped.
-func wall(r audit.Record) string {
+// refusingLayer returns the layer that refused or failed a call, according to its log entry; empty for none.
+func refusingLayer(r audit.Record) string {
 	family, _, _ := strings.Cut(r.Rule, ".")
 	switch {
 	case !r.WasDenied() && (r.Error == "" || r.Rule == "tools"):
@@ -35,5 +35,5 @@ func wall(r audit.Record) string {
 	case family == "workspace", family == "path", family == "limits":
 		return "file handles"
 	}
-	return "" // an error of the tool's own
+	return "" // the tool's own error
 }

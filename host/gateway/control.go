@@ -131,7 +131,7 @@ func (g *Gateway) serveConsoleLink(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusConflict, map[string]string{"error": consoleDisabledText})
 		return
 	}
-	path := g.options.Console.Link(r.FormValue("operate") == "true", r.FormValue("by"))
+	path := g.options.Console.NewLink(r.FormValue("operate") == "true", r.FormValue("by"))
 	writeJSON(w, http.StatusOK, map[string]string{"link": g.address + path})
 }
 

@@ -67,9 +67,9 @@ type Options struct {
 // Console is the web console.
 type Console interface {
 	http.Handler
-	// Link returns a one-time link that soon expires, as a path with a query. With operate, its user may change
+	// NewLink returns a one-time link that soon expires, as a path with a query. With operate, its user may change
 	// things.
-	Link(operate bool, by string) string
+	NewLink(operate bool, by string) string
 }
 
 // ConsolePath is the URL path of the console.

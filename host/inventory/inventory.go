@@ -1,7 +1,7 @@
-// Package inventory says what plugins and MCP servers an instance root has, and in what state each is: what was
-// granted, what was taken back, what waits for a yes.
+// Package inventory lists the plugins and MCP servers of a home with their state: granted, withdrawn, or waiting for
+// approval.
 //
-// It must not know how that is shown, nor how a plugin is installed or started.
+// It must not know how the list is shown, nor how a plugin is installed or started.
 package inventory
 
 import (
@@ -16,24 +16,24 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Inventory is the plugins of an instance root.
+// Inventory is the plugins of a home.
 type Inventory struct {
 	Config  *config.Config
 	Store   *store.Store
 	Catalog *catalog.Catalog
-	Lock    *store.Lock
+	Lock    *store.LockFile
 }
 
-// Read reads the inventory of a host. It starts nothing.
-func Read(h *session.Host) (*Inventory, error) {
-	s := &Inventory{Config: h.Config(), Store: store.Open(h.Config().Home().Path), Catalog: h.Plugins()}
+// ReadInventory returns the inventory of a host. It starts nothing.
+func ReadInventory(h *session.Host) (*Inventory, error) {
+	s := &Inventory{Config: h.Config(), Store: store.OpenStore(h.Config().Home().Path), Catalog: h.Plugins()}
 	var err error
-	s.Lock, err = s.Store.Read()
+	s.Lock, err = s.Store.ReadLock()
 	return s, err
 }
 
-// IDs are the ids of all plugins that there are, or should be.
-func (s *Inventory) IDs() []string {
+// PluginIDs returns the ids of all plugins, including missing ones.
+func (s *Inventory) PluginIDs() []string {
 	var ids []string
 	for _, p := range s.Catalog.Plugins() {
 		ids = append(ids, p.Manifest.ID)
@@ -48,35 +48,35 @@ func (s *Inventory) IDs() []string {
 	return slices.Compact(ids)
 }
 
-// Plugin is a plugin as scripts read it.
+// Plugin describes a plugin in JSON output.
 type Plugin struct {
-	ID      string          `json:"id"`
-	Version string          `json:"version,omitempty"`
-	Kind    catalog.Kind    `json:"kind"`
-	State   string          `json:"state"` // ok, disabled, crashed or broken
-	Why     string          `json:"why,omitempty"`
-	Waiting string          `json:"waiting,omitempty"` // a version that waits for a yes
-	Doc     string          `json:"doc,omitempty"`
-	Dir     string          `json:"dir,omitempty"`
-	Source  string          `json:"source,omitempty"`
-	Signer  string          `json:"signer,omitempty"`
-	Asks    *pluginpb.Grant `json:"asks,omitempty"`
-	Granted *pluginpb.Grant `json:"granted,omitempty"` // when it was installed
-	Tools   []Tool          `json:"tools,omitempty"`
-	Off     []store.Off     `json:"off,omitempty"`
+	ID      string               `json:"id"`
+	Version string               `json:"version,omitempty"`
+	Kind    catalog.Kind         `json:"kind"`
+	State   string               `json:"state"` // ok, disabled, crashed or broken
+	Why     string               `json:"why,omitempty"`
+	Waiting string               `json:"waiting,omitempty"` // version that waits for approval
+	Doc     string               `json:"doc,omitempty"`
+	Dir     string               `json:"dir,omitempty"`
+	Source  string               `json:"source,omitempty"`
+	Signer  string               `json:"signer,omitempty"`
+	Asks    *pluginpb.Grant      `json:"asks,omitempty"`
+	Granted *pluginpb.Grant      `json:"granted,omitempty"` // at install
+	Tools   []Tool               `json:"tools,omitempty"`
+	Off     []store.DisabledTool `json:"off,omitempty"`
 }
 
-// Broken is the state of a plugin that can't be offered, or not be started.
-const Broken = "broken"
+// BrokenState is the state of a plugin that can't be offered or started.
+const BrokenState = "broken"
 
-// Plugins describes all plugins, sorted by id.
-func (s *Inventory) Plugins() []Plugin {
+// ListPlugins describes all plugins, sorted by id.
+func (s *Inventory) ListPlugins() []Plugin {
 	byID := map[string]Plugin{}
 	for _, p := range s.Catalog.Plugins() {
-		byID[p.Manifest.ID] = s.describe(p)
+		byID[p.Manifest.ID] = s.describePlugin(p)
 	}
 	for _, problem := range s.Catalog.Problems() {
-		for _, id := range s.IDs() {
+		for _, id := range s.PluginIDs() {
 			p, known := byID[id]
 			if problem.Plugin != id && (problem.Plugin != "" || known) {
 				continue
@@ -85,21 +85,21 @@ func (s *Inventory) Plugins() []Plugin {
 			if pin := s.Lock.Plugins[id]; !known && dev != "" {
 				p = Plugin{ID: id, Kind: catalog.Dev, Dir: dev}
 			} else if !known && pin != nil {
-				p = Plugin{ID: id, Version: pin.Version, Kind: catalog.Installed, Dir: s.Store.Dir(id, pin.Version),
+				p = Plugin{ID: id, Version: pin.Version, Kind: catalog.Installed, Dir: s.Store.VersionDir(id, pin.Version),
 					Source: pin.Source}
 			}
-			p.State, p.Why = Broken, problem.Err.Error()
+			p.State, p.Why = BrokenState, problem.Err.Error()
 			byID[id] = p
 		}
 	}
 	all := make([]Plugin, 0, len(byID))
-	for _, id := range s.IDs() {
+	for _, id := range s.PluginIDs() {
 		all = append(all, byID[id])
 	}
 	return all
 }
 
-func (s *Inventory) describe(p *catalog.Plugin) Plugin {
+func (s *Inventory) describePlugin(p *catalog.Plugin) Plugin {
 	m := p.Manifest
 	out := Plugin{ID: m.ID, Version: m.Version, Kind: p.Kind, State: "ok", Doc: m.Doc, Dir: p.Dir, Asks: &m.Grants}
 	if pin := p.Pin; pin != nil {
@@ -112,11 +112,11 @@ func (s *Inventory) describe(p *catalog.Plugin) Plugin {
 		out.Granted = &c.Grants
 	}
 	for i := range p.Tools {
-		out.Tools = append(out.Tools, Tools([]session.Tool{{Name: p.Tools[i].Spec.Name, Plugin: m.ID,
+		out.Tools = append(out.Tools, DescribeTools([]session.Tool{{Name: p.Tools[i].Spec.Name, Plugin: m.ID,
 			Spec: p.Tools[i].Spec}})...)
 	}
 	for _, off := range s.Lock.Off {
-		if off.Concerns(m.ID) {
+		if off.MatchesPlugin(m.ID) {
 			out.Off = append(out.Off, off)
 			if off.Tool == "" && off.Agent == "" {
 				out.State, out.Why = "disabled", "`picoclaw plugin enable "+off.Plugin+"` switches it on"
@@ -128,7 +128,7 @@ func (s *Inventory) describe(p *catalog.Plugin) Plugin {
 	}
 	if pin := p.Pin; pin != nil {
 		if err := s.Store.VerifyProgram(m.ID, pin); err != nil {
-			out.State, out.Why = Broken, err.Error()
+			out.State, out.Why = BrokenState, err.Error()
 		}
 	}
 	if _, failed := supervise.CountCrashes(session.CrashDir(s.Config.Home().Path), m.ID); failed {

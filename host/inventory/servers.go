@@ -16,7 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Server is an MCP server as scripts read it.
+// Server describes an MCP server in JSON output.
 type Server struct {
 	Name    string            `json:"name"`
 	Version string            `json:"version"`
@@ -24,18 +24,18 @@ type Server struct {
 	Why     string            `json:"why,omitempty"`
 	Server  string            `json:"server"`
 	Package string            `json:"package,omitempty"`
-	Agents  []string          `json:"agents,omitempty"` // the only ones that it is for
+	Agents  []string          `json:"agents,omitempty"` // all if empty
 	Granted *pluginpb.Grant   `json:"granted"`
-	Tools   map[string]string `json:"tools"`          // the server's names by ours
-	Diff    string            `json:"diff,omitempty"` // what is different from what was accepted
+	Tools   map[string]string `json:"tools"`          // the server's names by picoclaw's names
+	Diff    string            `json:"diff,omitempty"` // changes since approval
 }
 
-// Servers lists the MCP servers that were added, sorted by name.
-func (s *Inventory) Servers() []Server {
+// ListServers describes the added MCP servers, sorted by name.
+func (s *Inventory) ListServers() []Server {
 	all := []Server{}
 	for _, id := range slices.Sorted(maps.Keys(s.Lock.Plugins)) {
 		if pin := s.Lock.Plugins[id]; pin.Files[mcpservers.DefinitionFile] != "" {
-			all = append(all, s.server(id, pin))
+			all = append(all, s.describeServer(id, pin))
 		}
 	}
 	declared := s.Config.MCPServers()
@@ -44,7 +44,7 @@ func (s *Inventory) Servers() []Server {
 		i := slices.IndexFunc(all, func(one Server) bool { return one.Name == problem.Plugin })
 		switch {
 		case i >= 0:
-			all[i].State, all[i].Why = Broken, problem.Err.Error()
+			all[i].State, all[i].Why = BrokenState, problem.Err.Error()
 			if is {
 				all[i].State = "changed"
 			}
@@ -58,12 +58,12 @@ func (s *Inventory) Servers() []Server {
 	return all
 }
 
-func (s *Inventory) server(id string, pin *store.Pin) Server {
+func (s *Inventory) describeServer(id string, pin *store.InstalledPlugin) Server {
 	out := Server{
 		Name: id, Version: pin.Version, State: "ok", Server: pin.Source, Agents: pin.Agents, Granted: &pin.Grants,
 	}
 	fail := func(err error) Server {
-		out.State, out.Why = Broken, err.Error()
+		out.State, out.Why = BrokenState, err.Error()
 		return out
 	}
 	text, err := s.Store.ReadFile(id, pin, mcpservers.DefinitionFile)
@@ -75,7 +75,7 @@ func (s *Inventory) server(id string, pin *store.Pin) Server {
 		return fail(err)
 	}
 	out.Server, out.Package, out.Tools = spec.DisplaySource(), fetched, names
-	old, err := s.Store.Manifest(id, pin)
+	old, err := s.Store.ReadManifest(id, pin)
 	if err != nil {
 		return fail(err)
 	}
@@ -85,17 +85,17 @@ func (s *Inventory) server(id string, pin *store.Pin) Server {
 			return fail(err)
 		}
 		out.State, out.Why = "waiting", pin.Waiting.Version+" waits for your yes"
-		if out.Diff, err = store.Diff(old, next); err != nil {
+		if out.Diff, err = store.DiffManifests(old, next); err != nil {
 			return fail(err)
 		}
-		asked, err := s.AskedDiff(id, pin)
+		asked, err := s.SpecDiff(id, pin)
 		if err != nil {
 			return fail(err)
 		}
 		out.Diff += asked
 		return out
 	}
-	seen, noted := s.seen(id), session.ReadWithdrawals(s.Config.Home().Path, id, pin.Version)
+	seen, noted := s.observedTools(id), session.ReadWithdrawals(s.Config.Home().Path, id, pin.Version)
 	if seen == nil && len(noted) == 0 {
 		return out
 	}
@@ -110,7 +110,7 @@ func (s *Inventory) server(id string, pin *store.Pin) Server {
 	}
 	next, err := mcpservers.RebuildManifest(old, spec, fetched, seen)
 	if err == nil {
-		out.Diff, err = store.Diff(old, next)
+		out.Diff, err = store.DiffManifests(old, next)
 	}
 	if err != nil {
 		out.Why += fmt.Sprintf("; they can't be shown: %v", err)
@@ -118,7 +118,7 @@ func (s *Inventory) server(id string, pin *store.Pin) Server {
 	return out
 }
 
-// WithdrawnNames names tools that a plugin has taken back, each with the agent that has called it.
+// WithdrawnNames lists withdrawn tools, each with the agent that called it.
 func WithdrawnNames(all []session.Withdrawal) string {
 	var names []string
 	for _, w := range all {
@@ -127,11 +127,11 @@ func WithdrawnNames(all []session.Withdrawal) string {
 	return strings.Join(names, ", ")
 }
 
-// mostSeen is how much of what a server was seen to offer is read, in bytes. Whatever runs as the server can write it.
-const mostSeen = 1 << 20
+// maxObservedBytes limits a server's observed tool list, which the server's process can write.
+const maxObservedBytes = 1 << 20
 
-// seen is what a server was seen to offer in place of what was accepted; nil if it was not.
-func (s *Inventory) seen(id string) []byte {
+// observedTools returns a server's changed tool list; nil if it was not observed to change.
+func (s *Inventory) observedTools(id string) []byte {
 	for _, agent := range s.Config.AgentIDs() {
 		root, err := os.OpenRoot(filepath.Join(session.StateDir(s.Config.Home().Path, id), agent))
 		if err != nil {
@@ -139,7 +139,7 @@ func (s *Inventory) seen(id string) []byte {
 		}
 		info, err := root.Lstat(mcpservers.CurrentToolsFile)
 		var text []byte
-		if err == nil && info.Mode().IsRegular() && info.Size() <= mostSeen {
+		if err == nil && info.Mode().IsRegular() && info.Size() <= maxObservedBytes {
 			text, err = root.ReadFile(mcpservers.CurrentToolsFile)
 		}
 		_ = root.Close()
@@ -150,8 +150,8 @@ func (s *Inventory) seen(id string) []byte {
 	return nil
 }
 
-// Asked is what was asked for when a server was added.
-func (s *Inventory) Asked(name string, pin *store.Pin) (mcpservers.ServerSpec, error) {
+// ApprovedSpec returns the settings a server was added with.
+func (s *Inventory) ApprovedSpec(name string, pin *store.InstalledPlugin) (mcpservers.ServerSpec, error) {
 	text, err := s.Store.ReadFile(name, pin, mcpservers.DefinitionFile)
 	if err != nil {
 		return mcpservers.ServerSpec{}, err
@@ -163,25 +163,24 @@ func (s *Inventory) Asked(name string, pin *store.Pin) (mcpservers.ServerSpec, e
 	return *asked, nil
 }
 
-// AskedDiff is what is different in what was asked for when the version that waits was made; empty for what is no
-// server.
-func (s *Inventory) AskedDiff(name string, pin *store.Pin) (string, error) {
-	next := &store.Pin{Version: pin.Waiting.Version, Files: pin.Waiting.Files}
+// SpecDiff returns the difference between the settings of the active and the waiting version; empty for other plugins.
+func (s *Inventory) SpecDiff(name string, pin *store.InstalledPlugin) (string, error) {
+	next := &store.InstalledPlugin{Version: pin.Waiting.Version, Files: pin.Waiting.Files}
 	if pin.Files[mcpservers.DefinitionFile] == "" || next.Files[mcpservers.DefinitionFile] == "" {
 		return "", nil
 	}
-	before, err := s.Asked(name, pin)
+	before, err := s.ApprovedSpec(name, pin)
 	if err != nil {
 		return "", err
 	}
-	now, err := s.Asked(name, next)
+	now, err := s.ApprovedSpec(name, next)
 	if err != nil {
 		return "", err
 	}
 	return mcpservers.DiffSpecs(name, before, now)
 }
 
-// DeclaredSpec is what the configuration says of a server.
+// DeclaredSpec returns the settings of a server in the configuration.
 func DeclaredSpec(c config.MCPServer) mcpservers.ServerSpec {
 	s := mcpservers.ServerSpec{
 		Env: c.Env, URL: c.URL, Headers: c.Headers, Files: c.Files, Workspace: c.Workspace, Network: c.Network,

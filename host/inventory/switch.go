@@ -9,8 +9,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
-// Switch switches something that is known off or on. It says so where it stays off all the same.
-func (s *Inventory) Switch(off store.Off, on bool) error {
+// SwitchTool disables or enables a known plugin or tool. It returns an error if another setting still disables it.
+func (s *Inventory) SwitchTool(off store.DisabledTool, on bool) error {
 	if !on {
 		return s.Store.Disable(off)
 	}
@@ -27,8 +27,8 @@ func (s *Inventory) Switch(off store.Off, on bool) error {
 	return nil
 }
 
-// Known refuses names that mean nothing here: a typo would switch nothing, silently. A glob may mean what comes later.
-func (s *Inventory) Known(off store.Off) error {
+// CheckNames rejects unknown names, since a typo would have no effect. Globs may match future names.
+func (s *Inventory) CheckNames(off store.DisabledTool) error {
 	if agents := s.Config.AgentIDs(); isName(off.Agent) && !slices.Contains(agents, off.Agent) {
 		return fmt.Errorf("there is no agent %q%s; the configuration has %s", off.Agent, suggest.DidYouMean(off.Agent, agents),
 			strings.Join(agents, ", "))
@@ -36,8 +36,8 @@ func (s *Inventory) Known(off store.Off) error {
 	if !isName(off.Plugin) {
 		return nil
 	}
-	if !slices.Contains(s.IDs(), off.Plugin) {
-		_, err := s.Installed(off.Plugin)
+	if !slices.Contains(s.PluginIDs(), off.Plugin) {
+		_, err := s.FindInstalled(off.Plugin)
 		return err
 	}
 	for _, p := range s.Catalog.Plugins() {
@@ -59,15 +59,15 @@ func (s *Inventory) Known(off store.Off) error {
 func isName(text string) bool { return text != "" && !strings.ContainsAny(text, "*?[{") }
 
 // offByConfig returns the setting that keeps a plugin off, if one does.
-func (s *Inventory) offByConfig(off store.Off) string {
+func (s *Inventory) offByConfig(off store.DisabledTool) string {
 	if isName(off.Plugin) && !s.Config.Plugin(off.Plugin).Enabled {
 		return "plugins." + off.Plugin + ".enabled"
 	}
 	return ""
 }
 
-// Installed returns the pin of an installed plugin.
-func (s *Inventory) Installed(id string) (*store.Pin, error) {
+// FindInstalled returns the lock entry of an installed plugin.
+func (s *Inventory) FindInstalled(id string) (*store.InstalledPlugin, error) {
 	if pin := s.Lock.Plugins[id]; pin != nil {
 		return pin, nil
 	}
@@ -77,5 +77,5 @@ func (s *Inventory) Installed(id string) (*store.Pin, error) {
 				p.Kind, id)
 		}
 	}
-	return nil, fmt.Errorf("plugin %q is not installed%s", id, suggest.DidYouMean(id, s.IDs()))
+	return nil, fmt.Errorf("plugin %q is not installed%s", id, suggest.DidYouMean(id, s.PluginIDs()))
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Tool is a tool as scripts read it.
+// Tool describes a tool in JSON output.
 type Tool struct {
 	Name        string           `json:"name"`
 	Plugin      string           `json:"plugin"`
@@ -20,7 +20,7 @@ type Tool struct {
 	Output      *pluginpb.Schema `json:"output,omitempty"`
 }
 
-func Tools(tools []session.Tool) []Tool {
+func DescribeTools(tools []session.Tool) []Tool {
 	list := make([]Tool, 0, len(tools))
 	for _, t := range tools {
 		list = append(list, Tool{
@@ -31,7 +31,7 @@ func Tools(tools []session.Tool) []Tool {
 	return list
 }
 
-// GrantText says in a few words what a plugin has been given.
+// GrantText summarises grants in a few words.
 func GrantText(g *pluginpb.Grant) string {
 	if g == nil {
 		return "none"
@@ -60,7 +60,7 @@ func GrantText(g *pluginpb.Grant) string {
 	return strings.Join(words, ", ")
 }
 
-// networkText names the network grant, with the hosts that it is for.
+// networkText returns the network grant with its hosts.
 func networkText(g *pluginpb.Grant) string {
 	if len(g.Hosts) == 0 {
 		return "network"
@@ -68,7 +68,7 @@ func networkText(g *pluginpb.Grant) string {
 	return "network " + strings.Join(g.Hosts, " ")
 }
 
-// execText names the exec grant, with the programs that it is for.
+// execText returns the exec grant with its programs.
 func execText(g *pluginpb.Grant) string {
 	if len(g.Programs) == 0 {
 		return "exec"
@@ -76,8 +76,8 @@ func execText(g *pluginpb.Grant) string {
 	return "exec " + strings.Join(g.Programs, " ")
 }
 
-// Meaning says in a sentence each what grants let a plugin do.
-func Meaning(g pluginpb.Grant) []string {
+// ExplainGrants returns a sentence for each permission that grants give.
+func ExplainGrants(g pluginpb.Grant) []string {
 	var all []string
 	switch g.Workspace {
 	case "ro":

@@ -61,7 +61,7 @@ func (m *PackageBuilder) BuildPackage(ctx context.Context, id string, s *ServerS
 		return nil, nil, err
 	}
 	r := &BuildReport{}
-	p, err := m.Store.Build(s.DisplaySource(), func(p *store.Package) error {
+	p, err := m.Store.BuildPackage(s.DisplaySource(), func(p *store.Package) error {
 		p.Program = programID
 		return m.fillPackage(ctx, p.Dir(), id, s, r)
 	})
@@ -148,7 +148,7 @@ func (m *PackageBuilder) writeFiles(dir string, manifest *pluginpb.Manifest, d *
 	if err != nil {
 		return err
 	}
-	data, err := store.DataHash(dir)
+	data, err := store.HashData(dir)
 	if err != nil {
 		return err
 	}

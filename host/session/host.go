@@ -117,7 +117,7 @@ func Open(o Options) (*Host, error) {
 	}
 	h.stops.home = o.Config.Home().Path
 	if !o.Config.Home().Fallback {
-		h.store = store.Open(o.Config.Home().Path)
+		h.store = store.OpenStore(o.Config.Home().Path)
 	}
 	first, err := h.loadPlugins()
 	if err != nil {
@@ -205,7 +205,7 @@ func (h *Host) prepareHome(home string) error {
 	if err := killswitch.PrepareHome(home); err != nil {
 		return err
 	}
-	return h.store.Prepare()
+	return h.store.PrepareHome()
 }
 
 // StartError says that a host can't make calls on this machine or with this configuration.

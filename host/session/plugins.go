@@ -56,7 +56,7 @@ func (h *Host) lockInfo() fs.FileInfo {
 	if h.store == nil {
 		return nil
 	}
-	info, err := os.Stat(h.store.LockFile())
+	info, err := os.Stat(h.store.LockPath())
 	if err != nil {
 		return nil
 	}

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// unpack unpacks an archive. A directory at the top that holds everything is left out, as release archives have one.
-func (p *Package) unpack(source string, keys Keys) error {
+// unpackArchive unpacks an archive, without a single top directory as in release archives.
+func (p *Package) unpackArchive(source string, keys SigningKeys) error {
 	own := p.dir + ".archive"
 	f, err := copyArchive(source, own)
 	defer func() { _ = os.Remove(own) }()
@@ -21,7 +21,7 @@ func (p *Package) unpack(source string, keys Keys) error {
 		return err
 	}
 	defer func() { _ = f.Close() }()
-	if p.Signer, err = keys.verify(source, f); err != nil {
+	if p.Signer, err = keys.verifySignature(source, f); err != nil {
 		return err
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
@@ -29,29 +29,29 @@ func (p *Package) unpack(source string, keys Keys) error {
 	}
 	switch name := strings.ToLower(source); {
 	case strings.HasSuffix(name, ".tar.gz"), strings.HasSuffix(name, ".tgz"):
-		return p.untar(f)
+		return p.unpackTar(f)
 	case strings.HasSuffix(name, ".zip"):
-		return p.unzip(f)
+		return p.unpackZip(f)
 	}
 	return errors.New("it is neither a directory nor an archive (.tar.gz, .tgz or .zip)")
 }
 
-func (p *Package) untar(f *os.File) error {
-	top, err := tarTop(f)
+func (p *Package) unpackTar(f *os.File) error {
+	top, err := tarTopDir(f)
 	if err != nil {
 		return err
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	w := writer{dir: p.dir}
-	return eachTar(f, func(h *tar.Header, r io.Reader) error {
-		return w.add(strings.TrimPrefix(path.Clean(h.Name), top), h.FileInfo().Mode(), r)
+	w := packageWriter{dir: p.dir}
+	return readTar(f, func(h *tar.Header, r io.Reader) error {
+		return w.addFile(strings.TrimPrefix(path.Clean(h.Name), top), h.FileInfo().Mode(), r)
 	})
 }
 
-// eachTar goes through the files of a compressed tar archive.
-func eachTar(f io.Reader, do func(*tar.Header, io.Reader) error) error {
+// readTar calls do for the files of a compressed tar archive.
+func readTar(f io.Reader, do func(*tar.Header, io.Reader) error) error {
 	z, err := gzip.NewReader(f)
 	if err != nil {
 		return fmt.Errorf("unpack: %w", err)
@@ -77,18 +77,18 @@ func eachTar(f io.Reader, do func(*tar.Header, io.Reader) error) error {
 	}
 }
 
-func tarTop(f io.Reader) (string, error) {
+func tarTopDir(f io.Reader) (string, error) {
 	var names []string
-	err := eachTar(f, func(h *tar.Header, _ io.Reader) error {
+	err := readTar(f, func(h *tar.Header, _ io.Reader) error {
 		if names = append(names, path.Clean(h.Name)); len(names) > maxFiles {
 			return fmt.Errorf("it has more than %d files", maxFiles)
 		}
 		return nil
 	})
-	return commonTop(names), err
+	return commonTopDir(names), err
 }
 
-func (p *Package) unzip(f *os.File) error {
+func (p *Package) unpackZip(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -103,8 +103,8 @@ func (p *Package) unzip(f *os.File) error {
 			names = append(names, path.Clean(file.Name))
 		}
 	}
-	top := commonTop(names)
-	w := writer{dir: p.dir}
+	top := commonTopDir(names)
+	w := packageWriter{dir: p.dir}
 	for _, file := range archive.File {
 		switch {
 		case file.Mode().IsDir():
@@ -116,7 +116,7 @@ func (p *Package) unzip(f *os.File) error {
 		if err != nil {
 			return err
 		}
-		err = w.add(strings.TrimPrefix(path.Clean(file.Name), top), file.Mode(), r)
+		err = w.addFile(strings.TrimPrefix(path.Clean(file.Name), top), file.Mode(), r)
 		if err := errors.Join(err, r.Close()); err != nil {
 			return err
 		}
@@ -124,8 +124,8 @@ func (p *Package) unzip(f *os.File) error {
 	return nil
 }
 
-// commonTop is the directory, with a slash, that all names are in; empty if there is none.
-func commonTop(names []string) string {
+// commonTopDir returns the directory, with a slash, that contains all names; empty for none.
+func commonTopDir(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}

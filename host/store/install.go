@@ -17,32 +17,32 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Install puts a package into the store and makes it the version that runs, with what it asks for granted. Call it
-// when the operator has said yes.
+// Install adds a package to the store as the active version, with the grants it requests. The operator must have
+// approved it.
 func (s *Store) Install(p *Package) error {
-	return s.place(p, func(l *Lock) {
-		l.Plugins[p.Manifest.ID] = &Pin{
+	return s.moveIntoStore(p, func(l *LockFile) {
+		l.Plugins[p.Manifest.ID] = &InstalledPlugin{
 			Version: p.Manifest.Version, Binary: p.Binary, Program: p.Program, Files: p.Files, Data: p.Data, Grants: p.Manifest.Grants,
 			Agents: p.Agents, Declared: p.Declared, Source: p.Source, Signer: p.Signer, Installed: time.Now().UTC().Truncate(time.Second),
 		}
 	})
 }
 
-// Hold puts a package into the store beside the version that runs, to wait for the operator's yes.
-func (s *Store) Hold(p *Package) error {
-	return s.place(p, func(l *Lock) {
-		l.Plugins[p.Manifest.ID].Waiting = &Waiting{
+// StageVersion adds a package to the store next to the active version, to wait for approval.
+func (s *Store) StageVersion(p *Package) error {
+	return s.moveIntoStore(p, func(l *LockFile) {
+		l.Plugins[p.Manifest.ID].Waiting = &WaitingVersion{
 			Version: p.Manifest.Version, Binary: p.Binary, Program: p.Program, Files: p.Files, Data: p.Data,
 			Agents: p.Agents, Declared: p.Declared, Source: p.Source, Signer: p.Signer,
 		}
 	})
 }
 
-// place moves a package's files into the store and changes the lock in the same turn.
-func (s *Store) place(p *Package, change func(*Lock)) error {
+// moveIntoStore moves a package's files into the store and changes the lock file under the same lock.
+func (s *Store) moveIntoStore(p *Package, change func(*LockFile)) error {
 	id, version := p.Manifest.ID, p.Manifest.Version
-	return s.update(func(l *Lock) error {
-		to := s.Dir(id, version)
+	return s.updateLock(func(l *LockFile) error {
+		to := s.VersionDir(id, version)
 		if pin := l.Plugins[id]; pin != nil && pin.Version == version &&
 			(!maps.Equal(pin.Files, p.Files) || pin.Data != p.Data) {
 			return fmt.Errorf("plugin %s %s is installed already, with other contents; give the new one another version, or remove it first", id, version)
@@ -50,7 +50,7 @@ func (s *Store) place(p *Package, change func(*Lock)) error {
 		if err := s.makeDir(filepath.Dir(to)); err != nil {
 			return err
 		}
-		// What is there under this version is not what the lock speaks of, or is the same.
+		// Files already there are either not in the lock file, or identical.
 		if err := removeTree(to); err != nil {
 			return err
 		}
@@ -65,20 +65,20 @@ func (s *Store) place(p *Package, change func(*Lock)) error {
 	})
 }
 
-// Accept makes the waiting version of a plugin the one that runs.
-func (s *Store) Accept(id string) (*Pin, error) {
-	var pin *Pin
-	err := s.update(func(l *Lock) error {
+// ActivateWaiting makes the waiting version of a plugin the active one.
+func (s *Store) ActivateWaiting(id string) (*InstalledPlugin, error) {
+	var pin *InstalledPlugin
+	err := s.updateLock(func(l *LockFile) error {
 		pin = l.Plugins[id]
 		if pin == nil || pin.Waiting == nil {
 			return fmt.Errorf("no version of plugin %s waits", id)
 		}
-		m, err := s.manifest(id, pin.Waiting.Version, pin.Waiting.Files)
+		m, err := s.readVerified(id, pin.Waiting.Version, pin.Waiting.Files)
 		if err != nil {
 			return err
 		}
 		w := pin.Waiting
-		*pin = Pin{Version: w.Version, Binary: w.Binary, Program: w.Program, Files: w.Files, Data: w.Data,
+		*pin = InstalledPlugin{Version: w.Version, Binary: w.Binary, Program: w.Program, Files: w.Files, Data: w.Data,
 			Grants: m.Grants, Agents: w.Agents, Declared: w.Declared, Source: w.Source, Signer: w.Signer,
 			Installed: time.Now().UTC().Truncate(time.Second)}
 		return nil
@@ -86,44 +86,43 @@ func (s *Store) Accept(id string) (*Pin, error) {
 	return pin, err
 }
 
-// Remove takes a plugin out of the store, with all its versions.
+// Remove removes a plugin with all its versions.
 func (s *Store) Remove(id string) error {
-	return s.update(func(l *Lock) error {
+	return s.updateLock(func(l *LockFile) error {
 		if l.Plugins[id] == nil {
 			return fmt.Errorf("plugin %s is not installed", id)
 		}
 		delete(l.Plugins, id)
-		return removeTree(filepath.Join(s.dir(), id))
+		return removeTree(filepath.Join(s.pluginsDir(), id))
 	})
 }
 
-// Sweep removes what is in the store and no longer needed: other versions, and staging directories of processes that
-// were killed.
-func (s *Store) Sweep() error {
-	return s.update(func(l *Lock) error {
-		entries, err := os.ReadDir(s.dir())
+// RemoveUnused removes inactive versions, and staging directories of killed processes.
+func (s *Store) RemoveUnused() error {
+	return s.updateLock(func(l *LockFile) error {
+		entries, err := os.ReadDir(s.pluginsDir())
 		if err != nil {
 			return err
 		}
 		for _, e := range entries {
-			at := filepath.Join(s.dir(), e.Name())
+			at := filepath.Join(s.pluginsDir(), e.Name())
 			info, err := e.Info()
 			if err != nil || !e.IsDir() {
 				continue
 			}
-			if !safeElement(e.Name()) {
+			if !isPathElement(e.Name()) {
 				if time.Since(info.ModTime()) > time.Hour {
 					_ = removeTree(at)
 				}
 				continue
 			}
-			s.sweepVersions(l.Plugins[e.Name()], at)
+			s.removeVersions(l.Plugins[e.Name()], at)
 		}
 		return nil
 	})
 }
 
-func (s *Store) sweepVersions(pin *Pin, at string) {
+func (s *Store) removeVersions(pin *InstalledPlugin, at string) {
 	versions, err := os.ReadDir(at)
 	if err != nil || pin == nil {
 		return
@@ -135,7 +134,7 @@ func (s *Store) sweepVersions(pin *Pin, at string) {
 	}
 }
 
-// removeTree removes a directory whose files can't be written to.
+// removeTree removes a directory with read-only files.
 func removeTree(dir string) error {
 	if err := os.RemoveAll(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove %s: %w", dir, err)
@@ -143,39 +142,39 @@ func removeTree(dir string) error {
 	return nil
 }
 
-// Manifest reads the manifest of a plugin's version that runs, and checks that it is the one that was installed.
-func (s *Store) Manifest(id string, pin *Pin) (*pluginpb.Manifest, error) {
-	return s.manifest(id, pin.Version, pin.Files)
+// ReadManifest returns the verified manifest of a plugin's active version.
+func (s *Store) ReadManifest(id string, pin *InstalledPlugin) (*pluginpb.Manifest, error) {
+	return s.readVerified(id, pin.Version, pin.Files)
 }
 
-// WaitingManifest reads the manifest of the version that waits.
-func (s *Store) WaitingManifest(id string, pin *Pin) (*pluginpb.Manifest, error) {
-	return s.manifest(id, pin.Waiting.Version, pin.Waiting.Files)
+// WaitingManifest returns the verified manifest of the waiting version.
+func (s *Store) WaitingManifest(id string, pin *InstalledPlugin) (*pluginpb.Manifest, error) {
+	return s.readVerified(id, pin.Waiting.Version, pin.Waiting.Files)
 }
 
-func (s *Store) manifest(id, version string, files map[string]string) (*pluginpb.Manifest, error) {
-	path := filepath.Join(s.Dir(id, version), pluginpb.ManifestFile)
-	data, err := readBounded(path, maxManifestBytes)
+func (s *Store) readVerified(id, version string, files map[string]string) (*pluginpb.Manifest, error) {
+	path := filepath.Join(s.VersionDir(id, version), pluginpb.ManifestFile)
+	data, err := readFile(path, maxManifestBytes)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w; install it again, or remove it with `picoclaw plugin remove %s`", id, err, id)
 	}
-	if hash(data) != files[pluginpb.ManifestFile] {
-		return nil, changed(id, pluginpb.ManifestFile)
+	if hashBytes(data) != files[pluginpb.ManifestFile] {
+		return nil, changedFile(id, pluginpb.ManifestFile)
 	}
 	m, err := pluginpb.ParseManifest(data)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", id, err)
 	}
 	if m.ID != id || m.Version != version {
-		return nil, changed(id, pluginpb.ManifestFile)
+		return nil, changedFile(id, pluginpb.ManifestFile)
 	}
 	return m, nil
 }
 
-// Changed is the error for a file of an installed plugin that is not what was installed.
-type Changed struct{ Plugin, File string }
+// ChangedFileError says that a file of an installed plugin was modified.
+type ChangedFileError struct{ Plugin, File string }
 
-func (e *Changed) Error() string {
+func (e *ChangedFileError) Error() string {
 	if e.File == DataDir {
 		return fmt.Sprintf("plugin %s: its data was changed after it was installed; install it again (`picoclaw mcp update %s` if it "+
 			"is an MCP server), and find out who it was", e.Plugin, e.Plugin)
@@ -185,24 +184,24 @@ func (e *Changed) Error() string {
 		e.Plugin)
 }
 
-func changed(id, file string) error { return &Changed{id, file} }
+func changedFile(id, file string) error { return &ChangedFileError{id, file} }
 
-// Diff returns what is different in what two versions of a plugin offer and ask for, as a unified diff; empty if
-// nothing is. Their versions and programs are not part of it.
-func Diff(old, new *pluginpb.Manifest) (string, error) {
-	before, err := definition(old)
+// DiffManifests returns the difference between the tools and grants of two versions as a unified diff; empty if equal.
+// It ignores versions and programs.
+func DiffManifests(old, new *pluginpb.Manifest) (string, error) {
+	before, err := manifestText(old)
 	if err != nil {
 		return "", err
 	}
-	after, err := definition(new)
+	after, err := manifestText(new)
 	if err != nil {
 		return "", err
 	}
 	return udiff.Unified(old.ID+" "+old.Version, new.ID+" "+new.Version, before, after), nil
 }
 
-// definition is what an operator says yes to, in a form that can be compared by lines.
-func definition(m *pluginpb.Manifest) (string, error) {
+// manifestText returns the part of a manifest an operator approves, in a form for line diffs.
+func manifestText(m *pluginpb.Manifest) (string, error) {
 	tools := map[string]pluginpb.Spec{}
 	for _, t := range m.Tools {
 		tools[t.Name] = t
@@ -211,7 +210,7 @@ func definition(m *pluginpb.Manifest) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("compare plugin %s: %w", m.ID, err)
 	}
-	// By way of a value, so that the order of names is the same whoever wrote them.
+	// Decoding normalises the order of names.
 	var value any
 	if err := json.Unmarshal(text, &value); err != nil {
 		return "", fmt.Errorf("compare plugin %s: %w", m.ID, err)

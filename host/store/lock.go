@@ -19,34 +19,34 @@ import (
 // lockVersion is the version of the lock file's format.
 const lockVersion = 1
 
-// maxLockBytes bounds what is read of the lock file.
+// maxLockBytes limits the lock file.
 const maxLockBytes = 16 << 20
 
-// Lock is what the lock file says.
-type Lock struct {
-	Version int             `json:"version"`
-	Plugins map[string]*Pin `json:"plugins"`       // by id
-	Off     []Off           `json:"off,omitempty"` // what is switched off
+// LockFile is the content of the lock file.
+type LockFile struct {
+	Version int                         `json:"version"`
+	Plugins map[string]*InstalledPlugin `json:"plugins"`       // by id
+	Off     []DisabledTool              `json:"off,omitempty"` // disabled tools
 }
 
-// Pin is one installed plugin: the version that runs, and what was accepted when it was installed.
-type Pin struct {
+// InstalledPlugin is the active version of a plugin, and what the operator approved.
+type InstalledPlugin struct {
 	Version   string            `json:"version"`
-	Binary    string            `json:"binary"`             // the program's path below the version's directory
-	Program   string            `json:"program,omitempty"`  // in place of that, one that comes with picoclaw
-	Files     map[string]string `json:"files"`              // the SHA-256 of every file, by its path with slashes
-	Data      string            `json:"data,omitempty"`     // the SHA-256 of all that is below data/
-	Agents    []string          `json:"agents,omitempty"`   // the only ones that it is for; all if there are none
-	Grants    pluginpb.Grant    `json:"grants"`             // what the operator has given
+	Binary    string            `json:"binary"`             // the program's path in the version's directory
+	Program   string            `json:"program,omitempty"`  // bundled program to run instead
+	Files     map[string]string `json:"files"`              // SHA-256 of every file by slash-separated path
+	Data      string            `json:"data,omitempty"`     // SHA-256 of everything below data/
+	Agents    []string          `json:"agents,omitempty"`   // all if empty
+	Grants    pluginpb.Grant    `json:"grants"`             // given by the operator
 	Source    string            `json:"source"`             // where it was installed from
-	Declared  string            `json:"declared,omitempty"` // the digest of what the configuration asked for; empty if it did not
-	Signer    string            `json:"signer,omitempty"`   // the id of the key that signed it
+	Declared  string            `json:"declared,omitempty"` // digest of its configuration section; empty without one
+	Signer    string            `json:"signer,omitempty"`   // id of the signing key
 	Installed time.Time         `json:"installed"`
-	Waiting   *Waiting          `json:"waiting,omitempty"`
+	Waiting   *WaitingVersion   `json:"waiting,omitempty"`
 }
 
-// Waiting is another version of an installed plugin that is in the store and waits for the operator's yes.
-type Waiting struct {
+// WaitingVersion is another version of an installed plugin in the store, waiting for approval.
+type WaitingVersion struct {
 	Version  string            `json:"version"`
 	Binary   string            `json:"binary"`
 	Program  string            `json:"program,omitempty"`
@@ -58,10 +58,12 @@ type Waiting struct {
 	Signer   string            `json:"signer,omitempty"`
 }
 
-func newLock() *Lock { return &Lock{Version: lockVersion, Plugins: map[string]*Pin{}} }
+func newLockFile() *LockFile {
+	return &LockFile{Version: lockVersion, Plugins: map[string]*InstalledPlugin{}}
+}
 
-// LockError is the error of a lock file that says nothing: it is broken, or missing from a home in use. Every tool is off
-// until it is there.
+// LockError says that the lock file is broken, or missing in a home that was used. All tools are disabled until it is
+// readable.
 type LockError struct {
 	Path string
 	err  error
@@ -75,91 +77,92 @@ func (e *LockError) Error() string {
 // Unwrap returns the cause.
 func (e *LockError) Unwrap() error { return e.err }
 
-// Read returns the contents of the lock file, or a *LockError. A home without an audit log needs none: its lock is empty.
-func (s *Store) Read() (*Lock, error) {
-	data, err := smallfile.Read(s.LockFile(), maxLockBytes)
+// ReadLock returns the content of the lock file, or a *LockError. A home without an audit log needs none: its lock is
+// empty.
+func (s *Store) ReadLock() (*LockFile, error) {
+	data, err := smallfile.Read(s.LockPath(), maxLockBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		if !audit.LogExists(s.home) {
-			return newLock(), nil
+			return newLockFile(), nil
 		}
-		data, err = smallfile.Read(s.LockFile(), maxLockBytes) // the first start writes it before the audit log
+		data, err = smallfile.Read(s.LockPath(), maxLockBytes) // the first start creates it before the audit log
 	}
-	lock := &Lock{}
+	lock := &LockFile{}
 	if err == nil {
 		err = json.Unmarshal(data, lock)
 	}
 	if err == nil {
-		err = lock.check()
+		err = lock.validate()
 	}
 	if err != nil {
-		return nil, &LockError{s.LockFile(), err}
+		return nil, &LockError{s.LockPath(), err}
 	}
 	return lock, nil
 }
 
-func (l *Lock) check() error {
+func (l *LockFile) validate() error {
 	if l.Version != lockVersion || l.Plugins == nil {
 		return fmt.Errorf("it has format %d; this picoclaw reads format %d", l.Version, lockVersion)
 	}
 	for id, pin := range l.Plugins {
-		if pin == nil || !safeElement(id) || !safeElement(pin.Version) ||
-			pin.Program == "" && pin.Files[pin.Binary] == "" || pin.Program != "" && !safeElement(pin.Program) {
+		if pin == nil || !isPathElement(id) || !isPathElement(pin.Version) ||
+			pin.Program == "" && pin.Files[pin.Binary] == "" || pin.Program != "" && !isPathElement(pin.Program) {
 			return fmt.Errorf("plugin %q in it is broken", id)
 		}
 	}
 	return nil
 }
 
-// Prepare writes the lock file of a home at its first start, before the audit log exists.
-func (s *Store) Prepare() error {
-	if _, err := os.Lstat(s.LockFile()); errors.Is(err, fs.ErrNotExist) && !audit.LogExists(s.home) {
-		return s.update(func(*Lock) error { return nil })
+// PrepareHome creates the lock file at the first start of a home, before the audit log exists.
+func (s *Store) PrepareHome() error {
+	if _, err := os.Lstat(s.LockPath()); errors.Is(err, fs.ErrNotExist) && !audit.LogExists(s.home) {
+		return s.updateLock(func(*LockFile) error { return nil })
 	}
 	return nil
 }
 
-// Renew replaces a lock file that can't be read by an empty one, and keeps it beside.
-func (s *Store) Renew() error {
+// ResetLock replaces an unreadable lock file by an empty one, and keeps the old file.
+func (s *Store) ResetLock() error {
 	var broken *LockError
-	if _, err := s.Read(); !errors.As(err, &broken) {
+	if _, err := s.ReadLock(); !errors.As(err, &broken) {
 		return err
 	}
-	if err := os.Rename(s.LockFile(), s.LockFile()+".broken"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Rename(s.LockPath(), s.LockPath()+".broken"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keep the broken plugin lock: %w", err)
 	}
-	return s.write(newLock())
+	return s.writeLock(newLockFile())
 }
 
-func (s *Store) write(lock *Lock) error {
+func (s *Store) writeLock(lock *LockFile) error {
 	data, err := json.MarshalIndent(lock, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Write(s.LockFile(), append(data, '\n'), 0o600); err != nil {
+	if err := atomicfile.Write(s.LockPath(), append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write the plugin lock: %w", err)
 	}
 	return nil
 }
 
-// update changes the lock file: read, changed and replaced in one turn, which processes take one after the other.
-func (s *Store) update(change func(*Lock) error) error {
+// updateLock reads, changes and replaces the lock file under an inter-process lock.
+func (s *Store) updateLock(change func(*LockFile) error) error {
 	if err := s.makeDir(s.home); err != nil {
 		return err
 	}
-	if err := s.makeDir(s.dir()); err != nil {
+	if err := s.makeDir(s.pluginsDir()); err != nil {
 		return err
 	}
-	turn, err := filelock.Open(filepath.Join(s.dir(), ".lock"), filelock.Wait)
+	turn, err := filelock.Open(filepath.Join(s.pluginsDir(), ".lock"), filelock.Wait)
 	if err != nil {
 		return fmt.Errorf("lock the plugin store: %w", err)
 	}
 	defer func() { _ = turn.Close() }()
-	lock, err := s.Read()
+	lock, err := s.ReadLock()
 	if err != nil {
 		return err
 	}
 	if err := change(lock); err != nil {
 		return err
 	}
-	return s.write(lock)
+	return s.writeLock(lock)
 }

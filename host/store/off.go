@@ -7,15 +7,15 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Off is something that is switched off. Each part is a name or a glob; an empty one stands for all.
-type Off struct {
+// DisabledTool is a disabled plugin or tool. Each part is a name or glob; empty means all.
+type DisabledTool struct {
 	Plugin string `json:"plugin"`
-	Tool   string `json:"tool,omitempty"`  // of the plugin's
-	Agent  string `json:"agent,omitempty"` // for whom
+	Tool   string `json:"tool,omitempty"`  // of the plugin
+	Agent  string `json:"agent,omitempty"` // for which agent
 }
 
-// String says what is off, such as "tool search of plugin web for agent main".
-func (o Off) String() string {
+// String describes it, for example "tool search of plugin web for agent main".
+func (o DisabledTool) String() string {
 	text := "plugin " + o.Plugin
 	if o.Tool != "" {
 		text = "tool " + o.Tool + " of " + text
@@ -26,11 +26,11 @@ func (o Off) String() string {
 	return text
 }
 
-func (o Off) covers(plugin, tool, agent string) bool {
-	return matches(o.Plugin, plugin) && matches(o.Tool, tool) && matches(o.Agent, agent)
+func (o DisabledTool) matchesTool(plugin, tool, agent string) bool {
+	return matchesGlob(o.Plugin, plugin) && matchesGlob(o.Tool, tool) && matchesGlob(o.Agent, agent)
 }
 
-func matches(glob, name string) bool {
+func matchesGlob(glob, name string) bool {
 	if glob == "" || glob == name {
 		return true
 	}
@@ -38,27 +38,27 @@ func matches(glob, name string) bool {
 	return ok && err == nil
 }
 
-// Disabled returns what switches a tool off for an agent; nil if nothing does.
-func (l *Lock) Disabled(plugin, tool, agent string) *Off {
+// DisabledBy returns the entry that disables a tool for an agent; nil for none.
+func (l *LockFile) DisabledBy(plugin, tool, agent string) *DisabledTool {
 	if pin := l.Plugins[plugin]; pin != nil && len(pin.Agents) > 0 && !slices.Contains(pin.Agents, agent) {
-		return &Off{Plugin: plugin, Agent: agent}
+		return &DisabledTool{Plugin: plugin, Agent: agent}
 	}
 	for i, o := range l.Off {
-		if o.covers(plugin, tool, agent) {
+		if o.matchesTool(plugin, tool, agent) {
 			return &l.Off[i]
 		}
 	}
 	return nil
 }
 
-// Disable switches something off.
-func (s *Store) Disable(o Off) error {
+// Disable disables a plugin or tool.
+func (s *Store) Disable(o DisabledTool) error {
 	for _, glob := range []string{o.Plugin, o.Tool, o.Agent} {
 		if !doublestar.ValidatePattern(glob) {
 			return fmt.Errorf("%q is neither a name nor a glob", glob)
 		}
 	}
-	return s.update(func(l *Lock) error {
+	return s.updateLock(func(l *LockFile) error {
 		if !slices.Contains(l.Off, o) {
 			l.Off = append(l.Off, o)
 		}
@@ -66,11 +66,11 @@ func (s *Store) Disable(o Off) error {
 	})
 }
 
-// Enable takes back a Disable, with the same words, and gives an agent a whole plugin that was installed for others. It
-// says what else still switches the same thing off, if anything does.
-func (s *Store) Enable(o Off) (still *Off, err error) {
-	err = s.update(func(l *Lock) error {
-		l.Off = slices.DeleteFunc(l.Off, func(other Off) bool { return other == o })
+// Enable reverts Disable with the same arguments, and adds an agent to a plugin installed for others. It returns
+// another entry that still disables the same tool, if any.
+func (s *Store) Enable(o DisabledTool) (still *DisabledTool, err error) {
+	err = s.updateLock(func(l *LockFile) error {
+		l.Off = slices.DeleteFunc(l.Off, func(other DisabledTool) bool { return other == o })
 		if pin := l.Plugins[o.Plugin]; pin != nil && len(pin.Agents) > 0 && o.Tool == "" {
 			switch {
 			case o.Agent == "":
@@ -80,7 +80,7 @@ func (s *Store) Enable(o Off) (still *Off, err error) {
 			}
 		}
 		for i, other := range l.Off {
-			if other.covers(o.Plugin, o.Tool, o.Agent) {
+			if other.matchesTool(o.Plugin, o.Tool, o.Agent) {
 				still = &l.Off[i]
 			}
 		}
@@ -89,5 +89,5 @@ func (s *Store) Enable(o Off) (still *Off, err error) {
 	return still, err
 }
 
-// Concerns reports whether a plugin, or a tool of it, is switched off by this for anybody.
-func (o Off) Concerns(plugin string) bool { return matches(o.Plugin, plugin) }
+// MatchesPlugin reports whether the entry disables a plugin, or a tool of it, for any agent.
+func (o DisabledTool) MatchesPlugin(plugin string) bool { return matchesGlob(o.Plugin, plugin) }

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// onlyOurs checks that nobody but the user who runs this, or root, can write to a file or directory.
-func onlyOurs(path string, info fs.FileInfo) error {
+// checkOwner returns an error if others than this user and root can write to a file or directory.
+func checkOwner(path string, info fs.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case ok && stat.Uid != uint32(os.Getuid()) && stat.Uid != 0:

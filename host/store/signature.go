@@ -10,17 +10,17 @@ import (
 	"aead.dev/minisign"
 )
 
-// signatureSuffix follows the name of an archive in the name of its signature, as minisign has it.
+// signatureSuffix is appended to an archive's name for its minisign signature.
 const signatureSuffix = ".minisig"
 
-// Keys are the keys whose signatures count.
-type Keys struct {
-	Public   []string // minisign's, as the second line of a .pub file has them
-	Required bool     // a package that none of them has signed is not installed
+// SigningKeys are the trusted keys.
+type SigningKeys struct {
+	Public   []string // minisign keys, as in the second line of a .pub file
+	Required bool     // refuse packages without a valid signature
 }
 
-// parse reads the keys.
-func (k Keys) parse() ([]minisign.PublicKey, error) {
+// parseKeys parses the keys.
+func (k SigningKeys) parseKeys() ([]minisign.PublicKey, error) {
 	keys := make([]minisign.PublicKey, len(k.Public))
 	for i, text := range k.Public {
 		if err := keys[i].UnmarshalText([]byte(text)); err != nil {
@@ -33,15 +33,14 @@ func (k Keys) parse() ([]minisign.PublicKey, error) {
 	return keys, nil
 }
 
-// verify checks the signature beside an archive, of the kind that minisign makes unless it is told otherwise. contents
-// is the archive as it is going to be unpacked. It returns the id of the key, empty where there is no signature and
-// none is required.
-func (k Keys) verify(source string, contents io.Reader) (signer string, err error) {
-	keys, err := k.parse()
+// verifySignature verifies the prehashed minisign signature next to an archive. contents is the copy that will be
+// unpacked. It returns the key's id, or "" if there is no signature and none is required.
+func (k SigningKeys) verifySignature(source string, contents io.Reader) (signer string, err error) {
+	keys, err := k.parseKeys()
 	if err != nil {
 		return "", err
 	}
-	signature, err := readBounded(source+signatureSuffix, 16<<10)
+	signature, err := readFile(source+signatureSuffix, 16<<10)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && k.Required:
 		return "", fmt.Errorf("it is not signed: there is no %s%s, and signatures.required is set", source, signatureSuffix)
@@ -51,7 +50,7 @@ func (k Keys) verify(source string, contents io.Reader) (signer string, err erro
 		return "", err
 	}
 	if len(keys) == 0 {
-		return "", nil // there is nobody to trust
+		return "", nil // no trusted keys
 	}
 	r := minisign.NewReader(contents)
 	if _, err := io.Copy(io.Discard, r); err != nil {
@@ -66,7 +65,7 @@ func (k Keys) verify(source string, contents io.Reader) (signer string, err erro
 		signatureSuffix)
 }
 
-// copyArchive copies an archive into a directory of this process's own, so that what is verified is what is unpacked.
+// copyArchive copies an archive to a private file, so that the verified bytes are the unpacked ones.
 func copyArchive(source, to string) (*os.File, error) {
 	in, err := os.Open(source)
 	if err != nil {

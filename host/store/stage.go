@@ -17,32 +17,32 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// The bounds of a package.
+// Limits of a package.
 const (
 	maxFiles         = 4096
 	maxPackageBytes  = 1 << 30
 	maxManifestBytes = 4 << 20
 )
 
-// Package is a plugin that is to be installed, copied into the store's staging directory: what was looked at there is
-// what is installed. Remove it with Discard when it is not.
+// Package is a plugin to install, in the store's staging directory: the inspected files are the installed ones. Call
+// Discard if it is not installed.
 type Package struct {
 	Manifest *pluginpb.Manifest
-	Binary   string            // the program for this machine, below the directory
-	Program  string            // in place of that, the id of one that comes with picoclaw
-	Files    map[string]string // the SHA-256 of every file that is not data
-	Data     string            // the SHA-256 of all its data; empty if it has none
-	Agents   []string          // the only ones that it is for; all if there are none
+	Binary   string            // program for this machine, relative to the directory
+	Program  string            // id of a bundled program to run instead
+	Files    map[string]string // SHA-256 of every file outside data/
+	Data     string            // SHA-256 of all data; empty if none
+	Agents   []string          // all if empty
 	Source   string
-	Declared string // the digest of what the configuration asked for; empty if it did not
-	Signer   string // the id of the key that signed it; empty if none has
+	Declared string // digest of its configuration section; empty without one
+	Signer   string // id of the signing key; may be empty
 
 	dir string
 }
 
-// Stage copies a package, a directory or an archive (.tar.gz, .tgz or .zip), and checks it and its signature. Nothing
-// of it is run.
-func (s *Store) Stage(source string, keys Keys) (*Package, error) {
+// StagePackage copies a package, a directory or an archive (.tar.gz, .tgz or .zip), and checks it and its signature. It
+// executes nothing.
+func (s *Store) StagePackage(source string, keys SigningKeys) (*Package, error) {
 	source, err := filepath.Abs(source)
 	if err != nil {
 		return nil, err
@@ -54,10 +54,10 @@ func (s *Store) Stage(source string, keys Keys) (*Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.Build(source, func(p *Package) error {
+	return s.BuildPackage(source, func(p *Package) error {
 		switch {
 		case !info.IsDir():
-			return p.unpack(source, keys)
+			return p.unpackArchive(source, keys)
 		case keys.Required:
 			return errors.New("a directory has no signature, and signatures.required is set; install the signed archive")
 		default:
@@ -66,22 +66,22 @@ func (s *Store) Stage(source string, keys Keys) (*Package, error) {
 	})
 }
 
-// Build makes a package of what fill puts into its directory, and checks it. source says where that comes from.
-func (s *Store) Build(source string, fill func(*Package) error) (*Package, error) {
-	if err := s.makeDir(s.dir()); err != nil {
+// BuildPackage creates a package whose files fill writes, and checks it. source is its origin.
+func (s *Store) BuildPackage(source string, fill func(*Package) error) (*Package, error) {
+	if err := s.makeDir(s.pluginsDir()); err != nil {
 		return nil, err
 	}
-	if err := s.Guarded(); err != nil {
+	if err := s.CheckPermissions(); err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(s.dir(), ".staging-")
+	dir, err := os.MkdirTemp(s.pluginsDir(), ".staging-")
 	if err != nil {
 		return nil, err
 	}
 	p := &Package{Source: source, dir: dir}
 	err = fill(p)
 	if err == nil {
-		err = p.check()
+		err = p.checkPackage()
 	}
 	if err != nil {
 		p.Discard()
@@ -90,18 +90,18 @@ func (s *Store) Build(source string, fill func(*Package) error) (*Package, error
 	return p, nil
 }
 
-// Dir is the staging directory that the package is in.
+// Dir returns the staging directory of the package.
 func (p *Package) Dir() string { return p.dir }
 
-// errNoManifest is the error for a package that is none.
+// errNoManifest is the error of a package without a manifest.
 var errNoManifest = fmt.Errorf("there is no %s in it; a plugin's `make build` puts one beside its binary, and `describe` prints it", pluginpb.ManifestFile)
 
 // Discard removes the copy.
 func (p *Package) Discard() { _ = os.RemoveAll(p.dir) }
 
-// check reads the manifest and finds the program for this machine.
-func (p *Package) check() error {
-	data, err := readBounded(filepath.Join(p.dir, pluginpb.ManifestFile), maxManifestBytes)
+// checkPackage reads the manifest and finds the program for this machine.
+func (p *Package) checkPackage() error {
+	data, err := readFile(filepath.Join(p.dir, pluginpb.ManifestFile), maxManifestBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return errNoManifest
 	}
@@ -119,16 +119,16 @@ func (p *Package) check() error {
 	if err := p.Manifest.Protocol.Check(); err != nil {
 		return err
 	}
-	if !safeElement(p.Manifest.Version) {
+	if !isPathElement(p.Manifest.Version) {
 		return fmt.Errorf("its version %q is no version, such as 1.2.0", p.Manifest.Version)
 	}
-	if p.Files, p.Data, err = hashAll(p.dir); err != nil {
+	if p.Files, p.Data, err = hashTree(p.dir); err != nil {
 		return err
 	}
 	return p.findBinary()
 }
 
-// findBinary finds the program for this machine: what the manifest names for it, or the file with the plugin's id.
+// findBinary finds the program for this machine: the manifest's, or the file named by the plugin's id.
 func (p *Package) findBinary() error {
 	if p.Program != "" {
 		return nil
@@ -167,9 +167,9 @@ func (p *Package) copyDir(source string) error {
 	}
 	defer func() { _ = root.Close() }()
 	if _, err := root.Lstat(pluginpb.ManifestFile); errors.Is(err, fs.ErrNotExist) {
-		return errNoManifest // before anything is copied: it may be any directory
+		return errNoManifest // before copying, since it may be any directory
 	}
-	w := writer{dir: p.dir}
+	w := packageWriter{dir: p.dir}
 	return fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -188,18 +188,18 @@ func (p *Package) copyDir(source string) error {
 		if err != nil {
 			return err
 		}
-		return w.add(name, info.Mode(), f)
+		return w.addFile(name, info.Mode(), f)
 	})
 }
 
-// writer writes a package's files, within the bounds.
-type writer struct {
+// packageWriter writes a package's files within the limits.
+type packageWriter struct {
 	dir   string
 	files int
 	bytes int64
 }
 
-func (w *writer) add(name string, mode fs.FileMode, contents io.Reader) error {
+func (w *packageWriter) addFile(name string, mode fs.FileMode, contents io.Reader) error {
 	if !filepath.IsLocal(filepath.FromSlash(name)) || strings.ContainsAny(name, "\\\x00\n") {
 		return fmt.Errorf("%q is no name for a file of a package", name)
 	}
@@ -225,14 +225,14 @@ func (w *writer) add(name string, mode fs.FileMode, contents io.Reader) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// DataDir is the directory of a package's data, which its program finds as it stands in the store. What else is in the
-// package is copied at each start, as its hash is taken.
+// DataDir is the directory of a package's data, which its program uses in the store. Other files are copied and
+// verified at each start.
 const DataDir = "data"
 
-// hashAll returns the SHA-256 of every file below a directory, by its path with slashes, and one of all its data.
-func hashAll(dir string) (hashes map[string]string, data string, err error) {
+// hashTree returns the SHA-256 of every file below a directory by slash-separated path, and one hash of all data.
+func hashTree(dir string) (hashes map[string]string, data string, err error) {
 	hashes = map[string]string{}
-	var names strings.Builder // of the data, in order, with modes and hashes
+	var names strings.Builder // sorted names of data files with modes and hashes
 	err = filepath.WalkDir(dir, func(at string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
@@ -256,14 +256,14 @@ func hashAll(dir string) (hashes map[string]string, data string, err error) {
 		return errors.Join(err, statErr)
 	})
 	if names.Len() > 0 {
-		data = hash([]byte(names.String()))
+		data = hashBytes([]byte(names.String()))
 	}
 	return hashes, data, err
 }
 
-// DataHash returns the SHA-256 of all the data of a package that is being made; empty if it has none.
-func DataHash(dir string) (string, error) {
-	_, data, err := hashAll(dir)
+// HashData returns the SHA-256 of the data in a package directory; empty if none.
+func HashData(dir string) (string, error) {
+	_, data, err := hashTree(dir)
 	return data, err
 }
 
@@ -280,8 +280,8 @@ func hashFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// readBounded reads a file of a package.
-func readBounded(path string, most int64) ([]byte, error) {
+// readFile reads a file of limited size.
+func readFile(path string, most int64) ([]byte, error) {
 	data, err := smallfile.Read(path, most)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Base(path), err)

@@ -1,11 +1,10 @@
-// Package store keeps the plugins that an operator has installed: their files below <home>/plugins, and the lock file
-// <home>/picoclaw.lock, which says which version of each is the one that runs, what every file of it must be, what the
-// operator has granted it, and what is switched off.
+// Package store manages installed plugins: their files below <home>/plugins, and the lock file <home>/picoclaw.lock
+// with the active version of each plugin, the hashes of its files, its grants, and disabled tools.
 //
-// What an operator switches off stands in the lock file and not in the configuration, whose file is people's own. It
-// can only take away. A host that runs sees it at its next call.
+// Disabled tools are in the lock file, since the configuration file belongs to the user. They can only restrict. A
+// running host sees changes at its next call.
 //
-// It must not know who may call a tool, how a plugin is started, or how a person is asked.
+// The package must not know who may call a tool, how a plugin starts, or how a person is asked.
 package store
 
 import (
@@ -15,24 +14,26 @@ import (
 	"strings"
 )
 
-// Store is the installed plugins of one instance root. Several processes may use it at once.
+// Store is the installed plugins of a home. Several processes may use it concurrently.
 type Store struct{ home string }
 
-// Open returns the store of an instance root. It makes nothing.
-func Open(home string) *Store { return &Store{home: home} }
+// OpenStore returns the store of a home. It creates nothing.
+func OpenStore(home string) *Store { return &Store{home: home} }
 
-// LockFile is the path of the lock file.
-func (s *Store) LockFile() string { return filepath.Join(s.home, "picoclaw.lock") }
+// LockPath returns the path of the lock file.
+func (s *Store) LockPath() string { return filepath.Join(s.home, "picoclaw.lock") }
 
-// Dir is where a version of a plugin is.
-func (s *Store) Dir(id, version string) string { return filepath.Join(s.dir(), id, version) }
+// VersionDir returns the directory of a plugin version.
+func (s *Store) VersionDir(id, version string) string {
+	return filepath.Join(s.pluginsDir(), id, version)
+}
 
-func (s *Store) dir() string { return filepath.Join(s.home, "plugins") }
+func (s *Store) pluginsDir() string { return filepath.Join(s.home, "plugins") }
 
-// Path is the directory that all plugins are below.
-func (s *Store) Path() string { return s.dir() }
+// PluginsDir returns the directory that contains all plugins.
+func (s *Store) PluginsDir() string { return s.pluginsDir() }
 
-// makeDir makes a directory that is its owner's alone.
+// makeDir creates a private directory.
 func (s *Store) makeDir(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return fmt.Errorf("make the plugin store: %w", err)
@@ -40,9 +41,9 @@ func (s *Store) makeDir(path string) error {
 	return nil
 }
 
-// Guarded says what is wrong with the store's place, if anything is: whoever can write there can put programs in.
-func (s *Store) Guarded() error {
-	for _, path := range []string{s.home, s.dir(), s.LockFile()} {
+// CheckPermissions returns an error if other users can write to the store, and so add programs.
+func (s *Store) CheckPermissions() error {
+	for _, path := range []string{s.home, s.pluginsDir(), s.LockPath()} {
 		info, err := os.Lstat(path)
 		if os.IsNotExist(err) {
 			continue
@@ -50,15 +51,15 @@ func (s *Store) Guarded() error {
 		if err != nil {
 			return err
 		}
-		if err := onlyOurs(path, info); err != nil {
+		if err := checkOwner(path, info); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// safeElement reports whether a name can be one element of a path, and nothing else.
-func safeElement(name string) bool {
+// isPathElement reports whether a name is a safe single path element.
+func isPathElement(name string) bool {
 	return name != "" && name != "." && name != ".." && len(name) <= 128 && !strings.ContainsAny(name, "/\\\x00") &&
 		!strings.HasPrefix(name, ".")
 }

@@ -58,7 +58,7 @@ func good(t testing.TB) string {
 func TestStageRefusesOlderProtocol(t *testing.T) {
 	older := strings.Replace(manifest, `{"min":2,"max":2}`, `{"min":1,"max":1}`, 1)
 	source := written(t, "p.tar.gz", archive(t, map[string]string{"p/p": "#!/bin/sh\n", "p/plugin.json": older}))
-	_, err := Open(t.TempDir()).Stage(source, Keys{})
+	_, err := OpenStore(t.TempDir()).StagePackage(source, SigningKeys{})
 	if err == nil || !strings.Contains(err.Error(), "rebuild the plugin with the current SDK") {
 		t.Error(err)
 	}
@@ -80,8 +80,8 @@ func TestSignatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	keys := Keys{Public: []string{lines[len(lines)-1]}, Required: true}
-	s := Open(t.TempDir())
+	keys := SigningKeys{Public: []string{lines[len(lines)-1]}, Required: true}
+	s := OpenStore(t.TempDir())
 	source := good(t)
 	sign := func(by minisign.PrivateKey, data []byte) {
 		r := minisign.NewReader(bytes.NewReader(data)) // as minisign signs unless it is told otherwise
@@ -94,7 +94,7 @@ func TestSignatures(t *testing.T) {
 	}
 	refused := func(what, want string) {
 		t.Helper()
-		if p, err := s.Stage(source, keys); err == nil || !strings.Contains(err.Error(), want) {
+		if p, err := s.StagePackage(source, keys); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v %v", what, p, err)
 		}
 	}
@@ -106,7 +106,7 @@ func TestSignatures(t *testing.T) {
 	sign(stranger, data)
 	refused("signed by a stranger", "is not one of the keys")
 	sign(private, data)
-	p, err := s.Stage(source, keys)
+	p, err := s.StagePackage(source, keys)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestSignatures(t *testing.T) {
 	keys.Required = true
 	source = filepath.Dir(source)
 	refused("a directory", "a directory has no signature")
-	if _, err := s.Stage(good(t), Keys{Public: []string{"RW"}}); err == nil || !strings.Contains(err.Error(),
+	if _, err := s.StagePackage(good(t), SigningKeys{Public: []string{"RW"}}); err == nil || !strings.Contains(err.Error(),
 		"signatures.keys") {
 		t.Errorf("a key that is none: %v", err)
 	}
@@ -131,20 +131,20 @@ func TestSignatures(t *testing.T) {
 
 // A file of the store that is swapped all the time while it is copied is copied as it was installed, or not at all.
 func TestWhatIsCopiedIsWhatWasInstalled(t *testing.T) {
-	s := Open(t.TempDir())
-	p, err := s.Stage(good(t), Keys{})
+	s := OpenStore(t.TempDir())
+	p, err := s.StagePackage(good(t), SigningKeys{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Install(p); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := s.Read()
+	lock, err := s.ReadLock()
 	if err != nil {
 		t.Fatal(err)
 	}
 	pin := lock.Plugins["p"]
-	dir := s.Dir("p", "1.0.0")
+	dir := s.VersionDir("p", "1.0.0")
 	program := filepath.Join(dir, "p")
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -167,7 +167,7 @@ func TestWhatIsCopiedIsWhatWasInstalled(t *testing.T) {
 			to += "2"
 		}
 		err := CopyVerified("p", dir, to, pin.Files)
-		var changed *Changed
+		var changed *ChangedFileError
 		switch {
 		case err == nil:
 			copied++
@@ -199,8 +199,8 @@ func FuzzStage(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		home := t.TempDir()
-		s := Open(home)
-		p, err := s.Stage(written(t, "p.tar.gz", data), Keys{})
+		s := OpenStore(home)
+		p, err := s.StagePackage(written(t, "p.tar.gz", data), SigningKeys{})
 		if err == nil {
 			if p.Files[p.Binary] == "" || p.Manifest.ID == "" {
 				t.Error("a package without a program")
@@ -219,29 +219,29 @@ func FuzzLock(f *testing.F) {
 	f.Add([]byte(`{"version":1,"plugins":{"p":{"version":"1","binary":"p","files":{"p":"00"}}}}`))
 	f.Add([]byte(`{"version":1,"plugins":{"../p":{"version":"..","binary":"p","files":{"p":"00"}}},"off":[{"plugin":"["}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := Open(t.TempDir())
-		if err := os.WriteFile(s.LockFile(), data, 0o600); err != nil {
+		s := OpenStore(t.TempDir())
+		if err := os.WriteFile(s.LockPath(), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		lock, err := s.Read()
+		lock, err := s.ReadLock()
 		if err != nil {
 			return
 		}
 		for id, pin := range lock.Plugins {
-			if dir := s.Dir(id, pin.Version); filepath.Dir(filepath.Dir(dir)) != s.Path() {
+			if dir := s.VersionDir(id, pin.Version); filepath.Dir(filepath.Dir(dir)) != s.PluginsDir() {
 				t.Errorf("plugin %q is in %s", id, dir)
 			}
 		}
-		lock.Disabled("p", "t", "a")
+		lock.DisabledBy("p", "t", "a")
 	})
 }
 
 // Who a plugin is for is what was accepted last; one tool that is switched on gives nobody the plugin.
 func TestAPluginIsForItsAgents(t *testing.T) {
-	s := Open(t.TempDir())
+	s := OpenStore(t.TempDir())
 	stage := func(version string, agents ...string) *Package {
-		p, err := s.Stage(written(t, "p.tar.gz", archive(t, map[string]string{"p/p": "#!/bin/sh\n",
-			"p/plugin.json": strings.Replace(manifest, "1.0.0", version, 1)})), Keys{})
+		p, err := s.StagePackage(written(t, "p.tar.gz", archive(t, map[string]string{"p/p": "#!/bin/sh\n",
+			"p/plugin.json": strings.Replace(manifest, "1.0.0", version, 1)})), SigningKeys{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -250,11 +250,11 @@ func TestAPluginIsForItsAgents(t *testing.T) {
 	}
 	check := func(what, agent string, off bool) {
 		t.Helper()
-		l, err := s.Read()
+		l, err := s.ReadLock()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := l.Disabled("p", "t", agent) != nil; got != off {
+		if got := l.DisabledBy("p", "t", agent) != nil; got != off {
 			t.Errorf("%s: off for %s is %v", what, agent, got)
 		}
 	}
@@ -262,22 +262,22 @@ func TestAPluginIsForItsAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("for all", "other", false)
-	if err := s.Hold(stage("1.1.0", "main")); err != nil {
+	if err := s.StageVersion(stage("1.1.0", "main")); err != nil {
 		t.Fatal(err)
 	}
 	check("one that waits", "other", false)
-	if _, err := s.Accept("p"); err != nil {
+	if _, err := s.ActivateWaiting("p"); err != nil {
 		t.Fatal(err)
 	}
 	check("for one", "main", false)
 	check("for one", "other", true)
-	for _, on := range []Off{{Plugin: "p", Tool: "t", Agent: "other"}, {Plugin: "p", Tool: "t"}} {
+	for _, on := range []DisabledTool{{Plugin: "p", Tool: "t", Agent: "other"}, {Plugin: "p", Tool: "t"}} {
 		if _, err := s.Enable(on); err != nil {
 			t.Fatal(err)
 		}
 		check("with a tool switched on", "other", true)
 	}
-	if _, err := s.Enable(Off{Plugin: "p", Agent: "other"}); err != nil {
+	if _, err := s.Enable(DisabledTool{Plugin: "p", Agent: "other"}); err != nil {
 		t.Fatal(err)
 	}
 	check("given", "other", false)
@@ -299,7 +299,7 @@ func TestDiff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		diff, err := Diff(old, next)
+		diff, err := DiffManifests(old, next)
 		if err != nil {
 			t.Fatal(err)
 		}

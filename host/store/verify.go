@@ -12,23 +12,23 @@ import (
 	"slices"
 )
 
-func hash(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
+func hashBytes(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
-// Verify compares every file of an installed plugin with what the lock says. The errors are what differs.
-func (s *Store) Verify(id string, pin *Pin) []error {
-	dir := s.Dir(id, pin.Version)
-	found, data, err := hashAll(dir)
+// VerifyPlugin compares every file of an installed plugin with the lock file, and returns the differences.
+func (s *Store) VerifyPlugin(id string, pin *InstalledPlugin) []error {
+	dir := s.VersionDir(id, pin.Version)
+	found, data, err := hashTree(dir)
 	if err != nil {
 		return []error{fmt.Errorf("plugin %s: %w", id, err)}
 	}
 	var problems []error
 	for _, name := range slices.Sorted(mapKeys(pin.Files, found)) {
 		if found[name] != pin.Files[name] {
-			problems = append(problems, changed(id, name))
+			problems = append(problems, changedFile(id, name))
 		}
 	}
 	if data != pin.Data {
-		problems = append(problems, changed(id, DataDir))
+		problems = append(problems, changedFile(id, DataDir))
 	}
 	err = filepath.WalkDir(dir, func(at string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -38,31 +38,31 @@ func (s *Store) Verify(id string, pin *Pin) []error {
 		if err != nil {
 			return err
 		}
-		return onlyOurs(at, info)
+		return checkOwner(at, info)
 	})
-	if err := errors.Join(s.Guarded(), err); err != nil {
+	if err := errors.Join(s.CheckPermissions(), err); err != nil {
 		problems = append(problems, err)
 	}
 	return problems
 }
 
-// VerifyProgram compares the program of an installed plugin with what the lock says: a look that is cheap enough for a
-// list, where [Store.Verify] looks at everything.
-func (s *Store) VerifyProgram(id string, pin *Pin) error {
+// VerifyProgram compares the program of an installed plugin with the lock file. It is cheaper than
+// [Store.VerifyPlugin].
+func (s *Store) VerifyProgram(id string, pin *InstalledPlugin) error {
 	if pin.Program != "" {
 		return nil
 	}
-	found, err := hashFile(filepath.Join(s.Dir(id, pin.Version), filepath.FromSlash(pin.Binary)))
+	found, err := hashFile(filepath.Join(s.VersionDir(id, pin.Version), filepath.FromSlash(pin.Binary)))
 	if err != nil {
 		return fmt.Errorf("plugin %s: %w; install it again", id, err)
 	}
 	if found != pin.Files[pin.Binary] {
-		return changed(id, pin.Binary)
+		return changedFile(id, pin.Binary)
 	}
 	return nil
 }
 
-// mapKeys returns the keys of both maps, each once.
+// mapKeys returns the distinct keys of both maps.
 func mapKeys(a, b map[string]string) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for name := range a {
@@ -78,8 +78,8 @@ func mapKeys(a, b map[string]string) func(func(string) bool) {
 	}
 }
 
-// CopyVerified copies a plugin's files to a directory that is the caller's own, and hashes them on the way: what is
-// there in the end is what the lock speaks of, whatever becomes of the store meanwhile. files is the lock's.
+// CopyVerified copies a plugin's files to a private directory and verifies the copies against files, the hashes in the
+// lock file.
 func CopyVerified(id, from, to string, files map[string]string) error {
 	root, err := os.OpenRoot(from)
 	if err != nil {
@@ -89,7 +89,7 @@ func CopyVerified(id, from, to string, files map[string]string) error {
 	for name, want := range files {
 		if err := copyVerified(root, filepath.FromSlash(name), to, want); err != nil {
 			if errors.Is(err, errDiffers) {
-				return changed(id, name)
+				return changedFile(id, name)
 			}
 			return fmt.Errorf("plugin %s: %w; install it again", id, err)
 		}
@@ -131,14 +131,14 @@ func copyVerified(root *os.Root, name, to, want string) error {
 	return nil
 }
 
-// ReadFile returns what is in a file of an installed plugin, if it is what the lock says.
-func (s *Store) ReadFile(id string, pin *Pin, name string) ([]byte, error) {
-	data, err := readBounded(filepath.Join(s.Dir(id, pin.Version), filepath.FromSlash(name)), maxManifestBytes)
+// ReadFile returns a verified file of an installed plugin.
+func (s *Store) ReadFile(id string, pin *InstalledPlugin, name string) ([]byte, error) {
+	data, err := readFile(filepath.Join(s.VersionDir(id, pin.Version), filepath.FromSlash(name)), maxManifestBytes)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w; install it again", id, err)
 	}
-	if hash(data) != pin.Files[name] {
-		return nil, changed(id, name)
+	if hashBytes(data) != pin.Files[name] {
+		return nil, changedFile(id, name)
 	}
 	return data, nil
 }

@@ -69,17 +69,17 @@ func (o *Options) Report(r Result) error {
 
 // Update puts another version of an installed plugin in the place of the one that runs, or beside it until there is a
 // yes.
-func (o *Options) Update(s *Shelf, p *store.Package, pin *store.Pin) error {
+func (o *Options) Update(s *Shelf, p *store.Package, pin *store.InstalledPlugin) error {
 	id := p.Manifest.ID
 	r := Result{ID: id, Version: p.Manifest.Version, Previous: pin.Version}
-	old, err := s.Store.Manifest(id, pin)
+	old, err := s.Store.ReadManifest(id, pin)
 	if err != nil {
 		return cli.Fail(err)
 	}
 	yes, err := o.agree(old, p.Manifest, &r)
 	if err != nil || !yes {
 		// Nobody there to ask is no reason to lose the package: whoever is there later can say yes.
-		if err := s.Store.Hold(p); err != nil {
+		if err := s.Store.StageVersion(p); err != nil {
 			return cli.Fail(err)
 		}
 		r.Waiting = true
@@ -88,7 +88,7 @@ func (o *Options) Update(s *Shelf, p *store.Package, pin *store.Pin) error {
 	if err := s.Store.Install(p); err != nil {
 		return cli.Fail(err)
 	}
-	if err := s.Store.Sweep(); err != nil {
+	if err := s.Store.RemoveUnused(); err != nil {
 		return cli.Fail(err)
 	}
 	return o.Report(r)
@@ -96,7 +96,7 @@ func (o *Options) Update(s *Shelf, p *store.Package, pin *store.Pin) error {
 
 // agree asks about a version that offers or asks for something else than the one that runs.
 func (o *Options) agree(old, next *pluginpb.Manifest, r *Result) (bool, error) {
-	diff, err := store.Diff(old, next)
+	diff, err := store.DiffManifests(old, next)
 	diff += o.Also
 	if err != nil || diff == "" {
 		return err == nil, err
@@ -119,11 +119,11 @@ func (o *Options) waiting(r Result) error {
 }
 
 // Accept makes the version that waits the one that runs.
-func (o *Options) Accept(s *Shelf, id string, pin *store.Pin) error {
+func (o *Options) Accept(s *Shelf, id string, pin *store.InstalledPlugin) error {
 	if pin.Waiting == nil {
 		return cli.Fail(fmt.Errorf("no new version of plugin %s waits; name the directory or archive that has it", id))
 	}
-	old, err := s.Store.Manifest(id, pin)
+	old, err := s.Store.ReadManifest(id, pin)
 	if err != nil {
 		return cli.Fail(err)
 	}
@@ -131,7 +131,7 @@ func (o *Options) Accept(s *Shelf, id string, pin *store.Pin) error {
 	if err != nil {
 		return cli.Fail(err)
 	}
-	if o.Also, err = s.AskedDiff(id, pin); err != nil {
+	if o.Also, err = s.SpecDiff(id, pin); err != nil {
 		return cli.Fail(err)
 	}
 	r := Result{ID: id, Version: pin.Waiting.Version, Previous: pin.Version}
@@ -140,10 +140,10 @@ func (o *Options) Accept(s *Shelf, id string, pin *store.Pin) error {
 		r.Waiting = true
 		return o.waiting(r)
 	}
-	if _, err := s.Store.Accept(id); err != nil {
+	if _, err := s.Store.ActivateWaiting(id); err != nil {
 		return cli.Fail(err)
 	}
-	if err := s.Store.Sweep(); err != nil {
+	if err := s.Store.RemoveUnused(); err != nil {
 		return cli.Fail(err)
 	}
 	return o.Report(r)

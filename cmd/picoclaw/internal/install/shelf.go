@@ -30,7 +30,7 @@ func OpenShelf(f *cli.Factory) (*Shelf, error) {
 	if err != nil {
 		return nil, cli.CannotStart(err)
 	}
-	s, err := inventory.Read(h)
+	s, err := inventory.ReadInventory(h)
 	if err != nil {
 		return nil, cli.CannotStart(err)
 	}
@@ -38,8 +38,8 @@ func OpenShelf(f *cli.Factory) (*Shelf, error) {
 }
 
 // FindPin returns the pin of an installed plugin.
-func (s *Shelf) FindPin(id string) (*store.Pin, error) {
-	pin, err := s.Installed(id)
+func (s *Shelf) FindPin(id string) (*store.InstalledPlugin, error) {
+	pin, err := s.FindInstalled(id)
 	if err != nil {
 		return nil, cli.Usagef("%w", err)
 	}
@@ -61,9 +61,9 @@ func (s *Shelf) CheckReach() error {
 		if err != nil {
 			return err
 		}
-		if paths.Within(p.Workspace(), s.Store.Path()) {
+		if paths.Within(p.Workspace(), s.Store.PluginsDir()) {
 			return fmt.Errorf("the plugin store %s is inside the workspace of agent %s, %s; give the agent another workspace, or picoclaw another home",
-				s.Store.Path(), id, p.Workspace())
+				s.Store.PluginsDir(), id, p.Workspace())
 		}
 	}
 	return nil

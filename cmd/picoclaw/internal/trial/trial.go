@@ -87,8 +87,8 @@ func number(n int, thing string) string {
 
 // manifest looks at the package without running anything, and installs it in the trial's own home.
 func (t *trial) manifest() bool {
-	s := store.Open(t.dir)
-	pkg, err := s.Stage(t.o.Source, store.Keys{})
+	s := store.OpenStore(t.dir)
+	pkg, err := s.StagePackage(t.o.Source, store.SigningKeys{})
 	if err != nil {
 		t.add("package", Bad, "%v", err)
 		return false

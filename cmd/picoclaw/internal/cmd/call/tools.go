@@ -47,7 +47,7 @@ func (o *ToolsOptions) run() error {
 	}
 	defer done()
 	if o.output == cli.JSON {
-		return o.PrintJSON(inventory.Tools(s.Tools()))
+		return o.PrintJSON(inventory.DescribeTools(s.Tools()))
 	}
 	table := terminal.NewTable("TOOL", "PLUGIN", "RISK", "WHAT IT DOES")
 	for _, t := range s.Tools() {

@@ -171,7 +171,7 @@ func (o *Options) open() (gateway.Instance, error) {
 	}
 	with := o.options
 	if o.console != nil {
-		with.Observe = func(r audit.Record, result *session.Result) { o.console.Keep(r, host.Answer(result)) }
+		with.Observe = func(r audit.Record, result *session.Result) { o.console.KeepResult(r, host.Answer(result)) }
 	}
 	all, err := hosts.Assemble(o.Factory, cfg, with)
 	if err != nil {

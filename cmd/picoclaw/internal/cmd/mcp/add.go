@@ -135,7 +135,7 @@ func (o *serverOptions) parse() error {
 }
 
 // place makes the package and installs it: a new one, or one in the place of the pin's.
-func (o *serverOptions) place(ctx context.Context, s *install.Shelf, name string, pin *store.Pin) error {
+func (o *serverOptions) place(ctx context.Context, s *install.Shelf, name string, pin *store.InstalledPlugin) error {
 	if err := s.CheckReach(); err != nil {
 		return cli.Fail(err)
 	}
@@ -249,7 +249,7 @@ func (o *serverOptions) showServer(p *store.Package, r *mcpservers.BuildReport) 
 		fmt.Fprintf(out, "  agents    %s\n", strings.Join(p.Agents, ", "))
 	}
 	fmt.Fprintf(out, "  granted   %s\n", terminal.Line(inventory.GrantText(&m.Grants)))
-	for _, text := range inventory.Meaning(m.Grants) {
+	for _, text := range inventory.ExplainGrants(m.Grants) {
 		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
 	}
 	for _, t := range m.Tools {

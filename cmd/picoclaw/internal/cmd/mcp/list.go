@@ -36,7 +36,7 @@ func forgetSeen(s *install.Shelf, id string) error {
 }
 
 // addedServer returns the pin of an MCP server.
-func addedServer(s *install.Shelf, name string) (*store.Pin, error) {
+func addedServer(s *install.Shelf, name string) (*store.InstalledPlugin, error) {
 	if pin := s.Lock.Plugins[name]; pin != nil && pin.Files[mcpservers.DefinitionFile] != "" {
 		return pin, nil
 	}
@@ -45,7 +45,7 @@ func addedServer(s *install.Shelf, name string) (*store.Pin, error) {
 }
 
 func serverNames(s *install.Shelf) (names []string) {
-	for _, one := range s.Servers() {
+	for _, one := range s.ListServers() {
 		names = append(names, one.Name)
 	}
 	return names
@@ -75,7 +75,7 @@ func (o *ListOptions) run() error {
 	if err != nil {
 		return err
 	}
-	all := s.Servers()
+	all := s.ListServers()
 	if o.output == cli.JSON {
 		return o.PrintJSON(all)
 	}
@@ -100,7 +100,7 @@ func (o *ListOptions) run() error {
 		}
 		fmt.Fprintf(out, "\n%s: %s\n", out.Paint(terminal.Bad, one.Name), terminal.Line(one.Why))
 		showDiff(out, one.Diff)
-		if one.State != inventory.Broken {
+		if one.State != inventory.BrokenState {
 			fmt.Fprintf(out, "`picoclaw mcp trust %s` accepts it\n", one.Name)
 		}
 	}
@@ -133,7 +133,7 @@ func (o *ShowOptions) run() error {
 	if err != nil {
 		return err
 	}
-	all := s.Servers()
+	all := s.ListServers()
 	i := slices.IndexFunc(all, func(one inventory.Server) bool { return one.Name == o.name })
 	if i < 0 {
 		_, err := addedServer(s, o.name)
@@ -163,12 +163,12 @@ func (o *ShowOptions) run() error {
 }
 
 // showAccepted shows what was accepted of a server: what it is granted, and its tools in full.
-func showAccepted(s *install.Shelf, out *terminal.Out, one inventory.Server, pin *store.Pin) {
+func showAccepted(s *install.Shelf, out *terminal.Out, one inventory.Server, pin *store.InstalledPlugin) {
 	fmt.Fprintf(out, "  granted   %s\n", terminal.Line(inventory.GrantText(&pin.Grants)))
-	for _, text := range inventory.Meaning(pin.Grants) {
+	for _, text := range inventory.ExplainGrants(pin.Grants) {
 		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
 	}
-	m, err := s.Store.Manifest(one.Name, pin)
+	m, err := s.Store.ReadManifest(one.Name, pin)
 	if err != nil {
 		return
 	}

@@ -76,7 +76,7 @@ func (o *serverOptions) again(ctx context.Context) error {
 	pin, err := addedServer(s, name)
 	var before mcpservers.ServerSpec
 	if err == nil {
-		if before, err = s.Asked(name, pin); err != nil {
+		if before, err = s.ApprovedSpec(name, pin); err != nil {
 			return cli.Fail(err)
 		}
 	}

@@ -71,7 +71,7 @@ func stagePackage(s *install.Shelf, source string) (*store.Package, error) {
 		return nil, cli.Fail(err)
 	}
 	signed := s.Config.Signatures()
-	p, err := s.Store.Stage(source, store.Keys{Public: signed.Keys, Required: signed.Required})
+	p, err := s.Store.StagePackage(source, store.SigningKeys{Public: signed.Keys, Required: signed.Required})
 	if err != nil {
 		return nil, cli.Fail(fmt.Errorf("%w; nothing was installed", err))
 	}
@@ -97,7 +97,7 @@ func (o *InstallOptions) show(p *store.Package) {
 	}
 	fmt.Fprintf(out, "  from      %s\n  signed by %s\n", terminal.Line(p.Source), signed)
 	fmt.Fprintf(out, "  asks for  %s\n", terminal.Line(inventory.GrantText(&m.Grants)))
-	for _, text := range inventory.Meaning(m.Grants) {
+	for _, text := range inventory.ExplainGrants(m.Grants) {
 		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
 	}
 	for _, t := range m.Tools {

@@ -35,7 +35,7 @@ func (o *ListOptions) run() error {
 	if err != nil {
 		return err
 	}
-	all := s.Plugins()
+	all := s.ListPlugins()
 	if o.output == cli.JSON {
 		for i := range all {
 			all[i].Tools = nil
@@ -58,7 +58,7 @@ func (o *ListOptions) run() error {
 		return err
 	}
 	for _, p := range all {
-		if p.State == inventory.Broken {
+		if p.State == inventory.BrokenState {
 			fmt.Fprintf(out, "%s %s: %s\n", out.Paint(terminal.Bad, "broken:"), p.ID, terminal.Line(p.Why))
 		}
 	}
@@ -91,7 +91,7 @@ func (o *InfoOptions) run() error {
 	if err != nil {
 		return err
 	}
-	for _, p := range s.Plugins() {
+	for _, p := range s.ListPlugins() {
 		if p.ID == o.id {
 			if o.output == cli.JSON {
 				return o.PrintJSON(p)

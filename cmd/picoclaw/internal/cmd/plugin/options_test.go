@@ -47,7 +47,7 @@ func TestNewCmdPlugin(t *testing.T) {
 		newCmd := func(f *cli.Factory, runF func(*SwitchOptions) error) *cobra.Command { return NewCmdSwitch(f, on, runF) }
 		clitest.CheckOptions(t, newCmd,
 			clitest.CommandLine[SwitchOptions]{Line: "shell --tool exec --agent guest",
-				Want: SwitchOptions{off: store.Off{Plugin: "shell", Tool: "exec", Agent: "guest"}, output: cli.Text}},
+				Want: SwitchOptions{off: store.DisabledTool{Plugin: "shell", Tool: "exec", Agent: "guest"}, output: cli.Text}},
 			clitest.CommandLine[SwitchOptions]{Line: "", Usage: "takes the id of one plugin"})
 	}
 }

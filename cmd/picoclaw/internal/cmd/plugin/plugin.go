@@ -30,6 +30,6 @@ func completePlugins(f *cli.Factory) cli.Completer {
 		if err != nil {
 			return nil
 		}
-		return s.IDs()
+		return s.PluginIDs()
 	})
 }

@@ -11,7 +11,7 @@ import (
 // SwitchOptions are the options of `picoclaw plugin enable` and `disable`.
 type SwitchOptions struct {
 	*cli.Factory
-	off    store.Off
+	off    store.DisabledTool
 	output cli.Format
 }
 
@@ -36,7 +36,7 @@ new picoclaw.lock if it is missing or damaged.`
 		Args:              onePlugin(&o.off.Plugin),
 		ValidArgsFunction: completePlugins(f),
 		RunE: func(*cobra.Command, []string) error {
-			if on && o.off == (store.Off{Plugin: "*"}) {
+			if on && o.off == (store.DisabledTool{Plugin: "*"}) {
 				if err := renewLock(f); err != nil {
 					return err
 				}
@@ -45,10 +45,10 @@ new picoclaw.lock if it is missing or damaged.`
 			if err != nil {
 				return err
 			}
-			if err := s.Known(o.off); err != nil {
+			if err := s.CheckNames(o.off); err != nil {
 				return cli.Usagef("%w", err)
 			}
-			if err := s.Switch(o.off, on); err != nil {
+			if err := s.SwitchTool(o.off, on); err != nil {
 				return cli.Fail(err)
 			}
 			state := " is off"
@@ -69,7 +69,7 @@ new picoclaw.lock if it is missing or damaged.`
 func renewLock(f *cli.Factory) error {
 	home, err := f.Home()
 	if err == nil {
-		err = store.Open(home).Renew()
+		err = store.OpenStore(home).ResetLock()
 	}
 	if err != nil {
 		return cli.Fail(err)

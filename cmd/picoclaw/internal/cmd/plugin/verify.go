@@ -99,7 +99,7 @@ func (o *VerifyOptions) run() error {
 	good := true
 	for _, id := range ids {
 		v := verifyResult{ID: id, Version: s.Lock.Plugins[id].Version}
-		for _, err := range s.Store.Verify(id, s.Lock.Plugins[id]) {
+		for _, err := range s.Store.VerifyPlugin(id, s.Lock.Plugins[id]) {
 			v.Problems = append(v.Problems, err.Error())
 		}
 		v.OK = len(v.Problems) == 0
@@ -160,7 +160,7 @@ func (o *ResetOptions) run() error {
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(s.IDs(), o.id) {
+	if !slices.Contains(s.PluginIDs(), o.id) {
 		_, err := s.FindPin(o.id)
 		return err
 	}
