@@ -37,7 +37,7 @@ func (a *Assembly) Converse(ctx context.Context, agentID, key string, origin ses
 }
 
 func (a *Assembly) converse(ctx context.Context, s *session.Session, key string) (*Conversation, error) {
-	of, err := a.config.Agent(s.Policy().Agent())
+	of, err := a.config.ResolveAgent(s.Policy().Agent())
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (a *Assembly) converse(ctx context.Context, s *session.Session, key string)
 
 // agentOptions are what a session's agent works with. end ends what was made for its model.
 func (a *Assembly) agentOptions(s *session.Session) (o agent.Options, end func(), err error) {
-	of, err := a.config.Agent(s.Policy().Agent())
+	of, err := a.config.ResolveAgent(s.Policy().Agent())
 	if err != nil {
 		return o, nil, err
 	}

@@ -131,7 +131,7 @@ func (a *Assembly) checkModels() error {
 
 // CheckModel says why an agent can't have its model.
 func (a *Assembly) CheckModel(id string) error {
-	of, err := a.config.Agent(id)
+	of, err := a.config.ResolveAgent(id)
 	if err != nil {
 		return err
 	}

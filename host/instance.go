@@ -33,7 +33,7 @@ func (o *Operator) Agents() ([]console.Agent, error) {
 	}
 	var all []console.Agent
 	for _, id := range a.config.AgentIDs() {
-		of, err := a.config.Agent(id)
+		of, err := a.config.ResolveAgent(id)
 		if err != nil {
 			return nil, err
 		}
@@ -56,10 +56,10 @@ func (o *Operator) Agents() ([]console.Agent, error) {
 }
 
 // settingsOf are the settings that somebody has set, without what looks like a secret.
-func settingsOf(of *config.Agent) []console.Setting {
+func settingsOf(of *config.AgentConfig) []console.Setting {
 	var all []console.Setting
 	for _, s := range of.Settings() {
-		if s.Origin.Source == config.Default {
+		if s.Origin.Source == config.DefaultSource {
 			continue
 		}
 		text, err := jsonv2.Marshal(redact.Value(s.Key, s.Value), jsonv2.Deterministic(true))

@@ -54,7 +54,7 @@ var makers = map[string]maker{
 }
 
 // modelOf returns what the configuration says of an agent's model.
-func (a *Assembly) modelOf(of *config.Agent) (*config.Model, error) {
+func (a *Assembly) modelOf(of *config.AgentConfig) (*config.Model, error) {
 	models, wanted := a.config.Models(), cmp.Or(a.options.Model, of.Model)
 	var names []string
 	for i := range models {
@@ -178,7 +178,7 @@ func (a *Assembly) key(m *config.Model, from maker) (string, error) {
 }
 
 // settings are how an agent with a model works.
-func settings(of *config.Agent, m *config.Model) agent.Settings {
+func settings(of *config.AgentConfig, m *config.Model) agent.Settings {
 	s := agent.DefaultSettings()
 	s.MaxTokens, s.MaxIterations = int(of.MaxTokens), int(of.MaxIterations)
 	s.MaxRetries, s.RetryBackoff = int(of.MaxRetries), seconds(of.RetryBackoff)

@@ -20,12 +20,12 @@ func (a *Assembly) cronTool() (session.BuiltinPlugin, error) {
 	p, err := crontool.NewPlugin(crontool.Options{
 		Store: a.jobs,
 		AllowCommand: func(agent string) bool {
-			of, err := a.config.Agent(agent)
+			of, err := a.config.ResolveAgent(agent)
 			return err == nil && of.Tools.Cron.AllowCommand
 		},
 	})
 	p.OfferedTo = func(agent string) bool {
-		of, err := a.config.Agent(agent)
+		of, err := a.config.ResolveAgent(agent)
 		return err == nil && of.Tools.Cron.Enabled
 	}
 	return p, err
@@ -65,7 +65,7 @@ func (a *Assembly) Begin() {
 	}
 	wanted := map[string]bool{}
 	for _, id := range a.config.AgentIDs() {
-		of, err := a.config.Agent(id)
+		of, err := a.config.ResolveAgent(id)
 		if err != nil {
 			continue // it was checked when the configuration was loaded
 		}

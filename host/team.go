@@ -20,7 +20,7 @@ func (a *Assembly) newTeam() (session.BuiltinPlugin, error) {
 	})
 	p, err := a.team.BuiltinPlugin()
 	p.OfferedTo = func(agent string) bool {
-		of, err := a.config.Agent(agent)
+		of, err := a.config.ResolveAgent(agent)
 		if err != nil {
 			return false
 		}
@@ -31,7 +31,7 @@ func (a *Assembly) newTeam() (session.BuiltinPlugin, error) {
 }
 
 func (a *Assembly) teamLimits(parent *session.Session) agent.TeamLimits {
-	of, err := a.config.Agent(parent.Policy().Agent())
+	of, err := a.config.ResolveAgent(parent.Policy().Agent())
 	if err != nil {
 		return agent.DefaultTeamLimits() // no session is of an agent that is not there
 	}
@@ -42,7 +42,7 @@ func (a *Assembly) teamLimits(parent *session.Session) agent.TeamLimits {
 
 // delegates are the agents that a session's agent may give work to.
 func (a *Assembly) delegates(parent *session.Session) []string {
-	of, err := a.config.Agent(parent.Policy().Agent())
+	of, err := a.config.ResolveAgent(parent.Policy().Agent())
 	if err != nil {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (a *Assembly) member(ctx context.Context, t agent.Task) (*agent.Member, err
 	if err != nil {
 		return nil, err
 	}
-	of, err := a.config.Agent(s.Policy().Agent())
+	of, err := a.config.ResolveAgent(s.Policy().Agent())
 	if err != nil {
 		end()
 		return nil, err

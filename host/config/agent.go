@@ -7,52 +7,52 @@ import (
 	"github.com/knadh/koanf/maps"
 )
 
-// Agent is the configuration of one agent: what is set for all agents with what it sets for itself above it.
-type Agent struct {
+// AgentConfig is the configuration of one agent: the settings for all agents, overridden by its own.
+type AgentConfig struct {
 	ID string
 
 	Defaults  // with the workspace that it has
 	Tools     Tools
 	Isolation Isolation
 	Heartbeat Heartbeat
-	Network   *Network // nil if nothing is said of it
+	Network   *Network // nil if not configured
 	Modules   []Module
 	Plugins   AgentPlugins
 
-	// OwnWorkspace says that somebody chose the workspace: it is not one of the built-in places below the home.
-	OwnWorkspace bool
+	// CustomWorkspace says that the workspace was configured, not a default below the home.
+	CustomWorkspace bool
 
 	settings []Setting
 }
 
-// Agent returns the configuration of one agent; an empty id stands for the first. It resolves it anew at each call.
-func (c *Config) Agent(id string) (*Agent, error) {
+// ResolveAgent returns the configuration of one agent; an empty id means the first. It is resolved at each call.
+func (c *Config) ResolveAgent(id string) (*AgentConfig, error) {
 	i := 0
 	if id != "" {
-		i = c.indexOf(id)
+		i = c.agentIndex(id)
 	}
 	if i < 0 {
-		return nil, c.unknownAgent(id)
+		return nil, c.unknownAgentError(id)
 	}
-	a, err := c.resolve(i)
+	a, err := c.resolveIndex(i)
 	if err != nil {
 		return nil, &Error{Key: agentsKey + "[" + strconv.Itoa(i) + "]", Problem: err.Error(), err: err}
 	}
 	return a, nil
 }
 
-func (c *Config) resolve(i int) (*Agent, error) {
+func (c *Config) resolveIndex(i int) (*AgentConfig, error) {
 	var entry struct {
 		ID      string         `koanf:"id"`
 		Modules []Module       `koanf:"modules"`
 		Plugins AgentPlugins   `koanf:"plugins"`
 		Own     map[string]any `koanf:",remain"` // what it sets of the keys that are set for all
 	}
-	if err := decode(cloneFree(c.agents[i]), &entry); err != nil {
+	if err := decodeStruct(cloneObject(c.agents[i]), &entry); err != nil {
 		return nil, err
 	}
-	values := cloneFree(c.shared)
-	maps.Merge(asShared(entry.Own), values)
+	values := cloneObject(c.shared)
+	maps.Merge(toSharedKeys(entry.Own), values)
 	var merged struct {
 		Agents struct {
 			Defaults Defaults `koanf:"defaults"`
@@ -62,10 +62,10 @@ func (c *Config) resolve(i int) (*Agent, error) {
 		Heartbeat Heartbeat `koanf:"heartbeat"`
 		Network   *Network  `koanf:"network"`
 	}
-	if err := decode(values, &merged); err != nil {
+	if err := decodeStruct(values, &merged); err != nil {
 		return nil, err
 	}
-	a := &Agent{
+	a := &AgentConfig{
 		ID:        entry.ID,
 		Defaults:  merged.Agents.Defaults,
 		Tools:     merged.Tools,
@@ -79,12 +79,12 @@ func (c *Config) resolve(i int) (*Agent, error) {
 	a.Isolation.ExposePaths = slices.Clone(c.exposed)
 	a.settings = c.agentSettings(i)
 	c.chooseWorkspace(a, i)
-	c.chooseSet(a)
+	c.chooseToolSet(a)
 	return a, nil
 }
 
-// asShared gives what an agent sets for itself the names that it is set by for all.
-func asShared(own map[string]any) map[string]any {
+// toSharedKeys converts an agent's settings to the names of the settings for all agents.
+func toSharedKeys(own map[string]any) map[string]any {
 	out, defaults := map[string]any{}, map[string]any{}
 	for key, value := range own {
 		switch key {
@@ -98,9 +98,9 @@ func asShared(own map[string]any) map[string]any {
 	return out
 }
 
-// chooseWorkspace gives the agent the workspace that the nearest of these sets: the flag, the agent, and for the
-// first agent what is set for all.
-func (c *Config) chooseWorkspace(a *Agent, i int) {
+// chooseWorkspace sets the agent's workspace from the flag, the agent, or for the first agent the common setting, in
+// this order.
+func (c *Config) chooseWorkspace(a *AgentConfig, i int) {
 	setting := &a.settings[slices.IndexFunc(a.settings, func(s Setting) bool { return s.Key == "workspace" })]
 	switch _, own := c.agents[i]["workspace"]; {
 	case c.flagWorkspace.Value != nil && c.flagAgent == i:
@@ -109,13 +109,13 @@ func (c *Config) chooseWorkspace(a *Agent, i int) {
 		setting.Value, setting.Origin = c.defaultWorkspace("workspace-"+a.ID), Origin{}
 	}
 	a.Workspace = setting.Value.(string)
-	a.OwnWorkspace = setting.Origin.Source != Default
+	a.CustomWorkspace = setting.Origin.Source != DefaultSource
 }
 
-// chooseSet gives an agent with modules the module set of tools, unless somebody chose one.
-func (c *Config) chooseSet(a *Agent) {
+// chooseToolSet gives an agent with modules the module set of tools, unless configured otherwise.
+func (c *Config) chooseToolSet(a *AgentConfig) {
 	i := slices.IndexFunc(a.settings, func(s Setting) bool { return s.Key == "tools.set" })
-	if len(a.Modules) > 0 && a.settings[i].Origin.Source == Default {
+	if len(a.Modules) > 0 && a.settings[i].Origin.Source == DefaultSource {
 		a.settings[i].Value, a.Tools.Set = "module", "module"
 	}
 }

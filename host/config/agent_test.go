@@ -29,11 +29,11 @@ func TestAnAgentSetsWhatIsSetForAll(t *testing.T) {
 	main, coder, third := mustAgent(t, c, ""), mustAgent(t, c, "coder"), mustAgent(t, c, "third")
 
 	// The workspace that is set for all is the first agent's alone: no two agents share one by default.
-	for a, want := range map[*Agent]string{
+	for a, want := range map[*AgentConfig]string{
 		main: "/srv/ws", coder: filepath.Join(c.Home().Path, "workspace-coder"), third: "/home/user/third",
 	} {
-		if a.Workspace != want || a.OwnWorkspace != (a != coder) {
-			t.Errorf("agent %s: workspace %s, its own %t; want %s", a.ID, a.Workspace, a.OwnWorkspace, want)
+		if a.Workspace != want || a.CustomWorkspace != (a != coder) {
+			t.Errorf("agent %s: workspace %s, its own %t; want %s", a.ID, a.Workspace, a.CustomWorkspace, want)
 		}
 	}
 	if !main.RestrictToWorkspace || coder.RestrictToWorkspace || !coder.AllowReadOutsideWorkspace {
@@ -117,7 +117,7 @@ func TestWorkspaceFlag(t *testing.T) {
 		if test.agent == "b" {
 			chosen = b
 		}
-		if got := find(t, chosen.Settings(), "workspace").Origin.String(); got != "--workspace" || !chosen.OwnWorkspace {
+		if got := find(t, chosen.Settings(), "workspace").Origin.String(); got != "--workspace" || !chosen.CustomWorkspace {
 			t.Errorf("%+v: the workspace comes from %s", test, got)
 		}
 	}

@@ -39,7 +39,7 @@ func BenchmarkLoad(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := c.Agent(""); err != nil {
+				if _, err := c.ResolveAgent(""); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -1,18 +1,16 @@
-// Package config loads the configuration, checks it, and says where each value came from.
+// Package config loads and checks the configuration, and knows the origin of each value.
 //
-// Four layers are merged by koanf, the later one winning: the built-in defaults, what a fleet has given this machine (a
-// file of that name, see [Options]), one file (JSON with comments, or YAML), and the PICOCLAW_* variables. A flag that
-// the caller passes in [Options] stands above them all. What one agent sets for itself stands above what is set for all
-// agents, whichever layer either came from, and replaces it: lists are not joined. isolation.expose_paths alone is
-// joined, by target.
+// koanf merges four layers, the later one wins: built-in defaults, a fleet's configuration (see [Options.Central]), one
+// file (JSON with comments, or YAML), and PICOCLAW_* variables. Flags in [Options] override all. An agent's own
+// settings override those for all agents, from any layer. Lists are replaced, not joined, except
+// isolation.expose_paths, which is joined by target.
 //
-// [Schema] is the table of all keys. The check, the names of the variables, the JSON Schema ([JSONSchema]) and the
-// documentation are made from it, so a key that is not in the table does not exist. Whatever is wrong (an unknown
-// key, a wrong type, a regular expression that does not compile) is an [Error] that names the place, the full key
-// and the cure, and nothing starts; [Check] finds all of them in one go.
+// [Schema] is the table of all keys: checks, variable names, the JSON Schema ([JSONSchema]) and the documentation are
+// generated from it. Any mistake, such as an unknown key or a wrong type, is an [Error] with location, full key and
+// remedy, and nothing starts; [Check] returns all mistakes.
 //
-// The package reads the configuration file and the environment and nothing else. It must not know what a policy
-// is, look at workspaces, or know which plugins are installed.
+// The package reads the configuration files and the environment only. It must not know what a policy is, look at
+// workspaces, or know which plugins are installed.
 package config
 
 import (
@@ -29,13 +27,12 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// Config is a checked configuration. It doesn't change, and may be used from several goroutines; what its methods
-// return belongs to the caller.
+// Config is a checked, immutable configuration. It may be used concurrently; the caller owns returned values.
 type Config struct {
 	home      Home
 	file      string
 	central   string
-	agents    []map[string]any // what each agent sets; never empty
+	agents    []map[string]any // own settings of each agent; never empty
 	plugins   map[string]Plugin
 	exposed   []isolation.ExposePath
 	isolation bool // isolation.enabled
@@ -51,15 +48,15 @@ type Config struct {
 	approvals Approvals
 	telemetry Telemetry
 	hooks     json.RawMessage
-	shared    map[string]any     // what is set for all agents, of the keys that an agent can set
-	settings  map[string]Setting // what was set, by the key as it was written
+	shared    map[string]any     // settings for all agents that an agent can override
+	settings  map[string]Setting // explicit settings by key as written
 
-	flagWorkspace Setting // what --workspace names; its zero value for none
-	flagAgent     int     // the agent that it is for
+	flagWorkspace Setting // from --workspace; may be zero
+	flagAgent     int     // index of its agent
 }
 
-// take takes the merged layers apart.
-func (c *Config) take(merged map[string]any) *Error {
+// decodeAll decodes the merged layers.
+func (c *Config) decodeAll(merged map[string]any) *Error {
 	var all struct {
 		Isolation Isolation                 `koanf:"isolation"`
 		Plugins   map[string]map[string]any `koanf:"plugins"`
@@ -82,7 +79,7 @@ func (c *Config) take(merged map[string]any) *Error {
 			Protect Protect `koanf:"protect"`
 		} `koanf:"workspace"`
 	}
-	if err := decode(merged, &all); err != nil {
+	if err := decodeStruct(merged, &all); err != nil {
 		return &Error{Problem: err.Error(), err: err}
 	}
 	c.approvals, c.telemetry = all.Approvals, all.Telemetry
@@ -93,23 +90,23 @@ func (c *Config) take(merged map[string]any) *Error {
 	if c.hooks, err = json.Marshal(all.Hooks); err != nil {
 		return &Error{Key: "hooks", Problem: err.Error(), err: err}
 	}
-	c.exposed = lastForTarget(all.Isolation.ExposePaths)
+	c.exposed = mergeExposePaths(all.Isolation.ExposePaths)
 	c.plugins = make(map[string]Plugin, len(all.Plugins))
 	for id, values := range all.Plugins {
 		plugin := Plugin{Enabled: true}
-		if err := decode(values, &plugin); err != nil {
+		if err := decodeStruct(values, &plugin); err != nil {
 			return &Error{Key: "plugins." + id, Problem: err.Error(), err: err}
 		}
 		_, plugin.Granted = values["grants"]
 		c.plugins[id] = plugin
 	}
-	if err := c.takeSecrets(all.Secrets); err != nil {
+	if err := c.decodeSecrets(all.Secrets); err != nil {
 		return err
 	}
 	c.servers = make(map[string]MCPServer, len(all.Tools.MCP.Servers))
 	for name, values := range all.Tools.MCP.Servers {
 		server := MCPServer{Enabled: true, Workspace: "none"}
-		if err := decode(values, &server); err != nil {
+		if err := decodeStruct(values, &server); err != nil {
 			return &Error{Key: "tools.mcp.servers." + name, Problem: err.Error(), err: err}
 		}
 		c.servers[name] = server
@@ -126,14 +123,14 @@ func (c *Config) take(merged map[string]any) *Error {
 	return nil
 }
 
-// takeSecrets takes what is said of secrets: each comes from one place.
-func (c *Config) takeSecrets(all map[string]map[string]any) *Error {
+// decodeSecrets decodes the secrets, which have exactly one source each.
+func (c *Config) decodeSecrets(all map[string]map[string]any) *Error {
 	c.secrets = make(map[string]Secret, len(all))
 	for name, values := range all {
 		var s Secret
 		s.As.Header, s.As.Value = "Authorization", "Bearer {{secret}}"
 		key := "secrets." + name
-		if err := decode(values, &s); err != nil {
+		if err := decodeStruct(values, &s); err != nil {
 			return &Error{Key: key, Problem: err.Error(), err: err}
 		}
 		places := 0
@@ -143,7 +140,7 @@ func (c *Config) takeSecrets(all map[string]map[string]any) *Error {
 			}
 		}
 		switch {
-		case taken(name):
+		case isReservedVariable(name):
 			return &Error{Key: key, Problem: fmt.Sprintf("commands need %s for something else", name),
 				Cure: "give the secret another name"}
 		case places == 0:
@@ -161,16 +158,15 @@ func (c *Config) takeSecrets(all map[string]map[string]any) *Error {
 	return nil
 }
 
-// taken reports whether a variable means something to programs, so that it can't stand for a secret.
-func taken(name string) bool {
+// isReservedVariable reports whether programs use a variable, so that it can't hold a secret's placeholder.
+func isReservedVariable(name string) bool {
 	upper := strings.ToUpper(name)
 	return slices.Contains([]string{"PATH", "HOME", "SHELL", "USER", "TMPDIR", "IFS", "ENV", "BASH_ENV"}, upper) ||
 		strings.HasPrefix(upper, "LD_") || strings.HasSuffix(upper, "_PROXY") || strings.HasPrefix(upper, "PICOCLAW_")
 }
 
-// decode fills a struct from values that were checked before, by its koanf tags. It is koanf's own way of doing that
-// without the deep copy which koanf makes first.
-func decode(values map[string]any, out any) error {
+// decodeStruct fills a struct from checked values by its koanf tags, without koanf's deep copy.
+func decodeStruct(values map[string]any, out any) error {
 	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{TagName: "koanf", Result: out})
 	if err == nil {
 		err = decoder.Decode(values)
@@ -181,8 +177,8 @@ func decode(values map[string]any, out any) error {
 	return nil
 }
 
-// lastForTarget fills in what a rule leaves out and keeps the last rule for each target.
-func lastForTarget(rules []isolation.ExposePath) []isolation.ExposePath {
+// mergeExposePaths sets defaults and keeps the last entry for each target.
+func mergeExposePaths(rules []isolation.ExposePath) []isolation.ExposePath {
 	out := make([]isolation.ExposePath, 0, len(rules))
 	for _, rule := range rules {
 		if rule.Target == "" {
@@ -197,37 +193,37 @@ func lastForTarget(rules []isolation.ExposePath) []isolation.ExposePath {
 	return out
 }
 
-// Home returns the instance root.
+// Home returns the home.
 func (c *Config) Home() Home { return c.home }
 
-// File returns the absolute path of the configuration file; empty when there is none.
+// File returns the absolute path of the configuration file; empty without one.
 func (c *Config) File() string { return c.file }
 
-// Central returns the path of what a fleet has given this machine; empty when there is none.
+// Central returns the path of the fleet's configuration; empty without one.
 func (c *Config) Central() string { return c.central }
 
 // IsolationEnabled reports isolation.enabled.
 func (c *Config) IsolationEnabled() bool { return c.isolation }
 
-// Audit returns how calls are recorded.
+// Audit returns the audit settings.
 func (c *Config) Audit() Audit { return c.audit }
 
-// Log returns what is logged, and how.
+// Log returns the log settings.
 func (c *Config) Log() Log { return c.log }
 
-// Signatures returns whose signatures on plugins count, and whether one is required.
+// Signatures returns the settings for plugin signatures.
 func (c *Config) Signatures() Signatures { return c.signed }
 
-// Protect returns which paths in workspaces are protected.
+// Protect returns the settings for protected files.
 func (c *Config) Protect() Protect { return c.protect }
 
-// Secrets returns what is used without being held, by name.
+// Secrets returns the secrets by name.
 func (c *Config) Secrets() map[string]Secret { return maps.Clone(c.secrets) }
 
-// MCPServers returns the MCP servers that are asked for, by name.
+// MCPServers returns the configured MCP servers by name.
 func (c *Config) MCPServers() map[string]MCPServer { return maps.Clone(c.servers) }
 
-// AgentIDs returns the ids of the agents, the default one first. It is never empty.
+// AgentIDs returns the ids of the agents, the default first. It is never empty.
 func (c *Config) AgentIDs() []string {
 	ids := make([]string, 0, len(c.agents))
 	for _, agent := range c.agents {
@@ -236,8 +232,7 @@ func (c *Config) AgentIDs() []string {
 	return ids
 }
 
-// PluginIDs returns the sorted ids of the plugins that the configuration speaks of, the bundled ones included.
-// Whether they are installed is for the caller to know.
+// PluginIDs returns the sorted ids of the configured and bundled plugins, installed or not.
 func (c *Config) PluginIDs() []string {
 	ids := make([]string, 0, len(c.plugins))
 	for id := range c.plugins {
@@ -247,15 +242,14 @@ func (c *Config) PluginIDs() []string {
 	return ids
 }
 
-// Plugin returns what the operator decided about a plugin. One that the configuration does not speak of is enabled
-// and is granted nothing.
+// Plugin returns the operator's settings for a plugin. A plugin without settings is enabled and has no grants.
 func (c *Config) Plugin(id string) Plugin {
 	plugin, ok := c.plugins[id]
 	if !ok {
 		return Plugin{Enabled: true}
 	}
 	plugin.Grants.Env = slices.Clone(plugin.Grants.Env)
-	plugin.Config = cloneFree(plugin.Config)
+	plugin.Config = cloneObject(plugin.Config)
 	if plugin.Network != nil {
 		network := *plugin.Network
 		plugin.Network = &network
@@ -263,8 +257,8 @@ func (c *Config) Plugin(id string) Plugin {
 	return plugin
 }
 
-// cloneFree copies a free object with everything in it.
-func cloneFree(m map[string]any) map[string]any {
+// cloneObject deeply copies an object with arbitrary keys.
+func cloneObject(m map[string]any) map[string]any {
 	if m == nil {
 		return nil
 	}
@@ -288,7 +282,7 @@ func cloneValue(v any) any {
 	case []map[string]any:
 		out := make([]map[string]any, len(v))
 		for i, value := range v {
-			out[i] = cloneFree(value)
+			out[i] = cloneObject(value)
 		}
 		return out
 	case []string:
@@ -298,8 +292,8 @@ func cloneValue(v any) any {
 	}
 }
 
-// defaultWorkspace returns the path of a workspace in the instance root. Only a fallback home is relative, and the
-// working directory, if it can be found, makes it absolute.
+// defaultWorkspace returns the path of a workspace in the home. It makes the path of a fallback home absolute if the
+// working directory is known.
 func (c *Config) defaultWorkspace(name string) string {
 	path := filepath.Join(c.home.Path, name)
 	if absolute, err := filepath.Abs(path); err == nil {
@@ -308,12 +302,12 @@ func (c *Config) defaultWorkspace(name string) string {
 	return path
 }
 
-// indexOf returns the place of an agent in the list; -1 when there is no such agent.
-func (c *Config) indexOf(id string) int {
+// agentIndex returns the index of an agent; -1 if unknown.
+func (c *Config) agentIndex(id string) int {
 	return slices.IndexFunc(c.agents, func(agent map[string]any) bool { return agent["id"] == id })
 }
 
-func (c *Config) unknownAgent(id string) *Error {
+func (c *Config) unknownAgentError(id string) *Error {
 	ids := c.AgentIDs()
 	return &Error{Problem: fmt.Sprintf("there is no agent %q; the nearest is %q", id, suggest.Nearest(id, ids)),
 		Cure: "the configuration has " + strings.Join(ids, ", ")}

@@ -9,15 +9,15 @@ import (
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
-// variables reads the PICOCLAW_* variables as a layer. expose is the file's list of isolation.expose_paths, which a
-// variable adds to; nil when there is none.
-type variables struct {
+// variableLayer reads the PICOCLAW_* variables as a layer. expose is the file's isolation.expose_paths, which a
+// variable extends; it may be nil.
+type variableLayer struct {
 	checker *checker
 	expose  *node
 }
 
-// own returns the sorted variables whose names say that they are picoclaw's, without those that are no keys.
-func (e environment) own() []string {
+// keyVariables returns the sorted PICOCLAW_* variables that set keys.
+func (e environment) keyVariables() []string {
 	var own []string
 	for _, variable := range e {
 		name, _, _ := strings.Cut(variable, "=")
@@ -29,89 +29,88 @@ func (e environment) own() []string {
 	return own
 }
 
-// provider returns koanf's provider over these variables. What is wrong with one is noted by the checker, in the order
-// of the names.
-func (v *variables) provider(own []string) *env.Env {
+// newProvider returns a koanf provider over these variables. The checker records their faults in order of names.
+func (v *variableLayer) newProvider(own []string) *env.Env {
 	return env.Provider(".", env.Opt{
 		Prefix:        variablePrefix,
 		EnvironFunc:   func() []string { return own },
-		TransformFunc: v.transform,
+		TransformFunc: v.convertVariable,
 	})
 }
 
-// transform turns one variable into a key and its value; an empty key, which koanf passes over, for what is not
-// merged.
-func (v *variables) transform(name, value string) (string, any) {
-	path, checked, ok := v.setting(name, value)
+// convertVariable converts a variable to a key and its value. The key is empty, which koanf skips, for values that are
+// not merged.
+func (v *variableLayer) convertVariable(name, value string) (string, any) {
+	path, checked, ok := v.checkVariable(name, value)
 	if !ok || path == agentsKey {
 		return "", nil
 	}
 	return path, checked
 }
 
-func (v *variables) setting(name, value string) (path string, checked any, ok bool) {
-	origin := Origin{Source: Variable, Name: name}
-	e, path := variableEntry(name)
+func (v *variableLayer) checkVariable(name, value string) (path string, checked any, ok bool) {
+	origin := Origin{Source: VariableSource, Name: name}
+	e, path := findVariableEntry(name)
 	if e == nil {
-		v.checker.fault(&Error{Origin: origin, Problem: "sets no known key",
+		v.checker.addFault(&Error{Origin: origin, Problem: "sets no known key",
 			Cure: "the nearest known variable is " + nearestVariable(name)})
 		return "", nil, false
 	}
-	n, err := variableNode(e.key.Type, value, origin)
+	n, err := parseVariable(e.key.Type, value, origin)
 	if err != nil {
 		err.Key = path
-		v.checker.fault(err)
+		v.checker.addFault(err)
 		return "", nil, false
 	}
-	if path == exposePathsKey && v.expose != nil && n.kind == list {
+	if path == exposePathsKey && v.expose != nil && n.kind == listNode {
 		n.items = append(slices.Clone(v.expose.items), n.items...)
 	}
 	if path == agentsKey {
-		v.checker.forget()
+		v.checker.dropAgents()
 	}
-	checked, ok = v.checker.value(n, e, path)
+	checked, ok = v.checker.checkValue(n, e, path)
 	return path, checked, ok
 }
 
-// variableNode reads a value by the type of its key: lists are JSON or separated by commas, objects are JSON.
-func variableNode(t Type, value string, origin Origin) (*node, *Error) {
-	n := &node{kind: text, origin: origin, scalar: value}
+// parseVariable parses a value by the type of its key: lists are JSON or comma-separated, objects are JSON.
+func parseVariable(t KeyType, value string, origin Origin) (*node, *Error) {
+	n := &node{kind: textNode, origin: origin, scalar: value}
 	switch t {
-	case Bool:
+	case BoolType:
 		if value == "true" || value == "false" {
-			n.kind = boolean
+			n.kind = booleanNode
 		}
-	case Number:
+	case NumberType:
 		if _, err := strconv.ParseFloat(value, 64); err == nil {
-			n.kind = number
+			n.kind = numberNode
 		}
-	case Int:
+	case IntType:
 		if strings.Trim(value, "0123456789") == "" && value != "" {
-			n.kind = number
+			n.kind = numberNode
 		}
-	case Strings:
+	case StringsType:
 		if strings.HasPrefix(strings.TrimSpace(value), "[") {
 			return parseJSON([]byte(value), origin)
 		}
-		n.kind = list
+		n.kind = listNode
 		for part := range strings.SplitSeq(value, ",") {
 			if part = strings.TrimSpace(part); part != "" {
-				n.items = append(n.items, &node{kind: text, origin: origin, scalar: part})
+				n.items = append(n.items, &node{kind: textNode, origin: origin, scalar: part})
 			}
 		}
-	case Objects, Free, Lists, Texts, Rules:
+	case ObjectsType, FreeType, ListsType, TextsType, RulesType:
 		return parseJSON([]byte(value), origin)
 	}
 	return n, nil
 }
 
-// variableEntry returns the entry that a variable sets, and the full name of its key; nil when it sets none.
-func variableEntry(name string) (*entry, string) {
+// findVariableEntry returns the entry a variable sets, and the full name of its key; nil for none.
+func findVariableEntry(name string) (*keyEntry, string) {
 	var found *Key
 	id := ""
-	for i := range schema().rows {
-		row := &schema().rows[i]
-		variable := row.Variable()
+	for i := range keySchema().rows {
+		row := &keySchema().rows[i]
+		variable := row.VariableName()
 		before, after, plugin := strings.Cut(variable, "<id>")
 		switch {
 		case variable == "":
@@ -119,7 +118,7 @@ func variableEntry(name string) (*entry, string) {
 			found = row
 		case plugin && len(name) > len(before)+len(after) && strings.HasPrefix(name, before) && strings.HasSuffix(name,
 			after):
-			// The key with the longest name behind the id is meant: _GRANTS_EXEC before _EXEC.
+			// The longest key after the id wins: _GRANTS_EXEC before _EXEC.
 			candidate := strings.ToLower(name[len(before) : len(name)-len(after)])
 			if isID(candidate) && (found == nil || len(candidate) < len(id)) {
 				found, id = row, candidate
@@ -129,19 +128,19 @@ func variableEntry(name string) (*entry, string) {
 	if found == nil {
 		return nil, ""
 	}
-	e := schema().root
+	e := keySchema().root
 	for _, part := range splitName(found.Name) {
-		e = e.child(part)
+		e = e.findChild(part)
 	}
 	return e, strings.ReplaceAll(found.Name, "<id>", id)
 }
 
-// nearestVariable returns the known variable that an unknown one was most likely meant to be, with the plugin's id that
-// it names in it. Of a name that others begin with, it is one of these.
+// nearestVariable returns the most similar known variable, with the plugin id of the name. For a name that is the
+// prefix of known variables, it is one of these.
 func nearestVariable(name string) string {
 	names := slices.Clone(notKeys)
-	for _, row := range schema().rows {
-		variable := row.Variable()
+	for _, row := range keySchema().rows {
+		variable := row.VariableName()
 		if variable == "" {
 			continue
 		}
@@ -160,7 +159,7 @@ func nearestVariable(name string) string {
 	return suggest.Nearest(name, names)
 }
 
-// possibleIDs returns what could be the plugin's id in a variable's name, which goes on after it or not.
+// possibleIDs returns possible plugin ids in a variable's name, with or without a following key.
 func possibleIDs(name, before string) []string {
 	rest, below := strings.CutPrefix(name, before)
 	if !below {

@@ -42,7 +42,7 @@ func TestVariables(t *testing.T) {
 		t.Error(diff)
 	}
 	// The variable replaced the file's agents, and nothing that was said of those is left.
-	if _, err := c.Agent("from-file"); err == nil {
+	if _, err := c.ResolveAgent("from-file"); err == nil {
 		t.Error("the file's agent is still there")
 	}
 	for _, s := range c.Settings() {
@@ -89,7 +89,7 @@ func TestFaultsOfVariables(t *testing.T) {
 func TestVariablesAreUnambiguous(t *testing.T) {
 	keys := map[string]string{}
 	for _, row := range Schema() {
-		variable := row.Variable()
+		variable := row.VariableName()
 		if variable == "" {
 			continue
 		}
@@ -98,7 +98,7 @@ func TestVariablesAreUnambiguous(t *testing.T) {
 		}
 		keys[variable] = row.Name
 		name := strings.ReplaceAll(variable, "<id>", "SOME_ID")
-		e, path := variableEntry(name)
+		e, path := findVariableEntry(name)
 		if e == nil || path != strings.ReplaceAll(row.Name, "<id>", "some_id") {
 			t.Errorf("%s sets %s; want %s", name, path, row.Name)
 		}

@@ -101,7 +101,7 @@ var jsonFaults = []struct{ text, want string }{
 	{strings.Repeat("[", 1<<20), `FILE:1: nested more than 64 levels deep`},
 	{strings.Repeat(`{"a":`, 1<<18), `FILE:1: nested more than 64 levels deep`},
 	{"{\"a\": \"\xff\"}", `FILE: the configuration file is not UTF-8`},
-	{strings.Repeat(" ", maxFile+1), `FILE: the configuration file can't be read: it is larger than 4194304 bytes`},
+	{strings.Repeat(" ", maxFileBytes+1), `FILE: the configuration file can't be read: it is larger than 4194304 bytes`},
 }
 
 func TestFaultsOfJSONFiles(t *testing.T) {

@@ -15,22 +15,22 @@ import (
 	"github.com/picoclaw/picoclaw/internal/protect"
 )
 
-// Format is a condition on a string beyond its type.
+// Format is a constraint on a string in addition to its type.
 type Format string
 
 // The formats.
 const (
-	Path         Format = "path"     // absolute, or ~ or ~/ in front, which is filled in
-	Absolute     Format = "absolute" // absolute
-	Template     Format = "template" // absolute, or {{workspace}} in front
-	Regexp       Format = "regexp"   // compiles as RE2
-	Glob         Format = "glob"     // compiles for path.Match
-	ID           Format = "id"       // [a-z0-9][a-z0-9_-]*, at most 64 bytes
-	VariableName Format = "variable" // [A-Za-z_][A-Za-z0-9_]*
-	Inside       Format = "inside"   // a path below a workspace, as [protect.Check] takes it
-	Lower        Format = "lower"    // all in capitals means the same as in small letters
-	Witness      Format = "witness"  // a [Path], or an http or https URL
-	URL          Format = "url"      // an http or https URL
+	PathFormat          Format = "path"     // absolute, or starting with ~ or ~/, which is expanded
+	AbsoluteFormat      Format = "absolute" // absolute path
+	TemplateFormat      Format = "template" // absolute, or starting with {{workspace}}
+	RegexpFormat        Format = "regexp"   // valid RE2
+	GlobFormat          Format = "glob"     // valid for path.Match
+	IDFormat            Format = "id"       // [a-z0-9][a-z0-9_-]*, at most 64 bytes
+	VariableFormat      Format = "variable" // [A-Za-z_][A-Za-z0-9_]*
+	WorkspacePathFormat Format = "inside"   // a path below a workspace, as accepted by [protect.Check]
+	LowerFormat         Format = "lower"    // upper case is accepted too
+	WitnessFormat       Format = "witness"  // a [PathFormat], or an http or https URL
+	URLFormat           Format = "url"      // an http or https URL
 )
 
 var (
@@ -39,20 +39,19 @@ var (
 	sizePattern     = lazyregexp.New(`(?i)^(\d+) ?(?:([KMGT])i?)?B?$`)
 )
 
-// idSchema is the same as isID says, for a JSON Schema. To compile the repetition that is counted in it takes longer
-// than all else at a start.
+// idSchema is the pattern of isID for JSON Schema. Compiling its counted repetition would dominate the start-up time.
 const idSchema = `^[a-z0-9][a-z0-9_-]{0,63}$`
 
-// IsID reports whether an agent may be called so.
-func IsID(s string) bool { return isID(s) }
+// IsAgentID reports whether a text is a valid agent id.
+func IsAgentID(s string) bool { return isID(s) }
 
 func isID(s string) bool { return len(s) <= 64 && idPattern().MatchString(s) }
 
-// WorkspaceTemplate is what stands for the agent's workspace in a module's constraints.
+// WorkspaceTemplate stands for the agent's workspace in a module's constraints.
 const WorkspaceTemplate = "{{workspace}}"
 
-// apply checks s against the format and returns it as it will be used. userHome replaces ~.
-func (f Format) apply(s, userHome string) (string, error) {
+// applyFormat checks s against the format and returns its normalised form. userHome replaces ~.
+func (f Format) applyFormat(s, userHome string) (string, error) {
 	if f != "" && s == "" {
 		return "", errors.New("is empty")
 	}
@@ -60,43 +59,43 @@ func (f Format) apply(s, userHome string) (string, error) {
 		return "", errors.New("holds a NUL byte")
 	}
 	switch f {
-	case Path:
+	case PathFormat:
 		return absolutePath(s, userHome)
-	case Witness, URL:
+	case WitnessFormat, URLFormat:
 		web := strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")
-		if f == Witness && !web {
+		if f == WitnessFormat && !web {
 			return absolutePath(s, userHome)
 		}
 		if u, err := url.Parse(s); err != nil || u.Host == "" || !web {
 			return "", errors.New("is no http or https URL")
 		}
-	case Absolute:
+	case AbsoluteFormat:
 		if !filepath.IsAbs(s) {
 			return "", fmt.Errorf("%q is not an absolute path", s)
 		}
 		return filepath.Clean(s), nil
-	case Template:
+	case TemplateFormat:
 		return s, checkTemplate(s)
-	case Regexp:
+	case RegexpFormat:
 		if _, err := syntax.Parse(s, syntax.Perl); err != nil {
 			return "", fmt.Errorf("%q is not a regular expression: %s", s,
 				strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		}
-	case Glob:
+	case GlobFormat:
 		if _, err := path.Match(s, ""); err != nil {
 			return "", fmt.Errorf("%q is not a name or a glob", s)
 		}
-	case ID:
+	case IDFormat:
 		if !isID(s) {
 			return "", fmt.Errorf("%q is not an id: small letters, digits, _ and -, a letter or digit first, at most 64", s)
 		}
-	case Inside:
+	case WorkspacePathFormat:
 		return s, protect.Check(s)
-	case Lower:
+	case LowerFormat:
 		if s == strings.ToUpper(s) {
 			return strings.ToLower(s), nil
 		}
-	case VariableName:
+	case VariableFormat:
 		if !variablePattern().MatchString(s) {
 			return "", fmt.Errorf("%q is not the name of a variable", s)
 		}
@@ -104,7 +103,7 @@ func (f Format) apply(s, userHome string) (string, error) {
 	return s, nil
 }
 
-// absolutePath fills in ~ and cleans the path.
+// absolutePath expands ~ and cleans the path.
 func absolutePath(s, userHome string) (string, error) {
 	rest, tilde := strings.CutPrefix(s, "~")
 	switch {
@@ -134,8 +133,8 @@ func checkTemplate(s string) error {
 	return nil
 }
 
-// ParseSize parses a size in bytes: a whole number, with or without B, KB, MB, GB or TB behind it. A KB is 1024
-// bytes, also when it is written KiB. The size is at least 1 byte.
+// ParseSize parses a size in bytes: a whole number, optionally followed by B, KB, MB, GB or TB. A KB, or KiB, is 1024
+// bytes. The size is at least 1 byte.
 func ParseSize(s string) (int64, error) {
 	parts := sizePattern().FindStringSubmatch(s)
 	if parts == nil {

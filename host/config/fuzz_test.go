@@ -31,7 +31,7 @@ func checkText(t *testing.T, name, text string, parse func([]byte, Origin) (*nod
 	if !utf8.ValidString(text) {
 		return
 	}
-	file := Origin{Source: File, Name: name}
+	file := Origin{Source: FileSource, Name: name}
 	lines := 1
 	for _, r := range text {
 		if strings.ContainsRune("\n\r\u0085\u2028\u2029", r) { // all of them end a line in YAML
@@ -41,7 +41,7 @@ func checkText(t *testing.T, name, text string, parse func([]byte, Origin) (*nod
 	document, err := parse([]byte(text), file)
 	if err == nil {
 		c := &Config{home: Home{Path: "/home/user/.picoclaw"}, file: name}
-		faults := c.merge(&node{kind: object}, document, environment{"HOME=/home/user"})
+		faults := c.mergeLayers(&node{kind: objectNode}, document, environment{"HOME=/home/user"})
 		if len(faults) == 0 {
 			useAll(t, c, lines)
 			return
@@ -65,7 +65,7 @@ func checkPlace(t *testing.T, err *Error, text, name string, lines int) {
 
 func useAll(t *testing.T, c *Config, lines int) {
 	for _, id := range c.AgentIDs() {
-		a, err := c.Agent(id)
+		a, err := c.ResolveAgent(id)
 		if err != nil {
 			t.Fatalf("agent %q: %v", id, err)
 		}
@@ -82,7 +82,7 @@ func useAll(t *testing.T, c *Config, lines int) {
 
 func checkSettings(t *testing.T, settings []Setting, lines int) {
 	for _, s := range settings {
-		if s.Origin.Source == File && (s.Origin.Line < 1 || s.Origin.Line > lines) {
+		if s.Origin.Source == FileSource && (s.Origin.Line < 1 || s.Origin.Line > lines) {
 			t.Errorf("%s comes from line %d of %d", s.Key, s.Origin.Line, lines)
 		}
 	}
@@ -90,7 +90,7 @@ func checkSettings(t *testing.T, settings []Setting, lines int) {
 
 func FuzzVariables(f *testing.F) {
 	for _, row := range Schema() {
-		if variable := row.Variable(); variable != "" {
+		if variable := row.VariableName(); variable != "" {
 			f.Add(strings.TrimPrefix(strings.ReplaceAll(variable, "<id>", "X"), variablePrefix), `["a"]`)
 		}
 	}
@@ -100,7 +100,7 @@ func FuzzVariables(f *testing.F) {
 		}
 		name = variablePrefix + name
 		c := &Config{home: Home{Path: "/home/user/.picoclaw"}}
-		if faults := c.merge(&node{kind: object}, &node{kind: object}, environment{"HOME=/home/user", name + "=" + value}); len(faults) > 0 {
+		if faults := c.mergeLayers(&node{kind: objectNode}, &node{kind: objectNode}, environment{"HOME=/home/user", name + "=" + value}); len(faults) > 0 {
 			for _, err := range faults {
 				if err.Origin.Name != name {
 					t.Errorf("%s=%s: %+v", name, value, err)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The variables that are not keys of the configuration.
+// Variables that set no keys.
 const (
 	variablePrefix = "PICOCLAW_"
 	homeVariable   = "PICOCLAW_HOME"
@@ -18,24 +18,24 @@ const (
 
 var notKeys = []string{homeVariable, configVariable}
 
-// Home is the instance root: the directory that the configuration, the plugin store and the default workspaces are in.
+// Home is PICOCLAW_HOME: the directory of the configuration, the plugin store and the default workspaces.
 type Home struct {
-	// Path is absolute, or "." when Fallback is true.
+	// Path is absolute, or "." if Fallback is true.
 	Path string
 
-	// Origin is PICOCLAW_HOME, or the default below the user's home.
+	// Origin is PICOCLAW_HOME or the default below the user's home directory.
 	Origin Origin
 
-	// Fallback says that no home was found and Path is the working directory, which is no place for an isolated
-	// instance.
+	// Fallback says that no home directory was found and Path is the working directory, which is unsuitable for an
+	// isolated instance.
 	Fallback bool
 }
 
-// environment is the variables that Load was given.
+// environment is the environment passed to Load.
 type environment []string
 
-// get returns the value of the last variable of that name, as a process sees it; empty when there is none.
-func (e environment) get(name string) string {
+// lookup returns the last variable with a name, as processes do; empty if there is none.
+func (e environment) lookup(name string) string {
 	value := ""
 	for _, variable := range e {
 		if k, v, ok := strings.Cut(variable, "="); ok && k == name {
@@ -45,32 +45,32 @@ func (e environment) get(name string) string {
 	return value
 }
 
-// userHome returns the user's home directory; empty when the environment names none.
+// userHome returns the user's home directory; empty if unknown.
 func (e environment) userHome() string {
 	name := "HOME"
 	if runtime.GOOS == "windows" {
 		name = "USERPROFILE"
 	}
-	if home := e.get(name); filepath.IsAbs(home) {
+	if home := e.lookup(name); filepath.IsAbs(home) {
 		return home
 	}
 	return ""
 }
 
-// FindHome finds the instance root by an environment, whatever the configuration in it says.
+// FindHome returns the home for an environment, independent of the configuration in it.
 func FindHome(environ []string) (Home, error) {
-	home, err := findHome(environ)
+	home, err := locateHome(environ)
 	if err != nil {
 		return Home{}, err
 	}
 	return home, nil
 }
 
-// findHome finds the instance root.
-func findHome(env environment) (Home, *Error) {
-	if named := env.get(homeVariable); named != "" {
-		origin := Origin{Source: Variable, Name: homeVariable}
-		path, err := namedPath(named, env)
+// locateHome returns the home.
+func locateHome(env environment) (Home, *Error) {
+	if named := env.lookup(homeVariable); named != "" {
+		origin := Origin{Source: VariableSource, Name: homeVariable}
+		path, err := absoluteFlagPath(named, env)
 		if err != nil {
 			return Home{}, &Error{Origin: origin, Problem: err.Error(), err: err}
 		}
@@ -82,27 +82,26 @@ func findHome(env environment) (Home, *Error) {
 	return Home{Path: ".", Fallback: true}, nil
 }
 
-// namedPath makes a path that a user named, in a flag or a variable, absolute. Unlike one in a file it may be
-// relative: the user knows the working directory.
-func namedPath(path string, env environment) (string, error) {
+// absoluteFlagPath makes a path from a flag or variable absolute. Unlike paths in files, it may be relative.
+func absoluteFlagPath(path string, env environment) (string, error) {
 	if strings.HasPrefix(path, "~") {
 		return absolutePath(path, env.userHome())
 	}
 	return filepath.Abs(path)
 }
 
-// defaultFiles are the names that are looked for in the instance root.
-var defaultFiles = []string{"config.json", "config.yaml", "config.yml"}
+// defaultFileNames are the configuration files searched in the home.
+var defaultFileNames = []string{"config.json", "config.yaml", "config.yml"}
 
-// findFile finds the configuration file. It returns "" when there is none and none was named.
-func findFile(flag string, home Home, env environment) (string, *Error) {
-	origin := Origin{Source: Flag, Name: "--config"}
+// findConfigFile finds the configuration file. It returns "" if there is none and none was requested.
+func findConfigFile(flag string, home Home, env environment) (string, *Error) {
+	origin := Origin{Source: FlagSource, Name: "--config"}
 	named := flag
 	if named == "" {
-		origin, named = Origin{Source: Variable, Name: configVariable}, env.get(configVariable)
+		origin, named = Origin{Source: VariableSource, Name: configVariable}, env.lookup(configVariable)
 	}
 	if named != "" {
-		path, err := namedPath(named, env)
+		path, err := absoluteFlagPath(named, env)
 		if err == nil {
 			_, err = os.Stat(path)
 		}
@@ -113,13 +112,13 @@ func findFile(flag string, home Home, env environment) (string, *Error) {
 		return path, nil
 	}
 	found := ""
-	for _, name := range defaultFiles {
+	for _, name := range defaultFileNames {
 		path := filepath.Join(home.Path, name)
 		switch _, err := os.Lstat(path); {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err != nil:
-			// To go on without a file that may be there would lift what it forbids.
+			// Ignoring an unreadable file would lift its restrictions.
 			return "", &Error{Origin: home.Origin, Problem: "the instance root can't be searched: " + err.Error(), err: err}
 		}
 		if found != "" {

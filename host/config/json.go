@@ -14,23 +14,23 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// parseJSON parses JSON with comments and trailing commas. The nodes get origin, with their line.
+// parseJSON parses JSON with comments and trailing commas. The nodes get origin with their line.
 func parseJSON(data []byte, origin Origin) (*node, *Error) {
-	if line, deep := tooDeep(data); deep {
-		return nil, syntaxError(origin.at(line), "nested more than %d levels deep", maxDepth)
+	if line, deep := exceedsDepth(data); deep {
+		return nil, syntaxError(origin.withLine(line), "nested more than %d levels deep", maxDepth)
 	}
-	// A comment in the last line needs a line end for hujson to see it as complete.
+	// hujson requires a line end after a comment.
 	value, err := hujson.Parse(append(data[:len(data):len(data)], '\n'))
 	if err != nil {
 		return nil, jsonSyntaxError(err, data, origin)
 	}
-	c := jsonConverter{data: data, origin: origin.at(1)}
-	return c.node(value), nil
+	c := jsonConverter{data: data, origin: origin.withLine(1)}
+	return c.convertNode(value), nil
 }
 
-// tooDeep reports whether objects and lists are nested more than maxDepth deep, and the line where it is so. It
-// looks before hujson does, since hujson recurses without a bound and would exhaust the stack.
-func tooDeep(data []byte) (line int, deep bool) {
+// exceedsDepth reports whether objects and lists are nested more than maxDepth deep, and in which line. It runs before
+// hujson, whose recursion is unbounded.
+func exceedsDepth(data []byte) (line int, deep bool) {
 	line = 1
 	depth := 0
 	for i := 0; i < len(data); i++ {
@@ -56,8 +56,8 @@ func tooDeep(data []byte) (line int, deep bool) {
 	return line, false
 }
 
-// commentLength returns how many bytes after the first one belong to the comment that b starts with; 0 when b does
-// not start with one.
+// commentLength returns the length of the comment at the beginning of b, without its first byte; 0 if b does not begin
+// with a comment.
 func commentLength(b []byte) int {
 	end := ""
 	switch {
@@ -73,68 +73,68 @@ func commentLength(b []byte) int {
 		return len(b) - 1
 	}
 	if end == "\n" {
-		return n + 1 // the line end itself is left for the caller to count
+		return n + 1 // the caller counts the line end
 	}
 	return n + 3
 }
 
-// jsonConverter turns hujson's tree into nodes. It counts lines as it goes, since the offsets only grow.
+// jsonConverter converts hujson's tree to nodes. It counts lines incrementally, since offsets only grow.
 type jsonConverter struct {
 	data   []byte
 	offset int
 	origin Origin
 }
 
-func (c *jsonConverter) at(offset int) Origin {
+func (c *jsonConverter) originAt(offset int) Origin {
 	offset = min(offset, len(c.data))
-	c.origin = c.origin.at(c.origin.Line + bytes.Count(c.data[c.offset:offset], []byte("\n")))
+	c.origin = c.origin.withLine(c.origin.Line + bytes.Count(c.data[c.offset:offset], []byte("\n")))
 	c.offset = offset
 	return c.origin
 }
 
-func (c *jsonConverter) node(v hujson.Value) *node {
-	n := &node{origin: c.at(v.StartOffset)}
+func (c *jsonConverter) convertNode(v hujson.Value) *node {
+	n := &node{origin: c.originAt(v.StartOffset)}
 	switch value := v.Value.(type) {
 	case *hujson.Object:
-		n.kind = object
+		n.kind = objectNode
 		n.members = make([]member, 0, len(value.Members))
 		for _, m := range value.Members {
 			key := m.Name.Value.(hujson.Literal).String()
-			origin := c.at(m.Name.StartOffset)
-			n.members = append(n.members, member{key: key, origin: origin, value: c.node(m.Value)})
+			origin := c.originAt(m.Name.StartOffset)
+			n.members = append(n.members, member{key: key, origin: origin, value: c.convertNode(m.Value)})
 		}
 	case *hujson.Array:
-		n.kind = list
+		n.kind = listNode
 		n.items = make([]*node, 0, len(value.Elements))
 		for _, element := range value.Elements {
-			n.items = append(n.items, c.node(element))
+			n.items = append(n.items, c.convertNode(element))
 		}
 	case hujson.Literal:
 		n.scalar = value.String()
 		switch value.Kind() {
 		case '"':
-			n.kind = text
+			n.kind = textNode
 		case 't', 'f':
-			n.kind = boolean
+			n.kind = booleanNode
 		case '0':
-			n.kind = number
+			n.kind = numberNode
 		default:
-			n.kind = null
+			n.kind = nullNode
 		}
 	}
 	return n
 }
 
 var (
-	hujsonPlace = lazyregexp.New(`^hujson: line (\d+), column (\d+): `)
-	badEscape   = lazyregexp.New(`^(?:[^\\]|\\["\\/bfnrtu])*(\\[^"\\/bfnrtu])`)
+	hujsonLocation = lazyregexp.New(`^hujson: line (\d+), column (\d+): `)
+	badEscape      = lazyregexp.New(`^(?:[^\\]|\\["\\/bfnrtu])*(\\[^"\\/bfnrtu])`)
 )
 
-// jsonSyntaxError says in the words of this package what hujson says is wrong. A backslash that is not doubled
-// gets a cure of its own: it is what everybody who writes a regular expression into JSON gets wrong once.
+// jsonSyntaxError converts a syntax error of hujson. It has a special remedy for unescaped backslashes, the usual
+// mistake with regular expressions.
 func jsonSyntaxError(err error, data []byte, origin Origin) *Error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		last := origin.at(1 + bytes.Count(bytes.TrimRight(data, "\n"), []byte("\n")))
+		last := origin.withLine(1 + bytes.Count(bytes.TrimRight(data, "\n"), []byte("\n")))
 		if len(bytes.TrimSpace(data)) == 0 {
 			return &Error{Origin: last, Problem: "there is no JSON, not even {}; write {} for the defaults, or take the file away", err: err}
 		}
@@ -142,11 +142,11 @@ func jsonSyntaxError(err error, data []byte, origin Origin) *Error {
 			Cure: "a closing quote, bracket or brace is missing", err: err}
 	}
 	message, line := err.Error(), 0
-	if place := hujsonPlace().FindStringSubmatch(message); place != nil {
-		line, _ = strconv.Atoi(place[1]) // the expression matched digits
+	if place := hujsonLocation().FindStringSubmatch(message); place != nil {
+		line, _ = strconv.Atoi(place[1]) // only digits match
 		message = "column " + place[2] + ": " + message[len(place[0]):]
 	}
-	out := &Error{Origin: origin.at(line), err: err}
+	out := &Error{Origin: origin.withLine(line), err: err}
 	if _, literal, found := strings.Cut(message, "invalid literal: "); found {
 		if escape := badEscape().FindStringSubmatch(literal); literal[0] == '"' && escape != nil {
 			out.Problem = fmt.Sprintf("invalid escape %s in the string %s", escape[1], literal)

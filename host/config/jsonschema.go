@@ -7,23 +7,22 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// JSONSchema returns the JSON Schema (draft 2020-12) of the configuration file, for editors. It is made from the
-// table of keys, and accepts every file that [Load] accepts. Load refuses more: a schema can't tell whether a regular
-// expression compiles, or whether an id is there twice.
+// JSONSchema returns the JSON Schema (draft 2020-12) of the configuration file, for editors. It accepts every file that
+// [Load] accepts. Load rejects more files: a schema can't check regular expressions or unique ids.
 func JSONSchema() *jsonschema.Schema {
-	s := schemaOf(schema().root)
+	s := entrySchema(keySchema().root)
 	s.Schema = "https://json-schema.org/draft/2020-12/schema"
 	s.Title = "picoclaw configuration"
 	return s
 }
 
-func schemaOf(e *entry) *jsonschema.Schema {
+func entrySchema(e *keyEntry) *jsonschema.Schema {
 	s := &jsonschema.Schema{}
 	if e.key != nil {
 		s.Description = e.key.Doc
 		s.Default = defaultJSON(e.key.Default)
 	}
-	switch e.typ() {
+	switch e.keyType() {
 	case "":
 		s.Type = "object"
 		s.Properties = map[string]*jsonschema.Schema{}
@@ -31,56 +30,56 @@ func schemaOf(e *entry) *jsonschema.Schema {
 		for _, child := range e.children {
 			addProperty(s, child)
 		}
-	case Map:
+	case MapType:
 		s.Type = "object"
 		s.PropertyNames = &jsonschema.Schema{Pattern: idSchema}
-		if e.key.Format == VariableName {
+		if e.key.Format == VariableFormat {
 			s.PropertyNames.Pattern = variablePattern().String()
 		}
-		s.AdditionalProperties = schemaOf(e.children[0])
-	case Objects:
+		s.AdditionalProperties = entrySchema(e.children[0])
+	case ObjectsType:
 		s.Type = "array"
-		s.Items = schemaOf(e.children[0])
-	case Strings:
+		s.Items = entrySchema(e.children[0])
+	case StringsType:
 		s.Type = "array"
 		s.Items = stringSchema(e.key)
-	case String:
+	case StringType:
 		typed := stringSchema(e.key)
 		s.Type, s.Enum, s.Pattern, s.MinLength = typed.Type, typed.Enum, typed.Pattern, typed.MinLength
-	case Bool:
+	case BoolType:
 		s.Type = "boolean"
-	case Int:
+	case IntType:
 		s.Type = "integer"
 		if e.key.Min != 0 || e.key.Max != 0 {
 			s.Minimum, s.Maximum = jsonschema.Ptr(float64(e.key.Min)), jsonschema.Ptr(float64(e.key.Max))
 		}
-	case Number:
+	case NumberType:
 		s.Type, s.Minimum = "number", jsonschema.Ptr(0.0)
-	case Size:
+	case SizeType:
 		s.Types = []string{"string", "integer"}
 		s.Pattern = sizeJSONPattern
 		s.Minimum = jsonschema.Ptr(max(1.0, float64(e.key.Min)))
 		if e.key.Max != 0 {
 			s.Maximum = jsonschema.Ptr(float64(e.key.Max))
 		}
-	case Lists:
+	case ListsType:
 		s.Type = "object"
 		s.AdditionalProperties = &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}}
-	case Texts:
+	case TextsType:
 		s.Type = "object"
 		s.AdditionalProperties = &jsonschema.Schema{Type: "string"}
-	case Free:
+	case FreeType:
 		s.Type = "object"
-	case Rules:
+	case RulesType:
 		s.Type = "array"
 		s.Items = &jsonschema.Schema{Type: "object", Required: []string{"id", "programs", "why"}}
 	}
 	return s
 }
 
-// addProperty adds a known key, and its alias, to the schema of the object that may hold it.
-func addProperty(s *jsonschema.Schema, e *entry) {
-	property := schemaOf(e)
+// addProperty adds a key and its alias to the schema of an object.
+func addProperty(s *jsonschema.Schema, e *keyEntry) {
+	property := entrySchema(e)
 	s.Properties[e.name] = property
 	s.PropertyOrder = append(s.PropertyOrder, e.name)
 	if e.key == nil {
@@ -96,31 +95,31 @@ func addProperty(s *jsonschema.Schema, e *entry) {
 	}
 }
 
-// stringSchema returns the schema of a string, or of one string in a list.
+// stringSchema returns the schema of a string, or of a string in a list.
 func stringSchema(key *Key) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "string"}
 	for _, value := range key.Values {
 		s.Enum = append(s.Enum, value)
-		if key.Format == Lower {
+		if key.Format == LowerFormat {
 			s.Enum = append(s.Enum, strings.ToUpper(value))
 		}
 	}
 	switch key.Format {
-	case ID:
+	case IDFormat:
 		s.Pattern = idSchema
-	case VariableName:
+	case VariableFormat:
 		s.Pattern = variablePattern().String()
-	case "", Lower:
+	case "", LowerFormat:
 	default:
 		s.MinLength = jsonschema.Ptr(1)
 	}
 	return s
 }
 
-// sizeJSONPattern is sizePattern in the dialect of JSON Schema, which has no flag for either case.
+// sizeJSONPattern is sizePattern without flags, which JSON Schema lacks.
 const sizeJSONPattern = `^[0-9]+ ?([KkMmGgTt][Ii]?)?[Bb]?$`
 
-// defaultJSON encodes a default. Strings, booleans, integers and lists of strings always encode.
+// defaultJSON encodes a default value, which always succeeds.
 func defaultJSON(value any) json.RawMessage {
 	if value == nil {
 		return nil

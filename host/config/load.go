@@ -18,115 +18,114 @@ import (
 	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
-// Options say where the configuration is and what stands above it.
+// Options select the configuration and override it.
 type Options struct {
-	// File is the configuration file that --config names; empty to look for it.
+	// File is the configuration file from --config; empty for the default.
 	File string
 
-	// Workspace is what --workspace names, absolute or relative to the working directory: the workspace of Agent.
+	// Workspace is the workspace of Agent from --workspace, absolute or relative.
 	Workspace string
 
-	// Agent is the id of the agent that Workspace is for; empty for the first.
+	// Agent is the id of the agent whose workspace is overridden; empty for the first.
 	Agent string
 
-	// Central is what a fleet has given this machine; empty for <home>/fleet/central.json, if it is there. The file stands
-	// above it.
+	// Central is the fleet's configuration for this machine; empty for <home>/fleet/central.json, if it exists. The
+	// file overrides it.
 	Central string
 
-	// Environ is the environment, as [os.Environ] returns it; nil for the process's own.
+	// Environ is the environment in the form of [os.Environ]; nil for the process's.
 	Environ []string
 }
 
-// Load finds, reads and checks the configuration. What is wrong with it is an [*Error], the first if there is more
-// than one thing; [Check] returns all.
+// Load finds, reads and checks the configuration. Its error is an [*Error], the first of all mistakes; [Check] returns
+// all.
 func Load(options Options) (*Config, error) {
-	c, faults := Check(options)
+	c, faults := CheckAll(options)
 	if len(faults) > 0 {
 		return nil, faults[0]
 	}
 	return c, nil
 }
 
-// Check is like [Load] and returns everything that is wrong, in the order of the places: the file's lines, then the
-// variables by name. The configuration is nil if anything is. What one fault hides, such as the rest of a file
-// that is not JSON, is not looked at.
-func Check(options Options) (*Config, []*Error) {
-	c, err := locate(options)
+// CheckAll is like [Load] and returns all mistakes, first by line of the file, then by variable name. The configuration
+// is nil if there are any. One mistake may hide others, such as invalid JSON.
+func CheckAll(options Options) (*Config, []*Error) {
+	c, err := locateFiles(options)
 	if err != nil {
 		return nil, []*Error{err}
 	}
-	if faults := c.read(options); len(faults) > 0 {
+	if faults := c.readLayers(options); len(faults) > 0 {
 		return nil, faults
 	}
 	return c, nil
 }
 
-// locate finds the instance root and the file.
-func locate(options Options) (*Config, *Error) {
-	environ := options.environ()
-	home, err := findHome(environ)
+// locateFiles finds the home and the configuration file.
+func locateFiles(options Options) (*Config, *Error) {
+	environ := options.environment()
+	home, err := locateHome(environ)
 	if err != nil {
 		return nil, err
 	}
-	file, err := findFile(options.File, home, environ)
+	file, err := findConfigFile(options.File, home, environ)
 	if err != nil {
 		return nil, err
 	}
 	central := options.Central
 	if central == "" && !home.Fallback {
-		if named := CentralFile(home.Path); exists(named) {
+		if named := CentralFile(home.Path); mayExist(named) {
 			central = named
 		}
 	}
 	return &Config{home: home, file: file, central: central}, nil
 }
 
-func (o Options) environ() environment {
+func (o Options) environment() environment {
 	if o.Environ != nil {
 		return o.Environ
 	}
 	return os.Environ()
 }
 
-func (c *Config) read(options Options) []*Error {
-	document := &node{kind: object}
+func (c *Config) readLayers(options Options) []*Error {
+	document := &node{kind: objectNode}
 	if c.file != "" {
 		var err *Error
-		if document, err = readFile(c.file); err != nil {
+		if document, err = readConfigFile(c.file); err != nil {
 			return []*Error{err}
 		}
 	}
-	central := &node{kind: object}
+	central := &node{kind: objectNode}
 	if c.central != "" {
 		var err *Error
-		if central, err = readFile(c.central); err != nil {
+		if central, err = readConfigFile(c.central); err != nil {
 			return []*Error{err}
 		}
 	}
-	environ := options.environ()
-	if faults := c.merge(central, document, environ); len(faults) > 0 {
+	environ := options.environment()
+	if faults := c.mergeLayers(central, document, environ); len(faults) > 0 {
 		return faults
 	}
 	if options.Workspace != "" {
-		if err := c.override(options, environ); err != nil {
+		if err := c.applyFlags(options, environ); err != nil {
 			return []*Error{err}
 		}
 	}
 	return nil
 }
 
-// maxFile is more than any configuration needs; a file beyond it was named by mistake.
-const maxFile = 4 << 20
+// maxFileBytes limits a configuration file.
+const maxFileBytes = 4 << 20
 
-// readFile reads and parses a configuration file, by its extension as YAML or as JSON with comments.
-func readFile(path string) (*node, *Error) {
-	origin := Origin{Source: File, Name: path}
+// readConfigFile parses a configuration file, by its extension as YAML or as JSON with comments.
+func readConfigFile(path string) (*node, *Error) {
+	origin := Origin{Source: FileSource, Name: path}
 	if info, err := os.Stat(path); err == nil {
-		if open := openToAll(path, info); open != nil {
+		if open := checkFileMode(path, info); open != nil {
 			return nil, open
 		}
 	}
-	data, err := smallfile.Read(path, maxFile)
+	data, err := smallfile.Read(path, maxFileBytes)
 	if err != nil {
 		return nil, &Error{Origin: origin, Problem: "the configuration file can't be read: " + err.Error(), err: err}
 	}
@@ -140,61 +139,61 @@ func readFile(path string) (*node, *Error) {
 	return parseJSON(data, origin)
 }
 
-// openToAll says why a configuration file is one that everybody on the machine could have written, nil if it is not:
-// what is in it decides what agents may do. Modes of Windows say nothing of that.
-func openToAll(path string, info fs.FileInfo) *Error {
+// checkFileMode returns an error if every user can write to a configuration file, since it controls agents. Modes are
+// meaningless on Windows.
+func checkFileMode(path string, info fs.FileInfo) *Error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	origin := Origin{Source: File, Name: path}
+	origin := Origin{Source: FileSource, Name: path}
 	if mode := info.Mode(); mode.Perm()&0o002 != 0 {
-		return fault(origin, "", fmt.Sprintf("everybody can write this file (mode %04o), and it decides what agents may do",
+		return newFault(origin, "", fmt.Sprintf("everybody can write this file (mode %04o), and it decides what agents may do",
 			mode.Perm()), "`chmod go-w "+path+"`")
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return nil // it is not there any more, which is said when it is read
+		return nil // missing; reading it reports the error
 	}
 	dir := filepath.Dir(real)
 	above, err := os.Stat(dir)
 	if err != nil || above.Mode().Perm()&0o002 == 0 || above.Mode()&fs.ModeSticky != 0 {
 		return nil
 	}
-	return fault(origin, "", fmt.Sprintf("everybody can put another file here in its place (%s has mode %04o), and it decides what agents may do", dir, above.Mode().Perm()),
+	return newFault(origin, "", fmt.Sprintf("everybody can put another file here in its place (%s has mode %04o), and it decides what agents may do", dir, above.Mode().Perm()),
 		"`chmod go-w "+dir+"`")
 }
 
 const exposePathsKey = "isolation.expose_paths"
 
-// merge checks the layers and has koanf merge them.
-func (c *Config) merge(central, document *node, environ environment) []*Error {
+// mergeLayers checks the layers and merges them with koanf.
+func (c *Config) mergeLayers(central, document *node, environ environment) []*Error {
 	fromCentral, given := checkCentral(central, environ)
 	check := &checker{userHome: environ.userHome(), settings: map[string]Setting{}}
-	checked, _ := check.value(document, schema().root, "")
-	fromFile, _ := checked.(map[string]any) // nil for what is no object, which is noted as a fault
-	vars := &variables{checker: check}
-	if isolation := document.member("isolation"); isolation != nil {
-		vars.expose = isolation.member("expose_paths")
+	checked, _ := check.checkValue(document, keySchema().root, "")
+	fromFile, _ := checked.(map[string]any) // nil if not an object, which is a recorded fault
+	vars := &variableLayer{checker: check}
+	if isolation := document.findValue("isolation"); isolation != nil {
+		vars.expose = isolation.findValue("expose_paths")
 	}
-	// The list of agents is replaced whole, never merged, so koanf need not copy it about.
+	// The list of agents is replaced, never merged, so koanf need not copy it.
 	if agents, ok := fromFile["agents"].(map[string]any); ok {
 		delete(agents, "agents")
 	}
 	sortFaults(check.faults)
-	check.below(given)
-	layers := []koanf.Provider{layer(c.defaults())}
+	check.addLower(given)
+	layers := []koanf.Provider{valueLayer(c.defaultValues())}
 	if len(central.members) > 0 {
-		layers = append(layers, layer(fromCentral))
+		layers = append(layers, valueLayer(fromCentral))
 	}
 	if len(document.members) > 0 {
-		layers = append(layers, layer(fromFile))
+		layers = append(layers, valueLayer(fromFile))
 	}
-	if own := environ.own(); len(own) > 0 {
-		layers = append(layers, vars.provider(own))
+	if own := environ.keyVariables(); len(own) > 0 {
+		layers = append(layers, vars.newProvider(own))
 	}
 	k := koanf.New(".")
 	for _, provider := range layers {
-		// None of the providers fails by itself: they hold what was checked before, or have the checker note what is wrong.
+		// Providers never fail: their values are checked, and the checker records faults.
 		if err := k.Load(provider, nil); err != nil {
 			return []*Error{{Problem: "merging the configuration: " + err.Error(), err: err}}
 		}
@@ -202,26 +201,28 @@ func (c *Config) merge(central, document *node, environ environment) []*Error {
 	if len(check.faults) > 0 {
 		return check.faults
 	}
-	c.settings, c.agents = check.settings, check.agents()
-	if err := c.take(k.Raw()); err != nil {
+	c.settings, c.agents = check.settings, check.agentList()
+	if err := c.decodeAll(k.Raw()); err != nil {
 		return []*Error{err}
 	}
 	return nil
 }
 
-// layer is a layer of values that are in memory already, as koanf reads them.
-type layer map[string]any
+// valueLayer is a koanf provider of values in memory.
+type valueLayer map[string]any
 
 // Read returns the values.
-func (l layer) Read() (map[string]any, error) { return l, nil }
+func (l valueLayer) Read() (map[string]any, error) { return l, nil }
 
-// ReadBytes is not used: the values are parsed already.
-func (l layer) ReadBytes() ([]byte, error) { return nil, errors.New("the values are parsed already") }
+// ReadBytes is unsupported.
+func (l valueLayer) ReadBytes() ([]byte, error) {
+	return nil, errors.New("the values are parsed already")
+}
 
-// defaults returns the built-in values of all keys that are not inside a list or below an id.
-func (c *Config) defaults() map[string]any {
-	out := map[string]any{"plugins": bundled()}
-	for _, row := range keys() {
+// defaultValues returns the defaults of all keys outside lists and ids.
+func (c *Config) defaultValues() map[string]any {
+	out := map[string]any{"plugins": bundledGrants()}
+	for _, row := range keyTable() {
 		if row.Default == nil || strings.ContainsAny(row.Name, "[<") {
 			continue
 		}
@@ -241,18 +242,18 @@ func (c *Config) defaults() map[string]any {
 	return out
 }
 
-// override puts what the flags say above everything else.
-func (c *Config) override(options Options, environ environment) *Error {
+// applyFlags applies the flags, which override all layers.
+func (c *Config) applyFlags(options Options, environ environment) *Error {
 	id := options.Agent
 	if id == "" {
 		id = c.AgentIDs()[0]
 	}
-	i := c.indexOf(id)
+	i := c.agentIndex(id)
 	if i < 0 {
-		return c.unknownAgent(id)
+		return c.unknownAgentError(id)
 	}
-	origin := Origin{Source: Flag, Name: "--workspace"}
-	path, err := namedPath(options.Workspace, environ)
+	origin := Origin{Source: FlagSource, Name: "--workspace"}
+	path, err := absoluteFlagPath(options.Workspace, environ)
 	if err != nil {
 		return &Error{Origin: origin, Problem: err.Error(), err: err}
 	}
@@ -260,30 +261,29 @@ func (c *Config) override(options Options, environ environment) *Error {
 	return nil
 }
 
-// CentralFile is where an instance keeps what a fleet has given it.
+// CentralFile returns the path of the fleet's configuration.
 func CentralFile(home string) string { return filepath.Join(home, "fleet", "central.json") }
 
-// exists reports whether a file is there. One that can't be looked at is: to go on without it would lift what it
-// forbids.
-func exists(path string) bool {
+// mayExist reports whether a file exists, or may exist: ignoring an inaccessible file would lift its restrictions.
+func mayExist(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// local are the keys that are each machine's own: whom it trusts, and its secrets.
-var local = []string{"fleet", "secrets"}
+// localKeys are never set by a fleet: trusted keys and secrets.
+var localKeys = []string{"fleet", "secrets"}
 
-// checkCentral checks what a fleet has given this machine.
+// checkCentral checks the fleet's configuration.
 func checkCentral(central *node, environ environment) (map[string]any, *checker) {
 	check := &checker{userHome: environ.userHome(), settings: map[string]Setting{}}
 	for _, m := range central.members {
-		if slices.Contains(local, m.key) {
-			check.fault(fault(m.origin, m.key, "is each machine's own, and not for a fleet to say",
+		if slices.Contains(localKeys, m.key) {
+			check.addFault(newFault(m.origin, m.key, "is each machine's own, and not for a fleet to say",
 				"set it in the machine's own configuration"))
 		}
 	}
-	checked, _ := check.value(central, schema().root, "")
-	values, _ := checked.(map[string]any) // nil for what is no object, which is noted as a fault
+	checked, _ := check.checkValue(central, keySchema().root, "")
+	values, _ := checked.(map[string]any) // nil if not an object, which is a recorded fault
 	if agents, ok := values["agents"].(map[string]any); ok {
 		delete(agents, "agents")
 	}
@@ -291,8 +291,8 @@ func checkCentral(central *node, environ environment) (map[string]any, *checker)
 	return values, check
 }
 
-// below notes what a lower layer sets and this one does not. A list of objects is replaced whole.
-func (c *checker) below(lower *checker) {
+// addLower adds the settings of a lower layer that this layer does not set. Lists of objects are replaced.
+func (c *checker) addLower(lower *checker) {
 	c.faults = slices.Concat(lower.faults, c.faults)
 	own := maps.Clone(c.settings)
 	for key, setting := range lower.settings {

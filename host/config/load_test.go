@@ -55,9 +55,9 @@ func mustLoad(t *testing.T, text string, variables ...string) *Config {
 	return c
 }
 
-func mustAgent(t *testing.T, c *Config, id string) *Agent {
+func mustAgent(t *testing.T, c *Config, id string) *AgentConfig {
 	t.Helper()
-	a, err := c.Agent(id)
+	a, err := c.ResolveAgent(id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,13 +79,13 @@ func find(t *testing.T, settings []Setting, key string) Setting {
 func TestDefaults(t *testing.T) {
 	c := mustLoad(t, "")
 	a := mustAgent(t, c, "")
-	want := &Agent{
+	want := &AgentConfig{
 		ID: "main",
 		Defaults: Defaults{
 			Workspace:           filepath.Join(c.Home().Path, "workspace"),
 			RestrictToWorkspace: true,
-			Limits:              Shares{CallsAtOnce: 16, CallsPerMinute: 60_000, OutputMBPerMinute: 4096, Plugins: 64},
-			Thinking: Thinking{MaxTokens: 32768, MaxIterations: 50, MaxRetries: 2, RetryBackoff: 2, SummarizeMessages: 20,
+			Limits:              QuotaLimits{CallsAtOnce: 16, CallsPerMinute: 60_000, OutputMBPerMinute: 4096, Plugins: 64},
+			AgentLoop: AgentLoop{MaxTokens: 32768, MaxIterations: 50, MaxRetries: 2, RetryBackoff: 2, SummarizeMessages: 20,
 				SummarizePercent: 75, MaxParallelTurns: 1, Budget: Budget{Minutes: 60},
 				Subturn:   Subturn{MaxDepth: 3, MaxConcurrent: 5, TimeoutMinutes: 5, ConcurrencyTimeout: 30},
 				Subagents: Subagents{AllowAgents: []string{}}},
@@ -187,7 +187,7 @@ plugins:
 	}
 	for _, c := range []*Config{asJSON, asYAML} {
 		a := mustAgent(t, c, "a")
-		if a.Workspace != "/home/user/ws" || !a.OwnWorkspace || !cmp.Equal(a.Tools.Disabled, []string{"exec", "w*"}) {
+		if a.Workspace != "/home/user/ws" || !a.CustomWorkspace || !cmp.Equal(a.Tools.Disabled, []string{"exec", "w*"}) {
 			t.Errorf("the agent is %+v", a)
 		}
 		want := []isolation.ExposePath{{Source: "/home/user/go", Target: "/go", Mode: "rw"}}

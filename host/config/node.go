@@ -5,69 +5,67 @@ import (
 	"strconv"
 )
 
-// kind is what a node of a parsed document is.
-type kind uint8
+// nodeKind is the kind of a node.
+type nodeKind uint8
 
 const (
-	object kind = iota + 1
-	list
-	text
-	number
-	boolean
-	null
+	objectNode nodeKind = iota + 1
+	listNode
+	textNode
+	numberNode
+	booleanNode
+	nullNode
 )
 
-func (k kind) String() string {
+func (k nodeKind) String() string {
 	return [...]string{"nothing", "an object", "a list", "a string", "a number", "a boolean", "null"}[k]
 }
 
-// node is a value in a parsed document. Both formats are parsed to it, so that everything after the parser is the
-// same for both, and every value knows where it was written.
+// node is a value in a document. Both formats are parsed to nodes, which know where they were written.
 type node struct {
-	kind    kind
+	kind    nodeKind
 	origin  Origin
-	scalar  string // the string itself; a number as it was written; "true" or "false"
+	scalar  string // string; number as written; "true" or "false"
 	members []member
 	items   []*node
 }
 
-// member is a key of an object with its value. A document may hold a key twice: that is for the check to refuse.
+// member is a key of an object with its value. Keys may repeat; the check rejects that.
 type member struct {
 	key    string
 	origin Origin
 	value  *node
 }
 
-// maxDepth bounds how deeply a document may be nested, and so how deep anything that walks it recurses. The keys of
-// the configuration need eight.
+// maxDepth limits the nesting of a document. The known keys need eight levels.
 const maxDepth = 64
 
-// plain returns the node as the values that encoding/json would give, whole numbers as int64.
-func (n *node) plain() any {
+// plainValue returns the value as encoding/json does, with whole numbers as int64.
+func (n *node) plainValue() any {
 	switch n.kind {
-	case object:
+	case objectNode:
 		m := make(map[string]any, len(n.members))
 		for _, member := range n.members {
-			m[member.key] = member.value.plain()
+			m[member.key] = member.value.plainValue()
 		}
 		return m
-	case list:
+	case listNode:
 		l := make([]any, 0, len(n.items))
 		for _, item := range n.items {
-			l = append(l, item.plain())
+			l = append(l, item.plainValue())
 		}
 		return l
-	case text:
+	case textNode:
 		return n.scalar
-	case boolean:
+	case booleanNode:
 		return n.scalar == "true"
-	case number:
+	case numberNode:
 		if i, err := strconv.ParseInt(n.scalar, 10, 64); err == nil {
 			return i
 		}
 		f, err := strconv.ParseFloat(n.scalar, 64)
 		if err != nil {
-			return n.scalar // out of a float's range: the digits are all that can be kept
+			return n.scalar // out of range: keep the digits
 		}
 		return f
 	default:
@@ -75,8 +73,8 @@ func (n *node) plain() any {
 	}
 }
 
-// member returns the value of the first member of that key; nil when n has none.
-func (n *node) member(key string) *node {
+// findValue returns the value of the first member with a key; nil for none.
+func (n *node) findValue(key string) *node {
 	for _, m := range n.members {
 		if m.key == key {
 			return m.value
@@ -85,15 +83,15 @@ func (n *node) member(key string) *node {
 	return nil
 }
 
-// at returns the origin with the line in it. What is in a variable has no lines.
-func (o Origin) at(line int) Origin {
-	if o.Source == File {
+// withLine returns the origin with a line. Variables have no lines.
+func (o Origin) withLine(line int) Origin {
+	if o.Source == FileSource {
 		o.Line = line
 	}
 	return o
 }
 
-// syntaxError is what a parser returns.
+// syntaxError returns a parser's error.
 func syntaxError(origin Origin, format string, args ...any) *Error {
 	return &Error{Origin: origin, Problem: fmt.Sprintf(format, args...)}
 }

@@ -7,35 +7,35 @@ import (
 	"strings"
 )
 
-// Source is a layer that a value can come from.
+// Source is a layer of the configuration.
 type Source int
 
 // The sources, each standing above the ones before it.
 const (
-	Default  Source = iota // built in
-	File                   // the configuration file
-	Variable               // an environment variable
-	Flag                   // a flag of the command line
+	DefaultSource  Source = iota // built in
+	FileSource                   // configuration file
+	VariableSource               // environment variable
+	FlagSource                   // command-line flag
 )
 
 // String returns "default", "file", "variable" or "flag".
 func (s Source) String() string { return [...]string{"default", "file", "variable", "flag"}[s] }
 
-// Origin is the place that a value came from.
+// Origin is where a value was set.
 type Origin struct {
 	Source Source
 
-	// Name is the file's path, the variable's name or the flag; empty for [Default].
+	// Name is the file's path, the variable or the flag; empty for defaults.
 	Name string
 
-	// Line is the line in the file, from 1; 0 when there is none to name.
+	// Line is the line in the file, from 1; 0 if unknown.
 	Line int
 }
 
 // String returns "default", "/path/config.json:12", "PICOCLAW_TOOLS_SET" or "--workspace".
 func (o Origin) String() string {
 	switch {
-	case o.Source == Default:
+	case o.Source == DefaultSource:
 		return "default"
 	case o.Line > 0:
 		return o.Name + ":" + strconv.Itoa(o.Line)
@@ -44,7 +44,7 @@ func (o Origin) String() string {
 	}
 }
 
-// Setting is the value of one key, and where it came from.
+// Setting is the value of a key with its origin.
 type Setting struct {
 	// Key is the full name, such as "tools.exec.timeout_seconds" or "agents.agents[1].id".
 	Key string
@@ -55,21 +55,21 @@ type Setting struct {
 
 	Origin Origin
 
-	// Common is the full name that the key has for all agents, and Own says that an agent's own value replaces what is set
-	// by that. Both are only given by [Agent.Settings].
+	// Common is the full name of the key for all agents. Own says that the agent overrides it. Only
+	// [AgentConfig.Settings] sets them.
 	Common string
 	Own    bool
 }
 
-// Error is one thing that is wrong with the configuration. Its text names the place, the key and the cure.
+// Error is a mistake in the configuration. Its text has location, key and remedy.
 type Error struct {
-	// Origin is the place; its zero value is a place that can't be named.
+	// Origin is the location; zero if unknown.
 	Origin Origin
 
-	// Key is the full key as it was written, such as "agents.agents[1].tools.set"; empty when no key is at fault.
+	// Key is the full key as written, such as "agents.agents[1].tools.set"; may be empty.
 	Key string
 
-	// Problem says what is wrong; Cure, which may be empty, what to do about it.
+	// Problem describes the mistake; Cure is the remedy, which may be empty.
 	Problem, Cure string
 
 	err error
@@ -94,14 +94,14 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the error that caused this one, such as that of reading the file; nil when there is none.
+// Unwrap returns the cause; may be nil.
 func (e *Error) Unwrap() error { return e.err }
 
-func fault(origin Origin, key, problem, cure string) *Error {
+func newFault(origin Origin, key, problem, cure string) *Error {
 	return &Error{Origin: origin, Key: key, Problem: problem, Cure: cure}
 }
 
-// sortFaults sorts the faults of one file by their lines: what is missing in an object is known only at its end.
+// sortFaults sorts the faults of one file by line: missing keys are detected at the end of an object.
 func sortFaults(faults []*Error) {
 	slices.SortStableFunc(faults, func(a, b *Error) int { return cmp.Compare(a.Origin.Line, b.Origin.Line) })
 }

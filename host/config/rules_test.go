@@ -78,7 +78,7 @@ func TestFaultsOfRules(t *testing.T) {
 	}
 	i := newInstance(t)
 	i.write("config.json", `{"tools": {"exec": {"rules": [{`+ok+`, "hit": ["ls; ls"]}]}}}`)
-	_, faults := Check(Options{Environ: i.environ(`PICOCLAW_TOOLS_EXEC_RULES=[{"id": 1}]`)})
+	_, faults := CheckAll(Options{Environ: i.environ(`PICOCLAW_TOOLS_EXEC_RULES=[{"id": 1}]`)})
 	if len(faults) != 2 || faults[0].Cure != "correct the conditions, or the example" {
 		t.Fatalf("%v", faults)
 	}

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Thinking are the settings of agents.defaults about an agent that runs here.
-type Thinking struct {
-	Model             string    `koanf:"model"` // of the model list; empty for none
+// AgentLoop are the settings in agents.defaults for the agent loop.
+type AgentLoop struct {
+	Model             string    `koanf:"model"` // name in model_list; may be empty
 	Instructions      string    `koanf:"instructions"`
 	MaxTokens         int64     `koanf:"max_tokens"`
 	MaxIterations     int64     `koanf:"max_tool_iterations"`
@@ -22,12 +22,12 @@ type Thinking struct {
 	Subagents         Subagents `koanf:"subagents"`
 }
 
-// Subagents says who an agent may have work for it.
+// Subagents lists the agents to which an agent may delegate.
 type Subagents struct {
 	AllowAgents []string `koanf:"allow_agents"` // ids, or * for any
 }
 
-// Budget bounds one turn; a zero is no bound.
+// Budget limits one turn; zero is no limit.
 type Budget struct {
 	Tokens  int64   `koanf:"tokens"`
 	CostUSD float64 `koanf:"cost_usd"`
@@ -35,7 +35,7 @@ type Budget struct {
 	Minutes int64   `koanf:"minutes"`
 }
 
-// Subturn bounds subagents.
+// Subturn limits subagents.
 type Subturn struct {
 	MaxDepth           int64 `koanf:"max_depth"`
 	MaxConcurrent      int64 `koanf:"max_concurrent"`
@@ -50,7 +50,7 @@ type Heartbeat struct {
 	Interval int64 `koanf:"interval"` // minutes
 }
 
-// Model is an element of model_list.
+// Model is an entry of model_list.
 type Model struct {
 	Name          string            `koanf:"model_name"`
 	Model         string            `koanf:"model"` // "protocol/name"
@@ -58,8 +58,8 @@ type Model struct {
 	APIKey        string            `koanf:"api_key"` // or $NAME
 	Secret        string            `koanf:"secret"`
 	Headers       map[string]string `koanf:"headers"`
-	ContextWindow int64             `koanf:"context_window"` // tokens; 0 when not known
-	InputUSD      float64           `koanf:"input_usd"`      // for a million tokens, as the others
+	ContextWindow int64             `koanf:"context_window"` // tokens; 0 if unknown
+	InputUSD      float64           `koanf:"input_usd"`      // per million tokens
 	OutputUSD     float64           `koanf:"output_usd"`
 	CacheReadUSD  float64           `koanf:"cache_read_usd"`
 	CacheWriteUSD float64           `koanf:"cache_write_usd"`
@@ -101,32 +101,32 @@ type Telemetry struct {
 	Sample   float64           `koanf:"sample"` // of 1
 }
 
-// Models returns the language models, in the order of the list.
+// Models returns the language models in order.
 func (c *Config) Models() []Model { return slices.Clone(c.models) }
 
-// Gateway returns how the gateway serves.
+// Gateway returns the gateway settings.
 func (c *Config) Gateway() Gateway { return c.gateway }
 
-// Fleet returns how this machine is in a fleet.
+// Fleet returns the fleet settings.
 func (c *Config) Fleet() Fleet {
 	f := c.fleet
 	f.Trust = slices.Clone(f.Trust)
 	return f
 }
 
-// Approvals returns how calls wait for a person's yes whose client can't ask for it.
+// Approvals returns the settings for approval requests.
 func (c *Config) Approvals() Approvals {
 	a := c.approvals
 	a.Origins = slices.Clone(a.Origins)
 	return a
 }
 
-// Telemetry returns what is sent of calls, and where.
+// Telemetry returns the telemetry settings.
 func (c *Config) Telemetry() Telemetry {
 	t := c.telemetry
 	t.Headers = maps.Clone(t.Headers)
 	return t
 }
 
-// Hooks returns which hooks there are, as a JSON object with the keys below hooks.
+// Hooks returns the hooks as a JSON object with the keys below hooks.
 func (c *Config) Hooks() json.RawMessage { return slices.Clone(c.hooks) }

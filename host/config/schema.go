@@ -6,57 +6,57 @@ import (
 	"sync"
 )
 
-// Type is what kind of value a key takes.
-type Type string
+// KeyType is the type of a key's value.
+type KeyType string
 
 // The types of values.
 const (
-	String  Type = "string"
-	Bool    Type = "boolean"
-	Int     Type = "integer"
-	Number  Type = "number" // not below 0
-	Size    Type = "size"   // a whole number of bytes, or a string such as "50MB"
-	Strings Type = "list of strings"
-	Objects Type = "list of objects" // the keys of one are in the table under "name[]"
-	Map     Type = "objects by id"   // the keys of one are in the table under "name.<id>"
-	Free    Type = "free object"     // any keys; not checked here
-	Lists   Type = "lists by name"   // an object of lists of strings
-	Texts   Type = "texts by name"   // an object of strings
-	Rules   Type = "list of rules"   // rules for commands, for [guard.ParseRules]
+	StringType  KeyType = "string"
+	BoolType    KeyType = "boolean"
+	IntType     KeyType = "integer"
+	NumberType  KeyType = "number" // not negative
+	SizeType    KeyType = "size"   // number of bytes, or a string such as "50MB"
+	StringsType KeyType = "list of strings"
+	ObjectsType KeyType = "list of objects" // keys of an element have names "name[]"
+	MapType     KeyType = "objects by id"   // keys of an element have names "name.<id>"
+	FreeType    KeyType = "free object"     // any keys, unchecked
+	ListsType   KeyType = "lists by name"   // object of lists of strings
+	TextsType   KeyType = "texts by name"   // object of strings
+	RulesType   KeyType = "list of rules"   // command rules, for [guard.ParseRules]
 )
 
 // Key is a row of the table of known keys.
 type Key struct {
-	// Name is the full name. "[]" stands for an element of a list, "<id>" for an id that the operator chose.
+	// Name is the full name, with "[]" for a list element and "<id>" for an operator's id.
 	Name string
 
-	// Alias is another last part for Name that means the same; empty when there is none.
+	// Alias is an alternative last part of Name; may be empty.
 	Alias string
 
-	Type   Type
-	Format Format   // a further condition on the string, or on each string of the list
-	Values []string // when not empty, the only strings allowed
-	Min    int64    // the smallest and the largest integer or size allowed; both 0 for no bounds
+	Type   KeyType
+	Format Format   // constraint on the string, or on each string in the list
+	Values []string // allowed strings, if not empty
+	Min    int64    // limits of an integer or size; both 0 for none
 	Max    int64
 
-	// Default is the built-in value: string, bool, int64, float64, []string or []map[string]any; nil when there is none.
+	// Default is the built-in value: string, bool, int64, float64, []string or []map[string]any; nil for none.
 	Default any
 
-	// Required says that the object which may hold the key must hold it.
+	// Required says that the containing object must have the key.
 	Required bool
 
-	// Unique says that no two objects of the list that holds them may have the same value.
+	// Unique says that values must differ among the objects of a list.
 	Unique bool
 
-	// PerAgent says that one agent can set the key for itself.
+	// PerAgent says that agents can override the key.
 	PerAgent bool
 
-	// Doc says in a sentence or two what the key does.
+	// Doc describes the key in a sentence or two.
 	Doc string
 }
 
-// AgentName returns the name under which an agent sets the key for itself, such as "tools.set" or "workspace";
-// empty when it can't.
+// AgentName returns the key's name in an agent's settings, such as "tools.set" or "workspace"; empty if agents can't
+// override it.
 func (k Key) AgentName() string {
 	if !k.PerAgent {
 		return ""
@@ -64,10 +64,10 @@ func (k Key) AgentName() string {
 	return strings.TrimPrefix(k.Name, defaultsPrefix)
 }
 
-// Variable returns the name of the environment variable that sets the key; empty when there is none. The "<id>" of
-// a plugin stays in it and stands for the id in capitals.
-func (k Key) Variable() string {
-	if strings.ContainsAny(k.Name, "[$") || k.Type == Map ||
+// VariableName returns the environment variable that sets the key; empty for none. A plugin's "<id>" remains as
+// placeholder.
+func (k Key) VariableName() string {
+	if strings.ContainsAny(k.Name, "[$") || k.Type == MapType ||
 		strings.HasPrefix(k.Name, "secrets.") || strings.HasPrefix(k.Name, "tools.mcp.") || strings.HasPrefix(k.Name, "hooks.processes.") {
 		return ""
 	}
@@ -82,35 +82,35 @@ const (
 	agentPrefix    = agentsKey + "[]."
 )
 
-// Schema returns the table of all keys, in the order of the documentation. The keys that an agent sets for itself
-// are rows of their own, without a default: what is set for all agents is their default.
+// Schema returns the table of all keys in the order of the documentation. Keys that agents can override have a second
+// row without a default.
 func Schema() []Key {
-	return slices.Clone(schema().rows)
+	return slices.Clone(keySchema().rows)
 }
 
-// table is the table of keys with a tree over it, to walk beside a document.
-type table struct {
+// keyTree is the table of keys and a tree over it.
+type keyTree struct {
 	rows []Key
-	root *entry
+	root *keyEntry
 }
 
-// entry is a node of the tree of known keys.
-type entry struct {
-	name     string // last part of the full name; "[]" and "<id>" for the elements
+// keyEntry is a node of the tree of known keys.
+type keyEntry struct {
+	name     string // last part of the full name; "[]" and "<id>" for elements
 	full     string
-	key      *Key // the row; nil for an object that has none of its own
-	children []*entry
+	key      *Key // nil for an object without a row
+	children []*keyEntry
 }
 
-// schema builds the table once. It never changes after.
-var schema = sync.OnceValue(func() *table {
-	t := &table{root: &entry{}}
-	for _, row := range keys() {
+// keySchema builds the tree once.
+var keySchema = sync.OnceValue(func() *keyTree {
+	t := &keyTree{root: &keyEntry{}}
+	for _, row := range keyTable() {
 		t.rows = append(t.rows, row)
 		if row.Name != agentsKey {
 			continue
 		}
-		for _, own := range keys() {
+		for _, own := range keyTable() {
 			if own.PerAgent {
 				own.Name, own.Default = agentPrefix+own.AgentName(), nil
 				own.PerAgent = false
@@ -119,16 +119,16 @@ var schema = sync.OnceValue(func() *table {
 		}
 	}
 	for i := range t.rows {
-		t.root.insert(&t.rows[i])
+		t.root.insertKey(&t.rows[i])
 	}
 	return t
 })
 
-func (e *entry) insert(row *Key) {
+func (e *keyEntry) insertKey(row *Key) {
 	for _, name := range splitName(row.Name) {
-		next := e.child(name)
+		next := e.findChild(name)
 		if next == nil {
-			next = &entry{name: name, full: joinName(e.full, name)}
+			next = &keyEntry{name: name, full: joinName(e.full, name)}
 			e.children = append(e.children, next)
 		}
 		e = next
@@ -136,8 +136,8 @@ func (e *entry) insert(row *Key) {
 	e.key = row
 }
 
-// child returns the entry of that name below e; nil when there is none. An alias finds its entry too.
-func (e *entry) child(name string) *entry {
+// findChild returns the entry with a name or alias below e; nil for none.
+func (e *keyEntry) findChild(name string) *keyEntry {
 	for _, c := range e.children {
 		if c.name == name || c.key != nil && c.key.Alias != "" && c.key.Alias == name {
 			return c
@@ -146,20 +146,20 @@ func (e *entry) child(name string) *entry {
 	return nil
 }
 
-// typ is the entry's type; empty for an object with known keys.
-func (e *entry) typ() Type {
+// keyType returns the entry's type; empty for an object with known keys.
+func (e *keyEntry) keyType() KeyType {
 	if e.key == nil {
 		return ""
 	}
 	return e.key.Type
 }
 
-// splitName splits a name into its parts: "agents.agents[].id" into "agents", "agents", "[]" and "id".
+// splitName splits a name into parts: "agents.agents[].id" into "agents", "agents", "[]" and "id".
 func splitName(name string) []string {
 	return strings.Split(strings.ReplaceAll(name, "[", ".["), ".")
 }
 
-// joinName is the inverse of splitName, for one more part.
+// joinName appends a part to a name.
 func joinName(full, part string) string {
 	if full == "" || strings.HasPrefix(part, "[") {
 		return full + part
@@ -169,7 +169,7 @@ func joinName(full, part string) string {
 
 // ModuleActions returns the actions of the filesystem module.
 func ModuleActions() []string {
-	for _, row := range keys() {
+	for _, row := range keyTable() {
 		if row.Name == "agents.agents[].modules[].actions" {
 			return slices.Clone(row.Values)
 		}

@@ -53,11 +53,11 @@ func TestTheStructsHaveTheKeysOfTheTable(t *testing.T) {
 	}
 	delete(have, "plugins.<id>.grants.hosts")    // plugins.<id>.network says that
 	delete(have, "plugins.<id>.grants.programs") // those that a plugin asks for, or none of them
-	for _, row := range keys() {
+	for _, row := range keyTable() {
 		if strings.HasPrefix(row.Name, "hooks.") {
 			continue // they are handed on as they are
 		}
-		if !have[row.Name] && row.Type != Objects && row.Type != Map {
+		if !have[row.Name] && row.Type != ObjectsType && row.Type != MapType {
 			t.Errorf("no field holds %s", row.Name)
 		}
 		delete(have, row.Name)

@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// Settings returns the value and the origin of every key that is set or has a default: first the keys that are
-// not inside a list or below an id, in the order of the table; then what is in the lists, sorted; then the plugins.
+// Settings returns every set key and every key with a default, with origins: first keys outside lists and ids in table
+// order, then list elements, sorted, then plugins.
 func (c *Config) Settings() []Setting {
 	var out []Setting
-	for _, row := range keys() {
-		if s, ok := c.setting(row); ok {
+	for _, row := range keyTable() {
+		if s, ok := c.commonSetting(row); ok {
 			out = append(out, s)
 		}
 	}
 	table := len(out)
 	for key, s := range c.settings {
 		if _, whole := s.Value.([]any); !whole && strings.Contains(key, "[") {
-			out = append(out, s.clone())
+			out = append(out, s.cloneSetting())
 		}
 	}
 	slices.SortFunc(out[table:], func(a, b Setting) int { return strings.Compare(a.Key, b.Key) })
 	for _, id := range c.PluginIDs() {
-		for _, row := range keys() {
+		for _, row := range keyTable() {
 			if s, ok := c.pluginSetting(row, id); ok {
 				out = append(out, s)
 			}
@@ -32,7 +32,7 @@ func (c *Config) Settings() []Setting {
 	return out
 }
 
-// pluginSetting returns what a row of the table is set to for one plugin.
+// pluginSetting returns the value of a key for one plugin.
 func (c *Config) pluginSetting(row Key, id string) (Setting, bool) {
 	name, below := strings.CutPrefix(row.Name, "plugins.<id>.")
 	if !below {
@@ -40,10 +40,10 @@ func (c *Config) pluginSetting(row Key, id string) (Setting, bool) {
 	}
 	key := "plugins." + id + "." + name
 	if s, ok := c.settings[key]; ok {
-		return s.clone(), true
+		return s.cloneSetting(), true
 	}
 	s := Setting{Key: key, Value: cloneValue(row.Default)}
-	if given, ok := bundled()[id].(map[string]any); ok && strings.HasPrefix(name, "grants.") {
+	if given, ok := bundledGrants()[id].(map[string]any); ok && strings.HasPrefix(name, "grants.") {
 		if v, ok := given["grants"].(map[string]any)[strings.TrimPrefix(name, "grants.")]; ok {
 			s.Value = v
 		}
@@ -51,13 +51,13 @@ func (c *Config) pluginSetting(row Key, id string) (Setting, bool) {
 	return s, s.Value != nil
 }
 
-// setting returns what a row of the table is set to for all agents.
-func (c *Config) setting(row Key) (Setting, bool) {
-	if strings.ContainsAny(row.Name, "[<") || row.Type == Objects || row.Type == Map {
+// commonSetting returns the value of a key for all agents.
+func (c *Config) commonSetting(row Key) (Setting, bool) {
+	if strings.ContainsAny(row.Name, "[<") || row.Type == ObjectsType || row.Type == MapType {
 		return Setting{}, false
 	}
 	if s, ok := c.settings[row.Name]; ok {
-		return s.clone(), true
+		return s.cloneSetting(), true
 	}
 	s := Setting{Key: row.Name, Value: cloneValue(row.Default)}
 	if row.Name == defaultsPrefix+"workspace" {
@@ -66,26 +66,26 @@ func (c *Config) setting(row Key) (Setting, bool) {
 	return s, row.Default != nil
 }
 
-// Settings returns the value and the origin of every key that applies to the agent, in the order of the table,
-// under the names that the agent itself would set them by.
-func (a *Agent) Settings() []Setting {
+// Settings returns the value and origin of every key that applies to the agent, in table order, under the names in the
+// agent's settings.
+func (a *AgentConfig) Settings() []Setting {
 	out := slices.Clone(a.settings)
 	for i := range out {
-		out[i] = out[i].clone()
+		out[i] = out[i].cloneSetting()
 	}
 	return out
 }
 
-// agentSettings returns what the keys are set to for one agent: by itself, or else for all.
+// agentSettings returns the settings of one agent: its own, or else the common ones.
 func (c *Config) agentSettings(i int) []Setting {
 	var out []Setting
-	for _, row := range keys() {
+	for _, row := range keyTable() {
 		if !row.PerAgent {
 			continue
 		}
-		s, _ := c.setting(row)
+		s, _ := c.commonSetting(row)
 		if own, ok := c.settings[c.agentKey(i, row.AgentName())]; ok {
-			s = own.clone()
+			s = own.cloneSetting()
 			s.Own = true
 		}
 		s.Key, s.Common = row.AgentName(), row.Name
@@ -93,7 +93,7 @@ func (c *Config) agentSettings(i int) []Setting {
 	}
 	for _, name := range []string{"plugins.enabled", "plugins.disabled"} {
 		if own, ok := c.settings[c.agentKey(i, name)]; ok {
-			out = append(out, Setting{Key: name, Value: own.Value, Origin: own.Origin}.clone())
+			out = append(out, Setting{Key: name, Value: own.Value, Origin: own.Origin}.cloneSetting())
 		}
 	}
 	prefix := c.agentKey(i, "modules[")
@@ -101,14 +101,14 @@ func (c *Config) agentSettings(i int) []Setting {
 	for key, s := range c.settings {
 		if strings.HasPrefix(key, prefix) {
 			s.Key = "modules[" + strings.TrimPrefix(key, prefix)
-			out = append(out, s.clone())
+			out = append(out, s.cloneSetting())
 		}
 	}
 	slices.SortFunc(out[modules:], func(a, b Setting) int { return strings.Compare(a.Key, b.Key) })
 	return out
 }
 
-// agentKey returns the full name, as it was written, of a key that agent i sets for itself.
+// agentKey returns the full name, as written, of a key in the settings of agent i.
 func (c *Config) agentKey(i int, name string) string {
 	list := agentsKey
 	if _, alias := c.settings[agentsAlias]; alias {
@@ -117,13 +117,13 @@ func (c *Config) agentKey(i int, name string) string {
 	return list + "[" + strconv.Itoa(i) + "]." + name
 }
 
-func (s Setting) clone() Setting {
+func (s Setting) cloneSetting() Setting {
 	s.Value = cloneValue(s.Value)
 	return s
 }
 
-// agents returns what the agents set. With none configured there is one.
-func (c *checker) agents() []map[string]any {
+// agentList returns the agents' own settings, with one agent if none is configured.
+func (c *checker) agentList() []map[string]any {
 	var out []map[string]any
 	for _, key := range []string{agentsKey, agentsAlias} {
 		list, _ := c.settings[key].Value.([]any)
@@ -137,8 +137,8 @@ func (c *checker) agents() []map[string]any {
 	return out
 }
 
-// forget drops what was noted for the agents, as a later layer replaces the whole list.
-func (c *checker) forget() {
+// dropAgents removes the recorded agents, since a later layer replaces the whole list.
+func (c *checker) dropAgents() {
 	for key := range c.settings {
 		if strings.HasPrefix(key, agentsKey) || strings.HasPrefix(key, agentsAlias) {
 			delete(c.settings, key)

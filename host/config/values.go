@@ -16,13 +16,13 @@ type Defaults struct {
 	AllowReadOutsideWorkspace bool   `koanf:"allow_read_outside_workspace"`
 	AllowRootWorkspace        bool   `koanf:"allow_root_workspace"`
 
-	Limits Shares `koanf:"limits"`
+	Limits QuotaLimits `koanf:"limits"`
 
-	Thinking `koanf:",squash"`
+	AgentLoop `koanf:",squash"`
 }
 
-// Shares are the settings of agents.defaults.limits; 0 is no limit.
-type Shares struct {
+// QuotaLimits are the settings of agents.defaults.limits; 0 is no limit.
+type QuotaLimits struct {
 	CallsAtOnce       int64 `koanf:"calls_at_once"`
 	CallsPerMinute    int64 `koanf:"calls_per_minute"`
 	OutputMBPerMinute int64 `koanf:"output_mb_per_minute"`
@@ -47,7 +47,7 @@ type Exec struct {
 	EnableDenyPatterns  bool             `koanf:"enable_deny_patterns"`
 	CustomDenyPatterns  []string         `koanf:"custom_deny_patterns"`
 	CustomAllowPatterns []string         `koanf:"custom_allow_patterns"`
-	Rules               []map[string]any `koanf:"rules"`   // for [guard.ParseRules]; they have passed it
+	Rules               []map[string]any `koanf:"rules"`   // checked, for [guard.ParseRules]
 	Profile             string           `koanf:"profile"` // "default" or "seed_strict"
 	UndoableDeletes     bool             `koanf:"undoable_deletes"`
 	TimeoutSeconds      int64            `koanf:"timeout_seconds"`
@@ -82,7 +82,7 @@ type Undo struct {
 type Isolation struct {
 	Enabled     bool                   `koanf:"enabled"`
 	Network     bool                   `koanf:"network"`
-	ExposePaths []isolation.ExposePath `koanf:"expose_paths"` // one for each target
+	ExposePaths []isolation.ExposePath `koanf:"expose_paths"` // one per target
 }
 
 // Network are the settings of network.
@@ -95,7 +95,7 @@ type Network struct {
 	Hosts   map[string][]string `koanf:"hosts"`
 }
 
-// Secret is a value that is used without being held.
+// Secret is a secret that agents use without seeing it.
 type Secret struct {
 	From struct {
 		Env     string   `koanf:"env"`
@@ -127,38 +127,38 @@ type Log struct {
 	Format string `koanf:"format"` // "text" or "json"
 }
 
-// Module narrows an agent's built-in tools to actions of a module.
+// Module restricts an agent's built-in tools to actions of a module.
 type Module struct {
 	Module      string            `koanf:"module"`
-	Actions     []string          `koanf:"actions"` // nil for all of them
+	Actions     []string          `koanf:"actions"` // nil for all
 	Constraints ModuleConstraints `koanf:"constraints"`
 }
 
-// ModuleConstraints are the limits on a module's actions.
+// ModuleConstraints limit a module's actions.
 type ModuleConstraints struct {
 	Paths       []string `koanf:"paths"`         // absolute, or starting with [WorkspaceTemplate]
 	MaxFileSize string   `koanf:"max_file_size"` // for [ParseSize]
 }
 
-// AgentPlugins chooses among the plugins for one agent, by ids or globs.
+// AgentPlugins selects plugins for one agent by id or glob.
 type AgentPlugins struct {
 	Enabled  []string `koanf:"enabled"`
 	Disabled []string `koanf:"disabled"`
 }
 
-// Plugin is what the operator decided about one plugin.
+// Plugin is the operator's settings for one plugin.
 type Plugin struct {
 	Enabled bool           `koanf:"enabled"`
 	Dev     string         `koanf:"dev"`     // absolute build directory, or ""
-	Grants  pluginpb.Grant `koanf:"grants"`  // what the operator gives to it
-	Network *Network       `koanf:"network"` // what it may reach of what the agent's processes may; nil for all
+	Grants  pluginpb.Grant `koanf:"grants"`  // given by the operator
+	Network *Network       `koanf:"network"` // allowed hosts among the agent's; nil for all
 	Config  map[string]any `koanf:"config"`
 
-	// Granted says that the configuration speaks of the plugin's grants, be it to give nothing.
+	// Granted says that the configuration sets grants, even empty ones.
 	Granted bool `koanf:"-"`
 }
 
-// MCPServer is an MCP server that is asked for.
+// MCPServer is a configured MCP server.
 type MCPServer struct {
 	Enabled   bool              `koanf:"enabled"`
 	Command   string            `koanf:"command"`
@@ -176,7 +176,7 @@ type MCPServer struct {
 	Agents    []string          `koanf:"agents"`
 }
 
-// Digest is the same for servers that are asked for in the same way, switched on or off.
+// Digest identifies the server's settings, except whether it is enabled.
 func (s MCPServer) Digest() string {
 	s.Enabled = true
 	text, err := json.Marshal(s)
@@ -186,8 +186,7 @@ func (s MCPServer) Digest() string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
-// Protect are the settings of workspace.protect: the built-in entries, those that are added, and those that are not
-// wanted.
+// Protect are the settings of workspace.protect: added entries, and disabled built-in ones.
 type Protect struct {
 	Enabled bool     `koanf:"enabled"`
 	Deny    []string `koanf:"deny"`
@@ -195,7 +194,7 @@ type Protect struct {
 	Allow   []string `koanf:"allow"`
 }
 
-// Signatures says whose signatures on plugins count.
+// Signatures are the settings for plugin signatures.
 type Signatures struct {
 	Required bool     `koanf:"required"`
 	Keys     []string `koanf:"keys"` // minisign's public keys

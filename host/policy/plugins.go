@@ -70,7 +70,7 @@ func (r pluginRules) refusal(id string) (rule string, ok bool) {
 }
 
 // rulesFrom takes the plugins from the configuration.
-func rulesFrom(cfg *config.Config, agent *config.Agent) (pluginRules, error) {
+func rulesFrom(cfg *config.Config, agent *config.AgentConfig) (pluginRules, error) {
 	rules := pluginRules{
 		Known:   map[string]Plugin{},
 		Filter:  pluginFilter{Enabled: sorted(agent.Plugins.Enabled), Disabled: sorted(agent.Plugins.Disabled)},

@@ -142,7 +142,7 @@ func (p *Policy) Located(d guard.Decision) guard.Decision {
 
 // elsewhereOf replaces the names of settings by where they are set, for those that the agent has from elsewhere; nil if
 // there are none.
-func elsewhereOf(agent *config.Agent) *strings.Replacer {
+func elsewhereOf(agent *config.AgentConfig) *strings.Replacer {
 	settings := agent.Settings()
 	// a name before those that it goes on from
 	slices.SortFunc(settings, func(a, b config.Setting) int { return cmp.Compare(len(b.Common), len(a.Common)) })
@@ -152,7 +152,7 @@ func elsewhereOf(agent *config.Agent) *strings.Replacer {
 		case s.Common == "":
 		case s.Own:
 			pairs = append(pairs, s.Common, s.Key+" of the agent "+agent.ID+" ("+s.Origin.String()+")")
-		case s.Origin.Source == config.Variable || s.Origin.Source == config.Flag:
+		case s.Origin.Source == config.VariableSource || s.Origin.Source == config.FlagSource:
 			pairs = append(pairs, s.Common, s.Common+" ("+s.Origin.String()+")")
 		}
 	}

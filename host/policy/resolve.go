@@ -38,7 +38,7 @@ func Preview(cfg *config.Config, agentID string) (*Policy, error) {
 
 // resolve makes the policy of an agent; provide makes sure of its workspace.
 func resolve(cfg *config.Config, agentID string, provide provider) (*Policy, error) {
-	agent, err := cfg.Agent(agentID)
+	agent, err := cfg.ResolveAgent(agentID)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func execLimits(l config.ExecLimits) (limits.Limits, error) {
 }
 
 // shareFrom takes how much of the host an agent has from the configuration.
-func shareFrom(s config.Shares) quota.Limits {
+func shareFrom(s config.QuotaLimits) quota.Limits {
 	return quota.Limits{
 		Calls: int(s.CallsAtOnce), PerMinute: int(s.CallsPerMinute), Plugins: int(s.Plugins),
 		Output: int(min(s.OutputMBPerMinute<<20, math.MaxInt)),
@@ -155,7 +155,7 @@ func undoFrom(u config.Undo) (Undo, error) {
 }
 
 // guardFrom takes what decides on paths and commands from the configuration.
-func guardFrom(agent *config.Agent, workspace string) guard.Policy {
+func guardFrom(agent *config.AgentConfig, workspace string) guard.Policy {
 	exec := agent.Tools.Exec
 	g := guard.Policy{
 		Workspace:        workspace,
@@ -178,7 +178,7 @@ func guardFrom(agent *config.Agent, workspace string) guard.Policy {
 }
 
 // filterFrom takes the conditions on tools from the configuration.
-func filterFrom(agent *config.Agent) toolFilter {
+func filterFrom(agent *config.AgentConfig) toolFilter {
 	f := toolFilter{
 		Set:      agent.Tools.Set,
 		Modules:  len(agent.Modules) > 0,
@@ -200,7 +200,7 @@ func filterFrom(agent *config.Agent) toolFilter {
 const defaultMaxFileSize = "100MB"
 
 // constrain fills the constraints of the agent's modules in.
-func (p *Policy) constrain(agent *config.Agent) error {
+func (p *Policy) constrain(agent *config.AgentConfig) error {
 	for _, module := range agent.Modules {
 		size := module.Constraints.MaxFileSize
 		if size == "" {
@@ -226,7 +226,7 @@ func (p *Policy) constrain(agent *config.Agent) error {
 }
 
 // originsOf returns where the settings that can refuse a tool came from.
-func originsOf(cfg *config.Config, agent *config.Agent) map[string]config.Origin {
+func originsOf(cfg *config.Config, agent *config.AgentConfig) map[string]config.Origin {
 	out := map[string]config.Origin{}
 	for _, s := range agent.Settings() {
 		key, _, _ := strings.Cut(s.Key, "[") // all of modules[…] under one name

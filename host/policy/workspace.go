@@ -29,7 +29,7 @@ type provider func(path, named string, mayCreate bool) error
 
 // settleWorkspace finds the directory that the agent works in: it exists afterwards, its symbolic links are
 // resolved once and for all, and working in it gives no access to the instance root. p gets the root as well.
-func (p *Policy) settleWorkspace(cfg *config.Config, agent *config.Agent, provide provider) (string, error) {
+func (p *Policy) settleWorkspace(cfg *config.Config, agent *config.AgentConfig, provide provider) (string, error) {
 	home, err := filepath.Abs(cfg.Home().Path)
 	if err == nil {
 		p.home, err = resolveExisting(home)
@@ -45,7 +45,7 @@ func (p *Policy) settleWorkspace(cfg *config.Config, agent *config.Agent, provid
 	if !filepath.IsAbs(path) {
 		return "", fmt.Errorf("%s is not an absolute path; give it in full", named)
 	}
-	if err := provide(path, named, !agent.OwnWorkspace || paths.Within(home, path)); err != nil {
+	if err := provide(path, named, !agent.CustomWorkspace || paths.Within(home, path)); err != nil {
 		return "", err
 	}
 	resolved, err := resolveExisting(path)

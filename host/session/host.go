@@ -150,7 +150,7 @@ func (h *Host) Prepare() error {
 func (h *Host) newRuntime() (*callRuntime, error) {
 	home := h.config.Home().Path
 	m := &callRuntime{}
-	agent, err := h.config.Agent("")
+	agent, err := h.config.ResolveAgent("")
 	if err != nil {
 		return nil, &StartError{err}
 	}
@@ -218,7 +218,7 @@ func (e *StartError) Unwrap() error { return e.err }
 
 // CheckExposedPaths returns an *isolation.ConfigError if isolation.expose_paths prevents calls.
 func (h *Host) CheckExposedPaths() error {
-	agent, err := h.config.Agent("")
+	agent, err := h.config.ResolveAgent("")
 	if err != nil || !h.config.IsolationEnabled() {
 		return err
 	}

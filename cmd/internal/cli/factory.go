@@ -35,7 +35,7 @@ type Factory struct {
 
 // Config loads the configuration, with the workspace that a flag names for an agent.
 func (f *Factory) Config(agent string) (*config.Config, error) {
-	cfg, faults := config.Check(config.Options{File: f.ConfigFile, Workspace: f.Workspace, Agent: agent})
+	cfg, faults := config.CheckAll(config.Options{File: f.ConfigFile, Workspace: f.Workspace, Agent: agent})
 	switch len(faults) {
 	case 0:
 		return cfg, nil

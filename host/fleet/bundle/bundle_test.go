@@ -57,7 +57,7 @@ func (m *machine) timeout(t *testing.T) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := cfg.Agent("")
+	a, err := cfg.ResolveAgent("")
 	if err != nil {
 		t.Fatal(err)
 	}

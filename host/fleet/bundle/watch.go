@@ -116,7 +116,7 @@ func (o Options) check(b *Bundle, serial uint64) error {
 	defer func() { _ = os.Remove(tried) }()
 	options := o.Config
 	options.Central = tried
-	_, faults := config.Check(options)
+	_, faults := config.CheckAll(options)
 	var all []error
 	for _, fault := range faults {
 		all = append(all, fault)

@@ -91,13 +91,13 @@ func typeOf(key config.Key) string {
 	switch {
 	case len(key.Values) > 0:
 		one := strings.Join(key.Values, ", ")
-		if key.Type == config.Strings {
+		if key.Type == config.StringsType {
 			return "list of " + one
 		}
 		return "one of " + one
-	case key.Format == config.Path || key.Format == config.Absolute:
+	case key.Format == config.PathFormat || key.Format == config.AbsoluteFormat:
 		return "path"
-	case key.Format == config.Regexp:
+	case key.Format == config.RegexpFormat:
 		return "list of regular expressions"
 	}
 	return string(key.Type)

@@ -139,7 +139,7 @@ func showAgent(f *cli.Factory, id string, output cli.Format) error {
 	if id == "" {
 		id = cfg.AgentIDs()[0]
 	}
-	agent, err := cfg.Agent(id)
+	agent, err := cfg.ResolveAgent(id)
 	if err != nil {
 		return cli.CannotStart(err) // as for --agent: no host has such an agent
 	}

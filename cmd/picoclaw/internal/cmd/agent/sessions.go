@@ -18,7 +18,7 @@ func sessionsOf(f *cli.Factory, id string) (dir, agent string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	of, err := cfg.Agent(id)
+	of, err := cfg.ResolveAgent(id)
 	if err != nil {
 		return "", "", cli.Usagef("%w", err)
 	}

@@ -74,7 +74,7 @@ func (v *Options) allowAlways(w *approvals.Waiting) error {
 
 // placeOf returns the key by which an agent has its patterns, and the file to write it to.
 func placeOf(cfg *config.Config, agent string) (key, file string, err error) {
-	of, err := cfg.Agent(agent)
+	of, err := cfg.ResolveAgent(agent)
 	if err != nil {
 		return "", "", err
 	}
@@ -84,7 +84,7 @@ func placeOf(cfg *config.Config, agent string) (key, file string, err error) {
 			continue
 		}
 		switch s.Origin.Source {
-		case config.Variable, config.Flag:
+		case config.VariableSource, config.FlagSource:
 			return "", "", fmt.Errorf("%s sets %s", s.Origin, allowPatterns)
 		}
 		if s.Own {

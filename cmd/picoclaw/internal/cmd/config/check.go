@@ -71,7 +71,7 @@ func newConfigFault(err error) configFault {
 	}
 	f := configFault{Name: e.Origin.Name, Line: e.Origin.Line, Key: e.Key, Problem: e.Problem, Cure: e.Cure,
 		text: e.Error()}
-	if e.Origin.Source != config.Default {
+	if e.Origin.Source != config.DefaultSource {
 		f.Source = e.Origin.Source.String()
 	}
 	return f
@@ -91,7 +91,7 @@ func (o *CheckOptions) run() error {
 
 func (o *CheckOptions) check() checkResult {
 	found := checkResult{Faults: []configFault{}, Warnings: []configFault{}}
-	cfg, faults := config.Check(config.Options{File: o.ConfigFile, Workspace: o.Workspace})
+	cfg, faults := config.CheckAll(config.Options{File: o.ConfigFile, Workspace: o.Workspace})
 	for _, fault := range faults {
 		found.Faults = append(found.Faults, newConfigFault(fault))
 	}
@@ -146,7 +146,7 @@ func (o *CheckOptions) check() checkResult {
 // faultyFile is the configuration file that faults are about; empty if they are about something else.
 func faultyFile(faults []configFault) string {
 	for _, f := range faults {
-		if f.Source == config.File.String() {
+		if f.Source == config.FileSource.String() {
 			return f.Name
 		}
 	}
@@ -186,7 +186,7 @@ func exposedFault(cfg *config.Config, err error) error {
 
 // exposes reports whether a path is the target of a rule.
 func exposes(cfg *config.Config, target string) bool {
-	agent, err := cfg.Agent("")
+	agent, err := cfg.ResolveAgent("")
 	return err == nil && slices.ContainsFunc(agent.Isolation.ExposePaths, func(rule isolation.ExposePath) bool {
 		return cmp.Or(rule.Target, rule.Source) == target
 	})
@@ -207,7 +207,7 @@ func idlePlugins(cfg *config.Config, h *session.Host) []configFault {
 	for _, s := range cfg.Settings() {
 		below, ok := strings.CutPrefix(s.Key, "plugins.")
 		id, _, _ := strings.Cut(below, ".")
-		if !ok || id == last || s.Origin.Source == config.Default || slices.Contains(installed, id) {
+		if !ok || id == last || s.Origin.Source == config.DefaultSource || slices.Contains(installed, id) {
 			continue
 		}
 		last = id
@@ -228,7 +228,7 @@ func idleNames(cfg *config.Config, id string, sess *session.Session, tools []ses
 	for _, t := range tools {
 		names = append(names, t.Spec.Name, t.Plugin+"."+t.Spec.Name)
 	}
-	agent, err := cfg.Agent(id)
+	agent, err := cfg.ResolveAgent(id)
 	if err != nil {
 		return nil // it has been said
 	}
@@ -250,7 +250,7 @@ func idleNames(cfg *config.Config, id string, sess *session.Session, tools []ses
 }
 
 // namedBy finds the setting of an agent's that a name or glob of tools stands in.
-func namedBy(agent *config.Agent, pattern string) config.Setting {
+func namedBy(agent *config.AgentConfig, pattern string) config.Setting {
 	for _, s := range agent.Settings() {
 		if names, ok := s.Value.([]string); ok && strings.HasPrefix(s.Key, "tools.") && slices.Contains(names, pattern) {
 			return s

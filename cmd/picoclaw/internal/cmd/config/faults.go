@@ -19,8 +19,8 @@ import (
 // missingWorkspace is the fault of an agent whose workspace is not there and is not made by picoclaw, which makes only
 // what nobody has chosen and what is below the instance root; nil if it is none.
 func missingWorkspace(cfg *config.Config, id string) error {
-	agent, err := cfg.Agent(id)
-	if err != nil || !agent.OwnWorkspace {
+	agent, err := cfg.ResolveAgent(id)
+	if err != nil || !agent.CustomWorkspace {
 		return nil // what is wrong with the agent has been said
 	}
 	home, err := filepath.Abs(cfg.Home().Path)
@@ -71,14 +71,14 @@ func originOf(settings []config.Setting, key string) config.Origin {
 
 // oddPatterns finds patterns of an agent's that do something else than they seem to.
 func oddPatterns(cfg *config.Config, id string) []configFault {
-	agent, err := cfg.Agent(id)
+	agent, err := cfg.ResolveAgent(id)
 	if err != nil {
 		return nil // it has been said
 	}
 	var odd []configFault
 	for _, s := range agent.Settings() {
 		patterns, ok := s.Value.([]string)
-		if !ok || s.Origin.Source == config.Default {
+		if !ok || s.Origin.Source == config.DefaultSource {
 			continue
 		}
 		for _, pattern := range patterns {
@@ -120,7 +120,7 @@ func oddPath(pattern string) (problem, cure string) {
 
 // idleRules finds rules of an agent's that nothing asks.
 func idleRules(cfg *config.Config, id string) []configFault {
-	agent, err := cfg.Agent(id)
+	agent, err := cfg.ResolveAgent(id)
 	if err != nil || agent.Tools.Exec.EnableDenyPatterns || len(agent.Tools.Exec.Rules) == 0 {
 		return nil
 	}

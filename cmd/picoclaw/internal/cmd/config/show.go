@@ -56,7 +56,7 @@ func (o *ShowOptions) run() error {
 	}
 	settings := cfg.Settings()
 	if o.agent != "" {
-		agent, err := cfg.Agent(o.agent)
+		agent, err := cfg.ResolveAgent(o.agent)
 		if err != nil {
 			return cli.CannotStart(err)
 		}
@@ -88,7 +88,7 @@ func (o *ShowOptions) chosen(settings []config.Setting) ([]config.Setting, error
 	}
 	return slices.DeleteFunc(settings, func(s config.Setting) bool {
 		asked := len(o.keys) == 0 || slices.ContainsFunc(o.keys, func(key string) bool { return below(s.Key, key) })
-		return !asked || o.changed && s.Origin.Source == config.Default
+		return !asked || o.changed && s.Origin.Source == config.DefaultSource
 	}), nil
 }
 
@@ -108,7 +108,7 @@ func (o *ShowOptions) table(cfg *config.Config, settings []config.Setting) error
 			return err
 		}
 		table.Row(s.Key, string(text), s.Origin.String())
-		if s.Origin.Source == config.Default {
+		if s.Origin.Source == config.DefaultSource {
 			table.Style(2, terminal.Faint)
 		} else {
 			table.Style(1, terminal.Name)

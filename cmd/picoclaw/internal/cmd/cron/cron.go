@@ -38,7 +38,7 @@ type Options struct {
 	job    string // an id or a name
 	output cli.Format
 
-	of    *config.Agent
+	of    *config.AgentConfig
 	home  string
 	store *schedule.Store
 }
@@ -58,7 +58,7 @@ func (v *Options) open() error {
 	if home.Fallback {
 		return cli.CannotStart(errors.New("there is no instance root to keep jobs in: set PICOCLAW_HOME to an absolute directory, or HOME"))
 	}
-	if v.of, err = cfg.Agent(v.agent); err != nil {
+	if v.of, err = cfg.ResolveAgent(v.agent); err != nil {
 		return cli.Usagef("%w", err)
 	}
 	v.home, v.store = home.Path, schedule.OpenStore(schedule.StoreDir(home.Path, v.of.ID))

@@ -98,7 +98,7 @@ than 8 GiB, is refused. The workspace has to be the agent's alone.`,
 }
 
 func (o *MoveOptions) run(ctx context.Context) error {
-	if !config.IsID(o.agent) {
+	if !config.IsAgentID(o.agent) {
 		return cli.Fail(fmt.Errorf("there is no agent %q; `picoclaw fleet status` shows which there are", o.agent))
 	}
 	f, err := o.admin(ctx)

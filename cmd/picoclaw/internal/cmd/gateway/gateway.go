@@ -281,12 +281,12 @@ func (o *TokenOptions) run() error {
 		return err
 	}
 	if o.agent == "" || !o.ofFleet {
-		of, unknown := cfg.Agent(o.agent)
+		of, unknown := cfg.ResolveAgent(o.agent)
 		if unknown != nil {
 			return cli.Usagef("%w", unknown)
 		}
 		o.agent = of.ID
-	} else if !config.IsID(o.agent) {
+	} else if !config.IsAgentID(o.agent) {
 		return cli.Usagef("%q is no agent's id", o.agent)
 	}
 	token, err := hosts.AgentToken(cfg.Home().Path, o.agent)

@@ -132,7 +132,7 @@ func (o *InitOptions) server(made *prepared) (clients.Server, error) {
 	if o.Workspace != "" {
 		s.Args = append(s.Args, "--workspace", made.workspace)
 	}
-	if home := cfg.Home(); home.Origin.Source == config.Variable {
+	if home := cfg.Home(); home.Origin.Source == config.VariableSource {
 		s.Env = map[string]string{home.Origin.Name: home.Path}
 	}
 	// The client's picoclaw finds the home's own file by itself, and no other.

@@ -122,7 +122,7 @@ func known(f *cli.Factory, agent string) error {
 	if agent == "" || err != nil {
 		return nil
 	}
-	if _, err := cfg.Agent(agent); err != nil {
+	if _, err := cfg.ResolveAgent(agent); err != nil {
 		return cli.Usagef("%w", err)
 	}
 	return nil
