@@ -38,7 +38,7 @@ func run(m *testing.M) int {
 func build() error {
 	for _, id := range []string{"filesystem", "grep", "shell"} {
 		program := filepath.Join(programs, "plugins", id, id)
-		if err := hosttest.Build(program, "../plugins/"+id); err != nil {
+		if err := hosttest.BuildProgram(program, "../plugins/"+id); err != nil {
 			return err
 		}
 		manifest, err := exec.Command(program, "describe").Output()
@@ -49,8 +49,8 @@ func build() error {
 			return err
 		}
 	}
-	return errors.Join(hosttest.Build(filepath.Join(programs, "picoclaw"), "../cmd/picoclaw"),
-		hosttest.Build(filepath.Join(programs, "picoclaw-hub"), "../cmd/picoclaw-hub"))
+	return errors.Join(hosttest.BuildProgram(filepath.Join(programs, "picoclaw"), "../cmd/picoclaw"),
+		hosttest.BuildProgram(filepath.Join(programs, "picoclaw-hub"), "../cmd/picoclaw-hub"))
 }
 
 // pages are the README and all pages beside this file.

@@ -21,7 +21,7 @@ import (
 
 // desk has calls wait at a desk, and hooks told of them.
 type desk struct {
-	*approvals.Desk
+	*approvals.Queue
 	origins []string
 	hooks   *hooks.Hooks
 	log     hclog.Logger
@@ -33,7 +33,7 @@ func NewApprovals(cfg *config.Config, h *hooks.Hooks, log hclog.Logger) session.
 	if set.WaitSeconds == 0 || cfg.Home().Fallback {
 		return nil
 	}
-	return &desk{approvals.NewDesk(cfg.Home().Path, time.Duration(set.WaitSeconds)*time.Second), set.Origins, h, log}
+	return &desk{approvals.NewQueue(cfg.Home().Path, time.Duration(set.WaitSeconds)*time.Second), set.Origins, h, log}
 }
 
 // Waits reports whether calls of an origin wait.
@@ -41,7 +41,7 @@ func (d *desk) Waits(o session.Origin) bool { return slices.Contains(d.origins, 
 
 // Wait waits for the answer to a call.
 func (d *desk) Wait(ctx context.Context, s *session.Session, c approvals.Call) (*approvals.Answer, error) {
-	return d.Desk.Wait(ctx, c, func(ctx context.Context, w *approvals.Waiting) {
+	return d.Queue.WaitForAnswer(ctx, c, func(ctx context.Context, w *approvals.WaitingCall) {
 		d.log.Warn("a call waits for a yes: `picoclaw approvals`", "id", w.ID, "tool", w.Tool, "agent", w.Agent)
 		d.hooks.HandleEvent(ctx, s, hooks.EventData{Event: hooks.Notification, Kind: "approval",
 			Title: fmt.Sprintf("%s of agent %s waits for a yes", w.Tool, w.Agent),
@@ -54,13 +54,13 @@ func (d *desk) Wait(ctx context.Context, s *session.Session, c approvals.Call) (
 const mostTold = 4096
 
 // shown are the arguments as they may leave the machine.
-func shown(w *approvals.Waiting) string {
+func shown(w *approvals.WaitingCall) string {
 	var args map[string]any
 	if json.Unmarshal(w.Arguments, &args) != nil {
 		return ""
 	}
 	for name, value := range args {
-		args[name] = redact.Value(name, value)
+		args[name] = redact.RedactValue(name, value)
 	}
 	text, _ := json.Marshal(args)
 	if len(text) > mostTold {

@@ -101,7 +101,7 @@ const mostKept = 8
 func (c *Conversation) Turn(ctx context.Context, text string, observe func(agent.Event)) (_ *agent.Outcome, err error) {
 	ctx, done := c.assembly.WithStop(ctx, c.Policy().Agent())
 	defer done()
-	ctx, ended := c.assembly.told.Turn(ctx, c.Policy().Agent())
+	ctx, ended := c.assembly.told.TraceTurn(ctx, c.Policy().Agent())
 	defer func() { ended(err) }()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)

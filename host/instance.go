@@ -62,7 +62,7 @@ func settingsOf(of *config.AgentConfig) []console.Setting {
 		if s.Origin.Source == config.DefaultSource {
 			continue
 		}
-		text, err := jsonv2.Marshal(redact.Value(s.Key, s.Value), jsonv2.Deterministic(true))
+		text, err := jsonv2.Marshal(redact.RedactValue(s.Key, s.Value), jsonv2.Deterministic(true))
 		if err != nil {
 			text = []byte(err.Error())
 		}
@@ -150,7 +150,7 @@ func plugin(s *inventory.Inventory, p inventory.Plugin) console.Plugin {
 		out.Off = append(out.Off, off.String())
 	}
 	pin := s.Lock.Plugins[p.ID]
-	if pin == nil || p.Kind != catalog.Installed {
+	if pin == nil || p.Kind != catalog.InstalledPlugin {
 		return out
 	}
 	out.Installed, out.Agents = pin.Installed, pin.Agents

@@ -57,7 +57,7 @@ func (a *Assembly) member(ctx context.Context, t agent.Task) (*agent.Member, err
 	var s *session.Session
 	var err error
 	if t.Agent == "" || t.Agent == t.Parent.Policy().Agent() {
-		s, err = t.Parent.SpawnSession(session.Subagent, policy.Child{})
+		s, err = t.Parent.SpawnSession(session.Subagent, policy.Narrowing{})
 	} else {
 		s, err = t.Parent.DelegateSession(t.Agent)
 	}

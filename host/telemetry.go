@@ -34,7 +34,7 @@ func NewTelemetry(cfg *config.Config, version string, scraped bool, log hclog.Lo
 			o.Headers[name] = filled
 		}
 	}
-	t, err := telemetry.Open(o)
+	t, err := telemetry.OpenTelemetry(o)
 	if err != nil && set.Endpoint == "" && o.Endpoint != "" {
 		return nil, fmt.Errorf("the variable %s, which stands in for it: %w", standardEndpoint, err)
 	}
@@ -63,7 +63,7 @@ type tracedModel struct {
 
 // Generate asks the model.
 func (m *tracedModel) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.Reply, error) {
-	ctx, ended := m.telemetry.Model(ctx, m.provider, m.name)
+	ctx, ended := m.telemetry.TraceModel(ctx, m.provider, m.name)
 	reply, err := m.Model.Generate(ctx, r, onText)
 	if err != nil {
 		ended(0, 0, err)

@@ -14,7 +14,7 @@ import (
 func BenchmarkSandbox(b *testing.B) {
 	work := realTemp(b)
 	program := filepath.Join(realTemp(b), "filesystem")
-	if err := hosttest.Build(program, "../plugins/filesystem"); err != nil {
+	if err := hosttest.BuildProgram(program, "../plugins/filesystem"); err != nil {
 		b.Fatal(err)
 	}
 	describe := func() *exec.Cmd { return exec.Command(program, "describe") }

@@ -53,7 +53,7 @@ func start(t *testing.T, b sdktest.Binary) *play {
 	if err := os.WriteFile(filepath.Join(home, "config.json"), config, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := &play{Cmd: exec.Command(hosttest.Program("bin/picoclaw"), "--log-level", "info", "call", "tick", "times=100000",
+	p := &play{Cmd: exec.Command(hosttest.ProgramPath("bin/picoclaw"), "--log-level", "info", "call", "tick", "times=100000",
 		"every_ms=10")}
 	p.Env = []string{"PICOCLAW_HOME=" + home, "HOME=" + home, "PATH=" + os.Getenv("PATH")}
 	stderr, err := p.StderrPipe()
@@ -110,9 +110,9 @@ func processes(t *testing.T, path string) []int {
 
 func (p *play) gone(t *testing.T) {
 	t.Helper()
-	hosttest.Eventually(t, "the plugin has ended", func() bool {
+	hosttest.WaitUntil(t, "the plugin has ended", func() bool {
 		for _, pid := range p.plugins {
-			if hosttest.Alive(pid) {
+			if hosttest.IsAlive(pid) {
 				return false
 			}
 		}

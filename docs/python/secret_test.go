@@ -56,7 +56,7 @@ func introduce(t *testing.T, given *pluginpb.Credentials) string {
 	t.Helper()
 	dir := hosttest.TempDir(t)
 	handshake := pluginpb.Handshake()
-	cmd := exec.Command(hosttest.Program("python/words/words"))
+	cmd := exec.Command(hosttest.ProgramPath("python/words/words"))
 	cmd.Env = []string{handshake.MagicCookieKey + "=" + handshake.MagicCookieValue, "PLUGIN_PROTOCOL_VERSIONS=2",
 		"PLUGIN_UNIX_SOCKET_DIR=" + dir}
 	cmd.Stderr = t.Output()

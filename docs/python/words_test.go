@@ -24,7 +24,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(hosttest.Main(m, map[string]string{
+	os.Exit(hosttest.RunTests(m, map[string]string{
 		"bin/picoclaw":                      "../../cmd/picoclaw",
 		"bin/plugins/filesystem/filesystem": "../../plugins/filesystem",
 	}, prepare))
@@ -49,9 +49,11 @@ func prepare(dir string) error {
 // eachWay runs a test with isolation and without.
 func eachWay(t *testing.T, f func(t *testing.T, b sdktest.Binary)) {
 	t.Helper()
-	t.Setenv("PICOCLAW", hosttest.Program("bin/picoclaw"))
+	t.Setenv("PICOCLAW", hosttest.ProgramPath("bin/picoclaw"))
 	for name, isolated := range map[string]bool{"isolation": true, "no isolation": false} {
-		t.Run(name, func(t *testing.T) { f(t, sdktest.Binary{Dir: hosttest.Program("python/words"), Isolation: isolated}) })
+		t.Run(name, func(t *testing.T) {
+			f(t, sdktest.Binary{Dir: hosttest.ProgramPath("python/words"), Isolation: isolated})
+		})
 	}
 }
 
@@ -98,7 +100,7 @@ func TestCases(t *testing.T) {
 // The messages are generated and checked in; they must be those of the wire.
 func TestTheMessagesAreTheWires(t *testing.T) {
 	script := "import sys; sys.path.insert(0, sys.argv[1]); import plugin_pb2; sys.stdout.buffer.write(plugin_pb2.DESCRIPTOR.serialized_pb)"
-	out, err := exec.Command("/usr/bin/python3", "-B", "-c", script, hosttest.Program("modules")).Output()
+	out, err := exec.Command("/usr/bin/python3", "-B", "-c", script, hosttest.ProgramPath("modules")).Output()
 	if err != nil {
 		t.Fatalf("%v; .ci/install tests installs what it needs", err)
 	}

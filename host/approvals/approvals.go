@@ -1,8 +1,8 @@
-// Package approvals keeps the calls that wait for a person's yes: one file each below the instance root, which whoever
-// may read it shows and answers, by a file beside it. A call waits as long as its process holds the file's lock, so one
-// whose process has died is none. An answer names the exact call, and is taken once.
+// Package approvals stores calls that wait for approval, as files in the home. Users with access to the home list and
+// answer them. A call waits while its process holds a lock on its file; files of dead processes are ignored. An answer
+// applies to one exact call, once.
 //
-// It must not know why a call is asked about, nor what becomes of it.
+// It must not know why approval is needed, nor what happens with the call.
 package approvals
 
 import (
@@ -23,73 +23,72 @@ import (
 	"github.com/picoclaw/picoclaw/internal/owner"
 )
 
-// Call is what a person decides on.
+// Call is a call to approve.
 type Call struct {
 	Tool      string          `json:"tool"` // full name
 	Arguments json.RawMessage `json:"arguments"`
 	Agent     string          `json:"agent"`
 	Session   string          `json:"session"`
 	Origin    string          `json:"origin"`
-	Rule      string          `json:"rule"` // why it is asked
+	Rule      string          `json:"rule"` // why approval is needed
 	Reason    string          `json:"reason"`
-	Setting   string          `json:"setting,omitempty"` // what would allow it from then on, in a clause
+	Setting   string          `json:"setting,omitempty"` // setting that would allow it in future, as a clause
 }
 
-// Waiting is a call that waits.
-type Waiting struct {
+// WaitingCall is a call that waits for approval.
+type WaitingCall struct {
 	ID    string    `json:"id"`
 	Since time.Time `json:"since"`
 	Until time.Time `json:"until"` // when it is refused
 	Call
 	Nonce string `json:"nonce"` // so that no answer fits another call
 
-	digest string // of the file, which is all that a person is shown
+	digest string // of the shown file
 }
 
-// Digest is what tells this exact call from any other.
-func (w *Waiting) Digest() string { return w.digest }
+// Digest identifies this exact call.
+func (w *WaitingCall) Digest() string { return w.digest }
 
-// Answer is what somebody has said.
+// Answer is a person's answer.
 type Answer struct {
 	Yes  bool      `json:"yes"`
-	By   string    `json:"by"`  // the user
+	By   string    `json:"by"`  // user
 	Way  string    `json:"way"` // cli or console
 	Time time.Time `json:"time"`
 	Why  string    `json:"why,omitempty"`
 
-	Digest string `json:"digest"` // of the call that was shown
+	Digest string `json:"digest"` // of the shown call
 }
 
-// The files of a call that waits, below the instance root.
+// Files and limits of waiting calls.
 const (
-	dirName     = "approvals"
-	callSuffix  = ".json"
-	answerEnd   = ".answer"
-	makingEnd   = ".new"
-	leftOver    = time.Minute // after which what nobody has finished is removed
-	mostFile    = 1 << 20     // of a call: nobody reads more, and all of them are read to list them
-	mostWaiting = 64          // calls of one agent at a time, in one process
+	dirName      = "approvals"
+	callSuffix   = ".json"
+	answerSuffix = ".answer"
+	tempSuffix   = ".new"
+	staleAfter   = time.Minute // age after which unfinished files are removed
+	maxFileBytes = 1 << 20     // of a call; larger files are not read
+	maxWaiting   = 64          // calls of one agent in one process
 )
 
 var (
-	// ErrGone is the error for a call that does not wait, or not any more.
+	// ErrGone is the error of a call that does not wait, or no longer.
 	ErrGone = errors.New("no such call waits any more; `picoclaw approvals` lists those that do")
-	// ErrSilent is the error for a call whose process takes no answer.
-	ErrSilent = errors.New("the picoclaw that holds the call does not take the answer: it hangs or is paused; let it go on " +
+	// ErrNotTaken is the error of a call whose process does not read the answer.
+	ErrNotTaken = errors.New("the picoclaw that holds the call does not take the answer: it hangs or is paused; let it go on " +
 		"with `kill -CONT`, and answer again")
-	// ErrAnswered is the error for a call that somebody else has answered.
+	// ErrAnswered is the error of a call that was answered already.
 	ErrAnswered = errors.New("the call was answered already")
 )
 
 var validID = lazyregexp.New(`^[a-z2-7]{8}$`)
 
-func digest(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
+func hashText(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
 
-func path(home, id, suffix string) string { return filepath.Join(home, dirName, id+suffix) }
+func filePath(home, id, suffix string) string { return filepath.Join(home, dirName, id+suffix) }
 
-// List returns the calls that wait on an instance root, the oldest first. It removes what processes that died
-// have left.
-func List(home string) ([]*Waiting, error) {
+// ListWaiting returns the calls that wait in a home, the oldest first. It removes files of dead processes.
+func ListWaiting(home string) ([]*WaitingCall, error) {
 	entries, err := os.ReadDir(filepath.Join(home, dirName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -97,14 +96,14 @@ func List(home string) ([]*Waiting, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []*Waiting
+	var all []*WaitingCall
 	for _, entry := range entries {
 		id, is := strings.CutSuffix(entry.Name(), callSuffix)
 		if !is || !validID().MatchString(id) {
-			sweep(home, entry)
+			removeStale(home, entry)
 			continue
 		}
-		w, err := Find(home, id)
+		w, err := FindWaiting(home, id)
 		if errors.Is(err, ErrGone) {
 			continue
 		}
@@ -113,30 +112,30 @@ func List(home string) ([]*Waiting, error) {
 		}
 		all = append(all, w)
 	}
-	slices.SortFunc(all, func(a, b *Waiting) int { return a.Since.Compare(b.Since) })
+	slices.SortFunc(all, func(a, b *WaitingCall) int { return a.Since.Compare(b.Since) })
 	return all, nil
 }
 
-// sweep removes what a process has left that died in the middle of something.
-func sweep(home string, entry fs.DirEntry) {
+// removeStale removes the unfinished files of a dead process.
+func removeStale(home string, entry fs.DirEntry) {
 	info, err := entry.Info()
-	if err != nil || time.Since(info.ModTime()) < leftOver {
+	if err != nil || time.Since(info.ModTime()) < staleAfter {
 		return
 	}
-	if id, is := strings.CutSuffix(entry.Name(), answerEnd); is {
-		if _, err := os.Lstat(path(home, id, callSuffix)); err == nil {
-			return // its call is there, and will see it
+	if id, is := strings.CutSuffix(entry.Name(), answerSuffix); is {
+		if _, err := os.Lstat(filePath(home, id, callSuffix)); err == nil {
+			return // its call still waits
 		}
 	}
 	_ = os.Remove(filepath.Join(home, dirName, entry.Name()))
 }
 
-// Find returns a call that waits; ErrGone for one that does not.
-func Find(home, id string) (*Waiting, error) {
+// FindWaiting returns a waiting call, or ErrGone.
+func FindWaiting(home, id string) (*WaitingCall, error) {
 	if !validID().MatchString(id) {
 		return nil, ErrGone
 	}
-	name := path(home, id, callSuffix)
+	name := filePath(home, id, callSuffix)
 	file, err := os.OpenFile(name, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrGone
@@ -146,15 +145,15 @@ func Find(home, id string) (*Waiting, error) {
 	}
 	defer func() { _ = file.Close() }()
 	switch err := filelock.Lock(file); {
-	case err == nil: // whoever waited has died
-		_ = os.Remove(path(home, id, answerEnd))
+	case err == nil: // its process has died
+		_ = os.Remove(filePath(home, id, answerSuffix))
 		_ = os.Remove(name)
 		return nil, ErrGone
 	case !errors.Is(err, filelock.ErrLocked):
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(file, mostFile))
-	w := &Waiting{digest: digest(text)}
+	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes))
+	w := &WaitingCall{digest: hashText(text)}
 	if err = errors.Join(err, json.Unmarshal(text, w)); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -164,20 +163,20 @@ func Find(home, id string) (*Waiting, error) {
 	return w, nil
 }
 
-// taking is how long a process that waits may take to see an answer.
-const taking = 2 * time.Second
+// takeTimeout limits the time until a waiting process reads an answer.
+const takeTimeout = 2 * time.Second
 
-// Give answers a call as it was shown, and returns when whoever waits has taken the answer.
-func Give(home string, w *Waiting, a Answer) error {
+// AnswerCall answers a call as it was shown, and returns when its process has read the answer.
+func AnswerCall(home string, w *WaitingCall, a Answer) error {
 	a.Digest = w.digest
-	if _, err := Find(home, w.ID); err != nil {
+	if _, err := FindWaiting(home, w.ID); err != nil {
 		return err
 	}
 	text, err := json.Marshal(a)
 	if err != nil {
 		return err
 	}
-	making, err := os.CreateTemp(filepath.Join(home, dirName), "*"+makingEnd)
+	making, err := os.CreateTemp(filepath.Join(home, dirName), "*"+tempSuffix)
 	if err != nil {
 		return err
 	}
@@ -189,26 +188,26 @@ func Give(home string, w *Waiting, a Answer) error {
 	if err := owner.Give(home, making.Name()); err != nil {
 		return err
 	}
-	answer := path(home, w.ID, answerEnd)
-	if err := os.Link(making.Name(), answer); errors.Is(err, fs.ErrExist) { // only the first answer counts
+	answer := filePath(home, w.ID, answerSuffix)
+	if err := os.Link(making.Name(), answer); errors.Is(err, fs.ErrExist) { // the first answer wins
 		return ErrAnswered
 	} else if err != nil {
 		return err
 	}
-	for end := time.Now().Add(taking); time.Now().Before(end); time.Sleep(interval / 4) {
+	for end := time.Now().Add(takeTimeout); time.Now().Before(end); time.Sleep(pollInterval / 4) {
 		if _, err := os.Lstat(answer); errors.Is(err, fs.ErrNotExist) {
-			return nil // it was taken
+			return nil // it was read
 		}
-		if _, err := os.Lstat(path(home, w.ID, callSuffix)); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(filePath(home, w.ID, callSuffix)); errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 	}
-	// Whoever takes an answer removes it: what can still be removed here was not taken.
+	// The reader removes the answer: if it still exists, nobody read it.
 	if err := os.Remove(answer); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if _, err := Find(home, w.ID); err == nil {
-		return ErrSilent
+	if _, err := FindWaiting(home, w.ID); err == nil {
+		return ErrNotTaken
 	}
 	return ErrGone
 }

@@ -14,14 +14,14 @@ import (
 )
 
 // begin has a call wait, and returns it once it can be answered, with what comes of it.
-func begin(t *testing.T, ctx context.Context, d *Desk, c Call) (*Waiting, <-chan outcome) {
+func begin(t *testing.T, ctx context.Context, d *Queue, c Call) (*WaitingCall, <-chan outcome) {
 	t.Helper()
-	told, ended := make(chan *Waiting, 1), make(chan outcome, 1)
+	told, ended := make(chan *WaitingCall, 1), make(chan outcome, 1)
 	go func() {
-		a, err := d.Wait(ctx, c, func(_ context.Context, w *Waiting) { told <- w })
+		a, err := d.WaitForAnswer(ctx, c, func(_ context.Context, w *WaitingCall) { told <- w })
 		ended <- outcome{a, err}
 	}()
-	shown, err := Find(d.home, (<-told).ID)
+	shown, err := FindWaiting(d.home, (<-told).ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,13 +34,13 @@ type outcome struct {
 }
 
 func TestTheFirstAnswerCounts(t *testing.T) {
-	d := NewDesk(t.TempDir(), time.Hour)
+	d := NewQueue(t.TempDir(), time.Hour)
 	// What is no UTF-8 reads otherwise than it was written, and is answered all the same.
 	w, ended := begin(t, t.Context(), d, Call{Tool: "x.y", Arguments: json.RawMessage(`{"a": "<b>"}`), Reason: "\xff"})
-	if err := Give(d.home, w, Answer{Yes: true, By: "me", Way: "cli"}); err != nil {
+	if err := AnswerCall(d.home, w, Answer{Yes: true, By: "me", Way: "cli"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := Give(d.home, w, Answer{}); !errors.Is(err, ErrGone) {
+	if err := AnswerCall(d.home, w, Answer{}); !errors.Is(err, ErrGone) {
 		t.Errorf("a second answer: %v", err)
 	}
 	if got := <-ended; got.err != nil || got.answer == nil || !got.answer.Yes || got.answer.By != "me" {
@@ -50,21 +50,21 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 
 // An answer to what was shown of another call, or that was put there otherwise, is none.
 func TestAnAnswerNamesItsCall(t *testing.T) {
-	d := NewDesk(t.TempDir(), time.Hour)
+	d := NewQueue(t.TempDir(), time.Hour)
 	first, ended := begin(t, t.Context(), d, Call{Tool: "x.y", Arguments: json.RawMessage(`{}`)})
 	second, other := begin(t, t.Context(), d, Call{Tool: "x.y", Arguments: json.RawMessage(`{}`)})
 	forged := *first
 	forged.ID = second.ID
-	if err := Give(d.home, &forged, Answer{Yes: true}); err != nil {
+	if err := AnswerCall(d.home, &forged, Answer{Yes: true}); err != nil {
 		t.Error(err)
 	}
-	if err := Give(d.home, second, Answer{Why: "no"}); err != nil {
+	if err := AnswerCall(d.home, second, Answer{Why: "no"}); err != nil {
 		t.Error(err)
 	}
 	if got := <-other; got.answer == nil || got.answer.Yes || got.answer.Why != "no" {
 		t.Errorf("the other call: %+v", got)
 	}
-	if err := Give(d.home, first, Answer{Yes: true}); err != nil {
+	if err := AnswerCall(d.home, first, Answer{Yes: true}); err != nil {
 		t.Error(err)
 	}
 	if got := <-ended; got.answer == nil || !got.answer.Yes {
@@ -74,12 +74,12 @@ func TestAnAnswerNamesItsCall(t *testing.T) {
 
 func TestNobodyAnswers(t *testing.T) {
 	home := t.TempDir()
-	d := NewDesk(home, time.Millisecond)
-	if a, err := d.Wait(t.Context(), Call{}, func(context.Context, *Waiting) {}); a != nil || err != nil {
+	d := NewQueue(home, time.Millisecond)
+	if a, err := d.WaitForAnswer(t.Context(), Call{}, func(context.Context, *WaitingCall) {}); a != nil || err != nil {
 		t.Errorf("%v %v", a, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	_, ended := begin(t, ctx, NewDesk(home, time.Hour), Call{})
+	_, ended := begin(t, ctx, NewQueue(home, time.Hour), Call{})
 	cancel()
 	if got := <-ended; !errors.Is(got.err, context.Canceled) {
 		t.Errorf("once cancelled: %+v", got)
@@ -90,17 +90,17 @@ func TestNobodyAnswers(t *testing.T) {
 }
 
 func TestSoManyWait(t *testing.T) {
-	d := NewDesk(t.TempDir(), time.Hour)
+	d := NewQueue(t.TempDir(), time.Hour)
 	ctx, cancel := context.WithCancel(t.Context())
 	var all []<-chan outcome
-	for range mostWaiting {
+	for range maxWaiting {
 		_, ended := begin(t, ctx, d, Call{})
 		all = append(all, ended)
 	}
-	if waiting, err := List(d.home); err != nil || len(waiting) != mostWaiting {
+	if waiting, err := ListWaiting(d.home); err != nil || len(waiting) != maxWaiting {
 		t.Errorf("%d wait: %v", len(waiting), err)
 	}
-	if _, err := d.Wait(ctx, Call{}, func(context.Context, *Waiting) {}); err == nil || errors.Is(err, context.Canceled) {
+	if _, err := d.WaitForAnswer(ctx, Call{}, func(context.Context, *WaitingCall) {}); err == nil || errors.Is(err, context.Canceled) {
 		t.Errorf("one more: %v", err)
 	}
 	_, ended := begin(t, ctx, d, Call{Agent: "other"}) // nobody else is kept from asking
@@ -113,13 +113,13 @@ func TestSoManyWait(t *testing.T) {
 
 // One that is too long to be shown would keep all others from being listed.
 func TestACallThatIsTooLongDoesNotWait(t *testing.T) {
-	d := NewDesk(t.TempDir(), time.Millisecond)
-	long := Call{Arguments: json.RawMessage(`"` + strings.Repeat(" ", mostFile) + `"`)}
-	_, err := d.Wait(t.Context(), long, func(context.Context, *Waiting) { t.Error("it waits") })
+	d := NewQueue(t.TempDir(), time.Millisecond)
+	long := Call{Arguments: json.RawMessage(`"` + strings.Repeat(" ", maxFileBytes) + `"`)}
+	_, err := d.WaitForAnswer(t.Context(), long, func(context.Context, *WaitingCall) { t.Error("it waits") })
 	if err == nil || !strings.Contains(err.Error(), "bytes long") {
 		t.Errorf("it does not wait because: %v", err)
 	}
-	if waiting, err := List(d.home); err != nil || len(waiting) > 0 {
+	if waiting, err := ListWaiting(d.home); err != nil || len(waiting) > 0 {
 		t.Errorf("%d wait: %v", len(waiting), err)
 	}
 }
@@ -133,7 +133,7 @@ func FuzzFind(f *testing.F) {
 		if err := os.Mkdir(filepath.Join(home, dirName), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		file, err := os.Create(path(home, "aaaaaaaa", callSuffix))
+		file, err := os.Create(filePath(home, "aaaaaaaa", callSuffix))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,10 +144,10 @@ func FuzzFind(f *testing.F) {
 		if err := filelock.Lock(file); err != nil {
 			t.Fatal(err)
 		}
-		if w, err := Find(home, "aaaaaaaa"); err == nil && w.ID != "aaaaaaaa" {
+		if w, err := FindWaiting(home, "aaaaaaaa"); err == nil && w.ID != "aaaaaaaa" {
 			t.Errorf("%+v", w)
 		}
-		if a := take(path(home, "aaaaaaaa", callSuffix), "x"); a != nil && a.Digest != "x" {
+		if a := takeAnswer(filePath(home, "aaaaaaaa", callSuffix), "x"); a != nil && a.Digest != "x" {
 			t.Errorf("%+v", a)
 		}
 	})

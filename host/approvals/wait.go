@@ -17,34 +17,34 @@ import (
 	"github.com/picoclaw/picoclaw/internal/owner"
 )
 
-// interval is how often a call that waits looks for its answer.
-const interval = 200 * time.Millisecond
+// pollInterval is how often a waiting call checks for its answer.
+const pollInterval = 200 * time.Millisecond
 
-// Desk is where the calls of one process wait. It may be used concurrently.
-type Desk struct {
+// Queue holds the waiting calls of one process. It may be used concurrently.
+type Queue struct {
 	home string
 	wait time.Duration
 
 	mu      sync.Mutex
-	waiting map[string]int // calls, by their agents
+	waiting map[string]int // calls by agent
 }
 
-// NewDesk makes a desk of an instance root, at which calls wait for at most a time.
-func NewDesk(home string, wait time.Duration) *Desk {
-	return &Desk{home: home, wait: wait, waiting: map[string]int{}}
+// NewQueue returns a queue for a home, in which calls wait at most the given time.
+func NewQueue(home string, wait time.Duration) *Queue {
+	return &Queue{home: home, wait: wait, waiting: map[string]int{}}
 }
 
-// Wait waits until somebody has answered a call. It returns nil without an error when nobody has done so in time. tell
-// is told of the call once it can be answered; its context ends with the waiting, and it soon after.
-func (d *Desk) Wait(ctx context.Context, c Call, tell func(context.Context, *Waiting)) (*Answer, error) {
+// WaitForAnswer waits until a call is answered. It returns nil without an error on a timeout. notify receives the call
+// once it can be answered; its context ends with the wait.
+func (d *Queue) WaitForAnswer(ctx context.Context, c Call, tell func(context.Context, *WaitingCall)) (*Answer, error) {
 	d.mu.Lock()
-	full := d.waiting[c.Agent] >= mostWaiting
+	full := d.waiting[c.Agent] >= maxWaiting
 	if !full {
 		d.waiting[c.Agent]++
 	}
 	d.mu.Unlock()
 	if full {
-		return nil, fmt.Errorf("%d calls of the agent wait already, which are as many as may", mostWaiting)
+		return nil, fmt.Errorf("%d calls of the agent wait already, which are as many as may", maxWaiting)
 	}
 	defer func() {
 		d.mu.Lock()
@@ -52,15 +52,15 @@ func (d *Desk) Wait(ctx context.Context, c Call, tell func(context.Context, *Wai
 		d.mu.Unlock()
 	}()
 	now := time.Now()
-	w := &Waiting{ID: strings.ToLower(rand.Text()[:8]), Since: now.UTC(), Until: now.Add(d.wait).UTC(), Call: c,
+	w := &WaitingCall{ID: strings.ToLower(rand.Text()[:8]), Since: now.UTC(), Until: now.Add(d.wait).UTC(), Call: c,
 		Nonce: rand.Text()}
-	file, err := d.put(w)
+	file, err := d.writeCall(w)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { // the name goes before the lock does, so that nobody takes this process for dead
+	defer func() { // remove the file before unlocking, so that it never looks stale
 		_ = os.Remove(file.Name())
-		_ = os.Remove(path(d.home, w.ID, callSuffix))
+		_ = os.Remove(filePath(d.home, w.ID, callSuffix))
 		_ = file.Close()
 	}()
 	var telling sync.WaitGroup
@@ -70,42 +70,42 @@ func (d *Desk) Wait(ctx context.Context, c Call, tell func(context.Context, *Wai
 	telling.Go(func() { tell(ctx, w) })
 	over := time.NewTimer(d.wait)
 	defer over.Stop()
-	tick := time.NewTicker(interval)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-over.C:
-			// No answer is given any more; one that was before still counts.
-			_ = os.Remove(path(d.home, w.ID, callSuffix))
-			return take(path(d.home, w.ID, answerEnd), w.digest), nil
+			// No more answers are possible; an earlier one still counts.
+			_ = os.Remove(filePath(d.home, w.ID, callSuffix))
+			return takeAnswer(filePath(d.home, w.ID, answerSuffix), w.digest), nil
 		case <-tick.C:
-			if a := take(path(d.home, w.ID, answerEnd), w.digest); a != nil {
+			if a := takeAnswer(filePath(d.home, w.ID, answerSuffix), w.digest); a != nil {
 				return a, nil
 			}
 		}
 	}
 }
 
-// take takes the answer to a call, if there is one. What answers another call, or nothing, is removed.
-func take(name, digest string) *Answer {
+// takeAnswer reads and removes the answer to a call. It also removes invalid answers and those to other calls.
+func takeAnswer(name, digest string) *Answer {
 	file, err := os.OpenFile(name, os.O_RDONLY|filelock.NoFollow|filelock.NonBlock, 0)
 	if err != nil {
 		return nil
 	}
 	a := &Answer{}
-	text, err := io.ReadAll(io.LimitReader(file, mostFile))
+	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes))
 	err = errors.Join(err, json.Unmarshal(text, a), file.Close())
-	// An answer that is not gone could be seen as not taken by who has given it.
+	// An answer that remains would look unread.
 	if os.Remove(name) != nil || err != nil || a.Digest != digest {
 		return nil
 	}
 	return a
 }
 
-// put writes a call's file, which is there under its name once it is whole and locked.
-func (d *Desk) put(w *Waiting) (*os.File, error) {
+// writeCall creates a call's file, complete and locked.
+func (d *Queue) writeCall(w *WaitingCall) (*os.File, error) {
 	dir := filepath.Join(d.home, dirName)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -117,18 +117,18 @@ func (d *Desk) put(w *Waiting) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > mostFile {
-		return nil, fmt.Errorf("the call is %d bytes long, and at most %d can be shown to a person", len(text), mostFile)
+	if len(text) > maxFileBytes {
+		return nil, fmt.Errorf("the call is %d bytes long, and at most %d can be shown to a person", len(text), maxFileBytes)
 	}
-	w.digest = digest(text)
-	file, err := os.OpenFile(path(d.home, w.ID, makingEnd), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	w.digest = hashText(text)
+	file, err := os.OpenFile(filePath(d.home, w.ID, tempSuffix), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	_, err = file.Write(text)
 	err = errors.Join(err, filelock.Lock(file), owner.Give(d.home, file.Name()))
 	if err == nil {
-		err = os.Rename(file.Name(), path(d.home, w.ID, callSuffix))
+		err = os.Rename(file.Name(), filePath(d.home, w.ID, callSuffix))
 	}
 	if err != nil {
 		_ = os.Remove(file.Name())

@@ -113,15 +113,15 @@ func shorten(name string, v any, depth int) any {
 		}
 		return short
 	}
-	return redact.Value(name, v)
+	return redact.RedactValue(name, v)
 }
 
 func shortenText(name, text string) string {
 	if len(text) <= maxValue {
-		kept, _ := redact.Value(name, text).(string) // a string stays one
+		kept, _ := redact.RedactValue(name, text).(string) // a string stays one
 		return kept
 	}
-	kept, _ := redact.Value(name, clipText(text, redactWindow)).(string)
+	kept, _ := redact.RedactValue(name, clipText(text, redactWindow)).(string)
 	if kept == redact.Mark {
 		return kept
 	}

@@ -1,9 +1,8 @@
-// Package catalog knows which plugins and tools there are, from their manifests alone: it runs nothing.
+// Package catalog lists plugins and tools from their manifests. It executes nothing.
 //
-// A schema in a manifest stays text until somebody needs it: to connect, or to start a plugin, takes no reading of
-// schemas.
+// Schemas are parsed on first use, so that listing tools or starting plugins does not need them.
 //
-// It must not know who may use them, how a plugin is started, or what a call decides.
+// It must not know who may use tools, how a plugin starts, or how calls are decided.
 package catalog
 
 import (
@@ -24,53 +23,52 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// maxManifestBytes bounds what is read of a plugin.json.
+// maxManifestBytes limits a plugin.json.
 const maxManifestBytes = 4 << 20
 
-// Catalog is the plugins and tools that are installed. It does not change and may be used concurrently.
+// Catalog is the immutable set of plugins and tools. It may be used concurrently.
 type Catalog struct {
 	plugins  []*Plugin
 	byFull   map[string]*Tool
 	byShort  map[string][]*Tool
 	problems []Problem
-	lock     *store.LockFile // nil if it can't be read
-	lockErr  error           // why
+	lock     *store.LockFile // nil if unreadable
+	lockErr  error           // reason
 }
 
 // Plugin is an installed plugin.
 type Plugin struct {
 	Manifest *pluginpb.Manifest
-	Kind     Kind
+	Kind     PluginKind
 	Dir      string                 // absolute path of its directory
 	Binary   string                 // absolute path
-	Digest   string                 // identifies what was found: of an installed plugin, all its files
-	Pin      *store.InstalledPlugin // what the lock says of an installed plugin; nil for others
+	Digest   string                 // identifies the manifest and the binary, or all files of an installed plugin
+	Pin      *store.InstalledPlugin // lock entry of an installed plugin; nil for others
 	Tools    []*Tool
 }
 
-// Tool is one tool of an installed plugin.
+// Tool is one tool of a plugin.
 type Tool struct {
 	Plugin *Plugin
 	Spec   *pluginpb.Spec
 
-	prepare func() (*Arguments, error)
+	prepare func() (*ArgumentSchema, error)
 }
 
-// FullName is the plugin's id and the tool's name, such as "filesystem.read_file".
+// FullName returns the plugin's id and the tool's name, such as "filesystem.read_file".
 func (t *Tool) FullName() string { return t.Plugin.Manifest.ID + "." + t.Spec.Name }
 
-// Arguments is what a tool's schema says of its arguments.
-type Arguments struct {
+// ArgumentSchema is the parsed schema of a tool's arguments.
+type ArgumentSchema struct {
 	Reader *pluginpb.ArgumentReader
 	Claims []pluginpb.Site
 }
 
-// Arguments returns what the tool's schema says of its arguments. The schema is read at the first use.
-func (t *Tool) Arguments() (*Arguments, error) { return t.prepare() }
+// ArgumentSchema returns the parsed schema of the arguments. It is parsed on first use.
+func (t *Tool) ArgumentSchema() (*ArgumentSchema, error) { return t.prepare() }
 
-// loadBundled reads the plugins in a directory: one subdirectory each, named by the plugin's id, holding its manifest
-// (plugin.json) and its binary, named by the id too. A directory without a manifest is not a plugin; a plugin that is
-// broken is an error, because an operator who put it there wants to know.
+// loadBundled loads the plugins in a directory, one subdirectory per plugin with a manifest (plugin.json) and a binary,
+// both named by the id. It skips directories without a manifest. A broken plugin is an error.
 func loadBundled(dir string) (*Catalog, error) {
 	c := &Catalog{byFull: make(map[string]*Tool), byShort: make(map[string][]*Tool)}
 	entries, err := os.ReadDir(dir)
@@ -92,11 +90,11 @@ func loadBundled(dir string) (*Catalog, error) {
 				p.Manifest.ID)
 		}
 		if err == nil {
-			err = p.identify()
+			err = p.setDigest()
 		}
 		if err == nil {
-			p.Kind = Bundled
-			err = c.add(p)
+			p.Kind = BundledPlugin
+			err = c.addPlugin(p)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("plugin in %s: %w", at, err)
@@ -108,7 +106,7 @@ func loadBundled(dir string) (*Catalog, error) {
 	return c, nil
 }
 
-// readPlugin reads a plugin's manifest, for which nothing but its place vouches.
+// readPlugin reads an unverified plugin's manifest.
 func readPlugin(dir string) (*Plugin, error) {
 	data, err := smallfile.Read(filepath.Join(dir, pluginpb.ManifestFile), maxManifestBytes)
 	if err != nil {
@@ -127,9 +125,9 @@ func readPlugin(dir string) (*Plugin, error) {
 	return p, nil
 }
 
-// identify looks at the binary: it and the manifest are what tells this plugin from another.
-func (p *Plugin) identify() (err error) {
-	binary, err := identify(p.Binary)
+// setDigest computes the digest of manifest and binary.
+func (p *Plugin) setDigest() (err error) {
+	binary, err := identifyBinary(p.Binary)
 	p.Digest = binary + " " + p.Digest
 	return err
 }
@@ -142,9 +140,9 @@ func newPlugin(m *pluginpb.Manifest, dir string) *Plugin {
 	return p
 }
 
-// identify checks that a binary can be run and that nobody but its owner could have changed it, and returns what
-// tells it from another.
-func identify(path string) (string, error) {
+// identifyBinary checks that a binary is executable and not writable by everybody, and returns a string that identifies
+// it.
+func identifyBinary(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", fmt.Errorf("its binary is missing: %w; install the plugin again, or remove the directory", err)
@@ -152,9 +150,9 @@ func identify(path string) (string, error) {
 	switch {
 	case !info.Mode().IsRegular():
 		return "", fmt.Errorf("its binary %s is not a file", path)
-	case !runnable(info):
+	case !isExecutable(info):
 		return "", fmt.Errorf("its binary %s is not executable; run `chmod +x` on it", path)
-	case changeable(info):
+	case isWorldWritable(info):
 		return "", fmt.Errorf("its binary %s can be changed by everybody on this machine; run `chmod o-w` on it", path)
 	}
 	return fmt.Sprintf("%s:%d:%d", fileID(info), info.Size(), info.ModTime().UnixNano()), nil
@@ -164,25 +162,25 @@ func newTool(p *Plugin, spec *pluginpb.Spec) *Tool {
 	return &Tool{
 		Plugin: p,
 		Spec:   spec,
-		prepare: sync.OnceValues(func() (*Arguments, error) {
+		prepare: sync.OnceValues(func() (*ArgumentSchema, error) {
 			reader, claims, err := spec.Arguments()
-			return &Arguments{reader, claims}, err
+			return &ArgumentSchema{reader, claims}, err
 		}),
 	}
 }
 
-// add adds a plugin, unless its tools pass themselves off as picoclaw's own.
-func (c *Catalog) add(p *Plugin) error {
-	if p.Kind != Bundled {
-		if err := c.Shadowed(p.Manifest); err != nil {
+// addPlugin adds a plugin, unless its tools imitate picoclaw's own.
+func (c *Catalog) addPlugin(p *Plugin) error {
+	if p.Kind != BundledPlugin {
+		if err := c.CheckNames(p.Manifest); err != nil {
 			return err
 		}
 	}
-	c.take(p)
+	c.indexPlugin(p)
 	return nil
 }
 
-func (c *Catalog) take(p *Plugin) {
+func (c *Catalog) indexPlugin(p *Plugin) {
 	c.plugins = append(c.plugins, p)
 	slices.SortFunc(c.plugins, func(a, b *Plugin) int { return cmp.Compare(a.Manifest.ID, b.Manifest.ID) })
 	for _, t := range p.Tools {
@@ -193,10 +191,10 @@ func (c *Catalog) take(p *Plugin) {
 	}
 }
 
-// Plugins lists the plugins, sorted by id.
+// Plugins returns the plugins, sorted by id.
 func (c *Catalog) Plugins() []*Plugin { return slices.Clone(c.plugins) }
 
-// Tools lists all tools, sorted by full name.
+// Tools returns all tools, sorted by full name.
 func (c *Catalog) Tools() []*Tool {
 	var all []*Tool
 	for _, p := range c.plugins {
@@ -206,8 +204,8 @@ func (c *Catalog) Tools() []*Tool {
 	return all
 }
 
-// Find returns the tools that a name can mean: one for a full name, several for a short name that plugins share.
-func (c *Catalog) Find(name string) []*Tool {
+// FindTools returns the tools with a name: one for a full name, several for a shared short name.
+func (c *Catalog) FindTools(name string) []*Tool {
 	if strings.Contains(name, ".") {
 		if t := c.byFull[name]; t != nil {
 			return []*Tool{t}

@@ -4,9 +4,10 @@ package catalog
 
 import "os"
 
-func runnable(os.FileInfo) bool { return true }
+func isExecutable(os.FileInfo) bool { return true }
 
-// changeable leaves it to the system's own permissions: a mode says nothing of them.
-func changeable(os.FileInfo) bool { return false }
+// isWorldWritable returns false: modes are meaningless on this system.
+func isWorldWritable(os.FileInfo) bool { return false }
 
+// fileID distinguishes files of equal size and time.
 func fileID(os.FileInfo) string { return "" }

@@ -50,7 +50,7 @@ func TestPluginOfOlderProtocolIsAProblem(t *testing.T) {
 	if err := os.WriteFile(s.LockPath(), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := Load(Sources{Bundled: bundled, Store: s, Dev: map[string]string{"dev": build}})
+	c, err := LoadCatalog(Sources{Bundled: bundled, Store: s, Dev: map[string]string{"dev": build}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,11 +69,11 @@ func TestPluginOfOlderProtocolIsAProblem(t *testing.T) {
 		t.Errorf("problems: %v", problems)
 	}
 	// The program of a server is picoclaw's own, which is replaced with picoclaw.
-	if server := c.plugin("server"); server == nil || server.Manifest.Protocol != pluginpb.CurrentProtocol() {
+	if server := c.findPlugin("server"); server == nil || server.Manifest.Protocol != pluginpb.CurrentProtocol() {
 		t.Errorf("the server is %+v", server)
 	}
 	writePlugin(t, filepath.Join(bundled, "old"), "old", 1)
-	if _, err := Load(Sources{Bundled: bundled}); err == nil || !strings.HasSuffix(err.Error(), want) {
+	if _, err := LoadCatalog(Sources{Bundled: bundled}); err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("bundled: %v", err)
 	}
 }

@@ -18,14 +18,14 @@ type approvalsView struct{ Waiting []waitingRow }
 
 // waitingRow is a waiting call with its exact arguments.
 type waitingRow struct {
-	*approvals.Waiting
+	*approvals.WaitingCall
 
 	Exact string // the arguments
 	Left  string
 }
 
 func (c *Console) showApprovals(*sessionRequest) (any, error) {
-	all, err := approvals.List(c.options.Home)
+	all, err := approvals.ListWaiting(c.options.Home)
 	if err != nil {
 		return nil, err
 	}
@@ -48,12 +48,12 @@ func exactArguments(arguments json.RawMessage) string {
 
 // answerCall approves or denies the exact call that was shown, identified by the digest in the form.
 func (c *Console) answerCall(v *sessionRequest) (string, error) {
-	w, err := approvals.Find(c.options.Home, v.PostFormValue("id"))
+	w, err := approvals.FindWaiting(c.options.Home, v.PostFormValue("id"))
 	if err == nil && subtle.ConstantTimeCompare([]byte(w.Digest()), []byte(v.PostFormValue("digest"))) != 1 {
 		err = approvals.ErrGone
 	}
 	if err == nil {
-		err = approvals.Give(c.options.Home, w, approvals.Answer{Yes: v.PostFormValue("answer") == "allow", By: v.By,
+		err = approvals.AnswerCall(c.options.Home, w, approvals.Answer{Yes: v.PostFormValue("answer") == "allow", By: v.By,
 			Way: "console", Time: time.Now().UTC(), Why: v.PostFormValue("why")})
 	}
 	if errors.Is(err, approvals.ErrGone) || errors.Is(err, approvals.ErrAnswered) {

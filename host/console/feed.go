@@ -155,7 +155,7 @@ func (c *Console) streamCalls(w http.ResponseWriter, v *sessionRequest) error {
 			}
 			c.sendCalls(out, filter, append([]feedCall{one}, drainCalls(calls)...))
 		case <-look.C:
-			all, err := approvals.List(c.options.Home)
+			all, err := approvals.ListWaiting(c.options.Home)
 			if err != nil {
 				continue
 			}

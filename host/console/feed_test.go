@@ -71,11 +71,11 @@ func TestAnAnswerIsForTheCallThatWasShown(t *testing.T) {
 	w := newWorld(t)
 	b := w.open(true)
 	answers := make(chan *approvals.Answer, 1)
-	desk := approvals.NewDesk(w.home, time.Minute)
-	told := make(chan *approvals.Waiting, 1)
+	desk := approvals.NewQueue(w.home, time.Minute)
+	told := make(chan *approvals.WaitingCall, 1)
 	go func() {
-		a, err := desk.Wait(t.Context(), approvals.Call{Tool: "shell.exec", Agent: "main",
-			Arguments: json.RawMessage(`{"command":"rm <x>"}`)}, func(_ context.Context, w *approvals.Waiting) { told <- w })
+		a, err := desk.WaitForAnswer(t.Context(), approvals.Call{Tool: "shell.exec", Agent: "main",
+			Arguments: json.RawMessage(`{"command":"rm <x>"}`)}, func(_ context.Context, w *approvals.WaitingCall) { told <- w })
 		if err != nil {
 			t.Error(err)
 		}

@@ -70,7 +70,7 @@ func (s *resultStore) findResult(session string, at time.Time) ShownResult {
 	if !ok {
 		return ShownResult{}
 	}
-	out := ShownResult{Kept: true, Text: clipText(redact.Text(strings.ToValidUTF8(one.text, "\uFFFD")), maxResultBytes)}
+	out := ShownResult{Kept: true, Text: clipText(redact.RedactText(strings.ToValidUTF8(one.text, "\uFFFD")), maxResultBytes)}
 	if one.bytes > maxResultBytes {
 		out.Cut = one.bytes
 	}

@@ -237,7 +237,7 @@ func (e *examination) remedy(mode selftest.Mode) string {
 
 // checkPatterns reports path patterns that open the whole file system to the sandbox.
 func (e *examination) checkPatterns() {
-	open := e.Policy.KernelPaths().Open
+	open := e.Policy.KernelPaths().Unanchored
 	if len(open) == 0 || !e.Policy.Guard().Restrict {
 		return
 	}

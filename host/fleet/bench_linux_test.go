@@ -43,7 +43,7 @@ func compareFleet(b *testing.B, join func(role string, agents ...string) *Fleet)
 	if err != nil {
 		b.Fatal(err)
 	}
-	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins")})
+	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins")})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func TestWhoEndsACallIsToldApart(t *testing.T) {
 		"NATS is away": {CodeUnknown, errLost.Error(), func(_ *testing.T, w *endedWorld) {
 			w.cable.Cut()
 			time.Sleep(sureFor + time.Second)
-			w.cable.Mend()
+			w.cable.Restore()
 		}},
 		"its caller cancels": {pluginpb.CodeCancelled, "", func(_ *testing.T, w *endedWorld) { w.cancel() }},
 		// Its caller and its worker know when: either may be first.
@@ -89,7 +89,7 @@ func TestWhoEndsACallIsToldApart(t *testing.T) {
 
 type endedWorld struct {
 	address      string
-	cable        *hosttest.Cable
+	cable        *hosttest.FlakyLink
 	admin        *Fleet
 	stop, cancel func()
 }

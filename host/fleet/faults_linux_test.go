@@ -20,9 +20,9 @@ import (
 )
 
 // lay lays a cable to NATS, and returns it with the address at its other end.
-func lay(t *testing.T, address string) (*hosttest.Cable, string) {
+func lay(t *testing.T, address string) (*hosttest.FlakyLink, string) {
 	t.Helper()
-	c, far := hosttest.Lay(t, strings.TrimPrefix(address, "nats://"))
+	c, far := hosttest.NewFlakyLink(t, strings.TrimPrefix(address, "nats://"))
 	return c, "nats://" + far
 }
 
@@ -181,11 +181,11 @@ func TestAnAnswerThatWasLostIsAskedForAgain(t *testing.T) {
 	<-begun
 	c.Cut()
 	close(release)
-	hosttest.Eventually(t, "the answer is written down", func() bool {
+	hosttest.WaitUntil(t, "the answer is written down", func() bool {
 		data, err := os.ReadFile(filepath.Join(b.home, "fleet", "journal", "main"))
 		return err == nil && strings.Contains(string(data), `"done"`)
 	})
-	c.Mend()
+	c.Restore()
 	if r := <-results; r.Err != nil || r.Text != "done" {
 		t.Errorf("%+v %v", r, r.Err)
 	}
@@ -236,7 +236,7 @@ func TestAWorkerThatIsCutOffEndsItsCallsBeforeAnotherTakesItsAgents(t *testing.T
 	if r := <-results; r.Err == nil || r.Err.Code != CodeUnknown {
 		t.Errorf("the call that was begun: %+v %v", r, r.Err)
 	}
-	hosttest.Eventually(t, "the standby has said that it has taken the agent", func() bool { return taken.Load() != 0 })
+	hosttest.WaitUntil(t, "the standby has said that it has taken the agent", func() bool { return taken.Load() != 0 })
 	if ended.Load() == 0 || ended.Load() > taken.Load() {
 		t.Errorf("the call ended after %s, and the agent was taken after %s", time.Duration(ended.Load()),
 			time.Duration(taken.Load()))
@@ -246,7 +246,7 @@ func TestAWorkerThatIsCutOffEndsItsCallsBeforeAnotherTakesItsAgents(t *testing.T
 	if err != nil || after.epoch <= before.epoch || after.Worker != "standby" {
 		t.Errorf("%+v then %+v, %v", before, after, err)
 	}
-	c.Mend()
+	c.Restore()
 	if r := s.Call(t.Context(), "wait", args(""), nil); r.Err != nil || r.Text != "second" {
 		t.Errorf("a call after that: %+v %v", r, r.Err)
 	}
@@ -283,12 +283,12 @@ func TestSilentNetworkMovesAgent(t *testing.T) {
 			go func() { result <- s.Call(context.Background(), "wait", args(""), nil) }()
 			<-begun
 			cut := time.Now()
-			c.Hold(lost.sent, lost.received)
+			c.PauseData(lost.sent, lost.received)
 			if after := has(t, gateway, "standby"); after.epoch <= before.epoch || !ended.Load() {
 				t.Errorf("epoch %d after %d; the call has ended: %t", after.epoch, before.epoch, ended.Load())
 			}
 			t.Logf("the agent was taken %s after the loss", time.Since(cut))
-			c.Hold(false, false) // what was sent meanwhile arrives late
+			c.PauseData(false, false) // what was sent meanwhile arrives late
 			if r := <-result; r.Err == nil || r.Err.Code != CodeUnknown {
 				t.Errorf("the call that was begun: %+v %v", r, r.Err)
 			}
@@ -316,7 +316,7 @@ func TestAWorkerThatEndsGivesItsAgentsAway(t *testing.T) {
 	}
 	stop()
 	second.work(t, joined(t, address, "two"), "two")
-	hosttest.Eventually(t, "the caller has heard of it", func() bool {
+	hosttest.WaitUntil(t, "the caller has heard of it", func() bool {
 		s.client.mu.Lock()
 		defer s.client.mu.Unlock()
 		return s.client.places["main"] == nil
@@ -375,7 +375,7 @@ func TestAWorkerThatIsKilledDoesNotMakeACallAgain(t *testing.T) {
 			}
 			victim := start()
 			f := joined(t, address, "gateway")
-			hosttest.Eventually(t, "the worker serves", func() bool { _, err := f.where(t.Context(), "main"); return err == nil })
+			hosttest.WaitUntil(t, "the worker serves", func() bool { _, err := f.where(t.Context(), "main"); return err == nil })
 			s := caller(t, f, "main")
 			results := make(chan *session.Result)
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // one that is made twice does not end
@@ -385,7 +385,7 @@ func TestAWorkerThatIsKilledDoesNotMakeACallAgain(t *testing.T) {
 				data, _ := os.ReadFile(filepath.Join(home, "runs"))
 				return strings.Count(string(data), "run")
 			}
-			hosttest.Eventually(t, "the call runs", func() bool { return runs() == 1 })
+			hosttest.WaitUntil(t, "the call runs", func() bool { return runs() == 1 })
 			if err := victim.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}

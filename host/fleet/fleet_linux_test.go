@@ -91,7 +91,7 @@ func (b *bench) host(t testing.TB) *session.Host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"),
+	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"),
 		Builtin: []session.BuiltinPlugin{{ID: "bench", Tools: b.tools}}})
 	if err != nil {
 		t.Fatal(err)

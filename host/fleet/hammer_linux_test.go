@@ -35,7 +35,7 @@ func TestNoCallIsMadeTwiceWhateverHappens(t *testing.T) {
 		}
 		return &session.Result{Text: "made " + text, Answered: true}
 	}
-	var cables []*hosttest.Cable
+	var cables []*hosttest.FlakyLink
 	for _, name := range []string{"one", "standby"} {
 		b := &bench{home: hosttest.TempDir(t)}
 		b.tool(t, "count", count)
@@ -74,7 +74,7 @@ func TestNoCallIsMadeTwiceWhateverHappens(t *testing.T) {
 			c.Cut()
 			// Often it is short; sometimes so long that the agent is with another worker afterwards.
 			time.Sleep([]time.Duration{50, 200, 1000, 4000}[min(rand.IntN(8), 3)] * time.Millisecond)
-			c.Mend()
+			c.Restore()
 		}
 	})
 	texts := make(chan string)

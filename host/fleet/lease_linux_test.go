@@ -42,7 +42,7 @@ func TestALeaseOfAMachineThatHasSleptIsOver(t *testing.T) {
 func TestALeaseEndsWhenNATSHasLostItsStore(t *testing.T) {
 	f := joined(t, startNATS(t), "one")
 	l := leased(t, f)
-	hosttest.Eventually(t, "the lease is renewed", func() bool { l.mu.Lock(); defer l.mu.Unlock(); return l.revision > 2 })
+	hosttest.WaitUntil(t, "the lease is renewed", func() bool { l.mu.Lock(); defer l.mu.Unlock(); return l.revision > 2 })
 	if err := f.js.DeleteKeyValue(t.Context(), subject.Placement); err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(hosttest.Main(m, map[string]string{
+	os.Exit(hosttest.RunTests(m, map[string]string{
 		"plugins/filesystem/filesystem": "../../plugins/filesystem",
 		"plugins/shell/shell":           "../../plugins/shell",
-	}, func(dir string) error { return hosttest.Describe(dir, "plugins/filesystem", "plugins/shell") }))
+	}, func(dir string) error { return hosttest.WriteManifests(dir, "plugins/filesystem", "plugins/shell") }))
 }

@@ -30,8 +30,8 @@ func TestWhoIsKilledInAMoveKnowsWhatToDo(t *testing.T) {
 		if winner == w.one {
 			loser = w.two
 		}
-		hosttest.Eventually(t, "one copy", func() bool { return winner.files(t) == "a b" && loser.files(t) == "" })
-		hosttest.Eventually(t, "it is not stopped", func() bool { return killswitch.StopOf(w.one.home, "main") == nil })
+		hosttest.WaitUntil(t, "one copy", func() bool { return winner.files(t) == "a b" && loser.files(t) == "" })
+		hosttest.WaitUntil(t, "it is not stopped", func() bool { return killswitch.StopOf(w.one.home, "main") == nil })
 	}
 	for name, play := range map[string]func(t *testing.T, w *world){
 		"before anything was sent": func(t *testing.T, w *world) {
@@ -51,7 +51,7 @@ func TestWhoIsKilledInAMoveKnowsWhatToDo(t *testing.T) {
 			w.place(place{Worker: "two", Sent: w.upload()})
 			runs(t, w.one.worker(t))
 			runs(t, w.two.worker(t))
-			hosttest.Eventually(t, "it is settled", func() bool {
+			hosttest.WaitUntil(t, "it is settled", func() bool {
 				p, err := w.admin.where(t.Context(), "main")
 				return err == nil && p.Sent == nil
 			})
@@ -102,7 +102,7 @@ func TestWhoIsKilledInAMoveKnowsWhatToDo(t *testing.T) {
 			w.two.write(t, "b", "text")
 			w.place(place{Worker: "two", Instance: "x", Kept: w.in.proof(proofKept)})
 			runs(t, w.two.worker(t))
-			hosttest.Eventually(t, "it is written down", func() bool {
+			hosttest.WaitUntil(t, "it is written down", func() bool {
 				data, _ := os.ReadFile(filepath.Join(w.two.home, "fleet", "moves", "main"))
 				return strings.Contains(string(data), string(owned))
 			})

@@ -108,7 +108,7 @@ func TestATargetThatLeavesKeepsTheProof(t *testing.T) {
 				t.Errorf("an agent that nobody has is listed: %+v %v", agents, err)
 			}
 			runs(t, one.worker(t))
-			hosttest.Eventually(t, "the copy is gone", func() bool { return one.gone(t) })
+			hosttest.WaitUntil(t, "the copy is gone", func() bool { return one.gone(t) })
 			has(t, admin, "one")
 			if two.files(t) != "a" {
 				t.Errorf("the target has %q", two.files(t))
@@ -135,7 +135,7 @@ func TestASourceThatIsDrainedEndsItsMove(t *testing.T) {
 	if err := w.note("main", m); err != nil {
 		t.Fatal(err)
 	}
-	hosttest.Eventually(t, "the copy is gone", func() bool { return one.gone(t) })
+	hosttest.WaitUntil(t, "the copy is gone", func() bool { return one.gone(t) })
 	has(t, admin, "two")
 }
 

@@ -71,7 +71,7 @@ func runs(t *testing.T, w *Worker) (stop func()) {
 func has(t *testing.T, f *Fleet, worker string) *place {
 	t.Helper()
 	var p *place
-	hosttest.Eventually(t, worker+" has the agent", func() bool {
+	hosttest.WaitUntil(t, worker+" has the agent", func() bool {
 		var err error
 		p, err = f.where(t.Context(), "main")
 		return err == nil && p.Worker == worker && p.Sent == nil && p.Instance != ""
@@ -82,7 +82,7 @@ func has(t *testing.T, f *Fleet, worker string) *place {
 // there waits for so many workers.
 func there(t *testing.T, f *Fleet, n int) {
 	t.Helper()
-	hosttest.Eventually(t, "the workers are there", func() bool {
+	hosttest.WaitUntil(t, "the workers are there", func() bool {
 		workers, _, err := f.Status(t.Context())
 		return err == nil && len(workers) == n
 	})
@@ -141,14 +141,14 @@ func TestAWorkspaceMovesAndComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		has(t, admin, "two")
-		hosttest.Eventually(t, "the copy is gone", func() bool { return one.gone(t) })
+		hosttest.WaitUntil(t, "the copy is gone", func() bool { return one.gone(t) })
 		if r := s.Call(t.Context(), "echo", args("hello"), nil); r.Text != "two says hello" || two.files(t) != "a" {
 			t.Errorf("%+v %q", r, two.files(t))
 		}
 		if err := move("one"); err != nil {
 			t.Fatal(err)
 		}
-		hosttest.Eventually(t, "the copy is gone", func() bool { return two.gone(t) })
+		hosttest.WaitUntil(t, "the copy is gone", func() bool { return two.gone(t) })
 	}
 
 	// What can't be moved stays, and is served.

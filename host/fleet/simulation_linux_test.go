@@ -69,7 +69,7 @@ func openSimulatedHost(home string) (*session.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"),
+	return session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"),
 		Builtin: []session.BuiltinPlugin{{ID: "simulation", Tools: []session.BuiltinTool{own}}}})
 }
 
@@ -279,7 +279,7 @@ func TestWorkerGetsMessagesOfItsAgentsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A worker that is not sure of its agents for a moment may lose them to the other one in between.
-	hosttest.Eventually(t, "each agent is where the status has it", func() bool {
+	hosttest.WaitUntil(t, "each agent is where the status has it", func() bool {
 		_, placed, err := gateway.Status(ctx)
 		if err != nil {
 			t.Fatal(err)

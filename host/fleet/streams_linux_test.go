@@ -112,7 +112,7 @@ func TestACallIsCancelled(t *testing.T) {
 	}
 	// On a busy machine it may take more time than there is for a call to begin.
 	limit := 100 * time.Millisecond
-	hosttest.Eventually(t, "a call begins in time", func() bool {
+	hosttest.WaitUntil(t, "a call begins in time", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
 		limit *= 2

@@ -84,12 +84,12 @@ func TestAJournalThatWaitsCostsNoLease(t *testing.T) {
 	call := func(s *Session) { results <- s.Call(context.WithoutCancel(ctx), "wait", args(""), nil) }
 	main, other := caller(t, f, "main"), caller(t, f, "other")
 	go call(other)
-	hosttest.Eventually(t, "the call runs", func() bool { return w.has("other").busy() == 1 })
+	hosttest.WaitUntil(t, "the call runs", func() bool { return w.has("other").busy() == 1 })
 	served := w.has("main")
 	served.journal.mu.Lock()
 	go call(main)
 	go call(main)
-	hosttest.Eventually(t, "a call waits for the journal", func() bool {
+	hosttest.WaitUntil(t, "a call waits for the journal", func() bool {
 		free := served.mu.TryLock()
 		if free {
 			served.mu.Unlock()

@@ -161,7 +161,7 @@ var ErrNotRunning = errors.New("no gateway runs on this instance root; `picoclaw
 type UnresponsiveError struct{ PID int }
 
 func (e *UnresponsiveError) Error() string {
-	process, pid := "the process in "+pidfile.Name, "PID"
+	process, pid := "the process in "+pidfile.FileName, "PID"
 	if e.PID > 0 {
 		pid = strconv.Itoa(e.PID)
 		process = "process " + pid

@@ -114,7 +114,7 @@ func (g *Gateway) Run(ctx context.Context, ready func(address string)) (err erro
 		g.address = "http://" + listener.Addr().String()
 	}
 	// The address is most likely in use by the daemon of this home: the error of the pid file says so.
-	pid, err := pidfile.WritePidFile(g.options.Home, pidfile.Data{Address: g.address, Version: g.options.Version})
+	pid, err := pidfile.WritePidFile(g.options.Home, pidfile.DaemonInfo{Address: g.address, Version: g.options.Version})
 	if err != nil {
 		return err
 	}

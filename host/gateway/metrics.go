@@ -12,9 +12,9 @@ import (
 type Metrics interface {
 	// ServeHTTP serves the metrics in Prometheus format.
 	http.Handler
-	// Gauge registers a metric, whose value is read at each scrape and may be unknown. labels are names and values in
+	// AddGauge registers a metric, whose value is read at each scrape and may be unknown. labels are names and values in
 	// pairs.
-	Gauge(name, unit, help string, value func() (float64, bool), labels ...string) error
+	AddGauge(name, unit, help string, value func() (float64, bool), labels ...string) error
 }
 
 // registerMetrics registers the gateway's metrics.
@@ -32,27 +32,27 @@ func (g *Gateway) registerMetrics() error {
 		return running, sessions
 	}
 	return errors.Join(
-		m.Gauge("picoclaw.info", "", "The gateway's version.", func() (float64, bool) { return 1, true },
+		m.AddGauge("picoclaw.info", "", "The gateway's version.", func() (float64, bool) { return 1, true },
 			"version", g.options.Version),
-		m.Gauge("picoclaw.ready", "", "Whether calls can be made.", func() (float64, bool) {
+		m.AddGauge("picoclaw.ready", "", "Whether calls can be made.", func() (float64, bool) {
 			if _, ready := g.checkReadiness(); ready {
 				return 1, true
 			}
 			return 0, true
 		}),
-		m.Gauge("picoclaw.uptime", "s", "How long the gateway has been running.",
+		m.AddGauge("picoclaw.uptime", "s", "How long the gateway has been running.",
 			func() (float64, bool) { return time.Since(g.started).Seconds(), true }),
-		m.Gauge("picoclaw.running", "", "Calls and turns that have begun and not ended.", func() (float64, bool) {
+		m.AddGauge("picoclaw.running", "", "Calls and turns that have begun and not ended.", func() (float64, bool) {
 			running, _ := countActive()
 			return float64(running), true
 		}),
-		m.Gauge("picoclaw.mcp.sessions", "", "Sessions of MCP clients.", func() (float64, bool) {
+		m.AddGauge("picoclaw.mcp.sessions", "", "Sessions of MCP clients.", func() (float64, bool) {
 			_, sessions := countActive()
 			return float64(sessions), true
 		}),
-		m.Gauge("picoclaw.approvals.waiting", "", "Calls on this instance root that wait for a person's yes.",
+		m.AddGauge("picoclaw.approvals.waiting", "", "Calls on this instance root that wait for a person's yes.",
 			func() (float64, bool) {
-				waiting, err := approvals.List(g.options.Home)
+				waiting, err := approvals.ListWaiting(g.options.Home)
 				return float64(len(waiting)), err == nil
 			}),
 	)

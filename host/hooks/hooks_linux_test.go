@@ -20,10 +20,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(hosttest.Main(m, map[string]string{
+	os.Exit(hosttest.RunTests(m, map[string]string{
 		"plugins/filesystem/filesystem": "../../plugins/filesystem",
 		"plugins/shell/shell":           "../../plugins/shell",
-	}, func(dir string) error { return hosttest.Describe(dir, "plugins/filesystem", "plugins/shell") }))
+	}, func(dir string) error { return hosttest.WriteManifests(dir, "plugins/filesystem", "plugins/shell") }))
 }
 
 // unconfined starts programs that nothing confines. A process has one such isolation.
@@ -176,7 +176,7 @@ func TestTimeoutKillsHookAndDescendants(t *testing.T) {
 	w := newTestSession(t)
 	var data []byte
 	seconds := 1 // on a busy machine its child may take longer to start
-	hosttest.Eventually(t, "the hook has a child in time", func() bool {
+	hosttest.WaitUntil(t, "the hook has a child in time", func() bool {
 		h := newCommandHooks(t, "setsid sleep 1000 & echo $! > child.new; mv child.new child; wait",
 			fmt.Sprintf(`"timeout": %d`, seconds))
 		says := fmt.Sprintf("did not end within %ds", seconds)
@@ -192,7 +192,7 @@ func TestTimeoutKillsHookAndDescendants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hosttest.Eventually(t, "the hook's child ends", func() bool { return !hosttest.Alive(pid) })
+	hosttest.WaitUntil(t, "the hook's child ends", func() bool { return !hosttest.IsAlive(pid) })
 }
 
 // A hook is not waited for when its call is cancelled, and neither is the call made.

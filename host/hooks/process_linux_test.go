@@ -126,7 +126,7 @@ func TestProcessInterceptPoints(t *testing.T) {
 	h.interceptModel(ctx, w, afterModel, json.RawMessage(`{}`))
 	h.runEvent(ctx, w, EventData{Event: Stop})
 	var all []map[string]any
-	hosttest.Eventually(t, "all is told", func() bool {
+	hosttest.WaitUntil(t, "all is told", func() bool {
 		var methods []string
 		methods, all = receivedMessages(t, w)
 		return len(methods) == 11
@@ -210,7 +210,7 @@ func TestProcessRestarts(t *testing.T) {
 		t.Errorf("one that keeps crashing: %+v", v)
 	}
 	setResponse(t, w, `{}`)
-	hosttest.Eventually(t, "it is started again", func() bool { return h.runBeforeCall(t.Context(), w, execCall("ls")).Deny == "" })
+	hosttest.WaitUntil(t, "it is started again", func() bool { return h.runBeforeCall(t.Context(), w, execCall("ls")).Deny == "" })
 }
 
 func TestProcessStartFailures(t *testing.T) {
@@ -246,7 +246,7 @@ time.sleep(1000)
 	for range 100 {
 		h.runBeforeCall(ctx, w, long) // it may have been ended and started again by then
 	}
-	hosttest.Eventually(t, "it is ended", func() bool { return c.endReason() != nil })
+	hosttest.WaitUntil(t, "it is ended", func() bool { return c.endReason() != nil })
 }
 
 // Nobody waits for an observer to greet, nor does the end.
@@ -257,7 +257,7 @@ func TestObserverStartTimeout(t *testing.T) {
 	if v := h.runBeforeCall(t.Context(), w, execCall("ls")); v.Deny != "" {
 		t.Errorf("got %+v", v)
 	}
-	hosttest.Eventually(t, "it is started", func() bool {
+	hosttest.WaitUntil(t, "it is started", func() bool {
 		_, err := os.Stat(filepath.Join(w.dir, "begun"))
 		return err == nil
 	})

@@ -36,7 +36,7 @@ func openSession(t *testing.T, isolated bool, settings string) (*session.Session
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"), Hooks: hooks})
+	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"), Hooks: hooks})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ sys.exit(2 if json.load(sys.stdin)["tool_input"].get("command") == "make release
 			if r := callTool(t, s, "process", map[string]any{"action": "list"}); r.Err != nil {
 				t.Errorf("%+v", r.Err)
 			}
-			hosttest.Eventually(t, "harmless lines are run", func() bool {
+			hosttest.WaitUntil(t, "harmless lines are run", func() bool {
 				text, _ := os.ReadFile(filepath.Join(workspace, "b"))
 				return strings.TrimSpace(string(text)) == "two"
 			})

@@ -11,19 +11,19 @@ import (
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// builtVariable names a directory in which programs stay that were built, so that the packages of one run build each
-// program once. A program that is there is not built again: the directory must not outlive changes to the code.
+// builtVariable names a directory that caches built programs, so that the packages of one test run build each program
+// once. It must be emptied after changes to the code.
 const builtVariable = "PICOCLAW_TEST_BUILT"
 
-// raceVariable has picoclaw and picoclaw-hub built with the race detector: a program with a data race exits with 66. Plugins
-// are not: their output does not reach a test, and the tests of their packages run with the race detector themselves.
+// raceVariable builds picoclaw and picoclaw-hub with the race detector: a program with a data race exits with 66.
+// Plugins are not built with it: tests don't see their output, and their packages' tests use the race detector.
 const raceVariable = "PICOCLAW_TEST_RACE"
 
-// Build builds a program from the sources of a package, as `make build` does.
-func Build(program, pkg string) error {
+// BuildProgram builds a program from a package, as `make build` does.
+func BuildProgram(program, pkg string) error {
 	kept := os.Getenv(builtVariable)
 	if kept == "" {
-		return build(program, pkg)
+		return runBuild(program, pkg)
 	}
 	path := pkg
 	if strings.HasPrefix(pkg, ".") {
@@ -34,7 +34,7 @@ func Build(program, pkg string) error {
 		path = strings.TrimSpace(string(out))
 	}
 	built := filepath.Join(kept, strings.ReplaceAll(path, "/", "_"))
-	if detectsRaces(path) {
+	if wantsRaceDetector(path) {
 		built += "_race"
 	}
 	if err := buildOnce(built, pkg); err != nil {
@@ -46,7 +46,7 @@ func Build(program, pkg string) error {
 	return copyFile(program, built)
 }
 
-// buildOnce builds a program unless it is there. Packages that need it at the same time wait for one of them.
+// buildOnce builds a program unless it exists. Concurrent callers wait for the first.
 func buildOnce(program, pkg string) error {
 	lock, err := filelock.Open(program+".lock", filelock.Wait)
 	if err != nil {
@@ -56,25 +56,25 @@ func buildOnce(program, pkg string) error {
 	if _, err := os.Stat(program); err == nil {
 		return nil
 	}
-	if err := build(program+".new", pkg); err != nil {
+	if err := runBuild(program+".new", pkg); err != nil {
 		return err
 	}
 	return os.Rename(program+".new", program)
 }
 
-// detectsRaces reports whether a program is built with the race detector.
-func detectsRaces(pkg string) bool {
+// wantsRaceDetector reports whether a program is built with the race detector.
+func wantsRaceDetector(pkg string) bool {
 	return os.Getenv(raceVariable) != "" && strings.Contains(pkg, "/cmd/picoclaw")
 }
 
-func build(program, pkg string) error {
+func runBuild(program, pkg string) error {
 	out, err := exec.Command("go", "list", "-f", "{{.Module.Dir}}", pkg).Output()
 	if err != nil {
 		return fmt.Errorf("find package %s: %w", pkg, err)
 	}
 	flags := `-s -w -X "main.source=` + strings.TrimSpace(string(out)) + `"`
 	args, cgo := []string{"build", "-trimpath"}, "CGO_ENABLED=0"
-	if detectsRaces(pkg) {
+	if wantsRaceDetector(pkg) {
 		args, cgo = append(args, "-race"), "CGO_ENABLED=1"
 	}
 	cmd := exec.Command("go", append(args, "-ldflags", flags, "-o", program, pkg)...)
@@ -102,8 +102,9 @@ func copyFile(to, from string) error {
 	return out.Close()
 }
 
-// Describe has plugins in directories below dir, each a program of its directory's name, write their manifests there.
-func Describe(dir string, plugins ...string) error {
+// WriteManifests runs the plugins in subdirectories of dir, each named like its directory, to write their manifests
+// there.
+func WriteManifests(dir string, plugins ...string) error {
 	for _, plugin := range plugins {
 		at := filepath.Join(dir, plugin)
 		out, err := exec.Command(filepath.Join(at, filepath.Base(at)), "describe").Output()

@@ -8,25 +8,25 @@ import (
 	"testing"
 )
 
-// Cable is a TCP connection between two programs that can be cut, and that can take what is sent without bringing it,
-// as a network does that loses everything.
-type Cable struct {
+// FlakyLink is a TCP connection between two programs that can be cut, or can swallow data like a network with total
+// packet loss.
+type FlakyLink struct {
 	target string
 
-	mu    sync.Mutex
-	whole bool
-	ends  []net.Conn
-	held  [2]chan struct{} // each way: closed when what is sent is brought on; nil where it is
+	mu     sync.Mutex
+	open   bool
+	ends   []net.Conn
+	paused [2]chan struct{} // for each direction: closed on resume; nil if not paused
 }
 
-// Lay lays a cable to an address, and returns it with the address of its other end.
-func Lay(t testing.TB, target string) (*Cable, string) {
+// NewFlakyLink returns a link to an address, and the address to connect to.
+func NewFlakyLink(t testing.TB, target string) (*FlakyLink, string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Cable{target: target, whole: true}
+	c := &FlakyLink{target: target, open: true}
 	var all sync.WaitGroup
 	all.Go(func() {
 		for {
@@ -34,23 +34,23 @@ func Lay(t testing.TB, target string) (*Cable, string) {
 			if err != nil {
 				return
 			}
-			c.join(near, &all)
+			c.addConnection(near, &all)
 		}
 	})
 	t.Cleanup(func() {
 		_ = l.Close()
 		c.Cut()
-		c.Hold(false, false)
+		c.PauseData(false, false)
 		all.Wait()
 	})
 	return c, l.Addr().String()
 }
 
-func (c *Cable) join(near net.Conn, all *sync.WaitGroup) {
+func (c *FlakyLink) addConnection(near net.Conn, all *sync.WaitGroup) {
 	far, err := net.Dial("tcp", c.target)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err != nil || !c.whole {
+	if err != nil || !c.open {
 		_ = near.Close()
 		if err == nil {
 			_ = far.Close()
@@ -58,18 +58,18 @@ func (c *Cable) join(near net.Conn, all *sync.WaitGroup) {
 		return
 	}
 	c.ends = append(c.ends, near, far)
-	all.Go(func() { c.bring(0, far, near) })
-	all.Go(func() { c.bring(1, near, far) })
+	all.Go(func() { c.forward(0, far, near) })
+	all.Go(func() { c.forward(1, near, far) })
 }
 
-// bring brings on what is sent one way.
-func (c *Cable) bring(way int, to, from net.Conn) {
+// forward copies data in one direction.
+func (c *FlakyLink) forward(way int, to, from net.Conn) {
 	defer func() { _, _ = to.Close(), from.Close() }()
 	piece := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(piece)
 		c.mu.Lock()
-		held := c.held[way]
+		held := c.paused[way]
 		c.mu.Unlock()
 		if held != nil {
 			<-held
@@ -80,35 +80,35 @@ func (c *Cable) bring(way int, to, from net.Conn) {
 	}
 }
 
-// Cut ends what is connected, and lets nobody connect.
-func (c *Cable) Cut() {
+// Cut closes all connections and refuses new ones.
+func (c *FlakyLink) Cut() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.whole = false
+	c.open = false
 	for _, end := range c.ends {
 		_ = end.Close()
 	}
 	c.ends = nil
 }
 
-// Mend lets programs connect again.
-func (c *Cable) Mend() {
+// Restore accepts connections again.
+func (c *FlakyLink) Restore() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.whole = true
+	c.open = true
 }
 
-// Hold has what is sent to the target, and what comes from there, arrive only when it is not held any more.
-func (c *Cable) Hold(to, from bool) {
+// PauseData delays data to and from the target until it is called again with false.
+func (c *FlakyLink) PauseData(to, from bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for way, hold := range []bool{to, from} {
 		switch {
-		case hold && c.held[way] == nil:
-			c.held[way] = make(chan struct{})
-		case !hold && c.held[way] != nil:
-			close(c.held[way])
-			c.held[way] = nil
+		case hold && c.paused[way] == nil:
+			c.paused[way] = make(chan struct{})
+		case !hold && c.paused[way] != nil:
+			close(c.paused[way])
+			c.paused[way] = nil
 		}
 	}
 }

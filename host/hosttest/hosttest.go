@@ -1,9 +1,9 @@
 //go:build linux
 
-// Package hosttest builds programs for tests and runs the tests with them, where it matters as root and as an
-// unprivileged user at the same time: what holds for one of them need not hold for the other.
+// Package hosttest builds programs for tests and runs the tests with them, if needed both as root and as an
+// unprivileged user, since results differ.
 //
-// It is for the tests of this module and knows nothing of what they test.
+// It is for the tests of this module and must not know what they test.
 package hosttest
 
 import (
@@ -20,28 +20,27 @@ import (
 	"time"
 )
 
-// dirVariable names the directory of the programs that were built for the tests.
+// dirVariable names the directory of the built programs.
 const dirVariable = "PICOCLAW_TEST_PROGRAMS"
 
-// unprivileged is the user and group id of the second run.
-const unprivileged = 1000
+// unprivilegedID is the user and group id of the second run.
+const unprivilegedID = 1000
 
-// Main is for TestMain: it builds the programs, named by their place below the directory that [Program] looks in, from
-// packages, runs the tests, and returns the exit code. prepare, which may be nil, is called with that directory after
-// the programs are built.
-func Main(m *testing.M, programs map[string]string, prepare func(dir string) error) int {
-	return run(m, programs, prepare, false)
+// RunTests is for TestMain: it builds programs from packages, named by their path below [Dir], runs the tests, and
+// returns the exit code. prepare, if not nil, is called with the directory after the build.
+func RunTests(m *testing.M, programs map[string]string, prepare func(dir string) error) int {
+	return runTests(m, programs, prepare, false)
 }
 
-// BothUsers is like [Main], and if root started the tests it runs them as an unprivileged user too.
-func BothUsers(m *testing.M, programs map[string]string, prepare func(dir string) error) int {
-	return run(m, programs, prepare, true)
+// RunTestsAsBothUsers is like [RunTests], and if root started the tests, also runs them as an unprivileged user.
+func RunTestsAsBothUsers(m *testing.M, programs map[string]string, prepare func(dir string) error) int {
+	return runTests(m, programs, prepare, true)
 }
 
-func run(m *testing.M, programs map[string]string, prepare func(dir string) error, twice bool) int {
+func runTests(m *testing.M, programs map[string]string, prepare func(dir string) error, twice bool) int {
 	flag.Parse()
 	if os.Getenv(dirVariable) != "" {
-		return m.Run() // the second run, or a test that starts itself
+		return m.Run() // the second run, or a child of a test
 	}
 	dir, err := buildAll(programs)
 	if dir != "" {
@@ -54,19 +53,19 @@ func run(m *testing.M, programs map[string]string, prepare func(dir string) erro
 		err = os.Setenv(dirVariable, dir)
 	}
 	if err != nil {
-		return complain(err)
+		return printError(err)
 	}
-	if os.Getuid() != 0 || !twice || !plainRun() {
+	if os.Getuid() != 0 || !twice || !isPlainRun() {
 		return m.Run()
 	}
-	// Both at a time: much of such tests is waiting.
-	second, err := again(dir)
+	// Run both concurrently, since the tests mostly wait.
+	second, err := unprivilegedRun(dir)
 	if err != nil {
-		return complain(err)
+		return printError(err)
 	}
-	said, err := os.Create(filepath.Join(dir, "said")) // a pipe would be waited for as long as anybody has it
+	said, err := os.Create(filepath.Join(dir, "said")) // Wait would block while any process holds a pipe
 	if err != nil {
-		return complain(err)
+		return printError(err)
 	}
 	defer func() { _ = said.Close() }()
 	second.Stdout, second.Stderr = said, said
@@ -77,19 +76,19 @@ func run(m *testing.M, programs map[string]string, prepare func(dir string) erro
 	}()
 	code := m.Run()
 	err = <-ended
-	fmt.Println("=== as uid", unprivileged)
+	fmt.Println("=== as uid", unprivilegedID)
 	_, _ = io.Copy(os.Stdout, io.NewSectionReader(said, 0, 1<<30))
 	if err != nil {
-		return complain(fmt.Errorf("as uid %d: %w", unprivileged, err))
+		return printError(fmt.Errorf("as uid %d: %w", unprivilegedID, err))
 	}
 	return code
 }
 
-// Program returns the path of a program that [Main] has built.
-func Program(name string) string { return filepath.Join(Dir(), name) }
+// ProgramPath returns the path of a built program.
+func ProgramPath(name string) string { return filepath.Join(ProgramDir(), name) }
 
-// Dir returns the directory of the programs that [Main] has built.
-func Dir() string { return os.Getenv(dirVariable) }
+// ProgramDir returns the directory of the built programs.
+func ProgramDir() string { return os.Getenv(dirVariable) }
 
 func buildAll(programs map[string]string) (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "picoclaw-test"); err != nil {
@@ -102,15 +101,15 @@ func buildAll(programs map[string]string) (dir string, err error) {
 		return dir, err
 	}
 	for name, pkg := range programs {
-		if err := Build(filepath.Join(dir, name), pkg); err != nil {
+		if err := BuildProgram(filepath.Join(dir, name), pkg); err != nil {
 			return dir, err
 		}
 	}
 	return dir, nil
 }
 
-// plainRun reports whether this is a run of tests and nothing else.
-func plainRun() bool {
+// isPlainRun reports whether only tests run, without fuzzing or benchmarks.
+func isPlainRun() bool {
 	for _, name := range []string{"test.fuzz", "test.bench", "test.list"} {
 		if f := flag.Lookup(name); f != nil && f.Value.String() != "" {
 			return false
@@ -119,8 +118,8 @@ func plainRun() bool {
 	return true
 }
 
-// again is a run of this test binary as an unprivileged user, with a home of its own.
-func again(dir string) (*exec.Cmd, error) {
+// unprivilegedRun returns a command that runs this test binary as an unprivileged user with a separate home.
+func unprivilegedRun(dir string) (*exec.Cmd, error) {
 	self := filepath.Join(dir, "again.test")
 	if err := copyFile(self, "/proc/self/exe"); err != nil {
 		return nil, err
@@ -129,10 +128,10 @@ func again(dir string) (*exec.Cmd, error) {
 	if err := os.Mkdir(home, 0o700); err != nil {
 		return nil, err
 	}
-	if err := os.Chown(home, unprivileged, unprivileged); err != nil {
+	if err := os.Chown(home, unprivilegedID, unprivilegedID); err != nil {
 		return nil, err
 	}
-	// The package's own directory may be where only root can go.
+	// Only root may have access to the package's directory.
 	work := filepath.Join(dir, "package")
 	if err := os.Mkdir(work, 0o755); err != nil {
 		return nil, err
@@ -150,15 +149,15 @@ func again(dir string) (*exec.Cmd, error) {
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Dir = work
-	cmd.Env = append(without(os.Environ(), "TMPDIR", "HOME"), "TMPDIR="+home, "HOME="+home)
+	cmd.Env = append(withoutVariables(os.Environ(), "TMPDIR", "HOME"), "TMPDIR="+home, "HOME="+home)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged},
+		Credential: &syscall.Credential{Uid: unprivilegedID, Gid: unprivilegedID},
 		Pdeathsig:  syscall.SIGKILL,
 	}
 	return cmd, nil
 }
 
-func without(env []string, names ...string) []string {
+func withoutVariables(env []string, names ...string) []string {
 	var kept []string
 	for _, entry := range env {
 		name, _, _ := strings.Cut(entry, "=")
@@ -173,12 +172,12 @@ func without(env []string, names ...string) []string {
 	return kept
 }
 
-func complain(err error) int {
+func printError(err error) int {
 	fmt.Fprintln(os.Stderr, err)
 	return 1
 }
 
-// TempDir is like [testing.TB.TempDir] with its links resolved and a short path, which sockets need.
+// TempDir is like [testing.TB.TempDir] with a resolved, short path, which sockets need.
 func TempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "p")
@@ -196,8 +195,8 @@ func TempDir(t testing.TB) string {
 	return dir
 }
 
-// Eventually waits until something is so, for at most half a minute: the machine may have much else to do.
-func Eventually(t testing.TB, what string, so func() bool) {
+// WaitUntil waits until so returns true, for at most half a minute, since the machine may be busy.
+func WaitUntil(t testing.TB, what string, so func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
 	for pause := 2 * time.Millisecond; !so(); pause = min(pause*3/2, 40*time.Millisecond) {
@@ -208,8 +207,8 @@ func Eventually(t testing.TB, what string, so func() bool) {
 	}
 }
 
-// Alive reports whether a process runs; one that has ended and was not waited for does not.
-func Alive(pid int) bool {
+// IsAlive reports whether a process runs; zombies do not.
+func IsAlive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return false

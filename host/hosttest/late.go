@@ -5,17 +5,17 @@ import (
 	"net/http"
 )
 
-// Late is a transport for one request that looks whether there is more of its body than its length says only when
-// Begun is closed. An [http.Transport] looks once it has sent the whole body, and the response may have come by then:
-// this has a test see what otherwise happens now and then.
-type Late struct {
+// LateBodyTransport is a transport for one request that checks for surplus body data only after Begun is closed. An
+// [http.Transport] checks after it sent the body, when the response may have arrived: this type makes that race
+// reproducible.
+type LateBodyTransport struct {
 	http.RoundTripper
-	Begun <-chan struct{}
-	Found chan<- error // gets what the look has found, io.EOF if all is well
+	Begun  <-chan struct{}
+	Result chan<- error // receives the result of the check, io.EOF if correct
 }
 
 // RoundTrip sends the request.
-func (l *Late) RoundTrip(r *http.Request) (*http.Response, error) {
+func (l *LateBodyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	late := r.Clone(r.Context())
 	late.Body = &lateBody{r.Body, r.ContentLength, l}
 	return l.RoundTripper.RoundTrip(late)
@@ -24,14 +24,14 @@ func (l *Late) RoundTrip(r *http.Request) (*http.Response, error) {
 type lateBody struct {
 	io.ReadCloser
 	left int64
-	late *Late
+	late *LateBodyTransport
 }
 
 func (b *lateBody) Read(into []byte) (int, error) {
 	if b.left == 0 {
 		<-b.late.Begun
 		n, err := b.ReadCloser.Read(into)
-		b.late.Found <- err
+		b.late.Result <- err
 		return n, err
 	}
 	n, err := b.ReadCloser.Read(into)

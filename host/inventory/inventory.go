@@ -52,7 +52,7 @@ func (s *Inventory) PluginIDs() []string {
 type Plugin struct {
 	ID      string               `json:"id"`
 	Version string               `json:"version,omitempty"`
-	Kind    catalog.Kind         `json:"kind"`
+	Kind    catalog.PluginKind   `json:"kind"`
 	State   string               `json:"state"` // ok, disabled, crashed or broken
 	Why     string               `json:"why,omitempty"`
 	Waiting string               `json:"waiting,omitempty"` // version that waits for approval
@@ -83,9 +83,9 @@ func (s *Inventory) ListPlugins() []Plugin {
 			}
 			dev := s.Config.Plugin(id).Dev
 			if pin := s.Lock.Plugins[id]; !known && dev != "" {
-				p = Plugin{ID: id, Kind: catalog.Dev, Dir: dev}
+				p = Plugin{ID: id, Kind: catalog.DevPlugin, Dir: dev}
 			} else if !known && pin != nil {
-				p = Plugin{ID: id, Version: pin.Version, Kind: catalog.Installed, Dir: s.Store.VersionDir(id, pin.Version),
+				p = Plugin{ID: id, Version: pin.Version, Kind: catalog.InstalledPlugin, Dir: s.Store.VersionDir(id, pin.Version),
 					Source: pin.Source}
 			}
 			p.State, p.Why = BrokenState, problem.Err.Error()

@@ -24,7 +24,7 @@ func TestClientConformanceSuite(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := hosttest.Build(at, pkg); err != nil {
+		if err := hosttest.BuildProgram(at, pkg); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -33,7 +33,7 @@ func TestClientConformanceSuite(t *testing.T) {
 	if err := os.MkdirAll(fixture, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := hosttest.Build(filepath.Join(fixture, "conformance"), "./testdata/conformance"); err != nil {
+	if err := hosttest.BuildProgram(filepath.Join(fixture, "conformance"), "./testdata/conformance"); err != nil {
 		t.Fatal(err)
 	}
 	manifest, err := exec.Command(filepath.Join(fixture, "conformance"), "describe").Output()

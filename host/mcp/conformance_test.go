@@ -99,7 +99,7 @@ func serveFixture(t *testing.T) string {
 	}
 	for program, pkg := range map[string]string{picoclaw: "../../cmd/picoclaw",
 		filepath.Join(plugin, "conformance"): "./testdata/conformance"} {
-		if err := hosttest.Build(program, pkg); err != nil {
+		if err := hosttest.BuildProgram(program, pkg); err != nil {
 			t.Fatal(err)
 		}
 	}

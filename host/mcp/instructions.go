@@ -66,7 +66,7 @@ func describeLimits(p *policy.Policy) string {
 }
 
 // describeNetwork lists the reachable hosts, up to a maximum.
-func describeNetwork(n *policy.Network) string {
+func describeNetwork(n *policy.NetworkRules) string {
 	const most = 20
 	hosts := slices.Concat(n.Allow, n.Ask)
 	for _, program := range n.From {

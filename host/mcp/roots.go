@@ -104,7 +104,7 @@ func narrowToRoots(s localSession, listed []*mcp.Root) (toolSession, error) {
 	if len(inside) == 0 {
 		return s, nil
 	}
-	child := policy.Child{Paths: inside}
+	child := policy.Narrowing{Paths: inside}
 	if len(inside) == 1 {
 		child.Workspace = inside[0]
 	}
@@ -134,7 +134,7 @@ func (r rootedSession) Call(
 }
 
 // spawnNarrowSession returns a child session with a narrower policy.
-func spawnNarrowSession(s localSession, child policy.Child) (toolSession, error) {
+func spawnNarrowSession(s localSession, child policy.Narrowing) (toolSession, error) {
 	narrower, err := s.Spawn(session.MCP, child)
 	if err != nil {
 		return nil, err

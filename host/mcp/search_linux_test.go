@@ -77,7 +77,7 @@ func (c *talk) search(arguments string) string {
 // changed waits until the client is told that the list has changed, since it was told last.
 func (c *talk) changed() {
 	c.t.Helper()
-	hosttest.Eventually(c.t, "the client is told that the list has changed", func() bool {
+	hosttest.WaitUntil(c.t, "the client is told that the list has changed", func() bool {
 		c.ask("ping", `{}`)
 		return c.told
 	})

@@ -38,7 +38,7 @@ type toolSession interface {
 type localSession interface {
 	toolSession
 	Policy() *policy.Policy
-	Spawn(origin session.Origin, narrower policy.Child) (*session.Session, error)
+	Spawn(origin session.Origin, narrower policy.Narrowing) (*session.Session, error)
 }
 
 // Server serves a session's tools.

@@ -59,7 +59,7 @@ func (s *ServerSpec) secretWarnings() (out []string) {
 	for kind, all := range map[string]map[string]string{"variable": s.Env, "header": s.Headers} {
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			value := all[name]
-			if value == "" || strings.Contains(value, "${") || !redact.Name(name) && redact.Text(name+": "+value) == name+": "+value {
+			if value == "" || strings.Contains(value, "${") || !redact.IsSecretName(name) && redact.RedactText(name+": "+value) == name+": "+value {
 				continue
 			}
 			out = append(out, fmt.Sprintf("the %s %s looks like a secret that the server could read; configure its source "+

@@ -1,11 +1,11 @@
-// Package pidfile keeps two daemons off one instance root, and tells others where the one is that runs.
+// Package pidfile prevents two daemons in one home, and tells others where the daemon serves.
 //
-// A daemon writes its process id down with [WritePidFile] and holds a lock on the file for as long as it lives. The
-// kernel gives the lock back, however the daemon ends. So whether one runs is never guessed from the number: what is
-// recorded without a lock is stale, be it of a process that has ended, of another that has got its id since, of the
-// first process of a container that was there before (always 1), or no number at all.
+// A daemon writes its process id with [WritePidFile] and holds a lock on the file as long as it lives. The kernel
+// releases the lock, however the daemon ends. So the number alone never decides: a file without a lock is stale,
+// whether its process has ended, its id was reused, it comes from another container (where it is always 1), or it is
+// invalid.
 //
-// It must not know what a daemon does, nor how it is told to stop.
+// It must not know what a daemon does, nor how it is stopped.
 package pidfile
 
 import (
@@ -21,24 +21,24 @@ import (
 	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
-// Name is the file below the instance root.
-const Name = "picoclaw.pid"
+// FileName is the name of the file in the home.
+const FileName = "picoclaw.pid"
 
-// maxBytes is more than a pid file has.
-const maxBytes = 64 << 10
+// maxFileBytes limits a pid file.
+const maxFileBytes = 64 << 10
 
-// Data is what a pid file says of the daemon that wrote it.
-type Data struct {
+// DaemonInfo is the content of a pid file.
+type DaemonInfo struct {
 	PID     int       `json:"pid"`
 	Started time.Time `json:"started"`
 	Address string    `json:"address,omitempty"` // where it serves
 	Version string    `json:"version,omitempty"`
 }
 
-// RunningError says that another daemon has the instance root.
+// RunningError says that another daemon uses the home.
 type RunningError struct {
 	Home string
-	Data Data // what it has written down of itself; zero if that can't be read
+	Data DaemonInfo // zero if unreadable
 }
 
 func (e *RunningError) Error() string {
@@ -50,7 +50,7 @@ func (e *RunningError) Error() string {
 		e.Home)
 }
 
-// StaleError says that a pid file is no running daemon's.
+// StaleError says that a pid file belongs to no running daemon.
 type StaleError struct {
 	Path   string
 	Reason string
@@ -58,20 +58,20 @@ type StaleError struct {
 
 func (e *StaleError) Error() string { return fmt.Sprintf("%s is stale: %s", e.Path, e.Reason) }
 
-// PidFile is the file of this process, which is the daemon.
+// PidFile is the file of this daemon.
 type PidFile struct {
 	file *os.File
 	path string
 }
 
-// WritePidFile records this process as the one daemon of an instance root, which has to exist. A stale file is
-// replaced. If another daemon runs the error is a *RunningError. Address and Version of data are the caller's; the rest
-// is filled in. Keep the result until the end: the lock goes with it.
-func WritePidFile(home string, data Data) (*PidFile, error) {
-	path := filepath.Join(home, Name)
-	file, err := filelock.Open(path, lockSoon)
+// WritePidFile registers this process as the only daemon of an existing home. It replaces a stale file. If another
+// daemon runs, the error is a *RunningError. The caller sets Address and Version of data. Keep the result, which holds
+// the lock.
+func WritePidFile(home string, data DaemonInfo) (*PidFile, error) {
+	path := filepath.Join(home, FileName)
+	file, err := filelock.Open(path, lockWithRetry)
 	if errors.Is(err, filelock.ErrLocked) {
-		running, _ := read(path)
+		running, _ := readFile(path)
 		return nil, &RunningError{Home: home, Data: running}
 	}
 	if err != nil {
@@ -80,7 +80,7 @@ func WritePidFile(home string, data Data) (*PidFile, error) {
 	data.PID, data.Started = os.Getpid(), time.Now().UTC().Truncate(time.Second)
 	text, err := json.Marshal(data)
 	if err == nil {
-		err = replace(file, append(text, '\n'))
+		err = replaceContent(file, append(text, '\n'))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("write the pid file: %w", err), file.Close())
@@ -88,13 +88,13 @@ func WritePidFile(home string, data Data) (*PidFile, error) {
 	return &PidFile{file: file, path: path}, nil
 }
 
-// Whoever reads holds the lock for a moment. A daemon holds it longer than this.
+// Readers hold the lock briefly, a daemon longer than these retries.
 const (
 	lockTries = 20
 	lockPause = 5 * time.Millisecond
 )
 
-func lockSoon(file *os.File) error {
+func lockWithRetry(file *os.File) error {
 	err := filelock.Lock(file)
 	for try := 1; errors.Is(err, filelock.ErrLocked) && try < lockTries; try++ {
 		time.Sleep(lockPause)
@@ -103,7 +103,7 @@ func lockSoon(file *os.File) error {
 	return err
 }
 
-func replace(file *os.File, text []byte) error {
+func replaceContent(file *os.File, text []byte) error {
 	if err := file.Truncate(0); err != nil {
 		return err
 	}
@@ -111,55 +111,55 @@ func replace(file *os.File, text []byte) error {
 	return err
 }
 
-// Close takes the file away and gives the instance root up.
+// Close removes the file and releases the home.
 func (p *PidFile) Close() error {
-	err := os.Remove(p.path) // while it is locked: nobody else's can be there
+	err := os.Remove(p.path) // still locked, so it is ours
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
 	return errors.Join(err, p.file.Close())
 }
 
-// ReadPidFileWithCheck returns what the running daemon of an instance root has recorded. Without a file the error is an
-// fs.ErrNotExist; a file that no running daemon holds, or that says nothing of use, is a *StaleError.
-func ReadPidFileWithCheck(home string) (Data, error) {
-	path := filepath.Join(home, Name)
-	data, err := read(path)
+// ReadPidFileWithCheck returns the running daemon of a home. Without a file the error is fs.ErrNotExist; an invalid
+// file, or one without a running daemon, is a *StaleError.
+func ReadPidFileWithCheck(home string) (DaemonInfo, error) {
+	path := filepath.Join(home, FileName)
+	data, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Data{}, err
+		return DaemonInfo{}, err
 	}
-	switch held, lockErr := heldByAnother(path); {
+	switch held, lockErr := isLocked(path); {
 	case lockErr != nil:
-		return Data{}, fmt.Errorf("check the pid file: %w", lockErr)
+		return DaemonInfo{}, fmt.Errorf("check the pid file: %w", lockErr)
 	case !held:
-		return Data{}, &StaleError{Path: path, Reason: "no running process holds it"}
+		return DaemonInfo{}, &StaleError{Path: path, Reason: "no running process holds it"}
 	case err != nil:
-		return Data{}, &StaleError{Path: path, Reason: err.Error()}
+		return DaemonInfo{}, &StaleError{Path: path, Reason: err.Error()}
 	case data.PID == 1:
-		// The first process of some container: here that number is somebody else's.
-		return Data{}, &StaleError{Path: path, Reason: "process 1 is the first one of every container"}
+		// Process 1 of a container is another process here.
+		return DaemonInfo{}, &StaleError{Path: path, Reason: "process 1 is the first one of every container"}
 	}
 	return data, nil
 }
 
-// read reads what a file says.
-func read(path string) (Data, error) {
-	text, err := smallfile.Read(path, maxBytes)
+// readFile reads a pid file.
+func readFile(path string) (DaemonInfo, error) {
+	text, err := smallfile.Read(path, maxFileBytes)
 	if err != nil {
-		return Data{}, err
+		return DaemonInfo{}, err
 	}
-	var data Data
+	var data DaemonInfo
 	if err := json.Unmarshal(text, &data); err != nil || data.PID <= 0 {
-		return Data{}, errors.New("it does not hold a process id")
+		return DaemonInfo{}, errors.New("it does not hold a process id")
 	}
 	return data, nil
 }
 
-// heldByAnother reports whether somebody has the lock. This process's own counts: it is a daemon that runs.
-func heldByAnother(path string) (bool, error) {
+// isLocked reports whether a process, including this one, holds the lock.
+func isLocked(path string) (bool, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|filelock.NonBlock, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // given up just now
+		return false, nil // released just now
 	}
 	if err != nil {
 		return false, err

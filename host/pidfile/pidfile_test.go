@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	if home == "" {
 		os.Exit(m.Run())
 	}
-	file, err := WritePidFile(home, Data{Address: "here"})
+	file, err := WritePidFile(home, DaemonInfo{Address: "here"})
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -65,7 +65,7 @@ func TestOneDaemonAtATime(t *testing.T) {
 		t.Errorf("%+v %v", data, err)
 	}
 	var running *RunningError
-	if _, err := WritePidFile(home, Data{}); !errors.As(err, &running) || running.Data.PID != first.Process.Pid {
+	if _, err := WritePidFile(home, DaemonInfo{}); !errors.As(err, &running) || running.Data.PID != first.Process.Pid {
 		t.Errorf("a second one may start: %v", err)
 	}
 	if _, said := daemon(t, home); !strings.Contains(said, "process "+strconv.Itoa(first.Process.Pid)) ||
@@ -79,7 +79,7 @@ func TestOneDaemonAtATime(t *testing.T) {
 	if _, err := ReadPidFileWithCheck(home); !errors.As(err, &stale) {
 		t.Errorf("of one that was killed: %v", err)
 	}
-	file, err := WritePidFile(home, Data{})
+	file, err := WritePidFile(home, DaemonInfo{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,14 +114,14 @@ func TestWhatNobodyHoldsIsStale(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
-			if err := os.WriteFile(filepath.Join(home, Name), []byte(text), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(home, FileName), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			var stale *StaleError
 			if _, err := ReadPidFileWithCheck(home); !errors.As(err, &stale) {
 				t.Errorf("reading: %v", err)
 			}
-			file, err := WritePidFile(home, Data{})
+			file, err := WritePidFile(home, DaemonInfo{})
 			if err != nil {
 				t.Fatalf("it is in the way: %v", err)
 			}
@@ -138,12 +138,12 @@ func TestWhatNobodyHoldsIsStale(t *testing.T) {
 // A running daemon whose file says 1 is in another container: it keeps others away, and its number is of no use here.
 func TestProcess1IsNobodysNumber(t *testing.T) {
 	home := t.TempDir()
-	file, err := WritePidFile(home, Data{})
+	file, err := WritePidFile(home, DaemonInfo{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if err := replace(file.file, []byte(`{"pid":1}`)); err != nil {
+	if err := replaceContent(file.file, []byte(`{"pid":1}`)); err != nil {
 		t.Fatal(err)
 	}
 	var stale *StaleError
@@ -151,7 +151,7 @@ func TestProcess1IsNobodysNumber(t *testing.T) {
 		t.Errorf("reading: %v", err)
 	}
 	var running *RunningError
-	if _, err := WritePidFile(home, Data{}); !errors.As(err, &running) {
+	if _, err := WritePidFile(home, DaemonInfo{}); !errors.As(err, &running) {
 		t.Errorf("a second daemon may start: %v", err)
 	}
 }
@@ -164,7 +164,7 @@ func TestManyAtOnce(t *testing.T) {
 		var got []*PidFile
 		for range 8 {
 			wg.Go(func() {
-				if file, err := WritePidFile(home, Data{}); err == nil {
+				if file, err := WritePidFile(home, DaemonInfo{}); err == nil {
 					mu.Lock()
 					got = append(got, file)
 					mu.Unlock()
@@ -199,7 +199,7 @@ func TestReadersAreInNobodysWay(t *testing.T) {
 		})
 	}
 	for range 40 {
-		file, err := WritePidFile(home, Data{})
+		file, err := WritePidFile(home, DaemonInfo{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,13 +213,13 @@ func TestReadersAreInNobodysWay(t *testing.T) {
 
 func TestWhatIsInTheWay(t *testing.T) {
 	home := t.TempDir()
-	if err := os.Symlink(filepath.Join(home, "elsewhere"), filepath.Join(home, Name)); err != nil {
+	if err := os.Symlink(filepath.Join(home, "elsewhere"), filepath.Join(home, FileName)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := WritePidFile(home, Data{}); err == nil || !strings.Contains(err.Error(), "move it away") {
+	if _, err := WritePidFile(home, DaemonInfo{}); err == nil || !strings.Contains(err.Error(), "move it away") {
 		t.Errorf("a link: %v", err)
 	}
-	if _, err := WritePidFile(filepath.Join(home, "missing"), Data{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := WritePidFile(filepath.Join(home, "missing"), DaemonInfo{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no home: %v", err)
 	}
 }
@@ -228,11 +228,11 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"pid":1}`))
 	f.Add([]byte(`{"pid":99999999999999999999}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		path := filepath.Join(t.TempDir(), Name)
+		path := filepath.Join(t.TempDir(), FileName)
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if data, err := read(path); err == nil && data.PID <= 0 {
+		if data, err := readFile(path); err == nil && data.PID <= 0 {
 			t.Errorf("%q is process %d", text, data.PID)
 		}
 	})

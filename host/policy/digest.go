@@ -11,23 +11,21 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// seal computes the digest. It is the last step of making a policy.
-//
-// The lists are sorted first, as the order of rules that are all alike doesn't matter, and what only explains a
-// policy (the agent's id, the origins) is left out.
-func (p *Policy) seal() (*Policy, error) {
+// computeDigest computes the digest as the last step of creating a policy. It sorts lists whose order is irrelevant,
+// and omits explanations such as the agent's id and origins.
+func (p *Policy) computeDigest() (*Policy, error) {
 	g := cloneGuard(p.guard)
 	for _, l := range []*[]string{&g.AllowReadPaths, &g.AllowWritePaths, &g.Paths, &g.Protected, &g.Unprotected,
 		&g.WorkspaceDeny, &g.WorkspaceAsk,
 		&g.Exec.CustomDeny, &g.Exec.CustomAllow} {
-		*l = sorted(*l)
+		*l = sortedUnique(*l)
 	}
 	rules, err := encodeRules(g.Exec.Rules)
 	if err != nil {
 		return nil, fmt.Errorf("computing the digest of the policy of agent %q: %w", p.agent, err)
 	}
 	exposed := slices.Clone(p.isolation.ExposePaths)
-	slices.SortFunc(exposed, compareExposed)
+	slices.SortFunc(exposed, compareTargets)
 	encoded, err := json.Marshal(struct {
 		Version   int
 		Home      string
@@ -35,14 +33,14 @@ func (p *Policy) seal() (*Policy, error) {
 		Guard     guard.Policy
 		Tools     toolFilter
 		Plugins   pluginRules
-		Limits    Limits
+		Limits    CallLimits
 		ExecEnv   []string
 		Isolation bool
 		Network   bool
 		Exposed   []isolation.ExposePath
 		Rules     []string `json:",omitempty"`
-		Undo      Undo
-		Reached   *Network                 `json:",omitempty"`
+		Undo      UndoLimits
+		Reached   *NetworkRules            `json:",omitempty"`
 		Secrets   map[string]config.Secret `json:",omitempty"`
 	}{1, p.home, p.file, g, p.tools, p.plugins, p.limits, p.execEnv, p.isolation.Enabled, p.isolation.Network, exposed,
 		rules, p.undo, p.network, p.secrets})
@@ -53,22 +51,22 @@ func (p *Policy) seal() (*Policy, error) {
 	return p, nil
 }
 
-// encodeRules returns the sorted texts of operators' rules, which the guard's policy in JSON leaves out.
+// encodeRules returns the sorted encodings of operators' rules, which the guard's JSON omits.
 func encodeRules(rules []guard.Rule) ([]string, error) {
 	out := make([]string, 0, len(rules))
 	for _, rule := range rules {
-		rule.Hit, rule.Miss = nil, nil // examples decide nothing
+		rule.Hit, rule.Miss = nil, nil // examples don't affect decisions
 		encoded, err := json.Marshal(rule)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, string(encoded))
 	}
-	return sorted(out), nil
+	return sortedUnique(out), nil
 }
 
-// sorted returns a sorted copy of l without repetitions, never nil.
-func sorted(l []string) []string {
+// sortedUnique returns a sorted copy of l without duplicates, never nil.
+func sortedUnique(l []string) []string {
 	out := append([]string{}, l...)
 	slices.Sort(out)
 	return slices.Compact(out)

@@ -7,28 +7,27 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// KernelPaths is what the kernel's wall opens. All paths are absolute and clean; each is opened with everything
-// below it, and need not exist.
+// KernelPaths are the paths the kernel layer opens, absolute and clean. Each includes everything below it and need not
+// exist.
 type KernelPaths struct {
-	// ReadWrite and ReadOnly are sorted. Where a path of one list lies below a path of the other, the deeper one holds.
-	// What lies in the instance root is named by itself also where a wider path is open.
+	// ReadWrite and ReadOnly are sorted; the deepest path decides. Open paths inside the home are listed even below a
+	// wider open path.
 	ReadWrite []string
 	ReadOnly  []string
 
-	// Hidden are sorted paths that must not be seen although they lie below an open one: the instance root and the
-	// configuration, where a whitelist's literal prefix reaches further than the whitelist. A deeper open path, such
-	// as a workspace in the instance root, is seen still.
+	// Hidden are sorted paths to hide although they are below an open one: the home and the configuration, if a
+	// whitelist's literal prefix includes them. Deeper open paths, such as a workspace in the home, stay visible.
 	Hidden []string
 
-	// Open are the whitelist's patterns without a literal prefix, for which the whole file system is opened.
-	Open []string
+	// Unanchored are whitelist patterns without a literal prefix, which open the whole file system.
+	Unanchored []string
 }
 
-// KernelPaths returns what the kernel's wall opens so that all that the guard allows can be done.
+// KernelPaths returns the paths the kernel layer must open for everything the guard allows.
 func (p *Policy) KernelPaths() KernelPaths { return p.kernelPaths(false) }
 
-// SandboxPaths returns what of that a sandbox shows which has a /tmp of its own, as every one has that starts programs.
-// The prefix of a whitelist does not open the machine's /tmp there, but what is named below it is seen.
+// SandboxPaths is KernelPaths for a sandbox with a private /tmp, as every one with exec. A whitelist's prefix does not
+// open the host's /tmp there, but paths listed below it are visible.
 func (p *Policy) SandboxPaths() KernelPaths { return p.kernelPaths(true) }
 
 func (p *Policy) kernelPaths(ownTmp bool) KernelPaths {
@@ -38,70 +37,70 @@ func (p *Policy) kernelPaths(ownTmp bool) KernelPaths {
 	case !g.Restrict:
 		k.ReadWrite = []string{"/", g.Workspace}
 	default:
-		k.ReadWrite = append([]string{g.Workspace}, k.prefixes(g.AllowWritePaths)...)
-		k.ReadOnly = k.prefixes(g.AllowReadPaths)
+		k.ReadWrite = append([]string{g.Workspace}, k.literalPrefixes(g.AllowWritePaths)...)
+		k.ReadOnly = k.literalPrefixes(g.AllowReadPaths)
 		if g.AllowReadOutside {
 			k.ReadOnly = []string{"/"}
 		}
 	}
-	own := append(p.instancePaths(), "/run")
-	k.ReadWrite, k.ReadOnly = intersect(k.ReadWrite, g.Paths), intersect(k.ReadOnly, g.Paths)
+	own := append(p.controlPaths(), "/run")
+	k.ReadWrite, k.ReadOnly = intersectDirs(k.ReadWrite, g.Paths), intersectDirs(k.ReadOnly, g.Paths)
 	if ownTmp {
 		own = append(own, "/tmp")
 		opened := func(path string) bool { return path == "/tmp" && path != g.Workspace }
 		k.ReadWrite, k.ReadOnly = slices.DeleteFunc(k.ReadWrite, opened), slices.DeleteFunc(k.ReadOnly, opened)
 	}
-	k.ReadWrite, k.ReadOnly = outermost(k.ReadWrite, own), outermost(k.ReadOnly, own)
-	k.ReadOnly = slices.DeleteFunc(k.ReadOnly, func(path string) bool { return covered(path, k.ReadWrite, own) })
-	k.Open = sorted(k.Open)
-	k.protect(p)
+	k.ReadWrite, k.ReadOnly = outermostPaths(k.ReadWrite, own), outermostPaths(k.ReadOnly, own)
+	k.ReadOnly = slices.DeleteFunc(k.ReadOnly, func(path string) bool { return isCovered(path, k.ReadWrite, own) })
+	k.Unanchored = sortedUnique(k.Unanchored)
+	k.hideControlPaths(p)
 	return k
 }
 
-// instancePaths are the paths that bind the agents: the instance root and the configuration file.
-func (p *Policy) instancePaths() []string {
+// controlPaths returns the paths that control agents: the home and the configuration file.
+func (p *Policy) controlPaths() []string {
 	if p.file == "" || paths.Within(p.home, p.file) {
 		return []string{p.home}
 	}
 	return []string{p.home, p.file}
 }
 
-// prefixes returns the literal prefixes of the patterns, and notes those that have none.
-func (k *KernelPaths) prefixes(patterns []string) []string {
+// literalPrefixes returns the literal prefixes of patterns, and records patterns without one.
+func (k *KernelPaths) literalPrefixes(patterns []string) []string {
 	var out []string
 	for _, pattern := range patterns {
 		path, _ := LiteralPrefix(pattern)
 		if path == "/" {
-			k.Open = append(k.Open, pattern)
+			k.Unanchored = append(k.Unanchored, pattern)
 		}
 		out = append(out, path)
 	}
 	return out
 }
 
-// protect closes the instance root and the configuration file again where a restricted agent's whitelist opens them.
-// What such an agent may read anywhere, it may read there too; it never writes there.
-func (k *KernelPaths) protect(p *Policy) {
+// hideControlPaths hides home and configuration file if a restricted agent's whitelist opens them. They stay readable
+// if the agent may read everywhere, but never writable.
+func (k *KernelPaths) hideControlPaths(p *Policy) {
 	if !p.guard.Restrict || p.guard.Workspace == "/" {
 		return
 	}
-	for _, path := range p.instancePaths() {
+	for _, path := range p.controlPaths() {
 		switch {
 		case p.guard.AllowReadOutside && paths.WithinAny(k.ReadWrite, path):
-			k.ReadOnly = sorted(append(k.ReadOnly, path))
+			k.ReadOnly = sortedUnique(append(k.ReadOnly, path))
 		case !p.guard.AllowReadOutside && (paths.WithinAny(k.ReadWrite, path) || paths.WithinAny(k.ReadOnly, path)):
-			k.Hidden = sorted(append(k.Hidden, path))
+			k.Hidden = sortedUnique(append(k.Hidden, path))
 		}
 	}
 }
 
-// Limit returns what is left of k for a plugin with the given access.
-func (k KernelPaths) Limit(access string) KernelPaths {
+// LimitAccess returns the paths for a plugin with the given access to the workspace.
+func (k KernelPaths) LimitAccess(access string) KernelPaths {
 	switch access {
 	case pluginpb.ReadWriteWorkspace:
 		return k
 	case pluginpb.ReadOnlyWorkspace:
-		k.ReadOnly = sorted(slices.Concat(k.ReadOnly, k.ReadWrite))
+		k.ReadOnly = sortedUnique(slices.Concat(k.ReadOnly, k.ReadWrite))
 		k.ReadWrite = nil
 		return k
 	default:
@@ -109,20 +108,20 @@ func (k KernelPaths) Limit(access string) KernelPaths {
 	}
 }
 
-// outermost sorts all paths and leaves out those that another one covers.
-func outermost(all, boundaries []string) []string {
+// outermostPaths sorts all paths and omits those covered by others.
+func outermostPaths(all, boundaries []string) []string {
 	var out []string
-	for _, path := range sorted(all) {
-		if !covered(path, out, boundaries) {
+	for _, path := range sortedUnique(all) {
+		if !isCovered(path, out, boundaries) {
 			out = append(out, path)
 		}
 	}
 	return out
 }
 
-// covered reports whether path lies below one of dirs with no boundary in between. What is inside the instance root, or
-// in a directory of which the sandbox has its own, is seen only where it is named, so these are boundaries.
-func covered(path string, dirs, boundaries []string) bool {
+// isCovered reports whether path is below one of dirs without a boundary in between. Boundaries are the home and
+// private directories of the sandbox, in which only listed paths are visible.
+func isCovered(path string, dirs, boundaries []string) bool {
 	return slices.ContainsFunc(dirs, func(above string) bool {
 		return paths.Within(above, path) && !slices.ContainsFunc(boundaries, func(boundary string) bool {
 			return paths.Within(boundary, path) && paths.Within(above, boundary) && boundary != above
@@ -130,8 +129,8 @@ func covered(path string, dirs, boundaries []string) bool {
 	})
 }
 
-// intersect returns what lies both below one of dirs and below one of limits; no limits limit nothing.
-func intersect(dirs, limits []string) []string {
+// intersectDirs returns the paths below both one of dirs and one of limits; no limits means all.
+func intersectDirs(dirs, limits []string) []string {
 	if len(limits) == 0 {
 		return dirs
 	}

@@ -11,15 +11,15 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// Child is the request for the policy of a child session. Its zero value inherits the parent's policy unchanged.
-type Child struct {
-	Workspace string   // directory inside the parent's workspace, absolute or relative to it; "" inherits
-	Paths     []string // directories that confine the child, absolute or relative to the workspace; nil inherits
+// Narrowing restricts the policy of a child session. Its zero value inherits the parent's policy.
+type Narrowing struct {
+	Workspace string   // directory in the parent's workspace, absolute or relative; "" inherits
+	Paths     []string // allowed directories, absolute or relative to the workspace; nil inherits
 }
 
-// Narrow returns the policy of a child session. A child never gets more than p: an error names a directory that is
-// outside the parent's.
-func (p *Policy) Narrow(child Child) (*Policy, error) {
+// NarrowPolicy returns the policy of a child session, which never allows more than p. It returns an error for a
+// directory outside the parent's.
+func (p *Policy) NarrowPolicy(child Narrowing) (*Policy, error) {
 	out := *p
 	out.guard = cloneGuard(p.guard)
 	if err := out.narrowWorkspace(p, child.Workspace); err != nil {
@@ -34,21 +34,19 @@ func (p *Policy) Narrow(child Child) (*Policy, error) {
 	if child.Paths != nil {
 		out.narrowing.Paths = out.guard.Paths
 	}
-	return out.seal()
+	return out.computeDigest()
 }
 
-// Narrowing returns all that Narrow has applied on the way to this policy, with resolved paths. Applied to the agent's
-// own policy it gives this one again.
-func (p *Policy) Narrowing() Child { return p.narrowing }
+// Narrowing returns all restrictions of this policy relative to the agent's, with resolved paths.
+func (p *Policy) Narrowing() Narrowing { return p.narrowing }
 
-// NarrowLike returns the policy of another agent's session that works for one with the policy like: confined to the same
-// directories as that one was narrowed to.
+// NarrowLike returns p restricted to the same directories as the policy like.
 func (p *Policy) NarrowLike(like *Policy) (*Policy, error) {
-	dirs := like.narrowing.dirs()
+	dirs := like.narrowing.allowedDirs()
 	if dirs == nil {
 		return p, nil
 	}
-	var child Child
+	var child Narrowing
 	for _, dir := range dirs {
 		if _, err := p.resolveWithin(dir); err == nil {
 			child.Paths = append(child.Paths, dir)
@@ -62,19 +60,19 @@ func (p *Policy) NarrowLike(like *Policy) (*Policy, error) {
 	if slices.Contains(child.Paths, like.narrowing.Workspace) {
 		child.Workspace = like.narrowing.Workspace
 	}
-	return p.Narrow(child)
+	return p.NarrowPolicy(child)
 }
 
-// Covers reports whether a session narrowed by c reaches all that one narrowed by other does.
-func (c Child) Covers(other Child) bool {
-	mine, theirs := c.dirs(), other.dirs()
+// Includes reports whether c allows every directory that other allows.
+func (c Narrowing) Includes(other Narrowing) bool {
+	mine, theirs := c.allowedDirs(), other.allowedDirs()
 	return mine == nil || theirs != nil && !slices.ContainsFunc(theirs, func(dir string) bool {
 		return !paths.WithinAny(mine, dir)
 	})
 }
 
-// dirs are the directories that confine a child; nil for none.
-func (c Child) dirs() []string {
+// allowedDirs returns the allowed directories; nil for all.
+func (c Narrowing) allowedDirs() []string {
 	if c.Paths == nil && c.Workspace != "" {
 		return []string{c.Workspace}
 	}
@@ -114,7 +112,7 @@ func (p *Policy) narrowPaths(parent *Policy, dirs []string) error {
 	return nil
 }
 
-// resolveWithin resolves a directory, which must be inside the workspace and the paths of the policy.
+// resolveWithin resolves a directory, which must be inside the policy's workspace and paths.
 func (p *Policy) resolveWithin(path string) (string, error) {
 	g := p.guard
 	if !filepath.IsAbs(path) {

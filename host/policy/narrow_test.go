@@ -12,14 +12,14 @@ import (
 func TestNarrowRefusesWiderDirectories(t *testing.T) {
 	parent := must(t, `{}`)
 	outside := filepath.Dir(filepath.Dir(parent.Workspace()))
-	for name, child := range map[string]Child{
+	for name, child := range map[string]Narrowing{
 		"workspace outside": {Workspace: outside},
 		"workspace beside":  {Workspace: parent.Workspace() + "2"},
 		"missing workspace": {Workspace: "missing"},
 		"path outside":      {Paths: []string{parent.Workspace(), outside}},
 		"no path":           {Paths: []string{}},
 	} {
-		if got, err := parent.Narrow(child); err == nil {
+		if got, err := parent.NarrowPolicy(child); err == nil {
 			t.Errorf("%s: a child gets %+v", name, got.Guard())
 		} else if !strings.Contains(err.Error(), "main") {
 			t.Errorf("%s: the error does not name the agent: %v", name, err)
@@ -33,7 +33,7 @@ func TestNarrow(t *testing.T) {
 	if err := os.Mkdir(sub, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	child, err := parent.Narrow(Child{Workspace: "sub", Paths: []string{"sub"}})
+	child, err := parent.NarrowPolicy(Narrowing{Workspace: "sub", Paths: []string{"sub"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,10 +43,10 @@ func TestNarrow(t *testing.T) {
 	if g := parent.Guard(); g.Workspace == sub || g.Paths != nil {
 		t.Errorf("narrowing changed the parent to %+v", g)
 	}
-	if _, err := child.Narrow(Child{Workspace: parent.Workspace()}); err == nil {
+	if _, err := child.NarrowPolicy(Narrowing{Workspace: parent.Workspace()}); err == nil {
 		t.Error("a grandchild has the grandparent's workspace")
 	}
-	same, err := parent.Narrow(Child{})
+	same, err := parent.NarrowPolicy(Narrowing{})
 	if err != nil || same.Digest() != parent.Digest() {
 		t.Errorf("a child that asks for nothing differs: %v", err)
 	}
@@ -63,7 +63,7 @@ func TestNarrowingIsAppliedAgain(t *testing.T) {
 		}
 	}
 	mkdir("a/b", "c")
-	for name, steps := range map[string][]Child{
+	for name, steps := range map[string][]Narrowing{
 		"one directory":       {{Workspace: "a", Paths: []string{"a"}}},
 		"two":                 {{Paths: []string{"a", "c"}}},
 		"a workspace":         {{Workspace: "a"}},
@@ -73,20 +73,20 @@ func TestNarrowingIsAppliedAgain(t *testing.T) {
 		child := parent
 		for _, step := range steps {
 			var err error
-			if child, err = child.Narrow(step); err != nil {
+			if child, err = child.NarrowPolicy(step); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
-		again, err := parent.Narrow(child.Narrowing())
+		again, err := parent.NarrowPolicy(child.Narrowing())
 		if err != nil || again.Digest() != child.Digest() || !reflect.DeepEqual(again.Narrowing(), child.Narrowing()) {
 			t.Errorf("%s: again it is %+v, %v; want %+v", name, again, err, child)
 		}
 		like, err := parent.NarrowLike(child)
-		if err != nil || !child.Narrowing().Covers(like.Narrowing()) || parent.Narrowing().dirs() != nil {
+		if err != nil || !child.Narrowing().Includes(like.Narrowing()) || parent.Narrowing().allowedDirs() != nil {
 			t.Errorf("%s: like it is %+v, %v", name, like, err)
 		}
 	}
-	child, err := parent.Narrow(Child{Workspace: "a", Paths: []string{"a"}})
+	child, err := parent.NarrowPolicy(Narrowing{Workspace: "a", Paths: []string{"a"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,16 +101,16 @@ func TestNarrowingIsAppliedAgain(t *testing.T) {
 }
 
 func TestNarrowingCovers(t *testing.T) {
-	whole, a, ab := Child{}, Child{Workspace: "/w/a", Paths: []string{"/w/a"}}, Child{Workspace: "/w/a/b"}
-	two, like := Child{Paths: []string{"/w/a/b", "/w/c"}}, Child{Paths: []string{"/w/ab"}}
+	whole, a, ab := Narrowing{}, Narrowing{Workspace: "/w/a", Paths: []string{"/w/a"}}, Narrowing{Workspace: "/w/a/b"}
+	two, like := Narrowing{Paths: []string{"/w/a/b", "/w/c"}}, Narrowing{Paths: []string{"/w/ab"}}
 	for i, c := range []struct {
-		c, other Child
+		c, other Narrowing
 		want     bool
 	}{
 		{whole, whole, true}, {whole, a, true}, {a, whole, false}, {a, a, true}, {a, ab, true}, {ab, a, false},
-		{a, two, false}, {two, ab, true}, {two, whole, false}, {a, like, false}, {ab, Child{Paths: []string{"/w/a/b/c"}}, true},
+		{a, two, false}, {two, ab, true}, {two, whole, false}, {a, like, false}, {ab, Narrowing{Paths: []string{"/w/a/b/c"}}, true},
 	} {
-		if got := c.c.Covers(c.other); got != c.want {
+		if got := c.c.Includes(c.other); got != c.want {
 			t.Errorf("%d: %+v covers %+v: %t", i, c.c, c.other, got)
 		}
 	}

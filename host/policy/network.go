@@ -9,28 +9,29 @@ import (
 	"github.com/picoclaw/picoclaw/host/egress"
 )
 
-// Network says which hosts are reached by name.
-type Network struct {
+// NetworkRules are the allowed hosts.
+type NetworkRules struct {
 	egress.Rules
 
-	From []string // programs whose hosts are allowed besides, by their names
+	From []string // programs whose configured hosts are allowed too
 }
 
-// Network returns which hosts the agent's processes reach; nil for the host's network as it is, as far as they are
-// granted it.
-func (p *Policy) Network() *Network { return p.network.clone() }
+// Network returns the hosts the agent's processes may reach; nil for the unrestricted host network.
+func (p *Policy) Network() *NetworkRules { return p.network.cloneRules() }
 
-// PluginNetwork returns which of these a plugin reaches; nil for all.
-func (p *Policy) PluginNetwork(id string) *Network { return p.plugins.Known[id].Network.clone() }
+// PluginNetwork returns the hosts a plugin may reach among the agent's; nil for all.
+func (p *Policy) PluginNetwork(id string) *NetworkRules {
+	return p.plugins.Known[id].Network.cloneRules()
+}
 
-// Secrets returns the secrets there are.
+// Secrets returns the secrets.
 func (p *Policy) Secrets() map[string]config.Secret { return maps.Clone(p.secrets) }
 
-func (n *Network) clone() *Network {
+func (n *NetworkRules) cloneRules() *NetworkRules {
 	if n == nil {
 		return nil
 	}
-	return &Network{
+	return &NetworkRules{
 		Rules: egress.Rules{
 			Allow: slices.Clone(n.Allow), Deny: slices.Clone(n.Deny), Ask: slices.Clone(n.Ask),
 			Methods: maps.Clone(n.Methods), Hosts: maps.Clone(n.Hosts),
@@ -39,12 +40,12 @@ func (n *Network) clone() *Network {
 	}
 }
 
-// networkFrom takes a network from the configuration, and checks what is said of it. under is the name of the section.
-func networkFrom(n *config.Network, under string) (*Network, error) {
+// parseNetwork converts and checks network settings. under is the name of their section.
+func parseNetwork(n *config.Network, under string) (*NetworkRules, error) {
 	if n == nil {
 		return nil, nil
 	}
-	out := &Network{
+	out := &NetworkRules{
 		Rules: egress.Rules{Allow: n.Allow, Deny: n.Deny, Ask: n.Ask, Methods: n.Methods, Hosts: n.Hosts},
 		From:  n.From,
 	}

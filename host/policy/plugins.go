@@ -8,55 +8,54 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Plugin is what the policy says about one plugin.
-type Plugin struct {
+// PluginPolicy is the policy for one plugin.
+type PluginPolicy struct {
 	Enabled bool
-	Dev     string          // absolute build directory to run it from instead of the store; "" for none
-	Grants  pluginpb.Grant  // given by the operator and allowed to the agent; the manifest narrows it further
-	Config  json.RawMessage // the plugin's own configuration, an object; nil for none
+	Dev     string          // absolute build directory; "" to use the store
+	Grants  pluginpb.Grant  // given by the operator and allowed to the agent; the manifest narrows them further
+	Config  json.RawMessage // the plugin's configuration, an object; may be nil
 
-	// Granted says that the configuration speaks of its grants; what was granted when it was installed does not count
-	// then.
+	// Granted says that the configuration sets the grants, which overrides those given at install.
 	Granted bool
 
-	Network *Network `json:",omitempty"` // which hosts of the agent's it may reach; nil for all
+	Network *NetworkRules `json:",omitempty"` // allowed hosts among the agent's; nil for all
 }
 
-// pluginRules says which plugins there are for an agent.
+// pluginRules select an agent's plugins.
 type pluginRules struct {
-	Known   map[string]Plugin // by id: what the configuration says
+	Known   map[string]PluginPolicy // configured plugins by id
 	Filter  pluginFilter
 	Network bool // isolation.network
 }
 
-// pluginFilter chooses plugins by ids and globs, as toolFilter does tools.
+// pluginFilter selects plugins by ids and globs.
 type pluginFilter struct {
 	Enabled  []string // sorted; empty for all
 	Disabled []string // sorted
 }
 
-// Plugin returns what the policy says about a plugin that was granted nothing when it was installed.
-func (p *Policy) Plugin(id string) Plugin { return p.Installed(id, pluginpb.Grant{}) }
+// Plugin returns the policy for a plugin without grants from its install.
+func (p *Policy) Plugin(id string) PluginPolicy { return p.InstalledPlugin(id, pluginpb.Grant{}) }
 
-// Installed returns what the policy says about a plugin that was granted something when it was installed, which holds
-// unless the configuration says otherwise.
-func (p *Policy) Installed(id string, granted pluginpb.Grant) Plugin {
+// InstalledPlugin returns the policy for a plugin with grants from its install, which apply unless the configuration
+// overrides them.
+func (p *Policy) InstalledPlugin(id string, granted pluginpb.Grant) PluginPolicy {
 	plugin, ok := p.plugins.Known[id]
 	if !ok {
-		plugin = Plugin{Enabled: true}
+		plugin = PluginPolicy{Enabled: true}
 	}
 	if !plugin.Granted {
 		plugin.Grants = granted.Intersect(granted)
 	}
-	_, plugin.Enabled = p.plugins.refusal(id)
+	_, plugin.Enabled = p.plugins.checkPlugin(id)
 	plugin.Grants.Env = slices.Clone(plugin.Grants.Env)
 	plugin.Grants.Network = plugin.Grants.Network && p.plugins.Network
 	plugin.Config = slices.Clone(plugin.Config)
 	return plugin
 }
 
-// refusal returns the setting that disables the plugin, or true.
-func (r pluginRules) refusal(id string) (rule string, ok bool) {
+// checkPlugin returns the setting that disables the plugin, or true.
+func (r pluginRules) checkPlugin(id string) (rule string, ok bool) {
 	if plugin, known := r.Known[id]; known && !plugin.Enabled {
 		return "plugins." + id + ".enabled", false
 	}
@@ -69,11 +68,11 @@ func (r pluginRules) refusal(id string) (rule string, ok bool) {
 	return "", true
 }
 
-// rulesFrom takes the plugins from the configuration.
-func rulesFrom(cfg *config.Config, agent *config.AgentConfig) (pluginRules, error) {
+// parsePluginRules converts the plugin settings.
+func parsePluginRules(cfg *config.Config, agent *config.AgentConfig) (pluginRules, error) {
 	rules := pluginRules{
-		Known:   map[string]Plugin{},
-		Filter:  pluginFilter{Enabled: sorted(agent.Plugins.Enabled), Disabled: sorted(agent.Plugins.Disabled)},
+		Known:   map[string]PluginPolicy{},
+		Filter:  pluginFilter{Enabled: sortedUnique(agent.Plugins.Enabled), Disabled: sortedUnique(agent.Plugins.Disabled)},
 		Network: agent.Isolation.Network,
 	}
 	for _, id := range cfg.PluginIDs() {
@@ -82,11 +81,11 @@ func rulesFrom(cfg *config.Config, agent *config.AgentConfig) (pluginRules, erro
 		if err != nil {
 			return pluginRules{}, err
 		}
-		network, err := networkFrom(plugin.Network, "plugins."+id+".")
+		network, err := parseNetwork(plugin.Network, "plugins."+id+".")
 		if err != nil {
 			return pluginRules{}, err
 		}
-		rules.Known[id] = Plugin{
+		rules.Known[id] = PluginPolicy{
 			Enabled: plugin.Enabled, Dev: plugin.Dev, Grants: plugin.Grants.Intersect(plugin.Grants), Config: raw,
 			Granted: plugin.Granted, Network: network,
 		}

@@ -14,7 +14,7 @@ import (
 // resolveIn resolves a configuration in a home of its own.
 func resolveIn(t *testing.T, home, text, agent string) (*Policy, error) {
 	t.Helper()
-	return For(load(t, home, text), agent)
+	return ResolvePolicy(load(t, home, text), agent)
 }
 
 // load reads a configuration in a home of its own.
@@ -194,7 +194,7 @@ func BenchmarkFor(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		p, err := For(cfg, "")
+		p, err := ResolvePolicy(cfg, "")
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -8,10 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// LiteralPrefix returns the smallest path that a mount can open for a whitelist's regular expression: every clean
-// absolute path that the expression matches is that path or lies below it. exact says that the expression matches
-// the path alone, so that it is a file's. An expression without a literal prefix, such as one that is not anchored,
-// gives "/", and so does one that does not compile.
+// LiteralPrefix returns the smallest path a mount can open for a whitelist's regular expression: all matching clean
+// absolute paths are at or below it. exact says that the expression matches only this path, so that it is a file.
+// Expressions without a literal prefix, such as unanchored or invalid ones, give "/".
 //
 //	^/etc/hosts$         /etc/hosts, exact
 //	^/proc/.*            /proc
@@ -36,9 +35,8 @@ func LiteralPrefix(pattern string) (path string, exact bool) {
 	return path, whole && all
 }
 
-// cleanPrefix cuts a literal down to the directory that all continuations of it are in. whole says that there are no
-// continuations. What is matched against an expression is a clean path, so after an element that no clean path has
-// nothing more can match, and the directory before it is enough.
+// cleanPrefix shortens a literal to the directory that contains all continuations. whole says that there are none. Only
+// clean paths are matched, so an unclean element ends the prefix.
 func cleanPrefix(literal string, whole bool) (path string, exact bool) {
 	elements := strings.Split(literal[1:], "/")
 	path = ""
@@ -56,17 +54,16 @@ func cleanPrefix(literal string, whole bool) (path string, exact bool) {
 	return path, whole
 }
 
-// startsAtBegin reports whether every match of re starts at the beginning of the text. It may report false where
-// that is hard to see.
-func startsAtBegin(re *syntax.Regexp) bool { return passes(re, syntax.OpBeginText) }
+// startsAtBegin reports whether every match of re starts at the beginning of the text. False may mean unknown.
+func startsAtBegin(re *syntax.Regexp) bool { return requiresOp(re, syntax.OpBeginText) }
 
-// endsAtEnd reports whether every match of re ends at the end of the text, with the same reserve.
-func endsAtEnd(re *syntax.Regexp) bool { return passes(re, syntax.OpEndText) }
+// endsAtEnd reports whether every match of re ends at the end of the text. False may mean unknown.
+func endsAtEnd(re *syntax.Regexp) bool { return requiresOp(re, syntax.OpEndText) }
 
-// passes reports whether every match of re passes the condition. A match that passes the beginning of the text can
-// have nothing before it, wherever in the expression the condition stands, and so with the end.
-func passes(re *syntax.Regexp, condition syntax.Op) bool {
-	passing := func(sub *syntax.Regexp) bool { return passes(sub, condition) }
+// requiresOp reports whether every match of re satisfies the condition. It may be anywhere in re, since nothing
+// precedes the beginning of the text or follows its end.
+func requiresOp(re *syntax.Regexp, condition syntax.Op) bool {
+	passing := func(sub *syntax.Regexp) bool { return requiresOp(sub, condition) }
 	switch re.Op {
 	case condition:
 		return true
@@ -79,8 +76,8 @@ func passes(re *syntax.Regexp, condition syntax.Op) bool {
 	}
 }
 
-// zeroWidth reports whether re is a condition, which matches nothing but the empty string.
-func zeroWidth(re *syntax.Regexp) bool {
+// isZeroWidth reports whether re matches only the empty string.
+func isZeroWidth(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpBeginText, syntax.OpEndText, syntax.OpBeginLine, syntax.OpEndLine,
 		syntax.OpWordBoundary, syntax.OpNoWordBoundary:
@@ -90,28 +87,28 @@ func zeroWidth(re *syntax.Regexp) bool {
 	}
 }
 
-// prefix is the text that every match of an expression starts with.
-type prefix struct {
+// matchPrefix is the text every match of an expression starts with.
+type matchPrefix struct {
 	text    string
-	whole   bool // it is all of every match
-	bounded bool // a slash or the end of the path follows it in every match
+	whole   bool // it is the whole of every match
+	bounded bool // a slash or the end of the path follows
 }
 
-func literalPrefix(re *syntax.Regexp) prefix {
+func literalPrefix(re *syntax.Regexp) matchPrefix {
 	switch re.Op {
 	case syntax.OpLiteral:
 		text, whole := fixedRunes(re)
-		return prefix{text: text, whole: whole}
+		return matchPrefix{text: text, whole: whole}
 	case syntax.OpCapture:
 		return literalPrefix(re.Sub[0])
 	case syntax.OpPlus:
-		return prefix{text: literalPrefix(re.Sub[0]).text}
+		return matchPrefix{text: literalPrefix(re.Sub[0]).text}
 	case syntax.OpConcat:
-		var all prefix
+		var all matchPrefix
 		for i, sub := range re.Sub {
 			next := literalPrefix(sub)
 			if all.text += next.text; !next.whole {
-				all.bounded = next.bounded || next.text == "" && separates(re.Sub[i:])
+				all.bounded = next.bounded || next.text == "" && startsWithSlash(re.Sub[i:])
 				return all
 			}
 		}
@@ -120,12 +117,12 @@ func literalPrefix(re *syntax.Regexp) prefix {
 	case syntax.OpAlternate:
 		return alternatePrefix(re.Sub)
 	default:
-		return prefix{whole: zeroWidth(re)}
+		return matchPrefix{whole: isZeroWidth(re)}
 	}
 }
 
-// alternatePrefix is what all of several expressions start with.
-func alternatePrefix(alternatives []*syntax.Regexp) prefix {
+// alternatePrefix returns the common prefix of several expressions.
+func alternatePrefix(alternatives []*syntax.Regexp) matchPrefix {
 	all := literalPrefix(alternatives[0])
 	for _, sub := range alternatives[1:] {
 		next := literalPrefix(sub)
@@ -142,34 +139,34 @@ func alternatePrefix(alternatives []*syntax.Regexp) prefix {
 	return all
 }
 
-// separates reports whether every match of expressions behind each other starts with a slash, or is nothing at the end
-// of the text.
-func separates(list []*syntax.Regexp) bool {
+// startsWithSlash reports whether every match of consecutive expressions starts with a slash, or is empty at the end of
+// the text.
+func startsWithSlash(list []*syntax.Regexp) bool {
 	if len(list) == 0 {
 		return false
 	}
 	first, rest := list[0], list[1:]
-	with := func(subs ...*syntax.Regexp) bool { return separates(slices.Concat(subs, rest)) }
+	with := func(subs ...*syntax.Regexp) bool { return startsWithSlash(slices.Concat(subs, rest)) }
 	switch first.Op {
 	case syntax.OpLiteral:
 		return first.Rune[0] == '/'
 	case syntax.OpEndText:
 		return true
 	case syntax.OpEmptyMatch:
-		return separates(rest)
+		return startsWithSlash(rest)
 	case syntax.OpCapture, syntax.OpConcat:
 		return with(first.Sub...)
 	case syntax.OpAlternate:
 		return !slices.ContainsFunc(first.Sub, func(sub *syntax.Regexp) bool { return !with(sub) })
 	case syntax.OpQuest:
-		return with(first.Sub...) && separates(rest)
+		return with(first.Sub...) && startsWithSlash(rest)
 	default:
 		return false
 	}
 }
 
-// fixedRunes returns the runes of a literal up to the first that stands for more than one text: a letter where case
-// doesn't matter, and U+FFFD, which also matches any byte that is not UTF-8.
+// fixedRunes returns the runes of a literal up to the first ambiguous one: a case-insensitive letter, or U+FFFD, which
+// also matches invalid UTF-8.
 func fixedRunes(re *syntax.Regexp) (literal string, whole bool) {
 	var b strings.Builder
 	for _, r := range re.Rune {

@@ -104,8 +104,8 @@ func (w *world) policy(t *testing.T) *Policy {
 var allowPatterns = []string{"sudo ls", "rm -rf .*"}
 
 // child returns a random request, which is not always inside the parent's directories.
-func (w *world) child() Child {
-	var c Child
+func (w *world) child() Narrowing {
+	var c Narrowing
 	if w.flip() {
 		c.Workspace = w.dirs[w.rng.IntN(len(w.dirs))]
 	}
@@ -182,7 +182,7 @@ func TestNoChildIsWiderThanItsParent(t *testing.T) {
 		parent := w.policy(t)
 		for range 25 {
 			ask := w.child()
-			child, err := parent.Narrow(ask)
+			child, err := parent.NarrowPolicy(ask)
 			if err != nil {
 				refused++
 				continue
@@ -195,7 +195,7 @@ func TestNoChildIsWiderThanItsParent(t *testing.T) {
 				t.Fatalf("the child may %s:\nparent %+v\nasked %+v\nchild %+v", what, parent.Guard(), ask, child.Guard())
 			}
 			// And so on down the generations.
-			if grandchild, err := child.Narrow(w.child()); err == nil {
+			if grandchild, err := child.NarrowPolicy(w.child()); err == nil {
 				if what := w.widerThan(t, grandchild, parent); what != "" {
 					t.Fatalf("the grandchild may %s", what)
 				}

@@ -53,14 +53,14 @@ func TestNetworkFromGitKeepsRemotes(t *testing.T) {
 func TestPreviewMakesNothing(t *testing.T) {
 	home := tempHome(t)
 	cfg := load(t, home, `{}`)
-	p, err := Preview(cfg, "")
+	p, err := PreviewPolicy(cfg, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(p.Workspace()); !os.IsNotExist(err) {
 		t.Errorf("the workspace %s: %v", p.Workspace(), err)
 	}
-	made, err := For(cfg, "")
+	made, err := ResolvePolicy(cfg, "")
 	if err != nil {
 		t.Fatal(err)
 	}

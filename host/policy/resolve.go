@@ -20,24 +20,24 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// For resolves the configuration for one agent; an empty id stands for the first. It creates the workspace when it
-// is missing and lies below the instance root.
-func For(cfg *config.Config, agentID string) (*Policy, error) {
-	return resolve(cfg, agentID, makeWorkspace)
+// ResolvePolicy returns the policy of an agent; an empty id means the first. It creates a missing workspace inside the
+// home.
+func ResolvePolicy(cfg *config.Config, agentID string) (*Policy, error) {
+	return buildPolicy(cfg, agentID, ensureWorkspace)
 }
 
-// Preview is like For, for a policy that is only looked at: it creates nothing, and the workspace need not exist.
-func Preview(cfg *config.Config, agentID string) (*Policy, error) {
-	return resolve(cfg, agentID, func(path, named string, _ bool) error {
+// PreviewPolicy is like ResolvePolicy, but creates nothing, and the workspace need not exist.
+func PreviewPolicy(cfg *config.Config, agentID string) (*Policy, error) {
+	return buildPolicy(cfg, agentID, func(path, named string, _ bool) error {
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		return makeWorkspace(path, named, false)
+		return ensureWorkspace(path, named, false)
 	})
 }
 
-// resolve makes the policy of an agent; provide makes sure of its workspace.
-func resolve(cfg *config.Config, agentID string, provide provider) (*Policy, error) {
+// buildPolicy creates the policy of an agent; provide checks or creates its workspace.
+func buildPolicy(cfg *config.Config, agentID string, provide workspaceProvider) (*Policy, error) {
 	agent, err := cfg.ResolveAgent(agentID)
 	if err != nil {
 		return nil, err
@@ -45,30 +45,30 @@ func resolve(cfg *config.Config, agentID string, provide provider) (*Policy, err
 	p := &Policy{
 		agent:    agent.ID,
 		rootOK:   agent.AllowRootWorkspace,
-		tools:    filterFrom(agent),
-		deferred: sorted(agent.Tools.Deferred),
-		limits: Limits{
+		tools:    newToolFilter(agent),
+		deferred: sortedUnique(agent.Tools.Deferred),
+		limits: CallLimits{
 			ExecTimeout: time.Duration(agent.Tools.Exec.TimeoutSeconds) * time.Second,
 			CronTimeout: time.Duration(agent.Tools.Cron.ExecTimeoutMinutes) * time.Minute,
 			ResultSize:  defaultResultSize,
-			Share:       shareFrom(agent.Limits),
+			Share:       quotaLimits(agent.Limits),
 		},
-		execEnv: sorted(agent.Tools.Exec.Env),
-		isolation: Isolation{
+		execEnv: sortedUnique(agent.Tools.Exec.Env),
+		isolation: IsolationOptions{
 			Enabled:     agent.Isolation.Enabled,
 			Network:     agent.Isolation.Network,
 			ExposePaths: agent.Isolation.ExposePaths,
 		},
-		origins:   originsOf(cfg, agent),
-		elsewhere: elsewhereOf(agent),
+		origins:      toolOrigins(cfg, agent),
+		settingNames: newSettingReplacer(agent),
 	}
 	if p.isolation.Enabled && cfg.Home().Fallback {
 		return nil, fmt.Errorf("isolation.enabled needs an instance root, and no home directory was found: set PICOCLAW_HOME or HOME")
 	}
-	if p.plugins, err = rulesFrom(cfg, agent); err != nil {
+	if p.plugins, err = parsePluginRules(cfg, agent); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
-	if p.network, err = networkFrom(agent.Network, ""); err != nil {
+	if p.network, err = parseNetwork(agent.Network, ""); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
 	if p.network != nil && !p.isolation.Enabled {
@@ -85,20 +85,20 @@ func resolve(cfg *config.Config, agentID string, provide provider) (*Policy, err
 			return nil, fmt.Errorf("secrets.%s: %w", name, err)
 		}
 	}
-	workspace, err := p.settleWorkspace(cfg, agent, provide)
+	workspace, err := p.resolveWorkspace(cfg, agent, provide)
 	if err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
 	if p.limits.Exec, err = execLimits(agent.Tools.Exec.Limits); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
-	if p.undo, err = undoFrom(agent.Tools.Undo); err != nil {
+	if p.undo, err = undoLimits(agent.Tools.Undo); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
-	p.guard = guardFrom(agent, workspace)
+	p.guard = guardPolicy(agent, workspace)
 	if protected := cfg.Protect(); protected.Enabled {
 		deny := protected.Deny
-		if p.network != nil && slices.Contains(p.network.From, "git") { // an agent's remote must not open a host
+		if p.network != nil && slices.Contains(p.network.From, "git") { // agents could add remotes
 			deny = append(slices.Clone(deny), protect.GitDir+"/config")
 		}
 		entries, err := protect.Defaults().With(deny, protected.Ask, protected.Allow)
@@ -110,15 +110,15 @@ func resolve(cfg *config.Config, agentID string, provide provider) (*Policy, err
 	if p.guard.Exec.Rules, err = config.ParseRules(agent.Tools.Exec.Rules, p.origins["tools.exec.rules"]); err != nil {
 		return nil, fmt.Errorf("agent %q: tools.exec.rules: %w", agent.ID, err)
 	}
-	p.guard.Protected = p.instancePaths()
-	p.guard.Unprotected = []string{workspace, filepath.Join(p.home, userEnv)}
-	if err := p.constrain(agent); err != nil {
+	p.guard.Protected = p.controlPaths()
+	p.guard.Unprotected = []string{workspace, filepath.Join(p.home, userEnvDir)}
+	if err := p.addConstraints(agent); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
-	return p.seal()
+	return p.computeDigest()
 }
 
-// execLimits takes what bounds a command from the configuration.
+// execLimits converts the limits of a command.
 func execLimits(l config.ExecLimits) (limits.Limits, error) {
 	memory, err := config.ParseSize(l.Memory)
 	if err != nil {
@@ -137,25 +137,25 @@ func execLimits(l config.ExecLimits) (limits.Limits, error) {
 	}, nil
 }
 
-// shareFrom takes how much of the host an agent has from the configuration.
-func shareFrom(s config.QuotaLimits) quota.Limits {
+// quotaLimits converts an agent's quota.
+func quotaLimits(s config.QuotaLimits) quota.Limits {
 	return quota.Limits{
 		Calls: int(s.CallsAtOnce), PerMinute: int(s.CallsPerMinute), Plugins: int(s.Plugins),
 		Output: int(min(s.OutputMBPerMinute<<20, math.MaxInt)),
 	}
 }
 
-// undoFrom takes what is kept of what changes destroy from the configuration.
-func undoFrom(u config.Undo) (Undo, error) {
+// undoLimits converts the limits of the undo history.
+func undoLimits(u config.Undo) (UndoLimits, error) {
 	size, err := config.ParseSize(u.MaxSize)
 	if err != nil {
-		return Undo{}, fmt.Errorf("tools.undo.max_size: %w", err)
+		return UndoLimits{}, fmt.Errorf("tools.undo.max_size: %w", err)
 	}
-	return Undo{Enabled: u.Enabled, MaxSize: size, MaxAge: time.Duration(u.MaxAgeDays) * 24 * time.Hour}, nil
+	return UndoLimits{Enabled: u.Enabled, MaxSize: size, MaxAge: time.Duration(u.MaxAgeDays) * 24 * time.Hour}, nil
 }
 
-// guardFrom takes what decides on paths and commands from the configuration.
-func guardFrom(agent *config.AgentConfig, workspace string) guard.Policy {
+// guardPolicy converts the settings of the guard.
+func guardPolicy(agent *config.AgentConfig, workspace string) guard.Policy {
 	exec := agent.Tools.Exec
 	g := guard.Policy{
 		Workspace:        workspace,
@@ -177,13 +177,13 @@ func guardFrom(agent *config.AgentConfig, workspace string) guard.Policy {
 	return g
 }
 
-// filterFrom takes the conditions on tools from the configuration.
-func filterFrom(agent *config.AgentConfig) toolFilter {
+// newToolFilter converts the tool settings.
+func newToolFilter(agent *config.AgentConfig) toolFilter {
 	f := toolFilter{
 		Set:      agent.Tools.Set,
 		Modules:  len(agent.Modules) > 0,
-		Enabled:  sorted(agent.Tools.Enabled),
-		Disabled: sorted(agent.Tools.Disabled),
+		Enabled:  sortedUnique(agent.Tools.Enabled),
+		Disabled: sortedUnique(agent.Tools.Disabled),
 	}
 	for _, module := range agent.Modules {
 		f.Actions = append(f.Actions, module.Actions...)
@@ -191,16 +191,15 @@ func filterFrom(agent *config.AgentConfig) toolFilter {
 			f.Actions = append(f.Actions, config.ModuleActions()...)
 		}
 	}
-	f.Actions = sorted(f.Actions)
+	f.Actions = sortedUnique(f.Actions)
 	return f
 }
 
-// defaultMaxFileSize is the filesystem module's own. It holds for agents with a modules entry: without one there is
-// no constraint at all.
+// defaultMaxFileSize is the limit of agents with a modules entry; others have none.
 const defaultMaxFileSize = "100MB"
 
-// constrain fills the constraints of the agent's modules in.
-func (p *Policy) constrain(agent *config.AgentConfig) error {
+// addConstraints adds the constraints of the agent's modules.
+func (p *Policy) addConstraints(agent *config.AgentConfig) error {
 	for _, module := range agent.Modules {
 		size := module.Constraints.MaxFileSize
 		if size == "" {
@@ -225,11 +224,11 @@ func (p *Policy) constrain(agent *config.AgentConfig) error {
 	return nil
 }
 
-// originsOf returns where the settings that can refuse a tool came from.
-func originsOf(cfg *config.Config, agent *config.AgentConfig) map[string]config.Origin {
+// toolOrigins returns the origins of settings that can disable a tool.
+func toolOrigins(cfg *config.Config, agent *config.AgentConfig) map[string]config.Origin {
 	out := map[string]config.Origin{}
 	for _, s := range agent.Settings() {
-		key, _, _ := strings.Cut(s.Key, "[") // all of modules[…] under one name
+		key, _, _ := strings.Cut(s.Key, "[") // modules[…] combined
 		if _, ok := out[key]; !ok {
 			out[key] = s.Origin
 		}
@@ -242,4 +241,4 @@ func originsOf(cfg *config.Config, agent *config.AgentConfig) map[string]config.
 	return out
 }
 
-func compareExposed(a, b isolation.ExposePath) int { return strings.Compare(a.Target, b.Target) }
+func compareTargets(a, b isolation.ExposePath) int { return strings.Compare(a.Target, b.Target) }

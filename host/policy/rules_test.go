@@ -38,8 +38,8 @@ func TestAnAgentsRulesReplaceThoseForAll(t *testing.T) {
 // A child has all of its parent's rules, and can't have others.
 func TestAChildHasItsParentsRules(t *testing.T) {
 	parent := must(t, ownRules)
-	for _, child := range []Child{{}, {Workspace: "."}, {Paths: []string{"."}}} {
-		p, err := parent.Narrow(child)
+	for _, child := range []Narrowing{{}, {Workspace: "."}, {Paths: []string{"."}}} {
+		p, err := parent.NarrowPolicy(child)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,40 +10,40 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// setAll is the value of tools.set that offers every vocabulary.
+// setAll is the value of tools.set that offers all sets.
 const setAll = "all"
 
-// toolFilter is the conditions under which a tool is allowed.
+// toolFilter selects tools.
 type toolFilter struct {
-	Set      string   // the vocabulary of built-in tools
-	Modules  bool     // whether Actions says which built-in tools there are
+	Set      string   // set of built-in tools
+	Modules  bool     // Actions limits the built-in tools
 	Actions  []string // sorted
 	Enabled  []string // sorted names and globs; empty for all
 	Disabled []string // sorted names and globs
 }
 
-// Tools says which tools are allowed.
-type Tools struct {
+// ToolRules select the allowed and the deferred tools.
+type ToolRules struct {
 	filter   toolFilter
 	deferred []string
 }
 
-// Tools returns which tools are allowed, by their own names alone; see [Policy.Allows] for the plugins too.
-func (p *Policy) Tools() Tools { return Tools{p.tools, slices.Clone(p.deferred)} }
+// Tools returns the rules for tools, without those for plugins; see [Policy.Allows].
+func (p *Policy) Tools() ToolRules { return ToolRules{p.tools, slices.Clone(p.deferred)} }
 
-// Patterns returns the sorted names and globs that enable, disable or defer tools, for a caller that knows all tools
-// and wants to report a pattern that matches none of them.
-func (t Tools) Patterns() []string {
-	return sorted(slices.Concat(t.deferred, t.filter.Enabled, t.filter.Disabled))
+// Patterns returns the sorted names and globs that enable, disable or defer tools, to report those without a match.
+func (t ToolRules) Patterns() []string {
+	return sortedUnique(slices.Concat(t.deferred, t.filter.Enabled, t.filter.Disabled))
 }
 
-// Defers reports whether the tool, if it is allowed, is left out of clients' lists until they have searched for it.
-func (t Tools) Defers(plugin, tool string) bool { return matchesAny(t.deferred, tool, plugin+"."+tool) }
+// IsDeferred reports whether clients must search for the tool before it is listed.
+func (t ToolRules) IsDeferred(plugin, tool string) bool {
+	return matchesAny(t.deferred, tool, plugin+"."+tool)
+}
 
-// Allows reports whether the tool is allowed. sets are the vocabularies that it is part of; a tool that is not one
-// of the built-in ones has none.
-func (t Tools) Allows(plugin, tool string, sets []string) bool {
-	_, ok := t.filter.refusal(plugin, tool, sets)
+// Allows reports whether the tool is allowed. sets are the tool sets it belongs to; only built-in tools have any.
+func (t ToolRules) Allows(plugin, tool string, sets []string) bool {
+	_, ok := t.filter.checkTool(plugin, tool, sets)
 	return ok
 }
 
@@ -52,13 +52,13 @@ func (p *Policy) Allows(plugin, tool string, sets []string) bool {
 	return p.DecideTool(plugin, tool, sets).Verdict == guard.Allow
 }
 
-// DecideTool is like [Policy.Allows], and says which setting refused the tool and what would lift that.
+// DecideTool is like [Policy.Allows], with the deciding setting and a hint.
 func (p *Policy) DecideTool(plugin, tool string, sets []string) guard.Decision {
-	if rule, ok := p.plugins.refusal(plugin); !ok {
-		return p.deny(rule, fmt.Sprintf("plugin %s is not enabled for agent %s", plugin, p.agent), plugin)
+	if rule, ok := p.plugins.checkPlugin(plugin); !ok {
+		return p.denyTool(rule, fmt.Sprintf("plugin %s is not enabled for agent %s", plugin, p.agent), plugin)
 	}
-	if rule, ok := p.tools.refusal(plugin, tool, sets); !ok {
-		d := p.deny(rule, fmt.Sprintf("tool %s.%s is not enabled for agent %s", plugin, tool, p.agent), tool)
+	if rule, ok := p.tools.checkTool(plugin, tool, sets); !ok {
+		d := p.denyTool(rule, fmt.Sprintf("tool %s.%s is not enabled for agent %s", plugin, tool, p.agent), tool)
 		switch rule {
 		case "tools.set":
 			d.Hint = fmt.Sprintf("set tools.set (%s) to %s", p.origins[rule],
@@ -71,13 +71,13 @@ func (p *Policy) DecideTool(plugin, tool string, sets []string) guard.Decision {
 	return guard.Decision{Verdict: guard.Allow, Rule: "tools"}
 }
 
-// deny words a refusal by the setting that refused, with the place where it was set.
-func (p *Policy) deny(rule, reason, name string) guard.Decision {
+// denyTool returns a refusal with the location of the deciding setting.
+func (p *Policy) denyTool(rule, reason, name string) guard.Decision {
 	hint := fmt.Sprintf("%s (%s) would have to allow %s", rule, p.origins[rule], name)
 	return guard.Decision{Verdict: guard.Deny, Rule: rule, Reason: reason, Hint: hint}
 }
 
-// moduleHint says what would have to be listed, or that nothing that can be listed would do.
+// moduleHint says which action to allow, or that none would help.
 func (p *Policy) moduleHint(tool string) string {
 	action := moduleAction(tool)
 	if !slices.Contains(config.ModuleActions(), action) {
@@ -87,8 +87,8 @@ func (p *Policy) moduleHint(tool string) string {
 	return fmt.Sprintf("add the action %s to the filesystem module in modules (%s)", action, p.origins["modules"])
 }
 
-// refusal returns the setting that refuses the tool, or true.
-func (f toolFilter) refusal(plugin, tool string, sets []string) (rule string, ok bool) {
+// checkTool returns the setting that disables the tool, or true.
+func (f toolFilter) checkTool(plugin, tool string, sets []string) (rule string, ok bool) {
 	builtIn := len(sets) > 0
 	full := plugin + "." + tool
 	switch {
@@ -104,9 +104,8 @@ func (f toolFilter) refusal(plugin, tool string, sets []string) (rule string, ok
 	return "", true
 }
 
-// moduleAction returns the filesystem module's action that does what a built-in tool does: without it, an agent
-// with the action alone could do the same by the tool's other name. Tools that no action stands for, such as
-// exec, give a name that is no action.
+// moduleAction returns the filesystem module's action for a built-in tool, so that the tool's other name does not
+// circumvent it. Tools without an action, such as exec, return no valid action.
 func moduleAction(tool string) string {
 	switch tool {
 	case "read_file":
@@ -122,8 +121,8 @@ func moduleAction(tool string) string {
 	}
 }
 
-// matchesAny reports whether one of the patterns matches one of the names. The patterns were checked when the
-// configuration was loaded; one that is broken all the same matches nothing.
+// matchesAny reports whether a pattern matches one of the names. Invalid patterns, rejected when the configuration is
+// loaded, match nothing.
 func matchesAny(patterns []string, names ...string) bool {
 	for _, pattern := range patterns {
 		for _, name := range names {

@@ -107,13 +107,13 @@ func TestWhichToolsAreDeferred(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	child, err := p.Narrow(Child{Workspace: "."})
+	child, err := p.NarrowPolicy(Narrowing{Workspace: "."})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, q := range everything {
 		want := strings.HasSuffix(q.name, "_file") || q.plugin == "weather"
-		if got, inherited := p.Tools().Defers(q.plugin, q.name), child.Tools().Defers(q.plugin, q.name); got != want ||
+		if got, inherited := p.Tools().IsDeferred(q.plugin, q.name), child.Tools().IsDeferred(q.plugin, q.name); got != want ||
 			inherited != want {
 			t.Errorf("%s.%s is deferred: %t, in the child %t; want %t", q.plugin, q.name, got, inherited, want)
 		}

@@ -13,23 +13,23 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// instanceNames are what the instance root holds besides workspaces. None of them may be a workspace or hold one.
-var instanceNames = []string{
+// reservedNames are the entries of the home that are not workspaces. No workspace may be, or contain, one.
+var reservedNames = []string{
 	"config.json", "config.yaml", "config.yml", "picoclaw.lock",
-	"plugins", "audit", "skills", "logs", "cache", "state", "run", userEnv,
+	"plugins", "audit", "skills", "logs", "cache", "state", "run", userEnvDir,
 	"schedule", "sessions", "stopped.json", "stopped.reserve", "tokens", "picoclaw.pid", "gateway.sock", "gateway.key",
 	"fleet", "hub",
 }
 
-// userEnv is the directory of the instance root that commands have for their home. It binds nobody.
-const userEnv = "runtime-user-env"
+// userEnvDir is the directory of the home for the HOME of commands. Commands may write to it.
+const userEnvDir = "runtime-user-env"
 
-// provider makes sure of a workspace's directory. The error calls it what named says.
-type provider func(path, named string, mayCreate bool) error
+// workspaceProvider checks or creates a workspace. named describes it in errors.
+type workspaceProvider func(path, named string, mayCreate bool) error
 
-// settleWorkspace finds the directory that the agent works in: it exists afterwards, its symbolic links are
-// resolved once and for all, and working in it gives no access to the instance root. p gets the root as well.
-func (p *Policy) settleWorkspace(cfg *config.Config, agent *config.AgentConfig, provide provider) (string, error) {
+// resolveWorkspace resolves the agent's workspace, creates it if needed, and checks that it does not expose the home.
+// It sets p.home.
+func (p *Policy) resolveWorkspace(cfg *config.Config, agent *config.AgentConfig, provide workspaceProvider) (string, error) {
 	home, err := filepath.Abs(cfg.Home().Path)
 	if err == nil {
 		p.home, err = resolveExisting(home)
@@ -61,8 +61,8 @@ func (p *Policy) settleWorkspace(cfg *config.Config, agent *config.AgentConfig, 
 	return resolved, nil
 }
 
-// makeWorkspace makes sure that path is a directory, and creates it when mayCreate.
-func makeWorkspace(path, named string, mayCreate bool) error {
+// ensureWorkspace checks that path is a directory, and creates it if mayCreate is set.
+func ensureWorkspace(path, named string, mayCreate bool) error {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
@@ -72,7 +72,7 @@ func makeWorkspace(path, named string, mayCreate bool) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s can't be used: %w", named, err)
 	}
-	if dangling(path) {
+	if isDanglingLink(path) {
 		return fmt.Errorf("%s is a symbolic link to nothing; create what it points to, or choose another", named)
 	}
 	if !mayCreate {
@@ -84,14 +84,14 @@ func makeWorkspace(path, named string, mayCreate bool) error {
 	return nil
 }
 
-// dangling reports whether a path that was not there is a symbolic link; another session may have made it a directory
+// isDanglingLink reports whether a path that did not exist is a symlink; another session may have created a directory
 // meanwhile.
-func dangling(path string) bool {
+func isDanglingLink(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-// checkWorkspace refuses a resolved workspace from which the agent could rewrite what binds it.
+// checkWorkspace refuses a resolved workspace in which the agent could change its own restrictions.
 func (p *Policy) checkWorkspace(resolved, named string) error {
 	if filepath.Dir(resolved) == resolved {
 		if !p.rootOK {
@@ -113,7 +113,7 @@ func (p *Policy) checkWorkspace(resolved, named string) error {
 	}
 	if inside, ok := paths.Below(p.home, resolved); ok {
 		first, _, _ := strings.Cut(inside, string(filepath.Separator))
-		if slices.Contains(instanceNames, first) {
+		if slices.Contains(reservedNames, first) {
 			return fmt.Errorf("%s is in the instance root's own %s; choose another directory, such as %s", named, first,
 				filepath.Join(p.home, "workspace"))
 		}
@@ -121,12 +121,11 @@ func (p *Policy) checkWorkspace(resolved, named string) error {
 	return nil
 }
 
-// resolveExisting resolves the symbolic links in path as far as it exists, and keeps the rest as it is. What an
-// operator names is not to be a link to nothing.
+// resolveExisting resolves the symlinks of the existing part of a path. An operator's path may not be a dangling link.
 func resolveExisting(path string) (string, error) {
 	path = filepath.Clean(path)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if dangling(path) {
+		if isDanglingLink(path) {
 			return "", fmt.Errorf("%s is a symbolic link to nothing", path)
 		}
 	}

@@ -47,7 +47,7 @@ func (r root) with(t *testing.T, file, workspace, more string) (*Policy, error) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return For(cfg, "")
+	return ResolvePolicy(cfg, "")
 }
 
 func TestWorkspacesThatAreRefused(t *testing.T) {
@@ -142,7 +142,7 @@ func TestIsolationNeedsAnInstanceRoot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := For(cfg, "")
+		p, err := ResolvePolicy(cfg, "")
 		if isolated == "true" && (err == nil || !strings.Contains(err.Error(), "set PICOCLAW_HOME or HOME")) {
 			t.Errorf("isolation without a home: %v", err)
 		}
@@ -167,7 +167,7 @@ func TestSessionsThatBeginAtOnceMakeOneWorkspace(t *testing.T) {
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
-				if err := makeWorkspace(path, "the workspace", true); err != nil {
+				if err := ensureWorkspace(path, "the workspace", true); err != nil {
 					t.Error(err)
 				}
 				if _, err := resolveExisting(path); err != nil {

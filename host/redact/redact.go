@@ -1,10 +1,10 @@
-// Package redact cuts secrets out of what is shown or kept: audit records, logs, settings.
+// Package redact removes secrets from texts that are shown or stored: audit entries, logs, settings.
 //
-// It goes by two things: the name that a value has (password, api_key, GITHUB_TOKEN …) and what the text looks like
-// (the tokens of well-known services, private keys, credentials in URLs, headers and assignments). It can't know a
-// secret that has neither a name nor a form; what must never be seen must not be passed to a tool.
+// It recognises secrets by the name of a value (password, api_key, GITHUB_TOKEN …) and by their form (tokens of
+// well-known services, private keys, credentials in URLs, headers and assignments). It misses secrets with neither a
+// name nor a form: never pass them to a tool.
 //
-// The package must not know where a value comes from or who will read it.
+// The package must not know where values come from or who reads them.
 package redact
 
 import (
@@ -16,71 +16,71 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// Mark stands where a secret was.
+// Mark replaces a secret.
 const Mark = "[secret cut]"
 
-// secretName matches the names of secrets by their ends: token_percent, max_tokens and password_file are none.
+// secretName matches names of secrets by their ends; it does not match token_percent, max_tokens or password_file.
 var secretName = lazyregexp.New(`(?i)(?:pass(?:wor[dt]|wd|phrase)|secret(?:[_-]?id)?|token|credentials?|authorization|cookies?|` +
 	`(?:api|auth|access|private|secret|signing|encryption|master|account|subscription)[_-]?key)` +
 	`(?:[_-]?(?:value|hash|base64|confirm(?:ation)?|new|old|\d+))?$`)
 
-// secretVariable matches those of the environment besides, where =, and nothing but =, follows them.
+// secretVariable matches further environment variables, if only = follows.
 var secretVariable = lazyregexp.New(`^(?:[A-Z][A-Z0-9_]*_(?:PASS|KEY|PW|PWD|PIN|AUTH)|SSHPASS)$`)
 
-// Name reports whether a value of this name is likely a secret.
-func Name(name string) bool {
+// IsSecretName reports whether a value with this name is probably a secret.
+func IsSecretName(name string) bool {
 	return secretName().MatchString(name[strings.LastIndexByte(name, '.')+1:])
 }
 
-// Value returns v, the value of that name, without the secrets in it. Objects and lists are copied, not changed.
-func Value(name string, v any) any {
+// RedactValue returns the value v of a name without secrets. It copies objects and lists.
+func RedactValue(name string, v any) any {
 	switch v := v.(type) {
 	case string:
-		if v != "" && Name(name) {
+		if v != "" && IsSecretName(name) {
 			return Mark
 		}
-		return Text(v)
+		return RedactText(v)
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, value := range v {
-			out[key] = Value(key, value)
+			out[key] = RedactValue(key, value)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = Value(name, item)
+			out[i] = RedactValue(name, item)
 		}
 		return out
 	case []map[string]any:
 		out := make([]map[string]any, len(v))
 		for i, item := range v {
-			out[i] = Value(name, item).(map[string]any)
+			out[i] = RedactValue(name, item).(map[string]any)
 		}
 		return out
 	case []string:
 		out := make([]string, len(v))
 		for i, item := range v {
-			out[i] = Text(item)
+			out[i] = RedactText(item)
 		}
 		return out
 	case nil, bool:
 		return v
 	}
-	if Name(name) {
+	if IsSecretName(name) {
 		return Mark // a number, such as a PIN
 	}
 	return v
 }
 
-// shape is a form that secrets have in a text, in the last group of its pattern.
-type shape struct {
-	hints   []string // one of them, in small letters, is in every text that has the form
+// secretPattern is a form of secrets; the last group of the pattern is the secret.
+type secretPattern struct {
+	hints   []string // lower-case texts, one of which every match contains
 	pattern *regexp.Regexp
 }
 
-// shapes are compiled when the first text is looked at.
-var shapes = sync.OnceValue(func() (all []shape) {
+// secretPatterns are compiled on first use.
+var secretPatterns = sync.OnceValue(func() (all []secretPattern) {
 	for _, one := range []struct{ hints, pattern string }{
 		{"private key", `(-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z))`},
 		{"bearer", `(?i)\bbearer\s+([a-z0-9._~+/=-]{12,})`},
@@ -105,13 +105,13 @@ var shapes = sync.OnceValue(func() (all []shape) {
 				`glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{30,}|npm_[A-Za-z0-9]{30,}|` +
 				`pypi-[\w-]{30,}|hf_[A-Za-z0-9]{30,}|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]+)`},
 	} {
-		all = append(all, shape{strings.Split(one.hints, ","), regexp.MustCompile(one.pattern)})
+		all = append(all, secretPattern{strings.Split(one.hints, ","), regexp.MustCompile(one.pattern)})
 	}
 	return all
 })
 
-// Text returns s without what looks like a secret in it.
-func Text(s string) string {
+// RedactText returns s without recognised secrets.
+func RedactText(s string) string {
 	if len(s) < 8 {
 		return s
 	}
@@ -119,19 +119,19 @@ func Text(s string) string {
 	has := func(hints []string) bool {
 		return slices.ContainsFunc(hints, func(hint string) bool { return strings.Contains(lower, hint) })
 	}
-	for _, shape := range shapes() {
+	for _, shape := range secretPatterns() {
 		if has(shape.hints) {
-			s = cut(s, shape.pattern, func(at []int) (int, int) { return at[len(at)-2], at[len(at)-1] })
+			s = cutMatches(s, shape.pattern, func(at []int) (int, int) { return at[len(at)-2], at[len(at)-1] })
 		}
 	}
 	if has(nameHints) {
-		s = cut(s, named(), func(at []int) (int, int) { return namedValue(s, at) })
+		s = cutMatches(s, namedPattern(), func(at []int) (int, int) { return namedValue(s, at) })
 	}
 	return s
 }
 
-// cut puts the mark in place of the part of each match that value returns; an empty one is none.
-func cut(s string, pattern *regexp.Regexp, value func(match []int) (from, to int)) string {
+// cutMatches replaces the part of each match that value returns; an empty part is kept.
+func cutMatches(s string, pattern *regexp.Regexp, value func(match []int) (from, to int)) string {
 	var b strings.Builder
 	end := 0
 	for _, match := range pattern.FindAllStringSubmatchIndex(s, -1) {
@@ -145,13 +145,13 @@ func cut(s string, pattern *regexp.Regexp, value func(match []int) (from, to int
 	return b.String() + s[end:]
 }
 
-// nameHints are in every text that has the name of a secret.
+// nameHints are texts, one of which every secret's name contains.
 var nameHints = []string{"pass", "secret", "token", "key", "credential", "authorization", "cookie", "_pw", "_pin=", "_auth="}
 
-// named matches a name with what may stand between it and a value: NAME=value, "name": "value", --name value.
-var named = lazyregexp.New(`([A-Za-z_][\w.-]*)(\\?["']?\s*[=:]\s*|\s+)`)
+// namedPattern matches a name and the separator before its value: NAME=value, "name": "value", --name value.
+var namedPattern = lazyregexp.New(`([A-Za-z_][\w.-]*)(\\?["']?\s*[=:]\s*|\s+)`)
 
-// The values that may follow a name.
+// Values after a name.
 var (
 	doubleQuoted  = lazyregexp.New(`^"((?:[^"\\]|\\(?s:.))*)`)
 	escapedQuoted = lazyregexp.New(`^\\"((?:[^"\\]|\\[^"])*)`)
@@ -162,16 +162,16 @@ var (
 	letters       = lazyregexp.New(`^[a-zA-Z]+$`)
 )
 
-// namedValue returns where the value of a name is, if that is the name of a secret.
+// namedValue returns the location of a name's value, if the name is a secret's.
 func namedValue(s string, at []int) (from, to int) {
 	name, separator, before := s[at[2]:at[3]], s[at[4]:at[5]], s[:at[2]]
 	assigned, header := strings.ContainsAny(separator, "=:"), strings.Contains(separator, ":")
 	variable := strings.TrimSpace(separator) == "=" && secretVariable().MatchString(name)
 	option := strings.HasSuffix(before, "-") || strings.HasSuffix(before, "configure set ")
 	switch {
-	case !Name(name) && !variable && !(option && strings.EqualFold(name, "pass")):
+	case !IsSecretName(name) && !variable && !(option && strings.EqualFold(name, "pass")):
 		return 0, 0
-	case !assigned && !option, strings.HasSuffix(before, "/"): // prose, or the name of a file
+	case !assigned && !option, strings.HasSuffix(before, "/"): // prose or a file name
 		return 0, 0
 	}
 	from = at[5]

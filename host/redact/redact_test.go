@@ -49,7 +49,7 @@ func TestTexts(t *testing.T) {
 		"grep -r --token-type x":               "grep -r --token-type x",
 		"read secrets/README.md and password":  "read secrets/README.md and password",
 	} {
-		if got := Text(text); got != want {
+		if got := RedactText(text); got != want {
 			t.Errorf("%s\n got %s\nwant %s", text, got, want)
 		}
 	}
@@ -125,7 +125,7 @@ func TestTextCutsSecrets(t *testing.T) {
 	} {
 		for _, secret := range []string{"hunter2", "s3cr3t-V4lue_0"} {
 			want := strings.ReplaceAll(text, "{}", Mark)
-			if got := Text(strings.ReplaceAll(text, "{}", secret)); got != want {
+			if got := RedactText(strings.ReplaceAll(text, "{}", secret)); got != want {
 				t.Errorf("%s\n got %s\nwant %s", strings.ReplaceAll(text, "{}", secret), got, want)
 			}
 		}
@@ -192,7 +192,7 @@ func TestTextKeepsOrdinaryWords(t *testing.T) {
 		"https://example.org/a?b=c@d",
 		"mail me@example.org about https://example.org",
 	} {
-		if got := Text(text); got != text {
+		if got := RedactText(text); got != text {
 			t.Errorf("%s\n got %s", text, got)
 		}
 	}
@@ -205,7 +205,7 @@ func TestNames(t *testing.T) {
 		"summarize_token_percent": false, "password.txt": false, "password_file": false, "tokens": false, "token_type": false, "credentials": true, "Cookie": true, "AWS_SECRET_ACCESS_KEY": true,
 		"max_tokens": false, "path": false, "content": false, "key": false, "tokenizer": false, "keyboard": false, "": false,
 	} {
-		if Name(name) != want {
+		if IsSecretName(name) != want {
 			t.Errorf("%q is a secret's name: %t", name, !want)
 		}
 	}
@@ -228,7 +228,7 @@ func TestValues(t *testing.T) {
 		"token":    "",
 		"n":        int64(3),
 	}
-	if diff := cmp.Diff(want, Value("", given)); diff != "" {
+	if diff := cmp.Diff(want, RedactValue("", given)); diff != "" {
 		t.Error(diff)
 	}
 	if given["env"].(map[string]any)["API_TOKEN"] != "abc" {
@@ -243,7 +243,7 @@ func BenchmarkText(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				_ = Text(text)
+				_ = RedactText(text)
 			}
 		})
 	}
@@ -253,7 +253,7 @@ func FuzzText(f *testing.F) {
 	f.Add("password=x")
 	f.Add("https://a:b@c -----BEGIN PRIVATE KEY-----")
 	f.Fuzz(func(t *testing.T, text string) {
-		if cut := Text(text); len(cut) > len(text)*(len(Mark)+1)+len(Mark) {
+		if cut := RedactText(text); len(cut) > len(text)*(len(Mark)+1)+len(Mark) {
 			t.Errorf("%q became %d bytes", text, len(cut))
 		}
 	})

@@ -66,7 +66,7 @@ func (s *Store) appendRecord(r Record) error {
 
 // logText returns a text as it is logged: redacted and shortened.
 func logText(text string) string {
-	text = redact.Text(text)
+	text = redact.RedactText(text)
 	if len(text) <= maxText {
 		return text
 	}

@@ -130,7 +130,7 @@ func checkDiskUse(ctx context.Context, dirs []string) error {
 // sandboxedProgramNetwork returns the network of a sandboxed program. It belongs to no call, so its connections are not
 // logged.
 func (s *Session) sandboxedProgramNetwork(a SandboxedProgram) (*network, error) {
-	rules := policy.Network{Rules: egress.Rules{Allow: a.Hosts}, From: a.HostsFrom}
+	rules := policy.NetworkRules{Rules: egress.Rules{Allow: a.Hosts}, From: a.HostsFrom}
 	if own := s.policy.Network(); own != nil {
 		rules.Hosts = own.Hosts // addresses that the operator has given names
 	}

@@ -28,7 +28,7 @@ func TestACallerIsToldThatItsCallWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	later := told{make(chan string)}
-	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"), Approvals: later})
+	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"), Approvals: later})
 	if err != nil {
 		t.Fatal(err)
 	}

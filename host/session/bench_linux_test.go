@@ -28,16 +28,16 @@ import (
 
 // benchPlugins builds the plugins that `make build` builds, and the plain one.
 var benchPlugins = sync.OnceValues(func() (string, error) {
-	dir := filepath.Join(hosttest.Dir(), "bench")
+	dir := filepath.Join(hosttest.ProgramDir(), "bench")
 	for _, name := range []string{"filesystem", "grep", "shell"} {
-		if err := hosttest.Build(filepath.Join(dir, name, name), "../../plugins/"+name); err != nil {
+		if err := hosttest.BuildProgram(filepath.Join(dir, name, name), "../../plugins/"+name); err != nil {
 			return "", err
 		}
 	}
 	if err := copyPlainPlugin(dir); err != nil {
 		return "", err
 	}
-	return dir, hosttest.Describe(dir, "filesystem", "grep", "shell", plainID)
+	return dir, hosttest.WriteManifests(dir, "filesystem", "grep", "shell", plainID)
 })
 
 // openBench opens a host, and a session of its default agent, on a home with a configuration file.
@@ -145,7 +145,7 @@ func BenchmarkTelemetry(b *testing.B) {
 	defer hanging.Close()
 	var cases []measure.Case
 	for _, c := range []struct{ name, endpoint string }{{"off", ""}, {"on", taking.URL}, {"hanging", hanging.URL}} {
-		exporter, err := telemetry.Open(telemetry.Options{Endpoint: c.endpoint, Sample: 1})
+		exporter, err := telemetry.OpenTelemetry(telemetry.Options{Endpoint: c.endpoint, Sample: 1})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -70,7 +70,7 @@ func builtinManifests(own []BuiltinPlugin) []*pluginpb.Manifest {
 
 // isOffered reports whether an agent gets a tool. Tools of installed plugins are always offered.
 func (h *Host) isOffered(t *catalog.Tool, agent string) bool {
-	if t.Plugin.Kind != catalog.Builtin {
+	if t.Plugin.Kind != catalog.BuiltinPlugin {
 		return true
 	}
 	for _, p := range h.builtin {
@@ -83,7 +83,7 @@ func (h *Host) isOffered(t *catalog.Tool, agent string) bool {
 
 // builtinTool returns the built-in tool; nil for a plugin's tool.
 func (h *Host) builtinTool(t *catalog.Tool) *BuiltinTool {
-	if t.Plugin.Kind != catalog.Builtin {
+	if t.Plugin.Kind != catalog.BuiltinPlugin {
 		return nil
 	}
 	for i := range h.builtin {

@@ -29,7 +29,7 @@ func openWith(t *testing.T, o session.Options, variables ...string) *session.Hos
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Config, o.PluginDir = cfg, filepath.Join(hosttest.Dir(), "plugins")
+	o.Config, o.PluginDir = cfg, filepath.Join(hosttest.ProgramDir(), "plugins")
 	h, err := session.Open(o)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestOwnToolsAreCalledAsAnyOther(t *testing.T) {
 		r.Err.Code != pluginpb.CodeInvalidArgument {
 		t.Errorf("an argument that the tool does not take: %+v", r)
 	}
-	child, err := s.SpawnSession(session.Subagent, policy.Child{})
+	child, err := s.SpawnSession(session.Subagent, policy.Narrowing{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestOwnToolsAreCalledAsAnyOther(t *testing.T) {
 		records[3].Parent != s.ID() || records[3].Origin != "subagent" {
 		t.Errorf("records: %+v", records)
 	}
-	_, err = session.Open(session.Options{Config: h.Config(), PluginDir: filepath.Join(hosttest.Dir(), "plugins"),
+	_, err = session.Open(session.Options{Config: h.Config(), PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"),
 		Builtin: []session.BuiltinPlugin{{ID: "shell"}}})
 	if err == nil || !strings.Contains(err.Error(), "shell") {
 		t.Errorf("a plugin's id for own tools: %v", err)
@@ -169,7 +169,7 @@ func TestAStopEndsWhatRuns(t *testing.T) {
 	go func() {
 		ended <- s.Call(context.Background(), "exec", json.RawMessage(`{"command":"touch started; sleep 300"}`), nil)
 	}()
-	hosttest.Eventually(t, "the command runs", func() bool { _, err := os.Stat(started); return err == nil })
+	hosttest.WaitUntil(t, "the command runs", func() bool { _, err := os.Stat(started); return err == nil })
 	if err := killswitch.StopAgent(home, killswitch.Stop{Agent: "other"}); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ type callArguments struct {
 
 // decodeArguments parses and validates a tool's arguments.
 func decodeArguments(t *catalog.Tool, raw json.RawMessage) (*callArguments, *Error) {
-	known, err := t.Arguments()
+	known, err := t.ArgumentSchema()
 	if err != nil {
 		return nil, &Error{Code: pluginpb.CodeFailed, Message: fmt.Sprintf("plugin %s: %v", t.Plugin.Manifest.ID, err)}
 	}

@@ -15,7 +15,7 @@ import (
 // confineCommands sets the sandbox of single commands: the plugin's access minus paths only the plugin needs. It
 // depends on the policy only, never on a call.
 func (s *Session) confineCommands(settings *exec.Settings, workspace, userEnv string) {
-	open := s.kernelPaths(true).Limit(workspace)
+	open := s.kernelPaths(true).LimitAccess(workspace)
 	settings.Confine = s.policy.Guard().Restrict
 	settings.Unwalled = s.guardOnly()
 	settings.ReadOnly, settings.ReadWrite = existingPaths(open.ReadOnly), existingPaths(open.ReadWrite)
@@ -71,7 +71,7 @@ func (s *Session) userEnvID() string { return s.policy.Digest()[:16] }
 // pluginUserEnvID names the HOME directory of a plugin's commands. Each third-party plugin has its own, so that files
 // one leaves there, such as git settings, do not run for another.
 func (s *Session) pluginUserEnvID(p *catalog.Plugin) string {
-	if p.Kind == catalog.Bundled {
+	if p.Kind == catalog.BundledPlugin {
 		return s.userEnvID()
 	}
 	return s.userEnvID() + "-" + p.Manifest.ID
@@ -119,7 +119,7 @@ func (s *Session) CommandWithoutUndo(r audit.Record) string {
 	if spec, err := s.instanceSpec(t.Plugin); err == nil && spec.Policy.Undo.Dir != "" {
 		return ""
 	}
-	known, err := t.Arguments()
+	known, err := t.ArgumentSchema()
 	if err != nil {
 		return ""
 	}

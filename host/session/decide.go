@@ -55,7 +55,7 @@ func (s *Session) decideClaims(p *catalog.Plugin, args *callArguments) guard.Dec
 			}
 		}
 	}
-	return s.policy.Located(strictest)
+	return s.policy.LocateSettings(strictest)
 }
 
 // decideProtectedFiles decides on all protected files that a command changes.
@@ -100,7 +100,7 @@ func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.Site, site pl
 // decidePath decides on a path. For a third-party plugin it also decides on the path the text means as a file URI.
 func (s *Session) decidePath(p *catalog.Plugin, a guard.Access, text string) guard.Decision {
 	strictest := s.guard.Path(a, text)
-	if p.Kind == catalog.Bundled {
+	if p.Kind == catalog.BundledPlugin {
 		return strictest
 	}
 	meant, ok := fileURIPaths(text)

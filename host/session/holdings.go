@@ -9,7 +9,7 @@ import (
 type PluginAccess struct {
 	Plugin  string
 	Version string
-	Kind    catalog.Kind
+	Kind    catalog.PluginKind
 	Enabled bool
 	// Grants are the grants in effect: requested, granted at install, and allowed by the agent's policy.
 	Grants pluginpb.Grant
@@ -50,7 +50,7 @@ func (s *Session) PluginAccess() []PluginAccess {
 func (s *Session) disabledReason(c *catalog.Catalog, t *catalog.Tool) (rule, reason string) {
 	d := s.policy.DecideTool(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets)
 	if s.policy.Allows(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets) {
-		if off := c.Off(t, s.policy.Agent()); off != nil {
+		if off := c.DisabledBy(t, s.policy.Agent()); off != nil {
 			return "plugin disable", "the operator has switched off " + off.String()
 		}
 	}

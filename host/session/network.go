@@ -58,7 +58,7 @@ func (s *Session) attachNetwork(p *catalog.Plugin, spec *supervise.Spec, grants 
 			return fmt.Errorf("plugin %s is granted the network for %s alone, which only a sandbox keeps it to; set "+
 				"isolation.enabled to true", spec.Manifest.ID, joinNames(grants.Hosts))
 		}
-		reached = &policy.Network{Rules: egress.Rules{Allow: grants.Hosts}}
+		reached = &policy.NetworkRules{Rules: egress.Rules{Allow: grants.Hosts}}
 	}
 	if reached == nil || !grants.Network {
 		if len(grants.Secrets) > 0 && grants.Network && s.firstSecret(grants.Secrets) != "" {
@@ -141,7 +141,7 @@ var certificateVariables = []string{
 }
 
 // sharedNetwork returns the network of a plugin's instances, created once per host.
-func (h *Host) sharedNetwork(s *Session, reached *policy.Network, plugin string, grants pluginpb.Grant) (*network, error) {
+func (h *Host) sharedNetwork(s *Session, reached *policy.NetworkRules, plugin string, grants pluginpb.Grant) (*network, error) {
 	key, err := json.Marshal([]any{s.policy.Digest(), plugin, grants.Hosts, grants.Secrets})
 	if err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func (h *Host) sharedNetwork(s *Session, reached *policy.Network, plugin string,
 }
 
 // compilePolicy adds the hosts of programs to a network's rules and compiles them.
-func (h *Host) compilePolicy(n *policy.Network, workspace string) (*egress.Policy, error) {
+func (h *Host) compilePolicy(n *policy.NetworkRules, workspace string) (*egress.Policy, error) {
 	rules := n.Rules
 	hosts, err := programHosts(n.From, workspace)
 	if err != nil {

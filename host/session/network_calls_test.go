@@ -30,7 +30,7 @@ func TestRefusalIsToldToItsCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins")})
+	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins")})
 	if err != nil {
 		t.Fatal(err)
 	}

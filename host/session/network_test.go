@@ -41,8 +41,8 @@ func TestAPersonIsAskedForAHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	later := &answering{Desk: approvals.NewDesk(home, time.Hour), home: home}
-	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"), Approvals: later})
+	later := &answering{Queue: approvals.NewQueue(home, time.Hour), home: home}
+	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"), Approvals: later})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestAPersonIsAskedForAHost(t *testing.T) {
 
 // answering is a desk at which each call is allowed as soon as it waits.
 type answering struct {
-	*approvals.Desk
+	*approvals.Queue
 	home  string
 	on    bool
 	asked int
@@ -109,9 +109,9 @@ func (a *answering) Waits(session.Origin) bool { return a.on }
 
 func (a *answering) Wait(ctx context.Context, _ *session.Session, c approvals.Call) (*approvals.Answer, error) {
 	a.asked++
-	return a.Desk.Wait(ctx, c, func(_ context.Context, w *approvals.Waiting) {
-		if shown, err := approvals.Find(a.home, w.ID); err == nil && shown.Tool == "network" {
-			_ = approvals.Give(a.home, shown, approvals.Answer{Yes: true, By: "somebody", Way: "chat"})
+	return a.Queue.WaitForAnswer(ctx, c, func(_ context.Context, w *approvals.WaitingCall) {
+		if shown, err := approvals.FindWaiting(a.home, w.ID); err == nil && shown.Tool == "network" {
+			_ = approvals.AnswerCall(a.home, shown, approvals.Answer{Yes: true, By: "somebody", Way: "chat"})
 		}
 	})
 }

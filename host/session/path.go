@@ -44,7 +44,7 @@ func (s *Session) CheckSandboxes() error {
 func (s *Session) kernelAccess(path string) (layers []LayerAccess, err error) {
 	for _, p := range s.host.currentPlugins().Plugins() {
 		given := s.pluginPolicy(p)
-		if !given.Enabled || p.Kind == catalog.Builtin {
+		if !given.Enabled || p.Kind == catalog.BuiltinPlugin {
 			continue
 		}
 		grants := given.Grants.Intersect(p.Manifest.Grants)

@@ -42,7 +42,7 @@ func (h *Host) pluginSources() catalog.Sources {
 func (h *Host) loadPlugins() (*pluginView, error) {
 	v := &pluginView{lock: h.lockInfo()}
 	var err error
-	if v.catalog, err = catalog.Load(h.pluginSources()); err != nil {
+	if v.catalog, err = catalog.LoadCatalog(h.pluginSources()); err != nil {
 		return nil, err
 	}
 	for _, p := range v.catalog.Problems() {
@@ -122,7 +122,7 @@ func (h *Host) retireInstances(c *catalog.Catalog) {
 		}
 		// An agent's own instance ends when its last tool is disabled.
 		for _, t := range c.Tools() {
-			if t.Plugin.Digest == spec.Digest && c.Off(t, spec.Policy.Agent) == nil {
+			if t.Plugin.Digest == spec.Digest && c.DisabledBy(t, spec.Policy.Agent) == nil {
 				return true
 			}
 		}

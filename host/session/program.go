@@ -30,7 +30,7 @@ func (s *Session) StartProgram(p ConfinedProgram) (*isolation.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	open := s.kernelPaths(true).Limit(p.Workspace)
+	open := s.kernelPaths(true).LimitAccess(p.Workspace)
 	profile := isolation.Profile{
 		Name:      p.Name,
 		ReadOnly:  slices.Concat(existingPaths(open.ReadOnly), p.ReadOnly),

@@ -29,7 +29,7 @@ func holding(t *testing.T, s *session.Session) (release func()) {
 		const script = `{"command":"touch running; until [ -e enough ]; do sleep 0.01; done"}`
 		done <- s.Call(context.Background(), "exec", json.RawMessage(script), nil)
 	}()
-	hosttest.Eventually(t, "the call runs", func() bool {
+	hosttest.WaitUntil(t, "the call runs", func() bool {
 		_, err := os.Stat(filepath.Join(dir, "running"))
 		return err == nil
 	})
@@ -50,7 +50,7 @@ func TestAnAgentsCallsWaitForTheirTurn(t *testing.T) {
 	ledger := &quota.Ledger{}
 	work, err := session.NewBuiltinTool("work", "Has a subagent work.",
 		func(ctx context.Context, s *session.Session, _ struct{}) (string, error) {
-			child, err := s.SpawnSession(session.Subagent, policy.Child{})
+			child, err := s.SpawnSession(session.Subagent, policy.Narrowing{})
 			if err != nil {
 				return "", err
 			}
@@ -68,7 +68,7 @@ func TestAnAgentsCallsWaitForTheirTurn(t *testing.T) {
 	go func() {
 		waits <- s.Call(context.Background(), "work", json.RawMessage(`{}`), nil)
 	}()
-	hosttest.Eventually(t, "the subagent's call waits", func() bool { return ledger.Usage()["main"].Waiting == 1 })
+	hosttest.WaitUntil(t, "the subagent's call waits", func() bool { return ledger.Usage()["main"].Waiting == 1 })
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		waits <- s.Call(ctx, "list_dir", json.RawMessage(`{"path":"."}`), func(e session.Event) { told <- e.Message })
@@ -97,7 +97,7 @@ func TestHostsShareACount(t *testing.T) {
 	release := holding(t, first)
 	waits := make(chan *session.Result)
 	go func() { waits <- second.Call(context.Background(), "list_dir", json.RawMessage(`{"path":"."}`), nil) }()
-	hosttest.Eventually(t, "the second host's call waits", func() bool { return ledger.Usage()["main"].Waiting == 1 })
+	hosttest.WaitUntil(t, "the second host's call waits", func() bool { return ledger.Usage()["main"].Waiting == 1 })
 	release()
 	if r := <-waits; r.Err != nil {
 		t.Error(r.Err)

@@ -88,7 +88,7 @@ func (s *Session) instanceSpec(p *catalog.Plugin) (*supervise.Spec, error) {
 		spec.Program = p.Pin.Binary
 		spec.Copy = func(to string) error { return store.CopyVerified(p.Manifest.ID, p.Dir, to, p.Pin.Files) }
 	}
-	if p.Kind == catalog.Dev {
+	if p.Kind == catalog.DevPlugin {
 		s.host.logger.Warn("a plugin runs from a build directory, whatever is in it", "plugin", p.Manifest.ID, "dir", p.Dir)
 	}
 	maps.DeleteFunc(s.specs, func(old *catalog.Plugin, _ *supervise.Spec) bool { return old.Manifest.ID == p.Manifest.ID })
@@ -108,11 +108,11 @@ func resolvePrograms(dir string, names []string) []string {
 }
 
 // pluginPolicy returns the policy for a plugin, limited to the grants given at install.
-func (s *Session) pluginPolicy(p *catalog.Plugin) policy.Plugin {
+func (s *Session) pluginPolicy(p *catalog.Plugin) policy.PluginPolicy {
 	if p.Pin == nil {
 		return s.policy.Plugin(p.Manifest.ID)
 	}
-	return s.policy.Installed(p.Manifest.ID, p.Pin.Grants)
+	return s.policy.InstalledPlugin(p.Manifest.ID, p.Pin.Grants)
 }
 
 // takebackName is the directory of the undo stores, next to the plugins' state directories.
@@ -203,7 +203,7 @@ func (s *Session) attachDir(spec *supervise.Spec, name string) (string, error) {
 // sandboxProfile returns the sandbox of a plugin: paths the policy opens, limited by the grants. It does not depend on
 // calls.
 func (s *Session) sandboxProfile(p *catalog.Plugin, g pluginpb.Grant) isolation.Profile {
-	open := s.kernelPaths(g.Exec).Limit(g.Workspace)
+	open := s.kernelPaths(g.Exec).LimitAccess(g.Workspace)
 	profile := isolation.Profile{
 		Name:      p.Manifest.ID,
 		ReadOnly:  existingPaths(open.ReadOnly),

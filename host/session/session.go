@@ -51,7 +51,7 @@ type Session struct {
 
 // OpenSession opens a session for an agent; the empty id means the first agent in the configuration.
 func (h *Host) OpenSession(agent string, origin Origin) (*Session, error) {
-	p, err := h.resolvePolicy(agent, policy.For)
+	p, err := h.resolvePolicy(agent, policy.ResolvePolicy)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (h *Host) OpenSession(agent string, origin Origin) (*Session, error) {
 // OpenPreview opens a session that decides on calls without making them. It changes nothing: a missing workspace is not
 // created.
 func (h *Host) OpenPreview(agent string, origin Origin) (*Session, error) {
-	p, err := h.resolvePolicy(agent, policy.Preview)
+	p, err := h.resolvePolicy(agent, policy.PreviewPolicy)
 	if err != nil {
 		return nil, err
 	}
@@ -144,20 +144,20 @@ func (s *Session) Tools() []Tool {
 			name = t.FullName()
 		}
 		tools = append(tools, Tool{Name: name, Plugin: t.Plugin.Manifest.ID, Spec: t.Spec,
-			Deferred: rules.Defers(t.Plugin.Manifest.ID, t.Spec.Name)})
+			Deferred: rules.IsDeferred(t.Plugin.Manifest.ID, t.Spec.Name)})
 	}
 	return tools
 }
 
 func (s *Session) isEnabled(c *catalog.Catalog, t *catalog.Tool) bool {
-	return s.policy.Allows(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets) && c.Off(t, s.policy.Agent()) == nil
+	return s.policy.Allows(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets) && c.DisabledBy(t, s.policy.Agent()) == nil
 }
 
 // findTool returns the enabled tool with a name. A disabled tool is returned with an error.
 func (s *Session) findTool(name string) (*catalog.Tool, *Error) {
 	c := s.host.currentPlugins()
 	var enabled, disabled []*catalog.Tool
-	for _, t := range c.Find(name) {
+	for _, t := range c.FindTools(name) {
 		if !s.host.isOffered(t, s.policy.Agent()) {
 			continue
 		}
@@ -182,7 +182,7 @@ func (s *Session) findTool(name string) (*catalog.Tool, *Error) {
 		if err := c.LockError(); err != nil {
 			return t, &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Rule: "picoclaw.lock"}
 		}
-		if off := c.Off(t, s.policy.Agent()); off != nil && s.policy.Allows(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets) {
+		if off := c.DisabledBy(t, s.policy.Agent()); off != nil && s.policy.Allows(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets) {
 			return t, &Error{Code: pluginpb.CodeAccessDenied, Message: fmt.Sprintf("the operator has switched off %s", off),
 				Rule: "plugin disable", Hint: "`picoclaw plugin enable` switches it on again"}
 		}
@@ -214,8 +214,8 @@ func (s *Session) unknownToolError(name string) *Error {
 }
 
 // SpawnSession opens a session whose policy is at most this one's.
-func (s *Session) SpawnSession(origin Origin, narrower policy.Child) (*Session, error) {
-	p, err := s.policy.Narrow(narrower)
+func (s *Session) SpawnSession(origin Origin, narrower policy.Narrowing) (*Session, error) {
+	p, err := s.policy.NarrowPolicy(narrower)
 	if err != nil {
 		return nil, fmt.Errorf("a session can only be made narrower: %w", err)
 	}
@@ -230,7 +230,7 @@ func (s *Session) SpawnSession(origin Origin, narrower policy.Child) (*Session, 
 // this session's. Its calls use this session's quota, and their audit entries name this session. The caller checks
 // whether the agents may delegate.
 func (s *Session) DelegateSession(agent string) (*Session, error) {
-	p, err := s.host.resolvePolicy(agent, policy.For)
+	p, err := s.host.resolvePolicy(agent, policy.ResolvePolicy)
 	if err != nil {
 		return nil, err
 	}

@@ -23,10 +23,10 @@ func TestMain(m *testing.M) {
 		sdk.Main(plainPlugin())
 		return
 	}
-	os.Exit(hosttest.Main(m, map[string]string{
+	os.Exit(hosttest.RunTests(m, map[string]string{
 		"plugins/filesystem/filesystem": "../../plugins/filesystem",
 		"plugins/shell/shell":           "../../plugins/shell",
-	}, func(dir string) error { return hosttest.Describe(dir, "plugins/filesystem", "plugins/shell") }))
+	}, func(dir string) error { return hosttest.WriteManifests(dir, "plugins/filesystem", "plugins/shell") }))
 }
 
 func open(t *testing.T, variables ...string) *session.Host {
@@ -36,7 +36,7 @@ func open(t *testing.T, variables ...string) *session.Host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins")})
+	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestASpawnedSessionIsNarrower(t *testing.T) {
 		}
 	}
 	for _, origin := range []session.Origin{session.Subagent, session.Heartbeat, session.Cron} {
-		child, err := parent.SpawnSession(origin, policy.Child{Workspace: "sub"})
+		child, err := parent.SpawnSession(origin, policy.Narrowing{Workspace: "sub"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestASpawnedSessionIsNarrower(t *testing.T) {
 		if strings.Contains(r.Text, "beside\n") && !strings.Contains(r.Text, "No such file") {
 			t.Errorf("%s: the kernel let out %q", origin, r.Text)
 		}
-		if _, err := child.SpawnSession(origin, policy.Child{Workspace: parent.Policy().Workspace()}); err == nil {
+		if _, err := child.SpawnSession(origin, policy.Narrowing{Workspace: parent.Policy().Workspace()}); err == nil {
 			t.Errorf("%s: a grandchild has the grandparent's workspace", origin)
 		}
 	}
@@ -131,7 +131,7 @@ func TestASpawnedSessionHasItsParentsRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	child, err := parent.SpawnSession(session.Subagent, policy.Child{})
+	child, err := parent.SpawnSession(session.Subagent, policy.Narrowing{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestDelegateIsNarrowed(t *testing.T) {
 			t.Fatal(r.Err)
 		}
 	}
-	narrow, err := wide.SpawnSession(session.MCP, policy.Child{Workspace: "sub", Paths: []string{"sub"}})
+	narrow, err := wide.SpawnSession(session.MCP, policy.Narrowing{Workspace: "sub", Paths: []string{"sub"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestNarrowedSessionHasNoCommandsOfWiderOnes(t *testing.T) {
 	if r := call(t, wide, "write_file", map[string]any{"path": "sub/a", "content": "a"}); r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	narrow, err := wide.SpawnSession(session.MCP, policy.Child{Workspace: "sub", Paths: []string{"sub"}})
+	narrow, err := wide.SpawnSession(session.MCP, policy.Narrowing{Workspace: "sub", Paths: []string{"sub"}})
 	if err != nil {
 		t.Fatal(err)
 	}

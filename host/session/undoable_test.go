@@ -68,7 +68,7 @@ func TestDeletionsOfAChildAndOfAShell(t *testing.T) {
 			t.Fatal(r.Err)
 		}
 	}
-	child, err := s.SpawnSession(session.Subagent, policy.Child{Workspace: "sub"})
+	child, err := s.SpawnSession(session.Subagent, policy.Narrowing{Workspace: "sub"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,9 +74,9 @@ func TestKilledHostLeavesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = cmd.Wait()
-			hosttest.Eventually(t, "all processes of the killed host are gone", func() bool {
+			hosttest.WaitUntil(t, "all processes of the killed host are gone", func() bool {
 				for _, pid := range before {
-					if hosttest.Alive(pid) {
+					if hosttest.IsAlive(pid) {
 						return false
 					}
 				}

@@ -141,7 +141,7 @@ func TestStoppedPluginBlocksOnlyItsCall(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		frozen := f.spec("FROZEN=1")
 		f.call(frozen, "pid", nil) // it has started, however long that took
-		hosttest.Eventually(t, "a call of the stopped plugin runs out of time", func() bool {
+		hosttest.WaitUntil(t, "a call of the stopped plugin runs out of time", func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			_, err := f.Call(ctx, frozen, request(t, "stop", nil), CallListener{}) // the answer may get out just before
@@ -172,7 +172,7 @@ func TestCloseEndsEverything(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, pid := range pids {
-			if hosttest.Alive(pid) {
+			if hosttest.IsAlive(pid) {
 				t.Errorf("process %d lives on", pid)
 			}
 		}

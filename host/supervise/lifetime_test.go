@@ -43,7 +43,7 @@ func TestRetiredInstancesFinish(t *testing.T) {
 		}
 		slow <- out.Result.GetText()
 	}()
-	hosttest.Eventually(t, "the call is under way", func() bool {
+	hosttest.WaitUntil(t, "the call is under way", func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, sl := range f.instances {
@@ -63,7 +63,7 @@ func TestRetiredInstancesFinish(t *testing.T) {
 	if text := <-slow; text != "finished" {
 		t.Errorf("the call under way ended with %q", text)
 	}
-	hosttest.Eventually(t, "the old process is gone", func() bool { return !alive(before) })
+	hosttest.WaitUntil(t, "the old process is gone", func() bool { return !alive(before) })
 }
 
 // An instance that nobody calls ends by itself, unless it may have something in the background.
@@ -74,7 +74,7 @@ func TestIdleInstancesEnd(t *testing.T) {
 	idle.Policy.Grants.Exec = false
 	first, silent, busy := f.pid(idle), f.pid(f.spec("WHICH=silent")), f.pid(f.spec("BUSY=yes"))
 	resting := f.pid(f.spec("BUSY=no"))
-	hosttest.Eventually(t, "the idle ones are gone", func() bool { return !alive(first) && !alive(resting) })
+	hosttest.WaitUntil(t, "the idle ones are gone", func() bool { return !alive(first) && !alive(resting) })
 	if !alive(silent) || !alive(busy) {
 		t.Error("one was ended, too, that may have something in the background")
 	}

@@ -24,7 +24,7 @@ func TestInstanceLimitPerOwner(t *testing.T) {
 	first, second := f.owned("one", "N=1"), f.owned("one", "N=2")
 	before, kept := f.pid(first), f.pid(second)
 	f.pid(f.owned("one", "N=3"))
-	hosttest.Eventually(t, "the first one is gone", func() bool { return !alive(before) })
+	hosttest.WaitUntil(t, "the first one is gone", func() bool { return !alive(before) })
 	if !alive(kept) || !alive(other) {
 		t.Error("another one was ended than the one that was not called for longest")
 	}
@@ -49,7 +49,7 @@ func TestWaitForInstanceInUse(t *testing.T) {
 			ended <- err
 		}()
 	}
-	hosttest.Eventually(t, "both are in use", func() bool {
+	hosttest.WaitUntil(t, "both are in use", func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, sl := range f.instances {
@@ -72,7 +72,7 @@ func TestWaitForInstanceInUse(t *testing.T) {
 		_, err := f.Call(t.Context(), third, request(t, "pid", nil), CallListener{})
 		waits <- err
 	}()
-	hosttest.Eventually(t, "it waits", func() bool {
+	hosttest.WaitUntil(t, "it waits", func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		return f.roomSignal != nil

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	if home := os.Getenv("SUPERVISE_TEST_HOST"); home != "" {
 		playHost(home)
 	}
-	os.Exit(hosttest.Main(m, map[string]string{"tester": "./testdata/plugin"}, nil))
+	os.Exit(hosttest.RunTests(m, map[string]string{"tester": "./testdata/plugin"}, nil))
 }
 
 // modes are the ways in which every behaviour has to hold.
@@ -87,7 +87,7 @@ func newSupervisor(home string, isolated bool) (*Supervisor, *isolation.Isolatio
 
 func manifest(t testing.TB) *pluginpb.Manifest {
 	t.Helper()
-	out, err := exec.Command(hosttest.Program("tester"), "describe").Output()
+	out, err := exec.Command(hosttest.ProgramPath("tester"), "describe").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func (f *fixture) spec(env ...string) *Spec { return spec(f.manifest, env...) }
 func spec(m *pluginpb.Manifest, env ...string) *Spec {
 	return &Spec{
 		Manifest: m,
-		Binary:   hosttest.Program("tester"),
+		Binary:   hosttest.ProgramPath("tester"),
 		Policy: &pluginpolicy.Policy{
 			Guard:  guard.Policy{Workspace: "/"},
 			Grants: pluginpb.Grant{Workspace: "none", Exec: true},

@@ -22,12 +22,12 @@ import (
 
 var _ session.Tracer = (*Telemetry)(nil)
 
-// Call follows a call, as a part of what its caller traces.
+// TraceCall starts the trace of a call, within the caller's trace.
 func (t *Telemetry) TraceCall(ctx context.Context, r audit.Record) (context.Context, func(audit.Record, *session.Result)) {
 	t.used.Store(true)
 	req := session.RequestOf(ctx)
-	called := valid(cmp.Or(req.Tool, r.Tool))
-	ctx = joined(session.WithRequest(ctx, session.RequestInfo{})) // a call that this one makes has another request
+	called := validUTF8(cmp.Or(req.Tool, r.Tool))
+	ctx = joinCallerTrace(session.WithRequest(ctx, session.RequestInfo{})) // nested calls have another request
 	does, kind := executeTool, trace.SpanKindInternal
 	if req.Method != "" {
 		does, kind = req.Method, trace.SpanKindServer
@@ -35,36 +35,36 @@ func (t *Telemetry) TraceCall(ctx context.Context, r audit.Record) (context.Cont
 	ctx, span := t.tracer.Start(ctx, does+" "+called, trace.WithSpanKind(kind), trace.WithTimestamp(r.Time))
 	return ctx, func(r audit.Record, result *session.Result) {
 		unknown := result.Err != nil && result.Err.Code == pluginpb.CodeUnknownTool
-		t.count(ctx, req, r, called, unknown)
+		t.countCall(ctx, req, r, called, unknown)
 		if !span.IsRecording() {
 			return
 		}
 		if unknown {
-			span.SetName(does) // names are few
+			span.SetName(does) // limited number of names
 		}
-		span.SetAttributes(about(req, r, called)...)
+		span.SetAttributes(callAttributes(req, r, called)...)
 		if result.Err != nil {
-			kind := cmp.Or(valid(result.Err.Code), otherError)
+			kind := cmp.Or(validUTF8(result.Err.Code), otherError)
 			if req.Method != "" {
 				kind = toolError
 			}
-			span.SetAttributes(errorType.String(kind), ourError.String(valid(result.Err.Code)))
-			span.SetStatus(codes.Error, t.words(result.Err.Message))
+			span.SetAttributes(errorType.String(kind), ourError.String(validUTF8(result.Err.Code)))
+			span.SetStatus(codes.Error, t.redactContent(result.Err.Message))
 		}
 		if t.options.Content {
-			span.SetAttributes(toolArguments.String(arguments(r.Args)))
+			span.SetAttributes(toolArguments.String(redactArguments(r.Args)))
 			if result.Err == nil {
-				span.SetAttributes(toolResult.String(t.words(cmp.Or(result.Text, string(result.Structured)))))
+				span.SetAttributes(toolResult.String(t.redactContent(cmp.Or(result.Text, string(result.Structured)))))
 			}
 		}
 		span.End()
 	}
 }
 
-// about is what is told of every call.
-func about(req session.RequestInfo, r audit.Record, called string) []attribute.KeyValue {
+// callAttributes returns the attributes of every call.
+func callAttributes(req session.RequestInfo, r audit.Record, called string) []attribute.KeyValue {
 	all := []attribute.KeyValue{
-		operationName.String(executeTool), toolName.String(called), ourTool.String(valid(r.Tool)), ourAgent.String(r.Agent),
+		operationName.String(executeTool), toolName.String(called), ourTool.String(validUTF8(r.Tool)), ourAgent.String(r.Agent),
 		ourSession.String(r.Session), ourOrigin.String(r.Origin), ourDecision.String(r.Decision),
 	}
 	for key, value := range map[attribute.Key]string{
@@ -72,20 +72,20 @@ func about(req session.RequestInfo, r audit.Record, called string) []attribute.K
 		toolCallID: req.CallID, ourRule: r.Rule, ourAnswer: r.Answer,
 	} {
 		if value != "" {
-			all = append(all, key.String(valid(value)))
+			all = append(all, key.String(validUTF8(value)))
 		}
 	}
 	return all
 }
 
-// count counts a call.
-func (t *Telemetry) count(ctx context.Context, req session.RequestInfo, r audit.Record, called string, unknown bool) {
+// countCall updates the metrics for a call.
+func (t *Telemetry) countCall(ctx context.Context, req session.RequestInfo, r audit.Record, called string, unknown bool) {
 	if unknown {
 		r.Tool, called = otherTool, otherTool
 	}
 	failed, seconds := r.Error != "", r.Millis/1000
 	t.calls.Record(ctx, seconds, metric.WithAttributeSet(attribute.NewSet(agentLabel.String(r.Agent),
-		toolLabel.String(r.Tool), decisionLabel.String(r.Decision), outcome(failed))))
+		toolLabel.String(r.Tool), decisionLabel.String(r.Decision), outcomeAttribute(failed))))
 	if req.Method == "" {
 		return
 	}
@@ -97,7 +97,7 @@ func (t *Telemetry) count(ctx context.Context, req session.RequestInfo, r audit.
 	t.mcp.Record(ctx, seconds, metric.WithAttributeSet(attribute.NewSet(with...)))
 }
 
-// Step follows a part of a call.
+// TraceStep starts the trace of a step.
 func (t *Telemetry) TraceStep(ctx context.Context, s session.Step, began time.Time) (context.Context, func(error)) {
 	left := func() {}
 	if what := map[session.Step]string{session.Asking: "approval", session.Queueing: "turn"}[s]; what != "" {
@@ -108,12 +108,12 @@ func (t *Telemetry) TraceStep(ctx context.Context, s session.Step, began time.Ti
 	ctx, span := t.tracer.Start(ctx, string(s), trace.WithTimestamp(began))
 	return ctx, func(err error) {
 		left()
-		t.end(span, err)
+		t.endSpan(span, err)
 	}
 }
 
-// end ends a span, which has failed with err unless that is nil.
-func (t *Telemetry) end(span trace.Span, err error) {
+// endSpan ends a span, as failed unless err is nil.
+func (t *Telemetry) endSpan(span trace.Span, err error) {
 	if err != nil && span.IsRecording() {
 		kind := otherError
 		switch {
@@ -123,20 +123,20 @@ func (t *Telemetry) end(span trace.Span, err error) {
 			kind = pluginpb.CodeCancelled
 		}
 		span.SetAttributes(errorType.String(kind))
-		span.SetStatus(codes.Error, t.words(err.Error()))
+		span.SetStatus(codes.Error, t.redactContent(err.Error()))
 	}
 	span.End()
 }
 
-// Trace returns where the part of a call stands.
+// TraceContext returns the current position in the trace.
 func (t *Telemetry) TraceContext(ctx context.Context) session.TraceParent {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
 	return session.TraceParent{Parent: carrier["traceparent"], State: carrier["tracestate"]}
 }
 
-// joined returns a context for what is a part of what its caller traces, unless it is a part of something here.
-func joined(ctx context.Context) context.Context {
+// joinCallerTrace returns a context in the caller's trace, unless it is already in a local span.
+func joinCallerTrace(ctx context.Context) context.Context {
 	if trace.SpanContextFromContext(ctx).IsValid() {
 		return ctx
 	}
@@ -145,32 +145,32 @@ func joined(ctx context.Context) context.Context {
 		propagation.MapCarrier{"traceparent": from.Parent, "tracestate": from.State})
 }
 
-// window is how much of a text is looked through for secrets: more than is sent, so that none is cut in two.
-const window = 4 * maxText
+// redactWindow is how much of a text is searched for secrets; more than is sent, so that no secret is cut in two.
+const redactWindow = 4 * maxText
 
-// words are a text as it may leave the machine; none unless an operator says so.
-func (t *Telemetry) words(s string) string {
+// redactContent returns a redacted text; empty unless sending content is enabled.
+func (t *Telemetry) redactContent(s string) string {
 	if !t.options.Content {
 		return ""
 	}
-	return redact.Text(valid(s[:min(len(s), window)]))
+	return redact.RedactText(validUTF8(s[:min(len(s), redactWindow)]))
 }
 
-// valid is a text as it can be sent: one that is not UTF-8 would take all that is sent with it along.
-func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+// validUTF8 replaces invalid UTF-8, which would invalidate the whole request.
+func validUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// arguments are a call's arguments as they may leave the machine.
-func arguments(args map[string]any) string {
+// redactArguments returns a call's redacted arguments.
+func redactArguments(args map[string]any) string {
 	out := make(map[string]any, len(args))
 	for name, value := range args {
 		if text, ok := value.(string); ok {
-			value = text[:min(len(text), window)]
+			value = text[:min(len(text), redactWindow)]
 		}
-		out[name] = redact.Value(name, value)
+		out[name] = redact.RedactValue(name, value)
 	}
 	text, err := json.Marshal(out)
 	if err != nil {
 		return ""
 	}
-	return valid(string(text))
+	return validUTF8(string(text))
 }

@@ -19,28 +19,28 @@ import (
 )
 
 const (
-	maxQueue    = 2048             // spans that wait for the collector, or are on their way to it
-	maxBatch    = 512              // of them in one request
-	sendTimeout = 10 * time.Second // of a request, with those that repeat it
-	maxAnswer   = 64 << 10         // what is read of an answer, in bytes
-	maxText     = 4096             // of an attribute, in characters
+	maxQueue    = 2048             // spans waiting or being sent
+	maxBatch    = 512              // spans per request
+	sendTimeout = 10 * time.Second // including retries
+	maxAnswer   = 64 << 10         // bytes read of a response
+	maxText     = 4096             // characters of an attribute
 )
 
-// send begins to send spans, and returns what reads metrics to send them.
-func (t *Telemetry) send(about *resource.Resource) (metric.Reader, error) {
+// startExport starts the export of spans and returns a reader that exports metrics.
+func (t *Telemetry) startExport(about *resource.Resource) (metric.Reader, error) {
 	o := t.options
 	base, err := url.Parse(o.Endpoint)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, errors.New("telemetry.endpoint is no http or https URL, such as https://collector.example.com:4318")
 	}
-	if base.Scheme == "http" && !loopback(base.Hostname()) && !o.Insecure {
+	if base.Scheme == "http" && !isLoopback(base.Hostname()) && !o.Insecure {
 		return nil, fmt.Errorf("telemetry.endpoint: %s would be sent what calls do without TLS, for others on the way to "+
 			"read; use https, or set telemetry.insecure to true", base.Host)
 	}
 	client := &http.Client{
 		Timeout:   sendTimeout,
 		Transport: http.DefaultTransport.(*http.Transport).Clone(),
-		// Elsewhere the headers would be told to somebody else.
+		// A redirect would send the headers elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	spans, err := otlptracehttp.New(context.Background(),
@@ -51,38 +51,38 @@ func (t *Telemetry) send(about *resource.Resource) (metric.Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("telemetry.endpoint: %w", err)
 	}
-	t.cut = spans.Shutdown
-	t.queue.SpanProcessor = sdktrace.NewBatchSpanProcessor(&counted{spans, t}, sdktrace.WithMaxQueueSize(maxQueue),
+	t.shutdownClient = spans.Shutdown
+	t.queue.SpanProcessor = sdktrace.NewBatchSpanProcessor(&countingExporter{spans, t}, sdktrace.WithMaxQueueSize(maxQueue),
 		sdktrace.WithMaxExportBatchSize(maxBatch), sdktrace.WithExportTimeout(sendTimeout))
 	limits := sdktrace.NewSpanLimits()
 	limits.AttributeValueLengthLimit = maxText
 	t.spans = sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithSpanProcessor(t.queue),
 		sdktrace.WithRawSpanLimits(limits), sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(o.Sample))))
-	t.tracer = t.spans.Tracer(scope)
+	t.tracer = t.spans.Tracer(scopeName)
 
 	figures, err := otlpmetrichttp.New(context.Background(),
 		otlpmetrichttp.WithEndpointURL(base.JoinPath("v1/metrics").String()), otlpmetrichttp.WithHeaders(o.Headers),
 		otlpmetrichttp.WithHTTPClient(client), otlpmetrichttp.WithMaxResponseSize(maxAnswer),
-		otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{Enabled: false})) // the next ones have all of it
+		otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{Enabled: false})) // the next export has all values
 	if err != nil {
 		return nil, fmt.Errorf("telemetry.endpoint: %w", err)
 	}
-	return metric.NewPeriodicReader(&told{figures, t}, metric.WithTimeout(sendTimeout)), nil
+	return metric.NewPeriodicReader(&reportingExporter{figures, t}, metric.WithTimeout(sendTimeout)), nil
 }
 
-// loopback reports whether a host is this machine.
-func loopback(host string) bool {
+// isLoopback reports whether a host is this machine.
+func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// queue lets so many spans into the processor below it that this never drops one itself, which nobody would hear of.
-type queue struct {
+// spanQueue limits the spans passed to its processor, which would otherwise drop spans without counting them.
+type spanQueue struct {
 	sdktrace.SpanProcessor
 	waiting, sent, failed, dropped atomic.Int64
 }
 
-func (q *queue) OnEnd(s sdktrace.ReadOnlySpan) {
+func (q *spanQueue) OnEnd(s sdktrace.ReadOnlySpan) {
 	if !s.SpanContext().IsSampled() {
 		return
 	}
@@ -94,36 +94,36 @@ func (q *queue) OnEnd(s sdktrace.ReadOnlySpan) {
 	q.SpanProcessor.OnEnd(s)
 }
 
-// counted counts what the collector takes.
-type counted struct {
+// countingExporter counts exported spans.
+type countingExporter struct {
 	sdktrace.SpanExporter
 	*Telemetry
 }
 
-func (c *counted) Shutdown(ctx context.Context) error { return c.SpanExporter.Shutdown(ctx) }
+func (c *countingExporter) Shutdown(ctx context.Context) error { return c.SpanExporter.Shutdown(ctx) }
 
-func (c *counted) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+func (c *countingExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	err := c.SpanExporter.ExportSpans(ctx, spans)
 	n := int64(len(spans))
 	c.queue.waiting.Add(-n)
 	if err != nil {
 		c.queue.failed.Add(n)
-		c.say(err)
+		c.warnFailure(err)
 		return nil
 	}
 	c.queue.sent.Add(n)
 	return nil
 }
 
-// told says when the collector does not take metrics.
-type told struct {
+// reportingExporter logs failed exports of metrics.
+type reportingExporter struct {
 	metric.Exporter
 	*Telemetry
 }
 
-func (e *told) Export(ctx context.Context, m *metricdata.ResourceMetrics) error {
+func (e *reportingExporter) Export(ctx context.Context, m *metricdata.ResourceMetrics) error {
 	if err := e.Exporter.Export(ctx, m); err != nil {
-		e.say(err)
+		e.warnFailure(err)
 	}
 	return nil
 }

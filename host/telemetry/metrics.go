@@ -11,14 +11,14 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 )
 
-// maxSeries bounds how many figures one metric has. What comes after has the label otel_metric_overflow alone.
+// maxSeries limits the series of a metric. Further ones are combined under otel_metric_overflow.
 const maxSeries = 5000
 
-// otherTool stands for tools that there are not: an agent may call as many of them as it likes.
+// otherTool replaces unknown tools, of which agents may call any number.
 const otherTool = "other"
 
-// metrics are what is counted.
-type metrics struct {
+// instruments are the metrics.
+type instruments struct {
 	meter                metric.Meter
 	scraped              *sdkmetric.ManualReader // nil unless metrics are served
 	calls, mcp, starts   metric.Float64Histogram
@@ -27,8 +27,8 @@ type metrics struct {
 	succeeded, failedSet metric.MeasurementOption
 }
 
-// observe makes the instruments.
-func (t *Telemetry) observe(m metric.Meter) error {
+// createInstruments creates the metrics.
+func (t *Telemetry) createInstruments(m metric.Meter) error {
 	t.meter = m
 	var errs [9]error
 	t.calls, errs[0] = m.Float64Histogram(callDuration, metric.WithUnit("s"),
@@ -46,25 +46,25 @@ func (t *Telemetry) observe(m metric.Meter) error {
 		metric.WithDescription("Plugin processes that have ended by themselves, by plugin."))
 	_, errs[6] = m.Int64ObservableCounter(spansCount, metric.WithDescription("Spans, by what has become of them."),
 		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
-			if t.sends() {
+			if t.isExporting() {
 				o.Observe(t.queue.sent.Load(), metric.WithAttributes(outcomeLabel.String("sent")))
 				o.Observe(t.queue.failed.Load(), metric.WithAttributes(outcomeLabel.String("failed")))
 				o.Observe(t.queue.dropped.Load(), metric.WithAttributes(outcomeLabel.String("dropped")))
 			}
 			return nil
 		}))
-	errs[7] = t.Gauge(memoryUsed, "By", "Memory that the host has from the system.", func() (float64, bool) {
+	errs[7] = t.AddGauge(memoryUsed, "By", "Memory that the host has from the system.", func() (float64, bool) {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		return float64(m.Sys - m.HeapReleased), true
 	})
-	errs[8] = t.Gauge(goroutines, "{goroutine}", "Goroutines of the host.",
+	errs[8] = t.AddGauge(goroutines, "{goroutine}", "Goroutines of the host.",
 		func() (float64, bool) { return float64(runtime.NumGoroutine()), true })
 	return errors.Join(errs[:]...)
 }
 
-// Gauge adds a figure that is asked for whenever metrics are read; it may be unknown then. labels are names and values.
-func (t *Telemetry) Gauge(name, unit, help string, value func() (float64, bool), labels ...string) error {
+// AddGauge adds a metric whose value is requested at each export, and may be unknown. labels are names and values.
+func (t *Telemetry) AddGauge(name, unit, help string, value func() (float64, bool), labels ...string) error {
 	if t == nil {
 		return nil
 	}
@@ -83,8 +83,8 @@ func (t *Telemetry) Gauge(name, unit, help string, value func() (float64, bool),
 	return err
 }
 
-// outcome is how something has ended, as a label.
-func outcome(failed bool) attribute.KeyValue {
+// outcomeAttribute returns the outcome label.
+func outcomeAttribute(failed bool) attribute.KeyValue {
 	if failed {
 		return outcomeLabel.String("error")
 	}
@@ -94,7 +94,7 @@ func outcome(failed bool) attribute.KeyValue {
 // PluginStarted counts a start of a plugin.
 func (t *Telemetry) PluginStarted(plugin string, took time.Duration, err error) {
 	ctx := context.Background()
-	t.starts.Record(ctx, took.Seconds(), metric.WithAttributes(pluginLabel.String(plugin), outcome(err != nil)))
+	t.starts.Record(ctx, took.Seconds(), metric.WithAttributes(pluginLabel.String(plugin), outcomeAttribute(err != nil)))
 	if err == nil {
 		t.processes.Add(ctx, 1, metric.WithAttributes(pluginLabel.String(plugin)))
 	}

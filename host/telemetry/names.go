@@ -2,7 +2,7 @@ package telemetry
 
 import "go.opentelemetry.io/otel/attribute"
 
-// The names of the semantic conventions for GenAI and MCP, which are still in development: as of
+// Names of the semantic conventions for GenAI and MCP, still in development, as of
 // github.com/open-telemetry/semantic-conventions-genai at 0393513c908bf895e7b3ec480a2c1eb073c584af, docs/gen-ai.
 const (
 	operationName  = attribute.Key("gen_ai.operation.name")
@@ -28,7 +28,7 @@ const (
 	invokeAgent = "invoke_agent"
 	chat        = "chat"
 
-	toolError    = "tool_error" // the error.type of a result that says it is one
+	toolError    = "tool_error" // error.type of a failed result
 	otherError   = "_OTHER"
 	errorTimeout = "timeout"
 
@@ -37,7 +37,7 @@ const (
 	goroutines  = "go.goroutine.count"
 )
 
-// mcpBuckets are the bounds that the conventions have for mcpDuration, in seconds.
+// mcpBuckets are the bucket bounds the conventions specify for mcpDuration, in seconds.
 func mcpBuckets() []float64 {
 	return []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
 }
@@ -69,5 +69,5 @@ const (
 	forLabel      = attribute.Key("for")
 )
 
-// callBuckets are the bounds for calls and starts, in seconds.
+// callBuckets are the bucket bounds for calls and starts, in seconds.
 func callBuckets() []float64 { return []float64{0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60} }

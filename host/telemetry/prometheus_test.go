@@ -35,7 +35,7 @@ func TestMetricsEqualOutputOfClientGolang(t *testing.T) {
 		{"picoclaw.uptime", "s", "U", "a.b-c", 1.5, true},
 		{"picoclaw.none", "s", "U", "a.b-c", 1.5, false},
 	} {
-		if err := told.Gauge(gauge.name, gauge.unit, gauge.help, func() (float64, bool) { return gauge.value, gauge.known },
+		if err := told.AddGauge(gauge.name, gauge.unit, gauge.help, func() (float64, bool) { return gauge.value, gauge.known },
 			gauge.label, "2"); err != nil {
 			t.Fatal(err)
 		}

@@ -1,13 +1,11 @@
-// Package telemetry tells what a host does in OpenTelemetry's traces and metrics: it sends them to a collector over
-// OTLP/HTTP, and serves the metrics as Prometheus reads them.
+// Package telemetry exports traces and metrics with OpenTelemetry: to a collector over OTLP/HTTP, and as a Prometheus
+// endpoint.
 //
-// A [Telemetry] is a host's Tracer. A call never waits for it: what ends is put into a queue of bounded length, one
-// goroutine sends what is in there, and what finds it full is dropped and counted. So a collector that hangs, refuses
-// or answers with rubbish costs memory for the queue and a line in the log now and then. The arguments and results of
-// calls leave the machine only when an operator says so, without what looks like a secret.
+// A [Telemetry] is a host's Tracer. It never delays calls: finished spans enter a bounded queue, one goroutine sends
+// them, and spans that find the queue full are dropped and counted. A broken collector costs only that memory and an
+// occasional log message. Arguments and results are sent only if enabled, after redaction.
 //
-// Each figure is observed once, by OpenTelemetry's API, whoever reads it. The package must not know how calls are made
-// or decided on, nor what a configuration looks like.
+// The package must not know how calls are made or decided, nor the format of the configuration.
 package telemetry
 
 import (
@@ -30,36 +28,36 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// Options are what is told, and to whom. The names of their settings are those in errors.
+// Options configure a [Telemetry]. Errors use the names of the settings.
 type Options struct {
-	Endpoint string            // telemetry.endpoint, the base of a collector's URLs; empty for none
-	Headers  map[string]string // that it is sent
-	Insecure bool              // telemetry.insecure: it may be on another machine without TLS
-	Content  bool              // arguments, results and the words of errors are sent too
-	Sample   float64           // telemetry.sample, of the calls that no client traces, from 0 to 1
-	Scraped  bool              // metrics are served as well
+	Endpoint string            // telemetry.endpoint, base URL of a collector; may be empty
+	Headers  map[string]string // for the collector
+	Insecure bool              // telemetry.insecure: allow a remote collector without TLS
+	Content  bool              // also send arguments, results and error texts
+	Sample   float64           // telemetry.sample, of calls without a client's trace, from 0 to 1
+	Scraped  bool              // serve metrics too
 	Version  string            // of the program
 	Logger   hclog.Logger
 }
 
-// Telemetry follows calls. It may be used concurrently, and a nil one follows nothing.
+// Telemetry traces and counts calls. It may be used concurrently; a nil one does nothing.
 type Telemetry struct {
-	options Options
-	tracer  trace.Tracer
-	spans   *sdktrace.TracerProvider // nil without a collector
-	cut     func(context.Context) error
-	queue   *queue
-	meters  *metric.MeterProvider
-	metrics
-	used atomic.Bool  // there is something to tell
-	said atomic.Int64 // when it was last said that the collector fails, in Unix nanoseconds
+	options        Options
+	tracer         trace.Tracer
+	spans          *sdktrace.TracerProvider // nil without a collector
+	shutdownClient func(context.Context) error
+	queue          *spanQueue
+	meters         *metric.MeterProvider
+	instruments
+	used        atomic.Bool  // there is something to send
+	lastWarning atomic.Int64 // time of the last warning, in Unix nanoseconds
 }
 
-// scope is the name of what has observed all this.
-const scope = "github.com/picoclaw/picoclaw"
+// scopeName is the instrumentation scope.
+const scopeName = "github.com/picoclaw/picoclaw"
 
-// Open begins. It is nil where nobody is told anything.
-func Open(o Options) (*Telemetry, error) {
+// OpenTelemetry starts telemetry. It returns nil if nothing is exported.
+func OpenTelemetry(o Options) (*Telemetry, error) {
 	if o.Endpoint == "" && !o.Scraped {
 		return nil, nil
 	}
@@ -69,9 +67,9 @@ func Open(o Options) (*Telemetry, error) {
 	if o.Sample < 0 || o.Sample > 1 {
 		return nil, fmt.Errorf("telemetry.sample is %g; it is a part of the calls, from 0 to 1", o.Sample)
 	}
-	t := &Telemetry{options: o, tracer: noop.NewTracerProvider().Tracer(scope), queue: &queue{}}
-	// It is the library's one place for errors that have no other way, and prints them if nobody takes them.
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(t.say))
+	t := &Telemetry{options: o, tracer: noop.NewTracerProvider().Tracer(scopeName), queue: &spanQueue{}}
+	// The library would print these errors by default.
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(t.warnFailure))
 	about, err := resource.New(context.Background(), resource.WithTelemetrySDK(), resource.WithAttributes(
 		serviceName.String("picoclaw"), serviceVersion.String(o.Version), serviceID.String(strings.ToLower(rand.Text()))),
 		resource.WithFromEnv())
@@ -81,7 +79,7 @@ func Open(o Options) (*Telemetry, error) {
 	readers := []metric.Option{metric.WithResource(about), metric.WithExemplarFilter(exemplar.AlwaysOffFilter),
 		metric.WithCardinalityLimit(maxSeries)}
 	if o.Endpoint != "" {
-		reader, err := t.send(about)
+		reader, err := t.startExport(about)
 		if err != nil {
 			return nil, err
 		}
@@ -92,21 +90,21 @@ func Open(o Options) (*Telemetry, error) {
 		readers = append(readers, metric.WithReader(t.scraped))
 	}
 	t.meters = metric.NewMeterProvider(readers...)
-	return t, t.observe(t.meters.Meter(scope))
+	return t, t.createInstruments(t.meters.Meter(scopeName))
 }
 
-// sends reports whether there is a collector.
-func (t *Telemetry) sends() bool { return t != nil && t.spans != nil }
+// isExporting reports whether there is a collector.
+func (t *Telemetry) isExporting() bool { return t != nil && t.spans != nil }
 
-// closeWithin is how long the collector may take over what is still to be sent at the end.
-const closeWithin = 2 * time.Second
+// closeTimeout limits the export of remaining data at the end.
+const closeTimeout = 2 * time.Second
 
-// Close sends what is left, as far as the collector takes it soon.
+// Close sends the remaining data, within closeTimeout.
 func (t *Telemetry) Close(ctx context.Context) {
 	if t == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, closeWithin)
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
 	if !t.used.Load() {
 		cancel()
@@ -114,9 +112,9 @@ func (t *Telemetry) Close(ctx context.Context) {
 	var errs [2]error
 	var both sync.WaitGroup
 	both.Go(func() { errs[0] = t.meters.Shutdown(ctx) })
-	if t.sends() {
+	if t.isExporting() {
 		both.Go(func() {
-			errs[1] = errors.Join(t.spans.Shutdown(ctx), t.cut(context.WithoutCancel(ctx))) // ends what is on its way
+			errs[1] = errors.Join(t.spans.Shutdown(ctx), t.shutdownClient(context.WithoutCancel(ctx))) // aborts requests
 		})
 	}
 	both.Wait()
@@ -128,13 +126,13 @@ func (t *Telemetry) Close(ctx context.Context) {
 	}
 }
 
-// sayInterval is how often it is said that the collector fails.
-const sayInterval = time.Minute
+// warnInterval is the minimum time between warnings about the collector.
+const warnInterval = time.Minute
 
-// say logs that something could not be told, now and then. A collector's own words are cut and made harmless.
-func (t *Telemetry) say(err error) {
-	last, now := t.said.Load(), time.Now().UnixNano()
-	if now-last < int64(sayInterval) || !t.said.CompareAndSwap(last, now) {
+// warnFailure logs a failed export, rate-limited. The collector's text is cut and quoted.
+func (t *Telemetry) warnFailure(err error) {
+	last, now := t.lastWarning.Load(), time.Now().UnixNano()
+	if now-last < int64(warnInterval) || !t.lastWarning.CompareAndSwap(last, now) {
 		return
 	}
 	t.options.Logger.Warn("telemetry is not sent; calls go on: look at telemetry.endpoint", "error",

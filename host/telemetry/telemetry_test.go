@@ -27,7 +27,7 @@ const (
 )
 
 func collector(t *testing.T) *collectortest.Collector {
-	c := collectortest.New()
+	c := collectortest.StartCollector()
 	t.Cleanup(c.Close)
 	return c
 }
@@ -38,7 +38,7 @@ func open(t *testing.T, o telemetry.Options) *telemetry.Telemetry {
 		o.Sample = 1
 	}
 	o.Version = "1"
-	told, err := telemetry.Open(o)
+	told, err := telemetry.OpenTelemetry(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestACallIsPartOfWhatItsCallerTraces(t *testing.T) {
 	told.PluginEnded("shell", true)
 	told.Close(t.Context())
 
-	spans := c.Named("tools/call read_file")
+	spans := c.SpansNamed("tools/call read_file")
 	if len(spans) != 1 {
 		t.Fatalf("%+v", c.Spans())
 	}
@@ -110,11 +110,11 @@ func TestACallIsPartOfWhatItsCallerTraces(t *testing.T) {
 		t.Errorf("passed on: %+v, for %+v", passed, calling)
 	}
 	for name, kind := range map[string]string{"execute_tool cp": "not_found", "tools/call rm": "tool_error", "execute_tool": "unknown_tool"} {
-		if got := c.Named(name); len(got) != 1 || got[0].Attributes["error.type"] != kind || got[0].Status != "STATUS_CODE_ERROR" {
+		if got := c.SpansNamed(name); len(got) != 1 || got[0].Attributes["error.type"] != kind || got[0].Status != "STATUS_CODE_ERROR" {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	if c.Contains("secret-plan") || c.Contains("words") {
+	if c.ReceivedText("secret-plan") || c.ReceivedText("words") {
 		t.Error("what a call said was sent although nobody has asked for it")
 	}
 	metrics := c.Metrics()
@@ -134,7 +134,7 @@ func TestACallIsPartOfWhatItsCallerTraces(t *testing.T) {
 			}
 		}
 	}
-	for _, header := range c.Requests() {
+	for _, header := range c.RequestHeaders() {
 		if header.Get("Authorization") != "Bearer x" {
 			t.Errorf("%v", header)
 		}
@@ -148,7 +148,7 @@ func TestContentIsSentOnRequestWithoutSecrets(t *testing.T) {
 	call(t.Context(), told, "write_file", args, &session.Result{Text: "token=sk-abcdefghijklmnopqrstuvwx and more"})
 	call(t.Context(), told, "rm", nil, &session.Result{Err: &session.Error{Code: "failed", Message: "no rm: plan"}})
 	told.Close(t.Context())
-	spans := c.Named("execute_tool write_file")
+	spans := c.SpansNamed("execute_tool write_file")
 	if len(spans) != 1 {
 		t.Fatalf("%+v", c.Spans())
 	}
@@ -159,7 +159,7 @@ func TestContentIsSentOnRequestWithoutSecrets(t *testing.T) {
 	if result := got["gen_ai.tool.call.result"]; !strings.Contains(result, "and more") {
 		t.Errorf("the result is %q", result)
 	}
-	if c.Contains("hunter22") || c.Contains("sk-abcdef") {
+	if c.ReceivedText("hunter22") || c.ReceivedText("sk-abcdef") {
 		t.Error("a secret was sent")
 	}
 }
@@ -172,7 +172,7 @@ func TestASampleIsTaken(t *testing.T) {
 	}
 	call(fromMCP(t), told, "ls", nil, &session.Result{}) // its client traces it
 	told.Close(t.Context())
-	if n := len(c.Spans()); n != 3 || len(c.Named("tools/call ls")) != 1 {
+	if n := len(c.Spans()); n != 3 || len(c.SpansNamed("tools/call ls")) != 1 {
 		t.Errorf("%d spans: %+v", n, c.Spans())
 	}
 	if n := c.Metrics()["picoclaw.call.durationmap[agent:main decision:allow outcome:ok tool:filesystem.ls]"]; n != 51 {
@@ -183,29 +183,29 @@ func TestASampleIsTaken(t *testing.T) {
 func TestAgentsAreFollowed(t *testing.T) {
 	c := collector(t)
 	told := open(t, telemetry.Options{Endpoint: c.URL})
-	ctx, ended := told.Turn(t.Context(), "main")
-	_, answered := told.Model(ctx, "anthropic", "claude")
+	ctx, ended := told.TraceTurn(t.Context(), "main")
+	_, answered := told.TraceModel(ctx, "anthropic", "claude")
 	answered(10, 5, nil)
 	call(ctx, told, "ls", nil, &session.Result{})
 	ended(nil)
 	told.Close(t.Context())
-	turn := c.Named("invoke_agent main")
+	turn := c.SpansNamed("invoke_agent main")
 	if len(turn) != 1 {
 		t.Fatalf("%+v", c.Spans())
 	}
 	for _, name := range []string{"chat claude", "execute_tool ls"} {
-		if got := c.Named(name); len(got) != 1 || got[0].Parent != turn[0].ID {
+		if got := c.SpansNamed(name); len(got) != 1 || got[0].Parent != turn[0].ID {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	if got := c.Named("chat claude")[0].Attributes; got["gen_ai.usage.input_tokens"] != "10" || got["gen_ai.usage.output_tokens"] != "5" {
+	if got := c.SpansNamed("chat claude")[0].Attributes; got["gen_ai.usage.input_tokens"] != "10" || got["gen_ai.usage.output_tokens"] != "5" {
 		t.Errorf("%v", got)
 	}
 }
 
 // With no collector nothing is sent; where metrics are served, what a caller traces is passed on as it came.
 func TestNobodyIsTold(t *testing.T) {
-	if told, err := telemetry.Open(telemetry.Options{}); told != nil || err != nil {
+	if told, err := telemetry.OpenTelemetry(telemetry.Options{}); told != nil || err != nil {
 		t.Fatalf("%v %v", told, err)
 	}
 	told := open(t, telemetry.Options{Scraped: true})
@@ -213,7 +213,7 @@ func TestNobodyIsTold(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	call(t.Context(), told, "x\xff", nil, &session.Result{Err: &session.Error{Code: pluginpb.CodeUnknownTool}})
-	if err := told.Gauge("picoclaw.info", "", "The version.", func() (float64, bool) { return 1, true }, "version", "2"); err != nil {
+	if err := told.AddGauge("picoclaw.info", "", "The version.", func() (float64, bool) { return 1, true }, "version", "2"); err != nil {
 		t.Fatal(err)
 	}
 	_, answered := told.TraceStep(t.Context(), session.Asking, time.Now())
@@ -238,7 +238,7 @@ func TestWhereItMaySend(t *testing.T) {
 	for endpoint, want := range map[string]string{
 		"http://collector.example.com:4318": "telemetry.insecure", "ftp://localhost": "http or https", "localhost:4318": "http or https",
 	} {
-		_, err := telemetry.Open(telemetry.Options{Endpoint: endpoint, Sample: 1})
+		_, err := telemetry.OpenTelemetry(telemetry.Options{Endpoint: endpoint, Sample: 1})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "telemetry.endpoint") {
 			t.Errorf("%s: %v", endpoint, err)
 		}
@@ -247,7 +247,7 @@ func TestWhereItMaySend(t *testing.T) {
 		open(t, telemetry.Options{Endpoint: endpoint}).Close(t.Context())
 	}
 	open(t, telemetry.Options{Endpoint: "http://collector.example.com", Insecure: true}).Close(t.Context())
-	if _, err := telemetry.Open(telemetry.Options{Endpoint: "http://localhost:1", Sample: 7}); err == nil ||
+	if _, err := telemetry.OpenTelemetry(telemetry.Options{Endpoint: "http://localhost:1", Sample: 7}); err == nil ||
 		!strings.Contains(err.Error(), "telemetry.sample") {
 		t.Errorf("%v", err)
 	}
@@ -299,7 +299,7 @@ func TestABrokenCollectorCostsNothing(t *testing.T) {
 			}
 		})
 	}
-	if len(elsewhere.Requests()) > 0 {
+	if len(elsewhere.RequestHeaders()) > 0 {
 		t.Error("a redirection was followed")
 	}
 }

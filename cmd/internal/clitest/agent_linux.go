@@ -108,7 +108,7 @@ func (a *Agent) Batch(calls ...Call) []Answer {
 		}
 		fmt.Fprintf(&in, "%s\n", line)
 	}
-	cmd := exec.Command(hosttest.Program("bin/picoclaw"), "batch", "--jobs", "1")
+	cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "batch", "--jobs", "1")
 	cmd.Env, cmd.Stdin, cmd.Stderr = a.Env, &in, os.Stderr
 	out, _ := cmd.Output() // a call that fails makes it exit with 1
 	var answers []Answer
@@ -131,7 +131,7 @@ func Exec(text string) Call { return Call{"exec", map[string]any{"command": text
 // OpenBatch starts `picoclaw batch` and returns a function that makes one call through it.
 func (a *Agent) OpenBatch() func(Call) Answer {
 	a.T.Helper()
-	cmd := exec.Command(hosttest.Program("bin/picoclaw"), "batch", "--jobs", "1")
+	cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "batch", "--jobs", "1")
 	cmd.Env, cmd.Stderr = a.Env, os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

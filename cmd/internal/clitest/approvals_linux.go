@@ -10,9 +10,9 @@ import (
 )
 
 // AwaitApprovals waits until as many calls wait for approval, and returns them.
-func (i Home) AwaitApprovals(t *testing.T, many int) (all []*approvals.Waiting) {
+func (i Home) AwaitApprovals(t *testing.T, many int) (all []*approvals.WaitingCall) {
 	t.Helper()
-	hosttest.Eventually(t, fmt.Sprintf("%d calls wait", many), func() bool {
+	hosttest.WaitUntil(t, fmt.Sprintf("%d calls wait", many), func() bool {
 		out, code := i.Run(t, "approvals", "--output", "json")
 		all = nil
 		if err := json.Unmarshal([]byte(out), &all); err != nil || code != 0 {

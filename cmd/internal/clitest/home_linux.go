@@ -36,7 +36,7 @@ func NewHome(t *testing.T) Home {
 	if err := os.Mkdir(workspace, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return Home{home, workspace, hosttest.Program("bin/picoclaw")}
+	return Home{home, workspace, hosttest.ProgramPath("bin/picoclaw")}
 }
 
 // Env returns the whole environment of its programs.
@@ -70,7 +70,7 @@ func (i Home) Configure(t *testing.T, text string) {
 // Run runs picoclaw and returns its output, stderr included, and its exit code.
 func (i Home) Run(t *testing.T, args ...string) (out string, code int) {
 	t.Helper()
-	cmd := i.Command(hosttest.Program("bin/picoclaw"), args...)
+	cmd := i.Command(hosttest.ProgramPath("bin/picoclaw"), args...)
 	text, err := cmd.CombinedOutput()
 	if err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ const module = "github.com/picoclaw/picoclaw/"
 
 // Needs are what the tests of a package need besides picoclaw and its plugins.
 type Needs struct {
-	Programs  map[string]string      // import paths of further programs, by their path below [hosttest.Dir]
+	Programs  map[string]string      // import paths of further programs, by their path below [hosttest.ProgramDir]
 	Plugins   []string               // directories of programs that describe themselves as plugins
 	Prepare   func(dir string) error // called when the programs are built
 	BothUsers bool                   // if root runs the tests, uid 1000 runs them too
@@ -44,16 +44,16 @@ func Main(m *testing.M, needs Needs) int {
 	maps.Copy(programs, needs.Programs)
 	prepare := func(dir string) error {
 		plugins := append([]string{"bin/plugins/filesystem", "bin/plugins/grep", "bin/plugins/shell"}, needs.Plugins...)
-		if err := hosttest.Describe(dir, plugins...); err != nil || needs.Prepare == nil {
+		if err := hosttest.WriteManifests(dir, plugins...); err != nil || needs.Prepare == nil {
 			return err
 		}
 		return needs.Prepare(dir)
 	}
 	defer func() { _ = os.RemoveAll(seedHome) }()
 	if needs.BothUsers {
-		return hosttest.BothUsers(m, programs, prepare)
+		return hosttest.RunTestsAsBothUsers(m, programs, prepare)
 	}
-	return hosttest.Main(m, programs, prepare)
+	return hosttest.RunTests(m, programs, prepare)
 }
 
 // ModuleRoot returns the directory of go.mod.

@@ -61,7 +61,7 @@ var sandboxSeed = sync.OnceValues(func() (*sandboxFiles, error) {
 	}
 	seedHome = home
 	for _, network := range []string{"true", "false"} {
-		cmd := exec.Command(hosttest.Program("bin/picoclaw"), "batch")
+		cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "batch")
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "PICOCLAW_HOME=" + home,
 			"PICOCLAW_ISOLATION_ENABLED=true", "PICOCLAW_ISOLATION_NETWORK=" + network}
 		cmd.Stdin = strings.NewReader(`{"id":1,"tool":"exec","args":{"command":"true"}}` + "\n")

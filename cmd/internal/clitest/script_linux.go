@@ -28,7 +28,7 @@ func RunScripts(t *testing.T, setup func(env *testscript.Env)) {
 			if err != nil {
 				return err
 			}
-			bin, workspace := hosttest.Program("bin"), filepath.Join(home, ".picoclaw", "workspace")
+			bin, workspace := hosttest.ProgramPath("bin"), filepath.Join(home, ".picoclaw", "workspace")
 			env.Setenv("HOME", home)
 			env.Setenv("PICOCLAW_HOME", filepath.Join(home, ".picoclaw"))
 			env.Setenv("W", workspace)

@@ -19,7 +19,7 @@ import (
 // ServeMCP starts `picoclaw mcp --http` and returns it with its URL and token.
 func (i Home) ServeMCP(t *testing.T, args ...string) (server *exec.Cmd, url, token string) {
 	t.Helper()
-	server = i.Command(hosttest.Program("bin/picoclaw"), append([]string{"mcp", "--http", "127.0.0.1:0"}, args...)...)
+	server = i.Command(hosttest.ProgramPath("bin/picoclaw"), append([]string{"mcp", "--http", "127.0.0.1:0"}, args...)...)
 	stderr, err := server.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func (i Home) StartWorker(t *testing.T, fleet string, agents int, args ...string
 	t.Helper()
 	const sign = " serves agent "
 	cmd := i.Start(t, sign, append([]string{"worker", "--fleet", fleet}, args...)...)
-	hosttest.Eventually(t, "the worker has its agents", func() bool {
+	hosttest.WaitUntil(t, "the worker has its agents", func() bool {
 		return strings.Count(cmd.Stderr.(*Output).String(), sign) >= agents
 	})
 	return cmd
@@ -118,7 +118,7 @@ func StartCommand(t *testing.T, cmd *exec.Cmd, sign string) *exec.Cmd {
 	if sign == "" {
 		return cmd
 	}
-	hosttest.Eventually(t, fmt.Sprintf("%v says %q", cmd.Args, sign), func() bool {
+	hosttest.WaitUntil(t, fmt.Sprintf("%v says %q", cmd.Args, sign), func() bool {
 		_, rest, found := strings.Cut(said.String(), sign)
 		return found && strings.Contains(rest, "\n")
 	})

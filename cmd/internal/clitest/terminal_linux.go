@@ -55,7 +55,7 @@ func StartTerminalWith(t *testing.T, home string, env []string, stdin, stdout *o
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Terminal{t: t, home: home, end: master, Cmd: exec.Command(hosttest.Program("bin/picoclaw"), args...)}
+	c := &Terminal{t: t, home: home, end: master, Cmd: exec.Command(hosttest.ProgramPath("bin/picoclaw"), args...)}
 	c.Cmd.Env = append([]string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin", "TERM=xterm", AskRule},
 		env...)
 	c.Cmd.Stdin, c.Cmd.Stdout, c.Cmd.Stderr = cmp.Or(stdin, slave), cmp.Or(stdout, slave), slave
@@ -96,7 +96,7 @@ func (c *Terminal) Text() string {
 func (c *Terminal) Expect(pattern string) {
 	c.t.Helper()
 	expression := regexp.MustCompile(pattern)
-	hosttest.Eventually(c.t, fmt.Sprintf("%q is seen in %q", pattern, c.Text()), func() bool {
+	hosttest.WaitUntil(c.t, fmt.Sprintf("%q is seen in %q", pattern, c.Text()), func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		place := expression.FindIndex(c.seen.Bytes())

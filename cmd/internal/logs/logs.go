@@ -59,11 +59,11 @@ func (c cut) Accept(name string, level hclog.Level, message string, args ...any)
 			arg = string(v)
 		}
 		if i%2 == 1 {
-			arg = redact.Value(key, arg)
+			arg = redact.RedactValue(key, arg)
 		}
 		clean[i] = arg
 	}
-	c.SinkAdapter.Accept(name, level, redact.Text(message), clean...)
+	c.SinkAdapter.Accept(name, level, redact.RedactText(message), clean...)
 }
 
 // lines writes a line for each message.

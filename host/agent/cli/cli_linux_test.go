@@ -249,7 +249,7 @@ func TestAProgramThatHangsEndsWithItsTurn(t *testing.T) {
 	if _, err := model.Generate(ctx, (&heard{}).request(agent.ModelRequest{}), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	hosttest.Eventually(t, "its child ends", func() bool { return !hosttest.Alive(pid) })
+	hosttest.WaitUntil(t, "its child ends", func() bool { return !hosttest.IsAlive(pid) })
 }
 
 // A conversation is told as JSON, so that no message passes for another; a long system prompt is told with it.

@@ -34,7 +34,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(hosttest.Main(m, map[string]string{
+	os.Exit(hosttest.RunTests(m, map[string]string{
 		"picoclaw":                      "../../../cmd/picoclaw",
 		"plugins/filesystem/filesystem": "../../../plugins/filesystem",
 	}, func(dir string) error {
@@ -64,10 +64,10 @@ func program(t *testing.T, maker cli.Vendor) string {
 		t.Skip("this fetches packages from npm's registry; `.ci/long full` does")
 	}
 	if maker == cli.CodexVendor {
-		return filepath.Join(hosttest.Dir(), "node_modules", ".bin", "codex")
+		return filepath.Join(hosttest.ProgramDir(), "node_modules", ".bin", "codex")
 	}
 	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
-	return filepath.Join(hosttest.Dir(), "node_modules", "@anthropic-ai", "claude-code-linux-"+arch, "claude")
+	return filepath.Join(hosttest.ProgramDir(), "node_modules", "@anthropic-ai", "claude-code-linux-"+arch, "claude")
 }
 
 // api plays the APIs of both makers: it has the model list the workspace first, and then say hello.
@@ -143,7 +143,7 @@ func home(t *testing.T) (dir string, server []string) {
 	if err := os.WriteFile(filepath.Join(dir, "workspace", "secret.txt"), []byte("what is in the file"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return dir, []string{"/usr/bin/env", "HOME=" + dir, "PICOCLAW_HOME=" + dir, hosttest.Program("picoclaw"), "mcp"}
+	return dir, []string{"/usr/bin/env", "HOME=" + dir, "PICOCLAW_HOME=" + dir, hosttest.ProgramPath("picoclaw"), "mcp"}
 }
 
 // The real programs, with what we tell them, have picoclaw's tools and no others, call them, and read no file by
@@ -241,7 +241,7 @@ func TestTheRealProgramsInASandbox(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins")})
+			h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -254,7 +254,7 @@ func TestTheRealProgramsInASandbox(t *testing.T) {
 			c, err := cli.New(cli.Options{
 				Vendor: maker, BaseURL: "https://api.example.invalid/v1", Command: []string{command}, Sandboxed: true,
 				Secret: map[cli.Vendor]string{cli.ClaudeVendor: "ANTHROPIC_API_KEY", cli.CodexVendor: "OPENAI_API_KEY"}[maker],
-				Start:  sess.StartProgram, Server: server, Paths: []string{hosttest.Program("picoclaw"), filepath.Join(hosttest.Dir(), "plugins")},
+				Start:  sess.StartProgram, Server: server, Paths: []string{hosttest.ProgramPath("picoclaw"), filepath.Join(hosttest.ProgramDir(), "plugins")},
 			})
 			if err != nil {
 				t.Fatal(err)

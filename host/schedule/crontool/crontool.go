@@ -76,7 +76,7 @@ type cronTool struct{ Options }
 func (t cronTool) handleCall(_ context.Context, s *session.Session, in arguments) (string, error) {
 	agent := s.Policy().Agent()
 	narrowing, now := s.Policy().Narrowing(), time.Now()
-	store := t.Store(agent).Filter(func(j schedule.Job) bool { return narrowing.Covers(JobNarrowing(j)) })
+	store := t.Store(agent).Filter(func(j schedule.Job) bool { return narrowing.Includes(JobNarrowing(j)) })
 	if in.Command != "" {
 		if !t.AllowCommand(agent) {
 			return "", CommandsDisabledError()
@@ -130,11 +130,11 @@ func (t cronTool) handleCall(_ context.Context, s *session.Session, in arguments
 }
 
 // JobNarrowing returns the restriction of a job's runs.
-func JobNarrowing(j schedule.Job) policy.Child {
+func JobNarrowing(j schedule.Job) policy.Narrowing {
 	if j.Scope == nil {
-		return policy.Child{}
+		return policy.Narrowing{}
 	}
-	return policy.Child{Workspace: j.Scope.Workspace, Paths: j.Scope.Paths}
+	return policy.Narrowing{Workspace: j.Scope.Workspace, Paths: j.Scope.Paths}
 }
 
 // updateJob changes the properties of a job that the arguments set.

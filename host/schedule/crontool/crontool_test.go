@@ -20,8 +20,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(hosttest.Main(m, map[string]string{"plugins/shell/shell": "../../../plugins/shell"},
-		func(dir string) error { return hosttest.Describe(dir, "plugins/shell") }))
+	os.Exit(hosttest.RunTests(m, map[string]string{"plugins/shell/shell": "../../../plugins/shell"},
+		func(dir string) error { return hosttest.WriteManifests(dir, "plugins/shell") }))
 }
 
 // agents has two, the second without exec.
@@ -50,7 +50,7 @@ func newTestAgents(t *testing.T, allowCommand bool, settings string) *testAgents
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.host, err = session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"), Builtin: []session.BuiltinPlugin{p}})
+	w.host, err = session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"), Builtin: []session.BuiltinPlugin{p}})
 	if err != nil {
 		t.Fatal(err)
 	}

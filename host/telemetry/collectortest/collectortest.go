@@ -1,5 +1,5 @@
-// Package collectortest plays a collector of OpenTelemetry's to tests: it takes spans and metrics by OTLP over HTTP,
-// and what it was sent can be looked at. It must not know who sends.
+// Package collectortest simulates an OpenTelemetry collector for tests: it receives spans and metrics by OTLP over
+// HTTP, and records them. It must not know who sends them.
 package collectortest
 
 import (
@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Collector takes what it is sent.
+// Collector records what it receives.
 type Collector struct {
 	*httptest.Server
 
@@ -28,34 +28,34 @@ type Collector struct {
 	raw     strings.Builder
 }
 
-// Span is a span as it was sent.
+// Span is a received span.
 type Span struct {
 	Name, Trace, ID, Parent string // ids in hexadecimal
 	Kind, Status            string // such as SPAN_KIND_SERVER and STATUS_CODE_ERROR
 	Attributes              map[string]string
 }
 
-// New starts a collector; Close ends it.
-func New() *Collector {
+// StartCollector starts a collector; Close stops it.
+func StartCollector() *Collector {
 	c := &Collector{metrics: map[string]float64{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/traces", func(w http.ResponseWriter, r *http.Request) {
 		var m collecttraces.ExportTraceServiceRequest
-		if c.take(w, r, &m) {
-			c.keepSpans(&m)
+		if c.decodeRequest(w, r, &m) {
+			c.recordSpans(&m)
 		}
 	})
 	mux.HandleFunc("POST /v1/metrics", func(w http.ResponseWriter, r *http.Request) {
 		var m collectmetrics.ExportMetricsServiceRequest
-		if c.take(w, r, &m) {
-			c.keepMetrics(&m)
+		if c.decodeRequest(w, r, &m) {
+			c.recordMetrics(&m)
 		}
 	})
 	c.Server = httptest.NewServer(mux)
 	return c
 }
 
-func (c *Collector) take(w http.ResponseWriter, r *http.Request, m proto.Message) bool {
+func (c *Collector) decodeRequest(w http.ResponseWriter, r *http.Request, m proto.Message) bool {
 	body, err := io.ReadAll(r.Body)
 	if err == nil {
 		err = proto.Unmarshal(body, m)
@@ -71,7 +71,7 @@ func (c *Collector) take(w http.ResponseWriter, r *http.Request, m proto.Message
 	return true
 }
 
-func (c *Collector) keepSpans(m *collecttraces.ExportTraceServiceRequest) {
+func (c *Collector) recordSpans(m *collecttraces.ExportTraceServiceRequest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, resource := range m.GetResourceSpans() {
@@ -80,18 +80,18 @@ func (c *Collector) keepSpans(m *collecttraces.ExportTraceServiceRequest) {
 				c.spans = append(c.spans, Span{
 					Name: s.GetName(), Trace: hex.EncodeToString(s.GetTraceId()), ID: hex.EncodeToString(s.GetSpanId()),
 					Parent: hex.EncodeToString(s.GetParentSpanId()), Kind: s.GetKind().String(),
-					Status: s.GetStatus().GetCode().String(), Attributes: texts(s.GetAttributes()),
+					Status: s.GetStatus().GetCode().String(), Attributes: attributeTexts(s.GetAttributes()),
 				})
 			}
 		}
 	}
 }
 
-func (c *Collector) keepMetrics(m *collectmetrics.ExportMetricsServiceRequest) {
+func (c *Collector) recordMetrics(m *collectmetrics.ExportMetricsServiceRequest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	keep := func(name string, with []*common.KeyValue, value float64) {
-		attributes := texts(with)
+		attributes := attributeTexts(with)
 		c.metrics[name+fmt.Sprint(attributes)] = value // maps are printed in order
 	}
 	for _, resource := range m.GetResourceMetrics() {
@@ -108,7 +108,7 @@ func (c *Collector) keepMetrics(m *collectmetrics.ExportMetricsServiceRequest) {
 	}
 }
 
-func texts(all []*common.KeyValue) map[string]string {
+func attributeTexts(all []*common.KeyValue) map[string]string {
 	out := map[string]string{}
 	for _, one := range all {
 		switch v := one.GetValue().GetValue().(type) {
@@ -123,15 +123,15 @@ func texts(all []*common.KeyValue) map[string]string {
 	return out
 }
 
-// Spans are those that were sent.
+// Spans returns the received spans.
 func (c *Collector) Spans() []Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]Span(nil), c.spans...)
 }
 
-// Named are the spans of a name.
-func (c *Collector) Named(name string) (found []Span) {
+// SpansNamed returns the spans with a name.
+func (c *Collector) SpansNamed(name string) (found []Span) {
 	for _, s := range c.Spans() {
 		if s.Name == name {
 			found = append(found, s)
@@ -140,8 +140,7 @@ func (c *Collector) Named(name string) (found []Span) {
 	return found
 }
 
-// Metrics are the last values that were sent, by the metric's name and its attributes as fmt prints a map: of a
-// histogram, the count.
+// Metrics returns the latest values by metric name and attributes as fmt prints a map; of a histogram, the count.
 func (c *Collector) Metrics() map[string]float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,15 +151,15 @@ func (c *Collector) Metrics() map[string]float64 {
 	return out
 }
 
-// Requests are the headers of all requests.
-func (c *Collector) Requests() []http.Header {
+// RequestHeaders returns the headers of all requests.
+func (c *Collector) RequestHeaders() []http.Header {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]http.Header(nil), c.headers...)
 }
 
-// Contains reports whether a text was sent anywhere.
-func (c *Collector) Contains(text string) bool {
+// ReceivedText reports whether a text was received anywhere.
+func (c *Collector) ReceivedText(text string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return strings.Contains(c.raw.String(), text)

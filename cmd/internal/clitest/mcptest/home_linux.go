@@ -42,7 +42,7 @@ func (h Home) Run(args ...string) (stdout, stderr string, code int) {
 	h.T.Helper()
 	ctx, cancel := context.WithTimeout(h.T.Context(), 3*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, hosttest.Program("bin/picoclaw"), args...)
+	cmd := exec.CommandContext(ctx, hosttest.ProgramPath("bin/picoclaw"), args...)
 	var out, said bytes.Buffer
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = h.Env, h.Home, &out, &said
 	err := cmd.Run()
@@ -68,7 +68,7 @@ func (h Home) Add(name string, args ...string) string {
 func (h Home) AddMalicious(behaviour string, flags ...string) string {
 	h.T.Helper()
 	flags = append(flags, "--program", "*")
-	return h.Add("evil", append(flags, "--", hosttest.Program("servers/malicious"), "{{state}}", behaviour)...)
+	return h.Add("evil", append(flags, "--", hosttest.ProgramPath("servers/malicious"), "{{state}}", behaviour)...)
 }
 
 // SetBehaviour changes the behaviour of the malicious server from its next start on.
@@ -150,7 +150,7 @@ func (h Home) List() map[string]inventory.Server {
 // closes both; the test's cleanup calls it too.
 func (h Home) Connect(options *sdkmcp.ClientOptions) (session *sdkmcp.ClientSession, host *exec.Cmd, end func()) {
 	h.T.Helper()
-	host = exec.Command(hosttest.Program("bin/picoclaw"), "mcp")
+	host = exec.Command(hosttest.ProgramPath("bin/picoclaw"), "mcp")
 	host.Env = h.Env
 	ctx, cancel := context.WithTimeout(h.T.Context(), 2*time.Minute)
 	session, err := sdkmcp.NewClient(&sdkmcp.Implementation{Name: "test", Version: "1"}, options).

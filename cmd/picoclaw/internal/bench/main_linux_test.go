@@ -38,11 +38,11 @@ var programs = sync.OnceValues(func() (dir string, err error) {
 		"plugins/mcp/mcp":               "../../../../plugins/mcp",
 		"sdkserver":                     "./testdata/sdkserver",
 	} {
-		if err := hosttest.Build(filepath.Join(dir, program), pkg); err != nil {
+		if err := hosttest.BuildProgram(filepath.Join(dir, program), pkg); err != nil {
 			return "", err
 		}
 	}
-	return dir, hosttest.Describe(dir, "plugins/filesystem", "plugins/grep", "plugins/shell")
+	return dir, hosttest.WriteManifests(dir, "plugins/filesystem", "plugins/grep", "plugins/shell")
 })
 
 // program returns the path of a program that [programs] has built.

@@ -148,6 +148,6 @@ func PrintDiff(out *terminal.Out, diff string) {
 		case '@':
 			style = terminal.Name
 		}
-		fmt.Fprintln(out, out.Paint(style, terminal.Line(redact.Text(strings.TrimSuffix(line, "\n")))))
+		fmt.Fprintln(out, out.Paint(style, terminal.Line(redact.RedactText(strings.TrimSuffix(line, "\n")))))
 	}
 }

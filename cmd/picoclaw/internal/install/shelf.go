@@ -50,14 +50,14 @@ func (s *Shelf) FindPin(id string) (*store.InstalledPlugin, error) {
 func (s *Shelf) IsBundled(id string) bool {
 	return slices.ContainsFunc(s.Catalog.Plugins(), func(p *catalog.Plugin) bool {
 		return p.Manifest.ID == id &&
-			p.Kind == catalog.Bundled
+			p.Kind == catalog.BundledPlugin
 	})
 }
 
 // CheckReach refuses a store that an agent could write to.
 func (s *Shelf) CheckReach() error {
 	for _, id := range s.Config.AgentIDs() {
-		p, err := policy.Preview(s.Config, id)
+		p, err := policy.PreviewPolicy(s.Config, id)
 		if err != nil {
 			return err
 		}

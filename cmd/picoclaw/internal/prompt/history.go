@@ -40,7 +40,7 @@ func openHistory(path string) *history {
 // Add keeps a line, unless it is the same as the last, begins with a space, or seems to have a secret in it.
 func (h *history) Add(line string) {
 	kept := strings.TrimSpace(line)
-	if h.pause || kept == "" || strings.HasPrefix(line, " ") || redact.Text(line) != line || h.Len() > 0 &&
+	if h.pause || kept == "" || strings.HasPrefix(line, " ") || redact.RedactText(line) != line || h.Len() > 0 &&
 		h.At(0) == kept {
 		return
 	}

@@ -73,7 +73,7 @@ func TestAStopEndsTurns(t *testing.T) {
 		out, code := in.Run(t, "agent", "-m", "wait")
 		ended <- fmt.Sprint(code, " ", out)
 	}()
-	hosttest.Eventually(t, "the model is asked", func() bool { return len(server.Requests()) == 1 })
+	hosttest.WaitUntil(t, "the model is asked", func() bool { return len(server.Requests()) == 1 })
 	if out, code := in.Run(t, "stop", "--why", "enough"); code != 0 {
 		t.Fatal(out)
 	}
@@ -112,7 +112,7 @@ func TestTalkingToAnAgent(t *testing.T) {
 		t.Error("it was not made although the answer was yes")
 	}
 	c.Type("wait\r")
-	hosttest.Eventually(t, "the model is asked", func() bool { return len(server.Requests()) == 5 })
+	hosttest.WaitUntil(t, "the model is asked", func() bool { return len(server.Requests()) == 5 })
 	c.Type("\x03") // once: the terminal drops with it what is on its way to be seen
 	c.Expect(`the turn was ended`)
 	c.Expect(`main> `) // until then Ctrl-D is not ours
@@ -147,7 +147,7 @@ func TestHooksOfTurns(t *testing.T) {
 		t.Fatal(out)
 	}
 	gateway, _ := in.StartGateway(t)
-	hosttest.Eventually(t, "a hook is told of the job", func() bool {
+	hosttest.WaitUntil(t, "a hook is told of the job", func() bool {
 		text, _ := os.ReadFile(filepath.Join(in.Workspace, "notice"))
 		return strings.Contains(string(text), "good news") && strings.Contains(string(text), `"notification_type":"job_ok"`)
 	})

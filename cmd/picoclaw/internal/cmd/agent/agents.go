@@ -92,13 +92,13 @@ type shownAgent struct {
 }
 
 type heldPlugin struct {
-	ID      string         `json:"id"`
-	Version string         `json:"version"`
-	Kind    catalog.Kind   `json:"kind"`
-	Enabled bool           `json:"enabled"`
-	Grants  pluginpb.Grant `json:"grants"` // in effect
-	From    string         `json:"from"`   // who gave them
-	Tools   []heldTool     `json:"tools"`
+	ID      string             `json:"id"`
+	Version string             `json:"version"`
+	Kind    catalog.PluginKind `json:"kind"`
+	Enabled bool               `json:"enabled"`
+	Grants  pluginpb.Grant     `json:"grants"` // in effect
+	From    string             `json:"from"`   // who gave them
+	Tools   []heldTool         `json:"tools"`
 }
 
 type heldTool struct {
@@ -153,7 +153,7 @@ func showAgent(f *cli.Factory, id string, output cli.Format) error {
 	}
 	settings := agent.Settings()
 	for i, one := range settings {
-		settings[i].Value = redact.Value(one.Key, one.Value)
+		settings[i].Value = redact.RedactValue(one.Key, one.Value)
 	}
 	shown := shownAgent{ID: id, Settings: configview.New(cfg, settings).Settings}
 	for _, held := range s.PluginAccess() {
@@ -186,7 +186,7 @@ func grantedBy(cfg *config.Config, h session.PluginAccess) string {
 		}
 		return by.String()
 	}
-	if h.Kind == catalog.Installed {
+	if h.Kind == catalog.InstalledPlugin {
 		return "picoclaw.lock"
 	}
 	return "default"

@@ -83,7 +83,7 @@ func TestNoOriginGetsPastThePolicy(t *testing.T) {
 	}
 	untilRefused := func(t *testing.T, in clitest.Home, origin string) {
 		server, _ := in.StartGateway(t)
-		hosttest.Eventually(t, "the schedule has run", func() bool {
+		hosttest.WaitUntil(t, "the schedule has run", func() bool {
 			refused := 0
 			for _, r := range records(in, t) {
 				if r.Origin == origin && r.Decision == "deny" {

@@ -24,7 +24,7 @@ const allowPatterns = "tools.exec.custom_allow_patterns"
 var addition = lazyregexp.New(`^add ("(?:[^"\\]|\\.)*") to (?:\S+\.)?tools\.exec\.custom_allow_patterns\b`)
 
 // allowAlways proposes the setting that allows a call from then on, and writes it if the person says yes.
-func (v *Options) allowAlways(w *approvals.Waiting) error {
+func (v *Options) allowAlways(w *approvals.WaitingCall) error {
 	found := addition().FindStringSubmatch(w.Setting)
 	if found == nil {
 		if w.Setting == "" {

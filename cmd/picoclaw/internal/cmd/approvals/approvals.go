@@ -133,7 +133,7 @@ func (v *Options) list() error {
 	}
 	if v.output == cli.JSON {
 		if all == nil {
-			all = []*approvals.Waiting{}
+			all = []*approvals.WaitingCall{}
 		}
 		return v.PrintJSON(all)
 	}
@@ -148,12 +148,12 @@ func (v *Options) list() error {
 	return table.Write(terminal.New(v.Out))
 }
 
-func (v *Options) waiting() ([]*approvals.Waiting, error) {
+func (v *Options) waiting() ([]*approvals.WaitingCall, error) {
 	home, err := v.Home()
 	if err != nil {
 		return nil, err
 	}
-	all, err := approvals.List(home)
+	all, err := approvals.ListWaiting(home)
 	if err != nil {
 		return nil, cli.Fail(err)
 	}
@@ -161,12 +161,12 @@ func (v *Options) waiting() ([]*approvals.Waiting, error) {
 }
 
 // left is how long a call waits from now on.
-func left(w *approvals.Waiting) string {
+func left(w *approvals.WaitingCall) string {
 	return max(0, time.Until(w.Until)).Round(time.Second).String()
 }
 
 // line are a call's arguments in one line.
-func line(w *approvals.Waiting) string {
+func line(w *approvals.WaitingCall) string {
 	var args map[string]any
 	if err := json.Unmarshal(w.Arguments, &args); err != nil {
 		return terminal.Exact(string(w.Arguments))
@@ -193,24 +193,24 @@ func (v *Options) show(id string) error {
 }
 
 // find finds a call that waits, below the instance root home.
-func (v *Options) find(id string) (home string, w *approvals.Waiting, err error) {
+func (v *Options) find(id string) (home string, w *approvals.WaitingCall, err error) {
 	if home, err = v.Home(); err != nil {
 		return "", nil, err
 	}
-	if w, err = approvals.Find(home, id); err != nil {
+	if w, err = approvals.FindWaiting(home, id); err != nil {
 		return "", nil, cli.Fail(fmt.Errorf("%s: %w", id, err))
 	}
 	return home, w, nil
 }
 
 // answer answers a call, and returns it.
-func (v *Options) answer(id string, a approvals.Answer) (*approvals.Waiting, error) {
+func (v *Options) answer(id string, a approvals.Answer) (*approvals.WaitingCall, error) {
 	home, w, err := v.find(id)
 	if err != nil {
 		return nil, err
 	}
 	a.Way, a.Time, a.By = "cli", time.Now().UTC(), cli.UserName()
-	if err := approvals.Give(home, w, a); errors.Is(err, approvals.ErrGone) || errors.Is(err, approvals.ErrAnswered) {
+	if err := approvals.AnswerCall(home, w, a); errors.Is(err, approvals.ErrGone) || errors.Is(err, approvals.ErrAnswered) {
 		return nil, cli.Fail(fmt.Errorf("%s: %w", id, err))
 	} else if err != nil {
 		return nil, cli.Fail(fmt.Errorf("%s could not be answered: %w", id, err))

@@ -62,7 +62,7 @@ func TestACallWaitsForAnApproval(t *testing.T) {
 	}
 	// No command answers, be it of another agent: what the guard does not see in a script the kernel refuses.
 	script := fmt.Sprintf("cat %[1]s/%[2]s.json; ls %[1]s; echo x > %[1]s/%[2]s.answer; %[3]s approvals allow %[2]s\n", dir, w.ID,
-		hosttest.Program("bin/picoclaw"))
+		hosttest.ProgramPath("bin/picoclaw"))
 	for agent, workspace := range map[string]string{"main": in.Workspace, "other": in.Workspace + "-other"} {
 		if err := os.MkdirAll(workspace, 0o700); err != nil {
 			t.Fatal(err)
@@ -173,7 +173,7 @@ func TestAnApprovalForAlways(t *testing.T) {
 		{"main", "n", ""}, {"main", "y", `"custom_allow_patterns": ["^touch made a$"]`}, {"other", "y", "// harmless"},
 	} {
 		ended := call(c.agent)
-		cmd := in.Command(hosttest.Program("bin/picoclaw"), "approvals", "allow", in.AwaitApprovals(t, 1)[0].ID, "--always")
+		cmd := in.Command(hosttest.ProgramPath("bin/picoclaw"), "approvals", "allow", in.AwaitApprovals(t, 1)[0].ID, "--always")
 		cmd.Stdin = strings.NewReader(c.says + "\n")
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), file) || !strings.Contains(string(out), "touch made a$") {
@@ -215,7 +215,7 @@ func TestHooksAreToldOfWhatWaits(t *testing.T) {
 		ended <- out
 	}()
 	w := in.AwaitApprovals(t, 1)[0]
-	hosttest.Eventually(t, "the hook is told", func() bool {
+	hosttest.WaitUntil(t, "the hook is told", func() bool {
 		text, _ := os.ReadFile(seen)
 		var told struct{ Message string }
 		_ = json.Unmarshal(text, &told)
@@ -239,7 +239,7 @@ func TestWhoHasDiedWaitsNoMore(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	in.Configure(t, `{"approvals": {"origins": ["cli"], "wait_seconds": 600}}`)
-	cmd := in.Command(hosttest.Program("bin/picoclaw"), "call", "exec", "command=touch made a")
+	cmd := in.Command(hosttest.ProgramPath("bin/picoclaw"), "call", "exec", "command=touch made a")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func TestCallsDoNotWaitForAWitness(t *testing.T) {
 			home := hosttest.TempDir(t)
 			picoclaw := func(stdin string, args ...string) (stdout, stderr string) {
 				t.Helper()
-				cmd := exec.Command(hosttest.Program("bin/picoclaw"), args...)
+				cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), args...)
 				cmd.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin",
 					"PICOCLAW_ISOLATION_ENABLED=false", "PICOCLAW_AUDIT_WITNESS=" + server.URL, "PICOCLAW_AUDIT_WITNESS_RECORDS=1"}
 				var out, errs bytes.Buffer

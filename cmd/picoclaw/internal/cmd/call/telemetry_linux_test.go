@@ -14,7 +14,7 @@ import (
 // log.
 func TestCallsAreToldToACollector(t *testing.T) {
 	t.Parallel()
-	collector := collectortest.New()
+	collector := collectortest.StartCollector()
 	defer collector.Close()
 	in := clitest.NewHome(t)
 	in.Configure(t, `{"telemetry": {"endpoint": "`+collector.URL+`", "content": true, "headers": {"Authorization": "Bearer ${COLLECTOR}"}},
@@ -25,7 +25,7 @@ func TestCallsAreToldToACollector(t *testing.T) {
 	if out, code := in.Run(t, "call", "read_file", "path=/etc/shadow"); code != clitest.ExitFailed {
 		t.Fatalf("%d %s", code, out)
 	}
-	ran, refused := collector.Named("execute_tool exec"), collector.Named("execute_tool read_file")
+	ran, refused := collector.SpansNamed("execute_tool exec"), collector.SpansNamed("execute_tool read_file")
 	if len(ran) != 1 || ran[0].Attributes["gen_ai.tool.call.result"] != "42\n" ||
 		!strings.Contains(ran[0].Attributes["gen_ai.tool.call.arguments"], "40 + 2") {
 		t.Errorf("%+v", ran)
@@ -34,13 +34,13 @@ func TestCallsAreToldToACollector(t *testing.T) {
 		refused[0].Attributes["error.type"] != "access_denied" {
 		t.Errorf("%+v", refused)
 	}
-	for _, header := range collector.Requests() {
+	for _, header := range collector.RequestHeaders() {
 		if header.Get("Authorization") != "Bearer collectors-key" {
 			t.Errorf("%v", header)
 		}
 	}
-	sent := len(collector.Requests())
-	if out, code := in.Run(t, "tools"); code != 0 || len(collector.Requests()) != sent {
+	sent := len(collector.RequestHeaders())
+	if out, code := in.Run(t, "tools"); code != 0 || len(collector.RequestHeaders()) != sent {
 		t.Errorf("a list of tools was told of: %d %s", code, out)
 	}
 

@@ -66,7 +66,7 @@ func (o *ShowOptions) run() error {
 		return err
 	}
 	for i, s := range settings {
-		settings[i].Value = redact.Value(s.Key, s.Value)
+		settings[i].Value = redact.RedactValue(s.Key, s.Value)
 	}
 	if o.output == cli.JSON {
 		return o.PrintJSON(configview.New(cfg, settings))

@@ -83,7 +83,7 @@ func TestTheConsoleInABrowser(t *testing.T) {
 	if pictures == "" {
 		in.Run(t, "stop", "--agent", "reader", "--why", hostile)
 	}
-	argument, err := json.Marshal(map[string]any{"program": hosttest.Program("bin/picoclaw"), "workspace": in.Workspace,
+	argument, err := json.Marshal(map[string]any{"program": hosttest.ProgramPath("bin/picoclaw"), "workspace": in.Workspace,
 		"env": in.Env(), "browser": browserProgram(t), "hostileName": hostile, "pictures": pictures})
 	if err != nil {
 		t.Fatal(err)

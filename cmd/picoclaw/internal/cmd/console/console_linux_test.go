@@ -44,7 +44,7 @@ func TestNoAgentOpensTheConsole(t *testing.T) {
 	in.Configure(t, `{"gateway": {"console": true}}`)
 	_, url := in.StartGateway(t)
 	script := fmt.Sprintf("%s console --operate; cat %s/gateway.key; curl -s --unix-socket %[2]s/gateway.sock -X POST http://x/console; "+
-		"curl -s -d token=x %s/console/login; curl -s %[3]s/console/\n", hosttest.Program("bin/picoclaw"), in.Dir, url)
+		"curl -s -d token=x %s/console/login; curl -s %[3]s/console/\n", hosttest.ProgramPath("bin/picoclaw"), in.Dir, url)
 	if err := os.WriteFile(filepath.Join(in.Workspace, "try.sh"), []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}

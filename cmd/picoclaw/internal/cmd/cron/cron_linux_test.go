@@ -29,7 +29,7 @@ func TestTheGatewayRunsJobs(t *testing.T) {
 	}
 	logged := func(job, what string) {
 		t.Helper()
-		hosttest.Eventually(t, job+": "+what, func() bool {
+		hosttest.WaitUntil(t, job+": "+what, func() bool {
 			out, _ := in.Run(t, "cron", "log", job)
 			return strings.Contains(out, what)
 		})
@@ -43,7 +43,7 @@ func TestTheGatewayRunsJobs(t *testing.T) {
 		text, _ := os.ReadFile(filepath.Join(in.Workspace, file))
 		return strings.Count(string(text), "x\n")
 	}
-	hosttest.Eventually(t, "the jobs run", func() bool { return lines("once") == 1 && lines("hang") == 1 && lines("count") >= 3 })
+	hosttest.WaitUntil(t, "the jobs run", func() bool { return lines("once") == 1 && lines("hang") == 1 && lines("count") >= 3 })
 	logged("count", "counted")
 	logged("tea", "The tea is ready.")
 	logged("hang", "skipped")
@@ -58,7 +58,7 @@ func TestTheGatewayRunsJobs(t *testing.T) {
 	gateway, _ = in.StartGateway(t)
 	logged("once", "picoclaw ended while it ran")
 	counted := lines("count")
-	hosttest.Eventually(t, "jobs go on", func() bool { return lines("count") > counted })
+	hosttest.WaitUntil(t, "jobs go on", func() bool { return lines("count") > counted })
 	if n := lines("once"); n != 1 {
 		t.Errorf("what runs once has run %d times", n)
 	}

@@ -100,7 +100,7 @@ func TestJobsOfNarrowedClientsAreNarrowed(t *testing.T) {
 		t.Errorf("it does not say what confines it: %s", out)
 	}
 	for _, kind := range []string{"command", "message", "updated"} {
-		hosttest.Eventually(t, kind+" runs", func() bool {
+		hosttest.WaitUntil(t, kind+" runs", func() bool {
 			_, err := os.Stat(filepath.Join(sub, kind+".done"))
 			return err == nil
 		})
@@ -142,7 +142,7 @@ func TestNarrowedJobDoesNotFollowItsDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	gateway, _ := in.StartGateway(t)
-	hosttest.Eventually(t, "it fails", func() bool {
+	hosttest.WaitUntil(t, "it fails", func() bool {
 		out, _ := in.Run(t, "cron", "log", "moved")
 		return strings.Contains(out, "leads elsewhere")
 	})

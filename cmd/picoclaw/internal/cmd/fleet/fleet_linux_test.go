@@ -37,7 +37,7 @@ var passing = regexp.MustCompile(`"duration_ms":[0-9.]+|20[0-9]{6}T[0-9]{6,}-[a-
 
 // ran is all that a command says.
 func ran(i clitest.Home, args ...string) string {
-	cmd := i.Command(hosttest.Program("bin/picoclaw"), args...)
+	cmd := i.Command(hosttest.ProgramPath("bin/picoclaw"), args...)
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	_ = cmd.Run() // the exit code says it

@@ -42,7 +42,7 @@ func TestAnIdentityThatIsNotForThisIsRefusedAtOnce(t *testing.T) {
 			"--fleet", file("w1")}},
 		{clitest.ExitUsage, "--credentials can't stand", []string{"fleet", "status", "--credentials", "x", "--fleet", file("front")}},
 	} {
-		cmd := in.Command("timeout", append([]string{"60", hosttest.Program("bin/picoclaw")}, c.args...)...)
+		cmd := in.Command("timeout", append([]string{"60", hosttest.ProgramPath("bin/picoclaw")}, c.args...)...)
 		out, _ := cmd.CombinedOutput() // the exit code says it
 		if code := cmd.ProcessState.ExitCode(); code != c.code || !strings.Contains(string(out), c.want) {
 			t.Errorf("picoclaw %s: %d %s", strings.Join(c.args, " "), code, out)

@@ -214,7 +214,7 @@ func TestAFleetFromItsBeginning(t *testing.T) {
 // standby starts a worker whose agents another one has.
 func standby(i clitest.Home, t *testing.T, fleet string) *exec.Cmd {
 	t.Helper()
-	cmd := i.Command(hosttest.Program("bin/picoclaw"), "worker", "--fleet", fleet)
+	cmd := i.Command(hosttest.ProgramPath("bin/picoclaw"), "worker", "--fleet", fleet)
 	cmd.Stderr = t.Output()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

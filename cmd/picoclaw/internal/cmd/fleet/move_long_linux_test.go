@@ -36,7 +36,7 @@ func TestAMoveSurvivesItsWorkers(t *testing.T) {
 			to = "one"
 		}
 		victim := []string{from, to}[round%2]
-		move := f.center.Command(hosttest.Program("bin/picoclaw"), "fleet", "move", "main", to, "--fleet", f.admin)
+		move := f.center.Command(hosttest.ProgramPath("bin/picoclaw"), "fleet", "move", "main", to, "--fleet", f.admin)
 		if err := move.Start(); err != nil {
 			t.Fatal(err)
 		}

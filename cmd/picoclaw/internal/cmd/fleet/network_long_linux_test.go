@@ -53,7 +53,7 @@ func TestANetworkThatLosesEverythingOneWay(t *testing.T) {
 		return file
 	}
 	there := clitest.NewHome(t)
-	far := there.Command("ip", "netns", "exec", name, hosttest.Program("bin/picoclaw"), "worker",
+	far := there.Command("ip", "netns", "exec", name, hosttest.ProgramPath("bin/picoclaw"), "worker",
 		"--fleet", added("worker", "one", "--agent", "main"))
 	clitest.StartCommand(t, far, "serves agent")
 	standby, second := clitest.NewHome(t), added("worker", "two", "--agent", "main")
@@ -68,9 +68,9 @@ func TestANetworkThatLosesEverythingOneWay(t *testing.T) {
 		"both": {{"link", "set", name, "down"}, {"link", "set", name, "up"}},
 	}
 	for what, how := range lose {
-		hosttest.Eventually(t, "the worker that is to be cut off has the agent", func() bool { return p.holder(t) == "one" })
+		hosttest.WaitUntil(t, "the worker that is to be cut off has the agent", func() bool { return p.holder(t) == "one" })
 		other := standby.Start(t, "", "worker", "--fleet", second)
-		hosttest.Eventually(t, "another worker is there", func() bool {
+		hosttest.WaitUntil(t, "another worker is there", func() bool {
 			workers, _, err := p.looking.Status(t.Context())
 			return err == nil && len(workers) == 2
 		})

@@ -29,7 +29,7 @@ type played struct {
 	port         string // of the gateway
 	token        string
 	server, door *exec.Cmd
-	doors        *hosttest.Cable
+	doors        *hosttest.FlakyLink
 	workers      map[string]*playedWorker
 	looking      *fleet.Fleet
 	mu           sync.Mutex
@@ -42,7 +42,7 @@ type played struct {
 
 type playedWorker struct {
 	clitest.Home
-	cable *hosttest.Cable
+	cable *hosttest.FlakyLink
 	cmd   *exec.Cmd
 }
 
@@ -67,7 +67,7 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 }
 
 // identified is a file with which a machine takes part, over a cable of its own to the hub.
-func (p *played) identified(t *testing.T, args ...string) (string, *hosttest.Cable) {
+func (p *played) identified(t *testing.T, args ...string) (string, *hosttest.FlakyLink) {
 	t.Helper()
 	file := filepath.Join(p.hub.Dir, args[1]+".fleet")
 	if out, code := p.hub.Run(t, append([]string{"hub", "add", "--out", file}, args...)...); code != clitest.ExitOK {
@@ -77,7 +77,7 @@ func (p *played) identified(t *testing.T, args ...string) (string, *hosttest.Cab
 	if err != nil {
 		t.Fatal(err)
 	}
-	cable, far := hosttest.Lay(t, p.at)
+	cable, far := hosttest.NewFlakyLink(t, p.at)
 	id.URLs = []string{"tls://" + far}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func (p *played) look(t *testing.T, file string) {
 func (p *played) holder(t *testing.T) string {
 	t.Helper()
 	var name string
-	hosttest.Eventually(t, "a worker has the agent", func() bool {
+	hosttest.WaitUntil(t, "a worker has the agent", func() bool {
 		_, agents, err := p.looking.Status(t.Context())
 		if err != nil || len(agents) != 1 || !agents[0].Alive {
 			return false
@@ -156,7 +156,7 @@ func (p *played) holder(t *testing.T) string {
 func (p *played) movesFrom(t *testing.T, name string) {
 	t.Helper()
 	began := time.Now()
-	hosttest.Eventually(t, "another worker has the agent", func() bool { return p.holder(t) != name })
+	hosttest.WaitUntil(t, "another worker has the agent", func() bool { return p.holder(t) != name })
 	t.Logf("another worker had the agent %s later", time.Since(began).Round(time.Millisecond))
 }
 

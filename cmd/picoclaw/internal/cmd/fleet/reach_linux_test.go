@@ -91,7 +91,7 @@ func TestFleetVerbsExplainFaults(t *testing.T) {
 	}
 	cmd = home.Start(t, "the worker waits until it reaches its fleet: ", "worker", "--fleet", worker)
 	home.Start(t, "the hub serves at ", "hub", "--listen", at)
-	hosttest.Eventually(t, "the worker serves", func() bool {
+	hosttest.WaitUntil(t, "the worker serves", func() bool {
 		return strings.Contains(cmd.Stderr.(*clitest.Output).String(), "the worker w1 serves agent main")
 	})
 	clitest.Stop(t, cmd)

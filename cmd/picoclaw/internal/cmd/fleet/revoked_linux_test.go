@@ -34,9 +34,9 @@ func TestAGatewayOfTheHubsEndsWhenItIsRevoked(t *testing.T) {
 	said := func() string { return cmd.Stderr.(*clitest.Output).String() }
 
 	clitest.Stop(t, server) // that it is away ends nothing
-	hosttest.Eventually(t, "the hub is not reached", func() bool { status, _ := clitest.Get(t, address+"/ready"); return status == 503 })
+	hosttest.WaitUntil(t, "the hub is not reached", func() bool { status, _ := clitest.Get(t, address+"/ready"); return status == 503 })
 	hub()
-	hosttest.Eventually(t, "the hub is reached", func() bool { status, _ := clitest.Get(t, address+"/ready"); return status == 200 })
+	hosttest.WaitUntil(t, "the hub is reached", func() bool { status, _ := clitest.Get(t, address+"/ready"); return status == 200 })
 
 	revoked, _, err := identity.Connect(file("front"))
 	if err != nil {
@@ -50,7 +50,7 @@ func TestAGatewayOfTheHubsEndsWhenItIsRevoked(t *testing.T) {
 		t.Fatal(out)
 	}
 	ran("hub", "revoke", "front")
-	hosttest.Eventually(t, "a revoked connection is closed", func() bool { return !revoked.IsConnected() })
+	hosttest.WaitUntil(t, "a revoked connection is closed", func() bool { return !revoked.IsConnected() })
 	if status, text := clitest.Get(t, address+"/ready"); status != 200 {
 		t.Errorf("with another identity: %d %s", status, text)
 	}

@@ -81,9 +81,9 @@ func TestAFleetIsUpgradedOneByOne(t *testing.T) {
 	worker := func(name, program, version string) {
 		w := p.workers[name]
 		clitest.Stop(t, w.cmd)
-		w.Program = hosttest.Program(program)
+		w.Program = hosttest.ProgramPath(program)
 		p.startWorker(t, name, "")
-		hosttest.Eventually(t, name+" is there as "+version, func() bool {
+		hosttest.WaitUntil(t, name+" is there as "+version, func() bool {
 			workers, _, err := p.looking.Status(t.Context())
 			for _, one := range workers {
 				if one.Worker == name && (one.Version == nextVersion) == (version == nextVersion) {
@@ -101,13 +101,13 @@ func TestAFleetIsUpgradedOneByOne(t *testing.T) {
 		{"the other worker, whose agent the first one takes", func() { worker(first, nextProgram, nextVersion) }},
 		{"the hub", func() {
 			clitest.Stop(t, p.server)
-			p.hub.Program = hosttest.Program(nextProgram)
+			p.hub.Program = hosttest.ProgramPath(nextProgram)
 			p.startHub(t)
 		}},
 		{"a worker goes back", func() { worker(p.holder(t), "bin/picoclaw", "") }},
 		{"the gateway", func() {
 			clitest.Stop(t, p.door)
-			p.front.Program = hosttest.Program(nextProgram)
+			p.front.Program = hosttest.ProgramPath(nextProgram)
 			p.startDoor(t)
 		}},
 		{"the worker that went back, and has the agent again", func() {

@@ -60,12 +60,12 @@ func TestAWorkerTrustsAnotherKeyAtSIGHUP(t *testing.T) {
 			return strings.Contains(out, want)
 		}
 	}
-	hosttest.Eventually(t, "what another key has signed is refused", status("none of the keys"))
+	hosttest.WaitUntil(t, "what another key has signed is refused", status("none of the keys"))
 	trust(public)
 	if err := worker.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	hosttest.Eventually(t, "what the key has signed is taken", status(`"config":1`))
+	hosttest.WaitUntil(t, "what the key has signed is taken", status(`"config":1`))
 
 	// One that has to wait for its agent says so.
 	clitest.NewHome(t).Start(t, "w2 is in the fleet, and has no agent yet", "worker", "--fleet", file("w2.fleet"))

@@ -35,7 +35,7 @@ func TestAWorkerThatWasStoppedEndsWhatItHasStarted(t *testing.T) {
 		text, _ := os.ReadFile(filepath.Join(worker.Workspace, "slow"))
 		return strings.Count(string(text), "\n")
 	}
-	hosttest.Eventually(t, "the command runs", func() bool { return lines() > 0 })
+	hosttest.WaitUntil(t, "the command runs", func() bool { return lines() > 0 })
 	var loops []int
 	for pid, line := range clitest.Descendants(worker.cmd.Process.Pid) {
 		if strings.Contains(line, "seq 600") {
@@ -52,9 +52,9 @@ func TestAWorkerThatWasStoppedEndsWhatItHasStarted(t *testing.T) {
 	if err := worker.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	hosttest.Eventually(t, "the command is ended", func() bool {
+	hosttest.WaitUntil(t, "the command is ended", func() bool {
 		for _, pid := range loops {
-			if hosttest.Alive(pid) {
+			if hosttest.IsAlive(pid) {
 				return false
 			}
 		}
@@ -99,7 +99,7 @@ func TestAFullDiskHasCallsRefused(t *testing.T) {
 	}
 	clitest.StartCommand(t, here.Command("unshare", "--map-root-user", "--mount", "sh", "-c",
 		`mount -t tmpfs -o size=64k,mode=0777 tmpfs "$1" && shift && exec "$@"`, "sh", journal,
-		hosttest.Program("bin/picoclaw"), "worker", "--fleet", address, "--name", "one"), "serves agent")
+		hosttest.ProgramPath("bin/picoclaw"), "worker", "--fleet", address, "--name", "one"), "serves agent")
 	p := &played{front: elsewhere, port: strings.TrimPrefix(freeAddress(t), "127.0.0.1:")}
 	p.door = p.front.Start(t, "serves at", "gateway", "--fleet", address, "--port", p.port)
 	out, _ := p.front.Run(t, "gateway", "token", "--fleet", "--agent", "main")
@@ -144,7 +144,7 @@ func TestAFullDiskHasAnotherWorkerTakeTheAgent(t *testing.T) {
 	clitest.StartCommand(t, here.Command("unshare", "--map-root-user", "--mount", "sh", "-c",
 		`mount -t tmpfs -o size=64k,mode=0777 tmpfs "$1" && mkdir "$1/journal" && touch "$1/journal/main" "$1/lock" &&
 		 chmod -R a+rwX "$1" && printf '%64s' > "$1/lock" && ! cat /dev/zero > "$1/rest" && shift && exec "$@"`, "sh", home,
-		hosttest.Program("bin/picoclaw"), "worker", "--fleet", address, "--name", "one", "--log-level", "warn"),
+		hosttest.ProgramPath("bin/picoclaw"), "worker", "--fleet", address, "--name", "one", "--log-level", "warn"),
 		"an agent can't be taken yet")
 	elsewhere.Start(t, "serves agent", "worker", "--fleet", address, "--name", "two")
 	if out, code := elsewhere.Run(t, "call", "--fleet", address, "exec", "command=echo here"); code != clitest.ExitOK || out != "here\n" {

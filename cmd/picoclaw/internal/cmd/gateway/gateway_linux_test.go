@@ -29,7 +29,7 @@ func TestTheGatewaySaysHowItIs(t *testing.T) {
 		t.Errorf("without a gateway: %d %s", code, out)
 	}
 	// what a container has left whose volume this is
-	if err := os.WriteFile(filepath.Join(in.Dir, pidfile.Name), []byte(`{"pid":1}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(in.Dir, pidfile.FileName), []byte(`{"pid":1}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	server, url := in.StartGateway(t)
@@ -107,7 +107,7 @@ func TestTheGatewaySaysHowItIs(t *testing.T) {
 		t.Errorf("a second gateway: %d %s", code, second)
 	}
 	clitest.Stop(t, server)
-	for _, name := range []string{pidfile.Name, "gateway.sock", "gateway.key"} {
+	for _, name := range []string{pidfile.FileName, "gateway.sock", "gateway.key"} {
 		if _, err := os.Stat(filepath.Join(in.Dir, name)); err == nil {
 			t.Errorf("%s is still there", name)
 		}
@@ -130,7 +130,7 @@ func TestReloadWithoutConfigurationFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := server.Stderr.(*clitest.Output)
-	hosttest.Eventually(t, "the log has it twice", func() bool { return strings.Count(said.String(), "is gone; put it back") == 2 })
+	hosttest.WaitUntil(t, "the log has it twice", func() bool { return strings.Count(said.String(), "is gone; put it back") == 2 })
 	if out, _ := in.Run(t, "gateway", "status"); !strings.Contains(out, "is gone; put it back") {
 		t.Errorf("status: %s", out)
 	}
@@ -177,7 +177,7 @@ func TestAReloadKeepsWhatHasBegun(t *testing.T) {
 	if err := server.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	hosttest.Eventually(t, "SIGHUP is heeded", func() bool { return allowed(clitest.OpenSession(t, url+"/mcp", token)) })
+	hosttest.WaitUntil(t, "SIGHUP is heeded", func() bool { return allowed(clitest.OpenSession(t, url+"/mcp", token)) })
 	if allowed(after) {
 		t.Error("a session has got more by a reload")
 	}
@@ -196,7 +196,7 @@ func TestConfigurationsInUseAreBounded(t *testing.T) {
 			t.Fatal(out)
 		}
 	}
-	hosttest.Eventually(t, "the oldest are ended", func() bool {
+	hosttest.WaitUntil(t, "the oldest are ended", func() bool {
 		out, _ := in.Run(t, "gateway", "status", "--output", "json")
 		var status gateway.Status
 		return json.Unmarshal([]byte(out), &status) == nil && len(status.Configurations) <= 8
@@ -218,11 +218,11 @@ func TestTheGatewayDrains(t *testing.T) {
 			`{"command":"touch begun; while [ ! -e go ]; do sleep 0.05; done; echo finished"}`, session)
 	}()
 	at := func(name string) string { return filepath.Join(in.Workspace, name) }
-	hosttest.Eventually(t, "the command runs", func() bool { _, err := os.Stat(at("begun")); return err == nil })
+	hosttest.WaitUntil(t, "the command runs", func() bool { _, err := os.Stat(at("begun")); return err == nil })
 	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	hosttest.Eventually(t, "nobody new is let in", func() bool {
+	hosttest.WaitUntil(t, "nobody new is let in", func() bool {
 		response, err := http.Get(url + "/ready")
 		if err != nil {
 			t.Error(err)
@@ -269,7 +269,7 @@ func TestAStopReachesEveryHost(t *testing.T) {
 		t.Fatal(answer)
 	}
 	pid := func(name string) (pid int) {
-		hosttest.Eventually(t, name+" runs", func() bool {
+		hosttest.WaitUntil(t, name+" runs", func() bool {
 			text, _ := os.ReadFile(filepath.Join(in.Dir, name))
 			_, _ = fmt.Sscan(string(text), &pid)
 			return pid != 0
@@ -287,9 +287,9 @@ func TestAStopReachesEveryHost(t *testing.T) {
 		}
 	}
 	for _, pid := range pids {
-		hosttest.Eventually(t, "its commands have ended", func() bool { return !hosttest.Alive(pid) })
+		hosttest.WaitUntil(t, "its commands have ended", func() bool { return !hosttest.IsAlive(pid) })
 	}
-	if !hosttest.Alive(other) {
+	if !hosttest.IsAlive(other) {
 		t.Error("another agent's command has ended")
 	}
 	if answer := clitest.CallTool(t, url+"/mcp", token, "list_dir", `{"path":"."}`, session); !strings.Contains(answer, "it loops") {
@@ -320,7 +320,7 @@ func TestTheGatewayIsTheFirstProcessOfAContainer(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	start := func() (container *exec.Cmd, first int) {
-		args := []string{"--pid", "--fork", "--mount-proc", "--kill-child", hosttest.Program("bin/picoclaw"), "gateway", "--port", "0"}
+		args := []string{"--pid", "--fork", "--mount-proc", "--kill-child", hosttest.ProgramPath("bin/picoclaw"), "gateway", "--port", "0"}
 		if os.Getuid() != 0 {
 			args = append([]string{"--user", "--map-root-user"}, args...)
 		}
@@ -350,7 +350,7 @@ func TestTheGatewayIsTheFirstProcessOfAContainer(t *testing.T) {
 		return nil, 0
 	}
 	container, first := start()
-	text, err := os.ReadFile(filepath.Join(in.Dir, pidfile.Name))
+	text, err := os.ReadFile(filepath.Join(in.Dir, pidfile.FileName))
 	if err != nil || !strings.Contains(string(text), `"pid":1,`) {
 		t.Fatalf("%v %s", err, text)
 	}
@@ -358,7 +358,7 @@ func TestTheGatewayIsTheFirstProcessOfAContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = container.Wait()
-	if _, err := os.Stat(filepath.Join(in.Dir, pidfile.Name)); err != nil {
+	if _, err := os.Stat(filepath.Join(in.Dir, pidfile.FileName)); err != nil {
 		t.Fatalf("nothing is left on the volume: %v", err)
 	}
 	container, first = start()
@@ -371,7 +371,7 @@ func TestTheGatewayIsTheFirstProcessOfAContainer(t *testing.T) {
 	if err := container.Wait(); err != nil {
 		t.Errorf("told to stop, it has ended with %v", err)
 	}
-	if _, err := os.Stat(filepath.Join(in.Dir, pidfile.Name)); err == nil {
+	if _, err := os.Stat(filepath.Join(in.Dir, pidfile.FileName)); err == nil {
 		t.Error("the pid file is still there")
 	}
 }
@@ -386,7 +386,7 @@ func TestAStartDoesNotOvertakeItsStop(t *testing.T) {
 		out, _ := in.Run(t, "call", "exec", "--json", `{"command":"touch begun; exec sleep 3056"}`)
 		ended <- out
 	}()
-	hosttest.Eventually(t, "the command runs", func() bool {
+	hosttest.WaitUntil(t, "the command runs", func() bool {
 		_, err := os.Stat(filepath.Join(in.Workspace, "begun"))
 		return err == nil
 	})

@@ -128,7 +128,7 @@ func TestAHubIsOneCommand(t *testing.T) {
 	push(clitest.ExitFailed, "mine.json", "--key", file("plain.key"))
 	ran(clitest.ExitFailed, "fleet", "config", "push", file("one.json"), "--key", file("plain.key"), "--fleet", worker)
 	push(clitest.ExitOK, "one.json", "--key", file("plain.key"))
-	cmd := in.Command(hosttest.Program("bin/picoclaw"), "fleet", "config", "push", file("two.json"), "--key",
+	cmd := in.Command(hosttest.ProgramPath("bin/picoclaw"), "fleet", "config", "push", file("two.json"), "--key",
 		file("sealed.key"),
 		"--fleet", admin)
 	cmd.Stdin = strings.NewReader("secret\n")

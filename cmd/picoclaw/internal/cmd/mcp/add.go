@@ -172,7 +172,7 @@ func (o *serverOptions) place(ctx context.Context, s *install.Shelf, name string
 	}
 	defer p.Discard()
 	p.Declared = o.declared
-	if err := s.Catalog.Shadowed(p.Manifest); err != nil {
+	if err := s.Catalog.CheckNames(p.Manifest); err != nil {
 		return cli.Fail(fmt.Errorf("%s was not added: %w", name, err))
 	}
 	if state := session.StateDir(s.Config.Home().Path, name); pin == nil && hasFiles(state) {

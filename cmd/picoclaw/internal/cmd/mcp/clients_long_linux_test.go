@@ -25,7 +25,7 @@ func TestTheOfficialTypeScriptSDK(t *testing.T) {
 	for _, over := range []string{"stdio", "http"} {
 		t.Run(over, func(t *testing.T) {
 			in := clitest.NewHome(t)
-			around := map[string]any{"program": hosttest.Program("bin/picoclaw"), "workspace": in.Workspace, "env": in.Env()}
+			around := map[string]any{"program": hosttest.ProgramPath("bin/picoclaw"), "workspace": in.Workspace, "env": in.Env()}
 			var server *exec.Cmd
 			if over == "http" {
 				server, around["url"], around["token"] = in.ServeMCP(t)
@@ -55,7 +55,7 @@ func TestTheMCPInspector(t *testing.T) {
 	for _, over := range []string{"stdio", "http"} {
 		t.Run(over, func(t *testing.T) {
 			in := clitest.NewHome(t)
-			target := []string{hosttest.Program("bin/picoclaw"), "mcp", "-e", "PICOCLAW_HOME=" + in.Dir, "-e",
+			target := []string{hosttest.ProgramPath("bin/picoclaw"), "mcp", "-e", "PICOCLAW_HOME=" + in.Dir, "-e",
 				"PICOCLAW_ISOLATION_ENABLED=false"}
 			if over == "http" {
 				_, url, token := in.ServeMCP(t)

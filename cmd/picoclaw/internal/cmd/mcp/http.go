@@ -94,7 +94,7 @@ func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp
 		url = "http://" + listener.Addr().String() + mcp.Path
 	}
 	// Whoever has the address is most likely the daemon that has the instance root: that says more.
-	pid, err := pidfile.WritePidFile(home.Path, pidfile.Data{Address: url, Version: f.Version})
+	pid, err := pidfile.WritePidFile(home.Path, pidfile.DaemonInfo{Address: url, Version: f.Version})
 	if err != nil {
 		return cli.CannotStart(err)
 	}

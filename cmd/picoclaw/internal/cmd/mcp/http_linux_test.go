@@ -107,7 +107,7 @@ func begin(t *testing.T, in clitest.Home, url, token string, session map[string]
 			_ = response.Body.Close()
 		}
 	}()
-	hosttest.Eventually(t, "the command runs", func() bool {
+	hosttest.WaitUntil(t, "the command runs", func() bool {
 		text, _ := os.ReadFile(filepath.Join(in.Workspace, "pid"))
 		pid, _ = strconv.Atoi(string(bytes.TrimSpace(text)))
 		return pid != 0
@@ -123,7 +123,7 @@ func TestAStoppedServerLeavesNothingBehind(t *testing.T) {
 	session := clitest.OpenSession(t, url, token)
 	pid, answered := begin(t, in, url, token, session)
 	// Another one can't start meanwhile, and says which one is there.
-	second := in.Command(hosttest.Program("bin/picoclaw"), "mcp", "--http", "127.0.0.1:0")
+	second := in.Command(hosttest.ProgramPath("bin/picoclaw"), "mcp", "--http", "127.0.0.1:0")
 	out, err := second.CombinedOutput()
 	if err == nil || second.ProcessState.ExitCode() != clitest.ExitStart || !strings.Contains(string(out),
 		strconv.Itoa(server.Process.Pid)) {
@@ -131,8 +131,8 @@ func TestAStoppedServerLeavesNothingBehind(t *testing.T) {
 	}
 	clitest.Stop(t, server)
 	<-answered
-	hosttest.Eventually(t, "the command has ended", func() bool { return !hosttest.Alive(pid) })
-	if _, err := os.Stat(filepath.Join(in.Dir, pidfile.Name)); err == nil {
+	hosttest.WaitUntil(t, "the command has ended", func() bool { return !hosttest.IsAlive(pid) })
+	if _, err := os.Stat(filepath.Join(in.Dir, pidfile.FileName)); err == nil {
 		t.Error("the pid file is still there")
 	}
 }
@@ -155,7 +155,7 @@ func TestEndingASessionEndsItsCalls(t *testing.T) {
 	}
 	_ = response.Body.Close()
 	<-answered
-	hosttest.Eventually(t, "the command has ended", func() bool { return !hosttest.Alive(pid) })
+	hosttest.WaitUntil(t, "the command has ended", func() bool { return !hosttest.IsAlive(pid) })
 }
 
 func TestTheTokenIsItsOwnersAlone(t *testing.T) {
@@ -199,7 +199,7 @@ func TestTheTokenIsItsOwnersAlone(t *testing.T) {
 		if err := os.WriteFile(file, []byte(c.text), c.mode); err != nil {
 			t.Fatal(err)
 		}
-		out, err := in.Command(hosttest.Program("bin/picoclaw"), "mcp", "--http", "127.0.0.1:0", "--token-file",
+		out, err := in.Command(hosttest.ProgramPath("bin/picoclaw"), "mcp", "--http", "127.0.0.1:0", "--token-file",
 			file).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), c.want) || c.text != "" && strings.Contains(string(out), c.text) {
 			t.Errorf("%s: %v %s", name, err, out)

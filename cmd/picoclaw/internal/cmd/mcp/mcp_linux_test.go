@@ -32,7 +32,7 @@ func connectTo(t *testing.T, isolated string, options *sdkmcp.ClientOptions) (cl
 	if isolated == "true" {
 		clitest.SeedSandbox(t, home)
 	}
-	cmd := exec.Command(hosttest.Program("bin/picoclaw"), "mcp")
+	cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "mcp")
 	cmd.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PICOCLAW_ISOLATION_ENABLED=" + isolated,
 		"PATH=/usr/bin:/bin", clitest.AskRule, "PICOCLAW_APPROVALS_WAIT_SECONDS=0"}
 	cmd.Stderr = os.Stderr
@@ -122,7 +122,7 @@ func TestCancellingOverMCPEndsTheCommand(t *testing.T) {
 		ended <- err
 	}()
 	var pid []byte
-	hosttest.Eventually(t, "the command has begun", func() bool {
+	hosttest.WaitUntil(t, "the command has begun", func() bool {
 		pid, _ = os.ReadFile(filepath.Join(workspace, "pid"))
 		return len(pid) > 0
 	})
@@ -130,7 +130,7 @@ func TestCancellingOverMCPEndsTheCommand(t *testing.T) {
 	if err := <-ended; err == nil {
 		t.Error("a cancelled call has succeeded")
 	}
-	hosttest.Eventually(t, "the command has ended", func() bool {
+	hosttest.WaitUntil(t, "the command has ended", func() bool {
 		out, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/cmdline")
 		return err != nil || !strings.Contains(string(out), "305")
 	})

@@ -63,7 +63,7 @@ func TestWhatCanBeLongTravelsOnce(t *testing.T) {
 // overMCP starts a server, makes one call by hand, and returns the line that answers it.
 func overMCP(t *testing.T, home, set, protocol, call string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), hosttest.Program("bin/picoclaw"), "mcp")
+	cmd := exec.CommandContext(t.Context(), hosttest.ProgramPath("bin/picoclaw"), "mcp")
 	cmd.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PICOCLAW_TOOLS_SET=" + set, "PATH=/usr/bin:/bin"}
 	cmd.Stderr = os.Stderr
 	in, out := io.Pipe()
@@ -106,7 +106,7 @@ func TestAScriptIsAnswered(t *testing.T) {
 	t.Parallel()
 	home := hosttest.TempDir(t)
 	for range 4 {
-		cmd := exec.Command(hosttest.Program("bin/picoclaw"), "mcp")
+		cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "mcp")
 		cmd.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin"}
 		cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}

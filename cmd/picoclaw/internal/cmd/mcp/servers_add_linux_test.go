@@ -140,7 +140,7 @@ func TestServersThatAreNotAdded(t *testing.T) {
 	for how, why := range map[string]string{"many": "more than 1024 tools", "twice": `the tool "try" twice`,
 		"ends in tools/list": "did not start"} {
 		h := mcptest.NewHome(t)
-		out, said, code := h.Run("mcp", "add", "evil", "--yes", "--", hosttest.Program("servers/malicious"), "{{state}}", how)
+		out, said, code := h.Run("mcp", "add", "evil", "--yes", "--", hosttest.ProgramPath("servers/malicious"), "{{state}}", how)
 		if code != 1 || !strings.Contains(said, why) {
 			t.Errorf("%s: %d %s%s", how, code, out, said)
 		}
@@ -154,7 +154,7 @@ func TestServersThatAreNotAdded(t *testing.T) {
 func TestServersThatCantBeAddedSayWhy(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	good := hosttest.Program("servers/memory")
+	good := hosttest.ProgramPath("servers/memory")
 	h.Add("taken", "--", good)
 	for _, c := range []struct {
 		code int
@@ -214,7 +214,7 @@ func TestAServerIsShownAsItIsListed(t *testing.T) {
 	}
 	declare := func(value string) {
 		text, err := json.Marshal(map[string]any{"tools": map[string]any{"mcp": map[string]any{"servers": map[string]any{
-			"graph": map[string]any{"command": hosttest.Program("servers/memory"), "env": map[string]string{"A": value}},
+			"graph": map[string]any{"command": hosttest.ProgramPath("servers/memory"), "env": map[string]string{"A": value}},
 			"other": map[string]any{"command": "other"},
 		}}}})
 		if err != nil {
@@ -264,7 +264,7 @@ func TestAServerIsShownAsItIsListed(t *testing.T) {
 func TestAServerElsewhereTakesASandbox(t *testing.T) {
 	t.Parallel()
 	h := mcptest.Home{Agent: clitest.NewAgent(t, false)}
-	for _, args := range [][]string{{"--url", "https://example.com/mcp"}, {"--network", "example.com", "--", hosttest.Program("servers/memory")}} {
+	for _, args := range [][]string{{"--url", "https://example.com/mcp"}, {"--network", "example.com", "--", hosttest.ProgramPath("servers/memory")}} {
 		out, said, code := h.Run(append([]string{"mcp", "add", "x", "--yes"}, args...)...)
 		if code != 1 || !strings.Contains(said, "set isolation.enabled to true, or grant any with --network '*'") {
 			t.Errorf("%d: %s%s", code, out, said)
@@ -303,7 +303,7 @@ func TestAServerIsRemovedWithWhatItKept(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	add := func() string {
-		return h.Add("graph", "--", hosttest.Program("servers/memory"), "-memory", "{{state}}/kb.json")
+		return h.Add("graph", "--", hosttest.ProgramPath("servers/memory"), "-memory", "{{state}}/kb.json")
 	}
 	remember := func() {
 		t.Helper()
@@ -351,7 +351,7 @@ func TestAServerIsForItsAgents(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.WriteFile("config.json", `{"agents": {"list": [{"id": "main"}, {"id": "other"}]}}`)
-	h.Add("graph", "--agent", "other", "--", hosttest.Program("servers/memory"), "-memory", "{{state}}/kb.json")
+	h.Add("graph", "--agent", "other", "--", hosttest.ProgramPath("servers/memory"), "-memory", "{{state}}/kb.json")
 	if one := h.List()["graph"]; !slices.Equal(one.Agents, []string{"other"}) {
 		t.Errorf("%+v", one)
 	}
@@ -373,7 +373,7 @@ func TestAServerIsForItsAgents(t *testing.T) {
 func TestSettingsOfClientsAreImported(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	program := hosttest.Program("servers/memory")
+	program := hosttest.ProgramPath("servers/memory")
 	settings, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
 		"Knowledge Graph": map[string]any{"command": program, "args": []string{"-memory", "{{state}}/kb.json"},
 			"env": map[string]string{"A": "b"}},
@@ -394,7 +394,7 @@ func TestSettingsOfClientsAreImported(t *testing.T) {
 		"inputs": [],
 		"servers": {
 			"knowledge-graph": {"type": "stdio", "command": "nothing"},
-			"greeter": {"type": "stdio", "command": "`+hosttest.Program("servers/everything")+`", "args": []},
+			"greeter": {"type": "stdio", "command": "`+hosttest.ProgramPath("servers/everything")+`", "args": []},
 		},
 	}`)
 	out, said, code = h.Run("mcp", "import", filepath.Join(h.Home, "mcp.json"), "--yes", "--workspace", "ro")

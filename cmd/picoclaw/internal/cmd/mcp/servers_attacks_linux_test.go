@@ -79,7 +79,7 @@ func TestAServerSeesNothingOfOthers(t *testing.T) {
 	config := `{"agents": {"list": [{"id": "main"}, {"id": "other", "workspace": "` + filepath.Join(h.Home, "others") + `"}]}}`
 	h.WriteFile("config.json", config)
 	h.AddMalicious("")
-	h.Add("good", "--", hosttest.Program("servers/memory"), "-memory", "{{state}}/kb.json")
+	h.Add("good", "--", hosttest.ProgramPath("servers/memory"), "-memory", "{{state}}/kb.json")
 	for _, name := range []string{".ssh/id_ed25519", ".aws/credentials", "notes", "workspace/file", "others/file",
 		"state/good/main/kb.json", "state/evil/other/file", "logs/other"} {
 		h.WriteFile(name, secretText)
@@ -251,7 +251,7 @@ func TestAServerStartsWhatWasNamed(t *testing.T) {
 	t.Parallel()
 	for flag, want := range map[string]string{"": "no:", "sh,dash": "started"} {
 		h := mcptest.NewHome(t)
-		h.Add("evil", "--program", flag, "--", hosttest.Program("servers/malicious"), "{{state}}", "")
+		h.Add("evil", "--program", flag, "--", hosttest.ProgramPath("servers/malicious"), "{{state}}", "")
 		if a := h.Try("daemon", "", ""); !strings.HasPrefix(a.Text, want) {
 			t.Errorf("with --program %q: %s", flag, a.FullText())
 		}
@@ -270,14 +270,14 @@ func TestNothingOfAServerStays(t *testing.T) {
 			if !strings.Contains(said, "started") {
 				t.Fatal(said)
 			}
-			hosttest.Eventually(t, "the daemon runs", func() bool { return mcptest.ProcessRuns(h.Home, "evil-daemon") })
+			hosttest.WaitUntil(t, "the daemon runs", func() bool { return mcptest.ProcessRuns(h.Home, "evil-daemon") })
 			if killed {
 				if err := host.Process.Kill(); err != nil {
 					t.Fatal(err)
 				}
 			}
 			end()
-			hosttest.Eventually(t, "nothing of the server runs", func() bool { return !mcptest.ProcessRuns(h.Home, "") })
+			hosttest.WaitUntil(t, "nothing of the server runs", func() bool { return !mcptest.ProcessRuns(h.Home, "") })
 		})
 	}
 }

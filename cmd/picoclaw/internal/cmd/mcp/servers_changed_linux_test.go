@@ -141,7 +141,7 @@ func TestAToolThatChangesMeanwhileIsWithdrawn(t *testing.T) {
 	if r := mcptest.CallTool(t, c, "evil_try", map[string]any{"what": "change"}); r.IsError {
 		t.Fatal(mcptest.ResultText(r))
 	}
-	hosttest.Eventually(t, "the tool is withdrawn", func() bool {
+	hosttest.WaitUntil(t, "the tool is withdrawn", func() bool {
 		r, err := c.CallTool(t.Context(), &sdkmcp.CallToolParams{Name: "evil_try", Arguments: map[string]any{"what": "list", "at": "/"}})
 		if err == nil && r.IsError && !strings.Contains(mcptest.ResultText(r), "is quarantined") {
 			t.Error(mcptest.ResultText(r))

@@ -27,8 +27,8 @@ func filling(asked chan<- string, values map[string]any) *sdkmcp.ClientOptions {
 func TestTheGoSDKsServers(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	h.Add("greeter", "--", hosttest.Program("servers/everything"))
-	h.Add("graph", "--", hosttest.Program("servers/memory"), "-memory", "{{state}}/kb.json")
+	h.Add("greeter", "--", hosttest.ProgramPath("servers/everything"))
+	h.Add("graph", "--", hosttest.ProgramPath("servers/memory"), "-memory", "{{state}}/kb.json")
 	all := h.List()
 	if all["greeter"].Tools["greet_structured"] != "greet (structured)" || all["graph"].State != "ok" {
 		t.Errorf("%+v", all)
@@ -57,7 +57,7 @@ func TestTheGoSDKsServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A log that comes just before its call's answer may be overtaken by it, and is no call's then.
-	hosttest.Eventually(t, "a log comes", func() bool {
+	hosttest.WaitUntil(t, "a log comes", func() bool {
 		mcptest.CallTool(t, c, "greeter_log", map[string]any{})
 		return len(logs) > 0
 	})
@@ -92,7 +92,7 @@ func asText(v any) string {
 func TestAServerKeepsItsState(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	h.Add("graph", "--", hosttest.Program("servers/memory"), "-memory", "{{state}}/kb.json")
+	h.Add("graph", "--", hosttest.ProgramPath("servers/memory"), "-memory", "{{state}}/kb.json")
 	remember(t, h, "graph")
 }
 

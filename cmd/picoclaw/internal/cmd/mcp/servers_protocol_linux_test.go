@@ -129,7 +129,7 @@ func TestACallThatHangsCanBeGivenUp(t *testing.T) {
 				_, err := c.CallTool(ctx, &sdkmcp.CallToolParams{Name: "evil_try", Arguments: map[string]any{"what": "hang"}})
 				ended <- err
 			}()
-			hosttest.Eventually(t, "the server runs", func() bool {
+			hosttest.WaitUntil(t, "the server runs", func() bool {
 				_, err := os.Stat(filepath.Join(h.StateDir("evil"), "hangs"))
 				return mcptest.ProcessRuns(h.Home, "/own/malicious") && (how == "" || err == nil)
 			})
@@ -144,7 +144,7 @@ func TestACallThatHangsCanBeGivenUp(t *testing.T) {
 			if r := mcptest.CallTool(t, c, "evil_steady", map[string]any{}); mcptest.ResultText(r) != "steady" {
 				t.Errorf("the next call: %s", mcptest.ResultText(r))
 			}
-			if !hosttest.Alive(host.Process.Pid) {
+			if !hosttest.IsAlive(host.Process.Pid) {
 				t.Error("the host has ended")
 			}
 		})
@@ -158,20 +158,20 @@ func TestAddingAServerThatHangsCanBeGivenUp(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			h := mcptest.NewHome(t)
-			cmd := exec.Command(hosttest.Program("bin/picoclaw"), "mcp", "add", "evil", "--yes", "--",
-				hosttest.Program("servers/malicious"), "{{state}}", how)
+			cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "mcp", "add", "evil", "--yes", "--",
+				hosttest.ProgramPath("servers/malicious"), "{{state}}", how)
 			cmd.Env = h.Env
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			hosttest.Eventually(t, "the server runs", func() bool { return mcptest.ProcessRuns(h.Home, "/own/malicious") })
+			hosttest.WaitUntil(t, "the server runs", func() bool { return mcptest.ProcessRuns(h.Home, "/own/malicious") })
 			if err := cmd.Process.Signal(os.Interrupt); err != nil {
 				t.Fatal(err)
 			}
 			if err := cmd.Wait(); err == nil {
 				t.Error("it is added")
 			}
-			hosttest.Eventually(t, "the server has ended", func() bool { return !mcptest.ProcessRuns(h.Home, "") })
+			hosttest.WaitUntil(t, "the server has ended", func() bool { return !mcptest.ProcessRuns(h.Home, "") })
 			if all := h.List(); len(all) > 0 {
 				t.Errorf("%v", all)
 			}

@@ -14,7 +14,7 @@ import (
 // What a client traces goes on through the host and the plugin to the MCP server behind it, and is told to a collector.
 func TestATraceGoesThroughToAnMCPServer(t *testing.T) {
 	t.Parallel()
-	collector := collectortest.New()
+	collector := collectortest.StartCollector()
 	defer collector.Close()
 	h := mcptest.NewHome(t, "PICOCLAW_TELEMETRY_ENDPOINT="+collector.URL)
 	h.AddMalicious("")
@@ -28,7 +28,7 @@ func TestATraceGoesThroughToAnMCPServer(t *testing.T) {
 	}
 	end()
 
-	calls := collector.Named("tools/call evil_try")
+	calls := collector.SpansNamed("tools/call evil_try")
 	if len(calls) != 1 || calls[0].Trace != trace || calls[0].Parent != span {
 		t.Fatalf("%+v", collector.Spans())
 	}
@@ -38,11 +38,11 @@ func TestATraceGoesThroughToAnMCPServer(t *testing.T) {
 		t.Errorf("%v", a)
 	}
 	for _, name := range []string{"decide", "start plugin", "call plugin"} {
-		if part := collector.Named(name); len(part) != 1 || part[0].Parent != call.ID || part[0].Trace != trace {
+		if part := collector.SpansNamed(name); len(part) != 1 || part[0].Parent != call.ID || part[0].Trace != trace {
 			t.Errorf("%s: %+v", name, part)
 		}
 	}
-	if want := "00-" + trace + "-" + collector.Named("call plugin")[0].ID + "-01"; !strings.Contains(mcptest.ResultText(r), want) ||
+	if want := "00-" + trace + "-" + collector.SpansNamed("call plugin")[0].ID + "-01"; !strings.Contains(mcptest.ResultText(r), want) ||
 		!strings.Contains(mcptest.ResultText(r), "rojo=1") {
 		t.Errorf("the server was told %s; want %s", mcptest.ResultText(r), want)
 	}
@@ -52,7 +52,7 @@ func TestATraceGoesThroughToAnMCPServer(t *testing.T) {
 		metrics["picoclaw.plugin.processesmap[plugin:evil]"] != 0 {
 		t.Errorf("%v", metrics)
 	}
-	if collector.Contains("meta") {
+	if collector.ReceivedText("meta") {
 		t.Error("arguments were sent although nobody has asked for them")
 	}
 
@@ -64,7 +64,7 @@ func TestATraceGoesThroughToAnMCPServer(t *testing.T) {
 			t.Errorf("%s: %v %s", parent, err, mcptest.ResultText(r))
 		}
 	}
-	if n := len(collector.Named("tools/call evil_try")); n != 1 {
+	if n := len(collector.SpansNamed("tools/call evil_try")); n != 1 {
 		t.Errorf("%d calls were told of, though there is no endpoint any more", n)
 	}
 }

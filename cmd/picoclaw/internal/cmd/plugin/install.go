@@ -79,7 +79,7 @@ func stagePackage(s *install.Shelf, source string) (*store.Package, error) {
 		p.Discard()
 		return nil, cli.Fail(fmt.Errorf("plugin %s comes with picoclaw; an installed one can't take its place", p.Manifest.ID))
 	}
-	if err := s.Catalog.Shadowed(p.Manifest); err != nil {
+	if err := s.Catalog.CheckNames(p.Manifest); err != nil {
 		p.Discard()
 		return nil, cli.Fail(fmt.Errorf("plugin %s can't be installed: %w", p.Manifest.ID, err))
 	}

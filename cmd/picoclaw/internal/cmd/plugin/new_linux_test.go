@@ -62,7 +62,7 @@ func authoredCases() []sdktest.Case {
 // The same binary, started by picoclaw, by whoever runs it and within whatever walls.
 func TestANewPluginRunsInItsSandbox(t *testing.T) {
 	t.Parallel()
-	dir := hosttest.Program(authored + "/bin/wordcount")
+	dir := hosttest.ProgramPath(authored + "/bin/wordcount")
 	for name, isolated := range map[string]bool{"isolation": true, "no isolation": false} {
 		t.Run(name, func(t *testing.T) {
 			b := sdktest.Binary{Dir: dir, Isolation: isolated}
@@ -78,7 +78,7 @@ func TestANewPluginIsOfUseByItself(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "poem"), []byte("roses\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	program := hosttest.Program(authored + "/bin/wordcount/wordcount")
+	program := hosttest.ProgramPath(authored + "/bin/wordcount/wordcount")
 	call := exec.Command(program, "call", "count_lines", `{"path":"poem"}`)
 	call.Dir = dir
 	if out, err := call.Output(); err != nil ||

@@ -59,7 +59,7 @@ func (o *InitOptions) make(ctx context.Context) (*prepared, error) {
 	if m.cfg, err = o.Config(o.agent); err != nil {
 		return nil, err
 	}
-	before, err := policy.Preview(m.cfg, o.agent)
+	before, err := policy.PreviewPolicy(m.cfg, o.agent)
 	if err != nil {
 		return nil, cli.CannotStart(err)
 	}

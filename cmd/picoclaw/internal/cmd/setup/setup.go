@@ -123,7 +123,7 @@ func (o *InitOptions) server(made *prepared) (clients.Server, error) {
 	}
 	s := clients.Server{Name: "picoclaw", Command: command, Args: []string{"mcp"}}
 	if o.agent != "" {
-		if _, err := policy.Preview(cfg, o.agent); err != nil {
+		if _, err := policy.PreviewPolicy(cfg, o.agent); err != nil {
 			return s, err
 		}
 		s.Name += "-" + o.agent

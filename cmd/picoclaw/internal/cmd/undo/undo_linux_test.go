@@ -239,13 +239,13 @@ func TestWhatAKilledCommandDestroyedComesBack(t *testing.T) {
 	a := clitest.NewAgent(t, true)
 	a.Shell("for i in $(seq 300); do echo $i > f$i; done")
 	before := a.Snapshot()
-	host := exec.Command(hosttest.Program("bin/picoclaw"), "batch")
+	host := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "batch")
 	host.Env = a.Env
 	host.Stdin = strings.NewReader(`{"id":1,"tool":"exec","args":{"command":"for f in f*; do rm $f; done; sleep 60"}}` + "\n")
 	if err := host.Start(); err != nil {
 		t.Fatal(err)
 	}
-	hosttest.Eventually(t, "files are deleted", func() bool {
+	hosttest.WaitUntil(t, "files are deleted", func() bool {
 		left, err := os.ReadDir(a.Workspace)
 		return err == nil && len(left) < 200
 	})
@@ -281,7 +281,7 @@ func TestTwoAgentsTakeBackTheirOwn(t *testing.T) {
 	a.Shell("for i in $(seq 100); do echo $i > one$i; echo $i > two$i; done; echo x > both")
 	before := a.Snapshot()
 	run := func(agent, tool string, args ...string) string {
-		cmd := exec.Command(hosttest.Program("bin/picoclaw"), append([]string{"call", tool, "--agent", agent}, args...)...)
+		cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), append([]string{"call", tool, "--agent", agent}, args...)...)
 		cmd.Env = a.Env
 		out, err := cmd.CombinedOutput()
 		if err != nil {

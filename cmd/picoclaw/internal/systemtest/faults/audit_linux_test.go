@@ -25,7 +25,7 @@ func TestKilledHostLeavesBeginOfCall(t *testing.T) {
 			if err := host.Start(); err != nil {
 				t.Fatal(err)
 			}
-			hosttest.Eventually(t, "the command has an effect", func() bool {
+			hosttest.WaitUntil(t, "the command has an effect", func() bool {
 				_, err := os.Stat(filepath.Join(home.Workspace, "begun"))
 				return err == nil
 			})

@@ -24,7 +24,7 @@ func TestControlGroups(t *testing.T) {
 			home := hosttest.TempDir(t)
 			env := []string{"PATH=/usr/bin:/bin", "HOME=" + home, "PICOCLAW_HOME=" + filepath.Join(home, "p"),
 				"PICOCLAW_ISOLATION_ENABLED=" + strconv.FormatBool(isolated)}
-			doctor := exec.Command(hosttest.Program("bin/picoclaw"), "doctor")
+			doctor := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "doctor")
 			doctor.Env = env
 			out, err := doctor.Output()
 			if err != nil {
@@ -42,7 +42,7 @@ func TestControlGroups(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(home, "w", "leave.sh"), []byte(leave), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			host := exec.Command(hosttest.Program("bin/picoclaw"), "batch", "--workspace", filepath.Join(home, "w"))
+			host := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "batch", "--workspace", filepath.Join(home, "w"))
 			host.Env, host.Stderr = env, os.Stderr
 			in, err := host.StdinPipe()
 			if err != nil {
@@ -55,12 +55,12 @@ func TestControlGroups(t *testing.T) {
 			if _, err := io.WriteString(in, `{"id":1,"tool":"exec","args":{"command":"sh leave.sh"}}`+"\n"); err != nil {
 				t.Fatal(err)
 			}
-			hosttest.Eventually(t, "the command has tried to leave, or runs where there are no groups", func() bool {
+			hosttest.WaitUntil(t, "the command has tried to leave, or runs where there are no groups", func() bool {
 				_, err := os.Stat(filepath.Join(home, "w", "tried"))
 				return err == nil
 			})
 			if string(row[1]) == "on" {
-				hosttest.Eventually(t, "plugin and command are in a group of their own",
+				hosttest.WaitUntil(t, "plugin and command are in a group of their own",
 					func() bool { return grouped(host.Process.Pid) })
 			}
 			if groups, err := os.ReadFile(left); err == nil {

@@ -24,7 +24,7 @@ func TestDoctorOnAnOldKernel(t *testing.T) {
 			`system calls +on `}},
 	} {
 		home := hosttest.TempDir(t)
-		cmd := exec.Command("/proc/self/exe", filepath.Join(hosttest.Dir(), "bin", "picoclaw"), "doctor", "--log-level",
+		cmd := exec.Command("/proc/self/exe", filepath.Join(hosttest.ProgramDir(), "bin", "picoclaw"), "doctor", "--log-level",
 			"error")
 		cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + home, "PICOCLAW_HOME=" + filepath.Join(home, "p"),
 			"PICOCLAW_ISOLATION_ENABLED=" + strconv.FormatBool(c.isolated), oldKernel + "=old"}

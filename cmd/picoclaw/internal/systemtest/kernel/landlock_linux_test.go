@@ -60,7 +60,7 @@ func TestWithoutAWallTheGuardIsStrict(t *testing.T) {
 		`{"id":5,"tool":"process","args":{"action":"write","session":"p1","data":"x\n"}}`,
 	}, "\n") + "\n"
 	batch := func(kernel string) []string {
-		cmd := exec.Command("/proc/self/exe", filepath.Join(hosttest.Dir(), "bin", "picoclaw"), "batch")
+		cmd := exec.Command("/proc/self/exe", filepath.Join(hosttest.ProgramDir(), "bin", "picoclaw"), "batch")
 		cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + home, "PICOCLAW_HOME=" + filepath.Join(home, "p"),
 			oldKernel + "=" + kernel}
 		cmd.Stdin = strings.NewReader(calls)
@@ -99,7 +99,7 @@ func TestDoctorSaysThatOnlyTheGuardIsLeft(t *testing.T) {
 	t.Parallel()
 	home := hosttest.TempDir(t)
 	doctor := func(kernel string) string {
-		cmd := exec.Command("/proc/self/exe", filepath.Join(hosttest.Dir(), "bin", "picoclaw"), "doctor")
+		cmd := exec.Command("/proc/self/exe", filepath.Join(hosttest.ProgramDir(), "bin", "picoclaw"), "doctor")
 		cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + home, "PICOCLAW_HOME=" + filepath.Join(home, "p"),
 			oldKernel + "=" + kernel}
 		out, _ := cmd.CombinedOutput() // its exit code is about what the configuration asks for
@@ -130,7 +130,7 @@ func TestWhatIsComputedIsLeftToTheKernel(t *testing.T) {
 		{"a sandbox, no restriction", "old", `"decision":"allow"`,
 			[]string{"PICOCLAW_ISOLATION_ENABLED=true", "PICOCLAW_AGENTS_DEFAULTS_RESTRICT_TO_WORKSPACE=false"}},
 	} {
-		cmd := exec.Command("/proc/self/exe", filepath.Join(hosttest.Dir(), "bin", "picoclaw"), "explain", "--output", "json",
+		cmd := exec.Command("/proc/self/exe", filepath.Join(hosttest.ProgramDir(), "bin", "picoclaw"), "explain", "--output", "json",
 			"exec", "command=$CMD x")
 		cmd.Env = append([]string{"PATH=/usr/bin:/bin", "HOME=" + home, "PICOCLAW_HOME=" + filepath.Join(home, "p"),
 			oldKernel + "=" + test.kernel},

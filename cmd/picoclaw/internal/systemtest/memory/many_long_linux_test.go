@@ -23,6 +23,6 @@ func TestTheMemoryOfManyMessagesIsGivenBack(t *testing.T) {
 	if most-before < 20*megabyte {
 		t.Errorf("the messages have taken %d MB; there is nothing to give back", (most-before)/megabyte)
 	}
-	hosttest.Eventually(t, "the memory is given back",
+	hosttest.WaitUntil(t, "the memory is given back",
 		func() bool { return memory(t, s.pid, resident) < before+(most-before)/2 })
 }

@@ -30,7 +30,7 @@ func TestTheMemoryOfLargeMessagesIsGivenBack(t *testing.T) {
 	if grown := memory(t, s.pid, mostResident) - before; grown < 40*megabyte {
 		t.Errorf("the messages have taken %d MB; there is nothing to give back", grown/megabyte)
 	}
-	hosttest.Eventually(t, "the memory is given back",
+	hosttest.WaitUntil(t, "the memory is given back",
 		func() bool { return memory(t, s.pid, resident)-before < 60*megabyte })
 }
 
@@ -45,7 +45,7 @@ type writing struct {
 func serveWrites(t *testing.T) *writing {
 	t.Helper()
 	home := hosttest.TempDir(t)
-	cmd := exec.CommandContext(context.Background(), hosttest.Program("bin/picoclaw"), "mcp")
+	cmd := exec.CommandContext(context.Background(), hosttest.ProgramPath("bin/picoclaw"), "mcp")
 	cmd.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin"}
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()

@@ -67,7 +67,7 @@ func (s sandboxed) rights(t *testing.T, dirs ...string) (string, error) {
 	if err := os.WriteFile(filepath.Join(s.workspace, "probe.sh"), []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(hosttest.Dir(), "bin", "picoclaw"), "call", "exec", "command=sh probe.sh")
+	cmd := exec.Command(filepath.Join(hosttest.ProgramDir(), "bin", "picoclaw"), "call", "exec", "command=sh probe.sh")
 	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + s.home, "PICOCLAW_HOME=" + s.home}
 	var said strings.Builder
 	cmd.Stderr = &said
@@ -180,7 +180,7 @@ func TestWorkspaceBelowTmp(t *testing.T) {
 	t.Run("tmp itself", func(t *testing.T) {
 		s := sandboxed{home: home, workspace: "/tmp"}
 		s.configure(t, nil)
-		cmd := exec.Command(filepath.Join(hosttest.Dir(), "bin", "picoclaw"), "call", "exec", "command=cat "+beside+"/seen")
+		cmd := exec.Command(filepath.Join(hosttest.ProgramDir(), "bin", "picoclaw"), "call", "exec", "command=cat "+beside+"/seen")
 		cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + home, "PICOCLAW_HOME=" + home}
 		if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "r" {
 			t.Errorf("%v: %s", err, out)

@@ -284,7 +284,7 @@ curl -sS --max-time 20 http://api.test:%PLAIN/hello || :`
 		fmt.Fprintf(&lines, `{"id": %d, "agent": %q, "tool": "exec", "args": {"command": %q}}`+"\n", i, agent,
 			a.ports(strings.ReplaceAll(script, "\n", "; ")))
 	}
-	cmd := exec.Command(hosttest.Program("bin/picoclaw"), "batch", "--jobs", "1")
+	cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "batch", "--jobs", "1")
 	cmd.Env, cmd.Stdin, cmd.Stderr = a.Env, strings.NewReader(lines.String()), os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -315,7 +315,7 @@ func TestTheNetworkIsExplained(t *testing.T) {
 	a := newWalled(t, s)
 	say := func(env string, args ...string) string {
 		t.Helper()
-		cmd := exec.Command(hosttest.Program("bin/picoclaw"), args...)
+		cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), args...)
 		cmd.Env = append(a.Env, env)
 		out, _ := cmd.CombinedOutput() // what it says is what counts
 		return string(out)

@@ -21,7 +21,7 @@ func TestAKilledHostLeavesNothingBehind(t *testing.T) {
 	for _, isolated := range []bool{true, false} {
 		t.Run("isolation "+strconv.FormatBool(isolated), func(t *testing.T) {
 			home := hosttest.TempDir(t)
-			host := exec.Command(hosttest.Program("bin/picoclaw"), "batch", "--jobs", "2")
+			host := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "batch", "--jobs", "2")
 			host.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + home, "PICOCLAW_HOME=" + filepath.Join(home, "p"),
 				"PICOCLAW_ISOLATION_ENABLED=" + strconv.FormatBool(isolated)}
 			in, err := host.StdinPipe()
@@ -55,7 +55,7 @@ func TestAKilledHostLeavesNothingBehind(t *testing.T) {
 			}
 			var below map[int]string
 			// The first command's own text names what it is about to start: they run when all processes are there.
-			hosttest.Eventually(t, "the commands run", func() bool {
+			hosttest.WaitUntil(t, "the commands run", func() bool {
 				below = clitest.Descendants(host.Process.Pid)
 				all := strings.Join(clitest.CommandLines(below), "\n")
 				return strings.Contains(all, "sleep 3011") && strings.Contains(all, "sleep 3012") && strings.Contains(all,
@@ -64,9 +64,9 @@ func TestAKilledHostLeavesNothingBehind(t *testing.T) {
 			if err := host.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			hosttest.Eventually(t, "all that it has started is gone", func() bool {
+			hosttest.WaitUntil(t, "all that it has started is gone", func() bool {
 				for pid := range below {
-					if hosttest.Alive(pid) {
+					if hosttest.IsAlive(pid) {
 						return false
 					}
 				}

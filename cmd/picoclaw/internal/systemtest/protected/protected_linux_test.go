@@ -278,12 +278,12 @@ func TestProtectionLeavesNothingBehind(t *testing.T) {
 	a := clitest.NewAgent(t, true, "PICOCLAW_WORKSPACE_PROTECT_ENABLED=true")
 	a.Shell("echo x > file")
 	before := a.Snapshot()
-	host := exec.Command(hosttest.Program("bin/picoclaw"), "call", "exec", "command=git status; touch ready; sleep 60")
+	host := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "call", "exec", "command=git status; touch ready; sleep 60")
 	host.Env = a.Env
 	if err := host.Start(); err != nil {
 		t.Fatal(err)
 	}
-	hosttest.Eventually(t, "the command runs", func() bool {
+	hosttest.WaitUntil(t, "the command runs", func() bool {
 		_, err := os.Stat(filepath.Join(a.Workspace, "ready"))
 		return err == nil
 	})

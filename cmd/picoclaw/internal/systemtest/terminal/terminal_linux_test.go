@@ -29,7 +29,7 @@ func TestTyping(t *testing.T) {
 	c.Type("rd_file\r")
 	c.Expect(`did you mean "rm|did you mean "read_file"`)
 	c.Type("exec command='sleep 60'\r")
-	hosttest.Eventually(t, "the command runs", func() bool {
+	hosttest.WaitUntil(t, "the command runs", func() bool {
 		return slices.Contains(clitest.CommandLines(clitest.Descendants(c.Cmd.Process.Pid)), "sleep 60 ")
 	})
 	c.Type("\x03") // ends the call, not the program
@@ -41,7 +41,7 @@ func TestTyping(t *testing.T) {
 	c.Type(`python` + "\x15" + "exec command='touch made'" + "\r")
 	c.Expect("make this call \\[y/N\\] ")
 	c.Type("y\r")
-	hosttest.Eventually(t, "what was allowed is done", func() bool {
+	hosttest.WaitUntil(t, "what was allowed is done", func() bool {
 		_, err := os.Stat(filepath.Join(home, "workspace",
 			"made"))
 		return err == nil
@@ -103,12 +103,12 @@ func TestResultsDoNotDriveTheTerminal(t *testing.T) {
 		tool, path, _ := strings.Cut(args, " ")
 		c := clitest.StartTerminal(t, home, []string{"NO_COLOR=1"}, "call", tool, path)
 		_ = c.Wait() // one of them fails, as it should
-		hosttest.Eventually(t, "the answer is there", func() bool { return regexp.MustCompile(want).MatchString(c.Text()) })
+		hosttest.WaitUntil(t, "the answer is there", func() bool { return regexp.MustCompile(want).MatchString(c.Text()) })
 		if strings.ContainsAny(c.Text(), "\x07\u009b") || strings.Contains(c.Text(), "\x1b]") {
 			t.Errorf("%s: the terminal got %q", args, c.Text())
 		}
 	}
-	plain := exec.Command(hosttest.Program("bin/picoclaw"), "call", "read_file", "path=evil")
+	plain := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "call", "read_file", "path=evil")
 	plain.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin"}
 	if out, err := plain.Output(); err != nil || string(out) != evil {
 		t.Errorf("a pipe got %q (%v)", out, err)
@@ -127,7 +127,7 @@ func TestExplanationsDoNotDriveTheTerminal(t *testing.T) {
 	} {
 		c := clitest.StartTerminal(t, hosttest.TempDir(t), []string{"NO_COLOR=1"}, args...)
 		_ = c.Wait() // some fail, as they should
-		hosttest.Eventually(t, "the answer is there: "+c.Text(),
+		hosttest.WaitUntil(t, "the answer is there: "+c.Text(),
 			func() bool { return regexp.MustCompile(want).MatchString(c.Text()) })
 		if strings.ContainsAny(c.Text(), "\x07\u009b\x1b") {
 			t.Errorf("%q: the terminal got %q", args, c.Text())
@@ -195,7 +195,7 @@ func TestColoursAreForTerminals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			console := clitest.StartTerminal(t, hosttest.TempDir(t), c.env, "tools")
 			console.ExpectSuccess()
-			hosttest.Eventually(t, "the list of tools is there", func() bool { return strings.Contains(console.Text(), "exec") })
+			hosttest.WaitUntil(t, "the list of tools is there", func() bool { return strings.Contains(console.Text(), "exec") })
 			if got := strings.Contains(console.Text(), "\x1b[1mTOOL"); got != c.want {
 				t.Errorf("coloured: %t in %q", got, console.Text())
 			}
