@@ -166,6 +166,39 @@ func TestHTTPRequiresToken(t *testing.T) {
 	}
 }
 
+func TestTokenCheckedInSession(t *testing.T) {
+	server := NewServer(nothing{}, "test", "")
+	t.Cleanup(func() { server.EndSessions(context.Background()) })
+	handler, err := server.NewHTTPHandler(HTTPOptions{Token: "the token"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(method, authorization, sess, message string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(method, "http://localhost"+Path, strings.NewReader(message))
+		r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+		if authorization != "" {
+			r.Header.Set("Authorization", authorization)
+		}
+		if sess != "" {
+			r.Header.Set(sessionHeader, sess)
+		}
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		return w
+	}
+	sess := send(http.MethodPost, "Bearer the token", "", hello).Header().Get(sessionHeader)
+	for _, authorization := range []string{"", "Bearer another", "Bearer the toke", "Basic the token"} {
+		for _, method := range []string{http.MethodPost, http.MethodDelete, http.MethodGet} {
+			if got := send(method, authorization, sess, ping).Code; got != http.StatusUnauthorized {
+				t.Errorf("%s with the authorization %q in a session: %d", method, authorization, got)
+			}
+		}
+	}
+	if got := send(http.MethodPost, "Bearer the token", sess, ping); got.Code != http.StatusOK {
+		t.Errorf("with the token: %d %s", got.Code, got.Body)
+	}
+}
+
 func FuzzGate(f *testing.F) {
 	f.Add("localhost:80", "http://localhost:80", "Bearer the token")
 	f.Add("[::1]", "null", "bearer  the token")

@@ -46,20 +46,22 @@ func TestBrokenLineIsAnswered(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = c.Close() }()
-			answer, err := bufio.NewReader(answers).ReadString('\n')
-			if err != nil {
-				t.Fatal(err)
+			lines := make(chan string, 1)
+			go func() {
+				line, _ := bufio.NewReader(answers).ReadString('\n')
+				lines <- line
+			}()
+			next, err := c.Read(t.Context())
+			if r, ok := next.(*jsonrpc.Request); err != nil || !ok || r.Method != "ping" {
+				t.Fatalf("passed on was %.100v, %v", next, err)
 			}
+			answer := <-lines
 			var got struct {
 				ID    any
 				Error struct{ Code float64 }
 			}
 			if err := json.Unmarshal([]byte(answer), &got); err != nil || got.ID != test.id || got.Error.Code != test.code {
 				t.Errorf("the answer is %s (%v); want code %v for id %v", answer, err, test.code, test.id)
-			}
-			next, err := c.Read(t.Context())
-			if r, ok := next.(*jsonrpc.Request); err != nil || !ok || r.Method != "ping" {
-				t.Errorf("what came next is %v, %v", next, err)
 			}
 			if _, err := c.Read(t.Context()); !errors.Is(err, io.EOF) {
 				t.Errorf("at the end: %v", err)
