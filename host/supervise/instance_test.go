@@ -59,6 +59,21 @@ func TestLargeMessagesPassBothWays(t *testing.T) {
 	})
 }
 
+func TestMessagesAreCapped(t *testing.T) {
+	each(t, func(t *testing.T, f *fixture) {
+		const size = 64<<20 + 1
+		for tool, args := range map[string]map[string]any{
+			"fill": {"bytes": size}, "echo": {"text": strings.Repeat("y", size)},
+		} {
+			_, err := f.Call(t.Context(), f.spec(), request(t, tool, args), CallListener{})
+			if err == nil || !strings.Contains(err.Error(), "larger than max") {
+				t.Errorf("%s with %d bytes: %.200v", tool, size, err)
+			}
+		}
+		f.call(f.spec(), "pid", nil)
+	})
+}
+
 func TestEqualSpecsShareInstance(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		var wg sync.WaitGroup

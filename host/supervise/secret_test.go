@@ -54,6 +54,31 @@ func TestCallRequiresSecret(t *testing.T) {
 	})
 }
 
+func TestCredentialsDifferPerStart(t *testing.T) {
+	each(t, func(t *testing.T, f *fixture) {
+		f.call(f.spec(), "pid", nil)
+		f.call(f.spec("OTHER=1"), "pid", nil)
+		seen := make(map[string]bool)
+		connects := 0
+		socket := findSocket(t, f.home)
+		for _, sl := range f.instances {
+			c := sl.instance.runner.credentials
+			for _, part := range []string{c.Key, c.Certificate, c.Host} {
+				if seen[part] {
+					t.Error("two starts share a key or certificate")
+				}
+				seen[part] = true
+			}
+			if describe(t, socket, credentials.NewTLS(sl.instance.hostTLS)) == nil {
+				connects++
+			}
+		}
+		if len(seen) != 6 || connects != 1 {
+			t.Errorf("%d keys and certificates for two starts; those of %d starts connect to one plugin", len(seen), connects)
+		}
+	})
+}
+
 // The secret is in no place that another process can look into: not in the environment, not on the command line.
 func TestTheSecretIsNotInTheEnvironment(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
