@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -135,6 +136,10 @@ func TestDescribePrintsTheManifest(t *testing.T) {
 	m, err := pluginpb.ParseManifest(stdout.Bytes())
 	if err != nil {
 		t.Fatal(err)
+	}
+	asked := pluginpb.Grant{Workspace: sdk.ReadOnlyWorkspace, State: true, Takeback: true}
+	if !reflect.DeepEqual(m.Grants, asked) {
+		t.Errorf("it asks for %+v, and the manifest for %+v", asked, m.Grants)
 	}
 	config, err := json.Marshal(m.Config)
 	if err != nil {
