@@ -16,8 +16,9 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// Whoever calls is told that the call waits for a person, while it does.
-func TestACallerIsToldThatItsCallWaits(t *testing.T) {
+// openAsking returns a session in which `touch made` needs approval.
+func openAsking(t *testing.T, a session.Approvals) *session.Session {
+	t.Helper()
 	home := hosttest.TempDir(t)
 	if err := os.WriteFile(filepath.Join(home, "config.json"), []byte(`{"tools": {"exec": {"rules": [
 		{"id": "make-it", "programs": "touch", "verb": "made", "decision": "ask", "why": "makes files"}]}}}`), 0o600); err != nil {
@@ -27,8 +28,7 @@ func TestACallerIsToldThatItsCallWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	later := told{make(chan string)}
-	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"), Approvals: later})
+	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"), Approvals: a})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,6 +37,13 @@ func TestACallerIsToldThatItsCallWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// Whoever calls is told that the call waits for a person, while it does.
+func TestACallerIsToldThatItsCallWaits(t *testing.T) {
+	later := told{make(chan string)}
+	s := openAsking(t, later)
 	first := true
 	r := s.Call(t.Context(), "exec", json.RawMessage(`{"command": "touch made a"}`), func(e session.Event) {
 		if first {
@@ -61,4 +68,29 @@ func (d told) Wait(ctx context.Context, _ *session.Session, _ approvals.Call) (*
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+func TestUnansweredApprovalBlocksCall(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer *approvals.Answer
+		runs   bool
+	}{"yes": {&approvals.Answer{Yes: true}, true}, "no": {&approvals.Answer{}, false}, "no answer in time": {nil, false}} {
+		t.Run(name, func(t *testing.T) {
+			s := openAsking(t, fixedAnswer{c.answer})
+			made := filepath.Join(s.Policy().Workspace(), "made")
+			r := s.Call(t.Context(), "exec", json.RawMessage(`{"command": "touch made a"}`), nil)
+			if _, err := os.Stat(made); (err == nil) != c.runs || (r.Err == nil) != c.runs {
+				t.Errorf("the file: %v; the call: %v", err, r.Err)
+			}
+		})
+	}
+}
+
+// fixedAnswer gives one answer to every call; nil for none in time.
+type fixedAnswer struct{ answer *approvals.Answer }
+
+func (fixedAnswer) Waits(session.Origin) bool { return true }
+
+func (a fixedAnswer) Wait(context.Context, *session.Session, approvals.Call) (*approvals.Answer, error) {
+	return a.answer, nil
 }
