@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -300,7 +301,8 @@ func TestLimitsOfATeam(t *testing.T) {
 
 // What children use is used by the turn that has begun them, at any depth.
 func TestABudgetHoldsForChildren(t *testing.T) {
-	team := teamOf(t, nil, map[string]Model{"burn": says("spawn_status {}")})
+	answers := append(slices.Repeat([]string{"spawn_status {}"}, 50), "done") // without a budget it ends, too
+	team := teamOf(t, nil, map[string]Model{"burn": says(answers...)})
 	a, transcript := parentOf(t, team, says(`subagent {"task":"burn"}`, "done"), Settings{Budget: Budget{Tokens: 100}})
 	_, err := a.RunTurn(t.Context(), "go", nil)
 	var over *BudgetError
