@@ -188,3 +188,28 @@ func TestNoOriginGetsPastThePolicy(t *testing.T) {
 		})
 	}
 }
+
+func TestDelegateNeedsPermission(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		allowed string
+		runs    bool
+	}{"nobody": {`[]`, false}, "another agent": {`["third"]`, false}, "the agent": {`["other"]`, true}, "any": {`["*"]`, true}} {
+		t.Run(name, func(t *testing.T) {
+			in := clitest.NewHome(t)
+			in.UseModel(t, `, "agents": {"list": [{"id": "main", "subagents": {"allow_agents": `+c.allowed+`}}, {"id": "other"}, {"id": "third"}]}`,
+				clitest.CallStep("delegate", `{"task":"do it","agent_id":"other"}`), clitest.CallStep("list_dir", `{"path":"."}`),
+				modeltest.Step{Text: "done"}, modeltest.Step{Text: "done"})
+			if out, code := in.Run(t, "agent", "-m", "do it"); code != 0 {
+				t.Fatal(out)
+			}
+			runs := false
+			for _, r := range records(in, t) {
+				runs = runs || r.Agent == "other"
+			}
+			if runs != c.runs {
+				t.Errorf("with allow_agents %s, the other agent worked: %t", c.allowed, runs)
+			}
+		})
+	}
+}
