@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
 	"github.com/picoclaw/picoclaw/host/gateway"
@@ -259,9 +261,16 @@ func TestAStopReachesEveryHost(t *testing.T) {
 	}
 	go func() { ended <- clitest.CallTool(t, url+"/mcp", token, "exec", command("a"), session) }()
 	for _, c := range []struct{ name, agent string }{{"b", "main"}, {"c", "other"}} {
+		var out bytes.Buffer
+		cmd := in.Command(hosttest.Program("bin/picoclaw"), "call", "exec", "--agent", c.agent, "--json", command(c.name))
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill() })
 		go func() {
-			out, _ := in.Run(t, "call", "exec", "--agent", c.agent, "--json", command(c.name))
-			ended <- out
+			_ = cmd.Wait()
+			ended <- out.String()
 		}()
 	}
 	if answer := clitest.CallTool(t, url+"/mcp", token, "exec", `{"command":"echo $$ > d; exec sleep 3055","background":true}`,
@@ -282,7 +291,7 @@ func TestAStopReachesEveryHost(t *testing.T) {
 		t.Fatal(out)
 	}
 	for range 2 {
-		if text := <-ended; !strings.Contains(text, "it loops") {
+		if text := receive(t, ended); !strings.Contains(text, "it loops") {
 			t.Errorf("a call that was ended: %s", text)
 		}
 	}
@@ -300,7 +309,7 @@ func TestAStopReachesEveryHost(t *testing.T) {
 	if out, code := in.Run(t, "stop"); code != 0 {
 		t.Errorf("%d %s", code, out)
 	}
-	if text := <-ended; !strings.Contains(text, "picoclaw start") {
+	if text := receive(t, ended); !strings.Contains(text, "picoclaw start") {
 		t.Errorf("a call of the other agent: %s", text)
 	}
 	if out, code := in.Run(t, "start"); code != 0 || !strings.Contains(out, "Agent main is stopped") {
@@ -312,6 +321,18 @@ func TestAStopReachesEveryHost(t *testing.T) {
 	if answer := clitest.CallTool(t, url+"/mcp", token, "list_dir", `{"path":"."}`, session); strings.Contains(answer,
 		`"isError":true`) {
 		t.Errorf("after the start: %s", answer)
+	}
+}
+
+// receive returns the next text from a channel, which has to arrive.
+func receive(t *testing.T, from <-chan string) string {
+	t.Helper()
+	select {
+	case text := <-from:
+		return text
+	case <-time.After(30 * time.Second):
+		t.Fatal("nothing has ended within half a minute")
+		return ""
 	}
 }
 
