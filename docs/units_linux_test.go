@@ -76,3 +76,16 @@ func TestServicesHoldTheirHostAlike(t *testing.T) {
 		}
 	}
 }
+
+// A local client reaches stdio through a socket file of one group, and through nothing else.
+func TestSocketIsForOneGroup(t *testing.T) {
+	text := unitFiles(t)["picoclaw.socket"]
+	for _, want := range []string{"ListenStream=/run/picoclaw/mcp.sock\n", "SocketGroup=picoclaw\n", "SocketMode=0660\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("picoclaw.socket lacks %s", want)
+		}
+	}
+	if listens := strings.Count(text, "Listen"); listens != 1 {
+		t.Errorf("picoclaw.socket listens at %d places", listens)
+	}
+}
