@@ -81,7 +81,7 @@ var errTestFailed = errors.New("the test failed")
 
 // runTest runs go test in the copy of the sources. The error is errTestFailed if a test ran to its end and failed.
 func runTest(root, built string, args []string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-count=1", "-timeout", "4m"}, args...)...)
 	cmd.Dir = root
