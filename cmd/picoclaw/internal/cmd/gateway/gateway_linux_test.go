@@ -262,7 +262,7 @@ func TestAStopReachesEveryHost(t *testing.T) {
 	go func() { ended <- clitest.CallTool(t, url+"/mcp", token, "exec", command("a"), session) }()
 	for _, c := range []struct{ name, agent string }{{"b", "main"}, {"c", "other"}} {
 		var out bytes.Buffer
-		cmd := in.Command(hosttest.Program("bin/picoclaw"), "call", "exec", "--agent", c.agent, "--json", command(c.name))
+		cmd := in.Command(hosttest.ProgramPath("bin/picoclaw"), "call", "exec", "--agent", c.agent, "--json", command(c.name))
 		cmd.Stdout, cmd.Stderr = &out, &out
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
