@@ -19,42 +19,42 @@ import (
 	"github.com/picoclaw/picoclaw/internal/hiddentext"
 )
 
-// desk has calls wait at a desk, and hooks told of them.
-type desk struct {
+// approvalQueue queues calls for approval and notifies hooks.
+type approvalQueue struct {
 	*approvals.Queue
 	origins []string
 	hooks   *hooks.Hooks
 	log     hclog.Logger
 }
 
-// NewApprovals has calls wait for a person's yes as a configuration says; nil where none does. hooks may be nil.
+// NewApprovals returns the configured approval queue; nil if disabled. h may be nil.
 func NewApprovals(cfg *config.Config, h *hooks.Hooks, log hclog.Logger) session.Approvals {
 	set := cfg.Approvals()
 	if set.WaitSeconds == 0 || cfg.Home().Fallback {
 		return nil
 	}
-	return &desk{approvals.NewQueue(cfg.Home().Path, time.Duration(set.WaitSeconds)*time.Second), set.Origins, h, log}
+	return &approvalQueue{approvals.NewQueue(cfg.Home().Path, time.Duration(set.WaitSeconds)*time.Second), set.Origins, h, log}
 }
 
 // Waits reports whether calls of an origin wait.
-func (d *desk) Waits(o session.Origin) bool { return slices.Contains(d.origins, string(o)) }
+func (d *approvalQueue) Waits(o session.Origin) bool { return slices.Contains(d.origins, string(o)) }
 
 // Wait waits for the answer to a call.
-func (d *desk) Wait(ctx context.Context, s *session.Session, c approvals.Call) (*approvals.Answer, error) {
+func (d *approvalQueue) Wait(ctx context.Context, s *session.Session, c approvals.Call) (*approvals.Answer, error) {
 	return d.Queue.WaitForAnswer(ctx, c, func(ctx context.Context, w *approvals.WaitingCall) {
 		d.log.Warn("a call waits for a yes: `picoclaw approvals`", "id", w.ID, "tool", w.Tool, "agent", w.Agent)
 		d.hooks.HandleEvent(ctx, s, hooks.EventData{Event: hooks.Notification, Kind: "approval",
 			Title: fmt.Sprintf("%s of agent %s waits for a yes", w.Tool, w.Agent),
 			Message: hiddentext.Escape(fmt.Sprintf("%s %s\n%s (rule %s)\n`picoclaw approvals allow %s` or deny, until %s",
-				w.Tool, shown(w), w.Reason, w.Rule, w.ID, w.Until.Local().Format(time.DateTime)))})
+				w.Tool, redactedArguments(w), w.Reason, w.Rule, w.ID, w.Until.Local().Format(time.DateTime)))})
 	})
 }
 
-// mostTold is how much of a call's arguments hooks are told, in bytes.
-const mostTold = 4096
+// maxNotifiedBytes limits the arguments in a hook's notification.
+const maxNotifiedBytes = 4096
 
-// shown are the arguments as they may leave the machine.
-func shown(w *approvals.WaitingCall) string {
+// redactedArguments returns arguments that may leave the machine.
+func redactedArguments(w *approvals.WaitingCall) string {
 	var args map[string]any
 	if json.Unmarshal(w.Arguments, &args) != nil {
 		return ""
@@ -63,34 +63,34 @@ func shown(w *approvals.WaitingCall) string {
 		args[name] = redact.RedactValue(name, value)
 	}
 	text, _ := json.Marshal(args)
-	if len(text) > mostTold {
-		return string(text[:mostTold]) + "…"
+	if len(text) > maxNotifiedBytes {
+		return string(text[:maxNotifiedBytes]) + "…"
 	}
 	return string(text)
 }
 
-// askedModel is a model whose requests and answers hooks are asked about.
-type askedModel struct {
+// hookedModel passes a model's requests and replies to hooks.
+type hookedModel struct {
 	agent.Model
 	hooks   *hooks.Hooks
 	session *session.Session
 }
 
-// told is what hooks see of a request, and may change.
-type told struct {
+// hookRequest is the part of a request that hooks see and may change.
+type hookRequest struct {
 	System    string          `json:"system,omitempty"`
 	Messages  []agent.Message `json:"messages"`
 	Tools     []string        `json:"tools,omitempty"` // names; to change them changes nothing
 	MaxTokens int             `json:"max_tokens,omitempty"`
 }
 
-// Generate asks the model what hooks have left of the request.
-func (m *askedModel) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.Reply, error) {
-	seen := told{System: r.System, Messages: r.Messages, MaxTokens: r.MaxTokens}
+// Generate sends the request as changed by hooks.
+func (m *hookedModel) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.Reply, error) {
+	seen := hookRequest{System: r.System, Messages: r.Messages, MaxTokens: r.MaxTokens}
 	for _, t := range r.Tools {
 		seen.Tools = append(seen.Tools, t.Name)
 	}
-	if err := pass(ctx, m.session, m.hooks.BeforeModel, &seen); err != nil {
+	if err := runModelHooks(ctx, m.session, m.hooks.BeforeModel, &seen); err != nil {
 		return nil, err
 	}
 	r.System, r.Messages = seen.System, seen.Messages
@@ -98,11 +98,11 @@ func (m *askedModel) Generate(ctx context.Context, r agent.ModelRequest, onText 
 	if err != nil {
 		return nil, err
 	}
-	return reply, pass(ctx, m.session, m.hooks.AfterModel, &reply.Message)
+	return reply, runModelHooks(ctx, m.session, m.hooks.AfterModel, &reply.Message)
 }
 
-// pass asks hooks about a message, and reads back what they have made of it.
-func pass(ctx context.Context, s *session.Session,
+// runModelHooks passes a message to hooks and decodes their changes.
+func runModelHooks(ctx context.Context, s *session.Session,
 	ask func(context.Context, *session.Session, json.RawMessage) (json.RawMessage, hooks.Verdict), message any) error {
 	text, err := json.Marshal(message)
 	if err != nil {

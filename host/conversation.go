@@ -14,29 +14,29 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// Conversation is an agent with its model, its tools and what has been said. Turns follow each other.
+// Conversation is an agent with its model, tools and messages. Its turns run one after another.
 type Conversation struct {
 	*session.Session
 	assembly   *Assembly
 	agent      *agent.Agent
 	transcript *agent.Transcript
-	end        func() // ends what was made for its model
+	closeModel func() // ends what was made for its model
 }
 
-// SessionDir is where an agent's conversations are kept.
+// SessionDir returns the directory of an agent's conversations.
 func SessionDir(home, agent string) string { return filepath.Join(home, "sessions", agent) }
 
-// Converse opens a conversation of an agent's, the first one's if none is named. One with a key is kept, and goes on
-// where it was left.
-func (a *Assembly) Converse(ctx context.Context, agentID, key string, origin session.Origin) (*Conversation, error) {
+// OpenConversation opens a conversation of an agent; an empty id means the first agent. With a key it is stored, and
+// continues where it ended.
+func (a *Assembly) OpenConversation(ctx context.Context, agentID, key string, origin session.Origin) (*Conversation, error) {
 	s, err := a.OpenSession(agentID, origin)
 	if err != nil {
 		return nil, err
 	}
-	return a.converse(ctx, s, key)
+	return a.newConversation(ctx, s, key)
 }
 
-func (a *Assembly) converse(ctx context.Context, s *session.Session, key string) (*Conversation, error) {
+func (a *Assembly) newConversation(ctx context.Context, s *session.Session, key string) (*Conversation, error) {
 	of, err := a.config.ResolveAgent(s.Policy().Agent())
 	if err != nil {
 		return nil, err
@@ -51,13 +51,13 @@ func (a *Assembly) converse(ctx context.Context, s *session.Session, key string)
 	if err != nil {
 		return nil, errors.Join(err, c.transcript.Close())
 	}
-	c.end = end
+	c.closeModel = end
 	o.Transcript = c.transcript
 	source := "startup"
 	if len(c.transcript.Messages()) > 0 {
 		source = "resume"
 	}
-	v := a.hooks.HandleEvent(c.inTurn(ctx, nil), s, hooks.EventData{Event: hooks.SessionStart, Source: source})
+	v := a.hooks.HandleEvent(c.withHookTurn(ctx, nil), s, hooks.EventData{Event: hooks.SessionStart, Source: source})
 	if v.Context != "" {
 		o.System += "\n\n" + v.Context
 	}
@@ -65,47 +65,47 @@ func (a *Assembly) converse(ctx context.Context, s *session.Session, key string)
 	return c, nil
 }
 
-// agentOptions are what a session's agent works with. end ends what was made for its model.
+// agentOptions returns the options of a session's agent. end releases its model.
 func (a *Assembly) agentOptions(s *session.Session) (o agent.Options, end func(), err error) {
 	of, err := a.config.ResolveAgent(s.Policy().Agent())
 	if err != nil {
 		return o, nil, err
 	}
-	m, err := a.modelOf(of)
+	m, err := a.findModel(of)
 	if err != nil {
 		return o, nil, err
 	}
-	model, end, err := a.model(m, s)
+	model, end, err := a.newModel(m, s)
 	if err != nil {
 		return o, nil, err
 	}
-	if a.told != nil {
+	if a.telemetry != nil {
 		by, name, _ := strings.Cut(m.Model, "/")
-		model = &tracedModel{model, a.told, by, name}
+		model = &tracedModel{model, a.telemetry, by, name}
 	}
 	if a.hooks.WantsModelMessages() {
-		model = &askedModel{model, a.hooks, s}
+		model = &hookedModel{model, a.hooks, s}
 	}
 	system := "You are an agent that works on a person's machine by means of tools.\n\n" + mcp.Instructions(s.Policy())
 	if of.Instructions != "" {
 		system += "\n\n" + of.Instructions
 	}
-	return agent.Options{Model: model, Tools: s, System: system, Settings: settings(of, m),
+	return agent.Options{Model: model, Tools: s, System: system, Settings: agentSettings(of, m),
 		Inbox: a.team.Inbox(s)}, end, nil
 }
 
-// mostKept bounds how often hooks keep an agent going in one turn.
-const mostKept = 8
+// maxContinues limits how often hooks make an agent continue in one turn.
+const maxContinues = 8
 
-// Turn has the agent answer a text. It ends when the operator stops the agent, and hooks may have it go on or end.
-func (c *Conversation) Turn(ctx context.Context, text string, observe func(agent.Event)) (_ *agent.Outcome, err error) {
+// RunTurn runs one turn of the agent. An operator's stop cancels it; hooks may continue or end it.
+func (c *Conversation) RunTurn(ctx context.Context, text string, observe func(agent.Event)) (_ *agent.Outcome, err error) {
 	ctx, done := c.assembly.WithStop(ctx, c.Policy().Agent())
 	defer done()
-	ctx, ended := c.assembly.told.TraceTurn(ctx, c.Policy().Agent())
+	ctx, ended := c.assembly.telemetry.TraceTurn(ctx, c.Policy().Agent())
 	defer func() { ended(err) }()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	ctx = c.inTurn(ctx, end)
+	ctx = c.withHookTurn(ctx, end)
 	v := c.assembly.hooks.HandleEvent(ctx, c.Session, hooks.EventData{Event: hooks.UserPromptSubmit, Prompt: text})
 	switch {
 	case v.Deny != "":
@@ -118,7 +118,7 @@ func (c *Conversation) Turn(ctx context.Context, text string, observe func(agent
 		if cause := context.Cause(ctx); err != nil && cause != nil {
 			err = cause
 		}
-		if err != nil || kept == mostKept {
+		if err != nil || kept == maxContinues {
 			return outcome, err
 		}
 		v = c.assembly.hooks.HandleEvent(ctx, c.Session, hooks.EventData{Event: hooks.Stop, Active: kept > 0})
@@ -129,19 +129,19 @@ func (c *Conversation) Turn(ctx context.Context, text string, observe func(agent
 	}
 }
 
-// inTurn returns a context whose hooks know of the conversation, and may end it.
-func (c *Conversation) inTurn(ctx context.Context, end func(error)) context.Context {
+// withHookTurn returns a context for hooks with the conversation's transcript and a function that ends the turn.
+func (c *Conversation) withHookTurn(ctx context.Context, end func(error)) context.Context {
 	return hooks.WithTurn(ctx, hooks.Turn{Transcript: c.transcript.Path(), End: end})
 }
 
-// Messages are what has been said.
+// Messages returns the messages so far.
 func (c *Conversation) Messages() []agent.Message { return c.transcript.Messages() }
 
-// Close ends the conversation's use.
+// Close closes the conversation.
 func (c *Conversation) Close(ctx context.Context, reason string) error {
-	c.assembly.hooks.HandleEvent(c.inTurn(ctx, nil), c.Session, hooks.EventData{Event: hooks.SessionEnd, Reason: reason})
+	c.assembly.hooks.HandleEvent(c.withHookTurn(ctx, nil), c.Session, hooks.EventData{Event: hooks.SessionEnd, Reason: reason})
 	c.assembly.team.EndSession(c.Session)
-	c.end()
+	c.closeModel()
 	return c.transcript.Close()
 }
 

@@ -14,22 +14,21 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// doors are MCP over HTTP for agents, each with a path and a token of its own, whose sessions are opened when somebody
-// comes.
-type doors struct {
-	version string
-	hosts   []string // that requests may be addressed to
-	first   string   // the agent that is served where none is named
-	token   func(agent string) (string, error)
-	open    func(ctx context.Context, agent string) (*door, error)
-	log     hclog.Logger
+// mcpEndpoints serve MCP over HTTP: one path and token per agent, whose session is opened on the first request.
+type mcpEndpoints struct {
+	version      string
+	allowedHosts []string // that requests may be addressed to
+	defaultAgent string   // the agent that is served where none is named
+	token        func(agent string) (string, error)
+	open         func(ctx context.Context, agent string) (*agentDoor, error)
+	log          hclog.Logger
 
-	mu  sync.Mutex
-	all map[string]*served
+	mu        sync.Mutex
+	endpoints map[string]*mcpEndpoint
 }
 
-// door is an agent's session for clients.
-type door struct {
+// agentDoor is an agent's session for MCP clients.
+type agentDoor struct {
 	session interface {
 		Tools() []session.Tool
 		Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event)) *session.Result
@@ -38,20 +37,20 @@ type door struct {
 	changes      func(context.Context) <-chan struct{}
 }
 
-// errNobody is the error of an agent that there is not.
-var errNobody = errors.New("no agent of this name is served here")
+// errUnknownAgent is the error of an agent that is not served here.
+var errUnknownAgent = errors.New("no agent of this name is served here")
 
-// served is MCP for one agent.
-type served struct {
+// mcpEndpoint serves MCP for one agent.
+type mcpEndpoint struct {
 	server *mcp.Server
 	http.Handler
-	end context.CancelFunc
+	cancel context.CancelFunc
 }
 
-// serve returns what serves an agent.
-func (d *doors) serve(ctx context.Context, agent string) (*served, error) {
+// endpointFor returns the endpoint of an agent, created on first use.
+func (d *mcpEndpoints) endpointFor(ctx context.Context, agent string) (*mcpEndpoint, error) {
 	d.mu.Lock()
-	known := d.all[agent]
+	known := d.endpoints[agent]
 	d.mu.Unlock()
 	if known != nil {
 		return known, nil
@@ -65,47 +64,47 @@ func (d *doors) serve(ctx context.Context, agent string) (*served, error) {
 		return nil, err
 	}
 	server := mcp.NewServer(opened.session, d.version, opened.instructions)
-	handler, err := server.NewHTTPHandler(mcp.HTTPOptions{Token: token, Hosts: d.hosts})
+	handler, err := server.NewHTTPHandler(mcp.HTTPOptions{Token: token, Hosts: d.allowedHosts})
 	if err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if known := d.all[agent]; known != nil { // somebody was faster
+	if known := d.endpoints[agent]; known != nil { // created concurrently
 		return known, nil
 	}
 	life, end := context.WithCancel(context.Background())
 	go server.FollowChanges(life, opened.changes(life))
-	d.all[agent] = &served{server, handler, end}
-	return d.all[agent], nil
+	d.endpoints[agent] = &mcpEndpoint{server, handler, end}
+	return d.endpoints[agent], nil
 }
 
-// connected is how many MCP sessions there are.
-func (d *doors) connected() (sessions int) {
+// countSessions returns the number of MCP sessions.
+func (d *mcpEndpoints) countSessions() (sessions int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, s := range d.all {
+	for _, s := range d.endpoints {
 		sessions += s.server.CountSessions()
 	}
 	return sessions
 }
 
-// close ends all sessions.
-func (d *doors) close(ctx context.Context) {
+// closeEndpoints ends all sessions.
+func (d *mcpEndpoints) closeEndpoints(ctx context.Context) {
 	d.mu.Lock()
-	all := d.all
+	all := d.endpoints
 	d.mu.Unlock()
 	for _, s := range all {
-		s.end()
+		s.cancel()
 		s.server.EndSessions(ctx)
 	}
 }
 
-// Has reports whether an MCP session is one of these.
-func (d *doors) Has(sess string) bool {
+// HasSession reports whether an MCP session is served here.
+func (d *mcpEndpoints) HasSession(sess string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, s := range d.all {
+	for _, s := range d.endpoints {
 		if s.server.HasSession(sess) {
 			return true
 		}
@@ -113,17 +112,17 @@ func (d *doors) Has(sess string) bool {
 	return false
 }
 
-// ServeHTTP serves MCP: the agent that a path names, as in /mcp/main, or at /mcp the first one.
-func (d *doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	agent := d.first
+// ServeHTTP serves MCP for the agent in the path, as in /mcp/main, or at /mcp for the first one.
+func (d *mcpEndpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	agent := d.defaultAgent
 	if below, named := strings.CutPrefix(strings.TrimSuffix(r.URL.Path, "/"), mcp.Path+"/"); named {
 		agent = below
 		r = r.Clone(r.Context())
 		r.URL.Path = mcp.Path
 	}
-	s, err := d.serve(r.Context(), agent)
-	if errors.Is(err, errNobody) {
-		http.Error(w, errNobody.Error(), http.StatusNotFound)
+	s, err := d.endpointFor(r.Context(), agent)
+	if errors.Is(err, errUnknownAgent) {
+		http.Error(w, errUnknownAgent.Error(), http.StatusNotFound)
 		return
 	}
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/hooks"
 )
 
-// CheckHooks returns all that is wrong with the hooks of a configuration.
+// CheckHooks returns all mistakes in the configured hooks.
 func CheckHooks(cfg *config.Config) []*hooks.Mistake {
 	o, err := hookOptions(cfg)
 	if err != nil {
@@ -20,7 +20,7 @@ func CheckHooks(cfg *config.Config) []*hooks.Mistake {
 	return hooks.CheckOptions(o)
 }
 
-// NewHooks makes the hooks that a configuration has; nil for none.
+// NewHooks returns the configured hooks; nil without any.
 func NewHooks(cfg *config.Config, logger hclog.Logger) (*hooks.Hooks, error) {
 	o, err := hookOptions(cfg)
 	if err != nil {
@@ -37,8 +37,8 @@ func hookOptions(cfg *config.Config) (hooks.Options, error) {
 	return o, nil
 }
 
-// Ended reports whether a turn was ended by a hook, which is no failure.
-func Ended(err error) bool {
+// IsTurnEnd reports whether a hook ended the turn, which is no failure.
+func IsTurnEnd(err error) bool {
 	var ended *hooks.TurnEndError
 	return errors.As(err, &ended)
 }

@@ -25,49 +25,49 @@ import (
 	"github.com/picoclaw/picoclaw/host/telemetry"
 )
 
-// Options are what is assembled, and of what.
+// Options configure an [Assembly].
 type Options struct {
 	Config     *config.Config
 	PluginDir  string // as [session.Options] has it
 	SelfTest   []string
 	Logger     hclog.Logger
 	Version    string
-	Observe    func(audit.Record, *session.Result)          // nil for nobody
-	Witness    func(ctx context.Context, note []byte) error // nil for none but the configuration's
-	Telemetry  *telemetry.Telemetry                         // nil for one of its own, as its configuration says
-	Shares     *quota.Ledger                                // nil for a count of its own
+	Observe    func(audit.Record, *session.Result)          // may be nil
+	Witness    func(ctx context.Context, note []byte) error // in addition to the configured one; may be nil
+	Telemetry  *telemetry.Telemetry                         // nil to create the configured one
+	Shares     *quota.Ledger                                // nil for a separate ledger
 	Token      func(agent string) (string, error)
-	Model      string        // the name of the model that all agents have; empty for each its own
+	Model      string        // model for all agents; empty for each agent's own
 	Schedules  *Schedules    // nil for an assembly without a schedule
 	NoBuiltIns bool          // leave out the built-in tools, spawn and cron: agents can't converse then
-	Grace      time.Duration // how long jobs may go on at the end
+	Grace      time.Duration // for running jobs at the end
 }
 
-// Assembly is what one configuration makes. It may be used concurrently.
+// Assembly is the runtime of one configuration. It may be used concurrently.
 type Assembly struct {
 	*session.Host
-	options Options
-	config  *config.Config
-	hooks   *hooks.Hooks
-	told    *telemetry.Telemetry // nil for none
-	team    *agent.Team
-	models  func() error    // what is wrong with agents' models
-	life    context.Context // done at the end
-	end     context.CancelFunc
+	options     Options
+	config      *config.Config
+	hooks       *hooks.Hooks
+	telemetry   *telemetry.Telemetry // may be nil
+	team        *agent.Team
+	modelErrors func() error    // checks the agents' models once
+	ctx         context.Context // done at Close
+	cancel      context.CancelFunc
 
-	doors // what MCP clients use
+	mcpEndpoints // what MCP clients use
 }
 
-// Open assembles. It starts nothing but what [session.Open] does.
-func Open(o Options) (*Assembly, error) {
+// OpenAssembly creates an assembly. It starts no more than [session.Open] does.
+func OpenAssembly(o Options) (*Assembly, error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
-	a := &Assembly{options: o, config: o.Config, doors: doors{version: o.Version, token: o.Token,
-		hosts: o.Config.Gateway().AllowHosts, first: o.Config.AgentIDs()[0], log: o.Logger, all: map[string]*served{}}}
-	a.open = a.door
-	a.life, a.end = context.WithCancel(context.Background())
-	a.models = sync.OnceValue(a.checkModels)
+	a := &Assembly{options: o, config: o.Config, mcpEndpoints: mcpEndpoints{version: o.Version, token: o.Token,
+		allowedHosts: o.Config.Gateway().AllowHosts, defaultAgent: o.Config.AgentIDs()[0], log: o.Logger, endpoints: map[string]*mcpEndpoint{}}}
+	a.open = a.openDoor
+	a.ctx, a.cancel = context.WithCancel(context.Background())
+	a.modelErrors = sync.OnceValue(a.checkModels)
 	var err error
 	if a.hooks, err = NewHooks(o.Config, o.Logger); err != nil {
 		return nil, err
@@ -79,17 +79,17 @@ func Open(o Options) (*Assembly, error) {
 	}
 	forHost.Approvals = NewApprovals(o.Config, a.hooks, o.Logger)
 	if !o.NoBuiltIns {
-		if forHost.Builtin, err = a.builtIns(); err != nil {
+		if forHost.Builtin, err = a.builtinPlugins(); err != nil {
 			return nil, err
 		}
 	}
-	if a.told = o.Telemetry; a.told == nil {
-		if a.told, err = NewTelemetry(o.Config, o.Version, false, o.Logger); err != nil {
+	if a.telemetry = o.Telemetry; a.telemetry == nil {
+		if a.telemetry, err = NewTelemetry(o.Config, o.Version, false, o.Logger); err != nil {
 			return nil, err
 		}
 	}
-	if a.told != nil {
-		forHost.Tracer = a.told
+	if a.telemetry != nil {
+		forHost.Tracer = a.telemetry
 	}
 	if a.Host, err = session.Open(forHost); err != nil {
 		a.closeTelemetry(context.Background())
@@ -98,9 +98,9 @@ func Open(o Options) (*Assembly, error) {
 	return a, nil
 }
 
-// builtIns makes the tools that the host itself serves.
-func (a *Assembly) builtIns() ([]session.BuiltinPlugin, error) {
-	cron, err := a.cronTool()
+// builtinPlugins returns the tools the host serves itself.
+func (a *Assembly) builtinPlugins() ([]session.BuiltinPlugin, error) {
+	cron, err := a.newCronPlugin()
 	if err != nil {
 		return nil, err
 	}
@@ -108,17 +108,17 @@ func (a *Assembly) builtIns() ([]session.BuiltinPlugin, error) {
 	return []session.BuiltinPlugin{cron, team}, err
 }
 
-// Checks says what has to be in order for calls to be made, and what is not.
-func (a *Assembly) Checks() []gateway.Check {
+// HealthChecks returns the conditions for calls, with their errors.
+func (a *Assembly) HealthChecks() []gateway.Check {
 	all := []gateway.Check{{Name: "isolation", Err: a.Prepare()}}
 	plugins := gateway.Check{Name: "plugins"}
 	for _, p := range a.Plugins().Problems() {
 		plugins.Err = errors.Join(plugins.Err, fmt.Errorf("plugin %s is not offered: %w", p.Plugin, p.Err))
 	}
-	return append(all, plugins, gateway.Check{Name: "models", Err: a.models()})
+	return append(all, plugins, gateway.Check{Name: "models", Err: a.modelErrors()})
 }
 
-// checkModels says which agents can't have their models. Keys may take programs to ask, so it is looked at once.
+// checkModels returns an error for agents whose model is unusable. It runs once, since keys may come from programs.
 func (a *Assembly) checkModels() error {
 	var wrong error
 	if len(a.config.Models()) > 0 {
@@ -129,44 +129,44 @@ func (a *Assembly) checkModels() error {
 	return wrong
 }
 
-// CheckModel says why an agent can't have its model.
+// CheckModel returns an error if an agent's model is unusable.
 func (a *Assembly) CheckModel(id string) error {
 	of, err := a.config.ResolveAgent(id)
 	if err != nil {
 		return err
 	}
-	m, err := a.modelOf(of)
+	m, err := a.findModel(of)
 	if err == nil {
-		_, _, err = a.model(m, nil)
+		_, _, err = a.newModel(m, nil)
 	}
 	return err
 }
 
-// Busy says what has begun and not ended.
-func (a *Assembly) Busy() (running, sessions int) {
-	return a.RunningCount(), a.connected()
+// ActivityCounts returns the number of running calls and turns, and of MCP sessions.
+func (a *Assembly) ActivityCounts() (running, sessions int) {
+	return a.RunningCount(), a.countSessions()
 }
 
-// door opens an agent's session for clients.
-func (a *Assembly) door(_ context.Context, agent string) (*door, error) {
+// openDoor opens an agent's session for MCP clients.
+func (a *Assembly) openDoor(_ context.Context, agent string) (*agentDoor, error) {
 	if !slices.Contains(a.config.AgentIDs(), agent) {
-		return nil, errNobody
+		return nil, errUnknownAgent
 	}
 	sess, err := a.OpenSession(agent, session.MCP)
 	if err != nil {
 		return nil, err
 	}
-	return &door{sess, mcp.Instructions(sess.Policy()), func(ctx context.Context) <-chan struct{} {
+	return &agentDoor{sess, mcp.Instructions(sess.Policy()), func(ctx context.Context) <-chan struct{} {
 		return a.WatchPlugins(ctx.Done())
 	}}, nil
 }
 
-// Close ends everything.
+// Close stops everything.
 func (a *Assembly) Close(ctx context.Context) error {
-	a.Retire()
-	a.end()
-	a.doors.close(ctx)
-	if s := a.options.Schedules; s != nil && s.current() == a {
+	a.RetireSchedule()
+	a.cancel()
+	a.mcpEndpoints.closeEndpoints(ctx)
+	if s := a.options.Schedules; s != nil && s.currentOwner() == a {
 		s.ended.Wait()
 	}
 	if a.team != nil {
@@ -177,9 +177,9 @@ func (a *Assembly) Close(ctx context.Context) error {
 	return a.Host.Close(ctx)
 }
 
-// closeTelemetry ends what tells of calls, unless it is somebody else's.
+// closeTelemetry closes the assembly's own telemetry.
 func (a *Assembly) closeTelemetry(ctx context.Context) {
 	if a.options.Telemetry == nil {
-		a.told.Close(ctx)
+		a.telemetry.Close(ctx)
 	}
 }

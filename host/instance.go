@@ -22,12 +22,12 @@ import (
 	"github.com/picoclaw/picoclaw/host/store"
 )
 
-// errNotReady is the error of a gateway that has no assembly yet.
+// errNotReady is the error of a gateway without an assembly.
 var errNotReady = errors.New("the gateway is not ready yet")
 
-// Agents are those of the configuration that is in force, as `picoclaw agents show` has them.
+// Agents returns the configured agents, as `picoclaw agents show` does.
 func (o *Operator) Agents() ([]console.Agent, error) {
-	a := o.on.Load()
+	a := o.current.Load()
 	if a == nil {
 		return nil, errNotReady
 	}
@@ -42,21 +42,21 @@ func (o *Operator) Agents() ([]console.Agent, error) {
 			return nil, err
 		}
 		one := console.Agent{ID: id, Workspace: s.Policy().Workspace(), Restricted: s.Policy().Guard().Restrict,
-			Words: mcp.Instructions(s.Policy()), Settings: settingsOf(of), Network: reach(s.Policy()),
+			Words: mcp.Instructions(s.Policy()), Settings: explicitSettings(of), Network: networkAccess(s.Policy()),
 			Jobs: of.Tools.Cron.Enabled}
-		if _, err := a.modelOf(of); err == nil && of.Heartbeat.Enabled {
+		if _, err := a.findModel(of); err == nil && of.Heartbeat.Enabled {
 			one.Heartbeat = schedule.HeartbeatInterval(of.Heartbeat.Interval)
 		}
 		for _, h := range s.PluginAccess() {
-			one.Plugins = append(one.Plugins, held(h))
+			one.Plugins = append(one.Plugins, convertPluginAccess(h))
 		}
 		all = append(all, one)
 	}
 	return all, nil
 }
 
-// settingsOf are the settings that somebody has set, without what looks like a secret.
-func settingsOf(of *config.AgentConfig) []console.Setting {
+// explicitSettings returns the explicitly set settings, redacted.
+func explicitSettings(of *config.AgentConfig) []console.Setting {
 	var all []console.Setting
 	for _, s := range of.Settings() {
 		if s.Origin.Source == config.DefaultSource {
@@ -71,7 +71,7 @@ func settingsOf(of *config.AgentConfig) []console.Setting {
 	return all
 }
 
-func held(h session.PluginAccess) console.AgentPlugin {
+func convertPluginAccess(h session.PluginAccess) console.AgentPlugin {
 	out := console.AgentPlugin{ID: h.Plugin, Enabled: h.Enabled, Grants: inventory.GrantText(&h.Grants), Hosts: h.Grants.Hosts}
 	for _, t := range h.Tools {
 		out.Tools = append(out.Tools, console.AgentTool{Name: t.Name, Enabled: t.Enabled,
@@ -80,8 +80,8 @@ func held(h session.PluginAccess) console.AgentPlugin {
 	return out
 }
 
-// reach is which hosts an agent's processes reach, as far as they are granted the network.
-func reach(p *policy.Policy) console.NetworkAccess {
+// networkAccess returns the hosts an agent's processes may reach.
+func networkAccess(p *policy.Policy) console.NetworkAccess {
 	in, n := p.Isolation(), p.Network()
 	switch {
 	case n != nil:
@@ -97,28 +97,28 @@ func reach(p *policy.Policy) console.NetworkAccess {
 	return console.NetworkAccess{Words: "reaches what this machine reaches, and no record is kept of it."}
 }
 
-// inventory reads the plugins as they are now.
-func (o *Operator) inventory() (*inventory.Inventory, error) {
-	a := o.on.Load()
+// readInventory returns the current plugins.
+func (o *Operator) readInventory() (*inventory.Inventory, error) {
+	a := o.current.Load()
 	if a == nil {
 		return nil, errNotReady
 	}
 	return inventory.ReadInventory(a.Host)
 }
 
-// Plugins are those that there are, as `picoclaw plugin list` and `picoclaw mcp list` have them.
+// Plugins returns all plugins, as `picoclaw plugin list` and `picoclaw mcp list` do.
 func (o *Operator) Plugins() ([]console.Plugin, error) {
-	s, err := o.inventory()
+	s, err := o.readInventory()
 	if err != nil {
 		return nil, err
 	}
 	byID := map[string]console.Plugin{}
 	for _, p := range s.ListPlugins() {
-		byID[p.ID] = plugin(s, p)
+		byID[p.ID] = convertPlugin(s, p)
 	}
 	for _, server := range s.ListServers() {
 		one, known := byID[server.Name]
-		if !known { // it is in the configuration alone
+		if !known { // configured only
 			one = console.Plugin{ID: server.Name, Granted: inventory.GrantText(server.Granted)}
 		}
 		one.Server, one.Agents, one.Diff = server.Server, server.Agents, server.Diff
@@ -134,7 +134,7 @@ func (o *Operator) Plugins() ([]console.Plugin, error) {
 	return all, nil
 }
 
-func plugin(s *inventory.Inventory, p inventory.Plugin) console.Plugin {
+func convertPlugin(s *inventory.Inventory, p inventory.Plugin) console.Plugin {
 	out := console.Plugin{ID: p.ID, Version: p.Version, Kind: string(p.Kind), State: p.State, Why: p.Why, Doc: p.Doc,
 		Source: p.Source, Signer: p.Signer, Granted: inventory.GrantText(p.Granted), Waiting: p.Waiting}
 	if p.Asks != nil {
@@ -166,9 +166,9 @@ func plugin(s *inventory.Inventory, p inventory.Plugin) console.Plugin {
 	return out
 }
 
-// Switch switches a plugin or a tool off or on, as `picoclaw plugin disable` does.
+// Switch disables or enables a plugin or tool, as `picoclaw plugin disable` does.
 func (o *Operator) Switch(off store.DisabledTool, on bool) error {
-	s, err := o.inventory()
+	s, err := o.readInventory()
 	if err != nil {
 		return err
 	}
@@ -178,9 +178,9 @@ func (o *Operator) Switch(off store.DisabledTool, on bool) error {
 	return s.SwitchTool(off, on)
 }
 
-// Examine has an agent's walls attacked, as `picoclaw doctor` does.
+// Examine tests an agent's layers, as `picoclaw doctor` does.
 func (o *Operator) Examine(ctx context.Context, agent string) (*doctor.Report, error) {
-	a := o.on.Load()
+	a := o.current.Load()
 	if a == nil {
 		return nil, errNotReady
 	}

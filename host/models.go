@@ -19,42 +19,41 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// maker is who serves models, and how they are spoken to.
-type maker struct {
+// modelProvider is a service with models.
+type modelProvider struct {
 	protocol protocol
-	base     string // where it serves; empty for the protocol's own place
-	key      string // the variable with the key; empty for those that want none
+	base     string // base URL; empty for the protocol's default
+	key      string // environment variable of the key; may be empty
 }
 
 type protocol int
 
 const (
-	openAI protocol = iota
-	messages
-	program // of the maker's, which runs a loop of its own
+	openAIProtocol protocol = iota
+	anthropicProtocol
+	cliProtocol // a vendor's program with its own loop
 )
 
-// makers are those that a model's name begins with. Whoever speaks OpenAI's protocol elsewhere is openai with an
-// api_base.
-var makers = map[string]maker{
-	"anthropic":  {messages, "", "ANTHROPIC_API_KEY"},
-	"claude-cli": {program, "", "ANTHROPIC_API_KEY"},
-	"codex-cli":  {program, "", "OPENAI_API_KEY"},
-	"cerebras":   {openAI, "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"},
-	"deepseek":   {openAI, "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"},
-	"gemini":     {openAI, "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"},
-	"groq":       {openAI, "https://api.groq.com/openai/v1", "GROQ_API_KEY"},
-	"lmstudio":   {openAI, "http://localhost:1234/v1", ""},
-	"mistral":    {openAI, "https://api.mistral.ai/v1", "MISTRAL_API_KEY"},
-	"moonshot":   {openAI, "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"},
-	"ollama":     {openAI, "http://localhost:11434/v1", ""},
-	"openai":     {openAI, "", "OPENAI_API_KEY"},
-	"openrouter": {openAI, "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"},
-	"vllm":       {openAI, "http://localhost:8000/v1", ""},
+// modelProviders are the prefixes of model names. Other services with OpenAI's protocol are openai with an api_base.
+var modelProviders = map[string]modelProvider{
+	"anthropic":  {anthropicProtocol, "", "ANTHROPIC_API_KEY"},
+	"claude-cli": {cliProtocol, "", "ANTHROPIC_API_KEY"},
+	"codex-cli":  {cliProtocol, "", "OPENAI_API_KEY"},
+	"cerebras":   {openAIProtocol, "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"},
+	"deepseek":   {openAIProtocol, "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"},
+	"gemini":     {openAIProtocol, "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"},
+	"groq":       {openAIProtocol, "https://api.groq.com/openai/v1", "GROQ_API_KEY"},
+	"lmstudio":   {openAIProtocol, "http://localhost:1234/v1", ""},
+	"mistral":    {openAIProtocol, "https://api.mistral.ai/v1", "MISTRAL_API_KEY"},
+	"moonshot":   {openAIProtocol, "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"},
+	"ollama":     {openAIProtocol, "http://localhost:11434/v1", ""},
+	"openai":     {openAIProtocol, "", "OPENAI_API_KEY"},
+	"openrouter": {openAIProtocol, "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"},
+	"vllm":       {openAIProtocol, "http://localhost:8000/v1", ""},
 }
 
-// modelOf returns what the configuration says of an agent's model.
-func (a *Assembly) modelOf(of *config.AgentConfig) (*config.Model, error) {
+// findModel returns the configured model of an agent.
+func (a *Assembly) findModel(of *config.AgentConfig) (*config.Model, error) {
 	models, wanted := a.config.Models(), cmp.Or(a.options.Model, of.Model)
 	var names []string
 	for i := range models {
@@ -76,20 +75,20 @@ func (a *Assembly) modelOf(of *config.AgentConfig) (*config.Model, error) {
 		strings.Join(names, ", "))
 }
 
-// model makes a session's model. end ends what was made for it.
-func (a *Assembly) model(m *config.Model, s *session.Session) (model agent.Model, end func(), err error) {
+// newModel returns a session's model. end releases it.
+func (a *Assembly) newModel(m *config.Model, s *session.Session) (model agent.Model, end func(), err error) {
 	end = func() {}
 	by, name, ok := strings.Cut(m.Model, "/")
-	from, known := makers[by]
+	from, known := modelProviders[by]
 	if !ok || !known {
-		all := slices.Sorted(maps.Keys(makers))
+		all := slices.Sorted(maps.Keys(modelProviders))
 		return nil, end, fmt.Errorf("model %s: %q does not begin with who serves it%s; known are %s, and openai with an "+
 			"api_base is everybody who speaks its protocol", m.Name, m.Model, suggest.DidYouMean(by, all), strings.Join(all, ", "))
 	}
-	if from.protocol == program {
-		model, end, err = a.program(m, cli.Vendor(by), name, s)
+	if from.protocol == cliProtocol {
+		model, end, err = a.newCLIModel(m, cli.Vendor(by), name, s)
 	} else {
-		model, err = a.served(m, from, name)
+		model, err = a.newHTTPModel(m, from, name)
 	}
 	if err != nil {
 		err = fmt.Errorf("model %s: %w", m.Name, err)
@@ -97,27 +96,27 @@ func (a *Assembly) model(m *config.Model, s *session.Session) (model agent.Model
 	return model, end, err
 }
 
-// served makes a model that is reached over HTTP.
-func (a *Assembly) served(m *config.Model, from maker, name string) (agent.Model, error) {
-	key, err := a.key(m, from)
+// newHTTPModel returns a model behind an HTTP API.
+func (a *Assembly) newHTTPModel(m *config.Model, from modelProvider, name string) (agent.Model, error) {
+	key, err := a.modelKey(m, from)
 	if err != nil {
 		return nil, err
 	}
 	base := cmp.Or(m.APIBase, from.base)
-	if from.protocol == messages {
+	if from.protocol == anthropicProtocol {
 		return anthropic.New(anthropic.Options{Model: name, BaseURL: base, Key: key, Headers: m.Headers})
 	}
 	return openai.New(openai.Options{Model: name, BaseURL: base, Key: key, Headers: m.Headers})
 }
 
-// program makes a model behind a program, whose tools are this session's. Without a session it is only looked whether
-// it could be made.
-func (a *Assembly) program(m *config.Model, by cli.Vendor, name string, s *session.Session) (agent.Model, func(), error) {
+// newCLIModel returns a model behind a program that uses this session's tools. Without a session it only checks whether
+// that is possible.
+func (a *Assembly) newCLIModel(m *config.Model, by cli.Vendor, name string, s *session.Session) (agent.Model, func(), error) {
 	o := cli.Options{Vendor: by, Model: name, BaseURL: m.APIBase, Command: m.Command, Hosts: m.Hosts, Secret: m.Secret,
 		Sandboxed: a.config.IsolationEnabled(), Server: []string{"picoclaw"},
 		Start: func(session.ConfinedProgram) (*isolation.Process, error) { return nil, errEnding }}
 	none := func() {}
-	variable := makers[string(by)].key
+	variable := modelProviders[string(by)].key
 	switch {
 	case m.Secret != "":
 	case o.Sandboxed && m.APIKey != "":
@@ -125,7 +124,7 @@ func (a *Assembly) program(m *config.Model, by cli.Vendor, name string, s *sessi
 			`"secrets": {%q: {"from": {"env": %q}, "hosts": [...]}} and model_list[].secret`, variable, variable)
 	case !o.Sandboxed && (m.APIKey != "" || os.Getenv(variable) != ""):
 		var err error
-		if o.Key, err = a.key(m, makers[string(by)]); err != nil {
+		if o.Key, err = a.modelKey(m, modelProviders[string(by)]); err != nil {
 			return nil, none, err
 		}
 	}
@@ -153,9 +152,9 @@ func (a *Assembly) program(m *config.Model, by cli.Vendor, name string, s *sessi
 	return model, end, nil
 }
 
-// key is a model's key: a secret, what the configuration has, or the variable of its maker. One that is served at a
-// place of the operator's own may do without.
-func (a *Assembly) key(m *config.Model, from maker) (string, error) {
+// modelKey returns a model's key: a secret, a configured key, or the provider's variable. With an api_base it is
+// optional.
+func (a *Assembly) modelKey(m *config.Model, from modelProvider) (string, error) {
 	if m.Secret != "" {
 		return a.Secret(m.Secret)
 	}
@@ -177,8 +176,8 @@ func (a *Assembly) key(m *config.Model, from maker) (string, error) {
 		variable)
 }
 
-// settings are how an agent with a model works.
-func settings(of *config.AgentConfig, m *config.Model) agent.Settings {
+// agentSettings returns the settings of an agent with a model.
+func agentSettings(of *config.AgentConfig, m *config.Model) agent.Settings {
 	s := agent.DefaultSettings()
 	s.MaxTokens, s.MaxIterations = int(of.MaxTokens), int(of.MaxIterations)
 	s.MaxRetries, s.RetryBackoff = int(of.MaxRetries), seconds(of.RetryBackoff)

@@ -10,25 +10,25 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// Operator does for the console what a person could do on the command line, with the newest assembly of a process. The
-// zero value has none to work with. It may be used concurrently.
-type Operator struct{ on atomic.Pointer[Assembly] }
+// Operator executes command-line actions for the console with the current assembly. The zero value has none. It may be
+// used concurrently.
+type Operator struct{ current atomic.Pointer[Assembly] }
 
-// Work has it work with an assembly from now on.
-func (o *Operator) Work(a *Assembly) { o.on.Store(a) }
+// SetAssembly sets the assembly to use.
+func (o *Operator) SetAssembly(a *Assembly) { o.current.Store(a) }
 
-// session opens one of an agent's.
-func (o *Operator) session(agent string) (*session.Session, error) {
-	a := o.on.Load()
+// openSession opens a session of an agent.
+func (o *Operator) openSession(agent string) (*session.Session, error) {
+	a := o.current.Load()
 	if a == nil {
 		return nil, errNotReady
 	}
 	return a.OpenSession(agent, session.Console)
 }
 
-// Undo takes a change of an agent's back, as `picoclaw undo` does.
+// Undo undoes a change of an agent, as `picoclaw undo` does.
 func (o *Operator) Undo(ctx context.Context, agent, id string, dry, force bool) (string, error) {
-	s, err := o.session(agent)
+	s, err := o.openSession(agent)
 	if err != nil {
 		return "", err
 	}
@@ -43,8 +43,8 @@ func (o *Operator) Undo(ctx context.Context, agent, id string, dry, force bool) 
 	return r.Text, nil
 }
 
-// Answer is what a call has answered, for people.
-func Answer(r *session.Result) string {
+// ResultText returns the result of a call for people.
+func ResultText(r *session.Result) string {
 	text := r.Text
 	if text == "" {
 		text = string(r.Structured)

@@ -16,15 +16,15 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// Remote serves the agents of a fleet, and none of its own.
-type Remote struct {
+// RemoteAgents serves the agents of a fleet, and none of its own.
+type RemoteAgents struct {
 	fleet   *fleet.Fleet
 	client  *fleet.Client
 	running atomic.Int64
-	doors
+	mcpEndpoints
 }
 
-// RemoteOptions are whose agents are served, and how.
+// RemoteOptions configure [RemoteAgents].
 type RemoteOptions struct {
 	Fleet   *fleet.Fleet
 	Config  *config.Config
@@ -33,68 +33,70 @@ type RemoteOptions struct {
 	Logger  hclog.Logger
 }
 
-// OpenRemote makes what serves a fleet's agents.
-func OpenRemote(o RemoteOptions) (*Remote, error) {
+// OpenRemote connects to a fleet and serves its agents.
+func OpenRemote(o RemoteOptions) (*RemoteAgents, error) {
 	client, err := fleet.NewClient(o.Fleet)
 	if err != nil {
 		return nil, err
 	}
-	r := &Remote{fleet: o.Fleet, client: client, doors: doors{version: o.Version, token: o.Token,
-		hosts: o.Config.Gateway().AllowHosts, first: o.Config.AgentIDs()[0], log: o.Logger, all: map[string]*served{}}}
-	r.open = r.door
+	r := &RemoteAgents{fleet: o.Fleet, client: client, mcpEndpoints: mcpEndpoints{version: o.Version, token: o.Token,
+		allowedHosts: o.Config.Gateway().AllowHosts, defaultAgent: o.Config.AgentIDs()[0], log: o.Logger, endpoints: map[string]*mcpEndpoint{}}}
+	r.open = r.openDoor
 	return r, nil
 }
 
-// door opens an agent's session for clients.
-func (r *Remote) door(ctx context.Context, agent string) (*door, error) {
+// openDoor opens an agent's session for MCP clients.
+func (r *RemoteAgents) openDoor(ctx context.Context, agent string) (*agentDoor, error) {
 	sess, err := r.client.Session(ctx, agent, session.MCP)
 	if errors.Is(err, fleet.ErrNowhere) {
-		return nil, errNobody
+		return nil, errUnknownAgent
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &door{&counted{sess, &r.running}, sess.Instructions(), sess.Changes}, nil
+	return &agentDoor{&countedSession{sess, &r.running}, sess.Instructions(), sess.Changes}, nil
 }
 
-// counted is a session whose running calls are counted.
-type counted struct {
+// countedSession counts its running calls.
+type countedSession struct {
 	*fleet.Session
 	running *atomic.Int64
 }
 
 // Call calls a tool.
-func (c *counted) Call(ctx context.Context, tool string, arguments json.RawMessage,
+func (c *countedSession) Call(ctx context.Context, tool string, arguments json.RawMessage,
 	events func(session.Event)) *session.Result {
 	c.running.Add(1)
 	defer c.running.Add(-1)
 	return c.Session.Call(ctx, tool, arguments, events)
 }
 
-// Busy says what has begun and not ended.
-func (r *Remote) Busy() (running, sessions int) { return int(r.running.Load()), r.connected() }
+// ActivityCounts returns the number of running calls and of MCP sessions.
+func (r *RemoteAgents) ActivityCounts() (running, sessions int) {
+	return int(r.running.Load()), r.countSessions()
+}
 
-// Checks says what has to be in order for calls to be made.
-func (r *Remote) Checks() []gateway.Check {
+// HealthChecks returns the conditions for calls.
+func (r *RemoteAgents) HealthChecks() []gateway.Check {
 	return []gateway.Check{{Name: "fleet", Err: r.fleet.Reached()}}
 }
 
-// Begin does nothing: nothing happens here by itself.
-func (r *Remote) Begin() {}
+// BeginSchedule does nothing.
+func (r *RemoteAgents) BeginSchedule() {}
 
-// Retire does nothing either.
-func (r *Remote) Retire() {}
+// RetireSchedule does nothing.
+func (r *RemoteAgents) RetireSchedule() {}
 
-// Close ends everything.
-func (r *Remote) Close(ctx context.Context) error {
-	r.doors.close(ctx)
+// Close stops everything.
+func (r *RemoteAgents) Close(ctx context.Context) error {
+	r.mcpEndpoints.closeEndpoints(ctx)
 	r.client.Close()
 	r.fleet.Close()
 	return nil
 }
 
-// Movable is where an agent's workspace is, if it can be brought to another machine: it has to be that agent's alone.
-func (a *Assembly) Movable(agent string) (string, error) {
+// MovableWorkspace returns an agent's workspace if it can move to another machine: no other agent may use it.
+func (a *Assembly) MovableWorkspace(agent string) (string, error) {
 	mine, err := a.OpenSession(agent, session.CLI)
 	if err != nil {
 		return "", err

@@ -15,10 +15,10 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// cronTool is the tool with which agents see and change their jobs.
-func (a *Assembly) cronTool() (session.BuiltinPlugin, error) {
+// newCronPlugin returns the tool with which agents manage their jobs.
+func (a *Assembly) newCronPlugin() (session.BuiltinPlugin, error) {
 	p, err := crontool.NewPlugin(crontool.Options{
-		Store: a.jobs,
+		Store: a.jobStore,
 		AllowCommand: func(agent string) bool {
 			of, err := a.config.ResolveAgent(agent)
 			return err == nil && of.Tools.Cron.AllowCommand
@@ -31,28 +31,28 @@ func (a *Assembly) cronTool() (session.BuiltinPlugin, error) {
 	return p, err
 }
 
-func (a *Assembly) jobs(agent string) *schedule.Store {
+func (a *Assembly) jobStore(agent string) *schedule.Store {
 	return schedule.OpenStore(schedule.StoreDir(a.config.Home().Path, agent))
 }
 
-// Schedules are the schedulers of agents, over all configurations that a process has had: a job that runs when the
-// configuration changes is known to the next one. The zero value is ready to be used.
+// Schedules are the agents' schedulers, across the configurations of a process: the next configuration knows jobs that
+// run during a reload. The zero value is ready to use.
 type Schedules struct {
 	mu     sync.Mutex
-	owner  *Assembly // the one that runs what is due; nil for none
-	agents map[string]*scheduled
+	owner  *Assembly // runs due jobs; may be nil
+	agents map[string]*agentScheduler
 	ended  sync.WaitGroup
 }
 
-// scheduled is one agent's scheduler.
-type scheduled struct {
+// agentScheduler is one agent's scheduler.
+type agentScheduler struct {
 	*schedule.Scheduler
 	end   context.CancelFunc
-	turns chan struct{} // how many turns there are at a time
+	turns chan struct{} // limits concurrent turns
 }
 
-// Begin has heartbeats and jobs run on this assembly from now on.
-func (a *Assembly) Begin() {
+// BeginSchedule runs heartbeats and jobs on this assembly from now on.
+func (a *Assembly) BeginSchedule() {
 	s := a.options.Schedules
 	if s == nil {
 		return
@@ -61,17 +61,17 @@ func (a *Assembly) Begin() {
 	defer s.mu.Unlock()
 	s.owner = a
 	if s.agents == nil {
-		s.agents = map[string]*scheduled{}
+		s.agents = map[string]*agentScheduler{}
 	}
 	wanted := map[string]bool{}
 	for _, id := range a.config.AgentIDs() {
 		of, err := a.config.ResolveAgent(id)
 		if err != nil {
-			continue // it was checked when the configuration was loaded
+			continue // checked when the configuration was loaded
 		}
 		set := schedule.Settings{Timeout: minutes(of.Tools.Cron.ExecTimeoutMinutes), AllowCommand: of.Tools.Cron.AllowCommand,
 			NoJobs: !of.Tools.Cron.Enabled}
-		if _, err := a.modelOf(of); err == nil && of.Heartbeat.Enabled {
+		if _, err := a.findModel(of); err == nil && of.Heartbeat.Enabled {
 			set.Heartbeat = schedule.HeartbeatInterval(of.Heartbeat.Interval)
 		}
 		if !of.Tools.Cron.Enabled && set.Heartbeat == 0 {
@@ -85,7 +85,7 @@ func (a *Assembly) Begin() {
 			}
 			continue
 		}
-		s.begin(a, id, set, max(1, int(of.MaxParallelTurns)))
+		s.beginAgent(a, id, set, max(1, int(of.MaxParallelTurns)))
 	}
 	for id, known := range s.agents {
 		if !wanted[id] {
@@ -95,12 +95,12 @@ func (a *Assembly) Begin() {
 	}
 }
 
-// begin begins an agent's schedule. Which assembly runs a job is known when it begins.
-func (s *Schedules) begin(a *Assembly, id string, set schedule.Settings, turns int) {
+// beginAgent starts an agent's schedule. A job runs on the assembly current at its start.
+func (s *Schedules) beginAgent(a *Assembly, id string, set schedule.Settings, turns int) {
 	ctx, end := context.WithCancel(context.Background())
-	one := &scheduled{end: end, turns: make(chan struct{}, turns)}
+	one := &agentScheduler{end: end, turns: make(chan struct{}, turns)}
 	one.Scheduler = schedule.NewScheduler(schedule.Options{
-		Store: a.jobs(id), Settings: set, Grace: a.options.Grace, Logger: a.options.Logger.Named("schedule"),
+		Store: a.jobStore(id), Settings: set, Grace: a.options.Grace, Logger: a.options.Logger.Named("schedule"),
 		Run: func(ctx context.Context, j schedule.Job) (string, error) {
 			s.mu.Lock()
 			on, turns := s.owner, one.turns
@@ -108,15 +108,15 @@ func (s *Schedules) begin(a *Assembly, id string, set schedule.Settings, turns i
 			if on == nil {
 				return "", errEnding
 			}
-			return on.job(ctx, id, j, turns)
+			return on.runJob(ctx, id, j, turns)
 		},
 		Paused: func() bool {
-			on := s.current()
+			on := s.currentOwner()
 			return on == nil || on.StopOf(id) != nil
 		},
 		Deliver: func(r schedule.Record) {
-			if on := s.current(); on != nil {
-				on.deliver(id, r)
+			if on := s.currentOwner(); on != nil {
+				on.deliverResult(id, r)
 			}
 		},
 	})
@@ -124,14 +124,14 @@ func (s *Schedules) begin(a *Assembly, id string, set schedule.Settings, turns i
 	s.ended.Go(func() { one.Run(ctx) })
 }
 
-func (s *Schedules) current() *Assembly {
+func (s *Schedules) currentOwner() *Assembly {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.owner
 }
 
-// Retire has nothing more begin, unless another assembly has taken over.
-func (a *Assembly) Retire() {
+// RetireSchedule stops starting jobs, unless another assembly has taken over.
+func (a *Assembly) RetireSchedule() {
 	s := a.options.Schedules
 	if s == nil {
 		return
@@ -149,18 +149,17 @@ func (a *Assembly) Retire() {
 
 var errEnding = errors.New("picoclaw is ending")
 
-// within returns a context for what runs for an agent: it ends with the assembly, and when the operator stops the
-// agent.
-func (a *Assembly) within(ctx context.Context, agent string) (context.Context, context.CancelFunc) {
+// withAgentContext returns a context for work of an agent: the end of the assembly or a stop of the agent cancels it.
+func (a *Assembly) withAgentContext(ctx context.Context, agent string) (context.Context, context.CancelFunc) {
 	ctx, done := a.WithStop(ctx, agent)
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(a.life, func() { cancel(errEnding) })
+	stop := context.AfterFunc(a.ctx, func() { cancel(errEnding) })
 	return ctx, func() { stop(); cancel(nil); done() }
 }
 
-// job runs a job: a command as a call, anything else as a turn. turns bounds how many turns there are at a time.
-func (a *Assembly) job(ctx context.Context, id string, j schedule.Job, turns chan struct{}) (string, error) {
-	ctx, done := a.within(ctx, id)
+// runJob runs a job: a command as a call, other jobs as a turn. turns limits concurrent turns.
+func (a *Assembly) runJob(ctx context.Context, id string, j schedule.Job, turns chan struct{}) (string, error) {
+	ctx, done := a.withAgentContext(ctx, id)
 	defer done()
 	origin := session.Cron
 	if j.Payload.Kind == schedule.HeartbeatTurn {
@@ -171,7 +170,7 @@ func (a *Assembly) job(ctx context.Context, id string, j schedule.Job, turns cha
 		return "", err
 	}
 	if j.Payload.Command != "" {
-		return command(ctx, s, j.Payload.Command)
+		return runCommand(ctx, s, j.Payload.Command)
 	}
 	select {
 	case turns <- struct{}{}:
@@ -179,19 +178,19 @@ func (a *Assembly) job(ctx context.Context, id string, j schedule.Job, turns cha
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
-	c, err := a.converse(ctx, s, "")
+	c, err := a.newConversation(ctx, s, "")
 	if err != nil {
 		return "", err
 	}
-	outcome, err := c.Turn(ctx, j.Payload.Message, nil)
+	outcome, err := c.RunTurn(ctx, j.Payload.Message, nil)
 	err = errors.Join(err, c.Close(ctx, "other"))
-	if Ended(err) {
+	if IsTurnEnd(err) {
 		return outcome.Text + "\n" + err.Error(), nil
 	}
 	return outcome.Text, err
 }
 
-// jobSession opens the session of a job's run, narrowed as the one was that added the job.
+// jobSession opens the session of a job, narrowed like the session that added it.
 func (a *Assembly) jobSession(id string, origin session.Origin, j schedule.Job) (*session.Session, error) {
 	s, err := a.OpenSession(id, origin)
 	narrowing := crontool.JobNarrowing(j)
@@ -205,8 +204,8 @@ func (a *Assembly) jobSession(id string, origin session.Origin, j schedule.Job) 
 	return s, err
 }
 
-// command runs a command as the agent's tool does, with all that it is held to.
-func command(ctx context.Context, s *session.Session, text string) (string, error) {
+// runCommand runs a command with the agent's exec tool.
+func runCommand(ctx context.Context, s *session.Session, text string) (string, error) {
 	arguments, err := json.Marshal(map[string]string{"command": text})
 	if err != nil {
 		return "", err
@@ -218,8 +217,8 @@ func command(ctx context.Context, s *session.Session, text string) (string, erro
 	return r.Text, nil
 }
 
-// deliver tells hooks what a job or a heartbeat had to say. It is in the log of runs besides.
-func (a *Assembly) deliver(id string, r schedule.Record) {
+// deliverResult sends the result of a job or heartbeat to hooks.
+func (a *Assembly) deliverResult(id string, r schedule.Record) {
 	if a.hooks == nil {
 		return
 	}
@@ -231,6 +230,6 @@ func (a *Assembly) deliver(id string, r schedule.Record) {
 	if r.Error != "" {
 		text = strings.TrimSpace(text + "\n" + r.Error)
 	}
-	a.hooks.HandleEvent(a.life, s, hooks.EventData{Event: hooks.Notification, Title: r.Name, Message: text,
+	a.hooks.HandleEvent(a.ctx, s, hooks.EventData{Event: hooks.Notification, Title: r.Name, Message: text,
 		Kind: "job_" + string(r.Status)})
 }

@@ -18,15 +18,15 @@ import (
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// SocketToken is the file beside a socket with what has to be said there first, in a line. Where no sandbox hides
-// sockets from programs of the same user, files are hidden all the same.
-const SocketToken = "token"
+// SocketTokenFile is a file next to a socket with the token to send first, as a line. Sandboxes hide files even where
+// they can't hide sockets.
+const SocketTokenFile = "token"
 
-// tokenTimeout is how long a program may take to say it.
+// tokenTimeout limits the time until a client sends the token.
 const tokenTimeout = 10 * time.Second
 
-// serveSocket serves a session over MCP at a socket in a directory of its own, for a program that is started with it
-// and has no other way to a tool. end ends what is served, and takes the directory away.
+// serveSocket serves a session over MCP at a socket in a private directory, for a program whose only tools it provides.
+// end closes and removes it.
 func (a *Assembly) serveSocket(s *session.Session) (socket string, end func(), err error) {
 	runs := filepath.Join(s.Policy().Home(), "run")
 	if err := os.MkdirAll(runs, 0o700); err != nil {
@@ -36,13 +36,13 @@ func (a *Assembly) serveSocket(s *session.Session) (socket string, end func(), e
 	if err != nil {
 		return "", nil, err
 	}
-	hold, err := holdDir(dir)
+	hold, err := lockDir(dir)
 	if err != nil {
 		return "", nil, errors.Join(fmt.Errorf("serve a session: %w", err), os.RemoveAll(dir))
 	}
 	socket = filepath.Join(dir, "s")
 	token := rand.Text()
-	err = os.WriteFile(filepath.Join(dir, SocketToken), []byte(token), 0o600)
+	err = os.WriteFile(filepath.Join(dir, SocketTokenFile), []byte(token), 0o600)
 	var listener net.Listener
 	if err == nil {
 		listener, err = net.Listen("unix", socket)
@@ -50,7 +50,7 @@ func (a *Assembly) serveSocket(s *session.Session) (socket string, end func(), e
 	if err != nil {
 		return "", nil, errors.Join(fmt.Errorf("serve a session: %w", err), hold.Close(), os.RemoveAll(dir))
 	}
-	ctx, cancel := context.WithCancel(a.life)
+	ctx, cancel := context.WithCancel(a.ctx)
 	server := mcp.NewServer(s, a.options.Version, mcp.Instructions(s.Policy()))
 	var serving sync.WaitGroup
 	serving.Go(func() {
@@ -61,7 +61,7 @@ func (a *Assembly) serveSocket(s *session.Session) (socket string, end func(), e
 			}
 			serving.Go(func() {
 				defer func() { _ = conn.Close() }()
-				if said(conn, token) {
+				if checkToken(conn, token) {
 					_ = server.ServeStreams(ctx, mcp.Streams{Reader: conn, Writer: conn}) // its end is the program's
 				}
 			})
@@ -76,8 +76,8 @@ func (a *Assembly) serveSocket(s *session.Session) (socket string, end func(), e
 	}, nil
 }
 
-// said reports whether a token is what a connection begins with.
-func said(conn net.Conn, token string) bool {
+// checkToken reports whether a connection begins with the token.
+func checkToken(conn net.Conn, token string) bool {
 	got := make([]byte, len(token)+1)
 	_ = conn.SetReadDeadline(time.Now().Add(tokenTimeout))
 	if _, err := io.ReadFull(conn, got); err != nil {
@@ -86,9 +86,8 @@ func said(conn net.Conn, token string) bool {
 	return conn.SetReadDeadline(time.Time{}) == nil && subtle.ConstantTimeCompare(got, []byte(token+"\n")) == 1
 }
 
-// holdDir locks a directory of run, so that no other host takes it for a dead one's. The lock has its name only when it
-// is held.
-func holdDir(dir string) (*os.File, error) {
+// lockDir locks a directory of run, so that no other host removes it. The lock file gets its name once locked.
+func lockDir(dir string) (*os.File, error) {
 	held, err := os.OpenFile(filepath.Join(dir, "lock.new"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err

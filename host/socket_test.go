@@ -17,7 +17,7 @@ func TestWhoDoesNotSayTheTokenIsNotServed(t *testing.T) {
 				_ = theirs.Close() // whoever is let in goes on
 			}
 		}()
-		if got := said(ours, "ABCDEF"); got != want {
+		if got := checkToken(ours, "ABCDEF"); got != want {
 			t.Errorf("%q is let in: %v", text, got)
 		}
 		_, _ = ours.Close(), theirs.Close()

@@ -10,12 +10,12 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// newTeam makes the team in which agents give work to others, and its tools.
+// newTeam creates the team for delegation, and returns its tools.
 func (a *Assembly) newTeam() (session.BuiltinPlugin, error) {
 	a.team = agent.NewTeam(agent.TeamOptions{
-		Limits: a.teamLimits, Open: a.member, AllowedAgents: a.delegates, Outlive: a.options.Schedules != nil,
+		Limits: a.teamLimits, Open: a.openMember, AllowedAgents: a.allowedDelegates, Outlive: a.options.Schedules != nil,
 		WithStop: func(ctx context.Context, parent *session.Session) (context.Context, context.CancelFunc) {
-			return a.within(ctx, parent.Policy().Agent())
+			return a.withAgentContext(ctx, parent.Policy().Agent())
 		},
 	})
 	p, err := a.team.BuiltinPlugin()
@@ -24,7 +24,7 @@ func (a *Assembly) newTeam() (session.BuiltinPlugin, error) {
 		if err != nil {
 			return false
 		}
-		_, err = a.modelOf(of)
+		_, err = a.findModel(of)
 		return err == nil && of.Subturn.MaxDepth > 0
 	}
 	return p, err
@@ -33,15 +33,15 @@ func (a *Assembly) newTeam() (session.BuiltinPlugin, error) {
 func (a *Assembly) teamLimits(parent *session.Session) agent.TeamLimits {
 	of, err := a.config.ResolveAgent(parent.Policy().Agent())
 	if err != nil {
-		return agent.DefaultTeamLimits() // no session is of an agent that is not there
+		return agent.DefaultTeamLimits() // sessions have existing agents
 	}
 	s := of.Subturn
 	return agent.TeamLimits{Depth: int(s.MaxDepth), Concurrent: int(s.MaxConcurrent), Timeout: minutes(s.TimeoutMinutes),
 		SlotWait: seconds(s.ConcurrencyTimeout)}
 }
 
-// delegates are the agents that a session's agent may give work to.
-func (a *Assembly) delegates(parent *session.Session) []string {
+// allowedDelegates returns the agents to which a session may delegate.
+func (a *Assembly) allowedDelegates(parent *session.Session) []string {
 	of, err := a.config.ResolveAgent(parent.Policy().Agent())
 	if err != nil {
 		return nil
@@ -52,8 +52,8 @@ func (a *Assembly) delegates(parent *session.Session) []string {
 	return of.Subagents.AllowAgents
 }
 
-// member opens an agent for a task: one like its parent, with its policy, or another with its own.
-func (a *Assembly) member(ctx context.Context, t agent.Task) (*agent.Member, error) {
+// openMember opens an agent for a task: like its parent, with its policy, or another agent with its own.
+func (a *Assembly) openMember(ctx context.Context, t agent.Task) (*agent.Member, error) {
 	var s *session.Session
 	var err error
 	if t.Agent == "" || t.Agent == t.Parent.Policy().Agent() {

@@ -15,19 +15,18 @@ import (
 	"github.com/picoclaw/picoclaw/host/telemetry"
 )
 
-// standardEndpoint is the variable by which other programs are told of a collector.
-const standardEndpoint = "OTEL_EXPORTER_OTLP_ENDPOINT"
+// endpointVariable is OpenTelemetry's standard variable for the collector.
+const endpointVariable = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
-// NewTelemetry makes what tells of calls, as a configuration says; nil where nobody is told. With scraped metrics are
-// served, too.
+// NewTelemetry returns the configured telemetry; nil if disabled. With scraped, metrics are served too.
 func NewTelemetry(cfg *config.Config, version string, scraped bool, log hclog.Logger) (*telemetry.Telemetry, error) {
 	set := cfg.Telemetry()
-	o := telemetry.Options{Endpoint: cmp.Or(set.Endpoint, os.Getenv(standardEndpoint)), Insecure: set.Insecure,
+	o := telemetry.Options{Endpoint: cmp.Or(set.Endpoint, os.Getenv(endpointVariable)), Insecure: set.Insecure,
 		Content: set.Content, Sample: set.Sample, Scraped: scraped, Version: version, Logger: log.Named("telemetry")}
 	if o.Endpoint != "" {
 		o.Headers = map[string]string{}
 		for name, value := range set.Headers {
-			filled, err := withSecrets(cfg, value)
+			filled, err := expandSecrets(cfg, value)
 			if err != nil {
 				return nil, fmt.Errorf("telemetry.headers.%s: %w", name, err)
 			}
@@ -36,13 +35,13 @@ func NewTelemetry(cfg *config.Config, version string, scraped bool, log hclog.Lo
 	}
 	t, err := telemetry.OpenTelemetry(o)
 	if err != nil && set.Endpoint == "" && o.Endpoint != "" {
-		return nil, fmt.Errorf("the variable %s, which stands in for it: %w", standardEndpoint, err)
+		return nil, fmt.Errorf("the variable %s, which stands in for it: %w", endpointVariable, err)
 	}
 	return t, err
 }
 
-// withSecrets fills in secrets for their names.
-func withSecrets(cfg *config.Config, text string) (string, error) {
+// expandSecrets replaces names of secrets by their values.
+func expandSecrets(cfg *config.Config, text string) (string, error) {
 	var failed error
 	filled := regexp.MustCompile(`\$\{(\w+)\}`).ReplaceAllStringFunc(text, func(name string) string {
 		value, err := session.Secret(cfg, name[2:len(name)-1])
@@ -54,14 +53,14 @@ func withSecrets(cfg *config.Config, text string) (string, error) {
 	return filled, failed
 }
 
-// tracedModel is a model whose requests are followed.
+// tracedModel traces the requests to a model.
 type tracedModel struct {
 	agent.Model
 	telemetry      *telemetry.Telemetry
 	provider, name string
 }
 
-// Generate asks the model.
+// Generate implements [agent.Model].
 func (m *tracedModel) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.Reply, error) {
 	ctx, ended := m.telemetry.TraceModel(ctx, m.provider, m.name)
 	reply, err := m.Model.Generate(ctx, r, onText)

@@ -75,7 +75,7 @@ func classify(err error) *pluginpb.Error {
 		// The text of what wraps it is kept: it is the sentence that the author meant.
 		return &pluginpb.Error{Code: own.Code, Message: err.Error(), Rule: own.Rule, Hint: own.Hint}
 	}
-	if refused := workspace.Refusal(err); refused != nil {
+	if refused := workspace.FindRefusal(err); refused != nil {
 		return &pluginpb.Error{Code: AccessDenied, Message: err.Error(), Rule: refused.Rule, Hint: refused.Hint}
 	}
 	code := Failed

@@ -148,7 +148,7 @@ func (g *Gateway) newStatus() Status {
 	}
 	for _, gen := range all {
 		c := Configuration{Since: gen.since}
-		c.Running, c.Sessions = gen.Busy()
+		c.Running, c.Sessions = gen.ActivityCounts()
 		s.Configurations = append(s.Configurations, c)
 	}
 	return s

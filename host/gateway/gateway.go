@@ -27,17 +27,17 @@ import (
 type Instance interface {
 	// ServeHTTP serves MCP.
 	http.Handler
-	// Has reports whether an MCP session belongs to this instance.
-	Has(session string) bool
-	// Busy returns the number of calls and turns in progress, and of open client sessions.
-	Busy() (running, sessions int)
-	// Checks returns the readiness checks of this instance.
-	Checks() []Check
-	// Begin starts background work, such as jobs, on this instance in place of the previous one, which finishes work
+	// HasSession reports whether an MCP session belongs to this instance.
+	HasSession(session string) bool
+	// ActivityCounts returns the number of calls and turns in progress, and of open client sessions.
+	ActivityCounts() (running, sessions int)
+	// HealthChecks returns the readiness checks of this instance.
+	HealthChecks() []Check
+	// BeginSchedule starts background work, such as jobs, on this instance in place of the previous one, which finishes work
 	// in progress.
-	Begin()
-	// Retire starts no more background work, unless another instance has already taken over. It does not wait.
-	Retire()
+	BeginSchedule()
+	// RetireSchedule starts no more background work, unless another instance has already taken over. It does not wait.
+	RetireSchedule()
 	// Close stops everything, including work in progress.
 	Close(ctx context.Context) error
 }
@@ -179,7 +179,7 @@ func (g *Gateway) shutDown() {
 	drainCtx, cancel := context.WithTimeout(context.Background(), g.options.DrainTimeout)
 	defer cancel()
 	for _, gen := range all {
-		gen.Retire()
+		gen.RetireSchedule()
 		gen.waitDrained(drainCtx)
 	}
 	for _, gen := range all {

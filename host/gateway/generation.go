@@ -44,9 +44,9 @@ func (g *Gateway) startGeneration(i Instance) {
 		g.options.Logger.Warn("the sessions of an early configuration are ended: there are too many configurations", "since", oldest.since)
 		oldest.requestClose()
 	}
-	next.Begin()
+	next.BeginSchedule()
 	if previous != nil {
-		previous.Retire()
+		previous.RetireSchedule()
 		close(previous.retired)
 	}
 	g.active.Go(func() {
@@ -71,7 +71,7 @@ func (n *generation) waitUnused() {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
-		if running, sessions := n.Busy(); running == 0 && sessions == 0 {
+		if running, sessions := n.ActivityCounts(); running == 0 && sessions == 0 {
 			return
 		}
 		select {
@@ -88,7 +88,7 @@ func (n *generation) waitDrained(ctx context.Context) {
 	tick := time.NewTicker(pollInterval / 4)
 	defer tick.Stop()
 	for {
-		if running, _ := n.Busy(); running == 0 {
+		if running, _ := n.ActivityCounts(); running == 0 {
 			return
 		}
 		select {
@@ -127,7 +127,7 @@ func (g *Gateway) generationOf(r *http.Request) *generation {
 	all, current, _ := g.currentState()
 	if id := r.Header.Get("Mcp-Session-Id"); id != "" {
 		for _, gen := range all {
-			if gen.Has(id) {
+			if gen.HasSession(id) {
 				return gen
 			}
 		}

@@ -71,7 +71,7 @@ func (g *Gateway) checkReadiness() (healthReport, bool) {
 		return healthReport{Status: "ending", Uptime: g.formatUptime()}, false
 	}
 	report, ok := healthReport{Status: "ready", Uptime: g.formatUptime()}, true
-	for _, c := range gen.Checks() {
+	for _, c := range gen.HealthChecks() {
 		result := CheckResult{Name: c.Name, Status: "ok"}
 		if c.Err != nil {
 			result.Status, result.Error, ok = "failed", c.Err.Error(), false

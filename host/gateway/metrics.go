@@ -26,7 +26,7 @@ func (g *Gateway) registerMetrics() error {
 	countActive := func() (running, sessions int) {
 		all, _, _ := g.currentState()
 		for _, gen := range all {
-			r, s := gen.Busy()
+			r, s := gen.ActivityCounts()
 			running, sessions = running+r, sessions+s
 		}
 		return running, sessions

@@ -96,7 +96,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 	dir, isolated := read(true)
 	_, unconfined := read(false)
-	w, err := workspace.Open(guard.Policy{Workspace: dir, Restrict: true}, workspace.Options{})
+	w, err := workspace.OpenWorkspace(guard.Policy{Workspace: dir, Restrict: true}, workspace.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

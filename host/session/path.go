@@ -73,7 +73,7 @@ func (s *Session) guardAccess(path string) LayerAccess {
 
 // workspaceAccess opens the path as plugins do, and returns its resolved path.
 func (s *Session) workspaceAccess(path string) (access LayerAccess, real string, err error) {
-	w, err := workspace.Open(s.policy.Guard(), workspace.Options{})
+	w, err := workspace.OpenWorkspace(s.policy.Guard(), workspace.Options{})
 	if errors.Is(err, fs.ErrNotExist) {
 		abs := path
 		if !filepath.IsAbs(abs) {
@@ -85,7 +85,7 @@ func (s *Session) workspaceAccess(path string) (access LayerAccess, real string,
 		return access, "", &StartError{err}
 	}
 	defer func() { _ = w.Close() }()
-	abs, err := w.Abs(path)
+	abs, err := w.AbsPath(path)
 	if err != nil {
 		return access, "", err
 	}
@@ -95,7 +95,7 @@ func (s *Session) workspaceAccess(path string) (access LayerAccess, real string,
 	}
 	_, err = w.Stat(path)
 	readErr := asRefusal(err)
-	writeErr := asRefusal(w.Look(guard.Write, real, func(*workspace.Tree) error { return nil }))
+	writeErr := asRefusal(w.InspectTree(guard.Write, real, func(*workspace.Tree) error { return nil }))
 	access.Read, access.Write = readErr == nil, writeErr == nil
 	switch {
 	case readErr != nil:
@@ -108,7 +108,7 @@ func (s *Session) workspaceAccess(path string) (access LayerAccess, real string,
 
 // asRefusal returns err if it is a refusal of the workspace. Missing files and permissions are none.
 func asRefusal(err error) error {
-	if refused := workspace.Refusal(err); refused != nil {
+	if refused := workspace.FindRefusal(err); refused != nil {
 		return refused
 	}
 	return nil

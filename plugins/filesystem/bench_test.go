@@ -19,7 +19,7 @@ func BenchmarkReadOneMegabyte(b *testing.B) {
 	if err := os.WriteFile(name, bytes.Repeat([]byte("0123456789abcde\n"), 1<<16), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	w, err := workspace.Open(guard.Policy{Workspace: dir, Restrict: true}, workspace.Options{})
+	w, err := workspace.OpenWorkspace(guard.Policy{Workspace: dir, Restrict: true}, workspace.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func BenchmarkListOneThousand(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	w, err := workspace.Open(guard.Policy{Workspace: dir, Restrict: true}, workspace.Options{})
+	w, err := workspace.OpenWorkspace(guard.Policy{Workspace: dir, Restrict: true}, workspace.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func BenchmarkListOneThousand(b *testing.B) {
 
 func BenchmarkDurableWrite(b *testing.B) {
 	dir := b.TempDir()
-	w, err := workspace.Open(guard.Policy{Workspace: dir, Restrict: true}, workspace.Options{StateDir: b.TempDir()})
+	w, err := workspace.OpenWorkspace(guard.Policy{Workspace: dir, Restrict: true}, workspace.Options{StateDir: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -60,7 +60,7 @@ type outcomes struct {
 
 // existing is a file as a change finds it.
 type existing struct {
-	old  *workspace.Old
+	old  *workspace.OldFile
 	env  *sdk.Environment
 	path string
 }
@@ -89,7 +89,7 @@ func (c *existing) encoding() (text.Encoding, error) {
 const smallFile = 1 << 20
 
 // etagOfOld returns the etag of a file as it is before a change.
-func etagOfOld(ctx context.Context, old *workspace.Old) (string, error) {
+func etagOfOld(ctx context.Context, old *workspace.OldFile) (string, error) {
 	switch size := old.Info.Size(); {
 	case size > maxRead:
 		return revision(old.Info), nil
@@ -109,7 +109,7 @@ func (m *memory) do(ctx context.Context, env *sdk.Environment, c change) (*outco
 	edits := make([]workspace.Edit, len(c.edits))
 	for i, e := range c.edits {
 		edits[i] = workspace.Edit{Path: e.path, Mode: e.mode, Parents: e.parents,
-			Change: func(old *workspace.Old) ([]byte, error) {
+			Change: func(old *workspace.OldFile) ([]byte, error) {
 				if err := ctx.Err(); err != nil {
 					return nil, sdk.Errorf(sdk.Cancelled, "failed to %s: cancelled", c.doing)
 				}
@@ -117,7 +117,7 @@ func (m *memory) do(ctx context.Context, env *sdk.Environment, c change) (*outco
 			}}
 	}
 	if c.dryRun {
-		err := env.Workspace.Try(func(changed []workspace.Changed) error {
+		err := env.Workspace.PreviewEdits(func(changed []workspace.PlannedChange) error {
 			out.describe(changed)
 			out.Diff = diffs(env, changed)
 			return nil
@@ -129,7 +129,7 @@ func (m *memory) do(ctx context.Context, env *sdk.Environment, c change) (*outco
 	}
 	rec := m.record(env, c.tool, "")
 	rec.visit(env.Workspace, c.edits)
-	err := env.Workspace.Apply(func(changed []workspace.Changed) error {
+	err := env.Workspace.ApplyEdits(func(changed []workspace.PlannedChange) error {
 		out.describe(changed)
 		rec.beforeFiles(&c, changed)
 		return nil
@@ -148,7 +148,7 @@ func (r recording) visit(w *workspace.Workspace, edits []fileEdit) {
 		return
 	}
 	for _, e := range edits {
-		if path, err := w.Abs(e.path); err == nil {
+		if path, err := w.AbsPath(e.path); err == nil {
 			if real, err := paths.Resolve(path); err == nil {
 				r.Visit(real)
 			}
@@ -157,7 +157,7 @@ func (r recording) visit(w *workspace.Workspace, edits []fileEdit) {
 }
 
 // beforeFiles keeps files that are about to be changed.
-func (r recording) beforeFiles(c *change, changed []workspace.Changed) {
+func (r recording) beforeFiles(c *change, changed []workspace.PlannedChange) {
 	if r.Recorder == nil {
 		return
 	}
@@ -174,7 +174,7 @@ func (r recording) beforeFiles(c *change, changed []workspace.Changed) {
 	}
 }
 
-func summarize(tool string, changed []workspace.Changed) string {
+func summarize(tool string, changed []workspace.PlannedChange) string {
 	first := changed[0]
 	verb := "changed"
 	if !first.Old.Exists() {
@@ -189,7 +189,7 @@ func summarize(tool string, changed []workspace.Changed) string {
 // failure says what went wrong, and of several files with which.
 func (c *change) failure(err error) error {
 	path := c.edits[0].path
-	about := workspace.FileOf(err)
+	about := workspace.FailedFile(err)
 	if about != "" {
 		path = about
 	}
@@ -205,7 +205,7 @@ func (c *change) failure(err error) error {
 	if about != "" && !strings.Contains(with.Message+with.Hint, shown(path)) {
 		with.Message += "\nthe file is " + shown(path)
 	}
-	if workspace.Untouched(err) {
+	if workspace.IsUnchanged(err) {
 		with.Message += "\nnothing was changed in any file"
 	}
 	return &with
@@ -245,12 +245,12 @@ func (m *memory) match(ctx context.Context, v *existing, e fileEdit, doing strin
 }
 
 // describe says what has become of the files.
-func (out *outcomes) describe(changed []workspace.Changed) {
+func (out *outcomes) describe(changed []workspace.PlannedChange) {
 	for _, c := range changed {
 		o := outcome{
 			Path: c.Old.Path, Etag: versions.Etag(c.Data), SizeBytes: int64(len(c.Data)), Created: !c.Old.Exists(),
 		}
-		if n := c.Old.Links(); n > 1 {
+		if n := c.Old.LinkCount(); n > 1 {
 			o.Notes = append(o.Notes, fmt.Sprintf("the file had %d names (hard links); the others keep the old contents", n))
 		}
 		out.Files = append(out.Files, o)

@@ -47,7 +47,7 @@ func (m *memory) matches(ctx context.Context, env *sdk.Environment, tree *worksp
 			etag, nowCalled(now))
 	}
 	return m.conflict(doing, tree.Path, etag, now, readable(env, tree.Path), func() (data []byte, err error) {
-		err = tree.Walk(func(e *workspace.Entry) error {
+		err = tree.WalkTree(func(e *workspace.TreeEntry) error {
 			f, err := e.Open()
 			if err != nil {
 				return err

@@ -18,7 +18,7 @@ func cp(m *memory) sdk.Tool {
 		func(ctx context.Context, req *sdk.Request[cpInput]) (transferOutput, error) {
 			in := req.Args
 			t := transferring{tool: "cp", doing: "copy", ifMatch: in.IfMatch}
-			return t.run(ctx, &req.Environment, m, in.Source, in.Destination, in.Overwrite, req.Workspace.Copy)
+			return t.run(ctx, &req.Environment, m, in.Source, in.Destination, in.Overwrite, req.Workspace.CopyTree)
 		},
 		writes(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write"}}))
 }

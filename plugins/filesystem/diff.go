@@ -18,7 +18,7 @@ const (
 )
 
 // diffs returns the unified diffs of all the files that the caller may read.
-func diffs(env *sdk.Environment, changed []workspace.Changed) string {
+func diffs(env *sdk.Environment, changed []workspace.PlannedChange) string {
 	var b strings.Builder
 	for _, c := range changed {
 		name := c.Old.Path

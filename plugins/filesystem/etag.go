@@ -37,7 +37,7 @@ func isContents(etag string) bool { return versions.IsEtag(etag) }
 // revision returns the etag of a file that is too long to be read for it. It is empty when the file was changed a moment
 // ago: the next change might not show.
 func revision(info fs.FileInfo) string {
-	r := workspace.Revision(info)
+	r := workspace.FileRevision(info)
 	if r == "" {
 		return ""
 	}
@@ -56,7 +56,7 @@ func etagOfTree(ctx context.Context, tree *workspace.Tree) (etag string, err err
 	case tree.Info.Size() > maxRead:
 		return revision(tree.Info), nil
 	}
-	err = tree.Walk(func(e *workspace.Entry) error {
+	err = tree.WalkTree(func(e *workspace.TreeEntry) error {
 		f, err := e.Open()
 		if err != nil {
 			return err
@@ -72,7 +72,7 @@ func etagOfTree(ctx context.Context, tree *workspace.Tree) (etag string, err err
 // as long as to copy it.
 func etagOfDir(ctx context.Context, tree *workspace.Tree) (string, error) {
 	hash := versions.NewHash()
-	err := tree.Walk(func(e *workspace.Entry) error {
+	err := tree.WalkTree(func(e *workspace.TreeEntry) error {
 		if e.Name == "." {
 			return nil
 		}

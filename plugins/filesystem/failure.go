@@ -32,14 +32,14 @@ func failure(doing string, err error) error {
 	if errors.As(err, &own) {
 		return own
 	}
-	if refused := workspace.Refusal(err); refused != nil {
+	if refused := workspace.FindRefusal(err); refused != nil {
 		said := *refused
 		said.Err = errors.New(legible(refused.Error()))
 		return &said
 	}
 	say := func(code, what string) *sdk.Error { return sdk.Errorf(code, "failed to %s: %s", doing, legible(what)) }
 	switch {
-	case !workspace.Untouched(err):
+	case !workspace.IsUnchanged(err):
 		return sdk.Errorf(sdk.Failed, "%s", legible(err.Error())).
 			WithHint("look at what is there now; undo takes the change back. The disk may be full, or broken")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

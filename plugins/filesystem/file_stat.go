@@ -31,7 +31,7 @@ type fileStatOutput struct {
 func fileStat() sdk.Tool {
 	return sdk.NewTool("file_stat", "Get file or directory metadata.",
 		func(_ context.Context, req *sdk.Request[fileStatInput]) (fileStatOutput, error) {
-			s, err := req.Workspace.Status(req.Args.Path)
+			s, err := req.Workspace.FileStatus(req.Args.Path)
 			if err != nil {
 				return fileStatOutput{}, failureAt("inspect file", req.Args.Path, err)
 			}

@@ -51,10 +51,10 @@ func ls() sdk.Tool {
 			}
 			out := lsOutput{Entries: []lsEntry{}, room: listBytes}
 			var err error
-			if out.Path, err = req.Workspace.Abs(in.Path); err != nil {
+			if out.Path, err = req.Workspace.AbsPath(in.Path); err != nil {
 				return lsOutput{}, err
 			}
-			err = req.Workspace.Walk(guard.List, in.Path, func(e *workspace.Entry) error {
+			err = req.Workspace.WalkTree(guard.List, in.Path, func(e *workspace.TreeEntry) error {
 				if err := ctx.Err(); err != nil {
 					return sdk.Errorf(sdk.Cancelled, "listing was cancelled")
 				}
@@ -76,7 +76,7 @@ func ls() sdk.Tool {
 }
 
 // visit lists one entry of the walk.
-func (out *lsOutput) visit(in *lsInput, e *workspace.Entry) error {
+func (out *lsOutput) visit(in *lsInput, e *workspace.TreeEntry) error {
 	if e.Name == "." {
 		if !e.Info.IsDir() {
 			return &fs.PathError{Op: "list", Path: in.Path, Err: syscall.ENOTDIR}

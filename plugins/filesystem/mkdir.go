@@ -41,7 +41,7 @@ func mkdir(m *memory) sdk.Tool {
 				rec.before(mutation.Make, top, "")
 				rec.claim(top)
 			}
-			made, err := req.Workspace.Mkdir(req.Args.Path, moduleDirMode)
+			made, err := req.Workspace.MakeDir(req.Args.Path, moduleDirMode)
 			if err != nil {
 				rec.fail(err)
 			}
@@ -52,7 +52,7 @@ func mkdir(m *memory) sdk.Tool {
 			if err != nil {
 				return mkdirOutput{}, failure("create directory", err)
 			}
-			path, err := req.Workspace.Abs(req.Args.Path)
+			path, err := req.Workspace.AbsPath(req.Args.Path)
 			if err != nil {
 				return mkdirOutput{}, err
 			}
@@ -71,7 +71,7 @@ func mkdir(m *memory) sdk.Tool {
 
 // firstMissing returns the outermost directory of a path that does not exist; empty for none.
 func firstMissing(w *workspace.Workspace, path string) (missing string) {
-	path, err := w.Abs(path)
+	path, err := w.AbsPath(path)
 	if err != nil {
 		return ""
 	}

@@ -18,7 +18,7 @@ func mv(m *memory) sdk.Tool {
 		func(ctx context.Context, req *sdk.Request[mvInput]) (transferOutput, error) {
 			in := req.Args
 			t := transferring{tool: "mv", doing: "move", ifMatch: in.IfMatch}
-			return t.run(ctx, &req.Environment, m, in.Source, in.Destination, in.Overwrite, req.Workspace.Move)
+			return t.run(ctx, &req.Environment, m, in.Source, in.Destination, in.Overwrite, req.Workspace.MoveTree)
 		},
 		writes(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write"}}))
 }

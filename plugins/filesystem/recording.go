@@ -57,7 +57,7 @@ func (r recording) end(id *string, notes *[]string) {
 func (r recording) fail(err error) {
 	switch {
 	case r.Recorder == nil:
-	case workspace.Untouched(err):
+	case workspace.IsUnchanged(err):
 		r.Discard()
 	default:
 		r.End()

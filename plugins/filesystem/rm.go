@@ -33,7 +33,7 @@ func rm(m *memory) sdk.Tool {
 			}
 			var out rmOutput
 			var rec recording
-			err := req.Workspace.Remove(ctx, req.Args.Path, req.Args.Recursive, func(doomed *workspace.Tree) error {
+			err := req.Workspace.RemoveTree(ctx, req.Args.Path, req.Args.Recursive, func(doomed *workspace.Tree) error {
 				out.Path, out.Type = doomed.Path, kind(doomed.Info)
 				if err := m.matches(ctx, &req.Environment, doomed, req.Args.IfMatch, "delete"); err != nil {
 					return err

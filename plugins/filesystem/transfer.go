@@ -77,7 +77,7 @@ func (t *transferring) failure(w *workspace.Workspace, source, destination strin
 	if !errors.As(said, &own) || own.Code != sdk.NotFound {
 		return said
 	}
-	if _, err := w.Status(source); err != nil {
+	if _, err := w.FileStatus(source); err != nil {
 		return own.WithHint("there is no %s", shown(source))
 	}
 	return sdk.Errorf(sdk.NotFound, "failed to %s: the directory that %s would be in is missing", t.doing,

@@ -107,7 +107,7 @@ func undoable(op *undo.Operation) error {
 // undo undoes an operation, but for what somebody else changed since.
 func (m *memory) undo(ctx context.Context, env *sdk.Environment, op *undo.Operation, in undoInput,
 	approved bool) (undoOutput, error) {
-	files, err := env.Workspace.Restoring()
+	files, err := env.Workspace.WithoutProtection()
 	if err != nil {
 		return undoOutput{}, err
 	}
@@ -159,10 +159,10 @@ func (m *memory) undo(ctx context.Context, env *sdk.Environment, op *undo.Operat
 // permitPlacing returns a check of what undo puts somewhere: it may not change an entry point that a person has to be
 // asked about.
 func permitPlacing(env *sdk.Environment, approved bool) func(mutation.Mutation) error {
-	monitor := env.Workspace.Monitor(workspace.MonitorOptions{Approved: approved})
+	monitor := env.Workspace.MonitorChanges(workspace.MonitorOptions{Approved: approved})
 	return func(m mutation.Mutation) error {
 		if m.Kind == mutation.Rename {
-			return monitor.Place(m.Path, m.To)
+			return monitor.CheckPlacement(m.Path, m.To)
 		}
 		return monitor.Notice(m)
 	}

@@ -111,7 +111,7 @@ type finding struct {
 }
 
 func (f *finding) run(ctx context.Context) (findOutput, error) {
-	abs, err := f.req.Workspace.Abs(f.in.Path)
+	abs, err := f.req.Workspace.AbsPath(f.in.Path)
 	if err != nil {
 		return findOutput{}, err
 	}

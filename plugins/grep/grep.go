@@ -87,7 +87,7 @@ func (s *search) run(ctx context.Context) (grepOutput, error) {
 		out.mode = outputContent
 	}
 	var err error
-	if s.abs, err = s.req.Workspace.Abs(s.path); err != nil {
+	if s.abs, err = s.req.Workspace.AbsPath(s.path); err != nil {
 		return grepOutput{}, err
 	}
 	info, err := s.req.Workspace.Stat(s.path)

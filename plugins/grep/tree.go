@@ -61,17 +61,17 @@ const gitDir = ".git"
 func (t *tree) walk(ctx context.Context) error {
 	t.chains = map[string]rules{}
 	var err error
-	if t.abs, err = t.w.Abs(t.path); err != nil {
+	if t.abs, err = t.w.AbsPath(t.path); err != nil {
 		return err
 	}
-	if t.top, err = t.w.Abs("."); err != nil {
+	if t.top, err = t.w.AbsPath("."); err != nil {
 		return err
 	}
 	if t.ignore {
 		t.chains["."] = t.above()
 	}
 	t.pending = 1
-	return t.w.Scan(ctx, t.path, t.visit)
+	return t.w.ScanDirs(ctx, t.path, t.visit)
 }
 
 func (t *tree) visit(dir string, entries []fs.DirEntry) (into []string, err error) {

@@ -39,7 +39,7 @@ func (k *changeRecorder) enableRecording(id string, env *sdk.Environment) {
 	if env.Takeback.Dir != "" {
 		k.store, _ = undo.Open(env.Takeback) // without a store, undo is disabled
 	}
-	if k.store != nil || env.Workspace.Protects() {
+	if k.store != nil || env.Workspace.HasProtected() {
 		k.env = env
 	}
 }
@@ -69,7 +69,7 @@ func (k *changeRecorder) newOperation(tool string, approved bool) *changeOperati
 		p.recorder = k.store.Record(k.env.Workspace, undo.RecordOptions{Tool: tool, Summary: tool, Observe: true})
 		o.Next = p.recorder.Notice
 	}
-	p.monitor = k.env.Workspace.Monitor(o)
+	p.monitor = k.env.Workspace.MonitorChanges(o)
 	return p
 }
 
@@ -103,7 +103,7 @@ func (k *changeRecorder) finishOperation() (note, undoID string) {
 		return "", ""
 	}
 	k.operation = nil
-	notes := p.monitor.End().Notes()
+	notes := p.monitor.FinishMonitor().Notes()
 	if p.recorder != nil {
 		recorded := p.recorder.End()
 		undoID = recorded.ID

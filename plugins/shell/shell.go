@@ -64,7 +64,7 @@ func (s *shell) watch(req *sdk.Request[execInput], profile *isolation.Profile, b
 			s.store, _ = undo.Open(req.Takeback) // where it can't be opened, nothing is kept
 		}
 	})
-	if s.store == nil && !req.Workspace.Protects() {
+	if s.store == nil && !req.Workspace.HasProtected() {
 		return func() {}
 	}
 	options := workspace.MonitorOptions{Approved: req.Agreed(), Paths: req.Args.ProtectedPaths, Background: req.Args.Background}
@@ -75,10 +75,10 @@ func (s *shell) watch(req *sdk.Request[execInput], profile *isolation.Profile, b
 		})
 		options.Next = recorder.Notice
 	}
-	monitor := req.Workspace.Monitor(options)
+	monitor := req.Workspace.MonitorChanges(options)
 	profile.Notice = monitor.Notice
 	return func() {
-		begun.Protected = monitor.End()
+		begun.Protected = monitor.FinishMonitor()
 		if recorder != nil {
 			begun.Changes = recorder.End()
 		}

@@ -15,7 +15,7 @@ import (
 // BenchmarkRecord measures what the record of one deleted file takes.
 func BenchmarkRecord(b *testing.B) {
 	dir := b.TempDir()
-	files, err := workspace.Open(guard.Policy{Workspace: dir, Restrict: true}, workspace.Options{})
+	files, err := workspace.OpenWorkspace(guard.Policy{Workspace: dir, Restrict: true}, workspace.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

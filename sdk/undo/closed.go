@@ -37,8 +37,8 @@ func (r *Recorder) openClosed(path string) (*os.File, error) { return openClosed
 
 // openClosed opens a single file for reading.
 func openClosed(files *workspace.Workspace, path string) (file *os.File, err error) {
-	err = files.Look(guard.Write, path, func(t *workspace.Tree) error {
-		return t.Walk(func(e *workspace.Entry) error {
+	err = files.InspectTree(guard.Write, path, func(t *workspace.Tree) error {
+		return t.WalkTree(func(e *workspace.TreeEntry) error {
 			file, err = e.Open()
 			return err
 		})

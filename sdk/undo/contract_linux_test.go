@@ -60,7 +60,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	if err := os.Mkdir(w.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if w.files, err = workspace.Open(guard.Policy{Workspace: w.dir, Restrict: true}, workspace.Options{}); err != nil {
+	if w.files, err = workspace.OpenWorkspace(guard.Policy{Workspace: w.dir, Restrict: true}, workspace.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if w.store, err = undo.Open(undo.Options{Dir: filepath.Join(dir, "store")}); err != nil {

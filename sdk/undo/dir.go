@@ -90,7 +90,7 @@ var errNoDirectory = errors.New("not a directory")
 
 // attributesOf returns the extended attributes of an open file that a program may set; nil if they can't be read.
 func attributesOf(f *os.File) map[string][]byte {
-	attributes, err := workspace.Attributes(f)
+	attributes, err := workspace.ReadAttributes(f)
 	if err != nil || attributes == nil {
 		return nil
 	}

@@ -104,8 +104,8 @@ func (o *object) isUnmakeable() bool {
 }
 
 // meta returns what the object was besides its contents.
-func (o *object) meta() workspace.Meta {
-	m := workspace.Meta{Mode: o.Mode, Modified: time.Unix(0, o.Modified)}
+func (o *object) meta() workspace.FileMeta {
+	m := workspace.FileMeta{Mode: o.Mode, Modified: time.Unix(0, o.Modified)}
 	if o.UID != nobody && o.GID != nobody {
 		m.Owner = &workspace.Owner{UID: o.UID, GID: o.GID}
 	}

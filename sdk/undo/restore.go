@@ -132,7 +132,7 @@ func (u *undoing) create(s *step, o *object) error {
 		err = d.mkfifo(name)
 	}
 	if err == nil {
-		err = o.meta().Give(d.root, name)
+		err = o.meta().ApplyTo(d.root, name)
 		u.countOwner(d, name, o)
 	}
 	return occupied(err)
@@ -255,7 +255,7 @@ func (u *undoing) putClosed(s *step) error {
 	}
 	u.notice(mutation.Write, string(s.Name), "")
 	meta := o.meta()
-	return u.files.Apply(nil, workspace.Edit{Path: string(s.Name), Meta: &meta, Change: func(*workspace.Old) ([]byte, error) {
+	return u.files.ApplyEdits(nil, workspace.Edit{Path: string(s.Name), Meta: &meta, Change: func(*workspace.OldFile) ([]byte, error) {
 		return data, nil
 	}})
 }
@@ -284,7 +284,7 @@ func (u *undoing) putMeta() error {
 			return err
 		}
 		u.notice(mutation.Attribute, path, "")
-		return o.meta().Give(d.root, string(s.Name))
+		return o.meta().ApplyTo(d.root, string(s.Name))
 	})
 }
 
@@ -365,7 +365,7 @@ func (u *undoing) giveDirMeta(o *object, path string) error {
 		return nil //nolint:nilerr // somebody else moved or deleted it
 	}
 	u.notice(mutation.Attribute, path, "")
-	err = meta.Give(parent.root, name)
+	err = meta.ApplyTo(parent.root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -382,14 +382,14 @@ func (u *undoing) asLeft(o *object, now *node) bool {
 }
 
 // giveTopMeta gives a directory its metadata whose parent is closed.
-func (u *undoing) giveTopMeta(path string, meta workspace.Meta) error {
+func (u *undoing) giveTopMeta(path string, meta workspace.FileMeta) error {
 	d, err := openDirectory(u.files, path)
 	if err != nil {
 		return nil //nolint:nilerr // it was deleted
 	}
 	defer d.close()
 	u.notice(mutation.Attribute, path, "")
-	return meta.Give(d.root, ".")
+	return meta.ApplyTo(d.root, ".")
 }
 
 // restored says which objects stand for the former ones now.

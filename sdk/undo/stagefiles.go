@@ -100,7 +100,7 @@ func (u *undoing) stageFile(s *step, o *object) error {
 	if err := writeFile(d, temp, contents); err != nil {
 		return err
 	}
-	if err := o.meta().Give(d.root, temp); err != nil {
+	if err := o.meta().ApplyTo(d.root, temp); err != nil {
 		return err
 	}
 	u.countOwner(d, temp, o)

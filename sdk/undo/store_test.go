@@ -29,7 +29,7 @@ func openStore(t *testing.T, dir string, o Options) *Store {
 
 func openFiles(t *testing.T) *workspace.Workspace {
 	t.Helper()
-	files, err := workspace.Open(guard.Policy{Workspace: t.TempDir(), Restrict: true}, workspace.Options{})
+	files, err := workspace.OpenWorkspace(guard.Policy{Workspace: t.TempDir(), Restrict: true}, workspace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestStoreStaysWithinBounds(t *testing.T) {
 // Whatever is in the store's directory, reading it ends, and undo changes nothing outside the workspace.
 func FuzzArchive(f *testing.F) {
 	dir := f.TempDir()
-	files, err := workspace.Open(guard.Policy{Workspace: f.TempDir(), Restrict: true}, workspace.Options{})
+	files, err := workspace.OpenWorkspace(guard.Policy{Workspace: f.TempDir(), Restrict: true}, workspace.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}

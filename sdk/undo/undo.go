@@ -368,7 +368,7 @@ func (u *undoing) flush() error {
 	if err != nil {
 		return nil //nolint:nilerr // it could not be changed either
 	}
-	return errors.Join(workspace.Flush(top), top.Close())
+	return errors.Join(workspace.SyncFileSystem(top), top.Close())
 }
 
 // contentsOf returns what is kept of a file.

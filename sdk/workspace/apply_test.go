@@ -12,19 +12,19 @@ import (
 
 // becoming is an edit that makes data the contents of a file.
 func becoming(path, data string) Edit {
-	return Edit{Path: path, Parents: true, Change: func(*Old) ([]byte, error) { return []byte(data), nil }}
+	return Edit{Path: path, Parents: true, Change: func(*OldFile) ([]byte, error) { return []byte(data), nil }}
 }
 
 func TestSeveralEditsAreAllMadeOrNone(t *testing.T) {
 	broken := errors.New("broken")
-	failing := Edit{Path: "b", Change: func(*Old) ([]byte, error) { return nil, broken }}
+	failing := Edit{Path: "b", Change: func(*OldFile) ([]byte, error) { return nil, broken }}
 	for name, test := range map[string]struct {
-		last  func([]Changed) error
+		last  func([]PlannedChange) error
 		edits []Edit
 		want  error
 	}{
 		"a change fails": {nil, []Edit{becoming("a", "new"), failing}, broken},
-		"the last word is no": {func([]Changed) error { return broken }, []Edit{becoming("a", "new"), becoming("b", "new")},
+		"the last word is no": {func([]PlannedChange) error { return broken }, []Edit{becoming("a", "new"), becoming("b", "new")},
 			broken},
 		"one is a directory":    {nil, []Edit{becoming("a", "new"), becoming("dir", "new")}, NotRegular},
 		"one may not be":        {nil, []Edit{becoming("a", "new"), becoming("../work2/secret.txt", "new")}, Refused},
@@ -42,7 +42,7 @@ func TestSeveralEditsAreAllMadeOrNone(t *testing.T) {
 				os.Chmod(filepath.Join(g.w, "closed"), 0o444)); err != nil {
 				t.Fatal(err)
 			}
-			err := g.Apply(test.last, test.edits...)
+			err := g.ApplyEdits(test.last, test.edits...)
 			if !errors.Is(err, test.want) {
 				t.Errorf("the error is %v; want one like %T %v", err, test.want, test.want)
 			}
@@ -72,7 +72,7 @@ func TestACommitThatFailsHalfwayIsTakenBack(t *testing.T) {
 		return info
 	}
 	before := inode("a")
-	err := g.Apply(func([]Changed) error {
+	err := g.ApplyEdits(func([]PlannedChange) error {
 		// Between the look at b and its replacement somebody makes it a directory, which no file can replace.
 		b := filepath.Join(g.w, "b")
 		return errors.Join(os.Remove(b), os.Mkdir(b, 0o755))
@@ -96,12 +96,12 @@ func TestEditsOfOneFileFollowOneAnother(t *testing.T) {
 	g.put(filepath.Join(g.w, "f"), "1")
 	g.link("f", "link")
 	add := func(path, what string) Edit {
-		return Edit{Path: path, Change: func(old *Old) ([]byte, error) {
+		return Edit{Path: path, Change: func(old *OldFile) ([]byte, error) {
 			data, err := old.Bytes()
 			return append(append([]byte{}, data...), what...), err
 		}}
 	}
-	if err := g.Apply(nil, add("f", "2"), add("link", "3"), add("./f", "4")); err != nil {
+	if err := g.ApplyEdits(nil, add("f", "2"), add("link", "3"), add("./f", "4")); err != nil {
 		t.Fatal(err)
 	}
 	if got := g.contents(filepath.Join(g.w, "f")); got != "1234" {
@@ -115,10 +115,10 @@ func TestEditsOfOneFileFollowOneAnother(t *testing.T) {
 // The longest paths there are can be made, and are not left behind when the change fails.
 func TestDirectoriesAreMadeHoweverDeep(t *testing.T) {
 	g := newGround(t)
-	deep := strings.Repeat("p/", (maxPath-len(g.w))/2-8) + "x"
+	deep := strings.Repeat("p/", (maxPathLength-len(g.w))/2-8) + "x"
 	broken := errors.New("broken")
-	err := g.Apply(func([]Changed) error { return broken }, Edit{Path: deep[len("p/")*1500:], Parents: true,
-		Change: func(*Old) ([]byte, error) { return nil, nil }})
+	err := g.ApplyEdits(func([]PlannedChange) error { return broken }, Edit{Path: deep[len("p/")*1500:], Parents: true,
+		Change: func(*OldFile) ([]byte, error) { return nil, nil }})
 	if entries, _ := os.ReadDir(g.w); !errors.Is(err, broken) || len(entries) > 0 {
 		t.Errorf("%v, and there are %v", err, entries)
 	}
@@ -129,9 +129,9 @@ func TestDirectoriesAreMadeHoweverDeep(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	tried := 0
-	err = g.Try(func(all []Changed) error { tried = len(all); return nil },
-		Edit{Path: "new/f", Parents: true, Change: func(*Old) ([]byte, error) { return []byte("1"), nil }},
-		Edit{Path: "new/f", Parents: true, Change: func(old *Old) ([]byte, error) {
+	err = g.PreviewEdits(func(all []PlannedChange) error { tried = len(all); return nil },
+		Edit{Path: "new/f", Parents: true, Change: func(*OldFile) ([]byte, error) { return []byte("1"), nil }},
+		Edit{Path: "new/f", Parents: true, Change: func(old *OldFile) ([]byte, error) {
 			data, err := old.Bytes()
 			return append(data, '2'), err
 		}})

@@ -11,21 +11,21 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// Copy copies a file, or a directory with everything in it. Modes and extended attributes go along, links are copied as
-// links. The copy appears whole or not at all. A file that is overwritten keeps its own mode and owner.
-func (w *Workspace) Copy(source, destination string, o TransferOptions) error {
-	return w.use(guard.Read, source, func(at place) error {
-		from, done, err := at.tree()
+// CopyTree copies a file or a directory tree with modes and extended attributes; symlinks are copied as links. The copy
+// appears completely or not at all. An overwritten file keeps its mode and owner.
+func (w *Workspace) CopyTree(source, destination string, o TransferOptions) error {
+	return w.withPlace(guard.Read, source, func(at pathPlace) error {
+		from, done, err := at.openTree()
 		if err != nil {
 			return err
 		}
 		defer done()
-		to, err := w.target(guard.Write, destination)
+		to, err := w.openTarget(guard.Write, destination)
 		if err != nil {
-			return notItself(err, destination)
+			return rootError(err, destination)
 		}
-		defer to.close()
-		unlock, err := w.locks.lock([]*os.File{to.handle})
+		defer to.closeHandles()
+		unlock, err := w.locks.lockDirs([]*os.File{to.handle})
 		if err != nil {
 			return err
 		}
@@ -33,14 +33,14 @@ func (w *Workspace) Copy(source, destination string, o TransferOptions) error {
 		if real, err := paths.Resolve(from.Path); err == nil {
 			from.Path = real
 		}
-		t, err := transfer(source, from, to, o)
+		t, err := planTransfer(source, from, to, o)
 		if err != nil {
 			return err
 		}
 		if t.Replaced != nil && os.SameFile(from.Info, t.Replaced.Info) {
 			return &Error{Code: Same, Path: source, Err: errors.New(destination)}
 		}
-		if err := copyable(from, w.MaxFileSize(), o.Stop); err != nil {
+		if err := checkCopyable(from, w.MaxFileSize(), o.Stop); err != nil {
 			return err
 		}
 		if err := w.checkTransfer(source, destination, t); err != nil {
@@ -51,17 +51,17 @@ func (w *Workspace) Copy(source, destination string, o TransferOptions) error {
 				return err
 			}
 		}
-		if err := w.copyTree(from, to, t.Replaced != nil, w.MaxFileSize(), o.Stop); err != nil {
+		if err := w.copyToTemp(from, to, t.Replaced != nil, w.MaxFileSize(), o.Stop); err != nil {
 			return err
 		}
-		return to.sync()
+		return to.syncDir()
 	})
 }
 
-// copyable looks through a tree for what can't be copied, before anything is.
-func copyable(tree *Tree, limit int64, stop stopper) error {
-	return tree.Walk(func(e *Entry) error {
-		if err := stop.asked(); err != nil {
+// checkCopyable returns an error if a tree contains something that can't be copied.
+func checkCopyable(tree *Tree, limit int64, stop stopCheck) error {
+	return tree.WalkTree(func(e *TreeEntry) error {
+		if err := stop.checkStop(); err != nil {
 			return err
 		}
 		shown := filepath.Join(tree.Path, filepath.FromSlash(e.Name))
@@ -69,30 +69,30 @@ func copyable(tree *Tree, limit int64, stop stopper) error {
 		case mode.IsDir(), mode&fs.ModeSymlink != 0:
 			return nil
 		case !mode.IsRegular():
-			return notRegular(shown, mode)
+			return notRegularError(shown, mode)
 		case limit > 0 && e.Info.Size() > limit:
-			return tooLarge(shown, e.Info.Size(), limit)
+			return tooLargeError(shown, e.Info.Size(), limit)
 		}
 		return nil
 	})
 }
 
-// copyTree copies a tree beside its destination, under another name until it is whole.
-func (w *Workspace) copyTree(source *Tree, to *target, replace bool, limit int64, stop stopper) error {
-	temp, err := to.temporary(w)
+// copyToTemp copies a tree to a temporary name next to its destination, then renames it.
+func (w *Workspace) copyToTemp(source *Tree, to *changeTarget, replace bool, limit int64, stop stopCheck) error {
+	temp, err := to.newTemp(w)
 	if err != nil {
 		return err
 	}
-	c := copying{source, to, replace, limit, stop}
-	if err := c.all(temp.name); err != nil {
-		temp.remove()
+	c := treeCopy{source, to, replace, limit, stop}
+	if err := c.copyAll(temp.name); err != nil {
+		temp.removeTemp()
 		if errors.Is(err, errForeign) {
-			return w.replaceOwned(source.top(), to)
+			return w.replaceForeign(source.topEntry(), to)
 		}
 		return err
 	}
 	if err := w.checkCopy(source, to, temp.name); err != nil {
-		temp.remove()
+		temp.removeTemp()
 		return err
 	}
 	put := func() error {
@@ -101,65 +101,65 @@ func (w *Workspace) copyTree(source *Tree, to *target, replace bool, limit int64
 		return renameAt(&made, to, replace && !source.Info.IsDir())
 	}
 	if replace && source.Info.IsDir() {
-		err = w.aside(to, put)
+		err = w.withReplacedAside(to, put)
 	} else {
 		err = put()
 	}
 	if err != nil {
-		temp.remove()
+		temp.removeTemp()
 		return err
 	}
-	temp.forget()
+	temp.freeRecord()
 	return nil
 }
 
-// checkCopy checks what was copied, since the source may have changed since it was checked, and puts it onto the disk.
-func (w *Workspace) checkCopy(source *Tree, to *target, temp string) error {
+// checkCopy checks the finished copy, since the source may have changed, and syncs it to disk.
+func (w *Workspace) checkCopy(source *Tree, to *changeTarget, temp string) error {
 	copied := &Tree{Path: filepath.Join(filepath.Dir(to.path), temp), Info: source.Info}
-	err := w.checkTransfer(source.Path, to.asked, &Transfer{Source: copied, Destination: to.path})
+	err := w.checkTransfer(source.Path, to.written, &Transfer{Source: copied, Destination: to.path})
 	if err != nil || !source.Info.IsDir() {
 		return err
 	}
-	return flushTree(to, temp)
+	return syncTree(to, temp)
 }
 
-// copying is a tree on its way to another name beside its destination.
-type copying struct {
+// treeCopy copies a tree to another name next to its destination.
+type treeCopy struct {
 	source  *Tree
-	to      *target
-	replace bool // the place of a file is taken over with what that is
+	to      *changeTarget
+	replace bool // take over the replaced file's metadata
 	limit   int64
-	stop    stopper
+	stop    stopCheck
 }
 
-func (c *copying) all(name string) (err error) {
+func (c *treeCopy) copyAll(name string) (err error) {
 	if !c.source.Info.IsDir() {
-		return c.entry(c.source.top(), c.to.dir, name)
+		return c.copyEntry(c.source.topEntry(), c.to.dir, name)
 	}
 	b := &dirStack{} // which makes each in a directory that is open, however deep it is
 	defer func() {
-		for len(b.open) > 0 {
-			err = errors.Join(err, b.leave())
+		for len(b.dirs) > 0 {
+			err = errors.Join(err, b.finishDir())
 		}
 	}()
-	return c.source.Walk(func(e *Entry) error {
+	return c.source.WalkTree(func(e *TreeEntry) error {
 		in, base := c.to.dir, name
 		if e.Name != "." {
 			var err error
-			if in, base, err = b.at(e.Name); err != nil {
+			if in, base, err = b.parentOf(e.Name); err != nil {
 				return err
 			}
 		}
 		if mode := e.Info.Mode(); mode.IsDir() {
-			return errors.Join(c.stop.asked(), b.enter(e.Name, in, base, Meta{Mode: mode.Perm()}))
+			return errors.Join(c.stop.checkStop(), b.createDir(e.Name, in, base, FileMeta{Mode: mode.Perm()}))
 		}
-		return c.entry(e, in, base)
+		return c.copyEntry(e, in, base)
 	})
 }
 
-// entry copies what is no directory.
-func (c *copying) entry(e *Entry, in *os.Root, base string) error {
-	if err := c.stop.asked(); err != nil {
+// copyEntry copies a file or symlink.
+func (c *treeCopy) copyEntry(e *TreeEntry, in *os.Root, base string) error {
+	if err := c.stop.checkStop(); err != nil {
 		return err
 	}
 	switch mode := e.Info.Mode(); {
@@ -170,35 +170,35 @@ func (c *copying) entry(e *Entry, in *os.Root, base string) error {
 		}
 		return in.Symlink(link, base)
 	case mode.IsRegular():
-		return c.file(e, in, base)
+		return c.copyFile(e, in, base)
 	default:
-		return notRegular(filepath.Join(c.source.Path, e.Name), mode)
+		return notRegularError(filepath.Join(c.source.Path, e.Name), mode)
 	}
 }
 
-func (c *copying) file(e *Entry, dir *os.Root, base string) (err error) {
+func (c *treeCopy) copyFile(e *TreeEntry, dir *os.Root, base string) (err error) {
 	in, err := e.Open()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	out, err := dir.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, newFile)
+	out, err := dir.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, newFileMode)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
-	n, err := c.stop.copy(out, in, c.limit)
+	n, err := c.stop.copySparse(out, in, c.limit)
 	if err != nil {
 		return err
 	}
 	if c.limit > 0 && n > c.limit {
-		return tooLarge(e.Name, n, c.limit)
+		return tooLargeError(e.Name, n, c.limit)
 	}
 	if e.Name != "." {
-		return copyMetadata(in, e.Info, out) // what is in a directory goes to the disk with the whole of it
+		return copyMetadata(in, e.Info, out) // directories are synced as a whole
 	}
 	if c.replace {
-		err = takeOver(c.to, out)
+		err = copyOldMetadata(c.to, out)
 	} else {
 		err = copyMetadata(in, e.Info, out)
 	}
@@ -208,15 +208,15 @@ func (c *copying) file(e *Entry, dir *os.Root, base string) (err error) {
 	return out.Sync()
 }
 
-// takeOver gives a copy the metadata of the file whose place it is about to take.
-func takeOver(to *target, out *os.File) error {
-	old, info, err := to.place().open(to.asked)
+// copyOldMetadata gives a copy the metadata of the file it replaces.
+func copyOldMetadata(to *changeTarget, out *os.File) error {
+	old, info, err := to.asPlace().openRegular(to.written)
 	if err != nil {
-		return fmt.Errorf("keep the mode of %s: %w", to.asked, err)
+		return fmt.Errorf("keep the mode of %s: %w", to.written, err)
 	}
 	defer func() { _ = old.Close() }()
 	if info.Mode().Perm()&0o222 == 0 {
-		return &Error{Code: ReadOnly, Path: to.asked}
+		return &Error{Code: ReadOnly, Path: to.written}
 	}
 	return keepMetadata(old, info, out)
 }

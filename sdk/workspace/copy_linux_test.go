@@ -30,7 +30,7 @@ func TestHolesStayHoles(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := errors.Join(f.Truncate(32*mib), f.Close(), g.Copy(name, name+" copy", TransferOptions{})); err != nil {
+		if err := errors.Join(f.Truncate(32*mib), f.Close(), g.CopyTree(name, name+" copy", TransferOptions{})); err != nil {
 			t.Fatal(err)
 		}
 		if before, after := []byte(g.contents(path)), []byte(g.contents(path+" copy")); !bytes.Equal(before, after) {
@@ -79,11 +79,11 @@ func TestDeepTreesAreCopied(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(dir.Close(), g.Copy("deep", "copy", TransferOptions{})); err != nil {
+	if err := errors.Join(dir.Close(), g.CopyTree("deep", "copy", TransferOptions{})); err != nil {
 		t.Fatal(err)
 	}
 	tree := func(name string) (all []string) {
-		if err := g.Walk("read", name, func(e *Entry) error {
+		if err := g.WalkTree("read", name, func(e *TreeEntry) error {
 			all = append(all, fmt.Sprintf("%d %s %v", strings.Count(e.Name, "/"), filepath.Base(e.Name), e.Info.Mode()))
 			return nil
 		}); err != nil {
@@ -97,7 +97,7 @@ func TestDeepTreesAreCopied(t *testing.T) {
 	}
 	for _, name := range []string{"deep", "copy"} { // os.RemoveAll would need the whole path
 		root, err := os.OpenRoot(g.w)
-		if err := errors.Join(err, removeAll(root, name), root.Close()); err != nil {
+		if err := errors.Join(err, removeOwn(root, name), root.Close()); err != nil {
 			t.Error(err)
 		}
 	}

@@ -7,53 +7,52 @@ import (
 	"path"
 )
 
-// dirStack holds the directories open that a tree is made in. Names are slash-separated, relative to the tree, and come
-// in the order of a walk: a directory, then all that is in it, then what is beside it. So each is made in a directory
-// that is open already, however deep it is.
+// dirStack holds the open directories while a tree is created. Names are slash-separated, relative to the tree, and in
+// depth-first order, so that each entry is created in an open directory, at any depth.
 type dirStack struct {
-	open []*openedDir // the directory that is being filled comes last, each in the one before
+	dirs []*stackedDir // from the top to the current directory
 }
 
-// openedDir is a directory that is being filled.
-type openedDir struct {
+// stackedDir is a directory being filled.
+type stackedDir struct {
 	name string // relative to the tree
 	in   *os.Root
 	base string
 	dir  *os.Root
-	meta Meta
+	meta FileMeta
 }
 
-// enter makes a directory that is filled from now on.
-func (s *dirStack) enter(name string, in *os.Root, base string, meta Meta) error {
-	if err := in.Mkdir(base, newDir); err != nil {
+// createDir creates a directory and makes it the current one.
+func (s *dirStack) createDir(name string, in *os.Root, base string, meta FileMeta) error {
+	if err := in.Mkdir(base, newDirMode); err != nil {
 		return err
 	}
 	dir, err := in.OpenRoot(base)
 	if err != nil {
 		return err
 	}
-	s.open = append(s.open, &openedDir{name, in, base, dir, meta})
+	s.dirs = append(s.dirs, &stackedDir{name, in, base, dir, meta})
 	return nil
 }
 
-// leave gives the last directory its metadata, now that it is full: it may be closed to its writer from then on, and
-// what is made in it would change its time.
-func (s *dirStack) leave() error {
-	last := s.open[len(s.open)-1]
-	s.open = s.open[:len(s.open)-1]
-	return errors.Join(last.meta.Give(last.in, last.base), last.dir.Close())
+// finishDir sets the metadata of the current directory and closes it. Done last, since it may remove write permission,
+// and new entries change the time.
+func (s *dirStack) finishDir() error {
+	last := s.dirs[len(s.dirs)-1]
+	s.dirs = s.dirs[:len(s.dirs)-1]
+	return errors.Join(last.meta.ApplyTo(last.in, last.base), last.dir.Close())
 }
 
-// at returns the directory that a name is in, and leaves those that are full by that.
-func (s *dirStack) at(name string) (in *os.Root, base string, err error) {
+// parentOf returns the directory of a name, and finishes completed directories.
+func (s *dirStack) parentOf(name string) (in *os.Root, base string, err error) {
 	dir := path.Dir(name)
-	for s.open[len(s.open)-1].name != dir {
-		if len(s.open) == 1 {
+	for s.dirs[len(s.dirs)-1].name != dir {
+		if len(s.dirs) == 1 {
 			return nil, "", fmt.Errorf("%s is not in the directory that is being filled", name)
 		}
-		if err := s.leave(); err != nil {
+		if err := s.finishDir(); err != nil {
 			return nil, "", err
 		}
 	}
-	return s.open[len(s.open)-1].dir, path.Base(name), nil
+	return s.dirs[len(s.dirs)-1].dir, path.Base(name), nil
 }

@@ -26,21 +26,21 @@ func (g *ground) all(names ...string) {
 // Tools refuse changes of the entry points in a subtree, and content that git would act on.
 func TestToolsKeepEntryPoints(t *testing.T) {
 	for name, do := range map[string]func(*ground) error{
-		"mv onto .github":           func(g *ground) error { return g.Move("gh", ".github", TransferOptions{Overwrite: true}) },
-		"mv to .github":             func(g *ground) error { return g.Move("gh", "sub/.github", TransferOptions{}) },
-		"mv of others over .github": func(g *ground) error { return g.Move("vs", ".github", TransferOptions{Overwrite: true}) },
-		"cp of others over .github": func(g *ground) error { return g.Copy("vs", ".github", TransferOptions{Overwrite: true}) },
-		"cp to .github":             func(g *ground) error { return g.Copy("gh", "sub/.github", TransferOptions{}) },
-		"mv of modules":             func(g *ground) error { return g.Move("m", ".git/modules", TransferOptions{}) },
-		"cp of modules":             func(g *ground) error { return g.Copy("m", ".git/modules", TransferOptions{}) },
+		"mv onto .github":           func(g *ground) error { return g.MoveTree("gh", ".github", TransferOptions{Overwrite: true}) },
+		"mv to .github":             func(g *ground) error { return g.MoveTree("gh", "sub/.github", TransferOptions{}) },
+		"mv of others over .github": func(g *ground) error { return g.MoveTree("vs", ".github", TransferOptions{Overwrite: true}) },
+		"cp of others over .github": func(g *ground) error { return g.CopyTree("vs", ".github", TransferOptions{Overwrite: true}) },
+		"cp to .github":             func(g *ground) error { return g.CopyTree("gh", "sub/.github", TransferOptions{}) },
+		"mv of modules":             func(g *ground) error { return g.MoveTree("m", ".git/modules", TransferOptions{}) },
+		"cp of modules":             func(g *ground) error { return g.CopyTree("m", ".git/modules", TransferOptions{}) },
 		"a bare repository":         func(g *ground) error { return g.WriteFile("m/lib/HEAD", []byte("x")) },
-		"its refs":                  func(g *ground) error { _, err := g.Mkdir("half/refs/heads", 0o755); return err },
+		"its refs":                  func(g *ground) error { _, err := g.MakeDir("half/refs/heads", 0o755); return err },
 		"a hook":                    func(g *ground) error { return g.WriteFile("bare/hooks/update", []byte("x")) },
 		"a risky setting":           func(g *ground) error { return g.WriteFile(".git/config", []byte("[core]\npager = x\n")) },
-		"a risky file":              func(g *ground) error { return g.Copy("risky", ".git/config", TransferOptions{Overwrite: true}) },
-		"a risky move":              func(g *ground) error { return g.Move("risky", "bare/config", TransferOptions{}) },
+		"a risky file":              func(g *ground) error { return g.CopyTree("risky", ".git/config", TransferOptions{Overwrite: true}) },
+		"a risky move":              func(g *ground) error { return g.MoveTree("risky", "bare/config", TransferOptions{}) },
 		"a gitdir line":             func(g *ground) error { return g.WriteFile("new/.git", []byte("gitdir: ../m/lib")) },
-		"mv of .envrc's place":      func(g *ground) error { return g.Move("sub", "other", TransferOptions{}) },
+		"mv of .envrc's place":      func(g *ground) error { return g.MoveTree("sub", "other", TransferOptions{}) },
 	} {
 		g := newGround(t, defaults)
 		g.all(".github/workflows/ci.yml", "gh/workflows/ci.yml", ".git/HEAD", "sub/.git/HEAD", "sub/.envrc", "m/lib/objects/x", "m/lib/refs/x",
@@ -52,7 +52,7 @@ func TestToolsKeepEntryPoints(t *testing.T) {
 		}
 		before := tar(t, g.w)
 		err := do(g)
-		if refusal := Refusal(err); refusal == nil || refusal.Rule != guard.RuleProtect || refusal.Hint == "" {
+		if refusal := FindRefusal(err); refusal == nil || refusal.Rule != guard.RuleProtect || refusal.Hint == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 		if after := tar(t, g.w); after != before {
@@ -64,10 +64,10 @@ func TestToolsKeepEntryPoints(t *testing.T) {
 	if err := g.WriteFile(".git/config", []byte("[user]\nname = x\n")); err != nil {
 		t.Error(err)
 	}
-	if err := g.Move("m", ".git/modules", TransferOptions{}); err != nil {
+	if err := g.MoveTree("m", ".git/modules", TransferOptions{}); err != nil {
 		t.Error(err)
 	}
-	if err := g.Remove(t.Context(), ".git/modules/lib", true, nil); err != nil {
+	if err := g.RemoveTree(t.Context(), ".git/modules/lib", true, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -102,7 +102,7 @@ func TestGitDirectoriesOutsideAreProtected(t *testing.T) {
 		}
 		g.put(path, "x")
 	}
-	if Refusal(g.WriteFile(filepath.Join(main, ".git/hooks/post-commit"), []byte("x"))) == nil {
+	if FindRefusal(g.WriteFile(filepath.Join(main, ".git/hooks/post-commit"), []byte("x"))) == nil {
 		t.Error("a hook was written")
 	}
 	if err := g.WriteFile(filepath.Join(main, ".git/COMMIT_EDITMSG"), []byte("x")); err != nil {
@@ -111,7 +111,7 @@ func TestGitDirectoriesOutsideAreProtected(t *testing.T) {
 	if err := g.WriteFile(filepath.Join(main, ".vscode/tasks.json"), []byte("x")); err != nil {
 		t.Error("a file outside that is no git directory's:", err)
 	}
-	monitor := g.Monitor(MonitorOptions{})
+	monitor := g.MonitorChanges(MonitorOptions{})
 	if monitor.Notice(mutation.Mutation{Kind: mutation.Write, Path: filepath.Join(main, ".git/hooks/post-commit")}) == nil {
 		t.Error("a command may write a hook")
 	}
@@ -133,7 +133,7 @@ func TestMonitorJudgesSettledContent(t *testing.T) {
 	try := func(text string, prepare func()) error {
 		g.put(lock, text)
 		prepare()
-		return g.Monitor(MonitorOptions{}).Notice(move)
+		return g.MonitorChanges(MonitorOptions{}).Notice(move)
 	}
 	if err := try("[core]\nbare = false\n", func() {}); err != nil {
 		t.Error("harmless:", err)
@@ -162,21 +162,21 @@ func TestMonitorPutsFilesBack(t *testing.T) {
 	config := filepath.Join(g.w, ".git/config")
 	const text = "[core]\n\tbare = false\n"
 	g.put(config, text)
-	monitor := g.Monitor(MonitorOptions{})
+	monitor := g.MonitorChanges(MonitorOptions{})
 	g.put(config, "[core]\n\tfsmonitor = evil\n") // by a race that nobody noticed
 	g.put(filepath.Join(g.w, ".envrc"), "evil")
 	g.deep(".git/hooks/post-commit")
 	g.deep(".github/workflows/ci.yml")
-	ended := monitor.End()
+	ended := monitor.FinishMonitor()
 	if got := g.contents(config); got != text {
 		t.Errorf("config is %q", got)
 	}
 	if _, err := os.Lstat(filepath.Join(g.w, ".envrc")); err == nil || len(ended.Aside) != 3 || len(ended.Found) != 1 {
 		t.Errorf(".envrc is there: %+v", ended)
 	}
-	monitor = g.Monitor(MonitorOptions{Background: true})
+	monitor = g.MonitorChanges(MonitorOptions{Background: true})
 	g.put(config, "[alias]\n\tx = y\n") // by the user
-	if ended := monitor.End(); len(ended.Found) != 1 || !strings.Contains(g.contents(config), "alias") {
+	if ended := monitor.FinishMonitor(); len(ended.Found) != 1 || !strings.Contains(g.contents(config), "alias") {
 		t.Errorf("a background command's end took the user's change back: %+v", ended)
 	}
 }
@@ -185,7 +185,7 @@ func TestMonitorPutsFilesBack(t *testing.T) {
 func TestMonitorSearchesMovedDirectoriesAgain(t *testing.T) {
 	g := newGround(t, defaults)
 	g.all("n/objects/x", "n/refs/x", "n/HEAD", "sub/.git/HEAD", "gh/f")
-	monitor := g.Monitor(MonitorOptions{})
+	monitor := g.MonitorChanges(MonitorOptions{})
 	for from, to := range map[string]string{"n": "m", "gh": "sub/.github"} {
 		from, to = filepath.Join(g.w, from), filepath.Join(g.w, to)
 		err := monitored(monitor, mutation.Mutation{Kind: mutation.Rename, Path: from, To: to}, func() error { return os.Rename(from, to) })
@@ -194,7 +194,7 @@ func TestMonitorSearchesMovedDirectoriesAgain(t *testing.T) {
 		}
 	}
 	g.all("m/hooks/update", "sub/.github/workflows/ci.yml")
-	if ended := monitor.End(); len(ended.Aside) != 2 {
+	if ended := monitor.FinishMonitor(); len(ended.Aside) != 2 {
 		t.Errorf("%+v", ended)
 	}
 }
@@ -202,15 +202,15 @@ func TestMonitorSearchesMovedDirectoriesAgain(t *testing.T) {
 func TestMonitorCoversNamedPathsOnly(t *testing.T) {
 	g := newGround(t, defaults)
 	g.all(".git/HEAD", ".vscode/tasks.json", ".idea/x")
-	monitor := g.Monitor(MonitorOptions{Approved: true, Paths: []string{".vscode", ".git/config", ".envrc"}})
+	monitor := g.MonitorChanges(MonitorOptions{Approved: true, Paths: []string{".vscode", ".git/config", ".envrc"}})
 	for path, allowed := range map[string]bool{".vscode/tasks.json": true, ".git/config": true, ".idea/x": false, ".envrc": false, ".git/hooks/x": false} {
 		err := monitor.Notice(mutation.Mutation{Kind: mutation.Write, Path: filepath.Join(g.w, path)})
 		if (err == nil) != allowed {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if len(monitor.End().Reasons) != 3 {
-		t.Errorf("%+v", monitor.End())
+	if len(monitor.FinishMonitor().Reasons) != 3 {
+		t.Errorf("%+v", monitor.FinishMonitor())
 	}
 }
 
@@ -223,11 +223,11 @@ func TestMonitorRefusesUninspectable(t *testing.T) {
 		"an unseen one":   {Err: unix.ENAMETOOLONG},
 		"a missing place": {Kind: mutation.Rename, Path: filepath.Join(g.w, "closed"), To: long},
 	} {
-		monitor := g.Monitor(MonitorOptions{})
+		monitor := g.MonitorChanges(MonitorOptions{})
 		if err := monitored(monitor, m, func() error { return nil }); err == nil {
 			t.Errorf("%s passes", name)
 		}
-		if ended := monitor.End(); len(ended.Reasons) != 1 || m.Path == long && !strings.Contains(ended.Reasons[0], "too long") {
+		if ended := monitor.FinishMonitor(); len(ended.Reasons) != 1 || m.Path == long && !strings.Contains(ended.Reasons[0], "too long") {
 			t.Errorf("%s: %+v", name, ended)
 		}
 	}
@@ -237,9 +237,9 @@ func TestMonitorTellsOfGit(t *testing.T) {
 	g := newGround(t, defaults)
 	g.deep(".git/HEAD")
 	refuse := mutation.Mutation{Kind: mutation.Write, Path: filepath.Join(g.w, ".git/hooks/x"), Thread: os.Getpid()}
-	monitor := g.Monitor(MonitorOptions{})
+	monitor := g.MonitorChanges(MonitorOptions{})
 	_ = monitor.Notice(refuse)
-	if monitor.End().GitRefused {
+	if monitor.FinishMonitor().GitRefused {
 		t.Error("this test is taken for git")
 	}
 	name, err := os.ReadFile("/proc/self/comm")
@@ -251,7 +251,7 @@ func TestMonitorTellsOfGit(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = monitor.Notice(refuse)
-	if !monitor.End().GitRefused {
+	if !monitor.FinishMonitor().GitRefused {
 		t.Error("git is not told")
 	}
 }
@@ -302,17 +302,17 @@ func TestMonitorChecksEachKindOfChange(t *testing.T) {
 		"chmod a hook":                  {one(mutation.Attribute, ".git/hooks/pre-commit"), false},
 		"chmod settings":                {one(mutation.Attribute, ".git/config"), false},
 	} {
-		monitor := g.Monitor(MonitorOptions{})
+		monitor := g.MonitorChanges(MonitorOptions{})
 		if err := monitor.Notice(c.Mutation); (err == nil) != c.allowed {
-			t.Errorf("%s: %v, %+v", name, err, monitor.End())
+			t.Errorf("%s: %v, %+v", name, err, monitor.FinishMonitor())
 		}
 	}
-	monitor := g.Monitor(MonitorOptions{})
+	monitor := g.MonitorChanges(MonitorOptions{})
 	probe := one(mutation.Make, "bare/tAbCdEf")
 	if err := monitored(monitor, probe, func() error { return os.Symlink("/", probe.Path) }); err != nil {
 		t.Fatal(err)
 	}
-	monitor.End()
+	monitor.FinishMonitor()
 	if _, err := os.Lstat(probe.Path); err == nil {
 		t.Error("a symlink stays in a git directory")
 	}
@@ -322,7 +322,7 @@ func TestMonitorChecksEachKindOfChange(t *testing.T) {
 func TestMonitorLetsMadeRepositoriesBeDeleted(t *testing.T) {
 	g := newGround(t, defaults)
 	dir, git := filepath.Join(g.w, "copy"), filepath.Join(g.w, "copy/.git")
-	monitor := g.Monitor(MonitorOptions{})
+	monitor := g.MonitorChanges(MonitorOptions{})
 	for _, path := range []string{dir, git, filepath.Join(dir, ".vscode")} {
 		made := mutation.Mutation{Kind: mutation.Make, Path: path, Dir: true}
 		if err := monitored(monitor, made, func() error { return os.Mkdir(path, 0o755) }); err != nil {
@@ -330,8 +330,8 @@ func TestMonitorLetsMadeRepositoriesBeDeleted(t *testing.T) {
 		}
 	}
 	g.deep("copy/.vscode/x")
-	monitor.End()
-	later := g.Monitor(MonitorOptions{})
+	monitor.FinishMonitor()
+	later := g.MonitorChanges(MonitorOptions{})
 	file := filepath.Join(dir, ".vscode/x")
 	if later.Notice(mutation.Mutation{Kind: mutation.Write, Path: file}) == nil {
 		t.Error("it may be changed")

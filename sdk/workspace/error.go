@@ -6,36 +6,35 @@ import (
 	"io/fs"
 )
 
-// Code says what is wrong with a use of the workspace. errors.Is(err, workspace.Exists) reports whether an error says
-// so.
-type Code string
+// ErrorCode identifies an error: errors.Is(err, workspace.Exists).
+type ErrorCode string
 
 // The codes.
 const (
-	Refused       Code = "refused"        // the policy does not open the path
-	ReadOnly      Code = "read_only"      // a file's mode protects it, though its directory would let it be replaced
-	Foreign       Code = "foreign"        // a file is somebody else's, and a change would make it this user's
-	Exists        Code = "exists"         // something is there already
-	NoDirectory   Code = "no_directory"   // a file's directory is missing and may not be made
-	NotDirectory  Code = "not_directory"  // something else is where a directory is needed
-	IsDirectory   Code = "is_directory"   // a directory is where none is wanted
-	NotRegular    Code = "not_regular"    // something else is where a regular file is needed
-	DirectoryName Code = "directory_name" // a file's path ends as only a directory's does
-	Same          Code = "same"           // a source is its own destination, or contains it
-	TooLarge      Code = "too_large"      // a file is over the policy's limit
-	Busy          Code = "busy"           // another process has kept a directory locked
+	Refused       ErrorCode = "refused"        // the policy refuses the path
+	ReadOnly      ErrorCode = "read_only"      // a file's mode protects it
+	Foreign       ErrorCode = "foreign"        // a file belongs to another user, and a change would make it this user's
+	Exists        ErrorCode = "exists"         // the path exists
+	NoDirectory   ErrorCode = "no_directory"   // the file's directory is missing and may not be created
+	NotDirectory  ErrorCode = "not_directory"  // not a directory
+	IsDirectory   ErrorCode = "is_directory"   // unexpected directory
+	NotRegular    ErrorCode = "not_regular"    // not a regular file
+	DirectoryName ErrorCode = "directory_name" // a file's path ends in a slash
+	Same          ErrorCode = "same"           // source and destination are equal, or one contains the other
+	TooLarge      ErrorCode = "too_large"      // a file exceeds the policy's limit
+	Busy          ErrorCode = "busy"           // another process holds the lock
 
-	// Of these something was changed; see [Untouched].
-	Leftover  Code = "leftover"  // a directory is deleted, while something that was in it could not be
-	Unsettled Code = "unsettled" // a change is made, and a machine that stops now may not have it afterwards
-	Torn      Code = "torn"      // a file could be written in part only; the next process finishes it
-	Halfway   Code = "halfway"   // of several changes one could not be made, and one before it not be taken back
+	// a directory is deleted, except for some content
+	Leftover  ErrorCode = "leftover"  // a directory is deleted, while something that was in it could not be
+	Unsettled ErrorCode = "unsettled" // the change is made, but may not survive a crash
+	Torn      ErrorCode = "torn"      // a file is partly written; the next process completes it
+	Halfway   ErrorCode = "halfway"   // of several changes one failed, and an earlier one could not be rolled back
 )
 
-func (c Code) Error() string { return string(c) }
+func (c ErrorCode) Error() string { return string(c) }
 
-// sentences are what errors say, of their path and what else there is to it.
-var sentences = map[Code]string{
+// messages are the formats of errors, with path and detail.
+var messages = map[ErrorCode]string{
 	Refused:       "%[2]v",
 	ReadOnly:      "%[1]s is read-only; its mode has to be changed first",
 	Foreign:       "%[1]s belongs to another user or group, which a change by this process can't keep: %[2]v",
@@ -55,37 +54,37 @@ var sentences = map[Code]string{
 	Halfway: "%[1]s is changed already, and could not be changed back: %[2]v",
 }
 
-// kinds are what else errors are.
-var kinds = map[Code]error{
+// standardErrors are the equivalents in package fs.
+var standardErrors = map[ErrorCode]error{
 	Refused: fs.ErrPermission, ReadOnly: fs.ErrPermission, Foreign: fs.ErrPermission,
 	Exists: fs.ErrExist, NoDirectory: fs.ErrNotExist,
 }
 
-// Error is what the workspace says itself of a path; what the operating system says is an [fs.PathError].
+// Error is an error of the workspace itself; the operating system's are [fs.PathError].
 type Error struct {
-	Code Code
+	Code ErrorCode
 	Path string
-	Err  error // the cause, or what else there is to say; may be nil
+	Err  error // cause or detail; may be nil
 
-	Rule string // with Refused, the rule that refused
-	Hint string // with Refused, what would change that; empty where the guard knows better
+	Rule string // with Refused: the deciding rule
+	Hint string // with Refused: the remedy; empty if the guard has a better one
 }
 
-func (e *Error) Error() string { return fmt.Sprintf(sentences[e.Code], e.Path, e.Err) }
+func (e *Error) Error() string { return fmt.Sprintf(messages[e.Code], e.Path, e.Err) }
 
-// Is reports whether the target is the error's code.
+// Is reports whether target is the error's code.
 func (e *Error) Is(target error) bool { return target == error(e.Code) }
 
-// Unwrap returns what else the error is, such as [fs.ErrPermission] for a refusal, or its cause.
+// Unwrap returns the equivalent in package fs, or the cause.
 func (e *Error) Unwrap() error {
-	if kind := kinds[e.Code]; kind != nil {
+	if kind := standardErrors[e.Code]; kind != nil {
 		return kind
 	}
 	return e.Err
 }
 
-// Refusal returns the refusal that an error is or was caused by, nil if there is none.
-func Refusal(err error) *Error {
+// FindRefusal returns the refusal in an error's chain; nil if there is none.
+func FindRefusal(err error) *Error {
 	for e := (*Error)(nil); errors.As(err, &e); err = e.Unwrap() {
 		if e.Code == Refused {
 			return e
@@ -94,9 +93,9 @@ func Refusal(err error) *Error {
 	return nil
 }
 
-// Untouched reports whether an error of a change says that nothing was changed, as all do but a few.
-func Untouched(err error) bool {
-	for _, touched := range []Code{Leftover, Unsettled, Torn, Halfway} {
+// IsUnchanged reports whether nothing was changed despite the error, which is true for most errors.
+func IsUnchanged(err error) bool {
+	for _, touched := range []ErrorCode{Leftover, Unsettled, Torn, Halfway} {
 		if errors.Is(err, touched) {
 			return false
 		}
@@ -104,9 +103,8 @@ func Untouched(err error) bool {
 	return err != nil
 }
 
-// FileOf returns the file that a change of several has failed with, as the caller wrote it; empty if the error does
-// not say.
-func FileOf(err error) string {
+// FailedFile returns the file that failed in a change of several, as written by the caller; empty if unknown.
+func FailedFile(err error) string {
 	var about *fileError
 	if errors.As(err, &about) {
 		return about.path
@@ -114,7 +112,7 @@ func FileOf(err error) string {
 	return ""
 }
 
-// fileError says which of several files a change failed with. It adds nothing to the message.
+// fileError adds the failed file to an error without changing its message.
 type fileError struct {
 	path string
 	err  error
@@ -123,30 +121,30 @@ type fileError struct {
 func (e *fileError) Error() string { return e.err.Error() }
 func (e *fileError) Unwrap() error { return e.err }
 
-// of says that an error is about a file, unless it says so already.
-func of(path string, err error) error {
+// withFile adds the failed file to an error, unless it has one.
+func withFile(path string, err error) error {
 	if errors.As(err, new(*fileError)) {
 		return err
 	}
 	return &fileError{path, err}
 }
 
-func refused(path, rule, message string) *Error {
+func newRefusal(path, rule, message string) *Error {
 	return &Error{Code: Refused, Path: path, Rule: rule, Err: errors.New(message)}
 }
 
-func tooLarge(path string, size, limit int64) *Error {
+func tooLargeError(path string, size, limit int64) *Error {
 	return &Error{Code: TooLarge, Path: path, Err: fmt.Errorf("%d bytes long; at most %d are allowed", size, limit)}
 }
 
-func notRegular(path string, mode fs.FileMode) *Error {
-	return &Error{Code: NotRegular, Path: path, Err: kind(mode)}
+func notRegularError(path string, mode fs.FileMode) *Error {
+	return &Error{Code: NotRegular, Path: path, Err: fileKind(mode)}
 }
 
-// kind is what something is that is no regular file.
-type kind fs.FileMode
+// fileKind describes a file that is not regular.
+type fileKind fs.FileMode
 
-func (k kind) Error() string {
+func (k fileKind) Error() string {
 	switch m := fs.FileMode(k); {
 	case m.IsDir():
 		return "a directory"
@@ -162,5 +160,5 @@ func (k kind) Error() string {
 	return "a special file"
 }
 
-// errForeign says that what is to take the place of a file can't be given to the file's owner.
+// errForeign says that a replacement can't be given to the file's owner.
 var errForeign = fmt.Errorf("the owner can't be kept: %w", fs.ErrPermission)

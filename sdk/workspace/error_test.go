@@ -16,7 +16,7 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 		says string
 		is   []error
 	}{
-		{refused("p", "workspace.outside", outside), outside, []error{Refused, fs.ErrPermission}},
+		{newRefusal("p", "workspace.outside", outsideMessage), outsideMessage, []error{Refused, fs.ErrPermission}},
 		{&Error{Code: ReadOnly, Path: "p"}, "p is read-only; its mode has to be changed first",
 			[]error{ReadOnly, fs.ErrPermission}},
 		{&Error{Code: Foreign, Path: "p", Err: cause},
@@ -28,12 +28,12 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 			[]error{NoDirectory, fs.ErrNotExist}},
 		{&Error{Code: NotDirectory, Path: "p"}, "p is not a directory", []error{NotDirectory}},
 		{&Error{Code: IsDirectory, Path: "p"}, "p is a directory", []error{IsDirectory}},
-		{notRegular("p", fs.ModeNamedPipe), "p is a FIFO, not a regular file", []error{NotRegular}},
+		{notRegularError("p", fs.ModeNamedPipe), "p is a FIFO, not a regular file", []error{NotRegular}},
 		{&Error{Code: DirectoryName, Path: "p/"}, "p/ ends in a slash, so it names a directory and not a file",
 			[]error{DirectoryName}},
 		{&Error{Code: Same, Path: "p", Err: errors.New("q")}, "p and q are the same, or one is inside the other",
 			[]error{Same}},
-		{tooLarge("p", 12, 10), "p is 12 bytes long; at most 10 are allowed", []error{TooLarge}},
+		{tooLargeError("p", 12, 10), "p is 12 bytes long; at most 10 are allowed", []error{TooLarge}},
 		{&Error{Code: Busy, Path: "p"}, "p is locked by another process; nothing was changed, try again", []error{Busy}},
 		{&Error{Code: Leftover, Path: "p", Err: fmt.Errorf("q now: %w", cause)},
 			"p is deleted, but something that was in it can't be; that is in q now: cause", []error{Leftover, cause}},
@@ -48,7 +48,7 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 		if test.err.Error() != test.says {
 			t.Errorf("%q; want %q", test.err, test.says)
 		}
-		wrapped := fmt.Errorf("wrapped: %w", of("file", test.err))
+		wrapped := fmt.Errorf("wrapped: %w", withFile("file", test.err))
 		for _, target := range []error{Refused, Exists, Halfway, fs.ErrPermission, fs.ErrExist, fs.ErrNotExist, cause,
 			test.is[0]} {
 			want := slices.Contains(test.is, target)
@@ -56,14 +56,14 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 				t.Errorf("%q is %v: %t", test.err, target, !want)
 			}
 		}
-		if refusal := Refusal(wrapped); (refusal != nil) != errors.Is(test.is[0], Refused) {
+		if refusal := FindRefusal(wrapped); (refusal != nil) != errors.Is(test.is[0], Refused) {
 			t.Errorf("%q: the refusal is %v", test.err, refusal)
 		}
-		if FileOf(wrapped) != "file" {
-			t.Errorf("%q is about %q", test.err, FileOf(wrapped))
+		if FailedFile(wrapped) != "file" {
+			t.Errorf("%q is about %q", test.err, FailedFile(wrapped))
 		}
 	}
-	if nested := Refusal(&Error{Code: Halfway, Path: "p", Err: errors.Join(cause, refused("q", "r",
+	if nested := FindRefusal(&Error{Code: Halfway, Path: "p", Err: errors.Join(cause, newRefusal("q", "r",
 		"no"))}); nested == nil || nested.Rule != "r" {
 		t.Errorf("a refusal that is the cause: %v", nested)
 	}

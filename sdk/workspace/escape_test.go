@@ -147,7 +147,7 @@ func TestConstraintsNarrow(t *testing.T) {
 
 func TestReadOnly(t *testing.T) {
 	g := newGround(t)
-	w, err := Open(guard.Policy{Workspace: g.w}, Options{ReadOnly: true}) // even where the policy opens everything
+	w, err := OpenWorkspace(guard.Policy{Workspace: g.w}, Options{ReadOnly: true}) // even where the policy opens everything
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,17 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// directory makes opening fail on anything but a directory.
-const directory = unix.O_DIRECTORY
+// directoryFlag makes opening fail for other files than directories.
+const directoryFlag = unix.O_DIRECTORY
 
-// openExactly opens what is at a path if no part of the path is a symbolic link. The kernel looks once.
-func openExactly(path string, flags int) (*os.File, error) {
+// openNoSymlinks opens a path without symlinks in it.
+func openNoSymlinks(path string, flags int) (*os.File, error) {
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
 		Flags:   uint64(flags) | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
 	})
-	if errors.Is(err, unix.ENOSYS) { // an old kernel, or a sandbox that can't look into what this call is asked for
-		fd, err = walkExactly(path, flags)
+	if errors.Is(err, unix.ENOSYS) { // an old kernel, or a sandbox that denies openat2
+		fd, err = walkNoSymlinks(path, flags)
 	}
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
@@ -27,8 +27,8 @@ func openExactly(path string, flags int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// walkExactly opens a path name by name, each in the directory before, and none of them if it is a symbolic link.
-func walkExactly(path string, flags int) (int, error) {
+// walkNoSymlinks opens a path component by component, without following symlinks.
+func walkNoSymlinks(path string, flags int) (int, error) {
 	const step = unix.O_PATH | unix.O_NOFOLLOW | unix.O_DIRECTORY | unix.O_CLOEXEC
 	path = filepath.Clean(path)
 	start, rest := ".", path
@@ -75,15 +75,15 @@ func isLink(dir int, name string) bool {
 	return unix.Fstatat(dir, name, &stat, unix.AT_SYMLINK_NOFOLLOW) == nil && stat.Mode&unix.S_IFMT == unix.S_IFLNK
 }
 
-// statExactly returns what is at a path if no part of the path is a symbolic link.
-func statExactly(path string) (os.FileInfo, error) {
-	f, err := openExactly(path, unix.O_PATH)
+// statNoSymlinks describes a path without symlinks in it.
+func statNoSymlinks(path string) (os.FileInfo, error) {
+	f, err := openNoSymlinks(path, unix.O_PATH)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
-	if err == nil && info.Mode()&os.ModeSymlink != 0 { // put there while the path was walked
+	if err == nil && info.Mode()&os.ModeSymlink != 0 { // a symlink was created meanwhile
 		return nil, &os.PathError{Op: "open", Path: path, Err: unix.ELOOP}
 	}
 	return info, err

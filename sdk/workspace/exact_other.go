@@ -10,12 +10,12 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// directory is of no use where a file can be told from a directory only after it was opened.
-const directory = 0
+// directoryFlag makes opening fail for other files than directories.
+const directoryFlag = 0
 
-// openExactly opens what is at a path if no part of the path is a symbolic link.
-func openExactly(path string, flags int) (*os.File, error) {
-	dir, err := openDirExactly(filepath.Dir(path))
+// openNoSymlinks opens a path without symlinks in it.
+func openNoSymlinks(path string, flags int) (*os.File, error) {
+	dir, err := openDirNoSymlinks(filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
@@ -37,12 +37,12 @@ func openExactly(path string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-// statExactly returns what is at a path if no part of the path is a symbolic link.
-func statExactly(path string) (os.FileInfo, error) {
+// statNoSymlinks describes a path without symlinks in it.
+func statNoSymlinks(path string) (os.FileInfo, error) {
 	if path == filepath.Dir(path) {
 		return os.Stat(path)
 	}
-	dir, err := openDirExactly(filepath.Dir(path))
+	dir, err := openDirNoSymlinks(filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +54,8 @@ func statExactly(path string) (os.FileInfo, error) {
 	return info, err
 }
 
-// openDirExactly walks a path from the top, since the kernel can't look once: each directory is opened below the one
-// before and compared with what was seen there.
-func openDirExactly(path string) (*os.Root, error) {
+// openDirNoSymlinks opens each directory below the previous one, and compares it with the one seen there before.
+func openDirNoSymlinks(path string) (*os.Root, error) {
 	volume := filepath.VolumeName(path) + string(filepath.Separator)
 	dir, err := os.OpenRoot(volume)
 	if err != nil {
@@ -71,7 +70,7 @@ func openDirExactly(path string) (*os.Root, error) {
 				break
 			}
 		}
-		next, err := stepInto(dir, name)
+		next, err := openSubdir(dir, name)
 		_ = dir.Close()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
@@ -81,7 +80,7 @@ func openDirExactly(path string) (*os.Root, error) {
 	return dir, nil
 }
 
-func stepInto(dir *os.Root, name string) (*os.Root, error) {
+func openSubdir(dir *os.Root, name string) (*os.Root, error) {
 	seen, err := dir.Lstat(name)
 	if err != nil {
 		return nil, err

@@ -4,25 +4,26 @@ package workspace
 
 import "os"
 
-// identity tells directories apart.
-func identity(dir *os.File) (string, error) { return dir.Name(), nil }
+// dirIdentity identifies a directory, independent of its path.
+func dirIdentity(dir *os.File) (string, error) { return dir.Name(), nil }
 
-// tryLock does nothing where directories can't be locked: changes take turns within a process only.
+// tryLock locks a file or directory, or returns filelock.ErrLocked. It succeeds on file systems without locks.
 func tryLock(*os.File) error { return nil }
 
+// releaseLock undoes tryLock.
 func releaseLock(*os.File) {}
 
-// links returns how many names a file has, as far as is known.
-func links(os.FileInfo) uint64 { return 1 }
+// linkCount returns the number of hard links of a file.
+func linkCount(os.FileInfo) uint64 { return 1 }
 
-// inode tells nothing where files have no such number.
-func inode(os.FileInfo) string { return "" }
+// inodeNumber returns the number that distinguishes a file from later ones with its name.
+func inodeNumber(os.FileInfo) string { return "" }
 
-// ownerOf knows nobody where owners are no numbers.
+// ownerOf returns the owner of a file.
 func ownerOf(os.FileInfo) *Owner { return nil }
 
-// entries returns a handle that reads the directory's entries.
-func entries(d *os.File) (*os.File, error) { return os.Open(d.Name()) }
+// entriesHandle returns a second handle of the directory that reads entries without a stat call for each.
+func entriesHandle(d *os.File) (*os.File, error) { return os.Open(d.Name()) }
 
-// nonblock is of no use where files can't be FIFOs.
-const nonblock = 0
+// nonblockFlag makes opening a FIFO return at once. It has no effect on files and directories.
+const nonblockFlag = 0

@@ -13,8 +13,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// identity tells directories apart, whatever names they are reached by.
-func identity(dir *os.File) (string, error) {
+// dirIdentity identifies a directory, independent of its path.
+func dirIdentity(dir *os.File) (string, error) {
 	info, err := dir.Stat()
 	if err != nil {
 		return "", err
@@ -25,8 +25,7 @@ func identity(dir *os.File) (string, error) {
 	return dir.Name(), nil
 }
 
-// tryLock locks a file or directory for this handle, or fails with filelock.ErrLocked. On file systems that have no locks nobody
-// else could have one either.
+// tryLock locks a file or directory, or returns filelock.ErrLocked. It succeeds on file systems without locks.
 func tryLock(f *os.File) error {
 	err := filelock.Lock(f)
 	if filelock.Unsupported(err) {
@@ -35,26 +34,26 @@ func tryLock(f *os.File) error {
 	return err
 }
 
-// releaseLock ends what tryLock began.
+// releaseLock undoes tryLock.
 func releaseLock(f *os.File) { _ = filelock.Unlock(f) }
 
-// links returns how many names a file has.
-func links(info os.FileInfo) uint64 {
+// linkCount returns the number of hard links of a file.
+func linkCount(info os.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(s.Nlink) //nolint:unconvert // narrower on some systems
 	}
 	return 1
 }
 
-// inode returns the number that tells a file from others that come to its name later.
-func inode(info os.FileInfo) string {
+// inodeNumber returns the number that distinguishes a file from later ones with its name.
+func inodeNumber(info os.FileInfo) string {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return strconv.FormatUint(uint64(s.Ino), 10) //nolint:unconvert // signed on some systems
 	}
 	return ""
 }
 
-// ownerOf returns whom something belongs to.
+// ownerOf returns the owner of a file.
 func ownerOf(info os.FileInfo) *Owner {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return &Owner{UID: int(s.Uid), GID: int(s.Gid)}
@@ -62,9 +61,8 @@ func ownerOf(info os.FileInfo) *Owner {
 	return nil
 }
 
-// entries returns the directory as a handle of its own that reads entries without looking at each. One that was opened
-// through an os.Root looks, so that a later look could not lead elsewhere; nobody here looks later.
-func entries(d *os.File) (*os.File, error) {
+// entriesHandle returns a second handle of the directory that reads entries without a stat call for each.
+func entriesHandle(d *os.File) (*os.File, error) {
 	var fd int
 	var err error
 	conn, connErr := d.SyscallConn()
@@ -83,6 +81,5 @@ func entries(d *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), d.Name()), nil
 }
 
-// nonblock makes opening a FIFO return at once. Regular files and directories do not block in this sense; there it only
-// spares what os does to find that out.
-const nonblock = syscall.O_NONBLOCK
+// nonblockFlag makes opening a FIFO return at once. It has no effect on files and directories.
+const nonblockFlag = syscall.O_NONBLOCK

@@ -6,36 +6,35 @@ import (
 	"runtime"
 )
 
-// flushDir has the names in a directory on disk. On Windows it does nothing: that flushes no directory that is open for
-// reading, and its file systems keep a journal of names.
-func flushDir(dir *os.File) error {
+// syncDir syncs a directory's entries to disk. On Windows it does nothing: file systems journal names.
+func syncDir(dir *os.File) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
 	return dir.Sync()
 }
 
-// flushTree has everything in a directory on the disk: all of its file system at once where the kernel does that, since
-// to wait for the disk once for each of many files takes minutes.
-func flushTree(t *target, name string) error {
-	if done, err := flushAll(t.handle); done {
+// syncTree syncs a directory tree to disk, with one call for the file system where possible, since syncing each file
+// takes long.
+func syncTree(t *changeTarget, name string) error {
+	if done, err := syncFileSystem(t.handle); done {
 		return err
 	}
-	tree := &target{dir: t.dir, name: name, path: name}
-	all, err := tree.tree()
+	tree := &changeTarget{dir: t.dir, name: name, path: name}
+	all, err := tree.openTree()
 	if err != nil || all == nil {
 		return err
 	}
-	return all.Walk(func(e *Entry) error {
+	return all.WalkTree(func(e *TreeEntry) error {
 		if !e.Info.IsDir() && !e.Info.Mode().IsRegular() {
 			return nil
 		}
-		f, err := e.dir.OpenFile(e.base, os.O_RDONLY|nonblock, 0)
+		f, err := e.dir.OpenFile(e.base, os.O_RDONLY|nonblockFlag, 0)
 		if err != nil {
 			return err
 		}
 		if e.Info.IsDir() {
-			err = flushDir(f)
+			err = syncDir(f)
 		} else {
 			err = f.Sync()
 		}
@@ -43,12 +42,12 @@ func flushTree(t *target, name string) error {
 	})
 }
 
-// Flush has what is on the file system of a directory on the disk, where the kernel does that for all at once.
-func Flush(dir *os.Root) error {
+// SyncFileSystem syncs the file system of a directory, where the kernel supports that.
+func SyncFileSystem(dir *os.Root) error {
 	d, err := dir.Open(".")
 	if err != nil {
 		return err
 	}
-	_, err = flushAll(d)
+	_, err = syncFileSystem(d)
 	return errors.Join(err, d.Close())
 }

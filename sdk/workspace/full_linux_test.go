@@ -40,7 +40,7 @@ func fillDisk(dir string) error {
 	if err := unix.Mount("small", dir, "tmpfs", 0, "size=128k"); err != nil {
 		return fmt.Errorf("mount: %w", err)
 	}
-	w, err := Open(guard.Policy{Workspace: dir, Restrict: true}, Options{})
+	w, err := OpenWorkspace(guard.Policy{Workspace: dir, Restrict: true}, Options{})
 	if err != nil {
 		return err
 	}
@@ -55,14 +55,14 @@ func fillDisk(dir string) error {
 		return err
 	}
 	replacing := func(path string, data []byte) Edit {
-		return Edit{Path: path, Parents: true, Change: func(*Old) ([]byte, error) { return data, nil }}
+		return Edit{Path: path, Parents: true, Change: func(*OldFile) ([]byte, error) { return data, nil }}
 	}
 	long := bytes.Repeat([]byte("new\n"), 64<<10)
 	changes := map[string]func() error{
 		"one file":      func() error { return w.WriteFile("f", long) },
 		"a new file":    func() error { return w.WriteFile("made/n", long) },
-		"several files": func() error { return w.Apply(nil, replacing("f", []byte("new")), replacing("g", long)) },
-		"a copy":        func() error { return w.Copy("f", "h", TransferOptions{}) },
+		"several files": func() error { return w.ApplyEdits(nil, replacing("f", []byte("new")), replacing("g", long)) },
+		"a copy":        func() error { return w.CopyTree("f", "h", TransferOptions{}) },
 	}
 	for _, state := range []struct {
 		name  string
@@ -99,7 +99,7 @@ func removeAround(w *Workspace, dir string) error {
 	if err := errors.Join(os.MkdirAll(kept, 0o755), unix.Mount("kept", kept, "tmpfs", 0, "")); err != nil {
 		return err
 	}
-	left := w.Remove(context.Background(), "tree", true, nil)
+	left := w.RemoveTree(context.Background(), "tree", true, nil)
 	if !errors.Is(left, Leftover) {
 		return fmt.Errorf("what can't be deleted was deleted: %w", left)
 	}
@@ -138,7 +138,7 @@ func moveBetween(w *Workspace, dir string) error {
 		os.Symlink("sub/f", filepath.Join(dir, "tree", "link"))); err != nil {
 		return err
 	}
-	if err := w.Move("tree", "other/tree", TransferOptions{}); err != nil {
+	if err := w.MoveTree("tree", "other/tree", TransferOptions{}); err != nil {
 		return err
 	}
 	if data, err := os.ReadFile(filepath.Join(other, "tree", "link")); err != nil || string(data) != "f" {
@@ -147,8 +147,8 @@ func moveBetween(w *Workspace, dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, "tree")); err == nil {
 		return errors.New("what was moved to another file system is still there")
 	}
-	if err := w.Move("other/tree/sub/f", "f", TransferOptions{}); err != nil {
+	if err := w.MoveTree("other/tree/sub/f", "f", TransferOptions{}); err != nil {
 		return err
 	}
-	return errors.Join(unix.Unmount(other, 0), os.Remove(other), w.Remove(context.Background(), "f", false, nil))
+	return errors.Join(unix.Unmount(other, 0), os.Remove(other), w.RemoveTree(context.Background(), "f", false, nil))
 }

@@ -12,24 +12,23 @@ import (
 	"time"
 )
 
-// intentPrefix begins the names of files that say what is being written in place.
+// intentPrefix begins the names of files that record writes in place.
 const intentPrefix = "intent-"
 
-// longestWrite is how long a write in place takes at most, about: who has changed the file later than that was
-// somebody else.
-const longestWrite = 10 * time.Second
+// maxWriteTime is the assumed maximum duration of a write in place; a later change is by another program.
+const maxWriteTime = 10 * time.Second
 
-// inPlace is how a file is changed that can't be replaced: its directory is closed to this process, as the kernel's
-// wall leaves that of a single whitelisted file, or whatever took its place would belong to somebody else. The new
-// contents go to the state directory first, so that the next process can finish what a killed one has begun.
-type inPlace struct {
+// inPlaceWrite changes a file that can't be replaced: its directory is read-only, as in a sandbox with a single
+// whitelisted file, or the replacement would change its owner. The new contents are first stored in the state
+// directory, so that the next process can complete an interrupted write.
+type inPlaceWrite struct {
 	file   *os.File // open for reading and writing
-	intent *os.File // the new contents, in the state directory; locked, so that nobody takes it for a killed process's
-	torn   bool     // the file is neither old nor new, and only the intent can mend it
+	intent *os.File // new contents in the state directory, locked while in use
+	torn   bool     // the file is partly written, only the intent can complete it
 }
 
-// stage writes the new contents where the next process finds them.
-func (p *inPlace) stage(w *Workspace, path string, data []byte) error {
+// stageIntent stores the new contents for recovery.
+func (p *inPlaceWrite) stageIntent(w *Workspace, path string, data []byte) error {
 	info, err := p.file.Stat()
 	if err != nil {
 		return err
@@ -37,7 +36,7 @@ func (p *inPlace) stage(w *Workspace, path string, data []byte) error {
 	if p.intent, err = createLocked(w.pending.dir, intentPrefix); err != nil {
 		return err
 	}
-	if _, err := p.intent.WriteString(intentHead(path, info, len(data))); err != nil {
+	if _, err := p.intent.WriteString(intentHeader(path, info, len(data))); err != nil {
 		return err
 	}
 	if _, err := p.intent.Write(data); err != nil {
@@ -46,25 +45,25 @@ func (p *inPlace) stage(w *Workspace, path string, data []byte) error {
 	return p.intent.Sync()
 }
 
-// intentHead begins an intent: the file's path and number, and how long the contents are that follow.
-func intentHead(path string, info fs.FileInfo, size int) string {
-	return fmt.Sprintf("%s\x00%s\x00%d\x00", path, inode(info), size)
+// intentHeader returns the header of an intent: path and inode of the file, and size of the contents that follow.
+func intentHeader(path string, info fs.FileInfo, size int) string {
+	return fmt.Sprintf("%s\x00%s\x00%d\x00", path, inodeNumber(info), size)
 }
 
-// commit writes the new contents over the old. Where it fails the old ones are written back.
-func (p *inPlace) commit(data []byte, old *Old) error {
+// commitWrite overwrites the file, and restores the old contents if that fails.
+func (p *inPlaceWrite) commitWrite(data []byte, old *OldFile) error {
 	was, err := old.Bytes()
 	if err != nil {
 		return err
 	}
-	// More room is had before the first byte is changed, where the file system can give it.
+	// Allocate space before changing the first byte.
 	if len(data) > len(was) {
-		if err := reserve(p.file, int64(len(data))); err != nil {
+		if err := reserveSpace(p.file, int64(len(data))); err != nil {
 			return errors.Join(err, p.file.Truncate(int64(len(was))))
 		}
 	}
-	if err := p.overwrite(data); err != nil {
-		if back := p.overwrite(was); back != nil {
+	if err := p.overwriteFile(data); err != nil {
+		if back := p.overwriteFile(was); back != nil {
 			p.torn = true
 			return &Error{Code: Torn, Path: old.asked, Err: errors.Join(err, back)}
 		}
@@ -73,23 +72,23 @@ func (p *inPlace) commit(data []byte, old *Old) error {
 	return nil
 }
 
-func (p *inPlace) overwrite(data []byte) error {
+func (p *inPlaceWrite) overwriteFile(data []byte) error {
 	if _, err := p.file.WriteAt(data, 0); err != nil {
 		return err
 	}
 	return errors.Join(p.file.Truncate(int64(len(data))), p.file.Sync())
 }
 
-// opened is the file, nil if nothing is changed in place.
-func (p *inPlace) opened() *os.File {
+// openFile returns the file; nil without a write in place.
+func (p *inPlaceWrite) openFile() *os.File {
 	if p == nil {
 		return nil
 	}
 	return p.file
 }
 
-// done says that there is nothing to finish any more.
-func (p *inPlace) done() {
+// finishIntent removes the intent after the write.
+func (p *inPlaceWrite) finishIntent() {
 	if p == nil || p.intent == nil {
 		return
 	}
@@ -99,25 +98,24 @@ func (p *inPlace) done() {
 	_ = p.intent.Close()
 }
 
-// finish writes what a killed process had begun to write in place. It does what it can.
-func (w *Workspace) finish() {
+// recoverIntents completes interrupted writes of killed processes, as far as possible.
+func (w *Workspace) recoverIntents() {
 	names, _ := filepath.Glob(filepath.Join(w.pending.dir, intentPrefix+"*"))
 	for _, name := range names {
 		f, err := os.Open(name)
 		if err != nil {
 			continue
 		}
-		if tryLock(f) == nil && w.finishOne(f) {
+		if tryLock(f) == nil && w.recoverIntent(f) {
 			_ = os.Remove(name)
 		}
 		_ = f.Close()
 	}
 }
 
-// finishOne reports whether nothing is left to do. An intent that is not whole was never begun to be carried out: it
-// is on the disk before the first byte of the file is changed. A file that somebody has replaced or changed since is
-// left as it is.
-func (w *Workspace) finishOne(f *os.File) bool {
+// recoverIntent reports whether nothing is left to do. An incomplete intent was never begun. A file that was replaced
+// or changed since is left unchanged.
+func (w *Workspace) recoverIntent(f *os.File) bool {
 	all, err := io.ReadAll(f)
 	if err != nil {
 		return false
@@ -126,7 +124,7 @@ func (w *Workspace) finishOne(f *os.File) bool {
 	if len(parts) < 4 || string(parts[2]) != strconv.Itoa(len(parts[3])) {
 		return true
 	}
-	p, err := w.reopen(string(parts[0]))
+	p, err := w.reopenInPlace(string(parts[0]))
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
@@ -139,8 +137,8 @@ func (w *Workspace) finishOne(f *os.File) bool {
 	if err != nil {
 		return false
 	}
-	if info.ModTime().After(begun.ModTime().Add(longestWrite)) {
+	if info.ModTime().After(begun.ModTime().Add(maxWriteTime)) {
 		return true
 	}
-	return inode(info) != string(parts[1]) || p.overwrite(parts[3]) == nil
+	return inodeNumber(info) != string(parts[1]) || p.overwriteFile(parts[3]) == nil
 }

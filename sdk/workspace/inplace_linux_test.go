@@ -28,7 +28,7 @@ func closeDir(t *testing.T) (g *ground, file string, open func() *Workspace) {
 	t.Cleanup(func() { _ = os.Chmod(filepath.Dir(file), 0o755) })
 	state := t.TempDir()
 	return g, file, func() *Workspace {
-		w, err := Open(guard.Policy{Workspace: g.w, Restrict: true, AllowWritePaths: []string{"^" + file + "$"}},
+		w, err := OpenWorkspace(guard.Policy{Workspace: g.w, Restrict: true, AllowWritePaths: []string{"^" + file + "$"}},
 			Options{StateDir: state})
 		if err != nil {
 			t.Fatal(err)
@@ -60,12 +60,12 @@ func TestAFileInAClosedDirectoryIsChangedInPlace(t *testing.T) {
 	}
 	// Of several, one that fails takes it back.
 	broken := errors.New("broken")
-	err = w.Apply(func([]Changed) error { return os.Mkdir(filepath.Join(g.w, "f"), 0o755) }, becoming(file, "newer"),
+	err = w.ApplyEdits(func([]PlannedChange) error { return os.Mkdir(filepath.Join(g.w, "f"), 0o755) }, becoming(file, "newer"),
 		becoming("f", "x"))
 	if err == nil || g.contents(file) != "new" {
 		t.Errorf("the file has %q in it, %v", g.contents(file), err)
 	}
-	if err := w.Apply(func([]Changed) error { return broken }, becoming(file, "newer")); !errors.Is(err, broken) ||
+	if err := w.ApplyEdits(func([]PlannedChange) error { return broken }, becoming(file, "newer")); !errors.Is(err, broken) ||
 		g.contents(file) != "new" {
 		t.Errorf("the file has %q in it, %v", g.contents(file), err)
 	}
@@ -95,7 +95,7 @@ func TestAWriteInPlaceIsFinishedByTheNextProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return intentHead(path, info, size)
+		return intentHeader(path, info, size)
 	}
 	replaced := filepath.Join(g.w, "replaced") // by another file, since
 	g.put(replaced, "newer")

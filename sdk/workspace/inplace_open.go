@@ -12,17 +12,17 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// closed reports whether an error says that a directory can't be changed, while a file in it perhaps can.
-func closed(err error) bool {
+// isReadOnlyDir reports whether an error says that a directory is read-only, although files in it may be writable.
+func isReadOnlyDir(err error) bool {
 	return (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) && !errors.Is(err, Refused)
 }
 
-// openInPlace opens a single whitelisted file for a change in place.
-func (w *Workspace) openInPlace(path string) (*target, error) {
+// openInPlace opens a single whitelisted file for a write in place.
+func (w *Workspace) openInPlace(path string) (*changeTarget, error) {
 	if w.pending.dir == "" || w.readOnly {
 		return nil, fs.ErrPermission
 	}
-	abs, err := w.Abs(path)
+	abs, err := w.AbsPath(path)
 	if err != nil {
 		return nil, err
 	}
@@ -30,17 +30,17 @@ func (w *Workspace) openInPlace(path string) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w.find(guard.Write, real) != nil || !w.whitelisted(guard.Write, real) {
+	if w.findRoot(guard.Write, real) != nil || !w.isWhitelisted(guard.Write, real) {
 		return nil, fs.ErrPermission
 	}
-	before, err := statExactly(real)
+	before, err := statNoSymlinks(real)
 	if err != nil {
 		return nil, err
 	}
 	if !before.Mode().IsRegular() {
-		return nil, notRegular(path, before.Mode())
+		return nil, notRegularError(path, before.Mode())
 	}
-	f, err := openExactly(real, os.O_RDWR|nonblock)
+	f, err := openNoSymlinks(real, os.O_RDWR|nonblockFlag)
 	if err != nil {
 		return nil, err
 	}
@@ -48,17 +48,17 @@ func (w *Workspace) openInPlace(path string) (*target, error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("%s was replaced while it was opened", path)
 	}
-	return &target{handle: f, name: filepath.Base(real), path: real, asked: path, exact: true, inPlace: &inPlace{file: f}},
+	return &changeTarget{handle: f, name: filepath.Base(real), path: real, written: path, exact: true, inPlace: &inPlaceWrite{file: f}},
 		nil
 }
 
-// openOwned opens a file that belongs to somebody else, for a change in place that leaves it to him. Another name of
-// the file, which may be anywhere, would have the new contents too: such a file is not changed.
-func (t *target) openOwned(w *Workspace, was fs.FileInfo) (*inPlace, error) {
+// openForeign opens another user's file for a write in place that keeps its owner. Files with several hard links are
+// refused, since the other names would change too.
+func (t *changeTarget) openForeign(w *Workspace, was fs.FileInfo) (*inPlaceWrite, error) {
 	if w.pending.dir == "" {
 		return nil, errors.New("there is no state directory, which a change in place needs")
 	}
-	f, err := t.dir.OpenFile(t.name, os.O_RDWR|nonblock, 0)
+	f, err := t.dir.OpenFile(t.name, os.O_RDWR|nonblockFlag, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -66,24 +66,24 @@ func (t *target) openOwned(w *Workspace, was fs.FileInfo) (*inPlace, error) {
 	switch {
 	case err != nil:
 	case !os.SameFile(was, info):
-		err = fmt.Errorf("%s was replaced while it was opened", t.asked)
-	case links(info) > 1:
-		err = fmt.Errorf("it has %d names (hard links)", links(info))
+		err = fmt.Errorf("%s was replaced while it was opened", t.written)
+	case linkCount(info) > 1:
+		err = fmt.Errorf("it has %d names (hard links)", linkCount(info))
 	}
 	if err != nil {
 		_ = f.Close()
 		return nil, err
 	}
-	return &inPlace{file: f}, nil
+	return &inPlaceWrite{file: f}, nil
 }
 
-// reopen opens a file that a killed process was changing in place, as far as the policy still opens it for writing.
-func (w *Workspace) reopen(path string) (*inPlace, error) {
-	t, err := w.target(guard.Write, path)
+// reopenInPlace reopens a file of an interrupted write, if the policy still allows writing it.
+func (w *Workspace) reopenInPlace(path string) (*inPlaceWrite, error) {
+	t, err := w.openTarget(guard.Write, path)
 	if err == nil {
-		defer t.close()
+		defer t.closeHandles()
 	}
-	if closed(err) || err == nil && t.exact {
+	if isReadOnlyDir(err) || err == nil && t.exact {
 		single, err := w.openInPlace(path)
 		if err != nil {
 			return nil, err
@@ -98,37 +98,37 @@ func (w *Workspace) reopen(path string) (*inPlace, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fs.ErrNotExist // somebody has put something else there
+		return nil, fs.ErrNotExist // the file was replaced
 	}
-	return t.openOwned(w, info)
+	return t.openForeign(w, info)
 }
 
-// replaceOwned makes the contents of a source those of a file that belongs to somebody else, in place.
-func (w *Workspace) replaceOwned(source *Entry, to *target) error {
-	file, info, err := to.place().open(to.asked)
+// replaceForeign overwrites another user's file in place with the contents of a source.
+func (w *Workspace) replaceForeign(source *TreeEntry, to *changeTarget) error {
+	file, info, err := to.asPlace().openRegular(to.written)
 	if err != nil {
 		return err
 	}
-	old := &Old{Info: info, w: w, file: file, asked: to.asked}
-	defer old.close()
-	p, err := to.openOwned(w, info)
+	old := &OldFile{Info: info, w: w, file: file, asked: to.written}
+	defer old.closeFile()
+	p, err := to.openForeign(w, info)
 	if err != nil {
-		return &Error{Code: Foreign, Path: to.asked, Err: err}
+		return &Error{Code: Foreign, Path: to.written, Err: err}
 	}
 	defer func() {
-		p.done()
+		p.finishIntent()
 		_ = p.file.Close()
 	}()
 	in, err := source.Open()
 	if err != nil {
 		return err
 	}
-	data, err := (&Old{Info: source.Info, w: w, file: in, asked: source.Name}).Bytes()
+	data, err := (&OldFile{Info: source.Info, w: w, file: in, asked: source.Name}).Bytes()
 	if err := errors.Join(err, in.Close()); err != nil {
 		return err
 	}
-	if err := p.stage(w, to.path, data); err != nil {
+	if err := p.stageIntent(w, to.path, data); err != nil {
 		return err
 	}
-	return p.commit(data, old)
+	return p.commitWrite(data, old)
 }

@@ -10,29 +10,29 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// Protects reports whether something inside the workspace is protected.
-func (w *Workspace) Protects() bool {
+// HasProtected reports whether the workspace has protected files.
+func (w *Workspace) HasProtected() bool {
 	return len(w.policy.WorkspaceDeny)+len(w.policy.WorkspaceAsk) > 0
 }
 
-// Restoring opens the same files with nothing protected inside, for putting back what was there. Close it when done.
-func (w *Workspace) Restoring() (*Workspace, error) {
+// WithoutProtection returns a workspace with the same files and no protected ones, for undo. Close it when done.
+func (w *Workspace) WithoutProtection() (*Workspace, error) {
 	if w.refused != nil {
-		return Refusing(*w.refused), nil
+		return NewRefusing(*w.refused), nil
 	}
 	p := w.policy
 	p.WorkspaceDeny, p.WorkspaceAsk = nil, nil
-	return Open(p, Options{ReadOnly: w.readOnly, StateDir: w.pending.dir})
+	return OpenWorkspace(p, Options{ReadOnly: w.readOnly, StateDir: w.pending.dir})
 }
 
-// opensOutside reports whether the policy lets files outside the workspace be changed at a path.
-func (w *Workspace) opensOutside(path string) bool {
-	return !w.policy.Restrict || matches(w.writes, path) && w.constrained(path)
+// allowsOutside reports whether the policy allows changing a path outside the workspace.
+func (w *Workspace) allowsOutside(path string) bool {
+	return !w.policy.Restrict || matchesAny(w.writes, path) && w.withinConstraint(path)
 }
 
-// held refuses a change of a protected path. It leaves what a person is to be asked about to the guard, which knows the
-// same paths, and content that is not known yet to [Workspace.checkContent].
-func (w *Workspace) held(access guard.Access, path, real string) error {
+// checkProtected refuses a change of a protected path. Paths that need approval are the guard's task, unknown content
+// is checked by [Workspace.checkContent].
+func (w *Workspace) checkProtected(access guard.Access, path, real string) error {
 	hit, ok := w.inside.Match(real)
 	switch {
 	case ok && (hit.Judge == "gitlink" || hit.Judge == "" && !hit.Ask):
@@ -42,7 +42,7 @@ func (w *Workspace) held(access guard.Access, path, real string) error {
 	case access == guard.Delete:
 		return w.checkTree(path, real, real, true)
 	}
-	first := real // of the directories that are missing
+	first := real // topmost missing directory
 	for on := filepath.Dir(first); len(on) > 1; on = filepath.Dir(on) {
 		if _, err := os.Lstat(on); err == nil {
 			break
@@ -53,8 +53,8 @@ func (w *Workspace) held(access guard.Access, path, real string) error {
 	return w.refuseHits(path, hits, err, false)
 }
 
-// checkTree refuses to move a tree to a path if that changes entry points. Asked says that the guard has seen those that
-// a person is asked about.
+// checkTree refuses to move a tree if that changes protected entry points. asked says that the guard has handled those
+// that need approval.
 func (w *Workspace) checkTree(path, at, as string, asked bool) error {
 	hits, err := w.inside.Within(at, as)
 	if hit, ok := w.inside.Match(as); ok && hit.Ask && hit.Judge == "" {
@@ -65,7 +65,7 @@ func (w *Workspace) checkTree(path, at, as string, asked bool) error {
 
 func (w *Workspace) refuseHits(path string, hits []protect.Hit, err error, asked bool) error {
 	if err != nil {
-		return refused(path, guard.RuleProtect, fmt.Sprintf("access denied: protected files can't be looked for: %v", err))
+		return newRefusal(path, guard.RuleProtect, fmt.Sprintf("access denied: protected files can't be looked for: %v", err))
 	}
 	for _, hit := range hits {
 		if !hit.Ask || !asked {
@@ -75,13 +75,13 @@ func (w *Workspace) refuseHits(path string, hits []protect.Hit, err error, asked
 	return nil
 }
 
-// checkContent refuses content of a file if git would act on it in another way than before. Nil stands for no file.
+// checkContent refuses content that changes how git uses a file. Nil stands for no file.
 func (w *Workspace) checkContent(path, real string, after []byte) error {
 	hit, ok := w.inside.Match(real)
 	if !ok || hit.Judge == "" {
 		return nil
 	}
-	before, err := content(real, false)
+	before, err := readContent(real, false)
 	if err == nil && hit.Unchanged(w.inside.Risks(hit, real, before), w.inside.Risks(hit, real, after)) {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (w *Workspace) checkContent(path, real string, after []byte) error {
 }
 
 func (w *Workspace) protectedError(path string, hit protect.Hit) error {
-	e := refused(path, guard.RuleProtect, fmt.Sprintf("access denied: %s is protected", w.inside.Name(hit.Path)))
+	e := newRefusal(path, guard.RuleProtect, fmt.Sprintf("access denied: %s is protected", w.inside.Name(hit.Path)))
 	e.Hint = hit.Remedy()
 	if hit.Ask {
 		e.Hint = "change it with exec and name it in protected_paths, which asks a person; or " + e.Hint
@@ -97,9 +97,9 @@ func (w *Workspace) protectedError(path string, hit protect.Hit) error {
 	return e
 }
 
-// still reports an error if the directory of a target is not the one that was decided on: a link that was swapped in
-// leads to another directory of the workspace, which may be a protected one.
-func (w *Workspace) still(t *target, real string) error {
+// checkUnmoved returns an error if the directory of a target changed since the decision: a swapped symlink may lead to
+// a protected directory of the workspace.
+func (w *Workspace) checkUnmoved(t *changeTarget, real string) error {
 	if t.handle == nil || !paths.Within(w.policy.Workspace, real) {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (w *Workspace) still(t *target, real string) error {
 	if err != nil {
 		return err
 	}
-	meant, err := statExactly(filepath.Dir(real))
+	meant, err := statNoSymlinks(filepath.Dir(real))
 	if err == nil && os.SameFile(opened, meant) {
 		return nil
 	}

@@ -37,18 +37,18 @@ func TestWhatIsProtectedInsideStays(t *testing.T) {
 		"nested":          g.WriteFile("sub/.git/config", []byte("x")),
 		"by a link":       g.WriteFile("link/new", []byte("x")),
 		"what is not":     g.WriteFile(".envrc", []byte("x")),
-		"move it away":    g.Move(".git", "g", TransferOptions{}),
-		"move a parent":   g.Move("sub", "other", TransferOptions{}),
-		"move onto it":    g.Move("plain", ".envrc", TransferOptions{}),
-		"copy onto it":    g.Copy("plain", ".git/config", TransferOptions{Overwrite: true}),
-		"delete":          g.Remove(t.Context(), ".git/config", false, nil),
-		"delete a parent": g.Remove(t.Context(), "sub", true, nil),
-		"delete git":      g.Remove(t.Context(), ".git", true, nil),
-		"a git directory": func() error { _, err := g.Mkdir("plain2/.git", 0o755); return err }(),
+		"move it away":    g.MoveTree(".git", "g", TransferOptions{}),
+		"move a parent":   g.MoveTree("sub", "other", TransferOptions{}),
+		"move onto it":    g.MoveTree("plain", ".envrc", TransferOptions{}),
+		"copy onto it":    g.CopyTree("plain", ".git/config", TransferOptions{Overwrite: true}),
+		"delete":          g.RemoveTree(t.Context(), ".git/config", false, nil),
+		"delete a parent": g.RemoveTree(t.Context(), "sub", true, nil),
+		"delete git":      g.RemoveTree(t.Context(), ".git", true, nil),
+		"a git directory": func() error { _, err := g.MakeDir("plain2/.git", 0o755); return err }(),
 		"an unknown file": g.WriteFile(".git/configs", []byte("x")),
-		"another":         func() error { _, err := g.Mkdir(".git/hooks/x", 0o755); return err }(),
+		"another":         func() error { _, err := g.MakeDir(".git/hooks/x", 0o755); return err }(),
 	} {
-		refusal := Refusal(err)
+		refusal := FindRefusal(err)
 		if refusal == nil || refusal.Rule != guard.RuleProtect || refusal.Hint == "" {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -26,7 +26,7 @@ const (
 
 // writeForever replaces a file by longer and shorter ones, each of one letter only.
 func writeForever(dir, state string) error {
-	w, err := Open(guard.Policy{Workspace: dir, Restrict: true}, Options{StateDir: state})
+	w, err := OpenWorkspace(guard.Policy{Workspace: dir, Restrict: true}, Options{StateDir: state})
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func TestAKilledWriterLeavesAnOldOrANewFileAndNoLitter(t *testing.T) {
 		t.Error("no kill came while there was a temporary file, so nothing was shown")
 	}
 	t.Logf("%d of %d kills left a temporary file for the next process to remove", littered, kills)
-	w, err := Open(guard.Policy{Workspace: g.w, Restrict: true}, Options{StateDir: state})
+	w, err := OpenWorkspace(guard.Policy{Workspace: g.w, Restrict: true}, Options{StateDir: state})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,12 +127,12 @@ func TestARecordCanOnlyRemoveTemporaryFilesOfTheWorkspace(t *testing.T) {
 	g.put(outside, "somebody's")
 	g.put(filepath.Join(g.w, "precious"), "mine")
 	g.put(filepath.Join(g.w, ".tmp-1-2"), "litter")
-	record := make([]byte, 3*pendingSlot)
+	record := make([]byte, 3*pendingSlotSize)
 	for i, path := range []string{outside, filepath.Join(g.w, "precious"), filepath.Join(g.w, ".tmp-1-2")} {
-		copy(record[i*pendingSlot:], path)
+		copy(record[i*pendingSlotSize:], path)
 	}
 	g.put(filepath.Join(state, pendingPrefix+"old"), string(record))
-	w, err := Open(guard.Policy{Workspace: g.w, Restrict: true}, Options{StateDir: state})
+	w, err := OpenWorkspace(guard.Policy{Workspace: g.w, Restrict: true}, Options{StateDir: state})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestUpdatesOfSeveralProcessesAllSurvive(t *testing.T) {
 	g.put(filepath.Join(g.w, "log"), "")
 	done := make(chan error, processes)
 	for range processes {
-		w, err := Open(guard.Policy{Workspace: g.w, Restrict: true}, Options{})
+		w, err := OpenWorkspace(guard.Policy{Workspace: g.w, Restrict: true}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,10 +13,10 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// directoryBatch is how many entries of a directory are read at a time.
+// directoryBatch is the number of directory entries read at a time.
 const directoryBatch = 1024
 
-// dirEntry is an entry of a directory. To look at it is an access like every other.
+// dirEntry is a directory entry whose Info is loaded on demand.
 type dirEntry struct {
 	name string
 	kind fs.FileMode
@@ -29,11 +29,11 @@ func (e dirEntry) IsDir() bool                { return e.kind.IsDir() }
 func (e dirEntry) Info() (fs.FileInfo, error) { return e.info(e.name) }
 func (e dirEntry) String() string             { return fs.FormatDirEntry(e) }
 
-// Page is a part of a directory's entries, sorted by name.
-type Page struct {
+// DirPage is a part of a directory's entries, sorted by name.
+type DirPage struct {
 	Entries []fs.DirEntry
-	Total   int  // how many entries there are in all
-	More    bool // there are entries after these
+	Total   int  // number of all entries
+	More    bool // more entries follow
 }
 
 // ReadDir lists a directory, sorted by name.
@@ -42,18 +42,18 @@ func (w *Workspace) ReadDir(path string) ([]fs.DirEntry, error) {
 	return page.Entries, err
 }
 
-// ReadDirPage lists the first entries of a directory, at most limit of them, whose names come after a given one. Memory
-// is for limit entries, however many there are; a limit of 0 is none.
-func (w *Workspace) ReadDirPage(path, after string, limit int) (Page, error) {
-	var page Page
-	err := w.use(guard.List, path, func(at place) error {
+// ReadDirPage lists the first limit entries whose names come after a given one, in memory proportional to limit; 0 is
+// no limit.
+func (w *Workspace) ReadDirPage(path, after string, limit int) (DirPage, error) {
+	var page DirPage
+	err := w.withPlace(guard.List, path, func(at pathPlace) error {
 		d, err := at.openDir()
 		if err != nil {
 			return err
 		}
 		defer func() { _ = d.Close() }()
 		page, err = readPage(d, after, limit, func(name string) (info fs.FileInfo, err error) {
-			err = w.Look(guard.List, filepath.Join(path, name), func(t *Tree) error { info = t.Info; return nil })
+			err = w.InspectTree(guard.List, filepath.Join(path, name), func(t *Tree) error { info = t.Info; return nil })
 			return info, err
 		})
 		return err
@@ -61,23 +61,23 @@ func (w *Workspace) ReadDirPage(path, after string, limit int) (Page, error) {
 	return page, err
 }
 
-// openDir opens the directory at a place for reading its entries.
-func (at place) openDir() (*os.File, error) {
+// openDir opens a directory to read its entries.
+func (at pathPlace) openDir() (*os.File, error) {
 	if at.path != "" {
-		return openExactly(at.path, os.O_RDONLY|nonblock|directory)
+		return openNoSymlinks(at.path, os.O_RDONLY|nonblockFlag|directoryFlag)
 	}
-	return at.dir.OpenFile(at.name, os.O_RDONLY|nonblock|directory, 0)
+	return at.dir.OpenFile(at.name, os.O_RDONLY|nonblockFlag|directoryFlag, 0)
 }
 
-// readPage reads a directory to its end and keeps the limit smallest names after a given one.
-func readPage(d *os.File, after string, limit int, info func(string) (fs.FileInfo, error)) (Page, error) {
-	d, err := entries(d)
+// readPage reads a whole directory and keeps the limit smallest names after a given one.
+func readPage(d *os.File, after string, limit int, info func(string) (fs.FileInfo, error)) (DirPage, error) {
+	d, err := entriesHandle(d)
 	if err != nil {
-		return Page{}, err
+		return DirPage{}, err
 	}
 	defer func() { _ = d.Close() }()
-	var page Page
-	var kept largestFirst
+	var page DirPage
+	var kept entryHeap
 	for {
 		batch, err := d.ReadDir(directoryBatch)
 		kept = slices.Grow(kept, len(batch))
@@ -102,7 +102,7 @@ func readPage(d *os.File, after string, limit int, info func(string) (fs.FileInf
 			break
 		}
 		if err != nil {
-			return Page{}, err
+			return DirPage{}, err
 		}
 	}
 	page.Entries = kept
@@ -110,28 +110,28 @@ func readPage(d *os.File, after string, limit int, info func(string) (fs.FileInf
 	return page, nil
 }
 
-// largestFirst is a heap of entries with the largest name on top.
-type largestFirst []fs.DirEntry
+// entryHeap is a heap with the largest name on top.
+type entryHeap []fs.DirEntry
 
-func (h largestFirst) Len() int           { return len(h) }
-func (h largestFirst) Less(i, j int) bool { return h[i].Name() > h[j].Name() }
-func (h largestFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h entryHeap) Len() int           { return len(h) }
+func (h entryHeap) Less(i, j int) bool { return h[i].Name() > h[j].Name() }
+func (h entryHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 
 // Push and Pop are for heap's use only; readPage needs neither.
-func (h *largestFirst) Push(x any) { *h = append(*h, x.(fs.DirEntry)) }
+func (h *entryHeap) Push(x any) { *h = append(*h, x.(fs.DirEntry)) }
 
 // Pop removes the last entry.
-func (h *largestFirst) Pop() any {
+func (h *entryHeap) Pop() any {
 	last := (*h)[len(*h)-1]
 	*h = (*h)[:len(*h)-1]
 	return last
 }
 
-// OpenRoot opens a directory to work on what is in it, one name at a time. Like that of [Workspace.OpenDir] the handle
-// stays on that directory. It is not decided again what is done through it.
+// OpenRoot opens a directory as an os.Root. The handle stays on the directory, like that of [Workspace.OpenDir]. Its
+// use is not checked again.
 func (w *Workspace) OpenRoot(path string) (*os.Root, error) {
 	var dir *os.Root
-	err := w.use(guard.List, path, func(at place) (err error) {
+	err := w.withPlace(guard.List, path, func(at pathPlace) (err error) {
 		if at.path != "" {
 			dir, err = os.OpenRoot(at.path)
 			return err
@@ -142,13 +142,12 @@ func (w *Workspace) OpenRoot(path string) (*os.Root, error) {
 	return dir, err
 }
 
-// OpenDir opens a directory. The handle stays on that directory whatever becomes of its name, so a process that is to
-// start in it can be given the handle instead of the name.
+// OpenDir opens a directory. The handle stays on it even if it is renamed, so a child process can start in it safely.
 func (w *Workspace) OpenDir(path string) (*os.File, error) {
 	var dir *os.File
-	err := w.use(guard.List, path, func(at place) (err error) {
+	err := w.withPlace(guard.List, path, func(at pathPlace) (err error) {
 		if at.path != "" {
-			dir, err = openExactly(at.path, os.O_RDONLY|directory)
+			dir, err = openNoSymlinks(at.path, os.O_RDONLY|directoryFlag)
 			return err
 		}
 		root, err := at.dir.OpenRoot(at.name) // fails on anything but a directory, without opening it

@@ -12,28 +12,26 @@ import (
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// lockPatience is how long a change waits for its turn. Changes take milliseconds; who holds a directory for longer is
-// another program that locked it for reasons of its own.
-const lockPatience = 10 * time.Second
+// lockTimeout limits the wait for a directory lock. Changes take milliseconds; longer locks belong to other programs.
+const lockTimeout = 10 * time.Second
 
-// locks makes changes in one directory take turns: those of this workspace by a mutex, which is fair, and those of
-// other processes by a lock on the directory itself, which ends with its holder, however that ends.
-type locks struct {
+// dirLocks serialise changes in a directory: within this workspace by a fair mutex, between processes by a lock on the
+// directory, which ends with its process.
+type dirLocks struct {
 	mu   sync.Mutex
-	held map[string]*held
+	held map[string]*dirLock
 }
 
-type held struct {
-	turn  chan struct{} // has one token while nobody holds it
+type dirLock struct {
+	token chan struct{} // has one token while unlocked
 	users int
 }
 
-// lock waits for its turn with some directories, given by open handles, and returns the function that ends it. It
-// takes them in one order for everybody, so that two changes never wait for each other.
-func (l *locks) lock(dirs []*os.File) (unlock func(), err error) {
+// lockDirs locks open directories and returns the unlock function. A fixed order prevents deadlocks.
+func (l *dirLocks) lockDirs(dirs []*os.File) (unlock func(), err error) {
 	byID := map[string]*os.File{}
 	for _, dir := range dirs {
-		id, err := identity(dir)
+		id, err := dirIdentity(dir)
 		if err != nil {
 			return nil, err
 		}
@@ -50,7 +48,7 @@ func (l *locks) lock(dirs []*os.File) (unlock func(), err error) {
 			f()
 		}
 	}
-	deadline := time.Now().Add(lockPatience)
+	deadline := time.Now().Add(lockTimeout)
 	for _, id := range ids {
 		one, err := l.lockOne(id, byID[id], deadline)
 		if err != nil {
@@ -62,29 +60,29 @@ func (l *locks) lock(dirs []*os.File) (unlock func(), err error) {
 	return unlock, nil
 }
 
-func (l *locks) lockOne(id string, dir *os.File, deadline time.Time) (unlock func(), err error) {
-	h := l.enter(id)
-	leave := func() { l.leave(id, h) }
+func (l *dirLocks) lockOne(id string, dir *os.File, deadline time.Time) (unlock func(), err error) {
+	h := l.acquireEntry(id)
+	leave := func() { l.releaseEntry(id, h) }
 	select {
-	case <-h.turn:
+	case <-h.token:
 	default:
 		patience := time.NewTimer(time.Until(deadline))
 		defer patience.Stop()
 		select {
-		case <-h.turn:
+		case <-h.token:
 		case <-patience.C:
 			leave()
 			return nil, &Error{Code: Busy, Path: filepath.Clean(dir.Name())}
 		}
 	}
-	// Polling, because a wait in the kernel could not be ended.
+	// Poll, since a kernel wait can't be cancelled.
 	for wait := 50 * time.Microsecond; ; wait = min(2*wait, 5*time.Millisecond) {
 		err := tryLock(dir)
 		if err == nil {
 			break
 		}
 		if !errors.Is(err, filelock.ErrLocked) || time.Now().After(deadline) {
-			h.turn <- struct{}{}
+			h.token <- struct{}{}
 			leave()
 			if errors.Is(err, filelock.ErrLocked) {
 				err = &Error{Code: Busy, Path: filepath.Clean(dir.Name())}
@@ -95,28 +93,28 @@ func (l *locks) lockOne(id string, dir *os.File, deadline time.Time) (unlock fun
 	}
 	return func() {
 		releaseLock(dir)
-		h.turn <- struct{}{}
+		h.token <- struct{}{}
 		leave()
 	}, nil
 }
 
-func (l *locks) enter(id string) *held {
+func (l *dirLocks) acquireEntry(id string) *dirLock {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.held == nil {
-		l.held = make(map[string]*held)
+		l.held = make(map[string]*dirLock)
 	}
 	h := l.held[id]
 	if h == nil {
-		h = &held{turn: make(chan struct{}, 1)}
-		h.turn <- struct{}{}
+		h = &dirLock{token: make(chan struct{}, 1)}
+		h.token <- struct{}{}
 		l.held[id] = h
 	}
 	h.users++
 	return h
 }
 
-func (l *locks) leave(id string, h *held) {
+func (l *dirLocks) releaseEntry(id string, h *dirLock) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if h.users--; h.users == 0 {

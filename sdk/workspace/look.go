@@ -7,17 +7,17 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// Look gives fn what is at a path as a tree. A link at the end of the path is not followed.
-func (w *Workspace) Look(access guard.Access, path string, fn func(*Tree) error) error {
-	t, err := w.targetAs(access, false, path)
-	if closed(err) {
-		return w.lookExactly(access, path, fn)
+// InspectTree passes the tree at a path to fn. It does not follow a symlink at the end of the path.
+func (w *Workspace) InspectTree(access guard.Access, path string, fn func(*Tree) error) error {
+	t, err := w.openTargetAs(access, false, path)
+	if isReadOnlyDir(err) {
+		return w.inspectExact(access, path, fn)
 	}
 	if err != nil {
-		return notItself(err, path)
+		return rootError(err, path)
 	}
-	defer t.close()
-	tree, err := t.tree()
+	defer t.closeHandles()
+	tree, err := t.openTree()
 	if err != nil {
 		return err
 	}
@@ -27,9 +27,9 @@ func (w *Workspace) Look(access guard.Access, path string, fn func(*Tree) error)
 	return fn(tree)
 }
 
-// lookExactly is Look for a single whitelisted file whose directory is closed.
-func (w *Workspace) lookExactly(access guard.Access, path string, fn func(*Tree) error) error {
-	abs, err := w.Abs(path)
+// inspectExact is InspectTree for a single whitelisted file in a read-only directory.
+func (w *Workspace) inspectExact(access guard.Access, path string, fn func(*Tree) error) error {
+	abs, err := w.AbsPath(path)
 	if err != nil {
 		return err
 	}
@@ -37,10 +37,10 @@ func (w *Workspace) lookExactly(access guard.Access, path string, fn func(*Tree)
 	if err != nil {
 		return err
 	}
-	if !w.whitelisted(access, real) {
-		return w.refusal(path, abs)
+	if !w.isWhitelisted(access, real) {
+		return w.outsideRefusal(path, abs)
 	}
-	info, err := statExactly(real)
+	info, err := statNoSymlinks(real)
 	if err != nil {
 		return err
 	}

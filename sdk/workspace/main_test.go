@@ -35,7 +35,7 @@ func newGround(t testing.TB, change ...func(*guard.Policy)) *ground {
 	for _, f := range change {
 		f(&policy)
 	}
-	if g.Workspace, err = Open(policy, Options{}); err != nil {
+	if g.Workspace, err = OpenWorkspace(policy, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

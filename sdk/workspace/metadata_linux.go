@@ -15,8 +15,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// keepMetadata gives a file that is about to take the place of another the other's owner, extended attributes and
-// mode. The owner can be kept only by who may give files away; where it can't, the error is errForeign.
+// keepMetadata copies owner, extended attributes and mode of a file to its replacement. If the owner can't be set, it
+// returns errForeign.
 func keepMetadata(old *os.File, info fs.FileInfo, f *os.File) error {
 	is, err := f.Stat()
 	if err != nil {
@@ -24,13 +24,13 @@ func keepMetadata(old *os.File, info fs.FileInfo, f *os.File) error {
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	owner, okNow := is.Sys().(*syscall.Stat_t)
-	same := ok && okNow && stat.Uid == owner.Uid && stat.Gid == owner.Gid // the usual case, which needs no change
+	same := ok && okNow && stat.Uid == owner.Uid && stat.Gid == owner.Gid // the usual case
 	if ok && !same {
-		if nameless(stat.Uid, "uid") || nameless(stat.Gid, "gid") {
+		if isUnmapped(stat.Uid, "uid") || isUnmapped(stat.Gid, "gid") {
 			return errForeign
 		}
 		err := f.Chown(int(stat.Uid), int(stat.Gid))
-		if errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EINVAL) { // one that this user namespace does not know
+		if errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EINVAL) { // unknown in this user namespace
 			return errForeign
 		}
 		if err != nil {
@@ -43,23 +43,22 @@ func keepMetadata(old *os.File, info fs.FileInfo, f *os.File) error {
 	if same && is.Mode() == info.Mode().Perm() {
 		return nil
 	}
-	return f.Chmod(info.Mode().Perm()) // last: changing the owner takes bits off it
+	return f.Chmod(info.Mode().Perm()) // last, since changing the owner clears bits
 }
 
-// overflow is the number that a user namespace shows for owners that it has no number for.
-const overflow = 65534
+// overflowID is the id that a user namespace shows for unmapped owners.
+const overflowID = 65534
 
-// nameless reports whether an owner is one that this process's user namespace has no number for: to give a file to the
-// number that is shown would give it to somebody else.
-func nameless(id uint32, kind string) bool {
-	if id != overflow {
+// isUnmapped reports whether an owner has no id in this user namespace; the shown id belongs to another user.
+func isUnmapped(id uint32, kind string) bool {
+	if id != overflowID {
 		return false
 	}
 	table, err := os.ReadFile("/proc/self/" + kind + "_map")
 	return err == nil && !slices.Equal(strings.Fields(string(table)), []string{"0", "0", "4294967295"})
 }
 
-// copyMetadata gives a copy the mode and extended attributes of what it is a copy of. It belongs to who made it.
+// copyMetadata copies mode and extended attributes to a copy, which keeps its owner.
 func copyMetadata(from *os.File, info fs.FileInfo, to *os.File) error {
 	if err := copyAttributes(from, to); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("copy the extended attributes: %w", err)
@@ -67,14 +66,14 @@ func copyMetadata(from *os.File, info fs.FileInfo, to *os.File) error {
 	return to.Chmod(info.Mode().Perm())
 }
 
-// ours reports whether an extended attribute is one that a program may set: the user's, and access control lists.
-func ours(name string) bool {
+// isSettableAttribute reports whether programs may set an extended attribute: user attributes and access control lists.
+func isSettableAttribute(name string) bool {
 	return strings.HasPrefix(name, "user.") || name == "system.posix_acl_access" || name == "system.posix_acl_default"
 }
 
-// Attributes returns the extended attributes of an open file or directory that a program may set, by name. A file
-// system without any has none: nil.
-func Attributes(f *os.File) (map[string]string, error) {
+// ReadAttributes returns the settable extended attributes of an open file or directory by name; nil if the file system
+// has none.
+func ReadAttributes(f *os.File) (map[string]string, error) {
 	size, err := unix.Flistxattr(int(f.Fd()), nil)
 	if errors.Is(err, unix.ENOTSUP) {
 		return nil, nil
@@ -91,7 +90,7 @@ func Attributes(f *os.File) (map[string]string, error) {
 	}
 	all := map[string]string{}
 	for _, name := range strings.Split(strings.TrimRight(string(list[:size]), "\x00"), "\x00") {
-		if !ours(name) {
+		if !isSettableAttribute(name) {
 			continue
 		}
 		size, err := unix.Fgetxattr(int(f.Fd()), name, nil)
@@ -107,9 +106,9 @@ func Attributes(f *os.File) (map[string]string, error) {
 	return all, nil
 }
 
-// setAttributes gives an open file or directory extended attributes, and takes away the others that it has.
-func setAttributes(f *os.File, all map[string]string) error {
-	has, err := Attributes(f)
+// replaceAttributes sets extended attributes of an open file or directory, and removes all others.
+func replaceAttributes(f *os.File, all map[string]string) error {
+	has, err := ReadAttributes(f)
 	if err != nil {
 		return err
 	}
@@ -119,7 +118,7 @@ func setAttributes(f *os.File, all map[string]string) error {
 		}
 	}
 	for name, value := range all {
-		if is, ok := has[name]; ours(name) && (!ok || is != value) {
+		if is, ok := has[name]; isSettableAttribute(name) && (!ok || is != value) {
 			err = errors.Join(err, unix.Fsetxattr(int(f.Fd()), name, []byte(value), 0))
 		}
 	}
@@ -132,17 +131,17 @@ func setLinkTime(dir *os.File, name string, at time.Time) error {
 	return unix.UtimesNanoAt(int(dir.Fd()), name, times, unix.AT_SYMLINK_NOFOLLOW)
 }
 
-// copyAttributes gives a file the extended attributes of another.
+// copyAttributes copies the extended attributes of a file.
 func copyAttributes(from, to *os.File) error {
-	all, err := Attributes(from)
+	all, err := ReadAttributes(from)
 	if err != nil {
 		return err
 	}
-	return setAttributes(to, all)
+	return replaceAttributes(to, all)
 }
 
-// created returns when a file or directory was made; the zero time where that is not known.
-func (w *Workspace) created(path string, info fs.FileInfo) (at time.Time) {
+// creationTime returns when a file was created; zero if unknown.
+func (w *Workspace) creationTime(path string, info fs.FileInfo) (at time.Time) {
 	read := func(f *os.File) {
 		var stat unix.Statx_t
 		if unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &stat) == nil &&
@@ -151,16 +150,16 @@ func (w *Workspace) created(path string, info fs.FileInfo) (at time.Time) {
 		}
 		_ = f.Close()
 	}
-	_ = w.use(guard.Read, path, func(p place) error {
+	_ = w.withPlace(guard.Read, path, func(p pathPlace) error {
 		var f *os.File
 		var err error
 		switch {
 		case info.IsDir():
 			f, err = p.openDir()
 		case info.Mode().IsRegular():
-			f, _, err = p.open(path)
+			f, _, err = p.openRegular(path)
 		default:
-			return nil // to open a device or FIFO may do something
+			return nil // opening a device or FIFO may have side effects
 		}
 		if err != nil {
 			return err
@@ -171,19 +170,16 @@ func (w *Workspace) created(path string, info fs.FileInfo) (at time.Time) {
 	return at
 }
 
-// settled is how long ago a file must have been changed for its times to tell the next change: no file system's clock
-// is coarser.
-const settled = 2 * time.Second
+// minRevisionAge is the age from which a file's times reveal the next change; no file system's clock is coarser.
+const minRevisionAge = 2 * time.Second
 
-// Revision tells a file from what it is after a change, without reading it: by its number, its size, and when its
-// contents and it itself were changed last, which no program can set. It is empty where the next change might not show:
-// the file was changed a moment ago, or its time lies ahead.
+// FileRevision identifies the state of a file without reading it: by inode, size, and change times, which programs
+// can't set. It is empty if the next change could go unnoticed, for files changed just now or with a future time.
 //
-// What a program changes through a mapping of the file into its memory shows only once the kernel notices, within half
-// a minute.
-func Revision(info fs.FileInfo) string {
+// Changes through a memory mapping become visible when the kernel notices them, within half a minute.
+func FileRevision(info fs.FileInfo) string {
 	s, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || time.Since(time.Unix(s.Ctim.Unix())) < settled {
+	if !ok || time.Since(time.Unix(s.Ctim.Unix())) < minRevisionAge {
 		return ""
 	}
 	return fmt.Sprint(s.Ino, info.Size(), info.ModTime().UnixNano(), s.Ctim.Nano())

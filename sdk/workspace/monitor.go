@@ -19,62 +19,61 @@ import (
 
 // MonitorOptions configure the monitor of one command.
 type MonitorOptions struct {
-	// Approved allows changes of protected paths that a person may approve: one has approved the command.
+	// Approved allows changes of protected paths that need approval: a person approved the command.
 	Approved bool
-	// Paths, if any, are the only paths that the approval covers.
+	// Paths, if any, limit the approval.
 	Paths []string
-	// Background says that the user may work in the workspace while the command runs: a change that was not noticed when
-	// it was made is then reported, and not taken back.
+	// Background says that the user may work in the workspace meanwhile: unnoticed changes are reported, not undone.
 	Background bool
-	// Next, if not nil, receives each allowed change, and those that End makes itself.
+	// Next, if not nil, receives each allowed change, and those made by End.
 	Next func(mutation.Mutation) error
 }
 
-// ChangeMonitor refuses a command's changes of protected paths. Whoever runs the command passes each change to
-// [ChangeMonitor.Notice] before it is made. It can be used concurrently.
+// ChangeMonitor refuses a command's changes of protected paths. The caller passes each change to [ChangeMonitor.Notice]
+// before it is made. It may be used concurrently.
 //
-// A thread that replaces the arguments of a call while they are inspected gets past Notice. [ChangeMonitor.End] looks
-// at the files again that git acts on.
+// A thread that replaces a call's arguments during the check evades Notice, so [ChangeMonitor.End] rechecks the files
+// git acts on.
 type ChangeMonitor struct {
 	files   *Workspace
 	options MonitorOptions
 
-	mu     sync.Mutex
-	thread int             // makes the change that is decided on
-	fresh  map[string]bool // directories that the command made where nothing was
-	gone   map[string]bool // directories that it took away
-	judged map[string]*judgedFile
-	probes []string // symlinks that git init deletes again
-	moved  []string // directories that were moved or completed, to be searched again
-	top    map[string]os.FileInfo
-	result ProtectedChanges
+	mu         sync.Mutex
+	thread     int             // of the change being decided
+	created    map[string]bool // directories the command created
+	removed    map[string]bool // directories the command removed
+	judged     map[string]*judgedFile
+	probes     []string // symlinks that git init deletes again
+	moved      []string // directories moved or completed, to be rechecked
+	initialTop map[string]os.FileInfo
+	result     ProtectedChanges
 }
 
-// judgedFile is a file whose content decides.
+// judgedFile is a file protected by its content.
 type judgedFile struct {
-	hit    protect.Hit
-	before []byte // nil for no file
-	risks  []string
-	mode   fs.FileMode
-	own    bool // the command made it in place, so its content was not known then
-	byGit  bool // the program that made it in place was git
+	hit     protect.Hit
+	before  []byte // nil for no file
+	risks   []string
+	mode    fs.FileMode
+	created bool // the command created it, so its content was unknown
+	byGit   bool // git created it
 }
 
-// ProtectedChanges are the attempts of a command on protected paths. Paths are relative to the workspace.
+// ProtectedChanges are a command's attempts to change protected paths, relative to the workspace.
 type ProtectedChanges struct {
-	Refused    []string // paths that the command was not allowed to change
-	Reasons    []string // a sentence for each refusal
-	Aside      []string // new names of files that were moved out of the way
-	Found      []string // protected paths that changed, by the command or by somebody else
-	Brought    []string // entry points in repositories that the command made
-	GitRefused bool     // git was refused a change, so its operation may be half done
+	Refused    []string // paths it was not allowed to change
+	Reasons    []string // one sentence per refusal
+	Aside      []string // new names of quarantined files
+	Found      []string // protected paths changed by the command or another process
+	Brought    []string // entry points in repositories the command created
+	GitRefused bool     // a change by git was refused, so its operation may be incomplete
 }
 
-// maxRefused is how many refused paths are named.
+// maxRefused limits the listed paths.
 const maxRefused = 10
 
-// Monitor returns the monitor of a command. Call its End when the command is over.
-func (w *Workspace) Monitor(o MonitorOptions) *ChangeMonitor {
+// MonitorChanges returns a monitor for a command. Call its End after the command.
+func (w *Workspace) MonitorChanges(o MonitorOptions) *ChangeMonitor {
 	named := o.Paths
 	o.Paths = nil
 	for _, path := range named {
@@ -83,20 +82,20 @@ func (w *Workspace) Monitor(o MonitorOptions) *ChangeMonitor {
 		}
 	}
 	o.Approved = o.Approved && len(named) == len(o.Paths)
-	c := &ChangeMonitor{files: w, options: o, fresh: map[string]bool{}, gone: map[string]bool{},
+	c := &ChangeMonitor{files: w, options: o, created: map[string]bool{}, removed: map[string]bool{},
 		judged: map[string]*judgedFile{}}
-	c.top = c.atTop()
+	c.initialTop = c.topEntries()
 	config := filepath.Join(w.policy.Workspace, protect.GitDir, "config")
 	if hit, ok := w.inside.Match(config); ok && hit.Judge != "" {
 		if _, err := os.Lstat(config); err == nil {
-			_, _ = c.remember(hit, config, false)
+			_, _ = c.rememberFile(hit, config, false)
 		}
 	}
 	return c
 }
 
-// atTop returns the entry points at the top of the workspace.
-func (c *ChangeMonitor) atTop() map[string]os.FileInfo {
+// topEntries returns the entry points at the top of the workspace.
+func (c *ChangeMonitor) topEntries() map[string]os.FileInfo {
 	found := map[string]os.FileInfo{}
 	for _, path := range c.files.inside.AtTop() {
 		if info, err := os.Lstat(path); err == nil {
@@ -108,28 +107,28 @@ func (c *ChangeMonitor) atTop() map[string]os.FileInfo {
 
 // resolvedPath returns a path that a caller names, absolute and with its symlinks resolved.
 func (w *Workspace) resolvedPath(path string) (string, error) {
-	abs, err := w.Abs(path)
+	abs, err := w.AbsPath(path)
 	if err != nil {
 		return "", err
 	}
 	return w.resolveAs(false, abs)
 }
 
-// refusal is the error of a change of a protected path.
-type refusal struct{ path, reason string }
+// changeRefusal is the error of a change of a protected path.
+type changeRefusal struct{ path, reason string }
 
-func (r *refusal) Error() string { return r.path + ": " + r.reason }
+func (r *changeRefusal) Error() string { return r.path + ": " + r.reason }
 
-func refuse(path, format string, args ...any) error {
-	return &refusal{path, fmt.Sprintf(format, args...)}
+func newChangeRefusal(path, format string, args ...any) error {
+	return &changeRefusal{path, fmt.Sprintf(format, args...)}
 }
 
-// byEntry refuses a change of a protected path.
-func byEntry(hit protect.Hit) error {
+// refuseEntry returns the refusal for a protected path.
+func refuseEntry(hit protect.Hit) error {
 	if hit.Ask {
-		return refuse(hit.Path, "it is protected (%s); name it in protected_paths to ask a person", hit.Entry)
+		return newChangeRefusal(hit.Path, "it is protected (%s); name it in protected_paths to ask a person", hit.Entry)
 	}
-	return refuse(hit.Path, "it is protected (%s)", hit.Entry)
+	return newChangeRefusal(hit.Path, "it is protected (%s)", hit.Entry)
 }
 
 // Notice refuses a change of a protected path.
@@ -137,9 +136,9 @@ func (c *ChangeMonitor) Notice(m mutation.Mutation) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.thread = m.Thread
-	if c.files.Protects() {
-		if err := c.check(m); err != nil {
-			c.refuse(m, err)
+	if c.files.HasProtected() {
+		if err := c.checkChange(m); err != nil {
+			c.recordRefusal(m, err)
 			return syscall.EPERM
 		}
 	}
@@ -149,9 +148,9 @@ func (c *ChangeMonitor) Notice(m mutation.Mutation) error {
 	return nil
 }
 
-// refuse writes a refusal down.
-func (c *ChangeMonitor) refuse(m mutation.Mutation, err error) {
-	at := &refusal{path: m.Path, reason: err.Error()}
+// recordRefusal records a refusal.
+func (c *ChangeMonitor) recordRefusal(m mutation.Mutation, err error) {
+	at := &changeRefusal{path: m.Path, reason: err.Error()}
 	_ = errors.As(err, &at)
 	name := at.path
 	if name != "" {
@@ -172,104 +171,103 @@ func isGit(thread int) bool {
 	return strings.HasPrefix(string(comm), "git")
 }
 
-// maxInspected is the longest path that can be inspected with the names of git's files added to it.
-const maxInspected = maxPath - 64
+// maxInspected is the longest path that can be checked with git's file names appended.
+const maxInspected = maxPathLength - 64
 
-func (c *ChangeMonitor) check(m mutation.Mutation) error {
+func (c *ChangeMonitor) checkChange(m mutation.Mutation) error {
 	for _, path := range []string{m.Path, m.To} {
 		if len(path) > maxInspected && paths.Within(c.files.policy.Workspace, path) {
-			return refuse(path[:64]+"…", "the path is too long to be inspected")
+			return newChangeRefusal(path[:64]+"…", "the path is too long to be inspected")
 		}
 	}
 	switch m.Kind {
 	case mutation.Unseen:
-		return refuse("", "%v", m.Err)
+		return newChangeRefusal("", "%v", m.Err)
 	case mutation.Write:
-		return c.write(m.Path)
+		return c.decideWrite(m.Path)
 	case mutation.Make:
-		return c.make(m.Path, m.Dir)
+		return c.decideCreate(m.Path, m.Dir)
 	case mutation.Remove:
-		return c.remove(m.Path)
+		return c.decideRemove(m.Path)
 	case mutation.Rename:
-		return c.rename(m.Path, m.To)
+		return c.decideRename(m.Path, m.To)
 	case mutation.Exchange:
-		return c.exchange(m.Path, m.To)
+		return c.decideExchange(m.Path, m.To)
 	case mutation.Link:
-		return c.link(m.Path, m.To)
+		return c.decideLink(m.Path, m.To)
 	default:
-		return c.attribute(m.Path)
+		return c.decideAttribute(m.Path)
 	}
 }
 
-// permits reports whether a protected path may be changed all the same: with approval, or in a repository that the
-// command made itself.
-func (c *ChangeMonitor) permits(hit protect.Hit, path string) bool {
+// permitsHit reports whether a protected path may be changed: with approval, or in a repository the command created.
+func (c *ChangeMonitor) permitsHit(hit protect.Hit, path string) bool {
 	if c.options.Approved && hit.Ask && (len(c.options.Paths) == 0 || paths.WithinAny(c.options.Paths, path)) {
 		return true
 	}
-	return !hit.Git() && hit.Top != c.files.policy.Workspace && c.isFresh(hit.Top)
+	return !hit.Git() && hit.Top != c.files.policy.Workspace && c.isCreated(hit.Top)
 }
 
-// isFresh reports whether a directory, or one above it, was made by the command.
-func (c *ChangeMonitor) isFresh(dir string) bool {
+// isCreated reports whether the command created a directory or one above it.
+func (c *ChangeMonitor) isCreated(dir string) bool {
 	for ; len(dir) > 1; dir = filepath.Dir(dir) {
-		if c.fresh[dir] {
+		if c.created[dir] {
 			return true
 		}
 	}
 	return false
 }
 
-// add notes a new entry of a directory, and refuses it if it makes others there entry points.
-func (c *ChangeMonitor) add(path string, isDir bool) error {
+// addEntry records a new directory entry, and refuses it if it turns others into entry points.
+func (c *ChangeMonitor) addEntry(path string, isDir bool) error {
 	hits, completes, err := c.files.inside.Joined(filepath.Dir(path), filepath.Base(path))
 	if err != nil {
-		return refuse(path, "%v", err)
+		return newChangeRefusal(path, "%v", err)
 	}
 	for _, hit := range hits {
-		if !c.permits(hit, hit.Path) {
-			return byEntry(hit)
+		if !c.permitsHit(hit, hit.Path) {
+			return refuseEntry(hit)
 		}
 	}
-	if completes && (filepath.Base(path) != protect.GitDir || !c.isFresh(filepath.Dir(path))) {
+	if completes && (filepath.Base(path) != protect.GitDir || !c.isCreated(filepath.Dir(path))) {
 		c.moved = append(c.moved, filepath.Dir(path))
 	}
-	if isDir && !c.wasGone(path) {
-		c.fresh[path] = true
+	if isDir && !c.wasRemoved(path) {
+		c.created[path] = true
 	}
 	return nil
 }
 
-// wasGone reports whether the command took away what was at a path or above it.
-func (c *ChangeMonitor) wasGone(path string) bool {
-	for ; len(path) > 1 && len(c.gone) > 0; path = filepath.Dir(path) {
-		if c.gone[path] {
+// wasRemoved reports whether the command removed a path or one above it.
+func (c *ChangeMonitor) wasRemoved(path string) bool {
+	for ; len(path) > 1 && len(c.removed) > 0; path = filepath.Dir(path) {
+		if c.removed[path] {
 			return true
 		}
 	}
 	return false
 }
 
-// leave notes that the directory at a path is taken away.
-func (c *ChangeMonitor) leave(path string) {
-	if !c.isFresh(path) {
-		c.gone[path] = true
+// removeDir records that a directory is removed.
+func (c *ChangeMonitor) removeDir(path string) {
+	if !c.isCreated(path) {
+		c.removed[path] = true
 	}
-	for at := range c.fresh {
+	for at := range c.created {
 		if paths.Within(path, at) {
-			delete(c.fresh, at)
+			delete(c.created, at)
 		}
 	}
 }
 
-// remember returns a judged file as it was before the command, or the error of reading it.
-func (c *ChangeMonitor) remember(hit protect.Hit, path string, own bool) (*judgedFile, error) {
+// rememberFile returns a judged file as it was before the command.
+func (c *ChangeMonitor) rememberFile(hit protect.Hit, path string, own bool) (*judgedFile, error) {
 	if known := c.judged[path]; known != nil {
 		return known, nil
 	}
-	text, err := content(path, false)
+	text, err := readContent(path, false)
 	if err != nil {
-		return nil, refuse(path, "%v", err)
+		return nil, newChangeRefusal(path, "%v", err)
 	}
 	mode, _ := typeOf(path)
 	f := &judgedFile{hit, text, c.files.inside.Risks(hit, path, text), mode.Perm(), own, own && isGit(c.thread)}
@@ -277,13 +275,13 @@ func (c *ChangeMonitor) remember(hit protect.Hit, path string, own bool) (*judge
 	return f, nil
 }
 
-// keeps reports whether git acts on a file with a new content as before the command.
-func (c *ChangeMonitor) keeps(f *judgedFile, path string, after []byte) bool {
+// isHarmless reports whether git acts on the new content as before.
+func (c *ChangeMonitor) isHarmless(f *judgedFile, path string, after []byte) bool {
 	return f.hit.Unchanged(f.risks, c.files.inside.Risks(f.hit, path, after))
 }
 
-// content reads a judged file, nil for none.
-func content(path string, settled bool) ([]byte, error) {
+// readContent reads a judged file; nil if missing.
+func readContent(path string, settled bool) ([]byte, error) {
 	dir, err := paths.OpenRoot(filepath.Dir(path))
 	if err == nil {
 		defer func() { _ = dir.Close() }()
@@ -292,7 +290,7 @@ func content(path string, settled bool) ([]byte, error) {
 			return text, nil
 		}
 	}
-	return nil, gone(err)
+	return nil, ignoreMissing(err)
 }
 
 // typeOf returns the type of the file at a path.

@@ -14,23 +14,23 @@ import (
 	"github.com/picoclaw/picoclaw/internal/protect"
 )
 
-// End looks at the files again that git acts on, and puts those back whose change is not harmless.
-func (c *ChangeMonitor) End() ProtectedChanges {
+// FinishMonitor rechecks the files git acts on, and restores those with harmful changes.
+func (c *ChangeMonitor) FinishMonitor() ProtectedChanges {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, path := range c.probes {
 		if mode, _ := typeOf(path); mode&os.ModeSymlink != 0 {
-			c.tell(mutation.Mutation{Kind: mutation.Remove, Path: path})
+			c.notifyNext(mutation.Mutation{Kind: mutation.Remove, Path: path})
 			_ = os.Remove(path)
 		}
 	}
-	for path, info := range c.atTop() {
-		before := c.top[path]
+	for path, info := range c.topEntries() {
+		before := c.initialTop[path]
 		hit, ok := c.files.inside.MatchType(path, info.Mode())
 		switch {
-		case !ok, c.permits(hit, path):
+		case !ok, c.permitsHit(hit, path):
 		case before == nil && !hit.Ask:
-			c.putAside(path)
+			c.quarantine(path)
 		case before == nil, !os.SameFile(before, info), !before.ModTime().Equal(info.ModTime()), before.Size() != info.Size():
 			c.result.Found = append(c.result.Found, c.files.inside.Name(path))
 		}
@@ -38,31 +38,31 @@ func (c *ChangeMonitor) End() ProtectedChanges {
 	for _, dir := range c.moved {
 		hits, _ := c.files.inside.Within(dir, dir)
 		for _, hit := range hits {
-			if c.judged[hit.Path] == nil && !c.permits(hit, hit.Path) {
-				c.putAside(hit.Path)
+			if c.judged[hit.Path] == nil && !c.permitsHit(hit, hit.Path) {
+				c.quarantine(hit.Path)
 			}
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(c.judged)) {
-		c.settle(path, c.judged[path])
+		c.settleFile(path, c.judged[path])
 	}
-	for dir := range c.fresh {
-		c.files.made.add(dir)
-		c.nameBrought(dir)
+	for dir := range c.created {
+		c.files.made.addRepo(dir)
+		c.listEntryPoints(dir)
 	}
 	slices.Sort(c.result.Brought)
 	return c.result
 }
 
-// maxBrought is how many entry points of new repositories are named.
+// maxBrought limits the listed entry points of new repositories.
 const maxBrought = 10
 
-// nameBrought names the entry points in a directory that the command made, if it is a repository.
-func (c *ChangeMonitor) nameBrought(dir string) {
+// listEntryPoints lists the entry points of a repository the command created.
+func (c *ChangeMonitor) listEntryPoints(dir string) {
 	if _, exists := typeOf(filepath.Join(dir, protect.GitDir)); !exists {
 		return
 	}
-	hits, _ := c.files.inside.Within(dir, dir) // without those that cannot be inspected, which End has refused
+	hits, _ := c.files.inside.Within(dir, dir) // uninspectable ones were refused
 	for _, hit := range hits {
 		if name := c.files.inside.Name(hit.Path); !hit.Git() && hit.Top == dir && len(c.result.Brought) < maxBrought {
 			c.result.Brought = append(c.result.Brought, name)
@@ -89,44 +89,44 @@ func (p ProtectedChanges) Notes() (notes []string) {
 	return notes
 }
 
-// settle puts a judged file back if its change is not harmless.
-func (c *ChangeMonitor) settle(path string, f *judgedFile) {
-	if mode, _ := typeOf(path); c.permits(f.hit, path) || f.hit.Inert(path, mode) {
+// settleFile restores a judged file with a harmful change.
+func (c *ChangeMonitor) settleFile(path string, f *judgedFile) {
+	if mode, _ := typeOf(path); c.permitsHit(f.hit, path) || f.hit.Inert(path, mode) {
 		return
 	}
 	name := c.files.inside.Name(path)
-	now, err := content(path, f.own)
+	now, err := readContent(path, f.created)
 	switch {
-	case err == nil && c.keeps(f, path, now):
+	case err == nil && c.isHarmless(f, path, now):
 		return
-	case c.options.Background && !f.own:
+	case c.options.Background && !f.created:
 		c.result.Found = append(c.result.Found, name)
 		return
 	}
 	c.result.GitRefused = c.result.GitRefused || f.byGit
-	c.refuse(mutation.Mutation{}, refuse(path, "it was put back, since git runs programs or reads other settings by it"))
-	if err := c.restore(path, f); err != nil {
+	c.recordRefusal(mutation.Mutation{}, newChangeRefusal(path, "it was put back, since git runs programs or reads other settings by it"))
+	if err := c.restoreFile(path, f); err != nil {
 		c.result.Found = append(c.result.Found, name)
 	}
 }
 
-// restore gives a file its content back.
-func (c *ChangeMonitor) restore(path string, f *judgedFile) error {
+// restoreFile restores a file's content.
+func (c *ChangeMonitor) restoreFile(path string, f *judgedFile) error {
 	root, err := openForChange(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }()
 	name := filepath.Base(path)
-	if f.before == nil && f.own {
-		c.tell(mutation.Mutation{Kind: mutation.Remove, Path: path})
+	if f.before == nil && f.created {
+		c.notifyNext(mutation.Mutation{Kind: mutation.Remove, Path: path})
 		return root.RemoveAll(name)
 	}
-	c.putAside(path) // somebody else may have written it
+	c.quarantine(path) // another process may have written it
 	if f.before == nil {
 		return nil
 	}
-	c.tell(mutation.Mutation{Kind: mutation.Write, Path: path})
+	c.notifyNext(mutation.Mutation{Kind: mutation.Write, Path: path})
 	temp := name + ".picoclaw-new"
 	_ = root.Remove(temp)
 	if err = root.WriteFile(temp, f.before, f.mode); err == nil {
@@ -138,7 +138,7 @@ func (c *ChangeMonitor) restore(path string, f *judgedFile) error {
 	return err
 }
 
-// openForChange opens a directory, and makes it its owner's to change if the command closed it.
+// openForChange opens a directory, and makes it writable for its owner if the command made it read-only.
 func openForChange(dir string) (*os.Root, error) {
 	if info, err := os.Lstat(dir); err == nil && info.IsDir() && info.Mode().Perm()&0o300 != 0o300 {
 		_ = os.Chmod(dir, info.Mode().Perm()|0o700)
@@ -146,14 +146,14 @@ func openForChange(dir string) (*os.Root, error) {
 	return paths.OpenRoot(dir)
 }
 
-func (c *ChangeMonitor) tell(m mutation.Mutation) {
+func (c *ChangeMonitor) notifyNext(m mutation.Mutation) {
 	if c.options.Next != nil {
 		_ = c.options.Next(m)
 	}
 }
 
-// putAside renames a protected path that nobody saw the command make.
-func (c *ChangeMonitor) putAside(path string) {
+// quarantine renames a protected path whose creation was not noticed.
+func (c *ChangeMonitor) quarantine(path string) {
 	if _, exists := typeOf(path); !exists {
 		return
 	}
@@ -169,7 +169,7 @@ func (c *ChangeMonitor) putAside(path string) {
 				continue
 			}
 			at := filepath.Join(filepath.Dir(path), to)
-			c.tell(mutation.Mutation{Kind: mutation.Rename, Path: path, To: at})
+			c.notifyNext(mutation.Mutation{Kind: mutation.Rename, Path: path, To: at})
 			if root.Rename(filepath.Base(path), to) == nil {
 				c.result.Aside = append(c.result.Aside, inside.Name(at))
 				return
@@ -180,13 +180,13 @@ func (c *ChangeMonitor) putAside(path string) {
 	c.result.Found = append(c.result.Found, inside.Name(path))
 }
 
-// madeDirs are the directories that commands of this workspace have made. Later ones may delete them whole.
-type madeDirs struct {
+// createdRepos are repositories created by this workspace's commands. Later commands may delete them.
+type createdRepos struct {
 	mu   sync.Mutex
 	dirs map[string]os.FileInfo
 }
 
-func (m *madeDirs) add(dir string) {
+func (m *createdRepos) addRepo(dir string) {
 	_, err := os.Lstat(filepath.Join(dir, protect.GitDir))
 	info, statErr := os.Lstat(dir)
 	if err != nil || statErr != nil {
@@ -200,8 +200,8 @@ func (m *madeDirs) add(dir string) {
 	m.dirs[dir] = info
 }
 
-// madeBefore reports whether a protected path belongs to a repository that an earlier command made.
-func (w *Workspace) madeBefore(hit protect.Hit) bool {
+// isCreatedRepo reports whether a protected path is in a repository created by an earlier command.
+func (w *Workspace) isCreatedRepo(hit protect.Hit) bool {
 	w.made.mu.Lock()
 	defer w.made.mu.Unlock()
 	made := w.made.dirs[hit.Top]

@@ -10,55 +10,55 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// Transfer is a move or a copy that is about to take place.
+// Transfer is a planned move or copy.
 type Transfer struct {
 	Source      *Tree
-	Destination string // absolute, symbolic links resolved
-	Replaced    *Tree  // what is at the destination now; nil if nothing
+	Destination string // absolute and resolved
+	Replaced    *Tree  // existing destination; may be nil
 }
 
-// TransferOptions say how to move or copy.
+// TransferOptions configure a move or copy.
 type TransferOptions struct {
-	// Overwrite replaces what is at the destination; a directory is replaced as a whole.
+	// Overwrite replaces the destination; directories are replaced as a whole.
 	Overwrite bool
-	// Last, if not nil, is called when nothing is done yet; its error stops everything.
+	// Last, if not nil, is called before any change; its error cancels the transfer.
 	Last func(*Transfer) error
-	// Stop, if not nil, is called before each file that has to be copied, and now and then within a large one; its
-	// error stops everything, and takes back what was copied.
+	// Stop, if not nil, is called before each file is copied and repeatedly within large ones; its error cancels and
+	// removes the copy.
 	Stop func() error
 }
 
-// Move gives a file, link or directory another place. Within a file system it is a rename, at once; between two the
-// copy is complete before the source is deleted.
-func (w *Workspace) Move(source, destination string, o TransferOptions) error {
-	from, err := w.target(guard.Delete, source)
+// MoveTree moves a file, symlink or directory: by a rename within a file system, otherwise by a complete copy before
+// the source is deleted.
+func (w *Workspace) MoveTree(source, destination string, o TransferOptions) error {
+	from, err := w.openTarget(guard.Delete, source)
 	if err != nil {
-		return notItself(err, source)
+		return rootError(err, source)
 	}
-	defer from.close()
-	to, err := w.targetAs(guard.Write, false, destination)
+	defer from.closeHandles()
+	to, err := w.openTargetAs(guard.Write, false, destination)
 	if err != nil {
-		return notItself(err, destination)
+		return rootError(err, destination)
 	}
-	defer to.close()
-	unlock, err := w.locks.lock([]*os.File{from.handle, to.handle})
+	defer to.closeHandles()
+	unlock, err := w.locks.lockDirs([]*os.File{from.handle, to.handle})
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	moved, err := from.tree()
+	moved, err := from.openTree()
 	if err != nil {
 		return err
 	}
 	if moved == nil {
 		return &fs.PathError{Op: "open", Path: source, Err: fs.ErrNotExist}
 	}
-	t, err := transfer(source, moved, to, o)
+	t, err := planTransfer(source, moved, to, o)
 	if err != nil {
 		return err
 	}
 	if limit := w.MaxFileSize(); limit > 0 && t.Source.Info.Mode().IsRegular() && t.Source.Info.Size() > limit {
-		return tooLarge(source, t.Source.Info.Size(), limit)
+		return tooLargeError(source, t.Source.Info.Size(), limit)
 	}
 	if err := w.checkTransfer(source, destination, t); err != nil {
 		return err
@@ -68,16 +68,16 @@ func (w *Workspace) Move(source, destination string, o TransferOptions) error {
 			return err
 		}
 	}
-	if err := w.move(from, to, t, o.Stop); err != nil {
+	if err := w.moveReplacing(from, to, t, o.Stop); err != nil {
 		return err
 	}
-	return errors.Join(to.sync(), from.sync())
+	return errors.Join(to.syncDir(), from.syncDir())
 }
 
-// checkTransfer refuses a transfer that replaces entry points, or brings some to the destination.
+// checkTransfer refuses a transfer that replaces or adds entry points.
 func (w *Workspace) checkTransfer(source, destination string, t *Transfer) error {
 	if hit, ok := w.inside.Match(t.Destination); ok && hit.Judge != "" && t.Source.Info.Mode().IsRegular() {
-		text, err := content(t.Source.Path, true)
+		text, err := readContent(t.Source.Path, true)
 		if err != nil {
 			return w.protectedError(source, hit)
 		}
@@ -89,81 +89,81 @@ func (w *Workspace) checkTransfer(source, destination string, t *Transfer) error
 	return w.checkTree(destination, t.Destination, t.Destination, false)
 }
 
-// transfer looks at both ends.
-func transfer(asked string, source *Tree, to *target, o TransferOptions) (*Transfer, error) {
-	if endsInSlash(to.asked) && !source.Info.IsDir() {
-		return nil, &Error{Code: DirectoryName, Path: to.asked}
+// planTransfer inspects source and destination.
+func planTransfer(asked string, source *Tree, to *changeTarget, o TransferOptions) (*Transfer, error) {
+	if endsInSlash(to.written) && !source.Info.IsDir() {
+		return nil, &Error{Code: DirectoryName, Path: to.written}
 	}
-	replaced, err := to.tree()
+	replaced, err := to.openTree()
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case paths.Within(source.Path, to.path) || paths.Within(to.path, source.Path):
-		return nil, &Error{Code: Same, Path: asked, Err: errors.New(to.asked)}
+		return nil, &Error{Code: Same, Path: asked, Err: errors.New(to.written)}
 	case replaced != nil && !o.Overwrite:
-		return nil, &Error{Code: Exists, Path: to.asked}
+		return nil, &Error{Code: Exists, Path: to.written}
 	case replaced != nil && replaced.Info.IsDir() && !source.Info.IsDir():
-		return nil, &Error{Code: IsDirectory, Path: to.asked}
+		return nil, &Error{Code: IsDirectory, Path: to.written}
 	}
 	return &Transfer{Source: source, Destination: to.path, Replaced: replaced}, nil
 }
 
-func (w *Workspace) move(from, to *target, t *Transfer, stop stopper) error {
+func (w *Workspace) moveReplacing(from, to *changeTarget, t *Transfer, stop stopCheck) error {
 	if t.Replaced == nil {
-		return w.rename(from, to, false, stop)
+		return w.renameOrCopy(from, to, false, stop)
 	}
 	if os.SameFile(t.Source.Info, t.Replaced.Info) {
-		return from.dir.Remove(from.name) // two names of one file: to rename would do nothing
+		return from.dir.Remove(from.name) // hard links to one file: rename would do nothing
 	}
 	if !t.Replaced.Info.IsDir() && !t.Source.Info.IsDir() {
-		return w.rename(from, to, true, stop)
+		return w.renameOrCopy(from, to, true, stop)
 	}
-	return w.aside(to, func() error { return w.rename(from, to, false, stop) })
+	return w.withReplacedAside(to, func() error { return w.renameOrCopy(from, to, false, stop) })
 }
 
-// aside does something while what is at a target has another name, and deletes it after, or puts it back.
-func (w *Workspace) aside(to *target, do func() error) error {
-	temp, err := to.temporary(w)
+// withReplacedAside renames the file at a target while do runs, then deletes it, or restores it after an error.
+func (w *Workspace) withReplacedAside(to *changeTarget, do func() error) error {
+	temp, err := to.newTemp(w)
 	if err != nil {
 		return err
 	}
 	if err := to.dir.Rename(to.name, temp.name); err != nil {
-		temp.forget()
+		temp.freeRecord()
 		return err
 	}
 	if err := do(); err != nil {
 		if back := to.dir.Rename(temp.name, to.name); back != nil {
-			return errors.Join(err, fmt.Errorf("%s is now called %s: %w", to.asked, temp.name, back))
+			return errors.Join(err, fmt.Errorf("%s is now called %s: %w", to.written, temp.name, back))
 		}
-		temp.forget()
+		temp.freeRecord()
 		return err
 	}
-	temp.remove()
+	temp.removeTemp()
 	return nil
 }
 
-// rename renames, or between file systems copies and deletes.
-func (w *Workspace) rename(from, to *target, replace bool, stop stopper) error {
+// renameOrCopy renames, or copies and deletes between file systems.
+func (w *Workspace) renameOrCopy(from, to *changeTarget, replace bool, stop stopCheck) error {
 	err := renameAt(from, to, replace)
 	if !errors.Is(err, errOtherFileSystem) {
 		return err
 	}
-	source, err := from.tree()
+	source, err := from.openTree()
 	if err != nil {
 		return err
 	}
 	if source == nil {
-		return &fs.PathError{Op: "open", Path: from.asked, Err: fs.ErrNotExist}
+		return &fs.PathError{Op: "open", Path: from.written, Err: fs.ErrNotExist}
 	}
-	if err := w.copyTree(source, to, replace, 0, stop); err != nil {
+	if err := w.copyToTemp(source, to, replace, 0, stop); err != nil {
 		return err
 	}
 	if err := from.dir.RemoveAll(from.name); err != nil {
-		return &Error{Code: Halfway, Path: to.asked, Err: err}
+		return &Error{Code: Halfway, Path: to.written, Err: err}
 	}
 	return nil
 }
 
-// errOtherFileSystem is the error of a rename that would have to copy.
+// errOtherFileSystem is the error of a rename between file systems.
 var errOtherFileSystem = errors.New("the destination is on another file system")

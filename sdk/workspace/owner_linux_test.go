@@ -77,24 +77,24 @@ func TestFilesOfOthersStayTheirs(t *testing.T) {
 
 // changeOthers is what the process without a number for others does.
 func changeOthers(dir, state string) error {
-	w, err := Open(guard.Policy{Workspace: dir, Restrict: true}, Options{StateDir: state})
+	w, err := OpenWorkspace(guard.Policy{Workspace: dir, Restrict: true}, Options{StateDir: state})
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(w.WriteFile("open", []byte("new")), w.WriteFile("mine", []byte("mine")),
-		w.Copy("mine", "target", TransferOptions{Overwrite: true})); err != nil {
+		w.CopyTree("mine", "target", TransferOptions{Overwrite: true})); err != nil {
 		return err
 	}
 	for _, name := range []string{"closed", "named"} {
 		if err := w.WriteFile(name, []byte("new")); !errors.Is(err, Foreign) {
 			return fmt.Errorf("%s was not refused: %w", name, err)
 		}
-		if err := w.Copy("mine", name, TransferOptions{Overwrite: true}); !errors.Is(err, Foreign) {
+		if err := w.CopyTree("mine", name, TransferOptions{Overwrite: true}); !errors.Is(err, Foreign) {
 			return fmt.Errorf("a copy onto %s was not refused: %w", name, err)
 		}
 	}
 	// Of several, one that fails takes those back that were written in place.
-	if err := w.Apply(nil, becoming("open", "newer"), becoming("named", "newer")); !errors.Is(err, Foreign) {
+	if err := w.ApplyEdits(nil, becoming("open", "newer"), becoming("named", "newer")); !errors.Is(err, Foreign) {
 		return fmt.Errorf("several were not refused: %w", err)
 	}
 	for name, want := range map[string]string{"open": "new", "target": "mine", "closed": "old", "named": "old",
@@ -137,7 +137,7 @@ func TestAKilledWriterInPlaceIsFinishedByTheNext(t *testing.T) {
 		if left, _ := filepath.Glob(filepath.Join(state, intentPrefix+"*")); len(left) > 0 {
 			torn++
 		}
-		w, err := Open(guard.Policy{Workspace: dir, Restrict: true}, Options{StateDir: state})
+		w, err := OpenWorkspace(guard.Policy{Workspace: dir, Restrict: true}, Options{StateDir: state})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,27 +6,27 @@ import (
 	"strings"
 )
 
-// madeDir is a directory that was made for a file.
-type madeDir struct {
+// createdDir is a directory created for a file.
+type createdDir struct {
 	root *os.Root
 	name string
-	own  bool // root is to be closed with the transaction
+	own  bool // close root with the transaction
 }
 
-// remove removes it if nobody has put anything into it.
-func (d madeDir) remove() { _ = d.root.Remove(d.name) }
+// removeEmpty removes the directory if it is empty.
+func (d createdDir) removeEmpty() { _ = d.root.Remove(d.name) }
 
-// makeParents makes the missing directories above a place and opens the target there. It goes from each directory to
-// the next: to find each from the first would take hours for a path as long as paths may be.
-func (tx *transaction) makeParents(at place, asked string) (*target, error) {
+// makeParents creates missing parent directories, each from the previous one, and opens the target. Resolving each from
+// the top would take hours for very long paths.
+func (tx *transaction) makeParents(at pathPlace, asked string) (*changeTarget, error) {
 	step := at
 	above, base := filepath.Split(at.name)
 	name := ""
 	for _, element := range strings.Split(filepath.Clean(above), string(filepath.Separator)) {
 		name = filepath.Join(name, element)
-		err := step.dir.Mkdir(element, newDir)
+		err := step.dir.Mkdir(element, newDirMode)
 		if err == nil {
-			tx.made = append(tx.made, madeDir{root: at.dir, name: name})
+			tx.createdDirs = append(tx.createdDirs, createdDir{root: at.dir, name: name})
 		}
 		var next *os.Root
 		if err == nil || os.IsExist(err) {
@@ -41,11 +41,11 @@ func (tx *transaction) makeParents(at place, asked string) (*target, error) {
 		step.dir = next
 	}
 	step.name = base
-	t, err := step.target(asked)
+	t, err := step.openTarget(asked)
 	if err != nil {
 		_ = step.dir.Close()
 		return nil, err
 	}
-	t.own, t.path = true, at.full()
+	t.own, t.path = true, at.fullPath()
 	return t, nil
 }

@@ -12,26 +12,25 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// pendingSlot is the room for one record, in bytes: a path and a NUL.
-const pendingSlot = maxPath + 128
+// pendingSlotSize is the size of a record: a path and a NUL.
+const pendingSlotSize = maxPathLength + 128
 
-// pendingPrefix begins the names of the files with records.
+// pendingPrefix begins the names of record files.
 const pendingPrefix = "pending-"
 
-// pending records the temporary files that exist now in a file of this process's own, so that the next process can
-// remove them if this one is killed. The file is locked for as long as the process lives. A record is a write to the
-// page cache, which a killed process does not take with it.
-type pending struct {
-	dir string // "" records nothing
+// pendingFiles records existing temporary files in a file of this process, so that the next process removes them after
+// a crash. The file is locked while the process lives. Records are in the page cache, which survives the process.
+type pendingFiles struct {
+	dir string // "" disables records
 
 	mu   sync.Mutex
-	file *os.File // made at the first record
+	file *os.File // created with the first record
 	free []int
 	next int
 }
 
-// add records a path and returns where.
-func (p *pending) add(path string) (slot int, err error) {
+// addRecord records a path and returns its slot.
+func (p *pendingFiles) addRecord(path string) (slot int, err error) {
 	if p.dir == "" {
 		return 0, nil
 	}
@@ -48,13 +47,12 @@ func (p *pending) add(path string) (slot int, err error) {
 		slot = p.next
 		p.next++
 	}
-	_, err = p.file.WriteAt(append([]byte(path), 0), int64(slot)*pendingSlot)
+	_, err = p.file.WriteAt(append([]byte(path), 0), int64(slot)*pendingSlotSize)
 	return slot, err
 }
 
-// done frees a record for the next. It stays as it is until then: it names what is no longer there, and names do not
-// come again, so a sweep finds nothing to do.
-func (p *pending) done(slot int) {
+// freeSlot frees a record for reuse. Its stale path is harmless, since temporary names are unique.
+func (p *pendingFiles) freeSlot(slot int) {
 	if p.dir == "" {
 		return
 	}
@@ -63,8 +61,8 @@ func (p *pending) done(slot int) {
 	p.free = append(p.free, slot)
 }
 
-// close removes the file of records if nothing is recorded any more.
-func (p *pending) close() error {
+// closeFile removes the file if it has no records.
+func (p *pendingFiles) closeFile() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.file == nil {
@@ -79,8 +77,8 @@ func (p *pending) close() error {
 	return err
 }
 
-// createLocked makes a file in the state directory that is locked. Somebody who sweeps may come between making and
-// locking it; then another is made.
+// createLocked creates a locked file in the state directory. It retries if another process removes the file before it
+// is locked.
 func createLocked(dir, prefix string) (*os.File, error) {
 	for {
 		f, err := os.CreateTemp(dir, prefix+"*")
@@ -98,20 +96,20 @@ func createLocked(dir, prefix string) (*os.File, error) {
 	}
 }
 
-// sweep removes what processes that were killed have left behind. It does what it can.
-func (w *Workspace) sweep() {
+// removeLeftovers removes temporary files of killed processes, as far as possible.
+func (w *Workspace) removeLeftovers() {
 	if w.pending.dir == "" {
 		return
 	}
-	w.finish()
+	w.recoverIntents()
 	names, _ := filepath.Glob(filepath.Join(w.pending.dir, pendingPrefix+"*"))
 	for _, name := range names {
 		f, err := os.OpenFile(name, os.O_RDWR, 0)
 		if err != nil {
 			continue
 		}
-		if tryLock(f) == nil { // its process is gone
-			left := slices.DeleteFunc(recorded(f), w.removeLitter)
+		if tryLock(f) == nil { // its process has exited
+			left := slices.DeleteFunc(readRecords(f), w.removeLeftover)
 			if len(left) == 0 {
 				_ = os.Remove(name)
 			}
@@ -120,10 +118,10 @@ func (w *Workspace) sweep() {
 	}
 }
 
-// recorded reads the paths in a file of records.
-func recorded(f *os.File) []string {
+// readRecords reads the paths in a file of records.
+func readRecords(f *os.File) []string {
 	var paths []string
-	slot := make([]byte, pendingSlot)
+	slot := make([]byte, pendingSlotSize)
 	for {
 		n, err := io.ReadFull(f, slot)
 		if path, _, ok := bytes.Cut(slot[:n], []byte{0}); ok && len(path) > 0 {
@@ -135,16 +133,16 @@ func recorded(f *os.File) []string {
 	}
 }
 
-// removeLitter removes something temporary and reports whether nothing is left to do. It goes the way of every change,
-// so that a record can't name more than the policy opens, and touches nothing but what has a temporary's name.
-func (w *Workspace) removeLitter(path string) (done bool) {
-	if !tempName().MatchString(filepath.Base(path)) {
+// removeLeftover removes a temporary file and reports whether nothing is left to do. It is checked like every change,
+// so that records can't name other files.
+func (w *Workspace) removeLeftover(path string) (done bool) {
+	if !tempNamePattern().MatchString(filepath.Base(path)) {
 		return true
 	}
-	t, err := w.target(guard.Delete, path)
+	t, err := w.openTarget(guard.Delete, path)
 	if err != nil {
 		return errors.Is(err, os.ErrNotExist)
 	}
-	defer t.close()
-	return removeAll(t.dir, t.name) == nil
+	defer t.closeHandles()
+	return removeOwn(t.dir, t.name) == nil
 }

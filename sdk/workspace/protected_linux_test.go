@@ -30,8 +30,8 @@ func TestWhatIsProtectedStaysClosed(t *testing.T) {
 				"read":  func(p string) error { _, err := g.ReadFile(p); return err },
 				"stat":  func(p string) error { _, err := g.Stat(p); return err },
 				"write": func(p string) error { return g.WriteFile(p, []byte("x")) },
-				"move":  func(p string) error { return g.Move(p, "stolen", TransferOptions{}) },
-				"copy":  func(p string) error { return g.Copy(p, "stolen", TransferOptions{}) },
+				"move":  func(p string) error { return g.MoveTree(p, "stolen", TransferOptions{}) },
+				"copy":  func(p string) error { return g.CopyTree(p, "stolen", TransferOptions{}) },
 			} {
 				for _, path := range []string{g.o, "../work2/secret.txt", "link"} {
 					if what == "move" && path == "link" {
@@ -44,8 +44,8 @@ func TestWhatIsProtectedStaysClosed(t *testing.T) {
 			}
 			for what, err := range map[string]error{
 				"list":         func() error { _, err := g.ReadDir(home); return err }(),
-				"delete":       g.Remove(t.Context(), g.o, false, nil),
-				"delete above": g.Remove(t.Context(), filepath.Dir(home), true, nil),
+				"delete":       g.RemoveTree(t.Context(), g.o, false, nil),
+				"delete above": g.RemoveTree(t.Context(), filepath.Dir(home), true, nil),
 				"make":         g.WriteFile(filepath.Join(home, "new"), nil),
 			} {
 				if err == nil {

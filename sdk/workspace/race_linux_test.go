@@ -130,22 +130,22 @@ func TestNothingIsMovedOutOrInWhileFilesAreSwapped(t *testing.T) {
 	var did atomic.Int64
 	race(func() {
 		for _, do := range []func() error{
-			func() error { return g.Copy("d/secret.txt", "copy", TransferOptions{Overwrite: true}) },
-			func() error { return g.Copy("f", "d/copy", TransferOptions{Overwrite: true}) },
+			func() error { return g.CopyTree("d/secret.txt", "copy", TransferOptions{Overwrite: true}) },
+			func() error { return g.CopyTree("f", "d/copy", TransferOptions{Overwrite: true}) },
 		}[:1+rand.IntN(2)] {
 			if rand.IntN(20) == 0 && do() == nil { // each is synced to disk
 				did.Add(1)
 			}
 		}
-		_ = g.Walk(guard.List, "d", func(e *Entry) error {
+		_ = g.WalkTree(guard.List, "d", func(e *TreeEntry) error {
 			if e.Name == "secret.txt" && e.Info.Size() == int64(len(secret)) {
 				t.Error("a walk has come to the outside")
 			}
 			return nil
 		})
-		_ = g.Remove(g.t.Context(), "d/copy", false, nil)
-		_ = g.Move("copy", "d/moved", TransferOptions{Overwrite: true})
-		_ = g.Remove(g.t.Context(), "d/moved", false, nil)
+		_ = g.RemoveTree(g.t.Context(), "d/copy", false, nil)
+		_ = g.MoveTree("copy", "d/moved", TransferOptions{Overwrite: true})
+		_ = g.RemoveTree(g.t.Context(), "d/moved", false, nil)
 	})
 	if did.Load() == 0 {
 		t.Error("no copy succeeded, so nothing was shown")

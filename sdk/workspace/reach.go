@@ -14,69 +14,66 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// The refusals, in the words that agents know.
+// Messages of refusals.
 const (
-	outside        = "access denied: path is outside the workspace"
-	outsideSymlink = "access denied: symlink resolves outside workspace"
+	outsideMessage        = "access denied: path is outside the workspace"
+	outsideSymlinkMessage = "access denied: symlink resolves outside workspace"
 )
 
-// maxPath is the longest path that is looked at, in bytes.
-const maxPath = 4096
+// maxPathLength limits paths.
+const maxPathLength = 4096
 
-// Abs returns the absolute form of a path as callers write it: relative ones start at the workspace. It resolves no
-// links and decides nothing.
-func (w *Workspace) Abs(path string) (string, error) {
+// AbsPath returns the absolute form of a caller's path, relative to the workspace. It does not resolve or check it.
+func (w *Workspace) AbsPath(path string) (string, error) {
 	switch {
 	case w.refused != nil:
 		refused := *w.refused
 		refused.Path = path
 		return "", &refused
 	case path == "":
-		return "", refused(path, "workspace.path", "the path is empty")
+		return "", newRefusal(path, "workspace.path", "the path is empty")
 	case strings.ContainsRune(path, 0):
-		return "", refused(path, "workspace.path", "the path contains a NUL byte")
-	case len(path) > maxPath:
-		return "", refused(path[:64]+"…", "workspace.path", "the path is too long")
+		return "", newRefusal(path, "workspace.path", "the path contains a NUL byte")
+	case len(path) > maxPathLength:
+		return "", newRefusal(path[:64]+"…", "workspace.path", "the path is too long")
 	case !filepath.IsAbs(path):
 		path = filepath.Join(w.policy.Workspace, path)
 	}
 	return filepath.Clean(path), nil
 }
 
-// place is where an access takes place: a name below a directory that is open. Whatever is done through the handle
-// can't lead out of its directory.
-type place struct {
+// pathPlace is the target of an access: a name below an open directory, which can't be left through the handle.
+type pathPlace struct {
 	dir   *os.Root
 	name  string
-	exact bool // the name itself was decided on: a link in its stead is not followed
+	exact bool // do not follow a symlink at the name
 
-	// path, in place of dir and name, is a single whitelisted path that is read: it is opened as a whole with no link
-	// followed. The directories above it need not be open to anybody.
+	// path, instead of dir and name, is a single whitelisted path to read. It is opened without following symlinks; the
+	// directories above need not be readable.
 	path string
 }
 
-// use finds the place of a path for an access that the policy permits and gives it to op.
+// withPlace passes the place of a path to op if the policy permits the access.
 //
-// Reading tries the path as it is written first: os.Root follows links that stay inside and refuses the rest. Where it
-// refuses, and for every change, the links are resolved once and the result says where the path really leads. A link
-// that is swapped in between meets os.Root again.
-func (w *Workspace) use(access guard.Access, path string, op func(place) error) error {
-	return w.useAs(access, access != guard.Delete, path, op)
+// Reads try the path as written first: os.Root follows symlinks inside and refuses others. After a refusal, and for
+// every change, symlinks are resolved once and the result is checked. os.Root refuses a symlink swapped in meanwhile.
+func (w *Workspace) withPlace(access guard.Access, path string, op func(pathPlace) error) error {
+	return w.withPlaceAs(access, access != guard.Delete, path, op)
 }
 
-// useAs is use with the choice whether a link at the end of the path stands for itself or for where it leads.
-func (w *Workspace) useAs(access guard.Access, follow bool, path string, op func(place) error) error {
-	abs, err := w.Abs(path)
+// withPlaceAs is withPlace with a choice whether to follow a symlink at the end of the path.
+func (w *Workspace) withPlaceAs(access guard.Access, follow bool, path string, op func(pathPlace) error) error {
+	abs, err := w.AbsPath(path)
 	if err != nil {
 		return err
 	}
 	reading := access == guard.Read || access == guard.List
 	if !reading && w.readOnly {
-		return refused(path, "grant.workspace", "access denied: the workspace is read-only for this plugin")
+		return newRefusal(path, "grant.workspace", "access denied: the workspace is read-only for this plugin")
 	}
-	if first := w.find(access, abs); first != nil && reading && follow && !w.guarded(first) {
-		err = op(place{dir: first.handle, name: first.name(abs)})
-		if err == nil || !escapes(err) {
+	if first := w.findRoot(access, abs); first != nil && reading && follow && !w.containsProtected(first) {
+		err = op(pathPlace{dir: first.handle, name: first.relativeName(abs)})
+		if err == nil || !isEscape(err) {
 			return err
 		}
 	}
@@ -84,42 +81,42 @@ func (w *Workspace) useAs(access guard.Access, follow bool, path string, op func
 	if err != nil {
 		return err
 	}
-	if w.protected(access, real) {
-		return refused(path, "workspace.protected", outside)
+	if w.isProtected(access, real) {
+		return newRefusal(path, "workspace.protected", outsideMessage)
 	}
-	exactly := reading && follow // if there is something protected near
-	if r := w.find(access, real); r != nil && (!exactly || !w.guarded(r)) {
-		return reworded(op(place{dir: r.handle, name: r.name(real)}), path)
+	exactly := reading && follow // if protected files are near
+	if r := w.findRoot(access, real); r != nil && (!exactly || !w.containsProtected(r)) {
+		return rewordError(op(pathPlace{dir: r.handle, name: r.relativeName(real)}), path)
 	}
-	if w.whitelisted(access, real) || w.find(access, real) != nil {
-		if exactly { // a link that is swapped in could lead to what is protected
-			return op(place{path: real})
+	if w.isWhitelisted(access, real) || w.findRoot(access, real) != nil {
+		if exactly { // a swapped symlink could lead to a protected file
+			return op(pathPlace{path: real})
 		}
-		return w.useExact(real, op)
+		return w.withExactPlace(real, op)
 	}
-	return w.refusal(path, abs)
+	return w.outsideRefusal(path, abs)
 }
 
-// resolveAs resolves all links of a path, or all but one at its end.
+// resolveAs resolves all symlinks of a path, optionally except the last component.
 func (w *Workspace) resolveAs(follow bool, abs string) (string, error) {
 	if follow {
-		if w.straight(abs) {
+		if w.hasNoSymlinks(abs) {
 			return abs, nil
 		}
 		return paths.Resolve(abs)
 	}
 	dir, err := filepath.Dir(abs), error(nil)
-	if !w.straight(dir) {
+	if !w.hasNoSymlinks(dir) {
 		dir, err = paths.Resolve(dir)
 	}
 	return filepath.Join(dir, filepath.Base(abs)), err
 }
 
-// straight reports whether no link is on the way from an open directory, which was resolved when it was opened, to a
-// path below it. It spares looking at each directory above.
-func (w *Workspace) straight(abs string) bool {
+// hasNoSymlinks reports whether a path below an open directory has no symlinks. It avoids resolving the directories
+// above.
+func (w *Workspace) hasNoSymlinks(abs string) bool {
 	if runtime.GOOS == "windows" {
-		return false // there a name has other forms besides
+		return false // Windows names have alternative forms
 	}
 	for _, r := range w.roots {
 		name, ok := paths.Below(r.dir, abs)
@@ -133,7 +130,7 @@ func (w *Workspace) straight(abs string) bool {
 			}
 			info, err := os.Lstat(abs[:end])
 			if errors.Is(err, fs.ErrNotExist) {
-				return true // and nothing below it
+				return true // nothing below exists
 			}
 			if err != nil || info.Mode()&fs.ModeSymlink != 0 {
 				return false
@@ -144,8 +141,8 @@ func (w *Workspace) straight(abs string) bool {
 	return false
 }
 
-// find returns the open directory that contains a path, for an access that it permits.
-func (w *Workspace) find(access guard.Access, abs string) *root {
+// findRoot returns the open directory that contains a path and permits the access.
+func (w *Workspace) findRoot(access guard.Access, abs string) *openRoot {
 	reading := access == guard.Read || access == guard.List
 	for _, r := range w.roots {
 		if paths.Within(r.dir, abs) && (reading || r.writable) {
@@ -155,21 +152,21 @@ func (w *Workspace) find(access guard.Access, abs string) *root {
 	return nil
 }
 
-func (r *root) name(abs string) string {
+func (r *openRoot) relativeName(abs string) string {
 	name, _ := paths.Below(r.dir, abs)
 	return name
 }
 
-// whitelisted reports whether a resolved path outside the open directories is opened by a pattern.
-func (w *Workspace) whitelisted(access guard.Access, real string) bool {
+// isWhitelisted reports whether a pattern opens a resolved path outside the open directories.
+func (w *Workspace) isWhitelisted(access guard.Access, real string) bool {
 	patterns := w.writes
 	if access == guard.Read || access == guard.List {
 		patterns = w.reads
 	}
-	return matches(patterns, real) && w.constrained(real)
+	return matchesAny(patterns, real) && w.withinConstraint(real)
 }
 
-func matches(patterns []*regexp.Regexp, path string) bool {
+func matchesAny(patterns []*regexp.Regexp, path string) bool {
 	for _, re := range patterns {
 		if re.MatchString(path) {
 			return true
@@ -178,30 +175,29 @@ func matches(patterns []*regexp.Regexp, path string) bool {
 	return false
 }
 
-// constrained reports whether the paths constraint, if there is one, leaves a path open.
-func (w *Workspace) constrained(real string) bool {
+// withinConstraint reports whether the paths constraint allows a path; true without one.
+func (w *Workspace) withinConstraint(real string) bool {
 	return len(w.policy.Paths) == 0 || paths.WithinAny(w.policy.Paths, real)
 }
 
-// refusal says why a path is not open.
-func (w *Workspace) refusal(path, abs string) error {
-	if len(w.policy.Paths) > 0 && !w.constrained(abs) {
-		return refused(path, "constraint.paths", "Path '"+path+"' is outside allowed paths")
+// outsideRefusal returns the error for a path outside.
+func (w *Workspace) outsideRefusal(path, abs string) error {
+	if len(w.policy.Paths) > 0 && !w.withinConstraint(abs) {
+		return newRefusal(path, "constraint.paths", "Path '"+path+"' is outside allowed paths")
 	}
 	if paths.Within(w.policy.Workspace, abs) {
-		return refused(path, "workspace.symlink", outsideSymlink)
+		return newRefusal(path, "workspace.symlink", outsideSymlinkMessage)
 	}
-	return refused(path, "workspace.outside", outside)
+	return newRefusal(path, "workspace.outside", outsideMessage)
 }
 
-// reworded replaces os.Root's words: for a link that was swapped while it was in use, and where it names a system call
-// and a part of the path.
-func reworded(err error, path string) error {
+// rewordError replaces os.Root's messages, which name system calls and parts of the path.
+func rewordError(err error, path string) error {
 	if err == nil {
 		return nil
 	}
-	if escapes(err) {
-		return refused(path, "workspace.symlink", outsideSymlink)
+	if isEscape(err) {
+		return newRefusal(path, "workspace.symlink", outsideSymlinkMessage)
 	}
 	if p, ok := err.(*fs.PathError); ok { //nolint:errorlint // one that is wrapped is part of somebody's sentence
 		switch op := strings.TrimSuffix(p.Op, "at"); op {
@@ -212,8 +208,8 @@ func reworded(err error, path string) error {
 	return err
 }
 
-// escapes reports whether os.Root refused a path because it leads out. The os package does not export the error.
-func escapes(err error) bool {
+// isEscape reports whether os.Root refused a path that leads outside. The os package does not export the error.
+func isEscape(err error) bool {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		err = p.Err
@@ -221,9 +217,9 @@ func escapes(err error) bool {
 	return err.Error() == "path escapes from parent"
 }
 
-// useExact gives op the parent directory of a resolved path, opened without following any symbolic link: if a part of
-// the path has become a link since it was resolved, the directory that was opened is another one, and nothing happens.
-func (w *Workspace) useExact(real string, op func(place) error) error {
+// withExactPlace passes the parent directory of a resolved path to op, opened without following symlinks, so that a
+// swapped symlink causes an error.
+func (w *Workspace) withExactPlace(real string, op func(pathPlace) error) error {
 	parent := filepath.Dir(real)
 	dir, err := os.OpenRoot(parent)
 	if err != nil {
@@ -234,7 +230,7 @@ func (w *Workspace) useExact(real string, op func(place) error) error {
 	if err != nil {
 		return err
 	}
-	meant, err := statExactly(parent)
+	meant, err := statNoSymlinks(parent)
 	if err != nil {
 		return err
 	}
@@ -244,12 +240,12 @@ func (w *Workspace) useExact(real string, op func(place) error) error {
 	name := filepath.Base(real)
 	info, err := dir.Lstat(name)
 	if err == nil && info.Mode()&os.ModeSymlink != 0 {
-		return refused(real, "workspace.symlink", outsideSymlink)
+		return newRefusal(real, "workspace.symlink", outsideSymlinkMessage)
 	}
-	return op(place{dir: dir, name: name, exact: true})
+	return op(pathPlace{dir: dir, name: name, exact: true})
 }
 
-// endsInSlash reports whether a path can name a directory only. Made absolute it would not show that any more.
+// endsInSlash reports whether a path can only name a directory. The absolute form loses that.
 func endsInSlash(path string) bool {
 	path = strings.TrimSuffix(path, ".")
 	return path != "" && os.IsPathSeparator(path[len(path)-1])

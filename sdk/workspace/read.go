@@ -13,8 +13,8 @@ import (
 // Open opens a regular file for reading.
 func (w *Workspace) Open(path string) (*os.File, error) {
 	var f *os.File
-	err := w.use(guard.Read, path, func(at place) (err error) {
-		f, _, err = at.open(path)
+	err := w.withPlace(guard.Read, path, func(at pathPlace) (err error) {
+		f, _, err = at.openRegular(path)
 		return err
 	})
 	return f, err
@@ -34,29 +34,29 @@ func (w *Workspace) ReadFile(path string) ([]byte, error) {
 	return w.readAll(f, info, path)
 }
 
-// CheckSize reports what is wrong with a file of a size: that it is over the policy's limit.
+// CheckSize returns an error for a size over the policy's limit.
 func (w *Workspace) CheckSize(path string, size int64) error {
 	if limit := w.MaxFileSize(); limit > 0 && size > limit {
-		return tooLarge(path, size, limit)
+		return tooLargeError(path, size, limit)
 	}
 	return nil
 }
 
-// readAll reads an open file from its beginning, up to the policy's limit.
+// readAll reads an open file up to the policy's limit.
 func (w *Workspace) readAll(f io.Reader, info fs.FileInfo, path string) ([]byte, error) {
 	limit := w.MaxFileSize()
 	if limit > 0 && info.Size() > limit {
-		return nil, tooLarge(path, info.Size(), limit)
+		return nil, tooLargeError(path, info.Size(), limit)
 	}
 	data := make([]byte, info.Size(), info.Size()+1)
 	n, err := io.ReadFull(f, data)
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return data[:n], nil // it has shrunk
+		return data[:n], nil // the file shrank
 	}
 	if err != nil {
 		return nil, err
 	}
-	// It may have grown, or be a file of the kernel's that has no size.
+	// The file may have grown, or be a kernel file without size.
 	rest := f
 	if limit > 0 {
 		rest = io.LimitReader(f, limit-int64(n)+1)
@@ -67,35 +67,35 @@ func (w *Workspace) readAll(f io.Reader, info fs.FileInfo, path string) ([]byte,
 	}
 	data = append(data, more...)
 	if limit > 0 && int64(len(data)) > limit {
-		return nil, tooLarge(path, int64(len(data)), limit)
+		return nil, tooLargeError(path, int64(len(data)), limit)
 	}
 	return data, nil
 }
 
-// Stat describes what a path leads to.
+// Stat describes the target of a path.
 func (w *Workspace) Stat(path string) (fs.FileInfo, error) {
 	var info fs.FileInfo
-	err := w.use(guard.Read, path, func(at place) (err error) {
-		info, err = at.stat()
+	err := w.withPlace(guard.Read, path, func(at pathPlace) (err error) {
+		info, err = at.statPlace()
 		return err
 	})
 	return info, err
 }
 
-// open opens the regular file at a place. It looks before, because opening some devices does something, and after,
-// because what it looked at may be gone; and it never waits for the other end of a FIFO.
-func (at place) open(path string) (f *os.File, info fs.FileInfo, err error) {
-	before, err := at.stat()
+// openRegular opens a regular file. It checks before opening, since opening devices has side effects, and afterwards,
+// since the file may have been replaced. It never blocks on a FIFO.
+func (at pathPlace) openRegular(path string) (f *os.File, info fs.FileInfo, err error) {
+	before, err := at.statPlace()
 	if err != nil {
 		return nil, nil, err
 	}
 	if !before.Mode().IsRegular() {
-		return nil, nil, notRegular(path, before.Mode())
+		return nil, nil, notRegularError(path, before.Mode())
 	}
 	if at.path != "" {
-		f, err = openExactly(at.path, os.O_RDONLY|nonblock)
+		f, err = openNoSymlinks(at.path, os.O_RDONLY|nonblockFlag)
 	} else {
-		f, err = at.dir.OpenFile(at.name, os.O_RDONLY|nonblock, 0)
+		f, err = at.dir.OpenFile(at.name, os.O_RDONLY|nonblockFlag, 0)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -104,7 +104,7 @@ func (at place) open(path string) (f *os.File, info fs.FileInfo, err error) {
 	switch {
 	case err != nil:
 	case !after.Mode().IsRegular():
-		err = notRegular(path, after.Mode())
+		err = notRegularError(path, after.Mode())
 	case at.exact && !os.SameFile(before, after):
 		err = fmt.Errorf("%s was replaced while it was opened", path)
 	}
@@ -115,11 +115,11 @@ func (at place) open(path string) (f *os.File, info fs.FileInfo, err error) {
 	return f, after, nil
 }
 
-// stat describes what is at a place, and what a link there leads to unless the place is exact.
-func (at place) stat() (fs.FileInfo, error) {
+// statPlace describes the file at a place, following symlinks unless the place is exact.
+func (at pathPlace) statPlace() (fs.FileInfo, error) {
 	switch {
 	case at.path != "":
-		return statExactly(at.path)
+		return statNoSymlinks(at.path)
 	case at.exact:
 		return at.dir.Lstat(at.name)
 	}

@@ -11,23 +11,23 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// Remove deletes a file, a link, or with recursive a directory and everything in it. A link is deleted itself. last is
-// called with what is about to be deleted; its error stops it.
+// RemoveTree deletes a file, a symlink itself, or with recursive a directory tree. last receives the tree before it is
+// deleted; its error cancels.
 //
-// A directory is gone at once, and then its space is freed. Where ctx ends before, it is gone all the same, and
-// freeing goes on.
-func (w *Workspace) Remove(ctx context.Context, path string, recursive bool, last func(*Tree) error) error {
-	t, err := w.target(guard.Delete, path)
+// A directory disappears at once and its space is freed afterwards; if ctx ends earlier, that continues in the
+// background.
+func (w *Workspace) RemoveTree(ctx context.Context, path string, recursive bool, last func(*Tree) error) error {
+	t, err := w.openTarget(guard.Delete, path)
 	if err != nil {
-		return notItself(err, path)
+		return rootError(err, path)
 	}
-	defer t.close()
-	unlock, err := w.locks.lock([]*os.File{t.handle})
+	defer t.closeHandles()
+	unlock, err := w.locks.lockDirs([]*os.File{t.handle})
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	doomed, err := t.tree()
+	doomed, err := t.openTree()
 	switch {
 	case err != nil:
 		return err
@@ -50,33 +50,33 @@ func (w *Workspace) Remove(ctx context.Context, path string, recursive bool, las
 	if err := t.dir.Remove(t.name); err != nil {
 		return err
 	}
-	return t.sync()
+	return t.syncDir()
 }
 
-// removeDir deletes a directory. It gets another name first: others see all of it or nothing, and the next process
-// goes on where a killed one has stopped.
-func (w *Workspace) removeDir(ctx context.Context, t *target) error {
-	temp, err := t.temporary(w)
+// removeDir deletes a directory. It renames it first, so that other processes see all or nothing, and the next process
+// can complete the deletion.
+func (w *Workspace) removeDir(ctx context.Context, t *changeTarget) error {
+	temp, err := t.newTemp(w)
 	if err != nil {
 		return err
 	}
-	if temp.dir, err = t.dir.OpenRoot("."); err != nil { // it may be needed for longer
-		temp.forget()
+	if temp.dir, err = t.dir.OpenRoot("."); err != nil { // the goroutine needs it longer
+		temp.freeRecord()
 		return err
 	}
 	if err := t.dir.Rename(t.name, temp.name); err != nil {
-		temp.forget()
+		temp.freeRecord()
 		return errors.Join(err, temp.dir.Close())
 	}
 	freed := make(chan error, 1)
 	go func() {
-		err := removeAll(temp.dir, temp.name)
+		err := removeOwn(temp.dir, temp.name)
 		if err == nil {
-			temp.forget()
+			temp.freeRecord()
 		}
 		freed <- errors.Join(err, temp.dir.Close())
 	}()
-	if err := t.sync(); err != nil {
+	if err := t.syncDir(); err != nil {
 		return err
 	}
 	select {
@@ -84,46 +84,46 @@ func (w *Workspace) removeDir(ctx context.Context, t *target) error {
 	case <-ctx.Done():
 	}
 	if err != nil {
-		return &Error{Code: Leftover, Path: t.asked, Err: fmt.Errorf("%s now: %w", temp.name, err)}
+		return &Error{Code: Leftover, Path: t.written, Err: fmt.Errorf("%s now: %w", temp.name, err)}
 	}
 	return nil
 }
 
-// notItself says what is wrong with moving or deleting an allowed directory itself.
-func notItself(err error, path string) error {
-	var what kind
+// rootError replaces the error of moving or deleting an allowed directory itself.
+func rootError(err error, path string) error {
+	var what fileKind
 	if errors.As(err, &what) && fs.FileMode(what).IsDir() {
-		return refused(path, "workspace.root", fmt.Sprintf("access denied: %s is the workspace itself", path))
+		return newRefusal(path, "workspace.root", fmt.Sprintf("access denied: %s is the workspace itself", path))
 	}
 	return err
 }
 
-// Mkdir makes a directory and those above it that are missing. That there is one already is no error; made reports
-// whether it is new.
-func (w *Workspace) Mkdir(path string, mode fs.FileMode) (made bool, err error) {
-	err = w.use(guard.Write, path, func(at place) error {
-		info, err := at.stat()
+// MakeDir creates a directory and its missing parents. An existing directory is no error; made reports whether it is
+// new.
+func (w *Workspace) MakeDir(path string, mode fs.FileMode) (made bool, err error) {
+	err = w.withPlace(guard.Write, path, func(at pathPlace) error {
+		info, err := at.statPlace()
 		switch {
 		case err == nil && info.IsDir():
 			return nil
 		case err == nil:
 			return &Error{Code: Exists, Path: path}
-		case gone(err) != nil:
+		case ignoreMissing(err) != nil:
 			return err
 		}
-		if err := w.held(guard.Write, path, filepath.Join(at.dir.Name(), at.name)); err != nil {
+		if err := w.checkProtected(guard.Write, path, filepath.Join(at.dir.Name(), at.name)); err != nil {
 			return err
 		}
 		made = true
 		if err := at.dir.MkdirAll(at.name, mode); err != nil {
 			return err
 		}
-		t, err := at.target(path)
+		t, err := at.openTarget(path)
 		if err != nil {
 			return err
 		}
-		defer t.close()
-		return t.sync()
+		defer t.closeHandles()
+		return t.syncDir()
 	})
 	return made && err == nil, err
 }

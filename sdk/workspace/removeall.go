@@ -6,23 +6,22 @@ import (
 	"os"
 )
 
-// removeAll removes what is this package's to throw away. A directory that its owner has closed to himself is opened
-// for that: it would stay behind otherwise, under a name that nobody knows.
-func removeAll(dir *os.Root, name string) error {
+// removeOwn removes a temporary tree, and makes its directories accessible if necessary.
+func removeOwn(dir *os.Root, name string) error {
 	err := dir.RemoveAll(name)
-	if !errors.Is(err, fs.ErrPermission) || openUp(dir, name) != nil {
+	if !errors.Is(err, fs.ErrPermission) || makeAccessible(dir, name) != nil {
 		return err
 	}
 	return dir.RemoveAll(name)
 }
 
-// openUp lets the owner into a directory and all below.
-func openUp(dir *os.Root, name string) error {
+// makeAccessible gives the owner access to a directory and all below.
+func makeAccessible(dir *os.Root, name string) error {
 	info, err := dir.Lstat(name)
 	if err != nil || !info.IsDir() {
 		return err
 	}
-	if err := dir.Chmod(name, newDir); err != nil {
+	if err := dir.Chmod(name, newDirMode); err != nil {
 		return err
 	}
 	sub, err := dir.OpenRoot(name)
@@ -40,7 +39,7 @@ func openUp(dir *os.Root, name string) error {
 	}
 	for _, e := range entries {
 		if e.IsDir() {
-			if err := openUp(sub, e.Name()); err != nil {
+			if err := makeAccessible(sub, e.Name()); err != nil {
 				return err
 			}
 		}

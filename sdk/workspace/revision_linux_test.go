@@ -24,7 +24,7 @@ func TestEveryChangeIsAnotherRevision(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return workspace.Revision(info)
+		return workspace.FileRevision(info)
 	}
 	settled := func() string {
 		t.Helper()

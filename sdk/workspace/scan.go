@@ -11,14 +11,13 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// Scan reads a directory and those below it that visit chooses, several at a time. visit is called from several
-// goroutines, for each directory once: dir is its slash-separated name relative to where the scan began ("." for
-// that), and entries are in no order. It returns the names of the entries to go into; links are never followed.
-// Directories that can't be opened, or are gone, are left out.
-func (w *Workspace) Scan(ctx context.Context, path string, visit func(dir string, entries []fs.DirEntry) (into []string,
+// ScanDirs reads a directory and those below that visit selects, concurrently. visit is called from several goroutines,
+// once per directory: dir is its slash-separated relative name ("." for the top), entries are unsorted. It returns the
+// names of subdirectories to read; symlinks are never followed. Inaccessible directories are skipped.
+func (w *Workspace) ScanDirs(ctx context.Context, path string, visit func(dir string, entries []fs.DirEntry) (into []string,
 	err error)) error {
-	return w.use(guard.List, path, func(at place) error {
-		tree, done, err := at.tree()
+	return w.withPlace(guard.List, path, func(at pathPlace) error {
+		tree, done, err := at.openTree()
 		if err != nil {
 			return err
 		}
@@ -26,29 +25,29 @@ func (w *Workspace) Scan(ctx context.Context, path string, visit func(dir string
 		if !tree.Info.IsDir() {
 			return &Error{Code: NotDirectory, Path: path}
 		}
-		first, err := topmost(tree.dir)
+		first, err := scanTop(tree.dir)
 		if err != nil {
 			return err
 		}
-		s := &scan{visit: visit, queue: []subdir{first}}
+		s := &dirScan{visit: visit, queue: []subdir{first}}
 		s.more = sync.NewCond(&s.mu)
-		defer context.AfterFunc(ctx, func() { s.fail(context.Cause(ctx)) })()
+		defer context.AfterFunc(ctx, func() { s.setError(context.Cause(ctx)) })()
 		var workers sync.WaitGroup
 		for range max(2, min(runtime.GOMAXPROCS(0), 8)) {
-			workers.Go(s.work)
+			workers.Go(s.processQueue)
 		}
 		workers.Wait()
-		s.mu.Lock() // the context may end just now
+		s.mu.Lock() // the context may have ended
 		defer s.mu.Unlock()
 		for _, left := range s.queue {
-			left.leave()
+			left.release()
 		}
 		return s.err
 	})
 }
 
-// scan is one Scan.
-type scan struct {
+// dirScan is one ScanDirs.
+type dirScan struct {
 	visit func(string, []fs.DirEntry) ([]string, error)
 
 	mu      sync.Mutex
@@ -58,7 +57,7 @@ type scan struct {
 	err     error
 }
 
-func (s *scan) fail(err error) {
+func (s *dirScan) setError(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil {
@@ -67,9 +66,8 @@ func (s *scan) fail(err error) {
 	s.more.Broadcast()
 }
 
-// work takes directories until there are none left and nobody can add any. The last that was found comes first, so
-// that few are open at a time.
-func (s *scan) work() {
+// processQueue processes directories until none are left. The newest comes first, so that few are open at a time.
+func (s *dirScan) processQueue() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
@@ -84,7 +82,7 @@ func (s *scan) work() {
 		s.queue = s.queue[:len(s.queue)-1]
 		s.working++
 		s.mu.Unlock()
-		found, err := s.look(next)
+		found, err := s.readDir(next)
 		s.mu.Lock()
 		s.working--
 		s.queue = append(s.queue, found...)
@@ -97,14 +95,14 @@ func (s *scan) work() {
 	}
 }
 
-// look reads a directory, and returns those in it to look into. One that is closed to us, or gone, is left out.
-func (s *scan) look(at subdir) ([]subdir, error) {
-	d, err := at.open()
+// readDir reads a directory and returns its selected subdirectories. Inaccessible ones are skipped.
+func (s *dirScan) readDir(at subdir) ([]subdir, error) {
+	d, err := at.openSelf()
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, nil //nolint:nilerr // closed to us, or gone
+		return nil, nil //nolint:nilerr // inaccessible or deleted
 	}
 	entries, err := d.ReadDir(-1)
 	if err != nil && len(entries) == 0 {
@@ -116,5 +114,5 @@ func (s *scan) look(at subdir) ([]subdir, error) {
 		_ = d.Close()
 		return nil, err
 	}
-	return at.below(d, into), nil
+	return at.subdirs(d, into), nil
 }

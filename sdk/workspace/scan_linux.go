@@ -9,45 +9,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// subdir is a directory to look into. It is opened by its last name, in the directory that it was found in, which is
-// held open: one look for the kernel, where a path from the top takes one for each of its parts, and as safe, since a
-// single name that is no link leads nowhere else.
+// subdir is a directory to scan.
 type subdir struct {
-	in   *shared
+	in   *sharedDir
 	name string // there
 	path string // relative to where the scan began
 }
 
-// shared is an open directory that is closed when nobody uses it any more.
-type shared struct {
+// sharedDir is an open directory that is closed by its last user.
+type sharedDir struct {
 	file  *os.File
 	users atomic.Int64
 }
 
-func share(file *os.File, users int) *shared {
-	s := &shared{file: file}
+func newSharedDir(file *os.File, users int) *sharedDir {
+	s := &sharedDir{file: file}
 	s.users.Store(int64(users))
 	return s
 }
 
-// topmost is where a scan begins.
-func topmost(top *os.Root) (subdir, error) {
+// scanTop returns the directory where a scan begins.
+func scanTop(top *os.Root) (subdir, error) {
 	f, err := top.Open(".")
 	if err != nil {
 		return subdir{}, err
 	}
-	return subdir{share(f, 1), ".", "."}, nil
+	return subdir{newSharedDir(f, 1), ".", "."}, nil
 }
 
-// leave says that the directory is not looked into any more.
-func (at subdir) leave() {
+// release ends the use of the parent directory.
+func (at subdir) release() {
 	if at.in.users.Add(-1) == 0 {
 		_ = at.in.file.Close()
 	}
 }
 
-func (at subdir) open() (*os.File, error) {
-	defer at.leave()
+func (at subdir) openSelf() (*os.File, error) {
+	defer at.release()
 	for {
 		fd, err := unix.Openat(int(at.in.file.Fd()), at.name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC,
 			0)
@@ -61,9 +59,9 @@ func (at subdir) open() (*os.File, error) {
 	}
 }
 
-// below are the directories in this one to look into. d is theirs from then on.
-func (at subdir) below(d *os.File, names []string) []subdir {
-	here := share(d, len(names))
+// subdirs returns the selected subdirectories. It takes over d.
+func (at subdir) subdirs(d *os.File, names []string) []subdir {
+	here := newSharedDir(d, len(names))
 	found := make([]subdir, len(names))
 	for i, name := range names {
 		found[i] = subdir{here, name, path.Join(at.path, name)}

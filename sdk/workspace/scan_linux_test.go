@@ -17,7 +17,7 @@ func scanned(t *testing.T, g *ground, into func(fs.DirEntry) bool) []string {
 	t.Helper()
 	var mu sync.Mutex
 	var dirs []string
-	err := g.Scan(t.Context(), ".", func(dir string, entries []fs.DirEntry) (names []string, err error) {
+	err := g.ScanDirs(t.Context(), ".", func(dir string, entries []fs.DirEntry) (names []string, err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		dirs = append(dirs, dir)
@@ -62,7 +62,7 @@ func TestAScanSeesEachDirectoryOnceAndFollowsNoLinks(t *testing.T) {
 	for _, end := range []func() error{func() error { return broken }, func() error { cancel(); return nil }} {
 		seen := 0
 		var mu sync.Mutex
-		err := g.Scan(ctx, ".", func(_ string, entries []fs.DirEntry) (names []string, err error) {
+		err := g.ScanDirs(ctx, ".", func(_ string, entries []fs.DirEntry) (names []string, err error) {
 			mu.Lock()
 			defer mu.Unlock()
 			if seen++; seen == 5 {
@@ -80,10 +80,10 @@ func TestAScanSeesEachDirectoryOnceAndFollowsNoLinks(t *testing.T) {
 	if after := descriptors(t); after != before {
 		t.Errorf("%d descriptors are open; before it were %d", after, before)
 	}
-	if err := g.Scan(t.Context(), "file", nil); !errors.Is(err, NotDirectory) {
+	if err := g.ScanDirs(t.Context(), "file", nil); !errors.Is(err, NotDirectory) {
 		t.Errorf("a file: %v", err)
 	}
-	wantRefused(t, "scan outside", g.Scan(t.Context(), "out", nil))
+	wantRefused(t, "scan outside", g.ScanDirs(t.Context(), "out", nil))
 }
 
 func descriptors(t *testing.T) int {

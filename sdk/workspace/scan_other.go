@@ -7,31 +7,30 @@ import (
 	"path"
 )
 
-// subdir is a directory to look into. That it is opened below the top, wherever its name leads by then, keeps it
-// inside.
+// subdir is a directory to scan.
 type subdir struct {
 	top  *os.Root
 	path string // relative to it
 }
 
-// topmost is where a scan begins.
-func topmost(top *os.Root) (subdir, error) { return subdir{top, "."}, nil }
+// scanTop returns the directory where a scan begins.
+func scanTop(top *os.Root) (subdir, error) { return subdir{top, "."}, nil }
 
-// leave has nothing to let go.
-func (subdir) leave() {}
+// release ends the use of the parent directory.
+func (subdir) release() {}
 
-func (at subdir) open() (*os.File, error) {
-	opened, err := place{dir: at.top, name: at.path}.openDir()
+func (at subdir) openSelf() (*os.File, error) {
+	opened, err := pathPlace{dir: at.top, name: at.path}.openDir()
 	if err != nil {
 		return nil, err
 	}
-	d, err := entries(opened)
+	d, err := entriesHandle(opened)
 	_ = opened.Close()
 	return d, err
 }
 
-// below are the directories in this one to look into.
-func (at subdir) below(d *os.File, names []string) []subdir {
+// subdirs returns the selected subdirectories. It takes over d.
+func (at subdir) subdirs(d *os.File, names []string) []subdir {
 	_ = d.Close()
 	found := make([]subdir, len(names))
 	for i, name := range names {

@@ -18,8 +18,8 @@ func TestAPathThatEndsInASlashIsNoFile(t *testing.T) {
 	for _, path := range []string{"new/", "new/.", "new//", "deep/new/", "f/", "d/"} {
 		for name, do := range map[string]func() error{
 			"write": func() error { return g.WriteFile(path, []byte("x")) },
-			"copy":  func() error { return g.Copy("f", path, TransferOptions{Overwrite: true}) },
-			"move":  func() error { return g.Move("f", path, TransferOptions{Overwrite: true}) },
+			"copy":  func() error { return g.CopyTree("f", path, TransferOptions{Overwrite: true}) },
+			"move":  func() error { return g.MoveTree("f", path, TransferOptions{Overwrite: true}) },
 		} {
 			if path == "deep/new/" && name != "write" {
 				continue // there is nothing to copy into
@@ -33,7 +33,7 @@ func TestAPathThatEndsInASlashIsNoFile(t *testing.T) {
 	if entries, err := os.ReadDir(g.w); err != nil || len(entries) != 2 || g.contents(filepath.Join(g.w, "f")) != "f" {
 		t.Errorf("%v, %v", entries, err)
 	}
-	if err := errors.Join(g.Copy("d/", "copied/", TransferOptions{}), g.Move("copied/", "moved/", TransferOptions{}),
+	if err := errors.Join(g.CopyTree("d/", "copied/", TransferOptions{}), g.MoveTree("copied/", "moved/", TransferOptions{}),
 		g.WriteFile("moved/.x", nil)); err != nil {
 		t.Errorf("directories: %v", err)
 	}

@@ -170,7 +170,7 @@ func TestAnErrorOfTheChangeLeavesEverythingAsItWas(t *testing.T) {
 func TestAWorkspaceThatIsNoDirectoryIsRefused(t *testing.T) {
 	g := newGround(t)
 	for _, dir := range []string{"", "relative", g.o, filepath.Join(g.w, "missing")} {
-		if _, err := Open(guard.Policy{Workspace: dir, Restrict: true}, Options{}); err == nil {
+		if _, err := OpenWorkspace(guard.Policy{Workspace: dir, Restrict: true}, Options{}); err == nil {
 			t.Errorf("%q is taken for a workspace", dir)
 		}
 	}

@@ -6,13 +6,13 @@ import (
 	"os"
 )
 
-// stage has all new contents on the disk, and last do what it has to meanwhile: neither needs the other.
-func (tx *transaction) stage(last func([]Changed) error) error {
+// stageAll writes all new contents to disk while last runs.
+func (tx *transaction) stageAll(last func([]PlannedChange) error) error {
 	wait := func() error { return nil }
 	if last != nil {
-		wait = beside(func() error { return last(tx.changed()) })
+		wait = runConcurrently(func() error { return last(tx.listChanged()) })
 	}
-	err := tx.stageBeside()
+	err := tx.stageTemps()
 	if lastErr := wait(); lastErr != nil {
 		return lastErr
 	}
@@ -24,27 +24,27 @@ func (tx *transaction) stage(last func([]Changed) error) error {
 			continue
 		}
 		if err := f.stageInPlace(tx.w); err != nil {
-			return of(f.asked, err)
+			return withFile(f.written, err)
 		}
 	}
 	return nil
 }
 
-// stageBeside stages all the files that something can be put beside.
-func (tx *transaction) stageBeside() error {
+// stageTemps stages all files that can have a temporary file.
+func (tx *transaction) stageTemps() error {
 	for _, f := range tx.files {
 		if f.inPlace != nil {
 			continue
 		}
-		if err := f.stage(tx.w); err != nil {
-			return of(f.asked, err)
+		if err := f.stageFile(tx.w); err != nil {
+			return withFile(f.written, err)
 		}
 	}
 	return nil
 }
 
-// beside runs f in another goroutine and returns the function that waits for it. A panic of f is the waiter's.
-func beside(f func() error) (wait func() error) {
+// runConcurrently runs f in a goroutine and returns a function that waits for it and rethrows its panic.
+func runConcurrently(f func() error) (wait func() error) {
 	done := make(chan error, 1)
 	var panicked any
 	go func() {
@@ -64,49 +64,49 @@ func beside(f func() error) (wait func() error) {
 		case panicked != nil:
 			panic(panicked)
 		}
-		return errors.New("the change was given up on") // f has ended its goroutine
+		return errors.New("the change was given up on") // f called runtime.Goexit
 	}
 }
 
-// stage writes the new contents beside the file, with all that the file is besides its contents, and onto the disk.
-// Where nothing can be put beside it, or what is put there can't be its owner's, it will be changed in place.
-func (f *changing) stage(w *Workspace) error {
+// stageFile writes the new contents with all metadata to a temporary file and syncs it. If that is impossible, or can't
+// keep the owner, the file will be changed in place.
+func (f *fileChange) stageFile(w *Workspace) error {
 	var err error
-	if f.temp, err = f.temporary(w); err != nil {
+	if f.temp, err = f.newTemp(w); err != nil {
 		return err
 	}
-	mode := fs.FileMode(newFile)
+	mode := fs.FileMode(newFileMode)
 	if wanted := f.edits[0].Mode; wanted != 0 && !f.old.Exists() {
 		mode = wanted
 	}
-	file, err := f.dir.OpenFile(f.temp.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|nonblock, mode)
-	if f.exact && f.old.Exists() && closed(err) {
-		t, inPlaceErr := w.openInPlace(f.asked)
+	file, err := f.dir.OpenFile(f.temp.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|nonblockFlag, mode)
+	if f.exact && f.old.Exists() && isReadOnlyDir(err) {
+		t, inPlaceErr := w.openInPlace(f.written)
 		if inPlaceErr != nil {
 			return err
 		}
-		f.temp.forget()
+		f.temp.freeRecord()
 		f.temp, f.inPlace = nil, t.inPlace
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	err = fill(file, f)
+	err = writeContents(file, f)
 	if closeErr := file.Close(); err == nil {
 		err = closeErr
 	}
 	if errors.Is(err, errForeign) {
-		f.temp.remove()
+		f.temp.removeTemp()
 		f.temp = nil
-		if f.inPlace, err = f.openOwned(w, f.old.Info); err != nil {
-			return &Error{Code: Foreign, Path: f.asked, Err: err}
+		if f.inPlace, err = f.openForeign(w, f.old.Info); err != nil {
+			return &Error{Code: Foreign, Path: f.written, Err: err}
 		}
 	}
 	return err
 }
 
-func fill(file *os.File, f *changing) error {
+func writeContents(file *os.File, f *fileChange) error {
 	if _, err := file.Write(f.data); err != nil {
 		return err
 	}
@@ -116,18 +116,17 @@ func fill(file *os.File, f *changing) error {
 		}
 	}
 	if meta := f.edits[0].Meta; meta != nil {
-		if err := meta.Give(f.dir, f.temp.name); err != nil {
+		if err := meta.ApplyTo(f.dir, f.temp.name); err != nil {
 			return err
 		}
 	}
 	return file.Sync()
 }
 
-// stageInPlace readies a change of a file that can't be replaced. What it was is read now if it may have to be put
-// back.
-func (f *changing) stageInPlace(w *Workspace) error {
+// stageInPlace prepares a write in place. It reads the old contents now, for a rollback.
+func (f *fileChange) stageInPlace(w *Workspace) error {
 	if _, err := f.old.Bytes(); err != nil {
 		return err
 	}
-	return f.inPlace.stage(w, f.path, f.data)
+	return f.inPlace.stageIntent(w, f.path, f.data)
 }

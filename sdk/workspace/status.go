@@ -8,39 +8,39 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// Status is what is known of something without reading it.
-type Status struct {
-	Path    string      // absolute, symbolic links resolved
-	Info    fs.FileInfo // of what the path leads to
-	Link    string      // where the path itself points to if it is a symbolic link
-	Created time.Time   // zero where the file system does not know
-	Links   uint64      // how many names the file has
+// FileStatus is the metadata of a path.
+type FileStatus struct {
+	Path    string      // absolute and resolved
+	Info    fs.FileInfo // of the symlink's target
+	Link    string      // target of a symlink
+	Created time.Time   // zero if unknown
+	Links   uint64      // number of hard links
 }
 
-// Status describes what is at a path.
-func (w *Workspace) Status(path string) (Status, error) {
-	var s Status
-	err := w.use(guard.Read, path, func(at place) (err error) {
-		s.Info, err = at.stat()
+// FileStatus describes a path.
+func (w *Workspace) FileStatus(path string) (FileStatus, error) {
+	var s FileStatus
+	err := w.withPlace(guard.Read, path, func(at pathPlace) (err error) {
+		s.Info, err = at.statPlace()
 		if err != nil {
 			return err
 		}
 		if at.path == "" {
-			s.Link, _ = at.dir.Readlink(at.name) // an error means that it is none
+			s.Link, _ = at.dir.Readlink(at.name) // an error means that it is no symlink
 		}
 		return nil
 	})
 	if err != nil {
-		return Status{}, err
+		return FileStatus{}, err
 	}
-	abs, err := w.Abs(path)
+	abs, err := w.AbsPath(path)
 	if err != nil {
-		return Status{}, err
+		return FileStatus{}, err
 	}
 	if s.Path, err = paths.Resolve(abs); err != nil {
-		return Status{}, err
+		return FileStatus{}, err
 	}
-	s.Links = links(s.Info)
-	s.Created = w.created(path, s.Info)
+	s.Links = linkCount(s.Info)
+	s.Created = w.creationTime(path, s.Info)
 	return s, nil
 }

@@ -9,47 +9,47 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// target is where a change takes place: one name in an open directory. The directory stays the same whatever becomes of
-// its own name.
-type target struct {
-	dir    *os.Root
-	own    bool     // dir is to be closed with the target
-	handle *os.File // the same directory, for locks and syncs
-	name   string   // a single element
-	path   string   // absolute and resolved, to be told and not to be opened
-	asked  string   // as the caller wrote it
-	exact  bool
+// changeTarget is the target of a change: a name in an open directory. The handle stays on the directory even if it is
+// renamed.
+type changeTarget struct {
+	dir     *os.Root
+	own     bool     // close dir with the target
+	handle  *os.File // same directory, for locks and syncs
+	name    string   // a single element
+	path    string   // absolute and resolved, for messages only
+	written string   // as written by the caller
+	exact   bool
 
-	inPlace *inPlace // in place of dir: a single file whose directory is closed; handle is the file then
+	inPlace *inPlaceWrite // instead of dir: a single file in a read-only directory; handle is the file then
 }
 
-// missing is the error for a target whose directory is not there yet.
-type missing struct {
-	at  place
+// missingParentError is the error of a target whose directory does not exist.
+type missingParentError struct {
+	at  pathPlace
 	err error
 }
 
-func (e *missing) Error() string { return e.err.Error() }
-func (e *missing) Unwrap() error { return e.err }
+func (e *missingParentError) Error() string { return e.err.Error() }
+func (e *missingParentError) Unwrap() error { return e.err }
 
-// target opens the directory of a path that is to be changed. A link at the end of the path is followed for writing,
-// and stands for itself where it is to be moved or deleted.
-func (w *Workspace) target(access guard.Access, path string) (*target, error) {
-	return w.targetAs(access, access != guard.Delete, path)
+// openTarget opens the directory of a path to change. A symlink at the end is followed for writing, but moved or
+// deleted itself.
+func (w *Workspace) openTarget(access guard.Access, path string) (*changeTarget, error) {
+	return w.openTargetAs(access, access != guard.Delete, path)
 }
 
-func (w *Workspace) targetAs(access guard.Access, follow bool, path string) (*target, error) {
-	var t *target
-	err := w.useAs(access, follow, path, func(at place) (err error) {
+func (w *Workspace) openTargetAs(access guard.Access, follow bool, path string) (*changeTarget, error) {
+	var t *changeTarget
+	err := w.withPlaceAs(access, follow, path, func(at pathPlace) (err error) {
 		real := filepath.Join(at.dir.Name(), at.name)
-		if err := w.held(access, path, real); err != nil {
+		if err := w.checkProtected(access, path, real); err != nil {
 			return err
 		}
-		if t, err = at.target(path); err != nil {
+		if t, err = at.openTarget(path); err != nil {
 			return err
 		}
-		if err := w.still(t, real); err != nil {
-			t.close()
+		if err := w.checkUnmoved(t, real); err != nil {
+			t.closeHandles()
 			return err
 		}
 		return nil
@@ -57,52 +57,54 @@ func (w *Workspace) targetAs(access guard.Access, follow bool, path string) (*ta
 	return t, err
 }
 
-func (at place) target(asked string) (*target, error) {
+func (at pathPlace) openTarget(asked string) (*changeTarget, error) {
 	if at.name == "." {
-		return nil, notRegular(asked, fs.ModeDir)
+		return nil, notRegularError(asked, fs.ModeDir)
 	}
 	dir, own := at.dir, at.exact
 	parent := filepath.Dir(at.name)
-	if own = own || parent != "."; own { // that of an exact place is closed before the target is
+	if own = own || parent != "."; own { // an exact place's handle closes earlier
 		var err error
 		if dir, err = at.dir.OpenRoot(parent); err != nil {
 			if errors.Is(err, fs.ErrNotExist) && !at.exact {
-				return nil, &missing{at, err}
+				return nil, &missingParentError{at, err}
 			}
 			return nil, err
 		}
 	}
-	handle, err := dir.OpenFile(".", os.O_RDONLY|nonblock, 0)
+	handle, err := dir.OpenFile(".", os.O_RDONLY|nonblockFlag, 0)
 	if err != nil {
 		if own {
 			_ = dir.Close()
 		}
 		return nil, err
 	}
-	return &target{
-		dir:    dir,
-		own:    own,
-		handle: handle,
-		name:   filepath.Base(at.name),
-		path:   filepath.Join(at.dir.Name(), at.name),
-		asked:  asked,
-		exact:  at.exact,
+	return &changeTarget{
+		dir:     dir,
+		own:     own,
+		handle:  handle,
+		name:    filepath.Base(at.name),
+		path:    filepath.Join(at.dir.Name(), at.name),
+		written: asked,
+		exact:   at.exact,
 	}, nil
 }
 
-func (t *target) close() {
+func (t *changeTarget) closeHandles() {
 	_ = t.handle.Close()
 	if t.own {
 		_ = t.dir.Close()
 	}
 }
 
-// place is the target as something to be read.
-func (t *target) place() place { return place{dir: t.dir, name: t.name, exact: t.exact} }
+// asPlace returns the target as a place to read.
+func (t *changeTarget) asPlace() pathPlace {
+	return pathPlace{dir: t.dir, name: t.name, exact: t.exact}
+}
 
-// is reports whether two targets are the same name in the same directory.
-func (t *target) is(other *target) bool {
-	if t.handle == nil || other.handle == nil { // only tried, in a directory that is not there
+// isSame reports whether two targets are the same name in the same directory.
+func (t *changeTarget) isSame(other *changeTarget) bool {
+	if t.handle == nil || other.handle == nil { // only tried, in a missing directory
 		return t.path == other.path
 	}
 	a, errA := t.handle.Stat()
@@ -110,10 +112,10 @@ func (t *target) is(other *target) bool {
 	return errA == nil && errB == nil && t.name == other.name && os.SameFile(a, b)
 }
 
-// sync puts the directory's entries on disk, after a change.
-func (t *target) sync() error {
-	if err := flushDir(t.handle); err != nil {
-		return &Error{Code: Unsettled, Path: t.asked, Err: err}
+// syncDir syncs the directory's entries after a change.
+func (t *changeTarget) syncDir() error {
+	if err := syncDir(t.handle); err != nil {
+		return &Error{Code: Unsettled, Path: t.written, Err: err}
 	}
 	return nil
 }

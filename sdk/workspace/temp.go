@@ -12,20 +12,20 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// temporary is a file or directory with a name of its own: .tmp-{pid}-{timestamp}. It is put in the place of another or
-// removed; what a killed process leaves behind is removed by the next, which finds it in the pending records.
-type temporary struct {
+// tempFile is a temporary file or directory named .tmp-{pid}-{timestamp}. It is renamed or removed; after a crash the
+// next process removes it by the pending records.
+type tempFile struct {
 	dir  *os.Root
-	in   string // the directory's path, for the record
+	in   string // path of the directory
 	name string
 	w    *Workspace
 	slot int // of the pending record
 }
 
-// tempName recognises the names of temporary files.
-var tempName = lazyregexp.New(`^\.tmp-[0-9]+-[0-9]+$`)
+// tempNamePattern matches the names of temporary files.
+var tempNamePattern = lazyregexp.New(`^\.tmp-[0-9]+-[0-9]+$`)
 
-// lastStamp makes the names of one process differ though the clock may not.
+// lastStamp makes names unique within the process.
 var lastStamp atomic.Int64
 
 func newTempName() string {
@@ -39,29 +39,29 @@ func newTempName() string {
 	}
 }
 
-// temporary makes a name for something temporary beside a target, and records it.
-func (t *target) temporary(w *Workspace) (*temporary, error) {
-	temp := &temporary{dir: t.dir, in: filepath.Dir(t.path), name: newTempName(), w: w}
+// newTemp reserves and records a temporary name next to a target.
+func (t *changeTarget) newTemp(w *Workspace) (*tempFile, error) {
+	temp := &tempFile{dir: t.dir, in: filepath.Dir(t.path), name: newTempName(), w: w}
 	var err error
-	if temp.slot, err = w.pending.add(filepath.Join(temp.in, temp.name)); err != nil {
+	if temp.slot, err = w.pending.addRecord(filepath.Join(temp.in, temp.name)); err != nil {
 		return nil, fmt.Errorf("record a temporary file: %w", err)
 	}
 	return temp, nil
 }
 
-// forget says that there is nothing to clean up any more.
-func (temp *temporary) forget() {
+// freeRecord frees the record.
+func (temp *tempFile) freeRecord() {
 	if temp != nil {
-		temp.w.pending.done(temp.slot)
+		temp.w.pending.freeSlot(temp.slot)
 	}
 }
 
-// remove removes what has not been put in place.
-func (temp *temporary) remove() {
+// removeTemp removes the temporary file if it was not renamed.
+func (temp *tempFile) removeTemp() {
 	if temp == nil {
 		return
 	}
-	if err := removeAll(temp.dir, temp.name); err == nil || errors.Is(err, fs.ErrNotExist) {
-		temp.forget()
+	if err := removeOwn(temp.dir, temp.name); err == nil || errors.Is(err, fs.ErrNotExist) {
+		temp.freeRecord()
 	}
 }

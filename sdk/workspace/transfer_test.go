@@ -71,7 +71,7 @@ func TestMoveAndCopy(t *testing.T) {
 			g := newGround(t)
 			g.plant()
 			want := g.files(test.from)
-			if err := g.Copy(test.from, test.to, TransferOptions{}); err != nil {
+			if err := g.CopyTree(test.from, test.to, TransferOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			if got := g.files(test.to); !slices.Equal(got, want) {
@@ -80,10 +80,10 @@ func TestMoveAndCopy(t *testing.T) {
 			if got := g.files(test.from); !slices.Equal(got, want) {
 				t.Errorf("after copying, the source is %q", got)
 			}
-			if err := g.Move(test.from, test.to, TransferOptions{}); !errors.Is(err, Exists) {
+			if err := g.MoveTree(test.from, test.to, TransferOptions{}); !errors.Is(err, Exists) {
 				t.Errorf("moving onto the copy: %v", err)
 			}
-			if err := g.Move(test.from, test.to, TransferOptions{Overwrite: true}); err != nil {
+			if err := g.MoveTree(test.from, test.to, TransferOptions{Overwrite: true}); err != nil {
 				t.Fatal(err)
 			}
 			if got := g.files(test.to); !slices.Equal(got, want) {
@@ -115,18 +115,18 @@ func TestMovesAndCopiesThatAreRefusedLoseNothing(t *testing.T) {
 		{"d/e", "d", Same}, {"missing", "m", fs.ErrNotExist}, {"f", "none/m", fs.ErrNotExist}, {"f", "out/f", Refused},
 		{"f", g.o, Refused}, {".", "w", Refused}, {g.o, "stolen", Refused}, {"out/secret.txt", "stolen", Refused},
 	} {
-		if err := g.Move(test.from, test.to, TransferOptions{}); !errors.Is(err, test.want) {
+		if err := g.MoveTree(test.from, test.to, TransferOptions{}); !errors.Is(err, test.want) {
 			t.Errorf("moving %s to %s: %v; want %T", test.from, test.to, err, test.want)
 		}
 		if test.from == "." {
 			continue // to copy it into itself is another error
 		}
-		if err := g.Copy(test.from, test.to, TransferOptions{}); !errors.Is(err, test.want) {
+		if err := g.CopyTree(test.from, test.to, TransferOptions{}); !errors.Is(err, test.want) {
 			t.Errorf("copying %s to %s: %v; want %T", test.from, test.to, err, test.want)
 		}
 	}
 	for _, test := range [][2]string{{"dlink", "d/e/copy"}, {".", "copy"}, {"flink", "f"}, {"f", "flink"}, {"f", "d"}} {
-		if err := g.Copy(test[0], test[1], TransferOptions{Overwrite: true}); err == nil {
+		if err := g.CopyTree(test[0], test[1], TransferOptions{Overwrite: true}); err == nil {
 			t.Errorf("copying %s to %s works", test[0], test[1])
 		}
 	}
@@ -140,7 +140,7 @@ func TestALinkIsMovedAndDeletedItself(t *testing.T) {
 	g := newGround(t)
 	g.plant()
 	g.link(filepath.Dir(g.o), "out")
-	if err := g.Move("out", "way", TransferOptions{}); err != nil {
+	if err := g.MoveTree("out", "way", TransferOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if target, err := os.Readlink(filepath.Join(g.w, "way")); err != nil || target != filepath.Dir(g.o) {
@@ -149,7 +149,7 @@ func TestALinkIsMovedAndDeletedItself(t *testing.T) {
 	if _, err := g.ReadFile("way/secret.txt"); err == nil {
 		t.Error("the moved link leads out")
 	}
-	if err := g.Remove(t.Context(), "way", true, nil); err != nil {
+	if err := g.RemoveTree(t.Context(), "way", true, nil); err != nil {
 		t.Fatal(err)
 	}
 	g.untouched("deleting a link to the outside")
@@ -161,14 +161,14 @@ func TestRemove(t *testing.T) {
 	for path, want := range map[string]error{
 		".": Refused, "d": IsDirectory, "missing": fs.ErrNotExist, g.o: Refused, "../work2": Refused, "/": Refused,
 	} {
-		if err := g.Remove(t.Context(), path, path != "d", nil); !errors.Is(err, want) {
+		if err := g.RemoveTree(t.Context(), path, path != "d", nil); !errors.Is(err, want) {
 			t.Errorf("removing %s: %v; want %T", path, err, want)
 		}
 	}
-	if err := g.Remove(t.Context(), "d", true, nil); err != nil {
+	if err := g.RemoveTree(t.Context(), "d", true, nil); err != nil {
 		t.Error(err)
 	}
-	if err := g.Remove(t.Context(), "f", false, nil); err != nil {
+	if err := g.RemoveTree(t.Context(), "f", false, nil); err != nil {
 		t.Error(err)
 	}
 	if got := g.files("."); !slices.Equal(got, []string{"./", "other/", "other/z -rw-r--r-- z"}) {
@@ -182,7 +182,7 @@ func TestLimitsHoldForMovesAndCopies(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(g.w, "a"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	w, err := Open(g.policy, Options{}) // now that the directory of the constraint is there
+	w, err := OpenWorkspace(g.policy, Options{}) // now that the directory of the constraint is there
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestLimitsHoldForMovesAndCopies(t *testing.T) {
 	g.put(filepath.Join(g.w, "a", "large"), "large")
 	g.put(filepath.Join(g.w, "a", "f"), "f")
 	g.put(filepath.Join(g.w, "b"), "b")
-	for name, do := range map[string]func(from, to string, o TransferOptions) error{"move": w.Move, "copy": w.Copy} {
+	for name, do := range map[string]func(from, to string, o TransferOptions) error{"move": w.MoveTree, "copy": w.CopyTree} {
 		if err := do("a/large", "a/l2", TransferOptions{}); !errors.Is(err, TooLarge) {
 			t.Errorf("%s of a large file: %v", name, err)
 		}

@@ -10,64 +10,64 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// walkPage is how many entries of one directory a walk holds in memory.
-const walkPage = 1 << 16
+// walkPageSize is the number of entries of a directory a walk holds in memory.
+const walkPageSize = 1 << 16
 
-// Tree is a file, a link, or a directory with everything in it, as it is held open.
+// Tree is an open file, symlink, or directory with its contents.
 type Tree struct {
-	Path string      // absolute, symbolic links resolved
-	Info fs.FileInfo // of itself, also if it is a link
+	Path string      // absolute and resolved
+	Info fs.FileInfo // of the symlink itself
 
-	dir   *os.Root // what contains it
+	dir   *os.Root // parent directory
 	base  string
-	exact string // in place of both: a single path, opened as a whole
+	exact string // instead of both: a single path
 }
 
-// Entry is something in a tree.
-type Entry struct {
+// TreeEntry is an entry of a tree.
+type TreeEntry struct {
 	Name string      // slash-separated, relative to the tree; "." for the tree itself
-	Info fs.FileInfo // of itself, also if it is a link
+	Info fs.FileInfo // of the symlink itself
 
 	dir   *os.Root
 	base  string
 	exact string
 }
 
-// Walk calls fn for everything in a tree, a directory before its contents and these sorted by name. It follows no
-// links. fn may return [fs.SkipDir] and [fs.SkipAll]. What disappears meanwhile is left out.
-func (t *Tree) Walk(fn func(*Entry) error) error {
-	err := walk(t.top(), fn)
+// WalkTree calls fn for every entry of a tree, a directory before its contents, sorted by name. It follows no symlinks.
+// fn may return [fs.SkipDir] and [fs.SkipAll]. It skips entries that disappear meanwhile.
+func (t *Tree) WalkTree(fn func(*TreeEntry) error) error {
+	err := walkEntry(t.topEntry(), fn)
 	if errors.Is(err, fs.SkipAll) || errors.Is(err, fs.SkipDir) {
 		return nil
 	}
 	return err
 }
 
-// top is the tree itself.
-func (t *Tree) top() *Entry {
-	return &Entry{Name: ".", Info: t.Info, dir: t.dir, base: t.base, exact: t.exact}
+// topEntry returns the entry of the tree itself.
+func (t *Tree) topEntry() *TreeEntry {
+	return &TreeEntry{Name: ".", Info: t.Info, dir: t.dir, base: t.base, exact: t.exact}
 }
 
-// Walk walks what is at a path; a link at the end of the path is followed.
-func (w *Workspace) Walk(access guard.Access, path string, fn func(*Entry) error) error {
-	return w.use(access, path, func(at place) error {
-		tree, done, err := at.tree()
+// WalkTree walks the tree at a path; a symlink at its end is followed.
+func (w *Workspace) WalkTree(access guard.Access, path string, fn func(*TreeEntry) error) error {
+	return w.withPlace(access, path, func(at pathPlace) error {
+		tree, done, err := at.openTree()
 		if err != nil {
 			return err
 		}
 		defer done()
-		return tree.Walk(fn)
+		return tree.WalkTree(fn)
 	})
 }
 
-// tree holds open what is at a place, links followed.
-func (at place) tree() (tree *Tree, done func(), err error) {
-	info, err := at.stat()
+// openTree opens the tree at a place, following symlinks.
+func (at pathPlace) openTree() (tree *Tree, done func(), err error) {
+	info, err := at.statPlace()
 	if err != nil {
 		return nil, nil, err
 	}
 	if !info.IsDir() {
-		return &Tree{Path: at.full(), Info: info, dir: at.dir, base: at.name, exact: at.path}, func() {}, nil
+		return &Tree{Path: at.fullPath(), Info: info, dir: at.dir, base: at.name, exact: at.path}, func() {}, nil
 	}
 	var dir *os.Root
 	if at.path != "" {
@@ -80,24 +80,24 @@ func (at place) tree() (tree *Tree, done func(), err error) {
 	}
 	opened, err := dir.Stat(".")
 	if err == nil && at.path != "" && !os.SameFile(info, opened) {
-		err = refused(at.path, "workspace.symlink", outsideSymlink)
+		err = newRefusal(at.path, "workspace.symlink", outsideSymlinkMessage)
 	}
 	if err != nil {
 		_ = dir.Close()
 		return nil, nil, err
 	}
-	return &Tree{Path: at.full(), Info: opened, dir: dir, base: "."}, func() { _ = dir.Close() }, nil
+	return &Tree{Path: at.fullPath(), Info: opened, dir: dir, base: "."}, func() { _ = dir.Close() }, nil
 }
 
-// full is a place's path, to be told.
-func (at place) full() string {
+// fullPath returns the path for messages.
+func (at pathPlace) fullPath() string {
 	if at.path != "" {
 		return at.path
 	}
 	return filepath.Join(at.dir.Name(), at.name)
 }
 
-func walk(e *Entry, fn func(*Entry) error) error {
+func walkEntry(e *TreeEntry, fn func(*TreeEntry) error) error {
 	if err := fn(e); err != nil {
 		if errors.Is(err, fs.SkipDir) && e.Info.IsDir() {
 			return nil
@@ -109,15 +109,15 @@ func walk(e *Entry, fn func(*Entry) error) error {
 	}
 	dir, err := e.dir.OpenRoot(e.base)
 	if err != nil {
-		return gone(err)
+		return ignoreMissing(err)
 	}
 	defer func() { _ = dir.Close() }()
 	opened, err := dir.Stat(".")
 	if err != nil {
-		return gone(err)
+		return ignoreMissing(err)
 	}
 	if !os.SameFile(opened, e.Info) {
-		return nil // replaced since it was looked at, perhaps by a link
+		return nil // replaced meanwhile, perhaps by a symlink
 	}
 	for after := ""; ; {
 		page, err := listPage(dir, after)
@@ -128,13 +128,13 @@ func walk(e *Entry, fn func(*Entry) error) error {
 			after = found.Name()
 			info, err := dir.Lstat(after)
 			if err != nil {
-				if gone(err) == nil {
+				if ignoreMissing(err) == nil {
 					continue
 				}
 				return err
 			}
-			below := &Entry{Name: path.Join(e.Name, after), Info: info, dir: dir, base: after}
-			if err := walk(below, fn); err != nil {
+			below := &TreeEntry{Name: path.Join(e.Name, after), Info: info, dir: dir, base: after}
+			if err := walkEntry(below, fn); err != nil {
 				return err
 			}
 		}
@@ -144,26 +144,26 @@ func walk(e *Entry, fn func(*Entry) error) error {
 	}
 }
 
-func listPage(dir *os.Root, after string) (Page, error) {
+func listPage(dir *os.Root, after string) (DirPage, error) {
 	d, err := dir.Open(".")
 	if err != nil {
-		return Page{}, err
+		return DirPage{}, err
 	}
 	defer func() { _ = d.Close() }()
-	return readPage(d, after, walkPage, dir.Lstat)
+	return readPage(d, after, walkPageSize, dir.Lstat)
 }
 
-// gone drops the error of something that is not there any more.
-func gone(err error) error {
+// ignoreMissing drops the error of a missing file.
+func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-// Open opens a regular file for reading.
-func (e *Entry) Open() (*os.File, error) {
-	f, info, err := place{dir: e.dir, name: e.base, path: e.exact}.open(e.Name)
+// Open opens a regular file.
+func (e *TreeEntry) Open() (*os.File, error) {
+	f, info, err := pathPlace{dir: e.dir, name: e.base, path: e.exact}.openRegular(e.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -174,9 +174,9 @@ func (e *Entry) Open() (*os.File, error) {
 	return f, nil
 }
 
-// OpenDir opens a directory for what it is itself, such as its extended attributes.
-func (e *Entry) OpenDir() (*os.File, error) {
-	f, err := e.dir.OpenFile(e.base, os.O_RDONLY|nonblock|directory, 0)
+// OpenDir opens a directory, for example for its extended attributes.
+func (e *TreeEntry) OpenDir() (*os.File, error) {
+	f, err := e.dir.OpenFile(e.base, os.O_RDONLY|nonblockFlag|directoryFlag, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -191,14 +191,14 @@ func (e *Entry) OpenDir() (*os.File, error) {
 	return f, nil
 }
 
-// Readlink returns where a link points to.
-func (e *Entry) Readlink() (string, error) { return e.dir.Readlink(e.base) }
+// Readlink returns the target of a symlink.
+func (e *TreeEntry) Readlink() (string, error) { return e.dir.Readlink(e.base) }
 
-// tree is the target as a tree, nil if there is nothing.
-func (t *target) tree() (*Tree, error) {
+// openTree returns the target as a tree; nil if it does not exist.
+func (t *changeTarget) openTree() (*Tree, error) {
 	info, err := t.dir.Lstat(t.name)
 	if err != nil {
-		return nil, gone(err)
+		return nil, ignoreMissing(err)
 	}
 	return &Tree{Path: t.path, Info: info, dir: t.dir, base: t.name}, nil
 }

@@ -1,20 +1,20 @@
-// Package workspace is what a plugin does its file I/O through: the second of picoclaw's three walls.
+// Package workspace does the file I/O of plugins: the second of picoclaw's three layers.
 //
-// Everything is opened below an os.Root for a directory that the policy allows, or, for a single whitelisted path
-// outside, exactly at the path that was decided on with no symbolic link followed. A path is never checked as a string
-// and then used as one, so a file that is swapped for a symbolic link between check and use still can't lead out.
+// It opens files below an os.Root of an allowed directory, or a single whitelisted path outside without following
+// symlinks. It never checks a path as a string to use it later, so swapping a file for a symlink in between can't lead
+// outside.
 //
-// It opens regular files only, without blocking: a FIFO, a device or a socket is an error at once. Writes are old or
-// new, never partial, and on disk when they have returned.
+// It opens regular files only and never blocks: FIFOs, devices and sockets are errors. Writes are atomic, and on disk
+// when they return.
 //
-// Changes in one directory take turns by a lock on the directory, not on the file: a file's inode is another one after
-// each change. Every process can take that lock, none leaves one behind, and nothing is added to the workspace for it.
+// Changes in a directory are serialised by a lock on the directory, since a file's inode changes with each write. Locks
+// of killed processes disappear, and no lock files are needed.
 //
-// A hard link in the workspace is a file of the workspace. Reading it can't be told from reading any file; writing
-// replaces it, so that the other name keeps what it had.
+// A hard link in the workspace is a file of the workspace. Writing replaces it, so that other names keep the old
+// content.
 //
-// The package decides from the policy by itself and does not ask the guard, so that each holds when the other fails.
-// It must not know of tools, hosts or the wire.
+// The package decides from the policy independently of the guard, so that each layer holds if the other fails. It must
+// not know tools, hosts or the wire protocol.
 package workspace
 
 import (
@@ -30,100 +30,99 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// Options narrow a workspace beyond its policy.
+// Options restrict a workspace beyond its policy.
 type Options struct {
-	// ReadOnly refuses every change, whatever the policy allows.
+	// ReadOnly refuses every change.
 	ReadOnly bool
 
-	// StateDir is a directory outside the workspace where the temporary files that exist are recorded, so that those
-	// of a process that was killed are removed by the next. Without it they stay. What is written in place is there
-	// until it is done: without it no file is.
+	// StateDir is a directory outside the workspace for records of temporary files and writes in place, so that the
+	// next process can clean up after a crash. Without it, temporary files remain, and files are never written in
+	// place.
 	StateDir string
 }
 
-// Workspace is the files that a policy opens. It may be used concurrently.
+// Workspace is the files a policy opens. It may be used concurrently.
 type Workspace struct {
 	policy   guard.Policy
 	readOnly bool
-	roots    []*root // the longest directory first
+	roots    []*openRoot // longest path first
 	reads    []*regexp.Regexp
 	writes   []*regexp.Regexp
 	closed   []string // Policy.Protected, resolved
 	opened   []string // Policy.Unprotected, resolved
 	inside   *protect.Rules
-	made     madeDirs
-	locks    locks
-	pending  pending
-	refused  *Error //  what everything is refused with; nil for a workspace that is open
+	made     createdRepos
+	locks    dirLocks
+	pending  pendingFiles
+	refused  *Error // refuses everything; nil in an open workspace
 }
 
-// Refusing returns a workspace that has no files: whatever is done with a path is refused in these words.
-func Refusing(with Error) *Workspace { return &Workspace{refused: &with} }
+// NewRefusing returns a workspace that refuses every access with the given error.
+func NewRefusing(with Error) *Workspace { return &Workspace{refused: &with} }
 
-// root is a directory that is open as a whole.
-type root struct {
+// openRoot is an allowed directory.
+type openRoot struct {
 	dir      string // absolute, resolved
 	writable bool
 	handle   *os.Root
 }
 
-// Open opens the workspace that a policy describes. Close it when done.
-func Open(p guard.Policy, o Options) (*Workspace, error) {
+// OpenWorkspace opens the workspace of a policy. Close it when done.
+func OpenWorkspace(p guard.Policy, o Options) (*Workspace, error) {
 	w := &Workspace{policy: p, readOnly: o.ReadOnly}
 	var err error
-	if w.reads, err = compile(p.AllowReadPaths); err != nil {
+	if w.reads, err = compilePatterns(p.AllowReadPaths); err != nil {
 		return nil, fmt.Errorf("allow_read_paths: %w", err)
 	}
-	if w.writes, err = compile(p.AllowWritePaths); err != nil {
+	if w.writes, err = compilePatterns(p.AllowWritePaths); err != nil {
 		return nil, fmt.Errorf("allow_write_paths: %w", err)
 	}
 	if !filepath.IsAbs(p.Workspace) {
 		return nil, fmt.Errorf("the workspace %q is not an absolute path", p.Workspace)
 	}
-	// A workspace that is given through a link is the link's target from here on.
+	// Resolve a workspace given as a symlink.
 	if w.policy.Workspace, err = filepath.EvalSymlinks(p.Workspace); err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
 	entries := protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}
-	if w.inside, err = protect.New(w.policy.Workspace, entries, w.opensOutside); err != nil {
+	if w.inside, err = protect.New(w.policy.Workspace, entries, w.allowsOutside); err != nil {
 		return nil, fmt.Errorf("workspace.protect: %w", err)
 	}
-	if w.closed, err = w.resolved(p.Protected); err != nil {
+	if w.closed, err = w.resolvePaths(p.Protected); err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
-	if w.opened, err = w.resolved(p.Unprotected); err != nil {
+	if w.opened, err = w.resolvePaths(p.Unprotected); err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
-	for _, r := range w.plan() {
+	for _, r := range w.planRoots() {
 		if r.handle, err = os.OpenRoot(r.dir); err != nil {
 			if errors.Is(err, os.ErrNotExist) && r.dir != w.policy.Workspace {
-				continue // a constraint may name what is not there; it opens nothing
+				continue // a constraint may name missing directories
 			}
 			return nil, errors.Join(fmt.Errorf("open the workspace: %w", err), w.Close())
 		}
 		w.roots = append(w.roots, r)
 	}
-	slices.SortStableFunc(w.roots, func(a, b *root) int { return len(b.dir) - len(a.dir) })
+	slices.SortStableFunc(w.roots, func(a, b *openRoot) int { return len(b.dir) - len(a.dir) })
 	w.pending.dir = o.StateDir
-	w.sweep()
+	w.removeLeftovers()
 	return w, nil
 }
 
-// plan lists the directories that are open as a whole: the workspace, the whole machine where the policy says so, and
-// of these only what a paths constraint leaves.
-func (w *Workspace) plan() []*root {
+// planRoots lists the allowed directories: the workspace, or the whole machine, limited by a paths constraint.
+func (w *Workspace) planRoots() []*openRoot {
 	p := w.policy
-	whole := []*root{{dir: p.Workspace, writable: true}}
+	whole := []*openRoot{{dir: p.Workspace, writable: true}}
 	switch {
 	case !p.Restrict:
-		whole = append(whole, &root{dir: filepath.VolumeName(p.Workspace) + string(filepath.Separator), writable: true})
+		whole = append(whole, &openRoot{dir: filepath.VolumeName(p.Workspace) + string(filepath.Separator), writable: true})
 	case p.AllowReadOutside:
-		whole = append(whole, &root{dir: filepath.VolumeName(p.Workspace) + string(filepath.Separator)})
+		whole = append(whole, &openRoot{dir: filepath.VolumeName(p.Workspace) + string(filepath.Separator)})
 	}
 	if len(p.Paths) == 0 {
 		return whole
 	}
-	var narrowed []*root
+	var narrowed []*openRoot
 	for _, dir := range p.Paths {
 		real, err := filepath.EvalSymlinks(dir)
 		if err != nil {
@@ -131,7 +130,7 @@ func (w *Workspace) plan() []*root {
 		}
 		for _, r := range whole {
 			if paths.Within(r.dir, real) {
-				narrowed = append(narrowed, &root{dir: real, writable: r.writable})
+				narrowed = append(narrowed, &openRoot{dir: real, writable: r.writable})
 				break
 			}
 		}
@@ -139,22 +138,22 @@ func (w *Workspace) plan() []*root {
 	return narrowed
 }
 
-// Close closes the directories. Files that were opened through the workspace stay open.
+// Close closes the directories. Files opened through the workspace stay open.
 func (w *Workspace) Close() error {
-	err := w.pending.close()
+	err := w.pending.closeFile()
 	for _, r := range w.roots {
 		err = errors.Join(err, r.handle.Close())
 	}
 	return err
 }
 
-// Dir is the workspace directory: absolute, symbolic links resolved.
+// Dir returns the resolved absolute path of the workspace directory.
 func (w *Workspace) Dir() string { return w.policy.Workspace }
 
-// MaxFileSize is the largest file, in bytes, that may be read or written; 0 is no limit.
+// MaxFileSize returns the largest file in bytes that may be read or written; 0 is no limit.
 func (w *Workspace) MaxFileSize() int64 { return w.policy.MaxFileSize }
 
-func compile(patterns []string) ([]*regexp.Regexp, error) {
+func compilePatterns(patterns []string) ([]*regexp.Regexp, error) {
 	compiled := make([]*regexp.Regexp, 0, len(patterns))
 	for _, pattern := range patterns {
 		re, err := regexp.Compile(pattern)

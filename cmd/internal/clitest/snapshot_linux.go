@@ -80,7 +80,7 @@ func attributes(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	all, err := workspace.Attributes(f)
+	all, err := workspace.ReadAttributes(f)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,15 +59,15 @@ func TestAWorkspaceThatIsNotGranted(t *testing.T) {
 			"read":   func(r *sdk.Request[struct{}]) error { _, err := r.Workspace.ReadFile("a"); return err },
 			"write":  func(r *sdk.Request[struct{}]) error { return r.Workspace.WriteFile("a", nil) },
 			"list":   func(r *sdk.Request[struct{}]) error { _, err := r.Workspace.ReadDir("."); return err },
-			"remove": func(r *sdk.Request[struct{}]) error { return r.Workspace.Remove(t.Context(), "a", false, nil) },
+			"remove": func(r *sdk.Request[struct{}]) error { return r.Workspace.RemoveTree(t.Context(), "a", false, nil) },
 			"scan": func(r *sdk.Request[struct{}]) error {
-				return r.Workspace.Scan(t.Context(), ".", func(string, []fs.DirEntry) ([]string, error) { return nil, nil })
+				return r.Workspace.ScanDirs(t.Context(), ".", func(string, []fs.DirEntry) ([]string, error) { return nil, nil })
 			},
 			"where it is": func(r *sdk.Request[struct{}]) error {
 				if r.Workspace.Dir() != "" || r.Workspace.MaxFileSize() != 0 {
 					return errors.New("it is somewhere")
 				}
-				_, err := r.Workspace.Abs("a")
+				_, err := r.Workspace.AbsPath("a")
 				return err
 			},
 		}

@@ -115,10 +115,10 @@ func (s *service) newEnvironment(p *pluginpolicy.Policy) (*Environment, error) {
 		}
 	}
 	if access := env.Grants.Workspace; access == pluginpb.NoWorkspace || access == "" {
-		env.Workspace = workspace.Refusing(s.notGranted())
+		env.Workspace = workspace.NewRefusing(s.notGranted())
 		return env, nil
 	}
-	env.Workspace, err = workspace.Open(p.Guard, workspace.Options{
+	env.Workspace, err = workspace.OpenWorkspace(p.Guard, workspace.Options{
 		ReadOnly: env.Grants.Workspace == pluginpb.ReadOnlyWorkspace,
 		StateDir: env.StateDir,
 	})

@@ -39,7 +39,7 @@ func Assemble(f *cli.Factory, cfg *config.Config, o host.Options) (*host.Assembl
 	}
 	o.Config, o.Logger, o.SelfTest, o.Version = cfg, logger, attack, f.Version
 	o.Token = func(agent string) (string, error) { return AgentToken(cfg.Home().Path, agent) }
-	all, err := host.Open(o)
+	all, err := host.OpenAssembly(o)
 	if err != nil {
 		return nil, cli.CannotStart(err)
 	}

@@ -93,7 +93,7 @@ func (o *Options) run(ctx context.Context) error {
 	if err := all.Prepare(); err != nil {
 		return cli.CannotStart(err)
 	}
-	c, err := all.Converse(ctx, o.agent, o.session, session.Main)
+	c, err := all.OpenConversation(ctx, o.agent, o.session, session.Main)
 	if err != nil {
 		return cli.CannotStart(err)
 	}
@@ -123,8 +123,8 @@ type taskResult struct {
 func (o *Options) runTask(ctx context.Context, c *host.Conversation) error {
 	shown := &turnView{out: terminal.New(o.Err)}
 	began := time.Now()
-	outcome, err := c.Turn(ctx, o.message, shown.event)
-	if host.Ended(err) {
+	outcome, err := c.RunTurn(ctx, o.message, shown.event)
+	if host.IsTurnEnd(err) {
 		fmt.Fprintln(o.Err, err)
 		err = nil
 	}
@@ -200,7 +200,7 @@ func (o *Options) turn(ctx context.Context, c *host.Conversation, text string, o
 		})
 	}
 	shown := &turnView{out: out, text: true}
-	_, err := c.Turn(ctx, text, shown.event)
+	_, err := c.RunTurn(ctx, text, shown.event)
 	shown.newLine()
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return errors.New("the turn was ended; what was done until then is kept")

@@ -104,7 +104,7 @@ func (o *CheckOptions) check() checkResult {
 		found.Faults = append(found.Faults, wrong...)
 		return found
 	}
-	all, err := host.Open(host.Options{Config: cfg})
+	all, err := host.OpenAssembly(host.Options{Config: cfg})
 	if err != nil {
 		found.Faults = append(found.Faults, newConfigFault(err))
 		return found

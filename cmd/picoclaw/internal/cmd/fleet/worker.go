@@ -215,7 +215,7 @@ func (s *shift) close() {
 func (w *runningWorker) workspace(agent string) (string, error) {
 	w.renew.Lock()
 	defer w.renew.Unlock()
-	return w.now.all.Movable(agent)
+	return w.now.all.MovableWorkspace(agent)
 }
 
 // reload has calls that begin from now on made with the configuration as it is now. What runs keeps its own.

@@ -171,7 +171,7 @@ func (o *Options) open() (gateway.Instance, error) {
 	}
 	with := o.options
 	if o.console != nil {
-		with.Observe = func(r audit.Record, result *session.Result) { o.console.KeepResult(r, host.Answer(result)) }
+		with.Observe = func(r audit.Record, result *session.Result) { o.console.KeepResult(r, host.ResultText(result)) }
 	}
 	all, err := hosts.Assemble(o.Factory, cfg, with)
 	if err != nil {
@@ -182,7 +182,7 @@ func (o *Options) open() (gateway.Instance, error) {
 		defer cancel()
 		return nil, errors.Join(err, all.Close(ctx))
 	}
-	o.operator.Work(all)
+	o.operator.SetAssembly(all)
 	return all, nil
 }
 

@@ -100,7 +100,7 @@ func serveStreams(f *cli.Factory, ctx context.Context, server *mcp.Server) error
 // connect joins standard input and output with the socket at a path, where a session of a running picoclaw is served:
 // whoever starts this has that session's tools, and no others. It decides nothing, and needs no configuration.
 func connect(f *cli.Factory, ctx context.Context, path string) error {
-	token, err := os.ReadFile(filepath.Join(filepath.Dir(path), host.SocketToken))
+	token, err := os.ReadFile(filepath.Join(filepath.Dir(path), host.SocketTokenFile))
 	if err != nil {
 		return cli.CannotStart(fmt.Errorf("connect to the session that is served at %s: %w", path, err))
 	}
