@@ -1,0 +1,92 @@
+package statefiles
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestListedFileIsMissedUntilRemoved(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	path := filepath.Join(home, "schedule", "main", "jobs.json")
+	write := func(text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	isMissing := func() bool {
+		t.Helper()
+		err := Check(home, path)
+		missing := (*MissingError)(nil)
+		if err != nil && !errors.As(err, &missing) {
+			t.Fatal(err)
+		}
+		return missing != nil && missing.Path == path
+	}
+	if isMissing() {
+		t.Error("a file that never existed is missed")
+	}
+	write("x")
+	for range 2 {
+		if err := errors.Join(Add(home, path), Add(home, filepath.Join(filepath.Dir(home), "elsewhere"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if isMissing() {
+		t.Error("a file that is there is missed")
+	}
+	write("")
+	if !isMissing() {
+		t.Error("an empty file is not missed")
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if !isMissing() {
+		t.Error("a deleted file is not missed")
+	}
+	if err := Remove(home, path); err != nil || isMissing() {
+		t.Errorf("removed from the list: %v", err)
+	}
+}
+
+func TestConcurrentAdd(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	names := strings.Split("abcdefghijklmnop", "")
+	var all sync.WaitGroup
+	for _, name := range names {
+		all.Go(func() {
+			if err := Add(home, filepath.Join(home, name)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for _, name := range names {
+		if Check(home, filepath.Join(home, name)) == nil {
+			t.Errorf("%s is not listed", name)
+		}
+	}
+}
+
+func TestBrokenListIsAnError(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "\x00\x00", `{"files": ["a"`, "[]", "{}", "null"} {
+		home := t.TempDir()
+		list := filepath.Join(home, listName)
+		if err := os.WriteFile(list, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for what, err := range map[string]error{"add": Add(home, filepath.Join(home, "a")), "check": Check(home, filepath.Join(home, "a"))} {
+			if err == nil || !strings.Contains(err.Error(), list) || !strings.Contains(err.Error(), "put back a copy") {
+				t.Errorf("%s with %q: %v", what, text, err)
+			}
+		}
+	}
+}
