@@ -77,11 +77,19 @@ func OpenLog(path string, options Options) (*Log, error) {
 		return nil, fmt.Errorf("open the audit log: %w", err)
 	}
 	l.dir = dir
-	if err := l.withLock(l.openCurrent); err != nil {
+	if err := l.withLock(l.openFirst); err != nil {
 		_ = dir.Close()
 		return nil, fmt.Errorf("open the audit log: %w", err)
 	}
 	return l, nil
+}
+
+// openFirst opens the current file, unless it is missing or empty and its home lists it.
+func (l *Log) openFirst() error {
+	if err := checkCurrent(l.path); err != nil {
+		return err
+	}
+	return l.openCurrent()
 }
 
 // Write appends an entry. The line is written whole or not at all; a failed one is kept and written with the next.
@@ -166,10 +174,13 @@ func (l *Log) appendRecord(record []byte) error {
 		return err
 	}
 	if limit := l.options.MaxSize; limit > 0 && l.end > 0 && l.end+int64(len(record)+chainMemberLength) > limit {
-		if err := l.rotateFile(); err != nil {
-			return err
-		}
+		return l.rotateFile(record)
 	}
+	return l.writeRecord(record)
+}
+
+// writeRecord writes the line of a record to the current file. The caller has called loadChain.
+func (l *Log) writeRecord(record []byte) error {
 	if l.end == 0 && l.regular {
 		record = l.last.linkRecord(record, l.before)
 	}

@@ -21,6 +21,7 @@ type logReader struct {
 	each   func(Record) error
 	broken int
 
+	complete  bool              // a missing current file is an error
 	openCalls map[string]Record // calls that have begun and not ended, by [Record.Call]
 	files     []*os.File        // files left to read; the last is the current one
 	rest      []byte            // beginning of an incomplete line
@@ -146,6 +147,11 @@ func (r *logReader) openFiles(after os.FileInfo) error {
 	defer dir.Close()
 	var opened []*os.File
 	err = withSharedLock(dir, func() error {
+		if r.complete {
+			if err := checkCurrent(r.path); err != nil {
+				return err
+			}
+		}
 		paths, err := rotatedFiles(r.path)
 		if err != nil {
 			return err

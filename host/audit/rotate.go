@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/picoclaw/picoclaw/internal/statefiles"
 )
 
 // LogFile returns the path of the audit log of a home.
@@ -22,6 +24,20 @@ func LogExists(home string) bool {
 	return len(files) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
+// nextSuffix is that of the file which the next rotation makes the current one.
+const nextSuffix = ".next"
+
+// checkCurrent returns an error if the current file of a log is missing or empty and its home lists it. The caller holds
+// the directory lock: a rotation is complete, or was killed and left its next file.
+func checkCurrent(path string) error {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(path + nextSuffix); err == nil {
+			return nil
+		}
+	}
+	return statefiles.Check(filepath.Dir(filepath.Dir(path)), path)
+}
+
 // openCurrent opens the file at the path as l.file if it changed, since another process may have rotated it. The caller
 // holds the directory lock.
 func (l *Log) openCurrent() error {
@@ -29,6 +45,11 @@ func (l *Log) openCurrent() error {
 		if now, err := os.Stat(l.path); err == nil && os.SameFile(l.openedInfo, now) {
 			l.end = now.Size()
 			return nil
+		}
+	}
+	if _, err := os.Lstat(l.path); errors.Is(err, fs.ErrNotExist) {
+		if err := os.Rename(l.path+nextSuffix, l.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 	}
 	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
@@ -79,11 +100,11 @@ func finishLine(f *os.File, info os.FileInfo) error {
 	return err
 }
 
-// rotateFile renames the current file and begins a new one. The caller holds the directory lock and has called
-// openCurrent.
-func (l *Log) rotateFile() error {
+// rotateFile renames the current file and begins a new one with a record. The caller holds the directory lock and has
+// called loadChain.
+func (l *Log) rotateFile(record []byte) error {
 	if info, err := os.Lstat(l.path); err != nil || !info.Mode().IsRegular() {
-		return err // other files are not rotated here
+		return errors.Join(err, l.writeRecord(record)) // other files are not rotated here
 	}
 	// Truncate frees reserved space
 	if err := errors.Join(l.file.Truncate(l.end), l.file.Sync()); err != nil {
@@ -92,6 +113,11 @@ func (l *Log) rotateFile() error {
 	before, err := positionAt(l.file, l.end)
 	if err != nil {
 		return err
+	}
+	record = l.last.linkRecord(record, before)
+	next := l.last.hashRecord(record)
+	if err := os.WriteFile(l.path+nextSuffix, next.formatLine(record), 0o600); err != nil {
+		return errors.Join(err, os.Remove(l.path+nextSuffix))
 	}
 	at := time.Now().UTC()
 	for {
@@ -104,10 +130,10 @@ func (l *Log) rotateFile() error {
 		}
 		at = at.Add(time.Nanosecond)
 	}
-	if err := l.openCurrent(); err != nil {
+	if err := errors.Join(l.openCurrent(), ignoreUnsupported(l.dir.Sync())); err != nil {
 		return err
 	}
-	l.lastEnd, l.before = l.end, before // the chain continues in the new file
+	l.last, l.lastEnd = next, l.end
 	return l.removeOldFiles()
 }
 
@@ -132,7 +158,7 @@ func rotatedFiles(path string) ([]string, error) {
 	for _, entry := range entries {
 		stamp, ok := strings.CutPrefix(entry.Name(), prefix)
 		stamp, too := strings.CutSuffix(stamp, ext)
-		if _, err := time.Parse(rotatedLayout, stamp); ok && too && err == nil && entry.Type().IsRegular() {
+		if _, err := time.Parse(rotatedLayout, stamp); ok && too && err == nil {
 			found = append(found, filepath.Join(filepath.Dir(path), entry.Name()))
 		}
 	}

@@ -19,6 +19,7 @@ type VerifyResult struct {
 	Records   int       `json:"records"`
 	Unchained int       `json:"unchained,omitempty"` // entries of old versions, without hashes
 	Cut       int       `json:"cut,omitempty"`       // invalid lines; a power failure leaves one
+	CutFile   string    `json:"cut_file,omitempty"`  // file of the last of them
 	Whole     bool      `json:"whole"`               // no older files were removed
 	From      time.Time `json:"from,omitzero"`
 	To        time.Time `json:"to,omitzero"`
@@ -47,7 +48,7 @@ func VerifyLog(path, wanted string) (*VerifyResult, error) {
 
 // verifyLog checks the chain of a log.
 func (v *chainVerifier) verifyLog(path string) (*VerifyResult, error) {
-	r := &logReader{path: path}
+	r := &logReader{path: path, complete: true}
 	defer r.closeFiles()
 	if err := r.openFiles(nil); err != nil {
 		return nil, err
@@ -65,6 +66,7 @@ func (v *chainVerifier) verifyLog(path string) (*VerifyResult, error) {
 // chainVerifier checks a chain.
 type chainVerifier struct {
 	result   VerifyResult
+	file     string // path of the file being read
 	wanted   chainHash
 	last     chainHash
 	chained  bool              // a line with a hash was seen
@@ -75,18 +77,19 @@ type chainVerifier struct {
 
 func (v *chainVerifier) verifyFile(f *os.File, current bool) error {
 	v.result.Files++
+	v.file = f.Name()
 	v.position.inFile = false
 	before := v.result.Records
 	lines := bufio.NewReaderSize(f, 64<<10)
 	for number := 1; ; number++ {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			if len(line) > 0 && !current {
-				v.result.Cut++ // it will never be completed
+			if len(line) > 0 {
+				v.countCut()
 			}
-			if !current && v.result.Records == before {
-				return &ChainError{File: f.Name(), Line: number, Why: "the file holds no record, and a file is put aside when it is full: " +
-					"it was emptied or overwritten; put back a copy"}
+			if (!current || number > 1 || len(line) > 0) && v.result.Records == before {
+				return &ChainError{File: f.Name(), Line: number, Why: "the file holds no record: it was emptied, cut or overwritten; " +
+					"put back a copy"}
 			}
 			return nil
 		}
@@ -97,6 +100,12 @@ func (v *chainVerifier) verifyFile(f *os.File, current bool) error {
 			return &ChainError{File: f.Name(), Line: number, Why: why}
 		}
 	}
+}
+
+// countCut counts an invalid line.
+func (v *chainVerifier) countCut() {
+	v.result.Cut++
+	v.result.CutFile = v.file
 }
 
 // lineFault returns the fault of a line, or "".
@@ -116,7 +125,7 @@ func (v *chainVerifier) lineFault(line []byte) string {
 		return "it has a chain and is no record: it was altered"
 	case !isRecord:
 		if len(bytes.TrimSpace(line)) > 0 {
-			v.result.Cut++
+			v.countCut()
 		}
 		return ""
 	case !ok && v.chained:

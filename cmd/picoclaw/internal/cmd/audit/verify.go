@@ -134,7 +134,7 @@ func (o *VerifyOptions) print(v *audit.VerifyResult) {
 		{v.Unchained > 0, many(v.Unchained, "record") +
 			" from before records were chained: nothing reports whether they are as they were written"},
 		{len(v.Open) > 0, many(len(v.Open), "call") + " without an end: running, or its picoclaw was killed"},
-		{v.Cut > 0, many(v.Cut, "line") + " cut short, as a power failure leaves one"},
+		{v.Cut > 0, many(v.Cut, "line") + " cut short, as a power failure leaves one: " + v.CutFile},
 	} {
 		if note.holds {
 			fmt.Fprintln(out, out.Paint(terminal.Doubt, "note:"), note.text)
