@@ -176,7 +176,7 @@ func readOperation(f *os.File, id string) (*Operation, error) {
 		}
 		return &op, nil
 	}
-	return nil, fmt.Errorf("the archive of %s can't be read", id)
+	return nil, fmt.Errorf("the archive %s can't be read", f.Name())
 }
 
 // content is where kept contents are in an archive.

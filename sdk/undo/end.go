@@ -115,6 +115,7 @@ func (r *Recorder) write(changes Changes) Ended {
 		r.discard()
 		r.record.ID, r.record.Time = r.store.newID(), time.Now().UTC().Truncate(time.Millisecond)
 		r.record.Objects, r.record.Entries = nil, nil
+		r.store.remember(r.record.ID)
 		if a, err := r.store.createArchive(&r.record.Operation); err == nil {
 			_ = a.end(&r.record)
 		}
@@ -125,6 +126,7 @@ func (r *Recorder) write(changes Changes) Ended {
 		out.Missing = reason(err).Error()
 		return r.write(changes)
 	}
+	r.store.remember(r.record.ID)
 	r.store.wrote(r.out.written)
 	out.ID = r.record.ID
 	return out

@@ -71,7 +71,8 @@ func Open(o Options) (*Store, error) {
 	}
 	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultMaxBytes)
 	o.MaxAge = cmp.Or(o.MaxAge, DefaultMaxAge)
-	return &Store{dir: o.Dir, options: o}, nil
+	s := &Store{dir: o.Dir, options: o}
+	return s, s.prepareLatest()
 }
 
 // Close waits until the store is within its bounds.
@@ -141,8 +142,12 @@ func (s *Store) ids() ([]string, error) {
 			ids = append(ids, id)
 		}
 	}
-	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(b, a) })
+	sortNewestFirst(ids)
 	return ids, nil
+}
+
+func sortNewestFirst(ids []string) {
+	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(b, a) })
 }
 
 // Unknown is the error for an operation that is not in the store.
@@ -152,20 +157,30 @@ func (e *Unknown) Error() string {
 	return fmt.Sprintf("there is no operation %s (any more); history lists them", e.ID)
 }
 
-// Each calls fn for the operations, the newest first, until it returns false. An operation whose archive can't be read
-// has a Missing that says so.
+// Each calls fn for the operations, the newest first, until it returns false. An operation whose archive is lost or can't
+// be read has a Missing that says so.
 func (s *Store) Each(fn func(*Operation) bool) error {
 	ids, err := s.ids()
 	if err != nil {
 		return err
 	}
+	lost, err := s.lost(ids)
+	if err != nil {
+		return err
+	}
+	ids = append(ids, lost...)
+	sortNewestFirst(ids)
 	for _, id := range ids {
 		op, err := s.Operation(id)
-		if unknown := (*Unknown)(nil); errors.As(err, &unknown) {
+		unknown := (*Unknown)(nil)
+		switch {
+		case errors.As(err, &unknown) && !slices.Contains(lost, id):
 			continue // pruned meanwhile
-		}
-		if err != nil {
-			op = &Operation{ID: id, Summary: "an unreadable archive", Missing: err.Error()}
+		case errors.As(err, &unknown):
+			op = &Operation{ID: id, Summary: "an operation without an archive",
+				Missing: s.file(id) + " was deleted, or could not be written when the disk was full"}
+		case err != nil:
+			op = &Operation{ID: id, Summary: "an unreadable archive", Missing: err.Error() + "; put back a copy"}
 		}
 		if !fn(op) {
 			return nil

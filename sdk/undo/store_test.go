@@ -113,7 +113,7 @@ func TestTornArchiveIsListed(t *testing.T) {
 		want := "new"
 		if done, err := s.Undo(t.Context(), files, Request{ID: ended.ID}); err == nil && len(done.Paths) > 0 {
 			want = strings.Repeat("y", 4000) // the end repeats what comes before
-			_ = os.Remove(filepath.Join(dir, done.Ended.ID+suffix))
+			_ = errors.Join(os.Remove(filepath.Join(dir, done.Ended.ID+suffix)), os.Remove(filepath.Join(dir, latestName)))
 		}
 		if data, err := os.ReadFile(filepath.Join(files.Dir(), "f")); string(data) != want {
 			t.Fatalf("of %d bytes is left, and the file is %.20q, %v", size, data, err)

@@ -1,0 +1,94 @@
+package undo
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestLostArchiveIsListed(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []int{0, 1, 2} { // the oldest is taken for a pruned one
+		dir, files := t.TempDir(), openFiles(t)
+		s := openStore(t, dir, Options{})
+		var paths []string
+		for i := range 3 {
+			paths = append(paths, s.file(change(t, s, files, fmt.Sprint(i), []byte("x")).ID))
+		}
+		if err := os.Remove(paths[lost]); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"2", "1", "0"}
+		if want[2-lost] = "an operation without an archive"; lost == 0 {
+			want = want[:2]
+		}
+		if got := summaries(t, openStore(t, dir, Options{})); !slices.Equal(got, want) {
+			t.Errorf("without the archive of %d: %q", lost, got)
+		}
+	}
+}
+
+func TestBrokenListOfLatestIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	dir, files := t.TempDir(), openFiles(t)
+	s := openStore(t, dir, Options{})
+	latest := filepath.Join(dir, latestName)
+	for _, broken := range []string{"", strings.Repeat("\x00", latestBytes), strings.Repeat("\xffgarbled", 1000), "20061121T"} {
+		if err := os.WriteFile(latest, []byte(broken), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		last := change(t, s, files, "last", []byte("x")).ID
+		if err := os.Remove(s.file(last)); err != nil {
+			t.Fatal(err)
+		}
+		if got := summaries(t, openStore(t, dir, Options{})); got[0] != "an operation without an archive" {
+			t.Errorf("after %.10q: %q", broken, got)
+		}
+	}
+	if err := os.Remove(latest); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(latest, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), latest) {
+		t.Errorf("with a directory in its place: %v", err)
+	}
+}
+
+func TestFullStoreRemembersOperation(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can mount a disk that is small enough to fill")
+	}
+	for name, options := range map[string]string{"bytes": "size=1m", "inodes": "size=8m,nr_inodes=8"} {
+		t.Run(name, func(t *testing.T) {
+			dir, files := t.TempDir(), openFiles(t)
+			if err := unix.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+			s := openStore(t, dir, Options{})
+			change(t, s, files, "older", []byte("x"))
+			for i := range 64 {
+				var content []byte
+				if name == "bytes" {
+					content = make([]byte, 64<<10)
+				}
+				if os.WriteFile(filepath.Join(dir, fmt.Sprint("fill", i)), content, 0o600) != nil {
+					break
+				}
+			}
+			if ended := change(t, s, files, "newer", []byte("y")); ended.Missing == "" {
+				t.Fatal("the store is not full")
+			}
+			if got := summaries(t, s); len(got) != 2 || got[1] != "older" {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
