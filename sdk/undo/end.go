@@ -39,8 +39,8 @@ func (r *Recorder) End() Ended {
 		return Ended{}
 	}
 	r.observe()
-	for _, c := range r.calls {
-		c.forget()
+	for thread := range r.calls {
+		r.endCall(thread)
 	}
 	r.stop()
 	if r.out != nil {
@@ -150,6 +150,10 @@ func (r *Recorder) count() Changes {
 	counted := map[int]bool{}
 	for _, e := range r.record.Entries {
 		differs := e.Before != e.After || e.Before != none && r.record.Objects[e.Before].differs()
+		if e.Foreign && !differs { // undo gives the name what it had later
+			later := r.byName[r.record.key(e)]
+			differs = later != nil && later.Before != e.Before
+		}
 		if differs || e.Before != none && linked[e.Before] {
 			kept = append(kept, e)
 		}

@@ -15,11 +15,6 @@ import (
 // finish finds out what each name holds now, and what that says of the operation.
 func (r *Recorder) finish() Changes {
 	r.record.Ended = time.Now().UnixNano()
-	for _, o := range r.record.Objects {
-		if r.contention && o.metModified != 0 { // whose change set the time of the directory is not known
-			o.Modified = o.metModified
-		}
-	}
 	f := finisher{Recorder: r, found: map[*object]string{}, children: map[int][]*object{}, entries: map[int][]*entry{},
 		located: map[*object]bool{}, claimed: map[*object]bool{}}
 	f.run()
@@ -58,12 +53,12 @@ func (f *finisher) run() {
 	}
 	f.visitAll()
 	for _, o := range f.record.Objects {
-		if !o.isDir() || o.Now != "" || o.seen == "" || f.observer == nil {
+		if !o.isDir() || o.Now != "" || f.observer == nil {
 			continue
 		}
-		if n, err := f.statDir(o.seen); err == nil && n != nil && n.ID == o.ID { // somebody else moved it
+		if n, err := f.statDir(o.path()); err == nil && n != nil && n.ID == o.ID { // somebody else moved it
 			o.Foreign = true
-			f.place(o, o.seen)
+			f.place(o, o.path())
 			f.visitAll()
 		}
 	}
@@ -112,21 +107,24 @@ func (f *finisher) isDeleted(dir *object) bool {
 	return dir.used
 }
 
-// bringBack has undo make a directory that the operation created where it was met, and not delete it: something was in
-// it that the operation did not create.
+// bringBack has undo make a directory that the operation created, and not delete it: something was in it that the
+// operation did not create.
 func (f *finisher) bringBack(dir *object) {
-	for ; dir.Created && dir.Parent != none; dir = f.record.Objects[dir.Parent] {
-		key := entryKey{f.record.Objects[dir.Parent], string(dir.Name)}
-		e := f.byName[key]
+	for dir.Created && dir.Parent != none {
+		e := dir.pinned
 		if e == nil {
-			e = &entry{Dir: dir.Parent, Name: dir.Name, Before: none, After: none}
-			f.byName[key] = e
-			f.record.Entries = append(f.record.Entries, e)
+			key := entryKey{f.record.Objects[dir.Parent], string(dir.Name)}
+			if e = f.byName[key]; e == nil {
+				e = &entry{Dir: dir.Parent, Name: dir.Name, Before: none, After: none}
+				f.byName[key] = e
+				f.record.Entries = append(f.record.Entries, e)
+			}
 		}
 		if e.Before != none {
 			return // the name is another's: undo names what it can't restore
 		}
 		e.Before, dir.Created, dir.temporary = dir.index, false, true
+		dir = f.record.Objects[e.Dir]
 	}
 }
 
@@ -279,7 +277,7 @@ const maxHashed = 256 << 10
 // left notes the state in which the operation left an object.
 func (f *finisher) left(e *entry, o *object, n *node, open func() (io.ReadCloser, error)) {
 	f.located[o] = true
-	if o.last != 0 && o.last != n.Changed && o.opens == 0 && e.attrs == 0 && !o.isDir() {
+	if o.last != 0 && o.last != n.Changed && o.opens == 0 && !o.isDir() {
 		o.Foreign = true // no event told of it: somebody changed it by another name
 	}
 	o.After = n.state()
@@ -300,7 +298,7 @@ func (f *finisher) left(e *entry, o *object, n *node, open func() (io.ReadCloser
 func (f *finisher) findLinks() {
 	lost := map[Identity]*object{}
 	for _, o := range f.record.Objects {
-		if o.isRegular() && o.Links > 1 && !o.Created && !o.Foreign && !f.located[o] && o.ID != "" {
+		if !o.isDir() && o.Links > 1 && !o.Created && !o.Foreign && !f.located[o] && o.ID != "" {
 			lost[o.ID] = o
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io/fs"
+	"path/filepath"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -77,22 +78,46 @@ type object struct {
 
 	index            int
 	mount            uint64
-	tried            bool   // its contents were to be kept
-	noted            bool   // it waits for the journal
-	used             bool   // a call of the operation was about it
-	known            *node  // of a directory: what it was when it was looked at last
-	seen             string // of a directory: the path that it was opened at last
-	metModified      int64  // of a directory whose time somebody else changed: the time when it was met
-	temporary        bool   // of a directory: the operation created it, and undo keeps it
-	whole            bool   // of a directory: all that is in it is the operation\'s
-	attributesDiffer bool   // of a directory
-	opens            int    // descriptors for writing that the operation has open
-	last             int64  // change time after the last change that was seen to be the operation's; 0 for none
+	tried            bool    // its contents were to be kept
+	noted            bool    // it waits for the journal
+	used             bool    // a call of the operation was about it
+	known            *node   // of a directory: what it was when it was looked at last
+	holder           *object // of a directory: the directory that it was found in last; nil for one that the policy opens as a whole
+	label            string  // its name there
+	pinned           *entry  // of a directory of the operation's: its place when somebody else changed something in it
+	temporary        bool    // of a directory: the operation created it, and undo keeps it
+	whole            bool    // of a directory: all that is in it is the operation\'s
+	attributesDiffer bool    // of a directory
+	opens            int     // descriptors for writing that the operation has open
+	last             int64   // change time after the last change that was seen to be the operation's; 0 for none
 }
 
 func newObject(n *node) *object {
 	return &object{ID: n.ID, Mode: n.Mode, UID: n.UID, GID: n.GID, Links: n.Links, Size: n.Size, Modified: n.Modified,
 		Changed: n.Changed, Parent: -1, known: n}
+}
+
+// setPlace notes where a directory was found.
+func (o *object) setPlace(holder *object, name string) { o.holder, o.label = holder, name }
+
+// path returns the path at which a directory was found last.
+func (o *object) path() string {
+	path := o.label
+	for range maxDepth {
+		if o = o.holder; o == nil {
+			break
+		}
+		path = filepath.Join(o.label, path)
+	}
+	return path
+}
+
+// pin notes the places of a directory and those above it that the operation created: somebody else changes something in
+// it, so undo may need it there.
+func (o *object) pin(byName map[entryKey]*entry) {
+	for ; o != nil && o.Created && o.holder != nil; o = o.holder {
+		o.pinned = byName[entryKey{o.holder, o.label}]
+	}
 }
 
 func (o *object) isDir() bool     { return o.Mode.IsDir() }
@@ -130,10 +155,8 @@ type entry struct {
 	whole   bool    // all that is below is the operation's
 	touched bool    // the operation touched the name since somebody else did
 
-	contended bool // several threads of the operation renamed it at once
-	// Calls of the operation of which no event was seen yet: those that put something at the name, take it away, set
-	// attributes, or create a file to write to it.
-	creates, removes, attrs, opens int
+	opens   int     // descriptors for writing that the operation opened by the name
+	pending []*call // calls of the operation with effects on the name that were not seen yet
 }
 
 // none stands for no object.

@@ -4,19 +4,27 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// call is one that a thread was about to make. forget takes back what was expected of it.
+// call is a system call that a thread was about to make, with the effects that were not seen yet.
 type call struct {
-	at     time.Time
-	forget func()
-	from   *entry // of a rename
-	to     *entry
-	object *object // what it moves
+	at      time.Time
+	effects []effect
+	kind    mutation.Kind
+	from    *entry
+	to      *entry
+	object  *object // the object that a rename moves, or that was opened
+}
+
+// effect is what a call does to a name.
+type effect struct {
+	entry *entry
+	kind  eventKind
 }
 
 // tickInterval is how often changes are looked at beside the calls of the operation: the kernel makes one event of
@@ -48,11 +56,74 @@ func (r *Recorder) tick() {
 func (r *Recorder) expire(before time.Time) {
 	for thread, c := range r.calls {
 		if c.at.Before(before) {
-			c.forget()
-			delete(r.calls, thread)
+			r.endCall(thread)
 		}
 	}
 }
+
+// expect notes the effects that a thread's call may have. Effects that are left when the thread makes its next call did
+// not take place.
+func (r *Recorder) expect(thread int, c *call) {
+	if r.observer == nil {
+		return
+	}
+	c.at = time.Now()
+	r.calls[thread] = c
+	for _, ef := range c.effects {
+		ef.entry.pending = append(ef.entry.pending, c)
+	}
+}
+
+// endCall forgets the last call of a thread.
+func (r *Recorder) endCall(thread int) {
+	c := r.calls[thread]
+	if c == nil {
+		return
+	}
+	delete(r.calls, thread)
+	for len(c.effects) > 0 {
+		ef := c.effects[0]
+		c.drop(0)
+		if ef.kind == attributed { // the kernel tells of no event where a time alone is set
+			r.adopt(ef.entry)
+		}
+	}
+	if c.kind == mutation.Write {
+		r.forgetOpen(c.to, c.object)
+	}
+}
+
+// drop removes one of the effects that are expected of a call.
+func (c *call) drop(at int) {
+	e := c.effects[at].entry
+	c.effects = slices.Delete(c.effects, at, at+1)
+	if !slices.ContainsFunc(c.effects, func(ef effect) bool { return ef.entry == e }) {
+		e.pending = slices.DeleteFunc(e.pending, func(other *call) bool { return other == c })
+	}
+}
+
+// takeEffect returns the calls that may explain an event at a name. The effect of a single one is not expected any more;
+// which of several had it is not known, so these are expected to have it until they end.
+func (e *entry) takeEffect(kind eventKind) []*call {
+	var all []*call
+	for _, c := range e.pending {
+		if slices.Contains(c.effects, effect{e, kind}) {
+			all = append(all, c)
+		}
+	}
+	if len(all) == 1 {
+		all[0].drop(slices.Index(all[0].effects, effect{e, kind}))
+	}
+	return all
+}
+
+// expects reports whether a call is expected to have an effect on a name.
+func (e *entry) expects(kind eventKind) bool {
+	return slices.ContainsFunc(e.pending, func(c *call) bool { return slices.Contains(c.effects, effect{e, kind}) })
+}
+
+// isFree reports whether a name has nothing, and no other thread is about to put something there.
+func (e *entry) isFree() bool { return e.current == nil && len(e.pending) == 0 }
 
 // Notice keeps what a change is about to destroy. It never refuses a change: what can't be kept is named by
 // [Recorder.End].
@@ -63,75 +134,44 @@ func (r *Recorder) Notice(m mutation.Mutation) error {
 		return nil
 	}
 	r.observe()
-	if c, ok := r.calls[m.Thread]; ok {
-		c.forget()
-		delete(r.calls, m.Thread)
-	}
+	r.endCall(m.Thread)
 	switch m.Kind {
 	case mutation.Unseen:
 		r.lose(fmt.Sprintf("changes that could not be noticed: %v", m.Err))
 	case mutation.Write:
 		r.noticeWrite(m)
 	case mutation.Make:
-		if e := r.touch(m.Path); e != nil && e.current == nil {
-			r.expect(m.Thread, func() { e.creates++ }, func() { e.creates = 0 })
-		}
+		r.noticeNew(m.Thread, m.Path)
 	case mutation.Attribute:
 		if e := r.touch(m.Path); e != nil && e.current != nil {
 			r.keepAttributes(e)
 			e.current.Attributed, e.current.used = true, true
-			r.expect(m.Thread, func() { e.attrs++ }, func() {
-				if e.attrs > 0 { // the kernel tells of no event where a time alone is set
-					r.adopt(e)
-				}
-				e.attrs = 0
-			})
+			r.expect(m.Thread, &call{kind: m.Kind, effects: []effect{{e, attributed}}})
 		}
 	case mutation.Remove:
 		r.noticeRemove(m)
 	case mutation.Rename:
 		r.noticeRename(m)
 	case mutation.Exchange:
-		a, b := r.touch(m.Path), r.touch(m.To)
-		r.noteMove(a)
-		r.noteMove(b)
-		r.dirs.dropTree(m.Path)
-		r.dirs.dropTree(m.To)
-		for _, e := range []*entry{a, b} {
-			if e != nil && (a == nil || a.current != nil) && (b == nil || b.current != nil) {
-				e.current.used = true
-				r.expect(m.Thread, func() { e.creates++; e.removes++ }, func() { e.creates, e.removes = 0, 0 })
-			}
-		}
+		r.noticeExchange(m)
 	case mutation.Link:
 		source := r.touch(m.Path)
 		if source != nil && source.current != nil {
 			source.current.last, source.current.used = 0, true
 		}
-		if e := r.touch(m.To); e != nil && e.current == nil && (source == nil || source.current != nil) {
-			r.expect(m.Thread, func() { e.creates++ }, func() { e.creates = 0 })
+		if source == nil || !source.isFree() {
+			r.noticeNew(m.Thread, m.To)
 		}
 	}
 	r.flush()
 	return nil
 }
 
-// expect notes that a thread's call may have an effect: one that is bound to fail is not expected to. Effects that are
-// left when the thread makes its next call did not take place.
-func (r *Recorder) expect(thread int, note, forget func()) {
-	note()
-	if r.observer == nil {
-		return
+// noticeNew expects a name for something new. If the name has something already, the call fails.
+func (r *Recorder) noticeNew(thread int, path string) {
+	if e := r.touch(path); e != nil && (e.current == nil || len(e.pending) > 0) {
+		r.expect(thread, &call{kind: mutation.Make, effects: []effect{{e, appeared}}})
 	}
-	c := r.calls[thread]
-	before := c.forget
-	c.at, c.forget = time.Now(), func() {
-		if before != nil {
-			before()
-		}
-		forget()
-	}
-	r.calls[thread] = c
 }
 
 func (r *Recorder) noticeWrite(m mutation.Mutation) {
@@ -139,47 +179,65 @@ func (r *Recorder) noticeWrite(m mutation.Mutation) {
 	if e == nil {
 		return
 	}
-	if e.current != nil {
-		r.keepContents(e, e.current)
-		o := e.current
-		o.opens++
+	c := &call{kind: m.Kind, to: e}
+	if o := e.current; o != nil {
+		r.keepContents(e, o)
 		o.used, o.Written = true, true
-		if m.Thread != 0 {
-			r.expect(m.Thread, func() {}, func() { r.forgetOpen(e, o) })
-			return
-		}
+		c.countOpen(o)
 	}
-	// A tool puts a new file into the place of the old one.
-	r.expect(m.Thread, func() { e.creates++; e.opens++ }, func() { e.creates, e.opens = 0, 0 })
+	if e.current == nil || len(e.pending) > 0 {
+		c.effects = []effect{{e, appeared}}
+	}
+	r.expect(m.Thread, c)
 }
 
 // forgetOpen notes that a call has left no file open for writing, so that the next to close it is somebody else: it
 // failed, or it set the length alone, of which no event tells.
 func (r *Recorder) forgetOpen(e *entry, o *object) {
-	if o.opens == 0 || e.current != o || r.isOpen(e) {
+	if o == nil || o.opens == 0 || e.current != o || r.isOpen(e) {
 		return
 	}
 	r.observe() // it may have been closed just now
 	if o.opens > 0 {
-		o.opens--
+		o.opens, e.opens = o.opens-1, max(e.opens-1, 0)
 		r.adopt(e)
 	}
 }
 
+// countOpen counts a descriptor for writing that a call opened.
+func (c *call) countOpen(o *object) {
+	c.object = o
+	o.opens++
+	c.to.opens++
+}
+
+// moveOpens has the descriptors of a file at its new name: the kernel tells of them by that.
+func (c *call) moveOpens() {
+	if c.from == nil {
+		return
+	}
+	opens := 0
+	if c.kind == mutation.Exchange {
+		opens = c.to.opens
+	}
+	c.from.opens, c.to.opens = opens, c.from.opens
+	c.from = nil
+}
+
 func (r *Recorder) noticeRemove(m mutation.Mutation) {
 	e := r.touch(m.Path)
-	if e == nil || e.current == nil {
+	if e == nil || e.isFree() {
 		return // it will fail
 	}
 	r.keepDoomed(e)
 	r.dirs.dropTree(m.Path)
-	r.expect(m.Thread, func() { e.removes++ }, func() { e.removes = 0 })
+	r.expect(m.Thread, &call{kind: m.Kind, effects: []effect{{e, disappeared}}})
 }
 
 // keepDoomed keeps what may have its last name taken away.
 func (r *Recorder) keepDoomed(e *entry) {
 	for _, c := range r.calls { // another thread may put something there in the same moment, which would be lost
-		if c.to == e && c.object.isRegular() && c.object != e.current {
+		if c.from != nil && c.kind == mutation.Rename && c.to == e && c.object.isRegular() && c.object != e.current {
 			for _, at := range []*entry{c.from, c.to} {
 				if f, err := r.openEntry(at, c.object); err == nil {
 					_ = f.Close()
@@ -204,76 +262,68 @@ func (r *Recorder) noticeRename(m mutation.Mutation) {
 		return // it will fail, or change nothing
 	}
 	from, to := r.touch(m.Path), r.touch(m.To)
-	for thread, c := range r.calls {
-		same := c.to != nil && (c.to == to || c.to == from || c.from == to || c.from == from)
-		if !same || thread == m.Thread || c.to.creates == 0 && (c.from == nil || c.from.removes == 0) { // it was seen to end
-			continue
+	var moved *object
+	if from != nil {
+		if moved = from.current; from.isFree() || len(from.pending) == 0 && to != nil && to.current != nil && to.current.isDir() != moved.isDir() {
+			return // it will fail
 		}
-		r.noteContention(c.from, c.to, from, to)
 	}
-	if from != nil && from.contended || to != nil && to.contended {
-		r.noteContention(from, to)
-	}
-	if from != nil && (from.current == nil || to != nil && to.current != nil && to.current.isDir() != from.current.isDir()) {
-		return // it will fail
-	}
-	if to != nil && (from == nil || to.current != from.current) {
+	if to != nil && (from == nil || to.current != moved) {
 		r.keepDoomed(to)
 	}
-	if from != nil && to == nil { // out of what the policy opens
-		if r.keepDoomed(from); from.current.isDir() && sameMount(m.To, from.current) {
-			r.lose(m.Path + " (a directory that was moved out of the workspace)")
+	if moved != nil {
+		moved.used = true
+		if to == nil { // out of what the policy opens
+			if r.keepDoomed(from); moved.isDir() && sameMount(m.To, moved) {
+				r.lose(quoted(m.Path) + " (a directory that was moved out of the workspace)")
+			}
+		} else if r.tool && !sameMount(m.To, moved) { // it is copied and deleted
+			r.keepTree(m.Path)
+			to.whole = true
+		}
+		r.noteMove(moved)
+		if moved.isRegular() && moved.Links == 1 {
+			r.keepIfContended(from)
 		}
 	}
-	if from != nil && to != nil && r.tool && !sameMount(m.To, from.current) { // it is copied and deleted
-		r.keepTree(m.Path)
-		to.whole = true
-	}
-	if from != nil {
-		from.current.used = true
-	}
-	r.noteMove(from)
 	r.dirs.dropTree(m.Path)
 	r.dirs.dropTree(m.To)
-	if from == nil && to != nil {
-		to.whole = true // it comes with all that is in it
-	}
-	if from != nil && from.current.isRegular() && from.current.Links == 1 && len(r.calls) > 0 {
-		r.keepIfContended(from)
-	}
+	c := &call{kind: m.Kind}
 	if from != nil {
-		r.expect(m.Thread, func() { from.removes++ }, func() { r.forgetRename(m.Thread, from, &from.removes) })
+		c.effects = append(c.effects, effect{from, disappeared})
 	}
 	if to != nil {
-		r.expect(m.Thread, func() { to.creates++ }, func() { r.forgetRename(m.Thread, to, &to.creates) })
+		to.whole = to.whole || from == nil // it comes with all that is in it
+		c.effects = append(c.effects, effect{to, appeared})
 	}
-	if c, ok := r.calls[m.Thread]; ok && from != nil && to != nil {
-		c.from, c.to, c.object = from, to, from.current
-		r.calls[m.Thread] = c
+	if moved != nil && to != nil {
+		c.from, c.to, c.object = from, to, moved
 	}
+	r.expect(m.Thread, c)
 }
 
-// noteContention notes that several threads rename the same names at once: whose effects events tell of is not known.
-func (r *Recorder) noteContention(names ...*entry) {
-	for _, e := range names {
-		if e != nil && !e.contended {
-			e.contended, r.contention = true, true
-			r.loseKind(r.path(e), "paths that several threads renamed at the same time")
-		}
+func (r *Recorder) noticeExchange(m mutation.Mutation) {
+	a, b := r.touch(m.Path), r.touch(m.To)
+	if a != nil && a.isFree() || b != nil && b.isFree() {
+		return // it will fail
 	}
-}
-
-// forgetRename expects no more effects of a thread's rename. They may be those of another thread's rename.
-func (r *Recorder) forgetRename(thread int, e *entry, pending *int) {
-	for other, c := range r.calls {
-		if *pending == 0 || other == thread || c.from == nil || c.to == nil {
+	c := &call{kind: m.Kind, from: a, to: b}
+	if a == nil || b == nil {
+		c.from = nil
+	}
+	for _, e := range []*entry{a, b} {
+		if e == nil {
 			continue
 		}
-		if c.from == e && c.to.creates > 0 || c.to == e && c.from.removes > 0 { // it was not seen to end
-			r.noteContention(e, c.from, c.to)
+		if e.current != nil {
+			e.current.used = true
+			r.noteMove(e.current)
 		}
+		c.effects = append(c.effects, effect{e, appeared}, effect{e, disappeared})
 	}
-	*pending = 0
+	r.dirs.dropTree(m.Path)
+	r.dirs.dropTree(m.To)
+	r.expect(m.Thread, c)
 }
 
 // keepIfContended keeps a file that is moved to a name, or from one, that another thread changes in the same moment.
@@ -287,15 +337,15 @@ func (r *Recorder) keepIfContended(e *entry) {
 }
 
 // noteMove notes when a directory is moved: a later change in it is moved back with it, and may be somebody else's.
-func (r *Recorder) noteMove(e *entry) {
-	if e == nil || e.current == nil || !e.current.isDir() || e.current.Created || e.current.Moved != 0 {
+func (r *Recorder) noteMove(o *object) {
+	if !o.isDir() || o.Created || o.Moved != 0 {
 		return
 	}
 	now := time.Now().UnixNano()
 	for fileTime() <= now { // a few milliseconds at most: from then on each change shows in its time
 		time.Sleep(time.Millisecond)
 	}
-	e.current.Moved = now
+	o.Moved = now
 }
 
 // sameMount reports whether an object could be renamed to a path at once; to another mount it is copied and deleted.

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
 // eventKind says what happened to a name.
@@ -26,9 +28,7 @@ func (r *Recorder) observe() {
 			r.dirs.clear()
 		}
 		if ev.name == "" { // the directory itself, of which the one above it is not observed
-			if e := r.byName[entryKey{nil, string(ev.dir.Name)}]; e != nil && e.attrs > 0 {
-				e.attrs--
-			} else if ev.dir.Parent == none {
+			if e := r.byName[entryKey{nil, string(ev.dir.Name)}]; (e == nil || e.takeEffect(attributed) == nil) && ev.dir.Parent == none {
 				r.rebaseDir(ev.dir, true)
 			}
 			continue
@@ -38,35 +38,49 @@ func (r *Recorder) observe() {
 			r.observeOther(ev)
 			continue
 		}
-		var pending *int
-		switch ev.kind {
-		case appeared:
-			pending = &e.creates
-		case disappeared:
-			pending = &e.removes
-		case attributed:
-			pending = &e.attrs
-		case written:
-			if e.current != nil {
-				pending = &e.current.opens
-			}
-		}
-		switch {
-		case pending != nil && *pending > 0:
-			*pending--
-		case !e.contended: // several calls in flight may have the same effect
+		if !r.explain(e, ev.kind) {
 			r.rebase(e, ev)
 			continue
 		}
-		if r.adopt(e); ev.kind == written {
+		if ev.kind == written {
 			closed = append(closed, e)
 		}
 	}
 	for _, e := range closed {
 		if e.current != nil && e.current.opens > 0 && !r.isOpen(e) {
-			e.current.opens = 0 // the kernel made one event of several
+			e.current.opens, e.opens = 0, 0 // the kernel made one event of several
 		}
 	}
+}
+
+// explain reports whether an event at a name is an effect of the operation, and takes what is there now for what the
+// operation made of it.
+func (r *Recorder) explain(e *entry, kind eventKind) bool {
+	if kind == written {
+		if e.current == nil || e.current.opens == 0 || e.opens == 0 {
+			return false
+		}
+		e.current.opens--
+		e.opens--
+		r.adopt(e)
+		return true
+	}
+	calls := e.takeEffect(kind)
+	if len(calls) == 0 {
+		return false
+	}
+	r.adopt(e)
+	for _, c := range calls {
+		switch {
+		case c.kind == mutation.Remove:
+			e.opens = 0 // the kernel tells nothing of files without a name
+		case c.kind != mutation.Write:
+			c.moveOpens()
+		case c.object == nil && e.current != nil: // it created the file
+			c.countOpen(e.current)
+		}
+	}
+	return true
 }
 
 // isOpen reports whether somebody has the file at a name open for writing.
@@ -97,13 +111,15 @@ func (r *Recorder) adopt(e *entry) {
 		return // its object never changes
 	}
 	d, n := r.nodeOf(e)
-	if e.current = nil; n == nil {
+	if n == nil {
+		if e.current != nil {
+			e.current.last = 0 // it has another name, or its directory can't be opened
+		}
+		e.current = nil
 		return
 	}
 	e.current = r.objectAt(d, string(e.Name), n, true)
 	e.current.last, e.current.known = n.Changed, n
-	e.current.opens += e.opens
-	e.opens = 0
 	if e.current.isDir() {
 		r.open(filepath.Join(d.path, string(e.Name))) // to be watched before the operation can close it
 	}
@@ -124,7 +140,7 @@ func (r *Recorder) observeOther(ev event) {
 		return
 	}
 	switch o := r.byID[n.ID]; {
-	case ev.kind == appeared:
+	case o.isDir() && ev.kind == appeared:
 		o.Foreign = true
 	case o.isDir():
 		r.rebaseDir(o, true)
@@ -143,7 +159,15 @@ func (r *Recorder) rebase(e *entry, ev event) {
 	}
 	if ev.kind <= disappeared {
 		r.rebaseDir(ev.dir, false)
-		r.rebaseName(e)
+		var was *object // moved there
+		if _, n := r.nodeOf(e); n != nil {
+			if was = r.byID[n.ID]; was != nil {
+				was.Foreign = true
+			}
+		}
+		if r.rebaseName(e); was != nil && !was.isDir() {
+			r.rebaseFile(was)
+		}
 	} else if o != nil && !o.isDir() {
 		r.rebaseFile(o)
 	}
@@ -173,9 +197,6 @@ func (r *Recorder) rebaseName(e *entry) {
 	}
 	e.Before, e.current = none, nil
 	if d, n := r.nodeOf(e); n != nil {
-		if o := r.byID[n.ID]; o != nil {
-			o.Foreign = true // moved there
-		}
 		e.current = r.objectAt(d, string(e.Name), n, false)
 		e.Before = e.current.index
 	}
@@ -205,6 +226,7 @@ func (r *Recorder) nodeOf(e *entry) (*openDir, *node) {
 // metadata if that is what they set.
 func (r *Recorder) rebaseDir(o *object, metadata bool) {
 	if o == nil || o.Created {
+		o.pin(r.byName)
 		return
 	}
 	d := r.openObject(o)
@@ -217,9 +239,6 @@ func (r *Recorder) rebaseDir(o *object, metadata bool) {
 	}
 	switch was := o.known; {
 	case !metadata:
-		if o.metModified == 0 {
-			o.metModified = o.Modified
-		}
 		o.Modified = n.Modified
 	case n.Mode != was.Mode || n.UID != was.UID || n.GID != was.GID:
 		if n.Mode != was.Mode {
@@ -235,14 +254,14 @@ func (r *Recorder) rebaseDir(o *object, metadata bool) {
 	r.noteObject(o)
 }
 
-// openObject returns a directory that is open, or opens it where it was met.
+// openObject returns a directory that is open, or opens it.
 func (r *Recorder) openObject(o *object) *openDir {
 	for _, d := range r.dirs.all {
 		if d.object == o {
 			return d
 		}
 	}
-	d := r.open(r.record.metPath(o))
+	d := r.open(o.path())
 	if d == nil || d.object != o {
 		return nil
 	}

@@ -123,12 +123,12 @@ func (p *plan) changedBelow(s *step) (why string) {
 	return why
 }
 
-// isLeft reports whether an object is in the state in which the operation left it.
+// isLeft reports whether an object is in a state that the operation gave it.
 func (p *plan) isLeft(v version) bool {
 	if p.left == nil {
 		p.left = map[version]bool{}
 		for _, o := range p.Objects {
-			if o.After != nil && !o.Foreign {
+			if o.After != nil && !o.Foreign && (o.Created || o.After.Changed != o.Changed) {
 				p.left[version{o.ID, o.After.Changed}] = true
 			}
 		}

@@ -16,6 +16,14 @@ func (r *record) path(e *entry, of func(*record, *object) string) string {
 	return filepath.Join(of(r, r.Objects[e.Dir]), string(e.Name))
 }
 
+// key returns the name that an entry is about.
+func (r *record) key(e *entry) entryKey {
+	if e.Dir == none {
+		return entryKey{nil, string(e.Name)}
+	}
+	return entryKey{r.Objects[e.Dir], string(e.Name)}
+}
+
 // metPath returns the path that a directory had when the operation met it first.
 func (r *record) metPath(o *object) string {
 	names := []string{string(o.Name)}

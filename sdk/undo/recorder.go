@@ -29,21 +29,20 @@ type Recorder struct {
 	files *workspace.Workspace
 	tool  bool // the operation is a tool's: its changes are counted in its summary
 
-	mu         sync.Mutex
-	record     record
-	byID       map[Identity]*object
-	byName     map[entryKey]*entry
-	dirs       dirCache
-	observer   *observer
-	calls      map[int]call // the last one of each thread
-	ticks      chan struct{}
-	out        *archive // nil before the first change
-	journal    bytes.Buffer
-	objects    []*object         // to be noted in it
-	broken     error             // why nothing is kept any more
-	contention bool              // several threads renamed the same names at once
-	restored   func() []restored // of an undo: what it put back
-	ended      bool
+	mu       sync.Mutex
+	record   record
+	byID     map[Identity]*object
+	byName   map[entryKey]*entry
+	dirs     dirCache
+	observer *observer
+	calls    map[int]*call // the last one of each thread
+	ticks    chan struct{}
+	out      *archive // nil before the first change
+	journal  bytes.Buffer
+	objects  []*object         // to be noted in it
+	broken   error             // why nothing is kept any more
+	restored func() []restored // of an undo: what it put back
+	ended    bool
 }
 
 type entryKey struct {
@@ -62,7 +61,7 @@ func (s *Store) Record(files *workspace.Workspace, o RecordOptions) *Recorder {
 	r := &Recorder{
 		store: s, files: files, tool: !o.Observe,
 		record: record{Operation: Operation{Tool: o.Tool, Summary: o.Summary}},
-		byID:   map[Identity]*object{}, byName: map[entryKey]*entry{}, calls: map[int]call{},
+		byID:   map[Identity]*object{}, byName: map[entryKey]*entry{}, calls: map[int]*call{},
 	}
 	r.dirs = newDirCache(files)
 	if o.Observe {
@@ -88,9 +87,11 @@ func (r *Recorder) touch(path string) *entry {
 		if top := r.open(path); top != nil { // a directory that the policy opens as a whole
 			return r.top(top)
 		}
-		if at := filepath.Dir(path); paths.Within(r.files.Dir(), at) && isUnreadable(at) {
-			r.lose(quoted(at) + " (a directory that can be changed and not read)")
-			return nil
+		for at := filepath.Dir(path); at != r.files.Dir() && paths.Within(r.files.Dir(), at); at = filepath.Dir(at) {
+			if isUnreadable(at) {
+				r.lose(quoted(at) + " (a directory that can be changed and not read)")
+				return nil
+			}
 		}
 		return r.touchClosed(path)
 	}
@@ -119,7 +120,7 @@ func (r *Recorder) touch(path string) *entry {
 	} else if e.current = nil; n != nil {
 		e.current = r.objectAt(dir, name, n, true)
 	}
-	if o := e.current; o != nil && o.last != 0 && o.last != n.Changed && o.opens == 0 && e.attrs == 0 && !o.isDir() {
+	if o := e.current; o != nil && o.last != 0 && o.last != n.Changed && o.opens == 0 && !e.expects(attributed) && !o.isDir() {
 		r.rebaseFile(o) // no event told of the change: somebody else used another of its names
 	}
 	e.touched = true
@@ -166,6 +167,9 @@ func (r *Recorder) noteEntry(e *entry) {
 // it. Where the name is not known, an object that the operation created, or somebody else changed, is theirs now.
 func (r *Recorder) objectAt(dir *openDir, name string, n *node, known bool) *object {
 	was := r.byID[n.ID]
+	if was != nil && was.isDir() {
+		was.setPlace(dir.object, name)
+	}
 	if was != nil && n.ID != "" {
 		theirs := !known && r.observer != nil && (was.Created || was.Foreign)
 		if theirs && was.isDir() {
@@ -194,6 +198,7 @@ func (r *Recorder) objectAt(dir *openDir, name string, n *node, known bool) *obj
 	}
 	if n.Mode.IsDir() {
 		o.Parent, o.Name = dir.object.index, rawText(name)
+		o.setPlace(dir.object, name)
 	}
 	if !o.Created {
 		r.describe(o, dir, name)
@@ -247,11 +252,11 @@ func (r *Recorder) open(path string) *openDir {
 		r.dirs.drop(path)
 		return nil
 	}
+	parent, name := r.parent(path), filepath.Base(path)
 	if d.object = r.byID[n.ID]; d.object == nil {
 		o := newObject(n)
 		o.mount, o.Name = n.Mount, rawText(path)
-		if parent := r.parent(path); parent != nil {
-			name := filepath.Base(path)
+		if parent != nil {
 			o.Parent, o.Name = parent.object.index, rawText(name)
 			e := r.byName[entryKey{parent.object, name}]
 			o.whole = parent.object.whole || e != nil && e.whole
@@ -263,7 +268,9 @@ func (r *Recorder) open(path string) *openDir {
 		r.add(o)
 		d.object = o
 	}
-	d.object.seen = path
+	if d.object.setPlace(nil, path); parent != nil {
+		d.object.setPlace(parent.object, name)
+	}
 	r.observer.watch(d.object, d.file)
 	return d
 }

@@ -55,7 +55,7 @@ func (u *undoing) afterObject(s *step) *object {
 // needsHome reports whether an object has to be moved to a name that it had before.
 func (u *undoing) needsHome(index int) bool {
 	for _, home := range u.homes[index] {
-		if home.After == index {
+		if home.After == index || home.done {
 			return false
 		}
 	}

@@ -139,11 +139,7 @@ func (s *Store) resume(r *record, files *workspace.Workspace) *record {
 		}
 	}
 	for _, e := range rec.record.Entries {
-		var dir *object
-		if e.Dir != none {
-			dir = rec.record.Objects[e.Dir]
-		}
-		key := entryKey{dir, string(e.Name)}
+		key := rec.record.key(e)
 		if former := rec.byName[key]; former != nil { // somebody else changed what was at the name since
 			former.Foreign = true
 		}
