@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // IsHidden reports whether a reader does not see r. Line ends and tabs are not hidden.
@@ -35,3 +36,15 @@ func EscapeFunc(text string, escape func(rune) string) string {
 	}
 	return b.String()
 }
+
+// QuoteName returns a name as it may stand in a line of output: quoted if it has characters that could forge another
+// line or hide something.
+func QuoteName(name string) string {
+	if strings.ContainsFunc(name, IsUnprintable) {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+// IsUnprintable reports whether a character of a name could forge another line or hide something.
+func IsUnprintable(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
 	"github.com/picoclaw/picoclaw/sdk"
 )
@@ -26,7 +27,7 @@ func appendFile(m *memory) sdk.Tool {
 			if err != nil {
 				return changedFile{}, err
 			}
-			return newChangedFile(fmt.Sprintf("Appended to %s", shown(in.Path)), out), nil
+			return newChangedFile(fmt.Sprintf("Appended to %s", hiddentext.QuoteName(in.Path)), out), nil
 		},
 		sdk.Traits{
 			TextResult: true, Sets: []string{picoclawSet},

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
@@ -202,8 +203,8 @@ func (c *change) failure(err error) error {
 		return said // a refusal, which names the path
 	}
 	with := *own
-	if about != "" && !strings.Contains(with.Message+with.Hint, shown(path)) {
-		with.Message += "\nthe file is " + shown(path)
+	if about != "" && !strings.Contains(with.Message+with.Hint, hiddentext.QuoteName(path)) {
+		with.Message += "\nthe file is " + hiddentext.QuoteName(path)
 	}
 	if workspace.IsUnchanged(err) {
 		with.Message += "\nnothing was changed in any file"
@@ -215,7 +216,7 @@ func (c *change) failure(err error) error {
 func (m *memory) make(ctx context.Context, v *existing, e fileEdit, doing string) ([]byte, error) {
 	if !v.old.Exists() {
 		if e.must {
-			return nil, sdk.Errorf(sdk.NotFound, "failed to %s: file not found", doing).WithHint("there is no %s", shown(e.path))
+			return nil, sdk.Errorf(sdk.NotFound, "failed to %s: file not found", doing).WithHint("there is no %s", hiddentext.QuoteName(e.path))
 		}
 		if e.ifMatch != "" && e.ifMatch != absent {
 			return nil, sdk.Errorf(sdk.Conflict, "failed to %s: there is no such file any more; nothing was changed", doing)
@@ -263,7 +264,7 @@ func (out *outcomes) notes() []string {
 	for _, f := range out.Files {
 		for _, note := range f.Notes {
 			if len(out.Files) > 1 {
-				note = shown(f.Path) + ": " + note
+				note = hiddentext.QuoteName(f.Path) + ": " + note
 			}
 			all = append(all, note)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
@@ -23,7 +24,7 @@ func diffs(env *sdk.Environment, changed []workspace.PlannedChange) string {
 	for _, c := range changed {
 		name := c.Old.Path
 		if !readable(env, name) {
-			fmt.Fprintf(&b, "%s may not be read, so the change is not shown\n", shown(name))
+			fmt.Fprintf(&b, "%s may not be read, so the change is not shown\n", hiddentext.QuoteName(name))
 			continue
 		}
 		from := name
@@ -32,7 +33,7 @@ func diffs(env *sdk.Environment, changed []workspace.PlannedChange) string {
 		}
 		old, err := c.Old.Bytes()
 		if err != nil {
-			fmt.Fprintf(&b, "%s: %v\n", shown(name), err)
+			fmt.Fprintf(&b, "%s: %v\n", hiddentext.QuoteName(name), err)
 			continue
 		}
 		b.WriteString(diff(from, name, old, c.Data))
@@ -43,14 +44,14 @@ func diffs(env *sdk.Environment, changed []workspace.PlannedChange) string {
 // diff returns the unified diff of two versions of a file.
 func diff(from, to string, old, new []byte) string {
 	if max(len(old), len(new)) > mostDiffable {
-		return fmt.Sprintf("%s: %d bytes before, %d now; too long to be compared\n", shown(to), len(old), len(new))
+		return fmt.Sprintf("%s: %d bytes before, %d now; too long to be compared\n", hiddentext.QuoteName(to), len(old), len(new))
 	}
 	a, errA := text.Detect(old).Decode(old)
 	b, errB := text.Detect(new).Decode(new)
 	if errA != nil || errB != nil || text.Binary([]byte(a)) || text.Binary([]byte(b)) {
-		return fmt.Sprintf("%s: %d bytes before, %d now; not text\n", shown(to), len(old), len(new))
+		return fmt.Sprintf("%s: %d bytes before, %d now; not text\n", hiddentext.QuoteName(to), len(old), len(new))
 	}
-	out := udiff.Unified(shown(from), shown(to), a, b)
+	out := udiff.Unified(hiddentext.QuoteName(from), hiddentext.QuoteName(to), a, b)
 	if len(out) <= longestDiff {
 		return out
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/replace"
 	"github.com/picoclaw/picoclaw/sdk"
 )
@@ -132,7 +133,7 @@ func (m *memory) edit(ctx context.Context, env *sdk.Environment, tool string, wa
 	notes := out.notes()
 	var messages []string
 	for _, w := range wanted {
-		message := fmt.Sprintf("File edited: %s", shown(w.path))
+		message := fmt.Sprintf("File edited: %s", hiddentext.QuoteName(w.path))
 		if len(messages) == 0 || messages[len(messages)-1] != message {
 			messages = append(messages, message)
 		}
@@ -155,6 +156,6 @@ func inEdit(err error, i int, path string) error {
 		return err
 	}
 	with := *own
-	with.Message = fmt.Sprintf("edits[%d], %s: %s", i, shown(path), own.Message)
+	with.Message = fmt.Sprintf("edits[%d], %s: %s", i, hiddentext.QuoteName(path), own.Message)
 	return &with
 }

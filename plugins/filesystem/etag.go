@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/versions"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
@@ -93,7 +94,7 @@ func etagOfDir(ctx context.Context, tree *workspace.Tree) (string, error) {
 func joined(names []string) string {
 	all := make([]string, len(names))
 	for i, name := range names {
-		all[i] = shown(name)
+		all[i] = hiddentext.QuoteName(name)
 	}
 	return strings.Join(all, ", ")
 }

@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
@@ -22,7 +21,7 @@ func failureAt(doing, path string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) || !errors.As(said, &own) || own.Code != sdk.NotFound || own.Hint != "" {
 		return said
 	}
-	return own.WithHint("there is no %s", shown(path))
+	return own.WithHint("there is no %s", hiddentext.QuoteName(path))
 }
 
 // failure says what a tool could not do, in the words that agents know: a refusal as it is, and "failed to read file:
@@ -84,27 +83,16 @@ func failure(doing string, err error) error {
 func missingDir(err error, path string, create bool) error {
 	var own *sdk.Error
 	if !create && errors.As(err, &own) && own.Code == sdk.NotFound {
-		return own.WithHint("the directory that %s would be in may be missing; create_dirs makes it", shown(path))
+		return own.WithHint("the directory that %s would be in may be missing; create_dirs makes it", hiddentext.QuoteName(path))
 	}
 	return err
 }
 
-// shown is a name as it may stand in a line of output: as it is, or quoted if it has characters that could forge
-// another line or hide something.
-func shown(name string) string {
-	if strings.ContainsFunc(name, forging) {
-		return strconv.Quote(name)
-	}
-	return name
-}
-
 // legible is a message in which a file's name can't do that either.
 func legible(message string) string {
-	if !strings.ContainsFunc(message, forging) {
+	if !strings.ContainsFunc(message, hiddentext.IsUnprintable) {
 		return message
 	}
 	quoted := strconv.Quote(message)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
-
-func forging(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }

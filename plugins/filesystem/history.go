@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/undo"
@@ -45,17 +46,17 @@ func (o historyOutput) Text() string {
 	}
 	var b strings.Builder
 	for _, op := range o.Operations {
-		fmt.Fprintf(&b, "%s  %s  %s", op.ID, op.Time, shown(op.Summary))
+		fmt.Fprintf(&b, "%s  %s  %s", op.ID, op.Time, hiddentext.QuoteName(op.Summary))
 		switch {
 		case op.Undone:
 			b.WriteString("  (undone)")
 		case op.Partly:
 			b.WriteString("  (partly undone)")
 		case op.Missing != "":
-			fmt.Fprintf(&b, "  (can't be undone: %s)", shown(op.Missing))
+			fmt.Fprintf(&b, "  (can't be undone: %s)", hiddentext.QuoteName(op.Missing))
 		}
 		for _, lost := range op.NotCovered {
-			fmt.Fprintf(&b, "\n    not covered: %s", shown(lost))
+			fmt.Fprintf(&b, "\n    not covered: %s", hiddentext.QuoteName(lost))
 		}
 		b.WriteByte('\n')
 	}

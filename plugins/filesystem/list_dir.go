@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
@@ -57,10 +58,10 @@ func listed(w *workspace.Workspace, path, after string) (string, error) {
 		} else {
 			b.WriteString("FILE: ")
 		}
-		b.WriteString(shown(last))
+		b.WriteString(hiddentext.QuoteName(last))
 	}
 	if page.More {
-		fmt.Fprintf(&b, "\n[%d entries in all; next: after=%s]", page.Total, shown(last))
+		fmt.Fprintf(&b, "\n[%d entries in all; next: after=%s]", page.Total, hiddentext.QuoteName(last))
 	}
 	return b.String(), nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
@@ -150,7 +151,7 @@ func notDirectory(w *workspace.Workspace, name string, err error) error {
 		return err
 	}
 	if info, statErr := w.Stat(name); statErr == nil && !info.IsDir() {
-		return sdk.Errorf(sdk.InvalidArgument, "failed to list directory: %s is not a directory", shown(name))
+		return sdk.Errorf(sdk.InvalidArgument, "failed to list directory: %s is not a directory", hiddentext.QuoteName(name))
 	}
 	return err
 }

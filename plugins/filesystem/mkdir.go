@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk"
@@ -47,7 +48,7 @@ func mkdir(m *memory) sdk.Tool {
 			}
 			if errors.Is(err, workspace.Exists) {
 				return mkdirOutput{}, sdk.Errorf(sdk.Conflict, "failed to create directory: %s exists already and is no directory",
-					shown(req.Args.Path))
+					hiddentext.QuoteName(req.Args.Path))
 			}
 			if err != nil {
 				return mkdirOutput{}, failure("create directory", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
@@ -54,7 +55,7 @@ func rm(m *memory) sdk.Tool {
 			case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 				return rmOutput{}, sdk.Errorf(sdk.Cancelled, "failed to delete: it was stopped, and nothing is deleted")
 			case errors.Is(err, workspace.IsDirectory):
-				return rmOutput{}, sdk.Errorf(sdk.InvalidArgument, "failed to delete: %s is a directory", shown(req.Args.Path)).
+				return rmOutput{}, sdk.Errorf(sdk.InvalidArgument, "failed to delete: %s is a directory", hiddentext.QuoteName(req.Args.Path)).
 					WithHint("set recursive to delete it with everything in it")
 			case err != nil:
 				return rmOutput{}, failureAt("delete", req.Args.Path, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
@@ -78,9 +79,9 @@ func (t *transferring) failure(w *workspace.Workspace, source, destination strin
 		return said
 	}
 	if _, err := w.FileStatus(source); err != nil {
-		return own.WithHint("there is no %s", shown(source))
+		return own.WithHint("there is no %s", hiddentext.QuoteName(source))
 	}
 	return sdk.Errorf(sdk.NotFound, "failed to %s: the directory that %s would be in is missing", t.doing,
-		shown(destination)).
+		hiddentext.QuoteName(destination)).
 		WithHint("make it first, with mkdir")
 }

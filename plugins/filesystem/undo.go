@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/undo"
@@ -36,22 +37,27 @@ func (o undoOutput) Text() string {
 	if len(o.Paths) == 0 {
 		return ""
 	}
-	shownPaths := make([]string, len(o.Paths))
-	for i, path := range o.Paths {
-		shownPaths[i] = shown(path)
-	}
 	what := "Undone"
 	if o.DryRun {
 		what = "Would be undone"
 	}
-	if more := len(shownPaths) - mostShown; more > 0 {
-		shownPaths = append(shownPaths[:mostShown], fmt.Sprintf("and %d more", more))
-	}
-	return said(fmt.Sprintf("%s: %s\n%s", what, shown(o.Summary), strings.Join(shownPaths, "\n")), o.Notes)
+	return said(fmt.Sprintf("%s: %s\n%s", what, hiddentext.QuoteName(o.Summary), listLines(o.Paths, hiddentext.QuoteName)), o.Notes)
 }
 
-// mostShown is how many paths the text of an undo names.
-const mostShown = 50
+// maxListed is how many paths the text of an undo names.
+const maxListed = 50
+
+// listLines formats the first items, one a line, and the number of the others.
+func listLines[T any](all []T, format func(T) string) string {
+	var lines []string
+	for _, item := range all[:min(maxListed, len(all))] {
+		lines = append(lines, format(item))
+	}
+	if more := len(all) - maxListed; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "\n")
+}
 
 func undoTool(m *memory) sdk.Tool {
 	return sdk.NewTool("undo", "Take back a change to files, by a tool or a command: the last one, or the one that is named. "+
@@ -100,7 +106,7 @@ func undoable(op *undo.Operation) error {
 	if op.Missing == "" {
 		return nil
 	}
-	return sdk.Errorf(sdk.Conflict, "%s (%s) can't be undone: %s", op.ID, shown(op.Summary), shown(op.Missing)).
+	return sdk.Errorf(sdk.Conflict, "%s (%s) can't be undone: %s", op.ID, hiddentext.QuoteName(op.Summary), hiddentext.QuoteName(op.Missing)).
 		WithHint("undo can name an older operation; history lists them")
 }
 
@@ -132,13 +138,13 @@ func (m *memory) undo(ctx context.Context, env *sdk.Environment, op *undo.Operat
 	var notEnded *undo.NotEnded
 	switch {
 	case errors.As(err, &notEnded):
-		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s; nothing was undone of %s", shown(err.Error()), op.ID).WithHint(forceHint)
+		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s; nothing was undone of %s", hiddentext.QuoteName(err.Error()), op.ID).WithHint(forceHint)
 	case err == nil && len(done.Paths) == 0 && len(done.Conflicts) > 0:
-		first := done.Conflicts[0]
-		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s %s; nothing was undone of %s (%s)", shown(first.Path), first.Reason, op.ID,
-			shown(op.Summary)).WithHint(forceHint + "; history lists older operations, which undo takes by id")
+		conflicts := listLines(done.Conflicts, func(c undo.Conflict) string { return c.Error() })
+		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s; nothing was undone of %s (%s)", conflicts, op.ID,
+			hiddentext.QuoteName(op.Summary)).WithHint(forceHint + "; history lists older operations, which undo takes by id")
 	case err == nil && len(done.Paths) == 0:
-		return undoOutput{}, sdk.Errorf(sdk.Conflict, "nothing is left to undo of %s (%s)", op.ID, shown(op.Summary))
+		return undoOutput{}, sdk.Errorf(sdk.Conflict, "nothing is left to undo of %s (%s)", op.ID, hiddentext.QuoteName(op.Summary))
 	case err == nil:
 		return out, nil
 	}

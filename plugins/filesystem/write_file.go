@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
 	"github.com/picoclaw/picoclaw/sdk"
 )
@@ -26,7 +27,7 @@ func writeFile(m *memory) sdk.Tool {
 			if err != nil {
 				return changedFile{}, err
 			}
-			return newChangedFile(fmt.Sprintf("File written: %s", shown(in.Path)), out), nil
+			return newChangedFile(fmt.Sprintf("File written: %s", hiddentext.QuoteName(in.Path)), out), nil
 		},
 		writes(sdk.Traits{Sets: []string{picoclawSet}, TextResult: true, Idempotent: true,
 			Permissions: []string{"fs.write"}}))

@@ -5,7 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 )
 
 type grepOutput struct {
@@ -59,7 +60,7 @@ func (o grepOutput) Text() string {
 		if context && i > 0 {
 			b.WriteString("--\n")
 		}
-		name := shown(m.File)
+		name := hiddentext.QuoteName(m.File)
 		for j, line := range m.Before {
 			fmt.Fprintf(&b, "%s-%d- %s\n", name, m.Line-len(m.Before)+j, printable(line))
 		}
@@ -72,7 +73,7 @@ func (o grepOutput) Text() string {
 		}
 	}
 	for _, f := range o.Files {
-		b.WriteString(shown(f.File))
+		b.WriteString(hiddentext.QuoteName(f.File))
 		if o.mode == outputCount {
 			fmt.Fprintf(&b, ":%d", f.Count)
 		}
@@ -112,7 +113,7 @@ func (o grepOutput) summary() string {
 	if o.LeftOutCount > 0 {
 		names := make([]string, len(o.LeftOut))
 		for i, l := range o.LeftOut {
-			names[i] = fmt.Sprintf("%s (%s)", shown(l.File), l.Why)
+			names[i] = fmt.Sprintf("%s (%s)", hiddentext.QuoteName(l.File), l.Why)
 		}
 		say("of those, %s matches: %s", number(o.LeftOutCount, "has", "have"), strings.Join(names, ", "))
 	}
@@ -122,7 +123,7 @@ func (o grepOutput) summary() string {
 		}
 	}
 	if o.Next != "" {
-		say("next: cursor=%s", shown(o.Next))
+		say("next: cursor=%s", hiddentext.QuoteName(o.Next))
 	}
 	return "[" + strings.Join(said, "; ") + "]"
 }
@@ -156,14 +157,6 @@ func number(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
-}
-
-// shown is a file name that can't forge a line of output.
-func shown(name string) string {
-	if strings.ContainsFunc(name, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) {
-		return strconv.Quote(name)
-	}
-	return name
 }
 
 // printable is text of a file that can't command a terminal: control characters but tabs are shown as what they are.

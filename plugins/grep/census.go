@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
@@ -78,9 +79,9 @@ func failure(path string, err error) error {
 	case errors.Is(err, workspace.Refused), errors.As(err, &own):
 		return err
 	case errors.Is(err, fs.ErrNotExist):
-		return sdk.Errorf(sdk.NotFound, "failed to search: there is no %s", shown(path))
+		return sdk.Errorf(sdk.NotFound, "failed to search: there is no %s", hiddentext.QuoteName(path))
 	case errors.Is(err, fs.ErrPermission):
-		return sdk.Errorf(sdk.AccessDenied, "failed to search %s: access denied", shown(path))
+		return sdk.Errorf(sdk.AccessDenied, "failed to search %s: access denied", hiddentext.QuoteName(path))
 	case errors.Is(err, workspace.NotRegular):
 		return sdk.Errorf(sdk.InvalidArgument, "failed to search: %v", err)
 	}

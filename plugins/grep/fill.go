@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 )
 
 // fill puts into the answer what is shown of the files that were found first.
@@ -42,7 +44,7 @@ func (s *search) fillLines(kept []candidate, f *first, out *grepOutput) error {
 		if p.err != nil {
 			if errors.Is(p.err, errLarge) {
 				out.Notes = append(out.Notes, fmt.Sprintf("%s has %s, and is too large to show",
-					shown(join(s.abs, c.name)), number(c.lines, "matching line", "matching lines")))
+					hiddentext.QuoteName(join(s.abs, c.name)), number(c.lines, "matching line", "matching lines")))
 			}
 			continue // gone, or closed, since it was searched
 		}

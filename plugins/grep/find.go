@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
@@ -46,7 +47,7 @@ type found struct {
 func (o findOutput) Text() string {
 	var b strings.Builder
 	for _, f := range o.Files {
-		b.WriteString(shown(f.Path))
+		b.WriteString(hiddentext.QuoteName(f.Path))
 		if f.Type == "dir" {
 			b.WriteByte('/')
 		}
@@ -70,7 +71,7 @@ func (o findOutput) Text() string {
 		b.WriteString("; " + o.Incomplete)
 	}
 	if o.Next != "" {
-		b.WriteString("; next: cursor=" + shown(o.Next))
+		b.WriteString("; next: cursor=" + hiddentext.QuoteName(o.Next))
 	}
 	b.WriteByte(']')
 	return b.String()

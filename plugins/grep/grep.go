@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
@@ -144,7 +145,7 @@ func (s *search) directory(ctx context.Context, f *first, out *grepOutput) error
 		f.add(name, n)
 		total := lines.Add(int64(n))
 		if found := files.Add(1); found <= announcedFirst || found%announcedEvery == 0 {
-			s.req.Progress(float64(found), 0, fmt.Sprintf("%s (%s and %s so far)", shown(name),
+			s.req.Progress(float64(found), 0, fmt.Sprintf("%s (%s and %s so far)", hiddentext.QuoteName(name),
 				number(int(found), "file", "files"), number(int(total), "line", "lines")))
 		}
 	})
@@ -158,7 +159,7 @@ func (s *search) directory(ctx context.Context, f *first, out *grepOutput) error
 func (s *search) file(f *first, out *grepOutput) error {
 	data, err := readWhole(s.req.Workspace, s.path)
 	if errors.Is(err, errLarge) {
-		return sdk.Errorf(sdk.TooLarge, "%s is longer than the %d bytes that are searched in one file", shown(s.path),
+		return sdk.Errorf(sdk.TooLarge, "%s is longer than the %d bytes that are searched in one file", hiddentext.QuoteName(s.path),
 			largestFile).
 			WithHint("search it with exec and grep")
 	}

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 	"github.com/picoclaw/picoclaw/plugins/grep/internal/ignore"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
@@ -252,15 +253,15 @@ func (t *tree) odd(path string) string {
 	switch {
 	case errors.Is(err, workspace.Refused):
 		if _, inside := strings.CutPrefix(path, t.top+string(filepath.Separator)); inside {
-			return shown(path) + " leads out of the workspace and was not honoured"
+			return hiddentext.QuoteName(path) + " leads out of the workspace and was not honoured"
 		}
 		return "" // above the workspace, which is none of the agent's business
 	case err != nil || info.IsDir():
 		return ""
 	case !info.Mode().IsRegular():
-		return shown(path) + " is not a regular file and was not honoured"
+		return hiddentext.QuoteName(path) + " is not a regular file and was not honoured"
 	case info.Size() > largestList:
-		return fmt.Sprintf("%s is longer than %d bytes and was not honoured", shown(path), largestList)
+		return fmt.Sprintf("%s is longer than %d bytes and was not honoured", hiddentext.QuoteName(path), largestList)
 	}
 	return ""
 }

@@ -8,11 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 )
 
 // keepContents keeps the contents of a regular file, once.
@@ -24,7 +22,7 @@ func (r *Recorder) keepContents(e *entry, o *object) {
 			if o.Mode&fs.ModeSocket != 0 {
 				kind = "a socket"
 			}
-			r.lose(quoted(r.path(e)) + " (" + kind + ")")
+			r.lose(hiddentext.QuoteName(r.path(e)) + " (" + kind + ")")
 		}
 		return
 	}
@@ -50,7 +48,7 @@ func (r *Recorder) keepContents(e *entry, o *object) {
 		_ = file.Close()
 	}
 	if err != nil {
-		r.lose(fmt.Sprintf("%s (%v)", quoted(r.path(e)), reason(err)))
+		r.lose(fmt.Sprintf("%s (%v)", hiddentext.QuoteName(r.path(e)), reason(err)))
 		return
 	}
 	if o.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
@@ -154,7 +152,7 @@ func (r *Recorder) left() int64 {
 
 // loseKind names one of many paths that share a reason.
 func (r *Recorder) loseKind(path, kind string) {
-	what := fmt.Sprintf("%s… (%s)", quoted(fmt.Sprintf("%.100s", path)), kind)
+	what := fmt.Sprintf("%s… (%s)", hiddentext.QuoteName(fmt.Sprintf("%.100s", path)), kind)
 	for _, lost := range r.record.Lost {
 		if len(lost) > len(kind) && lost[len(lost)-len(kind)-1:len(lost)-1] == kind {
 			return
@@ -184,14 +182,6 @@ func baseName(name string) string {
 		name = name[:60]
 	}
 	return name
-}
-
-// quoted is a path that may stand in a line of output.
-func quoted(path string) string {
-	if strings.ContainsFunc(path, func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) }) {
-		return strconv.Quote(path)
-	}
-	return path
 }
 
 // reason is an error without the path that it is named with anyway.

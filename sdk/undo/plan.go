@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
@@ -21,7 +22,7 @@ type Conflict struct {
 }
 
 // Error returns the path and the reason.
-func (c *Conflict) Error() string { return quoted(c.Path) + " " + c.Reason }
+func (c *Conflict) Error() string { return hiddentext.QuoteName(c.Path) + " " + c.Reason }
 
 // ConflictNote returns a line about conflicts: their number and the first few.
 func ConflictNote(all []Conflict) string {
