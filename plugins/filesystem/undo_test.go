@@ -170,6 +170,25 @@ func TestUndoDestroysNothingThatCameAfter(t *testing.T) {
 	wantContents(t, p, "f", "theirs")
 }
 
+func TestUndoErrorNamesEachConflict(t *testing.T) {
+	p := start(t, map[string]string{"a": "old", "b": "old", "c": "old"})
+	must(t, p, "edit_file", args{"edits": []args{
+		{"path": "a", "old_text": "old", "new_text": "new"}, {"path": "b", "old_text": "old", "new_text": "new"},
+		{"path": "c", "old_text": "old", "new_text": "new"},
+	}})
+	for _, name := range []string{"a", "b", "c"} {
+		if err := os.WriteFile(filepath.Join(p.Dir, name), []byte("theirs"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := p.Call("undo", args{})
+	for _, name := range []string{"a", "b", "c"} {
+		if want := filepath.Join(p.Dir, name) + " has changed since"; !strings.Contains(r.Err.GetMessage(), want) {
+			t.Errorf("no %q in %q", want, r.Err.GetMessage())
+		}
+	}
+}
+
 // A directory comes back whole or not at all, and what could not be brought back can be tried again.
 func TestUndoOfADirectoryThatFailsLeavesNothing(t *testing.T) {
 	kept, dir := t.TempDir(), t.TempDir()
