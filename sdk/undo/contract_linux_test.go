@@ -39,15 +39,21 @@ type world struct {
 	open     []*os.File // of the agent, for writing
 	touched  map[string]bool
 	users    map[string]string  // paths as the user left them
+	places   map[place]string   // the same by directory: these may be moved
+	renames  [][2]string        // of the user's
 	now      map[string]bool    // paths that the user's last change touched
 	appended []fs.FileInfo      // files that the agent appended to
-	dirs     map[uint64]dirMeta // directories whose metadata the user set last
+	dirs     map[string]dirMeta // metadata that the user set, by the identity of the directory
 }
+
+// place is a name in a directory, wherever that is.
+type place struct{ dir, name string }
 
 // dirMeta is the metadata of a directory.
 type dirMeta struct {
 	mode     fs.FileMode
 	modified int64
+	times    []string // that it had when the user set some of it
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
@@ -56,7 +62,8 @@ func newWorld(t *testing.T, seed uint64) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, dir: filepath.Join(dir, "ws"), random: rand.New(rand.NewPCG(seed, 7)), touched: map[string]bool{}, users: map[string]string{}, dirs: map[uint64]dirMeta{}}
+	w := &world{t: t, dir: filepath.Join(dir, "ws"), random: rand.New(rand.NewPCG(seed, 7)), touched: map[string]bool{}, users: map[string]string{},
+		places: map[place]string{}, dirs: map[string]dirMeta{}}
 	if err := os.Mkdir(w.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -196,6 +203,8 @@ func (w *world) change(agent bool) {
 			if err = os.Rename(temp, a); err != nil {
 				tell(mutation.Remove, temp, "")
 				_ = os.Remove(temp)
+				note("replace %s: %v", a, err)
+				a, err = temp, nil
 			}
 		}
 		mark(a)
@@ -219,6 +228,7 @@ func (w *world) change(agent bool) {
 		tell(mutation.Rename, a, b)
 		err = os.Rename(a, b)
 		w.markTree(b, mark)
+		w.noteRename(agent, err, a, b)
 		note("rename %s %s: %v", a, b, err)
 	case 9:
 		w.markTree(a, mark)
@@ -227,6 +237,8 @@ func (w *world) change(agent bool) {
 		err = unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 		w.markTree(a, mark)
 		w.markTree(b, mark)
+		w.noteRename(agent, err, a, b)
+		w.noteRename(agent, err, b, a)
 		note("exchange %s %s: %v", a, b, err)
 	case 10:
 		mark(b)
@@ -301,16 +313,13 @@ func (w *world) change(agent bool) {
 		w.markTree(b, mark)
 		err = os.Rename(a, b)
 		w.markTree(b, mark)
+		w.noteRename(agent, err, a, b)
 		note("move %s %s: %v", a, b, err)
 	case 18: // the metadata of a directory
 		if errA != nil || !x.IsDir() {
 			a = filepath.Dir(a)
 		}
-		info, statErr := os.Lstat(a)
-		if statErr != nil {
-			return
-		}
-		set := w.dirs[inode(info)]
+		set := w.dirs[dirID(a)]
 		if w.random.IntN(2) == 0 {
 			mode := fs.ModeDir | 0o750 + fs.FileMode(w.random.IntN(8))
 			set.mode, err = mode, os.Chmod(a, mode.Perm())
@@ -318,7 +327,10 @@ func (w *world) change(agent bool) {
 			at := time.Unix(1e9, w.random.Int64N(1000))
 			set.modified, err = at.UnixNano(), os.Chtimes(a, at, at)
 		}
-		w.dirs[inode(info)] = set
+		if info, statErr := os.Lstat(a); statErr == nil {
+			set.times = append(set.times, fmt.Sprint(info.ModTime().UnixNano()))
+		}
+		w.dirs[dirID(a)] = set
 		note("set the metadata of %s: %v", a, err)
 	case 19: // append to a file that the agent appended to
 		_ = filepath.WalkDir(w.dir, func(path string, _ fs.DirEntry, _ error) error {
@@ -335,6 +347,13 @@ func (w *world) change(agent bool) {
 	}
 }
 
+// noteRename notes a rename of the user's that succeeded.
+func (w *world) noteRename(agent bool, err error, from, to string) {
+	if !agent && err == nil {
+		w.renames = append(w.renames, [2]string{strings.TrimPrefix(from, w.dir), strings.TrimPrefix(to, w.dir)})
+	}
+}
+
 // madeDirs returns the directories that did not exist before the operation.
 func (w *world) madeDirs() (dirs []string) {
 	_ = filepath.WalkDir(w.dir, func(path string, d fs.DirEntry, err error) error {
@@ -346,14 +365,21 @@ func (w *world) madeDirs() (dirs []string) {
 	return dirs
 }
 
-func inode(info fs.FileInfo) uint64 { return info.Sys().(*syscall.Stat_t).Ino } //nolint:forcetypeassert // on Linux it is
+// dirID returns the identity of a directory: inode and time of birth.
+func dirID(path string) string {
+	var s unix.Statx_t
+	if unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO|unix.STATX_BTIME, &s) != nil {
+		return ""
+	}
+	return fmt.Sprint(s.Ino, s.Btime)
+}
 
-// dirsNow returns the metadata of all directories, by inode.
-func (w *world) dirsNow() map[uint64]dirMeta {
-	all := map[uint64]dirMeta{}
+// dirsNow returns the metadata of all directories, by identity.
+func (w *world) dirsNow() map[string]dirMeta {
+	all := map[string]dirMeta{}
 	_ = filepath.WalkDir(w.dir, func(path string, d fs.DirEntry, _ error) error {
 		if info, err := os.Lstat(path); err == nil && info.IsDir() {
-			all[inode(info)] = dirMeta{info.Mode(), info.ModTime().UnixNano()}
+			all[dirID(path)] = dirMeta{mode: info.Mode(), modified: info.ModTime().UnixNano()}
 		}
 		return nil
 	})
@@ -361,7 +387,7 @@ func (w *world) dirsNow() map[uint64]dirMeta {
 }
 
 // checkDirs returns the directories whose metadata undo took from the user.
-func (w *world) checkDirs(left map[uint64]dirMeta) (wrong []string) {
+func (w *world) checkDirs(left map[string]dirMeta) (wrong []string) {
 	now := w.dirsNow()
 	for ino, set := range w.dirs {
 		is, ok := now[ino]
@@ -432,6 +458,13 @@ func (w *world) markTree(path string, mark func(...string)) {
 // snapshot describes everything in the workspace, by path.
 func (w *world) snapshot() map[string]string {
 	all, groups := map[string]string{}, map[[2]uint64]string{}
+	link := func(path string, s *syscall.Stat_t) string {
+		id := [2]uint64{s.Dev, s.Ino}
+		if groups[id] == "" {
+			groups[id] = strings.TrimPrefix(path, w.dir)
+		}
+		return fmt.Sprintf("%d links with %s", s.Nlink, groups[id])
+	}
 	var visit func(path string)
 	visit = func(path string) {
 		info, err := os.Lstat(path)
@@ -443,7 +476,7 @@ func (w *world) snapshot() map[string]string {
 		switch {
 		case info.Mode()&fs.ModeSymlink != 0:
 			target, _ := os.Readlink(path)
-			line += fmt.Sprint(" ", target, " ", info.ModTime().UnixNano())
+			line += fmt.Sprintf(" %q %s %d", target, link(path, s), info.ModTime().UnixNano())
 		case info.IsDir():
 			line += fmt.Sprint(" ", info.ModTime().UnixNano())
 			entries, _ := os.ReadDir(path)
@@ -452,11 +485,7 @@ func (w *world) snapshot() map[string]string {
 			}
 		default:
 			data, _ := os.ReadFile(path)
-			id := [2]uint64{s.Dev, s.Ino}
-			if groups[id] == "" {
-				groups[id] = path
-			}
-			line += fmt.Sprintf(" %q %d links with %s %d", data, s.Nlink, strings.TrimPrefix(groups[id], w.dir), info.ModTime().UnixNano())
+			line += fmt.Sprintf(" %q %s %d", data, link(path, s), info.ModTime().UnixNano())
 		}
 		all[strings.TrimPrefix(path, w.dir)] = line
 	}
@@ -464,13 +493,28 @@ func (w *world) snapshot() map[string]string {
 	return all
 }
 
-// snapshotOf describes some paths.
-func (w *world) snapshotOf(paths map[string]bool) map[string]string {
-	all, now := map[string]string{}, w.snapshot()
-	for path := range paths {
+// userChange makes a change of the user's, and notes how it left paths.
+func (w *world) userChange() {
+	dirs := w.dirIDs()
+	w.change(false)
+	now := w.snapshot()
+	maps.Copy(dirs, w.dirIDs())
+	for path := range w.now {
 		path = strings.TrimPrefix(path, w.dir)
-		all[path] = now[path]
+		w.users[path] = now[path]
+		w.places[place{dirs[filepath.Dir("/"+path)], filepath.Base(path)}] = now[path]
 	}
+}
+
+// dirIDs returns the identities of directories, by path.
+func (w *world) dirIDs() map[string]string {
+	all := map[string]string{}
+	_ = filepath.WalkDir(w.dir, func(path string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			all[filepath.Join("/", strings.TrimPrefix(path, w.dir))] = dirID(path)
+		}
+		return nil
+	})
 	return all
 }
 
@@ -481,17 +525,16 @@ func sequence(t *testing.T, seed uint64, users bool) (ok bool) {
 		w.change(false)
 	}
 	clear(w.touched)
-	w.log = nil
-	before := w.snapshot()
+	w.log, w.renames = nil, nil
+	before, beforeDirs := w.snapshot(), w.dirIDs()
 	w.before = before
 	w.recorder = w.store.Record(w.files, undo.RecordOptions{Tool: "exec", Summary: "test", Observe: true})
 	for range 1 + w.random.IntN(14) {
 		w.change(true)
 		if users && w.random.IntN(3) == 0 {
 			w.recorder.Tick()
-			w.change(false)
+			w.userChange()
 			w.recorder.Tick()
-			maps.Copy(w.users, w.snapshotOf(w.now))
 		}
 	}
 	for _, f := range w.open {
@@ -501,15 +544,21 @@ func sequence(t *testing.T, seed uint64, users bool) (ok bool) {
 		return killed(w, seed, before)
 	}
 	ended := w.recorder.End()
-	after := w.snapshot()
-	during := maps.Clone(w.touched)
+	after, during := w.snapshot(), maps.Clone(w.users)
 	if users {
 		for range w.random.IntN(4) {
-			w.change(false)
-			maps.Copy(w.users, w.snapshotOf(w.now))
+			w.userChange()
 		}
 	}
 	left, leftDirs := w.snapshot(), w.dirsNow()
+	for path := range w.users { // what they took back themselves
+		if left[path] == after[path] {
+			w.users[path] = during[path]
+			if _, touched := during[path]; !touched {
+				delete(w.users, path)
+			}
+		}
+	}
 	if ended.ID == "" {
 		if !users && !maps.Equal(withoutDirs(before), withoutDirs(after)) {
 			t.Errorf("seed %d: nothing was recorded (%+v)\n%s", seed, ended, strings.Join(w.log, "\n"))
@@ -518,53 +567,9 @@ func sequence(t *testing.T, seed uint64, users bool) (ok bool) {
 		return true
 	}
 	done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: ended.ID})
-	now := w.snapshot()
-	group := func(path string) string { // the names of a file before
-		_, names, _ := strings.Cut(before[path], " links with ")
-		return names
-	}
-	needed := func(path string) bool { // for something of the user's
-		return strings.HasPrefix(now[path], "d") && slices.ContainsFunc(slices.Collect(maps.Keys(during)), func(of string) bool {
-			return strings.HasPrefix(of, w.dir+path+"/") && now[strings.TrimPrefix(of, w.dir)] != ""
-		})
-	}
-	removed := func(path string) bool { // by the user, in a directory that the agent moved
-		return now[path] == "" && slices.ContainsFunc(slices.Collect(maps.Keys(during)), func(of string) bool {
-			return filepath.Base(of) == filepath.Base(path) && left[strings.TrimPrefix(of, w.dir)] == ""
-		})
-	}
-	named := func(path string) bool {
-		for _, c := range done.Conflicts {
-			rest := strings.TrimPrefix(c.Path, w.dir)
-			if filepath.Base(rest) == filepath.Base(path) && during[w.dir+filepath.Dir(path)] {
-				return true // the user moved the directory
-			}
-			if rest == path || strings.HasPrefix(path, rest+"/") || group(path) != "" && group(path) == group(rest) ||
-				strings.Contains(w.users[path], "links with "+rest+" ") {
-				return true // or another name of the same file
-			}
-		}
-		return false
-	}
-	wrong := append(w.checkDirs(leftDirs), w.leftovers()...)
-	paths := slices.Sorted(maps.Keys(before))
-	paths = append(paths, slices.Collect(maps.Keys(left))...)
-	paths = append(paths, slices.Collect(maps.Keys(now))...)
-	slices.Sort(paths)
-	for _, path := range slices.Compact(paths) {
-		touched := during[w.dir+path] || w.touched[w.dir+path] && left[path] != after[path]
-		agentsSince := !onlyLinks(left[path], w.users[path]) // the agent changed it after the user
-		theirs := w.users[path]
-		switch {
-		case touched && agentsSince && theirs != "" && !isDir(theirs, theirs) && !onlyLinks(now[path], theirs) && !named(path):
-			wrong = append(wrong, fmt.Sprintf("user's %q, which the agent changed since: %s, left %s, now %s", path, theirs, left[path], now[path]))
-		case touched && !isDir(now[path], left[path]) && !onlyLinks(now[path], left[path]) && !onlyLinks(now[path], w.users[path]) &&
-			!(agentsSince && (named(path) || onlyLinks(now[path], before[path]) || isDir(now[path], theirs))):
-			wrong = append(wrong, fmt.Sprintf("user's %q: left %s, now %s", path, left[path], now[path]))
-		case !touched && !named(path) && !needed(path) && !removed(path) && now[path] != before[path] && !(users && (isDir(now[path], before[path]) || onlyLinks(now[path], before[path]))):
-			wrong = append(wrong, fmt.Sprintf("%q: before %s, now %s", path, before[path], now[path]))
-		}
-	}
+	c := &comparison{world: w, before: before, after: after, left: left, now: w.snapshot(), beforeDirs: beforeDirs, nowDirs: w.dirIDs(),
+		conflicts: done.Conflicts, undone: len(done.Paths) > 0}
+	wrong := slices.Concat(w.checkDirs(leftDirs), w.leftovers(), c.wrong())
 	if err != nil || len(wrong) > 0 || !users && len(done.Conflicts) > 0 {
 		t.Errorf("seed %d: %v, conflicts %v\n%s\n%s", seed, err, done.Conflicts, strings.Join(wrong, "\n"), strings.Join(w.log, "\n"))
 		return false
@@ -614,28 +619,11 @@ func withoutDirTimes(all map[string]string) map[string]string {
 	return all
 }
 
-// isDir reports whether two descriptions are of directories, or one is and the other is of nothing.
-func isDir(a, b string) bool {
-	return strings.HasPrefix(a, "d") && strings.HasPrefix(b, "d")
-}
-
 // withoutDirs drops directories from a snapshot, of which the time alone may have changed.
 func withoutDirs(all map[string]string) map[string]string {
 	all = maps.Clone(all)
 	maps.DeleteFunc(all, func(_, line string) bool { return strings.HasPrefix(line, "d") })
 	return all
-}
-
-// onlyLinks reports whether two descriptions of a file differ in the names that it has.
-func onlyLinks(a, b string) bool {
-	cut := func(s string) string {
-		before, rest, ok := strings.Cut(s, "\" ")
-		if !ok {
-			return s
-		}
-		return before + rest[strings.LastIndex(rest, " "):]
-	}
-	return cut(a) == cut(b)
 }
 
 func difference(want, got map[string]string) string {

@@ -111,14 +111,18 @@ func (f *finisher) isDeleted(dir *object) bool {
 // operation did not create.
 func (f *finisher) bringBack(dir *object) {
 	for dir.Created && dir.Parent != none {
-		e := dir.pinned
+		key := dir.pinned
+		if key.dir == nil {
+			key = entryKey{f.record.Objects[dir.Parent], string(dir.Name)}
+		}
+		e := f.byName[key]
 		if e == nil {
-			key := entryKey{f.record.Objects[dir.Parent], string(dir.Name)}
-			if e = f.byName[key]; e == nil {
-				e = &entry{Dir: dir.Parent, Name: dir.Name, Before: none, After: none}
-				f.byName[key] = e
-				f.record.Entries = append(f.record.Entries, e)
+			e = &entry{Dir: key.dir.index, Name: rawText(key.name), Before: none, After: none}
+			if string(dir.Now) == filepath.Join(string(key.dir.Now), key.name) {
+				e.After = dir.index
 			}
+			f.byName[key] = e
+			f.record.Entries = append(f.record.Entries, e)
 		}
 		if e.Before != none {
 			return // the name is another's: undo names what it can't restore

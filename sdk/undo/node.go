@@ -78,18 +78,18 @@ type object struct {
 
 	index            int
 	mount            uint64
-	tried            bool    // its contents were to be kept
-	noted            bool    // it waits for the journal
-	used             bool    // a call of the operation was about it
-	known            *node   // of a directory: what it was when it was looked at last
-	holder           *object // of a directory: the directory that it was found in last; nil for one that the policy opens as a whole
-	label            string  // its name there
-	pinned           *entry  // of a directory of the operation's: its place when somebody else changed something in it
-	temporary        bool    // of a directory: the operation created it, and undo keeps it
-	whole            bool    // of a directory: all that is in it is the operation\'s
-	attributesDiffer bool    // of a directory
-	opens            int     // descriptors for writing that the operation has open
-	last             int64   // change time after the last change that was seen to be the operation's; 0 for none
+	tried            bool     // its contents were to be kept
+	noted            bool     // it waits for the journal
+	used             bool     // a call of the operation was about it
+	known            *node    // of a directory: what it was when it was looked at last
+	holder           *object  // of a directory: the directory that it was found in last; nil for one that the policy opens as a whole
+	label            string   // its name there
+	pinned           entryKey // of a directory of the operation's: its place when somebody else changed something in it
+	temporary        bool     // of a directory: the operation created it, and undo keeps it
+	whole            bool     // of a directory: all that is in it is the operation\'s
+	attributesDiffer bool     // of a directory
+	opens            int      // descriptors for writing that the operation has open
+	last             int64    // change time after the last change that was seen to be the operation's; 0 for none
 }
 
 func newObject(n *node) *object {
@@ -114,9 +114,9 @@ func (o *object) path() string {
 
 // pin notes the places of a directory and those above it that the operation created: somebody else changes something in
 // it, so undo may need it there.
-func (o *object) pin(byName map[entryKey]*entry) {
-	for ; o != nil && o.Created && o.holder != nil; o = o.holder {
-		o.pinned = byName[entryKey{o.holder, o.label}]
+func (o *object) pin() {
+	for ; o.Created && o.holder != nil; o = o.holder {
+		o.pinned = entryKey{o.holder, o.label}
 	}
 }
 

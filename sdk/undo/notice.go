@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
@@ -275,7 +276,7 @@ func (r *Recorder) noticeRename(m mutation.Mutation) {
 		moved.used = true
 		if to == nil { // out of what the policy opens
 			if r.keepDoomed(from); moved.isDir() && sameMount(m.To, moved) {
-				r.lose(quoted(m.Path) + " (a directory that was moved out of the workspace)")
+				r.lose(hiddentext.QuoteName(m.Path) + " (a directory that was moved out of the workspace)")
 			}
 		} else if r.tool && !sameMount(m.To, moved) { // it is copied and deleted
 			r.keepTree(m.Path)

@@ -141,6 +141,7 @@ func (r *Recorder) observeOther(ev event) {
 	}
 	switch o := r.byID[n.ID]; {
 	case o.isDir() && ev.kind == appeared:
+		r.objectAt(d, ev.name, n, false)
 		o.Foreign = true
 	case o.isDir():
 		r.rebaseDir(o, true)
@@ -225,10 +226,10 @@ func (r *Recorder) nodeOf(e *entry) (*openDir, *node) {
 // rebaseDir has the time of a directory that somebody else changed count as that before the operation, and its other
 // metadata if that is what they set.
 func (r *Recorder) rebaseDir(o *object, metadata bool) {
-	if o == nil || o.Created {
-		o.pin(r.byName)
+	if o == nil {
 		return
 	}
+	o.pin()
 	d := r.openObject(o)
 	if d == nil {
 		return
@@ -250,8 +251,9 @@ func (r *Recorder) rebaseDir(o *object, metadata bool) {
 	default:
 		o.Modified, o.Attributes = n.Modified, d.attributes(".")
 	}
-	o.known = n
-	r.noteObject(o)
+	if o.known = n; !o.Created {
+		r.noteObject(o)
+	}
 }
 
 // openObject returns a directory that is open, or opens it.

@@ -73,7 +73,10 @@ func (p *plan) missing(s *step) string {
 		}
 		return p.missingContents(s.Before)
 	}
-	if o.isRegular() && o.Content == 0 && !o.Prefix {
+	switch {
+	case o.isDir() && o.Foreign && o.Now != "":
+		return "was moved by somebody else while the operation ran"
+	case o.isRegular() && o.Content == 0 && !o.Prefix:
 		return "was not kept"
 	}
 	return ""
@@ -115,8 +118,14 @@ func (p *plan) changedBelow(s *step) (why string) {
 	})
 	if why == "" {
 		for _, in := range p.steps {
-			if in.blocked != "" && in.Dir != none && p.Objects[in.Dir].Now != "" && strings.HasPrefix(in.at, s.at+"/") {
+			if in.Dir == none || p.Objects[in.Dir].Now == "" || !strings.HasPrefix(in.at, s.at+"/") {
+				continue
+			}
+			if in.blocked != "" {
 				return "has " + relative(s.at, in.at) + " in it, which stays"
+			}
+			if in.Before != none && p.Objects[in.Before].Changed > since { // by somebody else while the operation ran
+				return "has " + relative(s.at, in.at) + " in it, which has changed since"
 			}
 		}
 	}
@@ -140,10 +149,7 @@ func (p *plan) isLeft(v version) bool {
 func (p *plan) notOurs(s *step) string {
 	ours := map[string]bool{}
 	for _, in := range p.inside[s.After] {
-		if in.After == none {
-			continue
-		}
-		if in.blocked != "" {
+		if in.blocked != "" && in.After != none || in.Before != none {
 			return "has " + string(in.Name) + " in it, which stays"
 		}
 		ours[string(in.Name)] = true

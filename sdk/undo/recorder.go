@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
@@ -89,7 +90,7 @@ func (r *Recorder) touch(path string) *entry {
 		}
 		for at := filepath.Dir(path); at != r.files.Dir() && paths.Within(r.files.Dir(), at); at = filepath.Dir(at) {
 			if isUnreadable(at) {
-				r.lose(quoted(at) + " (a directory that can be changed and not read)")
+				r.lose(hiddentext.QuoteName(at) + " (a directory that can be changed and not read)")
 				return nil
 			}
 		}
@@ -172,7 +173,7 @@ func (r *Recorder) objectAt(dir *openDir, name string, n *node, known bool) *obj
 	}
 	if was != nil && n.ID != "" {
 		theirs := !known && r.observer != nil && (was.Created || was.Foreign)
-		if theirs && was.isDir() {
+		if theirs && was.isDir() && was.Created {
 			was.Created, was.Foreign = false, true
 			was.Mode, was.UID, was.GID, was.Modified, was.known = n.Mode, n.UID, n.GID, n.Modified, n
 			r.describe(was, dir, name)

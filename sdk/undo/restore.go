@@ -312,7 +312,9 @@ func (u *undoing) putDirMeta() error {
 			continue
 		}
 		o := u.Objects[index]
-		if path := u.dirPath(index); path != "" && !o.Created {
+		if path := u.dirPath(index); o.Foreign && o.Now != "" {
+			continue // somebody else moved it
+		} else if path != "" && !o.Created {
 			all = append(all, dirAt{o, path})
 		} else if n := u.nodes[index]; path != "" && n != nil { // what somebody else put in it stays
 			u.times[index] = n.Modified
@@ -341,16 +343,20 @@ func (u *undoing) giveDirMeta(o *object, path string) error {
 	if o.Now != "" && now == nil {
 		return nil // not what the operation left
 	}
-	if o.Now != "" && o.After != nil && !u.asLeft(o, now) { // somebody else changed it: its times stay
-		meta.Modified = time.Unix(0, now.Modified)
+	if o.Now != "" && o.After != nil && !u.force { // attributes that somebody else changed since stay
+		if now.Modified != o.After.Modified {
+			meta.Modified = time.Unix(0, now.Modified)
+		}
 		mode, opened := u.modes[o.index]
 		if !opened {
 			mode = now.Mode
 		}
-		if uint32(mode) != o.After.Mode { // or its mode
+		if uint32(mode) != o.After.Mode {
 			meta.Mode = mode
 		}
-		meta.Owner = nil
+		if now.UID != o.After.UID || now.GID != o.After.GID {
+			meta.Owner = nil
+		}
 	}
 	if path == u.files.Dir() {
 		return u.giveTopMeta(path, meta)
@@ -370,15 +376,6 @@ func (u *undoing) giveDirMeta(o *object, path string) error {
 		return nil
 	}
 	return err
-}
-
-// asLeft reports whether nobody changed a directory, or what it lists, since the operation.
-func (u *undoing) asLeft(o *object, now *node) bool {
-	left := version{o.ID, o.After.Changed}
-	if at := (version{now.ID, now.Changed}); u.force || at != left {
-		return u.force || u.becomes(at, func(v version) bool { return v == left })
-	}
-	return uint32(now.Mode) == o.After.Mode && now.Modified == o.After.Modified // a change may have the same time
 }
 
 // giveTopMeta gives a directory its metadata whose parent is closed.

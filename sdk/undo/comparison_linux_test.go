@@ -1,0 +1,161 @@
+package undo_test
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/undo"
+)
+
+// comparison checks the contract of undo: each path that the user did not touch is as before the operation, or named;
+// each path that the user touched is as the user left it.
+type comparison struct {
+	*world
+
+	before, after, left, now map[string]string // before the operation, after it, before the undo, after it
+	beforeDirs, nowDirs      map[string]string // identities of directories
+	conflicts                []undo.Conflict
+	undone                   bool // a path at least: an undo of conflicts alone does not set the times of directories
+}
+
+func (c *comparison) wrong() (all []string) {
+	paths := slices.Concat(slices.Collect(maps.Keys(c.before)), slices.Collect(maps.Keys(c.left)), slices.Collect(maps.Keys(c.now)))
+	slices.Sort(paths)
+	for _, path := range slices.Compact(paths) {
+		want, touched := c.users[path]
+		if !touched {
+			want = c.before[path]
+		}
+		// The agent may have changed the path after the user: what the user left then has to be restored or named.
+		spared := touched && c.same(path, c.left[path], want)
+		if !c.same(path, c.now[path], want) && (spared || !c.isNamed(path)) && !c.isMoved(path) && !c.isNeeded(path, want) {
+			all = append(all, fmt.Sprintf("%q: touched by the user %t, spared %t: before %s, left %s, want %s, now %s",
+				path, touched, spared, c.before[path], c.left[path], want, c.now[path]))
+		}
+	}
+	return all
+}
+
+// same reports whether two descriptions of a path are the same. What they say of other paths differs if these stay as
+// they are now, since the user touched them or undo named them: the names in a directory set its time, and those of a
+// file are counted. A directory whose mode the user set keeps the time that it had then: one event tells of both.
+func (c *comparison) same(path, a, b string) bool {
+	switch {
+	case a == b:
+		return true
+	case strings.HasPrefix(a, "d") && strings.HasPrefix(b, "d"):
+		modeA, timeA, _ := strings.Cut(a, " ")
+		modeB, timeB, _ := strings.Cut(b, " ")
+		set, ok := c.dirs[c.nowDirs[filepath.Clean("/"+path)]]
+		if !ok { // deleted and made again
+			set = c.dirs[c.beforeDirs[filepath.Clean("/"+path)]]
+		}
+		return (modeA == modeB || set.mode.String() == modeA) && (timeA == timeB || !c.undone || slices.Contains(set.times, timeA) ||
+			c.stays(func(other string) bool { return filepath.Dir(other) == filepath.Clean("/"+path) }) || c.isChangedDir(path))
+	}
+	return withoutLinks(a) == withoutLinks(b) && c.stays(func(other string) bool {
+		return c.isSameFile(path, other, c.before, c.after, c.left, c.now, c.users)
+	})
+}
+
+// isSameFile reports whether two paths are names of one file in some description.
+func (c *comparison) isSameFile(a, b string, descriptions ...map[string]string) bool {
+	return slices.ContainsFunc(descriptions, func(all map[string]string) bool {
+		return linkGroup(all[a]) != "" && linkGroup(all[a]) == linkGroup(all[b])
+	})
+}
+
+// isChangedDir reports whether the user touched something in a directory, wherever it was.
+func (c *comparison) isChangedDir(path string) bool {
+	for at := range c.places {
+		if at.dir != "" && (at.dir == c.nowDirs[filepath.Clean("/"+path)] || at.dir == c.beforeDirs[filepath.Clean("/"+path)]) {
+			return true
+		}
+	}
+	return false
+}
+
+// stays reports whether the user touched a path that a function accepts, or undo named it.
+func (c *comparison) stays(accept func(path string) bool) bool {
+	return c.touches(accept) || c.isConflict(accept)
+}
+
+// isConflict reports whether undo named a path that a function accepts.
+func (c *comparison) isConflict(accept func(path string) bool) bool {
+	return slices.ContainsFunc(c.conflicts, func(conflict undo.Conflict) bool {
+		return accept(strings.TrimPrefix(conflict.Path, c.dir))
+	})
+}
+
+// touches reports whether the user touched a path that a function accepts.
+func (c *comparison) touches(accept func(path string) bool) bool {
+	for path := range c.touched {
+		if accept(strings.TrimPrefix(path, c.dir)) {
+			return true
+		}
+	}
+	return false
+}
+
+// isMoved reports whether a path is as it has to be in a directory that has another path than before: the user moved it,
+// or changed something in it while the operation had moved it.
+func (c *comparison) isMoved(path string) bool {
+	dir, name := filepath.Dir("/"+path), filepath.Base(path)
+	id, from, to := c.nowDirs[dir], c.beforeDirs, c.before
+	if c.now[path] == "" {
+		id, from, to = c.beforeDirs[dir], c.nowDirs, c.now
+	}
+	for _, id := range []string{id, c.beforeDirs[dir]} { // a directory that was deleted is made again
+		if text, ok := c.places[place{id, name}]; ok && withoutLinks(text) == withoutLinks(c.now[path]) {
+			return true
+		}
+	}
+	for _, rename := range c.renames {
+		rest, below := strings.CutPrefix(path, rename[1]+"/")
+		if below && withoutLinks(c.now[path]) == withoutLinks(c.before[rename[0]+"/"+rest]) {
+			return true
+		}
+	}
+	for other, is := range from {
+		if id != "" && is == id && other != dir {
+			at := filepath.Join(other, name)
+			return withoutLinks(to[at]) == withoutLinks(c.now[path]) || withoutLinks(to[at]) == withoutLinks(c.before[path])
+		}
+	}
+	return false
+}
+
+// isNeeded reports whether a path is a directory of the operation's that holds something of the user's, or a conflict.
+func (c *comparison) isNeeded(path, want string) bool {
+	isBelow := func(other string) bool { return strings.HasPrefix(other, path+"/") }
+	return want == "" && strings.HasPrefix(c.now[path], "d") && (c.isConflict(isBelow) ||
+		c.touches(func(other string) bool { return isBelow(other) && c.now[other] != "" && c.users[other] != "" }))
+}
+
+// isNamed reports whether undo named a path as a conflict, or a directory above it, or another name of its file.
+func (c *comparison) isNamed(path string) bool {
+	return c.isConflict(func(named string) bool {
+		return named == path || strings.HasPrefix(path, named+"/") || c.isSameFile(path, named, c.before, c.left)
+	})
+}
+
+// linkGroup returns the first name of a file in a description, empty for other objects.
+func linkGroup(text string) string {
+	_, names, _ := strings.Cut(text, " links with ")
+	if at := strings.LastIndex(names, " "); at >= 0 {
+		return names[:at]
+	}
+	return ""
+}
+
+// withoutLinks drops the names that a file has from its description.
+func withoutLinks(text string) string {
+	before, rest, ok := strings.Cut(text, "\" ")
+	if !ok {
+		return text
+	}
+	return before + rest[strings.LastIndex(rest, " "):]
+}
