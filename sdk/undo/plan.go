@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -202,11 +203,9 @@ func (p *plan) compare(s *step) {
 		s.block("was changed by somebody else while the operation ran")
 		return
 	}
-	for _, dir := range p.foreign {
-		if paths.Within(dir, s.at) && dir != s.at {
-			s.block("is in a directory that somebody else moved while the operation ran")
-			return
-		}
+	if p.isInMoved(filepath.Dir(s.at)) {
+		s.block("is in a directory that somebody else moved while the operation ran")
+		return
 	}
 	var open func() (*os.File, error)
 	switch {
@@ -255,6 +254,9 @@ func (p *plan) compare(s *step) {
 		s.entry = &other
 	}
 }
+
+// isInMoved reports whether a path is that of a directory that somebody else moved, or below one.
+func (p *plan) isInMoved(path string) bool { return paths.WithinAny(p.foreign, path) }
 
 // openDir opens a directory where the operation left it, if it is still that one.
 func (p *plan) openDir(index int) *openDir {

@@ -253,12 +253,14 @@ func (r *Recorder) open(path string) *openDir {
 		r.dirs.drop(path)
 		return nil
 	}
-	parent, name := r.parent(path), filepath.Base(path)
+	name := filepath.Base(path)
 	if d.object = r.byID[n.ID]; d.object == nil {
 		o := newObject(n)
 		o.mount, o.Name = n.Mount, rawText(path)
-		if parent != nil {
+		o.setPlace(nil, path)
+		if parent := r.parent(path); parent != nil {
 			o.Parent, o.Name = parent.object.index, rawText(name)
+			o.setPlace(parent.object, name)
 			e := r.byName[entryKey{parent.object, name}]
 			o.whole = parent.object.whole || e != nil && e.whole
 			o.Created = e != nil || o.whole
@@ -269,8 +271,10 @@ func (r *Recorder) open(path string) *openDir {
 		r.add(o)
 		d.object = o
 	}
-	if d.object.setPlace(nil, path); parent != nil {
-		d.object.setPlace(parent.object, name)
+	if d.object.path() != path { // it was moved
+		if parent := r.parent(path); parent != nil {
+			d.object.setPlace(parent.object, name)
+		}
 	}
 	r.observer.watch(d.object, d.file)
 	return d

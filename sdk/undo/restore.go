@@ -91,7 +91,7 @@ func (u *undoing) linkTo(at spot, s *step) error {
 	if err := from.link(at.name, to.directory, temp); err != nil {
 		return err
 	}
-	if err := putInPlace(to, temp, to, string(s.Name), replaced); err != nil {
+	if err := u.putInPlace(to, temp, to, string(s.Name), replaced); err != nil {
 		_ = to.root.Remove(temp)
 		return err
 	}
@@ -158,7 +158,7 @@ func (u *undoing) putReady(index int, d *openDir, name string, replaced *node) e
 		delete(u.ready, index)
 		return nil
 	}
-	err = putInPlace(from, at.name, d, name, replaced)
+	err = u.putInPlace(from, at.name, d, name, replaced)
 	if err == nil {
 		delete(u.ready, index)
 	}
@@ -167,7 +167,7 @@ func (u *undoing) putReady(index int, d *openDir, name string, replaced *node) e
 
 // putInPlace moves what is at a name into the place of another, which is deleted if it is what was looked at; else the
 // two change places again.
-func putInPlace(from *openDir, temp string, d *openDir, name string, replaced *node) error {
+func (u *undoing) putInPlace(from *openDir, temp string, d *openDir, name string, replaced *node) error {
 	aside := temp
 	if err := renameExchange(from.directory, temp, d.directory, name); err != nil { // a file system that can't
 		aside = newTempName()
@@ -182,7 +182,7 @@ func putInPlace(from *openDir, temp string, d *openDir, name string, replaced *n
 		_ = renameExchange(from.directory, aside, d.directory, name)
 		return err
 	}
-	return from.root.Remove(aside)
+	return u.removeAside(from, aside, replaced)
 }
 
 // rewrite gives a file that exists its former contents back. A file of one name is replaced; one of several is written
@@ -312,8 +312,8 @@ func (u *undoing) putDirMeta() error {
 			continue
 		}
 		o := u.Objects[index]
-		if path := u.dirPath(index); o.Foreign && o.Now != "" {
-			continue // somebody else moved it
+		if path := u.dirPath(index); o.Now != "" && u.isInMoved(string(o.Now)) {
+			continue // it stays
 		} else if path != "" && !o.Created {
 			all = append(all, dirAt{o, path})
 		} else if n := u.nodes[index]; path != "" && n != nil { // what somebody else put in it stays

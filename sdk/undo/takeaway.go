@@ -1,6 +1,7 @@
 package undo
 
 import (
+	"io/fs"
 	"path/filepath"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
@@ -120,7 +121,15 @@ func (u *undoing) removeFile(d *openDir, name, path string, now *node) error {
 		_ = d.rename(temp, d.directory, name)
 		return err
 	}
-	return d.root.Remove(temp)
+	return u.removeAside(d, temp, now)
+}
+
+// removeAside deletes a file that was renamed. Other names of it get the mode back that it had.
+func (u *undoing) removeAside(d *openDir, name string, n *node) error {
+	if mode, ok := u.closedFiles[n.ID]; ok {
+		_ = d.root.Chmod(name, mode)
+	}
+	return d.root.Remove(name)
 }
 
 // makeReadable lets the owner of a file read it, so that it can be kept.
@@ -129,6 +138,7 @@ func (u *undoing) makeReadable(d *openDir, name, path string, now *node) error {
 		return nil
 	}
 	u.notice(mutation.Attribute, path, "")
+	u.closedFiles[now.ID] = now.Mode &^ fs.ModeType
 	return d.root.Chmod(name, now.Mode.Perm()|0o600)
 }
 

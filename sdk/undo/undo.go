@@ -86,7 +86,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q Request)
 	u := &undoing{
 		plan: p, ctx: ctx, archive: f, contents: contents, staged: map[int]spot{}, ready: map[int]spot{}, times: map[int]int64{}, alive: map[int]spot{}, paths: map[int]string{},
 		permit: q.Permit,
-		opened: map[string]fs.FileMode{}, modes: map[int]fs.FileMode{}, touched: map[Identity]bool{},
+		opened: map[string]fs.FileMode{}, modes: map[int]fs.FileMode{}, closedFiles: map[Identity]fs.FileMode{}, touched: map[Identity]bool{},
 		recorder: s.Record(files, RecordOptions{Tool: "undo", Summary: "undo of " + r.Summary}),
 	}
 	u.recorder.record.Undoes = q.ID
@@ -158,20 +158,21 @@ func (s *Store) resume(r *record, files *workspace.Workspace) *record {
 type undoing struct {
 	*plan
 
-	ctx        context.Context
-	archive    *os.File
-	contents   map[int]content
-	recorder   *Recorder
-	permit     func(mutation.Mutation) error
-	staged     map[int]spot           // objects that wait, by their number
-	ready      map[int]spot           // files that were made again and wait
-	times      map[int]int64          // when the directories that files wait in were modified
-	alive      map[int]spot           // files that have a name
-	paths      map[int]string         // of directories that are not where the operation left them
-	opened     map[string]fs.FileMode // former modes of directories that undo opened to itself, by path
-	modes      map[int]fs.FileMode    // the same for those in the record
-	touched    map[Identity]bool      // files of several names of which undo changed one
-	ownersLost int
+	ctx         context.Context
+	archive     *os.File
+	contents    map[int]content
+	recorder    *Recorder
+	permit      func(mutation.Mutation) error
+	staged      map[int]spot             // objects that wait, by their number
+	ready       map[int]spot             // files that were made again and wait
+	times       map[int]int64            // when the directories that files wait in were modified
+	alive       map[int]spot             // files that have a name
+	paths       map[int]string           // of directories that are not where the operation left them
+	opened      map[string]fs.FileMode   // former modes of directories that undo opened to itself, by path
+	modes       map[int]fs.FileMode      // the same for those in the record
+	closedFiles map[Identity]fs.FileMode // former modes of files that undo opened to itself
+	touched     map[Identity]bool        // files of several names of which undo changed one
+	ownersLost  int
 }
 
 // spot is a name in a directory, which is an object of the record.

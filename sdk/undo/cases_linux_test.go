@@ -1,0 +1,179 @@
+package undo_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/mutation"
+	"github.com/picoclaw/picoclaw/sdk/undo"
+)
+
+// operation makes changes in a world and ends: tell announces a change of a thread. It returns the id.
+func operation(w *world, change func(tell func(thread int, kind mutation.Kind, path, to string))) string {
+	w.recorder = w.store.Record(w.files, undo.RecordOptions{Tool: "exec", Summary: "test", Observe: true})
+	change(w.notice)
+	return w.recorder.End().ID
+}
+
+func setTime(path string) error {
+	times := []unix.Timespec{{Sec: 1e9}, {Sec: 1e9}}
+	return unix.UtimesNanoAt(unix.AT_FDCWD, path, times, unix.AT_SYMLINK_NOFOLLOW)
+}
+
+func TestUndoRestoresLinkedObjects(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		make   func(path string) error
+		change func(w *world, path, link string) // path and link are names of one object
+	}{
+		"time_of_symlink_whose_name_is_deleted": {
+			func(path string) error { return os.Symlink("target", path) },
+			func(w *world, path, _ string) {
+				w.notice(1, mutation.Attribute, path, "")
+				must(w.t, setTime(path))
+				w.notice(1, mutation.Remove, path, "")
+				must(w.t, os.Remove(path))
+			},
+		},
+		"mode_of_file_that_gets_a_name": {
+			func(path string) error { return os.WriteFile(path, []byte("text"), 0o444) },
+			func(w *world, path, _ string) {
+				w.notice(1, mutation.Link, path, path+"2")
+				must(w.t, os.Link(path, path+"2"))
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 1)
+			path, link := filepath.Join(w.dir, "f"), filepath.Join(w.dir, "l")
+			must(t, c.make(path), os.Link(path, link))
+			before := w.snapshot()
+			id := operation(w, func(func(int, mutation.Kind, string, string)) { c.change(w, path, link) })
+			done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: id})
+			if now := w.snapshot(); err != nil || len(done.Conflicts) > 0 || !maps.Equal(now, before) {
+				t.Errorf("%v, %v: %s", err, done.Conflicts, difference(before, now))
+			}
+		})
+	}
+}
+
+// A call that ends does not take the effects of other threads' calls with it.
+func TestUndoTellsThreadsApart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	dir := filepath.Join(w.dir, "d")
+	must(t, os.Mkdir(dir, 0o755))
+	before := w.snapshot()
+	id := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+		tell(1, mutation.Attribute, dir, "") // fails
+		tell(2, mutation.Attribute, dir, "")
+		tell(1, mutation.Remove, dir+"/none", "")
+		must(t, os.Chmod(dir, 0o700))
+		tell(1, mutation.Remove, dir+"/none", "")
+	})
+	done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: id})
+	if now := w.snapshot(); err != nil || len(done.Conflicts) > 0 || !maps.Equal(now, before) {
+		t.Errorf("%v, %v: %s", err, done.Conflicts, difference(before, now))
+	}
+}
+
+// The user links to a file that the operation changed, and writes to it: all of its names stay as they are.
+func TestUndoSparesAllNamesOfFile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	first, second, users := filepath.Join(w.dir, "a"), filepath.Join(w.dir, "b"), filepath.Join(w.dir, "u")
+	must(t, os.WriteFile(first, []byte("before"), 0o600), os.Link(first, second))
+	id := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+		for _, path := range []string{first, second} {
+			tell(1, mutation.Write, path, "")
+			must(t, os.WriteFile(path, []byte("agent's"), 0o600))
+		}
+		tell(1, mutation.Remove, users, "") // fails
+		w.recorder.Tick()
+		must(t, os.Link(first, users))
+		w.recorder.Tick()
+		must(t, os.WriteFile(users, []byte("user's"), 0o600))
+		w.recorder.Tick()
+	})
+	done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: id})
+	for _, path := range []string{first, second, users} {
+		if data, readErr := os.ReadFile(path); err != nil || string(data) != "user's" {
+			t.Errorf("%s: %v, %v, %v: %q", filepath.Base(path), err, readErr, done.Conflicts, data)
+		}
+	}
+}
+
+// A directory of the operation's stays where the user put something into it, not where it was made.
+func TestUndoKeepsNewDirectoryWhereUserUsedIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	made, moved, users := filepath.Join(w.dir, "made"), filepath.Join(w.dir, "moved"), filepath.Join(w.dir, "u")
+	must(t, os.Mkdir(users, 0o755))
+	id := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+		tell(1, mutation.Make, made, "")
+		must(t, os.Mkdir(made, 0o755))
+		tell(1, mutation.Rename, made, moved)
+		must(t, os.Rename(made, moved))
+		w.recorder.Tick()
+		must(t, os.Rename(users, filepath.Join(moved, "u")))
+		w.recorder.Tick()
+		tell(1, mutation.Remove, filepath.Join(moved, "u"), "")
+		must(t, os.Remove(filepath.Join(moved, "u")))
+	})
+	done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: id})
+	info, statErr := os.Stat(filepath.Join(moved, "u"))
+	if _, madeErr := os.Lstat(made); err != nil || statErr != nil || !info.IsDir() || madeErr == nil {
+		t.Errorf("%v, %v, %v, %v", err, statErr, madeErr, done.Conflicts)
+	}
+}
+
+// A second undo by force leaves nothing under a name of its own, although the object has all its names back.
+func TestForceLeavesNothingAside(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	path := func(name string) string { return filepath.Join(w.dir, name) }
+	must(t, write(path("x"), 0, "x"), write(path("b"), 0, "b"), write(path("n"), 0, "n"))
+	id := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+		exchange := func(a, b string) {
+			tell(1, mutation.Exchange, path(a), path(b))
+			must(t, unix.Renameat2(unix.AT_FDCWD, path(a), unix.AT_FDCWD, path(b), unix.RENAME_EXCHANGE))
+		}
+		tell(1, mutation.Write, path("n"), "") // so that its contents are kept
+		must(t, write(path("n"), 0, "N"))
+		exchange("x", "b")
+		tell(1, mutation.Link, path("b"), path("a"))
+		must(t, os.Link(path("b"), path("a")))
+		exchange("n", "a")
+	})
+	must(t, os.Remove(path("a")))
+	for _, force := range []bool{false, true} {
+		done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: id, Force: force})
+		if all := w.leftovers(); err != nil || len(all) > 0 {
+			t.Errorf("force %v: %v, %v: %v", force, err, done.Conflicts, all)
+		}
+	}
+}
+
+// Attributes of a directory that the user changed since stay, the others are restored.
+func TestUndoRestoresAttributesOneByOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	dir := filepath.Join(w.dir, "d")
+	at := time.Unix(1e9, 0)
+	must(t, os.Mkdir(dir, 0o755), os.Chtimes(dir, at, at))
+	id := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+		tell(1, mutation.Write, filepath.Join(dir, "f"), "")
+		must(t, write(filepath.Join(dir, "f"), 0, "f"))
+	})
+	must(t, os.Chmod(dir, 0o750))
+	done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: id})
+	if info, statErr := os.Stat(dir); err != nil || statErr != nil || info.Mode().Perm() != 0o750 || !info.ModTime().Equal(at) {
+		t.Errorf("%v, %v, %v: %v", err, statErr, done.Conflicts, info)
+	}
+}
