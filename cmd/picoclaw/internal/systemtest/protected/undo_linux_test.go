@@ -32,7 +32,7 @@ func (w *undoWorld) sequence(seed uint64) (ok bool) {
 			}
 		}
 	}
-	var named strings.Builder
+	var named []string
 	for _, step := range slices.Backward(w.steps) {
 		if wrong := w.undo(step, users, &named); len(wrong) > 0 {
 			w.T.Errorf("undo of %q\n%s\nafter\n%s", step.id, strings.Join(wrong, "\n"), strings.Join(w.log, "\n"))
@@ -74,15 +74,20 @@ func TestUndoOfCommandsIsExact(t *testing.T) {
 
 // undo undoes a step, and compares: paths of the user's are as the user left them, the others as before the step, or
 // they are named.
-func (w *undoWorld) undo(step undoStep, users bool, named *strings.Builder) (wrong []string) {
-	named.WriteString(step.lost + "\n")
-	if step.id == "" {
-		return nil // it changed nothing, or all that it changed is named
-	}
+func (w *undoWorld) undo(step undoStep, users bool, named *[]string) (wrong []string) {
+	*named = append(*named, strings.Split(step.lost, "\n")...)
 	left := w.snapshot()
+	if step.id == "" { // it changed nothing but the times of directories, or all that it changed is named
+		for path, text := range left {
+			if text != step.before[path] && bothDirs(text, step.before[path]) {
+				w.untimed[path] = true
+			}
+		}
+		return nil
+	}
 	r := w.call(clitest.Call{Tool: "undo", Args: map[string]any{"id": step.id}})
 	for _, c := range r.Structured.Conflicts {
-		named.WriteString(c.Path + "\n")
+		*named = append(*named, c.Path)
 	}
 	now := w.snapshot()
 	w.log = append(w.log, fmt.Sprintf("undo %s: %v %v %s", step.id, r.Error, r.Structured.Conflicts, r.Structured.Undo))
@@ -90,11 +95,7 @@ func (w *undoWorld) undo(step undoStep, users bool, named *strings.Builder) (wro
 		if r.Error.Code != "conflict" || !w.lossy || clitest.Diff(left, now) != "" {
 			wrong = append(wrong, fmt.Sprintf("undo of %s: %v\n%s", step.id, r.Error, clitest.Diff(left, now)))
 		}
-		for _, all := range []map[string]string{left, step.before} { // nothing was undone
-			for path := range all {
-				fmt.Fprintln(named, strings.ToValidUTF8(path, "\uFFFD"))
-			}
-		}
+		*named = append(*named, strings.Split(r.Error.Message, "\n")...) // nothing was undone
 	}
 	if !w.lossy && (step.lost != "" || len(r.Structured.Conflicts) > 0) {
 		wrong = append(wrong, fmt.Sprintf("not covered %q, conflicts %v", step.lost, r.Structured.Conflicts))
@@ -102,27 +103,25 @@ func (w *undoWorld) undo(step undoStep, users bool, named *strings.Builder) (wro
 	paths := slices.Concat(slices.Collect(maps.Keys(step.before)), slices.Collect(maps.Keys(left)), slices.Collect(maps.Keys(now)))
 	slices.Sort(paths)
 	for _, path := range slices.Compact(paths) {
-		was, is, last, others := step.before[path], now[path], "", links(path, step.before, left)
-		if users := w.users[path]; len(users) > 0 {
-			last = users[len(users)-1]
+		want, is, others := step.before[path], now[path], links(path, step.before, left)
+		if step.touched[path] {
+			want = w.users[path][len(w.users[path])-1]
 		}
-		isNamed := names(named.String(), others)
-		isUsers := slices.ContainsFunc(others, func(other string) bool { return step.touched[other] && sameFile(is, now[other]) })
+		isNamed := w.names(*named, others)
+		isNeeded := slices.ContainsFunc(others, func(other string) bool { return step.touched[other] && sameFile(is, now[other]) })
 		for other := range step.touched { // a file of the user's needs the directories above it
-			isUsers = isUsers || strings.HasPrefix(other, path+"/") && now[other] != "" && strings.HasPrefix(is, "d")
+			isNeeded = isNeeded || strings.HasPrefix(other, path+"/") && now[other] != "" && strings.HasPrefix(is, "d")
 		}
-		agentsSince := !sameFile(left[path], last)
+		agentsSince := !sameFile(left[path], want)
 		switch {
-		case is == was, bothDirs(is, was) && (users || path == ""):
-		case step.touched[path] && (sameFile(is, last) || sameFile(is, left[path]) && (isNamed || !agentsSince)):
-		case step.touched[path] && agentsSince && (isNamed || sameFile(is, was)):
-		case step.touched[path] && strings.HasPrefix(is, "d") && strings.HasPrefix(last, "d"): // its mode may be the agent's
-		case step.touched[path] && left[path] == "" && slices.ContainsFunc(w.users[path], func(text string) bool { return sameFile(is, text) }):
-		case step.touched[path] && bothDirs(is, left[path]):
-		case !step.touched[path] && (isNamed || isUsers):
-		case !step.touched[path] && users && sameFile(is, was):
+		case is == want:
+		case bothDirs(is, want) && (users || path == "" || w.untimed[path]): // the user, or this test, changed something in it
+		case step.touched[path] && (sameFile(is, want) || agentsSince && isNamed):
+		case !step.touched[path] && (isNamed || isNeeded):
+		case !step.touched[path] && users && sameFile(is, want): // the user changed another name of the file
 		default:
-			wrong = append(wrong, fmt.Sprintf("%q, touched %v\n\tbefore %s\n\tleft   %s\n\tuser's %s\n\tnow    %s", path, step.touched[path], was, left[path], last, is))
+			wrong = append(wrong, fmt.Sprintf("%q, touched %v\n\tbefore %s\n\tleft   %s\n\twant   %s\n\tnow    %s",
+				path, step.touched[path], step.before[path], left[path], want, is))
 		}
 	}
 	return wrong
@@ -142,14 +141,17 @@ func links(path string, snapshots ...map[string]string) []string {
 	return all
 }
 
-// names reports whether a text names one of some paths, or a directory above it.
-func names(text string, paths []string) bool {
+// names reports whether one of some lines begins with one of some paths, or with a directory above it.
+func (w *undoWorld) names(lines, paths []string) bool {
 	for _, at := range paths {
 		for ; len(at) > 1; at = filepath.Dir(at) {
-			raw := strings.TrimPrefix(at, "/")
-			name := strings.ToValidUTF8(raw, "\uFFFD")
-			for _, form := range []string{name, strings.Trim(strconv.Quote(name), `"`), strings.Trim(strconv.Quote(raw), `"`)} {
-				if strings.Contains(text, form) {
+			path := w.Workspace + at
+			valid := strings.ToValidUTF8(path, "\uFFFD") // as JSON has it
+			for _, form := range []string{valid, strconv.Quote(path), strconv.Quote(valid)} {
+				if slices.ContainsFunc(lines, func(line string) bool {
+					rest, ok := strings.CutPrefix(line, form)
+					return ok && (rest == "" || rest[0] == ' ')
+				}) {
 					return true
 				}
 			}

@@ -26,12 +26,13 @@ const mutatorName, mutations = ".mutate.py", ".mutate.json"
 // undoWorld is a workspace in which the commands of an agent and a user make random changes.
 type undoWorld struct {
 	*clitest.Agent
-	call   func(clitest.Call) clitest.Answer
-	random *rand.Rand
-	users  map[string][]string // each path that the user changed, as the user left it each time
-	steps  []undoStep
-	log    []string
-	lossy  bool // undo may name paths: of users, of threads at once, of files and directories that nobody may read
+	call    func(clitest.Call) clitest.Answer
+	random  *rand.Rand
+	users   map[string][]string // each path that the user changed, as the user left it each time
+	steps   []undoStep
+	log     []string
+	untimed map[string]bool // directories whose time a step changed that changed nothing else
+	lossy   bool            // undo may name paths: of users, of threads at once, of files and directories that nobody may read
 }
 
 // undoStep is one operation of the agent.
@@ -174,6 +175,8 @@ func (w *undoWorld) user() {
 		})
 	}
 	mark(a)
+	_, statErr := os.Lstat(at)
+	existed := statErr == nil
 	name, put := "", func(flags int, text string) error {
 		f, err := os.OpenFile(at, os.O_WRONLY|flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o644)
 		if err == nil {
@@ -206,7 +209,7 @@ func (w *undoWorld) user() {
 	case 9:
 		name, err = "symlink", os.Symlink(text, at)
 	}
-	if err != nil && name != "remove all" {
+	if err != nil && name != "remove all" || name == "remove all" && !existed {
 		return
 	}
 	w.log = append(w.log, fmt.Sprintf("user: %s %q", name, a))
@@ -230,7 +233,7 @@ func (w *undoWorld) snapshot() map[string]string {
 
 // reset empties the workspace.
 func (w *undoWorld) reset(seed uint64) {
-	w.random, w.users, w.steps, w.log, w.lossy = rand.New(rand.NewPCG(seed, 11)), map[string][]string{}, nil, nil, false
+	w.random, w.users, w.untimed, w.steps, w.log, w.lossy = rand.New(rand.NewPCG(seed, 11)), map[string][]string{}, map[string]bool{}, nil, nil, false
 	_ = filepath.WalkDir(w.Workspace, func(path string, d fs.DirEntry, _ error) error {
 		if d != nil && d.IsDir() {
 			_ = os.Chmod(path, 0o755)
