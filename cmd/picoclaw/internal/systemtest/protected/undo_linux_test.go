@@ -85,6 +85,11 @@ func (w *undoWorld) undo(step undoStep, users bool, named *[]string) (wrong []st
 		}
 		return nil
 	}
+	for path := range step.touched {
+		if !step.during[path] && left[path] == step.after[path] { // what the user took back since cannot be seen
+			delete(step.touched, path)
+		}
+	}
 	r := w.call(clitest.Call{Tool: "undo", Args: map[string]any{"id": step.id}})
 	for _, c := range r.Structured.Conflicts {
 		*named = append(*named, c.Path)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -39,6 +40,8 @@ type undoWorld struct {
 type undoStep struct {
 	id      string
 	before  map[string]string
+	after   map[string]string
+	during  map[string]bool // paths that the user touched while the operation ran
 	touched map[string]bool // by the user since the operation began
 	lost    string          // paths that undo does not restore
 }
@@ -139,6 +142,7 @@ func (w *undoWorld) run(users bool) {
 	if !r.OK {
 		w.T.Errorf("%v: %s\n%s", r.Error, r.Text, strings.Join(w.log, "\n"))
 	}
+	last.after, last.during = w.snapshot(), maps.Clone(last.touched)
 	last.id, last.lost = r.Structured.Changes.Undo, strings.Join(r.Structured.NotCovered, "\n")
 	w.lossy = w.lossy || users || strings.Contains(last.lost, "permission denied") || strings.Contains(last.lost, "not read")
 	w.log = append(w.log, fmt.Sprintf("operation %q, not covered %q", last.id, last.lost))
