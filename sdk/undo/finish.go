@@ -302,7 +302,7 @@ func (f *finisher) left(e *entry, o *object, n *node, open func() (io.ReadCloser
 func (f *finisher) findLinks() {
 	lost := map[Identity]*object{}
 	for _, o := range f.record.Objects {
-		if !o.isDir() && o.Links > 1 && !o.Created && !o.Foreign && !f.located[o] && o.ID != "" {
+		if !o.isDir() && o.Links > 1 && !o.Created && !f.located[o] && o.ID != "" && f.byID[o.ID] == o {
 			lost[o.ID] = o
 		}
 	}
@@ -320,7 +320,7 @@ func (f *finisher) findLinks() {
 			return true
 		}
 		delete(lost, n.ID)
-		e := &entry{Dir: d.object.index, Name: rawText(name), Before: o.index, After: o.index, current: o}
+		e := &entry{Dir: d.object.index, Name: rawText(name), Before: o.index, After: o.index, current: o, Foreign: o.Foreign}
 		f.byName[entryKey{d.object, name}] = e
 		f.record.Entries = append(f.record.Entries, e)
 		f.left(e, o, n, func() (io.ReadCloser, error) { return d.open(name) })

@@ -181,8 +181,13 @@ func (r *Recorder) noticeWrite(m mutation.Mutation) {
 		return
 	}
 	c := &call{kind: m.Kind, to: e}
-	if o := e.current; o != nil {
+	o := e.current
+	if o != nil {
 		r.keepContents(e, o)
+	} else if o = r.keepArriving(e); o != nil {
+		r.noteObject(o)
+	}
+	if o != nil {
 		o.used, o.Written = true, true
 		c.countOpen(o)
 	}
@@ -235,18 +240,26 @@ func (r *Recorder) noticeRemove(m mutation.Mutation) {
 	r.expect(m.Thread, &call{kind: m.Kind, effects: []effect{{e, disappeared}}})
 }
 
-// keepDoomed keeps what may have its last name taken away.
-func (r *Recorder) keepDoomed(e *entry) {
-	for _, c := range r.calls { // another thread may put something there in the same moment, which would be lost
-		if c.from != nil && c.kind == mutation.Rename && c.to == e && c.object.isRegular() && c.object != e.current {
-			for _, at := range []*entry{c.from, c.to} {
-				if f, err := r.openEntry(at, c.object); err == nil {
-					_ = f.Close()
-					r.keepContents(at, c.object)
-				}
+// keepArriving keeps a file that another thread may move to a name in the same moment, and returns it; nil for none.
+func (r *Recorder) keepArriving(e *entry) (o *object) {
+	for _, c := range r.calls {
+		if c.from == nil || c.kind != mutation.Rename || c.to != e || !c.object.isRegular() || c.object == e.current {
+			continue
+		}
+		o = c.object
+		for _, at := range []*entry{c.from, c.to} {
+			if f, err := r.openEntry(at, o); err == nil {
+				_ = f.Close()
+				r.keepContents(at, o)
 			}
 		}
 	}
+	return o
+}
+
+// keepDoomed keeps what may have its last name taken away.
+func (r *Recorder) keepDoomed(e *entry) {
+	r.keepArriving(e)
 	o := e.current
 	if o == nil {
 		return

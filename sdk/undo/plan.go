@@ -65,10 +65,10 @@ type plan struct {
 	files    *workspace.Workspace
 	force    bool
 	steps    []*step
-	homes    map[int][]*step // by the object that had the name before
-	places   map[int][]*step // by the object that has it after
-	inside   map[int][]*step // by the directory
-	versions map[version]version
+	homes    map[int][]*step       // by the object that had the name before
+	places   map[int][]*step       // by the object that has it after
+	inside   map[int][]*step       // by the directory
+	versions map[version][]version // that a version stands for, by what was undone since
 	former   map[Identity]Identity // of objects that an undo put back, by their present identity
 	nodes    map[int]*node         // of directories, as they are now
 	left     map[version]bool      // objects as the operation left them
@@ -87,14 +87,14 @@ const (
 func newPlan(r *record, files *workspace.Workspace, force bool) *plan {
 	return &plan{
 		record: r, files: files, force: force, homes: map[int][]*step{}, places: map[int][]*step{}, inside: map[int][]*step{},
-		versions: map[version]version{}, former: map[Identity]Identity{}, nodes: map[int]*node{}, gone: map[Identity]bool{}, dirs: newDirCache(files),
+		versions: map[version][]version{}, former: map[Identity]Identity{}, nodes: map[int]*node{}, gone: map[Identity]bool{}, dirs: newDirCache(files),
 	}
 }
 
 // learn takes in which objects a later undo has put back.
 func (p *plan) learn(undo *record, id string) {
 	for _, r := range undo.Restored {
-		p.versions[r.Now] = r.Was
+		p.versions[r.Now] = append(p.versions[r.Now], r.Was)
 		if r.Now.ID != r.Was.ID {
 			p.former[r.Now.ID] = r.Was.ID
 		}
@@ -320,15 +320,15 @@ func (p *plan) isAsLeft(n *node, o *object, open func() (*os.File, error)) bool 
 
 // becomes follows a version back through what was undone since, until one is what is looked for.
 func (p *plan) becomes(v version, is func(version) bool) bool {
-	for range maxDepth {
-		if is(v) {
+	seen := map[version]bool{}
+	for queue := []version{v}; len(queue) > 0; queue = queue[1:] {
+		if is(queue[0]) {
 			return true
 		}
-		was, ok := p.versions[v]
-		if !ok {
-			return false
+		if !seen[queue[0]] {
+			seen[queue[0]] = true
+			queue = append(queue, p.versions[queue[0]]...)
 		}
-		v = was
 	}
 	return false
 }
