@@ -28,6 +28,9 @@ func (pl *platform) startConfined(child *exec.Cmd, p Profile, in *member, atDeat
 	onThrownAwayThread(func() {
 		err := in.start(child, false, func() error { // the filter refuses clone3
 			err := restrict()
+			if err == nil {
+				err = domain.checkScope()
+			}
 			if err == nil && p.Notice != nil {
 				err = listen(p.Notice)
 			}

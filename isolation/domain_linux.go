@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -28,6 +29,15 @@ func newDomain(abi int) *domain {
 
 // scopedSignals is the first version of Landlock that keeps signals inside a domain.
 const scopedSignals = LandlockScope
+
+// checkScope returns an error if the calling thread can signal the parent of this process: kill(-1) on it would then
+// end every process of this user.
+func (d *domain) checkScope() error {
+	if d.scoped && unix.Kill(os.Getppid(), 0) == nil {
+		return errors.New("Landlock does not keep signals inside the domain of this process; nothing is started")
+	}
+	return nil
+}
 
 // work does the jobs on the thread that calls it, which has to be inside the domain.
 func (d *domain) work() {
