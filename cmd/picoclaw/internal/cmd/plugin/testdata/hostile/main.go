@@ -107,7 +107,7 @@ func look(_ context.Context, r *sdk.Request[none]) (string, error) {
 	}
 	try("another program", exec.Command("/bin/true").Run() == nil || exec.Command("/usr/bin/true").Run() == nil)
 	try("to write", r.Workspace.WriteFile("planted", []byte("x")) == nil)
-	policy, err := r.Workspace.Abs(".")
+	policy, err := r.Workspace.AbsPath(".")
 	if err != nil {
 		return "", err
 	}
