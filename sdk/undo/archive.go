@@ -39,7 +39,7 @@ type archive struct {
 
 // createArchive makes the archive of an operation.
 func (s *Store) createArchive(op *Operation) (*archive, error) {
-	f, err := os.OpenFile(s.file(op.ID), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(s.archivePath(op.ID), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -48,10 +48,10 @@ func (s *Store) createArchive(op *Operation) (*archive, error) {
 	a.tar = tar.NewWriter(a.buffer)
 	data, err := json.Marshal(op)
 	if err == nil {
-		err = a.member(operationMember, data)
+		err = a.writeMember(operationMember, data)
 	}
 	if err != nil {
-		a.discard()
+		a.deleteFile()
 		return nil, err
 	}
 	return a, nil
@@ -63,15 +63,15 @@ func (a *archive) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// size returns the number of bytes of the archive.
-func (a *archive) size() int64 { return a.written + int64(a.buffer.Buffered()) }
+// bytesWritten returns the number of bytes of the archive.
+func (a *archive) bytesWritten() int64 { return a.written + int64(a.buffer.Buffered()) }
 
-func (a *archive) header(name string, size int64) error {
+func (a *archive) writeHeader(name string, size int64) error {
 	return a.tar.WriteHeader(&tar.Header{Name: a.id + "/" + name, Typeflag: tar.TypeReg, Mode: 0o600, Size: size})
 }
 
-func (a *archive) member(name string, data []byte) error {
-	if err := a.header(name, int64(len(data))); err != nil {
+func (a *archive) writeMember(name string, data []byte) error {
+	if err := a.writeHeader(name, int64(len(data))); err != nil {
 		return err
 	}
 	if _, err := a.tar.Write(data); err != nil {
@@ -80,13 +80,13 @@ func (a *archive) member(name string, data []byte) error {
 	return a.tar.Flush()
 }
 
-// flush has the operating system take all that was written.
-func (a *archive) flush() error { return a.buffer.Flush() }
+// flushBuffer writes the buffer to the file.
+func (a *archive) flushBuffer() error { return a.buffer.Flush() }
 
-// keep adds the contents of a file and returns their number.
-func (a *archive) keep(name string, size int64, contents io.Reader) (number int, err error) {
+// keepContents adds the contents of a file and returns their number.
+func (a *archive) keepContents(name string, size int64, contents io.Reader) (number int, err error) {
 	number = a.contents + 1
-	if err := a.header(path.Join(contentFolder, strconv.Itoa(number), name), size); err != nil {
+	if err := a.writeHeader(path.Join(contentFolder, strconv.Itoa(number), name), size); err != nil {
 		return 0, err
 	}
 	n, err := io.Copy(a.tar, io.LimitReader(contents, size))
@@ -107,20 +107,20 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// end writes the record and closes the archive.
-func (a *archive) end(r *record) error {
+// writeEnd writes the record and closes the archive.
+func (a *archive) writeEnd(r *record) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	if err := a.member(recordMember, data); err != nil {
+	if err := a.writeMember(recordMember, data); err != nil {
 		return err
 	}
 	trailer, err := trailerOf(&r.Operation)
 	if err != nil {
 		return err
 	}
-	return errors.Join(a.member(operationMember, trailer), a.flush(), a.file.Close())
+	return errors.Join(a.writeMember(operationMember, trailer), a.flushBuffer(), a.file.Close())
 }
 
 // trailerOf returns an operation as the last member of an archive. What has no room is left out there.
@@ -149,8 +149,8 @@ func trailerOf(op *Operation) ([]byte, error) {
 	}
 }
 
-// discard deletes the archive.
-func (a *archive) discard() {
+// deleteFile deletes the archive.
+func (a *archive) deleteFile() {
 	_ = a.file.Close()
 	_ = os.Remove(a.file.Name())
 }
@@ -209,7 +209,7 @@ func readArchive(f *os.File, id string) (r *record, contents map[int]content, en
 			if err := json.NewDecoder(members).Decode(r); err != nil {
 				return nil, nil, false, fmt.Errorf("the archive of %s can't be read: %w", id, err)
 			}
-			return r, contents, true, r.check()
+			return r, contents, true, r.checkIndexes()
 		case name == operationMember:
 			if err := json.NewDecoder(members).Decode(&r.Operation); err != nil {
 				return nil, nil, false, fmt.Errorf("the archive of %s can't be read: %w", id, err)
@@ -220,7 +220,7 @@ func readArchive(f *os.File, id string) (r *record, contents map[int]content, en
 			}
 		}
 	}
-	return r, contents, false, r.check()
+	return r, contents, false, r.checkIndexes()
 }
 
 // journalLine is an object or an entry as the operation met it.
@@ -252,8 +252,8 @@ func (r *record) readJournal(from io.Reader) error {
 	}
 }
 
-// check refuses a record whose numbers lead nowhere.
-func (r *record) check() error {
+// checkIndexes refuses a record whose numbers lead nowhere.
+func (r *record) checkIndexes() error {
 	valid := func(i int) bool { return i >= none && i < len(r.Objects) }
 	for i, o := range r.Objects {
 		if o == nil || !valid(o.Parent) {

@@ -21,7 +21,7 @@ func (r *Recorder) touchClosed(path string) *entry {
 		}
 		e = &entry{Dir: none, Name: rawText(path), Before: none, After: none}
 		o := newObject(n)
-		r.add(o)
+		r.addObject(o)
 		e.Before, e.current = o.index, o
 		r.byName[key] = e
 		r.addEntry(e)

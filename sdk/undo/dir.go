@@ -60,14 +60,14 @@ func (d *directory) openBelow(name string) (*directory, error) {
 	return &directory{d.path + string(os.PathSeparator) + name, root, file}, nil
 }
 
-func (d *directory) close() {
+func (d *directory) closeHandles() {
 	_ = d.file.Close()
 	_ = d.root.Close()
 }
 
 // isClosed reports whether the owner of the directory may not look into it.
 func (d *directory) isClosed() bool {
-	_, err := d.stat(".")
+	_, err := d.statName(".")
 	return err != nil
 }
 
@@ -76,8 +76,8 @@ func modeBits(mode fs.FileMode) fs.FileMode {
 	return mode & (fs.ModePerm | fs.ModeSetgid | fs.ModeSticky)
 }
 
-// names lists the directory.
-func (d *directory) names() ([]string, error) {
+// listNames returns the names in the directory.
+func (d *directory) listNames() ([]string, error) {
 	file, err := d.root.Open(".")
 	if err != nil {
 		return nil, err

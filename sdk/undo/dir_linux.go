@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stat returns the node at a name, nil for none.
-func (d *directory) stat(name string) (*node, error) {
+// statName returns the node at a name, nil for none.
+func (d *directory) statName(name string) (*node, error) {
 	return statAt(int(d.file.Fd()), name, unix.AT_SYMLINK_NOFOLLOW)
 }
 
@@ -75,13 +75,13 @@ func fileMode(mode uint32) fs.FileMode {
 	return m
 }
 
-// attributes returns the extended attributes of what is at a name that a program may set.
-func (d *directory) attributes(name string) map[string][]byte {
+// readAttributes returns the extended attributes of the object at a name that programs may set.
+func (d *directory) readAttributes(name string) map[string][]byte {
 	path := "/proc/self/fd/" + strconv.Itoa(int(d.file.Fd())) + "/" + name
 	var list [4096]byte
 	n, err := unix.Llistxattr(path, list[:])
 	if err != nil { // a sandbox without /proc, or a long list
-		f, err := d.open(name)
+		f, err := d.openName(name)
 		if err != nil {
 			return nil
 		}
@@ -101,8 +101,8 @@ func (d *directory) attributes(name string) map[string][]byte {
 	return all
 }
 
-// open opens the regular file or directory at a name for reading.
-func (d *directory) open(name string) (*os.File, error) {
+// openName opens the regular file or directory at a name for reading.
+func (d *directory) openName(name string) (*os.File, error) {
 	return d.openFile(name, unix.O_RDONLY|unix.O_NONBLOCK, 0)
 }
 
@@ -114,10 +114,10 @@ func (d *directory) openFile(name string, flags int, mode uint32) (*os.File, err
 	return os.NewFile(uintptr(fd), d.path+"/"+name), nil
 }
 
-func (d *directory) readlink(name string) (string, error) { return d.root.Readlink(name) }
+func (d *directory) readTarget(name string) (string, error) { return d.root.Readlink(name) }
 
-// rename moves what is at a name to a name that is free.
-func (d *directory) rename(name string, to *directory, newName string) error {
+// renameToFree renames an object, and fails if the new name is taken.
+func (d *directory) renameToFree(name string, to *directory, newName string) error {
 	return renameAt(d, name, to, newName, unix.RENAME_NOREPLACE)
 }
 
@@ -134,14 +134,14 @@ func renameAt(from *directory, name string, to *directory, newName string, flags
 	return nil
 }
 
-func (d *directory) link(name string, to *directory, newName string) error {
+func (d *directory) linkName(name string, to *directory, newName string) error {
 	if err := unix.Linkat(int(d.file.Fd()), name, int(to.file.Fd()), newName, 0); err != nil {
 		return &fs.PathError{Op: "link", Path: name, Err: err}
 	}
 	return nil
 }
 
-func (d *directory) mkfifo(name string) error {
+func (d *directory) makeFIFO(name string) error {
 	if err := unix.Mkfifoat(int(d.file.Fd()), name, 0o600); err != nil {
 		return &fs.PathError{Op: "mkfifo", Path: name, Err: err}
 	}

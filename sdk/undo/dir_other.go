@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// stat returns the node at a name, nil for none.
-func (d *directory) stat(name string) (*node, error) {
+// statName returns the node at a name, nil for none.
+func (d *directory) statName(name string) (*node, error) {
 	info, err := d.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -41,19 +41,19 @@ func nodeOf(info fs.FileInfo, open func() (*os.File, error)) *node {
 	return n
 }
 
-func (d *directory) attributes(string) map[string][]byte { return nil }
+func (d *directory) readAttributes(string) map[string][]byte { return nil }
 
-// open opens the regular file or directory at a name for reading.
-func (d *directory) open(name string) (*os.File, error) { return d.root.Open(name) }
+// openName opens the regular file or directory at a name for reading.
+func (d *directory) openName(name string) (*os.File, error) { return d.root.Open(name) }
 
 func (d *directory) openFile(name string, flags int, mode uint32) (*os.File, error) {
 	return d.root.OpenFile(name, flags, fs.FileMode(mode))
 }
 
-func (d *directory) readlink(name string) (string, error) { return d.root.Readlink(name) }
+func (d *directory) readTarget(name string) (string, error) { return d.root.Readlink(name) }
 
-// rename moves what is at a name to a name that is free.
-func (d *directory) rename(name string, to *directory, newName string) error {
+// renameToFree renames an object, and fails if the new name is taken.
+func (d *directory) renameToFree(name string, to *directory, newName string) error {
 	if _, err := to.root.Lstat(newName); err == nil {
 		return fs.ErrExist
 	}
@@ -66,11 +66,11 @@ func (d *directory) rename(name string, to *directory, newName string) error {
 // renameExchange is not known here.
 func renameExchange(*directory, string, *directory, string) error { return errors.ErrUnsupported }
 
-func (d *directory) link(name string, to *directory, newName string) error {
+func (d *directory) linkName(name string, to *directory, newName string) error {
 	return os.Link(d.path+"/"+name, to.path+"/"+newName)
 }
 
-func (d *directory) mkfifo(string) error { return errors.ErrUnsupported }
+func (d *directory) makeFIFO(string) error { return errors.ErrUnsupported }
 
 // isUnreadable can't tell here.
 func isUnreadable(string) bool { return false }

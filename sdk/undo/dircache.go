@@ -29,9 +29,9 @@ func newDirCache(files *workspace.Workspace) dirCache {
 	return dirCache{files: files, all: map[string]*openDir{}}
 }
 
-// open opens a directory; nil where the policy does not open it, or there is none. Inside the workspace each is opened
+// openDir opens a directory; nil where the policy does not open it, or there is none. Inside the workspace each is opened
 // through the one before, so the time does not grow with the depth.
-func (c *dirCache) open(path string) *openDir {
+func (c *dirCache) openDir(path string) *openDir {
 	if d := c.all[path]; d != nil {
 		return d
 	}
@@ -40,7 +40,7 @@ func (c *dirCache) open(path string) *openDir {
 		return nil
 	}
 	if len(c.order) >= maxOpenDirs {
-		c.drop(c.order[0])
+		c.closeDir(c.order[0])
 	}
 	d := &openDir{directory: dir}
 	c.all[path] = d
@@ -56,7 +56,7 @@ func (c *dirCache) openNew(path string) *directory {
 		}
 		return dir
 	}
-	parent := c.open(filepath.Dir(path))
+	parent := c.openDir(filepath.Dir(path))
 	if parent == nil {
 		return nil
 	}
@@ -67,12 +67,12 @@ func (c *dirCache) openNew(path string) *directory {
 	return dir
 }
 
-func (c *dirCache) drop(path string) {
+func (c *dirCache) closeDir(path string) {
 	d := c.all[path]
 	if d == nil {
 		return
 	}
-	d.close()
+	d.closeHandles()
 	delete(c.all, path)
 	for i, p := range c.order {
 		if p == path {
@@ -86,15 +86,15 @@ func (c *dirCache) drop(path string) {
 func (c *dirCache) dropTree(path string) {
 	for _, open := range slices.Clone(c.order) {
 		if paths.Within(path, open) {
-			c.drop(open)
+			c.closeDir(open)
 		}
 	}
 }
 
-// clear closes all: their paths may come to mean other directories.
-func (c *dirCache) clear() {
+// closeAll closes all: their paths may come to mean other directories.
+func (c *dirCache) closeAll() {
 	for path := range c.all {
-		c.all[path].close()
+		c.all[path].closeHandles()
 	}
 	clear(c.all)
 	c.order = c.order[:0]
@@ -104,7 +104,7 @@ func (c *dirCache) clear() {
 // closed them. It returns what the directory was before; restore sets the modes again.
 func (c *dirCache) openAnyway(path string) (d *openDir, was *node, restore func()) {
 	restore = func() {}
-	if d := c.open(path); d != nil && !d.isClosed() {
+	if d := c.openDir(path); d != nil && !d.isClosed() {
 		if n, err := statFile(d.file); err == nil {
 			return d, n, restore
 		}
@@ -117,17 +117,17 @@ func (c *dirCache) openAnyway(path string) (d *openDir, was *node, restore func(
 		return nil, nil, nil
 	}
 	name := filepath.Base(path)
-	n, err := parent.stat(name)
+	n, err := parent.statName(name)
 	if err == nil && n != nil && n.Mode.IsDir() {
-		if d := c.open(path); d != nil && !d.isClosed() {
+		if d := c.openDir(path); d != nil && !d.isClosed() {
 			return d, n, restore
 		}
 		if parent.root.Chmod(name, modeBits(n.Mode)|0o700) == nil {
-			c.drop(path)
-			d = c.open(path)
+			c.closeDir(path)
+			d = c.openDir(path)
 			above := restore
 			restore = func() {
-				if parent := c.open(filepath.Dir(path)); parent != nil {
+				if parent := c.openDir(filepath.Dir(path)); parent != nil {
 					_ = parent.root.Chmod(name, modeBits(n.Mode))
 				}
 				above()
@@ -141,9 +141,9 @@ func (c *dirCache) openAnyway(path string) (d *openDir, was *node, restore func(
 	return d, n, restore
 }
 
-// walk calls fn for what is in a directory, at all depths, until it returns false. Directories that the operation closed
+// walkTree calls fn for what is in a directory, at all depths, until it returns false. Directories that the operation closed
 // are opened meanwhile.
-func (c *dirCache) walk(path string, fn func(d *openDir, name string, n *node) bool) {
+func (c *dirCache) walkTree(path string, fn func(d *openDir, name string, n *node) bool) {
 	queue := []string{path}
 	for len(queue) > 0 {
 		path := queue[0]
@@ -152,9 +152,9 @@ func (c *dirCache) walk(path string, fn func(d *openDir, name string, n *node) b
 		if d == nil {
 			continue
 		}
-		names, _ := d.names()
+		names, _ := d.listNames()
 		for _, name := range names {
-			n, err := d.stat(name)
+			n, err := d.statName(name)
 			if err != nil || n == nil {
 				continue
 			}

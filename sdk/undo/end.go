@@ -17,15 +17,15 @@ type Ended struct {
 func (r *Recorder) Discard() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stop()
-	r.discard()
+	r.stopObserving()
+	r.discardArchive()
 }
 
 // Claim has everything below a path count as the operation's own when it ends. It is for a tree that came as a whole.
 func (r *Recorder) Claim(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if e := r.touch(path); e != nil {
+	if e := r.touchPath(path); e != nil {
 		e.whole = true
 	}
 }
@@ -38,25 +38,25 @@ func (r *Recorder) End() Ended {
 	if r.ended {
 		return Ended{}
 	}
-	r.observe()
+	r.observeEvents()
 	for thread := range r.calls {
 		r.endCall(thread)
 	}
-	r.stop()
+	r.stopObserving()
 	if r.out != nil {
 		if d, err := openDirectory(r.files, r.files.Dir()); err != nil {
 			// The sandbox ends with its host: what is listed now would count as deleted.
 			return Ended{Missing: "the workspace could not be looked at when it ended"}
 		} else {
-			d.close()
+			d.closeHandles()
 		}
 	}
-	changes := r.finish()
+	changes := r.finishRecord()
 	if r.restored != nil {
 		r.record.Restored = r.restored()
 	}
 	r.noteUnchanged()
-	return r.write(changes)
+	return r.writeArchive(changes)
 }
 
 // noteUnchanged notes the files that the operation only moved or linked and that have all their names again: their
@@ -70,35 +70,35 @@ func (r *Recorder) noteUnchanged() {
 	}
 }
 
-// stop ends what the recorder holds open.
-func (r *Recorder) stop() {
+// stopObserving ends what the recorder holds open.
+func (r *Recorder) stopObserving() {
 	if r.ended = true; r.ticks != nil {
 		close(r.ticks)
 		r.ticks = nil
 	}
-	r.observer.close()
-	r.dirs.clear()
+	r.observer.closeWatches()
+	r.dirs.closeAll()
 }
 
-func (r *Recorder) discard() {
+func (r *Recorder) discardArchive() {
 	if r.out != nil {
-		r.out.discard()
+		r.out.deleteFile()
 		r.out = nil
 	}
 }
 
-// write completes the archive.
-func (r *Recorder) write(changes Changes) Ended {
+// writeArchive completes the archive.
+func (r *Recorder) writeArchive(changes Changes) Ended {
 	if r.broken != nil {
-		r.record.Missing = reason(r.broken).Error()
+		r.record.Missing = errorReason(r.broken).Error()
 	}
 	out := Ended{Changes: changes, Lost: r.record.Lost, Missing: r.record.Missing}
 	if changes.Total() == 0 && len(r.record.Lost) == 0 {
-		r.discard()
+		r.discardArchive()
 		if r.record.Undoes == "" || r.record.Partly {
 			return Ended{}
 		}
-		r.begin() // what was left of the operation was undone by others
+		r.beginArchive() // what was left of the operation was undone by others
 		if r.broken != nil {
 			return Ended{}
 		}
@@ -109,31 +109,31 @@ func (r *Recorder) write(changes Changes) Ended {
 	}
 	r.record.Changes = &changes
 	if !r.tool {
-		r.record.Summary += changes.summary(r.files.Dir())
+		r.record.Summary += changes.summaryText(r.files.Dir())
 	}
 	if out.Missing != "" { // the history says at least that it took place
-		r.discard()
+		r.discardArchive()
 		r.record.ID, r.record.Time = r.store.newID(), time.Now().UTC().Truncate(time.Millisecond)
 		r.record.Objects, r.record.Entries = nil, nil
 		r.store.remember(r.record.ID)
 		if a, err := r.store.createArchive(&r.record.Operation); err == nil {
-			_ = a.end(&r.record)
+			_ = a.writeEnd(&r.record)
 		}
 		return out
 	}
-	if err := r.out.end(&r.record); err != nil {
+	if err := r.out.writeEnd(&r.record); err != nil {
 		r.broken = err
-		out.Missing = reason(err).Error()
-		return r.write(changes)
+		out.Missing = errorReason(err).Error()
+		return r.writeArchive(changes)
 	}
 	r.store.remember(r.record.ID)
-	r.store.wrote(r.out.written)
+	r.store.countWritten(r.out.written)
 	out.ID = r.record.ID
 	return out
 }
 
-// count drops the names that the operation did not change, and counts the others.
-func (r *Recorder) count() Changes {
+// countChanges drops the names that the operation did not change, and counts the others.
+func (r *Recorder) countChanges() Changes {
 	var c Changes
 	exist, moved := map[int]bool{}, map[int]bool{} // objects with a name after the operation, and with a new one
 	linked := map[int]bool{}                       // objects of which a name was added or taken away
@@ -149,9 +149,9 @@ func (r *Recorder) count() Changes {
 	kept := r.record.Entries[:0]
 	counted := map[int]bool{}
 	for _, e := range r.record.Entries {
-		differs := e.Before != e.After || e.Before != none && r.record.Objects[e.Before].differs()
+		differs := e.Before != e.After || e.Before != none && r.record.Objects[e.Before].hasChanged()
 		if e.Foreign && !differs { // undo gives the name what it had later
-			later := r.byName[r.record.key(e)]
+			later := r.byName[r.record.keyOf(e)]
 			differs = later != nil && later.Before != e.Before
 		}
 		if differs || e.Before != none && linked[e.Before] {
@@ -164,22 +164,22 @@ func (r *Recorder) count() Changes {
 		if e.After != none {
 			after = r.record.Objects[e.After]
 		}
-		switch now, before := r.record.path(e, (*record).nowPath), r.record.path(e, (*record).beforePath); {
+		switch now, before := r.record.entryPath(e, (*record).nowPath), r.record.entryPath(e, (*record).beforePath); {
 		case e.Before == e.After, e.Foreign:
 			if !counted[e.Before] {
-				c.add(&c.Changed, now)
+				c.addPath(&c.Changed, now)
 			}
 			counted[e.Before] = true
 		case e.Before != none && r.record.Objects[e.Before].temporary && (after == nil || after.temporary):
 		case after == nil && !moved[e.Before]:
-			c.add(&c.Deleted, before)
+			c.addPath(&c.Deleted, before)
 		case after == nil: // counted where it is now
 		case !after.Created:
-			c.add(&c.Moved, now)
+			c.addPath(&c.Moved, now)
 		case e.Before != none && !exist[e.Before]:
-			c.add(&c.Changed, now)
+			c.addPath(&c.Changed, now)
 		default:
-			c.add(&c.Made, now)
+			c.addPath(&c.Made, now)
 		}
 	}
 	r.record.Entries = slices.Clone(kept)
@@ -189,8 +189,8 @@ func (r *Recorder) count() Changes {
 	return c
 }
 
-// differs reports whether the operation changed an object that kept its name.
-func (o *object) differs() bool {
+// hasChanged reports whether the operation changed an object that kept its name.
+func (o *object) hasChanged() bool {
 	if o.After == nil {
 		return true
 	}

@@ -6,15 +6,15 @@ import "time"
 func (r *Recorder) Tick() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.observe()
-	r.expire(time.Now())
+	r.observeEvents()
+	r.expireCalls(time.Now())
 }
 
 // Kill leaves the recorder as a killed process does, and returns the id of its operation; empty for none.
 func (r *Recorder) Kill() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stop()
+	r.stopObserving()
 	if r.out == nil {
 		return ""
 	}

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// finish finds out what each name holds now, and what that says of the operation.
-func (r *Recorder) finish() Changes {
+// finishRecord notes the object that each name has after the operation, and counts the changes.
+func (r *Recorder) finishRecord() Changes {
 	r.record.Ended = time.Now().UnixNano()
 	f := finisher{Recorder: r, found: map[*object]string{}, children: map[int][]*object{}, entries: map[int][]*entry{},
 		located: map[*object]bool{}, claimed: map[*object]bool{}}
-	f.run()
+	f.findAll()
 	r.record.setBefore()
-	return r.count()
+	return r.countChanges()
 }
 
 // finisher walks from the directories that the policy opens to those that the operation touched, wherever they are now.
@@ -35,12 +35,12 @@ type finisher struct {
 	opened   []opened           // directories that were visited
 }
 
-func (f *finisher) run() {
+func (f *finisher) findAll() {
 	for _, o := range f.record.Objects {
 		switch {
 		case !o.isDir():
 		case o.Parent == none && o.Name != "":
-			f.place(o, string(o.Name))
+			f.placeDir(o, string(o.Name))
 		case o.Parent != none:
 			f.children[o.Parent] = append(f.children[o.Parent], o)
 		}
@@ -56,19 +56,19 @@ func (f *finisher) run() {
 		if !o.isDir() || o.Now != "" || f.observer == nil {
 			continue
 		}
-		if n, err := f.statDir(o.path()); err == nil && n != nil && n.ID == o.ID { // somebody else moved it
+		if n, err := f.statDir(o.lastPath()); err == nil && n != nil && n.ID == o.ID { // somebody else moved it
 			o.Foreign = true
-			f.place(o, o.path())
+			f.placeDir(o, o.lastPath())
 			f.visitAll()
 		}
 	}
-	f.dirs.clear()
+	f.dirs.closeAll()
 	f.findLinks()
 	f.markDisplaced()
 	f.closeAgain()
-	f.dirs.clear()
+	f.dirs.closeAll()
 	if f.observer != nil && f.observer.blind != "" {
-		f.lose("files that somebody else may have changed at the same time: " + f.observer.blind)
+		f.noteLost("files that somebody else may have changed at the same time: " + f.observer.blind)
 	}
 }
 
@@ -76,7 +76,7 @@ func (f *finisher) visitAll() {
 	for len(f.queue) > 0 {
 		dir := f.queue[0]
 		f.queue = f.queue[1:]
-		f.visit(dir)
+		f.visitDir(dir)
 	}
 }
 
@@ -132,7 +132,7 @@ func (f *finisher) bringBack(dir *object) {
 	}
 }
 
-func (f *finisher) place(o *object, path string) {
+func (f *finisher) placeDir(o *object, path string) {
 	if f.found[o] == "" {
 		f.found[o] = path
 		o.Now = rawText(path)
@@ -140,8 +140,8 @@ func (f *finisher) place(o *object, path string) {
 	}
 }
 
-// visit looks at the names in one directory.
-func (f *finisher) visit(o *object) {
+// visitDir looks at the names in one directory.
+func (f *finisher) visitDir(o *object) {
 	path := f.found[o]
 	dir, was, restore := f.dirs.openAnyway(path)
 	if dir == nil {
@@ -157,22 +157,22 @@ func (f *finisher) visit(o *object) {
 	d := dir
 	d.object = o
 	for _, child := range f.children[o.index] {
-		if n, err := dir.stat(string(child.Name)); err == nil && n != nil && n.ID == child.ID {
-			f.place(child, filepath.Join(path, string(child.Name)))
-			child.After = n.state()
+		if n, err := dir.statName(string(child.Name)); err == nil && n != nil && n.ID == child.ID {
+			f.placeDir(child, filepath.Join(path, string(child.Name)))
+			child.After = n.toState()
 		}
 	}
 	for _, e := range f.entries[o.index] {
-		f.look(d, e)
+		f.lookAtName(d, e)
 	}
 	if o.Created && f.claimed[o] {
 		f.claimAll(d)
 	}
 	if o.Attributed && !o.Created {
-		o.attributesDiffer = !maps.EqualFunc(o.Attributes, dir.attributes("."), bytes.Equal)
+		o.attributesDiffer = !maps.EqualFunc(o.Attributes, dir.readAttributes("."), bytes.Equal)
 	}
 	n.Mode = was.Mode
-	o.After = n.state()
+	o.After = n.toState()
 	f.opened = append(f.opened, opened{o, path, restore})
 }
 
@@ -189,17 +189,17 @@ func (f *finisher) closeAgain() {
 	for _, o := range slices.Backward(f.opened) {
 		o.restore()
 		if n, err := f.statDir(o.path); err == nil && n != nil && n.ID == o.ID && n.Changed != o.After.Changed {
-			o.After = n.state()
+			o.After = n.toState()
 		}
 	}
 }
 
 // statDir returns the node of a directory, also of one that is closed.
 func (f *finisher) statDir(path string) (*node, error) {
-	if parent := f.dirs.open(filepath.Dir(path)); parent != nil {
-		return parent.stat(filepath.Base(path))
+	if parent := f.dirs.openDir(filepath.Dir(path)); parent != nil {
+		return parent.statName(filepath.Base(path))
 	}
-	d := f.dirs.open(path)
+	d := f.dirs.openDir(path)
 	if d == nil {
 		return nil, errNoDirectory
 	}
@@ -208,7 +208,7 @@ func (f *finisher) statDir(path string) (*node, error) {
 
 // claimAll adds an entry for everything in a directory.
 func (f *finisher) claimAll(d *openDir) {
-	names, err := d.names()
+	names, err := d.listNames()
 	if err != nil {
 		return
 	}
@@ -225,14 +225,14 @@ func (f *finisher) claimAll(d *openDir) {
 			f.broken = errTooMany
 			return
 		}
-		f.look(d, e)
+		f.lookAtName(d, e)
 	}
 }
 
-// look finds the object that a name holds after the operation.
-func (f *finisher) look(d *openDir, e *entry) {
+// lookAtName finds the object that a name holds after the operation.
+func (f *finisher) lookAtName(d *openDir, e *entry) {
 	name := string(e.Name)
-	n, err := d.stat(name)
+	n, err := d.statName(name)
 	if err != nil {
 		e.Foreign = true
 		return
@@ -242,10 +242,10 @@ func (f *finisher) look(d *openDir, e *entry) {
 	}
 	o := f.objectAt(d, name, n, true)
 	e.After, e.current = o.index, o
-	f.left(e, o, n, func() (io.ReadCloser, error) { return d.open(name) })
+	f.noteLeft(e, o, n, func() (io.ReadCloser, error) { return d.openName(name) })
 	if o.isDir() {
 		f.claimed[o] = f.claimed[o] || e.whole
-		f.place(o, filepath.Join(d.path, name))
+		f.placeDir(o, filepath.Join(d.path, name))
 	}
 }
 
@@ -263,10 +263,10 @@ func (f *finisher) lookClosed(e *entry) {
 	if o == nil {
 		o = newObject(n)
 		o.Created = true
-		f.add(o)
+		f.addObject(o)
 	}
 	e.After = o.index
-	f.left(e, o, n, func() (io.ReadCloser, error) { return openClosed(f.files, string(e.Name)) })
+	f.noteLeft(e, o, n, func() (io.ReadCloser, error) { return openClosed(f.files, string(e.Name)) })
 }
 
 // recent is for how long two changes of a file may have the same time: no file system's clock is coarser, but for those
@@ -278,13 +278,13 @@ var errTooMany = errors.New("it changed more paths than are kept of one operatio
 // maxHashed is up to how many bytes a file is hashed, and how long that takes at most: 1 ms.
 const maxHashed = 256 << 10
 
-// left notes the state in which the operation left an object.
-func (f *finisher) left(e *entry, o *object, n *node, open func() (io.ReadCloser, error)) {
+// noteLeft notes the state in which the operation left an object.
+func (f *finisher) noteLeft(e *entry, o *object, n *node, open func() (io.ReadCloser, error)) {
 	f.located[o] = true
 	if o.last != 0 && o.last != n.Changed && o.opens == 0 && !o.isDir() {
 		o.Foreign = true // no event told of it: somebody changed it by another name
 	}
-	o.After = n.state()
+	o.After = n.toState()
 	if !n.Mode.IsRegular() || n.Size > maxHashed || f.record.Ended-n.Changed > int64(recent) || o.After.Hash != "" {
 		return
 	}
@@ -310,12 +310,12 @@ func (f *finisher) findLinks() {
 		return
 	}
 	dirs := newDirCache(f.files)
-	dirs.walk(f.files.Dir(), func(dir *openDir, name string, n *node) bool {
+	dirs.walkTree(f.files.Dir(), func(dir *openDir, name string, n *node) bool {
 		o := lost[n.ID]
 		if o == nil {
 			return true
 		}
-		d := f.open(dir.path)
+		d := f.openDir(dir.path)
 		if d == nil {
 			return true
 		}
@@ -323,12 +323,12 @@ func (f *finisher) findLinks() {
 		e := &entry{Dir: d.object.index, Name: rawText(name), Before: o.index, After: o.index, current: o, Foreign: o.Foreign}
 		f.byName[entryKey{d.object, name}] = e
 		f.record.Entries = append(f.record.Entries, e)
-		f.left(e, o, n, func() (io.ReadCloser, error) { return d.open(name) })
+		f.noteLeft(e, o, n, func() (io.ReadCloser, error) { return d.openName(name) })
 		if n, err := statFile(d.file); err == nil && d.object.Now == "" {
-			d.object.Now, d.object.After = rawText(dir.path), n.state()
+			d.object.Now, d.object.After = rawText(dir.path), n.toState()
 		}
 		return len(lost) > 0
 	})
-	dirs.clear()
-	f.dirs.clear()
+	dirs.closeAll()
+	f.dirs.closeAll()
 }

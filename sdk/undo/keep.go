@@ -22,7 +22,7 @@ func (r *Recorder) keepContents(e *entry, o *object) {
 			if o.Mode&fs.ModeSocket != 0 {
 				kind = "a socket"
 			}
-			r.lose(hiddentext.QuoteName(r.path(e)) + " (" + kind + ")")
+			r.noteLost(hiddentext.QuoteName(r.entryPath(e)) + " (" + kind + ")")
 		}
 		return
 	}
@@ -34,28 +34,28 @@ func (r *Recorder) keepContents(e *entry, o *object) {
 		}
 	}
 	if err == nil {
-		if left := r.left(); o.Size > left {
+		if left := r.countBytesLeft(); o.Size > left {
 			err = fmt.Errorf("%s, more than is kept of one operation", sizeText(o.Size))
 		} else {
-			r.begin()
+			r.beginArchive()
 			if r.broken == nil {
 				if o.Attributes == nil {
 					o.Attributes = attributesOf(file)
 				}
-				o.Content, err = r.out.keep(baseName(string(e.Name)), o.Size, file)
+				o.Content, err = r.out.keepContents(baseName(string(e.Name)), o.Size, file)
 			}
 		}
 		_ = file.Close()
 	}
 	if err != nil {
-		r.lose(fmt.Sprintf("%s (%v)", hiddentext.QuoteName(r.path(e)), reason(err)))
+		r.noteLost(fmt.Sprintf("%s (%v)", hiddentext.QuoteName(r.entryPath(e)), errorReason(err)))
 		return
 	}
 	if o.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
-		r.loseKind(r.path(e), "the setuid and setgid bits of files")
+		r.loseKind(r.entryPath(e), "the setuid and setgid bits of files")
 	}
 	if o.UID == nobody || o.GID == nobody {
-		r.loseKind(r.path(e), "owners of files other than picoclaw's")
+		r.loseKind(r.entryPath(e), "owners of files other than picoclaw's")
 	}
 	r.noteObject(o)
 }
@@ -69,7 +69,7 @@ func (r *Recorder) openEntry(e *entry, o *object) (*os.File, error) {
 		if d.object == nil || d.object.index != e.Dir {
 			continue
 		}
-		f, err := d.open(string(e.Name))
+		f, err := d.openName(string(e.Name))
 		if err != nil {
 			return nil, err
 		}
@@ -87,8 +87,8 @@ func (r *Recorder) openEntry(e *entry, o *object) (*os.File, error) {
 	return nil, fs.ErrNotExist
 }
 
-// begin makes the archive, with what is known so far.
-func (r *Recorder) begin() {
+// beginArchive makes the archive, with what is known so far.
+func (r *Recorder) beginArchive() {
 	if r.out != nil || r.broken != nil {
 		return
 	}
@@ -97,8 +97,8 @@ func (r *Recorder) begin() {
 	r.flushJournal()
 }
 
-// note adds a line to the journal, from which an operation is known whose process is killed.
-func (r *Recorder) note(line journalLine) {
+// addLine adds a line to the journal, from which an operation is known whose process is killed.
+func (r *Recorder) addLine(line journalLine) {
 	data, err := json.Marshal(line)
 	if err != nil {
 		r.broken = err
@@ -115,39 +115,39 @@ func (r *Recorder) noteObject(o *object) {
 	}
 }
 
-// flush writes the journal before the change that was announced takes place.
-func (r *Recorder) flush() {
+// flushNotes writes the journal before the change that was announced takes place.
+func (r *Recorder) flushNotes() {
 	if r.journal.Len()+len(r.objects) == 0 {
 		return
 	}
-	r.begin()
+	r.beginArchive()
 	r.flushJournal()
 }
 
 func (r *Recorder) flushJournal() {
 	for _, o := range r.objects {
-		r.note(journalLine{Object: o, Index: o.index})
+		r.addLine(journalLine{Object: o, Index: o.index})
 		o.noted = false
 	}
 	r.objects = r.objects[:0]
 	if r.broken == nil && r.journal.Len() > 0 {
-		if r.out.size() > r.store.MaxOperation() {
+		if r.out.bytesWritten() > r.store.MaxOperation() {
 			r.broken = fmt.Errorf("it changed more than %s can tell of", sizeText(r.store.MaxOperation()))
-		} else if err := r.out.member(journalMember, r.journal.Bytes()); err != nil {
+		} else if err := r.out.writeMember(journalMember, r.journal.Bytes()); err != nil {
 			r.broken = err
 		} else {
-			r.broken = r.out.flush()
+			r.broken = r.out.flushBuffer()
 		}
 	}
 	r.journal.Reset()
 }
 
-// left returns how many bytes may still be kept.
-func (r *Recorder) left() int64 {
+// countBytesLeft returns how many bytes may still be kept.
+func (r *Recorder) countBytesLeft() int64 {
 	if r.out == nil {
 		return r.store.MaxOperation()
 	}
-	return r.store.MaxOperation() - r.out.size()
+	return r.store.MaxOperation() - r.out.bytesWritten()
 }
 
 // loseKind names one of many paths that share a reason.
@@ -158,11 +158,11 @@ func (r *Recorder) loseKind(path, kind string) {
 			return
 		}
 	}
-	r.lose(what)
+	r.noteLost(what)
 }
 
-// lose notes what undo does not restore.
-func (r *Recorder) lose(what string) {
+// noteLost names something that undo does not restore.
+func (r *Recorder) noteLost(what string) {
 	switch {
 	case slices.Contains(r.record.Lost, what):
 	case len(r.record.Lost) < maxLost:
@@ -172,8 +172,8 @@ func (r *Recorder) lose(what string) {
 	}
 }
 
-// path returns the path of an entry as it was when the operation met it.
-func (r *Recorder) path(e *entry) string { return r.record.path(e, (*record).metPath) }
+// entryPath returns the path of an entry as it was when the operation met it.
+func (r *Recorder) entryPath(e *entry) string { return r.record.entryPath(e, (*record).metPath) }
 
 // baseName is a name that a member of an archive may have.
 func baseName(name string) string {
@@ -184,8 +184,8 @@ func baseName(name string) string {
 	return name
 }
 
-// reason is an error without the path that it is named with anyway.
-func reason(err error) error {
+// errorReason returns an error without its path, which the message names already.
+func errorReason(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err

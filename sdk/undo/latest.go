@@ -36,7 +36,7 @@ func (s *Store) prepareLatest() error {
 	if err != nil || info.Size() == int64(latestBytes) {
 		return err
 	}
-	ids, err := s.ids()
+	ids, err := s.listIDs()
 	if err != nil {
 		return err
 	}

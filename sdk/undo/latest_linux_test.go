@@ -18,7 +18,7 @@ func TestLostArchiveIsListed(t *testing.T) {
 		s := openStore(t, dir, Options{})
 		var paths []string
 		for i := range 3 {
-			paths = append(paths, s.file(change(t, s, files, fmt.Sprint(i), []byte("x")).ID))
+			paths = append(paths, s.archivePath(change(t, s, files, fmt.Sprint(i), []byte("x")).ID))
 		}
 		if err := os.Remove(paths[lost]); err != nil {
 			t.Fatal(err)
@@ -43,7 +43,7 @@ func TestBrokenListOfLatestIsMadeAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		last := change(t, s, files, "last", []byte("x")).ID
-		if err := os.Remove(s.file(last)); err != nil {
+		if err := os.Remove(s.archivePath(last)); err != nil {
 			t.Fatal(err)
 		}
 		if got := summaries(t, openStore(t, dir, Options{})); got[0] != "an operation without an archive" {

@@ -40,7 +40,7 @@ type state struct {
 	Hash string `json:"hash,omitempty"`
 }
 
-func (n *node) state() *state {
+func (n *node) toState() *state {
 	return &state{Changed: n.Changed, Modified: n.Modified, Size: n.Size, Mode: uint32(n.Mode), UID: n.UID, GID: n.GID}
 }
 
@@ -100,8 +100,8 @@ func newObject(n *node) *object {
 // setPlace notes where a directory was found.
 func (o *object) setPlace(holder *object, name string) { o.holder, o.label = holder, name }
 
-// path returns the path at which a directory was found last.
-func (o *object) path() string {
+// lastPath returns the path at which a directory was found last.
+func (o *object) lastPath() string {
 	path := o.label
 	for range maxDepth {
 		if o = o.holder; o == nil {
@@ -112,9 +112,9 @@ func (o *object) path() string {
 	return path
 }
 
-// pin notes the places of a directory and those above it that the operation created: somebody else changes something in
+// pinPlace notes the places of a directory and those above it that the operation created: somebody else changes something in
 // it, so undo may need it there.
-func (o *object) pin() {
+func (o *object) pinPlace() {
 	for ; o.Created && o.holder != nil; o = o.holder {
 		o.pinned = entryKey{o.holder, o.label}
 	}
@@ -128,8 +128,8 @@ func (o *object) isUnmakeable() bool {
 	return o.Mode&(fs.ModeDevice|fs.ModeSocket|fs.ModeIrregular) != 0
 }
 
-// meta returns what the object was besides its contents.
-func (o *object) meta() workspace.FileMeta {
+// toMeta returns the metadata that the object had.
+func (o *object) toMeta() workspace.FileMeta {
 	m := workspace.FileMeta{Mode: o.Mode, Modified: time.Unix(0, o.Modified)}
 	if o.UID != nobody && o.GID != nobody {
 		m.Owner = &workspace.Owner{UID: o.UID, GID: o.GID}

@@ -35,7 +35,7 @@ const tickInterval = 50 * time.Millisecond
 // maxCall is how long a call may take that was let through, on a machine with much to do.
 const maxCall = 2 * time.Second
 
-func (r *Recorder) tick() {
+func (r *Recorder) observeEachTick() {
 	ticker := time.NewTicker(tickInterval)
 	defer ticker.Stop()
 	for {
@@ -45,16 +45,16 @@ func (r *Recorder) tick() {
 		case <-ticker.C:
 			r.mu.Lock()
 			if !r.ended {
-				r.observe()
-				r.expire(time.Now().Add(-maxCall))
+				r.observeEvents()
+				r.expireCalls(time.Now().Add(-maxCall))
 			}
 			r.mu.Unlock()
 		}
 	}
 }
 
-// expire forgets calls that were made long ago and had no effect: they failed.
-func (r *Recorder) expire(before time.Time) {
+// expireCalls forgets calls that were made long ago and had no effect: they failed.
+func (r *Recorder) expireCalls(before time.Time) {
 	for thread, c := range r.calls {
 		if c.at.Before(before) {
 			r.endCall(thread)
@@ -62,9 +62,9 @@ func (r *Recorder) expire(before time.Time) {
 	}
 }
 
-// expect notes the effects that a thread's call may have. Effects that are left when the thread makes its next call did
+// expectEffects notes the effects that a thread's call may have. Effects that are left when the thread makes its next call did
 // not take place.
-func (r *Recorder) expect(thread int, c *call) {
+func (r *Recorder) expectEffects(thread int, c *call) {
 	if r.observer == nil {
 		return
 	}
@@ -84,9 +84,9 @@ func (r *Recorder) endCall(thread int) {
 	delete(r.calls, thread)
 	for len(c.effects) > 0 {
 		ef := c.effects[0]
-		c.drop(0)
+		c.dropEffect(0)
 		if ef.kind == attributed { // the kernel tells of no event where a time alone is set
-			r.adopt(ef.entry)
+			r.adoptCurrent(ef.entry)
 		}
 	}
 	if c.kind == mutation.Write {
@@ -94,8 +94,8 @@ func (r *Recorder) endCall(thread int) {
 	}
 }
 
-// drop removes one of the effects that are expected of a call.
-func (c *call) drop(at int) {
+// dropEffect removes one of the effects that are expected of a call.
+func (c *call) dropEffect(at int) {
 	e := c.effects[at].entry
 	c.effects = slices.Delete(c.effects, at, at+1)
 	if !slices.ContainsFunc(c.effects, func(ef effect) bool { return ef.entry == e }) {
@@ -113,13 +113,13 @@ func (e *entry) takeEffect(kind eventKind) []*call {
 		}
 	}
 	if len(all) == 1 {
-		all[0].drop(slices.Index(all[0].effects, effect{e, kind}))
+		all[0].dropEffect(slices.Index(all[0].effects, effect{e, kind}))
 	}
 	return all
 }
 
-// expects reports whether a call is expected to have an effect on a name.
-func (e *entry) expects(kind eventKind) bool {
+// expectsEffect reports whether a call is expected to have an effect on a name.
+func (e *entry) expectsEffect(kind eventKind) bool {
 	return slices.ContainsFunc(e.pending, func(c *call) bool { return slices.Contains(c.effects, effect{e, kind}) })
 }
 
@@ -134,20 +134,20 @@ func (r *Recorder) Notice(m mutation.Mutation) error {
 	if r.ended {
 		return nil
 	}
-	r.observe()
+	r.observeEvents()
 	r.endCall(m.Thread)
 	switch m.Kind {
 	case mutation.Unseen:
-		r.lose(fmt.Sprintf("changes that could not be noticed: %v", m.Err))
+		r.noteLost(fmt.Sprintf("changes that could not be noticed: %v", m.Err))
 	case mutation.Write:
 		r.noticeWrite(m)
 	case mutation.Make:
 		r.noticeNew(m.Thread, m.Path)
 	case mutation.Attribute:
-		if e := r.touch(m.Path); e != nil && e.current != nil {
+		if e := r.touchPath(m.Path); e != nil && e.current != nil {
 			r.keepAttributes(e)
 			e.current.Attributed, e.current.used = true, true
-			r.expect(m.Thread, &call{kind: m.Kind, effects: []effect{{e, attributed}}})
+			r.expectEffects(m.Thread, &call{kind: m.Kind, effects: []effect{{e, attributed}}})
 		}
 	case mutation.Remove:
 		r.noticeRemove(m)
@@ -156,7 +156,7 @@ func (r *Recorder) Notice(m mutation.Mutation) error {
 	case mutation.Exchange:
 		r.noticeExchange(m)
 	case mutation.Link:
-		source := r.touch(m.Path)
+		source := r.touchPath(m.Path)
 		if source != nil && source.current != nil {
 			source.current.last, source.current.used = 0, true
 		}
@@ -164,19 +164,19 @@ func (r *Recorder) Notice(m mutation.Mutation) error {
 			r.noticeNew(m.Thread, m.To)
 		}
 	}
-	r.flush()
+	r.flushNotes()
 	return nil
 }
 
 // noticeNew expects a name for something new. If the name has something already, the call fails.
 func (r *Recorder) noticeNew(thread int, path string) {
-	if e := r.touch(path); e != nil && (e.current == nil || len(e.pending) > 0) {
-		r.expect(thread, &call{kind: mutation.Make, effects: []effect{{e, appeared}}})
+	if e := r.touchPath(path); e != nil && (e.current == nil || len(e.pending) > 0) {
+		r.expectEffects(thread, &call{kind: mutation.Make, effects: []effect{{e, appeared}}})
 	}
 }
 
 func (r *Recorder) noticeWrite(m mutation.Mutation) {
-	e := r.touch(m.Path)
+	e := r.touchPath(m.Path)
 	if e == nil {
 		return
 	}
@@ -194,7 +194,7 @@ func (r *Recorder) noticeWrite(m mutation.Mutation) {
 	if e.current == nil || len(e.pending) > 0 {
 		c.effects = []effect{{e, appeared}}
 	}
-	r.expect(m.Thread, c)
+	r.expectEffects(m.Thread, c)
 }
 
 // forgetOpen notes that a call has left no file open for writing, so that the next to close it is somebody else: it
@@ -203,10 +203,10 @@ func (r *Recorder) forgetOpen(e *entry, o *object) {
 	if o == nil || o.opens == 0 || e.current != o || r.isOpen(e) {
 		return
 	}
-	r.observe() // it may have been closed just now
+	r.observeEvents() // it may have been closed just now
 	if o.opens > 0 {
 		o.opens, e.opens = o.opens-1, max(e.opens-1, 0)
-		r.adopt(e)
+		r.adoptCurrent(e)
 	}
 }
 
@@ -231,13 +231,13 @@ func (c *call) moveOpens() {
 }
 
 func (r *Recorder) noticeRemove(m mutation.Mutation) {
-	e := r.touch(m.Path)
+	e := r.touchPath(m.Path)
 	if e == nil || e.isFree() {
 		return // it will fail
 	}
 	r.keepDoomed(e)
 	r.dirs.dropTree(m.Path)
-	r.expect(m.Thread, &call{kind: m.Kind, effects: []effect{{e, disappeared}}})
+	r.expectEffects(m.Thread, &call{kind: m.Kind, effects: []effect{{e, disappeared}}})
 }
 
 // keepArriving keeps a file that another thread may move to a name in the same moment, and returns it; nil for none.
@@ -275,7 +275,7 @@ func (r *Recorder) noticeRename(m mutation.Mutation) {
 	if paths.Within(m.Path, m.To) {
 		return // it will fail, or change nothing
 	}
-	from, to := r.touch(m.Path), r.touch(m.To)
+	from, to := r.touchPath(m.Path), r.touchPath(m.To)
 	var moved *object
 	if from != nil {
 		if moved = from.current; from.isFree() || len(from.pending) == 0 && to != nil && to.current != nil && to.current.isDir() != moved.isDir() {
@@ -289,7 +289,7 @@ func (r *Recorder) noticeRename(m mutation.Mutation) {
 		moved.used = true
 		if to == nil { // out of what the policy opens
 			if r.keepDoomed(from); moved.isDir() && sameMount(m.To, moved) {
-				r.lose(hiddentext.QuoteName(m.Path) + " (a directory that was moved out of the workspace)")
+				r.noteLost(hiddentext.QuoteName(m.Path) + " (a directory that was moved out of the workspace)")
 			}
 		} else if r.tool && !sameMount(m.To, moved) { // it is copied and deleted
 			r.keepTree(m.Path)
@@ -313,11 +313,11 @@ func (r *Recorder) noticeRename(m mutation.Mutation) {
 	if moved != nil && to != nil {
 		c.from, c.to, c.object = from, to, moved
 	}
-	r.expect(m.Thread, c)
+	r.expectEffects(m.Thread, c)
 }
 
 func (r *Recorder) noticeExchange(m mutation.Mutation) {
-	a, b := r.touch(m.Path), r.touch(m.To)
+	a, b := r.touchPath(m.Path), r.touchPath(m.To)
 	if a != nil && a.isFree() || b != nil && b.isFree() {
 		return // it will fail
 	}
@@ -337,7 +337,7 @@ func (r *Recorder) noticeExchange(m mutation.Mutation) {
 	}
 	r.dirs.dropTree(m.Path)
 	r.dirs.dropTree(m.To)
-	r.expect(m.Thread, c)
+	r.expectEffects(m.Thread, c)
 }
 
 // keepIfContended keeps a file that is moved to a name, or from one, that another thread changes in the same moment.

@@ -19,13 +19,13 @@ const (
 	attributed // metadata was set
 )
 
-// observe looks at what happened since the last time, and tells the operation's changes from others: each effect of the
+// observeEvents looks at what happened since the last time, and tells the operation's changes from others: each effect of the
 // operation was announced before. What somebody else made of a name counts as its state before the operation from then on.
-func (r *Recorder) observe() {
+func (r *Recorder) observeEvents() {
 	var closed []*entry
-	for _, ev := range r.observer.events() {
+	for _, ev := range r.observer.readEvents() {
 		if ev.movedDir {
-			r.dirs.clear()
+			r.dirs.closeAll()
 		}
 		if ev.name == "" { // the directory itself, of which the one above it is not observed
 			if e := r.byName[entryKey{nil, string(ev.dir.Name)}]; (e == nil || e.takeEffect(attributed) == nil) && ev.dir.Parent == none {
@@ -38,8 +38,8 @@ func (r *Recorder) observe() {
 			r.observeOther(ev)
 			continue
 		}
-		if !r.explain(e, ev.kind) {
-			r.rebase(e, ev)
+		if !r.explainEvent(e, ev.kind) {
+			r.rebaseEvent(e, ev)
 			continue
 		}
 		if ev.kind == written {
@@ -53,23 +53,23 @@ func (r *Recorder) observe() {
 	}
 }
 
-// explain reports whether an event at a name is an effect of the operation, and takes what is there now for what the
+// explainEvent reports whether an event at a name is an effect of the operation, and takes what is there now for what the
 // operation made of it.
-func (r *Recorder) explain(e *entry, kind eventKind) bool {
+func (r *Recorder) explainEvent(e *entry, kind eventKind) bool {
 	if kind == written {
 		if e.current == nil || e.current.opens == 0 || e.opens == 0 {
 			return false
 		}
 		e.current.opens--
 		e.opens--
-		r.adopt(e)
+		r.adoptCurrent(e)
 		return true
 	}
 	calls := e.takeEffect(kind)
 	if len(calls) == 0 {
 		return false
 	}
-	r.adopt(e)
+	r.adoptCurrent(e)
 	for _, c := range calls {
 		switch {
 		case c.kind == mutation.Remove:
@@ -102,11 +102,11 @@ func (r *Recorder) openNamed(e *entry) (*os.File, error) {
 	if d == nil {
 		return nil, fs.ErrNotExist
 	}
-	return d.open(string(e.Name))
+	return d.openName(string(e.Name))
 }
 
-// adopt takes what is at a name now for what the operation made of it.
-func (r *Recorder) adopt(e *entry) {
+// adoptCurrent attributes the present object at a name to the operation.
+func (r *Recorder) adoptCurrent(e *entry) {
 	if e.Dir == none {
 		return // its object never changes
 	}
@@ -121,7 +121,7 @@ func (r *Recorder) adopt(e *entry) {
 	e.current = r.objectAt(d, string(e.Name), n, true)
 	e.current.last, e.current.known = n.Changed, n
 	if e.current.isDir() {
-		r.open(filepath.Join(d.path, string(e.Name))) // to be watched before the operation can close it
+		r.openDir(filepath.Join(d.path, string(e.Name))) // to be watched before the operation can close it
 	}
 }
 
@@ -135,7 +135,7 @@ func (r *Recorder) observeOther(ev event) {
 	if d == nil {
 		return
 	}
-	n, err := d.stat(ev.name)
+	n, err := d.statName(ev.name)
 	if err != nil || n == nil || r.byID[n.ID] == nil {
 		return
 	}
@@ -150,9 +150,9 @@ func (r *Recorder) observeOther(ev event) {
 	}
 }
 
-// rebase notes that somebody else changed what is at a name: that counts as its state before the operation. The former
+// rebaseEvent notes that somebody else changed the object at a name: its new state counts as that before the operation. The former
 // state is not restored, but named.
-func (r *Recorder) rebase(e *entry, ev event) {
+func (r *Recorder) rebaseEvent(e *entry, ev event) {
 	o := e.current
 	if ev.kind == attributed && o != nil && o.isDir() {
 		r.rebaseDir(o, true)
@@ -216,7 +216,7 @@ func (r *Recorder) nodeOf(e *entry) (*openDir, *node) {
 	if d == nil {
 		return nil, nil
 	}
-	n, err := d.stat(string(e.Name))
+	n, err := d.statName(string(e.Name))
 	if err != nil {
 		return nil, nil
 	}
@@ -229,7 +229,7 @@ func (r *Recorder) rebaseDir(o *object, metadata bool) {
 	if o == nil {
 		return
 	}
-	o.pin()
+	o.pinPlace()
 	d := r.openObject(o)
 	if d == nil {
 		return
@@ -249,7 +249,7 @@ func (r *Recorder) rebaseDir(o *object, metadata bool) {
 			o.UID, o.GID = n.UID, n.GID
 		}
 	default:
-		o.Modified, o.Attributes = n.Modified, d.attributes(".")
+		o.Modified, o.Attributes = n.Modified, d.readAttributes(".")
 	}
 	if o.known = n; !o.Created {
 		r.noteObject(o)
@@ -263,7 +263,7 @@ func (r *Recorder) openObject(o *object) *openDir {
 			return d
 		}
 	}
-	d := r.open(o.path())
+	d := r.openDir(o.lastPath())
 	if d == nil || d.object != o {
 		return nil
 	}

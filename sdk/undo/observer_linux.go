@@ -31,8 +31,8 @@ func newObserver() *observer {
 	return &observer{fd: -1, dirs: map[int32]*object{}, watched: map[*object]bool{}}
 }
 
-// watch has a directory observed from now on.
-func (o *observer) watch(dir *object, f *os.File) {
+// watchDir has a directory observed from now on.
+func (o *observer) watchDir(dir *object, f *os.File) {
 	if o == nil || o.ended || o.watched[dir] || o.blind != "" {
 		return
 	}
@@ -67,8 +67,8 @@ type event struct {
 	movedDir bool // paths through it mean something else now
 }
 
-// events returns what has happened since the last time, in its order.
-func (o *observer) events() []event {
+// readEvents returns what has happened since the last time, in its order.
+func (o *observer) readEvents() []event {
 	if o == nil || o.fd < 0 {
 		return nil
 	}
@@ -117,8 +117,8 @@ func (o *observer) events() []event {
 	}
 }
 
-// close ends the observer. The kernel takes its time, which nobody has to wait for.
-func (o *observer) close() {
+// closeWatches ends the observer. The kernel takes its time, which nobody has to wait for.
+func (o *observer) closeWatches() {
 	if o == nil {
 		return
 	}

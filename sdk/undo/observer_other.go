@@ -16,8 +16,8 @@ type event struct {
 
 func newObserver() *observer { return nil }
 
-func (o *observer) watch(*object, *os.File) {}
+func (o *observer) watchDir(*object, *os.File) {}
 
-func (o *observer) events() []event { return nil }
+func (o *observer) readEvents() []event { return nil }
 
-func (o *observer) close() {}
+func (o *observer) closeWatches() {}

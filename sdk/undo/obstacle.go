@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// obstacle says why an entry that is as it was left can't have its former object back; empty if it can.
-func (p *plan) obstacle(s *step) string {
+// findObstacle returns why an entry that is as it was left can't get its former object back; empty if it can.
+func (p *plan) findObstacle(s *step) string {
 	if s.Before == s.After {
 		if s.Before == none || p.Objects[s.Before].isDir() {
 			return ""
 		}
-		return p.missingContents(s.Before)
+		return p.whyContentsMissing(s.Before)
 	}
 	if s.Dir != none && p.Objects[s.Dir].Now == "" {
-		if home := p.free(p.homes[s.Dir]); home == nil {
+		if home := p.findFreeStep(p.homes[s.Dir]); home == nil {
 			return "is in a directory that can't be restored"
 		}
 	}
 	if s.Before != none {
-		if why := p.missing(s); why != "" {
+		if why := p.whyMissing(s); why != "" {
 			return why
 		}
 		o := p.Objects[s.Before]
@@ -36,20 +36,20 @@ func (p *plan) obstacle(s *step) string {
 	o := p.Objects[s.After]
 	switch {
 	case !o.Created:
-		if len(p.homes[s.After]) > 0 && p.free(p.homes[s.After]) == nil {
+		if len(p.homes[s.After]) > 0 && p.findFreeStep(p.homes[s.After]) == nil {
 			return "can't be moved back: its former place is taken"
 		}
 		if o.isDir() && !p.force {
-			return p.changedBelow(s)
+			return p.findChangeBelow(s)
 		}
 	case o.isDir() && !p.force:
-		return p.notOurs(s)
+		return p.findForeignName(s)
 	}
 	return ""
 }
 
-// free returns a step that nothing blocks, nil for none.
-func (p *plan) free(all []*step) *step {
+// findFreeStep returns a step that nothing blocks, nil for none.
+func (p *plan) findFreeStep(all []*step) *step {
 	if i := slices.IndexFunc(all, func(s *step) bool { return s.blocked == "" }); i >= 0 {
 		return all[i]
 	}
@@ -61,17 +61,17 @@ func (p *plan) isBack(index int) bool {
 	return slices.ContainsFunc(p.homes[index], func(s *step) bool { return s.done })
 }
 
-// missing says why the object that had a name can't be had back.
-func (p *plan) missing(s *step) string {
+// whyMissing returns why the former object of a name can't be restored; empty if it can.
+func (p *plan) whyMissing(s *step) string {
 	o := p.Objects[s.Before]
 	if p.isBack(s.Before) { // under another of its names
 		return ""
 	}
 	if places := p.places[s.Before]; len(places) > 0 { // it exists
-		if p.free(places) == nil {
+		if p.findFreeStep(places) == nil {
 			return "can't be moved back from " + places[0].at + ", which has changed since"
 		}
-		return p.missingContents(s.Before)
+		return p.whyContentsMissing(s.Before)
 	}
 	switch {
 	case o.isDir() && o.Foreign && o.Now != "":
@@ -82,8 +82,8 @@ func (p *plan) missing(s *step) string {
 	return ""
 }
 
-// missingContents says why the contents of an object that exists can't be had back.
-func (p *plan) missingContents(index int) string {
+// whyContentsMissing returns why the former contents of an existing object can't be restored; empty if they can.
+func (p *plan) whyContentsMissing(index int) string {
 	o := p.Objects[index]
 	if o.isRegular() && o.Written && o.Content == 0 && !o.Prefix && o.After != nil && o.After.Size != o.Size {
 		return "was not kept"
@@ -91,8 +91,8 @@ func (p *plan) missingContents(index int) string {
 	return ""
 }
 
-// changedBelow looks for something in a moved directory that somebody changed since.
-func (p *plan) changedBelow(s *step) (why string) {
+// findChangeBelow looks for something in a moved directory that somebody changed since.
+func (p *plan) findChangeBelow(s *step) (why string) {
 	if s.now == nil {
 		return changedSince
 	}
@@ -106,14 +106,14 @@ func (p *plan) changedBelow(s *step) (why string) {
 			opened[n.ID] = n
 		}
 	}
-	p.dirs.walk(s.at, func(d *openDir, name string, n *node) bool {
+	p.dirs.walkTree(s.at, func(d *openDir, name string, n *node) bool {
 		if before := opened[n.ID]; before != nil {
 			n = before
 		}
-		if p.becomes(version{n.ID, n.Changed}, func(v version) bool { return v.Changed <= since || p.isLeft(v) }) {
+		if p.standsFor(version{n.ID, n.Changed}, func(v version) bool { return v.Changed <= since || p.isLeft(v) }) {
 			return true
 		}
-		why = "has " + relative(s.at, filepath.Join(d.path, name)) + " in it, which has changed since"
+		why = "has " + relativePath(s.at, filepath.Join(d.path, name)) + " in it, which has changed since"
 		return false
 	})
 	if why == "" {
@@ -122,10 +122,10 @@ func (p *plan) changedBelow(s *step) (why string) {
 				continue
 			}
 			if in.blocked != "" {
-				return "has " + relative(s.at, in.at) + " in it, which stays"
+				return "has " + relativePath(s.at, in.at) + " in it, which stays"
 			}
 			if in.Before != none && p.Objects[in.Before].Changed > since { // by somebody else while the operation ran
-				return "has " + relative(s.at, in.at) + " in it, which has changed since"
+				return "has " + relativePath(s.at, in.at) + " in it, which has changed since"
 			}
 		}
 	}
@@ -145,8 +145,8 @@ func (p *plan) isLeft(v version) bool {
 	return p.left[v]
 }
 
-// notOurs looks for something in a directory of the operation's that is not the operation's, or that stays.
-func (p *plan) notOurs(s *step) string {
+// findForeignName looks for something in a directory of the operation's that is not the operation's, or that stays.
+func (p *plan) findForeignName(s *step) string {
 	ours := map[string]bool{}
 	for _, in := range p.inside[s.After] {
 		if in.blocked != "" && in.After != none || in.Before != none {
@@ -159,7 +159,7 @@ func (p *plan) notOurs(s *step) string {
 		return "can't be looked into"
 	}
 	defer restore()
-	names, err := dir.names()
+	names, err := dir.listNames()
 	if err != nil {
 		return "can't be looked into"
 	}
@@ -171,7 +171,7 @@ func (p *plan) notOurs(s *step) string {
 	return ""
 }
 
-func relative(dir, path string) string {
+func relativePath(dir, path string) string {
 	rest, err := filepath.Rel(dir, path)
 	if err != nil {
 		return path

@@ -34,14 +34,14 @@ func (u *undoing) openDirs() error {
 	}
 	slices.SortFunc(paths, comparePaths)
 	for _, path := range paths {
-		parent := u.dirs.open(filepath.Dir(path))
+		parent := u.dirs.openDir(filepath.Dir(path))
 		if parent == nil {
 			continue // one that the policy opens as a whole
 		}
 		name := filepath.Base(path)
-		n, err := parent.stat(name)
+		n, err := parent.statName(name)
 		if err == nil && n != nil && n.Mode.IsDir() && n.Mode&0o700 != 0o700 {
-			u.notice(mutation.Attribute, path, "")
+			u.noticeChange(mutation.Attribute, path, "")
 			err = parent.root.Chmod(name, modeBits(n.Mode)|0o700)
 			u.opened[path] = n.Mode
 		}
@@ -54,7 +54,7 @@ func (u *undoing) openDirs() error {
 			u.modes[o.index] = mode
 		}
 	}
-	u.dirs.clear()
+	u.dirs.closeAll()
 	return nil
 }
 
@@ -63,13 +63,13 @@ func (u *undoing) closeOpened() {
 	paths := slices.Collect(maps.Keys(u.opened))
 	slices.SortFunc(paths, func(a, b string) int { return comparePaths(b, a) })
 	for _, path := range paths {
-		parent, mode := u.dirs.open(filepath.Dir(path)), u.opened[path]
+		parent, mode := u.dirs.openDir(filepath.Dir(path)), u.opened[path]
 		if parent == nil {
 			continue
 		}
 		name := filepath.Base(path)
-		if n, err := parent.stat(name); err == nil && n != nil && n.Mode == mode|0o700 {
-			u.notice(mutation.Attribute, path, "")
+		if n, err := parent.statName(name); err == nil && n != nil && n.Mode == mode|0o700 {
+			u.noticeChange(mutation.Attribute, path, "")
 			_ = parent.root.Chmod(name, modeBits(mode))
 		}
 	}

@@ -61,15 +61,15 @@ func (c *Changes) Total() int { return c.Made + c.Changed + c.Moved + c.Deleted 
 // maxNames is how many changed paths Changes names.
 const maxNames = 10
 
-func (c *Changes) add(count *int, path string) {
+func (c *Changes) addPath(count *int, path string) {
 	*count++
 	if len(c.Names) < maxNames {
 		c.Names = append(c.Names, path)
 	}
 }
 
-// summary lists the numbers and some names relative to a directory: ": made 1, deleted 2 (a, b, c)".
-func (c *Changes) summary(dir string) string {
+// summaryText lists the numbers and some names relative to a directory: ": made 1, deleted 2 (a, b, c)".
+func (c *Changes) summaryText(dir string) string {
 	var parts []string
 	for _, part := range []struct {
 		verb string

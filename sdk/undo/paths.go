@@ -8,16 +8,16 @@ import (
 // maxDepth is how many directories a path of a record goes through at most: a damaged one may go in circles.
 const maxDepth = 4096
 
-// path returns the path of an entry, by the paths of its directory at some time.
-func (r *record) path(e *entry, of func(*record, *object) string) string {
+// entryPath returns the path of an entry, by the paths of its directory at some time.
+func (r *record) entryPath(e *entry, of func(*record, *object) string) string {
 	if e.Dir == none {
 		return string(e.Name)
 	}
 	return filepath.Join(of(r, r.Objects[e.Dir]), string(e.Name))
 }
 
-// key returns the name that an entry is about.
-func (r *record) key(e *entry) entryKey {
+// keyOf returns the name that an entry is about.
+func (r *record) keyOf(e *entry) entryKey {
 	if e.Dir == none {
 		return entryKey{nil, string(e.Name)}
 	}

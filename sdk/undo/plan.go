@@ -50,7 +50,7 @@ type step struct {
 	at      string // path now
 }
 
-func (s *step) block(reason string) bool {
+func (s *step) blockStep(reason string) bool {
 	if s.blocked != "" {
 		return false
 	}
@@ -91,8 +91,8 @@ func newPlan(r *record, files *workspace.Workspace, force bool) *plan {
 	}
 }
 
-// learn takes in which objects a later undo has put back.
-func (p *plan) learn(undo *record, id string) {
+// learnRestored takes in which objects a later undo has put back.
+func (p *plan) learnRestored(undo *record, id string) {
 	for _, r := range undo.Restored {
 		p.versions[r.Now] = append(p.versions[r.Now], r.Was)
 		if r.Now.ID != r.Was.ID {
@@ -111,7 +111,7 @@ func (p *plan) findDirs() {
 		if !o.isDir() || o.Before == "" || o.Before == o.Now || o.Created {
 			continue
 		}
-		if d := p.dirs.open(string(o.Before)); d != nil {
+		if d := p.dirs.openDir(string(o.Before)); d != nil {
 			if n, err := statFile(d.file); err == nil && p.isSame(n.ID, o.ID) {
 				o.Now = o.Before
 			}
@@ -131,11 +131,11 @@ func (p *plan) isDone(s *step) bool {
 	if o.isDir() {
 		return s.Before != s.After && s.now.Mode.IsDir() && p.isSame(s.now.ID, o.ID)
 	}
-	return p.becomes(version{s.now.ID, s.now.Changed}, func(v version) bool { return v == version{o.ID, o.Changed} })
+	return p.standsFor(version{s.now.ID, s.now.Changed}, func(v version) bool { return v == version{o.ID, o.Changed} })
 }
 
-// make looks at every entry.
-func (p *plan) make(check func(path string) error) {
+// makeSteps compares every entry with the workspace, and blocks those that can't be undone.
+func (p *plan) makeSteps(check func(path string) error) {
 	if p.resumed {
 		p.findDirs()
 	}
@@ -149,7 +149,7 @@ func (p *plan) make(check func(path string) error) {
 			e = &lost
 		}
 		s := &step{entry: e}
-		s.path, s.at = p.path(e, (*record).beforePath), p.path(e, (*record).nowPath)
+		s.path, s.at = p.entryPath(e, (*record).beforePath), p.entryPath(e, (*record).nowPath)
 		if e.Before == none {
 			s.path = s.at
 		}
@@ -167,13 +167,13 @@ func (p *plan) make(check func(path string) error) {
 		}
 	}
 	for _, s := range p.steps {
-		p.compare(s)
+		p.compareStep(s)
 		err := check(s.path)
 		if err == nil && s.at != s.path {
 			err = check(s.at)
 		}
 		if err != nil {
-			s.block(err.Error())
+			s.blockStep(err.Error())
 		}
 		p.inside[s.Dir] = append(p.inside[s.Dir], s)
 		if s.Before != none {
@@ -187,32 +187,32 @@ func (p *plan) make(check func(path string) error) {
 		again = false
 		for _, s := range p.steps {
 			if s.blocked == "" && !s.done {
-				if why := p.obstacle(s); why != "" {
-					again = s.block(why) || again
+				if why := p.findObstacle(s); why != "" {
+					again = s.blockStep(why) || again
 				}
 			}
 		}
 	}
 	p.closeAgain()
-	p.dirs.clear()
+	p.dirs.closeAll()
 }
 
-// compare finds out whether a name is as the operation left it.
-func (p *plan) compare(s *step) {
+// compareStep blocks a step whose name is not as the operation left it.
+func (p *plan) compareStep(s *step) {
 	if s.Foreign {
-		s.block("was changed by somebody else while the operation ran")
+		s.blockStep("was changed by somebody else while the operation ran")
 		return
 	}
 	if p.isInMoved(filepath.Dir(s.at)) {
-		s.block("is in a directory that somebody else moved while the operation ran")
+		s.blockStep("is in a directory that somebody else moved while the operation ran")
 		return
 	}
 	var open func() (*os.File, error)
 	switch {
 	case s.Dir == none && s.Before != none && p.Objects[s.Before].isDir():
-		d := p.dirs.open(string(s.Name))
+		d := p.dirs.openDir(string(s.Name))
 		if d == nil {
-			s.block("can't be opened")
+			s.blockStep("can't be opened")
 			return
 		}
 		s.now, _ = statFile(d.file)
@@ -228,15 +228,15 @@ func (p *plan) compare(s *step) {
 			return
 		}
 		if d == nil {
-			s.block("is in a directory that was moved or replaced since")
+			s.blockStep("is in a directory that was moved or replaced since")
 			return
 		}
 		var err error
-		if s.now, err = d.stat(string(s.Name)); err != nil {
-			s.block("can't be looked at: " + reason(err).Error())
+		if s.now, err = d.statName(string(s.Name)); err != nil {
+			s.blockStep("can't be looked at: " + errorReason(err).Error())
 			return
 		}
-		open = func() (*os.File, error) { return d.open(string(s.Name)) }
+		open = func() (*os.File, error) { return d.openName(string(s.Name)) }
 	}
 	if p.resumed && p.isDone(s) {
 		s.done = true
@@ -245,9 +245,9 @@ func (p *plan) compare(s *step) {
 	switch {
 	case s.now == nil && (s.After == none || s.Before == none && p.Objects[s.After].Created): // nothing is to be taken away
 	case s.After == none && !p.force:
-		s.block(appearedThen)
+		s.blockStep(appearedThen)
 	case s.After != none && !p.force && !p.isAsLeft(s.now, p.Objects[s.After], open):
-		s.block(changedSince)
+		s.blockStep(changedSince)
 	case s.After != none && (s.now == nil || s.Before != none && !p.isSame(s.now.ID, p.Objects[s.After].ID)): // by force
 		other := *s.entry
 		other.After = none
@@ -261,7 +261,7 @@ func (p *plan) isInMoved(path string) bool { return paths.WithinAny(p.foreign, p
 // openDir opens a directory where the operation left it, if it is still that one.
 func (p *plan) openDir(index int) *openDir {
 	o := p.Objects[index]
-	d := p.dirs.open(string(o.Now))
+	d := p.dirs.openDir(string(o.Now))
 	if d != nil && d.object == o {
 		return d
 	}
@@ -315,11 +315,11 @@ func (p *plan) isAsLeft(n *node, o *object, open func() (*os.File, error)) bool 
 	if n.ID == o.ID && n.Changed == o.After.Changed {
 		return n.Size == o.After.Size && (o.After.Hash == "" || open == nil || hashOf(open) == o.After.Hash)
 	}
-	return p.becomes(version{n.ID, n.Changed}, func(v version) bool { return v == version{o.ID, o.After.Changed} })
+	return p.standsFor(version{n.ID, n.Changed}, func(v version) bool { return v == version{o.ID, o.After.Changed} })
 }
 
-// becomes follows a version back through what was undone since, until one is what is looked for.
-func (p *plan) becomes(v version, is func(version) bool) bool {
+// standsFor follows a version back through what was undone since, until one is what is looked for.
+func (p *plan) standsFor(v version, is func(version) bool) bool {
 	seen := map[version]bool{}
 	for queue := []version{v}; len(queue) > 0; queue = queue[1:] {
 		if is(queue[0]) {
@@ -346,8 +346,8 @@ func hashOf(open func() (*os.File, error)) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// paths lists what is put back or taken away, and the conflicts.
-func (p *plan) paths() (all []string, conflicts []Conflict) {
+// listPaths lists what is put back or taken away, and the conflicts.
+func (p *plan) listPaths() (all []string, conflicts []Conflict) {
 	for _, s := range p.steps {
 		switch {
 		case s.blocked != "":

@@ -68,14 +68,14 @@ func (s *Store) Record(files *workspace.Workspace, o RecordOptions) *Recorder {
 	if o.Observe {
 		r.observer = newObserver()
 		r.ticks = make(chan struct{})
-		go r.tick()
+		go r.observeEachTick()
 	}
 	return r
 }
 
-// touch returns the entry of a path, with the object that has the name now as its current one. The first time it notes
+// touchPath returns the entry of a path, with the object that has the name now as its current one. The first time it notes
 // what is there. It is nil where the policy opens nothing.
-func (r *Recorder) touch(path string) *entry {
+func (r *Recorder) touchPath(path string) *entry {
 	if path == "" {
 		return nil
 	}
@@ -83,14 +83,14 @@ func (r *Recorder) touch(path string) *entry {
 		r.loseKind(path, "paths of more than 4000 bytes")
 		return nil
 	}
-	dir := r.open(filepath.Dir(path))
+	dir := r.openDir(filepath.Dir(path))
 	if dir == nil {
-		if top := r.open(path); top != nil { // a directory that the policy opens as a whole
-			return r.top(top)
+		if top := r.openDir(path); top != nil { // a directory that the policy opens as a whole
+			return r.touchTop(top)
 		}
 		for at := filepath.Dir(path); at != r.files.Dir() && paths.Within(r.files.Dir(), at); at = filepath.Dir(at) {
 			if isUnreadable(at) {
-				r.lose(hiddentext.QuoteName(at) + " (a directory that can be changed and not read)")
+				r.noteLost(hiddentext.QuoteName(at) + " (a directory that can be changed and not read)")
 				return nil
 			}
 		}
@@ -98,7 +98,7 @@ func (r *Recorder) touch(path string) *entry {
 	}
 	dir.object.Touched = true
 	name := filepath.Base(path)
-	n, err := dir.stat(name)
+	n, err := dir.statName(name)
 	if err != nil {
 		r.loseKind(path, "paths that can't be looked at")
 		return nil
@@ -121,15 +121,15 @@ func (r *Recorder) touch(path string) *entry {
 	} else if e.current = nil; n != nil {
 		e.current = r.objectAt(dir, name, n, true)
 	}
-	if o := e.current; o != nil && o.last != 0 && o.last != n.Changed && o.opens == 0 && !e.expects(attributed) && !o.isDir() {
+	if o := e.current; o != nil && o.last != 0 && o.last != n.Changed && o.opens == 0 && !e.expectsEffect(attributed) && !o.isDir() {
 		r.rebaseFile(o) // no event told of the change: somebody else used another of its names
 	}
 	e.touched = true
 	return e
 }
 
-// top returns the entry of a directory whose parent is closed: only its metadata can change.
-func (r *Recorder) top(dir *openDir) *entry {
+// touchTop returns the entry of a directory whose parent is closed: only its metadata can change.
+func (r *Recorder) touchTop(dir *openDir) *entry {
 	key := entryKey{nil, string(dir.object.Name)}
 	e := r.byName[key]
 	if e == nil {
@@ -151,7 +151,7 @@ func (r *Recorder) addEntry(e *entry) {
 // noteEntry adds an entry to the journal, but for a new name in a new directory: that is found at its end.
 func (r *Recorder) noteEntry(e *entry) {
 	if e.Dir == none {
-		r.note(journalLine{Entry: e})
+		r.addLine(journalLine{Entry: e})
 		return
 	}
 	dir := r.record.Objects[e.Dir]
@@ -161,7 +161,7 @@ func (r *Recorder) noteEntry(e *entry) {
 	for ; dir.Created && dir.Parent != none; dir = r.record.Objects[dir.Parent] {
 		r.noteObject(dir)
 	}
-	r.note(journalLine{Entry: e})
+	r.addLine(journalLine{Entry: e})
 }
 
 // objectAt returns the object that has a name. Where the name is known and the object was not met, the operation created
@@ -176,7 +176,7 @@ func (r *Recorder) objectAt(dir *openDir, name string, n *node, known bool) *obj
 		if theirs && was.isDir() && was.Created {
 			was.Created, was.Foreign = false, true
 			was.Mode, was.UID, was.GID, was.Modified, was.known = n.Mode, n.UID, n.GID, n.Modified, n
-			r.describe(was, dir, name)
+			r.describeObject(was, dir, name)
 			r.noteObject(was)
 		}
 		if !theirs || was.isDir() {
@@ -193,7 +193,7 @@ func (r *Recorder) objectAt(dir *openDir, name string, n *node, known bool) *obj
 	if was != nil && !was.used && !was.Created { // the operation did nothing to it
 		o.index = was.index
 		*was = *o
-		r.describe(was, dir, name)
+		r.describeObject(was, dir, name)
 		r.noteObject(was)
 		return was
 	}
@@ -202,22 +202,22 @@ func (r *Recorder) objectAt(dir *openDir, name string, n *node, known bool) *obj
 		o.setPlace(dir.object, name)
 	}
 	if !o.Created {
-		r.describe(o, dir, name)
+		r.describeObject(o, dir, name)
 	}
-	r.add(o)
+	r.addObject(o)
 	return o
 }
 
-// describe notes what an object is besides its contents. The attributes of a regular file are read when its contents
-// are kept, or before they change.
-func (r *Recorder) describe(o *object, dir *openDir, name string) {
+// describeObject notes the target of a symlink and the attributes of other objects. The attributes of a regular file are
+// read when its contents are kept, or before they change.
+func (r *Recorder) describeObject(o *object, dir *openDir, name string) {
 	switch {
 	case o.Mode&fs.ModeSymlink != 0:
-		if target, err := dir.readlink(name); err == nil {
+		if target, err := dir.readTarget(name); err == nil {
 			o.Target = rawText(target)
 		}
 	case !o.isRegular():
-		o.Attributes = dir.attributes(name)
+		o.Attributes = dir.readAttributes(name)
 	}
 }
 
@@ -225,13 +225,13 @@ func (r *Recorder) describe(o *object, dir *openDir, name string) {
 func (r *Recorder) keepAttributes(e *entry) {
 	if o := e.current; e.Dir != none && o.isRegular() && !o.Created && o.Attributes == nil {
 		if d := r.openObject(r.record.Objects[e.Dir]); d != nil {
-			o.Attributes = d.attributes(string(e.Name))
+			o.Attributes = d.readAttributes(string(e.Name))
 			r.noteObject(o)
 		}
 	}
 }
 
-func (r *Recorder) add(o *object) {
+func (r *Recorder) addObject(o *object) {
 	o.index = len(r.record.Objects)
 	r.record.Objects = append(r.record.Objects, o)
 	if o.ID != "" {
@@ -242,15 +242,15 @@ func (r *Recorder) add(o *object) {
 	}
 }
 
-// open opens a directory, and notes what it is the first time; nil where the policy does not open it.
-func (r *Recorder) open(path string) *openDir {
-	d := r.dirs.open(path)
+// openDir opens a directory, and notes what it is the first time; nil where the policy does not open it.
+func (r *Recorder) openDir(path string) *openDir {
+	d := r.dirs.openDir(path)
 	if d == nil || d.object != nil {
 		return d
 	}
 	n, err := statFile(d.file)
 	if err != nil {
-		r.dirs.drop(path)
+		r.dirs.closeDir(path)
 		return nil
 	}
 	name := filepath.Base(path)
@@ -258,7 +258,7 @@ func (r *Recorder) open(path string) *openDir {
 		o := newObject(n)
 		o.mount, o.Name = n.Mount, rawText(path)
 		o.setPlace(nil, path)
-		if parent := r.parent(path); parent != nil {
+		if parent := r.openParent(path); parent != nil {
 			o.Parent, o.Name = parent.object.index, rawText(name)
 			o.setPlace(parent.object, name)
 			e := r.byName[entryKey{parent.object, name}]
@@ -266,24 +266,24 @@ func (r *Recorder) open(path string) *openDir {
 			o.Created = e != nil || o.whole
 		}
 		if !o.Created {
-			o.Attributes = d.attributes(".")
+			o.Attributes = d.readAttributes(".")
 		}
-		r.add(o)
+		r.addObject(o)
 		d.object = o
 	}
-	if d.object.path() != path { // it was moved
-		if parent := r.parent(path); parent != nil {
+	if d.object.lastPath() != path { // it was moved
+		if parent := r.openParent(path); parent != nil {
 			d.object.setPlace(parent.object, name)
 		}
 	}
-	r.observer.watch(d.object, d.file)
+	r.observer.watchDir(d.object, d.file)
 	return d
 }
 
-// parent opens the directory that contains another; nil for one that the policy opens as a whole.
-func (r *Recorder) parent(path string) *openDir {
+// openParent opens the directory that contains another; nil for one that the policy opens as a whole.
+func (r *Recorder) openParent(path string) *openDir {
 	if path == r.files.Dir() || path == filepath.Dir(path) {
 		return nil
 	}
-	return r.open(filepath.Dir(path))
+	return r.openDir(filepath.Dir(path))
 }

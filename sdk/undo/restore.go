@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
@@ -19,7 +18,7 @@ func (u *undoing) putFiles() error {
 	for index := range u.alive {
 		done[index] = u.isBack(index)
 	}
-	return u.each(outermost, func(s *step) error {
+	return u.eachStep(compareOutermost, func(s *step) error {
 		if s.Before == none || u.Objects[s.Before].isDir() {
 			return nil
 		}
@@ -29,14 +28,14 @@ func (u *undoing) putFiles() error {
 		o := u.Objects[s.Before]
 		at, alive := u.alive[s.Before]
 		if !alive && len(u.places[s.Before]) > 0 { // it has a name that nothing was done about
-			if place := u.free(u.places[s.Before]); place != nil && place.After == place.Before {
+			if place := u.findFreeStep(u.places[s.Before]); place != nil && place.After == place.Before {
 				at, alive = spot{place.Dir, string(place.Name)}, true
 			}
 		}
 		if alive && !done[s.Before] {
 			done[s.Before] = true
-			if place := u.free(u.places[s.Before]); o.mayHaveOthers() && !u.holds(&step{entry: &entry{Dir: at.dir, Name: rawText(at.name)}, now: place.now}, o) {
-				if err := u.rewrite(at, s, o); err != nil {
+			if place := u.findFreeStep(u.places[s.Before]); o.mayHaveOthers() && !u.holdsContents(&step{entry: &entry{Dir: at.dir, Name: rawText(at.name)}, now: place.now}, o) {
+				if err := u.rewriteFile(at, s, o); err != nil {
 					return err
 				}
 			}
@@ -47,7 +46,7 @@ func (u *undoing) putFiles() error {
 		if alive {
 			return u.linkTo(at, s)
 		}
-		if err := u.create(s, o); err != nil {
+		if err := u.createFile(s, o); err != nil {
 			return err
 		}
 		u.alive[s.Before], done[s.Before] = spot{s.Dir, string(s.Name)}, true
@@ -62,33 +61,33 @@ func (o *object) mayHaveOthers() bool {
 
 // linkTo gives a file another of its names back.
 func (u *undoing) linkTo(at spot, s *step) error {
-	from, err := u.dir(at.dir)
+	from, err := u.openCurrent(at.dir)
 	if err != nil {
 		return err
 	}
-	to, err := u.dir(s.Dir)
+	to, err := u.openCurrent(s.Dir)
 	if err != nil {
 		return err
 	}
 	path := filepath.Join(to.path, string(s.Name))
-	if err := u.allow(mutation.Link, filepath.Join(from.path, at.name), path, false); err != nil {
+	if err := u.allowChange(mutation.Link, filepath.Join(from.path, at.name), path, false); err != nil {
 		return err
 	}
-	if s.now == nil || !u.replaces(s) {
-		u.notice(mutation.Link, filepath.Join(from.path, at.name), path)
-		return occupied(from.link(at.name, to.directory, string(s.Name)))
+	if s.now == nil || !u.replacesFile(s) {
+		u.noticeChange(mutation.Link, filepath.Join(from.path, at.name), path)
+		return occupiedConflict(from.linkName(at.name, to.directory, string(s.Name)))
 	}
 	if err := u.makeReadable(to, string(s.Name), path, s.now); err != nil {
 		return err
 	}
-	u.notice(mutation.Write, path, "")
-	replaced, err := to.stat(string(s.Name))
+	u.noticeChange(mutation.Write, path, "")
+	replaced, err := to.statName(string(s.Name))
 	if err != nil || replaced == nil {
 		return &Conflict{path, changedSince}
 	}
 	temp := newTempName()
-	u.notice(mutation.Link, filepath.Join(from.path, at.name), filepath.Join(to.path, temp))
-	if err := from.link(at.name, to.directory, temp); err != nil {
+	u.noticeChange(mutation.Link, filepath.Join(from.path, at.name), filepath.Join(to.path, temp))
+	if err := from.linkName(at.name, to.directory, temp); err != nil {
 		return err
 	}
 	if err := u.putInPlace(to, temp, to, string(s.Name), replaced); err != nil {
@@ -98,44 +97,44 @@ func (u *undoing) linkTo(at spot, s *step) error {
 	return nil
 }
 
-// create makes a file or link again.
-func (u *undoing) create(s *step, o *object) error {
-	d, err := u.dir(s.Dir)
+// createFile makes a file or link again.
+func (u *undoing) createFile(s *step, o *object) error {
+	d, err := u.openCurrent(s.Dir)
 	if err != nil {
 		return err
 	}
 	name := string(s.Name)
 	path := filepath.Join(d.path, name)
 	if o.isRegular() {
-		replaced := s.now != nil && u.replaces(s)
+		replaced := s.now != nil && u.replacesFile(s)
 		if replaced {
 			if err := u.makeReadable(d, name, path, s.now); err != nil {
 				return err
 			}
-			u.notice(mutation.Write, path, "")
-			now, err := d.stat(name)
+			u.noticeChange(mutation.Write, path, "")
+			now, err := d.statName(name)
 			if err != nil || now == nil {
 				return &Conflict{path, changedSince}
 			}
 			return u.putReady(s.Before, d, name, now)
 		}
-		u.notice(mutation.Make, path, "")
+		u.noticeChange(mutation.Make, path, "")
 		return u.putReady(s.Before, d, name, nil)
 	}
-	if err := u.allow(mutation.Make, path, "", false); err != nil {
+	if err := u.allowChange(mutation.Make, path, "", false); err != nil {
 		return err
 	}
-	u.notice(mutation.Make, path, "")
+	u.noticeChange(mutation.Make, path, "")
 	if o.Mode&fs.ModeSymlink != 0 {
 		err = d.root.Symlink(string(o.Target), name)
 	} else {
-		err = d.mkfifo(name)
+		err = d.makeFIFO(name)
 	}
 	if err == nil {
-		err = o.meta().ApplyTo(d.root, name)
+		err = o.toMeta().ApplyTo(d.root, name)
 		u.countOwner(d, name, o)
 	}
-	return occupied(err)
+	return occupiedConflict(err)
 }
 
 // putReady puts a file that was made again under a name, in the place of what has it, if that is what was looked at.
@@ -144,16 +143,16 @@ func (u *undoing) putReady(index int, d *openDir, name string, replaced *node) e
 	if !ok {
 		return &Conflict{name, "was not kept"}
 	}
-	from, err := u.dir(at.dir)
+	from, err := u.openCurrent(at.dir)
 	if err != nil {
 		return err
 	}
-	if err := u.allow(mutation.Rename, filepath.Join(from.path, at.name), filepath.Join(d.path, name), false); err != nil {
+	if err := u.allowChange(mutation.Rename, filepath.Join(from.path, at.name), filepath.Join(d.path, name), false); err != nil {
 		return err
 	}
 	if replaced == nil {
-		if err := from.rename(at.name, d.directory, name); err != nil {
-			return occupied(err)
+		if err := from.renameToFree(at.name, d.directory, name); err != nil {
+			return occupiedConflict(err)
 		}
 		delete(u.ready, index)
 		return nil
@@ -171,11 +170,11 @@ func (u *undoing) putInPlace(from *openDir, temp string, d *openDir, name string
 	aside := temp
 	if err := renameExchange(from.directory, temp, d.directory, name); err != nil { // a file system that can't
 		aside = newTempName()
-		if err := d.rename(name, from.directory, aside); err != nil {
+		if err := d.renameToFree(name, from.directory, aside); err != nil {
 			return err
 		}
-		if err := from.rename(temp, d.directory, name); err != nil {
-			return errors.Join(err, from.rename(aside, d.directory, name))
+		if err := from.renameToFree(temp, d.directory, name); err != nil {
+			return errors.Join(err, from.renameToFree(aside, d.directory, name))
 		}
 	}
 	if err := checkMoved(from, aside, replaced); err != nil {
@@ -185,23 +184,23 @@ func (u *undoing) putInPlace(from *openDir, temp string, d *openDir, name string
 	return u.removeAside(from, aside, replaced)
 }
 
-// rewrite gives a file that exists its former contents back. A file of one name is replaced; one of several is written
+// rewriteFile gives a file that exists its former contents back. A file of one name is replaced; one of several is written
 // to, since all of its names have the contents.
-func (u *undoing) rewrite(at spot, s *step, o *object) error {
-	d, err := u.dir(at.dir)
+func (u *undoing) rewriteFile(at spot, s *step, o *object) error {
+	d, err := u.openCurrent(at.dir)
 	if err != nil {
 		return err
 	}
 	path := filepath.Join(d.path, at.name)
-	now, err := d.stat(at.name)
+	now, err := d.statName(at.name)
 	if err != nil || now == nil {
 		return &Conflict{path, changedSince}
 	}
 	if err := u.makeReadable(d, at.name, path, now); err != nil {
 		return err
 	}
-	u.notice(mutation.Write, path, "")
-	if now, err = d.stat(at.name); err != nil || now == nil {
+	u.noticeChange(mutation.Write, path, "")
+	if now, err = d.statName(at.name); err != nil || now == nil {
 		return &Conflict{path, changedSince}
 	}
 	if _, ready := u.ready[s.Before]; ready && now.Links == 1 {
@@ -211,11 +210,11 @@ func (u *undoing) rewrite(at spot, s *step, o *object) error {
 	if err != nil {
 		return err
 	}
-	return u.overwrite(d, at.name, now, contents)
+	return u.overwriteFile(d, at.name, now, contents)
 }
 
-func (u *undoing) overwrite(d *openDir, name string, meant *node, contents io.Reader) error {
-	f, err := d.open(name)
+func (u *undoing) overwriteFile(d *openDir, name string, meant *node, contents io.Reader) error {
+	f, err := d.openName(name)
 	if err != nil {
 		return err
 	}
@@ -253,144 +252,15 @@ func (u *undoing) putClosed(s *step) error {
 	if err != nil {
 		return err
 	}
-	u.notice(mutation.Write, string(s.Name), "")
-	meta := o.meta()
+	u.noticeChange(mutation.Write, string(s.Name), "")
+	meta := o.toMeta()
 	return u.files.ApplyEdits(nil, workspace.Edit{Path: string(s.Name), Meta: &meta, Change: func(*workspace.OldFile) ([]byte, error) {
 		return data, nil
 	}})
 }
 
-// putMeta gives files the metadata back that they had.
-func (u *undoing) putMeta() error {
-	done := map[int]bool{}
-	return u.each(outermost, func(s *step) error {
-		if s.Before == none || s.Dir == none || done[s.Before] || u.Objects[s.Before].isDir() {
-			return nil
-		}
-		o := u.Objects[s.Before]
-		done[s.Before] = true
-		if o.After == nil || !o.Written && !o.Attributed || o.After.Changed == o.Changed && len(u.places[s.Before]) > 0 && s.Before == s.After {
-			return nil // made again with it, or never changed
-		}
-		d, err := u.dir(s.Dir)
-		if err != nil {
-			return err
-		}
-		if now, err := d.stat(string(s.Name)); err != nil || now == nil || now.Mode.Type() != o.Mode.Type() {
-			return err
-		}
-		path := filepath.Join(d.path, string(s.Name))
-		if err := u.allow(mutation.Attribute, path, "", false); err != nil && o.Attributed {
-			return err
-		}
-		u.notice(mutation.Attribute, path, "")
-		return o.meta().ApplyTo(d.root, string(s.Name))
-	})
-}
-
-// putDirMeta gives directories their metadata back, the innermost first: restoring what is in them changed their times.
-func (u *undoing) putDirMeta() error {
-	type dirAt struct {
-		o    *object
-		path string
-	}
-	var all []dirAt
-	wanted := map[int]bool{}
-	for _, s := range u.steps {
-		if s.blocked == "" && s.Before != none && u.Objects[s.Before].isDir() {
-			wanted[s.Before] = true
-		}
-		if s.Dir != none {
-			wanted[s.Dir] = true
-		}
-	}
-	for _, o := range u.Objects {
-		wanted[o.index] = wanted[o.index] || o.isDir() && o.Touched // names came and went, so its time changed
-	}
-	for index, is := range wanted {
-		if !is {
-			continue
-		}
-		o := u.Objects[index]
-		if path := u.dirPath(index); o.Now != "" && u.isInMoved(string(o.Now)) {
-			continue // it stays
-		} else if path != "" && !o.Created {
-			all = append(all, dirAt{o, path})
-		} else if n := u.nodes[index]; path != "" && n != nil { // what somebody else put in it stays
-			u.times[index] = n.Modified
-			wanted[index] = false
-		}
-	}
-	slices.SortFunc(all, func(a, b dirAt) int { return comparePaths(b.path, a.path) })
-	for index, modified := range u.times {
-		if d, err := u.dir(index); err == nil && !wanted[index] {
-			_ = d.root.Chtimes(".", time.Time{}, time.Unix(0, modified))
-		}
-	}
-	for _, at := range all {
-		if err := u.giveDirMeta(at.o, at.path); err != nil {
-			return err
-		}
-		delete(u.opened, at.path)
-	}
-	u.closeOpened()
-	return nil
-}
-
-func (u *undoing) giveDirMeta(o *object, path string) error {
-	meta := o.meta()
-	now := u.nodes[o.index]
-	if o.Now != "" && now == nil {
-		return nil // not what the operation left
-	}
-	if o.Now != "" && o.After != nil && !u.force { // attributes that somebody else changed since stay
-		if now.Modified != o.After.Modified {
-			meta.Modified = time.Unix(0, now.Modified)
-		}
-		mode, opened := u.modes[o.index]
-		if !opened {
-			mode = now.Mode
-		}
-		if uint32(mode) != o.After.Mode {
-			meta.Mode = mode
-		}
-		if now.UID != o.After.UID || now.GID != o.After.GID {
-			meta.Owner = nil
-		}
-	}
-	if path == u.files.Dir() {
-		return u.giveTopMeta(path, meta)
-	}
-	parent := u.dirs.open(filepath.Dir(path))
-	if parent == nil {
-		return u.giveTopMeta(path, meta)
-	}
-	name := filepath.Base(path)
-	is, err := parent.stat(name)
-	if _, moved := u.paths[o.index]; err != nil || is == nil || !is.Mode.IsDir() || !moved && !u.isSame(is.ID, o.ID) {
-		return nil //nolint:nilerr // somebody else moved or deleted it
-	}
-	u.notice(mutation.Attribute, path, "")
-	err = meta.ApplyTo(parent.root, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// giveTopMeta gives a directory its metadata whose parent is closed.
-func (u *undoing) giveTopMeta(path string, meta workspace.FileMeta) error {
-	d, err := openDirectory(u.files, path)
-	if err != nil {
-		return nil //nolint:nilerr // it was deleted
-	}
-	defer d.close()
-	u.notice(mutation.Attribute, path, "")
-	return meta.ApplyTo(d.root, ".")
-}
-
-// restored says which objects stand for the former ones now.
-func (u *undoing) restored() []restored {
+// listRestored returns the objects that stand for former ones now.
+func (u *undoing) listRestored() []restored {
 	all := slices.Clone(u.Restored)
 	seen := map[int]bool{}
 	add := func(o *object, n *node) {
@@ -407,8 +277,8 @@ func (u *undoing) restored() []restored {
 			add(u.Objects[s.Before], statClosed(u.files, string(s.Name)))
 			continue
 		}
-		if d, err := u.dir(s.Dir); err == nil {
-			n, _ := d.stat(string(s.Name))
+		if d, err := u.openCurrent(s.Dir); err == nil {
+			n, _ := d.statName(string(s.Name))
 			add(u.Objects[s.Before], n)
 		}
 	}
@@ -416,11 +286,11 @@ func (u *undoing) restored() []restored {
 		if s.Dir == none {
 			continue
 		}
-		if d, err := u.dir(s.Dir); err == nil {
+		if d, err := u.openCurrent(s.Dir); err == nil {
 			n, _ := statFile(d.file)
 			add(u.Objects[s.Dir], n)
 		}
 	}
-	u.dirs.clear()
+	u.dirs.closeAll()
 	return all
 }

@@ -12,7 +12,7 @@ import (
 
 // stageFiles writes the contents that are put back to the disk, under names of its own in directories that exist.
 func (u *undoing) stageFiles() error {
-	err := u.each(outermost, func(s *step) error {
+	err := u.eachStep(compareOutermost, func(s *step) error {
 		if s.Before == none || s.Dir == none || !u.Objects[s.Before].isRegular() {
 			return nil
 		}
@@ -23,7 +23,7 @@ func (u *undoing) stageFiles() error {
 		return u.stageFile(s, o)
 	})
 	if err == nil && len(u.ready) > 0 {
-		err = u.flush()
+		err = u.flushDisk()
 	}
 	if err != nil {
 		u.dropReady()
@@ -39,12 +39,12 @@ func (u *undoing) makesAnew(s *step, o *object) bool {
 	if len(u.places[s.Before]) == 0 {
 		return true
 	}
-	place := u.free(u.places[s.Before])
-	return place != nil && place.now != nil && place.now.Links == 1 && o.mayHaveOthers() && !u.holds(place, o)
+	place := u.findFreeStep(u.places[s.Before])
+	return place != nil && place.now != nil && place.now.Links == 1 && o.mayHaveOthers() && !u.holdsContents(place, o)
 }
 
-// holds reports whether a file has its former contents still: only its metadata changed, or the number of its names.
-func (u *undoing) holds(s *step, o *object) bool {
+// holdsContents reports whether a file has its former contents still: only its metadata changed, or the number of its names.
+func (u *undoing) holdsContents(s *step, o *object) bool {
 	if s.Dir == none || o.Prefix || s.now == nil || s.now.Size != o.Size {
 		return false
 	}
@@ -52,20 +52,20 @@ func (u *undoing) holds(s *step, o *object) bool {
 	if err != nil {
 		return false
 	}
-	d, err := u.dir(s.Dir)
+	d, err := u.openCurrent(s.Dir)
 	if err != nil {
 		return false
 	}
-	f, err := d.open(string(s.Name))
+	f, err := d.openName(string(s.Name))
 	if err != nil {
 		return false
 	}
 	defer func() { _ = f.Close() }()
-	return equal(f, former)
+	return equalContents(f, former)
 }
 
-// equal reports whether two readers have the same bytes.
-func equal(a, b io.Reader) bool {
+// equalContents reports whether two readers have the same bytes.
+func equalContents(a, b io.Reader) bool {
 	x, y := make([]byte, 64<<10), make([]byte, 64<<10)
 	for {
 		n, errA := io.ReadFull(a, x)
@@ -96,11 +96,11 @@ func (u *undoing) stageFile(s *step, o *object) error {
 	}
 	temp := newTempName()
 	u.ready[s.Before] = spot{index, temp}
-	u.notice(mutation.Make, filepath.Join(d.path, temp), "") // the time of the directory changes
+	u.noticeChange(mutation.Make, filepath.Join(d.path, temp), "") // the time of the directory changes
 	if err := writeFile(d, temp, contents); err != nil {
 		return err
 	}
-	if err := o.meta().ApplyTo(d.root, temp); err != nil {
+	if err := o.toMeta().ApplyTo(d.root, temp); err != nil {
 		return err
 	}
 	u.countOwner(d, temp, o)
@@ -115,7 +115,7 @@ func (u *undoing) stageDir(below int) (index int, d *openDir, err error) {
 		if u.dirPath(at) == "" || u.Objects[at].Created {
 			continue
 		}
-		dir, err := u.dir(at)
+		dir, err := u.openCurrent(at)
 		if err != nil {
 			return none, nil, err
 		}
@@ -128,13 +128,13 @@ func (u *undoing) stageDir(below int) (index int, d *openDir, err error) {
 	if index == none {
 		return none, nil, &Conflict{"", "is in a directory that can't be restored"}
 	}
-	d, err = u.dir(index)
+	d, err = u.openCurrent(index)
 	return index, d, err
 }
 
 // homeDir returns the directory that a directory was in before the operation.
 func (u *undoing) homeDir(index int) int {
-	if home := u.free(u.homes[index]); home != nil {
+	if home := u.findFreeStep(u.homes[index]); home != nil {
 		return home.Dir
 	}
 	return u.Objects[index].Parent
@@ -142,7 +142,7 @@ func (u *undoing) homeDir(index int) int {
 
 // countOwner counts what was made again and can't be given to whom it belonged.
 func (u *undoing) countOwner(d *openDir, name string, o *object) {
-	if n, err := d.stat(name); err == nil && n != nil && (n.UID != o.UID || o.UID == nobody) {
+	if n, err := d.statName(name); err == nil && n != nil && (n.UID != o.UID || o.UID == nobody) {
 		u.ownersLost++
 	}
 }
@@ -150,7 +150,7 @@ func (u *undoing) countOwner(d *openDir, name string, o *object) {
 // dropReady deletes files that were made and are not needed.
 func (u *undoing) dropReady() {
 	for index, at := range u.ready {
-		if d, err := u.dir(at.dir); err == nil {
+		if d, err := u.openCurrent(at.dir); err == nil {
 			_ = d.root.Remove(at.name)
 		}
 		delete(u.ready, index)
@@ -159,11 +159,11 @@ func (u *undoing) dropReady() {
 
 // beginningOf returns the former contents of a file that had something added to its end.
 func (u *undoing) beginningOf(s *step, o *object) (io.Reader, error) {
-	d, err := u.dir(s.Dir)
+	d, err := u.openCurrent(s.Dir)
 	if err != nil {
 		return nil, err
 	}
-	f, err := d.open(string(s.Name))
+	f, err := d.openName(string(s.Name))
 	if err != nil {
 		return nil, err
 	}

@@ -92,41 +92,41 @@ func (s *Store) newID() string {
 
 var idPattern = lazyregexp.New(`^\d{8}T\d{15}-[a-z0-9]{4}$`)
 
-func (s *Store) file(id string) string { return filepath.Join(s.dir, id+suffix) }
+func (s *Store) archivePath(id string) string { return filepath.Join(s.dir, id+suffix) }
 
-// wrote counts an archive, and prunes the store now and then beside the calls.
-func (s *Store) wrote(bytes int64) {
+// countWritten counts an archive, and prunes the store now and then beside the calls.
+func (s *Store) countWritten(bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.count++
 	if s.bytes += bytes; s.bytes > s.options.MaxBytes/8 || s.count%pruneInterval == 1 {
 		s.bytes = 0
-		s.pruning.Go(s.prune)
+		s.pruning.Go(s.pruneArchives)
 	}
 }
 
-// prune deletes the oldest archives until the store is within its bounds, with room for what is written until the next
+// pruneArchives deletes the oldest archives until the store is within its bounds, with room for what is written until the next
 // time.
-func (s *Store) prune() {
-	ids, err := s.ids()
+func (s *Store) pruneArchives() {
+	ids, err := s.listIDs()
 	if err != nil {
 		return
 	}
 	oldest, total := time.Now().Add(-s.options.MaxAge), int64(0)
 	for i, id := range ids {
-		info, err := os.Lstat(s.file(id))
+		info, err := os.Lstat(s.archivePath(id))
 		if err != nil {
 			continue
 		}
 		total += info.Size()
 		if i > 0 && (total > s.options.MaxBytes*7/8 || i >= maxArchives) || info.ModTime().Before(oldest) {
-			_ = os.Remove(s.file(id))
+			_ = os.Remove(s.archivePath(id))
 		}
 	}
 }
 
-// ids returns the ids of all operations, the newest first.
-func (s *Store) ids() ([]string, error) {
+// listIDs returns the ids of all operations, the newest first.
+func (s *Store) listIDs() ([]string, error) {
 	dir, err := os.Open(s.dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the undo store: %w", err)
@@ -160,7 +160,7 @@ func (e *Unknown) Error() string {
 // Each calls fn for the operations, the newest first, until it returns false. An operation whose archive is lost or can't
 // be read has a Missing that says so.
 func (s *Store) Each(fn func(*Operation) bool) error {
-	ids, err := s.ids()
+	ids, err := s.listIDs()
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (s *Store) Each(fn func(*Operation) bool) error {
 			continue // pruned meanwhile
 		case errors.As(err, &unknown):
 			op = &Operation{ID: id, Summary: "an operation without an archive",
-				Missing: s.file(id) + " was deleted, or could not be written when the disk was full"}
+				Missing: s.archivePath(id) + " was deleted, or could not be written when the disk was full"}
 		case err != nil:
 			op = &Operation{ID: id, Summary: "an unreadable archive", Missing: err.Error() + "; put back a copy"}
 		}
@@ -194,7 +194,7 @@ func (s *Store) Operation(id string) (*Operation, error) {
 	if !idPattern().MatchString(id) {
 		return nil, &Unknown{id}
 	}
-	f, err := os.Open(s.file(id))
+	f, err := os.Open(s.archivePath(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &Unknown{id}
 	}

@@ -9,16 +9,16 @@ import (
 
 // takeAway takes what the operation put under a name away from it: what it created is deleted, what it moved waits.
 func (u *undoing) takeAway() error {
-	return u.each(innermost, func(s *step) error {
+	return u.eachStep(compareInnermost, func(s *step) error {
 		if s.now == nil || s.Before == s.After || s.Dir == none {
 			return nil
 		}
-		d, err := u.dir(s.Dir)
+		d, err := u.openCurrent(s.Dir)
 		if err != nil {
 			return err
 		}
 		name := string(s.Name)
-		now, err := u.recheck(d, s)
+		now, err := u.checkAgain(d, s)
 		if err != nil {
 			return err
 		}
@@ -31,10 +31,10 @@ func (u *undoing) takeAway() error {
 			if s.Before == none {
 				return nil // deleted when it is empty
 			}
-			return u.stage(d, s, path)
+			return u.stageObject(d, s, path)
 		case after.isDir(), !after.Created && len(u.homes[s.After]) > 0 && u.staged[s.After].name == "" && u.needsHome(s.After):
-			return u.stage(d, s, path)
-		case u.replaces(s):
+			return u.stageObject(d, s, path)
+		case u.replacesFile(s):
 			return nil // the former file takes its place at once
 		default:
 			return u.removeFile(d, name, path, now)
@@ -63,8 +63,8 @@ func (u *undoing) needsHome(index int) bool {
 	return true
 }
 
-// replaces reports whether a regular file is put into the place of another at once.
-func (u *undoing) replaces(s *step) bool {
+// replacesFile reports whether a regular file is put into the place of another at once.
+func (u *undoing) replacesFile(s *step) bool {
 	if s.Before == none || s.After == none || len(u.places[s.Before]) > 0 {
 		return false
 	}
@@ -72,9 +72,9 @@ func (u *undoing) replaces(s *step) bool {
 	return before.isRegular() && after.isRegular() && after.Created && s.now.Mode.IsRegular()
 }
 
-// recheck looks at a name again right before it is changed.
-func (u *undoing) recheck(d *openDir, s *step) (*node, error) {
-	now, err := d.stat(string(s.Name))
+// checkAgain looks at a name again right before it is changed.
+func (u *undoing) checkAgain(d *openDir, s *step) (*node, error) {
+	now, err := d.statName(string(s.Name))
 	if err != nil {
 		return nil, err
 	}
@@ -84,17 +84,17 @@ func (u *undoing) recheck(d *openDir, s *step) (*node, error) {
 	return now, nil
 }
 
-// stage gives what is at a name another one in the same directory, where it waits.
-func (u *undoing) stage(d *openDir, s *step, path string) error {
+// stageObject renames an object to a temporary name in its directory, where it waits.
+func (u *undoing) stageObject(d *openDir, s *step, path string) error {
 	temp := newTempName()
 	u.touched[s.now.ID] = true
-	u.notice(mutation.Rename, path, filepath.Join(d.path, temp))
-	if err := d.rename(string(s.Name), d.directory, temp); err != nil {
+	u.noticeChange(mutation.Rename, path, filepath.Join(d.path, temp))
+	if err := d.renameToFree(string(s.Name), d.directory, temp); err != nil {
 		return err
 	}
-	moved, err := d.stat(temp)
+	moved, err := d.statName(temp)
 	if err != nil || moved == nil || moved.ID != s.now.ID || moved.Size != s.now.Size && !moved.Mode.IsDir() || moved.Modified != s.now.Modified && !moved.Mode.IsDir() {
-		_ = d.rename(temp, d.directory, string(s.Name))
+		_ = d.renameToFree(temp, d.directory, string(s.Name))
 		return &Conflict{s.at, changedSince}
 	}
 	u.staged[s.After] = spot{s.Dir, temp}
@@ -111,14 +111,14 @@ func (u *undoing) removeFile(d *openDir, name, path string, now *node) error {
 			return err
 		}
 	}
-	u.notice(mutation.Remove, path, "")
+	u.noticeChange(mutation.Remove, path, "")
 	u.touched[now.ID] = true
 	temp := newTempName()
-	if err := d.rename(name, d.directory, temp); err != nil {
+	if err := d.renameToFree(name, d.directory, temp); err != nil {
 		return err
 	}
 	if err := checkMoved(d, temp, now); err != nil {
-		_ = d.rename(temp, d.directory, name)
+		_ = d.renameToFree(temp, d.directory, name)
 		return err
 	}
 	return u.removeAside(d, temp, now)
@@ -137,21 +137,21 @@ func (u *undoing) makeReadable(d *openDir, name, path string, now *node) error {
 	if now.Mode&0o600 == 0o600 {
 		return nil
 	}
-	u.notice(mutation.Attribute, path, "")
+	u.noticeChange(mutation.Attribute, path, "")
 	u.closedFiles[now.ID] = now.Mode &^ fs.ModeType
 	return d.root.Chmod(name, now.Mode.Perm()|0o600)
 }
 
 // checkMoved fails if what was moved is not what was looked at, or if somebody still writes to it.
 func checkMoved(d *openDir, name string, meant *node) error {
-	moved, err := d.stat(name)
+	moved, err := d.statName(name)
 	if err != nil || moved == nil || moved.ID != meant.ID || moved.Size != meant.Size || moved.Modified != meant.Modified {
 		return &Conflict{name, changedSince}
 	}
 	if !moved.Mode.IsRegular() {
 		return nil
 	}
-	f, err := d.open(name)
+	f, err := d.openName(name)
 	if err != nil {
 		return nil //nolint:nilerr // closed to its owner, so nobody has opened it since
 	}
@@ -164,37 +164,37 @@ func checkMoved(d *openDir, name string, meant *node) error {
 
 // removeAll deletes what is at a name, with all that is in it: by force, something that is not the operation's.
 func (u *undoing) removeAll(d *openDir, name, path string) error {
-	n, err := d.stat(name)
+	n, err := d.statName(name)
 	if err != nil || n == nil {
 		return err
 	}
 	if !n.Mode.IsDir() {
-		u.notice(mutation.Remove, path, "")
+		u.noticeChange(mutation.Remove, path, "")
 		return d.root.Remove(name)
 	}
 	in, err := d.openBelow(name)
 	if err != nil {
 		return err
 	}
-	names, err := in.names()
+	names, err := in.listNames()
 	for _, below := range names {
 		if err == nil {
 			err = u.removeAll(&openDir{directory: in}, below, filepath.Join(path, below))
 		}
 	}
-	in.close()
+	in.closeHandles()
 	if err != nil {
 		return err
 	}
-	u.notice(mutation.Remove, path, "")
+	u.noticeChange(mutation.Remove, path, "")
 	u.dirs.dropTree(path)
 	return d.root.Remove(name)
 }
 
 // removeDirs deletes the directories that the operation created, and puts back what waits in vain.
 func (u *undoing) removeDirs() error {
-	u.unstage(func(o *object) bool { return !o.Created })
-	err := u.each(innermost, func(s *step) error {
+	u.unstageObjects(func(o *object) bool { return !o.Created })
+	err := u.eachStep(compareInnermost, func(s *step) error {
 		if s.After == none || s.Before == s.After || !u.Objects[s.After].isDir() || !u.Objects[s.After].Created || s.now == nil {
 			return nil
 		}
@@ -202,13 +202,13 @@ func (u *undoing) removeDirs() error {
 		if from, ok := u.staged[s.After]; ok {
 			at = from
 		}
-		d, err := u.dir(at.dir)
+		d, err := u.openCurrent(at.dir)
 		if err != nil {
 			return err
 		}
 		path := filepath.Join(d.path, at.name)
-		u.notice(mutation.Remove, path, "")
-		if d, err = u.dir(at.dir); err != nil {
+		u.noticeChange(mutation.Remove, path, "")
+		if d, err = u.openCurrent(at.dir); err != nil {
 			return err
 		}
 		if err = d.root.Remove(at.name); err != nil && u.force && at.name != string(s.Name) { // its name is not free any more
@@ -221,12 +221,12 @@ func (u *undoing) removeDirs() error {
 		}
 		return &Conflict{s.at, "has something in it that the operation did not put there"}
 	})
-	u.unstage(func(*object) bool { return true })
+	u.unstageObjects(func(*object) bool { return true })
 	return err
 }
 
-// unstage gives objects that wait the name back that they had.
-func (u *undoing) unstage(which func(*object) bool) {
+// unstageObjects gives waiting objects their names back.
+func (u *undoing) unstageObjects(which func(*object) bool) {
 	for index, from := range u.staged {
 		if which(u.Objects[index]) {
 			u.unstageOne(index, from)
@@ -236,21 +236,21 @@ func (u *undoing) unstage(which func(*object) bool) {
 
 func (u *undoing) unstageOne(index int, from spot) {
 	for _, s := range u.places[index] {
-		d, err := u.dir(from.dir)
+		d, err := u.openCurrent(from.dir)
 		if err != nil {
 			return
 		}
 		old, path := filepath.Join(d.path, from.name), filepath.Join(d.path, string(s.Name))
-		u.notice(mutation.Rename, old, path)
-		if d, err = u.dir(from.dir); err != nil {
+		u.noticeChange(mutation.Rename, old, path)
+		if d, err = u.openCurrent(from.dir); err != nil {
 			return
 		}
-		if d.rename(from.name, d.directory, string(s.Name)) == nil {
+		if d.renameToFree(from.name, d.directory, string(s.Name)) == nil {
 			if u.Objects[index].isDir() {
 				u.movedTo(old, path)
 			}
 			delete(u.staged, index)
-			s.block(appearedThen)
+			s.blockStep(appearedThen)
 			return
 		}
 	}

@@ -12,34 +12,34 @@ func (r *Recorder) KeepTree(path string) {
 	defer r.mu.Unlock()
 	if !r.ended {
 		r.keepTree(path)
-		r.flush()
+		r.flushNotes()
 	}
 }
 
 func (r *Recorder) keepTree(path string) {
 	keep := func(path string) {
-		if e := r.touch(path); e != nil && e.current != nil {
+		if e := r.touchPath(path); e != nil && e.current != nil {
 			e.current.used = true
 			r.keepContents(e, e.current)
 		}
 	}
 	keep(path)
-	if e := r.touch(path); e == nil || e.current == nil || !e.current.isDir() {
+	if e := r.touchPath(path); e == nil || e.current == nil || !e.current.isDir() {
 		return
 	}
 	dirs := newDirCache(r.files)
-	dirs.walk(path, func(d *openDir, name string, _ *node) bool {
+	dirs.walkTree(path, func(d *openDir, name string, _ *node) bool {
 		keep(filepath.Join(d.path, name))
 		return r.broken == nil
 	})
-	dirs.clear()
+	dirs.closeAll()
 }
 
 // Visit notes what the directory of a path is, before anything in it is changed.
 func (r *Recorder) Visit(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.open(filepath.Dir(path))
+	r.openDir(filepath.Dir(path))
 }
 
 // Describe sets the summary of an operation that was begun without.
@@ -53,13 +53,13 @@ func (r *Recorder) Describe(summary string) {
 func (r *Recorder) Created(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	parent := r.open(filepath.Dir(path))
+	parent := r.openDir(filepath.Dir(path))
 	if parent == nil || r.ended {
 		return
 	}
 	name := filepath.Base(path)
 	key := entryKey{parent.object, name}
-	n, err := parent.stat(name)
+	n, err := parent.statName(name)
 	if err != nil || n == nil || r.byName[key] != nil {
 		return
 	}
@@ -67,7 +67,7 @@ func (r *Recorder) Created(path string) {
 	r.byName[key] = e
 	e.current = r.objectAt(parent, name, n, true)
 	r.addEntry(e)
-	r.flush()
+	r.flushNotes()
 }
 
 // Append notes that a file is about to have something added to its end: its former contents are the beginning of the
@@ -76,9 +76,9 @@ func (r *Recorder) Append(path string) {
 	_ = r.Notice(mutation.Mutation{Kind: mutation.Attribute, Path: path})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if e := r.touch(path); e != nil && e.current != nil && e.current.isRegular() && !e.current.Created {
+	if e := r.touchPath(path); e != nil && e.current != nil && e.current.isRegular() && !e.current.Created {
 		e.current.Prefix, e.current.tried = true, true
 		r.noteObject(e.current)
-		r.flush()
+		r.flushNotes()
 	}
 }

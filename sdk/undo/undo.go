@@ -52,7 +52,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q Request)
 	if !idPattern().MatchString(q.ID) {
 		return Undone{}, &Unknown{q.ID}
 	}
-	f, err := os.Open(s.file(q.ID))
+	f, err := os.Open(s.archivePath(q.ID))
 	if err != nil {
 		return Undone{}, &Unknown{q.ID}
 	}
@@ -65,10 +65,10 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q Request)
 		if !q.Force {
 			return Undone{}, &NotEnded{r.Summary}
 		}
-		r = s.resume(r, files)
+		r = s.resumeRecord(r, files)
 	}
 	p := newPlan(r, files, q.Force)
-	if err := s.learn(p, q.ID); err != nil {
+	if err := s.learnUndos(p, q.ID); err != nil {
 		return Undone{}, err
 	}
 	if q.Check == nil {
@@ -77,9 +77,9 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q Request)
 	if q.Permit == nil {
 		q.Permit = func(mutation.Mutation) error { return nil }
 	}
-	p.make(q.Check)
+	p.makeSteps(q.Check)
 	out := Undone{Operation: &r.Operation}
-	out.Paths, out.Conflicts = p.paths()
+	out.Paths, out.Conflicts = p.listPaths()
 	if err := p.tooLarge(); err != nil || q.DryRun || len(out.Paths) == 0 && (len(out.Conflicts) > 0 || !p.resumed) {
 		return out, err
 	}
@@ -90,20 +90,20 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q Request)
 		recorder: s.Record(files, RecordOptions{Tool: "undo", Summary: "undo of " + r.Summary}),
 	}
 	u.recorder.record.Undoes = q.ID
-	err = u.run()
+	err = u.runPhases()
 	u.dropReady()
-	u.dirs.clear()
-	u.recorder.restored = u.restored
-	out.Paths, out.Conflicts = p.paths()
+	u.dirs.closeAll()
+	u.recorder.restored = u.listRestored
+	out.Paths, out.Conflicts = p.listPaths()
 	u.recorder.record.Partly = err != nil || len(out.Conflicts) > 0
 	out.Ended = u.recorder.End()
 	out.OwnersLost = u.ownersLost
 	return out, err
 }
 
-// learn reads what was put back since an operation.
-func (s *Store) learn(p *plan, since string) error {
-	ids, err := s.ids()
+// learnUndos reads the undos since an operation.
+func (s *Store) learnUndos(p *plan, since string) error {
+	ids, err := s.listIDs()
 	if err != nil {
 		return err
 	}
@@ -115,21 +115,21 @@ func (s *Store) learn(p *plan, since string) error {
 		if err != nil || op.Undoes == "" {
 			continue
 		}
-		f, err := os.Open(s.file(id))
+		f, err := os.Open(s.archivePath(id))
 		if err != nil {
 			continue
 		}
 		r, _, _, err := readArchive(f, id)
 		_ = f.Close()
 		if err == nil {
-			p.learn(r, since)
+			p.learnRestored(r, since)
 		}
 	}
 	return nil
 }
 
-// resume finishes the record of an operation whose process was killed.
-func (s *Store) resume(r *record, files *workspace.Workspace) *record {
+// resumeRecord finishes the record of an operation whose process was killed.
+func (s *Store) resumeRecord(r *record, files *workspace.Workspace) *record {
 	rec := s.Record(files, RecordOptions{})
 	rec.record = *r
 	for _, o := range rec.record.Objects {
@@ -139,15 +139,15 @@ func (s *Store) resume(r *record, files *workspace.Workspace) *record {
 		}
 	}
 	for _, e := range rec.record.Entries {
-		key := rec.record.key(e)
+		key := rec.record.keyOf(e)
 		if former := rec.byName[key]; former != nil { // somebody else changed what was at the name since
 			former.Foreign = true
 		}
 		rec.byName[key] = e
 		e.whole = e.Before == none
 	}
-	rec.finish()
-	rec.stop()
+	rec.finishRecord()
+	rec.stopObserving()
 	return &rec.record
 }
 
@@ -186,7 +186,7 @@ const tempName = ".picoclaw-undo-"
 
 func newTempName() string { return tempName + strings.ToLower(rand.Text()[:10]) }
 
-func (u *undoing) run() error {
+func (u *undoing) runPhases() error {
 	for _, s := range u.steps {
 		if s.done && s.Before != none && !u.Objects[s.Before].isDir() {
 			u.alive[s.Before] = spot{s.Dir, string(s.Name)}
@@ -194,16 +194,16 @@ func (u *undoing) run() error {
 	}
 	for _, phase := range []func() error{u.openDirs, u.stageFiles, u.takeAway, u.putDirs, u.putFiles, u.removeDirs, u.putMeta, u.putDirMeta} {
 		if err := phase(); err != nil {
-			u.unstage(func(*object) bool { return true })
+			u.unstageObjects(func(*object) bool { return true })
 			return err
 		}
 	}
-	return u.flush()
+	return u.flushDisk()
 }
 
-// each calls do for the entries that nothing blocks, in an order. What has changed in the last moment is a conflict, and
+// eachStep calls do for the entries that nothing blocks, in an order. What has changed in the last moment is a conflict, and
 // what fails otherwise ends the undo.
-func (u *undoing) each(order func(a, b *step) int, do func(*step) error) error {
+func (u *undoing) eachStep(order func(a, b *step) int, do func(*step) error) error {
 	sorted := slices.Clone(u.steps)
 	slices.SortStableFunc(sorted, order)
 	for _, s := range sorted {
@@ -216,7 +216,7 @@ func (u *undoing) each(order func(a, b *step) int, do func(*step) error) error {
 		err := do(s)
 		var conflict *Conflict
 		if errors.As(err, &conflict) {
-			s.block(conflict.Reason)
+			s.blockStep(conflict.Reason)
 			continue
 		}
 		if err != nil {
@@ -226,11 +226,11 @@ func (u *undoing) each(order func(a, b *step) int, do func(*step) error) error {
 	return nil
 }
 
-// outermost sorts a directory before what is in it, by the paths before the operation.
-func outermost(a, b *step) int { return comparePaths(a.path, b.path) }
+// compareOutermost sorts a directory before what is in it, by the paths before the operation.
+func compareOutermost(a, b *step) int { return comparePaths(a.path, b.path) }
 
-// innermost sorts a directory after what is in it, by the paths after the operation.
-func innermost(a, b *step) int { return comparePaths(b.at, a.at) }
+// compareInnermost sorts a directory after what is in it, by the paths after the operation.
+func compareInnermost(a, b *step) int { return comparePaths(b.at, a.at) }
 
 func comparePaths(a, b string) int {
 	return cmp.Or(cmp.Compare(strings.Count(a, "/"), strings.Count(b, "/")), strings.Compare(a, b))
@@ -244,13 +244,13 @@ func (u *undoing) dirPath(index int) string {
 	return string(u.Objects[index].Now)
 }
 
-// dir opens a directory of the record where it is at this moment.
-func (u *undoing) dir(index int) (*openDir, error) {
+// openCurrent opens a directory of the record where it is at this moment.
+func (u *undoing) openCurrent(index int) (*openDir, error) {
 	path := u.dirPath(index)
 	if path == "" {
 		return nil, &Conflict{"", "is in a directory that could not be restored"}
 	}
-	d := u.dirs.open(path)
+	d := u.dirs.openDir(path)
 	if d == nil {
 		return nil, &Conflict{"", "is in a directory that can't be opened"}
 	}
@@ -281,21 +281,21 @@ func (u *undoing) movedTo(from, to string) {
 	}
 }
 
-// allow fails where a change is not permitted that puts something at a path.
-func (u *undoing) allow(kind mutation.Kind, path, to string, dir bool) error {
+// allowChange fails where a change is not permitted that puts something at a path.
+func (u *undoing) allowChange(kind mutation.Kind, path, to string, dir bool) error {
 	if err := u.permit(mutation.Mutation{Kind: kind, Path: path, To: to, Dir: dir}); err != nil {
 		return &Conflict{path, "is protected, and a person has to restore it"}
 	}
 	return nil
 }
 
-func (u *undoing) notice(kind mutation.Kind, path, to string) {
+func (u *undoing) noticeChange(kind mutation.Kind, path, to string) {
 	_ = u.recorder.Notice(mutation.Mutation{Kind: kind, Path: path, To: to})
 }
 
 // putDirs makes directories again, and gives what was moved its name back.
 func (u *undoing) putDirs() error {
-	return u.each(outermost, func(s *step) error {
+	return u.eachStep(compareOutermost, func(s *step) error {
 		if s.Before == none || s.Dir == none {
 			return nil
 		}
@@ -310,26 +310,26 @@ func (u *undoing) putDirs() error {
 		if o.isDir() && !staged && len(u.places[s.Before]) > 0 {
 			return &Conflict{s.path, "could not be moved back"}
 		}
-		d, err := u.dir(s.Dir)
+		d, err := u.openCurrent(s.Dir)
 		if err != nil {
 			return err
 		}
 		name, path := string(s.Name), filepath.Join(d.path, string(s.Name))
 		if staged {
-			source, err := u.dir(from.dir)
+			source, err := u.openCurrent(from.dir)
 			if err != nil {
 				return err
 			}
-			if d, err = u.dir(s.Dir); err != nil {
+			if d, err = u.openCurrent(s.Dir); err != nil {
 				return err
 			}
 			old := filepath.Join(source.path, from.name)
-			if err := u.allow(mutation.Rename, old, path, o.isDir()); err != nil {
+			if err := u.allowChange(mutation.Rename, old, path, o.isDir()); err != nil {
 				return err
 			}
-			u.notice(mutation.Rename, old, path)
-			if err := source.rename(from.name, d.directory, name); err != nil {
-				return occupied(err)
+			u.noticeChange(mutation.Rename, old, path)
+			if err := source.renameToFree(from.name, d.directory, name); err != nil {
+				return occupiedConflict(err)
 			}
 			delete(u.staged, s.Before)
 			if o.isDir() {
@@ -339,28 +339,28 @@ func (u *undoing) putDirs() error {
 			}
 			return nil
 		}
-		if err := u.allow(mutation.Make, path, "", true); err != nil {
+		if err := u.allowChange(mutation.Make, path, "", true); err != nil {
 			return err
 		}
-		u.notice(mutation.Make, path, "")
+		u.noticeChange(mutation.Make, path, "")
 		if err := d.root.Mkdir(name, 0o700); err != nil {
-			return occupied(err)
+			return occupiedConflict(err)
 		}
 		u.paths[s.Before] = path
 		return nil
 	})
 }
 
-// occupied makes a conflict of a name that somebody took in the last moment.
-func occupied(err error) error {
+// occupiedConflict makes a conflict of a name that somebody took in the last moment.
+func occupiedConflict(err error) error {
 	if errors.Is(err, fs.ErrExist) {
 		return &Conflict{"", appearedThen}
 	}
 	return err
 }
 
-// flush has the disk take what was restored.
-func (u *undoing) flush() error {
+// flushDisk syncs the restored files to the disk.
+func (u *undoing) flushDisk() error {
 	top, err := u.files.OpenRoot(u.files.Dir())
 	if err != nil {
 		return nil //nolint:nilerr // it could not be changed either
