@@ -56,9 +56,13 @@ func (c *comparison) same(path, a, b string) bool {
 		return (modeA == modeB || set.mode.String() == modeA) && (timeA == timeB || !c.undone || slices.Contains(set.times, timeA) ||
 			c.stays(func(other string) bool { return filepath.Dir(other) == filepath.Clean("/"+path) }) || c.isChangedDir(path))
 	}
-	return withoutLinks(a) == withoutLinks(b) && c.stays(func(other string) bool {
-		return c.isSameFile(path, other, c.before, c.after, c.left, c.now, c.users)
-	})
+	isOther := func(other string) bool { return c.isSameFile(path, other, c.before, c.after, c.left, c.now, c.users) }
+	for other := range c.now {
+		if other != path && isOther(other) && c.isNamed(other) {
+			return withoutLinks(a) == withoutLinks(b)
+		}
+	}
+	return withoutLinks(a) == withoutLinks(b) && c.stays(isOther)
 }
 
 // isSameFile reports whether two paths are names of one file in some description.
