@@ -29,8 +29,9 @@ type shell struct {
 	failed error // of holdSelf
 	warned sync.Once
 
-	opening sync.Once
-	store   *undo.Store // nil where nothing is kept of what commands change
+	opening  sync.Once
+	store    *undo.Store // nil where nothing is kept of what commands change
+	unopened error       // why the store can't be opened
 }
 
 // started is a command that was started.
@@ -55,17 +56,17 @@ func (s *shell) stop(ctx context.Context) {
 }
 
 // watch has a command kept from what is protected, and what it changes kept. End says what became of both.
-func (s *shell) watch(req *sdk.Request[execInput], profile *isolation.Profile, begun *started) (end func()) {
+func (s *shell) watch(req *sdk.Request[execInput], profile *isolation.Profile, begun *started) (end func(), err error) {
 	if !req.Exec.Confine || req.Grants.Workspace != sdk.WorkspaceAccess { // nothing tells of what such a command changes
-		return func() {}
+		return func() {}, nil
 	}
 	s.opening.Do(func() {
 		if req.Takeback.Dir != "" {
-			s.store, _ = undo.Open(req.Takeback) // where it can't be opened, nothing is kept
+			s.store, s.unopened = undo.Open(req.Takeback)
 		}
 	})
-	if s.store == nil && !req.Workspace.HasProtected() {
-		return func() {}
+	if s.unopened != nil || s.store == nil && !req.Workspace.HasProtected() {
+		return func() {}, s.unopened
 	}
 	options := workspace.MonitorOptions{Approved: req.Agreed(), Paths: req.Args.ProtectedPaths, Background: req.Args.Background}
 	var recorder *undo.Recorder
@@ -85,7 +86,7 @@ func (s *shell) watch(req *sdk.Request[execInput], profile *isolation.Profile, b
 		if begun.Protected.GitRefused && begun.Changes.ID != "" {
 			begun.Undone = s.undoAtOnce(req, begun.Changes.ID)
 		}
-	}
+	}, nil
 }
 
 // undoAtOnce undoes a command in which git was refused a change: git would leave half of its work behind.
@@ -138,7 +139,10 @@ func (s *shell) start(req *sdk.Request[execInput], out func(int, []byte)) (*star
 	defer func() { _ = dir.Close() }()
 	visible := slices.Concat(env.Exec.ReadOnly, env.Exec.ReadWrite)
 	begun := &started{}
-	end := s.watch(req, &profile, begun)
+	end, err := s.watch(req, &profile, begun)
+	if err != nil {
+		return nil, err
+	}
 	begun.Running, err = command.Start(s.launcher, profile, command.Spec{
 		Shell:  slices.Concat([]string{pinned.Path}, pinned.Args, []string{in.Command}),
 		Dir:    dir,
