@@ -115,7 +115,11 @@ func (a *Assembly) HealthChecks() []gateway.Check {
 	for _, p := range a.Plugins().Problems() {
 		plugins.Err = errors.Join(plugins.Err, fmt.Errorf("plugin %s is not offered: %w", p.Plugin, p.Err))
 	}
-	return append(all, plugins, gateway.Check{Name: "models", Err: a.modelErrors()})
+	all = append(all, plugins, gateway.Check{Name: "models", Err: a.modelErrors()})
+	if s := a.options.Schedules; s != nil {
+		all = append(all, gateway.Check{Name: "jobs", Err: s.errors()})
+	}
+	return all
 }
 
 // checkModels returns an error for agents whose model is unusable. It runs once, since keys may come from programs.

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -32,7 +34,7 @@ func (a *Assembly) newCronPlugin() (session.BuiltinPlugin, error) {
 }
 
 func (a *Assembly) jobStore(agent string) *schedule.Store {
-	return schedule.OpenStore(schedule.StoreDir(a.config.Home().Path, agent))
+	return schedule.OpenStore(a.config.Home().Path, agent)
 }
 
 // Schedules are the agents' schedulers, across the configurations of a process: the next configuration knows jobs that
@@ -93,6 +95,18 @@ func (a *Assembly) BeginSchedule() {
 			delete(s.agents, id)
 		}
 	}
+}
+
+// errors returns why agents' jobs don't run; nil if they do.
+func (s *Schedules) errors() (all error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(s.agents)) {
+		if err := s.agents[id].Err(); err != nil {
+			all = errors.Join(all, fmt.Errorf("no job of agent %s runs: %w", id, err))
+		}
+	}
+	return all
 }
 
 // beginAgent starts an agent's schedule. A job runs on the assembly current at its start.

@@ -101,7 +101,7 @@ const shownEvil = `&lt;script&gt;alert(1)&lt;/script&gt;`
 
 func TestWhatStrangersHaveNamedIsShownAsText(t *testing.T) {
 	w := newWorld(t)
-	jobs := schedule.OpenStore(schedule.StoreDir(w.home, "main"))
+	jobs := schedule.OpenStore(w.home, "main")
 	if _, err := jobs.AddJob(schedule.Job{Name: evil, Enabled: true, Schedule: schedule.Schedule{Kind: schedule.Cron,
 		Expr: "0 9 * * *"}, Payload: schedule.Payload{Kind: schedule.AgentTurn, Message: evil}}, time.Now()); err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ func (c *Console) showSchedule(*sessionRequest) (any, error) {
 // readSchedule reads an agent's schedule. An unreadable file does not hide the others.
 func (c *Console) readSchedule(a Agent) agentSchedule {
 	out := agentSchedule{Agent: a.ID, Idle: !a.Jobs, Heartbeat: a.Heartbeat}
-	kept := schedule.OpenStore(schedule.StoreDir(c.options.Home, a.ID))
+	kept := schedule.OpenStore(c.options.Home, a.ID)
 	jobs, err := kept.Jobs()
 	if err != nil {
 		out.Problem = err.Error()

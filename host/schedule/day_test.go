@@ -15,7 +15,7 @@ import (
 // A day with more than a thousand jobs, one of which hangs and one fails, while others come and go.
 func TestOneDayOfRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, jobs := OpenStore(t.TempDir()), 1300
+		store, jobs := OpenStore(t.TempDir(), "main"), 1300
 		if testing.Short() {
 			jobs = 200
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/picoclaw/picoclaw/host/redact"
+	"github.com/picoclaw/picoclaw/internal/statefiles"
 )
 
 // Record is the log entry of a run.
@@ -61,7 +62,7 @@ func (s *Store) appendRecord(r Record) error {
 		return err
 	}
 	_, err = f.Write(append(line, '\n'))
-	return errors.Join(err, f.Close())
+	return errors.Join(err, f.Close(), statefiles.Add(s.home, current))
 }
 
 // logText returns a text as it is logged: redacted and shortened.
@@ -73,10 +74,12 @@ func logText(text string) string {
 	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:maxText], ""), len(text))
 }
 
-// RecentRuns returns up to limit records of jobs with an id or name, oldest first; of all jobs if job is empty.
+// RecentRuns returns up to limit records of jobs with an id or name, oldest first; of all jobs if job is empty. It also
+// returns them with an error that says what can't be read.
 func (s *Store) RecentRuns(job string, limit int) ([]Record, error) {
 	rotated, current := s.logPaths()
 	var runs []Record
+	broken := statefiles.Check(s.home, current)
 	for _, path := range []string{rotated, current} {
 		f, err := os.Open(path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -89,8 +92,9 @@ func (s *Store) RecentRuns(job string, limit int) ([]Record, error) {
 		lines.Buffer(nil, maxLine)
 		for lines.Scan() {
 			var r Record
-			// ignore a line that a power failure cut off
-			if jsonv2.Unmarshal(bytes.TrimSpace(lines.Bytes()), &r) == nil && (job == "" || r.Job == job || r.Name == job) {
+			if text := bytes.TrimSpace(lines.Bytes()); jsonv2.Unmarshal(text, &r) != nil {
+				broken = fmt.Errorf("%s has lines that can't be read, as a power failure leaves one; put back a copy, or remove them", path)
+			} else if job == "" || r.Job == job || r.Name == job {
 				runs = append(runs, r)
 			}
 		}
@@ -98,5 +102,5 @@ func (s *Store) RecentRuns(job string, limit int) ([]Record, error) {
 			return nil, fmt.Errorf("read %s: %w", path, err)
 		}
 	}
-	return runs[max(len(runs)-limit, 0):], nil
+	return runs[max(len(runs)-limit, 0):], broken
 }

@@ -54,6 +54,7 @@ type Scheduler struct {
 	settings Settings
 	running  map[string]*activeRun
 	unsaved  map[string]Record // results not yet written to jobs.json
+	err      error             // the last error, nil since jobs.json could be updated again
 
 	// used by the loop only:
 	heartbeat Job         // the heartbeat
@@ -61,7 +62,6 @@ type Scheduler struct {
 	loaded    bool        // jobs.json has been read
 	nextDue   int64       // time of the first due job in Unix milliseconds; 0 for none
 	lastCheck int64       // time of the last check in Unix milliseconds
-	lastError string      // the last complaint
 }
 
 // activeRun is a run in progress. skippedNext says that a later run was skipped because of it.
@@ -114,7 +114,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 	grace := time.AfterFunc(s.options.Grace, func() { cancelRuns(errStopped) })
 	s.runs.Wait()
 	grace.Stop()
-	s.logError(s.updateStore(nil))
+	s.setError(s.updateStore(nil))
 }
 
 // nowMillis returns the wall-clock time in milliseconds, which follows when somebody sets the clock.
@@ -134,7 +134,7 @@ func (s *Scheduler) startDue(runCtx context.Context) time.Duration {
 	}
 	if clockSetBack || s.needsUpdate() || s.nextDue > 0 && s.nextDue <= now {
 		err := s.updateStore(runCtx)
-		s.logError(err)
+		s.setError(err)
 		if err != nil {
 			return pollInterval
 		}
@@ -148,12 +148,12 @@ func (s *Scheduler) startDue(runCtx context.Context) time.Duration {
 	return wait
 }
 
-// needsUpdate reports whether jobs.json has changed or lacks results.
+// needsUpdate reports whether jobs.json has changed, lacks results, or could not be updated.
 func (s *Scheduler) needsUpdate() bool {
 	s.mu.Lock()
-	pending := len(s.unsaved)
+	pending := len(s.unsaved) > 0 || s.err != nil
 	s.mu.Unlock()
-	if pending > 0 || !s.loaded {
+	if pending || !s.loaded {
 		return true
 	}
 	info, err := os.Stat(s.options.Store.jobsPath())
@@ -163,14 +163,20 @@ func (s *Scheduler) needsUpdate() bool {
 	return !os.SameFile(info, s.fileInfo) || !info.ModTime().Equal(s.fileInfo.ModTime()) || info.Size() != s.fileInfo.Size()
 }
 
-// logError logs an error unless it is the same as the last.
-func (s *Scheduler) logError(err error) {
-	text := ""
-	if err != nil {
-		text = err.Error()
+// Err returns why no jobs run; nil if they do.
+func (s *Scheduler) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// setError keeps an error, and logs it unless it is the same as the last.
+func (s *Scheduler) setError(err error) {
+	last := s.Err()
+	if err != nil && (last == nil || last.Error() != err.Error()) {
+		s.options.Logger.Error("the schedule can't be updated", "error", err)
 	}
-	if text != "" && text != s.lastError {
-		s.options.Logger.Error("the schedule can't be updated", "error", text)
-	}
-	s.lastError = text
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
 }

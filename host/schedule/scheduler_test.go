@@ -13,7 +13,7 @@ import (
 
 func TestClockChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := startScheduler(t, OpenStore(t.TempDir()), Settings{}, well)
+		w := startScheduler(t, OpenStore(t.TempDir(), "main"), Settings{}, well)
 		w.add(Job{Name: "cron", Schedule: cronUTC("0 * * * *")})
 		w.add(Job{Name: "cron once", Schedule: cronUTC("0 * * * *"), Missed: RunOnce})
 		w.add(Job{Name: "every", Schedule: every(time.Hour)})
@@ -60,7 +60,7 @@ func TestClockChanges(t *testing.T) {
 // What was due while no scheduler ran, or was held, is missed.
 func TestMissedRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := OpenStore(t.TempDir())
+		store := OpenStore(t.TempDir(), "main")
 		w := startScheduler(t, store, Settings{}, well)
 		w.add(Job{Name: "at", Schedule: at(time.Now().Add(time.Hour))})
 		w.add(Job{Name: "cron", Schedule: cronUTC("30 * * * *")})
@@ -95,7 +95,7 @@ func TestMissedRuns(t *testing.T) {
 // A job never overlaps itself, and is on the disk as running before it runs: what ends with picoclaw is not run again.
 func TestRestartDoesNotRepeatRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := OpenStore(t.TempDir())
+		store := OpenStore(t.TempDir(), "main")
 		hung := func(ctx context.Context, j Job) (string, error) {
 			if got, err := store.Job(j.ID); err != nil || got.State.LastStatus != Running {
 				t.Errorf("while it runs: %+v %v", got, err)
@@ -141,7 +141,7 @@ func TestRestartDoesNotRepeatRuns(t *testing.T) {
 
 func TestRunTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := startScheduler(t, OpenStore(t.TempDir()), Settings{Timeout: time.Minute}, func(ctx context.Context, _ Job) (string, error) {
+		w := startScheduler(t, OpenStore(t.TempDir(), "main"), Settings{Timeout: time.Minute}, func(ctx context.Context, _ Job) (string, error) {
 			select {
 			case <-ctx.Done():
 				return "", ctx.Err()
@@ -177,7 +177,7 @@ func TestRunTimeout(t *testing.T) {
 // What goes on gets its time to end with the scheduler.
 func TestStopGracePeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, began := OpenStore(t.TempDir()), make(chan struct{}, 2)
+		store, began := OpenStore(t.TempDir(), "main"), make(chan struct{}, 2)
 		s := NewScheduler(Options{Store: store, Grace: time.Minute, Run: func(ctx context.Context, j Job) (string, error) {
 			began <- struct{}{}
 			select {
@@ -217,7 +217,7 @@ func TestStopGracePeriod(t *testing.T) {
 // A file that can't be read, or a job that is wrong, is told and does no harm.
 func TestBrokenFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := startScheduler(t, OpenStore(t.TempDir()), Settings{}, well)
+		w := startScheduler(t, OpenStore(t.TempDir(), "main"), Settings{}, well)
 		w.add(Job{Name: "good", Schedule: every(time.Hour)})
 		if _, err := w.store.updateJobs(func(f *jobFile) (bool, error) {
 			f.Jobs = append(f.Jobs, Job{ID: "bad", Name: "bad", Enabled: true, Schedule: cronUTC("61 * * * *"),

@@ -17,6 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/atomicfile"
 	"github.com/picoclaw/picoclaw/internal/filelock"
 	"github.com/picoclaw/picoclaw/internal/smallfile"
+	"github.com/picoclaw/picoclaw/internal/statefiles"
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
@@ -32,15 +33,16 @@ func StoreDir(home, agent string) string { return filepath.Join(home, "schedule"
 
 // Store holds the jobs of one agent and the log of their runs. Several processes may use it at once.
 type Store struct {
+	home    string
 	dir     string
 	visible func(Job) bool // nil for all jobs
 }
 
-// OpenStore returns the store in a directory, which need not exist.
-func OpenStore(dir string) *Store { return &Store{dir: dir} }
+// OpenStore returns the store of an agent.
+func OpenStore(home, agent string) *Store { return &Store{home: home, dir: StoreDir(home, agent)} }
 
 // Filter returns a view of the store that contains only the jobs that visible accepts.
-func (s *Store) Filter(visible func(Job) bool) *Store { return &Store{s.dir, visible} }
+func (s *Store) Filter(visible func(Job) bool) *Store { return &Store{s.home, s.dir, visible} }
 
 // jobFile is the content of jobs.json.
 type jobFile struct {
@@ -109,6 +111,9 @@ func (s *Store) jobsPath() string { return filepath.Join(s.dir, "jobs.json") }
 // readJobs reads jobs.json and returns it with its file info, nil if it does not exist.
 func (s *Store) readJobs() (*jobFile, fs.FileInfo, error) {
 	text, info, err := smallfile.ReadStat(s.jobsPath(), maxFileBytes)
+	if missing := statefiles.Check(s.home, s.jobsPath()); missing != nil {
+		return nil, nil, fmt.Errorf("read the jobs: %w", missing)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return &jobFile{Version: fileVersion}, nil, nil
 	}
@@ -117,8 +122,8 @@ func (s *Store) readJobs() (*jobFile, fs.FileInfo, error) {
 	}
 	f, err := parseJobFile(text)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the jobs in %s can't be read: %w; restore a copy of the file, or remove it and add the jobs again",
-			s.jobsPath(), err)
+		return nil, nil, fmt.Errorf("the jobs in %s can't be read: %w; put back a copy, or write %s to it and add the jobs again",
+			s.jobsPath(), err, `{"version": 1, "jobs": []}`)
 	}
 	return f, info, nil
 }
@@ -144,6 +149,9 @@ func (s *Store) updateJobs(change func(*jobFile) (changed bool, err error)) (inf
 	text, err := f.encode()
 	if err == nil {
 		err = atomicfile.Write(s.jobsPath(), text, 0o600)
+	}
+	if err == nil {
+		err = statefiles.Add(s.home, s.jobsPath())
 	}
 	if err == nil {
 		info, err = os.Stat(s.jobsPath())

@@ -63,7 +63,7 @@ func newTestAgents(t *testing.T, allowCommand bool, settings string) *testAgents
 }
 
 func (w *testAgents) store(agent string) *schedule.Store {
-	return schedule.OpenStore(schedule.StoreDir(w.home, agent))
+	return schedule.OpenStore(w.home, agent)
 }
 
 func (w *testAgents) call(agent, arguments string) *session.Result {

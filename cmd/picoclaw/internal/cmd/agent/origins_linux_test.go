@@ -107,7 +107,7 @@ func TestNoOriginGetsPastThePolicy(t *testing.T) {
 		{"delegate", "subagent", "other", task("delegate"),
 			`, "agents": {"list": [{"id": "main", "subagents": {"allow_agents": ["other"]}}, {"id": "other"}]}`, once},
 		{"heartbeat", "heartbeat", "main", script, "", func(t *testing.T, in clitest.Home) {
-			store := schedule.OpenStore(schedule.StoreDir(in.Dir, "main"))
+			store := schedule.OpenStore(in.Dir, "main")
 			if err := os.MkdirAll(filepath.Dir(store.HeartbeatPath()), 0o700); err != nil {
 				t.Fatal(err)
 			}

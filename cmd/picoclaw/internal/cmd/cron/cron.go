@@ -61,7 +61,7 @@ func (v *Options) open() error {
 	if v.of, err = cfg.ResolveAgent(v.agent); err != nil {
 		return cli.Usagef("%w", err)
 	}
-	v.home, v.store = home.Path, schedule.OpenStore(schedule.StoreDir(home.Path, v.of.ID))
+	v.home, v.store = home.Path, schedule.OpenStore(home.Path, v.of.ID)
 	return nil
 }
 

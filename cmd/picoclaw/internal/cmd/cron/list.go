@@ -103,18 +103,15 @@ func (v *LogOptions) run() error {
 		return err
 	}
 	runs, err := v.runs(v.limit)
-	if err != nil {
-		return err
-	}
 	if v.output == cli.JSON {
 		for _, r := range runs {
-			if err := v.PrintJSON(r); err != nil {
-				return err
+			if printErr := v.PrintJSON(r); printErr != nil {
+				return printErr
 			}
 		}
-		return nil
+		return err
 	}
-	if len(runs) == 0 {
+	if len(runs) == 0 && err == nil {
 		fmt.Fprintln(v.Out, "Nothing has run yet.")
 		v.sayIdle()
 	}
@@ -122,7 +119,7 @@ func (v *LogOptions) run() error {
 	for _, r := range runs {
 		showRun(out, r)
 	}
-	return nil
+	return err
 }
 
 // runs returns the runs of all jobs, or those of one job, which may have been removed.

@@ -125,15 +125,15 @@ func TestReloadWithoutConfigurationFails(t *testing.T) {
 	if err := os.Rename(file, file+".away"); err != nil {
 		t.Fatal(err)
 	}
-	if out, code := in.Run(t, "gateway", "reload"); code != clitest.ExitFailed || !strings.Contains(out, file+" is gone; put it back") {
+	if out, code := in.Run(t, "gateway", "reload"); code != clitest.ExitFailed || !strings.Contains(out, file+" is missing") {
 		t.Errorf("reload: %d %s", code, out)
 	}
 	if err := server.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
 	said := server.Stderr.(*clitest.Output)
-	hosttest.WaitUntil(t, "the log has it twice", func() bool { return strings.Count(said.String(), "is gone; put it back") == 2 })
-	if out, _ := in.Run(t, "gateway", "status"); !strings.Contains(out, "is gone; put it back") {
+	hosttest.WaitUntil(t, "the log has it twice", func() bool { return strings.Count(said.String(), "config.json is missing") == 2 })
+	if out, _ := in.Run(t, "gateway", "status"); !strings.Contains(out, "config.json is missing") {
 		t.Errorf("status: %s", out)
 	}
 	if err := os.Rename(file+".away", file); err != nil {
@@ -142,6 +142,30 @@ func TestReloadWithoutConfigurationFails(t *testing.T) {
 	if out, code := in.Run(t, "gateway", "reload"); code != clitest.ExitOK {
 		t.Errorf("reload with the file: %d %s", code, out)
 	}
+}
+
+func TestBrokenJobsAreNotReady(t *testing.T) {
+	t.Parallel()
+	in := clitest.NewHome(t)
+	if out, code := in.Run(t, "cron", "add", "daily", "--every", "1d", "--message", "hello"); code != clitest.ExitOK {
+		t.Fatal(out)
+	}
+	_, url := in.StartGateway(t)
+	jobs := filepath.Join(in.Dir, "schedule", "main", "jobs.json")
+	if err := os.Rename(jobs, jobs+".away"); err != nil {
+		t.Fatal(err)
+	}
+	hosttest.WaitUntil(t, "/ready names the file", func() bool {
+		status, text := clitest.Get(t, url+"/ready")
+		return status == http.StatusServiceUnavailable && strings.Contains(text, jobs)
+	})
+	if out, code := in.Run(t, "gateway", "status"); code != clitest.ExitFailed || !strings.Contains(out, jobs+" is missing") {
+		t.Errorf("status: %d %s", code, out)
+	}
+	if err := os.Rename(jobs+".away", jobs); err != nil {
+		t.Fatal(err)
+	}
+	hosttest.WaitUntil(t, "it is ready", func() bool { _, code := in.Run(t, "gateway", "status"); return code == clitest.ExitOK })
 }
 
 // A new configuration is for who comes from then on; a bad one changes nothing.
