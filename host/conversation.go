@@ -12,6 +12,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/hooks"
 	"github.com/picoclaw/picoclaw/host/mcp"
 	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/internal/statefiles"
 )
 
 // Conversation is an agent with its model, tools and messages. Its turns run one after another.
@@ -43,8 +44,15 @@ func (a *Assembly) newConversation(ctx context.Context, s *session.Session, key 
 	}
 	c := &Conversation{Session: s, assembly: a, transcript: agent.NewTranscript()}
 	if key != "" {
-		if c.transcript, err = agent.OpenTranscript(SessionDir(s.Policy().Home(), of.ID), key); err != nil {
+		home, dir := s.Policy().Home(), SessionDir(s.Policy().Home(), of.ID)
+		if err = statefiles.Check(home, agent.TranscriptPath(dir, key)); err != nil {
 			return nil, err
+		}
+		if c.transcript, err = agent.OpenTranscript(dir, key); err != nil {
+			return nil, err
+		}
+		if err = statefiles.Add(home, c.transcript.Path()); err != nil {
+			return nil, errors.Join(err, c.transcript.Close())
 		}
 	}
 	o, end, err := a.agentOptions(s)

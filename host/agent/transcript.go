@@ -87,7 +87,10 @@ func (t *Transcript) loadFile() error {
 	if read.head != nil && read.head.Key != t.key {
 		return fmt.Errorf("it is the file of session %q; move it away", read.head.Key)
 	}
-	t.messages, t.repairs, t.size = read.messages, read.repairs, int64(read.validBytes)
+	t.messages, t.size = read.messages, int64(read.validBytes)
+	for _, repair := range read.repairs {
+		t.repairs = append(t.repairs, t.file.Name()+": "+repair)
+	}
 	if read.validBytes < len(data) {
 		if err := t.file.Truncate(t.size); err != nil {
 			return err
@@ -176,7 +179,11 @@ type TranscriptInfo struct {
 	Bytes    int64
 }
 
-// ListTranscripts lists the conversations in a directory, the latest first.
+// TranscriptPath returns the file of a conversation in a directory.
+func TranscriptPath(dir, key string) string { return filepath.Join(dir, fileName(key)) }
+
+// ListTranscripts lists the conversations in a directory, the latest first. It also returns them with an error that names
+// unreadable files.
 func ListTranscripts(dir string) ([]TranscriptInfo, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -186,20 +193,28 @@ func ListTranscripts(dir string) ([]TranscriptInfo, error) {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
 	var all []TranscriptInfo
+	var broken error
 	for _, e := range entries {
-		if filepath.Ext(e.Name()) != fileExtension || !e.Type().IsRegular() {
+		if filepath.Ext(e.Name()) != fileExtension {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
 		about, err := e.Info()
 		first, headErr := readHeader(path)
-		if err != nil || headErr != nil || fileName(first.Key) != e.Name() {
-			continue // deleted meanwhile, or no transcript
+		if err != nil || errors.Is(headErr, fs.ErrNotExist) {
+			continue // deleted at this moment
+		}
+		if headErr == nil && fileName(first.Key) != e.Name() {
+			headErr = fmt.Errorf("it is the file of session %q", first.Key)
+		}
+		if headErr != nil {
+			broken = errors.Join(broken, fmt.Errorf("session file %s can't be read: %w; put back a copy, or remove it", path, headErr))
+			continue
 		}
 		all = append(all, TranscriptInfo{first.Key, path, about.ModTime(), about.Size()})
 	}
 	slices.SortFunc(all, func(a, b TranscriptInfo) int { return b.Modified.Compare(a.Modified) })
-	return all, nil
+	return all, broken
 }
 
 // DeleteTranscript deletes a conversation that is not in use.

@@ -23,6 +23,9 @@ type parsedTranscript struct {
 	repairs    []string
 }
 
+// lineStart is the beginning of each line.
+const lineStart = `{"time":`
+
 // parseTranscript parses a file. It drops an incomplete last line. Other invalid lines are errors: without them the
 // conversation would be a different one.
 func parseTranscript(data []byte) (*parsedTranscript, error) {
@@ -31,7 +34,8 @@ func parseTranscript(data []byte) (*parsedTranscript, error) {
 		text, rest, ended := bytes.Cut(data[r.validBytes:], []byte("\n"))
 		var l transcriptLine
 		err := json.Unmarshal(text, &l)
-		if !ended || err != nil && len(rest) == 0 {
+		begun := bytes.HasPrefix(text, []byte(lineStart[:min(len(text), len(lineStart))])) // no line of zeros
+		if begun && (!ended || err != nil && len(rest) == 0) {
 			r.repairs = append(r.repairs, fmt.Sprintf("the last line was not finished; its %d bytes were taken away", len(text)))
 			break
 		}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/internal/statefiles"
 )
 
 // Variables that set no keys.
@@ -126,6 +128,13 @@ func findConfigFile(flag string, home Home, env environment) (string, *Error) {
 				Cure: "keep one of them, or name one with --config"}
 		}
 		found = path
+	}
+	if found == "" && !home.Fallback {
+		for _, name := range defaultFiles {
+			if err := statefiles.Check(home.Path, filepath.Join(home.Path, name)); err != nil {
+				return "", &Error{Problem: err.Error(), err: err}
+			}
+		}
 	}
 	return found, nil
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/quota"
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/host/supervise"
+	"github.com/picoclaw/picoclaw/internal/statefiles"
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
@@ -204,6 +205,11 @@ func (h *Host) prepareHome(home string) error {
 	}
 	if err := killswitch.PrepareHome(home); err != nil {
 		return err
+	}
+	if file := h.config.File(); file != "" {
+		if err := statefiles.Add(home, file); err != nil {
+			return err
+		}
 	}
 	return h.store.PrepareHome()
 }

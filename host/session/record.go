@@ -4,21 +4,25 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/internal/statefiles"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // auditor writes the audit log as configured.
 type auditor struct {
+	home     string // empty without one
 	path     string
 	options  audit.Options
 	required bool           // refuse calls that can't be logged
 	witness  *audit.Witness // may be nil
+	listed   atomic.Bool    // the log is one of the home's state files
 
 	mu  sync.Mutex
 	log *audit.Log // nil until it can be opened
@@ -35,6 +39,9 @@ func openAuditor(cfg *config.Config, logger hclog.Logger, tell func(context.Cont
 		path:     audit.LogFile(cfg.Home().Path),
 		options:  audit.Options{MaxSize: size, MaxFiles: int(settings.MaxFiles), SyncEach: settings.Sync == "always"},
 		required: settings.OnError == "refuse",
+	}
+	if !cfg.Home().Fallback {
+		a.home = cfg.Home().Path
 	}
 	if _, err := a.openLog(); err != nil && a.required {
 		return nil, err
@@ -70,6 +77,9 @@ func (a *auditor) writeEntry(r audit.Record) error {
 	}
 	if err := log.Write(r); err != nil {
 		return err
+	}
+	if a.home != "" && !a.listed.Load() {
+		a.listed.Store(statefiles.Add(a.home, a.path) == nil) // the next record tries again
 	}
 	a.witness.CountEntry()
 	return nil

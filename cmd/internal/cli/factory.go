@@ -50,7 +50,7 @@ func (f *Factory) Config(agent string) (*config.Config, error) {
 func (f *Factory) ConfigAgain(file string) (*config.Config, error) {
 	cfg, err := f.Config("")
 	if err == nil && file != "" && cfg.File() == "" {
-		return nil, CannotStart(fmt.Errorf("the configuration file %s is gone; put it back", file))
+		return nil, CannotStart(fmt.Errorf("the configuration file %s is missing; put back a copy", file))
 	}
 	return cfg, err
 }

@@ -12,29 +12,52 @@ import (
 
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 	"github.com/picoclaw/picoclaw/internal/smallfile"
+	"github.com/picoclaw/picoclaw/internal/statefiles"
 )
 
 // tokenForm is what a token may be made of: nothing that a header could not carry.
 var tokenForm = lazyregexp.New(`^[A-Za-z0-9._~+/=-]+$`)
 
+// cutTokenForm matches the beginning of a token that picoclaw has made, which is followed by a line feed.
+var cutTokenForm = lazyregexp.New(`^[A-Z2-7]{1,51}$`)
+
+const tokenRemedy = "put back a copy, or write a new one, such as that of `openssl rand -hex 32`"
+
 // A token is long enough that nobody guesses it.
 const minToken, maxToken = 16, 512
 
-// KeepToken returns the token that is in a file, which is made, with a new token, if it is not there.
-func KeepToken(path string) (string, error) {
+// KeepToken returns the token in a file of a home. It creates the file with a new token if the home never had one.
+func KeepToken(home, name string) (string, error) {
+	path := filepath.Join(home, name)
+	if err := statefiles.Check(home, path); err != nil {
+		return "", fmt.Errorf("read the token: %w", err)
+	}
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := createToken(path); err != nil {
+			return "", fmt.Errorf("make a token: %w", err)
+		}
+	}
+	token, err := ReadToken(path)
+	if err == nil {
+		err = statefiles.Add(home, path)
+	}
+	return token, err
+}
+
+// createToken writes a new token to a file, unless another process has created it meanwhile.
+func createToken(path string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return ReadToken(path)
+		return nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("make a token: %w", err)
+		return err
 	}
-	token := rand.Text() + rand.Text()
-	_, err = io.WriteString(file, token+"\n")
+	_, err = io.WriteString(file, rand.Text()+rand.Text()+"\n")
 	if err = errors.Join(err, file.Close()); err != nil {
-		return "", fmt.Errorf("make a token: %w", errors.Join(err, os.Remove(path)))
+		err = errors.Join(err, os.Remove(path))
 	}
-	return token, nil
+	return err
 }
 
 // ReadToken reads the token in a file that nobody but its owner may read.
@@ -45,7 +68,10 @@ func ReadToken(path string) (string, error) {
 	}
 	token := strings.TrimSpace(string(text))
 	if len(token) < minToken || len(token) > maxToken || !tokenForm().MatchString(token) {
-		return "", fmt.Errorf("%s does not hold a token: want 16 to 512 letters, digits and -._~+/=; without the file a new one is made", path)
+		return "", fmt.Errorf("%s does not hold a token: want 16 to 512 letters, digits and -._~+/=; %s", path, tokenRemedy)
+	}
+	if len(token) == len(text) && cutTokenForm().MatchString(token) {
+		return "", fmt.Errorf("the token in %s was cut short; %s", path, tokenRemedy)
 	}
 	return token, nil
 }
@@ -53,11 +79,11 @@ func ReadToken(path string) (string, error) {
 // tokenFile is where an agent's token is kept.
 func tokenFile(home, agent string) string { return filepath.Join(home, "tokens", agent) }
 
-// AgentToken returns an agent's token, which is made if there is none.
+// AgentToken returns an agent's token. It is made if there never was one.
 func AgentToken(home, agent string) (string, error) {
 	file := tokenFile(home, agent)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return "", err
 	}
-	return KeepToken(file)
+	return KeepToken(home, filepath.Join("tokens", agent))
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/agent"
+	"github.com/picoclaw/picoclaw/internal/statefiles"
 )
 
 // sessionsOf is where an agent's conversations are kept, and its id.
@@ -61,17 +63,15 @@ func (o *SessionsOptions) run() error {
 		return err
 	}
 	kept, err := agent.ListTranscripts(dir)
-	if err != nil {
-		return cli.Fail(err)
-	}
+	err = cli.FailOrNil(err)
 	if o.output == cli.JSON {
 		all := []keptSession{}
 		for _, k := range kept {
 			all = append(all, keptSession{k.Key, k.Modified.UTC(), k.Bytes, k.Path})
 		}
-		return o.PrintJSON(all)
+		return cmp.Or(o.PrintJSON(all), err)
 	}
-	if len(kept) == 0 {
+	if len(kept) == 0 && err == nil {
 		fmt.Fprintf(o.Out, "No session of agent %s is kept.\n", id)
 		return nil
 	}
@@ -79,7 +79,7 @@ func (o *SessionsOptions) run() error {
 	for _, k := range kept {
 		table.Row(terminal.Line(k.Key), k.Modified.Local().Format(time.DateTime), fmt.Sprint((k.Bytes+1023)/1024))
 	}
-	return table.Write(terminal.New(o.Out))
+	return cmp.Or(table.Write(terminal.New(o.Out)), err)
 }
 
 // ForgetOptions are the options of `picoclaw agent forget`.
@@ -107,7 +107,15 @@ func (o *ForgetOptions) run() error {
 	if err != nil {
 		return err
 	}
-	if err := agent.DeleteTranscript(dir, o.session); err != nil {
+	home, err := o.Home()
+	if err != nil {
+		return err
+	}
+	err = agent.DeleteTranscript(dir, o.session)
+	if err == nil {
+		err = statefiles.Remove(home, agent.TranscriptPath(dir, o.session))
+	}
+	if err != nil {
 		return cli.Fail(err)
 	}
 	fmt.Fprintf(o.Out, "Session %s is deleted.\n", terminal.Line(o.session))

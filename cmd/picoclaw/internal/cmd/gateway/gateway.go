@@ -265,7 +265,7 @@ func NewCmdToken(f *cli.Factory, runF func(*TokenOptions) error) *cobra.Command 
 	cmd := &cobra.Command{
 		Use:     "token",
 		Short:   "Show an agent's token for MCP clients",
-		Long:    "Show an agent's token; create it if there is none. To replace a token, remove its file in <home>/tokens and restart the\ngateway.",
+		Long:    "Show an agent's token; create it if there is none. To replace a token, write another into its file in <home>/tokens\nand restart the gateway.",
 		Example: "  picoclaw gateway token\n  picoclaw gateway token --agent reader",
 		Args:    cli.NoArguments,
 		RunE:    func(*cobra.Command, []string) error { return o.run() },
