@@ -3,48 +3,47 @@
 package faults_test
 
 import (
-	"bytes"
+	"bufio"
+	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
+	"github.com/picoclaw/picoclaw/host/agent/modeltest"
+	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
-// ways are how a file gets broken; nil stands for one that is missing.
+// ways are how a file gets broken.
 var ways = map[string]func(text []byte) []byte{
 	"emptied": func([]byte) []byte { return []byte{} },
 	"zeroed":  func(text []byte) []byte { return make([]byte, len(text)) },
 	"cut":     func(text []byte) []byte { return text[:len(text)/2] },
-	"garbled": func(text []byte) []byte { return bytes.Repeat([]byte("\xff{garbled"), 1+len(text)/9) },
-	"overwritten": func(text []byte) []byte {
-		text = bytes.Clone(text)
-		for i := len(text) / 3; i < min(len(text)/3+16, len(text)); i++ {
-			text[i] = '#'
-		}
-		return text
+	"random": func(text []byte) []byte {
+		random := make([]byte, len(text))
+		_, _ = rand.NewChaCha8([32]byte{}).Read(random)
+		return random
 	},
-	"missing": nil,
+	"missing":   nil,
+	"directory": nil,
 }
 
-// undetected are changes that nothing tells from what a user does.
-var undetected = []struct{ file, way, why string }{
-	{"config.json", "missing", "a home needs no configuration; only a process that has read one knows"},
-	{"logs/audit.jsonl", "missing", "the log without its latest entries; a noted head or a witness tells"},
-	{"logs/audit.jsonl", "emptied", "the log without its latest entries; a noted head or a witness tells"},
-	{"logs/audit-", "missing", "audit.max_files removes files, too; verify has a note"},
-	{"schedule/main/jobs.json", "missing", "an agent without jobs has none"},
-	{"tokens/main", "missing", "a new token is made, and clients with the old one are refused"},
-	{"tokens/main", "cut", "people write tokens, too; clients with the whole one are refused"},
+// undetected are missing files that nothing tells from those that a user or picoclaw has removed.
+var undetected = []struct{ file, command, why string }{
+	{"logs/audit-", "audit verify", "audit.max_files removes files, too; there is a note"},
+	{"sessions/main/kept.jsonl", "agent sessions", "it lists the files that are there; to go on with the session fails"},
+	{"files.json", "", "it is made anew from the files that are there"},
 }
 
-func isUndetected(file, way string) bool {
-	return slices.ContainsFunc(undetected, func(u struct{ file, way, why string }) bool {
-		return strings.HasPrefix(file, u.file) && way == u.way
+func isUndetected(file, way, command string) bool {
+	return way == "missing" && slices.ContainsFunc(undetected, func(u struct{ file, command, why string }) bool {
+		return strings.HasPrefix(file, u.file) && command == u.command
 	})
 }
 
@@ -53,35 +52,14 @@ var volatile = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\S*|\bin \d+
 
 // Each file of a home is broken in turn. Every command then answers as before, or names the file.
 func TestBrokenFilesAreNamed(t *testing.T) {
-	made := clitest.NewHome(t)
-	made.Configure(t, `{"audit": {"max_size": 1500}, "agents": {"agents": [{"id": "main"}, {"id": "other"}]},
-		"isolation": {"enabled": false}, "tools": {"disabled": ["exec"]}}`)
-	for _, args := range [][]string{
-		{"call", "write_file", "path=a", "content=one"}, {"call", "write_file", "path=a", "content=two"},
-		{"call", "read_file", "path=a"}, {"call", "exec", "command=true"}, {"call", "write_file", "path=b", "content=b"},
-		{"cron", "add", "daily", "--cron", "0 9 * * *", "--message", "hello"}, {"plugin", "disable", "grep"},
-		{"stop", "--agent", "other", "--why", "it loops"}, {"gateway", "token"},
-	} {
-		made.Run(t, args...) // exec is refused
-	}
-	checks := [][]string{{"call", "grep", "pattern=x"}, {"call", "--agent", "other", "list_dir", "path=."}, {"call", "exec", "command=true"},
-		{"audit", "verify"}, {"cron", "list"}, {"history"}, {"gateway", "token"}}
-	answer := func(home clitest.Home, args []string) string {
-		out, _ := home.Run(t, args...)
-		out = strings.ReplaceAll(out, home.Dir, "HOME")
-		return volatile.ReplaceAllString(out, "…")
-	}
-	copyHome := func() clitest.Home {
-		home := clitest.NewHome(t)
-		if err := copyTree(made.Dir, home.Dir); err != nil {
-			t.Fatal(err)
-		}
-		return home
-	}
-	baseline := copyHome()
+	made := usedHome(t)
+	checks := [][]string{{"audit", "verify"}, {"call", "grep", "pattern=x"}, {"call", "--agent", "other", "list_dir", "path=."},
+		{"call", "exec", "command=true"}, {"cron", "list"}, {"cron", "log"}, {"gateway", "token"}, {"mcp", "--http", "127.0.0.1:0"},
+		{"agent", "sessions"}, {"agent", "-s", "kept", "-m", "again"}, {"history"}, {"undo", "--dry-run"}}
+	baseline := copyHome(t, made)
 	want := map[string]string{}
 	for _, args := range checks {
-		want[args[0]+args[1%len(args)]] = answer(baseline, args)
+		want[strings.Join(args, " ")] = answer(t, baseline, args)
 	}
 	for _, file := range stateFiles(t, made.Dir) {
 		text, err := os.ReadFile(filepath.Join(made.Dir, file))
@@ -89,23 +67,22 @@ func TestBrokenFilesAreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for way, broken := range ways {
-			if isUndetected(file, way) {
-				continue
-			}
-			home := copyHome()
+			home := copyHome(t, made)
 			path := filepath.Join(home.Dir, file)
-			if err := os.Remove(path); err != nil {
+			err := os.Remove(path)
+			switch {
+			case way == "directory":
+				err = errors.Join(err, os.Mkdir(path, 0o700))
+			case broken != nil:
+				err = errors.Join(err, os.WriteFile(path, broken(text), 0o600))
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
-			if broken != nil {
-				if err := os.WriteFile(path, broken(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
 			for _, args := range checks {
-				got := answer(home, args)
-				if got != want[args[0]+args[1%len(args)]] && !names(got, file) {
-					t.Errorf("%s %s: %v: %s\nbefore: %s", file, way, args, got, want[args[0]+args[1%len(args)]])
+				before := want[strings.Join(args, " ")]
+				if got := answer(t, home, args); got != before && !names(got, file) && !isUndetected(file, way, strings.Join(args, " ")) {
+					t.Errorf("%s %s: %v: %s\nbefore: %s", file, way, args, got, before)
 				}
 			}
 			if err := os.RemoveAll(home.Dir); err != nil {
@@ -113,6 +90,67 @@ func TestBrokenFilesAreNamed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// usedHome returns a home in which each kind of state has been written.
+func usedHome(t *testing.T) clitest.Home {
+	home := clitest.NewHome(t)
+	home.UseModel(t, `, "audit": {"max_size": 1500}, "agents": {"agents": [{"id": "main"}, {"id": "other"}]},
+		"isolation": {"enabled": false}, "tools": {"disabled": ["exec"]}`, slices.Repeat([]modeltest.Step{{Text: "done"}}, 1000)...)
+	for _, args := range [][]string{
+		{"call", "write_file", "path=a", "content=one"}, {"call", "write_file", "path=a", "content=two"},
+		{"call", "read_file", "path=a"}, {"call", "exec", "command=true"}, {"call", "write_file", "path=b", "content=b"},
+		{"cron", "add", "once", "--every", "1s", "--message", "hello"}, {"plugin", "disable", "grep"},
+		{"stop", "--agent", "other", "--why", "it loops"}, {"gateway", "token"}, {"agent", "-s", "kept", "-m", "hello"},
+	} {
+		home.Run(t, args...) // exec is refused
+	}
+	gateway, _ := home.StartGateway(t)
+	hosttest.Eventually(t, "the job has run", func() bool {
+		out, _ := home.Run(t, "cron", "log")
+		return strings.Contains(out, "once")
+	})
+	clitest.Stop(t, gateway)
+	home.Run(t, "cron", "remove", "once")
+	home.Run(t, "cron", "add", "daily", "--cron", "0 9 * * *", "--message", "hello")
+	server, _, _ := home.ServeMCP(t)
+	clitest.Stop(t, server)
+	return home
+}
+
+// answer returns the output of a command, without what differs between two runs on the same home. A server that starts is
+// ended, and its answer has the token that it takes.
+func answer(t *testing.T, home clitest.Home, args []string) string {
+	var out string
+	if args[0] != "mcp" {
+		out, _ = home.Run(t, args...)
+	} else {
+		server := home.Command(hosttest.Program("bin/picoclaw"), args...)
+		stderr, err := server.StderrPipe()
+		if err == nil {
+			err = server.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, _ = bufio.NewReader(stderr).ReadString('\n')
+		_ = server.Process.Signal(syscall.SIGTERM)
+		_ = server.Wait()
+		if strings.HasPrefix(out, "serving") {
+			token, _ := os.ReadFile(filepath.Join(home.Dir, "mcp-token"))
+			out = "serving " + string(token)
+		}
+	}
+	return volatile.ReplaceAllString(strings.ReplaceAll(out, home.Dir, "HOME"), "…")
+}
+
+// copyHome copies a home.
+func copyHome(t *testing.T, from clitest.Home) clitest.Home {
+	home := clitest.NewHome(t)
+	if err := copyTree(from.Dir, home.Dir); err != nil {
+		t.Fatal(err)
+	}
+	return home
 }
 
 // names reports whether an answer names a file: undo archives by their id, and the audit log by the file in which its
