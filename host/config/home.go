@@ -130,7 +130,7 @@ func findConfigFile(flag string, home Home, env environment) (string, *Error) {
 		found = path
 	}
 	if found == "" && !home.Fallback {
-		for _, name := range defaultFiles {
+		for _, name := range defaultFileNames {
 			if err := statefiles.Check(home.Path, filepath.Join(home.Path, name)); err != nil {
 				return "", &Error{Problem: err.Error(), err: err}
 			}

@@ -106,7 +106,7 @@ func usedHome(t *testing.T) clitest.Home {
 		home.Run(t, args...) // exec is refused
 	}
 	gateway, _ := home.StartGateway(t)
-	hosttest.Eventually(t, "the job has run", func() bool {
+	hosttest.WaitUntil(t, "the job has run", func() bool {
 		out, _ := home.Run(t, "cron", "log")
 		return strings.Contains(out, "once")
 	})
