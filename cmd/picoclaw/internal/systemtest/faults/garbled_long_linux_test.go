@@ -125,7 +125,7 @@ func answer(t *testing.T, home clitest.Home, args []string) string {
 	if args[0] != "mcp" {
 		out, _ = home.Run(t, args...)
 	} else {
-		server := home.Command(hosttest.Program("bin/picoclaw"), args...)
+		server := home.Command(hosttest.ProgramPath("bin/picoclaw"), args...)
 		stderr, err := server.StderrPipe()
 		if err == nil {
 			err = server.Start()
