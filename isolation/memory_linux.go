@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -33,6 +34,38 @@ func inMemory(pids []int, held, enough int64) int64 {
 		}
 	}
 	return max(all, all-files+held)
+}
+
+// vmstat has the number of processes that the kernel ended for lack of memory, in a control group or on the machine.
+const vmstat = "/proc/vmstat"
+
+// newKernelLimit returns a function that names the limit on memory if the kernel has ended a process for lack of memory
+// since; nil without a limit.
+func newKernelLimit(l Limits, counters string) func() string {
+	before, ok := countKernelKills(counters)
+	if l.Memory <= 0 || !ok {
+		return nil
+	}
+	return func() string {
+		if now, _ := countKernelKills(counters); now <= before {
+			return ""
+		}
+		return fmt.Sprintf("more memory than its agent's commands have together, each of them at most %d MB", l.Memory>>20)
+	}
+}
+
+func countKernelKills(counters string) (kills int, ok bool) {
+	text, err := os.ReadFile(counters)
+	if err != nil {
+		return 0, false
+	}
+	for line := range strings.Lines(string(text)) {
+		if number, found := strings.CutPrefix(line, "oom_kill "); found {
+			kills, err = strconv.Atoi(strings.TrimSpace(number))
+			return kills, err == nil
+		}
+	}
+	return 0, false
 }
 
 // kilobytes reads a value such as " 123 kB" and returns it in bytes.

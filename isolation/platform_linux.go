@@ -136,6 +136,7 @@ func (pl *platform) follow(child *exec.Cmd, inside *domain, mark brand, in *memb
 	if in != nil {
 		proc.tree = groupedTree{proc.tree, in}
 	}
+	proc.kernelLimit = newKernelLimit(p.Limits, vmstat)
 	go proc.watch(p.Limits, members, newInherited(pid, among))
 	go func() {
 		awaitExit(pid)
@@ -177,6 +178,7 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 	proc := &Process{pid: s.cmd.Process.Pid, done: make(chan struct{}), contained: true}
 	tree := &sandboxTree{guard: proc, status: st}
 	proc.tree = tree
+	proc.kernelLimit = newKernelLimit(p.Limits, vmstat)
 	proc.check = func() error {
 		tree.awaitKnown()
 		return st.checkHeld(held)

@@ -33,6 +33,10 @@ type Process struct {
 
 	// exceeded is the limit that the tree was ended for, in words.
 	exceeded atomic.Pointer[string]
+	// killed says that Kill was called; kernelLimit returns the limit for
+	// which the kernel ended a process meanwhile, in words, and may be nil.
+	killed      atomic.Bool
+	kernelLimit func() string
 
 	// Set before done is closed, and not changed afterwards.
 	exit Exit
@@ -120,7 +124,10 @@ func (p *Process) Check() error {
 }
 
 // Kill ends the whole tree at once. It does not wait for it: see Done.
-func (p *Process) Kill() { p.unlessReaped(p.tree.kill) }
+func (p *Process) Kill() {
+	p.killed.Store(true)
+	p.unlessReaped(p.tree.kill)
+}
 
 // finish reaps the process, which has ended, and tells everybody how.
 func (p *Process) finish(cmd *exec.Cmd, judge func(Exit) error) {
@@ -131,6 +138,8 @@ func (p *Process) finish(cmd *exec.Cmd, judge func(Exit) error) {
 	p.exit = exitOf(cmd.ProcessState)
 	if limit := p.exceeded.Load(); limit != nil {
 		p.exit.Exceeded = *limit
+	} else if p.kernelLimit != nil && !p.killed.Load() && (p.exit.Code == exitKilled || p.exit.Signal == syscall.SIGKILL) {
+		p.exit.Exceeded = p.kernelLimit()
 	}
 	switch {
 	case cmd.ProcessState == nil:
@@ -140,6 +149,9 @@ func (p *Process) finish(cmd *exec.Cmd, judge func(Exit) error) {
 	}
 	close(p.done)
 }
+
+// exitKilled is the exit status of a shell or sandbox whose program was killed.
+const exitKilled = 128 + 9
 
 // Exit is how a process ended.
 type Exit struct {
