@@ -186,8 +186,7 @@ type content struct{ offset, size int64 }
 // the end of the operation; the record then has what the journal has.
 func readArchive(f *os.File, id string) (r *record, contents map[int]content, ended bool, err error) {
 	r, contents = &record{}, map[int]content{}
-	at := newSkipReader(f)
-	members := tar.NewReader(at)
+	members := tar.NewReader(f)
 	for {
 		h, err := members.Next()
 		if err != nil {
@@ -201,8 +200,10 @@ func readArchive(f *os.File, id string) (r *record, contents map[int]content, en
 		switch {
 		case isContent:
 			number, _, _ = strings.Cut(number, "/")
-			if n, err := strconv.Atoi(number); err == nil {
-				contents[n] = content{at.offset, h.Size}
+			n, err := strconv.Atoi(number)
+			offset, seekErr := f.Seek(0, io.SeekCurrent)
+			if err == nil && seekErr == nil {
+				contents[n] = content{offset, h.Size}
 			}
 		case name == recordMember:
 			r = &record{}
@@ -267,40 +268,4 @@ func (r *record) checkIndexes() error {
 		}
 	}
 	return nil
-}
-
-// skipReader reads an archive in large pieces, and skips what nobody reads.
-type skipReader struct {
-	file   *os.File
-	ahead  *bufio.Reader
-	offset int64 // of what is read next
-}
-
-func newSkipReader(file *os.File) *skipReader {
-	return &skipReader{file: file, ahead: bufio.NewReaderSize(file, 64<<10)}
-}
-
-// Read reads the next bytes.
-func (s *skipReader) Read(p []byte) (int, error) {
-	n, err := s.ahead.Read(p)
-	s.offset += int64(n)
-	return n, err
-}
-
-// Seek goes forward from where it is.
-func (s *skipReader) Seek(offset int64, whence int) (int64, error) {
-	if whence != io.SeekCurrent || offset < 0 {
-		return s.offset, os.ErrInvalid
-	}
-	if offset <= int64(s.ahead.Buffered()) {
-		_, err := s.ahead.Discard(int(offset))
-		s.offset += offset
-		return s.offset, err
-	}
-	if _, err := s.file.Seek(s.offset+offset, io.SeekStart); err != nil {
-		return s.offset, err
-	}
-	s.ahead.Reset(s.file)
-	s.offset += offset
-	return s.offset, nil
 }
