@@ -122,6 +122,9 @@ func (c *comparison) isMoved(path string) bool {
 		if below && withoutLinks(c.now[path]) == withoutLinks(c.before[rename[0]+"/"+rest]) {
 			return true
 		}
+		if path == rename[1] && strings.HasPrefix(c.now[path], "d") && c.now[path] == c.before[rename[0]] { // its time too
+			return true
+		}
 	}
 	for other, is := range from {
 		if id != "" && is == id && other != dir {
