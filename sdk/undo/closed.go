@@ -1,6 +1,8 @@
 package undo
 
 import (
+	"cmp"
+	"io/fs"
 	"os"
 
 	"github.com/picoclaw/picoclaw/sdk/guard"
@@ -37,6 +39,9 @@ func (r *Recorder) openClosed(path string) (*os.File, error) { return openClosed
 
 // openClosed opens a single file for reading.
 func openClosed(files *workspace.Workspace, path string) (file *os.File, err error) {
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a FIFO would wait for a writer
+		return nil, cmp.Or(err, fs.ErrInvalid)
+	}
 	err = files.InspectTree(guard.Write, path, func(t *workspace.Tree) error {
 		return t.WalkTree(func(e *workspace.TreeEntry) error {
 			file, err = e.Open()
