@@ -117,6 +117,9 @@ func (w *undoWorld) undo(step undoStep, users bool, named *[]string) (wrong []st
 		for other := range step.touched { // a file of the user's needs the directories above it
 			isNeeded = isNeeded || strings.HasPrefix(other, path+"/") && now[other] != "" && strings.HasPrefix(is, "d")
 		}
+		isNeeded = isNeeded || strings.HasPrefix(is, "d") && slices.ContainsFunc(*named, func(line string) bool { // or a conflict does
+			return strings.HasPrefix(line, strings.ToValidUTF8(w.Workspace+path+"/", "\uFFFD"))
+		})
 		agentsSince := !sameFile(left[path], want)
 		switch {
 		case is == want:

@@ -157,7 +157,9 @@ func isRunning(r clitest.Answer) bool { return r.Structured.Running != nil && *r
 func (w *undoWorld) user() {
 	a, b := w.path(), w.path()
 	at, to := filepath.Join(w.Workspace, a), filepath.Join(w.Workspace, b)
-	if a == b {
+	from, errFrom := os.Lstat(at)
+	target, errTo := os.Lstat(to)
+	if a == b || errFrom == nil && errTo == nil && os.SameFile(from, target) {
 		return
 	}
 	marks := map[string]bool{}
@@ -179,8 +181,6 @@ func (w *undoWorld) user() {
 		})
 	}
 	mark(a)
-	_, statErr := os.Lstat(at)
-	existed := statErr == nil
 	name, put := "", func(flags int, text string) error {
 		f, err := os.OpenFile(at, os.O_WRONLY|flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o644)
 		if err == nil {
@@ -213,7 +213,7 @@ func (w *undoWorld) user() {
 	case 9:
 		name, err = "symlink", os.Symlink(text, at)
 	}
-	if err != nil && name != "remove all" || name == "remove all" && !existed {
+	if err != nil && name != "remove all" || name == "remove all" && errFrom != nil {
 		return
 	}
 	w.log = append(w.log, fmt.Sprintf("user: %s %q", name, a))
