@@ -22,7 +22,7 @@ var forkCalls []uint32
 var archModeCalls []modeCall
 
 // archMutationCalls is the older way to change files.
-var archMutationCalls = []mutationCall{{unix.SYS_RENAMEAT, mutation.Rename, 0, 1, 2, 3, none, never}}
+var archMutationCalls = []mutationCall{{unix.SYS_RENAMEAT, mutation.Rename, 0, 1, 2, 3, noArgument, neverFollow}}
 
 // archMkdir is the only call that makes a directory.
 const archMkdir = unix.SYS_MKDIRAT

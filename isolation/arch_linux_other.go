@@ -4,12 +4,12 @@ package isolation
 
 import "debug/elf"
 
-// There is no filter of system calls for this architecture yet; see newFilter.
+// There is no filter of system calls for this architecture yet; see newSyscallFilter.
 const auditArch, foreignBit = 0, 0
 
 var archRefusedCalls, forkCalls []uint32
 
-func (callRules) guard(filterNeeds) {}
+func (callRules) addArgumentRules(filterNeeds) {}
 
 var archMutationCalls []mutationCall
 

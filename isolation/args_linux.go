@@ -16,72 +16,70 @@ var sandboxFlags = []string{
 	"--new-session", "--die-with-parent",
 }
 
-// arguments collects what bubblewrap is told, and the descriptors that go with
-// it. They are handed over in a file, because a command line can be read by
-// everybody on the machine.
-type arguments struct {
-	words []string
-	files []*os.File // passed at firstFD and up
-	first int        // the number that files[0] gets in bubblewrap
+// bwrapArguments collects bubblewrap's arguments and file descriptors. They are passed in a file, since command lines
+// are readable by all users.
+type bwrapArguments struct {
+	words   []string
+	files   []*os.File // passed at firstFD and up
+	firstFD int        // number of files[0] in bubblewrap
 }
 
-func (a *arguments) add(words ...string) { a.words = append(a.words, words...) }
+func (a *bwrapArguments) addWords(words ...string) { a.words = append(a.words, words...) }
 
-// pass hands file over and returns its number there.
-func (a *arguments) pass(file *os.File) string {
+// passFile passes a file and returns its descriptor number in the child.
+func (a *bwrapArguments) passFile(file *os.File) string {
 	a.files = append(a.files, file)
-	return strconv.Itoa(a.first + len(a.files) - 1)
+	return strconv.Itoa(a.firstFD + len(a.files) - 1)
 }
 
-// data hands content over in a file that exists only in memory.
-func (a *arguments) data(name string, content []byte) (string, error) {
+// passData passes content in a memory file.
+func (a *bwrapArguments) passData(name string, content []byte) (string, error) {
 	file, err := memoryFile(name, content)
 	if err != nil {
 		return "", err
 	}
-	return a.pass(file), nil
+	return a.passFile(file), nil
 }
 
-// close closes what was handed over, after the start or instead of it.
-func (a *arguments) close() {
+// closeFiles closes the passed files.
+func (a *bwrapArguments) closeFiles() {
 	for _, f := range a.files {
 		f.Close()
 	}
 }
 
-func (a *arguments) mount(m mount) error {
+func (a *bwrapArguments) addMount(m viewMount) error {
 	switch m.kind {
 	case bindRO, bindRW, symlink:
-		a.add("--"+string(m.kind), m.source, m.target)
+		a.addWords("--"+string(m.kind), m.source, m.target)
 	case bindData:
-		fd, err := a.data("file", m.data)
+		fd, err := a.passData("file", m.data)
 		if err != nil {
 			return err
 		}
-		a.add("--perms", "0444", "--"+string(m.kind), fd, m.target)
+		a.addWords("--perms", "0444", "--"+string(m.kind), fd, m.target)
 	case copied:
 		source, err := os.Open(m.source)
 		if err != nil {
 			return err
 		}
-		a.add("--perms", "0444", "--"+string(m.kind), a.pass(source), m.target)
+		a.addWords("--perms", "0444", "--"+string(m.kind), a.passFile(source), m.target)
 	case tmpfs:
-		a.add("--size", strconv.Itoa(scratchBytes), "--"+string(m.kind), m.target)
+		a.addWords("--size", strconv.Itoa(scratchBytes), "--"+string(m.kind), m.target)
 	default:
-		a.add("--"+string(m.kind), m.target)
+		a.addWords("--"+string(m.kind), m.target)
 	}
 	return nil
 }
 
-// environment sets env inside. Bubblewrap itself is started without any, so
-// that /proc/1/environ is empty.
-func (a *arguments) environment(env []string) error {
+// setEnvironment sets variables in the sandbox. bubblewrap itself starts without any, so that /proc/1/environ is empty.
+func (a *bwrapArguments) setEnvironment(env []string) error {
 	for _, entry := range env {
 		name, value, ok := strings.Cut(entry, "=")
 		if !ok || name == "" || strings.ContainsRune(entry, 0) {
 			return fmt.Errorf("the environment entry %q is not NAME=value", name)
 		}
-		a.add("--setenv", name, value)
+		a.addWords("--setenv", name, value)
 	}
 	return nil
 }

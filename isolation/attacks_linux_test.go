@@ -99,7 +99,7 @@ func TestNobodyChangesTheDevices(t *testing.T) {
 	if os.Getuid() != 0 {
 		return // it owns none
 	}
-	i.platform.around = func(start func() error) error { return start() }
+	i.platform.aroundStart = func(start func() error) error { return start() }
 	if r := outcome(t, i, shell("chmod 600 "+device), p); !r.exit.Success() {
 		t.Errorf("it fails without the wall, too: %s", r.stderr)
 	}

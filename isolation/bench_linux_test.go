@@ -55,7 +55,7 @@ func BenchmarkNetwork(b *testing.B) {
 	open := Profile{Name: "bench", Exec: true, Confine: true, Network: true}
 	named := open
 	serve := func(Listeners) func() { return func() {} }
-	named.Network, named.Proxied = false, &Proxied{Ports: []uint16{80, 443}, Serve: serve}
+	named.Network, named.Proxied = false, &ProxiedNetwork{Ports: []uint16{80, 443}, Serve: serve}
 	t := measure.Turns(b,
 		measure.Case{Name: "start_by_name", Run: run(named)},
 		measure.Case{Name: "start_host_network", Run: run(open)})

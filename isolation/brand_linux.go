@@ -8,29 +8,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// brand marks a child, and all that will ever descend from it, where there is no Landlock domain to know them by.
+// processBrand marks a child and all its descendants where there is no Landlock domain to identify them.
 //
-// It is the limit on file locks (RLIMIT_LOCKS), which the kernel keeps, passes on to every child and has ignored for
-// twenty years. Whoever has no privilege can lower it but not raise it, so nobody can take the brand of an older
-// child's, and lowering it to a later child's is dying with that one: what is older than its leader does not belong to
-// it.
-type brand uint64
+// It is the limit on file locks (RLIMIT_LOCKS), which the kernel stores and inherits, but has ignored for twenty years.
+// Unprivileged processes can lower it but not raise it, so none can take the brand of an older child. Lowering it to a
+// later child's brand means to be killed with that child.
+type processBrand uint64
 
-// noBrand is what nobody has: this process could not set a limit of its own.
-const noBrand brand = 0
+// noBrand says that this process could not set a limit.
+const noBrand processBrand = 0
 
 // brandStep is how far apart brands are at most. They start at brandFirst, so there are more of them than processes.
 const (
+	// brandStep is the maximum distance of brands. They start at brandFirst, so there are more brands than processes.
 	brandStep  = 1 << 32
 	brandFirst = 1 << 62
 )
 
-// brander gives brands to children, one at a time.
-type brander struct{ mu sync.Mutex }
+// brandAllocator gives brands to children, one at a time.
+type brandAllocator struct{ mu sync.Mutex }
 
-// start starts a child under a brand of its own and returns what it got. This process bears the brand while it forks,
-// and a lower one that is nobody's afterwards.
-func (b *brander) start(fork func() (pid int, err error)) (brand, error) {
+// startBranded starts a child with a new brand and returns it. This process has the brand while it forks, and a lower
+// one afterwards.
+func (b *brandAllocator) startBranded(fork func() (pid int, err error)) (processBrand, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	branded := lowerBrand() == nil
@@ -43,7 +43,7 @@ func (b *brander) start(fork func() (pid int, err error)) (brand, error) {
 	return got, nil
 }
 
-// lowerBrand gives this process a brand that nobody has had.
+// lowerBrand gives this process an unused brand.
 func lowerBrand() error {
 	now, ok := brandOf(os.Getpid())
 	if !ok {
@@ -53,26 +53,26 @@ func lowerBrand() error {
 	return unix.Prlimit(0, unix.RLIMIT_LOCKS, &unix.Rlimit{Cur: next, Max: next}, nil)
 }
 
-// brandOf reads the brand of a process of this user's.
-func brandOf(pid int) (brand, bool) {
+// brandOf reads the brand of a process of this user.
+func brandOf(pid int) (processBrand, bool) {
 	var limit unix.Rlimit
 	err := unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &limit)
-	return brand(limit.Max), err == nil
+	return processBrand(limit.Max), err == nil
 }
 
-// among returns those of pids that bear the brand.
-func (b brand) among(pids []int) []int {
+// filterPIDs returns the processes with the brand.
+func (b processBrand) filterPIDs(pids []int) []int {
 	var found []int
 	for _, pid := range pids {
-		if b.on(pid) {
+		if b.marksProcess(pid) {
 			found = append(found, pid)
 		}
 	}
 	return found
 }
 
-// on reports whether a process bears the brand.
-func (b brand) on(pid int) bool {
+// marksProcess reports whether a process has the brand.
+func (b processBrand) marksProcess(pid int) bool {
 	got, ok := brandOf(pid)
 	return ok && b != noBrand && got == b
 }

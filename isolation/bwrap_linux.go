@@ -9,16 +9,14 @@ import (
 	"syscall"
 )
 
-// machine is what of this machine the sandbox depends on.
-type machine struct {
-	// bwrap are the places where bubblewrap is looked for, best first. PATH
-	// is not asked: whoever can write to a directory in it must not choose
-	// the program that builds the sandbox.
+// machineConfig lists the parts of this machine the sandbox depends on.
+type machineConfig struct {
+	// paths of bubblewrap, best first. PATH is not used, since its directories may be writable by others.
 	bwrap []string
 }
 
-func defaultMachine() machine {
-	return machine{bwrap: []string{
+func defaultMachineConfig() machineConfig {
+	return machineConfig{bwrap: []string{
 		"/usr/bin/bwrap",
 		"/bin/bwrap",
 		"/usr/local/bin/bwrap",
@@ -28,9 +26,7 @@ func defaultMachine() machine {
 
 const installBwrap = "install it with one of `apt install bubblewrap`, `dnf install bubblewrap`, `yum install bubblewrap`, `pacman -S bubblewrap`, `apk add bubblewrap`, or set isolation.enabled to false"
 
-// findBwrap returns the first of the machine's places where bubblewrap is. It
-// has to be one that only root can change: a file that somebody else can write
-// is an error, not a reason to look further.
+// findBwrap returns the first existing path of bubblewrap. It must be writable only by root; otherwise it is an error.
 func findBwrap(places []string) (string, error) {
 	for _, place := range places {
 		real, err := filepath.EvalSymlinks(place)
@@ -38,57 +34,55 @@ func findBwrap(places []string) (string, error) {
 			continue
 		}
 		if err != nil {
-			return "", &Unavailable{Cause: "bubblewrap cannot be looked for at " + place, Err: err}
+			return "", &UnavailableError{Cause: "bubblewrap cannot be looked for at " + place, Err: err}
 		}
-		if err := trusted(real); err != nil {
+		if err := checkTrusted(real); err != nil {
 			return "", err
 		}
 		return real, nil
 	}
-	return "", &Unavailable{Cause: fmt.Sprintf("bubblewrap (bwrap) is not installed at any of %q", places),
+	return "", &UnavailableError{Cause: fmt.Sprintf("bubblewrap (bwrap) is not installed at any of %q", places),
 		Cure: installBwrap}
 }
 
-// trusted checks that only root can change the program at path, and that it
-// runs without privileges of its own.
-func trusted(path string) error {
+// checkTrusted checks that only root can change a program, and that it is not setuid.
+func checkTrusted(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return &Unavailable{Cause: "bubblewrap cannot be examined", Err: err}
+		return &UnavailableError{Cause: "bubblewrap cannot be examined", Err: err}
 	}
 	mode := info.Mode()
 	switch {
 	case !mode.IsRegular():
-		return &Unavailable{Cause: path + " is not a regular file", Cure: "reinstall bubblewrap"}
+		return &UnavailableError{Cause: path + " is not a regular file", Cure: "reinstall bubblewrap"}
 	case mode&(fs.ModeSetuid|fs.ModeSetgid) != 0:
-		return &Unavailable{Cause: path + " is setuid", Cure: "run `chmod u-s,g-s " + path +
+		return &UnavailableError{Cause: path + " is setuid", Cure: "run `chmod u-s,g-s " + path +
 			"` as root and allow unprivileged user namespaces"}
 	case mode.Perm()&0o111 == 0:
-		return &Unavailable{Cause: path + " is not executable", Cure: "run `chmod 755 " + path +
+		return &UnavailableError{Cause: path + " is not executable", Cure: "run `chmod 755 " + path +
 			"` as root, or reinstall bubblewrap"}
 	case mode.Perm()&0o022 != 0:
-		return &Unavailable{Cause: path + " can be written by others than root",
+		return &UnavailableError{Cause: path + " can be written by others than root",
 			Cure: "run `chmod go-w " + path + "` as root, or reinstall bubblewrap"}
 	}
 	if owner := ownerOf(info); owner != 0 {
-		return &Unavailable{Cause: fmt.Sprintf("%s belongs to uid %d, not to root", path, owner),
+		return &UnavailableError{Cause: fmt.Sprintf("%s belongs to uid %d, not to root", path, owner),
 			Cure: "reinstall bubblewrap"}
 	}
-	return trustedParents(path)
+	return checkTrustedParents(path)
 }
 
-// trustedParents checks that nobody but root can put another file in the
-// place of path.
-func trustedParents(path string) error {
+// checkTrustedParents checks that only root can replace the file at path.
+func checkTrustedParents(path string) error {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)
 		if err != nil {
-			return &Unavailable{Cause: "bubblewrap cannot be examined", Err: err}
+			return &UnavailableError{Cause: "bubblewrap cannot be examined", Err: err}
 		}
 		// In a sticky directory, entries that belong to root stay.
 		writable := info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0
 		if owner := ownerOf(info); owner != 0 || writable {
-			return &Unavailable{
+			return &UnavailableError{
 				Cause: fmt.Sprintf("%s could be replaced: its parent %s is writable by others than root", path, dir),
 				Cure:  "run `chown root " + dir + "; chmod go-w " + dir + "` as root",
 			}

@@ -10,29 +10,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startConfined starts a child that Landlock holds to its profile and a filter to its system calls, without a helper
-// process: the restriction is the thread's that starts the child. The thread is the child's own. It lives as long as
-// the child, since the child is killed when it ends, and is thrown away, so that nothing of ours is ever restricted.
-// Until then it is the domain's thread inside.
+// startConfined starts a child confined by Landlock and a system call filter, without a helper process: the thread that
+// starts the child restricts itself. It lives as long as the child, which is killed when it ends, and serves as the
+// domain's inside thread.
 //
-// Where the kernel has no Landlock the child is started with the rest; the log says so.
-func (pl *platform) startConfined(child *exec.Cmd, p Profile, in *member, atDeath syscall.Signal) (*domain, error) {
-	restrict, err := pl.restriction(child, p)
+// Without Landlock the child is started with the other restrictions, and a warning is logged.
+func (pl *platform) startConfined(child *exec.Cmd, p Profile, in *groupMember, atDeath syscall.Signal) (*landlockDomain, error) {
+	restrict, err := pl.prepareRestriction(child, p)
 	if err != nil {
 		return nil, err
 	}
 	child.SysProcAttr = childAttributes(child.SysProcAttr)
 	child.SysProcAttr.Pdeathsig = atDeath
-	domain := newDomain(pl.landlock)
+	domain := newLandlockDomain(pl.landlock)
 	started := make(chan error)
-	onThrownAwayThread(func() {
-		err := in.start(child, false, func() error { // the filter refuses clone3
+	onDisposableThread(func() {
+		err := in.startInGroup(child, false, func() error { // the filter refuses clone3
 			err := restrict()
 			if err == nil {
 				err = domain.checkScope()
 			}
 			if err == nil && p.Notice != nil {
-				err = listen(p.Notice)
+				err = listenMutations(p.Notice)
 			}
 			if err == nil {
 				err = child.Start()
@@ -41,27 +40,27 @@ func (pl *platform) startConfined(child *exec.Cmd, p Profile, in *member, atDeat
 		})
 		started <- err
 		if err == nil {
-			domain.work()
+			domain.runJobs()
 		}
 	})
 	return domain, <-started
 }
 
-// restriction returns what confines the thread that calls it. It has to be called once.
-func (pl *platform) restriction(child *exec.Cmd, p Profile) (restrict func() error, err error) {
-	steps := []func() error{dropCapabilities, giveUpPrivileges}
+// prepareRestriction returns a function that confines the calling thread. It must be called once.
+func (pl *platform) prepareRestriction(child *exec.Cmd, p Profile) (restrict func() error, err error) {
+	steps := []func() error{dropCapabilities, setNoNewPrivileges}
 	if pl.landlock == 0 {
 		pl.log.Warn("the kernel has no Landlock: only the guard and the workspace confine this process", "profile", p.Name)
 	} else {
-		rules, err := pl.rules(child, p)
+		rules, err := pl.newProfileRules(child, p)
 		if err != nil {
 			return nil, err
 		}
-		steps = append(steps, func() error { defer rules.close(); return rules.restrictThread() })
+		steps = append(steps, func() error { defer rules.closeFD(); return rules.applyToThread() })
 	}
 	needs := confinedNeeds(p)
-	if own := pl.behind.Load(); own == nil || *own != needs { // whoever has it already hands it down
-		steps = append(steps, pl.filter(needs).restrictThread)
+	if own := pl.ownFilter.Load(); own == nil || *own != needs { // whoever has it already hands it down
+		steps = append(steps, pl.filter(needs).applyToThread)
 	}
 	return func() error {
 		for _, step := range steps {
@@ -73,18 +72,17 @@ func (pl *platform) restriction(child *exec.Cmd, p Profile) (restrict func() err
 	}, nil
 }
 
-// giveUpPrivileges keeps the calling thread, and what it starts, from ever gaining privileges by running a program.
-func giveUpPrivileges() error {
+// setNoNewPrivileges prevents the calling thread and its children from gaining privileges.
+func setNoNewPrivileges() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("set no_new_privs: %w", err)
 	}
 	return nil
 }
 
-// onThrownAwayThread runs f on a thread that nobody else uses and that ends with f. It is never the process's first
-// thread: that one can't end, and the kernel takes its domain for the whole process's, so that a child would be allowed
-// to look into this process and to signal it.
-func onThrownAwayThread(f func()) {
+// onDisposableThread runs f on a thread that ends with f. It is never the main thread, which can't end: the kernel
+// would treat its domain as the whole process's, and let the child inspect and signal this process.
+func onDisposableThread(f func()) {
 	go func() {
 		runtime.LockOSThread()
 		if unix.Gettid() != unix.Getpid() {
@@ -102,13 +100,13 @@ func onThrownAwayThread(f func()) {
 	}()
 }
 
-// fileCapabilities let root work on files of any owner. Landlock says which. The one to keep a file's setuid bit while
-// writing to it is not among them.
+// fileCapabilities let root access files of any owner, within Landlock's rules. The capability to keep setuid bits is
+// excluded.
 const fileCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH |
 	1<<unix.CAP_FOWNER
 
-// dropCapabilities takes from the calling thread, and what it starts, all other capabilities that it may have: those
-// to look into processes, to mount, to load and to kill among them. no_new_privs keeps root from getting them back.
+// dropCapabilities removes all other capabilities of the calling thread and its children. no_new_privs prevents root
+// from regaining them.
 func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData // of 32 capabilities each
@@ -125,34 +123,34 @@ func dropCapabilities() error {
 	return nil
 }
 
-// rules are what a profile says, in Landlock's terms.
-func (pl *platform) rules(child *exec.Cmd, p Profile) (*ruleset, error) {
+// newProfileRules returns the Landlock rules of a profile.
+func (pl *platform) newProfileRules(child *exec.Cmd, p Profile) (*landlockRuleset, error) {
 	if !p.Exec {
-		if err := (&view{profile: p}).checkStatic(child.Path); err != nil {
+		if err := (&mountView{profile: p}).checkStatic(child.Path); err != nil {
 			return nil, err
 		}
 	}
-	rules, err := newRuleset(newAttributes(pl.landlock, p.Network))
+	rules, err := newLandlockRuleset(newRulesetAttr(pl.landlock, p.Network))
 	if err != nil {
 		return nil, err
 	}
-	grants := pl.cfg.grants(p)
-	if err := spare(p, grants); err != nil {
-		_ = rules.close()
+	grants := pl.cfg.pathGrants(p)
+	if err := excludeHidden(p, grants); err != nil {
+		_ = rules.closeFD()
 		return nil, err
 	}
 	grants[child.Path] |= readFile | unix.LANDLOCK_ACCESS_FS_EXECUTE
 	for path, rights := range grants {
-		if err := rules.allow(path, rights); err != nil {
-			_ = rules.close()
+		if err := rules.allowPath(path, rights); err != nil {
+			_ = rules.closeFD()
 			return nil, err
 		}
 	}
 	return rules, nil
 }
 
-// grants are the rights that a profile gives, by path.
-func (cfg Config) grants(p Profile) map[string]uint64 {
+// pathGrants returns the rights of a profile by path.
+func (cfg Config) pathGrants(p Profile) map[string]uint64 {
 	read, write := treeRights(p)
 	grants := map[string]uint64{}
 	grant := func(path string, rights uint64) { grants[path] |= rights }
@@ -174,7 +172,7 @@ func (cfg Config) grants(p Profile) map[string]uint64 {
 	return grants
 }
 
-// treeRights are the rights to what a profile shows for reading, and for writing.
+// treeRights returns the rights for read-only and read-write paths.
 func treeRights(p Profile) (read, write uint64) {
 	if p.Exec && len(p.Programs) == 0 {
 		return runTree, writeTree | unix.LANDLOCK_ACCESS_FS_EXECUTE
@@ -182,7 +180,7 @@ func treeRights(p Profile) (read, write uint64) {
 	return readTree, writeTree
 }
 
-// grantSystem gives what programs need in order to run: the same as in a sandbox, as far as Landlock can tell it apart.
+// grantSystem grants the system paths programs need, as in a sandbox, as far as Landlock can express it.
 func (cfg Config) grantSystem(grant func(path string, rights uint64), run bool) {
 	for _, name := range append([]string{"passwd", "group", filepath.Base(CertificatesPath)}, etcFiles...) {
 		grant(filepath.Join("/etc", name), readTree)

@@ -9,32 +9,32 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// created is a process that has not run yet.
-type created struct {
-	job     *job
+// suspendedProcess is a process that has not run yet.
+type suspendedProcess struct {
+	job     *jobObject
 	child   *exec.Cmd
 	process windows.Handle
 }
 
-var _ suspended = &created{}
+var _ suspendedChild = &suspendedProcess{}
 
-func (c *created) close() { _ = windows.CloseHandle(c.process) }
+func (c *suspendedProcess) closeHandle() { _ = windows.CloseHandle(c.process) }
 
-func (c *created) assign() error {
+func (c *suspendedProcess) assignToJob() error {
 	if err := windows.AssignProcessToJobObject(c.job.handle, c.process); err != nil {
 		return fmt.Errorf("put a process into its job: %w", err)
 	}
 	return nil
 }
 
-// examine reads back what the process is, from the process.
-func (c *created) examine() (r restriction, err error) {
+// readRestriction reads the restrictions back from the process.
+func (c *suspendedProcess) readRestriction() (r tokenRestriction, err error) {
 	var token windows.Token
 	if err := windows.OpenProcessToken(c.process, windows.TOKEN_QUERY, &token); err != nil {
 		return r, fmt.Errorf("open the token of a process: %w", err)
 	}
 	defer func() { _ = token.Close() }()
-	if r, err = examineToken(token); err != nil {
+	if r, err = readTokenRestriction(token); err != nil {
 		return r, err
 	}
 	if r.inJob, err = isInJob(c.process, c.job.handle); err != nil {
@@ -54,8 +54,8 @@ func isInJob(process, job windows.Handle) (bool, error) {
 	return in != 0, nil
 }
 
-// resume lets the process's one thread run.
-func (c *created) resume() error {
+// resumeProcess lets the process's only thread run.
+func (c *suspendedProcess) resumeProcess() error {
 	pid := uint32(c.child.Process.Pid)
 	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
 	if err != nil {
@@ -86,7 +86,7 @@ func resumeThread(id uint32) error {
 	return nil
 }
 
-func (c *created) discard() {
+func (c *suspendedProcess) terminate() {
 	_ = windows.TerminateProcess(c.process, 1)
 	_ = c.child.Wait() // that it was ended is no news
 }

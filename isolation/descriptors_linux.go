@@ -12,10 +12,8 @@ import (
 // firstInherited is the first descriptor after standard error.
 const firstInherited = 3
 
-// closeInherited marks every descriptor from firstInherited on close-on-exec.
-// Descriptors that Go opened are so already; these are the ones that the
-// process was started with.
-func closeInherited() error {
+// markCloseOnExec marks all inherited descriptors from firstInherited on close-on-exec. Go marks those it opens itself.
+func markCloseOnExec() error {
 	err := unix.CloseRange(firstInherited, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 	if err == nil {
 		return nil
@@ -23,11 +21,11 @@ func closeInherited() error {
 	if !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EPERM) {
 		return os.NewSyscallError("close_range", err)
 	}
-	return closeInheritedOneByOne()
+	return markEachCloseOnExec()
 }
 
-// closeInheritedOneByOne does the same on a kernel without close_range.
-func closeInheritedOneByOne() error {
+// markEachCloseOnExec is for kernels without close_range.
+func markEachCloseOnExec() error {
 	open, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		return err

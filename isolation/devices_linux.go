@@ -8,26 +8,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// devices are those that bubblewrap takes over from the host.
-var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
+// sharedDevices are host devices in the sandbox.
+var sharedDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
 
-// keepingDevices starts a sandbox in which nobody changes the devices that everybody uses: they can be read and
-// written, but have the modes, the owners and the times that they have. They are the machine's own in there, too, and
-// belong to root if it is root: its chmod of /dev/null would be one for all programs. Who isn't root owns none, and
-// needs none of this.
+// withProtectedDevices starts a sandbox whose devices can be read and written, but not changed: they are the host's,
+// and for root a chmod would affect all programs.
 //
-// The calling thread has a mount view of its own meanwhile, and has to be one that nobody else uses. Where root may not
-// mount, as in a container, the devices aren't the machine's either, and the sandbox is started as it is.
-func keepingDevices(start func() error) error {
+// The calling thread, which no other code may use, has a separate mount view meanwhile. If root may not mount, as in a
+// container, the sandbox is started unchanged.
+func withProtectedDevices(start func() error) error {
 	if os.Geteuid() != 0 {
 		return start()
 	}
-	back, err := leaveMounts()
+	back, err := enterPrivateMounts()
 	if err != nil {
 		return start()
 	}
-	for _, device := range devices {
-		if keepDevice(device) != nil {
+	for _, device := range sharedDevices {
+		if protectDevice(device) != nil {
 			break // it isn't there, and so bubblewrap doesn't take it over
 		}
 	}
@@ -36,17 +34,17 @@ func keepingDevices(start func() error) error {
 	return err
 }
 
-// keepDevice makes a device one that can be used, but not be changed. Devices can be written where nothing else can.
-func keepDevice(device string) error {
+// protectDevice makes a device usable but immutable.
+func protectDevice(device string) error {
 	if err := unix.Mount(device, device, "", unix.MS_BIND, ""); err != nil {
 		return err
 	}
 	return unix.Mount("", device, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NOEXEC, "")
 }
 
-// leaveMounts gives the calling thread a mount view of its own, a copy of the machine's as it is now. The function that
-// it returns goes back, to the same directories.
-func leaveMounts() (back func() error, err error) {
+// enterPrivateMounts gives the calling thread a copy of the machine's mount view. back returns to the original view and
+// directories.
+func enterPrivateMounts() (back func() error, err error) {
 	var places [3]int // the mounts, the root and the working directory
 	for i, name := range []string{"/proc/thread-self/ns/mnt", "/", "."} {
 		flags := unix.O_CLOEXEC

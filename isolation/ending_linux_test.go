@@ -57,10 +57,10 @@ func TestWithoutAMarkWhatDetachesLivesOn(t *testing.T) {
 	file := filepath.Join(dir, "pid")
 	cmd := script1(detaching["forks twice"], file)
 	cmd.SysProcAttr = childAttributes(nil)
-	if err := i.platform.spawner.start(cmd, unix.SIGKILL, func(start func() error) error { return start() }); err != nil {
+	if err := i.platform.spawner.startProcess(cmd, unix.SIGKILL, func(start func() error) error { return start() }); err != nil {
 		t.Fatal(err)
 	}
-	proc := i.platform.follow(cmd, nil, noBrand, nil, Profile{})
+	proc := i.platform.trackChild(cmd, nil, noBrand, nil, Profile{})
 	if _, err := wait(t, proc); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestADomainIsNotOurs(t *testing.T) {
 	}
 	i := configured(t, Config{})
 	proc := start(t, i, "sleep 60", Profile{Exec: true, Confine: true})
-	inside := proc.tree.(domainTree).among([]int{os.Getpid(), os.Getppid(), proc.Pid()})
+	inside := proc.tree.(domainTree).filterPIDs([]int{os.Getpid(), os.Getppid(), proc.Pid()})
 	if !slices.Equal(inside, []int{proc.Pid()}) {
 		t.Errorf("%d are inside, and only %d should be", inside, proc.Pid())
 	}

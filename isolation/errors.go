@@ -8,15 +8,14 @@ import (
 // ErrClosed is returned by Start after Close.
 var ErrClosed = errors.New("isolation is closed: no process can be started any more")
 
-// Unavailable says that this machine cannot give the isolation that was asked
-// for. There is no fallback: nothing is started.
-type Unavailable struct {
-	Cause string // what is missing or refused here
-	Cure  string // what the operator can do about it
-	Err   error  // the underlying error, if there is one
+// UnavailableError says that this machine can't provide the requested isolation. There is no fallback.
+type UnavailableError struct {
+	Cause string // what is missing or denied
+	Cure  string // remedy
+	Err   error  // cause; may be nil
 }
 
-func (e *Unavailable) Error() string {
+func (e *UnavailableError) Error() string {
 	text := "isolation is not available: " + e.Cause
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
@@ -27,9 +26,9 @@ func (e *Unavailable) Error() string {
 	return text
 }
 
-func (e *Unavailable) Unwrap() error { return e.Err }
+func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// ConfigError is a mistake in the operator's configuration.
+// ConfigError is a mistake in the configuration.
 type ConfigError struct {
 	Key     string // such as isolation.expose_paths[0].mode
 	Problem string // what is wrong with its value
@@ -40,7 +39,7 @@ func (e *ConfigError) Error() string {
 	return fmt.Sprintf("%s: %s; %s", e.Key, e.Problem, e.Cure)
 }
 
-// ProfileError is a profile that cannot be turned into a sandbox.
+// ProfileError is a profile that can't be turned into a sandbox.
 type ProfileError struct {
 	Profile string // its name
 	Path    string // the path concerned, if any
@@ -60,12 +59,12 @@ func (e *ProfileError) Error() string {
 	return text
 }
 
-// SetupError says that the sandbox failed before the program in it started.
-// The sandbox tool wrote its reason to the standard error of the command.
+// SetupError says that the sandbox failed before its program started. bubblewrap wrote the reason to the command's
+// stderr.
 type SetupError struct {
 	Profile string
-	Exit    Exit
-	Err     error // why none can be built here, an *Unavailable; nil if others can
+	Exit    ExitStatus
+	Err     error // an *UnavailableError if no sandbox can be built here
 }
 
 func (e *SetupError) Error() string {
@@ -79,9 +78,9 @@ func (e *SetupError) Error() string {
 // Unwrap returns why there can be no sandbox here, if that is it.
 func (e *SetupError) Unwrap() error { return e.Err }
 
-// ExitError is returned by Run for a program that did not succeed.
+// ExitError is returned by Run if the program fails.
 type ExitError struct {
-	Exit Exit
+	Exit ExitStatus
 }
 
 func (e *ExitError) Error() string {

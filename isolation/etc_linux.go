@@ -19,14 +19,13 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// etcCopies keeps, below the instance root, a directory with copies of what sandboxes are shown of /etc. One mount of
-// it stands for some thirty, which cost a start more than all the rest. Nothing in it is secret, and no sandbox can
-// write to it. It is made anew when what it was copied from is another.
+// etcCopies caches copies of the files in /etc that sandboxes see, so that one mount replaces about thirty, which
+// dominate the start time. The copies are not secret and read-only in sandboxes, and renewed when the originals change.
 type etcCopies struct {
 	dir string // where the copies are kept
 
 	mu   sync.Mutex
-	used map[string]*os.File // by name; locked, so that no other host clears them away
+	used map[string]*os.File // by name; locked, so that no other host removes them
 }
 
 const (
@@ -38,16 +37,16 @@ const (
 
 func newEtcCopies(dir string) *etcCopies { return &etcCopies{dir: dir, used: map[string]*os.File{}} }
 
-// pack replaces the view's mounts in /etc by one of their copies, as far as they can be copied.
-func (c *etcCopies) pack(v *view) error {
+// replaceMounts replaces a view's mounts in /etc by one mount of the copies, if possible.
+func (c *etcCopies) replaceMounts(v *mountView) error {
 	if c == nil {
 		return nil
 	}
-	var parts, rest []mount
+	var parts, rest []viewMount
 	for _, m := range v.mounts {
 		switch {
 		case !paths.Within(etc, m.target):
-			if m.bind() && paths.Within(m.target, etc) {
+			if m.isBind() && paths.Within(m.target, etc) {
 				return nil // it is shown as it is
 			}
 			rest = append(rest, m)
@@ -60,18 +59,18 @@ func (c *etcCopies) pack(v *view) error {
 	if len(parts) == 0 {
 		return nil
 	}
-	slices.SortFunc(parts, func(a, b mount) int { return strings.Compare(a.target, b.target) })
-	kept := slices.DeleteFunc(slices.Clone(parts), copyable)
-	path, err := c.get(parts)
+	slices.SortFunc(parts, func(a, b viewMount) int { return strings.Compare(a.target, b.target) })
+	kept := slices.DeleteFunc(slices.Clone(parts), isCopyable)
+	path, err := c.copiesDir(parts)
 	if err != nil {
 		return fmt.Errorf("copy what sandboxes see of /etc: %w", err)
 	}
-	v.mounts = append(append(rest, mount{kind: bindRO, source: path, target: etc}), kept...)
+	v.mounts = append(append(rest, viewMount{kind: bindRO, source: path, target: etc}), kept...)
 	return nil
 }
 
-// copyable reports whether a copy can stand for a mount: not for what changes while a sandbox lives.
-func copyable(m mount) bool {
+// isCopyable reports whether a copy can replace a mount: not for files that change while a sandbox runs.
+func isCopyable(m viewMount) bool {
 	if m.kind != bindRO {
 		return true
 	}
@@ -79,8 +78,8 @@ func copyable(m mount) bool {
 	return err == nil && info.IsDir()
 }
 
-// get returns the directory with the copies of these mounts.
-func (c *etcCopies) get(parts []mount) (string, error) {
+// copiesDir returns the directory with copies of these mounts.
+func (c *etcCopies) copiesDir(parts []viewMount) (string, error) {
 	key, err := etcKey(parts)
 	if err != nil {
 		return "", err
@@ -92,12 +91,12 @@ func (c *etcCopies) get(parts []mount) (string, error) {
 	if c.used[name] != nil {
 		return path, nil
 	}
-	held, err := hold(path)
+	held, err := lockDir(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := c.makeCopies(path, parts); err != nil {
 			return "", err
 		}
-		held, err = hold(path)
+		held, err = lockDir(path)
 	}
 	if err != nil {
 		return "", err
@@ -106,8 +105,8 @@ func (c *etcCopies) get(parts []mount) (string, error) {
 	return path, nil
 }
 
-// hold keeps a directory from being cleared away until the returned file is closed.
-func hold(path string) (*os.File, error) {
+// lockDir prevents the removal of a directory until the returned file is closed.
+func lockDir(path string) (*os.File, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -127,21 +126,21 @@ func hold(path string) (*os.File, error) {
 	return file, nil
 }
 
-// makeCopies makes the directory beside its place first: whoever finds it there finds it whole.
-func (c *etcCopies) makeCopies(path string, parts []mount) error {
-	c.clear()
+// makeCopies creates the directory under a temporary name, so that it appears complete.
+func (c *etcCopies) makeCopies(path string, parts []viewMount) error {
+	c.removeUnused()
 	draft, err := os.MkdirTemp(c.dir, "draft-"+etcPrefix)
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(draft)
-	held, err := hold(draft)
+	held, err := lockDir(draft)
 	if err != nil {
 		return err
 	}
 	defer held.Close()
 	for _, m := range parts {
-		if err := copyPart(m, filepath.Join(draft, rel(etc, m.target))); err != nil {
+		if err := copyPart(m, filepath.Join(draft, relativePath(etc, m.target))); err != nil {
 			return err
 		}
 	}
@@ -154,8 +153,8 @@ func (c *etcCopies) makeCopies(path string, parts []mount) error {
 	return nil
 }
 
-// copyPart puts at path what a mount would show there, or something that it can be mounted on.
-func copyPart(m mount, path string) error {
+// copyPart copies the target of a mount to path, or creates a mount point.
+func copyPart(m viewMount, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
@@ -170,7 +169,7 @@ func copyPart(m mount, path string) error {
 			return err
 		}
 		return os.WriteFile(path, data, 0o444)
-	case copyable(m):
+	case isCopyable(m):
 		return os.CopyFS(path, os.DirFS(m.source))
 	}
 	if info, err := os.Stat(m.source); err == nil && info.IsDir() {
@@ -179,8 +178,8 @@ func copyPart(m mount, path string) error {
 	return os.WriteFile(path, nil, 0o444)
 }
 
-// clear removes what no process uses any more, and what one has left behind that was killed.
-func (c *etcCopies) clear() {
+// removeUnused removes directories no process uses, and those of killed processes.
+func (c *etcCopies) removeUnused() {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
 		return
@@ -201,7 +200,7 @@ func (c *etcCopies) clear() {
 	}
 }
 
-func (c *etcCopies) close() {
+func (c *etcCopies) releaseDirs() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, file := range c.used {
@@ -210,9 +209,8 @@ func (c *etcCopies) close() {
 	c.used = nil
 }
 
-// etcKey says which files the copies are of. A symbolic link in a directory is replaced and not changed, which the
-// directory shows.
-func etcKey(parts []mount) (string, error) {
+// etcKey identifies the state of the copied files. Replaced symlinks show in their directory.
+func etcKey(parts []viewMount) (string, error) {
 	sum, files := sha256.New(), 0
 	for _, m := range parts {
 		fmt.Fprintf(sum, "%q %q %q %q\n", m.kind, m.source, m.target, m.data)
@@ -221,7 +219,7 @@ func etcKey(parts []mount) (string, error) {
 			if err := addIdentity(sum, m.source); err != nil {
 				return "", err
 			}
-		case m.kind == bindRO && copyable(m):
+		case m.kind == bindRO && isCopyable(m):
 			err := filepath.WalkDir(m.source, func(path string, d fs.DirEntry, err error) error {
 				if files++; files > maxEtcFiles {
 					return fmt.Errorf("%s holds too many files", m.source)
@@ -239,7 +237,7 @@ func etcKey(parts []mount) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
 }
 
-// addIdentity adds what changes when a file or directory does.
+// addIdentity adds metadata that changes with a file or directory.
 func addIdentity(sum hash.Hash, path string) error {
 	var stat unix.Stat_t
 	if err := unix.Lstat(path, &stat); err != nil {

@@ -45,13 +45,13 @@ func TestExposedInEtc(t *testing.T) {
 func TestCopiesOfEtcFollowIt(t *testing.T) {
 	source, cache := realTemp(t), realTemp(t)
 	file := put(t, filepath.Join(source, "dir", "deep", "file"), "old")
-	parts := []mount{
+	parts := []viewMount{
 		{kind: bindRO, source: filepath.Join(source, "dir"), target: "/etc/dir"},
 		{kind: bindData, target: "/etc/passwd", data: []byte("root")},
 	}
 	read := func(c *etcCopies) (path, text string) {
 		t.Helper()
-		path, err := c.get(parts)
+		path, err := c.copiesDir(parts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestCopiesOfEtcFollowIt(t *testing.T) {
 		return path, string(data)
 	}
 	first, second := newEtcCopies(cache), newEtcCopies(cache)
-	defer second.close()
+	defer second.releaseDirs()
 	old, _ := read(first)
 	if again, _ := read(second); again != old {
 		t.Errorf("%s and %s are for the same", old, again)
@@ -77,10 +77,10 @@ func TestCopiesOfEtcFollowIt(t *testing.T) {
 	if _, err := os.Stat(old); err != nil {
 		t.Errorf("a copy in use is gone: %v", err)
 	}
-	first.close()
-	second.close()
+	first.releaseDirs()
+	second.releaseDirs()
 	third := newEtcCopies(cache)
-	defer third.close()
+	defer third.releaseDirs()
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}

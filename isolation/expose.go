@@ -18,18 +18,17 @@ type ExposePath struct {
 	Mode   string `json:"mode"`   // ModeReadOnly or ModeReadWrite
 }
 
-// CheckExposed says, as a *ConfigError, why Configure would not take these rules on this machine. It makes nothing.
+// CheckExposed returns a *ConfigError if Configure would reject these rules on this machine.
 func CheckExposed(rules []ExposePath) error {
-	final, err := exposeRules(rules)
+	final, err := normalizeExposed(rules)
 	if err != nil {
 		return err
 	}
 	return checkSources(final)
 }
 
-// exposeRules checks rules and returns the final ones: cleaned, targets filled
-// in, and one rule a target, the last one loaded.
-func exposeRules(rules []ExposePath) ([]ExposePath, error) {
+// normalizeExposed checks rules and returns them cleaned, with defaults, and only the last rule for each target.
+func normalizeExposed(rules []ExposePath) ([]ExposePath, error) {
 	var final []ExposePath
 	place := map[string]int{}
 	for n, rule := range rules {

@@ -4,16 +4,15 @@ package isolation
 
 import "golang.org/x/sys/unix"
 
-// setID are the bits of a mode that have a program run with the rights of the file's owner or group. Nobody confined
-// may set them: what root makes such a file of, in a workspace or anywhere else, anybody on the machine can run as
-// root. Directories have the second bit too, for another purpose, and no filter can tell.
-const setID = unix.S_ISUID | unix.S_ISGID
+// setIDBits are the setuid and setgid bits. Confined processes may not set them: a setuid file created by root lets
+// every local user become root. The filter can't exempt directories.
+const setIDBits = unix.S_ISUID | unix.S_ISGID
 
-// modeCall is a call that gives a file a mode.
+// modeCall is a system call that sets a file mode.
 type modeCall struct {
 	number uint32
-	mode   uint32 // which argument it is
-	flags  int    // which one reports whether a file is made at all; -1 for none: one is, or there is one
+	mode   uint32 // index of the argument
+	flags  int    // index of the open flags; -1 if the call always sets a mode
 }
 
 // modeCalls are those of every architecture.
@@ -22,31 +21,30 @@ var modeCalls = []modeCall{
 	{unix.SYS_FCHMOD, 1, -1}, {unix.SYS_FCHMODAT, 2, -1}, {unix.SYS_FCHMODAT2, 2, -1},
 }
 
-// makesFile are the flags of an open that gives a mode; without them there is anything in that argument.
-const makesFile = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
+// createFlags are the open flags with which the mode argument is valid.
+const createFlags = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 
-// rules refuse a mode that has one of the bits.
-func (c modeCall) rules() []unix.SockFilter {
+// filterRules refuses modes with these bits.
+func (c modeCall) filterRules() []unix.SockFilter {
 	var rules []unix.SockFilter
 	if c.flags >= 0 {
-		rules = append(rules, load(lowHalf(uint32(c.flags))), jump(unix.BPF_JSET, makesFile, 1, 0), answer(allowed))
+		rules = append(rules, loadWord(argumentOffset(uint32(c.flags))), jumpIf(unix.BPF_JSET, createFlags, 1, 0), returnAction(actionAllow))
 	}
-	return append(rules, load(lowHalf(c.mode)), jump(unix.BPF_JSET, setID, 0, 1), answer(refused), answer(allowed))
+	return append(rules, loadWord(argumentOffset(c.mode)), jumpIf(unix.BPF_JSET, setIDBits, 0, 1), returnAction(actionDeny), returnAction(actionAllow))
 }
 
-// limitRules refuse to set another process's limits: with the one on processor time a process of the same user's is as
-// good as killed. Reading them is free.
+// limitRules refuses to set limits of other processes: a CPU limit could kill them. Reading is allowed.
 func limitRules() []unix.SockFilter {
 	const process, value = 0, 2
 	return []unix.SockFilter{
-		load(lowHalf(process)), jump(unix.BPF_JEQ, 0, 0, 1), answer(allowed),
-		load(lowHalf(value)), jump(unix.BPF_JEQ, 0, 0, 2),
-		load(lowHalf(value) + 4), jump(unix.BPF_JEQ, 0, 1, 0),
-		answer(refused), answer(allowed),
+		loadWord(argumentOffset(process)), jumpIf(unix.BPF_JEQ, 0, 0, 1), returnAction(actionAllow),
+		loadWord(argumentOffset(value)), jumpIf(unix.BPF_JEQ, 0, 0, 2),
+		loadWord(argumentOffset(value) + 4), jumpIf(unix.BPF_JEQ, 0, 1, 0),
+		returnAction(actionDeny), returnAction(actionAllow),
 	}
 }
 
-// schedulingCall sets how processes share the processors and disks.
+// schedulingCall is a system call that sets CPU or disk priorities.
 type schedulingCall struct {
 	number  uint32
 	process uint32 // the argument that names the process; 0 there means the caller
@@ -59,41 +57,41 @@ var schedulingCalls = []schedulingCall{
 	{unix.SYS_SCHED_SETATTR, 0, -1},
 }
 
-// rules refuse groups and users everywhere, and another process unless namespaces hide those of others.
-func (c schedulingCall) rules(apart bool) []unix.SockFilter {
+// filterRules refuses groups, users, and other processes unless namespaces hide those.
+func (c schedulingCall) filterRules(apart bool) []unix.SockFilter {
 	var rules []unix.SockFilter
 	if c.kind >= 0 {
-		rules = append(append(rules, load(lowHalf(0))), unless(uint32(c.kind), refused)...)
+		rules = append(append(rules, loadWord(argumentOffset(0))), denyUnless(uint32(c.kind), actionDeny)...)
 	}
 	if !apart {
-		rules = append(append(rules, load(lowHalf(c.process))), unless(0, refused)...)
+		rules = append(append(rules, loadWord(argumentOffset(c.process))), denyUnless(0, actionDeny)...)
 	}
-	return append(rules, answer(allowed))
+	return append(rules, returnAction(actionAllow))
 }
 
-// sharedMemory are the calls for memory, queues and semaphores that are found by a number or a name, and that know
-// users but neither paths nor domains: without a namespace of one's own they are those of all the user's programs.
-var sharedMemory = []uint32{
+// sysvCalls are the calls for shared memory, queues and semaphores, which are identified by numbers or names and shared
+// by all processes of a user without a namespace.
+var sysvCalls = []uint32{
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP,
 	unix.SYS_SEMCTL,
 	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 }
 
-// guard adds what looks at arguments, for calls that ordinary programs make all the time.
-func (calls callRules) guard(needs filterNeeds) {
+// addArgumentRules adds rules that check arguments of common calls.
+func (calls callRules) addArgumentRules(needs filterNeeds) {
 	for _, call := range append(modeCalls, archModeCalls...) {
-		calls.on(call.number, call.rules()...)
+		calls.setRules(call.number, call.filterRules()...)
 	}
 	// What it is asked for lies in memory, where no filter can look. Who is told that there is none uses openat.
-	calls.on(unix.SYS_OPENAT2, answer(absent))
-	calls.on(unix.SYS_PRLIMIT64, limitRules()...)
+	calls.setRules(unix.SYS_OPENAT2, returnAction(actionNoSyscall))
+	calls.setRules(unix.SYS_PRLIMIT64, limitRules()...)
 	for _, call := range schedulingCalls {
-		calls.on(call.number, call.rules(needs.apart)...)
+		calls.setRules(call.number, call.filterRules(needs.ownNamespaces)...)
 	}
-	if needs.apart {
+	if needs.ownNamespaces {
 		return
 	}
-	for _, number := range sharedMemory {
-		calls.on(number, answer(absent))
+	for _, number := range sysvCalls {
+		calls.setRules(number, returnAction(actionNoSyscall))
 	}
 }

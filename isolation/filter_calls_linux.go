@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refusedCalls are the system calls that fail whatever their arguments are. Many need a capability besides, which
-// nobody inside has; this is the second lock on the door.
+// refusedCalls are system calls that always fail. Many need a capability that sandboxes lack anyway.
 var refusedCalls = slices.Concat([]uint32{
 	// Keys of the kernel's: they are kept for users and sessions, not for namespaces.
 	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
@@ -35,69 +34,68 @@ var refusedCalls = slices.Concat([]uint32{
 	unix.SYS_KEXEC_FILE_LOAD,
 }, archRefusedCalls)
 
-// rulesFor are the rules for all calls that are not always allowed.
-func rulesFor(needs filterNeeds) callRules {
+// newCallRules returns the rules for all calls that are not always allowed.
+func newCallRules(needs filterNeeds) callRules {
 	calls := callRules{}
-	calls.guard(needs)
+	calls.addArgumentRules(needs)
 	for _, number := range refusedCalls {
-		calls.on(number, answer(refused))
+		calls.setRules(number, returnAction(actionDeny))
 	}
 	if !needs.programs {
-		calls.on(unix.SYS_MEMFD_CREATE, answer(refused)) // memory that could be run as a program
-		calls.on(unix.SYS_EXECVEAT, answer(refused))
+		calls.setRules(unix.SYS_MEMFD_CREATE, returnAction(actionDeny)) // memory that could be run as a program
+		calls.setRules(unix.SYS_EXECVEAT, returnAction(actionDeny))
 	}
 	if !needs.processes {
 		for _, number := range forkCalls {
-			calls.on(number, answer(refused))
+			calls.setRules(number, returnAction(actionDeny))
 		}
 	}
 	// What clone3 is asked for lies in memory, where no filter can look. Who is told that there is none uses clone.
-	calls.on(unix.SYS_CLONE3, answer(absent))
-	calls.on(unix.SYS_CLONE, cloneRules(needs.processes)...)
-	calls.on(unix.SYS_UNSHARE, load(lowHalf(0)), jump(unix.BPF_JSET, namespaces|unix.CLONE_NEWTIME, 0, 1), answer(refused),
-		answer(allowed))
-	calls.on(unix.SYS_IOCTL, ioctlRules()...)
-	calls.on(unix.SYS_SOCKET, socketRules(needs.internet)...)
-	calls.on(unix.SYS_SOCKETPAIR, append(append([]unix.SockFilter{load(lowHalf(0))}, unless(unix.AF_UNIX, noFamily)...),
-		answer(allowed))...)
+	calls.setRules(unix.SYS_CLONE3, returnAction(actionNoSyscall))
+	calls.setRules(unix.SYS_CLONE, cloneRules(needs.processes)...)
+	calls.setRules(unix.SYS_UNSHARE, loadWord(argumentOffset(0)), jumpIf(unix.BPF_JSET, namespaceFlags|unix.CLONE_NEWTIME, 0, 1), returnAction(actionDeny),
+		returnAction(actionAllow))
+	calls.setRules(unix.SYS_IOCTL, ioctlRules()...)
+	calls.setRules(unix.SYS_SOCKET, socketRules(needs.internet)...)
+	calls.setRules(unix.SYS_SOCKETPAIR, append(append([]unix.SockFilter{loadWord(argumentOffset(0))}, denyUnless(unix.AF_UNIX, actionNoFamily)...),
+		returnAction(actionAllow))...)
 	return calls
 }
 
-// namespaces are the flags of clone that make new ones.
-const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
+// namespaceFlags are the clone flags for new namespaces.
+const namespaceFlags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// cloneRules refuse new namespaces, and new processes where there may be none.
+// cloneRules refuses new namespaces, and new processes unless allowed.
 func cloneRules(processes bool) []unix.SockFilter {
-	rules := []unix.SockFilter{load(lowHalf(0)), jump(unix.BPF_JSET, namespaces, 0, 1), answer(refused)}
+	rules := []unix.SockFilter{loadWord(argumentOffset(0)), jumpIf(unix.BPF_JSET, namespaceFlags, 0, 1), returnAction(actionDeny)}
 	if !processes {
-		rules = append(rules, jump(unix.BPF_JSET, unix.CLONE_THREAD, 1, 0), answer(refused))
+		rules = append(rules, jumpIf(unix.BPF_JSET, unix.CLONE_THREAD, 1, 0), returnAction(actionDeny))
 	}
-	return append(rules, answer(allowed))
+	return append(rules, returnAction(actionAllow))
 }
 
-// ioctlRules refuse to type into a terminal in somebody else's place.
+// ioctlRules refuses to inject terminal input.
 func ioctlRules() []unix.SockFilter {
-	rules := []unix.SockFilter{load(lowHalf(1))}
+	rules := []unix.SockFilter{loadWord(argumentOffset(1))}
 	for _, request := range []uint32{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD} {
-		rules = append(rules, jump(unix.BPF_JEQ, request, 0, 1), answer(refused))
+		rules = append(rules, jumpIf(unix.BPF_JEQ, request, 0, 1), returnAction(actionDeny))
 	}
-	return append(rules, answer(allowed))
+	return append(rules, returnAction(actionAllow))
 }
 
-// socketRules allow the families that programs talk through, and of the kernel's own the one that lists addresses and
-// routes. The others reach other machines around the network's namespace (AF_VSOCK), or are ways to attack the kernel.
+// socketRules allows the usual socket families. Others bypass network namespaces (AF_VSOCK), or are attack surface.
 func socketRules(internet bool) []unix.SockFilter {
 	families := []uint32{unix.AF_UNIX}
 	if internet {
 		families = append(families, unix.AF_INET, unix.AF_INET6)
 	}
-	rules := []unix.SockFilter{load(lowHalf(0))}
+	rules := []unix.SockFilter{loadWord(argumentOffset(0))}
 	for _, family := range families {
-		rules = append(rules, jump(unix.BPF_JEQ, family, 0, 1), answer(allowed))
+		rules = append(rules, jumpIf(unix.BPF_JEQ, family, 0, 1), returnAction(actionAllow))
 	}
-	rules = append(rules, unless(unix.AF_NETLINK, noFamily)...)
-	rules = append(rules, load(lowHalf(2)))
-	rules = append(rules, unless(unix.NETLINK_ROUTE, noFamily)...)
-	return append(rules, answer(allowed))
+	rules = append(rules, denyUnless(unix.AF_NETLINK, actionNoFamily)...)
+	rules = append(rules, loadWord(argumentOffset(2)))
+	rules = append(rules, denyUnless(unix.NETLINK_ROUTE, actionNoFamily)...)
+	return append(rules, returnAction(actionAllow))
 }

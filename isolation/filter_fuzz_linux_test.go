@@ -10,7 +10,7 @@ import (
 )
 
 // decide runs a filter as the kernel does, for the instructions that filters are made of.
-func decide(t *testing.T, f filter, number, arch uint32, args [6]uint64) uint32 {
+func decide(t *testing.T, f syscallFilter, number, arch uint32, args [6]uint64) uint32 {
 	t.Helper()
 	var loaded uint32
 	for at := 0; at < len(f); at++ {
@@ -66,7 +66,7 @@ func FuzzFilter(f *testing.F) {
 	about := slices.Concat(refusedCalls, forkCalls, []uint32{unix.SYS_MEMFD_CREATE, unix.SYS_EXECVEAT, unix.SYS_CLONE,
 		unix.SYS_CLONE3, unix.SYS_UNSHARE, unix.SYS_IOCTL, unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_OPENAT2,
 		unix.SYS_PRLIMIT64},
-		sharedMemory)
+		sysvCalls)
 	for _, call := range slices.Concat(modeCalls, archModeCalls) {
 		about = append(about, call.number)
 	}
@@ -76,7 +76,7 @@ func FuzzFilter(f *testing.F) {
 	f.Add(uint32(unix.SYS_FCHMOD), uint32(auditArch), uint64(3), uint64(0o4755), uint64(0), uint64(1)<<32, true)
 	f.Add(uint32(unix.SYS_PRLIMIT64), uint32(auditArch), uint64(9), uint64(0), uint64(1)<<32, uint64(0), true)
 	f.Fuzz(func(t *testing.T, number, arch uint32, a, b, c, high uint64, all bool) {
-		calls := newFilter(filterNeeds{programs: all, processes: all, internet: all, apart: all})
+		calls := newSyscallFilter(filterNeeds{programs: all, processes: all, internet: all, ownNamespaces: all})
 		got := decide(t, calls, number, arch, [6]uint64{a, b, c})
 		high &^= 1<<32 - 1
 		if with := decide(t, calls, number, arch, [6]uint64{a ^ high, b ^ high, c ^ high}); with != got &&
@@ -84,24 +84,24 @@ func FuzzFilter(f *testing.F) {
 			t.Errorf("call %d (%#x %#x %#x): %#x, and with high bits %#x", number, a, b, c, got, with)
 		}
 		switch {
-		case arch == auditArch && number == unix.SYS_FCHMOD && b&setID != 0 && got != refused:
+		case arch == auditArch && number == unix.SYS_FCHMOD && b&setIDBits != 0 && got != actionDeny:
 			t.Errorf("mode %o: %#x", b, got)
-		case arch == auditArch && number == unix.SYS_PRLIMIT64 && (got == refused) != (uint32(a) != 0 && c != 0):
+		case arch == auditArch && number == unix.SYS_PRLIMIT64 && (got == actionDeny) != (uint32(a) != 0 && c != 0):
 			t.Errorf("limit of %d by %#x: %#x", a, c, got)
 		case arch != auditArch:
-			if got != kill {
+			if got != actionKill {
 				t.Errorf("another architecture: %#x", got)
 			}
 		case number&foreignBit != 0:
-			if got != absent {
+			if got != actionNoSyscall {
 				t.Errorf("call %#x: %#x", number, got)
 			}
 		case slices.Contains(refusedCalls, number):
-			if got != refused {
+			if got != actionDeny {
 				t.Errorf("call %d: %#x", number, got)
 			}
 		case !slices.Contains(about, number):
-			if got != allowed {
+			if got != actionAllow {
 				t.Errorf("call %d: %#x", number, got)
 			}
 		}

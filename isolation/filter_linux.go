@@ -10,42 +10,41 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// filter is a program of the kernel's that decides on every system call of a process and of all its descendants. It is
-// a list of what is refused, because ordinary programs need most of the rest. What it refuses are doors into the kernel
-// that no ordinary program uses, and ways around the other walls.
-type filter []unix.SockFilter
+// syscallFilter is a seccomp program that decides on every system call of a process and its descendants. It is a
+// deny-list, since programs need most calls: it denies kernel attack surface and ways around the other layers.
+type syscallFilter []unix.SockFilter
 
-// filterNeeds says what a filter must leave open.
+// filterNeeds lists what a filter must allow.
 type filterNeeds struct {
-	programs  bool // programs that are not files of the view
-	processes bool // further processes, not only threads
-	internet  bool // sockets of the internet's families
-	apart     bool // its processes and what they share have namespaces of their own
+	programs      bool // programs that are no files in the view
+	processes     bool // new processes, not only threads
+	internet      bool // internet sockets
+	ownNamespaces bool // processes and shared memory have their own namespaces
 }
 
-// newFilter writes the filter for a process with these needs; nil on an architecture that has none.
-func newFilter(needs filterNeeds) filter {
+// newSyscallFilter returns a filter; nil on unsupported architectures.
+func newSyscallFilter(needs filterNeeds) syscallFilter {
 	if auditArch == 0 {
 		return nil
 	}
 	// Each architecture has its own numbers. A call by another one's would be taken for a different call.
-	f := filter{load(offsetArch)}
-	f.add(unless(auditArch, kill)...)
-	f.add(load(offsetNumber))
+	f := syscallFilter{loadWord(offsetArch)}
+	f.addInstructions(denyUnless(auditArch, actionKill)...)
+	f.addInstructions(loadWord(offsetNumber))
 	if foreignBit != 0 {
-		f.add(jump(unix.BPF_JSET, foreignBit, 0, 1), answer(absent))
+		f.addInstructions(jumpIf(unix.BPF_JSET, foreignBit, 0, 1), returnAction(actionNoSyscall))
 	}
-	return append(f, search(rulesFor(needs))...)
+	return append(f, searchCode(newCallRules(needs))...)
 }
 
 // What a filter answers: the call is made; the process is killed; or the call fails, with an error that programs know
 // how to go on from.
 const (
-	allowed  = uint32(unix.SECCOMP_RET_ALLOW)
-	kill     = uint32(unix.SECCOMP_RET_KILL_PROCESS)
-	refused  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-	absent   = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
-	noFamily = unix.SECCOMP_RET_ERRNO | uint32(unix.EAFNOSUPPORT)
+	actionAllow     = uint32(unix.SECCOMP_RET_ALLOW)
+	actionKill      = uint32(unix.SECCOMP_RET_KILL_PROCESS)
+	actionDeny      = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	actionNoSyscall = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	actionNoFamily  = unix.SECCOMP_RET_ERRNO | uint32(unix.EAFNOSUPPORT)
 )
 
 // The places in what the kernel shows a filter of a call: struct seccomp_data.
@@ -55,44 +54,45 @@ const (
 	offsetArgument = 16
 )
 
-// lowHalf is where the low half of an argument stands: both architectures that have a filter are little-endian. It is
-// all that the kernel itself looks at of flags, requests and families. A filter that compared all of the argument could
-// be passed by setting a high bit.
-func lowHalf(argument uint32) uint32 { return offsetArgument + 8*argument }
+// argumentOffset returns the offset of the low half of an argument on little-endian architectures. The kernel uses only
+// that half of flags, requests and families; comparing all bits would allow bypasses.
+func argumentOffset(argument uint32) uint32 { return offsetArgument + 8*argument }
 
-func (f *filter) add(instructions ...unix.SockFilter) { *f = append(*f, instructions...) }
-
-// unless answers if what was loaded is not the value.
-func unless(value, otherwise uint32) []unix.SockFilter {
-	return []unix.SockFilter{jump(unix.BPF_JEQ, value, 1, 0), answer(otherwise)}
+func (f *syscallFilter) addInstructions(instructions ...unix.SockFilter) {
+	*f = append(*f, instructions...)
 }
 
-func load(offset uint32) unix.SockFilter {
+// denyUnless returns an action unless the loaded value matches.
+func denyUnless(value, otherwise uint32) []unix.SockFilter {
+	return []unix.SockFilter{jumpIf(unix.BPF_JEQ, value, 1, 0), returnAction(otherwise)}
+}
+
+func loadWord(offset uint32) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
 }
 
-// jump compares what was loaded, and leaves out as many instructions as are named for each outcome.
-func jump(comparison uint16, value uint32, ifTrue, ifFalse uint8) unix.SockFilter {
+// jumpIf compares the loaded value and skips instructions depending on the result.
+func jumpIf(comparison uint16, value uint32, ifTrue, ifFalse uint8) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | comparison | unix.BPF_K, K: value, Jt: ifTrue, Jf: ifFalse}
 }
 
-func answer(value uint32) unix.SockFilter {
+func returnAction(value uint32) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: value}
 }
 
-// bytes is the filter as bubblewrap reads it.
-func (f filter) bytes() []byte {
+// encode returns the filter in bubblewrap's format.
+func (f syscallFilter) encode() []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&f[0])), len(f)*int(unsafe.Sizeof(f[0])))
 }
 
-// restrictThread puts the calling thread, and what it starts from now on, behind the filter for good. The thread must
-// have given up gaining privileges, or be privileged.
-func (f filter) restrictThread() error { return f.set(0) }
+// applyToThread applies the filter permanently to the calling thread and its children. The thread must have set
+// no_new_privs, or be privileged.
+func (f syscallFilter) applyToThread() error { return f.applyFilter(0) }
 
-// restrictProcess does the same to all threads of this process. They then can't gain privileges, either.
-func (f filter) restrictProcess() error { return f.set(unix.SECCOMP_FILTER_FLAG_TSYNC) }
+// applyToProcess applies the filter to all threads of this process.
+func (f syscallFilter) applyToProcess() error { return f.applyFilter(unix.SECCOMP_FILTER_FLAG_TSYNC) }
 
-func (f filter) set(flags uintptr) error {
+func (f syscallFilter) applyFilter(flags uintptr) error {
 	if len(f) == 0 {
 		return nil
 	}
@@ -108,62 +108,61 @@ func (f filter) set(flags uintptr) error {
 	return nil
 }
 
-// callRules are the rules of a filter by the number of the call that they are about. Each call's end with an answer.
+// callRules are a filter's rules by system call number.
 type callRules map[uint32][]unix.SockFilter
 
-// on sets the rules for one call.
-func (calls callRules) on(number uint32, rules ...unix.SockFilter) { calls[number] = rules }
+// setRules sets the rules for a call.
+func (calls callRules) setRules(number uint32, rules ...unix.SockFilter) { calls[number] = rules }
 
-// search finds the rules for the call whose number was loaded, and allows it if there are none. It halves the numbers
-// at every step: when a filter is set the kernel runs it for each call that there is, to note those that are always
-// allowed, and that is paid for with every command that is started.
-func search(calls callRules) []unix.SockFilter {
-	return searchAmong(slices.Sorted(maps.Keys(calls)), calls)
+// searchCode finds the rules for the loaded call number by binary search, and allows calls without rules. The kernel
+// evaluates the filter for every number at installation, which delays each start.
+func searchCode(calls callRules) []unix.SockFilter {
+	return searchRange(slices.Sorted(maps.Keys(calls)), calls)
 }
 
-// searchedOneByOne is how many numbers are compared one after another, which is shorter than to halve them.
-const searchedOneByOne = 4
+// linearSearchLimit is the number of calls below which a linear search is shorter.
+const linearSearchLimit = 4
 
-func searchAmong(numbers []uint32, calls callRules) []unix.SockFilter {
-	if len(numbers) > searchedOneByOne {
+func searchRange(numbers []uint32, calls callRules) []unix.SockFilter {
+	if len(numbers) > linearSearchLimit {
 		half := len(numbers) / 2
-		below, from := searchAmong(numbers[:half], calls), searchAmong(numbers[half:], calls)
-		return slices.Concat([]unix.SockFilter{jump(unix.BPF_JGE, numbers[half], 0, 1), skip(len(below))}, below, from)
+		below, from := searchRange(numbers[:half], calls), searchRange(numbers[half:], calls)
+		return slices.Concat([]unix.SockFilter{jumpIf(unix.BPF_JGE, numbers[half], 0, 1), skipInstructions(len(below))}, below, from)
 	}
 	var f []unix.SockFilter
 	for _, number := range numbers {
 		rules := calls[number]
-		f = append(f, jump(unix.BPF_JEQ, number, 0, uint8(len(rules))))
+		f = append(f, jumpIf(unix.BPF_JEQ, number, 0, uint8(len(rules))))
 		f = append(f, rules...)
 	}
-	return append(f, answer(allowed))
+	return append(f, returnAction(actionAllow))
 }
 
-// skip leaves out any number of instructions; a jump that compares can only leave out 255.
-func skip(instructions int) unix.SockFilter {
+// skipInstructions skips any number of instructions; conditional jumps can skip only 255.
+func skipInstructions(instructions int) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JA, K: uint32(instructions)}
 }
 
-// filterSelf puts this process behind the filter that children with p's needs get, and notes which it is.
-func (pl *platform) filterSelf(p Profile) error {
+// applyFilterToSelf applies the filter of p's children to this process.
+func (pl *platform) applyFilterToSelf(p Profile) error {
 	if !p.Confine || pl.cfg.Enabled {
 		return nil // children get none from the thread that starts them
 	}
 	needs := confinedNeeds(p)
 	runtime.LockOSThread() // giving up privileges is the thread's; the filter takes the other threads along
 	defer runtime.UnlockOSThread()
-	if err := giveUpPrivileges(); err != nil {
+	if err := setNoNewPrivileges(); err != nil {
 		return err
 	}
-	if err := pl.filter(needs).restrictProcess(); err != nil {
+	if err := pl.filter(needs).applyToProcess(); err != nil {
 		return err
 	}
-	pl.behind.Store(&needs)
+	pl.ownFilter.Store(&needs)
 	return nil
 }
 
-// confinedNeeds are those of a child that is confined without a sandbox. The thread itself has to start a process
-// behind the filter, so processes can't be refused.
+// confinedNeeds returns the needs of a child without a sandbox. The thread itself must start a process, so processes
+// are allowed.
 func confinedNeeds(p Profile) filterNeeds {
-	return filterNeeds{programs: p.anyProgram(), processes: true, internet: p.Network, apart: p.apart()}
+	return filterNeeds{programs: p.allowsAnyProgram(), processes: true, internet: p.Network, ownNamespaces: p.isNested()}
 }

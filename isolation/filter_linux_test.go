@@ -7,7 +7,7 @@ import (
 )
 
 // withoutFilter is what builds a wall that is not there.
-func withoutFilter(filterNeeds) filter { return nil }
+func withoutFilter(filterNeeds) syscallFilter { return nil }
 
 // callsIn runs every attempt in a child and returns how each ended.
 func callsIn(t *testing.T, i *Isolation, p Profile) map[string]string {

@@ -11,21 +11,21 @@ import (
 	"github.com/picoclaw/picoclaw/isolation/internal/cgroup"
 )
 
-// groups makes control groups for children, each of which starts in its own.
-type groups struct {
-	log    hclog.Logger
-	wanted bool
-	once   sync.Once
-	place  *cgroup.Place // nil if there can be no groups
-	err    error
+// groupManager creates a control group for each child.
+type groupManager struct {
+	log     hclog.Logger
+	enabled bool
+	once    sync.Once
+	place   *cgroup.Place // nil if there can be no groups
+	err     error
 
 	mu     sync.Mutex
 	closed bool
 	work   sync.WaitGroup // what goes on in the background
 }
 
-// background runs f beside the rest, and at once when the groups are being closed.
-func (gs *groups) background(f func()) {
+// runBackground runs f in a goroutine, or directly while the manager closes.
+func (gs *groupManager) runBackground(f func()) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
 	if gs.closed {
@@ -35,16 +35,16 @@ func (gs *groups) background(f func()) {
 	gs.work.Go(f)
 }
 
-func newGroups(wanted bool, log hclog.Logger) *groups {
-	gs := &groups{log: log, wanted: wanted}
+func newGroupManager(wanted bool, log hclog.Logger) *groupManager {
+	gs := &groupManager{log: log, enabled: wanted}
 	if wanted {
-		gs.background(gs.open)
+		gs.runBackground(gs.openPlace)
 	}
 	return gs
 }
 
-// open finds out whether groups can be made, once.
-func (gs *groups) open() {
+// openPlace checks once whether groups can be created.
+func (gs *groupManager) openPlace() {
 	gs.once.Do(func() {
 		if gs.place, gs.err = cgroup.OpenPlace(); gs.err != nil {
 			gs.log.Debug("no control groups", "error", gs.err)
@@ -52,8 +52,8 @@ func (gs *groups) open() {
 	})
 }
 
-// close ends what is left in groups and removes them.
-func (gs *groups) close() {
+// closeGroups kills remaining processes and removes the groups.
+func (gs *groupManager) closeGroups() {
 	gs.mu.Lock()
 	gs.closed = true
 	gs.mu.Unlock()
@@ -63,18 +63,18 @@ func (gs *groups) close() {
 	}
 }
 
-// member is one child's membership in a group of its own. A nil member has none.
-type member struct {
-	groups *groups
+// groupMember is a child's membership in its group. A nil member has none.
+type groupMember struct {
+	groups *groupManager
 	group  *cgroup.Group
 }
 
-// member makes a group for a child; it returns nil if there is none for it.
-func (gs *groups) member(p Profile) *member {
-	if !gs.wanted || p.Group == (GroupLimits{}) {
+// newMember creates a group for a child; nil if it gets none.
+func (gs *groupManager) newMember(p Profile) *groupMember {
+	if !gs.enabled || p.Group == (GroupLimits{}) {
 		return nil
 	}
-	gs.open()
+	gs.openPlace()
 	if gs.place == nil {
 		return nil
 	}
@@ -83,12 +83,11 @@ func (gs *groups) member(p Profile) *member {
 		gs.log.Warn("a process has no control group of its own", "profile", p.Name, "error", err)
 		return nil
 	}
-	return &member{gs, group}
+	return &groupMember{gs, group}
 }
 
-// start calls start, which starts cmd from the calling thread, so that the child is in its group. Direct is for a
-// thread that may have the kernel start a child in a group of version 2.
-func (m *member) start(cmd *exec.Cmd, direct bool, start func() error) error {
+// startInGroup calls start, which starts cmd in the group. direct allows clone into a cgroup v2 group.
+func (m *groupMember) startInGroup(cmd *exec.Cmd, direct bool, start func() error) error {
 	if m == nil {
 		return start()
 	}
@@ -119,47 +118,47 @@ func (m *member) start(cmd *exec.Cmd, direct bool, start func() error) error {
 	return err
 }
 
-// kill ends everybody in the group, if the kernel does that.
-func (m *member) kill() {
+// killGroup kills the group's processes, if the kernel supports it.
+func (m *groupMember) killGroup() {
 	if m != nil {
 		m.group.KillProcesses()
 	}
 }
 
-// leave ends whoever is left in the group and removes it. It does not wait.
-func (m *member) leave() {
+// leaveGroup kills the group's processes and removes it in the background.
+func (m *groupMember) leaveGroup() {
 	if m != nil {
-		m.groups.background(m.group.RemoveGroup)
+		m.groups.runBackground(m.group.RemoveGroup)
 	}
 }
 
-// groupedTree is a tree that is in a group.
+// groupedTree is the processes of a child in a group.
 type groupedTree struct {
-	tree
-	member *member
+	processTree
+	member *groupMember
 }
 
-// kill ends the tree as it is known, and then who is in the group all the same.
-func (t groupedTree) kill() {
-	t.tree.kill()
-	t.member.kill()
+// killAll ends the tree as it is known, and then who is in the group all the same.
+func (t groupedTree) killAll() {
+	t.processTree.killAll()
+	t.member.killGroup()
 }
 
-// Groups says what control groups do on this machine, for children that are started with limits for one.
-func (i *Isolation) Groups() Groups {
+// CgroupSupport describes the effect of control groups on this machine.
+func (i *Isolation) CgroupSupport() CgroupSupport {
 	gs := i.platform.groups
-	if !gs.wanted {
-		return Groups{Cause: "nobody asked for them"}
+	if !gs.enabled {
+		return CgroupSupport{Cause: "nobody asked for them"}
 	}
-	gs.open()
+	gs.openPlace()
 	var problem *cgroup.Problem
 	if gs.place == nil {
 		if !errors.As(gs.err, &problem) {
-			return Groups{Cause: gs.err.Error()}
+			return CgroupSupport{Cause: gs.err.Error()}
 		}
-		return Groups{Cause: problem.Cause, Cure: problem.Cure, Never: problem.Never}
+		return CgroupSupport{Cause: problem.Cause, Cure: problem.Cure, Never: problem.Never}
 	}
-	said := Groups{Kill: gs.place.CanKillGroup()}
+	said := CgroupSupport{Kill: gs.place.CanKillGroup()}
 	names := map[string]string{cgroup.Processes: "processes", cgroup.Memory: "memory", cgroup.Processor: "processor"}
 	for _, controller := range gs.place.Controllers() {
 		said.Bounds = append(said.Bounds, names[controller])

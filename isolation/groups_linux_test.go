@@ -33,9 +33,9 @@ func groupOf(pid int) string {
 func TestGroup(t *testing.T) {
 	for mode, enabled := range modes {
 		t.Run(mode, func(t *testing.T) {
-			i := configured(t, Config{Enabled: enabled, Groups: true})
-			can := slices.Contains(i.Groups().Bounds, "processes")
-			if g := i.Groups(); !can && (g.Cause == "" || g.Cure == "") {
+			i := configured(t, Config{Enabled: enabled, UseCgroups: true})
+			can := slices.Contains(i.CgroupSupport().Bounds, "processes")
+			if g := i.CgroupSupport(); !can && (g.Cause == "" || g.Cure == "") {
 				t.Errorf("%+v: it does not say why, or not what would help", g)
 			}
 			dir := realTemp(t)
@@ -79,7 +79,7 @@ func TestGroup(t *testing.T) {
 func allInGroups(p *Process) bool {
 	members := []int{p.pid}
 	if tree, ok := p.tree.(*sandboxTree); ok {
-		members = tree.members()
+		members = tree.listMembers()
 	}
 	return !slices.ContainsFunc(members, func(pid int) bool { return groupOf(pid) == "" })
 }
@@ -94,9 +94,9 @@ func number(file string) (n int) {
 
 // A group ends with its child, and all groups with the isolation.
 func TestGroupsAreRemoved(t *testing.T) {
-	i := configured(t, Config{Groups: true})
+	i := configured(t, Config{UseCgroups: true})
 	proc := start(t, i, "sleep 60", Profile{Exec: true, Group: GroupLimits{Processes: 50}})
-	if len(i.Groups().Bounds) == 0 && !i.Groups().Kill {
+	if len(i.CgroupSupport().Bounds) == 0 && !i.CgroupSupport().Kill {
 		return // TestGroup looks that it says why
 	}
 	if groupOf(proc.Pid()) == "" {
@@ -112,8 +112,8 @@ func TestGroupsAreRemoved(t *testing.T) {
 // What detaches itself and bears no mark is ended by its group, where the kernel does that; without a group it lives
 // on, as TestWithoutAMarkWhatDetachesLivesOn shows.
 func TestAGroupEndsWhatDetaches(t *testing.T) {
-	i := configured(t, Config{Groups: true})
-	if !i.Groups().Kill {
+	i := configured(t, Config{UseCgroups: true})
+	if !i.CgroupSupport().Kill {
 		return
 	}
 	file := realTemp(t) + "/pid"
@@ -121,13 +121,13 @@ func TestAGroupEndsWhatDetaches(t *testing.T) {
 	in, go_ := pipe(t)
 	cmd.Stdin = in
 	cmd.SysProcAttr = childAttributes(nil)
-	own := i.platform.groups.member(Profile{Group: GroupLimits{Processes: 50}})
-	around := func(start func() error) error { return own.start(cmd, true, start) }
-	if err := i.platform.spawner.start(cmd, unix.SIGKILL, around); err != nil {
+	own := i.platform.groups.newMember(Profile{Group: GroupLimits{Processes: 50}})
+	around := func(start func() error) error { return own.startInGroup(cmd, true, start) }
+	if err := i.platform.spawner.startProcess(cmd, unix.SIGKILL, around); err != nil {
 		t.Fatal(err)
 	}
-	proc := i.platform.follow(cmd, nil, noBrand, own, Profile{})
-	i.remember(proc)
+	proc := i.platform.trackChild(cmd, nil, noBrand, own, Profile{})
+	i.trackRunning(proc)
 	if groupOf(proc.Pid()) == "" {
 		t.Fatal("it has none")
 	}
@@ -147,8 +147,8 @@ func BenchmarkGroup(b *testing.B) {
 	for name, g := range map[string]GroupLimits{"without": {}, "with": {Processes: 100, Memory: 1 << 30}} {
 		for mode, enabled := range modes {
 			b.Run(mode+"/"+name, func(b *testing.B) {
-				i := configured(b, Config{Enabled: enabled, Groups: true})
-				_ = i.Groups()
+				i := configured(b, Config{Enabled: enabled, UseCgroups: true})
+				_ = i.CgroupSupport()
 				var sum time.Duration
 				for b.Loop() {
 					began := time.Now()

@@ -54,7 +54,7 @@ func shell(script string) *exec.Cmd {
 
 // result is what a finished child said.
 type result struct {
-	exit           Exit
+	exit           ExitStatus
 	err            error
 	stdout, stderr string
 }
@@ -79,7 +79,7 @@ func outcome(t testing.TB, i *Isolation, cmd *exec.Cmd, p Profile) result {
 }
 
 // wait waits for proc within the tests' patience.
-func wait(t testing.TB, proc *Process) (Exit, error) {
+func wait(t testing.TB, proc *Process) (ExitStatus, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

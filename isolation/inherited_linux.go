@@ -9,45 +9,45 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// inherited reaps what a child's processes leave behind while it runs. Where this process adopts orphans, those that
-// have ended would stay in the table of processes, and take from everybody's, until the child ends.
-type inherited struct {
-	leader int
-	among  func(pids []int) []int // those that are the child's
-	used   time.Duration          // processor time of those that were reaped
+// orphanReaper reaps a child's orphans while it runs. Otherwise zombies would fill the process table until the child
+// ends.
+type orphanReaper struct {
+	leader     int
+	filterPIDs func(pids []int) []int // selects the child's processes
+	cpuTime    time.Duration          // of reaped processes
 }
 
-func newInherited(leader int, among func(pids []int) []int) *inherited {
+func newOrphanReaper(leader int, among func(pids []int) []int) *orphanReaper {
 	if !adoptsOrphans() {
 		return nil
 	}
-	return &inherited{leader: leader, among: among}
+	return &orphanReaper{leader: leader, filterPIDs: among}
 }
 
-// reap reaps those that have ended. On nil it does nothing.
-func (h *inherited) reap() {
+// reapOrphans reaps zombies. It does nothing on nil.
+func (h *orphanReaper) reapOrphans() {
 	if h == nil {
 		return
 	}
-	ended := slices.DeleteFunc(adopted(), func(pid int) bool {
+	ended := slices.DeleteFunc(listAdopted(), func(pid int) bool {
 		e, ok := proctable.Read(pid)
 		return pid == h.leader || !ok || e.State != 'Z'
 	})
 	if len(ended) == 0 {
 		return
 	}
-	for _, pid := range h.among(ended) {
+	for _, pid := range h.filterPIDs(ended) {
 		var usage unix.Rusage
 		if reaped, err := unix.Wait4(pid, nil, unix.WNOHANG|unix.WALL, &usage); err == nil && reaped == pid {
-			h.used += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+			h.cpuTime += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 		}
 	}
 }
 
-// cpu is the processor time of what was reaped.
-func (h *inherited) cpu() time.Duration {
+// reapedCPU returns the CPU time of reaped processes.
+func (h *orphanReaper) reapedCPU() time.Duration {
 	if h == nil {
 		return 0
 	}
-	return h.used
+	return h.cpuTime
 }

@@ -55,11 +55,11 @@ func TestAMountThatWasReplacedIsFoundOut(t *testing.T) {
 	p := Profile{Name: "sh", Exec: true, ReadWrite: []string{work}, Protect: func() ([]string, error) {
 		return []string{rc}, nil
 	}}
-	plan, err := newPlan(shell(""), p, nil, func() bool { return true }, nil)
+	plan, err := newMountPlan(shell(""), p, nil, func() bool { return true }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	held, err := plan.heldMounts()
+	held, err := plan.checkedMounts()
 	if err != nil || len(held) != 1 {
 		t.Fatalf("%v, %v", held, err)
 	}
@@ -78,13 +78,13 @@ func TestAMountThatWasReplacedIsFoundOut(t *testing.T) {
 	}
 	tree := begun.tree.(*sandboxTree)
 	tree.awaitKnown()
-	if err := tree.status.checkHeld(held); err != nil {
+	if err := tree.status.checkMounts(held); err != nil {
 		t.Errorf("nothing was replaced: %v", err)
 	}
 	if err := os.Rename(secret, rc); err != nil {
 		t.Fatal(err)
 	}
-	if err := tree.status.checkHeld(held); !errors.Is(err, errReplaced) {
+	if err := tree.status.checkMounts(held); !errors.Is(err, errReplaced) {
 		t.Errorf("it was replaced: %v", err)
 	}
 }

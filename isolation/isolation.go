@@ -11,28 +11,24 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// Config is the operator's part of isolation.
+// Config is the operator's configuration of isolation.
 type Config struct {
-	// Enabled switches namespaces and the mount view on.
+	// Enabled uses namespaces and a mount view.
 	Enabled bool
-	// Home is the instance root, an absolute path. Nothing below it is
-	// visible in a sandbox, unless a profile names it.
+	// Home is the absolute path of PICOCLAW_HOME. It is hidden in sandboxes, except paths named in a profile.
 	Home string
-	// ExposePaths are host paths that every sandbox sees besides its
-	// profile's. They matter only when Enabled is set.
+	// ExposePaths are host paths visible in every sandbox, if Enabled is set.
 	ExposePaths []ExposePath
-	// Groups has control groups made for children whose profile bounds one,
-	// where this process may make any. For that it may move itself to another
-	// group, until Close. See Isolation.Groups.
-	Groups bool
+	// UseCgroups creates control groups for children whose profile has group limits, if possible. This process may move
+	// to another group for that, until Close. See Isolation.CgroupSupport.
+	UseCgroups bool
 }
 
-// Isolation starts processes. It is safe for concurrent use. Close ends it and
-// every process that it started.
+// Isolation starts processes. It is safe for concurrent use. Close ends all processes it started.
 type Isolation struct {
 	cfg      Config
 	log      hclog.Logger
-	layout   layout
+	layout   homeLayout
 	platform *platform
 	null     *os.File
 
@@ -43,35 +39,32 @@ type Isolation struct {
 	processes map[*Process]struct{}
 }
 
-// Configure checks cfg against this machine and makes what it needs. It
-// returns an *Unavailable when the machine cannot isolate, and a *ConfigError
-// when cfg is wrong.
+// Configure checks cfg against this machine and creates required files. It returns an *UnavailableError if the machine
+// can't isolate, and a *ConfigError if cfg is wrong.
 //
-// It marks every descriptor above standard error close-on-exec, in the whole
-// process: what this process inherited from whoever started it is nobody's
-// business further down.
+// It marks all inherited descriptors above stderr close-on-exec.
 func Configure(cfg Config, log hclog.Logger) (*Isolation, error) {
-	return configure(cfg, log, defaultMachine())
+	return configureMachine(cfg, log, defaultMachineConfig())
 }
 
-func configure(cfg Config, log hclog.Logger, m machine) (*Isolation, error) {
+func configureMachine(cfg Config, log hclog.Logger, m machineConfig) (*Isolation, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
 	if err := checkHome(cfg); err != nil {
 		return nil, err
 	}
-	rules, err := exposeRules(cfg.ExposePaths)
+	rules, err := normalizeExposed(cfg.ExposePaths)
 	if err != nil {
 		return nil, err
 	}
 	cfg.ExposePaths = rules
-	if err := closeInherited(); err != nil {
+	if err := markCloseOnExec(); err != nil {
 		return nil, fmt.Errorf("keep inherited descriptors from children: %w", err)
 	}
 	i := &Isolation{cfg: cfg, log: log, processes: map[*Process]struct{}{}}
 	if cfg.Home != "" {
-		if i.layout, err = newLayout(cfg.Home); err != nil {
+		if i.layout, err = newHomeLayout(cfg.Home); err != nil {
 			return nil, err
 		}
 	}
@@ -85,7 +78,7 @@ func configure(cfg Config, log hclog.Logger, m machine) (*Isolation, error) {
 	return i, nil
 }
 
-// checkHome refuses an instance root that depends on the working directory.
+// checkHome refuses a relative home.
 func checkHome(cfg Config) error {
 	if filepath.IsAbs(cfg.Home) || (!cfg.Enabled && cfg.Home == "") {
 		return nil
@@ -100,14 +93,12 @@ func checkHome(cfg Config) error {
 // Enabled reports whether children run in namespaces with a mount view.
 func (i *Isolation) Enabled() bool { return i.cfg.Enabled }
 
-// FilterSelf puts this process itself, with all its threads, behind the filter of system calls that children with p
-// get, for good: children inherit it and are spared one of their own, which takes the kernel longer than all else that
-// confines a command (`go test -bench Start ./isolation`). It does nothing where such children get no filter, or
-// bubblewrap sets it. Call it before the first Start.
-func (i *Isolation) FilterSelf(p Profile) error { return i.platform.filterSelf(p) }
+// FilterSelf applies the filter of p's children to this process permanently, so that each child need not install its
+// own, which dominates the start time of commands. It does nothing if such children have no filter, or bubblewrap
+// installs it. Call it before the first Start.
+func (i *Isolation) FilterSelf(p Profile) error { return i.platform.applyFilterToSelf(p) }
 
-// Close ends every process that Start began, with its whole tree, and waits
-// until they are gone. Start fails afterwards.
+// Close ends every process of Start with its descendants, and waits for them. Start fails afterwards.
 func (i *Isolation) Close() error {
 	i.starting.Lock()
 	again := i.closed
@@ -125,6 +116,6 @@ func (i *Isolation) Close() error {
 	for _, p := range running {
 		<-p.done
 	}
-	i.platform.close()
+	i.platform.closePlatform()
 	return i.null.Close()
 }

@@ -12,27 +12,26 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// job holds a child and all that it will ever start: nobody gets out of a job that does not allow it. It is the child's
-// tree.
-type job struct {
+// jobObject contains a child and all its descendants, which can't leave it.
+type jobObject struct {
 	mu     sync.Mutex
-	handle windows.Handle // 0 once it is closed
+	handle windows.Handle // 0 when closed
 }
 
-var _ tree = &job{}
+var _ processTree = &jobObject{}
 
-// newJob makes a job that ends with this process, and that bounds what is in it. A restricted one keeps to itself, too:
-// no clipboard, no other process's windows, no ending of the session.
-func newJob(l Limits, restricted bool) (*job, error) {
+// newJobObject creates a job that ends with this process and enforces limits. A restricted one also denies the
+// clipboard, other windows, and logoff.
+func newJobObject(l Limits, restricted bool) (*jobObject, error) {
 	handle, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("make a job object: %w", err)
 	}
-	j := &job{handle: handle}
+	j := &jobObject{handle: handle}
 	limits := jobLimits(l)
-	if err := j.set(windows.JobObjectExtendedLimitInformation, unsafe.Pointer(&limits),
+	if err := j.setInformation(windows.JobObjectExtendedLimitInformation, unsafe.Pointer(&limits),
 		unsafe.Sizeof(limits)); err != nil {
-		j.close()
+		j.closeHandle()
 		return nil, err
 	}
 	if restricted {
@@ -40,15 +39,15 @@ func newJob(l Limits, restricted bool) (*job, error) {
 			windows.JOB_OBJECT_UILIMIT_READCLIPBOARD | windows.JOB_OBJECT_UILIMIT_WRITECLIPBOARD |
 			windows.JOB_OBJECT_UILIMIT_SYSTEMPARAMETERS | windows.JOB_OBJECT_UILIMIT_DISPLAYSETTINGS |
 			windows.JOB_OBJECT_UILIMIT_GLOBALATOMS | windows.JOB_OBJECT_UILIMIT_DESKTOP | windows.JOB_OBJECT_UILIMIT_EXITWINDOWS}
-		if err := j.set(windows.JobObjectBasicUIRestrictions, unsafe.Pointer(&ui), unsafe.Sizeof(ui)); err != nil {
-			j.close()
+		if err := j.setInformation(windows.JobObjectBasicUIRestrictions, unsafe.Pointer(&ui), unsafe.Sizeof(ui)); err != nil {
+			j.closeHandle()
 			return nil, err
 		}
 	}
 	return j, nil
 }
 
-// jobLimits are the limits in Windows' terms. What bounds a single file has none.
+// jobLimits converts limits. Windows has no file size limit.
 func jobLimits(l Limits) windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION {
 	const timeUnit = 100 * time.Nanosecond
 	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
@@ -69,15 +68,15 @@ func jobLimits(l Limits) windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION {
 	return info
 }
 
-func (j *job) set(class uint32, info unsafe.Pointer, size uintptr) error {
+func (j *jobObject) setInformation(class uint32, info unsafe.Pointer, size uintptr) error {
 	if _, err := windows.SetInformationJobObject(j.handle, class, uintptr(info), uint32(size)); err != nil {
 		return fmt.Errorf("set the limits of a job object: %w", err)
 	}
 	return nil
 }
 
-// killsOnClose reads back whether the job ends with this process.
-func (j *job) killsOnClose() (bool, error) {
+// killsOnClose reports whether the job ends with this process.
+func (j *jobObject) killsOnClose() (bool, error) {
 	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 	err := windows.QueryInformationJobObject(j.handle, windows.JobObjectExtendedLimitInformation,
 		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil)
@@ -87,10 +86,10 @@ func (j *job) killsOnClose() (bool, error) {
 	return info.BasicLimitInformation.LimitFlags&windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE != 0, nil
 }
 
-// signal ends everybody: there are no other signals here.
-func (j *job) signal(os.Signal) error { j.kill(); return nil }
+// signalAll ends everybody: there are no other signals here.
+func (j *jobObject) signalAll(os.Signal) error { j.killAll(); return nil }
 
-func (j *job) kill() {
+func (j *jobObject) killAll() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.handle != 0 {
@@ -98,32 +97,32 @@ func (j *job) kill() {
 	}
 }
 
-func (j *job) close() {
+func (j *jobObject) closeHandle() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	_ = windows.CloseHandle(j.handle)
 	j.handle = 0
 }
 
-// created returns the child that was just created, suspended.
-func (j *job) created(child *exec.Cmd) (*created, error) {
+// openSuspended opens the child that was just created, suspended.
+func (j *jobObject) openSuspended(child *exec.Cmd) (*suspendedProcess, error) {
 	const access = windows.PROCESS_SET_QUOTA | windows.PROCESS_TERMINATE | windows.PROCESS_QUERY_INFORMATION
 	process, err := windows.OpenProcess(access, false, uint32(child.Process.Pid))
 	if err != nil {
 		return nil, fmt.Errorf("open the process that was created: %w", err)
 	}
-	return &created{job: j, child: child, process: process}, nil
+	return &suspendedProcess{job: j, child: child, process: process}, nil
 }
 
-// Groups says what there is of control groups: a child's job does the same.
-func (i *Isolation) Groups() Groups {
-	if !i.cfg.Groups {
-		return Groups{Cause: "nobody asked for them"}
+// CgroupSupport describes the effect of control groups on this machine.
+func (i *Isolation) CgroupSupport() CgroupSupport {
+	if !i.cfg.UseCgroups {
+		return CgroupSupport{Cause: "nobody asked for them"}
 	}
-	return Groups{Bounds: []string{"processes", "memory"}, Kill: true}
+	return CgroupSupport{Bounds: []string{"processes", "memory"}, Kill: true}
 }
 
-// jobBounds are what a child's job bounds: its own limits, or else those of the group that the job stands for.
+// jobBounds returns the child's limits, or those of its group.
 func (p Profile) jobBounds() Limits {
 	l := p.Limits
 	l.Processes = cmp.Or(l.Processes, p.Group.Processes)

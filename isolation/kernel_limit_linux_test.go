@@ -33,7 +33,7 @@ func TestKernelKillNamesMemoryLimit(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		p.finish(cmd, nil)
+		p.reapProcess(cmd, nil)
 		if named := strings.Contains(p.exit.Exceeded, "at most 64 MB"); named != c.named {
 			t.Errorf("%s, %s: %q", c.script, c.counter, p.exit.Exceeded)
 		}

@@ -13,9 +13,9 @@ const (
 	lowFile      = "S:(ML;;NW;;;LW)"
 )
 
-// labelLow lets processes at low integrity write to a file, or to a directory with all that is in it. Whose it is, and
-// who else may write, stays as it is.
-func labelLow(path string) error {
+// allowLowIntegrity lets processes at low integrity write to a file or directory tree, without changing its access
+// list.
+func allowLowIntegrity(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err

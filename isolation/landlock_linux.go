@@ -24,9 +24,9 @@ const (
 	fileRights = writeFile | unix.LANDLOCK_ACCESS_FS_EXECUTE
 )
 
-// handledFiles are all rights to files that a version of Landlock knows; what is handled and not allowed by a rule is
-// refused. Making device nodes is never allowed.
-func handledFiles(abi int) uint64 {
+// handledFileRights returns all file rights of a Landlock version; handled rights without a rule are denied. Creating
+// device nodes is always denied.
+func handledFileRights(abi int) uint64 {
 	rights := uint64(unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1) // the first version's
 	if abi >= 2 {
 		rights |= unix.LANDLOCK_ACCESS_FS_REFER
@@ -48,7 +48,7 @@ type pathBeneathAttr struct {
 	parent  int32
 }
 
-// landlockABI returns the version of Landlock that the kernel has; 0 for none.
+// landlockABI returns the kernel's Landlock version; 0 for none.
 func landlockABI() int {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -57,16 +57,16 @@ func landlockABI() int {
 	return int(abi)
 }
 
-// ruleset is a Landlock ruleset in the making.
-type ruleset struct {
+// landlockRuleset is a Landlock ruleset under construction.
+type landlockRuleset struct {
 	fd      int
 	handled uint64
 }
 
-// newAttributes are those of a ruleset that refuses everything that this version of Landlock can refuse: files, signals
-// and abstract sockets beyond the domain, and TCP unless network is given.
-func newAttributes(abi int, network bool) rulesetAttr {
-	attr := rulesetAttr{files: handledFiles(abi)}
+// newRulesetAttr denies everything this version can deny: files, signals and abstract sockets outside the domain, and
+// TCP without network.
+func newRulesetAttr(abi int, network bool) rulesetAttr {
+	attr := rulesetAttr{files: handledFileRights(abi)}
 	if abi >= 4 && !network {
 		attr.net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 	}
@@ -76,17 +76,17 @@ func newAttributes(abi int, network bool) rulesetAttr {
 	return attr
 }
 
-// newRuleset makes one.
-func newRuleset(attr rulesetAttr) (*ruleset, error) {
+// newLandlockRuleset makes one.
+func newLandlockRuleset(attr rulesetAttr) (*landlockRuleset, error) {
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {
 		return nil, fmt.Errorf("make a Landlock ruleset: %w", errno)
 	}
-	return &ruleset{fd: int(fd), handled: attr.files}, nil
+	return &landlockRuleset{fd: int(fd), handled: attr.files}, nil
 }
 
-// allow gives rights to a path and what is below it. A path that is not there needs none.
-func (r *ruleset) allow(path string, rights uint64) error {
+// allowPath grants rights to a path and everything below. It ignores missing paths.
+func (r *landlockRuleset) allowPath(path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
 		return nil
@@ -111,13 +111,12 @@ func (r *ruleset) allow(path string, rights uint64) error {
 	return nil
 }
 
-// restrictThread confines the calling thread, and what it starts from now on, for good. The thread must have given up
-// gaining privileges.
-func (r *ruleset) restrictThread() error {
+// applyToThread confines the calling thread and its children permanently. The thread must have set no_new_privs.
+func (r *landlockRuleset) applyToThread() error {
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(r.fd), 0, 0); errno != 0 {
 		return fmt.Errorf("confine by Landlock: %w", errno)
 	}
 	return nil
 }
 
-func (r *ruleset) close() error { return os.NewSyscallError("close", unix.Close(r.fd)) }
+func (r *landlockRuleset) closeFD() error { return os.NewSyscallError("close", unix.Close(r.fd)) }

@@ -9,22 +9,21 @@ import (
 	"strings"
 )
 
-// layout knows where things are below the instance root.
-type layout struct {
+// homeLayout has the paths in the home.
+type homeLayout struct {
 	home string
 }
 
-// userEnvName is the directory that children see as their home.
-const userEnvName = "runtime-user-env"
+// userEnvDirName is the directory of the children's HOME.
+const userEnvDirName = "runtime-user-env"
 
-// instanceDirs are made below the instance root.
-var instanceDirs = []string{"skills", "logs", "cache", "state", userEnvName}
+// homeDirs are created in the home.
+var homeDirs = []string{"skills", "logs", "cache", "state", userEnvDirName}
 
-// newLayout makes the instance root and its directories, and returns their
-// layout with symbolic links in the root's own path resolved.
-func newLayout(home string) (layout, error) {
-	fail := func(err error) (layout, error) {
-		return layout{}, fmt.Errorf("prepare the instance root %s: %w", home, err)
+// newHomeLayout creates the home and its directories, and returns the layout with resolved paths.
+func newHomeLayout(home string) (homeLayout, error) {
+	fail := func(err error) (homeLayout, error) {
+		return homeLayout{}, fmt.Errorf("prepare the instance root %s: %w", home, err)
 	}
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return fail(err)
@@ -40,33 +39,32 @@ func newLayout(home string) (layout, error) {
 	defer root.Close()
 	info, err := root.Stat(".")
 	if err == nil && info.Mode()&fs.ModeSticky == 0 { // where nobody can replace what is another's
-		err = checkOwned(real, info)
+		err = checkDirOwner(real, info)
 	}
 	if err != nil {
 		return fail(err)
 	}
-	for _, name := range instanceDirs {
-		if err := makePrivate(root, name); err != nil {
+	for _, name := range homeDirs {
+		if err := makePrivateDir(root, name); err != nil {
 			return fail(err)
 		}
 	}
-	l := layout{home: real}
+	l := homeLayout{home: real}
 	return l, l.prepareUserEnv("")
 }
 
-// userEnv is the directory of the user environment with the given id.
-func (l layout) userEnv(id string) string {
-	return filepath.Join(l.home, userEnvName, id)
+// userEnvDir returns the user environment with an id.
+func (l homeLayout) userEnvDir(id string) string {
+	return filepath.Join(l.home, userEnvDirName, id)
 }
 
-// prepareUserEnv makes the directories that the redirected variables name.
-// Children write here: a link that one of them left behind is not followed out
-// of it.
-func (l layout) prepareUserEnv(id string) error {
+// prepareUserEnv creates the directories of the redirected variables. Children can write there, so symlinks are not
+// followed.
+func (l homeLayout) prepareUserEnv(id string) error {
 	fail := func(err error) error {
-		return fmt.Errorf("prepare the user environment %s: %w", l.userEnv(id), err)
+		return fmt.Errorf("prepare the user environment %s: %w", l.userEnvDir(id), err)
 	}
-	base, err := os.OpenRoot(filepath.Join(l.home, userEnvName))
+	base, err := os.OpenRoot(filepath.Join(l.home, userEnvDirName))
 	if err != nil {
 		return fail(err)
 	}
@@ -79,9 +77,8 @@ func (l layout) prepareUserEnv(id string) error {
 	return nil
 }
 
-// redirect returns env with the user's directories inside the user
-// environment with the given id.
-func (l layout) redirect(env []string, id string) []string {
+// redirectEnv returns env with the user's directories inside the user environment.
+func (l homeLayout) redirectEnv(env []string, id string) []string {
 	redirected := make([]string, 0, len(env)+len(userEnvVars))
 	for _, entry := range env {
 		name, _, _ := strings.Cut(entry, "=")
@@ -90,13 +87,12 @@ func (l layout) redirect(env []string, id string) []string {
 		}
 	}
 	for _, v := range userEnvVars {
-		redirected = append(redirected, v.name+"="+filepath.Join(l.userEnv(id), v.dir))
+		redirected = append(redirected, v.name+"="+filepath.Join(l.userEnvDir(id), v.dir))
 	}
 	return redirected
 }
 
-// userEnvVar is a variable and the directory, relative to the user
-// environment, that it names.
+// userEnvVar is a variable and its directory in the user environment.
 type userEnvVar struct {
 	name, dir string
 }
@@ -110,10 +106,9 @@ func isUserEnvVar(name string) bool {
 	return false
 }
 
-// makePrivate makes name a directory below root that only this user can enter.
-// What stands there already has to be a directory of this user's, not a link to
-// one, that nobody else can write. It keeps its mode.
-func makePrivate(root *os.Root, name string) error {
+// makePrivateDir creates a private directory. An existing one must belong to this user and be writable by no other; it
+// keeps its mode.
+func makePrivateDir(root *os.Root, name string) error {
 	if err := root.Mkdir(name, 0o700); err == nil || !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -125,18 +120,17 @@ func makePrivate(root *os.Root, name string) error {
 	if !info.IsDir() {
 		return fmt.Errorf("%s is not a directory: move it away", path)
 	}
-	return checkOwned(path, info)
+	return checkDirOwner(path, info)
 }
 
-// UserEnv is the directory below the instance root home that a profile with
-// the given UserEnvID has for its home.
-func UserEnv(home, id string) string { return layout{home: home}.userEnv(id) }
+// UserEnvDir returns the directory of a profile's UserEnvID in a home.
+func UserEnvDir(home, id string) string { return homeLayout{home: home}.userEnvDir(id) }
 
-// UserEnvironment holds the variables that lead a child there.
+// UserEnvironment returns the variables that point to it.
 func UserEnvironment(home, id string) map[string]string {
 	env := make(map[string]string, len(userEnvVars))
 	for _, v := range userEnvVars {
-		env[v.name] = filepath.Join(UserEnv(home, id), v.dir)
+		env[v.name] = filepath.Join(UserEnvDir(home, id), v.dir)
 	}
 	return env
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// LimitSelf lowers this process's own limits on the size of a file, on open descriptors and on core dumps, for good.
-// Children inherit them from their first moment on, and can't raise them.
+// LimitSelf permanently lowers this process's limits on file size, open descriptors and core dumps. Children inherit
+// them.
 func LimitSelf(l Limits) error {
 	for _, limit := range []struct {
 		name     string
@@ -23,19 +23,19 @@ func LimitSelf(l Limits) error {
 		{"the size of a file", unix.RLIMIT_FSIZE, orUnlimited(l.FileSize)},
 		{"open files", unix.RLIMIT_NOFILE, orUnlimited(int64(l.OpenFiles))},
 	} {
-		if _, err := lower(0, limit.resource, limit.max); err != nil {
+		if _, err := lowerLimit(0, limit.resource, limit.max); err != nil {
 			return fmt.Errorf("limit %s: %w", limit.name, err)
 		}
 	}
-	if err := noCores(); err != nil {
+	if err := disableCoreDumps(); err != nil {
 		return fmt.Errorf("limit core dumps: %w", err)
 	}
 	return nil
 }
 
-// noCores keeps the kernel from writing core dumps. Where a program takes them, which runs as root and outside of every
-// sandbox, a limit of nothing does not count, and a limit of one byte means none.
-func noCores() error {
+// disableCoreDumps disables core dumps. If a program collects them, the kernel ignores a limit of 0, but 1 byte
+// disables them.
+func disableCoreDumps() error {
 	var now unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &now); err != nil {
 		return err
@@ -51,9 +51,8 @@ func orUnlimited(n int64) uint64 {
 	return uint64(n)
 }
 
-// lower lowers both bounds of a limit of a process, and raises neither. It reports whether there was something to
-// lower.
-func lower(pid, resource int, limit uint64) (lowered bool, err error) {
+// lowerLimit lowers both values of a process's limit, and reports whether it changed one.
+func lowerLimit(pid, resource int, limit uint64) (lowered bool, err error) {
 	var now unix.Rlimit
 	if err := unix.Prlimit(pid, resource, nil, &now); err != nil {
 		return false, err
@@ -66,11 +65,11 @@ func lower(pid, resource int, limit uint64) (lowered bool, err error) {
 	return err == nil, err
 }
 
-// lowerLimits lowers the limits that the kernel keeps for a running process, and reports whether one was higher. What
-// the process forked before has the limits of this process.
-func lowerLimits(pid int, l Limits) (lowered bool, err error) {
+// lowerProcessLimits lowers the kernel's limits of a running process, and reports whether one was higher. Children it
+// forked earlier keep this process's limits.
+func lowerProcessLimits(pid int, l Limits) (lowered bool, err error) {
 	for resource, limit := range map[int]int64{unix.RLIMIT_FSIZE: l.FileSize, unix.RLIMIT_NOFILE: int64(l.OpenFiles)} {
-		did, err := lower(pid, resource, orUnlimited(limit))
+		did, err := lowerLimit(pid, resource, orUnlimited(limit))
 		if err != nil && !errors.Is(err, unix.ESRCH) {
 			return false, fmt.Errorf("limit process %d: %w", pid, err)
 		}
@@ -79,62 +78,62 @@ func lowerLimits(pid int, l Limits) (lowered bool, err error) {
 	return lowered, nil
 }
 
-// How often a tree is looked at: more often while it grows fast. A look is not free, and many trees are looked at.
+// Intervals for checking a process tree: shorter while it grows fast, since checks cost time.
 const (
-	lookEvery  = 100 * time.Millisecond
-	lookClose  = 10 * time.Millisecond
-	growsFast  = 32       // processes and threads from one look to the next
-	growsLarge = 64 << 20 // bytes in memory
+	watchInterval     = 100 * time.Millisecond
+	fastWatchInterval = 10 * time.Millisecond
+	fastProcessGrowth = 32       // processes and threads between checks
+	fastMemoryGrowth  = 64 << 20 // bytes between checks
 )
 
-// watch looks at a tree until it ends, reaps what it leaves behind, and ends it when it uses too much. members finds
-// the tree's processes; left, which may be nil, those that this process has inherited of it.
-func (p *Process) watch(l Limits, members func() []int, left *inherited) {
+// watchTree checks a process tree until it ends, reaps its orphans, and kills it when it exceeds a limit. members
+// returns the tree's processes; left, which may be nil, reaps.
+func (p *Process) watchTree(l Limits, members func() []int, left *orphanReaper) {
 	unlimited := l.Processes <= 0 && l.Memory <= 0 && l.CPU <= 0
 	if unlimited && left == nil {
 		return
 	}
-	timer := time.NewTimer(lookClose)
+	timer := time.NewTimer(fastWatchInterval)
 	defer timer.Stop()
-	var before usage
-	var inFiles held
+	var before treeUsage
+	var inFiles memfdUsage
 	for {
 		select {
 		case <-p.done:
 			return
 		case <-timer.C:
 		}
-		left.reap()
+		left.reapOrphans()
 		if unlimited {
-			timer.Reset(lookEvery)
+			timer.Reset(watchInterval)
 			continue
 		}
 		pids := members()
 		files := int64(0)
 		if l.Memory > 0 {
-			files = inFiles.look(pids)
+			files = inFiles.measure(pids)
 		}
-		now, exceeded := exceededLimit(l, pids, left.cpu(), files)
+		now, exceeded := exceededLimit(l, pids, left.reapedCPU(), files)
 		if exceeded != "" {
 			p.exceeded.CompareAndSwap(nil, &exceeded)
 			p.Kill()
 			return
 		}
-		if now.threads > before.threads+growsFast || now.resident > before.resident+growsLarge {
-			timer.Reset(lookClose)
+		if now.threads > before.threads+fastProcessGrowth || now.resident > before.resident+fastMemoryGrowth {
+			timer.Reset(fastWatchInterval)
 		} else {
-			timer.Reset(lookEvery)
+			timer.Reset(watchInterval)
 		}
 		before = now
 	}
 }
 
-// exceededLimit returns what the processes of a tree use, and in words the limit that it exceeds; empty for none. before
-// is the processor time of processes that have ended, files their memory in files.
-func exceededLimit(l Limits, pids []int, before time.Duration, files int64) (sum usage, what string) {
+// exceededLimit returns the usage of a tree, and the exceeded limit in words, or "". before is the CPU time of ended
+// processes, files their memory in memory files.
+func exceededLimit(l Limits, pids []int, before time.Duration, files int64) (sum treeUsage, what string) {
 	sum.cpu = before
 	for _, pid := range pids {
-		sum.add(pid)
+		sum.addProcess(pid)
 		if l.Processes > 0 && sum.threads > l.Processes {
 			return sum, fmt.Sprintf("more than %d processes and threads", l.Processes)
 		}
@@ -142,24 +141,24 @@ func exceededLimit(l Limits, pids []int, before time.Duration, files int64) (sum
 	switch {
 	case l.CPU > 0 && sum.cpu > l.CPU:
 		return sum, fmt.Sprintf("more than %s of processor time", l.CPU)
-	case l.Memory > 0 && sum.resident+files > l.Memory && inMemory(pids, files, l.Memory) > l.Memory:
+	case l.Memory > 0 && sum.resident+files > l.Memory && sharedAwareMemory(pids, files, l.Memory) > l.Memory:
 		return sum, fmt.Sprintf("more than %d MB of memory", l.Memory>>20)
 	}
 	return sum, ""
 }
 
-// usage is what processes use.
-type usage struct {
+// treeUsage is the resource usage of a process tree.
+type treeUsage struct {
 	threads  int
-	resident int64 // bytes; what several share counts several times
+	resident int64 // bytes; shared memory counts several times
 	cpu      time.Duration
 }
 
 // ticksPerSecond is the unit of processor times in /proc; Linux has had no other for decades.
 const ticksPerSecond = 100
 
-// add adds what one process uses, with what its children have used that it has waited for.
-func (u *usage) add(pid int) {
+// addProcess adds the usage of a process and its reaped children.
+func (u *treeUsage) addProcess(pid int) {
 	e, ok := proctable.Read(pid)
 	if !ok {
 		return
@@ -177,7 +176,7 @@ func (u *usage) add(pid int) {
 	u.cpu += time.Duration(e.Ticks) * time.Second / ticksPerSecond
 }
 
-// MachineMemory is how much memory this machine has, in bytes; 0 if that is not known.
+// MachineMemory returns the memory of this machine in bytes; 0 if unknown.
 func MachineMemory() int64 {
 	var info unix.Sysinfo_t
 	if unix.Sysinfo(&info) != nil {

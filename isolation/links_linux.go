@@ -6,10 +6,9 @@ import (
 	"path/filepath"
 )
 
-// makesMountPointsThroughLinks finds out whether this bubblewrap, asked to mount something in a directory that somebody
-// else can write to, follows a link there and makes the mount point on the host. Versions before 0.12 do, and
-// distributions mend older ones, so that no number says it. What can't be found out counts as that it does.
-func makesMountPointsThroughLinks(bwrap, scratch string) bool {
+// followsMountLinks tests whether bubblewrap follows symlinks when it creates mount points in directories others can
+// write, on the host. Versions before 0.12 do, unless patched. Unknown counts as true.
+func followsMountLinks(bwrap, scratch string) bool {
 	dir, err := os.MkdirTemp(scratch, "bwrap-")
 	if err != nil {
 		return true
@@ -29,7 +28,7 @@ func makesMountPointsThroughLinks(bwrap, scratch string) bool {
 	}
 	for _, way := range []string{"plain", "old", "new"} {
 		args := append(append([]string{}, sandboxFlags...), "--bind", work, work,
-			"--ro-bind", source, filepath.Join(work, way, "made"), "--", noProgram)
+			"--ro-bind", source, filepath.Join(work, way, "made"), "--", missingProgram)
 		cmd := exec.Command(bwrap, args...)
 		cmd.Env, cmd.Dir = []string{}, "/"
 		_ = cmd.Run() // there is no such program; what counts is what was made before

@@ -30,7 +30,7 @@ func TestTargetsInTheWorkspace(t *testing.T) {
 	said, _ := naive.CombinedOutput()
 	_, err := os.Lstat(filepath.Join(victim, "new"))
 	follows := err == nil
-	if got := makesMountPointsThroughLinks(i.platform.bwrap, base); got != follows {
+	if got := followsMountLinks(i.platform.bwrap, base); got != follows {
 		t.Errorf("follows links: %t, and it is found out %t: %s", follows, got, said)
 	}
 
@@ -59,7 +59,7 @@ func TestTargetsInTheWorkspace(t *testing.T) {
 }
 
 func TestWhatIsNoBubblewrapIsNotTrustedWithLinks(t *testing.T) {
-	if !makesMountPointsThroughLinks("/bin/true", realTemp(t)) || !makesMountPointsThroughLinks("/bin/true", "/none") {
+	if !followsMountLinks("/bin/true", realTemp(t)) || !followsMountLinks("/bin/true", "/none") {
 		t.Error("what makes nothing is taken for safe")
 	}
 }

@@ -9,24 +9,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inMemory is the memory of processes with what several share counted once, and with held, the files in memory that
-// they have open: these belong to them whether they are mapped or not. It takes long to find out, so it is only asked
-// for when the cheaper sum is too large, and stops at enough.
-func inMemory(pids []int, held, enough int64) int64 {
+// sharedAwareMemory returns the memory of processes with shared pages counted once, plus held, their open memory files.
+// It is slow, so it is used only if the simple sum is too large, and stops at enough.
+func sharedAwareMemory(pids []int, held, enough int64) int64 {
 	var all, files int64 // files of memory that are mapped are in all, and some of them in held
 	for _, pid := range pids {
 		rollup, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
 		if err != nil {
-			var own usage
-			own.add(pid)
+			var own treeUsage
+			own.addProcess(pid)
 			all += own.resident
 			continue
 		}
 		for line := range strings.Lines(string(rollup)) {
 			if rest, ok := strings.CutPrefix(line, "Pss:"); ok {
-				all += kilobytes(rest)
+				all += parseKilobytes(rest)
 			} else if rest, ok := strings.CutPrefix(line, "Pss_Shmem:"); ok {
-				files += kilobytes(rest)
+				files += parseKilobytes(rest)
 			}
 		}
 		if all > enough {
@@ -68,38 +67,37 @@ func countKernelKills(counters string) (kills int, ok bool) {
 	return 0, false
 }
 
-// kilobytes reads a value such as " 123 kB" and returns it in bytes.
-func kilobytes(value string) int64 {
+// parseKilobytes parses a value such as " 123 kB" to bytes.
+func parseKilobytes(value string) int64 {
 	kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
 	return kb << 10
 }
 
-// heldEvery is at how many looks files in memory are looked for, where there were none the last time.
-const heldEvery = 10
+// memfdCheckInterval is the number of checks between searches for memory files while none were found.
+const memfdCheckInterval = 10
 
-// held looks for the files in memory that processes have open, as memfd_create makes them. They are in no process's
-// memory until they are mapped.
-type held struct {
+// memfdUsage measures the memory files processes have open, as by memfd_create. They count for no process until mapped.
+type memfdUsage struct {
 	looks int
 	bytes int64
 }
 
-// look returns how much they have, in bytes.
-func (h *held) look(pids []int) int64 {
+// measure returns their size in bytes.
+func (h *memfdUsage) measure(pids []int) int64 {
 	h.looks++
-	if h.bytes == 0 && h.looks%heldEvery != 0 {
+	if h.bytes == 0 && h.looks%memfdCheckInterval != 0 {
 		return 0
 	}
 	h.bytes = 0
 	seen := make(map[uint64]bool)
 	for _, pid := range pids {
-		h.bytes += filesInMemory("/proc/"+strconv.Itoa(pid)+"/fd/", seen)
+		h.bytes += addMemoryFiles("/proc/"+strconv.Itoa(pid)+"/fd/", seen)
 	}
 	return h.bytes
 }
 
-// filesInMemory adds up those of one process that are not seen yet.
-func filesInMemory(descriptors string, seen map[uint64]bool) (bytes int64) {
+// addMemoryFiles adds up the memory files of a process that are not in seen.
+func addMemoryFiles(descriptors string, seen map[uint64]bool) (bytes int64) {
 	dir, err := os.Open(descriptors)
 	if err != nil {
 		return 0 // it has ended

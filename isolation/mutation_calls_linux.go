@@ -8,99 +8,98 @@ import (
 	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
-// mutationCall is a system call that changes what a name stands for, or what is behind it. The numbers say which
-// argument is what; none says that the call has no such argument.
+// mutationCall is a system call that changes a name or a file. Its fields are argument indexes; none is -1.
 type mutationCall struct {
 	number uint32
 	kind   mutation.Kind
-	at     int // the directory that path is relative to, or, without a path, the file itself
+	at     int // directory of path, or the file itself
 	path   int
 	toAt   int // the same for the second name
 	to     int
 	flags  int
-	follow follow
+	follow linkMode
 }
 
-// none stands for an argument that a call does not have.
-const none = -1
+// noArgument stands for a missing argument.
+const noArgument = -1
 
-// follow says whether a call follows a symbolic link at the end of its path.
-type follow int
+// linkMode says whether a call follows a symlink at the end of its path.
+type linkMode int
 
 const (
-	never follow = iota
-	always
-	unlessFlag // AT_SYMLINK_NOFOLLOW
-	ifFlag     // AT_SYMLINK_FOLLOW
-	asOpened   // as the flags of an open say
+	neverFollow linkMode = iota
+	alwaysFollow
+	followUnlessFlag // AT_SYMLINK_NOFOLLOW
+	followIfFlag     // AT_SYMLINK_FOLLOW
+	followAsOpened   // by the open flags
 )
 
-// writing are the flags of an open that may change something.
-const writing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
+// writeFlags are open flags that may change something.
+const writeFlags = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
-// mutationCalls are those of every architecture. A call that works on a descriptor which had to be opened for writing
-// is not among them: that was noticed when it was opened.
+// mutationCalls are those of all architectures. Calls on descriptors opened for writing are omitted, since the open was
+// noticed.
 var mutationCalls = slices.Concat([]mutationCall{
-	{unix.SYS_OPENAT, mutation.Write, 0, 1, none, none, 2, asOpened},
-	{unix.SYS_TRUNCATE, mutation.Write, none, 0, none, none, none, always},
-	{unix.SYS_UNLINKAT, mutation.Remove, 0, 1, none, none, none, never},
-	{unix.SYS_RENAMEAT2, mutation.Rename, 0, 1, 2, 3, 4, never},
-	{unix.SYS_LINKAT, mutation.Link, 0, 1, 2, 3, 4, ifFlag},
-	{unix.SYS_SYMLINKAT, mutation.Make, 1, 2, none, none, none, never},
-	{unix.SYS_MKDIRAT, mutation.Make, 0, 1, none, none, none, never},
-	{unix.SYS_MKNODAT, mutation.Make, 0, 1, none, none, none, never},
-	{unix.SYS_BIND, mutation.Make, none, 1, none, none, none, never},
-	{unix.SYS_FCHMOD, mutation.Attribute, 0, none, none, none, none, always},
-	{unix.SYS_FCHMODAT, mutation.Attribute, 0, 1, none, none, none, always},
-	{unix.SYS_FCHMODAT2, mutation.Attribute, 0, 1, none, none, 3, unlessFlag},
-	{unix.SYS_FCHOWN, mutation.Attribute, 0, none, none, none, none, always},
-	{unix.SYS_FCHOWNAT, mutation.Attribute, 0, 1, none, none, 4, unlessFlag},
-	{unix.SYS_UTIMENSAT, mutation.Attribute, 0, 1, none, none, 3, unlessFlag},
-	{unix.SYS_SETXATTR, mutation.Attribute, none, 0, none, none, none, always},
-	{unix.SYS_LSETXATTR, mutation.Attribute, none, 0, none, none, none, never},
-	{unix.SYS_FSETXATTR, mutation.Attribute, 0, none, none, none, none, always},
-	{unix.SYS_SETXATTRAT, mutation.Attribute, 0, 1, none, none, 2, unlessFlag},
-	{unix.SYS_REMOVEXATTR, mutation.Attribute, none, 0, none, none, none, always},
-	{unix.SYS_LREMOVEXATTR, mutation.Attribute, none, 0, none, none, none, never},
-	{unix.SYS_FREMOVEXATTR, mutation.Attribute, 0, none, none, none, none, always},
-	{unix.SYS_FILE_SETATTR, mutation.Attribute, 0, 1, none, none, 4, unlessFlag},
-	{unix.SYS_REMOVEXATTRAT, mutation.Attribute, 0, 1, none, none, 2, unlessFlag},
+	{unix.SYS_OPENAT, mutation.Write, 0, 1, noArgument, noArgument, 2, followAsOpened},
+	{unix.SYS_TRUNCATE, mutation.Write, noArgument, 0, noArgument, noArgument, noArgument, alwaysFollow},
+	{unix.SYS_UNLINKAT, mutation.Remove, 0, 1, noArgument, noArgument, noArgument, neverFollow},
+	{unix.SYS_RENAMEAT2, mutation.Rename, 0, 1, 2, 3, 4, neverFollow},
+	{unix.SYS_LINKAT, mutation.Link, 0, 1, 2, 3, 4, followIfFlag},
+	{unix.SYS_SYMLINKAT, mutation.Make, 1, 2, noArgument, noArgument, noArgument, neverFollow},
+	{unix.SYS_MKDIRAT, mutation.Make, 0, 1, noArgument, noArgument, noArgument, neverFollow},
+	{unix.SYS_MKNODAT, mutation.Make, 0, 1, noArgument, noArgument, noArgument, neverFollow},
+	{unix.SYS_BIND, mutation.Make, noArgument, 1, noArgument, noArgument, noArgument, neverFollow},
+	{unix.SYS_FCHMOD, mutation.Attribute, 0, noArgument, noArgument, noArgument, noArgument, alwaysFollow},
+	{unix.SYS_FCHMODAT, mutation.Attribute, 0, 1, noArgument, noArgument, noArgument, alwaysFollow},
+	{unix.SYS_FCHMODAT2, mutation.Attribute, 0, 1, noArgument, noArgument, 3, followUnlessFlag},
+	{unix.SYS_FCHOWN, mutation.Attribute, 0, noArgument, noArgument, noArgument, noArgument, alwaysFollow},
+	{unix.SYS_FCHOWNAT, mutation.Attribute, 0, 1, noArgument, noArgument, 4, followUnlessFlag},
+	{unix.SYS_UTIMENSAT, mutation.Attribute, 0, 1, noArgument, noArgument, 3, followUnlessFlag},
+	{unix.SYS_SETXATTR, mutation.Attribute, noArgument, 0, noArgument, noArgument, noArgument, alwaysFollow},
+	{unix.SYS_LSETXATTR, mutation.Attribute, noArgument, 0, noArgument, noArgument, noArgument, neverFollow},
+	{unix.SYS_FSETXATTR, mutation.Attribute, 0, noArgument, noArgument, noArgument, noArgument, alwaysFollow},
+	{unix.SYS_SETXATTRAT, mutation.Attribute, 0, 1, noArgument, noArgument, 2, followUnlessFlag},
+	{unix.SYS_REMOVEXATTR, mutation.Attribute, noArgument, 0, noArgument, noArgument, noArgument, alwaysFollow},
+	{unix.SYS_LREMOVEXATTR, mutation.Attribute, noArgument, 0, noArgument, noArgument, noArgument, neverFollow},
+	{unix.SYS_FREMOVEXATTR, mutation.Attribute, 0, noArgument, noArgument, noArgument, noArgument, alwaysFollow},
+	{unix.SYS_FILE_SETATTR, mutation.Attribute, 0, 1, noArgument, noArgument, 4, followUnlessFlag},
+	{unix.SYS_REMOVEXATTRAT, mutation.Attribute, 0, 1, noArgument, noArgument, 2, followUnlessFlag},
 }, archMutationCalls)
 
-// mutationFilter stops the calls that change files until somebody who listens lets them go on; nil on an architecture
-// that has none. Reading is never stopped.
-func mutationFilter() filter {
+// mutationFilter stops calls that change files until a listener answers; nil on unsupported architectures. Reads are
+// never stopped.
+func mutationFilter() syscallFilter {
 	if auditArch == 0 {
 		return nil
 	}
 	calls := callRules{}
 	for _, c := range mutationCalls {
-		calls.on(c.number, c.rules()...)
+		calls.setRules(c.number, c.filterRules()...)
 	}
-	f := filter{load(offsetArch)}
-	f.add(unless(auditArch, kill)...)
-	f.add(load(offsetNumber))
-	return append(f, search(calls)...)
+	f := syscallFilter{loadWord(offsetArch)}
+	f.addInstructions(denyUnless(auditArch, actionKill)...)
+	f.addInstructions(loadWord(offsetNumber))
+	return append(f, searchCode(calls)...)
 }
 
-func (c mutationCall) rules() []unix.SockFilter {
-	if c.follow != asOpened || c.flags == none {
-		return []unix.SockFilter{answer(noticed)}
+func (c mutationCall) filterRules() []unix.SockFilter {
+	if c.follow != followAsOpened || c.flags == noArgument {
+		return []unix.SockFilter{returnAction(actionNotify)}
 	}
-	return []unix.SockFilter{load(lowHalf(uint32(c.flags))), jump(unix.BPF_JSET, writing, 0, 1), answer(noticed),
-		answer(allowed)}
+	return []unix.SockFilter{loadWord(argumentOffset(uint32(c.flags))), jumpIf(unix.BPF_JSET, writeFlags, 0, 1), returnAction(actionNotify),
+		returnAction(actionAllow)}
 }
 
-// makesDir reports whether a call makes a directory.
+// makesDir reports whether a call creates a directory.
 func (c mutationCall) makesDir() bool {
 	return c.number == unix.SYS_MKDIRAT || c.number == archMkdir
 }
 
-// noticed stops a call until the listener has answered.
-const noticed = uint32(unix.SECCOMP_RET_USER_NOTIF)
+// actionNotify stops a call until the listener answers.
+const actionNotify = uint32(unix.SECCOMP_RET_USER_NOTIF)
 
-// mutationCallOf finds a call by its number; nil for one that changes nothing.
-func mutationCallOf(number uint32) *mutationCall {
+// findMutationCall returns a call by number; nil if it changes nothing.
+func findMutationCall(number uint32) *mutationCall {
 	i := slices.IndexFunc(mutationCalls, func(c mutationCall) bool { return c.number == number })
 	if i < 0 {
 		return nil

@@ -19,17 +19,17 @@ import (
 // proxyPort is that of ProxyAddress.
 const proxyPort = 3128
 
-// backlog is how many connections wait to be accepted at a port.
-const backlog = 1024
+// listenBacklog is the number of pending connections per port.
+const listenBacklog = 1024
 
-// enterNetwork has the script start bubblewrap, and returns where the sockets come from.
-func (s *sandbox) enterNetwork(bwrap string, ports []uint16) (*os.File, error) {
+// prepareNetwork starts bubblewrap through the network script, and returns the socket that receives the listeners.
+func (s *bwrapCommand) prepareNetwork(bwrap string, ports []uint16) (*os.File, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)
 	}
 	ours, theirs := os.NewFile(uintptr(pair[0]), "sockets"), os.NewFile(uintptr(pair[1]), "sockets")
-	s.args.pass(theirs)
+	s.args.passFile(theirs)
 	s.cmd.ExtraFiles = append(s.cmd.ExtraFiles, theirs)
 	image := networkScript(bwrap, firstInherited+len(s.cmd.ExtraFiles), ports)
 	if image == nil {
@@ -57,33 +57,33 @@ func (s *sandbox) enterNetwork(bwrap string, ports []uint16) (*os.File, error) {
 	return ours, nil
 }
 
-// networkScript brings the loopback up, listens, hands the sockets over and becomes bubblewrap. first is the first
-// descriptor that is free; where the sockets go is the one before.
+// networkScript returns the program that enables loopback, listens, sends the sockets, and executes bubblewrap. first
+// is the first free descriptor; the receiving socket is the one before.
 func networkScript(bwrap string, first int, ports []uint16) []byte {
-	s := &script{}
+	s := &syscallScript{}
 	next := uint64(first) //nolint:gosec // small, as all numbers here
 	everything := uint64(math.MaxInt32)
 	socket := func(kind uint64, address [4]byte, port uint16) {
 		raw := binary.NativeEndian.AppendUint16(nil, unix.AF_INET)
 		raw = append(binary.BigEndian.AppendUint16(raw, port), address[:]...)
-		s.do(unix.SYS_SOCKET, unix.AF_INET, kind|unix.SOCK_CLOEXEC, 0)
+		s.addCall(unix.SYS_SOCKET, unix.AF_INET, kind|unix.SOCK_CLOEXEC, 0)
 		if kind == unix.SOCK_DGRAM {
 			up := append([]byte("lo"), make([]byte, unix.IFNAMSIZ-2)...)
 			up = binary.NativeEndian.AppendUint16(up, unix.IFF_UP|unix.IFF_RUNNING)
-			s.do(unix.SYS_IOCTL, next, unix.SIOCSIFFLAGS, s.at(append(up, make([]byte, 22)...)))
+			s.addCall(unix.SYS_IOCTL, next, unix.SIOCSIFFLAGS, s.addData(append(up, make([]byte, 22)...)))
 			// To the C library a machine with no other address than 127.0.0.1 has no IPv4 (AI_ADDRCONFIG).
 			more := append([]byte("lo:1"), make([]byte, unix.IFNAMSIZ-4)...)
 			more = append(binary.NativeEndian.AppendUint16(more, unix.AF_INET), 0, 0, 127, 0, 0, 2)
-			s.do(unix.SYS_IOCTL, next, unix.SIOCSIFADDR, s.at(append(more, make([]byte, 16)...)))
+			s.addCall(unix.SYS_IOCTL, next, unix.SIOCSIFADDR, s.addData(append(more, make([]byte, 16)...)))
 		}
-		s.do(unix.SYS_BIND, next, s.at(append(raw, make([]byte, 8)...)), 16)
+		s.addCall(unix.SYS_BIND, next, s.addData(append(raw, make([]byte, 8)...)), 16)
 		if kind == unix.SOCK_STREAM {
-			s.do(unix.SYS_LISTEN, next, backlog)
+			s.addCall(unix.SYS_LISTEN, next, listenBacklog)
 		}
 		next++
 	}
 	local := [4]byte{127, 0, 0, 1}
-	s.do(unix.SYS_CLOSE_RANGE, next, everything, 0)
+	s.addCall(unix.SYS_CLOSE_RANGE, next, everything, 0)
 	socket(unix.SOCK_DGRAM, local, 53)
 	socket(unix.SOCK_STREAM, local, proxyPort)
 	for _, port := range ports {
@@ -94,15 +94,15 @@ func networkScript(bwrap string, first int, ports []uint16) []byte {
 		sockets = append(sockets, fd)
 	}
 	rights := unix.UnixRights(sockets...)
-	vector := s.words(s.at([]byte{1}), 1)
-	header := s.words(0, 0, vector, 1, s.at(rights), uint64(len(rights)), 0)
-	s.do(unix.SYS_SENDMSG, uint64(first-1), header, 0)                       //nolint:gosec // small
-	s.do(unix.SYS_CLOSE_RANGE, uint64(first-1), everything, 0)               //nolint:gosec // small
-	s.do(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL) // bubblewrap wants none
-	return s.program(bwrap, "picoclaw: a network of its own could not be made for the sandbox\n")
+	vector := s.addWords(s.addData([]byte{1}), 1)
+	header := s.addWords(0, 0, vector, 1, s.addData(rights), uint64(len(rights)), 0)
+	s.addCall(unix.SYS_SENDMSG, uint64(first-1), header, 0)                       //nolint:gosec // small
+	s.addCall(unix.SYS_CLOSE_RANGE, uint64(first-1), everything, 0)               //nolint:gosec // small
+	s.addCall(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL) // bubblewrap wants none
+	return s.buildProgram(bwrap, "picoclaw: a network of its own could not be made for the sandbox\n")
 }
 
-// receiveListeners takes the sockets from the script.
+// receiveListeners receives the sockets from the script.
 func receiveListeners(from *os.File, ports int) (Listeners, error) {
 	defer func() { _ = from.Close() }()
 	most := 2 + ports
@@ -119,7 +119,7 @@ func receiveListeners(from *os.File, ports int) (Listeners, error) {
 	if err != nil || len(descriptors) != most {
 		return Listeners{}, fmt.Errorf("the sandbox's network was not handed over whole: %w", err)
 	}
-	l := Listeners{Room: room()}
+	l := Listeners{Room: connectionLimit()}
 	for i, fd := range descriptors {
 		file := os.NewFile(uintptr(fd), "socket")
 		var made error
@@ -138,8 +138,8 @@ func receiveListeners(from *os.File, ports int) (Listeners, error) {
 	return l, err
 }
 
-// room is how many connections one network may have open: a sixteenth of what this process may have.
-func room() int {
+// connectionLimit returns the connections allowed in one network: a sixteenth of this process's descriptors.
+func connectionLimit() int {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return 64
@@ -147,20 +147,20 @@ func room() int {
 	return int(min(limit.Cur, 1<<20)) / 16 //nolint:gosec // bounded
 }
 
-// network is what a sandbox's listeners are served by.
-type network struct {
+// sandboxNetwork serves a sandbox's listeners.
+type sandboxNetwork struct {
 	served chan struct{}
 	open   Listeners
 	stop   func()
 	err    error
 }
 
-// serveNetwork has a sandbox's listeners served as soon as they are there; nil for a sandbox without.
-func serveNetwork(sockets *os.File, p Profile) *network {
+// serveNetwork serves a sandbox's listeners when they arrive; nil without any.
+func serveNetwork(sockets *os.File, p Profile) *sandboxNetwork {
 	if sockets == nil {
 		return nil
 	}
-	n := &network{served: make(chan struct{})}
+	n := &sandboxNetwork{served: make(chan struct{})}
 	go func() {
 		defer close(n.served)
 		if n.open, n.err = receiveListeners(sockets, len(p.Proxied.Ports)); n.err == nil {
@@ -170,8 +170,8 @@ func serveNetwork(sockets *os.File, p Profile) *network {
 	return n
 }
 
-// end closes the listeners: a network lives as long as one of its sockets.
-func (n *network) end() {
+// closeNetwork closes the listeners.
+func (n *sandboxNetwork) closeNetwork() {
 	if n == nil {
 		return
 	}

@@ -62,7 +62,7 @@ func TestAProxiedNetworkLeadsHere(t *testing.T) {
 	defer func() { _ = outside.Close() }()
 	_, port, _ := net.SplitHostPort(outside.Addr().String())
 	s := &served{}
-	p := Profile{Name: "test", Exec: true, Confine: true, Proxied: &Proxied{Ports: []uint16{80, 443}, Serve: s.serve}}
+	p := Profile{Name: "test", Exec: true, Confine: true, Proxied: &ProxiedNetwork{Ports: []uint16{80, 443}, Serve: s.serve}}
 	r := outcome(t, i, shell("python3 -c \""+dialAll+"\"; cat /etc/resolv.conf"), p)
 	want := "127.0.0.1:3128\n127.1.2.3:443\n127.0.0.1:80\nasked who\nnameserver 127.0.0.1\n"
 	if r.stdout != want {
@@ -94,7 +94,7 @@ func TestAProxiedNetworkLeadsHere(t *testing.T) {
 func TestProxiedNetworksAreApart(t *testing.T) {
 	i := configured(t, Config{Enabled: true})
 	s := &served{}
-	p := Profile{Name: "test", Exec: true, Confine: true, Proxied: &Proxied{Serve: s.serve}}
+	p := Profile{Name: "test", Exec: true, Confine: true, Proxied: &ProxiedNetwork{Serve: s.serve}}
 	out, stdout := pipe(t)
 	in, stdin := pipe(t)
 	cmd := shell(`python3 -c "import socket, sys; s = socket.socket(); s.bind(('127.0.0.1', 5000)); s.listen(); ` +
@@ -125,7 +125,7 @@ func TestProxiedNetworksAreApart(t *testing.T) {
 // Without a sandbox nobody is kept to such a network, so nothing is started.
 func TestAProxiedNetworkTakesASandbox(t *testing.T) {
 	i := configured(t, Config{})
-	_, err := i.Start(child(), Profile{Name: "test", Proxied: &Proxied{}})
+	_, err := i.Start(child(), Profile{Name: "test", Proxied: &ProxiedNetwork{}})
 	if err == nil || !strings.Contains(err.Error(), "isolation.enabled") {
 		t.Errorf("%v", err)
 	}

@@ -12,27 +12,26 @@ import (
 	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
-// listener is told of the calls that a filter stops, one after another, and lets them go on.
-type listener struct {
+// mutationListener receives the calls a filter stops and lets them continue.
+type mutationListener struct {
 	fd     int
 	notice func(mutation.Mutation) error
 	text   [unix.PathMax]byte
-	memory memory
+	memory threadMemory
 }
 
-// memory is that of the thread that was looked at last: calls come in runs.
-type memory struct {
+// threadMemory is the memory of the last inspected thread, since calls come in runs.
+type threadMemory struct {
 	thread uint32
 	fd     int // -1 for none
 }
 
-// of opens a thread's memory. What is open already stays that of a program which has ended or become another one, and
-// can't be read then.
-func (m *memory) of(thread uint32) (err error) {
+// openThread opens a thread's memory. An open file becomes unreadable when the program ends or executes another.
+func (m *threadMemory) openThread(thread uint32) (err error) {
 	if m.fd >= 0 && m.thread == thread {
 		return nil
 	}
-	m.close()
+	m.closeMemory()
 	m.fd, err = unix.Open("/proc/"+strconv.Itoa(int(thread))+"/mem", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if m.thread = thread; err != nil {
 		m.fd = -1
@@ -41,51 +40,49 @@ func (m *memory) of(thread uint32) (err error) {
 	return nil
 }
 
-// read reads what is at an address of a thread's memory.
-func (m *memory) read(thread uint32, into []byte, at uint64) (int, error) {
+// readAt reads a thread's memory.
+func (m *threadMemory) readAt(thread uint32, into []byte, at uint64) (int, error) {
 	for again := m.fd >= 0 && m.thread == thread; ; again = false {
-		if err := m.of(thread); err != nil {
+		if err := m.openThread(thread); err != nil {
 			return 0, err
 		}
 		n, err := unix.Pread(m.fd, into, int64(at))
 		if n > 0 || !again {
 			return n, err
 		}
-		m.close() // it was another program's
+		m.closeMemory() // it was another program's
 	}
 }
 
-func (m *memory) close() {
+func (m *threadMemory) closeMemory() {
 	if m.fd >= 0 {
 		_ = unix.Close(m.fd)
 		m.fd = -1
 	}
 }
 
-// listen puts the calling thread, and what it starts from now on, behind the filter that stops changes to files, and
-// tells notice of each before it is made. It ends with the last process behind the filter. A machine on which nothing
-// can be noticed is told as well, as a change that is not seen.
+// listenMutations applies the mutation filter to the calling thread and its children, and passes each change to notice
+// before it is made, until the last process ends. If the machine can't do that, notice receives an Unseen change.
 //
-// Who is stopped is the thread that makes the call, and another one may change what it has asked for before it goes on:
-// this tells what a program does that does not hide it, and refuses nothing for certain.
-func listen(notice func(mutation.Mutation) error) error {
-	fd, err := mutationFilter().listener()
+// Another thread can change the arguments after the check, so this reports cooperating programs and guarantees nothing.
+func listenMutations(notice func(mutation.Mutation) error) error {
+	fd, err := mutationFilter().installListener()
 	if err != nil {
 		_ = notice(mutation.Mutation{Err: fmt.Errorf("this machine does not tell of changes to files: %w", err)})
 		return nil
 	}
-	go (&listener{fd: fd, notice: notice, memory: memory{fd: -1}}).serve()
+	go (&mutationListener{fd: fd, notice: notice, memory: threadMemory{fd: -1}}).serveCalls()
 	return nil
 }
 
-// TellsOfChanges reports whether a child can be noticed at each change to files on this machine: see [Profile.Notice].
-// Older kernels can't, and neither can whoever is listened to already.
-func TellsOfChanges() bool {
+// CanNoticeChanges reports whether [Profile.Notice] works on this machine. Older kernels lack support, and nesting is
+// impossible.
+func CanNoticeChanges() bool {
 	tells := make(chan bool)
-	onThrownAwayThread(func() {
-		fd, err := -1, giveUpPrivileges()
+	onDisposableThread(func() {
+		fd, err := -1, setNoNewPrivileges()
 		if err == nil {
-			fd, err = mutationFilter().listener()
+			fd, err = mutationFilter().installListener()
 		}
 		if err == nil {
 			_ = unix.Close(fd)
@@ -95,8 +92,8 @@ func TellsOfChanges() bool {
 	return <-tells
 }
 
-// listener sets the filter and returns the descriptor of who listens.
-func (f filter) listener() (int, error) {
+// installListener installs the filter and returns the listener's descriptor.
+func (f syscallFilter) installListener() (int, error) {
 	if len(f) == 0 {
 		return 0, errors.New("there is no filter of system calls for this architecture")
 	}
@@ -111,8 +108,8 @@ func (f filter) listener() (int, error) {
 	return int(fd), nil
 }
 
-// stopped is a call that waits: struct seccomp_notif.
-type stopped struct {
+// stoppedCall is a waiting call: struct seccomp_notif.
+type stoppedCall struct {
 	id    uint64
 	pid   uint32 // of the thread
 	flags uint32
@@ -124,17 +121,17 @@ type stopped struct {
 	}
 }
 
-// goOn lets a stopped call be made, or fail with an error: struct seccomp_notif_resp.
-type goOn struct {
+// callResponse continues a stopped call, or makes it fail: struct seccomp_notif_resp.
+type callResponse struct {
 	id    uint64
 	value int64
 	errno int32
 	flags uint32
 }
 
-func (l *listener) serve() {
+func (l *mutationListener) serveCalls() {
 	defer func() { _ = unix.Close(l.fd) }()
-	defer l.memory.close()
+	defer l.memory.closeMemory()
 	for {
 		ready := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}}
 		if _, err := unix.Poll(ready, -1); err != nil && !errors.Is(err, unix.EINTR) {
@@ -146,19 +143,19 @@ func (l *listener) serve() {
 			}
 			continue
 		}
-		var s stopped
+		var s stoppedCall
 		if l.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&s)) != 0 {
 			continue // it was killed meanwhile
 		}
-		answer := goOn{id: s.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
-		if err := l.tell(&s); err != nil {
+		answer := callResponse{id: s.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+		if err := l.notifyCall(&s); err != nil {
 			answer.flags, answer.errno = 0, -int32(errnoOf(err))
 		}
 		_ = l.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&answer)) // it may have been killed meanwhile
 	}
 }
 
-func (l *listener) ioctl(request uint, with unsafe.Pointer) unix.Errno {
+func (l *mutationListener) ioctl(request uint, with unsafe.Pointer) unix.Errno {
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(l.fd), uintptr(request), uintptr(with))
 	return errno
 }
@@ -171,18 +168,18 @@ func errnoOf(err error) unix.Errno {
 	return unix.EPERM
 }
 
-// errNothing says that a call changes no file that has a name.
-var errNothing = errors.New("no file with a name is changed")
+// errNoNamedFile says that a call changes no file with a name.
+var errNoNamedFile = errors.New("no file with a name is changed")
 
-// tell tells of a stopped call. Its error is the listener's: the call fails with it.
-func (l *listener) tell(s *stopped) error {
-	c := mutationCallOf(uint32(s.call.number))
+// notifyCall reports a stopped call. If it returns an error, the call fails with it.
+func (l *mutationListener) notifyCall(s *stoppedCall) error {
+	c := findMutationCall(uint32(s.call.number))
 	if c == nil {
 		return nil
 	}
-	m, err := l.look(c, s)
+	m, err := l.decodeCall(c, s)
 	switch {
-	case errors.Is(err, errNothing), errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP),
+	case errors.Is(err, errNoNamedFile), errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP),
 		errors.Is(err, unix.EFAULT):
 		return nil // the call will fail
 	case err != nil:
@@ -191,58 +188,58 @@ func (l *listener) tell(s *stopped) error {
 	return l.notice(m)
 }
 
-// look reads what a call is asked for.
-func (l *listener) look(c *mutationCall, s *stopped) (mutation.Mutation, error) {
+// decodeCall decodes the arguments of a call.
+func (l *mutationListener) decodeCall(c *mutationCall, s *stoppedCall) (mutation.Mutation, error) {
 	m := mutation.Mutation{Kind: c.kind, Thread: int(s.pid), Dir: c.makesDir()}
 	flags := uint64(0)
-	if c.flags != none {
+	if c.flags != noArgument {
 		flags = s.call.args[c.flags]
 	}
 	if c.kind == mutation.Write && flags&unix.O_TMPFILE == unix.O_TMPFILE {
-		return m, errNothing // a file without a name; it may get one by a link
+		return m, errNoNamedFile // a file without a name; it may get one by a link
 	}
 	if c.kind == mutation.Rename && flags&unix.RENAME_EXCHANGE != 0 {
 		m.Kind = mutation.Exchange
 	}
 	var err error
-	if m.Path, err = l.name(s, c.number, c.at, c.path, c.follows(flags)); err != nil {
-		if c.kind != mutation.Link || !errors.Is(err, errNothing) {
+	if m.Path, err = l.resolvePath(s, c.number, c.at, c.path, c.followsLinks(flags)); err != nil {
+		if c.kind != mutation.Link || !errors.Is(err, errNoNamedFile) {
 			return m, err
 		}
 		m.Path = "" // a file without a name gets one
 	}
-	if c.to != none {
-		m.To, err = l.name(s, c.number, c.toAt, c.to, false)
+	if c.to != noArgument {
+		m.To, err = l.resolvePath(s, c.number, c.toAt, c.to, false)
 	}
 	return m, err
 }
 
-func (c *mutationCall) follows(flags uint64) bool {
+func (c *mutationCall) followsLinks(flags uint64) bool {
 	switch c.follow {
-	case always:
+	case alwaysFollow:
 		return true
-	case unlessFlag:
+	case followUnlessFlag:
 		return flags&unix.AT_SYMLINK_NOFOLLOW == 0
-	case ifFlag:
+	case followIfFlag:
 		return flags&unix.AT_SYMLINK_FOLLOW != 0
-	case asOpened:
+	case followAsOpened:
 		return flags&unix.O_NOFOLLOW == 0 && flags&(unix.O_CREAT|unix.O_EXCL) != unix.O_CREAT|unix.O_EXCL
 	}
 	return false
 }
 
-// readText reads a path from a thread's memory; of a socket's address if that is where it stands.
-func (l *listener) readText(thread uint32, at uint64, address bool) (string, error) {
+// readPath reads a path, or a socket address's path, from a thread's memory.
+func (l *mutationListener) readPath(thread uint32, at uint64, address bool) (string, error) {
 	if address {
 		var family [2]byte
-		if n, err := l.memory.read(thread, family[:], at); err != nil || n < 2 || family != [2]byte{unix.AF_UNIX, 0} {
-			return "", errNothing
+		if n, err := l.memory.readAt(thread, family[:], at); err != nil || n < 2 || family != [2]byte{unix.AF_UNIX, 0} {
+			return "", errNoNamedFile
 		}
 		at += 2
 	}
 	for n := 0; n < len(l.text); {
 		page := 4096 - int((at+uint64(n))%4096) // what comes behind may not be there
-		read, err := l.memory.read(thread, l.text[n:min(n+page, len(l.text))], at+uint64(n))
+		read, err := l.memory.readAt(thread, l.text[n:min(n+page, len(l.text))], at+uint64(n))
 		switch {
 		case l.memory.fd < 0:
 			return "", err
@@ -251,11 +248,11 @@ func (l *listener) readText(thread uint32, at uint64, address bool) (string, err
 		}
 		if end := bytes.IndexByte(l.text[n:n+read], 0); end >= 0 {
 			if address && n+end == 0 {
-				return "", errNothing // an abstract name, or none
+				return "", errNoNamedFile // an abstract name, or none
 			}
 			return string(l.text[:n+end]), nil
 		}
 		n += read
 	}
-	return "", errNothing // longer than the kernel takes
+	return "", errNoNamedFile // longer than the kernel takes
 }

@@ -126,7 +126,7 @@ func TestWhetherChangesAreNoticedIsKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	noticed := changes(t, dir, "echo x > a", func(mutation.Mutation) error { return nil })
-	if told := TellsOfChanges(); told != slices.Equal(noticed, []string{"1 a"}) {
+	if told := CanNoticeChanges(); told != slices.Equal(noticed, []string{"1 a"}) {
 		t.Errorf("%v, but what was noticed is %q", told, noticed)
 	}
 	for range 64 {

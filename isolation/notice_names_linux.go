@@ -11,28 +11,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// name returns the absolute path of what a pair of arguments names.
-func (l *listener) name(s *stopped, number uint32, at, path int, follow bool) (string, error) {
+// resolvePath returns the absolute path of a pair of arguments.
+func (l *mutationListener) resolvePath(s *stoppedCall, number uint32, at, path int, follow bool) (string, error) {
 	proc := "/proc/" + strconv.Itoa(int(s.pid))
-	if path == none || s.call.args[path] == 0 { // the file itself is given
-		if at == none {
-			return "", errNothing
+	if path == noArgument || s.call.args[path] == 0 { // the file itself is given
+		if at == noArgument {
+			return "", errNoNamedFile
 		}
-		return readMagic(proc + "/fd/" + strconv.Itoa(int(int32(s.call.args[at]))))
+		return readMagicLink(proc + "/fd/" + strconv.Itoa(int(int32(s.call.args[at]))))
 	}
-	name, err := l.readText(s.pid, s.call.args[path], number == unix.SYS_BIND)
+	name, err := l.readPath(s.pid, s.call.args[path], number == unix.SYS_BIND)
 	if err != nil {
 		return "", err
 	}
 	base := proc + "/cwd"
-	if at != none && int32(s.call.args[at]) != unix.AT_FDCWD {
+	if at != noArgument && int32(s.call.args[at]) != unix.AT_FDCWD {
 		base = proc + "/fd/" + strconv.Itoa(int(int32(s.call.args[at])))
 	}
 	dir := "/"
 	if !strings.HasPrefix(name, "/") {
-		dir, err = readMagic(base)
-		if errors.Is(err, errNothing) && name != "" {
-			err = errUnnamed
+		dir, err = readMagicLink(base)
+		if errors.Is(err, errNoNamedFile) && name != "" {
+			err = errDeletedDir
 		}
 		if err != nil || name == "" { // AT_EMPTY_PATH
 			return dir, err
@@ -41,14 +41,14 @@ func (l *listener) name(s *stopped, number uint32, at, path int, follow bool) (s
 	return resolveName(s.pid, dir, name, follow)
 }
 
-// errUnnamed says that a path begins at a directory that was deleted: its parents can still be reached through it.
-var errUnnamed = errors.New("its path begins at a deleted directory")
+// errDeletedDir says that a path begins at a deleted directory, whose parents are still reachable.
+var errDeletedDir = errors.New("its path begins at a deleted directory")
 
 // maxLinks is how many symbolic links the kernel follows on the way to a name.
 const maxLinks = 40
 
-// resolveName follows the links on the way to a name that a thread uses, from a directory whose own path has none. It
-// looks at one part after another: in /proc the same name is another thing to each process.
+// resolveName resolves the symlinks of a name used by a thread, component by component, since names in /proc differ
+// between processes.
 func resolveName(thread uint32, dir, name string, follow bool) (string, error) {
 	follow = follow || strings.HasSuffix(name, "/")
 	links := 0
@@ -70,13 +70,13 @@ func resolveName(thread uint32, dir, name string, follow bool) (string, error) {
 		if last && !follow {
 			return next, nil
 		}
-		to, err := linkOf(thread, dir, part, next)
+		to, err := readComponent(thread, dir, part, next)
 		switch {
 		case err == unix.EINVAL, err == unix.ENOENT && last:
 			dir = next // no link
 			continue
-		case errors.Is(err, errNothing) && !last:
-			return "", errUnnamed
+		case errors.Is(err, errNoNamedFile) && !last:
+			return "", errDeletedDir
 		case err != nil:
 			return "", err
 		}
@@ -91,8 +91,8 @@ func resolveName(thread uint32, dir, name string, follow bool) (string, error) {
 	}
 }
 
-// linkOf returns where a part of a path leads if it is a symbolic link, and EINVAL if it is none.
-func linkOf(thread uint32, dir, part, path string) (string, error) {
+// readComponent returns the target of a path component, or EINVAL if it is no symlink.
+func readComponent(thread uint32, dir, part, path string) (string, error) {
 	if !strings.HasPrefix(path, "/proc/") {
 		return readLink(path)
 	}
@@ -104,12 +104,12 @@ func linkOf(thread uint32, dir, part, path string) (string, error) {
 		}
 		return process, err
 	case part == "cwd", part == "root", part == "exe", filepath.Base(dir) == "fd", filepath.Base(dir) == "map_files":
-		return readMagic(path)
+		return readMagicLink(path)
 	}
 	return readLink(path)
 }
 
-// processOf returns the number of the process that a thread belongs to.
+// processOf returns the process id of a thread.
 func processOf(thread uint32) (string, error) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(int(thread))+"/status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -126,22 +126,22 @@ func processOf(thread uint32) (string, error) {
 	return string(bytes.TrimSpace(id)), nil
 }
 
-// readLink returns where a link points to.
+// readLink returns the target of a symlink.
 func readLink(path string) (string, error) {
 	var buffer [unix.PathMax]byte
 	n, err := unix.Readlink(path, buffer[:])
 	return string(buffer[:max(n, 0)]), err
 }
 
-// readMagic returns where a link of /proc leads. The text alone is ambiguous: a directory may be called "x (deleted)", and
-// another one may have the name by now. So it has to name the file itself.
-func readMagic(path string) (string, error) {
+// readMagicLink returns the target of a /proc link, after checking that it names the same file: the text is ambiguous
+// for deleted or renamed files.
+func readMagicLink(path string) (string, error) {
 	to, err := readLink(path)
 	if err != nil {
 		return "", err
 	}
 	if !strings.HasPrefix(to, "/") {
-		return "", errNothing // a pipe or a socket
+		return "", errNoNamedFile // a pipe or a socket
 	}
 	var meant, named unix.Stat_t
 	if err := unix.Stat(path, &meant); err != nil {
@@ -152,7 +152,7 @@ func readMagic(path string) (string, error) {
 	case err == nil && meant.Dev == named.Dev && meant.Ino == named.Ino:
 		return to, nil
 	case err == nil || err == unix.ENOENT || err == unix.ENOTDIR:
-		return "", errNothing // it has no name any more
+		return "", errNoNamedFile // it has no name any more
 	}
 	return "", err
 }

@@ -1,47 +1,47 @@
 package isolation
 
-// Offers is what a machine has, with nothing installed, to build walls of.
-type Offers struct {
-	Landlock int  // the version of Landlock that the kernel has; 0 for none
-	Filter   bool // a filter of system calls for this architecture
+// KernelFeatures are the isolation features of this machine.
+type KernelFeatures struct {
+	Landlock int  // version; 0 for none
+	Filter   bool // system call filter for this architecture
 }
 
-// LandlockScope is the first version of Landlock that keeps signals and abstract sockets inside.
+// LandlockScope is the first Landlock version that confines signals and abstract sockets.
 const LandlockScope = 6
 
-// Groups says what control groups do on this machine.
-type Groups struct {
-	Bounds []string // what they bound: "processes", "memory", "processor"
-	Kill   bool     // the kernel ends all of a group in one step
-	// Cause says why there are none or why they do not bound all; Cure what would change that, if anything.
+// CgroupSupport describes the effect of control groups on this machine.
+type CgroupSupport struct {
+	Bounds []string // limited resources: "processes", "memory", "processor"
+	Kill   bool     // the kernel can kill a whole group
+	// Cause says why groups are missing or limit only some resources; Cure is the remedy, if any.
 	Cause, Cure string
-	Never       bool // the machine can't have them, whatever is configured
+	Never       bool // impossible on this machine
 }
 
-// Reach is what a process could do with one path, as far as the kernel's wall goes.
-type Reach struct {
+// PathAccess is the access of a process to a path, as far as the kernel layer allows.
+type PathAccess struct {
 	Read, Write bool
-	Why         string // what of the wall says so
+	Why         string // deciding mount or rule
 }
 
-// ReachOf says what a process with a profile could do with a path, which must be absolute and lead through no symbolic
-// link. It starts and changes nothing.
-func ReachOf(cfg Config, p Profile, path string) (Reach, error) {
-	p, err := p.normal()
+// AccessOf returns the access of a process with a profile to an absolute path without symlinks. It starts and changes
+// nothing.
+func AccessOf(cfg Config, p Profile, path string) (PathAccess, error) {
+	p, err := p.normalize()
 	if err != nil {
-		return Reach{}, err
+		return PathAccess{}, err
 	}
-	if cfg.ExposePaths, err = exposeRules(cfg.ExposePaths); err != nil {
-		return Reach{}, err
+	if cfg.ExposePaths, err = normalizeExposed(cfg.ExposePaths); err != nil {
+		return PathAccess{}, err
 	}
 	if err := checkPath(path); err != nil {
-		return Reach{}, err
+		return PathAccess{}, err
 	}
 	if p.UserEnv && cfg.Home != "" {
-		p.ReadWrite = append(p.ReadWrite, UserEnv(cfg.Home, p.UserEnvID))
+		p.ReadWrite = append(p.ReadWrite, UserEnvDir(cfg.Home, p.UserEnvID))
 	}
 	if cfg.Home != "" {
 		p.Hide = append(p.Hide, cfg.Home)
 	}
-	return reach(cfg, p, path)
+	return accessOf(cfg, p, path)
 }

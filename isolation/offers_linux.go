@@ -8,12 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MachineOffers says what this machine has to build walls of.
-func MachineOffers() Offers { return Offers{Landlock: landlockABI(), Filter: auditArch != 0} }
+// DetectFeatures returns the isolation features of this machine.
+func DetectFeatures() KernelFeatures {
+	return KernelFeatures{Landlock: landlockABI(), Filter: auditArch != 0}
+}
 
-// Identity names what the sandboxes of this process are made by: kernel, bubblewrap, and the walls in use. Where it is
-// the same, the same walls hold.
-func (i *Isolation) Identity() string {
+// SandboxIdentity identifies kernel, bubblewrap and layers of this process's sandboxes. Equal identities have equal
+// protection.
+func (i *Isolation) SandboxIdentity() string {
 	var kernel unix.Utsname
 	_ = unix.Uname(&kernel) // it can't fail
 	text := fmt.Sprintf("%s %s %s uid=%d landlock=%d", unix.ByteSliceToString(kernel.Release[:]),
@@ -25,7 +27,7 @@ func (i *Isolation) Identity() string {
 	return text + " " + FileIdentity(i.platform.bwrap)
 }
 
-// FileIdentity names a file as it is now: once it is changed or another takes its place, the name is another.
+// FileIdentity identifies the current state of a file.
 func FileIdentity(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -35,5 +37,5 @@ func FileIdentity(path string) string {
 	return fmt.Sprintf("%s %d:%d %d %d", path, stat.Dev, stat.Ino, info.Size(), info.ModTime().UnixNano())
 }
 
-// KernelConfines reports whether the kernel can hold a process to its profile with nothing installed.
+// KernelConfines reports whether the kernel can confine processes without installed programs.
 func KernelConfines() bool { return landlockABI() > 0 }

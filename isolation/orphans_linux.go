@@ -14,32 +14,30 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// clearWithin bounds how long killed processes are waited for. Only those that the kernel can't end, because they wait
-// for a device, take longer.
-const clearWithin = time.Second
+// orphanTimeout limits the wait for killed processes. Only those blocked in a device driver take longer.
+const orphanTimeout = time.Second
 
-// leftNothing says that a child which has ended has certainly left no process behind: this process would have adopted
-// it.
-func leftNothing(leader int) bool {
+// hasNoOrphans reports whether an ended child certainly left no processes: this process would have adopted them.
+func hasNoOrphans(leader int) bool {
 	if !adoptsOrphans() {
 		return false
 	}
-	others := slices.DeleteFunc(adopted(), func(pid int) bool { return pid == leader })
+	others := slices.DeleteFunc(listAdopted(), func(pid int) bool { return pid == leader })
 	return len(others) == 0
 }
 
-// adoptsOrphans reports whether this process is given the orphans among its descendants.
+// adoptsOrphans reports whether this process adopts its descendants' orphans.
 func adoptsOrphans() bool {
 	var adopts int32
 	return unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&adopts)), 0, 0, 0) == nil && adopts != 0
 }
 
-// clear waits until nothing is left of a tree whose leader has ended and that was killed, and reaps what this process
-// has inherited of it. Where this process does not adopt orphans there is nothing to reap, and nothing to wait for.
-func clear(leader int, among func(pids []int) []int) {
+// reapTree waits until nothing is left of a killed tree, and reaps orphans. It does nothing if this process does not
+// adopt orphans.
+func reapTree(leader int, among func(pids []int) []int) {
 	pause := 50 * time.Microsecond
-	for deadline := time.Now().Add(clearWithin); time.Now().Before(deadline); pause = min(2*pause, 10*time.Millisecond) {
-		left := slices.DeleteFunc(adopted(), func(pid int) bool { return pid == leader })
+	for deadline := time.Now().Add(orphanTimeout); time.Now().Before(deadline); pause = min(2*pause, 10*time.Millisecond) {
+		left := slices.DeleteFunc(listAdopted(), func(pid int) bool { return pid == leader })
 		if len(left) > 0 {
 			left = slices.DeleteFunc(among(left), func(pid int) bool {
 				reaped, err := unix.Wait4(pid, nil, unix.WNOHANG|unix.WALL, nil)
@@ -53,12 +51,11 @@ func clear(leader int, among func(pids []int) []int) {
 	}
 }
 
-// adopted lists the children of this process's first thread: the kernel gives orphans to it. Children that this process
-// has started are among them if that thread has.
-func adopted() []int {
+// listAdopted returns the children of the main thread, which adopts orphans, and its own children.
+func listAdopted() []int {
 	list, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid()))
 	if err != nil {
-		return childrenByTable()
+		return scanChildren()
 	}
 	var pids []int
 	for _, field := range strings.Fields(string(list)) {
@@ -69,8 +66,8 @@ func adopted() []int {
 	return pids
 }
 
-// childrenByTable finds this process's children where the kernel was built without lists of them.
-func childrenByTable() []int {
+// scanChildren finds the children in /proc, for kernels without child lists.
+func scanChildren() []int {
 	var pids []int
 	for _, e := range proctable.All() {
 		if e.Parent == os.Getpid() {

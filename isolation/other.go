@@ -8,29 +8,31 @@ import (
 	"runtime"
 )
 
-// KernelConfines reports whether the kernel can hold a process to its profile with nothing installed.
+// KernelConfines reports whether the kernel can confine processes without installed programs.
 func KernelConfines() bool { return false }
 
-// TellsOfChanges reports that a child's changes to files are not noticed here.
-func TellsOfChanges() bool { return false }
+// CanNoticeChanges reports whether [Profile.Notice] works on this machine. Older kernels lack support, and nesting is
+// impossible.
+func CanNoticeChanges() bool { return false }
 
-// closeInherited does nothing: here a child gets only what it is handed
-// (Windows), or isolation is not offered.
-func closeInherited() error { return nil }
+// markCloseOnExec marks all inherited descriptors from firstInherited on close-on-exec. Go marks those it opens itself.
+func markCloseOnExec() error { return nil }
 
-// LimitSelf does nothing where the kernel has no such limits.
+// LimitSelf permanently lowers this process's limits on file size, open descriptors and core dumps. Children inherit
+// them.
 func LimitSelf(Limits) error { return nil }
 
-// MachineMemory is not known here.
+// MachineMemory returns the memory of this machine in bytes; 0 if unknown.
 func MachineMemory() int64 { return 0 }
 
-// MachineOffers says what this machine has to build walls of: nothing of Linux's.
-func MachineOffers() Offers { return Offers{} }
+// DetectFeatures returns the isolation features of this machine.
+func DetectFeatures() KernelFeatures { return KernelFeatures{} }
 
-// Identity names what the sandboxes of this process are made by.
-func (i *Isolation) Identity() string { return runtime.GOOS + " " + runtime.GOARCH }
+// SandboxIdentity identifies kernel, bubblewrap and layers of this process's sandboxes. Equal identities have equal
+// protection.
+func (i *Isolation) SandboxIdentity() string { return runtime.GOOS + " " + runtime.GOARCH }
 
-// FileIdentity names a file as it is now: once it is changed or another takes its place, the name is another.
+// FileIdentity identifies the current state of a file.
 func FileIdentity(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -39,10 +41,10 @@ func FileIdentity(path string) string {
 	return fmt.Sprintf("%s %d %d", path, info.Size(), info.ModTime().UnixNano())
 }
 
-// reach knows of no wall here.
-func reach(Config, Profile, string) (Reach, error) {
-	return Reach{Read: true, Write: true, Why: "no kernel layer exists on this system"}, nil
+// accessOf knows of no wall here.
+func accessOf(Config, Profile, string) (PathAccess, error) {
+	return PathAccess{Read: true, Write: true, Why: "no kernel layer exists on this system"}, nil
 }
 
-// checkSources refuses all rules: there is no mount view that could show anything.
+// checkSources refuses rules whose source is missing or contains a symlink.
 func checkSources(rules []ExposePath) error { return refuseExposed(rules) }

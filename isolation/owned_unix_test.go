@@ -37,7 +37,7 @@ func TestDirectoriesOfTheInstanceRootAreTheUsersOwn(t *testing.T) {
 		}})
 	}
 	for _, way := range ways {
-		for _, dir := range instanceDirs {
+		for _, dir := range homeDirs {
 			home := t.TempDir()
 			if err := way.prepare(filepath.Join(home, dir)); err != nil {
 				t.Fatal(err)

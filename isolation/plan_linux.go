@@ -11,8 +11,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// mountKind is what stands at a place of the mount view. The values are
-// bubblewrap's names.
+// mountKind is the kind of a mount, with bubblewrap's names.
 type mountKind string
 
 const (
@@ -27,36 +26,35 @@ const (
 	remountRO mountKind = "remount-ro" // the mount that stands there, from now on
 )
 
-// mount is one entry of the mount view.
-type mount struct {
+// viewMount is one entry of the mount view.
+type viewMount struct {
 	kind   mountKind
 	source string // path on the host, or where a symbolic link points
 	target string // path inside
 	data   []byte // the content for bindData
-	origin origin
+	origin mountOrigin
 }
 
-// origin says who asked for a mount.
-type origin int
+// mountOrigin says who requested a mount.
+type mountOrigin int
 
 const (
-	fromSystem origin = iota
+	fromSystem mountOrigin = iota
 	fromProfile
 	fromConfig
-	fromInside // what is protected in a tree that can be written, and the directories on the way to it
+	fromInside // protected files in writable trees, and directories on the path to them
 )
 
-// plan is the mount view of one child, in the order in which it is built:
-// parents come before what lies in them.
-type plan struct {
+// mountPlan is the mount view of a child in build order, parents first.
+type mountPlan struct {
 	profile Profile
-	mounts  []mount
+	mounts  []viewMount
 }
 
-// newPlan turns a profile and the operator's rules into a mount view for cmd. pack may put fewer mounts into the place
-// of several; it may be nil.
-func newPlan(cmd *exec.Cmd, p Profile, rules []ExposePath, linkSafe func() bool, pack func(*view)) (*plan, error) {
-	v, err := newView(p, rules, linkSafe)
+// newMountPlan converts a profile and the operator's rules to a mount view for cmd. pack may combine mounts; it may be
+// nil.
+func newMountPlan(cmd *exec.Cmd, p Profile, rules []ExposePath, linkSafe func() bool, pack func(*mountView)) (*mountPlan, error) {
+	v, err := newMountView(p, rules, linkSafe)
 	if err != nil {
 		return nil, err
 	}
@@ -66,75 +64,75 @@ func newPlan(cmd *exec.Cmd, p Profile, rules []ExposePath, linkSafe func() bool,
 	if pack != nil {
 		pack(v)
 	}
-	if err := v.close(); err != nil {
+	if err := v.finishView(); err != nil {
 		return nil, err
 	}
-	mounts := v.ordered()
-	if err := checkDir(cmd.Dir, mounts, p); err != nil {
+	mounts := v.orderedMounts()
+	if err := checkWorkDir(cmd.Dir, mounts, p); err != nil {
 		return nil, err
 	}
-	return &plan{profile: p, mounts: mounts}, nil
+	return &mountPlan{profile: p, mounts: mounts}, nil
 }
 
-// newView collects what a profile and the operator's rules show. linkSafe reports whether bubblewrap can be trusted to
-// mount where others can make links.
-func newView(p Profile, rules []ExposePath, linkSafe func() bool) (*view, error) {
-	v := &view{profile: p, linkSafe: linkSafe}
+// newMountView collects the mounts of a profile and the operator's rules. linkSafe reports whether bubblewrap can mount
+// safely where others can create symlinks.
+func newMountView(p Profile, rules []ExposePath, linkSafe func() bool) (*mountView, error) {
+	v := &mountView{profile: p, linkSafe: linkSafe}
 	if p.Exec && !slices.Contains(p.ReadOnly, "/") && !slices.Contains(p.ReadWrite, "/") {
-		v.addSystem()
+		v.addSystemPaths()
 	}
-	if err := v.addProfile(); err != nil {
+	if err := v.addProfilePaths(); err != nil {
 		return nil, err
 	}
-	if err := v.addExposed(rules); err != nil {
+	if err := v.addExposedPaths(rules); err != nil {
 		return nil, err
 	}
 	if err := v.addProtected(); err != nil {
 		return nil, err
 	}
-	v.addKernel()
+	v.addKernelMounts()
 	if (p.Network || p.Proxied != nil) && !p.Exec {
 		v.addNetworkFiles()
 	}
 	if p.Proxied != nil {
-		v.addNames()
+		v.addResolverFiles()
 	}
 	return v, nil
 }
 
-// close protects and hides what has to be. Nothing is added to the view afterwards.
-func (v *view) close() error {
-	v.yield()
-	v.neverWriteThrough()
-	if err := v.protect(); err != nil {
+// finishView adds protection and hiding. No mounts are added afterwards.
+func (v *mountView) finishView() error {
+	v.dropRedundant()
+	v.coverHostDirs()
+	if err := v.protectMounts(); err != nil {
 		return err
 	}
-	return v.hide()
+	return v.hidePaths()
 }
 
-// yield takes out what the system needs and a wider mount shows anyhow, as the host has it.
-func (v *view) yield() {
-	v.mounts = slices.DeleteFunc(slices.Clone(v.mounts), func(m mount) bool {
+// dropRedundant removes system mounts covered by wider mounts.
+func (v *mountView) dropRedundant() {
+	v.mounts = slices.DeleteFunc(slices.Clone(v.mounts), func(m viewMount) bool {
 		if m.origin != fromSystem || m.kind == tmpfs || m.kind == procfs || m.kind == devfs {
 			return false
 		}
-		outer, ok := v.holder(m.target)
-		return ok && outer.origin != fromSystem && outer.bind() && outer.source == outer.target
+		outer, ok := v.innermostMount(m.target)
+		return ok && outer.origin != fromSystem && outer.isBind() && outer.source == outer.target
 	})
 }
 
-// view collects the mounts of a plan.
-type view struct {
+// mountView collects the mounts of a plan.
+type mountView struct {
 	profile  Profile
 	linkSafe func() bool
 	proc     bool // the profile names something in /proc
 	dev      bool // or in /dev
-	mounts   []mount
-	last     []mount // remounts, which come after everything else
+	mounts   []viewMount
+	last     []viewMount // remounts, which come after everything else
 }
 
-// set puts m at its target, in place of what another rule put there before.
-func (v *view) set(m mount) {
+// setMount adds m, or replaces the mount at its target.
+func (v *mountView) setMount(m viewMount) {
 	for n := range v.mounts {
 		if v.mounts[n].target == m.target {
 			v.mounts[n] = m
@@ -144,46 +142,45 @@ func (v *view) set(m mount) {
 	v.mounts = append(v.mounts, m)
 }
 
-// ordered returns the mounts, parents first, and the remounts after them.
-func (v *view) ordered() []mount {
-	slices.SortStableFunc(v.mounts, func(a, b mount) int { return cmp.Compare(a.target, b.target) })
+// orderedMounts returns the mounts, parents first, then remounts.
+func (v *mountView) orderedMounts() []viewMount {
+	slices.SortStableFunc(v.mounts, func(a, b viewMount) int { return cmp.Compare(a.target, b.target) })
 	return append(v.mounts, v.last...)
 }
 
-// holder returns the innermost mount that holds path, apart from one that
-// stands exactly there.
-func (v *view) holder(path string) (mount, bool) {
-	var found mount
+// innermostMount returns the innermost mount that contains path, except one exactly there.
+func (v *mountView) innermostMount(path string) (viewMount, bool) {
+	var found viewMount
 	ok := false
 	for _, m := range v.mounts {
-		if below(m.target, path) && m.kind != symlink && (!ok || below(found.target, m.target)) {
+		if isStrictlyBelow(m.target, path) && m.kind != symlink && (!ok || isStrictlyBelow(found.target, m.target)) {
 			found, ok = m, true
 		}
 	}
 	return found, ok
 }
 
-// has reports whether a mount stands exactly at path.
-func (v *view) has(path string) bool {
-	return slices.ContainsFunc(v.mounts, func(m mount) bool { return m.target == path })
+// hasMount reports whether a mount is exactly at path.
+func (v *mountView) hasMount(path string) bool {
+	return slices.ContainsFunc(v.mounts, func(m viewMount) bool { return m.target == path })
 }
 
-// covers reports whether a mount at or above path exists.
-func (v *view) covers(path string) bool {
-	return slices.ContainsFunc(v.mounts, func(m mount) bool { return paths.Within(m.target, path) })
+// coversPath reports whether a mount is at or above path.
+func (v *mountView) coversPath(path string) bool {
+	return slices.ContainsFunc(v.mounts, func(m viewMount) bool { return paths.Within(m.target, path) })
 }
 
-// shows reports whether path inside is the host's file of that name.
-func (v *view) shows(path string) bool {
-	if v.has(path) {
+// showsHostFile reports whether path in the sandbox is the host's file.
+func (v *mountView) showsHostFile(path string) bool {
+	if v.hasMount(path) {
 		return true
 	}
-	m, ok := v.holder(path)
-	return ok && m.bind() && m.source == m.target
+	m, ok := v.innermostMount(path)
+	return ok && m.isBind() && m.source == m.target
 }
 
-// checkDir refuses a working directory that does not exist inside.
-func checkDir(dir string, mounts []mount, p Profile) error {
+// checkWorkDir refuses a working directory that does not exist in the sandbox.
+func checkWorkDir(dir string, mounts []viewMount, p Profile) error {
 	if dir == "" {
 		return nil
 	}
@@ -200,9 +197,8 @@ func checkDir(dir string, mounts []mount, p Profile) error {
 		Cure: "grant it, or choose one that is"}
 }
 
-// log writes the plan down. It holds paths and no content, and no value of any
-// environment variable.
-func (p *plan) log(log hclog.Logger) {
+// logPlan logs the plan's paths, without contents or environment values.
+func (p *mountPlan) logPlan(log hclog.Logger) {
 	if !log.IsDebug() {
 		return
 	}

@@ -14,31 +14,30 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// addProfile adds the profile's own paths.
-func (v *view) addProfile() error {
+// addProfilePaths adds the profile's paths.
+func (v *mountView) addProfilePaths() error {
 	for _, path := range v.profile.ReadWrite {
-		if err := v.addOwn(bindRW, path); err != nil {
+		if err := v.addProfilePath(bindRW, path); err != nil {
 			return err
 		}
 	}
 	for _, path := range v.profile.ReadOnly {
-		if err := v.addOwn(bindRO, path); err != nil {
+		if err := v.addProfilePath(bindRO, path); err != nil {
 			return err
 		}
 	}
 	for _, target := range slices.Sorted(maps.Keys(v.profile.Elsewhere)) {
 		source := v.profile.Elsewhere[target]
-		if err := v.checkOwn(source); err != nil {
+		if err := v.checkProfilePath(source); err != nil {
 			return err
 		}
-		v.set(mount{kind: bindRW, source: source, target: target, origin: fromProfile})
+		v.setMount(viewMount{kind: bindRW, source: source, target: target, origin: fromProfile})
 	}
 	return nil
 }
 
-// addOwn adds one path of the profile. The kernel's file systems are the
-// sandbox's own and not the host's.
-func (v *view) addOwn(kind mountKind, path string) error {
+// addProfilePath adds one path of the profile. Kernel file systems are the sandbox's own.
+func (v *mountView) addProfilePath(kind mountKind, path string) error {
 	switch {
 	case paths.Within("/proc", path):
 		v.proc = true
@@ -47,42 +46,40 @@ func (v *view) addOwn(kind mountKind, path string) error {
 		v.dev = true
 		return nil
 	}
-	if err := v.checkOwn(path); err != nil {
+	if err := v.checkProfilePath(path); err != nil {
 		return err
 	}
-	v.set(mount{kind: kind, source: path, target: path, origin: fromProfile})
+	v.setMount(viewMount{kind: kind, source: path, target: path, origin: fromProfile})
 	return nil
 }
 
-// checkOwn refuses a path of the profile that is missing, leads through a
-// symbolic link, or would open what has to stay hidden.
-func (v *view) checkOwn(path string) error {
+// checkProfilePath refuses a profile path that is missing, contains a symlink, or reveals hidden paths.
+func (v *mountView) checkProfilePath(path string) error {
 	for _, hidden := range v.profile.Hide {
 		if path == hidden {
-			return v.fail(path, "is to be visible and hidden at once", "grant a directory inside it or another one")
+			return v.profileError(path, "is to be visible and hidden at once", "grant a directory inside it or another one")
 		}
 	}
-	return v.checkPlain(path)
+	return v.checkNoLinks(path)
 }
 
-// checkPlain refuses a path that is missing or leads through a symbolic link.
-func (v *view) checkPlain(path string) error {
-	err := plainPath(path)
+// checkNoLinks refuses a path that is missing or contains a symlink.
+func (v *mountView) checkNoLinks(path string) error {
+	err := openNoLinks(path)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, unix.ELOOP):
-		return v.fail(path, "leads through a symbolic link", "name the place that it leads to")
+		return v.profileError(path, "leads through a symbolic link", "name the place that it leads to")
 	case errors.Is(err, unix.ENOENT):
-		return v.fail(path, "does not exist", "make it, or take it out of what is granted")
+		return v.profileError(path, "does not exist", "make it, or take it out of what is granted")
 	default:
-		return v.fail(path, "cannot be opened: "+err.Error(), "")
+		return v.profileError(path, "cannot be opened: "+err.Error(), "")
 	}
 }
 
-// plainPath resolves path and returns unix.ELOOP if any part of it is a
-// symbolic link.
-func plainPath(path string) error {
+// openNoLinks returns unix.ELOOP if any component of path is a symlink.
+func openNoLinks(path string) error {
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS})
 	if err == nil {
@@ -101,23 +98,23 @@ func plainPath(path string) error {
 	return nil
 }
 
-func (v *view) fail(path, problem, cure string) error {
+func (v *mountView) profileError(path, problem, cure string) error {
 	return &ProfileError{Profile: v.profile.Name, Path: path, Problem: problem, Cure: cure}
 }
 
-// addExposed adds the operator's rules.
-func (v *view) addExposed(rules []ExposePath) error {
+// addExposedPaths adds the operator's rules.
+func (v *mountView) addExposedPaths(rules []ExposePath) error {
 	for n, rule := range rules {
-		m, err := v.exposed(rule, fmt.Sprintf("isolation.expose_paths: %s to %s (%d)", rule.Source, rule.Target, n))
+		m, err := v.exposedMount(rule, fmt.Sprintf("isolation.expose_paths: %s to %s (%d)", rule.Source, rule.Target, n))
 		if err != nil {
 			return err
 		}
-		v.set(m)
+		v.setMount(m)
 	}
 	return nil
 }
 
-func (v *view) exposed(rule ExposePath, key string) (mount, error) {
+func (v *mountView) exposedMount(rule ExposePath, key string) (viewMount, error) {
 	kind := bindRO
 	if rule.Mode == ModeReadWrite {
 		kind = bindRW
@@ -130,14 +127,14 @@ func (v *view) exposed(rule ExposePath, key string) (mount, error) {
 			if m.source == "/" {
 				cure = "it has the whole file system but /tmp without the rule: take the rule out, or restrict the agent to a workspace"
 			}
-			return mount{}, &ConfigError{
+			return viewMount{}, &ConfigError{
 				Key:     key,
 				Problem: fmt.Sprintf("the source lies in %s, which the sandbox %s can write", m.source, v.profile.Name),
 				Cure:    cure,
 			}
 		}
-		if m.kind == bindRW && (rule.Target == m.target || below(m.target, rule.Target) && !v.linkSafe()) {
-			return mount{}, &ConfigError{
+		if m.kind == bindRW && (rule.Target == m.target || isStrictlyBelow(m.target, rule.Target) && !v.linkSafe()) {
+			return viewMount{}, &ConfigError{
 				Key:     key,
 				Problem: fmt.Sprintf("the target lies in %s, which the sandbox %s can write, and bubblewrap would follow a link there", m.target, v.profile.Name),
 				Cure: "choose a target outside every writable directory, such as /exposed/" + filepath.Base(rule.Target) +
@@ -145,46 +142,45 @@ func (v *view) exposed(rule ExposePath, key string) (mount, error) {
 			}
 		}
 	}
-	return mount{kind: kind, source: rule.Source, target: rule.Target, origin: fromConfig}, nil
+	return viewMount{kind: kind, source: rule.Source, target: rule.Target, origin: fromConfig}, nil
 }
 
-// addProgram adds the program itself, where no other mount shows it.
-func (v *view) addProgram(path string) error {
+// addProgram adds the program, unless a mount shows it.
+func (v *mountView) addProgram(path string) error {
 	if err := checkPath(path); err != nil {
-		return v.fail("", "cannot start a program: "+err.Error(), "")
+		return v.profileError("", "cannot start a program: "+err.Error(), "")
 	}
 	path = filepath.Clean(path)
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return v.fail(path, "is the program and cannot be found", "")
+		return v.profileError(path, "is the program and cannot be found", "")
 	}
 	if !v.profile.Exec {
 		if err := v.checkStatic(real); err != nil {
 			return err
 		}
 	}
-	if !v.shows(real) {
-		v.set(mount{kind: bindRO, source: real, target: path, origin: fromProfile})
+	if !v.showsHostFile(real) {
+		v.setMount(viewMount{kind: bindRO, source: real, target: path, origin: fromProfile})
 	}
 	return nil
 }
 
-// checkStatic refuses a program that needs files which its sandbox lacks: it
-// would fail without a word about why.
-func (v *view) checkStatic(path string) error {
+// checkStatic refuses a program that needs libraries its sandbox lacks.
+func (v *mountView) checkStatic(path string) error {
 	file, err := elf.Open(path)
 	if format := (*elf.FormatError)(nil); errors.As(err, &format) {
-		return v.fail(path, "is a script or something else that needs a program to run it, and its sandbox has none",
+		return v.profileError(path, "is a script or something else that needs a program to run it, and its sandbox has none",
 			"build a program of it, statically linked, or grant exec")
 	}
 	if err != nil {
-		return v.fail(path, "is not a program that can run without a system: "+err.Error(),
+		return v.profileError(path, "is not a program that can run without a system: "+err.Error(),
 			"grant exec, or use a statically linked program")
 	}
 	defer file.Close()
 	for _, segment := range file.Progs {
 		if segment.Type == elf.PT_INTERP {
-			return v.fail(path, "is dynamically linked, and its sandbox has no libraries",
+			return v.profileError(path, "is dynamically linked, and its sandbox has no libraries",
 				"build it with CGO_ENABLED=0, or grant exec")
 		}
 	}

@@ -14,15 +14,15 @@ func TestNothingIsMadeInTheHostsDirectories(t *testing.T) {
 		{{Source: "/usr/share", Target: "/etc", Mode: ModeReadOnly}},
 		{{Source: "/etc/ssl", Target: "/etc/ssl", Mode: ModeReadWrite}},
 	} {
-		v, err := newView(Profile{Exec: true}, rules, nil)
+		v, err := newMountView(Profile{Exec: true}, rules, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		v.neverWriteThrough()
+		v.coverHostDirs()
 		own := 0
 		for _, m := range v.mounts {
-			outer, held := v.holder(m.target)
-			if made := m.kind == copied || m.kind == symlink; made && held && outer.bind() {
+			outer, held := v.innermostMount(m.target)
+			if made := m.kind == copied || m.kind == symlink; made && held && outer.isBind() {
 				t.Errorf("%v: %s is made as a %s in %s", rules, m.target, m.kind, outer.source)
 			} else if made {
 				own++
@@ -32,11 +32,11 @@ func TestNothingIsMadeInTheHostsDirectories(t *testing.T) {
 			t.Errorf("%v: nothing is made at all", rules)
 		}
 	}
-	v, err := newPlan(exec.Command("/bin/true"), Profile{Exec: true}, nil, nil, nil)
+	v, err := newMountPlan(exec.Command("/bin/true"), Profile{Exec: true}, nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(v.mounts, func(m mount) bool { return m.kind == copied && m.target == "/etc/nsswitch.conf" }) {
+	if !slices.ContainsFunc(v.mounts, func(m viewMount) bool { return m.kind == copied && m.target == "/etc/nsswitch.conf" }) {
 		t.Error("/etc/nsswitch.conf is not copied")
 	}
 }

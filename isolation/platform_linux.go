@@ -17,26 +17,26 @@ import (
 
 // platform starts processes on Linux.
 type platform struct {
-	cfg     Config
-	log     hclog.Logger
-	bwrap   string // empty unless isolation is enabled
-	trial   trial
-	spawner *spawner
-	around  func(start func() error) error // what is done to its thread while it starts a sandbox
-	brander brander
-	groups  *groups
-	etc     *etcCopies                  // nil for mounts one by one, and unless isolation is enabled
-	behind  atomic.Pointer[filterNeeds] // the filter that this process itself is behind; nil for none
+	cfg         Config
+	log         hclog.Logger
+	bwrap       string // empty unless isolation is enabled
+	trial       sandboxTrial
+	spawner     *spawner
+	aroundStart func(start func() error) error // wraps the start of a sandbox on its thread
+	brander     brandAllocator
+	groups      *groupManager
+	etc         *etcCopies                  // nil without isolation, or to mount files separately
+	ownFilter   atomic.Pointer[filterNeeds] // filter of this process; nil for none
 
-	// What the walls are made of. Tests take one away to see that it was what held.
-	flags    []string                 // of bubblewrap
-	landlock int                      // the version of Landlock; 0 for none
-	filter   func(filterNeeds) filter // of system calls
-	linkSafe func() bool              // bubblewrap mounts where others can make links, and does not follow them
+	// Parts of the layers, which tests remove one at a time.
+	flags    []string                        // of bubblewrap
+	landlock int                             // the version of Landlock; 0 for none
+	filter   func(filterNeeds) syscallFilter // of system calls
+	linkSafe func() bool                     // bubblewrap mounts where others can make links, and does not follow them
 }
 
-func newPlatform(cfg Config, l layout, log hclog.Logger, m machine) (*platform, error) {
-	pl := &platform{cfg: cfg, log: log, flags: sandboxFlags, landlock: landlockABI(), filter: newFilter}
+func newPlatform(cfg Config, l homeLayout, log hclog.Logger, m machineConfig) (*platform, error) {
+	pl := &platform{cfg: cfg, log: log, flags: sandboxFlags, landlock: landlockABI(), filter: newSyscallFilter}
 	if cfg.Enabled {
 		bwrap, err := findBwrap(m.bwrap)
 		if err != nil {
@@ -46,29 +46,29 @@ func newPlatform(cfg Config, l layout, log hclog.Logger, m machine) (*platform, 
 			return nil, err
 		}
 		cache := filepath.Join(l.home, "cache")
-		pl.trial = newTrial(bwrap, cache)
-		if err := pl.trial.pass(); err != nil {
+		pl.trial = newSandboxTrial(bwrap, cache)
+		if err := pl.trial.checkSandbox(); err != nil {
 			return nil, err
 		}
 		pl.bwrap = bwrap
 		pl.etc = newEtcCopies(cache)
-		pl.linkSafe = sync.OnceValue(func() bool { return !makesMountPointsThroughLinks(bwrap, cache) })
+		pl.linkSafe = sync.OnceValue(func() bool { return !followsMountLinks(bwrap, cache) })
 	}
-	pl.spawner, pl.around = newSpawner(), keepingDevices
-	pl.groups = newGroups(cfg.Groups, log)
+	pl.spawner, pl.aroundStart = newSpawner(), withProtectedDevices
+	pl.groups = newGroupManager(cfg.UseCgroups, log)
 	return pl, nil
 }
 
-func (pl *platform) close() {
-	pl.spawner.end()
-	pl.groups.close()
+func (pl *platform) closePlatform() {
+	pl.spawner.stopThread()
+	pl.groups.closeGroups()
 	if pl.etc != nil {
-		pl.etc.close()
+		pl.etc.releaseDirs()
 	}
 }
 
-// start starts child with p's rights.
-func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
+// startChild starts child with p's rights.
+func (pl *platform) startChild(child *exec.Cmd, p Profile) (*Process, error) {
 	if pl.cfg.Enabled {
 		return pl.startSandbox(child, p)
 	}
@@ -76,13 +76,13 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 	if p.EndsItself {
 		atDeath = syscall.SIGTERM
 	}
-	in := pl.groups.member(p)
-	var inside *domain
+	in := pl.groups.newMember(p)
+	var inside *landlockDomain
 	fork := func() (pid int, err error) {
 		if p.Confine {
 			inside, err = pl.startConfined(child, p, in, atDeath)
 		} else {
-			err = pl.spawner.start(child, atDeath, func(start func() error) error { return in.start(child, true, start) })
+			err = pl.spawner.startProcess(child, atDeath, func(start func() error) error { return in.startInGroup(child, true, start) })
 		}
 		if err != nil {
 			return 0, err
@@ -94,14 +94,14 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 	if p.Confine && pl.landlock >= scopedSignals {
 		_, err = fork()
 	} else {
-		mark, err = pl.brander.start(fork)
+		mark, err = pl.brander.startBranded(fork)
 	}
 	if err != nil {
-		in.leave()
+		in.leaveGroup()
 		return nil, err
 	}
-	proc := pl.follow(child, inside, mark, in, p)
-	_, err = lowerLimits(proc.pid, p.Limits)
+	proc := pl.trackChild(child, inside, mark, in, p)
+	_, err = lowerProcessLimits(proc.pid, p.Limits)
 	if err == nil && p.EndsItself {
 		err = wakeAtHangup(child)
 	}
@@ -112,22 +112,22 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 	return proc, nil
 }
 
-// follow makes a Process of a child that was started without a sandbox, and clears up behind it when it ends.
-func (pl *platform) follow(child *exec.Cmd, inside *domain, mark brand, in *member, p Profile) *Process {
+// trackChild returns a Process for a child without a sandbox, and cleans up when it ends.
+func (pl *platform) trackChild(child *exec.Cmd, inside *landlockDomain, mark processBrand, in *groupMember, p Profile) *Process {
 	pid := child.Process.Pid
 	proc := &Process{pid: pid, done: make(chan struct{})}
 	var among func(pids []int) []int
 	var members func() []int
 	if inside != nil && inside.scoped {
 		own := domainTree{leader: pid, domain: inside}
-		proc.tree, among = own, own.among
-		members = func() []int { return own.among(proctable.IDs()) }
+		proc.tree, among = own, own.filterPIDs
+		members = func() []int { return own.filterPIDs(proctable.IDs()) }
 	} else {
 		own := groupTree{leader: pid, brand: mark}
-		proc.tree, among = own, own.among
+		proc.tree, among = own, own.filterPIDs
 		members = func() []int {
 			var pids []int
-			for _, e := range own.members() {
+			for _, e := range own.listMembers() {
 				pids = append(pids, e.PID)
 			}
 			return pids
@@ -137,41 +137,41 @@ func (pl *platform) follow(child *exec.Cmd, inside *domain, mark brand, in *memb
 		proc.tree = groupedTree{proc.tree, in}
 	}
 	proc.kernelLimit = newKernelLimit(p.Limits, vmstat)
-	go proc.watch(p.Limits, members, newInherited(pid, among))
+	go proc.watchTree(p.Limits, members, newOrphanReaper(pid, among))
 	go func() {
 		awaitExit(pid)
-		if !leftNothing(pid) {
-			proc.tree.kill() // not reaped yet, its id is still its own
-			clear(pid, among)
+		if !hasNoOrphans(pid) {
+			proc.tree.killAll() // not reaped yet, its id is still its own
+			reapTree(pid, among)
 		}
 		if inside != nil {
-			inside.end()
+			inside.stopThread()
 		}
-		in.leave()
-		proc.finish(child, nil)
+		in.leaveGroup()
+		proc.reapProcess(child, nil)
 	}()
 	return proc
 }
 
 func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
-	s, err := pl.sandbox(child, p)
+	s, err := pl.buildSandbox(child, p)
 	if err != nil {
 		return nil, err
 	}
-	in := pl.groups.member(p)
+	in := pl.groups.newMember(p)
 	around := func(start func() error) error {
-		return in.start(s.cmd, true, func() error { return pl.around(start) })
+		return in.startInGroup(s.cmd, true, func() error { return pl.aroundStart(start) })
 	}
-	if err := pl.spawner.start(s.cmd, syscall.SIGKILL, around); err != nil {
-		in.leave()
-		s.close()
+	if err := pl.spawner.startProcess(s.cmd, syscall.SIGKILL, around); err != nil {
+		in.leaveGroup()
+		s.closeAll()
 		if p.Proxied != nil && errors.Is(err, fs.ErrPermission) {
-			err = &Unavailable{Cause: "a network of its own can't be made for " + p.Name, Err: err,
+			err = &UnavailableError{Cause: "a network of its own can't be made for " + p.Name, Err: err,
 				Cure: "let picoclaw make user namespaces (Ubuntu: an AppArmor profile for it with userns), or do without network.allow"}
 		}
 		return nil, err
 	}
-	s.started()
+	s.closePassed()
 	network := serveNetwork(s.sockets, p)
 	st := followStatus(s.status)
 	held := s.held
@@ -181,57 +181,57 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 	proc.kernelLimit = newKernelLimit(p.Limits, vmstat)
 	proc.check = func() error {
 		tree.awaitKnown()
-		return st.checkHeld(held)
+		return st.checkMounts(held)
 	}
 	go func() {
 		awaitExit(proc.pid)
 		st.awaitInit()
-		network.end()
-		in.leave()
-		proc.finish(s.cmd, func(exit Exit) error {
+		network.closeNetwork()
+		in.leaveGroup()
+		proc.reapProcess(s.cmd, func(exit ExitStatus) error {
 			if exit.Code == 1 && !st.programRan() {
-				return &SetupError{Profile: p.Name, Exit: exit, Err: pl.trial.failed()}
+				return &SetupError{Profile: p.Name, Exit: exit, Err: pl.trial.recheckSandbox()}
 			}
 			return nil
 		})
 	}()
-	if err := tree.limit(p.Limits); err != nil {
+	if err := tree.limitProcesses(p.Limits); err != nil {
 		proc.Kill()
 		<-proc.done
 		return nil, err
 	}
-	go proc.watch(p.Limits, tree.members, nil) // its pid 1 adopts and reaps
+	go proc.watchTree(p.Limits, tree.listMembers, nil) // its pid 1 adopts and reaps
 	return proc, nil
 }
 
-// sandbox plans the mount view of child and builds the command that makes it.
-func (pl *platform) sandbox(child *exec.Cmd, p Profile) (*sandbox, error) {
-	plan, err := newPlan(child, p, pl.cfg.ExposePaths, pl.linkSafe, func(v *view) {
-		if err := pl.etc.pack(v); err != nil {
+// buildSandbox plans the mount view of child and builds the command that creates it.
+func (pl *platform) buildSandbox(child *exec.Cmd, p Profile) (*bwrapCommand, error) {
+	plan, err := newMountPlan(child, p, pl.cfg.ExposePaths, pl.linkSafe, func(v *mountView) {
+		if err := pl.etc.replaceMounts(v); err != nil {
 			pl.log.Debug("the sandbox gets its files of /etc one by one", "error", err)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	plan.log(pl.log)
-	return pl.newSandbox(child, plan)
+	plan.logPlan(pl.log)
+	return pl.newBwrapCommand(child, plan)
 }
 
-// prepare rewrites cmd into the command that runs child with p's rights.
-func (pl *platform) prepare(cmd, child *exec.Cmd, p Profile) error {
+// prepareCommand rewrites cmd to run child with p's rights.
+func (pl *platform) prepareCommand(cmd, child *exec.Cmd, p Profile) error {
 	if p.Confine && !pl.cfg.Enabled {
 		return &ProfileError{Profile: p.Name, Problem: "is confined by the thread that starts it and cannot be prepared",
 			Cure: "use Start"}
 	}
 	if pl.cfg.Enabled {
-		s, err := pl.sandbox(child, p)
+		s, err := pl.buildSandbox(child, p)
 		if err != nil {
 			return err
 		}
 		s.status.Close()
 		if s.sockets != nil {
-			s.close()
+			s.closeAll()
 			return &ProfileError{Profile: p.Name, Problem: "has a network that its start makes and cannot be prepared",
 				Cure: "use Start"}
 		}
@@ -243,7 +243,7 @@ func (pl *platform) prepare(cmd, child *exec.Cmd, p Profile) error {
 	return nil
 }
 
-// awaitExit waits until the child pid has ended, and leaves it to be reaped.
+// awaitExit waits until a child has ended, without reaping it.
 func awaitExit(pid int) {
 	for unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}

@@ -12,17 +12,17 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// machine is what of this machine the sandbox depends on: nothing.
-type machine struct{}
+// machineConfig lists the parts of this machine the sandbox depends on.
+type machineConfig struct{}
 
-func defaultMachine() machine { return machine{} }
+func defaultMachineConfig() machineConfig { return machineConfig{} }
 
 // platform starts processes without isolation.
 type platform struct{ log hclog.Logger }
 
-func newPlatform(cfg Config, _ layout, log hclog.Logger, _ machine) (*platform, error) {
+func newPlatform(cfg Config, _ homeLayout, log hclog.Logger, _ machineConfig) (*platform, error) {
 	if cfg.Enabled {
-		return nil, &Unavailable{
+		return nil, &UnavailableError{
 			Cause: "there is no isolation for " + runtime.GOOS + " yet",
 			Cure:  "set isolation.enabled to false, or run on Linux",
 		}
@@ -30,11 +30,13 @@ func newPlatform(cfg Config, _ layout, log hclog.Logger, _ machine) (*platform, 
 	return &platform{log: log}, nil
 }
 
-func (*platform) close() {}
+func (*platform) closePlatform() {}
 
-func (*platform) filterSelf(Profile) error { return nil }
+// applyFilterToSelf applies the filter of p's children to this process.
+func (*platform) applyFilterToSelf(Profile) error { return nil }
 
-func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
+// startChild starts child with p's rights.
+func (pl *platform) startChild(child *exec.Cmd, p Profile) (*Process, error) {
 	if p.Confine {
 		pl.log.Warn("the kernel of "+runtime.GOOS+" confines nothing: only the guard and the workspace confine this process",
 			"profile", p.Name)
@@ -47,25 +49,26 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 	proc := &Process{pid: child.Process.Pid, tree: tree, done: make(chan struct{})}
 	go func() {
 		_, _ = child.Process.Wait()
-		tree.kill()
-		proc.finish(child, nil)
+		tree.killAll()
+		proc.reapProcess(child, nil)
 	}()
 	return proc, nil
 }
 
-func (*platform) prepare(cmd, child *exec.Cmd, _ Profile) error {
+// prepareCommand rewrites cmd to run child with p's rights.
+func (*platform) prepareCommand(cmd, child *exec.Cmd, _ Profile) error {
 	cmd.Env = child.Env
 	return nil
 }
 
-var _ tree = plainTree{}
+var _ processTree = plainTree{}
 
 // plainTree is a child without isolation.
 type plainTree struct {
 	process *os.Process
 }
 
-func (t plainTree) signal(sig os.Signal) error {
+func (t plainTree) signalAll(sig os.Signal) error {
 	number, ok := sig.(syscall.Signal)
 	if !ok {
 		return fmt.Errorf("send %v: not a signal of this system", sig)
@@ -73,10 +76,9 @@ func (t plainTree) signal(sig os.Signal) error {
 	return syscall.Kill(-t.process.Pid, number)
 }
 
-func (t plainTree) kill() { _ = syscall.Kill(-t.process.Pid, syscall.SIGKILL) }
+func (t plainTree) killAll() { _ = syscall.Kill(-t.process.Pid, syscall.SIGKILL) }
 
-// childAttributes gives a child a session of its own, which is also its
-// process group.
+// childAttributes gives a child its own session without our terminal.
 func childAttributes(given *syscall.SysProcAttr) *syscall.SysProcAttr {
 	attr := syscall.SysProcAttr{}
 	if given != nil {
@@ -87,7 +89,7 @@ func childAttributes(given *syscall.SysProcAttr) *syscall.SysProcAttr {
 	return &attr
 }
 
-// Groups says what control groups do here: nothing, they are Linux's.
-func (i *Isolation) Groups() Groups {
-	return Groups{Cause: "there are none on " + runtime.GOOS, Never: true}
+// CgroupSupport describes the effect of control groups on this machine.
+func (i *Isolation) CgroupSupport() CgroupSupport {
+	return CgroupSupport{Cause: "there are none on " + runtime.GOOS, Never: true}
 }

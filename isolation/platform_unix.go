@@ -8,10 +8,9 @@ import (
 	"syscall"
 )
 
-// checkOwned refuses a directory that somebody else can put things into: what picoclaw finds there, it believes. Root
-// is at home with others' directories, as in a container that is given somebody's; and a group that is the user's own,
-// as many systems give each user one, is nobody else.
-func checkOwned(path string, info os.FileInfo) error {
+// checkDirOwner refuses a directory in which other users can create files. Root may use other users' directories, as in
+// containers, and the user's own group is allowed.
+func checkDirOwner(path string, info os.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return nil
@@ -27,15 +26,15 @@ func checkOwned(path string, info os.FileInfo) error {
 	return nil
 }
 
-// exitOf says how a reaped process ended.
-func exitOf(state *os.ProcessState) Exit {
+// exitStatus converts the state of a reaped process.
+func exitStatus(state *os.ProcessState) ExitStatus {
 	if state == nil {
-		return Exit{Code: -1}
+		return ExitStatus{Code: -1}
 	}
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return Exit{Code: 128 + int(status.Signal()), Signal: status.Signal()}
+		return ExitStatus{Code: 128 + int(status.Signal()), Signal: status.Signal()}
 	}
-	return Exit{Code: state.ExitCode()}
+	return ExitStatus{Code: state.ExitCode()}
 }
 
 var userEnvVars = []userEnvVar{

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// machine is what of this machine isolation depends on: nothing that could be elsewhere.
-type machine struct{}
+// machineConfig lists the parts of this machine the sandbox depends on.
+type machineConfig struct{}
 
-func defaultMachine() machine { return machine{} }
+func defaultMachineConfig() machineConfig { return machineConfig{} }
 
 // platform starts processes on Windows: each in a job of its own and, with isolation enabled, with a restricted token
 // at low integrity.
@@ -22,62 +22,63 @@ type platform struct {
 	log hclog.Logger
 }
 
-func newPlatform(cfg Config, l layout, log hclog.Logger, _ machine) (*platform, error) {
+func newPlatform(cfg Config, l homeLayout, log hclog.Logger, _ machineConfig) (*platform, error) {
 	if cfg.Enabled {
 		if err := refuseExposed(cfg.ExposePaths); err != nil {
 			return nil, err
 		}
 		// Children at low integrity have their home here, and could write to none otherwise.
-		if err := labelLow(l.userEnv("")); err != nil {
-			return nil, &Unavailable{Cause: "the user environment cannot be given to processes at low integrity", Err: err}
+		if err := allowLowIntegrity(l.userEnvDir("")); err != nil {
+			return nil, &UnavailableError{Cause: "the user environment cannot be given to processes at low integrity", Err: err}
 		}
 	}
 	return &platform{cfg: cfg, log: log}, nil
 }
 
-func (*platform) close() {}
+func (*platform) closePlatform() {}
 
-func (*platform) filterSelf(Profile) error { return nil }
+// applyFilterToSelf applies the filter of p's children to this process.
+func (*platform) applyFilterToSelf(Profile) error { return nil }
 
-// start starts child suspended, puts it into its job, makes sure of what it is, and lets it run.
-func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
+// startChild starts child with p's rights.
+func (pl *platform) startChild(child *exec.Cmd, p Profile) (*Process, error) {
 	if p.Confine && !pl.cfg.Enabled {
 		pl.log.Warn("without isolation Windows confines nothing: only the guard and the workspace confine this process",
 			"profile", p.Name)
 	}
-	if err := pl.grant(p); err != nil {
+	if err := pl.grantAccess(p); err != nil {
 		return nil, err
 	}
-	job, err := newJob(p.jobBounds(), pl.cfg.Enabled)
+	job, err := newJobObject(p.jobBounds(), pl.cfg.Enabled)
 	if err != nil {
 		return nil, err
 	}
 	if err := pl.startIn(job, child); err != nil {
-		job.close()
+		job.closeHandle()
 		return nil, err
 	}
 	proc := &Process{pid: child.Process.Pid, tree: job, done: make(chan struct{})}
 	handle, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(proc.pid))
 	if err != nil {
-		job.kill()
+		job.killAll()
 	}
 	go func() {
 		if err == nil {
 			_, _ = windows.WaitForSingleObject(handle, windows.INFINITE)
 			_ = windows.CloseHandle(handle)
 		}
-		job.kill() // what it has left behind
-		proc.finish(child, nil)
-		job.close()
+		job.killAll() // what it has left behind
+		proc.reapProcess(child, nil)
+		job.closeHandle()
 	}()
 	return proc, nil
 }
 
-func (pl *platform) startIn(job *job, child *exec.Cmd) error {
+func (pl *platform) startIn(job *jobObject, child *exec.Cmd) error {
 	attr := childAttributes(child.SysProcAttr)
 	attr.CreationFlags |= windows.CREATE_SUSPENDED | windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW
 	if pl.cfg.Enabled {
-		token, err := restrictedToken()
+		token, err := newRestrictedToken()
 		if err != nil {
 			return err
 		}
@@ -88,18 +89,18 @@ func (pl *platform) startIn(job *job, child *exec.Cmd) error {
 	if err := child.Start(); err != nil {
 		return err
 	}
-	created, err := job.created(child)
+	created, err := job.openSuspended(child)
 	if err != nil {
 		_ = child.Process.Kill()
 		_ = child.Wait()
 		return err
 	}
-	defer created.close()
-	return release(created, pl.cfg.Enabled)
+	defer created.closeHandle()
+	return releaseSuspended(created, pl.cfg.Enabled)
 }
 
-// grant makes what a profile may write to writable at low integrity, and logs what there is.
-func (pl *platform) grant(p Profile) error {
+// grantAccess makes a profile's writable paths writable at low integrity.
+func (pl *platform) grantAccess(p Profile) error {
 	if !pl.cfg.Enabled {
 		return nil
 	}
@@ -113,7 +114,7 @@ func (pl *platform) grant(p Profile) error {
 		if rule.mode != ModeReadWrite {
 			continue
 		}
-		if err := labelLow(rule.path); err != nil {
+		if err := allowLowIntegrity(rule.path); err != nil {
 			return &ProfileError{Profile: p.Name, Path: rule.path, Problem: "cannot be made writable at low integrity: " +
 				err.Error(), Cure: "grant a directory that this user owns"}
 		}
@@ -122,7 +123,8 @@ func (pl *platform) grant(p Profile) error {
 	return nil
 }
 
-func (pl *platform) prepare(cmd, child *exec.Cmd, p Profile) error {
+// prepareCommand rewrites cmd to run child with p's rights.
+func (pl *platform) prepareCommand(cmd, child *exec.Cmd, p Profile) error {
 	if pl.cfg.Enabled {
 		return &ProfileError{Profile: p.Name, Problem: "is restricted while it is started and cannot be prepared",
 			Cure: "use Start"}
@@ -131,6 +133,7 @@ func (pl *platform) prepare(cmd, child *exec.Cmd, p Profile) error {
 	return nil
 }
 
+// childAttributes gives a child its own session without our terminal.
 func childAttributes(given *syscall.SysProcAttr) *syscall.SysProcAttr {
 	attr := syscall.SysProcAttr{}
 	if given != nil {
@@ -140,12 +143,12 @@ func childAttributes(given *syscall.SysProcAttr) *syscall.SysProcAttr {
 	return &attr
 }
 
-// exitOf says how an ended process ended.
-func exitOf(state *os.ProcessState) Exit {
+// exitStatus converts the state of a reaped process.
+func exitStatus(state *os.ProcessState) ExitStatus {
 	if state == nil {
-		return Exit{Code: -1}
+		return ExitStatus{Code: -1}
 	}
-	return Exit{Code: state.ExitCode()}
+	return ExitStatus{Code: state.ExitCode()}
 }
 
 var userEnvVars = []userEnvVar{
@@ -160,5 +163,6 @@ var userEnvVars = []userEnvVar{
 // Windows does not tell variables apart by case.
 func sameEnvName(a, b string) bool { return strings.EqualFold(a, b) }
 
-// checkOwned takes what is there: the directory is below the user's own, and its access list is inherited from that.
-func checkOwned(string, os.FileInfo) error { return nil }
+// checkDirOwner refuses a directory in which other users can create files. Root may use other users' directories, as in
+// containers, and the user's own group is allowed.
+func checkDirOwner(string, os.FileInfo) error { return nil }

@@ -13,53 +13,51 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// noProgram is what the trial sandbox is told to run. Nothing of that name
-// exists in it, so bubblewrap's complaint about it means that everything
-// before it succeeded.
-const noProgram = "/no-program"
+// missingProgram is the program of the trial sandbox. It does not exist, so bubblewrap's error about it means that
+// everything before succeeded.
+const missingProgram = "/no-program"
 
-// probeBwrap builds a sandbox with every wall and nothing in it, and names the
-// cause if that fails.
+// probeBwrap builds an empty sandbox with every layer, and returns the cause of a failure.
 func probeBwrap(bwrap string) error {
 	if err := unix.Access(bwrap, unix.X_OK); err != nil {
-		return &Unavailable{Cause: bwrap + " cannot be executed by this user", Cure: "run `chmod 755 " + bwrap + "` as root",
+		return &UnavailableError{Cause: bwrap + " cannot be executed by this user", Cure: "run `chmod 755 " + bwrap + "` as root",
 			Err: err}
 	}
 	args := append(append([]string{}, sandboxFlags...), "--unshare-net", "--proc", "/proc", "--dev", "/dev", "--tmpfs",
-		"/tmp", "--remount-ro", "/", "--", noProgram)
+		"/tmp", "--remount-ro", "/", "--", missingProgram)
 	cmd := exec.Command(bwrap, args...)
 	cmd.Env, cmd.Dir = []string{}, "/"
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	err := cmd.Run()
 	text := strings.TrimSpace(said.String())
-	if strings.Contains(text, "execvp "+noProgram) {
+	if strings.Contains(text, "execvp "+missingProgram) {
 		return nil
 	}
 	if err == nil {
 		err = errors.New("it ended without a word")
 	}
-	return diagnose(bwrap, text, err)
+	return diagnoseFailure(bwrap, text, err)
 }
 
-// diagnose finds the most likely reason for a sandbox that cannot be built.
-func diagnose(bwrap, said string, err error) *Unavailable {
+// diagnoseFailure returns the most likely reason why a sandbox can't be built.
+func diagnoseFailure(bwrap, said string, err error) *UnavailableError {
 	if said != "" {
 		err = fmt.Errorf("%s", firstLine(said))
 	}
-	u := &Unavailable{Cause: "bubblewrap cannot build a sandbox here",
+	u := &UnavailableError{Cause: "bubblewrap cannot build a sandbox here",
 		Cure: "run `bwrap --unshare-all --ro-bind / / true` to see why, or set isolation.enabled to false", Err: err}
 	switch {
 	case strings.Contains(said, "nknown option"):
 		u.Cause = bwrap + " is too old"
 		u.Cure = "install bubblewrap 0.8.0 or later"
-	case setting("user/max_user_namespaces") == "0":
+	case kernelSetting("user/max_user_namespaces") == "0":
 		u.Cause = "user namespaces are switched off (user.max_user_namespaces is 0)"
 		u.Cure = "run `sysctl -w user.max_user_namespaces=15000` as root"
-	case os.Geteuid() != 0 && setting("kernel/unprivileged_userns_clone") == "0":
+	case os.Geteuid() != 0 && kernelSetting("kernel/unprivileged_userns_clone") == "0":
 		u.Cause = "unprivileged user namespaces are switched off (kernel.unprivileged_userns_clone is 0)"
 		u.Cure = "run `sysctl -w kernel.unprivileged_userns_clone=1` as root"
-	case os.Geteuid() != 0 && setting("kernel/apparmor_restrict_unprivileged_userns") == "1":
+	case os.Geteuid() != 0 && kernelSetting("kernel/apparmor_restrict_unprivileged_userns") == "1":
 		u.Cause = "AppArmor restricts user namespaces (kernel.apparmor_restrict_unprivileged_userns is 1)"
 		u.Cure = "install an AppArmor profile for bwrap that allows userns (Ubuntu: /usr/share/apparmor/extra-profiles/bwrap-userns-restrict), or run `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0` as root"
 	case strings.Contains(said, "mount proc") || strings.Contains(said, "mounting proc"):
@@ -72,8 +70,8 @@ func diagnose(bwrap, said string, err error) *Unavailable {
 	return u
 }
 
-// setting reads a kernel setting below /proc/sys; empty if there is none.
-func setting(name string) string {
+// kernelSetting reads a setting in /proc/sys; empty if missing.
+func kernelSetting(name string) string {
 	value, err := os.ReadFile("/proc/sys/" + name)
 	if err != nil {
 		return ""
@@ -86,12 +84,11 @@ func firstLine(text string) string {
 	return line
 }
 
-// checkSources refuses rules whose source is missing or leads through a
-// symbolic link.
+// checkSources refuses rules whose source is missing or contains a symlink.
 func checkSources(rules []ExposePath) error {
 	for _, rule := range rules {
 		key := fmt.Sprintf("isolation.expose_paths: source %q", rule.Source)
-		switch err := plainPath(rule.Source); {
+		switch err := openNoLinks(rule.Source); {
 		case err == nil:
 		case errors.Is(err, unix.ENOENT):
 			return &ConfigError{Key: key, Problem: "it does not exist", Cure: "make it, or take the rule out"}

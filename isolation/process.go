@@ -12,14 +12,13 @@ import (
 	"time"
 )
 
-// ErrFinished is returned when a process that has ended is to be signalled.
+// ErrFinished is the error of signalling an ended process.
 var ErrFinished = errors.New("the process has ended")
 
-// Process is a running child and everything it started. Its methods can be
-// called from any goroutine, and again after the end.
+// Process is a running child with its descendants. It may be used concurrently, and after the end.
 type Process struct {
 	pid  int
-	tree tree
+	tree processTree
 	done chan struct{}
 
 	contained bool         // see Contained
@@ -39,30 +38,27 @@ type Process struct {
 	kernelLimit func() string
 
 	// Set before done is closed, and not changed afterwards.
-	exit Exit
+	exit ExitStatus
 	err  error
 }
 
-// tree is what a platform knows of a child's processes.
-type tree interface {
-	// signal sends sig to each of them.
-	signal(sig os.Signal) error
-	// kill ends all of them, whatever they do against it.
-	kill()
+// processTree is a platform's view of a child's processes.
+type processTree interface {
+	// signalAll sends sig to all processes.
+	signalAll(sig os.Signal) error
+	// killAll kills all processes.
+	killAll()
 }
 
-// Pid is the process id as this process sees it. In a sandbox it belongs to
-// the process that guards it.
+// Pid returns the process id. Of a sandbox it is bubblewrap's.
 func (p *Process) Pid() int { return p.pid }
 
-// Done is closed when the process has exited and what it left behind has been
-// killed.
+// Done returns a channel that is closed when the process has ended and its descendants are killed.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Wait waits for the end of the process. The error is ctx's, or a *SetupError
-// if the sandbox failed before the program started; a program that fails is
-// not an error.
-func (p *Process) Wait(ctx context.Context) (Exit, error) {
+// Wait waits for the end of the process. It returns ctx's error, or a *SetupError if the sandbox failed before the
+// program started. A failing program is no error.
+func (p *Process) Wait(ctx context.Context) (ExitStatus, error) {
 	select {
 	case <-p.done:
 		return p.exit, p.err
@@ -72,19 +68,18 @@ func (p *Process) Wait(ctx context.Context) (Exit, error) {
 	case <-p.done:
 		return p.exit, p.err
 	case <-ctx.Done():
-		return Exit{Code: -1}, ctx.Err()
+		return ExitStatus{Code: -1}, ctx.Err()
 	}
 }
 
-// Signal sends sig to the process and to all its descendants.
+// Signal sends sig to the process and all its descendants.
 func (p *Process) Signal(sig os.Signal) error {
 	err := ErrFinished
-	p.unlessReaped(func() { err = p.tree.signal(sig) })
+	p.unlessReaped(func() { err = p.tree.signalAll(sig) })
 	return err
 }
 
-// unlessReaped calls f while the pid certainly belongs to the process, and not
-// at all when that is over.
+// unlessReaped calls f if the process is not reaped yet, so that its pid is valid.
 func (p *Process) unlessReaped(f func()) {
 	p.reaping.RLock()
 	defer p.reaping.RUnlock()
@@ -93,9 +88,8 @@ func (p *Process) unlessReaped(f func()) {
 	}
 }
 
-// Stop asks the whole tree to end with SIGTERM and, after grace or when ctx is
-// done, kills it. It returns when the tree is gone.
-func (p *Process) Stop(ctx context.Context, grace time.Duration) (Exit, error) {
+// Stop sends SIGTERM to all processes and kills them after grace, or when ctx is done. It returns when all are gone.
+func (p *Process) Stop(ctx context.Context, grace time.Duration) (ExitStatus, error) {
 	if grace > 0 && p.Signal(syscall.SIGTERM) == nil {
 		timer := time.NewTimer(grace)
 		defer timer.Stop()
@@ -110,32 +104,32 @@ func (p *Process) Stop(ctx context.Context, grace time.Duration) (Exit, error) {
 	return p.exit, p.err
 }
 
-// Contained reports whether nothing that the process starts can outlive it, whatever it does: the kernel sees to that.
-// A process that is not is better asked to end what it has started: see Stop.
-func (p *Process) Contained() bool { return p.contained }
+// IsContained reports whether the kernel ensures that no descendant outlives the process. Otherwise ask it first to end
+// its children: see Stop.
+func (p *Process) IsContained() bool { return p.contained }
 
-// Check reports an error if the sandbox is not the one that was meant, as something in what its child can write was
-// replaced while it was made. Call it when the program has begun, and before it does anything for anybody.
-func (p *Process) Check() error {
+// CheckSandbox returns an error if the sandbox differs from its plan, because a writable path was replaced during its
+// creation. Call it after the program has started and before using it.
+func (p *Process) CheckSandbox() error {
 	if p.check == nil {
 		return nil
 	}
 	return p.check()
 }
 
-// Kill ends the whole tree at once. It does not wait for it: see Done.
+// Kill kills all processes. It does not wait: see Done.
 func (p *Process) Kill() {
 	p.killed.Store(true)
-	p.unlessReaped(p.tree.kill)
+	p.unlessReaped(p.tree.killAll)
 }
 
-// finish reaps the process, which has ended, and tells everybody how.
-func (p *Process) finish(cmd *exec.Cmd, judge func(Exit) error) {
+// reapProcess reaps the ended process and reports its exit.
+func (p *Process) reapProcess(cmd *exec.Cmd, judge func(ExitStatus) error) {
 	p.reaping.Lock()
 	err := cmd.Wait()
 	p.reaped = true
 	p.reaping.Unlock()
-	p.exit = exitOf(cmd.ProcessState)
+	p.exit = exitStatus(cmd.ProcessState)
 	if limit := p.exceeded.Load(); limit != nil {
 		p.exit.Exceeded = *limit
 	} else if p.kernelLimit != nil && !p.killed.Load() && (p.exit.Code == exitKilled || p.exit.Signal == syscall.SIGKILL) {
@@ -153,8 +147,8 @@ func (p *Process) finish(cmd *exec.Cmd, judge func(Exit) error) {
 // exitKilled is the exit status of a shell or sandbox whose program was killed.
 const exitKilled = 128 + 9
 
-// Exit is how a process ended.
-type Exit struct {
+// ExitStatus says how a process ended.
+type ExitStatus struct {
 	// Code is the exit status, or 128 plus the signal's number for a process
 	// that a signal ended, as shells have it. It is -1 if it is not known.
 	Code int
@@ -166,10 +160,10 @@ type Exit struct {
 	Exceeded string
 }
 
-// Success reports whether the process ended by itself with status 0.
-func (e Exit) Success() bool { return e.Code == 0 && e.Signal == nil }
+// Success reports whether the process exited with status 0.
+func (e ExitStatus) Success() bool { return e.Code == 0 && e.Signal == nil }
 
-func (e Exit) String() string {
+func (e ExitStatus) String() string {
 	if e.Signal != nil {
 		return "signal: " + e.Signal.String()
 	}

@@ -13,8 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/isolation/internal/cgroup"
 )
 
-// Profile is what one child may see and do. It comes from policy and grants,
-// never from an agent's input.
+// Profile is the access of one child. It comes from policy and grants, never from an agent's input.
 type Profile struct {
 	// Name appears in logs and messages.
 	Name string
@@ -51,7 +50,7 @@ type Profile struct {
 	Network bool
 	// Proxied gives it a network of its own instead, which leads to this
 	// process alone. It takes Config.Enabled.
-	Proxied *Proxied `json:",omitempty"`
+	Proxied *ProxiedNetwork `json:",omitempty"`
 	// Confine holds the child to the profile by what needs nothing installed,
 	// Landlock, no_new_privs and fewer capabilities, where no sandbox does.
 	// A kernel without Landlock starts the child unconfined, and the log says
@@ -77,7 +76,7 @@ type Profile struct {
 	// Group bounds what they use together, whoever else bounds what. It takes
 	// Config.Groups.
 	Group GroupLimits
-	// UserEnv redirects HOME, TMPDIR and XDG_* into
+	// UserEnvDir redirects HOME, TMPDIR and XDG_* into
 	// <home>/runtime-user-env, which is then read-write for the child.
 	UserEnv bool
 	// UserEnvID names a directory of its own below runtime-user-env, so that
@@ -86,18 +85,17 @@ type Profile struct {
 	UserEnvID string
 }
 
-// PrivateDirs returns the directories that a sandbox has of its own, and that everything in it may write to.
+// PrivateDirs returns the private writable directories of a sandbox.
 func PrivateDirs() []string { return []string{"/tmp", "/dev/shm"} }
 
-// anyProgram reports whether the child may start programs of all kinds, also such as are no files.
-func (p Profile) anyProgram() bool { return p.Exec && len(p.Programs) == 0 }
+// allowsAnyProgram reports whether the child may start any program.
+func (p Profile) allowsAnyProgram() bool { return p.Exec && len(p.Programs) == 0 }
 
-// apart reports whether who confines the child is in a sandbox already, with namespaces of its own: then it has been
-// given the sandbox's shared memory, which nobody may have to himself elsewhere.
-func (p Profile) apart() bool { return slices.Contains(p.ReadWrite, "/dev/shm") }
+// isNested reports whether this process is in a sandbox with its own namespaces, recognised by its shared memory.
+func (p Profile) isNested() bool { return slices.Contains(p.ReadWrite, "/dev/shm") }
 
-// normal checks p and returns it with clean paths.
-func (p Profile) normal() (Profile, error) {
+// normalize checks p and returns it with clean paths.
+func (p Profile) normalize() (Profile, error) {
 	if p.Name == "" {
 		p.Name = "unnamed"
 	}
@@ -118,19 +116,17 @@ func (p Profile) normal() (Profile, error) {
 	return p, nil
 }
 
-// Limits bound what a child and its descendants may use. A zero is no limit.
+// Limits limit a child and its descendants. Zero is no limit.
 //
-// Processes, Memory and CPU are the whole tree's. No limit that a process inherits says that, so the tree is looked at
-// every so often, and ended when it has too much: it may have more for a moment. FileSize and OpenFiles are each
-// process's own, kept by the kernel.
+// Processes, Memory and CPU apply to the whole tree, which is checked periodically and killed when it exceeds them, so
+// it can exceed them for a moment. FileSize and OpenFiles apply to each process and are enforced by the kernel.
 type Limits = limits.Limits
 
-// GroupLimits bound what a child and all its descendants use together, the commands that it starts and confines itself
-// among them. The kernel keeps them, by a control group of the child's own, wherever this process may make one; nothing
-// stands in elsewhere. A zero is no limit, and all zero no group.
+// GroupLimits limit a child with all its descendants, including separately confined commands. The kernel enforces them
+// with a control group, where possible. Zero is no limit.
 type GroupLimits = cgroup.Limits
 
-// checkPath refuses what can't be a path of a sandbox.
+// checkPath refuses invalid sandbox paths.
 func checkPath(path string) error {
 	switch {
 	case strings.ContainsRune(path, 0):
@@ -141,31 +137,30 @@ func checkPath(path string) error {
 	return nil
 }
 
-// below reports whether path lies strictly below dir.
-func below(dir, path string) bool { return path != dir && paths.Within(dir, path) }
+// isStrictlyBelow reports whether path is strictly below dir.
+func isStrictlyBelow(dir, path string) bool { return path != dir && paths.Within(dir, path) }
 
-// Proxied is a network that leads to this process alone. The child has a machine of its own, without any other: names
-// are looked up on its port 53, and what connects to the listeners' ports there is accepted here. So whoever serves
-// them decides what is reached, and there is no way around it.
-type Proxied struct {
-	// Name is the same for networks that are the same: what may share a process.
+// ProxiedNetwork is a network that leads only to this process. Names are resolved by its port 53, and connections to
+// the listeners' ports are accepted here, so the server decides which hosts are reachable.
+type ProxiedNetwork struct {
+	// Name is equal for networks that may share a process.
 	Name string
-	// Ports are those TCP ports that are listened on, on every address of the child's machine, 127.0.0.0/8.
+	// Ports are the TCP ports to listen on, on all addresses in 127.0.0.0/8.
 	Ports []uint16
-	// Serve is given the listeners while the child starts, and returns at once what ends serving them. That is called
-	// when the child has ended and the listeners are closed.
+	// Serve receives the listeners while the child starts, and returns a function that is called when the child has
+	// ended and the listeners are closed.
 	Serve func(Listeners) (end func()) `json:"-"`
-	// Certificates, if there are any, are in PEM those that the child is to believe, at [CertificatesPath].
+	// Certificates, if any, are trusted PEM certificates for the child, at [CertificatesPath].
 	Certificates []byte `json:"-"`
 }
 
-// ProxyAddress is where a child with a [Proxied] network finds the proxy for HTTP.
+// ProxyAddress is the address of the HTTP proxy in a [ProxiedNetwork].
 const ProxyAddress = "127.0.0.1:3128"
 
-// CertificatesPath is where a child finds its certificates.
+// CertificatesPath is the path of the trusted certificates in a sandbox.
 const CertificatesPath = "/etc/picoclaw-certificates.pem"
 
-// Listeners are open in the network of a child.
+// Listeners are open in a child's network.
 type Listeners struct {
 	Proxy net.Listener   // at [ProxyAddress]
 	Ports []net.Listener // at each of the ports, in their order
@@ -175,7 +170,7 @@ type Listeners struct {
 	Room int
 }
 
-// Close closes all of them.
+// Close closes all listeners.
 func (l Listeners) Close() {
 	for _, one := range append([]net.Listener{l.Proxy}, l.Ports...) {
 		_ = one.Close()

@@ -8,18 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// libraryDirs are what of a system's directories a program needs besides itself: its libraries and data. A child that
-// may start only some programs does not get to read the others, because the dynamic linker would run what it can read.
+// libraryDirs are the libraries and data of a system. A child with a list of programs can't read other programs, since
+// the dynamic linker would execute them.
 var libraryDirs = []string{
 	"/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib", "/usr/share", "/lib", "/lib32", "/lib64",
 	"/libx32", "/nix/store",
 }
 
-// programDirs is where programs that are named without a path are looked for.
+// programDirs are searched for programs without a path.
 var programDirs = []string{"/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"}
 
-// systemRights are the rights to the system's directories, by path: to run all that is there, or with Programs, to run
-// these and to read what they need.
+// systemRights returns the rights to system directories by path.
 func (p Profile) systemRights() map[string]uint64 {
 	rights := map[string]uint64{}
 	if len(p.Programs) == 0 {
@@ -37,14 +36,14 @@ func (p Profile) systemRights() map[string]uint64 {
 			continue // a machine need not have them all
 		}
 		rights[path] = readFile | unix.LANDLOCK_ACCESS_FS_EXECUTE
-		if linker := interpreter(path); linker != "" {
+		if linker := dynamicLinker(path); linker != "" {
 			rights[linker] = readFile | unix.LANDLOCK_ACCESS_FS_EXECUTE
 		}
 	}
 	return rights
 }
 
-// findProgram finds a program where the system keeps them, and what its links lead to.
+// findProgram finds a system program and its resolved path.
 func findProgram(name string) (path, real string, ok bool) {
 	candidates := []string{name}
 	if !filepath.IsAbs(name) {
@@ -65,8 +64,8 @@ func findProgram(name string) (path, real string, ok bool) {
 	return "", "", false
 }
 
-// interpreter returns the dynamic linker that a program names, with its links resolved; empty for a static one.
-func interpreter(path string) string {
+// dynamicLinker returns the resolved dynamic linker of a program; empty if static.
+func dynamicLinker(path string) string {
 	file, err := elf.Open(path)
 	if err != nil {
 		return ""

@@ -10,33 +10,33 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-func reach(cfg Config, p Profile, path string) (Reach, error) {
+func accessOf(cfg Config, p Profile, path string) (PathAccess, error) {
 	path = filepath.Clean(path)
 	switch {
 	case cfg.Enabled:
-		p.ReadWrite = slices.DeleteFunc(p.ReadWrite, missing) // what is yet to be made shows nothing
-		v, err := newView(p, cfg.ExposePaths, func() bool { return true })
+		p.ReadWrite = slices.DeleteFunc(p.ReadWrite, isMissing) // what is yet to be made shows nothing
+		v, err := newMountView(p, cfg.ExposePaths, func() bool { return true })
 		if err == nil {
-			err = v.close()
+			err = v.finishView()
 		}
 		if err != nil {
-			return Reach{}, err
+			return PathAccess{}, err
 		}
-		return v.reach(path), nil
+		return v.accessOf(path), nil
 	case p.Confine && landlockABI() > 0:
-		return cfg.confined(p, path), nil
+		return cfg.landlockAccess(p, path), nil
 	}
-	return Reach{Read: true, Write: true, Why: "nothing of the kernel's confines it"}, nil
+	return PathAccess{Read: true, Write: true, Why: "nothing of the kernel's confines it"}, nil
 }
 
-func missing(path string) bool {
+func isMissing(path string) bool {
 	_, err := os.Lstat(path)
 	return err != nil
 }
 
-// reach finds the mount that shows a path.
-func (v *view) reach(path string) Reach {
-	m, ok := v.holder(path)
+// accessOf returns the access by the mount that shows a path.
+func (v *mountView) accessOf(path string) PathAccess {
+	m, ok := v.innermostMount(path)
 	for _, at := range v.mounts {
 		if at.target == path {
 			m, ok = at, true
@@ -44,24 +44,24 @@ func (v *view) reach(path string) Reach {
 	}
 	switch {
 	case !ok:
-		return Reach{Why: "it is not in the mount view"}
+		return PathAccess{Why: "it is not in the mount view"}
 	case m.kind == bindRW:
-		return Reach{Read: true, Write: true, Why: "the mount view shows " + m.target}
+		return PathAccess{Read: true, Write: true, Why: "the mount view shows " + m.target}
 	case m.kind == bindRO:
-		return Reach{Read: true, Why: "the mount view shows " + m.target + " read-only"}
+		return PathAccess{Read: true, Why: "the mount view shows " + m.target + " read-only"}
 	case m.kind == copied:
-		return Reach{Read: true, Why: "the sandbox has a copy of " + m.source}
-	case m.kind == tmpfs && slices.ContainsFunc(v.last, func(last mount) bool { return last.target == m.target }):
-		return Reach{Why: "the mount view hides " + m.target}
+		return PathAccess{Read: true, Why: "the sandbox has a copy of " + m.source}
+	case m.kind == tmpfs && slices.ContainsFunc(v.last, func(last viewMount) bool { return last.target == m.target }):
+		return PathAccess{Why: "the mount view hides " + m.target}
 	}
-	return Reach{Why: "the sandbox has a " + m.target + " of its own, and not the host's"}
+	return PathAccess{Why: "the sandbox has a " + m.target + " of its own, and not the host's"}
 }
 
-// confined adds up what Landlock allows for the path and the directories above it.
-func (cfg Config) confined(p Profile, path string) Reach {
+// landlockAccess returns Landlock's access to a path.
+func (cfg Config) landlockAccess(p Profile, path string) PathAccess {
 	var rights uint64
 	var by string
-	for granted, r := range cfg.grants(p) {
+	for granted, r := range cfg.pathGrants(p) {
 		if !paths.Within(granted, path) {
 			continue
 		}
@@ -70,7 +70,7 @@ func (cfg Config) confined(p Profile, path string) Reach {
 			by = granted
 		}
 	}
-	r := Reach{Read: rights&(unix.LANDLOCK_ACCESS_FS_READ_FILE|unix.LANDLOCK_ACCESS_FS_READ_DIR) != 0,
+	r := PathAccess{Read: rights&(unix.LANDLOCK_ACCESS_FS_READ_FILE|unix.LANDLOCK_ACCESS_FS_READ_DIR) != 0,
 		Write: rights&unix.LANDLOCK_ACCESS_FS_WRITE_FILE != 0}
 	switch {
 	case by == "":

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What ReachOf says is what a process meets that tries.
+// What AccessOf says is what a process meets that tries.
 func TestReachIsWhatAProcessMeets(t *testing.T) {
 	base := realTemp(t)
 	work, docs, home := filepath.Join(base, "work"), filepath.Join(base, "docs"), filepath.Join(base, "home")
@@ -26,7 +26,7 @@ func TestReachIsWhatAProcessMeets(t *testing.T) {
 					Confine: mode.confine}
 				i := configured(t, cfg)
 				for _, path := range paths {
-					says, err := ReachOf(cfg, p, path)
+					says, err := AccessOf(cfg, p, path)
 					if err != nil {
 						t.Fatal(err)
 					}

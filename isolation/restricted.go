@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 )
 
-// lowIntegrity is the relative id of the low integrity level. What is above it can't be written by what is at it.
+// lowIntegrity is the relative id of the low integrity level.
 const lowIntegrity = 0x1000
 
-// restriction is what was read back of a process that should be restricted: what was set need not have taken.
-type restriction struct {
+// tokenRestriction is the restriction read back from a process.
+type tokenRestriction struct {
 	integrity   uint32 // the relative id of its integrity level
 	restricted  bool   // its token has restricting ids
 	privileges  int    // how many its token has; one, to pass through directories, is nobody's loss
@@ -19,8 +19,8 @@ type restriction struct {
 	killOnClose bool   // which ends with us
 }
 
-// check says what did not take.
-func (r restriction) check() error {
+// verify returns an error for missing restrictions.
+func (r tokenRestriction) verify() error {
 	var wrong []error
 	for _, c := range []struct {
 		holds bool
@@ -40,48 +40,47 @@ func (r restriction) check() error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	return &Unavailable{
+	return &UnavailableError{
 		Cause: "Windows has not restricted the process as it was told to",
 		Cure:  "set isolation.enabled to false to do without isolation",
 		Err:   errors.Join(wrong...),
 	}
 }
 
-// suspended is a process that was created and has not run its first instruction.
-type suspended interface {
-	assign() error                 // puts it into its job
-	examine() (restriction, error) // reads back what it is
-	resume() error                 // lets it run
-	discard()                      // ends it, as if it had never been
+// suspendedChild is a created process before its first instruction.
+type suspendedChild interface {
+	assignToJob() error
+	readRestriction() (tokenRestriction, error)
+	resumeProcess() error
+	terminate() // ends the process before it runs
 }
 
-// release lets a suspended process run once it is in its job and what was set is found to have taken; otherwise it ends
-// without having run.
-func release(p suspended, restricted bool) error {
-	err := p.assign()
+// releaseSuspended runs a suspended process after it is in its job and verified; otherwise it is terminated.
+func releaseSuspended(p suspendedChild, restricted bool) error {
+	err := p.assignToJob()
 	if err == nil && restricted {
-		var found restriction
-		if found, err = p.examine(); err == nil {
-			err = found.check()
+		var found tokenRestriction
+		if found, err = p.readRestriction(); err == nil {
+			err = found.verify()
 		}
 	}
 	if err == nil {
-		err = p.resume()
+		err = p.resumeProcess()
 	}
 	if err != nil {
-		p.discard()
+		p.terminate()
 	}
 	return err
 }
 
-// accessRule is what a process at low integrity may do with a directory, beyond reading what its user can read.
+// accessRule is the access of a low-integrity process to a directory.
 type accessRule struct {
 	path string
 	mode string // ModeReadOnly or ModeReadWrite
 }
 
-// accessRules are a profile's. Whole volumes can't be given: whoever is at low integrity, a browser's page for one,
-// could write to them afterwards.
+// accessRules returns the rules of a profile. Whole volumes are refused, since all low-integrity processes could write
+// to them.
 func accessRules(p Profile) ([]accessRule, error) {
 	var rules []accessRule
 	for _, path := range p.ReadWrite {
@@ -98,7 +97,7 @@ func accessRules(p Profile) ([]accessRule, error) {
 	return rules, nil
 }
 
-// refuseExposed refuses rules where there is no mount view that could show them.
+// refuseExposed refuses rules on systems without a mount view.
 func refuseExposed(rules []ExposePath) error {
 	if len(rules) == 0 {
 		return nil

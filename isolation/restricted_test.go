@@ -9,24 +9,24 @@ import (
 )
 
 // fine is what a restricted process is found to be.
-var fine = restriction{integrity: lowIntegrity, restricted: true, privileges: 1, inJob: true, killOnClose: true}
+var fine = tokenRestriction{integrity: lowIntegrity, restricted: true, privileges: 1, inJob: true, killOnClose: true}
 
 func TestWhatDidNotTakeIsSaid(t *testing.T) {
-	if err := fine.check(); err != nil {
+	if err := fine.verify(); err != nil {
 		t.Error(err)
 	}
-	for what, change := range map[string]func(*restriction){
-		"integrity level is 0x3000": func(r *restriction) { r.integrity = 0x3000 },
-		"not restricted":            func(r *restriction) { r.restricted = false },
-		"5 privileges":              func(r *restriction) { r.privileges = 5 },
-		"administrator":             func(r *restriction) { r.admin = true },
-		"not in its job":            func(r *restriction) { r.inJob = false },
-		"end with picoclaw":         func(r *restriction) { r.killOnClose = false },
+	for what, change := range map[string]func(*tokenRestriction){
+		"integrity level is 0x3000": func(r *tokenRestriction) { r.integrity = 0x3000 },
+		"not restricted":            func(r *tokenRestriction) { r.restricted = false },
+		"5 privileges":              func(r *tokenRestriction) { r.privileges = 5 },
+		"administrator":             func(r *tokenRestriction) { r.admin = true },
+		"not in its job":            func(r *tokenRestriction) { r.inJob = false },
+		"end with picoclaw":         func(r *tokenRestriction) { r.killOnClose = false },
 	} {
 		r := fine
 		change(&r)
-		var cant *Unavailable
-		if err := r.check(); !errors.As(err, &cant) || !strings.Contains(err.Error(), what) || cant.Cure == "" {
+		var cant *UnavailableError
+		if err := r.verify(); !errors.As(err, &cant) || !strings.Contains(err.Error(), what) || cant.Cure == "" {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -35,7 +35,7 @@ func TestWhatDidNotTakeIsSaid(t *testing.T) {
 // scripted is a suspended process that notes what is done to it and fails where it is told to.
 type scripted struct {
 	failAt string
-	found  restriction
+	found  tokenRestriction
 	steps  []string
 }
 
@@ -47,27 +47,27 @@ func (s *scripted) step(name string) error {
 	return nil
 }
 
-func (s *scripted) assign() error                 { return s.step("assign") }
-func (s *scripted) examine() (restriction, error) { return s.found, s.step("examine") }
-func (s *scripted) resume() error                 { return s.step("resume") }
-func (s *scripted) discard()                      { _ = s.step("discard") }
+func (s *scripted) assignToJob() error                         { return s.step("assign") }
+func (s *scripted) readRestriction() (tokenRestriction, error) { return s.found, s.step("examine") }
+func (s *scripted) resumeProcess() error                       { return s.step("resume") }
+func (s *scripted) terminate()                                 { _ = s.step("discard") }
 
 func TestNothingRunsBeforeItIsKnownToBeRestricted(t *testing.T) {
 	for _, c := range []struct {
 		failAt     string
-		found      restriction
+		found      tokenRestriction
 		restricted bool
 		steps      string
 	}{
 		{"", fine, true, "assign examine resume"},
-		{"", restriction{}, false, "assign resume"},
-		{"", restriction{}, true, "assign examine discard"},
+		{"", tokenRestriction{}, false, "assign resume"},
+		{"", tokenRestriction{}, true, "assign examine discard"},
 		{"assign", fine, true, "assign discard"},
 		{"examine", fine, true, "assign examine discard"},
 		{"resume", fine, true, "assign examine resume discard"},
 	} {
 		s := &scripted{failAt: c.failAt, found: c.found}
-		err := release(s, c.restricted)
+		err := releaseSuspended(s, c.restricted)
 		if got := strings.Join(s.steps, " "); got != c.steps || (err == nil) == strings.HasSuffix(c.steps, "discard") {
 			t.Errorf("%+v: %s, %v", c, got, err)
 		}

@@ -7,41 +7,40 @@ import (
 	"strings"
 )
 
-// sandbox is a command that runs in bubblewrap, before it is started.
-type sandbox struct {
+// bwrapCommand is a bubblewrap command before its start.
+type bwrapCommand struct {
 	cmd  *exec.Cmd
-	args *arguments
-	// program is what bubblewrap starts: the command's, or what becomes it.
+	args *bwrapArguments
+	// program started by bubblewrap
 	program string
-	status  *os.File // what bubblewrap says about the sandbox is read here
-	sockets *os.File // those of its network come from here; nil for none
-	held    []heldMount
+	status  *os.File // bubblewrap's status output
+	sockets *os.File // receives the network's listeners; may be nil
+	held    []checkedMount
 }
 
-// newSandbox turns child into the bubblewrap command that runs it in plan's
-// mount view.
-func (pl *platform) newSandbox(child *exec.Cmd, plan *plan) (*sandbox, error) {
-	a := &arguments{first: firstInherited + len(child.ExtraFiles)}
-	s := &sandbox{args: a}
-	err := s.describe(pl, child, plan)
+// newBwrapCommand returns the bubblewrap command that runs child in plan's mount view.
+func (pl *platform) newBwrapCommand(child *exec.Cmd, plan *mountPlan) (*bwrapCommand, error) {
+	a := &bwrapArguments{firstFD: firstInherited + len(child.ExtraFiles)}
+	s := &bwrapCommand{args: a}
+	err := s.addArguments(pl, child, plan)
 	if err != nil {
-		s.close()
+		s.closeAll()
 		return nil, err
 	}
-	if s.held, err = plan.heldMounts(); err != nil {
-		s.close()
+	if s.held, err = plan.checkedMounts(); err != nil {
+		s.closeAll()
 		return nil, err
 	}
 	status, report, err := os.Pipe()
 	if err != nil {
-		s.close()
+		s.closeAll()
 		return nil, err
 	}
 	s.status = status
-	a.add("--json-status-fd", a.pass(report))
-	fd, err := a.data("arguments", []byte(strings.Join(a.words, "\x00")+"\x00"))
+	a.addWords("--json-status-fd", a.passFile(report))
+	fd, err := a.passData("arguments", []byte(strings.Join(a.words, "\x00")+"\x00"))
 	if err != nil {
-		s.close()
+		s.closeAll()
 		return nil, err
 	}
 	args := append([]string{"bwrap", "--args", fd, "--", s.program}, child.Args[1:]...)
@@ -52,61 +51,61 @@ func (pl *platform) newSandbox(child *exec.Cmd, plan *plan) (*sandbox, error) {
 		SysProcAttr: child.SysProcAttr,
 	}
 	if p := plan.profile.Proxied; p != nil {
-		if s.sockets, err = s.enterNetwork(pl.bwrap, p.Ports); err != nil {
-			s.close()
+		if s.sockets, err = s.prepareNetwork(pl.bwrap, p.Ports); err != nil {
+			s.closeAll()
 			return nil, err
 		}
 	}
 	return s, nil
 }
 
-// describe writes down the whole sandbox as arguments.
-func (s *sandbox) describe(pl *platform, child *exec.Cmd, plan *plan) error {
+// addArguments adds all arguments of the sandbox.
+func (s *bwrapCommand) addArguments(pl *platform, child *exec.Cmd, plan *mountPlan) error {
 	a := s.args
-	a.add(pl.flags...)
+	a.addWords(pl.flags...)
 	if !plan.profile.Network && plan.profile.Proxied == nil {
-		a.add("--unshare-net")
+		a.addWords("--unshare-net")
 	}
 	for _, m := range plan.mounts {
-		if err := a.mount(m); err != nil {
+		if err := a.addMount(m); err != nil {
 			return fmt.Errorf("describe the sandbox: %w", err)
 		}
 	}
 	s.program = child.Path
-	if image, at := pl.stage(child.Path, plan); image != nil {
-		fd, err := a.data("stage", image)
+	if image, at := pl.buildStage(child.Path, plan); image != nil {
+		fd, err := a.passData("stage", image)
 		if err != nil {
 			return fmt.Errorf("describe the sandbox: %w", err)
 		}
-		a.add("--perms", "0555", "--ro-bind-data", fd, at)
+		a.addWords("--perms", "0555", "--ro-bind-data", fd, at)
 		s.program = at
 	}
-	a.add("--remount-ro", "/")
-	if calls := pl.filter(filterNeeds{programs: plan.profile.anyProgram(), processes: plan.profile.Exec, internet: true,
-		apart: true}); calls != nil {
-		fd, err := a.data("filter", calls.bytes())
+	a.addWords("--remount-ro", "/")
+	if calls := pl.filter(filterNeeds{programs: plan.profile.allowsAnyProgram(), processes: plan.profile.Exec, internet: true,
+		ownNamespaces: true}); calls != nil {
+		fd, err := a.passData("filter", calls.encode())
 		if err != nil {
 			return fmt.Errorf("describe the sandbox: %w", err)
 		}
-		a.add("--seccomp", fd)
+		a.addWords("--seccomp", fd)
 	}
-	if err := a.environment(child.Env); err != nil {
+	if err := a.setEnvironment(child.Env); err != nil {
 		return err
 	}
 	dir := child.Dir
 	if dir == "" {
 		dir = "/"
 	}
-	a.add("--chdir", dir)
+	a.addWords("--chdir", dir)
 	return nil
 }
 
-// started closes this process's copies of what the sandbox was handed.
-func (s *sandbox) started() { s.args.close() }
+// closePassed closes this process's copies of passed files.
+func (s *bwrapCommand) closePassed() { s.args.closeFiles() }
 
-// close gives everything up.
-func (s *sandbox) close() {
-	s.args.close()
+// closeAll releases all resources.
+func (s *bwrapCommand) closeAll() {
+	s.args.closeFiles()
 	if s.status != nil {
 		s.status.Close()
 	}

@@ -5,59 +5,58 @@ import (
 	"encoding/binary"
 )
 
-// A script is a program that makes a few system calls, one after another, and becomes another program with the last. It
-// is for what has to happen between the start of a process and bubblewrap, as the stage is for what comes behind it.
-// What makes the calls stands in script_linux_*.s, a file for each architecture.
-type script struct {
-	calls []call
-	data  []byte // what the arguments point to
+// syscallScript is a generated program that makes some system calls and executes another program. Its code is in
+// script_linux_*.s for each architecture.
+type syscallScript struct {
+	calls []syscallEntry
+	data  []byte // target of pointer arguments
 }
 
-// call is one system call: its number and its arguments. A negative result ends the script.
-type call [7]uint64
+// syscallEntry is a system call number with arguments. A negative result ends the script.
+type syscallEntry [7]uint64
 
 // The table of a script begins with what to say when a call fails, and how long that is. There is room for so many
 // calls, so that it is known where the data is that comes behind them.
 const (
-	scriptHead = 2 * 8
-	mostCalls  = 256
-	scriptData = stageBase + stageTable + scriptHead + mostCalls*7*8
+	scriptHead     = 2 * 8
+	maxScriptCalls = 256
+	scriptData     = stageBase + stageTable + scriptHead + maxScriptCalls*7*8
 )
 
-// do adds a system call.
-func (s *script) do(number uint64, args ...uint64) {
-	c := call{number}
+// addCall adds a system call.
+func (s *syscallScript) addCall(number uint64, args ...uint64) {
+	c := syscallEntry{number}
 	copy(c[1:], args)
 	s.calls = append(s.calls, c)
 }
 
-// at adds data for an argument, and returns its address.
-func (s *script) at(data []byte) uint64 {
+// addData adds data for an argument, and returns its address.
+func (s *syscallScript) addData(data []byte) uint64 {
 	s.data = append(s.data, make([]byte, -len(s.data)&7)...)
 	address := scriptData + uint64(len(s.data))
 	s.data = append(s.data, data...)
 	return address
 }
 
-// words is at for numbers and addresses.
-func (s *script) words(words ...uint64) uint64 {
+// addWords is addData for numbers.
+func (s *syscallScript) addWords(words ...uint64) uint64 {
 	var data []byte
 	for _, w := range words {
 		data = binary.NativeEndian.AppendUint64(data, w)
 	}
-	return s.at(data)
+	return s.addData(data)
 }
 
-// program writes the script, which becomes the program at a path at last, with the arguments that it was started with
-// and no environment. It returns nil where there is no code for this architecture, and for too many calls.
-func (s *script) program(path, complaint string) []byte {
+// buildProgram returns the ELF image of the script, which finally executes path with the same arguments and no
+// environment. It returns nil on unsupported architectures and for too many calls.
+func (s *syscallScript) buildProgram(path, complaint string) []byte {
 	code := scriptCode()
-	if len(code) == 0 || len(s.calls) >= mostCalls {
+	if len(code) == 0 || len(s.calls) >= maxScriptCalls {
 		return nil
 	}
 	const last = ^uint64(0)
-	s.do(last, s.at(append([]byte(path), 0)), 0, s.words(0))
-	head := []uint64{s.at([]byte(complaint)), uint64(len(complaint))}
+	s.addCall(last, s.addData(append([]byte(path), 0)), 0, s.addWords(0))
+	head := []uint64{s.addData([]byte(complaint)), uint64(len(complaint))}
 	image := bytes.NewBuffer(stageHeader(scriptData - stageBase + len(s.data)))
 	image.Write(code)
 	image.Write(make([]byte, stageTable-image.Len()))

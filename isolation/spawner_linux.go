@@ -6,12 +6,10 @@ import (
 	"syscall"
 )
 
-// spawner is one thread that starts processes and lives as long as they do.
+// spawner is a thread that starts processes and lives as long as they do.
 //
-// The kernel sends a child's parent-death signal when the thread that started
-// it ends, not when the process does, and Go ends threads as it likes. A
-// thread of our own makes the signal mean what it should: the child dies with
-// this process, or with the spawner.
+// The kernel sends parent-death signals when the starting thread ends, and Go ends threads arbitrarily. With this
+// thread, children die with this process or the spawner.
 type spawner struct {
 	jobs chan func()
 }
@@ -28,8 +26,8 @@ func newSpawner() *spawner {
 	return s
 }
 
-// do runs job on the thread and waits for it.
-func (s *spawner) do(job func()) {
+// runOnThread runs job on the thread and waits for it.
+func (s *spawner) runOnThread(job func()) {
 	done := make(chan struct{})
 	s.jobs <- func() {
 		defer close(done)
@@ -38,19 +36,18 @@ func (s *spawner) do(job func()) {
 	<-done
 }
 
-// start has around start cmd on the thread. The child is sent atDeath when this process dies.
-func (s *spawner) start(cmd *exec.Cmd, atDeath syscall.Signal, around func(start func() error) error) (err error) {
+// startProcess starts cmd on the thread, wrapped by around. The child receives atDeath when this process dies.
+func (s *spawner) startProcess(cmd *exec.Cmd, atDeath syscall.Signal, around func(start func() error) error) (err error) {
 	cmd.SysProcAttr = childAttributes(cmd.SysProcAttr)
 	cmd.SysProcAttr.Pdeathsig = atDeath
-	s.do(func() { err = around(cmd.Start) })
+	s.runOnThread(func() { err = around(cmd.Start) })
 	return err
 }
 
-// end ends the thread, and so whatever it started and still runs.
-func (s *spawner) end() { close(s.jobs) }
+// stopThread ends the thread, and so its running children.
+func (s *spawner) stopThread() { close(s.jobs) }
 
-// childAttributes gives a child a session of its own, without our terminal,
-// and ties its life to the thread that starts it.
+// childAttributes gives a child its own session without our terminal.
 func childAttributes(given *syscall.SysProcAttr) *syscall.SysProcAttr {
 	attr := syscall.SysProcAttr{}
 	if given != nil {

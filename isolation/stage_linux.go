@@ -21,13 +21,13 @@ const (
 	stageTable = 0x1000
 )
 
-// stageRule allows rights to what stands at a path inside, and below it.
+// stageRule grants rights to a path and everything below.
 type stageRule struct {
 	path   string
 	rights uint64
 }
 
-// stageProgram writes the stage for a program. It returns nil where there is no stage for this architecture.
+// stageProgram returns the ELF image of the stage for a program; nil on unsupported architectures.
 func stageProgram(attr rulesetAttr, rules []stageRule, program string) []byte {
 	code := stageCode()
 	if len(code) == 0 {
@@ -56,8 +56,7 @@ func stageProgram(attr rulesetAttr, rules []stageRule, program string) []byte {
 	return image.Bytes()
 }
 
-// stageHeader is what the kernel reads of a program: one segment that holds everything and that nobody can write to,
-// and a stack that nobody can run.
+// stageHeader returns the ELF header: one read-only segment, and a stack that is not executable.
 func stageHeader(size int) []byte {
 	const headers = 64 + 2*56
 	ident := [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)}
@@ -78,11 +77,11 @@ func stageHeader(size int) []byte {
 	return b.Bytes()
 }
 
-// stageEnd is how the code ends in stage_linux_*.s: bytes that no instruction is made of.
+// stageEnd marks the end of the code in stage_linux_*.s; the bytes are no instruction.
 var stageEnd = []byte("end of stage    ")
 
-// upToEnd cuts what follows the code off.
-func upToEnd(code []byte) []byte {
+// trimCode removes everything after the code.
+func trimCode(code []byte) []byte {
 	if n := bytes.Index(code, stageEnd); n >= 0 {
 		return slices.Clone(code[:n])
 	}

@@ -18,7 +18,7 @@ const stageMost = 1024
 // stageCode returns the machine code of the stage.
 func stageCode() []byte {
 	at := stageAddress()
-	return upToEnd(unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), stageMost))
+	return trimCode(unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), stageMost))
 }
 
 // script_ is never called either: it is what scriptCode copies.
@@ -31,5 +31,5 @@ func scriptAddress() uintptr
 // scriptCode returns the machine code that makes a script's calls.
 func scriptCode() []byte {
 	at := scriptAddress()
-	return upToEnd(unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), stageMost))
+	return trimCode(unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), stageMost))
 }

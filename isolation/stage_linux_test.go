@@ -48,7 +48,7 @@ func TestAStageThatCannotConfineStartsNothing(t *testing.T) {
 		t.Skip("this architecture has no stage")
 	}
 	dir := realTemp(t)
-	attr := newAttributes(landlockABI(), true)
+	attr := newRulesetAttr(landlockABI(), true)
 	for name, stage := range map[string][]byte{
 		"a path is missing": stageProgram(attr, []stageRule{{"/", readTree}, {filepath.Join(dir, "none"), readTree}},
 			child().Path),

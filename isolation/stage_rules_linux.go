@@ -10,46 +10,45 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// stageName is where the stage stands in a sandbox: in a directory that is the sandbox's own, the root or /dev.
+// stageName is the path of the stage, in a private directory of the sandbox: the root or /dev.
 const stageName = ".confine"
 
-// stage returns the stage for a plan and where it stands inside; nil where this kernel has no Landlock, where this
-// architecture has no stage, or where nobody asked for it.
+// buildStage returns the stage for a plan and its path in the sandbox; nil without Landlock, on unsupported
+// architectures, or if not requested.
 //
-// For a profile that names its programs Landlock leaves reading to the mount view, in which then nothing is that could
-// be run by reading it, and truncating to the right to write. It looks at each directory above a file that is opened,
-// and programs of that kind, such as those that search, open tens of thousands: it would be a tenth of the time that
-// they take.
-func (pl *platform) stage(program string, plan *plan) (image []byte, at string) {
+// For a profile with a list of programs, Landlock leaves reading to the mount view, which has nothing else to execute,
+// and truncation to the write right. Landlock checks each directory above an opened file, which costs search programs a
+// tenth of their time.
+func (pl *platform) buildStage(program string, plan *mountPlan) (image []byte, at string) {
 	if pl.landlock == 0 || !plan.profile.Confine {
 		return nil, ""
 	}
-	attr := newAttributes(pl.landlock, true) // a namespace holds the network
-	if len(plan.profile.Programs) > 0 && !plan.reaches("/usr/bin") {
+	attr := newRulesetAttr(pl.landlock, true) // a namespace holds the network
+	if len(plan.profile.Programs) > 0 && !plan.showsHostPath("/usr/bin") {
 		attr.files &^= readTree | unix.LANDLOCK_ACCESS_FS_TRUNCATE // which is asked for at every opening, too
 	}
 	at = filepath.Join("/", stageName)
-	if plan.shows("/dev") {
+	if plan.hasMountAt("/dev") {
 		at = filepath.Join("/dev", stageName)
 	}
 	return stageProgram(attr, plan.stageRules(attr.files, program), program), at
 }
 
-// stageRules say in Landlock's terms what the mount view shows. Rights to a directory reach all that is below; where an
-// inner mount has fewer, the mount is what holds.
-func (p *plan) stageRules(handled uint64, program string) []stageRule {
+// stageRules returns the mount view as Landlock rules. Rights apply to everything below a directory; inner mounts with
+// fewer rights are enforced by the mount.
+func (p *mountPlan) stageRules(handled uint64, program string) []stageRule {
 	read, write := treeRights(p.profile)
 	rules := []stageRule{{"/", unix.LANDLOCK_ACCESS_FS_READ_DIR}}
 	if p.profile.Exec {
 		for path, rights := range p.profile.systemRights() {
-			if !p.reaches(path) {
+			if !p.showsHostPath(path) {
 				continue
 			}
-			if real, err := filepath.EvalSymlinks(path); err == nil && !p.shows(path) {
+			if real, err := filepath.EvalSymlinks(path); err == nil && !p.hasMountAt(path) {
 				path = real // a mount of what is above shows the link, and Landlock takes no rule for one
 			}
 			if _, err := os.Stat(path); err == nil {
-				rules = append(rules, stageRule{path, mount{source: path}.atMost(rights)})
+				rules = append(rules, stageRule{path, viewMount{source: path}.limitRights(rights)})
 			}
 		}
 	}
@@ -58,9 +57,9 @@ func (p *plan) stageRules(handled uint64, program string) []stageRule {
 		case m.kind == bindRO && p.profile.Exec && slices.Contains(systemDirs, m.target):
 			// said above
 		case m.kind == bindRW:
-			rules = append(rules, stageRule{m.target, m.atMost(write)})
+			rules = append(rules, stageRule{m.target, m.limitRights(write)})
 		case m.kind == bindRO:
-			rules = append(rules, stageRule{m.target, m.atMost(read)})
+			rules = append(rules, stageRule{m.target, m.limitRights(read)})
 		case m.kind == bindData || m.kind == copied:
 			rules = append(rules, stageRule{m.target, readFile})
 		case m.kind == tmpfs && m.target == "/tmp":
@@ -78,26 +77,26 @@ func (p *plan) stageRules(handled uint64, program string) []stageRule {
 	return slices.DeleteFunc(rules, func(r stageRule) bool { return r.rights == 0 })
 }
 
-// atMost leaves of rights what can be given to what a bind mount shows: to anything but a directory, those of files.
-func (m mount) atMost(rights uint64) uint64 {
+// limitRights removes rights that a bind mount's file type can't have.
+func (m viewMount) limitRights(rights uint64) uint64 {
 	if info, err := os.Stat(m.source); err == nil && !info.IsDir() {
 		return rights & fileRights
 	}
 	return rights
 }
 
-// reaches reports whether a mount shows what is at path on the host, at the same place.
-func (p *plan) reaches(path string) bool {
+// showsHostPath reports whether a mount shows a host path at the same place.
+func (p *mountPlan) showsHostPath(path string) bool {
 	for _, m := range p.mounts {
-		if m.bind() && m.source == m.target && paths.Within(m.target, path) {
+		if m.isBind() && m.source == m.target && paths.Within(m.target, path) {
 			return true
 		}
 	}
 	return false
 }
 
-// shows reports whether a mount stands exactly at path.
-func (p *plan) shows(path string) bool {
+// hasMountAt reports whether a mount is exactly at path.
+func (p *mountPlan) hasMountAt(path string) bool {
 	for _, m := range p.mounts {
 		if m.target == path {
 			return true

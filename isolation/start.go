@@ -10,13 +10,11 @@ import (
 	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
-// Start starts the program that cmd names, with p's rights. Of cmd it takes
-// Path, Args, Env, Dir, Stdin, Stdout, Stderr, ExtraFiles and SysProcAttr, and
-// leaves it as it is. A nil Env is an empty environment, never this
-// process's. The standard streams must be *os.File or nil, which means the
-// null device.
+// Start starts cmd with p's rights. It uses Path, Args, Env, Dir, Stdin, Stdout, Stderr, ExtraFiles and SysProcAttr of
+// cmd, and does not modify it. A nil Env is empty, not this process's. The standard streams must be *os.File or nil,
+// which means the null device.
 func (i *Isolation) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
-	child, p, err := i.child(cmd, p)
+	child, p, err := i.newChild(cmd, p)
 	if err != nil {
 		return nil, err
 	}
@@ -33,16 +31,16 @@ func (i *Isolation) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
 		return nil, &ProfileError{Profile: p.Name, Problem: "has a network by name, which only a sandbox keeps it to",
 			Cure: "set isolation.enabled to true, or do without network.allow"}
 	}
-	proc, err := i.platform.start(child, p)
+	proc, err := i.platform.startChild(child, p)
 	if err != nil {
 		return nil, err
 	}
-	i.remember(proc)
+	i.trackRunning(proc)
 	return proc, nil
 }
 
-// remember keeps p in the set of running processes until it ends.
-func (i *Isolation) remember(p *Process) {
+// trackRunning adds p to the running processes until it ends.
+func (i *Isolation) trackRunning(p *Process) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.processes[p] = struct{}{}
@@ -54,8 +52,8 @@ func (i *Isolation) remember(p *Process) {
 	}()
 }
 
-// Run starts cmd as Start does and waits for it. When ctx is done it kills the
-// whole tree and returns ctx's error. A program that fails is an *ExitError.
+// Run starts cmd like Start and waits for it. When ctx is done it kills all processes and returns ctx's error. A
+// failing program returns an *ExitError.
 func (i *Isolation) Run(ctx context.Context, cmd *exec.Cmd, p Profile) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -76,22 +74,19 @@ func (i *Isolation) Run(ctx context.Context, cmd *exec.Cmd, p Profile) error {
 	return err
 }
 
-// PrepareCommand rewrites cmd so that starting it starts it in the sandbox of
-// p. It is for callers who must start it themselves; Start is the better way,
-// because it also ties the child's life to this process and ends its whole
-// tree. A confined profile cannot be prepared, only started.
+// PrepareCommand rewrites cmd to run in the sandbox of p, for callers that must start it themselves. Prefer Start,
+// which also ends the child's processes with this process. A confined profile can't be prepared.
 func (i *Isolation) PrepareCommand(cmd *exec.Cmd, p Profile) error {
-	child, p, err := i.child(cmd, p)
+	child, p, err := i.newChild(cmd, p)
 	if err != nil {
 		return err
 	}
-	return i.platform.prepare(cmd, child, p)
+	return i.platform.prepareCommand(cmd, child, p)
 }
 
-// child checks what the caller gave and returns it in full: a command of its
-// own, with an environment and open standard streams.
-func (i *Isolation) child(cmd *exec.Cmd, p Profile) (*exec.Cmd, Profile, error) {
-	p, err := p.normal()
+// newChild checks the arguments and returns a complete command with environment and standard streams.
+func (i *Isolation) newChild(cmd *exec.Cmd, p Profile) (*exec.Cmd, Profile, error) {
+	p, err := p.normalize()
 	if err != nil {
 		return nil, p, err
 	}
@@ -107,7 +102,7 @@ func (i *Isolation) child(cmd *exec.Cmd, p Profile) (*exec.Cmd, Profile, error) 
 	if len(child.Args) == 0 {
 		child.Args = []string{child.Path}
 	}
-	if err := i.streams(child, cmd); err != nil {
+	if err := i.setStreams(child, cmd); err != nil {
 		return nil, p, err
 	}
 	if p.UserEnv {
@@ -118,8 +113,8 @@ func (i *Isolation) child(cmd *exec.Cmd, p Profile) (*exec.Cmd, Profile, error) 
 		if err := i.layout.prepareUserEnv(p.UserEnvID); err != nil {
 			return nil, p, err
 		}
-		child.Env = i.layout.redirect(child.Env, p.UserEnvID)
-		p.ReadWrite = append(p.ReadWrite, i.layout.userEnv(p.UserEnvID))
+		child.Env = i.layout.redirectEnv(child.Env, p.UserEnvID)
+		p.ReadWrite = append(p.ReadWrite, i.layout.userEnvDir(p.UserEnvID))
 	}
 	if i.layout.home != "" {
 		p.Hide = append(p.Hide, i.layout.home)
@@ -127,10 +122,9 @@ func (i *Isolation) child(cmd *exec.Cmd, p Profile) (*exec.Cmd, Profile, error) 
 	return child, p, nil
 }
 
-// streams fills in the standard streams. A stream that is not a file would
-// need a goroutine that copies, and waiting for the child would then wait for
-// everybody who holds the other end.
-func (i *Isolation) streams(child, cmd *exec.Cmd) error {
+// setStreams sets the standard streams. Other types than files would need a copying goroutine, and Wait would block
+// until all holders close their end.
+func (i *Isolation) setStreams(child, cmd *exec.Cmd) error {
 	for _, s := range []struct {
 		name string
 		from any

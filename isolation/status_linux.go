@@ -9,10 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// status follows what bubblewrap reports about a sandbox: first the process
-// that is pid 1 inside, and at the end the exit code of the program, which is
-// missing if the program never started.
-type status struct {
+// sandboxStatus follows bubblewrap's report: first the sandbox's pid 1, finally the program's exit code, which is
+// missing if it never started.
+type sandboxStatus struct {
 	known chan struct{} // closed when pid 1 is known, or never will be
 	ended chan struct{} // closed when bubblewrap has closed the report
 
@@ -23,8 +22,8 @@ type status struct {
 }
 
 // followStatus reads the report until bubblewrap closes it.
-func followStatus(report *os.File) *status {
-	s := &status{known: make(chan struct{}), ended: make(chan struct{}), initFD: -1}
+func followStatus(report *os.File) *sandboxStatus {
+	s := &sandboxStatus{known: make(chan struct{}), ended: make(chan struct{}), initFD: -1}
 	go func() {
 		defer close(s.ended)
 		defer report.Close()
@@ -54,27 +53,26 @@ func followStatus(report *os.File) *status {
 	return s
 }
 
-// checkHeld looks at the mounts that a sandbox was to have, once they are there.
-func (s *status) checkHeld(held []heldMount) error {
+// checkMounts checks the mounts of the sandbox once they exist.
+func (s *sandboxStatus) checkMounts(held []checkedMount) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return checkHeld(held, s.initPid)
+	return checkMounts(held, s.initPid)
 }
 
 // killInit kills pid 1 of the sandbox and with it, by the kernel, everybody
 // inside. It reports whether there was one to kill.
-func (s *status) killInit() bool {
+func (s *sandboxStatus) killInit() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.initFD >= 0 && unix.PidfdSendSignal(s.initFD, unix.SIGKILL, nil, 0) == nil
 }
 
-// goneWithin bounds how long a killed sandbox is waited for. Only a process
-// that the kernel cannot end, because it waits for a device, takes longer.
-const goneWithin = 5 * time.Second
+// sandboxEndTimeout limits the wait for a killed sandbox. Only processes blocked in a device driver take longer.
+const sandboxEndTimeout = 5 * time.Second
 
 // awaitInit waits until pid 1, and so everybody inside, is gone.
-func (s *status) awaitInit() {
+func (s *sandboxStatus) awaitInit() {
 	s.mu.Lock()
 	fd := s.initFD
 	s.initFD = -1
@@ -84,7 +82,7 @@ func (s *status) awaitInit() {
 	}
 	defer unix.Close(fd)
 	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	for until := time.Now().Add(goneWithin); time.Now().Before(until); {
+	for until := time.Now().Add(sandboxEndTimeout); time.Now().Before(until); {
 		if n, err := unix.Poll(poll, int(time.Until(until).Milliseconds())); n > 0 || err != unix.EINTR {
 			return
 		}
@@ -93,7 +91,7 @@ func (s *status) awaitInit() {
 
 // programRan reports whether the program inside was started, once the report has
 // ended.
-func (s *status) programRan() bool {
+func (s *sandboxStatus) programRan() bool {
 	<-s.ended
 	s.mu.Lock()
 	defer s.mu.Unlock()

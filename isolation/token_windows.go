@@ -11,14 +11,14 @@ import (
 // disableMaxPrivilege takes all privileges from a token but the one to pass through directories.
 const disableMaxPrivilege = 0x1
 
-// everybodys are the groups whose rights a restricted process keeps, besides its user's own.
-var everybodys = []windows.WELL_KNOWN_SID_TYPE{
+// keptGroups are the groups a restricted process keeps, in addition to its user.
+var keptGroups = []windows.WELL_KNOWN_SID_TYPE{
 	windows.WinWorldSid, windows.WinBuiltinUsersSid, windows.WinAuthenticatedUserSid, windows.WinRestrictedCodeSid,
 }
 
-// restrictedToken makes a token of this process's with fewer rights: no privileges, no administrators' group, of
-// groups' rights none but everybody's, and low integrity.
-func restrictedToken() (windows.Token, error) {
+// newRestrictedToken returns a copy of this process's token without privileges and the administrators' group, and with
+// low integrity.
+func newRestrictedToken() (windows.Token, error) {
 	var own windows.Token
 	const access = windows.TOKEN_DUPLICATE | windows.TOKEN_QUERY | windows.TOKEN_ASSIGN_PRIMARY | windows.TOKEN_ADJUST_DEFAULT
 	if err := windows.OpenProcessToken(windows.CurrentProcess(), access, &own); err != nil {
@@ -51,14 +51,14 @@ func restrictedToken() (windows.Token, error) {
 	return token, nil
 }
 
-// restrictingIDs are who a restricted process may be: a right counts only if one of them has it, too.
+// restrictingIDs returns the restricting ids: a right counts only if one of them has it too.
 func restrictingIDs(token windows.Token) ([]windows.SIDAndAttributes, error) {
 	user, err := token.GetTokenUser()
 	if err != nil {
 		return nil, fmt.Errorf("find this process's user: %w", err)
 	}
 	ids := []windows.SIDAndAttributes{{Sid: user.User.Sid}}
-	for _, kind := range everybodys {
+	for _, kind := range keptGroups {
 		id, err := windows.CreateWellKnownSid(kind)
 		if err != nil {
 			return nil, fmt.Errorf("name everybody's groups: %w", err)
@@ -90,8 +90,8 @@ func lowerIntegrity(token windows.Token) error {
 	return nil
 }
 
-// examineToken reads back what of a restriction a token says.
-func examineToken(token windows.Token) (r restriction, err error) {
+// readTokenRestriction reads the restrictions of a token.
+func readTokenRestriction(token windows.Token) (r tokenRestriction, err error) {
 	if r.restricted, err = token.IsRestricted(); err != nil {
 		return r, fmt.Errorf("find out whether a token is restricted: %w", err)
 	}

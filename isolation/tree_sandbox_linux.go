@@ -13,11 +13,11 @@ import (
 // sandboxTree is a child in a pid namespace, which ends with its pid 1.
 type sandboxTree struct {
 	guard  *Process // bubblewrap outside, our child
-	status *status
+	status *sandboxStatus
 }
 
-// signal sends sig to everybody inside but pid 1, which is bubblewrap's.
-func (t *sandboxTree) signal(sig os.Signal) error {
+// signalAll sends sig to everybody inside but pid 1, which is bubblewrap's.
+func (t *sandboxTree) signalAll(sig os.Signal) error {
 	number, ok := sig.(unix.Signal)
 	if !ok {
 		return fmt.Errorf("send %v: not a signal of this system", sig)
@@ -31,8 +31,8 @@ func (t *sandboxTree) signal(sig os.Signal) error {
 	return nil
 }
 
-// members are all processes of the sandbox, bubblewrap's own among them.
-func (t *sandboxTree) members() []int {
+// listMembers returns all processes of the sandbox, including bubblewrap.
+func (t *sandboxTree) listMembers() []int {
 	pids := []int{t.guard.pid}
 	for _, e := range proctable.Descendants(proctable.All(), t.guard.pid) {
 		pids = append(pids, e.PID)
@@ -40,21 +40,21 @@ func (t *sandboxTree) members() []int {
 	return pids
 }
 
-// limit sets what each process keeps to itself. They inherit it from those that are there already.
-func (t *sandboxTree) limit(l Limits) error {
+// limitProcesses sets per-process limits. New processes inherit them.
+func (t *sandboxTree) limitProcesses(l Limits) error {
 	if l.FileSize <= 0 && l.OpenFiles <= 0 {
 		return nil
 	}
 	// Bubblewrap first, which has hardly begun: what it starts has the limits from its first moment on. The rest is for
 	// what it was quicker with than this process.
-	if _, err := lowerLimits(t.guard.pid, l); err != nil {
+	if _, err := lowerProcessLimits(t.guard.pid, l); err != nil {
 		return err
 	}
 	t.awaitKnown()
 	for again := true; again; { // until nobody is found who was started before his parent had them
 		again = false
-		for _, pid := range t.members() {
-			lowered, err := lowerLimits(pid, l)
+		for _, pid := range t.listMembers() {
+			lowered, err := lowerProcessLimits(pid, l)
 			if err != nil {
 				return err
 			}
@@ -64,15 +64,15 @@ func (t *sandboxTree) limit(l Limits) error {
 	return nil
 }
 
-// kill kills pid 1 and leaves the guard to see it go, so that the end of the
+// killAll kills pid 1 and leaves the guard to see it go, so that the end of the
 // guard means that everybody is gone.
-func (t *sandboxTree) kill() {
+func (t *sandboxTree) killAll() {
 	t.awaitKnown()
 	if t.status.killInit() {
-		go t.killGuard(time.After(goneWithin))
+		go t.killGuard(time.After(sandboxEndTimeout))
 		return
 	}
-	groupTree{leader: t.guard.pid}.kill()
+	groupTree{leader: t.guard.pid}.killAll()
 }
 
 // killGuard kills the guard itself, with whatever it has below it, if it is
@@ -81,7 +81,7 @@ func (t *sandboxTree) killGuard(when <-chan time.Time) {
 	select {
 	case <-t.guard.done:
 	case <-when:
-		t.guard.unlessReaped(groupTree{leader: t.guard.pid}.kill)
+		t.guard.unlessReaped(groupTree{leader: t.guard.pid}.killAll)
 	}
 }
 

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// trial finds out whether bubblewrap can build a sandbox here, and keeps below the instance root that it could:
-// building one takes as long as starting a plugin does. What is kept counts for this boot, this bubblewrap and these
-// kernel settings, in these namespaces. Where it is wrong all the same, a start fails, and says why: see SetupError.
-type trial struct {
+// sandboxTrial checks whether bubblewrap can build a sandbox, and caches success in the home, since it takes as long as
+// a plugin start. The result is valid for this boot, bubblewrap, kernel settings and namespaces. If it is wrong, a
+// start fails with a SetupError.
+type sandboxTrial struct {
 	bwrap string
 	file  string
 }
 
-func newTrial(bwrap, cache string) trial {
-	return trial{bwrap: bwrap, file: filepath.Join(cache, "sandbox-built")}
+func newSandboxTrial(bwrap, cache string) sandboxTrial {
+	return sandboxTrial{bwrap: bwrap, file: filepath.Join(cache, "sandbox-built")}
 }
 
-// pass returns an *Unavailable if there can be no sandbox.
-func (t trial) pass() error {
-	here := t.identity()
+// checkSandbox returns an *UnavailableError if no sandbox can be built.
+func (t sandboxTrial) checkSandbox() error {
+	here := t.cacheIdentity()
 	if known, err := os.ReadFile(t.file); err == nil && string(known) == here {
 		return nil
 	}
@@ -35,8 +35,8 @@ func (t trial) pass() error {
 	return nil
 }
 
-// failed finds out why there is no sandbox after all; nil if there can be one.
-func (t trial) failed() error {
+// recheckSandbox finds the reason of a failed start; nil if sandboxes can be built.
+func (t sandboxTrial) recheckSandbox() error {
 	err := probeBwrap(t.bwrap)
 	if err != nil {
 		_ = os.Remove(t.file)
@@ -44,15 +44,15 @@ func (t trial) failed() error {
 	return err
 }
 
-// identity names all that decides whether a sandbox can be built.
-func (t trial) identity() string {
+// cacheIdentity identifies everything that decides whether a sandbox can be built.
+func (t sandboxTrial) cacheIdentity() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "uid=%d %s\n", os.Geteuid(), FileIdentity(t.bwrap))
 	for _, name := range []string{
 		"kernel/random/boot_id", "user/max_user_namespaces", "kernel/unprivileged_userns_clone",
 		"kernel/apparmor_restrict_unprivileged_userns",
 	} {
-		fmt.Fprintf(&b, "%s=%s\n", name, setting(name))
+		fmt.Fprintf(&b, "%s=%s\n", name, kernelSetting(name))
 	}
 	for _, name := range []string{"user", "mnt", "pid"} {
 		place, _ := os.Readlink("/proc/self/ns/" + name)

@@ -14,26 +14,26 @@ func TestThatASandboxCanBeBuiltIsKept(t *testing.T) {
 	home := filepath.Join(realTemp(t), "home")
 	i := configured(t, Config{Enabled: true, Home: home})
 	kept := filepath.Join(home, "cache", "sandbox-built")
-	if text, err := os.ReadFile(kept); err != nil || string(text) != i.platform.trial.identity() {
+	if text, err := os.ReadFile(kept); err != nil || string(text) != i.platform.trial.cacheIdentity() {
 		t.Fatalf("kept is %q: %v", text, err)
 	}
 	if err := os.WriteFile(kept, []byte("uid=0 another machine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	configured(t, Config{Enabled: true, Home: home})
-	if text, err := os.ReadFile(kept); err != nil || string(text) != i.platform.trial.identity() {
+	if text, err := os.ReadFile(kept); err != nil || string(text) != i.platform.trial.cacheIdentity() {
 		t.Errorf("what was kept of another machine counts: %q, %v", text, err)
 	}
 	if os.Getuid() != 0 {
 		return // nobody else has a bubblewrap to change
 	}
 	bwrap := own(t)
-	if _, err := configure(Config{Enabled: true, Home: home}, nil, machine{bwrap: []string{bwrap}}); err != nil {
+	if _, err := configureMachine(Config{Enabled: true, Home: home}, nil, machineConfig{bwrap: []string{bwrap}}); err != nil {
 		t.Fatal(err)
 	}
 	spoil(t, bwrap)
-	_, err := configure(Config{Enabled: true, Home: home}, nil, machine{bwrap: []string{bwrap}})
-	var cant *Unavailable
+	_, err := configureMachine(Config{Enabled: true, Home: home}, nil, machineConfig{bwrap: []string{bwrap}})
+	var cant *UnavailableError
 	if !errors.As(err, &cant) {
 		t.Errorf("a bubblewrap that builds none any more: %v", err)
 	}
@@ -46,14 +46,14 @@ func TestAStartSaysThatThereIsNoSandboxAnyMore(t *testing.T) {
 	}
 	home := filepath.Join(realTemp(t), "home")
 	bwrap := own(t)
-	i, err := configure(Config{Enabled: true, Home: home}, nil, machine{bwrap: []string{bwrap}})
+	i, err := configureMachine(Config{Enabled: true, Home: home}, nil, machineConfig{bwrap: []string{bwrap}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { i.Close() })
 	spoil(t, bwrap)
 	r := outcome(t, i, child("true"), Profile{Name: "late"})
-	var cant *Unavailable
+	var cant *UnavailableError
 	if !errors.As(r.err, &cant) || !strings.Contains(r.err.Error(), "bubblewrap cannot build a sandbox here") ||
 		cant.Cure == "" {
 		t.Errorf("%v", r.err)
@@ -66,7 +66,7 @@ func TestAStartSaysThatThereIsNoSandboxAnyMore(t *testing.T) {
 // own is a bubblewrap of the test's, which only root can change.
 func own(t *testing.T) string {
 	t.Helper()
-	program, err := os.ReadFile(defaultMachine().bwrap[0])
+	program, err := os.ReadFile(defaultMachineConfig().bwrap[0])
 	if err != nil {
 		t.Fatal(err)
 	}

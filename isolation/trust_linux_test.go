@@ -36,9 +36,9 @@ func TestBubblewrapMustBeTrusted(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := configure(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil,
-				machine{bwrap: []string{c.path}})
-			var cant *Unavailable
+			_, err := configureMachine(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil,
+				machineConfig{bwrap: []string{c.path}})
+			var cant *UnavailableError
 			if !errors.As(err, &cant) || !strings.Contains(cant.Cause, c.cause) || !strings.Contains(cant.Cure, c.cure) {
 				t.Errorf("%v", err)
 			}
@@ -72,8 +72,8 @@ func TestASuspectBubblewrapIsNotPassedOver(t *testing.T) {
 	if err := os.Chmod(suspect, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	_, err := configure(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil,
-		machine{bwrap: append([]string{suspect}, defaultMachine().bwrap...)})
+	_, err := configureMachine(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil,
+		machineConfig{bwrap: append([]string{suspect}, defaultMachineConfig().bwrap...)})
 	if err == nil || !strings.Contains(err.Error(), suspect) {
 		t.Errorf("%v", err)
 	}
@@ -83,7 +83,7 @@ func TestASuspectBubblewrapIsNotPassedOver(t *testing.T) {
 func TestWithoutUserNamespacesTheCauseIsNamed(t *testing.T) {
 	if os.Getenv("TEST_NO_NAMESPACES") != "" {
 		_, err := Configure(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil)
-		var cant *Unavailable
+		var cant *UnavailableError
 		want := "namespaces"
 		if os.Getuid() != 0 {
 			want = "not to root" // in a namespace without root nothing is root's, bubblewrap neither

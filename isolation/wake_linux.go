@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wakeAtHangup has the kernel continue a child when the other end of its standard input, a pipe, is closed. This
-// process holds that end: a child that is stopped when this process dies is then awake to get the signal that ends it.
+// wakeAtHangup makes the kernel continue a stopped child when its stdin pipe is closed. This process holds the other
+// end, so the child wakes when this process dies, and receives its ending signal.
 func wakeAtHangup(child *exec.Cmd) error {
 	stdin, ok := child.Stdin.(*os.File)
 	if !ok {

@@ -12,16 +12,16 @@ import (
 
 // The codes of errors that programs tell apart. A tool may use others of its own.
 const (
-	InvalidArgument = pluginpb.CodeInvalidArgument // the call has to be made differently
-	NotFound        = pluginpb.CodeNotFound        // what was named does not exist
-	AccessDenied    = pluginpb.CodeAccessDenied    // the policy or the operating system refused
-	Conflict        = pluginpb.CodeConflict        // what was named is not in the state that the call expects
+	InvalidArgument = pluginpb.CodeInvalidArgument // the call must be changed
+	NotFound        = pluginpb.CodeNotFound        // missing file or object
+	AccessDenied    = pluginpb.CodeAccessDenied    // refused by the policy or the operating system
+	Conflict        = pluginpb.CodeConflict        // unexpected state
 	TooLarge        = pluginpb.CodeTooLarge        // over a limit
-	Timeout         = pluginpb.CodeTimeout         // out of time
-	Cancelled       = pluginpb.CodeCancelled       // the caller gave up
-	NobodyToAsk     = pluginpb.CodeNobodyToAsk     // there is no person to put a question to
-	Withdrawn       = pluginpb.CodeWithdrawn       // the tool is not what its manifest says, and not offered any more
-	Failed          = pluginpb.CodeFailed          // anything else
+	Timeout         = pluginpb.CodeTimeout
+	Cancelled       = pluginpb.CodeCancelled   // by the caller
+	NobodyToAsk     = pluginpb.CodeNobodyToAsk // no person can be asked
+	Withdrawn       = pluginpb.CodeWithdrawn   // the tool differs from its manifest and is no longer offered
+	Failed          = pluginpb.CodeFailed      // anything else
 )
 
 // Error is an error that an agent can act on.
@@ -32,12 +32,12 @@ type Error struct {
 	Hint    string `json:"hint,omitempty"` // what would change that
 }
 
-// Errorf makes an [Error] with a message.
+// Errorf returns an [Error] with a message.
 func Errorf(code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// WithHint returns a copy of e that says what would help.
+// WithHint returns a copy of e with a remedy.
 func (e *Error) WithHint(format string, args ...any) *Error {
 	with := *e
 	with.Hint = fmt.Sprintf(format, args...)
@@ -47,8 +47,7 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// Explained is the error as an agent reads it. What a plugin has said can't pass for the host's own lines: its lines
-// that look like them are indented.
+// Explained returns the error as shown to an agent. It indents lines of the plugin that imitate the host's.
 func (e *Error) Explained() string {
 	text := strings.NewReplacer("\nhint:", "\n  hint:", "\n(rule", "\n  (rule").Replace(e.Message)
 	if e.Rule != "" {
@@ -60,17 +59,17 @@ func (e *Error) Explained() string {
 	return text
 }
 
-// wire turns any error into what the host is told.
-func wire(err error) *pluginpb.Error {
-	e := classify(err)
-	e.Message, e.Rule, e.Hint = valid(e.Message), valid(e.Rule), valid(e.Hint)
+// wireError converts any error to the wire's form.
+func wireError(err error) *pluginpb.Error {
+	e := classifyError(err)
+	e.Message, e.Rule, e.Hint = validUTF8(e.Message), validUTF8(e.Rule), validUTF8(e.Hint)
 	return e
 }
 
-// valid makes a text one that the wire, and JSON behind it, can carry: bytes that are not UTF-8 show as U+FFFD.
-func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+// validUTF8 replaces invalid UTF-8 by U+FFFD.
+func validUTF8(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-func classify(err error) *pluginpb.Error {
+func classifyError(err error) *pluginpb.Error {
 	if own, ok := errors.AsType[*Error](err); ok {
 		// The text of what wraps it is kept: it is the sentence that the author meant.
 		return &pluginpb.Error{Code: own.Code, Message: err.Error(), Rule: own.Rule, Hint: own.Hint}

@@ -9,7 +9,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Plugin is one family of tools: what [Main] serves.
+// Plugin is a group of tools served by [Main].
 type Plugin struct {
 	// ID names the plugin, such as "filesystem": lower-case letters, digits, '-' and '_'.
 	ID string
@@ -38,7 +38,7 @@ type Plugin struct {
 	Busy func() bool
 }
 
-// Grants is what a plugin may touch beyond its own memory.
+// Grants are the permissions a plugin requests.
 type Grants struct {
 	// Workspace is one of ReadOnlyWorkspace and WorkspaceAccess, for the agent's workspace and the paths that its policy
 	// opens besides; empty for neither.
@@ -63,11 +63,11 @@ const (
 	WorkspaceAccess   = "rw"
 )
 
-// Main is the whole main function of a plugin. Started by a host it serves the tools until the host is done or gone.
-// Started by a person it understands two commands:
+// Main is the main function of a plugin. Started by a host, it serves the tools until the host ends. Started by a
+// person, it has two commands:
 //
 //	describe                             print the manifest (plugin.json)
-//	call TOOL [JSON] [--config JSON]     run one tool here, without a host, in the current directory
+//	call TOOL [JSON] [--config JSON]     run one tool in the current directory, without a host
 //
 // It does not return.
 func Main(p Plugin) {
@@ -77,7 +77,7 @@ func Main(p Plugin) {
 		debug.SetGCPercent(400)
 		debug.SetMemoryLimit(20 << 20) // enough for results of a megabyte one after another
 	}
-	os.Exit(serve.Run(serve.Plugin{
+	os.Exit(serve.RunMain(serve.Plugin{
 		ID: p.ID, Version: p.Version, Doc: p.Doc,
 		Grants: pluginpb.Grant(p.Grants), Config: p.Config, Tools: p.Tools, FullNames: p.FullNames, Stop: p.Stop,
 		Busy: p.Busy,

@@ -25,10 +25,10 @@ type Request[In any] struct {
 	// Environment is what the plugin may do; the same for all calls of this process.
 	Environment
 
-	call *serve.Call
+	call *serve.ToolCall
 }
 
-// Environment is what all calls of one plugin process share.
+// Environment is shared by all calls of a plugin process.
 type Environment struct {
 	// Workspace is the agent's files: everything that the policy allows, and nothing else, whatever races. It is
 	// never nil: without the workspace grant every use of it is refused.
@@ -53,12 +53,12 @@ type Environment struct {
 	config any // what [ConfigOf] returns
 }
 
-func (e *Environment) configured() any { return e.config }
+func (e *Environment) configValue() any { return e.config }
 
 // ConfigOf returns the operator's configuration, from a *[Request] or an *[Environment]. C is the type of the plugin's
 // [Plugin.Config]; like a type assertion it panics if it is another.
-func ConfigOf[C any](from interface{ configured() any }) C {
-	config := from.configured()
+func ConfigOf[C any](from interface{ configValue() any }) C {
+	config := from.configValue()
 	c, ok := config.(C)
 	if !ok {
 		panic(fmt.Sprintf("ConfigOf is asked for a %s, and the plugin's Config is a %T", reflect.TypeFor[C](), config))
@@ -66,29 +66,27 @@ func ConfigOf[C any](from interface{ configured() any }) C {
 	return c
 }
 
-// Agreed reports whether a person was asked about this call, and has agreed to it.
+// Agreed reports whether a person approved this call.
 func (r *Request[In]) Agreed() bool { return r.call.Agreed }
 
-// Trace returns where the call stands in what its caller traces, as W3C's traceparent and tracestate, for requests that
-// the tool makes elsewhere; empty where nobody traces it.
+// Trace returns the caller's trace position, as W3C's traceparent and tracestate, for requests to other services; empty
+// without tracing.
 func (r *Request[In]) Trace() (parent, state string) { return r.call.TraceParent, r.call.TraceState }
 
-// Progress tells the caller how far the call is, in any unit; total is 0 when it is not known. It may be called from
-// several goroutines.
+// Progress reports progress in any unit; total is 0 if unknown. It may be called concurrently.
 func (r *Request[In]) Progress(done, total float64, message string) {
 	r.call.Emit(&pluginpb.CallEvent{Event: &pluginpb.CallEvent_Progress{
-		Progress: &pluginpb.Progress{Done: done, Total: total, Message: valid(message)},
+		Progress: &pluginpb.Progress{Done: done, Total: total, Message: validUTF8(message)},
 	}})
 }
 
-// Stdout passes on a piece of what a long-running tool prints, as it comes. It may be called from several goroutines,
-// and blocks while the host is slow to read.
-func (r *Request[In]) Stdout(data []byte) { r.output(data, pluginpb.Output_STREAM_STDOUT) }
+// Stdout sends output of a long-running tool. It may be called concurrently, and blocks while the host is slow.
+func (r *Request[In]) Stdout(data []byte) { r.sendOutput(data, pluginpb.Output_STREAM_STDOUT) }
 
-// Stderr is like [Request.Stdout] for the error stream.
-func (r *Request[In]) Stderr(data []byte) { r.output(data, pluginpb.Output_STREAM_STDERR) }
+// Stderr is like [Request.Stdout] for error output.
+func (r *Request[In]) Stderr(data []byte) { r.sendOutput(data, pluginpb.Output_STREAM_STDERR) }
 
-func (r *Request[In]) output(data []byte, stream pluginpb.Output_Stream) {
+func (r *Request[In]) sendOutput(data []byte, stream pluginpb.Output_Stream) {
 	if len(data) > 0 {
 		r.call.Emit(&pluginpb.CallEvent{Event: &pluginpb.CallEvent_Output{
 			Output: &pluginpb.Output{Stream: stream, Data: data},
@@ -96,36 +94,35 @@ func (r *Request[In]) output(data []byte, stream pluginpb.Output_Stream) {
 	}
 }
 
-// Answer is what a person has said to a question; see [Request.Ask].
+// Answer is a person's answer to a form; see [Request.Ask].
 type Answer struct {
 	Action string          // "accept", "decline", or "cancel" where the form was only closed
 	Values json.RawMessage // with accept, what the person filled in, a JSON object that fits the form
 }
 
-// Ask puts a form to the person behind the call and waits for the answer, for as long as a person takes: the call's
-// time stands still. The form is an object whose properties are strings, numbers, booleans or choices (enum), perhaps
-// with defaults; jsonschema.For makes one of a struct. Questions of one call are put one after another. Where there
-// is nobody to ask the error is an [Error] with the code [NobodyToAsk]. Never ask for a secret: whoever shows the
-// form may keep it.
+// Ask shows a form to the person behind the call and waits for the answer; the call's timeout is paused. The form is an
+// object of strings, numbers, booleans or choices (enum), optionally with defaults; jsonschema.For makes one of a
+// struct. Forms of one call are shown one after another. Without a person the error has the code [NobodyToAsk]. Never
+// ask for a secret: clients may store the answer.
 func (r *Request[In]) Ask(ctx context.Context, message string, form *jsonschema.Schema) (Answer, error) {
 	if r.call.Ask == nil {
-		return Answer{}, nobody("whoever has called this tool can't put a question to a person")
+		return Answer{}, nobodyError("whoever has called this tool can't put a question to a person")
 	}
 	schema, err := json.Marshal(form)
 	if err != nil {
 		return Answer{}, fmt.Errorf("the form can't be sent: %w", err)
 	}
-	answer, err := r.call.Ask(ctx, valid(message), schema)
+	answer, err := r.call.Ask(ctx, validUTF8(message), schema)
 	if err != nil {
 		return Answer{}, fmt.Errorf("wait for a person's answer: %w", err)
 	}
 	if answer.GetAction() == "" {
-		return Answer{}, nobody(answer.GetError())
+		return Answer{}, nobodyError(answer.GetError())
 	}
 	return Answer{Action: answer.GetAction(), Values: answer.GetContent()}, nil
 }
 
-func nobody(why string) *Error {
+func nobodyError(why string) *Error {
 	return Errorf(NobodyToAsk, "nobody can be asked: %s", why).
 		WithHint("call the tool from an MCP client that has elicitation, or tell it what it would have asked for")
 }

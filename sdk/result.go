@@ -7,7 +7,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Content is one block of a result: a text to read, something to look at or listen to, or a resource.
+// Content is one block of a result: text, media, or a resource.
 type Content struct {
 	Text      string
 	Data      []byte // what is no text
@@ -15,7 +15,7 @@ type Content struct {
 	URI       string // of a resource, whose contents are Text or Data; empty for the others
 }
 
-// Result is what a tool of [NewSpecTool] has to say.
+// Result is the result of a tool of [NewSpecTool].
 type Result struct {
 	Text       string          // what the agent reads
 	Structured json.RawMessage // the typed result, a JSON object that fits the specification's schema; nil for none
@@ -23,26 +23,26 @@ type Result struct {
 	Undo       string          // the id of the operation in the undo store that takes the changes back; empty for none
 }
 
-// texter is implemented by results that have a form for people.
-type texter interface{ Text() string }
+// textResult is implemented by results with a text for people.
+type textResult interface{ Text() string }
 
-// undoable is implemented by results that name the operation in the undo store that takes the call's changes back.
-type undoable interface{ UndoID() string }
+// undoableResult is implemented by results with an id in the undo history.
+type undoableResult interface{ UndoID() string }
 
-// contented is implemented by results that have more than a text.
-type contented interface{ Contents() []Content }
+// contentResult is implemented by results with content blocks.
+type contentResult interface{ Contents() []Content }
 
-// encode puts what a handler has returned on the wire. There is a result, if an empty one, beside an error too.
-func encode(out any) (*pluginpb.Result, error) {
+// encodeResult converts a handler's result to the wire's form. The result may be empty beside an error.
+func encodeResult(out any) (*pluginpb.Result, error) {
 	switch out := out.(type) {
 	case string:
-		return &pluginpb.Result{Text: valid(out)}, nil
+		return &pluginpb.Result{Text: validUTF8(out)}, nil
 	case []Content:
 		result := &pluginpb.Result{}
 		addContent(result, out)
 		return result, nil
 	case Result:
-		result := &pluginpb.Result{Text: valid(out.Text), Structured: out.Structured, Undo: valid(out.Undo)}
+		result := &pluginpb.Result{Text: validUTF8(out.Text), Structured: out.Structured, Undo: validUTF8(out.Undo)}
 		addContent(result, out.Content)
 		return result, nil
 	}
@@ -53,25 +53,25 @@ func encode(out any) (*pluginpb.Result, error) {
 		return &pluginpb.Result{}, err
 	}
 	result := &pluginpb.Result{Structured: bytes.TrimSuffix(data.Bytes(), []byte{'\n'})}
-	if t, ok := out.(texter); ok {
-		result.Text = valid(t.Text())
+	if t, ok := out.(textResult); ok {
+		result.Text = validUTF8(t.Text())
 	} else {
 		result.TextIsStructured = true
 	}
-	if u, ok := out.(undoable); ok {
-		result.Undo = valid(u.UndoID())
+	if u, ok := out.(undoableResult); ok {
+		result.Undo = validUTF8(u.UndoID())
 	}
-	if c, ok := out.(contented); ok {
+	if c, ok := out.(contentResult); ok {
 		addContent(result, c.Contents())
 	}
 	return result, nil
 }
 
-// addContent puts blocks behind a result's text.
+// addContent appends content blocks to a result.
 func addContent(r *pluginpb.Result, blocks []Content) {
 	for _, b := range blocks {
 		r.Content = append(r.Content, &pluginpb.Content{
-			Text: valid(b.Text), Data: b.Data, MediaType: valid(b.MediaType), Uri: valid(b.URI),
+			Text: validUTF8(b.Text), Data: b.Data, MediaType: validUTF8(b.MediaType), Uri: validUTF8(b.URI),
 		})
 	}
 }

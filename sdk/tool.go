@@ -11,10 +11,10 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/schema"
 )
 
-// Tool is a named operation of a plugin. Make it with [NewTool].
+// Tool is a named operation of a plugin, created by [NewTool].
 type Tool = serve.Tool
 
-// Traits say more about a tool. The zero value says nothing, and hosts and clients expect the worst.
+// Traits describe a tool. The zero value promises nothing, so hosts and clients assume the worst.
 type Traits struct {
 	// ReadOnly says that the tool changes nothing.
 	ReadOnly bool
@@ -71,42 +71,42 @@ func NewTool[In, Out any](
 		}
 		return err
 	}
-	return serve.NewTool(spec, schemas, run(name, handler))
+	return serve.NewTool(spec, schemas, runHandler(name, handler))
 }
 
-// NewSpecTool makes a tool of a specification that is not known before the program runs, such as one that a server
-// elsewhere has told. Its arguments are JSON, validated against the specification's schema by the host.
+// NewSpecTool returns a tool whose specification is known only at run time, for example from another server. The host
+// validates its JSON arguments against the specification's schema.
 func NewSpecTool(
 	spec pluginpb.Spec, handler func(ctx context.Context, req *Request[json.RawMessage]) (Result, error),
 ) Tool {
-	return serve.NewTool(spec, func(*pluginpb.Spec) error { return nil }, run(spec.Name, handler))
+	return serve.NewTool(spec, func(*pluginpb.Spec) error { return nil }, runHandler(spec.Name, handler))
 }
 
-// run makes a tool's run of its handler.
-func run[In, Out any](name string, handler func(context.Context, *Request[In]) (Out, error),
-) func(context.Context, *serve.Call) *pluginpb.Result {
-	return func(ctx context.Context, call *serve.Call) *pluginpb.Result {
-		req := &Request[In]{Environment: environment(call), call: call}
+// runHandler converts a handler to a tool's run function.
+func runHandler[In, Out any](name string, handler func(context.Context, *Request[In]) (Out, error),
+) func(context.Context, *serve.ToolCall) *pluginpb.Result {
+	return func(ctx context.Context, call *serve.ToolCall) *pluginpb.Result {
+		req := &Request[In]{Environment: newEnvironment(call), call: call}
 		if err := json.Unmarshal(call.Arguments, &req.Args); err != nil {
 			wrong := Errorf(InvalidArgument, "the arguments of %s do not fit: %v", name, err)
-			return &pluginpb.Result{Error: wire(wrong)}
+			return &pluginpb.Result{Error: wireError(wrong)}
 		}
 		out, err := handler(ctx, req)
 		if err != nil && reflect.ValueOf(&out).Elem().IsZero() {
-			return &pluginpb.Result{Error: wire(err)}
+			return &pluginpb.Result{Error: wireError(err)}
 		}
-		result, encodeErr := encode(out)
+		result, encodeErr := encodeResult(out)
 		if err == nil && encodeErr != nil {
 			err = fmt.Errorf("the result of %s can't be sent: %w", name, encodeErr)
 		}
 		if err != nil {
-			result.Error = wire(err) // what a failed handler did return goes along with its error
+			result.Error = wireError(err) // what a failed handler did return goes along with its error
 		}
 		return result
 	}
 }
 
-func environment(e *serve.Call) Environment {
+func newEnvironment(e *serve.ToolCall) Environment {
 	return Environment{
 		Workspace: e.Workspace, Guard: e.Guard, Grants: Grants(e.Grants), Exec: e.Exec,
 		StateDir: e.StateDir, DataDir: e.DataDir, Takeback: e.Takeback, Log: e.Log, config: e.Config,

@@ -80,7 +80,7 @@ func TestPluginOfOlderProtocolIsAProblem(t *testing.T) {
 
 func TestPluginOfNewerProtocolNeedsNewerPicoclaw(t *testing.T) {
 	newer := pluginpb.ProtocolVersion + 1
-	err := (pluginpb.Range{Min: newer, Max: newer}).Check()
+	err := (pluginpb.ProtocolRange{Min: newer, Max: newer}).Check()
 	if err == nil || !strings.HasSuffix(err.Error(), "update picoclaw") {
 		t.Error(err)
 	}

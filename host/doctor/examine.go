@@ -64,13 +64,13 @@ type Options struct {
 type examination struct {
 	Options
 	report  *Report
-	machine isolation.Offers
+	machine isolation.KernelFeatures
 	iso     *isolation.Isolation // nil if the configured sandbox is unavailable
 }
 
 // Examine reports the protections of an agent's policy on this machine.
 func Examine(ctx context.Context, o Options) (*Report, error) {
-	e := &examination{Options: o, report: &Report{Agent: o.Policy.Agent(), OK: true}, machine: isolation.MachineOffers()}
+	e := &examination{Options: o, report: &Report{Agent: o.Policy.Agent(), OK: true}, machine: isolation.DetectFeatures()}
 	e.checkSandbox()
 	e.checkLandlock()
 	e.checkCommands()
@@ -92,7 +92,7 @@ func (e *examination) checkSandbox() {
 	const name = "sandbox"
 	in := e.Policy.Isolation()
 	iso, err := e.configure(true)
-	var cant *isolation.Unavailable
+	var cant *isolation.UnavailableError
 	switch {
 	case err == nil && in.Enabled:
 		e.iso = iso
@@ -124,11 +124,11 @@ func (e *examination) configure(enabled bool) (*isolation.Isolation, error) {
 	if enabled {
 		rules = e.Policy.Isolation().ExposePaths
 	}
-	return isolation.Configure(isolation.Config{Enabled: enabled, Home: e.Policy.Home(), ExposePaths: rules, Groups: true},
+	return isolation.Configure(isolation.Config{Enabled: enabled, Home: e.Policy.Home(), ExposePaths: rules, UseCgroups: true},
 		e.Logger)
 }
 
-func describeCause(u *isolation.Unavailable) string {
+func describeCause(u *isolation.UnavailableError) string {
 	if u.Err == nil {
 		return u.Cause
 	}
@@ -186,7 +186,7 @@ func (e *examination) checkFilter() {
 
 // runAttacks runs the self-test and reports each protection.
 func (e *examination) runAttacks(ctx context.Context) error {
-	if !selftest.Possible {
+	if !selftest.IsSupported {
 		e.report.add("self-test", Impossible,
 			"there are no attacks for this system; this report shows settings only", "use Linux")
 		return nil
@@ -195,22 +195,22 @@ func (e *examination) runAttacks(ctx context.Context) error {
 		Isolation: e.iso, Network: e.Policy.Isolation().Network && e.Policy.Network() == nil, Command: e.SelfTest,
 		Dir: filepath.Join(e.Policy.Home(), "cache"),
 	}
-	report, err := selftest.Check(ctx, options)
+	report, err := selftest.RunSelfTest(ctx, options)
 	if err != nil {
 		return err
 	}
 	for n, p := range selftest.Protections {
-		e.addResult(p, report.Results[n], options.Mode())
+		e.addResult(p, report.Results[n], options.TestMode())
 	}
 	return nil
 }
 
 func (e *examination) addResult(p selftest.Protection, result selftest.Result, mode selftest.Mode) {
-	missing := p.Missing(mode, e.machine)
+	missing := p.MissingRequirement(mode, e.machine)
 	switch {
 	case mode.Sandboxed && !e.Policy.Guard().Restrict && p.Name == "open directories":
 		e.report.add(p.Name, Off, "restrict_to_workspace is false, which switches Landlock off", restrict)
-	case result.Held():
+	case result.HasHeld():
 		e.report.add(p.Name, On, "the self-test could not "+p.Attack, "")
 	case p.Name == "network" && mode.Network:
 		e.report.add(p.Name, Off, "isolation.network is true: plugins with the network grant, including commands, use the host's network",

@@ -16,11 +16,11 @@ func (e *examination) checkGroups() {
 		}
 		return // nothing starts, as checkSandbox reported
 	}
-	g := e.iso.Groups()
+	g := e.iso.CgroupSupport()
 	e.report.add(name, groupState(g), describeGroups(g), g.Cure)
 }
 
-func groupState(g isolation.Groups) State {
+func groupState(g isolation.CgroupSupport) State {
 	switch {
 	case len(g.Bounds) > 0:
 		return On
@@ -30,7 +30,7 @@ func groupState(g isolation.Groups) State {
 	return Off
 }
 
-func describeGroups(g isolation.Groups) string {
+func describeGroups(g isolation.CgroupSupport) string {
 	var does []string
 	if len(g.Bounds) > 0 {
 		does = append(does, "the kernel limits each plugin with all its commands: "+strings.Join(g.Bounds, ", "))

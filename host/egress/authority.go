@@ -32,7 +32,7 @@ const (
 
 // NewAuthority returns an authority with a new key.
 func NewAuthority() (*Authority, error) {
-	ca, err := authority.New("picoclaw "+rand.Text()[:8], validCA)
+	ca, err := authority.NewAuthority("picoclaw "+rand.Text()[:8], validCA)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func NewAuthority() (*Authority, error) {
 }
 
 // Certificate returns the authority's own certificate as PEM.
-func (a *Authority) Certificate() []byte { return a.ca.PEM() }
+func (a *Authority) Certificate() []byte { return a.ca.CertificatePEM() }
 
 // issueCert returns a certificate for a target's host, from the cache if it is still valid for long enough.
 func (a *Authority) issueCert(t target) (*tls.Certificate, error) {
@@ -50,7 +50,7 @@ func (a *Authority) issueCert(t target) (*tls.Certificate, error) {
 	if c := a.issued[t.hostText()]; c != nil && time.Until(c.Leaf.NotAfter) > validLeaf/2 {
 		return c, nil
 	}
-	c, err := a.ca.Issue(a.leafKey, "", validLeaf, t.hostText())
+	c, err := a.ca.IssueCertificate(a.leafKey, "", validLeaf, t.hostText())
 	if err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func (w *Worker) note(agent string, m *move) error {
 			err = os.MkdirAll(filepath.Dir(file), 0o700)
 		}
 		if err == nil {
-			err = atomicfile.Write(file, data, 0o600)
+			err = atomicfile.WriteFile(file, data, 0o600)
 		}
 		if err != nil {
 			return fmt.Errorf("write down the move of agent %s: %w", agent, err)

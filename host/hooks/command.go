@@ -204,7 +204,7 @@ func setExecutable(cmd *osexec.Cmd, argv []string) error {
 // commandResult is the output and exit status of a command.
 type commandResult struct {
 	stdout, stderr []byte
-	exit           isolation.Exit
+	exit           isolation.ExitStatus
 }
 
 // runProgram runs a program with input. It kills the program and its descendants when the context ends.

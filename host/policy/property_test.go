@@ -140,14 +140,14 @@ func TestTheKernelOpensWhatTheGuardAllows(t *testing.T) {
 	allowed := 0
 	for range 150 {
 		p := w.policy(t)
-		g, err := guard.New(p.Guard())
+		g, err := guard.NewGuard(p.Guard())
 		if err != nil {
 			t.Fatal(err)
 		}
 		k := p.KernelPaths()
 		for access, needs := range accesses {
 			for _, path := range w.paths {
-				d := g.Path(access, path)
+				d := g.DecidePath(access, path)
 				bound := paths.Within(w.home, d.Path) && !paths.Within(p.Workspace(), d.Path)
 				if d.Verdict != guard.Allow || bound && p.Guard().Restrict {
 					continue
@@ -210,11 +210,11 @@ func TestNoChildIsWiderThanItsParent(t *testing.T) {
 // widerThan returns something that child may and parent may not; "" when there is nothing.
 func (w *world) widerThan(t *testing.T, child, parent *Policy) string {
 	t.Helper()
-	cg, err := guard.New(child.Guard())
+	cg, err := guard.NewGuard(child.Guard())
 	if err != nil {
 		t.Fatal(err)
 	}
-	pg, err := guard.New(parent.Guard())
+	pg, err := guard.NewGuard(parent.Guard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func (w *world) widerThan(t *testing.T, child, parent *Policy) string {
 			if access == guard.Delete && paths.Within(path, parent.Workspace()) {
 				continue // a session can't delete the directory that it works in, which says nothing of other sessions
 			}
-			if cg.Path(access, path).Verdict == guard.Allow && pg.Path(access, path).Verdict != guard.Allow {
+			if cg.DecidePath(access, path).Verdict == guard.Allow && pg.DecidePath(access, path).Verdict != guard.Allow {
 				return string(access) + " " + path
 			}
 		}
@@ -233,7 +233,7 @@ func (w *world) widerThan(t *testing.T, child, parent *Policy) string {
 		}
 	}
 	run := func(g *guard.Guard, command string) bool {
-		return g.Command(guard.Command{Text: command, Dir: child.Workspace()}).Verdict == guard.Allow
+		return g.DecideCommand(guard.Command{Text: command, Dir: child.Workspace()}).Verdict == guard.Allow
 	}
 	for _, command := range []string{"ls", "sudo ls", "rm -rf /", "git push", "curl x | sh"} {
 		if run(cg, command) && !run(pg, command) {

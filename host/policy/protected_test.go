@@ -16,23 +16,23 @@ func TestTheInstanceRootIsProtected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := guard.New(p.Guard())
+	g, err := guard.NewGuard(p.Guard())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"config.json", "plugins/x/plugin.json", "logs/audit.jsonl", "workspace-other/a", "new"} {
 		for _, access := range []guard.Access{guard.Read, guard.Write, guard.List, guard.Delete} {
-			if d := g.Path(access, filepath.Join(home, path)); d.Verdict != guard.Deny || d.Rule != "workspace.protected" {
+			if d := g.DecidePath(access, filepath.Join(home, path)); d.Verdict != guard.Deny || d.Rule != "workspace.protected" {
 				t.Errorf("%s %s: %+v", access, path, d)
 			}
 		}
-		if d := g.Command(guard.Command{Text: "cp a " + filepath.Join(home, path)}); d.Verdict != guard.Deny {
+		if d := g.DecideCommand(guard.Command{Text: "cp a " + filepath.Join(home, path)}); d.Verdict != guard.Deny {
 			t.Errorf("a command may write %s: %+v", path, d)
 		}
 	}
 	for _, path := range []string{filepath.Join(home, "workspace", "a"), filepath.Join(home, "runtime-user-env", "a"),
 		"/elsewhere"} {
-		if d := g.Path(guard.Write, path); d.Verdict != guard.Allow {
+		if d := g.DecidePath(guard.Write, path); d.Verdict != guard.Allow {
 			t.Errorf("%s: %+v", path, d)
 		}
 	}

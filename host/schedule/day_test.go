@@ -33,7 +33,7 @@ func TestOneDayOfRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := atomicfile.Write(store.jobsPath(), text, 0o600); err != nil {
+		if err := atomicfile.WriteFile(store.jobsPath(), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		w := startScheduler(t, store, Settings{Timeout: 5 * time.Minute, Heartbeat: 30 * time.Minute},

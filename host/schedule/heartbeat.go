@@ -73,7 +73,7 @@ func (s *Store) createHeartbeatFile() error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
-	return atomicfile.Write(s.HeartbeatPath(), []byte(heartbeatTemplate), 0o600)
+	return atomicfile.WriteFile(s.HeartbeatPath(), []byte(heartbeatTemplate), 0o600)
 }
 
 // hasTasks reports whether a line below the marker is a task; without a marker, any line counts.

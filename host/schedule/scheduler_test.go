@@ -124,7 +124,7 @@ func TestRestartDoesNotRepeatRuns(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		// as if it had been killed
-		if err := atomicfile.Write(store.jobsPath(), text, 0o600); err != nil {
+		if err := atomicfile.WriteFile(store.jobsPath(), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		again := startScheduler(t, store, Settings{}, hung)

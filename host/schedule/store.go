@@ -148,7 +148,7 @@ func (s *Store) updateJobs(change func(*jobFile) (changed bool, err error)) (inf
 	}
 	text, err := f.encode()
 	if err == nil {
-		err = atomicfile.Write(s.jobsPath(), text, 0o600)
+		err = atomicfile.WriteFile(s.jobsPath(), text, 0o600)
 	}
 	if err == nil {
 		err = statefiles.Add(s.home, s.jobsPath())

@@ -34,7 +34,7 @@ type SandboxedProgram struct {
 // *isolation.ExitError.
 func (s *Session) RunSandboxed(ctx context.Context, a SandboxedProgram) error {
 	iso, err := isolation.Configure(isolation.Config{
-		Enabled: true, Home: s.policy.Home(), Groups: true,
+		Enabled: true, Home: s.policy.Home(), UseCgroups: true,
 	}, s.host.logger.Named("isolation"))
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ func (s *Session) confineCommands(settings *exec.Settings, workspace, userEnv st
 	settings.Confine = s.policy.Guard().Restrict
 	settings.Unwalled = s.guardOnly()
 	settings.ReadOnly, settings.ReadWrite = existingPaths(open.ReadOnly), existingPaths(open.ReadWrite)
-	settings.ReadWrite = append(settings.ReadWrite, isolation.UserEnv(s.policy.Home(), userEnv))
+	settings.ReadWrite = append(settings.ReadWrite, isolation.UserEnvDir(s.policy.Home(), userEnv))
 	in := s.policy.Isolation()
 	if in.Enabled {
 		settings.ReadWrite = append(settings.ReadWrite, isolation.PrivateDirs()...)
@@ -62,7 +62,7 @@ func (s *Session) undoesCommands(p *catalog.Plugin) bool {
 	}
 	settings := &exec.Settings{}
 	s.confineCommands(settings, grants.Workspace, s.pluginUserEnvID(p))
-	return s.hasUndo(grants, settings) && s.kernelConfines() && isolation.TellsOfChanges()
+	return s.hasUndo(grants, settings) && s.kernelConfines() && isolation.CanNoticeChanges()
 }
 
 // userEnvID names the HOME directory of this policy's commands.
@@ -97,7 +97,7 @@ func (s *Session) guardPolicy() guard.Policy {
 	if s.guardOnly() {
 		p.Exec.Profile = guard.ProfileSeedStrict
 	}
-	p.Exec.Home = isolation.UserEnv(s.policy.Home(), s.userEnvID())
+	p.Exec.Home = isolation.UserEnvDir(s.policy.Home(), s.userEnvID())
 	return p
 }
 

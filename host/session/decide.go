@@ -66,7 +66,7 @@ func (s *Session) decideProtectedFiles(values []claimValue) guard.Decision {
 			named = append(named, text)
 		}
 	}
-	return s.guard.ProtectedPaths(named)
+	return s.guard.DecideProtected(named)
 }
 
 func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.Site, site pluginpb.Site, at claimValue) guard.Decision {
@@ -88,8 +88,8 @@ func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.Site, site pl
 	switch site.Claim {
 	case pluginpb.ClaimCommand:
 		c := s.guardCommand(claims, site, at, text)
-		c.Kept = s.policy.Guard().Exec.UndoableDeletes && s.undoesCommands(p)
-		return s.guard.Command(c)
+		c.Undoable = s.policy.Guard().Exec.UndoableDeletes && s.undoesCommands(p)
+		return s.guard.DecideCommand(c)
 	case pluginpb.ClaimCwd, pluginpb.ClaimList:
 		// No directory, or an empty one, means the workspace.
 		return s.decidePath(p, guard.List, cmp.Or(text, "."))
@@ -99,7 +99,7 @@ func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.Site, site pl
 
 // decidePath decides on a path. For a third-party plugin it also decides on the path the text means as a file URI.
 func (s *Session) decidePath(p *catalog.Plugin, a guard.Access, text string) guard.Decision {
-	strictest := s.guard.Path(a, text)
+	strictest := s.guard.DecidePath(a, text)
 	if p.Kind == catalog.BundledPlugin {
 		return strictest
 	}
@@ -109,7 +109,7 @@ func (s *Session) decidePath(p *catalog.Plugin, a guard.Access, text string) gua
 			Reason: "access denied: it can't be told which file this URI means", Hint: "write the path itself, without file:"}
 	}
 	for _, path := range meant {
-		if d := s.guard.Path(a, path); d.Verdict > strictest.Verdict {
+		if d := s.guard.DecidePath(a, path); d.Verdict > strictest.Verdict {
 			strictest = d
 		}
 	}

@@ -159,7 +159,7 @@ func (h *Host) newRuntime() (*callRuntime, error) {
 		Enabled:     h.config.IsolationEnabled(),
 		Home:        home,
 		ExposePaths: agent.Isolation.ExposePaths, // same for all agents
-		Groups:      true,
+		UseCgroups:  true,
 	}, h.logger.Named("isolation"))
 	if err != nil {
 		return nil, &StartError{err}

@@ -89,7 +89,7 @@ func (s *Session) attachNetwork(p *catalog.Plugin, spec *supervise.Spec, grants 
 // attach adds the network to a sandbox profile and returns the environment for it.
 func (n *network) attach(profile *isolation.Profile) (env []string, err error) {
 	profile.Network = false
-	profile.Proxied = &isolation.Proxied{Name: n.name, Ports: n.policy.AllowedPorts(), Serve: n.serveSandbox}
+	profile.Proxied = &isolation.ProxiedNetwork{Name: n.name, Ports: n.policy.AllowedPorts(), Serve: n.serveSandbox}
 	env = slices.Clone(proxyEnvironment)
 	if n.authority != nil {
 		bundle, err := egress.CertBundle(n.authority)

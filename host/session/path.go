@@ -59,7 +59,7 @@ func (s *Session) kernelAccess(path string) (layers []LayerAccess, err error) {
 
 // guardAccess returns the guard's decisions on a path.
 func (s *Session) guardAccess(path string) LayerAccess {
-	read, write := s.guard.Path(guard.Read, path), s.guard.Path(guard.Write, path)
+	read, write := s.guard.DecidePath(guard.Read, path), s.guard.DecidePath(guard.Write, path)
 	access := LayerAccess{Layer: "guard", Read: read.Verdict == guard.Allow, Write: write.Verdict == guard.Allow,
 		Why: "no rule refuses it"}
 	switch {
@@ -116,7 +116,7 @@ func asRefusal(err error) error {
 
 func (s *Session) pluginAccess(name string, profile isolation.Profile, path string) (LayerAccess, error) {
 	in := s.policy.Isolation()
-	reach, err := isolation.ReachOf(isolation.Config{
+	reach, err := isolation.AccessOf(isolation.Config{
 		Enabled: in.Enabled, Home: s.policy.Home(), ExposePaths: in.ExposePaths,
 	}, profile, path)
 	if err != nil {

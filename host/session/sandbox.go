@@ -234,7 +234,7 @@ func (s *Session) protectedPaths() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	judged := p.Restrict && isolation.TellsOfChanges() && protect.CanSettle(filepath.Join(p.Workspace, protect.GitDir, "config"))
+	judged := p.Restrict && isolation.CanNoticeChanges() && protect.CanSettle(filepath.Join(p.Workspace, protect.GitDir, "config"))
 	return rules.Find(!judged), nil
 }
 
@@ -309,19 +309,19 @@ func commandMemory(l limits.Limits) int64 {
 // testSandbox runs the sandbox self-test on first use on this machine. A failed test is an error; an impossible one is
 // not, since the same layers apply.
 func (h *Host) testSandbox(iso *isolation.Isolation, network bool) error {
-	if len(h.selfTest) == 0 || !iso.Enabled() || !selftest.Possible {
+	if len(h.selfTest) == 0 || !iso.Enabled() || !selftest.IsSupported {
 		return nil
 	}
 	o := selftest.Options{
 		Isolation: iso, Network: network, Command: h.selfTest, Dir: filepath.Join(h.config.Home().Path, "cache"),
 	}
-	report, err := selftest.Check(context.Background(), o)
+	report, err := selftest.RunSelfTest(context.Background(), o)
 	if err != nil {
 		h.logger.Warn("the sandbox could not be tested", "error", err)
 		return nil
 	}
 	var got []string
-	for _, r := range report.Broken(o.Mode(), isolation.MachineOffers()) {
+	for _, r := range report.BrokenProtections(o.TestMode(), isolation.DetectFeatures()) {
 		got = append(got, r.Protection+" ("+r.Got+")")
 	}
 	if len(got) == 0 {

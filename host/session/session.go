@@ -99,7 +99,7 @@ func (h *Host) newSession(p *policy.Policy, origin Origin) (*Session, error) {
 		account: quotaAccount{p.Agent(), p.Limits().Share},
 		specs:   make(map[*catalog.Plugin]*supervise.Spec),
 	}
-	g, err := guard.New(s.guardPolicy())
+	g, err := guard.NewGuard(s.guardPolicy())
 	if err != nil {
 		return nil, &StartError{err}
 	}

@@ -17,7 +17,7 @@ import (
 
 // Deletions that undo takes back are allowed where it does, and nowhere else; and a preview decides as a session does.
 func TestDeletionsAreAllowedWhereTheyAreKept(t *testing.T) {
-	if !isolation.TellsOfChanges() {
+	if !isolation.CanNoticeChanges() {
 		t.Skip("this machine does not tell of changes to files")
 	}
 	const setting = "PICOCLAW_TOOLS_EXEC_UNDOABLE_DELETES=true"
@@ -55,7 +55,7 @@ func TestDeletionsAreAllowedWhereTheyAreKept(t *testing.T) {
 
 // A child session's deletions stay in its own workspace; and what a shell in the background is told counts as well.
 func TestDeletionsOfAChildAndOfAShell(t *testing.T) {
-	if !isolation.TellsOfChanges() {
+	if !isolation.CanNoticeChanges() {
 		t.Skip("this machine does not tell of changes to files")
 	}
 	h := open(t, "PICOCLAW_TOOLS_EXEC_UNDOABLE_DELETES=true")

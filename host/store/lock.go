@@ -138,7 +138,7 @@ func (s *Store) writeLock(lock *LockFile) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Write(s.LockPath(), append(data, '\n'), 0o600); err != nil {
+	if err := atomicfile.WriteFile(s.LockPath(), append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write the plugin lock: %w", err)
 	}
 	return nil

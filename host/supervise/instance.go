@@ -152,7 +152,7 @@ func (in *instance) connectPlugin(ctx context.Context) error {
 	if err := in.verifyManifest(ctx); err != nil {
 		return err
 	}
-	if err := in.runner.process.Load().Check(); err != nil {
+	if err := in.runner.process.Load().CheckSandbox(); err != nil {
 		return err
 	}
 	configure, err := in.spec.Policy.Request()

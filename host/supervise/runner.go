@@ -115,7 +115,7 @@ func (r *pluginRunner) Kill(ctx context.Context) error {
 	}
 	r.markStopRequested()
 	grace := stopGrace
-	if r.drained.Load() && process.Contained() {
+	if r.drained.Load() && process.IsContained() {
 		grace = 0
 	}
 	_, err := process.Stop(ctx, grace)
@@ -138,7 +138,7 @@ func (r *pluginRunner) sandboxError() error {
 		return nil // the process can't be killed
 	}
 	_, err := process.Wait(context.Background())
-	if unavailable, ok := errors.AsType[*isolation.Unavailable](err); ok {
+	if unavailable, ok := errors.AsType[*isolation.UnavailableError](err); ok {
 		return unavailable
 	}
 	return nil

@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// Write replaces the file at path, or creates it, with a new file that holds data and has the mode perm. If the process
-// or the machine dies, the file is old or new; after success it is new and on disk.
-func Write(path string, data []byte, perm fs.FileMode) (err error) {
+// WriteFile atomically replaces or creates the file at path with data and mode perm. After a crash it is old or new;
+// after success it is new and synced.
+func WriteFile(path string, data []byte, perm fs.FileMode) (err error) {
 	dir := filepath.Dir(path)
 	temp, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -28,7 +28,7 @@ func Write(path string, data []byte, perm fs.FileMode) (err error) {
 	return SyncDir(dir)
 }
 
-// SyncDir puts the names in a directory on disk, where the system can.
+// SyncDir syncs the entries of a directory to disk, where supported.
 func SyncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 func TestWriteIsAtomic(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	contents := [][]byte{bytes.Repeat([]byte("a"), 1<<20), bytes.Repeat([]byte("b"), 1<<19)}
-	if err := Write(path, contents[0], 0o600); err != nil {
+	if err := WriteFile(path, contents[0], 0o600); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error)
 	go func() {
 		var err error
 		for n := range 20 {
-			err = errors.Join(err, Write(path, contents[n%2], 0o600))
+			err = errors.Join(err, WriteFile(path, contents[n%2], 0o600))
 		}
 		done <- err
 	}()
@@ -46,7 +46,7 @@ func TestWriteIsAtomic(t *testing.T) {
 func TestWriteSetsMode(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	for _, perm := range []fs.FileMode{0o600, 0o644, 0o400} {
-		if err := Write(path, []byte("x"), perm); err != nil {
+		if err := WriteFile(path, []byte("x"), perm); err != nil {
 			t.Fatal(err)
 		}
 		info, err := os.Stat(path)
@@ -65,7 +65,7 @@ func TestFailedWriteLeavesNothing(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "file", "below"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(filepath.Join(dir, "file"), []byte("x"), 0o600); err == nil {
+	if err := WriteFile(filepath.Join(dir, "file"), []byte("x"), 0o600); err == nil {
 		t.Error("a directory was replaced")
 	}
 	entries, err := os.ReadDir(dir)

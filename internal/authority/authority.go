@@ -21,31 +21,31 @@ type Authority struct {
 	Key         *ecdsa.PrivateKey
 }
 
-// NewKey makes a key.
+// NewKey generates a key.
 func NewKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
 
-// New makes an authority whose certificate holds for a time.
-func New(name string, holds time.Duration) (*Authority, error) {
+// NewAuthority returns an authority whose certificate is valid for a time.
+func NewAuthority(name string, holds time.Duration) (*Authority, error) {
 	key, err := NewKey()
 	if err != nil {
 		return nil, fmt.Errorf("make the key of an authority: %w", err)
 	}
-	c := template(name, holds)
+	c := newTemplate(name, holds)
 	c.IsCA, c.BasicConstraintsValid, c.MaxPathLenZero = true, true, true
 	c.KeyUsage = x509.KeyUsageCertSign
 	a := &Authority{c, key}
-	a.Certificate, err = a.sign(c, key)
+	a.Certificate, err = a.signCertificate(c, key)
 	return a, err
 }
 
-// PEM is the authority's certificate.
-func (a *Authority) PEM() []byte {
+// CertificatePEM returns the authority's certificate.
+func (a *Authority) CertificatePEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.Certificate.Raw})
 }
 
-// Issue issues a certificate for a key of a server that goes by some names and addresses.
-func (a *Authority) Issue(key *ecdsa.PrivateKey, name string, holds time.Duration, hosts ...string) (*tls.Certificate, error) {
-	c := template(name, holds)
+// IssueCertificate issues a certificate for a server's key, names and addresses.
+func (a *Authority) IssueCertificate(key *ecdsa.PrivateKey, name string, holds time.Duration, hosts ...string) (*tls.Certificate, error) {
+	c := newTemplate(name, holds)
 	c.KeyUsage = x509.KeyUsageDigitalSignature
 	c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	for _, host := range hosts {
@@ -55,20 +55,20 @@ func (a *Authority) Issue(key *ecdsa.PrivateKey, name string, holds time.Duratio
 			c.DNSNames = append(c.DNSNames, host)
 		}
 	}
-	leaf, err := a.sign(c, key)
+	leaf, err := a.signCertificate(c, key)
 	if err != nil {
 		return nil, err
 	}
 	return &tls.Certificate{Certificate: [][]byte{leaf.Raw, a.Certificate.Raw}, PrivateKey: key, Leaf: leaf}, nil
 }
 
-func template(name string, holds time.Duration) *x509.Certificate {
+func newTemplate(name string, holds time.Duration) *x509.Certificate {
 	now := time.Now()
 	return &x509.Certificate{Subject: pkix.Name{CommonName: name},
 		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(holds)} // an hour for clocks that differ
 }
 
-func (a *Authority) sign(c *x509.Certificate, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
+func (a *Authority) signCertificate(c *x509.Certificate, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
 	der, err := x509.CreateCertificate(rand.Reader, c, a.Certificate, key.Public(), a.Key)
 	if err != nil {
 		return nil, fmt.Errorf("sign a certificate: %w", err)

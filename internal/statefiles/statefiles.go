@@ -68,7 +68,7 @@ func update(home, path string, change func(*list, string), listed bool) error {
 	slices.Sort(l.Files)
 	text, err := json.MarshalIndent(l, "", "  ")
 	if err == nil {
-		err = atomicfile.Write(listPath(home), append(text, '\n'), 0o600)
+		err = atomicfile.WriteFile(listPath(home), append(text, '\n'), 0o600)
 	}
 	if err == nil {
 		err = errors.Join(owner.Give(home, listPath(home)), owner.Give(home, lock.Name()))

@@ -19,33 +19,32 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// handed is the one descriptor besides the standard streams that the command is given: a directory outside its view.
-const handed = 3
+// passedFD is the only extra descriptor of the command: a directory outside its view.
+const passedFD = 3
 
-// Possible reports whether there are attacks for this system.
-const Possible = true
+// IsSupported reports whether there are attacks for this system.
+const IsSupported = true
 
-// Attack tries to get out of the sandbox that this process is in, and writes a Result for each wall, one JSON value a
-// line. It changes nothing but what it was given to attack. The arguments are those that Check has added to the
-// command.
-func Attack(args []string, out io.Writer) error {
+// RunAttacks tries to escape from this process's sandbox, and writes one Result per protection as a line of JSON. It
+// changes only its targets. Check provides the arguments.
+func RunAttacks(args []string, out io.Writer) error {
 	var at targets
 	if len(args) != 1 || json.Unmarshal([]byte(args[0]), &at) != nil || !filepath.IsAbs(at.Outside) {
 		return errors.New("this is how picoclaw tests its own sandbox; it is of no use by itself")
 	}
 	tries := map[string]func(targets) string{
-		"files":            files,
-		"system":           system,
-		"open directories": throughOpenDirectory,
-		"descriptors":      descriptors,
-		"environments":     environments,
-		"processes":        processes,
-		"capabilities":     capabilities,
-		"user namespaces":  userNamespaces,
-		"system calls":     systemCalls,
-		"network":          func(at targets) string { return dial("tcp", at.TCP) },
-		"abstract sockets": func(at targets) string { return dial("unix", at.Abstract) },
-		"virtual sockets":  virtualSockets,
+		"files":            attackFiles,
+		"system":           attackSystemDirs,
+		"open directories": attackOpenDirectory,
+		"descriptors":      attackDescriptors,
+		"environments":     attackEnvironments,
+		"processes":        attackProcesses,
+		"capabilities":     attackCapabilities,
+		"user namespaces":  attackUserNamespaces,
+		"system calls":     attackSystemCalls,
+		"network":          func(at targets) string { return attackSocket("tcp", at.TCP) },
+		"abstract sockets": func(at targets) string { return attackSocket("unix", at.Abstract) },
+		"virtual sockets":  attackVirtualSockets,
 	}
 	answers := json.NewEncoder(out)
 	for _, p := range Protections {
@@ -56,7 +55,7 @@ func Attack(args []string, out io.Writer) error {
 	return nil
 }
 
-func files(at targets) string {
+func attackFiles(at targets) string {
 	if _, err := os.ReadFile(filepath.Join(at.Outside, canary)); err == nil {
 		return "a file was read"
 	}
@@ -66,7 +65,7 @@ func files(at targets) string {
 	return ""
 }
 
-func system(targets) string {
+func attackSystemDirs(targets) string {
 	file, err := os.CreateTemp("/usr", ".picoclaw-selftest-*")
 	if err != nil {
 		return ""
@@ -76,8 +75,8 @@ func system(targets) string {
 	return "a file was written to /usr"
 }
 
-func throughOpenDirectory(targets) string {
-	fd, err := unix.Openat(handed, canary, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+func attackOpenDirectory(targets) string {
+	fd, err := unix.Openat(passedFD, canary, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return ""
 	}
@@ -85,9 +84,9 @@ func throughOpenDirectory(targets) string {
 	return "a file outside was opened"
 }
 
-func descriptors(targets) string {
+func attackDescriptors(targets) string {
 	const most = 1024
-	for fd := handed + 1; fd < most; fd++ {
+	for fd := passedFD + 1; fd < most; fd++ {
 		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
 			return fmt.Sprintf("descriptor %d is open", fd)
 		}
@@ -95,7 +94,7 @@ func descriptors(targets) string {
 	return ""
 }
 
-func environments(at targets) string {
+func attackEnvironments(at targets) string {
 	own := strconv.Itoa(os.Getpid())
 	for _, pid := range []string{"1", strconv.Itoa(at.Host)} {
 		if data, err := os.ReadFile("/proc/" + pid + "/environ"); pid != own && err == nil &&
@@ -106,8 +105,8 @@ func environments(at targets) string {
 	return ""
 }
 
-// processes is careful about process ids: inside, the host's may be somebody else's.
-func processes(at targets) string {
+// attackProcesses avoids wrong process ids: inside, the host's may belong to another process.
+func attackProcesses(at targets) string {
 	if host, ok := proctable.Read(at.Host); ok && host.Started == at.Started && unix.Kill(at.Host, 0) == nil {
 		return "the host can be signalled"
 	}
@@ -118,7 +117,7 @@ func processes(at targets) string {
 const fileCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH |
 	1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
 
-func capabilities(targets) string {
+func attackCapabilities(targets) string {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return "" // it can't be told, and nothing was got
@@ -133,8 +132,8 @@ func capabilities(targets) string {
 	return ""
 }
 
-// userNamespaces starts a program that does not exist in a new one: only if there is one, that is what is wrong.
-func userNamespaces(targets) string {
+// attackUserNamespaces starts a missing program in a new namespace; ENOENT means that the namespace was created.
+func attackUserNamespaces(targets) string {
 	_, err := os.StartProcess("/no-program", []string{"no-program"},
 		&os.ProcAttr{Sys: &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER}})
 	if errors.Is(err, unix.ENOENT) {
@@ -143,8 +142,8 @@ func userNamespaces(targets) string {
 	return ""
 }
 
-// systemCalls makes calls with arguments that the kernel finds wrong. Its error tells whether the call got that far.
-func systemCalls(targets) string {
+// attackSystemCalls makes calls with invalid arguments. The error shows whether the kernel executed them.
+func attackSystemCalls(targets) string {
 	const nothing = ^uintptr(0)
 	for _, call := range []struct {
 		name   string
@@ -162,7 +161,7 @@ func systemCalls(targets) string {
 	return ""
 }
 
-func virtualSockets(targets) string {
+func attackVirtualSockets(targets) string {
 	fd, err := unix.Socket(unix.AF_VSOCK, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return ""
@@ -171,8 +170,8 @@ func virtualSockets(targets) string {
 	return "a virtual socket"
 }
 
-func dial(network, address string) string {
-	conn, err := net.DialTimeout(network, address, patience)
+func attackSocket(network, address string) string {
+	conn, err := net.DialTimeout(network, address, selfTestTimeout)
 	if err != nil {
 		return ""
 	}

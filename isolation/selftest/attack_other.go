@@ -11,12 +11,14 @@ import (
 // errElsewhere is the error of a self-test on another system than Linux.
 var errElsewhere = errors.New("there is a self-test on Linux only")
 
-// Possible reports whether there are attacks for this system.
-const Possible = false
+// IsSupported reports whether there are attacks for this system.
+const IsSupported = false
 
-// Attack has nothing to try here.
-func Attack([]string, io.Writer) error { return errElsewhere }
+// RunAttacks tries to escape from this process's sandbox, and writes one Result per protection as a line of JSON. It
+// changes only its targets. Check provides the arguments.
+func RunAttacks([]string, io.Writer) error { return errElsewhere }
 
-func attack(context.Context, Options) ([]Result, error) {
+// attackSandbox runs the attacks in a sandbox with the rights of a command-running plugin.
+func attackSandbox(context.Context, Options) ([]Result, error) {
 	return nil, errElsewhere
 }

@@ -21,45 +21,44 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// patience is how long the whole of a self-test may take. It takes milliseconds.
-const patience = 20 * time.Second
+// selfTestTimeout limits a self-test, which takes milliseconds.
+const selfTestTimeout = 20 * time.Second
 
-// Options say what is attacked, and by what.
+// Options configure a self-test.
 type Options struct {
 	Isolation *isolation.Isolation
-	Network   bool // processes with the host's network are attacked from
+	Network   bool // attack from processes with the host's network
 	// Command is a program, by its absolute path, with arguments that have it call Attack.
 	Command []string
-	// Dir is a directory that no sandbox sees. What is known is kept there.
+	// Dir is a directory outside all sandboxes that caches results.
 	Dir string
 }
 
-// Mode is how the processes are held that are attacked from.
-func (o Options) Mode() Mode { return Mode{Sandboxed: o.Isolation.Enabled(), Network: o.Network} }
+// TestMode returns how the attacking processes are confined.
+func (o Options) TestMode() Mode { return Mode{Sandboxed: o.Isolation.Enabled(), Network: o.Network} }
 
-// Check attacks a sandbox and returns how it went. What is known already of the same kernel, tools and program is not
-// found out again.
-func Check(ctx context.Context, o Options) (*Report, error) {
-	identity := fmt.Sprintf("%+v %s | %s", o.Mode(), o.Isolation.Identity(), isolation.FileIdentity(o.Command[0]))
-	file := filepath.Join(o.Dir, o.Mode().file())
-	if known := read(file); known != nil && known.Identity == identity && known.complete() {
+// RunSelfTest attacks a sandbox and returns the report. It reuses results of the same kernel, tools and program.
+func RunSelfTest(ctx context.Context, o Options) (*Report, error) {
+	identity := fmt.Sprintf("%+v %s | %s", o.TestMode(), o.Isolation.SandboxIdentity(), isolation.FileIdentity(o.Command[0]))
+	file := filepath.Join(o.Dir, o.TestMode().reportFile())
+	if known := readReport(file); known != nil && known.Identity == identity && known.isComplete() {
 		return known, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, selfTestTimeout)
 	defer cancel()
-	results, err := attack(ctx, o)
+	results, err := attackSandbox(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("test the sandbox: %w", err)
 	}
 	r := &Report{Identity: identity, Results: results}
-	if !r.complete() {
+	if !r.isComplete() {
 		return nil, errors.New("test the sandbox: the attacks did not come to their end")
 	}
-	return r, r.write(file)
+	return r, r.writeReport(file)
 }
 
-// file is the name of what is known about a mode.
-func (m Mode) file() string {
+// reportFile returns the name of a mode's cached report.
+func (m Mode) reportFile() string {
 	name := "selftest-confined"
 	if m.Sandboxed {
 		name = "selftest-sandbox"
@@ -70,8 +69,8 @@ func (m Mode) file() string {
 	return name + ".json"
 }
 
-// read returns what a file knows; nil if there is none, or none that can be read.
-func read(file string) *Report {
+// readReport reads a cached report; nil if missing or invalid.
+func readReport(file string) *Report {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil
@@ -83,20 +82,20 @@ func read(file string) *Report {
 	return &r
 }
 
-// write keeps the report. Whoever reads meanwhile gets the old one or this one.
-func (r *Report) write(file string) error {
+// writeReport caches the report atomically.
+func (r *Report) writeReport(file string) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Write(file, data, 0o600); err != nil {
+	if err := atomicfile.WriteFile(file, data, 0o600); err != nil {
 		return fmt.Errorf("keep the result of the self-test: %w", err)
 	}
 	return nil
 }
 
-// stage gives f a new directory below dir.
-func stage(dir string, f func(stage string) error) (err error) {
+// withStageDir calls f with a new directory below dir.
+func withStageDir(dir string, f func(stage string) error) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// attack runs the command in a sandbox that has the usual rights of one that runs commands.
-func attack(ctx context.Context, o Options) (results []Result, err error) {
-	err = stage(o.Dir, func(stage string) error {
+// attackSandbox runs the attacks in a sandbox with the rights of a command-running plugin.
+func attackSandbox(ctx context.Context, o Options) (results []Result, err error) {
+	err = withStageDir(o.Dir, func(stage string) error {
 		at, done, err := newTargets(stage)
 		if err != nil {
 			return err
@@ -39,7 +39,7 @@ func attack(ctx context.Context, o Options) (results []Result, err error) {
 		cmd.Env = []string{"PATH=/usr/bin:/bin"}
 		cmd.Dir = work
 		cmd.ExtraFiles = []*os.File{outside} // becomes the descriptor handed
-		said, err := output(ctx, o.Isolation, cmd, isolation.Profile{
+		said, err := runForOutput(ctx, o.Isolation, cmd, isolation.Profile{
 			Name: "selftest", Exec: true, Confine: true, ReadWrite: []string{work}, ReadOnly: []string{o.Command[0]},
 			Network: o.Network,
 		})
@@ -59,9 +59,8 @@ func attack(ctx context.Context, o Options) (results []Result, err error) {
 	return results, err
 }
 
-// output runs cmd and returns what it has said; what it has complained about is in the error. It says little: as much
-// as a pipe takes.
-func output(ctx context.Context, iso *isolation.Isolation, cmd *exec.Cmd, p isolation.Profile) ([]byte, error) {
+// runForOutput runs cmd and returns its short output; stderr is in the error.
+func runForOutput(ctx context.Context, iso *isolation.Isolation, cmd *exec.Cmd, p isolation.Profile) ([]byte, error) {
 	var read [2]*os.File
 	var written [2]*os.File
 	for n := range read {

@@ -9,7 +9,7 @@ type Protection struct {
 	Name   string
 	Attack string // what the self-test tries, as a verb phrase
 
-	sandbox, confined need // requirement in a sandbox, and for a process confined by Landlock alone
+	sandbox, confined requirement // requirement in a sandbox, and for a process confined by Landlock alone
 }
 
 // Mode is how processes are confined.
@@ -34,18 +34,18 @@ var Protections = []Protection{
 	{"virtual sockets", "connect to the hypervisor (AF_VSOCK)", callFilter, callFilter},
 }
 
-// need is a requirement of a protection.
-type need int
+// requirement is a condition of a protection.
+type requirement int
 
 const (
-	always     need = iota
-	landlock        // any version
-	scope           // a version that confines signals and abstract sockets
-	callFilter      // a seccomp filter
-	never           // disabled by the configuration
+	always     requirement = iota
+	landlock               // any version
+	scope                  // a version that confines signals and abstract sockets
+	callFilter             // a seccomp filter
+	never                  // disabled by the configuration
 )
 
-func (p Protection) needs(m Mode) need {
+func (p Protection) requirementIn(m Mode) requirement {
 	switch {
 	case m.Network && p.Name == "network":
 		return never
@@ -55,7 +55,7 @@ func (p Protection) needs(m Mode) need {
 	return p.sandbox
 }
 
-func (n need) met(machine isolation.Offers) bool {
+func (n requirement) isMet(machine isolation.KernelFeatures) bool {
 	switch n {
 	case landlock:
 		return machine.Landlock > 0
@@ -69,11 +69,11 @@ func (n need) met(machine isolation.Offers) bool {
 	return true
 }
 
-// Missing names the requirement of the protection that this machine lacks; empty if none.
-func (p Protection) Missing(m Mode, machine isolation.Offers) string {
-	n := p.needs(m)
+// MissingRequirement returns the protection's requirement this machine lacks; empty if none.
+func (p Protection) MissingRequirement(m Mode, machine isolation.KernelFeatures) string {
+	n := p.requirementIn(m)
 	switch {
-	case n.met(machine):
+	case n.isMet(machine):
 		return ""
 	case n == landlock:
 		return "the kernel has no Landlock"
@@ -97,22 +97,22 @@ type Result struct {
 	Got        string `json:"got,omitempty"` // what was got; empty if it held
 }
 
-// Held reports whether the attack failed.
-func (r Result) Held() bool { return r.Got == "" }
+// HasHeld reports whether the attack failed.
+func (r Result) HasHeld() bool { return r.Got == "" }
 
-// Broken returns the failed protections that this machine supports.
-func (r *Report) Broken(m Mode, machine isolation.Offers) []Result {
+// BrokenProtections returns failed protections this machine supports.
+func (r *Report) BrokenProtections(m Mode, machine isolation.KernelFeatures) []Result {
 	var broken []Result
 	for n, p := range Protections {
-		if result := r.Results[n]; !result.Held() && p.needs(m).met(machine) {
+		if result := r.Results[n]; !result.HasHeld() && p.requirementIn(m).isMet(machine) {
 			broken = append(broken, result)
 		}
 	}
 	return broken
 }
 
-// complete reports whether the report covers the current protections.
-func (r *Report) complete() bool {
+// isComplete reports whether the report covers the current protections.
+func (r *Report) isComplete() bool {
 	if len(r.Results) != len(Protections) {
 		return false
 	}

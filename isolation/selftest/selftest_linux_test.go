@@ -21,7 +21,7 @@ import (
 // that is who started them, once more as an unprivileged user.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "attack" {
-		if err := Attack(os.Args[2:], os.Stdout); err != nil {
+		if err := RunAttacks(os.Args[2:], os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -99,18 +99,18 @@ func configure(t *testing.T, enabled bool) *isolation.Isolation {
 
 func TestSandboxesHold(t *testing.T) {
 	for _, m := range []Mode{{}, {Sandboxed: true}, {Network: true}, {Sandboxed: true, Network: true}} {
-		t.Run(m.file(), func(t *testing.T) {
+		t.Run(m.reportFile(), func(t *testing.T) {
 			dir := tempDir(t)
-			report, err := Check(t.Context(), Options{Isolation: configure(t, m.Sandboxed), Network: m.Network,
+			report, err := RunSelfTest(t.Context(), Options{Isolation: configure(t, m.Sandboxed), Network: m.Network,
 				Command: attacker(t), Dir: dir})
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, r := range report.Broken(m, isolation.MachineOffers()) {
+			for _, r := range report.BrokenProtections(m, isolation.DetectFeatures()) {
 				t.Errorf("%s: %s", r.Protection, r.Got)
 			}
 			for _, r := range report.Results {
-				if open := r.Protection == "network" && m.Network; open == r.Held() {
+				if open := r.Protection == "network" && m.Network; open == r.HasHeld() {
 					t.Errorf("%s: %q", r.Protection, r.Got)
 				}
 			}
@@ -154,7 +154,7 @@ func TestWithoutASandboxTheAttacksSucceed(t *testing.T) {
 		if err := answers.Decode(&r); err != nil {
 			t.Fatal(err)
 		}
-		if r.Protection != p.Name || r.Held() && (os.Getuid() == 0 || !onlyRoot[p.Name]) {
+		if r.Protection != p.Name || r.HasHeld() && (os.Getuid() == 0 || !onlyRoot[p.Name]) {
 			t.Errorf("%s: %+v", p.Name, r)
 		}
 	}
@@ -163,11 +163,11 @@ func TestWithoutASandboxTheAttacksSucceed(t *testing.T) {
 func TestWhatIsKnownIsNotFoundOutAgain(t *testing.T) {
 	command, dir := attacker(t), tempDir(t)
 	o := Options{Isolation: configure(t, true), Command: command, Dir: dir}
-	first, err := Check(t.Context(), o)
+	first, err := RunSelfTest(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(dir, o.Mode().file())
+	file := filepath.Join(dir, o.TestMode().reportFile())
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -176,23 +176,23 @@ func TestWhatIsKnownIsNotFoundOutAgain(t *testing.T) {
 	if err := os.WriteFile(file, []byte(marked), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Check(t.Context(), o)
+	again, err := RunSelfTest(t.Context(), o)
 	if err != nil || again.Results[0].Got != "a mark" {
 		t.Errorf("it was found out again: %+v %v", again, err)
 	}
-	if broken := again.Broken(o.Mode(), isolation.MachineOffers()); len(broken) != 1 {
+	if broken := again.BrokenProtections(o.TestMode(), isolation.DetectFeatures()); len(broken) != 1 {
 		t.Errorf("broken: %v", broken)
 	}
 	if err := os.Chtimes(command[0], time.Time{}, time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := Check(t.Context(), o); err != nil || r.Results[0].Got != "" || r.Identity == first.Identity {
+	if r, err := RunSelfTest(t.Context(), o); err != nil || r.Results[0].Got != "" || r.Identity == first.Identity {
 		t.Errorf("another program is taken for the same: %+v %v", r, err)
 	}
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := Check(t.Context(), o); err != nil || !r.complete() {
+	if r, err := RunSelfTest(t.Context(), o); err != nil || !r.isComplete() {
 		t.Errorf("a broken file: %+v %v", r, err)
 	}
 }
@@ -203,7 +203,7 @@ func TestManyAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if _, err := Check(t.Context(), Options{Isolation: configure(t, true), Command: command, Dir: dir}); err != nil {
+			if _, err := RunSelfTest(t.Context(), Options{Isolation: configure(t, true), Command: command, Dir: dir}); err != nil {
 				t.Error(err)
 			}
 		})

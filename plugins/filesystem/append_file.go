@@ -16,13 +16,13 @@ type appendFileInput struct {
 	IfMatch string `json:"if_match,omitempty" jsonschema:"Append only if the file still has this etag; absent: only if there is none."`
 }
 
-func appendFile(m *memory) sdk.Tool {
+func appendFile(m *pluginState) sdk.Tool {
 	return sdk.NewTool("append_file", "Append content to the end of a file.",
 		func(ctx context.Context, req *sdk.Request[appendFileInput]) (changedFile, error) {
 			in := req.Args
-			out, err := m.do(ctx, &req.Environment, change{
+			out, err := m.applyChange(ctx, &req.Environment, fileChanges{
 				tool: "append_file", doing: "append to file",
-				edits: []fileEdit{{path: in.Path, ifMatch: in.IfMatch, parents: true, added: true, make: atEnd(in.Content)}},
+				edits: []fileEdit{{path: in.Path, ifMatch: in.IfMatch, parents: true, added: true, make: appendText(in.Content)}},
 			})
 			if err != nil {
 				return changedFile{}, err
@@ -35,10 +35,10 @@ func appendFile(m *memory) sdk.Tool {
 		})
 }
 
-// atEnd adds text to the end of a file, with its line endings and in its encoding.
-func atEnd(content string) func(*existing) ([]byte, error) {
-	return func(c *existing) ([]byte, error) {
-		data, err := c.bytes()
+// appendText adds text to the end of a file, with its line endings and encoding.
+func appendText(content string) func(*oldContent) ([]byte, error) {
+	return func(c *oldContent) ([]byte, error) {
+		data, err := c.readBytes()
 		if err != nil {
 			return nil, err
 		}
@@ -48,7 +48,7 @@ func atEnd(content string) func(*existing) ([]byte, error) {
 			if err != nil {
 				return nil, sdk.Errorf(sdk.InvalidArgument, "failed to append to file: %v", err)
 			}
-			if !fits(s, enc, content) {
+			if !fitsEncoding(s, enc, content) {
 				return nil, sdk.Errorf(sdk.InvalidArgument,
 					"failed to append to file: the file is not UTF-8, and content is not plain ASCII; nothing was changed").
 					WithHint("insert adds to the end as well, and takes the file's encoding, such as encoding=windows-1252")

@@ -23,10 +23,10 @@ func BenchmarkReadOneMegabyte(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	env, m := &sdk.Environment{Workspace: w}, &memory{}
+	env, m := &sdk.Environment{Workspace: w}, &pluginState{}
 	b.Run("tool", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := readPart(b.Context(), env, m, "large", part{}); err != nil {
+			if _, err := readPart(b.Context(), env, m, "large", filePart{}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -53,7 +53,7 @@ func BenchmarkListOneThousand(b *testing.B) {
 	}
 	b.Run("tool", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := listed(w, ".", ""); err != nil {
+			if _, err := listEntries(w, ".", ""); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -73,15 +73,15 @@ func BenchmarkDurableWrite(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	g, err := guard.New(guard.Policy{Workspace: dir, Restrict: true})
+	g, err := guard.NewGuard(guard.Policy{Workspace: dir, Restrict: true})
 	if err != nil {
 		b.Fatal(err)
 	}
-	env, m := &sdk.Environment{Workspace: w, Guard: g, StateDir: b.TempDir()}, &memory{}
+	env, m := &sdk.Environment{Workspace: w, Guard: g, StateDir: b.TempDir()}, &pluginState{}
 	data := string(bytes.Repeat([]byte("0123456789abcde\n"), 64))
 	b.Run("tool", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := m.do(b.Context(), env, change{tool: "write_file", edits: []fileEdit{{path: "f", make: whole(data,
+			if _, err := m.applyChange(b.Context(), env, fileChanges{tool: "write_file", edits: []fileEdit{{path: "f", make: replaceAll(data,
 				nil)}}}); err != nil {
 				b.Fatal(err)
 			}

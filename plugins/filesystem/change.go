@@ -18,15 +18,15 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// change is what one call does to one or several files, all or none.
-type change struct {
+// fileChanges is the change of one or more files by a call, all or none.
+type fileChanges struct {
 	tool   string // for the journal
 	doing  string // for errors: "edit file"
 	dryRun bool
 	edits  []fileEdit
 }
 
-// fileEdit is what is done to one file.
+// fileEdit is the change of one file.
 type fileEdit struct {
 	path    string
 	ifMatch string // the etag that the file must have; absent for none
@@ -36,14 +36,14 @@ type fileEdit struct {
 	added   bool // the new contents are the old ones with something after them
 
 	// make returns the new contents. It may tell more about itself in its own variables: the last call counts.
-	make func(v *existing) ([]byte, error)
+	make func(v *oldContent) ([]byte, error)
 }
 
-// absent, as an etag, says that there is no file.
-const absent = "absent"
+// absentEtag is the etag of a missing file.
+const absentEtag = "absent"
 
-// outcome is what has become of one file.
-type outcome struct {
+// fileOutcome is the result for one file.
+type fileOutcome struct {
 	Path      string   `json:"path"`
 	Etag      string   `json:"etag" jsonschema:"Identifies the new contents: if_match of a change wants it."`
 	SizeBytes int64    `json:"size_bytes"`
@@ -51,34 +51,34 @@ type outcome struct {
 	Notes     []string `json:"notes,omitempty" jsonschema:"What else is to be known."`
 }
 
-// outcomes are those of all the files of a call.
-type outcomes struct {
-	Files []outcome
-	Undo  string // the operation that undo takes back; empty if it can't be
+// changeOutcome is the result for all files of a call.
+type changeOutcome struct {
+	Files []fileOutcome
+	Undo  string // id in the undo history; empty if impossible
 	Notes []string
 	Diff  string // of a dry run
 }
 
-// existing is a file as a change finds it.
-type existing struct {
+// oldContent is a file before a change.
+type oldContent struct {
 	old  *workspace.OldFile
 	env  *sdk.Environment
 	path string
 }
 
-// shut reports whether the policy does not open the file for reading.
-func (c *existing) shut() bool { return !readable(c.env, c.path) }
+// isUnreadable reports whether the policy forbids reading the file.
+func (c *oldContent) isUnreadable() bool { return !isReadable(c.env, c.path) }
 
-// bytes returns the old contents.
-func (c *existing) bytes() ([]byte, error) { return c.old.Bytes() }
+// readBytes returns the old contents.
+func (c *oldContent) readBytes() ([]byte, error) { return c.old.Bytes() }
 
-// encoding returns what the file is written in, as its byte order mark says.
-func (c *existing) encoding() (text.Encoding, error) {
+// detectEncoding returns the encoding according to the byte order mark.
+func (c *oldContent) detectEncoding() (text.Encoding, error) {
 	if !c.old.Exists() {
 		return text.Detect(nil), nil
 	}
-	if c.old.Info.Size() <= smallFile {
-		data, err := c.bytes()
+	if c.old.Info.Size() <= maxSmallFile {
+		data, err := c.readBytes()
 		return text.Detect(data), err
 	}
 	head := make([]byte, 3)
@@ -86,27 +86,27 @@ func (c *existing) encoding() (text.Encoding, error) {
 	return text.Detect(head), err
 }
 
-// smallFile is up to how many bytes a file is read once and for all.
-const smallFile = 1 << 20
+// maxSmallFile is the size up to which a file is read once into memory.
+const maxSmallFile = 1 << 20
 
-// etagOfOld returns the etag of a file as it is before a change.
-func etagOfOld(ctx context.Context, old *workspace.OldFile) (string, error) {
+// oldEtag returns the etag of a file before a change.
+func oldEtag(ctx context.Context, old *workspace.OldFile) (string, error) {
 	switch size := old.Info.Size(); {
-	case size > maxRead:
-		return revision(old.Info), nil
-	case size > smallFile:
-		return etagOf(ctx, old.Reader())
+	case size > maxReadBytes:
+		return revisionEtag(old.Info), nil
+	case size > maxSmallFile:
+		return contentEtag(ctx, old.Reader())
 	}
 	data, err := old.Bytes()
 	return versions.Etag(data), err
 }
 
-// do makes the change.
-func (m *memory) do(ctx context.Context, env *sdk.Environment, c change) (*outcomes, error) {
-	if err := m.open(env); err != nil {
+// applyChange makes the change.
+func (m *pluginState) applyChange(ctx context.Context, env *sdk.Environment, c fileChanges) (*changeOutcome, error) {
+	if err := m.initOnce(env); err != nil {
 		return nil, err
 	}
-	out := &outcomes{}
+	out := &changeOutcome{}
 	edits := make([]workspace.Edit, len(c.edits))
 	for i, e := range c.edits {
 		edits[i] = workspace.Edit{Path: e.path, Mode: e.mode, Parents: e.parents,
@@ -114,37 +114,37 @@ func (m *memory) do(ctx context.Context, env *sdk.Environment, c change) (*outco
 				if err := ctx.Err(); err != nil {
 					return nil, sdk.Errorf(sdk.Cancelled, "failed to %s: cancelled", c.doing)
 				}
-				return m.make(ctx, &existing{old: old, env: env, path: e.path}, e, c.doing)
+				return m.newContents(ctx, &oldContent{old: old, env: env, path: e.path}, e, c.doing)
 			}}
 	}
 	if c.dryRun {
 		err := env.Workspace.PreviewEdits(func(changed []workspace.PlannedChange) error {
-			out.describe(changed)
-			out.Diff = diffs(env, changed)
+			out.addFiles(changed)
+			out.Diff = allDiffs(env, changed)
 			return nil
 		}, edits...)
 		if err != nil {
-			return nil, c.failure(err)
+			return nil, c.changeError(err)
 		}
 		return out, nil
 	}
-	rec := m.record(env, c.tool, "")
-	rec.visit(env.Workspace, c.edits)
+	rec := m.beginRecording(env, c.tool, "")
+	rec.visitDirs(env.Workspace, c.edits)
 	err := env.Workspace.ApplyEdits(func(changed []workspace.PlannedChange) error {
-		out.describe(changed)
+		out.addFiles(changed)
 		rec.beforeFiles(&c, changed)
 		return nil
 	}, edits...)
 	if err != nil {
-		rec.fail(err)
-		return nil, c.failure(err)
+		rec.finishFailed(err)
+		return nil, c.changeError(err)
 	}
-	rec.end(&out.Undo, &out.Notes)
+	rec.finish(&out.Undo, &out.Notes)
 	return out, nil
 }
 
-// visit notes what directories are before a temporary file changes their times.
-func (r recording) visit(w *workspace.Workspace, edits []fileEdit) {
+// visitDirs records directories before a temporary file changes their times.
+func (r undoRecording) visitDirs(w *workspace.Workspace, edits []fileEdit) {
 	if r.Recorder == nil {
 		return
 	}
@@ -157,8 +157,8 @@ func (r recording) visit(w *workspace.Workspace, edits []fileEdit) {
 	}
 }
 
-// beforeFiles keeps files that are about to be changed.
-func (r recording) beforeFiles(c *change, changed []workspace.PlannedChange) {
+// beforeFiles saves files before they are changed.
+func (r undoRecording) beforeFiles(c *fileChanges, changed []workspace.PlannedChange) {
 	if r.Recorder == nil {
 		return
 	}
@@ -171,7 +171,7 @@ func (r recording) beforeFiles(c *change, changed []workspace.PlannedChange) {
 			r.Append(f.Old.Path)
 			continue
 		}
-		r.before(mutation.Write, f.Old.Path, "")
+		r.beforeChange(mutation.Write, f.Old.Path, "")
 	}
 }
 
@@ -187,14 +187,14 @@ func summarize(tool string, changed []workspace.PlannedChange) string {
 	return fmt.Sprintf("%s: %s %s", tool, verb, first.Old.Path)
 }
 
-// failure says what went wrong, and of several files with which.
-func (c *change) failure(err error) error {
+// changeError converts an error, and names the file if there are several.
+func (c *fileChanges) changeError(err error) error {
 	path := c.edits[0].path
 	about := workspace.FailedFile(err)
 	if about != "" {
 		path = about
 	}
-	said := failureAt(c.doing, path, err)
+	said := pathFailure(c.doing, path, err)
 	if len(c.edits) < 2 {
 		return said
 	}
@@ -212,43 +212,43 @@ func (c *change) failure(err error) error {
 	return &with
 }
 
-// make returns the new contents of one file, once it has been found to be the one that the caller means.
-func (m *memory) make(ctx context.Context, v *existing, e fileEdit, doing string) ([]byte, error) {
+// newContents returns the new contents of one file, after checking its version.
+func (m *pluginState) newContents(ctx context.Context, v *oldContent, e fileEdit, doing string) ([]byte, error) {
 	if !v.old.Exists() {
 		if e.must {
 			return nil, sdk.Errorf(sdk.NotFound, "failed to %s: file not found", doing).WithHint("there is no %s", hiddentext.QuoteName(e.path))
 		}
-		if e.ifMatch != "" && e.ifMatch != absent {
+		if e.ifMatch != "" && e.ifMatch != absentEtag {
 			return nil, sdk.Errorf(sdk.Conflict, "failed to %s: there is no such file any more; nothing was changed", doing)
 		}
 	}
 	if e.ifMatch != "" && v.old.Exists() {
-		if err := m.match(ctx, v, e, doing); err != nil {
+		if err := m.checkVersion(ctx, v, e, doing); err != nil {
 			return nil, err
 		}
 	}
 	return e.make(v)
 }
 
-// match compares the file with the version that the caller has seen.
-func (m *memory) match(ctx context.Context, v *existing, e fileEdit, doing string) error {
-	etag, err := etagOfOld(ctx, v.old)
+// checkVersion compares the file with the version the caller has seen.
+func (m *pluginState) checkVersion(ctx context.Context, v *oldContent, e fileEdit, doing string) error {
+	etag, err := oldEtag(ctx, v.old)
 	if err != nil {
 		return err
 	}
 	if etag == e.ifMatch {
 		return nil
 	}
-	if e.ifMatch == absent {
+	if e.ifMatch == absentEtag {
 		return sdk.Errorf(sdk.Conflict, "failed to %s: the file exists already; nothing was changed", doing)
 	}
-	return m.conflict(doing, e.path, e.ifMatch, etag, !v.shut(), v.bytes)
+	return m.conflictError(doing, e.path, e.ifMatch, etag, !v.isUnreadable(), v.readBytes)
 }
 
-// describe says what has become of the files.
-func (out *outcomes) describe(changed []workspace.PlannedChange) {
+// addFiles describes the changed files.
+func (out *changeOutcome) addFiles(changed []workspace.PlannedChange) {
 	for _, c := range changed {
-		o := outcome{
+		o := fileOutcome{
 			Path: c.Old.Path, Etag: versions.Etag(c.Data), SizeBytes: int64(len(c.Data)), Created: !c.Old.Exists(),
 		}
 		if n := c.Old.LinkCount(); n > 1 {
@@ -258,8 +258,8 @@ func (out *outcomes) describe(changed []workspace.PlannedChange) {
 	}
 }
 
-// notes are everything that is to be said beside the result.
-func (out *outcomes) notes() []string {
+// allNotes returns all notes.
+func (out *changeOutcome) allNotes() []string {
 	var all []string
 	for _, f := range out.Files {
 		for _, note := range f.Notes {
@@ -272,16 +272,15 @@ func (out *outcomes) notes() []string {
 	return append(all, out.Notes...)
 }
 
-// said is a message with its notes on lines of their own.
-func said(message string, notes []string) string {
+// withNotes appends notes to a message.
+func withNotes(message string, notes []string) string {
 	for _, note := range notes {
 		message += "\nnote: " + strings.TrimSuffix(note, "\n")
 	}
 	return message
 }
 
-// readable reports whether the policy opens a path for reading: what a change says about contents goes only to those
-// who may read them.
-func readable(env *sdk.Environment, path string) bool {
-	return env.Guard.Path(guard.Read, path).Verdict == guard.Allow
+// isReadable reports whether the policy allows reading a path; only then may messages quote its content.
+func isReadable(env *sdk.Environment, path string) bool {
+	return env.Guard.DecidePath(guard.Read, path).Verdict == guard.Allow
 }

@@ -13,12 +13,12 @@ type cpInput struct {
 	IfMatch     string `json:"if_match,omitempty" jsonschema:"Copy only if the source file still has this etag"`
 }
 
-func cp(m *memory) sdk.Tool {
+func cpTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("cp", "Copy a file or directory.",
 		func(ctx context.Context, req *sdk.Request[cpInput]) (transferOutput, error) {
 			in := req.Args
-			t := transferring{tool: "cp", doing: "copy", ifMatch: in.IfMatch}
-			return t.run(ctx, &req.Environment, m, in.Source, in.Destination, in.Overwrite, req.Workspace.CopyTree)
+			t := fileTransfer{tool: "cp", doing: "copy", ifMatch: in.IfMatch}
+			return t.runTransfer(ctx, &req.Environment, m, in.Source, in.Destination, in.Overwrite, req.Workspace.CopyTree)
 		},
-		writes(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write"}}))
+		changeTraits(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write"}}))
 }

@@ -18,12 +18,12 @@ const (
 	mostDiffable = 2 << 20  // bytes of a file that is compared
 )
 
-// diffs returns the unified diffs of all the files that the caller may read.
-func diffs(env *sdk.Environment, changed []workspace.PlannedChange) string {
+// allDiffs returns the unified diffs of all readable files.
+func allDiffs(env *sdk.Environment, changed []workspace.PlannedChange) string {
 	var b strings.Builder
 	for _, c := range changed {
 		name := c.Old.Path
-		if !readable(env, name) {
+		if !isReadable(env, name) {
 			fmt.Fprintf(&b, "%s may not be read, so the change is not shown\n", hiddentext.QuoteName(name))
 			continue
 		}
@@ -36,13 +36,13 @@ func diffs(env *sdk.Environment, changed []workspace.PlannedChange) string {
 			fmt.Fprintf(&b, "%s: %v\n", hiddentext.QuoteName(name), err)
 			continue
 		}
-		b.WriteString(diff(from, name, old, c.Data))
+		b.WriteString(unifiedDiff(from, name, old, c.Data))
 	}
 	return b.String()
 }
 
-// diff returns the unified diff of two versions of a file.
-func diff(from, to string, old, new []byte) string {
+// unifiedDiff returns the unified diff of two versions of a file.
+func unifiedDiff(from, to string, old, new []byte) string {
 	if max(len(old), len(new)) > mostDiffable {
 		return fmt.Sprintf("%s: %d bytes before, %d now; too long to be compared\n", hiddentext.QuoteName(to), len(old), len(new))
 	}

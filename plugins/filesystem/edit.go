@@ -27,29 +27,29 @@ type editItem struct {
 }
 
 type editOutput struct {
-	Path         string    `json:"path"`
-	Replacements int       `json:"replacements"`
-	Preview      string    `json:"preview" jsonschema:"The changed place with line numbers"`
-	SizeBytes    int64     `json:"size_bytes"`
-	Etag         string    `json:"etag" jsonschema:"Identifies the new contents: if_match of a change wants it"`
-	Files        []outcome `json:"files,omitempty" jsonschema:"All the files, when there are several"`
-	Undo         string    `json:"undo,omitempty" jsonschema:"The operation, for undo"`
-	Notes        []string  `json:"notes,omitempty" jsonschema:"What else is to be known"`
-	Diff         string    `json:"diff,omitempty" jsonschema:"What a dry run would change"`
+	Path         string        `json:"path"`
+	Replacements int           `json:"replacements"`
+	Preview      string        `json:"preview" jsonschema:"The changed place with line numbers"`
+	SizeBytes    int64         `json:"size_bytes"`
+	Etag         string        `json:"etag" jsonschema:"Identifies the new contents: if_match of a change wants it"`
+	Files        []fileOutcome `json:"files,omitempty" jsonschema:"All the files, when there are several"`
+	Undo         string        `json:"undo,omitempty" jsonschema:"The operation, for undo"`
+	Notes        []string      `json:"notes,omitempty" jsonschema:"What else is to be known"`
+	Diff         string        `json:"diff,omitempty" jsonschema:"What a dry run would change"`
 }
 
 // UndoID returns the operation in the undo history.
 func (o editOutput) UndoID() string { return o.Undo }
 
-func edit(m *memory) sdk.Tool {
+func editTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("edit", "Replace a specific text block (old_string -> new_string). Returns a preview with line numbers. "+
 		"Takes path, old_string and new_string, or edits for several places.",
 		func(ctx context.Context, req *sdk.Request[editInput]) (editOutput, error) {
-			wanted, err := req.Args.wanted()
+			wanted, err := req.Args.replacements()
 			if err != nil {
 				return editOutput{}, err
 			}
-			done, err := m.edit(ctx, &req.Environment, "edit", wanted, req.Args.DryRun)
+			done, err := m.editFiles(ctx, &req.Environment, "edit", wanted, req.Args.DryRun)
 			if err != nil {
 				return editOutput{}, err
 			}
@@ -66,39 +66,39 @@ func edit(m *memory) sdk.Tool {
 			}
 			return out, nil
 		},
-		writes(sdk.Traits{Sets: []string{moduleSet}, TextResult: true, Permissions: []string{"fs.read", "fs.write"}}))
+		changeTraits(sdk.Traits{Sets: []string{moduleSet}, TextResult: true, Permissions: []string{"fs.read", "fs.write"}}))
 }
 
-func (in *editInput) wanted() ([]wantedEdit, error) {
+func (in *editInput) replacements() ([]requestedEdit, error) {
 	names := fieldNames{"old_string", "new_string"}
 	if len(in.Edits) == 0 {
 		if in.Path == "" || in.OldString == nil || in.NewString == nil {
 			return nil, sdk.Errorf(sdk.InvalidArgument, "edit needs path, old_string and new_string, or edits")
 		}
-		return []wantedEdit{{in.Path, in.IfMatch, replacing{
-			old: *in.OldString, new: *in.NewString, count: counted(in.Count), encoding: in.Encoding, names: names, show: true,
+		return []requestedEdit{{in.Path, in.IfMatch, textReplacement{
+			old: *in.OldString, new: *in.NewString, count: occurrenceCount(in.Count), encoding: in.Encoding, names: names, show: true,
 		}}}, nil
 	}
 	if in.OldString != nil || in.NewString != nil || in.Count != nil {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "give old_string, new_string and count or edits, not both")
 	}
-	all := make([]wantedEdit, len(in.Edits))
+	all := make([]requestedEdit, len(in.Edits))
 	for i, item := range in.Edits {
-		path, match, err := placed(i, item.Path, in.Path, item.IfMatch, in.IfMatch)
+		path, match, err := editFileOf(i, item.Path, in.Path, item.IfMatch, in.IfMatch)
 		if err != nil {
 			return nil, err
 		}
-		all[i] = wantedEdit{path, match, replacing{
-			old: item.OldString, new: item.NewString, count: counted(item.Count), encoding: in.Encoding, names: names,
+		all[i] = requestedEdit{path, match, textReplacement{
+			old: item.OldString, new: item.NewString, count: occurrenceCount(item.Count), encoding: in.Encoding, names: names,
 			show: true,
 		}}
 	}
 	return all, nil
 }
 
-// counted is how many occurrences are replaced. To mean one without saying so is to mean the only one: of several, the
-// first is as likely the wrong one.
-func counted(count *int) int {
+// occurrenceCount returns the number of occurrences to replace. Without a count the text must be unique, since the
+// first of several is probably wrong.
+func occurrenceCount(count *int) int {
 	if count == nil {
 		return replace.Unique
 	}

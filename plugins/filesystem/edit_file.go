@@ -27,53 +27,53 @@ type editFileItem struct {
 	IfMatch string `json:"if_match,omitempty" jsonschema:"Edit only if the file had this etag before this call."`
 }
 
-func editFile(m *memory) sdk.Tool {
+func editFile(m *pluginState) sdk.Tool {
 	return sdk.NewTool("edit_file", "Edit a file by replacing old text with new text. The old text must match exactly. "+
 		"Takes path, old_text and new_text, or edits for several places.",
 		func(ctx context.Context, req *sdk.Request[editFileInput]) (changedFiles, error) {
-			wanted, err := req.Args.wanted()
+			wanted, err := req.Args.replacements()
 			if err != nil {
 				return changedFiles{}, err
 			}
-			return m.edit(ctx, &req.Environment, "edit_file", wanted, req.Args.DryRun)
+			return m.editFiles(ctx, &req.Environment, "edit_file", wanted, req.Args.DryRun)
 		},
-		writes(sdk.Traits{Sets: []string{picoclawSet}, TextResult: true, Permissions: []string{"fs.read", "fs.write"}}))
+		changeTraits(sdk.Traits{Sets: []string{picoclawSet}, TextResult: true, Permissions: []string{"fs.read", "fs.write"}}))
 }
 
-// wantedEdit is one replacement as it was asked for.
-type wantedEdit struct {
+// requestedEdit is one requested replacement.
+type requestedEdit struct {
 	path, ifMatch string
-	replacing
+	textReplacement
 }
 
-func (in *editFileInput) wanted() ([]wantedEdit, error) {
+func (in *editFileInput) replacements() ([]requestedEdit, error) {
 	names := fieldNames{"old_text", "new_text"}
 	if len(in.Edits) == 0 {
 		if in.Path == "" || in.OldText == nil || in.NewText == nil {
 			return nil, sdk.Errorf(sdk.InvalidArgument, "edit_file needs path, old_text and new_text, or edits")
 		}
-		return []wantedEdit{{in.Path, in.IfMatch, replacing{
+		return []requestedEdit{{in.Path, in.IfMatch, textReplacement{
 			old: *in.OldText, new: *in.NewText, count: replace.Unique, encoding: in.Encoding, names: names,
 		}}}, nil
 	}
 	if in.OldText != nil || in.NewText != nil {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "give old_text and new_text or edits, not both")
 	}
-	all := make([]wantedEdit, len(in.Edits))
+	all := make([]requestedEdit, len(in.Edits))
 	for i, item := range in.Edits {
-		path, match, err := placed(i, item.Path, in.Path, item.IfMatch, in.IfMatch)
+		path, match, err := editFileOf(i, item.Path, in.Path, item.IfMatch, in.IfMatch)
 		if err != nil {
 			return nil, err
 		}
-		all[i] = wantedEdit{path, match, replacing{
+		all[i] = requestedEdit{path, match, textReplacement{
 			old: item.OldText, new: item.NewText, count: replace.Unique, encoding: in.Encoding, names: names,
 		}}
 	}
 	return all, nil
 }
 
-// placed is the file of one of several edits: its own, or the one beside them all.
-func placed(i int, own, common, ownMatch, commonMatch string) (path, match string, err error) {
+// editFileOf returns path and etag of one of several edits: its own, or the common ones.
+func editFileOf(i int, own, common, ownMatch, commonMatch string) (path, match string, err error) {
 	switch {
 	case own != "" && own != common:
 		return own, ownMatch, nil
@@ -85,52 +85,52 @@ func placed(i int, own, common, ownMatch, commonMatch string) (path, match strin
 	return common, commonMatch, nil
 }
 
-// changedFiles tells about one or several edited files.
+// changedFiles describes edited files.
 type changedFiles struct {
-	outcome
-	Files []outcome `json:"files,omitempty" jsonschema:"All the files, when there are several."`
-	Undo  string    `json:"undo,omitempty" jsonschema:"The operation, for undo."`
-	Diff  string    `json:"diff,omitempty" jsonschema:"What a dry run would change."`
+	fileOutcome
+	Files []fileOutcome `json:"files,omitempty" jsonschema:"All the files, when there are several."`
+	Undo  string        `json:"undo,omitempty" jsonschema:"The operation, for undo."`
+	Diff  string        `json:"diff,omitempty" jsonschema:"What a dry run would change."`
 
 	text     string
-	replaced []wantedEdit
+	replaced []requestedEdit
 }
 
 // UndoID returns the operation in the undo history.
 func (o changedFiles) UndoID() string { return o.Undo }
 
-// Text is the message that agents know, one for each file, and what else is to be known.
+// Text returns one message per file, and notes.
 func (o changedFiles) Text() string { return o.text }
 
-// edit makes replacements, all or none.
-func (m *memory) edit(ctx context.Context, env *sdk.Environment, tool string, wanted []wantedEdit,
+// editFiles makes all replacements or none.
+func (m *pluginState) editFiles(ctx context.Context, env *sdk.Environment, tool string, wanted []requestedEdit,
 	dryRun bool) (changedFiles, error) {
-	c := change{tool: tool, doing: "edit file", dryRun: dryRun}
+	c := fileChanges{tool: tool, doing: "edit file", dryRun: dryRun}
 	matched := map[string]bool{}
 	for i := range wanted {
 		w := &wanted[i]
-		e := fileEdit{path: w.path, must: true, ifMatch: w.ifMatch, make: w.make}
+		e := fileEdit{path: w.path, must: true, ifMatch: w.ifMatch, make: w.newContents}
 		if matched[w.path] {
 			e.ifMatch = "" // it is about the file as it was before the first
 		}
 		matched[w.path] = true
 		if len(wanted) > 1 {
-			e.make = func(v *existing) ([]byte, error) {
-				data, err := w.make(v)
-				return data, inEdit(err, i, w.path)
+			e.make = func(v *oldContent) ([]byte, error) {
+				data, err := w.newContents(v)
+				return data, withEditIndex(err, i, w.path)
 			}
 		}
 		c.edits = append(c.edits, e)
 	}
-	out, err := m.do(ctx, env, c)
+	out, err := m.applyChange(ctx, env, c)
 	if err != nil {
 		return changedFiles{}, err
 	}
-	result := changedFiles{outcome: out.Files[0], Undo: out.Undo, Diff: out.Diff, replaced: wanted}
+	result := changedFiles{fileOutcome: out.Files[0], Undo: out.Undo, Diff: out.Diff, replaced: wanted}
 	if len(out.Files) > 1 {
 		result.Files = out.Files
 	}
-	notes := out.notes()
+	notes := out.allNotes()
 	var messages []string
 	for _, w := range wanted {
 		message := fmt.Sprintf("File edited: %s", hiddentext.QuoteName(w.path))
@@ -142,15 +142,15 @@ func (m *memory) edit(ctx context.Context, env *sdk.Environment, tool string, wa
 			result.Notes = append(result.Notes, w.note)
 		}
 	}
-	result.text = said(strings.Join(messages, "\n"), notes)
+	result.text = withNotes(strings.Join(messages, "\n"), notes)
 	if dryRun {
-		result.text = said(strings.TrimSuffix(out.Diff, "\n"), notes)
+		result.text = withNotes(strings.TrimSuffix(out.Diff, "\n"), notes)
 	}
 	return result, nil
 }
 
-// inEdit says which of several edits it was.
-func inEdit(err error, i int, path string) error {
+// withEditIndex adds the number of the failed edit to an error.
+func withEditIndex(err error, i int, path string) error {
 	own, ok := err.(*sdk.Error) //nolint:errorlint // made here, never wrapped
 	if !ok {
 		return err

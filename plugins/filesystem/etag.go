@@ -12,9 +12,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// maxRead is how much of a file is read for its etag, and for what else belongs to all of a file, such as its number of
-// lines, in bytes. A longer file has an etag of its revision.
-const maxRead = 1 << 30
+// maxReadBytes limits how much of a file is read for its etag and line count. Longer files have an etag of their
+// revision.
+const maxReadBytes = 1 << 30
 
 // The etags of what is no file that is read: of a directory a hash of what is in it follows, of a long file its
 // revision.
@@ -25,19 +25,19 @@ const (
 	revisionPrefix = "rev-"
 )
 
-// etagOf returns the etag of contents.
-func etagOf(ctx context.Context, f io.ReaderAt) (string, error) {
+// contentEtag returns the etag of contents.
+func contentEtag(ctx context.Context, f io.ReaderAt) (string, error) {
 	hash := versions.NewHash()
-	_, err := io.CopyBuffer(hash, onlyReader{&stoppable{ctx, io.NewSectionReader(f, 0, 1<<62)}}, make([]byte, streamBlock))
+	_, err := io.CopyBuffer(hash, onlyReader{&contextReader{ctx, io.NewSectionReader(f, 0, 1<<62)}}, make([]byte, streamBlockSize))
 	return hash.Etag(), err
 }
 
-// isContents reports whether an etag is one of contents.
-func isContents(etag string) bool { return versions.IsEtag(etag) }
+// isContentEtag reports whether an etag is of contents.
+func isContentEtag(etag string) bool { return versions.IsEtag(etag) }
 
-// revision returns the etag of a file that is too long to be read for it. It is empty when the file was changed a moment
-// ago: the next change might not show.
-func revision(info fs.FileInfo) string {
+// revisionEtag returns the etag of a file too long to read. It is empty if the file was changed just now, since the
+// next change might go unnoticed.
+func revisionEtag(info fs.FileInfo) string {
 	r := workspace.FileRevision(info)
 	if r == "" {
 		return ""
@@ -45,17 +45,17 @@ func revision(info fs.FileInfo) string {
 	return revisionPrefix + versions.EtagString(r)
 }
 
-// etagOfTree returns the etag of what is to be deleted, moved or copied.
-func etagOfTree(ctx context.Context, tree *workspace.Tree) (etag string, err error) {
+// treeEtag returns the etag of a tree to delete, move or copy.
+func treeEtag(ctx context.Context, tree *workspace.Tree) (etag string, err error) {
 	switch mode := tree.Info.Mode(); {
 	case mode.IsDir():
-		return etagOfDir(ctx, tree)
+		return dirEtag(ctx, tree)
 	case mode&fs.ModeSymlink != 0:
 		return etagLink, nil
 	case !mode.IsRegular():
 		return etagSpecial, nil
-	case tree.Info.Size() > maxRead:
-		return revision(tree.Info), nil
+	case tree.Info.Size() > maxReadBytes:
+		return revisionEtag(tree.Info), nil
 	}
 	err = tree.WalkTree(func(e *workspace.TreeEntry) error {
 		f, err := e.Open()
@@ -63,15 +63,14 @@ func etagOfTree(ctx context.Context, tree *workspace.Tree) (etag string, err err
 			return err
 		}
 		defer func() { _ = f.Close() }()
-		etag, err = etagOf(ctx, f)
+		etag, err = contentEtag(ctx, f)
 		return err
 	})
 	return etag, err
 }
 
-// etagOfDir tells directories apart by the names, kinds and sizes of all that is in them: to read all of it would take
-// as long as to copy it.
-func etagOfDir(ctx context.Context, tree *workspace.Tree) (string, error) {
+// dirEtag hashes names, types and sizes of a directory's content; reading it would take as long as copying.
+func dirEtag(ctx context.Context, tree *workspace.Tree) (string, error) {
 	hash := versions.NewHash()
 	err := tree.WalkTree(func(e *workspace.TreeEntry) error {
 		if e.Name == "." {
@@ -90,8 +89,8 @@ func etagOfDir(ctx context.Context, tree *workspace.Tree) (string, error) {
 	return etagDir + hash.Etag(), err
 }
 
-// joined joins names for a message.
-func joined(names []string) string {
+// joinNames joins names for a message.
+func joinNames(names []string) string {
 	all := make([]string, len(names))
 	for i, name := range names {
 		all[i] = hiddentext.QuoteName(name)

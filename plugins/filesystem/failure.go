@@ -13,10 +13,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// failureAt is failure, and says in the hint which file is not there, where that is what is wrong: the message itself
-// is fixed.
-func failureAt(doing, path string, err error) error {
-	said := failure(doing, err)
+// pathFailure is toolFailure with the missing file in the hint, since the message is fixed.
+func pathFailure(doing, path string, err error) error {
+	said := toolFailure(doing, err)
 	var own *sdk.Error
 	if !errors.Is(err, fs.ErrNotExist) || !errors.As(said, &own) || own.Code != sdk.NotFound || own.Hint != "" {
 		return said
@@ -24,22 +23,24 @@ func failureAt(doing, path string, err error) error {
 	return own.WithHint("there is no %s", hiddentext.QuoteName(path))
 }
 
-// failure says what a tool could not do, in the words that agents know: a refusal as it is, and "failed to read file:
-// file not found" for what the operating system says.
-func failure(doing string, err error) error {
+// toolFailure converts an error to a message with the established wording: a refusal unchanged, or "failed to read
+// file: file not found".
+func toolFailure(doing string, err error) error {
 	var own *sdk.Error
 	if errors.As(err, &own) {
 		return own
 	}
 	if refused := workspace.FindRefusal(err); refused != nil {
 		said := *refused
-		said.Err = errors.New(legible(refused.Error()))
+		said.Err = errors.New(escapeMessage(refused.Error()))
 		return &said
 	}
-	say := func(code, what string) *sdk.Error { return sdk.Errorf(code, "failed to %s: %s", doing, legible(what)) }
+	say := func(code, what string) *sdk.Error {
+		return sdk.Errorf(code, "failed to %s: %s", doing, escapeMessage(what))
+	}
 	switch {
 	case !workspace.IsUnchanged(err):
-		return sdk.Errorf(sdk.Failed, "%s", legible(err.Error())).
+		return sdk.Errorf(sdk.Failed, "%s", escapeMessage(err.Error())).
 			WithHint("look at what is there now; undo takes the change back. The disk may be full, or broken")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return say(sdk.Cancelled, "it was stopped")
@@ -50,7 +51,7 @@ func failure(doing string, err error) error {
 		return say(sdk.InvalidArgument, "a part of the path is a file, not a directory")
 	case errors.Is(err, workspace.Foreign):
 		denied := say(sdk.AccessDenied, "access denied")
-		denied.Message += "\n" + legible(err.Error())
+		denied.Message += "\n" + escapeMessage(err.Error())
 		return denied.WithHint("have its owner let others write to it, or delete it and write a new one, which will be this user's")
 	case errors.Is(err, workspace.ReadOnly):
 		return say(sdk.AccessDenied, "access denied").WithHint("the file is read-only; change its mode first, with exec and chmod for example")
@@ -62,7 +63,7 @@ func failure(doing string, err error) error {
 		return say(sdk.Failed, "the user's disk quota is exceeded").
 			WithHint("nothing was changed; delete files that count towards the quota, or have it raised, then try again")
 	case errors.Is(err, workspace.NoDirectory):
-		return say(sdk.NotFound, "file not found").WithHint("%s", legible(err.Error()))
+		return say(sdk.NotFound, "file not found").WithHint("%s", escapeMessage(err.Error()))
 	case errors.Is(err, fs.ErrNotExist):
 		return say(sdk.NotFound, "file not found")
 	case errors.Is(err, fs.ErrPermission):
@@ -79,8 +80,8 @@ func failure(doing string, err error) error {
 	return say(sdk.Failed, err.Error())
 }
 
-// missingDir says how to write into a directory that is not there.
-func missingDir(err error, path string, create bool) error {
+// missingDirError explains how to write into a missing directory.
+func missingDirError(err error, path string, create bool) error {
 	var own *sdk.Error
 	if !create && errors.As(err, &own) && own.Code == sdk.NotFound {
 		return own.WithHint("the directory that %s would be in may be missing; create_dirs makes it", hiddentext.QuoteName(path))
@@ -88,8 +89,8 @@ func missingDir(err error, path string, create bool) error {
 	return err
 }
 
-// legible is a message in which a file's name can't do that either.
-func legible(message string) string {
+// escapeMessage escapes deceptive characters in a message.
+func escapeMessage(message string) string {
 	if !strings.ContainsFunc(message, hiddentext.IsUnprintable) {
 		return message
 	}

@@ -33,27 +33,27 @@ func fileStat() sdk.Tool {
 		func(_ context.Context, req *sdk.Request[fileStatInput]) (fileStatOutput, error) {
 			s, err := req.Workspace.FileStatus(req.Args.Path)
 			if err != nil {
-				return fileStatOutput{}, failureAt("inspect file", req.Args.Path, err)
+				return fileStatOutput{}, pathFailure("inspect file", req.Args.Path, err)
 			}
 			out := fileStatOutput{
 				Path:        s.Path,
 				Name:        filepath.Base(s.Path),
-				Type:        kind(s.Info),
+				Type:        fileType(s.Info),
 				SizeBytes:   s.Info.Size(),
-				Modified:    seconds(s.Info.ModTime()),
+				Modified:    unixSeconds(s.Info.ModTime()),
 				Permissions: fmt.Sprintf("0o%o", s.Info.Mode().Perm()),
 				IsSymlink:   s.Link != "",
 				LinkTarget:  s.Link,
 			}
 			if !s.Created.IsZero() {
-				created := seconds(s.Created)
+				created := unixSeconds(s.Created)
 				out.Created = &created
 			}
 			if s.Info.Mode().IsRegular() {
 				if s.Links > 1 {
 					out.Links = s.Links
 				}
-				out.Etag = etagOfFile(req.Environment, req.Args.Path, s.Info.Size())
+				out.Etag = smallFileEtag(req.Environment, req.Args.Path, s.Info.Size())
 			}
 			return out, nil
 		},
@@ -62,8 +62,8 @@ func fileStat() sdk.Tool {
 		})
 }
 
-// etagOfFile returns the etag of a file that is not long, and none if it can't be read.
-func etagOfFile(env sdk.Environment, path string, size int64) string {
+// smallFileEtag returns the etag of a short readable file; otherwise none.
+func smallFileEtag(env sdk.Environment, path string, size int64) string {
 	if size > inMemory {
 		return ""
 	}
@@ -79,4 +79,4 @@ func etagOfFile(env sdk.Environment, path string, size int64) string {
 	return etag
 }
 
-func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
+func unixSeconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }

@@ -20,12 +20,12 @@ type historyInput struct {
 }
 
 type historyOutput struct {
-	Operations []operation `json:"operations"`
-	More       bool        `json:"more,omitempty" jsonschema:"There are older ones"`
+	Operations []historyEntry `json:"operations"`
+	More       bool           `json:"more,omitempty" jsonschema:"There are older ones"`
 }
 
-// operation is one thing that was done, as the agent reads it.
-type operation struct {
+// historyEntry is an operation as shown to the agent.
+type historyEntry struct {
 	ID      string `json:"id"`
 	Time    string `json:"time"`
 	Tool    string `json:"tool"`
@@ -39,7 +39,7 @@ type operation struct {
 	NotCovered []string      `json:"not_covered,omitempty" jsonschema:"What undo does not bring back"`
 }
 
-// Text is a line for each, the last first.
+// Text returns one line per operation, the latest first.
 func (o historyOutput) Text() string {
 	if len(o.Operations) == 0 {
 		return "nothing was changed yet that could be undone"
@@ -66,28 +66,28 @@ func (o historyOutput) Text() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func history(m *memory) sdk.Tool {
+func historyTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("history", "List what was changed in files, the last change first. Each can be taken back with undo.",
 		func(_ context.Context, req *sdk.Request[historyInput]) (historyOutput, error) {
-			if err := m.ready(&req.Environment); err != nil {
+			if err := m.openHistory(&req.Environment); err != nil {
 				return historyOutput{}, err
 			}
 			limit := req.Args.Limit
 			if limit == 0 {
 				limit = 20
 			}
-			out := historyOutput{Operations: []operation{}}
+			out := historyOutput{Operations: []historyEntry{}}
 			extents := undo.Extents{}
 			err := m.store.Each(func(op *undo.Operation) bool {
 				extent := extents.Add(op)
-				if !permitted(&req.Environment, op) {
+				if !isPermitted(&req.Environment, op) {
 					return true
 				}
 				if len(out.Operations) == limit {
 					out.More = true
 					return false
 				}
-				out.Operations = append(out.Operations, operation{
+				out.Operations = append(out.Operations, historyEntry{
 					ID: op.ID, Time: op.Time.Local().Format(time.DateTime), Tool: op.Tool, Summary: op.Summary,
 					Undone: extent == undo.ExtentWhole, Partly: extent == undo.ExtentPart, Undoes: op.Undoes, Missing: op.Missing, Changes: op.Changes, NotCovered: op.Lost,
 				})
@@ -101,9 +101,9 @@ func history(m *memory) sdk.Tool {
 		})
 }
 
-// ready opens the memory for a tool that is about the journal.
-func (m *memory) ready(env *sdk.Environment) error {
-	if err := m.open(env); err != nil {
+// openHistory opens the undo history for a tool.
+func (m *pluginState) openHistory(env *sdk.Environment) error {
+	if err := m.initOnce(env); err != nil {
 		return err
 	}
 	if m.store == nil {
@@ -113,20 +113,20 @@ func (m *memory) ready(env *sdk.Environment) error {
 	return nil
 }
 
-// permitted reports whether the policy opens what an operation was about: an agent whose policy was narrowed since, or
-// a child of it, has no business with the rest.
-func permitted(env *sdk.Environment, op *undo.Operation) bool {
+// isPermitted reports whether the policy allows everything an operation touched. An agent with a narrowed policy, or a
+// child, must not see the rest.
+func isPermitted(env *sdk.Environment, op *undo.Operation) bool {
 	if op.Changes == nil {
 		return true
 	}
-	return !slices.ContainsFunc(op.Changes.Names, func(path string) bool { return !restorable(env, path) })
+	return !slices.ContainsFunc(op.Changes.Names, func(path string) bool { return !isRestorable(env, path) })
 }
 
-// restorableBelow returns a check of paths for one undo. What is below an open directory is open.
-func restorableBelow(env *sdk.Environment) func(path string) error {
+// newRestoreCheck returns a check of paths for one undo. Everything below an allowed directory is allowed.
+func newRestoreCheck(env *sdk.Environment) func(path string) error {
 	open := map[string]bool{}
 	return func(path string) error {
-		if !open[filepath.Dir(path)] && !restorable(env, path) {
+		if !open[filepath.Dir(path)] && !isRestorable(env, path) {
 			return errors.New("is not open to this agent")
 		}
 		open[path] = path != env.Workspace.Dir()
@@ -134,12 +134,12 @@ func restorableBelow(env *sdk.Environment) func(path string) error {
 	}
 }
 
-// restorable reports whether the policy opens a path for undo. Links and closed directories on its way, which the
-// operation may have put there, do not count: they are taken away or opened first, and nothing is opened through a link.
-func restorable(env *sdk.Environment, path string) bool {
+// isRestorable reports whether the policy allows restoring a path. Symlinks and read-only directories created by the
+// operation are ignored: undo removes or opens them first.
+func isRestorable(env *sdk.Environment, path string) bool {
 	for at := path; at != env.Workspace.Dir() && at != filepath.Dir(at); at = filepath.Dir(at) {
-		switch d := env.Guard.Path(guard.Delete, at); {
-		case d.Verdict == guard.Allow, d.Rule == guard.RuleProtect, env.Guard.Path(guard.Write, at).Verdict == guard.Allow:
+		switch d := env.Guard.DecidePath(guard.Delete, at); {
+		case d.Verdict == guard.Allow, d.Rule == guard.RuleProtect, env.Guard.DecidePath(guard.Write, at).Verdict == guard.Allow:
 			return true
 		case d.Rule != guard.RuleSymlink && d.Rule != guard.RuleUnresolved:
 			return false

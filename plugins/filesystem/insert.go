@@ -25,14 +25,14 @@ type insertOutput struct {
 	Preview    string `json:"preview" jsonschema:"The changed place with line numbers"`
 }
 
-func insert(m *memory) sdk.Tool {
+func insertTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("insert", "Insert text at a specific line number.",
 		func(ctx context.Context, req *sdk.Request[insertInput]) (insertOutput, error) {
 			in := req.Args
-			i := inserting{line: in.Line, content: in.Content, encoding: in.Encoding}
-			out, err := m.do(ctx, &req.Environment, change{
+			i := textInsertion{line: in.Line, content: in.Content, encoding: in.Encoding}
+			out, err := m.applyChange(ctx, &req.Environment, fileChanges{
 				tool: "insert", doing: "insert into file", dryRun: in.DryRun,
-				edits: []fileEdit{{path: in.Path, ifMatch: in.IfMatch, must: true, make: i.make}},
+				edits: []fileEdit{{path: in.Path, ifMatch: in.IfMatch, must: true, make: i.newContents}},
 			})
 			if err != nil {
 				return insertOutput{}, err
@@ -41,11 +41,11 @@ func insert(m *memory) sdk.Tool {
 				moduleChange: newModuleChange(out), Line: in.Line, Lines: i.lines, TotalLines: i.total, Preview: i.preview,
 			}, nil
 		},
-		writes(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write"}}))
+		changeTraits(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write"}}))
 }
 
-// inserting is text on its way into a file.
-type inserting struct {
+// textInsertion inserts text into a file.
+type textInsertion struct {
 	line     int
 	content  string
 	encoding string
@@ -54,12 +54,12 @@ type inserting struct {
 	preview      string
 }
 
-func (i *inserting) make(c *existing) ([]byte, error) {
-	data, err := c.bytes()
+func (i *textInsertion) newContents(c *oldContent) ([]byte, error) {
+	data, err := c.readBytes()
 	if err != nil {
 		return nil, err
 	}
-	enc, err := encodingOf(data, i.encoding)
+	enc, err := chooseEncoding(data, i.encoding)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (i *inserting) make(c *existing) ([]byte, error) {
 	if err != nil {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "failed to insert into file: %v", err)
 	}
-	if !fits(s, enc, i.content) {
+	if !fitsEncoding(s, enc, i.content) {
 		return nil, sdk.Errorf(sdk.InvalidArgument,
 			"failed to insert into file: the file is not UTF-8, and content is not plain ASCII; nothing was changed").
 			WithHint("name the file's encoding, such as encoding=windows-1252")
@@ -75,7 +75,7 @@ func (i *inserting) make(c *existing) ([]byte, error) {
 	have := text.Count(s)
 	if i.line > have+1 {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "failed to insert into file: there is no line %d; the file has %s",
-			i.line, lines(have)).
+			i.line, lineCountText(have)).
 			WithHint("line=%d adds to its end", have+1)
 	}
 	at, ok := text.LineStart(s, i.line)
@@ -97,8 +97,8 @@ func (i *inserting) make(c *existing) ([]byte, error) {
 	after := s[:at] + added + s[at:]
 	i.total = text.Count(after)
 	i.lines = i.total - have
-	if !c.shut() {
-		i.preview = preview(after, at, at+len(added), 1)
+	if !c.isUnreadable() {
+		i.preview = previewChange(after, at, at+len(added), 1)
 	}
 	return data, nil
 }

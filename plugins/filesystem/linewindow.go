@@ -7,12 +7,12 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
 )
 
-// lineWindow keeps some lines of what is written to it, as far as there is room, and counts all.
+// lineWindow keeps some of the lines written to it, up to a limit, and counts all.
 type lineWindow struct {
 	from, to int // line numbers from 1; to is 0 for the last
 	room     int
 	skip     bool // keep none
-	hurry    bool // end with errEnough once nothing more is to be kept, or the lines are too far in
+	hurry    bool // end with errStopReading once nothing more is to be kept, or the lines are too far in
 
 	kept    bytes.Buffer
 	full    bool  // there was not room for all
@@ -27,37 +27,37 @@ func (l *lineWindow) Write(p []byte) (int, error) {
 	rest := p
 	for len(rest) > 0 && !l.skip && !l.full && (l.to == 0 || l.newline < l.to) {
 		if l.newline+1 < l.from {
-			rest = l.pass(rest)
+			rest = l.skipLine(rest)
 			continue
 		}
 		if l.kept.Len() == 0 {
 			l.begin = l.seen + int64(len(p)-len(rest))
 		}
-		rest = l.keep(rest)
+		rest = l.keepLines(rest)
 	}
-	l.tally(rest)
+	l.countLines(rest)
 	l.seen += int64(len(p))
-	if l.hurry && (l.full || l.to > 0 && l.newline >= l.to || l.kept.Len() == 0 && l.seen >= maxRead) {
-		return len(p), errEnough
+	if l.hurry && (l.full || l.to > 0 && l.newline >= l.to || l.kept.Len() == 0 && l.seen >= maxReadBytes) {
+		return len(p), errStopReading
 	}
 	return len(p), nil
 }
 
-// errEnough ends a reading that has found what it was for.
-var errEnough = errors.New("there is no need to read on")
+// errStopReading ends a read early.
+var errStopReading = errors.New("there is no need to read on")
 
-// pass leaves out one line, or the rest.
-func (l *lineWindow) pass(p []byte) []byte {
+// skipLine skips one line, or the rest.
+func (l *lineWindow) skipLine(p []byte) []byte {
 	end := bytes.IndexByte(p, '\n') + 1
 	if end == 0 {
 		end = len(p)
 	}
-	l.tally(p[:end])
+	l.countLines(p[:end])
 	return p[end:]
 }
 
-// keep keeps what is wanted of p and returns what comes after.
-func (l *lineWindow) keep(p []byte) []byte {
+// keepLines keeps the wanted part of p and returns the rest.
+func (l *lineWindow) keepLines(p []byte) []byte {
 	end := len(p)
 	if l.to > 0 {
 		// As many newlines as lines are still wanted.
@@ -76,11 +76,11 @@ func (l *lineWindow) keep(p []byte) []byte {
 		l.full = true
 	}
 	l.kept.Write(p[:end])
-	l.tally(p[:end])
+	l.countLines(p[:end])
 	return p[end:]
 }
 
-func (l *lineWindow) tally(p []byte) {
+func (l *lineWindow) countLines(p []byte) {
 	if len(p) == 0 {
 		return
 	}
@@ -92,14 +92,14 @@ func (l *lineWindow) tally(p []byte) {
 	l.last = p[len(p)-1]
 }
 
-func (l *lineWindow) count() int {
+func (l *lineWindow) lineCount() int {
 	if l.seen > 0 && l.last != '\n' {
 		return l.newline + 1
 	}
 	return l.newline
 }
 
-func (l *lineWindow) ending() string {
+func (l *lineWindow) lineEnding() string {
 	switch {
 	case l.newline == 0:
 		return text.None

@@ -31,16 +31,16 @@ func listDir() sdk.Tool {
 			if path == "" {
 				path = "."
 			}
-			return listed(req.Workspace, path, req.Args.After)
+			return listEntries(req.Workspace, path, req.Args.After)
 		},
 		sdk.Traits{ReadOnly: true, Sets: []string{picoclawSet}, Permissions: []string{"fs.list"}, Risk: "low"})
 }
 
-// listed is a directory in the form that agents know, a line for each entry.
-func listed(w *workspace.Workspace, path, after string) (string, error) {
+// listEntries lists a directory with one line per entry.
+func listEntries(w *workspace.Workspace, path, after string) (string, error) {
 	page, err := w.ReadDirPage(path, after, listPage)
 	if err != nil {
-		return "", failureAt("list directory", path, notDirectory(w, path, err))
+		return "", pathFailure("list directory", path, notDirectoryError(w, path, err))
 	}
 	var b strings.Builder
 	b.Grow(32 * len(page.Entries))
@@ -66,8 +66,8 @@ func listed(w *workspace.Workspace, path, after string) (string, error) {
 	return b.String(), nil
 }
 
-// leadsToDir reports whether an entry is a link to a directory that may be listed as well: it is used as one. Where any
-// other link leads is nobody's business.
+// leadsToDir reports whether an entry is a symlink to a directory that may be listed. Targets of other symlinks are not
+// revealed.
 func leadsToDir(w *workspace.Workspace, in string, entry fs.DirEntry) bool {
 	if entry.Type()&fs.ModeSymlink == 0 {
 		return false

@@ -40,7 +40,7 @@ type lsOutput struct {
 	room int // bytes that are left for more entries
 }
 
-func ls() sdk.Tool {
+func lsTool() sdk.Tool {
 	return sdk.NewTool("ls", "List directory contents with type and size.",
 		func(ctx context.Context, req *sdk.Request[lsInput]) (lsOutput, error) {
 			in := req.Args
@@ -59,10 +59,10 @@ func ls() sdk.Tool {
 				if err := ctx.Err(); err != nil {
 					return sdk.Errorf(sdk.Cancelled, "listing was cancelled")
 				}
-				return out.visit(&in, e)
+				return out.addEntry(&in, e)
 			})
 			if err != nil {
-				return lsOutput{}, failureAt("list directory", in.Path, notDirectory(req.Workspace, in.Path, err))
+				return lsOutput{}, pathFailure("list directory", in.Path, notDirectoryError(req.Workspace, in.Path, err))
 			}
 			out.Count = len(out.Entries)
 			if !in.Recursive && strings.Contains(in.Pattern, "/") {
@@ -76,8 +76,8 @@ func ls() sdk.Tool {
 		})
 }
 
-// visit lists one entry of the walk.
-func (out *lsOutput) visit(in *lsInput, e *workspace.TreeEntry) error {
+// addEntry lists one entry of the walk.
+func (out *lsOutput) addEntry(in *lsInput, e *workspace.TreeEntry) error {
 	if e.Name == "." {
 		if !e.Info.IsDir() {
 			return &fs.PathError{Op: "list", Path: in.Path, Err: syscall.ENOTDIR}
@@ -85,7 +85,7 @@ func (out *lsOutput) visit(in *lsInput, e *workspace.TreeEntry) error {
 		return nil
 	}
 	if e.Info.IsDir() && in.After != "" && !comesAfter(e.Name, in.After) && !strings.HasPrefix(in.After+"/", e.Name+"/") {
-		return fs.SkipDir // all of it was listed before
+		return fs.SkipDir // listed on an earlier page
 	}
 	hidden := !in.IncludeHidden && strings.HasPrefix(path.Base(e.Name), ".")
 	var stay error
@@ -102,11 +102,11 @@ func (out *lsOutput) visit(in *lsInput, e *workspace.TreeEntry) error {
 		out.Next = out.Entries[len(out.Entries)-1].Name
 		return fs.SkipAll
 	}
-	out.Entries = append(out.Entries, lsEntry{Name: e.Name, Type: kind(e.Info), SizeBytes: e.Info.Size()})
+	out.Entries = append(out.Entries, lsEntry{Name: e.Name, Type: fileType(e.Info), SizeBytes: e.Info.Size()})
 	return stay
 }
 
-// matchesName reports whether a pattern means a name: its last element, or all of it if the pattern has a slash.
+// matchesName reports whether a pattern matches a name: its last element, or the whole name if the pattern has a slash.
 func matchesName(pattern, name string) bool {
 	if pattern == "" {
 		return true
@@ -117,7 +117,7 @@ func matchesName(pattern, name string) bool {
 	return doublestar.MatchUnvalidated(pattern, name)
 }
 
-// comesAfter compares names in the order of a walk: element by element.
+// comesAfter compares names in walk order, element by element.
 func comesAfter(name, after string) bool {
 	for {
 		a, restA, moreA := strings.Cut(name, "/")
@@ -132,8 +132,8 @@ func comesAfter(name, after string) bool {
 	}
 }
 
-// kind says what something is in one word.
-func kind(info fs.FileInfo) string {
+// fileType returns the type of a file in one word.
+func fileType(info fs.FileInfo) string {
 	switch mode := info.Mode(); {
 	case mode.IsDir():
 		return "dir"
@@ -145,8 +145,8 @@ func kind(info fs.FileInfo) string {
 	return "other"
 }
 
-// notDirectory says plainly that what was to be listed is no directory.
-func notDirectory(w *workspace.Workspace, name string, err error) error {
+// notDirectoryError says that a path is no directory.
+func notDirectoryError(w *workspace.Workspace, name string, err error) error {
 	if !errors.Is(err, syscall.ENOTDIR) {
 		return err
 	}

@@ -20,7 +20,7 @@ const (
 )
 
 func newPlugin() sdk.Plugin {
-	m := &memory{}
+	m := &pluginState{}
 	return sdk.Plugin{
 		ID:      "filesystem",
 		Version: version,
@@ -28,10 +28,10 @@ func newPlugin() sdk.Plugin {
 		Grants:  sdk.Grants{Workspace: sdk.WorkspaceAccess, State: true, Takeback: true},
 		Tools: []sdk.Tool{
 			readFile(m), writeFile(m), listDir(), editFile(m), appendFile(m),
-			read(m), write(m), edit(m), insert(m), ls(),
-			mv(m), cp(m), rm(m), mkdir(m), fileStat(),
-			undoTool(m), history(m),
+			readTool(m), writeTool(m), editTool(m), insertTool(m), lsTool(),
+			mvTool(m), cpTool(m), rmTool(m), mkdirTool(m), fileStat(),
+			undoTool(m), historyTool(m),
 		},
-		Stop: m.stop,
+		Stop: m.saveState,
 	}
 }

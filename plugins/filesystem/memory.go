@@ -10,22 +10,21 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/undo"
 )
 
-// memory is what the plugin remembers from one call to the next: the contents that its agent has seen, and what changes
-// have destroyed.
-type memory struct {
+// pluginState is the plugin's state between calls: contents the agent has seen, and the undo history.
+type pluginState struct {
 	once  sync.Once
 	err   error
 	store *undo.Store // nil when it is switched off or there is nowhere to keep it
 	seen  *versions.Seen
 }
 
-// open readies the memory at the first call, since only then the plugin knows its configuration and its directory.
-func (m *memory) open(env *sdk.Environment) error {
+// initOnce initialises the state at the first call, when configuration and directory are known.
+func (m *pluginState) initOnce(env *sdk.Environment) error {
 	m.once.Do(func() { m.err = m.setUp(env) })
 	return m.err
 }
 
-func (m *memory) setUp(env *sdk.Environment) error {
+func (m *pluginState) setUp(env *sdk.Environment) error {
 	m.seen = versions.Open("")
 	if env.StateDir != "" {
 		m.seen = versions.Open(filepath.Join(env.StateDir, "seen"))
@@ -38,8 +37,8 @@ func (m *memory) setUp(env *sdk.Environment) error {
 	return err
 }
 
-// stop keeps what the next process will want to know.
-func (m *memory) stop(context.Context) {
+// saveState saves the state for the next process.
+func (m *pluginState) saveState(context.Context) {
 	if m.seen != nil {
 		_ = m.seen.Save() // a conflict is then answered without a diff
 	}
@@ -48,8 +47,8 @@ func (m *memory) stop(context.Context) {
 	}
 }
 
-// version returns contents that the agent has seen.
-func (m *memory) version(etag string) ([]byte, bool) {
+// seenContents returns contents the agent has seen.
+func (m *pluginState) seenContents(etag string) ([]byte, bool) {
 	data, ok := m.seen.Get(etag)
 	return []byte(data), ok
 }

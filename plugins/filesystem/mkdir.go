@@ -30,28 +30,28 @@ func (o mkdirOutput) UndoID() string { return o.Undo }
 // moduleDirMode is the mode of directories that are made, less the umask.
 const moduleDirMode = 0o777
 
-func mkdir(m *memory) sdk.Tool {
+func mkdirTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("mkdir", "Create a directory and parent directories.",
 		func(_ context.Context, req *sdk.Request[mkdirInput]) (mkdirOutput, error) {
-			if err := m.open(&req.Environment); err != nil {
+			if err := m.initOnce(&req.Environment); err != nil {
 				return mkdirOutput{}, err
 			}
-			rec := recording{}
-			if top := firstMissing(req.Workspace, req.Args.Path); top != "" {
-				rec = m.record(&req.Environment, "mkdir", "mkdir: made "+top)
-				rec.before(mutation.Make, top, "")
-				rec.claim(top)
+			rec := undoRecording{}
+			if top := firstMissingDir(req.Workspace, req.Args.Path); top != "" {
+				rec = m.beginRecording(&req.Environment, "mkdir", "mkdir: made "+top)
+				rec.beforeChange(mutation.Make, top, "")
+				rec.claimTree(top)
 			}
 			made, err := req.Workspace.MakeDir(req.Args.Path, moduleDirMode)
 			if err != nil {
-				rec.fail(err)
+				rec.finishFailed(err)
 			}
 			if errors.Is(err, workspace.Exists) {
 				return mkdirOutput{}, sdk.Errorf(sdk.Conflict, "failed to create directory: %s exists already and is no directory",
 					hiddentext.QuoteName(req.Args.Path))
 			}
 			if err != nil {
-				return mkdirOutput{}, failure("create directory", err)
+				return mkdirOutput{}, toolFailure("create directory", err)
 			}
 			path, err := req.Workspace.AbsPath(req.Args.Path)
 			if err != nil {
@@ -61,7 +61,7 @@ func mkdir(m *memory) sdk.Tool {
 				path = real // to be told, no more
 			}
 			out := mkdirOutput{Path: path, Created: made}
-			rec.end(&out.Undo, &out.Notes)
+			rec.finish(&out.Undo, &out.Notes)
 			return out, nil
 		},
 		sdk.Traits{
@@ -70,8 +70,8 @@ func mkdir(m *memory) sdk.Tool {
 		})
 }
 
-// firstMissing returns the outermost directory of a path that does not exist; empty for none.
-func firstMissing(w *workspace.Workspace, path string) (missing string) {
+// firstMissingDir returns the outermost missing directory of a path; empty for none.
+func firstMissingDir(w *workspace.Workspace, path string) (missing string) {
 	path, err := w.AbsPath(path)
 	if err != nil {
 		return ""

@@ -17,20 +17,20 @@ type readInput struct {
 }
 
 type readOutput struct {
-	Path       string `json:"path"`
-	Content    string `json:"content" jsonschema:"The lines, each with its number"`
-	TotalLines *int   `json:"total_lines,omitempty" jsonschema:"How many lines the file has; not given if it is longer than 1 GiB"`
-	StartLine  int    `json:"start_line"`
-	EndLine    int    `json:"end_line"`
-	SizeBytes  int64  `json:"size_bytes"`
-	Etag       string `json:"etag,omitempty" jsonschema:"Identifies these contents: if_match of a change wants it. Not given with bytes of a long binary file, and of a file over 1 GiB that was changed a moment ago"`
-	Encoding   string `json:"encoding,omitempty"`
-	BOM        bool   `json:"bom,omitempty"`
-	EOL        string `json:"eol,omitempty" jsonschema:"Line endings: lf, crlf, mixed or none"`
-	Next       *next  `json:"next,omitempty" jsonschema:"What to ask for next: there is more"`
-	Note       string `json:"note,omitempty"`
-	Binary     bool   `json:"binary,omitempty" jsonschema:"The content describes the file and is not of it"`
-	MediaType  string `json:"media_type,omitempty"`
+	Path       string    `json:"path"`
+	Content    string    `json:"content" jsonschema:"The lines, each with its number"`
+	TotalLines *int      `json:"total_lines,omitempty" jsonschema:"How many lines the file has; not given if it is longer than 1 GiB"`
+	StartLine  int       `json:"start_line"`
+	EndLine    int       `json:"end_line"`
+	SizeBytes  int64     `json:"size_bytes"`
+	Etag       string    `json:"etag,omitempty" jsonschema:"Identifies these contents: if_match of a change wants it. Not given with bytes of a long binary file, and of a file over 1 GiB that was changed a moment ago"`
+	Encoding   string    `json:"encoding,omitempty"`
+	BOM        bool      `json:"bom,omitempty"`
+	EOL        string    `json:"eol,omitempty" jsonschema:"Line endings: lf, crlf, mixed or none"`
+	Next       *nextPart `json:"next,omitempty" jsonschema:"What to ask for next: there is more"`
+	Note       string    `json:"note,omitempty"`
+	Binary     bool      `json:"binary,omitempty" jsonschema:"The content describes the file and is not of it"`
+	MediaType  string    `json:"media_type,omitempty"`
 
 	media []byte
 }
@@ -43,21 +43,21 @@ func (o readOutput) Contents() []sdk.Content {
 	return []sdk.Content{{Data: o.media, MediaType: o.MediaType}}
 }
 
-func read(m *memory) sdk.Tool {
+func readTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("read", "Read a file with line numbers. Supports partial reads.",
 		func(ctx context.Context, req *sdk.Request[readInput]) (readOutput, error) {
 			in := req.Args
-			p := part{StartLine: in.StartLine, EndLine: in.EndLine, Length: in.Length, Encoding: in.Encoding}
+			p := filePart{StartLine: in.StartLine, EndLine: in.EndLine, Length: in.Length, Encoding: in.Encoding}
 			p.Bytes = in.Offset != nil || in.Length > 0
 			if in.Offset != nil {
 				p.Offset = *in.Offset
 			}
 			w, err := readPart(ctx, &req.Environment, m, in.Path, p)
 			if err != nil {
-				return readOutput{}, failureAt("read file", in.Path, err)
+				return readOutput{}, pathFailure("read file", in.Path, err)
 			}
 			out := readOutput{
-				Path: w.Path, Content: w.Text, TotalLines: w.total(), StartLine: w.Start, EndLine: w.End, SizeBytes: w.Size,
+				Path: w.Path, Content: w.Text, TotalLines: w.totalLines(), StartLine: w.Start, EndLine: w.End, SizeBytes: w.Size,
 				Etag: w.Etag, Encoding: w.Encoding, BOM: w.Mark, EOL: w.EOL, Next: w.Next, Note: w.Note,
 				Binary: w.Binary, MediaType: w.MediaType, media: w.Media,
 			}

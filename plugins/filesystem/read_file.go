@@ -19,20 +19,20 @@ type readFileInput struct {
 
 // readFileOutput tells about the contents, which are the text.
 type readFileOutput struct {
-	Path       string `json:"path"`
-	Etag       string `json:"etag,omitempty" jsonschema:"Identifies these contents: if_match of a change wants it. Not given with bytes of a long binary file, and of a file over 1 GiB that was changed a moment ago."`
-	SizeBytes  int64  `json:"size_bytes"`
-	TotalLines *int   `json:"total_lines,omitempty" jsonschema:"How many lines the file has; not given if it is longer than 1 GiB."`
-	StartLine  int    `json:"start_line,omitempty"`
-	EndLine    int    `json:"end_line,omitempty"`
-	Encoding   string `json:"encoding,omitempty"`
-	BOM        bool   `json:"bom,omitempty" jsonschema:"The file begins with a byte order mark, which is not in the text and stays in the file."`
-	EOL        string `json:"eol,omitempty" jsonschema:"Line endings: lf, crlf, mixed or none."`
-	Next       *next  `json:"next,omitempty" jsonschema:"What to ask for next: the text is not all of the file."`
-	Binary     bool   `json:"binary,omitempty" jsonschema:"The text describes the file and is not its contents."`
-	MediaType  string `json:"media_type,omitempty"`
+	Path       string    `json:"path"`
+	Etag       string    `json:"etag,omitempty" jsonschema:"Identifies these contents: if_match of a change wants it. Not given with bytes of a long binary file, and of a file over 1 GiB that was changed a moment ago."`
+	SizeBytes  int64     `json:"size_bytes"`
+	TotalLines *int      `json:"total_lines,omitempty" jsonschema:"How many lines the file has; not given if it is longer than 1 GiB."`
+	StartLine  int       `json:"start_line,omitempty"`
+	EndLine    int       `json:"end_line,omitempty"`
+	Encoding   string    `json:"encoding,omitempty"`
+	BOM        bool      `json:"bom,omitempty" jsonschema:"The file begins with a byte order mark, which is not in the text and stays in the file."`
+	EOL        string    `json:"eol,omitempty" jsonschema:"Line endings: lf, crlf, mixed or none."`
+	Next       *nextPart `json:"next,omitempty" jsonschema:"What to ask for next: the text is not all of the file."`
+	Binary     bool      `json:"binary,omitempty" jsonschema:"The text describes the file and is not its contents."`
+	MediaType  string    `json:"media_type,omitempty"`
 
-	window *window
+	window *fileWindow
 }
 
 // Text is the contents, exactly; and if they are not all, a line about the rest.
@@ -44,7 +44,7 @@ func (o readFileOutput) Text() string {
 	if o.Next != nil && !o.window.asked {
 		all := ""
 		if o.TotalLines != nil {
-			all = ", " + lines(*o.TotalLines)
+			all = ", " + lineCountText(*o.TotalLines)
 		}
 		said = append(said, fmt.Sprintf("the file goes on: %d bytes%s in all; next: %s", o.SizeBytes, all, o.Next))
 	}
@@ -69,22 +69,22 @@ func (o readFileOutput) Contents() []sdk.Content {
 	return []sdk.Content{{Data: o.window.Media, MediaType: o.window.MediaType}}
 }
 
-func readFile(m *memory) sdk.Tool {
+func readFile(m *pluginState) sdk.Tool {
 	return sdk.NewTool("read_file",
 		"Read the contents of a file from the filesystem. Reads all of it, or some lines, or some bytes.",
 		func(ctx context.Context, req *sdk.Request[readFileInput]) (readFileOutput, error) {
 			in := req.Args
-			p := part{StartLine: in.StartLine, EndLine: in.EndLine, Length: in.Length, Encoding: in.Encoding}
+			p := filePart{StartLine: in.StartLine, EndLine: in.EndLine, Length: in.Length, Encoding: in.Encoding}
 			p.Bytes = in.Offset != nil || in.Length > 0
 			if in.Offset != nil {
 				p.Offset = *in.Offset
 			}
 			w, err := readPart(ctx, &req.Environment, m, in.Path, p)
 			if err != nil {
-				return readFileOutput{}, failureAt("read file", in.Path, err)
+				return readFileOutput{}, pathFailure("read file", in.Path, err)
 			}
 			return readFileOutput{
-				Path: w.Path, Etag: w.Etag, SizeBytes: w.Size, TotalLines: w.total(), StartLine: w.Start, EndLine: w.End,
+				Path: w.Path, Etag: w.Etag, SizeBytes: w.Size, TotalLines: w.totalLines(), StartLine: w.Start, EndLine: w.End,
 				Encoding: w.Encoding, BOM: w.Mark, EOL: w.EOL, Next: w.Next, Binary: w.Binary, MediaType: w.MediaType,
 				window: w,
 			}, nil

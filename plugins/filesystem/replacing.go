@@ -12,8 +12,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
-// replacing is one replacement in a file, and what has become of it.
-type replacing struct {
+// textReplacement is one replacement in a file, and its result.
+type textReplacement struct {
 	old, new string
 	count    int // as replace.Find takes it
 	encoding string
@@ -25,16 +25,16 @@ type replacing struct {
 	preview string
 }
 
-// fieldNames are the names of the old and the new text in the vocabulary of the call, for messages.
+// fieldNames are the names of the old and new text in the tool's input, for messages.
 type fieldNames struct{ old, new string }
 
-// make replaces, and touches no byte outside of what is replaced.
-func (r *replacing) make(c *existing) ([]byte, error) {
-	data, err := c.bytes()
+// newContents makes the replacement and changes no other byte.
+func (r *textReplacement) newContents(c *oldContent) ([]byte, error) {
+	data, err := c.readBytes()
 	if err != nil {
 		return nil, err
 	}
-	enc, err := encodingOf(data, r.encoding)
+	enc, err := chooseEncoding(data, r.encoding)
 	if err != nil {
 		return nil, err
 	}
@@ -42,14 +42,14 @@ func (r *replacing) make(c *existing) ([]byte, error) {
 	if err != nil {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "failed to edit file: %v", err)
 	}
-	f, err := replace.Find(s, r.old, r.new, r.count)
+	f, err := replace.FindReplacements(s, r.old, r.new, r.count)
 	if err != nil {
-		return nil, r.failure(err, c)
+		return nil, r.replaceError(err, c)
 	}
-	if err := r.fits(s, enc, f); err != nil {
+	if err := r.checkEncoding(s, enc, f); err != nil {
 		return nil, err
 	}
-	r.times, r.note = len(f.Splices), r.found(f, s)
+	r.times, r.note = len(f.Splices), r.matchNote(f, s)
 	first, last := f.Splices[0], f.Splices[len(f.Splices)-1]
 	grown := 0
 	for _, splice := range slices.Backward(f.Splices) {
@@ -60,16 +60,16 @@ func (r *replacing) make(c *existing) ([]byte, error) {
 		grown += len(splice.New) - (splice.To - splice.From)
 	}
 	r.preview = ""
-	if r.show && !c.shut() {
-		r.preview = preview(s, first.From, max(first.From, min(last.To+grown, len(s))), len(f.Splices))
+	if r.show && !c.isUnreadable() {
+		r.preview = previewChange(s, first.From, max(first.From, min(last.To+grown, len(s))), len(f.Splices))
 	}
 	return data, nil
 }
 
-// fits refuses text that the file can't take without being two encodings at once.
-func (r *replacing) fits(s string, enc text.Encoding, f *replace.Found) error {
+// checkEncoding refuses text that would mix two encodings in the file.
+func (r *textReplacement) checkEncoding(s string, enc text.Encoding, f *replace.Match) error {
 	for _, splice := range f.Splices {
-		if !fits(s, enc, splice.New) {
+		if !fitsEncoding(s, enc, splice.New) {
 			return sdk.Errorf(sdk.InvalidArgument,
 				"failed to edit file: the file is not UTF-8, and %s is not plain ASCII; nothing was changed", r.names.new).
 				WithHint("name the file's encoding, such as encoding=windows-1252")
@@ -78,18 +78,18 @@ func (r *replacing) fits(s string, enc text.Encoding, f *replace.Found) error {
 	return nil
 }
 
-// fits reports whether a file is in one encoding still with something added: one that is not UTF-8, and has no other
-// name, takes ASCII only.
-func fits(s string, enc text.Encoding, added string) bool {
+// fitsEncoding reports whether adding text keeps the file in one encoding: an unknown 8-bit encoding accepts only
+// ASCII.
+func fitsEncoding(s string, enc text.Encoding, added string) bool {
 	return !enc.Plain() || !strings.ContainsFunc(added, func(c rune) bool { return c >= utf8.RuneSelf }) ||
 		utf8.ValidString(s)
 }
 
-// found says when a place was not exactly what was looked for, or when there were fewer.
-func (r *replacing) found(f *replace.Found, s string) string {
+// matchNote says that the match was inexact, or that there were fewer occurrences.
+func (r *textReplacement) matchNote(f *replace.Match, s string) string {
 	if f.How == replace.Exactly {
 		if n := len(f.Splices); n < r.count {
-			return fmt.Sprintf("%s is there %s, not the %d that count says; all were replaced", r.names.old, times(n), r.count)
+			return fmt.Sprintf("%s is there %s, not the %d that count says; all were replaced", r.names.old, timesText(n), r.count)
 		}
 		return ""
 	}
@@ -100,42 +100,42 @@ func (r *replacing) found(f *replace.Found, s string) string {
 	return fmt.Sprintf("%s was found at line %d with %s", r.names.old, text.LineAt(s, f.Splices[0].From), how)
 }
 
-// times is a number of times in words.
-func times(n int) string {
+// timesText returns a count in words.
+func timesText(n int) string {
 	if n == 1 {
 		return "once"
 	}
 	return fmt.Sprintf("%d times", n)
 }
 
-// failure says why nothing was replaced, in the words that agents know, and what the file has instead.
-func (r *replacing) failure(err error, c *existing) error {
-	var ambiguous *replace.Ambiguous
-	var miss *replace.Miss
+// replaceError says why nothing was replaced, and what the file contains instead.
+func (r *textReplacement) replaceError(err error, c *oldContent) error {
+	var ambiguous *replace.AmbiguousError
+	var miss *replace.MissError
 	switch {
-	case errors.As(err, &replace.Empty{}):
+	case errors.As(err, &replace.EmptyError{}):
 		return sdk.Errorf(sdk.InvalidArgument, "%s is empty", r.names.old).
 			WithHint("say which text to replace; append_file, insert and write_file add text")
-	case errors.As(err, &replace.Same{}):
+	case errors.As(err, &replace.SameError{}):
 		return sdk.Errorf(sdk.InvalidArgument, "%s and %s are the same; nothing to edit", r.names.old, r.names.new)
 	case errors.As(err, &ambiguous):
 		e := sdk.Errorf(sdk.Conflict, "%s appears %d times. Please provide more context to make it unique", r.names.old,
 			ambiguous.Count)
-		if !c.shut() {
-			e.Message += "\n" + onLines(ambiguous)
+		if !c.isUnreadable() {
+			e.Message += "\n" + lineList(ambiguous)
 		}
 		return e
 	case errors.As(err, &miss):
 		e := sdk.Errorf(sdk.NotFound, "%s not found in file. Make sure it matches exactly", r.names.old)
-		if len(miss.Nearest) > 0 && !c.shut() {
-			e.Message += "\n" + places(miss.Nearest)
+		if len(miss.Nearest) > 0 && !c.isUnreadable() {
+			e.Message += "\n" + showPlaces(miss.Nearest)
 		}
 		return e
 	}
 	return err
 }
 
-func onLines(e *replace.Ambiguous) string {
+func lineList(e *replace.AmbiguousError) string {
 	numbers := make([]string, len(e.Lines))
 	for i, line := range e.Lines {
 		numbers[i] = fmt.Sprint(line)
@@ -153,14 +153,14 @@ func onLines(e *replace.Ambiguous) string {
 	return out
 }
 
-// places shows what is like the text that is not there.
-func places(nearest []replace.Place) string {
+// showPlaces shows places similar to the missing text.
+func showPlaces(nearest []replace.SimilarPlace) string {
 	var b strings.Builder
 	b.WriteString("nearest in the file (· is a space, → a tab, ␍ a carriage return):")
 	for _, p := range nearest {
 		width := len(fmt.Sprint(p.Last))
 		for i, line := range p.Lines {
-			fmt.Fprintf(&b, "\n%*d│%s", width, p.First+i, clipped(text.Visible(line)))
+			fmt.Fprintf(&b, "\n%*d│%s", width, p.First+i, clipLine(text.Visible(line)))
 		}
 		if more := p.Last - p.First + 1 - len(p.Lines); more > 0 {
 			fmt.Fprintf(&b, "\n(%d more lines)", more)
@@ -170,14 +170,14 @@ func places(nearest []replace.Place) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// longestShown is how much of one line a message shows, in bytes.
-const longestShown = 400
+// maxShownBytes limits a line in a message.
+const maxShownBytes = 400
 
-func clipped(line string) string {
-	if len(line) <= longestShown {
+func clipLine(line string) string {
+	if len(line) <= maxShownBytes {
 		return line
 	}
-	end := longestShown
+	end := maxShownBytes
 	for !utf8.RuneStart(line[end]) {
 		end--
 	}
@@ -189,8 +189,8 @@ const (
 	mostPreviewed = 200 // lines
 )
 
-// preview shows a changed place in its file, with numbers.
-func preview(s string, from, to, times int) string {
+// previewChange shows a changed place with line numbers.
+func previewChange(s string, from, to, times int) string {
 	if times > 1 {
 		to = from // the first of several
 	}
@@ -200,8 +200,8 @@ func preview(s string, from, to, times int) string {
 		lines = lines[:mostPreviewed]
 	}
 	for i, line := range lines {
-		if len(line) > longestShown {
-			lines[i] = clipped(strings.TrimRight(line, "\r\n")) + "\n"
+		if len(line) > maxShownBytes {
+			lines[i] = clipLine(strings.TrimRight(line, "\r\n")) + "\n"
 		}
 	}
 	return text.Number(strings.Join(lines, ""), first, first+len(lines)-1)

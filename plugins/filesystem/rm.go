@@ -26,31 +26,31 @@ type rmOutput struct {
 // UndoID returns the operation in the undo history.
 func (o rmOutput) UndoID() string { return o.Undo }
 
-func rm(m *memory) sdk.Tool {
+func rmTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("rm", "Delete a file or directory. What is deleted is kept for a while: undo brings it back.",
 		func(ctx context.Context, req *sdk.Request[rmInput]) (rmOutput, error) {
-			if err := m.open(&req.Environment); err != nil {
+			if err := m.initOnce(&req.Environment); err != nil {
 				return rmOutput{}, err
 			}
 			var out rmOutput
-			var rec recording
+			var rec undoRecording
 			err := req.Workspace.RemoveTree(ctx, req.Args.Path, req.Args.Recursive, func(doomed *workspace.Tree) error {
-				out.Path, out.Type = doomed.Path, kind(doomed.Info)
-				if err := m.matches(ctx, &req.Environment, doomed, req.Args.IfMatch, "delete"); err != nil {
+				out.Path, out.Type = doomed.Path, fileType(doomed.Info)
+				if err := m.checkTreeVersion(ctx, &req.Environment, doomed, req.Args.IfMatch, "delete"); err != nil {
 					return err
 				}
-				rec = m.record(&req.Environment, "rm", fmt.Sprintf("rm: deleted %s %s", kind(doomed.Info), doomed.Path))
+				rec = m.beginRecording(&req.Environment, "rm", fmt.Sprintf("rm: deleted %s %s", fileType(doomed.Info), doomed.Path))
 				rec.beforeTree(doomed.Path)
 				return nil
 			})
 			if err == nil || errors.Is(err, workspace.Leftover) {
-				rec.end(&out.Undo, &out.Notes)
+				rec.finish(&out.Undo, &out.Notes)
 			} else {
-				rec.fail(err)
+				rec.finishFailed(err)
 			}
 			switch {
 			case errors.Is(err, workspace.Leftover):
-				out.Notes = append(out.Notes, legible(err.Error()))
+				out.Notes = append(out.Notes, escapeMessage(err.Error()))
 				return out, nil
 			case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 				return rmOutput{}, sdk.Errorf(sdk.Cancelled, "failed to delete: it was stopped, and nothing is deleted")
@@ -58,7 +58,7 @@ func rm(m *memory) sdk.Tool {
 				return rmOutput{}, sdk.Errorf(sdk.InvalidArgument, "failed to delete: %s is a directory", hiddentext.QuoteName(req.Args.Path)).
 					WithHint("set recursive to delete it with everything in it")
 			case err != nil:
-				return rmOutput{}, failureAt("delete", req.Args.Path, err)
+				return rmOutput{}, pathFailure("delete", req.Args.Path, err)
 			}
 			return out, nil
 		},

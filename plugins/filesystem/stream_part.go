@@ -11,38 +11,37 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
 )
 
-// streamPart makes the window of a file that is too long to be read to its end. Its lines are not counted, and its etag
-// is not one of its contents.
-func (w *window) streamPart(ctx context.Context, f *os.File, head []byte, enc text.Encoding, p part) error {
+// streamPart builds the window of a file too long to be read completely, without line count and content etag.
+func (w *fileWindow) streamPart(ctx context.Context, f *os.File, head []byte, enc text.Encoding, p filePart) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	w.Etag, w.Uncounted = revision(info), true
+	w.Etag, w.Uncounted = revisionEtag(info), true
 	binaryFile := p.Encoding == "" && len(enc.Mark) == 0 && text.Binary(head)
 	switch {
 	case binaryFile && p.Bytes:
-		return w.hexadecimal(f, head, p)
+		return w.showHex(f, head, p)
 	case binaryFile:
 		w.Binary, w.MediaType = true, http.DetectContentType(head)
 		w.Text = fmt.Sprintf("binary file, %d bytes, %s; its bytes are not shown; offset and length show some", w.Size,
 			w.MediaType)
 		return nil
 	case p.Bytes:
-		return w.readBytes(f, enc, p)
+		return w.readRange(f, enc, p)
 	}
 	mark := int64(len(enc.Mark))
-	raw := &stoppable{ctx, io.NewSectionReader(f, mark, w.Size-mark)}
+	raw := &contextReader{ctx, io.NewSectionReader(f, mark, w.Size-mark)}
 	lines := &lineWindow{from: max(p.StartLine, 1), to: p.EndLine, room: largestWindow, hurry: true}
-	if _, err := io.CopyBuffer(lines, onlyReader{enc.Reader(raw)}, make([]byte, streamBlock)); err != nil &&
-		!errors.Is(err, errEnough) {
+	if _, err := io.CopyBuffer(lines, onlyReader{enc.Reader(raw)}, make([]byte, streamBlockSize)); err != nil &&
+		!errors.Is(err, errStopReading) {
 		return err
 	}
 	if w.Start = lines.from; lines.kept.Len() == 0 {
 		w.End = w.Start - 1
-		w.Note = fmt.Sprintf("line %d does not begin in the first %d bytes, and lines are not counted any farther; ask for bytes, with offset", w.Start, maxRead)
+		w.Note = fmt.Sprintf("line %d does not begin in the first %d bytes, and lines are not counted any farther; ask for bytes, with offset", w.Start, maxReadBytes)
 		return nil
 	}
-	w.takeKept(lines)
+	w.useLines(lines)
 	return nil
 }

@@ -23,57 +23,57 @@ type transferOutput struct {
 // UndoID returns the operation in the undo history.
 func (o transferOutput) UndoID() string { return o.Undo }
 
-// transferring is a move or copy on its way.
-type transferring struct {
+// fileTransfer is a move or copy in progress.
+type fileTransfer struct {
 	tool, doing string
 	ifMatch     string
 	out         transferOutput
-	rec         recording
+	rec         undoRecording
 }
 
-// run moves or copies with the method of the workspace that does so, and returns what was done.
-func (t *transferring) run(ctx context.Context, env *sdk.Environment, m *memory, source, destination string,
+// runTransfer moves or copies with a method of the workspace, and returns the result.
+func (t *fileTransfer) runTransfer(ctx context.Context, env *sdk.Environment, m *pluginState, source, destination string,
 	overwrite bool, transfer func(source, destination string, o workspace.TransferOptions) error) (transferOutput, error) {
-	if err := m.open(env); err != nil {
+	if err := m.initOnce(env); err != nil {
 		return transferOutput{}, err
 	}
 	err := transfer(source, destination,
-		workspace.TransferOptions{Overwrite: overwrite, Last: t.last(ctx, env, m), Stop: ctx.Err})
+		workspace.TransferOptions{Overwrite: overwrite, Last: t.beforeTransfer(ctx, env, m), Stop: ctx.Err})
 	if err != nil {
-		t.rec.fail(err)
-		return transferOutput{}, t.failure(env.Workspace, source, destination, err)
+		t.rec.finishFailed(err)
+		return transferOutput{}, t.transferError(env.Workspace, source, destination, err)
 	}
-	t.rec.end(&t.out.Undo, &t.out.Notes)
+	t.rec.finish(&t.out.Undo, &t.out.Notes)
 	return t.out, nil
 }
 
-// last looks whether the source is what the caller means, and keeps what is about to be replaced.
-func (t *transferring) last(ctx context.Context, env *sdk.Environment, m *memory) func(*workspace.Transfer) error {
+// beforeTransfer checks the source's version and saves replaced files.
+func (t *fileTransfer) beforeTransfer(ctx context.Context, env *sdk.Environment, m *pluginState) func(*workspace.Transfer) error {
 	return func(w *workspace.Transfer) error {
 		t.out.Source, t.out.Destination, t.out.Overwritten = w.Source.Path, w.Destination, w.Replaced != nil
-		if err := m.matches(ctx, env, w.Source, t.ifMatch, t.doing); err != nil {
+		if err := m.checkTreeVersion(ctx, env, w.Source, t.ifMatch, t.doing); err != nil {
 			return err
 		}
-		t.rec = m.record(env, t.tool, fmt.Sprintf("%s: %s to %s", t.tool, w.Source.Path, w.Destination))
+		t.rec = m.beginRecording(env, t.tool, fmt.Sprintf("%s: %s to %s", t.tool, w.Source.Path, w.Destination))
 		if w.Replaced != nil {
 			t.rec.beforeTree(w.Destination)
 		}
 		if t.tool == "mv" {
-			t.rec.before(mutation.Rename, w.Source.Path, w.Destination)
+			t.rec.beforeChange(mutation.Rename, w.Source.Path, w.Destination)
 		} else {
-			t.rec.before(mutation.Make, w.Destination, "")
-			t.rec.claim(w.Destination)
+			t.rec.beforeChange(mutation.Make, w.Destination, "")
+			t.rec.claimTree(w.Destination)
 		}
 		return nil
 	}
 }
 
-// failure says what could not be done, and of two paths which one is not there.
-func (t *transferring) failure(w *workspace.Workspace, source, destination string, err error) error {
+// transferError converts an error, and says which of the two paths is missing.
+func (t *fileTransfer) transferError(w *workspace.Workspace, source, destination string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return sdk.Errorf(sdk.Cancelled, "failed to %s: it was stopped, and what had been copied is removed again", t.doing)
 	}
-	said := failure(t.doing, err)
+	said := toolFailure(t.doing, err)
 	var own *sdk.Error
 	if !errors.As(said, &own) || own.Code != sdk.NotFound {
 		return said

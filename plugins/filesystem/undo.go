@@ -32,7 +32,7 @@ type undoOutput struct {
 // UndoID returns the operation in the undo history.
 func (o undoOutput) UndoID() string { return o.Undo }
 
-// Text says what was taken back.
+// Text describes the undo.
 func (o undoOutput) Text() string {
 	if len(o.Paths) == 0 {
 		return ""
@@ -41,7 +41,7 @@ func (o undoOutput) Text() string {
 	if o.DryRun {
 		what = "Would be undone"
 	}
-	return said(fmt.Sprintf("%s: %s\n%s", what, hiddentext.QuoteName(o.Summary), listLines(o.Paths, hiddentext.QuoteName)), o.Notes)
+	return withNotes(fmt.Sprintf("%s: %s\n%s", what, hiddentext.QuoteName(o.Summary), listLines(o.Paths, hiddentext.QuoteName)), o.Notes)
 }
 
 // maxListed is how many paths the text of an undo names.
@@ -59,35 +59,35 @@ func listLines[T any](all []T, format func(T) string) string {
 	return strings.Join(lines, "\n")
 }
 
-func undoTool(m *memory) sdk.Tool {
+func undoTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("undo", "Take back a change to files, by a tool or a command: the last one, or the one that is named. "+
 		"Brings back contents, mode and place.",
 		func(ctx context.Context, req *sdk.Request[undoInput]) (undoOutput, error) {
-			if err := m.ready(&req.Environment); err != nil {
+			if err := m.openHistory(&req.Environment); err != nil {
 				return undoOutput{}, err
 			}
-			op, err := m.choose(&req.Environment, req.Args.ID)
+			op, err := m.chooseOperation(&req.Environment, req.Args.ID)
 			if err != nil {
 				return undoOutput{}, err
 			}
-			return m.undo(ctx, &req.Environment, op, req.Args, req.Agreed())
+			return m.undoOperation(ctx, &req.Environment, op, req.Args, req.Agreed())
 		},
-		writes(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write", "fs.delete"}}))
+		changeTraits(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write", "fs.delete"}}))
 }
 
-// choose finds the operation that is meant: the last one that was not undone, or only in part.
-func (m *memory) choose(env *sdk.Environment, id string) (*undo.Operation, error) {
+// chooseOperation returns the requested operation, or the last one that is not completely undone.
+func (m *pluginState) chooseOperation(env *sdk.Environment, id string) (*undo.Operation, error) {
 	if id != "" {
 		op, err := m.store.Operation(id)
 		if err != nil {
 			return nil, sdk.Errorf(sdk.NotFound, "%v", err)
 		}
-		return op, undoable(op)
+		return op, checkUndoable(op)
 	}
 	var last *undo.Operation
 	extents := undo.Extents{}
 	err := m.store.Each(func(op *undo.Operation) bool {
-		if extents.Add(op) == undo.ExtentWhole || op.Undoes != "" || !permitted(env, op) {
+		if extents.Add(op) == undo.ExtentWhole || op.Undoes != "" || !isPermitted(env, op) {
 			return true
 		}
 		last = op
@@ -99,10 +99,10 @@ func (m *memory) choose(env *sdk.Environment, id string) (*undo.Operation, error
 	if last == nil {
 		return nil, sdk.Errorf(sdk.NotFound, "there is nothing to undo")
 	}
-	return last, undoable(last)
+	return last, checkUndoable(last)
 }
 
-func undoable(op *undo.Operation) error {
+func checkUndoable(op *undo.Operation) error {
 	if op.Missing == "" {
 		return nil
 	}
@@ -110,8 +110,8 @@ func undoable(op *undo.Operation) error {
 		WithHint("undo can name an older operation; history lists them")
 }
 
-// undo undoes an operation, but for what somebody else changed since.
-func (m *memory) undo(ctx context.Context, env *sdk.Environment, op *undo.Operation, in undoInput,
+// undoOperation undoes an operation, except files changed since.
+func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, op *undo.Operation, in undoInput,
 	approved bool) (undoOutput, error) {
 	files, err := env.Workspace.WithoutProtection()
 	if err != nil {
@@ -120,14 +120,14 @@ func (m *memory) undo(ctx context.Context, env *sdk.Environment, op *undo.Operat
 	defer func() { _ = files.Close() }()
 	done, err := m.store.Undo(ctx, files, undo.Request{
 		ID: op.ID, Force: in.Force, DryRun: in.DryRun,
-		Check: restorableBelow(env), Permit: permitPlacing(env, approved),
+		Check: newRestoreCheck(env), Permit: permitPlacing(env, approved),
 	})
 	out := undoOutput{Undone: op.ID, Summary: op.Summary, Paths: done.Paths, DryRun: in.DryRun, Undo: done.Ended.ID}
 	if out.Conflicts = done.Conflicts; len(out.Conflicts) > 0 {
 		out.Notes = append(out.Notes, undo.ConflictNote(out.Conflicts))
 	}
 	if len(op.Lost) > 0 {
-		out.Notes = append(out.Notes, "not brought back: "+joined(op.Lost))
+		out.Notes = append(out.Notes, "not brought back: "+joinNames(op.Lost))
 	}
 	if done.OwnersLost > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("of what was brought back, %d belonged to another user and belong to this process's now", done.OwnersLost))
@@ -150,7 +150,7 @@ func (m *memory) undo(ctx context.Context, env *sdk.Environment, op *undo.Operat
 	}
 	out.Paths = nil // the text is about what was done
 	if out.Undo == "" && !errors.Is(err, context.Canceled) {
-		return out, failure("undo", err)
+		return out, toolFailure("undo", err)
 	}
 	hint := "nothing was undone yet"
 	if out.Undo != "" {
@@ -162,8 +162,7 @@ func (m *memory) undo(ctx context.Context, env *sdk.Environment, op *undo.Operat
 	return out, sdk.Errorf("io_error", "undo was not finished: %v", err).WithHint("%s", hint)
 }
 
-// permitPlacing returns a check of what undo puts somewhere: it may not change an entry point that a person has to be
-// asked about.
+// permitPlacing returns a check of restored files: they may not change an entry point that needs approval.
 func permitPlacing(env *sdk.Environment, approved bool) func(mutation.Mutation) error {
 	monitor := env.Workspace.MonitorChanges(workspace.MonitorOptions{Approved: approved})
 	return func(m mutation.Mutation) error {

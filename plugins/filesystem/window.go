@@ -26,8 +26,8 @@ const (
 	looked = 8 << 10
 )
 
-// part is which part of a file is wanted: all of it, lines, or bytes.
-type part struct {
+// filePart is a requested part of a file: all, lines or bytes.
+type filePart struct {
 	StartLine int   // from 1; 0 for the first
 	EndLine   int   // 0 for the last
 	Offset    int64 // in bytes
@@ -36,8 +36,8 @@ type part struct {
 	Encoding  string
 }
 
-// check refuses parts that make no sense.
-func (p part) check() error {
+// validate refuses invalid parts.
+func (p filePart) validate() error {
 	switch {
 	case p.Bytes && (p.StartLine > 0 || p.EndLine > 0):
 		return sdk.Errorf(sdk.InvalidArgument, "name lines or bytes, not both: start_line and end_line, or offset and length")
@@ -47,16 +47,16 @@ func (p part) check() error {
 	return nil
 }
 
-// length is how many bytes are wanted, as far as one answer has room for them.
-func (p part) length() int64 {
+// byteCount returns the number of requested bytes that fit into an answer.
+func (p filePart) byteCount() int64 {
 	if p.Length == 0 {
 		return largestWindow
 	}
 	return min(p.Length, largestWhole)
 }
 
-// window is a part of a file as it was read.
-type window struct {
+// fileWindow is a part of a file as read.
+type fileWindow struct {
 	Path  string
 	Text  string // what is shown, without numbers
 	Start int    // number of the first line
@@ -69,8 +69,8 @@ type window struct {
 	Encoding  string
 	Mark      bool // a byte order mark
 	EOL       string
-	Next      *next  // how to go on; nil at the end of what was wanted
-	Note      string // what is to be known about the text
+	Next      *nextPart // how to go on; nil at the end of what was wanted
+	Note      string    // what is to be known about the text
 
 	Media     []byte // an image
 	MediaType string
@@ -79,25 +79,25 @@ type window struct {
 	asked bool // the caller has asked for this end
 }
 
-// next is how to ask for what comes after a window.
-type next struct {
+// nextPart is the request for the part after a window.
+type nextPart struct {
 	StartLine int    `json:"start_line,omitempty"`
 	Offset    *int64 `json:"offset,omitempty"`
 }
 
-func (n *next) String() string {
+func (n *nextPart) String() string {
 	if n.Offset != nil {
 		return fmt.Sprintf("offset=%d", *n.Offset)
 	}
 	return fmt.Sprintf("start_line=%d", n.StartLine)
 }
 
-// readPart reads a part of a file, in memory that does not depend on the file's size.
-func readPart(ctx context.Context, env *sdk.Environment, m *memory, path string, p part) (*window, error) {
-	if err := m.open(env); err != nil {
+// readPart reads a part of a file in bounded memory.
+func readPart(ctx context.Context, env *sdk.Environment, m *pluginState, path string, p filePart) (*fileWindow, error) {
+	if err := m.initOnce(env); err != nil {
 		return nil, err
 	}
-	if err := p.check(); err != nil {
+	if err := p.validate(); err != nil {
 		return nil, err
 	}
 	f, err := env.Workspace.Open(path)
@@ -112,9 +112,9 @@ func readPart(ctx context.Context, env *sdk.Environment, m *memory, path string,
 	if err := env.Workspace.CheckSize(path, info.Size()); err != nil {
 		return nil, err
 	}
-	w := &window{Path: f.Name(), Size: info.Size()}
+	w := &fileWindow{Path: f.Name(), Size: info.Size()}
 	if info.Size() > inMemory {
-		return w, w.stream(ctx, f, p)
+		return w, w.streamFile(ctx, f, p)
 	}
 	data, err := readAtMost(f, info.Size())
 	if err != nil {
@@ -123,17 +123,17 @@ func readPart(ctx context.Context, env *sdk.Environment, m *memory, path string,
 	w.Size = int64(len(data))
 	w.Etag = versions.EtagString(data)
 	m.seen.Add(w.Etag, data)
-	return w, w.take(data, p)
+	return w, w.fromMemory(data, p)
 }
 
-// readBlock is how much is read at a time: little enough to stay in the processor's cache on its way.
-const readBlock = 128 << 10
+// readBlockSize is small enough for the CPU cache.
+const readBlockSize = 128 << 10
 
-// readAtMost reads a file that has been found to be of some size. Files of the kernel's have none and more in them.
+// readAtMost reads a file of known size. Kernel files have size 0 and more content.
 func readAtMost(f *os.File, size int64) (string, error) {
 	var b strings.Builder
 	b.Grow(int(size))
-	buffer := make([]byte, min(size+1, readBlock))
+	buffer := make([]byte, min(size+1, readBlockSize))
 	if _, err := io.CopyBuffer(onlyWriter{&b}, onlyReader{io.LimitReader(f, inMemory+1)}, buffer); err != nil {
 		return "", err
 	}
@@ -143,22 +143,22 @@ func readAtMost(f *os.File, size int64) (string, error) {
 	return b.String(), nil
 }
 
-// onlyWriter hides everything of a writer but Write, so that copies go through the caller's buffer.
+// onlyWriter hides all methods except Write, so that copies use the caller's buffer.
 type onlyWriter struct{ io.Writer }
 
-// take makes the window of a file that is in memory.
-func (w *window) take(data string, p part) error {
+// fromMemory builds the window of a file in memory.
+func (w *fileWindow) fromMemory(data string, p filePart) error {
 	head := []byte(data[:min(len(data), looked)])
-	enc, err := encodingOf(head, p.Encoding)
+	enc, err := chooseEncoding(head, p.Encoding)
 	if err != nil {
 		return err
 	}
 	w.Encoding, w.Mark = enc.Name, len(enc.Mark) > 0
 	if p.Encoding == "" && len(enc.Mark) == 0 && text.Binary(head) {
 		if p.Bytes {
-			return w.hexadecimal(strings.NewReader(data), head, p)
+			return w.showHex(strings.NewReader(data), head, p)
 		}
-		w.describe([]byte(data))
+		w.describeBinary([]byte(data))
 		return nil
 	}
 	s, err := enc.DecodeString(data)
@@ -170,19 +170,19 @@ func (w *window) take(data string, p part) error {
 		return w.takeBytes(data, enc, p)
 	}
 	w.takeLines(s, p)
-	w.sayInvalid()
+	w.noteInvalid()
 	return nil
 }
 
-// takeLines cuts the wanted lines out, as many as one answer has room for.
-func (w *window) takeLines(s string, p part) {
+// takeLines extracts the requested lines that fit into an answer.
+func (w *fileWindow) takeLines(s string, p filePart) {
 	w.Start = max(p.StartLine, 1)
 	from, ok := 0, true
 	if w.Start > 1 {
 		from, ok = text.LineStart(s, w.Start)
 	}
 	if !ok || (from == len(s) && w.Start > 1) {
-		w.noLine()
+		w.setPastEnd()
 		return
 	}
 	to := len(s)
@@ -192,39 +192,39 @@ func (w *window) takeLines(s string, p part) {
 	}
 	w.Text = s[from:to]
 	if len(w.Text) > largestWhole {
-		w.cut(largestWindow, int64(from))
+		w.truncate(largestWindow, int64(from))
 	}
 	w.End = w.Start + max(text.Count(w.Text), 1) - 1
 }
 
-// noLine says that the window is behind the end of the file.
-func (w *window) noLine() {
+// setPastEnd notes that the window is after the end of the file.
+func (w *fileWindow) setPastEnd() {
 	w.End = w.Start - 1
-	w.Note = fmt.Sprintf("the file has %s; there is no line %d", lines(w.Lines), w.Start)
+	w.Note = fmt.Sprintf("the file has %s; there is no line %d", lineCountText(w.Lines), w.Start)
 }
 
-// total is how many lines the file has; nil if they were not counted.
-func (w *window) total() *int {
+// totalLines returns the line count; nil if unknown.
+func (w *fileWindow) totalLines() *int {
 	if w.Uncounted {
 		return nil
 	}
 	return &w.Lines
 }
 
-// lines is a number of lines in words.
-func lines(n int) string {
+// lineCountText returns a number of lines in words.
+func lineCountText(n int) string {
 	if n == 1 {
 		return "1 line"
 	}
 	return fmt.Sprintf("%d lines", n)
 }
 
-// cut shortens the text to whole lines, or within a line that is too long by itself; base is where the text begins.
-func (w *window) cut(limit int, base int64) {
+// truncate shortens the text to whole lines, or within an overlong line; base is the offset of the text.
+func (w *fileWindow) truncate(limit int, base int64) {
 	short := w.Text[:limit]
 	if end := strings.LastIndexByte(short, '\n'); end >= 0 {
 		w.Text = short[:end+1]
-		w.Next = &next{StartLine: w.Start + strings.Count(w.Text, "\n")}
+		w.Next = &nextPart{StartLine: w.Start + strings.Count(w.Text, "\n")}
 		return
 	}
 	for len(short) > 0 && !utf8.RuneStart(w.Text[len(short)]) {
@@ -235,19 +235,19 @@ func (w *window) cut(limit int, base int64) {
 	if w.Mark && w.Encoding == "utf-8" {
 		at += 3
 	}
-	w.Next = &next{Offset: &at}
+	w.Next = &nextPart{Offset: &at}
 }
 
-// takeBytes cuts wanted bytes out, from one character's beginning to another's.
-func (w *window) takeBytes(data string, enc text.Encoding, p part) error {
+// takeBytes extracts the requested bytes at character boundaries.
+func (w *fileWindow) takeBytes(data string, enc text.Encoding, p filePart) error {
 	from := min(p.Offset, int64(len(data)))
-	return w.showBytes([]byte(data[from:min(int64(len(data)), from+p.length())]), from, enc)
+	return w.showBytes([]byte(data[from:min(int64(len(data)), from+p.byteCount())]), from, enc)
 }
 
-// showBytes shows bytes that begin at an offset of the file.
-func (w *window) showBytes(data []byte, from int64, enc text.Encoding) error {
+// showBytes shows bytes from an offset of the file.
+func (w *fileWindow) showBytes(data []byte, from int64, enc text.Encoding) error {
 	if enc.Plain() {
-		data = fullRunes(data)
+		data = trimPartialRune(data)
 	} else if len(data)%2 == 1 {
 		data = data[:len(data)-1]
 	}
@@ -258,15 +258,15 @@ func (w *window) showBytes(data []byte, from int64, enc text.Encoding) error {
 	w.Text = s
 	end := from + int64(len(data))
 	if end < w.Size {
-		w.Next = &next{Offset: &end}
+		w.Next = &nextPart{Offset: &end}
 	}
 	w.asked = true
-	w.sayInvalid()
+	w.noteInvalid()
 	return nil
 }
 
-// fullRunes leaves out a character at the end of which not all bytes are there.
-func fullRunes(data []byte) []byte {
+// trimPartialRune removes an incomplete character at the end.
+func trimPartialRune(data []byte) []byte {
 	for back := 1; back < utf8.UTFMax && back <= len(data); back++ {
 		if at := len(data) - back; utf8.RuneStart(data[at]) {
 			if !utf8.FullRune(data[at:]) {
@@ -278,8 +278,8 @@ func fullRunes(data []byte) []byte {
 	return data
 }
 
-// encodingOf is what a file is written in: what its byte order mark says, or else what the caller does.
-func encodingOf(data []byte, name string) (text.Encoding, error) {
+// chooseEncoding returns the encoding according to the byte order mark, or else the caller.
+func chooseEncoding(data []byte, name string) (text.Encoding, error) {
 	enc := text.Detect(data)
 	if len(enc.Mark) > 0 || name == "" {
 		return enc, nil
@@ -292,8 +292,8 @@ func encodingOf(data []byte, name string) (text.Encoding, error) {
 	return enc, nil
 }
 
-// sayInvalid says when the text is not what the file is.
-func (w *window) sayInvalid() {
+// noteInvalid notes that the text differs from the file.
+func (w *fileWindow) noteInvalid() {
 	if w.Encoding == "utf-8" && !utf8.ValidString(w.Text) {
 		w.Note = "the file is not valid UTF-8; bytes that are not show as U+FFFD. Name its encoding to read it as what it is, such as windows-1252"
 	}

@@ -19,7 +19,7 @@ type writeInput struct {
 // moduleMode is the mode of files that the module's tools make, less the umask.
 const moduleMode = 0o666
 
-func write(m *memory) sdk.Tool {
+func writeTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("write", "Create or overwrite a file.",
 		func(ctx context.Context, req *sdk.Request[writeInput]) (moduleChange, error) {
 			in := req.Args
@@ -34,15 +34,15 @@ func write(m *memory) sdk.Tool {
 			if given != nil && given.Plain() && len(given.Mark) == 0 {
 				given = nil // the default, which keeps what the file says of itself
 			}
-			out, err := m.do(ctx, &req.Environment, change{
+			out, err := m.applyChange(ctx, &req.Environment, fileChanges{
 				tool: "write", doing: "write file", dryRun: in.DryRun,
 				edits: []fileEdit{{path: in.Path, ifMatch: in.IfMatch, parents: in.CreateDirs, mode: moduleMode,
-					make: whole(in.Content, given)}},
+					make: replaceAll(in.Content, given)}},
 			})
 			if err != nil {
-				return moduleChange{}, missingDir(err, in.Path, in.CreateDirs)
+				return moduleChange{}, missingDirError(err, in.Path, in.CreateDirs)
 			}
 			return newModuleChange(out), nil
 		},
-		writes(sdk.Traits{Sets: []string{moduleSet}, Idempotent: true, Permissions: []string{"fs.write"}}))
+		changeTraits(sdk.Traits{Sets: []string{moduleSet}, Idempotent: true, Permissions: []string{"fs.write"}}))
 }

@@ -16,32 +16,31 @@ type writeFileInput struct {
 	DryRun  bool   `json:"dry_run,omitempty" jsonschema:"Change nothing and return the unified diff."`
 }
 
-func writeFile(m *memory) sdk.Tool {
+func writeFile(m *pluginState) sdk.Tool {
 	return sdk.NewTool("write_file", "Write content to a file, creating parent directories if needed.",
 		func(ctx context.Context, req *sdk.Request[writeFileInput]) (changedFile, error) {
 			in := req.Args
-			out, err := m.do(ctx, &req.Environment, change{
+			out, err := m.applyChange(ctx, &req.Environment, fileChanges{
 				tool: "write_file", doing: "write file", dryRun: in.DryRun,
-				edits: []fileEdit{{path: in.Path, ifMatch: in.IfMatch, parents: true, make: whole(in.Content, nil)}},
+				edits: []fileEdit{{path: in.Path, ifMatch: in.IfMatch, parents: true, make: replaceAll(in.Content, nil)}},
 			})
 			if err != nil {
 				return changedFile{}, err
 			}
 			return newChangedFile(fmt.Sprintf("File written: %s", hiddentext.QuoteName(in.Path)), out), nil
 		},
-		writes(sdk.Traits{Sets: []string{picoclawSet}, TextResult: true, Idempotent: true,
+		changeTraits(sdk.Traits{Sets: []string{picoclawSet}, TextResult: true, Idempotent: true,
 			Permissions: []string{"fs.write"}}))
 }
 
-// whole makes text the whole contents of a file, in the encoding that is given, or else in that of the byte order mark
-// that the file has: it is not part of what is read, so it can't be meant to go. Line endings are written as they are
-// given, since they are part of what is read.
-func whole(content string, given *text.Encoding) func(*existing) ([]byte, error) {
-	return func(c *existing) ([]byte, error) {
+// replaceAll makes text the whole content of a file, in the given encoding or that of the file's byte order mark, which
+// is kept. Line endings are written as given.
+func replaceAll(content string, given *text.Encoding) func(*oldContent) ([]byte, error) {
+	return func(c *oldContent) ([]byte, error) {
 		if given != nil {
 			return encodeFile(*given, content)
 		}
-		enc, err := c.encoding()
+		enc, err := c.detectEncoding()
 		if err != nil {
 			return nil, err
 		}

@@ -4,7 +4,7 @@ import "github.com/picoclaw/picoclaw/sdk"
 
 // changedFile tells about a changed file beside the message that is the result.
 type changedFile struct {
-	outcome
+	fileOutcome
 	Undo string `json:"undo,omitempty" jsonschema:"The operation, for undo."`
 	Diff string `json:"diff,omitempty" jsonschema:"What a dry run would change."`
 
@@ -20,11 +20,11 @@ func (o changedFile) Text() string {
 	if o.Diff != "" {
 		return o.Diff
 	}
-	return said(o.message, o.all)
+	return withNotes(o.message, o.all)
 }
 
-func newChangedFile(message string, out *outcomes) changedFile {
-	return changedFile{outcome: out.Files[0], Undo: out.Undo, Diff: out.Diff, message: message, all: out.notes()}
+func newChangedFile(message string, out *changeOutcome) changedFile {
+	return changedFile{fileOutcome: out.Files[0], Undo: out.Undo, Diff: out.Diff, message: message, all: out.allNotes()}
 }
 
 // moduleChange is what the module's tools for writing return.
@@ -41,16 +41,16 @@ type moduleChange struct {
 // UndoID returns the operation in the undo history.
 func (o moduleChange) UndoID() string { return o.Undo }
 
-func newModuleChange(out *outcomes) moduleChange {
+func newModuleChange(out *changeOutcome) moduleChange {
 	f := out.Files[0]
 	return moduleChange{
-		Path: f.Path, SizeBytes: f.SizeBytes, Etag: f.Etag, Created: f.Created, Undo: out.Undo, Notes: out.notes(),
+		Path: f.Path, SizeBytes: f.SizeBytes, Etag: f.Etag, Created: f.Created, Undo: out.Undo, Notes: out.allNotes(),
 		Diff: out.Diff,
 	}
 }
 
-// writes adds to a tool's traits what all tools share which change contents.
-func writes(t sdk.Traits) sdk.Traits {
+// changeTraits adds the traits of all tools that change files.
+func changeTraits(t sdk.Traits) sdk.Traits {
 	t.Destructive, t.Risk, t.SideEffects = true, "medium", []string{"filesystem_write"}
 	return t
 }

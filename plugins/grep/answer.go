@@ -10,26 +10,26 @@ import (
 )
 
 type grepOutput struct {
-	Matches       []match     `json:"matches"`
-	Count         int         `json:"count" jsonschema:"How many matches, or files, are here."`
-	Files         []fileCount `json:"files,omitempty" jsonschema:"In place of matches, when only files are wanted."`
-	Total         int         `json:"total" jsonschema:"How many lines match in all."`
-	AtLeast       bool        `json:"at_least,omitempty" jsonschema:"There are more than total."`
-	FilesMatched  int         `json:"files_matched"`
-	FilesSearched int         `json:"files_searched"`
-	Next          string      `json:"next,omitempty" jsonschema:"There is more: ask again with this as cursor."`
-	Gitignore     bool        `json:"gitignore" jsonschema:"What .gitignore files name was left alone."`
-	LeftOut       []leftOut   `json:"left_out,omitempty" jsonschema:"Some files that were left out and have matches; looked for when nothing else has."`
-	LeftOutCount  int         `json:"left_out_count,omitempty" jsonschema:"How many such files there are."`
-	Ignored       int         `json:"ignored" jsonschema:"Files and directories that .gitignore files name and that were not searched, a directory with everything in it counting as one."`
-	Binary        int         `json:"binary" jsonschema:"Binary files that were not searched."`
-	MoreBinary    bool        `json:"binary_at_least,omitempty" jsonschema:"There may be more of these: not all files were looked at for that."`
-	TooLarge      int         `json:"too_large,omitempty" jsonschema:"Files that were not searched for their size."`
-	Closed        int         `json:"unreadable,omitempty" jsonschema:"Files and directories that may not be read."`
-	Incomplete    string      `json:"incomplete,omitempty" jsonschema:"Why there may be more than was found."`
-	Failed        string      `json:"failed,omitempty" jsonschema:"Why some files could not be searched."`
-	Notes         []string    `json:"notes,omitempty"`
-	Engine        string      `json:"engine,omitempty"`
+	Matches       []lineMatch   `json:"matches"`
+	Count         int           `json:"count" jsonschema:"How many matches, or files, are here."`
+	Files         []fileCount   `json:"files,omitempty" jsonschema:"In place of matches, when only files are wanted."`
+	Total         int           `json:"total" jsonschema:"How many lines match in all."`
+	AtLeast       bool          `json:"at_least,omitempty" jsonschema:"There are more than total."`
+	FilesMatched  int           `json:"files_matched"`
+	FilesSearched int           `json:"files_searched"`
+	Next          string        `json:"next,omitempty" jsonschema:"There is more: ask again with this as cursor."`
+	Gitignore     bool          `json:"gitignore" jsonschema:"What .gitignore files name was left alone."`
+	LeftOut       []skippedFile `json:"left_out,omitempty" jsonschema:"Some files that were left out and have matches; looked for when nothing else has."`
+	LeftOutCount  int           `json:"left_out_count,omitempty" jsonschema:"How many such files there are."`
+	Ignored       int           `json:"ignored" jsonschema:"Files and directories that .gitignore files name and that were not searched, a directory with everything in it counting as one."`
+	Binary        int           `json:"binary" jsonschema:"Binary files that were not searched."`
+	MoreBinary    bool          `json:"binary_at_least,omitempty" jsonschema:"There may be more of these: not all files were looked at for that."`
+	TooLarge      int           `json:"too_large,omitempty" jsonschema:"Files that were not searched for their size."`
+	Closed        int           `json:"unreadable,omitempty" jsonschema:"Files and directories that may not be read."`
+	Incomplete    string        `json:"incomplete,omitempty" jsonschema:"Why there may be more than was found."`
+	Failed        string        `json:"failed,omitempty" jsonschema:"Why some files could not be searched."`
+	Notes         []string      `json:"notes,omitempty"`
+	Engine        string        `json:"engine,omitempty"`
 
 	mode   string
 	single bool // one file was searched, by its name
@@ -40,8 +40,8 @@ type fileCount struct {
 	Count int    `json:"count,omitempty" jsonschema:"Matching lines."`
 }
 
-// leftOut is a file that was left out though it has matches.
-type leftOut struct {
+// skippedFile is a skipped file that has matches.
+type skippedFile struct {
 	File string `json:"file"`
 	Why  string `json:"why" jsonschema:"ignored or binary."`
 }
@@ -62,14 +62,14 @@ func (o grepOutput) Text() string {
 		}
 		name := hiddentext.QuoteName(m.File)
 		for j, line := range m.Before {
-			fmt.Fprintf(&b, "%s-%d- %s\n", name, m.Line-len(m.Before)+j, printable(line))
+			fmt.Fprintf(&b, "%s-%d- %s\n", name, m.Line-len(m.Before)+j, escapeControls(line))
 		}
 		lines := strings.Split(m.Text, "\n")
 		for j, line := range lines {
-			fmt.Fprintf(&b, "%s:%d: %s\n", name, m.Line+j, printable(line))
+			fmt.Fprintf(&b, "%s:%d: %s\n", name, m.Line+j, escapeControls(line))
 		}
 		for j, line := range m.After {
-			fmt.Fprintf(&b, "%s-%d- %s\n", name, m.Line+len(lines)+j, printable(line))
+			fmt.Fprintf(&b, "%s-%d- %s\n", name, m.Line+len(lines)+j, escapeControls(line))
 		}
 	}
 	for _, f := range o.Files {
@@ -79,12 +79,12 @@ func (o grepOutput) Text() string {
 		}
 		b.WriteByte('\n')
 	}
-	b.WriteString(o.summary())
+	b.WriteString(o.summaryText())
 	return b.String()
 }
 
-// summary says what was found and what was looked at: never a bare none when something was left out.
-func (o grepOutput) summary() string {
+// summaryText says what was found and searched; it never says none if files were skipped.
+func (o grepOutput) summaryText() string {
 	var said []string
 	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
 	atLeast := ""
@@ -95,19 +95,19 @@ func (o grepOutput) summary() string {
 	case o.FilesMatched == 0:
 		say("no matches")
 	case o.mode == outputContent && o.Count < o.Total:
-		say("%d of %s%s", o.Count, atLeast, number(o.Total, "match", "matches"))
+		say("%d of %s%s", o.Count, atLeast, countText(o.Total, "match", "matches"))
 	case o.mode == outputContent:
-		say("%s%s", atLeast, number(o.Total, "match", "matches"))
+		say("%s%s", atLeast, countText(o.Total, "match", "matches"))
 	default:
-		say("%d of %s with matches", o.Count, number(o.FilesMatched, "file", "files"))
+		say("%d of %s with matches", o.Count, countText(o.FilesMatched, "file", "files"))
 	}
 	if o.FilesMatched > 0 && o.mode == outputContent {
-		said[0] += " in " + number(o.FilesMatched, "file", "files")
+		said[0] += " in " + countText(o.FilesMatched, "file", "files")
 	}
 	if o.FilesSearched > 0 {
-		said[0] += fmt.Sprintf(", %s searched", number(o.FilesSearched, "file", "files"))
+		said[0] += fmt.Sprintf(", %s searched", countText(o.FilesSearched, "file", "files"))
 	}
-	if left := o.leftAlone(); len(left) > 0 {
+	if left := o.skippedText(); len(left) > 0 {
 		say("not searched: %s", strings.Join(left, ", "))
 	}
 	if o.LeftOutCount > 0 {
@@ -115,11 +115,11 @@ func (o grepOutput) summary() string {
 		for i, l := range o.LeftOut {
 			names[i] = fmt.Sprintf("%s (%s)", hiddentext.QuoteName(l.File), l.Why)
 		}
-		say("of those, %s matches: %s", number(o.LeftOutCount, "has", "have"), strings.Join(names, ", "))
+		say("of those, %s matches: %s", countText(o.LeftOutCount, "has", "have"), strings.Join(names, ", "))
 	}
 	for _, more := range append([]string{o.Incomplete, o.Failed}, o.Notes...) {
 		if more != "" {
-			say("%s", printable(more))
+			say("%s", escapeControls(more))
 		}
 	}
 	if o.Next != "" {
@@ -128,8 +128,8 @@ func (o grepOutput) summary() string {
 	return "[" + strings.Join(said, "; ") + "]"
 }
 
-// leftAlone says what was not searched, and why.
-func (o grepOutput) leftAlone() (said []string) {
+// skippedText says what was not searched, and why.
+func (o grepOutput) skippedText() (said []string) {
 	for _, left := range []struct {
 		n         int
 		one, many string
@@ -145,22 +145,22 @@ func (o grepOutput) leftAlone() (said []string) {
 			if left.more {
 				atLeast = "at least "
 			}
-			said = append(said, atLeast+number(left.n, left.one, left.many))
+			said = append(said, atLeast+countText(left.n, left.one, left.many))
 		}
 	}
 	return said
 }
 
-// number is a number and what there are so many of.
-func number(n int, one, many string) string {
+// countText returns a number with its noun.
+func countText(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// printable is text of a file that can't command a terminal: control characters but tabs are shown as what they are.
-func printable(text string) string {
+// escapeControls shows control characters except tabs, so that text can't control a terminal.
+func escapeControls(text string) string {
 	control := func(r rune) bool { return unicode.IsControl(r) && r != '\t' }
 	if !strings.ContainsFunc(text, control) {
 		return text

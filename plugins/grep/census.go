@@ -12,30 +12,30 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// mostLeftOut is how many of the files that were left out are named.
-const mostLeftOut = 5
+// maxSkippedNames limits the listed skipped files.
+const maxSkippedNames = 5
 
-// lookAgain looks for matches in what was left out, when nothing else has any: not to be found and to be ignored are
-// two things, and an agent that takes one for the other writes the same thing twice.
-func (s *search) lookAgain(ctx context.Context, out *grepOutput) {
-	all := *s.query
+// searchSkipped searches skipped files if nothing else matches, so that agents don't mistake ignored files for missing
+// ones.
+func (s *grepRun) searchSkipped(ctx context.Context, out *grepOutput) {
+	all := *s.grepQuery
 	all.ignore, all.text = false, true
-	f := first{limit: mostLeftOut, files: true}
-	if _, err := s.engine.files(ctx, s.req.Workspace, s.path, &all, f.add); err != nil {
+	f := firstFiles{limit: maxSkippedNames, files: true}
+	if _, err := s.engine.files(ctx, s.req.Workspace, s.path, &all, f.addFile); err != nil {
 		return
 	}
 	out.LeftOutCount = f.count
-	kept := f.sorted()
-	for _, c := range kept[:min(len(kept), mostLeftOut)] {
-		l := leftOut{File: join(s.abs, c.name), Why: whyIgnored}
-		if head, err := readHead(s.req.Workspace, join(s.path, c.name)); err == nil && isBinary(head) {
+	kept := f.sortedFiles()
+	for _, c := range kept[:min(len(kept), maxSkippedNames)] {
+		l := skippedFile{File: joinPath(s.abs, c.name), Why: whyIgnored}
+		if head, err := readHead(s.req.Workspace, joinPath(s.path, c.name)); err == nil && isBinary(head) {
 			l.Why = whyBinary
 		}
 		out.LeftOut = append(out.LeftOut, l)
 	}
 }
 
-// headSize is how much of a file's beginning is looked at to tell what it is, in bytes.
+// headSize is how much of a file is inspected for its type.
 const headSize = 64 << 10
 
 func readHead(w *workspace.Workspace, path string) ([]byte, error) {
@@ -47,8 +47,8 @@ func readHead(w *workspace.Workspace, path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, headSize))
 }
 
-// hasNUL reports whether a file is binary.
-func hasNUL(w *workspace.Workspace, path string) (bool, error) {
+// isBinaryFile reports whether a file is binary.
+func isBinaryFile(w *workspace.Workspace, path string) (bool, error) {
 	f, err := w.Open(path)
 	if err != nil {
 		return false, err
@@ -72,8 +72,8 @@ func hasNUL(w *workspace.Workspace, path string) (bool, error) {
 // isBinary reports whether data is no text: text has no NUL.
 func isBinary(data []byte) bool { return bytes.IndexByte(data, 0) >= 0 }
 
-// failure says that something can't be searched.
-func failure(path string, err error) error {
+// searchError says that a path can't be searched.
+func searchError(path string, err error) error {
 	var own *sdk.Error
 	switch {
 	case errors.Is(err, workspace.Refused), errors.As(err, &own):

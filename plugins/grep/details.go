@@ -10,8 +10,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// match is one line with a match, or a match across lines.
-type match struct {
+// lineMatch is a matching line, or a match across lines.
+type lineMatch struct {
 	File   string   `json:"file"`
 	Line   int      `json:"line"`
 	Column int      `json:"column" jsonschema:"Where in the line the match begins, in bytes, from 1."`
@@ -27,11 +27,11 @@ const (
 
 var errLarge = errors.New("the file is too large")
 
-// details finds the matching lines of a file, from a line on, at most limit of them. more reports whether there are
-// more. known is how many lines match in all, 0 if that is not known.
-func (q *query) details(w *workspace.Workspace, path, shown string, known, after, limit, context int) (found []match,
+// findDetails returns at most limit matching lines of a file after a line. more reports whether there are more. known
+// is the number of matching lines, 0 if unknown.
+func (q *grepQuery) findDetails(w *workspace.Workspace, path, shown string, known, after, limit, context int) (found []lineMatch,
 	more bool, err error) {
-	data, err := readWhole(w, path)
+	data, err := readFile(w, path)
 	if err != nil {
 		return nil, false, err
 	}
@@ -50,19 +50,19 @@ func (q *query) details(w *workspace.Workspace, path, shown string, known, after
 			more = true
 			return false
 		}
-		m := match{File: shown, Line: line, Column: column, Text: cut(text, column-1)}
+		m := lineMatch{File: shown, Line: line, Column: column, Text: cutLine(text, column-1)}
 		for i := max(1, line-context); i < line; i++ {
-			m.Before = append(m.Before, cut(lines[i-1], 0))
+			m.Before = append(m.Before, cutLine(lines[i-1], 0))
 		}
 		last := line + bytes.Count(bytes.TrimSuffix(text, []byte{'\n'}), []byte{'\n'})
 		for i := last + 1; i <= min(len(lines), last+context); i++ {
-			m.After = append(m.After, cut(lines[i-1], 0))
+			m.After = append(m.After, cutLine(lines[i-1], 0))
 		}
 		found = append(found, m)
 		return true
 	}
 	if q.multiline {
-		q.across(data, add)
+		q.findAcrossLines(data, add)
 		return found, more, nil
 	}
 	seen := 0
@@ -81,10 +81,10 @@ func (q *query) details(w *workspace.Workspace, path, shown string, known, after
 	return found, more, nil
 }
 
-// across finds matches that may span lines; each comes with the lines that it is in.
-func (q *query) across(data []byte, add func(line, column int, text []byte) bool) {
+// findAcrossLines finds matches that may span lines, with the lines that contain them.
+func (q *grepQuery) findAcrossLines(data []byte, add func(line, column int, text []byte) bool) {
 	line, counted := 1, 0
-	for _, at := range q.matches(data) {
+	for _, at := range q.findMatches(data) {
 		line += bytes.Count(data[counted:at[0]], []byte{'\n'})
 		counted = at[0]
 		start := bytes.LastIndexByte(data[:at[0]], '\n') + 1
@@ -100,8 +100,8 @@ func (q *query) across(data []byte, add func(line, column int, text []byte) bool
 	}
 }
 
-// cut makes a line fit: without its end, and of a long one what is around a place.
-func cut(line []byte, around int) string {
+// cutLine shortens a line to the part around a column.
+func cutLine(line []byte, around int) string {
 	line = bytes.TrimRight(line, "\r\n")
 	from, to := 0, len(line)
 	if len(line) > maxText {
@@ -124,8 +124,8 @@ func cut(line []byte, around int) string {
 	return text
 }
 
-// join puts a name below a path, "" being the path itself.
-func join(path, name string) string {
+// joinPath appends a name to a path, "" being the path itself.
+func joinPath(path, name string) string {
 	if name == "" {
 		return path
 	}

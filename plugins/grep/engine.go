@@ -9,20 +9,20 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// engine says which files in a directory have matches.
-type engine interface {
+// searchEngine finds the files with matches in a directory.
+type searchEngine interface {
 	// name is told to the agent.
 	name() string
 	// takes reports whether the engine understands a query.
-	takes(q *query) bool
+	takes(q *grepQuery) bool
 	// files calls found with the name, relative to the directory, of each file with matching lines, and their number, or 0
 	// if it is not known. It may call it from several goroutines, in any order.
-	files(ctx context.Context, w *workspace.Workspace, path string, q *query, found func(name string, lines int)) (tally,
+	files(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery, found func(name string, lines int)) (engineStats,
 		error)
 }
 
-// tally is what an engine has to tell about a search.
-type tally struct {
+// engineStats are an engine's counts of a search.
+type engineStats struct {
 	searched   int      // files
 	ignored    int      // files and directories that were left alone, a directory with everything in it counting as one
 	binary     int      // files that are no text
@@ -33,20 +33,20 @@ type tally struct {
 	notes      []string // what else the agent should know
 }
 
-// installed lists the engines of this machine, the best first; the last one takes every query. Programs are looked for
-// where the system puts them, not on a PATH.
-func installed(l *isolation.Isolation) []engine {
-	var engines []engine
-	if path := installedAt("rg"); path != "" {
-		engines = append(engines, &ripgrep{program{path, l}})
+// installedEngines returns the engines of this machine, best first; the last one supports every query. Programs are
+// searched in system directories, not on the PATH.
+func installedEngines(l *isolation.Isolation) []searchEngine {
+	var engines []searchEngine
+	if path := findInstalled("rg"); path != "" {
+		engines = append(engines, &ripgrepEngine{searchProgram{path, l}})
 	}
-	if path := installedAt("grep"); path != "" {
-		engines = append(engines, &gnugrep{program{path, l}})
+	if path := findInstalled("grep"); path != "" {
+		engines = append(engines, &grepEngine{searchProgram{path, l}})
 	}
-	return append(engines, own{})
+	return append(engines, builtinEngine{})
 }
 
-func installedAt(name string) string {
+func findInstalled(name string) string {
 	for _, dir := range []string{"/usr/bin", "/bin", "/usr/local/bin"} {
 		path := filepath.Join(dir, name)
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
@@ -56,12 +56,12 @@ func installedAt(name string) string {
 	return ""
 }
 
-// choose returns the best engine for a query.
-func choose(engines []engine, q *query) engine {
+// chooseEngine returns the best engine for a query.
+func chooseEngine(engines []searchEngine, q *grepQuery) searchEngine {
 	for _, e := range engines {
 		if e.takes(q) {
 			return e
 		}
 	}
-	return own{}
+	return builtinEngine{}
 }

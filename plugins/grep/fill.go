@@ -12,39 +12,39 @@ import (
 	"github.com/picoclaw/picoclaw/internal/hiddentext"
 )
 
-// fill puts into the answer what is shown of the files that were found first.
-func (s *search) fill(f *first, out *grepOutput) error {
-	kept := f.sorted()
+// fillResults adds the first files found to the answer.
+func (s *grepRun) fillResults(f *firstFiles, out *grepOutput) error {
+	kept := f.sortedFiles()
 	if out.mode != outputContent {
 		s.fillNames(kept, f.limit, out)
 	} else if err := s.fillLines(kept, f, out); err != nil {
 		return err
 	}
 	if out.Next == "" && f.left > 0 && len(kept) > 0 {
-		out.Next = cursor{kept[len(kept)-1].name, math.MaxInt32}.String() // fewer lines were shown than there was room for
+		out.Next = pageCursor{kept[len(kept)-1].name, math.MaxInt32}.String() // fewer lines were shown than there was room for
 	}
 	out.AtLeast = s.multiline && (out.Next != "" || f.left > 0)
 	return nil
 }
 
-func (s *search) fillNames(kept []candidate, limit int, out *grepOutput) {
+func (s *grepRun) fillNames(kept []matchingFile, limit int, out *grepOutput) {
 	for i, c := range kept {
 		if i == limit {
-			out.Next = cursor{kept[i-1].name, 0}.String()
+			out.Next = pageCursor{kept[i-1].name, 0}.String()
 			break
 		}
-		out.Files = append(out.Files, fileCount{File: join(s.abs, c.name), Count: c.lines})
+		out.Files = append(out.Files, fileCount{File: joinPath(s.abs, c.name), Count: c.lines})
 	}
 	out.Count = len(out.Files)
 }
 
-func (s *search) fillLines(kept []candidate, f *first, out *grepOutput) error {
-	for i, p := range s.pages(kept, f) {
+func (s *grepRun) fillLines(kept []matchingFile, f *firstFiles, out *grepOutput) error {
+	for i, p := range s.readPages(kept, f) {
 		c := kept[i]
 		if p.err != nil {
 			if errors.Is(p.err, errLarge) {
 				out.Notes = append(out.Notes, fmt.Sprintf("%s has %s, and is too large to show",
-					hiddentext.QuoteName(join(s.abs, c.name)), number(c.lines, "matching line", "matching lines")))
+					hiddentext.QuoteName(joinPath(s.abs, c.name)), countText(c.lines, "matching line", "matching lines")))
 			}
 			continue // gone, or closed, since it was searched
 		}
@@ -53,7 +53,7 @@ func (s *search) fillLines(kept []candidate, f *first, out *grepOutput) error {
 		}
 		if s.multiline {
 			out.Total += len(p.found)
-			if len(p.found) == 0 && s.after(c, f) == 0 {
+			if len(p.found) == 0 && s.resumeLine(c, f) == 0 {
 				out.FilesMatched-- // binary, which shows only at its end
 			}
 		}
@@ -67,7 +67,7 @@ func (s *search) fillLines(kept []candidate, f *first, out *grepOutput) error {
 			if c.name == "" {
 				name = "."
 			}
-			out.Next = cursor{filepath.ToSlash(name), last.Line}.String()
+			out.Next = pageCursor{filepath.ToSlash(name), last.Line}.String()
 			break
 		}
 	}
@@ -75,27 +75,27 @@ func (s *search) fillLines(kept []candidate, f *first, out *grepOutput) error {
 	return nil
 }
 
-// after is the line of a file behind which this page begins.
-func (s *search) after(c candidate, f *first) int {
+// resumeLine returns the line after which this page begins.
+func (s *grepRun) resumeLine(c matchingFile, f *firstFiles) int {
 	if c.name == f.from.name {
 		return f.from.line
 	}
 	return 0
 }
 
-// page is what one file has for the answer.
-type page struct {
-	found []match
+// filePage is one file's part of the answer.
+type filePage struct {
+	found []lineMatch
 	more  bool
 	err   error
 }
 
-// pages reads files for their matching lines, several at a time, and yields what they have in order.
-func (s *search) pages(kept []candidate, f *first) func(yield func(int, page) bool) {
-	return func(yield func(int, page) bool) {
-		done := make([]chan page, len(kept))
+// readPages reads matching lines of several files concurrently and yields them in order.
+func (s *grepRun) readPages(kept []matchingFile, f *firstFiles) func(yield func(int, filePage) bool) {
+	return func(yield func(int, filePage) bool) {
+		done := make([]chan filePage, len(kept))
 		for i := range done {
-			done[i] = make(chan page, 1)
+			done[i] = make(chan filePage, 1)
 		}
 		var next atomic.Int64
 		var enough atomic.Bool
@@ -104,9 +104,9 @@ func (s *search) pages(kept []candidate, f *first) func(yield func(int, page) bo
 			readers.Go(func() {
 				for i := int(next.Add(1)) - 1; i < len(kept) && !enough.Load(); i = int(next.Add(1)) - 1 {
 					c := kept[i]
-					var p page
-					p.found, p.more, p.err = s.details(s.req.Workspace, join(s.path, c.name), join(s.abs, c.name), c.lines,
-						s.after(c, f), f.limit, s.req.Args.Context)
+					var p filePage
+					p.found, p.more, p.err = s.findDetails(s.req.Workspace, joinPath(s.path, c.name), joinPath(s.abs, c.name), c.lines,
+						s.resumeLine(c, f), f.limit, s.req.Args.Context)
 					done[i] <- p
 				}
 			})

@@ -25,16 +25,16 @@ type findInput struct {
 }
 
 type findOutput struct {
-	Files      []found  `json:"files"`
-	Count      int      `json:"count" jsonschema:"How many are here."`
-	Total      int      `json:"total" jsonschema:"How many there are in all."`
-	Next       string   `json:"next,omitempty" jsonschema:"There are more: ask again with this as cursor."`
-	Ignored    int      `json:"ignored,omitempty" jsonschema:"How many that match were left alone for .gitignore, directories with everything in them counting as one."`
-	Notes      []string `json:"notes,omitempty" jsonschema:"What else there is to know"`
-	Incomplete string   `json:"incomplete,omitempty"`
+	Files      []foundEntry `json:"files"`
+	Count      int          `json:"count" jsonschema:"How many are here."`
+	Total      int          `json:"total" jsonschema:"How many there are in all."`
+	Next       string       `json:"next,omitempty" jsonschema:"There are more: ask again with this as cursor."`
+	Ignored    int          `json:"ignored,omitempty" jsonschema:"How many that match were left alone for .gitignore, directories with everything in them counting as one."`
+	Notes      []string     `json:"notes,omitempty" jsonschema:"What else there is to know"`
+	Incomplete string       `json:"incomplete,omitempty"`
 }
 
-type found struct {
+type foundEntry struct {
 	Path     string   `json:"path"`
 	Type     string   `json:"type" jsonschema:"file, dir or other."`
 	Modified *float64 `json:"modified,omitempty" jsonschema:"Seconds since 1970, when sorted by time."`
@@ -62,7 +62,7 @@ func (o findOutput) Text() string {
 		fmt.Fprintf(&b, "[%d found", o.Total)
 	}
 	if o.Ignored > 0 {
-		fmt.Fprintf(&b, "; %s named by .gitignore, or in directories that are", number(o.Ignored, "more is", "more are"))
+		fmt.Fprintf(&b, "; %s named by .gitignore, or in directories that are", countText(o.Ignored, "more is", "more are"))
 	}
 	for _, note := range o.Notes {
 		b.WriteString("; " + note)
@@ -84,12 +84,12 @@ func findTool() sdk.Tool {
 			if in.Path == "" {
 				in.Path = "."
 			}
-			limit, note := bounded(in.MaxResults)
+			limit, note := boundLimit(in.MaxResults)
 			if err := checkGlob("the pattern", in.Pattern); err != nil {
 				return findOutput{}, err
 			}
-			f := finding{req: req, in: in, limit: limit}
-			out, err := f.run(ctx)
+			f := findRun{req: req, in: in, limit: limit}
+			out, err := f.runFind(ctx)
 			out.Notes = append(out.Notes, note...)
 			return out, err
 		},
@@ -99,24 +99,24 @@ func findTool() sdk.Tool {
 		})
 }
 
-// finding is one call of find.
-type finding struct {
+// findRun is one call of find.
+type findRun struct {
 	req *sdk.Request[findInput]
 	in  findInput
 
 	limit int // of results
 
 	mu      sync.Mutex
-	all     []found
+	all     []foundEntry
 	ignored int
 }
 
-func (f *finding) run(ctx context.Context) (findOutput, error) {
+func (f *findRun) runFind(ctx context.Context) (findOutput, error) {
 	abs, err := f.req.Workspace.AbsPath(f.in.Path)
 	if err != nil {
 		return findOutput{}, err
 	}
-	var from cursor
+	var from pageCursor
 	if f.in.Cursor != "" {
 		if f.in.Sort == "time" {
 			return findOutput{}, sdk.Errorf(sdk.InvalidArgument, "a cursor goes with results that are sorted by path")
@@ -126,30 +126,30 @@ func (f *finding) run(ctx context.Context) (findOutput, error) {
 		}
 	}
 	yes := func(b *bool) bool { return b == nil || *b }
-	walk := tree{
+	walk := treeWalker{
 		w: f.req.Workspace, path: f.in.Path, recursive: true, hidden: yes(f.in.Hidden), ignore: yes(f.in.Gitignore),
-		found: f.see, ignored: f.seeIgnored,
+		found: f.addEntry, ignored: f.addIgnored,
 	}
-	out := findOutput{Files: []found{}}
-	switch err := walk.walk(ctx); {
+	out := findOutput{Files: []foundEntry{}}
+	switch err := walk.walkTree(ctx); {
 	case ctx.Err() != nil:
 		out.Incomplete = "the search was cancelled; what is here was found until then"
 	case err != nil:
-		return findOutput{}, failure(f.in.Path, err)
+		return findOutput{}, searchError(f.in.Path, err)
 	}
-	out.Total, out.Ignored, out.Notes = len(f.all), f.ignored, walk.notes()
-	f.sort(f.in.Path)
+	out.Total, out.Ignored, out.Notes = len(f.all), f.ignored, walk.ignoreNotes()
+	f.sortResults(f.in.Path)
 	rest := f.all
 	if from.name != "" {
-		at, _ := slices.BinarySearchFunc(rest, from.name, func(a found, name string) int { return before(a.name, name) })
-		for at < len(rest) && before(rest[at].name, from.name) <= 0 {
+		at, _ := slices.BinarySearchFunc(rest, from.name, func(a foundEntry, name string) int { return compareNames(a.name, name) })
+		for at < len(rest) && compareNames(rest[at].name, from.name) <= 0 {
 			at++
 		}
 		rest = rest[at:]
 	}
 	for i := range rest[:min(len(rest), f.limit)] {
 		r := rest[i]
-		r.Path = join(abs, r.name)
+		r.Path = joinPath(abs, r.name)
 		if f.in.Sort == "time" {
 			seconds := float64(r.when.UnixMicro()) / 1e6
 			r.Modified = &seconds
@@ -157,12 +157,12 @@ func (f *finding) run(ctx context.Context) (findOutput, error) {
 		out.Files = append(out.Files, r)
 	}
 	if out.Count = len(out.Files); out.Count < len(rest) && f.in.Sort != "time" {
-		out.Next = cursor{out.Files[out.Count-1].name, 0}.String()
+		out.Next = pageCursor{out.Files[out.Count-1].name, 0}.String()
 	}
 	return out, nil
 }
 
-func (f *finding) see(name string, e fs.DirEntry) {
+func (f *findRun) addEntry(name string, e fs.DirEntry) {
 	kind := "other"
 	switch {
 	case e.IsDir():
@@ -174,11 +174,11 @@ func (f *finding) see(name string, e fs.DirEntry) {
 		return
 	}
 	f.mu.Lock()
-	f.all = append(f.all, found{Type: kind, name: name})
+	f.all = append(f.all, foundEntry{Type: kind, name: name})
 	f.mu.Unlock()
 }
 
-func (f *finding) seeIgnored(name string, e fs.DirEntry) {
+func (f *findRun) addIgnored(name string, e fs.DirEntry) {
 	if e.IsDir() || matchesName(f.in.Pattern, name) {
 		f.mu.Lock()
 		f.ignored++
@@ -186,23 +186,23 @@ func (f *finding) seeIgnored(name string, e fs.DirEntry) {
 	}
 }
 
-// sort orders what was found. The time of each has to be asked for.
-func (f *finding) sort(path string) {
+// sortResults sorts the results, with a stat call for each if by time.
+func (f *findRun) sortResults(path string) {
 	if f.in.Sort != "time" {
-		slices.SortFunc(f.all, func(a, b found) int { return before(a.name, b.name) })
+		slices.SortFunc(f.all, func(a, b foundEntry) int { return compareNames(a.name, b.name) })
 		return
 	}
 	for i := range f.all {
-		info, err := f.req.Workspace.Stat(join(path, f.all[i].name))
+		info, err := f.req.Workspace.Stat(joinPath(path, f.all[i].name))
 		if err != nil {
 			continue // it is last
 		}
 		f.all[i].when = info.ModTime()
 	}
-	slices.SortFunc(f.all, func(a, b found) int {
+	slices.SortFunc(f.all, func(a, b foundEntry) int {
 		if c := b.when.Compare(a.when); c != 0 {
 			return c
 		}
-		return before(a.name, b.name)
+		return compareNames(a.name, b.name)
 	})
 }

@@ -19,7 +19,7 @@ const (
 // globHint goes with a pattern that is none.
 const globHint = "* stands for any part of a name, ** for any directories, {a,b} for either; write a backslash before one that is meant literally"
 
-// checkGlob refuses what is no glob, and one that would take for ever. what says which argument it is.
+// checkGlob refuses an invalid or too expensive glob. what names the argument.
 func checkGlob(what, glob string) error {
 	switch {
 	case len(glob) > maxGlob:
@@ -27,7 +27,7 @@ func checkGlob(what, glob string) error {
 	case glob == "" || !doublestar.ValidatePattern(glob):
 		return sdk.Errorf(sdk.InvalidArgument, "%s is not a glob: %q", what, glob).WithHint(globHint)
 	}
-	if n, _ := combinations(glob, 0, false); n > maxCombinations {
+	if n, _ := countCombinations(glob, 0, false); n > maxCombinations {
 		return sdk.Errorf(sdk.InvalidArgument, "the alternatives in %s make more than %d combinations", what,
 			maxCombinations).
 			WithHint("ask for some of them at a time")
@@ -35,9 +35,8 @@ func checkGlob(what, glob string) error {
 	return nil
 }
 
-// combinations counts what the alternatives make together from a place on, to the end of the alternative that it is in.
-// It counts no further than it has to.
-func combinations(glob string, at int, inside bool) (n, end int) {
+// countCombinations counts the alternatives of a glob from a position, up to the limit.
+func countCombinations(glob string, at int, inside bool) (n, end int) {
 	n = 1
 	for at < len(glob) {
 		switch c := glob[at]; {
@@ -54,7 +53,7 @@ func combinations(glob string, at int, inside bool) (n, end int) {
 			sum := 0
 			for more := true; more && at < len(glob); {
 				var one int
-				one, at = combinations(glob, at+1, true)
+				one, at = countCombinations(glob, at+1, true)
 				sum = min(sum+one, maxCombinations+1)
 				more = at < len(glob) && glob[at] == ','
 			}
@@ -69,9 +68,8 @@ func combinations(glob string, at int, inside bool) (n, end int) {
 	return n, at
 }
 
-// types are the kinds of files that can be asked for, and what their names look like. They are the same for every
-// engine.
-func types() map[string][]string {
+// fileTypes are the searchable file types with their globs, equal for every engine.
+func fileTypes() map[string][]string {
 	return map[string][]string{
 		"c":        {"*.c", "*.h"},
 		"cpp":      {"*.cc", "*.cpp", "*.cxx", "*.hh", "*.hpp", "*.hxx", "*.h", "*.inl"},
@@ -114,7 +112,7 @@ func typeGlobs(name string) ([]string, error) {
 	if name == "" {
 		return nil, nil
 	}
-	all := types()
+	all := fileTypes()
 	if globs, ok := all[name]; ok {
 		return globs, nil
 	}

@@ -13,18 +13,20 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// gnugrep is the engine for machines that have grep and not ripgrep. It knows nothing of .gitignore, so it is told
-// which files to look at.
-type gnugrep struct{ program }
+// grepEngine uses grep on machines without ripgrep. Since grep ignores .gitignore, the plugin lists the files to
+// search.
+type grepEngine struct{ searchProgram }
 
-func (*gnugrep) name() string { return "grep" }
+func (*grepEngine) name() string { return "grep" }
 
 // takes refuses what grep reads in another way: it is asked for plain text, and for patterns that have nothing in them
 // but what every dialect of regular expressions has in common.
-func (*gnugrep) takes(q *query) bool { return !q.multiline && (q.fixed || common(q.pattern)) }
+func (*grepEngine) takes(q *grepQuery) bool {
+	return !q.multiline && (q.fixed || isPortablePattern(q.pattern))
+}
 
-// common reports whether a pattern means the same as an extended regular expression of POSIX.
-func common(pattern string) bool {
+// isPortablePattern reports whether a pattern is an equivalent POSIX extended regular expression.
+func isPortablePattern(pattern string) bool {
 	quantified := true // at the beginning there is nothing to repeat
 	for i := 0; i < len(pattern); i++ {
 		c := pattern[i]
@@ -51,7 +53,7 @@ func common(pattern string) bool {
 		!strings.Contains(pattern, "()") && !strings.HasPrefix(pattern, "|") && !strings.HasSuffix(pattern, "|")
 }
 
-func (*gnugrep) arguments(q *query) []string {
+func (*grepEngine) arguments(q *grepQuery) []string {
 	args := []string{"--color=never", "--no-messages", "--null", "--with-filename", "--count", "--text", "--devices=skip",
 		"--directories=skip"}
 	if q.fold {
@@ -60,23 +62,22 @@ func (*gnugrep) arguments(q *query) []string {
 	if q.fixed {
 		return append(args, "--fixed-strings", "--regexp="+q.pattern, "--")
 	}
-	return append(args, "--extended-regexp", "--regexp="+posixLineEnds(q.pattern), "--")
+	return append(args, "--extended-regexp", "--regexp="+posixCRLFEnds(q.pattern), "--")
 }
 
-// texts finds the files that grep is to search. It finds out itself which are binary: grep would leave them out, and
-// take what is not UTF-8 for one of them.
-func texts(ctx context.Context, w *workspace.Workspace, path string, q *query, t *tally) (names []string, err error) {
+// listTextFiles returns the files for grep to search, without binary ones, which grep detects differently.
+func listTextFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery, t *engineStats) (names []string, err error) {
 	var mu sync.Mutex
 	var workers sync.WaitGroup
 	looked := make(chan string, 256)
-	var outline tally
+	var outline engineStats
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for name := range looked {
 				var binary bool
 				var err error
 				if !q.text && ctx.Err() == nil {
-					binary, err = hasNUL(w, join(path, name))
+					binary, err = isBinaryFile(w, joinPath(path, name))
 				}
 				mu.Lock()
 				switch {
@@ -92,7 +93,7 @@ func texts(ctx context.Context, w *workspace.Workspace, path string, q *query, t
 			}
 		})
 	}
-	err = q.walk(ctx, w, path, &outline, func(name string) { looked <- name }, nil)
+	err = q.walkFiles(ctx, w, path, &outline, func(name string) { looked <- name }, nil)
 	close(looked)
 	workers.Wait()
 	t.ignored, t.notes = outline.ignored, outline.notes
@@ -100,26 +101,26 @@ func texts(ctx context.Context, w *workspace.Workspace, path string, q *query, t
 	return names, err
 }
 
-// batchBytes is how long the names are that one process is given, less than what the kernel takes.
-const batchBytes = 96 << 10
+// maxBatchBytes limits the names passed to one process.
+const maxBatchBytes = 96 << 10
 
-func (g *gnugrep) files(ctx context.Context, w *workspace.Workspace, path string, q *query,
-	found func(string, int)) (tally, error) {
-	var t tally
-	names, err := texts(ctx, w, path, q, &t)
+func (g *grepEngine) files(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery,
+	found func(string, int)) (engineStats, error) {
+	var t engineStats
+	names, err := listTextFiles(ctx, w, path, q, &t)
 	if err != nil {
 		return t, err
 	}
 	for len(names) > 0 {
 		n, size := 0, 0
-		for n < len(names) && size < batchBytes {
+		for n < len(names) && size < maxBatchBytes {
 			size += len(names[n]) + 1
 			n++
 		}
 		args := append(g.arguments(q), names[:n]...)
 		names, t.searched = names[n:], t.searched+n
-		exit, said, err := g.run(ctx, w, path, args, environment(), func(out io.Reader) error {
-			return counted(out, func(name string, lines int) {
+		exit, said, err := g.runProgram(ctx, w, path, args, programEnvironment(), func(out io.Reader) error {
+			return parseCounts(out, func(name string, lines int) {
 				if lines > 0 {
 					found(strings.TrimPrefix(name, "./"), lines)
 				}

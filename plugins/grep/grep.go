@@ -36,18 +36,18 @@ const (
 	outputCount   = "count"
 )
 
-func grepTool(engines []engine) sdk.Tool {
+func grepTool(engines []searchEngine) sdk.Tool {
 	return sdk.NewTool("grep", "Search file contents for a regex pattern. Uses native tools for speed.",
 		func(ctx context.Context, req *sdk.Request[grepInput]) (grepOutput, error) {
-			q, err := newQuery(&req.Args)
+			q, err := newGrepQuery(&req.Args)
 			if err != nil {
 				return grepOutput{}, err
 			}
-			s := search{query: q, engine: choose(engines, q), req: req, path: req.Args.Path}
+			s := grepRun{grepQuery: q, engine: chooseEngine(engines, q), req: req, path: req.Args.Path}
 			if s.path == "" {
 				s.path = "."
 			}
-			return s.run(ctx)
+			return s.runGrep(ctx)
 		},
 		sdk.Traits{
 			ReadOnly: true, TextResult: true, Sets: []string{"picoclaw", "module"},
@@ -61,8 +61,8 @@ const (
 	mostResults  = 10_000
 )
 
-// bounded returns how many results an answer has where so many are asked for, and what to say about it.
-func bounded(asked int) (limit int, note []string) {
+// boundLimit returns the number of results for a requested number, and a note.
+func boundLimit(asked int) (limit int, note []string) {
 	switch {
 	case asked == 0:
 		return usualResults, nil
@@ -72,18 +72,18 @@ func bounded(asked int) (limit int, note []string) {
 	return asked, nil
 }
 
-// search is one call of grep.
-type search struct {
-	*query
-	engine engine
+// grepRun is one call of grep.
+type grepRun struct {
+	*grepQuery
+	engine searchEngine
 	req    *sdk.Request[grepInput]
 	path   string
 	abs    string
 }
 
-func (s *search) run(ctx context.Context) (grepOutput, error) {
+func (s *grepRun) runGrep(ctx context.Context) (grepOutput, error) {
 	in := s.req.Args
-	out := grepOutput{Matches: []match{}, mode: in.Output, Gitignore: s.ignore}
+	out := grepOutput{Matches: []lineMatch{}, mode: in.Output, Gitignore: s.ignore}
 	if out.mode == "" {
 		out.mode = outputContent
 	}
@@ -93,10 +93,10 @@ func (s *search) run(ctx context.Context) (grepOutput, error) {
 	}
 	info, err := s.req.Workspace.Stat(s.path)
 	if err != nil {
-		return grepOutput{}, failure(s.path, err)
+		return grepOutput{}, searchError(s.path, err)
 	}
-	limit, note := bounded(in.MaxResults)
-	f := first{limit: limit, files: out.mode != outputContent}
+	limit, note := boundLimit(in.MaxResults)
+	f := firstFiles{limit: limit, files: out.mode != outputContent}
 	if in.Cursor != "" {
 		if f.from, err = parseCursor(in.Cursor); err != nil {
 			return grepOutput{}, err
@@ -109,9 +109,9 @@ func (s *search) run(ctx context.Context) (grepOutput, error) {
 	searching, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if info.IsDir() {
-		err = s.directory(searching, &f, &out)
+		err = s.searchDir(searching, &f, &out)
 	} else {
-		err = s.file(&f, &out)
+		err = s.searchFile(&f, &out)
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -123,11 +123,11 @@ func (s *search) run(ctx context.Context) (grepOutput, error) {
 	}
 	out.Total, out.FilesMatched = f.total, f.count
 	out.Notes = append(out.Notes, note...)
-	if err := s.fill(&f, &out); err != nil {
+	if err := s.fillResults(&f, &out); err != nil {
 		return grepOutput{}, err
 	}
 	if out.FilesMatched == 0 && out.Incomplete == "" && info.IsDir() {
-		s.lookAgain(searching, &out)
+		s.searchSkipped(searching, &out)
 	}
 	return out, nil
 }
@@ -138,15 +138,15 @@ const (
 	announcedEvery = 1000
 )
 
-// directory has the engine search a directory.
-func (s *search) directory(ctx context.Context, f *first, out *grepOutput) error {
+// searchDir searches a directory with the engine.
+func (s *grepRun) searchDir(ctx context.Context, f *firstFiles, out *grepOutput) error {
 	var files, lines atomic.Int64
-	t, err := s.engine.files(ctx, s.req.Workspace, s.path, s.query, func(name string, n int) {
-		f.add(name, n)
+	t, err := s.engine.files(ctx, s.req.Workspace, s.path, s.grepQuery, func(name string, n int) {
+		f.addFile(name, n)
 		total := lines.Add(int64(n))
 		if found := files.Add(1); found <= announcedFirst || found%announcedEvery == 0 {
 			s.req.Progress(float64(found), 0, fmt.Sprintf("%s (%s and %s so far)", hiddentext.QuoteName(name),
-				number(int(found), "file", "files"), number(int(total), "line", "lines")))
+				countText(int(found), "file", "files"), countText(int(total), "line", "lines")))
 		}
 	})
 	out.Engine, out.FilesSearched, out.Failed, out.Notes = s.engine.name(), t.searched, t.failed, t.notes
@@ -155,27 +155,27 @@ func (s *search) directory(ctx context.Context, f *first, out *grepOutput) error
 	return err
 }
 
-// file searches a single file, which needs no engine. It is searched whatever its name is.
-func (s *search) file(f *first, out *grepOutput) error {
-	data, err := readWhole(s.req.Workspace, s.path)
+// searchFile searches a single file, without an engine, whatever its name.
+func (s *grepRun) searchFile(f *firstFiles, out *grepOutput) error {
+	data, err := readFile(s.req.Workspace, s.path)
 	if errors.Is(err, errLarge) {
 		return sdk.Errorf(sdk.TooLarge, "%s is longer than the %d bytes that are searched in one file", hiddentext.QuoteName(s.path),
-			largestFile).
+			maxFileBytes).
 			WithHint("search it with exec and grep")
 	}
 	if err != nil {
-		return failure(s.path, err)
+		return searchError(s.path, err)
 	}
-	out.FilesSearched, out.Engine, out.single = 1, own{}.name(), true
+	out.FilesSearched, out.Engine, out.single = 1, builtinEngine{}.name(), true
 	if isBinary(data) {
-		out.LeftOut = []leftOut{{File: s.abs, Why: whyBinary}}
+		out.LeftOut = []skippedFile{{File: s.abs, Why: whyBinary}}
 		return nil
 	}
-	switch n := s.count(data); {
+	switch n := s.countMatches(data); {
 	case n > 0 && s.multiline:
-		f.add("", 0)
+		f.addFile("", 0)
 	case n > 0:
-		f.add("", n)
+		f.addFile("", n)
 	}
 	return nil
 }

@@ -19,18 +19,18 @@ import (
 type args = map[string]any
 
 // engines are all three, from the places where the system has them.
-func engines(t testing.TB) map[string][]engine {
+func engines(t testing.TB) map[string][]searchEngine {
 	t.Helper()
 	l, err := isolation.Configure(isolation.Config{}, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	all := installed(l)
+	all := installedEngines(l)
 	if len(all) != 3 {
 		t.Fatal("ripgrep or grep is missing; .ci/install installs them")
 	}
-	return map[string][]engine{"ripgrep": all[:1], "grep": all[1:], "built-in": all[2:]}
+	return map[string][]searchEngine{"ripgrep": all[:1], "grep": all[1:], "built-in": all[2:]}
 }
 
 func write(t testing.TB, dir string, files map[string]string) {

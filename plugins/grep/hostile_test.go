@@ -86,9 +86,9 @@ func TestOddCalls(t *testing.T) {
 
 // Memory is bounded by what is shown: files beyond that leave nothing behind.
 func TestWhatIsNotShownIsNotKept(t *testing.T) {
-	f := first{limit: 100}
+	f := firstFiles{limit: 100}
 	for i := range 100_000 {
-		f.add(fmt.Sprintf("dir/%06d", (i*7919)%100_000), 50)
+		f.addFile(fmt.Sprintf("dir/%06d", (i*7919)%100_000), 50)
 	}
 	if f.count != 100_000 || f.total != 5_000_000 || len(f.kept) > 4 || cap(f.kept) > 1024 {
 		t.Errorf("%d files with %d lines, of which %d are kept in room for %d", f.count, f.total, len(f.kept), cap(f.kept))
@@ -103,7 +103,7 @@ func TestResultsComeBeforeTheEnd(t *testing.T) {
 	}
 	defer func() { _ = out.Close() }()
 	seen, ended := make(chan string, 2), make(chan error, 1)
-	go func() { ended <- counted(out, func(name string, _ int) { seen <- name }) }()
+	go func() { ended <- parseCounts(out, func(name string, _ int) { seen <- name }) }()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	for _, name := range []string{"a", "b"} {

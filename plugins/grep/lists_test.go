@@ -17,7 +17,7 @@ func TestOddListsOfWhatToIgnore(t *testing.T) {
 		"a link to a device": func(path string) error { return os.Symlink("/dev/zero", path) },
 		"a huge file": func(path string) error {
 			return os.WriteFile(path,
-				[]byte(strings.Repeat("x\n", largestList)), 0o600)
+				[]byte(strings.Repeat("x\n", maxIgnoreBytes)), 0o600)
 		},
 		"a directory":           func(path string) error { return os.Mkdir(path, 0o700) },
 		"a link that is broken": func(path string) error { return os.Symlink("nothing", path) },

@@ -27,10 +27,10 @@ func main() {
 		fmt.Fprintln(os.Stderr, "grep:", err)
 		os.Exit(1)
 	}
-	sdk.Main(newPlugin(installed(launcher)))
+	sdk.Main(newPlugin(installedEngines(launcher)))
 }
 
-func newPlugin(engines []engine) sdk.Plugin {
+func newPlugin(engines []searchEngine) sdk.Plugin {
 	return sdk.Plugin{
 		ID:      "grep",
 		Version: version,

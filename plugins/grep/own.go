@@ -13,25 +13,25 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// own is the engine that needs nothing: it looks for itself.
-type own struct{}
+// builtinEngine searches without a program.
+type builtinEngine struct{}
 
-func (own) name() string      { return "built-in" }
-func (own) takes(*query) bool { return true }
+func (builtinEngine) name() string          { return "built-in" }
+func (builtinEngine) takes(*grepQuery) bool { return true }
 
-// largestFile is the longest file that is searched without a program, in bytes.
-const largestFile = 64 << 20
+// maxFileBytes limits files searched without a program.
+const maxFileBytes = 64 << 20
 
-func (own) files(ctx context.Context, w *workspace.Workspace, path string, q *query, found func(string, int)) (tally,
+func (builtinEngine) files(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery, found func(string, int)) (engineStats,
 	error) {
-	var t tally
+	var t engineStats
 	var mu sync.Mutex
 	var workers sync.WaitGroup
 	names := make(chan string, 256)
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for name := range names {
-				data, err := readWhole(w, join(path, name))
+				data, err := readFile(w, joinPath(path, name))
 				searched := false
 				mu.Lock()
 				switch {
@@ -50,7 +50,7 @@ func (own) files(ctx context.Context, w *workspace.Workspace, path string, q *qu
 				if !searched || ctx.Err() != nil {
 					continue
 				}
-				switch n := q.count(data); {
+				switch n := q.countMatches(data); {
 				case n > 0 && q.multiline:
 					found(name, 0) // as the others, who can't count these
 				case n > 0:
@@ -59,8 +59,8 @@ func (own) files(ctx context.Context, w *workspace.Workspace, path string, q *qu
 			}
 		})
 	}
-	var outline tally
-	err := q.walk(ctx, w, path, &outline, func(name string) { names <- name }, nil)
+	var outline engineStats
+	err := q.walkFiles(ctx, w, path, &outline, func(name string) { names <- name }, nil)
 	close(names)
 	workers.Wait()
 	t.ignored, t.notes = outline.ignored, outline.notes
@@ -68,10 +68,10 @@ func (own) files(ctx context.Context, w *workspace.Workspace, path string, q *qu
 	return t, err
 }
 
-// count counts the lines that match, or across lines the matches.
-func (q *query) count(data []byte) int {
+// countMatches counts matching lines, or matches across lines.
+func (q *grepQuery) countMatches(data []byte) int {
 	if q.multiline {
-		return len(q.matches(data))
+		return len(q.findMatches(data))
 	}
 	n := 0
 	for line := range bytes.Lines(data) {
@@ -82,8 +82,8 @@ func (q *query) count(data []byte) int {
 	return n
 }
 
-// matches finds the matches across lines. An empty one behind the last line break is on no line.
-func (q *query) matches(data []byte) [][]int {
+// findMatches finds matches across lines, except an empty one after the last line break.
+func (q *grepQuery) findMatches(data []byte) [][]int {
 	all := q.re.FindAllIndex(data, -1)
 	if n := len(all); n > 0 && all[n-1][0] == len(data) && (len(data) == 0 || data[len(data)-1] == '\n') {
 		all = all[:n-1]
@@ -91,28 +91,28 @@ func (q *query) matches(data []byte) [][]int {
 	return all
 }
 
-// readWhole reads a file that is not too long.
-func readWhole(w *workspace.Workspace, path string) ([]byte, error) {
+// readFile reads a file of limited size.
+func readFile(w *workspace.Workspace, path string) ([]byte, error) {
 	f, err := w.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	return readOpen(f)
+	return readOpenFile(f)
 }
 
-func readOpen(f *os.File) ([]byte, error) {
+func readOpenFile(f *os.File) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() > largestFile {
+	if info.Size() > maxFileBytes {
 		return nil, errLarge
 	}
 	var b bytes.Buffer
 	b.Grow(int(info.Size()) + bytes.MinRead)
-	_, err = b.ReadFrom(io.LimitReader(f, largestFile+1))
-	if err == nil && b.Len() > largestFile {
+	_, err = b.ReadFrom(io.LimitReader(f, maxFileBytes+1))
+	if err == nil && b.Len() > maxFileBytes {
 		err = errLarge
 	}
 	return b.Bytes(), err

@@ -15,7 +15,7 @@ func FuzzCounted(f *testing.F) {
 	f.Add("./a\x00x\n")
 	f.Fuzz(func(t *testing.T, out string) {
 		var names []string
-		err := counted(strings.NewReader(out), func(name string, lines int) {
+		err := parseCounts(strings.NewReader(out), func(name string, lines int) {
 			if strings.ContainsRune(name, 0) || lines < 0 {
 				t.Errorf("%q has %d lines", name, lines)
 			}
@@ -50,11 +50,11 @@ func FuzzOrder(f *testing.F) {
 	f.Add("a/b", "a.b", "a")
 	f.Fuzz(func(t *testing.T, a, b, c string) {
 		names := []string{a, b, c}
-		slices.SortFunc(names, before)
-		if before(names[0], names[1]) > 0 || before(names[1], names[2]) > 0 || before(names[0], names[2]) > 0 {
+		slices.SortFunc(names, compareNames)
+		if compareNames(names[0], names[1]) > 0 || compareNames(names[1], names[2]) > 0 || compareNames(names[0], names[2]) > 0 {
 			t.Errorf("%q is in no order", names)
 		}
-		if before(a, b) != -before(b, a) && (before(a, b) > 0) == (before(b, a) > 0) {
+		if compareNames(a, b) != -compareNames(b, a) && (compareNames(a, b) > 0) == (compareNames(b, a) > 0) {
 			t.Errorf("%q and %q are each before the other", a, b)
 		}
 	})

@@ -16,16 +16,15 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// program is a program of the system's that searches.
-type program struct {
+// searchProgram is an installed search program.
+type searchProgram struct {
 	path     string
 	launcher *isolation.Isolation
 }
 
-// run starts the program in a directory and gives its output to parse, while it comes. The directory is the one that
-// was opened: its name is not used again. The program ends with the context.
-func (p *program) run(ctx context.Context, w *workspace.Workspace, path string, args, env []string,
-	parse func(io.Reader) error) (exit int, said complaints, err error) {
+// runProgram starts the program in an open directory and passes its output to parse. It ends with the context.
+func (p *searchProgram) runProgram(ctx context.Context, w *workspace.Workspace, path string, args, env []string,
+	parse func(io.Reader) error) (exit int, said stderrText, err error) {
 	dir, err := w.OpenDir(path)
 	if err != nil {
 		return 0, said, err
@@ -55,8 +54,8 @@ func (p *program) run(ctx context.Context, w *workspace.Workspace, path string, 
 	}
 	defer process.Kill()
 	defer context.AfterFunc(ctx, process.Kill)()
-	words := make(chan complaints, 1)
-	go func() { words <- listen(errors) }()
+	words := make(chan stderrText, 1)
+	go func() { words <- readStderr(errors) }()
 	err = parse(out)
 	if ctx.Err() != nil {
 		return 0, said, ctx.Err() // its output ends anywhere then
@@ -72,27 +71,27 @@ func (p *program) run(ctx context.Context, w *workspace.Workspace, path string, 
 	return ended.Code, <-words, nil
 }
 
-// complaints is what a program printed to standard error.
-type complaints struct {
+// stderrText is a program's error output.
+type stderrText struct {
 	first  string // the beginning, without those that are counted
 	closed int    // how many files and directories it may not read
 }
 
-// maxComplaints is how much of them is kept, in bytes.
-const maxComplaints = 8 << 10
+// maxStderrBytes limits it.
+const maxStderrBytes = 8 << 10
 
-// listen reads all of it: a program whose complaints nobody reads would stop.
-func listen(r io.Reader) complaints {
-	var c complaints
+// readStderr reads everything, so that the program never blocks.
+func readStderr(r io.Reader) stderrText {
+	var c stderrText
 	var kept strings.Builder
-	lines := bufio.NewReaderSize(r, maxComplaints)
+	lines := bufio.NewReaderSize(r, maxStderrBytes)
 	for {
 		line, err := lines.ReadSlice('\n')
 		text := strings.TrimSuffix(string(line), "\n")
 		switch {
 		case strings.HasSuffix(text, "(os error 13)") || strings.HasSuffix(text, "(os error 1)"): // EACCES, EPERM
 			c.closed++
-		case kept.Len()+len(line) <= maxComplaints:
+		case kept.Len()+len(line) <= maxStderrBytes:
 			kept.Write(line)
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {

@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// pruned is what a search program is not to search. It is told of it as far as that can be told; of what it searches
-// all the same, what it finds is not taken.
-type pruned struct {
+// excludedPaths are paths the search program should skip. It is told of as many as possible, and its results for the
+// others are dropped.
+type excludedPaths struct {
 	mu    sync.Mutex
 	dirs  []string
 	files []string
 	names map[string]bool
 }
 
-func (p *pruned) add(name string, dir bool) {
+func (p *excludedPaths) addPath(name string, dir bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.names == nil {
@@ -30,8 +30,8 @@ func (p *pruned) add(name string, dir bool) {
 	}
 }
 
-// has reports whether a file, or a directory that it is in, is one of them.
-func (p *pruned) has(name string) bool {
+// containsPath reports whether a file, or a directory above it, is excluded.
+func (p *excludedPaths) containsPath(name string) bool {
 	if len(p.names) == 0 {
 		return false
 	}
@@ -43,15 +43,15 @@ func (p *pruned) has(name string) bool {
 	return p.names[name]
 }
 
-// globBytes is how much is told, less than what the kernel takes for a command line.
-const globBytes = 256 << 10
+// maxGlobBytes limits the globs on a command line.
+const maxGlobBytes = 256 << 10
 
-// globs tells ripgrep of them, directories first: most is spared by these.
-func (p *pruned) globs() (globs []string) {
+// ripgrepGlobs returns the paths as globs for ripgrep, directories first.
+func (p *excludedPaths) ripgrepGlobs() (globs []string) {
 	size := 0
 	for _, names := range [][]string{p.dirs, p.files} {
 		for _, name := range names {
-			if size += len(name) + 16; size > globBytes {
+			if size += len(name) + 16; size > maxGlobBytes {
 				return globs
 			}
 			if glob, ok := literalGlob(name); ok {
@@ -62,8 +62,7 @@ func (p *pruned) globs() (globs []string) {
 	return globs
 }
 
-// literalGlob writes a name as a glob that means nothing else. There is none for a name that ends with a space, or that
-// a command line in UTF-8 can't carry.
+// literalGlob returns a glob that matches only a name; none for names that end with a space or are not UTF-8.
 func literalGlob(name string) (string, bool) {
 	last, _ := utf8.DecodeLastRuneInString(name)
 	if !utf8.ValidString(name) || unicode.IsSpace(last) {

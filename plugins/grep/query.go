@@ -13,8 +13,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
-// query is what to look for, checked and compiled.
-type query struct {
+// grepQuery is a checked and compiled search.
+type grepQuery struct {
 	pattern   string         // as it was given
 	ended     string         // the same, with $ before \r\n too
 	re        *regexp.Regexp // that, for this program
@@ -29,10 +29,10 @@ type query struct {
 	text      bool // take every file for text
 }
 
-// newQuery checks and compiles a pattern. Both for us and for ripgrep it is what Go's regexp package takes, RE2, with
-// its meaning: the two agree on nearly all of it, and plain says how to write the rest.
-func newQuery(in *grepInput) (*query, error) {
-	q := &query{
+// newGrepQuery checks and compiles a pattern in the syntax of Go's regexp package, RE2; ripgrepPattern translates the
+// differences for ripgrep.
+func newGrepQuery(in *grepInput) (*grepQuery, error) {
+	q := &grepQuery{
 		pattern:   in.Pattern,
 		fixed:     in.FixedStrings,
 		fold:      in.CaseSensitive != nil && !*in.CaseSensitive,
@@ -45,9 +45,9 @@ func newQuery(in *grepInput) (*query, error) {
 	switch {
 	case q.pattern == "":
 		return nil, sdk.Errorf(sdk.InvalidArgument, "the pattern is empty")
-	case len(q.pattern) > maxPattern:
+	case len(q.pattern) > maxPatternBytes:
 		return nil, sdk.Errorf(sdk.InvalidArgument, "the pattern is %d bytes long; at most %d are taken", len(q.pattern),
-			maxPattern)
+			maxPatternBytes)
 	case strings.ContainsRune(q.pattern, 0):
 		return nil, sdk.Errorf(sdk.InvalidArgument, "the pattern has a NUL byte, which no text has")
 	case strings.Contains(q.pattern, "\n") && !q.multiline:
@@ -67,46 +67,45 @@ func newQuery(in *grepInput) (*query, error) {
 		return nil, err
 	}
 	if q.ended = q.pattern; !q.fixed {
-		q.ended = lineEnds(q.pattern, q.multiline)
+		q.ended = withCRLFEnds(q.pattern, q.multiline)
 	}
-	if q.re, err = q.compile(); err != nil {
+	if q.re, err = q.compilePattern(); err != nil {
 		return nil, err
 	}
 	if !q.multiline && !q.fixed {
-		return q, oneLine(q.pattern)
+		return q, checkOneLine(q.pattern)
 	}
 	return q, nil
 }
 
-// oneLine refuses a pattern that asks for a line break, which no line has, and for a NUL, which no text has: engines
-// make different things of these.
-func oneLine(pattern string) error {
+// checkOneLine refuses a pattern with a line break or NUL, for which engines differ.
+func checkOneLine(pattern string) error {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
 		return nil //nolint:nilerr // it was compiled, so it is a pattern
 	}
 	switch {
-	case asksFor(parsed, '\n'):
+	case containsRune(parsed, '\n'):
 		return sdk.Errorf(sdk.InvalidArgument, "the pattern asks for a line break; lines are searched one by one").
 			WithHint("multiline searches across lines")
-	case asksFor(parsed, 0):
+	case containsRune(parsed, 0):
 		return sdk.Errorf(sdk.InvalidArgument, "the pattern asks for a NUL byte, which no text has")
 	}
 	return nil
 }
 
-// asksFor reports whether a character is one that a pattern spells out.
-func asksFor(re *syntax.Regexp, char rune) bool {
+// containsRune reports whether a pattern contains a literal character.
+func containsRune(re *syntax.Regexp, char rune) bool {
 	if re.Op == syntax.OpLiteral && slices.Contains(re.Rune, char) {
 		return true
 	}
-	return slices.ContainsFunc(re.Sub, func(part *syntax.Regexp) bool { return asksFor(part, char) })
+	return slices.ContainsFunc(re.Sub, func(part *syntax.Regexp) bool { return containsRune(part, char) })
 }
 
-// maxPattern is how long a pattern may be, in bytes.
-const maxPattern = 4096
+// maxPatternBytes limits a pattern.
+const maxPatternBytes = 4096
 
-func (q *query) compile() (*regexp.Regexp, error) {
+func (q *grepQuery) compilePattern() (*regexp.Regexp, error) {
 	pattern := q.ended
 	if q.fixed {
 		pattern = regexp.QuoteMeta(pattern)
@@ -125,11 +124,11 @@ func (q *query) compile() (*regexp.Regexp, error) {
 	if err == nil {
 		return re, nil
 	}
-	return nil, invalid(q.pattern, err)
+	return nil, patternError(q.pattern, err)
 }
 
-// invalid says what is wrong with a pattern, and where.
-func invalid(pattern string, err error) error {
+// patternError says what is wrong with a pattern, and where.
+func patternError(pattern string, err error) error {
 	var wrong *syntax.Error
 	if !errors.As(err, &wrong) {
 		return sdk.Errorf(sdk.InvalidArgument, "the pattern is not a regular expression: %v", err)
@@ -148,13 +147,12 @@ func invalid(pattern string, err error) error {
 	return e
 }
 
-// whitespace is what Go's regexp package makes of \s. Where only a letter follows, ripgrep looks for each of these few
+// whitespaceClass is what Go's regexp package makes of \s. Where only a letter follows, ripgrep looks for each of these few
 // with the letter first, and finds one in nearly every line. One more makes them too many for that; no text has a NUL.
-const whitespace = `[\t\n\f\r ]`
+const whitespaceClass = `[\t\n\f\r ]`
 
-// plain returns the pattern as ripgrep is to be given it: what the two read differently, such as \w (letters of all
-// scripts there, ASCII here), is written out.
-func (q *query) plain() string {
+// ripgrepPattern returns the pattern for ripgrep, with classes that differ, such as \w, written out.
+func (q *grepQuery) ripgrepPattern() string {
 	if q.fixed || !strings.ContainsAny(q.ended, `\[{`) {
 		return q.ended
 	}
@@ -169,9 +167,9 @@ func (q *query) plain() string {
 	out := parsed.String()
 	var b strings.Builder
 	for i := 0; i < len(out); i++ {
-		if strings.HasPrefix(out[i:], whitespace) {
-			b.WriteString(`[\x00` + whitespace[1:])
-			i += len(whitespace) - 1
+		if strings.HasPrefix(out[i:], whitespaceClass) {
+			b.WriteString(`[\x00` + whitespaceClass[1:])
+			i += len(whitespaceClass) - 1
 			continue
 		}
 		if out[i] != '\\' || i+1 == len(out) {
@@ -194,8 +192,8 @@ func (q *query) plain() string {
 	return b.String()
 }
 
-// wants reports whether a file's name, relative to the searched directory, is one to search.
-func (q *query) wants(name string) bool {
+// matchesFile reports whether to search a file with a name relative to the searched directory.
+func (q *grepQuery) matchesFile(name string) bool {
 	if q.include != "" && !matchesName(q.include, name) {
 		return false
 	}
@@ -210,7 +208,7 @@ func (q *query) wants(name string) bool {
 	return false
 }
 
-// matchesName reports whether a glob means a name: its last element, or all of it if the glob has a slash.
+// matchesName reports whether a glob matches a name: its last element, or the whole name if the glob has a slash.
 func matchesName(glob, name string) bool {
 	if rest, ok := strings.CutPrefix(glob, "**/"); ok && !strings.Contains(rest, "/") {
 		glob = rest // at any depth, which is what it means without
@@ -221,9 +219,9 @@ func matchesName(glob, name string) bool {
 	return doublestar.MatchUnvalidated(strings.TrimPrefix(glob, "/"), name)
 }
 
-// lineEnds returns a pattern in which $ also means the place before \r\n, since that is where such a line ends for
-// whoever reads it. The engines are all given the same: an option that only one of them has would make them differ.
-func lineEnds(pattern string, multiline bool) string {
+// withCRLFEnds returns a pattern whose $ also matches before \r
+// , the same for all engines.
+func withCRLFEnds(pattern string, multiline bool) string {
 	if !strings.Contains(pattern, "$") {
 		return pattern
 	}
@@ -232,13 +230,13 @@ func lineEnds(pattern string, multiline bool) string {
 	if err != nil {
 		return pattern // which is told when it is compiled
 	}
-	return beforeCR(parsed, multiline).String()
+	return allowCR(parsed, multiline).String()
 }
 
-// beforeCR has each end of a line take a carriage return before it, if it must.
-func beforeCR(re *syntax.Regexp, multiline bool) *syntax.Regexp {
+// allowCR allows a carriage return before each end of a line.
+func allowCR(re *syntax.Regexp, multiline bool) *syntax.Regexp {
 	for i, part := range re.Sub {
-		re.Sub[i] = beforeCR(part, multiline)
+		re.Sub[i] = allowCR(part, multiline)
 	}
 	dollar := re.Op == syntax.OpEndText && re.Flags&syntax.WasDollar != 0 // (?-m:$)
 	if re.Op != syntax.OpEndLine && (!dollar || multiline) {
@@ -251,8 +249,8 @@ func beforeCR(re *syntax.Regexp, multiline bool) *syntax.Regexp {
 	return &syntax.Regexp{Op: syntax.OpConcat, Flags: flags, Sub: []*syntax.Regexp{perhaps, end}}
 }
 
-// posixLineEnds does the same to a pattern that every dialect has in common, where $ always is the end of a line.
-func posixLineEnds(pattern string) string {
+// posixCRLFEnds does the same to a portable pattern.
+func posixCRLFEnds(pattern string) string {
 	var b strings.Builder
 	for i := 0; i < len(pattern); i++ {
 		switch c := pattern[i]; {

@@ -14,14 +14,14 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// ripgrep is the engine for machines that have it.
-type ripgrep struct{ program }
+// ripgrepEngine uses ripgrep.
+type ripgrepEngine struct{ searchProgram }
 
-func (*ripgrep) name() string      { return "ripgrep" }
-func (*ripgrep) takes(*query) bool { return true }
+func (*ripgrepEngine) name() string          { return "ripgrep" }
+func (*ripgrepEngine) takes(*grepQuery) bool { return true }
 
 // arguments never let a pattern or a name be taken for an option, nor a configuration file have a say.
-func (*ripgrep) arguments(q *query) []string {
+func (*ripgrepEngine) arguments(q *grepQuery) []string {
 	args := []string{
 		"--no-config", "--color=never", "--no-ignore", "--null", "--with-filename", "--no-follow", "--sort=none", "--count",
 		"--encoding=none",
@@ -39,39 +39,39 @@ func (*ripgrep) arguments(q *query) []string {
 	add(q.text, "--text")
 	add(q.multiline, "--multiline")
 	// By types, not by --glob: a glob would bring back what is hidden.
-	for _, glob := range narrowing(q) {
+	for _, glob := range nameGlobs(q) {
 		args = append(args, "--type-add=wanted:"+glob, "--type=wanted")
 	}
-	return append(args, "--regexp="+q.plain())
+	return append(args, "--regexp="+q.ripgrepPattern())
 }
 
-// narrowing returns globs of file names that let through all that the query wants, and perhaps more.
-func narrowing(q *query) []string {
+// nameGlobs returns globs that match all names the query wants, and perhaps more.
+func nameGlobs(q *grepQuery) []string {
 	if q.include != "" && !strings.Contains(q.include, "/") {
 		return []string{q.include}
 	}
 	return q.globs
 }
 
-func (r *ripgrep) files(ctx context.Context, w *workspace.Workspace, path string, q *query,
-	found func(string, int)) (tally, error) {
-	var t tally
-	var left pruned
+func (r *ripgrepEngine) files(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery,
+	found func(string, int)) (engineStats, error) {
+	var t engineStats
+	var left excludedPaths
 	var wanted atomic.Int64
-	suspects := suspects{w: w, path: path, query: q}
-	defer suspects.stop()
-	err := q.walk(ctx, w, path, &t, func(name string) {
+	suspects := binaryScanner{w: w, path: path, query: q}
+	defer suspects.stopScan()
+	err := q.walkFiles(ctx, w, path, &t, func(name string) {
 		wanted.Add(1)
-		suspects.add(name)
-	}, left.add)
+		suspects.addFile(name)
+	}, left.addPath)
 	if err != nil {
 		return t, err
 	}
 	t.searched = int(wanted.Load())
-	args := append(append(r.arguments(q), left.globs()...), "--", "./")
-	exit, said, err := r.run(ctx, w, path, args, environment(), func(out io.Reader) error {
-		return counted(out, func(name string, lines int) {
-			if name = strings.TrimPrefix(name, "./"); lines == 0 || !q.wants(name) || left.has(name) {
+	args := append(append(r.arguments(q), left.ripgrepGlobs()...), "--", "./")
+	exit, said, err := r.runProgram(ctx, w, path, args, programEnvironment(), func(out io.Reader) error {
+		return parseCounts(out, func(name string, lines int) {
+			if name = strings.TrimPrefix(name, "./"); lines == 0 || !q.matchesFile(name) || left.containsPath(name) {
 				return
 			}
 			if q.multiline {
@@ -83,7 +83,7 @@ func (r *ripgrep) files(ctx context.Context, w *workspace.Workspace, path string
 	if err != nil {
 		return t, err
 	}
-	t.binary, t.moreBinary = suspects.stop(), true
+	t.binary, t.moreBinary = suspects.stopScan(), true
 	t.closed = said.closed
 	t.searched = max(0, t.searched-t.binary-t.closed)
 	if exit > 1 && strings.Contains(said.first, "regex") {
@@ -97,8 +97,8 @@ func (r *ripgrep) files(ctx context.Context, w *workspace.Workspace, path string
 	return t, nil
 }
 
-// environment is what a search program gets: nothing that could change what it does, but where git's own list is.
-func environment() []string {
+// programEnvironment returns a search program's environment: only the location of git's global ignore file.
+func programEnvironment() []string {
 	env := []string{"LC_ALL=C.UTF-8", "PATH=/usr/bin:/bin"}
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME"} {
 		if value := os.Getenv(name); value != "" {
@@ -108,12 +108,11 @@ func environment() []string {
 	return env
 }
 
-// errTorn is the error of output that ends in the middle of a record.
-var errTorn = errors.New("the search program's output ends too early")
+// errTruncated is the error of output that ends inside a record.
+var errTruncated = errors.New("the search program's output ends too early")
 
-// counted reads records: a name, NUL, a number and a newline. A name can have any
-// character but NUL, so nothing in it can pass for another record.
-func counted(out io.Reader, found func(name string, lines int)) error {
+// parseCounts parses records of name, NUL, number and newline, which names can't imitate.
+func parseCounts(out io.Reader, found func(name string, lines int)) error {
 	r := bufio.NewReaderSize(out, 64<<10)
 	for {
 		name, err := readUntil(r, 0)
@@ -121,28 +120,28 @@ func counted(out io.Reader, found func(name string, lines int)) error {
 			return nil
 		}
 		if err != nil {
-			return errTorn
+			return errTruncated
 		}
 		number, err := readUntil(r, '\n')
 		n, wrong := strconv.Atoi(number)
 		if err != nil || wrong != nil || n < 0 {
-			return errTorn
+			return errTruncated
 		}
 		found(name, n)
 	}
 }
 
-// maxRecord bounds one piece of a record: names are not longer than the kernel's paths.
-const maxRecord = 64 << 10
+// maxRecordBytes limits a part of a record.
+const maxRecordBytes = 64 << 10
 
-// readUntil reads up to a byte, which it leaves out.
+// readUntil reads up to a byte, without it.
 func readUntil(r *bufio.Reader, end byte) (string, error) {
 	var whole []byte
 	for {
 		part, err := r.ReadSlice(end)
 		whole = append(whole, part...)
-		if len(whole) > maxRecord {
-			return "", errTorn
+		if len(whole) > maxRecordBytes {
+			return "", errTruncated
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue

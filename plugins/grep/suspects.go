@@ -8,13 +8,12 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// suspects finds binary files while a program that does not tell of them searches: it looks into those whose names are
-// not the names of text. To look into all would take as long as the search. What it finds is certain, and perhaps not
-// all there is.
-type suspects struct {
+// binaryScanner finds binary files while a program that does not report them searches. It inspects files with
+// suspicious names, so its count is a minimum.
+type binaryScanner struct {
 	w     *workspace.Workspace
 	path  string
-	query *query
+	query *grepQuery
 
 	mu      sync.Mutex
 	names   []string
@@ -25,28 +24,28 @@ type suspects struct {
 	done    sync.WaitGroup
 }
 
-// mostSuspects is how many files are looked into, so that it never takes long.
-const mostSuspects = 500
+// maxScannedFiles limits the inspected files.
+const maxScannedFiles = 500
 
-// add takes a name that the search comes by.
-func (s *suspects) add(name string) {
-	if s.query.text || !suspicious(name) {
+// addFile takes a name that the search comes by.
+func (s *binaryScanner) addFile(name string) {
+	if s.query.text || !maybeBinary(name) {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended || len(s.names) == mostSuspects {
+	if s.ended || len(s.names) == maxScannedFiles {
 		return
 	}
 	s.names = append(s.names, name)
 	if !s.looking {
 		s.looking = true
-		s.done.Go(s.look)
+		s.done.Go(s.scanFiles)
 	}
 }
 
-// look looks into all that was added.
-func (s *suspects) look() {
+// scanFiles looks into all that was added.
+func (s *binaryScanner) scanFiles() {
 	for {
 		s.mu.Lock()
 		if s.next == len(s.names) {
@@ -57,7 +56,7 @@ func (s *suspects) look() {
 		name := s.names[s.next]
 		s.next++
 		s.mu.Unlock()
-		if head, err := readHead(s.w, join(s.path, name)); err == nil && isBinary(head) {
+		if head, err := readHead(s.w, joinPath(s.path, name)); err == nil && isBinary(head) {
 			s.mu.Lock()
 			s.binary++
 			s.mu.Unlock()
@@ -65,8 +64,8 @@ func (s *suspects) look() {
 	}
 }
 
-// stop waits for what is under way, and says how many binary files there are at least.
-func (s *suspects) stop() int {
+// stopScan waits for running checks, and returns the number of binary files.
+func (s *binaryScanner) stopScan() int {
 	s.mu.Lock()
 	s.ended = true
 	s.mu.Unlock()
@@ -74,8 +73,8 @@ func (s *suspects) stop() int {
 	return s.binary
 }
 
-// suspicious reports whether a name could be one of a binary file: it has no extension, or one that such files have.
-func suspicious(name string) bool {
+// maybeBinary reports whether a name has no extension, or one of binary files.
+func maybeBinary(name string) bool {
 	switch extension := strings.ToLower(strings.TrimPrefix(filepath.Ext(name), ".")); extension {
 	case "", "a", "avi", "bin", "bmp", "bz2", "class", "dat", "db", "dll", "dylib", "eot", "exe", "flac", "gif", "gz",
 		"ico", "iso",

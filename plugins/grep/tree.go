@@ -19,9 +19,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// tree looks through directories for files, leaving out what is to be left out. No search program is trusted with that:
-// none would count what it leaves out, and a list of what to ignore that is a FIFO would stop it.
-type tree struct {
+// treeWalker lists files in directories and applies ignore rules. Search programs are not used for that: they don't
+// count skipped files, and a FIFO as ignore file would block them.
+type treeWalker struct {
 	w         *workspace.Workspace
 	path      string // where to begin
 	recursive bool
@@ -34,15 +34,15 @@ type tree struct {
 
 	abs, top string // path and the workspace, absolute
 	mu       sync.Mutex
-	chains   map[string]rules // by directory, for those that are still to be visited
-	pending  int              // directories that are still to be visited; in the end, those that could not be
+	chains   map[string]ignoreRules // by directory, for those that are still to be visited
+	pending  int                    // directories that are still to be visited; in the end, those that could not be
 	oddities []string
 }
 
-// rules are what is left alone in a directory. Those made for search programs go before version control's.
-type rules struct{ search, git *ignore.Chain }
+// ignoreRules are the rules in a directory. Those for search programs override git's.
+type ignoreRules struct{ search, git *ignore.Chain }
 
-func (r rules) ignored(in, base string, dir bool) bool {
+func (r ignoreRules) isIgnored(in, base string, dir bool) bool {
 	if ignored, decided := r.search.Decide(in, base, dir); decided {
 		return ignored
 	}
@@ -59,8 +59,8 @@ const (
 // gitDir is version control's own directory, which is never searched.
 const gitDir = ".git"
 
-func (t *tree) walk(ctx context.Context) error {
-	t.chains = map[string]rules{}
+func (t *treeWalker) walkTree(ctx context.Context) error {
+	t.chains = map[string]ignoreRules{}
 	var err error
 	if t.abs, err = t.w.AbsPath(t.path); err != nil {
 		return err
@@ -69,14 +69,14 @@ func (t *tree) walk(ctx context.Context) error {
 		return err
 	}
 	if t.ignore {
-		t.chains["."] = t.above()
+		t.chains["."] = t.rulesAbove()
 	}
 	t.pending = 1
-	return t.w.ScanDirs(ctx, t.path, t.visit)
+	return t.w.ScanDirs(ctx, t.path, t.visitDir)
 }
 
-func (t *tree) visit(dir string, entries []fs.DirEntry) (into []string, err error) {
-	here, in := t.rules(dir, entries), filepath.Join(t.abs, dir)
+func (t *treeWalker) visitDir(dir string, entries []fs.DirEntry) (into []string, err error) {
+	here, in := t.rulesIn(dir, entries), filepath.Join(t.abs, dir)
 	for _, e := range entries {
 		name := e.Name()
 		if dir != "." {
@@ -91,7 +91,7 @@ func (t *tree) visit(dir string, entries []fs.DirEntry) (into []string, err erro
 			continue
 		case !t.hidden && strings.HasPrefix(e.Name(), "."):
 			continue
-		case here.ignored(in, e.Name(), isDir):
+		case here.isIgnored(in, e.Name(), isDir):
 			if t.ignored != nil {
 				t.ignored(name, e)
 			}
@@ -113,10 +113,10 @@ func (t *tree) visit(dir string, entries []fs.DirEntry) (into []string, err erro
 	return into, nil
 }
 
-// rules returns the rules that hold in a directory: those of the directory above and its own.
-func (t *tree) rules(dir string, entries []fs.DirEntry) rules {
+// rulesIn returns the rules in a directory: the parent's and its own.
+func (t *treeWalker) rulesIn(dir string, entries []fs.DirEntry) ignoreRules {
 	if !t.ignore {
-		return rules{}
+		return ignoreRules{}
 	}
 	t.mu.Lock()
 	r := t.chains[dir]
@@ -130,20 +130,19 @@ func (t *tree) rules(dir string, entries []fs.DirEntry) rules {
 	}
 	here := filepath.Join(t.abs, dir)
 	if has[gitDir] && dir != "." {
-		r.git = t.repository(here) // another repository: the rules above end here
+		r.git = t.repositoryRules(here) // another repository: the rules above end here
 	}
 	if has[gitRules] {
-		r.git = r.git.Below(here, t.list(filepath.Join(here, gitRules)))
+		r.git = r.git.Below(here, t.readIgnoreFile(filepath.Join(here, gitRules)))
 	}
 	if has[searchRules] {
-		r.search = r.search.Below(here, t.list(filepath.Join(here, searchRules)))
+		r.search = r.search.Below(here, t.readIgnoreFile(filepath.Join(here, searchRules)))
 	}
 	return r
 }
 
-// above returns the rules of the directories above the one where the search begins, as far as they may be read; those
-// of version control up to the top of the repository.
-func (t *tree) above() rules {
+// rulesAbove returns the readable rules above the searched directory; git's up to the top of the repository.
+func (t *treeWalker) rulesAbove() ignoreRules {
 	var dirs []string // from the nearest
 	for at := t.abs; at != filepath.Dir(at); {
 		at = filepath.Dir(at)
@@ -156,36 +155,36 @@ func (t *tree) above() rules {
 		}
 		at = dirs[top]
 	}
-	var r rules
+	var r ignoreRules
 	for _, dir := range slices.Backward(dirs) {
-		r.search = r.search.Below(dir, t.list(filepath.Join(dir, searchRules)))
+		r.search = r.search.Below(dir, t.readIgnoreFile(filepath.Join(dir, searchRules)))
 	}
 	if top == 0 {
-		r.git = t.repository(t.abs)
+		r.git = t.repositoryRules(t.abs)
 		return r
 	}
-	r.git = t.repository(dirs[top-1])
+	r.git = t.repositoryRules(dirs[top-1])
 	for _, dir := range slices.Backward(dirs[:top]) {
-		r.git = r.git.Below(dir, t.list(filepath.Join(dir, gitRules)))
+		r.git = r.git.Below(dir, t.readIgnoreFile(filepath.Join(dir, gitRules)))
 	}
 	return r
 }
 
-// repository returns the weakest rules: those of a repository's own list, and the user's.
-func (t *tree) repository(dir string) *ignore.Chain {
-	lists := []ignore.List{t.list(filepath.Join(dir, gitDir, "info", "exclude"))}
-	if global := t.global(); global != "" {
-		lists = append(lists, t.list(global))
+// repositoryRules returns the weakest rules: the repository's info/exclude, and the user's.
+func (t *treeWalker) repositoryRules(dir string) *ignore.Chain {
+	lists := []ignore.List{t.readIgnoreFile(filepath.Join(dir, gitDir, "info", "exclude"))}
+	if global := t.globalIgnoreFile(); global != "" {
+		lists = append(lists, t.readIgnoreFile(global))
 	}
 	var none *ignore.Chain
 	return none.Below(dir, lists...)
 }
 
-// excludesFile finds the setting of a user's own list in git's configuration.
-var excludesFile = lazyregexp.New(`(?im)^\s*excludesfile\s*=\s*"?\s*(\S+?)\s*"?\s*$`)
+// excludesFilePattern matches core.excludesFile in git's configuration.
+var excludesFilePattern = lazyregexp.New(`(?im)^\s*excludesfile\s*=\s*"?\s*(\S+?)\s*"?\s*$`)
 
-// global is where the user's own list is, whether or not the policy opens it.
-func (t *tree) global() string {
+// globalIgnoreFile returns the path of the user's ignore file, readable or not.
+func (t *treeWalker) globalIgnoreFile() string {
 	home := os.Getenv("HOME")
 	config := os.Getenv("XDG_CONFIG_HOME")
 	if config == "" && home != "" {
@@ -196,7 +195,7 @@ func (t *tree) global() string {
 		if err != nil {
 			continue
 		}
-		if m := excludesFile().FindSubmatch(text); m != nil {
+		if m := excludesFilePattern().FindSubmatch(text); m != nil {
 			if rest, ok := strings.CutPrefix(string(m[1]), "~/"); ok {
 				return filepath.Join(home, rest)
 			}
@@ -209,20 +208,20 @@ func (t *tree) global() string {
 	return filepath.Join(config, "git", "ignore")
 }
 
-// walk calls found with the name of each file that a query is about, and counts what it leaves alone. left, which may
-// be nil, is told of all that is left alone. Both are called from several goroutines.
-func (q *query) walk(ctx context.Context, w *workspace.Workspace, path string, t *tally, found func(name string),
+// walkFiles calls found with the name of each file to search, and counts skipped ones. left, which may be nil, receives
+// those. Both are called concurrently.
+func (q *grepQuery) walkFiles(ctx context.Context, w *workspace.Workspace, path string, t *engineStats, found func(name string),
 	left func(name string, dir bool)) error {
 	var count atomic.Int64
-	tree := tree{
+	tree := treeWalker{
 		w: w, path: path, recursive: q.recursive, hidden: q.hidden, ignore: q.ignore,
 		found: func(name string, e fs.DirEntry) {
-			if e.Type().IsRegular() && q.wants(name) {
+			if e.Type().IsRegular() && q.matchesFile(name) {
 				found(name)
 			}
 		},
 		ignored: func(name string, e fs.DirEntry) {
-			if e.IsDir() || (e.Type().IsRegular() && q.wants(name)) {
+			if e.IsDir() || (e.Type().IsRegular() && q.matchesFile(name)) {
 				count.Add(1)
 			}
 			if left != nil {
@@ -235,20 +234,20 @@ func (q *query) walk(ctx context.Context, w *workspace.Workspace, path string, t
 			}
 		},
 	}
-	err := tree.walk(ctx)
-	t.ignored, t.notes = int(count.Load()), tree.notes()
+	err := tree.walkTree(ctx)
+	t.ignored, t.notes = int(count.Load()), tree.ignoreNotes()
 	if err == nil {
 		t.closed = tree.pending
 	}
 	return err
 }
 
-// largestList is how long a list of what to ignore may be, in bytes. A longer one is none of a person's.
-const largestList = 1 << 20
+// maxIgnoreBytes limits an ignore file.
+const maxIgnoreBytes = 1 << 20
 
-// odd returns what is wrong with a list of what to ignore that nobody should be led to: one that is no file, such as a
-// FIFO or a link to a device, or that is huge. It returns "" for one that is as it should be, or that is not there.
-func (t *tree) odd(path string) string {
+// ignoreFileProblem returns a problem of an ignore file, such as a FIFO, a link to a device or a huge file; "" if
+// usable or missing.
+func (t *treeWalker) ignoreFileProblem(path string) string {
 	info, err := t.w.Stat(path)
 	switch {
 	case errors.Is(err, workspace.Refused):
@@ -260,35 +259,35 @@ func (t *tree) odd(path string) string {
 		return ""
 	case !info.Mode().IsRegular():
 		return hiddentext.QuoteName(path) + " is not a regular file and was not honoured"
-	case info.Size() > largestList:
-		return fmt.Sprintf("%s is longer than %d bytes and was not honoured", hiddentext.QuoteName(path), largestList)
+	case info.Size() > maxIgnoreBytes:
+		return fmt.Sprintf("%s is longer than %d bytes and was not honoured", hiddentext.QuoteName(path), maxIgnoreBytes)
 	}
 	return ""
 }
 
-// mostNotes is how many odd lists are named.
-const mostNotes = 5
+// maxNotes limits the notes about ignore files.
+const maxNotes = 5
 
-// list reads a list of rules; one that is not there, is odd, or may not be read, has none.
-func (t *tree) list(name string) ignore.List {
-	if why := t.odd(name); why != "" {
+// readIgnoreFile reads an ignore file; a missing, unusable or unreadable one has no rules.
+func (t *treeWalker) readIgnoreFile(name string) ignore.List {
+	if why := t.ignoreFileProblem(name); why != "" {
 		t.mu.Lock()
 		t.oddities = append(t.oddities, why)
 		t.mu.Unlock()
 		return ignore.List{}
 	}
 	text, err := t.w.ReadFile(name)
-	if err != nil || len(text) > largestList {
+	if err != nil || len(text) > maxIgnoreBytes {
 		return ignore.List{}
 	}
 	return ignore.Parse(string(text))
 }
 
-// notes says which lists were odd, the first few of them in order.
-func (t *tree) notes() []string {
+// ignoreNotes returns the problems of ignore files, sorted.
+func (t *treeWalker) ignoreNotes() []string {
 	all := slices.Compact(slices.Sorted(slices.Values(t.oddities)))
-	if more := len(all) - mostNotes; more > 0 {
-		all = append(all[:mostNotes], fmt.Sprintf("and so were %d more", more))
+	if more := len(all) - maxNotes; more > 0 {
+		all = append(all[:maxNotes], fmt.Sprintf("and so were %d more", more))
 	}
 	return all
 }

@@ -7,36 +7,36 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/undo"
 )
 
-// effects are what a command has done to the workspace.
-type effects struct {
-	Changes    *changes `json:"changes,omitempty"`      // what it has changed
-	NotCovered []string `json:"not_covered,omitempty"`  // what undo can't bring back
-	Protected  []string `json:"protected,omitempty"`    // what it was not allowed to change
-	PutAside   []string `json:"put_aside,omitempty"`    // what it had made and was not to, by the name that it has now
-	Brought    []string `json:"entry_points,omitempty"` // that new repositories have
-	Undone     bool     `json:"undone,omitempty"`       // its changes were undone at once
+// commandEffects are a command's changes of the workspace.
+type commandEffects struct {
+	Changes    *workspaceChanges `json:"changes,omitempty"`      // what it has changed
+	NotCovered []string          `json:"not_covered,omitempty"`  // what undo can't bring back
+	Protected  []string          `json:"protected,omitempty"`    // what it was not allowed to change
+	PutAside   []string          `json:"put_aside,omitempty"`    // what it had made and was not to, by the name that it has now
+	Brought    []string          `json:"entry_points,omitempty"` // that new repositories have
+	Undone     bool              `json:"undone,omitempty"`       // its changes were undone at once
 
 	Conflicts []undo.Conflict `json:"conflicts,omitempty"` // paths that this left as they are
 }
 
 // UndoID returns the operation in the undo history.
-func (e effects) UndoID() string {
+func (e commandEffects) UndoID() string {
 	if e.Changes == nil {
 		return ""
 	}
 	return e.Changes.Undo
 }
 
-// changes are what a command has changed in the workspace.
-type changes struct {
+// workspaceChanges are the files a command changed in the workspace.
+type workspaceChanges struct {
 	Undo string `json:"undo,omitempty"` // the operation that undo takes back
 	undo.Changes
 }
 
-// effectsOf tells what there is to say of a command that is over, for programs and in words.
-func effectsOf(o *sessions.Outcome) (out effects, notes []string) {
+// describeEffects returns the effects of a finished command, for programs and as notes.
+func describeEffects(o *sessions.Outcome) (out commandEffects, notes []string) {
 	if c := o.Changes.Changes; c.Made+c.Changed+c.Moved+c.Deleted > 0 {
-		out.Changes = &changes{Undo: o.Changes.ID, Changes: c}
+		out.Changes = &workspaceChanges{Undo: o.Changes.ID, Changes: c}
 	}
 	out.NotCovered = o.Changes.Lost
 	if o.Changes.Missing != "" {

@@ -11,9 +11,9 @@ import (
 )
 
 func TestUndoIDOfCommand(t *testing.T) {
-	done := effects{Changes: &changes{Undo: "1"}}
+	done := commandEffects{Changes: &workspaceChanges{Undo: "1"}}
 	for name, out := range map[string]interface{ UndoID() string }{
-		"exec": execOutput{effects: done}, "process": processOutput{effects: done},
+		"exec": execOutput{commandEffects: done}, "process": processOutput{commandEffects: done},
 	} {
 		if out.UndoID() != "1" {
 			t.Errorf("%s: the undo id is %q", name, out.UndoID())
@@ -31,7 +31,7 @@ func TestConflictsOfRefusedGitAreData(t *testing.T) {
 	}
 	o := sessions.Outcome{Undone: &undo.Undone{Conflicts: conflicts}}
 	o.Changes.Changes.Changed = 40
-	out, notes := effectsOf(&o)
+	out, notes := describeEffects(&o)
 	if !slices.Equal(out.Conflicts, conflicts) {
 		t.Errorf("the conflicts are %v", out.Conflicts)
 	}

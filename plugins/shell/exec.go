@@ -30,8 +30,8 @@ type execInput struct {
 	Cols           int               `json:"cols,omitempty" jsonschema:"Width of the terminal." minimum:"1" maximum:"1000"`
 }
 
-// size is the terminal that is asked for; nil for none.
-func (in execInput) size() *pty.Size {
+// terminalSize returns the size of the requested terminal; nil for none.
+func (in execInput) terminalSize() *pty.Size {
 	if !in.PTY {
 		return nil
 	}
@@ -50,10 +50,10 @@ type execOutput struct {
 	Session    string `json:"session,omitempty"`         // the name of a command in the background, for process
 	Note       string `json:"note,omitempty"`
 
-	effects
+	commandEffects
 }
 
-// Text is what a terminal would have shown, and what there is to know besides.
+// Text returns the output and notes.
 func (o execOutput) Text() string {
 	if o.Note == "" {
 		return o.Output
@@ -65,61 +65,61 @@ func (o execOutput) Text() string {
 	return text + "[" + o.Note + "]"
 }
 
-func (s *shell) execTool() sdk.Tool {
-	return sdk.NewTool("exec", "Run a shell command in the workspace and return its output.", s.exec,
+func (s *shellPlugin) execTool() sdk.Tool {
+	return sdk.NewTool("exec", "Run a shell command in the workspace and return its output.", s.runCommand,
 		sdk.Traits{
 			Destructive: true, OpenWorld: true, TextResult: true, Sets: []string{"picoclaw"},
 			Permissions: []string{"exec"}, Risk: "high", SideEffects: []string{"process"},
 		})
 }
 
-func (s *shell) exec(ctx context.Context, req *sdk.Request[execInput]) (execOutput, error) {
+func (s *shellPlugin) runCommand(ctx context.Context, req *sdk.Request[execInput]) (execOutput, error) {
 	if strings.TrimSpace(req.Args.Command) == "" {
 		return execOutput{}, sdk.Errorf(sdk.InvalidArgument,
 			"there is no command to run").WithHint("command is the line that the shell shall run")
 	}
 	if req.Args.Background {
-		return s.background(req)
+		return s.startBackground(req)
 	}
-	record := output.NewRecord(func() (output.File, error) { return output.NewFile(req.Workspace.Dir()) })
-	live := output.NewLive(req.Stdout, req.Stderr)
-	running, err := s.start(req, func(stream int, p []byte) {
-		record.Add(stream, p)
-		live.Add(stream, p)
+	record := output.NewOutputRecord(func() (output.OutputFile, error) { return output.NewOutputFile(req.Workspace.Dir()) })
+	live := output.NewLiveOutput(req.Stdout, req.Stderr)
+	running, err := s.startCommand(req, func(stream int, p []byte) {
+		record.AddBytes(stream, p)
+		live.AddBytes(stream, p)
 	})
 	if err != nil {
 		live.Close()
 		return execOutput{}, err
 	}
 	if req.Args.Stdin != "" {
-		running.Feed(req.Args.Stdin)
+		running.FeedInput(req.Args.Stdin)
 	}
-	ended := await(ctx, running.Running, timeout(req.Exec.Timeout, req.Args.Timeout))
-	<-running.Over()
+	ended := waitForEnd(ctx, running.RunningCommand, effectiveTimeout(req.Exec.Timeout, req.Args.Timeout))
+	<-running.Done()
 	live.Close()
-	exit, err := running.Exit()
+	exit, err := running.ExitStatus()
 	if err != nil && ended == nil {
 		return execOutput{}, fmt.Errorf("wait for the command: %w", err)
 	}
-	out := result(record, exit)
+	out := commandResult(record, exit)
 	out.Millis = time.Since(running.Began).Milliseconds()
-	out.addNote(s.warning(req.Environment))
-	done, notes := effectsOf(&running.Outcome)
-	out.effects = done
+	out.addNote(s.firstWarning(req.Environment))
+	done, notes := describeEffects(&running.Outcome)
+	out.commandEffects = done
 	out.addNote(strings.Join(notes, "\n"))
 	if ended != nil {
 		return out, ended
 	}
-	return out, failure(exit)
+	return out, exitError(exit)
 }
 
-// await waits for the end of a command and ends it when it takes too long or nobody wants it any more; it says why.
-func await(ctx context.Context, running *command.Running, limit time.Duration) *sdk.Error {
+// waitForEnd waits for a command, and ends it on a timeout or cancellation with an error.
+func waitForEnd(ctx context.Context, running *command.RunningCommand, limit time.Duration) *sdk.Error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	var why *sdk.Error
 	select {
-	case <-running.Over():
+	case <-running.Done():
 		return nil
 	case <-timer.C:
 		why = sdk.Errorf(sdk.Timeout, "command timed out after %s", limit).
@@ -127,18 +127,18 @@ func await(ctx context.Context, running *command.Running, limit time.Duration) *
 	case <-ctx.Done():
 		why = sdk.Errorf(sdk.Cancelled, "the command was cancelled")
 	}
-	running.End()
+	running.StopCommand()
 	return why
 }
 
-// result is what there is to say about a command that is over.
-func result(record *output.Record, exit isolation.Exit) execOutput {
+// commandResult returns the result of a finished command.
+func commandResult(record *output.OutputRecord, exit isolation.ExitStatus) execOutput {
 	out := execOutput{ExitCode: exit.Code}
 	if exit.Signal != nil {
 		out.Signal = exit.Signal.String()
 	}
-	out.Output, out.Stdout, out.Stderr = record.Text()
-	rest := record.Rest()
+	out.Output, out.Stdout, out.Stderr = record.Texts()
+	rest := record.Finish()
 	out.Truncated, out.OutputFile = rest.Missing, rest.File
 	switch {
 	case rest.Missing == 0:
@@ -165,8 +165,8 @@ func (o *execOutput) addNote(text string) {
 // fileTooLarge is the exit status of a shell whose program got SIGXFSZ, and of a command that got it itself.
 const fileTooLarge = 128 + 25
 
-// failure is the error of a command that did not succeed; nil for one that did.
-func failure(exit isolation.Exit) error {
+// exitError returns the error of a failed command; nil on success.
+func exitError(exit isolation.ExitStatus) error {
 	switch {
 	case exit.Exceeded != "":
 		return sdk.Errorf("limit_exceeded", "the command was ended: it used %s", exit.Exceeded).
@@ -180,21 +180,21 @@ func failure(exit isolation.Exit) error {
 	return nil
 }
 
-// background starts a command and returns at once.
-func (s *shell) background(req *sdk.Request[execInput]) (execOutput, error) {
-	session, err := s.sessions.Start(func() (*sessions.Session, error) {
-		ring, err := output.NewRing(os.TempDir())
+// startBackground starts a command and returns at once.
+func (s *shellPlugin) startBackground(req *sdk.Request[execInput]) (execOutput, error) {
+	session, err := s.sessions.StartSession(func() (*sessions.Session, error) {
+		ring, err := output.NewOutputRing(os.TempDir())
 		if err != nil {
 			return nil, fmt.Errorf("make room for the command's output: %w", err)
 		}
-		running, err := s.start(req, func(_ int, p []byte) { ring.Add(p) })
+		running, err := s.startCommand(req, func(_ int, p []byte) { ring.AddBytes(p) })
 		if err != nil {
 			_ = ring.Close()
 			return nil, err
 		}
-		return &sessions.Session{Command: req.Args.Command, PTY: req.Args.PTY, Running: running.Running, Ring: ring,
+		return &sessions.Session{Command: req.Args.Command, PTY: req.Args.PTY, Running: running.RunningCommand, Ring: ring,
 			Began: running.Began, Outcome: &running.Outcome,
-			Given: given(req), Told: req.Args.Stdin}, nil
+			Given: guardCommand(req), Input: req.Args.Stdin}, nil
 	})
 	if errors.Is(err, sessions.ErrFull) {
 		return execOutput{}, sdk.Errorf(sdk.Conflict, "%v", err).WithHint("end one with process (action kill)")
@@ -203,27 +203,27 @@ func (s *shell) background(req *sdk.Request[execInput]) (execOutput, error) {
 		return execOutput{}, err
 	}
 	if req.Args.Stdin != "" {
-		session.Running.Feed(req.Args.Stdin)
+		session.Running.FeedInput(req.Args.Stdin)
 	}
 	if req.Args.Timeout > 0 {
 		limit := time.Duration(req.Args.Timeout) * time.Second
 		go func() {
 			select {
-			case <-session.Running.Over():
+			case <-session.Running.Done():
 			case <-time.After(limit):
-				session.End("timed out after " + limit.String())
+				session.StopSession("timed out after " + limit.String())
 			}
 		}()
 	}
 	out := execOutput{Session: session.ID}
 	out.addNote("started in the background as " + session.ID + "; process (action poll, session " + session.ID +
 		") reads its output")
-	out.addNote(s.warning(req.Environment))
+	out.addNote(s.firstWarning(req.Environment))
 	return out, nil
 }
 
-// timeout is what the call asks for, up to what the operator allows.
-func timeout(configured time.Duration, asked int) time.Duration {
+// effectiveTimeout returns the requested timeout, up to the operator's.
+func effectiveTimeout(configured time.Duration, asked int) time.Duration {
 	if configured <= 0 {
 		configured = time.Minute
 	}
@@ -235,5 +235,5 @@ func timeout(configured time.Duration, asked int) time.Duration {
 
 func orDot(dir string) string { return cmp.Or(dir, ".") }
 
-// errorf says which argument an error is about.
-func errorf(argument string, err error) error { return fmt.Errorf("%s: %w", argument, err) }
+// argumentError adds the name of an argument to an error.
+func argumentError(argument string, err error) error { return fmt.Errorf("%s: %w", argument, err) }

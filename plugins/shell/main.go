@@ -31,12 +31,12 @@ func main() {
 		fmt.Fprintln(os.Stderr, "shell:", err)
 		os.Exit(1)
 	}
-	sdk.Main(newPlugin(&shell{launcher: launcher, holdSelf: func(p isolation.Profile) error {
+	sdk.Main(newPlugin(&shellPlugin{launcher: launcher, holdSelf: func(p isolation.Profile) error {
 		return errors.Join(isolation.LimitSelf(p.Limits), launcher.FilterSelf(p))
 	}}))
 }
 
-func newPlugin(s *shell) sdk.Plugin {
+func newPlugin(s *shellPlugin) sdk.Plugin {
 	return sdk.Plugin{
 		ID:      "shell",
 		Version: version,
@@ -44,7 +44,7 @@ func newPlugin(s *shell) sdk.Plugin {
 		Grants: sdk.Grants{Workspace: sdk.WorkspaceAccess, Exec: true, Network: true, Takeback: true,
 			Secrets: []string{"*"}},
 		Tools: []sdk.Tool{s.execTool(), s.processTool()},
-		Stop:  s.stop,
-		Busy:  func() bool { return len(s.sessions.List()) > 0 }, // one that is over may still be asked for its output
+		Stop:  s.stopAll,
+		Busy:  func() bool { return len(s.sessions.ListSessions()) > 0 }, // one that is over may still be asked for its output
 	}
 }

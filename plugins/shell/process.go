@@ -41,20 +41,20 @@ type processOutput struct {
 	Unread   int64  `json:"unread_bytes,omitempty"`
 	Seconds  *int64 `json:"seconds,omitempty"` // since it was started
 
-	Output string  `json:"output,omitempty"`
-	Cursor int64   `json:"cursor,omitempty"`     // where to go on
-	Lost   int64   `json:"lost_bytes,omitempty"` // bytes before output that were read once and are no longer kept
-	More   bool    `json:"more,omitempty"`       // there is more output now
-	List   []State `json:"sessions,omitempty"`
+	Output string         `json:"output,omitempty"`
+	Cursor int64          `json:"cursor,omitempty"`     // where to go on
+	Lost   int64          `json:"lost_bytes,omitempty"` // bytes before output that were read once and are no longer kept
+	More   bool           `json:"more,omitempty"`       // there is more output now
+	List   []SessionState `json:"sessions,omitempty"`
 
-	effects // of a command that is over
+	commandEffects // of a command that is over
 
-	one   *State // whom it is about, unless it is a list
+	one   *SessionState // whom it is about, unless it is a list
 	notes []string
 }
 
-// State is how a command in the background is.
-type State struct {
+// SessionState is the state of a background command.
+type SessionState struct {
 	Session  string `json:"session"`
 	Command  string `json:"command"`
 	Running  bool   `json:"running"`
@@ -65,7 +65,7 @@ type State struct {
 	Seconds  int64  `json:"seconds"` // since it was started
 }
 
-// Text is what was read, and a line for each command.
+// Text returns the output read, and a line for each command.
 func (o processOutput) Text() string {
 	var b strings.Builder
 	if o.Lost > 0 {
@@ -76,7 +76,7 @@ func (o processOutput) Text() string {
 		b.WriteByte('\n')
 	}
 	if o.one != nil {
-		b.WriteString("[" + o.one.Session + " is " + o.one.describe())
+		b.WriteString("[" + o.one.Session + " is " + o.one.stateText())
 		if o.Cursor > 0 {
 			fmt.Fprintf(&b, "; next: cursor=%d", o.Cursor)
 		}
@@ -87,7 +87,7 @@ func (o processOutput) Text() string {
 		return b.String()
 	}
 	for _, p := range o.List {
-		fmt.Fprintf(&b, "%s  %s  %d s  %q\n", p.Session, p.describe(), p.Seconds, p.Command)
+		fmt.Fprintf(&b, "%s  %s  %d s  %q\n", p.Session, p.stateText(), p.Seconds, p.Command)
 	}
 	if b.Len() == 0 {
 		return "there are no background commands"
@@ -95,8 +95,8 @@ func (o processOutput) Text() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// describe says in a few words how the command is.
-func (p State) describe() string {
+// stateText describes the state in a few words.
+func (p SessionState) stateText() string {
 	state := "ended"
 	switch {
 	case p.Running:
@@ -114,27 +114,27 @@ func (p State) describe() string {
 	return state
 }
 
-func (s *shell) processTool() sdk.Tool {
-	return sdk.NewTool("process", "List the commands that run in the background, read their output, write to them, send them signals, end them.", s.process,
+func (s *shellPlugin) processTool() sdk.Tool {
+	return sdk.NewTool("process", "List the commands that run in the background, read their output, write to them, send them signals, end them.", s.runAction,
 		sdk.Traits{
 			Destructive: true, OpenWorld: true, TextResult: true, Sets: []string{"picoclaw"},
 			Permissions: []string{"exec"}, Risk: "high", SideEffects: []string{"process"},
 		})
 }
 
-// pollBytes is how much one poll returns at most.
-const pollBytes = 128 << 10
+// maxPollBytes limits one poll.
+const maxPollBytes = 128 << 10
 
-func (s *shell) process(ctx context.Context, req *sdk.Request[processInput]) (processOutput, error) {
+func (s *shellPlugin) runAction(ctx context.Context, req *sdk.Request[processInput]) (processOutput, error) {
 	in := req.Args
 	if in.Action == "list" {
 		out := processOutput{}
-		for _, session := range s.sessions.List() {
+		for _, session := range s.sessions.ListSessions() {
 			out.List = append(out.List, stateOf(session))
 		}
 		return out, nil
 	}
-	session, ok := s.sessions.Find(in.Session)
+	session, ok := s.sessions.FindSession(in.Session)
 	if in.Session == "" {
 		return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "%s needs session: which background command is meant",
 			in.Action).
@@ -146,16 +146,16 @@ func (s *shell) process(ctx context.Context, req *sdk.Request[processInput]) (pr
 	}
 	switch in.Action {
 	case "poll":
-		return poll(ctx, session, in)
+		return pollSession(ctx, session, in)
 	case "write":
 		if req.Exec.Unwalled {
 			return processOutput{}, sdk.Errorf(sdk.AccessDenied,
 				"writing to a background command is refused: nothing but the guard would see what a shell is told").
 				WithHint("set isolation.enabled, or use a kernel with Landlock (Linux 5.13)")
 		}
-		return write(req.Environment, session, in)
+		return writeSession(req.Environment, session, in)
 	case "signal":
-		return signal(session, in)
+		return signalSession(session, in)
 	case "resize":
 		if in.Rows == 0 || in.Cols == 0 {
 			return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "resize needs rows and cols")
@@ -164,39 +164,39 @@ func (s *shell) process(ctx context.Context, req *sdk.Request[processInput]) (pr
 			return processOutput{}, err
 		}
 	case "kill":
-		session.End("killed")
+		session.StopSession("killed")
 	}
-	return about(session), nil
+	return sessionOutput(session), nil
 }
 
-func poll(ctx context.Context, session *sessions.Session, in processInput) (processOutput, error) {
-	cursor, _ := session.Ring.Fetched()
+func pollSession(ctx context.Context, session *sessions.Session, in processInput) (processOutput, error) {
+	cursor, _ := session.Ring.Cursors()
 	if in.Cursor != nil {
 		cursor = max(*in.Cursor, 0)
 	}
 	if in.Wait > 0 {
 		waiting, cancel := context.WithTimeout(ctx, time.Duration(in.Wait)*time.Second)
-		session.Ring.Await(waiting, cursor, session.Running.Over())
+		session.Ring.WaitForOutput(waiting, cursor, session.Running.Done())
 		cancel()
 	}
-	if _, end := session.Ring.Fetched(); cursor > end {
+	if _, end := session.Ring.Cursors(); cursor > end {
 		return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "cursor %d is behind the end of the output, which is at %d",
 			cursor, end)
 	}
-	piece, err := session.Ring.Read(cursor, pollBytes, session.IsOver())
+	piece, err := session.Ring.ReadFrom(cursor, maxPollBytes, session.IsOver())
 	if err != nil {
 		return processOutput{}, fmt.Errorf("read the output of %s: %w", session.ID, err)
 	}
-	out := about(session)
+	out := sessionOutput(session)
 	out.Output, out.Cursor, out.Lost, out.More = string(piece.Data), piece.Next, piece.Lost, piece.More
 	return out, nil
 }
 
-func write(env sdk.Environment, session *sessions.Session, in processInput) (processOutput, error) {
+func writeSession(env sdk.Environment, session *sessions.Session, in processInput) (processOutput, error) {
 	if session.IsOver() {
 		return processOutput{}, sdk.Errorf(sdk.Conflict, "%s is over; nothing can be written to it", session.ID)
 	}
-	if err := tell(env, session, in.Data); err != nil {
+	if err := checkInput(env, session, in.Data); err != nil {
 		return processOutput{}, err
 	}
 	if in.Data != "" {
@@ -215,36 +215,36 @@ func write(env sdk.Environment, session *sessions.Session, in processInput) (pro
 			return processOutput{}, fmt.Errorf("end the input of %s: %w", session.ID, err)
 		}
 	}
-	return about(session), nil
+	return sessionOutput(session), nil
 }
 
-func signal(session *sessions.Session, in processInput) (processOutput, error) {
-	sig, ok := signalNamed(cmp.Or(in.Signal, "TERM"))
+func signalSession(session *sessions.Session, in processInput) (processOutput, error) {
+	sig, ok := parseSignal(cmp.Or(in.Signal, "TERM"))
 	if !ok {
 		return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "signal %q is none that a command can be sent", in.Signal).
-			WithHint("there are %s, also by their numbers", strings.Join(slices.Sorted(maps.Keys(signals)), ", "))
+			WithHint("there are %s, also by their numbers", strings.Join(slices.Sorted(maps.Keys(supportedSignals)), ", "))
 	}
-	if err := session.Running.Signal(sig); err != nil {
+	if err := session.Running.SignalAll(sig); err != nil {
 		return processOutput{}, fmt.Errorf("signal %s: %w", session.ID, err)
 	}
-	return about(session), nil
+	return sessionOutput(session), nil
 }
 
-// signalNamed finds a signal by its name, such as INT or SIGINT, or its number.
-func signalNamed(name string) (syscall.Signal, bool) {
+// parseSignal finds a signal by name, such as INT or SIGINT, or number.
+func parseSignal(name string) (syscall.Signal, bool) {
 	if number, err := strconv.Atoi(name); err == nil {
-		for _, sig := range signals {
+		for _, sig := range supportedSignals {
 			if int(sig) == number {
 				return sig, true
 			}
 		}
 		return 0, false
 	}
-	sig, ok := signals[strings.TrimPrefix(strings.ToUpper(name), "SIG")]
+	sig, ok := supportedSignals[strings.TrimPrefix(strings.ToUpper(name), "SIG")]
 	return sig, ok
 }
 
-func about(session *sessions.Session) processOutput {
+func sessionOutput(session *sessions.Session) processOutput {
 	state := stateOf(session)
 	out := processOutput{
 		Session: state.Session, Command: state.Command, Running: &state.Running, ExitCode: state.ExitCode,
@@ -252,22 +252,22 @@ func about(session *sessions.Session) processOutput {
 		Why:    state.Why, Unread: state.Unread, Seconds: &state.Seconds, one: &state,
 	}
 	if !state.Running {
-		out.effects, out.notes = effectsOf(session.Outcome)
+		out.commandEffects, out.notes = describeEffects(session.Outcome)
 	}
 	return out
 }
 
-func stateOf(session *sessions.Session) State {
-	fetched, end := session.Ring.Fetched()
-	state := State{
+func stateOf(session *sessions.Session) SessionState {
+	fetched, end := session.Ring.Cursors()
+	state := SessionState{
 		Session: session.ID, Command: session.Command, Running: !session.IsOver(),
 		Unread: end - fetched, Seconds: int64(time.Since(session.Began).Seconds()),
 	}
 	if state.Running {
 		return state
 	}
-	exit, _ := session.Running.Exit()
-	state.ExitCode, state.Why = &exit.Code, session.Why()
+	exit, _ := session.Running.ExitStatus()
+	state.ExitCode, state.Why = &exit.Code, session.StopReason()
 	if exit.Exceeded != "" {
 		state.Why = "ended: it used " + exit.Exceeded
 	}

@@ -150,7 +150,7 @@ func TestABackgroundCommandEndsWhenItIsTold(t *testing.T) {
 func TestThereIsABoundOnBackgroundCommands(t *testing.T) {
 	p := startPlugin(t)
 	var running []string
-	for range sessions.Max {
+	for range sessions.MaxSessions {
 		running = append(running, must(t, p, "exec", args{"command": "sleep 300", "background": true})["session"].(string))
 	}
 	if r := p.Call("exec", args{"command": "true", "background": true}); r.Err.GetCode() != "conflict" {
@@ -175,7 +175,7 @@ func TestLongOutputIsKeptInAFile(t *testing.T) {
 	for range output.ShelfFiles {
 		must(t, p, "exec", args{"command": "seq 100000"})
 	}
-	files, err := filepath.Glob(filepath.Join(p.Dir, output.ShelfDir, "*.txt"))
+	files, err := filepath.Glob(filepath.Join(p.Dir, output.OutputDir, "*.txt"))
 	if err != nil || len(files) != output.ShelfFiles {
 		t.Errorf("%d outputs are kept, %v", len(files), err)
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// shell is what the family's tools share.
-type shell struct {
+// shellPlugin is the state shared by the tools.
+type shellPlugin struct {
 	launcher *isolation.Isolation
 	// holdSelf holds this process itself to what its commands inherit; nil where it is not this process's business.
 	holdSelf func(isolation.Profile) error
@@ -34,19 +34,19 @@ type shell struct {
 	unopened error       // why the store can't be opened
 }
 
-// started is a command that was started.
-type started struct {
-	*command.Running
+// startedCommand is a started command.
+type startedCommand struct {
+	*command.RunningCommand
 	sessions.Outcome // of the command, once it is over
 }
 
-// stop ends the commands that are left when the plugin ends.
-func (s *shell) stop(ctx context.Context) {
+// stopAll ends the remaining commands.
+func (s *shellPlugin) stopAll(ctx context.Context) {
 	s.sessions.Close()
 	_ = s.launcher.Close()
-	for _, session := range s.sessions.List() { // until what they have changed is written down
+	for _, session := range s.sessions.ListSessions() { // until what they have changed is written down
 		select {
-		case <-session.Running.Over():
+		case <-session.Running.Done():
 		case <-ctx.Done():
 		}
 	}
@@ -55,8 +55,9 @@ func (s *shell) stop(ctx context.Context) {
 	}
 }
 
-// watch has a command kept from what is protected, and what it changes kept. End says what became of both.
-func (s *shell) watch(req *sdk.Request[execInput], profile *isolation.Profile, begun *started) (end func(), err error) {
+// watchChanges protects files from a command and records its changes. end completes both.
+func (s *shellPlugin) watchChanges(req *sdk.Request[execInput], profile *isolation.Profile, begun *startedCommand) (end func(),
+	err error) {
 	if !req.Exec.Confine || req.Grants.Workspace != sdk.WorkspaceAccess { // nothing tells of what such a command changes
 		return func() {}, nil
 	}
@@ -72,7 +73,7 @@ func (s *shell) watch(req *sdk.Request[execInput], profile *isolation.Profile, b
 	var recorder *undo.Recorder
 	if s.store != nil {
 		recorder = s.store.Record(req.Workspace, undo.RecordOptions{
-			Tool: "exec", Summary: "exec: " + clipped(req.Args.Command), Observe: true,
+			Tool: "exec", Summary: "exec: " + clipCommand(req.Args.Command), Observe: true,
 		})
 		options.Next = recorder.Notice
 	}
@@ -84,13 +85,13 @@ func (s *shell) watch(req *sdk.Request[execInput], profile *isolation.Profile, b
 			begun.Changes = recorder.End()
 		}
 		if begun.Protected.GitRefused && begun.Changes.ID != "" {
-			begun.Undone = s.undoAtOnce(req, begun.Changes.ID)
+			begun.Undone = s.undoGitFailure(req, begun.Changes.ID)
 		}
 	}, nil
 }
 
-// undoAtOnce undoes a command in which git was refused a change: git would leave half of its work behind.
-func (s *shell) undoAtOnce(req *sdk.Request[execInput], id string) *undo.Undone {
+// undoGitFailure undoes a command in which a change by git was refused, since git would leave partial work.
+func (s *shellPlugin) undoGitFailure(req *sdk.Request[execInput], id string) *undo.Undone {
 	done, err := s.store.Undo(context.Background(), req.Workspace, undo.Request{ID: id})
 	if err != nil {
 		req.Log.Warn("a command in which git was refused a change could not be undone", "undo", id, "error", err)
@@ -99,8 +100,8 @@ func (s *shell) undoAtOnce(req *sdk.Request[execInput], id string) *undo.Undone 
 	return &done
 }
 
-// clipped is the beginning of a command, on one line.
-func clipped(text string) string {
+// clipCommand returns the beginning of a command on one line.
+func clipCommand(text string) string {
 	const most = 80
 	text = strings.Join(strings.Fields(text), " ")
 	if runes := []rune(text); len(runes) > most {
@@ -109,8 +110,8 @@ func clipped(text string) string {
 	return text
 }
 
-// start starts a command for a call.
-func (s *shell) start(req *sdk.Request[execInput], out func(int, []byte)) (*started, error) {
+// startCommand starts a command for a call.
+func (s *shellPlugin) startCommand(req *sdk.Request[execInput], out func(int, []byte)) (*startedCommand, error) {
 	env, in := req.Environment, req.Args
 	profile := isolation.Profile{
 		Name:      "exec",
@@ -134,21 +135,21 @@ func (s *shell) start(req *sdk.Request[execInput], out func(int, []byte)) (*star
 	}
 	dir, err := env.Workspace.OpenDir(orDot(in.Cwd))
 	if err != nil {
-		return nil, unusable(env.Workspace, in.Cwd, err)
+		return nil, directoryError(env.Workspace, in.Cwd, err)
 	}
 	defer func() { _ = dir.Close() }()
 	visible := slices.Concat(env.Exec.ReadOnly, env.Exec.ReadWrite)
-	begun := &started{}
-	end, err := s.watch(req, &profile, begun)
+	begun := &startedCommand{}
+	end, err := s.watchChanges(req, &profile, begun)
 	if err != nil {
 		return nil, err
 	}
-	begun.Running, err = command.Start(s.launcher, profile, command.Spec{
+	begun.RunningCommand, err = command.StartCommand(s.launcher, profile, command.CommandSpec{
 		Shell:  slices.Concat([]string{pinned.Path}, pinned.Args, []string{in.Command}),
 		Dir:    dir,
 		Env:    exec.Environment(env.Exec.Env, in.Env, visible),
 		Stdin:  in.Stdin != "" || in.Background,
-		PTY:    in.size(),
+		PTY:    in.terminalSize(),
 		Output: out,
 		Ended:  end,
 	})
@@ -159,8 +160,8 @@ func (s *shell) start(req *sdk.Request[execInput], out func(int, []byte)) (*star
 	return begun, nil
 }
 
-// unusable says why a command can't run in a directory.
-func unusable(w *workspace.Workspace, cwd string, err error) error {
+// directoryError says why a command can't run in a directory.
+func directoryError(w *workspace.Workspace, cwd string, err error) error {
 	const elsewhere = "make the directory first, or leave cwd out to run in the workspace"
 	if errors.Is(err, fs.ErrNotExist) {
 		return sdk.Errorf(sdk.NotFound, "cwd: there is no directory %q", cwd).WithHint(elsewhere)
@@ -168,17 +169,17 @@ func unusable(w *workspace.Workspace, cwd string, err error) error {
 	if info, statErr := w.Stat(cwd); statErr == nil && !info.IsDir() {
 		return sdk.Errorf(sdk.InvalidArgument, "cwd: %q is not a directory", cwd).WithHint(elsewhere)
 	}
-	return errorf("cwd", err)
+	return argumentError("cwd", err)
 }
 
-// unwalled is what the first result says where nothing but the guard confines commands.
-const unwalled = "note: this machine has neither a sandbox nor Landlock, so only the guard stands between commands and it; " +
+// guardOnlyNote is added to the first result if only the guard restricts commands.
+const guardOnlyNote = "note: this machine has neither a sandbox nor Landlock, so only the guard stands between commands and it; " +
 	"the guard is in its strict profile, and nothing can be written to commands in the background"
 
-// warning is that note, once.
-func (s *shell) warning(env sdk.Environment) (text string) {
+// firstWarning returns that note once.
+func (s *shellPlugin) firstWarning(env sdk.Environment) (text string) {
 	if env.Exec.Unwalled {
-		s.warned.Do(func() { text = unwalled })
+		s.warned.Do(func() { text = guardOnlyNote })
 	}
 	return text
 }

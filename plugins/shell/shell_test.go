@@ -31,7 +31,7 @@ func startPluginWith(t *testing.T, o sdktest.Options) *sdktest.Plugin {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	return sdktest.Start(t, newPlugin(&shell{launcher: l}), o)
+	return sdktest.Start(t, newPlugin(&shellPlugin{launcher: l}), o)
 }
 
 // A command that does not want to end, detaches what it starts and holds its pipes is ended all the same, and the
@@ -115,7 +115,7 @@ func TestOutputIsBoundedAndWhole(t *testing.T) {
 	if err := json.Unmarshal(r.Structured, &out); err != nil || r.Err != nil {
 		t.Fatal(err, r.Err)
 	}
-	if len(r.Text) > 3*output.Keep || !strings.HasPrefix(r.Text, "begin\n") || !strings.HasSuffix(out.Output, "\nend\n") ||
+	if len(r.Text) > 3*output.ExcerptBytes || !strings.HasPrefix(r.Text, "begin\n") || !strings.HasSuffix(out.Output, "\nend\n") ||
 		out.Truncated == 0 {
 		t.Errorf("%d bytes, %d left out, from %.10q to %q", len(r.Text), out.Truncated, r.Text, r.Text[len(r.Text)-10:])
 	}
@@ -127,7 +127,7 @@ func TestOutputIsBoundedAndWhole(t *testing.T) {
 		t.Errorf("%d bytes were passed on while it ran", len(r.Output))
 	}
 	// Exactly as much as is kept, and a byte more.
-	for size, missing := range map[int]int64{2 * output.Keep: 0, 2*output.Keep + 1: 1} {
+	for size, missing := range map[int]int64{2 * output.ExcerptBytes: 0, 2*output.ExcerptBytes + 1: 1} {
 		r := p.Call("exec", map[string]any{"command": "head -c " + strconv.Itoa(size) + " /dev/zero | tr '\\0' x"})
 		var out execOutput
 		if err := json.Unmarshal(r.Structured, &out); err != nil {

@@ -2,5 +2,5 @@ package main
 
 import "syscall"
 
-// signals are those that a process can be sent.
-var signals = map[string]syscall.Signal{"KILL": syscall.SIGKILL}
+// supportedSignals are the signals for processes.
+var supportedSignals = map[string]syscall.Signal{"KILL": syscall.SIGKILL}

@@ -53,7 +53,7 @@ func TestWhatIsToldInTheBackgroundIsDecidedOn(t *testing.T) {
 		{"bash", []string{"for i in 1 2; do\n"}, false},
 		{"bash", []string{strings.Repeat("echo hi\n", 1000), strings.Repeat("echo ho\n", 1500), "rm -rf build\n"}, false},
 		{"bash", []string{strings.Repeat("echo hi\n", 3000)}, false},
-		{"bash", []string{"r", "m -rf build\n" + strings.Repeat("#", guard.MaxCommand-len("m -rf build\n"))}, false},
+		{"bash", []string{"r", "m -rf build\n" + strings.Repeat("#", guard.MaxCommandLength-len("m -rf build\n"))}, false},
 		{"bash", []string{strings.Repeat("echo hi\n", 1000) + "r", "m -rf build\n" + strings.Repeat("# filler\n", 1800)},
 			false},
 		{"bash", []string{"git status\r", "rn\x7fm -rf build\r"}, true},

@@ -101,11 +101,11 @@ func TestFindings(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m, err := served.Manifest(tt.plugin)
+			m, err := served.PluginManifest(tt.plugin)
 			if err != nil {
 				t.Fatal(err)
 			}
-			findings, err := contract.Check(m)
+			findings, err := contract.CheckManifest(m)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,26 +129,26 @@ func tool2() sdk.Tool {
 
 func TestAManifestThatNoHostTakesIsAnError(t *testing.T) {
 	p := plugin(tool[good](sdk.Traits{}))
-	m, err := served.Manifest(p)
+	m, err := served.PluginManifest(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.ID = "../evil"
-	if _, err := contract.Check(m); err == nil || !strings.Contains(err.Error(), "../evil") {
+	if _, err := contract.CheckManifest(m); err == nil || !strings.Contains(err.Error(), "../evil") {
 		t.Errorf("the error is %v", err)
 	}
 }
 
 func TestOpenArguments(t *testing.T) {
 	p := plugin(tool[good](sdk.Traits{}))
-	m, err := served.Manifest(p)
+	m, err := served.PluginManifest(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Tools[0].Input.UnmarshalJSON([]byte(`{"type":"object","properties":{"x":{"type":"string","description":"x"}}}`)); err != nil {
 		t.Fatal(err)
 	}
-	findings, err := contract.Check(m)
+	findings, err := contract.CheckManifest(m)
 	if err != nil || len(findings) != 1 || !strings.Contains(findings[0].Problem, "are open") {
 		t.Errorf("found %v, %v", findings, err)
 	}

@@ -13,24 +13,23 @@ import (
 	"github.com/picoclaw/picoclaw/internal/limits"
 )
 
-// passed are the variables of this process that commands get besides PATH. The host gives it no others but those of the
-// operator's and what the wire needs, which is no command's business.
-var passed = []string{
+// passedVariables are variables of this process that commands get in addition to PATH.
+var passedVariables = []string{
 	"LANG", "LC_ALL", "TERM", "TZ",
 	"HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME",
 }
 
-// searched are the directories that commands are always looked for in.
-var searched = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
+// systemPath are the directories always in PATH.
+var systemPath = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
 
-// temporary are the directories that are a sandbox's own, or everybody's where there is no sandbox.
-var temporary = []string{"/tmp", "/var/tmp", "/dev/shm"}
+// temporaryDirs are private in a sandbox, and shared by all users without one.
+var temporaryDirs = []string{"/tmp", "/var/tmp", "/dev/shm"}
 
-// Environment is the whole environment of a command: a sane PATH, the list above, what the operator names, what the
-// call adds; the later wins. visible are the directories that commands see besides the system's.
+// Environment returns the whole environment of a command: a safe PATH, passed variables, the operator's, and the
+// call's; later ones win. visible are directories commands see in addition to the system's.
 func Environment(operator []string, call map[string]string, visible []string) []string {
 	env := []string{"PATH=" + searchPath(os.Getenv("PATH"), visible)}
-	for _, name := range passed {
+	for _, name := range passedVariables {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)
 		}
@@ -42,11 +41,10 @@ func Environment(operator []string, call map[string]string, visible []string) []
 	return env
 }
 
-// searchPath is what of the host's PATH lies in the system's directories or in those that commands see, and then the
-// usual places: nothing that is somebody's own or that depends on where a command starts. What is in a directory for
-// temporary files is not what the host has there, or everybody's.
+// searchPath returns the directories of the host's PATH that belong to the system or are visible, and the usual ones.
+// It omits relative and temporary directories.
 func searchPath(host string, visible []string) string {
-	visible = slices.DeleteFunc(slices.Clone(visible), func(dir string) bool { return slices.Contains(temporary, dir) })
+	visible = slices.DeleteFunc(slices.Clone(visible), func(dir string) bool { return slices.Contains(temporaryDirs, dir) })
 	var path []string
 	add := func(dir string) {
 		if !slices.Contains(path, dir) {
@@ -55,24 +53,24 @@ func searchPath(host string, visible []string) string {
 	}
 	for _, dir := range filepath.SplitList(host) {
 		clean := filepath.Clean(dir)
-		if filepath.IsAbs(dir) && (below(clean, "/usr", "/bin", "/sbin", "/nix/store") || below(clean, visible...)) {
+		if filepath.IsAbs(dir) && (isBelowAny(clean, "/usr", "/bin", "/sbin", "/nix/store") || isBelowAny(clean, visible...)) {
 			add(clean)
 		}
 	}
-	for _, dir := range searched {
+	for _, dir := range systemPath {
 		add(dir)
 	}
 	return strings.Join(path, string(filepath.ListSeparator))
 }
 
-// below reports whether path is one of dirs or lies in one.
-func below(path string, dirs ...string) bool {
+// isBelowAny reports whether path is at or below one of dirs.
+func isBelowAny(path string, dirs ...string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool {
 		return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 	})
 }
 
-// Settings are the operator's settings for commands that a plugin runs for an agent.
+// Settings are the operator's settings for commands.
 type Settings struct {
 	Timeout time.Duration `json:"timeout_ns,omitempty"` // how long a command may run unless the call asks for less
 	Env     []string      `json:"env,omitempty"`        // NAME=value pairs for every command
@@ -86,6 +84,6 @@ type Settings struct {
 	Limits   Limits `json:"limits,omitzero"`
 }
 
-// Limits bound one command with all that it starts: Processes, Memory in bytes, CPU time, FileSize in bytes, and
-// OpenFiles of each process; a zero is no limit.
+// Limits limit one command with its descendants: Processes, Memory in bytes, CPU time, FileSize in bytes, and OpenFiles
+// of each process; zero is no limit.
 type Limits = limits.Limits

@@ -66,9 +66,9 @@ func BenchmarkHostileCommand(b *testing.B) {
 	} {
 		b.Run(hostile.name, func(b *testing.B) {
 			g := mustNew(b, everything())
-			command := Command{Text: strings.Repeat(hostile.part, MaxCommand/len(hostile.part)), Dialect: hostile.dialect}
+			command := Command{Text: strings.Repeat(hostile.part, MaxCommandLength/len(hostile.part)), Dialect: hostile.dialect}
 			for b.Loop() {
-				g.Command(command)
+				g.DecideCommand(command)
 			}
 		})
 	}

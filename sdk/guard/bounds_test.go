@@ -104,7 +104,7 @@ func TestBounds(t *testing.T) {
 		"only a comment":        {"# rm -rf /", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := g.Command(Command{Text: c.line, Env: map[string]string{"HOME": "/home/user"}})
+			d := g.DecideCommand(Command{Text: c.line, Env: map[string]string{"HOME": "/home/user"}})
 			switch {
 			case d.Rule == "exec.internal":
 				t.Errorf("the guard panicked: %s", d.Reason)
@@ -141,7 +141,7 @@ func TestDialects(t *testing.T) {
 		{PowerShell, "Remove-Item -Recurse x", Deny}, {PowerShell, "Get-ChildItem", Allow}, {PowerShell, "iex $x", Deny},
 		{PowerShell, `& { ri -r x }`, Deny},
 	} {
-		if d := g.Command(Command{Text: c.line, Dialect: c.dialect}); d.Verdict != c.want {
+		if d := g.DecideCommand(Command{Text: c.line, Dialect: c.dialect}); d.Verdict != c.want {
 			t.Errorf("%q %s: %+v", c.dialect, c.line, d)
 		}
 	}
@@ -153,12 +153,12 @@ func TestWhereACommandStarts(t *testing.T) {
 	g := mustNew(t, Policy{Workspace: ws, Restrict: true, Exec: ExecPolicy{DenyPatterns: true}})
 	for dir, want := range map[string]Verdict{"": Allow, ".": Allow, "sub": Allow, ws: Allow, ws + "/sub": Allow,
 		"..": Deny, "/": Deny, outside: Deny, "link": Deny} {
-		if d := g.Command(Command{Text: "ls", Dir: dir}); d.Verdict != want {
+		if d := g.DecideCommand(Command{Text: "ls", Dir: dir}); d.Verdict != want {
 			t.Errorf("in %q: %+v", dir, d)
 		}
 	}
 	for dir, want := range map[string]Verdict{"": Deny, "sub": Allow, ws + "/sub": Allow} {
-		if d := g.Command(Command{Text: "cat ../a.txt", Dir: dir}); d.Verdict != want {
+		if d := g.DecideCommand(Command{Text: "cat ../a.txt", Dir: dir}); d.Verdict != want {
 			t.Errorf("a step up in %q: %+v", dir, d)
 		}
 	}
@@ -183,7 +183,7 @@ func TestWhatIsTakenForACommand(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		g.Command(Command{Text: line})
+		g.DecideCommand(Command{Text: line})
 		runtime.ReadMemStats(&after)
 		if taken := after.TotalAlloc - before.TotalAlloc; taken > most {
 			t.Errorf("%s: %d MiB are taken for %.60q", name, taken>>20, line)
@@ -193,5 +193,5 @@ func TestWhatIsTakenForACommand(t *testing.T) {
 
 // repeated is a command of the largest size.
 func repeated(begin, part string) string {
-	return begin + strings.Repeat(part, (MaxCommand-len(begin)-len("ls"))/len(part))
+	return begin + strings.Repeat(part, (MaxCommandLength-len(begin)-len("ls"))/len(part))
 }

@@ -59,7 +59,7 @@ func TestComposedCommands(t *testing.T) {
 	c := composer{rand.New(rand.NewPCG(1, 2))}
 	for range 4000 {
 		text := c.command(1 + c.IntN(5))
-		if d := g.Command(Command{Text: text}); d.Rule == "exec.internal" {
+		if d := g.DecideCommand(Command{Text: text}); d.Rule == "exec.internal" {
 			t.Errorf("%q: %s", text, d.Reason)
 		}
 	}
@@ -74,7 +74,7 @@ func TestScriptsThatRunThemselves(t *testing.T) {
 		"ln -s a b; ln -s b a; sh < a": Allow, "echo '. x' > x; sh x": Deny, "echo 'sh < x' > x; sh < x": Deny,
 		"echo '. y' > x; echo '. x' > y; . ./x": Deny,
 	} {
-		if d := g.Command(Command{Text: text}); d.Verdict != want {
+		if d := g.DecideCommand(Command{Text: text}); d.Verdict != want {
 			t.Errorf("%s: %s %s; want %s", text, d.Verdict, d.Reason, want)
 		}
 	}

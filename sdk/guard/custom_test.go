@@ -141,7 +141,7 @@ func TestPatternsThatAreWrong(t *testing.T) {
 	} {
 		p := everything()
 		set(&p.Exec)
-		if _, err := New(p); err == nil || !strings.Contains(err.Error(), "tools.exec.") {
+		if _, err := NewGuard(p); err == nil || !strings.Contains(err.Error(), "tools.exec.") {
 			t.Errorf("%+v: %v", p.Exec, err)
 		}
 	}

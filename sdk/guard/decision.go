@@ -2,7 +2,7 @@ package guard
 
 import "strings"
 
-// Access is what a call would do with a path.
+// Access is the kind of access to a path.
 type Access string
 
 // The kinds of access.
@@ -13,14 +13,13 @@ const (
 	Delete Access = "delete"
 )
 
-// Verdict is how a decision came out. Verdicts are ordered: where several parts of one call are decided, the
-// largest (strictest) is the call's.
+// Verdict is the result of a decision. Of several verdicts, the largest (strictest) counts.
 type Verdict int
 
-// The verdicts, from the mildest to the strictest.
+// Verdicts from mildest to strictest.
 const (
 	Allow Verdict = iota
-	Ask           // a person must be asked; with nobody to ask it counts as Deny
+	Ask           // needs approval; counts as Deny if nobody can be asked
 	Deny
 )
 
@@ -40,51 +39,51 @@ func (v Verdict) String() string {
 type Decision struct {
 	Verdict Verdict
 
-	// Rule is the stable id of the rule that decided, such as "workspace.outside" or "exec.rm-recursive".
+	// Rule is the stable id of the deciding rule, such as "workspace.outside" or "exec.rm-recursive".
 	Rule string
 
-	// File is the file that a rule for commands stands in: one of the built-in ones, or the operator's configuration.
+	// File contains the deciding command rule: a built-in file, or the operator's configuration.
 	File string
 
-	// Reason says in one sentence why. Its first line is what the agent sees as the error.
+	// Reason is one sentence. Its first line is the agent's error message.
 	Reason string
 
-	// Hint says what to do about it, in one line: Safer and Setting, as far as there are such. It is empty for [Allow].
+	// Hint is the remedy in one line, from Safer and Setting. It is empty for [Allow].
 	Hint string
 
-	// Safer is another way to reach the same, and Setting is the setting that would lift the refusal.
+	// Safer is a safer alternative; Setting is the setting that would allow it.
 	Safer, Setting string
 
-	// Tier says of a rule for commands whether a custom allow pattern lifts it ("soft") or not ("hard"); empty for others.
+	// Tier says whether a custom allow pattern overrides a command rule ("soft") or not ("hard"); empty for other
+	// rules.
 	Tier string
 
-	// Softened are the ids of the rules that [ExecPolicy].UndoableDeletes has lifted for a command that is allowed.
+	// Softened are the rules [ExecPolicy].UndoableDeletes overrode for an allowed command.
 	Softened []string
 
-	// Path is the resolved path that was decided on; empty for commands.
+	// Path is the resolved path; empty for commands.
 	Path string
 
-	// Span is the part of the command that decided, as byte offsets into its text; nil for paths.
-	Span *Span
+	// Span is the deciding part of the command; nil for paths.
+	Span *TextSpan
 
-	// Argv is the canonical form of the simple command that decided; nil for paths.
+	// Argv is the canonical form of the deciding simple command; nil for paths.
 	Argv []string
 }
 
-// Canonical is the simple command that decided, as custom patterns are matched against it: its words, quoted where they
-// need it, with one space between them. It is empty for paths.
-func (d Decision) Canonical() string { return canonical(d.Argv) }
+// CanonicalCommand returns the deciding simple command as matched by custom patterns: quoted words separated by spaces.
+// It is empty for paths.
+func (d Decision) CanonicalCommand() string { return canonicalText(d.Argv) }
 
-// Span is a part of a command's text: bytes Start to End, End not included, with the place of its start and the part
-// itself for people.
-type Span struct {
+// TextSpan is a part of a command's text: bytes Start to End (exclusive), with position and text for people.
+type TextSpan struct {
 	Start, End   int
 	Line, Column int // from 1
 	Text         string
 }
 
-// with returns the decision with what to do about it.
-func (d Decision) with(safer, setting string) Decision {
+// withRemedy returns the decision with a hint.
+func (d Decision) withRemedy(safer, setting string) Decision {
 	d.Safer, d.Setting = safer, setting
 	switch {
 	case safer == "":

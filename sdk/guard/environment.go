@@ -11,27 +11,27 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// hook says how a program uses a variable of its environment that makes it run something.
-type hook byte
+// variableUse says how a program uses an environment variable that makes it execute something.
+type variableUse byte
 
 const (
-	runs      hook = iota + 1 // the value is a command
-	loads                     // the value is loaded as code before anything else
-	expands                   // the shell expands the value, substitutions included
-	searches                  // the value is a list of directories to find programs or code in
-	names                     // the value is a path
-	begins                    // the value is a file that shells run first, or the name of an environment, such as test
-	arguments                 // the value is more arguments for the program of that name
+	useCommand    variableUse = iota + 1 // value is a command
+	useCode                              // value is loaded as code before anything else
+	useExpansion                         // the shell expands the value, including substitutions
+	useSearchPath                        // value lists directories of programs or code
+	usePath                              // value is a path
+	useStartup                           // value is a file shells execute first, or the name of an environment, such as test
+	useArguments                         // value has more arguments for the program of that name
 )
 
-// hooks returns the variables that can make a harmless program do something else.
-var hooks = sync.OnceValue(func() map[string]hook {
-	all := map[string]hook{}
+// dangerousVariables are variables that can change the behaviour of a harmless program.
+var dangerousVariables = sync.OnceValue(func() map[string]variableUse {
+	all := map[string]variableUse{}
 	for _, group := range []struct {
-		how   hook
+		how   variableUse
 		names string
 	}{
-		{runs, `PAGER GIT_PAGER MANPAGER SYSTEMD_PAGER BAT_PAGER GH_PAGER PSQL_PAGER AWS_PAGER DELTA_PAGER EDITOR
+		{useCommand, `PAGER GIT_PAGER MANPAGER SYSTEMD_PAGER BAT_PAGER GH_PAGER PSQL_PAGER AWS_PAGER DELTA_PAGER EDITOR
 			VISUAL FCEDIT GIT_EDITOR GIT_SEQUENCE_EDITOR GH_EDITOR SVN_EDITOR HGEDITOR KUBE_EDITOR PSQL_EDITOR
 			SYSTEMD_EDITOR JJ_EDITOR CVSEDITOR LYNX_EDITOR GIT_SSH_COMMAND GIT_SSH GIT_ASKPASS SSH_ASKPASS
 			SUDO_ASKPASS GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND BROWSER GH_BROWSER CC CXX LESSOPEN LESSCLOSE
@@ -40,15 +40,15 @@ var hooks = sync.OnceValue(func() map[string]hook {
 			CMAKE_CXX_COMPILER_LAUNCHER FZF_DEFAULT_COMMAND DIFFPROG NPM_CONFIG_SCRIPT_SHELL
 			npm_config_script_shell npm_config_git NPM_CONFIG_GIT npm_config_editor npm_config_shell
 			npm_config_viewer`},
-		{loads, `LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES BASH_ENV PERL5OPT PERL5DB RUBYOPT TAR_OPTIONS
+		{useCode, `LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES BASH_ENV PERL5OPT PERL5DB RUBYOPT TAR_OPTIONS
 			PYTHONSTARTUP PYTHONINSPECT JAVA_TOOL_OPTIONS _JAVA_OPTIONS SHELLOPTS GIT_CONFIG_PARAMETERS`},
-		{expands, "GOFLAGS BASHOPTS PS4 PS0 PS1 PS2 MANLESS TEXEDIT PERLDB_OPTS"},
-		{searches, "PATH LD_LIBRARY_PATH DYLD_LIBRARY_PATH PYTHONPATH PERL5LIB RUBYLIB NODE_PATH"},
-		{names, `GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_CONFIG GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_TEMPLATE_DIR
+		{useExpansion, "GOFLAGS BASHOPTS PS4 PS0 PS1 PS2 MANLESS TEXEDIT PERLDB_OPTS"},
+		{useSearchPath, "PATH LD_LIBRARY_PATH DYLD_LIBRARY_PATH PYTHONPATH PERL5LIB RUBYLIB NODE_PATH"},
+		{usePath, `GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_CONFIG GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_TEMPLATE_DIR
 			GIT_EXEC_PATH GIT_TRACE GIT_TRACE2 KUBECONFIG HISTFILE PYTHONHOME OPENSSL_CONF WGETRC SYSTEM_WGETRC
 			MAKEFILES npm_config_prefix NPM_CONFIG_PREFIX PIP_TARGET PIP_PREFIX PIP_ROOT`},
-		{begins, "ENV"},
-		{arguments, "MAKEFLAGS GNUMAKEFLAGS MFLAGS NODE_OPTIONS npm_config_node_options NPM_CONFIG_NODE_OPTIONS"},
+		{useStartup, "ENV"},
+		{useArguments, "MAKEFLAGS GNUMAKEFLAGS MFLAGS NODE_OPTIONS npm_config_node_options NPM_CONFIG_NODE_OPTIONS"},
 	} {
 		for name := range strings.FieldsSeq(group.names) {
 			all[name] = group.how
@@ -57,58 +57,58 @@ var hooks = sync.OnceValue(func() map[string]hook {
 	return all
 })
 
-// environment decides on the variables that are set for a command, or for all that follow.
-func (a *analysis) environment(c *shell.Call) {
+// decideEnvironment decides on variables set for a command, or for all following ones.
+func (a *analysis) decideEnvironment(c *shell.Call) {
 	if len(c.Env) == 0 {
 		return
 	}
-	before := a.away
-	defer func() { a.away = before }()
-	a.away = true // who runs what a variable holds has a directory of its own
+	before := a.elsewhere
+	defer func() { a.elsewhere = before }()
+	a.elsewhere = true // who runs what a variable holds has a directory of its own
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		value := c.Env[name]
 		if key, ok := strings.CutPrefix(name, "GIT_CONFIG_KEY_"); ok {
 			setting := value + "=" + c.Env["GIT_CONFIG_VALUE_"+key]
 			c.InterpretPiped("git", []shell.Field{{Text: "git"}, {Text: "-c"}, {Text: setting}, {Text: "version"}}, shell.Stream{})
 		}
-		how := hooks()[name]
+		how := dangerousVariables()[name]
 		if strings.HasPrefix(name, "BASH_FUNC_") {
-			how = loads
+			how = useCode
 		}
 		if how != 0 && value != "" && value != shell.Unknown && value != shell.Unset {
-			a.hook(c, how, name, value)
+			a.decideVariable(c, how, name, value)
 		}
 	}
 }
 
-// hook decides on the value of one variable that makes programs run something.
-func (a *analysis) hook(c *shell.Call, how hook, name, value string) {
+// decideVariable decides on the value of a dangerous variable.
+func (a *analysis) decideVariable(c *shell.Call, how variableUse, name, value string) {
 	switch how {
-	case runs:
+	case useCommand:
 		if !shell.HasUnknown(value) && !strings.HasPrefix(value, "/") {
 			c.InterpretCode(strings.TrimLeft(value, "|-"), nil)
 		}
-	case loads:
-		a.hard(c, "exec.environment", name+" makes programs load code that they wouldn't otherwise")
-	case begins:
+	case useCode:
+		a.addHardFinding(c, "exec.environment", name+" makes programs load code that they wouldn't otherwise")
+	case useStartup:
 		if strings.ContainsAny(value, "/.") {
-			a.hard(c, "exec.environment", name+" makes shells run a file that they wouldn't otherwise")
+			a.addHardFinding(c, "exec.environment", name+" makes shells run a file that they wouldn't otherwise")
 		}
-	case expands:
+	case useExpansion:
 		if strings.Contains(value, "`") || strings.Contains(value, "$(") || strings.Contains(value, "exec=") {
-			a.hard(c, "exec.environment", "the commands in the value of "+name+" would run")
+			a.addHardFinding(c, "exec.environment", "the commands in the value of "+name+" would run")
 		}
-	case searches:
+	case useSearchPath:
 		dirs := strings.Split(value, ":")
 		slices.Sort(dirs)
 		for _, dir := range slices.Compact(dirs) {
 			if dir != "" && !shell.HasUnknown(dir) && !systemBins[filepath.Clean(dir)] {
-				a.path(&c.Place, Read, dir, false, []string{name + "=" + value})
+				a.decidePath(&c.Place, Read, dir, false, []string{name + "=" + value})
 			}
 		}
-	case names:
-		a.argument(c, "", []string{name + "=" + value}, strings.TrimSpace(value), false)
-	case arguments:
+	case usePath:
+		a.decideArgument(c, "", []string{name + "=" + value}, strings.TrimSpace(value), false)
+	case useArguments:
 		program := "make"
 		if strings.Contains(strings.ToUpper(name), "NODE") {
 			program = "node"
@@ -121,15 +121,14 @@ func (a *analysis) hook(c *shell.Call, how hook, name, value string) {
 	}
 }
 
-// malformedEnv returns what in an environment would reach a program as something else than was decided on: a name with
-// a "=" in it is a shorter name there.
+// malformedEnv returns an invalid part of an environment: a name with "=" is a shorter name to the program.
 func malformedEnv(env map[string]string) string {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
 			return fmt.Sprintf("%q can't be the name of a variable of the environment", name)
 		}
 		if strings.Contains(env[name], "\x00") {
-			return fmt.Sprintf("the value of the variable %s of the environment contains a NUL byte", printable(name))
+			return fmt.Sprintf("the value of the variable %s of the environment contains a NUL byte", escapeText(name))
 		}
 	}
 	return ""

@@ -28,7 +28,7 @@ func TestEnvironmentBesideTheCommand(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, dialect := range []Dialect{Bash, POSIX} {
-				d := g.Command(Command{Text: c.line, Env: c.env, Dialect: dialect})
+				d := g.DecideCommand(Command{Text: c.line, Env: c.env, Dialect: dialect})
 				if d.Rule != c.rule && (c.rule != "" || d.Verdict != Allow) {
 					t.Errorf("%s: %s %s %q; want rule %q", dialect, d.Verdict, d.Rule, d.Reason, c.rule)
 				}
@@ -40,7 +40,7 @@ func TestEnvironmentBesideTheCommand(t *testing.T) {
 // A name that is another one in the program's eyes is refused whatever the rules are: nothing could be decided on it.
 func TestMalformedEnvironmentWithoutRules(t *testing.T) {
 	g := mustNew(t, Policy{Workspace: "/home/user/ws", Restrict: true})
-	if d := g.Command(Command{Text: "ls", Env: map[string]string{"GIT_DIR=/etc": ""}}); d.Rule != "exec.malformed" {
+	if d := g.DecideCommand(Command{Text: "ls", Env: map[string]string{"GIT_DIR=/etc": ""}}); d.Rule != "exec.malformed" {
 		t.Errorf("%s %s", d.Verdict, d.Rule)
 	}
 }

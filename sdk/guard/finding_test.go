@@ -56,7 +56,7 @@ func TestARefusalPointsIntoTheCode(t *testing.T) {
 		{"bash <<EOF\nrm -rf \"a b\"\nEOF", 2, 1, "rm -rf \"a b\""},
 		{"bash <<'EOF'\nrm -rf $'\\xff'\nEOF", 2, 1, "rm -rf $'\\xff'"},
 	} {
-		d := g.Command(Command{Text: c.text})
+		d := g.DecideCommand(Command{Text: c.text})
 		if d.Span == nil || d.Span.Line != c.line || d.Span.Column != c.column || d.Span.Text != c.part ||
 			c.text[d.Span.Start:d.Span.End] != c.part {
 			t.Errorf("%q: %+v", c.text, d.Span)

@@ -31,11 +31,11 @@ func FuzzCommand(f *testing.F) {
 	s := mustNew(f, strict)
 	f.Fuzz(func(t *testing.T, text, dialect string) {
 		c := Command{Text: text, Dialect: Dialect(dialect), Env: map[string]string{"HOME": "/home/user"}}
-		d := g.Command(c)
+		d := g.DecideCommand(c)
 		if d.Rule == "exec.internal" {
 			t.Fatalf("the guard panicked: %s", d.Reason)
 		}
-		if again := g.Command(c); !reflect.DeepEqual(d, again) {
+		if again := g.DecideCommand(c); !reflect.DeepEqual(d, again) {
 			t.Fatalf("decided twice, differently:\n%+v\n%+v", d, again)
 		}
 		if d.Verdict != Allow && (d.Rule == "" || d.Hint == "" || !strings.HasPrefix(d.Reason,
@@ -45,14 +45,14 @@ func FuzzCommand(f *testing.F) {
 		if d.Span != nil && (d.Span.Start < 0 || d.Span.End > len(text) || text[d.Span.Start:d.Span.End] != d.Span.Text) {
 			t.Fatalf("the span isn't one of the text: %+v", d.Span)
 		}
-		if sd := s.Command(c); sd.Verdict < d.Verdict {
+		if sd := s.DecideCommand(c); sd.Verdict < d.Verdict {
 			t.Fatalf("seed_strict is milder: %+v than %+v", sd, d)
 		}
-		if c.Dialect != Bash || d.Verdict == Allow || d.Rule == "exec.syntax" || len(text) > MaxCommand/2 {
+		if c.Dialect != Bash || d.Verdict == Allow || d.Rule == "exec.syntax" || len(text) > MaxCommandLength/2 {
 			return
 		}
 		c.Text = "{ " + text + "\n}"
-		if wrapped := g.Command(c); wrapped.Verdict < d.Verdict {
+		if wrapped := g.DecideCommand(c); wrapped.Verdict < d.Verdict {
 			t.Fatalf("in braces %s, by itself %s by %s", wrapped.Verdict, d.Verdict, d.Rule)
 		}
 	})

@@ -12,26 +12,24 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/rules"
 )
 
-// Guard decides by one compiled [Policy]. It never changes what it decides: any number of goroutines may ask it at
-// once.
+// Guard decides by one compiled [Policy]. It is immutable and safe for concurrent use.
 type Guard struct {
 	policy     Policy
-	workspaces []string         // the workspace as it was named, and resolved; both name the same directory
-	allowed    []string         // Policy.Paths, each resolved once so that nobody can move one later
+	workspaces []string         // the workspace as named, and resolved
+	allowed    []string         // Policy.Paths, resolved once
 	protected  []string         // Policy.Protected, resolved
 	open       []string         // Policy.Unprotected, resolved
 	readPaths  []*regexp.Regexp // Policy.AllowReadPaths
 	writePaths []*regexp.Regexp // Policy.AllowWritePaths
 	deny       []*regexp.Regexp // Policy.Exec.CustomDeny
 	allow      []*regexp.Regexp // Policy.Exec.CustomAllow, anchored at both ends
-	rules      *rules.Set       // the built-in ones and Policy.Exec.Rules
+	rules      *rules.RuleSet   // the built-in ones and Policy.Exec.Rules
 	inside     *protect.Rules   // Policy.WorkspaceDeny and WorkspaceAsk
 }
 
-// New compiles a policy. Its error names the setting that is wrong and, for a regular expression, the
-// expression and what is wrong with it.
-func New(p Policy) (*Guard, error) {
-	g := &Guard{policy: p, rules: rules.Builtin().With(p.Exec.Rules)}
+// NewGuard compiles a policy. Its error names the wrong setting, and an invalid regular expression.
+func NewGuard(p Policy) (*Guard, error) {
+	g := &Guard{policy: p, rules: rules.BuiltinRules().WithRules(p.Exec.Rules)}
 	if p.Workspace == "" || !filepath.IsAbs(p.Workspace) {
 		return nil, fmt.Errorf("agents.defaults.workspace: %q is not an absolute path", p.Workspace)
 	}
@@ -45,14 +43,14 @@ func New(p Policy) (*Guard, error) {
 		g.workspaces = append(g.workspaces, named)
 	}
 	if err := errors.Join(
-		resolveAll("constraints.paths", p.Paths, &g.allowed),
-		resolveAll("protected", p.Protected, &g.protected),
-		resolveAll("unprotected", p.Unprotected, &g.open),
+		resolvePaths("constraints.paths", p.Paths, &g.allowed),
+		resolvePaths("protected", p.Protected, &g.protected),
+		resolvePaths("unprotected", p.Unprotected, &g.open),
 	); err != nil {
 		return nil, err
 	}
 	if g.inside, err = protect.New(real, protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk},
-		g.opensOutside); err != nil {
+		g.allowsOutside); err != nil {
 		return nil, fmt.Errorf("workspace.protect: %w", err)
 	}
 	switch p.Exec.Profile {
@@ -62,15 +60,15 @@ func New(p Policy) (*Guard, error) {
 			p.Exec.Profile, ProfileSeedStrict)
 	}
 	return g, errors.Join(
-		compile("tools.allow_read_paths", p.AllowReadPaths, "%s", &g.readPaths),
-		compile("tools.allow_write_paths", p.AllowWritePaths, "%s", &g.writePaths),
-		compile("tools.exec.custom_deny_patterns", p.Exec.CustomDeny, "%s", &g.deny),
-		compile("tools.exec.custom_allow_patterns", p.Exec.CustomAllow, `\A(?:%s)\z`, &g.allow),
+		compilePatterns("tools.allow_read_paths", p.AllowReadPaths, "%s", &g.readPaths),
+		compilePatterns("tools.allow_write_paths", p.AllowWritePaths, "%s", &g.writePaths),
+		compilePatterns("tools.exec.custom_deny_patterns", p.Exec.CustomDeny, "%s", &g.deny),
+		compilePatterns("tools.exec.custom_allow_patterns", p.Exec.CustomAllow, `\A(?:%s)\z`, &g.allow),
 	)
 }
 
-// resolveAll resolves the paths of one setting.
-func resolveAll(key string, named []string, into *[]string) error {
+// resolvePaths resolves the paths of one setting.
+func resolvePaths(key string, named []string, into *[]string) error {
 	for _, path := range named {
 		if !filepath.IsAbs(path) {
 			return fmt.Errorf("%s: %q is not an absolute path", key, path)
@@ -84,8 +82,8 @@ func resolveAll(key string, named []string, into *[]string) error {
 	return nil
 }
 
-// compile turns the expressions of one setting into regular expressions. Form wraps each of them.
-func compile(key string, exprs []string, form string, into *[]*regexp.Regexp) error {
+// compilePatterns compiles the expressions of one setting, each wrapped by form.
+func compilePatterns(key string, exprs []string, form string, into *[]*regexp.Regexp) error {
 	for _, expr := range exprs {
 		if expr == "" {
 			return fmt.Errorf("%s: an empty pattern matches everything; remove it", key)
@@ -102,7 +100,7 @@ func compile(key string, exprs []string, form string, into *[]*regexp.Regexp) er
 	return nil
 }
 
-// Dialect is the language of a command's text.
+// Dialect is the language of a command.
 type Dialect string
 
 // The dialects.
@@ -113,27 +111,26 @@ const (
 	PowerShell Dialect = "powershell" // powershell -Command
 )
 
-// Shell is a program that runs commands: Path with Args and then the command's text.
+// Shell is a shell: Path with Args and then the command's text.
 type Shell struct {
 	Path    string
 	Args    []string
 	Dialect Dialect
 }
 
-// shells are the shells that commands may be run with, the first that exists. A start-up file would change what a
-// command means, so none is read.
-var shells = []Shell{
+// supportedShells are the shells for commands; the first existing one is used. They read no startup files, which could
+// change a command's meaning.
+var supportedShells = []Shell{
 	{Path: "/bin/bash", Args: []string{"--noprofile", "--norc", "-c"}, Dialect: Bash},
 	{Path: "/usr/bin/bash", Args: []string{"--noprofile", "--norc", "-c"}, Dialect: Bash},
 	{Path: "/usr/local/bin/bash", Args: []string{"--noprofile", "--norc", "-c"}, Dialect: Bash},
 	{Path: "/bin/sh", Args: []string{"-c"}, Dialect: POSIX},
 }
 
-// MachineShell is the one shell that commands are run with on this machine. Who decides on a command and who runs it
-// must both ask here, so that it is judged in the language that it runs in. It is never looked for on a PATH, which
-// somebody else may have a say in.
+// MachineShell returns the shell for commands on this machine. Deciding and executing code must both use it, so that
+// the languages agree. It does not use PATH.
 func MachineShell() (Shell, error) {
-	for _, s := range shells {
+	for _, s := range supportedShells {
 		if _, err := os.Stat(s.Path); err == nil {
 			return s, nil
 		}

@@ -34,14 +34,14 @@ func TestCommandsHaveAHome(t *testing.T) {
 		"cd ~; cat ../" + outside + "/x":     Deny,
 		"ln -s /etc ~/etc; cat ~/etc/passwd": Deny,
 	} {
-		if d := g.Command(Command{Text: line, Env: env}); d.Verdict != want {
+		if d := g.DecideCommand(Command{Text: line, Env: env}); d.Verdict != want {
 			t.Errorf("%s: %s %s %q; want %s", line, d.Verdict, d.Rule, d.Reason, want)
 		}
 	}
-	if d := g.Path(Read, filepath.Join(home, ".bashrc")); d.Verdict != Deny {
+	if d := g.DecidePath(Read, filepath.Join(home, ".bashrc")); d.Verdict != Deny {
 		t.Errorf("a tool may read the commands' home: %+v", d)
 	}
-	if d := mustNew(t, everything()).Command(Command{Text: "cat ~/x", Env: env}); d.Verdict != Deny {
+	if d := mustNew(t, everything()).DecideCommand(Command{Text: "cat ~/x", Env: env}); d.Verdict != Deny {
 		t.Errorf("a home that the policy does not name is open: %+v", d)
 	}
 }
@@ -67,7 +67,7 @@ func TestCommandsWorkInATemporaryDirectory(t *testing.T) {
 func TestPathsThatAreNotKnownAreSaidSo(t *testing.T) {
 	g := mustNew(t, everything())
 	for _, line := range []string{"cd -; cat x", "cat $HOME/x", "cat ~/x"} {
-		d := g.Command(Command{Text: line})
+		d := g.DecideCommand(Command{Text: line})
 		if text := d.Reason + d.Setting + d.Hint + d.Safer; d.Verdict != Deny || strings.Contains(text, "unknown") ||
 			d.Setting != "" {
 			t.Errorf("%s: %s %q, setting %q, hint %q", line, d.Verdict, d.Reason, d.Setting, d.Hint)

@@ -14,11 +14,11 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// The rules for paths that others know.
+// Exported rules for paths.
 const (
-	RuleProtect    = "workspace.protect" // a path inside the workspace is protected
-	RuleSymlink    = "workspace.symlink" // a path inside leads out, by a link
-	RuleUnresolved = "path.unresolved"   // where a path leads can't be found out
+	RuleProtect    = "workspace.protect" // protected path inside the workspace
+	RuleSymlink    = "workspace.symlink" // symlink that leads outside
+	RuleUnresolved = "path.unresolved"   // unresolvable path
 )
 
 // The other rules for paths.
@@ -37,68 +37,66 @@ const (
 	hintConstraints = "constraints.paths of the agent's module"
 )
 
-// Path decides whether path may be accessed. A relative path starts at the workspace. A path is a plain file name:
-// "~", "%2e%2e" and "file://" mean nothing in it.
+// DecidePath decides on access to a path, relative to the workspace. "~", "%2e%2e" and "file://" have no meaning.
 //
-// Two readings of the path have to be allowed: as it is written, and with the symbolic links of its longest existing
-// prefix resolved. [Decision.Path] is the second, absolute. What it names can change before it is used, so the
-// user of the path must open it through package workspace, which can't be raced.
-func (g *Guard) Path(a Access, path string) Decision { return g.resolvePath(nil, a, path) }
+// Both the path as written, and the path with resolved symlinks of its existing prefix, must be allowed.
+// [Decision.Path] is the latter, absolute. The target can change before it is used, so open it through package
+// workspace.
+func (g *Guard) DecidePath(a Access, path string) Decision { return g.resolvePath(nil, a, path) }
 
-// known is for the many paths of one command: what is looked up already, and what is open to commands alone. A nil one
-// is neither.
-type known struct {
+// pathCache caches resolved paths of a command, and has paths open to commands only. Nil has neither.
+type pathCache struct {
 	paths.Resolver
-	home string // [ExecPolicy.Home], symbolic links resolved
+	home string // resolved [ExecPolicy.Home]
 }
 
-func (k *known) resolve(path string) (string, error) {
+func (k *pathCache) resolvePath(path string) (string, error) {
 	if k == nil {
 		return paths.Resolve(path)
 	}
 	return k.Resolve(path)
 }
 
-func (g *Guard) resolvePath(k *known, a Access, path string) Decision {
-	if reason := malformed(path); reason != "" {
-		return Decision{Verdict: Deny, Rule: ruleMalformed, Reason: "access denied: " + reason}.with(saferInside, "")
+func (g *Guard) resolvePath(k *pathCache, a Access, path string) Decision {
+	if reason := pathProblem(path); reason != "" {
+		return Decision{Verdict: Deny, Rule: ruleMalformed, Reason: "access denied: " + reason}.withRemedy(saferInside, "")
 	}
 	abs := path
 	if !filepath.IsAbs(path) {
 		abs = g.workspaces[0] + string(filepath.Separator) + path
 	}
-	return g.decidePath(k, a, path, abs)
+	return g.decideAbsolute(k, a, path, abs)
 }
 
-// decidePath decides on abs, which the caller wrote as path.
-func (g *Guard) decidePath(k *known, a Access, path, abs string) Decision {
+// decideAbsolute decides on abs, written as path.
+func (g *Guard) decideAbsolute(k *pathCache, a Access, path, abs string) Decision {
 	clean := filepath.Clean(abs)
 	if len(g.allowed) > 0 && !paths.WithinAny(g.allowed, clean) && !paths.WithinAny(g.policy.Paths, clean) {
-		return g.constrained(path, clean)
+		return g.constraintRefusal(path, clean)
 	}
-	real, err := k.resolve(clean)
+	real, err := k.resolvePath(clean)
 	itself := real
 	if a == Delete && !strings.HasSuffix(path, "/") && !strings.HasSuffix(path, "/.") {
-		// Deleting a link deletes the link, not what it points to, which may be anywhere, or nowhere.
-		if dir, dirErr := k.resolve(filepath.Dir(clean)); dirErr == nil {
+		// Deleting a symlink does not affect its target.
+		if dir, dirErr := k.resolvePath(filepath.Dir(clean)); dirErr == nil {
 			itself, err = filepath.Join(dir, filepath.Base(clean)), nil
 		}
 	}
 	if errors.Is(err, syscall.ENAMETOOLONG) {
 		return Decision{Verdict: Deny, Rule: ruleMalformed,
-			Reason: "access denied: a name in the path is longer than this system takes"}.with("use a shorter name", "")
+			Reason: "access denied: a name in the path is longer than this system takes"}.withRemedy("use a shorter name", "")
 	}
 	if err != nil {
 		return Decision{Verdict: Deny, Rule: RuleUnresolved,
-			Reason: "access denied: the path can't be resolved: " + printable(err.Error())}.with(saferInside, "")
+			Reason: "access denied: the path can't be resolved: " + escapeText(err.Error())}.withRemedy(saferInside, "")
 	}
 	// "link/.." is the link's directory to this function and the target's parent to the kernel; both must be allowed.
 	if strings.Contains(abs, "..") {
-		if kernel, err := k.resolve(abs); err == nil && kernel != real {
+		if kernel, err := k.resolvePath(abs); err == nil && kernel != real {
 			if d := g.decideTarget(k, a, path, clean, kernel); d.Verdict != Allow {
 				return d
 			}
-			if d := g.decideInside(k, a, kernel); d.Verdict != Allow {
+			if d := g.decideProtected(k, a, kernel); d.Verdict != Allow {
 				return d
 			}
 		}
@@ -108,43 +106,45 @@ func (g *Guard) decidePath(k *known, a Access, path, abs string) Decision {
 	}
 	if a == Delete && paths.Within(itself, g.workspaces[0]) {
 		return Decision{Verdict: Deny, Rule: ruleRoot, Path: itself,
-			Reason: "access denied: the workspace itself can't be deleted"}.with("delete what is inside it", "")
+			Reason: "access denied: the workspace itself can't be deleted"}.withRemedy("delete what is inside it", "")
 	}
-	return g.decideInside(k, a, itself)
+	return g.decideProtected(k, a, itself)
 }
 
-// decideTarget decides on one resolved target of a path.
-func (g *Guard) decideTarget(k *known, a Access, path, clean, target string) Decision {
+// decideTarget decides on a resolved target.
+func (g *Guard) decideTarget(k *pathCache, a Access, path, clean, target string) Decision {
 	lexical := paths.WithinAny(g.workspaces, clean)
 	switch {
 	case !g.policy.Restrict:
 	case lexical && paths.Within(g.workspaces[0], target):
 	case k != nil && k.home != "" && paths.Within(k.home, target):
-	case !g.opened(a, target):
+	case !g.isWhitelisted(a, target):
 		d := Decision{Verdict: Deny, Rule: ruleOutside, Reason: reasonOutside, Path: target}
 		if lexical {
 			d.Rule, d.Reason = RuleSymlink, reasonSymlink
 		}
-		if g.guarded(a, target) {
-			return d.with(saferInside, settingGuarded)
+		if g.isProtected(a, target) {
+			return d.withRemedy(saferInside, settingGuarded)
 		}
-		return d.with("", opener(a, target))
-	case g.guarded(a, target):
-		return Decision{Verdict: Deny, Rule: ruleProtected, Reason: reasonOutside, Path: target}.with(saferInside,
+		return d.withRemedy("", openingSetting(a, target))
+	case g.isProtected(a, target):
+		return Decision{Verdict: Deny, Rule: ruleProtected, Reason: reasonOutside, Path: target}.withRemedy(saferInside,
 			settingGuarded)
 	}
 	if len(g.allowed) > 0 && !paths.WithinAny(g.allowed, target) {
-		return g.constrained(path, target)
+		return g.constraintRefusal(path, target)
 	}
 	return Decision{Verdict: Allow, Path: target}
 }
 
-// opensOutside reports whether files outside the workspace may be changed at a path.
-func (g *Guard) opensOutside(path string) bool { return !g.policy.Restrict || g.opened(Write, path) }
+// allowsOutside reports whether files outside the workspace may be changed at a path.
+func (g *Guard) allowsOutside(path string) bool {
+	return !g.policy.Restrict || g.isWhitelisted(Write, path)
+}
 
-// decideInside decides on a change of protected paths. It leaves to the workspace what a tool writes to a file whose
-// content decides, and to the monitor of commands what is below a directory.
-func (g *Guard) decideInside(k *known, a Access, target string) Decision {
+// decideProtected decides on a change of protected paths. Files protected by content are left to the workspace, and
+// directories to the command monitor.
+func (g *Guard) decideProtected(k *pathCache, a Access, target string) Decision {
 	if a == Read || a == List {
 		return Decision{Verdict: Allow, Path: target}
 	}
@@ -156,7 +156,7 @@ func (g *Guard) decideInside(k *known, a Access, target string) Decision {
 		hits, err := g.inside.Within(target, target)
 		if err != nil {
 			return Decision{Verdict: Deny, Rule: RuleProtect, Path: target,
-				Reason: "access denied: protected files can't be looked for: " + printable(err.Error())}
+				Reason: "access denied: protected files can't be looked for: " + escapeText(err.Error())}
 		}
 		for _, found := range hits {
 			if !ok || hit.Ask && !found.Ask {
@@ -168,43 +168,43 @@ func (g *Guard) decideInside(k *known, a Access, target string) Decision {
 		return Decision{Verdict: Allow, Path: target}
 	}
 	d := Decision{Verdict: Deny, Rule: RuleProtect, Path: hit.Path,
-		Reason: fmt.Sprintf("access denied: %s is protected", printable(g.inside.Name(hit.Path)))}
+		Reason: fmt.Sprintf("access denied: %s is protected", escapeText(g.inside.Name(hit.Path)))}
 	if hit.Ask {
 		d.Verdict = Ask
 	}
-	return d.with("", hit.Remedy())
+	return d.withRemedy("", hit.Remedy())
 }
 
-// ProtectedPaths decides on protected files that a command is to change: a person is asked, unless the operator denies
-// one of them. Names that are not protected are denied, so that an approval covers what it names.
-func (g *Guard) ProtectedPaths(named []string) Decision {
+// DecideProtected decides on protected files a command is to change: they need approval, or are denied by the operator.
+// Unprotected names are denied, so that an approval covers exactly the listed files.
+func (g *Guard) DecideProtected(named []string) Decision {
 	if len(named) == 0 {
 		return Decision{Verdict: Allow}
 	}
 	for _, path := range named {
-		d := g.Path(Delete, path)
+		d := g.DecidePath(Delete, path)
 		if d.Verdict == Deny {
 			return d
 		}
 		if _, ok := g.inside.Match(d.Path); !ok {
-			return Decision{Verdict: Deny, Rule: RuleProtect, Path: d.Path, Reason: "access denied: " + printable(path) +
-				" is not protected"}.with("name protected files in protected_paths, such as .git/config", "")
+			return Decision{Verdict: Deny, Rule: RuleProtect, Path: d.Path, Reason: "access denied: " + escapeText(path) +
+				" is not protected"}.withRemedy("name protected files in protected_paths, such as .git/config", "")
 		}
 	}
 	return Decision{Verdict: Ask, Rule: RuleProtect, Path: named[0], Reason: "the command may change " +
-		printable(strings.Join(named, ", ")) + ", which git, shell, editor or CI act on later on your side"}
+		escapeText(strings.Join(named, ", ")) + ", which git, shell, editor or CI act on later on your side"}
 }
 
-// constrained is the refusal of a path that the constraint leaves out.
-func (g *Guard) constrained(path, target string) Decision {
+// constraintRefusal refuses a path outside the constraint.
+func (g *Guard) constraintRefusal(path, target string) Decision {
 	return Decision{Verdict: Deny, Rule: ruleConstraint, Path: target,
-		Reason: fmt.Sprintf("Path '%s' is outside allowed paths", printable(path))}.
-		with("", fmt.Sprintf("add %s to %s", strconv.Quote(filepath.Dir(target)), hintConstraints))
+		Reason: fmt.Sprintf("Path '%s' is outside allowed paths", escapeText(path))}.
+		withRemedy("", fmt.Sprintf("add %s to %s", strconv.Quote(filepath.Dir(target)), hintConstraints))
 }
 
-// guarded reports whether a resolved path outside the workspace is protected. To delete a directory is to delete what
-// is protected in it.
-func (g *Guard) guarded(a Access, target string) bool {
+// isProtected reports whether a resolved path outside the workspace is protected. Deleting a directory deletes
+// protected files in it.
+func (g *Guard) isProtected(a Access, target string) bool {
 	if paths.WithinAny(g.open, target) {
 		return false
 	}
@@ -212,8 +212,8 @@ func (g *Guard) guarded(a Access, target string) bool {
 		func(path string) bool { return paths.Within(target, path) })
 }
 
-// opened reports whether a whitelist opens a resolved path outside the workspace.
-func (g *Guard) opened(a Access, target string) bool {
+// isWhitelisted reports whether a whitelist opens a resolved path outside the workspace.
+func (g *Guard) isWhitelisted(a Access, target string) bool {
 	patterns := g.writePaths
 	if a == Read || a == List {
 		if g.policy.AllowReadOutside {
@@ -229,8 +229,8 @@ func (g *Guard) opened(a Access, target string) bool {
 	return false
 }
 
-// malformed says what is wrong with a path that can't name a file, or "".
-func malformed(path string) string {
+// pathProblem returns the reason why a path is invalid, or "".
+func pathProblem(path string) string {
 	switch {
 	case path == "":
 		return "path is empty"
@@ -242,8 +242,8 @@ func malformed(path string) string {
 	return ""
 }
 
-// printable escapes what could forge a line or hide a character in an error or a log.
-func printable(s string) string {
+// escapeText escapes characters that could forge a line or hide in an error or log.
+func escapeText(s string) string {
 	quoted := strconv.Quote(s)
 	if plain := quoted[1 : len(quoted)-1]; strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return plain
@@ -258,10 +258,9 @@ const (
 		"nothing less opens the root directory"
 )
 
-// opener names the setting that would open target: for a file, this file. A directory can only be opened with all that
-// is in it, since the kernel's wall knows no other way. So is the one of a file that is to be made or deleted, or that
-// a pattern of the shell means.
-func opener(a Access, target string) string {
+// openingSetting returns the setting that would allow a file. A directory, or a file to create or delete, can only be
+// allowed with everything below, since the kernel layer works that way.
+func openingSetting(a Access, target string) string {
 	if below, ok := strings.CutPrefix(target, "/proc/"); ok && below != "" && '0' <= below[0] && below[0] <= '9' {
 		return settingProcess
 	}
@@ -289,5 +288,5 @@ func opener(a Access, target string) string {
 		key)
 }
 
-// isGlob reports whether a path may be a pattern of the shell.
+// isGlob reports whether a path may be a shell pattern.
 func isGlob(path string) bool { return strings.ContainsAny(path, "*?[") }

@@ -30,7 +30,7 @@ func workspace(t *testing.T) (ws, outside string) {
 
 func mustNew(t testing.TB, p Policy) *Guard {
 	t.Helper()
-	g, err := New(p)
+	g, err := NewGuard(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestPathLexical(t *testing.T) {
 		"..", "/", "sub/../..", "/etc/passwd", "/proc/self/root/etc/passwd", "/proc/self/cwd/../x", "/dev/fd/3", "/dev/null",
 	} {
 		for _, a := range []Access{Read, Write, List, Delete} {
-			d := g.Path(a, path)
+			d := g.DecidePath(a, path)
 			if d.Verdict != Deny || d.Rule != "workspace.outside" ||
 				d.Reason != "access denied: path is outside the workspace" || d.Hint == "" {
 				t.Errorf("%s %s: %+v", a, path, d)
@@ -64,7 +64,7 @@ func TestPathLexical(t *testing.T) {
 		"%2e%2e/x": "%2e%2e/x", "file:///etc/passwd": "file:/etc/passwd", "new/dir/file": "new/dir/file",
 		ws + "/a.txt": "a.txt", "a.txt/below": "a.txt/below", " ": " ", "-rf": "-rf", "a\nb": "a\nb",
 	} {
-		d := g.Path(Read, path)
+		d := g.DecidePath(Read, path)
 		if d.Verdict != Allow || d.Path != filepath.Join(ws, want) || d.Rule != "" || d.Hint != "" {
 			t.Errorf("%q: %+v", path, d)
 		}
@@ -80,7 +80,7 @@ func TestPathMalformed(t *testing.T) {
 		strings.Repeat("a", 5000): "5000 bytes",
 		strings.Repeat("b", 300):  "longer than this system takes",
 	} {
-		if d := g.Path(Read, path); d.Verdict != Deny || !strings.Contains(d.Reason, want) {
+		if d := g.DecidePath(Read, path); d.Verdict != Deny || !strings.Contains(d.Reason, want) {
 			t.Errorf("%.20q: %+v", path, d)
 		}
 	}
@@ -103,7 +103,7 @@ func TestPathSymlinks(t *testing.T) {
 		"dir/new/x", "deep/../canary"} {
 		itself := !strings.Contains(path, "/")
 		for _, a := range []Access{Read, Write, List, Delete} {
-			d := g.Path(a, path)
+			d := g.DecidePath(a, path)
 			if a == Delete && itself { // the link is what goes, and it is in the workspace
 				if want := filepath.Join(ws, path); d.Verdict != Allow || d.Path != want {
 					t.Errorf("delete %s: %+v", path, d)
@@ -116,22 +116,22 @@ func TestPathSymlinks(t *testing.T) {
 			}
 		}
 	}
-	if d := g.Path(Read, "loop/x"); d.Verdict != Deny || d.Rule != "path.unresolved" {
+	if d := g.DecidePath(Read, "loop/x"); d.Verdict != Deny || d.Rule != "path.unresolved" {
 		t.Errorf("loop: %+v", d)
 	}
 	for path, want := range map[string]bool{"loop": true, "sub/../loop": true, "loop/": false, "loop/x": false,
 		"loop/.": false} {
-		if d := g.Path(Delete, path); (d.Verdict == Allow) != want || want && d.Path != filepath.Join(ws, "loop") {
+		if d := g.DecidePath(Delete, path); (d.Verdict == Allow) != want || want && d.Path != filepath.Join(ws, "loop") {
 			t.Errorf("delete %s: %+v", path, d)
 		}
 	}
-	if d := g.Path(Write, "good"); d.Verdict != Allow || d.Path != filepath.Join(ws, "a.txt") {
+	if d := g.DecidePath(Write, "good"); d.Verdict != Allow || d.Path != filepath.Join(ws, "a.txt") {
 		t.Errorf("link inside: %+v", d)
 	}
-	if d := g.Path(Delete, "good"); d.Verdict != Allow || d.Path != filepath.Join(ws, "good") {
+	if d := g.DecidePath(Delete, "good"); d.Verdict != Allow || d.Path != filepath.Join(ws, "good") {
 		t.Errorf("deleting a link deletes the link: %+v", d)
 	}
-	if d := g.Path(Write, "goodsub/new"); d.Verdict != Allow || d.Path != filepath.Join(ws, "sub/new") {
+	if d := g.DecidePath(Write, "goodsub/new"); d.Verdict != Allow || d.Path != filepath.Join(ws, "sub/new") {
 		t.Errorf("directory link inside: %+v", d)
 	}
 }
@@ -142,7 +142,7 @@ func TestPathWorkspaceNamedByLink(t *testing.T) {
 	link(t, ws, name)
 	g := mustNew(t, Policy{Workspace: name, Restrict: true})
 	for _, path := range []string{"a.txt", name + "/a.txt", ws + "/a.txt"} {
-		if d := g.Path(Read, path); d.Verdict != Allow || d.Path != filepath.Join(ws, "a.txt") {
+		if d := g.DecidePath(Read, path); d.Verdict != Allow || d.Path != filepath.Join(ws, "a.txt") {
 			t.Errorf("%s: %+v", path, d)
 		}
 	}
@@ -153,16 +153,16 @@ func TestPathDeleteRoot(t *testing.T) {
 	for _, restrict := range []bool{true, false} {
 		g := mustNew(t, Policy{Workspace: ws, Restrict: restrict})
 		for _, path := range []string{".", "sub/..", ws, ws + "/"} {
-			if d := g.Path(Delete, path); d.Verdict != Deny || d.Rule != "workspace.root" {
+			if d := g.DecidePath(Delete, path); d.Verdict != Deny || d.Rule != "workspace.root" {
 				t.Errorf("restrict %v, %s: %+v", restrict, path, d)
 			}
 		}
-		if d := g.Path(Delete, "sub"); d.Verdict != Allow {
+		if d := g.DecidePath(Delete, "sub"); d.Verdict != Allow {
 			t.Errorf("sub: %+v", d)
 		}
 	}
 	g := mustNew(t, Policy{Workspace: ws})
-	if d := g.Path(Delete, filepath.Dir(ws)); d.Rule != "workspace.root" {
+	if d := g.DecidePath(Delete, filepath.Dir(ws)); d.Rule != "workspace.root" {
 		t.Errorf("the directory above: %+v", d)
 	}
 }
@@ -187,19 +187,19 @@ func TestPathWhitelists(t *testing.T) {
 		{Write, "/out/a.bin", false}, {Write, "/out/../canary.txt", false},
 	}
 	for _, c := range cases {
-		if d := g.Path(c.access, outside+c.path); (d.Verdict == Allow) != c.allow {
+		if d := g.DecidePath(c.access, outside+c.path); (d.Verdict == Allow) != c.allow {
 			t.Errorf("%s %s: %+v", c.access, c.path, d)
 		}
 	}
 	before := mustNew(t, Policy{Workspace: ws, Restrict: true, AllowReadPaths: []string{"^" + outside + "/alias/x$"}})
-	if d := before.Path(Read, outside+"/alias/x"); d.Verdict != Deny {
+	if d := before.DecidePath(Read, outside+"/alias/x"); d.Verdict != Deny {
 		t.Errorf("a pattern that matches only before the links are resolved opened the path: %+v", d)
 	}
 	anywhere := mustNew(t, Policy{Workspace: ws, Restrict: true, AllowReadOutside: true})
-	if d := anywhere.Path(Read, outside+"/canary"); d.Verdict != Allow {
+	if d := anywhere.DecidePath(Read, outside+"/canary"); d.Verdict != Allow {
 		t.Errorf("allow_read_outside_workspace: %+v", d)
 	}
-	if d := anywhere.Path(Write, outside+"/canary"); d.Verdict != Deny {
+	if d := anywhere.DecidePath(Write, outside+"/canary"); d.Verdict != Deny {
 		t.Errorf("allow_read_outside_workspace opened writing: %+v", d)
 	}
 }
@@ -211,7 +211,7 @@ func TestPathHints(t *testing.T) {
 		Write:  `add "^/nowhere/a\\.b$" to tools.allow_write_paths`,
 		Delete: `add "^/nowhere/a\\.b$" to tools.allow_write_paths`,
 	} {
-		if d := g.Path(access, "/nowhere/a.b"); d.Hint != want {
+		if d := g.DecidePath(access, "/nowhere/a.b"); d.Hint != want {
 			t.Errorf("%s: hint %s, want %s", access, d.Hint, want)
 		}
 	}
@@ -221,11 +221,11 @@ func TestPathHints(t *testing.T) {
 func TestPathOfAProcessHasNoSetting(t *testing.T) {
 	g := mustNew(t, Policy{Workspace: "/home/user/ws", Restrict: true})
 	for _, path := range []string{"/proc/self/environ", "/proc/1/environ", "/proc/thread-self/maps"} {
-		if d := g.Path(Read, path); d.Verdict != Deny || strings.Contains(d.Hint, "allow_read_paths") {
+		if d := g.DecidePath(Read, path); d.Verdict != Deny || strings.Contains(d.Hint, "allow_read_paths") {
 			t.Errorf("%s: %+v", path, d)
 		}
 	}
-	if d := g.Path(Read, "/proc/version"); !strings.Contains(d.Hint, "allow_read_paths") {
+	if d := g.DecidePath(Read, "/proc/version"); !strings.Contains(d.Hint, "allow_read_paths") {
 		t.Errorf("/proc/version: %+v", d)
 	}
 }
@@ -235,19 +235,19 @@ func TestPathConstraint(t *testing.T) {
 	link(t, "../a.txt", filepath.Join(ws, "sub", "up"))
 	for _, restrict := range []bool{true, false} {
 		g := mustNew(t, Policy{Workspace: ws, Restrict: restrict, Paths: []string{filepath.Join(ws, "sub"), outside}})
-		d := g.Path(Read, "/etc/passwd")
+		d := g.DecidePath(Read, "/etc/passwd")
 		if d.Verdict != Deny || d.Rule != "constraint.paths" || d.Reason != "Path '/etc/passwd' is outside allowed paths" {
 			t.Errorf("%+v", d)
 		}
 		for _, path := range []string{"a.txt", "sub/up", "sub2", "../w3", "a\nb"} {
-			if d := g.Path(Read, path); d.Verdict != Deny || d.Rule != "constraint.paths" || strings.Contains(d.Reason, "\n") {
+			if d := g.DecidePath(Read, path); d.Verdict != Deny || d.Rule != "constraint.paths" || strings.Contains(d.Reason, "\n") {
 				t.Errorf("%s: %+v", path, d)
 			}
 		}
-		if d := g.Path(Read, "sub/x"); d.Verdict != Allow {
+		if d := g.DecidePath(Read, "sub/x"); d.Verdict != Allow {
 			t.Errorf("sub/x: %+v", d)
 		}
-		if d := g.Path(Read, outside+"/canary"); (d.Verdict == Allow) == restrict {
+		if d := g.DecidePath(Read, outside+"/canary"); (d.Verdict == Allow) == restrict {
 			t.Errorf("a constraint must narrow and not widen: restrict %v: %+v", restrict, d)
 		}
 	}
@@ -256,7 +256,7 @@ func TestPathConstraint(t *testing.T) {
 func TestPathUnrestricted(t *testing.T) {
 	ws, outside := workspace(t)
 	g := mustNew(t, Policy{Workspace: ws})
-	if d := g.Path(Write, "../w2/canary"); d.Verdict != Allow || d.Path != filepath.Join(outside, "canary") {
+	if d := g.DecidePath(Write, "../w2/canary"); d.Verdict != Allow || d.Path != filepath.Join(outside, "canary") {
 		t.Errorf("%+v", d)
 	}
 }
@@ -278,7 +278,7 @@ func TestNewErrors(t *testing.T) {
 			[]string{"tools.exec.profile", `"strict"`, "seed_strict"}},
 		{Policy{Workspace: "/w", Paths: []string{"rel"}}, []string{"constraints.paths", `"rel"`}},
 	} {
-		_, err := New(c.policy)
+		_, err := NewGuard(c.policy)
 		if err == nil {
 			t.Errorf("%+v: no error", c.policy)
 			continue
@@ -302,7 +302,7 @@ func FuzzPath(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
-		d := g.Path(Read, path)
+		d := g.DecidePath(Read, path)
 		if d.Verdict == Allow && d.Path != real && !strings.HasPrefix(d.Path, real+"/") {
 			t.Errorf("%q was allowed as %q", path, d.Path)
 		}

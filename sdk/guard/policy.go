@@ -1,7 +1,6 @@
 package guard
 
-// Policy says what may be touched and what may be run. It is plain data: it travels from the host's
-// configuration to the guard, over the wire to a plugin, and from there to the workspace. [New] compiles it.
+// Policy lists the allowed paths and commands as plain data, sent from the host to plugins. [NewGuard] compiles it.
 type Policy struct {
 	// Workspace is the directory that the agent works in: absolute, symbolic links resolved.
 	// Relative paths are resolved against it.

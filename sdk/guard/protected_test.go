@@ -38,45 +38,45 @@ func TestProtectedBeatsWhitelists(t *testing.T) {
 	for _, path := range []string{root, root + "/config.json", root + "/new.json", root + "/plugins/x",
 		root + "/logs/audit.jsonl", root + "/workspace-other/a"} {
 		for _, a := range []Access{Read, Write, List, Delete} {
-			if d := open.Path(a, path); d.Verdict != Allow && path != root {
+			if d := open.DecidePath(a, path); d.Verdict != Allow && path != root {
 				t.Errorf("without protection %s %s: %+v", a, path, d)
 			}
-			if d := g.Path(a, path); d.Verdict != Deny || d.Rule != "workspace.protected" || d.Hint == "" {
+			if d := g.DecidePath(a, path); d.Verdict != Deny || d.Rule != "workspace.protected" || d.Hint == "" {
 				t.Errorf("%s %s: %+v", a, path, d)
 			}
 		}
 		for _, command := range []string{"cat " + path, "echo x > " + path, "cp a " + path, "ls " + path, "mv " + path + " a",
 			"tool --out=" + path} {
-			if d := open.Command(Command{Text: command}); d.Verdict != Allow && path != root {
+			if d := open.DecideCommand(Command{Text: command}); d.Verdict != Allow && path != root {
 				t.Errorf("without protection %s: %+v", command, d)
 			}
-			if d := g.Command(Command{Text: command}); d.Verdict != Deny || d.Rule != "workspace.protected" {
+			if d := g.DecideCommand(Command{Text: command}); d.Verdict != Deny || d.Rule != "workspace.protected" {
 				t.Errorf("%s: %+v", command, d)
 			}
 		}
 	}
 	for _, path := range []string{"up/config.json", "../config.json"} {
-		if d := g.Path(Read, path); d.Verdict != Deny || d.Rule != "workspace.protected" {
+		if d := g.DecidePath(Read, path); d.Verdict != Deny || d.Rule != "workspace.protected" {
 			t.Errorf("%s: %+v", path, d)
 		}
 	}
-	if d := g.Path(Delete, filepath.Dir(root)); d.Verdict != Deny {
+	if d := g.DecidePath(Delete, filepath.Dir(root)); d.Verdict != Deny {
 		t.Errorf("what holds the protected directory may be deleted: %+v", d)
 	}
 	for _, path := range []string{ws + "/a", env + "/tmp/x", filepath.Dir(root) + "/elsewhere"} {
-		if d := g.Path(Write, path); d.Verdict != Allow {
+		if d := g.DecidePath(Write, path); d.Verdict != Allow {
 			t.Errorf("%s: %+v", path, d)
 		}
 	}
 	wide.Restrict = false
-	if d := mustNew(t, wide).Path(Write, root+"/config.json"); d.Verdict != Allow {
+	if d := mustNew(t, wide).DecidePath(Write, root+"/config.json"); d.Verdict != Allow {
 		t.Errorf("an agent that nothing restricts: %+v", d)
 	}
 }
 
 func TestProtectedMustBeAbsolute(t *testing.T) {
 	_, ws := home(t)
-	if _, err := New(Policy{Workspace: ws, Protected: []string{"a"}}); err == nil {
+	if _, err := NewGuard(Policy{Workspace: ws, Protected: []string{"a"}}); err == nil {
 		t.Error("a relative protected path was taken")
 	}
 }
@@ -96,7 +96,7 @@ func TestProtectedPathsAreAskedFor(t *testing.T) {
 		{[]string{".git/hooks/x"}, Deny, ".git/hooks is protected"},
 		{[]string{"."}, Deny, ""}, {[]string{"src"}, Deny, "src is not protected"}, {[]string{"../x"}, Deny, "outside"},
 	} {
-		if d := g.ProtectedPaths(c.named); d.Verdict != c.verdict || !strings.Contains(d.Reason, c.reason) {
+		if d := g.DecideProtected(c.named); d.Verdict != c.verdict || !strings.Contains(d.Reason, c.reason) {
 			t.Errorf("%q: %+v", c.named, d)
 		}
 	}

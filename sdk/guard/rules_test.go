@@ -14,7 +14,7 @@ func everything() Policy {
 }
 
 func decide(g *Guard, line string) Decision {
-	return g.Command(Command{Text: line, Env: map[string]string{"HOME": "/home/user"}})
+	return g.DecideCommand(Command{Text: line, Env: map[string]string{"HOME": "/home/user"}})
 }
 
 func TestRulesHaveExamples(t *testing.T) {
@@ -22,7 +22,7 @@ func TestRulesHaveExamples(t *testing.T) {
 	lifted.Restrict = false // the examples are about rules, whatever paths are in them
 	g := mustNew(t, lifted)
 	confined := mustNew(t, everything())
-	for _, r := range rules.Builtin().Rules() {
+	for _, r := range rules.BuiltinRules().Rules() {
 		if !r.Structure {
 			continue
 		}
@@ -49,7 +49,7 @@ func TestRulesOnArgumentsHold(t *testing.T) {
 	lifted := everything()
 	lifted.Restrict = false
 	g := mustNew(t, lifted)
-	for _, r := range rules.Builtin().Rules() {
+	for _, r := range rules.BuiltinRules().Rules() {
 		if r.Structure {
 			continue
 		}
@@ -123,7 +123,7 @@ func TestEverySeedPatternHasItsRule(t *testing.T) {
 	lifted.Restrict = false // the rules hold with it, too
 	g := mustNew(t, lifted)
 	for _, s := range seeds {
-		covered := slices.ContainsFunc(rules.Builtin().Rules(), func(r *Rule) bool {
+		covered := slices.ContainsFunc(rules.BuiltinRules().Rules(), func(r *Rule) bool {
 			return r.ID == s.rule && slices.Contains(r.Seeds, s.pattern)
 		})
 		if !covered {
@@ -145,7 +145,7 @@ func TestEverySeedPatternHasItsRule(t *testing.T) {
 
 // What rules say they stand for must be a pattern of the seeds.
 func TestNoRuleStandsForWhatIsNoSeed(t *testing.T) {
-	for _, r := range rules.Builtin().Rules() {
+	for _, r := range rules.BuiltinRules().Rules() {
 		for _, pattern := range r.Seeds {
 			if !slices.ContainsFunc(seeds, func(s struct{ pattern, rule, line string }) bool { return s.pattern == pattern }) {
 				t.Errorf("%s stands for %s, which is no pattern of the seeds", r.ID, pattern)

@@ -9,8 +9,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// seedPatterns are the patterns of the seed's guard, as they stand there. They know nothing of quoting or of what a
-// command would do; [ProfileSeedStrict] refuses what they match.
+// seedPatterns are the patterns of the original guard. They ignore quoting and effects; [ProfileSeedStrict] refuses
+// their matches.
 var seedPatterns = []func() *regexp.Regexp{
 	lazyregexp.New(`(?i)\brm\s+-[rf]{1,2}\b`),
 	lazyregexp.New(`(?i)\bdel\s+/[fq]\b`),
@@ -45,22 +45,22 @@ var seedPatterns = []func() *regexp.Regexp{
 	lazyregexp.New(`(?i)\bgit\s+force\b`),
 }
 
-// seedPath finds what the seed's guard takes for an absolute path.
-var seedPath = lazyregexp.New(`/[^\s"']+`)
+// seedPathPattern matches absolute paths as the original guard does.
+var seedPathPattern = lazyregexp.New(`/[^\s"']+`)
 
-// seedTraversal finds a step to a parent directory.
-var seedTraversal = lazyregexp.New(`(^|[\s"'/=:])\.\.(/|[\s"']|$)`)
+// seedTraversalPattern matches a step to a parent directory.
+var seedTraversalPattern = lazyregexp.New(`(^|[\s"'/=:])\.\.(/|[\s"']|$)`)
 
-// strict refuses what the seed's guard refuses, by the text as it stands.
-func (a *analysis) strict() {
+// applySeedPatterns refuses texts the original guard refuses.
+func (a *analysis) applySeedPatterns() {
 	const setting = "set tools.exec.profile to \"default\" to have commands judged by what they do, " +
 		"which may refuse it as well"
 	if a.rules {
 		for _, pattern := range seedPatterns {
 			re := pattern()
 			if at := re.FindStringIndex(a.text); at != nil {
-				a.add(finding{verdict: Deny, rule: "exec.seed-pattern", tier: tierHard, line: reasonDangerous, setting: setting,
-					span: a.span(at),
+				a.addFinding(finding{verdict: Deny, rule: "exec.seed-pattern", tier: tierHard, line: reasonDangerous, setting: setting,
+					span: a.textSpan(at),
 					why:  fmt.Sprintf("profile seed_strict refuses whatever the pattern %q matches", re.String())})
 			}
 		}
@@ -68,24 +68,24 @@ func (a *analysis) strict() {
 	if !a.paths {
 		return
 	}
-	if at := seedTraversal().FindStringIndex(a.text); at != nil {
-		a.add(finding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.span(at),
+	if at := seedTraversalPattern().FindStringIndex(a.text); at != nil {
+		a.addFinding(finding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.textSpan(at),
 			why: "profile seed_strict refuses every step to a parent directory"})
 	}
-	for _, at := range seedPath().FindAllStringIndex(a.text, -1) {
-		if path := a.text[at[0]:at[1]]; !a.seedInside(path) {
-			a.add(finding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.span(at),
+	for _, at := range seedPathPattern().FindAllStringIndex(a.text, -1) {
+		if path := a.text[at[0]:at[1]]; !a.isSeedAllowed(path) {
+			a.addFinding(finding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.textSpan(at),
 				why: "profile seed_strict takes " + path + " for a path outside the workspace"})
 		}
 	}
 }
 
-// seedInside reports whether the seed's guard lets what it takes for a path pass.
-func (a *analysis) seedInside(path string) bool {
-	return safeDevices[path] || paths.WithinAny(a.guard.workspaces, path) || a.guard.opened(Read, path)
+// isSeedAllowed reports whether the original guard allows a path.
+func (a *analysis) isSeedAllowed(path string) bool {
+	return safeDevices[path] || paths.WithinAny(a.guard.workspaces, path) || a.guard.isWhitelisted(Read, path)
 }
 
-// span is a part of the text as the decision tells it.
-func (a *analysis) span(at []int) shell.Span {
+// textSpan returns a part of the text for the decision.
+func (a *analysis) textSpan(at []int) shell.Span {
 	return shell.NewPlace(a.text, at[0], at[1], "").Span()
 }

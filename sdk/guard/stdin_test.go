@@ -24,7 +24,7 @@ func TestStandardInputIsFollowed(t *testing.T) {
 		{"go run ./cmd/fmt", "sudo reboot", Allow},
 		{"sh", "", Allow},
 	} {
-		d := g.Command(Command{Text: test.command, Stdin: test.stdin})
+		d := g.DecideCommand(Command{Text: test.command, Stdin: test.stdin})
 		if d.Verdict != test.want {
 			t.Errorf("%s reading %q: %s (%s)", test.command, test.stdin, d.Verdict, d.Reason)
 		}

@@ -7,12 +7,11 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/rules"
 )
 
-// CheckRules tries the examples of operators' rules: each rule must find the commands of its hit and none of its miss.
-// With all rules together, what it decides must be what comes of its hit: one that allows has to lift every rule that
-// refuses the command. The error names the rule, the command and what to do.
+// CheckRules tests the examples of operators' rules: each rule must match its hit commands and none of its miss
+// commands, and with all rules together its decision must win. The error names rule, command and remedy.
 func CheckRules(own []Rule) error {
-	set := rules.Builtin().With(own)
-	all := ruled(set)
+	set := rules.BuiltinRules().WithRules(own)
+	all := rulesOnlyGuard(set)
 	for _, r := range own {
 		if r.Structure {
 			return fmt.Errorf(`%s: "structure" is for built-in rules; leave it out, and name programs`, r.ID)
@@ -23,17 +22,17 @@ func CheckRules(own []Rule) error {
 		if len(r.Hit)+len(r.Miss) == 0 {
 			continue
 		}
-		alone := alone(r, set)
+		alone := isolatedGuard(r, set)
 		for _, line := range r.Hit {
-			if !finds(alone, line) {
+			if !ruleMatches(alone, line) {
 				return fmt.Errorf("%s: its hit %q isn't found; correct the conditions, or the example", r.ID, line)
 			}
-			if err := agrees(&r, all, line); err != nil {
+			if err := checkExample(&r, all, line); err != nil {
 				return err
 			}
 		}
 		for _, line := range r.Miss {
-			if finds(alone, line) {
+			if ruleMatches(alone, line) {
 				return fmt.Errorf("%s: its miss %q is found; narrow the conditions, or correct the example", r.ID, line)
 			}
 		}
@@ -41,9 +40,9 @@ func CheckRules(own []Rule) error {
 	return nil
 }
 
-// agrees reports what is wrong if something else comes of a command than the rule decides.
-func agrees(r *Rule, all *Guard, line string) error {
-	d := all.Command(Command{Text: line})
+// checkExample returns an error if a command's decision differs from the rule's.
+func checkExample(r *Rule, all *Guard, line string) error {
+	d := all.DecideCommand(Command{Text: line})
 	switch {
 	case r.Decision == rules.Allow && d.Verdict != Allow:
 		return fmt.Errorf("%s: its hit %q isn't allowed, as %s refuses it; only soft rules can be lifted", r.ID, line, d.Rule)
@@ -57,26 +56,28 @@ func agrees(r *Rule, all *Guard, line string) error {
 	return nil
 }
 
-// marked is the id of a rule that is looked for alone; no rule that is read can have it.
-const marked = "?"
+// testRuleID is an invalid id for the rule under test.
+const testRuleID = "?"
 
-// alone returns a guard that has one rule, and of the others only what they tell of options.
-func alone(r Rule, all *rules.Set) *Guard {
-	r.ID, r.Decision, r.Tier = marked, rules.Deny, rules.Hard
+// isolatedGuard returns a guard with one rule, and the other rules' knowledge of options.
+func isolatedGuard(r Rule, all *rules.RuleSet) *Guard {
+	r.ID, r.Decision, r.Tier = testRuleID, rules.Deny, rules.Hard
 	kept := []Rule{r}
 	for _, other := range all.Rules() {
 		if len(other.Takes) > 0 {
 			kept = append(kept, Rule{Programs: other.Programs, Takes: other.Takes, Decision: rules.Allow})
 		}
 	}
-	return ruled(new(rules.Set).With(kept))
+	return rulesOnlyGuard(new(rules.RuleSet).WithRules(kept))
 }
 
-// finds reports whether the rule that is alone finds a command.
-func finds(alone *Guard, line string) bool { return alone.Command(Command{Text: line}).Rule == marked }
+// ruleMatches reports whether the rule under test matches a command.
+func ruleMatches(alone *Guard, line string) bool {
+	return alone.DecideCommand(Command{Text: line}).Rule == testRuleID
+}
 
-// ruled returns a guard that decides by rules alone, whatever the paths.
-func ruled(set *rules.Set) *Guard {
+// rulesOnlyGuard returns a guard that ignores paths.
+func rulesOnlyGuard(set *rules.RuleSet) *Guard {
 	policy := Policy{Kernel: true, Exec: ExecPolicy{DenyPatterns: true}}
 	return &Guard{policy: policy, workspaces: []string{string(filepath.Separator)}, rules: set}
 }

@@ -66,7 +66,7 @@ func TestCheckRules(t *testing.T) {
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s\n\tsays %v\n\tnot  %s", test.text, err, test.want)
 		}
-		if own[0].ID == marked || own[0].Decision == "" {
+		if own[0].ID == testRuleID || own[0].Decision == "" {
 			t.Errorf("%s has become %+v", test.text, own[0])
 		}
 	}

@@ -9,35 +9,33 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// stays are the programs that start a command here: on this machine, in their own directory, with its words as they
-// are.
-var stays = map[string]bool{
+// localStarters are programs that start a command on this machine, in their directory, with unchanged words.
+var localStarters = map[string]bool{
 	"bash": true, "command": true, "dash": true, "env": true, "ionice": true, "nice": true, "nohup": true, "setsid": true,
 	"sh": true, "stdbuf": true, "time": true, "timeout": true,
 }
 
-// soften notes that a rule was lifted because what it is about can be undone.
-func (a *analysis) soften(rule string) {
+// recordSoftened records a rule that was overridden because undo covers its effect.
+func (a *analysis) recordSoftened(rule string) {
 	if !slices.Contains(a.softened, rule) {
 		a.softened = append(a.softened, rule)
 	}
 }
 
-// irretrievable says why undo may not bring back what a simple command deletes, or "".
-func (a *analysis) irretrievable(c *shell.Call, name string) string {
+// undoProblem returns the reason why undo may not restore a command's deletions, or "".
+func (a *analysis) undoProblem(c *shell.Call, name string) string {
 	switch {
-	case !a.kept:
+	case !a.undoable:
 		return "nothing is kept of what this command destroys"
-	case a.away || a.guessing || !a.inside(c, name):
+	case a.elsewhere || a.guessing || !a.staysInside(c, name):
 		return "its words don't show that all it deletes lies in the workspace"
 	}
 	return ""
 }
 
-// inside reports whether a simple command works in the workspace and all its words that may be paths lead into it, so
-// that what it deletes lies there, whatever each word is for.
-func (a *analysis) inside(c *shell.Call, name string) bool {
-	if c.Dir == "" || name == "git" && moved(c) || !a.leadsInside(c.Dir, List, ".", false) {
+// staysInside reports whether a simple command works in the workspace and all words that may be paths lead into it.
+func (a *analysis) staysInside(c *shell.Call, name string) bool {
+	if c.Dir == "" || name == "git" && changesGitDir(c) || !a.leadsInside(c.Dir, List, ".", false) {
 		return false
 	}
 	for _, u := range programs.FindUses(name, c.Argv[1:]) {
@@ -70,14 +68,14 @@ func (a *analysis) inside(c *shell.Call, name string) bool {
 	return true
 }
 
-// leadsInside reports whether a word names a path in the workspace, for certain. Patterns do by their last part alone:
-// above it, a link may match.
+// leadsInside reports whether a word certainly names a path in the workspace. Patterns may only be in the last
+// component, since a symlink may match.
 func (a *analysis) leadsInside(dir string, access Access, text string, glob bool) bool {
 	if text == "" || shell.HasUnknown(text) {
 		return false
 	}
 	if glob {
-		text = parents(text)
+		text = parentPatterns(text)
 	}
 	abs := text
 	if !filepath.IsAbs(text) {
@@ -87,11 +85,11 @@ func (a *analysis) leadsInside(dir string, access Access, text string, glob bool
 		return false
 	}
 	workspace := Guard{policy: Policy{Restrict: true}, workspaces: a.guard.workspaces}
-	return workspace.decidePath(&known{Resolver: a.known.Resolver}, access, text, abs).Verdict == Allow
+	return workspace.decideAbsolute(&pathCache{Resolver: a.known.Resolver}, access, text, abs).Verdict == Allow
 }
 
-// moved reports whether a variable may have git work in another directory than its own.
-func moved(c *shell.Call) bool {
+// changesGitDir reports whether a variable may make git work in another directory.
+func changesGitDir(c *shell.Call) bool {
 	return slices.ContainsFunc([]string{"GIT_DIR", "GIT_WORK_TREE", "GIT_CONFIG_COUNT"}, func(name string) bool {
 		value, _ := c.LookupVar(name)
 		return value+c.Env[name] != ""

@@ -66,7 +66,7 @@ func TestDeletionsThatCanBeUndone(t *testing.T) {
 		"rm -rf build; git clean -fd; rm -rf sub":     "exec.rm-recursive exec.git-clean",
 		"make clean; [ -d build ] && rm -rf ./build/": "exec.rm-recursive",
 	} {
-		d := g.Command(Command{Text: line, Env: env, Kept: true})
+		d := g.DecideCommand(Command{Text: line, Env: env, Undoable: true})
 		if got := strings.Join(d.Softened, " "); d.Verdict != Allow || got != rules {
 			t.Errorf("%s: %s %s, softened %q; want %q\n%s", line, d.Verdict, d.Rule, got, rules, d.Reason)
 		}
@@ -149,7 +149,7 @@ func TestDeletionsThatCanBeUndone(t *testing.T) {
 		"rm -rf build; git push":          "exec.git-push",
 		"rm -rf build; dd if=a of=/etc/x": "exec.dd",
 	} {
-		d := g.Command(Command{Text: line, Env: env, Kept: true})
+		d := g.DecideCommand(Command{Text: line, Env: env, Undoable: true})
 		if d.Verdict == Allow || d.Rule != rule || len(d.Softened) > 0 {
 			t.Errorf("%s: %s %s %q; want %s", line, d.Verdict, d.Rule, d.Reason, rule)
 		}
@@ -160,21 +160,21 @@ func TestDeletionsThatCanBeUndone(t *testing.T) {
 func TestDeletionsThatCanNotBeUndone(t *testing.T) {
 	p, env := undoableSite(t)
 	const line, setting = "rm -rf build", `add "^rm -rf build$" to tools.exec.custom_allow_patterns`
-	d := mustNew(t, p).Command(Command{Text: line, Env: env})
+	d := mustNew(t, p).DecideCommand(Command{Text: line, Env: env})
 	if want := setting + "; tools.exec.undoable_deletes doesn't lift it here, as nothing is kept of what this command " +
 		"destroys"; d.Verdict != Deny || d.Setting != want {
 		t.Errorf("nothing is kept: %s, setting %q", d.Verdict, d.Setting)
 	}
-	d = mustNew(t, p).Command(Command{Text: "rm -rf ~/x", Env: env, Kept: true})
+	d = mustNew(t, p).DecideCommand(Command{Text: "rm -rf ~/x", Env: env, Undoable: true})
 	if !strings.HasSuffix(d.Setting, "as its words don't show that all it deletes lies in the workspace") {
 		t.Errorf("elsewhere: setting %q", d.Setting)
 	}
 	p.Exec.UndoableDeletes = false
-	if d = mustNew(t, p).Command(Command{Text: line, Env: env, Kept: true}); d.Verdict != Deny || d.Setting != setting {
+	if d = mustNew(t, p).DecideCommand(Command{Text: line, Env: env, Undoable: true}); d.Verdict != Deny || d.Setting != setting {
 		t.Errorf("without the setting: %s, setting %q", d.Verdict, d.Setting)
 	}
 	p.Exec.UndoableDeletes, p.Exec.Profile = true, ProfileSeedStrict
-	if d = mustNew(t, p).Command(Command{Text: line, Env: env, Kept: true}); d.Rule != "exec.seed-pattern" {
+	if d = mustNew(t, p).DecideCommand(Command{Text: line, Env: env, Undoable: true}); d.Rule != "exec.seed-pattern" {
 		t.Errorf("in the strict profile: %s %s", d.Verdict, d.Rule)
 	}
 	p.Exec.Profile = ProfileDefault
@@ -183,12 +183,12 @@ func TestDeletionsThatCanNotBeUndone(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Exec.Rules = own
-	if d = mustNew(t, p).Command(Command{Text: line, Env: env, Kept: true}); d.Rule != "own.rm" {
+	if d = mustNew(t, p).DecideCommand(Command{Text: line, Env: env, Undoable: true}); d.Rule != "own.rm" {
 		t.Errorf("with an operator's rule: %s %s", d.Verdict, d.Rule)
 	}
 	p.Exec.Rules = nil
 	for dialect, rule := range map[Dialect]string{Cmd: "exec.rm-recursive", PowerShell: "exec.windows-delete"} {
-		d := mustNew(t, p).Command(Command{Text: line, Env: env, Kept: true, Dialect: dialect})
+		d := mustNew(t, p).DecideCommand(Command{Text: line, Env: env, Undoable: true, Dialect: dialect})
 		if d.Verdict != Deny || d.Rule != rule {
 			t.Errorf("in %s: %s %s", dialect, d.Verdict, d.Rule)
 		}

@@ -8,61 +8,61 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// maxArguments is how many arguments of all commands are looked at.
+// maxArguments limits the arguments of all commands.
 const maxArguments = 1 << 14
 
-// uses decides on the arguments of a program. A command that it starts starts where the program has changed to.
-func (a *analysis) uses(c *shell.Call, name string) {
+// decideArguments decides on the arguments of a program.
+func (a *analysis) decideArguments(c *shell.Call, name string) {
 	dir, argv := "", shell.FieldTexts(c.Argv)
 	if a.arguments += len(argv); a.arguments > maxArguments {
 		a.VisitProblem(&c.Place, shell.Problem{Kind: shell.TooComplex, Reason: "the command has too many arguments to look at"})
 		return
 	}
-	before := a.away
-	defer func() { a.away = before }()
-	a.away = before || !stays[name]
+	before := a.elsewhere
+	defer func() { a.elsewhere = before }()
+	a.elsewhere = before || !localStarters[name]
 	for _, u := range programs.FindUses(name, c.Argv[1:]) {
 		switch {
 		case u.Kind == programs.Enter:
-			dir, a.away = u.Text, true
+			dir, a.elsewhere = u.Text, true
 		case u.Kind == programs.Command && u.Dir == "":
 			u.Dir = dir
 		}
-		a.use(c, name, argv, u)
+		a.decideUse(c, name, argv, u)
 	}
 }
 
-// use decides on one argument by what it is for.
-func (a *analysis) use(c *shell.Call, name string, argv []string, u programs.Use) {
+// decideUse decides on one argument by its purpose.
+func (a *analysis) decideUse(c *shell.Call, name string, argv []string, u programs.Use) {
 	switch u.Kind {
 	case programs.Read:
-		a.path(&c.Place, Read, u.Text, u.Glob, argv)
+		a.decidePath(&c.Place, Read, u.Text, u.Glob, argv)
 	case programs.Write:
-		a.path(&c.Place, Write, u.Text, u.Glob, argv)
-		wrote(c, name, u.Text)
+		a.decidePath(&c.Place, Write, u.Text, u.Glob, argv)
+		recordOutput(c, name, u.Text)
 	case programs.List, programs.Enter:
-		a.path(&c.Place, List, u.Text, u.Glob, argv)
+		a.decidePath(&c.Place, List, u.Text, u.Glob, argv)
 	case programs.Delete:
-		a.path(&c.Place, Delete, u.Text, u.Glob, argv)
+		a.decidePath(&c.Place, Delete, u.Text, u.Glob, argv)
 	case programs.Path:
-		a.argument(c, name, argv, u.Text, u.Glob)
+		a.decideArgument(c, name, argv, u.Text, u.Glob)
 	case programs.Script:
-		a.path(&c.Place, Read, u.Text, u.Glob, argv)
-		a.script(c, u.Text, u.Lang, u.Params)
+		a.decidePath(&c.Place, Read, u.Text, u.Glob, argv)
+		a.decideScript(c, u.Text, u.Lang, u.Params)
 	case programs.Code:
-		a.code(c, u.Lang, u.Text, u.Params)
+		a.decideCode(c, u.Lang, u.Text, u.Params)
 	case programs.Input:
-		a.input(c, u)
+		a.decideStdin(c, u)
 	case programs.Command:
-		a.start(c, name, u)
+		a.followCommand(c, name, u)
 	}
 }
 
-// maxItems is how many lines of its input a command is followed for that another starts for each of them.
-const maxItems = 16
+// maxInputLines limits the input lines that are analysed when a command such as xargs starts another for each.
+const maxInputLines = 16
 
-// start follows a command that the program starts.
-func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
+// followCommand analyses a command the program starts.
+func (a *analysis) followCommand(c *shell.Call, name string, u programs.Use) {
 	if !u.Items {
 		dir := u.Dir
 		if dir != "" && !strings.HasPrefix(dir, "/") {
@@ -72,7 +72,7 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 		return
 	}
 	items := []string{shell.Item}
-	if foreign(c.Stdin.From) {
+	if isDownloaded(c.Stdin.From) {
 		items[0] = shell.Unknown
 	}
 	switch {
@@ -89,7 +89,7 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 		c.InterpretPiped(name, argv, shell.Stream{})
 		return
 	}
-	for _, item := range items[:min(len(items), maxItems)] {
+	for _, item := range items[:min(len(items), maxInputLines)] {
 		each := make([]shell.Field, len(u.Argv))
 		for i, f := range u.Argv {
 			each[i] = shell.Field{Text: strings.ReplaceAll(f.Text, u.Text, item), Glob: f.Glob}
@@ -98,8 +98,8 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 	}
 }
 
-// foreign reports whether one of the commands that made a text fetches or decodes it.
-func foreign(from []string) bool {
+// isDownloaded reports whether a text comes from a command that downloads or decodes.
+func isDownloaded(from []string) bool {
 	for _, name := range from {
 		switch name {
 		case "curl", "wget", "nc", "ncat", "http", "https", "xh", "aria2c", "fetch", "lynx", "w3m", "invoke-webrequest",
@@ -111,8 +111,8 @@ func foreign(from []string) bool {
 	return false
 }
 
-// fetched remembers the files that curl -O and wget name after their URLs, for when the text runs them.
-func fetched(c *shell.Call, name string) {
+// recordDownloads records the files of curl -O and wget, in case the text executes them.
+func recordDownloads(c *shell.Call, name string) {
 	for _, f := range c.Argv[1:] {
 		base := path.Base(f.Text)
 		url := programs.IsRemote(f.Text) || name == "wget" && strings.Contains(f.Text, "/")
@@ -122,12 +122,12 @@ func fetched(c *shell.Call, name string) {
 	}
 }
 
-// wrote remembers files that programs fetch or make, for when the text runs them.
-func wrote(c *shell.Call, name, file string) {
+// recordOutput records files that programs download or create, in case the text executes them.
+func recordOutput(c *shell.Call, name, file string) {
 	switch {
 	case name == "tee":
 		c.RecordWrite(file, c.Stdin)
-	case foreign([]string{name}), name == "axel", name == "scp":
+	case isDownloaded([]string{name}), name == "axel", name == "scp":
 		c.RecordWrite(file, shell.Stream{Piped: true, From: []string{name}})
 	case name == "cp", name == "mv", name == "install", name == "ln", name == "gunzip", name == "unzip":
 		for _, f := range c.Argv[1:] {
@@ -141,18 +141,18 @@ func wrote(c *shell.Call, name, file string) {
 	}
 }
 
-// listed decides on the paths that a program reads from its standard input, where they are known.
-func (a *analysis) listed(c *shell.Call) {
+// decideListedPaths decides on known paths a program reads from stdin.
+func (a *analysis) decideListedPaths(c *shell.Call) {
 	if !c.Stdin.Known {
 		return
 	}
 	for _, line := range strings.Split(c.Stdin.Text, "\n") {
-		a.path(&c.Place, Read, line, false, shell.FieldTexts(c.Argv))
+		a.decidePath(&c.Place, Read, line, false, shell.FieldTexts(c.Argv))
 	}
 }
 
-// listsInput reports whether a program reads names of files from its standard input.
-func listsInput(argv []string) bool {
+// readsPathsFromStdin reports whether a program reads file names from stdin.
+func readsPathsFromStdin(argv []string) bool {
 	switch argv[0] {
 	case "cpio", "pax", "afio":
 		return true

@@ -9,29 +9,29 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/windows"
 )
 
-// maxWindowsNesting is how deep cmd and PowerShell may start each other.
+// maxWindowsNesting limits how deep cmd and PowerShell may start each other.
 const maxWindowsNesting = 8
 
-// maxWindowsSteps is how many simple commands of a Windows shell are followed.
+// maxWindowsSteps limits the analysed simple commands of a Windows shell.
 const maxWindowsSteps = 256
 
-// windowsText decides on a text that a Windows shell will run.
-func (a *analysis) windowsText(language, text string) {
+// decideWindowsText decides on a text for a Windows shell.
+func (a *analysis) decideWindowsText(language, text string) {
 	c := &shell.Call{Place: *shell.NewPlace(text, 0, len(text), a.guard.workspaces[0])}
-	a.windowsLine(c, language, text)
+	a.decideWindowsLine(c, language, text)
 }
 
-// windowsLine decides on code for cmd.exe or PowerShell.
-func (a *analysis) windowsLine(c *shell.Call, language, line string) {
-	before := a.away
-	defer func() { a.away = before }()
-	a.away = true // its words are no call's
-	w := windowsCode{analysis: a, call: c}
-	w.line(language, line, 0)
+// decideWindowsLine decides on code for cmd.exe or PowerShell.
+func (a *analysis) decideWindowsLine(c *shell.Call, language, line string) {
+	before := a.elsewhere
+	defer func() { a.elsewhere = before }()
+	a.elsewhere = true // its words are no call's
+	w := windowsAnalysis{analysis: a, call: c}
+	w.decideLine(language, line, 0)
 }
 
-// windowsCode is code of a Windows shell that is being followed.
-type windowsCode struct {
+// windowsAnalysis analyses code of a Windows shell.
+type windowsAnalysis struct {
 	*analysis
 	call  *shell.Call
 	steps int // simple commands so far
@@ -39,51 +39,51 @@ type windowsCode struct {
 	below int // how many directories below the workspace it works in
 }
 
-// line decides on the simple commands of a text.
-func (w *windowsCode) line(language, line string, depth int) {
+// decideLine decides on the simple commands of a text.
+func (w *windowsAnalysis) decideLine(language, line string, depth int) {
 	switch {
-	case depth > maxWindowsNesting || w.bytes > 3*MaxCommand/2:
-		w.hard(w.call, "exec.too-complex", "code within code within code, too deep to follow")
+	case depth > maxWindowsNesting || w.bytes > 3*MaxCommandLength/2:
+		w.addHardFinding(w.call, "exec.too-complex", "code within code within code, too deep to follow")
 		return
 	case strings.Contains(line, shell.Unknown):
-		w.hard(w.call, "exec.dynamic", "the code is encoded, or only known when it runs")
+		w.addHardFinding(w.call, "exec.dynamic", "the code is encoded, or only known when it runs")
 		return
 	}
 	w.bytes += len(line)
-	split := windows.Cmd
+	split := windows.SplitCmd
 	if language == "powershell" {
-		split = windows.PowerShell
+		split = windows.SplitPowerShell
 	}
 	for _, argv := range split(line) {
 		if w.steps++; w.steps > maxWindowsSteps {
-			w.hard(w.call, "exec.too-complex", "the code has too many commands to follow")
+			w.addHardFinding(w.call, "exec.too-complex", "the code has too many commands to follow")
 			return
 		}
-		w.command(language, argv, depth)
+		w.decideCommand(language, argv, depth)
 	}
 }
 
-// deletes are PowerShell's short names of the cmdlet that deletes.
-var deletes = map[string]bool{"rm": true, "ri": true, "del": true, "erase": true, "rd": true, "rmdir": true,
+// deleteAliases are PowerShell's aliases of Remove-Item.
+var deleteAliases = map[string]bool{"rm": true, "ri": true, "del": true, "erase": true, "rd": true, "rmdir": true,
 	"rni": true}
 
-// command decides on one simple command of a Windows shell.
-func (w *windowsCode) command(language string, argv []string, depth int) {
+// decideCommand decides on one simple command of a Windows shell.
+func (w *windowsAnalysis) decideCommand(language string, argv []string, depth int) {
 	if strings.Contains(argv[0], shell.Unknown) && (language == "cmd" || argv[0] == shell.Unknown && len(argv) == 1) {
-		w.hard(w.call, "exec.dynamic", "which program runs is only known when it runs")
+		w.addHardFinding(w.call, "exec.dynamic", "which program runs is only known when it runs")
 		return
 	}
 	name := programs.CanonicalName(shell.ProgramName(argv[0]))
-	if language == "powershell" && deletes[name] {
+	if language == "powershell" && deleteAliases[name] {
 		name = "remove-item"
 	}
 	if w.rules {
-		w.judge(w.call, name, append([]string{name}, argv[1:]...))
+		w.applyRules(w.call, name, append([]string{name}, argv[1:]...))
 	}
-	w.words(language, name, argv)
+	w.decideWords(language, name, argv)
 	for i, word := range argv[:len(argv)-1] {
 		if name == "forfiles" && strings.EqualFold(word, "/c") {
-			w.line("cmd", argv[i+1], depth+1)
+			w.decideLine("cmd", argv[i+1], depth+1)
 		}
 	}
 	fields := make([]shell.Field, len(argv)-1)
@@ -93,23 +93,23 @@ func (w *windowsCode) command(language string, argv []string, depth int) {
 	for _, use := range programs.FindUses(name, fields) {
 		switch {
 		case use.Kind == programs.Code && (use.Lang == "cmd" || use.Lang == "powershell"):
-			w.line(use.Lang, use.Text, depth+1)
+			w.decideLine(use.Lang, use.Text, depth+1)
 		case use.Kind == programs.Code:
-			shell.Interpret(canonical(argv), shell.Options{Dir: w.guard.workspaces[0]}, w.analysis)
+			shell.Interpret(canonicalText(argv), shell.Options{Dir: w.guard.workspaces[0]}, w.analysis)
 			return
 		case use.Kind == programs.Input && (use.Lang == "cmd" || use.Lang == "powershell"):
-			w.soft(w.call, "exec.pipe-to-shell", "it runs what it is fed", saferSaved)
+			w.addSoftFinding(w.call, "exec.pipe-to-shell", "it runs what it is fed", saferSaved)
 		case use.Kind == programs.Command && len(use.Argv) > 0 && depth < maxWindowsNesting:
-			w.command(language, shell.FieldTexts(use.Argv), depth+1)
+			w.decideCommand(language, shell.FieldTexts(use.Argv), depth+1)
 		}
 	}
 }
 
-// words decides on the words of a command that look like paths.
-func (w *windowsCode) words(language, name string, argv []string) {
+// decideWords decides on words that look like paths.
+func (w *windowsAnalysis) decideWords(language, name string, argv []string) {
 	enters := false
 	if w.arguments += len(argv); w.arguments > maxArguments {
-		w.hard(w.call, "exec.too-complex", "the code has too many words to look at")
+		w.addHardFinding(w.call, "exec.too-complex", "the code has too many words to look at")
 		return
 	}
 	switch name {
@@ -126,13 +126,13 @@ func (w *windowsCode) words(language, name string, argv []string) {
 		argv = append([]string{"cd", "." + rest}, argv[1:]...)
 	}
 	for i, word := range argv {
-		outside := windows.Outside(word, w.below) || language == "powershell" &&
-			(word == "~" || word == "/" || len(word) > 2 && leaves(word))
+		outside := windows.IsOutside(word, w.below) || language == "powershell" &&
+			(word == "~" || word == "/" || len(word) > 2 && leavesDir(word))
 		if (i > 0 || strings.ContainsAny(word, `\`)) && outside && w.paths {
-			w.refuse(&w.call.Place, finding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside,
+			w.refusePath(&w.call.Place, finding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside,
 				argv: argv})
 		} else if enters && i > 0 {
-			w.below = windows.Depth(word, w.below)
+			w.below = windows.DepthAfter(word, w.below)
 		}
 	}
 }

@@ -95,12 +95,12 @@ var harmlessCmd = []string{
 func TestHostileCmd(t *testing.T) {
 	g := mustNew(t, everything())
 	for _, line := range hostileCmd {
-		if d := g.Command(Command{Text: line, Dialect: Cmd}); d.Verdict == Allow {
+		if d := g.DecideCommand(Command{Text: line, Dialect: Cmd}); d.Verdict == Allow {
 			t.Errorf("cmd allows %s", line)
 		}
 	}
 	for _, line := range harmlessCmd {
-		if d := g.Command(Command{Text: line, Dialect: Cmd}); d.Verdict != Allow {
+		if d := g.DecideCommand(Command{Text: line, Dialect: Cmd}); d.Verdict != Allow {
 			t.Errorf("cmd refuses %s: %s %s", line, d.Rule, d.Reason)
 		}
 	}
@@ -201,12 +201,12 @@ var harmlessPowerShell = []string{
 func TestHostilePowerShell(t *testing.T) {
 	g := mustNew(t, everything())
 	for _, line := range hostilePowerShell {
-		if d := g.Command(Command{Text: line, Dialect: PowerShell}); d.Verdict == Allow {
+		if d := g.DecideCommand(Command{Text: line, Dialect: PowerShell}); d.Verdict == Allow {
 			t.Errorf("PowerShell allows %s", line)
 		}
 	}
 	for _, line := range harmlessPowerShell {
-		if d := g.Command(Command{Text: line, Dialect: PowerShell}); d.Verdict != Allow {
+		if d := g.DecideCommand(Command{Text: line, Dialect: PowerShell}); d.Verdict != Allow {
 			t.Errorf("PowerShell refuses %s: %s %s", line, d.Rule, d.Reason)
 		}
 	}

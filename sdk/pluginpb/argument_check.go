@@ -10,9 +10,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// check validates values against the schema. What agents get wrong most, names, types and bounds at the top, is said in
-// plain words; the rest in the schema library's.
-func (r *ArgumentReader) check(values map[string]any) error {
+// validate validates values against the schema. Common mistakes at the top level have plain messages; others have the
+// schema library's.
+func (r *ArgumentReader) validate(values map[string]any) error {
 	names := make([]string, 0, len(values))
 	for name := range values {
 		names = append(names, name)
@@ -27,8 +27,8 @@ func (r *ArgumentReader) check(values map[string]any) error {
 				Known:   r.known,
 			}
 		}
-		if want, ok := wrongType(property, values[name]); ok {
-			return &ArgumentError{Message: fmt.Sprintf("argument %q %s", name, mismatch(want, values[name]))}
+		if want, ok := checkType(property, values[name]); ok {
+			return &ArgumentError{Message: fmt.Sprintf("argument %q %s", name, typeMismatch(want, values[name]))}
 		}
 	}
 	for _, name := range r.schema.Required {
@@ -41,15 +41,15 @@ func (r *ArgumentReader) check(values map[string]any) error {
 		return nil
 	}
 	for _, name := range names {
-		if said, ok := fault(r.schema.Properties[name], values[name], ""); ok {
+		if said, ok := describeFault(r.schema.Properties[name], values[name], ""); ok {
 			return &ArgumentError{Message: fmt.Sprintf("argument %q%s", name, said)}
 		}
 	}
-	return &ArgumentError{Message: "the arguments do not fit: " + inWords(err)}
+	return &ArgumentError{Message: "the arguments do not fit: " + stripSchemaPath(err)}
 }
 
-// wrongType reports whether a value is not of the types that its schema names, and which those are.
-func wrongType(s *jsonschema.Schema, v any) (want string, wrong bool) {
+// checkType reports whether a value has a type the schema does not allow, and the allowed ones.
+func checkType(s *jsonschema.Schema, v any) (want string, wrong bool) {
 	types := s.Types
 	if s.Type != "" {
 		types = []string{s.Type}
@@ -59,21 +59,20 @@ func wrongType(s *jsonschema.Schema, v any) (want string, wrong bool) {
 	}
 	var names []string
 	for _, t := range types {
-		if fits(t, v) {
+		if hasType(t, v) {
 			return "", false
 		}
-		names = append(names, article(t))
+		names = append(names, withArticle(t))
 	}
 	return strings.Join(names, " or "), true
 }
 
-// outOfBounds reports whether a value is none of those that its schema lists, or too small or too large a number, and
-// what it should be.
-func outOfBounds(s *jsonschema.Schema, v any) (want string, wrong bool) {
-	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(known any) bool { return plain(known) == plain(v) }) {
+// checkBounds reports whether a value is not in an enum, or is outside numeric limits, and the expected value.
+func checkBounds(s *jsonschema.Schema, v any) (want string, wrong bool) {
+	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(known any) bool { return shortValue(known) == shortValue(v) }) {
 		known := make([]string, len(s.Enum))
 		for i, one := range s.Enum {
-			known[i] = plain(one)
+			known[i] = shortValue(one)
 		}
 		return "one of " + strings.Join(known, ", "), true
 	}
@@ -88,18 +87,18 @@ func outOfBounds(s *jsonschema.Schema, v any) (want string, wrong bool) {
 	}
 	var bounds []string
 	if s.Minimum != nil {
-		bounds = append(bounds, "at least "+decimal(*s.Minimum))
+		bounds = append(bounds, "at least "+formatDecimal(*s.Minimum))
 		wrong = n < *s.Minimum
 	}
 	if s.Maximum != nil {
-		bounds = append(bounds, "at most "+decimal(*s.Maximum))
+		bounds = append(bounds, "at most "+formatDecimal(*s.Maximum))
 		wrong = wrong || n > *s.Maximum
 	}
 	return strings.Join(bounds, " and "), wrong
 }
 
-// plain is a string or number as it stands in JSON, if it is not too long to be repeated.
-func plain(v any) string {
+// shortValue returns a string or number as JSON, unless too long.
+func shortValue(v any) string {
 	text, ok := v.(string)
 	switch {
 	case ok && len(text) > 100:
@@ -108,12 +107,12 @@ func plain(v any) string {
 		return strconv.Quote(text)
 	}
 	if f, ok := v.(float64); ok && math.Abs(f) < 1e15 {
-		return decimal(f)
+		return formatDecimal(f)
 	}
 	return fmt.Sprint(v)
 }
 
-func fits(t string, v any) bool {
+func hasType(t string, v any) bool {
 	switch v.(type) {
 	case nil:
 		return t == "null"
@@ -133,7 +132,7 @@ func fits(t string, v any) bool {
 	return false
 }
 
-// valueName says what a value is, where something else is wanted: of a number that is not whole, which.
+// valueName describes a value for a type error.
 func valueName(v any, want string) string {
 	switch v.(type) {
 	case nil:
@@ -143,8 +142,8 @@ func valueName(v any, want string) string {
 	case bool:
 		return "a boolean"
 	case int64, float64:
-		if strings.Contains(want, article("integer")) {
-			return plain(v)
+		if strings.Contains(want, withArticle("integer")) {
+			return shortValue(v)
 		}
 		return "a number"
 	case []any:
@@ -153,7 +152,7 @@ func valueName(v any, want string) string {
 	return "an object"
 }
 
-func article(t string) string {
+func withArticle(t string) string {
 	switch t {
 	case "null":
 		return t
@@ -165,4 +164,4 @@ func article(t string) string {
 	return "a " + t
 }
 
-func decimal(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+func formatDecimal(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

@@ -10,22 +10,22 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// fault says in plain words what is wrong with a value, or with something in it, which is at the end of a path such as
-// [1].old_text. It knows what nearly all schemas are made of; ok is false for what is wrong in another way.
-func fault(s *jsonschema.Schema, v any, at string) (said string, ok bool) {
+// describeFault describes in plain words the error of a value, or of a nested one at a path such as [1].old_text. ok is
+// false for uncommon errors.
+func describeFault(s *jsonschema.Schema, v any, at string) (said string, ok bool) {
 	if s == nil {
 		return "", false
 	}
-	if want, wrong := wrongType(s, v); wrong {
-		return of(at) + " " + mismatch(want, v), true
+	if want, wrong := checkType(s, v); wrong {
+		return pathSuffix(at) + " " + typeMismatch(want, v), true
 	}
-	if want, wrong := outOfBounds(s, v); wrong {
-		return fmt.Sprintf("%s must be %s, not %s", of(at), want, plain(v)), true
+	if want, wrong := checkBounds(s, v); wrong {
+		return fmt.Sprintf("%s must be %s, not %s", pathSuffix(at), want, shortValue(v)), true
 	}
 	switch v := v.(type) {
 	case []any:
 		for i, item := range v {
-			if said, ok := fault(s.Items, item, fmt.Sprintf("%s[%d]", at, i)); ok {
+			if said, ok := describeFault(s.Items, item, fmt.Sprintf("%s[%d]", at, i)); ok {
 				return said, true
 			}
 		}
@@ -35,7 +35,7 @@ func fault(s *jsonschema.Schema, v any, at string) (said string, ok bool) {
 	return "", false
 }
 
-// memberFault is fault for what is in an object.
+// memberFault is describeFault for the members of an object.
 func memberFault(s *jsonschema.Schema, object map[string]any, at string) (said string, ok bool) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		property, known := s.Properties[name]
@@ -43,53 +43,53 @@ func memberFault(s *jsonschema.Schema, object map[string]any, at string) (said s
 		case known:
 		case isFalse(s.AdditionalProperties) && len(s.PatternProperties) == 0:
 			names := slices.Sorted(maps.Keys(s.Properties))
-			return fmt.Sprintf("%s: unknown name %s; it takes %s", of(at), plain(name), strings.Join(names, ", ")), true
+			return fmt.Sprintf("%s: unknown name %s; it takes %s", pathSuffix(at), shortValue(name), strings.Join(names, ", ")), true
 		default:
 			property = s.AdditionalProperties
 		}
-		if said, ok := fault(property, object[name], strings.TrimPrefix(at+"."+clipped(name), ".")); ok {
+		if said, ok := describeFault(property, object[name], strings.TrimPrefix(at+"."+clipName(name), ".")); ok {
 			return said, true
 		}
 	}
 	for _, name := range s.Required {
 		if _, has := object[name]; !has {
-			return fmt.Sprintf("%s: %s is missing", of(at), name), true
+			return fmt.Sprintf("%s: %s is missing", pathSuffix(at), name), true
 		}
 	}
 	return "", false
 }
 
-// of goes between an argument's name and what is said of something in it.
-func of(at string) string {
+// pathSuffix returns the text between an argument's name and a nested error.
+func pathSuffix(at string) string {
 	if at == "" {
 		return ""
 	}
 	return ": " + at
 }
 
-// clipped is a name that is not too long to be repeated, and on one line.
-func clipped(name string) string {
-	if quoted := plain(name); len(quoted) != len(name)+2 {
+// clipName shortens a name to one line.
+func clipName(name string) string {
+	if quoted := shortValue(name); len(quoted) != len(name)+2 {
 		return quoted
 	}
 	return name
 }
 
-// mismatch says that a value is of another type than it should be.
-func mismatch(want string, v any) string {
-	if f, ok := v.(float64); ok && strings.Contains(want, article("integer")) {
+// typeMismatch says that a value has a wrong type.
+func typeMismatch(want string, v any) string {
+	if f, ok := v.(float64); ok && strings.Contains(want, withArticle("integer")) {
 		switch {
-		case f > largestWhole:
-			return fmt.Sprintf("is too large: a whole number is at most %d", largestWhole)
-		case f < -largestWhole:
-			return fmt.Sprintf("is too small: a whole number is at least %d", -largestWhole)
+		case f > maxExactInt:
+			return fmt.Sprintf("is too large: a whole number is at most %d", maxExactInt)
+		case f < -maxExactInt:
+			return fmt.Sprintf("is too small: a whole number is at least %d", -maxExactInt)
 		}
 	}
 	return fmt.Sprintf("must be %s, not %s", want, valueName(v, want))
 }
 
-// inWords is a message of the schema library's without the names of the schemas on the way to what is wrong.
-func inWords(err error) string {
+// stripSchemaPath removes schema names from a message of the schema library.
+func stripSchemaPath(err error) string {
 	said := err.Error()
 	for {
 		rest, ok := strings.CutPrefix(said, "validating ")

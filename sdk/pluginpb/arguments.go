@@ -18,9 +18,8 @@ import (
 // MaxArgumentBytes is the largest JSON text of one call's arguments.
 const MaxArgumentBytes = 48 << 20
 
-// Arguments are one call's arguments, read once. Everybody behind the reader works with these values or these bytes,
-// so nobody can read the same text differently: keys are exact, unique and known to the schema, and the bytes are
-// written anew from the values.
+// Arguments are the parsed arguments of a call. All later code uses these values or bytes, so interpretations can't
+// differ: keys are exact, unique and known, and the bytes are generated from the values.
 type Arguments struct {
 	Values    map[string]any // string, bool, int64, float64, nil, []any and map[string]any
 	Canonical []byte         // the same as JSON, keys sorted
@@ -35,14 +34,14 @@ type ArgumentError struct {
 
 func (e *ArgumentError) Error() string { return e.Message }
 
-// ArgumentReader reads the arguments of one tool. It may be used concurrently.
+// ArgumentReader parses the arguments of one tool. It may be used concurrently.
 type ArgumentReader struct {
 	schema   *jsonschema.Schema
 	resolved *jsonschema.Resolved
 	known    []string
 }
 
-// NewArgumentReader prepares the input schema of a tool.
+// NewArgumentReader compiles the input schema of a tool.
 func NewArgumentReader(input *jsonschema.Schema) (*ArgumentReader, error) {
 	resolved, err := input.Resolve(nil)
 	if err != nil {
@@ -56,7 +55,7 @@ func NewArgumentReader(input *jsonschema.Schema) (*ArgumentReader, error) {
 	return r, nil
 }
 
-// Read reads arguments. Any error is an [*ArgumentError].
+// Read parses arguments. Any error is an [*ArgumentError].
 func (r *ArgumentReader) Read(raw []byte) (*Arguments, error) {
 	if len(raw) > MaxArgumentBytes {
 		return nil, &ArgumentError{Message: fmt.Sprintf("the arguments are %d bytes long; at most %d are taken", len(raw),
@@ -72,9 +71,9 @@ func (r *ArgumentReader) Read(raw []byte) (*Arguments, error) {
 	return r.Check(values)
 }
 
-// Check validates arguments that are values already, such as a command line's, and writes them as JSON.
+// Check validates decoded arguments, such as a command line's, and encodes them.
 func (r *ArgumentReader) Check(values map[string]any) (*Arguments, error) {
-	if err := r.check(values); err != nil {
+	if err := r.validate(values); err != nil {
 		return nil, err
 	}
 	canonical, err := jsonv2.Marshal(values, jsonv2.Deterministic(true), jsontext.AllowInvalidUTF8(true))
@@ -84,7 +83,7 @@ func (r *ArgumentReader) Check(values map[string]any) (*Arguments, error) {
 	return &Arguments{Values: values, Canonical: canonical}, nil
 }
 
-// decodeObject reads one JSON object strictly: valid UTF-8, no name twice, nothing behind it, bounded depth.
+// decodeObject decodes one JSON object strictly: valid UTF-8, unique names, nothing after it, limited depth.
 func decodeObject(raw []byte) (map[string]any, error) {
 	var value any
 	var wrong error // an invalid number is reported only if the text is valid JSON
@@ -96,7 +95,7 @@ func decodeObject(raw []byte) (map[string]any, error) {
 		if err != nil {
 			return err
 		}
-		n, err := number(token.String())
+		n, err := parseNumber(token.String())
 		if err != nil && wrong == nil {
 			name, _, _ := strings.Cut(strings.TrimPrefix(string(d.StackPointer()), "/"), "/")
 			wrong = &ArgumentError{Message: fmt.Sprintf("argument %q: %v", name, err)}
@@ -122,14 +121,14 @@ func syntaxError(raw []byte, err error) *ArgumentError {
 	if strings.Contains(err.Error(), "after top-level value") {
 		return &ArgumentError{Message: "the arguments must be one JSON object; something follows it"}
 	}
-	return &ArgumentError{Message: "the arguments are not valid JSON: " + NotJSON(raw, err)}
+	return &ArgumentError{Message: "the arguments are not valid JSON: " + ExplainSyntaxError(raw, err)}
 }
 
-// largestWhole is up to where every whole number has a float64 of its own.
-const largestWhole = 1 << 53
+// maxExactInt is the largest integer up to which every integer is an exact float64.
+const maxExactInt = 1 << 53
 
-// number is a number's value: an int64 where it is a whole one, else a float64.
-func number(text string) (any, error) {
+// parseNumber returns an int64 for whole numbers, else a float64.
+func parseNumber(text string) (any, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n, nil
 	}
@@ -137,18 +136,17 @@ func number(text string) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the number %s is out of range", text)
 	}
-	if f == float64(int64(f)) && f >= -largestWhole && f <= largestWhole {
+	if f == float64(int64(f)) && f >= -maxExactInt && f <= maxExactInt {
 		return int64(f), nil // 1.0 and 1e3 are whole numbers
 	}
 	return f, nil
 }
 
-// NotJSON says in plain words why a text is not valid JSON, as the error of the decoder that has read it has it, and at
-// which byte.
-func NotJSON(text []byte, err error) string {
+// ExplainSyntaxError says in plain words why a text is invalid JSON, and at which byte.
+func ExplainSyntaxError(text []byte, err error) string {
 	var syntax *jsontext.SyntacticError
 	if !errors.As(err, &syntax) {
-		return plainError(err)
+		return withoutPrefix(err)
 	}
 	said, at := syntax.Err.Error(), syntax.ByteOffset
 	rest := text[min(max(at, 0), int64(len(text))):]
@@ -167,7 +165,7 @@ func NotJSON(text []byte, err error) string {
 	c, _ := utf8.DecodeRune(rest)
 	found := fmt.Sprintf("%q", c)
 	before := bytes.TrimRight(text[:at], " \t\r\n")
-	switch wants := expected(said); {
+	switch wants := expectedToken(said); {
 	case c == ',' && bytes.IndexAny(bytes.TrimLeft(rest[1:], " \t\r\n"), "]}") == 0:
 		return fmt.Sprintf("there is a comma too many at byte %d", at)
 	case c == '\'':
@@ -182,8 +180,8 @@ func NotJSON(text []byte, err error) string {
 	return fmt.Sprintf("%s at byte %d does not belong there", found, at)
 }
 
-// expected is what a decoder's message says should have been there; empty if it says nothing.
-func expected(said string) string {
+// expectedToken returns the expected token in a decoder's message; may be empty.
+func expectedToken(said string) string {
 	if strings.Contains(said, " literal ") {
 		return "" // the rest of a word is no help to who meant another
 	}
@@ -192,8 +190,8 @@ func expected(said string) string {
 	return wants
 }
 
-// plainError is an error that is none of the syntax.
-func plainError(err error) string {
+// withoutPrefix is an error that is none of the syntax.
+func withoutPrefix(err error) string {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return "it ends too early"
 	}

@@ -10,8 +10,8 @@ import (
 // ClaimKey is the schema keyword that marks a claim.
 const ClaimKey = "x-picoclaw-claim"
 
-// Claim says what an input field means to the host: a path, with what is done to it, or a command. It travels in the
-// schema, so that the host can guard tools that it has never seen.
+// Claim says that an argument is a path, with its access, or a command. It is part of the schema, so that the host can
+// check calls of any tool.
 type Claim string
 
 // The claims.
@@ -27,14 +27,13 @@ const (
 	ClaimEnv       Claim = "env"       // an object of strings: what the command beside it finds in its environment
 )
 
-// Site is a place in a tool's arguments that carries a claim. Path holds property names; "*" stands for every element
-// of an array.
+// Site is the location of an argument with a claim. Path has property names; "*" stands for every array element.
 type Site struct {
 	Path  []string
 	Claim Claim
 }
 
-// Valid reports whether c is one of the claims above.
+// Valid reports whether c is a known claim.
 func (c Claim) Valid() bool {
 	switch c {
 	case ClaimRead, ClaimWrite, ClaimList, ClaimDelete, ClaimCommand, ClaimCwd, ClaimStdin, ClaimEnv, ClaimProtected:
@@ -43,14 +42,14 @@ func (c Claim) Valid() bool {
 	return false
 }
 
-// Claims lists the claims in a tool's input schema, in the order of the properties' names.
+// Claims returns the claims in a tool's input schema, sorted by property name.
 func Claims(input *jsonschema.Schema) ([]Site, error) {
 	var sites []Site
-	err := collect(input, nil, &sites)
+	err := collectClaims(input, nil, &sites)
 	return sites, err
 }
 
-func collect(s *jsonschema.Schema, at []string, sites *[]Site) error {
+func collectClaims(s *jsonschema.Schema, at []string, sites *[]Site) error {
 	if s == nil {
 		return nil
 	}
@@ -74,11 +73,11 @@ func collect(s *jsonschema.Schema, at []string, sites *[]Site) error {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if err := collect(s.Properties[name], append(at, name), sites); err != nil {
+		if err := collectClaims(s.Properties[name], append(at, name), sites); err != nil {
 			return err
 		}
 	}
-	return collect(s.Items, append(at, "*"), sites)
+	return collectClaims(s.Items, append(at, "*"), sites)
 }
 
 func isString(s *jsonschema.Schema) bool {

@@ -20,7 +20,7 @@ import (
 // serverName is the name in both certificates. The certificates are pinned, so it carries no trust of its own.
 const serverName = "picoclaw-instance"
 
-// maxCredentialsBytes bounds the line that a plugin reads from its standard input.
+// maxCredentialsBytes limits the line a plugin reads from its standard input.
 const maxCredentialsBytes = 64 << 10
 
 // Credentials are the secret of one plugin instance: a key and certificate for either end, made by the host for this
@@ -36,14 +36,13 @@ type Credentials struct {
 	Host        string `json:"host"`        // the only client certificate that may connect, PEM
 }
 
-// NewCredentials makes the secret of a new instance: what the plugin is given, and the host's side of the TLS
-// connection to it.
+// NewCredentials creates the credentials of an instance, and the host's side of the TLS connection.
 func NewCredentials() (*Credentials, *tls.Config, error) {
-	pluginCert, pluginKey, err := selfSigned(x509.ExtKeyUsageServerAuth)
+	pluginCert, pluginKey, err := newSelfSigned(x509.ExtKeyUsageServerAuth)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the plugin's certificate: %w", err)
 	}
-	hostCert, hostKey, err := selfSigned(x509.ExtKeyUsageClientAuth)
+	hostCert, hostKey, err := newSelfSigned(x509.ExtKeyUsageClientAuth)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the host's certificate: %w", err)
 	}
@@ -64,7 +63,7 @@ func NewCredentials() (*Credentials, *tls.Config, error) {
 		}, nil
 }
 
-// TLS returns the plugin's side of the connection: it serves with its own certificate and takes the host's only.
+// TLS returns the plugin's side of the connection: it serves with its certificate and accepts only the host's.
 func (c *Credentials) TLS() (*tls.Config, error) {
 	pair, err := tls.X509KeyPair([]byte(c.Certificate), []byte(c.Key))
 	if err != nil {
@@ -94,8 +93,7 @@ func (c *Credentials) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// ReadCredentials reads the line that [Credentials.WriteTo] wrote and nothing behind it, so that the reader can then
-// be watched for its end.
+// ReadCredentials reads the line of [Credentials.WriteTo], and no more, so that the reader can be watched for its end.
 func ReadCredentials(r *bufio.Reader) (*Credentials, error) {
 	var line []byte
 	for {
@@ -118,9 +116,8 @@ func ReadCredentials(r *bufio.Reader) (*Credentials, error) {
 	return &c, nil
 }
 
-// selfSigned makes a key and a certificate for it, valid for this boot and long after: the pair dies with the
-// instance, not with a date.
-func selfSigned(usage x509.ExtKeyUsage) (certPEM, keyPEM []byte, err error) {
+// newSelfSigned creates a key and a long-lived certificate; the pair is discarded with the instance.
+func newSelfSigned(usage x509.ExtKeyUsage) (certPEM, keyPEM []byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err

@@ -9,8 +9,7 @@ const (
 	ReadWriteWorkspace = "rw"
 )
 
-// Grant is what a plugin may touch: what it asks for, what it is given, or what is in effect of both. The zero value is
-// nothing.
+// Grant is a set of permissions: requested, given, or in effect. The zero value allows nothing.
 type Grant struct {
 	Workspace string   `json:"workspace"`          // "none", "ro" or "rw": the workspace and the whitelisted paths
 	Exec      bool     `json:"exec"`               // start other programs
@@ -23,7 +22,7 @@ type Grant struct {
 	Secrets   []string `json:"secrets,omitempty"`  // names of secrets that may be used, "*" for any
 }
 
-// Intersect returns what both g and other grant, sorted.
+// Intersect returns the permissions in both, sorted.
 func (g Grant) Intersect(other Grant) Grant {
 	out := Grant{
 		Workspace: NoWorkspace,
@@ -31,41 +30,40 @@ func (g Grant) Intersect(other Grant) Grant {
 		Network:   g.Network && other.Network,
 		State:     g.State && other.State,
 		Takeback:  g.Takeback && other.Takeback,
-		Env:       common(g.Env, other.Env),
-		Secrets:   commonSecrets(g.Secrets, other.Secrets),
+		Env:       intersectNames(g.Env, other.Env),
+		Secrets:   intersectSecrets(g.Secrets, other.Secrets),
 	}
 	if rank := min(workspaceRank(g.Workspace), workspaceRank(other.Workspace)); rank > 0 {
 		out.Workspace = workspaces[rank]
 	}
 	if out.Exec {
-		out.Programs, out.Exec = only(g.Programs, other.Programs)
+		out.Programs, out.Exec = intersectLimits(g.Programs, other.Programs)
 	}
 	if out.Network {
-		out.Hosts, out.Network = only(g.Hosts, other.Hosts)
+		out.Hosts, out.Network = intersectLimits(g.Hosts, other.Hosts)
 	}
 	return out
 }
 
-// only returns what two lists allow of which an empty one stands for all. If they have nothing in common, nothing is
-// left: that is not all.
-func only(a, b []string) (both []string, left bool) {
+// intersectLimits intersects two lists of which an empty one means all. left is false if nothing is left.
+func intersectLimits(a, b []string) (both []string, left bool) {
 	switch {
 	case len(a) == 0:
-		return common(b, b), true
+		return intersectNames(b, b), true
 	case len(b) == 0:
-		return common(a, a), true
+		return intersectNames(a, a), true
 	}
-	both = common(a, b)
+	both = intersectNames(a, b)
 	return both, len(both) > 0
 }
 
 var workspaces = []string{NoWorkspace, ReadOnlyWorkspace, ReadWriteWorkspace}
 
-// workspaceRank orders what may be done with the workspace; what is unknown is nothing.
+// workspaceRank orders the access levels of workspaces; unknown ones are none.
 func workspaceRank(access string) int { return max(0, slices.Index(workspaces, access)) }
 
-// common returns the names that stand in both lists, sorted; nil if there are none.
-func common(a, b []string) (both []string) {
+// intersectNames returns the names in both lists, sorted; nil if there are none.
+func intersectNames(a, b []string) (both []string) {
 	for _, name := range slices.Sorted(slices.Values(a)) {
 		if slices.Contains(b, name) {
 			both = append(both, name)
@@ -74,16 +72,16 @@ func common(a, b []string) (both []string) {
 	return slices.Compact(both)
 }
 
-// AnySecret stands for every secret there is.
+// AnySecret stands for all secrets.
 const AnySecret = "*"
 
-// commonSecrets is common for names among which AnySecret may be.
-func commonSecrets(a, b []string) []string {
+// intersectSecrets is intersectNames with support for AnySecret.
+func intersectSecrets(a, b []string) []string {
 	switch {
 	case slices.Contains(a, AnySecret):
-		return common(b, b)
+		return intersectNames(b, b)
 	case slices.Contains(b, AnySecret):
-		return common(a, a)
+		return intersectNames(a, a)
 	}
-	return common(a, b)
+	return intersectNames(a, b)
 }

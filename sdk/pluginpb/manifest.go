@@ -12,15 +12,15 @@ import (
 // ManifestFile is the name of the manifest beside a plugin's binary.
 const ManifestFile = "plugin.json"
 
-// Manifest describes a plugin. The plugin prints it (`describe`), the host reads it from plugin.json without running
-// anything, and a running plugin must say the same.
+// Manifest describes a plugin. The plugin prints it (`describe`), the host reads it from plugin.json without executing
+// anything, and a running plugin must report the same.
 type Manifest struct {
-	ID       string `json:"id"`      // such as "filesystem"; also the binary's name
-	Version  string `json:"version"` // semantic version
-	Doc      string `json:"doc"`     // one sentence for the operator
-	Protocol Range  `json:"protocol"`
-	Grants   Grant  `json:"grants"` // what it asks for
-	Tools    []Spec `json:"tools"`
+	ID       string        `json:"id"`      // such as "filesystem"; also the binary's name
+	Version  string        `json:"version"` // semantic version
+	Doc      string        `json:"doc"`     // one sentence for the operator
+	Protocol ProtocolRange `json:"protocol"`
+	Grants   Grant         `json:"grants"` // what it asks for
+	Tools    []Spec        `json:"tools"`
 
 	// FullNames says that the tools are called by their full names alone, such as "web.search": whoever made up their
 	// names did not know of other plugins'.
@@ -31,26 +31,28 @@ type Manifest struct {
 
 	// Platforms names the program for each platform, such as "linux/amd64". It belongs to the package: a plugin does not
 	// know it of itself. Without it the program is the file with the plugin's id.
-	Platforms map[string]Binary `json:"platforms,omitempty"`
+	Platforms map[string]PackageBinary `json:"platforms,omitempty"`
 }
 
-// Binary is a program in a package.
-type Binary struct {
+// PackageBinary is a program in a package.
+type PackageBinary struct {
 	Path   string `json:"path"`   // below the package's directory, with slashes
 	SHA256 string `json:"sha256"` // of its contents, in hexadecimal
 }
 
-// Range is the span of wire versions that a plugin speaks, both ends included.
-type Range struct {
+// ProtocolRange is an inclusive range of wire versions.
+type ProtocolRange struct {
 	Min int `json:"min"`
 	Max int `json:"max"`
 }
 
 // CurrentProtocol returns the range of [ProtocolVersion] alone.
-func CurrentProtocol() Range { return Range{Min: ProtocolVersion, Max: ProtocolVersion} }
+func CurrentProtocol() ProtocolRange {
+	return ProtocolRange{Min: ProtocolVersion, Max: ProtocolVersion}
+}
 
 // Check returns an error if the range does not include [ProtocolVersion].
-func (r Range) Check() error {
+func (r ProtocolRange) Check() error {
 	switch {
 	case r.Max < ProtocolVersion:
 		return fmt.Errorf("it speaks version %d of the plugin protocol, this picoclaw version %d; "+
@@ -99,7 +101,7 @@ func validName(name, others string) bool {
 		strings.TrimLeft(name, "abcdefghijklmnopqrstuvwxyz0123456789"+others) == ""
 }
 
-// maxTools bounds what a plugin may offer: a client's context is not a plugin's to fill.
+// maxTools limits a plugin's tools, since they fill a client's context.
 const maxTools = 256
 
 // ParseManifest reads a manifest and checks it, but for the schemas in it: see [Spec.CheckSchemas].
@@ -136,7 +138,7 @@ func (m *Manifest) Equal(other *Manifest) (bool, error) {
 	return reflect.DeepEqual(said[0], said[1]), nil
 }
 
-// CheckID says what is wrong with a plugin's id, if anything is.
+// CheckID returns an error for an invalid plugin id.
 func CheckID(id string) error {
 	if !validName(id, "_-") {
 		return fmt.Errorf("plugin id %q: want lower-case letters, digits, '-' and '_', starting with a letter, at most 64",
@@ -145,7 +147,7 @@ func CheckID(id string) error {
 	return nil
 }
 
-// Check says what is wrong with the manifest, if anything is, but for its schemas.
+// Check returns an error for an invalid manifest. It does not check schemas.
 func (m *Manifest) Check() error {
 	if err := CheckID(m.ID); err != nil {
 		return err
@@ -165,7 +167,7 @@ func (m *Manifest) Check() error {
 	return CheckTools(m.ID, m.Tools)
 }
 
-// CheckTools says what is wrong with the tools of a plugin, if anything is, but for what is in their schemas.
+// CheckTools returns an error for invalid tools. It does not check schemas.
 func CheckTools(plugin string, tools []Spec) error {
 	if len(tools) > maxTools {
 		return fmt.Errorf("plugin %s offers %d tools; at most %d are allowed", plugin, len(tools), maxTools)
@@ -177,14 +179,14 @@ func CheckTools(plugin string, tools []Spec) error {
 			return fmt.Errorf("plugin %s offers the tool %s twice", plugin, t.Name)
 		}
 		seen[t.Name] = true
-		if err := t.check(); err != nil {
+		if err := t.validate(); err != nil {
 			return fmt.Errorf("plugin %s: %w", plugin, err)
 		}
 	}
 	return nil
 }
 
-func (s *Spec) check() error {
+func (s *Spec) validate() error {
 	if !validName(s.Name, "_") {
 		return fmt.Errorf("tool name %q: want lower-case letters, digits and '_', starting with a letter, at most 64", s.Name)
 	}
@@ -197,7 +199,7 @@ func (s *Spec) check() error {
 	return nil
 }
 
-// CheckSchemas says what is wrong with the tool's schemas, if anything is.
+// CheckSchemas returns an error for invalid schemas.
 func (s *Spec) CheckSchemas() error {
 	_, _, err := s.Arguments()
 	if err == nil && s.Output != nil {
@@ -211,7 +213,7 @@ func (s *Spec) CheckSchemas() error {
 	return err
 }
 
-// Arguments returns the reader of the tool's arguments and the claims in them.
+// Arguments returns the reader of the tool's arguments, and their claims.
 func (s *Spec) Arguments() (*ArgumentReader, []Site, error) {
 	input, err := s.Input.Parse()
 	if err != nil {
@@ -234,8 +236,7 @@ func (s *Spec) Arguments() (*ArgumentReader, []Site, error) {
 	return reader, claims, nil
 }
 
-// ProgramName is the name of the file that a plugin's program is in, beside its manifest, on an operating system as
-// runtime.GOOS has it: its id, with .exe on Windows, which starts nothing else.
+// ProgramName returns the file name of a plugin's program on an operating system: its id, with .exe on Windows.
 func ProgramName(id, goos string) string {
 	if goos == "windows" {
 		return id + ".exe"

@@ -56,7 +56,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	tool := Spec{Name: "a-b", Doc: "d"}
-	if err := tool.check(); err == nil || !strings.Contains(err.Error(), "tool name") {
+	if err := tool.validate(); err == nil || !strings.Contains(err.Error(), "tool name") {
 		t.Error(err)
 	}
 }

@@ -55,15 +55,15 @@ func Handshake() plugin.HandshakeConfig {
 	}
 }
 
-// Versions returns the versioned plugin set that go-plugin wants. A plugin gives its server; a host gives nil and is
-// handed a [PluginClient] when it dispenses [ServiceName].
+// Versions returns the plugin set for go-plugin. A plugin passes its server; a host passes nil and gets a
+// [PluginClient] for [ServiceName].
 func Versions(server PluginServer) map[int]plugin.PluginSet {
 	return map[int]plugin.PluginSet{
 		ProtocolVersion: {ServiceName: &grpcPlugin{server: server}},
 	}
 }
 
-// grpcPlugin is go-plugin's adapter between a gRPC connection and the service.
+// grpcPlugin adapts the service to go-plugin.
 type grpcPlugin struct {
 	plugin.NetRPCUnsupportedPlugin
 	server PluginServer
@@ -83,10 +83,10 @@ func (p *grpcPlugin) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, conn *g
 	return NewPluginClient(conn), nil
 }
 
-// AgentText returns the texts that an agent reads in a result, each on lines of its own.
+// AgentText returns a result's texts for an agent, each on separate lines.
 func (r *Result) AgentText() string {
 	if len(r.GetContent()) == 0 {
-		return r.leading()
+		return r.leadingText()
 	}
 	var texts []string
 	for _, b := range r.Blocks() {
@@ -97,17 +97,17 @@ func (r *Result) AgentText() string {
 	return strings.Join(texts, "\n")
 }
 
-// Blocks returns all of a result in order; nil if it is only a text.
+// Blocks returns all content in order; nil if there is only text.
 func (r *Result) Blocks() []*Content {
-	text := r.leading()
+	text := r.leadingText()
 	if len(r.GetContent()) == 0 || text == "" {
 		return r.GetContent()
 	}
 	return append([]*Content{{Text: text}}, r.GetContent()...)
 }
 
-// leading returns the text before all content.
-func (r *Result) leading() string {
+// leadingText returns the text before all content.
+func (r *Result) leadingText() string {
 	if r.GetTextIsStructured() {
 		return string(r.GetStructured())
 	}

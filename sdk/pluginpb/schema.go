@@ -13,14 +13,14 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Schema is a JSON Schema in a manifest. It stays text until somebody needs what it says: a host reads the manifests of
-// all its plugins at every start, and the schema of a tool when the tool is first called. It may be used concurrently.
+// Schema is a JSON Schema in a manifest. It is parsed on first use, since a host reads many manifests at start. It may
+// be used concurrently.
 type Schema struct {
 	text  json.RawMessage
 	parse func() (*jsonschema.Schema, error)
 }
 
-// NewSchema makes a schema that is read already one of a manifest.
+// NewSchema converts a parsed schema.
 func NewSchema(s *jsonschema.Schema) (*Schema, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Schema) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// WithoutClaims is the schema as agents are told of it, without what is between a plugin and its host.
+// WithoutClaims returns the schema for agents, without the claims for the host.
 func (s *Schema) WithoutClaims() (json.RawMessage, error) {
 	if s == nil {
 		return nil, errors.New("there is no schema")
@@ -78,32 +78,31 @@ func dropClaims(v any) {
 	}
 }
 
-// mostSubschemas is how many schemas there may be in one when each reference is replaced by what it refers to: whoever
-// validates goes through all of them, perhaps for each part of a value.
-const mostSubschemas = 20_000
+// maxSubschemas limits the subschemas after expanding references, since validation may visit all of them repeatedly.
+const maxSubschemas = 20_000
 
-// CheckBounds says why a schema can't be validated by in bounded time, if it can't: one that refers to itself, perhaps
-// by others, or that is a small text for a huge schema.
+// CheckBounds returns an error if validation is unbounded: for recursive schemas, or small texts that expand to huge
+// ones.
 func (s *Schema) CheckBounds() error {
 	var root any
 	if err := json.Unmarshal(s.text, &root); err != nil {
 		return err
 	}
-	b := bounds{root: root, sizes: map[string]int{}}
-	_, err := b.size(root)
+	b := schemaCounter{root: root, sizes: map[string]int{}}
+	_, err := b.countSchemas(root)
 	return err
 }
 
-// bounds counts the schemas in a schema.
-type bounds struct {
+// schemaCounter counts subschemas.
+type schemaCounter struct {
 	root  any
 	sizes map[string]int // by reference; 0 while it is counted
 }
 
-func (b *bounds) size(v any) (n int, err error) {
+func (b *schemaCounter) countSchemas(v any) (n int, err error) {
 	add := func(more int, moreErr error) bool {
-		if n += more; moreErr == nil && n > mostSubschemas {
-			moreErr = fmt.Errorf("with its references it has more than %d schemas", mostSubschemas)
+		if n += more; moreErr == nil && n > maxSubschemas {
+			moreErr = fmt.Errorf("with its references it has more than %d schemas", maxSubschemas)
 		}
 		err = moreErr
 		return err == nil
@@ -111,7 +110,7 @@ func (b *bounds) size(v any) (n int, err error) {
 	switch v := v.(type) {
 	case []any:
 		for _, one := range v {
-			if !add(b.size(one)) {
+			if !add(b.countSchemas(one)) {
 				return n, err
 			}
 		}
@@ -123,13 +122,13 @@ func (b *bounds) size(v any) (n int, err error) {
 				continue // values
 			case "$ref", "$dynamicRef", "$recursiveRef":
 				if ref, ok := one.(string); ok {
-					if !add(b.reference(ref)) {
+					if !add(b.countReference(ref)) {
 						return n, err
 					}
 					continue
 				}
 			}
-			if !add(b.size(one)) {
+			if !add(b.countSchemas(one)) {
 				return n, err
 			}
 		}
@@ -137,8 +136,8 @@ func (b *bounds) size(v any) (n int, err error) {
 	return n, nil
 }
 
-// reference counts the schemas in what a reference refers to.
-func (b *bounds) reference(ref string) (int, error) {
+// countReference counts the subschemas of a reference's target.
+func (b *schemaCounter) countReference(ref string) (int, error) {
 	if n, known := b.sizes[ref]; known {
 		if n == 0 {
 			return 0, fmt.Errorf("it refers to itself by %q", ref)
@@ -169,7 +168,7 @@ func (b *bounds) reference(ref string) (int, error) {
 		return 0, fmt.Errorf("it refers to %q, which is not there", ref)
 	}
 	b.sizes[ref] = 0
-	n, err := b.size(at)
+	n, err := b.countSchemas(at)
 	b.sizes[ref] = max(n, 1)
 	return n, err
 }

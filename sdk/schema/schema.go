@@ -21,7 +21,7 @@ func InferInput(t reflect.Type) (*pluginpb.Schema, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("the input type is %s; it must be a struct", t)
 	}
-	s, err := infer(t, "input schema")
+	s, err := inferSchema(t, "input schema")
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func InferOutput(t reflect.Type) (*pluginpb.Schema, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("the output type is %s; it must be a string or a struct", t)
 	}
-	s, err := infer(t, "output schema")
+	s, err := inferSchema(t, "output schema")
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func InferConfig(defaults any) (*jsonschema.Schema, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("the type is %s; it must be a struct", t)
 	}
-	s, err := infer(t, "schema")
+	s, err := inferSchema(t, "schema")
 	if err != nil {
 		return nil, err
 	}
@@ -70,26 +70,26 @@ func InferConfig(defaults any) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-func infer(t reflect.Type, name string) (*jsonschema.Schema, error) {
+func inferSchema(t reflect.Type, name string) (*jsonschema.Schema, error) {
 	s, err := jsonschema.ForType(t, nil)
 	if err != nil {
 		return nil, fmt.Errorf("infer the %s: %w", name, err)
 	}
-	return s, annotate(s, t)
+	return s, annotateSchema(s, t)
 }
 
-// annotate adds to an inferred schema what the struct's tags say, and takes "null" off arrays: a nil slice is sent as
-// an empty array, and clients are confused by two types.
-func annotate(s *jsonschema.Schema, t reflect.Type) error {
+// annotateSchema adds the struct tags to an inferred schema, and removes "null" from arrays: nil slices are sent as
+// empty arrays, and two types confuse clients.
+func annotateSchema(s *jsonschema.Schema, t reflect.Type) error {
 	switch t.Kind() {
 	case reflect.Pointer:
-		return annotate(s, t.Elem())
+		return annotateSchema(s, t.Elem())
 	case reflect.Slice, reflect.Array:
 		if slices.Equal(s.Types, []string{"null", "array"}) {
 			s.Type, s.Types = "array", nil
 		}
 		if s.Items != nil {
-			return annotate(s.Items, t.Elem())
+			return annotateSchema(s.Items, t.Elem())
 		}
 		return nil
 	case reflect.Struct:
@@ -113,7 +113,7 @@ func annotateFields(s *jsonschema.Schema, t reflect.Type) error {
 			// It is left out where there is nothing; to send null for it would be a third way.
 			prop.Type, prop.Types = prop.Types[1], nil
 		}
-		if err := annotate(prop, f.Type); err != nil {
+		if err := annotateSchema(prop, f.Type); err != nil {
 			return err
 		}
 		if err := applyTags(prop, f); err != nil {
@@ -141,21 +141,21 @@ func applyTags(s *jsonschema.Schema, f reflect.StructField) error {
 		}
 	}
 	if text, ok := f.Tag.Lookup("default"); ok {
-		value, err := literal(f.Type, text)
+		value, err := parseLiteral(f.Type, text)
 		if err != nil {
 			return fmt.Errorf("default %q: %w", text, err)
 		}
 		s.Default = value
 	}
 	var err error
-	if s.Minimum, err = bound(f, "minimum"); err != nil {
+	if s.Minimum, err = parseBound(f, "minimum"); err != nil {
 		return err
 	}
-	s.Maximum, err = bound(f, "maximum")
+	s.Maximum, err = parseBound(f, "maximum")
 	return err
 }
 
-func bound(f reflect.StructField, tag string) (*float64, error) {
+func parseBound(f reflect.StructField, tag string) (*float64, error) {
 	text, ok := f.Tag.Lookup(tag)
 	if !ok {
 		return nil, nil
@@ -167,8 +167,8 @@ func bound(f reflect.StructField, tag string) (*float64, error) {
 	return &n, nil
 }
 
-// literal turns a tag's text into the JSON of a field's type.
-func literal(t reflect.Type, text string) (json.RawMessage, error) {
+// parseLiteral converts a tag's text to JSON of a field's type.
+func parseLiteral(t reflect.Type, text string) (json.RawMessage, error) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}

@@ -38,7 +38,7 @@ func Build(t testing.TB, pkg string) Binary {
 	}
 	manifest, err := exec.CommandContext(t.Context(), program, "describe").Output()
 	if err != nil {
-		t.Fatalf("the plugin can't describe itself: %v", said(err))
+		t.Fatalf("the plugin can't describe itself: %v", withStderr(err))
 	}
 	m, err := pluginpb.ParseManifest(manifest)
 	if err != nil {
@@ -59,14 +59,14 @@ func Build(t testing.TB, pkg string) Binary {
 // Spec is like the function [Spec], for what is in the plugin.json.
 func (b Binary) Spec(t testing.TB, cases ...Case) {
 	t.Helper()
-	m := b.manifest(t)
+	m := b.readManifest(t)
 	checkManifest(t, m)
 	if len(cases) > 0 {
 		checkExamples(t, m, cases)
 	}
 }
 
-func (b Binary) manifest(t testing.TB) *pluginpb.Manifest {
+func (b Binary) readManifest(t testing.TB) *pluginpb.Manifest {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(b.Dir, pluginpb.ManifestFile))
 	if err != nil {
@@ -83,21 +83,21 @@ func (b Binary) manifest(t testing.TB) *pluginpb.Manifest {
 // granted. It needs picoclaw: the program that the variable PICOCLAW names, or else the one on the PATH.
 func (b Binary) Run(t *testing.T, cases ...Case) {
 	t.Helper()
-	m := b.manifest(t)
-	program, err := picoclaw()
+	m := b.readManifest(t)
+	program, err := findPicoclaw()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range cases {
-		t.Run(c.name(), func(t *testing.T) {
-			h := newHome(t, b, m, &c)
-			c.check(t, h.workspace, h.call(t, program, m.ID+"."+c.Tool, c.arguments()))
+		t.Run(c.caseName(), func(t *testing.T) {
+			h := newTestHome(t, b, m, &c)
+			c.checkResult(t, h.workspace, h.runCall(t, program, m.ID+"."+c.Tool, c.argumentValue()))
 		})
 	}
 }
 
-// picoclaw finds the program.
-func picoclaw() (string, error) {
+// findPicoclaw finds the program.
+func findPicoclaw() (string, error) {
 	name := os.Getenv("PICOCLAW")
 	if name == "" {
 		name = "picoclaw"
@@ -113,22 +113,22 @@ func picoclaw() (string, error) {
 	return program, nil
 }
 
-// said adds to a failed program's error what it wrote.
-func said(err error) error {
+// withStderr adds a failed program's output to its error.
+func withStderr(err error) error {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
 	}
 	return err
 }
 
-// answer is a line of `picoclaw batch`.
-type answer struct {
+// batchAnswer is a line of `picoclaw batch`.
+type batchAnswer struct {
 	Text       string          `json:"text"`
 	Structured json.RawMessage `json:"structured"`
 	Error      *sdk.Error      `json:"error"`
 }
 
-func (a *answer) result() Result {
+func (a *batchAnswer) toResult() Result {
 	r := Result{Text: a.Text, Structured: a.Structured}
 	if e := a.Error; e != nil {
 		r.Err = &pluginpb.Error{Code: e.Code, Message: e.Message, Rule: e.Rule, Hint: e.Hint}

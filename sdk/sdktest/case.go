@@ -39,41 +39,41 @@ type Case struct {
 func Run(t *testing.T, p sdk.Plugin, cases ...Case) {
 	t.Helper()
 	for _, c := range cases {
-		t.Run(c.name(), func(t *testing.T) {
+		t.Run(c.caseName(), func(t *testing.T) {
 			started := Start(t, p, Options{Files: c.Files, Config: c.Config})
-			c.prepare(t, started.Dir)
+			c.prepareWorkspace(t, started.Dir)
 			if started.readers[c.Tool] == nil {
 				t.Fatalf("the plugin has no tool %q", c.Tool)
 			}
-			c.check(t, started.Dir, started.Call(c.Tool, c.arguments()))
+			c.checkResult(t, started.Dir, started.Call(c.Tool, c.argumentValue()))
 		})
 	}
 }
 
-func (c *Case) name() string {
+func (c *Case) caseName() string {
 	if c.Name == "" {
 		return c.Tool
 	}
 	return c.Name
 }
 
-func (c *Case) prepare(t testing.TB, dir string) {
+func (c *Case) prepareWorkspace(t testing.TB, dir string) {
 	if c.Prepare != nil {
 		c.Prepare(t, dir)
 	}
 }
 
-func (c *Case) arguments() any {
+func (c *Case) argumentValue() any {
 	if c.Args == nil {
 		return "{}"
 	}
 	return c.Args
 }
 
-// check compares how a call went with how it should have.
-func (c *Case) check(t testing.TB, dir string, r Result) {
+// checkResult compares a call's result with the expected one.
+func (c *Case) checkResult(t testing.TB, dir string, r Result) {
 	t.Helper()
-	c.checkEnd(t, r)
+	c.checkSuccess(t, r)
 	if c.Want != "" && r.Text != c.Want {
 		t.Errorf("the text differs (-want +got):\n%s", cmp.Diff(c.Want, r.Text))
 	}
@@ -84,11 +84,11 @@ func (c *Case) check(t testing.TB, dir string, r Result) {
 		}
 	}
 	if c.WantJSON != nil {
-		want, err := generic(c.WantJSON)
+		want, err := normalizeJSON(c.WantJSON)
 		if err != nil {
 			t.Fatalf("WantJSON: %v", err)
 		}
-		got, err := generic(r.Structured)
+		got, err := normalizeJSON(r.Structured)
 		if err != nil {
 			t.Errorf("the structured result %q: %v", r.Structured, err)
 		} else if diff := cmp.Diff(want, got); diff != "" {
@@ -108,7 +108,7 @@ func (c *Case) check(t testing.TB, dir string, r Result) {
 	}
 }
 
-func (c *Case) checkEnd(t testing.TB, r Result) {
+func (c *Case) checkSuccess(t testing.TB, r Result) {
 	t.Helper()
 	switch {
 	case c.WantErr == "" && r.Err != nil:
@@ -120,8 +120,8 @@ func (c *Case) checkEnd(t testing.TB, r Result) {
 	}
 }
 
-// text is a JSON text as it is, and any other value as JSON.
-func text(v any) ([]byte, error) {
+// encodeJSON returns JSON text unchanged, and other values as JSON.
+func encodeJSON(v any) ([]byte, error) {
 	switch v := v.(type) {
 	case string:
 		return []byte(v), nil
@@ -133,9 +133,9 @@ func text(v any) ([]byte, error) {
 	return json.Marshal(v)
 }
 
-// generic is a value as JSON has it, for comparing.
-func generic(v any) (any, error) {
-	raw, err := text(v)
+// normalizeJSON decodes a value's JSON, for comparison.
+func normalizeJSON(v any) (any, error) {
+	raw, err := encodeJSON(v)
 	if err != nil {
 		return nil, err
 	}

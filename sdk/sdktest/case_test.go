@@ -75,7 +75,7 @@ func TestACaseFailsWhenTheCallIsNotAsItSays(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			said := record(func(r testing.TB) { tt.c.check(r, dir, tt.result) })
+			said := record(func(r testing.TB) { tt.c.checkResult(r, dir, tt.result) })
 			switch {
 			case tt.want == "" && len(said) > 0:
 				t.Errorf("it complains: %q", said)
@@ -132,7 +132,7 @@ func TestSpecWantsEveryToolShown(t *testing.T) {
 
 func TestTheProgramThatIsMissingIsNamed(t *testing.T) {
 	t.Setenv("PICOCLAW", filepath.Join(t.TempDir(), "picoclaw"))
-	if _, err := picoclaw(); err == nil || !strings.Contains(err.Error(), "set PICOCLAW to its path") {
+	if _, err := findPicoclaw(); err == nil || !strings.Contains(err.Error(), "set PICOCLAW to its path") {
 		t.Errorf("the error is %v", err)
 	}
 }

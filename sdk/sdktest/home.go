@@ -12,14 +12,14 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// home is a home of picoclaw's for one call.
-type home struct {
+// testHome is a picoclaw home for one call.
+type testHome struct {
 	dir       string
 	workspace string
 }
 
-// newHome makes a home whose configuration has the plugin run from its build directory.
-func newHome(t testing.TB, b Binary, m *pluginpb.Manifest, c *Case) *home {
+// newTestHome creates a home whose configuration runs the plugin from its build directory.
+func newTestHome(t testing.TB, b Binary, m *pluginpb.Manifest, c *Case) *testHome {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -29,15 +29,15 @@ func newHome(t testing.TB, b Binary, m *pluginpb.Manifest, c *Case) *home {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &home{dir: filepath.Join(dir, "home"), workspace: filepath.Join(dir, "work")}
+	h := &testHome{dir: filepath.Join(dir, "home"), workspace: filepath.Join(dir, "work")}
 	writeFiles(t, h.workspace, c.Files)
-	c.prepare(t, h.workspace)
+	c.prepareWorkspace(t, h.workspace)
 	if err := os.Mkdir(h.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	settings := map[string]any{"dev": plugin, "grants": m.Grants}
 	if c.Config != nil {
-		raw, err := text(c.Config)
+		raw, err := encodeJSON(c.Config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func newHome(t testing.TB, b Binary, m *pluginpb.Manifest, c *Case) *home {
 	return h
 }
 
-// writeFiles writes what a case or a test wants to find in the workspace, which it makes.
+// writeFiles creates the workspace with a case's files.
 func writeFiles(t testing.TB, dir string, files map[string]string) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -75,10 +75,10 @@ func writeFiles(t testing.TB, dir string, files map[string]string) {
 	}
 }
 
-// call has picoclaw make one call.
-func (h *home) call(t testing.TB, picoclaw, tool string, arguments any) Result {
+// runCall makes one call with picoclaw.
+func (h *testHome) runCall(t testing.TB, picoclaw, tool string, arguments any) Result {
 	t.Helper()
-	raw, err := text(arguments)
+	raw, err := encodeJSON(arguments)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,17 +95,17 @@ func (h *home) call(t testing.TB, picoclaw, tool string, arguments any) Result {
 	if err != nil {
 		t.Fatalf("picoclaw: %v\n%s", err, stderr.String())
 	}
-	var a answer
+	var a batchAnswer
 	if err := json.Unmarshal(out, &a); err != nil {
 		t.Fatalf("picoclaw answered %q: %v\n%s", out, err, stderr.String())
 	}
 	if stderr.Len() > 0 {
 		t.Logf("picoclaw said:\n%s", stderr.String())
 	}
-	return a.result()
+	return a.toResult()
 }
 
-// withoutSettings takes the caller's own settings of picoclaw out of an environment: they must not change a test.
+// withoutSettings removes the caller's picoclaw settings from an environment.
 func withoutSettings(environ []string) []string {
 	var kept []string
 	for _, pair := range environ {

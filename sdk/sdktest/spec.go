@@ -22,7 +22,7 @@ import (
 // they are the examples that readers go by.
 func Spec(t testing.TB, p sdk.Plugin, cases ...Case) {
 	t.Helper()
-	m, err := served.Manifest(p)
+	m, err := served.PluginManifest(p)
 	if err != nil {
 		t.Fatalf("the plugin can't be used: %v", err)
 	}
@@ -34,7 +34,7 @@ func Spec(t testing.TB, p sdk.Plugin, cases ...Case) {
 
 func checkManifest(t testing.TB, m *pluginpb.Manifest) {
 	t.Helper()
-	findings, err := contract.Check(m)
+	findings, err := contract.CheckManifest(m)
 	if err != nil {
 		t.Fatalf("the plugin can't be used: %v", err)
 	}
@@ -58,19 +58,19 @@ func checkExamples(t testing.TB, m *pluginpb.Manifest, cases []Case) {
 		c := &cases[i]
 		reader := readers[c.Tool]
 		if reader == nil {
-			t.Errorf("case %s: the plugin has no tool %q", c.name(), c.Tool)
+			t.Errorf("case %s: the plugin has no tool %q", c.caseName(), c.Tool)
 			continue
 		}
 		if c.WantErr != "" {
 			continue
 		}
 		shown[c.Tool] = true
-		raw, err := text(c.arguments())
+		raw, err := encodeJSON(c.argumentValue())
 		if err == nil {
 			_, err = reader.Read(raw)
 		}
 		if err != nil {
-			t.Errorf("case %s: %v", c.name(), err)
+			t.Errorf("case %s: %v", c.caseName(), err)
 		}
 	}
 	for i := range m.Tools {

@@ -63,11 +63,11 @@ type Result struct {
 // Start runs a plugin until the end of the test.
 func Start(t testing.TB, p sdk.Plugin, o Options) *Plugin {
 	t.Helper()
-	manifest, err := served.Manifest(p)
+	manifest, err := served.PluginManifest(p)
 	if err != nil {
 		t.Fatalf("the plugin can't be used: %v", err)
 	}
-	server := serve.NewServer(served.Plugin(p), hclog.NewNullLogger())
+	server := serve.NewServer(served.ConvertPlugin(p), hclog.NewNullLogger())
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -75,19 +75,19 @@ func Start(t testing.TB, p sdk.Plugin, o Options) *Plugin {
 	writeFiles(t, dir, o.Files)
 	s := &Plugin{
 		Dir: dir, t: t, answer: o.Answer,
-		client: connect(t, server), readers: map[string]*pluginpb.ArgumentReader{},
+		client: connectInMemory(t, server), readers: map[string]*pluginpb.ArgumentReader{},
 	}
 	for _, tool := range manifest.Tools {
 		if s.readers[tool.Name], _, err = tool.Arguments(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.configure(manifest, o)
+	s.sendConfigure(manifest, o)
 	return s
 }
 
-// connect serves the plugin on a connection in memory.
-func connect(t testing.TB, server pluginpb.PluginServer) pluginpb.PluginClient {
+// connectInMemory serves the plugin on an in-memory connection.
+func connectInMemory(t testing.TB, server pluginpb.PluginServer) pluginpb.PluginClient {
 	t.Helper()
 	listener := bufconn.Listen(1 << 20)
 	s := grpc.NewServer(grpc.MaxRecvMsgSize(pluginpb.MaxMessageBytes), grpc.MaxSendMsgSize(pluginpb.MaxMessageBytes))
@@ -110,7 +110,7 @@ func connect(t testing.TB, server pluginpb.PluginServer) pluginpb.PluginClient {
 	return client
 }
 
-func (s *Plugin) configure(m *pluginpb.Manifest, o Options) {
+func (s *Plugin) sendConfigure(m *pluginpb.Manifest, o Options) {
 	s.t.Helper()
 	policy := guard.Policy{Workspace: s.Dir, Restrict: true, Exec: guard.ExecPolicy{DenyPatterns: true}}
 	if o.Policy != nil {
@@ -158,7 +158,7 @@ func (s *Plugin) CallContext(ctx context.Context, tool string, args any) Result 
 	if reader == nil {
 		s.t.Fatalf("the plugin has no tool %q", tool)
 	}
-	raw, err := text(args)
+	raw, err := encodeJSON(args)
 	if err != nil {
 		s.t.Fatal(err)
 	}

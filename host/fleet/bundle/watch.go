@@ -163,7 +163,7 @@ func put(file string, b *Bundle) error {
 			}
 			continue
 		}
-		if err := atomicfile.Write(part.name, part.data, 0o600); err != nil {
+		if err := atomicfile.WriteFile(part.name, part.data, 0o600); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,7 @@ func (h *Hub) key(name string, create func() (nkeys.KeyPair, error)) (nkeys.KeyP
 		if seed, err = pair.Seed(); err != nil {
 			return nil, err
 		}
-		return pair, atomicfile.Write(file, seed, 0o600)
+		return pair, atomicfile.WriteFile(file, seed, 0o600)
 	}
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (h *Hub) writeAccounts(r *Register) error {
 		if err != nil {
 			return err
 		}
-		return atomicfile.Write(filepath.Join(h.path("accounts"), public+".jwt"), []byte(token), 0o600)
+		return atomicfile.WriteFile(filepath.Join(h.path("accounts"), public+".jwt"), []byte(token), 0o600)
 	}
 	if err := write(h.systemAccount()); err != nil {
 		return err

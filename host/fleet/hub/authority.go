@@ -27,7 +27,7 @@ func (h *Hub) authority() (*authority.Authority, error) {
 	data, err := os.ReadFile(h.path("authority.pem"))
 	if errors.Is(err, fs.ErrNotExist) {
 		if data, err = newAuthority(); err == nil {
-			err = atomicfile.Write(h.path("authority.pem"), data, 0o600)
+			err = atomicfile.WriteFile(h.path("authority.pem"), data, 0o600)
 		}
 	}
 	if err != nil {
@@ -49,7 +49,7 @@ func (h *Hub) authority() (*authority.Authority, error) {
 }
 
 func newAuthority() ([]byte, error) {
-	a, err := authority.New("picoclaw hub", authorityHolds)
+	a, err := authority.NewAuthority("picoclaw hub", authorityHolds)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func newAuthority() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(a.PEM(), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret})...), nil
+	return append(a.CertificatePEM(), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret})...), nil
 }
 
 // serving is the TLS of a hub that goes by some names and addresses.
@@ -74,7 +74,7 @@ func serving(a *authority.Authority, names []string) *tls.Config {
 				if err != nil {
 					return nil, err
 				}
-				if current, err = a.Issue(key, "picoclaw hub", serverHolds, names...); err != nil {
+				if current, err = a.IssueCertificate(key, "picoclaw hub", serverHolds, names...); err != nil {
 					return nil, err
 				}
 			}

@@ -234,7 +234,7 @@ func (h *Hub) issue(id *identity.Identity, may jwt.Permissions, lives time.Durat
 	if err != nil {
 		return err
 	}
-	id.CA, id.Seed = string(ca.PEM()), string(seed)
+	id.CA, id.Seed = string(ca.CertificatePEM()), string(seed)
 	id.JWT, err = user(account, key, id.Name, may, lives)
 	return err
 }
@@ -289,7 +289,7 @@ func (h *Hub) connect(url, tenant string, account nkeys.KeyPair, lives time.Dura
 	may.Pub.Allow.Add(">")
 	may.Sub.Allow.Add(">")
 	id := &identity.Identity{Name: ownName, Role: identity.Admin, Tenant: tenant, URLs: []string{url},
-		CA: string(ca.PEM()), Seed: string(seed)}
+		CA: string(ca.CertificatePEM()), Seed: string(seed)}
 	if id.JWT, err = user(account, key, id.Name, may, lives); err != nil {
 		return nil, err
 	}

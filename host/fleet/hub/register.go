@@ -104,7 +104,7 @@ func (h *Hub) save(r *Register) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(h.path("register.json"), append(data, '\n'), 0o600)
+	return atomicfile.WriteFile(h.path("register.json"), append(data, '\n'), 0o600)
 }
 
 // lock has one process at a time do something with the hub's files.

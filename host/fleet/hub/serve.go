@@ -58,7 +58,7 @@ func (h *Hub) Serve(ctx context.Context, logger hclog.Logger, ready func(address
 		return fmt.Errorf("the hub: %w", err)
 	}
 	// Commands that look for a hub find it from here on.
-	if err := atomicfile.Write(h.path("address"), []byte(at), 0o600); err != nil {
+	if err := atomicfile.WriteFile(h.path("address"), []byte(at), 0o600); err != nil {
 		return err
 	}
 	ready(srv.Addr().String())

@@ -14,12 +14,11 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Call answers the calls on a stream, one after another. The goroutine that serves the stream keeps a stack that has
-// grown to what a call takes, and nothing is set up again for the next call.
+// Call serves the calls of a stream, one after another, in one goroutine, whose grown stack is reused.
 func (s *service) Call(stream pluginpb.Plugin_CallServer) error {
-	in := &incoming{receive: stream.Recv}
+	in := &requestReader{receive: stream.Recv}
 	for {
-		req, err := in.next(nil)
+		req, err := in.nextRequest(nil)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -29,22 +28,22 @@ func (s *service) Call(stream pluginpb.Plugin_CallServer) error {
 		if req.GetAnswer() != nil {
 			continue // nobody waits for it any more
 		}
-		if err := s.answer(stream.Context(), req, stream.Send, in); err != nil {
+		if err := s.serveCall(stream.Context(), req, stream.Send, in); err != nil {
 			return err
 		}
 	}
 }
 
-// answer runs the tool that a request asks for and sends what it has to tell, the result last. An error is about the
-// way: what goes wrong in the tool is in its result. The answers to its questions come in behind the request.
-func (s *service) answer(
-	ctx context.Context, req *pluginpb.CallRequest, send func(*pluginpb.CallEvent) error, in *incoming,
+// serveCall runs the requested tool and sends its events, and finally its result. It returns only transport errors;
+// tool errors are in the result. Answers to forms arrive on the stream.
+func (s *service) serveCall(
+	ctx context.Context, req *pluginpb.CallRequest, send func(*pluginpb.CallEvent) error, in *requestReader,
 ) error {
 	tool, ok := s.tools[req.GetTool()]
 	if !ok {
 		return status.Errorf(codes.NotFound, "the plugin %s has no tool %q", s.plugin.ID, req.GetTool())
 	}
-	env, err := s.enter()
+	env, err := s.beginCall()
 	if err != nil {
 		return err
 	}
@@ -59,24 +58,23 @@ func (s *service) answer(
 		defer done()
 	}
 
-	events := &outgoing{send: send, broken: cancel}
-	c := s.newCall(env, req.GetArguments(), events.emit)
+	events := &callStream{send: send, broken: cancel}
+	c := s.newCall(env, req.GetArguments(), events.sendEvent)
 	c.Agreed = req.GetAgreed()
 	c.TraceParent, c.TraceState = req.GetTraceParent(), req.GetTraceState()
 	if req.GetAnswers() {
-		asks := &questions{call: ctx, in: in, emit: events.emit}
-		defer asks.end()
-		c.Ask = asks.ask
+		asks := &callQuestions{call: ctx, in: in, emit: events.sendEvent}
+		defer asks.waitForQuestions()
+		c.Ask = asks.askForm
 	}
-	result := s.run(ctx, tool, c)
+	result := s.runTool(ctx, tool, c)
 	cancel()
-	defer s.idle.Reset(rest)
-	return events.end(result)
+	defer s.idle.Reset(idleTime)
+	return events.sendResult(result)
 }
 
-// outgoing is what one call sends. What a tool has left running may still have something to tell when the result is on
-// its way: that is dropped, since the next call's events come on the same stream.
-type outgoing struct {
+// callStream sends the events of one call. Events after the result are dropped, since the next call uses the stream.
+type callStream struct {
 	send   func(*pluginpb.CallEvent) error
 	broken func() // ends the call, since nobody listens any more
 
@@ -84,7 +82,7 @@ type outgoing struct {
 	ended bool
 }
 
-func (o *outgoing) emit(e *pluginpb.CallEvent) {
+func (o *callStream) sendEvent(e *pluginpb.CallEvent) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.ended && o.send(e) != nil {
@@ -92,7 +90,7 @@ func (o *outgoing) emit(e *pluginpb.CallEvent) {
 	}
 }
 
-func (o *outgoing) end(r *pluginpb.Result) error {
+func (o *callStream) sendResult(r *pluginpb.Result) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ended = true

@@ -12,8 +12,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/schema"
 )
 
-// readConfig returns the operator's configuration as a value of the defaults' type.
-func readConfig(defaults any, raw json.RawMessage) (any, error) {
+// decodeConfig decodes the operator's configuration into the type of the defaults.
+func decodeConfig(defaults any, raw json.RawMessage) (any, error) {
 	text, err := json.Marshal(defaults) // read anew each time, so that no two processes of a test share what it points to
 	if err != nil {
 		return nil, err

@@ -13,10 +13,10 @@ type nestedSettings struct {
 
 func TestDefaultsAreNotSharedByTwoReaders(t *testing.T) {
 	defaults := nestedSettings{Names: []string{"a", "b"}, Sizes: map[string]int{"a": 1}}
-	if _, err := readConfig(defaults, json.RawMessage(`{"names":["x","y"],"sizes":{"b":2}}`)); err != nil {
+	if _, err := decodeConfig(defaults, json.RawMessage(`{"names":["x","y"],"sizes":{"b":2}}`)); err != nil {
 		t.Fatal(err)
 	}
-	c, err := readConfig(defaults, nil)
+	c, err := decodeConfig(defaults, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestDefaultsAreNotSharedByTwoReaders(t *testing.T) {
 
 func TestAConfigurationThatIsNoStructIsRefused(t *testing.T) {
 	p := Plugin{ID: "p", Version: "1.0.0", Doc: "d", Config: "hello"}
-	if _, err := Manifest(p); err == nil || !strings.Contains(err.Error(),
+	if _, err := NewManifest(p); err == nil || !strings.Contains(err.Error(),
 		"configuration: the type is string; it must be a struct") {
 		t.Errorf("the error is %v", err)
 	}
@@ -45,7 +45,7 @@ func FuzzConfiguration(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		c, err := readConfig(bounded{Greeting: "hello", Times: 1}, json.RawMessage(raw))
+		c, err := decodeConfig(bounded{Greeting: "hello", Times: 1}, json.RawMessage(raw))
 		if err != nil {
 			return
 		}

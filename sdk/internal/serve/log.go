@@ -15,7 +15,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// newLogger makes what a plugin logs to: lines that go-plugin reads at the host, or that people read.
+// newLogger returns a plugin's logger, with lines for go-plugin or for people.
 func newLogger(w io.Writer, name string, forHost bool) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{
 		Name:       name,
@@ -25,17 +25,17 @@ func newLogger(w io.Writer, name string, forHost bool) hclog.Logger {
 	})
 }
 
-// bridge hands what is logged to hclog, whose lines go-plugin knows, and during a call from info on to its caller
-// too. Names of attributes in groups have the groups' before them.
-type bridge struct {
+// logBridge forwards log records to hclog and, during a call, from Info on to the caller. Names in groups get the group
+// as prefix.
+type logBridge struct {
 	to     hclog.Logger
 	emit   func(*pluginpb.CallEvent) // nil if no caller listens
 	prefix string
 	args   []any // names and values
 }
 
-// levelOf is the hclog level that a level falls into.
-func levelOf(l slog.Level) hclog.Level {
+// hclogLevel returns the hclog level of a slog level.
+func hclogLevel(l slog.Level) hclog.Level {
 	switch {
 	case l >= slog.LevelError:
 		return hclog.Error
@@ -49,33 +49,33 @@ func levelOf(l slog.Level) hclog.Level {
 	return hclog.Trace
 }
 
-func (b *bridge) Enabled(_ context.Context, l slog.Level) bool {
-	return levelOf(l) >= b.to.GetLevel() || b.emit != nil && l >= slog.LevelInfo
+func (b *logBridge) Enabled(_ context.Context, l slog.Level) bool {
+	return hclogLevel(l) >= b.to.GetLevel() || b.emit != nil && l >= slog.LevelInfo
 }
 
-func (b *bridge) Handle(_ context.Context, r slog.Record) error {
+func (b *logBridge) Handle(_ context.Context, r slog.Record) error {
 	args := slices.Clip(b.args)
 	r.Attrs(func(a slog.Attr) bool {
-		args = flat(args, b.prefix, a)
+		args = appendFlat(args, b.prefix, a)
 		return true
 	})
-	b.to.Log(levelOf(r.Level), r.Message, args...)
+	b.to.Log(hclogLevel(r.Level), r.Message, args...)
 	if b.emit != nil && r.Level >= slog.LevelInfo {
-		b.emit(&pluginpb.CallEvent{Event: &pluginpb.CallEvent_Log{Log: logged(r, args)}})
+		b.emit(&pluginpb.CallEvent{Event: &pluginpb.CallEvent_Log{Log: logMessage(r, args)}})
 	}
 	return nil
 }
 
-func (b *bridge) WithAttrs(attrs []slog.Attr) slog.Handler {
+func (b *logBridge) WithAttrs(attrs []slog.Attr) slog.Handler {
 	with := *b
 	with.args = slices.Clip(b.args)
 	for _, a := range attrs {
-		with.args = flat(with.args, b.prefix, a)
+		with.args = appendFlat(with.args, b.prefix, a)
 	}
 	return &with
 }
 
-func (b *bridge) WithGroup(name string) slog.Handler {
+func (b *logBridge) WithGroup(name string) slog.Handler {
 	with := *b
 	if name != "" {
 		with.prefix += name + "."
@@ -83,8 +83,8 @@ func (b *bridge) WithGroup(name string) slog.Handler {
 	return &with
 }
 
-// logged is a message as it goes to the caller.
-func logged(r slog.Record, args []any) *pluginpb.Log {
+// logMessage converts a record for the caller.
+func logMessage(r slog.Record, args []any) *pluginpb.Log {
 	l := &pluginpb.Log{Level: pluginpb.Log_LEVEL_INFO, Message: strings.ToValidUTF8(r.Message, "\uFFFD")}
 	switch {
 	case r.Level >= slog.LevelError:
@@ -111,8 +111,8 @@ func logged(r slog.Record, args []any) *pluginpb.Log {
 	return l
 }
 
-// flat appends an attribute as a name and a value, and those of a group one by one.
-func flat(args []any, prefix string, a slog.Attr) []any {
+// appendFlat appends an attribute as name and value, and the members of a group separately.
+func appendFlat(args []any, prefix string, a slog.Attr) []any {
 	value := a.Value.Resolve()
 	if value.Kind() != slog.KindGroup {
 		if a.Equal(slog.Attr{}) {
@@ -124,7 +124,7 @@ func flat(args []any, prefix string, a slog.Attr) []any {
 		prefix += a.Key + "."
 	}
 	for _, of := range value.Group() {
-		args = flat(args, prefix, of)
+		args = appendFlat(args, prefix, of)
 	}
 	return args
 }

@@ -14,13 +14,13 @@ import (
 // usageError is the error of a wrong command line.
 type usageError struct{ error }
 
-// Run is a plugin's main function with its surroundings as arguments; it returns the exit code: 0, 1 if what was
-// asked for failed, 2 if the command line is wrong. It serves a host that has started it; else the commands are
+// RunMain is a plugin's main function with explicit inputs; it returns the exit code: 0, 1 for a failure, 2 for a wrong
+// command line. It serves a host that started it; otherwise the commands are
 //
 //	describe                             print the manifest (plugin.json)
-//	call TOOL [JSON] [--config JSON]     run one tool here, without a host, in the current directory
-func Run(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	err := dispatch(p, args, stdin, stdout, stderr)
+//	call TOOL [JSON] [--config JSON]     run one tool in the current directory, without a host
+func RunMain(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	err := runCommand(p, args, stdin, stdout, stderr)
 	if err == nil {
 		return 0
 	}
@@ -31,12 +31,12 @@ func Run(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer) int
 	return 1
 }
 
-func dispatch(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+func runCommand(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
 		if os.Getenv(pluginpb.Handshake().MagicCookieKey) != "" {
-			return serve(p)
+			return serveHost(p)
 		}
-		help(stderr, p)
+		printHelp(stderr, p)
 		return usageError{errors.New("say what to do: describe, or call TOOL")}
 	}
 	switch command := args[0]; command {
@@ -44,11 +44,11 @@ func dispatch(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer
 		if len(args) > 1 {
 			return usageError{fmt.Errorf("describe takes no argument %q", args[1])}
 		}
-		return describe(stdout, p)
+		return printManifest(stdout, p)
 	case "call":
-		return callHere(p, args[1:], stdin, stdout, stderr)
+		return runStandalone(p, args[1:], stdin, stdout, stderr)
 	case "help", "-h", "-help", "--help":
-		help(stdout, p)
+		printHelp(stdout, p)
 		return nil
 	default:
 		return usageError{fmt.Errorf("unknown command %q%s; `%s --help` lists what there is",
@@ -56,8 +56,8 @@ func dispatch(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer
 	}
 }
 
-// help says what a plugin's binary is good for by itself.
-func help(w io.Writer, p Plugin) {
+// printHelp prints the usage of a plugin's binary.
+func printHelp(w io.Writer, p Plugin) {
 	fmt.Fprintf(w, "%s %s is a picoclaw plugin: %s\n\nIt is started by picoclaw. By itself it understands:\n"+
 		"  describe                           print the manifest that goes beside it as %s\n"+
 		"  call TOOL [JSON] [--config JSON]   run one tool in the current directory; \"-\" reads JSON from standard input\n"+
@@ -68,8 +68,8 @@ func help(w io.Writer, p Plugin) {
 	}
 }
 
-func describe(w io.Writer, p Plugin) error {
-	m, err := Manifest(p)
+func printManifest(w io.Writer, p Plugin) error {
+	m, err := NewManifest(p)
 	if err != nil {
 		return fmt.Errorf("this plugin can't be used: %w", err)
 	}

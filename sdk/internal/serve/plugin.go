@@ -13,7 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// Plugin is a plugin as its author wrote it, in the wire's words.
+// Plugin is a plugin in the wire's terms.
 type Plugin struct {
 	ID, Version, Doc string
 	Grants           pluginpb.Grant
@@ -28,17 +28,17 @@ type Plugin struct {
 type Tool struct {
 	spec    pluginpb.Spec              // but for the schemas
 	schemas func(*pluginpb.Spec) error // infers them, which takes longer than a plugin's start should
-	run     func(context.Context, *Call) *pluginpb.Result
+	run     func(context.Context, *ToolCall) *pluginpb.Result
 }
 
-// NewTool makes a tool of what its handler does with a call.
+// NewTool returns a tool from its specification and handler.
 func NewTool(
-	spec pluginpb.Spec, schemas func(*pluginpb.Spec) error, run func(context.Context, *Call) *pluginpb.Result,
+	spec pluginpb.Spec, schemas func(*pluginpb.Spec) error, run func(context.Context, *ToolCall) *pluginpb.Result,
 ) Tool {
 	return Tool{spec, schemas, run}
 }
 
-// Environment is what all calls of one plugin process share.
+// Environment is shared by all calls of a plugin process.
 type Environment struct {
 	Workspace *workspace.Workspace
 	Guard     *guard.Guard
@@ -50,8 +50,8 @@ type Environment struct {
 	Config    any // of the type of the plugin's
 }
 
-// Call is one call on its way to a handler.
-type Call struct {
+// ToolCall is a call passed to a handler.
+type ToolCall struct {
 	*Environment
 	Arguments []byte // canonical JSON, validated
 	Agreed    bool   // a person was asked about the call, and has agreed
@@ -64,8 +64,8 @@ type Call struct {
 	Ask func(ctx context.Context, message string, schema []byte) (*pluginpb.Answer, error)
 }
 
-// Manifest returns the description of a plugin that goes beside its binary as plugin.json, or what is wrong with it.
-func Manifest(p Plugin) (*pluginpb.Manifest, error) {
+// NewManifest returns the plugin's manifest for plugin.json, or an error if it is invalid.
+func NewManifest(p Plugin) (*pluginpb.Manifest, error) {
 	m := &pluginpb.Manifest{
 		ID:       p.ID,
 		Version:  p.Version,

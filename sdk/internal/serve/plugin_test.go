@@ -38,7 +38,7 @@ func TestWhatIsWrongWithAToolIsSaid(t *testing.T) {
 		"tool name":             sdk.NewTool("T-1", "d", nothing[struct{}], sdk.Traits{}),
 	} {
 		p := sdk.Plugin{ID: "p", Version: "1", Doc: "d", Tools: []sdk.Tool{tool}}
-		if _, err := served.Manifest(p); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := served.PluginManifest(p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v; want it to say %q", err, want)
 		}
 	}
@@ -78,7 +78,7 @@ func TestAWorkspaceThatIsNotGranted(t *testing.T) {
 					return "", use(r)
 				}, sdk.Traits{}))
 		}
-		s := serve.NewServer(served.Plugin(p), hclog.NewNullLogger())
+		s := serve.NewServer(served.ConvertPlugin(p), hclog.NewNullLogger())
 		configure(t, s, pluginpb.Grant{Workspace: "none"})
 		for name := range uses {
 			stream := &answers{ctx: t.Context(), request: &pluginpb.CallRequest{Tool: name, Arguments: []byte("{}")}}

@@ -10,13 +10,11 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// adoptOrphans makes this process the parent of whatever its descendants leave behind, so that nothing that it has
-// started can hide from it.
+// adoptOrphans makes this process the parent of its descendants' orphans, so that it can find all of them.
 func adoptOrphans() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
-// endDescendants kills everything that this process has started, however it was detached, and returns when it is gone
-// or time is up.
-func endDescendants(within time.Duration) {
+// killDescendants kills all descendants and waits until they are gone, or for a time.
+func killDescendants(within time.Duration) {
 	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		left := slices.DeleteFunc(proctable.Descendants(proctable.All(), os.Getpid()), func(e proctable.Entry) bool {
 			return e.State == 'Z'
@@ -30,8 +28,8 @@ func endDescendants(within time.Duration) {
 	}
 }
 
-// forbidTracing keeps other processes of the same user from attaching to this one and from reading its memory, its
-// environment and its descriptors, the instance's key among them. What the plugin starts is not affected.
-func forbidTracing() error {
+// disableTracing prevents other processes of the user from tracing this one and reading its memory, environment and
+// descriptors. Child processes are not affected.
+func disableTracing() error {
 	return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 }

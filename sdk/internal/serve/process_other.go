@@ -4,10 +4,12 @@ package serve
 
 import "time"
 
-// adoptOrphans and endDescendants do nothing where a process can't find what it has started.
+// adoptOrphans makes this process the parent of its descendants' orphans, so that it can find all of them.
 func adoptOrphans() error { return nil }
 
-func endDescendants(time.Duration) {}
+// killDescendants kills all descendants and waits until they are gone, or for a time.
+func killDescendants(time.Duration) {}
 
-// forbidTracing does nothing: only Linux has a switch for it that costs nothing.
-func forbidTracing() error { return nil }
+// disableTracing prevents other processes of the user from tracing this one and reading its memory, environment and
+// descriptors. Child processes are not affected.
+func disableTracing() error { return nil }

@@ -9,29 +9,29 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// incoming is what comes in on a stream of calls. It is read by one at a time: between calls by whoever waits for the
-// next, during one by its question.
-type incoming struct {
+// requestReader reads a stream of calls, for one reader at a time: between calls the service, during a call its
+// question.
+type requestReader struct {
 	receive func() (*pluginpb.CallRequest, error)
-	waiting chan received // what has been asked for and not been taken; nil if nothing has
+	waiting chan receivedRequest // what has been asked for and not been taken; nil if nothing has
 }
 
-type received struct {
+type receivedRequest struct {
 	request *pluginpb.CallRequest
 	err     error
 }
 
-// next returns what comes next. Where done comes before, that is left to whoever asks then.
-func (in *incoming) next(done <-chan struct{}) (*pluginpb.CallRequest, error) {
+// nextRequest returns the next message, unless done is closed first.
+func (in *requestReader) nextRequest(done <-chan struct{}) (*pluginpb.CallRequest, error) {
 	if in.waiting == nil && done == nil {
 		return in.receive()
 	}
 	if in.waiting == nil {
-		waiting := make(chan received, 1)
+		waiting := make(chan receivedRequest, 1)
 		in.waiting = waiting
 		go func() {
 			request, err := in.receive()
-			waiting <- received{request, err}
+			waiting <- receivedRequest{request, err}
 		}()
 	}
 	select {
@@ -45,18 +45,18 @@ func (in *incoming) next(done <-chan struct{}) (*pluginpb.CallRequest, error) {
 
 var errNotAnswered = errors.New("the question was not answered")
 
-// questions are those of one call, one at a time.
-type questions struct {
+// callQuestions are the forms of one call, one at a time.
+type callQuestions struct {
 	call context.Context // no answer is waited for when it is done
-	in   *incoming
+	in   *requestReader
 	emit func(*pluginpb.CallEvent)
 
 	mu   sync.Mutex // held while an answer is waited for
 	last uint32
 }
 
-// ask puts a question to the caller and waits for the answer. The call's time stands still meanwhile.
-func (q *questions) ask(ctx context.Context, message string, schema []byte) (*pluginpb.Answer, error) {
+// askForm sends a form to the caller and waits for the answer, while the call's timeout is paused.
+func (q *callQuestions) askForm(ctx context.Context, message string, schema []byte) (*pluginpb.Answer, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.call.Err() != nil {
@@ -71,7 +71,7 @@ func (q *questions) ask(ctx context.Context, message string, schema []byte) (*pl
 	defer cancel()
 	defer context.AfterFunc(q.call, cancel)()
 	for {
-		request, err := q.in.next(ctx.Done())
+		request, err := q.in.nextRequest(ctx.Done())
 		switch answer := request.GetAnswer(); {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -85,8 +85,8 @@ func (q *questions) ask(ctx context.Context, message string, schema []byte) (*pl
 	}
 }
 
-// end waits for questions that the call's end has ended, so that what comes in next is for the next call.
-func (q *questions) end() {
+// waitForQuestions waits for cancelled questions, so that the next message belongs to the next call.
+func (q *callQuestions) waitForQuestions() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 }

@@ -1,5 +1,5 @@
-// Package serve is what a plugin's process does with the plugin: it answers the wire's calls, and the command line of a
-// person who starts it by hand. It must not know how authors write tools, nor how hosts decide.
+// Package serve implements a plugin's process: it serves calls from the host, and the command line for people. It must
+// not know how authors write tools, nor how hosts decide.
 package serve
 
 import (
@@ -19,13 +19,13 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// stopGrace is how long a plugin that lost its host may take to end what its calls have left running.
+// stopGrace is the time for running work to end after the host is gone.
 const stopGrace = 2 * time.Second
 
-// serve answers a host until it is done with this process. Standard input carries the instance's credentials and then
-// stays open for as long as the host lives: its end is the host's end, by whatever signal it died.
-func serve(p Plugin) error {
-	if err := forbidTracing(); err != nil {
+// serveHost serves a host. Standard input has the instance's credentials and stays open while the host lives; its end
+// means that the host has died.
+func serveHost(p Plugin) error {
+	if err := disableTracing(); err != nil {
 		return fmt.Errorf("keep other processes out of this one's memory: %w", err)
 	}
 	if err := adoptOrphans(); err != nil {
@@ -39,7 +39,7 @@ func serve(p Plugin) error {
 	logger := newLogger(os.Stderr, p.ID, true)
 	s := newService(p, logger)
 	s.stderr = os.Stderr
-	go lifeline(stdin, s)
+	go watchHost(stdin, s)
 
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig:  pluginpb.Handshake(),
@@ -48,13 +48,13 @@ func serve(p Plugin) error {
 		GRPCServer:       newGRPCServer,
 		Logger:           logger,
 	})
-	s.stop(context.Background())
-	endDescendants(stopGrace)
+	s.stopOnce(context.Background())
+	killDescendants(stopGrace)
 	return nil
 }
 
-// lifeline ends the process when the host has gone, or when it is told to terminate.
-func lifeline(stdin io.Reader, s *service) {
+// watchHost ends the process when the host is gone, or on a termination signal.
+func watchHost(stdin io.Reader, s *service) {
 	gone := make(chan struct{})
 	go func() {
 		_, _ = io.Copy(io.Discard, stdin) // nothing more is sent; only the end counts
@@ -66,15 +66,15 @@ func lifeline(stdin io.Reader, s *service) {
 	case <-gone:
 	case <-terminate:
 	}
-	leave(s)
+	exitProcess(s)
 }
 
-// leave ends what calls have left running, and the process.
-func leave(s *service) {
+// exitProcess ends running work and the process.
+func exitProcess(s *service) {
 	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
-	s.stop(ctx)
+	s.stopOnce(ctx)
 	cancel()
-	endDescendants(stopGrace)
+	killDescendants(stopGrace)
 	os.Exit(0)
 }
 

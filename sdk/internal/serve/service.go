@@ -22,7 +22,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// service answers the wire's calls for one plugin process.
+// service implements the wire's service.
 type service struct {
 	pluginpb.UnimplementedPluginServer
 
@@ -48,18 +48,17 @@ type service struct {
 	idle *time.Timer // gives memory back when there has been no call for a while
 }
 
-// rest is how long there is no call before memory goes back to the system.
-const rest = 3 * time.Second
+// idleTime is the time without calls after which memory is returned to the system.
+const idleTime = 3 * time.Second
 
-// NewServer returns a plugin as the gRPC service that a host calls. Describe, Configure and then Call have to come in
-// that order.
+// NewServer returns a plugin as the gRPC service a host calls. Describe, Configure and Call must come in this order.
 func NewServer(p Plugin, logger hclog.Logger) pluginpb.PluginServer { return newService(p, logger) }
 
 func newService(p Plugin, logger hclog.Logger) *service {
 	s := &service{plugin: p, tools: make(map[string]Tool, len(p.Tools)), logger: logger}
-	s.idle = time.AfterFunc(rest, debug.FreeOSMemory)
+	s.idle = time.AfterFunc(idleTime, debug.FreeOSMemory)
 	s.manifest = sync.OnceValues(func() ([]byte, error) {
-		m, err := Manifest(p)
+		m, err := NewManifest(p)
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +101,7 @@ func (s *service) Configure(_ context.Context, req *pluginpb.ConfigureRequest) (
 }
 
 func (s *service) newEnvironment(p *pluginpolicy.Policy) (*Environment, error) {
-	g, err := guard.New(p.Guard)
+	g, err := guard.NewGuard(p.Guard)
 	if err != nil {
 		return nil, err
 	}
@@ -110,12 +109,12 @@ func (s *service) newEnvironment(p *pluginpolicy.Policy) (*Environment, error) {
 		Guard: g, Grants: p.Grants, Exec: p.Exec, StateDir: p.StateDir, DataDir: p.DataDir, Takeback: p.Undo,
 	}
 	if s.plugin.Config != nil {
-		if env.Config, err = readConfig(s.plugin.Config, p.Config); err != nil {
+		if env.Config, err = decodeConfig(s.plugin.Config, p.Config); err != nil {
 			return nil, fmt.Errorf("plugins.%s.config does not fit: %w", s.plugin.ID, err)
 		}
 	}
 	if access := env.Grants.Workspace; access == pluginpb.NoWorkspace || access == "" {
-		env.Workspace = workspace.NewRefusing(s.notGranted())
+		env.Workspace = workspace.NewRefusing(s.workspaceError())
 		return env, nil
 	}
 	env.Workspace, err = workspace.OpenWorkspace(p.Guard, workspace.Options{
@@ -125,8 +124,8 @@ func (s *service) newEnvironment(p *pluginpolicy.Policy) (*Environment, error) {
 	return env, err
 }
 
-// notGranted says why this plugin has no workspace.
-func (s *service) notGranted() workspace.Error {
+// workspaceError says why this plugin has no workspace.
+func (s *service) workspaceError() workspace.Error {
 	setting := "plugins." + s.plugin.ID + ".grants.workspace"
 	refused := workspace.Error{
 		Code: workspace.Refused, Rule: "grant.workspace", Hint: "the operator grants it with " + setting,
@@ -138,8 +137,8 @@ func (s *service) notGranted() workspace.Error {
 	return refused
 }
 
-// enter counts a call in, or refuses it.
-func (s *service) enter() (*Environment, error) {
+// beginCall counts a call, or refuses it.
+func (s *service) beginCall() (*Environment, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -152,13 +151,13 @@ func (s *service) enter() (*Environment, error) {
 	return s.environment, nil
 }
 
-// newCall makes a call. What it tells before its result goes to emit.
-func (s *service) newCall(env *Environment, arguments []byte, emit func(*pluginpb.CallEvent)) *Call {
-	return &Call{Environment: env, Arguments: arguments, Emit: emit, Log: slog.New(&bridge{to: s.logger, emit: emit})}
+// newCall returns a call whose events go to emit.
+func (s *service) newCall(env *Environment, arguments []byte, emit func(*pluginpb.CallEvent)) *ToolCall {
+	return &ToolCall{Environment: env, Arguments: arguments, Emit: emit, Log: slog.New(&logBridge{to: s.logger, emit: emit})}
 }
 
-// run runs a handler; a panic becomes that call's error and the plugin goes on.
-func (s *service) run(ctx context.Context, t Tool, c *Call) (result *pluginpb.Result) {
+// runTool runs a handler; a panic becomes that call's error.
+func (s *service) runTool(ctx context.Context, t Tool, c *ToolCall) (result *pluginpb.Result) {
 	defer func() {
 		if v := recover(); v != nil {
 			s.logger.Error("tool panicked", "tool", t.spec.Name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
@@ -187,7 +186,7 @@ func (s *service) Drain(ctx context.Context, _ *pluginpb.DrainRequest) (*pluginp
 	}
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
 	defer cancel()
-	s.stop(stopping)
+	s.stopOnce(stopping)
 	return &pluginpb.DrainResponse{}, nil
 }
 
@@ -198,8 +197,8 @@ func (s *service) Busy(context.Context, *pluginpb.BusyRequest) (*pluginpb.BusyRe
 	return &pluginpb.BusyResponse{Busy: s.plugin.Busy()}, nil
 }
 
-// stop cancels what runs and ends what calls have left running, once.
-func (s *service) stop(ctx context.Context) {
+// stopOnce cancels calls and ends running work, once.
+func (s *service) stopOnce(ctx context.Context) {
 	s.once.Do(func() {
 		s.end()
 		if s.plugin.Stop != nil {

@@ -18,28 +18,28 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
 )
 
-// standalone is a command line that calls a tool without a host.
-type standalone struct {
+// standaloneCall is a command line that calls a tool without a host.
+type standaloneCall struct {
 	tool      string
 	arguments string // JSON, or "-" for standard input
 	config    string // JSON
 	help      bool
 }
 
-// callHere runs one tool without a host: the current directory is the workspace, everything the plugin asks for is
-// granted, and nothing but the guard and the workspace stands between the tool and the machine. It is for authors.
-func callHere(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+// runStandalone runs one tool without a host: the current directory is the workspace, all requested grants are given,
+// and only guard and workspace restrict the tool. It is for plugin authors.
+func runStandalone(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	command, err := parseCall(args)
 	if err != nil {
 		return usageError{err}
 	}
-	manifest, err := Manifest(p)
+	manifest, err := NewManifest(p)
 	if err != nil {
 		return fmt.Errorf("this plugin can't be used: %w", err)
 	}
 	if command.tool == "" {
 		if command.help {
-			help(stdout, p)
+			printHelp(stdout, p)
 			return nil
 		}
 		return usageError{fmt.Errorf("say which tool to call: %s", strings.Join(toolNames(manifest), ", "))}
@@ -50,7 +50,7 @@ func callHere(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer
 	}
 	command.tool = spec.Name
 	if command.help {
-		return helpTool(stdout, spec)
+		return printToolHelp(stdout, spec)
 	}
 	if command.arguments == "-" {
 		read, err := io.ReadAll(io.LimitReader(stdin, pluginpb.MaxArgumentBytes+1))
@@ -59,16 +59,16 @@ func callHere(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer
 		}
 		command.arguments = string(read)
 	}
-	canonical, err := readArguments(spec, command.arguments)
+	canonical, err := parseArguments(spec, command.arguments)
 	if err != nil {
 		return usageError{err}
 	}
-	return command.run(p, manifest, canonical, stdout, stderr)
+	return command.runCall(p, manifest, canonical, stdout, stderr)
 }
 
-// parseCall reads what follows `call`. The options may stand anywhere.
-func parseCall(args []string) (*standalone, error) {
-	c := &standalone{}
+// parseCall parses the arguments after `call`. Options may be anywhere.
+func parseCall(args []string) (*standaloneCall, error) {
+	c := &standaloneCall{}
 	flags := flag.NewFlagSet("call", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&c.config, "config", "", "")
@@ -96,8 +96,8 @@ func parseCall(args []string) (*standalone, error) {
 	return c, nil
 }
 
-// readArguments checks arguments as a host does and writes them anew.
-func readArguments(spec *pluginpb.Spec, text string) ([]byte, error) {
+// parseArguments validates arguments as a host does and normalises them.
+func parseArguments(spec *pluginpb.Spec, text string) ([]byte, error) {
 	reader, _, err := spec.Arguments()
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func readArguments(spec *pluginpb.Spec, text string) ([]byte, error) {
 	return nil, fmt.Errorf("%s: %w%s; `call %s --help` says what it takes", spec.Name, err, suggestion, spec.Name)
 }
 
-func (c *standalone) run(p Plugin, m *pluginpb.Manifest, arguments []byte, stdout, stderr io.Writer) error {
+func (c *standaloneCall) runCall(p Plugin, m *pluginpb.Manifest, arguments []byte, stdout, stderr io.Writer) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -146,16 +146,16 @@ func (c *standalone) run(p Plugin, m *pluginpb.Manifest, arguments []byte, stdou
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
-	defer s.stop(context.WithoutCancel(ctx))
-	result := s.run(ctx, s.tools[c.tool], s.newCall(env, arguments, func(e *pluginpb.CallEvent) { show(stderr, e) }))
+	defer s.stopOnce(context.WithoutCancel(ctx))
+	result := s.runTool(ctx, s.tools[c.tool], s.newCall(env, arguments, func(e *pluginpb.CallEvent) { printEvent(stderr, e) }))
 	if result.AgentText() != "" {
 		fmt.Fprintln(stdout, result.AgentText())
 	}
-	return shown(c.tool, result.GetError())
+	return readableError(c.tool, result.GetError())
 }
 
-// show passes on what a call tells while it runs.
-func show(w io.Writer, e *pluginpb.CallEvent) {
+// printEvent prints an event of a running call.
+func printEvent(w io.Writer, e *pluginpb.CallEvent) {
 	switch e := e.GetEvent().(type) {
 	case *pluginpb.CallEvent_Output:
 		_, _ = w.Write(e.Output.GetData())
@@ -168,8 +168,8 @@ func show(w io.Writer, e *pluginpb.CallEvent) {
 	}
 }
 
-// shown is a call's error as a person reads it.
-func shown(tool string, e *pluginpb.Error) error {
+// readableError returns a call's error for people.
+func readableError(tool string, e *pluginpb.Error) error {
 	if e == nil {
 		return nil
 	}

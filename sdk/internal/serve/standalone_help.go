@@ -21,7 +21,7 @@ func toolNames(m *pluginpb.Manifest) []string {
 	return names
 }
 
-// findTool finds a tool by its name, also with the plugin's id before it, as hosts write it.
+// findTool finds a tool by its short or full name.
 func findTool(m *pluginpb.Manifest, name string) (*pluginpb.Spec, error) {
 	name = strings.TrimPrefix(name, m.ID+".")
 	for i := range m.Tools {
@@ -36,8 +36,8 @@ func findTool(m *pluginpb.Manifest, name string) (*pluginpb.Spec, error) {
 	return nil, fmt.Errorf("no tool %q; the tools are %s", name, strings.Join(names, ", "))
 }
 
-// helpTool says what a tool does and takes.
-func helpTool(w io.Writer, spec *pluginpb.Spec) error {
+// printToolHelp prints the description and arguments of a tool.
+func printToolHelp(w io.Writer, spec *pluginpb.Spec) error {
 	input, err := spec.Input.Parse()
 	if err != nil {
 		return err
@@ -50,13 +50,13 @@ func helpTool(w io.Writer, spec *pluginpb.Spec) error {
 	fmt.Fprintln(w, "\nIt takes a JSON object:")
 	for _, name := range slices.Sorted(maps.Keys(input.Properties)) {
 		p := input.Properties[name]
-		fmt.Fprintf(w, "  %-18s %s\n", name, strings.TrimSpace(strings.Join(notes(name, input, p), "; ")))
+		fmt.Fprintf(w, "  %-18s %s\n", name, strings.TrimSpace(strings.Join(argumentNotes(name, input, p), "; ")))
 	}
 	return nil
 }
 
-// notes says of an argument its type, whether it must be there, what it may be, and what it means.
-func notes(name string, input, p *jsonschema.Schema) []string {
+// argumentNotes describes an argument: type, whether it is required, limits and meaning.
+func argumentNotes(name string, input, p *jsonschema.Schema) []string {
 	kind := p.Type
 	if kind == "" {
 		kind = strings.Join(p.Types, " or ")

@@ -111,7 +111,7 @@ func (c *Change) Apply(now time.Time) (backup string, err error) {
 			return "", fmt.Errorf("keep the file as it is: %w", err)
 		}
 	}
-	return backup, atomicfile.Write(c.Path, c.after, c.mode)
+	return backup, atomicfile.WriteFile(c.Path, c.after, c.mode)
 }
 
 // keep writes the file as it was beside it, under a name with the time in it, and a number if there is one of this

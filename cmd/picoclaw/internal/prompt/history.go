@@ -32,7 +32,7 @@ func openHistory(path string) *history {
 	}
 	if len(h.lines) > 2*mostKept {
 		h.lines = h.lines[len(h.lines)-mostKept:]
-		_ = atomicfile.Write(h.path, []byte(strings.Join(h.lines, "\n")+"\n"), 0o600)
+		_ = atomicfile.WriteFile(h.path, []byte(strings.Join(h.lines, "\n")+"\n"), 0o600)
 	}
 	return h
 }

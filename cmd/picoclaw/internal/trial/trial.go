@@ -96,7 +96,7 @@ func (t *trial) manifest() bool {
 	t.pkg = pkg
 	t.add("package", Good, "%s %s, %s, %s", pkg.Manifest.ID, pkg.Manifest.Version,
 		number(len(pkg.Manifest.Tools), "tool"), number(len(pkg.Files), "file"))
-	findings, err := contract.Check(pkg.Manifest)
+	findings, err := contract.CheckManifest(pkg.Manifest)
 	if err != nil {
 		t.add("manifest", Bad, "%v", err)
 		return false

@@ -6,21 +6,21 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
 )
 
-// units are what one level of indentation may be.
-func units() []string { return []string{"\t", "  ", "    ", "        ", "   ", " ", "      "} }
+// indentUnits are possible units of indentation.
+func indentUnits() []string { return []string{"\t", "  ", "    ", "        ", "   ", " ", "      "} }
 
-// line is a line of a text: its indentation, the rest, and where it is.
-type line struct {
+// indentedLine is a line: indentation, rest, and position.
+type indentedLine struct {
 	indent, body string
 	from, to     int // to is before the line ending
 	end          int // to is after it
 }
 
-func split(s string) []line {
-	var lines []line
+func splitLines(s string) []indentedLine {
+	var lines []indentedLine
 	for at := 0; at < len(s); {
 		next := strings.IndexByte(s[at:], '\n')
-		l := line{from: at}
+		l := indentedLine{from: at}
 		if next < 0 {
 			l.to, l.end = len(s), len(s)
 		} else {
@@ -38,10 +38,10 @@ func split(s string) []line {
 	return lines
 }
 
-// acrossIndentation finds the places that are the same lines as a text, each at the same level of indentation, where a
-// level is written by another unit: tabs for four spaces, say.
-func acrossIndentation(s, old, new string) []Splice {
-	wanted, lines := split(old), split(s)
+// findReindented finds places with the same lines and indentation levels, but another unit, such as tabs for four
+// spaces.
+func findReindented(s, old, new string) []Splice {
+	wanted, lines := splitLines(old), splitLines(s)
 	if len(wanted) == 0 || len(wanted) > len(lines) {
 		return nil
 	}
@@ -51,7 +51,7 @@ func acrossIndentation(s, old, new string) []Splice {
 			continue
 		}
 		window := lines[i : i+len(wanted)]
-		from, to, ok := conversion(wanted, window)
+		from, to, ok := findConversion(wanted, window)
 		if !ok {
 			continue
 		}
@@ -72,16 +72,16 @@ func acrossIndentation(s, old, new string) []Splice {
 	return found
 }
 
-// conversion returns the one pair of units that makes the indentation of some lines that of others.
-func conversion(wanted, window []line) (from, to string, ok bool) {
+// findConversion returns the only pair of units that converts the indentation of some lines to that of others.
+func findConversion(wanted, window []indentedLine) (from, to string, ok bool) {
 	for i, w := range wanted {
 		if w.body != window[i].body {
 			return "", "", false
 		}
 	}
-	for _, from := range units() {
-		for _, to := range units() {
-			if from != to && converts(wanted, window, from, to) {
+	for _, from := range indentUnits() {
+		for _, to := range indentUnits() {
+			if from != to && isConversion(wanted, window, from, to) {
 				return from, to, true
 			}
 		}
@@ -89,15 +89,15 @@ func conversion(wanted, window []line) (from, to string, ok bool) {
 	return "", "", false
 }
 
-// converts reports whether every line is at the same level in both.
-func converts(wanted, window []line, from, to string) bool {
+// isConversion reports whether every line has the same level in both.
+func isConversion(wanted, window []indentedLine, from, to string) bool {
 	indented := false
 	for i, w := range wanted {
 		if w.body == "" {
 			continue // whitespace on an empty line means nothing
 		}
-		a, okA := level(w.indent, from)
-		b, okB := level(window[i].indent, to)
+		a, okA := indentLevel(w.indent, from)
+		b, okB := indentLevel(window[i].indent, to)
 		if !okA || !okB || a != b {
 			return false
 		}
@@ -106,17 +106,17 @@ func converts(wanted, window []line, from, to string) bool {
 	return indented
 }
 
-// level returns how many units an indentation is made of.
-func level(indent, unit string) (int, bool) {
+// indentLevel returns the number of units in an indentation.
+func indentLevel(indent, unit string) (int, bool) {
 	n := len(indent) / len(unit)
 	return n, indent == strings.Repeat(unit, n)
 }
 
-// reindent writes the levels of a text by another unit; false if a line is between two levels.
+// reindent rewrites a text with another unit; false if a line is between two levels.
 func reindent(s, from, to string) (string, bool) {
 	var b strings.Builder
-	for _, l := range split(s) {
-		n, ok := level(l.indent, from)
+	for _, l := range splitLines(s) {
+		n, ok := indentLevel(l.indent, from)
 		if !ok && l.body != "" {
 			return "", false
 		}

@@ -13,36 +13,36 @@ const (
 	leastAlike   = 0.5     // how alike a place has to be, from 0 to 1
 )
 
-// nearest returns the places that are most like a text.
-func nearest(s, old string) []Place {
-	wanted := split(old)
+// nearestPlaces returns the places most similar to a text.
+func nearestPlaces(s, old string) []SimilarPlace {
+	wanted := splitLines(old)
 	if len(s) > mostSearched || len(wanted) == 0 {
 		return nil
 	}
-	lines := split(s)
+	lines := splitLines(s)
 	type scored struct {
 		at    int
 		score float64
 	}
 	grams := make([]map[string]int, len(wanted))
 	for i, w := range wanted {
-		grams[i] = bigrams(w.body)
+		grams[i] = countBigrams(w.body)
 	}
-	lead := longest(wanted)
+	lead := longestLine(wanted)
 	var all []scored
 	for at := range lines {
 		// The longest line is the one that tells most; where it is not alike, nothing is.
 		if at+lead >= len(lines) {
 			break
 		}
-		score := alike(wanted[lead], grams[lead], lines[at+lead])
+		score := similarity(wanted[lead], grams[lead], lines[at+lead])
 		if score < leastAlike {
 			continue
 		}
 		total := 0.0
 		for i, w := range wanted {
 			if at+i < len(lines) {
-				total += alike(w, grams[i], lines[at+i])
+				total += similarity(w, grams[i], lines[at+i])
 			}
 		}
 		if total /= float64(len(wanted)); total >= leastAlike {
@@ -50,17 +50,17 @@ func nearest(s, old string) []Place {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
-	var places []Place
+	var places []SimilarPlace
 	for _, c := range all {
 		if len(places) == mostPlaces {
 			break
 		}
 		last := min(c.at+len(wanted), len(lines))
-		overlaps := func(p Place) bool { return c.at+1 <= p.Last && last >= p.First }
+		overlaps := func(p SimilarPlace) bool { return c.at+1 <= p.Last && last >= p.First }
 		if slices.ContainsFunc(places, overlaps) {
 			continue
 		}
-		p := Place{First: c.at + 1, Last: last}
+		p := SimilarPlace{First: c.at + 1, Last: last}
 		for _, l := range lines[c.at:min(last, c.at+mostLines)] {
 			p.Lines = append(p.Lines, s[l.from:l.end])
 		}
@@ -69,7 +69,7 @@ func nearest(s, old string) []Place {
 	return places
 }
 
-func longest(lines []line) int {
+func longestLine(lines []indentedLine) int {
 	best := 0
 	for i, l := range lines {
 		if len(l.body) > len(lines[best].body) {
@@ -79,8 +79,8 @@ func longest(lines []line) int {
 	return best
 }
 
-// alike says how alike two lines are, from 0 to 1, leaving aside their indentation for the most part.
-func alike(w line, grams map[string]int, l line) float64 {
+// similarity returns the similarity of two lines from 0 to 1, mostly ignoring indentation.
+func similarity(w indentedLine, grams map[string]int, l indentedLine) float64 {
 	a, b := strings.TrimRight(w.body, " \t"), strings.TrimRight(l.body, " \t")
 	switch {
 	case w.body == l.body && w.indent == l.indent:
@@ -90,7 +90,7 @@ func alike(w line, grams map[string]int, l line) float64 {
 	case len(a) > 3*len(b)+8 || len(b) > 3*len(a)+8:
 		return 0
 	}
-	other := bigrams(b)
+	other := countBigrams(b)
 	shared, total := 0, 0
 	for g, n := range grams {
 		shared += min(n, other[g])
@@ -105,11 +105,11 @@ func alike(w line, grams map[string]int, l line) float64 {
 	return 0.9 * 2 * float64(shared) / float64(total)
 }
 
-// maxCompared bounds how much of a long line is compared, in bytes.
+// maxCompared limits the compared bytes of a line.
 const maxCompared = 400
 
-// bigrams counts the pairs of neighbouring bytes.
-func bigrams(s string) map[string]int {
+// countBigrams counts pairs of neighbouring bytes.
+func countBigrams(s string) map[string]int {
 	s = s[:min(len(s), maxCompared)]
 	out := make(map[string]int, len(s))
 	for i := 0; i+2 <= len(s); i++ {

@@ -12,14 +12,14 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
 )
 
-// How says in which way a place was found.
-type How string
+// MatchKind says how a place was found.
+type MatchKind string
 
 // The ways.
 const (
-	Exactly     How = ""
-	LineEndings How = "line_endings" // it differs in line endings
-	Indentation How = "indentation"  // it differs in the unit of indentation
+	Exactly     MatchKind = ""
+	LineEndings MatchKind = "line_endings" // it differs in line endings
+	Indentation MatchKind = "indentation"  // it differs in the unit of indentation
 )
 
 // Unique, as a count, stands for one occurrence that is the only one.
@@ -31,77 +31,78 @@ type Splice struct {
 	New      string
 }
 
-// Found is where an edit takes place.
-type Found struct {
+// Match is where an edit takes place.
+type Match struct {
 	Splices []Splice // in the order of the text, none overlapping another
-	How     How
+	How     MatchKind
 }
 
 // Empty is the error of an edit of nothing, and Same of one that changes nothing.
 type (
-	Empty struct{}
-	Same  struct{}
+	// EmptyError is the error of an edit without old text, and SameError of one that changes nothing.
+	EmptyError struct{}
+	SameError  struct{}
 )
 
-func (Empty) Error() string { return "the text to replace is empty" }
-func (Same) Error() string  { return "the old and the new text are the same" }
+func (EmptyError) Error() string { return "the text to replace is empty" }
+func (SameError) Error() string  { return "the old and the new text are the same" }
 
-// Ambiguous is the error of an edit that could mean several places.
-type Ambiguous struct {
+// AmbiguousError is the error of a text with several occurrences.
+type AmbiguousError struct {
 	Count int   // how many, counting also those that overlap
 	Lines []int // where they begin, the first few
 	More  bool  // there are more lines
-	How   How
+	How   MatchKind
 }
 
-func (e *Ambiguous) Error() string { return fmt.Sprintf("the text appears %d times", e.Count) }
+func (e *AmbiguousError) Error() string { return fmt.Sprintf("the text appears %d times", e.Count) }
 
-// Miss is the error of an edit whose place is not there.
-type Miss struct{ Nearest []Place }
+// MissError is the error of a text without occurrence.
+type MissError struct{ Nearest []SimilarPlace }
 
-func (*Miss) Error() string { return "the text is not there" }
+func (*MissError) Error() string { return "the text is not there" }
 
-// Place is a part of a text that is like what was looked for.
-type Place struct {
+// SimilarPlace is a part similar to the missing text.
+type SimilarPlace struct {
 	First, Last int // line numbers, from 1
 	Lines       []string
 }
 
-// Find finds what to replace. count is how many occurrences, from the first: 0 for all, or Unique.
-func Find(s, old, new string, count int) (*Found, error) {
+// FindReplacements finds the text to replace. count is the number of occurrences from the first: 0 for all, or Unique.
+func FindReplacements(s, old, new string, count int) (*Match, error) {
 	if old == "" {
-		return nil, Empty{}
+		return nil, EmptyError{}
 	}
 	if old == new {
-		return nil, Same{}
+		return nil, SameError{}
 	}
-	if f, err := exact(s, old, new, count); f != nil || err != nil {
+	if f, err := findExact(s, old, new, count); f != nil || err != nil {
 		return f, err
 	}
-	if spans := acrossEndings(s, old, new); len(spans) > 0 {
-		return only(s, spans, LineEndings)
+	if spans := findOtherEndings(s, old, new); len(spans) > 0 {
+		return requireSingle(s, spans, LineEndings)
 	}
-	if spans := acrossIndentation(s, old, new); len(spans) > 0 {
-		return only(s, spans, Indentation)
+	if spans := findReindented(s, old, new); len(spans) > 0 {
+		return requireSingle(s, spans, Indentation)
 	}
-	return nil, &Miss{Nearest: nearest(s, old)}
+	return nil, &MissError{Nearest: nearestPlaces(s, old)}
 }
 
-// exact finds a text as it is, byte for byte.
-func exact(s, old, new string, count int) (*Found, error) {
+// findExact finds a text byte for byte.
+func findExact(s, old, new string, count int) (*Match, error) {
 	first := strings.Index(s, old)
 	if first < 0 {
 		return nil, nil
 	}
 	if count == Unique {
-		if n, lines := occurrences(s, old); n > 1 {
-			return nil, &Ambiguous{Count: n, Lines: lines[:min(len(lines), fewLines)], More: len(lines) > fewLines}
+		if n, lines := findOccurrences(s, old); n > 1 {
+			return nil, &AmbiguousError{Count: n, Lines: lines[:min(len(lines), maxReportedLines)], More: len(lines) > maxReportedLines}
 		}
 		count = 1
 	}
-	f := &Found{}
+	f := &Match{}
 	for at := first; count == 0 || len(f.Splices) < count; {
-		f.Splices = append(f.Splices, Splice{at, at + len(old), withEndings(s, old, new, at)})
+		f.Splices = append(f.Splices, Splice{at, at + len(old), matchEnding(s, old, new, at)})
 		next := strings.Index(s[at+len(old):], old)
 		if next < 0 {
 			break
@@ -111,8 +112,8 @@ func exact(s, old, new string, count int) (*Found, error) {
 	return f, nil
 }
 
-// withEndings gives new text the line ending of its place: that of the text it replaces, or else of the line around.
-func withEndings(s, old, new string, at int) string {
+// matchEnding gives new text the line ending of the replaced text, or of the line around it.
+func matchEnding(s, old, new string, at int) string {
 	if strings.Contains(old, "\n") {
 		if strings.Contains(old, "\r\n") {
 			return text.WithEndings(new, "\r\n")
@@ -122,11 +123,11 @@ func withEndings(s, old, new string, at int) string {
 	return text.WithEndings(new, text.EndingNear(s, at))
 }
 
-// fewLines is how many lines of an ambiguous text are told.
-const fewLines = 10
+// maxReportedLines limits the reported lines of an ambiguous text.
+const maxReportedLines = 10
 
-// occurrences counts where a text begins, overlapping ones too: "aa" is in "aaa" twice, so it is not unique.
-func occurrences(s, old string) (n int, lines []int) {
+// findOccurrences counts occurrences, including overlapping ones: "aa" is twice in "aaa", so not unique.
+func findOccurrences(s, old string) (n int, lines []int) {
 	line, counted := 1, 0
 	for at := 0; ; at++ {
 		next := strings.Index(s[at:], old)
@@ -134,7 +135,7 @@ func occurrences(s, old string) (n int, lines []int) {
 			return n, lines
 		}
 		at += next
-		if n++; len(lines) <= fewLines {
+		if n++; len(lines) <= maxReportedLines {
 			line += strings.Count(s[counted:at], "\n")
 			counted = at
 			if len(lines) == 0 || lines[len(lines)-1] != line {
@@ -144,20 +145,20 @@ func occurrences(s, old string) (n int, lines []int) {
 	}
 }
 
-// only takes a single place, and refuses to choose between several.
-func only(s string, spans []Splice, how How) (*Found, error) {
+// requireSingle returns a single place, and an error for several.
+func requireSingle(s string, spans []Splice, how MatchKind) (*Match, error) {
 	if len(spans) == 1 {
-		return &Found{Splices: spans, How: how}, nil
+		return &Match{Splices: spans, How: how}, nil
 	}
-	e := &Ambiguous{Count: len(spans), How: how, More: len(spans) > fewLines}
-	for _, span := range spans[:min(len(spans), fewLines)] {
+	e := &AmbiguousError{Count: len(spans), How: how, More: len(spans) > maxReportedLines}
+	for _, span := range spans[:min(len(spans), maxReportedLines)] {
 		e.Lines = append(e.Lines, text.LineAt(s, span.From))
 	}
 	return nil, e
 }
 
-// acrossEndings finds the places that differ from a text in nothing but line endings.
-func acrossEndings(s, old, new string) []Splice {
+// findOtherEndings finds places that differ only in line endings.
+func findOtherEndings(s, old, new string) []Splice {
 	if !strings.Contains(old, "\n") || (!strings.Contains(s, "\r\n") && !strings.Contains(old, "\r\n")) {
 		return nil
 	}
@@ -171,7 +172,7 @@ func acrossEndings(s, old, new string) []Splice {
 		}
 		at += next
 		inEnding := at > 0 && at < len(s) && s[at-1] == '\r' && s[at] == '\n' // no place to begin at
-		if end, ok := matchEndings(s, old, at); ok && !inEnding {
+		if end, ok := matchesAt(s, old, at); ok && !inEnding {
 			ending := "\n"
 			if strings.Contains(s[at:end], "\r\n") {
 				ending = "\r\n"
@@ -183,8 +184,8 @@ func acrossEndings(s, old, new string) []Splice {
 	return found
 }
 
-// matchEndings compares at one place; a newline of the text stands for either line ending.
-func matchEndings(s, old string, at int) (end int, ok bool) {
+// matchesAt compares at one place; a newline matches either line ending.
+func matchesAt(s, old string, at int) (end int, ok bool) {
 	for {
 		line, rest, more := strings.Cut(old, "\n")
 		if !strings.HasPrefix(s[at:], line) {

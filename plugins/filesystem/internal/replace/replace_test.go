@@ -8,7 +8,7 @@ import (
 )
 
 // apply makes the replacements that Find found.
-func apply(s string, f *Found) string {
+func apply(s string, f *Match) string {
 	for _, splice := range slices.Backward(f.Splices) {
 		s = s[:splice.From] + splice.New + s[splice.To:]
 	}
@@ -20,7 +20,7 @@ func TestFind(t *testing.T) {
 		s, old, new string
 		count       int
 		want        string
-		how         How
+		how         MatchKind
 	}{
 		"exact":                      {"a\nb\nc\n", "b", "B", Unique, "a\nB\nc\n", Exactly},
 		"the first of several":       {"b b b", "b", "x", 1, "x b b", Exactly},
@@ -46,7 +46,7 @@ func TestFind(t *testing.T) {
 		"bytes that are no text": {"caf\xe9 \x80 old", "old", "new", Unique, "caf\xe9 \x80 new", Exactly},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, err := Find(test.s, test.old, test.new, test.count)
+			f, err := FindReplacements(test.s, test.old, test.new, test.count)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,8 +78,8 @@ func TestNothingLooserIsTaken(t *testing.T) {
 		if name == "new text between 2 levels" {
 			new = "   x"
 		}
-		f, err := Find(test.s, test.old, new, Unique)
-		var miss *Miss
+		f, err := FindReplacements(test.s, test.old, new, Unique)
+		var miss *MissError
 		if !errors.As(err, &miss) {
 			t.Errorf("%s: %v, %v", name, f, err)
 		}
@@ -98,8 +98,8 @@ func TestAmbiguousPlacesAreToldAndNotChosen(t *testing.T) {
 		{"\tx\n--\n\tx\n", "    x", 2, []int{1, 3}},
 		{strings.Repeat("x\n", 28), "x", 28, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
 	} {
-		_, err := Find(test.s, test.old, "new", Unique)
-		var e *Ambiguous
+		_, err := FindReplacements(test.s, test.old, "new", Unique)
+		var e *AmbiguousError
 		if !errors.As(err, &e) || e.Count != test.count || !slices.Equal(e.Lines, test.lines) {
 			t.Errorf("%q in %.20q: %+v", test.old, test.s, err)
 		}
@@ -108,15 +108,15 @@ func TestAmbiguousPlacesAreToldAndNotChosen(t *testing.T) {
 
 func TestAMissTellsTheNearestPlaces(t *testing.T) {
 	s := "package main\n\nfunc alpha() {\n\treturn 1\n}\n\nfunc beta() {\n\treturn 2\n}\n\nvar unrelated = true\n"
-	_, err := Find(s, "func alfa() {\n\treturn 1\n}", "x", Unique)
-	var miss *Miss
+	_, err := FindReplacements(s, "func alfa() {\n\treturn 1\n}", "x", Unique)
+	var miss *MissError
 	if !errors.As(err, &miss) || len(miss.Nearest) == 0 || miss.Nearest[0].First != 3 || miss.Nearest[0].Last != 5 {
 		t.Fatalf("%+v", err)
 	}
 	if len(miss.Nearest) > mostPlaces {
 		t.Errorf("%d places", len(miss.Nearest))
 	}
-	if _, err := Find(s, "nothing like this anywhere at all", "x", Unique); !errors.As(err, &miss) ||
+	if _, err := FindReplacements(s, "nothing like this anywhere at all", "x", Unique); !errors.As(err, &miss) ||
 		len(miss.Nearest) > 0 {
 		t.Errorf("%+v", err)
 	}
@@ -129,7 +129,7 @@ func FuzzFind(f *testing.F) {
 	f.Add("aaa", "aa", "b", 0)
 	f.Add("\xff\xfe", "\xff", "", 1)
 	f.Fuzz(func(t *testing.T, s, old, new string, count int) {
-		found, err := Find(s, old, new, max(count, Unique))
+		found, err := FindReplacements(s, old, new, max(count, Unique))
 		if err != nil {
 			return
 		}

@@ -15,15 +15,14 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/pty"
 )
 
-// Grace is how long a command's processes have between SIGTERM and SIGKILL.
-const Grace = 2 * time.Second
+// StopGrace is the time between SIGTERM and SIGKILL.
+const StopGrace = 2 * time.Second
 
-// drainGrace is how long the output of a command whose processes are gone may take to be read, when none comes. What
-// the kernel can't end may hold the pipes.
-const drainGrace = 500 * time.Millisecond
+// drainTimeout limits reading the output after the processes ended. Unkillable processes may hold the pipes.
+const drainTimeout = 500 * time.Millisecond
 
-// Spec says what to run and where its output goes.
-type Spec struct {
+// CommandSpec describes a command and the receiver of its output.
+type CommandSpec struct {
 	Shell  []string // the program, and its arguments with the command's text
 	Dir    *os.File // where it starts: the directory itself, whatever its name has come to mean
 	Env    []string
@@ -33,8 +32,8 @@ type Spec struct {
 	Ended  func() // called when it has ended, before it is over
 }
 
-// Running is a command that was started.
-type Running struct {
+// RunningCommand is a started command.
+type RunningCommand struct {
 	Began time.Time
 
 	process *isolation.Process
@@ -47,41 +46,41 @@ type Running struct {
 	stdin   *os.File // nil when nothing can be written
 }
 
-// Start starts a command.
-func Start(l *isolation.Isolation, p isolation.Profile, s Spec) (*Running, error) {
-	r := &Running{Began: time.Now(), over: make(chan struct{})}
+// StartCommand starts a command.
+func StartCommand(l *isolation.Isolation, p isolation.Profile, s CommandSpec) (*RunningCommand, error) {
+	r := &RunningCommand{Began: time.Now(), over: make(chan struct{})}
 	cmd := exec.Command(s.Shell[0], s.Shell[1:]...)
 	cmd.Dir, cmd.Env = handlePath(s.Dir), s.Env
-	connect := r.pipes
+	connect := r.openPipes
 	if s.PTY != nil {
-		connect = r.terminal
+		connect = r.openTerminal
 	}
 	theirs, err := connect(cmd, s)
 	defer closeAll(theirs)
 	if err != nil {
-		closeAll(r.ours())
+		closeAll(r.ownFiles())
 		return nil, err
 	}
 	if r.process, err = l.Start(cmd, p); err != nil {
-		closeAll(r.ours())
+		closeAll(r.ownFiles())
 		return nil, fmt.Errorf("start the command: %w", err)
 	}
 	for stream, f := range r.readers {
-		r.read.Go(func() { drain(f, stream, s.Output) })
+		r.read.Go(func() { drainOutput(f, stream, s.Output) })
 	}
-	go r.follow(s.Ended)
+	go r.awaitEnd(s.Ended)
 	return r, nil
 }
 
-// pipes gives the command pipes for its streams; it returns its ends.
-func (r *Running) pipes(cmd *exec.Cmd, s Spec) (theirs []*os.File, err error) {
+// openPipes creates pipes for the streams and returns the command's ends.
+func (r *RunningCommand) openPipes(cmd *exec.Cmd, s CommandSpec) (theirs []*os.File, err error) {
 	for _, to := range []*io.Writer{&cmd.Stdout, &cmd.Stderr} {
 		ours, its, err := os.Pipe()
 		if err != nil {
 			return theirs, fmt.Errorf("make a pipe for the command's output: %w", err)
 		}
 		r.readers, theirs = append(r.readers, ours), append(theirs, its)
-		widen(its)
+		widenPipe(its)
 		*to = its
 	}
 	if s.Stdin {
@@ -95,22 +94,22 @@ func (r *Running) pipes(cmd *exec.Cmd, s Spec) (theirs []*os.File, err error) {
 	return theirs, nil
 }
 
-// terminal gives the command a terminal of its own for all its streams.
-func (r *Running) terminal(cmd *exec.Cmd, s Spec) (theirs []*os.File, err error) {
-	control, its, err := pty.Open(*s.PTY)
+// openTerminal creates a terminal for all streams.
+func (r *RunningCommand) openTerminal(cmd *exec.Cmd, s CommandSpec) (theirs []*os.File, err error) {
+	control, its, err := pty.OpenPTY(*s.PTY)
 	if err != nil {
 		return nil, err
 	}
 	r.control, r.stdin, r.readers = control, control, []*os.File{control}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = its, its, its
-	cmd.SysProcAttr = onTerminal()
+	cmd.SysProcAttr = terminalAttributes()
 	return []*os.File{its}, nil
 }
 
-func (r *Running) ours() []*os.File { return append([]*os.File{r.stdin}, r.readers...) }
+func (r *RunningCommand) ownFiles() []*os.File { return append([]*os.File{r.stdin}, r.readers...) }
 
-// drain passes on what comes, until its end.
-func drain(f *os.File, stream int, pass func(int, []byte)) {
+// drainOutput passes on output until its end.
+func drainOutput(f *os.File, stream int, pass func(int, []byte)) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := f.Read(buf)
@@ -124,8 +123,8 @@ func drain(f *os.File, stream int, pass func(int, []byte)) {
 	}
 }
 
-// follow waits for the end of the command and of its output.
-func (r *Running) follow(ended func()) {
+// awaitEnd waits for the end of the command and its output.
+func (r *RunningCommand) awaitEnd(ended func()) {
 	<-r.process.Done()
 	read := make(chan struct{})
 	go func() {
@@ -136,52 +135,54 @@ func (r *Running) follow(ended func()) {
 		select {
 		case <-read:
 			waiting = false
-		case <-time.After(drainGrace):
+		case <-time.After(drainTimeout):
 			for _, f := range r.readers { // ends those that wait, not those that have something to pass on
 				_ = f.SetReadDeadline(time.Now())
 			}
 		}
 	}
 	r.writing.Lock()
-	closeAll(r.ours())
+	closeAll(r.ownFiles())
 	r.stdin, r.control = nil, nil
 	r.writing.Unlock()
 	ended()
 	close(r.over)
 }
 
-// Over is closed when the command has ended, with all that it started, and its output has been passed on.
-func (r *Running) Over() <-chan struct{} { return r.over }
+// Done is closed when the command and its processes have ended and all output is passed on.
+func (r *RunningCommand) Done() <-chan struct{} { return r.over }
 
-// Exit says how the command ended, once it is over.
-func (r *Running) Exit() (isolation.Exit, error) { return r.process.Wait(context.Background()) }
+// ExitStatus returns how the command ended.
+func (r *RunningCommand) ExitStatus() (isolation.ExitStatus, error) {
+	return r.process.Wait(context.Background())
+}
 
-// End ends the command: SIGTERM to all its processes, then after the grace SIGKILL.
-func (r *Running) End() { _, _ = r.process.Stop(context.Background(), Grace) }
+// StopCommand sends SIGTERM to all processes, then SIGKILL after StopGrace.
+func (r *RunningCommand) StopCommand() { _, _ = r.process.Stop(context.Background(), StopGrace) }
 
-// Signal sends a signal to all its processes.
-func (r *Running) Signal(sig os.Signal) error { return r.process.Signal(sig) }
+// SignalAll sends a signal to all processes.
+func (r *RunningCommand) SignalAll(sig os.Signal) error { return r.process.Signal(sig) }
 
 // errNoInput is returned for writing to a command that takes nothing more.
 var errNoInput = errors.New("the command takes no input any more")
 
-// inputPatience is how long a command may take to read what is written to it.
-const inputPatience = 5 * time.Second
+// inputTimeout limits how long a command may take to read its input.
+const inputTimeout = 5 * time.Second
 
 // Write writes to the command's standard input, and waits until the command has room for it.
-func (r *Running) Write(p []byte) (int, error) {
+func (r *RunningCommand) Write(p []byte) (int, error) {
 	r.writing.Lock()
 	stdin := r.stdin
 	r.writing.Unlock()
 	if stdin == nil {
 		return 0, errNoInput
 	}
-	_ = stdin.SetWriteDeadline(time.Now().Add(inputPatience))
+	_ = stdin.SetWriteDeadline(time.Now().Add(inputTimeout))
 	return stdin.Write(p)
 }
 
 // CloseInput ends the command's standard input: for a terminal, by the character that means the end.
-func (r *Running) CloseInput() error {
+func (r *RunningCommand) CloseInput() error {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	switch {
@@ -197,13 +198,13 @@ func (r *Running) CloseInput() error {
 }
 
 // Resize changes the size of the terminal.
-func (r *Running) Resize(size pty.Size) error {
+func (r *RunningCommand) Resize(size pty.Size) error {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	if r.control == nil {
 		return errors.New("the command does not run on a terminal (pty)")
 	}
-	return pty.Resize(r.control, size)
+	return pty.ResizePTY(r.control, size)
 }
 
 func closeAll(files []*os.File) {
@@ -214,8 +215,8 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// Feed writes all of text to the command and ends its input, while it runs.
-func (r *Running) Feed(text string) {
+// FeedInput writes text and closes the input, in the background.
+func (r *RunningCommand) FeedInput(text string) {
 	go func() {
 		r.writing.Lock()
 		stdin := r.stdin

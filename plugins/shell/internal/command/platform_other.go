@@ -7,9 +7,10 @@ import (
 	"syscall"
 )
 
-func widen(*os.File) {}
+// widenPipe enlarges a pipe's buffer, if permitted.
+func widenPipe(*os.File) {}
 
-func onTerminal() *syscall.SysProcAttr { return nil }
+func terminalAttributes() *syscall.SysProcAttr { return nil }
 
-// handlePath is the directory's name: only Linux can name a handle.
+// handlePath returns a path that refers to an open directory, even if it is renamed.
 func handlePath(dir *os.File) string { return dir.Name() }

@@ -12,9 +12,9 @@ const (
 	liveEvery   = 50 * time.Millisecond // how often it is
 )
 
-// Live passes output on while it comes, without ever holding up the command: a piece every so often, and what is more
-// than a listener could follow is left out, with a word about it. No piece ends within a character.
-type Live struct {
+// LiveOutput forwards output periodically without delaying the command. Output beyond a limit is dropped with a note.
+// It splits at character boundaries only.
+type LiveOutput struct {
 	pass [2]func([]byte)
 	wake chan struct{}
 	quit chan struct{} // closed by Close
@@ -22,26 +22,26 @@ type Live struct {
 	held [2][]byte // the beginning of a character at the end of what was passed on of each stream; for run alone
 
 	mu      sync.Mutex
-	pending []chunk
+	pending []liveChunk
 	size    int
 	dropped int64
 }
 
-type chunk struct {
+type liveChunk struct {
 	stream int
 	data   []byte
 }
 
-// NewLive passes stdout and stderr on until Close.
-func NewLive(stdout, stderr func([]byte)) *Live {
-	l := &Live{pass: [2]func([]byte){stdout, stderr}, wake: make(chan struct{}, 1), quit: make(chan struct{}),
+// NewLiveOutput forwards stdout and stderr until Close.
+func NewLiveOutput(stdout, stderr func([]byte)) *LiveOutput {
+	l := &LiveOutput{pass: [2]func([]byte){stdout, stderr}, wake: make(chan struct{}, 1), quit: make(chan struct{}),
 		done: make(chan struct{})}
-	go l.run()
+	go l.forwardLoop()
 	return l
 }
 
-// Add takes what came on a stream; it does not keep p.
-func (l *Live) Add(stream int, p []byte) {
+// AddBytes adds output of a stream; it does not keep p.
+func (l *LiveOutput) AddBytes(stream int, p []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	room := livePending - l.size
@@ -49,7 +49,7 @@ func (l *Live) Add(stream int, p []byte) {
 		if last := len(l.pending) - 1; last >= 0 && l.pending[last].stream == stream {
 			l.pending[last].data = append(l.pending[last].data, p[:n]...)
 		} else {
-			l.pending = append(l.pending, chunk{stream, append([]byte(nil), p[:n]...)})
+			l.pending = append(l.pending, liveChunk{stream, append([]byte(nil), p[:n]...)})
 		}
 		l.size += n
 		p = p[n:]
@@ -61,15 +61,15 @@ func (l *Live) Add(stream int, p []byte) {
 	}
 }
 
-func (l *Live) run() {
+func (l *LiveOutput) forwardLoop() {
 	defer close(l.done)
 	for {
 		select {
 		case <-l.wake:
-			l.flush()
+			l.forwardPending()
 		case <-l.quit:
-			l.flush()
-			l.release()
+			l.forwardPending()
+			l.flushPartial()
 			return
 		}
 		select {
@@ -79,14 +79,14 @@ func (l *Live) run() {
 	}
 }
 
-func (l *Live) flush() {
+func (l *LiveOutput) forwardPending() {
 	l.mu.Lock()
 	pending, dropped := l.pending, l.dropped
 	l.pending, l.size, l.dropped = nil, 0, 0
 	l.mu.Unlock()
 	for _, c := range pending {
 		data := slices.Concat(l.held[c.stream], c.data)
-		whole := len(data) - partial(data)
+		whole := len(data) - partialCharacter(data)
 		l.held[c.stream] = append([]byte(nil), data[whole:]...)
 		if whole > 0 {
 			l.pass[c.stream](data[:whole])
@@ -98,8 +98,8 @@ func (l *Live) flush() {
 	}
 }
 
-// release passes on what no rest has come for.
-func (l *Live) release() {
+// flushPartial forwards incomplete characters.
+func (l *LiveOutput) flushPartial() {
 	for stream, data := range l.held {
 		if len(data) > 0 {
 			l.pass[stream](data)
@@ -107,8 +107,8 @@ func (l *Live) release() {
 	}
 }
 
-// Close passes on what is left, and returns when that is done.
-func (l *Live) Close() {
+// Close forwards the rest and returns.
+func (l *LiveOutput) Close() {
 	close(l.quit)
 	<-l.done
 }

@@ -12,33 +12,33 @@ import (
 // What is kept is the beginning and the end, whatever the pieces are that it comes in.
 func FuzzExcerpt(f *testing.F) {
 	f.Add(3, 5)
-	f.Add(2*Keep, 1)
-	f.Add(Keep/3, 17)
+	f.Add(2*ExcerptBytes, 1)
+	f.Add(ExcerptBytes/3, 17)
 	f.Fuzz(func(t *testing.T, size, pieces int) {
-		if size < 1 || size > 3*Keep || pieces < 1 || pieces > 20 {
+		if size < 1 || size > 3*ExcerptBytes || pieces < 1 || pieces > 20 {
 			return
 		}
 		var e Excerpt
 		var all []byte
 		for n := range pieces {
 			piece := bytes.Repeat([]byte{byte('a' + n)}, size)
-			e.Add(piece)
+			e.AddBytes(piece)
 			all = append(all, piece...)
 		}
-		head, tail := all[:min(Keep, len(all))], all[max(0, len(all)-Keep):]
+		head, tail := all[:min(ExcerptBytes, len(all))], all[max(0, len(all)-ExcerptBytes):]
 		text := e.String()
 		if !strings.HasPrefix(text, string(head)) || !strings.HasSuffix(text, string(tail)) {
 			t.Error("head or tail are not the output's")
 		}
-		if want := int64(max(0, len(all)-2*Keep)); e.Missing() != want {
-			t.Errorf("%d bytes are missing, not %d", e.Missing(), want)
+		if want := int64(max(0, len(all)-2*ExcerptBytes)); e.MissingBytes() != want {
+			t.Errorf("%d bytes are missing, not %d", e.MissingBytes(), want)
 		}
 	})
 }
 
 // A full ring waits for its reader, and then goes on; nothing is lost.
 func TestAFullRingWaits(t *testing.T) {
-	r, err := NewRing(t.TempDir())
+	r, err := NewOutputRing(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,10 +49,10 @@ func TestAFullRingWaits(t *testing.T) {
 	go func() {
 		defer close(added)
 		for range pieces {
-			r.Add(piece)
+			r.AddBytes(piece)
 		}
 	}()
-	for _, end := r.Fetched(); end < RingBytes; _, end = r.Fetched() {
+	for _, end := r.Cursors(); end < RingBytes; _, end = r.Cursors() {
 		time.Sleep(time.Millisecond)
 	}
 	select {
@@ -62,8 +62,8 @@ func TestAFullRingWaits(t *testing.T) {
 	}
 	var cursor int64
 	for cursor < pieces*int64(len(piece)) {
-		r.Await(t.Context(), cursor, nil)
-		got, err := r.Read(cursor, 100_000, false)
+		r.WaitForOutput(t.Context(), cursor, nil)
+		got, err := r.ReadFrom(cursor, 100_000, false)
 		if err != nil || got.Lost != 0 {
 			t.Fatal(got.Lost, err)
 		}
@@ -75,7 +75,7 @@ func TestAFullRingWaits(t *testing.T) {
 		cursor = got.Next
 	}
 	<-added
-	if got, err := r.Read(0, 10, false); err != nil || got.Lost != cursor-RingBytes {
+	if got, err := r.ReadFrom(0, 10, false); err != nil || got.Lost != cursor-RingBytes {
 		t.Errorf("what is gone is not told: %d, %v", got.Lost, err)
 	}
 }
@@ -85,9 +85,9 @@ func TestLiveNeverWaits(t *testing.T) {
 	hold := make(chan struct{})
 	var heard bytes.Buffer
 	take := func(p []byte) { <-hold; heard.Write(p) }
-	l := NewLive(take, take)
+	l := NewLiveOutput(take, take)
 	for range 1000 {
-		l.Add(Stdout, make([]byte, 10_000))
+		l.AddBytes(Stdout, make([]byte, 10_000))
 	}
 	close(hold)
 	l.Close()
@@ -111,7 +111,7 @@ func TestTheShelfStaysInTheWorkspace(t *testing.T) {
 		if err := os.Symlink(to, at); err != nil {
 			t.Fatal(err)
 		}
-		if f, err := NewFile(dir); err == nil {
+		if f, err := NewOutputFile(dir); err == nil {
 			_ = f.Close()
 		}
 		if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {

@@ -12,7 +12,7 @@ const characters = "aé€😀"
 
 // A character that comes byte by byte is read when it is whole; what never becomes one is read in the end.
 func TestPiecesEndBetweenCharacters(t *testing.T) {
-	r, err := NewRing(t.TempDir())
+	r, err := NewOutputRing(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,8 +20,8 @@ func TestPiecesEndBetweenCharacters(t *testing.T) {
 	var got strings.Builder
 	var cursor int64
 	for _, b := range []byte(characters) {
-		r.Add([]byte{b})
-		piece, err := r.Read(cursor, 100, false)
+		r.AddBytes([]byte{b})
+		piece, err := r.ReadFrom(cursor, 100, false)
 		if err != nil || !utf8.Valid(piece.Data) || piece.More || piece.Next != cursor+int64(len(piece.Data)) {
 			t.Fatalf("behind %q: %+v, %v", got.String(), piece, err)
 		}
@@ -32,10 +32,10 @@ func TestPiecesEndBetweenCharacters(t *testing.T) {
 		t.Errorf("all that is read is %q", got.String())
 	}
 
-	r.Add([]byte("\xe2\x82"))
+	r.AddBytes([]byte("\xe2\x82"))
 	done := make(chan struct{})
 	waiting, cancel := context.WithCancel(t.Context())
-	go func() { r.Await(waiting, cursor, nil); close(done) }()
+	go func() { r.WaitForOutput(waiting, cursor, nil); close(done) }()
 	select {
 	case <-done:
 		t.Error("half a character is taken for something to read")
@@ -43,13 +43,13 @@ func TestPiecesEndBetweenCharacters(t *testing.T) {
 	}
 	cancel()
 	<-done
-	if piece, err := r.Read(cursor, 100, true); err != nil || string(piece.Data) != "\xe2\x82" {
+	if piece, err := r.ReadFrom(cursor, 100, true); err != nil || string(piece.Data) != "\xe2\x82" {
 		t.Errorf("what is left in the end is %q, %v", piece.Data, err)
 	}
-	if piece, err := r.Read(1, 1, false); err != nil || len(piece.Data) != 1 || !piece.More {
+	if piece, err := r.ReadFrom(1, 1, false); err != nil || len(piece.Data) != 1 || !piece.More {
 		t.Errorf("a limit that is less than a character reads %+v, %v", piece, err)
 	}
-	if piece, err := r.Read(0, 2, false); err != nil || string(piece.Data) != "a" || !piece.More {
+	if piece, err := r.ReadFrom(0, 2, false); err != nil || string(piece.Data) != "a" || !piece.More {
 		t.Errorf("a limit within a character reads %+v, %v", piece, err)
 	}
 }
@@ -61,10 +61,10 @@ func TestLivePiecesEndBetweenCharacters(t *testing.T) {
 	take := func(stream int) func([]byte) {
 		return func(p []byte) { streams[stream].Write(p); pieces <- string(p) }
 	}
-	l := NewLive(take(Stdout), take(Stderr))
+	l := NewLiveOutput(take(Stdout), take(Stderr))
 	add := func(stream int, data, want string) {
 		t.Helper()
-		l.Add(stream, []byte(data))
+		l.AddBytes(stream, []byte(data))
 		if got := <-pieces; got != want {
 			t.Errorf("behind %q %q is passed on, not %q", data, got, want)
 		}

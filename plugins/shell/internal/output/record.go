@@ -13,17 +13,17 @@ const (
 	Stderr
 )
 
-// Record keeps the output of one command: both streams as they came, and each apart. The whole goes to a file as soon
-// as it is more than can be kept. It may be used concurrently.
-type Record struct {
-	create func() (File, error)
+// OutputRecord keeps the output of a command: both streams interleaved and separately. A long output is written to a
+// file. It may be used concurrently.
+type OutputRecord struct {
+	create func() (OutputFile, error)
 
 	mu      sync.Mutex
 	all     Excerpt
 	streams [2]Excerpt // kept apart from the moment on at which both have said something
 	first   int        // the stream that spoke first
 	both    bool
-	file    File
+	file    OutputFile
 	// for the file: the system takes a third of the time for pieces of this size that it takes for what pipes bring
 	waiting []byte
 	written int64
@@ -33,49 +33,51 @@ type Record struct {
 // pieceBytes is how much goes to the file at a time.
 const pieceBytes = 256 << 10
 
-// File is where the whole output goes.
-type File interface {
+// OutputFile stores a complete output.
+type OutputFile interface {
 	io.WriteCloser
 	Name() string // as an agent would name it
 }
 
-// NewRecord makes a record. create makes the file when it is needed.
-func NewRecord(create func() (File, error)) *Record { return &Record{create: create} }
+// NewOutputRecord returns a record. create creates the file when needed.
+func NewOutputRecord(create func() (OutputFile, error)) *OutputRecord {
+	return &OutputRecord{create: create}
+}
 
-// Add adds what came on a stream.
-func (r *Record) Add(stream int, p []byte) {
+// AddBytes adds output of a stream.
+func (r *OutputRecord) AddBytes(stream int, p []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.file == nil && r.failed == nil && r.all.Total()+int64(len(p)) > 2*Keep {
-		r.spill()
+	if r.file == nil && r.failed == nil && r.all.TotalBytes()+int64(len(p)) > 2*ExcerptBytes {
+		r.startFile()
 	}
-	r.write(p)
+	r.writeFile(p)
 	switch {
 	case r.both:
-		r.streams[stream].Add(p)
-	case r.all.Total() == 0:
+		r.streams[stream].AddBytes(p)
+	case r.all.TotalBytes() == 0:
 		r.first = stream
 	case stream != r.first:
 		r.both = true
-		r.streams[r.first] = r.all.clone()
-		r.streams[stream].Add(p)
+		r.streams[r.first] = r.all.cloneExcerpt()
+		r.streams[stream].AddBytes(p)
 	}
-	r.all.Add(p)
+	r.all.AddBytes(p)
 }
 
-// spill begins the file with what came until now.
-func (r *Record) spill() {
+// startFile writes the output so far to the file.
+func (r *OutputRecord) startFile() {
 	if r.file, r.failed = r.create(); r.failed != nil {
 		return
 	}
 	r.waiting = make([]byte, 0, pieceBytes)
-	for _, part := range r.all.whole() {
-		r.write(part)
+	for _, part := range r.all.allParts() {
+		r.writeFile(part)
 	}
 }
 
-// write has p go to the file, up to its bound.
-func (r *Record) write(p []byte) {
+// writeFile appends p to the file, up to its limit.
+func (r *OutputRecord) writeFile(p []byte) {
 	if r.file == nil {
 		return
 	}
@@ -84,13 +86,13 @@ func (r *Record) write(p []byte) {
 		n := min(len(p), pieceBytes-len(r.waiting))
 		r.waiting, p = append(r.waiting, p[:n]...), p[n:]
 		if len(r.waiting) == pieceBytes {
-			r.flush()
+			r.flushFile()
 		}
 	}
 }
 
-// flush writes what waits to the file.
-func (r *Record) flush() {
+// flushFile writes buffered output.
+func (r *OutputRecord) flushFile() {
 	if r.file == nil || r.failed != nil {
 		return
 	}
@@ -99,8 +101,8 @@ func (r *Record) flush() {
 	r.waiting, r.failed = r.waiting[:0], err
 }
 
-// Text is what is kept of both streams as they came, and of each.
-func (r *Record) Text() (all, stdout, stderr string) {
+// Texts returns the kept output of both streams interleaved, and of each.
+func (r *OutputRecord) Texts() (all, stdout, stderr string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all = r.all.String()
@@ -114,8 +116,8 @@ func (r *Record) Text() (all, stdout, stderr string) {
 	}
 }
 
-// Rest says what Text has left out and where it is.
-type Rest struct {
+// OmittedOutput says what Texts omits, and where the complete output is.
+type OmittedOutput struct {
 	Missing int64  // bytes that are not in Text
 	File    string // where the output is; empty if it could not be kept
 	Written int64  // how much of it is there
@@ -123,12 +125,12 @@ type Rest struct {
 	Err     error // why it could not be kept
 }
 
-// Rest closes the file. Nothing can be added afterwards.
-func (r *Record) Rest() Rest {
+// Finish closes the file and returns what is omitted.
+func (r *OutputRecord) Finish() OmittedOutput {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.flush()
-	rest := Rest{Missing: r.all.Missing(), Written: r.written, Total: r.all.Total(), Err: r.failed}
+	r.flushFile()
+	rest := OmittedOutput{Missing: r.all.MissingBytes(), Written: r.written, Total: r.all.TotalBytes(), Err: r.failed}
 	if r.file != nil {
 		rest.File = r.file.Name()
 		_ = r.file.Close()

@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// RingBytes is how much a ring holds.
+// RingBytes is the capacity of a ring.
 const RingBytes = 16 << 20
 
-// Ring keeps the last output of a command that is polled. What nobody has fetched yet is never overwritten: whoever
-// adds to a full ring waits, and with it the command. It is a file without a name, so that it takes no memory and is
-// gone with this process. It may be used concurrently.
-type Ring struct {
+// OutputRing keeps the latest output of a polled command. Unread output is never overwritten: a writer to a full ring
+// blocks, and so does the command. It is an unnamed file, so it uses no memory and disappears with the process. It may
+// be used concurrently.
+type OutputRing struct {
 	file *os.File
 
 	mu      sync.Mutex
@@ -25,8 +25,8 @@ type Ring struct {
 	changed chan struct{} // closed and replaced at every change
 }
 
-// NewRing makes an empty ring with its file in dir.
-func NewRing(dir string) (*Ring, error) {
+// NewOutputRing returns an empty ring with its file in dir.
+func NewOutputRing(dir string) (*OutputRing, error) {
 	f, err := os.CreateTemp(dir, "picoclaw-output")
 	if err != nil {
 		return nil, err
@@ -34,11 +34,11 @@ func NewRing(dir string) (*Ring, error) {
 	if err := os.Remove(f.Name()); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &Ring{file: f, changed: make(chan struct{})}, nil
+	return &OutputRing{file: f, changed: make(chan struct{})}, nil
 }
 
-// Add adds what came, and waits while there is no room for it. It gives up when the ring is closed.
-func (r *Ring) Add(p []byte) {
+// AddBytes appends data, and blocks while the ring is full. It returns when the ring is closed.
+func (r *OutputRing) AddBytes(p []byte) {
 	for len(p) > 0 {
 		r.mu.Lock()
 		room := RingBytes - (r.end - r.fetched)
@@ -55,60 +55,60 @@ func (r *Ring) Add(p []byte) {
 		n := min(int64(len(p)), room, RingBytes-at)
 		if _, err := r.file.WriteAt(p[:n], at); err != nil {
 			r.closed = true // the disk is full: what was fetched is not endangered
-			r.tell()
+			r.wakeWaiters()
 			r.mu.Unlock()
 			return
 		}
 		r.end += n
 		r.begin = max(r.begin, r.end-RingBytes)
 		p = p[n:]
-		r.tell()
+		r.wakeWaiters()
 		r.mu.Unlock()
 	}
 }
 
-// tell wakes whoever waits. The caller holds the lock.
-func (r *Ring) tell() {
+// wakeWaiters wakes waiting goroutines. The caller holds the lock.
+func (r *OutputRing) wakeWaiters() {
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
 
-// Piece is a piece of an output.
-type Piece struct {
+// OutputPiece is a piece of an output.
+type OutputPiece struct {
 	Data []byte
 	Next int64 // the cursor of what comes after it
 	Lost int64 // bytes before it that were fetched once and are gone
 	More bool  // there is more already
 }
 
-// Read returns what there is from a cursor on, at most limit bytes. The beginning of a character at the end of it is
-// left for the next time, when the rest of it has come; but not if that was all, and nothing more will come.
-func (r *Ring) Read(cursor int64, limit int, all bool) (Piece, error) {
+// ReadFrom returns output from a cursor, at most limit bytes. It leaves an incomplete character for the next read,
+// unless no more will come.
+func (r *OutputRing) ReadFrom(cursor int64, limit int, all bool) (OutputPiece, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var piece Piece
+	var piece OutputPiece
 	if cursor < r.begin {
 		piece.Lost, cursor = r.begin-cursor, r.begin
 	}
 	cursor = min(cursor, r.end)
-	data, err := r.bytes(cursor, min(int64(limit), r.end-cursor))
+	data, err := r.readBytes(cursor, min(int64(limit), r.end-cursor))
 	if err != nil {
-		return Piece{}, err
+		return OutputPiece{}, err
 	}
 	read := cursor + int64(len(data))
 	if last := read == r.end; !last || !all && !r.closed {
-		if whole := len(data) - partial(data); last || whole > 0 {
+		if whole := len(data) - partialCharacter(data); last || whole > 0 {
 			data = data[:whole]
 		}
 	}
 	piece.Data, piece.Next, piece.More = data, cursor+int64(len(data)), read < r.end
 	r.fetched = max(r.fetched, piece.Next)
-	r.tell()
+	r.wakeWaiters()
 	return piece, nil
 }
 
-// bytes reads n bytes that are there. The caller holds the lock.
-func (r *Ring) bytes(cursor, n int64) ([]byte, error) {
+// readBytes reads available bytes. The caller holds the lock.
+func (r *OutputRing) readBytes(cursor, n int64) ([]byte, error) {
 	data := make([]byte, n)
 	for done := int64(0); done < n; {
 		at := (cursor + done) % RingBytes
@@ -121,18 +121,18 @@ func (r *Ring) bytes(cursor, n int64) ([]byte, error) {
 	return data, nil
 }
 
-// Fetched is the first byte that nobody has fetched, and End what has come until now.
-func (r *Ring) Fetched() (fetched, end int64) {
+// Cursors returns the positions of the first unread byte and of the end.
+func (r *OutputRing) Cursors() (fetched, end int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.fetched, r.end
 }
 
-// Await waits until there is a character at a cursor, or done or ctx is.
-func (r *Ring) Await(ctx context.Context, cursor int64, done <-chan struct{}) {
+// WaitForOutput waits for a character at a cursor, done or ctx.
+func (r *OutputRing) WaitForOutput(ctx context.Context, cursor int64, done <-chan struct{}) {
 	for {
 		r.mu.Lock()
-		there, changed := r.closed || r.readable(cursor), r.changed
+		there, changed := r.closed || r.hasCharacter(cursor), r.changed
 		r.mu.Unlock()
 		if there {
 			return
@@ -147,32 +147,32 @@ func (r *Ring) Await(ctx context.Context, cursor int64, done <-chan struct{}) {
 	}
 }
 
-// readable reports whether there is more at a cursor than the beginning of a character. The caller holds the lock.
-func (r *Ring) readable(cursor int64) bool {
+// hasCharacter reports whether a complete character is at a cursor. The caller holds the lock.
+func (r *OutputRing) hasCharacter(cursor int64) bool {
 	n := r.end - cursor
 	if cursor < r.begin || n >= utf8.UTFMax {
 		return true
 	}
-	data, err := r.bytes(cursor, max(n, 0))
-	return err != nil || partial(data) < len(data) // what can't be read is for Read to say
+	data, err := r.readBytes(cursor, max(n, 0))
+	return err != nil || partialCharacter(data) < len(data) // what can't be read is for Read to say
 }
 
-// Stop lets nobody wait for room any more; what is there can still be read.
-func (r *Ring) Stop() {
+// StopWriters unblocks writers; existing output stays readable.
+func (r *OutputRing) StopWriters() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
-	r.tell()
+	r.wakeWaiters()
 }
 
-// Close gives the file back.
-func (r *Ring) Close() error {
-	r.Stop()
+// Close closes the file.
+func (r *OutputRing) Close() error {
+	r.StopWriters()
 	return r.file.Close()
 }
 
-// partial is how many bytes at the end of data are the beginning of a character whose rest is still to come.
-func partial(data []byte) int {
+// partialCharacter returns the length of an incomplete character at the end of data.
+func partialCharacter(data []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(data); n++ {
 		if last := data[len(data)-n:]; utf8.RuneStart(last[0]) {
 			if !utf8.FullRune(last) {

@@ -19,27 +19,26 @@ const (
 	shelfAge   = 24 * time.Hour
 )
 
-// ShelfDir is where whole outputs are kept, below the workspace: the one place that the agent's own read_file opens
-// whatever its policy. Git does not see it.
-const ShelfDir = ".picoclaw/output"
+// OutputDir is the directory of complete outputs in the workspace, which read_file can read under every policy. Git
+// ignores it.
+const OutputDir = ".picoclaw/output"
 
-// NewFile makes a file on the shelf of a workspace, and clears away what is too old, too much or too many while it is
-// written: a command that prints much needn't wait until the system has given the blocks of old files back. Nothing
-// that a command has put in its way leads out of the workspace.
-func NewFile(workspace string) (File, error) {
+// NewOutputFile creates a file in OutputDir, and removes old files in the background. Symlinks can't lead it outside
+// the workspace.
+func NewOutputFile(workspace string) (OutputFile, error) {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	if err := root.MkdirAll(ShelfDir, 0o700); err != nil {
+	if err := root.MkdirAll(OutputDir, 0o700); err != nil {
 		return nil, err
 	}
-	shelf, err := root.OpenRoot(ShelfDir)
+	shelf, err := root.OpenRoot(OutputDir)
 	if err != nil {
 		return nil, err
 	}
-	if err := hide(root); err != nil {
+	if err := hideFromGit(root); err != nil {
 		return nil, errors.Join(err, shelf.Close())
 	}
 	for n := range 100 {
@@ -54,16 +53,16 @@ func NewFile(workspace string) (File, error) {
 		swept := make(chan struct{})
 		go func() {
 			defer close(swept)
-			sweep(shelf, name, time.Now())
+			removeOldFiles(shelf, name, time.Now())
 			_ = shelf.Close()
 		}()
-		return file{File: f, name: path.Join(ShelfDir, name), swept: swept}, nil
+		return shelfFile{File: f, name: path.Join(OutputDir, name), swept: swept}, nil
 	}
 	return nil, errors.Join(fs.ErrExist, shelf.Close())
 }
 
-// hide keeps the directory out of git's sight.
-func hide(root *os.Root) error {
+// hideFromGit creates a .gitignore.
+func hideFromGit(root *os.Root) error {
 	f, err := root.OpenFile(".picoclaw/.gitignore", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
@@ -75,8 +74,8 @@ func hide(root *os.Root) error {
 	return errors.Join(err, f.Close())
 }
 
-// sweep removes the oldest files until there is room for the one that is being written, and those that are too old.
-func sweep(shelf *os.Root, written string, now time.Time) {
+// removeOldFiles removes outdated files, and the oldest until there is space for the new one.
+func removeOldFiles(shelf *os.Root, written string, now time.Time) {
 	dir, err := shelf.Open(".")
 	if err != nil {
 		return
@@ -109,17 +108,17 @@ func sweep(shelf *os.Root, written string, now time.Time) {
 	}
 }
 
-// file is a file on the shelf by the name that agents know it by.
-type file struct {
+// shelfFile is a file with its name for agents.
+type shelfFile struct {
 	*os.File
 	name  string
 	swept chan struct{}
 }
 
-func (f file) Name() string { return f.name }
+func (f shelfFile) Name() string { return f.name }
 
-// Close returns when there is room on the shelf again, too.
-func (f file) Close() error {
+// Close also waits for the removal of old files.
+func (f shelfFile) Close() error {
 	<-f.swept
 	return f.File.Close()
 }

@@ -22,11 +22,11 @@ func TestTheShelfHoldsItsBounds(t *testing.T) {
 		dir := t.TempDir()
 		var newest string
 		for n := range ShelfFiles + 5 {
-			f, err := NewFile(dir)
+			f, err := NewOutputFile(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := f.(file).Truncate(c.size); err != nil {
+			if err := f.(shelfFile).Truncate(c.size); err != nil {
 				t.Fatal(err)
 			}
 			if err := f.Close(); err != nil {
@@ -38,7 +38,7 @@ func TestTheShelfHoldsItsBounds(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		entries, err := os.ReadDir(filepath.Join(dir, ShelfDir))
+		entries, err := os.ReadDir(filepath.Join(dir, OutputDir))
 		if err != nil || len(entries) != c.left {
 			t.Errorf("%s: %d are left, not %d: %v", what, len(entries), c.left, err)
 		}
@@ -64,11 +64,11 @@ func (f *full) Write(p []byte) (int, error) {
 // What couldn't be kept is told to the byte.
 func TestAFullDiskIsTold(t *testing.T) {
 	const room = pieceBytes + 1000
-	r := NewRecord(func() (File, error) { return &full{room: room}, nil })
+	r := NewOutputRecord(func() (OutputFile, error) { return &full{room: room}, nil })
 	for range 100 {
-		r.Add(Stdout, make([]byte, 10_000))
+		r.AddBytes(Stdout, make([]byte, 10_000))
 	}
-	if rest := r.Rest(); rest.Written != room || rest.Total != 1_000_000 || rest.Err == nil {
+	if rest := r.Finish(); rest.Written != room || rest.Total != 1_000_000 || rest.Err == nil {
 		t.Errorf("written %d, total %d, %v", rest.Written, rest.Total, rest.Err)
 	}
 }
@@ -77,11 +77,11 @@ func TestAFullDiskIsTold(t *testing.T) {
 func TestTheFileEndsAtItsBound(t *testing.T) {
 	for _, size := range []int{1000, 65536, 99_999, 3 << 20} {
 		to := &full{room: 2 * FileBytes}
-		r := NewRecord(func() (File, error) { return to, nil })
+		r := NewOutputRecord(func() (OutputFile, error) { return to, nil })
 		for total := 0; total < FileBytes+FileBytes/2; total += size {
-			r.Add(Stdout, make([]byte, size))
+			r.AddBytes(Stdout, make([]byte, size))
 		}
-		if rest := r.Rest(); rest.Written != FileBytes || to.room != FileBytes || rest.Err != nil {
+		if rest := r.Finish(); rest.Written != FileBytes || to.room != FileBytes || rest.Err != nil {
 			t.Errorf("pieces of %d: %d are written, %d are there: %v", size, rest.Written, 2*FileBytes-to.room, rest.Err)
 		}
 	}

@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open makes a pseudo-terminal: control is ours, terminal the command's.
-func Open(size Size) (control, terminal *os.File, err error) {
+// OpenPTY makes a pseudo-terminal: control is ours, terminal the command's.
+func OpenPTY(size Size) (control, terminal *os.File, err error) {
 	control, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a terminal: %w", err)
 	}
-	err = with(control, func(fd int) error {
+	err = withDescriptor(control, func(fd int) error {
 		if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
 			return err
 		}
@@ -27,7 +27,7 @@ func Open(size Size) (control, terminal *os.File, err error) {
 		return nil
 	})
 	if err == nil {
-		err = Resize(control, size)
+		err = ResizePTY(control, size)
 	}
 	if err != nil {
 		_ = control.Close()
@@ -39,15 +39,15 @@ func Open(size Size) (control, terminal *os.File, err error) {
 	return control, terminal, nil
 }
 
-// Resize gives the terminal another size; what runs on it is told.
-func Resize(control *os.File, size Size) error {
-	return with(control, func(fd int) error {
+// ResizePTY gives the terminal another size; what runs on it is told.
+func ResizePTY(control *os.File, size Size) error {
+	return withDescriptor(control, func(fd int) error {
 		return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: size.Rows, Col: size.Cols})
 	})
 }
 
-// with uses a file's descriptor without taking it away from the poller.
-func with(f *os.File, use func(fd int) error) error {
+// withDescriptor uses a file's descriptor without removing it from the poller.
+func withDescriptor(f *os.File, use func(fd int) error) error {
 	raw, err := f.SyscallConn()
 	if err != nil {
 		return err

@@ -16,62 +16,60 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// Max is how many sessions are kept at most. What has ended makes room for what is new, the oldest first.
-const Max = 16
+// MaxSessions limits the sessions. Ended ones are dropped for new ones, the oldest first.
+const MaxSessions = 16
 
-// Session is one command in the background.
+// Session is a background command.
 type Session struct {
 	ID      string
 	Command string
 	PTY     bool
-	Running *command.Running
-	Ring    *output.Ring
+	Running *command.RunningCommand
+	Ring    *output.OutputRing
 	Began   time.Time
 
 	Outcome *Outcome
 
 	Given guard.Command // the command as it was decided on
-	Told  string        // the end of what has been written to it; once it is registered, for Hear alone
+	Input string        // the end of what has been written to it; once it is registered, for Hear alone
 
 	mu      sync.Mutex
 	why     string
 	hearing sync.Mutex
 }
 
-// Outcome is what a command has done to the workspace, once it is over.
+// Outcome is the effect of a finished command on the workspace.
 type Outcome struct {
 	Changes   undo.Ended
 	Undone    *undo.Undone // of a command that was undone at once; nil for others
 	Protected workspace.ProtectedChanges
 }
 
-// Hear calls decide with what the command has been told so far, one call at a time, and keeps what that returns
-// instead, unless it fails.
-func (s *Session) Hear(decide func(told string) (string, error)) error {
+// UpdateInput passes all earlier input to decide, serialised, and stores its result unless it fails.
+func (s *Session) UpdateInput(decide func(told string) (string, error)) error {
 	s.hearing.Lock()
 	defer s.hearing.Unlock()
-	told, err := decide(s.Told)
+	told, err := decide(s.Input)
 	if err == nil {
-		s.Told = told
+		s.Input = told
 	}
 	return err
 }
 
-// End ends the command and says why. It returns when nothing is left of it; output that nobody has fetched and that
-// there is no room for is given up.
-func (s *Session) End(why string) {
+// StopSession ends the command with a reason, and waits. Unread output that does not fit is dropped.
+func (s *Session) StopSession(why string) {
 	s.mu.Lock()
 	if s.why == "" && !s.IsOver() {
 		s.why = why
 	}
 	s.mu.Unlock()
-	s.Running.End()
-	s.Ring.Stop()
-	<-s.Running.Over()
+	s.Running.StopCommand()
+	s.Ring.StopWriters()
+	<-s.Running.Done()
 }
 
-// Why is why the command was ended; empty if it was not.
-func (s *Session) Why() string {
+// StopReason returns why the command was ended; may be empty.
+func (s *Session) StopReason() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.why
@@ -80,15 +78,15 @@ func (s *Session) Why() string {
 // IsOver reports whether the command has ended.
 func (s *Session) IsOver() bool {
 	select {
-	case <-s.Running.Over():
+	case <-s.Running.Done():
 		return true
 	default:
 		return false
 	}
 }
 
-// ErrFull is returned when as many commands run as may.
-var ErrFull = fmt.Errorf("%d commands run in the background already", Max)
+// ErrFull is returned when the maximum number of commands runs.
+var ErrFull = fmt.Errorf("%d commands run in the background already", MaxSessions)
 
 // Registry holds the sessions. It may be used concurrently.
 type Registry struct {
@@ -99,9 +97,9 @@ type Registry struct {
 	closed   bool
 }
 
-// Start starts a session and registers it, if there is room.
-func (r *Registry) Start(start func() (*Session, error)) (*Session, error) {
-	if err := r.reserve(); err != nil {
+// StartSession starts and registers a session, if there is room.
+func (r *Registry) StartSession(start func() (*Session, error)) (*Session, error) {
+	if err := r.reserveSlot(); err != nil {
 		return nil, err
 	}
 	s, err := start()
@@ -117,14 +115,14 @@ func (r *Registry) Start(start func() (*Session, error)) (*Session, error) {
 	return s, nil
 }
 
-// reserve makes room for one more.
-func (r *Registry) reserve() error {
+// reserveSlot makes room for one more.
+func (r *Registry) reserveSlot() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return errors.New("the plugin is stopping")
 	}
-	if len(r.sessions)+r.starting >= Max {
+	if len(r.sessions)+r.starting >= MaxSessions {
 		oldest := slices.IndexFunc(r.sessions, (*Session).IsOver)
 		if oldest < 0 {
 			return ErrFull
@@ -136,8 +134,8 @@ func (r *Registry) reserve() error {
 	return nil
 }
 
-// Find returns a session.
-func (r *Registry) Find(id string) (*Session, bool) {
+// FindSession returns a session.
+func (r *Registry) FindSession(id string) (*Session, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.sessions {
@@ -148,19 +146,19 @@ func (r *Registry) Find(id string) (*Session, bool) {
 	return nil, false
 }
 
-// List returns the sessions, the oldest first.
-func (r *Registry) List() []*Session {
+// ListSessions returns the sessions, the oldest first.
+func (r *Registry) ListSessions() []*Session {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.sessions)
 }
 
-// Close lets nobody wait for room in a ring any more. The processes end with their launcher.
+// Close unblocks writers of full rings. The processes end with their launcher.
 func (r *Registry) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
 	for _, s := range r.sessions {
-		s.Ring.Stop()
+		s.Ring.StopWriters()
 	}
 }

@@ -1,7 +1,7 @@
-// Package getopt takes a program's arguments apart the way getopt_long does: clusters of short options, attached and
-// separate values, long options and their abbreviations, options after operands, and "--".
+// Package getopt parses a program's arguments like getopt_long: clusters of short options, attached and separate
+// values, long options and their abbreviations, options after operands, and "--".
 //
-// It knows no program: which options take values is told by a [Spec].
+// It knows no programs: a [Spec] lists the options with values.
 package getopt
 
 import (
@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Spec tells which options of a program take values, and what the values are for.
+// Spec lists which options of a program take values, and their purpose.
 type Spec struct {
 	// Values has a letter for each value of an option ("-o", "--output", "+"), which means what the user of Spec says.
 	// [Attached] or [Rest] may stand in front of it. An option without values has "".
@@ -26,8 +26,8 @@ const (
 	Rest     = '*' // a command begins at the value, or else at the next operand, as in python -m
 )
 
-// Parse reads a spec from its compact form: "o=w e=d --output=w -name=d". A name of one letter is a short option.
-func Parse(form string) Spec {
+// ParseSpec parses a spec in compact form: "o=w e=d --output=w -name=d". A name of one letter is a short option.
+func ParseSpec(form string) Spec {
 	fields := strings.Fields(form)
 	s := Spec{Values: make(map[string]string, len(fields))}
 	for _, field := range fields {
@@ -40,7 +40,7 @@ func Parse(form string) Spec {
 	return s
 }
 
-// Option is an option that was given.
+// Option is an option with its value.
 type Option struct {
 	Name  string // with its dashes
 	Value string // the first value
@@ -51,38 +51,38 @@ type Option struct {
 	First bool   // it is the first in its argument
 }
 
-// Args are arguments taken apart.
-type Args struct {
+// ParsedArgs are parsed arguments.
+type ParsedArgs struct {
 	Options  []Option
 	Operands []int // their indexes
 	Rest     int   // the index of the argument that begins the command of a [Rest] option; 0 if there is none
 }
 
-// Parse takes arguments apart.
-func (s Spec) Parse(args []string) Args {
-	var out Args
+// ParseArgs parses arguments.
+func (s Spec) ParseArgs(args []string) ParsedArgs {
+	var out ParsedArgs
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {
 		case arg == "--":
-			s.operands(&out, args, i+1)
+			s.addOperands(&out, args, i+1)
 			return out
-		case s.isLong(arg):
-			i = s.long(&out, args, i)
+		case s.isLongOption(arg):
+			i = s.parseLong(&out, args, i)
 		case len(arg) > 1 && arg[0] == '-':
-			i = s.cluster(&out, args, i, arg[1:], true)
+			i = s.parseCluster(&out, args, i, arg[1:], true)
 		case s.Bare && i == 0:
-			i = s.cluster(&out, args, i, arg, false)
+			i = s.parseCluster(&out, args, i, arg, false)
 		case len(arg) > 1 && (arg[0] == '+' || arg[0] == '!') && s.Values[arg[:1]] != "":
 			value := strings.TrimPrefix(arg, "+")
-			out.add(Option{Name: arg[:1], Value: value, Has: true, Roles: s.Values[arg[:1]], Arg: i, At: i, First: true})
-		case s.Slash && isSwitch(arg):
+			out.addOption(Option{Name: arg[:1], Value: value, Has: true, Roles: s.Values[arg[:1]], Arg: i, At: i, First: true})
+		case s.Slash && isSlashSwitch(arg):
 			name, value, has := strings.Cut(arg, ":")
-			out.add(Option{Name: name, Value: value, Has: has, Roles: s.Values[name], Arg: i, At: i, First: true})
+			out.addOption(Option{Name: name, Value: value, Has: has, Roles: s.Values[name], Arg: i, At: i, First: true})
 		case out.Rest < 0:
 			out.Rest = i
 			return out
 		case s.Stop == len(out.Operands)+1:
-			s.operands(&out, args, i)
+			s.addOperands(&out, args, i)
 			return out
 		default:
 			out.Operands = append(out.Operands, i)
@@ -95,8 +95,8 @@ func (s Spec) Parse(args []string) Args {
 	return out
 }
 
-// operands takes all arguments from the given one for operands, or for a command that an option has announced.
-func (s Spec) operands(out *Args, args []string, from int) {
+// addOperands treats all arguments from an index as operands, or as the command an option announced.
+func (s Spec) addOperands(out *ParsedArgs, args []string, from int) {
 	if out.Rest < 0 {
 		out.Rest = min(from, len(args)-1)
 		return
@@ -106,8 +106,8 @@ func (s Spec) operands(out *Args, args []string, from int) {
 	}
 }
 
-// isLong reports whether an argument is a long option.
-func (s Spec) isLong(arg string) bool {
+// isLongOption reports whether an argument is a long option.
+func (s Spec) isLongOption(arg string) bool {
 	if len(arg) < 2 || arg[0] != '-' || strings.HasPrefix(arg, "--") || s.Single {
 		return strings.HasPrefix(arg, "-") && len(arg) > 1
 	}
@@ -115,19 +115,19 @@ func (s Spec) isLong(arg string) bool {
 	return len(name) > 2 && s.Values[name] != ""
 }
 
-// isSwitch reports whether an argument is /name or /name:value.
-func isSwitch(arg string) bool {
+// isSlashSwitch reports whether an argument is /name or /name:value.
+func isSlashSwitch(arg string) bool {
 	name, _, _ := strings.Cut(arg, ":")
 	return len(name) > 1 && name[0] == '/' && !strings.ContainsAny(name[1:], "/.=")
 }
 
-// long takes a long option and returns the index of the last argument that it used.
-func (s Spec) long(out *Args, args []string, i int) int {
+// parseLong parses a long option and returns the index of its last argument.
+func (s Spec) parseLong(out *ParsedArgs, args []string, i int) int {
 	name, value, has := strings.Cut(args[i], "=")
 	if s.Single && strings.HasPrefix(name, "--") {
 		name = name[1:]
 	}
-	roles, mark := split(s.roles(name))
+	roles, mark := splitPrefix(s.findRoles(name))
 	opt := Option{Name: name, Value: value, Has: has, Arg: i, At: i, Roles: roles, First: true}
 	last := i
 	switch {
@@ -139,12 +139,12 @@ func (s Spec) long(out *Args, args []string, i int) int {
 		opt.Value, opt.Has, opt.At = args[i+1], true, i+1
 		last = min(i+len(roles), len(args)-1)
 	}
-	out.add(opt)
+	out.addOption(opt)
 	return last
 }
 
-// roles looks a long option up, also by an unambiguous abbreviation.
-func (s Spec) roles(name string) string {
+// findRoles looks up a long option, or its unambiguous abbreviation.
+func (s Spec) findRoles(name string) string {
 	if roles, ok := s.Values[name]; ok || s.Single || len(name) < 4 || !strings.HasPrefix(name, "--") {
 		return roles
 	}
@@ -160,14 +160,14 @@ func (s Spec) roles(name string) string {
 	return found
 }
 
-// cluster takes a cluster of short options and returns the index of the last argument that it used.
-func (s Spec) cluster(out *Args, args []string, i int, letters string, dash bool) int {
+// parseCluster parses a cluster of short options and returns the index of the last argument.
+func (s Spec) parseCluster(out *ParsedArgs, args []string, i int, letters string, dash bool) int {
 	last := i
 	for rest := letters; rest != ""; {
 		_, size := utf8.DecodeRuneInString(rest)
 		name, first := "-"+rest[:size], len(rest) == len(letters)
 		rest = rest[size:]
-		roles, mark := split(s.Values[name])
+		roles, mark := splitPrefix(s.Values[name])
 		opt := Option{Name: name, Arg: i, At: i, Roles: roles, First: first}
 		switch {
 		case roles == "", mark == Attached && rest == "":
@@ -182,7 +182,7 @@ func (s Spec) cluster(out *Args, args []string, i int, letters string, dash bool
 			opt.Value, opt.Has, opt.At = args[last+1], true, last+1
 			last = min(last+len(roles), len(args)-1)
 		}
-		out.add(opt)
+		out.addOption(opt)
 		if roles != "" && dash {
 			break
 		}
@@ -190,21 +190,21 @@ func (s Spec) cluster(out *Args, args []string, i int, letters string, dash bool
 	return last
 }
 
-// split parts the roles of an option from the mark in front of them.
-func split(roles string) (string, byte) {
+// splitPrefix splits the prefix from an option's roles.
+func splitPrefix(roles string) (string, byte) {
 	if roles != "" && (roles[0] == Attached || roles[0] == Rest) {
 		return roles[1:], roles[0]
 	}
 	return roles, 0
 }
 
-func (a *Args) add(opt Option) { a.Options = append(a.Options, opt) }
+func (a *ParsedArgs) addOption(opt Option) { a.Options = append(a.Options, opt) }
 
-// Has reports whether one of the options was given. An abbreviated long option counts.
-func (a Args) Has(names ...string) bool {
+// HasOption reports whether one of the options is present. Abbreviations count.
+func (a ParsedArgs) HasOption(names ...string) bool {
 	for _, opt := range a.Options {
 		for _, name := range names {
-			if opt.Is(name) {
+			if opt.HasName(name) {
 				return true
 			}
 		}
@@ -212,11 +212,11 @@ func (a Args) Has(names ...string) bool {
 	return false
 }
 
-// Value returns the last value that was given to one of the options.
-func (a Args) Value(names ...string) (string, bool) {
+// LastValue returns the last value of the options.
+func (a ParsedArgs) LastValue(names ...string) (string, bool) {
 	for i := len(a.Options) - 1; i >= 0; i-- {
 		for _, name := range names {
-			if a.Options[i].Has && a.Options[i].Is(name) {
+			if a.Options[i].Has && a.Options[i].HasName(name) {
 				return a.Options[i].Value, true
 			}
 		}
@@ -224,7 +224,7 @@ func (a Args) Value(names ...string) (string, bool) {
 	return "", false
 }
 
-// Is reports whether the option is the named one, perhaps abbreviated.
-func (o Option) Is(name string) bool {
+// HasName reports whether the option has the name, or is an abbreviation of it.
+func (o Option) HasName(name string) bool {
 	return o.Name == name || len(o.Name) >= 3 && strings.HasPrefix(o.Name, "--") && strings.HasPrefix(name, o.Name)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // shown writes arguments that were taken apart as "-o=value" for options and the words of operands.
-func shown(a Args, args []string) string {
+func shown(a ParsedArgs, args []string) string {
 	var words []string
 	for _, o := range a.Options {
 		if o.Has {
@@ -28,9 +28,9 @@ func shown(a Args, args []string) string {
 }
 
 func TestParse(t *testing.T) {
-	plain := Parse("o=w f=r e=d --output=w --format=d --form= -TT=c")
-	stop, single, bare := plain, Parse("-name=d -o=w"), Parse("f=r C=g")
-	marked := Parse("i=?d m=*p --color=?d --exec=*p a=dd -DNAME=d")
+	plain := ParseSpec("o=w f=r e=d --output=w --format=d --form= -TT=c")
+	stop, single, bare := plain, ParseSpec("-name=d -o=w"), ParseSpec("f=r C=g")
+	marked := ParseSpec("i=?d m=*p --color=?d --exec=*p a=dd -DNAME=d")
 	marked.Values["+"], marked.Slash = "c", true
 	stop.Stop, single.Single, bare.Bare = 1, true, true
 	for _, c := range []struct {
@@ -67,7 +67,7 @@ func TestParse(t *testing.T) {
 		{bare, "-xfa.tar b", "-x -f=a.tar | b"},
 	} {
 		args := strings.Fields(c.args)
-		if diff := cmp.Diff(c.want, shown(c.spec.Parse(args), args)); diff != "" {
+		if diff := cmp.Diff(c.want, shown(c.spec.ParseArgs(args), args)); diff != "" {
 			t.Errorf("%s\n%s", c.args, diff)
 		}
 	}
@@ -77,13 +77,13 @@ func FuzzParse(f *testing.F) {
 	f.Add("o=w --output=w", "-o x --output=y -- z", true, false, false)
 	f.Add("a=dd -b=r", "-a 1 2 -b", false, true, true)
 	f.Fuzz(func(t *testing.T, form, line string, stop, single, bare bool) {
-		spec := Parse(form)
+		spec := ParseSpec(form)
 		spec.Single, spec.Bare = single, bare
 		if stop {
 			spec.Stop = 1
 		}
 		args := strings.Fields(line)
-		parsed := spec.Parse(args)
+		parsed := spec.ParseArgs(args)
 		for _, i := range parsed.Operands {
 			if i < 0 || i >= len(args) {
 				t.Errorf("%q: operand %d", line, i)

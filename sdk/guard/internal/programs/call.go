@@ -13,7 +13,7 @@ type call struct {
 	args      []shell.Field
 	texts     []string      // texts of args
 	entry     *programEntry // of the program, or of the verb
-	parsed    getopt.Args
+	parsed    getopt.ParsedArgs
 	verbCount int // number of leading operands that are verbs
 }
 
@@ -30,12 +30,12 @@ func parseCall(name string, texts []string) call {
 	for from := 0; ; {
 		spec := c.entry.optionSpec()
 		if len(c.entry.verbs) == 0 {
-			c.addParsed(spec.Parse(texts[from:]), from)
+			c.addParsed(spec.ParseArgs(texts[from:]), from)
 			return c
 		}
 		head := spec
 		head.Stop = 1
-		parsed := head.Parse(texts[from:])
+		parsed := head.ParseArgs(texts[from:])
 		verb := (*programEntry)(nil)
 		if len(parsed.Operands) > 0 {
 			if verb = c.entry.verbs[texts[from+parsed.Operands[0]]]; verb == nil {
@@ -43,7 +43,7 @@ func parseCall(name string, texts []string) call {
 			}
 		}
 		if verb == nil {
-			c.addParsed(spec.Parse(texts[from:]), from)
+			c.addParsed(spec.ParseArgs(texts[from:]), from)
 			return c
 		}
 		at := parsed.Operands[0]
@@ -61,7 +61,7 @@ func unknownUses(args []shell.Field) []Use {
 }
 
 // addParsed appends parsed arguments whose indexes start at from.
-func (c *call) addParsed(parsed getopt.Args, from int) {
+func (c *call) addParsed(parsed getopt.ParsedArgs, from int) {
 	for _, opt := range parsed.Options {
 		opt.Arg, opt.At = opt.Arg+from, opt.At+from
 		c.parsed.Options = append(c.parsed.Options, opt)
@@ -155,7 +155,7 @@ func (c *call) optionCommand(opt getopt.Option) []shell.Field {
 // appendOperands appends the uses of the operands at the given indexes.
 func (c *call) appendOperands(uses []Use, at []int) []Use {
 	skip := 0
-	if c.entry.Unless != "" && c.parsed.Has(strings.Fields(string(c.entry.Unless))...) {
+	if c.entry.Unless != "" && c.parsed.HasOption(strings.Fields(string(c.entry.Unless))...) {
 		skip = 1
 	}
 	for n, i := range at {

@@ -23,7 +23,7 @@ func ddUses(c call) []Use {
 func lnUses(c call) []Use {
 	var uses []Use
 	at := c.operandIndexes()
-	dir, hasDir := c.parsed.Value("-t", "--target-directory")
+	dir, hasDir := c.parsed.LastValue("-t", "--target-directory")
 	if !hasDir && len(at) > 1 {
 		dir = c.args[at[len(at)-1]].Text
 		at = at[:len(at)-1]
@@ -35,7 +35,7 @@ func lnUses(c call) []Use {
 	if !hasDir && !strings.HasSuffix(dir, "/") && dir != "." && dir != ".." {
 		base = dir[:strings.LastIndexByte(dir, '/')+1]
 	}
-	symbolic := c.parsed.Has("-s", "--symbolic") && !c.parsed.Has("-r", "--relative")
+	symbolic := c.parsed.HasOption("-s", "--symbolic") && !c.parsed.HasOption("-r", "--relative")
 	for _, i := range at {
 		target := c.args[i].Text
 		if symbolic && !strings.HasPrefix(target, "/") && base != "" {
@@ -67,14 +67,14 @@ func isRemotePath(word string) bool {
 
 // tarUses returns the uses of tar's arguments, which depend on whether it creates or extracts an archive.
 func tarUses(c call) []Use {
-	creates := c.parsed.Has("-c", "-r", "-u", "-A", "--create", "--append", "--update")
-	extracts := c.parsed.Has("-x", "--extract", "--get")
+	creates := c.parsed.HasOption("-c", "-r", "-u", "-A", "--create", "--append", "--update")
+	extracts := c.parsed.HasOption("-x", "--extract", "--get")
 	var uses []Use
 	dir := ""
 	for _, opt := range c.parsed.Options {
 		code, runs := strings.CutPrefix(opt.Value, "exec=")
 		switch {
-		case opt.Is("--checkpoint-action"):
+		case opt.HasName("--checkpoint-action"):
 			if runs {
 				uses = append(uses, shellCode(code))
 			}
@@ -84,9 +84,9 @@ func tarUses(c call) []Use {
 			if !creates {
 				uses = append(uses, Use{Kind: Write, Text: opt.Value})
 			}
-		case opt.Has && !creates && (opt.Name == "-f" || opt.Is("--file")):
+		case opt.Has && !creates && (opt.Name == "-f" || opt.HasName("--file")):
 			uses = append(uses, Use{Kind: Read, Text: opt.Value})
-		case extracts && (opt.Name == "-P" || opt.Is("--absolute-names")):
+		case extracts && (opt.Name == "-P" || opt.HasName("--absolute-names")):
 			uses = append(uses, Use{Kind: Write, Text: "/"}) // the archive chooses the paths
 		case opt.Has:
 			uses = c.appendOption(uses, opt)
@@ -107,11 +107,11 @@ func dockerUses(c call) []Use {
 	var uses []Use
 	for _, opt := range c.parsed.Options {
 		switch {
-		case opt.Has && hasRole(opt, Path) && (opt.Name == "-v" || opt.Is("--volume")):
+		case opt.Has && hasRole(opt, Path) && (opt.Name == "-v" || opt.HasName("--volume")):
 			if host, _, _ := strings.Cut(opt.Value, ":"); strings.ContainsAny(host, "/.~") {
 				uses = append(uses, Use{Kind: Write, Text: host})
 			}
-		case opt.Has && opt.Is("--mount"):
+		case opt.Has && opt.HasName("--mount"):
 			for part := range strings.SplitSeq(opt.Value, ",") {
 				if key, value, _ := strings.Cut(part, "="); key == "source" || key == "src" {
 					uses = append(uses, Use{Kind: Write, Text: value})

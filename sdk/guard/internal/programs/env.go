@@ -9,7 +9,7 @@ import (
 func envUses(c call) []Use {
 	var uses []Use
 	for _, opt := range c.parsed.Options {
-		if opt.Has && (opt.Name == "-S" || opt.Is("--split-string")) {
+		if opt.Has && (opt.Name == "-S" || opt.HasName("--split-string")) {
 			code := "env " + opt.Value // -S splits a text that may begin with options and variables
 			for _, arg := range c.args[opt.At+1:] {
 				code += " '" + strings.ReplaceAll(arg.Text, "'", `'\''`) + "'"

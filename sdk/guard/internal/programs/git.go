@@ -13,7 +13,7 @@ func gitUses(c call) []Use {
 	aliases := map[string]string{}
 	for _, opt := range c.parsed.Options {
 		switch {
-		case opt.Has && hasRole(opt, Data) && (opt.Name == "-c" || opt.Is("--config")) && c.isGitSetting(opt.Arg):
+		case opt.Has && hasRole(opt, Data) && (opt.Name == "-c" || opt.HasName("--config")) && c.isGitSetting(opt.Arg):
 			key, value, _ := strings.Cut(opt.Value, "=")
 			uses = append(uses, gitSettingUses(key, value)...)
 			if name, ok := strings.CutPrefix(strings.ToLower(key), "alias."); ok {

@@ -59,7 +59,7 @@ func FindUses(name string, args []shell.Field) []Use {
 }
 
 // ParseOptions parses the arguments of a program by its known options. Verbs count as operands.
-func ParseOptions(name string, args []string) getopt.Args {
+func ParseOptions(name string, args []string) getopt.ParsedArgs {
 	return parseCall(name, args).parsed
 }
 

@@ -225,7 +225,7 @@ func TestOptions(t *testing.T) {
 	if diff := cmp.Diff([]string{"commit", "a"}, operands); diff != "" {
 		t.Error(diff)
 	}
-	if message, _ := parsed.Value("-m"); message != "text" || !parsed.Has("--amend") || parsed.Has("--all") {
+	if message, _ := parsed.LastValue("-m"); message != "text" || !parsed.HasOption("--amend") || parsed.HasOption("--all") {
 		t.Errorf("%+v", parsed.Options)
 	}
 }

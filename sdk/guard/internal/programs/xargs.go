@@ -19,7 +19,7 @@ func xargsUses(c call) []Use {
 		switch {
 		case opt.Name == "-I" || opt.Name == "-J":
 			mark = opt.Value
-		case opt.Name == "-i" || opt.Is("--replace"):
+		case opt.Name == "-i" || opt.HasName("--replace"):
 			if mark = opt.Value; mark == "" {
 				mark = "{}"
 			}

@@ -7,29 +7,29 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
 )
 
-// Command is what a rule sees.
-type Command struct {
+// RuleCommand is a command as seen by rules.
+type RuleCommand struct {
 	Name string   // the canonical name of the program
 	Args []string // without the name
 	Via  []string // the programs that start it, outermost first
 
 	takes   *getopt.Spec // what a rule knows of the program's options
-	parsed  *getopt.Args
+	parsed  *getopt.ParsedArgs
 	lowered []string
 	verb    int // how many operands the verb of the rule is that is being tried
 }
 
-// New makes a command from its words.
-func New(name string, args, via []string) *Command {
-	return &Command{Name: name, Args: args, Via: via}
+// NewCommand returns a command from its words.
+func NewCommand(name string, args, via []string) *RuleCommand {
+	return &RuleCommand{Name: name, Args: args, Via: via}
 }
 
-// options are the arguments taken apart, which many rules don't ask for.
-func (c *Command) options() *getopt.Args {
+// parsedOptions returns the arguments, parsed on first use.
+func (c *RuleCommand) parsedOptions() *getopt.ParsedArgs {
 	if c.parsed == nil {
-		var parsed getopt.Args
+		var parsed getopt.ParsedArgs
 		if c.takes != nil {
-			parsed = c.takes.Parse(c.Args)
+			parsed = c.takes.ParseArgs(c.Args)
 		} else {
 			parsed = programs.ParseOptions(c.Name, c.Args)
 		}
@@ -38,8 +38,8 @@ func (c *Command) options() *getopt.Args {
 	return c.parsed
 }
 
-// lower are the arguments in lower case, with one space where there is more.
-func (c *Command) lower() []string {
+// lowerArgs returns the arguments in lower case, with single spaces.
+func (c *RuleCommand) lowerArgs() []string {
 	if c.lowered == nil {
 		c.lowered = make([]string, len(c.Args))
 		for i, arg := range c.Args {
@@ -49,9 +49,9 @@ func (c *Command) lower() []string {
 	return c.lowered
 }
 
-// operand returns the first operand, or "".
-func (c *Command) operand() string {
-	if operands := c.options().Operands; len(operands) > 0 {
+// firstOperand returns the first operand, or "".
+func (c *RuleCommand) firstOperand() string {
+	if operands := c.parsedOptions().Operands; len(operands) > 0 {
 		return c.Args[operands[0]]
 	}
 	return ""

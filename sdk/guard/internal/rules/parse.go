@@ -15,17 +15,16 @@ import (
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
-// Parse reads a file of rules: a JSON array of objects with the fields of [Rule]. What it doesn't know is an error,
-// which names the rule and what to do.
-func Parse(file string, text []byte) ([]Rule, error) {
+// ParseRules parses a JSON array of rules with the fields of [Rule]. Errors name the rule and the remedy.
+func ParseRules(file string, text []byte) ([]Rule, error) {
 	var entries []json.RawMessage
 	if err := json.Unmarshal(text, &entries); err != nil {
-		return nil, fmt.Errorf("%s isn't an array of rules: %s", file, place(err, text))
+		return nil, fmt.Errorf("%s isn't an array of rules: %s", file, withLine(err, text))
 	}
 	rules := make([]Rule, len(entries))
 	for i, entry := range entries {
 		r := &rules[i]
-		if err := r.read(entry); err != nil {
+		if err := r.parseRule(entry); err != nil {
 			return nil, fmt.Errorf("%s: rule %d %s: %w", file, i+1, cmp.Or(r.ID, "(without an id)"), err)
 		}
 		r.File = file
@@ -33,16 +32,16 @@ func Parse(file string, text []byte) ([]Rule, error) {
 	return rules, nil
 }
 
-// place puts the line of a syntax error before what it says.
-func place(err error, text []byte) string {
+// withLine adds the line to a syntax error.
+func withLine(err error, text []byte) string {
 	if bad := new(json.SyntaxError); errors.As(err, &bad) {
 		return fmt.Sprintf("line %d: %s", 1+bytes.Count(text[:min(int(bad.Offset), len(text))], []byte("\n")), bad)
 	}
 	return "write [ before the first rule and ] behind the last"
 }
 
-// read reads one rule.
-func (r *Rule) read(entry []byte) error {
+// parseRule parses one rule.
+func (r *Rule) parseRule(entry []byte) error {
 	in := json.NewDecoder(bytes.NewReader(entry))
 	in.DisallowUnknownFields()
 	if err := in.Decode(r); err != nil {
@@ -51,23 +50,23 @@ func (r *Rule) read(entry []byte) error {
 		if key := checkKeys(entry, ruleKeys); key != nil {
 			return key
 		} else if errors.As(err, &wrong) {
-			return fmt.Errorf("%q can't be a %s; write %s", wrong.Field, wrong.Value, kinds[wrong.Type.Kind()])
+			return fmt.Errorf("%q can't be a %s; write %s", wrong.Field, wrong.Value, kindNames[wrong.Type.Kind()])
 		}
 		return err
 	}
 	r.Tier, r.Decision = cmp.Or(r.Tier, Soft), cmp.Or(r.Decision, Deny)
-	return r.check()
+	return r.validate()
 }
 
-// kinds are what an operator calls the types of values.
-var kinds = map[reflect.Kind]string{
+// kindNames are the types of values in messages.
+var kindNames = map[reflect.Kind]string{
 	reflect.Bool: "true or false", reflect.Int: "a number", reflect.String: "a text", reflect.Slice: "an array of texts",
 }
 
 var validID = lazyregexp.New(`^[a-z][a-z0-9.-]*$`)
 
-// check reports what is wrong with the rule.
-func (r *Rule) check() error {
+// validate returns an error for an invalid rule.
+func (r *Rule) validate() error {
 	conditions := len(r.Programs)+len(r.Takes)+len(r.Verb)+len(r.Flags)+len(r.Args)+len(r.Via)+r.Operands > 0 ||
 		r.When != "" || r.Unless != nil
 	switch {
@@ -76,9 +75,9 @@ func (r *Rule) check() error {
 	case !validID().MatchString(r.ID):
 		return errors.New("the id must begin with a small letter and hold small letters, digits, dots and hyphens only")
 	case !slices.Contains(tiers, r.Tier):
-		return unknown("tier", r.Tier, tiers)
+		return unknownWordError("tier", r.Tier, tiers)
 	case !slices.Contains(decisions, r.Decision):
-		return unknown("decision", r.Decision, decisions)
+		return unknownWordError("decision", r.Decision, decisions)
 	case r.Decision == Allow && r.Tier == Hard:
 		return errors.New(`a rule that allows has no tier; leave "tier" out`)
 	case r.Why == "":
@@ -103,14 +102,14 @@ func (r *Rule) check() error {
 		}
 	}
 	if r.Unless != nil {
-		if err := r.Unless.check(); err != nil {
+		if err := r.Unless.validate(); err != nil {
 			return fmt.Errorf(`in "unless": %w`, err)
 		}
 	}
-	return r.Conditions.check()
+	return r.Conditions.validate()
 }
 
-func (o *Conditions) check() error {
+func (o *Conditions) validate() error {
 	if i := slices.IndexFunc(o.Flags, func(f string) bool { return len(f) < 2 || f[0] != '-' }); i >= 0 {
 		return fmt.Errorf(`%q in "flags" must be an option with its dashes; other words belong in "args"`, o.Flags[i])
 	}
@@ -122,7 +121,7 @@ func (o *Conditions) check() error {
 		}
 	}
 	if o.When != "" && predicates[o.When] == nil {
-		return unknown("predicate", o.When, slices.Sorted(maps.Keys(predicates)))
+		return unknownWordError("predicate", o.When, slices.Sorted(maps.Keys(predicates)))
 	}
 	return nil
 }
@@ -131,12 +130,12 @@ var (
 	tiers     = []string{Soft, Hard}
 	decisions = []string{Deny, Ask, Allow}
 
-	ruleKeys   = keysOf(reflect.TypeFor[Rule]())
-	unlessKeys = keysOf(reflect.TypeFor[Conditions]())
+	ruleKeys   = jsonKeys(reflect.TypeFor[Rule]())
+	unlessKeys = jsonKeys(reflect.TypeFor[Conditions]())
 )
 
-// keysOf are the JSON keys of a struct's fields.
-func keysOf(t reflect.Type) []string {
+// jsonKeys returns the JSON keys of a struct.
+func jsonKeys(t reflect.Type) []string {
 	var keys []string
 	for _, f := range reflect.VisibleFields(t) {
 		if key := f.Tag.Get("json"); key != "" && key != "-" {
@@ -146,7 +145,7 @@ func keysOf(t reflect.Type) []string {
 	return keys
 }
 
-// checkKeys reports a key that isn't known, also in "unless".
+// checkKeys returns an error for an unknown key, also in "unless".
 func checkKeys(object []byte, known []string) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(object, &fields); err != nil {
@@ -154,7 +153,7 @@ func checkKeys(object []byte, known []string) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if !slices.Contains(known, key) {
-			return unknown("key", key, known)
+			return unknownWordError("key", key, known)
 		}
 		if key == "unless" {
 			if err := checkKeys(fields[key], unlessKeys); err != nil {
@@ -165,28 +164,28 @@ func checkKeys(object []byte, known []string) error {
 	return nil
 }
 
-// unknown is the error for a word that isn't one of the known ones.
-func unknown(what, word string, known []string) error {
+// unknownWordError returns the error for an unknown word.
+func unknownWordError(what, word string, known []string) error {
 	near := cmp.Or(suggest.DidYouMean(word, known), "; there are "+strings.Join(known, ", "))
 	return fmt.Errorf("there is no %s %q%s", what, word, near)
 }
 
 type (
-	words   []string // in JSON a text of words, or an array
-	phrases [][]glob // in JSON one phrase, or an array of them
-	globs   []glob   // in JSON a text of patterns, or an array of those that may hold spaces
+	words   []string      // in JSON a text of words, or an array
+	phrases [][]lowerGlob // in JSON one phrase, or an array of them
+	globs   []lowerGlob   // in JSON a text of patterns, or an array of those that may hold spaces
 )
 
 func (w *words) UnmarshalJSON(data []byte) error {
-	texts, err := texts(data)
+	texts, err := parseTexts(data)
 	*w = strings.Fields(strings.Join(texts, " "))
 	return err
 }
 
 func (p *phrases) UnmarshalJSON(data []byte) error {
-	texts, err := texts(data)
+	texts, err := parseTexts(data)
 	for _, text := range texts {
-		var phrase []glob
+		var phrase []lowerGlob
 		for _, word := range strings.Fields(text) {
 			phrase = append(phrase, newGlob(word))
 		}
@@ -199,7 +198,7 @@ func (p *phrases) UnmarshalJSON(data []byte) error {
 }
 
 func (g *globs) UnmarshalJSON(data []byte) error {
-	texts, err := texts(data)
+	texts, err := parseTexts(data)
 	if data[0] == '"' && len(texts) == 1 {
 		texts = strings.Fields(texts[0])
 	}
@@ -209,8 +208,8 @@ func (g *globs) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// texts reads a string or an array of strings.
-func texts(data []byte) ([]string, error) {
+// parseTexts parses a string or an array of strings.
+func parseTexts(data []byte) ([]string, error) {
 	one := make([]string, 1)
 	if data[0] == '"' {
 		return one, json.Unmarshal(data, &one[0])

@@ -35,7 +35,7 @@ func TestParseErrors(t *testing.T) {
 		{`[{"id": "a", "structure": true, ` + rest + `}]`, `has no programs and no conditions`},
 		{`[7]`, `rule 1 (without an id): 7 isn't an object; write its keys in braces`},
 	} {
-		_, err := Parse("own.json", []byte(test.text))
+		_, err := ParseRules("own.json", []byte(test.text))
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s\n\tsays %v\n\tnot  %s", test.text, err, test.want)
 		}
@@ -44,7 +44,7 @@ func TestParseErrors(t *testing.T) {
 
 // An operator's rules are tried before the built-in ones, with all that a rule can ask.
 func TestWith(t *testing.T) {
-	own, err := Parse("own.json", []byte(`[
+	own, err := ParseRules("own.json", []byte(`[
 		{"id": "own.deploy", "programs": ["mytool", "my*-cli"], "takes": "-e --env", "verb": ["deploy", "* undo"],
 		 "unless": {"flags": "--check", "args": "*staging*"}, "decision": "ask", "why": "deploys"},
 		{"id": "own.rm", "programs": "rm", "operands": 3, "tier": "hard", "why": "deletes several files"}]`))
@@ -57,10 +57,10 @@ func TestWith(t *testing.T) {
 	if own[1].Tier != Hard || own[1].Decision != Deny {
 		t.Errorf("read as %+v", own)
 	}
-	before := len(Builtin().Rules())
-	set := Builtin().With(own)
-	if len(set.Rules()) != before+2 || len(Builtin().Rules()) != before {
-		t.Errorf("%d and %d rules", len(set.Rules()), len(Builtin().Rules()))
+	before := len(BuiltinRules().Rules())
+	set := BuiltinRules().WithRules(own)
+	if len(set.Rules()) != before+2 || len(BuiltinRules().Rules()) != before {
+		t.Errorf("%d and %d rules", len(set.Rules()), len(BuiltinRules().Rules()))
 	}
 	for line, want := range map[string]string{
 		"mytool deploy":              "own.deploy",
@@ -79,7 +79,7 @@ func TestWith(t *testing.T) {
 	} {
 		words := strings.Fields(line)
 		var got []string
-		for _, r := range set.Find(New(words[0], words[1:], nil)) {
+		for _, r := range set.FindRules(NewCommand(words[0], words[1:], nil)) {
 			got = append(got, r.ID)
 		}
 		if got := strings.Join(got, " "); got != want {
@@ -87,22 +87,22 @@ func TestWith(t *testing.T) {
 		}
 	}
 	for _, program := range []string{"mytool", "my-x-cli", "rm", "mkfs.xfs"} {
-		if !set.Concerns(program) {
+		if !set.MayConcern(program) {
 			t.Errorf("nothing concerns %s", program)
 		}
 	}
 	for _, program := range []string{"ls", "mytools", ""} {
-		if set.Concerns(program) {
+		if set.MayConcern(program) {
 			t.Errorf("something concerns %q", program)
 		}
 	}
 }
 
 func TestStructure(t *testing.T) {
-	if r := Structure("exec.fork-bomb"); r == nil || r.Tier != Hard || r.Why == "" {
+	if r := StructureRule("exec.fork-bomb"); r == nil || r.Tier != Hard || r.Why == "" {
 		t.Errorf("the rule on fork bombs is %+v", r)
 	}
-	if r := Structure("exec.rm-recursive"); r != nil {
+	if r := StructureRule("exec.rm-recursive"); r != nil {
 		t.Errorf("%s is about one command, not about a line", r.ID)
 	}
 }
@@ -115,7 +115,7 @@ func TestGlob(t *testing.T) {
 		{"a", "a", true}, {"a", "ab", false}, {"a*", "ab", true}, {"*b", "ab", true}, {"*b", "ba", false},
 		{"A*C", "abc", true}, {"a*a", "a", false}, {"*", "", true}, {"*b*c*", "abcd", true}, {"*c*b*", "abcd", false},
 	} {
-		if newGlob(test.pattern).matches(test.text) != test.want {
+		if newGlob(test.pattern).matchesText(test.text) != test.want {
 			t.Errorf("%s on %s isn't %v", test.pattern, test.text, test.want)
 		}
 	}

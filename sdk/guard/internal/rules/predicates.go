@@ -9,35 +9,35 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// predicates are the conditions that the other fields of a rule can't say, by the names that "when" has for them.
-var predicates = map[string]func(*Command) bool{
-	"clock-stamp":    clockStamp,
-	"dry-run":        dryRun,
-	"encoded-option": encodedOption,
-	"force":          func(c *Command) bool { return c.options().Has("-f", "--force") },
-	"help":           help,
-	"host-path":      hostPath,
-	"http-delete":    httpDelete,
-	"item":           item,
-	"open-mask":      openMask,
-	"sigkill":        sigkill,
-	"wide-mode":      func(c *Command) bool { return wide(modeOf(c)) },
+// predicates are conditions other fields can't express, by their name in "when".
+var predicates = map[string]func(*RuleCommand) bool{
+	"clock-stamp":    isClockStamp,
+	"dry-run":        isDryRun,
+	"encoded-option": hasEncodedCommand,
+	"force":          func(c *RuleCommand) bool { return c.parsedOptions().HasOption("-f", "--force") },
+	"help":           asksForHelp,
+	"host-path":      hasHostPath,
+	"http-delete":    isHTTPDelete,
+	"item":           hasItemPlaceholder,
+	"open-mask":      isOpenMask,
+	"sigkill":        sendsSigkill,
+	"wide-mode":      func(c *RuleCommand) bool { return isWideMode(findMode(c)) },
 }
 
-// clockStamp reports whether the first operand is a time to set, MMDDhhmm[[CC]YY][.ss].
-func clockStamp(c *Command) bool {
-	digits, _, _ := strings.Cut(c.operand(), ".")
+// isClockStamp reports whether the first operand is a time, MMDDhhmm[[CC]YY][.ss].
+func isClockStamp(c *RuleCommand) bool {
+	digits, _, _ := strings.Cut(c.firstOperand(), ".")
 	return len(digits) >= 8 && strings.Trim(digits, "0123456789") == ""
 }
 
-// dryRun reports whether the command only tells what it would do, or how it is used.
-func dryRun(c *Command) bool {
+// isDryRun reports whether the command only shows what it would do, or its help.
+func isDryRun(c *RuleCommand) bool {
 	dry := false
-	for i, arg := range c.lower() {
+	for i, arg := range c.lowerArgs() {
 		option, value, _ := strings.Cut(arg, "=")
 		isValue := func(o getopt.Option) bool { return o.Has && o.At == i && o.Arg < i }
 		switch {
-		case slices.ContainsFunc(c.options().Options, isValue):
+		case slices.ContainsFunc(c.parsedOptions().Options, isValue):
 			continue
 		case option == "--help", option == "-help":
 			return true
@@ -46,7 +46,7 @@ func dryRun(c *Command) bool {
 		case option != "--dry-run":
 			continue
 		case value == "" && i+1 < len(c.Args):
-			value = c.lower()[i+1] // as npm takes it
+			value = c.lowerArgs()[i+1] // as npm takes it
 		}
 		if slices.Contains([]string{"none", "false", "0", "no"}, value) {
 			return false
@@ -56,21 +56,21 @@ func dryRun(c *Command) bool {
 	return dry
 }
 
-// encodedOption reports whether an option is PowerShell's -EncodedCommand, of which every beginning stands for it.
-func encodedOption(c *Command) bool {
-	return slices.ContainsFunc(c.lower(), func(arg string) bool {
+// hasEncodedCommand reports whether an option is PowerShell's -EncodedCommand or an abbreviation.
+func hasEncodedCommand(c *RuleCommand) bool {
+	return slices.ContainsFunc(c.lowerArgs(), func(arg string) bool {
 		name := strings.TrimLeft(arg, "-/")
-		return name != arg && name != "" && (name == "ec" || abbreviates(name, "encodedcommand"))
+		return name != arg && name != "" && (name == "ec" || isAbbreviation(name, "encodedcommand"))
 	})
 }
 
-// abbreviates reports whether a name begins with an option, as PowerShell takes it.
-func abbreviates(option, name string) bool { return strings.HasPrefix(name, option) }
+// isAbbreviation reports whether an option abbreviates a name, as in PowerShell.
+func isAbbreviation(option, name string) bool { return strings.HasPrefix(name, option) }
 
-// help reports whether --help stands before what follows the verb, and so isn't an argument of what the command starts.
-func help(c *Command) bool {
-	operands := c.options().Operands
-	for _, option := range c.options().Options {
+// asksForHelp reports whether --help is before the arguments of a started command.
+func asksForHelp(c *RuleCommand) bool {
+	operands := c.parsedOptions().Operands
+	for _, option := range c.parsedOptions().Options {
 		if option.Name == "--help" && (len(operands) <= c.verb || option.Arg < operands[c.verb]) {
 			return true
 		}
@@ -78,39 +78,39 @@ func help(c *Command) bool {
 	return false
 }
 
-// hostPath reports whether an operand is host:path.
-func hostPath(c *Command) bool {
-	return slices.ContainsFunc(c.options().Operands, func(at int) bool {
+// hasHostPath reports whether an operand is host:path.
+func hasHostPath(c *RuleCommand) bool {
+	return slices.ContainsFunc(c.parsedOptions().Operands, func(at int) bool {
 		host, _, ok := strings.Cut(c.Args[at], ":")
 		return ok && host != "" && !strings.Contains(host, "/")
 	})
 }
 
-// httpDelete reports whether a program that makes requests over HTTP is told the method DELETE.
-func httpDelete(c *Command) bool {
-	method, ok := c.options().Value("-X", "--request", "--method")
+// isHTTPDelete reports whether an HTTP client uses the method DELETE.
+func isHTTPDelete(c *RuleCommand) bool {
+	method, ok := c.parsedOptions().LastValue("-X", "--request", "--method")
 	if !ok {
-		method = c.operand()
+		method = c.firstOperand()
 	}
 	return strings.EqualFold(method, "DELETE")
 }
 
-// item reports whether an argument is a name that another command finds.
-func item(c *Command) bool {
+// hasItemPlaceholder reports whether an argument is a name found by another command.
+func hasItemPlaceholder(c *RuleCommand) bool {
 	return slices.ContainsFunc(c.Args, func(arg string) bool { return strings.Contains(arg, shell.Item) })
 }
 
-// openMask reports whether a mask leaves others the right to write.
-func openMask(c *Command) bool {
-	mask := c.operand()
+// isOpenMask reports whether a umask lets others write.
+func isOpenMask(c *RuleCommand) bool {
+	mask := c.firstOperand()
 	if mask != "" && strings.Trim(mask, "01234567") == "" {
 		return (mask[len(mask)-1]-'0')&2 == 0
 	}
-	return wide(mask)
+	return isWideMode(mask)
 }
 
-// sigkill reports whether kill sends signal 9, or reaches every process.
-func sigkill(c *Command) bool {
+// sendsSigkill reports whether kill sends signal 9, or signals every process.
+func sendsSigkill(c *RuleCommand) bool {
 	for i, arg := range c.Args {
 		signal, option := strings.CutPrefix(strings.ToUpper(arg), "-")
 		switch {
@@ -135,9 +135,9 @@ var (
 	octalMode    = lazyregexp.New(`^[-+=]?[0-7]+$`)
 )
 
-// modeOf is the mode that an option has, or else the first argument that looks like one, as in chmod -R -x.
-func modeOf(c *Command) string {
-	if mode, ok := c.options().Value("-m", "--mode"); ok {
+// findMode returns the mode of an option, or the first argument that looks like one, as in chmod -R -x.
+func findMode(c *RuleCommand) string {
+	if mode, ok := c.parsedOptions().LastValue("-m", "--mode"); ok {
 		return mode
 	}
 	for _, arg := range c.Args {
@@ -145,11 +145,11 @@ func modeOf(c *Command) string {
 			return arg
 		}
 	}
-	return c.operand()
+	return c.firstOperand()
 }
 
-// wide reports whether a mode lets everybody write, or sets the set-user-id or set-group-id bit.
-func wide(mode string) bool {
+// isWideMode reports whether a mode lets everybody write, or sets setuid or setgid.
+func isWideMode(mode string) bool {
 	if octalMode().MatchString(mode) {
 		digits := strings.TrimLeft(mode, "+=-0")
 		special := len(digits) > 3 && digits[len(digits)-4] >= '2'

@@ -64,40 +64,40 @@ type Conditions struct {
 	When  string  `json:"when"`  // the name of a predicate
 }
 
-// matches reports whether a command fulfils all conditions of the rule.
-func (r *Rule) matches(c *Command) bool {
+// matchesCommand reports whether a command satisfies all conditions.
+func (r *Rule) matchesCommand(c *RuleCommand) bool {
 	starts := func(program string) bool { return slices.Contains(c.Via, program) }
 	switch u := r.Unless; {
 	case len(r.Via) > 0 && !slices.ContainsFunc(r.Via, starts),
 		len(r.Args) > 0 && !r.hasArg(c),
-		len(r.Flags) > 0 && !c.options().Has(r.Flags...),
+		len(r.Flags) > 0 && !c.parsedOptions().HasOption(r.Flags...),
 		len(r.Verb) > 0 && !r.hasVerb(c),
-		r.Operands > 0 && len(c.options().Operands) < r.Operands,
+		r.Operands > 0 && len(c.parsedOptions().Operands) < r.Operands,
 		r.When != "" && !predicates[r.When](c):
 		return false
 	case u == nil:
 		return true
 	default:
-		return !u.hasArg(c) && (len(u.Flags) == 0 || !c.options().Has(u.Flags...)) &&
+		return !u.hasArg(c) && (len(u.Flags) == 0 || !c.parsedOptions().HasOption(u.Flags...)) &&
 			(u.When == "" || !predicates[u.When](c)) && !u.hasVerb(c)
 	}
 }
 
-func (o *Conditions) hasArg(c *Command) bool {
-	return len(o.Args) > 0 && slices.ContainsFunc(c.lower(), func(arg string) bool {
-		return slices.ContainsFunc(o.Args, func(g glob) bool { return g.matches(arg) })
+func (o *Conditions) hasArg(c *RuleCommand) bool {
+	return len(o.Args) > 0 && slices.ContainsFunc(c.lowerArgs(), func(arg string) bool {
+		return slices.ContainsFunc(o.Args, func(g lowerGlob) bool { return g.matchesText(arg) })
 	})
 }
 
-// hasVerb reports whether the operands begin with one of the phrases, and has the command remember how long that is.
-func (o *Conditions) hasVerb(c *Command) bool {
-	return slices.ContainsFunc(o.Verb, func(phrase []glob) bool {
-		operands := c.options().Operands
+// hasVerb reports whether the operands begin with one of the phrases, and stores its length.
+func (o *Conditions) hasVerb(c *RuleCommand) bool {
+	return slices.ContainsFunc(o.Verb, func(phrase []lowerGlob) bool {
+		operands := c.parsedOptions().Operands
 		if len(phrase) > len(operands) {
 			return false
 		}
 		for i, word := range phrase {
-			if !word.matches(c.lower()[operands[i]]) {
+			if !word.matchesText(c.lowerArgs()[operands[i]]) {
 				return false
 			}
 		}
@@ -106,13 +106,13 @@ func (o *Conditions) hasVerb(c *Command) bool {
 	})
 }
 
-// glob is a pattern in lower case, cut at its asterisks.
-type glob []string
+// lowerGlob is a lower-case pattern, split at its asterisks.
+type lowerGlob []string
 
-func newGlob(pattern string) glob { return strings.Split(strings.ToLower(pattern), "*") }
+func newGlob(pattern string) lowerGlob { return strings.Split(strings.ToLower(pattern), "*") }
 
-// matches reports whether a text in lower case is like the pattern.
-func (g glob) matches(text string) bool {
+// matchesText reports whether the pattern matches a lower-case text.
+func (g lowerGlob) matchesText(text string) bool {
 	last := len(g) - 1
 	if last == 0 {
 		return text == g[0]

@@ -13,7 +13,7 @@ import (
 
 // Every rule finds its examples and nothing of its counterexamples.
 func TestExamples(t *testing.T) {
-	for _, r := range Builtin().Rules() {
+	for _, r := range BuiltinRules().Rules() {
 		if len(r.Hit) == 0 || len(r.Miss) == 0 {
 			t.Errorf("%s: %s: a rule needs examples that it finds and doesn't find", r.File, r.ID)
 		}
@@ -21,7 +21,7 @@ func TestExamples(t *testing.T) {
 			continue // the guard's test has the whole lines
 		}
 		for _, line := range r.Hit {
-			if c := command(t, line); !about(r, c) || !r.matches(c) {
+			if c := command(t, line); !about(r, c) || !r.matchesCommand(c) {
 				t.Errorf("%s: %s (%s) doesn't find %q", r.File, r.ID, r.Why, line)
 			}
 			if !finds(r.ID, command(t, line)) {
@@ -37,17 +37,17 @@ func TestExamples(t *testing.T) {
 }
 
 // about reports whether a rule is found by a command's program, and tells the command what rules know of its options.
-func about(r *Rule, c *Command) bool {
-	set := Builtin()
+func about(r *Rule, c *RuleCommand) bool {
+	set := BuiltinRules()
 	if takes, ok := set.takes[c.Name]; ok {
 		c.takes = &takes
 	}
-	return set.Concerns(c.Name) && (slices.Contains(set.named[c.Name], r) ||
-		slices.ContainsFunc(set.wild, func(w wild) bool { return w.rule == r && w.name.matches(c.Name) }))
+	return set.MayConcern(c.Name) && (slices.Contains(set.named[c.Name], r) ||
+		slices.ContainsFunc(set.wild, func(w wildcardRule) bool { return w.rule == r && w.name.matchesText(c.Name) }))
 }
 
-func finds(id string, c *Command) bool {
-	return slices.ContainsFunc(Builtin().Find(c), func(r *Rule) bool { return r.ID == id })
+func finds(id string, c *RuleCommand) bool {
+	return slices.ContainsFunc(BuiltinRules().FindRules(c), func(r *Rule) bool { return r.ID == id })
 }
 
 // inner finds the command that a wrapper starts.
@@ -64,7 +64,7 @@ var inner = map[string]func(words []string) []string{
 }
 
 // command makes a command of an example, of what a wrapper in it starts if there is one.
-func command(t *testing.T, line string) *Command {
+func command(t *testing.T, line string) *RuleCommand {
 	t.Helper()
 	words := strings.Fields(line)
 	if strings.ContainsAny(line, `'"`) {
@@ -80,7 +80,7 @@ func command(t *testing.T, line string) *Command {
 			via, words = []string{name}, started
 		}
 	}
-	return New(programs.CanonicalName(strings.ToLower(words[0])), words[1:], via)
+	return NewCommand(programs.CanonicalName(strings.ToLower(words[0])), words[1:], via)
 }
 
 // Every rule's id stands on the page about the guard.
@@ -89,7 +89,7 @@ func TestIDsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range Builtin().Rules() {
+	for _, r := range BuiltinRules().Rules() {
 		if !strings.Contains(string(page), "`"+r.ID+"`") {
 			t.Errorf("%s is not on docs/guard.md", r.ID)
 		}

@@ -15,33 +15,33 @@ import (
 //go:embed data/*.json
 var data embed.FS
 
-// Set is rules that are tried together. It doesn't change.
-type Set struct {
+// RuleSet is an immutable set of rules.
+type RuleSet struct {
 	rules []*Rule
 	named map[string][]*Rule // by program
-	wild  []wild
+	wild  []wildcardRule
 	takes map[string]getopt.Spec // by program
 }
 
-// wild is a rule about the programs whose names are like a pattern.
-type wild struct {
-	name glob
+// wildcardRule is a rule for programs whose names match a pattern.
+type wildcardRule struct {
+	name lowerGlob
 	rule *Rule
 }
 
-// Builtin returns the rules that the guard has.
-func Builtin() *Set { return builtin() }
+// BuiltinRules returns the built-in rules.
+func BuiltinRules() *RuleSet { return builtinRules() }
 
-var builtin = sync.OnceValue(func() *Set {
-	set, err := read(data)
+var builtinRules = sync.OnceValue(func() *RuleSet {
+	set, err := readRules(data)
 	if err != nil {
 		panic(err) // a test reads every file
 	}
 	return set
 })
 
-// read reads the files of a directory called data.
-func read(files fs.FS) (*Set, error) {
+// readRules reads the files of a directory called data.
+func readRules(files fs.FS) (*RuleSet, error) {
 	names, err := fs.Glob(files, "data/*.json")
 	var all []*Rule
 	for _, name := range names {
@@ -49,25 +49,24 @@ func read(files fs.FS) (*Set, error) {
 		if err != nil {
 			return nil, err
 		}
-		rules, err := Parse(path.Base(name), text)
+		rules, err := ParseRules(path.Base(name), text)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, pointers(rules)...)
+		all = append(all, rulePointers(rules)...)
 	}
 	return newSet(all), err
 }
 
-// With returns a set in which an operator's own rules are tried too, before those of s: of two that decide alike, the
-// operator's is named.
-func (s *Set) With(own []Rule) *Set {
+// WithRules returns a set with an operator's rules before those of s, so that they take precedence in decisions.
+func (s *RuleSet) WithRules(own []Rule) *RuleSet {
 	if len(own) == 0 {
 		return s
 	}
-	return newSet(slices.Concat(pointers(slices.Clone(own)), s.rules))
+	return newSet(slices.Concat(rulePointers(slices.Clone(own)), s.rules))
 }
 
-func pointers(rules []Rule) []*Rule {
+func rulePointers(rules []Rule) []*Rule {
 	out := make([]*Rule, len(rules))
 	for i := range rules {
 		out[i] = &rules[i]
@@ -75,13 +74,13 @@ func pointers(rules []Rule) []*Rule {
 	return out
 }
 
-func newSet(all []*Rule) *Set {
-	s := &Set{rules: all, named: map[string][]*Rule{}, takes: map[string]getopt.Spec{}}
+func newSet(all []*Rule) *RuleSet {
+	s := &RuleSet{rules: all, named: map[string][]*Rule{}, takes: map[string]getopt.Spec{}}
 	takes := map[string][]string{}
 	for _, r := range all {
 		for _, program := range r.Programs {
 			if strings.Contains(program, "*") {
-				s.wild = append(s.wild, wild{newGlob(program), r})
+				s.wild = append(s.wild, wildcardRule{newGlob(program), r})
 				continue
 			}
 			name := programs.CanonicalName(program)
@@ -93,42 +92,42 @@ func newSet(all []*Rule) *Set {
 	}
 	for name, options := range takes {
 		if len(options) > 0 {
-			s.takes[name] = getopt.Parse(strings.Join(options, "=d ") + "=d")
+			s.takes[name] = getopt.ParseSpec(strings.Join(options, "=d ") + "=d")
 		}
 	}
 	return s
 }
 
 // Rules returns all rules, the structural ones too.
-func (s *Set) Rules() []*Rule { return s.rules }
+func (s *RuleSet) Rules() []*Rule { return s.rules }
 
-// Concerns reports whether there may be a rule about a program.
-func (s *Set) Concerns(program string) bool {
-	return s.named[program] != nil || slices.ContainsFunc(s.wild, func(w wild) bool { return w.name.matches(program) })
+// MayConcern reports whether a rule may concern a program.
+func (s *RuleSet) MayConcern(program string) bool {
+	return s.named[program] != nil || slices.ContainsFunc(s.wild, func(w wildcardRule) bool { return w.name.matchesText(program) })
 }
 
-// Find returns the rules that a command falls under: those that name its program, then those that do with an asterisk.
-func (s *Set) Find(c *Command) []*Rule {
+// FindRules returns the rules that match a command: first those with its program's name, then those with a pattern.
+func (s *RuleSet) FindRules(c *RuleCommand) []*Rule {
 	if takes, ok := s.takes[c.Name]; ok {
 		c.takes = &takes
 	}
 	var out []*Rule
 	for _, r := range s.named[c.Name] {
-		if r.matches(c) {
+		if r.matchesCommand(c) {
 			out = append(out, r)
 		}
 	}
 	for _, w := range s.wild {
-		if w.name.matches(c.Name) && !slices.Contains(out, w.rule) && w.rule.matches(c) {
+		if w.name.matchesText(c.Name) && !slices.Contains(out, w.rule) && w.rule.matchesCommand(c) {
 			out = append(out, w.rule)
 		}
 	}
 	return out
 }
 
-// Structure returns the built-in rule about whole lines that has an id, or nil.
-func Structure(id string) *Rule {
-	for _, r := range Builtin().rules {
+// StructureRule returns the built-in rule about whole lines with an id, or nil.
+func StructureRule(id string) *Rule {
+	for _, r := range BuiltinRules().rules {
 		if r.Structure && r.ID == id {
 			return r
 		}

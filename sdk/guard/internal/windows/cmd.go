@@ -6,9 +6,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// Cmd splits a line of cmd.exe. Switches come out as arguments of their own, as cmd takes "del/f/q" too, and
-// what a variable holds isn't known.
-func Cmd(line string) [][]string {
+// SplitCmd splits a line of cmd.exe. Switches become separate arguments, since cmd accepts "del/f/q". Variables are
+// unknown.
+func SplitCmd(line string) [][]string {
 	var out [][]string
 	var argv []string
 	var word strings.Builder
@@ -22,7 +22,7 @@ func Cmd(line string) [][]string {
 	}
 	finish := func() {
 		if end(); len(argv) > 0 {
-			out = append(out, cmdBodies(argv, 0)...)
+			out = append(out, nestedCommands(argv, 0)...)
 		}
 		argv = nil
 	}
@@ -66,12 +66,12 @@ func Cmd(line string) [][]string {
 	return out
 }
 
-// maxBodies is how many commands may start one another by words such as call.
-const maxBodies = 16
+// maxNesting limits how many commands may start one another with words such as call.
+const maxNesting = 16
 
-// cmdBodies returns a simple command, and the commands behind words that only start another.
-func cmdBodies(argv []string, depth int) [][]string {
-	if depth > maxBodies {
+// nestedCommands returns a simple command, and the commands after words that only start another.
+func nestedCommands(argv []string, depth int) [][]string {
+	if depth > maxNesting {
 		return [][]string{{shell.Unknown}}
 	}
 	out := [][]string{splitSwitches(argv)}
@@ -81,20 +81,20 @@ func cmdBodies(argv []string, depth int) [][]string {
 			if i > 0 && i+2 < len(argv) && strings.EqualFold(argv[0], "for") {
 				inner := strings.Trim(strings.Join(argv[i+1:], " "), "'`")
 				inner, _, _ = strings.Cut(strings.ReplaceAll(inner, "`", "'"), "'")
-				out = append(out, Cmd(inner)...)
+				out = append(out, SplitCmd(inner)...)
 			}
 		case "do", "else", "call":
-			return append(out, behind(argv[i+1:], depth+1)...)
+			return append(out, startedCommands(argv[i+1:], depth+1)...)
 		case "start", "wsl":
 			rest := argv[i+1:]
-			for len(rest) > 0 && (rest[0] == "" || strings.ContainsAny(rest[0][:1], "/-") || len(rest) > 1 && title(argv[0],
+			for len(rest) > 0 && (rest[0] == "" || strings.ContainsAny(rest[0][:1], "/-") || len(rest) > 1 && isWindowTitle(argv[0],
 				rest)) {
 				rest = rest[1:]
 			}
-			return append(out, behind(rest, depth+1)...)
+			return append(out, startedCommands(rest, depth+1)...)
 		case "if":
 			for j := i + 1; j < len(argv); j++ {
-				if Is(strings.ToLower(argv[j])) {
+				if IsWindowsCommand(strings.ToLower(argv[j])) {
 					return append(out, splitSwitches(argv[j:]))
 				}
 			}
@@ -104,7 +104,7 @@ func cmdBodies(argv []string, depth int) [][]string {
 	return out
 }
 
-// splitSwitches takes "/f/q" apart.
+// splitSwitches splits "/f/q".
 func splitSwitches(argv []string) []string {
 	var out []string
 	for _, word := range argv {
@@ -119,16 +119,16 @@ func splitSwitches(argv []string) []string {
 	return out
 }
 
-// behind returns the commands of the words behind one that only starts another.
-func behind(argv []string, depth int) [][]string {
+// startedCommands returns the commands after a word that only starts another.
+func startedCommands(argv []string, depth int) [][]string {
 	if len(argv) == 0 {
 		return nil
 	}
-	return cmdBodies(argv, depth)
+	return nestedCommands(argv, depth)
 }
 
-// title reports whether the first word behind start is the title of a window: it is followed by options or a command.
-func title(starter string, rest []string) bool {
-	return strings.EqualFold(starter, "start") && !Is(strings.ToLower(rest[0])) &&
-		(strings.HasPrefix(rest[1], "/") || Is(strings.ToLower(rest[1])))
+// isWindowTitle reports whether the first word after start is a window title.
+func isWindowTitle(starter string, rest []string) bool {
+	return strings.EqualFold(starter, "start") && !IsWindowsCommand(strings.ToLower(rest[0])) &&
+		(strings.HasPrefix(rest[1], "/") || IsWindowsCommand(strings.ToLower(rest[1])))
 }

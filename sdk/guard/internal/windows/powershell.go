@@ -7,23 +7,22 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// comments are what stands between <# and #>.
-var comments = lazyregexp.New(`(?s)<#.*?#>`)
+// commentPattern matches <# ... #>.
+var commentPattern = lazyregexp.New(`(?s)<#.*?#>`)
 
-// PowerShell splits a line of PowerShell. What a variable holds isn't known; a command that is computed comes out as
-// [shell.Unknown] alone.
-func PowerShell(line string) [][]string {
+// SplitPowerShell splits a line of PowerShell. Variables are unknown; a computed command is [shell.Unknown].
+func SplitPowerShell(line string) [][]string {
 	dashes := strings.NewReplacer("–", "-", "—", "-", "―", "-")
-	l := &lexer{code: dashes.Replace(comments().ReplaceAllString(line, " "))}
+	l := &psLexer{code: dashes.Replace(commentPattern().ReplaceAllString(line, " "))}
 	for ; l.at < len(l.code); l.at++ {
-		l.next(l.code[l.at])
+		l.readChar(l.code[l.at])
 	}
-	l.finish()
+	l.endCommand()
 	return l.out
 }
 
-// lexer goes through a line of PowerShell.
-type lexer struct {
+// psLexer splits a line of PowerShell.
+type psLexer struct {
 	code    string
 	at      int
 	out     [][]string
@@ -33,61 +32,61 @@ type lexer struct {
 	quote   byte
 }
 
-// next takes one character.
-func (l *lexer) next(c byte) {
+// readChar reads one character.
+func (l *psLexer) readChar(c byte) {
 	switch {
 	case c == '`' && l.quote != '\'' && l.at+1 < len(l.code):
 		if l.at++; l.code[l.at] != '\n' {
-			l.add(l.code[l.at : l.at+1])
+			l.addText(l.code[l.at : l.at+1])
 		}
 	case l.quote == '"' && strings.HasPrefix(l.code[l.at:], "$("):
 		inner, _, _ := strings.Cut(l.code[l.at+2:], ")")
-		l.out = append(l.out, PowerShell(inner)...)
+		l.out = append(l.out, SplitPowerShell(inner)...)
 		l.at += min(len(inner)+2, len(l.code)-l.at-1)
-		l.add(shell.Unknown)
+		l.addText(shell.Unknown)
 	case l.quote != 0 && c == l.quote:
 		l.quote = 0
 	case c == '$' && l.quote != '\'':
-		l.add(shell.Unknown)
+		l.addText(shell.Unknown)
 	case l.quote != 0:
-		l.add(string(c))
+		l.addText(string(c))
 	case c == '"' || c == '\'':
 		l.quote, l.started = c, true
 	case strings.IndexByte(";|\n\r{}()", c) >= 0:
-		l.finish()
+		l.endCommand()
 	case c == '&' || c == '.' && !l.started && len(l.argv) == 0:
-		l.invoke(c)
+		l.readInvoke(c)
 	case c == '>':
-		l.end()
+		l.endWord()
 		l.argv = append(l.argv, ">")
 	case c == ' ' || c == '\t' || c == ',':
-		l.end()
+		l.endWord()
 	default:
-		l.add(string(c))
+		l.addText(string(c))
 	}
 }
 
-// invoke takes the signs that start what an expression names.
-func (l *lexer) invoke(sign byte) {
+// readInvoke reads an invocation operator.
+func (l *psLexer) readInvoke(sign byte) {
 	rest := strings.TrimLeft(l.code[l.at+1:], " ")
 	switch {
 	case strings.HasPrefix(rest, "(") || strings.HasPrefix(rest, "$"):
-		l.finish()
+		l.endCommand()
 		l.out = append(l.out, []string{shell.Unknown})
 	case sign == '&':
-		l.finish()
+		l.endCommand()
 	case l.at+1 < len(l.code) && strings.IndexByte(` '"`, l.code[l.at+1]) < 0:
-		l.add(".")
+		l.addText(".")
 	}
 }
 
-func (l *lexer) add(text string) {
+func (l *psLexer) addText(text string) {
 	l.word.WriteString(text)
 	l.started = true
 }
 
-// end ends a word.
-func (l *lexer) end() {
+// endWord ends a word.
+func (l *psLexer) endWord() {
 	if l.started {
 		l.argv = append(l.argv, l.word.String())
 	}
@@ -95,9 +94,9 @@ func (l *lexer) end() {
 	l.started = false
 }
 
-// finish ends a command.
-func (l *lexer) finish() {
-	if l.end(); len(l.argv) > 0 {
+// endCommand ends a command.
+func (l *psLexer) endCommand() {
+	if l.endWord(); len(l.argv) > 0 {
 		l.out = append(l.out, l.argv)
 	}
 	l.argv = nil

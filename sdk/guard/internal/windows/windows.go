@@ -1,6 +1,5 @@
-// Package windows splits commands of cmd.exe and PowerShell into simple commands, by those shells' own rules of
-// quoting, and tells their paths. It knows words and paths; what variables, strings and methods hold, it doesn't
-// follow. It must not know what is dangerous or what a policy allows.
+// Package windows splits commands of cmd.exe and PowerShell into simple commands by their quoting rules, and recognises
+// their paths. It does not follow variables, strings and methods, and must not know rules or policies.
 package windows
 
 import (
@@ -11,11 +10,11 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// Is reports whether a name is a command of cmd.exe or a cmdlet that only Windows has. A line that begins with one is
-// meant for Windows, whatever shell gets it.
-func Is(name string) bool { return names()[name] }
+// IsWindowsCommand reports whether a name is a command of cmd.exe or a Windows cmdlet, which marks a line as Windows
+// code.
+func IsWindowsCommand(name string) bool { return commandNames()[name] }
 
-var names = sync.OnceValue(func() map[string]bool {
+var commandNames = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	for name := range strings.FieldsSeq(commands) {
 		all[name] = true
@@ -34,22 +33,21 @@ const commands = `
 	remove-itemproperty set-itemproperty new-object get-item gi foreach-object where-object select-object
 	write-host write-output`
 
-// directories are the beginnings of words that name a directory outside any workspace: variables of cmd.exe, variables
-// of PowerShell, and drives of its own.
-var directories = strings.Fields(`%userprofile% %appdata% %localappdata% %programdata% %allusersprofile% %public%
+// dirPrefixes are prefixes of words that name a directory outside workspaces: variables and PowerShell drives.
+var dirPrefixes = strings.Fields(`%userprofile% %appdata% %localappdata% %programdata% %allusersprofile% %public%
 	%systemroot% %windir% %systemdrive% %homepath% %homedrive% %temp% %tmp% %programfiles% %programfiles(x86)% %onedrive%
 	$env: $home $pshome $profile hklm: hkcu: hkcr: hku: cert: wsman: filesystem:: registry::
 	microsoft.powershell.core\ ~\`)
 
-// Outside reports whether a word is a Windows path that leaves the directory which is depth directories below the
-// workspace: with a drive, a share or a device in front, at the root, or with too many steps to the parent.
-func Outside(word string, depth int) bool {
+// IsOutside reports whether a word is a Windows path that leaves a directory depth levels below the workspace: with a
+// drive, share or device, at the root, or with too many parent steps.
+func IsOutside(word string, depth int) bool {
 	word = strings.Trim(word, `"'`)
 	lower := strings.ToLower(word)
 	if strings.Contains(word, "://") && !strings.HasPrefix(lower, "file:") {
 		return false
 	}
-	if slices.ContainsFunc(directories, func(dir string) bool { return strings.HasPrefix(lower, dir) }) || drive(word) {
+	if slices.ContainsFunc(dirPrefixes, func(dir string) bool { return strings.HasPrefix(lower, dir) }) || hasDrive(word) {
 		return true
 	}
 	if rest, ok := strings.CutPrefix(word, shell.Unknown); ok && strings.ContainsAny(rest, `\/`) {
@@ -62,24 +60,24 @@ func Outside(word string, depth int) bool {
 		return false // a text
 	}
 	for _, part := range strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune("=:+;,\"", r) }) {
-		if part == `\` || strings.HasPrefix(part, `\`) && len(part) > 1 && part[1] != '"' || climbs(part, depth) {
+		if part == `\` || strings.HasPrefix(part, `\`) && len(part) > 1 && part[1] != '"' || climbsOut(part, depth) {
 			return true
 		}
 	}
 	return false
 }
 
-// drive reports whether a word names a drive: at its beginning, or where a path may begin in it.
-func drive(word string) bool {
+// hasDrive reports whether a word contains a drive at the beginning of a path.
+func hasDrive(word string) bool {
 	for i := 1; i < len(word); i++ {
-		if word[i] != ':' || !alpha(word[i-1]) {
+		if word[i] != ':' || !isLetter(word[i-1]) {
 			continue
 		}
 		rooted := i+1 < len(word) && (word[i+1] == '\\' || word[i+1] == '/')
 		switch {
 		case i == 1:
 			return true
-		case rooted && word[i+1] == '\\', rooted && !alpha(word[i-2]):
+		case rooted && word[i+1] == '\\', rooted && !isLetter(word[i-2]):
 			return true
 		case !rooted && strings.IndexByte("=:+;,", word[i-2]) >= 0:
 			return true
@@ -88,8 +86,8 @@ func drive(word string) bool {
 	return false
 }
 
-// climbs reports whether the steps of a path to the parent lead out.
-func climbs(path string, depth int) bool {
+// climbsOut reports whether a path's parent steps lead out.
+func climbsOut(path string, depth int) bool {
 	if !strings.Contains(path, "..") {
 		return false
 	}
@@ -107,8 +105,8 @@ func climbs(path string, depth int) bool {
 	return false
 }
 
-// Depth is how many directories below the workspace a directory is that is entered from depth.
-func Depth(path string, depth int) int {
+// DepthAfter returns the depth below the workspace after entering a directory.
+func DepthAfter(path string, depth int) int {
 	for _, part := range strings.FieldsFunc(path, func(r rune) bool { return r == '\\' || r == '/' }) {
 		switch part {
 		case ".":
@@ -121,4 +119,4 @@ func Depth(path string, depth int) int {
 	return depth
 }
 
-func alpha(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }

@@ -271,7 +271,7 @@ func unquote(key string, value jsontext.Value, into *string) error {
 }
 
 func syntaxError(text []byte, err error) error {
-	return errors.New("it is not valid JSON: " + pluginpb.NotJSON(text, err))
+	return errors.New("it is not valid JSON: " + pluginpb.ExplainSyntaxError(text, err))
 }
 
 // batchProgress tells a person who waits how far a batch is: by the bytes that were answered, where the calls are in a

@@ -135,7 +135,7 @@ func newExplanation(d guard.Decision, e *session.Error) explanation {
 		return explanation{Decision: guard.Deny.String(), Rule: rule, Reason: e.Message, Hint: e.Hint}
 	}
 	out := explanation{Decision: d.Verdict.String(), Rule: d.Rule, Reason: d.Reason, Hint: d.Hint,
-		Softened: d.Softened, File: d.File, Tier: d.Tier, Command: d.Canonical(), Argv: d.Argv, Safer: d.Safer, Setting: d.Setting}
+		Softened: d.Softened, File: d.File, Tier: d.Tier, Command: d.CanonicalCommand(), Argv: d.Argv, Safer: d.Safer, Setting: d.Setting}
 	if s := d.Span; s != nil {
 		out.Span = &explanationSpan{Start: s.Start, End: s.End, Line: s.Line, Column: s.Column, Text: s.Text}
 	}

@@ -104,6 +104,6 @@ func NewCmdSelfTest(f *cli.Factory, runF func(*SelfTestOptions) error) *cobra.Co
 			o.arguments = args
 			return nil
 		},
-		RunE: func(*cobra.Command, []string) error { return selftest.Attack(o.arguments, o.Out) },
+		RunE: func(*cobra.Command, []string) error { return selftest.RunAttacks(o.arguments, o.Out) },
 	}, o, runF)
 }

@@ -139,22 +139,22 @@ func TestNoCallIsMadeTwiceWhenProcessesDie(t *testing.T) {
 		{"the worker's connection is cut for a moment", func(holder string) {
 			p.workers[holder].cable.Cut()
 			time.Sleep(500 * time.Millisecond)
-			p.workers[holder].cable.Mend()
+			p.workers[holder].cable.Restore()
 		}},
 		{"nothing that the worker sends arrives", func(holder string) {
-			p.workers[holder].cable.Hold(true, false)
+			p.workers[holder].cable.PauseData(true, false)
 			p.movesFrom(t, holder)
-			p.workers[holder].cable.Hold(false, false)
+			p.workers[holder].cable.PauseData(false, false)
 		}},
 		{"nothing that is sent to the worker arrives", func(holder string) {
-			p.workers[holder].cable.Hold(false, true)
+			p.workers[holder].cable.PauseData(false, true)
 			p.movesFrom(t, holder)
-			p.workers[holder].cable.Hold(false, false)
+			p.workers[holder].cable.PauseData(false, false)
 		}},
 		{"the gateway's connection takes everything and brings nothing", func(string) {
-			p.doors.Hold(true, true)
+			p.doors.PauseData(true, true)
 			time.Sleep(3 * time.Second)
-			p.doors.Hold(false, false)
+			p.doors.PauseData(false, false)
 		}},
 		{"the worker is stopped, and goes on when another one has its agent", func(holder string) {
 			if err := p.workers[holder].cmd.Process.Signal(syscall.SIGSTOP); err != nil {

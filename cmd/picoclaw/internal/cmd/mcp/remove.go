@@ -94,7 +94,7 @@ func hasFiles(dir string) bool {
 // homesOf are the directories that a plugin's programs had for their home, one for each policy that they ran under.
 func homesOf(s *install.Shelf, id string) (dirs []string) {
 	const policy = 16 // digits, and a hyphen
-	all := isolation.UserEnv(s.Config.Home().Path, "")
+	all := isolation.UserEnvDir(s.Config.Home().Path, "")
 	entries, _ := os.ReadDir(all) // without it, nothing ran
 	for _, e := range entries {
 		if name := e.Name(); len(name) == policy+1+len(id) && name[policy:] == "-"+id {

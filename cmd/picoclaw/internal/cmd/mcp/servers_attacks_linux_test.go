@@ -38,7 +38,7 @@ func TestAServerIsHeldAsACommandIs(t *testing.T) {
 			if len(report.Results) != len(selftest.Protections) {
 				t.Fatalf("the attacks did not come to their end: %s", a.FullText())
 			}
-			for _, r := range report.Broken(selftest.Mode{Sandboxed: true}, isolation.MachineOffers()) {
+			for _, r := range report.BrokenProtections(selftest.Mode{Sandboxed: true}, isolation.DetectFeatures()) {
 				t.Errorf("%s: %s", r.Protection, r.Got)
 			}
 		})
@@ -214,7 +214,7 @@ func TestAServerDoesNotTouchItsPlugin(t *testing.T) {
 	h := mcptest.NewHome(t)
 	h.AddMalicious("")
 	for _, what := range []string{"kill", "trace"} {
-		if what == "kill" && isolation.MachineOffers().Landlock < isolation.LandlockScope {
+		if what == "kill" && isolation.DetectFeatures().Landlock < isolation.LandlockScope {
 			continue // what keeps signals inside is that version of the kernel's
 		}
 		if a := h.Try(what, "", ""); !strings.HasPrefix(a.Text, "no:") {

@@ -168,9 +168,9 @@ func attackSandbox(ctx context.Context, home string) error {
 		return err
 	}
 	o := selftest.Options{Isolation: sandbox, Command: command, Dir: filepath.Join(home, "cache")}
-	report, err := selftest.Check(ctx, o)
+	report, err := selftest.RunSelfTest(ctx, o)
 	if err == nil {
-		for _, broken := range report.Broken(o.Mode(), isolation.MachineOffers()) {
+		for _, broken := range report.BrokenProtections(o.TestMode(), isolation.DetectFeatures()) {
 			err = errors.Join(err, fmt.Errorf("the self-test got through %s (%s)", broken.Protection, broken.Got))
 		}
 	}
