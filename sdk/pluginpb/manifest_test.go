@@ -14,7 +14,8 @@ func TestGrantsIntersect(t *testing.T) {
 			Grant{Workspace: "ro", Network: true, Takeback: true, Env: []string{"B", "C"}},
 		},
 		"what only one has": {
-			Grant{State: true, Takeback: true}, Grant{Workspace: "none"}, Grant{Workspace: "none"},
+			Grant{Workspace: "rw", Exec: true, Network: true, State: true, Takeback: true, Env: []string{"A"}, Secrets: []string{"B"}},
+			Grant{Workspace: "none"}, Grant{Workspace: "none"},
 		},
 		"nothing":      {Grant{}, Grant{Workspace: "rw", Exec: true}, Grant{Workspace: "none"}},
 		"no such word": {Grant{Workspace: "rwx"}, Grant{Workspace: "rw"}, Grant{Workspace: "none"}},
