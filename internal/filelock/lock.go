@@ -13,16 +13,16 @@ var ErrLocked = errors.New("locked by another process")
 
 // Lock locks an open file or directory until it is unlocked or closed, and fails with ErrLocked if another process
 // holds a lock on it. Children do not inherit the lock.
-func Lock(file *os.File) error { return lock(file, tryExclusive) }
+func Lock(file *os.File) error { return applyLock(file, tryExclusive) }
 
 // LockShared is Lock with a lock that several processes can hold.
-func LockShared(file *os.File) error { return lock(file, tryShared) }
+func LockShared(file *os.File) error { return applyLock(file, tryShared) }
 
 // Wait is Lock, but waits until no other process holds a lock.
-func Wait(file *os.File) error { return lock(file, waitExclusive) }
+func Wait(file *os.File) error { return applyLock(file, waitExclusive) }
 
 // WaitShared is LockShared, but waits until no other process holds an exclusive lock.
-func WaitShared(file *os.File) error { return lock(file, waitShared) }
+func WaitShared(file *os.File) error { return applyLock(file, waitShared) }
 
 // Open opens a file, which it creates for this user alone, and locks it with one of the functions above.
 func Open(path string, lock func(*os.File) error) (*os.File, error) {

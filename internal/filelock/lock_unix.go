@@ -23,8 +23,8 @@ const (
 	waitShared    = unix.LOCK_SH
 )
 
-func lock(file *os.File, how int) error {
-	switch err := flock(file, how); {
+func applyLock(file *os.File, how int) error {
+	switch err := flockRetry(file, how); {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return ErrLocked
 	case err != nil:
@@ -35,9 +35,9 @@ func lock(file *os.File, how int) error {
 }
 
 // Unlock releases the lock on an open file.
-func Unlock(file *os.File) error { return flock(file, unix.LOCK_UN) }
+func Unlock(file *os.File) error { return flockRetry(file, unix.LOCK_UN) }
 
-func flock(file *os.File, how int) error {
+func flockRetry(file *os.File, how int) error {
 	raw, err := file.SyscallConn()
 	if err != nil {
 		return err

@@ -19,8 +19,8 @@ const (
 	waitShared    = 0
 )
 
-func lock(file *os.File, how uint32) error {
-	err := control(file, func(handle windows.Handle, far *windows.Overlapped) error {
+func applyLock(file *os.File, how uint32) error {
+	err := withLockedByte(file, func(handle windows.Handle, far *windows.Overlapped) error {
 		return windows.LockFileEx(handle, how, 0, 1, 0, far)
 	})
 	switch {
@@ -34,14 +34,13 @@ func lock(file *os.File, how uint32) error {
 
 // Unlock releases the lock on an open file.
 func Unlock(file *os.File) error {
-	return control(file, func(handle windows.Handle, far *windows.Overlapped) error {
+	return withLockedByte(file, func(handle windows.Handle, far *windows.Overlapped) error {
 		return windows.UnlockFileEx(handle, 0, 1, 0, far)
 	})
 }
 
-// control calls f with the byte that is locked: one behind all that the file will ever hold, because other processes
-// can't read what is locked.
-func control(file *os.File, f func(windows.Handle, *windows.Overlapped) error) error {
+// withLockedByte calls f with the byte to lock, after the end of the file, since Windows forbids reading locked bytes.
+func withLockedByte(file *os.File, f func(windows.Handle, *windows.Overlapped) error) error {
 	raw, err := file.SyscallConn()
 	if err != nil {
 		return err

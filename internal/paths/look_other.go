@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// look looks a name up.
-func look(path string) (e entry) {
+// lookUp reads a directory entry.
+func lookUp(path string) (e pathEntry) {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):

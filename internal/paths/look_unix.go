@@ -7,9 +7,8 @@ import (
 	"syscall"
 )
 
-// look looks a name up. It asks only for where a symbolic link leads, which the system refuses for whatever is none:
-// that is quicker than to ask for all that it knows of a file.
-func look(path string) (e entry) {
+// lookUp reads a directory entry.
+func lookUp(path string) (e pathEntry) {
 	var target [256]byte
 	n, err := syscall.Readlink(path, target[:])
 	for err == syscall.EINTR {

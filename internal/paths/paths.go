@@ -20,35 +20,35 @@ func Resolve(path string) (string, error) { return (*Resolver)(nil).Resolve(path
 
 // Resolver is for many paths at one time: it remembers what it has looked up. A nil one does not.
 type Resolver struct {
-	seen map[string]entry
-	dirs map[string]resolved // the paths that are resolved already, but for those with steps to the parent
+	seen map[string]pathEntry
+	dirs map[string]resolvedDir // the paths that are resolved already, but for those with steps to the parent
 }
 
-// entry is what a name in the file system stands for.
-type entry struct {
+// pathEntry is a file system entry.
+type pathEntry struct {
 	missing bool
 	target  string // of a symbolic link
 	real    string // what the system calls it, where one file has several names; else empty
 	err     error
 }
 
-// look looks a name up.
-func (r *Resolver) look(path string) entry {
+// lookUp reads a directory entry, cached.
+func (r *Resolver) lookUp(path string) pathEntry {
 	if r == nil {
-		return look(path)
+		return lookUp(path)
 	}
 	e, ok := r.seen[path]
 	if !ok {
-		if e = look(path); r.seen == nil {
-			r.seen = make(map[string]entry)
+		if e = lookUp(path); r.seen == nil {
+			r.seen = make(map[string]pathEntry)
 		}
 		r.seen[path] = e
 	}
 	return e
 }
 
-// resolved is what a directory is called by the system.
-type resolved struct {
+// resolvedDir is a directory with its resolved path.
+type resolvedDir struct {
 	path    string
 	missing bool // there is no such directory, and so nothing in it
 }
@@ -56,40 +56,40 @@ type resolved struct {
 // Resolve is like the function, from the longest beginning of the path that is resolved already.
 func (r *Resolver) Resolve(path string) (string, error) {
 	if r == nil || strings.Contains(path, "..") {
-		real, err := r.follow(string(filepath.Separator), path)
+		real, err := r.followLinks(string(filepath.Separator), path)
 		return real.path, err
 	}
-	real, err := r.step(path)
+	real, err := r.resolveStep(path)
 	return real.path, err
 }
 
-// step resolves a clean path from the directory above it.
-func (r *Resolver) step(path string) (resolved, error) {
+// resolveStep resolves a clean path from its parent directory.
+func (r *Resolver) resolveStep(path string) (resolvedDir, error) {
 	if real, ok := r.dirs[path]; ok {
 		return real, nil
 	}
 	dir, name := filepath.Split(path)
 	if name == "" {
-		return r.follow(string(filepath.Separator), path)
+		return r.followLinks(string(filepath.Separator), path)
 	}
-	at, err := r.step(filepath.Clean(dir))
+	at, err := r.resolveStep(filepath.Clean(dir))
 	if err != nil {
-		return resolved{}, err
+		return resolvedDir{}, err
 	}
 	if at.missing {
 		at.path += string(filepath.Separator) + name
-	} else if at, err = r.follow(at.path, name); err != nil {
-		return resolved{}, err
+	} else if at, err = r.followLinks(at.path, name); err != nil {
+		return resolvedDir{}, err
 	}
 	if r.dirs == nil {
-		r.dirs = map[string]resolved{}
+		r.dirs = map[string]resolvedDir{}
 	}
 	r.dirs[path] = at
 	return at, nil
 }
 
-// follow resolves a path that begins at a directory which is resolved.
-func (r *Resolver) follow(at, path string) (resolved, error) {
+// followLinks resolves a path that begins at a resolved directory.
+func (r *Resolver) followLinks(at, path string) (resolvedDir, error) {
 	volume := filepath.VolumeName(path)
 	if volume != "" {
 		at = volume + string(filepath.Separator)
@@ -111,10 +111,10 @@ func (r *Resolver) follow(at, path string) (resolved, error) {
 			at = next
 			continue
 		}
-		e := r.look(next)
+		e := r.lookUp(next)
 		switch {
 		case e.err != nil:
-			return resolved{}, e.err
+			return resolvedDir{}, e.err
 		case e.missing:
 			at, missing = next, true
 			continue
@@ -123,7 +123,7 @@ func (r *Resolver) follow(at, path string) (resolved, error) {
 			continue
 		}
 		if links++; links > maxLinks {
-			return resolved{}, fmt.Errorf("too many levels of symbolic links at %s", next)
+			return resolvedDir{}, fmt.Errorf("too many levels of symbolic links at %s", next)
 		}
 		volume := filepath.VolumeName(e.target)
 		if filepath.IsAbs(e.target) {
@@ -131,7 +131,7 @@ func (r *Resolver) follow(at, path string) (resolved, error) {
 		}
 		rest = e.target[len(volume):] + string(filepath.Separator) + rest
 	}
-	return resolved{at, missing}, nil
+	return resolvedDir{at, missing}, nil
 }
 
 // Within reports whether path is dir or lies below it, component by component: /w2 is not within /w. On Windows the

@@ -17,7 +17,7 @@ func policy() guard.Policy {
 	}
 }
 
-func ExampleGuard_Path() {
+func ExampleGuard_DecidePath() {
 	p := policy()
 	p.AllowReadPaths = []string{`^/etc/hosts$`}
 	g, err := guard.NewGuard(p)
@@ -36,7 +36,7 @@ func ExampleGuard_Path() {
 	// add "^/home/user/other$" to tools.allow_read_paths
 }
 
-func ExampleGuard_Command() {
+func ExampleGuard_DecideCommand() {
 	g, err := guard.NewGuard(policy())
 	if err != nil {
 		fmt.Println(err)

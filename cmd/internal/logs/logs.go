@@ -26,21 +26,21 @@ func New(w io.Writer, level hclog.Level, format string) hclog.Logger {
 		return logger
 	}
 	if format == "json" {
-		logger.RegisterSink(cut{hclog.NewSinkAdapter(&hclog.LoggerOptions{Level: level, Output: w, JSONFormat: true}), level})
+		logger.RegisterSink(redactingSink{hclog.NewSinkAdapter(&hclog.LoggerOptions{Level: level, Output: w, JSONFormat: true}), level})
 	} else {
-		logger.RegisterSink(cut{&lines{out: terminal.New(w)}, level})
+		logger.RegisterSink(redactingSink{&lineSink{out: terminal.New(w)}, level})
 	}
 	return logger
 }
 
-// cut passes on what is at least of a level, with the secrets cut out.
-type cut struct {
+// redactingSink forwards messages of at least a level, without secrets.
+type redactingSink struct {
 	hclog.SinkAdapter
 	level hclog.Level
 }
 
 // Accept takes a message with its keys and values.
-func (c cut) Accept(name string, level hclog.Level, message string, args ...any) {
+func (c redactingSink) Accept(name string, level hclog.Level, message string, args ...any) {
 	if level < c.level { // a sink is given everything
 		return
 	}
@@ -66,14 +66,14 @@ func (c cut) Accept(name string, level hclog.Level, message string, args ...any)
 	c.SinkAdapter.Accept(name, level, redact.RedactText(message), clean...)
 }
 
-// lines writes a line for each message.
-type lines struct {
+// lineSink writes one line per message.
+type lineSink struct {
 	out *terminal.Out
 	mu  sync.Mutex
 }
 
 // Accept writes one message.
-func (l *lines) Accept(name string, level hclog.Level, message string, args ...any) {
+func (l *lineSink) Accept(name string, level hclog.Level, message string, args ...any) {
 	var pairs []string
 	for i := 0; i+1 < len(args); i += 2 {
 		pairs = append(pairs, fmt.Sprintf("%v=%v", args[i], args[i+1]))
@@ -81,24 +81,24 @@ func (l *lines) Accept(name string, level hclog.Level, message string, args ...a
 	if len(args)%2 == 1 {
 		pairs = append(pairs, fmt.Sprint(args[len(args)-1]))
 	}
-	text := part(name) + ": " + message
+	text := moduleName(name) + ": " + message
 	if len(pairs) > 0 {
 		text += " {" + strings.Join(pairs, ", ") + "}"
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	fmt.Fprintf(l.out, "%s %s\n", l.out.Paint(style(level), "["+strings.ToUpper(level.String())+"]"), terminal.Line(text))
+	fmt.Fprintf(l.out, "%s %s\n", l.out.Paint(levelStyle(level), "["+strings.ToUpper(level.String())+"]"), terminal.Line(text))
 }
 
-// part is the name without that of the root, which all share.
-func part(name string) string {
+// moduleName returns the name without the root's.
+func moduleName(name string) string {
 	if rest, ok := strings.CutPrefix(name, root+"."); ok {
 		return rest
 	}
 	return name
 }
 
-func style(level hclog.Level) terminal.Style {
+func levelStyle(level hclog.Level) terminal.Style {
 	switch level {
 	case hclog.Error:
 		return terminal.Bad

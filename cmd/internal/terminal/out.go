@@ -72,7 +72,7 @@ func (o *Out) Paint(s Style, text string) string {
 
 // Line returns text as it can stand in one line of a terminal: control characters, and those that turn the direction of
 // writing, are replaced.
-func Line(text string) string { return clean(oneLine.Replace(text)) }
+func Line(text string) string { return cleanText(oneLine.Replace(text)) }
 
 // Exact returns text in one line for a person who decides on it: hidden characters are escaped, so that each is seen.
 func Exact(text string) string { return hiddentext.Escape(oneLine.Replace(text)) }
@@ -85,10 +85,10 @@ func (o *Out) Clean(text string) string {
 	if !o.IsTerminal() {
 		return text
 	}
-	return clean(text)
+	return cleanText(text)
 }
 
-func clean(text string) string {
+func cleanText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return '\uFFFD'

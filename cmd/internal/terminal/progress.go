@@ -30,7 +30,7 @@ type Progress struct {
 // NewProgress begins. The message is shown until there is a better one.
 func NewProgress(o *Out, message string) *Progress {
 	p := &Progress{out: o, began: time.Now(), message: message, stop: make(chan struct{}), ended: make(chan struct{})}
-	go p.run()
+	go p.redrawLoop()
 	return p
 }
 
@@ -47,7 +47,7 @@ func (p *Progress) Pause() (resume func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.paused++
-	p.wipe()
+	p.clearLine()
 	return sync.OnceFunc(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -55,8 +55,8 @@ func (p *Progress) Pause() (resume func()) {
 	})
 }
 
-// wipe takes the line away. The caller holds the lock.
-func (p *Progress) wipe() {
+// clearLine removes the line. The caller holds the lock.
+func (p *Progress) clearLine() {
 	if p.shown {
 		fmt.Fprint(p.out, "\r\x1b[K")
 		p.shown = false
@@ -69,7 +69,7 @@ func (p *Progress) Done() {
 	<-p.ended
 }
 
-func (p *Progress) run() {
+func (p *Progress) redrawLoop() {
 	defer close(p.ended)
 	if !p.out.IsTerminal() {
 		return
@@ -79,18 +79,18 @@ func (p *Progress) run() {
 	for {
 		select {
 		case <-wait.C:
-			p.draw()
+			p.drawLine()
 			wait.Reset(redraw)
 		case <-p.stop:
 			p.mu.Lock()
-			p.wipe()
+			p.clearLine()
 			p.mu.Unlock()
 			return
 		}
 	}
 }
 
-func (p *Progress) draw() {
+func (p *Progress) drawLine() {
 	width := p.out.Width()
 	if width == 0 {
 		width = 80
@@ -100,12 +100,12 @@ func (p *Progress) draw() {
 	if p.paused > 0 {
 		return
 	}
-	line := bar(p.done, p.total, p.message, time.Since(p.began))
+	line := progressBar(p.done, p.total, p.message, time.Since(p.began))
 	fmt.Fprint(p.out, "\r"+Shorten(Line(line), width-1)+"\x1b[K")
 	p.shown = true
 }
 
-func bar(done, total float64, message string, since time.Duration) string {
+func progressBar(done, total float64, message string, since time.Duration) string {
 	const cells = 24
 	if total > 0 {
 		part := min(max(done/total, 0), 1)

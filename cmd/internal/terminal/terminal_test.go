@@ -45,7 +45,7 @@ func TestBars(t *testing.T) {
 		{9, 4, "[" + strings.Repeat("#", 24) + "] 100%  m"},
 		{9, 0, "0s  m"},
 	} {
-		if got := bar(c.done, c.total, "m", 0); got != c.want {
+		if got := progressBar(c.done, c.total, "m", 0); got != c.want {
 			t.Errorf("%v of %v is %q", c.done, c.total, got)
 		}
 	}

@@ -61,7 +61,7 @@ func main() {
 }
 
 func run(only, file string, runs int, save, check bool) error {
-	saved, err := load(file)
+	saved, err := loadResults(file)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func run(only, file string, runs int, save, check bool) error {
 		return err
 	}
 	fmt.Println(now)
-	all, unmeasured := map[string][]figure{}, map[string]bool{}
+	all, unmeasured := map[string][]benchFigure{}, map[string]bool{}
 	var failed error
 	for n := range runs { // each runs all parts, so that a busy minute does not meet all values of one figure
 		fmt.Printf("\nrun %d of %d\n", n+1, runs)
@@ -80,7 +80,7 @@ func run(only, file string, runs int, save, check bool) error {
 				continue
 			}
 			for _, pkg := range part.packages {
-				if err := measure(part.name, pkg, all); err != nil {
+				if err := measurePart(part.name, pkg, all); err != nil {
 					unmeasured[part.name] = true
 					failed = errors.Join(failed, fmt.Errorf("measure %s in %s: %w", part.name, pkg, err))
 				}
@@ -91,19 +91,19 @@ func run(only, file string, runs int, save, check bool) error {
 		return fmt.Errorf("there is no part %q", only)
 	}
 	for key, values := range all {
-		slices.SortFunc(values, func(a, b figure) int { return cmp.Compare(a.value, b.value) })
+		slices.SortFunc(values, func(a, b benchFigure) int { return cmp.Compare(a.value, b.value) })
 		now.Figures[key] = values[len(values)/2].value
 	}
 	if check {
-		failed = errors.Join(failed, compare(saved, now, all))
+		failed = errors.Join(failed, compareResults(saved, now, all))
 	} else if save {
-		failed = errors.Join(failed, now.save(file, saved, unmeasured))
+		failed = errors.Join(failed, now.saveResults(file, saved, unmeasured))
 	}
 	return failed
 }
 
-// measure runs the benchmark of one part in one package, and prints its figures and adds them to all.
-func measure(part, pkg string, all map[string][]figure) error {
+// measurePart runs the benchmark of one part in one package, prints its figures and adds them to all.
+func measurePart(part, pkg string, all map[string][]benchFigure) error {
 	fmt.Printf("\n%s (%s)\n", part, pkg)
 	out, err := exec.Command("go", "test", "-run", "^$", "-bench", "(?i)^Benchmark"+part+"$", "-benchtime", "2s",
 		"-timeout", "30m", pkg).CombinedOutput()
@@ -111,7 +111,7 @@ func measure(part, pkg string, all map[string][]figure) error {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
 	benchmark, found := "", 0
-	for _, f := range parse(string(out)) {
+	for _, f := range parseFigures(string(out)) {
 		if name, _, _ := strings.Cut(f.key, "."); name != benchmark {
 			benchmark = name
 			fmt.Println(" ", name)

@@ -8,11 +8,11 @@ import (
 )
 
 func TestParseReadsMetricsAndBounds(t *testing.T) {
-	got := parse("goos: linux\ncpu: any\n" +
+	got := parseFigures("goos: linux\ncpu: any\n" +
 		"BenchmarkCall-2   \t    5000\t         0 ns/op\t         0.4213 call-ms\t         0.39 cost-ms<=0.15\n" +
 		"BenchmarkMCP/start-2 \tthe server writes a line\n" +
 		"      25\t        31.50 picoclaw_first_read-ms\t  1.2e-05 exec-speed>=0.5\nPASS\n")
-	want := []figure{{"call.call-ms", 0.4213, ""}, {"call.cost-ms", 0.39, "<=0.15"},
+	want := []benchFigure{{"call.call-ms", 0.4213, ""}, {"call.cost-ms", 0.39, "<=0.15"},
 		{"mcp/start.picoclaw_first_read-ms", 31.5, ""}, {"mcp/start.exec-speed", 1.2e-05, ">=0.5"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -20,7 +20,7 @@ func TestParseReadsMetricsAndBounds(t *testing.T) {
 }
 
 func TestFigurePrintsMissedBound(t *testing.T) {
-	for f, want := range map[figure]string{
+	for f, want := range map[benchFigure]string{
 		{"call.cost-ms", 0.42, "<=0.15"}:          "cost                               0.42 ms   (at most 0.15: missed)",
 		{"network/a.by_name-speed", 0.7, ">=0.6"}: "by_name                             0.7 speed   (at least 0.6)",
 		{"audit/write.entry-ms", 0.01, ""}:        "entry                              0.01 ms",
@@ -49,16 +49,16 @@ func TestCompareFailsOnWorseFigures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			now := &results{Machine: saved.Machine, Figures: maps.Clone(saved.Figures)}
 			maps.Copy(now.Figures, test.change)
-			all := map[string][]figure{}
+			all := map[string][]benchFigure{}
 			for key, value := range now.Figures {
-				all[key] = []figure{{key: key, value: value}}
+				all[key] = []benchFigure{{key: key, value: value}}
 			}
-			if err := compare(saved, now, all); (err != nil) != test.fails {
+			if err := compareResults(saved, now, all); (err != nil) != test.fails {
 				t.Error(err)
 			}
 		})
 	}
-	if err := compare(saved, &results{Machine: machine{CPU: "another"}}, nil); err == nil {
+	if err := compareResults(saved, &results{Machine: machine{CPU: "another"}}, nil); err == nil {
 		t.Error("figures of two machines were compared")
 	}
 }
@@ -68,10 +68,10 @@ func TestSaveOfOnePartKeepsOthers(t *testing.T) {
 	saved := &results{Figures: map[string]float64{"fleet/nats.read-ms": 1, "fleet.old-ms": 2,
 		"fleetscale/single.call-ms": 3}}
 	now := &results{Figures: map[string]float64{"fleet/nats.read-ms": 4}}
-	if err := now.save(file, saved, map[string]bool{"fleetscale": true}); err != nil {
+	if err := now.saveResults(file, saved, map[string]bool{"fleetscale": true}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := load(file)
+	got, err := loadResults(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestSaveOfOnePartKeepsOthers(t *testing.T) {
 		t.Errorf("got %v, want %v", got.Figures, want)
 	}
 	saved.Machine.Cores = 64
-	if err := now.save(file, saved, map[string]bool{"fleetscale": true}); err == nil {
+	if err := now.saveResults(file, saved, map[string]bool{"fleetscale": true}); err == nil {
 		t.Error("figures of two machines were mixed")
 	}
 }

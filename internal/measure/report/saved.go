@@ -63,8 +63,8 @@ func (r *results) String() string {
 	return fmt.Sprintf("%s, %d CPUs, Linux %s, %s, commit %s", m.CPU, m.Cores, m.Kernel, m.Go, r.Commit)
 }
 
-// load reads saved results. Without the file there are none.
-func load(file string) (*results, error) {
+// loadResults reads saved results; none if the file is missing.
+func loadResults(file string) (*results, error) {
 	r := &results{}
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,8 +75,8 @@ func load(file string) (*results, error) {
 	return r, err
 }
 
-// save writes the results. Saved figures of parts that were not measured now stay, if they are of this machine.
-func (r *results) save(file string, saved *results, unmeasured map[string]bool) error {
+// saveResults writes the results. Saved figures of unmeasured parts are kept if they are from this machine.
+func (r *results) saveResults(file string, saved *results, unmeasured map[string]bool) error {
 	for key, value := range saved.Figures {
 		if part, _, _ := strings.Cut(strings.ReplaceAll(key, ".", "/"), "/"); !unmeasured[part] {
 			continue
@@ -89,9 +89,8 @@ func (r *results) save(file string, saved *results, unmeasured map[string]bool) 
 	return errors.Join(err, os.WriteFile(file, append(data, '\n'), 0o644))
 }
 
-// compare prints figures that are worse than the saved ones. Differences are left out: both of their sides are
-// compared.
-func compare(saved, now *results, all map[string][]figure) error {
+// compareResults prints figures worse than the saved ones, except differences, whose operands are compared.
+func compareResults(saved, now *results, all map[string][]benchFigure) error {
 	if saved.Machine.CPU != now.Machine.CPU || saved.Machine.Cores != now.Machine.Cores {
 		return fmt.Errorf("figures were saved on another machine: %v", saved)
 	}

@@ -25,22 +25,22 @@ type Client struct {
 	Title string
 	Note  string // what its user has to know, if anything; a sentence
 
-	kind  format
-	keys  []string                // where in the file the servers are, by name
-	entry func(Server) []setting  // what the client wants of a server, in this order
-	file  func(p Places) []string // where its file is, the first one that exists counting
+	kind  fileFormat
+	keys  []string                    // where in the file the servers are, by name
+	entry func(Server) []entrySetting // what the client wants of a server, in this order
+	file  func(p Places) []string     // where its file is, the first one that exists counting
 }
 
-// format is the format of a client's file.
-type format int
+// fileFormat is the format of a client's file.
+type fileFormat int
 
 const (
-	jsonFormat format = iota
+	jsonFormat fileFormat = iota
 	tomlFormat
 )
 
-// setting is one key of an entry.
-type setting struct {
+// entrySetting is one key of an entry.
+type entrySetting struct {
 	key   string
 	value any // string, bool, []string or map[string]string
 }
@@ -57,20 +57,20 @@ func Here(home string, getenv func(string) string) Places {
 	return Places{OS: runtime.GOOS, Home: home, Getenv: getenv}
 }
 
-func (p Places) home(parts ...string) string {
+func (p Places) homePath(parts ...string) string {
 	return filepath.Join(append([]string{p.Home}, parts...)...)
 }
 
-// config is where programs keep their settings.
-func (p Places) config(parts ...string) string {
+// configPath returns a path in the directory of programs' settings.
+func (p Places) configPath(parts ...string) string {
 	base := p.Getenv("XDG_CONFIG_HOME")
 	switch {
 	case p.OS == "darwin":
-		base = p.home("Library", "Application Support")
+		base = p.homePath("Library", "Application Support")
 	case p.OS == "windows":
 		base = p.Getenv("APPDATA")
 	case !filepath.IsAbs(base):
-		base = p.home(".config")
+		base = p.homePath(".config")
 	}
 	return filepath.Join(append([]string{base}, parts...)...)
 }
@@ -80,11 +80,11 @@ func (p Places) dotConfig(parts ...string) string {
 	if base := p.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(base) {
 		return filepath.Join(append([]string{base}, parts...)...)
 	}
-	return p.home(append([]string{".config"}, parts...)...)
+	return p.homePath(append([]string{".config"}, parts...)...)
 }
 
-// from is a directory that a variable names, or else another.
-func (p Places) from(variable, other string, parts ...string) string {
+// variablePath returns a path in the directory a variable names, or else in another.
+func (p Places) variablePath(variable, other string, parts ...string) string {
 	base := p.Getenv(variable)
 	if !filepath.IsAbs(base) {
 		base = other
@@ -100,21 +100,23 @@ func All() []Client {
 			Note: "Claude Code writes to this file itself: have none running.",
 			file: func(p Places) []string {
 				if p.Getenv("CLAUDE_CONFIG_DIR") != "" {
-					return []string{p.from("CLAUDE_CONFIG_DIR", p.Home, ".claude.json")}
+					return []string{p.variablePath("CLAUDE_CONFIG_DIR", p.Home, ".claude.json")}
 				}
-				return []string{p.home(".claude.json")}
+				return []string{p.homePath(".claude.json")}
 			}},
 		{ID: "claude-desktop", Title: "Claude Desktop", keys: plain, entry: plainEntry,
 			Note: "Start Claude Desktop again afterwards.",
-			file: func(p Places) []string { return []string{p.config("Claude", "claude_desktop_config.json")} }},
+			file: func(p Places) []string { return []string{p.configPath("Claude", "claude_desktop_config.json")} }},
 		{ID: "cursor", Title: "Cursor", keys: plain, entry: plainEntry,
-			file: func(p Places) []string { return []string{p.home(".cursor", "mcp.json")} }},
+			file: func(p Places) []string { return []string{p.homePath(".cursor", "mcp.json")} }},
 		{ID: "vscode", Title: "VS Code", keys: []string{"servers"}, entry: typedEntry,
-			file: func(p Places) []string { return []string{p.config("Code", "User", "mcp.json")} }},
+			file: func(p Places) []string { return []string{p.configPath("Code", "User", "mcp.json")} }},
 		{ID: "codex", Title: "Codex", kind: tomlFormat, keys: []string{"mcp_servers"}, entry: plainEntry,
-			file: func(p Places) []string { return []string{p.from("CODEX_HOME", p.home(".codex"), "config.toml")} }},
+			file: func(p Places) []string {
+				return []string{p.variablePath("CODEX_HOME", p.homePath(".codex"), "config.toml")}
+			}},
 		{ID: "gemini", Title: "Gemini CLI", keys: plain, entry: plainEntry,
-			file: func(p Places) []string { return []string{p.home(".gemini", "settings.json")} }},
+			file: func(p Places) []string { return []string{p.homePath(".gemini", "settings.json")} }},
 		{ID: "opencode", Title: "OpenCode", keys: []string{"mcp"}, entry: openCodeEntry,
 			file: func(p Places) []string {
 				return []string{p.dotConfig("opencode", "opencode.jsonc"), p.dotConfig("opencode", "opencode.json")}
@@ -122,35 +124,35 @@ func All() []Client {
 		{ID: "zed", Title: "Zed", keys: []string{"context_servers"}, entry: zedEntry,
 			file: func(p Places) []string {
 				if p.OS == "windows" {
-					return []string{p.config("Zed", "settings.json")}
+					return []string{p.configPath("Zed", "settings.json")}
 				}
 				return []string{p.dotConfig("zed", "settings.json")}
 			}},
 	}
 }
 
-func plainEntry(s Server) []setting {
-	return withEnv([]setting{{"command", s.Command}, {"args", s.Args}}, "env", s.Env)
+func plainEntry(s Server) []entrySetting {
+	return withEnv([]entrySetting{{"command", s.Command}, {"args", s.Args}}, "env", s.Env)
 }
 
-func typedEntry(s Server) []setting {
-	return append([]setting{{"type", "stdio"}}, plainEntry(s)...)
+func typedEntry(s Server) []entrySetting {
+	return append([]entrySetting{{"type", "stdio"}}, plainEntry(s)...)
 }
 
-func zedEntry(s Server) []setting {
-	return append([]setting{{"source", "custom"}}, plainEntry(s)...)
+func zedEntry(s Server) []entrySetting {
+	return append([]entrySetting{{"source", "custom"}}, plainEntry(s)...)
 }
 
-func openCodeEntry(s Server) []setting {
+func openCodeEntry(s Server) []entrySetting {
 	command := append([]string{s.Command}, s.Args...)
-	return withEnv([]setting{{"type", "local"}, {"command", command}, {"enabled", true}}, "environment", s.Env)
+	return withEnv([]entrySetting{{"type", "local"}, {"command", command}, {"enabled", true}}, "environment", s.Env)
 }
 
-func withEnv(entry []setting, key string, env map[string]string) []setting {
+func withEnv(entry []entrySetting, key string, env map[string]string) []entrySetting {
 	if len(env) == 0 {
 		return entry
 	}
-	return append(entry, setting{key, env})
+	return append(entry, entrySetting{key, env})
 }
 
 // Snippet returns the entry as it is pasted into a file that has nothing else.

@@ -16,7 +16,7 @@ var index = lazyregexp.New(`\[(\d+)\]`)
 // PlanElement works out what it changes to add a text to a list of picoclaw's own configuration, or of another file of
 // JSON with comments. The key is as messages name it, such as agents.list[0].tools.exec.custom_allow_patterns.
 func PlanElement(path, key, element string) (*Change, error) {
-	change, err := begin(path)
+	change, err := readTarget(path)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func PlanElement(path, key, element string) (*Change, error) {
 }
 
 func addElement(text []byte, key, element string) ([]byte, error) {
-	if err := shallow(text); err != nil {
+	if err := checkNesting(text); err != nil {
 		return nil, err
 	}
 	where := strings.Split(index().ReplaceAllString(key, ".$1"), ".")
@@ -54,5 +54,5 @@ func addElement(text []byte, key, element string) ([]byte, error) {
 		}
 	}
 	last := len(where) - 1
-	return editJSON(text, where[:last], []setting{{where[last], []string{element}}})
+	return editJSON(text, where[:last], []entrySetting{{where[last], []string{element}}})
 }

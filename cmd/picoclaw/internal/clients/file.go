@@ -31,7 +31,7 @@ func (c Client) Plan(p Places, path string, s Server) (*Change, error) {
 	if path == "" {
 		path = c.File(p)
 	}
-	change, err := begin(path)
+	change, err := readTarget(path)
 	if err != nil {
 		return nil, err
 	}
@@ -41,8 +41,8 @@ func (c Client) Plan(p Places, path string, s Server) (*Change, error) {
 	return change, nil
 }
 
-// begin reads a file that is to be changed, or notes that it is to be made.
-func begin(path string) (*Change, error) {
+// readTarget reads the file to change, if it exists.
+func readTarget(path string) (*Change, error) {
 	change := &Change{Path: path, mode: 0o600}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		change.Path = real // a link stays a link
@@ -107,16 +107,15 @@ func (c *Change) Apply(now time.Time) (backup string, err error) {
 	case c.isNew || !bytes.Equal(current, c.before):
 		return "", fmt.Errorf("%s has been changed meanwhile; nothing was written, so try again", c.Path)
 	default:
-		if backup, err = c.keep(now); err != nil {
+		if backup, err = c.backUp(now); err != nil {
 			return "", fmt.Errorf("keep the file as it is: %w", err)
 		}
 	}
 	return backup, atomicfile.WriteFile(c.Path, c.after, c.mode)
 }
 
-// keep writes the file as it was beside it, under a name with the time in it, and a number if there is one of this
-// second.
-func (c *Change) keep(now time.Time) (backup string, err error) {
+// backUp copies the old file next to it, under a unique name with the time in it.
+func (c *Change) backUp(now time.Time) (backup string, err error) {
 	name := c.Path + ".before-picoclaw-" + now.UTC().Format("20060102T150405Z")
 	backup = name
 	for n := 2; ; n++ {

@@ -13,7 +13,7 @@ import (
 var bom = []byte("\ufeff")
 
 // editJSON sets the settings of the object at a place, in JSON with or without comments.
-func editJSON(text []byte, where []string, entry []setting) ([]byte, error) {
+func editJSON(text []byte, where []string, entry []entrySetting) ([]byte, error) {
 	body, marked := bytes.CutPrefix(text, bom)
 	if len(bytes.TrimSpace(body)) == 0 {
 		body = []byte("{}\n")
@@ -32,7 +32,7 @@ func editJSON(text []byte, where []string, entry []setting) ([]byte, error) {
 
 // setJSON sets one value, and makes the objects that it is in if need be.
 func setJSON(text []byte, where []string, value any) ([]byte, error) {
-	if err := shallow(text); err != nil {
+	if err := checkNesting(text); err != nil {
 		return nil, err
 	}
 	// A comment in the last line needs a line end for hujson to see it as complete.
@@ -52,19 +52,19 @@ func setJSON(text []byte, where []string, value any) ([]byte, error) {
 		}
 		if next == nil {
 			e := jsonEditor{text: text, root: &root}
-			return e.insert(at, object, name, nested(where[i+1:], value))
+			return e.insert(at, object, name, nestValue(where[i+1:], value))
 		}
 		at = next
 	}
-	if same(at, value) {
+	if isSameValue(at, value) {
 		return text, nil
 	}
 	e := jsonEditor{text: text, root: &root}
 	return e.splice(at.StartOffset, at.EndOffset, e.format(value, e.indentAt(at.StartOffset))), nil
 }
 
-// shallow refuses what is nested so deeply that the parser, which recurses, would exhaust the stack.
-func shallow(text []byte) error {
+// checkNesting refuses text nested too deeply for the recursive parser.
+func checkNesting(text []byte) error {
 	const most = 10_000
 	if bytes.Count(text, []byte("{"))+bytes.Count(text, []byte("[")) < most {
 		return nil
@@ -105,16 +105,16 @@ func memberOf(object *hujson.Object, name string, where []string) (*hujson.Value
 	return found, nil
 }
 
-// nested puts a value into an object for each name, the last one innermost.
-func nested(names []string, value any) any {
+// nestValue wraps a value in an object for each name, the last one innermost.
+func nestValue(names []string, value any) any {
 	for i := len(names) - 1; i >= 0; i-- {
 		value = map[string]any{names[i]: value}
 	}
 	return value
 }
 
-// same reports whether a value is there already, however it is written.
-func same(at *hujson.Value, value any) bool {
+// isSameValue reports whether a value is already set, in any notation.
+func isSameValue(at *hujson.Value, value any) bool {
 	clone := at.Clone()
 	clone.Standardize()
 	var have, want any

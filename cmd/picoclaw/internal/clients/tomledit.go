@@ -13,7 +13,7 @@ import (
 )
 
 // editTOML sets the settings of the table at a place. A table that is missing is added at the end.
-func editTOML(text []byte, where []string, entry []setting) ([]byte, error) {
+func editTOML(text []byte, where []string, entry []entrySetting) ([]byte, error) {
 	if err := toml.Unmarshal(text, &map[string]any{}); err != nil {
 		return nil, fmt.Errorf("the file is not TOML: %w; %w", err, errNotEditable)
 	}
@@ -63,9 +63,9 @@ func editTOML(text []byte, where []string, entry []setting) ([]byte, error) {
 }
 
 // byPlace returns the settings that are in the text, the last one first.
-func byPlace(entry []setting, keys map[string]span) []setting {
-	there := slices.DeleteFunc(slices.Clone(entry), func(s setting) bool { _, ok := keys[s.key]; return !ok })
-	slices.SortFunc(there, func(a, b setting) int { return keys[b.key].from - keys[a.key].from })
+func byPlace(entry []entrySetting, keys map[string]span) []entrySetting {
+	there := slices.DeleteFunc(slices.Clone(entry), func(s entrySetting) bool { _, ok := keys[s.key]; return !ok })
+	slices.SortFunc(there, func(a, b entrySetting) int { return keys[b.key].from - keys[a.key].from })
 	return there
 }
 
@@ -107,7 +107,7 @@ func readTOML(text []byte, where []string) (*tomlTable, error) {
 				found.keys[name[len(where)]] = span{int(e.Raw.Offset), int(e.Raw.Offset + e.Raw.Length)}
 			case slices.Equal(current, where):
 				found.tables[name[len(where)]] = struct{}{}
-			case len(current) <= len(where) && overlaps(name, where):
+			case len(current) <= len(where) && keysOverlap(name, where):
 				return nil, fmt.Errorf("%s is not written as [%s]; %w", strings.Join(name, "."), tomlKey(where...), errNotEditable)
 			}
 		}
@@ -121,8 +121,8 @@ func readTOML(text []byte, where []string) (*tomlTable, error) {
 	return found, nil
 }
 
-// overlaps reports whether a key is the place, around it or in it.
-func overlaps(name, where []string) bool {
+// keysOverlap reports whether one key contains the other.
+func keysOverlap(name, where []string) bool {
 	n := min(len(name), len(where))
 	return slices.Equal(name[:n], where[:n])
 }
@@ -199,14 +199,14 @@ func tomlValue(v any) string {
 }
 
 // sameTOML reports whether a line sets what is wanted, however it is written.
-func sameTOML(line []byte, s setting) bool {
+func sameTOML(line []byte, s entrySetting) bool {
 	var have, want map[string]any
 	return toml.Unmarshal(line, &have) == nil && toml.Unmarshal([]byte(s.key+" = "+tomlValue(s.value)), &want) == nil &&
 		fmt.Sprint(have) == fmt.Sprint(want)
 }
 
 // checkTOML makes sure that what was written is read as it was meant.
-func checkTOML(text []byte, where []string, entry []setting) error {
+func checkTOML(text []byte, where []string, entry []entrySetting) error {
 	var all map[string]any
 	err := toml.Unmarshal(text, &all)
 	table := all

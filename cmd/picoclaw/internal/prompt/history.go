@@ -11,16 +11,15 @@ import (
 // mostKept is how many lines are kept.
 const mostKept = 1000
 
-// history is the lines that were typed before, in a file that only its owner can read. What goes wrong with the file is
-// no reason not to go on.
-type history struct {
+// lineHistory has the earlier lines, stored in a private file. Errors of the file are ignored.
+type lineHistory struct {
 	path  string
 	lines []string // the oldest first
 	pause bool     // what is typed now is an answer, not a line
 }
 
-func openHistory(path string) *history {
-	h := &history{path: path}
+func openHistory(path string) *lineHistory {
+	h := &lineHistory{path: path}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return h
@@ -38,7 +37,7 @@ func openHistory(path string) *history {
 }
 
 // Add keeps a line, unless it is the same as the last, begins with a space, or seems to have a secret in it.
-func (h *history) Add(line string) {
+func (h *lineHistory) Add(line string) {
 	kept := strings.TrimSpace(line)
 	if h.pause || kept == "" || strings.HasPrefix(line, " ") || redact.RedactText(line) != line || h.Len() > 0 &&
 		h.At(0) == kept {
@@ -54,7 +53,7 @@ func (h *history) Add(line string) {
 }
 
 // Len returns how many lines there are.
-func (h *history) Len() int { return len(h.lines) }
+func (h *lineHistory) Len() int { return len(h.lines) }
 
 // At returns a line, 0 being the last.
-func (h *history) At(i int) string { return h.lines[len(h.lines)-1-i] }
+func (h *lineHistory) At(i int) string { return h.lines[len(h.lines)-1-i] }

@@ -29,7 +29,7 @@ type Reader struct {
 	fd       int            // of the terminal
 	screen   *term.Terminal // nil for what is no terminal
 	before   *term.State    // of the terminal, while it is raw
-	history  *history
+	history  *lineHistory
 	complete func(line string) Proposals
 }
 
@@ -50,7 +50,7 @@ func New(in io.Reader, out io.Writer, historyFile string, complete func(line str
 	r.screen = term.NewTerminal(struct {
 		io.Reader
 		io.Writer
-	}{&keys{from: stdin}, stdout}, "")
+	}{&keyFilter{from: stdin}, stdout}, "")
 	r.screen.History = r.history
 	r.screen.AutoCompleteCallback = r.onKey
 	return r
@@ -67,7 +67,7 @@ func (r *Reader) Line(ctx context.Context, prompt string) (string, error) {
 	}
 	read := make(chan answer, 1)
 	go func() {
-		line, err := r.line(prompt)
+		line, err := r.readTerminalLine(prompt)
 		read <- answer{line, err}
 	}()
 	select {
@@ -88,7 +88,7 @@ func (r *Reader) Ask(ctx context.Context, prompt string) (string, error) {
 	return strings.TrimSpace(line), err
 }
 
-func (r *Reader) line(prompt string) (string, error) {
+func (r *Reader) readTerminalLine(prompt string) (string, error) {
 	if r.screen == nil {
 		line, err := r.plain.ReadString('\n')
 		if errors.Is(err, io.EOF) && line != "" {
@@ -131,7 +131,7 @@ func (r *Reader) onKey(line string, at int, key rune) (string, int, bool) {
 	if len(fits) == 0 {
 		return line, at, true
 	}
-	more := strings.TrimPrefix(common(fits), found.Last)
+	more := strings.TrimPrefix(commonPrefix(fits), found.Last)
 	if len(fits) == 1 && found.Whole {
 		more += " "
 	}
@@ -141,8 +141,8 @@ func (r *Reader) onKey(line string, at int, key rune) (string, int, bool) {
 	return line[:at] + more + line[at:], at + len(more), true
 }
 
-// common returns what all words begin with.
-func common(words []string) string {
+// commonPrefix returns the common prefix of all words.
+func commonPrefix(words []string) string {
 	prefix := words[0]
 	for _, word := range words[1:] {
 		for !strings.HasPrefix(word, prefix) {
@@ -152,14 +152,14 @@ func common(words []string) string {
 	return strings.ToValidUTF8(prefix, "")
 }
 
-// keys passes on what is typed. Ctrl-C, which the terminal's reader takes for the end of the input, clears the line: it
+// keyFilter passes on what is typed. Ctrl-C, which the terminal's reader takes for the end of the input, clears the line: it
 // becomes the keys for going to the line's end and removing all before it.
-type keys struct {
+type keyFilter struct {
 	from    io.Reader
 	waiting []byte
 }
 
-func (k *keys) Read(p []byte) (int, error) {
+func (k *keyFilter) Read(p []byte) (int, error) {
 	if len(k.waiting) == 0 {
 		n, err := k.from.Read(p[:max(len(p)/2, 1)])
 		if err != nil {

@@ -8,8 +8,8 @@ import (
 // Split takes a line apart at white space, as a shell does with quotes and backslashes, and does nothing else that
 // shells do. A word that begins with { goes to the end of the line: it is JSON.
 func Split(line string) ([]string, error) {
-	s := splitter{}
-	s.read(line)
+	s := lineSplitter{}
+	s.readLine(line)
 	if s.quote != 0 || s.escaped {
 		return nil, errors.New("a quote or backslash in the line has no end")
 	}
@@ -22,12 +22,12 @@ func Split(line string) ([]string, error) {
 // SplitOpen takes the beginning of a line apart: into the words before, and the last one, which may go on. It is not ok
 // if that one has quotes in it.
 func SplitOpen(line string) (before []string, last string, ok bool) {
-	s := splitter{}
-	s.read(line)
+	s := lineSplitter{}
+	s.readLine(line)
 	return s.words, s.word.String(), !s.quoted
 }
 
-type splitter struct {
+type lineSplitter struct {
 	words   []string
 	word    strings.Builder
 	begun   bool // there is a word, although it may be empty
@@ -37,7 +37,7 @@ type splitter struct {
 	raw     bool // the rest is one word, as it stands
 }
 
-func (s *splitter) read(line string) {
+func (s *lineSplitter) readLine(line string) {
 	for _, r := range line {
 		switch {
 		case s.raw:
@@ -59,7 +59,7 @@ func (s *splitter) read(line string) {
 		case r == '"' || r == '\'':
 			s.quote, s.begun, s.quoted = r, true, true
 		case r == ' ' || r == '\t' || r == '\r' || r == '\n':
-			s.finish()
+			s.endWord()
 		default:
 			s.raw = r == '{' && !s.begun && len(s.words) > 0
 			s.begun = true
@@ -68,7 +68,7 @@ func (s *splitter) read(line string) {
 	}
 }
 
-func (s *splitter) finish() {
+func (s *lineSplitter) endWord() {
 	if s.begun {
 		s.words = append(s.words, s.word.String())
 	}

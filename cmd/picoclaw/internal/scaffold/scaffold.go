@@ -30,9 +30,9 @@ type Plugin struct {
 	Picoclaw string // the program that its tests run, unless the author says otherwise
 }
 
-// files lists what a plugin consists of besides go.mod and go.sum, in the order in which a reader wants them.
-func (p *Plugin) files() []file {
-	return []file{
+// listFiles returns a plugin's files in reading order, except go.mod and go.sum.
+func (p *Plugin) listFiles() []templateFile {
+	return []templateFile{
 		{"main.go", "main.go.tmpl"},
 		{"main_test.go", "main_test.go.tmpl"},
 		{"README.md", "README.md.tmpl"},
@@ -41,7 +41,7 @@ func (p *Plugin) files() []file {
 	}
 }
 
-type file struct{ name, template string }
+type templateFile struct{ name, template string }
 
 //go:embed templates
 var templates embed.FS
@@ -68,7 +68,7 @@ func (p Plugin) Write() (names []string, err error) {
 	if err := os.Mkdir(made, 0o755); err != nil {
 		return nil, err
 	}
-	if names, err = p.fill(made); err != nil {
+	if names, err = p.writeFiles(made); err != nil {
 		return nil, err
 	}
 	if err := os.Remove(p.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // it is empty, or not removed
@@ -99,14 +99,14 @@ func (p *Plugin) Check() error {
 	return nil
 }
 
-// fill writes the files into a directory.
-func (p *Plugin) fill(dir string) ([]string, error) {
+// writeFiles writes the files into a directory.
+func (p *Plugin) writeFiles(dir string) ([]string, error) {
 	parsed, err := template.ParseFS(templates, "templates/*.tmpl")
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	for _, f := range p.files() {
+	for _, f := range p.listFiles() {
 		var text strings.Builder
 		if err := parsed.ExecuteTemplate(&text, f.template, p); err != nil {
 			return nil, err
@@ -116,6 +116,6 @@ func (p *Plugin) fill(dir string) ([]string, error) {
 		}
 		names = append(names, f.name)
 	}
-	more, err := p.SDK.write(dir, p.Module)
+	more, err := p.SDK.writeModule(dir, p.Module)
 	return slices.Concat(names, more), err
 }

@@ -52,8 +52,8 @@ func CheckSource(dir string) error {
 	return err
 }
 
-// write writes go.mod and, where the sources say what has to be in it, go.sum.
-func (s SDK) write(dir, path string) ([]string, error) {
+// writeModule writes go.mod and, for local sources, go.sum.
+func (s SDK) writeModule(dir, path string) ([]string, error) {
 	mod := &modfile.File{}
 	if err := mod.AddModuleStmt(path); err != nil {
 		return nil, err

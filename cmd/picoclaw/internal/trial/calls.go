@@ -17,55 +17,55 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// caller calls a plugin's tools.
-type caller struct {
-	*trial
+// toolCaller calls a plugin's tools.
+type toolCaller struct {
+	*pluginTrial
 	session *session.Session
 	samples map[string]json.RawMessage // of the tools that were called, what they were called with
 }
 
-func (c *caller) call(ctx context.Context, tool string, args json.RawMessage) *session.Result {
+func (c *toolCaller) callTool(ctx context.Context, tool string, args json.RawMessage) *session.Result {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return c.session.Call(ctx, c.pkg.Manifest.ID+"."+tool, args, nil)
 }
 
-// start has the program started, by the first tool's call.
-func (c *caller) start(ctx context.Context) bool {
+// startPlugin starts the program by calling its first tool.
+func (c *toolCaller) startPlugin(ctx context.Context) bool {
 	c.samples = map[string]json.RawMessage{}
 	first := &c.pkg.Manifest.Tools[0]
-	args, err := sample(first)
+	args, err := sampleArguments(first)
 	if err != nil {
-		c.add("start", Bad, "tool %s: %v", first.Name, err)
+		c.addFinding("start", Bad, "tool %s: %v", first.Name, err)
 		return false
 	}
-	if r := c.call(ctx, first.Name, args); gone(r) && r.Err.Code != pluginpb.CodePanic { // one that panics has started
-		c.add("start", Bad, "%s", r.Err.Message)
+	if r := c.callTool(ctx, first.Name, args); hasCrashed(r) && r.Err.Code != pluginpb.CodePanic { // one that panics has started
+		c.addFinding("start", Bad, "%s", r.Err.Message)
 		return false
 	}
-	c.add("start", Good, "it introduces itself, and says of itself what its plugin.json says")
+	c.addFinding("start", Good, "it introduces itself, and says of itself what its plugin.json says")
 	return true
 }
 
-// gone reports whether a call has not come back from the plugin.
-func gone(r *session.Result) bool {
+// hasCrashed reports whether a call got no answer from the plugin.
+func hasCrashed(r *session.Result) bool {
 	return r.Err != nil && (r.Err.Code == pluginpb.CodeUnavailable || r.Err.Code == pluginpb.CodeTimeout ||
 		r.Err.Code == pluginpb.CodePanic)
 }
 
 // everyTool calls every tool with arguments that fit its schema.
-func (c *caller) everyTool(ctx context.Context) {
+func (c *toolCaller) everyTool(ctx context.Context) {
 	for i := range c.pkg.Manifest.Tools {
 		t := &c.pkg.Manifest.Tools[i]
 		check := "tool " + t.Name
-		args, err := sample(t)
+		args, err := sampleArguments(t)
 		if err != nil {
-			c.add(check, Bad, "%v", err)
+			c.addFinding(check, Bad, "%v", err)
 			continue
 		}
-		r := c.call(ctx, t.Name, args)
-		if problem := c.judge(t, r); problem != nil {
-			c.add(check, Bad, "called with %s: %v", args, problem)
+		r := c.callTool(ctx, t.Name, args)
+		if problem := c.checkResult(t, r); problem != nil {
+			c.addFinding(check, Bad, "called with %s: %v", args, problem)
 			continue
 		}
 		c.samples[t.Name] = args
@@ -73,14 +73,14 @@ func (c *caller) everyTool(ctx context.Context) {
 		if r.Err != nil {
 			what = "answered with an error (" + r.Err.Code + "): " + r.Err.Message
 		}
-		c.add(check, Good, "%s", what)
+		c.addFinding(check, Good, "%s", what)
 	}
 }
 
-// judge says what is wrong with a result, if anything is.
-func (c *caller) judge(t *pluginpb.Spec, r *session.Result) error {
+// checkResult returns an error for an invalid result.
+func (c *toolCaller) checkResult(t *pluginpb.Spec, r *session.Result) error {
 	switch {
-	case gone(r):
+	case hasCrashed(r):
 		return errors.New(r.Err.Message)
 	case r.Err != nil && strings.TrimSpace(r.Err.Message) == "":
 		return errors.New("its error has no message; say what went wrong, and what would help")
@@ -109,29 +109,29 @@ func (c *caller) judge(t *pluginpb.Spec, r *session.Result) error {
 	return nil
 }
 
-// cancelled cancels a call and makes another one: the plugin has to be there still.
-func (c *caller) cancelled(ctx context.Context) {
-	for _, name := range c.called() {
+// tryCancel cancels a call and makes another, which the plugin must answer.
+func (c *toolCaller) tryCancel(ctx context.Context) {
+	for _, name := range c.calledTools() {
 		short, cancel := context.WithTimeout(ctx, time.Millisecond)
 		c.session.Call(short, c.pkg.Manifest.ID+"."+name, c.samples[name], nil)
 		cancel()
-		if r := c.call(ctx, name, c.samples[name]); gone(r) {
-			c.add("cancelling", Bad, "after a cancelled call of %s it does not answer any more: %s", name, r.Err.Message)
+		if r := c.callTool(ctx, name, c.samples[name]); hasCrashed(r) {
+			c.addFinding("cancelling", Bad, "after a cancelled call of %s it does not answer any more: %s", name, r.Err.Message)
 			return
 		}
 	}
-	c.add("cancelling", Good, "it goes on after calls that were cancelled")
+	c.addFinding("cancelling", Good, "it goes on after calls that were cancelled")
 }
 
-// together makes several calls at once, as agents do.
-func (c *caller) together(ctx context.Context) {
+// tryConcurrent makes several concurrent calls, as agents do.
+func (c *toolCaller) tryConcurrent(ctx context.Context) {
 	var mu sync.Mutex
 	var problems []string
 	var calls sync.WaitGroup
-	for _, name := range c.called() {
+	for _, name := range c.calledTools() {
 		for range 8 {
 			calls.Go(func() {
-				if r := c.call(ctx, name, c.samples[name]); gone(r) {
+				if r := c.callTool(ctx, name, c.samples[name]); hasCrashed(r) {
 					mu.Lock()
 					defer mu.Unlock()
 					problems = append(problems, r.Err.Message)
@@ -141,13 +141,13 @@ func (c *caller) together(ctx context.Context) {
 	}
 	calls.Wait()
 	if len(problems) > 0 {
-		c.add("calls at once", Bad, "%d of them have not come back, such as: %s", len(problems), problems[0])
+		c.addFinding("calls at once", Bad, "%d of them have not come back, such as: %s", len(problems), problems[0])
 		return
 	}
-	c.add("calls at once", Good, "8 of each tool, all answered")
+	c.addFinding("calls at once", Good, "8 of each tool, all answered")
 }
 
-func (c *caller) called() []string {
+func (c *toolCaller) calledTools() []string {
 	var names []string
 	for name := range c.samples {
 		names = append(names, name)
@@ -156,8 +156,8 @@ func (c *caller) called() []string {
 	return names
 }
 
-// sample makes arguments that a tool's schema takes: what is required, in its simplest form.
-func sample(t *pluginpb.Spec) (json.RawMessage, error) {
+// sampleArguments returns minimal arguments that fit a tool's schema.
+func sampleArguments(t *pluginpb.Spec) (json.RawMessage, error) {
 	reader, _, err := t.Arguments()
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func sample(t *pluginpb.Spec) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(value(input))
+	text, err := json.Marshal(sampleValue(input))
 	if err != nil {
 		return nil, err
 	}
@@ -176,8 +176,8 @@ func sample(t *pluginpb.Spec) (json.RawMessage, error) {
 	return text, nil
 }
 
-// value makes a value that a schema takes.
-func value(s *jsonschema.Schema) any {
+// sampleValue returns a value that fits a schema.
+func sampleValue(s *jsonschema.Schema) any {
 	switch {
 	case s == nil:
 		return "text"
@@ -198,11 +198,11 @@ func value(s *jsonschema.Schema) any {
 	case "object":
 		out := map[string]any{}
 		for _, name := range s.Required {
-			out[name] = value(s.Properties[name])
+			out[name] = sampleValue(s.Properties[name])
 		}
 		return out
 	case "array":
-		return []any{value(s.Items)}
+		return []any{sampleValue(s.Items)}
 	case "integer", "number":
 		if s.Minimum != nil {
 			return *s.Minimum
@@ -213,11 +213,11 @@ func value(s *jsonschema.Schema) any {
 	case "null":
 		return nil
 	}
-	return text(s)
+	return sampleText(s)
 }
 
-// text makes a string that means what the schema's claim says.
-func text(s *jsonschema.Schema) string {
+// sampleText returns a string that fits the schema's claim.
+func sampleText(s *jsonschema.Schema) string {
 	switch claim, _ := s.Extra[pluginpb.ClaimKey].(string); pluginpb.Claim(claim) {
 	case pluginpb.ClaimList, pluginpb.ClaimCwd:
 		return "dir"

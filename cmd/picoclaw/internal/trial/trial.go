@@ -20,32 +20,32 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/contract"
 )
 
-// Grade says what a finding means.
-type Grade string
+// FindingGrade is the severity of a finding.
+type FindingGrade string
 
 // The grades.
 const (
-	Good Grade = "ok"
-	Poor Grade = "warning" // it works, and its users would be better off otherwise
-	Bad  Grade = "failed"  // it does not keep the contract
+	Good FindingGrade = "ok"
+	Poor FindingGrade = "warning" // it works, and its users would be better off otherwise
+	Bad  FindingGrade = "failed"  // it does not keep the contract
 )
 
-// Finding is one thing that was looked at.
+// Finding is one checked property.
 type Finding struct {
-	Check string `json:"check"`
-	Grade Grade  `json:"grade"`
-	What  string `json:"what,omitempty"` // what is wrong, and what would help
+	Check string       `json:"check"`
+	Grade FindingGrade `json:"grade"`
+	What  string       `json:"what,omitempty"` // what is wrong, and what would help
 }
 
-// Options say what is tried.
+// Options configure a trial.
 type Options struct {
 	Source    string // a directory or an archive
 	PluginDir string // where picoclaw's own plugins are; empty for beside its binary
 	Logger    hclog.Logger
 }
 
-// trial is one plugin being tried.
-type trial struct {
+// pluginTrial is the trial of one plugin.
+type pluginTrial struct {
 	o        Options
 	dir      string // thrown away in the end
 	pkg      *store.Package
@@ -53,8 +53,8 @@ type trial struct {
 	isolated bool
 }
 
-// Run tries a plugin. The error is about the trial itself; what is wrong with the plugin is in the findings.
-func Run(ctx context.Context, o Options) (found []Finding, err error) {
+// RunTrial tests a plugin. The error concerns the trial itself; faults of the plugin are findings.
+func RunTrial(ctx context.Context, o Options) (found []Finding, err error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
@@ -66,56 +66,56 @@ func Run(ctx context.Context, o Options) (found []Finding, err error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, err
 	}
-	t := &trial{o: o, dir: dir}
-	if !t.manifest() {
+	t := &pluginTrial{o: o, dir: dir}
+	if !t.checkManifest() {
 		return t.found, nil
 	}
-	return t.found, t.program(ctx)
+	return t.found, t.checkProgram(ctx)
 }
 
-func (t *trial) add(check string, grade Grade, format string, args ...any) {
+func (t *pluginTrial) addFinding(check string, grade FindingGrade, format string, args ...any) {
 	t.found = append(t.found, Finding{check, grade, fmt.Sprintf(format, args...)})
 }
 
-// number is a number of things in words.
-func number(n int, thing string) string {
+// countText returns a number with its noun.
+func countText(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// manifest looks at the package without running anything, and installs it in the trial's own home.
-func (t *trial) manifest() bool {
+// checkManifest checks the package without executing it, and installs it in the trial's home.
+func (t *pluginTrial) checkManifest() bool {
 	s := store.OpenStore(t.dir)
 	pkg, err := s.StagePackage(t.o.Source, store.SigningKeys{})
 	if err != nil {
-		t.add("package", Bad, "%v", err)
+		t.addFinding("package", Bad, "%v", err)
 		return false
 	}
 	t.pkg = pkg
-	t.add("package", Good, "%s %s, %s, %s", pkg.Manifest.ID, pkg.Manifest.Version,
-		number(len(pkg.Manifest.Tools), "tool"), number(len(pkg.Files), "file"))
+	t.addFinding("package", Good, "%s %s, %s, %s", pkg.Manifest.ID, pkg.Manifest.Version,
+		countText(len(pkg.Manifest.Tools), "tool"), countText(len(pkg.Files), "file"))
 	findings, err := contract.CheckManifest(pkg.Manifest)
 	if err != nil {
-		t.add("manifest", Bad, "%v", err)
+		t.addFinding("manifest", Bad, "%v", err)
 		return false
 	}
 	for _, f := range findings {
-		t.add("manifest", Poor, "%s", f)
+		t.addFinding("manifest", Poor, "%s", f)
 	}
 	if len(findings) == 0 {
-		t.add("manifest", Good, "names, docs, schemas and claims say what agents and operators need")
+		t.addFinding("manifest", Good, "names, docs, schemas and claims say what agents and operators need")
 	}
 	if err := s.Install(pkg); err != nil {
-		t.add("package", Bad, "%v", err)
+		t.addFinding("package", Bad, "%v", err)
 		return false
 	}
 	return true
 }
 
-// open makes a host of the trial's own, isolated where this machine can.
-func (t *trial) open() (*session.Host, error) {
+// openHost opens a host for the trial, isolated if possible.
+func (t *pluginTrial) openHost() (*session.Host, error) {
 	workspace := filepath.Join(t.dir, "workspace")
 	if err := os.MkdirAll(filepath.Join(workspace, "dir"), 0o700); err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (t *trial) open() (*session.Host, error) {
 	return nil, err
 }
 
-func (t *trial) openWith(workspace string, isolated bool) (*session.Host, error) {
+func (t *pluginTrial) openWith(workspace string, isolated bool) (*session.Host, error) {
 	cfg, err := config.Load(config.Options{Environ: append(os.Environ(),
 		"PICOCLAW_CONFIG=", "PICOCLAW_HOME="+t.dir, "PICOCLAW_AGENTS_DEFAULTS_WORKSPACE="+workspace, "PICOCLAW_TOOLS_SET=all",
 		fmt.Sprintf("PICOCLAW_ISOLATION_ENABLED=%t", isolated))})
@@ -154,9 +154,9 @@ func (t *trial) openWith(workspace string, isolated bool) (*session.Host, error)
 // callTimeout is how long a call of the trial's may take.
 const callTimeout = 20 * time.Second
 
-// program starts the plugin and calls its tools.
-func (t *trial) program(ctx context.Context) error {
-	h, err := t.open()
+// checkProgram starts the plugin and calls its tools.
+func (t *pluginTrial) checkProgram(ctx context.Context) error {
+	h, err := t.openHost()
 	if err != nil {
 		return err
 	}
@@ -165,23 +165,23 @@ func (t *trial) program(ctx context.Context) error {
 		return errors.Join(err, h.Close(context.Background()))
 	}
 	if t.isolated {
-		t.add("sandbox", Good, "tried with isolation on")
+		t.addFinding("sandbox", Good, "tried with isolation on")
 	} else {
-		t.add("sandbox", Poor, "isolation does not work on this machine, so it was tried without; `picoclaw doctor` says why")
+		t.addFinding("sandbox", Poor, "isolation does not work on this machine, so it was tried without; `picoclaw doctor` says why")
 	}
-	c := &caller{trial: t, session: sess}
-	if c.start(ctx) {
+	c := &toolCaller{pluginTrial: t, session: sess}
+	if c.startPlugin(ctx) {
 		c.everyTool(ctx)
-		c.cancelled(ctx)
-		c.together(ctx)
+		c.tryCancel(ctx)
+		c.tryConcurrent(ctx)
 	}
 	began := time.Now()
 	if err := h.Close(context.Background()); err != nil {
-		t.add("end", Bad, "%v", err)
+		t.addFinding("end", Bad, "%v", err)
 	} else if took := time.Since(began); took > stopPatience {
-		t.add("end", Bad, "it took %s to end when it was asked to; end within %s when the Drain call comes, or standard input ends", took.Round(time.Millisecond), stopPatience)
+		t.addFinding("end", Bad, "it took %s to end when it was asked to; end within %s when the Drain call comes, or standard input ends", took.Round(time.Millisecond), stopPatience)
 	} else {
-		t.add("end", Good, "ended when it was asked to")
+		t.addFinding("end", Good, "ended when it was asked to")
 	}
 	return nil
 }

@@ -23,8 +23,8 @@ type Encoding struct {
 	codec encoding.Encoding // nil for UTF-8
 }
 
-// The encodings that a byte order mark tells.
-func marked() []Encoding {
+// markedEncodings are the encodings with a byte order mark.
+func markedEncodings() []Encoding {
 	return []Encoding{
 		{Name: "utf-8", Mark: []byte("\xef\xbb\xbf")},
 		{Name: "utf-16le", Mark: []byte("\xff\xfe"), codec: unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)},
@@ -34,7 +34,7 @@ func marked() []Encoding {
 
 // Detect returns the encoding of a file that begins with head: what its byte order mark says, and UTF-8 otherwise.
 func Detect(head []byte) Encoding {
-	for _, e := range marked() {
+	for _, e := range markedEncodings() {
 		if bytes.HasPrefix(head, e.Mark) {
 			return e
 		}
@@ -48,13 +48,13 @@ func Named(name string) (Encoding, error) {
 	case "utf-8", "utf8":
 		return Encoding{Name: "utf-8"}, nil
 	case "utf-8-sig", "utf-8-bom":
-		return marked()[0], nil
+		return markedEncodings()[0], nil
 	case "utf-16", "utf16":
-		return marked()[1], nil
+		return markedEncodings()[1], nil
 	case "utf-16le", "utf-16-le":
-		return marked()[1].unmarked(), nil
+		return markedEncodings()[1].withoutMark(), nil
 	case "utf-16be", "utf-16-be":
-		return marked()[2].unmarked(), nil
+		return markedEncodings()[2].withoutMark(), nil
 	default:
 		if plain == "latin-1" {
 			plain = "latin1"
@@ -71,7 +71,7 @@ func Named(name string) (Encoding, error) {
 	}
 }
 
-func (e Encoding) unmarked() Encoding {
+func (e Encoding) withoutMark() Encoding {
 	e.Mark = nil
 	return e
 }
@@ -121,13 +121,13 @@ func (e Encoding) Encode(s string) ([]byte, error) {
 	}
 	out, err := e.codec.NewEncoder().Bytes([]byte(s))
 	if err != nil {
-		return nil, fmt.Errorf("%s has no %s", e.Name, e.missing(s))
+		return nil, fmt.Errorf("%s has no %s", e.Name, e.unencodable(s))
 	}
 	return out, nil
 }
 
-// missing names the first character that an encoding does not have.
-func (e Encoding) missing(s string) string {
+// unencodable returns the first character the encoding lacks.
+func (e Encoding) unencodable(s string) string {
 	for _, r := range s {
 		if _, err := e.codec.NewEncoder().String(string(r)); err != nil {
 			return fmt.Sprintf("%q", r)
@@ -166,7 +166,7 @@ func (e Encoding) Splice(data []byte, decoded string, from, to int, with string)
 		if !bytes.HasPrefix(body, before) || !bytes.HasPrefix(body[start:], middle) {
 			// An encoding that shifts between sets of characters says at each place which one it is in.
 			if whole, err := e.Encode(decoded); err == nil && bytes.Equal(whole, body) {
-				return e.respliced(data, decoded[:from]+with+decoded[to:])
+				return e.encodeWithMark(data, decoded[:from]+with+decoded[to:])
 			}
 			return nil, fmt.Errorf("the file has bytes before this place that are not proper %s, so nothing can be changed there safely", e.Name)
 		}
@@ -182,8 +182,8 @@ func (e Encoding) Splice(data []byte, decoded string, from, to int, with string)
 	return append(out, body[end:]...), nil
 }
 
-// respliced returns a file with other text, and the byte order mark that it has.
-func (e Encoding) respliced(data []byte, decoded string) ([]byte, error) {
+// encodeWithMark encodes text and keeps the file's byte order mark.
+func (e Encoding) encodeWithMark(data []byte, decoded string) ([]byte, error) {
 	body, err := e.Encode(decoded)
 	if err != nil {
 		return nil, err

@@ -13,11 +13,11 @@ import (
 
 // List is the rules of one file. The zero value has none.
 type List struct {
-	rules []rule
+	rules []ignoreRule
 }
 
-// rule is one line.
-type rule struct {
+// ignoreRule is one line.
+type ignoreRule struct {
 	glob     string // matched against the last element of a name, or the name relative to the list's directory
 	anchored bool   // the latter
 	plain    bool   // there is nothing in glob but itself
@@ -29,19 +29,19 @@ type rule struct {
 func Parse(text string) List {
 	var l List
 	for line := range strings.SplitSeq(strings.TrimPrefix(text, "\uFEFF"), "\n") {
-		if r, ok := parse(strings.TrimSuffix(line, "\r")); ok {
+		if r, ok := parseLine(strings.TrimSuffix(line, "\r")); ok {
 			l.rules = append(l.rules, r)
 		}
 	}
 	return l
 }
 
-func parse(line string) (rule, bool) {
+func parseLine(line string) (ignoreRule, bool) {
 	line = trimSpaces(line)
 	if line == "" || line[0] == '#' {
-		return rule{}, false
+		return ignoreRule{}, false
 	}
-	var r rule
+	var r ignoreRule
 	if line[0] == '!' {
 		r.negated, line = true, line[1:]
 	}
@@ -51,7 +51,7 @@ func parse(line string) (rule, bool) {
 	anchored := strings.Contains(line, "/")
 	line = strings.TrimPrefix(line, "/")
 	if line == "" {
-		return rule{}, false
+		return ignoreRule{}, false
 	}
 	// Braces mean themselves here, and something else to the matcher.
 	line = strings.NewReplacer(`\{`, `\{`, `\}`, `\}`, `\\`, `\\`, "{", `\{`, "}", `\}`).Replace(line)
@@ -71,9 +71,8 @@ func trimSpaces(line string) string {
 	return line
 }
 
-// decide returns what the last rule that matches says. relative is the name relative to the list's directory, base its
-// last element.
-func (l List) decide(relative, base string, dir bool) (ignored, decided bool) {
+// lastMatch returns the decision of the last matching rule.
+func (l List) lastMatch(relative, base string, dir bool) (ignored, decided bool) {
 	for i := len(l.rules) - 1; i >= 0; i-- {
 		r := l.rules[i]
 		if r.dirOnly && !dir {
@@ -119,7 +118,7 @@ func (c *Chain) Decide(in, base string, dir bool) (ignored, decided bool) {
 			relative = below + "/" + base
 		}
 		for _, l := range c.lists {
-			if ignored, decided := l.decide(relative, base, dir); decided {
+			if ignored, decided := l.lastMatch(relative, base, dir); decided {
 				return ignored, true
 			}
 		}

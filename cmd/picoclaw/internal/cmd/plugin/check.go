@@ -51,7 +51,7 @@ func (o *CheckOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := trial.Run(ctx, trial.Options{Source: o.source, Logger: logger})
+	found, err := trial.RunTrial(ctx, trial.Options{Source: o.source, Logger: logger})
 	if err != nil {
 		return cli.CannotStart(err)
 	}
@@ -75,7 +75,7 @@ func showFindings(f *cli.Factory, result checkResult, output cli.Format) error {
 		return f.PrintJSON(result)
 	}
 	out := terminal.New(f.Out)
-	styles := map[trial.Grade]terminal.Style{trial.Good: terminal.Good, trial.Poor: terminal.Doubt,
+	styles := map[trial.FindingGrade]terminal.Style{trial.Good: terminal.Good, trial.Poor: terminal.Doubt,
 		trial.Bad: terminal.Bad}
 	for _, f := range result.Findings {
 		fmt.Fprintf(out, "%s  %s: %s\n", out.Paint(styles[f.Grade], fmt.Sprintf("%-7s", f.Grade)), terminal.Line(f.Check),
