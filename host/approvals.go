@@ -42,9 +42,9 @@ func (d *approvalQueue) Waits(o session.Origin) bool { return slices.Contains(d.
 // Wait waits for the answer to a call.
 func (d *approvalQueue) Wait(ctx context.Context, s *session.Session, c approvals.Call) (*approvals.Answer, error) {
 	return d.Queue.WaitForAnswer(ctx, c, func(ctx context.Context, w *approvals.WaitingCall) {
-		d.log.Warn("a call waits for a yes: `picoclaw approvals`", "id", w.ID, "tool", w.Tool, "agent", w.Agent)
+		d.log.Warn("approval request: `picoclaw approvals`", "id", w.ID, "tool", w.Tool, "agent", w.Agent)
 		d.hooks.HandleEvent(ctx, s, hooks.EventData{Event: hooks.Notification, Kind: "approval",
-			Title: fmt.Sprintf("%s of agent %s waits for a yes", w.Tool, w.Agent),
+			Title: fmt.Sprintf("%s of agent %s needs approval", w.Tool, w.Agent),
 			Message: hiddentext.Escape(fmt.Sprintf("%s %s\n%s (rule %s)\n`picoclaw approvals allow %s` or deny, until %s",
 				w.Tool, redactedArguments(w), w.Reason, w.Rule, w.ID, w.Until.Local().Format(time.DateTime)))})
 	})
@@ -116,7 +116,7 @@ func runModelHooks(ctx context.Context, s *session.Session,
 		return nil
 	}
 	if err := json.Unmarshal(changed, message); err != nil {
-		return fmt.Errorf("a hook has made of a message what is none: %w", err)
+		return fmt.Errorf("a hook changed a message into an invalid one: %w", err)
 	}
 	return nil
 }

@@ -85,16 +85,16 @@ func networkAccess(p *policy.Policy) console.NetworkAccess {
 	in, n := p.Isolation(), p.Network()
 	switch {
 	case n != nil:
-		out := console.NetworkAccess{Words: "reaches by name what is allowed, and nothing else.", Allow: n.Allow, Ask: n.Ask,
+		out := console.NetworkAccess{Words: "reaches allowed hosts only.", Allow: n.Allow, Ask: n.Ask,
 			Deny: n.Deny}
 		for _, program := range n.From {
-			out.Allow = append(slices.Clip(out.Allow), "what "+program+" is set to")
+			out.Allow = append(slices.Clip(out.Allow), "the hosts that "+program+" is configured for")
 		}
 		return out
 	case in.Enabled && !in.Network:
 		return console.NetworkAccess{Words: "reaches nothing: there is no network."}
 	}
-	return console.NetworkAccess{Words: "reaches what this machine reaches, and no record is kept of it."}
+	return console.NetworkAccess{Words: "reaches everything that this machine reaches, without audit entries."}
 }
 
 // readInventory returns the current plugins.

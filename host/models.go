@@ -82,8 +82,8 @@ func (a *Assembly) newModel(m *config.Model, s *session.Session) (model agent.Mo
 	from, known := modelProviders[by]
 	if !ok || !known {
 		all := slices.Sorted(maps.Keys(modelProviders))
-		return nil, end, fmt.Errorf("model %s: %q does not begin with who serves it%s; known are %s, and openai with an "+
-			"api_base is everybody who speaks its protocol", m.Name, m.Model, suggest.DidYouMean(by, all), strings.Join(all, ", "))
+		return nil, end, fmt.Errorf("model %s: %q does not begin with a known provider%s: %s, or openai with an "+
+			"api_base for any compatible server", m.Name, m.Model, suggest.DidYouMean(by, all), strings.Join(all, ", "))
 	}
 	if from.protocol == cliProtocol {
 		model, end, err = a.newCLIModel(m, cli.Vendor(by), name, s)

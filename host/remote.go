@@ -103,7 +103,7 @@ func (a *Assembly) MovableWorkspace(agent string) (string, error) {
 	}
 	dir := mine.Policy().Workspace()
 	if paths.Within(dir, a.config.Home().Path) {
-		return "", fmt.Errorf("the instance root lies in the workspace of agent %s, %s, which can't be moved", agent, dir)
+		return "", fmt.Errorf("the home lies in the workspace of agent %s, %s, which can't be moved", agent, dir)
 	}
 	for _, id := range a.config.AgentIDs() {
 		if id == agent {

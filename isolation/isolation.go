@@ -84,7 +84,7 @@ func checkHome(cfg Config) error {
 		return nil
 	}
 	return &ConfigError{
-		Key:     "instance root (PICOCLAW_HOME)",
+		Key:     "home (PICOCLAW_HOME)",
 		Problem: fmt.Sprintf("%q is not an absolute path", cfg.Home),
 		Cure:    "set PICOCLAW_HOME to an absolute directory, or HOME so that the default can be found",
 	}

@@ -23,7 +23,7 @@ var homeDirs = []string{"skills", "logs", "cache", "state", userEnvDirName}
 // newHomeLayout creates the home and its directories, and returns the layout with resolved paths.
 func newHomeLayout(home string) (homeLayout, error) {
 	fail := func(err error) (homeLayout, error) {
-		return homeLayout{}, fmt.Errorf("prepare the instance root %s: %w", home, err)
+		return homeLayout{}, fmt.Errorf("prepare the home %s: %w", home, err)
 	}
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return fail(err)

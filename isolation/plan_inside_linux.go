@@ -63,7 +63,7 @@ func statNoLinks(dir int, path string) (stat unix.Stat_t, err error) {
 }
 
 // errReplaced says that a mount shows an unexpected file.
-var errReplaced = errors.New("was replaced while the sandbox was made; nothing runs in it: try again")
+var errReplaced = errors.New("was replaced while the sandbox was set up; try again")
 
 // checkMounts checks mounts through the sandbox's first process.
 func checkMounts(held []checkedMount, initPid int) error {

@@ -107,7 +107,7 @@ func (i *Isolation) newChild(cmd *exec.Cmd, p Profile) (*exec.Cmd, Profile, erro
 	}
 	if p.UserEnv {
 		if i.layout.home == "" {
-			return nil, p, &ProfileError{Profile: p.Name, Problem: "wants a user environment, and there is no instance root",
+			return nil, p, &ProfileError{Profile: p.Name, Problem: "wants a user environment, and there is no home",
 				Cure: "set PICOCLAW_HOME"}
 		}
 		if err := i.layout.prepareUserEnv(p.UserEnvID); err != nil {

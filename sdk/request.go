@@ -106,7 +106,7 @@ type Answer struct {
 // ask for a secret: clients may store the answer.
 func (r *Request[In]) Ask(ctx context.Context, message string, form *jsonschema.Schema) (Answer, error) {
 	if r.call.Ask == nil {
-		return Answer{}, nobodyError("whoever has called this tool can't put a question to a person")
+		return Answer{}, nobodyError("the caller of this tool can't ask a person")
 	}
 	schema, err := json.Marshal(form)
 	if err != nil {
@@ -123,6 +123,6 @@ func (r *Request[In]) Ask(ctx context.Context, message string, form *jsonschema.
 }
 
 func nobodyError(why string) *Error {
-	return Errorf(NobodyToAsk, "nobody can be asked: %s", why).
-		WithHint("call the tool from an MCP client that has elicitation, or tell it what it would have asked for")
+	return Errorf(NobodyToAsk, "no person can be asked: %s", why).
+		WithHint("call the tool from an MCP client that has elicitation, or pass the answer as an argument")
 }

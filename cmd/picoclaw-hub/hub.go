@@ -33,7 +33,7 @@ func hubDir(f *cli.Factory) (string, error) {
 	}
 	home := cfg.Home()
 	if home.Fallback {
-		return "", cli.CannotStart(errors.New("a hub needs an instance root; set PICOCLAW_HOME to a directory"))
+		return "", cli.CannotStart(errors.New("a hub needs a home; set PICOCLAW_HOME to a directory"))
 	}
 	return filepath.Join(home.Path, "hub"), nil
 }

@@ -105,7 +105,7 @@ func (m *usageMeter) countCall() *BudgetError {
 	defer m.mu.Unlock()
 	if limit := m.budget.Calls; limit > 0 && m.calls >= limit {
 		return &BudgetError{"calls", callsSetting,
-			fmt.Sprintf("the turn has made %d calls, and would make another; its budget is %d", m.calls, limit)}
+			fmt.Sprintf("the turn used its budget of %d calls", limit)}
 	}
 	m.calls++
 	return nil

@@ -229,7 +229,7 @@ func (t *Team) checkAllowed(task Task) error {
 	}
 	e := sdk.Errorf(sdk.AccessDenied, "this agent may not give work to %q", task.Agent)
 	if len(names) == 0 {
-		return e.WithHint("subagents.allow_agents names whom it may give work to")
+		return e.WithHint("subagents.allow_agents lists the agents it may delegate to")
 	}
 	return e.WithHint("it may to %s; subagents.allow_agents names them", strings.Join(names, ", "))
 }

@@ -15,23 +15,23 @@ import (
 const TeamPluginID = "agents"
 
 type spawnInput struct {
-	Task  string `json:"task" jsonschema:"what the subagent is to do, with all that it has to know: it sees nothing else"`
+	Task  string `json:"task" jsonschema:"the subagent's task with all context: it sees nothing else"`
 	Label string `json:"label,omitempty" jsonschema:"a short name for it"`
 	Agent string `json:"agent_id,omitempty" jsonschema:"another agent to do it; without, one like yourself"`
 }
 
 type subagentInput struct {
-	Task  string `json:"task" jsonschema:"what the subagent is to do, with all that it has to know: it sees nothing else"`
+	Task  string `json:"task" jsonschema:"the subagent's task with all context: it sees nothing else"`
 	Label string `json:"label,omitempty" jsonschema:"a short name for it"`
 }
 
 type delegateInput struct {
 	Agent string `json:"agent_id" jsonschema:"the agent that is to do it"`
-	Task  string `json:"task" jsonschema:"what it is to do, with all that it has to know: it sees nothing else"`
+	Task  string `json:"task" jsonschema:"the agent's task with all context: it sees nothing else"`
 }
 
 type statusInput struct {
-	ID   string  `json:"id,omitempty" jsonschema:"which subagent, as spawn has said; without, all"`
+	ID   string  `json:"id,omitempty" jsonschema:"id from spawn; default all"`
 	Wait float64 `json:"wait_seconds,omitempty" jsonschema:"how long to wait for its end, at most 60"`
 }
 
@@ -46,10 +46,10 @@ func (t *Team) BuiltinPlugin() (session.BuiltinPlugin, error) {
 		p.Tools = append(p.Tools, tool)
 		wrong = errors.Join(wrong, err)
 	}
-	spawnDoc := "Give a task to a subagent, and go on meanwhile. Its result comes to you when there is one. It ends with " +
+	spawnDoc := "Start a subagent in the background. You get its result when it is done. It ends with " +
 		"your turn: wait for it by spawn_status before you answer, if you need it."
 	if t.options.Outlive {
-		spawnDoc = "Give a task to a subagent, and go on meanwhile. Its result comes to you when there is one, be it in a " +
+		spawnDoc = "Start a subagent in the background. You get its result when it is done, be it in a " +
 			"later turn."
 	}
 	add(session.NewBuiltinTool("spawn", spawnDoc, func(ctx context.Context, s *session.Session, in spawnInput) (string, error) {

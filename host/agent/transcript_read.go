@@ -112,7 +112,7 @@ func (r *parsedTranscript) repairResults() {
 		lost += len(results)
 	}
 	if made > 0 {
-		r.repairs = append(r.repairs, fmt.Sprintf("%d calls had no result; the model is told that it is not known", made))
+		r.repairs = append(r.repairs, fmt.Sprintf("%d calls had no result; the model is told that their outcome is unknown", made))
 	}
 	if lost > 0 {
 		r.repairs = append(r.repairs, fmt.Sprintf("%d results belong to no call; they were left out", lost))

@@ -203,7 +203,7 @@ func (t *turn) makeCalls(all []ToolCall) error {
 		}
 		m := Message{Role: ToolResult, CallID: c.ID}
 		if ended != nil {
-			m.Text, m.Failed = fmt.Sprintf("This call was not made: %v.", ended), true
+			m.Text, m.Failed = fmt.Sprintf("This call did not run: %v.", ended), true
 		} else {
 			m.Text, m.Failed = t.makeCall(c)
 		}

@@ -75,7 +75,7 @@ var (
 	// ErrGone is the error of a call that does not wait, or no longer.
 	ErrGone = errors.New("no such call waits any more; `picoclaw approvals` lists those that do")
 	// ErrNotTaken is the error of a call whose process does not read the answer.
-	ErrNotTaken = errors.New("the picoclaw that holds the call does not take the answer: it hangs or is paused; let it go on " +
+	ErrNotTaken = errors.New("the picoclaw process of the call does not answer: it hangs or is paused; resume it " +
 		"with `kill -CONT`, and answer again")
 	// ErrAnswered is the error of a call that was answered already.
 	ErrAnswered = errors.New("the call was answered already")

@@ -74,7 +74,7 @@ func SearchLog(path string, q Query) (*Page, error) {
 		case s.location.file == "" || !reached && s.location.file != from.file:
 			continue
 		case !reached && from.offset > s.location.offset:
-			return nil, fmt.Errorf("the audit log does not have what came before: %w", ErrGone)
+			return nil, fmt.Errorf("the audit log lacks the entries before: %w", ErrGone)
 		case !reached:
 			s.location.offset, reached = from.offset, true
 		}
@@ -85,7 +85,7 @@ func SearchLog(path string, q Query) (*Page, error) {
 		}
 	}
 	if !reached {
-		return nil, fmt.Errorf("the audit log does not have what came before: %w", ErrGone)
+		return nil, fmt.Errorf("the audit log lacks the entries before: %w", ErrGone)
 	}
 	return &s.page, nil
 }

@@ -160,7 +160,7 @@ func (t *WitnessReport) setVerdict(notes []WitnessNote, counts map[string]int, d
 	switch {
 	case differs != nil:
 		t.Verdict, t.Note = LogChanged, differs
-		t.Why = fmt.Sprintf("record %d is not the one that the witness has seen at %s: the log was written anew",
+		t.Why = fmt.Sprintf("record %d differs from the one the witness received at %s: the log was rewritten",
 			differs.Count, seen(differs))
 	case beyond != nil:
 		t.Verdict, t.Note = LogCut, beyond
@@ -177,7 +177,7 @@ func (t *WitnessReport) setVerdict(notes []WitnessNote, counts map[string]int, d
 	case len(notes) == 0 && len(counts) > 0:
 		t.Verdict, t.Why = NoNotes, "the witness has seen no record"
 	default:
-		t.Verdict, t.Why = LogMatches, "the log has what the witness has seen"
+		t.Verdict, t.Why = LogMatches, "the log has every entry that the witness received"
 		if len(notes) > 0 {
 			latest := slices.MaxFunc(notes, func(a, b WitnessNote) int { return a.Count - b.Count })
 			t.Note = &latest

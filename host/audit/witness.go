@@ -136,7 +136,7 @@ func (w *Witness) sendNote(ctx context.Context) {
 	}
 	if !w.failed {
 		w.failed = true
-		w.options.OnFailure(fmt.Errorf("the audit log's witness was not told how far it has come: %w", err))
+		w.options.OnFailure(fmt.Errorf("the audit log's witness was not updated: %w", err))
 	}
 }
 

@@ -101,7 +101,7 @@ func LoadCatalog(from Sources) (*Catalog, error) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(from.Declared)) {
 		if lock.Plugins[id] == nil {
-			c.addProblem(id, fmt.Errorf("the MCP server %s stands in the configuration and nobody has looked at it; "+
+			c.addProblem(id, fmt.Errorf("the MCP server %s is configured but was never inspected; "+
 				"`picoclaw mcp trust %s` shows its tools and asks you", id, id))
 		}
 	}
@@ -114,7 +114,7 @@ func checkDeclared(id string, pin *store.InstalledPlugin, declared map[string]st
 	switch {
 	case is && pin.Declared != asked:
 		return fmt.Errorf("the MCP server %s stands otherwise in the configuration than it was accepted; "+
-			"`picoclaw mcp trust %s` shows what is different and asks you", id, id)
+			"`picoclaw mcp trust %s` shows the differences and asks", id, id)
 	case !is && pin.Declared != "":
 		return fmt.Errorf("the MCP server %s does not stand in the configuration any more; `picoclaw mcp remove %s` removes it",
 			id, id)

@@ -121,7 +121,7 @@ func findConfigFile(flag string, home Home, env environment) (string, *Error) {
 			continue
 		case err != nil:
 			// Ignoring an unreadable file would lift its restrictions.
-			return "", &Error{Origin: home.Origin, Problem: "the instance root can't be searched: " + err.Error(), err: err}
+			return "", &Error{Origin: home.Origin, Problem: "the home can't be searched: " + err.Error(), err: err}
 		}
 		if found != "" {
 			return "", &Error{Problem: "both " + found + " and " + path + " exist",

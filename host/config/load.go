@@ -147,7 +147,7 @@ func checkFileMode(path string, info fs.FileInfo) *Error {
 	}
 	origin := Origin{Source: FileSource, Name: path}
 	if mode := info.Mode(); mode.Perm()&0o002 != 0 {
-		return newFault(origin, "", fmt.Sprintf("everybody can write this file (mode %04o), and it decides what agents may do",
+		return newFault(origin, "", fmt.Sprintf("every user can write this file (mode %04o), which decides what agents may do",
 			mode.Perm()), "`chmod go-w "+path+"`")
 	}
 	real, err := filepath.EvalSymlinks(path)
@@ -159,7 +159,7 @@ func checkFileMode(path string, info fs.FileInfo) *Error {
 	if err != nil || above.Mode().Perm()&0o002 == 0 || above.Mode()&fs.ModeSticky != 0 {
 		return nil
 	}
-	return newFault(origin, "", fmt.Sprintf("everybody can put another file here in its place (%s has mode %04o), and it decides what agents may do", dir, above.Mode().Perm()),
+	return newFault(origin, "", fmt.Sprintf("every user can replace this file (%s has mode %04o), which decides what agents may do", dir, above.Mode().Perm()),
 		"`chmod go-w "+dir+"`")
 }
 

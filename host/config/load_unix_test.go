@@ -19,8 +19,8 @@ func TestAConfigurationThatEverybodyCanWriteIsRefused(t *testing.T) {
 		"to read":     {0o644, 0o755, ""},
 		"a group's":   {0o664, 0o775, ""},
 		"everybody's": {0o666, 0o700,
-			"everybody can write this file (mode 0666), and it decides what agents may do; `chmod go-w "},
-		"everybody's place":    {0o600, 0o777, "everybody can put another file here in its place ("},
+			"every user can write this file (mode 0666), which decides what agents may do; `chmod go-w "},
+		"everybody's place":    {0o600, 0o777, "every user can replace this file ("},
 		"a shared, sticky one": {0o600, 0o777 | os.ModeSticky, ""},
 	} {
 		dir := filepath.Join(t.TempDir(), "home")

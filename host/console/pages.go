@@ -135,8 +135,8 @@ func (c *Console) renderPage(w http.ResponseWriter, s *browserSession, t *templa
 	}
 	var page bytes.Buffer
 	if err := t.ExecuteTemplate(&page, "layout", f); err != nil {
-		c.options.Logger.Error("a page of the console could not be made", "page", f.Here, "error", err)
-		http.Error(w, "the page could not be made; the gateway's log says why", http.StatusInternalServerError)
+		c.options.Logger.Error("a console page failed", "page", f.Here, "error", err)
+		http.Error(w, "the page failed; the gateway's log has the reason", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -48,7 +48,7 @@ func (c *Console) undoChange(v *sessionRequest) (string, error) {
 	defer cancel()
 	c.options.Logger.Info("a change is taken back", "agent", agent, "id", id, "by", v.By)
 	if _, err := c.options.Operator.Undo(ctx, agent, id, false, v.PostFormValue("force") != ""); err != nil {
-		return "", &httpError{http.StatusConflict, "Nothing is known to be taken back: " + err.Error()}
+		return "", &httpError{http.StatusConflict, "Undo is impossible: " + err.Error()}
 	}
 	return "undo?" + url.Values{"agent": {agent}, "id": {id}, "done": {"1"}}.Encode(), nil
 }

@@ -68,7 +68,7 @@ func bindSecret(s Secret) (boundSecret, error) {
 	}
 	switch {
 	case len(s.Value) < minSecretLen:
-		return invalid("its value has fewer than %d bytes; shorter values can't be told from other text", minSecretLen)
+		return invalid("its value has fewer than %d bytes; shorter values can't be distinguished from other text", minSecretLen)
 	case len(s.Placeholder) != len(s.Value) || s.Placeholder == s.Value:
 		return invalid("its placeholder must have the length of the value and differ from it; create one with NewPlaceholder")
 	case len(s.Hosts) == 0:

@@ -155,7 +155,7 @@ func (g *Gateway) newStatus() Status {
 }
 
 // ErrNotRunning reports that no gateway runs in this home.
-var ErrNotRunning = errors.New("no gateway runs on this instance root; `picoclaw gateway` starts one")
+var ErrNotRunning = errors.New("no gateway runs on this home; `picoclaw gateway` starts one")
 
 // UnresponsiveError reports that the gateway runs and does not respond.
 type UnresponsiveError struct{ PID int }
@@ -166,7 +166,7 @@ func (e *UnresponsiveError) Error() string {
 		pid = strconv.Itoa(e.PID)
 		process = "process " + pid
 	}
-	return fmt.Sprintf("the gateway (%s) does not answer: it hangs or is paused; let it go on with `kill -CONT %s`, "+
+	return fmt.Sprintf("the gateway (%s) does not answer: it hangs or is paused; resume it with `kill -CONT %s`, "+
 		"or end it with `kill -KILL %s` and start another", process, pid, pid)
 }
 

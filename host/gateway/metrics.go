@@ -50,7 +50,7 @@ func (g *Gateway) registerMetrics() error {
 			_, sessions := countActive()
 			return float64(sessions), true
 		}),
-		m.AddGauge("picoclaw.approvals.waiting", "", "Calls on this instance root that wait for a person's yes.",
+		m.AddGauge("picoclaw.approvals.waiting", "", "Approval requests waiting in this home.",
 			func() (float64, bool) {
 				waiting, err := approvals.ListWaiting(g.options.Home)
 				return float64(len(waiting)), err == nil

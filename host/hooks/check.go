@@ -84,7 +84,7 @@ func (c *optionChecker) checkProcess(key string, p Process) {
 		c.addMistake(key+".dir", fmt.Sprintf("%q is not absolute", p.Dir), "")
 	}
 	if len(p.Intercept) == 0 && len(p.Observe) == 0 {
-		c.addMistake(key, "neither intercepts nor observes anything", "name what it is asked about in "+key+".intercept")
+		c.addMistake(key, "neither intercepts nor observes anything", "list events in "+key+".intercept")
 	}
 	for i, point := range p.Intercept {
 		c.checkChoice(fmt.Sprintf("%s.intercept[%d]", key, i), point, interceptPoints...)

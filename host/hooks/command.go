@@ -251,7 +251,7 @@ func (o *commandResult) parseResponse(e Event) (hookResponse, error) {
 	case code == 2:
 		return hookResponse{decision: deny, reason: cmp.Or(cleanText(o.stderr), "it exited with 2 and gave no reason")}, nil
 	case code == 126 || code == 127:
-		return hookResponse{}, fmt.Errorf("could not be run (exit status %d)%s; it sees the workspace and what \"read\" names",
+		return hookResponse{}, fmt.Errorf("could not be run (exit status %d)%s; it sees the workspace and the paths in \"read\"",
 			code, o.stderrSuffix())
 	case code > 128:
 		return hookResponse{}, fmt.Errorf("was ended by a signal (exit status %d, which is %v)%s", code, syscall.Signal(code-128),

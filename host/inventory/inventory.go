@@ -132,7 +132,7 @@ func (s *Inventory) describePlugin(p *catalog.Plugin) Plugin {
 		}
 	}
 	if _, failed := supervise.CountCrashes(session.CrashDir(s.Config.Home().Path), m.ID); failed {
-		out.State, out.Why = "crashed", "`picoclaw plugin reset "+m.ID+"` lets it be started again"
+		out.State, out.Why = "crashed", "`picoclaw plugin reset "+m.ID+"` allows another start"
 	}
 	return out
 }

@@ -84,7 +84,7 @@ func (s *Inventory) describeServer(id string, pin *store.InstalledPlugin) Server
 		if err != nil {
 			return fail(err)
 		}
-		out.State, out.Why = "waiting", pin.Waiting.Version+" waits for your yes"
+		out.State, out.Why = "waiting", pin.Waiting.Version+" needs your approval"
 		if out.Diff, err = store.DiffManifests(old, next); err != nil {
 			return fail(err)
 		}
@@ -104,7 +104,7 @@ func (s *Inventory) describeServer(id string, pin *store.InstalledPlugin) Server
 		out.Why += ": " + WithdrawnNames(noted)
 	}
 	if seen == nil {
-		out.Why += "; what it says now can't be shown, as it is gone from its state directory, where the server itself " +
+		out.Why += "; its current definition can't be shown: it is missing from its state directory, where the server " +
 			"can remove it"
 		return out
 	}

@@ -22,7 +22,7 @@ func (s *Inventory) SwitchTool(off store.DisabledTool, on bool) error {
 		return fmt.Errorf("%s is still off: that of %s holds; enable that", off, still)
 	}
 	if why := s.offByConfig(off); why != "" {
-		return fmt.Errorf("%s is still off: the configuration says so, %s", off, why)
+		return fmt.Errorf("%s is still off in the configuration: %s", off, why)
 	}
 	return nil
 }

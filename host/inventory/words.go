@@ -81,9 +81,9 @@ func ExplainGrants(g pluginpb.Grant) []string {
 	var all []string
 	switch g.Workspace {
 	case "ro":
-		all = append(all, "read the agent's workspace and the paths that its policy opens besides")
+		all = append(all, "read the agent's workspace and the paths that its policy opens")
 	case "rw":
-		all = append(all, "read and change the agent's workspace and the paths that its policy opens besides")
+		all = append(all, "read and change the agent's workspace and the paths that its policy opens")
 	}
 	if g.Exec && len(g.Programs) > 0 {
 		all = append(all, "start these programs: "+strings.Join(g.Programs, ", "))
@@ -93,13 +93,13 @@ func ExplainGrants(g pluginpb.Grant) []string {
 	if g.Network && len(g.Hosts) > 0 {
 		all = append(all, "reach these hosts: "+strings.Join(g.Hosts, ", "))
 	} else if g.Network {
-		all = append(all, "reach the network: what it reads it can send anywhere")
+		all = append(all, "reach the network, so it can send everything it reads anywhere")
 	}
 	if g.State {
-		all = append(all, "keep files of its own from one run to the next")
+		all = append(all, "keep files between runs")
 	}
 	if g.Takeback {
-		all = append(all, "use the store of what changes destroy, which undo reads: read there what files held before")
+		all = append(all, "use the undo store, which has earlier file contents")
 	}
 	if len(g.Secrets) > 0 {
 		all = append(all, "use these secrets, without seeing them: "+strings.Join(g.Secrets, ", "))

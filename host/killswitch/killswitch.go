@@ -156,7 +156,7 @@ func loadFile(home string) StopsByAgent {
 	}
 	if err != nil {
 		stopped[""] = &Stop{Why: fmt.Sprintf("the kill switch %s can't be read: %v; put back a copy of it, or let all agents "+
-			"go on with `picoclaw start`", filePath(home), err)}
+			"resume with `picoclaw start`", filePath(home), err)}
 	}
 	return stopped
 }

@@ -15,14 +15,14 @@ func Instructions(p *policy.Policy) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "You work in %s; relative paths start there.", g.Workspace)
 	if len(g.Paths) > 0 {
-		fmt.Fprintf(&b, " Only these directories are open, and what is below them: %s.", strings.Join(g.Paths, ", "))
+		fmt.Fprintf(&b, " Only these directories are open, and everything below them: %s.", strings.Join(g.Paths, ", "))
 	}
 	if g.Restrict {
 		b.WriteString(describeOutside(g.AllowReadOutside, g.AllowReadPaths, g.AllowWritePaths))
 	}
 	b.WriteString(describeLimits(p))
-	b.WriteString(" A refusal names its rule and what would lift it, which is for the operator to do:" +
-		" don't look for a way round, take another way to the goal, or say what you need.")
+	b.WriteString(" A refusal names its rule and the setting that lifts it, which only the operator can change:" +
+		" do not work around it; reach the goal in another way, or say what you need.")
 	return b.String()
 }
 
@@ -33,10 +33,10 @@ func describeOutside(readAll bool, read, write []string) string {
 	case readAll:
 		open = append(open, "everything may be read")
 	case len(read) > 0:
-		open = append(open, "what matches "+strings.Join(read, " or ")+" may be read")
+		open = append(open, "paths matching "+strings.Join(read, " or ")+" may be read")
 	}
 	if len(write) > 0 {
-		open = append(open, "what matches "+strings.Join(write, " or ")+" may be written")
+		open = append(open, "paths matching "+strings.Join(write, " or ")+" may be written")
 	}
 	if len(open) == 0 {
 		return " Paths outside it are refused."
@@ -70,7 +70,7 @@ func describeNetwork(n *policy.NetworkRules) string {
 	const most = 20
 	hosts := slices.Concat(n.Allow, n.Ask)
 	for _, program := range n.From {
-		hosts = append(hosts, "what "+program+" is set to")
+		hosts = append(hosts, "the hosts that "+program+" is configured for")
 	}
 	if len(hosts) > most {
 		hosts = append(hosts[:most], "more")

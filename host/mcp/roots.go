@@ -135,7 +135,7 @@ func (r rootedSession) Call(
 
 // spawnNarrowSession returns a child session with a narrower policy.
 func spawnNarrowSession(s localSession, child policy.Narrowing) (toolSession, error) {
-	narrower, err := s.Spawn(session.MCP, child)
+	narrower, err := s.SpawnSession(session.MCP, child)
 	if err != nil {
 		return nil, err
 	}

@@ -38,8 +38,11 @@ type toolSession interface {
 type localSession interface {
 	toolSession
 	Policy() *policy.Policy
-	Spawn(origin session.Origin, narrower policy.Narrowing) (*session.Session, error)
+	SpawnSession(origin session.Origin, narrower policy.Narrowing) (*session.Session, error)
 }
+
+// A session that is no localSession is never narrowed to a client's roots.
+var _ localSession = (*session.Session)(nil)
 
 // Server serves a session's tools.
 type Server struct {

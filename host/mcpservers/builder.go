@@ -225,7 +225,7 @@ func querySetting(name string, args ...string) (string, error) {
 // probeServer starts a server and asks for its tools. The sandbox has an empty workspace, and the network access that
 // the server will be granted.
 func (m *PackageBuilder) probeServer(ctx context.Context, dir, id string, s *ServerSpec, d *serverDefinition) (*ServerInfo, error) {
-	m.Progress("starting the server in a sandbox of its own")
+	m.Progress("starting the server in its own sandbox")
 	scratch, err := os.MkdirTemp(dir, "probe")
 	if err != nil {
 		return nil, err

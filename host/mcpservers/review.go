@@ -84,7 +84,7 @@ func suspiciousText(at, text string) (out []string) {
 		return r
 	}, text)
 	if found := injectionPattern().FindString(visible); found != "" {
-		out = append(out, fmt.Sprintf("%s tells the model what to do: %q", at, shortenLine(found)))
+		out = append(out, fmt.Sprintf("%s instructs the model: %q", at, shortenLine(found)))
 	}
 	if len(text) > maxPlausibleText {
 		out = append(out, fmt.Sprintf("%s has a text of %d bytes", at, len(text)))

@@ -63,7 +63,7 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspaceProvider) 
 		settingNames: newSettingReplacer(agent),
 	}
 	if p.isolation.Enabled && cfg.Home().Fallback {
-		return nil, fmt.Errorf("isolation.enabled needs an instance root, and no home directory was found: set PICOCLAW_HOME or HOME")
+		return nil, fmt.Errorf("isolation.enabled needs a home, and no home directory was found: set PICOCLAW_HOME or HOME")
 	}
 	if p.plugins, err = parsePluginRules(cfg, agent); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)

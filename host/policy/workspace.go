@@ -38,7 +38,7 @@ func (p *Policy) resolveWorkspace(cfg *config.Config, agent *config.AgentConfig,
 		p.file, err = resolveExisting(cfg.File())
 	}
 	if err != nil {
-		return "", fmt.Errorf("the instance root %s can't be used: %w", cfg.Home().Path, err)
+		return "", fmt.Errorf("the home %s can't be used: %w", cfg.Home().Path, err)
 	}
 	path := agent.Workspace
 	named := fmt.Sprintf("the workspace %s (%s)", path, p.origins["workspace"])
@@ -100,12 +100,12 @@ func (p *Policy) checkWorkspace(resolved, named string) error {
 		}
 		return nil
 	}
-	const cure = "an agent could rewrite its own policy; choose another workspace, or put the instance root elsewhere with PICOCLAW_HOME"
+	const cure = "an agent could rewrite its own policy; choose another workspace, or put the home elsewhere with PICOCLAW_HOME"
 	if paths.Within(resolved, p.home) {
 		if p.home == resolved {
-			return fmt.Errorf("%s is the instance root: %s", named, cure)
+			return fmt.Errorf("%s is picoclaw's home: %s", named, cure)
 		}
-		return fmt.Errorf("%s contains the instance root %s: %s", named, p.home, cure)
+		return fmt.Errorf("%s contains the home %s: %s", named, p.home, cure)
 	}
 	if p.file != "" && paths.Within(resolved, p.file) {
 		return fmt.Errorf("%s contains the configuration file %s: an agent could rewrite its own policy; "+
@@ -114,7 +114,7 @@ func (p *Policy) checkWorkspace(resolved, named string) error {
 	if inside, ok := paths.Below(p.home, resolved); ok {
 		first, _, _ := strings.Cut(inside, string(filepath.Separator))
 		if slices.Contains(reservedNames, first) {
-			return fmt.Errorf("%s is in the instance root's own %s; choose another directory, such as %s", named, first,
+			return fmt.Errorf("%s is in the home's own %s; choose another directory, such as %s", named, first,
 				filepath.Join(p.home, "workspace"))
 		}
 	}

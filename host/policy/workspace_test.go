@@ -54,9 +54,9 @@ func TestWorkspacesThatAreRefused(t *testing.T) {
 	r := newRoot(t)
 	file := filepath.Join(r.home, "config.json")
 	for workspace, want := range map[string]string{
-		r.home:                                    "is the instance root",
-		r.dir:                                     "contains the instance root " + r.home,
-		filepath.Join(r.dir, "to-home"):           "is " + r.home + ", is the instance root",
+		r.home:                                    "is picoclaw's home",
+		r.dir:                                     "contains the home " + r.home,
+		filepath.Join(r.dir, "to-home"):           "is " + r.home + ", is picoclaw's home",
 		"/":                                       "set agents.defaults.allow_root_workspace",
 		filepath.Join(r.dir, "to-root"):           "which is /, is the whole file system",
 		filepath.Join(r.dir, "file"):              "is not a directory",
@@ -64,13 +64,13 @@ func TestWorkspacesThatAreRefused(t *testing.T) {
 		filepath.Join(r.dir, "loop"):              "too many levels of symbolic links",
 		filepath.Join(r.dir, "file", "x"):         "not a directory",
 		filepath.Join(r.dir, "missing"):           "does not exist; create it (mkdir -p), or choose another",
-		filepath.Join(r.home, "plugins"):          "the instance root's own plugins",
-		filepath.Join(r.home, "run", "x"):         "the instance root's own run",
-		filepath.Join(r.home, "logs", "x"):        "the instance root's own logs",
-		filepath.Join(r.home, "schedule", "main"): "the instance root's own schedule",
-		filepath.Join(r.home, "sessions"):         "the instance root's own sessions",
-		filepath.Join(r.home, "stopped.json"):     "the instance root's own stopped.json",
-		filepath.Join(r.home, "tokens"):           "the instance root's own tokens",
+		filepath.Join(r.home, "plugins"):          "the home's own plugins",
+		filepath.Join(r.home, "run", "x"):         "the home's own run",
+		filepath.Join(r.home, "logs", "x"):        "the home's own logs",
+		filepath.Join(r.home, "schedule", "main"): "the home's own schedule",
+		filepath.Join(r.home, "sessions"):         "the home's own sessions",
+		filepath.Join(r.home, "stopped.json"):     "the home's own stopped.json",
+		filepath.Join(r.home, "tokens"):           "the home's own tokens",
 	} {
 		_, err := r.with(t, file, workspace, "")
 		if err == nil {
@@ -105,7 +105,7 @@ func TestWorkspacesThatAreMade(t *testing.T) {
 	}
 	info, err := os.Stat(filepath.Join(r.home, "deep"))
 	if err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("what was made below the instance root: %v, %v", info, err)
+		t.Errorf("what was made below the home: %v, %v", info, err)
 	}
 }
 

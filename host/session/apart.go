@@ -114,7 +114,7 @@ func checkDiskUse(ctx context.Context, dirs []string) error {
 			}
 			switch files++; {
 			case files > maxDiskFiles:
-				return fmt.Errorf("it was ended: it made more than %d files", maxDiskFiles)
+				return fmt.Errorf("it was ended: it created more than %d files", maxDiskFiles)
 			case size > maxDiskBytes:
 				return fmt.Errorf("it was ended: it wrote more than %d MB", maxDiskBytes>>20)
 			}

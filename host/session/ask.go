@@ -130,7 +130,7 @@ func (s *Session) requestCallApproval(ctx context.Context, q ApprovalQuestion, e
 	defer tick.Stop()
 	for {
 		// Progress values must increase, and the tool's own must be higher than these.
-		events(Event{Done: time.Since(began).Seconds() / 1e6, Message: "waits for a person's yes, such as by `picoclaw approvals`"})
+		events(Event{Done: time.Since(began).Seconds() / 1e6, Message: "waiting for approval: `picoclaw approvals`"})
 		select {
 		case c := <-done:
 			return c
@@ -149,7 +149,7 @@ func (s *Session) requestApproval(ctx context.Context, q ApprovalQuestion) appro
 	defer endTrace(nil)
 	if ask, _ := ctx.Value(askerKey{}).(Asker); ask != nil {
 		return approvalResult{allowed: ask(ctx, q), approval: &audit.Approval{Way: "client", Time: time.Now().UTC()},
-			reason: "a person was asked, and did not say yes; do it in another way, or ask what they would allow"}
+			reason: "a person was asked and did not approve; try another way, or ask which call they would approve"}
 	}
 	const client = "use a client that can ask a person (MCP elicitation)"
 	if !s.waitsForApproval() {
@@ -167,10 +167,10 @@ func (s *Session) requestApproval(ctx context.Context, q ApprovalQuestion) appro
 	})
 	switch waited := time.Since(began).Round(time.Second); {
 	case err != nil:
-		return approvalResult{reason: joinHints(q.Decision.Hint, "nobody could be asked: "+err.Error())}
+		return approvalResult{reason: joinHints(q.Decision.Hint, "no person could be asked: "+err.Error())}
 	case a == nil:
-		return approvalResult{reason: joinHints(q.Decision.Hint, fmt.Sprintf("it waited %s for a yes, and nobody answered; call it "+
-			"again when somebody is there, who sees it in `picoclaw approvals`", waited))}
+		return approvalResult{reason: joinHints(q.Decision.Hint, fmt.Sprintf("nobody answered within %s; call it "+
+			"again when a person can answer it with `picoclaw approvals`", waited))}
 	default:
 		said := fmt.Sprintf("it waited %s, and %s refused it", waited, a.By)
 		if a.Why != "" {

@@ -90,7 +90,7 @@ func (s *Session) callFailure(ctx context.Context, t *catalog.Tool, err error) *
 }
 
 func resetHint(plugin string) string {
-	return fmt.Sprintf("`picoclaw plugin reset %s` lets it be started again", plugin)
+	return fmt.Sprintf("`picoclaw plugin reset %s` allows another start", plugin)
 }
 
 // convertResult converts a plugin's result. A result over the size limit, or with invalid JSON, becomes an error.

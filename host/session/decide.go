@@ -106,7 +106,7 @@ func (s *Session) decidePath(p *catalog.Plugin, a guard.Access, text string) gua
 	meant, ok := fileURIPaths(text)
 	if !ok {
 		return guard.Decision{Verdict: guard.Deny, Rule: "path.malformed",
-			Reason: "access denied: it can't be told which file this URI means", Hint: "write the path itself, without file:"}
+			Reason: "access denied: this URI is ambiguous", Hint: "write the path itself, without file:"}
 	}
 	for _, path := range meant {
 		if d := s.guard.DecidePath(a, path); d.Verdict > strictest.Verdict {

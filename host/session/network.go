@@ -158,7 +158,7 @@ func (h *Host) sharedNetwork(s *Session, reached *policy.NetworkRules, plugin st
 	}
 	n := &network{name: name, session: s, log: connectionLog{
 		write: runtime.audit.writeEntry,
-		fail:  func(err error) { h.logger.Error("what was reached could not be recorded", "error", err) },
+		fail:  func(err error) { h.logger.Error("network access could not be logged", "error", err) },
 	}}
 	if n.policy, err = h.compilePolicy(reached, s.policy.Workspace()); err != nil {
 		return nil, err

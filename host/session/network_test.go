@@ -55,7 +55,7 @@ func TestAPersonIsAskedForAHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused := fmt.Sprintf("[network: refused %s, as nobody agreed to it; setting network.ask]", place)
+	refused := fmt.Sprintf("[network: refused %s, since nobody approved it; setting network.ask]", place)
 	for _, test := range []struct {
 		who  string
 		want string

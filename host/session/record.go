@@ -51,7 +51,7 @@ func openAuditor(cfg *config.Config, logger hclog.Logger, tell func(context.Cont
 			To: settings.Witness, Send: tell,
 			Records:   int(settings.WitnessRecords),
 			Interval:  time.Duration(settings.WitnessSeconds) * time.Second,
-			OnFailure: func(err error) { logger.Error("calls go on without a witness", "error", err) },
+			OnFailure: func(err error) { logger.Error("calls continue without a witness", "error", err) },
 		})
 	}
 	return a, nil
@@ -111,8 +111,8 @@ func (s *Session) auditRefusal() *Result {
 		return nil // the call itself reports this error
 	}
 	if err := m.audit.checkReady(); err != nil {
-		s.host.logger.Error("calls are refused, as they can't be recorded", "error", err)
-		return m.audit.unwritableResult("the call was not made, since it could not be recorded", err)
+		s.host.logger.Error("calls are refused, because they can't be logged", "error", err)
+		return m.audit.unwritableResult("the call did not run, because it could not be logged", err)
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (s *Session) logCallBegin(a *auditor, r audit.Record) *Result {
 	if !a.required {
 		return nil
 	}
-	return a.unwritableResult("the call was not made, since it could not be recorded", err)
+	return a.unwritableResult("the call did not run, because it could not be logged", err)
 }
 
 // logCallEnd writes a finished call to the audit log. It returns the result, or an error if the entry could not be
@@ -149,7 +149,7 @@ func (s *Session) logCallEnd(r audit.Record, result *Result) *Result {
 	if !m.audit.required {
 		return result
 	}
-	refused := m.audit.unwritableResult("the call was made and could not be recorded, so its result is withheld", err)
+	refused := m.audit.unwritableResult("the call ran but could not be logged, so its result is withheld", err)
 	if r.WasDenied() {
 		refused = m.audit.unwritableResult("the call was refused, and that could not be recorded", err)
 	}
@@ -162,7 +162,7 @@ func (a *auditor) unwritableResult(what string, err error) *Result {
 		Code:    pluginpb.CodeUnavailable,
 		Message: fmt.Sprintf("%s: %v", what, err),
 		Rule:    "audit.on_error",
-		Hint: fmt.Sprintf("see to it that %s can be written; audit.on_error = \"continue\" goes on without a record",
+		Hint: fmt.Sprintf("make %s writable; audit.on_error = \"continue\" runs calls without an entry",
 			a.path),
 	}}
 }

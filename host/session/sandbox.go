@@ -166,7 +166,7 @@ func (s *Session) attachUndo(spec *supervise.Spec) error {
 		dir = sandboxUndoDir
 	}
 	if err != nil {
-		return fmt.Errorf("the store of what changes destroy, for plugin %s: %w", spec.Manifest.ID, err)
+		return fmt.Errorf("the undo store for plugin %s: %w", spec.Manifest.ID, err)
 	}
 	limits := s.policy.Undo()
 	spec.Policy.Undo = undo.Options{Dir: dir, MaxBytes: limits.MaxSize, MaxAge: limits.MaxAge}

@@ -217,7 +217,7 @@ func (s *Session) unknownToolError(name string) *Error {
 func (s *Session) SpawnSession(origin Origin, narrower policy.Narrowing) (*Session, error) {
 	p, err := s.policy.NarrowPolicy(narrower)
 	if err != nil {
-		return nil, fmt.Errorf("a session can only be made narrower: %w", err)
+		return nil, fmt.Errorf("a session can only be narrowed: %w", err)
 	}
 	child, err := s.host.newSession(p, origin)
 	if err == nil {

@@ -19,7 +19,7 @@ const stopPollInterval = 200 * time.Millisecond
 type StopError struct{ Stop *killswitch.Stop }
 
 func (e *StopError) Error() string {
-	return fmt.Sprintf("%s; `%s` lets it go on", e.describe(), e.Stop.StartCommand())
+	return fmt.Sprintf("%s; `%s` resumes it", e.describe(), e.Stop.StartCommand())
 }
 
 func (e *StopError) describe() string { return "the operator has stopped this: " + e.Stop.String() }
@@ -132,7 +132,7 @@ func stoppedError(ctx context.Context) *Error {
 		return nil
 	}
 	return &Error{Code: pluginpb.CodeStopped, Message: stop.describe(), Rule: "stop",
-		Hint: "`" + stop.Stop.StartCommand() + "` lets it go on"}
+		Hint: "`" + stop.Stop.StartCommand() + "` resumes it"}
 }
 
 func lowSpaceError(err error) *Error {

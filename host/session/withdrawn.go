@@ -71,7 +71,7 @@ const maxReasonBytes = 1 << 10
 func (s *Session) quarantineTool(t *catalog.Tool, why string) {
 	s.host.withdrawn.addTool(t)
 	if err := s.noteWithdrawal(t, why); err != nil {
-		s.host.logger.Warn("the operator is not told of a tool that has changed", "error", err)
+		s.host.logger.Warn("the operator could not be notified of a changed tool", "error", err)
 	}
 }
 

@@ -177,10 +177,10 @@ type ChangedFileError struct{ Plugin, File string }
 func (e *ChangedFileError) Error() string {
 	if e.File == DataDir {
 		return fmt.Sprintf("plugin %s: its data was changed after it was installed; install it again (`picoclaw mcp update %s` if it "+
-			"is an MCP server), and find out who it was", e.Plugin, e.Plugin)
+			"is an MCP server), and find out who changed it", e.Plugin, e.Plugin)
 	}
 	return fmt.Sprintf("plugin %s is not started: its %s was changed after it was installed; install it again if that was you "+
-		"(`picoclaw plugin remove %s`, then `picoclaw plugin install`), and find out who it was if not", e.Plugin, e.File,
+		"(`picoclaw plugin remove %s`, then `picoclaw plugin install`), and find out who changed it if not", e.Plugin, e.File,
 		e.Plugin)
 }
 

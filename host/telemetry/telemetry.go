@@ -135,6 +135,6 @@ func (t *Telemetry) warnFailure(err error) {
 	if now-last < int64(warnInterval) || !t.lastWarning.CompareAndSwap(last, now) {
 		return
 	}
-	t.options.Logger.Warn("telemetry is not sent; calls go on: look at telemetry.endpoint", "error",
+	t.options.Logger.Warn("telemetry is not sent; calls continue; check telemetry.endpoint", "error",
 		fmt.Sprintf("%.300q", err.Error()))
 }

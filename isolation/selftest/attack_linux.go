@@ -30,7 +30,7 @@ const IsSupported = true
 func RunAttacks(args []string, out io.Writer) error {
 	var at targets
 	if len(args) != 1 || json.Unmarshal([]byte(args[0]), &at) != nil || !filepath.IsAbs(at.Outside) {
-		return errors.New("this is how picoclaw tests its own sandbox; it is of no use by itself")
+		return errors.New("picoclaw uses this command to test its sandbox")
 	}
 	tries := map[string]func(targets) string{
 		"files":            attackFiles,

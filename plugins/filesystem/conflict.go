@@ -13,9 +13,9 @@ import (
 func (m *pluginState) conflictError(doing, path, seen, now string, open bool, contents func() ([]byte, error)) error {
 	e := sdk.Errorf(sdk.Conflict, "failed to %s: the file has changed since the version %s; it is %s now and nothing was changed", doing, seen, versionName(now))
 	if now == "" {
-		return e.WithHint("read it again in a few seconds: a file that long has an etag only when nobody has just changed it")
+		return e.WithHint("read it again in a few seconds: a file of this size has no etag right after a change")
 	}
-	e = e.WithHint("look at what has changed, then ask again with if_match=%s", now)
+	e = e.WithHint("check the changes, then retry with if_match=%s", now)
 	if !open || !isContentEtag(now) {
 		return e
 	}

@@ -41,7 +41,7 @@ func toolFailure(doing string, err error) error {
 	switch {
 	case !workspace.IsUnchanged(err):
 		return sdk.Errorf(sdk.Failed, "%s", escapeMessage(err.Error())).
-			WithHint("look at what is there now; undo takes the change back. The disk may be full, or broken")
+			WithHint("check the current contents; undo reverses the change. The disk may be full or broken")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return say(sdk.Cancelled, "it was stopped")
 	case errors.Is(err, syscall.ENAMETOOLONG):

@@ -17,7 +17,7 @@ type fileStatInput struct {
 type fileStatOutput struct {
 	Path        string   `json:"path"`
 	Name        string   `json:"name"`
-	Type        string   `json:"type" jsonschema:"file, dir or other; of what a symbolic link leads to"`
+	Type        string   `json:"type" jsonschema:"file, dir or other; for a symbolic link, of its target"`
 	SizeBytes   int64    `json:"size_bytes"`
 	Modified    float64  `json:"modified" jsonschema:"Seconds since 1970"`
 	Created     *float64 `json:"created" jsonschema:"Seconds since 1970; null where the file system does not know"`

@@ -117,7 +117,7 @@ func TestAnyFileCanBeRead(t *testing.T) {
 		"le": "\xff\xfea\x00\xe9\x00", "be": "\xfe\xff\x00a\x00\xe9", "cp1252": "caf\xe9", "empty": "", "binary": "\x00\x01",
 	}})
 	for name, want := range map[string]string{"le": "aé", "be": "aé",
-		"cp1252": "caf\uFFFD\n[the file is not valid UTF-8; bytes that are not show as U+FFFD. Name its encoding to read it as what it is, such as windows-1252]", "empty": "",
+		"cp1252": "caf\uFFFD\n[the file is not valid UTF-8; invalid bytes show as U+FFFD. Set encoding, such as windows-1252]", "empty": "",
 		"binary": "binary file, 2 bytes, application/octet-stream, sha256 b413f47d13ee2fe6c845b2ee141af81de858df4ec549a58b7970bb96645bc8d2; its bytes are not shown"} {
 		if r := p.Call("read_file", args{"path": name}); r.Err != nil || r.Text != want {
 			t.Errorf("%s: %q, %v; want %q", name, r.Text, r.Err, want)

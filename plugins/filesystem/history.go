@@ -67,7 +67,7 @@ func (o historyOutput) Text() string {
 }
 
 func historyTool(m *pluginState) sdk.Tool {
-	return sdk.NewTool("history", "List what was changed in files, the last change first. Each can be taken back with undo.",
+	return sdk.NewTool("history", "List changes of files, latest first. Each can be undone with undo.",
 		func(_ context.Context, req *sdk.Request[historyInput]) (historyOutput, error) {
 			if err := m.openHistory(&req.Environment); err != nil {
 				return historyOutput{}, err
@@ -107,7 +107,7 @@ func (m *pluginState) openHistory(env *sdk.Environment) error {
 		return err
 	}
 	if m.store == nil {
-		return sdk.Errorf(sdk.Conflict, "nothing is kept of what changes destroy, so nothing can be undone").
+		return sdk.Errorf(sdk.Conflict, "undo is off, so nothing can be undone").
 			WithHint("tools.undo.enabled and plugins.filesystem.grants.takeback switch it on")
 	}
 	return nil

@@ -21,7 +21,7 @@ type lsInput struct {
 	Recursive     bool   `json:"recursive,omitempty" jsonschema:"Recurse into subdirectories" default:"false"`
 	Pattern       string `json:"pattern,omitempty" jsonschema:"Glob filter, such as *.py; with a slash in it, it is matched against the whole name below the directory, and ** stands for any directories"`
 	IncludeHidden bool   `json:"include_hidden,omitempty" jsonschema:"Include dotfiles" default:"false"`
-	After         string `json:"after,omitempty" jsonschema:"Name to go on after, when a listing was too long for one answer"`
+	After         string `json:"after,omitempty" jsonschema:"Continue after this name, if the listing was too long for one answer"`
 }
 
 type lsEntry struct {

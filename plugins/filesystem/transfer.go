@@ -71,7 +71,7 @@ func (t *fileTransfer) beforeTransfer(ctx context.Context, env *sdk.Environment,
 // transferError converts an error, and says which of the two paths is missing.
 func (t *fileTransfer) transferError(w *workspace.Workspace, source, destination string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return sdk.Errorf(sdk.Cancelled, "failed to %s: it was stopped, and what had been copied is removed again", t.doing)
+		return sdk.Errorf(sdk.Cancelled, "failed to %s: it was stopped, and the partial copy was removed", t.doing)
 	}
 	said := toolFailure(t.doing, err)
 	var own *sdk.Error

@@ -14,18 +14,18 @@ import (
 )
 
 type undoInput struct {
-	ID     string `json:"id,omitempty" jsonschema:"The operation to take back, as history lists it; the last one if not given"`
-	DryRun bool   `json:"dry_run,omitempty" jsonschema:"Only say what would be put back" default:"false"`
-	Force  bool   `json:"force,omitempty" jsonschema:"Take it back although the files have changed since; what they are now is kept too" default:"false"`
+	ID     string `json:"id,omitempty" jsonschema:"Id of the operation in history; default the last one"`
+	DryRun bool   `json:"dry_run,omitempty" jsonschema:"Only report what would be restored" default:"false"`
+	Force  bool   `json:"force,omitempty" jsonschema:"Also undo files that changed since; their current state can be restored" default:"false"`
 }
 
 type undoOutput struct {
-	Undone    string          `json:"undone" jsonschema:"The operation that was taken back"`
+	Undone    string          `json:"undone" jsonschema:"The operation that was undone"`
 	Summary   string          `json:"summary"`
 	Paths     []string        `json:"paths" jsonschema:"What was put back"`
 	Undo      string          `json:"undo,omitempty" jsonschema:"The operation that this was: to undo it is to do the other again"`
 	DryRun    bool            `json:"dry_run,omitempty"`
-	Conflicts []undo.Conflict `json:"conflicts,omitempty" jsonschema:"What was left as it is, as somebody else changed it since"`
+	Conflicts []undo.Conflict `json:"conflicts,omitempty" jsonschema:"Paths left unchanged because others changed them"`
 	Notes     []string        `json:"notes,omitempty"`
 }
 
@@ -130,7 +130,7 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 		out.Notes = append(out.Notes, "not brought back: "+joinNames(op.Lost))
 	}
 	if done.OwnersLost > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("of what was brought back, %d belonged to another user and belong to this process's now", done.OwnersLost))
+		out.Notes = append(out.Notes, fmt.Sprintf("%d restored files belonged to another user and now belong to this process's user", done.OwnersLost))
 	}
 	if done.Ended.Missing != "" {
 		out.Notes = append(out.Notes, "this can't be undone: "+done.Ended.Missing)
@@ -154,7 +154,7 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 	}
 	hint := "nothing was undone yet"
 	if out.Undo != "" {
-		hint = fmt.Sprintf("undo of %s takes back what it did", out.Undo)
+		hint = fmt.Sprintf("undo of %s reverses it", out.Undo)
 	}
 	if errors.Is(err, context.Canceled) {
 		return out, sdk.Errorf(sdk.Cancelled, "undo was cancelled; %s", hint)
@@ -173,4 +173,4 @@ func permitPlacing(env *sdk.Environment, approved bool) func(mutation.Mutation) 
 	}
 }
 
-const forceHint = "force undoes it all the same, and keeps what is there now"
+const forceHint = "force also restores these, and saves their current state"

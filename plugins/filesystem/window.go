@@ -295,6 +295,6 @@ func chooseEncoding(data []byte, name string) (text.Encoding, error) {
 // noteInvalid notes that the text differs from the file.
 func (w *fileWindow) noteInvalid() {
 	if w.Encoding == "utf-8" && !utf8.ValidString(w.Text) {
-		w.Note = "the file is not valid UTF-8; bytes that are not show as U+FFFD. Name its encoding to read it as what it is, such as windows-1252"
+		w.Note = "the file is not valid UTF-8; invalid bytes show as U+FFFD. Set encoding, such as windows-1252"
 	}
 }

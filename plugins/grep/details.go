@@ -15,7 +15,7 @@ type lineMatch struct {
 	File   string   `json:"file"`
 	Line   int      `json:"line"`
 	Column int      `json:"column" jsonschema:"Where in the line the match begins, in bytes, from 1."`
-	Text   string   `json:"text" jsonschema:"The line; of a long one, what is around the match."`
+	Text   string   `json:"text" jsonschema:"The line; for a long line, the text around the match."`
 	Before []string `json:"before,omitempty" jsonschema:"The lines before, as many as context asks for."`
 	After  []string `json:"after,omitempty"`
 }

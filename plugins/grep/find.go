@@ -18,10 +18,10 @@ type findInput struct {
 	Path       string `json:"path,omitempty" jsonschema:"Root directory" default:"." claim:"list"`
 	Type       string `json:"type,omitempty" jsonschema:"file or dir; both if not given" enum:"file,dir"`
 	MaxResults int    `json:"max_results,omitempty" jsonschema:"Maximum results; more than 10000 means 10000" default:"100" minimum:"1"`
-	Sort       string `json:"sort,omitempty" jsonschema:"path, or time: what was changed last comes first" default:"path" enum:"path,time"`
+	Sort       string `json:"sort,omitempty" jsonschema:"path, or time: latest change first" default:"path" enum:"path,time"`
 	Hidden     *bool  `json:"hidden,omitempty" jsonschema:"Find dotfiles too; .git is never looked into" default:"true"`
-	Gitignore  *bool  `json:"gitignore,omitempty" jsonschema:"Leave alone what .gitignore files name" default:"true"`
-	Cursor     string `json:"cursor,omitempty" jsonschema:"Where to go on, when sorted by path: what the last answer calls next"`
+	Gitignore  *bool  `json:"gitignore,omitempty" jsonschema:"Skip files named by .gitignore" default:"true"`
+	Cursor     string `json:"cursor,omitempty" jsonschema:"Continue here, when sorted by path: next of the previous answer"`
 }
 
 type findOutput struct {
@@ -133,7 +133,7 @@ func (f *findRun) runFind(ctx context.Context) (findOutput, error) {
 	out := findOutput{Files: []foundEntry{}}
 	switch err := walk.walkTree(ctx); {
 	case ctx.Err() != nil:
-		out.Incomplete = "the search was cancelled; what is here was found until then"
+		out.Incomplete = "the search was cancelled; these are the results so far"
 	case err != nil:
 		return findOutput{}, searchError(f.in.Path, err)
 	}

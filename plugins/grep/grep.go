@@ -23,10 +23,10 @@ type grepInput struct {
 	FixedStrings  bool   `json:"fixed_strings,omitempty" jsonschema:"Take the pattern as plain text" default:"false"`
 	Type          string `json:"type,omitempty" jsonschema:"Kind of files, such as go, py, js, ts, rust, md"`
 	Output        string `json:"output,omitempty" jsonschema:"content: the matching lines; files: the names of files with matches; count: these with the number of matching lines" default:"content" enum:"content,files,count"`
-	Cursor        string `json:"cursor,omitempty" jsonschema:"Where to go on: what the last answer calls next"`
-	Hidden        *bool  `json:"hidden,omitempty" jsonschema:"Search dotfiles too; what is in .git only if path leads there" default:"true"`
-	Gitignore     *bool  `json:"gitignore,omitempty" jsonschema:"Leave alone what .gitignore files name" default:"true"`
-	Timeout       int    `json:"timeout,omitempty" jsonschema:"Seconds after which the search ends with what was found" default:"30" minimum:"1" maximum:"600"`
+	Cursor        string `json:"cursor,omitempty" jsonschema:"Continue here: next of the previous answer"`
+	Hidden        *bool  `json:"hidden,omitempty" jsonschema:"Search dotfiles too; .git only if path is in it" default:"true"`
+	Gitignore     *bool  `json:"gitignore,omitempty" jsonschema:"Skip files named by .gitignore" default:"true"`
+	Timeout       int    `json:"timeout,omitempty" jsonschema:"Maximum seconds; the results so far are returned" default:"30" minimum:"1" maximum:"600"`
 }
 
 // The output modes.
@@ -115,9 +115,9 @@ func (s *grepRun) runGrep(ctx context.Context) (grepOutput, error) {
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		out.Incomplete = fmt.Sprintf("the search ended after %s; what is here was found until then", timeout)
+		out.Incomplete = fmt.Sprintf("the search ended after %s; these are the results so far", timeout)
 	case ctx.Err() != nil:
-		out.Incomplete = "the search was cancelled; what is here was found until then"
+		out.Incomplete = "the search was cancelled; these are the results so far"
 	case err != nil:
 		return grepOutput{}, err
 	}

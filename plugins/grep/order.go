@@ -50,7 +50,7 @@ func parseCursor(s string) (pageCursor, error) {
 	name, wrong := url.PathUnescape(escaped)
 	if !ok || err != nil || wrong != nil || n < 0 || name == "" {
 		return pageCursor{}, sdk.Errorf(sdk.InvalidArgument, "cursor %q is not one that a search has given", s).
-			WithHint("give what the last answer calls next, or nothing to begin at the beginning")
+			WithHint("pass next of the previous answer, or nothing to start at the beginning")
 	}
 	return pageCursor{name, n}, nil
 }

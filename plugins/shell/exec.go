@@ -170,7 +170,7 @@ func exitError(exit isolation.ExitStatus) error {
 	switch {
 	case exit.Exceeded != "":
 		return sdk.Errorf("limit_exceeded", "the command was ended: it used %s", exit.Exceeded).
-			WithHint("tools.exec.limits sets what a command may use")
+			WithHint("tools.exec.limits sets the limits of commands")
 	case exit.Code == fileTooLarge:
 		return (&sdk.Error{Code: "exit_status", Message: exit.String()}).
 			WithHint("a file became larger than tools.exec.limits.file_size")

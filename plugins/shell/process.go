@@ -21,7 +21,7 @@ import (
 type processInput struct {
 	Action  string `json:"action" jsonschema:"What to do with the commands that run in the background." enum:"list,poll,write,signal,resize,kill"`
 	Session string `json:"session,omitempty" jsonschema:"The command, as exec has named it; for all actions but list."`
-	Cursor  *int64 `json:"cursor,omitempty" jsonschema:"poll: where to read from; the next of the poll before. Defaults to what nobody has read yet."`
+	Cursor  *int64 `json:"cursor,omitempty" jsonschema:"poll: position to read from, next of the previous poll; default: unread output."`
 	Wait    int    `json:"wait,omitempty" jsonschema:"poll: seconds to wait for output or the end." minimum:"0" maximum:"50"`
 	Data    string `json:"data,omitempty" jsonschema:"write: text for its standard input."`
 	EOF     bool   `json:"eof,omitempty" jsonschema:"write: end its standard input after data."`
@@ -150,7 +150,7 @@ func (s *shellPlugin) runAction(ctx context.Context, req *sdk.Request[processInp
 	case "write":
 		if req.Exec.Unwalled {
 			return processOutput{}, sdk.Errorf(sdk.AccessDenied,
-				"writing to a background command is refused: nothing but the guard would see what a shell is told").
+				"writing to a background command is refused: only the guard would check a shell's input").
 				WithHint("set isolation.enabled, or use a kernel with Landlock (Linux 5.13)")
 		}
 		return writeSession(req.Environment, session, in)

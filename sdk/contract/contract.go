@@ -88,7 +88,7 @@ func (c *manifestCheck) checkDoc(tool, what, text string) {
 	summary, _, _ := strings.Cut(text, "\n")
 	switch {
 	case strings.TrimSpace(text) == "":
-		c.addFinding(tool, "", what+" has no doc", "say in a sentence what it is for")
+		c.addFinding(tool, "", what+" has no doc", "describe its purpose in a sentence")
 	case len(summary) > maxSummaryBytes:
 		c.addFinding(tool, "", fmt.Sprintf("the first line of %s's doc has %d bytes", what, len(summary)),
 			fmt.Sprintf("say it in %d, and the rest below", maxSummaryBytes))

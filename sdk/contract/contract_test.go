@@ -77,7 +77,7 @@ func TestFindings(t *testing.T) {
 		{"no doc", with(func(p *sdk.Plugin) { p.Doc = "" }, tool[good](sdk.Traits{})), "the plugin has no doc"},
 		{"a long doc", with(func(p *sdk.Plugin) { p.Doc = strings.Repeat("long ", 50) + "." }, tool[good](sdk.Traits{})),
 			"has 251 bytes"},
-		{"a field without a word", plugin(tool[silent](sdk.Traits{})), "tool act: field count: nothing says what it means"},
+		{"a field without a word", plugin(tool[silent](sdk.Traits{})), "tool act: field count: it has no description"},
 		{"a path without a claim", plugin(tool[unclaimed](sdk.Traits{})),
 			"tool act: field target.source_file: its name says"},
 		{"paths without a claim", plugin(tool[unclaimedList](sdk.Traits{})), "tool act: field paths: its name says"},

@@ -42,7 +42,7 @@ func (c *manifestCheck) checkFields(tool, at string, s *jsonschema.Schema) {
 
 func (c *manifestCheck) checkField(tool, at, name string, s *jsonschema.Schema) {
 	if strings.TrimSpace(s.Description) == "" {
-		c.addFinding(tool, at, "nothing says what it means", `describe it in the field's jsonschema tag`)
+		c.addFinding(tool, at, "it has no description", `describe it in the field's jsonschema tag`)
 	}
 	if len(s.Default) > 0 {
 		if err := checkDefault(s); err != nil {
@@ -55,7 +55,7 @@ func (c *manifestCheck) checkField(tool, at, name string, s *jsonschema.Schema) 
 	}
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '_' || r == '-' })
 	if claims, ok := pathNouns[lastWord(words)]; ok && acceptsText(inner) && !hasClaim(s) && !hasClaim(inner) {
-		c.addFinding(tool, at, "its name says that it names something to guard, and it carries no claim, so the host does not guard it",
+		c.addFinding(tool, at, "its name says that it names something to guard, but it carries no claim, so the host does not guard it",
 			fmt.Sprintf("claim %s in the field's claim tag, or call it something else", claims))
 	}
 	c.checkFields(tool, below+".", inner)

@@ -90,7 +90,7 @@ func (a *analysis) decideStdin(c *shell.Call, u programs.Use) {
 	case c.Stdin.File != "" && !isStdinPath(c.Stdin.File):
 		a.decideScript(c, c.Stdin.File, u.Lang, u.Params)
 	case c.Stdin.Piped && u.Lang != "vim" && u.Lang != "sql":
-		why := "it runs what another command prints: " + strings.Join(c.Stdin.From, ", ")
+		why := "it runs the output of another command: " + strings.Join(c.Stdin.From, ", ")
 		a.addSoftFinding(c, "exec.pipe-to-shell", why, saferSaved)
 	}
 }
@@ -107,7 +107,7 @@ func (a *analysis) decideScript(c *shell.Call, file, language string, params []s
 	case content.Known:
 		a.decideCode(c, shebangLanguage(content.Text, language), content.Text, params)
 	case strings.HasPrefix(file, "/dev/fd/") || isDownloaded(content.From):
-		why := "it runs what another command has just made: " + strings.Join(content.From, ", ")
+		why := "it runs a file that another command just created: " + strings.Join(content.From, ", ")
 		a.addSoftFinding(c, "exec.download-run", why, saferSaved)
 	}
 }

@@ -31,7 +31,7 @@ const (
 	reasonOutside   = "access denied: path is outside the workspace"
 	reasonSymlink   = "access denied: symlink resolves outside workspace"
 	maxPath         = 4096 // bytes, as Linux has it (PATH_MAX)
-	settingGuarded  = "no setting opens this, as it is what binds the agent"
+	settingGuarded  = "no setting opens this, because it restricts the agent"
 	settingProcess  = "no setting opens this: it belongs to one process, and the next call is made by another"
 	saferInside     = "use a path inside the workspace"
 	hintConstraints = "constraints.paths of the agent's module"

@@ -26,7 +26,7 @@ func (a *analysis) recordSoftened(rule string) {
 func (a *analysis) undoProblem(c *shell.Call, name string) string {
 	switch {
 	case !a.undoable:
-		return "nothing is kept of what this command destroys"
+		return "undo does not cover this command"
 	case a.elsewhere || a.guessing || !a.staysInside(c, name):
 		return "its words don't show that all it deletes lies in the workspace"
 	}

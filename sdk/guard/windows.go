@@ -98,7 +98,7 @@ func (w *windowsAnalysis) decideCommand(language string, argv []string, depth in
 			shell.Interpret(canonicalText(argv), shell.Options{Dir: w.guard.workspaces[0]}, w.analysis)
 			return
 		case use.Kind == programs.Input && (use.Lang == "cmd" || use.Lang == "powershell"):
-			w.addSoftFinding(w.call, "exec.pipe-to-shell", "it runs what it is fed", saferSaved)
+			w.addSoftFinding(w.call, "exec.pipe-to-shell", "it runs its input as code", saferSaved)
 		case use.Kind == programs.Command && len(use.Argv) > 0 && depth < maxWindowsNesting:
 			w.decideCommand(language, shell.FieldTexts(use.Argv), depth+1)
 		}

@@ -16,7 +16,7 @@ type Grant struct {
 	Programs  []string `json:"programs,omitempty"` // with exec, the only ones that it may start; all if there are none
 	Network   bool     `json:"network"`            // reach the network
 	Hosts     []string `json:"hosts,omitempty"`    // with network, the only hosts that it reaches; all if there are none
-	State     bool     `json:"state,omitempty"`    // keep files of its own from one run to the next
+	State     bool     `json:"state,omitempty"`    // keep files between runs
 	Takeback  bool     `json:"takeback,omitempty"` // use the store of what changes destroy, which undo reads
 	Env       []string `json:"env,omitempty"`      // names of environment variables
 	Secrets   []string `json:"secrets,omitempty"`  // names of secrets that may be used, "*" for any

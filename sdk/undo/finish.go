@@ -68,7 +68,7 @@ func (f *finisher) findAll() {
 	f.closeAgain()
 	f.dirs.closeAll()
 	if f.observer != nil && f.observer.blind != "" {
-		f.noteLost("files that somebody else may have changed at the same time: " + f.observer.blind)
+		f.noteLost("files that others may have changed at the same time: " + f.observer.blind)
 	}
 }
 

@@ -89,7 +89,7 @@ func (o *observer) readEvents() []event {
 			name, _, _ := bytes.Cut(head[unix.SizeofInotifyEvent:unix.SizeofInotifyEvent+length], []byte{0})
 			at += unix.SizeofInotifyEvent + length
 			if mask&unix.IN_Q_OVERFLOW != 0 {
-				o.blind = "more changed at once than the kernel tells of (fs.inotify.max_queued_events)"
+				o.blind = "too many changes at once for inotify (fs.inotify.max_queued_events)"
 				continue
 			}
 			dir := o.dirs[wd]

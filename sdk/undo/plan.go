@@ -200,11 +200,11 @@ func (p *plan) makeSteps(check func(path string) error) {
 // compareStep blocks a step whose name is not as the operation left it.
 func (p *plan) compareStep(s *step) {
 	if s.Foreign {
-		s.blockStep("was changed by somebody else while the operation ran")
+		s.blockStep("was changed by others while the operation ran")
 		return
 	}
 	if p.isInMoved(filepath.Dir(s.at)) {
-		s.blockStep("is in a directory that somebody else moved while the operation ran")
+		s.blockStep("is in a directory that others moved while the operation ran")
 		return
 	}
 	var open func() (*os.File, error)

@@ -84,7 +84,7 @@ func (p ProtectedChanges) Notes() (notes []string) {
 	}
 	if len(p.Found) > 0 {
 		notes = append(notes, "beware of "+strings.Join(p.Found, ", ")+
-			": changed while the command ran, by it or by somebody else, and protected (workspace.protect)")
+			": protected (workspace.protect), and changed while the command ran, by it or by others")
 	}
 	return notes
 }

@@ -42,7 +42,7 @@ func (f *Factory) Config(agent string) (*config.Config, error) {
 	case 1:
 		return nil, CannotStart(faults[0])
 	}
-	return nil, CannotStart(fmt.Errorf("%w\n  and %d more: `picoclaw config check` says all", faults[0], len(faults)-1))
+	return nil, CannotStart(fmt.Errorf("%w\n  and %d more: `picoclaw config check` lists all", faults[0], len(faults)-1))
 }
 
 // ConfigAgain reads the configuration again for a process that has read it from a file, which may not be gone: without
@@ -111,7 +111,7 @@ func UserName() string {
 func (f *Factory) Home() (string, error) {
 	home, err := config.FindHome(os.Environ())
 	if err == nil && home.Fallback {
-		err = errors.New("there is no instance root; set PICOCLAW_HOME to a directory")
+		err = errors.New("there is no home; set PICOCLAW_HOME to a directory")
 	}
 	if err != nil {
 		return "", CannotStart(err)
@@ -128,7 +128,7 @@ func (f *Factory) Ask(question string) (bool, error) {
 	}
 	if answer == "" {
 		fmt.Fprintln(f.Err)
-		return false, errors.New("there was nobody to ask; --yes writes without asking")
+		return false, errors.New("nobody could confirm; --yes writes without asking")
 	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":

@@ -46,7 +46,7 @@ func (a *replyAssembly) beginCall(id, tool string, args json.RawMessage) error {
 	a.callCount++
 	if limit := a.request.Remaining.Calls; limit > 0 && a.callCount > limit {
 		return &agent.BudgetError{Budget: "calls", Setting: "agents.defaults.budget.calls",
-			Message: fmt.Sprintf("%s has made the %d calls that were left, and would make another", a.name, limit)}
+			Message: fmt.Sprintf("%s used the %d remaining calls and requested another", a.name, limit)}
 	}
 	c := agent.ToolCall{ID: id, Tool: tool, Arguments: args}
 	a.calls[id] = c
@@ -102,7 +102,7 @@ func (a *replyAssembly) failureError(status int, why string) error {
 	}
 	message := fmt.Sprintf("%s has not answered: %s", a.name, cleanText(why))
 	if a.callCount > 0 {
-		return fmt.Errorf("%s; it had made %d calls, so it is not asked again", message, a.callCount)
+		return fmt.Errorf("%s; it had made %d calls, so it is not retried", message, a.callCount)
 	}
 	return &agent.ModelError{Message: message, Status: status, TooLong: tooLongPattern().MatchString(why)}
 }

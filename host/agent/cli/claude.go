@@ -110,7 +110,7 @@ type claudeEvent struct {
 func (c *claudeReader) readEvent(line []byte) error {
 	var e claudeEvent
 	if err := json.Unmarshal(line, &e); err != nil {
-		return c.protocolError("wrote what is no event (%v)", err)
+		return c.protocolError("wrote an invalid event (%v)", err)
 	}
 	switch e.Type {
 	case "system":
@@ -121,7 +121,7 @@ func (c *claudeReader) readEvent(line []byte) error {
 	case "result":
 		return c.readResult(&e)
 	case "control_request":
-		return c.protocolError("asks for something that nobody can answer")
+		return c.protocolError("sent a request that cannot be answered")
 	case "stream_event", "assistant", "user":
 	default:
 		return nil

@@ -157,7 +157,7 @@ func TestOneToolTooManyEndsTheRun(t *testing.T) {
 		{cli.ClaudeVendor, `"name": "mcp__picoclaw__exec", "input": {"command": "ls"}`, `"name": "Bash", "input": {}`, "used the tool Bash"},
 		{cli.ClaudeVendor, `"type": "tool_use", "id": "tu_1", "name": "mcp__picoclaw__exec", "input": {"command": "ls"}`,
 			`"type": "server_tool_use", "id": "x", "name": "web_search", "input": {}`, "used the tool web_search"},
-		{cli.ClaudeVendor, `{"type": "user"`, `{"type": "control_request"`, "asks for something that nobody can answer"},
+		{cli.ClaudeVendor, `{"type": "user"`, `{"type": "control_request"`, "sent a request that cannot be answered"},
 		{cli.ClaudeVendor, `{"type": "user"`, `(node) warning`, "wrote what is no event"},
 		{cli.CodexVendor, `"type": "reasoning"`, `"type": "command_execution"`, "a tool of the kind command_execution"},
 		{cli.CodexVendor, `"type": "reasoning"`, `"type": "file_change"`, "a tool of the kind file_change"},

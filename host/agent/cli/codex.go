@@ -85,7 +85,7 @@ type codexEvent struct {
 func (c *codexReader) readEvent(line []byte) error {
 	var e codexEvent
 	if err := json.Unmarshal(line, &e); err != nil {
-		return c.protocolError("wrote what is no event (%v)", err)
+		return c.protocolError("wrote an invalid event (%v)", err)
 	}
 	switch e.Type {
 	case "item.started", "item.updated", "item.completed":

@@ -44,7 +44,7 @@ type arguments struct {
 	Action  string `json:"action" jsonschema:"What to do." enum:"add,list,get,update,remove,enable,disable"`
 	JobID   string `json:"job_id,omitempty" jsonschema:"The job, for get, update, remove, enable and disable."`
 	Name    string `json:"name,omitempty" jsonschema:"A short name for the job."`
-	Message string `json:"message,omitempty" jsonschema:"What you are told when the job runs. With a command, what that is for."`
+	Message string `json:"message,omitempty" jsonschema:"Message for you when the job runs; with a command, its purpose."`
 	Command string `json:"command,omitempty" jsonschema:"A shell command to run in place of a message to you." claim:"command"`
 	Confirm bool   `json:"command_confirm,omitempty" jsonschema:"Not needed: the policy decides on the command, now and at each run."`
 	At      int64  `json:"at_seconds,omitempty" jsonschema:"Run once, so many seconds from now." minimum:"0"`
@@ -174,7 +174,7 @@ func CheckCommand(s callExplainer, command string) error {
 		return e
 	case d.Verdict == guard.Ask:
 		return &session.Error{Code: pluginpb.CodeAccessDenied, Rule: d.Rule, Hint: d.Hint,
-			Message: "each run of the command needs a person's approval, and nobody is there: " + d.Reason}
+			Message: "each run of the command would need a person's approval: " + d.Reason}
 	case d.Verdict != guard.Allow:
 		return &session.Error{Code: pluginpb.CodeAccessDenied, Message: d.Reason, Rule: d.Rule, Hint: d.Hint}
 	}

@@ -37,7 +37,7 @@ func runCommand(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writ
 			return serveHost(p)
 		}
 		printHelp(stderr, p)
-		return usageError{errors.New("say what to do: describe, or call TOOL")}
+		return usageError{errors.New("use describe, or call TOOL")}
 	}
 	switch command := args[0]; command {
 	case "describe":
@@ -51,7 +51,7 @@ func runCommand(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writ
 		printHelp(stdout, p)
 		return nil
 	default:
-		return usageError{fmt.Errorf("unknown command %q%s; `%s --help` lists what there is",
+		return usageError{fmt.Errorf("unknown command %q%s; `%s --help` lists commands",
 			command, suggest.DidYouMean(command, []string{"describe", "call", "help"}), p.ID)}
 	}
 }
@@ -61,7 +61,7 @@ func printHelp(w io.Writer, p Plugin) {
 	fmt.Fprintf(w, "%s %s is a picoclaw plugin: %s\n\nIt is started by picoclaw. By itself it understands:\n"+
 		"  describe                           print the manifest that goes beside it as %s\n"+
 		"  call TOOL [JSON] [--config JSON]   run one tool in the current directory; \"-\" reads JSON from standard input\n"+
-		"  call TOOL --help                   say what a tool takes\n\nIts tools:\n", p.ID, p.Version, p.Doc,
+		"  call TOOL --help                   show a tool's arguments\n\nIts tools:\n", p.ID, p.Version, p.Doc,
 		pluginpb.ManifestFile)
 	for _, t := range p.Tools {
 		fmt.Fprintf(w, "  %-18s %s\n", t.spec.Name, firstLine(t.spec.Doc))

@@ -78,7 +78,7 @@ func (q *callQuestions) askForm(ctx context.Context, message string, schema []by
 		case err != nil:
 			return nil, err
 		case answer == nil:
-			return nil, errors.New("the host goes on to another call before this one has ended")
+			return nil, errors.New("the host started another call before this one ended")
 		case answer.GetId() == q.last:
 			return answer, nil
 		}

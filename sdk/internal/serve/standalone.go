@@ -111,7 +111,7 @@ func parseArguments(spec *pluginpb.Spec, text string) ([]byte, error) {
 	if errors.As(err, &wrong) && wrong.Unknown != "" {
 		suggestion = suggest.DidYouMean(wrong.Unknown, wrong.Known)
 	}
-	return nil, fmt.Errorf("%s: %w%s; `call %s --help` says what it takes", spec.Name, err, suggestion, spec.Name)
+	return nil, fmt.Errorf("%s: %w%s; `call %s --help` shows its arguments", spec.Name, err, suggestion, spec.Name)
 }
 
 func (c *standaloneCall) runCall(p Plugin, m *pluginpb.Manifest, arguments []byte, stdout, stderr io.Writer) error {

@@ -97,7 +97,7 @@ func All() []Client {
 	plain := []string{"mcpServers"}
 	return []Client{
 		{ID: "claude-code", Title: "Claude Code", keys: plain, entry: typedEntry,
-			Note: "Claude Code writes to this file itself: have none running.",
+			Note: "Claude Code writes to this file: close it first.",
 			file: func(p Places) []string {
 				if p.Getenv("CLAUDE_CONFIG_DIR") != "" {
 					return []string{p.variablePath("CLAUDE_CONFIG_DIR", p.Home, ".claude.json")}

@@ -62,7 +62,7 @@ func createToken(path string) error {
 
 // ReadToken reads the token in a file that nobody but its owner may read.
 func ReadToken(path string) (string, error) {
-	text, err := smallfile.ReadPrivate(path, 1<<10, "change the token if somebody may have read it")
+	text, err := smallfile.ReadPrivate(path, 1<<10, "replace the token if another user may have read it")
 	if err != nil {
 		return "", fmt.Errorf("read the token: %s: %w", path, err)
 	}

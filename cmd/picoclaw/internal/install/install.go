@@ -55,10 +55,10 @@ func (o *Options) Report(r Result) error {
 	}
 	switch {
 	case r.Waiting:
-		fmt.Fprintf(o.Out, "plugin %s %s waits; %s runs on until `picoclaw %s %s` has your yes\n", r.ID,
+		fmt.Fprintf(o.Out, "plugin %s %s is pending; %s stays installed until you accept it with `picoclaw %s %s`\n", r.ID,
 			r.Version, r.Previous, cmp.Or(o.Verb, "plugin update"), r.ID)
 	case r.Previous == r.Version:
-		fmt.Fprintf(o.Out, "plugin %s %s offers what was accepted, and stays\n", r.ID, r.Version)
+		fmt.Fprintf(o.Out, "plugin %s %s is unchanged\n", r.ID, r.Version)
 	case r.Previous != "":
 		fmt.Fprintf(o.Out, "plugin %s is now %s (it was %s)\n", r.ID, r.Version, r.Previous)
 	default:

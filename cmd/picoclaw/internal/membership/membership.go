@@ -111,8 +111,8 @@ func (o *Flags) noOther(file string) error {
 	if len(given) == 0 {
 		return nil
 	}
-	return cli.Usagef("%s can't stand beside the identity file %s, which says who this machine is; leave it out, or "+
-		"have another identity made with `picoclaw hub add`", strings.Join(given, " and "), file)
+	return cli.Usagef("%s can't be used with the identity file %s; remove it, or "+
+		"enroll another identity with `picoclaw hub add`", strings.Join(given, " and "), file)
 }
 
 // Require refuses an identity that has none of the roles, of which the first is named as the one to have.

@@ -43,7 +43,7 @@ func (c *toolCaller) startPlugin(ctx context.Context) bool {
 		c.addFinding("start", Bad, "%s", r.Err.Message)
 		return false
 	}
-	c.addFinding("start", Good, "it introduces itself, and says of itself what its plugin.json says")
+	c.addFinding("start", Good, "it starts, and its description equals plugin.json")
 	return true
 }
 
@@ -83,7 +83,7 @@ func (c *toolCaller) checkResult(t *pluginpb.Spec, r *session.Result) error {
 	case hasCrashed(r):
 		return errors.New(r.Err.Message)
 	case r.Err != nil && strings.TrimSpace(r.Err.Message) == "":
-		return errors.New("its error has no message; say what went wrong, and what would help")
+		return errors.New("its error has no message; name the reason and the remedy")
 	case !utf8.ValidString(r.Text):
 		return errors.New("its text is not UTF-8")
 	case r.Err != nil || len(r.Structured) == 0:
@@ -120,7 +120,7 @@ func (c *toolCaller) tryCancel(ctx context.Context) {
 			return
 		}
 	}
-	c.addFinding("cancelling", Good, "it goes on after calls that were cancelled")
+	c.addFinding("cancelling", Good, "it continues after cancelled calls")
 }
 
 // tryConcurrent makes several concurrent calls, as agents do.
@@ -141,7 +141,7 @@ func (c *toolCaller) tryConcurrent(ctx context.Context) {
 	}
 	calls.Wait()
 	if len(problems) > 0 {
-		c.addFinding("calls at once", Bad, "%d of them have not come back, such as: %s", len(problems), problems[0])
+		c.addFinding("calls at once", Bad, "%d did not return, such as: %s", len(problems), problems[0])
 		return
 	}
 	c.addFinding("calls at once", Good, "8 of each tool, all answered")

@@ -105,7 +105,7 @@ func (t *pluginTrial) checkManifest() bool {
 		t.addFinding("manifest", Poor, "%s", f)
 	}
 	if len(findings) == 0 {
-		t.addFinding("manifest", Good, "names, docs, schemas and claims say what agents and operators need")
+		t.addFinding("manifest", Good, "names, docs, schemas and claims are complete")
 	}
 	if err := s.Install(pkg); err != nil {
 		t.addFinding("package", Bad, "%v", err)
@@ -167,7 +167,7 @@ func (t *pluginTrial) checkProgram(ctx context.Context) error {
 	if t.isolated {
 		t.addFinding("sandbox", Good, "tried with isolation on")
 	} else {
-		t.addFinding("sandbox", Poor, "isolation does not work on this machine, so it was tried without; `picoclaw doctor` says why")
+		t.addFinding("sandbox", Poor, "isolation does not work on this machine, so the plugin was tested without it; `picoclaw doctor` says why")
 	}
 	c := &toolCaller{pluginTrial: t, session: sess}
 	if c.startPlugin(ctx) {

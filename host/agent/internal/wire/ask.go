@@ -116,7 +116,7 @@ func (s *Server) statusError(response *http.Response) error {
 // silenceTimeout is the maximum time without data from a server.
 const silenceTimeout = 10 * time.Minute
 
-var errSilent = fmt.Errorf("it said nothing for %s", silenceTimeout)
+var errSilent = fmt.Errorf("no data for %s", silenceTimeout)
 
 // withSilenceTimeout returns a context that ends when heard was not called for silenceTimeout.
 func withSilenceTimeout(ctx context.Context) (listening context.Context, heard, end func()) {

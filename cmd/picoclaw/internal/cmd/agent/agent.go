@@ -162,7 +162,7 @@ func (o *Options) talk(ctx context.Context, c *host.Conversation, history string
 	defer stop()
 	id, said := c.Policy().Agent(), ""
 	if n := len(c.Messages()); n > 0 {
-		said = fmt.Sprintf(", which goes on after %d messages", n)
+		said = fmt.Sprintf(", continued after %d messages", n)
 	}
 	if o.lines.Interactive() {
 		fmt.Fprintf(out, "agent %s in %s, session %s%s; Ctrl-D leaves\n", id, c.Policy().Workspace(), terminal.Line(o.session),
@@ -178,7 +178,7 @@ func (o *Options) talk(ctx context.Context, c *host.Conversation, history string
 			}
 			return nil
 		case err != nil:
-			return cli.FailOrNil(fmt.Errorf("read what is typed: %w", err))
+			return cli.FailOrNil(fmt.Errorf("read the terminal: %w", err))
 		}
 		if strings.TrimSpace(line) == "" {
 			continue
@@ -203,7 +203,7 @@ func (o *Options) turn(ctx context.Context, c *host.Conversation, text string, o
 	_, err := c.RunTurn(ctx, text, shown.event)
 	shown.newLine()
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return errors.New("the turn was ended; what was done until then is kept")
+		return errors.New("the turn was ended; its changes remain")
 	}
 	return err
 }

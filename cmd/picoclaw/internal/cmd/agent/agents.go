@@ -119,7 +119,7 @@ func NewCmdAgentsShow(f *cli.Factory, runF func(*AgentsShowOptions) error) *cobr
 	o := &AgentsShowOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:   "show [ID]",
-		Short: "Show what an agent may do, and which setting says so",
+		Short: "Show an agent's permissions and the settings behind them",
 		Example: strings.Trim(`
   picoclaw agents show
   picoclaw agents show guest --output json`, "\n"),

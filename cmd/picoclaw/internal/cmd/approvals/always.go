@@ -30,7 +30,7 @@ func (v *Options) allowAlways(w *approvals.WaitingCall) error {
 		if w.Setting == "" {
 			return cli.Fail(fmt.Errorf("no setting is known that always allows it; it is asked about by %s", w.Rule))
 		}
-		return cli.Fail(fmt.Errorf("there is nothing to write by itself; what would allow it: %s", terminal.Line(w.Setting)))
+		return cli.Fail(fmt.Errorf("no setting can be written automatically; this would allow the call: %s", terminal.Line(w.Setting)))
 	}
 	pattern, err := strconv.Unquote(found[1])
 	if err != nil {
@@ -42,7 +42,7 @@ func (v *Options) allowAlways(w *approvals.WaitingCall) error {
 	}
 	key, file, err := placeOf(cfg, w.Agent)
 	if err != nil {
-		return cli.Fail(fmt.Errorf("nothing was written: %w; what would allow it: %s", err, terminal.Line(w.Setting)))
+		return cli.Fail(fmt.Errorf("nothing was written: %w; this would allow the call: %s", err, terminal.Line(w.Setting)))
 	}
 	change, err := clients.PlanElement(file, key, pattern)
 	if err != nil {
@@ -54,7 +54,7 @@ func (v *Options) allowAlways(w *approvals.WaitingCall) error {
 	clients.PrintDiff(out, change.Diff())
 	yes, err := v.Ask("Write it?")
 	if err != nil {
-		return cli.Fail(errors.New("nothing was written, as there was nobody to ask"))
+		return cli.Fail(errors.New("nothing was written, since nobody could confirm"))
 	}
 	if !yes {
 		fmt.Fprintln(v.Out, "Nothing was written.")

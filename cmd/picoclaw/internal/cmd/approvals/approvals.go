@@ -138,7 +138,7 @@ func (v *Options) list() error {
 		return v.PrintJSON(all)
 	}
 	if len(all) == 0 {
-		fmt.Fprintln(v.Out, "No call waits for a yes.")
+		fmt.Fprintln(v.Out, "No approval requests.")
 		return nil
 	}
 	table := terminal.NewTable("ID", "AGENT", "ORIGIN", "LEFT", "CALL")

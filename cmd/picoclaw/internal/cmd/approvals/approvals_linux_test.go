@@ -133,7 +133,7 @@ func TestAnApprovalIsNotWaitedForForEver(t *testing.T) {
 	in := clitest.NewHome(t)
 	in.Configure(t, `{"approvals": {"wait_seconds": 1, "origins": ["cli"]}}`)
 	out, code := in.Run(t, "call", "exec", "command=touch made a")
-	if code == 0 || !strings.Contains(out, "it waited 1s") || !strings.Contains(out, "picoclaw approvals") {
+	if code == 0 || !strings.Contains(out, "within 1s") || !strings.Contains(out, "picoclaw approvals") {
 		t.Errorf("%d %s", code, out)
 	}
 	if r := last(in, t, "exec"); r.Answer != "no" || r.Approval != nil {

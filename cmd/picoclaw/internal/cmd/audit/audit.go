@@ -115,9 +115,9 @@ func (o *Options) latest(cfg *config.Config, path string) error {
 func complainOfLines(f *cli.Factory, broken int) {
 	switch {
 	case broken == 1:
-		fmt.Fprintln(f.Err, "picoclaw: 1 line of the audit log is cut or no record, and is left out; `picoclaw audit verify` says where")
+		fmt.Fprintln(f.Err, "picoclaw: 1 line of the audit log is broken and was skipped; `picoclaw audit verify` shows where")
 	case broken > 1:
-		fmt.Fprintf(f.Err, "picoclaw: %d lines of the audit log are cut or no records, and are left out; `picoclaw audit verify` says where\n", broken)
+		fmt.Fprintf(f.Err, "picoclaw: %d lines of the audit log are broken and were skipped; `picoclaw audit verify` shows where\n", broken)
 	}
 }
 

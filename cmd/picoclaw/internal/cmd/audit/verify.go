@@ -71,7 +71,7 @@ func (o *VerifyOptions) run(ctx context.Context) error {
 		return cli.FailOrNil(err)
 	}
 	if err == nil && o.head != "" && !found.HasWanted {
-		err = errors.New("no record has the head any more: since it was noted, records were removed or all of them written anew")
+		err = errors.New("no entry has this head any more: since you noted it, the log was cut or rewritten")
 	}
 	if err == nil && testimony != nil && testimony.Verdict != audit.LogMatches {
 		err = fmt.Errorf("%s: %s", testimony.Verdict, testimony.Why)
@@ -130,7 +130,7 @@ func (o *VerifyOptions) print(v *audit.VerifyResult) {
 		holds bool
 		text  string
 	}{
-		{!v.Whole && v.Unchained == 0, "older files are gone, as audit.max_files has it or by somebody's hand"},
+		{!v.Whole && v.Unchained == 0, "older files are gone: removed by audit.max_files, or deleted"},
 		{v.Unchained > 0, many(v.Unchained, "record") +
 			" from before records were chained: nothing reports whether they are as they were written"},
 		{len(v.Open) > 0, many(len(v.Open), "call") + " without an end: running, or its picoclaw was killed"},

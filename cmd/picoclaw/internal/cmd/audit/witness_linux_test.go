@@ -79,7 +79,7 @@ func TestCallsDoNotWaitForAWitness(t *testing.T) {
 			if n := strings.Count(answers, `"ok":true`); n != 50 {
 				t.Errorf("%d of 50 calls are answered: %s", n, answers)
 			}
-			complaints := strings.Count(said, "calls go on without a witness")
+			complaints := strings.Count(said, "calls continue without a witness")
 			if c.said == "" && said != "" || c.said != "" && (complaints != 1 || !strings.Contains(said, c.said)) {
 				t.Errorf("it says %q; want %q", said, c.said)
 			}

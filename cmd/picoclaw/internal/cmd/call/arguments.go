@@ -97,7 +97,7 @@ func (c *callArguments) contents(name, text string) (string, error) {
 		return text, nil
 	}
 	if err == nil && !utf8.Valid(data) {
-		err = cli.Usagef("argument %s: what %s holds is not UTF-8 text, and arguments are", name, text)
+		err = cli.Usagef("argument %s: the contents of %s are not UTF-8 text", name, text)
 	}
 	return string(data), err
 }

@@ -59,7 +59,7 @@ Exit codes: 0 success, 1 the tool failed or was refused, 2 wrong command line or
   cat args.json | picoclaw call edit_file --json - --output json`, "\n"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return cli.Usagef("call what? `picoclaw tools` lists the tools")
+				return cli.Usagef("name a tool; `picoclaw tools` lists them")
 			}
 			o.tool, o.arguments.pairs, o.arguments.isJSON = args[0], args[1:], cmd.Flags().Changed("json")
 			return nil

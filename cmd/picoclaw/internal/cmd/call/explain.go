@@ -59,7 +59,7 @@ func (o *ExplainOptions) parse(cmd *cobra.Command, args []string) error {
 	case o.batch:
 		return nil
 	case len(args) == 0:
-		return cli.Usagef("explain what? `picoclaw tools` lists the tools; a path has a / in it")
+		return cli.Usagef("name a tool (`picoclaw tools` lists them), or a path with a / in it")
 	case isPath(args[0]) && len(args) > 1:
 		return cli.Usagef("explain %s takes no argument %q: to explain a call, name the tool first", args[0], args[1])
 	case args[0] == "network" && len(args) != 2:

@@ -13,7 +13,7 @@ func TestNewCmdCall(t *testing.T) {
 			Want: Options{tool: "exec", agent: "reader", output: cli.Text, arguments: callArguments{pairs: []string{"command=ls", "timeout=2"}}}},
 		clitest.CommandLine[Options]{Line: "exec --json {} --output json",
 			Want: Options{tool: "exec", output: cli.JSON, arguments: callArguments{json: "{}", isJSON: true}}},
-		clitest.CommandLine[Options]{Line: "--agent main", Usage: "call what?"},
+		clitest.CommandLine[Options]{Line: "--agent main", Usage: "name a tool"},
 		clitest.CommandLine[Options]{Line: "exec --output yaml", Usage: "output"})
 }
 
@@ -24,7 +24,7 @@ func TestNewCmdExplain(t *testing.T) {
 		clitest.CommandLine[ExplainOptions]{Line: "network api.example.com",
 			Want: ExplainOptions{subject: "network", output: cli.Text, arguments: callArguments{pairs: []string{"api.example.com"}}}},
 		clitest.CommandLine[ExplainOptions]{Line: "--batch", Want: ExplainOptions{batch: true, output: cli.Text}},
-		clitest.CommandLine[ExplainOptions]{Line: "", Usage: "explain what?"},
+		clitest.CommandLine[ExplainOptions]{Line: "", Usage: "name a tool"},
 		clitest.CommandLine[ExplainOptions]{Line: "--batch exec", Usage: `explain --batch takes no argument "exec"`},
 		clitest.CommandLine[ExplainOptions]{Line: "/etc/hosts b", Usage: "name the tool first"},
 		clitest.CommandLine[ExplainOptions]{Line: "network", Usage: "takes one host"})

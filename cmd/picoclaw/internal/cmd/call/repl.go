@@ -75,7 +75,7 @@ func (r *REPLOptions) run(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	if r.lines.Interactive() {
-		fmt.Fprintf(r.out, "agent %s in %s; `help` says what there is\n", sess.Policy().Agent(),
+		fmt.Fprintf(r.out, "agent %s in %s; `help` lists commands\n", sess.Policy().Agent(),
 			sess.Policy().Workspace())
 	}
 	for {
@@ -84,7 +84,7 @@ func (r *REPLOptions) run(ctx context.Context) error {
 		case errors.Is(err, io.EOF) || ctx.Err() != nil:
 			return r.end()
 		case err != nil:
-			return cli.FailOrNil(fmt.Errorf("read what is typed: %w", err))
+			return cli.FailOrNil(fmt.Errorf("read the terminal: %w", err))
 		}
 		if leave := r.do(ctx, line); leave {
 			return r.end()
@@ -163,7 +163,7 @@ func (r *REPLOptions) ask(ctx context.Context, q session.ApprovalQuestion) bool 
 
 func (r *REPLOptions) explain(words []string) error {
 	if len(words) == 0 {
-		return errors.New("explain what? Say: explain TOOL key=value …")
+		return errors.New("usage: explain TOOL key=value …")
 	}
 	raw, err := r.arguments(words[1:]).read(r.session, words[0])
 	if err != nil {
@@ -174,7 +174,7 @@ func (r *REPLOptions) explain(words []string) error {
 
 // verbs are what a line can begin with that is no tool.
 var verbs = []struct{ name, doc string }{
-	{"help", "help, or help TOOL: what there is, and what a tool takes"},
+	{"help", "help, or help TOOL: list commands and tools, or show a tool's arguments"},
 	{"explain", "explain TOOL key=value …: whether it would be allowed, and by which rule"},
 	{"exit", "leave, as Ctrl-D does"},
 }

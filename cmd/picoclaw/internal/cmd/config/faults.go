@@ -111,7 +111,7 @@ func oddPath(pattern string) (problem, cure string) {
 			"begin it with ^ and an absolute directory"
 	}
 	if info, err := os.Stat(path); exact && err == nil && info.IsDir() {
-		return fmt.Sprintf("%q is a directory: programs get all that is in it, and tools and the guard itself alone",
+		return fmt.Sprintf("%q is a directory: programs see all of it, but the guard and the tools allow only the directory itself",
 				pattern),
 			fmt.Sprintf("write %q for all that is in it", "^"+regexp.QuoteMeta(path)+"(/|$)")
 	}

@@ -107,7 +107,7 @@ func (v *ShowOptions) run() error {
 
 func (v *Options) show(j schedule.Job) {
 	out := terminal.New(v.Out)
-	limit := "as tools.cron.exec_timeout_minutes says"
+	limit := "tools.cron.exec_timeout_minutes"
 	if ms := j.TimeoutMs; ms != nil {
 		limit = (time.Duration(*ms) * time.Millisecond).String()
 		if *ms == 0 {
@@ -116,7 +116,7 @@ func (v *Options) show(j schedule.Job) {
 	}
 	missed := "left out"
 	if j.RunsIfMissed() {
-		missed = "made up for once"
+		missed = "run once"
 	}
 	within := ""
 	if j.Scope != nil {

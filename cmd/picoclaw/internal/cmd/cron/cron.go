@@ -56,7 +56,7 @@ func (v *Options) open() error {
 	}
 	home := cfg.Home()
 	if home.Fallback {
-		return cli.CannotStart(errors.New("there is no instance root to keep jobs in: set PICOCLAW_HOME to an absolute directory, or HOME"))
+		return cli.CannotStart(errors.New("there is no home to keep jobs in: set PICOCLAW_HOME to an absolute directory, or HOME"))
 	}
 	if v.of, err = cfg.ResolveAgent(v.agent); err != nil {
 		return cli.Usagef("%w", err)

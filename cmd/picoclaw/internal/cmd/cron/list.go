@@ -85,7 +85,7 @@ func NewCmdLog(f *cli.Factory, runF func(*LogOptions) error) *cobra.Command {
 	v := &LogOptions{Options: Options{Factory: f}}
 	cmd := &cobra.Command{
 		Use:   "log [JOB]",
-		Short: "Show what became of an agent's jobs and heartbeats, or of one job",
+		Short: "Show results of an agent's jobs and heartbeats, or of one job",
 		Long: `Show finished runs, oldest first, with their result (ok, error, timeout or skipped) and output. The job heartbeat is
 the heartbeat.`,
 		Example:           "  picoclaw cron log\n  picoclaw cron log heartbeat --limit 5\n  picoclaw cron log --output json",

@@ -213,7 +213,7 @@ refused if --to names one.`,
 
 func (o *ConfigOptions) rollback(ctx context.Context) error {
 	if o.key == "" {
-		return cli.Usagef("--key is missing: what is gone back to is signed again")
+		return cli.Usagef("--key is missing: a rollback is signed again")
 	}
 	if err := o.open(); err != nil {
 		return err

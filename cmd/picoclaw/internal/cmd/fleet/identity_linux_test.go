@@ -37,10 +37,10 @@ func TestAnIdentityThatIsNotForThisIsRefusedAtOnce(t *testing.T) {
 		{clitest.ExitStart, "no worker", []string{"call", "--fleet", file("ops"), "list_dir", "path=."}}, // it may
 		{clitest.ExitFailed, "w1 is a worker in the fleet, and an admin's", []string{"fleet", "drain", "w1", "--fleet", file("w1")}},
 		{clitest.ExitFailed, `there is no agent ">"`, []string{"fleet", "move", ">", "w1", "--fleet", file("ops")}},
-		{clitest.ExitUsage, "--name can't stand", []string{"worker", "--name", "w2", "--fleet", file("w1")}},
-		{clitest.ExitUsage, "--name and --credentials can't stand", []string{"worker", "--name", "w2", "--credentials", "x",
+		{clitest.ExitUsage, "--name can't be used", []string{"worker", "--name", "w2", "--fleet", file("w1")}},
+		{clitest.ExitUsage, "--name and --credentials can't be used", []string{"worker", "--name", "w2", "--credentials", "x",
 			"--fleet", file("w1")}},
-		{clitest.ExitUsage, "--credentials can't stand", []string{"fleet", "status", "--credentials", "x", "--fleet", file("front")}},
+		{clitest.ExitUsage, "--credentials can't be used", []string{"fleet", "status", "--credentials", "x", "--fleet", file("front")}},
 	} {
 		cmd := in.Command("timeout", append([]string{"60", hosttest.ProgramPath("bin/picoclaw")}, c.args...)...)
 		out, _ := cmd.CombinedOutput() // the exit code says it

@@ -86,7 +86,7 @@ func (o *WorkerOptions) work(ctx context.Context) error {
 		return err
 	}
 	if cfg.Home().Fallback {
-		return cli.CannotStart(errors.New("a worker needs an instance root; set PICOCLAW_HOME to a directory"))
+		return cli.CannotStart(errors.New("a worker needs a home; set PICOCLAW_HOME to a directory"))
 	}
 	w := &runningWorker{fleet: o, home: cfg.Home().Path, changes: make(chan struct{}, 1), trusts: make(chan struct{}, 1)}
 	if w.logger, err = o.Logger(cfg); err != nil {

@@ -80,7 +80,7 @@ func (o *Options) run(ctx context.Context) error {
 	}
 	home := cfg.Home()
 	if home.Fallback {
-		return cli.CannotStart(errors.New("a gateway needs an instance root; set PICOCLAW_HOME to a directory"))
+		return cli.CannotStart(errors.New("a gateway needs a home; set PICOCLAW_HOME to a directory"))
 	}
 	if err = os.MkdirAll(home.Path, 0o700); err != nil {
 		return cli.CannotStart(err)

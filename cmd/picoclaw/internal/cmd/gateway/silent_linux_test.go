@@ -37,8 +37,8 @@ func TestControlCommandsReportPausedGateway(t *testing.T) {
 		{clitest.ExitFailed, paused, []string{"console"}},
 		{clitest.ExitOK, id, []string{"approvals"}},
 		{clitest.ExitOK, "touch made", []string{"approvals", "show", id}},
-		{clitest.ExitFailed, "does not take the answer", []string{"approvals", "allow", id}},
-		{clitest.ExitFailed, "does not take the answer", []string{"approvals", "deny", id}},
+		{clitest.ExitFailed, "does not answer", []string{"approvals", "allow", id}},
+		{clitest.ExitFailed, "does not answer", []string{"approvals", "deny", id}},
 		{clitest.ExitOK, "stopped", []string{"stop"}},
 		{clitest.ExitOK, paused, []string{"start"}},
 	} {

@@ -40,7 +40,7 @@ func findProgram() (string, error) {
 	}
 	program := filepath.Join(filepath.Dir(self), pluginpb.ProgramName("picoclaw-hub", runtime.GOOS))
 	if _, err := os.Stat(program); err != nil {
-		return "", fmt.Errorf("the hub is a program of its own, and %w; install the whole package, or run `make build`", err)
+		return "", fmt.Errorf("the hub is a separate program, and %w; install the whole package, or run `make build`", err)
 	}
 	return program, nil
 }

@@ -100,7 +100,7 @@ func (o *AddOptions) run(ctx context.Context) error {
 		return cli.Usagef("%v", err)
 	}
 	if s.Lock.Plugins[name] != nil {
-		return cli.Fail(fmt.Errorf("there is a plugin %s already; `picoclaw mcp update %s` fetches it anew, and `picoclaw mcp remove %s` takes it away", name, name, name))
+		return cli.Fail(fmt.Errorf("there is a plugin %s already; update it with `picoclaw mcp update %s`, or remove it with `picoclaw mcp remove %s`", name, name, name))
 	}
 	if _, declared := s.Config.MCPServers()[name]; declared {
 		return cli.Fail(fmt.Errorf("the server %s stands in the configuration; `picoclaw mcp trust %s` looks at it", name, name))
@@ -176,7 +176,7 @@ func (o *serverOptions) place(ctx context.Context, s *install.Shelf, name string
 		return cli.Fail(fmt.Errorf("%s was not added: %w", name, err))
 	}
 	if state := session.StateDir(s.Config.Home().Path, name); pin == nil && hasFiles(state) {
-		report.Warnings = append(report.Warnings, "it finds what another server of that name has kept in "+state)
+		report.Warnings = append(report.Warnings, "it finds the state of an earlier server of that name in "+state)
 	}
 	o.showServer(p, report)
 	if pin != nil {

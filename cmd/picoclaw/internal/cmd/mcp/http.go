@@ -62,7 +62,7 @@ func (o *httpOptions) check(cmd *cobra.Command) error {
 		name = "127.0.0.1"
 	}
 	if ip, err := netip.ParseAddr(name); (err != nil || !ip.IsLoopback()) && !o.remote {
-		return cli.Usagef("--http %s: other machines may reach that, and what they send can be read on the way; "+
+		return cli.Usagef("--http %s: other machines can reach this address, and traffic is not encrypted; "+
 			"serve on 127.0.0.1, behind a tunnel or a proxy with TLS, or say --allow-remote", o.address)
 	} else if err != nil {
 		o.hosts = append(o.hosts, name)
@@ -82,7 +82,7 @@ const (
 func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp.Server, o httpOptions) (err error) {
 	home := h.Config().Home()
 	if home.Fallback {
-		return cli.CannotStart(errors.New("serving over HTTP needs an instance root, which has the token; set PICOCLAW_HOME to a directory"))
+		return cli.CannotStart(errors.New("serving over HTTP needs a home, which has the token; set PICOCLAW_HOME to a directory"))
 	}
 	if err := os.MkdirAll(home.Path, 0o700); err != nil {
 		return cli.CannotStart(err)

@@ -80,7 +80,7 @@ func (o *ListOptions) run() error {
 		return o.PrintJSON(all)
 	}
 	if len(all) == 0 {
-		fmt.Fprintln(o.Out, "no MCP server was added; `picoclaw mcp add --help` says how, and `picoclaw mcp import` takes a client's")
+		fmt.Fprintln(o.Out, "no MCP servers; add one with `picoclaw mcp add`, or a client's with `picoclaw mcp import`")
 		return nil
 	}
 	table := terminal.NewTable("NAME", "VERSION", "STATE", "TOOLS", "GRANTS", "SERVER")

@@ -53,13 +53,13 @@ func (o *RemoveOptions) run() error {
 	text := "the server " + o.name + " is removed"
 	switch kept := hasFiles(state); {
 	case o.keep && kept:
-		text += "; what it kept is in " + state
+		text += "; its state is in " + state
 	case kept:
-		yes, err := o.Confirm(fmt.Sprintf("Remove the server %s, and what it has kept in %s?", o.name, state))
+		yes, err := o.Confirm(fmt.Sprintf("Remove the server %s and its state in %s?", o.name, state))
 		if err != nil || !yes {
-			return cli.Fail(errors.Join(fmt.Errorf("%s was not removed; with --keep it leaves what it has kept", o.name), err))
+			return cli.Fail(errors.Join(fmt.Errorf("%s was not removed; --keep keeps its state", o.name), err))
 		}
-		text += ", and what it kept in " + state
+		text += ", and its state in " + state
 	}
 	if err := s.Store.Remove(o.name); err != nil {
 		return cli.Fail(err)
@@ -69,7 +69,7 @@ func (o *RemoveOptions) run() error {
 			break
 		}
 		if err := os.RemoveAll(dir); err != nil {
-			return cli.Fail(fmt.Errorf("the server %s is removed, but not what it kept: %w; remove that yourself", o.name, err))
+			return cli.Fail(fmt.Errorf("the server %s is removed, but not its state: %w; delete that yourself", o.name, err))
 		}
 	}
 	if err := forgetSeen(s, o.name); err != nil {

@@ -22,8 +22,8 @@ func TestWhatIsSuspiciousIsTold(t *testing.T) {
 		"tool d0 has invisible characters (U+200B)", "tool d0's arguments has invisible characters (U+200B)",
 		"tool d1 has invisible characters (U+202E)", "tool d2 has invisible characters (U+E00",
 		"tool d3 has invisible characters (U+00AD)", "tool d4 has invisible characters (U+FE0F)",
-		`tool d5 tells the model what to do: "<IMPORTANT>"`, `tool d5's arguments tells the model what to do`,
-		`tool d6 tells the model what to do: "Do not tell"`, `tool d7 tells the model what to do: "do not tell"`,
+		`tool d5 instructs the model: "<IMPORTANT>"`, `tool d5's arguments instructs the model`,
+		`tool d6 instructs the model: "Do not tell"`, `tool d7 instructs the model: "do not tell"`,
 		"tool d8 has invisible characters (U+001B)",
 	} {
 		if !strings.Contains(said, want) {
@@ -33,7 +33,7 @@ func TestWhatIsSuspiciousIsTold(t *testing.T) {
 	if strings.ContainsAny(said, "\x1b\u202e") {
 		t.Errorf("what changes how others are seen gets to the terminal: %q", said)
 	}
-	if said := mcptest.NewHome(t).AddMalicious("instructs"); !strings.Contains(said, "its instructions tells the model what to do") {
+	if said := mcptest.NewHome(t).AddMalicious("instructs"); !strings.Contains(said, "its instructions instructs the model") {
 		t.Error(said)
 	}
 	if said := mcptest.NewHome(t).AddMalicious(""); strings.Contains(said, "beware") {
@@ -209,7 +209,7 @@ func TestServersThatCantBeAddedSayWhy(t *testing.T) {
 func TestAServerIsShownAsItIsListed(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	if out, _, code := h.Run("mcp", "list"); code != 0 || !strings.Contains(out, "no MCP server was added") {
+	if out, _, code := h.Run("mcp", "list"); code != 0 || !strings.Contains(out, "no MCP servers") {
 		t.Errorf("%d: %s", code, out)
 	}
 	declare := func(value string) {
@@ -326,13 +326,13 @@ func TestAServerIsRemovedWithWhatItKept(t *testing.T) {
 	if out, said, code := h.Run("mcp", "remove", "graph", "--keep"); code != 0 || !strings.Contains(out, "is in "+state) {
 		t.Errorf("%d: %s%s", code, out, said)
 	}
-	if said := add(); !strings.Contains(said, "it finds what another server of that name has kept in "+state) {
+	if said := add(); !strings.Contains(said, "it finds the state of an earlier server of that name in "+state) {
 		t.Error(said)
 	}
 	if a := h.Call("graph.read_graph", map[string]any{}); !strings.Contains(string(a.Structured), "Ada") {
 		t.Error(a.FullText())
 	}
-	if out, said, code := h.Run("mcp", "remove", "graph", "--yes"); code != 0 || !strings.Contains(out, "and what it kept in "+state) {
+	if out, said, code := h.Run("mcp", "remove", "graph", "--yes"); code != 0 || !strings.Contains(out, "and its state in "+state) {
 		t.Errorf("%d: %s%s", code, out, said)
 	}
 	if left, err := filepath.Glob(filepath.Join(h.Home, "runtime-user-env", "*-graph")); err != nil || len(left) > 0 {

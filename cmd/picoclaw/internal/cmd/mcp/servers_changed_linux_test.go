@@ -210,7 +210,7 @@ func TestAServerThatHidesItsChangeIsListed(t *testing.T) {
 			t.Errorf("%d: it does not say %q: %s%s", code, want, out, said)
 		}
 	}
-	if !strings.Contains(out, "offers what was accepted, and stays") {
+	if !strings.Contains(out, "is unchanged") {
 		t.Error(out)
 	}
 	if one := h.List()["evil"]; one.State != "ok" {

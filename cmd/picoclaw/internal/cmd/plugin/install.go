@@ -52,7 +52,7 @@ func (o *InstallOptions) run() error {
 		return o.Update(s, p, pin)
 	}
 	o.show(p)
-	yes, err := o.Confirm("Install plugin " + id + " and grant it what it asks for?")
+	yes, err := o.Confirm("Install plugin " + id + " with these grants?")
 	if err != nil {
 		return cli.Fail(fmt.Errorf("plugin %s was not installed: %w", id, err))
 	}
@@ -91,7 +91,7 @@ func (o *InstallOptions) show(p *store.Package) {
 	out := terminal.New(o.Err)
 	m := p.Manifest
 	fmt.Fprintf(out, "%s %s  %s\n", out.Paint(terminal.Bold, m.ID), terminal.Line(m.Version), terminal.Line(m.Doc))
-	signed := "nobody that signatures.keys names"
+	signed := "no key of signatures.keys"
 	if p.Signer != "" {
 		signed = "key " + p.Signer
 	}

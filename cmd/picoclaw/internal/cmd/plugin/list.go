@@ -118,7 +118,7 @@ func showPlugin(f *cli.Factory, p inventory.Plugin) {
 	}
 	line("state", state)
 	if p.Waiting != "" {
-		line("waiting", p.Waiting+"; `picoclaw plugin update "+p.ID+"` shows what is different and asks")
+		line("waiting", p.Waiting+"; `picoclaw plugin update "+p.ID+"` shows the differences and asks")
 	}
 	line("kind", string(p.Kind))
 	line("dir", p.Dir)

@@ -48,12 +48,12 @@ func (o *InitOptions) make(ctx context.Context) (*prepared, error) {
 	}
 	m := &prepared{}
 	if err := m.directory(home.Path); err != nil {
-		return nil, cli.CannotStart(fmt.Errorf("make the instance root: %w; PICOCLAW_HOME names another place", err))
+		return nil, cli.CannotStart(fmt.Errorf("make the home: %w; PICOCLAW_HOME names another place", err))
 	}
 	m.isolated = attackSandbox(ctx, home.Path)
 	if cfg.File() == "" {
 		if err := o.writeConfig(m, home.Path); err != nil {
-			return nil, cli.CannotStart(fmt.Errorf("write a configuration into the instance root: %w", err))
+			return nil, cli.CannotStart(fmt.Errorf("write a configuration into the home: %w", err))
 		}
 	}
 	if m.cfg, err = o.Config(o.agent); err != nil {

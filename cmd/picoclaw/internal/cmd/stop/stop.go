@@ -57,10 +57,10 @@ func (o *Options) run(ctx context.Context) error {
 				err, asked))
 		}
 		fmt.Fprintf(o.Err, "picoclaw: the gateway alone is stopped, until it ends: %v; end other picoclaws by their numbers\n", err)
-		fmt.Fprintf(o.Out, "%s. `%s` lets them go on.\n", sentence(stop.String()), stop.StartCommand())
+		fmt.Fprintf(o.Out, "%s. `%s` resumes them.\n", sentence(stop.String()), stop.StartCommand())
 		return nil
 	}
-	fmt.Fprintf(o.Out, "%s. `%s` lets them go on.\n", sentence(killswitch.StopOf(home, o.agent).String()), stop.StartCommand())
+	fmt.Fprintf(o.Out, "%s. `%s` resumes them.\n", sentence(killswitch.StopOf(home, o.agent).String()), stop.StartCommand())
 	return nil
 }
 
@@ -106,11 +106,11 @@ func (o *StartOptions) run(ctx context.Context) error {
 	if !was {
 		fmt.Fprintf(o.Out, "%s had not been stopped.\n", who)
 	} else {
-		fmt.Fprintf(o.Out, "%s may go on.\n", who)
+		fmt.Fprintf(o.Out, "%s resumed.\n", who)
 	}
 	for id, stop := range killswitch.ReadStops(home) {
 		if o.agent == "" && id != "" {
-			fmt.Fprintf(o.Out, "%s; `%s` lets it go on.\n", sentence(stop.String()), stop.StartCommand())
+			fmt.Fprintf(o.Out, "%s; `%s` resumes it.\n", sentence(stop.String()), stop.StartCommand())
 		}
 	}
 	return nil

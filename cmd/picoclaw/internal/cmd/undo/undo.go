@@ -168,7 +168,7 @@ func commandSince(ctx context.Context, s *session.Session) (*session.Error, erro
 	if err != nil || !at.After(left[0].at()) {
 		return nil, err
 	}
-	text := fmt.Sprintf("the last change may be a command's, and what this one changed is not in the history: %s (%s)",
+	text := fmt.Sprintf("the last change may be from a command whose changes are not in the undo history: %s (%s)",
 		short(command), at.Local().Format(time.DateTime))
 	for _, c := range left[:min(len(left), mostChanges)] {
 		text += fmt.Sprintf("\n%s  %s  %s", c.ID, c.Time, terminal.Line(c.Summary))

@@ -111,7 +111,7 @@ func TestStopReachesGatewayWhenNothingCanBeWritten(t *testing.T) {
 	if answer := list(); !strings.Contains(answer, "broken disk") {
 		t.Errorf("a call after stop: %s", answer)
 	}
-	expect(t, home, clitest.ExitOK, []string{"may go on"}, "start", "--agent", "main")
+	expect(t, home, clitest.ExitOK, []string{"resumed"}, "start", "--agent", "main")
 	if answer := list(); strings.Contains(answer, "broken disk") {
 		t.Errorf("a call after start: %s", answer)
 	}
