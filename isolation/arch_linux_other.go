@@ -2,7 +2,11 @@
 
 package isolation
 
-import "debug/elf"
+import (
+	"debug/elf"
+
+	"golang.org/x/sys/unix"
+)
 
 // There is no filter of system calls for this architecture yet; see newSyscallFilter.
 const auditArch, foreignBit = 0, 0
@@ -12,6 +16,8 @@ var archRefusedCalls, forkCalls []uint32
 func (callRules) addArgumentRules(filterNeeds) {}
 
 var archMutationCalls []mutationCall
+
+const archMkdir = unix.SYS_MKDIRAT
 
 const stageMachine = elf.EM_NONE
 
