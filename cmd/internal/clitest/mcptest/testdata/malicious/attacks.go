@@ -33,7 +33,7 @@ func tried(what, at, with string) (string, error) {
 	switch what {
 	case "selftest":
 		var out bytes.Buffer
-		err := selftest.Attack([]string{at}, &out)
+		err := selftest.RunAttacks([]string{at}, &out)
 		return out.String(), err
 	case "selftest as a child":
 		out, err := exec.Command("/proc/self/exe", "attack", at).Output()

@@ -37,7 +37,7 @@ type message struct {
 
 func main() {
 	if len(os.Args) > 2 && os.Args[1] == "attack" { // as the server's own child
-		if err := selftest.Attack(os.Args[2:], os.Stdout); err != nil {
+		if err := selftest.RunAttacks(os.Args[2:], os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
