@@ -129,7 +129,7 @@ func TestUndoSaysWhatHasChangedHands(t *testing.T) {
 		}
 	}
 	must(t, p, "rm", args{"path": "d", "recursive": true})
-	if notes := fmt.Sprint(must(t, p, "undo", args{})["notes"]); !strings.Contains(notes, "2 belonged to another user") {
+	if notes := fmt.Sprint(must(t, p, "undo", args{})["notes"]); !strings.Contains(notes, "2 restored files belonged to another user") {
 		t.Errorf("the notes are %s", notes)
 	}
 }

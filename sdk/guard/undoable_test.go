@@ -161,8 +161,7 @@ func TestDeletionsThatCanNotBeUndone(t *testing.T) {
 	p, env := undoableSite(t)
 	const line, setting = "rm -rf build", `add "^rm -rf build$" to tools.exec.custom_allow_patterns`
 	d := mustNew(t, p).DecideCommand(Command{Text: line, Env: env})
-	if want := setting + "; tools.exec.undoable_deletes doesn't lift it here, as nothing is kept of what this command " +
-		"destroys"; d.Verdict != Deny || d.Setting != want {
+	if want := setting + "; tools.exec.undoable_deletes doesn't lift it here, as undo does not cover this command"; d.Verdict != Deny || d.Setting != want {
 		t.Errorf("nothing is kept: %s, setting %q", d.Verdict, d.Setting)
 	}
 	d = mustNew(t, p).DecideCommand(Command{Text: "rm -rf ~/x", Env: env, Undoable: true})

@@ -183,7 +183,7 @@ func TestAddChecksCommand(t *testing.T) {
 	}
 	yes := session.WithAsker(t.Context(), func(context.Context, session.ApprovalQuestion) bool { return true })
 	r := s.Call(yes, "cron", json.RawMessage(`{"action":"add","every_seconds":60,"command":"mytool deploy"}`), nil)
-	if r.Err == nil || !strings.Contains(r.Err.Message, "each run of the command needs a person") {
+	if r.Err == nil || !strings.Contains(r.Err.Message, "each run of the command would need a person") {
 		t.Errorf("%+v", r.Err)
 	}
 	// an update is no way around it

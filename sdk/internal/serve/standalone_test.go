@@ -109,7 +109,7 @@ func TestAPluginByItself(t *testing.T) {
 			stderr: []string{`unknown command "descrbe"; did you mean "describe"?`}},
 		{name: "describe and more", args: []string{"describe", "all"}, code: 2,
 			stderr: []string{`describe takes no argument "all"`}},
-		{name: "nothing", code: 2, stderr: []string{"Its tools:", "say what to do"}},
+		{name: "nothing", code: 2, stderr: []string{"Its tools:", "use describe, or call TOOL"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
