@@ -58,7 +58,7 @@ Conversations are saved in the home, below sessions. The same session name conti
 			}
 			return cli.NoArguments(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.runAgent(cmd.Context()) },
 	}
 	flags := cmd.Flags()
 	f.AddAgentFlag(cmd, &o.agent, "the agent (default: the first one)")
@@ -70,7 +70,7 @@ Conversations are saved in the home, below sessions. The same session name conti
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *Options) run(ctx context.Context) error {
+func (o *Options) runAgent(ctx context.Context) error {
 	if o.message == "-" {
 		text, err := io.ReadAll(o.In)
 		if err != nil {
@@ -101,7 +101,7 @@ func (o *Options) run(ctx context.Context) error {
 	if o.once {
 		reason, err = "other", o.runTask(ctx, c)
 	} else {
-		err = o.talk(ctx, c, filepath.Join(cfg.Home().Path, "agent_history"))
+		err = o.runConversation(ctx, c, filepath.Join(cfg.Home().Path, "agent_history"))
 	}
 	return errors.Join(err, c.Close(context.WithoutCancel(ctx), reason))
 }
@@ -119,11 +119,11 @@ type taskResult struct {
 	DurationMS float64          `json:"duration_ms"`
 }
 
-// runTask has the agent do one task. Nobody is asked: there may be nobody.
+// runTask makes the agent do one task. It asks no questions, because there may be no user.
 func (o *Options) runTask(ctx context.Context, c *host.Conversation) error {
-	shown := &turnView{out: terminal.New(o.Err)}
+	view := &turnView{out: terminal.New(o.Err)}
 	began := time.Now()
-	outcome, err := c.RunTurn(ctx, o.message, shown.event)
+	outcome, err := c.RunTurn(ctx, o.message, view.showEvent)
 	if host.IsTurnEnd(err) {
 		fmt.Fprintln(o.Err, err)
 		err = nil
@@ -152,28 +152,28 @@ func (o *Options) runTask(ctx context.Context, c *host.Conversation) error {
 	return nil
 }
 
-// talk has a person talk to the agent.
-func (o *Options) talk(ctx context.Context, c *host.Conversation, history string) error {
+// runConversation lets a user talk to the agent.
+func (o *Options) runConversation(ctx context.Context, c *host.Conversation, history string) error {
 	out := terminal.New(o.Out)
 	o.lines = prompt.New(o.In, o.Out, history, func(string) prompt.Proposals { return prompt.Proposals{} })
 	defer o.lines.Close()
 	// Ctrl-C is for the turn that runs; what ends the program is the end of the input, or of the terminal.
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	id, said := c.Policy().Agent(), ""
+	id, resumed := c.Policy().Agent(), ""
 	if n := len(c.Messages()); n > 0 {
-		said = fmt.Sprintf(", continued after %d messages", n)
+		resumed = fmt.Sprintf(", continued after %d messages", n)
 	}
 	if o.lines.Interactive() {
 		fmt.Fprintf(out, "agent %s in %s, session %s%s; Ctrl-D leaves\n", id, c.Policy().Workspace(), terminal.Line(o.session),
-			said)
+			resumed)
 	}
-	var wrong bool
+	var failed bool
 	for {
 		line, err := o.lines.Line(ctx, id+"> ")
 		switch {
 		case errors.Is(err, io.EOF) || ctx.Err() != nil:
-			if wrong && !o.lines.Interactive() {
+			if failed && !o.lines.Interactive() {
 				return cli.Fail(cli.ErrReported)
 			}
 			return nil
@@ -183,15 +183,15 @@ func (o *Options) talk(ctx context.Context, c *host.Conversation, history string
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		if err := o.turn(ctx, c, line, out); err != nil {
-			wrong = true
+		if err := o.runTurn(ctx, c, line, out); err != nil {
+			failed = true
 			fmt.Fprintln(o.Err, "picoclaw: "+terminal.New(o.Err).Clean(err.Error()))
 		}
 	}
 }
 
-// turn is one turn of a person's.
-func (o *Options) turn(ctx context.Context, c *host.Conversation, text string, out *terminal.Out) error {
+// runTurn runs one turn of the conversation.
+func (o *Options) runTurn(ctx context.Context, c *host.Conversation, text string, out *terminal.Out) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	if o.lines.Interactive() {
@@ -199,9 +199,9 @@ func (o *Options) turn(ctx context.Context, c *host.Conversation, text string, o
 			return results.AskPerson(o.Factory, ctx, o.lines, out, q)
 		})
 	}
-	shown := &turnView{out: out, text: true}
-	_, err := c.RunTurn(ctx, text, shown.event)
-	shown.newLine()
+	view := &turnView{out: out, showText: true}
+	_, err := c.RunTurn(ctx, text, view.showEvent)
+	view.finishLine()
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return errors.New("the turn was ended; its changes remain")
 	}

@@ -31,22 +31,22 @@ func NewCmdAgents(f *cli.Factory, runF func(*AgentsOptions) error) *cobra.Comman
 		Short:   "List agents",
 		Example: "  picoclaw agents\n  picoclaw agents show main",
 		Args:    cli.NoArguments,
-		RunE:    func(*cobra.Command, []string) error { return o.run() },
+		RunE:    func(*cobra.Command, []string) error { return o.runAgents() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	cmd.AddCommand(NewCmdAgentsShow(f, nil))
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *AgentsOptions) run() error {
+func (o *AgentsOptions) runAgents() error {
 	return listAgents(o.Factory, o.output)
 }
 
-// listedAgent is an agent as scripts read it.
-type listedAgent struct {
+// agentSummary is the JSON output of `picoclaw agents` about one agent.
+type agentSummary struct {
 	ID         string `json:"id"`
 	Workspace  string `json:"workspace"`
-	Restricted bool   `json:"restricted"` // to its workspace and what is opened besides
+	Restricted bool   `json:"restricted"` // to its workspace and allowed paths
 	Tools      int    `json:"tools"`
 }
 
@@ -59,13 +59,13 @@ func listAgents(f *cli.Factory, output cli.Format) error {
 	if err != nil {
 		return cli.CannotStart(err)
 	}
-	all := []listedAgent{}
+	all := []agentSummary{}
 	for _, id := range cfg.AgentIDs() {
 		s, err := h.OpenPreview(id, session.CLI)
 		if err != nil {
 			return cli.CannotStart(err)
 		}
-		all = append(all, listedAgent{id, s.Policy().Workspace(), s.Policy().Guard().Restrict, len(s.Tools())})
+		all = append(all, agentSummary{id, s.Policy().Workspace(), s.Policy().Guard().Restrict, len(s.Tools())})
 	}
 	if output == cli.JSON {
 		return f.PrintJSON(all)
@@ -84,24 +84,24 @@ func listAgents(f *cli.Factory, output cli.Format) error {
 	return table.Write(terminal.New(f.Out))
 }
 
-// shownAgent is what an agent may do, as scripts read it.
-type shownAgent struct {
+// agentDetails is the JSON output of `picoclaw agents show`.
+type agentDetails struct {
 	ID       string               `json:"id"`
 	Settings []configview.Setting `json:"settings"`
-	Plugins  []heldPlugin         `json:"plugins"`
+	Plugins  []agentPlugin        `json:"plugins"`
 }
 
-type heldPlugin struct {
+type agentPlugin struct {
 	ID      string             `json:"id"`
 	Version string             `json:"version"`
 	Kind    catalog.PluginKind `json:"kind"`
 	Enabled bool               `json:"enabled"`
 	Grants  pluginpb.Grant     `json:"grants"` // in effect
-	From    string             `json:"from"`   // who gave them
-	Tools   []heldTool         `json:"tools"`
+	From    string             `json:"from"`   // origin of the grants
+	Tools   []agentTool        `json:"tools"`
 }
 
-type heldTool struct {
+type agentTool struct {
 	Name    string `json:"name"`
 	Enabled bool   `json:"enabled"`
 	Rule    string `json:"rule,omitempty"`
@@ -152,31 +152,31 @@ func showAgent(f *cli.Factory, id string, output cli.Format) error {
 		return cli.CannotStart(err)
 	}
 	settings := agent.Settings()
-	for i, one := range settings {
-		settings[i].Value = redact.RedactValue(one.Key, one.Value)
+	for i, setting := range settings {
+		settings[i].Value = redact.RedactValue(setting.Key, setting.Value)
 	}
-	shown := shownAgent{ID: id, Settings: configview.New(cfg, settings).Settings}
-	for _, held := range s.PluginAccess() {
-		shown.Plugins = append(shown.Plugins, newHeldPlugin(cfg, held))
+	details := agentDetails{ID: id, Settings: configview.New(cfg, settings).Settings}
+	for _, access := range s.PluginAccess() {
+		details.Plugins = append(details.Plugins, newAgentPlugin(cfg, access))
 	}
 	if output == cli.JSON {
-		return f.PrintJSON(shown)
+		return f.PrintJSON(details)
 	}
-	return printAgent(f, shown, settings)
+	return printAgent(f, details, settings)
 }
 
-func newHeldPlugin(cfg *config.Config, h session.PluginAccess) heldPlugin {
-	p := heldPlugin{
-		ID: h.Plugin, Version: h.Version, Kind: h.Kind, Enabled: h.Enabled, Grants: h.Grants, From: grantedBy(cfg, h),
+func newAgentPlugin(cfg *config.Config, h session.PluginAccess) agentPlugin {
+	p := agentPlugin{
+		ID: h.Plugin, Version: h.Version, Kind: h.Kind, Enabled: h.Enabled, Grants: h.Grants, From: grantOrigin(cfg, h),
 	}
 	for _, t := range h.Tools {
-		p.Tools = append(p.Tools, heldTool(t))
+		p.Tools = append(p.Tools, agentTool(t))
 	}
 	return p
 }
 
-// grantedBy says who gave a plugin its grants: the configuration with its place, or the operator when it was installed.
-func grantedBy(cfg *config.Config, h session.PluginAccess) string {
+// grantOrigin returns where a plugin's grants come from: a place in the configuration, or the installation.
+func grantOrigin(cfg *config.Config, h session.PluginAccess) string {
 	if cfg.Plugin(h.Plugin).Granted {
 		by := config.Origin{}
 		for _, s := range cfg.Settings() {
@@ -192,7 +192,7 @@ func grantedBy(cfg *config.Config, h session.PluginAccess) string {
 	return "default"
 }
 
-func printAgent(f *cli.Factory, shown shownAgent, settings []config.Setting) error {
+func printAgent(f *cli.Factory, shown agentDetails, settings []config.Setting) error {
 	out := terminal.New(f.Out)
 	fmt.Fprintf(out, "agent %s\n\n", out.Paint(terminal.Bold, shown.ID))
 	table := terminal.NewTable("SETTING", "VALUE", "ORIGIN")

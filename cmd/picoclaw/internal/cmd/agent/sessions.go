@@ -14,21 +14,21 @@ import (
 	"github.com/picoclaw/picoclaw/internal/statefiles"
 )
 
-// sessionsOf is where an agent's conversations are kept, and its id.
-func sessionsOf(f *cli.Factory, id string) (dir, agent string, err error) {
+// findSessionDir returns the directory of an agent's conversations, and the agent's id.
+func findSessionDir(f *cli.Factory, id string) (dir, agent string, err error) {
 	cfg, err := f.Config("")
 	if err != nil {
 		return "", "", err
 	}
-	of, err := cfg.ResolveAgent(id)
+	resolved, err := cfg.ResolveAgent(id)
 	if err != nil {
 		return "", "", cli.Usagef("%w", err)
 	}
-	return host.SessionDir(cfg.Home().Path, of.ID), of.ID, nil
+	return host.SessionDir(cfg.Home().Path, resolved.ID), resolved.ID, nil
 }
 
-// keptSession is a session as scripts read it.
-type keptSession struct {
+// savedSession is the JSON output about one session.
+type savedSession struct {
 	Session  string    `json:"session"`
 	Modified time.Time `json:"modified"`
 	Bytes    int64     `json:"bytes"`
@@ -50,24 +50,24 @@ func NewCmdSessions(f *cli.Factory, runF func(*SessionsOptions) error) *cobra.Co
 		Long:    "List the saved conversations of an agent. A session is a file of JSON lines in the home, below sessions.",
 		Example: "  picoclaw agent sessions\n  picoclaw agent sessions --agent reader --output json",
 		Args:    cli.NoArguments,
-		RunE:    func(*cobra.Command, []string) error { return o.run() },
+		RunE:    func(*cobra.Command, []string) error { return o.listSessions() },
 	}
 	f.AddAgentFlag(cmd, &o.id, "the agent (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *SessionsOptions) run() error {
-	dir, id, err := sessionsOf(o.Factory, o.id)
+func (o *SessionsOptions) listSessions() error {
+	dir, id, err := findSessionDir(o.Factory, o.id)
 	if err != nil {
 		return err
 	}
 	kept, err := agent.ListTranscripts(dir)
 	err = cli.FailOrNil(err)
 	if o.output == cli.JSON {
-		all := []keptSession{}
+		all := []savedSession{}
 		for _, k := range kept {
-			all = append(all, keptSession{k.Key, k.Modified.UTC(), k.Bytes, k.Path})
+			all = append(all, savedSession{k.Key, k.Modified.UTC(), k.Bytes, k.Path})
 		}
 		return cmp.Or(o.PrintJSON(all), err)
 	}
@@ -96,14 +96,14 @@ func NewCmdForget(f *cli.Factory, runF func(*ForgetOptions) error) *cobra.Comman
 		Long:    "Delete a saved conversation. The agent's calls stay in the audit log.",
 		Example: "  picoclaw agent forget cli:default",
 		Args:    cli.OneArgument(&o.session, "forget which session? `picoclaw agent sessions` lists them"),
-		RunE:    func(*cobra.Command, []string) error { return o.run() },
+		RunE:    func(*cobra.Command, []string) error { return o.deleteSession() },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent (default: the first one)")
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *ForgetOptions) run() error {
-	dir, _, err := sessionsOf(o.Factory, o.agent)
+func (o *ForgetOptions) deleteSession() error {
+	dir, _, err := findSessionDir(o.Factory, o.agent)
 	if err != nil {
 		return err
 	}

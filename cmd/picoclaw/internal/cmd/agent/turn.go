@@ -10,19 +10,19 @@ import (
 	"github.com/picoclaw/picoclaw/host/agent"
 )
 
-// turnView shows a turn as it happens: the model's words, if they are wanted, and a line for each call and notice.
+// turnView shows a turn while it runs: the model's text, if wanted, and a line for each call and notice.
 type turnView struct {
-	out  *terminal.Out
-	text bool // show the model's words
-	open bool // the last line is not at its end
+	out        *terminal.Out
+	showText   bool // show the model's text
+	unfinished bool // the last line has no newline
 }
 
-func (v *turnView) event(e agent.Event) {
+func (v *turnView) showEvent(e agent.Event) {
 	switch e.Kind {
 	case agent.TextEvent:
-		if v.text {
+		if v.showText {
 			fmt.Fprint(v.out, v.out.Clean(e.Text))
-			v.open = !strings.HasSuffix(e.Text, "\n")
+			v.unfinished = !strings.HasSuffix(e.Text, "\n")
 		}
 	case agent.CallEvent:
 		var args map[string]any
@@ -30,31 +30,31 @@ func (v *turnView) event(e agent.Event) {
 		if json.Unmarshal(e.Call.Arguments, &args) == nil {
 			line = results.ArgumentLine(args)
 		}
-		v.line(terminal.Faint, "→ "+e.Call.Tool+" "+line)
+		v.printLine(terminal.Faint, "→ "+e.Call.Tool+" "+line)
 	case agent.ResultEvent:
 		if e.Result.Err != nil {
-			v.line(terminal.Bad, "✗ "+e.Call.Tool+": "+e.Result.Err.Message)
+			v.printLine(terminal.Bad, "✗ "+e.Call.Tool+": "+e.Result.Err.Message)
 			if e.Result.Err.Rule != "" {
-				v.line(terminal.Faint, "  rule: "+e.Result.Err.Rule)
+				v.printLine(terminal.Faint, "  rule: "+e.Result.Err.Rule)
 			}
 		}
 	case agent.NoticeEvent:
-		v.line(terminal.Doubt, "! "+e.Text)
+		v.printLine(terminal.Doubt, "! "+e.Text)
 	case agent.OutputEvent: // the result has it
 	}
 }
 
-// lineWidth is how much of a call is shown.
-const lineWidth = 200
+// maxLineWidth is the shown length of a call.
+const maxLineWidth = 200
 
-func (v *turnView) line(style terminal.Style, text string) {
-	v.newLine()
-	fmt.Fprintln(v.out, v.out.Paint(style, terminal.Shorten(terminal.Line(text), lineWidth)))
+func (v *turnView) printLine(style terminal.Style, text string) {
+	v.finishLine()
+	fmt.Fprintln(v.out, v.out.Paint(style, terminal.Shorten(terminal.Line(text), maxLineWidth)))
 }
 
-func (v *turnView) newLine() {
-	if v.open {
+func (v *turnView) finishLine() {
+	if v.unfinished {
 		fmt.Fprintln(v.out)
 	}
-	v.open = false
+	v.unfinished = false
 }

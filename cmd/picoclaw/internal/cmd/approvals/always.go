@@ -17,15 +17,15 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// allowPatterns is the setting that can be proposed: the others are for whoever thinks about more than one call.
-const allowPatterns = "tools.exec.custom_allow_patterns"
+// allowPatternsKey is the only setting that is proposed; other settings affect more than this kind of call.
+const allowPatternsKey = "tools.exec.custom_allow_patterns"
 
-// addition is what the guard says of it.
-var addition = lazyregexp.New(`^add ("(?:[^"\\]|\\.)*") to (?:\S+\.)?tools\.exec\.custom_allow_patterns\b`)
+// addPattern matches the guard's proposal of that setting.
+var addPattern = lazyregexp.New(`^add ("(?:[^"\\]|\\.)*") to (?:\S+\.)?tools\.exec\.custom_allow_patterns\b`)
 
-// allowAlways proposes the setting that allows a call from then on, and writes it if the person says yes.
+// allowAlways shows the setting that allows such calls from now on, and writes it after confirmation.
 func (v *Options) allowAlways(w *approvals.WaitingCall) error {
-	found := addition().FindStringSubmatch(w.Setting)
+	found := addPattern().FindStringSubmatch(w.Setting)
 	if found == nil {
 		if w.Setting == "" {
 			return cli.Fail(fmt.Errorf("no setting is known that always allows it; it is asked about by %s", w.Rule))
@@ -40,7 +40,7 @@ func (v *Options) allowAlways(w *approvals.WaitingCall) error {
 	if err != nil {
 		return err
 	}
-	key, file, err := placeOf(cfg, w.Agent)
+	key, file, err := findPatternSetting(cfg, w.Agent)
 	if err != nil {
 		return cli.Fail(fmt.Errorf("nothing was written: %w; this would allow the call: %s", err, terminal.Line(w.Setting)))
 	}
@@ -72,23 +72,23 @@ func (v *Options) allowAlways(w *approvals.WaitingCall) error {
 	return nil
 }
 
-// placeOf returns the key by which an agent has its patterns, and the file to write it to.
-func placeOf(cfg *config.Config, agent string) (key, file string, err error) {
-	of, err := cfg.ResolveAgent(agent)
+// findPatternSetting returns the key of an agent's allow patterns, and the file to write it to.
+func findPatternSetting(cfg *config.Config, agent string) (key, file string, err error) {
+	resolved, err := cfg.ResolveAgent(agent)
 	if err != nil {
 		return "", "", err
 	}
-	key, file = allowPatterns, cfg.File()
-	for _, s := range of.Settings() {
-		if s.Common != allowPatterns {
+	key, file = allowPatternsKey, cfg.File()
+	for _, s := range resolved.Settings() {
+		if s.Common != allowPatternsKey {
 			continue
 		}
 		switch s.Origin.Source {
 		case config.VariableSource, config.FlagSource:
-			return "", "", fmt.Errorf("%s sets %s", s.Origin, allowPatterns)
+			return "", "", fmt.Errorf("%s sets %s", s.Origin, allowPatternsKey)
 		}
 		if s.Own {
-			key = fmt.Sprintf("[%d].%s", slices.Index(cfg.AgentIDs(), of.ID), s.Key)
+			key = fmt.Sprintf("[%d].%s", slices.Index(cfg.AgentIDs(), resolved.ID), s.Key)
 		}
 	}
 	for _, s := range cfg.Settings() { // which have keys as the file has them

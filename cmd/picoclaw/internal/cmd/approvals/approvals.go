@@ -32,7 +32,7 @@ func NewCmdApprovals(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 refused. An answer applies to this one call.`,
 		Example: "  picoclaw approvals\n  picoclaw approvals --output json",
 		Args:    cli.NoArguments,
-		RunE:    func(*cobra.Command, []string) error { return v.list() },
+		RunE:    func(*cobra.Command, []string) error { return v.listRequests() },
 	}
 	f.AddOutputFlag(cmd, &v.output)
 	cmd.AddCommand(NewCmdList(f, nil), NewCmdShow(f, nil), NewCmdAllow(f, nil), NewCmdDeny(f, nil))
@@ -46,7 +46,7 @@ func NewCmdList(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Short:   "List approval requests",
 		Example: "  picoclaw approvals list\n  picoclaw approvals list --output json",
 		Args:    cli.NoArguments,
-		RunE:    func(*cobra.Command, []string) error { return v.list() },
+		RunE:    func(*cobra.Command, []string) error { return v.listRequests() },
 	}
 	f.AddOutputFlag(cmd, &v.output)
 	return cli.NewCommand(cmd, v, runF)
@@ -58,9 +58,9 @@ func NewCmdShow(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:               "show ID",
 		Short:             "Show an approval request with the whole call",
 		Example:           "  picoclaw approvals show 5kq2mzra",
-		Args:              v.oneID(),
-		ValidArgsFunction: cli.CompleteFirst(v.ids),
-		RunE:              func(*cobra.Command, []string) error { return v.show(v.id) },
+		Args:              v.idArgument(),
+		ValidArgsFunction: cli.CompleteFirst(v.completeIDs),
+		RunE:              func(*cobra.Command, []string) error { return v.showRequest(v.id) },
 	}
 	f.AddOutputFlag(cmd, &v.output)
 	return cli.NewCommand(cmd, v, runF)
@@ -80,16 +80,16 @@ func NewCmdAllow(f *cli.Factory, runF func(*AllowOptions) error) *cobra.Command 
 		Long: `Approve one call. With --always, also show the setting that allows such calls from now on, and write it if you
 confirm.`,
 		Example:           "  picoclaw approvals allow 5kq2mzra\n  picoclaw approvals allow 5kq2mzra --always",
-		Args:              v.oneID(),
-		ValidArgsFunction: cli.CompleteFirst(v.ids),
-		RunE:              func(*cobra.Command, []string) error { return v.run() },
+		Args:              v.idArgument(),
+		ValidArgsFunction: cli.CompleteFirst(v.completeIDs),
+		RunE:              func(*cobra.Command, []string) error { return v.runAllow() },
 	}
 	cmd.Flags().BoolVar(&v.always, "always", false, "propose the setting that allows such calls")
 	return cli.NewCommand(cmd, v, runF)
 }
 
-func (v *AllowOptions) run() error {
-	w, err := v.answer(v.id, approvals.Answer{Yes: true})
+func (v *AllowOptions) runAllow() error {
+	w, err := v.answerRequest(v.id, approvals.Answer{Yes: true})
 	if err != nil || !v.always {
 		return err
 	}
@@ -99,7 +99,7 @@ func (v *AllowOptions) run() error {
 // DenyOptions are the options of `picoclaw approvals deny`.
 type DenyOptions struct {
 	Options
-	why string
+	reason string
 }
 
 func NewCmdDeny(f *cli.Factory, runF func(*DenyOptions) error) *cobra.Command {
@@ -108,26 +108,26 @@ func NewCmdDeny(f *cli.Factory, runF func(*DenyOptions) error) *cobra.Command {
 		Use:               "deny ID",
 		Short:             "Deny a call",
 		Example:           "  picoclaw approvals deny 5kq2mzra --why 'ask on Monday'",
-		Args:              v.oneID(),
-		ValidArgsFunction: cli.CompleteFirst(v.ids),
-		RunE:              func(*cobra.Command, []string) error { return v.run() },
+		Args:              v.idArgument(),
+		ValidArgsFunction: cli.CompleteFirst(v.completeIDs),
+		RunE:              func(*cobra.Command, []string) error { return v.runDeny() },
 	}
-	cmd.Flags().StringVar(&v.why, "why", "", "`reason` shown to the agent")
+	cmd.Flags().StringVar(&v.reason, "why", "", "`reason` shown to the agent")
 	return cli.NewCommand(cmd, v, runF)
 }
 
-func (v *DenyOptions) run() error {
-	_, err := v.answer(v.id, approvals.Answer{Why: v.why})
+func (v *DenyOptions) runDeny() error {
+	_, err := v.answerRequest(v.id, approvals.Answer{Why: v.reason})
 	return err
 }
 
-func (v *Options) oneID() cobra.PositionalArgs {
+func (v *Options) idArgument() cobra.PositionalArgs {
 	return cli.OneName(&v.id, "the id of one call, as `picoclaw approvals` shows it")
 }
 
-// list lists what waits.
-func (v *Options) list() error {
-	all, err := v.waiting()
+// listRequests lists the approval requests.
+func (v *Options) listRequests() error {
+	all, err := v.readRequests()
 	if err != nil {
 		return err
 	}
@@ -143,12 +143,12 @@ func (v *Options) list() error {
 	}
 	table := terminal.NewTable("ID", "AGENT", "ORIGIN", "LEFT", "CALL")
 	for _, w := range all {
-		table.Row(w.ID, w.Agent, w.Origin, left(w), terminal.Shorten(w.Tool+" "+line(w), 80))
+		table.Row(w.ID, w.Agent, w.Origin, timeLeft(w), terminal.Shorten(w.Tool+" "+formatArguments(w), 80))
 	}
 	return table.Write(terminal.New(v.Out))
 }
 
-func (v *Options) waiting() ([]*approvals.WaitingCall, error) {
+func (v *Options) readRequests() ([]*approvals.WaitingCall, error) {
 	home, err := v.Home()
 	if err != nil {
 		return nil, err
@@ -160,13 +160,13 @@ func (v *Options) waiting() ([]*approvals.WaitingCall, error) {
 	return all, nil
 }
 
-// left is how long a call waits from now on.
-func left(w *approvals.WaitingCall) string {
+// timeLeft returns how long a request is still open.
+func timeLeft(w *approvals.WaitingCall) string {
 	return max(0, time.Until(w.Until)).Round(time.Second).String()
 }
 
-// line are a call's arguments in one line.
-func line(w *approvals.WaitingCall) string {
+// formatArguments returns a call's arguments on one line.
+func formatArguments(w *approvals.WaitingCall) string {
 	var args map[string]any
 	if err := json.Unmarshal(w.Arguments, &args); err != nil {
 		return terminal.Exact(string(w.Arguments))
@@ -174,26 +174,26 @@ func line(w *approvals.WaitingCall) string {
 	return terminal.Exact(results.ArgumentLine(args))
 }
 
-// show shows the whole of a call.
-func (v *Options) show(id string) error {
-	_, w, err := v.find(id)
+// showRequest shows a whole approval request.
+func (v *Options) showRequest(id string) error {
+	_, w, err := v.findRequest(id)
 	if err != nil {
 		return err
 	}
 	if v.output == cli.JSON {
 		return v.PrintJSON(w)
 	}
-	fmt.Fprintf(v.Out, "%s %s\n  agent:  %s (%s, session %s)\n  rule:   %s\n  reason: %s\n", w.Tool, line(w),
+	fmt.Fprintf(v.Out, "%s %s\n  agent:  %s (%s, session %s)\n  rule:   %s\n  reason: %s\n", w.Tool, formatArguments(w),
 		w.Agent, w.Origin, w.Session, w.Rule, terminal.Exact(w.Reason))
 	if w.Setting != "" {
 		fmt.Fprintf(v.Out, "  always: %s\n", terminal.Exact(w.Setting))
 	}
-	fmt.Fprintf(v.Out, "It waits for another %s: `picoclaw approvals allow %s` or deny.\n", left(w), w.ID)
+	fmt.Fprintf(v.Out, "It waits for another %s: `picoclaw approvals allow %s` or deny.\n", timeLeft(w), w.ID)
 	return nil
 }
 
-// find finds a call that waits, below the instance root home.
-func (v *Options) find(id string) (home string, w *approvals.WaitingCall, err error) {
+// findRequest finds an approval request in the home.
+func (v *Options) findRequest(id string) (home string, w *approvals.WaitingCall, err error) {
 	if home, err = v.Home(); err != nil {
 		return "", nil, err
 	}
@@ -203,9 +203,9 @@ func (v *Options) find(id string) (home string, w *approvals.WaitingCall, err er
 	return home, w, nil
 }
 
-// answer answers a call, and returns it.
-func (v *Options) answer(id string, a approvals.Answer) (*approvals.WaitingCall, error) {
-	home, w, err := v.find(id)
+// answerRequest approves or denies a call, and returns it.
+func (v *Options) answerRequest(id string, a approvals.Answer) (*approvals.WaitingCall, error) {
+	home, w, err := v.findRequest(id)
 	if err != nil {
 		return nil, err
 	}
@@ -219,15 +219,15 @@ func (v *Options) answer(id string, a approvals.Answer) (*approvals.WaitingCall,
 	if a.Yes {
 		what = "goes on"
 	}
-	fmt.Fprintf(v.Out, "%s: %s %s\n", what, w.Tool, line(w))
+	fmt.Fprintf(v.Out, "%s: %s %s\n", what, w.Tool, formatArguments(w))
 	return w, nil
 }
 
-// ids proposes calls that wait.
-func (v *Options) ids() (ids []cobra.Completion) {
-	all, _ := v.waiting()
+// completeIDs proposes approval requests.
+func (v *Options) completeIDs() (completeIDs []cobra.Completion) {
+	all, _ := v.readRequests()
 	for _, w := range all {
-		ids = append(ids, cobra.CompletionWithDesc(w.ID, terminal.Shorten(w.Tool+" "+line(w), 60)))
+		completeIDs = append(completeIDs, cobra.CompletionWithDesc(w.ID, terminal.Shorten(w.Tool+" "+formatArguments(w), 60)))
 	}
-	return ids
+	return completeIDs
 }

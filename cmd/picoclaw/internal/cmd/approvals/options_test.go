@@ -18,6 +18,6 @@ func TestNewCmdApprovals(t *testing.T) {
 		clitest.CommandLine[AllowOptions]{Line: "a --always", Want: AllowOptions{Options: Options{id: "a"}, always: true}},
 		clitest.CommandLine[AllowOptions]{Line: "a b", Usage: "allow takes the id of one call"})
 	clitest.CheckOptions(t, NewCmdDeny,
-		clitest.CommandLine[DenyOptions]{Line: "a --why later", Want: DenyOptions{Options: Options{id: "a"}, why: "later"}},
+		clitest.CommandLine[DenyOptions]{Line: "a --why later", Want: DenyOptions{Options: Options{id: "a"}, reason: "later"}},
 		clitest.CommandLine[DenyOptions]{Line: "", Usage: "deny takes the id of one call"})
 }

@@ -42,7 +42,7 @@ long values shortened.`,
   picoclaw audit --limit 0 --output json | jq .args.path
   picoclaw audit stats --since 7d
   picoclaw audit verify`, "\n"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.runAudit(cmd.Context()) },
 	}
 	addFilterFlags(f, cmd, &o.filter)
 	f.AddOutputFlag(cmd, &o.output)
@@ -52,7 +52,7 @@ long values shortened.`,
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *Options) run(ctx context.Context) error {
+func (o *Options) runAudit(ctx context.Context) error {
 	if o.limit < 0 {
 		return cli.Usagef("--limit %d: want 0 or more", o.limit)
 	}
@@ -62,32 +62,32 @@ func (o *Options) run(ctx context.Context) error {
 	}
 	path := audit.LogFile(cfg.Home().Path)
 	if o.limit > 0 && !o.follow {
-		return o.latest(cfg, path)
+		return o.showLatest(cfg, path)
 	}
-	latest := &latestRecords{most: o.limit}
-	show := latest.add
-	var names auditNames
+	latest := &latestRecords{max: o.limit}
+	show := latest.addRecord
+	var names loggedNames
 	if o.follow {
 		var failed error
-		err = audit.FollowLog(ctx, path, names.passing(o.filter, func(r audit.Record) error { return show(r) }), func() {
-			failed = o.show(latest.records)
-			names.complain(o.Factory, cfg, o.filter)
-			show = o.showOne
+		err = audit.FollowLog(ctx, path, names.filterRecords(o.filter, func(r audit.Record) error { return show(r) }), func() {
+			failed = o.showRecords(latest.records)
+			names.warnUnknownNames(o.Factory, cfg, o.filter)
+			show = o.printRecord
 		})
 		if failed != nil {
 			return failed
 		}
 		return cli.FailOrNil(err)
 	}
-	if err := names.read(o.Factory, cfg, o.filter, latest.add); err != nil {
+	if err := names.readLog(o.Factory, cfg, o.filter, latest.addRecord); err != nil {
 		return err
 	}
-	names.complain(o.Factory, cfg, o.filter)
-	return o.show(latest.records)
+	names.warnUnknownNames(o.Factory, cfg, o.filter)
+	return o.showRecords(latest.records)
 }
 
-// latest shows the latest calls, for which the log need not be read from its beginning.
-func (o *Options) latest(cfg *config.Config, path string) error {
+// showLatest shows the latest calls without reading the log from its beginning.
+func (o *Options) showLatest(cfg *config.Config, path string) error {
 	var found []audit.Record
 	broken := 0
 	q := audit.Query{Filter: o.filter}
@@ -101,18 +101,18 @@ func (o *Options) latest(cfg *config.Config, path string) error {
 		broken, q.After = broken+page.Broken, page.Next
 	}
 	if len(found) == 0 { // perhaps there is nobody of that name
-		var names auditNames
-		if _, err := audit.ReadLog(path, func(r audit.Record) error { names.see(r); return nil }); err != nil {
+		var names loggedNames
+		if _, err := audit.ReadLog(path, func(r audit.Record) error { names.addRecord(r); return nil }); err != nil {
 			return cli.FailOrNil(err)
 		}
-		names.complain(o.Factory, cfg, o.filter)
+		names.warnUnknownNames(o.Factory, cfg, o.filter)
 	}
-	complainOfLines(o.Factory, broken)
+	warnBrokenLines(o.Factory, broken)
 	slices.Reverse(found)
-	return o.show(found)
+	return o.showRecords(found)
 }
 
-func complainOfLines(f *cli.Factory, broken int) {
+func warnBrokenLines(f *cli.Factory, broken int) {
 	switch {
 	case broken == 1:
 		fmt.Fprintln(f.Err, "picoclaw: 1 line of the audit log is broken and was skipped; `picoclaw audit verify` shows where")
@@ -121,46 +121,45 @@ func complainOfLines(f *cli.Factory, broken int) {
 	}
 }
 
-// latestRecords keeps the latest ones.
+// latestRecords keeps the latest records.
 type latestRecords struct {
-	most    int
+	max     int
 	records []audit.Record
 }
 
-func (l *latestRecords) add(r audit.Record) error {
-	if l.records = append(l.records, r); l.most > 0 && len(l.records) > 2*l.most {
-		l.records = append([]audit.Record(nil), l.records[len(l.records)-l.most:]...)
+func (l *latestRecords) addRecord(r audit.Record) error {
+	if l.records = append(l.records, r); l.max > 0 && len(l.records) > 2*l.max {
+		l.records = append([]audit.Record(nil), l.records[len(l.records)-l.max:]...)
 	}
 	return nil
 }
 
-// show prints the records that were there. With --follow the columns have fixed widths, since nobody knows what comes.
-func (o *Options) show(records []audit.Record) error {
+// showRecords prints existing records. With --follow the columns have fixed widths, because later records are unknown.
+func (o *Options) showRecords(records []audit.Record) error {
 	if o.limit > 0 && len(records) > o.limit {
 		records = records[len(records)-o.limit:]
 	}
 	if o.output == cli.Text && !o.follow {
-		return o.table(records)
+		return o.printTable(records)
 	}
 	for _, r := range records {
-		if err := o.showOne(r); err != nil {
+		if err := o.printRecord(r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// roomForAll is how wide a terminal has to be for all columns. On a narrower one the call itself has what room there
-// is.
-const roomForAll = 132
+// fullTableWidth is the terminal width that all columns need; narrower terminals get fewer columns.
+const fullTableWidth = 132
 
-// table prints records below each other.
-func (o *Options) table(records []audit.Record) error {
+// printTable prints records as a table.
+func (o *Options) printTable(records []audit.Record) error {
 	out := terminal.New(o.Out)
-	if width := out.Width(); width > 0 && width < roomForAll {
+	if width := out.Width(); width > 0 && width < fullTableWidth {
 		table := terminal.NewTable("TIME", "AGENT", "TOOL", "DECISION", "MS", "CALL").Right(4)
 		for _, r := range records {
-			cells := auditCells(r)
+			cells := recordCells(r)
 			if day, today, _ := strings.Cut(cells[0], " "); day == time.Now().Format(time.DateOnly) {
 				cells[0] = today
 			}
@@ -171,18 +170,18 @@ func (o *Options) table(records []audit.Record) error {
 	}
 	table := terminal.NewTable("TIME", "AGENT", "ORIGIN", "TOOL", "DECISION", "MS", "BYTES", "CALL").Right(5, 6)
 	for _, r := range records {
-		table.Row(auditCells(r)...)
+		table.Row(recordCells(r)...)
 		table.Style(4, decisionStyle(r))
 	}
 	return table.Write(out)
 }
 
-func (o *Options) showOne(r audit.Record) error {
+func (o *Options) printRecord(r audit.Record) error {
 	if o.output == cli.JSON {
 		return o.PrintJSON(r)
 	}
 	out := terminal.New(o.Out)
-	cells := auditCells(r)
+	cells := recordCells(r)
 	for i, cell := range cells {
 		cells[i] = terminal.Line(cell)
 	}
@@ -192,17 +191,17 @@ func (o *Options) showOne(r audit.Record) error {
 	return err
 }
 
-func auditCells(r audit.Record) []string {
+func recordCells(r audit.Record) []string {
 	decision := r.Decision
 	if r.Answer != "" {
 		decision += ":" + r.Answer
 	}
 	return []string{r.Time.Local().Format("2006-01-02 15:04:05"), r.Agent, r.Origin, r.Tool, decision,
-		strconv.FormatFloat(r.Millis, 'f', 1, 64), strconv.Itoa(r.Bytes), callText(r)}
+		strconv.FormatFloat(r.Millis, 'f', 1, 64), strconv.Itoa(r.Bytes), describeCall(r)}
 }
 
-// callText is what was called, and what went wrong.
-func callText(r audit.Record) string {
+// describeCall returns the arguments of a call, and its error.
+func describeCall(r audit.Record) string {
 	text := ""
 	if len(r.Args) > 0 {
 		if args, err := jsonv2.Marshal(r.Args, jsonv2.Deterministic(true)); err == nil {
@@ -224,6 +223,7 @@ func callText(r audit.Record) string {
 	return strings.TrimSpace(text)
 }
 
+// decisionStyle returns the colour of a decision.
 func decisionStyle(r audit.Record) terminal.Style {
 	switch {
 	case r.WasDenied():

@@ -28,7 +28,7 @@ Open Cybersecurity Schema Framework 1.3) or cef (Common Event Format).`,
 		Example: strings.Trim(`
   picoclaw audit export --format csv > calls.csv
   picoclaw audit export --format ocsf --since 24h`, "\n"),
-		RunE: func(*cobra.Command, []string) error { return o.run() },
+		RunE: func(*cobra.Command, []string) error { return o.exportLog() },
 	}
 	addFilterFlags(f, cmd, &o.filter)
 	cmd.Flags().StringVar(&o.format, "format", "jsonl", "`format`: "+strings.Join(audit.ExportFormats(), ", "))
@@ -36,9 +36,9 @@ Open Cybersecurity Schema Framework 1.3) or cef (Common Event Format).`,
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *ExportOptions) run() error {
+func (o *ExportOptions) exportLog() error {
 	out := bufio.NewWriter(o.Out)
-	to, err := audit.NewExporter(o.format, out, o.Version)
+	exporter, err := audit.NewExporter(o.format, out, o.Version)
 	if err != nil {
 		return cli.Usagef("--%w", err)
 	}
@@ -46,11 +46,11 @@ func (o *ExportOptions) run() error {
 	if err != nil {
 		return err
 	}
-	var names auditNames
-	err = names.read(o.Factory, cfg, o.filter, to.Write)
-	if err = errors.Join(err, to.Close(), out.Flush()); err != nil {
+	var names loggedNames
+	err = names.readLog(o.Factory, cfg, o.filter, exporter.Write)
+	if err = errors.Join(err, exporter.Close(), out.Flush()); err != nil {
 		return cli.FailOrNil(err)
 	}
-	names.complain(o.Factory, cfg, o.filter)
+	names.warnUnknownNames(o.Factory, cfg, o.filter)
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
-// addFilterFlags adds the flags that select audit entries, and has cmd parse them into filter.
+// addFilterFlags adds the flags that select audit entries, and parses them into filter.
 func addFilterFlags(f *cli.Factory, cmd *cobra.Command, filter *audit.Filter) {
 	flags := cmd.Flags()
 	var agent string
@@ -56,31 +56,31 @@ duration.`,
 		Example: strings.Trim(`
   picoclaw audit stats
   picoclaw audit stats --agent main --since 7d --output json`, "\n"),
-		RunE: func(*cobra.Command, []string) error { return o.stats() },
+		RunE: func(*cobra.Command, []string) error { return o.showStats() },
 	}
 	addFilterFlags(f, cmd, &o.filter)
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *Options) stats() error {
+func (o *Options) showStats() error {
 	cfg, err := o.Config("")
 	if err != nil {
 		return err
 	}
 	var sums audit.Summary
-	var names auditNames
-	if err = names.read(o.Factory, cfg, o.filter, func(r audit.Record) error { sums.Add(r); return nil }); err != nil {
+	var names loggedNames
+	if err = names.readLog(o.Factory, cfg, o.filter, func(r audit.Record) error { sums.Add(r); return nil }); err != nil {
 		return err
 	}
-	names.complain(o.Factory, cfg, o.filter)
+	names.warnUnknownNames(o.Factory, cfg, o.filter)
 	if o.output == cli.JSON {
 		return o.PrintJSON(sums.ToolStats())
 	}
 	table := terminal.NewTable("TOOL", "CALLS", "REFUSED", "FAILED", "P50 MS", "P99 MS", "BYTES").Right(1, 2, 3, 4, 5, 6)
 	for _, t := range sums.ToolStats() {
 		table.Row(t.Tool, strconv.Itoa(t.Calls), strconv.Itoa(t.Denied), strconv.Itoa(t.Failed),
-			took(t, t.P50), took(t, t.P99), strconv.Itoa(t.Bytes))
+			formatDuration(t, t.P50), formatDuration(t, t.P99), strconv.Itoa(t.Bytes))
 		if t.Denied > 0 {
 			table.Style(2, terminal.Bad)
 		}
@@ -88,8 +88,8 @@ func (o *Options) stats() error {
 	return table.Write(terminal.New(o.Out))
 }
 
-// took shows how long calls took; nothing where none was made.
-func took(t audit.ToolStats, ms float64) string {
+// formatDuration returns the duration of a tool's calls; empty if none was made.
+func formatDuration(t audit.ToolStats, ms float64) string {
 	if t.Calls == t.Denied {
 		return ""
 	}
@@ -111,11 +111,10 @@ func completeTools(f *cli.Factory) cli.Completer {
 	}
 }
 
-// auditNames are the agents and tools that a log has calls of, so that a name that nobody has is not taken for one that
-// did nothing.
-type auditNames struct{ agents, tools []string }
+// loggedNames are the agents and tools in a log, so that an unknown name in a filter is reported.
+type loggedNames struct{ agents, tools []string }
 
-func (n *auditNames) see(r audit.Record) {
+func (n *loggedNames) addRecord(r audit.Record) {
 	if !slices.Contains(n.agents, r.Agent) {
 		n.agents = append(n.agents, r.Agent)
 	}
@@ -124,10 +123,10 @@ func (n *auditNames) see(r audit.Record) {
 	}
 }
 
-// passing sees all calls, and passes on those that the filter lets through.
-func (n *auditNames) passing(filter audit.Filter, found func(audit.Record) error) func(audit.Record) error {
+// filterRecords notes the names of all records, and passes on those that match the filter.
+func (n *loggedNames) filterRecords(filter audit.Filter, found func(audit.Record) error) func(audit.Record) error {
 	return func(r audit.Record) error {
-		n.see(r)
+		n.addRecord(r)
 		if filter.Matches(r) {
 			return found(r)
 		}
@@ -135,22 +134,22 @@ func (n *auditNames) passing(filter audit.Filter, found func(audit.Record) error
 	}
 }
 
-// read gives those recorded calls to found that the filter lets through, and complains of lines that are none.
-func (n *auditNames) read(f *cli.Factory, cfg *config.Config, filter audit.Filter, found func(audit.Record) error) error {
-	broken, err := audit.ReadLog(audit.LogFile(cfg.Home().Path), n.passing(filter, found))
+// readLog calls found for the records that match the filter, and warns about invalid lines.
+func (n *loggedNames) readLog(f *cli.Factory, cfg *config.Config, filter audit.Filter, found func(audit.Record) error) error {
+	broken, err := audit.ReadLog(audit.LogFile(cfg.Home().Path), n.filterRecords(filter, found))
 	if err == nil {
-		complainOfLines(f, broken)
+		warnBrokenLines(f, broken)
 	}
 	return cli.FailOrNil(err)
 }
 
-// complain says on standard error when a filter names what is neither in the log nor in the configuration.
-func (n *auditNames) complain(f *cli.Factory, cfg *config.Config, filter audit.Filter) {
+// warnUnknownNames warns if a filter names an agent or tool that is neither in the log nor configured.
+func (n *loggedNames) warnUnknownNames(f *cli.Factory, cfg *config.Config, filter audit.Filter) {
 	if agents := append(cfg.AgentIDs(), n.agents...); filter.Agent != "" && !slices.Contains(agents, filter.Agent) {
 		fmt.Fprintf(f.Err, "picoclaw: no agent %q is configured, and no call of one is in the log%s\n", filter.Agent,
 			suggest.DidYouMean(filter.Agent, agents))
 	}
-	if filter.Tool == "" || slices.ContainsFunc(n.tools, toolFilter(filter.Tool)) {
+	if filter.Tool == "" || slices.ContainsFunc(n.tools, matchTool(filter.Tool)) {
 		return
 	}
 	h, err := session.Open(session.Options{Config: cfg})
@@ -162,13 +161,13 @@ func (n *auditNames) complain(f *cli.Factory, cfg *config.Config, filter audit.F
 	for _, t := range h.AllTools() {
 		tools = append(tools, t.Spec.Name, t.Name)
 	}
-	if !slices.ContainsFunc(tools, toolFilter(filter.Tool)) {
+	if !slices.ContainsFunc(tools, matchTool(filter.Tool)) {
 		fmt.Fprintf(f.Err, "picoclaw: no tool %q is installed, and no call of one is in the log%s\n", filter.Tool,
 			suggest.DidYouMean(filter.Tool, tools))
 	}
 }
 
-// toolFilter reports whether a name is one that a filter chooses.
-func toolFilter(pattern string) func(name string) bool {
+// matchTool returns a function that reports whether a filter pattern matches a tool name.
+func matchTool(pattern string) func(name string) bool {
 	return func(name string) bool { return audit.Filter{Tool: pattern}.Matches(audit.Record{Tool: name}) }
 }

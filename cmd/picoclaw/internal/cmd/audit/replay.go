@@ -29,20 +29,20 @@ type ReplayOptions struct {
 	sessions map[sessionKey]*session.Session
 	table    *terminal.Table
 	rows     int
-	sums     replaySums
+	sums     replaySummary
 	changes  map[decisionChange]int
 }
 
-// sessionKey identifies the sessions that decide the calls.
+// sessionKey identifies the session that decides a call.
 type sessionKey struct{ agent, origin string }
 
-// decisionChange has the recorded decision on a call and the new one.
+// decisionChange is the logged and the new decision on a call.
 type decisionChange struct {
 	Was string `json:"was"`
 	Now string `json:"now"`
 }
 
-// replayedCall is the JSON output about one call whose decision changes.
+// replayedCall is the JSON output about one call with a different decision.
 type replayedCall struct {
 	Time    time.Time      `json:"time"`
 	Agent   string         `json:"agent"`
@@ -55,12 +55,12 @@ type replayedCall struct {
 	Inexact string `json:"inexact,omitempty"`
 }
 
-// replaySums are the last line for scripts.
-type replaySums struct {
+// replaySummary is the last line of JSON output.
+type replaySummary struct {
 	Calls   int            `json:"calls"`
 	Same    int            `json:"same"`
 	Changed int            `json:"changed"`
-	Inexact int            `json:"inexact"` // of the calls, those that can't be decided exactly; they are neither
+	Inexact int            `json:"inexact"` // calls that cannot be decided exactly; they count neither as same nor as changed
 	Changes []changedCalls `json:"changes"`
 }
 
@@ -82,14 +82,14 @@ they are counted separately, and marked ~ if their decision differs.`,
 		Example: strings.Trim(`
   picoclaw --config new.json audit replay --since 24h
   picoclaw --config new.json audit replay --agent main --output json`, "\n"),
-		RunE: func(*cobra.Command, []string) error { return o.run() },
+		RunE: func(*cobra.Command, []string) error { return o.runReplay() },
 	}
 	addFilterFlags(f, cmd, &o.filter)
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *ReplayOptions) run() error {
+func (o *ReplayOptions) runReplay() error {
 	cfg, err := o.Config("")
 	if err != nil {
 		return err
@@ -99,11 +99,11 @@ func (o *ReplayOptions) run() error {
 	}
 	defer hosts.Close(o.Factory, o.host)
 	o.table = terminal.NewTable("TIME", "AGENT", "TOOL", "WAS", "NOW", "RULE", "CALL")
-	err = new(auditNames).read(o.Factory, cfg, o.filter, func(r audit.Record) error { return o.decide(r, cfg.AgentIDs()) })
+	err = new(loggedNames).readLog(o.Factory, cfg, o.filter, func(r audit.Record) error { return o.replayRecord(r, cfg.AgentIDs()) })
 	if err != nil {
 		return err
 	}
-	if err := o.summary(); err != nil {
+	if err := o.printSummary(); err != nil {
 		return err
 	}
 	if o.sums.Changed > 0 {
@@ -112,18 +112,18 @@ func (o *ReplayOptions) run() error {
 	return nil
 }
 
-// decide decides one call, and shows it if that changes.
-func (o *ReplayOptions) decide(r audit.Record, agents []string) error {
-	now, err := o.replay(r, agents)
+// replayRecord decides one call again, and shows it if the decision differs.
+func (o *ReplayOptions) replayRecord(r audit.Record, agents []string) error {
+	result, err := o.decideCall(r, agents)
 	if err != nil {
 		return err
 	}
 	o.sums.Calls++
-	c := decisionChange{Was: r.Decision, Now: now.Verdict.String()}
+	c := decisionChange{Was: r.Decision, Now: result.Verdict.String()}
 	switch {
-	case now.Inexact != "":
+	case result.Inexact != "":
 		o.sums.Inexact++
-		if now.Rule == "" && now.Reason == "" {
+		if result.Rule == "" && result.Reason == "" {
 			return nil // nothing can be said of it
 		}
 	case c.Was == c.Now:
@@ -137,41 +137,41 @@ func (o *ReplayOptions) decide(r audit.Record, agents []string) error {
 	}
 	if o.output == cli.JSON {
 		return o.PrintJSON(replayedCall{Time: r.Time, Agent: r.Agent, Session: r.Session, Tool: r.Tool, Args: r.Args,
-			decisionChange: c, Rule: now.Rule, Reason: now.Reason, Inexact: now.Inexact})
+			decisionChange: c, Rule: result.Rule, Reason: result.Reason, Inexact: result.Inexact})
 	}
 	mark := ""
-	if now.Inexact != "" {
+	if result.Inexact != "" {
 		mark = "~"
 	}
-	cells := auditCells(r)
+	cells := recordCells(r)
 	r.Error, r.Rule = "", "" // they are of the decision that was
-	o.table.Row(cells[0], r.Agent, r.Tool, c.Was, mark+c.Now, cmp.Or(now.Rule, now.Reason), callText(r))
-	style := map[guard.Verdict]terminal.Style{guard.Allow: terminal.Good, guard.Deny: terminal.Bad}[now.Verdict]
+	o.table.Row(cells[0], r.Agent, r.Tool, c.Was, mark+c.Now, cmp.Or(result.Rule, result.Reason), describeCall(r))
+	style := map[guard.Verdict]terminal.Style{guard.Allow: terminal.Good, guard.Deny: terminal.Bad}[result.Verdict]
 	o.table.Style(4, cmp.Or(style, terminal.Doubt))
 	o.rows++
 	return nil
 }
 
-// replay decides a call for its agent; one that the configuration does not have is refused all.
-func (o *ReplayOptions) replay(r audit.Record, agents []string) (session.ReplayResult, error) {
+// decideCall decides a call for its agent; an unknown agent's call is denied.
+func (o *ReplayOptions) decideCall(r audit.Record, agents []string) (session.ReplayResult, error) {
 	if !slices.Contains(agents, r.Agent) {
 		return session.ReplayResult{Decision: guard.Decision{Verdict: guard.Deny, Rule: "agents.agents",
 			Reason: fmt.Sprintf("the configuration has no agent %q", r.Agent)}}, nil
 	}
-	as := sessionKey{r.Agent, r.Origin}
-	s := o.sessions[as]
+	key := sessionKey{r.Agent, r.Origin}
+	s := o.sessions[key]
 	if s == nil {
 		var err error
 		if s, err = o.host.OpenPreview(r.Agent, session.Origin(r.Origin)); err != nil {
 			return session.ReplayResult{}, cli.CannotStart(err)
 		}
-		o.sessions[as] = s
+		o.sessions[key] = s
 	}
 	return s.ReplayCall(r), nil
 }
 
-// summary prints what changes, and in how many calls.
-func (o *ReplayOptions) summary() error {
+// printSummary prints the changed decisions with their numbers of calls.
+func (o *ReplayOptions) printSummary() error {
 	o.sums.Changes = []changedCalls{}
 	for _, c := range slices.SortedFunc(maps.Keys(o.changes), func(a, b decisionChange) int {
 		return cmp.Or(cmp.Compare(a.Was, b.Was), cmp.Compare(a.Now, b.Now))
@@ -187,7 +187,7 @@ func (o *ReplayOptions) summary() error {
 			return err
 		}
 	}
-	fmt.Fprintf(out, "%s: %d decided as before, %d otherwise", many(o.sums.Calls, "call"), o.sums.Same, o.sums.Changed)
+	fmt.Fprintf(out, "%s: %d decided as before, %d otherwise", formatCount(o.sums.Calls, "call"), o.sums.Same, o.sums.Changed)
 	for i, c := range o.sums.Changes {
 		fmt.Fprintf(out, "%s%d %s → %s", map[bool]string{true: " (", false: ", "}[i == 0], c.Calls, c.Was, c.Now)
 	}
@@ -196,7 +196,7 @@ func (o *ReplayOptions) summary() error {
 	}
 	fmt.Fprintln(out)
 	if o.sums.Inexact > 0 {
-		fmt.Fprintln(out, "note:", many(o.sums.Inexact, "call"),
+		fmt.Fprintln(out, "note:", formatCount(o.sums.Inexact, "call"),
 			"can't be decided exactly, as the record has not all that decides: they are counted apart")
 	}
 	return nil

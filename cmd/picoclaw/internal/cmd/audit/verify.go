@@ -38,7 +38,7 @@ which also distinguishes truncation from rewriting; a URL must answer a GET with
   picoclaw audit verify --head "$(cat head)"
   picoclaw audit verify --witness /mnt/elsewhere/witness.jsonl`, "\n"),
 		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.runVerify(cmd.Context()) },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	cmd.Flags().StringVar(&o.head, "head", "",
@@ -56,7 +56,7 @@ type verifyResult struct {
 	Error   string               `json:"error,omitempty"`
 }
 
-func (o *VerifyOptions) run(ctx context.Context) error {
+func (o *VerifyOptions) runVerify(ctx context.Context) error {
 	o.head = strings.ToLower(strings.TrimSpace(o.head))
 	if sum, err := hex.DecodeString(o.head); err != nil || len(sum) != 0 && len(sum) != 32 {
 		return cli.Usagef("--head %q: want the 64 characters that `picoclaw audit verify` has printed behind \"head\"", o.head)
@@ -65,7 +65,7 @@ func (o *VerifyOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, testimony, err := o.verify(ctx, audit.LogFile(cfg.Home().Path))
+	found, testimony, err := o.verifyLog(ctx, audit.LogFile(cfg.Home().Path))
 	var broken *audit.ChainError
 	if err != nil && !errors.As(err, &broken) {
 		return cli.FailOrNil(err)
@@ -89,19 +89,19 @@ func (o *VerifyOptions) run(ctx context.Context) error {
 	if err != nil {
 		return cli.FailOrNil(fmt.Errorf("the record of calls is not as it was written: %w", err))
 	}
-	o.print(found)
+	o.printValid(found)
 	if testimony != nil {
 		fmt.Fprintf(o.Out, "witness: %s: %d of its %s are of records that are still there\n", testimony.Verdict,
-			testimony.Checked, many(testimony.Notes, "note"))
+			testimony.Checked, formatCount(testimony.Notes, "note"))
 		if testimony.Invalid > 0 {
-			fmt.Fprintln(o.Out, "note:", many(testimony.Invalid, "line"), "of the witness can't be read")
+			fmt.Fprintln(o.Out, "note:", formatCount(testimony.Invalid, "line"), "of the witness can't be read")
 		}
 	}
 	return nil
 }
 
-// verify compares the log with the witness, if one is named.
-func (o *VerifyOptions) verify(ctx context.Context, path string) (*audit.VerifyResult, *audit.WitnessReport, error) {
+// verifyLog verifies the log, and compares it with the witness if there is one.
+func (o *VerifyOptions) verifyLog(ctx context.Context, path string) (*audit.VerifyResult, *audit.WitnessReport, error) {
 	if o.witness == "" {
 		found, err := audit.VerifyLog(path, o.head)
 		return found, nil, err
@@ -113,15 +113,15 @@ func (o *VerifyOptions) verify(ctx context.Context, path string) (*audit.VerifyR
 	return notes.VerifyLog(path, o.head)
 }
 
-// print shows a log that is in order.
-func (o *VerifyOptions) print(v *audit.VerifyResult) {
+// printValid shows the result for a valid log.
+func (o *VerifyOptions) printValid(v *audit.VerifyResult) {
 	out := terminal.New(o.Out)
 	if v.Records == 0 {
 		fmt.Fprintln(out, out.Paint(terminal.Good, "ok:"), "nothing is recorded yet")
 		return
 	}
 	const day = "2006-01-02 15:04:05"
-	fmt.Fprintln(out, out.Paint(terminal.Good, "ok:"), many(v.Records, "record"), "in", many(v.Files, "file")+",",
+	fmt.Fprintln(out, out.Paint(terminal.Good, "ok:"), formatCount(v.Records, "record"), "in", formatCount(v.Files, "file")+",",
 		v.From.Local().Format(day), "to", v.To.Local().Format(day))
 	if v.Head != "" {
 		fmt.Fprintln(out, "head:", v.Head)
@@ -131,22 +131,22 @@ func (o *VerifyOptions) print(v *audit.VerifyResult) {
 		text  string
 	}{
 		{!v.Whole && v.Unchained == 0, "older files are gone: removed by audit.max_files, or deleted"},
-		{v.Unchained > 0, many(v.Unchained, "record") +
+		{v.Unchained > 0, formatCount(v.Unchained, "record") +
 			" from before records were chained: nothing reports whether they are as they were written"},
-		{len(v.Open) > 0, many(len(v.Open), "call") + " without an end: running, or its picoclaw was killed"},
-		{v.Cut > 0, many(v.Cut, "line") + " cut short, as a power failure leaves one: " + v.CutFile},
+		{len(v.Open) > 0, formatCount(len(v.Open), "call") + " without an end: running, or its picoclaw was killed"},
+		{v.Cut > 0, formatCount(v.Cut, "line") + " cut short, as a power failure leaves one: " + v.CutFile},
 	} {
 		if note.holds {
 			fmt.Fprintln(out, out.Paint(terminal.Doubt, "note:"), note.text)
 		}
 	}
 	for _, r := range v.Open {
-		fmt.Fprintln(out, " ", r.Time.Local().Format(day), r.Agent, r.Session, r.Tool, terminal.Line(callText(r)))
+		fmt.Fprintln(out, " ", r.Time.Local().Format(day), r.Agent, r.Session, r.Tool, terminal.Line(describeCall(r)))
 	}
 }
 
-// many is a number of things in words.
-func many(n int, thing string) string {
+// formatCount returns a number with its noun in singular or plural.
+func formatCount(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}

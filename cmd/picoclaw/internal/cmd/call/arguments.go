@@ -18,7 +18,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// callArguments are the arguments of a call as they are on the command line: key=value pairs, or one JSON object.
+// callArguments are the arguments of a call on the command line: key=value pairs, or one JSON object.
 type callArguments struct {
 	pairs  []string
 	json   string
@@ -26,15 +26,15 @@ type callArguments struct {
 	stdin  io.Reader
 }
 
-// toolLister has tools.
+// toolLister lists tools.
 type toolLister interface{ Tools() []session.Tool }
 
-// read makes JSON of the arguments, typed by the tool's schema.
-func (c *callArguments) read(s toolLister, tool string) (json.RawMessage, error) {
+// encodeArguments returns the arguments as JSON, typed by the tool's schema.
+func (c *callArguments) encodeArguments(s toolLister, tool string) (json.RawMessage, error) {
 	if c.isJSON {
 		return c.readJSON()
 	}
-	schema, err := inputOf(s, tool)
+	schema, err := inputSchema(s, tool)
 	if err != nil {
 		return nil, cli.CannotStart(err)
 	}
@@ -45,15 +45,15 @@ func (c *callArguments) read(s toolLister, tool string) (json.RawMessage, error)
 		}
 		name, text, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
-			return nil, cli.Usagef("%q is not of the form key=value%s", pair, meantPair(schema, pair))
+			return nil, cli.Usagef("%q is not of the form key=value%s", pair, suggestPair(schema, pair))
 		}
 		var property *jsonschema.Schema
 		if schema != nil {
 			property = schema.Properties[name]
 		}
-		if takesContents(property) {
+		if acceptsFileContent(property) {
 			var err error
-			if text, err = c.contents(name, text); err != nil {
+			if text, err = c.readValue(name, text); err != nil {
 				return nil, err
 			}
 		}
@@ -61,13 +61,14 @@ func (c *callArguments) read(s toolLister, tool string) (json.RawMessage, error)
 		if err != nil {
 			return nil, err
 		}
-		if values[name], err = joined(values[name], value, name); err != nil {
+		if values[name], err = appendValue(values[name], value, name); err != nil {
 			return nil, err
 		}
 	}
 	return json.Marshal(values)
 }
 
+// readJSON returns the arguments of --json.
 func (c *callArguments) readJSON() (json.RawMessage, error) {
 	if len(c.pairs) > 0 {
 		return nil, cli.Usagef("give the arguments either as key=value or with --json")
@@ -75,24 +76,24 @@ func (c *callArguments) readJSON() (json.RawMessage, error) {
 	file, named := strings.CutPrefix(c.json, "@")
 	switch {
 	case c.json == "-":
-		return readAll(c.stdin, "standard input")
+		return readLimited(c.stdin, "standard input")
 	case named:
-		return readFile(file)
+		return readLimitedFile(file)
 	}
 	return json.RawMessage(c.json), nil
 }
 
-// contents fills in what stands for text that is elsewhere: - for standard input, @FILE for a file. @@ is an @.
-func (c *callArguments) contents(name, text string) (string, error) {
+// readValue replaces - by standard input and @FILE by the file's content. @@ is a literal @.
+func (c *callArguments) readValue(name, text string) (string, error) {
 	var data []byte
 	var err error
 	switch {
 	case text == "-":
-		data, err = readAll(c.stdin, "standard input")
+		data, err = readLimited(c.stdin, "standard input")
 	case strings.HasPrefix(text, "@@"):
 		return text[1:], nil
 	case strings.HasPrefix(text, "@"):
-		data, err = readFile(text[1:])
+		data, err = readLimitedFile(text[1:])
 	default:
 		return text, nil
 	}
@@ -102,16 +103,16 @@ func (c *callArguments) contents(name, text string) (string, error) {
 	return string(data), err
 }
 
-func readFile(path string) ([]byte, error) {
+func readLimitedFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, cli.Usagef("read the arguments: %v", err)
 	}
 	defer f.Close()
-	return readAll(f, path)
+	return readLimited(f, path)
 }
 
-func readAll(r io.Reader, what string) ([]byte, error) {
+func readLimited(r io.Reader, what string) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, pluginpb.MaxArgumentBytes+1))
 	if err == nil && len(data) > pluginpb.MaxArgumentBytes {
 		err = fmt.Errorf("it is longer than %d bytes", pluginpb.MaxArgumentBytes)
@@ -122,8 +123,8 @@ func readAll(r io.Reader, what string) ([]byte, error) {
 	return data, nil
 }
 
-// inputOf returns the schema of a tool's arguments; nil if the session has no such tool.
-func inputOf(s toolLister, tool string) (*jsonschema.Schema, error) {
+// inputSchema returns the schema of a tool's arguments; nil if the session has no such tool.
+func inputSchema(s toolLister, tool string) (*jsonschema.Schema, error) {
 	for _, t := range s.Tools() {
 		if tool == t.Name || tool == t.Plugin+"."+t.Spec.Name {
 			schema, err := t.Spec.Input.Parse()
@@ -136,7 +137,7 @@ func inputOf(s toolLister, tool string) (*jsonschema.Schema, error) {
 	return nil, nil
 }
 
-// propertyNames returns the names of a tool's arguments, those that it needs first.
+// propertyNames returns the names of a tool's arguments, required ones first.
 func propertyNames(schema *jsonschema.Schema) []string {
 	names := slices.Clone(schema.PropertyOrder)
 	for name := range schema.Properties {
@@ -156,8 +157,8 @@ func propertyNames(schema *jsonschema.Schema) []string {
 	return names
 }
 
-// meantPair says what a word without = may have been meant for.
-func meantPair(schema *jsonschema.Schema, word string) string {
+// suggestPair suggests a key=value pair for a word without =.
+func suggestPair(schema *jsonschema.Schema, word string) string {
 	if schema == nil {
 		return ""
 	}
@@ -171,19 +172,18 @@ func meantPair(schema *jsonschema.Schema, word string) string {
 	return fmt.Sprintf("; did you mean %s=%s?", schema.Required[0], strings.TrimPrefix(word, "="))
 }
 
-// takesContents reports whether an argument is text that may come from elsewhere. What names a file, or is a command,
-// is meant as it stands.
-func takesContents(property *jsonschema.Schema) bool {
+// acceptsFileContent reports whether an argument's text may come from a file. Paths and commands are taken literally.
+func acceptsFileContent(property *jsonschema.Schema) bool {
 	return property != nil && slices.Contains(append(property.Types, property.Type), "string") &&
-		claimOf(property) == "" && len(property.Enum) == 0
+		argumentClaim(property) == "" && len(property.Enum) == 0
 }
 
-func claimOf(property *jsonschema.Schema) pluginpb.Claim {
+func argumentClaim(property *jsonschema.Schema) pluginpb.Claim {
 	claim, _ := property.Extra[pluginpb.ClaimKey].(string) // "" for an argument without
 	return pluginpb.Claim(claim)
 }
 
-// typedValue reads a value as the schema has it. What the schema does not know stays a string, for the host to refuse.
+// typedValue converts a value to the schema's type. An unknown argument stays a string, which the host refuses.
 func typedValue(property *jsonschema.Schema, name, value string) (any, error) {
 	if property == nil {
 		return value, nil
@@ -227,8 +227,8 @@ func jsonValue(name, value, kind string) (any, error) {
 	return json.RawMessage(value), nil
 }
 
-// joined adds a value to the one that is there: the strings of a list may be given one by one.
-func joined(before, value any, name string) (any, error) {
+// appendValue adds a value to a previous one of the same argument: list items may be given separately.
+func appendValue(before, value any, name string) (any, error) {
 	if before == nil {
 		return value, nil
 	}

@@ -47,14 +47,14 @@ does not change the exit code.`,
 			}
 			return cli.NoArguments(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.runBatch(cmd.Context()) },
 	}
 	cmd.Flags().IntVar(&o.jobs, "jobs", 1, "number of concurrent calls")
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *BatchOptions) run(ctx context.Context) error {
-	sessions, done, err := openSessions(o.Factory, (*session.Host).OpenSession)
+func (o *BatchOptions) runBatch(ctx context.Context) error {
+	sessions, done, err := openAgentSessions(o.Factory, (*session.Host).OpenSession)
 	if err != nil {
 		return err
 	}
@@ -62,11 +62,11 @@ func (o *BatchOptions) run(ctx context.Context) error {
 	if err := sessions.host.Prepare(); err != nil {
 		return cli.CannotStart(err)
 	}
-	return eachLine(o.Factory, o.jobs, func(line []byte) any { return sessions.call(ctx, line) })
+	return answerLines(o.Factory, o.jobs, func(line []byte) any { return sessions.answerLine(ctx, line) })
 }
 
-// sessions holds one session for each agent that a batch names.
-type sessions struct {
+// agentSessions holds one session for each agent that a batch names.
+type agentSessions struct {
 	host *session.Host
 	open hosts.Opener
 
@@ -74,15 +74,15 @@ type sessions struct {
 	byAgent map[string]*session.Session
 }
 
-func openSessions(f *cli.Factory, open hosts.Opener) (s *sessions, done func(), err error) {
+func openAgentSessions(f *cli.Factory, open hosts.Opener) (s *agentSessions, done func(), err error) {
 	h, err := hosts.Open(f, "")
 	if err != nil {
 		return nil, nil, err
 	}
-	return &sessions{host: h.Host, open: open, byAgent: make(map[string]*session.Session)}, func() { hosts.Close(f, h) }, nil
+	return &agentSessions{host: h.Host, open: open, byAgent: make(map[string]*session.Session)}, func() { hosts.Close(f, h) }, nil
 }
 
-func (s *sessions) of(agent string) (*session.Session, error) {
+func (s *agentSessions) sessionFor(agent string) (*session.Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sess := s.byAgent[agent]; sess != nil {
@@ -95,23 +95,23 @@ func (s *sessions) of(agent string) (*session.Session, error) {
 	return sess, err
 }
 
-// read reads a line and finds the session that it is for.
-func (s *sessions) read(line []byte) (batchLine, *session.Session, *session.Error) {
-	in, err := readBatchLine(line)
+// parseCall parses a line and returns its session.
+func (s *agentSessions) parseCall(line []byte) (batchCall, *session.Session, *session.Error) {
+	in, err := parseBatchCall(line)
 	if err != nil {
 		return in, nil, &session.Error{Code: pluginpb.CodeInvalidArgument,
 			Message: fmt.Sprintf("the line is not a call: %v", err),
 			Hint:    `a line looks like {"id":1,"tool":"read_file","args":{"path":"go.mod"}}`}
 	}
-	sess, err := s.of(in.Agent)
+	sess, err := s.sessionFor(in.Agent)
 	if err != nil {
 		return in, nil, &session.Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error()}
 	}
 	return in, sess, nil
 }
 
-func (s *sessions) call(ctx context.Context, line []byte) any {
-	in, sess, e := s.read(line)
+func (s *agentSessions) answerLine(ctx context.Context, line []byte) any {
+	in, sess, e := s.parseCall(line)
 	if e != nil {
 		return results.Call{ID: in.ID, Error: e}
 	}
@@ -120,38 +120,38 @@ func (s *sessions) call(ctx context.Context, line []byte) any {
 	return out
 }
 
-// maxLine is the longest line of a batch: the largest arguments and what is round them.
-const maxLine = pluginpb.MaxArgumentBytes + 4096
+// maxLineBytes is the longest line of a batch.
+const maxLineBytes = pluginpb.MaxArgumentBytes + 4096
 
-// eachLine answers the lines on standard input, several at the same time.
-func eachLine(f *cli.Factory, jobs int, answer func(line []byte) any) error {
+// answerLines answers the lines on standard input with concurrent jobs.
+func answerLines(f *cli.Factory, jobs int, answer func(line []byte) any) error {
 	var writing sync.Mutex
 	var unwritten error
 	progress := newBatchProgress(f)
-	defer progress.end()
+	defer progress.stop()
 	write := func(v any, bytes int) {
 		writing.Lock()
 		defer writing.Unlock()
 		if err := f.PrintJSON(v); err != nil && unwritten == nil {
 			unwritten = err
 		}
-		progress.answered(v, bytes)
+		progress.countAnswer(v, bytes)
 	}
 	var running sync.WaitGroup
-	places := make(chan struct{}, jobs)
+	slots := make(chan struct{}, jobs)
 	lines := bufio.NewReaderSize(f.In, 64<<10)
 	for {
-		line, err := readLine(lines)
+		line, err := readBatchText(lines)
 		if len(line) > 0 {
-			places <- struct{}{}
+			slots <- struct{}{}
 			running.Go(func() {
-				defer func() { <-places }()
+				defer func() { <-slots }()
 				write(answer(line), len(line)+1)
 			})
 		}
 		if errors.Is(err, errTooLong) {
 			write(results.Call{Error: &session.Error{Code: pluginpb.CodeTooLarge,
-				Message: fmt.Sprintf("a line is longer than %d bytes", maxLine)}}, maxLine)
+				Message: fmt.Sprintf("a line is longer than %d bytes", maxLineBytes)}}, maxLineBytes)
 			continue
 		}
 		if err != nil {
@@ -169,13 +169,13 @@ func eachLine(f *cli.Factory, jobs int, answer func(line []byte) any) error {
 
 var errTooLong = errors.New("the line is too long")
 
-// readLine reads a line that is not blank; one that is too long is read to its end and left out.
-func readLine(r *bufio.Reader) ([]byte, error) {
+// readBatchText reads a line that is not blank. A line that is too long is skipped with an error.
+func readBatchText(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	long := false
 	for {
 		part, err := r.ReadSlice('\n')
-		if long = long || len(line)+len(part) > maxLine; !long {
+		if long = long || len(line)+len(part) > maxLineBytes; !long {
 			line = append(line, part...)
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -191,50 +191,49 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// batchLine is one call of a batch.
-type batchLine struct {
+// batchCall is one call of a batch.
+type batchCall struct {
 	ID    json.RawMessage
 	Tool  string
 	Args  json.RawMessage
 	Agent string
 }
 
-// readBatchLine reads a line as strictly as a tool's arguments are read: its keys are exact, known and unique, so that
-// nobody who looks at the same line sees another call. What was read until an error is returned with it, so that the
-// answer can bear the line's id.
-func readBatchLine(text []byte) (line batchLine, err error) {
+// parseBatchCall parses a line strictly: its keys must be exact, known and unique, so that all readers see the same
+// call. In case of an error it returns the parsed part, which may contain the line's id for the answer.
+func parseBatchCall(text []byte) (line batchCall, err error) {
 	// The arguments are read by the session, which has better words for what is wrong with them.
 	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
 	if d.PeekKind() != '{' {
 		if _, err := d.ReadValue(); err != nil {
-			return line, syntaxError(text, err)
+			return line, newSyntaxError(text, err)
 		}
 		return line, errors.New("it is not a JSON object")
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return line, syntaxError(text, err)
+		return line, newSyntaxError(text, err)
 	}
 	seen := make(map[string]bool, 4)
 	for d.PeekKind() == '"' {
 		name, err := d.ReadToken()
 		if err != nil {
-			return line, syntaxError(text, err)
+			return line, newSyntaxError(text, err)
 		}
 		key := name.String()
 		value, err := d.ReadValue()
 		if err != nil {
-			return line, syntaxError(text, err)
+			return line, newSyntaxError(text, err)
 		}
 		if seen[key] {
 			return line, fmt.Errorf("%q is given twice", key)
 		}
 		seen[key] = true
-		if err := line.set(key, value); err != nil {
+		if err := line.setField(key, value); err != nil {
 			return line, err
 		}
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return line, syntaxError(text, err)
+		return line, newSyntaxError(text, err)
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return line, errors.New("something follows the JSON object")
@@ -245,44 +244,44 @@ func readBatchLine(text []byte) (line batchLine, err error) {
 	return line, nil
 }
 
-func (l *batchLine) set(key string, value jsontext.Value) error {
+func (l *batchCall) setField(key string, value jsontext.Value) error {
 	switch key {
 	case "id":
 		l.ID = json.RawMessage(value.Clone())
 	case "args":
 		l.Args = json.RawMessage(value.Clone())
 	case "tool":
-		return unquote(key, value, &l.Tool)
+		return unquoteString(key, value, &l.Tool)
 	case "agent":
-		return unquote(key, value, &l.Agent)
+		return unquoteString(key, value, &l.Agent)
 	default:
 		return fmt.Errorf("unknown key %q%s", key, suggest.DidYouMean(key, []string{"id", "tool", "args", "agent"}))
 	}
 	return nil
 }
 
-func unquote(key string, value jsontext.Value, into *string) error {
+func unquoteString(key string, value jsontext.Value, target *string) error {
 	if value.Kind() != '"' {
 		return fmt.Errorf("%q must be a string", key)
 	}
 	text, err := jsontext.AppendUnquote(nil, value)
-	*into = string(text)
+	*target = string(text)
 	return err
 }
 
-func syntaxError(text []byte, err error) error {
+func newSyntaxError(text []byte, err error) error {
 	return errors.New("it is not valid JSON: " + pluginpb.ExplainSyntaxError(text, err))
 }
 
-// batchProgress tells a person who waits how far a batch is: by the bytes that were answered, where the calls are in a
-// file, and else by their number alone. nil shows nothing.
+// batchProgress shows the progress of a batch: by bytes if the calls are in a file, otherwise by their number. nil
+// shows nothing.
 type batchProgress struct {
-	line        *terminal.Progress
-	total, done int64 // bytes; a total of 0 is not known
-	calls, bad  int
+	line          *terminal.Progress
+	total, done   int64 // bytes; a total of 0 is unknown
+	calls, failed int
 }
 
-// newBatchProgress begins, if standard error is a terminal and the answers are not on it: there, they are the progress.
+// newBatchProgress starts the progress line if standard error is a terminal and standard output is not.
 func newBatchProgress(f *cli.Factory) *batchProgress {
 	errors := terminal.New(f.Err)
 	if !errors.IsTerminal() || terminal.New(f.Out).IsTerminal() {
@@ -297,8 +296,8 @@ func newBatchProgress(f *cli.Factory) *batchProgress {
 	return p
 }
 
-// answered counts an answer, to a line of so many bytes. It is not for concurrent use.
-func (p *batchProgress) answered(answer any, bytes int) {
+// countAnswer counts an answer to a line of the given length. It is not for concurrent use.
+func (p *batchProgress) countAnswer(answer any, bytes int) {
 	if p == nil {
 		return
 	}
@@ -306,15 +305,15 @@ func (p *batchProgress) answered(answer any, bytes int) {
 	p.done += int64(bytes)
 	text := fmt.Sprintf("%d answered", p.calls)
 	if r, ok := answer.(results.Call); ok && !r.OK {
-		p.bad++
+		p.failed++
 	}
-	if p.bad > 0 {
-		text += fmt.Sprintf(", %d with an error", p.bad)
+	if p.failed > 0 {
+		text += fmt.Sprintf(", %d with an error", p.failed)
 	}
 	p.line.Show(float64(p.done), float64(p.total), text)
 }
 
-func (p *batchProgress) end() {
+func (p *batchProgress) stop() {
 	if p != nil {
 		p.line.Done()
 	}

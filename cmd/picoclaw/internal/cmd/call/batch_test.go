@@ -15,7 +15,7 @@ func FuzzBatchLine(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		line, err := readBatchLine(text)
+		line, err := parseBatchCall(text)
 		if err != nil {
 			return
 		}

@@ -29,8 +29,8 @@ type Options struct {
 	fleet     membership.Flags
 }
 
-// caller makes calls: a session of this machine, or one of a fleet.
-type caller interface {
+// toolCaller makes calls: a session on this machine or of a fleet.
+type toolCaller interface {
 	Tools() []session.Tool
 	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event)) *session.Result
 }
@@ -65,43 +65,43 @@ Exit codes: 0 success, 1 the tool failed or was refused, 2 wrong command line or
 			return nil
 		},
 		ValidArgsFunction: completeCall(f),
-		RunE:              func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return o.runCall(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to call for (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
-	jsonFlag(cmd, &o.arguments.json)
+	addJSONFlag(cmd, &o.arguments.json)
 	o.fleet.AddTo(cmd, "call a fleet's agent: NATS `address` or identity file")
 	return cli.NewCommand(cmd, o, runF)
 }
 
-// jsonFlag adds --json.
-func jsonFlag(cmd *cobra.Command, text *string) {
+// addJSONFlag adds --json.
+func addJSONFlag(cmd *cobra.Command, text *string) {
 	cmd.Flags().StringVar(text, "json", "",
 		"arguments as a JSON `object`, @FILE, or - for standard input")
 }
 
-func (o *Options) run(ctx context.Context) error {
-	s, ready, done, err := o.session(ctx)
+func (o *Options) runCall(ctx context.Context) error {
+	s, ready, done, err := o.openSession(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	raw, err := o.arguments.read(s, o.tool)
+	raw, err := o.arguments.encodeArguments(s, o.tool)
 	if err != nil {
 		return err
 	}
 	if err := ready(); err != nil {
 		return cli.CannotStart(err)
 	}
-	return results.Show(o.Factory, o.tool, call(o.Factory, ctx, s, o.tool, raw, nil), o.output)
+	return results.Show(o.Factory, o.tool, callWithProgress(o.Factory, ctx, s, o.tool, raw, nil), o.output)
 }
 
-// session opens a session, here or in a fleet.
-func (o *Options) session(ctx context.Context) (s caller, ready func() error, done func(), err error) {
+// openSession opens a session, here or in a fleet.
+func (o *Options) openSession(ctx context.Context) (s toolCaller, ready func() error, done func(), err error) {
 	if o.fleet.Address == "" {
-		local, h, done, unopened := hosts.OpenSession(o.Factory, o.agent, session.CLI)
-		if unopened != nil {
-			return nil, nil, nil, unopened
+		local, h, done, openErr := hosts.OpenSession(o.Factory, o.agent, session.CLI)
+		if openErr != nil {
+			return nil, nil, nil, openErr
 		}
 		return local, h.Prepare, done, nil
 	}
@@ -127,9 +127,9 @@ func (o *Options) session(ctx context.Context) (s caller, ready func() error, do
 	return s, func() error { return nil }, f.Close, nil
 }
 
-// call calls a tool, and shows how far it is to a person who waits. ask puts a question to the person; nil where there
-// is nobody to ask.
-func call(f *cli.Factory, ctx context.Context, s caller, tool string, raw json.RawMessage,
+// callWithProgress calls a tool and shows its progress on a terminal. ask asks the user for approval; nil if there is
+// none.
+func callWithProgress(f *cli.Factory, ctx context.Context, s toolCaller, tool string, raw json.RawMessage,
 	ask session.Asker) *session.Result {
 	out := terminal.New(f.Err)
 	progress := terminal.NewProgress(out, tool)

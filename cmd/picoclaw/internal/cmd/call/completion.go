@@ -15,7 +15,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// completeCall proposes a tool, then its arguments, for the agent that the flag names.
+// completeCall proposes a tool, then its arguments, for the agent that --agent names.
 func completeCall(f *cli.Factory) cli.Completer {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		agent, err := cmd.Flags().GetString("agent")
@@ -35,7 +35,7 @@ func completeCall(f *cli.Factory) cli.Completer {
 	}
 }
 
-// completeWord proposes what can follow the words of a call; space reports whether a proposal is a whole word.
+// completeWord proposes words after the words of a call; space reports whether a proposal is a whole word.
 func completeWord(s *session.Session, before []string, word string) (words []cobra.Completion, space bool) {
 	if len(before) == 0 {
 		for _, t := range s.Tools() {
@@ -43,7 +43,7 @@ func completeWord(s *session.Session, before []string, word string) (words []cob
 		}
 		return words, true
 	}
-	schema, err := inputOf(s, before[0])
+	schema, err := inputSchema(s, before[0])
 	if err != nil || schema == nil {
 		return nil, true
 	}
@@ -58,8 +58,8 @@ func completeWord(s *session.Session, before []string, word string) (words []cob
 	return words, false
 }
 
-// completeValue proposes values of an argument: those that the schema names, files of the workspace for what is a path,
-// and files of the working directory behind an @.
+// completeValue proposes values of an argument: those in the schema, files of the workspace for a path, and files of
+// the working directory after @.
 func completeValue(property *jsonschema.Schema, name, value, workspace string) (words []cobra.Completion, space bool) {
 	if property == nil {
 		return nil, true
@@ -72,19 +72,19 @@ func completeValue(property *jsonschema.Schema, name, value, workspace string) (
 	if property.Type == "boolean" {
 		words = append(words, name+"=true", name+"=false")
 	}
-	if file, ok := strings.CutPrefix(value, "@"); ok && takesContents(property) {
-		return filesBelow("", file, name+"=@"), false
+	if file, ok := strings.CutPrefix(value, "@"); ok && acceptsFileContent(property) {
+		return completeFiles("", file, name+"=@"), false
 	}
-	switch claimOf(property) {
+	switch argumentClaim(property) {
 	case "", pluginpb.ClaimCommand, pluginpb.ClaimStdin, pluginpb.ClaimEnv:
 		return words, true
 	}
-	return filesBelow(workspace, value, name+"="), false
+	return completeFiles(workspace, value, name+"="), false
 }
 
-// filesBelow proposes the files that a path in dir begins, each with something in front.
-func filesBelow(dir, begun, front string) []cobra.Completion {
-	parent, last := filepath.Split(begun)
+// completeFiles proposes files whose path in dir starts with begun, each with a prefix.
+func completeFiles(dir, typed, prefix string) []cobra.Completion {
+	parent, last := filepath.Split(typed)
 	at := parent
 	if !filepath.IsAbs(parent) {
 		at = filepath.Join(dir, parent)
@@ -105,7 +105,7 @@ func filesBelow(dir, begun, front string) []cobra.Completion {
 		if entry.IsDir() {
 			name += "/"
 		}
-		words = append(words, front+parent+name)
+		words = append(words, prefix+parent+name)
 	}
 	return words
 }

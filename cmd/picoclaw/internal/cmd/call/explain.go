@@ -41,18 +41,18 @@ func NewCmdExplain(f *cli.Factory, runF func(*ExplainOptions) error) *cobra.Comm
   picoclaw explain --batch < calls.jsonl
   picoclaw explain /etc/hosts
   picoclaw explain network api.example.com`, "\n"),
-		Args:              o.parse,
+		Args:              o.parseArguments,
 		ValidArgsFunction: completeCall(f),
-		RunE:              func(*cobra.Command, []string) error { return o.run() },
+		RunE:              func(*cobra.Command, []string) error { return o.runExplain() },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to decide for (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
-	jsonFlag(cmd, &o.arguments.json)
+	addJSONFlag(cmd, &o.arguments.json)
 	cmd.Flags().BoolVar(&o.batch, "batch", false, "decide on JSON lines from standard input, in the format of picoclaw batch")
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *ExplainOptions) parse(cmd *cobra.Command, args []string) error {
+func (o *ExplainOptions) parseArguments(cmd *cobra.Command, args []string) error {
 	switch {
 	case o.batch && len(args) > 0:
 		return cli.Usagef("explain --batch takes no argument %q", args[0])
@@ -69,7 +69,7 @@ func (o *ExplainOptions) parse(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (o *ExplainOptions) run() error {
+func (o *ExplainOptions) runExplain() error {
 	if o.batch {
 		return explainBatch(o.Factory)
 	}
@@ -84,18 +84,18 @@ func (o *ExplainOptions) run() error {
 	if o.subject == "network" {
 		return explainHost(o.Factory, s, o.arguments.pairs[0], o.output)
 	}
-	raw, err := o.arguments.read(s, o.subject)
+	raw, err := o.arguments.encodeArguments(s, o.subject)
 	if err != nil {
 		return err
 	}
 	decision := newExplanation(s.Explain(o.subject, raw))
-	if path := o.pathMeant(s); decision.Rule == pluginpb.CodeUnknownTool && path != "" {
+	if path := o.suggestPath(s); decision.Rule == pluginpb.CodeUnknownTool && path != "" {
 		decision.Hint = "to explain the path, write it with a slash: picoclaw explain " + path
 	}
-	return showDecision(o.Factory, decision, o.output)
+	return printDecision(o.Factory, decision, o.output)
 }
 
-// explanation is a decision as scripts read it.
+// explanation is the JSON output about a decision.
 type explanation struct {
 	ID       json.RawMessage `json:"id,omitempty"`
 	Decision string          `json:"decision"`
@@ -116,7 +116,8 @@ type explanation struct {
 	Setting string           `json:"setting,omitempty"`
 }
 
-// explanationSpan is where in the command's text the reason stands: bytes start to end, and the place of its start.
+// explanationSpan is the position of the reason in the command's text: bytes start to end, and line and column of the
+// start.
 type explanationSpan struct {
 	Start  int    `json:"start"`
 	End    int    `json:"end"`
@@ -125,7 +126,7 @@ type explanationSpan struct {
 	Text   string `json:"text"`
 }
 
-// newExplanation shows a decision; a call that can't even be read is one that is denied.
+// newExplanation describes a decision; a call that cannot be parsed is denied.
 func newExplanation(d guard.Decision, e *session.Error) explanation {
 	if e != nil {
 		rule := e.Rule
@@ -143,13 +144,13 @@ func newExplanation(d guard.Decision, e *session.Error) explanation {
 }
 
 func explainBatch(f *cli.Factory) error {
-	s, done, err := openSessions(f, (*session.Host).OpenPreview)
+	s, done, err := openAgentSessions(f, (*session.Host).OpenPreview)
 	if err != nil {
 		return err
 	}
 	defer done()
-	return eachLine(f, 1, func(line []byte) any {
-		in, sess, e := s.read(line)
+	return answerLines(f, 1, func(line []byte) any {
+		in, sess, e := s.parseCall(line)
 		out := explanation{}
 		if e != nil {
 			out = newExplanation(guard.Decision{}, e)
@@ -161,7 +162,7 @@ func explainBatch(f *cli.Factory) error {
 	})
 }
 
-func showDecision(f *cli.Factory, e explanation, output cli.Format) error {
+func printDecision(f *cli.Factory, e explanation, output cli.Format) error {
 	if output == cli.JSON {
 		return f.PrintJSON(e)
 	}
@@ -173,7 +174,7 @@ func showDecision(f *cli.Factory, e explanation, output cli.Format) error {
 		rule += " (" + e.Tier + ")"
 	}
 	if e.Span != nil {
-		where = fmt.Sprintf("line %d, column %d: %s", e.Span.Line, e.Span.Column, shown(e.Span.Text))
+		where = fmt.Sprintf("line %d, column %d: %s", e.Span.Line, e.Span.Column, clipText(e.Span.Text))
 	}
 	hint := e.Hint
 	if instead != "" || setting != "" {
@@ -194,11 +195,11 @@ func showDecision(f *cli.Factory, e explanation, output cli.Format) error {
 	return nil
 }
 
-// shown is a part of a command on one line of a terminal.
-func shown(text string) string {
-	const most = 200
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
+// clipText returns a part of a command on one line.
+func clipText(text string) string {
+	const limit = 200
+	if len(text) > limit {
+		text = strings.ToValidUTF8(text[:limit], "") + "…"
 	}
 	quoted := strconv.Quote(text)
 	if inner := quoted[1 : len(quoted)-1]; inner != strings.ReplaceAll(text, `"`, `\"`) {
@@ -207,12 +208,12 @@ func shown(text string) string {
 	return text
 }
 
-// isPath tells a path from a tool's name, which has no slash.
+// isPath reports whether an argument is a path; names of tools contain no slash.
 func isPath(arg string) bool { return strings.Contains(arg, "/") || arg == "." || arg == ".." }
 
-// pathMeant is the path that was meant by a name that no tool has, as it has to be written: that of a file in the
-// workspace, where relative paths start, or else in the current directory; "" if there is none.
-func (o *ExplainOptions) pathMeant(s *session.Session) string {
+// suggestPath returns the path of a file whose name was given instead of a tool, in the form that explain needs: in the
+// workspace, or else in the working directory; empty if there is none.
+func (o *ExplainOptions) suggestPath(s *session.Session) string {
 	name := o.subject
 	if len(o.arguments.pairs) > 0 || !filepath.IsLocal(name) {
 		return ""
@@ -227,7 +228,7 @@ func (o *ExplainOptions) pathMeant(s *session.Session) string {
 	return ""
 }
 
-// explainPath shows the decision of each layer on a path.
+// explainPath shows each layer's decision on a path.
 func explainPath(f *cli.Factory, s *session.Session, path string, output cli.Format) error {
 	layers, err := s.ExplainPath(path)
 	if err != nil {
@@ -239,21 +240,21 @@ func explainPath(f *cli.Factory, s *session.Session, path string, output cli.For
 	table := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "LAYER\tREAD\tWRITE\tREASON")
 	for _, w := range layers {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", terminal.Line(w.Layer), yesNo(w.Read), yesNo(w.Write), terminal.Line(w.Why))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", terminal.Line(w.Layer), formatBool(w.Read), formatBool(w.Write), terminal.Line(w.Why))
 	}
 	return table.Flush()
 }
 
-// explainHost says whether processes that have the network reach a host.
+// explainHost shows whether processes with network access may reach a host.
 func explainHost(f *cli.Factory, s *session.Session, host string, output cli.Format) error {
 	decision, err := s.ExplainHost(host)
 	if err != nil {
 		return cli.Fail(err)
 	}
-	return showDecision(f, newExplanation(decision, nil), output)
+	return printDecision(f, newExplanation(decision, nil), output)
 }
 
-func yesNo(yes bool) string {
+func formatBool(yes bool) string {
 	if yes {
 		return "yes"
 	}

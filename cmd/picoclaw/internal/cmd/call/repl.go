@@ -52,13 +52,13 @@ like they contain a secret. From a file or a pipe, each line is a call, and the 
   picoclaw repl --agent reader
   echo 'list_dir path=.' | picoclaw repl`, "\n"),
 		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return r.runREPL(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &r.agent, "the agent to call for (default: the first one)")
 	return cli.NewCommand(cmd, r, runF)
 }
 
-func (r *REPLOptions) run(ctx context.Context) error {
+func (r *REPLOptions) runREPL(ctx context.Context) error {
 	sess, h, done, err := hosts.OpenSession(r.Factory, r.agent, session.CLI)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (r *REPLOptions) run(ctx context.Context) error {
 		return cli.CannotStart(err)
 	}
 	r.session, r.out = sess, terminal.New(r.Out)
-	r.lines = prompt.New(r.In, r.Out, filepath.Join(h.Config().Home().Path, "repl_history"), r.complete)
+	r.lines = prompt.New(r.In, r.Out, filepath.Join(h.Config().Home().Path, "repl_history"), r.completeLine)
 	defer r.lines.Close()
 
 	// Ctrl-C is for the call that runs; what ends the program is the end of the input, or of the terminal.
@@ -82,50 +82,50 @@ func (r *REPLOptions) run(ctx context.Context) error {
 		line, err := r.lines.Line(ctx, sess.Policy().Agent()+"> ")
 		switch {
 		case errors.Is(err, io.EOF) || ctx.Err() != nil:
-			return r.end()
+			return r.exitResult()
 		case err != nil:
 			return cli.FailOrNil(fmt.Errorf("read the terminal: %w", err))
 		}
-		if leave := r.do(ctx, line); leave {
-			return r.end()
+		if leave := r.runLine(ctx, line); leave {
+			return r.exitResult()
 		}
 	}
 }
 
-func (r *REPLOptions) end() error {
+func (r *REPLOptions) exitResult() error {
 	if r.failed && !r.lines.Interactive() {
 		return cli.Fail(cli.ErrReported)
 	}
 	return nil
 }
 
-// do does what a line says, and reports whether it was the last.
-func (r *REPLOptions) do(ctx context.Context, line string) (leave bool) {
+// runLine executes a line, and reports whether it was the last.
+func (r *REPLOptions) runLine(ctx context.Context, line string) (leave bool) {
 	words, err := prompt.Split(line)
 	if err != nil {
-		r.complain(err)
+		r.printError(err)
 		return false
 	}
 	if len(words) == 0 || strings.HasPrefix(words[0], "#") {
 		return false
 	}
-	switch verb(words[0]) {
+	switch normalizeCommand(words[0]) {
 	case "exit":
 		return true
 	case "help":
-		err = r.help(words[1:])
+		err = r.showHelp(words[1:])
 	case "tools":
-		err = r.help(nil)
+		err = r.showHelp(nil)
 	case "explain":
-		err = r.explain(words[1:])
+		err = r.explainCall(words[1:])
 	default:
-		err = r.call(ctx, words)
+		err = r.callTool(ctx, words)
 	}
-	r.complain(err)
+	r.printError(err)
 	return false
 }
 
-func (r *REPLOptions) complain(err error) {
+func (r *REPLOptions) printError(err error) {
 	if err == nil {
 		return
 	}
@@ -135,16 +135,16 @@ func (r *REPLOptions) complain(err error) {
 	}
 }
 
-// arguments are the words behind a tool's name: key=value pairs, or one JSON object.
-func (r *REPLOptions) arguments(words []string) *callArguments {
+// parseArguments returns the words after a tool's name: key=value pairs, or one JSON object.
+func (r *REPLOptions) parseArguments(words []string) *callArguments {
 	if len(words) == 1 && strings.HasPrefix(words[0], "{") {
 		return &callArguments{json: words[0], isJSON: true}
 	}
 	return &callArguments{pairs: words, stdin: strings.NewReader("")}
 }
 
-func (r *REPLOptions) call(ctx context.Context, words []string) error {
-	raw, err := r.arguments(words[1:]).read(r.session, words[0])
+func (r *REPLOptions) callTool(ctx context.Context, words []string) error {
+	raw, err := r.parseArguments(words[1:]).encodeArguments(r.session, words[0])
 	if err != nil {
 		return err
 	}
@@ -152,35 +152,35 @@ func (r *REPLOptions) call(ctx context.Context, words []string) error {
 	defer stop()
 	var ask session.Asker
 	if r.lines.Interactive() {
-		ask = r.ask
+		ask = r.askUser
 	}
-	return results.Show(r.Factory, words[0], call(r.Factory, ctx, r.session, words[0], raw, ask), "text")
+	return results.Show(r.Factory, words[0], callWithProgress(r.Factory, ctx, r.session, words[0], raw, ask), "text")
 }
 
-func (r *REPLOptions) ask(ctx context.Context, q session.ApprovalQuestion) bool {
+func (r *REPLOptions) askUser(ctx context.Context, q session.ApprovalQuestion) bool {
 	return results.AskPerson(r.Factory, ctx, r.lines, r.out, q)
 }
 
-func (r *REPLOptions) explain(words []string) error {
+func (r *REPLOptions) explainCall(words []string) error {
 	if len(words) == 0 {
 		return errors.New("usage: explain TOOL key=value …")
 	}
-	raw, err := r.arguments(words[1:]).read(r.session, words[0])
+	raw, err := r.parseArguments(words[1:]).encodeArguments(r.session, words[0])
 	if err != nil {
 		return err
 	}
-	return showDecision(r.Factory, newExplanation(r.session.Explain(words[0], raw)), "text")
+	return printDecision(r.Factory, newExplanation(r.session.Explain(words[0], raw)), "text")
 }
 
-// verbs are what a line can begin with that is no tool.
-var verbs = []struct{ name, doc string }{
+// replCommands are the commands of the REPL besides tools.
+var replCommands = []struct{ name, doc string }{
 	{"help", "help, or help TOOL: list commands and tools, or show a tool's arguments"},
 	{"explain", "explain TOOL key=value …: whether it would be allowed, and by which rule"},
 	{"exit", "leave, as Ctrl-D does"},
 }
 
-// verb is what a line begins with, in the words of this program: people bring those of others, such as :q and .help.
-func verb(word string) string {
+// normalizeCommand returns a line's first word, translated from other programs' forms such as :q and .help.
+func normalizeCommand(word string) string {
 	name := strings.TrimLeft(word, `.:/\`)
 	foreign := name != word
 	switch {
@@ -188,30 +188,30 @@ func verb(word string) string {
 		return "help"
 	case name == "quit", foreign && (name == "q" || name == "q!" || name == "wq"):
 		return "exit"
-	case foreign && slices.ContainsFunc(verbs, func(v struct{ name, doc string }) bool { return v.name == name }):
+	case foreign && slices.ContainsFunc(replCommands, func(v struct{ name, doc string }) bool { return v.name == name }):
 		return name
 	}
 	return word
 }
 
-// help lists the tools, or says what one takes.
-func (r *REPLOptions) help(words []string) error {
+// showHelp lists the tools, or describes one.
+func (r *REPLOptions) showHelp(words []string) error {
 	if len(words) > 0 {
-		return r.helpTool(words[0])
+		return r.describeTool(words[0])
 	}
 	table := terminal.NewTable("TOOL", "WHAT IT DOES")
 	for _, t := range r.session.Tools() {
 		table.Row(t.Name, t.Spec.Doc)
 		table.Style(0, terminal.Name)
 	}
-	for _, v := range verbs {
+	for _, v := range replCommands {
 		table.Row(v.name, v.doc)
 		table.Style(0, terminal.Bold)
 	}
 	return table.Write(r.out)
 }
 
-func (r *REPLOptions) helpTool(name string) error {
+func (r *REPLOptions) describeTool(name string) error {
 	var names []string
 	for _, t := range r.session.Tools() {
 		names = append(names, t.Name)
@@ -229,7 +229,7 @@ func (r *REPLOptions) helpTool(name string) error {
 			if slices.Contains(schema.Required, key) {
 				needed = "needed"
 			}
-			table.Row(key, typeOf(schema.Properties[key]), needed, schema.Properties[key].Description)
+			table.Row(key, argumentType(schema.Properties[key]), needed, schema.Properties[key].Description)
 			table.Style(0, terminal.Name)
 		}
 		return table.Write(r.out)
@@ -237,14 +237,14 @@ func (r *REPLOptions) helpTool(name string) error {
 	return fmt.Errorf("there is no tool %q%s", name, suggest.DidYouMean(name, names))
 }
 
-func typeOf(s *jsonschema.Schema) string {
+func argumentType(s *jsonschema.Schema) string {
 	types := slices.DeleteFunc(append(slices.Clone(s.Types), s.Type),
 		func(t string) bool { return t == "" || t == "null" })
 	return cmp.Or(strings.Join(types, " or "), "any")
 }
 
-// complete proposes how the last word of a line can go on.
-func (r *REPLOptions) complete(line string) prompt.Proposals {
+// completeLine proposes completions of a line's last word.
+func (r *REPLOptions) completeLine(line string) prompt.Proposals {
 	words, last, ok := prompt.SplitOpen(line)
 	if !ok {
 		return prompt.Proposals{}
@@ -253,7 +253,7 @@ func (r *REPLOptions) complete(line string) prompt.Proposals {
 	if len(words) > 0 && (words[0] == "explain" || words[0] == "help") {
 		words = words[1:]
 	} else if len(words) == 0 {
-		for _, v := range verbs {
+		for _, v := range replCommands {
 			found = append(found, v.name)
 		}
 	}

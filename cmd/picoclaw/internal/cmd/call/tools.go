@@ -33,14 +33,14 @@ schemas and hints that MCP clients get.`,
   picoclaw tools --agent reader
   picoclaw tools --output json | jq '.[] | select(.name == "exec").input'`, "\n"),
 		Args: cli.NoArguments,
-		RunE: func(*cobra.Command, []string) error { return o.run() },
+		RunE: func(*cobra.Command, []string) error { return o.listTools() },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent whose tools to list (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *ToolsOptions) run() error {
+func (o *ToolsOptions) listTools() error {
 	s, _, done, err := hosts.OpenSession(o.Factory, o.agent, session.CLI)
 	if err != nil {
 		return err
@@ -62,6 +62,7 @@ func (o *ToolsOptions) run() error {
 	return table.Write(terminal.New(o.Out))
 }
 
+// riskStyle returns the colour of a risk.
 func riskStyle(risk string) terminal.Style {
 	switch risk {
 	case "high":

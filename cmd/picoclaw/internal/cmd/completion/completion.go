@@ -12,10 +12,10 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 )
 
-// shells are those that there is completion for, each with how its script is made.
-func shells() map[string]func(root *cobra.Command, w io.Writer) error {
+// scriptGenerators returns a function for each shell that prints its completion script.
+func scriptGenerators() map[string]func(root *cobra.Command, w io.Writer) error {
 	return map[string]func(*cobra.Command, io.Writer) error{
-		"bash":       bashCompletion,
+		"bash":       printBashCompletion,
 		"zsh":        func(root *cobra.Command, w io.Writer) error { return root.GenZshCompletion(w) },
 		"fish":       func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) },
 		"powershell": func(root *cobra.Command, w io.Writer) error { return root.GenPowerShellCompletionWithDesc(w) },
@@ -43,19 +43,19 @@ func NewCmdCompletion(f *cli.Factory, runF func(*Options) error) *cobra.Command 
   picoclaw completion fish > ~/.config/fish/completions/picoclaw.fish`, "\n"),
 		ValidArgs: names,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || shells()[args[0]] == nil {
+			if len(args) != 1 || scriptGenerators()[args[0]] == nil {
 				return cli.Usagef("completion for which shell? There is one for %s", strings.Join(names, ", "))
 			}
 			o.shell = args[0]
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return shells()[o.shell](cmd.Root(), f.Out) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return scriptGenerators()[o.shell](cmd.Root(), f.Out) },
 	}, o, runF)
 }
 
-// bashCompletion prints cobra's script and what it lacks: bash takes key=value apart at the = and replaces only what is
-// behind it, so that is all it may be given.
-func bashCompletion(root *cobra.Command, w io.Writer) error {
+// printBashCompletion prints cobra's script with an addition: bash splits key=value at the = and replaces only the part
+// after it.
+func printBashCompletion(root *cobra.Command, w io.Writer) error {
 	var script bytes.Buffer
 	if err := root.GenBashCompletionV2(&script, true); err != nil {
 		return err

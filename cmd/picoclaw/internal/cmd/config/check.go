@@ -38,7 +38,7 @@ that are valid but probably unintended, such as the name of a tool that does not
   picoclaw config check
   picoclaw config check --config new.json --output json`, "\n"),
 		Args: cli.NoArguments,
-		RunE: func(*cobra.Command, []string) error { return o.run() },
+		RunE: func(*cobra.Command, []string) error { return o.runCheck() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
@@ -47,7 +47,7 @@ that are valid but probably unintended, such as the name of a tool that does not
 // checkResult is the JSON output of `picoclaw config check`.
 type checkResult struct {
 	OK       bool          `json:"ok"`
-	File     string        `json:"file,omitempty"` // none if there is no file: what is built in holds then
+	File     string        `json:"file,omitempty"` // empty if there is no file and the defaults apply
 	Agents   []string      `json:"agents,omitempty"`
 	Faults   []configFault `json:"faults"`
 	Warnings []configFault `json:"warnings"`
@@ -77,73 +77,73 @@ func newConfigFault(err error) configFault {
 	return f
 }
 
-func (o *CheckOptions) run() error {
-	found := o.check()
-	found.OK = len(found.Faults) == 0
-	if err := o.show(found); err != nil {
+func (o *CheckOptions) runCheck() error {
+	result := o.checkAll()
+	result.OK = len(result.Faults) == 0
+	if err := o.printResult(result); err != nil {
 		return err
 	}
-	if !found.OK {
+	if !result.OK {
 		return cli.CannotStart(cli.ErrReported)
 	}
 	return nil
 }
 
-func (o *CheckOptions) check() checkResult {
-	found := checkResult{Faults: []configFault{}, Warnings: []configFault{}}
+func (o *CheckOptions) checkAll() checkResult {
+	result := checkResult{Faults: []configFault{}, Warnings: []configFault{}}
 	cfg, faults := config.CheckAll(config.Options{File: o.ConfigFile, Workspace: o.Workspace})
 	for _, fault := range faults {
-		found.Faults = append(found.Faults, newConfigFault(fault))
+		result.Faults = append(result.Faults, newConfigFault(fault))
 	}
 	if cfg == nil {
-		found.File = faultyFile(found.Faults)
-		return found
+		result.File = faultyFile(result.Faults)
+		return result
 	}
-	found.File, found.Agents = cfg.File(), cfg.AgentIDs()
-	if wrong := wrongHooks(cfg); len(wrong) > 0 {
-		found.Faults = append(found.Faults, wrong...)
-		return found
+	result.File, result.Agents = cfg.File(), cfg.AgentIDs()
+	if wrong := findWrongHooks(cfg); len(wrong) > 0 {
+		result.Faults = append(result.Faults, wrong...)
+		return result
 	}
 	all, err := host.OpenAssembly(host.Options{Config: cfg})
 	if err != nil {
-		found.Faults = append(found.Faults, newConfigFault(err))
-		return found
+		result.Faults = append(result.Faults, newConfigFault(err))
+		return result
 	}
 	h := all.Host
 	defer hosts.Close(o.Factory, all)
 	exposed := h.CheckExposedPaths()
 	if exposed != nil {
-		found.Faults = append(found.Faults, newConfigFault(exposedFault(cfg, exposed)))
+		result.Faults = append(result.Faults, newConfigFault(exposedFault(cfg, exposed)))
 	}
-	found.Faults = append(found.Faults, brokenPlugins(cfg, h)...)
-	found.Warnings = append(found.Warnings, idlePlugins(cfg, h)...)
+	result.Faults = append(result.Faults, findBrokenPlugins(cfg, h)...)
+	result.Warnings = append(result.Warnings, findMissingPlugins(cfg, h)...)
 	for _, id := range cfg.AgentIDs() {
 		sess, err := h.OpenPreview(id, session.CLI)
 		if err != nil {
-			found.Faults = append(found.Faults, newConfigFault(err))
+			result.Faults = append(result.Faults, newConfigFault(err))
 			continue
 		}
-		if err := missingWorkspace(cfg, id); err != nil {
-			found.Faults = append(found.Faults, newConfigFault(err))
+		if err := checkWorkspace(cfg, id); err != nil {
+			result.Faults = append(result.Faults, newConfigFault(err))
 			continue
 		}
 		if err := sess.CheckSandboxes(); err != nil && exposed == nil {
-			found.Faults = append(found.Faults, newConfigFault(exposedFault(cfg, fmt.Errorf("agent %s: %w", id, err))))
+			result.Faults = append(result.Faults, newConfigFault(exposedFault(cfg, fmt.Errorf("agent %s: %w", id, err))))
 		}
 		if err := all.CheckModel(id); err != nil && len(cfg.Models()) > 0 {
-			found.Faults = append(found.Faults, newConfigFault(&config.Error{Key: "model_list", Problem: err.Error()}))
+			result.Faults = append(result.Faults, newConfigFault(&config.Error{Key: "model_list", Problem: err.Error()}))
 		}
-		found.Warnings = append(found.Warnings, idleNames(cfg, id, sess, h.AllTools())...)
-		for _, odd := range append(oddPatterns(cfg, id), idleRules(cfg, id)...) {
-			if !slices.Contains(found.Warnings, odd) {
-				found.Warnings = append(found.Warnings, odd)
+		result.Warnings = append(result.Warnings, findUnknownTools(cfg, id, sess, h.AllTools())...)
+		for _, odd := range append(findOddPatterns(cfg, id), findUnusedRules(cfg, id)...) {
+			if !slices.Contains(result.Warnings, odd) {
+				result.Warnings = append(result.Warnings, odd)
 			}
 		}
 	}
-	return found
+	return result
 }
 
-// faultyFile is the configuration file that faults are about; empty if they are about something else.
+// faultyFile returns the configuration file with faults; empty if they are elsewhere.
 func faultyFile(faults []configFault) string {
 	for _, f := range faults {
 		if f.Source == config.FileSource.String() {
@@ -153,17 +153,17 @@ func faultyFile(faults []configFault) string {
 	return ""
 }
 
-// wrongHooks finds what is wrong with hooks.
-func wrongHooks(cfg *config.Config) []configFault {
+// findWrongHooks returns the faults of hooks.
+func findWrongHooks(cfg *config.Config) []configFault {
 	var wrong []configFault
 	for _, m := range host.CheckHooks(cfg) {
-		wrong = append(wrong, newConfigFault(&config.Error{Origin: originOf(cfg.Settings(), m.Key), Key: m.Key,
+		wrong = append(wrong, newConfigFault(&config.Error{Origin: findOrigin(cfg.Settings(), m.Key), Key: m.Key,
 			Problem: m.Problem, Cure: m.Remedy}))
 	}
 	return wrong
 }
 
-// exposedFault says where the rules stand that can't be kept.
+// exposedFault returns the fault for invalid rules in isolation.expose_paths.
 func exposedFault(cfg *config.Config, err error) error {
 	fault := &config.Error{Key: "isolation.expose_paths"}
 	var rule *isolation.ConfigError
@@ -171,7 +171,7 @@ func exposedFault(cfg *config.Config, err error) error {
 	switch {
 	case errors.As(err, &rule):
 		fault.Key, fault.Problem, fault.Cure = rule.Key, rule.Problem, rule.Cure
-	case errors.As(err, &profile) && exposes(cfg, profile.Path):
+	case errors.As(err, &profile) && isExposed(cfg, profile.Path):
 		fault.Problem, fault.Cure = fmt.Sprintf("%q %s", profile.Path, profile.Problem), profile.Cure
 	default:
 		return err
@@ -184,17 +184,16 @@ func exposedFault(cfg *config.Config, err error) error {
 	return fault
 }
 
-// exposes reports whether a path is the target of a rule.
-func exposes(cfg *config.Config, target string) bool {
+// isExposed reports whether a path is the target of a rule.
+func isExposed(cfg *config.Config, target string) bool {
 	agent, err := cfg.ResolveAgent("")
 	return err == nil && slices.ContainsFunc(agent.Isolation.ExposePaths, func(rule isolation.ExposePath) bool {
 		return cmp.Or(rule.Target, rule.Source) == target
 	})
 }
 
-// idlePlugins finds the plugins that the configuration speaks of and nobody has installed, each by the first key about
-// it.
-func idlePlugins(cfg *config.Config, h *session.Host) []configFault {
+// findMissingPlugins warns about plugins that are configured but not installed, each with the first key about it.
+func findMissingPlugins(cfg *config.Config, h *session.Host) []configFault {
 	var installed []string
 	for _, p := range h.Plugins().Plugins() {
 		installed = append(installed, p.Manifest.ID)
@@ -221,9 +220,9 @@ func idlePlugins(cfg *config.Config, h *session.Host) []configFault {
 	return idle
 }
 
-// idleNames finds the names and globs in tools.enabled, tools.disabled and tools.deferred that no installed tool has: a
-// tool that was to be disabled, and is misspelled, is enabled.
-func idleNames(cfg *config.Config, id string, sess *session.Session, tools []session.Tool) []configFault {
+// findUnknownTools warns about names and globs in tools.enabled, tools.disabled and tools.deferred that match no
+// installed tool: a misspelled tool in tools.disabled stays enabled.
+func findUnknownTools(cfg *config.Config, id string, sess *session.Session, tools []session.Tool) []configFault {
 	var names []string
 	for _, t := range tools {
 		names = append(names, t.Spec.Name, t.Plugin+"."+t.Spec.Name)
@@ -241,7 +240,7 @@ func idleNames(cfg *config.Config, id string, sess *session.Session, tools []ses
 		}) {
 			continue
 		}
-		at := namedBy(agent, pattern)
+		at := findToolSetting(agent, pattern)
 		idle = append(idle, newConfigFault(&config.Error{Origin: at.Origin, Key: at.Key,
 			Problem: fmt.Sprintf("no installed tool is named %q, for agent %s", pattern, id),
 			Cure:    "the nearest is " + suggest.Nearest(pattern, names)}))
@@ -249,8 +248,8 @@ func idleNames(cfg *config.Config, id string, sess *session.Session, tools []ses
 	return idle
 }
 
-// namedBy finds the setting of an agent's that a name or glob of tools stands in.
-func namedBy(agent *config.AgentConfig, pattern string) config.Setting {
+// findToolSetting returns the agent's setting that contains a tool name or glob.
+func findToolSetting(agent *config.AgentConfig, pattern string) config.Setting {
 	for _, s := range agent.Settings() {
 		if names, ok := s.Value.([]string); ok && strings.HasPrefix(s.Key, "tools.") && slices.Contains(names, pattern) {
 			return s
@@ -259,23 +258,23 @@ func namedBy(agent *config.AgentConfig, pattern string) config.Setting {
 	return config.Setting{}
 }
 
-func (o *CheckOptions) show(found checkResult) error {
+func (o *CheckOptions) printResult(result checkResult) error {
 	if o.output == cli.JSON {
-		return o.PrintJSON(found)
+		return o.PrintJSON(result)
 	}
 	out := terminal.New(o.Out)
-	for _, f := range found.Faults {
+	for _, f := range result.Faults {
 		fmt.Fprintln(out, out.Paint(terminal.Bad, "error:"), f.text)
 	}
-	for _, f := range found.Warnings {
+	for _, f := range result.Warnings {
 		fmt.Fprintln(out, out.Paint(terminal.Doubt, "warning:"), f.text)
 	}
-	if found.OK {
-		what := found.File
+	if result.OK {
+		what := result.File
 		if what == "" {
 			what = "the built-in configuration"
 		}
-		fmt.Fprintf(out, "%s %s, agents: %s\n", out.Paint(terminal.Good, "ok:"), what, strings.Join(found.Agents, ", "))
+		fmt.Fprintf(out, "%s %s, agents: %s\n", out.Paint(terminal.Good, "ok:"), what, strings.Join(result.Agents, ", "))
 	}
 	return nil
 }

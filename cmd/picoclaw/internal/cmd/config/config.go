@@ -40,11 +40,11 @@ completes and checks keys.`,
   picoclaw config schema > ~/.picoclaw/config.schema.json
   # then in config.json:  "$schema": "./config.schema.json"`, "\n"),
 		Args: cli.NoArguments,
-		RunE: func(*cobra.Command, []string) error { return o.run() },
+		RunE: func(*cobra.Command, []string) error { return o.printSchema() },
 	}, o, runF)
 }
 
-func (o *SchemaOptions) run() error {
+func (o *SchemaOptions) printSchema() error {
 	text, err := json.MarshalIndent(config.JSONSchema(), "", "  ")
 	if err != nil {
 		return err

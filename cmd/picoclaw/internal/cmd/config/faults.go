@@ -16,9 +16,9 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// missingWorkspace is the fault of an agent whose workspace is not there and is not made by picoclaw, which makes only
-// what nobody has chosen and what is below the instance root; nil if it is none.
-func missingWorkspace(cfg *config.Config, id string) error {
+// checkWorkspace returns a fault if an agent's workspace is missing and picoclaw does not create it: it creates only
+// default workspaces and those below the home.
+func checkWorkspace(cfg *config.Config, id string) error {
 	agent, err := cfg.ResolveAgent(id)
 	if err != nil || !agent.CustomWorkspace {
 		return nil // what is wrong with the agent has been said
@@ -30,21 +30,21 @@ func missingWorkspace(cfg *config.Config, id string) error {
 	if _, err := os.Stat(agent.Workspace); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return &config.Error{Origin: originOf(agent.Settings(), "workspace"), Key: "workspace",
+	return &config.Error{Origin: findOrigin(agent.Settings(), "workspace"), Key: "workspace",
 		Problem: fmt.Sprintf("%s, the workspace of agent %s, does not exist", agent.Workspace, id),
 		Cure:    "create it (mkdir -p), or choose another"}
 }
 
-// brokenPlugins finds the settings that make a plugin useless: a build directory that has no plugin, and a
-// configuration that the plugin does not start with.
-func brokenPlugins(cfg *config.Config, h *session.Host) []configFault {
+// findBrokenPlugins returns faults in plugin settings: a build directory without a plugin, and a configuration that the
+// plugin refuses.
+func findBrokenPlugins(cfg *config.Config, h *session.Host) []configFault {
 	var broken []configFault
 	if err := h.Plugins().LockError(); err != nil {
 		broken = append(broken, newConfigFault(err))
 	}
 	add := func(key string, err error) {
 		text := strings.TrimPrefix(err.Error(), key+": ")
-		broken = append(broken, newConfigFault(&config.Error{Origin: originOf(cfg.Settings(), key), Key: key, Problem: text}))
+		broken = append(broken, newConfigFault(&config.Error{Origin: findOrigin(cfg.Settings(), key), Key: key, Problem: text}))
 	}
 	for _, p := range h.Plugins().Problems() {
 		if p.Plugin != "" && cfg.Plugin(p.Plugin).Dev != "" {
@@ -59,18 +59,18 @@ func brokenPlugins(cfg *config.Config, h *session.Host) []configFault {
 	return broken
 }
 
-// originOf is where a setting, or the first one inside it, was said.
-func originOf(settings []config.Setting, key string) config.Origin {
+// findOrigin returns the origin of a setting, or of the first one inside it.
+func findOrigin(settings []config.Setting, key string) config.Origin {
 	for _, s := range settings {
-		if below(s.Key, key) {
+		if isWithinKey(s.Key, key) {
 			return s.Origin
 		}
 	}
 	return config.Origin{}
 }
 
-// oddPatterns finds patterns of an agent's that do something else than they seem to.
-func oddPatterns(cfg *config.Config, id string) []configFault {
+// findOddPatterns warns about patterns that probably do something unintended.
+func findOddPatterns(cfg *config.Config, id string) []configFault {
 	agent, err := cfg.ResolveAgent(id)
 	if err != nil {
 		return nil // it has been said
@@ -85,7 +85,7 @@ func oddPatterns(cfg *config.Config, id string) []configFault {
 			problem, cure := "", ""
 			switch s.Key {
 			case "tools.allow_read_paths", "tools.allow_write_paths":
-				problem, cure = oddPath(pattern)
+				problem, cure = checkPathPattern(pattern)
 			case "tools.exec.custom_deny_patterns", "tools.exec.custom_allow_patterns":
 			default:
 				continue
@@ -103,8 +103,8 @@ func oddPatterns(cfg *config.Config, id string) []configFault {
 	return odd
 }
 
-// oddPath says what is odd about a pattern for paths: how much more programs get than it seems to open.
-func oddPath(pattern string) (problem, cure string) {
+// checkPathPattern warns if programs get access to more files than a pattern seems to allow.
+func checkPathPattern(pattern string) (problem, cure string) {
 	path, exact := policy.LiteralPrefix(pattern)
 	if path == "/" {
 		return fmt.Sprintf("%q begins with no directory, so the kernel opens the whole file system to programs", pattern),
@@ -118,14 +118,14 @@ func oddPath(pattern string) (problem, cure string) {
 	return "", ""
 }
 
-// idleRules finds rules of an agent's that nothing asks.
-func idleRules(cfg *config.Config, id string) []configFault {
+// findUnusedRules warns about rules that have no effect.
+func findUnusedRules(cfg *config.Config, id string) []configFault {
 	agent, err := cfg.ResolveAgent(id)
 	if err != nil || agent.Tools.Exec.EnableDenyPatterns || len(agent.Tools.Exec.Rules) == 0 {
 		return nil
 	}
 	const key = "tools.exec.rules"
-	return []configFault{newConfigFault(&config.Error{Origin: originOf(agent.Settings(), key), Key: key,
+	return []configFault{newConfigFault(&config.Error{Origin: findOrigin(agent.Settings(), key), Key: key,
 		Problem: "no rule holds while tools.exec.enable_deny_patterns is false, for agent " + id,
 		Cure:    "set that to true, or use custom_deny_patterns, which always hold"})}
 }

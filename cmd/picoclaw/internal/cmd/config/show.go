@@ -41,7 +41,7 @@ all keys with that prefix. Secrets are hidden.`,
 			o.keys = args
 			return nil
 		},
-		RunE: func(*cobra.Command, []string) error { return o.run() },
+		RunE: func(*cobra.Command, []string) error { return o.runShow() },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to show the settings of, as they hold for it (default: those of all agents)")
 	f.AddOutputFlag(cmd, &o.output)
@@ -49,7 +49,7 @@ all keys with that prefix. Secrets are hidden.`,
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *ShowOptions) run() error {
+func (o *ShowOptions) runShow() error {
 	cfg, err := o.Config(o.agent)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (o *ShowOptions) run() error {
 		}
 		settings = agent.Settings()
 	}
-	if settings, err = o.chosen(settings); err != nil {
+	if settings, err = o.selectSettings(settings); err != nil {
 		return err
 	}
 	for i, s := range settings {
@@ -71,36 +71,36 @@ func (o *ShowOptions) run() error {
 	if o.output == cli.JSON {
 		return o.PrintJSON(configview.New(cfg, settings))
 	}
-	return o.table(cfg, settings)
+	return o.printTable(cfg, settings)
 }
 
-// chosen picks the settings that are asked for.
-func (o *ShowOptions) chosen(settings []config.Setting) ([]config.Setting, error) {
+// selectSettings returns the requested settings.
+func (o *ShowOptions) selectSettings(settings []config.Setting) ([]config.Setting, error) {
 	names := make([]string, 0, len(settings))
 	for _, s := range settings {
 		names = append(names, s.Key)
 	}
 	for _, key := range o.keys {
-		if !slices.ContainsFunc(names, func(name string) bool { return below(name, key) }) {
+		if !slices.ContainsFunc(names, func(name string) bool { return isWithinKey(name, key) }) {
 			return nil, cli.Usagef("nothing is set by the name of %s; the nearest key is %s", key,
-				suggest.Nearest(key, withSections(names)))
+				suggest.Nearest(key, addSections(names)))
 		}
 	}
 	return slices.DeleteFunc(settings, func(s config.Setting) bool {
-		asked := len(o.keys) == 0 || slices.ContainsFunc(o.keys, func(key string) bool { return below(s.Key, key) })
+		asked := len(o.keys) == 0 || slices.ContainsFunc(o.keys, func(key string) bool { return isWithinKey(s.Key, key) })
 		return !asked || o.changed && s.Origin.Source == config.DefaultSource
 	}), nil
 }
 
-// below reports whether a key is the named one or inside it.
-func below(key, named string) bool {
+// isWithinKey reports whether a key is the named one or inside it.
+func isWithinKey(key, named string) bool {
 	rest, ok := strings.CutPrefix(key, named)
 	return ok && (rest == "" || strings.HasSuffix(named, ".") || rest[0] == '.' || rest[0] == '[')
 }
 
-func (o *ShowOptions) table(cfg *config.Config, settings []config.Setting) error {
+func (o *ShowOptions) printTable(cfg *config.Config, settings []config.Setting) error {
 	out := terminal.New(o.Out)
-	fmt.Fprintf(out, "home: %s (%s)\nfile: %s\n\n", cfg.Home().Path, cfg.Home().Origin, orNone(cfg.File()))
+	fmt.Fprintf(out, "home: %s (%s)\nfile: %s\n\n", cfg.Home().Path, cfg.Home().Origin, pathOrNone(cfg.File()))
 	table := terminal.NewTable("KEY", "VALUE", "ORIGIN")
 	for _, s := range settings {
 		text, err := jsonv2.Marshal(s.Value, jsonv2.Deterministic(true))
@@ -117,15 +117,15 @@ func (o *ShowOptions) table(cfg *config.Config, settings []config.Setting) error
 	return table.Write(out)
 }
 
-func orNone(path string) string {
+func pathOrNone(path string) string {
 	if path == "" {
 		return "none; `picoclaw init` makes one"
 	}
 	return path
 }
 
-// withSections adds the names of what settings stand in.
-func withSections(names []string) []string {
+// addSections adds the names of sections that contain settings.
+func addSections(names []string) []string {
 	all := slices.Clone(names)
 	for _, name := range names {
 		for at := strings.LastIndexByte(name, '.'); at > 0; at = strings.LastIndexByte(name[:at], '.') {

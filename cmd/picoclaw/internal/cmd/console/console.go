@@ -28,13 +28,13 @@ minute. The console shows calls, approval requests and more; with --operate it c
 changes.`,
 		Example: "  picoclaw console\n  picoclaw console --operate",
 		Args:    cli.NoArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.printLink(cmd.Context()) },
 	}
 	cmd.Flags().BoolVar(&o.operate, "operate", false, "allow actions, not only viewing")
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *Options) run(ctx context.Context) error {
+func (o *Options) printLink(ctx context.Context) error {
 	home, err := o.Home()
 	if err != nil {
 		return err

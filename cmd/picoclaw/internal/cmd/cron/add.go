@@ -39,7 +39,7 @@ the first time. An asterisk for the hour follows elapsed time.`,
   picoclaw cron add tea --in 4m --message 'Tell me that the tea is ready.'
   picoclaw cron add space --every 6h --command 'df -h .' --timeout 1m`, "\n"),
 		Args: cli.OneName(&v.spec.Name, "a name for the job"),
-		RunE: func(*cobra.Command, []string) error { return v.run() },
+		RunE: func(*cobra.Command, []string) error { return v.runAdd() },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&v.at, "at", "", "run once at a `time`: 15:04, 2006-01-02 15:04, or 2006-01-02T15:04:05Z")
@@ -52,23 +52,23 @@ the first time. An asterisk for the hour follows elapsed time.`,
 	flags.StringVar(&v.timeout, "timeout", "", "maximum `duration` of a run; 0 for no limit (default: tools.cron.exec_timeout_minutes)")
 	flags.StringVar(&v.spec.Missed, "missed", "", "missed runs: `once` or skip")
 	f.CompleteFlag(cmd, "missed", cli.CompleteWords(schedule.RunOnce, schedule.SkipMissed))
-	v.flags(cmd)
+	v.addFlags(cmd)
 	return cli.NewCommand(cmd, v, runF)
 }
 
-func (v *AddOptions) run() error {
-	if err := v.open(); err != nil {
+func (v *AddOptions) runAdd() error {
+	if err := v.openStore(); err != nil {
 		return err
 	}
 	now := time.Now()
-	if err := v.read(now); err != nil {
+	if err := v.parseJob(now); err != nil {
 		return err
 	}
 	if err := v.spec.Validate(); err != nil {
 		return cli.Usagef("%w", err)
 	}
 	if v.spec.Payload.Command != "" {
-		if err := v.decide(); err != nil {
+		if err := v.checkCommand(); err != nil {
 			return err
 		}
 	}
@@ -79,54 +79,54 @@ func (v *AddOptions) run() error {
 	if v.output == cli.JSON {
 		return v.printJob(j)
 	}
-	fmt.Fprintf(v.Out, "job %s is added (%s); it runs next %s\n", j.Name, j.ID, nextRun(j, now))
-	v.sayIdle()
+	fmt.Fprintf(v.Out, "job %s is added (%s); it runs next %s\n", j.Name, j.ID, describeNextRun(j, now))
+	v.warnIdle()
 	return nil
 }
 
-// read makes the job of the flags.
-func (v *AddOptions) read(now time.Time) (err error) {
-	var said []string
+// parseJob creates the job from the flags.
+func (v *AddOptions) parseJob(now time.Time) (err error) {
+	var set []string
 	for flag, value := range map[string]string{"--at": v.at, "--in": v.in, "--every": v.every, "--cron": v.expr} {
 		if value != "" {
-			said = append(said, flag)
+			set = append(set, flag)
 		}
 	}
-	if len(said) != 1 {
+	if len(set) != 1 {
 		return cli.Usagef("say when with one of --at, --in, --every and --cron")
 	}
 	if v.tz != "" && v.expr == "" {
 		return cli.Usagef("--tz is the zone of --cron; give --at a time with its own, such as 2006-01-02T15:04:05+02:00")
 	}
 	var span time.Duration
-	switch s := &v.spec.Schedule; said[0] {
+	switch s := &v.spec.Schedule; set[0] {
 	case "--at":
 		var at time.Time
-		at, err = clockTime(v.at, now)
+		at, err = parseFutureTime(v.at, now)
 		*s = schedule.Schedule{Kind: schedule.At, AtMs: at.UnixMilli()}
 	case "--in":
-		span, err = duration("--in", v.in)
+		span, err = parseDuration("--in", v.in)
 		*s = schedule.Schedule{Kind: schedule.At, AtMs: now.Add(span).UnixMilli()}
 	case "--every":
-		span, err = duration("--every", v.every)
+		span, err = parseDuration("--every", v.every)
 		*s = schedule.Schedule{Kind: schedule.Every, EveryMs: span.Milliseconds()}
 	case "--cron":
 		*s = schedule.Schedule{Kind: schedule.Cron, Expr: v.expr, TZ: v.tz}
 	}
 	if err == nil && v.timeout != "" {
-		span, err = duration("--timeout", v.timeout)
+		span, err = parseDuration("--timeout", v.timeout)
 		ms := span.Milliseconds()
 		v.spec.TimeoutMs = &ms
 	}
 	return err
 }
 
-// decide asks the guard about the command, as it is asked at each run.
-func (v *AddOptions) decide() error {
-	if !v.of.Tools.Cron.AllowCommand {
+// checkCommand asks the guard about the command, as each run does.
+func (v *AddOptions) checkCommand() error {
+	if !v.agentConfig.Tools.Cron.AllowCommand {
 		return cli.Fail(errors.New(crontool.CommandsDisabledError().Explained()))
 	}
-	s, _, done, err := hosts.OpenSessionBy(v.Factory, (*session.Host).OpenPreview, v.of.ID, session.Cron)
+	s, _, done, err := hosts.OpenSessionBy(v.Factory, (*session.Host).OpenPreview, v.agentConfig.ID, session.Cron)
 	if err != nil {
 		return err
 	}
@@ -138,8 +138,8 @@ func (v *AddOptions) decide() error {
 	return cli.FailOrNil(err)
 }
 
-// clockTime reads a time to come: a time of the day is the next there is.
-func clockTime(text string, now time.Time) (time.Time, error) {
+// parseFutureTime parses a time in the future: a time of day is the next one.
+func parseFutureTime(text string, now time.Time) (time.Time, error) {
 	if at, err := time.ParseInLocation("15:04", text, now.Location()); err == nil {
 		at = time.Date(now.Year(), now.Month(), now.Day(), at.Hour(), at.Minute(), 0, 0, now.Location())
 		if !at.After(now) {
@@ -160,8 +160,8 @@ func clockTime(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, cli.Usagef("--at %q: want 15:04, 2006-01-02 15:04, or 2006-01-02T15:04:05Z", text)
 }
 
-// duration reads a duration as people give it, in days too.
-func duration(flag, text string) (time.Duration, error) {
+// parseDuration parses a duration, also in days.
+func parseDuration(flag, text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
 			return time.Duration(n) * 24 * time.Hour, nil

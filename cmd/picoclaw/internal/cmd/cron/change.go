@@ -12,7 +12,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/schedule"
 )
 
-// NewCmdSwitch is `picoclaw cron enable` and `disable`.
+// NewCmdSwitch returns `picoclaw cron enable` or `disable`.
 func NewCmdSwitch(f *cli.Factory, on bool, runF func(*Options) error) *cobra.Command {
 	v := &Options{Factory: f}
 	verb, short := "disable", "Disable a job"
@@ -23,27 +23,27 @@ func NewCmdSwitch(f *cli.Factory, on bool, runF func(*Options) error) *cobra.Com
 		Use:     verb + " JOB",
 		Short:   short,
 		Example: "  picoclaw cron " + verb + " standup",
-		Args:    v.oneJob(),
+		Args:    v.jobArgument(),
 		RunE: func(*cobra.Command, []string) error {
-			return v.with(func(s *schedule.Store, job string) (schedule.Job, error) {
+			return v.updateJob(func(s *schedule.Store, job string) (schedule.Job, error) {
 				return s.UpdateJob(job, time.Now(), func(j *schedule.Job) { j.Enabled = on })
 			}, func(j schedule.Job) {
 				text := fmt.Sprintf("job %s is %sd", terminal.Line(j.Name), verb)
 				if on {
-					text += "; it runs next " + nextRun(j, time.Now())
+					text += "; it runs next " + describeNextRun(j, time.Now())
 				}
 				fmt.Fprintln(f.Out, text)
 			})
 		},
-		ValidArgsFunction: cli.CompleteFirst(v.names),
+		ValidArgsFunction: cli.CompleteFirst(v.completeJobs),
 	}
-	v.flags(cmd)
+	v.addFlags(cmd)
 	return cli.NewCommand(cmd, v, runF)
 }
 
-// with does something to the job and shows what it is then.
-func (v *Options) with(do func(*schedule.Store, string) (schedule.Job, error), show func(schedule.Job)) error {
-	if err := v.open(); err != nil {
+// updateJob changes the job and shows the result.
+func (v *Options) updateJob(do func(*schedule.Store, string) (schedule.Job, error), show func(schedule.Job)) error {
+	if err := v.openStore(); err != nil {
 		return err
 	}
 	j, err := do(v.store, v.job)
@@ -67,16 +67,16 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 		Aliases:           []string{"rm"},
 		Short:             "Remove a job; a current run continues to its end",
 		Example:           "  picoclaw cron remove standup",
-		Args:              v.oneJob(),
-		RunE:              func(*cobra.Command, []string) error { return v.run() },
-		ValidArgsFunction: cli.CompleteFirst(v.names),
+		Args:              v.jobArgument(),
+		RunE:              func(*cobra.Command, []string) error { return v.removeJob() },
+		ValidArgsFunction: cli.CompleteFirst(v.completeJobs),
 	}
-	v.flags(cmd)
+	v.addFlags(cmd)
 	return cli.NewCommand(cmd, v, runF)
 }
 
-func (v *RemoveOptions) run() error {
-	return v.with((*schedule.Store).RemoveJob, func(j schedule.Job) {
+func (v *RemoveOptions) removeJob() error {
+	return v.updateJob((*schedule.Store).RemoveJob, func(j schedule.Job) {
 		fmt.Fprintf(v.Out, "job %s is removed\n", terminal.Line(j.Name))
 	})
 }
@@ -90,22 +90,22 @@ func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 		Use:               "show JOB",
 		Short:             "Show a job and its last run",
 		Example:           "  picoclaw cron show standup",
-		Args:              v.oneJob(),
-		RunE:              func(*cobra.Command, []string) error { return v.run() },
-		ValidArgsFunction: cli.CompleteFirst(v.names),
+		Args:              v.jobArgument(),
+		RunE:              func(*cobra.Command, []string) error { return v.runShow() },
+		ValidArgsFunction: cli.CompleteFirst(v.completeJobs),
 	}
-	v.flags(cmd)
+	v.addFlags(cmd)
 	return cli.NewCommand(cmd, v, runF)
 }
 
-func (v *ShowOptions) run() error {
-	return v.with((*schedule.Store).Job, func(j schedule.Job) {
-		v.show(j)
-		v.sayIdle()
+func (v *ShowOptions) runShow() error {
+	return v.updateJob((*schedule.Store).Job, func(j schedule.Job) {
+		v.printDetails(j)
+		v.warnIdle()
 	})
 }
 
-func (v *Options) show(j schedule.Job) {
+func (v *Options) printDetails(j schedule.Job) {
 	out := terminal.New(v.Out)
 	limit := "tools.cron.exec_timeout_minutes"
 	if ms := j.TimeoutMs; ms != nil {
@@ -124,8 +124,8 @@ func (v *Options) show(j schedule.Job) {
 	}
 	fmt.Fprintf(out, "%s (%s)\n", out.Paint(terminal.Bold, terminal.Line(j.Name)), j.ID)
 	for _, line := range []struct{ name, text string }{
-		{"agent", v.of.ID}, {"when", j.Schedule.String()}, {"next run", nextRun(j, time.Now())}, {"message", j.Payload.Message},
-		{"command", j.Payload.Command}, {"within", within}, {"timeout", limit}, {"missed", missed}, {"last run", lastRun(j)}, {"error", j.State.LastError},
+		{"agent", v.agentConfig.ID}, {"when", j.Schedule.String()}, {"next run", describeNextRun(j, time.Now())}, {"message", j.Payload.Message},
+		{"command", j.Payload.Command}, {"within", within}, {"timeout", limit}, {"missed", missed}, {"last run", describeLastRun(j)}, {"error", j.State.LastError},
 	} {
 		if line.text != "" {
 			fmt.Fprintf(out, "  %-9s %s\n", line.name, strings.ReplaceAll(out.Clean(line.text), "\n", "\n            "))

@@ -38,18 +38,18 @@ type Options struct {
 	job    string // an id or a name
 	output cli.Format
 
-	of    *config.AgentConfig
-	home  string
-	store *schedule.Store
+	agentConfig *config.AgentConfig
+	home        string
+	store       *schedule.Store
 }
 
-func (v *Options) flags(cmd *cobra.Command) {
+func (v *Options) addFlags(cmd *cobra.Command) {
 	v.AddAgentFlag(cmd, &v.agent, "the agent whose jobs are meant (default: the first one)")
 	v.AddOutputFlag(cmd, &v.output)
 }
 
-// open finds the agent's jobs.
-func (v *Options) open() error {
+// openStore opens the store of the agent's jobs.
+func (v *Options) openStore() error {
 	cfg, err := v.Config(v.agent)
 	if err != nil {
 		return err
@@ -58,17 +58,17 @@ func (v *Options) open() error {
 	if home.Fallback {
 		return cli.CannotStart(errors.New("there is no home to keep jobs in: set PICOCLAW_HOME to an absolute directory, or HOME"))
 	}
-	if v.of, err = cfg.ResolveAgent(v.agent); err != nil {
+	if v.agentConfig, err = cfg.ResolveAgent(v.agent); err != nil {
 		return cli.Usagef("%w", err)
 	}
-	v.home, v.store = home.Path, schedule.OpenStore(home.Path, v.of.ID)
+	v.home, v.store = home.Path, schedule.OpenStore(home.Path, v.agentConfig.ID)
 	return nil
 }
 
-// idle says why no job of the agent runs; empty if they do.
-func (v *Options) idle() string {
-	if !v.of.Tools.Cron.Enabled {
-		return fmt.Sprintf("No job of agent %s runs: tools.cron.enabled is false.", v.of.ID)
+// idleReason says why no job of the agent runs; empty if jobs run.
+func (v *Options) idleReason() string {
+	if !v.agentConfig.Tools.Cron.Enabled {
+		return fmt.Sprintf("No job of agent %s runs: tools.cron.enabled is false.", v.agentConfig.ID)
 	}
 	_, err := pidfile.ReadPidFileWithCheck(v.home)
 	if stale := (*pidfile.StaleError)(nil); errors.As(err, &stale) || errors.Is(err, fs.ErrNotExist) {
@@ -77,14 +77,14 @@ func (v *Options) idle() string {
 	return ""
 }
 
-// sayIdle says it to a person.
-func (v *Options) sayIdle() {
-	if idle := v.idle(); idle != "" {
+// warnIdle prints idleReason on standard error.
+func (v *Options) warnIdle() {
+	if idle := v.idleReason(); idle != "" {
 		fmt.Fprintln(v.Err, idle)
 	}
 }
 
-// printJob writes a job as its file has it.
+// printJob prints a job as JSON.
 func (v *Options) printJob(j schedule.Job) error {
 	text, err := jsonv2.Marshal(j)
 	if err != nil {
@@ -94,25 +94,25 @@ func (v *Options) printJob(j schedule.Job) error {
 	return err
 }
 
-// oneJob returns an argument check that stores the id or name of a job.
-func (v *Options) oneJob() cobra.PositionalArgs {
+// jobArgument returns an argument check that stores the id or name of a job.
+func (v *Options) jobArgument() cobra.PositionalArgs {
 	return cli.OneName(&v.job, "the id or name of one job, as `picoclaw cron list` shows it")
 }
 
-// names proposes jobs.
-func (v *Options) names() (names []cobra.Completion) {
-	if v.open() != nil {
+// completeJobs proposes jobs.
+func (v *Options) completeJobs() (completeJobs []cobra.Completion) {
+	if v.openStore() != nil {
 		return nil
 	}
 	jobs, _ := v.store.Jobs()
 	for _, j := range jobs {
-		names = append(names, cobra.CompletionWithDesc(j.ID, terminal.Line(j.Name)))
+		completeJobs = append(completeJobs, cobra.CompletionWithDesc(j.ID, terminal.Line(j.Name)))
 	}
-	return names
+	return completeJobs
 }
 
-// nextRun says in words when a job runs.
-func nextRun(j schedule.Job, now time.Time) string {
+// describeNextRun says when a job runs next.
+func describeNextRun(j schedule.Job, now time.Time) string {
 	at := time.UnixMilli(j.State.NextRunAtMs)
 	switch {
 	case !j.Enabled:
@@ -124,11 +124,11 @@ func nextRun(j schedule.Job, now time.Time) string {
 	case !at.After(now):
 		return "due since " + at.Format("2006-01-02 15:04")
 	}
-	return inWords(at, now)
+	return describeTime(at, now)
 }
 
-// inWords says when a time to come is, the more exactly the sooner it is.
-func inWords(at, now time.Time) string {
+// describeTime describes a future time, more exactly the sooner it is.
+func describeTime(at, now time.Time) string {
 	day := func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), t.Day(), 12, 0, 0, 0, time.UTC) }
 	days := int(day(at).Sub(day(now)).Hours()) / 24
 	switch wait := at.Sub(now); {

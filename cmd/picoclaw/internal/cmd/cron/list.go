@@ -14,10 +14,10 @@ import (
 	"github.com/picoclaw/picoclaw/host/schedule"
 )
 
-// listedJobs are an agent's jobs as scripts read them.
-type listedJobs struct {
+// jobList is the JSON output of `picoclaw cron list`.
+type jobList struct {
 	Agent string         `json:"agent"`
-	Idle  string         `json:"idle,omitzero"` // why none runs now
+	Idle  string         `json:"idle,omitzero"` // why no job runs now
 	Jobs  []schedule.Job `json:"jobs"`
 }
 
@@ -31,14 +31,14 @@ func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 		Short:   "List an agent's jobs and their next runs",
 		Example: "  picoclaw cron list\n  picoclaw cron list --agent reader --output json",
 		Args:    cli.NoArguments,
-		RunE:    func(*cobra.Command, []string) error { return v.run() },
+		RunE:    func(*cobra.Command, []string) error { return v.listJobs() },
 	}
-	v.flags(cmd)
+	v.addFlags(cmd)
 	return cli.NewCommand(cmd, v, runF)
 }
 
-func (v *ListOptions) run() error {
-	if err := v.open(); err != nil {
+func (v *ListOptions) listJobs() error {
+	if err := v.openStore(); err != nil {
 		return err
 	}
 	jobs, err := v.store.Jobs()
@@ -46,15 +46,15 @@ func (v *ListOptions) run() error {
 		return cli.Fail(err)
 	}
 	if v.output == cli.JSON {
-		return jsonv2.MarshalWrite(v.Out, listedJobs{v.of.ID, v.idle(), jobs}, jsontext.Multiline(false))
+		return jsonv2.MarshalWrite(v.Out, jobList{v.agentConfig.ID, v.idleReason(), jobs}, jsontext.Multiline(false))
 	}
 	if len(jobs) == 0 {
-		fmt.Fprintf(v.Out, "Agent %s has no jobs; `picoclaw cron add` adds one.\n", v.of.ID)
+		fmt.Fprintf(v.Out, "Agent %s has no jobs; `picoclaw cron add` adds one.\n", v.agentConfig.ID)
 		return nil
 	}
 	table := terminal.NewTable("ID", "NAME", "WHEN", "LAST RUN", "NEXT RUN")
 	for _, j := range jobs {
-		table.Row(j.ID, terminal.Shorten(j.Name, 40), j.Schedule.String(), lastRun(j), nextRun(j, time.Now()))
+		table.Row(j.ID, terminal.Shorten(j.Name, 40), j.Schedule.String(), describeLastRun(j), describeNextRun(j, time.Now()))
 		if s := j.State.LastStatus; s == schedule.Failed || s == schedule.Timeout {
 			table.Style(3, terminal.Bad)
 		}
@@ -62,12 +62,12 @@ func (v *ListOptions) run() error {
 	if err := table.Write(terminal.New(v.Out)); err != nil {
 		return err
 	}
-	v.sayIdle()
+	v.warnIdle()
 	return nil
 }
 
-// lastRun says when a job has run last, and how that ended.
-func lastRun(j schedule.Job) string {
+// describeLastRun returns time and status of a job's last run.
+func describeLastRun(j schedule.Job) string {
 	text := string(j.State.LastStatus)
 	if j.State.LastRunAtMs > 0 {
 		text += " " + time.UnixMilli(j.State.LastRunAtMs).Format("2006-01-02 15:04")
@@ -89,20 +89,20 @@ func NewCmdLog(f *cli.Factory, runF func(*LogOptions) error) *cobra.Command {
 		Long: `Show finished runs, oldest first, with their result (ok, error, timeout or skipped) and output. The job heartbeat is
 the heartbeat.`,
 		Example:           "  picoclaw cron log\n  picoclaw cron log heartbeat --limit 5\n  picoclaw cron log --output json",
-		Args:              cli.Optional(v.oneJob()),
-		RunE:              func(*cobra.Command, []string) error { return v.run() },
-		ValidArgsFunction: cli.CompleteFirst(v.names),
+		Args:              cli.Optional(v.jobArgument()),
+		RunE:              func(*cobra.Command, []string) error { return v.showLog() },
+		ValidArgsFunction: cli.CompleteFirst(v.completeJobs),
 	}
 	cmd.Flags().IntVar(&v.limit, "limit", 20, "number of latest runs")
-	v.flags(cmd)
+	v.addFlags(cmd)
 	return cli.NewCommand(cmd, v, runF)
 }
 
-func (v *LogOptions) run() error {
-	if err := v.open(); err != nil {
+func (v *LogOptions) showLog() error {
+	if err := v.openStore(); err != nil {
 		return err
 	}
-	runs, err := v.runs(v.limit)
+	runs, err := v.readRuns(v.limit)
 	if v.output == cli.JSON {
 		for _, r := range runs {
 			if printErr := v.PrintJSON(r); printErr != nil {
@@ -113,17 +113,17 @@ func (v *LogOptions) run() error {
 	}
 	if len(runs) == 0 && err == nil {
 		fmt.Fprintln(v.Out, "Nothing has run yet.")
-		v.sayIdle()
+		v.warnIdle()
 	}
 	out := terminal.New(v.Out)
 	for _, r := range runs {
-		showRun(out, r)
+		printRun(out, r)
 	}
 	return err
 }
 
-// runs returns the runs of all jobs, or those of one job, which may have been removed.
-func (v *Options) runs(limit int) ([]schedule.Record, error) {
+// readRuns returns the runs of all jobs or of one job, which may have been removed.
+func (v *Options) readRuns(limit int) ([]schedule.Record, error) {
 	if limit < 1 {
 		return nil, cli.Usagef("--limit %d: want 1 or more", limit)
 	}
@@ -134,7 +134,7 @@ func (v *Options) runs(limit int) ([]schedule.Record, error) {
 	return runs, cli.FailOrNil(err)
 }
 
-func showRun(out *terminal.Out, r schedule.Record) {
+func printRun(out *terminal.Out, r schedule.Record) {
 	style := terminal.Bad
 	switch r.Status {
 	case schedule.OK:

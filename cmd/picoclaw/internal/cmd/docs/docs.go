@@ -19,7 +19,7 @@ type Options struct {
 	dir string
 }
 
-// NewCmdDocs is for whoever works on picoclaw: it writes the pages of the documentation that follow from the program.
+// NewCmdDocs returns the hidden command for developers that writes the generated pages of the documentation.
 func NewCmdDocs(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	o := &Options{Factory: f}
 	return cli.NewCommand(&cobra.Command{
@@ -27,11 +27,11 @@ func NewCmdDocs(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Short:  "Write the reference pages of the documentation into a directory",
 		Hidden: true,
 		Args:   cli.OneArgument(&o.dir, "docs into which directory?"),
-		RunE:   func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Root()) },
+		RunE:   func(cmd *cobra.Command, _ []string) error { return o.writePages(cmd.Root()) },
 	}, o, runF)
 }
 
-func (o *Options) run(root *cobra.Command) error {
+func (o *Options) writePages(root *cobra.Command) error {
 	h, err := hosts.Open(o.Factory, "")
 	if err != nil {
 		return err

@@ -31,7 +31,7 @@ func NewCmdDoctor(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 impossible on this machine, why, and how to change that. The exit code is 1 if a configured protection does not hold.`,
 		Example: "  picoclaw doctor\n  picoclaw doctor --agent reader --output json",
 		Args:    cli.NoArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.examineAgent(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent whose protections to check (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
@@ -40,10 +40,10 @@ impossible on this machine, why, and how to change that. The exit code is 1 if a
 
 // Examine examines the first agent's protections, as `picoclaw doctor` does.
 func Examine(ctx context.Context, f *cli.Factory) error {
-	return (&Options{Factory: f, output: cli.Text}).run(ctx)
+	return (&Options{Factory: f, output: cli.Text}).examineAgent(ctx)
 }
 
-func (o *Options) run(ctx context.Context) error {
+func (o *Options) examineAgent(ctx context.Context) error {
 	s, h, done, err := hosts.OpenSessionBy(o.Factory, (*session.Host).OpenPreview, o.agent, session.CLI)
 	if err != nil {
 		return err
@@ -61,10 +61,10 @@ func (o *Options) run(ctx context.Context) error {
 	if err != nil {
 		return cli.CannotStart(err)
 	}
-	return showReport(o.Factory, report, o.output)
+	return printReport(o.Factory, report, o.output)
 }
 
-func showReport(f *cli.Factory, r *doctor.Report, output cli.Format) error {
+func printReport(f *cli.Factory, r *doctor.Report, output cli.Format) error {
 	if output == cli.JSON {
 		if err := f.PrintJSON(r); err != nil {
 			return err

@@ -44,15 +44,15 @@ and secrets.`,
 	}, NewCmdConfigPush(f, nil), NewCmdConfigRollback(f, nil), NewCmdConfigShow(f, nil))
 }
 
-func (o *ConfigOptions) flags(cmd *cobra.Command, signs bool) {
+func (o *ConfigOptions) addFlags(cmd *cobra.Command, signs bool) {
 	cmd.Flags().StringVar(&o.file, "fleet", "", "identity `file` of an admin (picoclaw hub add admin)")
 	if signs {
 		cmd.Flags().StringVar(&o.key, "key", "", "minisign secret key `file`; the password is read from the terminal or standard input")
 	}
 }
 
-// open connects to the fleet as an admin.
-func (o *ConfigOptions) open() error {
+// connectAdmin connects to the fleet as an admin.
+func (o *ConfigOptions) connectAdmin() error {
 	if o.file == "" {
 		return cli.Usagef("--fleet is missing: the identity file that `picoclaw hub add admin NAME` has written")
 	}
@@ -80,22 +80,22 @@ tenant:main serial:3'.`,
   picoclaw fleet config push fleet.json --key minisign.key --fleet ops.fleet
   picoclaw fleet config push fleet.json --fleet ops.fleet`, "\n"),
 		Args: cli.OneName(&o.source, "the name of one configuration file"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.push(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.pushConfig(cmd.Context()) },
 	}
-	o.flags(cmd, true)
+	o.addFlags(cmd, true)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *ConfigOptions) push(ctx context.Context) error {
+func (o *ConfigOptions) pushConfig(ctx context.Context) error {
 	file := o.source
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return cli.Fail(err)
 	}
-	if err = checkAlone(file); err != nil {
+	if err = checkCentralConfig(file); err != nil {
 		return cli.Fail(err)
 	}
-	if err = o.open(); err != nil {
+	if err = o.connectAdmin(); err != nil {
 		return err
 	}
 	defer o.connection.Close()
@@ -108,21 +108,21 @@ func (o *ConfigOptions) push(ctx context.Context) error {
 		if err != nil {
 			return cli.Fail(err)
 		}
-		return o.give(ctx, b)
+		return o.publishBundle(ctx, b)
 	}
 	history, err := bundle.History(ctx, o.connection)
 	if err != nil {
 		return cli.Fail(err)
 	}
-	key, err := o.secretKey()
+	key, err := o.readSecretKey()
 	if err != nil {
 		return cli.Fail(err)
 	}
-	return o.give(ctx, bundle.Sign(key, text, o.id.Tenant, bundle.Next(history)))
+	return o.publishBundle(ctx, bundle.Sign(key, text, o.id.Tenant, bundle.Next(history)))
 }
 
-// checkAlone checks a configuration as a machine would have it that has none of its own.
-func checkAlone(file string) error {
+// checkCentralConfig checks a configuration as it applies to a machine without its own.
+func checkCentralConfig(file string) error {
 	named, err := filepath.Abs(file)
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func checkAlone(file string) error {
 	return errors.Join(all...)
 }
 
-func (o *ConfigOptions) give(ctx context.Context, b *bundle.Bundle) error {
+func (o *ConfigOptions) publishBundle(ctx context.Context, b *bundle.Bundle) error {
 	tenant, serial, err := b.Serial()
 	if err != nil {
 		return cli.Fail(err)
@@ -155,8 +155,8 @@ func (o *ConfigOptions) give(ctx context.Context, b *bundle.Bundle) error {
 	return nil
 }
 
-// secretKey reads the key to sign with.
-func (o *ConfigOptions) secretKey() (minisign.PrivateKey, error) {
+// readSecretKey reads the key to sign with.
+func (o *ConfigOptions) readSecretKey() (minisign.PrivateKey, error) {
 	text, err := os.ReadFile(o.key)
 	if err != nil {
 		return minisign.PrivateKey{}, err
@@ -168,7 +168,7 @@ func (o *ConfigOptions) secretKey() (minisign.PrivateKey, error) {
 		}
 		return key, nil
 	}
-	password, err := o.password()
+	password, err := o.readPassword()
 	if err != nil {
 		return key, err
 	}
@@ -178,7 +178,7 @@ func (o *ConfigOptions) secretKey() (minisign.PrivateKey, error) {
 	return key, nil
 }
 
-func (o *ConfigOptions) password() (string, error) {
+func (o *ConfigOptions) readPassword() (string, error) {
 	if f, ok := o.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		fmt.Fprintf(o.Err, "password of %s: ", o.key)
 		text, err := term.ReadPassword(int(f.Fd()))
@@ -204,18 +204,18 @@ refused if --to names one.`,
   picoclaw fleet config rollback --key minisign.key --fleet ops.fleet
   picoclaw fleet config rollback --to 3 --key minisign.key --fleet ops.fleet`, "\n"),
 		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.rollback(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.rollbackConfig(cmd.Context()) },
 	}
-	o.flags(cmd, true)
+	o.addFlags(cmd, true)
 	cmd.Flags().Uint64Var(&o.serial, "to", 0, "serial `number` to restore (default: the one before the latest)")
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *ConfigOptions) rollback(ctx context.Context) error {
+func (o *ConfigOptions) rollbackConfig(ctx context.Context) error {
 	if o.key == "" {
 		return cli.Usagef("--key is missing: a rollback is signed again")
 	}
-	if err := o.open(); err != nil {
+	if err := o.connectAdmin(); err != nil {
 		return err
 	}
 	defer o.connection.Close()
@@ -223,7 +223,7 @@ func (o *ConfigOptions) rollback(ctx context.Context) error {
 	if err != nil {
 		return cli.Fail(err)
 	}
-	key, err := o.secretKey()
+	key, err := o.readSecretKey()
 	if err != nil {
 		return cli.Fail(err)
 	}
@@ -235,7 +235,7 @@ func (o *ConfigOptions) rollback(ctx context.Context) error {
 	if err != nil {
 		return cli.Fail(err)
 	}
-	if err := o.give(ctx, bundle.Sign(key, back.Config, o.id.Tenant, bundle.Next(history))); err != nil {
+	if err := o.publishBundle(ctx, bundle.Sign(key, back.Config, o.id.Tenant, bundle.Next(history))); err != nil {
 		return err
 	}
 	fmt.Fprintf(o.Out, "it is configuration %d again\n", number)
@@ -250,15 +250,15 @@ func NewCmdConfigShow(f *cli.Factory, runF func(*ConfigOptions) error) *cobra.Co
 		Long:    "List the configurations of the fleet, latest last. With --serial, print one.",
 		Example: "  picoclaw fleet config show --fleet ops.fleet\n  picoclaw fleet config show --serial 3 --fleet ops.fleet",
 		Args:    cli.NoArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.show(cmd.Context()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.showConfigs(cmd.Context()) },
 	}
-	o.flags(cmd, false)
+	o.addFlags(cmd, false)
 	cmd.Flags().Uint64Var(&o.serial, "serial", 0, "serial `number` of the configuration (default: the latest)")
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *ConfigOptions) show(ctx context.Context) error {
-	if err := o.open(); err != nil {
+func (o *ConfigOptions) showConfigs(ctx context.Context) error {
+	if err := o.connectAdmin(); err != nil {
 		return err
 	}
 	defer o.connection.Close()

@@ -37,22 +37,22 @@ func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Comman
 		Long:    "Show live workers, and the worker of each agent. The epoch increases each time that an agent is placed. CONFIG is the\nnumber of the fleet configuration that a worker has. The exit code is 1 if an agent's worker is gone.",
 		Example: "  picoclaw fleet status --fleet tls://nats.example.com:4222\n  picoclaw fleet status --output json",
 		Args:    cli.NoArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.status(cmd.Context(), o.output) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.showStatus(cmd.Context(), o.output) },
 	}
 	o.AddTo(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *Options) status(ctx context.Context, output cli.Format) error {
-	workers, agents, err := o.look(ctx)
+func (o *Options) showStatus(ctx context.Context, output cli.Format) error {
+	workers, agents, err := o.readStatus(ctx)
 	if err != nil {
 		return err
 	}
 	if output == cli.JSON {
 		err = o.PrintJSON(map[string]any{"workers": workers, "agents": agents})
 	} else {
-		err = showFleet(o.Factory, workers, agents)
+		err = printFleet(o.Factory, workers, agents)
 	}
 	for _, p := range agents {
 		if err == nil && !p.Alive {
@@ -62,8 +62,8 @@ func (o *Options) status(ctx context.Context, output cli.Format) error {
 	return err
 }
 
-// look looks at the whole fleet.
-func (o *Options) look(ctx context.Context) ([]fleet.Sign, []fleet.Placed, error) {
+// readStatus returns the status of all workers and agents.
+func (o *Options) readStatus(ctx context.Context) ([]fleet.Sign, []fleet.Placed, error) {
 	cfg, err := o.Config("")
 	if err != nil {
 		return nil, nil, err
@@ -82,7 +82,7 @@ func (o *Options) look(ctx context.Context) ([]fleet.Sign, []fleet.Placed, error
 	return workers, agents, nil
 }
 
-func showFleet(f *cli.Factory, workers []fleet.Sign, agents []fleet.Placed) error {
+func printFleet(f *cli.Factory, workers []fleet.Sign, agents []fleet.Placed) error {
 	out := terminal.New(f.Out)
 	table := terminal.NewTable("WORKER", "VERSION", "AGENTS", "RUNNING", "CONFIG", "STATE")
 	for _, w := range workers {
@@ -136,14 +136,14 @@ func NewCmdWhere(f *cli.Factory, runF func(*WhereOptions) error) *cobra.Command 
 		Short:   "Show the worker of an agent",
 		Example: "  picoclaw fleet where main",
 		Args:    cli.OneName(&o.agent, "the name of one agent; `picoclaw fleet status` lists them"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.showWorker(cmd.Context()) },
 	}
 	o.AddTo(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *WhereOptions) run(ctx context.Context) error {
-	_, agents, err := o.look(ctx)
+func (o *WhereOptions) showWorker(ctx context.Context) error {
+	_, agents, err := o.readStatus(ctx)
 	if err != nil {
 		return err
 	}

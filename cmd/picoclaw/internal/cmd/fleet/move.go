@@ -13,8 +13,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 )
 
-// admin joins the fleet as who may tell workers what to do.
-func (o *Options) admin(ctx context.Context) (*membership.Member, error) {
+// joinAsAdmin joins the fleet as an admin.
+func (o *Options) joinAsAdmin(ctx context.Context) (*membership.Member, error) {
 	cfg, err := o.Config("")
 	if err != nil {
 		return nil, err
@@ -46,14 +46,14 @@ have them in their configuration. Workspaces stay on the machine; use picoclaw f
 worker takes no agents until it restarts.`,
 		Example: "  picoclaw fleet drain build1 --fleet ops.fleet",
 		Args:    cli.OneName(&o.worker, "the name of one worker; `picoclaw fleet status` lists them"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.drainWorker(cmd.Context()) },
 	}
 	o.AddTo(cmd, "NATS `address` or an admin's identity file (default: fleet.url)")
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *DrainOptions) run(ctx context.Context) error {
-	f, err := o.admin(ctx)
+func (o *DrainOptions) drainWorker(ctx context.Context) error {
+	f, err := o.joinAsAdmin(ctx)
 	if err != nil {
 		return err
 	}
@@ -91,17 +91,17 @@ than 8 GiB, is refused. The workspace has to be the agent's alone.`,
 			o.agent, o.worker = args[0], args[1]
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.moveAgent(cmd.Context()) },
 	}
 	o.AddTo(cmd, "NATS `address` or an admin's identity file (default: fleet.url)")
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *MoveOptions) run(ctx context.Context) error {
+func (o *MoveOptions) moveAgent(ctx context.Context) error {
 	if !config.IsAgentID(o.agent) {
 		return cli.Fail(fmt.Errorf("there is no agent %q; `picoclaw fleet status` shows which there are", o.agent))
 	}
-	f, err := o.admin(ctx)
+	f, err := o.joinAsAdmin(ctx)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ may continue for gateway.drain_seconds.`,
 		Example: "  picoclaw worker --fleet build1.fleet\n" +
 			"  picoclaw worker --fleet tls://nats.example.com:4222 --credentials worker.creds\n  picoclaw worker",
 		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.work(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.runWorker(cmd.Context()) },
 	}
 	o.AddTo(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
 	cmd.Flags().StringVar(&o.Name, "name", "",
@@ -61,26 +61,26 @@ type runningWorker struct {
 	logger hclog.Logger
 	home   string
 
-	worker  *fleet.Worker
-	changes chan struct{} // agents' tools may be others
-	trusts  chan struct{} // other keys are trusted than before
-	renew   sync.Mutex    // one at a time
-	now     *shift
-	before  sync.WaitGroup // shifts that are ending
+	worker   *fleet.Worker
+	changes  chan struct{} // an agent's tools may have changed
+	trusts   chan struct{} // the trusted keys have changed
+	reloadMu sync.Mutex    // serializes reloads
+	current  *configAssembly
+	closing  sync.WaitGroup // assemblies that are closing
 }
 
-// shift is what makes a worker's calls with one reading of the configuration.
-type shift struct {
-	app    *cli.Factory
-	all    *host.Assembly // what clients of the gateway call
-	cli    *host.Assembly // what picoclaw call calls: as on one machine, it has no built-in tools
-	file   string         // the configuration's
-	agents []string
-	trust  []string // whose signatures count below the fleet's configurations
-	end    context.CancelFunc
+// configAssembly makes a worker's calls with one version of the configuration.
+type configAssembly struct {
+	app          *cli.Factory
+	all          *host.Assembly // for calls of gateway clients
+	cli          *host.Assembly // for picoclaw call, without built-in tools
+	file         string         // configuration file
+	agents       []string
+	trust        []string // keys that may sign fleet configurations
+	stopWatching context.CancelFunc
 }
 
-func (o *WorkerOptions) work(ctx context.Context) error {
+func (o *WorkerOptions) runWorker(ctx context.Context) error {
 	cfg, err := o.Config("")
 	if err != nil {
 		return err
@@ -103,36 +103,36 @@ func (o *WorkerOptions) work(ctx context.Context) error {
 	if err = w.member.Require(identity.Worker); err != nil {
 		return cli.CannotStart(err)
 	}
-	if w.now, err = w.open(cfg); err != nil {
+	if w.current, err = w.openConfig(cfg); err != nil {
 		return err
 	}
 	defer func() {
-		w.renew.Lock()
-		defer w.renew.Unlock()
-		w.now.close()
-		w.before.Wait()
+		w.reloadMu.Lock()
+		defer w.reloadMu.Unlock()
+		w.current.closeHosts()
+		w.closing.Wait()
 	}()
-	return w.run(ctx, cfg)
+	return w.serveAgents(ctx, cfg)
 }
 
-func (w *runningWorker) run(ctx context.Context, cfg *config.Config) error {
+func (w *runningWorker) serveAgents(ctx context.Context, cfg *config.Config) error {
 	stderr, logger := w.fleet.Err, w.logger.Named("worker")
 	var err error
 	w.worker, err = fleet.NewWorker(w.member.Fleet, fleet.WorkerOptions{
-		Name: w.member.Name, Agents: w.now.agents, Home: w.home,
-		Host: w.now, Describe: func(s *session.Session) string { return mcp.Instructions(s.Policy()) }, Workspace: w.workspace,
+		Name: w.member.Name, Agents: w.current.agents, Home: w.home,
+		Host: w.current, Describe: func(s *session.Session) string { return mcp.Instructions(s.Policy()) }, Workspace: w.movableWorkspace,
 		Idle:    func() { fmt.Fprintf(stderr, "the worker %s is in the fleet, and has no agent yet\n", w.member.Name) },
 		Changes: w.changes, Version: w.fleet.Version, Logger: logger, Drain: time.Duration(cfg.Gateway().DrainSeconds) * time.Second})
 	if err != nil {
 		return cli.CannotStart(err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	var beside sync.WaitGroup
-	defer beside.Wait()
+	var background sync.WaitGroup
+	defer background.Wait()
 	defer cancel()
-	beside.Go(func() { w.reloads(ctx) })
+	background.Go(func() { w.reloadOnHangup(ctx) })
 	if w.member.Id != nil {
-		beside.Go(func() { w.takes(ctx) })
+		background.Go(func() { w.followFleetConfig(ctx) })
 	}
 	err = w.worker.Run(ctx, func(agent string) {
 		fmt.Fprintf(stderr, "the worker %s serves agent %s\n", w.member.Name, agent)
@@ -143,13 +143,13 @@ func (w *runningWorker) run(ctx context.Context, cfg *config.Config) error {
 	return nil
 }
 
-// open makes what serves a configuration.
-func (w *runningWorker) open(cfg *config.Config) (*shift, error) {
-	s := &shift{app: w.fleet.Factory, file: cfg.File(), agents: cfg.AgentIDs(), trust: cfg.Fleet().Trust}
-	var with host.Options
+// openConfig opens the hosts for a configuration.
+func (w *runningWorker) openConfig(cfg *config.Config) (*configAssembly, error) {
+	s := &configAssembly{app: w.fleet.Factory, file: cfg.File(), agents: cfg.AgentIDs(), trust: cfg.Fleet().Trust}
+	var options host.Options
 	if id := w.member.Id; id != nil {
 		var err error
-		if with.Witness, err = witness.Teller(w.member.Connection, w.member.Tenant, w.member.Name); err != nil {
+		if options.Witness, err = witness.Teller(w.member.Connection, w.member.Tenant, w.member.Name); err != nil {
 			return nil, err
 		}
 		s.agents = slices.DeleteFunc(s.agents, func(agent string) bool { return !slices.Contains(id.Agents, agent) })
@@ -164,19 +164,19 @@ func (w *runningWorker) open(cfg *config.Config) (*shift, error) {
 		}
 	}
 	var err error
-	if s.all, err = hosts.Assemble(s.app, cfg, with); err != nil {
+	if s.all, err = hosts.Assemble(s.app, cfg, options); err != nil {
 		return nil, err
 	}
 	if err = s.all.Prepare(); err == nil {
-		with.NoBuiltIns = true
-		s.cli, err = hosts.Assemble(s.app, cfg, with)
+		options.NoBuiltIns = true
+		s.cli, err = hosts.Assemble(s.app, cfg, options)
 	}
 	if err != nil {
 		hosts.Close(s.app, s.all)
 		return nil, cli.CannotStart(err)
 	}
-	ctx, end := context.WithCancel(context.Background())
-	s.end = end
+	ctx, stopWatching := context.WithCancel(context.Background())
+	s.stopWatching = stopWatching
 	go func() {
 		changes := s.all.WatchPlugins(ctx.Done())
 		for {
@@ -194,8 +194,8 @@ func (w *runningWorker) open(cfg *config.Config) (*shift, error) {
 	return s, nil
 }
 
-// Session opens a session.
-func (s *shift) OpenSession(agent string, origin session.Origin) (*session.Session, error) {
+// OpenSession opens a session for a call from the fleet.
+func (s *configAssembly) OpenSession(agent string, origin session.Origin) (*session.Session, error) {
 	switch origin {
 	case session.MCP:
 		return s.all.OpenSession(agent, origin)
@@ -205,49 +205,49 @@ func (s *shift) OpenSession(agent string, origin session.Origin) (*session.Sessi
 	return nil, fmt.Errorf("a call of origin %q can't come from another machine", origin)
 }
 
-func (s *shift) close() {
-	s.end()
+func (s *configAssembly) closeHosts() {
+	s.stopWatching()
 	hosts.Close(s.app, s.cli)
 	hosts.Close(s.app, s.all)
 }
 
-// workspace is where an agent's workspace is, if it can be moved.
-func (w *runningWorker) workspace(agent string) (string, error) {
-	w.renew.Lock()
-	defer w.renew.Unlock()
-	return w.now.all.MovableWorkspace(agent)
+// movableWorkspace returns an agent's workspace if it can be moved.
+func (w *runningWorker) movableWorkspace(agent string) (string, error) {
+	w.reloadMu.Lock()
+	defer w.reloadMu.Unlock()
+	return w.current.all.MovableWorkspace(agent)
 }
 
-// reload has calls that begin from now on made with the configuration as it is now. What runs keeps its own.
-func (w *runningWorker) reload() error {
-	w.renew.Lock()
-	defer w.renew.Unlock()
-	cfg, err := w.fleet.ConfigAgain(w.now.file)
+// reloadConfig makes new calls use the current configuration. Running ones keep theirs.
+func (w *runningWorker) reloadConfig() error {
+	w.reloadMu.Lock()
+	defer w.reloadMu.Unlock()
+	cfg, err := w.fleet.ConfigAgain(w.current.file)
 	if err != nil {
 		return err
 	}
-	next, err := w.open(cfg)
+	next, err := w.openConfig(cfg)
 	if err != nil {
 		return err
 	}
-	before := w.now
-	w.now = next
-	if !slices.Equal(before.trust, next.trust) {
+	previous := w.current
+	w.current = next
+	if !slices.Equal(previous.trust, next.trust) {
 		select {
 		case w.trusts <- struct{}{}:
 		default: // it is to be looked at already
 		}
 	}
-	ended := w.worker.Renew(next, next.agents)
-	w.before.Go(func() {
-		ended()
-		before.close()
+	waitForCalls := w.worker.Renew(next, next.agents)
+	w.closing.Go(func() {
+		waitForCalls()
+		previous.closeHosts()
 	})
 	return nil
 }
 
-// reloads reads the configuration again at SIGHUP.
-func (w *runningWorker) reloads(ctx context.Context) {
+// reloadOnHangup reloads the configuration at SIGHUP.
+func (w *runningWorker) reloadOnHangup(ctx context.Context) {
 	hangups := make(chan os.Signal, 1)
 	if on := cli.HangupSignals(); len(on) > 0 {
 		signal.Notify(hangups, on...)
@@ -258,7 +258,7 @@ func (w *runningWorker) reloads(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-hangups:
-			if err := w.reload(); err != nil {
+			if err := w.reloadConfig(); err != nil {
 				w.logger.Error("the configuration was not loaded again; the one before stays in force", "error", err)
 			} else {
 				w.logger.Info("the configuration was loaded again")
@@ -267,7 +267,7 @@ func (w *runningWorker) reloads(ctx context.Context) {
 	}
 }
 
-// workerName is the name that the configuration gives a worker, or one made of the machine's.
+// workerName returns the configured name of a worker, or one derived from the host name.
 func workerName(cfg *config.Config) string {
 	if name := cfg.Fleet().Name; name != "" {
 		return name
@@ -284,39 +284,39 @@ func workerName(cfg *config.Config) string {
 	}, strings.ToLower(machine))
 }
 
-// watchAgain is after what time it is tried again to learn of the fleet's configurations.
-const watchAgain = 10 * time.Second
+// watchRetryPause is the pause before watching the fleet's configurations again after an error.
+const watchRetryPause = 10 * time.Second
 
-// takes takes the fleet's configurations, those that the keys have signed which the worker's own trusts at the time.
-func (w *runningWorker) takes(ctx context.Context) {
+// followFleetConfig applies the fleet's configurations that are signed with a currently trusted key.
+func (w *runningWorker) followFleetConfig(ctx context.Context) {
 	if serial, err := bundle.Current(w.home); err == nil {
 		w.worker.SetConfig(serial, nil)
 	}
 	for ctx.Err() == nil {
-		w.takesBy(ctx)
+		w.followWithTrust(ctx)
 	}
 }
 
-// takesBy takes them until other keys are trusted.
-func (w *runningWorker) takesBy(ctx context.Context) {
+// followWithTrust applies them until the trusted keys change.
+func (w *runningWorker) followWithTrust(ctx context.Context) {
 	logger := w.logger.Named("worker")
 	ctx, stop := context.WithCancel(ctx)
-	var beside sync.WaitGroup
-	defer beside.Wait()
+	var background sync.WaitGroup
+	defer background.Wait()
 	defer stop()
-	beside.Go(func() {
+	background.Go(func() {
 		select {
 		case <-ctx.Done():
 		case <-w.trusts:
 			stop()
 		}
 	})
-	w.renew.Lock()
-	trust := w.now.trust
-	w.renew.Unlock()
+	w.reloadMu.Lock()
+	trust := w.current.trust
+	w.reloadMu.Unlock()
 	err := bundle.Watch(ctx, w.member.Connection, bundle.Options{Tenant: w.member.Tenant, Trust: trust,
 		Home: w.home, Config: config.Options{File: w.fleet.ConfigFile, Workspace: w.fleet.Workspace},
-		Apply: func(uint64) error { return w.reload() }, Report: func(serial uint64, err error) {
+		Apply: func(uint64) error { return w.reloadConfig() }, Report: func(serial uint64, err error) {
 			w.worker.SetConfig(serial, err)
 			if err != nil {
 				logger.Error("a configuration of the fleet's", "number", serial, "error", err)
@@ -324,13 +324,13 @@ func (w *runningWorker) takesBy(ctx context.Context) {
 				logger.Info("the worker has a configuration of the fleet's", "number", serial)
 			}
 		}})
-	var again <-chan time.Time // never where no key is trusted
+	var retry <-chan time.Time // never where no key is trusted
 	if err != nil && ctx.Err() == nil {
 		logger.Error("the worker takes no configuration of the fleet's yet", "error", err)
-		again = time.After(watchAgain)
+		retry = time.After(watchRetryPause)
 	}
 	select {
 	case <-ctx.Done():
-	case <-again:
+	case <-retry:
 	}
 }

@@ -38,13 +38,13 @@ type Options struct {
 	host string
 	port int
 
-	fleet    membership.Flags
-	file     string                            // of the last configuration that was read
-	newest   atomic.Pointer[membership.Member] // of the fleet
-	lost     func(error)                       // ends the gateway
-	options  host.Options
-	console  *web.Console // nil for none
-	operator host.Operator
+	fleet            membership.Flags
+	configFile       string                            // the last configuration file
+	member           atomic.Pointer[membership.Member] // of the fleet
+	onConnectionLost func(error)                       // ends the gateway
+	hostOptions      host.Options
+	console          *web.Console // nil for none
+	operator         host.Operator
 }
 
 func NewCmdGateway(f *cli.Factory, runF func(*Options) error) *cobra.Command {
@@ -64,7 +64,7 @@ With --fleet, serve the agents of a fleet, without schedules: each call goes to 
 MCP roots do not narrow such sessions, since the directories are on other machines.`,
 		Example: "  picoclaw gateway\n  picoclaw gateway --port 0 --log-level info\n  picoclaw gateway --fleet tls://nats.example.com:4222",
 		Args:    cli.NoArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.runGateway(cmd.Context()) },
 	}
 	o.fleet.AddTo(cmd, "serve a fleet's agents: NATS `address` or identity file")
 	cmd.Flags().StringVar(&o.host, "host", "", "serve at this `address` (default: gateway.host)")
@@ -73,7 +73,7 @@ MCP roots do not narrow such sessions, since the directories are on other machin
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *Options) run(ctx context.Context) error {
+func (o *Options) runGateway(ctx context.Context) error {
 	cfg, err := o.Config("")
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (o *Options) run(ctx context.Context) error {
 		name, _, _ := net.SplitHostPort(address)
 		address = net.JoinHostPort(name, strconv.Itoa(o.port))
 	}
-	if hostName, _, invalid := net.SplitHostPort(address); invalid == nil && !loopback(hostName) {
+	if hostName, _, invalid := net.SplitHostPort(address); invalid == nil && !isLoopback(hostName) {
 		if settings.Console {
 			return cli.CannotStart(fmt.Errorf("the console is for this machine alone, and %s is an address that others reach: leave "+
 				"gateway.host at localhost, or gateway.console off; from elsewhere `ssh -L` leads to it", address))
@@ -106,16 +106,16 @@ func (o *Options) run(ctx context.Context) error {
 		logger.Warn("other machines can reach the gateway, and nothing that they send is encrypted", "address", address)
 	}
 	drain := time.Duration(settings.DrainSeconds) * time.Second
-	told, err := host.NewTelemetry(cfg, o.Version, true, logger)
+	telemetry, err := host.NewTelemetry(cfg, o.Version, true, logger)
 	if err != nil {
 		return cli.CannotStart(err)
 	}
-	defer told.Close(context.WithoutCancel(ctx))
-	o.options = host.Options{Schedules: &host.Schedules{}, Shares: &quota.Ledger{}, Grace: drain,
-		Telemetry: told}
+	defer telemetry.Close(context.WithoutCancel(ctx))
+	o.hostOptions = host.Options{Schedules: &host.Schedules{}, Shares: &quota.Ledger{}, Grace: drain,
+		Telemetry: telemetry}
 	options := gateway.Options{
 		Home: home.Path, Address: address, Version: o.Version, Logger: logger.Named("gateway"),
-		DrainTimeout: drain, OpenInstance: o.open, Metrics: told,
+		DrainTimeout: drain, OpenInstance: o.openInstance, Metrics: telemetry,
 		IsOwnHost: func(hostName string) bool { return mcp.AllowedHost(hostName, settings.AllowHosts) },
 	}
 	if settings.Console {
@@ -127,7 +127,7 @@ func (o *Options) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	lost := make(chan error, 1)
-	o.lost = func(err error) {
+	o.onConnectionLost = func(err error) {
 		if ctx.Err() != nil { // it ends, and its connections with it
 			return
 		}
@@ -138,13 +138,13 @@ func (o *Options) run(ctx context.Context) error {
 		cancel()
 	}
 	g := gateway.New(options)
-	go o.reloads(ctx, g, cfg)
+	go o.watchConfig(ctx, g, cfg)
 	err = g.Run(ctx, func(address string) {
 		fmt.Fprintf(o.Err, "the gateway serves at %s\n", address)
 	})
 	select {
-	case why := <-lost:
-		err = errors.Join(why, err)
+	case reason := <-lost:
+		err = errors.Join(reason, err)
 	default:
 	}
 	if err != nil {
@@ -153,40 +153,40 @@ func (o *Options) run(ctx context.Context) error {
 	return nil
 }
 
-// loopback reports whether an address is of this machine alone.
-func loopback(hostName string) bool {
+// isLoopback reports whether a host name is a loopback address.
+func isLoopback(hostName string) bool {
 	ip, err := netip.ParseAddr(hostName)
 	return hostName == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// open makes an instance of the configuration as it is now. One that can't make calls is none.
-func (o *Options) open() (gateway.Instance, error) {
-	cfg, err := o.ConfigAgain(o.file)
+// openInstance opens a host with the current configuration.
+func (o *Options) openInstance() (gateway.Instance, error) {
+	cfg, err := o.ConfigAgain(o.configFile)
 	if err != nil {
 		return nil, err
 	}
-	o.file = cfg.File()
+	o.configFile = cfg.File()
 	if o.fleet.Address != "" {
 		return o.openRemote(cfg)
 	}
-	with := o.options
+	options := o.hostOptions
 	if o.console != nil {
-		with.Observe = func(r audit.Record, result *session.Result) { o.console.KeepResult(r, host.ResultText(result)) }
+		options.Observe = func(r audit.Record, result *session.Result) { o.console.KeepResult(r, host.ResultText(result)) }
 	}
-	all, err := hosts.Assemble(o.Factory, cfg, with)
+	assembly, err := hosts.Assemble(o.Factory, cfg, options)
 	if err != nil {
 		return nil, err
 	}
-	if err := all.Prepare(); err != nil {
+	if err := assembly.Prepare(); err != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), hosts.CloseTimeout)
 		defer cancel()
-		return nil, errors.Join(err, all.Close(ctx))
+		return nil, errors.Join(err, assembly.Close(ctx))
 	}
-	o.operator.SetAssembly(all)
-	return all, nil
+	o.operator.SetAssembly(assembly)
+	return assembly, nil
 }
 
-// openRemote makes an instance that serves a fleet's agents.
+// openRemote opens an instance that serves a fleet's agents.
 func (o *Options) openRemote(cfg *config.Config) (gateway.Instance, error) {
 	logger, err := o.Logger(cfg)
 	if err != nil {
@@ -207,10 +207,10 @@ func (o *Options) openRemote(cfg *config.Config) (gateway.Instance, error) {
 		f.Close()
 		return nil, err
 	}
-	o.newest.Store(f)
+	o.member.Store(f)
 	closed := func(*nats.Conn) {
-		if o.newest.Load() == f { // or another configuration has another one
-			o.lost(f.ExplainClose())
+		if o.member.Load() == f { // or another configuration has another one
+			o.onConnectionLost(f.ExplainClose())
 		}
 	}
 	f.Connection.SetClosedHandler(closed)
@@ -220,12 +220,12 @@ func (o *Options) openRemote(cfg *config.Config) (gateway.Instance, error) {
 	return remote, nil
 }
 
-// reloadInterval is how often a configuration file is looked at with gateway.hot_reload.
+// reloadInterval is the interval of checks for a changed file with gateway.hot_reload.
 const reloadInterval = 2 * time.Second
 
-// reloads has the gateway read its configuration again at SIGHUP and, if that is asked for, when the file has changed.
-// What does not work is logged, and changes nothing.
-func (o *Options) reloads(ctx context.Context, g *gateway.Gateway, cfg *config.Config) {
+// watchConfig reloads the configuration at SIGHUP and, with gateway.hot_reload, when the file has changed. Errors are
+// logged and change nothing.
+func (o *Options) watchConfig(ctx context.Context, g *gateway.Gateway, cfg *config.Config) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, cli.HangupSignals()...)
 	defer signal.Stop(hangups)
@@ -235,19 +235,19 @@ func (o *Options) reloads(ctx context.Context, g *gateway.Gateway, cfg *config.C
 		defer tick.Stop()
 		ticks = tick.C
 	}
-	seen, _ := os.Stat(cfg.File())
+	previous, _ := os.Stat(cfg.File())
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-hangups:
 		case <-ticks:
-			now, err := os.Stat(cfg.File())
-			if err != nil || seen != nil && os.SameFile(seen, now) && now.ModTime().Equal(seen.ModTime()) &&
-				now.Size() == seen.Size() {
+			current, err := os.Stat(cfg.File())
+			if err != nil || previous != nil && os.SameFile(previous, current) && current.ModTime().Equal(previous.ModTime()) &&
+				current.Size() == previous.Size() {
 				continue
 			}
-			seen = now
+			previous = current
 		}
 		_ = g.Reload() // it logs what is wrong
 	}
@@ -257,7 +257,7 @@ func (o *Options) reloads(ctx context.Context, g *gateway.Gateway, cfg *config.C
 type TokenOptions struct {
 	*cli.Factory
 	agent   string
-	ofFleet bool
+	isFleet bool
 }
 
 func NewCmdToken(f *cli.Factory, runF func(*TokenOptions) error) *cobra.Command {
@@ -268,24 +268,24 @@ func NewCmdToken(f *cli.Factory, runF func(*TokenOptions) error) *cobra.Command 
 		Long:    "Show an agent's token; create it if there is none. To replace a token, write another into its file in <home>/tokens\nand restart the gateway.",
 		Example: "  picoclaw gateway token\n  picoclaw gateway token --agent reader",
 		Args:    cli.NoArguments,
-		RunE:    func(*cobra.Command, []string) error { return o.run() },
+		RunE:    func(*cobra.Command, []string) error { return o.printToken() },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent (default: the first one)")
-	cmd.Flags().BoolVar(&o.ofFleet, "fleet", false, "token of an agent of the fleet")
+	cmd.Flags().BoolVar(&o.isFleet, "fleet", false, "token of an agent of the fleet")
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *TokenOptions) run() error {
+func (o *TokenOptions) printToken() error {
 	cfg, err := o.Config("")
 	if err != nil {
 		return err
 	}
-	if o.agent == "" || !o.ofFleet {
-		of, unknown := cfg.ResolveAgent(o.agent)
+	if o.agent == "" || !o.isFleet {
+		resolved, unknown := cfg.ResolveAgent(o.agent)
 		if unknown != nil {
 			return cli.Usagef("%w", unknown)
 		}
-		o.agent = of.ID
+		o.agent = resolved.ID
 	} else if !config.IsAgentID(o.agent) {
 		return cli.Usagef("%q is no agent's id", o.agent)
 	}

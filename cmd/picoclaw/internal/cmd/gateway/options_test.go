@@ -18,6 +18,6 @@ func TestNewCmdGateway(t *testing.T) {
 		clitest.CommandLine[ReloadOptions]{Line: "", Want: ReloadOptions{}},
 		clitest.CommandLine[ReloadOptions]{Line: "a", Usage: "takes no argument"})
 	clitest.CheckOptions(t, NewCmdToken,
-		clitest.CommandLine[TokenOptions]{Line: "--agent a --fleet", Want: TokenOptions{agent: "a", ofFleet: true}},
+		clitest.CommandLine[TokenOptions]{Line: "--agent a --fleet", Want: TokenOptions{agent: "a", isFleet: true}},
 		clitest.CommandLine[TokenOptions]{Line: "a b", Usage: "takes no argument"})
 }

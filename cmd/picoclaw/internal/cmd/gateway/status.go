@@ -27,13 +27,13 @@ func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Comman
 		Long:    "Show the gateway's address, failed checks, and the configurations in use: after a reload, running work keeps the earlier\none. The exit code is 1 if no gateway runs, or it is not ready.",
 		Example: "  picoclaw gateway status\n  picoclaw gateway status --output json",
 		Args:    cli.NoArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.runStatus(cmd.Context()) },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *StatusOptions) run(ctx context.Context) error {
+func (o *StatusOptions) runStatus(ctx context.Context) error {
 	home, err := o.Home()
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (o *StatusOptions) run(ctx context.Context) error {
 	if o.output == cli.JSON {
 		err = o.PrintJSON(status)
 	} else {
-		showStatus(o.Factory, status)
+		printStatus(o.Factory, status)
 	}
 	if err == nil && !status.Ready {
 		err = &cli.Error{Code: cli.ExitFailed, Err: cli.ErrReported}
@@ -53,7 +53,7 @@ func (o *StatusOptions) run(ctx context.Context) error {
 	return err
 }
 
-func showStatus(f *cli.Factory, s *gateway.Status) {
+func printStatus(f *cli.Factory, s *gateway.Status) {
 	out := terminal.New(f.Out)
 	state := out.Paint(terminal.Good, "ready")
 	if !s.Ready {
@@ -95,11 +95,11 @@ Check the configuration and reload it; an invalid one changes nothing. Running s
 they end. A changed address needs a restart.`, "\n"),
 		Example: "  picoclaw gateway reload",
 		Args:    cli.NoArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.runReload(cmd.Context()) },
 	}, o, runF)
 }
 
-func (o *ReloadOptions) run(ctx context.Context) error {
+func (o *ReloadOptions) runReload(ctx context.Context) error {
 	home, err := o.Home()
 	if err != nil {
 		return err

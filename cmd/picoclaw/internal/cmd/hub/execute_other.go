@@ -11,8 +11,8 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 )
 
-// execute runs a program with the streams of this process, and ends as it does.
-func execute(program string, args []string) error {
+// executeProgram replaces this process with a program, or runs it and returns its exit code.
+func executeProgram(program string, args []string) error {
 	cmd := exec.Command(program, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := cmd.Run()

@@ -11,8 +11,8 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 )
 
-// execute replaces this process with a program.
-func execute(program string, args []string) error {
+// executeProgram replaces this process with a program, or runs it and returns its exit code.
+func executeProgram(program string, args []string) error {
 	err := unix.Exec(program, append([]string{program}, args...), os.Environ())
 	return cli.CannotStart(fmt.Errorf("execute %s: %w", program, err))
 }

@@ -23,7 +23,7 @@ func NewCmdHub(f *cli.Factory) *cobra.Command {
 			if err != nil {
 				return cli.CannotStart(err)
 			}
-			return execute(program, os.Args[1:])
+			return executeProgram(program, os.Args[1:])
 		}
 	}
 	return cmd

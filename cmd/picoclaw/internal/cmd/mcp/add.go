@@ -28,11 +28,11 @@ import (
 // serverOptions are the options that commands about one MCP server share.
 type serverOptions struct {
 	install.Options
-	name     string
-	spec     mcpservers.ServerSpec
-	declared string // the digest of what the configuration says; empty for a server that does not stand there
+	name           string
+	spec           mcpservers.ServerSpec
+	declaredDigest string // digest of the configured server; empty if it is not in the configuration
 
-	env, headers, claims []string // as they stand on the command line
+	env, headers, claims []string // as on the command line
 }
 
 // AddOptions are the options of `picoclaw mcp add`.
@@ -63,17 +63,17 @@ arguments, {{workspace}} is the agent's workspace and {{state}} the server's own
 				return cli.Usagef("name the server in front of --, such as: picoclaw mcp add NAME -- %s", strings.Join(args, " "))
 			}
 			o.name, o.spec.Command = args[0], args[1:]
-			return o.parse()
+			return o.parseSpec()
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return o.addServer(cmd.Context()) },
 	}
-	o.specFlags(cmd)
+	o.addSpecFlags(cmd)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-// specFlags are those that say what a server is and what it gets.
-func (o *serverOptions) specFlags(cmd *cobra.Command) {
+// addSpecFlags adds the flags that describe a server and its grants.
+func (o *serverOptions) addSpecFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.spec.Workspace, "workspace", "none", "access to the agent's workspace: none, ro or rw")
 	flags.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that the server may reach, * for any (default: none)")
@@ -89,8 +89,8 @@ func (o *serverOptions) specFlags(cmd *cobra.Command) {
 	o.AddTo(cmd)
 }
 
-// run makes a plugin of the server that the command line describes.
-func (o *AddOptions) run(ctx context.Context) error {
+// addServer installs the server that the command line describes as a plugin.
+func (o *AddOptions) addServer(ctx context.Context) error {
 	name := o.name
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
@@ -105,11 +105,11 @@ func (o *AddOptions) run(ctx context.Context) error {
 	if _, declared := s.Config.MCPServers()[name]; declared {
 		return cli.Fail(fmt.Errorf("the server %s stands in the configuration; `picoclaw mcp trust %s` looks at it", name, name))
 	}
-	return o.place(ctx, s, name, nil)
+	return o.installServer(ctx, s, name, nil)
 }
 
-// parse parses --env, --header and --claim, and checks the server's specification.
-func (o *serverOptions) parse() error {
+// parseSpec parses --env, --header and --claim, and checks the server's specification.
+func (o *serverOptions) parseSpec() error {
 	for _, list := range []struct {
 		name, between string
 		from          []string
@@ -134,8 +134,8 @@ func (o *serverOptions) parse() error {
 	return nil
 }
 
-// place makes the package and installs it: a new one, or one in the place of the pin's.
-func (o *serverOptions) place(ctx context.Context, s *install.Shelf, name string, pin *store.InstalledPlugin) error {
+// installServer builds the package and installs it, or updates the plugin of the pin.
+func (o *serverOptions) installServer(ctx context.Context, s *install.Shelf, name string, pin *store.InstalledPlugin) error {
 	if err := s.CheckReach(); err != nil {
 		return cli.Fail(err)
 	}
@@ -161,24 +161,24 @@ func (o *serverOptions) place(ctx context.Context, s *install.Shelf, name string
 		!s.Config.IsolationEnabled() {
 		return cli.Fail(errors.New("only a sandbox keeps a server to the hosts that it may reach; set isolation.enabled to true, or grant any with --network '*'"))
 	}
-	maker, done, err := o.maker(s)
+	maker, done, err := o.newPackageBuilder(s)
 	if err != nil {
 		return err
 	}
 	defer done()
-	p, report, err := maker.BuildPackage(ctx, name, &o.spec, shadows(s, name))
+	p, report, err := maker.BuildPackage(ctx, name, &o.spec, toolOwners(s, name))
 	if err != nil {
 		return cli.Fail(fmt.Errorf("%s was not added: %w", name, err))
 	}
 	defer p.Discard()
-	p.Declared = o.declared
+	p.Declared = o.declaredDigest
 	if err := s.Catalog.CheckNames(p.Manifest); err != nil {
 		return cli.Fail(fmt.Errorf("%s was not added: %w", name, err))
 	}
 	if state := session.StateDir(s.Config.Home().Path, name); pin == nil && hasFiles(state) {
 		report.Warnings = append(report.Warnings, "it finds the state of an earlier server of that name in "+state)
 	}
-	o.showServer(p, report)
+	o.printReview(p, report)
 	if pin != nil {
 		return o.Update(s, p, pin)
 	}
@@ -195,8 +195,8 @@ func (o *serverOptions) place(ctx context.Context, s *install.Shelf, name string
 	return o.Report(install.Result{ID: name, Version: p.Manifest.Version})
 }
 
-// maker makes packages by means of a host whose session looks after the sandbox. done closes it.
-func (o *serverOptions) maker(s *install.Shelf) (*mcpservers.PackageBuilder, func(), error) {
+// newPackageBuilder returns a package builder and a host with a sandbox for it. done closes the host.
+func (o *serverOptions) newPackageBuilder(s *install.Shelf) (*mcpservers.PackageBuilder, func(), error) {
 	exe, err := os.Executable()
 	if err == nil {
 		exe, err = filepath.EvalSymlinks(exe)
@@ -223,8 +223,8 @@ func (o *serverOptions) maker(s *install.Shelf) (*mcpservers.PackageBuilder, fun
 	}, func() { hosts.Close(o.Factory, h) }, nil
 }
 
-// shadows returns who else has a tool of a name.
-func shadows(s *install.Shelf, id string) func(string) string {
+// toolOwners returns a function that names the other plugin with a tool of a name.
+func toolOwners(s *install.Shelf, id string) func(string) string {
 	others := map[string]string{}
 	for _, p := range s.Catalog.Plugins() {
 		for _, t := range p.Tools {
@@ -236,8 +236,8 @@ func shadows(s *install.Shelf, id string) func(string) string {
 	return func(tool string) string { return others[tool] }
 }
 
-// showServer tells what a server offers, what it is granted, and what is suspicious.
-func (o *serverOptions) showServer(p *store.Package, r *mcpservers.BuildReport) {
+// printReview prints a server's tools, grants and warnings.
+func (o *serverOptions) printReview(p *store.Package, r *mcpservers.BuildReport) {
 	out := terminal.New(o.Err)
 	m := p.Manifest
 	fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Bold, m.ID), terminal.Line(m.Version))

@@ -30,7 +30,7 @@ type httpOptions struct {
 	hosts     []string
 }
 
-func (o *httpOptions) flags(cmd *cobra.Command) {
+func (o *httpOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.address, "http", "", "serve over HTTP at this `address`, such as 127.0.0.1:8765")
 	flags.BoolVar(&o.remote, "allow-remote", false, "with --http: listen on an address that other machines can reach")
@@ -40,8 +40,8 @@ func (o *httpOptions) flags(cmd *cobra.Command) {
 		"with --http: additional host `name` of this machine")
 }
 
-// check checks the options and completes the address.
-func (o *httpOptions) check(cmd *cobra.Command) error {
+// checkOptions checks the options and completes the address.
+func (o *httpOptions) checkOptions(cmd *cobra.Command) error {
 	if !cmd.Flags().Changed("http") {
 		for _, name := range []string{"allow-remote", "token-file", "allow-host"} {
 			if cmd.Flags().Changed(name) {
@@ -78,7 +78,7 @@ const (
 	maxHeaderBytes = 32 << 10
 )
 
-// serveHTTP serves until ctx is done, as the one daemon of the instance root.
+// serveHTTP serves until ctx is done, as the only daemon of the home.
 func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp.Server, o httpOptions) (err error) {
 	home := h.Config().Home()
 	if home.Fallback {
@@ -124,7 +124,7 @@ func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp
 	return serveUntil(ctx, listener, server, handler, logger.Named("http"))
 }
 
-// serveUntil serves until ctx is done; then it ends the calls and the sessions.
+// serveUntil serves until ctx is done; then it ends calls and sessions.
 func serveUntil(ctx context.Context, listener net.Listener, server *mcp.Server, handler http.Handler,
 	logger hclog.Logger) error {
 	web := &http.Server{
@@ -138,12 +138,12 @@ func serveUntil(ctx context.Context, listener net.Listener, server *mcp.Server, 
 		return cli.Fail(fmt.Errorf("serve MCP over HTTP: %w", err))
 	case <-ctx.Done():
 	}
-	soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), hosts.CloseTimeout)
+	shutdownCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hosts.CloseTimeout)
 	defer cancel()
-	ended := make(chan error, 1)
-	go func() { ended <- web.Shutdown(soon) }() // takes nobody new, and waits for the answers under way
-	server.EndSessions(soon)
-	if err := <-ended; err != nil {
+	stopped := make(chan error, 1)
+	go func() { stopped <- web.Shutdown(shutdownCtx) }() // takes nobody new, and waits for the answers under way
+	server.EndSessions(shutdownCtx)
+	if err := <-stopped; err != nil {
 		_ = web.Close() // they have had their time
 	}
 	return nil

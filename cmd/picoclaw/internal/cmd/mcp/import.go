@@ -18,7 +18,7 @@ import (
 // ImportOptions are the options of `picoclaw mcp import`.
 type ImportOptions struct {
 	serverOptions
-	file string // a client's settings
+	file string // the client's settings file
 }
 
 func NewCmdImport(f *cli.Factory, runF func(*ImportOptions) error) *cobra.Command {
@@ -31,7 +31,7 @@ as mcp add does. The flags apply to every server. Names become lower case. ${wor
 server with another variable is skipped.`,
 		Example: "  picoclaw mcp import ~/.config/Claude/claude_desktop_config.json\n  picoclaw mcp import .vscode/mcp.json --workspace ro",
 		Args:    cli.OneArgument(&o.file, "name the file with the client's settings"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.importServers(cmd.Context()) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.spec.Workspace, "workspace", "none", "access to the agent's workspace: none, ro or rw")
@@ -41,19 +41,19 @@ server with another variable is skipped.`,
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *ImportOptions) run(ctx context.Context) error {
+func (o *ImportOptions) importServers(ctx context.Context) error {
 	text, err := os.ReadFile(o.file)
 	if err != nil {
 		return cli.Usagef("%v", err)
 	}
-	found, cant, err := mcpservers.ImportServers(text)
+	found, skipped, err := mcpservers.ImportServers(text)
 	if err != nil {
 		return cli.Usagef("%s: %v", o.file, err)
 	}
-	wrong := len(cant)
-	for _, name := range slices.Sorted(maps.Keys(cant)) {
+	failures := len(skipped)
+	for _, name := range slices.Sorted(maps.Keys(skipped)) {
 		out := terminal.New(o.Err)
-		fmt.Fprintf(out, "picoclaw: %s was not added: %s\n", terminal.Line(name), terminal.Line(cant[name].Error()))
+		fmt.Fprintf(out, "picoclaw: %s was not added: %s\n", terminal.Line(name), terminal.Line(skipped[name].Error()))
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		s, err := install.OpenShelf(o.Factory)
@@ -64,16 +64,16 @@ func (o *ImportOptions) run(ctx context.Context) error {
 			fmt.Fprintf(o.Err, "%s is there already\n", name)
 			continue
 		}
-		one := &serverOptions{Options: o.Options, spec: found[name]}
-		one.spec.Workspace, one.spec.Network, one.spec.Agents = o.spec.Workspace, o.spec.Network, o.spec.Agents
-		if err := one.place(ctx, s, name, nil); err != nil {
+		server := &serverOptions{Options: o.Options, spec: found[name]}
+		server.spec.Workspace, server.spec.Network, server.spec.Agents = o.spec.Workspace, o.spec.Network, o.spec.Agents
+		if err := server.installServer(ctx, s, name, nil); err != nil {
 			out := terminal.New(o.Err)
 			fmt.Fprintln(out, "picoclaw: "+out.Clean(err.Error()))
-			wrong++
+			failures++
 		}
 	}
-	if wrong > 0 {
-		return cli.Fail(fmt.Errorf("%d of %d servers were not added", wrong, len(found)+len(cant)))
+	if failures > 0 {
+		return cli.Fail(fmt.Errorf("%d of %d servers were not added", failures, len(found)+len(skipped)))
 	}
 	return nil
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// forgetSeen removes what a server was seen to offer: something was accepted since.
-func forgetSeen(s *install.Shelf, id string) error {
+// forgetObserved removes the observed tool definitions of a server, after they were accepted.
+func forgetObserved(s *install.Shelf, id string) error {
 	if err := session.RemoveWithdrawals(s.Config.Home().Path, id); err != nil {
 		return err
 	}
@@ -35,8 +35,8 @@ func forgetSeen(s *install.Shelf, id string) error {
 	return nil
 }
 
-// addedServer returns the pin of an MCP server.
-func addedServer(s *install.Shelf, name string) (*store.InstalledPlugin, error) {
+// findServer returns the lock file's entry for an MCP server.
+func findServer(s *install.Shelf, name string) (*store.InstalledPlugin, error) {
 	if pin := s.Lock.Plugins[name]; pin != nil && pin.Files[mcpservers.DefinitionFile] != "" {
 		return pin, nil
 	}
@@ -44,6 +44,7 @@ func addedServer(s *install.Shelf, name string) (*store.InstalledPlugin, error) 
 		suggest.DidYouMean(name, serverNames(s)))
 }
 
+// serverNames returns the names of the MCP servers.
 func serverNames(s *install.Shelf) (names []string) {
 	for _, one := range s.ListServers() {
 		names = append(names, one.Name)
@@ -64,13 +65,13 @@ func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 		Short:   "List MCP servers and unaccepted changes",
 		Example: "  picoclaw mcp list\n  picoclaw mcp list --output json",
 		Args:    cli.NoArguments,
-		RunE:    func(*cobra.Command, []string) error { return o.run() },
+		RunE:    func(*cobra.Command, []string) error { return o.listServers() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *ListOptions) run() error {
+func (o *ListOptions) listServers() error {
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err
@@ -84,9 +85,9 @@ func (o *ListOptions) run() error {
 		return nil
 	}
 	table := terminal.NewTable("NAME", "VERSION", "STATE", "TOOLS", "GRANTS", "SERVER")
-	for _, one := range all {
-		table.Row(one.Name, one.Version, one.State, fmt.Sprint(len(one.Tools)), inventory.GrantText(one.Granted), one.Server)
-		if one.State != "ok" {
+	for _, server := range all {
+		table.Row(server.Name, server.Version, server.State, fmt.Sprint(len(server.Tools)), inventory.GrantText(server.Granted), server.Server)
+		if server.State != "ok" {
 			table.Style(2, terminal.Bad)
 		}
 	}
@@ -94,14 +95,14 @@ func (o *ListOptions) run() error {
 	if err := table.Write(out); err != nil {
 		return err
 	}
-	for _, one := range all {
-		if one.Why == "" {
+	for _, server := range all {
+		if server.Why == "" {
 			continue
 		}
-		fmt.Fprintf(out, "\n%s: %s\n", out.Paint(terminal.Bad, one.Name), terminal.Line(one.Why))
-		showDiff(out, one.Diff)
-		if one.State != inventory.BrokenState {
-			fmt.Fprintf(out, "`picoclaw mcp trust %s` accepts it\n", one.Name)
+		fmt.Fprintf(out, "\n%s: %s\n", out.Paint(terminal.Bad, server.Name), terminal.Line(server.Why))
+		printDiff(out, server.Diff)
+		if server.State != inventory.BrokenState {
+			fmt.Fprintf(out, "`picoclaw mcp trust %s` accepts it\n", server.Name)
 		}
 	}
 	return nil
@@ -120,83 +121,83 @@ func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 		Use:               "show NAME",
 		Short:             "Show an MCP server's grants and tools",
 		Example:           "  picoclaw mcp show everything",
-		Args:              oneServer(&o.name),
-		RunE:              func(*cobra.Command, []string) error { return o.run() },
+		Args:              serverArgument(&o.name),
+		RunE:              func(*cobra.Command, []string) error { return o.showServer() },
 		ValidArgsFunction: completeServers(f),
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *ShowOptions) run() error {
+func (o *ShowOptions) showServer() error {
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err
 	}
 	all := s.ListServers()
-	i := slices.IndexFunc(all, func(one inventory.Server) bool { return one.Name == o.name })
+	i := slices.IndexFunc(all, func(server inventory.Server) bool { return server.Name == o.name })
 	if i < 0 {
-		_, err := addedServer(s, o.name)
+		_, err := findServer(s, o.name)
 		return err
 	}
-	one, pin := all[i], s.Lock.Plugins[o.name]
+	server, pin := all[i], s.Lock.Plugins[o.name]
 	if o.output == cli.JSON {
-		return o.PrintJSON(one)
+		return o.PrintJSON(server)
 	}
 	out := terminal.New(o.Out)
-	fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Bold, one.Name), strings.TrimSpace(one.Version+" ("+one.State+")"))
-	fmt.Fprintf(out, "  server    %s\n", terminal.Line(one.Server))
-	if one.Package != "" {
-		fmt.Fprintf(out, "  package   %s\n", terminal.Line(one.Package))
+	fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Bold, server.Name), strings.TrimSpace(server.Version+" ("+server.State+")"))
+	fmt.Fprintf(out, "  server    %s\n", terminal.Line(server.Server))
+	if server.Package != "" {
+		fmt.Fprintf(out, "  package   %s\n", terminal.Line(server.Package))
 	}
-	if len(one.Agents) > 0 {
-		fmt.Fprintf(out, "  agents    %s\n", strings.Join(one.Agents, ", "))
+	if len(server.Agents) > 0 {
+		fmt.Fprintf(out, "  agents    %s\n", strings.Join(server.Agents, ", "))
 	}
 	if pin != nil {
-		showAccepted(s, out, one, pin)
+		printAccepted(s, out, server, pin)
 	}
-	if one.Why != "" {
-		fmt.Fprintf(out, "%s\n", terminal.Line(one.Why))
-		showDiff(out, one.Diff)
+	if server.Why != "" {
+		fmt.Fprintf(out, "%s\n", terminal.Line(server.Why))
+		printDiff(out, server.Diff)
 	}
 	return nil
 }
 
-// showAccepted shows what was accepted of a server: what it is granted, and its tools in full.
-func showAccepted(s *install.Shelf, out *terminal.Out, one inventory.Server, pin *store.InstalledPlugin) {
+// printAccepted prints the accepted grants and tools of a server.
+func printAccepted(s *install.Shelf, out *terminal.Out, server inventory.Server, pin *store.InstalledPlugin) {
 	fmt.Fprintf(out, "  granted   %s\n", terminal.Line(inventory.GrantText(&pin.Grants)))
 	for _, text := range inventory.ExplainGrants(pin.Grants) {
 		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
 	}
-	m, err := s.Store.ReadManifest(one.Name, pin)
+	m, err := s.Store.ReadManifest(server.Name, pin)
 	if err != nil {
 		return
 	}
 	for _, t := range m.Tools {
-		fmt.Fprintf(out, "  tool      %s.%s\n", one.Name, t.Name)
+		fmt.Fprintf(out, "  tool      %s.%s\n", server.Name, t.Name)
 		for line := range strings.Lines(t.Doc) {
 			fmt.Fprintf(out, "            %s\n", terminal.Line(strings.TrimSuffix(line, "\n")))
 		}
-		showArguments(out, &t)
+		printArguments(out, &t)
 	}
 }
 
-// mostDiffLines is how many lines of a difference are shown: a stranger has written them.
-const mostDiffLines = 200
+// maxDiffLines limits a diff of untrusted text.
+const maxDiffLines = 200
 
-func showDiff(out *terminal.Out, diff string) {
+func printDiff(out *terminal.Out, diff string) {
 	n := 0
 	for line := range strings.Lines(diff) {
-		if n++; n > mostDiffLines {
-			fmt.Fprintf(out, "… and %d lines more; --output json has all\n", strings.Count(diff, "\n")-mostDiffLines)
+		if n++; n > maxDiffLines {
+			fmt.Fprintf(out, "… and %d lines more; --output json has all\n", strings.Count(diff, "\n")-maxDiffLines)
 			return
 		}
 		fmt.Fprintln(out, terminal.Line(strings.TrimSuffix(line, "\n")))
 	}
 }
 
-// showArguments shows what a model is told of a tool's arguments.
-func showArguments(out *terminal.Out, t *pluginpb.Spec) {
+// printArguments prints the argument descriptions that a model gets.
+func printArguments(out *terminal.Out, t *pluginpb.Spec) {
 	input, err := t.Input.Parse()
 	if err != nil {
 		return
@@ -206,8 +207,8 @@ func showArguments(out *terminal.Out, t *pluginpb.Spec) {
 	}
 }
 
-// oneServer returns an argument check that stores the name of a server.
-func oneServer(name *string) cobra.PositionalArgs {
+// serverArgument returns an argument check that stores the name of a server.
+func serverArgument(name *string) cobra.PositionalArgs {
 	return cli.OneName(name, "the name of one server, as `picoclaw mcp list` shows it")
 }
 

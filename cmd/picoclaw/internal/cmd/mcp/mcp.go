@@ -25,7 +25,7 @@ import (
 type Options struct {
 	*cli.Factory
 	agent, socket string
-	over          httpOptions
+	http          httpOptions
 }
 
 func NewCmdMCP(f *cli.Factory, runF func(*Options) error) *cobra.Command {
@@ -49,12 +49,12 @@ file. Only one such server runs per home.`,
 			if err := cli.NoArguments(cmd, args); err != nil {
 				return err
 			}
-			return o.over.check(cmd)
+			return o.http.checkOptions(cmd)
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.runMCP(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to serve (default: the first one)")
-	o.over.flags(cmd)
+	o.http.addFlags(cmd)
 	cmd.Flags().StringVar(&o.socket, "connect", "", "join standard input and output with a session that is served at this `socket`")
 	_ = cmd.Flags().MarkHidden("connect") // it is what programs that picoclaw starts are given
 	cmd.AddCommand(NewCmdAdd(f, nil), NewCmdImport(f, nil), NewCmdList(f, nil), NewCmdShow(f, nil), NewCmdUpdate(f, nil),
@@ -63,9 +63,9 @@ file. Only one such server runs per home.`,
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *Options) run(ctx context.Context) error {
+func (o *Options) runMCP(ctx context.Context) error {
 	if o.socket != "" {
-		return connect(o.Factory, ctx, o.socket)
+		return connectSocket(o.Factory, ctx, o.socket)
 	}
 	s, h, done, err := hosts.OpenSession(o.Factory, o.agent, session.MCP)
 	if err != nil {
@@ -77,29 +77,29 @@ func (o *Options) run(ctx context.Context) error {
 	}
 	server := mcp.NewServer(s, o.Version, mcp.Instructions(s.Policy()))
 	go server.FollowChanges(ctx, h.WatchPlugins(ctx.Done()))
-	if o.over.address != "" {
-		return serveHTTP(o.Factory, ctx, h.Host, server, o.over)
+	if o.http.address != "" {
+		return serveHTTP(o.Factory, ctx, h.Host, server, o.http)
 	}
 	return serveStreams(o.Factory, ctx, server)
 }
 
-// answerPatience is how long calls may go on when the input has ended and somebody still reads answers. It is less than
-// clients wait for a server that they have told to end in this way.
-const answerPatience = 1500 * time.Millisecond
+// drainTimeout limits running calls after the input has ended, if the client still reads answers. It is shorter than
+// clients wait for a server to exit.
+const drainTimeout = 1500 * time.Millisecond
 
-// serveStreams serves the one client that has started this process, until that ends it.
+// serveStreams serves the client that started this process.
 func serveStreams(f *cli.Factory, ctx context.Context, server *mcp.Server) error {
-	err := server.ServeStreams(ctx, mcp.Streams{Reader: f.In, Writer: f.Out, DrainTimeout: answerPatience,
-		ReaderGone: func() bool { return unread(f.Out) }})
+	err := server.ServeStreams(ctx, mcp.Streams{Reader: f.In, Writer: f.Out, DrainTimeout: drainTimeout,
+		ReaderGone: func() bool { return isReaderGone(f.Out) }})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
 		return cli.Fail(fmt.Errorf("serve MCP: %w", err))
 	}
 	return nil
 }
 
-// connect joins standard input and output with the socket at a path, where a session of a running picoclaw is served:
-// whoever starts this has that session's tools, and no others. It decides nothing, and needs no configuration.
-func connect(f *cli.Factory, ctx context.Context, path string) error {
+// connectSocket connects standard input and output with the socket of a session in a running picoclaw. The client gets
+// that session's tools and no others. It needs no configuration.
+func connectSocket(f *cli.Factory, ctx context.Context, path string) error {
 	token, err := os.ReadFile(filepath.Join(filepath.Dir(path), host.SocketTokenFile))
 	if err != nil {
 		return cli.CannotStart(fmt.Errorf("connect to the session that is served at %s: %w", path, err))

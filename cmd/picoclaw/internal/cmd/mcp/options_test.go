@@ -13,7 +13,7 @@ func TestNewCmdMCP(t *testing.T) {
 	clitest.CheckOptions(t, NewCmdMCP,
 		clitest.CommandLine[Options]{Line: "--agent a --connect s", Want: Options{agent: "a", socket: "s"}},
 		clitest.CommandLine[Options]{Line: "--http localhost:80 --allow-host h",
-			Want: Options{over: httpOptions{address: "127.0.0.1:80", hosts: []string{"h"}}}},
+			Want: Options{http: httpOptions{address: "127.0.0.1:80", hosts: []string{"h"}}}},
 		clitest.CommandLine[Options]{Line: "--http 0.0.0.0:80", Usage: "--allow-remote"},
 		clitest.CommandLine[Options]{Line: "--token-file t", Usage: "say --http ADDRESS"},
 		clitest.CommandLine[Options]{Line: "serve", Usage: `no argument "serve"`})

@@ -31,8 +31,8 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 		Long: `Remove an MCP server and its state, which a later server of that name would see. If there are state files, ask first;
 --keep keeps them.`,
 		Example:           "  picoclaw mcp remove everything",
-		Args:              oneServer(&o.name),
-		RunE:              func(*cobra.Command, []string) error { return o.run() },
+		Args:              serverArgument(&o.name),
+		RunE:              func(*cobra.Command, []string) error { return o.removeServer() },
 		ValidArgsFunction: completeServers(f),
 	}
 	o.AddTo(cmd)
@@ -40,12 +40,12 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *RemoveOptions) run() error {
+func (o *RemoveOptions) removeServer() error {
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err
 	}
-	pin, err := addedServer(s, o.name)
+	pin, err := findServer(s, o.name)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (o *RemoveOptions) run() error {
 	if err := s.Store.Remove(o.name); err != nil {
 		return cli.Fail(err)
 	}
-	for _, dir := range append(homesOf(s, o.name), state) {
+	for _, dir := range append(userEnvDirs(s, o.name), state) {
 		if o.keep {
 			break
 		}
@@ -72,13 +72,13 @@ func (o *RemoveOptions) run() error {
 			return cli.Fail(fmt.Errorf("the server %s is removed, but not its state: %w; delete that yourself", o.name, err))
 		}
 	}
-	if err := forgetSeen(s, o.name); err != nil {
+	if err := forgetObserved(s, o.name); err != nil {
 		return cli.Fail(err)
 	}
 	return o.PrintDone(o.Output, install.Result{ID: o.name, Previous: pin.Version}, text)
 }
 
-// hasFiles reports whether there is a file somewhere below a directory.
+// hasFiles reports whether there is a file below a directory.
 func hasFiles(dir string) bool {
 	found := false
 	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
@@ -91,8 +91,8 @@ func hasFiles(dir string) bool {
 	return found
 }
 
-// homesOf are the directories that a plugin's programs had for their home, one for each policy that they ran under.
-func homesOf(s *install.Shelf, id string) (dirs []string) {
+// userEnvDirs returns the home directories of a plugin's programs, one for each policy.
+func userEnvDirs(s *install.Shelf, id string) (dirs []string) {
 	const policy = 16 // digits, and a hyphen
 	all := isolation.UserEnvDir(s.Config.Home().Path, "")
 	entries, _ := os.ReadDir(all) // without it, nothing ran

@@ -4,5 +4,5 @@ package mcp
 
 import "io"
 
-// unread can't be told here.
-func unread(io.Writer) bool { return false }
+// isReaderGone reports whether the other end of the pipe or socket is closed.
+func isReaderGone(io.Writer) bool { return false }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unread reports whether nobody reads what is written any more: the other end of the pipe or the socket is closed.
-func unread(w io.Writer) bool {
+// isReaderGone reports whether the other end of the pipe or socket is closed.
+func isReaderGone(w io.Writer) bool {
 	f, ok := w.(interface{ Fd() uintptr })
 	if !ok {
 		return false

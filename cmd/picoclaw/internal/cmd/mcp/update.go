@@ -24,9 +24,9 @@ func NewCmdUpdate(f *cli.Factory, runF func(*UpdateOptions) error) *cobra.Comman
 		Long: `Download the newest version that the command allows and inspect it as mcp add does. Without changes in tools and
 grants it replaces the current version; otherwise show the changes and ask first.`,
 		Example:           "  picoclaw mcp update everything",
-		Args:              oneServer(&o.name),
+		Args:              serverArgument(&o.name),
 		ValidArgsFunction: completeServers(f),
-		RunE:              func(cmd *cobra.Command, _ []string) error { return o.again(cmd.Context()) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return o.rebuildServer(cmd.Context()) },
 	}
 	o.AddTo(cmd)
 	return cli.NewCommand(cmd, o, runF)
@@ -44,15 +44,15 @@ func NewCmdTrust(f *cli.Factory, runF func(*TrustOptions) error) *cobra.Command 
 server's current tool definitions. A server from the configuration (tools.mcp.servers) is inspected for the first
 time.`,
 		Example:           "  picoclaw mcp trust everything",
-		Args:              oneServer(&o.name),
+		Args:              serverArgument(&o.name),
 		ValidArgsFunction: completeServers(f),
-		RunE:              func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return o.trustServer(cmd.Context()) },
 	}
 	o.AddTo(cmd)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *TrustOptions) run(ctx context.Context) error {
+func (o *TrustOptions) trustServer(ctx context.Context) error {
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err
@@ -61,56 +61,56 @@ func (o *TrustOptions) run(ctx context.Context) error {
 		if err := o.Accept(s, o.name, pin); err != nil {
 			return err
 		}
-		return forgetSeen(s, o.name)
+		return forgetObserved(s, o.name)
 	}
-	return o.again(ctx)
+	return o.rebuildServer(ctx)
 }
 
-// again makes the package of a server once more, as it was asked for.
-func (o *serverOptions) again(ctx context.Context) error {
+// rebuildServer builds a server's package again from its specification.
+func (o *serverOptions) rebuildServer(ctx context.Context) error {
 	name := o.name
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err
 	}
-	pin, err := addedServer(s, name)
-	var before mcpservers.ServerSpec
+	pin, err := findServer(s, name)
+	var approved mcpservers.ServerSpec
 	if err == nil {
-		if before, err = s.ApprovedSpec(name, pin); err != nil {
+		if approved, err = s.ApprovedSpec(name, pin); err != nil {
 			return cli.Fail(err)
 		}
 	}
 	if declared, is := s.Config.MCPServers()[name]; is {
 		pin = s.Lock.Plugins[name] // nil the first time
-		o.spec, o.declared = inventory.DeclaredSpec(declared), declared.Digest()
+		o.spec, o.declaredDigest = inventory.DeclaredSpec(declared), declared.Digest()
 	} else {
 		if err != nil {
 			return err
 		}
-		o.spec = before
+		o.spec = approved
 	}
-	var noted []session.Withdrawal
+	var withdrawals []session.Withdrawal
 	if pin != nil {
-		noted = session.ReadWithdrawals(s.Config.Home().Path, name, pin.Version)
-		if o.Also, err = mcpservers.DiffSpecs(name, before, o.spec); err != nil {
+		withdrawals = session.ReadWithdrawals(s.Config.Home().Path, name, pin.Version)
+		if o.Also, err = mcpservers.DiffSpecs(name, approved, o.spec); err != nil {
 			return cli.Fail(err)
 		}
 	}
-	if err := o.place(ctx, s, name, pin); err != nil {
+	if err := o.installServer(ctx, s, name, pin); err != nil {
 		return err
 	}
-	if err := forgetSeen(s, name); err != nil {
+	if err := forgetObserved(s, name); err != nil {
 		return cli.Fail(err)
 	}
-	if len(noted) == 0 || o.Differs {
+	if len(withdrawals) == 0 || o.Differs {
 		return nil
 	}
-	fmt.Fprintf(o.Err, otherWords, name, inventory.WithdrawnNames(noted))
+	fmt.Fprintf(o.Err, differentToolsWarning, name, inventory.WithdrawnNames(withdrawals))
 	return nil
 }
 
-// otherWords is for a server that says here what was accepted, and where it runs something else.
-const otherWords = `beware: with an empty state directory and an empty workspace, %[1]s describes its tools as they were accepted.
+// differentToolsWarning is the warning about a server that describes other tools in use than in the review.
+const differentToolsWarning = `beware: with an empty state directory and an empty workspace, %[1]s describes its tools as they were accepted.
 Where it ran it did not: %[2]s.
 Unless it has changed back since, what it says depends on what it finds there or on whom it runs for, and that can't be
 accepted: nobody has read what it will say. Its tools are offered again as they were accepted. If they are withdrawn again:

@@ -20,7 +20,7 @@ type checkResult struct {
 // CheckOptions are the options of `picoclaw plugin check`.
 type CheckOptions struct {
 	*cli.Factory
-	source string // a directory or an archive
+	source string // directory or archive
 	output cli.Format
 	strict bool
 }
@@ -35,14 +35,14 @@ plugin.json, answer every tool within its schema, also with cancelled and concur
 plugin runs with all grants that it requests.`,
 		Example: "  picoclaw plugin check wordcount/bin/wordcount\n  picoclaw plugin check --strict wordcount-1.0.0.tar.gz --output json",
 		Args:    cli.OneArgument(&o.source, "name one directory or archive (.tar.gz, .tgz or .zip) of a plugin"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.checkPlugin(cmd.Context()) },
 	}
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "treat warnings as failures")
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *CheckOptions) run(ctx context.Context) error {
+func (o *CheckOptions) checkPlugin(ctx context.Context) error {
 	cfg, err := o.Config("")
 	if err != nil {
 		return err
@@ -51,17 +51,17 @@ func (o *CheckOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := trial.RunTrial(ctx, trial.Options{Source: o.source, Logger: logger})
+	findings, err := trial.RunTrial(ctx, trial.Options{Source: o.source, Logger: logger})
 	if err != nil {
 		return cli.CannotStart(err)
 	}
-	result := checkResult{OK: true, Findings: found}
-	for _, f := range found {
+	result := checkResult{OK: true, Findings: findings}
+	for _, f := range findings {
 		if f.Grade == trial.Bad || o.strict && f.Grade == trial.Poor {
 			result.OK = false
 		}
 	}
-	if err := showFindings(o.Factory, result, o.output); err != nil {
+	if err := printFindings(o.Factory, result, o.output); err != nil {
 		return err
 	}
 	if !result.OK {
@@ -70,7 +70,7 @@ func (o *CheckOptions) run(ctx context.Context) error {
 	return nil
 }
 
-func showFindings(f *cli.Factory, result checkResult, output cli.Format) error {
+func printFindings(f *cli.Factory, result checkResult, output cli.Format) error {
 	if output == cli.JSON {
 		return f.PrintJSON(result)
 	}

@@ -19,7 +19,7 @@ import (
 // InstallOptions are the options of `picoclaw plugin install`.
 type InstallOptions struct {
 	install.Options
-	source string // a directory or an archive
+	source string // directory or archive
 }
 
 func NewCmdInstall(f *cli.Factory, runF func(*InstallOptions) error) *cobra.Command {
@@ -31,13 +31,13 @@ func NewCmdInstall(f *cli.Factory, runF func(*InstallOptions) error) *cobra.Comm
 file, picoclaw.lock, records the digest of each of its files and its grants.`,
 		Example: "  picoclaw plugin install wordcount/bin/wordcount\n  picoclaw plugin install wordcount-1.0.0.tar.gz --yes",
 		Args:    cli.OneArgument(&o.source, "name one directory or archive (.tar.gz, .tgz or .zip) of a plugin"),
-		RunE:    func(*cobra.Command, []string) error { return o.run() },
+		RunE:    func(*cobra.Command, []string) error { return o.installPlugin() },
 	}
 	o.AddTo(cmd)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *InstallOptions) run() error {
+func (o *InstallOptions) installPlugin() error {
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (o *InstallOptions) run() error {
 	if pin := s.Lock.Plugins[id]; pin != nil {
 		return o.Update(s, p, pin)
 	}
-	o.show(p)
+	o.printReview(p)
 	yes, err := o.Confirm("Install plugin " + id + " with these grants?")
 	if err != nil {
 		return cli.Fail(fmt.Errorf("plugin %s was not installed: %w", id, err))
@@ -65,7 +65,7 @@ func (o *InstallOptions) run() error {
 	return o.Report(install.Result{ID: id, Version: p.Manifest.Version})
 }
 
-// stagePackage copies a package into the store's staging directory, and looks whether it has a place among the others.
+// stagePackage copies a package into the store's staging directory, and checks for conflicts with other plugins.
 func stagePackage(s *install.Shelf, source string) (*store.Package, error) {
 	if err := s.CheckReach(); err != nil {
 		return nil, cli.Fail(err)
@@ -86,8 +86,8 @@ func stagePackage(s *install.Shelf, source string) (*store.Package, error) {
 	return p, nil
 }
 
-// show tells what a plugin offers and asks for.
-func (o *InstallOptions) show(p *store.Package) {
+// printReview prints a plugin's tools and requested grants.
+func (o *InstallOptions) printReview(p *store.Package) {
 	out := terminal.New(o.Err)
 	m := p.Manifest
 	fmt.Fprintf(out, "%s %s  %s\n", out.Paint(terminal.Bold, m.ID), terminal.Line(m.Version), terminal.Line(m.Doc))
@@ -109,7 +109,7 @@ func (o *InstallOptions) show(p *store.Package) {
 // UpdateOptions are the options of `picoclaw plugin update`.
 type UpdateOptions struct {
 	install.Options
-	source string // a directory, an archive or the id of an installed plugin
+	source string // directory, archive or id of an installed plugin
 }
 
 func NewCmdUpdate(f *cli.Factory, runF func(*UpdateOptions) error) *cobra.Command {
@@ -123,13 +123,13 @@ accept them, the new version waits in the store and the old one runs.`,
 		Args: cli.OneArgument(&o.source,
 			"name one directory or archive of an installed plugin, or one whose new version waits"),
 		ValidArgsFunction: completePlugins(f),
-		RunE:              func(*cobra.Command, []string) error { return o.run() },
+		RunE:              func(*cobra.Command, []string) error { return o.runUpdate() },
 	}
 	o.AddTo(cmd)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *UpdateOptions) run() error {
+func (o *UpdateOptions) runUpdate() error {
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err

@@ -24,13 +24,13 @@ func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 		Short:   "List plugins",
 		Example: "  picoclaw plugin list\n  picoclaw plugin list --output json",
 		Args:    cli.NoArguments,
-		RunE:    func(*cobra.Command, []string) error { return o.run() },
+		RunE:    func(*cobra.Command, []string) error { return o.listPlugins() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *ListOptions) run() error {
+func (o *ListOptions) listPlugins() error {
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err
@@ -78,15 +78,15 @@ func NewCmdInfo(f *cli.Factory, runF func(*InfoOptions) error) *cobra.Command {
 		Use:               "info ID",
 		Short:             "Show a plugin's origin, grants and tools",
 		Example:           "  picoclaw plugin info filesystem",
-		Args:              onePlugin(&o.id),
+		Args:              pluginArgument(&o.id),
 		ValidArgsFunction: completePlugins(f),
-		RunE:              func(*cobra.Command, []string) error { return o.run() },
+		RunE:              func(*cobra.Command, []string) error { return o.showInfo() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *InfoOptions) run() error {
+func (o *InfoOptions) showInfo() error {
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (o *InfoOptions) run() error {
 			if o.output == cli.JSON {
 				return o.PrintJSON(p)
 			}
-			showPlugin(o.Factory, p)
+			printPlugin(o.Factory, p)
 			return nil
 		}
 	}
@@ -104,7 +104,7 @@ func (o *InfoOptions) run() error {
 	return err
 }
 
-func showPlugin(f *cli.Factory, p inventory.Plugin) {
+func printPlugin(f *cli.Factory, p inventory.Plugin) {
 	out := terminal.New(f.Out)
 	fmt.Fprintf(out, "%s %s  %s\n", out.Paint(terminal.Bold, p.ID), terminal.Line(p.Version), terminal.Line(p.Doc))
 	line := func(name, value string) {

@@ -46,7 +46,7 @@ built from.`,
 			}
 			return cli.Usagef("a plugin has one name, not also %q", args[1])
 		},
-		RunE: func(*cobra.Command, []string) error { return o.run() },
+		RunE: func(*cobra.Command, []string) error { return o.createPlugin() },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.dir, "dir", "", "`directory` to create (default: NAME)")
@@ -56,14 +56,14 @@ built from.`,
 	return cli.NewCommand(cmd, o, runF)
 }
 
-// newPluginResult is what was written, as scripts read it.
+// newPluginResult is the JSON output of `picoclaw plugin new`.
 type newPluginResult struct {
 	ID    string   `json:"id"`
 	Dir   string   `json:"dir"`
 	Files []string `json:"files"`
 }
 
-func (o *NewOptions) run() error {
+func (o *NewOptions) createPlugin() error {
 	dir := o.dir
 	if dir == "" {
 		dir = o.id
@@ -91,10 +91,10 @@ func (o *NewOptions) run() error {
 	if err != nil {
 		return cli.Fail(fmt.Errorf("write the plugin: %w", err))
 	}
-	return o.show(newPluginResult{ID: o.id, Dir: dir, Files: files})
+	return o.printCreated(newPluginResult{ID: o.id, Dir: dir, Files: files})
 }
 
-// chooseSDK says what the plugin is built with.
+// chooseSDK returns the SDK that the plugin is built with.
 func (o *NewOptions) chooseSDK() (scaffold.SDK, error) {
 	if o.sdk != "" {
 		dir, err := filepath.Abs(o.sdk)
@@ -117,13 +117,13 @@ func (o *NewOptions) chooseSDK() (scaffold.SDK, error) {
 	return scaffold.SDK{Source: o.Source}, nil
 }
 
-func (o *NewOptions) show(made newPluginResult) error {
+func (o *NewOptions) printCreated(result newPluginResult) error {
 	if o.output == cli.JSON {
-		return o.PrintJSON(made)
+		return o.PrintJSON(result)
 	}
-	shown := made.Dir
+	shown := result.Dir
 	if cwd, err := os.Getwd(); err == nil {
-		if name, ok := paths.Below(cwd, made.Dir); ok {
+		if name, ok := paths.Below(cwd, result.Dir); ok {
 			shown = name
 		}
 	}
@@ -134,6 +134,6 @@ What next:
   make test                             its tests, in their own process and in the sandbox
   make build                            the plugin, in bin/%s
   picoclaw plugin install bin/%s
-`, shown, made.ID, strings.Join(made.Files, ", "), shown, made.ID, made.ID)
+`, shown, result.ID, strings.Join(result.Files, ", "), shown, result.ID, result.ID)
 	return err
 }

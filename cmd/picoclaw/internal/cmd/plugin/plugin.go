@@ -18,8 +18,8 @@ func NewCmdPlugin(f *cli.Factory) *cobra.Command {
 		NewCmdRemove(f, nil), NewCmdVerify(f, nil), NewCmdReset(f, nil), NewCmdNew(f, nil), NewCmdCheck(f, nil))
 }
 
-// onePlugin returns an argument check that stores the id of a plugin.
-func onePlugin(id *string) cobra.PositionalArgs {
+// pluginArgument returns an argument check that stores the id of a plugin.
+func pluginArgument(id *string) cobra.PositionalArgs {
 	return cli.OneName(id, "the id of one plugin, as `picoclaw plugin list` shows it")
 }
 

@@ -15,7 +15,7 @@ type SwitchOptions struct {
 	output cli.Format
 }
 
-// NewCmdSwitch is `picoclaw plugin enable` and `disable`.
+// NewCmdSwitch returns `picoclaw plugin enable` or `disable`.
 func NewCmdSwitch(f *cli.Factory, on bool, runF func(*SwitchOptions) error) *cobra.Command {
 	o := &SwitchOptions{Factory: f}
 
@@ -33,11 +33,11 @@ new picoclaw.lock if it is missing or damaged.`
 		Long:  long,
 		Example: "  picoclaw plugin " + verb + " grep\n  picoclaw plugin " + verb +
 			" shell --agent guest\n  picoclaw plugin " + verb + " filesystem --tool 'rm*'",
-		Args:              onePlugin(&o.off.Plugin),
+		Args:              pluginArgument(&o.off.Plugin),
 		ValidArgsFunction: completePlugins(f),
 		RunE: func(*cobra.Command, []string) error {
 			if on && o.off == (store.DisabledTool{Plugin: "*"}) {
-				if err := renewLock(f); err != nil {
+				if err := resetBrokenLock(f); err != nil {
 					return err
 				}
 			}
@@ -65,8 +65,8 @@ new picoclaw.lock if it is missing or damaged.`
 	return cli.NewCommand(cmd, o, runF)
 }
 
-// renewLock begins a new lock file where that can't be read.
-func renewLock(f *cli.Factory) error {
+// resetBrokenLock creates a new lock file if the current one cannot be read.
+func resetBrokenLock(f *cli.Factory) error {
 	home, err := f.Home()
 	if err == nil {
 		err = store.OpenStore(home).ResetLock()

@@ -27,15 +27,15 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 		Short:             "Remove an installed plugin",
 		Long:              "Remove a plugin with all its versions. Its state for agents, below <home>/state, stays.",
 		Example:           "  picoclaw plugin remove wordcount",
-		Args:              onePlugin(&o.id),
+		Args:              pluginArgument(&o.id),
 		ValidArgsFunction: completePlugins(f),
-		RunE:              func(*cobra.Command, []string) error { return o.run() },
+		RunE:              func(*cobra.Command, []string) error { return o.removePlugin() },
 	}
 	o.AddTo(cmd)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *RemoveOptions) run() error {
+func (o *RemoveOptions) removePlugin() error {
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err
@@ -75,15 +75,15 @@ func NewCmdVerify(f *cli.Factory, runF func(*VerifyOptions) error) *cobra.Comman
 		Use:               "verify [ID]",
 		Short:             "Verify the files of installed plugins",
 		Example:           "  picoclaw plugin verify",
-		Args:              cli.Optional(onePlugin(&o.id)),
+		Args:              cli.Optional(pluginArgument(&o.id)),
 		ValidArgsFunction: completePlugins(f),
-		RunE:              func(*cobra.Command, []string) error { return o.run() },
+		RunE:              func(*cobra.Command, []string) error { return o.verifyPlugins() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *VerifyOptions) run() error {
+func (o *VerifyOptions) verifyPlugins() error {
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (o *VerifyOptions) run() error {
 		good = good && v.OK
 		all = append(all, v)
 	}
-	if err := showVerified(o.Factory, all, o.output); err != nil {
+	if err := printVerified(o.Factory, all, o.output); err != nil {
 		return err
 	}
 	if !good {
@@ -115,7 +115,7 @@ func (o *VerifyOptions) run() error {
 	return nil
 }
 
-func showVerified(f *cli.Factory, all []verifyResult, output cli.Format) error {
+func printVerified(f *cli.Factory, all []verifyResult, output cli.Format) error {
 	if output == cli.JSON {
 		return f.PrintJSON(all)
 	}
@@ -147,15 +147,15 @@ func NewCmdReset(f *cli.Factory, runF func(*ResetOptions) error) *cobra.Command 
 		Short:             "Reset the crash count of a plugin",
 		Long:              `After three crashes within five minutes, a plugin is no longer started for that agent. This command resets the count.`,
 		Example:           "  picoclaw plugin reset wordcount",
-		Args:              onePlugin(&o.id),
+		Args:              pluginArgument(&o.id),
 		ValidArgsFunction: completePlugins(f),
-		RunE:              func(*cobra.Command, []string) error { return o.run() },
+		RunE:              func(*cobra.Command, []string) error { return o.resetCrashes() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *ResetOptions) run() error {
+func (o *ResetOptions) resetCrashes() error {
 	s, err := install.OpenShelf(o.Factory)
 	if err != nil {
 		return err
@@ -164,13 +164,13 @@ func (o *ResetOptions) run() error {
 		_, err := s.FindPin(o.id)
 		return err
 	}
-	had, err := supervise.ResetCrashes(session.CrashDir(s.Config.Home().Path), o.id)
+	crashed, err := supervise.ResetCrashes(session.CrashDir(s.Config.Home().Path), o.id)
 	if err != nil {
 		return cli.Fail(err)
 	}
 	text := "plugin " + o.id + " had not crashed"
-	if had {
+	if crashed {
 		text = "the crashes of plugin " + o.id + " are forgotten"
 	}
-	return o.PrintDone(o.output, map[string]any{"id": o.id, "crashed": had}, text)
+	return o.PrintDone(o.output, map[string]any{"id": o.id, "crashed": crashed}, text)
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // writeClient writes an entry into a client's settings, after showing the change and asking.
-func (o *InitOptions) writeClient(client clients.Client, server clients.Server, m *prepared) error {
-	places, err := here()
+func (o *InitOptions) writeClient(client clients.Client, server clients.Server, m *setupResult) error {
+	places, err := currentUserDirs()
 	if err != nil {
 		return cli.CannotStart(err)
 	}
@@ -21,18 +21,18 @@ func (o *InitOptions) writeClient(client clients.Client, server clients.Server, 
 	if err != nil {
 		return cli.FailOrNil(err)
 	}
-	told := writtenClient{Client: client.ID, File: change.Path, Note: client.Note}
+	result := clientResult{Client: client.ID, File: change.Path, Note: client.Note}
 	out := terminal.New(o.Out)
 	if !change.Needed() {
 		if o.output == cli.JSON {
-			return o.PrintJSON(told)
+			return o.PrintJSON(result)
 		}
 		fmt.Fprintf(out, "%s has the entry already: %s\n", client.Title, change.Path)
 		return nil
 	}
 	if o.output != cli.JSON {
-		if len(m.files) > 0 {
-			m.print(out)
+		if len(m.created) > 0 {
+			m.printSummary(out)
 			fmt.Fprintln(out)
 		}
 		clients.PrintDiff(out, change.Diff())
@@ -42,40 +42,40 @@ func (o *InitOptions) writeClient(client clients.Client, server clients.Server, 
 	}
 	if !o.yes {
 		if yes, err := o.Ask(fmt.Sprintf("Write this to %s?", change.Path)); err != nil || !yes {
-			return cli.Fail(because("nothing was written", err))
+			return cli.Fail(wrapReason("nothing was written", err))
 		}
 	}
-	if told.Backup, err = change.Apply(time.Now()); err != nil {
+	if result.Backup, err = change.Apply(time.Now()); err != nil {
 		return cli.FailOrNil(err)
 	}
-	told.Written = true
+	result.Written = true
 	if o.output == cli.JSON {
-		return o.PrintJSON(told)
+		return o.PrintJSON(result)
 	}
 	fmt.Fprintln(out, out.Paint(terminal.Good, "written:"), change.Path)
-	if told.Backup != "" {
-		fmt.Fprintln(out, "as it was:", told.Backup)
+	if result.Backup != "" {
+		fmt.Fprintln(out, "as it was:", result.Backup)
 	}
 	return nil
 }
 
-func because(what string, why error) error {
+func wrapReason(what string, why error) error {
 	if why == nil {
 		return errors.New(what)
 	}
 	return fmt.Errorf("%s: %w", what, why)
 }
 
-// writtenClient is what was done to a client's settings, as scripts read it.
-type writtenClient struct {
+// clientResult is the JSON output about a client's changed settings.
+type clientResult struct {
 	Client  string `json:"client"`
 	File    string `json:"file"`
-	Written bool   `json:"written"` // false if the entry was there already
+	Written bool   `json:"written"` // false if the entry existed
 	Backup  string `json:"backup,omitempty"`
 	Note    string `json:"note,omitempty"`
 }
 
-func here() (clients.Places, error) {
+func currentUserDirs() (clients.Places, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return clients.Places{}, fmt.Errorf("find your home directory: %w", err)
@@ -83,17 +83,17 @@ func here() (clients.Places, error) {
 	return clients.Here(home, os.Getenv), nil
 }
 
-// clientEntry is what a client's settings need, as scripts read it.
+// clientEntry is the JSON output about the entry that a client needs.
 type clientEntry struct {
 	Client string `json:"client"`
 	Title  string `json:"title"`
 	File   string `json:"file"`
-	Entry  string `json:"entry"` // the text of a file that has nothing else
+	Entry  string `json:"entry"` // text of a file with only this entry
 	Note   string `json:"note,omitempty"`
 }
 
-func entries(server clients.Server) ([]clientEntry, error) {
-	places, err := here()
+func listEntries(server clients.Server) ([]clientEntry, error) {
+	places, err := currentUserDirs()
 	if err != nil {
 		return nil, err
 	}
@@ -108,9 +108,9 @@ func entries(server clients.Server) ([]clientEntry, error) {
 	return list, nil
 }
 
-// printEntries prints what to paste. Clients that want the same share it.
+// printEntries prints the entries to paste. Clients with the same entry share it.
 func (o *InitOptions) printEntries(out *terminal.Out, server clients.Server) error {
-	list, err := entries(server)
+	list, err := listEntries(server)
 	if err != nil {
 		return cli.CannotStart(err)
 	}
@@ -133,9 +133,9 @@ func (o *InitOptions) printEntries(out *terminal.Out, server clients.Server) err
 	return nil
 }
 
-// printJSON prints all of it for scripts.
-func (o *InitOptions) printJSON(m *prepared, server clients.Server) error {
-	list, err := entries(server)
+// printJSON prints everything as JSON.
+func (o *InitOptions) printJSON(m *setupResult, server clients.Server) error {
+	list, err := listEntries(server)
 	if err != nil {
 		return cli.CannotStart(err)
 	}
@@ -147,6 +147,6 @@ func (o *InitOptions) printJSON(m *prepared, server clients.Server) error {
 		Isolation bool          `json:"isolation"`
 		SelfTest  string        `json:"isolation_error,omitempty"`
 		Clients   []clientEntry `json:"clients"`
-	}{m.cfg.Home().Path, m.cfg.File(), m.workspace, append([]string{}, m.files...), m.cfg.IsolationEnabled(),
-		oneLine(m.isolated), list})
+	}{m.cfg.Home().Path, m.cfg.File(), m.workspace, append([]string{}, m.created...), m.cfg.IsolationEnabled(),
+		errorLine(m.isolationErr), list})
 }

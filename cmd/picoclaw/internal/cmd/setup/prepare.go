@@ -23,21 +23,21 @@ import (
 	"github.com/picoclaw/picoclaw/isolation/selftest"
 )
 
-// newConfigFile is what a new configuration looks like.
+// configTemplate is the template of a new configuration file.
 //
 //go:embed config.jsonc.tmpl
-var newConfigFile string
+var configTemplate string
 
-// prepared is what setting up has found and made.
-type prepared struct {
-	cfg       *config.Config
-	workspace string
-	files     []string // what was made, in that order
-	isolated  error    // why isolation does not work here; nil if it does
+// setupResult describes the created and existing files.
+type setupResult struct {
+	cfg          *config.Config
+	workspace    string
+	created      []string // created files, in this order
+	isolationErr error    // why isolation does not work here; nil if it does
 }
 
-// make makes what is missing.
-func (o *InitOptions) make(ctx context.Context) (*prepared, error) {
+// prepareHome creates the missing files.
+func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 	cfg, err := o.Config("")
 	if err != nil {
 		return nil, err
@@ -46,11 +46,11 @@ func (o *InitOptions) make(ctx context.Context) (*prepared, error) {
 	if home.Fallback {
 		return nil, cli.CannotStart(errors.New("there is no home directory to set up in: set PICOCLAW_HOME to an absolute directory, or HOME"))
 	}
-	m := &prepared{}
-	if err := m.directory(home.Path); err != nil {
+	m := &setupResult{}
+	if err := m.createDir(home.Path); err != nil {
 		return nil, cli.CannotStart(fmt.Errorf("make the home: %w; PICOCLAW_HOME names another place", err))
 	}
-	m.isolated = attackSandbox(ctx, home.Path)
+	m.isolationErr = attackSandbox(ctx, home.Path)
 	if cfg.File() == "" {
 		if err := o.writeConfig(m, home.Path); err != nil {
 			return nil, cli.CannotStart(fmt.Errorf("write a configuration into the home: %w", err))
@@ -59,19 +59,19 @@ func (o *InitOptions) make(ctx context.Context) (*prepared, error) {
 	if m.cfg, err = o.Config(o.agent); err != nil {
 		return nil, err
 	}
-	before, err := policy.PreviewPolicy(m.cfg, o.agent)
+	preview, err := policy.PreviewPolicy(m.cfg, o.agent)
 	if err != nil {
 		return nil, cli.CannotStart(err)
 	}
-	m.workspace = before.Workspace()
-	if err := m.directory(m.workspace); err != nil {
+	m.workspace = preview.Workspace()
+	if err := m.createDir(m.workspace); err != nil {
 		return nil, cli.CannotStart(fmt.Errorf("make the workspace: %w; --workspace names another place", err))
 	}
 	return m, nil
 }
 
-// directory makes a directory that only its owner may enter, unless there is one.
-func (m *prepared) directory(path string) error {
+// createDir creates a directory that only its owner may enter, unless it exists.
+func (m *setupResult) createDir(path string) error {
 	if info, err := os.Stat(path); err == nil {
 		if !info.IsDir() {
 			return fmt.Errorf("%s is not a directory", path)
@@ -81,11 +81,11 @@ func (m *prepared) directory(path string) error {
 	if target, err := os.Readlink(path); err == nil {
 		return fmt.Errorf("%s is a link to %s, where nothing is", path, target)
 	}
-	m.files = append(m.files, path)
+	m.created = append(m.created, path)
 	return os.MkdirAll(path, 0o700)
 }
 
-func (o *InitOptions) writeConfig(m *prepared, home string) error {
+func (o *InitOptions) writeConfig(m *setupResult, home string) error {
 	workspace := ""
 	if o.Workspace != "" {
 		absolute, err := filepath.Abs(o.Workspace)
@@ -94,14 +94,14 @@ func (o *InitOptions) writeConfig(m *prepared, home string) error {
 		}
 		workspace = absolute
 	}
-	layout, err := template.New("config").Funcs(template.FuncMap{"json": quoted}).Parse(newConfigFile)
+	layout, err := template.New("config").Funcs(template.FuncMap{"json": quoteJSON}).Parse(configTemplate)
 	if err != nil {
 		return err
 	}
 	var text strings.Builder
 	if err := layout.Execute(&text, map[string]any{
-		"Home": home, "Workspace": workspace, "Isolated": m.isolated == nil, "Why": oneLine(m.isolated),
-		"Programs": installedSources(),
+		"Home": home, "Workspace": workspace, "Isolated": m.isolationErr == nil, "Why": errorLine(m.isolationErr),
+		"Programs": detectPackageManagers(),
 	}); err != nil {
 		return err
 	}
@@ -124,13 +124,13 @@ func (o *InitOptions) writeConfig(m *prepared, home string) error {
 		if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 			return err
 		}
-		m.files = append(m.files, path)
+		m.created = append(m.created, path)
 	}
 	return nil
 }
 
-// installedSources are the programs of this machine whose hosts network.from takes, as a list in JSON has them.
-func installedSources() string {
+// detectPackageManagers returns the installed programs that network.from knows, as the items of a JSON list.
+func detectPackageManagers() string {
 	var found []string
 	for _, key := range config.Schema() {
 		if key.Name != "network.from" {
@@ -145,19 +145,19 @@ func installedSources() string {
 	return strings.Join(found, ", ")
 }
 
-func quoted(text string) (string, error) {
+func quoteJSON(text string) (string, error) {
 	out, err := json.Marshal(text)
 	return string(out), err
 }
 
-func oneLine(err error) string {
+func errorLine(err error) string {
 	if err == nil {
 		return ""
 	}
 	return terminal.Line(err.Error())
 }
 
-// attackSandbox builds a sandbox and attacks it from inside; the error says why there is none here that holds.
+// attackSandbox runs the self-test in a sandbox; the error says why isolation does not work here.
 func attackSandbox(ctx context.Context, home string) error {
 	command, err := hosts.SelfTestCommand()
 	if err != nil {
@@ -177,7 +177,7 @@ func attackSandbox(ctx context.Context, home string) error {
 	return errors.Join(err, sandbox.Close())
 }
 
-func (m *prepared) print(out *terminal.Out) {
+func (m *setupResult) printSummary(out *terminal.Out) {
 	row := func(name, value, note string) {
 		if note != "" {
 			note = out.Paint(terminal.Faint, "  ("+note+")")
@@ -185,7 +185,7 @@ func (m *prepared) print(out *terminal.Out) {
 		fmt.Fprintf(out, "%-11s %s%s\n", out.Paint(terminal.Bold, name+":"), value, note)
 	}
 	state := func(path string) string {
-		for _, file := range m.files {
+		for _, file := range m.created {
 			if file == path {
 				return "made"
 			}
@@ -196,15 +196,15 @@ func (m *prepared) print(out *terminal.Out) {
 	row("config", m.cfg.File(), state(m.cfg.File()))
 	row("workspace", m.workspace, state(m.workspace))
 	switch {
-	case m.cfg.IsolationEnabled() && m.isolated == nil:
+	case m.cfg.IsolationEnabled() && m.isolationErr == nil:
 		row("isolation", out.Paint(terminal.Good, "on"), "its self-test has passed")
 	case m.cfg.IsolationEnabled():
 		row("isolation", out.Paint(terminal.Bad, "on, and it does not work here"), "")
-		fmt.Fprintln(out, "  "+oneLine(m.isolated))
-	case m.isolated == nil:
+		fmt.Fprintln(out, "  "+errorLine(m.isolationErr))
+	case m.isolationErr == nil:
 		row("isolation", out.Paint(terminal.Doubt, "off"), `it works here: set "isolation": {"enabled": true}`)
 	default:
 		row("isolation", out.Paint(terminal.Doubt, "off"), "")
-		fmt.Fprintln(out, "  "+oneLine(m.isolated))
+		fmt.Fprintln(out, "  "+errorLine(m.isolationErr))
 	}
 }

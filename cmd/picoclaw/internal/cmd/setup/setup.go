@@ -52,7 +52,7 @@ keep everything else in it, including comments. With --workspace, the entry name
 			}
 			return cli.NoArguments(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.runInit(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent that the client works as (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
@@ -63,6 +63,7 @@ keep everything else in it, including comments. With --workspace, the entry name
 	return cli.NewCommand(cmd, o, runF)
 }
 
+// clientIDs returns the ids of the supported clients.
 func clientIDs() []string {
 	var ids []string
 	for _, c := range clients.All() {
@@ -71,27 +72,27 @@ func clientIDs() []string {
 	return ids
 }
 
-func (o *InitOptions) run(ctx context.Context) error {
-	client, err := o.chosenClient()
+func (o *InitOptions) runInit(ctx context.Context) error {
+	client, err := o.findClient()
 	if err != nil {
 		return err
 	}
-	made, err := o.make(ctx)
+	result, err := o.prepareHome(ctx)
 	if err != nil {
 		return err
 	}
-	server, err := o.server(made)
+	server, err := o.serverEntry(result)
 	if err != nil {
 		return cli.CannotStart(err)
 	}
 	switch {
 	case client != nil:
-		return o.writeClient(*client, server, made)
+		return o.writeClient(*client, server, result)
 	case o.output == cli.JSON:
-		return o.printJSON(made, server)
+		return o.printJSON(result, server)
 	}
 	out := terminal.New(o.Out)
-	made.print(out)
+	result.printSummary(out)
 	fmt.Fprintln(o.Out)
 	// What it finds is not a failure of setting up.
 	if err := o.examine(ctx); err != nil && err.Error() != "" {
@@ -100,7 +101,7 @@ func (o *InitOptions) run(ctx context.Context) error {
 	return o.printEntries(out, server)
 }
 
-func (o *InitOptions) chosenClient() (*clients.Client, error) {
+func (o *InitOptions) findClient() (*clients.Client, error) {
 	if o.client == "" {
 		return nil, nil
 	}
@@ -113,11 +114,10 @@ func (o *InitOptions) chosenClient() (*clients.Client, error) {
 		strings.Join(clientIDs(), ", "))
 }
 
-// server is how a client starts this picoclaw, with this configuration, and with the workspace that was asked for by
-// name: the configuration may say another one.
-func (o *InitOptions) server(made *prepared) (clients.Server, error) {
-	cfg := made.cfg
-	command, err := ownPath()
+// serverEntry returns how a client starts this picoclaw with this configuration, and with the workspace of --workspace.
+func (o *InitOptions) serverEntry(result *setupResult) (clients.Server, error) {
+	cfg := result.cfg
+	command, err := executablePath()
 	if err != nil {
 		return clients.Server{}, err
 	}
@@ -130,7 +130,7 @@ func (o *InitOptions) server(made *prepared) (clients.Server, error) {
 		s.Args = append(s.Args, "--agent", o.agent)
 	}
 	if o.Workspace != "" {
-		s.Args = append(s.Args, "--workspace", made.workspace)
+		s.Args = append(s.Args, "--workspace", result.workspace)
 	}
 	if home := cfg.Home(); home.Origin.Source == config.VariableSource {
 		s.Env = map[string]string{home.Origin.Name: home.Path}
@@ -142,8 +142,9 @@ func (o *InitOptions) server(made *prepared) (clients.Server, error) {
 	return s, nil
 }
 
-// ownPath is where this program is: by the name that PATH has for it, if any, since that one outlives an upgrade.
-func ownPath() (string, error) {
+// executablePath returns the path of this program: the one in PATH if it is the same file, because it stays valid after
+// an upgrade.
+func executablePath() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", fmt.Errorf("find picoclaw's own binary: %w", err)

@@ -19,7 +19,7 @@ import (
 // Options are the options of `picoclaw stop`.
 type Options struct {
 	*cli.Factory
-	agent, why string
+	agent, reason string
 }
 
 func NewCmdStop(f *cli.Factory, runF func(*Options) error) *cobra.Command {
@@ -32,22 +32,22 @@ func NewCmdStop(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 servers of clients, and picoclaw agent. New ones are refused until picoclaw start. It works with any configuration.`,
 		Example: "  picoclaw stop\n  picoclaw stop --agent reader --why 'it loops'",
 		Args:    cli.NoArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.stopAgents(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to stop (default: all)")
-	cmd.Flags().StringVar(&o.why, "why", "", "`reason` shown to refused callers")
+	cmd.Flags().StringVar(&o.reason, "why", "", "`reason` shown to refused callers")
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *Options) run(ctx context.Context) error {
+func (o *Options) stopAgents(ctx context.Context) error {
 	home, err := o.Home()
 	if err != nil {
 		return err
 	}
-	if err := known(o.Factory, o.agent); err != nil {
+	if err := checkAgent(o.Factory, o.agent); err != nil {
 		return err
 	}
-	stop := killswitch.Stop{Agent: o.agent, Time: time.Now().UTC(), Why: strings.ToValidUTF8(o.why, "\uFFFD")}
+	stop := killswitch.Stop{Agent: o.agent, Time: time.Now().UTC(), Why: strings.ToValidUTF8(o.reason, "\uFFFD")}
 	if u, err := user.Current(); err == nil {
 		stop.By = u.Username
 	}
@@ -57,10 +57,10 @@ func (o *Options) run(ctx context.Context) error {
 				err, asked))
 		}
 		fmt.Fprintf(o.Err, "picoclaw: the gateway alone is stopped, until it ends: %v; end other picoclaws by their numbers\n", err)
-		fmt.Fprintf(o.Out, "%s. `%s` resumes them.\n", sentence(stop.String()), stop.StartCommand())
+		fmt.Fprintf(o.Out, "%s. `%s` resumes them.\n", capitalize(stop.String()), stop.StartCommand())
 		return nil
 	}
-	fmt.Fprintf(o.Out, "%s. `%s` resumes them.\n", sentence(killswitch.StopOf(home, o.agent).String()), stop.StartCommand())
+	fmt.Fprintf(o.Out, "%s. `%s` resumes them.\n", capitalize(killswitch.StopOf(home, o.agent).String()), stop.StartCommand())
 	return nil
 }
 
@@ -78,13 +78,13 @@ func NewCmdStart(f *cli.Factory, runF func(*StartOptions) error) *cobra.Command 
 		Long:    "Resume agents after picoclaw stop. Stopped work does not restart, except scheduled jobs.",
 		Example: "  picoclaw start\n  picoclaw start --agent reader",
 		Args:    cli.NoArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.startAgents(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to start (default: all that were stopped together)")
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *StartOptions) run(ctx context.Context) error {
+func (o *StartOptions) startAgents(ctx context.Context) error {
 	home, err := o.Home()
 	if err != nil {
 		return err
@@ -110,14 +110,14 @@ func (o *StartOptions) run(ctx context.Context) error {
 	}
 	for id, stop := range killswitch.ReadStops(home) {
 		if o.agent == "" && id != "" {
-			fmt.Fprintf(o.Out, "%s; `%s` resumes it.\n", sentence(stop.String()), stop.StartCommand())
+			fmt.Fprintf(o.Out, "%s; `%s` resumes it.\n", capitalize(stop.String()), stop.StartCommand())
 		}
 	}
 	return nil
 }
 
-// known checks that there is such an agent, as far as the configuration can be read.
-func known(f *cli.Factory, agent string) error {
+// checkAgent refuses an unknown agent, if the configuration can be read.
+func checkAgent(f *cli.Factory, agent string) error {
 	cfg, err := f.Config("")
 	if agent == "" || err != nil {
 		return nil
@@ -128,8 +128,8 @@ func known(f *cli.Factory, agent string) error {
 	return nil
 }
 
-// sentence begins a text with a capital.
-func sentence(text string) string {
+// capitalize begins a text with a capital.
+func capitalize(text string) string {
 	if text == "" {
 		return ""
 	}

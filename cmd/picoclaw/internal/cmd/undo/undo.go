@@ -41,22 +41,22 @@ change, an ID is required.`,
   picoclaw undo 20261121T051354282482850-fzaj
   picoclaw undo --agent reviewer --force`, "\n"),
 		Args: cli.Optional(cli.OneArgument(&v.id, "undo takes one operation at a time; `picoclaw history` lists them")),
-		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return v.runUndo(cmd) },
 	}
 	cmd.Flags().BoolVar(&v.force, "force", false, "also undo files that have changed since; their current state can be restored")
 	cmd.Flags().BoolVar(&v.dryRun, "dry-run", false, "show what would be restored")
-	v.flags(cmd)
+	v.addFlags(cmd)
 	return cli.NewCommand(cmd, v, runF)
 }
 
-func (v *Options) run(cmd *cobra.Command) error {
+func (v *Options) runUndo(cmd *cobra.Command) error {
 	wanted := map[string]any{"force": v.force, "dry_run": v.dryRun}
 	if v.id != "" {
 		wanted["id"] = v.id
 	} else {
-		v.refused = commandSince
+		v.precheck = refuseAfterCommand
 	}
-	return v.call(cmd, wanted)
+	return v.callTool(cmd, wanted)
 }
 
 // HistoryOptions are the options of `picoclaw history`.
@@ -74,10 +74,10 @@ func NewCmdHistory(f *cli.Factory, runF func(*HistoryOptions) error) *cobra.Comm
   picoclaw history
   picoclaw history --agent reviewer --limit 5 --output json`, "\n"),
 		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return v.call(cmd, map[string]any{"limit": v.limit}) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return v.callTool(cmd, map[string]any{"limit": v.limit}) },
 	}
 	cmd.Flags().IntVar(&v.limit, "limit", 20, "number of changes")
-	v.flags(cmd)
+	v.addFlags(cmd)
 	return cli.NewCommand(cmd, v, runF)
 }
 
@@ -87,16 +87,16 @@ type toolOptions struct {
 	tool   string
 	agent  string
 	output cli.Format
-	// why the call is not to be made; nil to make it
-	refused func(context.Context, *session.Session) (*session.Error, error)
+	// precheck returns a refusal if the call must not be made; nil for no check.
+	precheck func(context.Context, *session.Session) (*session.Error, error)
 }
 
-func (v *toolOptions) flags(cmd *cobra.Command) {
+func (v *toolOptions) addFlags(cmd *cobra.Command) {
 	v.AddAgentFlag(cmd, &v.agent, "the agent whose changes (default: the first one)")
 	v.AddOutputFlag(cmd, &v.output)
 }
 
-func (v *toolOptions) call(cmd *cobra.Command, arguments map[string]any) error {
+func (v *toolOptions) callTool(cmd *cobra.Command, arguments map[string]any) error {
 	s, h, done, err := hosts.OpenSession(v.Factory, v.agent, session.CLI)
 	if err != nil {
 		return err
@@ -109,8 +109,8 @@ func (v *toolOptions) call(cmd *cobra.Command, arguments map[string]any) error {
 	if err := h.Prepare(); err != nil {
 		return cli.CannotStart(err)
 	}
-	if v.refused != nil {
-		switch e, err := v.refused(cmd.Context(), s); {
+	if v.precheck != nil {
+		switch e, err := v.precheck(cmd.Context(), s); {
 		case err != nil:
 			return cli.FailOrNil(err)
 		case e != nil:
@@ -120,12 +120,12 @@ func (v *toolOptions) call(cmd *cobra.Command, arguments map[string]any) error {
 	return results.Show(v.Factory, v.tool, s.Call(cmd.Context(), v.tool, raw, nil), v.output)
 }
 
-// changes are what the tool history answers.
-type changes struct {
-	Operations []change `json:"operations"`
+// changeList is the result of the tool history.
+type changeList struct {
+	Operations []loggedChange `json:"operations"`
 }
 
-type change struct {
+type loggedChange struct {
 	ID      string `json:"id"`
 	Time    string `json:"time"`
 	Summary string `json:"summary"`
@@ -133,8 +133,8 @@ type change struct {
 	Undoes  string `json:"undoes"`
 }
 
-// at returns when a change was made, which its id begins with: the zero time if it doesn't.
-func (c change) at() time.Time {
+// timeOfID returns the time of a change, with which its id begins; zero if it does not.
+func (c loggedChange) timeOfID() time.Time {
 	const digits = len("20060102T150405000000000")
 	if len(c.ID) < digits {
 		return time.Time{}
@@ -146,38 +146,38 @@ func (c change) at() time.Time {
 	return at
 }
 
-// mostChanges is how many changes an error shows.
-const mostChanges = 5
+// maxListedChanges is the number of changes that an error shows.
+const maxListedChanges = 5
 
-// commandSince returns the refusal of an undo that names no change, if the agent has run a command since the change
-// that it would take back: what the command did is in no history, and may be what was meant.
-func commandSince(ctx context.Context, s *session.Session) (*session.Error, error) {
+// refuseAfterCommand refuses an undo without an id if the agent has run a command since its last recorded change: the
+// command's changes are not recorded, and the user may mean these.
+func refuseAfterCommand(ctx context.Context, s *session.Session) (*session.Error, error) {
 	r := s.Call(ctx, "history", json.RawMessage(`{"limit":1000}`), nil)
 	if r.Err != nil {
 		return nil, nil // undo says what is wrong
 	}
-	var known changes
+	var known changeList
 	if err := json.Unmarshal(r.Structured, &known); err != nil {
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
-	left := slices.DeleteFunc(known.Operations, func(c change) bool { return c.Undone || c.Undoes != "" })
+	left := slices.DeleteFunc(known.Operations, func(c loggedChange) bool { return c.Undone || c.Undoes != "" })
 	if len(left) == 0 {
 		return nil, nil
 	}
-	command, at, err := lastCommand(s, left[0].at())
-	if err != nil || !at.After(left[0].at()) {
+	command, at, err := lastCommand(s, left[0].timeOfID())
+	if err != nil || !at.After(left[0].timeOfID()) {
 		return nil, err
 	}
 	text := fmt.Sprintf("the last change may be from a command whose changes are not in the undo history: %s (%s)",
-		short(command), at.Local().Format(time.DateTime))
-	for _, c := range left[:min(len(left), mostChanges)] {
+		clipCommand(command), at.Local().Format(time.DateTime))
+	for _, c := range left[:min(len(left), maxListedChanges)] {
 		text += fmt.Sprintf("\n%s  %s  %s", c.ID, c.Time, terminal.Line(c.Summary))
 	}
 	return &session.Error{Code: pluginpb.CodeConflict, Message: text,
 		Hint: "`picoclaw undo ID` takes one of these back; `picoclaw history` lists them all"}, nil
 }
 
-// lastCommand returns the command of the agent's that ended last, and when it did. It looks no further back than since.
+// lastCommand returns the agent's command that ended last, and when. It searches the audit log back to since.
 func lastCommand(s *session.Session, since time.Time) (command string, at time.Time, err error) {
 	q := audit.Query{Filter: audit.Filter{Agent: s.Policy().Agent()}, Limit: 200}
 	for {
@@ -199,12 +199,12 @@ func lastCommand(s *session.Session, since time.Time) (command string, at time.T
 	}
 }
 
-// short returns the beginning of a command in one line.
-func short(command string) string {
-	const most = 120
+// clipCommand returns the beginning of a command on one line.
+func clipCommand(command string) string {
+	const limit = 120
 	line := []rune(strings.TrimSpace(terminal.Line(command)))
-	if len(line) <= most {
+	if len(line) <= limit {
 		return string(line)
 	}
-	return string(line[:most]) + "…"
+	return string(line[:limit]) + "…"
 }

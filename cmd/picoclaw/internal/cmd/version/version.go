@@ -24,13 +24,13 @@ func NewCmdVersion(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Short:   "Print the version",
 		Example: "  picoclaw version\n  picoclaw version --output json",
 		Args:    cli.NoArguments,
-		RunE:    func(*cobra.Command, []string) error { return o.run() },
+		RunE:    func(*cobra.Command, []string) error { return o.printVersion() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *Options) run() error {
+func (o *Options) printVersion() error {
 	if o.output == cli.JSON {
 		return o.PrintJSON(map[string]any{"version": o.Version, "plugin_protocol": pluginpb.ProtocolVersion,
 			"go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
