@@ -260,7 +260,7 @@ func TestATurnThatIsGivenUpStaysWhole(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	kept := transcript.Messages()
-	if len(kept) != 4 || !strings.Contains(kept[2].Text, "done") || !strings.Contains(kept[3].Text, "was not made") || !kept[3].Failed {
+	if len(kept) != 4 || !strings.Contains(kept[2].Text, "done") || !strings.Contains(kept[3].Text, "did not run") || !kept[3].Failed {
 		t.Errorf("what is kept is %+v", kept)
 	}
 	if len(box.calls) != 1 {

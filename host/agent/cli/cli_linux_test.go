@@ -158,12 +158,12 @@ func TestOneToolTooManyEndsTheRun(t *testing.T) {
 		{cli.ClaudeVendor, `"type": "tool_use", "id": "tu_1", "name": "mcp__picoclaw__exec", "input": {"command": "ls"}`,
 			`"type": "server_tool_use", "id": "x", "name": "web_search", "input": {}`, "used the tool web_search"},
 		{cli.ClaudeVendor, `{"type": "user"`, `{"type": "control_request"`, "sent a request that cannot be answered"},
-		{cli.ClaudeVendor, `{"type": "user"`, `(node) warning`, "wrote what is no event"},
+		{cli.ClaudeVendor, `{"type": "user"`, `(node) warning`, "wrote an invalid event"},
 		{cli.CodexVendor, `"type": "reasoning"`, `"type": "command_execution"`, "a tool of the kind command_execution"},
 		{cli.CodexVendor, `"type": "reasoning"`, `"type": "file_change"`, "a tool of the kind file_change"},
 		{cli.CodexVendor, `"type": "reasoning"`, `"type": "web_search"`, "a tool of the kind web_search"},
 		{cli.CodexVendor, `"server": "picoclaw"`, `"server": "other"`, "the MCP server other"},
-		{cli.CodexVendor, `{"type": "turn.started"}`, `{"type": `, "wrote what is no event"},
+		{cli.CodexVendor, `{"type": "turn.started"}`, `{"type": `, "wrote an invalid event"},
 	} {
 		t.Run(c.says, func(t *testing.T) {
 			file := map[cli.Vendor]string{cli.ClaudeVendor: "claude.jsonl", cli.CodexVendor: "codex.jsonl"}[c.maker]
@@ -194,7 +194,7 @@ func TestProgramsThatDoNotAnswer(t *testing.T) {
 		"no account": {cli.ClaudeVendor, `echo '{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"Invalid API key"}'`, "claude-cli has not answered: Invalid API key", false},
 		"busy":       {cli.CodexVendor, `echo '{"type":"turn.failed","error":{"message":"unexpected status 429 Too Many Requests"}}'`, "429 Too Many Requests", true},
 		"after calls": {cli.ClaudeVendor, failing(`"subtype": "error_during_execution", "is_error": true, "errors": ["overloaded"]`),
-			"it had made 1 calls, so it is not asked again", false},
+			"it had made 1 calls, so it is not retried", false},
 		"its turns": {cli.ClaudeVendor, failing(`"subtype": "error_max_turns", "is_error": true`), "agents.defaults.max_tool_iterations", false},
 		"its money": {cli.ClaudeVendor, failing(`"subtype": "error_max_budget_usd", "is_error": true`), "agents.defaults.budget.cost_usd", false},
 		"too long":  {cli.ClaudeVendor, `echo '{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"Prompt is too long"}'`, "Prompt is too long", false},
