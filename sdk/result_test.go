@@ -97,7 +97,7 @@ func TestAsk(t *testing.T) {
 		}, sdk.Traits{}),
 	}}
 	sdktest.Run(t, plugin, sdktest.Case{Tool: "ask", WantErr: sdk.NobodyToAsk,
-		WantContains: []string{"nobody can be asked"}})
+		WantContains: []string{"no person can be asked"}})
 	p := sdktest.Start(t, plugin, sdktest.Options{Answer: func(message string, form json.RawMessage) sdk.Answer {
 		var asked jsonschema.Schema
 		if err := json.Unmarshal(form, &asked); err != nil || message != "Who?" || asked.Properties["name"].Type != "string" {
