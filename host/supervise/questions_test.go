@@ -15,7 +15,7 @@ import (
 func TestQuestionWithoutListener(t *testing.T) {
 	each(t, func(_ *testing.T, f *fixture) {
 		if e := f.call(f.spec(), "ask", nil).GetError(); e.GetCode() != pluginpb.CodeNobodyToAsk ||
-			!strings.Contains(e.GetMessage(), "nobody can be asked") {
+			!strings.Contains(e.GetMessage(), "no person can be asked") {
 			t.Errorf("%v", e)
 		}
 	})
@@ -43,7 +43,7 @@ func TestQuestionsAreAnswered(t *testing.T) {
 			CallListener{Answer: func(*pluginpb.Question) *pluginpb.Answer {
 				return &pluginpb.Answer{Error: "the person has left"}
 			}})
-		if err != nil || out.Result.GetError().GetMessage() != "nobody can be asked: the person has left" {
+		if err != nil || out.Result.GetError().GetMessage() != "no person can be asked: the person has left" {
 			t.Errorf("%v, %v", out, err)
 		}
 	})
