@@ -1,5 +1,5 @@
-// Package statefiles lists the files in which a home keeps state that can't be made again, in <home>/files.json: a file
-// that is missing is told from one that never existed. The package must not know what is in the files.
+// Package statefiles lists the files of a home that keep state which cannot be made again, in <home>/files.json. The list
+// tells a missing file from one that never existed. The package must not know the contents of the files.
 package statefiles
 
 import (
@@ -83,7 +83,7 @@ func update(home, path string, change func(*list, string), listed bool) error {
 func Check(home, path string) error {
 	info, err := os.Stat(path)
 	if err == nil && (info.Size() > 0 || !info.Mode().IsRegular()) || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil // whoever opens it reports other errors
+		return nil // opening it reports other errors
 	}
 	name, err := relative(home, path)
 	if err != nil {

@@ -19,7 +19,7 @@ An agent has the tools of the set ` + "`tools.set`" + ` (picoclaw, module or all
 and its ` + "`modules`" + `; ` + "`picoclaw tools --agent ID`" + ` lists them with permissions and side effects.
 [filesystem.md](filesystem.md), [search.md](search.md) and [shell.md](shell.md) describe their behaviour.
 
-Each argument shows its type, default, and claim: what the guard decides on before the call leaves the host.
+Each argument shows its type, default, and claim. The guard decides on claims before the call leaves the host.
 `
 
 // Tools returns the page about tools.
