@@ -59,7 +59,7 @@ func (pl *platform) prepareRestriction(child *exec.Cmd, p Profile) (restrict fun
 		steps = append(steps, func() error { defer rules.closeFD(); return rules.applyToThread() })
 	}
 	needs := confinedNeeds(p)
-	if own := pl.ownFilter.Load(); own == nil || *own != needs { // whoever has it already hands it down
+	if own := pl.ownFilter.Load(); own == nil || *own != needs { // children inherit it otherwise
 		steps = append(steps, pl.filter(needs).applyToThread)
 	}
 	return func() error {

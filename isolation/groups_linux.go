@@ -138,7 +138,7 @@ type groupedTree struct {
 	member *groupMember
 }
 
-// killAll ends the tree as it is known, and then who is in the group all the same.
+// killAll kills the known tree, and then the other processes of its group.
 func (t groupedTree) killAll() {
 	t.processTree.killAll()
 	t.member.killGroup()

@@ -27,7 +27,7 @@ type Client struct {
 
 	kind  fileFormat
 	keys  []string                    // where in the file the servers are, by name
-	entry func(Server) []entrySetting // what the client wants of a server, in this order
+	entry func(Server) []entrySetting // the client's settings of a server, in order
 	file  func(p Places) []string     // where its file is, the first one that exists counting
 }
 

@@ -152,7 +152,7 @@ func commonPrefix(words []string) string {
 	return strings.ToValidUTF8(prefix, "")
 }
 
-// keyFilter passes on what is typed. Ctrl-C, which the terminal's reader takes for the end of the input, clears the line: it
+// keyFilter passes typed keys on. Ctrl-C, which the terminal's reader takes for the end of the input, clears the line: it
 // becomes the keys for going to the line's end and removing all before it.
 type keyFilter struct {
 	from    io.Reader

@@ -118,7 +118,7 @@ func usedHome(t *testing.T) clitest.Home {
 	return home
 }
 
-// answer returns the output of a command, without what differs between two runs on the same home. A server that starts is
+// answer returns the output of a command, without parts that differ between two runs on the same home. A server that starts is
 // ended, and its answer has the token that it takes.
 func answer(t *testing.T, home clitest.Home, args []string) string {
 	var out string
