@@ -120,21 +120,20 @@ func TestTheExamplesOfCommandsWork(t *testing.T) {
 	}
 	authored := newPlugin(t)
 	left := notPlayed()
-	example := regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
+	heading := regexp.MustCompile(`(?m)^## (picoclaw(?: [a-z]+)+)(?: .*)?$`)
 	played := 0
-	for _, section := range strings.Split(string(text), "\n## ")[1:] {
-		name, _, _ := strings.Cut(section, "\n")
-		blocks := example.FindAllStringSubmatch(section, -1)
-		if len(blocks) == 0 {
-			continue // it has none
+	for _, found := range heading.FindAllStringSubmatch(string(text), -1) {
+		name := found[1]
+		examples := examplesOf(t, name)
+		if len(examples) == 0 {
+			continue
 		}
 		steps := []console.Step{{Command: surroundings}}
 		if slices.Contains(installed, name) {
 			steps = append(steps, console.Step{Command: "picoclaw plugin install wordcount-1.0.0.tar.gz --yes"})
 		}
 		prepared := len(steps)
-		for line := range strings.Lines(blocks[0][1]) {
-			line = strings.TrimSuffix(line, "\n")
+		for _, line := range examples {
 			if _, skip := left[line]; skip {
 				delete(left, line)
 				continue
@@ -156,6 +155,26 @@ func TestTheExamplesOfCommandsWork(t *testing.T) {
 	for line := range left {
 		t.Errorf("%q is no example any more", line)
 	}
+}
+
+// examplesOf returns the lines that a command's help shows as examples.
+func examplesOf(t *testing.T, command string) (lines []string) {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(programs, "picoclaw"), append(strings.Fields(command)[1:], "--help")...)
+	cmd.Env = []string{"HOME=" + t.TempDir()}
+	help, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s --help: %v\n%s", command, err, help)
+	}
+	_, after, found := strings.Cut(string(help), "\nExamples:\n")
+	if !found {
+		return nil
+	}
+	block, _, _ := strings.Cut(after, "\n\n")
+	for line := range strings.Lines(block) {
+		lines = append(lines, strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "  "))
+	}
+	return lines
 }
 
 // answered is a command with the answer to what it asks: nobody is there.

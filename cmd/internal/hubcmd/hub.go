@@ -44,9 +44,13 @@ func NewCmdHub(f *cli.Factory, runs Runs) *cobra.Command {
 		Use:        "hub",
 		SuggestFor: []string{"nats", "broker"},
 		Short:      "Run the NATS server of a fleet, and manage its machines",
-		Long: `Run a NATS server with TLS in the foreground, for the workers and gateways of a fleet. The first start creates the
-directory hub in the home with keys, a certificate authority and the tenant main. picoclaw hub add writes an identity file
-for each machine, while the hub runs or not. The listen address and host names are remembered for later starts.
+		Long: `Run a NATS server with TLS in the foreground, for the workers and gateways of a
+fleet.
+
+The first start creates the directory hub in the home with keys, a certificate
+authority and the tenant main. picoclaw hub add writes an identity file for each
+machine, while the hub runs or not. The listen address and host names are
+remembered for later starts.
 
 SIGTERM and SIGINT stop it; stored data is on disk.`,
 		Example: "  picoclaw hub\n  picoclaw hub --listen 0.0.0.0:4222 --name hub.example.com",
@@ -83,11 +87,12 @@ func newCmdAdd(f *cli.Factory, runs Runs) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add worker|gateway|admin|tenant NAME",
 		Short: "Enroll a machine or a tenant",
-		Long: `Write an identity file for a machine: the hub's address, its certificate authority, and a key. Move the file to that
-machine and keep no copy.
+		Long: `Write an identity file for a machine: the hub's address, its certificate
+authority, and a key. Move the file to that machine and keep no copy.
 
-A worker may serve only the agents named here; for a worker that agents will be moved to, name these too. A gateway may
-call all agents of its tenant. An admin manages the tenant's configuration. Tenants can't see each other.`,
+A worker may serve only the agents named here; for a worker that agents will be
+moved to, name these too. A gateway may call all agents of its tenant. An admin
+manages the tenant's configuration. Tenants can't see each other.`,
 		Example: strings.Trim(`
   picoclaw hub add worker build1 --agent main --agent reader
   picoclaw hub add gateway front

@@ -11,118 +11,165 @@ import (
 const commandsIntro = `# Commands
 
 Results go to standard output; logs, questions and progress to standard error. Exit codes: 0 success, 1 a tool or
-command failed, 2 wrong command line, 3 picoclaw can't start (configuration, plugins, isolation). Colour is used on
-terminals only, and never with ` + "`NO_COLOR`" + `. Flags show their default in parentheses.
+command failed, 2 wrong command line, 3 picoclaw can't start (configuration, plugins, isolation). Output has colour on
+terminals only, and never with ` + "`NO_COLOR`" + `. ` + "`picoclaw COMMAND --help`" + ` adds details and examples.
 
-With ` + "`--output json`" + ` a command prints JSON instead of text. ` + "`--agent ID`" + ` selects an agent; the default is the first.
-All commands have these flags:
+A failed call prints a line that begins with ` + "`[ERROR]`" + `; ` + "`|`" + ` begins details, ` + "`rule:`" + ` the rule that refused the call,
+` + "`hint:`" + ` the remedy.
+
+All commands have the first four flags. Several have the others, and name them under *Shared*. Defaults are in
+parentheses.
 `
 
-// common lists flags that the introduction documents for all commands: the end of their usage, and their synopsis.
-var common = []struct{ name, usage, typed string }{
-	{"agent", "(default: the first one)", "[--agent ID]"},
-	{"output", "text or json", "[--output json]"},
+// minUses is the number of commands with a flag from which the introduction documents it.
+const minUses = 3
+
+// common lists flags that the introduction documents: the end of their usage, and the text for all commands.
+var common = []struct{ name, usage, text string }{
+	{"agent", "(default: the first one)", "- `--agent id`: id of the agent (default: the first one)\n"},
+	{"output", "text or json", "- `--output json`: print JSON instead of text\n"},
 }
 
 // Commands returns the page about the commands below a root.
 func Commands(root *cobra.Command) string {
-	var b strings.Builder
-	b.WriteString(notice + commandsIntro)
-	writeFlags(&b, root.PersistentFlags(), nil)
-	var write func(cmd *cobra.Command)
-	write = func(cmd *cobra.Command) {
+	var all []*cobra.Command
+	var collect func(cmd *cobra.Command)
+	collect = func(cmd *cobra.Command) {
 		if cmd.Hidden || cmd.Name() == "help" {
 			return
 		}
 		if cmd != root {
-			writeCommand(&b, cmd)
+			all = append(all, cmd)
 		}
 		for _, sub := range cmd.Commands() {
-			write(sub)
+			collect(sub)
 		}
 	}
-	write(root)
+	collect(root)
+
+	var b strings.Builder
+	b.WriteString(notice + commandsIntro + "\n")
+	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			b.WriteString(flagEntry(f))
+		}
+	})
+	for _, c := range common {
+		b.WriteString(c.text)
+	}
+	shared := sharedFlags(all)
+	for _, f := range shared {
+		b.WriteString(flagEntry(f))
+	}
+	for _, cmd := range all {
+		writeCommand(&b, cmd, shared)
+	}
 	return b.String()
 }
 
-func writeCommand(b *strings.Builder, cmd *cobra.Command) {
-	about := cmd.Long
+// sharedFlags returns flags that at least [minUses] commands have with the same usage, one of each name, in the order of
+// their first use.
+func sharedFlags(commands []*cobra.Command) []*pflag.Flag {
+	uses := make(map[string]int) // by name and usage
+	var shared []*pflag.Flag
+	for _, cmd := range commands {
+		cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Hidden || f.Name == "help" || isCommon(f) || isDocumentedBy(cmd.Parent(), f) {
+				return
+			}
+			uses[f.Name+f.Usage]++
+			if uses[f.Name+f.Usage] == minUses && !contains(shared, f.Name) {
+				shared = append(shared, f)
+			}
+		})
+	}
+	return shared
+}
+
+func contains(flags []*pflag.Flag, name string) bool {
+	for _, f := range flags {
+		if f.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// writeCommand writes a command's section: its synopsis, the first paragraph of its help, its flags.
+func writeCommand(b *strings.Builder, cmd *cobra.Command, shared []*pflag.Flag) {
+	about, _, _ := strings.Cut(strings.TrimSpace(cmd.Long), "\n\n")
 	if about == "" {
 		about = cmd.Short + "."
 	}
-	fmt.Fprintf(b, "\n## %s\n\n", cmd.CommandPath())
-	if cmd.Runnable() {
-		b.WriteString(code(useOf(cmd)) + "\n\n")
-	}
-	b.WriteString(paragraphs(about) + "\n")
-	if cmd.Example != "" {
-		var lines []string
-		for line := range strings.Lines(cmd.Example) {
-			lines = append(lines, strings.TrimPrefix(strings.TrimRight(line, "\n"), "  "))
-		}
-		fmt.Fprintf(b, "\n```sh\n%s\n```\n", strings.Join(lines, "\n"))
-	}
-	writeFlags(b, cmd.NonInheritedFlags(), cmd.Parent())
+	use := strings.NewReplacer(" [flags]", "", " [--output json]", "").Replace(cmd.UseLine())
+	fmt.Fprintf(b, "\n## %s\n\n%s\n", use, wrapped(about, ""))
+	writeFlags(b, cmd, shared)
 }
 
-// useOf returns the synopsis of a command.
-func useOf(cmd *cobra.Command) string {
-	use := strings.TrimSuffix(cmd.UseLine(), " [flags]")
-	others := false
-	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
-		if typed := commonFlag(f); typed != "" {
-			use += " " + typed
-		}
-		others = others || isDocumented(f)
-	})
-	if others {
-		use += " [flags]"
-	}
-	return use
-}
-
-// commonFlag returns the synopsis of a common flag, or "".
-func commonFlag(f *pflag.Flag) string {
+// isCommon reports whether a flag is one of [common].
+func isCommon(f *pflag.Flag) bool {
 	for _, c := range common {
 		if f.Name == c.name && strings.HasSuffix(f.Usage, c.usage) {
-			return c.typed
+			return true
 		}
 	}
-	return ""
+	return false
 }
 
-// isDocumented reports whether a command's own section documents a flag.
-func isDocumented(f *pflag.Flag) bool { return !f.Hidden && f.Name != "help" && commonFlag(f) == "" }
+// isDocumentedBy reports whether the section of a command's parent documents a flag.
+func isDocumentedBy(parent *cobra.Command, f *pflag.Flag) bool {
+	if parent == nil {
+		return false
+	}
+	first := parent.LocalNonPersistentFlags().Lookup(f.Name)
+	return first != nil && first.Usage == f.Usage
+}
 
-// writeFlags writes a line for each flag, and one line for all flags that the parent documents.
-func writeFlags(b *strings.Builder, flags *pflag.FlagSet, parent *cobra.Command) {
-	var same []string
+// writeFlags writes a line for each flag of a command, and one line with the names of flags documented elsewhere.
+func writeFlags(b *strings.Builder, cmd *cobra.Command, shared []*pflag.Flag) {
+	var above, same []string
 	var own strings.Builder
-	flags.VisitAll(func(f *pflag.Flag) {
-		if !isDocumented(f) {
-			return
+	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+		switch {
+		case f.Hidden || f.Name == "help":
+		case isCommon(f) || isShared(f, shared):
+			above = append(above, code("--"+f.Name))
+		case isDocumentedBy(cmd.Parent(), f):
+			same = append(same, code("--"+f.Name))
+		default:
+			own.WriteString(flagEntry(f))
 		}
-		if parent != nil {
-			if first := parent.LocalNonPersistentFlags().Lookup(f.Name); first != nil && first.Usage == f.Usage {
-				same = append(same, code("--"+f.Name))
-				return
-			}
-		}
-		kind, usage := pflag.UnquoteUsage(f)
-		name := "--" + f.Name
-		if f.Shorthand != "" {
-			name = "-" + f.Shorthand + ", " + name
-		}
-		standard := ""
-		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "[]" {
-			standard = code(f.DefValue)
-		}
-		own.WriteString(entry(code(strings.TrimSpace(name+" "+kind)), standard, usage))
 	})
 	if own.Len() > 0 {
 		b.WriteString("\n" + own.String())
 	}
 	if len(same) > 0 {
-		b.WriteString("\n" + wrapped(strings.Join(same, ", ")+": as for "+code(parent.CommandPath())+".", "") + "\n")
+		above = append(above, "those of "+code(cmd.Parent().CommandPath()))
 	}
+	if len(above) > 0 {
+		b.WriteString("\n" + wrapped("Shared: "+strings.Join(above, ", ")+".", "") + "\n")
+	}
+}
+
+func isShared(f *pflag.Flag, shared []*pflag.Flag) bool {
+	for _, s := range shared {
+		if f.Name == s.Name && f.Usage == s.Usage {
+			return true
+		}
+	}
+	return false
+}
+
+// flagEntry returns the line of a flag.
+func flagEntry(f *pflag.Flag) string {
+	kind, usage := pflag.UnquoteUsage(f)
+	name := "--" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand + ", " + name
+	}
+	standard := ""
+	if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "[]" {
+		standard = code(f.DefValue)
+	}
+	return entry(code(strings.TrimSpace(name+" "+kind)), standard, usage)
 }

@@ -15,14 +15,11 @@ The configuration is ` + "`config.json`" + ` (JSON with comments and trailing co
 the file, flags override both. A key's variable is ` + "`PICOCLAW_`" + ` and the key in capitals with ` + "`_`" + ` for dots: ` + "`log.level`" + `
 is ` + "`PICOCLAW_LOG_LEVEL`" + `; lists are separated by commas or JSON, objects are JSON.
 
-- ` + "`picoclaw init`" + ` writes a commented file.
-- ` + "`picoclaw config check`" + ` reports every mistake with its line and remedy. Nothing starts with a mistake in the file.
-- ` + "`picoclaw config show`" + ` shows each value and its source.
-- ` + "`picoclaw config schema`" + ` prints a JSON Schema with all bounds, for editors.
+Nothing starts with a mistake in the file: ` + "`picoclaw config check`" + ` reports each with its line and remedy.
+` + "`picoclaw config show`" + ` prints each value and its source, ` + "`picoclaw config schema`" + ` a JSON Schema for editors.
 
-Each key shows its type and default. Keys with ● can also be set for one agent, in its entry of ` + "`agents.agents`" + `
-without ` + "`agents.defaults.`" + `; the agent's value replaces the common one. Sizes are bytes or have a unit: KB (1024
-bytes), MB, GB, TB.
+Each key has its type and default. Keys with ● can also be set for one agent, in its entry of ` + "`agents.agents`" + `
+without ` + "`agents.defaults.`" + `. Sizes are bytes or have a unit: KB (1024 bytes), MB, GB, TB.
 `
 
 // sections are the parts of the page, each with what its keys begin with.
@@ -60,13 +57,55 @@ func Configuration(keys []config.Key) string {
 	b.WriteString(notice + configurationIntro)
 	for _, section := range sections {
 		fmt.Fprintf(&b, "\n## %s\n\n", section.title)
+		documented := map[string]string{} // the object of a key, by what the page says about the key
+		same := map[string][]string{}     // keys documented for another object, by both objects
+		var pairs []string                // keys of same
 		for _, key := range keys {
-			if sectionOf(key.Name) == section.title && !own[key.Name] {
-				writeKey(&b, key)
+			if sectionOf(key.Name) != section.title || own[key.Name] || !foldEvents(&key) {
+				continue
 			}
+			object, name := splitKey(key.Name)
+			text := name + typeOf(key) + key.Doc
+			if first := documented[text]; first != "" {
+				pair := code(object) + " as " + code(first)
+				if same[pair] == nil {
+					pairs = append(pairs, pair)
+				}
+				same[pair] = append(same[pair], code(name))
+				continue
+			}
+			documented[text] = object
+			writeKey(&b, key)
+		}
+		for _, pair := range pairs {
+			b.WriteString(wrapped("- "+strings.Join(same[pair], ", ")+": in "+pair+".", "  ") + "\n")
 		}
 	}
 	return b.String()
+}
+
+// foldEvents has the keys of the first hook event stand for those of all events. It reports whether the key is documented.
+func foldEvents(key *config.Key) bool {
+	events := config.HookEvents()
+	for i, event := range events {
+		rest, found := strings.CutPrefix(key.Name, "hooks."+event)
+		if !found || rest != "" && rest[0] != '[' {
+			continue
+		}
+		key.Name = "hooks.<Event>" + rest
+		key.Doc = strings.Replace(key.Doc, event, "an event", 1)
+		if rest == "" {
+			key.Doc += " Events: " + strings.Join(events, ", ") + "."
+		}
+		return i == 0
+	}
+	return true
+}
+
+// splitKey returns the object that a key belongs to, and the key's name in it.
+func splitKey(key string) (object, name string) {
+	dot := strings.LastIndexByte(key, '.')
+	return key[:max(dot, 0)], key[dot+1:]
 }
 
 func writeKey(b *strings.Builder, key config.Key) {
@@ -90,17 +129,19 @@ func writeKey(b *strings.Builder, key config.Key) {
 func typeOf(key config.Key) string {
 	switch {
 	case len(key.Values) > 0:
-		one := strings.Join(key.Values, ", ")
+		one := strings.Join(key.Values, "|")
 		if key.Type == config.StringsType {
 			return "list of " + one
 		}
-		return "one of " + one
-	case key.Format == config.PathFormat || key.Format == config.AbsoluteFormat:
+		return one
+	case (key.Format == config.PathFormat || key.Format == config.AbsoluteFormat) && key.Type == config.StringType:
 		return "path"
+	case key.Format == config.PathFormat:
+		return "paths"
 	case key.Format == config.RegexpFormat:
-		return "list of regular expressions"
+		return "regular expressions"
 	}
-	return string(key.Type)
+	return strings.TrimPrefix(string(key.Type), "list of ")
 }
 
 func valueOf(value any) string {

@@ -19,7 +19,8 @@ An agent has the tools of the set ` + "`tools.set`" + ` (picoclaw, module or all
 and its ` + "`modules`" + `; ` + "`picoclaw tools --agent ID`" + ` lists them with permissions and side effects.
 [filesystem.md](filesystem.md), [search.md](search.md) and [shell.md](shell.md) describe their behaviour.
 
-Each argument shows its type, default, and claim. The guard decides on claims before the call leaves the host.
+Each argument has its type (string if none is shown), default and claim. The guard decides on claims before the call
+leaves the host.
 `
 
 // Tools returns the page about tools.
@@ -81,7 +82,10 @@ func writeArguments(b *strings.Builder, s *jsonschema.Schema, in string) {
 	slices.SortStableFunc(names, func(x, y string) int { return needed(s, y) - needed(s, x) })
 	for _, name := range names {
 		p := s.Properties[name]
-		facts := []string{argumentType(p)}
+		var facts []string
+		if text := argumentType(p); text != "string" {
+			facts = append(facts, text)
+		}
 		if needed(s, name) > 0 {
 			facts = append(facts, "required")
 		}
@@ -116,10 +120,10 @@ func argumentType(s *jsonschema.Schema) string {
 		var values []string
 		for _, v := range s.Enum {
 			if one, err := json.Marshal(v); err == nil {
-				values = append(values, string(one))
+				values = append(values, strings.Trim(string(one), `"`))
 			}
 		}
-		text = "one of: " + strings.Join(values, ", ")
+		text = strings.Join(values, "|")
 	}
 	switch {
 	case s.Minimum != nil && s.Maximum != nil:

@@ -33,9 +33,12 @@ func NewCmdAudit(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "audit",
 		SuggestFor: []string{"log", "logs"},
 		Short:      "Show the audit log",
-		Long: `Show the calls of agents, latest last: time, origin, tool, decision, rule, duration and arguments. The audit log is
-$PICOCLAW_HOME/logs/audit.jsonl with rotated files beside it (audit.max_size, audit.max_files). Secrets are redacted and
-long values shortened.`,
+		Long: `Show the calls of agents, latest last: time, origin, tool, decision, rule,
+duration and arguments.
+
+The audit log is $PICOCLAW_HOME/logs/audit.jsonl with rotated files beside it
+(audit.max_size, audit.max_files). Secrets are redacted and long values
+shortened.`,
 		Example: strings.Trim(`
   picoclaw audit --denied --since 24h
   picoclaw audit --agent main --tool exec --follow

@@ -35,9 +35,12 @@ func NewCmdBatch(f *cli.Factory, runF func(*BatchOptions) error) *cobra.Command 
 	cmd := &cobra.Command{
 		Use:   "batch",
 		Short: "Call tools from JSON lines on standard input",
-		Long: `Read lines such as {"id":1,"tool":"read_file","args":{"path":"go.mod"},"agent":"main"} and write one line of JSON with
-the same id for each. With --jobs 1 answers keep the order of the calls. A failed call has an error in its answer and
-does not change the exit code.`,
+		Long: `Read lines such as
+{"id":1,"tool":"read_file","args":{"path":"go.mod"},"agent":"main"} and write
+one line of JSON with the same id for each. A failed call has an error in its
+answer and does not change the exit code.
+
+With --jobs 1 answers keep the order of the calls.`,
 		Example: strings.Trim(`
   picoclaw batch < calls.jsonl > answers.jsonl
   find . -name '*.go' | jq -Rc '{tool: "file_stat", args: {path: .}}' | picoclaw batch --jobs 4`, "\n"),

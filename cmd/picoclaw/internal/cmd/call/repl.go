@@ -42,7 +42,9 @@ func NewCmdREPL(f *cli.Factory, runF func(*REPLOptions) error) *cobra.Command {
 		Use:   "repl",
 		Short: "Call tools interactively, with history and completion",
 		Long: `Read calls in the format of ` + "`picoclaw call`" + ` and print their results, in one session whose plugins keep running. Tab completes tools and arguments, the arrow keys
-browse the history, Ctrl-C cancels a call, Ctrl-D quits. Quotes and backslashes work as in a shell. Decisions that
+browse the history, Ctrl-C cancels a call, Ctrl-D quits.
+
+Quotes and backslashes work as in a shell. Decisions that
 need approval are asked here.
 
 The history is in $PICOCLAW_HOME/repl_history, readable only by you, without lines that begin with a space or look

@@ -15,8 +15,11 @@ func NewCmdConfig(f *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show and check the configuration",
-		Long: `The configuration is $PICOCLAW_HOME/config.json (JSON with comments) or config.yaml. It overrides the built-in
-defaults; PICOCLAW_* variables override it. PICOCLAW_HOME is ~/.picoclaw by default; --config and PICOCLAW_CONFIG name
+		Long: `The configuration is $PICOCLAW_HOME/config.json (JSON with comments) or
+config.yaml.
+
+It overrides the built-in defaults; PICOCLAW_* variables override it.
+PICOCLAW_HOME is ~/.picoclaw by default; --config and PICOCLAW_CONFIG name
 another file.`,
 		Example: strings.Trim(`
   picoclaw config show                  every setting and where it comes from

@@ -28,12 +28,15 @@ func NewCmdAdd(f *cli.Factory, runF func(*AddOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME",
 		Short: "Add a job: a message that an agent is given, or a command that is run as the agent",
-		Long: `Add a job that runs once (--at, --in), at an interval (--every), or on a schedule (--cron). The guard decides on a
-command now and at each run, as for exec. A command that needs approval is refused, since nobody is there to approve
-it.
+		Long: `Add a job that runs once (--at, --in), at an interval (--every), or on a
+schedule (--cron). The guard decides on a command now and at each run, as for
+exec.
 
-When clocks go forward, a time that is skipped runs at the change. When clocks go back, a time that occurs twice runs
-the first time. An asterisk for the hour follows elapsed time.`,
+A command that needs approval is refused, since nobody is there to approve it.
+
+When clocks go forward, a time that is skipped runs at the change. When clocks
+go back, a time that occurs twice runs the first time. An asterisk for the hour
+follows elapsed time.`,
 		Example: strings.Trim(`
   picoclaw cron add standup --cron '0 9 * * 1-5' --tz Europe/Berlin --message 'Sum up what was done yesterday.'
   picoclaw cron add tea --in 4m --message 'Tell me that the tea is ready.'

@@ -37,9 +37,12 @@ func NewCmdConfig(f *cli.Factory) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "config",
 		Short: "Manage the shared configuration of a fleet",
-		Long: `Workers accept a configuration that is signed with a minisign key in their fleet.trust, has no errors, and does not
-have a lower number than the current one. It ranks below the worker's own configuration file, and can't contain fleet
-and secrets.`,
+		Long: `Workers accept a configuration that is signed with a minisign key in their
+fleet.trust, has no errors, and does not have a lower number than the current
+one.
+
+It ranks below the worker's own configuration file, and can't contain fleet and
+secrets.`,
 		Example: "  picoclaw fleet config push --help",
 	}, NewCmdConfigPush(f, nil), NewCmdConfigRollback(f, nil), NewCmdConfigShow(f, nil))
 }
@@ -73,9 +76,12 @@ func NewCmdConfigPush(f *cli.Factory, runF func(*ConfigOptions) error) *cobra.Co
 	cmd := &cobra.Command{
 		Use:   "push FILE",
 		Short: "Publish a configuration to the fleet",
-		Long: `Sign a configuration (JSON with comments) with a minisign key and publish it to the fleet. Without --key, a signature
-FILE.minisig is required, with the tenant and the next number in its trusted comment: minisign -Sm FILE -t 'picoclaw
-tenant:main serial:3'.`,
+		Long: `Sign a configuration (JSON with comments) with a minisign key and publish it to
+the fleet.
+
+Without --key, a signature FILE.minisig is required, with the tenant and the
+next number in its trusted comment: minisign -Sm FILE -t 'picoclaw tenant:main
+serial:3'.`,
 		Example: strings.Trim(`
   picoclaw fleet config push fleet.json --key minisign.key --fleet ops.fleet
   picoclaw fleet config push fleet.json --fleet ops.fleet`, "\n"),
@@ -197,9 +203,12 @@ func NewCmdConfigRollback(f *cli.Factory, runF func(*ConfigOptions) error) *cobr
 	cmd := &cobra.Command{
 		Use:   "rollback",
 		Short: "Publish an earlier configuration again",
-		Long: `Sign the previous configuration, or the one in --to, again and publish it under the next number. Numbers never
-decrease, so that nobody can replay an old configuration. Configurations that this key did not sign are skipped, or
-refused if --to names one.`,
+		Long: `Sign the previous configuration, or the one in --to, again and publish it under
+the next number.
+
+Numbers never decrease, so that nobody can replay an old configuration.
+Configurations that this key did not sign are skipped, or refused if --to names
+one.`,
 		Example: strings.Trim(`
   picoclaw fleet config rollback --key minisign.key --fleet ops.fleet
   picoclaw fleet config rollback --to 3 --key minisign.key --fleet ops.fleet`, "\n"),

@@ -34,7 +34,7 @@ func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:     "status",
 		Short:   "Show the workers of a fleet and their agents",
-		Long:    "Show live workers, and the worker of each agent. The epoch increases each time that an agent is placed. CONFIG is the\nnumber of the fleet configuration that a worker has. The exit code is 1 if an agent's worker is gone.",
+		Long:    "Show live workers, and the worker of each agent. The exit code is 1 if an\nagent's worker is gone.\n\nThe epoch increases each time that an agent is placed. CONFIG is the number of\nthe fleet configuration that a worker has.",
 		Example: "  picoclaw fleet status --fleet tls://nats.example.com:4222\n  picoclaw fleet status --output json",
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.showStatus(cmd.Context(), o.output) },

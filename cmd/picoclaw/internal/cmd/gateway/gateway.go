@@ -53,15 +53,21 @@ func NewCmdGateway(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "gateway",
 		SuggestFor: []string{"daemon", "serve"},
 		Short:      "Run scheduled jobs, and serve all agents over MCP",
-		Long: `Run the daemon of this home in the foreground: heartbeats and jobs of all agents, and HTTP at gateway.host and
-gateway.port. /health reports liveness, /ready whether calls can be made, /metrics metrics. /mcp serves the first agent
-over MCP, /mcp/AGENT another one; clients send the agent's token (picoclaw gateway token) as a bearer token.
+		Long: `Run the daemon of this home in the foreground: heartbeats and jobs of all
+agents, and HTTP at gateway.host and gateway.port.
 
-SIGTERM and SIGINT stop it: new calls are refused, and running ones may continue for gateway.drain_seconds. SIGHUP reloads
-the configuration like picoclaw gateway reload: running work keeps its policy, and an invalid configuration changes nothing.
+/health reports liveness, /ready whether calls can be made, /metrics metrics.
+/mcp serves the first agent over MCP, /mcp/AGENT another one; clients send the
+agent's token (picoclaw gateway token) as a bearer token.
 
-With --fleet, serve the agents of a fleet, without schedules: each call goes to the agent's worker, which decides on it.
-MCP roots do not narrow such sessions, since the directories are on other machines.`,
+SIGTERM and SIGINT stop it: new calls are refused, and running ones may continue
+for gateway.drain_seconds. SIGHUP reloads the configuration like picoclaw
+gateway reload: running work keeps its policy, and an invalid configuration
+changes nothing.
+
+With --fleet, serve the agents of a fleet, without schedules: each call goes to
+the agent's worker, which decides on it. MCP roots do not narrow such sessions,
+since the directories are on other machines.`,
 		Example: "  picoclaw gateway\n  picoclaw gateway --port 0 --log-level info\n  picoclaw gateway --fleet tls://nats.example.com:4222",
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.runGateway(cmd.Context()) },

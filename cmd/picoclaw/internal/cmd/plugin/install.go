@@ -27,8 +27,11 @@ func NewCmdInstall(f *cli.Factory, runF func(*InstallOptions) error) *cobra.Comm
 	cmd := &cobra.Command{
 		Use:   "install DIR|ARCHIVE",
 		Short: "Install a plugin from a directory or an archive",
-		Long: `Show a plugin's tools and requested grants, ask, and copy it into the store in the home. Nothing of it runs. The lock
-file, picoclaw.lock, records the digest of each of its files and its grants.`,
+		Long: `Show a plugin's tools and requested grants, ask, and copy it into the store in
+the home. Nothing of it runs.
+
+The lock file, picoclaw.lock, records the digest of each of its files and its
+grants.`,
 		Example: "  picoclaw plugin install wordcount/bin/wordcount\n  picoclaw plugin install wordcount-1.0.0.tar.gz --yes",
 		Args:    cli.OneArgument(&o.source, "name one directory or archive (.tar.gz, .tgz or .zip) of a plugin"),
 		RunE:    func(*cobra.Command, []string) error { return o.installPlugin() },

@@ -20,11 +20,11 @@ func NewCmdSwitch(f *cli.Factory, on bool, runF func(*SwitchOptions) error) *cob
 	o := &SwitchOptions{Factory: f}
 
 	verb, short := "disable", "Disable a plugin, or one of its tools, for all agents or one"
-	long := `Take effect at once, also in running hosts: disabled tools are neither listed nor started, and MCP clients are
+	long := `Disable plugins or tools at once, also in running hosts: disabled tools are neither listed nor started, and MCP clients are
 notified.`
 	if on {
 		verb, short = "enable", "Enable a plugin or tool again"
-		long = `Take effect at once, also in running hosts. Tools that the configuration disables stay disabled. With '*', create a
+		long = `Enable plugins or tools at once, also in running hosts. Tools that the configuration disables stay disabled. With '*', create a
 new picoclaw.lock if it is missing or damaged.`
 	}
 	cmd := &cobra.Command{

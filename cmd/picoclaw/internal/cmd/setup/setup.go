@@ -34,12 +34,15 @@ func NewCmdInit(f *cli.Factory, examine func(context.Context) error, runF func(*
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Set up picoclaw, and add it to MCP clients",
-		Long: `Create the home (PICOCLAW_HOME, or ~/.picoclaw) with a commented config.json, and the agent's workspace, if they do
-not exist. Isolation is enabled if the self-test passes on this machine. Existing files stay unchanged. Then print the
-entries for MCP clients' settings.
+		Long: `Create the home (PICOCLAW_HOME, or ~/.picoclaw) with a commented config.json,
+and the agent's workspace, if they do not exist. Isolation is enabled if the
+self-test passes on this machine.
 
-With --client, add the entry to the client's own settings: show the change, ask, save a backup next to the file, and
-keep everything else in it, including comments. With --workspace, the entry names that directory. Clients: ` + strings.Join(clientIDs(), ", ") + `.`,
+Existing files stay unchanged. Then print the entries for MCP clients' settings.
+
+With --client, add the entry to the client's own settings: show the change, ask,
+save a backup next to the file, and keep everything else in it, including
+comments. With --workspace, the entry names that directory. Clients:` + strings.Join(clientIDs(), ", ") + `.`,
 		Example: strings.Trim(`
   picoclaw init
   picoclaw init --workspace ~/projects/site

@@ -28,8 +28,11 @@ func NewCmdStop(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "stop",
 		SuggestFor: []string{"kill", "halt"},
 		Short:      "Stop agents",
-		Long: `Stop calls, commands, turns, subagents and jobs within a second, in every picoclaw process of this home: the gateway, MCP
-servers of clients, and picoclaw agent. New ones are refused until picoclaw start. It works with any configuration.`,
+		Long: `Stop calls, commands, turns, subagents and jobs within a second, in every
+picoclaw process of this home: the gateway, MCP servers of clients, and picoclaw
+agent. New ones are refused until picoclaw start.
+
+It works with any configuration.`,
 		Example: "  picoclaw stop\n  picoclaw stop --agent reader --why 'it loops'",
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.stopAgents(cmd.Context()) },

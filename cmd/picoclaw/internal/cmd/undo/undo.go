@@ -33,8 +33,10 @@ func NewCmdUndo(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "undo [ID]",
 		SuggestFor: []string{"restore", "revert"},
 		Short:      "Undo an agent's last change to files, or the one with an ID",
-		Long: `Undo an agent's last change to files by a tool or a command, or the one with the given ID. Files that somebody else
-changed since are reported and left alone. If undo can't track commands here, and the agent has run one since its last
+		Long: `Undo an agent's last change to files by a tool or a command, or the one with the
+given ID. Files that somebody else changed since are reported and left alone.
+
+If undo can't track commands here, and the agent has run one since its last
 change, an ID is required.`,
 		Example: strings.Trim(`
   picoclaw undo
