@@ -214,8 +214,8 @@ func (w *world) change(agent bool) {
 		err = os.Mkdir(a, 0o755)
 		mark(a)
 		note("mkdir %s: %v", a, err)
-	case 5:
-		marked(a)
+	case 5: // its other names stay
+		mark(a)
 		tell(mutation.Remove, a, "")
 		err = os.Remove(a)
 		note("remove %s: %v", a, err)
@@ -331,6 +331,9 @@ func (w *world) change(agent bool) {
 			set.times = append(set.times, fmt.Sprint(info.ModTime().UnixNano()))
 		}
 		w.dirs[dirID(a)] = set
+		if w.touched[a] { // a directory of the user's, which the agent may delete
+			mark(a)
+		}
 		note("set the metadata of %s: %v", a, err)
 	case 19: // append to a file that the agent appended to
 		_ = filepath.WalkDir(w.dir, func(path string, _ fs.DirEntry, _ error) error {
