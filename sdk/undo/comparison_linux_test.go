@@ -17,6 +17,7 @@ type comparison struct {
 
 	before, after, left, now map[string]string // before the operation, after it, before the undo, after it
 	beforeDirs, nowDirs      map[string]string // identities of directories
+	leftDirs                 map[string]string
 	conflicts                []undo.Conflict
 	undone                   bool // a path at least: an undo of conflicts alone does not set the times of directories
 }
@@ -30,7 +31,7 @@ func (c *comparison) wrong() (all []string) {
 			want = c.before[path]
 		}
 		// The agent may have changed the path after the user: what the user left then has to be restored or named.
-		spared := touched && c.same(path, c.left[path], want)
+		spared := touched && c.same(path, c.left[path], want) && c.leftDirs[filepath.Clean("/"+path)] == c.usersDirs[path]
 		if !c.same(path, c.now[path], want) && (spared || !c.isNamed(path)) && !c.isMoved(path) && !c.isNeeded(path, want) {
 			all = append(all, fmt.Sprintf("%q: touched by the user %t, spared %t: before %s, left %s, want %s, now %s",
 				path, touched, spared, c.before[path], c.left[path], want, c.now[path]))
@@ -65,11 +66,21 @@ func (c *comparison) same(path, a, b string) bool {
 	return withoutLinks(a) == withoutLinks(b) && c.stays(isOther)
 }
 
-// isSameFile reports whether two paths are names of one file in some description.
+// isSameFile reports whether two paths are names of one file in some description, or both of them with a third path.
 func (c *comparison) isSameFile(a, b string, descriptions ...map[string]string) bool {
-	return slices.ContainsFunc(descriptions, func(all map[string]string) bool {
-		return linkGroup(all[a]) != "" && linkGroup(all[a]) == linkGroup(all[b])
-	})
+	known := map[string]bool{a: true}
+	for queue := []string{a}; len(queue) > 0; queue = queue[1:] {
+		for _, all := range descriptions {
+			group := linkGroup(all[queue[0]])
+			for path, text := range all {
+				if group != "" && linkGroup(text) == group && !known[path] {
+					known[path] = true
+					queue = append(queue, path)
+				}
+			}
+		}
+	}
+	return known[b]
 }
 
 // isChangedDir reports whether the user touched something in a directory, wherever it was.
@@ -145,7 +156,7 @@ func (c *comparison) isNeeded(path, want string) bool {
 // isNamed reports whether undo named a path as a conflict, or a directory above it, or another name of its file.
 func (c *comparison) isNamed(path string) bool {
 	return c.isConflict(func(named string) bool {
-		return named == path || strings.HasPrefix(path, named+"/") || c.isSameFile(path, named, c.before, c.left)
+		return named == path || strings.HasPrefix(path, named+"/") || c.isSameFile(path, named, c.before, c.left, c.now)
 	})
 }
 

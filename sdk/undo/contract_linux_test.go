@@ -28,22 +28,24 @@ var long bool
 
 // world is a workspace in which an agent and a user make random changes.
 type world struct {
-	t        *testing.T
-	dir      string
-	files    *workspace.Workspace
-	store    *undo.Store
-	random   *rand.Rand
-	before   map[string]string // the operation
-	recorder *undo.Recorder
-	log      []string
-	open     []*os.File // of the agent, for writing
-	touched  map[string]bool
-	users    map[string]string  // paths as the user left them
-	places   map[place]string   // the same by directory: these may be moved
-	renames  [][2]string        // of the user's
-	now      map[string]bool    // paths that the user's last change touched
-	appended []fs.FileInfo      // files that the agent appended to
-	dirs     map[string]dirMeta // metadata that the user set, by the identity of the directory
+	t         *testing.T
+	dir       string
+	files     *workspace.Workspace
+	store     *undo.Store
+	random    *rand.Rand
+	before    map[string]string // the operation
+	recorder  *undo.Recorder
+	log       []string
+	open      []*os.File // of the agent, for writing
+	touched   map[string]bool
+	users     map[string]string  // paths as the user left them
+	usersDirs map[string]string  // identities of these, for directories
+	ownDirs   map[string]bool    // identities of directories that the user made
+	places    map[place]string   // the same by directory: these may be moved
+	renames   [][2]string        // of the user's
+	now       map[string]bool    // paths that the user's last change touched
+	appended  []fs.FileInfo      // files that the agent appended to
+	dirs      map[string]dirMeta // metadata that the user set, by the identity of the directory
 }
 
 // place is a name in a directory, wherever that is.
@@ -63,7 +65,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		t.Fatal(err)
 	}
 	w := &world{t: t, dir: filepath.Join(dir, "ws"), random: rand.New(rand.NewPCG(seed, 7)), touched: map[string]bool{}, users: map[string]string{},
-		places: map[place]string{}, dirs: map[string]dirMeta{}}
+		places: map[place]string{}, usersDirs: map[string]string{}, ownDirs: map[string]bool{}, dirs: map[string]dirMeta{}}
 	if err := os.Mkdir(w.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -213,6 +215,9 @@ func (w *world) change(agent bool) {
 		tell(mutation.Make, a, "")
 		err = os.Mkdir(a, 0o755)
 		mark(a)
+		if err == nil && !agent {
+			w.ownDirs[dirID(a)] = true
+		}
 		note("mkdir %s: %v", a, err)
 	case 5: // its other names stay
 		mark(a)
@@ -331,7 +336,7 @@ func (w *world) change(agent bool) {
 			set.times = append(set.times, fmt.Sprint(info.ModTime().UnixNano()))
 		}
 		w.dirs[dirID(a)] = set
-		if w.touched[a] { // a directory of the user's, which the agent may delete
+		if w.ownDirs[dirID(a)] { // the agent may delete it
 			mark(a)
 		}
 		note("set the metadata of %s: %v", a, err)
@@ -505,6 +510,7 @@ func (w *world) userChange() {
 	for path := range w.now {
 		path = strings.TrimPrefix(path, w.dir)
 		w.users[path] = now[path]
+		w.usersDirs[path] = dirs[filepath.Clean("/"+path)]
 		w.places[place{dirs[filepath.Dir("/"+path)], filepath.Base(path)}] = now[path]
 	}
 }
@@ -553,7 +559,7 @@ func sequence(t *testing.T, seed uint64, users bool) (ok bool) {
 			w.userChange()
 		}
 	}
-	left, leftDirs := w.snapshot(), w.dirsNow()
+	left, leftDirs, leftIDs := w.snapshot(), w.dirsNow(), w.dirIDs()
 	for path := range w.users { // what they took back themselves
 		if left[path] == after[path] {
 			w.users[path] = during[path]
@@ -570,7 +576,7 @@ func sequence(t *testing.T, seed uint64, users bool) (ok bool) {
 		return true
 	}
 	done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: ended.ID})
-	c := &comparison{world: w, before: before, after: after, left: left, now: w.snapshot(), beforeDirs: beforeDirs, nowDirs: w.dirIDs(),
+	c := &comparison{world: w, before: before, after: after, left: left, now: w.snapshot(), beforeDirs: beforeDirs, nowDirs: w.dirIDs(), leftDirs: leftIDs,
 		conflicts: done.Conflicts, undone: len(done.Paths) > 0}
 	wrong := slices.Concat(w.checkDirs(leftDirs), w.leftovers(), c.wrong())
 	if err != nil || len(wrong) > 0 || !users && len(done.Conflicts) > 0 {
