@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
@@ -25,6 +23,7 @@ import (
 // and a reply subject that is a pattern takes others' answers away.
 type relay struct {
 	front, back *nats.Conn
+	store       *store
 	free        chan struct{} // how many requests may be on their way
 }
 
@@ -59,14 +58,14 @@ var relayed = []string{"KV-Operation", "Nats-Rollup", "Nats-TTL", "Nats-Expected
 var inbox = lazyregexp.New(`^_INBOX_[^.*>\s]+(\.[^.*>\s]+)+$`)
 
 // relays keeps a relay for each tenant until the context ends.
-func (h *Hub) relays(ctx context.Context, srv *server.Server, logger hclog.Logger, first *Register) error {
+func (h *Hub) relays(ctx context.Context, to *store, first *Register) error {
 	running := map[string]*relay{}
 	start := func(r *Register) error {
 		for _, tenant := range slices.Sorted(maps.Keys(r.Tenants)) {
 			if running[tenant] != nil {
 				continue
 			}
-			one, err := h.relay(srv, tenant)
+			one, err := h.relay(to, tenant)
 			if err != nil {
 				return fmt.Errorf("relay for tenant %s: %w", tenant, err)
 			}
@@ -93,7 +92,7 @@ func (h *Hub) relays(ctx context.Context, srv *server.Server, logger hclog.Logge
 					err = start(r)
 				}
 				if err != nil {
-					logger.Error("a tenant is not served yet", "error", err)
+					to.log.Error("a tenant is not served yet", "error", err)
 				}
 			}
 		}
@@ -102,15 +101,15 @@ func (h *Hub) relays(ctx context.Context, srv *server.Server, logger hclog.Logge
 }
 
 // relay makes a tenant's relay.
-func (h *Hub) relay(srv *server.Server, tenant string) (*relay, error) {
-	r := &relay{free: make(chan struct{}, relayAtOnce)}
+func (h *Hub) relay(to *store, tenant string) (*relay, error) {
+	r := &relay{store: to, free: make(chan struct{}, relayAtOnce)}
 	for _, side := range []struct {
 		conn **nats.Conn
 		key  func(tenant string) (nkeys.KeyPair, error)
 	}{{&r.back, h.storeKey}, {&r.front, h.tenantKey}} {
 		account, err := side.key(tenant)
 		if err == nil {
-			*side.conn, err = h.connect("nats://localhost", tenant, account, 0, nats.InProcessServer(srv))
+			*side.conn, err = h.connect("nats://localhost", tenant, account, 0, nats.InProcessServer(to.srv))
 		}
 		if err != nil {
 			r.close()
@@ -137,6 +136,10 @@ func (r *relay) close() {
 // pass brings a request to JetStream, and its answer back.
 func (r *relay) pass(m *nats.Msg) {
 	if !inbox().MatchString(m.Reply) {
+		return
+	}
+	if refusal := r.store.refusal(m.Subject); refusal != nil {
+		_ = r.front.Publish(m.Reply, refusal)
 		return
 	}
 	r.free <- struct{}{}

@@ -54,9 +54,13 @@ func (h *Hub) Serve(ctx context.Context, logger hclog.Logger, ready func(address
 			return fmt.Errorf("the hub: %w", err)
 		}
 	}
-	if err := h.relays(ctx, srv, logger, r); err != nil {
+	s := &store{srv: srv, dir: h.path("store"), log: logger}
+	if err := h.relays(ctx, s, r); err != nil {
 		return fmt.Errorf("the hub: %w", err)
 	}
+	var watching sync.WaitGroup
+	watching.Go(func() { s.watch(ctx) })
+	defer watching.Wait() // or JetStream is restarted while the server ends
 	// Commands that look for a hub find it from here on.
 	if err := atomicfile.WriteFile(h.path("address"), []byte(at), 0o600); err != nil {
 		return err
