@@ -104,7 +104,13 @@ func (p *played) startWorker(t *testing.T, name, sign string) {
 // play starts a fleet.
 func play(t *testing.T) *played {
 	t.Helper()
-	p := &played{hub: clitest.NewHome(t), front: clitest.NewHome(t), at: freeAddress(t), workers: map[string]*playedWorker{},
+	return playOn(t, clitest.NewHome(t))
+}
+
+// playOn starts a fleet with a home for its hub.
+func playOn(t *testing.T, hub clitest.Home) *played {
+	t.Helper()
+	p := &played{hub: hub, front: clitest.NewHome(t), at: freeAddress(t), workers: map[string]*playedWorker{},
 		outcomes: map[string]string{}, over: make(chan struct{})}
 	_, p.port, _ = net.SplitHostPort(freeAddress(t))
 	p.startHub(t)
