@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/picoclaw/picoclaw/internal/pty"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/command"
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/output"
-	"github.com/picoclaw/picoclaw/plugins/shell/internal/pty"
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/sessions"
 	"github.com/picoclaw/picoclaw/sdk"
 )

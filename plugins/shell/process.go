@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/picoclaw/picoclaw/plugins/shell/internal/pty"
+	"github.com/picoclaw/picoclaw/internal/pty"
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/sessions"
 	"github.com/picoclaw/picoclaw/sdk"
 )

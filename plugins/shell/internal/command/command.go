@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/picoclaw/picoclaw/internal/pty"
 	"github.com/picoclaw/picoclaw/isolation"
-	"github.com/picoclaw/picoclaw/plugins/shell/internal/pty"
 )
 
 // StopGrace is the time between SIGTERM and SIGKILL.
