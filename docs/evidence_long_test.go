@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// The test that an entry of evidence.md names passes, and fails once the entry's mutation is applied.
+// The test that a mutation names passes, and fails once the entry's mutation is applied.
 func TestMutationsAreNoticed(t *testing.T) {
 	mutations, err := readMutations()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// mutation is an entry of evidence.md: a change that breaks what a row of security.md claims, and the test that fails then.
+// mutation is an entry of testdata/mutations.md: a change that breaks what a row of security.md claims, and the test that fails then.
 type mutation struct {
 	row, feature string
 	args         []string // of go test
@@ -18,12 +18,14 @@ type mutation struct {
 	old, new     string // whole lines
 }
 
-// entry matches an entry of evidence.md: row, feature, arguments of go test, file and changed lines.
+const mutationsFile = "testdata/mutations.md"
+
+// entry matches an entry of testdata/mutations.md: row, feature, arguments of go test, file and changed lines.
 var entry = regexp.MustCompile("(?m)^### ([0-9.]+) (.+)\n`go test (.+)`\n```diff\n--- (.+)\n((?:[-+ ].*\n|\n)+)```$")
 
-// readMutations returns the entries of evidence.md in the page's order.
+// readMutations returns the entries of testdata/mutations.md in their order.
 func readMutations() ([]mutation, error) {
-	text, err := os.ReadFile("evidence.md")
+	text, err := os.ReadFile(mutationsFile)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +49,7 @@ func readMutations() ([]mutation, error) {
 		found = append(found, m)
 	}
 	if headings := strings.Count(string(text), "\n### "); headings != len(found) {
-		return nil, fmt.Errorf("evidence.md has %d headings and %d entries of the form of the first", headings, len(found))
+		return nil, fmt.Errorf(mutationsFile+" has %d headings and %d entries of the form of the first", headings, len(found))
 	}
 	return found, nil
 }
@@ -64,9 +66,47 @@ func (m mutation) apply(root string) (string, error) {
 	case m.old == m.new:
 		return "", errors.New("the mutation changes nothing")
 	case count != 1:
-		return "", fmt.Errorf("the lines of the mutation are %d times in %s; adjust docs/evidence.md:\n%s", count, m.file, m.old)
+		return "", fmt.Errorf("the lines of the mutation are %d times in %s; adjust docs/testdata/mutations.md:\n%s", count, m.file, m.old)
 	}
 	return strings.Replace(text, old, "\n"+m.new, 1)[1:], nil
+}
+
+const evidenceIntro = `<!-- Made by "go test ./docs -run TestEvidenceIsFresh -update" from testdata/mutations.md. -->
+
+# Evidence
+
+Tests for the rows of [security.md](security.md#owasp-aisvs-10) that are *met* or *in part*, each with its package. For
+each test, [mutations.md](testdata/mutations.md) has a change to the code that breaks the feature; ` + "`.ci/long evidence`" + `
+applies it to a copy of the sources and demands that the test fails.
+
+`
+
+// The page on evidence names the test of each mutation.
+func TestEvidenceIsFresh(t *testing.T) {
+	mutations, err := readMutations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := evidenceIntro
+	for _, m := range mutations {
+		test := strings.NewReplacer("^", "", "$", "").Replace(m.args[len(m.args)-1])
+		if name, scenario, _ := strings.Cut(test, "/"); name != "TestScripts" || scenario == "" {
+			test = name // only scenarios are files
+		}
+		want += fmt.Sprintf("- %s %s: `%s` (%s)\n", m.row, m.feature, test, m.args[0])
+	}
+	if *update {
+		if err := os.WriteFile("evidence.md", []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile("evidence.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(have) != want {
+		t.Error("docs/evidence.md is stale: go test ./docs -run TestEvidenceIsFresh -update")
+	}
 }
 
 // Each row that is met or in part has a mutation, and each mutation applies and belongs to such a row.
@@ -95,11 +135,11 @@ func TestEveryClaimHasMutation(t *testing.T) {
 		number, state := row[1], row[2]
 		claims := state == "met" || state == "in part"
 		if claims != (entries[number] > 0) {
-			t.Errorf("%s is %s and has %d entries in evidence.md", number, state, entries[number])
+			t.Errorf("%s is %s and has %d mutations", number, state, entries[number])
 		}
 		delete(entries, number)
 	}
 	for number := range entries {
-		t.Errorf("evidence.md has %s, which is no row of security.md", number)
+		t.Errorf("testdata/mutations.md has %s, which is no row of security.md", number)
 	}
 }
