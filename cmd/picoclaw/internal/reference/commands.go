@@ -12,7 +12,8 @@ const commandsIntro = `# Commands
 
 Results go to standard output; logs, questions and progress to standard error. Exit codes: 0 success, 1 a tool or
 command failed, 2 wrong command line, 3 picoclaw can't start (configuration, plugins, isolation). Output has colour on
-terminals only, and never with ` + "`NO_COLOR`" + `. ` + "`picoclaw COMMAND --help`" + ` adds details and examples.
+terminals only, and never with ` + "`NO_COLOR`" + `. ` + "`picoclaw COMMAND --help`" + ` prints details and
+examples.
 
 A failed call prints a line that begins with ` + "`[ERROR]`" + `; ` + "`|`" + ` begins details, ` + "`rule:`" + ` the rule that refused the call,
 ` + "`hint:`" + ` the remedy.
@@ -95,14 +96,10 @@ func contains(flags []*pflag.Flag, name string) bool {
 	return false
 }
 
-// writeCommand writes a command's section: its synopsis, the first paragraph of its help, its flags.
+// writeCommand writes a command's section: its synopsis, its purpose, its flags.
 func writeCommand(b *strings.Builder, cmd *cobra.Command, shared []*pflag.Flag) {
-	about, _, _ := strings.Cut(strings.TrimSpace(cmd.Long), "\n\n")
-	if about == "" {
-		about = cmd.Short + "."
-	}
 	use := strings.NewReplacer(" [flags]", "", " [--output json]", "").Replace(cmd.UseLine())
-	fmt.Fprintf(b, "\n## %s\n\n%s\n", use, wrapped(about, ""))
+	fmt.Fprintf(b, "\n## %s\n\n%s\n", use, wrapped(cmd.Short+".", ""))
 	writeFlags(b, cmd, shared)
 }
 

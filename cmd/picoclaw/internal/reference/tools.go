@@ -17,7 +17,7 @@ const toolsIntro = `# Tools
 
 An agent has the tools of the set ` + "`tools.set`" + ` (picoclaw, module or all), filtered by ` + "`tools.enabled`" + `, ` + "`tools.disabled`" + `
 and its ` + "`modules`" + `; ` + "`picoclaw tools --agent ID`" + ` lists them with permissions and side effects.
-[filesystem.md](filesystem.md), [search.md](search.md) and [shell.md](shell.md) describe their behaviour.
+[filesystem.md](filesystem.md) and [shell.md](shell.md) describe their behaviour.
 
 Each argument has its type (string if none is shown), default and claim. The guard decides on claims before the call
 leaves the host.
