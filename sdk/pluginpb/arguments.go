@@ -68,19 +68,24 @@ func (r *ArgumentReader) Read(raw []byte) (*Arguments, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.Check(values)
+	return r.check(values, len(raw))
 }
 
 // Check validates decoded arguments, such as a command line's, and encodes them.
-func (r *ArgumentReader) Check(values map[string]any) (*Arguments, error) {
+func (r *ArgumentReader) Check(values map[string]any) (*Arguments, error) { return r.check(values, 0) }
+
+// check is Check for values whose JSON text has about the given size.
+func (r *ArgumentReader) check(values map[string]any, size int) (*Arguments, error) {
 	if err := r.validate(values); err != nil {
 		return nil, err
 	}
-	canonical, err := jsonv2.Marshal(values, jsonv2.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	var canonical bytes.Buffer
+	canonical.Grow(size + size/3 + 64) // the encoder grows a buffer that has less than a quarter of its length free
+	err := jsonv2.MarshalWrite(&canonical, values, jsonv2.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return nil, &ArgumentError{Message: fmt.Sprintf("the arguments can't be written as JSON: %v", err)}
 	}
-	return &Arguments{Values: values, Canonical: canonical}, nil
+	return &Arguments{Values: values, Canonical: canonical.Bytes()}, nil
 }
 
 // decodeObject decodes one JSON object strictly: valid UTF-8, unique names, nothing after it, limited depth.

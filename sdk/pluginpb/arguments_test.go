@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -26,6 +27,32 @@ func testReader(t testing.TB) *ArgumentReader {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// Large arguments take their values, their canonical JSON and, if a text has escapes, one copy more.
+func TestArgumentAllocation(t *testing.T) {
+	const size = 4 << 20
+	r := testReader(t)
+	for name, c := range map[string]struct {
+		text string
+		max  uint64
+	}{
+		"plain":     {strings.Repeat("x", size), size * 5 / 2},
+		"escaped":   {strings.Repeat(`\n`, size/2), size * 3},
+		"multibyte": {strings.Repeat("é", size/2), size * 5 / 2},
+	} {
+		raw := []byte(`{"path":"` + c.text + `"}`)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		args, err := r.Read(raw)
+		runtime.ReadMemStats(&after)
+		if err != nil || string(args.Canonical) != string(raw) {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > c.max {
+			t.Errorf("%s: %d bytes are allocated for %d; want at most %d", name, allocated, size, c.max)
+		}
+	}
 }
 
 func TestArgumentsAreReadOnceAndWrittenAnew(t *testing.T) {
