@@ -24,7 +24,7 @@ type call struct {
 	session *Session
 	ctx     context.Context // replaced by some steps
 	name    string          // tool name from the caller
-	raw     json.RawMessage // arguments from the caller
+	raw     json.RawMessage // arguments from the caller, until decodeArguments
 	events  func(Event)     // may be nil
 	began   time.Time
 	work    *stoppableWork // cancels ctx
@@ -141,7 +141,7 @@ func (c *call) decodeArguments() *Result {
 	if e != nil {
 		return &Result{Err: e}
 	}
-	c.arguments = args
+	c.arguments, c.raw = args, nil
 	return nil
 }
 
@@ -268,6 +268,7 @@ func (c *call) callTool() *Result {
 	connections := network.watchCall(ctx, s, c.arguments.Canonical)
 	request := &pluginpb.CallRequest{Tool: c.tool.Spec.Name, Arguments: c.arguments.Canonical, CallId: s.id,
 		Agreed: c.approved}
+	c.arguments.Values = nil // large ones need not stay until the plugin answers
 	started, endTrace := s.tracePluginCall(ctx, request)
 	outcome, err := c.runtime.supervisor.Call(ctx, c.spec, request, supervise.CallListener{
 		Ready: started, Event: eventTranslator(s.countOutput(c.admittedCtx, c.events)), Answer: elicitationHandler(ctx, c.tool.FullName()),
