@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
+	"io"
 	"strconv"
 	"strings"
 	"sync"
@@ -49,7 +50,10 @@ func newApprovalQuestions() *approvalQuestions {
 
 // hashCall hashes a call to compare calls.
 func hashCall(tool string, arguments json.RawMessage) [sha256.Size]byte {
-	return sha256.Sum256([]byte(strconv.Quote(tool) + string(arguments)))
+	h := sha256.New()
+	_, _ = io.WriteString(h, strconv.Quote(tool)) // a hash takes every byte
+	_, _ = h.Write(arguments)
+	return [sha256.Size]byte(h.Sum(nil))
 }
 
 // addQuestion stores a call and returns its request state.
@@ -106,7 +110,9 @@ func (q *approvalQuestions) callTool(ctx context.Context, s toolSession, t sessi
 				return fillForm(ctx, req.Session, f)
 			})
 		}
-		return toolResult(callWithEvents(ctx, s, t, req), t.Spec.TextResult)
+		arguments := req.Params.Arguments
+		req.Params.Arguments = nil // the SDK holds the request until the call's end
+		return toolResult(callWithEvents(ctx, s, t, req, arguments), t.Spec.TextResult)
 	}
 	allowed, answered := q.takeAnswer(t.Name, req.Params)
 	var openQuestion *session.ApprovalQuestion
@@ -118,7 +124,7 @@ func (q *approvalQuestions) callTool(ctx context.Context, s toolSession, t sessi
 			return allowed
 		})
 	}
-	result := callWithEvents(ctx, s, t, req)
+	result := callWithEvents(ctx, s, t, req, req.Params.Arguments)
 	if openQuestion == nil {
 		return toolResult(result, t.Spec.TextResult)
 	}

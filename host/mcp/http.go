@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/sync/semaphore"
 )
 
 // Default limits of HTTP sessions, and the time for a client to send a message after its header.
@@ -19,6 +21,13 @@ const (
 	DefaultMaxSessions = 32
 	DefaultSessionIdle = 30 * time.Minute
 	bodyTimeout        = 30 * time.Second
+)
+
+// maxLargeBytes limits the large messages in progress of one server, which take up to five times as much memory. Others
+// wait for at most largeTimeout, before they are read; a longer message waits until it is the only one.
+const (
+	maxLargeBytes = 32 << 20
+	largeTimeout  = 2 * time.Minute
 )
 
 // HTTPOptions configures access to a server over HTTP.
@@ -52,7 +61,8 @@ func (s *Server) NewHTTPHandler(o HTTPOptions) (http.Handler, error) {
 		MaxRequestBodyBytes:        -1,   // sessionLimiter enforces the limit
 		DisableLocalhostProtection: true, // accessGate is stricter
 	})
-	return &accessGate{hosts: o.Hosts, token: o.Token, next: &sessionLimiter{server: s, maxSessions: o.MaxSessions, next: streamable}}, nil
+	return &accessGate{hosts: o.Hosts, token: o.Token, next: &sessionLimiter{
+		server: s, maxSessions: o.MaxSessions, next: streamable, large: semaphore.NewWeighted(maxLargeBytes)}}, nil
 }
 
 // sessionLimiter limits requests and sessions over HTTP.
@@ -61,6 +71,7 @@ type sessionLimiter struct {
 	maxSessions int
 	next        http.Handler
 	limiter     requestLimiter
+	large       *semaphore.Weighted // of maxLargeBytes
 
 	mu       sync.Mutex
 	starting int // requests that may create sessions
@@ -72,6 +83,7 @@ const sessionHeader = "Mcp-Session-Id"
 // ServeHTTP checks the limits and passes on the request.
 func (h *sessionLimiter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get(sessionHeader)
+	r.Header.Del(argumentKeyHeader)
 	answer := &errorRewriter{ResponseWriter: w}
 	switch {
 	case r.Method == http.MethodDelete && id != "":
@@ -89,40 +101,67 @@ func (h *sessionLimiter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // admitRequest reads and checks a message. If it returns false, it has answered the request; otherwise the caller
 // calls done at the end.
 func (h *sessionLimiter) admitRequest(w *errorRewriter, r *http.Request, id string) (done func(), ok bool) {
-	size := maxMessage // if the length is unknown
-	if length := r.ContentLength; length >= 0 && length < maxMessage {
-		size = int(length)
-	}
-	if err := h.limiter.acquireSlot(size); err != nil {
+	if err := h.limiter.acquireSlot(0); err != nil {
 		writeBusy(w, "1", err.Error())
 		return nil, false
 	}
-	body, whole := readMessage(w, r)
-	if !whole {
-		h.limiter.releaseSlot(size)
+	size, ok := h.awaitMemory(w, r)
+	if !ok {
+		h.limiter.releaseSlot(0)
+		writeBusy(w, "1", fmt.Sprintf("%v: messages of %d MB; wait for their responses, then retry", errOverloaded, maxLargeBytes>>20))
 		return nil, false
 	}
-	length := len(body)
-	h.limiter.correctSize(size, length)
-	w.request, r.Body, r.ContentLength = body, io.NopCloser(bytes.NewReader(body)), int64(length)
+	key := ""
+	release := func() {
+		h.server.arguments.byKey.Delete(key)
+		h.large.Release(size)
+		h.limiter.releaseSlot(0)
+	}
+	body, ok := readMessage(w, r)
+	if !ok {
+		release()
+		return nil, false
+	}
+	if key, body = h.server.arguments.storeArguments(body); key != "" {
+		r.Header.Set(argumentKeyHeader, key)
+	}
+	w.request, r.Body, r.ContentLength = body, io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	if id != "" {
-		return func() { h.limiter.releaseSlot(length) }, true
+		return release, true
 	}
 	if !h.reserveSession() {
-		h.limiter.releaseSlot(length)
+		release()
 		writeBusy(w, "60", fmt.Sprintf(
 			"all %d sessions are in use; end one with DELETE, or wait for one to be idle for long enough", h.maxSessions))
 		return nil, false
 	}
-	return func() { h.releaseReservation(); h.limiter.releaseSlot(length) }, true
+	return func() { h.releaseReservation(); release() }, true
+}
+
+// awaitMemory waits until the messages in progress leave room for a large one, in order of arrival. It returns the size
+// to release. Small messages never wait, since other requests may depend on them.
+func (h *sessionLimiter) awaitMemory(w http.ResponseWriter, r *http.Request) (size int64, ok bool) {
+	if r.ContentLength < 0 { // unknown: the beginning shows whether it is small
+		start, _ := readBody(w, io.LimitReader(r.Body, smallMessage+1), -1) // readMessage gets the same error
+		if len(start) <= smallMessage {
+			r.ContentLength = int64(len(start))
+		}
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(start), r.Body))
+	}
+	switch size = r.ContentLength; {
+	case size < 0 || size > maxLargeBytes:
+		size = maxLargeBytes
+	case size <= smallMessage:
+		return 0, true
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), largeTimeout)
+	defer cancel()
+	return size, h.large.Acquire(ctx, size) == nil
 }
 
 // readMessage reads a message within time and size limits. It answers the request itself if the message is invalid.
 func readMessage(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // tests use writers without deadlines
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
-	_ = control.SetReadDeadline(time.Time{})
+	body, err := readBody(w, http.MaxBytesReader(w, r.Body, maxMessage), r.ContentLength)
 	var tooLong *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLong):
@@ -136,6 +175,20 @@ func readMessage(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) 
 		return nil, false
 	}
 	return body, true
+}
+
+// readBody reads a body in time. It allocates a known length at once; -1 is an unknown length.
+func readBody(w http.ResponseWriter, r io.Reader, length int64) (body []byte, err error) {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // tests use writers without deadlines
+	if length < 0 || length > maxMessage {
+		body, err = io.ReadAll(r)
+	} else {
+		body = make([]byte, length)
+		_, err = io.ReadFull(r, body)
+	}
+	_ = control.SetReadDeadline(time.Time{})
+	return body, err
 }
 
 // reserveSession reports whether another session is allowed. If so, the caller calls releaseReservation when the

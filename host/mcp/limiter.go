@@ -52,13 +52,6 @@ func (l *requestLimiter) releaseSlot(bytes int) {
 	l.bytes -= bytes
 }
 
-// correctSize corrects the size of a message.
-func (l *requestLimiter) correctSize(from, to int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.bytes += to - from
-}
-
 // limitCalls is the middleware that applies the limits to tool calls.
 func (l *requestLimiter) limitCalls(next mcp.MethodHandler) mcp.MethodHandler {
 	idle := time.AfterFunc(freeMemoryDelay, debug.FreeOSMemory)

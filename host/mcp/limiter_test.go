@@ -3,10 +3,15 @@ package mcp
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // What is under way is bounded; what is small passes, and what was given back can be taken again.
@@ -24,9 +29,9 @@ func TestRequestsAreLimited(t *testing.T) {
 		t.Errorf("a small one: %v", err)
 	}
 	l.releaseSlot(smallMessage)
-	l.correctSize(maxMessage, 1)
-	if err := l.acquireSlot(maxMessage - 1); err != nil {
-		t.Errorf("after a correction: %v", err)
+	l.releaseSlot(maxMessage)
+	if err := l.acquireSlot(maxMessage); err != nil {
+		t.Errorf("after one has ended: %v", err)
 	}
 	for range maxRequests - l.requests {
 		if err := l.acquireSlot(0); err != nil {
@@ -66,34 +71,117 @@ func TestClientRequestLimit(t *testing.T) {
 	}
 }
 
-// Over HTTP that holds for all clients together, and nothing of a message is read that is too much.
+// newTestLimiter returns a limiter in front of a handler.
+func newTestLimiter(next http.HandlerFunc) *sessionLimiter {
+	return &sessionLimiter{server: NewServer(nothing{}, "test", ""), maxSessions: 1, next: next,
+		large: semaphore.NewWeighted(maxLargeBytes)}
+}
+
+// postMessage posts a message to a handler.
+func postMessage(h http.Handler, message string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, Path, strings.NewReader(message)))
+	return w
+}
+
+// longHello is a large message without arguments.
+var longHello = strings.Replace(hello, "2025", strings.Repeat("2025", smallMessage), 1)
+
+// Over HTTP the number of requests is limited for all clients together.
 func TestHTTPRequestLimit(t *testing.T) {
 	reached := 0
-	h := &sessionLimiter{server: NewServer(nothing{}, "test", ""), maxSessions: 1,
-		next: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached++ })}
-	post := func(message string) *httptest.ResponseRecorder {
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, Path, strings.NewReader(message)))
-		return w
-	}
+	h := newTestLimiter(func(http.ResponseWriter, *http.Request) { reached++ })
 	for range 2 * maxRequests { // each gives back what it has taken
-		post(hello)
+		postMessage(h, hello)
+		postMessage(h, longHello)
 	}
-	if reached != 2*maxRequests || h.limiter != (requestLimiter{}) {
-		t.Fatalf("%d of %d have come through, and %d requests are left", reached, 2*maxRequests, h.limiter.requests)
+	if reached != 4*maxRequests || h.limiter != (requestLimiter{}) || !h.large.TryAcquire(maxLargeBytes) {
+		t.Fatalf("%d of %d have come through, and %d requests are left", reached, 4*maxRequests, h.limiter.requests)
 	}
-	if err := h.limiter.acquireSlot(maxRequestBytes); err != nil {
-		t.Fatal(err)
+	for range maxRequests {
+		if err := h.limiter.acquireSlot(0); err != nil {
+			t.Fatal(err)
+		}
 	}
-	w := post(strings.Replace(hello, "2025", strings.Repeat("2025", smallMessage), 1))
+	w := postMessage(h, hello)
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(),
 		"wait for their responses") {
 		t.Errorf("the answer is %d %v %s", w.Code, w.Header(), w.Body)
 	}
-	if post(hello); reached != 2*maxRequests+1 {
-		t.Error("a small message does not come through")
-	}
-	if h.limiter.bytes != maxRequestBytes {
-		t.Errorf("%d bytes are under way; want %d", h.limiter.bytes, maxRequestBytes)
-	}
+}
+
+// A large message waits, unread, until those in progress leave room for it. Small ones pass.
+func TestLargeHTTPMessageWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reached := 0
+		h := newTestLimiter(func(http.ResponseWriter, *http.Request) { reached++ })
+		if !h.large.TryAcquire(maxLargeBytes) {
+			t.Fatal("a new limiter is in use")
+		}
+		body := strings.NewReader(longHello)
+		r := httptest.NewRequest(http.MethodPost, Path, body)
+		go h.ServeHTTP(httptest.NewRecorder(), r)
+		synctest.Wait()
+		if reached != 0 || body.Len() != len(longHello) {
+			t.Errorf("%d messages have come through, and %d bytes are unread", reached, body.Len())
+		}
+		if postMessage(h, hello); reached != 1 {
+			t.Error("a small message does not come through")
+		}
+		h.large.Release(maxLargeBytes)
+		synctest.Wait()
+		if reached != 2 {
+			t.Error("the large message still waits")
+		}
+	})
+}
+
+// A small message of unknown length passes too: a large call may wait for the answer in it.
+func TestChunkedHTTPMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var bodies []string
+		h := newTestLimiter(func(_ http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			bodies = append(bodies, string(body))
+		})
+		post := func(message string) {
+			r := httptest.NewRequest(http.MethodPost, Path, strings.NewReader(message))
+			r.ContentLength = -1
+			h.ServeHTTP(httptest.NewRecorder(), r)
+		}
+		if !h.large.TryAcquire(1) {
+			t.Fatal("a new limiter is in use")
+		}
+		go post(longHello)
+		synctest.Wait()
+		if post(hello); !slices.Equal(bodies, []string{hello}) {
+			t.Errorf("%d messages have come through, not the small one", len(bodies))
+		}
+		h.large.Release(1)
+		synctest.Wait()
+		if !slices.Equal(bodies, []string{hello, longHello}) {
+			t.Errorf("%d messages have come through, not both", len(bodies))
+		}
+	})
+}
+
+func TestLargeHTTPMessageTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newTestLimiter(func(http.ResponseWriter, *http.Request) { t.Error("a message has come through") })
+		if !h.large.TryAcquire(maxLargeBytes) {
+			t.Fatal("a new limiter is in use")
+		}
+		w := postMessage(h, longHello)
+		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" ||
+			!strings.Contains(w.Body.String(), "messages of 32 MB; wait for their responses") {
+			t.Errorf("the answer is %d %v %s", w.Code, w.Header(), w.Body)
+		}
+		h.large.Release(maxLargeBytes)
+		if h.limiter != (requestLimiter{}) || !h.large.TryAcquire(maxLargeBytes) {
+			t.Error("a refused message still counts")
+		}
+	})
 }

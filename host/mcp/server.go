@@ -47,8 +47,9 @@ var _ localSession = (*session.Session)(nil)
 // Server serves a session's tools.
 type Server struct {
 	*mcp.Server
-	tools   *toolset
-	clients *clientSet
+	tools     *toolset
+	clients   *clientSet
+	arguments *argumentStore
 }
 
 // NewServer returns a server for a session's tools. instructions are for the model.
@@ -65,8 +66,9 @@ func NewServer(s toolSession, version, instructions string) *Server {
 	})
 	ts := &toolset{session: s, server: server, clients: all, questions: newApprovalQuestions(), listed: map[string]*listedTool{}}
 	ts.refreshTools()
-	server.AddReceivingMiddleware(new(requestLimiter).limitCalls, negotiateVersion, ts.completeLists)
-	return &Server{server, ts, all}
+	arguments := new(argumentStore)
+	server.AddReceivingMiddleware(arguments.restoreArguments, new(requestLimiter).limitCalls, negotiateVersion, ts.completeLists)
+	return &Server{server, ts, all, arguments}
 }
 
 // endGrace is the time for a session to end with its client or on request. Otherwise a client that does not read its

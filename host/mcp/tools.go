@@ -113,10 +113,11 @@ func (ts *toolset) newHandler(t session.Tool) mcp.ToolHandler {
 }
 
 // callWithEvents makes a call and forwards its events to the client.
-func callWithEvents(ctx context.Context, s toolSession, t session.Tool, req *mcp.CallToolRequest) *session.Result {
+func callWithEvents(ctx context.Context, s toolSession, t session.Tool, req *mcp.CallToolRequest,
+	arguments json.RawMessage) *session.Result {
 	events, end := eventForwarder(ctx, t, req)
 	defer end()
-	return s.Call(withOrigin(ctx, req), t.Name, req.Params.Arguments, events)
+	return s.Call(withOrigin(ctx, req), t.Name, arguments, events)
 }
 
 // withOrigin adds the request's origin and trace context to a context.

@@ -1,0 +1,79 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"sync"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// argumentStore holds the large arguments of HTTP requests outside their messages, which the SDK parses and copies a
+// dozen times. The zero value is ready for use.
+type argumentStore struct{ byKey sync.Map }
+
+// argumentKeyHeader is the request header with a key of the store. The value from a client is removed.
+const argumentKeyHeader = "Picoclaw-Arguments"
+
+// storeArguments stores the arguments of a large tool call, and returns the message without them. The key is empty if
+// the message keeps its arguments.
+func (s *argumentStore) storeArguments(message []byte) (key string, rest []byte) {
+	if len(message) <= smallMessage {
+		return "", message
+	}
+	arguments, rest := cutArguments(message)
+	if arguments == nil {
+		return "", message
+	}
+	key = rand.Text()
+	s.byKey.Store(key, arguments)
+	return key, rest
+}
+
+// restoreArguments is middleware that gives a tool call its stored arguments.
+func (s *argumentStore) restoreArguments(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		call, ok := req.(*mcp.CallToolRequest)
+		if !ok || call.Extra == nil || call.Extra.Header.Get(argumentKeyHeader) == "" {
+			return next(ctx, method, req)
+		}
+		arguments, ok := s.byKey.LoadAndDelete(call.Extra.Header.Get(argumentKeyHeader))
+		if !ok {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the client disconnected before the call began"}
+		}
+		call.Params.Arguments = arguments.(json.RawMessage)
+		return next(ctx, method, req)
+	}
+}
+
+// cutArguments returns the arguments of a tool call, which share the message's memory, and a copy of the message with
+// {} in their place. It returns nil for messages that the SDK might read in another way.
+func cutArguments(message []byte) (arguments json.RawMessage, rest []byte) {
+	var call struct {
+		Method string `json:"method"`
+		Params struct {
+			Arguments span `json:"arguments"`
+		} `json:"params"`
+	}
+	if err := jsonv2.Unmarshal(message, &call); err != nil || call.Method != "tools/call" || call.Params.Arguments.end == 0 {
+		return nil, nil
+	}
+	at := call.Params.Arguments
+	return message[at.start:at.end:at.end], bytes.Join([][]byte{message[:at.start], message[at.end:]}, []byte("{}"))
+}
+
+// span is the position of a JSON value in its text.
+type span struct{ start, end int64 }
+
+// UnmarshalJSONFrom stores the position of the next value.
+func (s *span) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	value, err := d.ReadValue()
+	s.end = d.InputOffset()
+	s.start = s.end - int64(len(value))
+	return err
+}

@@ -1,0 +1,109 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+func TestCutArguments(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string][2]string{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"w", "arguments" : {"a":[1,"é"]} ,"_meta":{}}}`: {
+			`{"a":[1,"é"]}`, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"w", "arguments" : {} ,"_meta":{}}}`},
+		`{"params":{"arguments":null},"method":"tools/call"}`:                     {`null`, `{"params":{"arguments":{}},"method":"tools/call"}`},
+		`{"params":{"name":"w"},"method":"tools/call"}`:                           {},
+		`{"params":{"arguments":{}},"method":"prompts/get"}`:                      {},
+		`{"params":{"Arguments":{}},"method":"tools/call"}`:                       {},
+		`{"params":{"arguments":{"a":1,"a":2}},"method":"tools/call"}`:            {},
+		`{"params":{"arguments":{}},"params":{"name":"w"},"method":"tools/call"}`: {},
+		`{"params":{"arguments":{},"arguments":{"a":1}},"method":"tools/call"}`:   {},
+		`{"params":{"arguments":{}},"method":"tools/call"} {"method":"second"}`:   {},
+		`{"params":{"arguments":{"a":"` + "\xff" + `"}},"method":"tools/call"}`:   {},
+		`{"params":{"arguments":{"a":1},"method":"tools/call"}`:                   {},
+		`[{"params":{"arguments":{"a":1}},"method":"tools/call"}]`:                {},
+	} {
+		arguments, rest := cutArguments([]byte(message))
+		if string(arguments) != want[0] || string(rest) != want[1] {
+			t.Errorf("%s: %s, %s", message, arguments, rest)
+		}
+	}
+}
+
+// taking is a session with one tool, which passes on its arguments.
+type taking struct {
+	nothing
+	got chan json.RawMessage
+}
+
+func (taking) Tools() []session.Tool {
+	return []session.Tool{{Name: "test.take", Plugin: "test", Spec: &pluginpb.Spec{Name: "take", Doc: "Takes."}}}
+}
+
+func (t taking) Call(_ context.Context, _ string, arguments json.RawMessage, _ func(session.Event)) *session.Result {
+	t.got <- arguments
+	return &session.Result{Text: "taken"}
+}
+
+// An HTTP message is in memory once: its arguments are a part of it, and the SDK gets the rest.
+func TestLargeArgumentsAreNotCopied(t *testing.T) {
+	const size = 8 << 20
+	taker := taking{got: make(chan json.RawMessage, 1)}
+	send := servedBy(t, taker, HTTPOptions{})
+	_, _, sess := send("", hello)
+	for name, content := range map[string]string{"plain": strings.Repeat("x", size), "escaped": strings.Repeat(`\"`, size/2)} {
+		arguments := `{"content":"` + content + `"}`
+		message := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"test_take","arguments":` + arguments + `}}`
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		status, answer, _ := send(sess, message)
+		runtime.ReadMemStats(&after)
+		if status != http.StatusOK || !strings.Contains(answer, "taken") {
+			t.Fatal(status, answer)
+		}
+		if string(<-taker.got) != arguments {
+			t.Errorf("%s: the tool has other arguments", name)
+		}
+		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > size*3/2 {
+			t.Errorf("%s: %d bytes are allocated for arguments of %d", name, allocated, size)
+		}
+	}
+}
+
+// A client can't name another request's arguments.
+func TestArgumentKeyOfClientIsIgnored(t *testing.T) {
+	t.Parallel()
+	got := ""
+	h := newTestLimiter(func(_ http.ResponseWriter, r *http.Request) { got = r.Header.Get(argumentKeyHeader) })
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, Path, strings.NewReader(hello))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set(argumentKeyHeader, "key")
+	if h.ServeHTTP(nil, r); got != "" {
+		t.Errorf("the key is %s", got)
+	}
+}
+
+// Arguments whose call never began are forgotten at the end of their request.
+func TestStoredArgumentsEndWithTheirRequest(t *testing.T) {
+	t.Parallel()
+	stored := 0
+	h := newTestLimiter(nil)
+	count := func() (n int) {
+		h.server.arguments.byKey.Range(func(_, _ any) bool { n++; return true })
+		return n
+	}
+	h.next = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stored = count() })
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"w","arguments":{"a":"` +
+		strings.Repeat("x", smallMessage) + `"}}}`
+	if postMessage(h, call); stored != 1 || count() != 0 {
+		t.Errorf("%d arguments are stored during the request, %d after it", stored, count())
+	}
+}
