@@ -2,11 +2,16 @@ package bench
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/picoclaw/picoclaw/internal/measure"
 )
@@ -181,4 +186,40 @@ func BenchmarkMemory(b *testing.B) {
 	report("after_1000_reads_of_1m-MiB")
 	time.Sleep(rest)
 	report("and_10s_rest-MiB<=90")
+	gateway, address := startGateway(b, i)
+	s, err := connectAgent(b.Context(), i, address, "main")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	write := func(size int) *mcp.CallToolParams {
+		return &mcp.CallToolParams{Name: "write_file",
+			Arguments: map[string]any{"path": fmt.Sprint("big", size), "content": strings.Repeat("x", size)}}
+	}
+	if err := callAgent(b.Context(), s, write(1)); err != nil {
+		b.Fatal(err)
+	}
+	before := memoryStatus(b, gateway, "VmRSS:")
+	var calls errgroup.Group
+	for n := range 4 {
+		calls.Go(func() error { return callAgent(b.Context(), s, write(16<<20-n)) })
+	}
+	if err := calls.Wait(); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(memoryStatus(b, gateway, "VmHWM:")-before, "gateway_for_4_writes_of_16m-MiB<=150")
+}
+
+// memoryStatus returns a value of /proc/PID/status in MiB.
+func memoryStatus(b *testing.B, pid int, name string) (mib float64) {
+	b.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, value, _ := strings.Cut(string(text), name)
+	if _, err := fmt.Sscan(value, &mib); err != nil {
+		b.Fatal(err)
+	}
+	return mib / 1024
 }
