@@ -114,8 +114,8 @@ func (t *turn) askModel() (*Reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		if done, err := t.fitContext(r); err != nil {
-			return nil, err
+		if done, fitErr := t.fitContext(r); fitErr != nil {
+			return nil, fitErr
 		} else if done {
 			r.Messages = t.transcript.Messages()
 		}
