@@ -144,13 +144,13 @@ func FindWaiting(home, id string) (*WaitingCall, error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	switch err := filelock.Lock(file); {
-	case err == nil: // its process has died
+	switch lockErr := filelock.Lock(file); {
+	case lockErr == nil: // its process has died
 		_ = os.Remove(filePath(home, id, answerSuffix))
 		_ = os.Remove(name)
 		return nil, ErrGone
-	case !errors.Is(err, filelock.ErrLocked):
-		return nil, err
+	case !errors.Is(lockErr, filelock.ErrLocked):
+		return nil, lockErr
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes))
 	w := &WaitingCall{digest: hashText(text)}
@@ -182,7 +182,7 @@ func AnswerCall(home string, w *WaitingCall, a Answer) error {
 	}
 	defer func() { _ = os.Remove(making.Name()) }()
 	_, err = making.Write(text)
-	if err := errors.Join(err, making.Close()); err != nil {
+	if err = errors.Join(err, making.Close()); err != nil {
 		return err
 	}
 	if err := owner.Give(home, making.Name()); err != nil {
