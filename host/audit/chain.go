@@ -119,7 +119,7 @@ func (l *Log) wasRemoved() bool {
 		return false
 	}
 	for _, path := range files {
-		if info, err := os.Stat(path); err == nil && os.SameFile(info, ours) {
+		if info, statErr := os.Stat(path); statErr == nil && os.SameFile(info, ours) {
 			return false
 		}
 	}

@@ -32,7 +32,7 @@ type logReader struct {
 func ReadLog(path string, each func(Record) error) (broken int, err error) {
 	r := &logReader{path: path, each: each}
 	defer r.closeFiles()
-	if err := r.openFiles(nil); err != nil {
+	if err = r.openFiles(nil); err != nil {
 		return 0, err
 	}
 	if err = r.readFiles(); err == nil {
@@ -148,21 +148,21 @@ func (r *logReader) openFiles(after os.FileInfo) error {
 	var opened []*os.File
 	err = withSharedLock(dir, func() error {
 		if r.complete {
-			if err := checkCurrent(r.path); err != nil {
-				return err
+			if checkErr := checkCurrent(r.path); checkErr != nil {
+				return checkErr
 			}
 		}
-		paths, err := rotatedFiles(r.path)
-		if err != nil {
-			return err
+		paths, listErr := rotatedFiles(r.path)
+		if listErr != nil {
+			return listErr
 		}
 		for _, path := range append(paths, r.path) {
-			f, err := os.Open(path)
-			if errors.Is(err, fs.ErrNotExist) {
+			f, openErr := os.Open(path)
+			if errors.Is(openErr, fs.ErrNotExist) {
 				continue
 			}
-			if err != nil {
-				return err
+			if openErr != nil {
+				return openErr
 			}
 			opened = append(opened, f)
 		}

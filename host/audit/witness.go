@@ -185,9 +185,9 @@ func (w *Witness) deliverNote(ctx context.Context, n WitnessNote) error {
 		return err
 	}
 	if w.options.Send != nil {
-		ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+		sending, cancel := context.WithTimeout(ctx, sendTimeout)
 		defer cancel()
-		err = w.options.Send(ctx, line)
+		err = w.options.Send(sending, line)
 	}
 	if w.options.To == "" {
 		return err
