@@ -62,9 +62,9 @@ func LoadCatalog(from Sources) (*Catalog, error) {
 		c.indexPlugin(p)
 	}
 	for _, id := range slices.Sorted(maps.Keys(from.Dev)) {
-		p, err := loadDir(from.Dev[id], id)
-		if err != nil {
-			c.addProblem(id, fmt.Errorf("plugins.%s.dev: %w", id, err))
+		p, loadErr := loadDir(from.Dev[id], id)
+		if loadErr != nil {
+			c.addProblem(id, fmt.Errorf("plugins.%s.dev: %w", id, loadErr))
 			continue
 		}
 		p.Kind = DevPlugin
