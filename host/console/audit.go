@@ -67,9 +67,9 @@ func (c *Console) showAudit(v *sessionRequest) (any, error) {
 	}
 	view.Records, view.Reached, view.Broken = page.Records, page.Reached, page.Broken
 	if page.Next != "" {
-		q := copyQuery(q)
-		q.Set("after", page.Next)
-		view.Next = "audit?" + q.Encode()
+		next := copyQuery(q)
+		next.Set("after", page.Next)
+		view.Next = "audit?" + next.Encode()
 	}
 	c.verified.mu.Lock()
 	defer c.verified.mu.Unlock()
@@ -150,8 +150,8 @@ func (c *Console) exportLog(w http.ResponseWriter, v *sessionRequest) error {
 	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="audit-%s.%s"`,
 		time.Now().UTC().Format("20060102T150405Z"), q.Get("format")))
 	_, err = audit.ReadLog(c.options.Log, func(r audit.Record) error {
-		if err := v.Context().Err(); err != nil || !filter.Matches(r) {
-			return err
+		if ctxErr := v.Context().Err(); ctxErr != nil || !filter.Matches(r) {
+			return ctxErr
 		}
 		return to.Write(r)
 	})
