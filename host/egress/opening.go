@@ -26,7 +26,7 @@ func readOpening(r io.Reader) (o opening, err error) {
 	defer func() { o.head = head.Bytes() }()
 
 	first := make([]byte, 1)
-	if _, err := io.ReadFull(tee, first); err != nil {
+	if _, err = io.ReadFull(tee, first); err != nil {
 		return o, err
 	}
 	if first[0] == 0x16 { // a handshake record

@@ -69,10 +69,10 @@ func (p *Proxy) resolveTarget(ctx context.Context, t target) ([]netip.Addr, erro
 			if strings.Contains(name, ".") {
 				name += "." // skip the search domains of this machine
 			}
-			ctx, cancel := context.WithTimeout(ctx, setupTimeout)
+			lookup, cancel := context.WithTimeout(ctx, setupTimeout)
 			defer cancel()
 			var err error
-			if addrs, err = p.resolver.LookupNetIP(ctx, "ip", name); err != nil {
+			if addrs, err = p.resolver.LookupNetIP(lookup, "ip", name); err != nil {
 				return nil, fmt.Errorf(cantPrefix+"resolve %s: %w", t.hostText(), err)
 			}
 		}
