@@ -193,7 +193,7 @@ func (j *journal) ready() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	_, err := j.file.WriteAt(make([]byte, journalRoom), j.size)
-	if err := errors.Join(err, j.file.Truncate(j.size)); err != nil {
+	if err = errors.Join(err, j.file.Truncate(j.size)); err != nil {
 		return fmt.Errorf("%w: %w", errDisk, err)
 	}
 	return nil
@@ -292,36 +292,36 @@ func (j *journal) copy(ids []string, answersFrom int) (next *journal, err error)
 	}
 	begun := func(id string, c *noted) error {
 		next.calls[id] = &noted{digest: c.digest}
-		_, err := add(journalLine{Begun: id, Digest: c.digest}, nil)
-		return err
+		_, addErr := add(journalLine{Begun: id, Digest: c.digest}, nil)
+		return addErr
 	}
 	for t := range j.tenures {
-		if _, err := add(journalLine{Epoch: t.epoch, Instance: t.instance, Boot: j.boot}, nil); err != nil {
+		if _, err = add(journalLine{Epoch: t.epoch, Instance: t.instance, Boot: j.boot}, nil); err != nil {
 			return nil, err
 		}
 	}
 	for id, c := range j.calls {
 		if !c.done {
-			if err := begun(id, c); err != nil {
+			if err = begun(id, c); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for i, id := range ids {
 		c := j.calls[id]
-		if err := begun(id, c); err != nil {
+		if err = begun(id, c); err != nil {
 			return nil, err
 		}
 		var answer []byte
 		if i >= answersFrom {
 			answer = make([]byte, c.length)
-			if _, err := j.file.ReadAt(answer, c.offset); err != nil {
+			if _, err = j.file.ReadAt(answer, c.offset); err != nil {
 				return nil, err
 			}
 		}
-		offset, err := add(journalLine{Done: id}, answer)
-		if err != nil {
-			return nil, err
+		offset, addErr := add(journalLine{Done: id}, answer)
+		if addErr != nil {
+			return nil, addErr
 		}
 		next.ended(id, offset, int64(len(answer)), c.at)
 	}

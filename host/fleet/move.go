@@ -224,7 +224,7 @@ func (w *Worker) carry(ctx context.Context, s *served, m *move, dir string) erro
 	if err != nil {
 		return err
 	}
-	if err := w.note(m.Agent, m); err != nil {
+	if err = w.note(m.Agent, m); err != nil {
 		return err
 	}
 	w.state(m.Agent, "the workspace is with "+m.Peer+", and being unpacked")
@@ -245,9 +245,9 @@ func (w *Worker) upload(ctx context.Context, dir, bucket, agent, object string) 
 	sum := sha256.New()
 	packed := make(chan error, 1)
 	go func() {
-		err := archive.Pack(ctx, dir, io.MultiWriter(out, sum), archive.DefaultLimits())
-		_ = out.CloseWithError(err) // never fails
-		packed <- err
+		packErr := archive.Pack(ctx, dir, io.MultiWriter(out, sum), archive.DefaultLimits())
+		_ = out.CloseWithError(packErr) // never fails
+		packed <- packErr
 	}()
 	err = storage.Put(ctx, w.fleet.js, bucket, agent, object, in)
 	_ = in.Close()

@@ -57,7 +57,7 @@ func (f *Fleet) order(ctx context.Context, worker string, o order) (*answer, err
 		return nil, err
 	}
 	defer func() { _ = reports.Unsubscribe() }()
-	if err := f.conn.PublishRequest(subject.Orders(f.tenant, worker), at, data); err != nil {
+	if err = f.conn.PublishRequest(subject.Orders(f.tenant, worker), at, data); err != nil {
 		return nil, err
 	}
 	m, err := reports.NextMsgWithContext(ctx)

@@ -200,7 +200,7 @@ func (w *Worker) unpack(ctx context.Context, m *move, s *sent) error {
 		return err
 	}
 	now.State = unpacking
-	if err := w.note(m.Agent, &now); err != nil {
+	if err = w.note(m.Agent, &now); err != nil {
 		return err
 	}
 	object, err := storage.Open(ctx, w.fleet.js, subject.In(w.options.Name), s.Object)

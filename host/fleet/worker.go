@@ -237,14 +237,14 @@ func (w *Worker) try(l *life, service micro.Service, others *watch, agent string
 	if err != nil {
 		return false, nil, err
 	}
-	if may, err := w.settle(ctx, l, agent, before, others); err != nil || !may {
-		return false, nil, err
+	if may, settleErr := w.settle(ctx, l, agent, before, others); settleErr != nil || !may {
+		return false, nil, settleErr
 	}
 	// Of an earlier life of its own, it is the heir.
 	if before != nil && !before.left && before.Worker != w.options.Name && before.Sent == nil {
-		if lives, err := others.lives(ctx, before.Worker); err != nil || lives {
+		if lives, lookErr := others.lives(ctx, before.Worker); lookErr != nil || lives {
 			others.note(agent, before.Worker)
-			return false, nil, err
+			return false, nil, lookErr
 		}
 	}
 	j, err := w.journalOf(agent)
@@ -255,7 +255,7 @@ func (w *Worker) try(l *life, service micro.Service, others *watch, agent string
 		why = "the worker " + before.Worker + " is silent"
 	}
 	kept := w.kept(agent, before)
-	if err := j.ready(); err != nil {
+	if err = j.ready(); err != nil {
 		if before != nil && before.Worker == w.options.Name && before.Sent == nil && !before.left {
 			err = errors.Join(err, w.fleet.leave(ctx, agent, before.Worker, kept, before.epoch)) // another worker may have room for it
 		}
@@ -268,7 +268,7 @@ func (w *Worker) try(l *life, service micro.Service, others *watch, agent string
 	if err != nil {
 		return false, nil, err
 	}
-	if err := errors.Join(j.took(tenure{epoch, l.instance}), w.settled(agent)); err != nil {
+	if err = errors.Join(j.took(tenure{epoch, l.instance}), w.settled(agent)); err != nil {
 		return false, nil, err
 	}
 	s := &served{worker: w, lease: l.lease, agent: agent, epoch: epoch, kept: kept, since: time.Now(), journal: j,

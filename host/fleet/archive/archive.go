@@ -166,7 +166,7 @@ func unpackOne(root *os.Root, h *tar.Header, in io.Reader) error {
 			return err
 		}
 		_, err = io.Copy(f, in)
-		if err := errors.Join(err, f.Close()); err != nil {
+		if err = errors.Join(err, f.Close()); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		return settle(root, h)
@@ -204,7 +204,7 @@ func Clear(dir string) error {
 	// A directory that nobody may write in is kept from losing what is in it.
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && name != "." {
-			if info, err := d.Info(); err == nil && info.Mode().Perm()&0o700 != 0o700 {
+			if info, statErr := d.Info(); statErr == nil && info.Mode().Perm()&0o700 != 0o700 {
 				return root.Chmod(name, 0o700)
 			}
 		}

@@ -114,10 +114,10 @@ func Push(ctx context.Context, conn *nats.Conn, b *Bundle) error {
 		return err
 	}
 	revision := uint64(0)
-	if last, err := kv.Get(ctx, key); err == nil {
+	if last, getErr := kv.Get(ctx, key); getErr == nil {
 		revision = last.Revision()
-	} else if !errors.Is(err, jetstream.ErrKeyNotFound) {
-		return fmt.Errorf("the fleet's configuration: %w", err)
+	} else if !errors.Is(getErr, jetstream.ErrKeyNotFound) {
+		return fmt.Errorf("the fleet's configuration: %w", getErr)
 	}
 	history, err := History(ctx, conn)
 	if err != nil {

@@ -27,12 +27,12 @@ func (h *Hub) key(name string, create func() (nkeys.KeyPair, error)) (nkeys.KeyP
 	file := h.path("keys", name)
 	seed, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		pair, err := create()
-		if err != nil {
-			return nil, err
+		pair, keyErr := create()
+		if keyErr != nil {
+			return nil, keyErr
 		}
-		if seed, err = pair.Seed(); err != nil {
-			return nil, err
+		if seed, keyErr = pair.Seed(); keyErr != nil {
+			return nil, keyErr
 		}
 		return pair, atomicfile.WriteFile(file, seed, 0o600)
 	}

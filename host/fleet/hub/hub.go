@@ -256,7 +256,7 @@ func (h *Hub) Admin(tenant string) (*nats.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := r.tenant(tenant); err != nil {
+	if _, err = r.tenant(tenant); err != nil {
 		return nil, err
 	}
 	account, err := h.tenantKey(tenant)

@@ -34,7 +34,7 @@ func splitListen(address string) (host string, port int, err error) {
 	if err != nil {
 		return "", 0, fmt.Errorf("%q is not an address such as 0.0.0.0:4222", address)
 	}
-	if _, err := netip.ParseAddr(host); err != nil && host != "" && !isHost(host) {
+	if _, ipErr := netip.ParseAddr(host); ipErr != nil && host != "" && !isHost(host) {
 		return "", 0, fmt.Errorf("%q is not an address such as 0.0.0.0:4222: %q is no host", address, host)
 	}
 	number, err := strconv.ParseUint(text, 10, 16)

@@ -80,7 +80,7 @@ func (h *Hub) start(logger hclog.Logger) (*server.Server, *Register, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := tryListen(r.Listen); err != nil {
+	if err = tryListen(r.Listen); err != nil {
 		return nil, nil, err
 	}
 	srv, err := server.NewServer(options)

@@ -35,8 +35,9 @@ func Put(ctx context.Context, js jetstream.JetStream, bucket, agent, name string
 		n, err := io.ReadFull(from, buffer)
 		if n > 0 {
 			sum.Write(buffer[:n])
-			if err := publish(ctx, js, &nats.Msg{Subject: "$O." + bucket + ".C." + id, Data: buffer[:n]}); err != nil {
-				return fmt.Errorf("put it into the fleet's bucket %s: %w", bucket, err)
+			m := &nats.Msg{Subject: "$O." + bucket + ".C." + id, Data: buffer[:n]}
+			if putErr := publish(ctx, js, m); putErr != nil {
+				return fmt.Errorf("put it into the fleet's bucket %s: %w", bucket, putErr)
 			}
 			info.Chunks, info.Size = info.Chunks+1, info.Size+uint64(n)
 		}
