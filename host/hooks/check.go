@@ -63,14 +63,14 @@ func (c *optionChecker) checkGroup(key string, g Group) {
 		c.addMistake(key+".hooks", "is empty", "name a hook, or leave out the entry")
 	}
 	for i, h := range g.Hooks {
-		key := fmt.Sprintf("%s.hooks[%d]", key, i)
-		c.checkChoice(key+".type", h.Type, "command")
+		hook := fmt.Sprintf("%s.hooks[%d]", key, i)
+		c.checkChoice(hook+".type", h.Type, "command")
 		if strings.TrimSpace(h.Command) == "" {
-			c.addMistake(key+".command", "is empty", "name the command to run")
+			c.addMistake(hook+".command", "is empty", "name the command to run")
 		}
-		c.checkNotNegative(key+".timeout", h.Timeout)
-		c.checkChoice(key+".onFailure", h.OnFailure, "block")
-		c.checkGrants(key, h.Grants)
+		c.checkNotNegative(hook+".timeout", h.Timeout)
+		c.checkChoice(hook+".onFailure", h.OnFailure, "block")
+		c.checkGrants(hook, h.Grants)
 	}
 }
 
