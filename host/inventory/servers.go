@@ -80,17 +80,17 @@ func (s *Inventory) describeServer(id string, pin *store.InstalledPlugin) Server
 		return fail(err)
 	}
 	if pin.Waiting != nil {
-		next, err := s.Store.WaitingManifest(id, pin)
-		if err != nil {
-			return fail(err)
+		next, readErr := s.Store.WaitingManifest(id, pin)
+		if readErr != nil {
+			return fail(readErr)
 		}
 		out.State, out.Why = "waiting", pin.Waiting.Version+" needs your approval"
-		if out.Diff, err = store.DiffManifests(old, next); err != nil {
-			return fail(err)
+		if out.Diff, readErr = store.DiffManifests(old, next); readErr != nil {
+			return fail(readErr)
 		}
-		asked, err := s.SpecDiff(id, pin)
-		if err != nil {
-			return fail(err)
+		asked, readErr := s.SpecDiff(id, pin)
+		if readErr != nil {
+			return fail(readErr)
 		}
 		out.Diff += asked
 		return out
