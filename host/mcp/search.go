@@ -71,8 +71,8 @@ func (ts *toolset) searchTools(_ context.Context, req *mcp.CallToolRequest) (*mc
 	found := []foundTool{}
 	var names []string
 	for _, t := range ts.rankTools(query, limit) {
-		p, err := t.schemas()
-		if err != nil {
+		p, schemaErr := t.schemas()
+		if schemaErr != nil {
 			continue // tools without a valid schema are not listed either
 		}
 		name := clientName(t.tool)

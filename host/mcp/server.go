@@ -85,7 +85,7 @@ func (s *Server) ServeStreams(ctx context.Context, streams Streams) error {
 	ended := make(chan error, 1)
 	go func() { ended <- sess.Wait() }()
 	select {
-	case err := <-ended:
+	case err = <-ended:
 		return err
 	case <-conn.inputDone:
 	case <-ctx.Done():
