@@ -236,7 +236,7 @@ func (m *PackageBuilder) probeServer(ctx context.Context, dir, id string, s *Ser
 		ID, Workspace, State, Data string
 	}{serverDefinition: d, ID: id, Workspace: filepath.Join(scratch, "workspace"), State: filepath.Join(scratch, "state")}
 	for _, made := range []string{input.Workspace, input.State} {
-		if err := os.Mkdir(made, 0o700); err != nil {
+		if err = os.Mkdir(made, 0o700); err != nil {
 			return nil, err
 		}
 	}
@@ -285,20 +285,20 @@ func (m *PackageBuilder) runSandboxed(
 ) (stderr string, err error) {
 	files := map[string]*os.File{}
 	for _, stream := range []string{"in", "out", "err"} {
-		f, err := os.CreateTemp("", "picoclaw-"+stream)
-		if err != nil {
-			return "", err
+		f, createErr := os.CreateTemp("", "picoclaw-"+stream)
+		if createErr != nil {
+			return "", createErr
 		}
 		defer func() { _ = f.Close() }()
-		if err := os.Remove(f.Name()); err != nil {
+		if err = os.Remove(f.Name()); err != nil {
 			return "", err
 		}
 		files[stream] = f
 	}
-	if _, err := files["in"].Write(stdin); err != nil {
+	if _, err = files["in"].Write(stdin); err != nil {
 		return "", err
 	}
-	if _, err := files["in"].Seek(0, io.SeekStart); err != nil {
+	if _, err = files["in"].Seek(0, io.SeekStart); err != nil {
 		return "", err
 	}
 	a.Name = name

@@ -166,7 +166,7 @@ func planFiles(s *ServerSpec, program string, args []string) (*installPlan, erro
 	switch {
 	case isRuntime:
 		r.name, r.command = filepath.Base(program), []string{filepath.Base(program)}
-		if _, err := systemProgram(r.name, pkg); err != nil {
+		if _, err = systemProgram(r.name, pkg); err != nil {
 			return nil, err
 		}
 	case isSystemProgram(path):
@@ -334,7 +334,7 @@ func normalizeName(name string) string {
 func (f *packageSource) startNPMCommand(root *os.Root) (command []string, version string, err error) {
 	const maxSize = 1 << 20
 	manifest := path.Join("node_modules", f.name, "package.json")
-	if info, err := root.Lstat(manifest); err == nil && (!info.Mode().IsRegular() || info.Size() > maxSize) {
+	if info, lstatErr := root.Lstat(manifest); lstatErr == nil && (!info.Mode().IsRegular() || info.Size() > maxSize) {
 		return nil, "", fmt.Errorf("the package.json of %s is not a regular file of at most %d bytes", f.name, maxSize)
 	}
 	text, err := root.ReadFile(manifest)
