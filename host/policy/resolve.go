@@ -81,7 +81,7 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspaceProvider) 
 	}
 	p.secrets = cfg.Secrets()
 	for name, s := range p.secrets {
-		if err := (egress.Secret{Name: name, Hosts: s.Hosts, Header: s.As.Header, Template: s.As.Value}).Validate(); err != nil {
+		if err = (egress.Secret{Name: name, Hosts: s.Hosts, Header: s.As.Header, Template: s.As.Value}).Validate(); err != nil {
 			return nil, fmt.Errorf("secrets.%s: %w", name, err)
 		}
 	}
@@ -101,9 +101,9 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspaceProvider) 
 		if p.network != nil && slices.Contains(p.network.From, "git") { // agents could add remotes
 			deny = append(slices.Clone(deny), protect.GitDir+"/config")
 		}
-		entries, err := protect.Defaults().With(deny, protected.Ask, protected.Allow)
-		if err != nil {
-			return nil, fmt.Errorf("workspace.protect.allow: %w", err)
+		entries, entriesErr := protect.Defaults().With(deny, protected.Ask, protected.Allow)
+		if entriesErr != nil {
+			return nil, fmt.Errorf("workspace.protect.allow: %w", entriesErr)
 		}
 		p.guard.WorkspaceDeny, p.guard.WorkspaceAsk = entries.Deny, entries.Ask
 	}

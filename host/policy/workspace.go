@@ -45,7 +45,7 @@ func (p *Policy) resolveWorkspace(cfg *config.Config, agent *config.AgentConfig,
 	if !filepath.IsAbs(path) {
 		return "", fmt.Errorf("%s is not an absolute path; give it in full", named)
 	}
-	if err := provide(path, named, !agent.CustomWorkspace || paths.Within(home, path)); err != nil {
+	if err = provide(path, named, !agent.CustomWorkspace || paths.Within(home, path)); err != nil {
 		return "", err
 	}
 	resolved, err := resolveExisting(path)
