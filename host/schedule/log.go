@@ -48,12 +48,12 @@ func (s *Store) appendRecord(r Record) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+	if err = os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
 	rotated, current := s.logPaths()
-	if info, err := os.Stat(current); err == nil && info.Size() > maxLog {
-		if err := os.Rename(current, rotated); err != nil {
+	if info, statErr := os.Stat(current); statErr == nil && info.Size() > maxLog {
+		if err = os.Rename(current, rotated); err != nil {
 			return err
 		}
 	}

@@ -131,7 +131,7 @@ func (s *Store) readJobs() (*jobFile, fs.FileInfo, error) {
 // updateJobs reads jobs.json, applies a change, and writes it if changed, under a lock between processes. It returns
 // the file info of the result.
 func (s *Store) updateJobs(change func(*jobFile) (changed bool, err error)) (info fs.FileInfo, err error) {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+	if err = os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err
 	}
 	lock, err := filelock.Open(filepath.Join(s.dir, ".lock"), filelock.Wait)
@@ -143,8 +143,8 @@ func (s *Store) updateJobs(change func(*jobFile) (changed bool, err error)) (inf
 	if err != nil {
 		return nil, err
 	}
-	if changed, err := change(f); err != nil || !changed {
-		return info, err
+	if changed, changeErr := change(f); changeErr != nil || !changed {
+		return info, changeErr
 	}
 	text, err := f.encode()
 	if err == nil {
@@ -211,13 +211,13 @@ func (s *Store) AddJob(j Job, now time.Time) (Job, error) {
 // UpdateJob changes the job with an id or name and reschedules it.
 func (s *Store) UpdateJob(name string, now time.Time, change func(*Job)) (updated Job, err error) {
 	_, err = s.updateJobs(func(f *jobFile) (bool, error) {
-		j, err := s.findJob(f, name)
-		if err != nil {
-			return false, err
+		j, findErr := s.findJob(f, name)
+		if findErr != nil {
+			return false, findErr
 		}
 		change(j)
-		if err := j.updateNextRun(now); err != nil {
-			return false, err
+		if nextErr := j.updateNextRun(now); nextErr != nil {
+			return false, nextErr
 		}
 		updated = *j
 		return true, nil
@@ -228,9 +228,9 @@ func (s *Store) UpdateJob(name string, now time.Time, change func(*Job)) (update
 // RemoveJob removes the job with an id or name. A run in progress continues.
 func (s *Store) RemoveJob(name string) (removed Job, err error) {
 	_, err = s.updateJobs(func(f *jobFile) (bool, error) {
-		j, err := s.findJob(f, name)
-		if err != nil {
-			return false, err
+		j, findErr := s.findJob(f, name)
+		if findErr != nil {
+			return false, findErr
 		}
 		removed = *j
 		f.Jobs = slices.DeleteFunc(f.Jobs, func(other Job) bool { return other.ID == removed.ID })
