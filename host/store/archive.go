@@ -117,7 +117,7 @@ func (p *Package) unpackZip(f *os.File) error {
 			return err
 		}
 		err = w.addFile(strings.TrimPrefix(path.Clean(file.Name), top), file.Mode(), r)
-		if err := errors.Join(err, r.Close()); err != nil {
+		if err = errors.Join(err, r.Close()); err != nil {
 			return err
 		}
 	}

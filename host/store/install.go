@@ -212,7 +212,7 @@ func manifestText(m *pluginpb.Manifest) (string, error) {
 	}
 	// Decoding normalises the order of names.
 	var value any
-	if err := json.Unmarshal(text, &value); err != nil {
+	if err = json.Unmarshal(text, &value); err != nil {
 		return "", fmt.Errorf("compare plugin %s: %w", m.ID, err)
 	}
 	var lines bytes.Buffer

@@ -112,11 +112,11 @@ func (p *Package) checkPackage() error {
 		return fmt.Errorf("its %s: %w", pluginpb.ManifestFile, err)
 	}
 	for i := range p.Manifest.Tools {
-		if err := p.Manifest.Tools[i].CheckSchemas(); err != nil {
+		if err = p.Manifest.Tools[i].CheckSchemas(); err != nil {
 			return fmt.Errorf("its %s: %w", pluginpb.ManifestFile, err)
 		}
 	}
-	if err := p.Manifest.Protocol.Check(); err != nil {
+	if err = p.Manifest.Protocol.Check(); err != nil {
 		return err
 	}
 	if !isPathElement(p.Manifest.Version) {

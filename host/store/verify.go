@@ -40,7 +40,7 @@ func (s *Store) VerifyPlugin(id string, pin *InstalledPlugin) []error {
 		}
 		return checkOwner(at, info)
 	})
-	if err := errors.Join(s.CheckPermissions(), err); err != nil {
+	if err = errors.Join(s.CheckPermissions(), err); err != nil {
 		problems = append(problems, err)
 	}
 	return problems
@@ -113,7 +113,7 @@ func copyVerified(root *os.Root, name, to, want string) error {
 		return errDiffers
 	}
 	target := filepath.Join(to, name)
-	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+	if err = os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 		return err
 	}
 	out, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()&0o500|0o400)
@@ -122,7 +122,7 @@ func copyVerified(root *os.Root, name, to, want string) error {
 	}
 	h := sha256.New()
 	_, err = io.Copy(io.MultiWriter(out, h), in)
-	if err := errors.Join(err, out.Close()); err != nil {
+	if err = errors.Join(err, out.Close()); err != nil {
 		return err
 	}
 	if hex.EncodeToString(h.Sum(nil)) != want {
