@@ -149,10 +149,10 @@ func (in *instance) connectPlugin(ctx context.Context) error {
 		return errors.New("it does not serve picoclaw's protocol")
 	}
 	in.rpc = rpc
-	if err := in.verifyManifest(ctx); err != nil {
+	if err = in.verifyManifest(ctx); err != nil {
 		return err
 	}
-	if err := in.runner.process.Load().CheckSandbox(); err != nil {
+	if err = in.runner.process.Load().CheckSandbox(); err != nil {
 		return err
 	}
 	configure, err := in.spec.Policy.Request()
