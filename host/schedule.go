@@ -27,8 +27,8 @@ func (a *Assembly) newCronPlugin() (session.BuiltinPlugin, error) {
 		},
 	})
 	p.OfferedTo = func(agent string) bool {
-		of, err := a.config.ResolveAgent(agent)
-		return err == nil && of.Tools.Cron.Enabled
+		of, resolveErr := a.config.ResolveAgent(agent)
+		return resolveErr == nil && of.Tools.Cron.Enabled
 	}
 	return p, err
 }

@@ -29,7 +29,7 @@ const tokenTimeout = 10 * time.Second
 // end closes and removes it.
 func (a *Assembly) serveSocket(s *session.Session) (socket string, end func(), err error) {
 	runs := filepath.Join(s.Policy().Home(), "run")
-	if err := os.MkdirAll(runs, 0o700); err != nil {
+	if err = os.MkdirAll(runs, 0o700); err != nil {
 		return "", nil, err
 	}
 	dir, err := os.MkdirTemp(runs, "mcp-*")

@@ -20,12 +20,12 @@ func (a *Assembly) newTeam() (session.BuiltinPlugin, error) {
 	})
 	p, err := a.team.BuiltinPlugin()
 	p.OfferedTo = func(agent string) bool {
-		of, err := a.config.ResolveAgent(agent)
-		if err != nil {
+		of, resolveErr := a.config.ResolveAgent(agent)
+		if resolveErr != nil {
 			return false
 		}
-		_, err = a.findModel(of)
-		return err == nil && of.Subturn.MaxDepth > 0
+		_, resolveErr = a.findModel(of)
+		return resolveErr == nil && of.Subturn.MaxDepth > 0
 	}
 	return p, err
 }
