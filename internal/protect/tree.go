@@ -69,9 +69,9 @@ func (r *Rules) Joined(dir, name string) (found []Hit, completes bool, err error
 	if len(before.seen) == len(after.seen) && acts(has) == acts(then) {
 		return nil, false, nil
 	}
-	search := search{rules: r, added: name, strict: true}
-	err = search.list(root, s)
-	return search.found, true, err
+	entries := search{rules: r, added: name, strict: true}
+	err = entries.list(root, s)
+	return entries.found, true, err
 }
 
 // search collects the entry points of a tree.
@@ -114,7 +114,7 @@ func (w *search) list(dir *os.Root, s spot) error {
 		return fmt.Errorf("look into %s: %w", s.path, err)
 	}
 	entries, err := handle.ReadDir(-1)
-	if err := errors.Join(err, handle.Close()); err != nil {
+	if err = errors.Join(err, handle.Close()); err != nil {
 		return fmt.Errorf("look into %s: %w", s.path, err)
 	}
 	names := map[string]bool{w.added: w.added != ""}
@@ -147,7 +147,7 @@ func Read(dir *os.Root, name string, settled bool) ([]byte, error) {
 	}
 	defer func() { _ = f.Close() }()
 	if settled {
-		if err := checkSettled(f); err != nil {
+		if err = checkSettled(f); err != nil {
 			return nil, err
 		}
 	}

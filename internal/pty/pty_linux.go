@@ -14,8 +14,8 @@ func OpenPTY(size Size) (control, terminal *os.File, err error) {
 		return nil, nil, fmt.Errorf("make a terminal: %w", err)
 	}
 	err = withDescriptor(control, func(fd int) error {
-		if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-			return err
+		if ioctlErr := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); ioctlErr != nil {
+			return ioctlErr
 		}
 		// By descriptor, not by name: a name could mean somebody else's terminal.
 		peer, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCGPTPEER,

@@ -52,8 +52,8 @@ func update(home, path string, change func(*list, string), listed bool) error {
 	if err != nil || name == "" {
 		return err
 	}
-	if l, err := read(home); err != nil || slices.Contains(l.Files, name) != listed {
-		return err
+	if l, readErr := read(home); readErr != nil || slices.Contains(l.Files, name) != listed {
+		return readErr
 	}
 	lock, err := filelock.Open(filepath.Join(home, "."+listName+".lock"), filelock.Wait)
 	if err != nil {
