@@ -44,9 +44,9 @@ func appendText(content string) func(*oldContent) ([]byte, error) {
 		}
 		enc, written := text.Detect(data), content
 		if !enc.Plain() || !text.Binary(data[:min(len(data), looked)]) {
-			s, err := enc.Decode(data)
-			if err != nil {
-				return nil, sdk.Errorf(sdk.InvalidArgument, "failed to append to file: %v", err)
+			s, decodeErr := enc.Decode(data)
+			if decodeErr != nil {
+				return nil, sdk.Errorf(sdk.InvalidArgument, "failed to append to file: %v", decodeErr)
 			}
 			if !fitsEncoding(s, enc, content) {
 				return nil, sdk.Errorf(sdk.InvalidArgument,

@@ -48,13 +48,13 @@ func (m *pluginState) checkTreeVersion(ctx context.Context, env *sdk.Environment
 	}
 	return m.conflictError(doing, tree.Path, etag, now, isReadable(env, tree.Path), func() (data []byte, err error) {
 		err = tree.WalkTree(func(e *workspace.TreeEntry) error {
-			f, err := e.Open()
-			if err != nil {
-				return err
+			f, readErr := e.Open()
+			if readErr != nil {
+				return readErr
 			}
 			defer func() { _ = f.Close() }()
-			data, err = io.ReadAll(f)
-			return err
+			data, readErr = io.ReadAll(f)
+			return readErr
 		})
 		return data, err
 	})

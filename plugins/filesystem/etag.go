@@ -58,13 +58,13 @@ func treeEtag(ctx context.Context, tree *workspace.Tree) (etag string, err error
 		return revisionEtag(tree.Info), nil
 	}
 	err = tree.WalkTree(func(e *workspace.TreeEntry) error {
-		f, err := e.Open()
-		if err != nil {
-			return err
+		f, readErr := e.Open()
+		if readErr != nil {
+			return readErr
 		}
 		defer func() { _ = f.Close() }()
-		etag, err = contentEtag(ctx, f)
-		return err
+		etag, readErr = contentEtag(ctx, f)
+		return readErr
 	})
 	return etag, err
 }

@@ -56,7 +56,7 @@ func lsTool() sdk.Tool {
 				return lsOutput{}, err
 			}
 			err = req.Workspace.WalkTree(guard.List, in.Path, func(e *workspace.TreeEntry) error {
-				if err := ctx.Err(); err != nil {
+				if ctx.Err() != nil {
 					return sdk.Errorf(sdk.Cancelled, "listing was cancelled")
 				}
 				return out.addEntry(&in, e)

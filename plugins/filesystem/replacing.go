@@ -46,7 +46,7 @@ func (r *textReplacement) newContents(c *oldContent) ([]byte, error) {
 	if err != nil {
 		return nil, r.replaceError(err, c)
 	}
-	if err := r.checkEncoding(s, enc, f); err != nil {
+	if err = r.checkEncoding(s, enc, f); err != nil {
 		return nil, err
 	}
 	r.times, r.note = len(f.Splices), r.matchNote(f, s)

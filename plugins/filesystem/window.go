@@ -109,7 +109,7 @@ func readPart(ctx context.Context, env *sdk.Environment, m *pluginState, path st
 	if err != nil {
 		return nil, err
 	}
-	if err := env.Workspace.CheckSize(path, info.Size()); err != nil {
+	if err = env.Workspace.CheckSize(path, info.Size()); err != nil {
 		return nil, err
 	}
 	w := &fileWindow{Path: f.Name(), Size: info.Size()}

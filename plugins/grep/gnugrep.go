@@ -75,15 +75,15 @@ func listTextFiles(ctx context.Context, w *workspace.Workspace, path string, q *
 		workers.Go(func() {
 			for name := range looked {
 				var binary bool
-				var err error
+				var lookErr error
 				if !q.text && ctx.Err() == nil {
-					binary, err = isBinaryFile(w, joinPath(path, name))
+					binary, lookErr = isBinaryFile(w, joinPath(path, name))
 				}
 				mu.Lock()
 				switch {
-				case errors.Is(err, fs.ErrPermission):
+				case errors.Is(lookErr, fs.ErrPermission):
 					t.closed++
-				case err != nil: // gone
+				case lookErr != nil: // gone
 				case binary:
 					t.binary++
 				default:

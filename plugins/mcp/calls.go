@@ -100,7 +100,7 @@ func (s *mcpServer) newHandler(spec pluginpb.Spec) func(context.Context, *toolRe
 		if err != nil {
 			return sdk.Result{}, err
 		}
-		if err := s.quarantineError(spec.Name); err != nil {
+		if err = s.quarantineError(spec.Name); err != nil {
 			return sdk.Result{}, err
 		}
 		token, endCall := s.calls.beginCall(req)

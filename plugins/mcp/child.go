@@ -155,7 +155,7 @@ func (c *childServer) newTransport() mcp.Transport {
 		for {
 			line, err := readLimitedLine(in)
 			if text := bytes.TrimSpace(line); isMessage(text) {
-				if _, err := write.Write(append(text, '\n')); err != nil {
+				if _, writeErr := write.Write(append(text, '\n')); writeErr != nil {
 					close(c.stdoutDone)
 					return
 				}

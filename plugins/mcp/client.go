@@ -65,7 +65,7 @@ func (s *mcpServer) askUser(ctx context.Context, req *mcp.ElicitRequest) (*mcp.E
 		return nil, err
 	}
 	var schema jsonschema.Schema
-	if err := json.Unmarshal(text, &schema); err != nil {
+	if err = json.Unmarshal(text, &schema); err != nil {
 		return nil, fmt.Errorf("invalid form: %w", err)
 	}
 	answer, err := call.Ask(ctx, req.Params.Message, &schema)

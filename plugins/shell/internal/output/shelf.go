@@ -31,7 +31,7 @@ func NewOutputFile(workspace string) (OutputFile, error) {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	if err := root.MkdirAll(OutputDir, 0o700); err != nil {
+	if err = root.MkdirAll(OutputDir, 0o700); err != nil {
 		return nil, err
 	}
 	shelf, err := root.OpenRoot(OutputDir)
