@@ -42,7 +42,7 @@ func NewGuard(p Policy) (*Guard, error) {
 	if named != real {
 		g.workspaces = append(g.workspaces, named)
 	}
-	if err := errors.Join(
+	if err = errors.Join(
 		resolvePaths("constraints.paths", p.Paths, &g.allowed),
 		resolvePaths("protected", p.Protected, &g.protected),
 		resolvePaths("unprotected", p.Unprotected, &g.open),

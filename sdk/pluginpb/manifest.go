@@ -219,7 +219,7 @@ func (s *Spec) Arguments() (*ArgumentReader, []Site, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("tool %s: read the input schema: %w", s.Name, err)
 	}
-	if err := s.Input.CheckBounds(); err != nil {
+	if err = s.Input.CheckBounds(); err != nil {
 		return nil, nil, fmt.Errorf("tool %s: the input schema: %w", s.Name, err)
 	}
 	if input.Type != "object" {

@@ -32,14 +32,14 @@ func newTestHome(t testing.TB, b Binary, m *pluginpb.Manifest, c *Case) *testHom
 	h := &testHome{dir: filepath.Join(dir, "home"), workspace: filepath.Join(dir, "work")}
 	writeFiles(t, h.workspace, c.Files)
 	c.prepareWorkspace(t, h.workspace)
-	if err := os.Mkdir(h.dir, 0o700); err != nil {
+	if err = os.Mkdir(h.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	settings := map[string]any{"dev": plugin, "grants": m.Grants}
 	if c.Config != nil {
-		raw, err := encodeJSON(c.Config)
-		if err != nil {
-			t.Fatal(err)
+		raw, encodeErr := encodeJSON(c.Config)
+		if encodeErr != nil {
+			t.Fatal(encodeErr)
 		}
 		settings["config"] = json.RawMessage(raw)
 	}

@@ -53,9 +53,9 @@ func runStandalone(p Plugin, args []string, stdin io.Reader, stdout, stderr io.W
 		return printToolHelp(stdout, spec)
 	}
 	if command.arguments == "-" {
-		read, err := io.ReadAll(io.LimitReader(stdin, pluginpb.MaxArgumentBytes+1))
-		if err != nil {
-			return fmt.Errorf("read the arguments from standard input: %w", err)
+		read, readErr := io.ReadAll(io.LimitReader(stdin, pluginpb.MaxArgumentBytes+1))
+		if readErr != nil {
+			return fmt.Errorf("read the arguments from standard input: %w", readErr)
 		}
 		command.arguments = string(read)
 	}
@@ -133,9 +133,9 @@ func (c *standaloneCall) runCall(p Plugin, m *pluginpb.Manifest, arguments []byt
 		defer func() { _ = os.RemoveAll(policy.StateDir) }()
 	}
 	if m.Grants.Takeback {
-		dir, err := os.MkdirTemp("", p.ID+"-takeback")
-		if err != nil {
-			return err
+		dir, mkdirErr := os.MkdirTemp("", p.ID+"-takeback")
+		if mkdirErr != nil {
+			return mkdirErr
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 		policy.Undo.Dir = dir

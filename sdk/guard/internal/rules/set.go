@@ -45,13 +45,13 @@ func readRules(files fs.FS) (*RuleSet, error) {
 	names, err := fs.Glob(files, "data/*.json")
 	var all []*Rule
 	for _, name := range names {
-		text, err := fs.ReadFile(files, name)
-		if err != nil {
-			return nil, err
+		text, readErr := fs.ReadFile(files, name)
+		if readErr != nil {
+			return nil, readErr
 		}
-		rules, err := ParseRules(path.Base(name), text)
-		if err != nil {
-			return nil, err
+		rules, readErr := ParseRules(path.Base(name), text)
+		if readErr != nil {
+			return nil, readErr
 		}
 		all = append(all, rulePointers(rules)...)
 	}
