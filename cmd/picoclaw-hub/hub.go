@@ -59,7 +59,7 @@ func serve(ctx context.Context, o *hubcmd.ServeOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := h.Listen(o.Listen, o.Names); err != nil {
+	if err = h.Listen(o.Listen, o.Names); err != nil {
 		return cli.CannotStart(err)
 	}
 	cfg, err := o.Factory.Config("")

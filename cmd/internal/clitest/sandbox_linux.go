@@ -65,8 +65,8 @@ var sandboxSeed = sync.OnceValues(func() (*sandboxFiles, error) {
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "PICOCLAW_HOME=" + home,
 			"PICOCLAW_ISOLATION_ENABLED=true", "PICOCLAW_ISOLATION_NETWORK=" + network}
 		cmd.Stdin = strings.NewReader(`{"id":1,"tool":"exec","args":{"command":"true"}}` + "\n")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("start a sandbox: %w: %s", err, out)
+		if out, runErr := cmd.CombinedOutput(); runErr != nil {
+			return nil, fmt.Errorf("start a sandbox: %w: %s", runErr, out)
 		}
 	}
 	results, err := filepath.Glob(filepath.Join(home, "cache", "selftest-*.json"))

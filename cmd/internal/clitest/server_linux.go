@@ -24,7 +24,7 @@ func (i Home) ServeMCP(t *testing.T, args ...string) (server *exec.Cmd, url, tok
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := server.Start(); err != nil {
+	if err = server.Start(); err != nil {
 		t.Fatal(err)
 	}
 	// Its plugins end with it only if it ends in order; what they have open can't be removed before.

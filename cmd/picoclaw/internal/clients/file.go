@@ -99,7 +99,7 @@ func (c *Change) Apply(now time.Time) (backup string, err error) {
 	current, err := os.ReadFile(c.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && c.isNew:
-		if err := os.MkdirAll(filepath.Dir(c.Path), 0o700); err != nil {
+		if err = os.MkdirAll(filepath.Dir(c.Path), 0o700); err != nil {
 			return "", err
 		}
 	case err != nil:

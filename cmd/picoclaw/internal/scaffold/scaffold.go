@@ -48,14 +48,14 @@ var templates embed.FS
 
 // Write writes the plugin, whole or not at all, and returns the names of its files.
 func (p Plugin) Write() (names []string, err error) {
-	if err := p.Check(); err != nil {
+	if err = p.Check(); err != nil {
 		return nil, err
 	}
 	if p.Module == "" {
 		p.Module = "example.com/" + p.ID
 	}
 	parent := filepath.Dir(p.Dir)
-	if err := os.MkdirAll(parent, 0o755); err != nil {
+	if err = os.MkdirAll(parent, 0o755); err != nil {
 		return nil, err
 	}
 	// It is made beside its place and moved there when it is complete.
@@ -65,7 +65,7 @@ func (p Plugin) Write() (names []string, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
 	made := filepath.Join(temp, p.ID)
-	if err := os.Mkdir(made, 0o755); err != nil {
+	if err = os.Mkdir(made, 0o755); err != nil {
 		return nil, err
 	}
 	if names, err = p.writeFiles(made); err != nil {
@@ -108,10 +108,10 @@ func (p *Plugin) writeFiles(dir string) ([]string, error) {
 	var names []string
 	for _, f := range p.listFiles() {
 		var text strings.Builder
-		if err := parsed.ExecuteTemplate(&text, f.template, p); err != nil {
+		if err = parsed.ExecuteTemplate(&text, f.template, p); err != nil {
 			return nil, err
 		}
-		if err := os.WriteFile(filepath.Join(dir, f.name), []byte(text.String()), 0o644); err != nil {
+		if err = os.WriteFile(filepath.Join(dir, f.name), []byte(text.String()), 0o644); err != nil {
 			return nil, err
 		}
 		names = append(names, f.name)

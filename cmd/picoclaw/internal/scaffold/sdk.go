@@ -118,7 +118,7 @@ func writeModule(dir string, mod *modfile.File, sums []byte) ([]string, error) {
 		return nil, err
 	}
 	names := []string{"go.mod"}
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), text, 0o644); err != nil {
+	if err = os.WriteFile(filepath.Join(dir, "go.mod"), text, 0o644); err != nil {
 		return nil, err
 	}
 	if sums != nil {

@@ -95,7 +95,7 @@ func (o *Options) runAgent(ctx context.Context) error {
 		return err
 	}
 	defer hosts.Close(o.Factory, all)
-	if err := all.Prepare(); err != nil {
+	if err = all.Prepare(); err != nil {
 		return cli.CannotStart(err)
 	}
 	c, err := all.OpenConversation(ctx, o.agent, o.session, session.Main)

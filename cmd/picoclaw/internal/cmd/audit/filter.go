@@ -35,7 +35,7 @@ func addFilterFlags(f *cli.Factory, cmd *cobra.Command, filter *audit.Filter) {
 		"only calls since a `time`: 90m, 24h or 7d ago, 2006-01-02, or 2006-01-02T15:04:05Z")
 	flags.String("until", "", "only calls before a `time`, in the format of --since")
 	cmd.Args = func(cmd *cobra.Command, args []string) (err error) {
-		if err := cli.NoArguments(cmd, args); err != nil {
+		if err = cli.NoArguments(cmd, args); err != nil {
 			return err
 		}
 		value := func(name string) string { return flags.Lookup(name).Value.String() }

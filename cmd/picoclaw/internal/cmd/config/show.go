@@ -56,9 +56,9 @@ func (o *ShowOptions) runShow() error {
 	}
 	settings := cfg.Settings()
 	if o.agent != "" {
-		agent, err := cfg.ResolveAgent(o.agent)
-		if err != nil {
-			return cli.CannotStart(err)
+		agent, resolveErr := cfg.ResolveAgent(o.agent)
+		if resolveErr != nil {
+			return cli.CannotStart(resolveErr)
 		}
 		settings = agent.Settings()
 	}

@@ -176,7 +176,7 @@ func (o *serverOptions) installServer(ctx context.Context, s *install.Shelf, nam
 	}
 	defer p.Discard()
 	p.Declared = o.declaredDigest
-	if err := s.Catalog.CheckNames(p.Manifest); err != nil {
+	if err = s.Catalog.CheckNames(p.Manifest); err != nil {
 		return cli.Fail(fmt.Errorf("%s was not added: %w", name, err))
 	}
 	if state := session.StateDir(s.Config.Home().Path, name); pin == nil && hasFiles(state) {
@@ -209,7 +209,7 @@ func (o *serverOptions) newPackageBuilder(s *install.Shelf) (*mcpservers.Package
 		return nil, nil, cli.CannotStart(err)
 	}
 	program := filepath.Join(filepath.Dir(exe), "plugins", "mcp", pluginpb.ProgramName("mcp", runtime.GOOS))
-	if _, err := os.Stat(program); err != nil {
+	if _, err = os.Stat(program); err != nil {
 		return nil, nil, cli.CannotStart(fmt.Errorf("the plugin mcp is missing: %w; unpack picoclaw's archive as a whole, or run `make build`", err))
 	}
 	// It has no log: what it has to say is what is not offered, which may be what is looked at here.

@@ -84,7 +84,7 @@ func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp
 	if home.Fallback {
 		return cli.CannotStart(errors.New("serving over HTTP needs a home, which has the token; set PICOCLAW_HOME to a directory"))
 	}
-	if err := os.MkdirAll(home.Path, 0o700); err != nil {
+	if err = os.MkdirAll(home.Path, 0o700); err != nil {
 		return cli.CannotStart(err)
 	}
 	listener, listenErr := net.Listen("tcp", o.address)

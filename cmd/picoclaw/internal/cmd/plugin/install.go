@@ -140,7 +140,7 @@ func (o *UpdateOptions) runUpdate() error {
 	if pin := s.Lock.Plugins[o.source]; pin != nil {
 		return o.Accept(s, o.source, pin)
 	}
-	if _, err := os.Stat(o.source); errors.Is(err, fs.ErrNotExist) {
+	if _, err = os.Stat(o.source); errors.Is(err, fs.ErrNotExist) {
 		if _, unknown := s.FindPin(o.source); unknown != nil {
 			return fmt.Errorf("%w; nor is there a package of that name", unknown)
 		}

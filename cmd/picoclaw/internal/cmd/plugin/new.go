@@ -75,17 +75,17 @@ func (o *NewOptions) createPlugin() error {
 		return cli.Fail(err)
 	}
 	p := scaffold.Plugin{ID: o.id, Dir: dir, Module: o.module, Picoclaw: "picoclaw"}
-	if err := p.Check(); err != nil {
+	if err = p.Check(); err != nil {
 		return cli.Usagef("%w", err)
 	}
-	if s, err := install.OpenShelf(o.Factory); err == nil && s.IsBundled(o.id) {
+	if s, openErr := install.OpenShelf(o.Factory); openErr == nil && s.IsBundled(o.id) {
 		return cli.Usagef("picoclaw comes with a plugin %s, and two can't have one id; choose another name", o.id)
 	}
 	if p.SDK, err = o.chooseSDK(); err != nil {
 		return cli.Fail(err)
 	}
 	if p.SDK.Source != "" {
-		if self, err := os.Executable(); err == nil {
+		if self, exeErr := os.Executable(); exeErr == nil {
 			p.Picoclaw = self // the one that belongs to these sources
 		}
 	}

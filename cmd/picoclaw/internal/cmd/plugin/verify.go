@@ -161,8 +161,8 @@ func (o *ResetOptions) resetCrashes() error {
 		return err
 	}
 	if !slices.Contains(s.PluginIDs(), o.id) {
-		_, err := s.FindPin(o.id)
-		return err
+		_, findErr := s.FindPin(o.id)
+		return findErr
 	}
 	crashed, err := supervise.ResetCrashes(session.CrashDir(s.Config.Home().Path), o.id)
 	if err != nil {

@@ -41,8 +41,8 @@ func (o *InitOptions) writeClient(client clients.Client, server clients.Server, 
 		}
 	}
 	if !o.yes {
-		if yes, err := o.Ask(fmt.Sprintf("Write this to %s?", change.Path)); err != nil || !yes {
-			return cli.Fail(wrapReason("nothing was written", err))
+		if yes, askErr := o.Ask(fmt.Sprintf("Write this to %s?", change.Path)); askErr != nil || !yes {
+			return cli.Fail(wrapReason("nothing was written", askErr))
 		}
 	}
 	if result.Backup, err = change.Apply(time.Now()); err != nil {

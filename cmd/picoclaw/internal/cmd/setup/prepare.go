@@ -47,12 +47,12 @@ func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 		return nil, cli.CannotStart(errors.New("there is no home directory to set up in: set PICOCLAW_HOME to an absolute directory, or HOME"))
 	}
 	m := &setupResult{}
-	if err := m.createDir(home.Path); err != nil {
+	if err = m.createDir(home.Path); err != nil {
 		return nil, cli.CannotStart(fmt.Errorf("make the home: %w; PICOCLAW_HOME names another place", err))
 	}
 	m.isolationErr = attackSandbox(ctx, home.Path)
 	if cfg.File() == "" {
-		if err := o.writeConfig(m, home.Path); err != nil {
+		if err = o.writeConfig(m, home.Path); err != nil {
 			return nil, cli.CannotStart(fmt.Errorf("write a configuration into the home: %w", err))
 		}
 	}
@@ -99,7 +99,7 @@ func (o *InitOptions) writeConfig(m *setupResult, home string) error {
 		return err
 	}
 	var text strings.Builder
-	if err := layout.Execute(&text, map[string]any{
+	if err = layout.Execute(&text, map[string]any{
 		"Home": home, "Workspace": workspace, "Isolated": m.isolationErr == nil, "Why": errorLine(m.isolationErr),
 		"Programs": detectPackageManagers(),
 	}); err != nil {
@@ -121,7 +121,7 @@ func (o *InitOptions) writeConfig(m *setupResult, home string) error {
 			return err
 		}
 		_, err = f.WriteString(file.text)
-		if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 			return err
 		}
 		m.created = append(m.created, path)
