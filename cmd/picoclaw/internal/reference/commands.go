@@ -18,7 +18,7 @@ examples.
 A failed call prints a line that begins with ` + "`[ERROR]`" + `; ` + "`|`" + ` begins details, ` + "`rule:`" + ` the rule that refused the call,
 ` + "`hint:`" + ` the remedy.
 
-All commands have the first four flags. Several have the others, and name them under *Shared*. Defaults are in
+All commands have the first four flags. Several have the others, and name them. Defaults are in
 parentheses.
 `
 
@@ -141,10 +141,10 @@ func writeFlags(b *strings.Builder, cmd *cobra.Command, shared []*pflag.Flag) {
 		b.WriteString("\n" + own.String())
 	}
 	if len(same) > 0 {
-		above = append(above, "those of "+code(cmd.Parent().CommandPath()))
+		above = append(above, "flags of "+code(cmd.Parent().CommandPath()))
 	}
 	if len(above) > 0 {
-		b.WriteString("\n" + wrapped("Shared: "+strings.Join(above, ", ")+".", "") + "\n")
+		b.WriteString("\n" + wrapped(strings.Join(above, ", "), "") + "\n")
 	}
 }
 

@@ -18,8 +18,8 @@ is ` + "`PICOCLAW_LOG_LEVEL`" + `; lists are separated by commas or JSON, object
 Nothing starts with a mistake in the file: ` + "`picoclaw config check`" + ` reports each with its line and remedy.
 ` + "`picoclaw config show`" + ` prints each value and its source, ` + "`picoclaw config schema`" + ` a JSON Schema for editors.
 
-Each key has its type and default. Keys with ● can also be set for one agent, in its entry of ` + "`agents.agents`" + `
-without ` + "`agents.defaults.`" + `. Sizes are bytes or have a unit: KB (1024 bytes), MB, GB, TB.
+Parentheses have the type, unless the default shows it, and the default. Keys with ● can also be set for one agent, in
+its entry of ` + "`agents.agents`" + ` without ` + "`agents.defaults.`" + `. Sizes are bytes or have a unit: KB (1024 bytes), MB, GB, TB.
 `
 
 // sections are the parts of the page, each with what its keys begin with.
@@ -111,19 +111,23 @@ func splitKey(key string) (object, name string) {
 func writeKey(b *strings.Builder, key config.Key) {
 	name := code(key.Name)
 	if key.PerAgent {
-		name += " ●"
+		name += "●"
 	}
 	if key.Alias != "" {
 		name += ", or " + code(key.Alias)
 	}
-	facts := typeOf(key)
+	var facts []string
+	standard := valueOf(key.Default)
+	if standard == "" || key.Type != config.BoolType && key.Type != config.IntType {
+		facts = append(facts, typeOf(key))
+	}
 	if key.Required {
-		facts += "; required"
+		facts = append(facts, "required")
 	}
-	if standard := valueOf(key.Default); standard != "" {
-		facts += "; " + standard
+	if standard != "" {
+		facts = append(facts, standard)
 	}
-	b.WriteString(entry(name, facts, key.Doc))
+	b.WriteString(entry(name, strings.Join(facts, "; "), key.Doc))
 }
 
 func typeOf(key config.Key) string {

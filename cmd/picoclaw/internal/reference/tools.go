@@ -19,8 +19,8 @@ An agent has the tools of the set ` + "`tools.set`" + ` (picoclaw, module or all
 and its ` + "`modules`" + `; ` + "`picoclaw tools --agent ID`" + ` lists them with permissions and side effects.
 [filesystem.md](filesystem.md) and [shell.md](shell.md) describe their behaviour.
 
-Each argument has its type (string if none is shown), default and claim. The guard decides on claims before the call
-leaves the host.
+Each argument has its type (if none is shown, that of the default, or a string), default and claim. The guard decides on
+claims before the call leaves the host.
 `
 
 // Tools returns the page about tools.
@@ -72,18 +72,19 @@ func writeTool(b *strings.Builder, spec *pluginpb.Spec) error {
 		b.WriteString("No arguments.\n")
 		return nil
 	}
-	writeArguments(b, input, "")
+	writeArguments(b, input, "", nil)
 	return nil
 }
 
-// writeArguments writes a line for each argument, required ones first, including the fields of objects.
-func writeArguments(b *strings.Builder, s *jsonschema.Schema, in string) {
+// writeArguments writes a line for each argument, required ones first, including the fields of objects. Fields have no
+// description if outer has an argument of the same name whose description begins alike.
+func writeArguments(b *strings.Builder, s *jsonschema.Schema, in string, outer map[string]*jsonschema.Schema) {
 	names := slices.Sorted(maps.Keys(s.Properties))
 	slices.SortStableFunc(names, func(x, y string) int { return needed(s, y) - needed(s, x) })
 	for _, name := range names {
 		p := s.Properties[name]
 		var facts []string
-		if text := argumentType(p); text != "string" {
+		if text := argumentType(p); text != "string" && (text != "boolean" || p.Default == nil) {
 			facts = append(facts, text)
 		}
 		if needed(s, name) > 0 {
@@ -95,11 +96,21 @@ func writeArguments(b *strings.Builder, s *jsonschema.Schema, in string) {
 		if claim, _ := p.Extra[pluginpb.ClaimKey].(string); claim != "" {
 			facts = append(facts, "claim: "+claim)
 		}
-		b.WriteString(entry(code(in+name), strings.Join(facts, "; "), p.Description))
+		doc := p.Description
+		if same := outer[name]; same != nil && beginAlike(doc, same.Description) {
+			doc = "as " + code(name) + "."
+		}
+		b.WriteString(entry(code(in+name), strings.Join(facts, "; "), doc))
 		if p.Items != nil && len(p.Items.Properties) > 0 {
-			writeArguments(b, p.Items, in+name+"[].")
+			writeArguments(b, p.Items, in+name+"[].", s.Properties)
 		}
 	}
+}
+
+// beginAlike reports whether two texts have the same first two words.
+func beginAlike(x, y string) bool {
+	a, b := strings.Fields(x), strings.Fields(y)
+	return len(a) > 1 && len(b) > 1 && a[0] == b[0] && a[1] == b[1]
 }
 
 func needed(s *jsonschema.Schema, name string) int {
