@@ -38,12 +38,9 @@ var figures = []struct{ page, text string }{
 		"{fleetscale/single.server_per_worker-KiB} KiB for a worker with its connection and its 400 subscriptions |"},
 	{"fleet.md", "| memory of a worker | {fleetscale/single.worker-MiB} MiB |"},
 	{"fleet.md", "| the server at rest, of one processor | {fleetscale/single.server_rest-%} % |"},
-	{"fleet.md", "| all workers at rest, of one processor | {fleetscale/single.workers_rest-%} % |"},
 	{"fleet.md", "eight at once | p50 {fleetscale/single.lookup-ms} ms, p99 {fleetscale/single.lookup_p99-ms} ms |"},
 	{"fleet.md", "all agents once | {fleetscale/single.gateway_after_pass_1-MiB} MiB |"},
-	{"fleet.md", "after three times | {fleetscale/single.gateway_after_pass_3-MiB} MiB |"},
 	{"fleet.md", "64 at once | {fleetscale/single.calls-/s} a second, p50 {fleetscale/single.call-ms} ms |"},
-	{"fleet.md", "not for its agents | {fleetscale/single.foreign_messages-count} |"},
 }
 
 var (
