@@ -23,13 +23,13 @@ const maxSiblings = 4096
 // A plugin without exec keeps its write grants, since it could otherwise create no files there; guard and workspace
 // restrict it.
 func excludeHidden(p Profile, grants map[string]uint64) error {
-	for _, hidden := range p.Hide {
-		hidden, err := filepath.EvalSymlinks(hidden)
+	for _, named := range p.Hide {
+		hidden, err := filepath.EvalSymlinks(named)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // missing directories need no hiding
 		}
 		if err != nil {
-			return &ProfileError{Profile: p.Name, Path: hidden, Problem: "is to be hidden and can't be found: " + err.Error()}
+			return &ProfileError{Profile: p.Name, Path: named, Problem: "is to be hidden and can't be found: " + err.Error()}
 		}
 		for _, tree := range treesAbove(hidden, grants) {
 			rights := grants[tree]

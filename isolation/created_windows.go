@@ -30,7 +30,7 @@ func (c *suspendedProcess) assignToJob() error {
 // readRestriction reads the restrictions back from the process.
 func (c *suspendedProcess) readRestriction() (r tokenRestriction, err error) {
 	var token windows.Token
-	if err := windows.OpenProcessToken(c.process, windows.TOKEN_QUERY, &token); err != nil {
+	if err = windows.OpenProcessToken(c.process, windows.TOKEN_QUERY, &token); err != nil {
 		return r, fmt.Errorf("open the token of a process: %w", err)
 	}
 	defer func() { _ = token.Close() }()

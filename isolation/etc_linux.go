@@ -93,7 +93,7 @@ func (c *etcCopies) copiesDir(parts []viewMount) (string, error) {
 	}
 	held, err := lockDir(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := c.makeCopies(path, parts); err != nil {
+		if err = c.makeCopies(path, parts); err != nil {
 			return "", err
 		}
 		held, err = lockDir(path)

@@ -31,8 +31,8 @@ func CheckExposed(rules []ExposePath) error {
 func normalizeExposed(rules []ExposePath) ([]ExposePath, error) {
 	var final []ExposePath
 	place := map[string]int{}
-	for n, rule := range rules {
-		rule, err := checkRule(rule, fmt.Sprintf("isolation.expose_paths[%d]", n))
+	for n, given := range rules {
+		rule, err := checkRule(given, fmt.Sprintf("isolation.expose_paths[%d]", n))
 		if err != nil {
 			return nil, err
 		}

@@ -59,7 +59,7 @@ func configureMachine(cfg Config, log hclog.Logger, m machineConfig) (*Isolation
 		return nil, err
 	}
 	cfg.ExposePaths = rules
-	if err := markCloseOnExec(); err != nil {
+	if err = markCloseOnExec(); err != nil {
 		return nil, fmt.Errorf("keep inherited descriptors from children: %w", err)
 	}
 	i := &Isolation{cfg: cfg, log: log, processes: map[*Process]struct{}{}}

@@ -54,7 +54,7 @@ func orUnlimited(n int64) uint64 {
 // lowerLimit lowers both values of a process's limit, and reports whether it changed one.
 func lowerLimit(pid, resource int, limit uint64) (lowered bool, err error) {
 	var now unix.Rlimit
-	if err := unix.Prlimit(pid, resource, nil, &now); err != nil {
+	if err = unix.Prlimit(pid, resource, nil, &now); err != nil {
 		return false, err
 	}
 	want := unix.Rlimit{Cur: min(now.Cur, limit), Max: min(now.Max, limit)}

@@ -33,7 +33,7 @@ func followsMountLinks(bwrap, scratch string) bool {
 		cmd.Env, cmd.Dir = []string{}, "/"
 		_ = cmd.Run() // there is no such program; what counts is what was made before
 	}
-	if _, err := os.Lstat(filepath.Join(work, "plain", "made")); err != nil {
+	if _, err = os.Lstat(filepath.Join(work, "plain", "made")); err != nil {
 		return true // it made nothing at all
 	}
 	made, err := os.ReadDir(victim)

@@ -144,7 +144,7 @@ func readMagicLink(path string) (string, error) {
 		return "", errNoNamedFile // a pipe or a socket
 	}
 	var meant, named unix.Stat_t
-	if err := unix.Stat(path, &meant); err != nil {
+	if err = unix.Stat(path, &meant); err != nil {
 		return "", err
 	}
 	err = unix.Lstat(to, &named)

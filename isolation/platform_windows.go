@@ -53,7 +53,7 @@ func (pl *platform) startChild(child *exec.Cmd, p Profile) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := pl.startIn(job, child); err != nil {
+	if err = pl.startIn(job, child); err != nil {
 		job.closeHandle()
 		return nil, err
 	}

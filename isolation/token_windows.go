@@ -59,9 +59,9 @@ func restrictingIDs(token windows.Token) ([]windows.SIDAndAttributes, error) {
 	}
 	ids := []windows.SIDAndAttributes{{Sid: user.User.Sid}}
 	for _, kind := range keptGroups {
-		id, err := windows.CreateWellKnownSid(kind)
-		if err != nil {
-			return nil, fmt.Errorf("name everybody's groups: %w", err)
+		id, sidErr := windows.CreateWellKnownSid(kind)
+		if sidErr != nil {
+			return nil, fmt.Errorf("name everybody's groups: %w", sidErr)
 		}
 		ids = append(ids, windows.SIDAndAttributes{Sid: id})
 	}

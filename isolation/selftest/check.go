@@ -96,7 +96,7 @@ func (r *Report) writeReport(file string) error {
 
 // withStageDir calls f with a new directory below dir.
 func withStageDir(dir string, f func(stage string) error) (err error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err = os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	made, err := os.MkdirTemp(dir, "selftest-")

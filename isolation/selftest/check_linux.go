@@ -15,8 +15,8 @@ import (
 )
 
 // attackSandbox runs the attacks in a sandbox with the rights of a command-running plugin.
-func attackSandbox(ctx context.Context, o Options) (results []Result, err error) {
-	err = withStageDir(o.Dir, func(stage string) error {
+func attackSandbox(ctx context.Context, o Options) (results []Result, _ error) {
+	err := withStageDir(o.Dir, func(stage string) error {
 		at, done, err := newTargets(stage)
 		if err != nil {
 			return err
@@ -28,7 +28,7 @@ func attackSandbox(ctx context.Context, o Options) (results []Result, err error)
 		}
 		defer func() { _ = outside.Close() }()
 		work := filepath.Join(stage, "work")
-		if err := os.Mkdir(work, 0o700); err != nil {
+		if err = os.Mkdir(work, 0o700); err != nil {
 			return err
 		}
 		aim, err := json.Marshal(at)

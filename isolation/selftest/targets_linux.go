@@ -27,10 +27,10 @@ const canary = "canary"
 func newTargets(dir string) (at targets, done func(), err error) {
 	host, _ := proctable.Read(os.Getpid())
 	at = targets{Outside: filepath.Join(dir, "outside"), Host: host.PID, Started: host.Started}
-	if err := os.Mkdir(at.Outside, 0o700); err != nil {
+	if err = os.Mkdir(at.Outside, 0o700); err != nil {
 		return at, nil, err
 	}
-	if err := os.WriteFile(filepath.Join(at.Outside, canary), []byte("canary"), 0o600); err != nil {
+	if err = os.WriteFile(filepath.Join(at.Outside, canary), []byte("canary"), 0o600); err != nil {
 		return at, nil, err
 	}
 	abstract, err := net.Listen("unix", "@picoclaw-selftest-"+rand.Text())

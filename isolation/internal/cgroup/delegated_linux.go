@@ -64,7 +64,7 @@ func (h *hierarchy) delegateControllers() ([]string, error) {
 func (h *hierarchy) enableController(controller string) error {
 	err := writeControlFile(subtreeControlFile(h.ownGroup), "+"+controller)
 	for try := 0; try < maxMoveTries && errors.Is(err, unix.EBUSY) && !h.isRoot(); try++ {
-		if err := h.moveSelf(); err != nil {
+		if err = h.moveSelf(); err != nil {
 			return err
 		}
 		err = writeControlFile(subtreeControlFile(h.ownGroup), "+"+controller)

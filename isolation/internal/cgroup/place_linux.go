@@ -77,7 +77,7 @@ func (p *Place) prepareHierarchy(h *hierarchy) (err error) {
 	}) {
 		return nil
 	}
-	if err := h.checkWritable(); err != nil {
+	if err = h.checkWritable(); err != nil {
 		return h.newProblem(err)
 	}
 	if h.base, err = createBase(h.ownGroup); err != nil {
@@ -94,7 +94,7 @@ func (p *Place) prepareHierarchy(h *hierarchy) (err error) {
 	}
 	p.hierarchies = append(p.hierarchies, h)
 	if h.version == 1 && p.providers[Processor] == h {
-		if err := writeControlFile(filepath.Join(h.base.path, "cpu.shares"), totalShares()); err != nil {
+		if err = writeControlFile(filepath.Join(h.base.path, "cpu.shares"), totalShares()); err != nil {
 			delete(p.providers, Processor)
 			return h.newProblem(err)
 		}
