@@ -52,9 +52,9 @@ func (s *Session) RunSandboxed(ctx context.Context, a SandboxedProgram) error {
 		if n, err = s.sandboxedProgramNetwork(a); err != nil {
 			return err
 		}
-		env, err := n.attach(&profile)
-		if err != nil {
-			return err
+		env, attachErr := n.attach(&profile)
+		if attachErr != nil {
+			return attachErr
 		}
 		cmd.Env = slices.Concat(cmd.Env, env)
 	}

@@ -164,10 +164,10 @@ func (h *Host) newRuntime() (*callRuntime, error) {
 	if err != nil {
 		return nil, &StartError{err}
 	}
-	if err := h.testSandbox(m.isolation, agent.Isolation.Network && agent.Network == nil); err != nil {
+	if err = h.testSandbox(m.isolation, agent.Isolation.Network && agent.Network == nil); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
-	if err := h.prepareHome(home); err != nil {
+	if err = h.prepareHome(home); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
 	if m.audit, err = openAuditor(h.config, h.logger, h.witness); err != nil {

@@ -165,17 +165,17 @@ func (h *Host) sharedNetwork(s *Session, reached *policy.NetworkRules, plugin st
 	}
 	if own := s.policy.PluginNetwork(plugin); own != nil {
 		own.Hosts = reached.Hosts
-		narrower, err := egress.Compile(own.Rules)
-		if err != nil {
-			return nil, fmt.Errorf("plugins.%s.%w", plugin, err)
+		narrower, compileErr := egress.Compile(own.Rules)
+		if compileErr != nil {
+			return nil, fmt.Errorf("plugins.%s.%w", plugin, compileErr)
 		}
 		n.policy = n.policy.Intersect(narrower)
 	}
 	if len(grants.Hosts) > 0 {
 		// Name addresses are shared by all networks.
-		granted, err := egress.Compile(egress.Rules{Allow: grants.Hosts, Hosts: reached.Hosts})
-		if err != nil {
-			return nil, fmt.Errorf("plugin %s asks for %w", plugin, err)
+		granted, compileErr := egress.Compile(egress.Rules{Allow: grants.Hosts, Hosts: reached.Hosts})
+		if compileErr != nil {
+			return nil, fmt.Errorf("plugin %s asks for %w", plugin, compileErr)
 		}
 		n.policy = n.policy.Intersect(granted)
 	}

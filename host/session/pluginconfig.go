@@ -56,7 +56,7 @@ func validateConfig(m *pluginpb.Manifest, settings json.RawMessage) error {
 		return fmt.Errorf("the schema is not usable: %w", err)
 	}
 	var value any
-	if err := json.Unmarshal(settings, &value); err != nil {
+	if err = json.Unmarshal(settings, &value); err != nil {
 		return err
 	}
 	err = resolved.Validate(value)
