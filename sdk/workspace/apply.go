@@ -82,7 +82,7 @@ func (tx *transaction) addEdit(e Edit) error {
 	var none *missingParentError
 	if errors.As(err, &none) && e.Parents {
 		// Create directories only for a possible change.
-		if _, err := e.Change(&OldFile{Path: none.at.fullPath(), asked: e.Path}); err != nil {
+		if _, err = e.Change(&OldFile{Path: none.at.fullPath(), asked: e.Path}); err != nil {
 			return err
 		}
 		if tx.dry {

@@ -42,7 +42,7 @@ func (s stopCheck) copySparse(out, in *os.File, limit int64) (size int64, err er
 			break // only a hole remains
 		}
 		for _, f := range []*os.File{in, out} {
-			if _, err := f.Seek(from, io.SeekStart); err != nil {
+			if _, err = f.Seek(from, io.SeekStart); err != nil {
 				return at, err
 			}
 		}

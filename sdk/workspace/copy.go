@@ -30,7 +30,7 @@ func (w *Workspace) CopyTree(source, destination string, o TransferOptions) erro
 			return err
 		}
 		defer unlock()
-		if real, err := paths.Resolve(from.Path); err == nil {
+		if real, resolveErr := paths.Resolve(from.Path); resolveErr == nil {
 			from.Path = real
 		}
 		t, err := planTransfer(source, from, to, o)
@@ -84,14 +84,14 @@ func (w *Workspace) copyToTemp(source *Tree, to *changeTarget, replace bool, lim
 		return err
 	}
 	c := treeCopy{source, to, replace, limit, stop}
-	if err := c.copyAll(temp.name); err != nil {
+	if err = c.copyAll(temp.name); err != nil {
 		temp.removeTemp()
 		if errors.Is(err, errForeign) {
 			return w.replaceForeign(source.topEntry(), to)
 		}
 		return err
 	}
-	if err := w.checkCopy(source, to, temp.name); err != nil {
+	if err = w.checkCopy(source, to, temp.name); err != nil {
 		temp.removeTemp()
 		return err
 	}

@@ -84,9 +84,9 @@ func (w *Workspace) reopenInPlace(path string) (*inPlaceWrite, error) {
 		defer t.closeHandles()
 	}
 	if isReadOnlyDir(err) || err == nil && t.exact {
-		single, err := w.openInPlace(path)
-		if err != nil {
-			return nil, err
+		single, openErr := w.openInPlace(path)
+		if openErr != nil {
+			return nil, openErr
 		}
 		return single.inPlace, nil
 	}
@@ -124,7 +124,7 @@ func (w *Workspace) replaceForeign(source *TreeEntry, to *changeTarget) error {
 		return err
 	}
 	data, err := (&OldFile{Info: source.Info, w: w, file: in, asked: source.Name}).Bytes()
-	if err := errors.Join(err, in.Close()); err != nil {
+	if err = errors.Join(err, in.Close()); err != nil {
 		return err
 	}
 	if err := p.stageIntent(w, to.path, data); err != nil {

@@ -64,19 +64,19 @@ func (w *Workspace) removeDir(ctx context.Context, t *changeTarget) error {
 		temp.freeRecord()
 		return err
 	}
-	if err := t.dir.Rename(t.name, temp.name); err != nil {
+	if err = t.dir.Rename(t.name, temp.name); err != nil {
 		temp.freeRecord()
 		return errors.Join(err, temp.dir.Close())
 	}
 	freed := make(chan error, 1)
 	go func() {
-		err := removeOwn(temp.dir, temp.name)
-		if err == nil {
+		removeErr := removeOwn(temp.dir, temp.name)
+		if removeErr == nil {
 			temp.freeRecord()
 		}
-		freed <- errors.Join(err, temp.dir.Close())
+		freed <- errors.Join(removeErr, temp.dir.Close())
 	}()
-	if err := t.syncDir(); err != nil {
+	if err = t.syncDir(); err != nil {
 		return err
 	}
 	select {
@@ -100,8 +100,8 @@ func rootError(err error, path string) error {
 
 // MakeDir creates a directory and its missing parents. An existing directory is no error; made reports whether it is
 // new.
-func (w *Workspace) MakeDir(path string, mode fs.FileMode) (made bool, err error) {
-	err = w.withPlace(guard.Write, path, func(at pathPlace) error {
+func (w *Workspace) MakeDir(path string, mode fs.FileMode) (made bool, _ error) {
+	err := w.withPlace(guard.Write, path, func(at pathPlace) error {
 		info, err := at.statPlace()
 		switch {
 		case err == nil && info.IsDir():
@@ -111,11 +111,11 @@ func (w *Workspace) MakeDir(path string, mode fs.FileMode) (made bool, err error
 		case ignoreMissing(err) != nil:
 			return err
 		}
-		if err := w.checkProtected(guard.Write, path, filepath.Join(at.dir.Name(), at.name)); err != nil {
+		if err = w.checkProtected(guard.Write, path, filepath.Join(at.dir.Name(), at.name)); err != nil {
 			return err
 		}
 		made = true
-		if err := at.dir.MkdirAll(at.name, mode); err != nil {
+		if err = at.dir.MkdirAll(at.name, mode); err != nil {
 			return err
 		}
 		t, err := at.openTarget(path)

@@ -21,7 +21,7 @@ func makeAccessible(dir *os.Root, name string) error {
 	if err != nil || !info.IsDir() {
 		return err
 	}
-	if err := dir.Chmod(name, newDirMode); err != nil {
+	if err = dir.Chmod(name, newDirMode); err != nil {
 		return err
 	}
 	sub, err := dir.OpenRoot(name)
@@ -34,7 +34,7 @@ func makeAccessible(dir *os.Root, name string) error {
 		return err
 	}
 	entries, err := handle.ReadDir(-1)
-	if err := errors.Join(err, handle.Close()); err != nil {
+	if err = errors.Join(err, handle.Close()); err != nil {
 		return err
 	}
 	for _, e := range entries {

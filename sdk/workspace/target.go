@@ -42,7 +42,7 @@ func (w *Workspace) openTargetAs(access guard.Access, follow bool, path string) 
 	var t *changeTarget
 	err := w.withPlaceAs(access, follow, path, func(at pathPlace) (err error) {
 		real := filepath.Join(at.dir.Name(), at.name)
-		if err := w.checkProtected(access, path, real); err != nil {
+		if err = w.checkProtected(access, path, real); err != nil {
 			return err
 		}
 		if t, err = at.openTarget(path); err != nil {
