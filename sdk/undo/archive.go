@@ -86,7 +86,7 @@ func (a *archive) flushBuffer() error { return a.buffer.Flush() }
 // keepContents adds the contents of a file and returns their number.
 func (a *archive) keepContents(name string, size int64, contents io.Reader) (number int, err error) {
 	number = a.contents + 1
-	if err := a.writeHeader(path.Join(contentFolder, strconv.Itoa(number), name), size); err != nil {
+	if err = a.writeHeader(path.Join(contentFolder, strconv.Itoa(number), name), size); err != nil {
 		return 0, err
 	}
 	n, err := io.Copy(a.tar, io.LimitReader(contents, size))
@@ -113,7 +113,7 @@ func (a *archive) writeEnd(r *record) error {
 	if err != nil {
 		return err
 	}
-	if err := a.writeMember(recordMember, data); err != nil {
+	if err = a.writeMember(recordMember, data); err != nil {
 		return err
 	}
 	trailer, err := trailerOf(&r.Operation)

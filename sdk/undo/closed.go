@@ -39,8 +39,8 @@ func (r *Recorder) openClosed(path string) (*os.File, error) { return openClosed
 
 // openClosed opens a single file for reading.
 func openClosed(files *workspace.Workspace, path string) (file *os.File, err error) {
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a FIFO would wait for a writer
-		return nil, cmp.Or(err, fs.ErrInvalid)
+	if info, lstatErr := os.Lstat(path); lstatErr != nil || !info.Mode().IsRegular() { // opening a FIFO would wait for a writer
+		return nil, cmp.Or(lstatErr, fs.ErrInvalid)
 	}
 	err = files.InspectTree(guard.Write, path, func(t *workspace.Tree) error {
 		return t.WalkTree(func(e *workspace.TreeEntry) error {

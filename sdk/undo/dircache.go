@@ -104,9 +104,9 @@ func (c *dirCache) closeAll() {
 // closed them. It returns what the directory was before; restore sets the modes again.
 func (c *dirCache) openAnyway(path string) (d *openDir, was *node, restore func()) {
 	restore = func() {}
-	if d := c.openDir(path); d != nil && !d.isClosed() {
-		if n, err := statFile(d.file); err == nil {
-			return d, n, restore
+	if opened := c.openDir(path); opened != nil && !opened.isClosed() {
+		if n, err := statFile(opened.file); err == nil {
+			return opened, n, restore
 		}
 	}
 	if !paths.Within(c.files.Dir(), path) || path == c.files.Dir() {
@@ -119,8 +119,8 @@ func (c *dirCache) openAnyway(path string) (d *openDir, was *node, restore func(
 	name := filepath.Base(path)
 	n, err := parent.statName(name)
 	if err == nil && n != nil && n.Mode.IsDir() {
-		if d := c.openDir(path); d != nil && !d.isClosed() {
-			return d, n, restore
+		if opened := c.openDir(path); opened != nil && !opened.isClosed() {
+			return opened, n, restore
 		}
 		if parent.root.Chmod(name, modeBits(n.Mode)|0o700) == nil {
 			c.closeDir(path)

@@ -157,9 +157,9 @@ func (f *finisher) visitDir(o *object) {
 	d := dir
 	d.object = o
 	for _, child := range f.children[o.index] {
-		if n, err := dir.statName(string(child.Name)); err == nil && n != nil && n.ID == child.ID {
+		if now, statErr := dir.statName(string(child.Name)); statErr == nil && now != nil && now.ID == child.ID {
 			f.placeDir(child, filepath.Join(path, string(child.Name)))
-			child.After = n.toState()
+			child.After = now.toState()
 		}
 	}
 	for _, e := range f.entries[o.index] {

@@ -49,8 +49,8 @@ func (r *record) setBefore() {
 		if o.Created || depth > maxDepth {
 			return ""
 		}
-		if path, ok := known[o]; ok {
-			return path
+		if earlier, ok := known[o]; ok {
+			return earlier
 		}
 		defer func() { known[o] = path }()
 		parent, name := o.Parent, string(o.Name)

@@ -70,14 +70,14 @@ func (u *undoing) linkTo(at spot, s *step) error {
 		return err
 	}
 	path := filepath.Join(to.path, string(s.Name))
-	if err := u.allowChange(mutation.Link, filepath.Join(from.path, at.name), path, false); err != nil {
+	if err = u.allowChange(mutation.Link, filepath.Join(from.path, at.name), path, false); err != nil {
 		return err
 	}
 	if s.now == nil || !u.replacesFile(s) {
 		u.noticeChange(mutation.Link, filepath.Join(from.path, at.name), path)
 		return occupiedConflict(from.linkName(at.name, to.directory, string(s.Name)))
 	}
-	if err := u.makeReadable(to, string(s.Name), path, s.now); err != nil {
+	if err = u.makeReadable(to, string(s.Name), path, s.now); err != nil {
 		return err
 	}
 	u.noticeChange(mutation.Write, path, "")
@@ -108,12 +108,12 @@ func (u *undoing) createFile(s *step, o *object) error {
 	if o.isRegular() {
 		replaced := s.now != nil && u.replacesFile(s)
 		if replaced {
-			if err := u.makeReadable(d, name, path, s.now); err != nil {
+			if err = u.makeReadable(d, name, path, s.now); err != nil {
 				return err
 			}
 			u.noticeChange(mutation.Write, path, "")
-			now, err := d.statName(name)
-			if err != nil || now == nil {
+			now, statErr := d.statName(name)
+			if statErr != nil || now == nil {
 				return &Conflict{path, changedSince}
 			}
 			return u.putReady(s.Before, d, name, now)
@@ -121,7 +121,7 @@ func (u *undoing) createFile(s *step, o *object) error {
 		u.noticeChange(mutation.Make, path, "")
 		return u.putReady(s.Before, d, name, nil)
 	}
-	if err := u.allowChange(mutation.Make, path, "", false); err != nil {
+	if err = u.allowChange(mutation.Make, path, "", false); err != nil {
 		return err
 	}
 	u.noticeChange(mutation.Make, path, "")
@@ -147,11 +147,11 @@ func (u *undoing) putReady(index int, d *openDir, name string, replaced *node) e
 	if err != nil {
 		return err
 	}
-	if err := u.allowChange(mutation.Rename, filepath.Join(from.path, at.name), filepath.Join(d.path, name), false); err != nil {
+	if err = u.allowChange(mutation.Rename, filepath.Join(from.path, at.name), filepath.Join(d.path, name), false); err != nil {
 		return err
 	}
 	if replaced == nil {
-		if err := from.renameToFree(at.name, d.directory, name); err != nil {
+		if err = from.renameToFree(at.name, d.directory, name); err != nil {
 			return occupiedConflict(err)
 		}
 		delete(u.ready, index)
@@ -196,7 +196,7 @@ func (u *undoing) rewriteFile(at spot, s *step, o *object) error {
 	if err != nil || now == nil {
 		return &Conflict{path, changedSince}
 	}
-	if err := u.makeReadable(d, at.name, path, now); err != nil {
+	if err = u.makeReadable(d, at.name, path, now); err != nil {
 		return err
 	}
 	u.noticeChange(mutation.Write, path, "")

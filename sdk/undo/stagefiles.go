@@ -115,12 +115,12 @@ func (u *undoing) stageDir(below int) (index int, d *openDir, err error) {
 		if u.dirPath(at) == "" || u.Objects[at].Created {
 			continue
 		}
-		dir, err := u.openCurrent(at)
-		if err != nil {
-			return none, nil, err
+		dir, openErr := u.openCurrent(at)
+		if openErr != nil {
+			return none, nil, openErr
 		}
-		n, err := statFile(dir.file)
-		if err != nil || index != none && n.Mount != mount {
+		n, statErr := statFile(dir.file)
+		if statErr != nil || index != none && n.Mount != mount {
 			break
 		}
 		index, mount = at, n.Mount

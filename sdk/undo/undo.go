@@ -68,7 +68,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q Request)
 		r = s.resumeRecord(r, files)
 	}
 	p := newPlan(r, files, q.Force)
-	if err := s.learnUndos(p, q.ID); err != nil {
+	if err = s.learnUndos(p, q.ID); err != nil {
 		return Undone{}, err
 	}
 	if q.Check == nil {
@@ -80,7 +80,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q Request)
 	p.makeSteps(q.Check)
 	out := Undone{Operation: &r.Operation}
 	out.Paths, out.Conflicts = p.listPaths()
-	if err := p.tooLarge(); err != nil || q.DryRun || len(out.Paths) == 0 && (len(out.Conflicts) > 0 || !p.resumed) {
+	if err = p.tooLarge(); err != nil || q.DryRun || len(out.Paths) == 0 && (len(out.Conflicts) > 0 || !p.resumed) {
 		return out, err
 	}
 	u := &undoing{
