@@ -22,8 +22,6 @@ var figures = []struct{ page, text string }{
 	{"isolation.md", "takes {sandbox.bubblewrap_cost-ms} ms longer with bubblewrap, and {sandbox.cost-ms} ms longer with"},
 	{"isolation.md", "of which Landlock takes {sandbox.landlock_cost-ms} ms"},
 	{"isolation.md", "A call takes {call.read-ms} ms with isolation and {call.read_unconfined-ms} ms without"},
-	{"console.md", "latest page of a million records comes after {audit/no_filter.page-ms} ms"},
-	{"console.md", "a part, which takes {audit/denied_one_in_1000.page-ms} ms"},
 	{"operators.md", "The p99 of the seven is {fairness.p99_beside_to_alone-ratio} times that without it, and " +
 		"{fairness.p99_without_writes_beside_to_alone-ratio} times without `write_file`"},
 	{"operators.md", "which serves after {scale.start-ms} ms and takes {scale.idle-MiB} MiB"},

@@ -75,9 +75,8 @@ const evidenceIntro = `<!-- Made by "go test ./docs -run TestEvidenceIsFresh -up
 
 # Evidence
 
-Tests for the rows of [security.md](security.md#owasp-aisvs-10) that are *met* or *in part*, each with its package. For
-each test, [mutations.md](testdata/mutations.md) has a change to the code that breaks the feature; ` + "`.ci/long evidence`" + `
-applies it to a copy of the sources and demands that the test fails.
+Tests for the rows of [security.md](security.md#owasp-aisvs-10) that are *met* or *in part*. Each fails once its change
+in [mutations.md](testdata/mutations.md) breaks the feature; ` + "`.ci/long evidence`" + ` tries them all.
 
 `
 
