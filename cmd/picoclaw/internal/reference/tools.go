@@ -55,8 +55,8 @@ func writeTool(b *strings.Builder, spec *pluginpb.Spec) error {
 	for _, hint := range []struct {
 		is   bool
 		name string
-	}{{spec.ReadOnly, "changes nothing"}, {spec.Destructive, "can remove or overwrite"},
-		{spec.Idempotent && !spec.ReadOnly, "idempotent"}, {spec.OpenWorld, "reaches other machines"}} {
+	}{{spec.ReadOnly, "read-only"}, {spec.Destructive, "destructive"},
+		{spec.Idempotent && !spec.ReadOnly, "idempotent"}, {spec.OpenWorld, "open world"}} {
 		if hint.is {
 			facts = append(facts, hint.name)
 		}
