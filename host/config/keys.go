@@ -66,7 +66,7 @@ var accessKeys = []Key{
 	{Name: "tools.exec.undoable_deletes", Type: BoolType, Default: false, PerAgent: true,
 		Doc: "Allow rm -rf and similar commands in the workspace if undo can restore the files."},
 	{Name: "tools.exec.timeout_seconds", Type: IntType, Min: 1, Max: 86400, Default: int64(60), PerAgent: true,
-		Doc: "Maximum run time of a command in seconds."},
+		Doc: "Maximum run time of a command."},
 	{Name: "tools.exec.env", Type: StringsType, Format: VariableFormat, Default: []string{}, PerAgent: true,
 		Doc: "Host environment variables that commands get."},
 	{Name: "tools.exec.limits.processes", Type: IntType, Min: 0, Max: 1 << 20, Default: int64(1024), PerAgent: true,
