@@ -14,6 +14,7 @@ EXE     := $(shell $(GO) env GOEXE)
 
 # Tools for developers, pinned here and kept out of the product's go.mod.
 GOLANGCI_LINT      := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+SHADOW             := golang.org/x/tools/go/analysis/passes/shadow/cmd/shadow@v0.51.0
 GORELEASER         := github.com/goreleaser/goreleaser/v2@v2.16.0
 PROTOC_GEN_GO      := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 PROTOC_GEN_GO_GRPC := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
@@ -72,6 +73,9 @@ vet: ## Check the sources for the systems that are not tested here
 	$(GO) vet -tags long ./cmd/... ./docs/... ./host/...
 	$(GO) vet $$(git ls-files '*/testdata/*.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
 	GOARCH=riscv64 $(GO) vet ./isolation
+	@# An error that is shadowed where it is used later gets lost.
+	@tool=$$(mktemp -d) && trap 'rm -rf "$$tool"' EXIT && GOBIN="$$tool" $(GO) install $(SHADOW) && set -ex && \
+		for os in linux windows darwin; do GOOS=$$os "$$tool/shadow" -test=false ./...; done
 
 lint: ## Run the pinned golangci-lint
 	$(GO) run $(GOLANGCI_LINT) run ./...
