@@ -62,11 +62,11 @@ func serve(ctx context.Context, o *hubcmd.ServeOptions) error {
 	if err = h.Listen(o.Listen, o.Names); err != nil {
 		return cli.CannotStart(err)
 	}
-	cfg, err := o.Factory.Config("")
+	cfg, err := o.Config("")
 	if err != nil {
 		return err
 	}
-	logger, err := o.Factory.Logger(cfg)
+	logger, err := o.Logger(cfg)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,7 +48,7 @@ func (a *Agent) Shell(script string) {
 	a.T.Helper()
 	cmd := exec.Command("bash", "-ec", script)
 	cmd.Dir = a.Workspace
-	cmd.Env = append(a.Env, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	cmd.Env = slices.Concat(a.Env, []string{"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b"})
 	if out, err := cmd.CombinedOutput(); err != nil {
 		a.T.Fatalf("%s: %v\n%s", script, err, out)
 	}

@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,7 +61,7 @@ func TestAGatewayOfTheHubsEndsWhenItIsRevoked(t *testing.T) {
 	go func() { ended <- cmd.Wait() }()
 	select {
 	case err := <-ended:
-		code, failed := err.(*exec.ExitError)
+		code, failed := errors.AsType[*exec.ExitError](err)
 		const cure = "does not let gateway next of tenant main in: nats: "
 		if out := said(); !failed || code.ExitCode() != clitest.ExitStart ||
 			strings.Count(out, "it was revoked, or is another hub's") != 1 ||

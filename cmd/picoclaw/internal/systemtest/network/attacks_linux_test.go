@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -316,7 +317,7 @@ func TestTheNetworkIsExplained(t *testing.T) {
 	say := func(env string, args ...string) string {
 		t.Helper()
 		cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), args...)
-		cmd.Env = append(a.Env, env)
+		cmd.Env = append(slices.Clone(a.Env), env)
 		out, _ := cmd.CombinedOutput() // what it says is what counts
 		return string(out)
 	}
