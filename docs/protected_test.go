@@ -26,7 +26,7 @@ func TestProtectedPageListsEveryEntry(t *testing.T) {
 	}
 	for line := range strings.Lines(string(page)) {
 		row := strings.Split(line, "|")
-		if len(row) != 5 || strings.TrimSpace(row[1]) == "git" || !strings.Contains("denied asks", strings.TrimSpace(row[3])) {
+		if len(row) != 5 || strings.TrimSpace(row[1]) == "git" || !slices.Contains([]string{"denied", "asks"}, strings.TrimSpace(row[3])) {
 			continue
 		}
 		asks := strings.TrimSpace(row[3]) == "asks"
