@@ -41,7 +41,7 @@ func (d *approvalQueue) Waits(o session.Origin) bool { return slices.Contains(d.
 
 // Wait waits for the answer to a call.
 func (d *approvalQueue) Wait(ctx context.Context, s *session.Session, c approvals.Call) (*approvals.Answer, error) {
-	return d.Queue.WaitForAnswer(ctx, c, func(ctx context.Context, w *approvals.WaitingCall) {
+	return d.WaitForAnswer(ctx, c, func(ctx context.Context, w *approvals.WaitingCall) {
 		d.log.Warn("approval request: `picoclaw approvals`", "id", w.ID, "tool", w.Tool, "agent", w.Agent)
 		d.hooks.HandleEvent(ctx, s, hooks.EventData{Event: hooks.Notification, Kind: "approval",
 			Title: fmt.Sprintf("%s of agent %s needs approval", w.Tool, w.Agent),

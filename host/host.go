@@ -169,7 +169,7 @@ func (a *Assembly) openDoor(_ context.Context, agent string) (*agentDoor, error)
 func (a *Assembly) Close(ctx context.Context) error {
 	a.RetireSchedule()
 	a.cancel()
-	a.mcpEndpoints.closeEndpoints(ctx)
+	a.closeEndpoints(ctx)
 	if s := a.options.Schedules; s != nil && s.currentOwner() == a {
 		s.ended.Wait()
 	}

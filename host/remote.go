@@ -89,7 +89,7 @@ func (r *RemoteAgents) RetireSchedule() {}
 
 // Close stops everything.
 func (r *RemoteAgents) Close(ctx context.Context) error {
-	r.mcpEndpoints.closeEndpoints(ctx)
+	r.closeEndpoints(ctx)
 	r.client.Close()
 	r.fleet.Close()
 	return nil

@@ -333,7 +333,7 @@ func TestAConversationGoesOnLater(t *testing.T) {
 		}
 	}
 	body := server.Requests()[1].Body
-	if strings.Index(body, "first") < 0 || strings.Index(body, "hello") < strings.Index(body, "first") {
+	if !strings.Contains(body, "first") || strings.Index(body, "hello") < strings.Index(body, "first") {
 		t.Errorf("the second request is %s", body)
 	}
 }

@@ -1,6 +1,9 @@
 package agent
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // FuzzTranscript reads files. Whatever is taken can be sent to a model: each call has its one result, right behind.
 func FuzzTranscript(f *testing.F) {
@@ -21,7 +24,7 @@ func FuzzTranscript(f *testing.F) {
 		if r.validBytes > len(data) || r.validBytes < len(data) && len(r.repairs) == 0 {
 			t.Errorf("%d of %d bytes are whole, and the repairs are %q", r.validBytes, len(data), r.repairs)
 		}
-		all := append(r.messages, r.missing...)
+		all := slices.Concat(r.messages, r.missing)
 		for i := 0; i < len(all); i++ {
 			if all[i].Role == ToolResult {
 				t.Fatalf("message %d is the result of no call: %+v", i, all)

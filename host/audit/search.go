@@ -178,7 +178,7 @@ func (s *logSearch) searchLine(line []byte) (more bool) {
 	switch {
 	case ok:
 		s.page.Reached = r.EndTime()
-		if s.Matches(r) && !(r.IsOpen() && s.hasCallEnd(r.Call, s.location.offset)) {
+		if s.Matches(r) && (!r.IsOpen() || !s.hasCallEnd(r.Call, s.location.offset)) {
 			s.page.Records = append(s.page.Records, r)
 		}
 	case len(bytes.TrimSpace(line)) > 0:

@@ -237,7 +237,7 @@ func isURL(to string) bool {
 
 // redactURL removes possible secrets from the URL in an error: user and query.
 func redactURL(err error) error {
-	if wrong, ok := err.(*url.Error); ok {
+	if wrong, ok := errors.AsType[*url.Error](err); ok {
 		if at, parsed := url.Parse(wrong.URL); parsed == nil {
 			return fmt.Errorf("%s %s: %w", wrong.Op, at.Host, wrong.Err)
 		}

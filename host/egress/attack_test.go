@@ -65,7 +65,7 @@ func TestOtherSpellings(t *testing.T) {
 	port := s.start("xn--bcher-kva.test", echo)
 	w := s.serve(Options{Policy: compile(t, Rules{Allow: []string{"bücher.test:" + port}, Hosts: local("BÜCHER.test")})})
 	for _, host := range []string{"XN--BCHER-KVA.test", "xn--bcher-kva.test.", "bücher.test"} {
-		if resp, body := w.do(w.client(), request(t, "GET", "https://"+host+":"+port+"/")); resp.StatusCode != 200 {
+		if resp, body := w.do(w.client(), request(t, "GET", "https://"+host+":"+port+"/")); resp.StatusCode != http.StatusOK {
 			t.Error(host, body)
 		}
 	}
@@ -87,7 +87,7 @@ func TestRefusalTells(t *testing.T) {
 		"http://x.com.example.com/": {codeAllowlist, ""},
 	} {
 		resp, body := w.do(w.client(), request(t, "DELETE", target))
-		if resp.StatusCode != 403 || resp.Header.Get(errorHeader) != want[0] || !strings.HasSuffix(body, want[1]) {
+		if resp.StatusCode != http.StatusForbidden || resp.Header.Get(errorHeader) != want[0] || !strings.HasSuffix(body, want[1]) {
 			t.Errorf("%s: %d %s %q", target, resp.StatusCode, resp.Header.Get(errorHeader), body)
 		}
 		if e := w.refusal(); e.Decision.Reason+"\n" != body {
@@ -143,7 +143,7 @@ func TestRebinding(t *testing.T) {
 	}}
 	w := s.serve(Options{resolver: names, Policy: compile(t, Rules{Allow: []string{"a.test:" + port}})})
 	resp, body := w.do(w.client(), request(t, "GET", "http://a.test:"+port))
-	if resp.StatusCode != 403 || !strings.Contains(body, "addresses [127.0.0.1 ::1") ||
+	if resp.StatusCode != http.StatusForbidden || !strings.Contains(body, "addresses [127.0.0.1 ::1") ||
 		!strings.Contains(body, "127.0.0.1/32") {
 		t.Error(resp.StatusCode, body)
 	}
@@ -156,7 +156,7 @@ func TestRebinding(t *testing.T) {
 	w = s.serve(Options{resolver: names, localAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("8.8.8.8")} },
 		Policy: compile(t, Rules{Allow: []string{"a.test:" + port}})})
 	resp, body = w.do(w.client(), request(t, "GET", "http://a.test:"+port))
-	if resp.StatusCode != 403 || !strings.Contains(body, "8.8.8.8/32") {
+	if resp.StatusCode != http.StatusForbidden || !strings.Contains(body, "8.8.8.8/32") {
 		t.Error(resp.StatusCode, body)
 	}
 
@@ -169,7 +169,7 @@ func TestRebinding(t *testing.T) {
 	}}
 	w = s.serve(Options{resolver: names, localAddrs: func() []netip.Addr { return nil },
 		Policy: compile(t, Rules{Allow: []string{"a.test:" + port, "127.0.0.0/8:" + port}})})
-	if resp, body := w.do(w.client(), request(t, "GET", "http://a.test:"+port)); resp.StatusCode != 200 {
+	if resp, body := w.do(w.client(), request(t, "GET", "http://a.test:"+port)); resp.StatusCode != http.StatusOK {
 		t.Error(resp.StatusCode, body)
 	}
 	if n := names.calls.Load(); n != 1 {
@@ -183,7 +183,7 @@ func TestRedirectIsTheClients(t *testing.T) {
 	w := s.serve(Options{Policy: compile(t, Rules{Allow: []string{"a.test:" + port}, Hosts: local("a.test"),
 		Methods: map[string][]string{"a.test": {"GET"}}})})
 	resp, body := w.do(w.client(), request(t, "GET", "https://a.test:"+port))
-	if resp.StatusCode != 403 || resp.Request.URL.Host != "169.254.169.254" {
+	if resp.StatusCode != http.StatusForbidden || resp.Request.URL.Host != "169.254.169.254" {
 		t.Error(resp.StatusCode, resp.Request.URL, body)
 	}
 }

@@ -44,7 +44,7 @@ func (p *Proxy) serveConnect(w http.ResponseWriter, r *http.Request) {
 		closeConns(conn, outside)
 		return
 	}
-	early, _ := buffered.Reader.Peek(buffered.Reader.Buffered())
+	early, _ := buffered.Peek(buffered.Reader.Buffered())
 	b := &targetConn{clientConn: c, head: bytes.Clone(early), target: t, decision: d}
 	if _, err := io.WriteString(c, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		closeConns(c, outside)

@@ -102,7 +102,7 @@ func TestSlowBody(t *testing.T) {
 	w := s.serve(Options{Policy: compile(t, Rules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")})})
 	_, _ = w.raw("POST http://a.test:" + port + "/ HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc")
 	<-reached
-	if err := w.Proxy.Close(); err != nil {
+	if err := w.Close(); err != nil {
 		t.Error(err)
 	}
 	if !<-reached {

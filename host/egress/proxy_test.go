@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -81,15 +80,6 @@ func portOf(a net.Addr) string {
 	return port
 }
 
-func number(t testing.TB, port string) uint16 {
-	t.Helper()
-	n, err := strconv.ParseUint(port, 10, 16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return uint16(n)
-}
-
 func compile(t testing.TB, r Rules) *Policy {
 	t.Helper()
 	p, err := Compile(r)
@@ -115,7 +105,7 @@ func (s servers) serve(o Options) *testProxy {
 	if w.Proxy, err = New(o); err != nil {
 		s.Fatal(err)
 	}
-	s.Cleanup(func() { _ = w.Proxy.Close() })
+	s.Cleanup(func() { _ = w.Close() })
 	front, err1 := net.Listen("tcp", "127.0.0.1:0")
 	web, err2 := net.Listen("tcp", "0.0.0.0:0")
 	dns, err3 := net.ListenPacket("udp", "127.0.0.1:0")
@@ -179,8 +169,8 @@ func (w *testProxy) raw(text string) (net.Conn, *bufio.Reader) {
 func (w *testProxy) connect(target string) (net.Conn, *bufio.Reader) {
 	w.Helper()
 	c, r := w.raw("CONNECT " + target + " HTTP/1.1\r\nHost: " + target + "\r\n\r\n")
-	resp, err := http.ReadResponse(r, &http.Request{Method: "CONNECT"})
-	if err != nil || resp.StatusCode != 200 {
+	resp, err := http.ReadResponse(r, &http.Request{Method: http.MethodConnect})
+	if err != nil || resp.StatusCode != http.StatusOK {
 		w.Fatal("CONNECT", target, resp, err)
 	}
 	return c, r

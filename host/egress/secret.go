@@ -197,7 +197,7 @@ func (b *boundSecret) strayPlaceholder(r *http.Request, applies bool) string {
 		}
 		for _, v := range values {
 			credentials, _ := basicCredentials(v)
-			if (has(v) || has(credentials)) && !(applies && key == b.Header) {
+			if (has(v) || has(credentials)) && (!applies || key != b.Header) {
 				return "the header " + key
 			}
 		}

@@ -31,7 +31,7 @@ func token(hosts ...string) Secret {
 func TestPrinted(t *testing.T) {
 	w, _, _ := newSecretProxy(t, echo)
 	for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
-		if text := fmt.Sprintf(format, []any{w.Options.Secrets, w.secrets[0].Secret}); strings.Contains(text, value) {
+		if text := fmt.Sprintf(format, []any{w.Secrets, w.secrets[0].Secret}); strings.Contains(text, value) {
 			t.Error(text)
 		}
 	}
@@ -72,7 +72,7 @@ func newSecretProxy(t *testing.T, h http.HandlerFunc) (w *testProxy, with, witho
 		Secrets: []Secret{token("a.test:" + bound)},
 	})
 	t.Cleanup(func() {
-		if resp, body := w.do(w.client(), request(t, "GET", "http://a.test:"+plain)); resp.StatusCode != 403 {
+		if resp, body := w.do(w.client(), request(t, "GET", "http://a.test:"+plain)); resp.StatusCode != http.StatusForbidden {
 			t.Errorf("plain HTTP to a host with a secret: %d %s", resp.StatusCode, body)
 		}
 	})
@@ -114,11 +114,11 @@ func TestPut(t *testing.T) {
 		resp, body := w.do(w.client(), r)
 		switch {
 		case c.want == "":
-			if resp.StatusCode != 403 || !strings.Contains(body, "TOKEN") || strings.Contains(body, value) || len(got) != 0 {
+			if resp.StatusCode != http.StatusForbidden || !strings.Contains(body, "TOKEN") || strings.Contains(body, value) || len(got) != 0 {
 				t.Errorf("%v: %d %s", c, resp.StatusCode, body)
 			}
 			w.refusal()
-		case resp.StatusCode != 200:
+		case resp.StatusCode != http.StatusOK:
 			t.Errorf("%v: %d %s", c, resp.StatusCode, body)
 		default:
 			if header := <-got; header != c.want && header+"-" != c.want {
@@ -126,7 +126,7 @@ func TestPut(t *testing.T) {
 			}
 		}
 	}
-	r, _ := http.NewRequest("POST", with, strings.NewReader(dummy))
+	r, _ := http.NewRequest(http.MethodPost, with, strings.NewReader(dummy))
 	w.do(w.client(), r)
 	if header := <-got; header != "Bearer "+value+dummy {
 		t.Errorf("the body: %q", header)
@@ -184,11 +184,11 @@ func TestEncoded(t *testing.T) {
 		w.Header().Set("Content-Encoding", "gzip")
 	})
 	r := request(t, "GET", with, "Range: bytes=0-3", "Accept-Encoding: gzip")
-	if resp, body := w.do(w.client(), r); resp.StatusCode != 502 || <-asked != "identity" {
+	if resp, body := w.do(w.client(), r); resp.StatusCode != http.StatusBadGateway || <-asked != "identity" {
 		t.Error(resp.StatusCode, body)
 	}
 	r = request(t, "GET", without, "Range: bytes=0-3", "Accept-Encoding: gzip")
-	if resp, body := w.do(w.client(), r); resp.StatusCode != 200 || <-asked != "gzipbytes=0-3" {
+	if resp, body := w.do(w.client(), r); resp.StatusCode != http.StatusOK || <-asked != "gzipbytes=0-3" {
 		t.Error(resp.StatusCode, body)
 	}
 }
@@ -214,7 +214,7 @@ func TestUpgraded(t *testing.T) {
 		"Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n", strings.TrimPrefix(with, "https://"))
 	r := bufio.NewReader(c)
 	resp, err := http.ReadResponse(r, nil)
-	if err != nil || resp.StatusCode != 101 || strings.Contains(fmt.Sprint(resp), value) {
+	if err != nil || resp.StatusCode != http.StatusSwitchingProtocols || strings.Contains(fmt.Sprint(resp), value) {
 		t.Fatal(resp, err)
 	}
 	_, _ = io.WriteString(c, "ping\n")

@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -52,7 +53,7 @@ func TestResponseBeforeRequestEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = response.Body.Close() }()
-			if err := <-found; err != io.EOF {
+			if err := <-found; !errors.Is(err, io.EOF) {
 				t.Error(err)
 			}
 			close(more)

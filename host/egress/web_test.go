@@ -51,7 +51,7 @@ func TestTunnel(t *testing.T) {
 		t.Error("TLS to a host without secrets ends at the proxy")
 	}
 	e := w.event(func(e Event) bool { return e.Host == "a.test" })
-	if e.Method != "CONNECT" || e.Err != "" || e.Sent < 3*chunkSize || e.Received < 3*chunkSize || e.Decision.Verdict != Allow {
+	if e.Method != http.MethodConnect || e.Err != "" || e.Sent < 3*chunkSize || e.Received < 3*chunkSize || e.Decision.Verdict != Allow {
 		t.Errorf("%+v", e)
 	}
 	if _, body := w.do(w.client(), request(t, "GET", "https://[::1]:"+six)); !strings.Contains(body, "GET [::1]:") {
@@ -71,7 +71,7 @@ func TestUntrustedServer(t *testing.T) {
 	port := s.start("b.test", echo)
 	w := s.serve(Options{Policy: compile(t, Rules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")}),
 		Secrets: []Secret{token("a.test:" + port)}})
-	if resp, body := w.do(w.client(), request(t, "GET", "https://a.test:"+port)); resp.StatusCode != 502 {
+	if resp, body := w.do(w.client(), request(t, "GET", "https://a.test:"+port)); resp.StatusCode != http.StatusBadGateway {
 		t.Error(resp.StatusCode, body)
 	}
 	e := w.event(func(e Event) bool { return e.Err != "" })
@@ -103,7 +103,7 @@ func TestEager(t *testing.T) {
 	rest := strings.Repeat("y", 10_000)
 	_, r := w.raw("CONNECT a.test:" + port + " HTTP/1.1\r\nHost: x\r\n\r\n" +
 		"POST /p%2Fq?a;b&%zz HTTP/1.1\r\nHost: a.test:" + port + "\r\nContent-Length: 10000\r\n\r\n" + rest)
-	if resp, err := http.ReadResponse(r, &http.Request{Method: "CONNECT"}); err != nil || resp.StatusCode != 200 {
+	if resp, err := http.ReadResponse(r, &http.Request{Method: http.MethodConnect}); err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatal(resp, err)
 	}
 	if code, body := status(t, r); code != 200 || body != "POST a.test:"+port+" /p%2Fq?a;b&%zz "+rest {
@@ -273,7 +273,7 @@ func TestWebSocket(t *testing.T) {
 		fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: a.test:%s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", port)
 		r := bufio.NewReader(c)
 		resp, err := http.ReadResponse(r, nil)
-		if err != nil || resp.StatusCode != 101 {
+		if err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
 			t.Fatal(resp, err)
 		}
 		_, _ = io.WriteString(c, "ping\n")

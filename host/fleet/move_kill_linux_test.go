@@ -19,7 +19,6 @@ func TestWhoIsKilledInAMoveKnowsWhatToDo(t *testing.T) {
 		one, two *machine
 		admin    *Fleet
 		out, in  *move
-		before   *place
 		upload   func() *sent // has the workspace in the bucket
 		place    func(place)
 	}

@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -62,7 +63,7 @@ func TestAddedTokenKeepsResponses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	if err := <-found; err != io.EOF {
+	if err := <-found; !errors.Is(err, io.EOF) {
 		t.Error(err)
 	}
 	close(more)

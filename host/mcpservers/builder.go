@@ -94,7 +94,7 @@ func (m *PackageBuilder) fillPackage(ctx context.Context, dir, id string, s *Ser
 				return err
 			}
 			version = fetched
-			d.Package, d.Command = plan.fetch.name+" "+fetched, append(command, plan.command...)
+			d.Package, d.Command = plan.fetch.name+" "+fetched, slices.Concat(command, plan.command)
 			if known, err = lookupKnown(plan.fetch.name); err != nil {
 				return err
 			}

@@ -169,7 +169,7 @@ func namedValue(s string, at []int) (from, to int) {
 	variable := strings.TrimSpace(separator) == "=" && secretVariable().MatchString(name)
 	option := strings.HasSuffix(before, "-") || strings.HasSuffix(before, "configure set ")
 	switch {
-	case !IsSecretName(name) && !variable && !(option && strings.EqualFold(name, "pass")):
+	case !IsSecretName(name) && !variable && (!option || !strings.EqualFold(name, "pass")):
 		return 0, 0
 	case !assigned && !option, strings.HasSuffix(before, "/"): // prose or a file name
 		return 0, 0

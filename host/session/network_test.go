@@ -109,7 +109,7 @@ func (a *answering) Waits(session.Origin) bool { return a.on }
 
 func (a *answering) Wait(ctx context.Context, _ *session.Session, c approvals.Call) (*approvals.Answer, error) {
 	a.asked++
-	return a.Queue.WaitForAnswer(ctx, c, func(_ context.Context, w *approvals.WaitingCall) {
+	return a.WaitForAnswer(ctx, c, func(_ context.Context, w *approvals.WaitingCall) {
 		if shown, err := approvals.FindWaiting(a.home, w.ID); err == nil && shown.Tool == "network" {
 			_ = approvals.AnswerCall(a.home, shown, approvals.Answer{Yes: true, By: "somebody", Way: "chat"})
 		}

@@ -19,12 +19,12 @@ const otherTool = "other"
 
 // instruments are the metrics.
 type instruments struct {
-	meter                metric.Meter
-	scraped              *sdkmetric.ManualReader // nil unless metrics are served
-	calls, mcp, starts   metric.Float64Histogram
-	waiting, processes   metric.Int64UpDownCounter
-	crashes              metric.Int64Counter
-	succeeded, failedSet metric.MeasurementOption
+	meter              metric.Meter
+	scraped            *sdkmetric.ManualReader // nil unless metrics are served
+	calls, mcp, starts metric.Float64Histogram
+	waiting, processes metric.Int64UpDownCounter
+	crashes            metric.Int64Counter
+	failedSet          metric.MeasurementOption
 }
 
 // createInstruments creates the metrics.

@@ -267,9 +267,14 @@ func TestABrokenCollectorCostsNothing(t *testing.T) {
 			}
 			<-r.Context().Done() // it ends because the host goes, not because the collector answers
 		},
-		"refuses":   func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "\x1b[31mno", http.StatusForbidden) },
-		"is busy":   func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Retry-After", "9"); w.WriteHeader(503) },
-		"redirects": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL+r.URL.Path, 307) },
+		"refuses": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "\x1b[31mno", http.StatusForbidden) },
+		"is busy": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "9")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		},
+		"redirects": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL+r.URL.Path, http.StatusTemporaryRedirect)
+		},
 		"talks nonsense": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/x-protobuf")
 			_, _ = w.Write([]byte(strings.Repeat("\xff", 1<<20)))

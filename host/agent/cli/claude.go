@@ -191,7 +191,7 @@ func (c *claudeReader) readMessage(e *claudeEvent) error {
 				return err
 			}
 		case b.Type == "tool_result":
-			c.replyAssembly.endCall(b.ToolUseID, contentText(b.Content), b.IsError)
+			c.endCall(b.ToolUseID, contentText(b.Content), b.IsError)
 		}
 	}
 	return nil

@@ -119,7 +119,7 @@ func TestAMachineTakesWhatIsSignedAndSoundAndNew(t *testing.T) {
 		t.Errorf("the same once more: %v %v", taken, err)
 	}
 	again := newMachine(t, public)
-	again.Options.Home, again.Config = m.Home, m.Config // as after a restart
+	again.Home, again.Config = m.Home, m.Config // as after a restart
 	if _, _, err := again.Take(bundle.Sign(key, seconds(12), "main", 2)); err == nil {
 		t.Error("after a restart, an old one is taken")
 	}

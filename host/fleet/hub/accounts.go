@@ -188,7 +188,7 @@ func user(account, key nkeys.KeyPair, name string, may jwt.Permissions, lives ti
 	}
 	claims := jwt.NewUserClaims(public)
 	claims.Name, claims.Permissions = name, may
-	claims.Limits.Payload, claims.Limits.Subs = maxPayload, maxSubscriptions
+	claims.Limits.Payload, claims.Subs = maxPayload, maxSubscriptions
 	claims.AllowedConnectionTypes.Add(jwt.ConnectionTypeStandard, jwt.ConnectionTypeInProcess)
 	if lives > 0 {
 		claims.Expires = time.Now().Add(lives).Unix()

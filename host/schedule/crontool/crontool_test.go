@@ -107,7 +107,7 @@ func TestAgentManagesItsJobs(t *testing.T) {
 	water, tidy, standup := jobs[0], jobs[1], jobs[2]
 	if !strings.HasPrefix(said, "Cron job added: drink water (id: "+water.ID) || water.Schedule.Kind != schedule.At ||
 		!water.DeleteAfterRun || tidy.Schedule.EveryMs != 3_600_000 || tidy.Payload.Command != "echo x" ||
-		standup.Schedule.TZ != "Europe/Berlin" || time.UnixMilli(water.State.NextRunAtMs).Sub(time.Now()) > 600*time.Second {
+		standup.Schedule.TZ != "Europe/Berlin" || time.Until(time.UnixMilli(water.State.NextRunAtMs)) > 600*time.Second {
 		t.Errorf("%s\n%+v", said, jobs)
 	}
 	w.good(`{"action":"update","job_id":"` + standup.ID + `","cron_expr":"0 10 * * *","tz":"Asia/Tokyo"}`)
