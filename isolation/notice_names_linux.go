@@ -72,7 +72,7 @@ func resolveName(thread uint32, dir, name string, follow bool) (string, error) {
 		}
 		to, err := readComponent(thread, dir, part, next)
 		switch {
-		case err == unix.EINVAL, err == unix.ENOENT && last:
+		case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOENT) && last:
 			dir = next // no link
 			continue
 		case errors.Is(err, errNoNamedFile) && !last:
@@ -151,7 +151,7 @@ func readMagicLink(path string) (string, error) {
 	switch {
 	case err == nil && meant.Dev == named.Dev && meant.Ino == named.Ino:
 		return to, nil
-	case err == nil || err == unix.ENOENT || err == unix.ENOTDIR:
+	case err == nil || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR):
 		return "", errNoNamedFile // it has no name any more
 	}
 	return "", err
