@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -198,7 +199,7 @@ func readLimitedLine(in *bufio.Reader) ([]byte, error) {
 		if len(line) > maxMessage {
 			return nil, fmt.Errorf("the server sent a message of more than %d bytes", maxMessage)
 		}
-		if err != bufio.ErrBufferFull {
+		if !errors.Is(err, bufio.ErrBufferFull) {
 			return line, err
 		}
 	}
