@@ -56,7 +56,7 @@ func (pl *platform) prepareRestriction(child *exec.Cmd, p Profile) (restrict fun
 		if err != nil {
 			return nil, err
 		}
-		steps = append(steps, func() error { defer func() { _ = rules.closeFD() }(); return rules.applyToThread() })
+		steps = append(steps, func() error { defer rules.closeFD(); return rules.applyToThread() })
 	}
 	needs := confinedNeeds(p)
 	if own := pl.ownFilter.Load(); own == nil || *own != needs { // children inherit it otherwise
