@@ -227,7 +227,7 @@ func TestAWorkerThatIsCutOffEndsItsCallsBeforeAnotherTakesItsAgents(t *testing.T
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan error, 1)
 	go func() { over <- w.Run(ctx, func(string) { taken.Store(int64(time.Since(clock))) }) }()
-	defer func() { cancel(); _ = <-over }()
+	defer func() { cancel(); <-over }()
 	results := make(chan *session.Result)
 	go func() { results <- s.Call(context.Background(), "wait", args(""), nil) }()
 	<-begun

@@ -98,7 +98,7 @@ func TestAWorkerThatIsNotLetInSaysWhyOnce(t *testing.T) {
 			func(err error) { warned <- err })
 		ended <- err
 	}()
-	_ = <-warned
+	<-warned
 	time.Sleep(4 * renewEvery)
 	if n := len(warned); n > 0 {
 		t.Errorf("it is said %d times more, as %v", n, <-warned)

@@ -72,7 +72,7 @@ func TestAJournalThatWaitsCostsNoLease(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended, taken := make(chan error, 1), make(chan string, 9)
 	go func() { ended <- w.Run(ctx, func(agent string) { taken <- agent }) }()
-	defer func() { cancel(); _ = <-ended }()
+	defer func() { cancel(); <-ended }()
 	<-taken
 	<-taken
 	f := joined(t, address, "gateway")
