@@ -24,6 +24,7 @@ type Defaults struct {
 // QuotaLimits are the settings of agents.defaults.limits; 0 is no limit.
 type QuotaLimits struct {
 	CallsAtOnce       int64 `koanf:"calls_at_once"`
+	CommandsPerCPU    int64 `koanf:"commands_per_cpu"`
 	CallsPerMinute    int64 `koanf:"calls_per_minute"`
 	OutputMBPerMinute int64 `koanf:"output_mb_per_minute"`
 	Plugins           int64 `koanf:"plugins"`

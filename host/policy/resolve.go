@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -137,10 +138,17 @@ func execLimits(l config.ExecLimits) (limits.Limits, error) {
 	}, nil
 }
 
+// minCommands is the least limit of concurrent commands, so that a second one is possible beside a long one.
+const minCommands = 2
+
 // quotaLimits converts an agent's quota.
 func quotaLimits(s config.QuotaLimits) quota.Limits {
+	commands := int(s.CommandsPerCPU) * runtime.GOMAXPROCS(0) // fewer than the machine's in a cgroup with a limit
+	if commands > 0 {
+		commands = max(commands, minCommands)
+	}
 	return quota.Limits{
-		Calls: int(s.CallsAtOnce), PerMinute: int(s.CallsPerMinute), Plugins: int(s.Plugins),
+		Calls: int(s.CallsAtOnce), Commands: commands, PerMinute: int(s.CallsPerMinute), Plugins: int(s.Plugins),
 		Output: int(min(s.OutputMBPerMinute<<20, math.MaxInt)),
 	}
 }

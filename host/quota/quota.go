@@ -1,4 +1,4 @@
-// Package quota limits each agent's use of a host: concurrent calls, calls per minute and output per minute. A call over
+// Package quota limits each agent's use of a host: concurrent calls and commands, calls per minute and output per minute. A call over
 // a limit waits for its own agent's quota, so agents do not delay each other.
 //
 // A [Ledger] keeps the counts across configuration reloads; each call brings its own limits. The kernel shares the CPUs,
@@ -19,6 +19,7 @@ import (
 // Limits are the quota of an agent; zero means no limit.
 type Limits struct {
 	Calls     int // concurrent calls
+	Commands  int // concurrent calls with a command
 	PerMinute int // calls that begin within a minute
 	Output    int // bytes of output within a minute
 	Plugins   int // plugin processes
@@ -27,6 +28,7 @@ type Limits struct {
 // The names of the limits in the configuration.
 const (
 	CallsKey     = "agents.defaults.limits.calls_at_once"
+	CommandsKey  = "agents.defaults.limits.commands_per_cpu"
 	PerMinuteKey = "agents.defaults.limits.calls_per_minute"
 	OutputKey    = "agents.defaults.limits.output_mb_per_minute"
 	PluginsKey   = "agents.defaults.limits.plugins"
@@ -54,9 +56,9 @@ type account struct {
 	calls  *rate.Limiter // nil until the first call
 	output *rate.Limiter
 
-	running int
-	queue   []*waiter // calls that wait for a slot, in order
-	waiting int       // calls in the queue, and calls that wait for the rate limit
+	callGate, commandGate gate
+
+	waiting int // calls at the gates, and calls that wait for the rate limit
 	waited  uint64
 	refused uint64
 }
@@ -73,7 +75,7 @@ func (l *Ledger) Usage() map[string]Usage {
 	defer l.mu.Unlock()
 	all := make(map[string]Usage, len(l.agents))
 	for agent, a := range l.agents {
-		all[agent] = Usage{Running: a.running, Waiting: a.waiting, Waited: a.waited, Refused: a.refused}
+		all[agent] = Usage{Running: a.callGate.running, Waiting: a.waiting, Waited: a.waited, Refused: a.refused}
 	}
 	return all
 }

@@ -65,6 +65,70 @@ func TestOneAgentsFullQueueHoldsNobodyElse(t *testing.T) {
 	})
 }
 
+// A command over the limit waits, and holds no slot of the agent's other calls. Other agents do not wait.
+func TestCommandsWaitForCommandsOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, command, other := &Ledger{}, Limits{Calls: 4, Commands: 2}, Limits{Calls: 4}
+		first, second := take(t, l, "greedy", command), take(t, l, "greedy", command)
+		var told string
+		admitted := make(chan *Slot)
+		go func() {
+			_, turn, err := l.Acquire(t.Context(), "greedy", command, most, func(why string) { told = why })
+			if err != nil {
+				t.Error(err)
+			}
+			admitted <- turn
+		}()
+		synctest.Wait()
+		if told != "waits: agent greedy runs 2 commands at a time ("+CommandsKey+")" {
+			t.Errorf("told %q", told)
+		}
+		for range 2 {
+			defer take(t, l, "greedy", other).Release()
+		}
+		take(t, l, "modest", command).Release()
+		var over *Exceeded
+		if _, _, err := l.Acquire(t.Context(), "greedy", command, time.Second, quiet); !errors.As(err, &over) ||
+			over.Key != CommandsKey || !strings.HasSuffix(over.Why, "and none of them has ended within 1s") {
+			t.Errorf("after its deadline: %v", err)
+		}
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, nil)
+		defer cancel()
+		if _, _, err := l.Acquire(ctx, "greedy", command, most, quiet); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("cancelled: %v", err)
+		}
+		first.Release()
+		(<-admitted).Release()
+		second.Release()
+		if u := l.Usage()["greedy"]; u.Running != 2 || u.Waiting != 0 || u.Refused != 1 {
+			t.Errorf("at the end: %+v", u)
+		}
+		take(t, l, "greedy", command).Release()
+	})
+}
+
+// A command that waits for a person lets the next one run; one that can't have a slot of calls gives its own back.
+func TestCommandSlotIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, with := &Ledger{}, Limits{Calls: 1, Commands: 1}
+		ctx, turn, err := l.Acquire(t.Context(), "a", with, most, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resume := Pause(ctx)
+		take(t, l, "a", with).Release()
+		resume()
+		turn.Release()
+		call := take(t, l, "a", Limits{Calls: 1})
+		var over *Exceeded
+		if _, _, err := l.Acquire(t.Context(), "a", with, most, quiet); !errors.As(err, &over) || over.Key != CallsKey {
+			t.Errorf("without a slot of calls: %v", err)
+		}
+		call.Release()
+		take(t, l, "a", with).Release()
+	})
+}
+
 func TestTurnsComeInOrderAndNeverTooMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, with := &Ledger{}, Limits{Calls: 3}

@@ -8,16 +8,35 @@ import (
 	"time"
 )
 
-// waiter is a call that waits for a slot.
-type waiter struct {
-	maxCalls int           // concurrent calls of its agent
-	admitted chan struct{} // closed when it has a slot
+// gate admits a limited number of an agent's calls at a time, the others in order. The ledger's mutex guards it.
+type gate struct {
+	running int
+	queue   []*waiter
 }
 
-// Slot is one of an agent's concurrent calls. It is safe for concurrent use.
+// waiter is a call that waits at a gate.
+type waiter struct {
+	limit    int           // concurrent calls of its agent
+	admitted chan struct{} // closed when the gate has admitted it
+}
+
+// admitWaiting admits waiting calls up to their limits.
+func (g *gate) admitWaiting() {
+	for len(g.queue) > 0 {
+		w := g.queue[0]
+		if w.limit > 0 && g.running >= w.limit {
+			return
+		}
+		g.queue = g.queue[1:]
+		g.running++
+		close(w.admitted)
+	}
+}
+
+// Slot is one of an agent's concurrent calls, or commands. It is safe for concurrent use.
 type Slot struct {
-	ledger  *Ledger
-	account *account
+	ledger *Ledger
+	gates  []*gate // that admitted it
 
 	mu       sync.Mutex
 	paused   int
@@ -26,75 +45,82 @@ type Slot struct {
 
 type slotKey struct{}
 
-// Acquire waits for a slot among the agent's concurrent calls, in order of arrival and at most maxWait. It calls notify
-// before it waits. Use the returned context for the call, and release the slot.
+// Acquire waits for a slot among the agent's concurrent calls, in order of arrival and at most maxWait; first among its
+// commands if limits.Commands is set, which a call without a command leaves at zero. It calls notify before it waits.
+// Use the returned context for the call, and release the slot.
 func (l *Ledger) Acquire(ctx context.Context, agent string, limits Limits, maxWait time.Duration,
 	notify func(reason string)) (context.Context, *Slot, error) {
 	l.mu.Lock()
 	a := l.accountOf(agent)
-	t := &Slot{ledger: l, account: a}
-	withSlot := context.WithValue(ctx, slotKey{}, t)
-	if len(a.queue) == 0 && (limits.Calls <= 0 || a.running < limits.Calls) {
-		a.running++
-		l.mu.Unlock()
-		return withSlot, t, nil
+	l.mu.Unlock()
+	t := &Slot{ledger: l}
+	if limits.Commands > 0 { // first: a waiting command holds no slot of other calls
+		why := fmt.Sprintf("agent %s runs %d commands at a time", agent, limits.Commands)
+		if err := l.enterGate(ctx, a, &a.commandGate, limits.Commands, CommandsKey, why, maxWait, notify); err != nil {
+			return ctx, nil, err
+		}
+		t.gates = append(t.gates, &a.commandGate)
 	}
 	why := fmt.Sprintf("agent %s runs %d calls at a time", agent, limits.Calls)
-	if err := a.refusal(CallsKey, why, 0, maxWait); err != nil {
-		l.mu.Unlock()
+	if err := l.enterGate(ctx, a, &a.callGate, limits.Calls, CallsKey, why, maxWait, notify); err != nil {
+		t.Release()
 		return ctx, nil, err
 	}
-	w := &waiter{limits.Calls, make(chan struct{})}
-	a.queue = append(a.queue, w)
+	t.gates = append(t.gates, &a.callGate)
+	return context.WithValue(ctx, slotKey{}, t), t, nil
+}
+
+// enterGate waits until a gate admits a call.
+func (l *Ledger) enterGate(ctx context.Context, a *account, g *gate, limit int, key, why string, maxWait time.Duration,
+	notify func(reason string)) error {
+	l.mu.Lock()
+	if len(g.queue) == 0 && (limit <= 0 || g.running < limit) {
+		g.running++
+		l.mu.Unlock()
+		return nil
+	}
+	if err := a.refusal(key, why, 0, maxWait); err != nil {
+		l.mu.Unlock()
+		return err
+	}
+	w := &waiter{limit, make(chan struct{})}
+	g.queue = append(g.queue, w)
 	a.countWait()
 	l.mu.Unlock()
-	notify(fmt.Sprintf("waits: %s (%s)", why, CallsKey))
+	notify(fmt.Sprintf("waits: %s (%s)", why, key))
 	timer := time.NewTimer(maxWait)
 	defer timer.Stop()
 	var err error
 	select {
 	case <-w.admitted:
 	case <-timer.C:
-		err = &Exceeded{CallsKey, fmt.Sprintf("%s, and none of them has ended within %s", why, maxWait)}
+		err = &Exceeded{key, fmt.Sprintf("%s, and none of them has ended within %s", why, maxWait)}
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.waiting--
-	if err == nil {
-		return withSlot, t, nil
+	i := slices.Index(g.queue, w)
+	if err == nil || i < 0 { // i < 0: admitted at the same moment
+		return nil
 	}
-	if i := slices.Index(a.queue, w); i >= 0 {
-		a.queue = slices.Delete(a.queue, i, i+1)
-		if ctx.Err() == nil {
-			a.refused++
-		}
-		a.admitWaiting() // the next call may have another limit
-		return ctx, nil, err
+	g.queue = slices.Delete(g.queue, i, i+1)
+	if ctx.Err() == nil {
+		a.refused++
 	}
-	return withSlot, t, nil // admitted at the same moment
+	g.admitWaiting() // the next call may have another limit
+	return err
 }
 
-// admitWaiting admits waiting calls while there are slots. The caller holds the ledger's mutex.
-func (a *account) admitWaiting() {
-	for len(a.queue) > 0 {
-		w := a.queue[0]
-		if w.maxCalls > 0 && a.running >= w.maxCalls {
-			return
-		}
-		a.queue = a.queue[1:]
-		a.running++
-		close(w.admitted)
-	}
-}
-
-// addFree adds free slots, or takes them if n is negative.
+// addFree frees the slot n times, or takes it again if n is negative.
 func (t *Slot) addFree(n int) {
 	t.ledger.mu.Lock()
 	defer t.ledger.mu.Unlock()
-	t.account.running -= n
-	t.account.admitWaiting()
+	for _, g := range t.gates {
+		g.running -= n
+		g.admitWaiting()
+	}
 }
 
 // Release frees the slot. Later calls have no effect.

@@ -26,7 +26,8 @@ func TestRefusalIsToldToItsCall(t *testing.T) {
 "network": {"allow": ["allowed.test"], "hosts": {"allowed.test": ["127.0.0.1"]}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
+	cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home,
+		"PICOCLAW_AGENTS_DEFAULTS_LIMITS_COMMANDS_PER_CPU=0"}})
 	if err != nil {
 		t.Fatal(err)
 	}

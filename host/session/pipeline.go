@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/audit"
@@ -210,15 +211,21 @@ func (c *call) awaitApproval() *Result {
 	return &Result{Err: refused}
 }
 
-// admitCall waits for a slot among the agent's concurrent calls. Built-in tools need none.
+// admitCall waits for a slot among the agent's concurrent calls and, if it has a command, its commands. Built-in tools need none.
 func (c *call) admitCall() *Result {
 	c.admittedCtx = c.ctx
 	if c.builtin != nil {
 		return nil
 	}
 	s := c.session
+	limits := s.account.limits
+	if !slices.ContainsFunc(c.arguments.claims, func(site pluginpb.Site) bool {
+		return site.Claim == pluginpb.ClaimCommand && len(valuesAt(c.arguments.Values, site.Path)) > 0
+	}) {
+		limits.Commands = 0
+	}
 	queued, endTrace := s.traceQueue(c.ctx, c.events)
-	admitted, turn, err := s.host.shares.Acquire(c.ctx, s.account.agent, s.account.limits, s.callTimeout(), queued)
+	admitted, turn, err := s.host.shares.Acquire(c.ctx, s.account.agent, limits, s.callTimeout(), queued)
 	endTrace(err)
 	if err != nil {
 		return c.quotaRefusal(err)

@@ -5,9 +5,12 @@ package session_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/picoclaw/picoclaw/host/audit"
@@ -86,6 +89,59 @@ func TestAnAgentsCallsWaitForTheirTurn(t *testing.T) {
 	}
 	if u := ledger.Usage()["main"]; u != (quota.Usage{Waited: 2}) {
 		t.Errorf("%+v", u)
+	}
+}
+
+// An agent's command waits for its other commands, also on a host that was opened again. Its other calls and other
+// agents' commands do not.
+func TestCommandWaitsForCommands(t *testing.T) {
+	ledger := &quota.Ledger{}
+	h := openWith(t, session.Options{Shares: ledger})
+	s := openSession(t, h)
+	var commands sync.WaitGroup
+	limit := max(2, runtime.GOMAXPROCS(0))
+	for n := range limit {
+		commands.Go(func() {
+			script := fmt.Sprintf(`{"command":"touch running%d; until [ -e enough ]; do sleep 0.01; done"}`, n)
+			if r := s.Call(context.Background(), "exec", json.RawMessage(script), nil); r.Err != nil {
+				t.Error(r.Err)
+			}
+		})
+	}
+	end := func() {
+		if err := os.WriteFile(filepath.Join(s.Policy().Workspace(), "enough"), nil, 0o600); err != nil {
+			t.Error(err)
+		}
+		commands.Wait()
+	}
+	defer end()
+	hosttest.WaitUntil(t, "the commands run", func() bool {
+		running, err := filepath.Glob(filepath.Join(s.Policy().Workspace(), "running*"))
+		return err == nil && len(running) == limit
+	})
+	again := openSession(t, openWith(t, session.Options{Shares: ledger}))
+	told, waits := make(chan string, 1), make(chan *session.Result, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		waits <- again.Call(ctx, "exec", json.RawMessage(`{"command":"true"}`), func(e session.Event) { told <- e.Message })
+	}()
+	if why := <-told; !strings.Contains(why, fmt.Sprintf("runs %d commands at a time (%s)", limit, quota.CommandsKey)) {
+		t.Errorf("told %q", why)
+	}
+	for tool, args := range map[string]map[string]any{"list_dir": {"path": "."}, "process": {"action": "list"}} {
+		if r := call(t, s, tool, args); r.Err != nil {
+			t.Errorf("%s: %+v", tool, r.Err)
+		}
+	}
+	cancel()
+	if r := <-waits; r.Err == nil || r.Err.Code != pluginpb.CodeCancelled {
+		t.Errorf("a command that was cancelled while it waited: %+v", r)
+	}
+	go func() { waits <- again.Call(t.Context(), "exec", json.RawMessage(`{"command":"echo after"}`), nil) }()
+	hosttest.WaitUntil(t, "the next command waits", func() bool { return ledger.Usage()["main"].Waiting == 1 })
+	end()
+	if r := <-waits; r.Err != nil || !strings.Contains(r.Text, "after") {
+		t.Errorf("after the others: %+v", r)
 	}
 }
 
