@@ -22,8 +22,13 @@ var figures = []struct{ page, text string }{
 	{"isolation.md", "takes {sandbox.bubblewrap_cost-ms} ms longer with bubblewrap, and {sandbox.cost-ms} ms longer with"},
 	{"isolation.md", "of which Landlock takes {sandbox.landlock_cost-ms} ms"},
 	{"isolation.md", "A call takes {call.read-ms} ms with isolation and {call.read_unconfined-ms} ms without"},
-	{"operators.md", "The p99 of the seven is {fairness.p99_beside_to_alone-ratio} times that without it, and " +
-		"{fairness.p99_without_writes_beside_to_alone-ratio} times without `write_file`"},
+	{"operators.md", "the p99 of the seven is {fairness/disk.loops_p99_beside_to_alone-ratio} times that without it, with " +
+		"outputs of 200 MB {fairness/disk.output_p99_beside_to_alone-ratio} times, with commands that fill their memory " +
+		"{fairness/disk.memory_p99_beside_to_alone-ratio} times, and with four writes of 16 MB at a time " +
+		"{fairness/disk.writes_p99_beside_to_alone-ratio} times"},
+	{"operators.md", "the factors are {fairness/tmpfs.loops_p99_beside_to_alone-ratio}, " +
+		"{fairness/tmpfs.output_p99_beside_to_alone-ratio}, {fairness/tmpfs.memory_p99_beside_to_alone-ratio} and " +
+		"{fairness/tmpfs.writes_p99_beside_to_alone-ratio}"},
 	{"operators.md", "which serves after {scale.start-ms} ms and takes {scale.idle-MiB} MiB"},
 	{"operators.md", "together take {scale.calling-MiB} MiB, the gateway {scale.calling_gateway_alone-MiB} MiB of it"},
 	{"operators.md", "at once wait {scale.first_call-ms} ms for each plugin"},

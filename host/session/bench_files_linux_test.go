@@ -221,3 +221,24 @@ func heapInUse() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
+
+func agentNames(prefix string, n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprint(prefix, i+1))
+	}
+	return all
+}
+
+// benchConfig returns a configuration with agents.
+func benchConfig(b *testing.B, agents []string) string {
+	b.Helper()
+	var list []map[string]string
+	for _, id := range agents {
+		list = append(list, map[string]string{"id": id})
+	}
+	text, err := json.Marshal(map[string]any{"agents": map[string]any{"agents": list}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(text)
+}

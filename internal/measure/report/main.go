@@ -36,7 +36,7 @@ var parts = []struct {
 	{"telemetry", []string{"./host/session"}},
 	{"fleet", []string{"./host/fleet"}},
 	{"fleetscale", []string{"./host/fleet"}},
-	{"fairness", []string{"./host/session"}},
+	{"fairness", []string{"./cmd/picoclaw/internal/bench"}},
 	{"scale", []string{"./cmd/picoclaw/internal/bench"}},
 }
 

@@ -32,15 +32,7 @@ const (
 // call of each plugin, and when all have, others with a pause of up to one second before each.
 func BenchmarkScale(b *testing.B) {
 	i := newInstallation(b)
-	var agents []map[string]string
-	for n := range configuredAgents {
-		agents = append(agents, map[string]string{"id": fmt.Sprint("agent", n+1)})
-	}
-	text, err := json.Marshal(map[string]any{"agents": map[string]any{"agents": agents}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	i.write(b, "config.json", string(text))
+	i.write(b, "config.json", agentsConfig(b, configuredAgents, ""))
 	b.ReportMetric(0, "ns/op")
 	gateway, address := startGateway(b, i)
 	report := func(when string) {
@@ -57,7 +49,7 @@ func BenchmarkScale(b *testing.B) {
 	begun.Add(callingAgents)
 	clients := make([]scaleClient, callingAgents)
 	for n := range clients {
-		wg.Go(func() { clients[n].failed = clients[n].run(b.Context(), i, address, agents[n]["id"], &begun) })
+		wg.Go(func() { clients[n].failed = clients[n].run(b.Context(), i, address, fmt.Sprint("agent", n+1), &begun) })
 	}
 	wg.Wait()
 	var first measure.Times
@@ -76,6 +68,25 @@ func BenchmarkScale(b *testing.B) {
 		times.Report(b, tool+"-ms")
 	}
 	report("calling")
+}
+
+// agentsConfig returns a configuration with agents agent1, agent2 and so on, with workspaces below a directory or, if it
+// is empty, their default ones.
+func agentsConfig(b *testing.B, count int, workspaces string) string {
+	b.Helper()
+	agents := make([]map[string]string, count)
+	for n := range agents {
+		id := fmt.Sprint("agent", n+1)
+		agents[n] = map[string]string{"id": id}
+		if workspaces != "" {
+			agents[n]["workspace"] = filepath.Join(workspaces, id)
+		}
+	}
+	text, err := json.Marshal(map[string]any{"agents": map[string]any{"agents": agents}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(text)
 }
 
 // startGateway starts a gateway, which ends with the benchmark.
