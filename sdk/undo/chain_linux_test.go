@@ -13,42 +13,43 @@ import (
 // An operation can be undone after others that moved or linked its files and took that back themselves.
 func TestUndoAfterOperationsThatChangeNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 1)
-	file, other := filepath.Join(w.dir, "f"), filepath.Join(w.dir, "g")
-	record := func(change func() error) string {
-		w.recorder = w.store.Record(w.files, undo.RecordOptions{Tool: "exec", Summary: "test", Observe: true})
-		if err := change(); err != nil {
-			t.Fatal(err)
-		}
-		return w.recorder.End().ID
-	}
-	if err := write(file, os.O_TRUNC, "before"); err != nil {
-		t.Fatal(err)
-	}
-	first := record(func() error {
-		w.notice(1, mutation.Write, file, "")
-		return write(file, os.O_TRUNC, "after")
-	})
-	second := record(func() error {
-		w.notice(1, mutation.Write, other, "")
-		if err := write(other, os.O_TRUNC, "x"); err != nil {
-			return err
-		}
-		for _, pair := range [][2]string{{file, file + "2"}, {file + "2", file}} {
-			w.notice(1, mutation.Rename, pair[0], pair[1])
-			if err := os.Rename(pair[0], pair[1]); err != nil {
-				return err
+	for name, changesOther := range map[string]bool{"with_another_change": true, "without": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 1)
+			file, other := filepath.Join(w.dir, "f"), filepath.Join(w.dir, "g")
+			must(t, write(file, os.O_TRUNC, "before"))
+			first := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+				tell(1, mutation.Write, file, "")
+				must(t, write(file, os.O_TRUNC, "after"))
+			})
+			second := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+				if changesOther {
+					tell(1, mutation.Write, other, "")
+					must(t, write(other, os.O_TRUNC, "x"))
+				}
+				for _, pair := range [][2]string{{file, file + "2"}, {file + "2", file}} {
+					tell(1, mutation.Rename, pair[0], pair[1])
+					must(t, os.Rename(pair[0], pair[1]))
+				}
+			})
+			listed := 0
+			must(t, w.store.Each(func(*undo.Operation) bool { listed++; return true }))
+			if wanted := map[bool]int{true: 2, false: 1}[changesOther]; listed != wanted || changesOther != (second != "") {
+				t.Errorf("the history lists %d operations; the second is %q", listed, second)
 			}
-		}
-		return nil
-	})
-	for _, id := range []string{second, first} {
-		if done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: id}); err != nil || len(done.Conflicts) > 0 {
-			t.Errorf("undo of %q: %v, conflicts %v", id, err, done.Conflicts)
-		}
-	}
-	if got, err := os.ReadFile(file); string(got) != "before" {
-		t.Errorf("%q, %v", got, err)
+			for _, id := range []string{second, first} {
+				if id == "" {
+					continue
+				}
+				if done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: id}); err != nil || len(done.Conflicts) > 0 {
+					t.Errorf("undo of %q: %v, conflicts %v", id, err, done.Conflicts)
+				}
+			}
+			if got, err := os.ReadFile(file); string(got) != "before" {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
 	}
 }
 

@@ -93,12 +93,15 @@ func (r *Recorder) writeArchive(changes Changes) Ended {
 		r.record.Missing = errorReason(r.broken).Error()
 	}
 	out := Ended{Changes: changes, Lost: r.record.Lost, Missing: r.record.Missing}
-	if changes.Total() == 0 && len(r.record.Lost) == 0 {
+	unchanged := changes.Total() == 0 && len(r.record.Lost) == 0
+	if unchanged && (r.record.Undoes != "" || len(r.record.Restored) == 0 || out.Missing != "") {
 		r.discardArchive()
 		if r.record.Undoes == "" || r.record.Partly {
 			return Ended{}
 		}
-		r.beginArchive() // what was left of the operation was undone by others
+	}
+	if unchanged { // it says which objects are as before, or that others undid what was left of the operation
+		r.beginArchive()
 		if r.broken != nil {
 			return Ended{}
 		}
@@ -108,7 +111,7 @@ func (r *Recorder) writeArchive(changes Changes) Ended {
 		out.Missing = r.record.Missing
 	}
 	r.record.Changes = &changes
-	if !r.tool {
+	if !r.tool && !unchanged {
 		r.record.Summary += changes.summaryText(r.files.Dir())
 	}
 	if out.Missing != "" { // the history says at least that it took place
@@ -128,7 +131,9 @@ func (r *Recorder) writeArchive(changes Changes) Ended {
 	}
 	r.store.remember(r.record.ID)
 	r.store.countWritten(r.out.written)
-	out.ID = r.record.ID
+	if !r.record.changedNothing() {
+		out.ID = r.record.ID
+	}
 	return out
 }
 

@@ -29,6 +29,12 @@ type Changes struct {
 	Names   []string `json:"names,omitempty"` // absolute paths of some of them
 }
 
+// changedNothing reports whether an operation left everything as it was, for example by moving a file and back. The
+// history does not list it, but the times of change that it set are known by it.
+func (op *Operation) changedNothing() bool {
+	return op.Changes != nil && op.Changes.Total() == 0 && len(op.Lost) == 0 && op.Missing == "" && op.Undoes == ""
+}
+
 // Extent says how much of an operation is undone.
 type Extent int
 

@@ -182,7 +182,7 @@ func (s *Store) Each(fn func(*Operation) bool) error {
 		case err != nil:
 			op = &Operation{ID: id, Summary: "an unreadable archive", Missing: err.Error() + "; put back a copy"}
 		}
-		if !fn(op) {
+		if !op.changedNothing() && !fn(op) {
 			return nil
 		}
 	}

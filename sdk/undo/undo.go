@@ -101,7 +101,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q Request)
 	return out, err
 }
 
-// learnUndos reads the undos since an operation.
+// learnUndos reads the undos since an operation, and the operations that changed nothing.
 func (s *Store) learnUndos(p *plan, since string) error {
 	ids, err := s.listIDs()
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Store) learnUndos(p *plan, since string) error {
 			break
 		}
 		op, err := s.Operation(id)
-		if err != nil || op.Undoes == "" {
+		if err != nil || op.Undoes == "" && !op.changedNothing() {
 			continue
 		}
 		f, err := os.Open(s.archivePath(id))

@@ -46,6 +46,9 @@ type undoStep struct {
 	lost    string          // paths that undo does not restore
 }
 
+// unseen is the description of a file in a directory that the user may not read.
+const unseen = "unseen"
+
 // worldNames are the names at which changes are made: few, so that changes meet.
 var worldNames = []string{"a", "b", "c", "x (deleted)", "n\xff", "new\nline", " ", "long" + strings.Repeat("g", 200)}
 
@@ -181,6 +184,7 @@ func (w *undoWorld) user() {
 		})
 	}
 	mark(a)
+	was := w.snapshot()
 	name, put := "", func(flags int, text string) error {
 		f, err := os.OpenFile(at, os.O_WRONLY|flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o644)
 		if err == nil {
@@ -219,13 +223,33 @@ func (w *undoWorld) user() {
 	w.log = append(w.log, fmt.Sprintf("user: %s %q", name, a))
 	mark(a)
 	now := w.snapshot()
+	for path := range maps.Clone(marks) {
+		switch text := was[path]; {
+		case name == "remove all" && text == now[path]: // they may not delete it
+			delete(marks, path)
+		case text != "" && text != now[path]: // the file may have had another name: the agent moves directories
+			for _, step := range w.steps {
+				for other, line := range step.before {
+					if modified(line) == modified(text) && !strings.HasPrefix(line, "d") {
+						marks[other] = true
+					}
+				}
+			}
+		}
+	}
 	for path := range marks {
+		if _, err := os.Lstat(w.Workspace + path); err == nil && now[path] == "" {
+			now[path] = unseen // they may not look at it
+		}
 		w.users[path] = append(w.users[path], now[path])
 		for i := range w.steps {
 			w.steps[i].touched[path] = true
 		}
 	}
 }
+
+// modified returns the time at the end of a description.
+func modified(text string) string { return text[strings.LastIndex(text, " ")+1:] }
 
 // snapshot describes the workspace without the mutator's files.
 func (w *undoWorld) snapshot() map[string]string {
