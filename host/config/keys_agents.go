@@ -44,6 +44,17 @@ func agentKeys() []Key {
 		{Name: "agents.defaults.subagents.allow_agents", Type: StringsType, Default: []string{}, PerAgent: true,
 			Doc: "Ids of agents that the agent may delegate to; * for any."},
 
+		{Name: "agents.defaults.run.limits.processes", Type: IntType, Min: 0, Max: 1 << 20, Default: int64(4096), PerAgent: true,
+			Doc: "Maximum number of processes and threads of a program that picoclaw run starts; 0 for no limit."},
+		{Name: "agents.defaults.run.limits.memory", Type: SizeType, Default: "16GB", PerAgent: true,
+			Doc: "Maximum memory of such a program with its descendants, and at most three quarters of the machine's memory."},
+		{Name: "agents.defaults.run.limits.cpu_seconds", Type: IntType, Min: 0, Max: 1 << 31, Default: int64(0), PerAgent: true,
+			Doc: "Maximum CPU time of such a program with its descendants; 0 for no limit."},
+		{Name: "agents.defaults.run.limits.file_size", Type: SizeType, Default: "64GB", PerAgent: true,
+			Doc: "Maximum size of a file that such a program writes."},
+		{Name: "agents.defaults.run.limits.open_files", Type: IntType, Min: 16, Max: 1 << 20, Default: int64(65536), PerAgent: true,
+			Doc: "Maximum number of open file descriptors of each process of such a program."},
+
 		{Name: "agents.defaults.limits.calls_at_once", Type: IntType, Min: 0, Max: 1 << 20, Default: int64(16), PerAgent: true,
 			Doc: "Maximum concurrent calls of the agent with its subagents; up to 1024 more wait. 0: no limit."},
 		{Name: "agents.defaults.limits.commands_per_cpu", Type: IntType, Min: 0, Max: 1 << 20, Default: int64(1), PerAgent: true,

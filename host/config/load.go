@@ -26,6 +26,9 @@ type Options struct {
 	// Workspace is the workspace of Agent from --workspace, absolute or relative.
 	Workspace string
 
+	// Isolated enables isolation, whatever the configuration says.
+	Isolated bool
+
 	// Agent is the id of the agent whose workspace is overridden; empty for the first.
 	Agent string
 
@@ -106,6 +109,7 @@ func (c *Config) readLayers(options Options) []*Error {
 	if faults := c.mergeLayers(central, document, environ); len(faults) > 0 {
 		return faults
 	}
+	c.isolation = c.isolation || options.Isolated
 	if options.Workspace != "" {
 		if err := c.applyFlags(options, environ); err != nil {
 			return []*Error{err}

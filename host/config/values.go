@@ -17,8 +17,14 @@ type Defaults struct {
 	AllowRootWorkspace        bool   `koanf:"allow_root_workspace"`
 
 	Limits QuotaLimits `koanf:"limits"`
+	Run    Run         `koanf:"run"`
 
 	AgentLoop `koanf:",squash"`
+}
+
+// Run are the settings of agents.defaults.run.
+type Run struct {
+	Limits ExecLimits `koanf:"limits"`
 }
 
 // QuotaLimits are the settings of agents.defaults.limits; 0 is no limit.

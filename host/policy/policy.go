@@ -53,6 +53,7 @@ type CallLimits struct {
 	CronTimeout time.Duration // of a scheduled command
 	ResultSize  int64         // bytes of a call's result
 	Exec        limits.Limits // of a command
+	Run         limits.Limits // of a program that a person runs
 	Share       quota.Limits  // of all calls together
 }
 

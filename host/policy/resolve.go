@@ -90,7 +90,10 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspaceProvider) 
 	if err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
-	if p.limits.Exec, err = execLimits(agent.Tools.Exec.Limits); err != nil {
+	if p.limits.Exec, err = commandLimits("tools.exec", agent.Tools.Exec.Limits); err != nil {
+		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
+	}
+	if p.limits.Run, err = commandLimits("agents.defaults.run", agent.Run.Limits); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
 	if p.undo, err = undoLimits(agent.Tools.Undo); err != nil {
@@ -119,15 +122,15 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspaceProvider) 
 	return p.computeDigest()
 }
 
-// execLimits converts the limits of a command.
-func execLimits(l config.ExecLimits) (limits.Limits, error) {
+// commandLimits converts the limits of a command or program, which are settings below a key.
+func commandLimits(key string, l config.ExecLimits) (limits.Limits, error) {
 	memory, err := config.ParseSize(l.Memory)
 	if err != nil {
-		return limits.Limits{}, fmt.Errorf("tools.exec.limits.memory: %w", err)
+		return limits.Limits{}, fmt.Errorf("%s.limits.memory: %w", key, err)
 	}
 	file, err := config.ParseSize(l.FileSize)
 	if err != nil {
-		return limits.Limits{}, fmt.Errorf("tools.exec.limits.file_size: %w", err)
+		return limits.Limits{}, fmt.Errorf("%s.limits.file_size: %w", key, err)
 	}
 	return limits.Limits{
 		Processes: int(l.Processes),

@@ -16,7 +16,7 @@ import (
 // reservedNames are the entries of the home that are not workspaces. No workspace may be, or contain, one.
 var reservedNames = []string{
 	"config.json", "config.yaml", "config.yml", "picoclaw.lock",
-	"plugins", "audit", "skills", "logs", "cache", "state", "run", userEnvDir,
+	"plugins", "audit", "skills", "logs", "cache", "state", "run", "runs", userEnvDir,
 	"schedule", "sessions", "stopped.json", "stopped.reserve", "tokens", "picoclaw.pid", "gateway.sock", "gateway.key",
 	"fleet", "hub",
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -77,7 +78,7 @@ func (s *Session) instanceSpec(p *catalog.Plugin) (*supervise.Spec, error) {
 		}
 	case grants.Takeback && s.policy.Undo().Enabled:
 		s.host.logger.Info("nothing holds commands to less than their plugin at this place, so undo does without this plugin",
-			"plugin", p.Manifest.ID, "dir", s.stateDir(takebackName))
+			"plugin", p.Manifest.ID, "dir", s.undoStore())
 	}
 	if p.Pin != nil {
 		if p.Pin.Data != "" {
@@ -134,7 +135,7 @@ func (s *Session) attachState(spec *supervise.Spec) error {
 	if err := CheckStateName(spec.Manifest.ID); err != nil {
 		return err
 	}
-	dir, err := s.attachDir(spec, spec.Manifest.ID)
+	dir, err := attachDir(spec, s.stateDir(spec.Manifest.ID))
 	if err != nil {
 		return fmt.Errorf("the state directory of plugin %s: %w", spec.Manifest.ID, err)
 	}
@@ -151,15 +152,21 @@ func (s *Session) hasUndo(grants pluginpb.Grant, settings *exec.Settings) bool {
 
 // undoDir returns the path of this agent's undo store inside the plugin's sandbox.
 func (s *Session) undoDir(grants pluginpb.Grant) string {
-	if dir := s.stateDir(takebackName); !s.isPrivateDir(grants, dir) {
+	if dir := s.undoStore(); !s.isPrivateDir(grants, dir) {
 		return dir
 	}
 	return sandboxUndoDir
 }
 
-// attachUndo gives a plugin this agent's undo store.
+// undoStore returns the directory of this session's undo store: the agent's, unless [Session.UseUndoStore] chose another.
+func (s *Session) undoStore() string { return cmp.Or(s.undoOf, s.stateDir(takebackName)) }
+
+// UseUndoStore makes undo and history use another store than the agent's. Call it before the first call.
+func (s *Session) UseUndoStore(dir string) { s.undoOf = dir }
+
+// attachUndo gives a plugin this session's undo store.
 func (s *Session) attachUndo(spec *supervise.Spec) error {
-	dir, err := s.attachDir(spec, takebackName)
+	dir, err := attachDir(spec, s.undoStore())
 	if err == nil && s.isPrivateDir(spec.Policy.Grants, dir) {
 		spec.Profile.ReadWrite = slices.DeleteFunc(spec.Profile.ReadWrite, func(path string) bool { return path == dir })
 		spec.Profile.Elsewhere = map[string]string{sandboxUndoDir: dir}
@@ -186,9 +193,8 @@ func (s *Session) stateDir(name string) string {
 	return filepath.Join(StateDir(s.policy.Home(), name), s.policy.Agent())
 }
 
-// attachDir creates a directory for this agent below the home's state directory, and lets a plugin write to it.
-func (s *Session) attachDir(spec *supervise.Spec, name string) (string, error) {
-	dir := s.stateDir(name)
+// attachDir creates a directory of the home, and lets a plugin write to it.
+func attachDir(spec *supervise.Spec, dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}

@@ -30,6 +30,7 @@ const (
 	CLI       Origin = "cli"
 	MCP       Origin = "mcp"
 	Console   Origin = "console"
+	Program   Origin = "run" // a whole program in the sandbox
 )
 
 // Session is one agent's connection to the host. It may be used concurrently.
@@ -42,6 +43,7 @@ type Session struct {
 	policy  *policy.Policy
 	guard   *guard.Guard
 	account quotaAccount
+	undoOf  string        // directory of another undo store than the agent's; empty for none
 	calls   atomic.Uint64 // number of calls begun
 
 	mu       sync.Mutex

@@ -52,7 +52,10 @@ func (c *comparison) same(path, a, b string) bool {
 		modeB, timeB, _ := strings.Cut(b, " ")
 		set, ok := c.dirs[c.nowDirs[filepath.Clean("/"+path)]]
 		if !ok { // deleted and made again
-			set = c.dirs[c.beforeDirs[filepath.Clean("/"+path)]]
+			set, ok = c.dirs[c.beforeDirs[filepath.Clean("/"+path)]]
+		}
+		if !ok { // the user made it
+			set = c.dirs[c.usersDirs[path]]
 		}
 		return (modeA == modeB || set.mode.String() == modeA) && (timeA == timeB || !c.undone || slices.Contains(set.times, timeA) ||
 			c.stays(func(other string) bool { return filepath.Dir(other) == filepath.Clean("/"+path) }) || c.isChangedDir(path))
@@ -156,6 +159,11 @@ func (c *comparison) isNeeded(path, want string) bool {
 // isNamed reports whether undo named a path as a conflict, or a directory above it, or another name of its file.
 func (c *comparison) isNamed(path string) bool {
 	return c.isConflict(func(named string) bool {
+		for _, rename := range c.renames { // it is named where it was before the user moved it
+			if rest, moved := strings.CutPrefix(named, rename[0]); moved && rename[1]+rest == path {
+				return true
+			}
+		}
 		return named == path || strings.HasPrefix(path, named+"/") || c.isSameFile(path, named, c.before, c.left, c.now)
 	})
 }

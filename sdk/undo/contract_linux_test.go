@@ -40,7 +40,6 @@ type world struct {
 	touched   map[string]bool
 	users     map[string]string  // paths as the user left them
 	usersDirs map[string]string  // identities of these, for directories
-	ownDirs   map[string]bool    // identities of directories that the user made
 	places    map[place]string   // the same by directory: these may be moved
 	renames   [][2]string        // of the user's
 	now       map[string]bool    // paths that the user's last change touched
@@ -65,7 +64,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		t.Fatal(err)
 	}
 	w := &world{t: t, dir: filepath.Join(dir, "ws"), random: rand.New(rand.NewPCG(seed, 7)), touched: map[string]bool{}, users: map[string]string{},
-		places: map[place]string{}, usersDirs: map[string]string{}, ownDirs: map[string]bool{}, dirs: map[string]dirMeta{}}
+		places: map[place]string{}, usersDirs: map[string]string{}, dirs: map[string]dirMeta{}}
 	if err := os.Mkdir(w.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -215,9 +214,6 @@ func (w *world) change(agent bool) {
 		tell(mutation.Make, a, "")
 		err = os.Mkdir(a, 0o755)
 		mark(a)
-		if err == nil && !agent {
-			w.ownDirs[dirID(a)] = true
-		}
 		note("mkdir %s: %v", a, err)
 	case 5: // its other names stay
 		mark(a)
@@ -336,9 +332,6 @@ func (w *world) change(agent bool) {
 			set.times = append(set.times, fmt.Sprint(info.ModTime().UnixNano()))
 		}
 		w.dirs[dirID(a)] = set
-		if w.ownDirs[dirID(a)] { // the agent may delete it
-			mark(a)
-		}
 		note("set the metadata of %s: %v", a, err)
 	case 19: // append to a file that the agent appended to
 		_ = filepath.WalkDir(w.dir, func(path string, _ fs.DirEntry, _ error) error {

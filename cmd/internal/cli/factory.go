@@ -31,11 +31,13 @@ type Factory struct {
 	Source  string // directory that it was built from; empty in a release
 
 	ConfigFile, Workspace, LogLevel, LogFormat string
+
+	Isolated bool // isolation is enabled, whatever the configuration says
 }
 
 // Config loads the configuration, with the workspace that a flag names for an agent.
 func (f *Factory) Config(agent string) (*config.Config, error) {
-	cfg, faults := config.CheckAll(config.Options{File: f.ConfigFile, Workspace: f.Workspace, Agent: agent})
+	cfg, faults := config.CheckAll(config.Options{File: f.ConfigFile, Workspace: f.Workspace, Agent: agent, Isolated: f.Isolated})
 	switch len(faults) {
 	case 0:
 		return cfg, nil

@@ -24,6 +24,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/hub"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/mcp"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/plugin"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/run"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/setup"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/stop"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/undo"
@@ -55,7 +56,7 @@ func New(f *cli.Factory) *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
-	add("agent", "What an agent does:", agent.NewCmdAgent(f, nil), mcp.NewCmdMCP(f, nil), gateway.NewCmdGateway(f, nil),
+	add("agent", "What an agent does:", run.NewCmdRun(f, nil), agent.NewCmdAgent(f, nil), mcp.NewCmdMCP(f, nil), gateway.NewCmdGateway(f, nil),
 		fleet.NewCmdWorker(f, nil), call.NewCmdCall(f, nil), call.NewCmdBatch(f, nil), call.NewCmdTools(f, nil),
 		call.NewCmdREPL(f, nil))
 	add("operator", "What it may do, and has done:", call.NewCmdExplain(f, nil), approvals.NewCmdApprovals(f, nil),
@@ -64,7 +65,7 @@ func New(f *cli.Factory) *cobra.Command {
 	examine := func(ctx context.Context) error { return doctor.Examine(ctx, f) }
 	add("setup", "Setting up:", setup.NewCmdInit(f, examine, nil), doctor.NewCmdDoctor(f, nil), config.NewCmdConfig(f),
 		agent.NewCmdAgents(f, nil), plugin.NewCmdPlugin(f), completion.NewCmdCompletion(f, nil), versioncmd.NewCmdVersion(f, nil))
-	root.AddCommand(docs.NewCmdDocs(f, nil), doctor.NewCmdSelfTest(f, nil))
+	root.AddCommand(docs.NewCmdDocs(f, nil), doctor.NewCmdSelfTest(f, nil), run.NewCmdSupervisor(f, nil), run.NewCmdInit(f, nil))
 	withoutFiles(root)
 	return root
 }

@@ -2,9 +2,11 @@
 package undo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/results"
 	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/run"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -99,11 +102,23 @@ func (v *toolOptions) addFlags(cmd *cobra.Command) {
 }
 
 func (v *toolOptions) callTool(cmd *cobra.Command, arguments map[string]any) error {
-	s, h, done, err := hosts.OpenSession(v.Factory, v.agent, session.CLI)
+	of, err := v.findRun()
+	if err != nil {
+		return cli.Fail(err)
+	}
+	if of != nil {
+		v.Workspace = of.Project
+	}
+	s, h, done, err := hosts.OpenSession(v.Factory, cmp.Or(v.agent, agentOf(of)), session.CLI)
 	if err != nil {
 		return err
 	}
 	defer done()
+	if of != nil {
+		v.precheck = nil
+		s.UseUndoStore(run.UndoStore(s.Policy().Home(), of.ID))
+		fmt.Fprintf(v.Err, "picoclaw: of run %s in %s: %s\n", of.ID, of.Project, terminal.Line(strings.Join(of.Program, " ")))
+	}
 	raw, err := json.Marshal(arguments)
 	if err != nil {
 		return err
@@ -120,6 +135,38 @@ func (v *toolOptions) callTool(cmd *cobra.Command, arguments map[string]any) err
 		}
 	}
 	return results.Show(v.Factory, v.tool, s.Call(cmd.Context(), v.tool, raw, nil), v.output)
+}
+
+// findRun returns the run that a command is about: the newest one in the current project, unless an agent is named. It is nil
+// for the agent's own changes.
+func (v *toolOptions) findRun() (*run.Record, error) {
+	if v.agent != "" || v.Workspace != "" {
+		return nil, nil
+	}
+	current, err := os.Getwd()
+	if err != nil {
+		return nil, nil //nolint:nilerr // whoever has no directory has no project
+	}
+	project, _, err := run.FindProject("", current)
+	if err != nil {
+		return nil, nil //nolint:nilerr // as above
+	}
+	home, err := v.Home()
+	if err != nil {
+		return nil, err
+	}
+	all, err := run.Records(home, project)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return &all[0], nil
+}
+
+func agentOf(r *run.Record) string {
+	if r == nil {
+		return ""
+	}
+	return r.Agent
 }
 
 // changeList is the result of the tool history.

@@ -1,0 +1,53 @@
+package run
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/host/run/supervisor"
+)
+
+// supervisorName is the command with which this program supervises another inside the sandbox.
+const supervisorName = "run-supervisor"
+
+// InsideOptions are the options of the commands that run starts inside the sandbox.
+type InsideOptions struct {
+	*cli.Factory
+	arguments []string
+}
+
+// NewCmdSupervisor returns the command that supervises the program inside the sandbox.
+func NewCmdSupervisor(f *cli.Factory, runF func(*InsideOptions) error) *cobra.Command {
+	o := &InsideOptions{Factory: f}
+	return cli.NewCommand(&cobra.Command{
+		Use: supervisorName, Short: "Supervise a program inside the sandbox", Hidden: true, Args: cli.NoArguments,
+		RunE: func(*cobra.Command, []string) error { return cli.FailOrNil(supervisor.Main()) },
+	}, o, runF)
+}
+
+// NewCmdInit returns the command that is the program's parent on its terminal.
+func NewCmdInit(f *cli.Factory, runF func(*InsideOptions) error) *cobra.Command {
+	o := &InsideOptions{Factory: f}
+	cmd := &cobra.Command{
+		Use: supervisor.InitCommand, Short: "Start a program on its terminal inside the sandbox", Hidden: true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return cli.Usagef("want the number of a stream and a program")
+			}
+			o.arguments = args
+			return nil
+		},
+		RunE: func(*cobra.Command, []string) error {
+			code, err := supervisor.Init(o.arguments[0], o.arguments[1:])
+			switch {
+			case err != nil:
+				return cli.Fail(err)
+			case code != 0:
+				return &cli.Error{Code: code, Err: cli.ErrReported}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().SetInterspersed(false)
+	return cli.NewCommand(cmd, o, runF)
+}

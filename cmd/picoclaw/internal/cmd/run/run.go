@@ -1,0 +1,168 @@
+// Package run has the command run, which runs a whole program in the sandbox.
+package run
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
+	"github.com/picoclaw/picoclaw/host/run"
+	"github.com/picoclaw/picoclaw/host/session"
+)
+
+// Options are the options of `picoclaw run`.
+type Options struct {
+	*cli.Factory
+	agent, project string
+	hosts          []string
+	env            []string
+	show           bool
+	program        []string
+}
+
+func NewCmdRun(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	o := &Options{Factory: f}
+	cmd := &cobra.Command{
+		Use:        "run [flags] -- PROGRAM [ARGUMENT...]",
+		SuggestFor: []string{"sandbox", "shell"},
+		Short:      "Run your own agent, or any program, confined to this project",
+		Long: `Run a program with its own tools in the sandbox. It can change the project: the git repository around the current
+directory, or the one that --project names. It reaches the hosts of its preset and those of network.allow, network.from
+and --allow; API keys stay outside. Its changes can be undone (picoclaw undo), and protected files hold.`,
+		Example: strings.Trim(`
+  picoclaw run -- claude
+  picoclaw run --show -- codex
+  picoclaw run --allow registry.npmjs.org -- npm test`, "\n"),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cli.Usagef("name the program to run, as in `picoclaw run -- claude`")
+			}
+			o.program = args
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	flags := cmd.Flags()
+	flags.SetInterspersed(false) // what follows the program is its own
+	flags.StringVar(&o.project, "project", "", "the `directory` that the program may change")
+	flags.StringArrayVar(&o.hosts, "allow", nil, "a `host` that the program may reach, as in network.allow; may be repeated")
+	flags.StringArrayVar(&o.env, "env", nil, "a `NAME=VALUE` for the program's environment; may be repeated")
+	flags.BoolVar(&o.show, "show", false, "say what the program would see and reach, and start nothing")
+	o.AddAgentFlag(cmd, &o.agent, "the agent whose policy holds (default: the first one)")
+	return cli.NewCommand(cmd, o, runF)
+}
+
+func (o *Options) run(ctx context.Context) error {
+	userHome, _ := os.UserHomeDir()
+	current, err := os.Getwd()
+	if err != nil {
+		return cli.Fail(err)
+	}
+	project, dir, err := run.FindProject(o.project, current)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	home, err := o.Home()
+	if err != nil {
+		return err
+	}
+	if err := run.CheckProject(project, userHome, home); err != nil {
+		return cli.Fail(err)
+	}
+	env, err := parseEnv(o.env)
+	if err != nil {
+		return err
+	}
+	o.Workspace, o.Isolated = project, true
+	s, h, done, err := hosts.OpenSession(o.Factory, o.agent, session.Program)
+	if err != nil {
+		return err
+	}
+	defer done()
+	self, err := os.Executable()
+	if err != nil {
+		return cli.CannotStart(err)
+	}
+	options := run.Options{Session: s, UserHome: userHome, Dir: dir, Program: o.program, Hosts: o.hosts, Env: env,
+		Supervisor: []string{self, supervisorName}, Streams: [3]*os.File{os.Stdin, os.Stdout, os.Stderr}}
+	plan, err := run.NewPlan(options)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	if o.show {
+		return o.showPlan(s, plan)
+	}
+	if err := h.Prepare(); err != nil {
+		return cli.CannotStart(err)
+	}
+	ctx, release := h.WithStop(context.WithoutCancel(ctx), s.Policy().Agent())
+	defer release()
+	result, err := run.Start(ctx, options, plan)
+	if result == nil {
+		return cli.Fail(err)
+	}
+	o.summarize(result, err)
+	if result.Code == 0 {
+		return nil
+	}
+	return &cli.Error{Code: result.Code, Err: cli.ErrReported}
+}
+
+func parseEnv(entries []string) (map[string]string, error) {
+	env := map[string]string{}
+	for _, entry := range entries {
+		name, value, ok := strings.Cut(entry, "=")
+		if !ok || name == "" {
+			return nil, cli.Usagef("--env %s: want NAME=VALUE", entry)
+		}
+		env[name] = value
+	}
+	return env, nil
+}
+
+// summarize says on a terminal what the program changed and what was refused.
+func (o *Options) summarize(r *run.Result, failure error) {
+	out := terminal.New(o.Err)
+	if failure != nil {
+		fmt.Fprintln(o.Err, "picoclaw:", failure)
+	}
+	if r.Exceeded != "" {
+		fmt.Fprintf(o.Err, "picoclaw: the program was ended: it used %s; agents.defaults.run.limits sets its limits\n", r.Exceeded)
+	}
+	if !out.IsTerminal() {
+		return
+	}
+	say := func(format string, args ...any) {
+		fmt.Fprintln(o.Err, out.Paint(terminal.Faint, "picoclaw: "+terminal.Line(fmt.Sprintf(format, args...))))
+	}
+	switch c := r.Changes.Changes; {
+	case r.NoHistory != "":
+		say("changes were not recorded: %s", r.NoHistory)
+	case r.Changes.Missing != "":
+		say("the changes can't be undone: %s", r.Changes.Missing)
+	case c.Total() > 0:
+		say("%d files made, %d changed, %d moved, %d deleted; `picoclaw undo` takes it back", c.Made, c.Changed, c.Moved, c.Deleted)
+	}
+	for _, lost := range r.Changes.Lost {
+		say("not covered by undo: %s", lost)
+	}
+	for _, reason := range r.Refused {
+		say("not changed: %s (workspace.protect)", reason)
+	}
+	for _, path := range r.Found {
+		say("beware of %s: protected, and changed while the program ran, by it or by others", path)
+	}
+	for _, reason := range r.Network {
+		say("%s", reason)
+	}
+	if len(r.Network) > 0 {
+		say("--allow HOST allows a host for a run, network.allow for all")
+	}
+}
+

@@ -1,0 +1,112 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// prepareHome writes the preset's settings and the person's git identity to the program's home. The program can write
+// there too, so no symlink is followed.
+func prepareHome(dir, project string, p *Preset) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	home, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = home.Close() }()
+	for _, settings := range p.Settings {
+		values, _ := expand(settings.Values, project).(map[string]any)
+		if err := mergeSettings(home, settings.File, values); err != nil {
+			return fmt.Errorf("write %s: %w", filepath.Join(dir, settings.File), err)
+		}
+	}
+	return writeGitIdentity(home)
+}
+
+// mergeSettings sets members of the JSON object in a file.
+func mergeSettings(home *os.Root, name string, values map[string]any) error {
+	all := map[string]any{}
+	text, err := home.ReadFile(name)
+	if err == nil {
+		if err := json.Unmarshal(text, &all); err != nil {
+			return fmt.Errorf("it is no JSON object: %w", err)
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	merge(all, values)
+	if text, err = json.MarshalIndent(all, "", "  "); err != nil {
+		return err
+	}
+	if dir := filepath.Dir(name); dir != "." {
+		if err := home.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	return home.WriteFile(name, append(text, '\n'), 0o600)
+}
+
+// merge sets values in a JSON object, and merges objects.
+func merge(into, values map[string]any) {
+	for name, value := range values {
+		inner, isObject := value.(map[string]any)
+		existing, wasObject := into[name].(map[string]any)
+		if isObject && wasObject {
+			merge(existing, inner)
+		} else {
+			into[name] = value
+		}
+	}
+}
+
+// writeGitIdentity copies the person's name and address for commits, unless the program's home has git settings.
+func writeGitIdentity(home *os.Root) error {
+	const name = ".gitconfig"
+	if _, err := home.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var text strings.Builder
+	for _, key := range []string{"name", "email"} {
+		cmd := exec.Command("git", "config", "--global", "user."+key)
+		cmd.Dir = "/" // no repository
+		value, err := cmd.Output()
+		if err != nil {
+			continue // there is no git, or nothing is set
+		}
+		if text.Len() == 0 {
+			text.WriteString("[user]\n")
+		}
+		quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(strings.TrimSpace(string(value)))
+		fmt.Fprintf(&text, "\t%s = \"%s\"\n", key, quoted)
+	}
+	if text.Len() == 0 {
+		return nil
+	}
+	return home.WriteFile(name, []byte(text.String()), 0o600)
+}
+
+// guidanceFiles returns the files above a project that a program reads for guidance, up to the file system's root.
+func (p *Preset) guidanceFiles(project string) (files []string) {
+	for dir := filepath.Dir(project); ; dir = filepath.Dir(dir) {
+		for _, name := range p.Guidance {
+			path := filepath.Join(dir, name)
+			if real, err := filepath.EvalSymlinks(path); err != nil || real != path {
+				continue
+			}
+			if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+				files = append(files, path)
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			return files
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package run
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Preset is what picoclaw knows about a program.
+type Preset struct {
+	Name     string   `json:"name"`
+	Programs []string `json:"programs"` // names of its executable; empty for the preset of all other programs
+	Hosts    []Host   `json:"hosts"`
+
+	Env      map[string]string `json:"env"`      // quiet switches and answers to trust prompts
+	Args     []string          `json:"args"`     // put before the person's arguments, unless these have the first one
+	Sandbox  string            `json:"sandbox"`  // a sentence about the program's own sandbox; empty if it has none
+	Settings []Settings        `json:"settings"` // files in its home
+	Secrets  []KeyVariable     `json:"secrets"`
+	ReadOnly []string          `json:"read_only"` // paths such as an organisation's settings; missing ones are left out
+	Guidance []string          `json:"guidance"`  // names of files above the project that it reads
+}
+
+// Host is a host that a program reaches.
+type Host struct {
+	Name    string `json:"host"`    // as in network.allow
+	Purpose string `json:"purpose"` // api, login, update or telemetry
+}
+
+// Settings are members of a JSON object in a file in the program's home. They are set at each start.
+type Settings struct {
+	File   string         `json:"file"` // relative to the home
+	Values map[string]any `json:"values"`
+}
+
+// KeyVariable is a variable with an API key. The program gets a placeholder, and the proxy inserts the key.
+type KeyVariable struct {
+	Name   string   `json:"name"`
+	Prefix string   `json:"prefix"` // of the maker's keys; programs check it
+	Hosts  []string `json:"hosts"`
+	Header string   `json:"header"`
+	Value  string   `json:"value"` // of the header, with {{secret}}
+}
+
+//go:embed presets
+var presetFiles embed.FS
+
+// Presets returns all presets, sorted by name.
+func Presets() ([]Preset, error) {
+	files, err := presetFiles.ReadDir("presets")
+	if err != nil {
+		return nil, err
+	}
+	var all []Preset
+	for _, file := range files {
+		data, err := presetFiles.ReadFile(path.Join("presets", file.Name()))
+		if err != nil {
+			return nil, err
+		}
+		var p Preset
+		if err := json.Unmarshal(data, &p); err != nil {
+			return nil, fmt.Errorf("the preset %s: %w", file.Name(), err)
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// FindPreset returns the preset of a program, by the name of its executable.
+func FindPreset(program string) (*Preset, error) {
+	all, err := Presets()
+	if err != nil {
+		return nil, err
+	}
+	name := strings.TrimSuffix(filepath.Base(program), ".exe")
+	generic := &Preset{Name: "generic"}
+	for i, p := range all {
+		if slices.Contains(p.Programs, name) {
+			return &all[i], nil
+		}
+		if len(p.Programs) == 0 {
+			generic = &all[i]
+		}
+	}
+	return generic, nil
+}
+
+// expand replaces ${project} in a preset's values by a directory.
+func expand(value any, project string) any {
+	replace := func(text string) string { return strings.ReplaceAll(text, "${project}", project) }
+	switch v := value.(type) {
+	case string:
+		return replace(v)
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, one := range v {
+			out[replace(key)] = expand(one, project)
+		}
+		return out
+	default:
+		return v
+	}
+}
+
+// arguments returns the program's arguments: the preset's, unless the person gives the same flag, and the person's.
+func (p *Preset) arguments(own []string, project string) []string {
+	if len(p.Args) == 0 || slices.ContainsFunc(own, func(arg string) bool { return arg == p.Args[0] || strings.HasPrefix(arg, p.Args[0]+"=") }) {
+		return own
+	}
+	var out []string
+	for _, arg := range p.Args {
+		out = append(out, strings.ReplaceAll(arg, "${project}", project))
+	}
+	return append(out, own...)
+}
+
+// hostNames returns the names of the hosts.
+func (p *Preset) hostNames() (names []string) {
+	for _, host := range p.Hosts {
+		names = append(names, host.Name)
+	}
+	return names
+}

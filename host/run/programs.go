@@ -1,0 +1,95 @@
+package run
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/internal/paths"
+)
+
+// toolDirsText lists the directories below a person's home in which version managers and installers put programs. None
+// holds credentials.
+//
+//go:embed tooldirs.json
+var toolDirsText []byte
+
+// systemDirs are visible in every sandbox.
+var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/nix/store"}
+
+// toolDir is a directory of programs. Variable, if any, tells the programs where they are, since HOME is another.
+type toolDir struct {
+	Dir      string `json:"dir"`
+	Variable string `json:"variable"`
+	Root     string `json:"root"`
+}
+
+// toolDirs returns the existing tool directories of a home, without symlinks, and the variables for them.
+func toolDirs(userHome string) (dirs []string, env map[string]string, err error) {
+	var all []toolDir
+	if err := json.Unmarshal(toolDirsText, &all); err != nil {
+		return nil, nil, err
+	}
+	env = map[string]string{}
+	for _, tool := range all {
+		real, err := filepath.EvalSymlinks(filepath.Join(userHome, tool.Dir))
+		if err != nil {
+			continue
+		}
+		if info, err := os.Stat(real); err != nil || !info.IsDir() || paths.Within(real, userHome) {
+			continue
+		}
+		dirs = append(dirs, real)
+		if tool.Variable != "" {
+			env[tool.Variable] = filepath.Join(userHome, tool.Root)
+		}
+	}
+	return dirs, env, nil
+}
+
+// findProgram returns the absolute path of a program, and the paths that it needs to be seen: its own, and those of its
+// package.
+func findProgram(name, current, userHome string) (path string, needs []string, err error) {
+	path = name
+	if !strings.Contains(name, string(filepath.Separator)) {
+		if path, err = exec.LookPath(name); err != nil {
+			return "", nil, fmt.Errorf("there is no program %s in PATH; install it, or give its path", name)
+		}
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(current, path)
+	}
+	// Its own name stays: programs may look at it.
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err == nil {
+		path = filepath.Join(dir, filepath.Base(path))
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", nil, fmt.Errorf("there is no program %s; check the path", name)
+	}
+	for _, file := range []string{path, real} {
+		if !paths.WithinAny(systemDirs, file) {
+			needs = append(needs, packageOf(file, userHome))
+		}
+	}
+	slices.Sort(needs)
+	return path, slices.Compact(needs), nil
+}
+
+// packageOf returns the directory that holds a program with what belongs to it: its npm modules, or its own directory,
+// but never one with more than programs.
+func packageOf(file, userHome string) string {
+	if at := strings.Index(file, "/node_modules/"); at > 0 {
+		return file[:at+len("/node_modules")]
+	}
+	if dir := filepath.Dir(file); !paths.Within(dir, userHome) && dir != filepath.Dir(dir) && !slices.Contains([]string{"/tmp", "/var/tmp", "/opt", "/home"}, dir) {
+		return dir
+	}
+	return file
+}

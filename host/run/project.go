@@ -1,0 +1,68 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/picoclaw/picoclaw/internal/paths"
+	"github.com/picoclaw/picoclaw/internal/protect"
+)
+
+// FindProject returns the directory of the project and the current directory in it, both without symlinks. The project is
+// the named directory; if none is named, the top of the git repository around the current directory, else that directory.
+func FindProject(named, current string) (project, dir string, err error) {
+	if dir, err = filepath.EvalSymlinks(current); err != nil {
+		return "", "", fmt.Errorf("the current directory %s can't be used: %w", current, err)
+	}
+	if named == "" {
+		return repositoryAround(dir), dir, nil
+	}
+	if project, err = filepath.Abs(named); err == nil {
+		project, err = filepath.EvalSymlinks(project)
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("the project %s can't be used: %w; name an existing directory", named, err)
+	}
+	if info, err := os.Stat(project); err != nil || !info.IsDir() {
+		return "", "", fmt.Errorf("the project %s is not a directory", named)
+	}
+	if !paths.Within(project, dir) {
+		dir = project
+	}
+	return project, dir, nil
+}
+
+// repositoryAround returns the top of the git repository that contains a directory, or the directory itself.
+func repositoryAround(dir string) string {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, protect.GitDir)); err == nil {
+			return at
+		} else if !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
+			return dir
+		}
+	}
+}
+
+// CheckProject refuses directories that hold more than a project: the root, the user's home, and those that contain
+// picoclaw's home or lie in it.
+func CheckProject(project, userHome, home string) error {
+	const remedy = "change to the directory of a project, or name one with --project"
+	if real, err := filepath.EvalSymlinks(userHome); err == nil {
+		userHome = real
+	}
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
+	switch {
+	case project == string(filepath.Separator):
+		return fmt.Errorf("the project would be the whole file system; %s", remedy)
+	case userHome != "" && paths.Within(project, userHome):
+		return fmt.Errorf("the project would be %s, with your home directory in it; %s", project, remedy)
+	case paths.Within(project, home) || paths.Within(home, project):
+		return fmt.Errorf("the project %s and picoclaw's home %s contain one another; %s", project, home, remedy)
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package run
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/host/session"
+)
+
+// keySecrets returns the API keys of a preset that the person has: as a secret in the configuration, or as a variable.
+// Each gets a placeholder that stays the same, since programs remember which keys were approved.
+func keySecrets(s *session.Session, p *Preset, home string) ([]session.RunSecret, error) {
+	var names []string
+	for _, variable := range p.Secrets {
+		names = append(names, variable.Name)
+	}
+	found, err := s.StoredSecrets(names)
+	if err != nil {
+		return nil, err
+	}
+	for _, variable := range p.Secrets {
+		value := os.Getenv(variable.Name)
+		if value == "" || slices.ContainsFunc(found, func(one session.RunSecret) bool { return one.Name == variable.Name }) {
+			continue
+		}
+		secret := session.RunSecret{Name: variable.Name, Value: value}
+		secret.Hosts, secret.As.Header, secret.As.Value = variable.Hosts, variable.Header, variable.Value
+		found = append(found, secret)
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	key, err := placeholderKey(home)
+	if err != nil {
+		return nil, err
+	}
+	for i := range found {
+		at := slices.IndexFunc(p.Secrets, func(v KeyVariable) bool { return v.Name == found[i].Name })
+		found[i].Placeholder = placeholder(key, found[i].Name, p.Secrets[at].Prefix, len(found[i].Value))
+	}
+	return found, nil
+}
+
+// minPlaceholder is long enough that no other text is taken for a placeholder.
+const minPlaceholder = 40
+
+// placeholder returns the placeholder of a secret: the maker's prefix and text that follows from the key and the name.
+func placeholder(key []byte, name, prefix string, length int) string {
+	mac := hmac.New(sha256.New, key)
+	text := strings.Builder{}
+	text.WriteString(prefix)
+	for n := byte(0); text.Len() < max(length, minPlaceholder); n++ {
+		mac.Write([]byte(name))
+		mac.Write([]byte{n})
+		text.WriteString(strings.NewReplacer("-", "a", "_", "b").Replace(base64.RawURLEncoding.EncodeToString(mac.Sum(nil))))
+	}
+	return text.String()[:max(length, minPlaceholder)]
+}
+
+// placeholderKey returns the key of this home, which is made once.
+func placeholderKey(home string) ([]byte, error) {
+	path := filepath.Join(runsDir(home), "placeholder.key")
+	key, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = os.WriteFile(path, []byte(rand.Text()+rand.Text()), 0o600)
+		if err == nil {
+			key, err = os.ReadFile(path)
+		}
+	}
+	if err == nil && len(key) == 0 {
+		err = fmt.Errorf("%s is empty; delete it", path)
+	}
+	return key, err
+}

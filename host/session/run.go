@@ -1,0 +1,192 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"slices"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/egress"
+	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/host/supervise"
+	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
+)
+
+// RunSpec is a whole program that a person runs with an agent's access to one workspace.
+type RunSpec struct {
+	Name string // of the program, in messages and in the audit log
+	// Supervisor is the process to start, which confines the program. Env is its whole environment, except for HOME and
+	// proxy variables.
+	Supervisor *exec.Cmd
+	Args       map[string]any // for the audit log
+	UserEnv    string         // names the HOME directory; it does not depend on the policy
+	ReadOnly   []string       // other existing paths the program can read
+	Hosts      []string       // allowed hosts in addition to the policy's, as in network.allow
+	Secrets    []RunSecret
+}
+
+// RunSecret is a secret that the proxy inserts for some hosts. The program sees only the placeholder.
+type RunSecret struct {
+	Name, Placeholder, Value string
+	config.Secret            // hosts and header; its source is not used
+}
+
+// Run is a running program.
+type Run struct {
+	*isolation.Process
+
+	// Policy is what the supervisor enforces on the program.
+	Policy *pluginpolicy.Policy
+
+	session *Session
+	network *network
+	calls   *networkCall
+	record  audit.Record
+}
+
+// RefusedConnections returns the reasons for connections refused so far.
+func (r *Run) RefusedConnections() []string {
+	if r.network == nil {
+		return nil
+	}
+	r.network.mu.Lock()
+	defer r.network.mu.Unlock()
+	return slices.Clone(r.calls.refused)
+}
+
+// EndRun writes the end of the run to the audit log: undoID is its change in the undo history, and failure what went
+// wrong; both may be empty.
+func (r *Run) EndRun(undoID, failure string) error {
+	end := r.record
+	end.State, end.Millis = "", milliseconds(time.Since(end.Time))
+	end.Undo, end.Error = undoID, failure
+	return r.session.logCallEnd(end, &Result{}).toError()
+}
+
+// StartRun writes the begin of a run to the audit log and starts the program's supervisor in a sandbox. It ends with the
+// host.
+func (s *Session) StartRun(ctx context.Context, spec RunSpec) (*Run, error) {
+	m, err := s.host.initRuntime()
+	if err != nil {
+		return nil, err
+	}
+	if !s.policy.Isolation().Enabled {
+		return nil, fmt.Errorf("%s needs a sandbox; load the configuration with one", spec.Name)
+	}
+	plugin := s.runPlugin(spec)
+	run := &Run{Policy: plugin.Policy, session: s, record: audit.Record{
+		Time: time.Now().UTC(), Agent: s.policy.Agent(), Session: s.id, Origin: string(s.origin), Tool: runTool, Args: spec.Args,
+		Decision: guard.Allow.String(), Call: s.id + "-run", State: audit.Begun,
+	}.Shortened()}
+	if s.policy.Undo().Enabled {
+		if err := s.attachUndo(plugin); err != nil {
+			return nil, err
+		}
+	}
+	cmd := *spec.Supervisor
+	if s.policy.Isolation().Network {
+		if run.network, err = s.runNetwork(spec); err != nil {
+			return nil, err
+		}
+		env, err := run.network.attach(&plugin.Profile)
+		if err != nil {
+			return nil, err
+		}
+		plugin.Policy.Exec.Env = append(plugin.Policy.Exec.Env, env...)
+		run.calls = run.network.watchCall(ctx, s, nil)
+	}
+	if refused := s.logCallBegin(m.audit, run.record); refused != nil {
+		return nil, refused.toError()
+	}
+	if run.Process, err = m.isolation.Start(&cmd, plugin.Profile); err != nil {
+		return nil, errors.Join(err, run.EndRun("", err.Error()))
+	}
+	return run, nil
+}
+
+// runTool is the tool of a run's audit entries.
+const runTool = "run"
+
+// toError returns a result's error; nil for none.
+func (r *Result) toError() error {
+	if r.Err == nil {
+		return nil
+	}
+	return r.Err
+}
+
+// runPlugin describes the supervisor like a plugin with the exec grant.
+func (s *Session) runPlugin(spec RunSpec) *supervise.Spec {
+	grants := pluginpb.Grant{Workspace: pluginpb.ReadWriteWorkspace, Exec: true, Network: s.policy.Isolation().Network, Takeback: true}
+	open := s.kernelPaths(true)
+	limits := s.policy.Limits().Run
+	limits.Memory = commandMemory(limits)
+	out := &supervise.Spec{
+		Manifest: &pluginpb.Manifest{ID: spec.Name},
+		Policy:   &pluginpolicy.Policy{Agent: s.policy.Agent(), Guard: s.policy.Guard(), Grants: grants},
+		Profile: isolation.Profile{
+			Name:      spec.Name,
+			ReadOnly:  slices.Concat(existingPaths(open.ReadOnly), spec.ReadOnly),
+			ReadWrite: existingPaths(open.ReadWrite),
+			Hide:      open.Hidden,
+			Protect:   s.protectedPaths,
+			Exec:      true,
+			Terminals: true,
+			Confine:   s.policy.Guard().Restrict,
+			UserEnv:   true,
+			UserEnvID: spec.UserEnv,
+			Group:     groupLimits(limits),
+		},
+	}
+	settings := &out.Policy.Exec
+	s.confineCommands(settings, grants.Workspace, spec.UserEnv)
+	settings.ReadOnly = append(settings.ReadOnly, spec.ReadOnly...)
+	settings.Limits = limits
+	settings.Env = hostVariables(s.policy.ExecEnv()...)
+	return out
+}
+
+// runNetwork returns the network of a program: the policy's hosts and the given ones, and no others.
+func (s *Session) runNetwork(spec RunSpec) (*network, error) {
+	reached := s.policy.Network()
+	if reached == nil {
+		reached = &policy.NetworkRules{}
+	}
+	reached.Allow = append(reached.Allow, spec.Hosts...)
+	n, err := s.host.sharedNetwork(s, reached, spec.Name, pluginpb.Grant{})
+	if err != nil {
+		return nil, err
+	}
+	n.secrets = nil
+	for _, secret := range spec.Secrets {
+		n.secrets = append(n.secrets, egress.Secret{Name: secret.Name, Placeholder: secret.Placeholder, Value: secret.Value,
+			Hosts: secret.Hosts, Header: secret.As.Header, Template: secret.As.Value})
+	}
+	if len(n.secrets) > 0 && n.authority == nil {
+		n.authority, err = egress.NewAuthority()
+	}
+	return n, err
+}
+
+// StoredSecrets returns the operator's secrets with these names as secrets of a run.
+func (s *Session) StoredSecrets(names []string) ([]RunSecret, error) {
+	all := s.policy.Secrets()
+	maps.DeleteFunc(all, func(name string, _ config.Secret) bool { return !slices.Contains(names, name) })
+	fetched, err := fetchSecrets(all, names)
+	if err != nil {
+		return nil, err
+	}
+	var out []RunSecret
+	for _, one := range fetched {
+		out = append(out, RunSecret{Name: one.Name, Value: one.Value, Secret: all[one.Name]})
+	}
+	return out, nil
+}
