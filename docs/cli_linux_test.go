@@ -40,6 +40,7 @@ const fetches = "it takes a server that is fetched"
 // cmd/picoclaw has tests that have both.
 const (
 	asksModel    = "it takes a model"
+	noProject    = "the home directory is no project"
 	wantsGateway = "it takes a gateway that runs"
 	wantsFleet   = "it takes a fleet"
 	wantsHub     = "no hub runs"
@@ -61,6 +62,9 @@ func notPlayed() map[string]string {
 		"picoclaw worker --fleet tls://nats.example.com:4222 --credentials worker.creds":       wantsFleet,
 		"picoclaw worker --fleet build1.fleet":                                                 wantsFleet,
 		"picoclaw worker":                                                                      wantsFleet,
+		"picoclaw run -- claude":                                                               noProject,
+		"picoclaw run --show -- codex":                                                         noProject,
+		"picoclaw run --allow registry.npmjs.org -- npm test":                                  noProject,
 		"picoclaw gateway":                                                                     "it goes on until it is told to stop",
 		"picoclaw gateway --port 0 --log-level info":                                           "it goes on until it is told to stop",
 		"picoclaw gateway reload":                                                              wantsGateway,

@@ -14,15 +14,17 @@ import (
 // unconfined are the files that start processes by themselves, with the reason. All others have them started by package
 // isolation, be it through a session's Start or RunApart.
 var unconfined = map[string]string{
-	"host/session/secrets.go":        "the operator's own program that prints a secret: it asks a keyring, or a person",
-	"host/session/network_from.go":   "the operator's own programs, which are asked for their settings",
-	"host/mcpservers/builder.go":     "the operator's own npm and pip, which are asked for their settings",
-	"cmd/picoclaw/internal/cmd/hub/": "the operator's own hub, in place of this process",
-	"internal/measure/report/":       "benchmarks are run",
-	"host/hosttest/":                 "tests are built",
-	"cmd/internal/clitest/":          "tests are run",
-	"sdk/sdktest/":                   "tests are built",
-	"docs/internal/":                 "pages are made",
+	"host/session/secrets.go":           "the operator's own program that prints a secret: it asks a keyring, or a person",
+	"host/session/network_from.go":      "the operator's own programs, which are asked for their settings",
+	"host/mcpservers/builder.go":        "the operator's own npm and pip, which are asked for their settings",
+	"host/run/home.go":                  "the person's own git, outside of any repository, which is asked for their name",
+	"host/run/supervisor/init_linux.go": "the parent of a program in its own sandbox",
+	"cmd/picoclaw/internal/cmd/hub/":    "the operator's own hub, in place of this process",
+	"internal/measure/report/":          "benchmarks are run",
+	"host/hosttest/":                    "tests are built",
+	"cmd/internal/clitest/":             "tests are run",
+	"sdk/sdktest/":                      "tests are built",
+	"docs/internal/":                    "pages are made",
 }
 
 // isolation has what a process is started by, with a profile: these take none.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"sync"
 	"syscall"
@@ -37,6 +38,31 @@ func StartTerminal(t *testing.T, home string, env []string, args ...string) *Ter
 // StartTerminalWith is like StartTerminal; stdin and stdout replace the terminal where they are not nil.
 func StartTerminalWith(t *testing.T, home string, env []string, stdin, stdout *os.File, args ...string) *Terminal {
 	t.Helper()
+	cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), args...)
+	cmd.Env = append([]string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin", "TERM=xterm", AskRule}, env...)
+	return startOnTerminal(t, home, cmd, stdin, stdout)
+}
+
+// StartShell starts a shell with job control on a terminal, with picoclaw in its PATH.
+func StartShell(t *testing.T, home, dir string, env ...string) *Terminal {
+	t.Helper()
+	cmd := exec.Command("bash", "--norc", "--noprofile", "-i")
+	cmd.Dir = dir
+	cmd.Env = append([]string{"HOME=" + home, "TERM=xterm", "PS1=out> "}, env...)
+	cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(hosttest.ProgramPath("bin/picoclaw"))+":/usr/bin:/bin")
+	return startOnTerminal(t, home, cmd, nil, nil)
+}
+
+// Resize changes the size of the terminal.
+func (c *Terminal) Resize(rows, cols uint16) {
+	c.t.Helper()
+	if err := unix.IoctlSetWinsize(int(c.end.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: cols}); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func startOnTerminal(t *testing.T, home string, cmd *exec.Cmd, stdin, stdout *os.File) *Terminal {
+	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -55,9 +81,7 @@ func StartTerminalWith(t *testing.T, home string, env []string, stdin, stdout *o
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Terminal{t: t, home: home, end: master, Cmd: exec.Command(hosttest.ProgramPath("bin/picoclaw"), args...)}
-	c.Cmd.Env = append([]string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin", "TERM=xterm", AskRule},
-		env...)
+	c := &Terminal{t: t, home: home, end: master, Cmd: cmd}
 	c.Cmd.Stdin, c.Cmd.Stdout, c.Cmd.Stderr = cmp.Or(stdin, slave), cmp.Or(stdout, slave), slave
 	c.Cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 2}
 	if err := c.Cmd.Start(); err != nil {
@@ -96,7 +120,12 @@ func (c *Terminal) Text() string {
 func (c *Terminal) Expect(pattern string) {
 	c.t.Helper()
 	expression := regexp.MustCompile(pattern)
-	hosttest.WaitUntil(c.t, fmt.Sprintf("%q is seen in %q", pattern, c.Text()), func() bool {
+	defer func() {
+		if c.t.Failed() {
+			c.t.Logf("the terminal shows %q", c.Text())
+		}
+	}()
+	hosttest.WaitUntil(c.t, fmt.Sprintf("%q is seen on the terminal", pattern), func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		place := expression.FindIndex(c.seen.Bytes())

@@ -165,4 +165,3 @@ func (o *Options) summarize(r *run.Result, failure error) {
 		say("--allow HOST allows a host for a run, network.allow for all")
 	}
 }
-

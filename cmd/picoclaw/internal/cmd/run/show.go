@@ -12,7 +12,9 @@ import (
 
 // showPlan says in words what a program would see, reach and change.
 func (o *Options) showPlan(s *session.Session, p *run.Plan) error {
-	say := func(title, format string, args ...any) { fmt.Fprintf(o.Out, "%-9s %s\n", title, fmt.Sprintf(format, args...)) }
+	say := func(title, format string, args ...any) {
+		fmt.Fprintf(o.Out, "%-9s %s\n", title, fmt.Sprintf(format, args...))
+	}
 	policy := s.Policy()
 	if p.Missing != nil {
 		say("program", "%s, which is not installed", o.program[0])

@@ -1,0 +1,103 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host/run/internal/wire"
+	"github.com/picoclaw/picoclaw/host/session"
+)
+
+// Start runs a program until it ends, with the given streams. It returns an error if the program can't be started, or if
+// ctx is cancelled, with the cause.
+func Start(ctx context.Context, o Options, p *Plan) (*Result, error) {
+	if p.Missing != nil {
+		return nil, p.Missing
+	}
+	policy := o.Session.Policy()
+	if err := prepareHome(p.Home, policy.Workspace(), p.Preset); err != nil {
+		return nil, fmt.Errorf("prepare the program's home: %w", err)
+	}
+	record := &Record{ID: p.id, Agent: policy.Agent(), Project: policy.Workspace(), Program: o.Program, PID: os.Getpid(), Started: time.Now().UTC()}
+	if err := record.save(policy.Home()); err != nil {
+		return nil, fmt.Errorf("note the run: %w", err)
+	}
+	o.Session.UseUndoStore(UndoStore(policy.Home(), p.id))
+	a := &attempt{options: o, plan: p}
+	result, err := a.run(ctx)
+	record.Ended, record.Code = time.Now().UTC(), 1
+	if result != nil {
+		record.Code, record.Undo = result.Code, result.Changes.ID
+	}
+	return result, errors.Join(err, record.save(policy.Home()))
+}
+
+// attempt is a run in progress.
+type attempt struct {
+	options  Options
+	plan     *Plan
+	socket   wire.Conn
+	running  *session.Run
+	terminal *os.File // the person's; nil for none
+	relay    *relay   // nil without a terminal
+	shown    int      // refused connections that the title tells of
+}
+
+func (a *attempt) run(ctx context.Context) (*Result, error) {
+	socket, theirs, err := wire.Pair()
+	if err != nil {
+		return nil, err
+	}
+	a.socket = socket
+	defer func() { _ = socket.Close() }()
+	terminal, leads := terminalOf(a.options.Streams)
+	a.terminal = terminal
+	cmd := exec.Command(a.options.Supervisor[0], a.options.Supervisor[1:]...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	cmd.Dir = a.options.Dir
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stream(a.options.Streams[0], leads[0]), stream(a.options.Streams[1], leads[1]), stream(a.options.Streams[2], leads[2])
+	cmd.ExtraFiles = []*os.File{theirs}
+	program := slices.Concat([]string{a.plan.Program}, a.plan.Args)
+	a.running, err = a.options.Session.StartRun(ctx, session.RunSpec{
+		Name: "run", Supervisor: cmd, UserEnv: filepath.Base(a.plan.Home), Hosts: a.plan.Hosts, Secrets: a.plan.Secrets,
+		ReadOnly: append(slices.Clone(a.plan.ReadOnly), a.options.Supervisor[0]),
+		Args:     map[string]any{"program": program, "dir": a.options.Dir, "run": a.plan.id},
+	})
+	_ = theirs.Close()
+	if err != nil {
+		return nil, err
+	}
+	defer a.running.Kill()
+	start := wire.Start{Policy: a.running.Policy, Program: program, Env: a.plan.Env, Dir: a.options.Dir, Streams: leads,
+		Summary: "run: " + strings.Join(a.options.Program, " ")}
+	if terminal != nil {
+		size := terminalSize(terminal)
+		start.Terminal = &size
+	}
+	ended, err := a.follow(ctx, start)
+	if err != nil {
+		return nil, errors.Join(err, a.running.EndRun("", err.Error()))
+	}
+	out := &Result{ID: a.plan.id, Code: ended.Code, Exceeded: ended.Exceeded, Changes: ended.Changes, Refused: ended.Refused,
+		Found: ended.Found, NoHistory: ended.NoHistory, Network: a.running.RefusedConnections()}
+	failure := ""
+	if ended.Code != 0 {
+		failure = fmt.Sprintf("exit status %d", ended.Code)
+	}
+	return out, a.running.EndRun(ended.Changes.ID, failure)
+}
+
+// stream returns a standard stream for the supervisor: the person's, unless it is a terminal.
+func stream(f *os.File, isTerminal bool) *os.File {
+	if isTerminal {
+		return nil
+	}
+	return f
+}
