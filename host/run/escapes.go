@@ -42,7 +42,7 @@ func (f *escapeFilter) filter(p []byte) []byte {
 	if f.state == inText && bytes.IndexByte(p, escape) < 0 {
 		return p
 	}
-	out := make([]byte, 0, len(p)+len(f.held))
+	out := make([]byte, 0, len(p)+maxControl)
 	for _, c := range p {
 		out = f.next(out, c)
 	}
@@ -147,7 +147,7 @@ func (f *escapeFilter) endCommand(out, terminator []byte) []byte {
 		return append(append(append(out, escape, ']'), kind+";"+f.prefix+f.title...), terminator...)
 	case "52":
 		_, data, _ := strings.Cut(rest, ";")
-		if data == "?" || len(data) > maxClipboard {
+		if strings.HasPrefix(data, "?") || len(data) > maxClipboard {
 			return out
 		}
 	case "1337", "5522", "50":

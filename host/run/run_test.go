@@ -1,0 +1,151 @@
+package run
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/host/egress"
+)
+
+func TestPresetsAreComplete(t *testing.T) {
+	t.Parallel()
+	all, err := Presets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, p := range all {
+		for _, program := range p.Programs {
+			if found, err := FindPreset("/x/" + program); err != nil || found.Name != p.Name || seen[program] {
+				t.Errorf("%s: found %v, %v", program, found, err)
+			}
+			seen[program] = true
+		}
+		if _, err := egress.Compile(egress.Rules{Allow: p.hostNames()}); err != nil {
+			t.Errorf("%s: %v", p.Name, err)
+		}
+		for _, host := range p.Hosts {
+			if !slices.Contains([]string{"api", "login", "update", "telemetry"}, host.Purpose) {
+				t.Errorf("%s: %s has the purpose %q", p.Name, host.Name, host.Purpose)
+			}
+		}
+		for _, key := range p.Secrets {
+			for _, host := range key.Hosts {
+				if !slices.Contains(p.hostNames(), host) {
+					t.Errorf("%s: %s is for %s, which is not reached", p.Name, key.Name, host)
+				}
+			}
+			if err := (egress.Secret{Name: key.Name, Hosts: key.Hosts, Header: key.Header, Template: key.Value}).Validate(); err != nil {
+				t.Errorf("%s: %v", p.Name, err)
+			}
+		}
+	}
+	if p, err := FindPreset("make"); err != nil || p.Name != "generic" {
+		t.Errorf("%v, %v", p, err)
+	}
+}
+
+func TestArgumentsOfPreset(t *testing.T) {
+	t.Parallel()
+	p := &Preset{Args: []string{"--settings", "{${project}}"}}
+	for _, c := range []struct{ own, want string }{
+		{"-p hi", "--settings {/p} -p hi"},
+		{"--settings mine.json", "--settings mine.json"},
+		{"--settings=mine.json", "--settings=mine.json"},
+	} {
+		if got := strings.Join(p.arguments(strings.Fields(c.own), "/p"), " "); got != c.want {
+			t.Errorf("%s: %s", c.own, got)
+		}
+	}
+}
+
+func TestProjectIsRepository(t *testing.T) {
+	t.Parallel()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner := filepath.Join(base, "repo", "a", "b")
+	plain := filepath.Join(base, "plain")
+	for _, dir := range []string{inner, plain, filepath.Join(base, "repo", ".git")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(inner, filepath.Join(base, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ named, current, project, dir string }{
+		{"", inner, "repo", "repo/a/b"},
+		{"", filepath.Join(base, "link"), "repo", "repo/a/b"},
+		{"", plain, "plain", "plain"},
+		{plain, inner, "plain", "plain"},
+		{filepath.Join(base, "repo", "a"), inner, "repo/a", "repo/a/b"},
+	} {
+		project, dir, err := FindProject(c.named, c.current)
+		if err != nil || project != filepath.Join(base, c.project) || dir != filepath.Join(base, c.dir) {
+			t.Errorf("%+v: %s, %s, %v", c, project, dir, err)
+		}
+	}
+	if err := CheckProject(filepath.Join(base, "repo"), base, filepath.Join(base, "home")); err != nil {
+		t.Error(err)
+	}
+	for _, project := range []string{"/", base, filepath.Join(base, "plain"), filepath.Join(base, "plain", "below")} {
+		if CheckProject(project, base, plain) == nil {
+			t.Errorf("%s is accepted", project)
+		}
+	}
+}
+
+func TestSettingsAreMerged(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := &Preset{Settings: []Settings{{File: ".x/s.json", Values: map[string]any{"trust": map[string]any{"${project}": true}}}}}
+	if err := os.MkdirAll(filepath.Join(dir, ".x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, ".x", "s.json")
+	if err := os.WriteFile(file, []byte(`{"own":1,"trust":{"/other":true}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := prepareHome(dir, "/p", p); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(file)
+	if want := "{\n  \"own\": 1,\n  \"trust\": {\n    \"/other\": true,\n    \"/p\": true\n  }\n}\n"; err != nil || string(got) != want {
+		t.Errorf("%s, %v", got, err)
+	}
+	outside := filepath.Join(t.TempDir(), "outside.json")
+	if err := os.WriteFile(outside, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, file); err != nil {
+		t.Fatal(err)
+	}
+	if err := prepareHome(dir, "/p", p); err == nil {
+		t.Error("the program's symlink is followed")
+	}
+	if text, _ := os.ReadFile(outside); string(text) != "{}" {
+		t.Errorf("%s was written to a file outside", text)
+	}
+}
+
+func TestPlaceholderIsStableAndUseless(t *testing.T) {
+	t.Parallel()
+	key := []byte("key of a home")
+	one := placeholder(key, "API_KEY", "sk-ant-", 64)
+	switch {
+	case one != placeholder(key, "API_KEY", "sk-ant-", 64):
+		t.Error("it differs each time")
+	case one == placeholder([]byte("another"), "API_KEY", "sk-ant-", 64), one[7:] == placeholder(key, "OTHER", "sk-ant-", 64)[7:]:
+		t.Error("it does not depend on home and name")
+	case len(one) != 64 || !strings.HasPrefix(one, "sk-ant-"), len(placeholder(key, "API_KEY", "", 8)) != minPlaceholder:
+		t.Errorf("%q has the wrong form", one)
+	}
+}
