@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -23,6 +24,9 @@ const MaxArgumentBytes = 48 << 20
 type Arguments struct {
 	Values    map[string]any // string, bool, int64, float64, nil, []any and map[string]any
 	Canonical []byte         // the same as JSON, keys sorted
+
+	// Conversions names the values that were sent in another form, one line each: a number as a string, for example.
+	Conversions []string
 }
 
 // ArgumentError says what is wrong with a call's arguments.
@@ -38,16 +42,18 @@ func (e *ArgumentError) Error() string { return e.Message }
 type ArgumentReader struct {
 	schema   *jsonschema.Schema
 	resolved *jsonschema.Resolved
+	shape    func() *shape // of the schema
 	known    []string
 }
 
-// NewArgumentReader compiles the input schema of a tool.
+// NewArgumentReader compiles the input schema of a tool, which [Schema.CheckBounds] accepts.
 func NewArgumentReader(input *jsonschema.Schema) (*ArgumentReader, error) {
 	resolved, err := input.Resolve(nil)
 	if err != nil {
 		return nil, fmt.Errorf("the input schema is not usable: %w", err)
 	}
-	r := &ArgumentReader{schema: input, resolved: resolved}
+	r := &ArgumentReader{schema: input, resolved: resolved,
+		shape: sync.OnceValue(func() *shape { return newShape(input, input) })}
 	for name := range input.Properties {
 		r.known = append(r.known, name)
 	}
@@ -55,7 +61,8 @@ func NewArgumentReader(input *jsonschema.Schema) (*ArgumentReader, error) {
 	return r, nil
 }
 
-// Read parses arguments. Any error is an [*ArgumentError].
+// Read parses arguments. Arguments that do not fit the schema are converted if it leaves no doubt about their meaning.
+// Any error is an [*ArgumentError].
 func (r *ArgumentReader) Read(raw []byte) (*Arguments, error) {
 	if len(raw) > MaxArgumentBytes {
 		return nil, &ArgumentError{Message: fmt.Sprintf("the arguments are %d bytes long; at most %d are taken", len(raw),
@@ -64,20 +71,30 @@ func (r *ArgumentReader) Read(raw []byte) (*Arguments, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = []byte("{}")
 	}
-	values, err := decodeObject(raw)
+	value, err := decodeValue(raw)
 	if err != nil {
 		return nil, err
 	}
-	return r.check(values, len(raw))
+	if value == nil {
+		value = map[string]any{}
+	}
+	return r.check(value, len(raw))
 }
 
-// Check validates decoded arguments, such as a command line's, and encodes them.
+// Check validates decoded arguments, such as a command line's, and encodes them, as Read does.
 func (r *ArgumentReader) Check(values map[string]any) (*Arguments, error) { return r.check(values, 0) }
 
-// check is Check for values whose JSON text has about the given size.
-func (r *ArgumentReader) check(values map[string]any, size int) (*Arguments, error) {
-	if err := r.validate(values); err != nil {
-		return nil, err
+// check is Check for a value whose JSON text has about the given size.
+func (r *ArgumentReader) check(value any, size int) (*Arguments, error) {
+	values, isObject := value.(map[string]any)
+	var c converter
+	if !isObject || r.validate(values) != nil {
+		if values, isObject = c.convert(r.shape(), value, "", "").(map[string]any); !isObject {
+			return nil, &ArgumentError{Message: "the arguments must be a JSON object, not " + valueName(value, "")}
+		}
+		if err := r.validate(values); err != nil {
+			return nil, err
+		}
 	}
 	var canonical bytes.Buffer
 	canonical.Grow(size + size/3 + 64) // the encoder grows a buffer that has less than a quarter of its length free
@@ -85,12 +102,11 @@ func (r *ArgumentReader) check(values map[string]any, size int) (*Arguments, err
 	if err != nil {
 		return nil, &ArgumentError{Message: fmt.Sprintf("the arguments can't be written as JSON: %v", err)}
 	}
-	return &Arguments{Values: values, Canonical: canonical.Bytes()}, nil
+	return &Arguments{Values: values, Canonical: canonical.Bytes(), Conversions: c.conversions()}, nil
 }
 
-// decodeObject decodes one JSON object strictly: valid UTF-8, unique names, nothing after it, limited depth.
-func decodeObject(raw []byte) (map[string]any, error) {
-	var value any
+// decodeValue decodes one JSON value strictly: valid UTF-8, unique names, nothing after it, limited depth.
+func decodeValue(raw []byte) (value any, err error) {
 	var wrong error // an invalid number is reported only if the text is valid JSON
 	numbers := jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, v *any) error {
 		if d.PeekKind() != '0' {
@@ -111,11 +127,7 @@ func decodeObject(raw []byte) (map[string]any, error) {
 	if err := jsonv2.Unmarshal(raw, &value, jsonv2.WithUnmarshalers(numbers)); err != nil {
 		return nil, syntaxError(raw, err)
 	}
-	values, ok := value.(map[string]any)
-	if !ok {
-		return nil, &ArgumentError{Message: "the arguments must be a JSON object, not " + valueName(value, "")}
-	}
-	return values, wrong
+	return value, wrong
 }
 
 func syntaxError(raw []byte, err error) *ArgumentError {

@@ -100,7 +100,7 @@ func TestWhatIsWrongWithArgumentsIsSaidInOneLine(t *testing.T) {
 		`{"path":null}`:                         `argument "path" must be a string, not null`,
 		`{"path":["a"]}`:                        `argument "path" must be a string, not an array`,
 		`{"path":"a","n":1.5}`:                  `argument "n" must be a whole number, not 1.5`,
-		`{"path":"a","n":"1"}`:                  `argument "n" must be a whole number, not a string`,
+		`{"path":"a","n":"1.5"}`:                `argument "n" must be a whole number, not a string`,
 		`{"path":"a","on":"yes"}`:               `argument "on" must be a boolean, not a string`,
 		`{"path":"a","n":-1}`:                   `argument "n" must be at least 0, not -1`,
 		`{"path":"a","ratio":2e6}`:              `argument "ratio" must be at most 1000000, not 2000000`,
