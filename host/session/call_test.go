@@ -117,3 +117,19 @@ func FuzzInCharacters(f *testing.F) {
 		}
 	})
 }
+
+// Every client shows a note of the host: those that read texts, and those that read content blocks.
+func TestNotesReachEveryClient(t *testing.T) {
+	for name, test := range map[string]struct{ result, want Result }{
+		"text":       {Result{Text: "a\n"}, Result{Text: "a\nnote"}},
+		"structured": {Result{Structured: []byte(`{"a":1}`)}, Result{Text: "{\"a\":1}\nnote", Structured: []byte(`{"a":1}`)}},
+		"image": {Result{Content: []Content{{Data: []byte{1}, MediaType: "image/png"}}},
+			Result{Text: "note", Content: []Content{{Data: []byte{1}, MediaType: "image/png"}, {Text: "note"}}}},
+	} {
+		r := test.result
+		r.addNote("note")
+		if r.Text != test.want.Text || !cmp.Equal(r.Content, test.want.Content) || string(r.Structured) != string(test.want.Structured) {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}

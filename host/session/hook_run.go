@@ -74,8 +74,5 @@ func (h *hookRun) runAfter(ctx context.Context, args *callArguments, r *Result) 
 	if text = strings.TrimSpace(h.message + "\n" + text); text == "" {
 		return
 	}
-	if r.Text != "" && !strings.HasSuffix(r.Text, "\n") {
-		r.Text += "\n"
-	}
-	r.Text += "[hook] " + text
+	r.addNote("[hook] " + text)
 }

@@ -61,7 +61,7 @@ func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 	defer release()
 	ctx, endTrace := s.traceCall(ctx, c.record)
 	c.ctx, c.work = ctx, stop
-	result := c.logEnd(c.runSteps())
+	result := c.logEnd(c.noteConversions(c.runSteps()))
 	endTrace(c.record, result)
 	return result
 }
@@ -136,7 +136,7 @@ func (c *call) findTool() *Result {
 	return nil
 }
 
-// decodeArguments parses the arguments, once for all later steps.
+// decodeArguments parses and converts the arguments, once for all later steps: guard, hooks and plugin see the same.
 func (c *call) decodeArguments() *Result {
 	args, e := decodeArguments(c.tool, c.raw)
 	if e != nil {
@@ -178,6 +178,7 @@ func (c *call) askHooks() *Result {
 				Hint:   cmp.Or(v.Hint, "correct the hook")})
 			return nil
 		}
+		changed.Conversions = append(slices.Clip(c.arguments.Conversions), changed.Conversions...)
 		c.arguments = changed
 		c.setDecision(c.session.decideClaims(c.tool.Plugin, changed))
 	}
@@ -299,6 +300,16 @@ func (c *call) limitResult() *Result {
 	}
 	result.addRefusals(c.refused)
 	s.host.shares.CountOutput(s.account.agent, s.account.limits, result.byteSize())
+	return result
+}
+
+// noteConversions tells the agent which arguments were used in another form than it sent.
+func (c *call) noteConversions(result *Result) *Result {
+	if c.arguments != nil {
+		for _, conversion := range c.arguments.Conversions {
+			result.addNote("[" + conversion + "]")
+		}
+	}
 	return result
 }
 

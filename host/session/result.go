@@ -37,13 +37,24 @@ func convertContent(blocks []*pluginpb.Content) []Content {
 	return all
 }
 
+// addNote appends the host's own words to what the agent reads.
+func (r *Result) addNote(note string) {
+	if r.Text == "" && len(r.Content) == 0 {
+		r.Text = string(r.Structured) // which agents read where there is no text
+	}
+	if r.Text != "" && !strings.HasSuffix(r.Text, "\n") {
+		r.Text += "\n"
+	}
+	r.Text += note
+	if len(r.Content) > 0 {
+		r.Content = append(r.Content, Content{Text: note})
+	}
+}
+
 // addRefusals appends refused network connections to the result.
 func (r *Result) addRefusals(reasons []string) {
 	for _, reason := range reasons {
-		if r.Text != "" && !strings.HasSuffix(r.Text, "\n") {
-			r.Text += "\n"
-		}
-		r.Text += "[" + reason + "]"
+		r.addNote("[" + reason + "]")
 		if r.Err != nil && r.Err.Hint == "" {
 			r.Err.Hint = reason
 		}
