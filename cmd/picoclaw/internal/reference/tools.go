@@ -19,8 +19,9 @@ An agent has the tools of the set ` + "`tools.set`" + ` (picoclaw, module or all
 and its ` + "`modules`" + `; ` + "`picoclaw tools --agent ID`" + ` lists them with permissions and side effects.
 [filesystem.md](filesystem.md) and [shell.md](shell.md) describe their behaviour.
 
-Each argument has its type (if none is shown, that of the default, or a string), default and claim. The guard decides on
-claims before the call leaves the host.
+Each argument has its type (if none is shown, that of the default, or a string), default and claim, on which the guard
+decides. Null means an absent optional argument. A string is converted to the one type that the schema allows, such as
+"5" to 5; the result says so.
 `
 
 // Tools returns the page about tools.
