@@ -165,8 +165,11 @@ func (cfg Config) pathGrants(p Profile) map[string]uint64 {
 			grant(dir, rights)
 		}
 		cfg.grantSystem(grant, len(p.Programs) == 0)
-		if p.Terminals {
+		if p.Terminals || p.Nested {
 			grant("/dev/pts", writeFile|readTree)
+		}
+		if p.Nested { // everything else at the root is another mount of the sandbox
+			grant("/", unix.LANDLOCK_ACCESS_FS_READ_DIR)
 		}
 	}
 	return grants

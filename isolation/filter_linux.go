@@ -164,5 +164,5 @@ func (pl *platform) applyFilterToSelf(p Profile) error {
 // confinedNeeds returns the needs of a child without a sandbox. The thread itself must start a process, so processes
 // are allowed.
 func confinedNeeds(p Profile) filterNeeds {
-	return filterNeeds{programs: p.allowsAnyProgram(), processes: true, internet: p.Network, ownNamespaces: p.isNested()}
+	return filterNeeds{programs: p.allowsAnyProgram(), processes: true, internet: p.Network, ownNamespaces: p.Nested}
 }

@@ -102,7 +102,11 @@ func (r *landlockRuleset) allowPath(path string, rights uint64) error {
 	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
 		rights &= fileRights
 	}
-	attr := pathBeneathAttr{allowed: rights & r.handled, parent: int32(fd)}
+	rights &= r.handled
+	if rights == 0 { // a right to list, and a file
+		return nil
+	}
+	attr := pathBeneathAttr{allowed: rights, parent: int32(fd)}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), unix.LANDLOCK_RULE_PATH_BENEATH,
 		uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
 	if errno != 0 {

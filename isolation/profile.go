@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/internal/limits"
@@ -46,6 +45,9 @@ type Profile struct {
 	// Terminals lets the child make terminals. A sandbox has its own; without
 	// one it can open the user's others then, and read what is typed there.
 	Terminals bool
+	// Nested says that this process is in a sandbox, with processes, shared
+	// memory and terminals of its own, which the child shares.
+	Nested bool
 	// Network gives the child the host's network; without it, it has none.
 	Network bool
 	// Proxied gives it a network of its own instead, which leads to this
@@ -90,9 +92,6 @@ func PrivateDirs() []string { return []string{"/tmp", "/dev/shm"} }
 
 // allowsAnyProgram reports whether the child may start any program.
 func (p Profile) allowsAnyProgram() bool { return p.Exec && len(p.Programs) == 0 }
-
-// isNested reports whether this process is in a sandbox with its own namespaces, recognised by its shared memory.
-func (p Profile) isNested() bool { return slices.Contains(p.ReadWrite, "/dev/shm") }
 
 // normalize checks p and returns it with clean paths.
 func (p Profile) normalize() (Profile, error) {

@@ -215,6 +215,11 @@ func TestNobodyOpensOtherTerminals(t *testing.T) {
 		if r := attack(Profile{Terminals: true}); r.exit.Success() == enabled {
 			t.Errorf("%s, with terminals: %v %s", mode, r.exit, r.stderr)
 		}
+		for name, p := range map[string]Profile{"shared memory": {ReadWrite: []string{"/dev/shm"}}, "a sandbox's": {Nested: true}} {
+			if r := attack(p); r.exit.Success() != (p.Nested && !enabled) {
+				t.Errorf("%s, with %s: %v %s", mode, name, r.exit, r.stderr)
+			}
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ func (s *Session) confineCommands(settings *exec.Settings, workspace, userEnv st
 	settings.ReadOnly, settings.ReadWrite = existingPaths(open.ReadOnly), existingPaths(open.ReadWrite)
 	settings.ReadWrite = append(settings.ReadWrite, isolation.UserEnvDir(s.policy.Home(), userEnv))
 	in := s.policy.Isolation()
-	if in.Enabled {
+	if settings.Sandboxed = in.Enabled; in.Enabled {
 		settings.ReadWrite = append(settings.ReadWrite, isolation.PrivateDirs()...)
 	}
 	for _, rule := range in.ExposePaths {

@@ -119,7 +119,7 @@ func (l *serverConn) hasEnded(ctx context.Context) bool {
 // startProcess starts the server as a child, with this process's own access and the state directory.
 func (s *mcpServer) startProcess(env *sdk.Environment, dirs serverDirs) (*childServer, error) {
 	profile := isolation.Profile{
-		Name: s.id, Exec: true, Network: env.Grants.Network, Confine: env.Exec.Confine,
+		Name: s.id, Exec: true, Network: env.Grants.Network, Confine: env.Exec.Confine, Nested: env.Exec.Sandboxed,
 		ReadOnly: env.Exec.ReadOnly, ReadWrite: env.Exec.ReadWrite, Limits: env.Exec.Limits,
 	}
 	profile.Limits.CPU = 0 // the CPU limit is for a single command, not for a server

@@ -118,6 +118,7 @@ func (s *shellPlugin) startCommand(req *sdk.Request[execInput], out func(int, []
 		Exec:      true,
 		Network:   env.Grants.Network,
 		Confine:   env.Exec.Confine,
+		Nested:    env.Exec.Sandboxed,
 		ReadOnly:  env.Exec.ReadOnly,
 		ReadWrite: env.Exec.ReadWrite,
 		Limits:    env.Exec.Limits,

@@ -79,6 +79,9 @@ type Settings struct {
 	Confine   bool     `json:"confine,omitempty"`
 	ReadOnly  []string `json:"read_only,omitempty"`
 	ReadWrite []string `json:"read_write,omitempty"`
+	// Sandboxed says that the plugin and its commands are in a sandbox with processes, shared memory and terminals of
+	// its own.
+	Sandboxed bool `json:"sandboxed,omitempty"`
 	// Unwalled says that nothing but the guard stands between a command and this machine.
 	Unwalled bool   `json:"unwalled,omitempty"`
 	Limits   Limits `json:"limits,omitzero"`
