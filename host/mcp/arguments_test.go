@@ -100,7 +100,7 @@ func TestStoredArgumentsEndWithTheirRequest(t *testing.T) {
 		h.server.arguments.byKey.Range(func(_, _ any) bool { n++; return true })
 		return n
 	}
-	h.next = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stored = count() })
+	h.stateful = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stored = count() })
 	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"w","arguments":{"a":"` +
 		strings.Repeat("x", smallMessage) + `"}}}`
 	if postMessage(h, call); stored != 1 || count() != 0 {

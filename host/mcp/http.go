@@ -43,8 +43,8 @@ type HTTPOptions struct {
 	SessionIdle time.Duration
 }
 
-// NewHTTPHandler returns a handler for MCP's streamable HTTP transport: each client that initializes gets a session,
-// all with the tools of the server's one agent session.
+// NewHTTPHandler returns a handler for MCP's streamable HTTP transport. Each client that initializes gets a session;
+// requests of stateless protocol versions need none. All use the tools of the server's one agent session.
 func (s *Server) NewHTTPHandler(o HTTPOptions) (http.Handler, error) {
 	if o.Token == "" {
 		return nil, errors.New("serving MCP over HTTP requires a token")
@@ -56,25 +56,28 @@ func (s *Server) NewHTTPHandler(o HTTPOptions) (http.Handler, error) {
 		o.SessionIdle = DefaultSessionIdle
 	}
 	get := func(*http.Request) *mcp.Server { return s.Server }
-	streamable := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
+	options := mcp.StreamableHTTPOptions{
 		SessionTimeout:             o.SessionIdle,
 		MaxRequestBodyBytes:        -1,   // sessionLimiter enforces the limit
 		DisableLocalhostProtection: true, // accessGate is stricter
-	})
-	return &accessGate{hosts: o.Hosts, token: o.Token, next: &sessionLimiter{
-		server: s, maxSessions: o.MaxSessions, next: streamable, large: semaphore.NewWeighted(maxLargeBytes)}}, nil
+	}
+	limiter := &sessionLimiter{server: s, maxSessions: o.MaxSessions, large: semaphore.NewWeighted(maxLargeBytes)}
+	limiter.stateful = mcp.NewStreamableHTTPHandler(get, &options)
+	options.Stateless, options.PropagateRequestCancellation = true, true
+	limiter.stateless = mcp.NewStreamableHTTPHandler(get, &options)
+	return &accessGate{hosts: o.Hosts, token: o.Token, next: limiter}, nil
 }
 
-// sessionLimiter limits requests and sessions over HTTP.
+// sessionLimiter limits requests and sessions over HTTP, and routes requests by their protocol version.
 type sessionLimiter struct {
-	server      *Server
-	maxSessions int
-	next        http.Handler
-	limiter     requestLimiter
-	large       *semaphore.Weighted // of maxLargeBytes
+	server              *Server
+	maxSessions         int
+	stateful, stateless http.Handler
+	limiter             requestLimiter
+	large               *semaphore.Weighted // of maxLargeBytes
 
 	mu       sync.Mutex
-	starting int // requests that may create sessions
+	reserved int // requests that may create sessions, and subscriptions
 }
 
 // sessionHeader is MCP's header with the session id.
@@ -82,25 +85,28 @@ const sessionHeader = "Mcp-Session-Id"
 
 // ServeHTTP checks the limits and passes on the request.
 func (h *sessionLimiter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	id := r.Header.Get(sessionHeader)
 	r.Header.Del(argumentKeyHeader)
 	answer := &errorRewriter{ResponseWriter: w}
-	switch {
-	case r.Method == http.MethodDelete && id != "":
-		h.server.clients.cancelSession(id) // otherwise ending the session would wait for its calls
-	case r.Method == http.MethodPost:
-		done, ok := h.admitRequest(answer, r, id)
+	if r.Method == http.MethodPost {
+		done, ok := h.admitRequest(answer, r)
 		if !ok {
 			return
 		}
 		defer done()
 	}
-	h.next.ServeHTTP(answer, r)
+	if isStateless(r, answer.request) {
+		h.stateless.ServeHTTP(answer, r)
+		return
+	}
+	if id := r.Header.Get(sessionHeader); r.Method == http.MethodDelete && id != "" {
+		h.server.clients.cancelSession(id) // otherwise ending the session would wait for its calls
+	}
+	h.stateful.ServeHTTP(answer, r)
 }
 
 // admitRequest reads and checks a message. If it returns false, it has answered the request; otherwise the caller
 // calls done at the end.
-func (h *sessionLimiter) admitRequest(w *errorRewriter, r *http.Request, id string) (done func(), ok bool) {
+func (h *sessionLimiter) admitRequest(w *errorRewriter, r *http.Request) (done func(), ok bool) {
 	if err := h.limiter.acquireSlot(0); err != nil {
 		writeBusy(w, "1", err.Error())
 		return nil, false
@@ -126,7 +132,7 @@ func (h *sessionLimiter) admitRequest(w *errorRewriter, r *http.Request, id stri
 		r.Header.Set(argumentKeyHeader, key)
 	}
 	w.request, r.Body, r.ContentLength = body, io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	if id != "" {
+	if !needsSession(r, body) {
 		return release, true
 	}
 	if !h.reserveSession() {
@@ -191,19 +197,15 @@ func readBody(w http.ResponseWriter, r io.Reader, length int64) (body []byte, er
 	return body, err
 }
 
-// reserveSession reports whether another session is allowed. If so, the caller calls releaseReservation when the
-// session exists or has failed.
+// reserveSession reports whether another session or subscription is allowed. If so, the caller calls
+// releaseReservation when the session exists or has failed, or the subscription has ended.
 func (h *sessionLimiter) reserveSession() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	n := h.starting
-	for range h.server.Sessions() {
-		n++
-	}
-	if n >= h.maxSessions {
+	if h.reserved+h.server.CountSessions() >= h.maxSessions {
 		return false
 	}
-	h.starting++
+	h.reserved++
 	return true
 }
 
@@ -211,7 +213,7 @@ func (h *sessionLimiter) reserveSession() bool {
 func (h *sessionLimiter) releaseReservation() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.starting--
+	h.reserved--
 }
 
 // writeBusy answers a request that the client may retry after some seconds.

@@ -73,7 +73,7 @@ func TestClientRequestLimit(t *testing.T) {
 
 // newTestLimiter returns a limiter in front of a handler.
 func newTestLimiter(next http.HandlerFunc) *sessionLimiter {
-	return &sessionLimiter{server: NewServer(nothing{}, "test", ""), maxSessions: 1, next: next,
+	return &sessionLimiter{server: NewServer(nothing{}, "test", ""), maxSessions: 1, stateful: next,
 		large: semaphore.NewWeighted(maxLargeBytes)}
 }
 

@@ -82,7 +82,7 @@ func (ts *toolset) searchTools(_ context.Context, req *mcp.CallToolRequest) (*mc
 	if len(found) == 0 {
 		return toolResult(&session.Result{Text: "No unlisted tool matches. Try other words."}, false), nil
 	}
-	if ts.clients.stateOf(req.Session).addListedTools(names) {
+	if !hasOwnSession(req) && ts.clients.stateOf(req.Session).addListedTools(names) {
 		ts.notifyListChanged()
 	}
 	text, err := json.Marshal(map[string]any{"tools": found})

@@ -18,7 +18,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -125,10 +124,12 @@ func (s *Server) HasSession(id string) bool {
 	return false
 }
 
-// CountSessions returns the number of sessions.
+// CountSessions returns the number of HTTP sessions, without the SDK's sessions of single stateless requests.
 func (s *Server) CountSessions() (n int) {
-	for range s.Sessions() {
-		n++
+	for sess := range s.Sessions() {
+		if sess.ID() != "" {
+			n++
+		}
 	}
 	return n
 }
@@ -146,42 +147,4 @@ func (s *Server) EndSessions(ctx context.Context) {
 	case <-done:
 	case <-ctx.Done():
 	}
-}
-
-// Protocol versions that introduced changes:
-const (
-	structuredSince = "2025-06-18" // structured content in results
-	statelessSince  = "2026-07-28" // no initialize; questions are answered by repeating the call
-)
-
-// negotiateVersion is middleware that sets a session's protocol version to the one in the response to initialize. The
-// SDK would keep the requested version, even an unsupported one.
-func negotiateVersion(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if req, ok := req.(*mcp.ServerRequest[*mcp.InitializeParams]); ok && req.Params != nil {
-			req.Params.ProtocolVersion = supportedVersion(req.Params.ProtocolVersion)
-		}
-		return next(ctx, method, req)
-	}
-}
-
-// supportedVersion returns the requested version if initialize supports it, else the newest that it supports.
-func supportedVersion(asked string) string {
-	known := mcp.SupportedProtocolVersions() // the newest first
-	old := known[slices.IndexFunc(known, func(v string) bool { return v < statelessSince }):]
-	if slices.Contains(old, asked) {
-		return asked
-	}
-	return old[0]
-}
-
-// callVersion returns the protocol version of a call: its own in stateless versions, or its session's.
-func callVersion(req *mcp.CallToolRequest) string {
-	if own := req.ProtocolVersion(); own >= statelessSince {
-		return own
-	}
-	if p := req.Session.InitializeParams(); p != nil {
-		return p.ProtocolVersion
-	}
-	return statelessSince
 }

@@ -1,0 +1,93 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"slices"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Protocol versions that introduced changes:
+const (
+	structuredSince = "2025-06-18" // structured content in results
+	statelessSince  = "2026-07-28" // no initialize; questions are answered by repeating the call
+)
+
+// negotiateVersion is middleware that sets a session's protocol version to the one in the response to initialize. The
+// SDK would keep the requested version, even an unsupported one.
+func negotiateVersion(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if req, ok := req.(*mcp.ServerRequest[*mcp.InitializeParams]); ok && req.Params != nil {
+			req.Params.ProtocolVersion = supportedVersion(req.Params.ProtocolVersion)
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// supportedVersion returns the requested version if initialize supports it, else the newest that it supports.
+func supportedVersion(asked string) string {
+	known := mcp.SupportedProtocolVersions() // the newest first
+	old := known[slices.IndexFunc(known, func(v string) bool { return v < statelessSince }):]
+	if slices.Contains(old, asked) {
+		return asked
+	}
+	return old[0]
+}
+
+// callVersion returns the protocol version of a call: its own in stateless versions, or its session's.
+func callVersion(req *mcp.CallToolRequest) string {
+	if own := req.ProtocolVersion(); own >= statelessSince {
+		return own
+	}
+	if p := req.Session.InitializeParams(); p != nil {
+		return p.ProtocolVersion
+	}
+	return statelessSince
+}
+
+// versionHeader is MCP's header with the protocol version of a request.
+const versionHeader = "Mcp-Protocol-Version"
+
+// isStateless reports whether an HTTP request has a stateless protocol version in its header or its message. If they
+// differ, the SDK refuses the request.
+func isStateless(r *http.Request, message []byte) bool {
+	if r.Header.Get(versionHeader) >= statelessSince {
+		return true
+	}
+	if !bytes.Contains(message, []byte(mcp.MetaKeyProtocolVersion)) {
+		return false // most requests of older clients
+	}
+	version, _ := parseEnvelope(message).Params.Meta[mcp.MetaKeyProtocolVersion].(string)
+	return version >= statelessSince
+}
+
+// needsSession reports whether an HTTP request may create a session, or is a subscription, which lasts as long as one.
+func needsSession(r *http.Request, message []byte) bool {
+	if isStateless(r, message) {
+		return parseEnvelope(message).Method == "subscriptions/listen"
+	}
+	return r.Header.Get(sessionHeader) == ""
+}
+
+// envelope is the part of a message that is needed to route it.
+type envelope struct {
+	Method string `json:"method"`
+	Params struct {
+		Meta map[string]any `json:"_meta"`
+	} `json:"params"`
+}
+
+// parseEnvelope parses a message's envelope; of an invalid message, it returns the part before the error.
+func parseEnvelope(message []byte) (e envelope) {
+	_ = jsonv2.Unmarshal(message, &e, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // the SDK refuses it
+	return e
+}
+
+// hasOwnSession reports whether the SDK created a call's session only for this call: a stateless one over HTTP.
+func hasOwnSession(req *mcp.CallToolRequest) bool {
+	return req.Extra != nil && req.Extra.Header != nil && req.Session.ID() == ""
+}
