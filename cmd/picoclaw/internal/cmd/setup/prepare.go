@@ -19,6 +19,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/isolation/selftest"
 )
@@ -51,7 +52,8 @@ func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 		return nil, cli.CannotStart(fmt.Errorf("make the home: %w; PICOCLAW_HOME names another place", err))
 	}
 	m.isolationErr = attackSandbox(ctx, home.Path)
-	if cfg.File() == "" {
+	isNew := cfg.File() == ""
+	if isNew {
 		if err = o.writeConfig(m, home.Path); err != nil {
 			return nil, cli.CannotStart(fmt.Errorf("write a configuration into the home: %w", err))
 		}
@@ -67,7 +69,27 @@ func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 	if err := m.createDir(m.workspace); err != nil {
 		return nil, cli.CannotStart(fmt.Errorf("make the workspace: %w; --workspace names another place", err))
 	}
+	if isNew && !o.undoesDeletes() {
+		text, err := o.renderConfig(m, home.Path, false)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(home.Path, configName), []byte(text), 0o600)
+		}
+		if err != nil {
+			return nil, cli.CannotStart(fmt.Errorf("write a configuration into the home: %w", err))
+		}
+	}
 	return m, nil
+}
+
+// undoesDeletes reports whether undo restores what the agent's commands delete, with the configuration as it is.
+func (o *InitOptions) undoesDeletes() bool {
+	s, _, done, err := hosts.OpenSessionBy(o.Factory, (*session.Host).OpenPreview, o.agent, session.CLI)
+	if err != nil {
+		return false
+	}
+	defer done()
+	d, e := s.Explain("exec", json.RawMessage(`{"command":"rm -rf build"}`))
+	return e == nil && len(d.Softened) > 0
 }
 
 // createDir creates a directory that only its owner may enter, unless it exists.
@@ -85,24 +107,34 @@ func (m *setupResult) createDir(path string) error {
 	return os.MkdirAll(path, 0o700)
 }
 
-func (o *InitOptions) writeConfig(m *setupResult, home string) error {
+// configName is the file name of the configuration.
+const configName = "config.json"
+
+// renderConfig returns the text of a new configuration file.
+func (o *InitOptions) renderConfig(m *setupResult, home string, undoable bool) (string, error) {
 	workspace := ""
 	if o.Workspace != "" {
 		absolute, err := filepath.Abs(o.Workspace)
 		if err != nil {
-			return err
+			return "", err
 		}
 		workspace = absolute
 	}
 	layout, err := template.New("config").Funcs(template.FuncMap{"json": quoteJSON}).Parse(configTemplate)
 	if err != nil {
-		return err
+		return "", err
 	}
 	var text strings.Builder
-	if err = layout.Execute(&text, map[string]any{
+	err = layout.Execute(&text, map[string]any{
 		"Home": home, "Workspace": workspace, "Isolated": m.isolationErr == nil, "Why": errorLine(m.isolationErr),
-		"Programs": detectPackageManagers(),
-	}); err != nil {
+		"Programs": detectPackageManagers(), "Undoable": undoable,
+	})
+	return text.String(), err
+}
+
+func (o *InitOptions) writeConfig(m *setupResult, home string) error {
+	text, err := o.renderConfig(m, home, true)
+	if err != nil {
 		return err
 	}
 	schema, err := json.MarshalIndent(config.JSONSchema(), "", "  ")
@@ -110,11 +142,11 @@ func (o *InitOptions) writeConfig(m *setupResult, home string) error {
 		return err
 	}
 	for _, file := range []struct{ name, text string }{
-		{"config.schema.json", string(schema) + "\n"}, {"config.json", text.String()},
+		{"config.schema.json", string(schema) + "\n"}, {configName, text},
 	} {
 		path := filepath.Join(home, file.name)
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if errors.Is(err, fs.ErrExist) && file.name != "config.json" {
+		if errors.Is(err, fs.ErrExist) && file.name != configName {
 			continue
 		}
 		if err != nil {
