@@ -168,8 +168,14 @@ func (cfg Config) pathGrants(p Profile) map[string]uint64 {
 		if p.Terminals || p.Nested {
 			grant("/dev/pts", writeFile|readTree)
 		}
+		configuration := []string{etc}
 		if p.Nested { // everything else at the root is another mount of the sandbox
 			grant("/", unix.LANDLOCK_ACCESS_FS_READ_DIR)
+		} else {
+			configuration = publicConfiguration()
+		}
+		for _, tree := range configuration {
+			grant(tree, readTree)
 		}
 	}
 	return grants

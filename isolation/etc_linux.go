@@ -19,7 +19,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// etcCopies caches copies of the files in /etc that sandboxes see, so that one mount replaces about thirty, which
+// etcCopies caches copies of the files in /etc that sandboxes see, so that one mount replaces thousands, which would
 // dominate the start time. The copies are not secret and read-only in sandboxes, and renewed when the originals change.
 type etcCopies struct {
 	dir string // where the copies are kept
@@ -50,7 +50,7 @@ func (c *etcCopies) replaceMounts(v *mountView) error {
 				return nil // it is shown as it is
 			}
 			rest = append(rest, m)
-		case m.origin != fromSystem || m.target == etc:
+		case m.target == etc:
 			return nil // somebody wants something of his own there
 		default:
 			parts = append(parts, m)
@@ -61,7 +61,14 @@ func (c *etcCopies) replaceMounts(v *mountView) error {
 	}
 	slices.SortFunc(parts, func(a, b viewMount) int { return strings.Compare(a.target, b.target) })
 	kept := slices.DeleteFunc(slices.Clone(parts), isCopyable)
-	path, err := c.copiesDir(parts)
+	var public []etcEntry
+	if v.profile.Exec {
+		var err error
+		if public, err = listPublic(etc); err != nil {
+			return fmt.Errorf("list what sandboxes see of /etc: %w", err)
+		}
+	}
+	path, err := c.copiesDir(parts, public)
 	if err != nil {
 		return fmt.Errorf("copy what sandboxes see of /etc: %w", err)
 	}
@@ -69,8 +76,12 @@ func (c *etcCopies) replaceMounts(v *mountView) error {
 	return nil
 }
 
-// isCopyable reports whether a copy can replace a mount: not for files that change while a sandbox runs.
+// isCopyable reports whether a copy can replace a mount: not for files that change while a sandbox runs, nor for what
+// the operator shows.
 func isCopyable(m viewMount) bool {
+	if m.origin != fromSystem {
+		return false
+	}
 	if m.kind != bindRO {
 		return true
 	}
@@ -78,9 +89,9 @@ func isCopyable(m viewMount) bool {
 	return err == nil && info.IsDir()
 }
 
-// copiesDir returns the directory with copies of these mounts.
-func (c *etcCopies) copiesDir(parts []viewMount) (string, error) {
-	key, err := etcKey(parts)
+// copiesDir returns the directory with copies of these mounts and of the public files beside them.
+func (c *etcCopies) copiesDir(parts []viewMount, public []etcEntry) (string, error) {
+	key, err := etcKey(parts, public)
 	if err != nil {
 		return "", err
 	}
@@ -93,7 +104,7 @@ func (c *etcCopies) copiesDir(parts []viewMount) (string, error) {
 	}
 	held, err := lockDir(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = c.makeCopies(path, parts); err != nil {
+		if err = c.makeCopies(path, parts, public); err != nil {
 			return "", err
 		}
 		held, err = lockDir(path)
@@ -127,7 +138,7 @@ func lockDir(path string) (*os.File, error) {
 }
 
 // makeCopies creates the directory under a temporary name, so that it appears complete.
-func (c *etcCopies) makeCopies(path string, parts []viewMount) error {
+func (c *etcCopies) makeCopies(path string, parts []viewMount, public []etcEntry) error {
 	c.removeUnused()
 	draft, err := os.MkdirTemp(c.dir, "draft-"+etcPrefix)
 	if err != nil {
@@ -139,8 +150,18 @@ func (c *etcCopies) makeCopies(path string, parts []viewMount) error {
 		return err
 	}
 	defer held.Close()
+	root, err := os.OpenRoot(draft)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	for _, m := range parts {
-		if err := copyPart(m, filepath.Join(draft, relativePath(etc, m.target))); err != nil {
+		if err := copyPart(root, m); err != nil {
+			return err
+		}
+	}
+	for _, entry := range public {
+		if err := copyPublic(root, etc, entry); err != nil {
 			return err
 		}
 	}
@@ -153,29 +174,33 @@ func (c *etcCopies) makeCopies(path string, parts []viewMount) error {
 	return nil
 }
 
-// copyPart copies the target of a mount to path, or creates a mount point.
-func copyPart(m viewMount, path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+// copyPart copies the target of a mount into root, or creates a mount point.
+func copyPart(root *os.Root, m viewMount) error {
+	path := relativePath(etc, m.target)
+	if err := root.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	switch {
 	case m.kind == symlink:
-		return os.Symlink(m.source, path)
+		return root.Symlink(m.source, path)
 	case m.kind == bindData:
-		return os.WriteFile(path, m.data, 0o444)
+		return root.WriteFile(path, m.data, 0o444)
 	case m.kind == copied:
 		data, err := os.ReadFile(m.source)
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(path, data, 0o444)
+		return root.WriteFile(path, data, 0o444)
 	case isCopyable(m):
-		return os.CopyFS(path, os.DirFS(m.source))
+		return os.CopyFS(filepath.Join(root.Name(), path), os.DirFS(m.source))
 	}
 	if info, err := os.Stat(m.source); err == nil && info.IsDir() {
-		return os.Mkdir(path, 0o755)
+		return root.MkdirAll(path, 0o755)
 	}
-	return os.WriteFile(path, nil, 0o444)
+	if _, err := root.Lstat(path); err == nil {
+		return nil
+	}
+	return root.WriteFile(path, nil, 0o444)
 }
 
 // removeUnused removes directories no process uses, and those of killed processes.
@@ -210,8 +235,11 @@ func (c *etcCopies) releaseDirs() {
 }
 
 // etcKey identifies the state of the copied files. Replaced symlinks show in their directory.
-func etcKey(parts []viewMount) (string, error) {
+func etcKey(parts []viewMount, public []etcEntry) (string, error) {
 	sum, files := sha256.New(), 0
+	for _, entry := range public {
+		fmt.Fprintln(sum, entry.identity())
+	}
 	for _, m := range parts {
 		fmt.Fprintf(sum, "%q %q %q %q\n", m.kind, m.source, m.target, m.data)
 		switch {

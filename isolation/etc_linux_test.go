@@ -1,13 +1,14 @@
 package isolation
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// Programs see the same of /etc whether it is copied or mounted piece by piece, and can write to none of it.
+// Programs see in copies all that is mounted piece by piece without them, and can write to none of it.
 func TestCopiesOfEtcAreLikeIt(t *testing.T) {
 	// The directories that are shown are compared by what is in them and not by themselves.
 	const look = "cd /etc && find . -type l -printf '%p %l\\n' -o -type f -exec cksum {} + | sort"
@@ -15,8 +16,14 @@ func TestCopiesOfEtcAreLikeIt(t *testing.T) {
 	single.platform.etc = nil
 	p := Profile{Name: "test", Exec: true, Confine: true}
 	want := outcome(t, single, shell(look), p).stdout
-	if got := outcome(t, copies, shell(look), p).stdout; got != want || !strings.Contains(want, "nsswitch.conf") {
-		t.Errorf("copied:\n%s\none by one:\n%s", got, want)
+	got := outcome(t, copies, shell(look), p).stdout
+	if !strings.Contains(want, "nsswitch.conf") {
+		t.Errorf("one by one:\n%s", want)
+	}
+	for line := range strings.Lines(want) {
+		if !strings.Contains(got, line) {
+			t.Errorf("copied, without %q:\n%s", line, got)
+		}
 	}
 	for _, file := range []string{"passwd", "hosts", "ld.so.conf.d/x", "x"} {
 		if r := outcome(t, copies, shell(": >> /etc/"+file), p); r.exit.Success() {
@@ -36,8 +43,8 @@ func TestExposedInEtc(t *testing.T) {
 		Target: "/etc/a/b", Mode: ModeReadOnly}}})
 	r := outcome(t, i, shell("cat /etc/a/b && test -s /etc/nsswitch.conf"),
 		Profile{Name: "test", Exec: true, Confine: true})
-	if r.stdout != "exposed" || !r.exit.Success() {
-		t.Errorf("%q, %s", r.stdout, r.stderr)
+	if r.stdout != "exposed" || !r.exit.Success() || len(i.platform.etc.used) != 1 {
+		t.Errorf("%q, %s; %d copies", r.stdout, r.stderr, len(i.platform.etc.used))
 	}
 }
 
@@ -51,7 +58,7 @@ func TestCopiesOfEtcFollowIt(t *testing.T) {
 	}
 	read := func(c *etcCopies) (path, text string) {
 		t.Helper()
-		path, err := c.copiesDir(parts)
+		path, err := c.copiesDir(parts, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,6 +96,92 @@ func TestCopiesOfEtcFollowIt(t *testing.T) {
 	for _, path := range []string{old, recent} {
 		if _, err := os.Stat(path); err == nil {
 			t.Errorf("%s stays behind", path)
+		}
+	}
+}
+
+// Commands read the configuration of every program, and nothing that its owner or its name keeps from them.
+func TestConfigurationIsReadableAndSecretsAreNot(t *testing.T) {
+	entries, err := listPublic(etc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var public strings.Builder
+	for _, e := range entries {
+		if e.info != nil && e.info.Mode().IsRegular() {
+			public.WriteString(e.rel + "\n")
+		}
+	}
+	work := realTemp(t)
+	put(t, filepath.Join(work, "public"), public.String())
+	script := `cd /etc
+		while read -r name; do cat "$name" > /dev/null || echo "REFUSED $name"; done < ` + work + `/public
+		for name in shadow gshadow sudoers environment default/* ssl/private/* ssh/ssh_host_*_key cron.d/*; do
+			cat "$name" > /dev/null 2>&1 && echo "READ $name"
+		done; true`
+	for mode, enabled := range modes {
+		i := configured(t, Config{Enabled: enabled})
+		r := outcome(t, i, shell(script), Profile{Name: "test", Exec: true, Confine: true, ReadWrite: []string{work}})
+		if r.stdout != "" || !r.exit.Success() {
+			t.Errorf("%s: %v %s%s", mode, r.exit, r.stdout, r.stderr)
+		}
+	}
+}
+
+// The list follows the machine: what is for everybody is on it, up to the sum of sizes.
+func TestPublicFilesAreListed(t *testing.T) {
+	dir := realTemp(t)
+	put(t, filepath.Join(dir, "tool.d", "a.conf"), "x")
+	put(t, filepath.Join(dir, "tool.d", "api_token"), "x")
+	put(t, filepath.Join(dir, "closed", "b.conf"), "x")
+	put(t, filepath.Join(dir, "ssl", "private", "c.pem"), "x")
+	if err := errors.Join(os.Chmod(filepath.Join(dir, "closed"), 0o750),
+		os.Chmod(put(t, filepath.Join(dir, "own.conf"), "x"), 0o640),
+		os.Truncate(put(t, filepath.Join(dir, "large"), ""), maxEtcBytes),
+		os.Symlink("tool.d/a.conf", filepath.Join(dir, "link"))); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := listPublic(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.rel)
+	}
+	if want := "large link ssl tool.d"; strings.Join(got, " ") != want {
+		t.Errorf("%q, and not %q: all room is taken by the large file", got, want)
+	}
+	if err := os.Truncate(filepath.Join(dir, "large"), maxEtcBytes+1); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err = listPublic(dir); err != nil || len(entries) != 4 || entries[3].rel != "tool.d/a.conf" {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+func TestSecretNames(t *testing.T) {
+	for name, want := range map[string]bool{
+		"shadow": true, "gshadow-": true, "ssl/private/server.pem": true, "letsencrypt/live/x/cert.pem": true,
+		"NetworkManager/system-connections/home": true, "postfix/main.cf": true, "myapp/db_password": true,
+		"myapp/prod.env": true, "kubernetes/admin.conf": true, "ssh/ssh_host_rsa_key": true, "krb5.keytab": true,
+		"apt/auth.conf.d/x": true, "npmrc": true, "maven/settings.xml": true, "default/myapp": true, "picoclaw/config.json": true,
+		"passwd": false, "fonts/conf.d/10.conf": false, "java-17-openjdk/security/java.security": false,
+		"ssl/certs/java/cacerts": false, "ssh/ssh_config": false, "maven/m2.conf": false, "vim/vimrc": false,
+		"krb5.conf": false, "security/limits.conf": false, "apache2/mods-available/ssl.conf": false, "networks": false,
+	} {
+		if isSecretName(name) != want {
+			t.Errorf("%s: secret is %v", name, !want)
+		}
+	}
+	for _, secret := range etcSecrets {
+		if secret.reason == "" || len(secret.patterns) == 0 {
+			t.Errorf("%+v is incomplete", secret)
+		}
+		for _, pattern := range secret.patterns {
+			if strings.ToLower(pattern) != pattern || !isSecretName(strings.ReplaceAll(strings.TrimPrefix(pattern, "/"), "*", "x")) {
+				t.Errorf("%s finds nothing", pattern)
+			}
 		}
 	}
 }

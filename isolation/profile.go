@@ -33,7 +33,7 @@ type Profile struct {
 	// does nothing: Landlock can't take away from what it gives.
 	Protect func() ([]string, error) `json:"-"`
 	// Exec lets the child start programs: it sees the system directories
-	// (/usr, /bin, /lib* and a few files of /etc) read-only, /proc, a minimal
+	// (/usr, /bin, /lib* and public files of /etc) read-only, /proc, a minimal
 	// /dev, and a private /tmp unless the paths name /tmp itself. Without it,
 	// none of those exist, and the child must be statically linked.
 	Exec bool

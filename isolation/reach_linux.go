@@ -43,6 +43,8 @@ func (v *mountView) accessOf(path string) PathAccess {
 		}
 	}
 	switch {
+	case v.profile.Exec && showsPublic(path) && (!ok || m.target == "/"):
+		return PathAccess{Read: true, Why: "the sandbox has a copy of " + path}
 	case !ok:
 		return PathAccess{Why: "it is not in the mount view"}
 	case m.kind == bindRW:
