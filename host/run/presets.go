@@ -17,7 +17,8 @@ type Preset struct {
 	Hosts    []Host   `json:"hosts"`
 
 	Env      map[string]string `json:"env"`      // quiet switches and answers to trust prompts
-	Args     []string          `json:"args"`     // put before the person's arguments, unless these have the first one
+	Args     []string          `json:"args"`     // put before the person's arguments
+	Unless   []string          `json:"unless"`   // flags of the person's that say the same, so that args are left out
 	Sandbox  string            `json:"sandbox"`  // a sentence about the program's own sandbox; empty if it has none
 	Settings []Settings        `json:"settings"` // files in its home
 	Secrets  []KeyVariable     `json:"secrets"`
@@ -106,10 +107,12 @@ func expand(value any, project string) any {
 	}
 }
 
-// arguments returns the program's arguments: the preset's, unless the person gives the same flag, and the person's.
+// arguments returns the program's arguments: the preset's and the person's.
 func (p *Preset) arguments(own []string, project string) []string {
-	if len(p.Args) == 0 || slices.ContainsFunc(own, func(arg string) bool { return arg == p.Args[0] || strings.HasPrefix(arg, p.Args[0]+"=") }) {
-		return own
+	for _, arg := range own {
+		if flag, _, _ := strings.Cut(arg, "="); slices.Contains(p.Unless, flag) {
+			return own
+		}
 	}
 	var out []string
 	for _, arg := range p.Args {

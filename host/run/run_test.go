@@ -50,11 +50,12 @@ func TestPresetsAreComplete(t *testing.T) {
 
 func TestArgumentsOfPreset(t *testing.T) {
 	t.Parallel()
-	p := &Preset{Args: []string{"--settings", "{${project}}"}}
+	p := &Preset{Args: []string{"--settings", "{${project}}"}, Unless: []string{"--settings", "-s"}}
 	for _, c := range []struct{ own, want string }{
 		{"-p hi", "--settings {/p} -p hi"},
 		{"--settings mine.json", "--settings mine.json"},
 		{"--settings=mine.json", "--settings=mine.json"},
+		{"-c x=-s", "--settings {/p} -c x=-s"},
 	} {
 		if got := strings.Join(p.arguments(strings.Fields(c.own), "/p"), " "); got != c.want {
 			t.Errorf("%s: %s", c.own, got)

@@ -28,6 +28,7 @@ var parts = []struct {
 	{"mcp", []string{"./cmd/picoclaw/internal/bench"}},
 	{"commands", []string{"./sdk/guard", "./host/session"}},
 	{"memory", []string{"./cmd/picoclaw/internal/bench"}},
+	{"run", []string{"./cmd/picoclaw/internal/bench"}},
 	{"undo", []string{"./cmd/picoclaw/internal/bench"}},
 	{"network", []string{"./isolation", "./cmd/picoclaw/internal/bench"}},
 	{"servers", []string{"./cmd/picoclaw/internal/bench"}},
