@@ -12,7 +12,6 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/command"
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/sessions"
 	"github.com/picoclaw/picoclaw/sdk"
-	"github.com/picoclaw/picoclaw/sdk/exec"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/undo"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
@@ -148,7 +147,7 @@ func (s *shellPlugin) startCommand(req *sdk.Request[execInput], out func(int, []
 	begun.RunningCommand, err = command.StartCommand(s.launcher, profile, command.CommandSpec{
 		Shell:  slices.Concat([]string{pinned.Path}, pinned.Args, []string{in.Command}),
 		Dir:    dir,
-		Env:    exec.Environment(env.Exec.Env, in.Env, visible),
+		Env:    commandEnvironment(env.Exec.Env, in.Env, visible, in.PTY),
 		Stdin:  in.Stdin != "" || in.Background,
 		PTY:    in.terminalSize(),
 		Output: out,
