@@ -3,6 +3,7 @@ package shell
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -30,7 +31,7 @@ func CheckText(text string) *Problem {
 		return &Problem{Kind: TooLong, Place: &Place{}, Reason: fmt.Sprintf("the command is %d bytes long; the limit is %d",
 			len(text), MaxText)}
 	}
-	depth := 0
+	depth, formatted := 0, false
 	for i, r := range text {
 		switch {
 		case r == '(' || r == '{':
@@ -45,23 +46,83 @@ func CheckText(text string) *Problem {
 			return problemAt(text, i, Malformed, fmt.Sprintf("the command contains the control character %U", r))
 		case isInvisible(r):
 			return problemAt(text, i, Malformed, fmt.Sprintf("the command contains the invisible character %U", r))
+		case isTextFormat(r):
+			formatted = true
+		}
+	}
+	if formatted {
+		if at := findMisplacedFormat(text); at >= 0 {
+			r, _ := utf8.DecodeRuneInString(text[at:])
+			return problemAt(text, at, Malformed, fmt.Sprintf("the command contains the invisible character %U", r))
 		}
 	}
 	return nil
 }
 
-// isInvisible reports whether a rune has no glyph or reorders the text around it. The zero-width joiner is allowed:
-// emoji need it, and the shell treats it as a letter, as a reader would.
+// isInvisible reports whether a rune has no glyph, or reorders the text around it, and ordinary text does without it.
 func isInvisible(r rune) bool {
 	switch {
-	case r == 0x00AD, r == 0x061C, r == 0x180E, r == 0xFEFF,
-		r == 0x200B, r == 0x200C, r == 0x200E, r == 0x200F,
+	case r == 0x180E, r == 0xFEFF, r == 0x200B,
 		r >= 0x2028 && r <= 0x202E, r >= 0x2060 && r <= 0x206F,
 		r >= 0xFDD0 && r <= 0xFDEF, r >= 0xE0000 && r <= 0xE007F:
 		return true
 	}
 	return false
 }
+
+// isTextFormat reports whether a rune has no glyph but belongs to ordinary text: joiners of Persian and emoji, the
+// directional marks of Arabic and Hebrew, and the soft hyphen. The shell treats it as a letter.
+func isTextFormat(r rune) bool {
+	switch r {
+	case 0x00AD, 0x061C, 0x200C, 0x200D, 0x200E, 0x200F:
+		return true
+	}
+	return false
+}
+
+// findMisplacedFormat returns the offset of a format character that is not in natural language but in a word that is
+// read as a program, an option or a plain path; -1 for none. Natural language is a word or a quotation with visible
+// characters beyond ASCII, and a quotation of several words.
+func findMisplacedFormat(text string) int {
+	var quote rune // 0 outside quotes
+	begin, first := 0, -1
+	misplaced := func(end int) bool {
+		unit := text[begin:end]
+		return first >= 0 && !strings.ContainsFunc(unit, isForeign) &&
+			(quote == 0 || len(strings.Fields(unit)) < 2 || quote == '"' && strings.ContainsAny(unit, "$`"))
+	}
+	escaped := false
+	for i, r := range text {
+		switch {
+		case escaped:
+			escaped = false
+		case r == '\\' && quote != '\'':
+			escaped = true
+		case isTextFormat(r):
+			if first < 0 {
+				first = i
+			}
+		case quote == 0 && strings.ContainsRune(" \t\n;&|<>()'\"", r), r == quote:
+			if misplaced(i) {
+				return first
+			}
+			begin, first = i+1, -1
+			switch {
+			case r == quote:
+				quote = 0
+			case r == '\'' || r == '"':
+				quote = r
+			}
+		}
+	}
+	if misplaced(len(text)) {
+		return first
+	}
+	return -1
+}
+
+// isForeign reports whether a rune is a visible character beyond ASCII.
+func isForeign(r rune) bool { return r > 0x7F && unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.S) }
 
 // problemAt returns a problem at a byte offset of a text.
 func problemAt(text string, offset int, kind ProblemKind, reason string) *Problem {
