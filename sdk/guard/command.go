@@ -57,9 +57,6 @@ func (g *Guard) DecideCommand(c Command) (d Decision) {
 		return a.finalDecision()
 	}
 	a.applyCustomDeny(shell.Span{End: len(a.text), Line: 1, Column: 1}, nil, a.text)
-	if g.policy.Exec.Profile == ProfileSeedStrict {
-		a.applySeedPatterns()
-	}
 	dir := c.Dir
 	if dir == "" {
 		dir = g.workspaces[0]
@@ -88,6 +85,9 @@ func (g *Guard) DecideCommand(c Command) (d Decision) {
 			strings.Contains(c.Text, `\`) {
 			a.decideWindowsText("cmd", c.Text)
 		}
+	}
+	if g.policy.Exec.Profile == ProfileSeedStrict {
+		a.applySeedPatterns()
 	}
 	return a.finalDecision()
 }

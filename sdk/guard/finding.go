@@ -37,7 +37,8 @@ type analysis struct {
 	undoable  bool // undo covers its changes in the workspace
 	elsewhere bool // the interpreted command may start in another place
 	worst     *finding
-	softened  []string // ids of overridden rules
+	softened  []string     // ids of overridden rules
+	allowed   []shell.Span // simple commands of the text itself that a custom allow pattern matches
 
 	arguments int // of all commands so far
 	known     pathCache

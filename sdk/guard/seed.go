@@ -3,6 +3,8 @@ package guard
 import (
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 	"github.com/picoclaw/picoclaw/internal/paths"
@@ -45,23 +47,41 @@ var seedPatterns = []func() *regexp.Regexp{
 	lazyregexp.New(`(?i)\bgit\s+force\b`),
 }
 
-// seedPathPattern matches absolute paths as the original guard does.
-var seedPathPattern = lazyregexp.New(`/[^\s"']+`)
+// seedPathPattern matches a word from its first slash on.
+var seedPathPattern = lazyregexp.New(`/[^\s"';&|<>()]+`)
 
 // seedTraversalPattern matches a step to a parent directory.
 var seedTraversalPattern = lazyregexp.New(`(^|[\s"'/=:])\.\.(/|[\s"']|$)`)
 
-// applySeedPatterns refuses texts the original guard refuses.
+// seedRelativePattern matches a word up to its first slash if it is a relative path such as src/a or ./a. Options are
+// excluded, because -I/usr and -isystem/usr have an absolute path.
+var seedRelativePattern = lazyregexp.New(`^[\pL\pN_.+%*?\[\]][\pL\pN_.+%*?\[\]-]*$`)
+
+// seedURLSchemes are those of other machines.
+var seedURLSchemes = map[string]bool{
+	"amqp": true, "docker": true, "ftp": true, "ftps": true, "git": true, "git+ssh": true, "gs": true, "http": true, "https": true,
+	"mysql": true, "oci": true, "postgres": true, "postgresql": true, "redis": true, "s3": true, "ssh": true, "ws": true,
+	"wss": true,
+}
+
+// applySeedPatterns refuses texts the original guard refuses. Custom allow patterns lift it for whole simple commands.
 func (a *analysis) applySeedPatterns() {
-	const setting = "set tools.exec.profile to \"default\" to have commands judged by what they do, " +
+	setting := "set tools.exec.profile to \"default\" to have commands judged by what they do, " +
 		"which may refuse it as well"
+	if !a.guard.policy.Kernel {
+		setting = "isolation.enabled: true lifts this profile where a sandbox works; without one it is forced"
+	}
 	if a.rules {
 		for _, pattern := range seedPatterns {
 			re := pattern()
-			if at := re.FindStringIndex(a.text); at != nil {
-				a.addFinding(finding{verdict: Deny, rule: "exec.seed-pattern", tier: tierHard, line: reasonDangerous, setting: setting,
-					span: a.textSpan(at),
-					why:  fmt.Sprintf("profile seed_strict refuses whatever the pattern %q matches", re.String())})
+			for _, at := range re.FindAllStringIndex(a.text, -1) {
+				if a.isWithinAllowed(at) {
+					continue
+				}
+				a.addFinding(finding{verdict: Deny, rule: "exec.seed-pattern", tier: tierHard, line: reasonDangerous,
+					setting: "tools.exec.custom_allow_patterns lifts this for a whole simple command; or " + setting,
+					span:    a.textSpan(at),
+					why:     fmt.Sprintf("profile seed_strict refuses whatever the pattern %q matches", re.String())})
 			}
 		}
 	}
@@ -73,11 +93,26 @@ func (a *analysis) applySeedPatterns() {
 			why: "profile seed_strict refuses every step to a parent directory"})
 	}
 	for _, at := range seedPathPattern().FindAllStringIndex(a.text, -1) {
-		if path := a.text[at[0]:at[1]]; !a.isSeedAllowed(path) {
+		if path := a.text[at[0]:at[1]]; !a.isSeedAllowed(path) && !isSeedRelative(a.text[:at[0]], path) {
 			a.addFinding(finding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.textSpan(at),
 				why: "profile seed_strict takes " + path + " for a path outside the workspace"})
 		}
 	}
+}
+
+// isSeedRelative reports whether the text before a word's first slash makes it a relative path or a URL.
+func isSeedRelative(before, path string) bool {
+	const separators = " \t\n'\"=:,;&|<>(){}"
+	if strings.HasPrefix(path, "//") {
+		scheme, ok := strings.CutSuffix(before, ":")
+		return ok && seedURLSchemes[strings.ToLower(scheme[strings.LastIndexAny(scheme, separators)+1:])]
+	}
+	return seedRelativePattern().MatchString(before[strings.LastIndexAny(before, separators)+1:])
+}
+
+// isWithinAllowed reports whether a range of the text is in one simple command that a custom allow pattern matches.
+func (a *analysis) isWithinAllowed(at []int) bool {
+	return slices.ContainsFunc(a.allowed, func(s shell.Span) bool { return s.Start <= at[0] && at[1] <= s.End })
 }
 
 // isSeedAllowed reports whether the original guard allows a path.

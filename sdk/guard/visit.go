@@ -67,6 +67,9 @@ func (a *analysis) VisitCall(c *shell.Call) {
 	argv = append([]string{name}, argv[1:]...)
 	if a.rules {
 		a.applyRules(c, name, argv)
+		if !c.IsNested() && a.matchesAllow(argv) {
+			a.allowed = append(a.allowed, c.Span())
+		}
 	}
 	a.decideProgram(c, argv)
 	a.decideArguments(c, name)

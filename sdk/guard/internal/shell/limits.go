@@ -122,7 +122,9 @@ func findMisplacedFormat(text string) int {
 }
 
 // isForeign reports whether a rune is a visible character beyond ASCII.
-func isForeign(r rune) bool { return r > 0x7F && unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.S) }
+func isForeign(r rune) bool {
+	return r > 0x7F && unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.S)
+}
 
 // problemAt returns a problem at a byte offset of a text.
 func problemAt(text string, offset int, kind ProblemKind, reason string) *Problem {

@@ -65,6 +65,9 @@ func (p *Place) Span() Span {
 		Column: at.start - strings.LastIndexByte(before, '\n')}
 }
 
+// IsNested reports whether the place is in code that a command of the text runs, and not in the text itself.
+func (p *Place) IsNested() bool { return p.source == nil || p.source.runBy != nil }
+
 // FindWithin returns the place from the first to the last of the texts, if they occur in order and the first occurs
 // once in p. Otherwise it returns p.
 func (p *Place) FindWithin(texts ...string) Place {
