@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -163,5 +164,42 @@ func TestADomainIsNotOurs(t *testing.T) {
 	inside := proc.tree.(domainTree).filterPIDs([]int{os.Getpid(), os.Getppid(), proc.Pid()})
 	if !slices.Equal(inside, []int{proc.Pid()}) {
 		t.Errorf("%d are inside, and only %d should be", inside, proc.Pid())
+	}
+}
+
+// Every process has the time until it is killed to clean up, also after the shell that started it has ended.
+func TestStopWaitsForDescendants(t *testing.T) {
+	const server = `trap 'sleep 0.2; echo $$ > '$1'.ended; exit' TERM; echo $$ > '$1'; while :; do sleep 0.01; done`
+	for mode, p := range map[string]Profile{
+		"by its domain": {Exec: true, Confine: true},
+		"by its brand":  {Exec: true},
+	} {
+		for name, script := range map[string]string{
+			"a child and a command after": `sh -c "` + server + `"; echo after`,
+			"a pipeline":                  `sh -c "` + server + `" | cat`,
+			"in the background":           `sh -c "` + server + `" & wait`,
+			"its own session":             `setsid sh -c "` + server + `" & wait`,
+		} {
+			t.Run(mode+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				i := configured(t, Config{})
+				dir := realTemp(t)
+				p := p
+				p.ReadWrite = []string{dir}
+				file := filepath.Join(dir, "pid")
+				proc, err := i.Start(script1(strings.ReplaceAll(script, "$$", `\$\$`), file), p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer proc.Kill()
+				pidIn(t, file)
+				if _, err := proc.Stop(t.Context(), patience); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := os.Stat(file + ".ended"); err != nil {
+					t.Errorf("it was killed before it had cleaned up: %v", err)
+				}
+			})
+		}
 	}
 }

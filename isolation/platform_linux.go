@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -141,6 +142,7 @@ func (pl *platform) trackChild(child *exec.Cmd, inside *landlockDomain, mark pro
 	go func() {
 		awaitExit(pid)
 		if !hasNoOrphans(pid) {
+			proc.awaitStopped(func() bool { return anyAlive(members(), pid) })
 			proc.tree.killAll() // not reaped yet, its id is still its own
 			reapTree(pid, among)
 		}
@@ -241,6 +243,14 @@ func (pl *platform) prepareCommand(cmd, child *exec.Cmd, p Profile) error {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = child.Stdin, child.Stdout, child.Stderr
 	cmd.ExtraFiles = child.ExtraFiles
 	return nil
+}
+
+// anyAlive reports whether a process apart from the leader is not over yet.
+func anyAlive(pids []int, leader int) bool {
+	return slices.ContainsFunc(pids, func(pid int) bool {
+		e, ok := proctable.Read(pid)
+		return pid != leader && ok && e.Alive()
+	})
 }
 
 // awaitExit waits until a child has ended, without reaping it.

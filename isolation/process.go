@@ -32,6 +32,9 @@ type Process struct {
 
 	// exceeded is the limit that the tree was ended for, in words.
 	exceeded atomic.Pointer[string]
+	// stopBy is the end of Stop's grace, for descendants that end later than
+	// the process itself.
+	stopBy atomic.Pointer[time.Time]
 	// killed says that Kill was called; kernelLimit returns the limit for
 	// which the kernel ended a process meanwhile, in words, and may be nil.
 	killed      atomic.Bool
@@ -90,6 +93,8 @@ func (p *Process) unlessReaped(f func()) {
 
 // Stop sends SIGTERM to all processes and kills them after grace, or when ctx is done. It returns when all are gone.
 func (p *Process) Stop(ctx context.Context, grace time.Duration) (ExitStatus, error) {
+	by := time.Now().Add(grace)
+	p.stopBy.Store(&by)
 	if grace > 0 && p.Signal(syscall.SIGTERM) == nil {
 		timer := time.NewTimer(grace)
 		defer timer.Stop()
@@ -102,6 +107,17 @@ func (p *Process) Stop(ctx context.Context, grace time.Duration) (ExitStatus, er
 	p.Kill()
 	<-p.done
 	return p.exit, p.err
+}
+
+// awaitStopped gives what the ended process has left behind the rest of Stop's grace, unless Kill is called.
+func (p *Process) awaitStopped(left func() bool) {
+	by := p.stopBy.Load()
+	if by == nil {
+		return
+	}
+	for pause := time.Millisecond; time.Now().Before(*by) && !p.killed.Load() && left(); pause = min(2*pause, 20*time.Millisecond) {
+		time.Sleep(pause)
+	}
 }
 
 // IsContained reports whether the kernel ensures that no descendant outlives the process. Otherwise ask it first to end
