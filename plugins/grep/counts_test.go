@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/sdk/sdktest"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
 func ask(t *testing.T, p *sdktest.Plugin, call args) (grepOutput, string) {
@@ -113,7 +115,7 @@ func TestPatternsThatNoLineCanHave(t *testing.T) {
 func TestTooManyResultsAreAskedFor(t *testing.T) {
 	p := sdktest.Start(t, newPlugin(engines(t)["built-in"]), sdktest.Options{})
 	write(t, p.Dir, map[string]string{"a": strings.Repeat("x\n", mostResults+5)})
-	const note = "; max_results is 10000, the most that one answer has"
+	const note = " were asked for, and one answer has at most 10000"
 	for asked, said := range map[int]bool{mostResults: false, mostResults + 1: true, 1 << 40: true} {
 		for tool, pattern := range map[string]string{"grep": "x", "find": "*"} {
 			r := p.Call(tool, args{"pattern": pattern, "max_results": asked})
@@ -132,6 +134,25 @@ func TestTooManyResultsAreAskedFor(t *testing.T) {
 			if tool == "grep" && (out.Count != mostResults || out.Next == "") {
 				t.Errorf("%d of %d matches, next %q", out.Count, asked, out.Next)
 			}
+		}
+	}
+}
+
+// slowEngine searches until its time is over, and does not say that it was.
+type slowEngine struct{ builtinEngine }
+
+func (slowEngine) files(ctx context.Context, _ *workspace.Workspace, _ string, _ *grepQuery, _ func(string, int)) (engineStats, error) {
+	<-ctx.Done()
+	return engineStats{}, nil
+}
+
+func TestASearchThatRanOutOfTimeIsIncomplete(t *testing.T) {
+	p := sdktest.Start(t, newPlugin([]searchEngine{slowEngine{}}), sdktest.Options{})
+	write(t, p.Dir, map[string]string{"a": "x\n"})
+	for _, output := range []string{"content", "count", "files"} {
+		r := p.Call("grep", args{"pattern": "x", "timeout": 1, "output": output})
+		if r.Err != nil || !strings.Contains(r.Text, "the search ended after 1s") {
+			t.Errorf("%s: %q, %v", output, r.Text, r.Err)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func boundLimit(asked int) (limit int, note []string) {
 	case asked == 0:
 		return usualResults, nil
 	case asked > mostResults:
-		return mostResults, []string{fmt.Sprintf("max_results is %d, the most that one answer has", mostResults)}
+		return mostResults, []string{fmt.Sprintf("max_results: %d were asked for, and one answer has at most %d", asked, mostResults)}
 	}
 	return asked, nil
 }
@@ -114,10 +114,10 @@ func (s *grepRun) runGrep(ctx context.Context) (grepOutput, error) {
 		err = s.searchFile(&f, &out)
 	}
 	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		out.Incomplete = fmt.Sprintf("the search ended after %s; these are the results so far", timeout)
 	case ctx.Err() != nil:
 		out.Incomplete = "the search was cancelled; these are the results so far"
+	case errors.Is(err, context.DeadlineExceeded) || info.IsDir() && searching.Err() != nil: // whatever the engine says
+		out.Incomplete = fmt.Sprintf("the search ended after %s; these are the results so far", timeout)
 	case err != nil:
 		return grepOutput{}, err
 	}
