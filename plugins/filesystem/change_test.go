@@ -231,6 +231,16 @@ func TestWhatIsSaidBesides(t *testing.T) {
 		!strings.Contains(r.Text, want) {
 		t.Errorf("%q, %v; want %q", r.Text, r.Err, want)
 	}
+	for name, old := range map[string]string{"nonl": "y = 2\n", "nonlcrlf": "b\r\nc\r\n"} {
+		const says = "the file ends without a newline: leave the one at the end of old_text out"
+		if err := os.WriteFile(filepath.Join(p.Dir, name), []byte(map[string]string{"nonl": "x = 1\ny = 2", "nonlcrlf": "a\r\nb\r\nc"}[name]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := p.Call("edit_file", args{"path": name, "old_text": old, "new_text": "x"})
+		if !strings.HasSuffix(r.Err.GetMessage(), "Make sure it matches exactly\n"+says) {
+			t.Errorf("%s: %q", name, r.Err.GetMessage())
+		}
+	}
 	const miss = "old_text not found in file. Make sure it matches exactly\nnearest in the file (· is a space, → a tab, ␍ a carriage return):\n1│def f():\n2│→return 1"
 	if r := p.Call("edit_file", args{"path": "py", "old_text": "def g():\n\treturn 1",
 		"new_text": "x"}); r.Err.GetMessage() != miss {

@@ -44,7 +44,7 @@ func (r *textReplacement) newContents(c *oldContent) ([]byte, error) {
 	}
 	f, err := replace.FindReplacements(s, r.old, r.new, r.count)
 	if err != nil {
-		return nil, r.replaceError(err, c)
+		return nil, r.replaceError(err, c, s)
 	}
 	if err = r.checkEncoding(s, enc, f); err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func timesText(n int) string {
 }
 
 // replaceError says why nothing was replaced, and what the file contains instead.
-func (r *textReplacement) replaceError(err error, c *oldContent) error {
+func (r *textReplacement) replaceError(err error, c *oldContent, s string) error {
 	var ambiguous *replace.AmbiguousError
 	var miss *replace.MissError
 	switch {
@@ -127,12 +127,23 @@ func (r *textReplacement) replaceError(err error, c *oldContent) error {
 		return e
 	case errors.As(err, &miss):
 		e := sdk.Errorf(sdk.NotFound, "%s not found in file. Make sure it matches exactly", r.names.old)
-		if len(miss.Nearest) > 0 && !c.isUnreadable() {
+		switch {
+		case c.isUnreadable():
+		case r.wantsFinalNewline(s):
+			e.Message += fmt.Sprintf("\nthe file ends without a newline: leave the one at the end of %s out", r.names.old)
+		case len(miss.Nearest) > 0:
 			e.Message += "\n" + showPlaces(miss.Nearest)
 		}
 		return e
 	}
 	return err
+}
+
+// wantsFinalNewline reports whether the text is the end of the file but for a newline that the file lacks.
+func (r *textReplacement) wantsFinalNewline(s string) bool {
+	lines := strings.NewReplacer("\r\n", "\n")
+	old, ok := strings.CutSuffix(lines.Replace(r.old), "\n")
+	return ok && old != "" && strings.HasSuffix(lines.Replace(s), old)
 }
 
 func lineList(e *replace.AmbiguousError) string {
