@@ -108,7 +108,7 @@ func (s *shellPlugin) runCommand(ctx context.Context, req *sdk.Request[execInput
 	out.commandEffects = done
 	out.addNote(strings.Join(notes, "\n"))
 	if ended != nil {
-		return out, ended
+		return out, explainTimeout(ended, req.Exec.Timeout, req.Args.Timeout)
 	}
 	return out, exitError(exit)
 }
@@ -231,6 +231,15 @@ func effectiveTimeout(configured time.Duration, asked int) time.Duration {
 		return limit
 	}
 	return configured
+}
+
+// explainTimeout says that a call asked for a longer timeout than the operator's.
+func explainTimeout(ended *sdk.Error, configured time.Duration, asked int) *sdk.Error {
+	if limit := time.Duration(asked) * time.Second; ended.Code == sdk.Timeout && limit > effectiveTimeout(configured, asked) {
+		return ended.WithHint("%s were asked for, and tools.exec.timeout_seconds allows %s; run it in parts, or in the background",
+			limit, effectiveTimeout(configured, asked))
+	}
+	return ended
 }
 
 func orDot(dir string) string { return cmp.Or(dir, ".") }

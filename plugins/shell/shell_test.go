@@ -16,6 +16,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/output"
+	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/sdktest"
 )
 
@@ -135,6 +136,16 @@ func TestOutputIsBoundedAndWhole(t *testing.T) {
 		}
 		if out.Truncated != missing {
 			t.Errorf("of %d bytes %d were left out", size, out.Truncated)
+		}
+	}
+}
+
+// A timeout above the operator's is named with the one that was asked for.
+func TestAShortenedTimeoutIsNamed(t *testing.T) {
+	for asked, want := range map[int]string{90: "1m30s were asked for, and tools.exec.timeout_seconds allows 7s", 7: "ask for a longer timeout", 0: "ask for a longer timeout"} {
+		ended := sdk.Errorf(sdk.Timeout, "command timed out after 7s").WithHint("ask for a longer timeout")
+		if got := explainTimeout(ended, 7*time.Second, asked); !strings.HasPrefix(got.Hint, want) || got.Message != "command timed out after 7s" {
+			t.Errorf("%d: %q, %q", asked, got.Message, got.Hint)
 		}
 	}
 }
