@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -78,6 +79,24 @@ func Records(home, project string) ([]Record, error) {
 		}
 	}
 	return all, nil
+}
+
+// maxRuns is how many runs a home remembers.
+const maxRuns = 200
+
+// pruneRuns forgets runs that are too old to be undone, and the oldest above maxRuns, with their undo history. A run that
+// has no end may still be going on, and is kept as long as any.
+func pruneRuns(home string, maxAge time.Duration) error {
+	all, err := Records(home, "")
+	if err != nil {
+		return err
+	}
+	for i, r := range all {
+		if i >= maxRuns || time.Since(r.Started) > maxAge && time.Since(r.Ended) > maxAge {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(runsDir(home), r.ID)))
+		}
+	}
+	return err
 }
 
 // homeName names the HOME of a program in a project.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/picoclaw/picoclaw/host/egress"
 )
@@ -148,5 +149,40 @@ func TestPlaceholderIsStableAndUseless(t *testing.T) {
 		t.Error("it does not depend on home and name")
 	case len(one) != 64 || !strings.HasPrefix(one, "sk-ant-"), len(placeholder(key, "API_KEY", "", 8)) != minPlaceholder:
 		t.Errorf("%q has the wrong form", one)
+	}
+}
+
+func TestOldRunsAreForgotten(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	now := time.Now().UTC()
+	for id, r := range map[string]Record{
+		"20260101T000000-old":  {Started: now.Add(-50 * time.Hour), Ended: now.Add(-49 * time.Hour)},
+		"20260102T000000-long": {Started: now.Add(-50 * time.Hour), Ended: now.Add(-time.Hour)},
+		"20260103T000000-new":  {Started: now},
+	} {
+		r.ID, r.Project = id, "/p"
+		if err := r.save(home); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(UndoStore(home, id), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := pruneRuns(home, 48*time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	left, err := Records(home, "/p")
+	if err != nil || len(left) != 2 || left[0].ID != "20260103T000000-new" || left[1].ID != "20260102T000000-long" {
+		t.Errorf("%+v, %v", left, err)
+	}
+	if others, err := Records(home, "/other"); err != nil || len(others) > 0 {
+		t.Errorf("%+v, %v", others, err)
+	}
+	if err := os.WriteFile(recordFile(home, left[0].ID), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Records(home, ""); err == nil || !strings.Contains(err.Error(), "delete the directory") {
+		t.Errorf("a broken record: %v", err)
 	}
 }

@@ -29,6 +29,9 @@ func Start(ctx context.Context, o Options, p *Plan) (*Result, error) {
 	if err := record.save(policy.Home()); err != nil {
 		return nil, fmt.Errorf("note the run: %w", err)
 	}
+	if err := pruneRuns(policy.Home(), policy.Undo().MaxAge); err != nil {
+		return nil, fmt.Errorf("forget old runs: %w", err)
+	}
 	o.Session.UseUndoStore(UndoStore(policy.Home(), p.id))
 	a := &attempt{options: o, plan: p}
 	result, err := a.run(ctx)

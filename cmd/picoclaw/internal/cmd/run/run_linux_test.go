@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -169,6 +170,16 @@ func TestUndoTakesRunBack(t *testing.T) {
 	out = p.picoclaw("undo").mustRun(t)
 	if p.read("old") != "before" || !strings.Contains(p.read("d/new"), "no such file") {
 		t.Errorf("%s: old is %q, d/new %q", out, p.read("old"), p.read("d/new"))
+	}
+	id := regexp.MustCompile(`of run (\S+) in`).FindStringSubmatch(out)[1]
+	if _, stderr, code := p.run("echo second > second"); code != 0 {
+		t.Fatal(stderr)
+	}
+	if out := p.picoclaw("history", "--run", id).mustRun(t); !strings.Contains(out, "echo after") || strings.Contains(out, "echo second") {
+		t.Errorf("history of the first run: %s", out)
+	}
+	if out, err := p.picoclaw("undo", "--run", "none").CombinedOutput(); err == nil || !strings.Contains(string(out), "there is no run none") {
+		t.Errorf("%v %s", err, out)
 	}
 	if out := p.picoclaw("history", "--agent", "main").mustRun(t); strings.Contains(out, "echo after") {
 		t.Errorf("the agent's own history has the run: %s", out)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -91,13 +92,15 @@ type toolOptions struct {
 	*cli.Factory
 	tool   string
 	agent  string
+	run    string // id of a run; empty for the newest in the project, or the agent's own changes
 	output cli.Format
 	// precheck returns a refusal if the call must not be made; nil for no check.
 	precheck func(context.Context, *session.Session) (*session.Error, error)
 }
 
 func (v *toolOptions) addFlags(cmd *cobra.Command) {
-	v.AddAgentFlag(cmd, &v.agent, "the agent whose changes (default: the first one)")
+	v.AddAgentFlag(cmd, &v.agent, "the agent whose changes (default: in a project with runs the newest run, else the first agent)")
+	cmd.Flags().StringVar(&v.run, "run", "", "the `id` of the run whose changes")
 	v.AddOutputFlag(cmd, &v.output)
 }
 
@@ -140,7 +143,7 @@ func (v *toolOptions) callTool(cmd *cobra.Command, arguments map[string]any) err
 // findRun returns the run that a command is about: the newest one in the current project, unless an agent is named. It is nil
 // for the agent's own changes.
 func (v *toolOptions) findRun() (*run.Record, error) {
-	if v.agent != "" || v.Workspace != "" {
+	if v.run == "" && (v.agent != "" || v.Workspace != "") {
 		return nil, nil
 	}
 	current, err := os.Getwd()
@@ -155,11 +158,20 @@ func (v *toolOptions) findRun() (*run.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := run.Records(home, project)
-	if err != nil || len(all) == 0 {
-		return nil, err
+	if v.run != "" {
+		project = ""
 	}
-	return &all[0], nil
+	all, err := run.Records(home, project)
+	at := slices.IndexFunc(all, func(r run.Record) bool { return v.run == "" || r.ID == v.run })
+	switch {
+	case err != nil:
+		return nil, err
+	case at >= 0:
+		return &all[at], nil
+	case v.run != "":
+		return nil, fmt.Errorf("there is no run %s; the runs are in %s", v.run, filepath.Join(home, "runs"))
+	}
+	return nil, nil
 }
 
 func agentOf(r *run.Record) string {
