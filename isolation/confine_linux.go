@@ -169,8 +169,8 @@ func (cfg Config) pathGrants(p Profile) map[string]uint64 {
 			grant("/dev/pts", writeFile|readTree)
 		}
 		configuration := []string{etc}
-		if p.Nested { // everything else at the root is another mount of the sandbox
-			grant("/", unix.LANDLOCK_ACCESS_FS_READ_DIR)
+		if p.Nested { // not the root: a right to list it is one to list what only the plugin may see
+			grant("/dev", unix.LANDLOCK_ACCESS_FS_READ_DIR)
 		} else {
 			configuration = publicConfiguration()
 		}

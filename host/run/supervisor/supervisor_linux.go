@@ -58,7 +58,7 @@ func (s *supervisor) runProgram() error {
 		Name:      s.start.Program[0],
 		Exec:      true,
 		Network:   policy.Grants.Network,
-		Terminals: true,
+		Nested:    policy.Exec.Sandboxed,
 		Confine:   policy.Exec.Confine,
 		ReadOnly:  policy.Exec.ReadOnly,
 		ReadWrite: policy.Exec.ReadWrite,
