@@ -61,6 +61,7 @@ func newMountPlan(cmd *exec.Cmd, p Profile, rules []ExposePath, linkSafe func() 
 	if err := v.addProgram(cmd.Path); err != nil {
 		return nil, err
 	}
+	v.bindTemporary()
 	if pack != nil {
 		pack(v)
 	}

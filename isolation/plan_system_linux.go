@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
 )
 
 // etcFiles are the files of /etc programs need for libraries, names and certificates. None is secret; missing ones are
@@ -82,7 +84,7 @@ func (v *mountView) addNetworkFiles() { v.addEtcFiles(networkFiles) }
 func (v *mountView) addResolverFiles() {
 	for path, text := range map[string]string{
 		"/etc/resolv.conf":   "nameserver 127.0.0.1\n",
-		"/etc/hosts":         "127.0.0.1 localhost\n::1 localhost\n",
+		"/etc/hosts":         hostsContent(),
 		"/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n",
 	} {
 		v.setMount(viewMount{kind: bindData, target: path, data: []byte(text)})
@@ -90,6 +92,15 @@ func (v *mountView) addResolverFiles() {
 	if certificates := v.profile.Proxied.Certificates; len(certificates) > 0 {
 		v.setMount(viewMount{kind: bindData, target: CertificatesPath, data: certificates})
 	}
+}
+
+// hostsContent names the sandbox itself: localhost, and the machine's name.
+func hostsContent() string {
+	names := "localhost"
+	if own, err := os.Hostname(); err == nil && own != "" && own != names && !strings.ContainsFunc(own, unicode.IsSpace) {
+		names += " " + own
+	}
+	return "127.0.0.1 " + names + "\n::1 " + names + "\n"
 }
 
 func (v *mountView) addEtcFiles(names []string) {
@@ -146,6 +157,33 @@ func groupContent(gid string) []byte {
 
 // scratchBytes limits the private /tmp, which is memory.
 const scratchBytes = 512 << 20
+
+// bindTemporary makes the user environment's temporary directory the private /tmp, unless something else is mounted
+// below: a command could place a symlink there before. The directory is also a mount at its own place, which nobody in
+// a sandbox can replace.
+func (v *mountView) bindTemporary() {
+	dir := v.profile.temporary
+	for _, m := range v.mounts {
+		if isStrictlyBelow("/tmp", m.target) || m.target == "/tmp" && m.kind != tmpfs {
+			return
+		}
+	}
+	if dir == "" || !v.hasMount("/tmp") || openNoLinks(dir) != nil {
+		return
+	}
+	v.setMount(viewMount{kind: bindRW, source: dir, target: dir, origin: fromProfile})
+	v.setMount(viewMount{kind: bindRW, source: dir, target: "/tmp", origin: fromProfile})
+}
+
+// shortenTemporary names a sandbox's /tmp in its environment, if it is the temporary directory.
+func (p *mountPlan) shortenTemporary(env []string) []string {
+	for _, m := range p.mounts {
+		if m.target == "/tmp" && m.source == p.profile.temporary && m.kind == bindRW {
+			return append(slices.Clone(env), "TMPDIR=/tmp")
+		}
+	}
+	return env
+}
 
 // addKernelMounts adds the kernel's file systems and, unless listed in the profile, a private /tmp. Host /proc is never
 // shown: it contains the environments of host processes.

@@ -85,6 +85,10 @@ type Profile struct {
 	// children with different rights do not meet there. Empty means
 	// runtime-user-env itself.
 	UserEnvID string
+
+	// temporary is the directory of the user environment that a sandbox has as
+	// its /tmp, whose short name leaves room for the names of sockets.
+	temporary string
 }
 
 // PrivateDirs returns the private writable directories of a sandbox.

@@ -89,7 +89,7 @@ func (s *bwrapCommand) addArguments(pl *platform, child *exec.Cmd, plan *mountPl
 		}
 		a.addWords("--seccomp", fd)
 	}
-	if err := a.setEnvironment(child.Env); err != nil {
+	if err := a.setEnvironment(plan.shortenTemporary(child.Env)); err != nil {
 		return err
 	}
 	dir := child.Dir

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
 )
@@ -115,6 +116,7 @@ func (i *Isolation) newChild(cmd *exec.Cmd, p Profile) (*exec.Cmd, Profile, erro
 		}
 		child.Env = i.layout.redirectEnv(child.Env, p.UserEnvID)
 		p.ReadWrite = append(p.ReadWrite, i.layout.userEnvDir(p.UserEnvID))
+		p.temporary = filepath.Join(i.layout.userEnvDir(p.UserEnvID), "tmp")
 	}
 	if i.layout.home != "" {
 		p.Hide = append(p.Hide, i.layout.home)
