@@ -17,7 +17,7 @@ var noTerminal = []string{
 
 // commandEnvironment returns the environment of a command. The operator's variables win over the defaults for commands
 // with or without a terminal, and the call's over both.
-func commandEnvironment(operator []string, call map[string]string, visible []string, terminal bool) []string {
+func commandEnvironment(settings exec.Settings, call map[string]string, visible []string, terminal bool) []string {
 	defaults := noTerminal
 	if terminal {
 		defaults = nil
@@ -25,5 +25,8 @@ func commandEnvironment(operator []string, call map[string]string, visible []str
 			defaults = []string{"TERM=xterm-256color"}
 		}
 	}
-	return exec.Environment(slices.Concat(defaults, operator), call, visible)
+	if settings.Sandboxed && os.Getuid() == 0 { // root of a sandbox gives files to nobody
+		defaults = append(slices.Clone(defaults), "TAR_OPTIONS=--no-same-owner")
+	}
+	return exec.Environment(slices.Concat(defaults, settings.Env), call, visible)
 }

@@ -147,7 +147,7 @@ func (s *shellPlugin) startCommand(req *sdk.Request[execInput], out func(int, []
 	begun.RunningCommand, err = command.StartCommand(s.launcher, profile, command.CommandSpec{
 		Shell:  slices.Concat([]string{pinned.Path}, pinned.Args, []string{in.Command}),
 		Dir:    dir,
-		Env:    commandEnvironment(env.Exec.Env, in.Env, visible, in.PTY),
+		Env:    commandEnvironment(env.Exec, in.Env, visible, in.PTY),
 		Stdin:  in.Stdin != "" || in.Background,
 		PTY:    in.terminalSize(),
 		Output: out,
