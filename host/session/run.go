@@ -86,7 +86,7 @@ func (s *Session) StartRun(ctx context.Context, spec RunSpec) (*Run, error) {
 		Time: time.Now().UTC(), Agent: s.policy.Agent(), Session: s.id, Origin: string(s.origin), Tool: runTool, Args: spec.Args,
 		Decision: guard.Allow.String(), Call: s.id + "-run", State: audit.Begun,
 	}.Shortened()}
-	if s.policy.Undo().Enabled {
+	if s.hasUndo(plugin.Policy.Grants, &plugin.Policy.Exec) {
 		if err := s.attachUndo(plugin); err != nil {
 			return nil, err
 		}

@@ -111,7 +111,7 @@ func (s *supervisor) watchChanges(files *workspace.Workspace, profile *isolation
 		recorder = store.Record(files, undo.RecordOptions{Tool: "run", Summary: s.start.Summary, Observe: true})
 		options.Next = recorder.Notice
 	} else {
-		out.NoHistory = "tools.undo.enabled is off"
+		out.NoHistory = "tools.undo.enabled is off, or the program could write to its own history"
 	}
 	monitor := files.MonitorChanges(options)
 	profile.Notice = monitor.Notice

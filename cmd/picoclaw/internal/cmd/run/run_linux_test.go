@@ -272,3 +272,23 @@ func TestStopEndsRun(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 }
+
+// The program reaches neither its own undo history nor its supervisor, wherever the home is.
+func TestProgramReachesNoHistory(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	if err := os.WriteFile(filepath.Join(p.dir, "f"), []byte("kept-secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, stderr, code := p.run(`echo x > f; for store in ` + p.home + `/runs/*/undo /run/picoclaw/undo; do
+		ls "$store" && echo GOT names; cat "$store"/*; echo planted > "$store"/x && echo GOT writing; done
+		for p in /proc/[0-9]*; do [ $p = /proc/$$ ] || { echo x > $p/fd/3; cat $p/environ; ls $p/root/; } ; done
+		find /run /root /home /tmp /var -name '*.tar'; true`)
+	if code != 0 || strings.Contains(out, "GOT") || strings.Contains(out, "kept-secret") || strings.Contains(out, ".tar") {
+		t.Errorf("%d %s%s", code, out, stderr)
+	}
+	p.picoclaw("undo").mustRun(t)
+	if p.read("f") != "kept-secret" {
+		t.Errorf("undo left %q", p.read("f"))
+	}
+}
