@@ -60,6 +60,12 @@ func WithElicitor(ctx context.Context, show Elicitor) context.Context {
 	return context.WithValue(ctx, elicitorKey{}, show)
 }
 
+// AskerOf returns the context's Asker, or nil.
+func AskerOf(ctx context.Context) Asker {
+	ask, _ := ctx.Value(askerKey{}).(Asker)
+	return ask
+}
+
 // ElicitorOf returns the context's Elicitor, or nil.
 func ElicitorOf(ctx context.Context) Elicitor {
 	show, _ := ctx.Value(elicitorKey{}).(Elicitor)
@@ -100,8 +106,7 @@ type Approvals interface {
 
 // hasAsker reports whether a person can be asked for approval.
 func (s *Session) hasAsker(ctx context.Context) bool {
-	ask, _ := ctx.Value(askerKey{}).(Asker)
-	return ask != nil || s.waitsForApproval()
+	return AskerOf(ctx) != nil || s.waitsForApproval()
 }
 
 // waitsForApproval reports whether calls wait for approval when the client can't ask.
@@ -121,7 +126,7 @@ const waitProgressInterval = 5 * time.Second
 
 // requestCallApproval is requestApproval with progress events every waitProgressInterval.
 func (s *Session) requestCallApproval(ctx context.Context, q ApprovalQuestion, events func(Event)) approvalResult {
-	if ask, _ := ctx.Value(askerKey{}).(Asker); ask != nil || events == nil || q.Decision.Verdict != guard.Ask || !s.waitsForApproval() {
+	if AskerOf(ctx) != nil || events == nil || q.Decision.Verdict != guard.Ask || !s.waitsForApproval() {
 		return s.requestApproval(ctx, q)
 	}
 	done := make(chan approvalResult, 1)
@@ -147,7 +152,7 @@ func (s *Session) requestApproval(ctx context.Context, q ApprovalQuestion) appro
 	}
 	ctx, endTrace := s.traceStep(ctx, Asking)
 	defer endTrace(nil)
-	if ask, _ := ctx.Value(askerKey{}).(Asker); ask != nil {
+	if ask := AskerOf(ctx); ask != nil {
 		return approvalResult{allowed: ask(ctx, q), approval: &audit.Approval{Way: "client", Time: time.Now().UTC()},
 			reason: "a person was asked and did not approve; try another way, or ask which call they would approve"}
 	}
