@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/mcp"
 	"github.com/picoclaw/picoclaw/host/session"
 )
@@ -19,6 +20,7 @@ type mcpEndpoints struct {
 	version      string
 	allowedHosts []string // that requests may be addressed to
 	defaultAgent string   // the agent that is served where none is named
+	home         config.Home
 	token        func(agent string) (string, error)
 	open         func(ctx context.Context, agent string) (*agentDoor, error)
 	log          hclog.Logger
@@ -64,6 +66,11 @@ func (d *mcpEndpoints) endpointFor(ctx context.Context, agent string) (*mcpEndpo
 		return nil, err
 	}
 	server := mcp.NewServer(opened.session, d.version, opened.instructions)
+	if !d.home.Fallback {
+		if err := server.KeepStates(d.home.Path, agent); err != nil {
+			return nil, err
+		}
+	}
 	handler, err := server.NewHTTPHandler(mcp.HTTPOptions{Token: token, Hosts: d.allowedHosts})
 	if err != nil {
 		return nil, err

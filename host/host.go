@@ -64,7 +64,7 @@ func OpenAssembly(o Options) (*Assembly, error) {
 		o.Logger = hclog.NewNullLogger()
 	}
 	a := &Assembly{options: o, config: o.Config, mcpEndpoints: mcpEndpoints{version: o.Version, token: o.Token,
-		allowedHosts: o.Config.Gateway().AllowHosts, defaultAgent: o.Config.AgentIDs()[0], log: o.Logger, endpoints: map[string]*mcpEndpoint{}}}
+		allowedHosts: o.Config.Gateway().AllowHosts, defaultAgent: o.Config.AgentIDs()[0], home: o.Config.Home(), log: o.Logger, endpoints: map[string]*mcpEndpoint{}}}
 	a.open = a.openDoor
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.modelErrors = sync.OnceValue(a.checkModels)

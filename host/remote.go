@@ -40,7 +40,7 @@ func OpenRemote(o RemoteOptions) (*RemoteAgents, error) {
 		return nil, err
 	}
 	r := &RemoteAgents{fleet: o.Fleet, client: client, mcpEndpoints: mcpEndpoints{version: o.Version, token: o.Token,
-		allowedHosts: o.Config.Gateway().AllowHosts, defaultAgent: o.Config.AgentIDs()[0], log: o.Logger, endpoints: map[string]*mcpEndpoint{}}}
+		allowedHosts: o.Config.Gateway().AllowHosts, defaultAgent: o.Config.AgentIDs()[0], home: o.Config.Home(), log: o.Logger, endpoints: map[string]*mcpEndpoint{}}}
 	r.open = r.openDoor
 	return r, nil
 }

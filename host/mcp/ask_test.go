@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/guard"
@@ -61,38 +59,6 @@ func TestApprovalFormShowsWholeCall(t *testing.T) {
 	asked := approvalForm(session.ApprovalQuestion{Tool: "shell.exec", Args: args, Decision: guard.Decision{Reason: "r", Rule: "r"}}).Message
 	if !strings.Contains(asked, string(whole)) || !strings.Contains(asked, "shell.exec") {
 		t.Errorf("of the %d bytes of the call, the form of %d bytes shows not all: %.300q", len(whole), len(asked), asked)
-	}
-}
-
-func TestAnswerBoundToCall(t *testing.T) {
-	const command = `{"command":"touch a"}`
-	yes := mcp.InputResponseMap{allowField: &mcp.ElicitResult{Action: "accept", Content: map[string]any{allowField: true}}}
-	q := newApprovalQuestions()
-	answer := func(tool, arguments, state string) bool {
-		allowed, answered := q.takeAnswer(tool, &mcp.CallToolParamsRaw{Name: tool, Arguments: json.RawMessage(arguments),
-			RequestState: state, InputResponses: yes})
-		return allowed && answered
-	}
-	ask := func() string { return q.addQuestion("exec", json.RawMessage(command)) }
-	state := ask()
-	if !answer("exec", command, state) {
-		t.Error("the answer to the call that was shown is not taken")
-	}
-	if answer("exec", command, state) {
-		t.Error("the answer counts twice")
-	}
-	if answer("exec", `{"command":"touch b"}`, ask()) {
-		t.Error("the answer allows other arguments")
-	}
-	if answer("write_file", command, ask()) {
-		t.Error("the answer allows another tool")
-	}
-	old := ask()
-	late := q.pending[old]
-	late.asked = late.asked.Add(-questionTimeout - time.Second)
-	q.pending[old] = late
-	if answer("exec", command, old) {
-		t.Error("the answer counts after the question's timeout")
 	}
 }
 

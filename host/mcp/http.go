@@ -55,6 +55,7 @@ func (s *Server) NewHTTPHandler(o HTTPOptions) (http.Handler, error) {
 	if o.SessionIdle == 0 {
 		o.SessionIdle = DefaultSessionIdle
 	}
+	s.tools.rounds.token = o.Token
 	get := func(*http.Request) *mcp.Server { return s.Server }
 	options := mcp.StreamableHTTPOptions{
 		SessionTimeout:             o.SessionIdle,

@@ -63,11 +63,28 @@ func NewServer(s toolSession, version, instructions string) *Server {
 		// Tool lists depend on the client's searches, so shared caches must not store them.
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	})
-	ts := &toolset{session: s, server: server, clients: all, questions: newApprovalQuestions(), listed: map[string]*listedTool{}}
+	ts := &toolset{session: s, server: server, clients: all, rounds: newQuestionRounds(), listed: map[string]*listedTool{}}
 	ts.refreshTools()
 	arguments := new(argumentStore)
 	server.AddReceivingMiddleware(arguments.restoreArguments, new(requestLimiter).limitCalls, negotiateVersion, ts.completeLists)
 	return &Server{server, ts, all, arguments}
+}
+
+// KeepStates keeps the states of an agent's questions to users in a home, so that the answers count after a restart. It
+// is called before the server serves.
+func (s *Server) KeepStates(home, agent string) error {
+	states, err := openRequestStates(home)
+	if err != nil {
+		return err
+	}
+	s.tools.rounds.states, s.tools.rounds.agent = states, agent
+	return nil
+}
+
+// cancelAllCalls cancels the calls of all clients, with those that are suspended.
+func (s *Server) cancelAllCalls() {
+	s.clients.cancelAllCalls()
+	s.tools.rounds.cancelAll()
 }
 
 // endGrace is the time for a session to end with its client or on request. Otherwise a client that does not read its
@@ -88,13 +105,13 @@ func (s *Server) ServeStreams(ctx context.Context, streams Streams) error {
 		return err
 	case <-conn.inputDone:
 	case <-ctx.Done():
-		s.clients.cancelAllCalls()
+		s.cancelAllCalls()
 		go func() { _ = sess.Close() }() // the connection may be closed already
 	}
 	select {
 	case err = <-ended:
 	case <-time.After(endGrace):
-		s.clients.cancelAllCalls()
+		s.cancelAllCalls()
 	}
 	return errors.Join(ctx.Err(), err)
 }
@@ -136,7 +153,7 @@ func (s *Server) CountSessions() (n int) {
 
 // EndSessions cancels all calls and ends all sessions. It returns when they have ended or ctx is done.
 func (s *Server) EndSessions(ctx context.Context) {
-	s.clients.cancelAllCalls()
+	s.cancelAllCalls()
 	var ended sync.WaitGroup
 	for sess := range s.Sessions() {
 		ended.Go(func() { _ = sess.Close() }) // the connection may be closed already

@@ -49,10 +49,10 @@ func clientName(t session.Tool) string { return catalog.ClientName(t.Name) }
 
 // toolset is the set of offered tools. It changes when the operator installs, removes or switches plugins.
 type toolset struct {
-	session   toolSession
-	server    *mcp.Server
-	clients   *clientSet
-	questions *approvalQuestions
+	session toolSession
+	server  *mcp.Server
+	clients *clientSet
+	rounds  *questionRounds
 
 	mu         sync.Mutex
 	listed     map[string]*listedTool // by client name
@@ -104,7 +104,20 @@ func (ts *toolset) newHandler(t session.Tool) mcp.ToolHandler {
 		if err != nil {
 			return toolResult(rootsError(err), false), nil
 		}
-		result := ts.questions.callTool(ctx, s, t, req)
+		if callVersion(req) >= statelessSince {
+			if hasOwnSession(req) {
+				return ts.rounds.callTool(ctx, context.Background(), s, t, req)
+			}
+			return ts.rounds.callTool(ctx, client.ctx, s, t, req)
+		}
+		if supportsForms(req) {
+			ctx = withElicitation(ctx, func(ctx context.Context, _ string, form *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				return req.Session.Elicit(ctx, form)
+			})
+		}
+		arguments := req.Params.Arguments
+		req.Params.Arguments = nil // the SDK holds the request until the call's end
+		result := toolResult(callWithEvents(ctx, s, t, req, arguments), t.Spec.TextResult)
 		if callVersion(req) < structuredSince && len(result.Content) > 0 {
 			result.StructuredContent = nil
 		}

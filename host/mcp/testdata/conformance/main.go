@@ -38,6 +38,10 @@ func main() {
 			sdk.NewTool("test_embedded_resource", "Returns a resource.", embeddedResource, sdk.Traits{ReadOnly: true}),
 			sdk.NewTool("test_elicitation", "Asks a person.", elicitation, sdk.Traits{ReadOnly: true}),
 			sdk.NewTool("test_streaming_elicitation", "Asks with defaults.", defaults, sdk.Traits{ReadOnly: true}),
+			sdk.NewTool("test_input_required_result_elicitation", "Greets a person.", greeting, sdk.Traits{ReadOnly: true}),
+			sdk.NewTool("test_input_required_result_request_state", "Asks for confirmation.", confirm, sdk.Traits{ReadOnly: true}),
+			sdk.NewTool("test_input_required_result_tampered_state", "Asks for confirmation.", confirm, sdk.Traits{ReadOnly: true}),
+			sdk.NewTool("test_input_required_result_multi_round", "Asks twice.", twoQuestions, sdk.Traits{ReadOnly: true}),
 			sdk.NewTool("test_elicitation_sep1034_defaults", "Asks with defaults.", defaults, sdk.Traits{ReadOnly: true}),
 			sdk.NewTool("test_elicitation_sep1330_enums", "Asks for choices.", enums, sdk.Traits{ReadOnly: true}),
 		},
@@ -126,6 +130,39 @@ func enums(ctx context.Context, req *sdk.Request[none]) (string, error) {
 		"untitledMulti":{"type":"array","items":{"type":"string","enum":["option1","option2","option3"]}},
 		"titledMulti":{"type":"array","items":{"anyOf":[{"const":"value1","title":"First Choice"},
 			{"const":"value2","title":"Second Choice"},{"const":"value3","title":"Third Choice"}]}}}}`)
+}
+
+func greeting(ctx context.Context, req *sdk.Request[none]) (string, error) {
+	var schema jsonschema.Schema
+	if err := json.Unmarshal([]byte(`{"type":"object","title":"user_name","properties":{"name":{"type":"string"}},
+		"required":["name"]}`), &schema); err != nil {
+		return "", err
+	}
+	answer, err := req.Ask(ctx, "What is your name?", &schema)
+	if err != nil {
+		return "", err
+	}
+	var values struct{ Name string }
+	if answer.Action == "accept" {
+		err = json.Unmarshal(answer.Values, &values)
+	}
+	return "Hello, " + values.Name + "!", err
+}
+
+func confirm(ctx context.Context, req *sdk.Request[none]) (string, error) {
+	text, err := ask(ctx, req, "Please confirm", `{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}`)
+	return "state-ok: " + text, err
+}
+
+func twoQuestions(ctx context.Context, req *sdk.Request[none]) (string, error) {
+	name, err := ask(ctx, req, "Step 1: What is your name?",
+		`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)
+	if err != nil {
+		return "", err
+	}
+	color, err := ask(ctx, req, "Step 2: What is your favorite color?",
+		`{"type":"object","properties":{"color":{"type":"string"}},"required":["color"]}`)
+	return name + "; " + color, err
 }
 
 // ask puts a form to the person and says what came of it.

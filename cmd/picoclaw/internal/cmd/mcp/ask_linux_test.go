@@ -102,10 +102,13 @@ func TestAnAnswerCountsOnce(t *testing.T) {
 	client, workspace, asked := asking(t, yes)
 	forged := &sdkmcp.CallToolParams{Name: "exec", Arguments: map[string]any{"command": needsYes}, RequestState: "made up",
 		InputResponses: sdkmcp.InputResponseMap{"allow": yes}}
-	if _, err := client.CallTool(t.Context(), forged); err != nil {
-		t.Fatal(err)
+	if _, err := client.CallTool(t.Context(), forged); err == nil || !strings.Contains(err.Error(), "requestState is invalid") {
+		t.Errorf("the error of the forged answer is %v", err)
 	}
-	if len(*asked) != 1 || !made(workspace) {
+	if len(*asked) != 0 || made(workspace) {
+		t.Errorf("the forged answer: asked %d times, ran %t", len(*asked), made(workspace))
+	}
+	if execCommand(t, client, needsYes); len(*asked) != 1 || !made(workspace) {
 		t.Errorf("asked %d times, ran %t; want once and then run", len(*asked), made(workspace))
 	}
 	if execCommand(t, client, needsYes); len(*asked) != 2 {

@@ -78,8 +78,8 @@ const (
 	maxHeaderBytes = 32 << 10
 )
 
-// serveHTTP serves until ctx is done, as the only daemon of the home.
-func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp.Server, o httpOptions) (err error) {
+// serveHTTP serves an agent until ctx is done, as the only daemon of the home.
+func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp.Server, agent string, o httpOptions) (err error) {
 	home := h.Config().Home()
 	if home.Fallback {
 		return cli.CannotStart(errors.New("serving over HTTP needs a home, which has the token; set PICOCLAW_HOME to a directory"))
@@ -110,6 +110,9 @@ func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp
 		token, err = hosts.ReadToken(file)
 	}
 	if err != nil {
+		return cli.CannotStart(err)
+	}
+	if err := server.KeepStates(home.Path, agent); err != nil {
 		return cli.CannotStart(err)
 	}
 	handler, err := server.NewHTTPHandler(mcp.HTTPOptions{Token: token, Hosts: o.hosts})

@@ -78,7 +78,7 @@ func (o *Options) runMCP(ctx context.Context) error {
 	server := mcp.NewServer(s, o.Version, mcp.Instructions(s.Policy()))
 	go server.FollowChanges(ctx, h.WatchPlugins(ctx.Done()))
 	if o.http.address != "" {
-		return serveHTTP(o.Factory, ctx, h.Host, server, o.http)
+		return serveHTTP(o.Factory, ctx, h.Host, server, s.Policy().Agent(), o.http)
 	}
 	return serveStreams(o.Factory, ctx, server)
 }

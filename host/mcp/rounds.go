@@ -1,0 +1,231 @@
+package mcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/picoclaw/picoclaw/host/session"
+)
+
+// Stateless protocol versions ask users in rounds: the response to a call is a question, and the client repeats the
+// call with the answer. Meanwhile the call is suspended. If the process has ended meanwhile, an approval question's
+// answer counts for the repeated call. Older clients are asked by elicitation during the call.
+
+// Limits of one server's suspended calls, and of their arguments.
+const (
+	maxSuspended      = 64
+	maxSuspendedBytes = maxLargeBytes
+)
+
+// questionRounds asks the users of clients in rounds.
+type questionRounds struct {
+	states       *requestStates
+	agent, token string
+	suspended    *sync.Map // suspended calls by the ids of their states
+
+	mu    sync.Mutex
+	calls map[*suspendedCall]bool
+	bytes int // of their arguments
+}
+
+// newQuestionRounds returns rounds whose states end with the process.
+func newQuestionRounds() *questionRounds {
+	return &questionRounds{states: newRequestStates(), suspended: &suspendedCalls, calls: map[*suspendedCall]bool{}}
+}
+
+// suspendedCalls are those of all servers of this process. After the configuration was loaded again, another server of
+// the same agent continues them.
+var suspendedCalls sync.Map
+
+// suspendedCall is a call that may ask questions in rounds. Only one request at a time takes part in it.
+type suspendedCall struct {
+	cancel    context.CancelFunc
+	asking    sync.Mutex // held during a question, because a call may have several at once
+	questions chan *roundQuestion
+	result    chan *session.Result
+	pending   *roundQuestion // the question in the last response
+	expire    *time.Timer    // ends the call if nobody answers
+	approved  approvedQuestion
+
+	mu     sync.Mutex
+	events func(session.Event) // those of the request in progress; nil between rounds
+}
+
+// approvedQuestion is an approval question that was answered before the call began, because the process that asked it
+// has ended.
+type approvedQuestion struct {
+	hash   [sha256.Size]byte
+	result *mcp.ElicitResult // nil for none
+}
+
+// roundQuestion is a question of a call.
+type roundQuestion struct {
+	name    string
+	form    *mcp.ElicitParams
+	answers chan *mcp.ElicitResult
+}
+
+// hash identifies the question.
+func (q *roundQuestion) hash() [sha256.Size]byte {
+	return sha256.Sum256([]byte(q.name + "\x00" + q.form.Message))
+}
+
+// ask suspends the call until the user answers. The call is cancelled if nobody answers in time.
+func (c *suspendedCall) ask(ctx context.Context, name string, form *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	q := &roundQuestion{name, form, make(chan *mcp.ElicitResult)}
+	if before := c.approved; before.result != nil && before.hash == q.hash() {
+		c.approved = approvedQuestion{}
+		return before.result, nil
+	}
+	select {
+	case c.questions <- q:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	select {
+	case result := <-q.answers:
+		return result, completeForm(form, result)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// forwardEvent forwards an event of the call to the request in progress.
+func (c *suspendedCall) forwardEvent(e session.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.events != nil {
+		c.events(e)
+	}
+}
+
+// setEvents replaces the receiver of events; nil drops them.
+func (c *suspendedCall) setEvents(events func(session.Event)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.events = events
+}
+
+// nextQuestion gives the call the answer to its pending question, if any, and waits for its next question or its
+// result. The call is cancelled with ctx.
+func (c *suspendedCall) nextQuestion(ctx context.Context, answer *mcp.ElicitResult) (*roundQuestion, *session.Result) {
+	defer context.AfterFunc(ctx, c.cancel)()
+	var answers chan *mcp.ElicitResult
+	if answer != nil {
+		answers = c.pending.answers
+	}
+	for {
+		select {
+		case answers <- answer:
+			answers = nil
+		case q := <-c.questions:
+			return q, nil
+		case result := <-c.result:
+			return nil, result
+		}
+	}
+}
+
+// callTool makes or continues a call. If the policy requires approval or the tool has a question, the result is the
+// question. A suspended call ends with life at the latest.
+func (r *questionRounds) callTool(ctx, life context.Context, s toolSession, t session.Tool, req *mcp.CallToolRequest) (
+	*mcp.CallToolResult, error,
+) {
+	call := bindCall(r.agent, r.token, t.Name, req.Params.Arguments)
+	c, answer, err := r.resume(req.Params, call)
+	if err != nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+			Message: err.Error() + "; repeat the call without requestState and inputResponses"}
+	}
+	started := c.questions != nil
+	if !started && (!supportsForms(req) || !r.start(ctx, life, c, s, t, req)) {
+		return toolResult(callWithEvents(ctx, s, t, req, req.Params.Arguments), t.Spec.TextResult), nil
+	}
+	q, result := c.pending, (*session.Result)(nil)
+	if !started || answer != nil { // otherwise the answer is missing, and the question is repeated
+		events, end := eventForwarder(ctx, t, req)
+		c.setEvents(events)
+		q, result = c.nextQuestion(ctx, answer)
+		c.setEvents(nil)
+		end()
+	}
+	if result != nil {
+		c.cancel()
+		return toolResult(result, t.Spec.TextResult), nil
+	}
+	state, id := r.states.issue(call, q.hash())
+	c.pending = q
+	c.expire = time.AfterFunc(questionTimeout, func() {
+		if _, ok := r.suspended.LoadAndDelete(id); ok {
+			c.cancel()
+		}
+	})
+	r.suspended.Store(id, c)
+	return &mcp.CallToolResult{RequestState: state, InputRequests: mcp.InputRequestMap{q.name: q.form}}, nil
+}
+
+// resume returns the suspended call that a request continues, with the answer to its question, or else a call that was
+// not started. The answer is nil if it is missing.
+func (r *questionRounds) resume(p *mcp.CallToolParamsRaw, call callBinding) (*suspendedCall, *mcp.ElicitResult, error) {
+	if p.RequestState == "" {
+		return &suspendedCall{}, nil, nil
+	}
+	id, question, err := r.states.redeem(p.RequestState, call)
+	if err != nil {
+		return nil, nil, err
+	}
+	if known, ok := r.suspended.LoadAndDelete(id); ok {
+		c := known.(*suspendedCall)
+		c.expire.Stop()
+		answer, _ := p.InputResponses[c.pending.name].(*mcp.ElicitResult)
+		return c, answer, nil
+	}
+	answer, _ := p.InputResponses[allowField].(*mcp.ElicitResult)
+	if answer == nil {
+		return nil, nil, errors.New("the call that asked has ended")
+	}
+	return &suspendedCall{approved: approvedQuestion{question, answer}}, nil, nil
+}
+
+// start starts a call that can be suspended. It returns false if there are too many.
+func (r *questionRounds) start(ctx, life context.Context, c *suspendedCall, s toolSession, t session.Tool,
+	req *mcp.CallToolRequest) bool {
+	arguments := req.Params.Arguments
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.calls) >= maxSuspended || r.bytes+len(arguments) > maxSuspendedBytes {
+		return false
+	}
+	r.calls[c], r.bytes = true, r.bytes+len(arguments)
+	c.questions, c.result = make(chan *roundQuestion), make(chan *session.Result, 1)
+	callCtx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the call outlives its first request
+	c.cancel = cancel
+	stop := context.AfterFunc(life, cancel)
+	callCtx = withOrigin(withElicitation(callCtx, c.ask), req)
+	go func() {
+		c.result <- s.Call(callCtx, t.Name, arguments, c.forwardEvent)
+		stop()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.calls, c)
+		r.bytes -= len(arguments)
+	}()
+	return true
+}
+
+// cancelAll cancels all calls that can be suspended.
+func (r *questionRounds) cancelAll() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for c := range r.calls {
+		c.cancel()
+	}
+}

@@ -1,0 +1,196 @@
+package mcp
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/picoclaw/picoclaw/internal/owner"
+)
+
+// questionTimeout is the time for a user to answer a question.
+const questionTimeout = 10 * time.Minute
+
+// Sizes of the parts of a request state.
+const (
+	stateIDSize = 16
+	stateSize   = stateIDSize + 8 + sha256.Size // id, time of expiry, hash of the question
+)
+
+// requestStates issues and redeems request states, with which clients of stateless protocol versions repeat a call to
+// answer a question. A state is signed, expires, belongs to one call, and is good for one answer. In a home, this also
+// holds after a restart: a directory has the key, and used states as files until they expire.
+type requestStates struct {
+	home, dir string // "" keeps key and used states in memory
+	key       []byte
+
+	mu   sync.Mutex
+	used map[string]time.Time // expiry by file name
+}
+
+// newRequestStates returns states that end with the process.
+func newRequestStates() *requestStates {
+	return &requestStates{key: []byte(rand.Text() + rand.Text()), used: map[string]time.Time{}}
+}
+
+// openRequestStates returns the states of a home, and creates their directory and key if necessary.
+func openRequestStates(home string) (*requestStates, error) {
+	s := &requestStates{home: home, dir: filepath.Join(home, "mcp-states")}
+	err := os.MkdirAll(s.dir, 0o700)
+	if err == nil {
+		err = owner.Give(home, s.dir)
+	}
+	if err == nil {
+		s.key, err = readStateKey(s.dir)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = s.createKey()
+		if err == nil {
+			s.key, err = readStateKey(s.dir)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("keep the states of MCP questions: %w", err)
+	}
+	return s, nil
+}
+
+// stateKeyName is the file with the key that signs states.
+const stateKeyName = "key"
+
+// readStateKey reads the key of a directory.
+func readStateKey(dir string) ([]byte, error) {
+	path := filepath.Join(dir, stateKeyName)
+	key, err := os.ReadFile(path)
+	if err == nil && len(key) < sha256.Size {
+		return nil, fmt.Errorf("%s is too short; remove it, and a new one is created", path)
+	}
+	return key, err
+}
+
+// createKey creates the key, unless another process has created it meanwhile.
+func (s *requestStates) createKey() error {
+	file, err := os.CreateTemp(s.dir, stateKeyName+".*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(file.Name()) }()
+	_, err = file.WriteString(rand.Text() + rand.Text())
+	if err = errors.Join(err, file.Sync(), file.Close(), owner.Give(s.home, file.Name())); err != nil {
+		return err
+	}
+	if err := os.Link(file.Name(), filepath.Join(s.dir, stateKeyName)); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// callBinding identifies the call that a state belongs to.
+type callBinding [sha256.Size]byte
+
+// bindCall returns the binding of an agent's call with a token.
+func bindCall(agent, token, tool string, arguments []byte) callBinding {
+	h := sha256.New()
+	for _, part := range []string{agent, token, tool} {
+		_, _ = h.Write(strconv.AppendQuote(nil, part)) // a hash takes every byte
+	}
+	_, _ = h.Write(arguments)
+	return callBinding(h.Sum(nil))
+}
+
+// issue returns a new state for an answer to a question about a call, and the state's id.
+func (s *requestStates) issue(call callBinding, question [sha256.Size]byte) (state, id string) {
+	payload := make([]byte, stateIDSize, stateSize+sha256.Size)
+	_, _ = rand.Read(payload) // never fails
+	id = hex.EncodeToString(payload)
+	payload = binary.BigEndian.AppendUint64(payload, uint64(time.Now().Add(questionTimeout).Unix()))
+	payload = append(payload, question[:]...)
+	return base64.RawURLEncoding.EncodeToString(append(payload, s.sign(payload, call)...)), id
+}
+
+// sign returns the signature of a state's payload.
+func (s *requestStates) sign(payload []byte, call callBinding) []byte {
+	h := hmac.New(sha256.New, s.key)
+	_, _ = h.Write(payload) // a hash takes every byte
+	_, _ = h.Write(call[:])
+	return h.Sum(nil)
+}
+
+// Reasons for which a state is refused.
+var (
+	errStateInvalid = errors.New("requestState is invalid, or belongs to another call")
+	errStateExpired = errors.New("requestState has expired")
+	errStateUsed    = errors.New("requestState was used before")
+)
+
+// redeem checks a state for a call, and marks it as used. It returns the state's id and the hash of its question.
+func (s *requestStates) redeem(state string, call callBinding) (id string, question [sha256.Size]byte, err error) {
+	data, err := base64.RawURLEncoding.Strict().DecodeString(state)
+	if err != nil || len(data) != stateSize+sha256.Size || !hmac.Equal(s.sign(data[:stateSize], call), data[stateSize:]) {
+		return "", question, errStateInvalid
+	}
+	id = hex.EncodeToString(data[:stateIDSize])
+	expires := time.Unix(int64(binary.BigEndian.Uint64(data[stateIDSize:])), 0)
+	if !time.Now().Before(expires) {
+		return "", question, errStateExpired
+	}
+	if err := s.markUsed(id, expires); err != nil {
+		return "", question, err
+	}
+	return id, [sha256.Size]byte(data[stateIDSize+8:]), nil
+}
+
+// markUsed records that a state is used.
+func (s *requestStates) markUsed(id string, expires time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dir == "" {
+		for other, end := range s.used {
+			if time.Now().After(end) {
+				delete(s.used, other)
+			}
+		}
+		if _, used := s.used[id]; used {
+			return errStateUsed
+		}
+		s.used[id] = expires
+		return nil
+	}
+	s.removeExpired()
+	file, err := os.OpenFile(filepath.Join(s.dir, usedPrefix+strconv.FormatInt(expires.Unix(), 10)+"-"+id),
+		os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return errStateUsed
+	case err != nil:
+		return fmt.Errorf("record the use of requestState: %w", err)
+	}
+	return errors.Join(file.Sync(), file.Close(), owner.Give(s.home, file.Name()))
+}
+
+// usedPrefix begins the name of a used state's file; the time of expiry and the id follow.
+const usedPrefix = "used-"
+
+// removeExpired removes the files of expired states.
+func (s *requestStates) removeExpired() {
+	files, _ := os.ReadDir(s.dir) // files that stay do no harm
+	for _, file := range files {
+		name, ok := strings.CutPrefix(file.Name(), usedPrefix)
+		expires, _, _ := strings.Cut(name, "-")
+		if end, err := strconv.ParseInt(expires, 10, 64); ok && err == nil && time.Now().Unix() > end {
+			_ = os.Remove(filepath.Join(s.dir, file.Name()))
+		}
+	}
+}
