@@ -58,7 +58,7 @@ func agentKeys() []Key {
 		{Name: "agents.defaults.limits.calls_at_once", Type: IntType, Min: 0, Max: 1 << 20, Default: int64(16), PerAgent: true,
 			Doc: "Maximum concurrent calls of the agent with its subagents; up to 1024 more wait. 0: no limit."},
 		{Name: "agents.defaults.limits.commands_per_cpu", Type: IntType, Min: 0, Max: 1 << 20, Default: int64(1), PerAgent: true,
-			Doc: "Maximum concurrent commands of the agent with its subagents per processor, and at least two; more wait. 0: no limit."},
+			Doc: "Maximum concurrent commands of the agent with its subagents per processor, and at least four; more wait. 0: no limit."},
 		{Name: "agents.defaults.limits.calls_per_minute", Type: IntType, Min: 0, Max: 1 << 30, Default: int64(60_000), PerAgent: true,
 			Doc: "Maximum calls that the agent begins per minute; more wait. 0: no limit."},
 		{Name: "agents.defaults.limits.output_mb_per_minute", Type: IntType, Min: 0, Max: 1 << 20, Default: int64(4096), PerAgent: true,

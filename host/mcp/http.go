@@ -96,6 +96,10 @@ func (h *sessionLimiter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer done()
 	}
 	if isStateless(r, answer.request) {
+		if message := parseEnvelope(answer.request); message.Method == "server/discover" && message.declaresRoots() {
+			refuseStateless(answer, message.ID)
+			return
+		}
 		h.stateless.ServeHTTP(answer, r)
 		return
 	}

@@ -75,7 +75,8 @@ func needsSession(r *http.Request, message []byte) bool {
 
 // envelope is the part of a message that is needed to route it.
 type envelope struct {
-	Method string `json:"method"`
+	ID     jsontext.Value `json:"id"`
+	Method string         `json:"method"`
 	Params struct {
 		Meta map[string]any `json:"_meta"`
 	} `json:"params"`
@@ -85,6 +86,34 @@ type envelope struct {
 func parseEnvelope(message []byte) (e envelope) {
 	_ = jsonv2.Unmarshal(message, &e, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // the SDK refuses it
 	return e
+}
+
+// declaresRoots reports whether a stateless message is of a client with roots. They can't be asked for without a session,
+// so such a client is told to use one when it asks for the server's versions; else it would get the whole workspace.
+func (e envelope) declaresRoots() bool {
+	capabilities, _ := e.Params.Meta[mcp.MetaKeyClientCapabilities].(map[string]any)
+	return capabilities["roots"] != nil
+}
+
+// refuseStateless tells a client to use a version with sessions.
+func refuseStateless(w http.ResponseWriter, id jsontext.Value) {
+	known := mcp.SupportedProtocolVersions()
+	if len(id) == 0 {
+		id = jsontext.Value("null")
+	}
+	text, err := jsonv2.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{
+		"code":    mcp.CodeUnsupportedProtocolVersion,
+		"message": "clients with roots need a version with sessions; use one, or declare no roots",
+		"data": mcp.UnsupportedProtocolVersionData{
+			Supported: slices.DeleteFunc(known, func(v string) bool { return v >= statelessSince }), Requested: statelessSince},
+	}})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = w.Write(text)
 }
 
 // hasOwnSession reports whether the SDK created a call's session only for this call: a stateless one over HTTP.

@@ -141,8 +141,8 @@ func commandLimits(key string, l config.ExecLimits) (limits.Limits, error) {
 	}, nil
 }
 
-// minCommands is the least limit of concurrent commands, so that a second one is possible beside a long one.
-const minCommands = 2
+// minCommands is the least limit of concurrent commands, so that others are possible beside long ones.
+const minCommands = 4
 
 // quotaLimits converts an agent's quota.
 func quotaLimits(s config.QuotaLimits) quota.Limits {
