@@ -41,7 +41,8 @@ func TestProgramIsJobOnTerminal(t *testing.T) {
 func TestRunIsStoppedAndContinued(t *testing.T) {
 	t.Parallel()
 	c := newProject(t).shell()
-	c.Type("picoclaw run -- cat\n")
+	c.Type("picoclaw run -- sh -c 'echo rea''dy; exec cat'\n")
+	c.Expect("ready") // before that, keys go to the shell or to no program
 	c.Type("first\n")
 	c.Expect(`first\s+first`)
 	c.Type("\x1a")
@@ -49,7 +50,7 @@ func TestRunIsStoppedAndContinued(t *testing.T) {
 	c.Type("jobs; stty -a | grep -o ' icanon ' | tr i I\n")
 	c.Expect(`Icanon`)
 	c.Type("fg\n")
-	c.Expect(`picoclaw run -- cat`)
+	c.Expect(`exec cat`)
 	c.Type("second\n")
 	c.Expect(`second\s+second`)
 	c.Type("\x03")
