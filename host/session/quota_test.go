@@ -99,7 +99,7 @@ func TestCommandWaitsForCommands(t *testing.T) {
 	h := openWith(t, session.Options{Shares: ledger})
 	s := openSession(t, h)
 	var commands sync.WaitGroup
-	limit := max(2, runtime.GOMAXPROCS(0))
+	limit := max(4, runtime.GOMAXPROCS(0))
 	for n := range limit {
 		commands.Go(func() {
 			script := fmt.Sprintf(`{"command":"touch running%d; until [ -e enough ]; do sleep 0.01; done"}`, n)
