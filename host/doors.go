@@ -67,7 +67,7 @@ func (d *mcpEndpoints) endpointFor(ctx context.Context, agent string) (*mcpEndpo
 	}
 	server := mcp.NewServer(opened.session, d.version, opened.instructions)
 	if !d.home.Fallback {
-		if err := server.KeepStates(d.home.Path, agent); err != nil {
+		if err = server.KeepStates(d.home.Path, agent); err != nil {
 			return nil, err
 		}
 	}

@@ -26,7 +26,7 @@ type Options struct {
 	// Workspace is the workspace of Agent from --workspace, absolute or relative.
 	Workspace string
 
-	// Isolated enables isolation, whatever the configuration says.
+	// Isolated overrides isolation.enabled with true.
 	Isolated bool
 
 	// Agent is the id of the agent whose workspace is overridden; empty for the first.

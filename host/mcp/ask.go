@@ -70,7 +70,7 @@ func completeForm(form *mcp.ElicitParams, result *mcp.ElicitResult) error {
 		return err
 	}
 	var schema jsonschema.Schema
-	if err := schema.UnmarshalJSON(text); err != nil {
+	if err = schema.UnmarshalJSON(text); err != nil {
 		return err
 	}
 	resolved, err := schema.Resolve(nil)

@@ -178,7 +178,7 @@ func (f *escapeFilter) setPrefix(text string) []byte {
 	return []byte("\x1b]2;" + text + f.title + "\a")
 }
 
-// reset returns the sequences that take back what the program switched on.
+// reset returns the sequences that switch the modes of the program off.
 func (f *escapeFilter) reset() []byte {
 	var out strings.Builder
 	if f.state != inText {

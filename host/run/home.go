@@ -36,7 +36,7 @@ func mergeSettings(home *os.Root, name string, values map[string]any) error {
 	all := map[string]any{}
 	text, err := home.ReadFile(name)
 	if err == nil {
-		if err := json.Unmarshal(text, &all); err != nil {
+		if err = json.Unmarshal(text, &all); err != nil {
 			return fmt.Errorf("it is no JSON object: %w", err)
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {

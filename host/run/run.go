@@ -74,7 +74,7 @@ func NewPlan(o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(runsDir(policy.Home()), 0o700); err != nil {
+	if err = os.MkdirAll(runsDir(policy.Home()), 0o700); err != nil {
 		return nil, err
 	}
 	p.Args = preset.arguments(o.Program[1:], policy.Workspace())

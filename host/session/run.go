@@ -87,7 +87,7 @@ func (s *Session) StartRun(ctx context.Context, spec RunSpec) (*Run, error) {
 		Decision: guard.Allow.String(), Call: s.id + "-run", State: audit.Begun,
 	}.Shortened()}
 	if s.hasUndo(plugin.Policy.Grants, &plugin.Policy.Exec) {
-		if err := s.attachUndo(plugin); err != nil {
+		if err = s.attachUndo(plugin); err != nil {
 			return nil, err
 		}
 	}
@@ -96,8 +96,8 @@ func (s *Session) StartRun(ctx context.Context, spec RunSpec) (*Run, error) {
 		if run.network, err = s.runNetwork(spec); err != nil {
 			return nil, err
 		}
-		env, err := run.network.attach(&plugin.Profile)
-		if err != nil {
+		var env []string
+		if env, err = run.network.attach(&plugin.Profile); err != nil {
 			return nil, err
 		}
 		plugin.Policy.Exec.Env = append(plugin.Policy.Exec.Env, env...)

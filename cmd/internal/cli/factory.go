@@ -32,7 +32,7 @@ type Factory struct {
 
 	ConfigFile, Workspace, LogLevel, LogFormat string
 
-	Isolated bool // isolation is enabled, whatever the configuration says
+	Isolated bool // overrides isolation.enabled with true
 }
 
 // Config loads the configuration, with the workspace that a flag names for an agent.

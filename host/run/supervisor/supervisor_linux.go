@@ -65,7 +65,7 @@ func (s *supervisor) runProgram() error {
 		Limits:    policy.Exec.Limits,
 	}
 	// What this process is held to itself, its children need not be held to one by one.
-	if err := errors.Join(isolation.LimitSelf(profile.Limits), iso.FilterSelf(profile)); err != nil {
+	if err = errors.Join(isolation.LimitSelf(profile.Limits), iso.FilterSelf(profile)); err != nil {
 		return err
 	}
 	out := wire.Ended{}
@@ -73,7 +73,7 @@ func (s *supervisor) runProgram() error {
 	if err != nil {
 		return err
 	}
-	if err := s.startProgram(iso, files, profile); err != nil {
+	if err = s.startProgram(iso, files, profile); err != nil {
 		finish()
 		return err
 	}
@@ -139,12 +139,12 @@ func (s *supervisor) startProgram(iso *isolation.Isolation, files *workspace.Wor
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	var control *os.File
 	if s.start.Terminal != nil {
-		terminal, done, err := s.useTerminal(cmd)
+		var done func()
+		control, done, err = s.useTerminal(cmd)
 		defer done()
 		if err != nil {
 			return err
 		}
-		control = terminal
 	}
 	if s.process, err = iso.Start(cmd, profile); err != nil {
 		return fmt.Errorf("start %s: %w", filepath.Base(s.start.Program[0]), err)

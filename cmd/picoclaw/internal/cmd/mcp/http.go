@@ -112,7 +112,7 @@ func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp
 	if err != nil {
 		return cli.CannotStart(err)
 	}
-	if err := server.KeepStates(home.Path, agent); err != nil {
+	if err = server.KeepStates(home.Path, agent); err != nil {
 		return cli.CannotStart(err)
 	}
 	handler, err := server.NewHTTPHandler(mcp.HTTPOptions{Token: token, Hosts: o.hosts})

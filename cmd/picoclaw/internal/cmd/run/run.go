@@ -72,7 +72,7 @@ func (o *Options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := run.CheckProject(project, userHome, home); err != nil {
+	if err = run.CheckProject(project, userHome, home); err != nil {
 		return cli.Fail(err)
 	}
 	env, err := parseEnv(o.env)
@@ -98,7 +98,7 @@ func (o *Options) run(ctx context.Context) error {
 	if o.show {
 		return o.showPlan(s, plan)
 	}
-	if err := h.Prepare(); err != nil {
+	if err = h.Prepare(); err != nil {
 		return cli.CannotStart(err)
 	}
 	ctx, release := h.WithStop(context.WithoutCancel(ctx), s.Policy().Agent())
