@@ -3,8 +3,8 @@ package sdk
 import (
 	"context"
 	"os"
-	"runtime/debug"
 
+	"github.com/picoclaw/picoclaw/internal/heapgrowth"
 	"github.com/picoclaw/picoclaw/sdk/internal/serve"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -71,12 +71,7 @@ const (
 //
 // It does not return.
 func Main(p Plugin) {
-	// Most of what a plugin allocates is a result on its way: garbage a moment later. At Go's default the collector
-	// runs in nearly every call with a large one.
-	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetGCPercent(400)
-		debug.SetMemoryLimit(20 << 20) // enough for results of a megabyte one after another
-	}
+	heapgrowth.Set(20 << 20) // results of a megabyte pass through, one after another
 	os.Exit(serve.RunMain(serve.Plugin{
 		ID: p.ID, Version: p.Version, Doc: p.Doc,
 		Grants: pluginpb.Grant(p.Grants), Config: p.Config, Tools: p.Tools, FullNames: p.FullNames, Stop: p.Stop,

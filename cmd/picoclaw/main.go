@@ -5,19 +5,15 @@ package main
 
 import (
 	"os"
-	"runtime/debug"
 
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/root"
+	"github.com/picoclaw/picoclaw/internal/heapgrowth"
 )
 
-// gcPercent lets the heap grow to 16 MiB before anything is collected: most commands end before that, and a collection
-// takes as long as their whole work. memoryLimit bounds what a server keeps of what has passed through it.
-// GOGC and GOMEMLIMIT say otherwise.
-const (
-	gcPercent   = 400
-	memoryLimit = 32 << 20
-)
+// freeHeap is how far the heap may grow before collections begin: most commands end before that, and a collection takes as
+// long as their whole work.
+const freeHeap = 32 << 20
 
 // version and source are set when picoclaw is built. source is the directory with its sources.
 var (
@@ -26,10 +22,7 @@ var (
 )
 
 func main() {
-	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetGCPercent(gcPercent)
-		debug.SetMemoryLimit(memoryLimit)
-	}
+	heapgrowth.Set(freeHeap)
 	f := &cli.Factory{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Version: version, Source: source}
 	os.Exit(cli.Run(os.Args[1:], f, root.New))
 }
