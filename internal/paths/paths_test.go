@@ -1,6 +1,7 @@
 package paths
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -88,4 +89,25 @@ func FuzzWithin(f *testing.F) {
 			t.Errorf("Within(%q, %q) is not %v", dir, path, want)
 		}
 	})
+}
+
+func TestLinks(t *testing.T) {
+	top := tree(t, []string{"real/deep/ws"}, map[string]string{"first": "real", "real/second": "../real/deep", "loop": "loop"})
+	links := Links(top + "/first/second/ws")
+	if want := map[string]string{top + "/first": top + "/real", top + "/real/second": top + "/real/deep"}; !maps.Equal(links, want) {
+		t.Errorf("%v, not %v", links, want)
+	}
+	for _, path := range []string{top + "/real/deep/ws", top + "/loop/a", top + "/missing"} {
+		if links := Links(path); len(links) > 0 {
+			t.Errorf("%s has the links %v", path, links)
+		}
+	}
+}
+
+func TestRebase(t *testing.T) {
+	for _, c := range [][4]string{{"/a/b", "/a", "/z", "/z/b"}, {"/a", "/a", "/z", "/z"}, {"/ab", "/a", "/z", "/ab"}, {"/a", "", "/z", "/a"}} {
+		if got := Rebase(c[0], c[1], c[2]); got != filepath.FromSlash(c[3]) {
+			t.Errorf("%s from %s to %s: %s", c[0], c[1], c[2], got)
+		}
+	}
 }
