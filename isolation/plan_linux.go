@@ -92,6 +92,7 @@ func newMountView(p Profile, rules []ExposePath, linkSafe func() bool) (*mountVi
 		return nil, err
 	}
 	v.addKernelMounts()
+	v.addLinks()
 	if (p.Network || p.Proxied != nil) && !p.Exec {
 		v.addNetworkFiles()
 	}

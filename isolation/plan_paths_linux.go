@@ -145,6 +145,15 @@ func (v *mountView) exposedMount(rule ExposePath, key string) (viewMount, error)
 	return viewMount{kind: kind, source: rule.Source, target: rule.Target, origin: fromConfig}, nil
 }
 
+// addLinks adds the profile's symlinks where no mount shows the host's directory.
+func (v *mountView) addLinks() {
+	for path, target := range v.profile.Links {
+		if outer, ok := v.innermostMount(path); !v.hasMount(path) && (!ok || !outer.isBind()) {
+			v.setMount(viewMount{kind: symlink, source: target, target: path, origin: fromProfile})
+		}
+	}
+}
+
 // addProgram adds the program, unless a mount shows it.
 func (v *mountView) addProgram(path string) error {
 	if err := checkPath(path); err != nil {

@@ -27,6 +27,9 @@ type Profile struct {
 	// read-write, at places of their own: the keys. They are for what a child
 	// has below a directory that it opens to its own children, such as /tmp.
 	Elsewhere map[string]string `json:",omitempty"`
+	// Links are symlinks that a sandbox has, by their paths, with their targets,
+	// unless a directory that it sees has them already. They open nothing.
+	Links map[string]string `json:",omitempty"`
 	// Protect finds what exists below the read-write paths and is to stay as it
 	// is, with the names of the directories on the way to it. It is asked each
 	// time that a sandbox is made, and holds for that sandbox. Without one it
