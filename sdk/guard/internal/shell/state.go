@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -206,8 +207,10 @@ func (s *state) Get(name string) expand.Variable {
 	switch name {
 	case "IFS":
 		return known(" \t\n")
-	case "HOME", "OLDPWD":
+	case "HOME":
 		return known("/" + Unknown) // every shell has one, and it is absolute
+	case "OLDPWD":
+		return known(cmp.Or(s.oldDir, "/"+Unknown))
 	}
 	return expand.Variable{}
 }
