@@ -15,7 +15,7 @@ import (
 // Guard decides by one compiled [Policy]. It is immutable and safe for concurrent use.
 type Guard struct {
 	policy     Policy
-	workspaces []string         // the workspace as named, and resolved
+	workspaces []string         // the workspace: resolved, and by its other names
 	allowed    []string         // Policy.Paths, resolved once
 	protected  []string         // Policy.Protected, resolved
 	open       []string         // Policy.Unprotected, resolved
@@ -39,8 +39,10 @@ func NewGuard(p Policy) (*Guard, error) {
 		return nil, fmt.Errorf("agents.defaults.workspace: %w", err)
 	}
 	g.workspaces = []string{real}
-	if named != real {
-		g.workspaces = append(g.workspaces, named)
+	for _, name := range []string{named, p.WorkspaceName} {
+		if name != "" && name != real {
+			g.workspaces = append(g.workspaces, filepath.Clean(name))
+		}
 	}
 	if err = errors.Join(
 		resolvePaths("constraints.paths", p.Paths, &g.allowed),

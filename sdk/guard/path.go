@@ -71,8 +71,11 @@ func (g *Guard) resolvePath(k *pathCache, a Access, path string) Decision {
 // decideAbsolute decides on abs, written as path.
 func (g *Guard) decideAbsolute(k *pathCache, a Access, path, abs string) Decision {
 	clean := filepath.Clean(abs)
-	if len(g.allowed) > 0 && !paths.WithinAny(g.allowed, clean) && !paths.WithinAny(g.policy.Paths, clean) {
-		return g.constraintRefusal(path, clean)
+	if len(g.allowed) > 0 {
+		named := paths.Rebase(clean, g.policy.WorkspaceName, g.workspaces[0])
+		if !paths.WithinAny(g.allowed, named) && !paths.WithinAny(g.policy.Paths, named) {
+			return g.constraintRefusal(path, clean)
+		}
 	}
 	real, err := k.resolvePath(clean)
 	itself := real

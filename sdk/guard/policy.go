@@ -6,6 +6,10 @@ type Policy struct {
 	// Relative paths are resolved against it.
 	Workspace string `json:"workspace"`
 
+	// WorkspaceName is the absolute path through symbolic links by which the workspace was configured; empty for one
+	// without. Paths below it are paths of the workspace.
+	WorkspaceName string `json:"workspace_name,omitempty"`
+
 	// Restrict confines paths to the workspace and the whitelists below. When it is false every path is allowed;
 	// the command rules stay.
 	Restrict bool `json:"restrict_to_workspace"`
