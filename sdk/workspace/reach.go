@@ -39,7 +39,7 @@ func (w *Workspace) AbsPath(path string) (string, error) {
 	case !filepath.IsAbs(path):
 		path = filepath.Join(w.policy.Workspace, path)
 	}
-	return filepath.Clean(path), nil
+	return paths.Rebase(filepath.Clean(path), w.policy.WorkspaceName, w.policy.Workspace), nil
 }
 
 // pathPlace is the target of an access: a name below an open directory, which can't be left through the handle.
