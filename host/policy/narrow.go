@@ -91,6 +91,11 @@ func (p *Policy) narrowWorkspace(parent *Policy, workspace string) error {
 		return errors.New("not a directory; a child session needs one that exists")
 	}
 	p.guard.Workspace = resolved
+	if name, ok := paths.Below(parent.guard.Workspace, resolved); ok && p.guard.WorkspaceName != "" {
+		p.guard.WorkspaceName = filepath.Join(p.guard.WorkspaceName, name)
+	} else {
+		p.guard.WorkspaceName = ""
+	}
 	return parent.checkWorkspace(resolved, resolved)
 }
 

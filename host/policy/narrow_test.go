@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -49,6 +50,31 @@ func TestNarrow(t *testing.T) {
 	same, err := parent.NarrowPolicy(Narrowing{})
 	if err != nil || same.Digest() != parent.Digest() {
 		t.Errorf("a child that asks for nothing differs: %v", err)
+	}
+}
+
+// A child works by the name of its parent's workspace, and one of another directory by its own.
+func TestNarrowKeepsNameOfWorkspace(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "link", "ws")
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "real", "ws", "sub"), 0o755), os.Symlink("real", filepath.Join(dir, "link"))); err != nil {
+		t.Fatal(err)
+	}
+	parent := must(t, `{"agents": {"defaults": {"workspace": "`+filepath.ToSlash(name)+`"}}}`)
+	child, err := parent.NarrowPolicy(Narrowing{Workspace: filepath.Join(name, "sub")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, want string }{
+		{parent.Guard().WorkspaceName, name}, {child.Guard().WorkspaceName, filepath.Join(name, "sub")},
+		{child.WorkspaceLinks()[filepath.Join(dir, "link")], filepath.Join(dir, "real")},
+	} {
+		if c.name != c.want {
+			t.Errorf("%q, not %q", c.name, c.want)
+		}
 	}
 }
 

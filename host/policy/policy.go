@@ -21,6 +21,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/quota"
 	"github.com/picoclaw/picoclaw/internal/limits"
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
@@ -82,6 +83,14 @@ func (p *Policy) Home() string { return p.home }
 
 // Workspace returns the agent's workspace, absolute and resolved.
 func (p *Policy) Workspace() string { return p.guard.Workspace }
+
+// WorkspaceLinks returns the symlinks that lead from the configured name of the workspace to it, with their targets.
+func (p *Policy) WorkspaceLinks() map[string]string {
+	if p.guard.WorkspaceName == "" {
+		return nil
+	}
+	return paths.Links(p.guard.WorkspaceName)
+}
 
 // Guard returns the guard's part of the policy.
 func (p *Policy) Guard() guard.Policy { return cloneGuard(p.guard) }

@@ -100,6 +100,9 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspaceProvider) 
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
 	p.guard = guardPolicy(agent, workspace)
+	if name := filepath.Clean(agent.Workspace); name != workspace {
+		p.guard.WorkspaceName = name
+	}
 	if protected := cfg.Protect(); protected.Enabled {
 		deny := protected.Deny
 		if p.network != nil && slices.Contains(p.network.From, "git") { // agents could add remotes

@@ -36,6 +36,7 @@ func (s *Session) StartProgram(p ConfinedProgram) (*isolation.Process, error) {
 		ReadOnly:  slices.Concat(existingPaths(open.ReadOnly), p.ReadOnly),
 		ReadWrite: slices.Concat(existingPaths(open.ReadWrite), p.ReadWrite),
 		Hide:      open.Hidden,
+		Links:     s.policy.WorkspaceLinks(),
 		Protect:   s.protectedPaths,
 		Exec:      true,
 		Network:   p.Network && len(p.Hosts) == 0,

@@ -137,6 +137,7 @@ func (s *Session) runPlugin(spec RunSpec) *supervise.Spec {
 			ReadOnly:  slices.Concat(existingPaths(open.ReadOnly), spec.ReadOnly),
 			ReadWrite: existingPaths(open.ReadWrite),
 			Hide:      open.Hidden,
+			Links:     s.policy.WorkspaceLinks(),
 			Protect:   s.protectedPaths,
 			Exec:      true,
 			Terminals: true,

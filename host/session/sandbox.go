@@ -215,6 +215,7 @@ func (s *Session) sandboxProfile(p *catalog.Plugin, g pluginpb.Grant) isolation.
 		ReadOnly:  existingPaths(open.ReadOnly),
 		ReadWrite: existingPaths(open.ReadWrite),
 		Hide:      open.Hidden,
+		Links:     s.policy.WorkspaceLinks(),
 		Exec:      g.Exec,
 		Programs:  g.Programs,
 		Network:   g.Network,
