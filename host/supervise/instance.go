@@ -36,6 +36,7 @@ type instance struct {
 	// hostTLS holds the host's part of the instance's credentials.
 	hostTLS        *tls.Config
 	verified       *verifiedBinaries
+	workspace      os.FileInfo // that it was started with; nil without one
 	logger         hclog.Logger
 	healthInterval time.Duration // during calls
 	cleanOnce      sync.Once
@@ -74,6 +75,7 @@ func (s *Supervisor) startInstance(spec *Spec) (*instance, error) {
 		spec:           spec,
 		hostTLS:        hostTLS,
 		verified:       &s.verified,
+		workspace:      describeWorkspace(spec),
 		logger:         logger,
 		healthInterval: s.options.HealthInterval,
 		recorded:       make(chan struct{}),

@@ -204,7 +204,7 @@ func (s *Supervisor) acquireInstance(ctx context.Context, spec *Spec) (in *insta
 		if sl.err != nil {
 			return nil, started, sl.err
 		}
-		if s.beginCall(sl.instance) {
+		if !s.stopIfReplaced(key, sl) && s.beginCall(sl.instance) {
 			return sl.instance, started, nil
 		}
 	}
