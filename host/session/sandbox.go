@@ -3,7 +3,9 @@ package session
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -30,6 +32,10 @@ import (
 func (s *Session) instanceSpec(p *catalog.Plugin) (*supervise.Spec, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if _, err := os.Stat(s.policy.Workspace()); errors.Is(err, fs.ErrNotExist) {
+		clear(s.specs) // they name existing directories only
+		return nil, fmt.Errorf("workspace %q does not exist any more; create it", s.policy.Workspace())
+	}
 	if spec := s.specs[p]; spec != nil {
 		return spec, nil
 	}
