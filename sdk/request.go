@@ -80,14 +80,15 @@ func (r *Request[In]) Progress(done, total float64, message string) {
 	}})
 }
 
-// Stdout sends output of a long-running tool. It may be called concurrently, and blocks while the host is slow.
+// Stdout sends output of a long-running tool, if the caller reads it. It may be called concurrently, and blocks while the
+// host is slow.
 func (r *Request[In]) Stdout(data []byte) { r.sendOutput(data, pluginpb.Output_STREAM_STDOUT) }
 
 // Stderr is like [Request.Stdout] for error output.
 func (r *Request[In]) Stderr(data []byte) { r.sendOutput(data, pluginpb.Output_STREAM_STDERR) }
 
 func (r *Request[In]) sendOutput(data []byte, stream pluginpb.Output_Stream) {
-	if len(data) > 0 {
+	if len(data) > 0 && !r.call.NoOutput {
 		r.call.Emit(&pluginpb.CallEvent{Event: &pluginpb.CallEvent_Output{
 			Output: &pluginpb.Output{Stream: stream, Data: data},
 		}})

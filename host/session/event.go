@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 
@@ -17,6 +18,16 @@ type Event struct {
 	Done, Total float64 // in any unit; Total is 0 if unknown
 	Message     string
 }
+
+type noOutputKey struct{}
+
+// WithoutOutput returns a context for a call whose caller ignores output events, so that its tool need not send them.
+func WithoutOutput(ctx context.Context) context.Context {
+	return context.WithValue(ctx, noOutputKey{}, true)
+}
+
+// ReadsOutput reports whether the caller reads output events.
+func ReadsOutput(ctx context.Context) bool { return ctx.Value(noOutputKey{}) == nil }
 
 // LogMessage is a tool's message for the caller's log. The host logs it too.
 type LogMessage struct {

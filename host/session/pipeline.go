@@ -275,7 +275,7 @@ func (c *call) callTool() *Result {
 	network := s.networkOf(c.tool.Plugin)
 	connections := network.watchCall(ctx, s, c.arguments.Canonical)
 	request := &pluginpb.CallRequest{Tool: c.tool.Spec.Name, Arguments: c.arguments.Canonical, CallId: s.id,
-		Agreed: c.approved}
+		Agreed: c.approved, NoOutput: c.events == nil || !ReadsOutput(c.ctx)}
 	c.arguments.Values = nil // large ones need not stay until the plugin answers
 	started, endTrace := s.tracePluginCall(ctx, request)
 	outcome, err := c.runtime.supervisor.Call(ctx, c.spec, request, supervise.CallListener{

@@ -309,8 +309,10 @@ type CallRequest struct {
 	// A person was asked about this call, and has agreed.
 	Agreed bool `protobuf:"varint,7,opt,name=agreed,proto3" json:"agreed,omitempty"`
 	// Where the call stands in what its caller traces, as W3C's traceparent and tracestate; empty where nobody does.
-	TraceParent   string `protobuf:"bytes,8,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
-	TraceState    string `protobuf:"bytes,9,opt,name=trace_state,json=traceState,proto3" json:"trace_state,omitempty"`
+	TraceParent string `protobuf:"bytes,8,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
+	TraceState  string `protobuf:"bytes,9,opt,name=trace_state,json=traceState,proto3" json:"trace_state,omitempty"`
+	// Nobody reads output events of this call: a plugin need not send them.
+	NoOutput      bool `protobuf:"varint,10,opt,name=no_output,json=noOutput,proto3" json:"no_output,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -406,6 +408,13 @@ func (x *CallRequest) GetTraceState() string {
 		return x.TraceState
 	}
 	return ""
+}
+
+func (x *CallRequest) GetNoOutput() bool {
+	if x != nil {
+		return x.NoOutput
+	}
+	return false
 }
 
 // CallEvent is what a call has to tell. Whoever reads one that it does not know goes on.
@@ -1246,7 +1255,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"*\n" +
 	"\x10ConfigureRequest\x12\x16\n" +
 	"\x06policy\x18\x01 \x01(\fR\x06policy\"\x13\n" +
-	"\x11ConfigureResponse\"\xa9\x02\n" +
+	"\x11ConfigureResponse\"\xc6\x02\n" +
 	"\vCallRequest\x12\x12\n" +
 	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x1c\n" +
 	"\targuments\x18\x02 \x01(\fR\targuments\x12\x17\n" +
@@ -1257,7 +1266,9 @@ const file_plugin_proto_rawDesc = "" +
 	"\x06agreed\x18\a \x01(\bR\x06agreed\x12!\n" +
 	"\ftrace_parent\x18\b \x01(\tR\vtraceParent\x12\x1f\n" +
 	"\vtrace_state\x18\t \x01(\tR\n" +
-	"traceState\"\xa5\x02\n" +
+	"traceState\x12\x1b\n" +
+	"\tno_output\x18\n" +
+	" \x01(\bR\bnoOutput\"\xa5\x02\n" +
 	"\tCallEvent\x12:\n" +
 	"\bprogress\x18\x01 \x01(\v2\x1c.picoclaw.plugin.v2.ProgressH\x00R\bprogress\x124\n" +
 	"\x06output\x18\x02 \x01(\v2\x1a.picoclaw.plugin.v2.OutputH\x00R\x06output\x124\n" +

@@ -60,7 +60,7 @@ func (s *service) serveCall(
 
 	events := &callStream{send: send, broken: cancel}
 	c := s.newCall(env, req.GetArguments(), events.sendEvent)
-	c.Agreed = req.GetAgreed()
+	c.Agreed, c.NoOutput = req.GetAgreed(), req.GetNoOutput()
 	c.TraceParent, c.TraceState = req.GetTraceParent(), req.GetTraceState()
 	if req.GetAnswers() {
 		asks := &callQuestions{call: ctx, in: in, emit: events.sendEvent}

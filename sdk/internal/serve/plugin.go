@@ -55,6 +55,7 @@ type ToolCall struct {
 	*Environment
 	Arguments []byte // canonical JSON, validated
 	Agreed    bool   // a person was asked about the call, and has agreed
+	NoOutput  bool   // nobody reads output events
 	// Where the call stands in what its caller traces, in W3C's words; empty where nobody does.
 	TraceParent, TraceState string
 
