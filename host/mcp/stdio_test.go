@@ -237,3 +237,19 @@ func TestOutputKeepsCharactersWhole(t *testing.T) {
 	}
 	c.line()
 }
+
+func TestOutputIsReadWithProgressToken(t *testing.T) {
+	t.Parallel()
+	for meta, want := range map[string]string{`{"progressToken":"p"}`: "true", `{}`: "false"} {
+		c := talkTo(t, "2025-06-18")
+		c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test_tell","arguments":{"kind":"reads_output"},"_meta":` +
+			meta + `}}`)
+		line := c.line()
+		for strings.Contains(line, "notifications/progress") {
+			line = c.line()
+		}
+		if !strings.Contains(line, `"text":"`+want+`"`) {
+			t.Errorf("with _meta %s: %s", meta, line)
+		}
+	}
+}

@@ -33,6 +33,8 @@ func (telling) Call(ctx context.Context, _ string, arguments json.RawMessage, ev
 		events(session.Event{Done: 1, Total: 2, Message: "half"})
 	}
 	switch args.Kind {
+	case "reads_output":
+		return &session.Result{Text: fmt.Sprint(session.ReadsOutput(ctx))}
 	case "log":
 		events(session.Event{Log: &session.LogMessage{Message: "plain"}})
 		events(session.Event{Log: &session.LogMessage{Level: slog.LevelWarn, Message: "with more",

@@ -130,6 +130,9 @@ func callWithEvents(ctx context.Context, s toolSession, t session.Tool, req *mcp
 	arguments json.RawMessage) *session.Result {
 	events, end := eventForwarder(ctx, t, req)
 	defer end()
+	if req.Params.GetProgressToken() == nil {
+		ctx = session.WithoutOutput(ctx)
+	}
 	return s.Call(withOrigin(ctx, req), t.Name, arguments, events)
 }
 
