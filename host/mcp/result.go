@@ -123,6 +123,7 @@ func textDetails(r *session.Result) any {
 		return r.Structured // not an object
 	}
 	kept := append(make([]byte, 0, min(len(r.Structured), 512)), '{')
+	var known []byte // a value that the text contains; the streams of a command repeat a long one
 	for in.PeekKind() == '"' {
 		name, err := in.ReadValue()
 		if err != nil {
@@ -137,8 +138,11 @@ func textDetails(r *session.Result) any {
 		if err != nil {
 			return r.Structured
 		}
-		if textContains(value, r.Text) {
+		if known != nil && bytes.Equal(known, value) {
 			kept = kept[:before]
+		} else if textContains(value, r.Text) {
+			end := in.InputOffset()
+			known, kept = r.Structured[end-int64(len(value)):end], kept[:before]
 		} else {
 			kept = append(kept, value...)
 		}
