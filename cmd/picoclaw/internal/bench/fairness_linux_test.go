@@ -1,15 +1,20 @@
 package bench
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -55,24 +60,25 @@ func measureFairness(b *testing.B, tmpfs bool) {
 	i.write(b, "config.json", agentsConfig(b, agents+1, workspaces))
 	fillWorkspaces(b, workspaces, agents+1)
 	_, address := startGateway(b, i)
-	var clients []*mcp.ClientSession
-	for n := range agents + 1 {
-		s, err := connectAgent(b.Context(), i, address, fmt.Sprint("agent", n+1))
+	var workers []*mcp.ClientSession
+	for n := range agents {
+		s, err := connectAgent(b.Context(), i, address, fmt.Sprint("agent", n+2))
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { _ = s.Close() })
-		clients = append(clients, s)
+		workers = append(workers, s)
 	}
-	workers, greedy := clients[1:], clients[0]
+	greedy := newFlooder(b, i, address, "agent1")
 	work(b, workers, spell) // warms up
 	b.ReportMetric(0, "ns/op")
 	for _, flood := range floods {
 		var ratios []float64
 		var alone, beside measure.Times
 		for range spells {
+			unix.Sync() // the last flood's writes
 			without := work(b, workers, spell)
-			stop := callRepeatedly(greedy, flood.call, flood.atATime)
+			stop := greedy.callRepeatedly(b, flood.call, flood.atATime)
 			time.Sleep(time.Second)
 			with := work(b, workers, spell)
 			stop()
@@ -123,18 +129,82 @@ func work(b *testing.B, workers []*mcp.ClientSession, long time.Duration) (all m
 	return all
 }
 
-// callRepeatedly has an agent make a number of calls at a time until stop is called. Their results do not matter.
-func callRepeatedly(s *mcp.ClientSession, call *mcp.CallToolParams, atATime int) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
+// flooder is the client of an agent that floods the gateway. It encodes each request once and discards the responses,
+// so that its own work, on the same processors, delays nobody.
+type flooder struct {
+	url, session string
+	client       *http.Client
+	calls        atomic.Int64
+}
+
+func newFlooder(b *testing.B, i *installation, address, agent string) *flooder {
+	b.Helper()
+	token, err := agentToken(i, agent)
+	if err != nil {
+		b.Fatal(err)
+	}
+	f := &flooder{url: address + "/mcp/" + agent, client: &http.Client{Transport: token}}
+	begin, err := f.post(b.Context(), strings.NewReader(initialize), len(initialize))
+	if err != nil {
+		b.Fatal(err)
+	}
+	f.session = begin.Get("Mcp-Session-Id")
+	return f
+}
+
+// callRepeatedly makes a number of calls at a time. stop waits for the last ones.
+func (f *flooder) callRepeatedly(b *testing.B, call *mcp.CallToolParams, atATime int) (stop func()) {
+	b.Helper()
+	params, err := json.Marshal(call)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var stopped atomic.Bool
 	var wg sync.WaitGroup
 	for range atATime {
 		wg.Go(func() {
-			for ctx.Err() == nil {
-				_, _ = s.CallTool(ctx, call)
+			for !stopped.Load() {
+				if err := f.call(b.Context(), params); err != nil {
+					b.Error(err)
+					return
+				}
 			}
 		})
 	}
-	return func() { cancel(); wg.Wait() }
+	return func() { stopped.Store(true); wg.Wait() }
+}
+
+func (f *flooder) call(ctx context.Context, params []byte) error {
+	start := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":`, f.calls.Add(1)+1)
+	body := io.MultiReader(strings.NewReader(start), bytes.NewReader(params), strings.NewReader("}"))
+	_, err := f.post(ctx, body, len(start)+len(params)+1)
+	return err
+}
+
+// post sends a message and returns the header of the response.
+func (f *flooder) post(ctx context.Context, body io.Reader, size int) (http.Header, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, f.url, body)
+	if err != nil {
+		return nil, err
+	}
+	r.ContentLength = int64(size)
+	r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	if f.session != "" {
+		r.Header.Set("Mcp-Session-Id", f.session)
+	}
+	answer, err := f.client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", answer.Status, text)
+	}
+	if err == nil {
+		_, err = io.Copy(io.Discard, answer.Body)
+	}
+	return answer.Header, err
 }
 
 // fillWorkspaces writes 50 files of 4 KB into the workspace of each agent.

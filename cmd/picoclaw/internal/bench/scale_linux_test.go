@@ -187,19 +187,25 @@ func callAgent(ctx context.Context, s *mcp.ClientSession, call *mcp.CallToolPara
 
 // connectAgent connects a client to the gateway with an agent's token.
 func connectAgent(ctx context.Context, i *installation, address, agent string) (*mcp.ClientSession, error) {
-	picoclaw, err := programs()
-	if err != nil {
-		return nil, err
-	}
-	show := exec.Command(filepath.Join(picoclaw, "picoclaw"), "gateway", "token", "--agent", agent)
-	show.Env = i.env
-	token, err := show.Output()
+	token, err := agentToken(i, agent)
 	if err != nil {
 		return nil, err
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "bench", Version: "1"}, nil)
 	return client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: address + "/mcp/" + agent,
-		HTTPClient: &http.Client{Transport: bearer(strings.TrimSpace(string(token)))}}, nil)
+		HTTPClient: &http.Client{Transport: token}}, nil)
+}
+
+// agentToken returns the token of an agent.
+func agentToken(i *installation, agent string) (bearer, error) {
+	picoclaw, err := programs()
+	if err != nil {
+		return "", err
+	}
+	show := exec.Command(filepath.Join(picoclaw, "picoclaw"), "gateway", "token", "--agent", agent)
+	show.Env = i.env
+	token, err := show.Output()
+	return bearer(strings.TrimSpace(string(token))), err
 }
 
 // bearer sends a token with each request.
