@@ -23,6 +23,9 @@ var forkCalls = []uint32{unix.SYS_FORK, unix.SYS_VFORK}
 var archModeCalls = []modeCall{{unix.SYS_CHMOD, 1, -1}, {unix.SYS_CREAT, 1, -1}, {unix.SYS_MKNOD, 1, -1},
 	{unix.SYS_OPEN, 2, 1}}
 
+// archOwnerCalls are the older ways to give a file an owner.
+var archOwnerCalls = []ownerCall{{unix.SYS_CHOWN, 1}, {unix.SYS_LCHOWN, 1}}
+
 // archMutationCalls are the older ways to change files.
 var archMutationCalls = []mutationCall{
 	{unix.SYS_RENAMEAT, mutation.Rename, 0, 1, 2, 3, noArgument, neverFollow},

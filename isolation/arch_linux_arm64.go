@@ -21,6 +21,9 @@ var forkCalls []uint32
 // archModeCalls are the older ways to give a file a mode: there are none.
 var archModeCalls []modeCall
 
+// archOwnerCalls are the older ways to give a file an owner: there are none.
+var archOwnerCalls []ownerCall
+
 // archMutationCalls is the older way to change files.
 var archMutationCalls = []mutationCall{{unix.SYS_RENAMEAT, mutation.Rename, 0, 1, 2, 3, noArgument, neverFollow}}
 

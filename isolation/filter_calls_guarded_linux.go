@@ -2,7 +2,12 @@
 
 package isolation
 
-import "golang.org/x/sys/unix"
+import (
+	"math"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
 
 // setIDBits are the setuid and setgid bits. Confined processes may not set them: a setuid file created by root lets
 // every local user become root. The filter can't exempt directories.
@@ -19,6 +24,23 @@ type modeCall struct {
 var modeCalls = []modeCall{
 	{unix.SYS_OPENAT, 3, 2}, {unix.SYS_MKNODAT, 2, -1},
 	{unix.SYS_FCHMOD, 1, -1}, {unix.SYS_FCHMODAT, 2, -1}, {unix.SYS_FCHMODAT2, 2, -1},
+}
+
+// ownerCall is a system call that sets a file's owner and, in the argument after it, its group.
+type ownerCall struct{ number, owner uint32 }
+
+// ownerCalls are those of every architecture.
+var ownerCalls = []ownerCall{{unix.SYS_FCHOWN, 1}, {unix.SYS_FCHOWNAT, 2}}
+
+// filterRules refuses owners that a sandbox's user namespace lacks. The kernel answers EINVAL for them; programs expect
+// EPERM of a process that may not give files away.
+func (c ownerCall) filterRules() []unix.SockFilter {
+	var rules []unix.SockFilter
+	for n, own := range []int{os.Getuid(), os.Getgid()} {
+		rules = append(rules, loadWord(argumentOffset(c.owner+uint32(n))), jumpIf(unix.BPF_JEQ, math.MaxUint32, 2, 0),
+			jumpIf(unix.BPF_JEQ, uint32(own), 1, 0), returnAction(actionDeny))
+	}
+	return append(rules, returnAction(actionAllow))
 }
 
 // createFlags are the open flags with which the mode argument is valid.
@@ -89,6 +111,9 @@ func (calls callRules) addArgumentRules(needs filterNeeds) {
 		calls.setRules(call.number, call.filterRules(needs.ownNamespaces)...)
 	}
 	if needs.ownNamespaces {
+		for _, call := range append(ownerCalls, archOwnerCalls...) {
+			calls.setRules(call.number, call.filterRules()...)
+		}
 		return
 	}
 	for _, number := range sysvCalls {
