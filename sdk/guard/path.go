@@ -28,11 +28,13 @@ const (
 	ruleRoot        = "workspace.root"
 	ruleProtected   = "workspace.protected"
 	ruleConstraint  = "constraint.paths"
+	rulePrivate     = "sandbox.private"
 	reasonOutside   = "access denied: path is outside the workspace"
 	reasonSymlink   = "access denied: symlink resolves outside workspace"
 	maxPath         = 4096 // bytes, as Linux has it (PATH_MAX)
 	settingGuarded  = "no setting opens this, because it restricts the agent"
 	settingProcess  = "no setting opens this: it belongs to one process, and the next call is made by another"
+	settingShared   = `call a tool for files; or allow an existing directory, as "^/tmp/name(/|$)" does, which commands share`
 	saferInside     = "use a path inside the workspace"
 	hintConstraints = "constraints.paths of the agent's module"
 )
@@ -130,6 +132,10 @@ func (g *Guard) decideTarget(k *pathCache, a Access, path, clean, target string)
 			return d.withRemedy(saferInside, settingGuarded)
 		}
 		return d.withRemedy("", openingSetting(a, target))
+	case k != nil && g.isPrivate(a, target):
+		return Decision{Verdict: Deny, Rule: rulePrivate, Path: target,
+			Reason: "access denied: commands have another " + strings.Join(g.policy.Exec.Private, " and ") + " than tools"}.
+			withRemedy("", settingShared)
 	case g.isProtected(a, target):
 		return Decision{Verdict: Deny, Rule: ruleProtected, Reason: reasonOutside, Path: target}.withRemedy(saferInside,
 			settingGuarded)
@@ -213,6 +219,15 @@ func (g *Guard) isProtected(a Access, target string) bool {
 	}
 	return paths.WithinAny(g.protected, target) || a == Delete && slices.ContainsFunc(g.protected,
 		func(path string) bool { return paths.Within(target, path) })
+}
+
+// isPrivate reports whether a whitelist opens a path to tools, while commands see a directory of their own there.
+func (g *Guard) isPrivate(a Access, target string) bool {
+	if reading := a == Read || a == List; reading && g.policy.AllowReadOutside {
+		return false
+	}
+	e := g.policy.Exec
+	return paths.WithinAny(e.Private, target) && !paths.WithinAny(e.Shared, target)
 }
 
 // isWhitelisted reports whether a whitelist opens a resolved path outside the workspace.

@@ -75,6 +75,11 @@ type ExecPolicy struct {
 	// Home is a directory outside the workspace that commands may use as they like, if not empty: their own home. It
 	// is open to commands alone, not to tools that open files.
 	Home string `json:"home,omitempty"`
+
+	// Private are directories that commands have of their own, such as a sandbox's /tmp, and Shared those below them that
+	// are the machine's. A whitelist does not open what is private to commands.
+	Private []string `json:"private,omitempty"`
+	Shared  []string `json:"shared,omitempty"`
 }
 
 // The profiles of built-in command rules.
