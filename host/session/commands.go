@@ -98,6 +98,14 @@ func (s *Session) guardPolicy() guard.Policy {
 		p.Exec.Profile = guard.ProfileSeedStrict
 	}
 	p.Exec.Home = isolation.UserEnvDir(s.policy.Home(), s.userEnvID())
+	if iso := s.policy.Isolation(); iso.Enabled {
+		open := s.policy.SandboxPaths()
+		p.Exec.Private, p.Exec.Shared = isolation.PrivateDirs(), existingPaths(slices.Concat(open.ReadWrite, open.ReadOnly))
+		p.Exec.Shared = slices.DeleteFunc(p.Exec.Shared, func(path string) bool { return !paths.WithinAny(p.Exec.Private, path) })
+		for _, exposed := range iso.ExposePaths {
+			p.Exec.Shared = append(p.Exec.Shared, exposed.Target)
+		}
+	}
 	return p
 }
 
