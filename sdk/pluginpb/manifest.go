@@ -3,6 +3,7 @@ package pluginpb
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -21,6 +22,9 @@ type Manifest struct {
 	Protocol ProtocolRange `json:"protocol"`
 	Grants   Grant         `json:"grants"` // what it asks for
 	Tools    []Spec        `json:"tools"`
+
+	Resources []Spec `json:"resources,omitempty"` // data that clients read by URI
+	Prompts   []Spec `json:"prompts,omitempty"`   // messages that clients insert for their users
 
 	// FullNames says that the tools are called by their full names alone, such as "web.search": whoever made up their
 	// names did not know of other plugins'.
@@ -64,7 +68,22 @@ func (r ProtocolRange) Check() error {
 	return nil
 }
 
-// Spec describes one tool.
+// Kinds of specifications. A resource's or prompt's name in calls is its kind, ":" and its name.
+const (
+	ToolKind     = ""
+	ResourceKind = "resource"
+	PromptKind   = "prompt"
+)
+
+// KindPrefix returns what precedes names of a kind in calls.
+func KindPrefix(kind string) string {
+	if kind == ToolKind {
+		return ""
+	}
+	return kind + ":"
+}
+
+// Spec describes one tool, resource or prompt.
 type Spec struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc"`
@@ -89,6 +108,11 @@ type Spec struct {
 	Output *Schema `json:"output,omitempty"`
 	// TextResult says that the text is the result and the structured form only tells about it.
 	TextResult bool `json:"text_result,omitempty"`
+
+	// URI is a resource's URI, or a template with variables that are the properties of Input; see [URITemplate].
+	URI string `json:"uri,omitempty"`
+	// MediaType is a resource's type, such as "text/plain"; empty if it is unknown or varies.
+	MediaType string `json:"media_type,omitempty"`
 }
 
 // maxName is the maximum length of the name of a plugin or tool, in bytes.
@@ -161,25 +185,43 @@ func (m *Manifest) Check() error {
 	if !slices.Contains(workspaces, m.Grants.Workspace) {
 		return fmt.Errorf("plugin %s asks for workspace %q: want none, ro or rw", m.ID, m.Grants.Workspace)
 	}
-	if len(m.Tools) == 0 {
+	if len(m.Tools)+len(m.Resources)+len(m.Prompts) == 0 {
 		return fmt.Errorf("plugin %s offers no tools", m.ID)
 	}
-	return CheckTools(m.ID, m.Tools)
+	return errors.Join(CheckTools(m.ID, m.Tools), checkSpecs(m.ID, ResourceKind, m.Resources), checkSpecs(m.ID, PromptKind, m.Prompts))
+}
+
+// Specs returns the specifications of all kinds.
+func (m *Manifest) Specs() []*Spec {
+	var all []*Spec
+	for _, specs := range [][]Spec{m.Tools, m.Resources, m.Prompts} {
+		for i := range specs {
+			all = append(all, &specs[i])
+		}
+	}
+	return all
 }
 
 // CheckTools returns an error for invalid tools. It does not check schemas.
-func CheckTools(plugin string, tools []Spec) error {
-	if len(tools) > maxTools {
-		return fmt.Errorf("plugin %s offers %d tools; at most %d are allowed", plugin, len(tools), maxTools)
+func CheckTools(plugin string, tools []Spec) error { return checkSpecs(plugin, "tool", tools) }
+
+// checkSpecs returns an error for invalid specifications of a kind. It does not check schemas.
+func checkSpecs(plugin, kind string, specs []Spec) error {
+	if len(specs) > maxTools {
+		return fmt.Errorf("plugin %s offers %d %ss; at most %d are allowed", plugin, len(specs), kind, maxTools)
 	}
-	seen := make(map[string]bool, len(tools))
-	for i := range tools {
-		t := &tools[i]
+	seen := make(map[string]bool, len(specs))
+	for i := range specs {
+		t := &specs[i]
 		if seen[t.Name] {
-			return fmt.Errorf("plugin %s offers the tool %s twice", plugin, t.Name)
+			return fmt.Errorf("plugin %s offers the %s %s twice", plugin, kind, t.Name)
 		}
 		seen[t.Name] = true
-		if err := t.validate(); err != nil {
+		err := t.validate()
+		if err == nil && kind == ResourceKind {
+			_, err = ParseURITemplate(t.URI)
+		}
+		if err != nil {
 			return fmt.Errorf("plugin %s: %w", plugin, err)
 		}
 	}

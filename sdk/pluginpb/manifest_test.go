@@ -1,6 +1,7 @@
 package pluginpb
 
 import (
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -59,5 +60,37 @@ func TestNames(t *testing.T) {
 	tool := Spec{Name: "a-b", Doc: "d"}
 	if err := tool.validate(); err == nil || !strings.Contains(err.Error(), "tool name") {
 		t.Error(err)
+	}
+}
+
+func TestURITemplate(t *testing.T) {
+	for _, c := range []struct {
+		template, uri string
+		want          map[string]string // nil for no match
+	}{
+		{"notes://today", "notes://today", map[string]string{}},
+		{"notes://today", "notes://today/x", nil},
+		{"notes://{name}", "notes://a%2Fb", map[string]string{"name": "a/b"}},
+		{"notes://{name}", "notes://a/b", nil},
+		{"notes://{name}", "notes://a\nb", map[string]string{"name": "a\nb"}},
+		{"file:///{+path}", "file:///a/b?c", map[string]string{"path": "a/b?c"}},
+		{"n://{a}/{b}", "n://1/2", map[string]string{"a": "1", "b": "2"}},
+		{"n://{a}/{a}", "n://1/2", nil},
+		{"n://{a}", "n://%zz", nil},
+		{"n.x://{a}", "nyx://1", nil},
+	} {
+		template, err := ParseURITemplate(c.template)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ok := template.MatchURI(c.uri)
+		if ok != (c.want != nil) || ok && !maps.Equal(got, c.want) {
+			t.Errorf("%s matches %s: got %v, %v, want %v", c.template, c.uri, got, ok, c.want)
+		}
+	}
+	for _, text := range []string{"", "notes", "{scheme}://a", "n://{?q}", "n://{a*}", "n://{a", "n://}", "n://" + strings.Repeat("x", maxURI)} {
+		if _, err := ParseURITemplate(text); err == nil {
+			t.Errorf("%q is taken for a template", text)
+		}
 	}
 }

@@ -125,7 +125,7 @@ func (x Output_Stream) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Output_Stream.Descriptor instead.
 func (Output_Stream) EnumDescriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{10, 0}
+	return file_plugin_proto_rawDescGZIP(), []int{11, 0}
 }
 
 type DescribeRequest struct {
@@ -293,7 +293,7 @@ func (*ConfigureResponse) Descriptor() ([]byte, []int) {
 
 type CallRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tool's short name.
+	// The tool's short name; "resource:" or "prompt:" and a name for a resource or prompt.
 	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
 	// The arguments as one canonical JSON object: validated against the tool's schema, no duplicate keys.
 	Arguments []byte `protobuf:"bytes,2,opt,name=arguments,proto3" json:"arguments,omitempty"`
@@ -427,6 +427,7 @@ type CallEvent struct {
 	//	*CallEvent_Result
 	//	*CallEvent_Log
 	//	*CallEvent_Question
+	//	*CallEvent_ResourceChange
 	Event         isCallEvent_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -514,6 +515,15 @@ func (x *CallEvent) GetQuestion() *Question {
 	return nil
 }
 
+func (x *CallEvent) GetResourceChange() *ResourceChange {
+	if x != nil {
+		if x, ok := x.Event.(*CallEvent_ResourceChange); ok {
+			return x.ResourceChange
+		}
+	}
+	return nil
+}
+
 type isCallEvent_Event interface {
 	isCallEvent_Event()
 }
@@ -538,6 +548,10 @@ type CallEvent_Question struct {
 	Question *Question `protobuf:"bytes,5,opt,name=question,proto3,oneof"`
 }
 
+type CallEvent_ResourceChange struct {
+	ResourceChange *ResourceChange `protobuf:"bytes,6,opt,name=resource_change,json=resourceChange,proto3,oneof"`
+}
+
 func (*CallEvent_Progress) isCallEvent_Event() {}
 
 func (*CallEvent_Output) isCallEvent_Event() {}
@@ -547,6 +561,8 @@ func (*CallEvent_Result) isCallEvent_Event() {}
 func (*CallEvent_Log) isCallEvent_Event() {}
 
 func (*CallEvent_Question) isCallEvent_Event() {}
+
+func (*CallEvent_ResourceChange) isCallEvent_Event() {}
 
 // Log is a message for the caller's log. The plugin has written it to its own already. It may be dropped.
 type Log struct {
@@ -610,21 +626,74 @@ func (x *Log) GetAttributes() []byte {
 	return nil
 }
 
-// Question is a form for the person behind a call.
+// ResourceChange tells that a resource of the plugin has other contents. It may be dropped.
+type ResourceChange struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Uri           string                 `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResourceChange) Reset() {
+	*x = ResourceChange{}
+	mi := &file_plugin_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResourceChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResourceChange) ProtoMessage() {}
+
+func (x *ResourceChange) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResourceChange.ProtoReflect.Descriptor instead.
+func (*ResourceChange) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ResourceChange) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+// Question is a form for the person behind a call, or a request to the call's client.
 type Question struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Tells a call's questions apart.
 	Id      uint32 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	// The form's JSON Schema: an object whose properties are strings, numbers, booleans and choices.
-	Schema        []byte `protobuf:"bytes,3,opt,name=schema,proto3" json:"schema,omitempty"`
+	Schema []byte `protobuf:"bytes,3,opt,name=schema,proto3" json:"schema,omitempty"`
+	// "" for a form, "sampling" for a request to the client's model, "roots" for the client's directories.
+	Kind string `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Of a request to the model: the parameters of MCP's sampling/createMessage, as JSON.
+	Params []byte `protobuf:"bytes,5,opt,name=params,proto3" json:"params,omitempty"`
+	// Names the question for the client; optional.
+	Name string `protobuf:"bytes,6,opt,name=name,proto3" json:"name,omitempty"`
+	// Further questions, to be asked together with this one. They have no ids.
+	Also          []*Question `protobuf:"bytes,7,rep,name=also,proto3" json:"also,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Question) Reset() {
 	*x = Question{}
-	mi := &file_plugin_proto_msgTypes[7]
+	mi := &file_plugin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -636,7 +705,7 @@ func (x *Question) String() string {
 func (*Question) ProtoMessage() {}
 
 func (x *Question) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[7]
+	mi := &file_plugin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -649,7 +718,7 @@ func (x *Question) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Question.ProtoReflect.Descriptor instead.
 func (*Question) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{7}
+	return file_plugin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Question) GetId() uint32 {
@@ -673,22 +742,52 @@ func (x *Question) GetSchema() []byte {
 	return nil
 }
 
+func (x *Question) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Question) GetParams() []byte {
+	if x != nil {
+		return x.Params
+	}
+	return nil
+}
+
+func (x *Question) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Question) GetAlso() []*Question {
+	if x != nil {
+		return x.Also
+	}
+	return nil
+}
+
 type Answer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    uint32                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// "accept", "decline" or "cancel"; empty when nobody could be asked.
 	Action string `protobuf:"bytes,2,opt,name=action,proto3" json:"action,omitempty"`
-	// With accept, what was filled in, as a JSON object.
+	// With accept, what was filled in, as a JSON object; the client's result for another kind of question.
 	Content []byte `protobuf:"bytes,3,opt,name=content,proto3" json:"content,omitempty"`
 	// Why nobody could be asked.
-	Error         string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	Error string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	// The answers to the further questions, in their order.
+	Also          []*Answer `protobuf:"bytes,5,rep,name=also,proto3" json:"also,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_plugin_proto_msgTypes[8]
+	mi := &file_plugin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -700,7 +799,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[8]
+	mi := &file_plugin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -713,7 +812,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{8}
+	return file_plugin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Answer) GetId() uint32 {
@@ -744,6 +843,13 @@ func (x *Answer) GetError() string {
 	return ""
 }
 
+func (x *Answer) GetAlso() []*Answer {
+	if x != nil {
+		return x.Also
+	}
+	return nil
+}
+
 // Progress tells how far the call is. It may be dropped.
 type Progress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -757,7 +863,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_plugin_proto_msgTypes[9]
+	mi := &file_plugin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -769,7 +875,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[9]
+	mi := &file_plugin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -782,7 +888,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{9}
+	return file_plugin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Progress) GetDone() float64 {
@@ -817,7 +923,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_plugin_proto_msgTypes[10]
+	mi := &file_plugin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -829,7 +935,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[10]
+	mi := &file_plugin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -842,7 +948,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{10}
+	return file_plugin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Output) GetStream() Output_Stream {
@@ -880,7 +986,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_plugin_proto_msgTypes[11]
+	mi := &file_plugin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -892,7 +998,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[11]
+	mi := &file_plugin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -905,7 +1011,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{11}
+	return file_plugin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Result) GetText() string {
@@ -958,14 +1064,16 @@ type Content struct {
 	Data      []byte `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
 	MediaType string `protobuf:"bytes,3,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
 	// Of a resource, whose contents are the text or the data.
-	Uri           string `protobuf:"bytes,4,opt,name=uri,proto3" json:"uri,omitempty"`
+	Uri string `protobuf:"bytes,4,opt,name=uri,proto3" json:"uri,omitempty"`
+	// Of a prompt's message: "user" or "assistant"; empty is "user".
+	Role          string `protobuf:"bytes,5,opt,name=role,proto3" json:"role,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Content) Reset() {
 	*x = Content{}
-	mi := &file_plugin_proto_msgTypes[12]
+	mi := &file_plugin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -977,7 +1085,7 @@ func (x *Content) String() string {
 func (*Content) ProtoMessage() {}
 
 func (x *Content) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[12]
+	mi := &file_plugin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -990,7 +1098,7 @@ func (x *Content) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Content.ProtoReflect.Descriptor instead.
 func (*Content) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{12}
+	return file_plugin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Content) GetText() string {
@@ -1021,6 +1129,13 @@ func (x *Content) GetUri() string {
 	return ""
 }
 
+func (x *Content) GetRole() string {
+	if x != nil {
+		return x.Role
+	}
+	return ""
+}
+
 type Error struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One word for programs, such as "not_found" or "access_denied".
@@ -1037,7 +1152,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1049,7 +1164,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1062,7 +1177,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{13}
+	return file_plugin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Error) GetCode() string {
@@ -1101,7 +1216,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1113,7 +1228,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1126,7 +1241,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{14}
+	return file_plugin_proto_rawDescGZIP(), []int{15}
 }
 
 type DrainResponse struct {
@@ -1137,7 +1252,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1149,7 +1264,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1162,7 +1277,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{15}
+	return file_plugin_proto_rawDescGZIP(), []int{16}
 }
 
 type BusyRequest struct {
@@ -1173,7 +1288,7 @@ type BusyRequest struct {
 
 func (x *BusyRequest) Reset() {
 	*x = BusyRequest{}
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1185,7 +1300,7 @@ func (x *BusyRequest) String() string {
 func (*BusyRequest) ProtoMessage() {}
 
 func (x *BusyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1198,7 +1313,7 @@ func (x *BusyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BusyRequest.ProtoReflect.Descriptor instead.
 func (*BusyRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{16}
+	return file_plugin_proto_rawDescGZIP(), []int{17}
 }
 
 type BusyResponse struct {
@@ -1210,7 +1325,7 @@ type BusyResponse struct {
 
 func (x *BusyResponse) Reset() {
 	*x = BusyResponse{}
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1222,7 +1337,7 @@ func (x *BusyResponse) String() string {
 func (*BusyResponse) ProtoMessage() {}
 
 func (x *BusyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1235,7 +1350,7 @@ func (x *BusyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BusyResponse.ProtoReflect.Descriptor instead.
 func (*BusyResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{17}
+	return file_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *BusyResponse) GetBusy() bool {
@@ -1268,13 +1383,14 @@ const file_plugin_proto_rawDesc = "" +
 	"\vtrace_state\x18\t \x01(\tR\n" +
 	"traceState\x12\x1b\n" +
 	"\tno_output\x18\n" +
-	" \x01(\bR\bnoOutput\"\xa5\x02\n" +
+	" \x01(\bR\bnoOutput\"\xf4\x02\n" +
 	"\tCallEvent\x12:\n" +
 	"\bprogress\x18\x01 \x01(\v2\x1c.picoclaw.plugin.v2.ProgressH\x00R\bprogress\x124\n" +
 	"\x06output\x18\x02 \x01(\v2\x1a.picoclaw.plugin.v2.OutputH\x00R\x06output\x124\n" +
 	"\x06result\x18\x03 \x01(\v2\x1a.picoclaw.plugin.v2.ResultH\x00R\x06result\x12+\n" +
 	"\x03log\x18\x04 \x01(\v2\x17.picoclaw.plugin.v2.LogH\x00R\x03log\x12:\n" +
-	"\bquestion\x18\x05 \x01(\v2\x1c.picoclaw.plugin.v2.QuestionH\x00R\bquestionB\a\n" +
+	"\bquestion\x18\x05 \x01(\v2\x1c.picoclaw.plugin.v2.QuestionH\x00R\bquestion\x12M\n" +
+	"\x0fresource_change\x18\x06 \x01(\v2\".picoclaw.plugin.v2.ResourceChangeH\x00R\x0eresourceChangeB\a\n" +
 	"\x05event\"\xc8\x01\n" +
 	"\x03Log\x123\n" +
 	"\x05level\x18\x01 \x01(\x0e2\x1d.picoclaw.plugin.v2.Log.LevelR\x05level\x12\x18\n" +
@@ -1287,16 +1403,23 @@ const file_plugin_proto_rawDesc = "" +
 	"\n" +
 	"LEVEL_INFO\x10\x01\x12\x11\n" +
 	"\rLEVEL_WARNING\x10\x02\x12\x0f\n" +
-	"\vLEVEL_ERROR\x10\x03\"L\n" +
+	"\vLEVEL_ERROR\x10\x03\"\"\n" +
+	"\x0eResourceChange\x12\x10\n" +
+	"\x03uri\x18\x01 \x01(\tR\x03uri\"\xbe\x01\n" +
 	"\bQuestion\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x16\n" +
-	"\x06schema\x18\x03 \x01(\fR\x06schema\"`\n" +
+	"\x06schema\x18\x03 \x01(\fR\x06schema\x12\x12\n" +
+	"\x04kind\x18\x04 \x01(\tR\x04kind\x12\x16\n" +
+	"\x06params\x18\x05 \x01(\fR\x06params\x12\x12\n" +
+	"\x04name\x18\x06 \x01(\tR\x04name\x120\n" +
+	"\x04also\x18\a \x03(\v2\x1c.picoclaw.plugin.v2.QuestionR\x04also\"\x90\x01\n" +
 	"\x06Answer\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12\x16\n" +
 	"\x06action\x18\x02 \x01(\tR\x06action\x12\x18\n" +
 	"\acontent\x18\x03 \x01(\fR\acontent\x12\x14\n" +
-	"\x05error\x18\x04 \x01(\tR\x05error\"N\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error\x12.\n" +
+	"\x04also\x18\x05 \x03(\v2\x1a.picoclaw.plugin.v2.AnswerR\x04also\"N\n" +
 	"\bProgress\x12\x12\n" +
 	"\x04done\x18\x01 \x01(\x01R\x04done\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x01R\x05total\x12\x18\n" +
@@ -1316,13 +1439,14 @@ const file_plugin_proto_rawDesc = "" +
 	"\x05error\x18\x03 \x01(\v2\x19.picoclaw.plugin.v2.ErrorR\x05error\x12,\n" +
 	"\x12text_is_structured\x18\x04 \x01(\bR\x10textIsStructured\x125\n" +
 	"\acontent\x18\x05 \x03(\v2\x1b.picoclaw.plugin.v2.ContentR\acontent\x12\x12\n" +
-	"\x04undo\x18\x06 \x01(\tR\x04undo\"b\n" +
+	"\x04undo\x18\x06 \x01(\tR\x04undo\"v\n" +
 	"\aContent\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12\x1d\n" +
 	"\n" +
 	"media_type\x18\x03 \x01(\tR\tmediaType\x12\x10\n" +
-	"\x03uri\x18\x04 \x01(\tR\x03uri\"]\n" +
+	"\x03uri\x18\x04 \x01(\tR\x03uri\x12\x12\n" +
+	"\x04role\x18\x05 \x01(\tR\x04role\"]\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x12\n" +
@@ -1353,7 +1477,7 @@ func file_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_plugin_proto_goTypes = []any{
 	(Log_Level)(0),            // 0: picoclaw.plugin.v2.Log.Level
 	(Output_Stream)(0),        // 1: picoclaw.plugin.v2.Output.Stream
@@ -1364,44 +1488,48 @@ var file_plugin_proto_goTypes = []any{
 	(*CallRequest)(nil),       // 6: picoclaw.plugin.v2.CallRequest
 	(*CallEvent)(nil),         // 7: picoclaw.plugin.v2.CallEvent
 	(*Log)(nil),               // 8: picoclaw.plugin.v2.Log
-	(*Question)(nil),          // 9: picoclaw.plugin.v2.Question
-	(*Answer)(nil),            // 10: picoclaw.plugin.v2.Answer
-	(*Progress)(nil),          // 11: picoclaw.plugin.v2.Progress
-	(*Output)(nil),            // 12: picoclaw.plugin.v2.Output
-	(*Result)(nil),            // 13: picoclaw.plugin.v2.Result
-	(*Content)(nil),           // 14: picoclaw.plugin.v2.Content
-	(*Error)(nil),             // 15: picoclaw.plugin.v2.Error
-	(*DrainRequest)(nil),      // 16: picoclaw.plugin.v2.DrainRequest
-	(*DrainResponse)(nil),     // 17: picoclaw.plugin.v2.DrainResponse
-	(*BusyRequest)(nil),       // 18: picoclaw.plugin.v2.BusyRequest
-	(*BusyResponse)(nil),      // 19: picoclaw.plugin.v2.BusyResponse
+	(*ResourceChange)(nil),    // 9: picoclaw.plugin.v2.ResourceChange
+	(*Question)(nil),          // 10: picoclaw.plugin.v2.Question
+	(*Answer)(nil),            // 11: picoclaw.plugin.v2.Answer
+	(*Progress)(nil),          // 12: picoclaw.plugin.v2.Progress
+	(*Output)(nil),            // 13: picoclaw.plugin.v2.Output
+	(*Result)(nil),            // 14: picoclaw.plugin.v2.Result
+	(*Content)(nil),           // 15: picoclaw.plugin.v2.Content
+	(*Error)(nil),             // 16: picoclaw.plugin.v2.Error
+	(*DrainRequest)(nil),      // 17: picoclaw.plugin.v2.DrainRequest
+	(*DrainResponse)(nil),     // 18: picoclaw.plugin.v2.DrainResponse
+	(*BusyRequest)(nil),       // 19: picoclaw.plugin.v2.BusyRequest
+	(*BusyResponse)(nil),      // 20: picoclaw.plugin.v2.BusyResponse
 }
 var file_plugin_proto_depIdxs = []int32{
-	10, // 0: picoclaw.plugin.v2.CallRequest.answer:type_name -> picoclaw.plugin.v2.Answer
-	11, // 1: picoclaw.plugin.v2.CallEvent.progress:type_name -> picoclaw.plugin.v2.Progress
-	12, // 2: picoclaw.plugin.v2.CallEvent.output:type_name -> picoclaw.plugin.v2.Output
-	13, // 3: picoclaw.plugin.v2.CallEvent.result:type_name -> picoclaw.plugin.v2.Result
+	11, // 0: picoclaw.plugin.v2.CallRequest.answer:type_name -> picoclaw.plugin.v2.Answer
+	12, // 1: picoclaw.plugin.v2.CallEvent.progress:type_name -> picoclaw.plugin.v2.Progress
+	13, // 2: picoclaw.plugin.v2.CallEvent.output:type_name -> picoclaw.plugin.v2.Output
+	14, // 3: picoclaw.plugin.v2.CallEvent.result:type_name -> picoclaw.plugin.v2.Result
 	8,  // 4: picoclaw.plugin.v2.CallEvent.log:type_name -> picoclaw.plugin.v2.Log
-	9,  // 5: picoclaw.plugin.v2.CallEvent.question:type_name -> picoclaw.plugin.v2.Question
-	0,  // 6: picoclaw.plugin.v2.Log.level:type_name -> picoclaw.plugin.v2.Log.Level
-	1,  // 7: picoclaw.plugin.v2.Output.stream:type_name -> picoclaw.plugin.v2.Output.Stream
-	15, // 8: picoclaw.plugin.v2.Result.error:type_name -> picoclaw.plugin.v2.Error
-	14, // 9: picoclaw.plugin.v2.Result.content:type_name -> picoclaw.plugin.v2.Content
-	2,  // 10: picoclaw.plugin.v2.Plugin.Describe:input_type -> picoclaw.plugin.v2.DescribeRequest
-	4,  // 11: picoclaw.plugin.v2.Plugin.Configure:input_type -> picoclaw.plugin.v2.ConfigureRequest
-	6,  // 12: picoclaw.plugin.v2.Plugin.Call:input_type -> picoclaw.plugin.v2.CallRequest
-	16, // 13: picoclaw.plugin.v2.Plugin.Drain:input_type -> picoclaw.plugin.v2.DrainRequest
-	18, // 14: picoclaw.plugin.v2.Plugin.Busy:input_type -> picoclaw.plugin.v2.BusyRequest
-	3,  // 15: picoclaw.plugin.v2.Plugin.Describe:output_type -> picoclaw.plugin.v2.DescribeResponse
-	5,  // 16: picoclaw.plugin.v2.Plugin.Configure:output_type -> picoclaw.plugin.v2.ConfigureResponse
-	7,  // 17: picoclaw.plugin.v2.Plugin.Call:output_type -> picoclaw.plugin.v2.CallEvent
-	17, // 18: picoclaw.plugin.v2.Plugin.Drain:output_type -> picoclaw.plugin.v2.DrainResponse
-	19, // 19: picoclaw.plugin.v2.Plugin.Busy:output_type -> picoclaw.plugin.v2.BusyResponse
-	15, // [15:20] is the sub-list for method output_type
-	10, // [10:15] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	10, // 5: picoclaw.plugin.v2.CallEvent.question:type_name -> picoclaw.plugin.v2.Question
+	9,  // 6: picoclaw.plugin.v2.CallEvent.resource_change:type_name -> picoclaw.plugin.v2.ResourceChange
+	0,  // 7: picoclaw.plugin.v2.Log.level:type_name -> picoclaw.plugin.v2.Log.Level
+	10, // 8: picoclaw.plugin.v2.Question.also:type_name -> picoclaw.plugin.v2.Question
+	11, // 9: picoclaw.plugin.v2.Answer.also:type_name -> picoclaw.plugin.v2.Answer
+	1,  // 10: picoclaw.plugin.v2.Output.stream:type_name -> picoclaw.plugin.v2.Output.Stream
+	16, // 11: picoclaw.plugin.v2.Result.error:type_name -> picoclaw.plugin.v2.Error
+	15, // 12: picoclaw.plugin.v2.Result.content:type_name -> picoclaw.plugin.v2.Content
+	2,  // 13: picoclaw.plugin.v2.Plugin.Describe:input_type -> picoclaw.plugin.v2.DescribeRequest
+	4,  // 14: picoclaw.plugin.v2.Plugin.Configure:input_type -> picoclaw.plugin.v2.ConfigureRequest
+	6,  // 15: picoclaw.plugin.v2.Plugin.Call:input_type -> picoclaw.plugin.v2.CallRequest
+	17, // 16: picoclaw.plugin.v2.Plugin.Drain:input_type -> picoclaw.plugin.v2.DrainRequest
+	19, // 17: picoclaw.plugin.v2.Plugin.Busy:input_type -> picoclaw.plugin.v2.BusyRequest
+	3,  // 18: picoclaw.plugin.v2.Plugin.Describe:output_type -> picoclaw.plugin.v2.DescribeResponse
+	5,  // 19: picoclaw.plugin.v2.Plugin.Configure:output_type -> picoclaw.plugin.v2.ConfigureResponse
+	7,  // 20: picoclaw.plugin.v2.Plugin.Call:output_type -> picoclaw.plugin.v2.CallEvent
+	18, // 21: picoclaw.plugin.v2.Plugin.Drain:output_type -> picoclaw.plugin.v2.DrainResponse
+	20, // 22: picoclaw.plugin.v2.Plugin.Busy:output_type -> picoclaw.plugin.v2.BusyResponse
+	18, // [18:23] is the sub-list for method output_type
+	13, // [13:18] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_plugin_proto_init() }
@@ -1415,6 +1543,7 @@ func file_plugin_proto_init() {
 		(*CallEvent_Result)(nil),
 		(*CallEvent_Log)(nil),
 		(*CallEvent_Question)(nil),
+		(*CallEvent_ResourceChange)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1422,7 +1551,7 @@ func file_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_plugin_proto_rawDesc), len(file_plugin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   18,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -131,3 +131,9 @@ const (
 	CodePanic           = "panic"            // the tool's code crashed; its plugin goes on
 	CodeUnavailable     = "unavailable"      // the plugin could not be started, or ended during the call
 )
+
+// Kinds of questions other than forms.
+const (
+	SamplingQuestion = "sampling" // a request to the client's model
+	RootsQuestion    = "roots"    // the client's directories
+)
