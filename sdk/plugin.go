@@ -27,6 +27,10 @@ type Plugin struct {
 	Config any
 	// Tools are the tools, in the order in which they are listed.
 	Tools []Tool
+	// Resources are data that clients read by URI, and Prompts are messages that their users insert. Agents get those
+	// that the operator enables with tools.resources and tools.prompts.
+	Resources []Resource
+	Prompts   []Prompt
 	// FullNames says that the tools are called by their full names alone, such as "web.search": set it if their names are
 	// not yours to choose.
 	FullNames bool
@@ -74,7 +78,7 @@ func Main(p Plugin) {
 	heapgrowth.Set(20 << 20) // results of a megabyte pass through, one after another
 	os.Exit(serve.RunMain(serve.Plugin{
 		ID: p.ID, Version: p.Version, Doc: p.Doc,
-		Grants: pluginpb.Grant(p.Grants), Config: p.Config, Tools: p.Tools, FullNames: p.FullNames, Stop: p.Stop,
+		Grants: pluginpb.Grant(p.Grants), Config: p.Config, Tools: p.Tools, Resources: p.Resources, Prompts: p.Prompts, FullNames: p.FullNames, Stop: p.Stop,
 		Busy: p.Busy,
 	}, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -1,13 +1,9 @@
 package sdk
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"reflect"
-
-	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/picoclaw/picoclaw/sdk/exec"
 	"github.com/picoclaw/picoclaw/sdk/guard"
@@ -87,43 +83,17 @@ func (r *Request[In]) Stdout(data []byte) { r.sendOutput(data, pluginpb.Output_S
 // Stderr is like [Request.Stdout] for error output.
 func (r *Request[In]) Stderr(data []byte) { r.sendOutput(data, pluginpb.Output_STREAM_STDERR) }
 
+// ResourceChanged tells subscribed clients that a resource of this plugin has other contents.
+func (r *Request[In]) ResourceChanged(uri string) {
+	r.call.Emit(&pluginpb.CallEvent{Event: &pluginpb.CallEvent_ResourceChange{
+		ResourceChange: &pluginpb.ResourceChange{Uri: validUTF8(uri)},
+	}})
+}
+
 func (r *Request[In]) sendOutput(data []byte, stream pluginpb.Output_Stream) {
 	if len(data) > 0 && !r.call.NoOutput {
 		r.call.Emit(&pluginpb.CallEvent{Event: &pluginpb.CallEvent_Output{
 			Output: &pluginpb.Output{Stream: stream, Data: data},
 		}})
 	}
-}
-
-// Answer is a person's answer to a form; see [Request.Ask].
-type Answer struct {
-	Action string          // "accept", "decline", or "cancel" where the form was only closed
-	Values json.RawMessage // with accept, what the person filled in, a JSON object that fits the form
-}
-
-// Ask shows a form to the person behind the call and waits for the answer; the call's timeout is paused. The form is an
-// object of strings, numbers, booleans or choices (enum), optionally with defaults; jsonschema.For makes one of a
-// struct. Forms of one call are shown one after another. Without a person the error has the code [NobodyToAsk]. Never
-// ask for a secret: clients may store the answer.
-func (r *Request[In]) Ask(ctx context.Context, message string, form *jsonschema.Schema) (Answer, error) {
-	if r.call.Ask == nil {
-		return Answer{}, nobodyError("the caller of this tool can't ask a person")
-	}
-	schema, err := json.Marshal(form)
-	if err != nil {
-		return Answer{}, fmt.Errorf("the form can't be sent: %w", err)
-	}
-	answer, err := r.call.Ask(ctx, validUTF8(message), schema)
-	if err != nil {
-		return Answer{}, fmt.Errorf("wait for a person's answer: %w", err)
-	}
-	if answer.GetAction() == "" {
-		return Answer{}, nobodyError(answer.GetError())
-	}
-	return Answer{Action: answer.GetAction(), Values: answer.GetContent()}, nil
-}
-
-func nobodyError(why string) *Error {
-	return Errorf(NobodyToAsk, "no person can be asked: %s", why).
-		WithHint("call the tool from an MCP client that has elicitation, or pass the answer as an argument")
 }

@@ -13,6 +13,7 @@ type Content struct {
 	Data      []byte // what is no text
 	MediaType string // what Data or a resource's Text is, such as "image/png"
 	URI       string // of a resource, whose contents are Text or Data; empty for the others
+	Role      string // of a prompt's message: "user", which empty stands for, or "assistant"
 }
 
 // Result is the result of a tool of [NewSpecTool].
@@ -72,6 +73,7 @@ func addContent(r *pluginpb.Result, blocks []Content) {
 	for _, b := range blocks {
 		r.Content = append(r.Content, &pluginpb.Content{
 			Text: validUTF8(b.Text), Data: b.Data, MediaType: validUTF8(b.MediaType), Uri: validUTF8(b.URI),
+			Role: validUTF8(b.Role),
 		})
 	}
 }

@@ -77,9 +77,12 @@ func Start(t testing.TB, p sdk.Plugin, o Options) *Plugin {
 		Dir: dir, t: t, answer: o.Answer,
 		client: connectInMemory(t, server), readers: map[string]*pluginpb.ArgumentReader{},
 	}
-	for _, tool := range manifest.Tools {
-		if s.readers[tool.Name], _, err = tool.Arguments(); err != nil {
-			t.Fatal(err)
+	for kind, specs := range map[string][]pluginpb.Spec{pluginpb.ToolKind: manifest.Tools, pluginpb.ResourceKind: manifest.Resources,
+		pluginpb.PromptKind: manifest.Prompts} {
+		for _, spec := range specs {
+			if s.readers[pluginpb.KindPrefix(kind)+spec.Name], _, err = spec.Arguments(); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	s.sendConfigure(manifest, o)

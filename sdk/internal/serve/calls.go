@@ -65,7 +65,7 @@ func (s *service) serveCall(
 	if req.GetAnswers() {
 		asks := &callQuestions{call: ctx, in: in, emit: events.sendEvent}
 		defer asks.waitForQuestions()
-		c.Ask = asks.askForm
+		c.Ask = asks.ask
 	}
 	result := s.runTool(ctx, tool, c)
 	cancel()

@@ -19,6 +19,8 @@ type Plugin struct {
 	Grants           pluginpb.Grant
 	Config           any // a struct with the defaults; nil if there is nothing to configure
 	Tools            []Tool
+	Resources        []Tool
+	Prompts          []Tool
 	FullNames        bool // tools are called by their full names alone
 	Stop             func(ctx context.Context)
 	Busy             func() bool // nil if nobody knows
@@ -61,8 +63,8 @@ type ToolCall struct {
 
 	Emit func(*pluginpb.CallEvent)
 	Log  *slog.Logger // in place of the environment's: what it is told from info on is emitted too
-	// Ask puts a question to the person behind the call; nil if there is nobody.
-	Ask func(ctx context.Context, message string, schema []byte) (*pluginpb.Answer, error)
+	// Ask puts a question to the person behind the call, or to its client; nil if there is nobody.
+	Ask func(ctx context.Context, question *pluginpb.Question) (*pluginpb.Answer, error)
 }
 
 // NewManifest returns the plugin's manifest for plugin.json, or an error if it is invalid.
@@ -88,18 +90,23 @@ func NewManifest(p Plugin) (*pluginpb.Manifest, error) {
 			return nil, err
 		}
 	}
-	for _, t := range p.Tools {
-		spec := t.spec
-		if err := t.schemas(&spec); err != nil {
-			return nil, fmt.Errorf("tool %s: %w", spec.Name, err)
+	for _, kind := range []struct {
+		offered []Tool
+		specs   *[]pluginpb.Spec
+	}{{p.Tools, &m.Tools}, {p.Resources, &m.Resources}, {p.Prompts, &m.Prompts}} {
+		for _, t := range kind.offered {
+			spec := t.spec
+			if err := t.schemas(&spec); err != nil {
+				return nil, fmt.Errorf("tool %s: %w", spec.Name, err)
+			}
+			*kind.specs = append(*kind.specs, spec)
 		}
-		m.Tools = append(m.Tools, spec)
 	}
 	if err := m.Check(); err != nil {
 		return nil, err
 	}
-	for i := range m.Tools {
-		if err := m.Tools[i].CheckSchemas(); err != nil {
+	for _, spec := range m.Specs() {
+		if err := spec.CheckSchemas(); err != nil {
 			return nil, fmt.Errorf("plugin %s: %w", m.ID, err)
 		}
 	}

@@ -55,8 +55,8 @@ type callQuestions struct {
 	last uint32
 }
 
-// askForm sends a form to the caller and waits for the answer, while the call's timeout is paused.
-func (q *callQuestions) askForm(ctx context.Context, message string, schema []byte) (*pluginpb.Answer, error) {
+// ask sends a question to the caller and waits for the answer, while the call's timeout is paused.
+func (q *callQuestions) ask(ctx context.Context, question *pluginpb.Question) (*pluginpb.Answer, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.call.Err() != nil {
@@ -64,9 +64,8 @@ func (q *callQuestions) askForm(ctx context.Context, message string, schema []by
 	}
 	defer pausable.Pause(q.call)()
 	q.last++
-	q.emit(&pluginpb.CallEvent{Event: &pluginpb.CallEvent_Question{
-		Question: &pluginpb.Question{Id: q.last, Message: message, Schema: schema},
-	}})
+	question.Id = q.last
+	q.emit(&pluginpb.CallEvent{Event: &pluginpb.CallEvent_Question{Question: question}})
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(q.call, cancel)()

@@ -27,7 +27,7 @@ type service struct {
 	pluginpb.UnimplementedPluginServer
 
 	plugin   Plugin
-	tools    map[string]Tool
+	tools    map[string]Tool        // by their names in calls
 	manifest func() ([]byte, error) // as JSON
 	logger   hclog.Logger
 
@@ -64,8 +64,11 @@ func newService(p Plugin, logger hclog.Logger) *service {
 		}
 		return json.Marshal(m)
 	})
-	for _, t := range p.Tools {
-		s.tools[t.spec.Name] = t
+	for kind, offered := range map[string][]Tool{pluginpb.ToolKind: p.Tools, pluginpb.ResourceKind: p.Resources,
+		pluginpb.PromptKind: p.Prompts} {
+		for _, t := range offered {
+			s.tools[pluginpb.KindPrefix(kind)+t.spec.Name] = t
+		}
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s

@@ -13,6 +13,7 @@ func ConvertPlugin(p sdk.Plugin) serve.Plugin {
 	return serve.Plugin{
 		ID: p.ID, Version: p.Version, Doc: p.Doc,
 		Grants: pluginpb.Grant(p.Grants), Config: p.Config, Tools: p.Tools, Stop: p.Stop, Busy: p.Busy,
+		Resources: p.Resources, Prompts: p.Prompts,
 	}
 }
 

@@ -1,0 +1,47 @@
+package sdk
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/picoclaw/picoclaw/sdk/internal/serve"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/schema"
+)
+
+// Resource is data that clients read by its URI, created by [NewResource].
+type Resource = serve.Tool
+
+// Prompt is a list of messages that users of clients insert, created by [NewPrompt].
+type Prompt = serve.Tool
+
+// NewResource returns a resource with a URI, such as notes://today, or with a template of URIs, such as
+// notes://{name} or file:///{+path}: {name} stands for a part without "/", {+name} for any text. In is a struct with a
+// string field for each variable; `claim:"read"` on a field says that it is a path, as for [NewTool]. The host treats
+// the path of a file: URI as read, too. The contents are Text or Data; MediaType and URI may be empty.
+func NewResource[In any](
+	name, uri, doc, mediaType string, read func(ctx context.Context, req *Request[In]) (Content, error),
+) Resource {
+	spec := pluginpb.Spec{Name: name, Doc: doc, URI: uri, MediaType: mediaType, ReadOnly: true}
+	return serve.NewTool(spec, inputSchema[In], runHandler(name, func(ctx context.Context, req *Request[In]) ([]Content, error) {
+		content, err := read(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		return []Content{content}, nil
+	}))
+}
+
+// NewPrompt returns a prompt. In is a struct with a string field for each argument, as for [NewTool]; clients complete
+// arguments with `enum:"a,b"`. The contents are the messages, in order.
+func NewPrompt[In any](
+	name, doc string, write func(ctx context.Context, req *Request[In]) ([]Content, error),
+) Prompt {
+	return serve.NewTool(pluginpb.Spec{Name: name, Doc: doc, ReadOnly: true}, inputSchema[In], runHandler(name, write))
+}
+
+// inputSchema infers the schema of a resource's variables or a prompt's arguments.
+func inputSchema[In any](s *pluginpb.Spec) (err error) {
+	s.Input, err = schema.InferInput(reflect.TypeFor[In]())
+	return err
+}
