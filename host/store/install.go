@@ -202,11 +202,17 @@ func DiffManifests(old, new *pluginpb.Manifest) (string, error) {
 
 // manifestText returns the part of a manifest an operator approves, in a form for line diffs.
 func manifestText(m *pluginpb.Manifest) (string, error) {
-	tools := map[string]pluginpb.Spec{}
-	for _, t := range m.Tools {
-		tools[t.Name] = t
+	said := map[string]any{"doc": m.Doc, "grants": m.Grants, "config": m.Config}
+	for kind, specs := range map[string][]pluginpb.Spec{"tools": m.Tools, "resources": m.Resources, "prompts": m.Prompts} {
+		byName := map[string]pluginpb.Spec{}
+		for _, t := range specs {
+			byName[t.Name] = t
+		}
+		if kind == "tools" || len(specs) > 0 {
+			said[kind] = byName
+		}
 	}
-	text, err := json.Marshal(map[string]any{"doc": m.Doc, "grants": m.Grants, "tools": tools, "config": m.Config})
+	text, err := json.Marshal(said)
 	if err != nil {
 		return "", fmt.Errorf("compare plugin %s: %w", m.ID, err)
 	}

@@ -111,8 +111,8 @@ func (p *Package) checkPackage() error {
 	if p.Manifest, err = pluginpb.ParseManifest(data); err != nil {
 		return fmt.Errorf("its %s: %w", pluginpb.ManifestFile, err)
 	}
-	for i := range p.Manifest.Tools {
-		if err = p.Manifest.Tools[i].CheckSchemas(); err != nil {
+	for _, spec := range p.Manifest.Specs() {
+		if err = spec.CheckSchemas(); err != nil {
 			return fmt.Errorf("its %s: %w", pluginpb.ManifestFile, err)
 		}
 	}
