@@ -45,18 +45,25 @@ type Plugin struct {
 	Digest   string                 // identifies the manifest and the binary, or all files of an installed plugin
 	Pin      *store.InstalledPlugin // lock entry of an installed plugin; nil for others
 	Tools    []*Tool
+	Features []*Tool // resources and prompts
 }
 
-// Tool is one tool of a plugin.
+// Tool is one tool, resource or prompt of a plugin.
 type Tool struct {
 	Plugin *Plugin
 	Spec   *pluginpb.Spec
+	Kind   string // such as [pluginpb.ToolKind]
 
 	prepare func() (*ArgumentSchema, error)
 }
 
-// FullName returns the plugin's id and the tool's name, such as "filesystem.read_file".
-func (t *Tool) FullName() string { return t.Plugin.Manifest.ID + "." + t.Spec.Name }
+// FullName returns the plugin's id and the tool's name, such as "filesystem.read_file" or "prompt:notes.summary".
+func (t *Tool) FullName() string {
+	return pluginpb.KindPrefix(t.Kind) + t.Plugin.Manifest.ID + "." + t.Spec.Name
+}
+
+// CallName returns the tool's name in calls of its plugin.
+func (t *Tool) CallName() string { return pluginpb.KindPrefix(t.Kind) + t.Spec.Name }
 
 // ArgumentSchema is the parsed schema of a tool's arguments.
 type ArgumentSchema struct {
@@ -135,7 +142,13 @@ func (p *Plugin) setDigest() (err error) {
 func newPlugin(m *pluginpb.Manifest, dir string) *Plugin {
 	p := &Plugin{Manifest: m, Dir: dir, Binary: filepath.Join(dir, pluginpb.ProgramName(m.ID, runtime.GOOS))}
 	for i := range m.Tools {
-		p.Tools = append(p.Tools, newTool(p, &m.Tools[i]))
+		p.Tools = append(p.Tools, newTool(p, &m.Tools[i], pluginpb.ToolKind))
+	}
+	for i := range m.Resources {
+		p.Features = append(p.Features, newTool(p, &m.Resources[i], pluginpb.ResourceKind))
+	}
+	for i := range m.Prompts {
+		p.Features = append(p.Features, newTool(p, &m.Prompts[i], pluginpb.PromptKind))
 	}
 	return p
 }
@@ -158,10 +171,11 @@ func identifyBinary(path string) (string, error) {
 	return fmt.Sprintf("%s:%d:%d", fileID(info), info.Size(), info.ModTime().UnixNano()), nil
 }
 
-func newTool(p *Plugin, spec *pluginpb.Spec) *Tool {
+func newTool(p *Plugin, spec *pluginpb.Spec, kind string) *Tool {
 	return &Tool{
 		Plugin: p,
 		Spec:   spec,
+		Kind:   kind,
 		prepare: sync.OnceValues(func() (*ArgumentSchema, error) {
 			reader, claims, err := spec.Arguments()
 			return &ArgumentSchema{reader, claims}, err
@@ -189,16 +203,27 @@ func (c *Catalog) indexPlugin(p *Plugin) {
 			c.byShort[t.Spec.Name] = append(c.byShort[t.Spec.Name], t)
 		}
 	}
+	for _, t := range p.Features {
+		c.byFull[t.FullName()] = t
+	}
 }
 
 // Plugins returns the plugins, sorted by id.
 func (c *Catalog) Plugins() []*Plugin { return slices.Clone(c.plugins) }
 
 // Tools returns all tools, sorted by full name.
-func (c *Catalog) Tools() []*Tool {
+func (c *Catalog) Tools() []*Tool { return c.sortTools(func(p *Plugin) []*Tool { return p.Tools }) }
+
+// Features returns all resources and prompts, sorted by full name.
+func (c *Catalog) Features() []*Tool {
+	return c.sortTools(func(p *Plugin) []*Tool { return p.Features })
+}
+
+// sortTools returns the chosen tools of all plugins, sorted by full name.
+func (c *Catalog) sortTools(of func(*Plugin) []*Tool) []*Tool {
 	var all []*Tool
 	for _, p := range c.plugins {
-		all = append(all, p.Tools...)
+		all = append(all, of(p)...)
 	}
 	slices.SortFunc(all, func(a, b *Tool) int { return cmp.Compare(a.FullName(), b.FullName()) })
 	return all
