@@ -92,7 +92,8 @@ func TestDefaults(t *testing.T) {
 				Subagents: Subagents{AllowAgents: []string{}}},
 		},
 		Tools: Tools{
-			Set: "picoclaw", Enabled: []string{}, Disabled: []string{}, Deferred: []string{}, AllowReadPaths: []string{}, AllowWritePaths: []string{},
+			Set: "picoclaw", Enabled: []string{}, Disabled: []string{}, Deferred: []string{},
+			Resources: []string{}, Prompts: []string{}, Sampling: []string{}, AllowReadPaths: []string{}, AllowWritePaths: []string{},
 			Exec: Exec{EnableDenyPatterns: true, CustomDenyPatterns: []string{}, CustomAllowPatterns: []string{},
 				Rules:   []map[string]any{},
 				Profile: "default", TimeoutSeconds: 60, Env: []string{},

@@ -42,6 +42,9 @@ type Tools struct {
 	Enabled         []string `koanf:"enabled"`
 	Disabled        []string `koanf:"disabled"`
 	Deferred        []string `koanf:"deferred"`
+	Resources       []string `koanf:"resources"`
+	Prompts         []string `koanf:"prompts"`
+	Sampling        []string `koanf:"sampling"`
 	AllowReadPaths  []string `koanf:"allow_read_paths"`
 	AllowWritePaths []string `koanf:"allow_write_paths"`
 	Exec            Exec     `koanf:"exec"`
