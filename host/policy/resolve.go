@@ -198,6 +198,10 @@ func newToolFilter(agent *config.AgentConfig) toolFilter {
 		Modules:  len(agent.Modules) > 0,
 		Enabled:  sortedUnique(agent.Tools.Enabled),
 		Disabled: sortedUnique(agent.Tools.Disabled),
+
+		Resources: sortedUnique(agent.Tools.Resources),
+		Prompts:   sortedUnique(agent.Tools.Prompts),
+		Sampling:  sortedUnique(agent.Tools.Sampling),
 	}
 	for _, module := range agent.Modules {
 		f.Actions = append(f.Actions, module.Actions...)

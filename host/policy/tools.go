@@ -8,6 +8,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // setAll is the value of tools.set that offers all sets.
@@ -20,6 +21,10 @@ type toolFilter struct {
 	Actions  []string // sorted
 	Enabled  []string // sorted names and globs; empty for all
 	Disabled []string // sorted names and globs
+
+	Resources []string `json:",omitempty"` // sorted names and globs of resources
+	Prompts   []string `json:",omitempty"` // sorted names and globs of prompts
+	Sampling  []string `json:",omitempty"` // sorted names and globs of tools that may ask clients
 }
 
 // ToolRules select the allowed and the deferred tools.
@@ -69,6 +74,26 @@ func (p *Policy) DecideTool(plugin, tool string, sets []string) guard.Decision {
 		return d
 	}
 	return guard.Decision{Verdict: guard.Allow, Rule: "tools"}
+}
+
+// DecideFeature is like [Policy.DecideTool] for a resource or prompt. Only those that a setting names are allowed.
+func (p *Policy) DecideFeature(kind, plugin, name string) guard.Decision {
+	if rule, ok := p.plugins.checkPlugin(plugin); !ok {
+		return p.denyTool(rule, fmt.Sprintf("plugin %s is not enabled for agent %s", plugin, p.agent), plugin)
+	}
+	rule, patterns := "tools.resources", p.tools.Resources
+	if kind == pluginpb.PromptKind {
+		rule, patterns = "tools.prompts", p.tools.Prompts
+	}
+	if !matchesAny(patterns, name, plugin+"."+name) {
+		return p.denyTool(rule, fmt.Sprintf("%s %s.%s is not enabled for agent %s", kind, plugin, name, p.agent), plugin+"."+name)
+	}
+	return guard.Decision{Verdict: guard.Allow, Rule: rule}
+}
+
+// AllowsSampling reports whether a plugin's tool may send requests to the client's model, and ask for its roots.
+func (p *Policy) AllowsSampling(plugin, tool string) bool {
+	return matchesAny(p.tools.Sampling, tool, plugin+"."+tool)
 }
 
 // denyTool returns a refusal with the location of the deciding setting.
