@@ -12,6 +12,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/approvals"
 	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/host/quota"
 	"github.com/picoclaw/picoclaw/internal/pausable"
 	"github.com/picoclaw/picoclaw/sdk"
@@ -30,19 +31,23 @@ type ApprovalQuestion struct {
 // when the context ends.
 type Asker func(context.Context, ApprovalQuestion) bool
 
-// ElicitationForm is a form a tool asks a person to fill in. The plugin wrote its text, so the prompt must name the
-// plugin.
+// ElicitationForm is a form a tool asks a person to fill in, or another question for the client. The plugin wrote its
+// text, so the prompt must name the plugin.
 type ElicitationForm struct {
+	Kind    string          // empty for a form, or such as [pluginpb.SamplingQuestion]
+	Name    string          // identifies the question for the client; may be empty
+	Params  json.RawMessage // parameters of MCP's sampling/createMessage
 	Tool    string          // full name
 	Message string          // shown above the fields
 	Schema  json.RawMessage // an object of strings, numbers, booleans and choices
 }
 
-// FormAnswer is the answer to a form: accepted with values that fit its schema, declined, or cancelled.
+// FormAnswer is the answer to a form: accepted with values that fit its schema, declined, or cancelled. The values of
+// other questions are the client's result.
 type FormAnswer = sdk.Answer
 
-// Elicitor shows a form to a person and waits for the answer. It returns an error if the form can't be shown.
-type Elicitor func(context.Context, ElicitationForm) (FormAnswer, error)
+// Elicitor shows forms to a person and waits for the answers. It returns an error if one can't be shown.
+type Elicitor func(context.Context, []ElicitationForm) ([]FormAnswer, error)
 
 type (
 	askerKey    struct{}
@@ -75,25 +80,56 @@ func ElicitorOf(ctx context.Context) Elicitor {
 // maxFormBytes limits the size of a form shown to a person.
 const maxFormBytes = 64 << 10
 
-// elicitationHandler returns a function that answers a tool's forms, or nil without an Elicitor. The call's timeout,
+// maxQuestions limits the questions that a tool asks at once.
+const maxQuestions = 16
+
+// elicitationHandler returns a function that answers a tool's questions, or nil without an Elicitor. The call's timeout,
 // that of ctx, is paused while the person answers.
-func elicitationHandler(ctx context.Context, tool string) func(*pluginpb.Question) *pluginpb.Answer {
+func (s *Session) elicitationHandler(ctx context.Context, t *catalog.Tool) func(*pluginpb.Question) *pluginpb.Answer {
 	show := ElicitorOf(ctx)
 	if show == nil {
 		return nil
 	}
 	return func(q *pluginpb.Question) *pluginpb.Answer {
-		if size := len(q.GetMessage()) + len(q.GetSchema()); size > maxFormBytes {
-			return &pluginpb.Answer{Error: fmt.Sprintf("the form is %d bytes long; at most %d can be shown", size, maxFormBytes)}
-		}
-		defer pausable.Pause(ctx)()
-		defer quota.Pause(ctx)()
-		filled, err := show(ctx, ElicitationForm{Tool: tool, Message: q.GetMessage(), Schema: q.GetSchema()})
+		forms, err := s.convertQuestions(t, append([]*pluginpb.Question{q}, q.GetAlso()...))
 		if err != nil {
 			return &pluginpb.Answer{Error: err.Error()}
 		}
-		return &pluginpb.Answer{Action: filled.Action, Content: filled.Values}
+		defer pausable.Pause(ctx)()
+		defer quota.Pause(ctx)()
+		filled, err := show(ctx, forms)
+		if err == nil && len(filled) != len(forms) {
+			err = fmt.Errorf("%d of %d questions were answered", len(filled), len(forms))
+		}
+		if err != nil {
+			return &pluginpb.Answer{Error: err.Error()}
+		}
+		answer := &pluginpb.Answer{Action: filled[0].Action, Content: filled[0].Values}
+		for _, a := range filled[1:] {
+			answer.Also = append(answer.Also, &pluginpb.Answer{Action: a.Action, Content: a.Values})
+		}
+		return answer
 	}
+}
+
+// convertQuestions checks a tool's questions, and converts them.
+func (s *Session) convertQuestions(t *catalog.Tool, questions []*pluginpb.Question) ([]ElicitationForm, error) {
+	if len(questions) > maxQuestions {
+		return nil, fmt.Errorf("a tool may ask at most %d questions at once", maxQuestions)
+	}
+	var forms []ElicitationForm
+	for _, q := range questions {
+		if size := len(q.GetMessage()) + len(q.GetSchema()) + len(q.GetParams()); size > maxFormBytes {
+			return nil, fmt.Errorf("the form is %d bytes long; at most %d can be shown", size, maxFormBytes)
+		}
+		if q.GetKind() != "" && !s.policy.AllowsSampling(t.Plugin.Manifest.ID, t.Spec.Name) {
+			return nil, fmt.Errorf("requests to the client's model or for its roots are not enabled; add %q to tools.sampling",
+				t.Plugin.Manifest.ID+"."+t.Spec.Name)
+		}
+		forms = append(forms, ElicitationForm{Kind: q.GetKind(), Name: q.GetName(), Params: q.GetParams(), Tool: t.FullName(),
+			Message: q.GetMessage(), Schema: q.GetSchema()})
+	}
+	return forms, nil
 }
 
 // Approvals hold calls for approval when their client can't ask a person.

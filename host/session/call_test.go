@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/internal/pausable"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
@@ -19,23 +21,25 @@ import (
 
 // The time that a person takes for a tool's form is not the call's.
 func TestTheCallsTimeStandsStillWhileAPersonFillsInAForm(t *testing.T) {
+	s, tool := &Session{policy: &policy.Policy{}}, &catalog.Tool{
+		Plugin: &catalog.Plugin{Manifest: &pluginpb.Manifest{ID: "p"}}, Spec: &pluginpb.Spec{Name: "t"}}
 	synctest.Test(t, func(t *testing.T) {
-		ctx := WithElicitor(t.Context(), func(_ context.Context, f ElicitationForm) (FormAnswer, error) {
+		ctx := WithElicitor(t.Context(), func(_ context.Context, f []ElicitationForm) ([]FormAnswer, error) {
 			time.Sleep(time.Hour) // of the test's own clock
-			return FormAnswer{Action: "accept", Values: f.Schema}, nil
+			return []FormAnswer{{Action: "accept", Values: f[0].Schema}}, nil
 		})
 		ctx, cancel := pausable.WithTimeout(ctx, time.Minute)
 		defer cancel()
-		answer := elicitationHandler(ctx, "p.t")(&pluginpb.Question{Schema: []byte(`{}`)})
+		answer := s.elicitationHandler(ctx, tool)(&pluginpb.Question{Schema: []byte(`{}`)})
 		if answer.GetAction() != "accept" || string(answer.GetContent()) != `{}` || ctx.Err() != nil {
 			t.Errorf("%v, %v", answer, ctx.Err())
 		}
-		if refused := elicitationHandler(ctx, "p.t")(&pluginpb.Question{Message: strings.Repeat("x",
+		if refused := s.elicitationHandler(ctx, tool)(&pluginpb.Question{Message: strings.Repeat("x",
 			maxFormBytes+1)}); refused.GetError() == "" {
 			t.Errorf("%v", refused)
 		}
 	})
-	if elicitationHandler(t.Context(), "p.t") != nil {
+	if s.elicitationHandler(t.Context(), tool) != nil {
 		t.Error("somebody answers where nobody is")
 	}
 }

@@ -23,7 +23,22 @@ func (s *Session) Explain(name string, raw json.RawMessage) (guard.Decision, *Er
 	if e != nil {
 		return guard.Decision{}, e
 	}
-	return s.decideClaims(t.Plugin, args), nil
+	return s.decideCall(t, args), nil
+}
+
+// decideCall returns the strictest decision about a call: about its claims, and about the file that a resource's URI
+// names.
+func (s *Session) decideCall(t *catalog.Tool, args *callArguments) guard.Decision {
+	d := s.decideClaims(t.Plugin, args)
+	if t.Kind != pluginpb.ResourceKind {
+		return d
+	}
+	if path, ok := filePathOf(t.Spec.URI, args.Values); ok {
+		if file := s.policy.LocateSettings(s.guard.DecidePath(guard.Read, path)); file.Verdict > d.Verdict {
+			return file
+		}
+	}
+	return d
 }
 
 // findAndDecode finds a tool and parses its arguments.

@@ -15,6 +15,8 @@ type Event struct {
 
 	Log *LogMessage // nil for other events
 
+	Changed string // URI of a resource with other contents; empty for other events
+
 	Done, Total float64 // in any unit; Total is 0 if unknown
 	Message     string
 }
@@ -61,6 +63,9 @@ func eventTranslator(events func(Event)) func(*pluginpb.CallEvent) {
 		}
 		if p := e.GetProgress(); p != nil {
 			events(Event{Done: p.GetDone(), Total: p.GetTotal(), Message: p.GetMessage()})
+		}
+		if c := e.GetResourceChange(); c != nil {
+			events(Event{Changed: c.GetUri()})
 		}
 		if l := e.GetLog(); l != nil {
 			events(Event{Log: &LogMessage{Level: logLevels[l.GetLevel()], Message: l.GetMessage(), Attributes: logAttributes(l)}})

@@ -149,7 +149,7 @@ func (c *call) decodeArguments() *Result {
 // decideByGuard asks the guard about every claim of the call. It sets decision, which awaitApproval enforces.
 func (c *call) decideByGuard() *Result {
 	c.decidingCtx, c.endDeciding = c.session.traceStep(c.ctx, Deciding)
-	c.setDecision(c.session.decideClaims(c.tool.Plugin, c.arguments))
+	c.setDecision(c.session.decideCall(c.tool, c.arguments))
 	return nil
 }
 
@@ -180,7 +180,7 @@ func (c *call) askHooks() *Result {
 		}
 		changed.Conversions = append(slices.Clip(c.arguments.Conversions), changed.Conversions...)
 		c.arguments = changed
-		c.setDecision(c.session.decideClaims(c.tool.Plugin, changed))
+		c.setDecision(c.session.decideCall(c.tool, changed))
 	}
 	if v.Ask != "" && c.decision.Verdict == guard.Allow {
 		c.setDecision(guard.Decision{Verdict: guard.Ask, Rule: v.Rule, Reason: v.Ask, Hint: v.Hint})
@@ -274,12 +274,12 @@ func (c *call) callTool() *Result {
 	defer cancel()
 	network := s.networkOf(c.tool.Plugin)
 	connections := network.watchCall(ctx, s, c.arguments.Canonical)
-	request := &pluginpb.CallRequest{Tool: c.tool.Spec.Name, Arguments: c.arguments.Canonical, CallId: s.id,
+	request := &pluginpb.CallRequest{Tool: c.tool.CallName(), Arguments: c.arguments.Canonical, CallId: s.id,
 		Agreed: c.approved, NoOutput: c.events == nil || !ReadsOutput(c.ctx)}
 	c.arguments.Values = nil // large ones need not stay until the plugin answers
 	started, endTrace := s.tracePluginCall(ctx, request)
 	outcome, err := c.runtime.supervisor.Call(ctx, c.spec, request, supervise.CallListener{
-		Ready: started, Event: eventTranslator(s.countOutput(c.admittedCtx, c.events)), Answer: elicitationHandler(ctx, c.tool.FullName()),
+		Ready: started, Event: eventTranslator(s.countOutput(c.admittedCtx, c.events)), Answer: s.elicitationHandler(ctx, c.tool),
 	})
 	endTrace(err)
 	c.refused = network.endWatch(connections)

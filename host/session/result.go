@@ -32,7 +32,8 @@ type Content = sdk.Content
 func convertContent(blocks []*pluginpb.Content) []Content {
 	var all []Content
 	for _, b := range blocks {
-		all = append(all, Content{Text: b.GetText(), Data: b.GetData(), MediaType: b.GetMediaType(), URI: b.GetUri()})
+		all = append(all, Content{Text: b.GetText(), Data: b.GetData(), MediaType: b.GetMediaType(), URI: b.GetUri(),
+			Role: b.GetRole()})
 	}
 	return all
 }

@@ -128,15 +128,11 @@ type Tool struct {
 
 // Tools returns the tools the agent may call, sorted by full name.
 func (s *Session) Tools() []Tool {
-	c := s.host.currentPlugins()
-	var enabled []*catalog.Tool
+	enabled := s.enabledTools((*catalog.Catalog).Tools)
 	short := make(map[string]int)
-	for _, t := range c.Tools() {
-		if s.isEnabled(c, t) && !s.host.withdrawn.hasTool(t) && s.host.isOffered(t, s.policy.Agent()) {
-			enabled = append(enabled, t)
-			if !t.Plugin.Manifest.FullNames {
-				short[t.Spec.Name]++
-			}
+	for _, t := range enabled {
+		if !t.Plugin.Manifest.FullNames {
+			short[t.Spec.Name]++
 		}
 	}
 	tools, rules := make([]Tool, 0, len(enabled)), s.policy.Tools()
@@ -151,8 +147,24 @@ func (s *Session) Tools() []Tool {
 	return tools
 }
 
+// enabledTools returns the agent's part of the tools, or of the resources and prompts.
+func (s *Session) enabledTools(of func(*catalog.Catalog) []*catalog.Tool) []*catalog.Tool {
+	c := s.host.currentPlugins()
+	return slices.DeleteFunc(of(c), func(t *catalog.Tool) bool {
+		return !s.isEnabled(c, t) || s.host.withdrawn.hasTool(t) || !s.host.isOffered(t, s.policy.Agent())
+	})
+}
+
 func (s *Session) isEnabled(c *catalog.Catalog, t *catalog.Tool) bool {
-	return s.policy.Allows(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets) && c.DisabledBy(t, s.policy.Agent()) == nil
+	return s.decideTool(t).Verdict == guard.Allow && c.DisabledBy(t, s.policy.Agent()) == nil
+}
+
+// decideTool returns the policy's decision about a tool, resource or prompt.
+func (s *Session) decideTool(t *catalog.Tool) guard.Decision {
+	if t.Kind != pluginpb.ToolKind {
+		return s.policy.DecideFeature(t.Kind, t.Plugin.Manifest.ID, t.Spec.Name)
+	}
+	return s.policy.DecideTool(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets)
 }
 
 // findTool returns the enabled tool with a name. A disabled tool is returned with an error.
@@ -184,11 +196,11 @@ func (s *Session) findTool(name string) (*catalog.Tool, *Error) {
 		if err := c.LockError(); err != nil {
 			return t, &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Rule: "picoclaw.lock"}
 		}
-		if off := c.DisabledBy(t, s.policy.Agent()); off != nil && s.policy.Allows(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets) {
+		if off := c.DisabledBy(t, s.policy.Agent()); off != nil && s.decideTool(t).Verdict == guard.Allow {
 			return t, &Error{Code: pluginpb.CodeAccessDenied, Message: fmt.Sprintf("the operator has switched off %s", off),
 				Rule: "plugin disable", Hint: "`picoclaw plugin enable` switches it on again"}
 		}
-		d := s.policy.DecideTool(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets)
+		d := s.decideTool(t)
 		return t, &Error{Code: pluginpb.CodeAccessDenied, Message: d.Reason, Rule: d.Rule, Hint: d.Hint}
 	}
 	if id, _, full := strings.Cut(name, "."); full {

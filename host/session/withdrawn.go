@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -80,14 +81,14 @@ func (s *Session) noteWithdrawal(t *catalog.Tool, why string) error {
 	if t.Plugin.Pin == nil {
 		return nil
 	}
-	text, err := json.Marshal(Withdrawal{Tool: t.Spec.Name, Version: t.Plugin.Pin.Version, Agent: s.policy.Agent(),
+	text, err := json.Marshal(Withdrawal{Tool: t.CallName(), Version: t.Plugin.Pin.Version, Agent: s.policy.Agent(),
 		Why: why[:min(len(why), maxReasonBytes)]})
 	if err != nil {
 		return err
 	}
 	dir := withdrawalDir(s.policy.Home(), t.Plugin.Manifest.ID)
 	if err = os.MkdirAll(dir, 0o700); err == nil {
-		err = os.WriteFile(filepath.Join(dir, t.Spec.Name), text, 0o600)
+		err = os.WriteFile(filepath.Join(dir, strings.ReplaceAll(t.CallName(), ":", "-")), text, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("note that %s is withdrawn: %w", t.FullName(), err)

@@ -1,0 +1,84 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// Feature is a resource or prompt a session may use. [Session.Call] reads it by its name.
+type Feature struct {
+	Name   string // such as "prompt:notes.summary"
+	Short  string // a prompt's name without kind, and without plugin if that is unambiguous
+	Kind   string // [pluginpb.ResourceKind] or [pluginpb.PromptKind]
+	Plugin string
+	Spec   *pluginpb.Spec
+}
+
+// Features returns the resources and prompts the agent may use, sorted by name. Of several resources with one URI, none
+// is returned.
+func (s *Session) Features() []Feature {
+	tools := s.enabledTools((*catalog.Catalog).Features)
+	uris, short := map[string]int{}, map[string]int{}
+	for _, t := range tools {
+		uris[t.Spec.URI]++
+		if t.Kind == pluginpb.PromptKind && !t.Plugin.Manifest.FullNames {
+			short[t.Spec.Name]++
+		}
+	}
+	var all []Feature
+	for _, t := range tools {
+		f := Feature{t.FullName(), t.Spec.Name, t.Kind, t.Plugin.Manifest.ID, t.Spec}
+		if short[f.Short] != 1 || t.Plugin.Manifest.FullNames {
+			f.Short = f.Plugin + "." + f.Short
+		}
+		if t.Kind == pluginpb.PromptKind || uris[t.Spec.URI] == 1 {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// MatchURI returns a resource's variables for a URI, as the arguments of a call. ok is false if the URI is another
+// resource's.
+func (f *Feature) MatchURI(uri string) (arguments json.RawMessage, ok bool) {
+	template, err := pluginpb.ParseURITemplate(f.Spec.URI)
+	if err != nil {
+		return nil, false
+	}
+	values, ok := template.MatchURI(uri)
+	if !ok {
+		return nil, false
+	}
+	arguments, err = json.Marshal(values)
+	return arguments, err == nil
+}
+
+// filePathOf returns the path that a file: URI names, with the variables' values.
+func filePathOf(uri string, values map[string]any) (path string, ok bool) {
+	scheme, path, _ := strings.Cut(uri, ":")
+	if !strings.EqualFold(scheme, "file") {
+		return "", false
+	}
+	if rest, hosted := strings.CutPrefix(path, "//"); hosted {
+		_, path, _ = strings.Cut(rest, "/") // after the host
+	}
+	var names []string
+	for name, value := range values {
+		text := fmt.Sprint(value)
+		names = append(names, "{"+name+"}", text, "{+"+name+"}", text)
+	}
+	if len(names) == 0 {
+		plain, err := url.PathUnescape(path)
+		if err != nil {
+			return "", false
+		}
+		path = plain
+	}
+	return filepath.Clean("/" + strings.NewReplacer(names...).Replace(path)), true
+}
