@@ -2,7 +2,12 @@ package mcp
 
 import (
 	"context"
+	jsonv1 "encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -12,6 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // allowField is the name of the approval question and of its form field. A tool's form is named formName, or by its
@@ -21,39 +27,141 @@ const (
 	formName   = "answer"
 )
 
-// elicitFunc shows a form to the client's user. The name identifies the question among those of one call.
-type elicitFunc func(ctx context.Context, name string, form *mcp.ElicitParams) (*mcp.ElicitResult, error)
+// askFunc asks a call's client questions, and returns the responses. The names identify the questions of one call.
+type askFunc func(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error)
 
-// withElicitation returns a context whose calls ask the client's user for approvals and show the forms of tools.
-func withElicitation(ctx context.Context, elicit elicitFunc) context.Context {
-	ctx = session.WithAsker(ctx, func(ctx context.Context, asked session.ApprovalQuestion) bool {
-		result, err := elicit(ctx, allowField, approvalForm(asked))
-		return err == nil && isAllowed(result)
-	})
-	return session.WithElicitor(ctx, func(ctx context.Context, f session.ElicitationForm) (session.FormAnswer, error) {
-		result, err := elicit(ctx, nameForm(f), &mcp.ElicitParams{
-			Mode: "form", Message: "The tool " + f.Tool + " asks: " + f.Message, RequestedSchema: f.Schema,
+// withQuestions returns a context whose calls ask the client through ask: its user for approvals and for the forms of
+// tools, and the client for other questions of tools. missing is set if the client lacks a capability for one.
+func withQuestions(ctx context.Context, req *mcp.CallToolRequest, ask askFunc, missing *[]string) context.Context {
+	if supportsForms(req) {
+		ctx = session.WithAsker(ctx, func(ctx context.Context, asked session.ApprovalQuestion) bool {
+			responses, err := ask(ctx, mcp.InputRequestMap{allowField: approvalForm(asked)})
+			result, ok := responses[allowField].(*mcp.ElicitResult)
+			return err == nil && ok && isAllowed(result)
 		})
+	}
+	return session.WithElicitor(ctx, func(ctx context.Context, forms []session.ElicitationForm) ([]session.FormAnswer, error) {
+		requests, names := mcp.InputRequestMap{}, make([]string, len(forms))
+		for i, f := range forms {
+			names[i] = nameForm(f)
+			if _, twice := requests[names[i]]; twice {
+				names[i] += strconv.Itoa(i)
+			}
+			request, err := inputRequest(f)
+			if err != nil {
+				return nil, err
+			}
+			requests[names[i]] = request
+		}
+		if *missing = missingCapabilities(req, requests); *missing != nil {
+			return nil, errMissingCapability
+		}
+		responses, err := ask(ctx, requests)
 		if err != nil {
-			return session.FormAnswer{}, err
+			return nil, err
 		}
-		out := session.FormAnswer{Action: result.Action}
-		if result.Action == "accept" {
-			out.Values, err = jsonv2.Marshal(result.Content, jsonv2.Deterministic(true))
+		answers := make([]session.FormAnswer, len(forms))
+		for i, name := range names {
+			if answers[i], err = formAnswer(responses[name]); err != nil {
+				return nil, err
+			}
 		}
-		return out, err
+		return answers, nil
 	})
 }
 
-// nameForm returns the name of a tool's form: its title if that is an identifier.
+// inputRequest converts a tool's question to MCP.
+func inputRequest(f session.ElicitationForm) (mcp.InputRequest, error) {
+	switch f.Kind {
+	case pluginpb.RootsQuestion:
+		return &mcp.ListRootsParams{}, nil
+	case pluginpb.SamplingQuestion:
+		p := new(mcp.CreateMessageParams)
+		if err := jsonv1.Unmarshal(f.Params, p); err != nil {
+			return nil, fmt.Errorf("the request to the client's model is invalid: %w", err)
+		}
+		return p, nil
+	case "":
+		return &mcp.ElicitParams{
+			Mode: "form", Message: "The tool " + f.Tool + " asks: " + f.Message, RequestedSchema: f.Schema,
+		}, nil
+	}
+	return nil, fmt.Errorf("there is no question of kind %q", f.Kind)
+}
+
+// formAnswer converts a client's response for a tool.
+func formAnswer(response mcp.InputResponse) (out session.FormAnswer, err error) {
+	result, ok := response.(*mcp.ElicitResult)
+	if !ok {
+		out.Action = "accept"
+		out.Values, err = jsonv1.Marshal(response)
+		return out, err
+	}
+	out.Action = result.Action
+	if result.Action == "accept" {
+		out.Values, err = jsonv2.Marshal(result.Content, jsonv2.Deterministic(true))
+	}
+	return out, err
+}
+
+// errMissingCapability is the answer to a tool's question that the client does not support.
+var errMissingCapability = errors.New("the client has not declared the capability that this question needs")
+
+// missingCapabilities returns the capabilities that questions need and the client lacks.
+func missingCapabilities(req *mcp.CallToolRequest, requests mcp.InputRequestMap) (missing []string) {
+	has := req.ClientCapabilities()
+	if has == nil {
+		has = &mcp.ClientCapabilities{}
+	}
+	for _, request := range requests {
+		name, ok := "elicitation", supportsForms(req)
+		switch request.(type) {
+		case *mcp.CreateMessageParams:
+			name, ok = "sampling", has.Sampling != nil
+		case *mcp.ListRootsParams:
+			name, ok = "roots", has.RootsV2 != nil
+		}
+		if !ok {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}
+
+// askDuringCall asks a client of a version with sessions.
+func askDuringCall(s *mcp.ServerSession) askFunc {
+	return func(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error) {
+		responses := mcp.InputResponseMap{}
+		for _, name := range slices.Sorted(maps.Keys(requests)) {
+			var err error
+			switch request := requests[name].(type) {
+			case *mcp.ElicitParams:
+				responses[name], err = s.Elicit(ctx, request)
+			case *mcp.CreateMessageParams:
+				responses[name], err = s.CreateMessage(ctx, request)
+			case *mcp.ListRootsParams:
+				responses[name], err = s.ListRoots(ctx, request)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		return responses, nil
+	}
+}
+
+// nameForm returns the name of a tool's question: the tool's, or a form's title if that is an identifier.
 func nameForm(f session.ElicitationForm) string {
 	var schema struct {
 		Title string `json:"title"`
 	}
-	if err := jsonv2.Unmarshal(f.Schema, &schema); err != nil || schema.Title == allowField || !identifier().MatchString(schema.Title) {
-		return formName
+	_ = jsonv2.Unmarshal(f.Schema, &schema) // other questions have no schema
+	for _, name := range []string{f.Name, schema.Title} {
+		if name != allowField && identifier().MatchString(name) {
+			return name
+		}
 	}
-	return schema.Title
+	return formName
 }
 
 // identifier matches titles that can be names.

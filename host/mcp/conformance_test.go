@@ -26,14 +26,6 @@ import (
 
 // failing are the suite's scenarios that fail, by the feature that they need and this server doesn't have.
 var failing = map[string][]string{
-	"completion": {"completion-complete"},
-	"resources": {"resources-read-text", "resources-read-binary", "resources-templates-read", "resources-subscribe",
-		"resources-unsubscribe"},
-	"prompts": {"prompts-get-simple", "prompts-get-with-args", "prompts-get-embedded-resource", "prompts-get-with-image",
-		"input-required-result-non-tool-request"},
-	"sampling": {"server-stateless", "tools-call-sampling", "input-required-result-basic-sampling",
-		"input-required-result-multiple-input-requests", "input-required-result-capability-check"},
-	"roots for tools": {"input-required-result-basic-list-roots"},
 	"the extension for tasks": {"tasks-lifecycle", "tasks-capability-negotiation", "tasks-wire-fields",
 		"tasks-request-state-removal", "tasks-mrtr-input", "tasks-request-headers", "tasks-dispatch-and-envelope",
 		"tasks-required-task-error", "tasks-mrtr-composition"},
@@ -126,69 +118,10 @@ func conformanceSuite(t *testing.T) (node, suite string) {
 	return node, filepath.Join(dir, "node_modules/@modelcontextprotocol/conformance/dist/index.js")
 }
 
-// buildFixture builds picoclaw with the fixture plugin beside it, and returns the environment to run it in.
-func buildFixture(t *testing.T) (picoclaw string, env []string) {
-	t.Helper()
-	dir := hosttest.TempDir(t)
-	home, plugin := filepath.Join(dir, "home"), filepath.Join(dir, "plugins/conformance")
-	picoclaw = filepath.Join(dir, "picoclaw")
-	for _, made := range []string{home, plugin} {
-		if err := os.MkdirAll(made, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for program, pkg := range map[string]string{picoclaw: "../../cmd/picoclaw",
-		filepath.Join(plugin, "conformance"): "./testdata/conformance"} {
-		if err := hosttest.BuildProgram(program, pkg); err != nil {
-			t.Fatal(err)
-		}
-	}
-	manifest, err := exec.Command(filepath.Join(plugin, "conformance"), "describe").Output()
-	if err == nil {
-		err = os.WriteFile(filepath.Join(plugin, "plugin.json"), manifest, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return picoclaw, []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PICOCLAW_ISOLATION_ENABLED=true", "PATH=/usr/bin:/bin"}
-}
-
 // bridgeFixture returns the URL of a bridge to `+"`picoclaw mcp`"+` over stdio.
 func bridgeFixture(t *testing.T, picoclaw string, env []string) string {
 	t.Helper()
 	server := httptest.NewServer(newStdioBridge(t, picoclaw, env))
 	t.Cleanup(server.Close)
 	return server.URL + "/mcp"
-}
-
-// serveFixture serves the fixture plugin over HTTP, and returns a URL by which the suite reaches the server. The suite
-// has no token; a proxy adds it.
-func serveFixture(t *testing.T, picoclaw string, env []string) string {
-	t.Helper()
-	server := exec.Command(picoclaw, "mcp", "--http", "127.0.0.1:0")
-	server.Env = env
-	stderr, err := server.StderrPipe()
-	if err == nil {
-		err = server.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Process.Signal(syscall.SIGTERM); _ = server.Wait() })
-	line, err := bufio.NewReader(stderr).ReadString('\n')
-	address, _, found := strings.Cut(strings.TrimPrefix(line, "serving MCP at "), ";")
-	if err != nil || !found {
-		t.Fatalf("the server says %q, %v", line, err)
-	}
-	token, err := os.ReadFile(filepath.Join(strings.TrimPrefix(env[0], "HOME="), "mcp-token"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	to, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	between := httptest.NewServer(adding(strings.TrimSpace(string(token)), to, nil))
-	t.Cleanup(between.Close)
-	return between.URL + to.Path
 }

@@ -3,7 +3,11 @@ package mcp
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -11,9 +15,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Stateless protocol versions ask users in rounds: the response to a call is a question, and the client repeats the
+// Stateless protocol versions ask clients in rounds: the response to a call is a question, and the client repeats the
 // call with the answer. Meanwhile the call is suspended. If the process has ended meanwhile, an approval question's
 // answer counts for the repeated call. Older clients are asked by elicitation during the call.
 
@@ -27,6 +32,7 @@ const (
 type questionRounds struct {
 	states       *requestStates
 	agent, token string
+	tools        *toolset
 	suspended    *sync.Map // suspended calls by the ids of their states
 
 	mu    sync.Mutex
@@ -52,6 +58,7 @@ type suspendedCall struct {
 	pending   *roundQuestion // the question in the last response
 	expire    *time.Timer    // ends the call if nobody answers
 	approved  approvedQuestion
+	missing   []string // capabilities of the client that a question of the call needed
 
 	mu     sync.Mutex
 	events func(session.Event) // those of the request in progress; nil between rounds
@@ -64,26 +71,63 @@ type approvedQuestion struct {
 	result *mcp.ElicitResult // nil for none
 }
 
-// roundQuestion is a question of a call.
+// callOutcome is what a call has come to: a result, or questions.
+type callOutcome struct {
+	result    *session.Result
+	questions mcp.InputRequestMap
+	state     string // with which the client repeats the call
+}
+
+// roundQuestion is a question of a call, or several at once.
 type roundQuestion struct {
-	name    string
-	form    *mcp.ElicitParams
-	answers chan *mcp.ElicitResult
+	requests mcp.InputRequestMap
+	answers  chan mcp.InputResponseMap
 }
 
 // hash identifies the question.
 func (q *roundQuestion) hash() [sha256.Size]byte {
-	return sha256.Sum256([]byte(q.name + "\x00" + q.form.Message))
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(q.requests)) {
+		_, _ = h.Write(strconv.AppendQuote(nil, name)) // a hash takes every byte
+		if form, ok := q.requests[name].(*mcp.ElicitParams); ok {
+			_, _ = h.Write(strconv.AppendQuote(nil, form.Message))
+		}
+	}
+	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// ask suspends the call until the user answers. The call is cancelled if nobody answers in time.
-func (c *suspendedCall) ask(ctx context.Context, name string, form *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+// choose returns the responses to the question; nil if one is missing.
+func (q *roundQuestion) choose(responses mcp.InputResponseMap) mcp.InputResponseMap {
+	chosen := mcp.InputResponseMap{}
+	for name, request := range q.requests {
+		ok := false
+		switch request.(type) {
+		case *mcp.ElicitParams:
+			_, ok = responses[name].(*mcp.ElicitResult)
+		case *mcp.ListRootsParams:
+			_, ok = responses[name].(*mcp.ListRootsResult)
+		default:
+			_, ok = responses[name].(*mcp.CreateMessageResult)
+			if !ok {
+				_, ok = responses[name].(*mcp.CreateMessageWithToolsResult)
+			}
+		}
+		if !ok {
+			return nil
+		}
+		chosen[name] = responses[name]
+	}
+	return chosen
+}
+
+// ask suspends the call until the client answers. The call is cancelled if nobody answers in time.
+func (c *suspendedCall) ask(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error) {
 	c.asking.Lock()
 	defer c.asking.Unlock()
-	q := &roundQuestion{name, form, make(chan *mcp.ElicitResult)}
+	q := &roundQuestion{requests, make(chan mcp.InputResponseMap)}
 	if before := c.approved; before.result != nil && before.hash == q.hash() {
 		c.approved = approvedQuestion{}
-		return before.result, nil
+		return mcp.InputResponseMap{allowField: before.result}, nil
 	}
 	select {
 	case c.questions <- q:
@@ -91,8 +135,17 @@ func (c *suspendedCall) ask(ctx context.Context, name string, form *mcp.ElicitPa
 		return nil, ctx.Err()
 	}
 	select {
-	case result := <-q.answers:
-		return result, completeForm(form, result)
+	case responses := <-q.answers:
+		for name, request := range requests {
+			form, ok := request.(*mcp.ElicitParams)
+			if !ok {
+				continue
+			}
+			if err := completeForm(form, responses[name].(*mcp.ElicitResult)); err != nil {
+				return nil, err
+			}
+		}
+		return responses, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -116,9 +169,9 @@ func (c *suspendedCall) setEvents(events func(session.Event)) {
 
 // nextQuestion gives the call the answer to its pending question, if any, and waits for its next question or its
 // result. The call is cancelled with ctx.
-func (c *suspendedCall) nextQuestion(ctx context.Context, answer *mcp.ElicitResult) (*roundQuestion, *session.Result) {
+func (c *suspendedCall) nextQuestion(ctx context.Context, answer mcp.InputResponseMap) (*roundQuestion, *session.Result) {
 	defer context.AfterFunc(ctx, c.cancel)()
-	var answers chan *mcp.ElicitResult
+	var answers chan mcp.InputResponseMap
 	if answer != nil {
 		answers = c.pending.answers
 	}
@@ -137,7 +190,7 @@ func (c *suspendedCall) nextQuestion(ctx context.Context, answer *mcp.ElicitResu
 // callTool makes or continues a call. If the policy requires approval or the tool has a question, the result is the
 // question. A suspended call ends with life at the latest.
 func (r *questionRounds) callTool(ctx, life context.Context, s toolSession, t session.Tool, req *mcp.CallToolRequest) (
-	*mcp.CallToolResult, error,
+	*callOutcome, error,
 ) {
 	call := bindCall(r.agent, r.token, t.Name, req.Params.Arguments)
 	c, answer, err := r.resume(req.Params, call)
@@ -146,12 +199,12 @@ func (r *questionRounds) callTool(ctx, life context.Context, s toolSession, t se
 			Message: err.Error() + "; repeat the call without requestState and inputResponses"}
 	}
 	started := c.questions != nil
-	if !started && (!supportsForms(req) || !r.start(ctx, life, c, s, t, req)) {
-		return toolResult(callWithEvents(ctx, s, t, req, req.Params.Arguments), t.Spec.TextResult), nil
+	if !started && !r.start(ctx, life, c, s, t, req) {
+		return &callOutcome{result: r.tools.callWithEvents(ctx, s, t, req, req.Params.Arguments)}, nil
 	}
 	q, result := c.pending, (*session.Result)(nil)
 	if !started || answer != nil { // otherwise the answer is missing, and the question is repeated
-		events, end := eventForwarder(ctx, t, req)
+		events, end := r.tools.eventForwarder(ctx, t, req)
 		c.setEvents(events)
 		q, result = c.nextQuestion(ctx, answer)
 		c.setEvents(nil)
@@ -159,7 +212,10 @@ func (r *questionRounds) callTool(ctx, life context.Context, s toolSession, t se
 	}
 	if result != nil {
 		c.cancel()
-		return toolResult(result, t.Spec.TextResult), nil
+		if c.missing != nil && result.Err != nil && result.Err.Code == pluginpb.CodeNobodyToAsk {
+			return nil, capabilityFault(c.missing, result.Err.Message)
+		}
+		return &callOutcome{result: result}, nil
 	}
 	state, id := r.states.issue(call, q.hash())
 	c.pending = q
@@ -169,12 +225,25 @@ func (r *questionRounds) callTool(ctx, life context.Context, s toolSession, t se
 		}
 	})
 	r.suspended.Store(id, c)
-	return &mcp.CallToolResult{RequestState: state, InputRequests: mcp.InputRequestMap{q.name: q.form}}, nil
+	return &callOutcome{state: state, questions: q.requests}, nil
+}
+
+// capabilityFault returns the error of a call that failed because the client lacks capabilities.
+func capabilityFault(missing []string, text string) error {
+	required := map[string]struct{}{}
+	for _, name := range missing {
+		required[name] = struct{}{}
+	}
+	data, err := json.Marshal(map[string]any{"requiredCapabilities": required})
+	if err != nil {
+		return err
+	}
+	return &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Message: text, Data: data}
 }
 
 // resume returns the suspended call that a request continues, with the answer to its question, or else a call that was
 // not started. The answer is nil if it is missing.
-func (r *questionRounds) resume(p *mcp.CallToolParamsRaw, call callBinding) (*suspendedCall, *mcp.ElicitResult, error) {
+func (r *questionRounds) resume(p *mcp.CallToolParamsRaw, call callBinding) (*suspendedCall, mcp.InputResponseMap, error) {
 	if p.RequestState == "" {
 		return &suspendedCall{}, nil, nil
 	}
@@ -185,8 +254,7 @@ func (r *questionRounds) resume(p *mcp.CallToolParamsRaw, call callBinding) (*su
 	if known, ok := r.suspended.LoadAndDelete(id); ok {
 		c := known.(*suspendedCall)
 		c.expire.Stop()
-		answer, _ := p.InputResponses[c.pending.name].(*mcp.ElicitResult)
-		return c, answer, nil
+		return c, c.pending.choose(p.InputResponses), nil
 	}
 	answer, _ := p.InputResponses[allowField].(*mcp.ElicitResult)
 	if answer == nil {
@@ -209,7 +277,7 @@ func (r *questionRounds) start(ctx, life context.Context, c *suspendedCall, s to
 	callCtx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the call outlives its first request
 	c.cancel = cancel
 	stop := context.AfterFunc(life, cancel)
-	callCtx = withOrigin(withElicitation(callCtx, c.ask), req)
+	callCtx = withOrigin(withQuestions(callCtx, req, c.ask, &c.missing), req)
 	go func() {
 		c.result <- s.Call(callCtx, t.Name, arguments, c.forwardEvent)
 		stop()

@@ -135,12 +135,12 @@ func (s *roundsSession) Call(ctx context.Context, _ string, _ json.RawMessage, _
 	if ask := session.AskerOf(ctx); ask == nil || !ask(ctx, session.ApprovalQuestion{Tool: "test.rounds", Decision: guard.Decision{Reason: "r", Rule: "r"}}) {
 		return &session.Result{Text: "refused"}
 	}
-	answer, err := session.ElicitorOf(ctx)(ctx, session.ElicitationForm{Tool: "test.rounds", Message: "How many?",
-		Schema: json.RawMessage(`{"type":"object","title":"count","properties":{"n":{"type":"integer","default":3}}}`)})
+	answer, err := session.ElicitorOf(ctx)(ctx, []session.ElicitationForm{{Tool: "test.rounds", Message: "How many?",
+		Schema: json.RawMessage(`{"type":"object","title":"count","properties":{"n":{"type":"integer","default":3}}}`)}})
 	if err != nil {
 		return &session.Result{Text: err.Error()}
 	}
-	return &session.Result{Text: answer.Action + string(answer.Values)}
+	return &session.Result{Text: answer[0].Action + string(answer[0].Values)}
 }
 
 // round sends a call with the state and the answer of the round before, and returns its result or error.

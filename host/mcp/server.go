@@ -57,13 +57,20 @@ func NewServer(s toolSession, version, instructions string) *Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "picoclaw", Title: "picoclaw", Version: version}, &mcp.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
+		CompletionHandler: func(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+			return completeArgument(s, req)
+		},
+		SubscribeHandler:   func(_ context.Context, req *mcp.SubscribeRequest) error { return checkSubscription(s, req.Params.URI) },
+		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 		RootsListChangedHandler: func(_ context.Context, req *mcp.RootsListChangedRequest) {
 			all.stateOf(req.Session).roots.markChanged()
 		},
 		// Tool lists depend on the client's searches, so shared caches must not store them.
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	})
-	ts := &toolset{session: s, server: server, clients: all, rounds: newQuestionRounds(), listed: map[string]*listedTool{}}
+	ts := &toolset{session: s, server: server, clients: all, rounds: newQuestionRounds(), listed: map[string]*listedTool{},
+		features: map[string]session.Feature{}}
+	ts.rounds.tools = ts
 	ts.refreshTools()
 	arguments := new(argumentStore)
 	server.AddReceivingMiddleware(arguments.restoreArguments, new(requestLimiter).limitCalls, negotiateVersion, ts.completeLists)

@@ -44,9 +44,12 @@ func (telling) Call(ctx context.Context, _ string, arguments json.RawMessage, ev
 		if show == nil {
 			return &session.Result{Text: "nobody"}
 		}
-		said, err := show(ctx, session.ElicitationForm{Tool: "test.tell", Message: "How many?",
-			Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","default":3}}}`)})
-		return &session.Result{Text: fmt.Sprint(said.Action, string(said.Values), err)}
+		said, err := show(ctx, []session.ElicitationForm{{Tool: "test.tell", Message: "How many?",
+			Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","default":3}}}`)}})
+		if err != nil {
+			return &session.Result{Text: err.Error()}
+		}
+		return &session.Result{Text: said[0].Action + string(said[0].Values)}
 	case "blocks":
 		return &session.Result{Text: "a\nb", Content: []session.Content{
 			{Text: "a"}, {URI: "test://r", MediaType: "text/plain", Text: "b"}, {Data: []byte{1}, MediaType: "audio/wav"},

@@ -55,8 +55,9 @@ type toolset struct {
 	rounds  *questionRounds
 
 	mu         sync.Mutex
-	listed     map[string]*listedTool // by client name
-	searchable bool                   // the search tool is offered
+	listed     map[string]*listedTool     // by client name
+	searchable bool                       // the search tool is offered
+	features   map[string]session.Feature // offered resources and prompts, by name
 }
 
 // listedTool is an offered tool.
@@ -91,33 +92,21 @@ func (ts *toolset) refreshTools() {
 		ts.server.RemoveTools(names...)
 		ts.clients.unlistTools(names)
 	}
+	ts.refreshFeatures()
 	ts.updateSearchTool() // last, because a removed tool may have had the search tool's name
 }
 
 // newHandler returns the handler that calls a tool for a client.
 func (ts *toolset) newHandler(t session.Tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		client := ts.clients.stateOf(req.Session)
-		ctx, cancel := client.callContext(ctx)
-		defer cancel()
-		s, err := client.roots.sessionFor(ctx, req.Session)
+		outcome, err := ts.call(ctx, t, req)
 		if err != nil {
-			return toolResult(rootsError(err), false), nil
+			return nil, err
 		}
-		if callVersion(req) >= statelessSince {
-			if hasOwnSession(req) {
-				return ts.rounds.callTool(ctx, context.Background(), s, t, req)
-			}
-			return ts.rounds.callTool(ctx, client.ctx, s, t, req)
+		if outcome.questions != nil {
+			return &mcp.CallToolResult{RequestState: outcome.state, InputRequests: outcome.questions}, nil
 		}
-		if supportsForms(req) {
-			ctx = withElicitation(ctx, func(ctx context.Context, _ string, form *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-				return req.Session.Elicit(ctx, form)
-			})
-		}
-		arguments := req.Params.Arguments
-		req.Params.Arguments = nil // the SDK holds the request until the call's end
-		result := toolResult(callWithEvents(ctx, s, t, req, arguments), t.Spec.TextResult)
+		result := toolResult(outcome.result, t.Spec.TextResult)
 		if callVersion(req) < structuredSince && len(result.Content) > 0 {
 			result.StructuredContent = nil
 		}
@@ -125,10 +114,33 @@ func (ts *toolset) newHandler(t session.Tool) mcp.ToolHandler {
 	}
 }
 
+// call makes a call for a client, or continues it.
+func (ts *toolset) call(ctx context.Context, t session.Tool, req *mcp.CallToolRequest) (*callOutcome, error) {
+	client := ts.clients.stateOf(req.Session)
+	ctx, cancel := client.callContext(ctx)
+	defer cancel()
+	s, err := client.roots.sessionFor(ctx, req.Session)
+	if err != nil {
+		return &callOutcome{result: rootsError(err)}, nil
+	}
+	if callVersion(req) >= statelessSince {
+		if hasOwnSession(req) {
+			return ts.rounds.callTool(ctx, context.Background(), s, t, req)
+		}
+		return ts.rounds.callTool(ctx, client.ctx, s, t, req)
+	}
+	if c := req.ClientCapabilities(); supportsForms(req) || c != nil && (c.Sampling != nil || c.RootsV2 != nil) {
+		ctx = withQuestions(ctx, req, askDuringCall(req.Session), new([]string))
+	}
+	arguments := req.Params.Arguments
+	req.Params.Arguments = nil // the SDK holds the request until the call's end
+	return &callOutcome{result: ts.callWithEvents(ctx, s, t, req, arguments)}, nil
+}
+
 // callWithEvents makes a call and forwards its events to the client.
-func callWithEvents(ctx context.Context, s toolSession, t session.Tool, req *mcp.CallToolRequest,
+func (ts *toolset) callWithEvents(ctx context.Context, s toolSession, t session.Tool, req *mcp.CallToolRequest,
 	arguments json.RawMessage) *session.Result {
-	events, end := eventForwarder(ctx, t, req)
+	events, end := ts.eventForwarder(ctx, t, req)
 	defer end()
 	if req.Params.GetProgressToken() == nil {
 		ctx = session.WithoutOutput(ctx)
@@ -138,7 +150,7 @@ func callWithEvents(ctx context.Context, s toolSession, t session.Tool, req *mcp
 
 // withOrigin adds the request's origin and trace context to a context.
 func withOrigin(ctx context.Context, req *mcp.CallToolRequest) context.Context {
-	r := session.RequestInfo{Method: "tools/call", Tool: req.Params.Name, Session: req.Session.ID(), Version: callVersion(req),
+	r := session.RequestInfo{Method: requestMethod(req.Params.Name), Tool: req.Params.Name, Session: req.Session.ID(), Version: callVersion(req),
 		Transport: "pipe"}
 	if req.Extra != nil && req.Extra.Header != nil {
 		r.Transport = "tcp" // HTTP
@@ -151,10 +163,14 @@ func withOrigin(ctx context.Context, req *mcp.CallToolRequest) context.Context {
 
 // eventForwarder returns a function that forwards a call's events to the client: progress and output if the client
 // asked for progress, and log messages, which the SDK filters by level. The caller calls end after the call.
-func eventForwarder(ctx context.Context, t session.Tool, req *mcp.CallToolRequest) (events func(session.Event), end func()) {
+func (ts *toolset) eventForwarder(ctx context.Context, t session.Tool, req *mcp.CallToolRequest) (events func(session.Event), end func()) {
 	token := req.Params.GetProgressToken()
 	bytes := 0.0
 	return session.WholeCharacters(func(e session.Event) {
+		if e.Changed != "" {
+			ts.notifyChanged(ctx, t, e.Changed)
+			return
+		}
 		if e.Log != nil {
 			_ = req.Session.Log(ctx, logMessage(t, e.Log)) // messages may be dropped
 			return

@@ -25,7 +25,8 @@ type asking struct {
 func main() {
 	sdk.Main(sdk.Plugin{
 		ID: "conformance", Version: "1.0.0", Doc: "What the conformance suite calls.",
-		Tools: []sdk.Tool{
+		Resources: resources(), Prompts: prompts(),
+		Tools: append(clientTools(),
 			sdk.NewTool("test_simple_text", "Returns a text.", simpleText, sdk.Traits{ReadOnly: true}),
 			sdk.NewTool("test_image_content", "Returns a picture.", imageContent, sdk.Traits{ReadOnly: true}),
 			sdk.NewTool("test_audio_content", "Returns a sound.", audioContent, sdk.Traits{ReadOnly: true}),
@@ -44,7 +45,7 @@ func main() {
 			sdk.NewTool("test_input_required_result_multi_round", "Asks twice.", twoQuestions, sdk.Traits{ReadOnly: true}),
 			sdk.NewTool("test_elicitation_sep1034_defaults", "Asks with defaults.", defaults, sdk.Traits{ReadOnly: true}),
 			sdk.NewTool("test_elicitation_sep1330_enums", "Asks for choices.", enums, sdk.Traits{ReadOnly: true}),
-		},
+		),
 	})
 }
 

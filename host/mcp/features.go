@@ -1,0 +1,249 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// featureSession is a session with resources and prompts, which are read by calls, as *session.Session is.
+type featureSession interface {
+	toolSession
+	Features() []session.Feature
+}
+
+var _ featureSession = (*session.Session)(nil)
+
+// featuresOf returns a session's resources and prompts.
+func featuresOf(s toolSession) []session.Feature {
+	if with, ok := s.(featureSession); ok {
+		return with.Features()
+	}
+	return nil
+}
+
+// refreshFeatures offers the session's current resources and prompts, and notifies clients of changes. The caller holds
+// ts.mu.
+func (ts *toolset) refreshFeatures() {
+	removed := maps.Clone(ts.features)
+	for _, f := range featuresOf(ts.session) {
+		delete(removed, f.Name)
+		known, offered := ts.features[f.Name]
+		if offered && known.Short == f.Short && reflect.DeepEqual(known.Spec, f.Spec) {
+			continue
+		}
+		if offered {
+			ts.removeFeature(known)
+		}
+		ts.features[f.Name] = f
+		ts.addFeature(f)
+	}
+	for name, f := range removed {
+		delete(ts.features, name)
+		ts.removeFeature(f)
+	}
+}
+
+// addFeature offers a resource or prompt.
+func (ts *toolset) addFeature(f session.Feature) {
+	if f.Kind == pluginpb.PromptKind {
+		prompt := &mcp.Prompt{Name: promptName(f), Description: f.Spec.Doc, Arguments: promptArguments(f.Spec)}
+		ts.server.AddPrompt(prompt, func(ctx context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return ts.getPrompt(ctx, f, req)
+		})
+		return
+	}
+	read := func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return ts.readResource(ctx, f, req)
+	}
+	if isTemplate(f.Spec) {
+		ts.server.AddResourceTemplate(&mcp.ResourceTemplate{Name: f.Spec.Name, Description: f.Spec.Doc, URITemplate: f.Spec.URI,
+			MIMEType: f.Spec.MediaType}, read)
+		return
+	}
+	ts.server.AddResource(&mcp.Resource{Name: f.Spec.Name, Description: f.Spec.Doc, URI: f.Spec.URI, MIMEType: f.Spec.MediaType}, read)
+}
+
+// removeFeature stops offering a resource or prompt.
+func (ts *toolset) removeFeature(f session.Feature) {
+	switch {
+	case f.Kind == pluginpb.PromptKind:
+		ts.server.RemovePrompts(promptName(f))
+	case isTemplate(f.Spec):
+		ts.server.RemoveResourceTemplates(f.Spec.URI)
+	default:
+		ts.server.RemoveResources(f.Spec.URI)
+	}
+}
+
+// promptName returns a prompt's name for clients.
+func promptName(f session.Feature) string { return catalog.ClientName(f.Short) }
+
+// isTemplate reports whether a resource's URI has variables.
+func isTemplate(s *pluginpb.Spec) bool { return strings.Contains(s.URI, "{") }
+
+// promptArguments returns a prompt's arguments, sorted by name.
+func promptArguments(s *pluginpb.Spec) (all []*mcp.PromptArgument) {
+	input, err := s.Input.Parse()
+	if err != nil {
+		return nil // the call reports it
+	}
+	for _, name := range slices.Sorted(maps.Keys(input.Properties)) {
+		all = append(all, &mcp.PromptArgument{Name: name, Description: input.Properties[name].Description,
+			Required: slices.Contains(input.Required, name)})
+	}
+	return all
+}
+
+// requestMethod returns the method of the request that a call was made for.
+func requestMethod(name string) string {
+	switch kind, _, _ := strings.Cut(name, ":"); kind {
+	case pluginpb.ResourceKind:
+		return "resources/read"
+	case pluginpb.PromptKind:
+		return "prompts/get"
+	}
+	return "tools/call"
+}
+
+// callFeature reads a resource or prompt by a call. A failure is an error.
+func (ts *toolset) callFeature(ctx context.Context, f session.Feature, req *mcp.CallToolRequest) (*callOutcome, error) {
+	req.Params.Name = f.Name
+	outcome, err := ts.call(ctx, session.Tool{Name: f.Name, Plugin: f.Plugin, Spec: f.Spec}, req)
+	if err != nil || outcome.result == nil || outcome.result.Err == nil {
+		return outcome, err
+	}
+	code := int64(jsonrpc.CodeInternalError)
+	if e := outcome.result.Err.Code; e == pluginpb.CodeInvalidArgument || e == pluginpb.CodeNotFound {
+		code = jsonrpc.CodeInvalidParams
+	}
+	return nil, &jsonrpc.Error{Code: code, Message: outcome.result.Err.Explained()}
+}
+
+// getPrompt answers prompts/get.
+func (ts *toolset) getPrompt(ctx context.Context, f session.Feature, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+	values := req.Params.Arguments
+	if values == nil {
+		values = map[string]string{}
+	}
+	arguments, err := json.Marshal(values)
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := ts.callFeature(ctx, f, &mcp.CallToolRequest{Session: req.Session, Extra: req.Extra, Params: &mcp.CallToolParamsRaw{
+		Meta: req.Params.Meta, Arguments: arguments, InputResponses: req.Params.InputResponses, RequestState: req.Params.RequestState}})
+	if err != nil {
+		return nil, err
+	}
+	if outcome.questions != nil {
+		return &mcp.GetPromptResult{InputRequests: outcome.questions, RequestState: outcome.state}, nil
+	}
+	result := &mcp.GetPromptResult{Description: f.Spec.Doc, Messages: []*mcp.PromptMessage{}}
+	for _, c := range resultContent(outcome.result) {
+		role := mcp.Role("user")
+		if c.Role == "assistant" {
+			role = "assistant"
+		}
+		result.Messages = append(result.Messages, &mcp.PromptMessage{Role: role, Content: contentBlock(c)})
+	}
+	return result, nil
+}
+
+// readResource answers resources/read.
+func (ts *toolset) readResource(ctx context.Context, f session.Feature, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	arguments, ok := f.MatchURI(req.Params.URI)
+	if !ok {
+		return nil, mcp.ResourceNotFoundError(req.Params.URI)
+	}
+	outcome, err := ts.callFeature(ctx, f, &mcp.CallToolRequest{Session: req.Session, Extra: req.Extra, Params: &mcp.CallToolParamsRaw{
+		Meta: req.Params.Meta, Arguments: arguments, InputResponses: req.Params.InputResponses, RequestState: req.Params.RequestState}})
+	if err != nil {
+		return nil, err
+	}
+	if outcome.questions != nil {
+		return &mcp.ReadResourceResult{InputRequests: outcome.questions, RequestState: outcome.state}, nil
+	}
+	result := &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{}}
+	for _, c := range resultContent(outcome.result) {
+		if c.URI == "" {
+			c.URI = req.Params.URI
+		}
+		result.Contents = append(result.Contents, &mcp.ResourceContents{URI: c.URI, MIMEType: c.MediaType, Text: c.Text, Blob: c.Data})
+	}
+	return result, nil
+}
+
+// resultContent returns the content blocks of a result.
+func resultContent(r *session.Result) []session.Content {
+	if len(r.Content) == 0 && r.Text != "" {
+		return []session.Content{{Text: r.Text}}
+	}
+	return r.Content
+}
+
+// findResource returns the session's resource with a URI.
+func findResource(s toolSession, uri string) (session.Feature, bool) {
+	for _, f := range featuresOf(s) {
+		if f.Kind == pluginpb.ResourceKind {
+			if _, ok := f.MatchURI(uri); ok {
+				return f, true
+			}
+		}
+	}
+	return session.Feature{}, false
+}
+
+// checkSubscription returns an error for a resource that the agent may not read.
+func checkSubscription(s toolSession, uri string) error {
+	if _, ok := findResource(s, uri); !ok {
+		return mcp.ResourceNotFoundError(uri)
+	}
+	return nil
+}
+
+// notifyChanged tells subscribers that a resource of a call's plugin has changed.
+func (ts *toolset) notifyChanged(ctx context.Context, t session.Tool, uri string) {
+	if f, ok := findResource(ts.session, uri); ok && f.Plugin == t.Plugin {
+		_ = ts.server.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri}) // it may be dropped
+	}
+}
+
+// completeArgument completes an argument of a prompt, or a variable of a resource, from the values that its schema
+// lists.
+func completeArgument(s toolSession, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+	p := req.Params
+	result := &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{}}}
+	for _, f := range featuresOf(s) {
+		named := p.Ref != nil && (f.Kind == pluginpb.PromptKind && promptName(f) == p.Ref.Name ||
+			f.Kind == pluginpb.ResourceKind && f.Spec.URI == p.Ref.URI)
+		if !named {
+			continue
+		}
+		input, err := f.Spec.Input.Parse()
+		if err != nil {
+			return nil, err
+		}
+		argument := input.Properties[p.Argument.Name]
+		if argument == nil {
+			break
+		}
+		for _, value := range argument.Enum {
+			if text, ok := value.(string); ok && strings.HasPrefix(text, p.Argument.Value) {
+				result.Completion.Values = append(result.Completion.Values, text)
+			}
+		}
+		result.Completion.Total = len(result.Completion.Values)
+		return result, nil
+	}
+	return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "there is no such prompt, resource or argument"}
+}
