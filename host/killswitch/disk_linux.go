@@ -7,16 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isDiskFull reports whether an error says that the disk is full.
-func isDiskFull(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
-
-// diskSpace returns the size of a directory's disk, and the bytes free for this user; 0 if unknown.
-func diskSpace(dir string) (total, free uint64) {
+// readSpace returns the space of a directory's disk for this user; zero if unknown.
+func readSpace(dir string) diskSpace {
 	var s unix.Statfs_t
 	if unix.Statfs(dir, &s) != nil || s.Bsize <= 0 {
-		return 0, 0
+		return diskSpace{}
 	}
-	return s.Blocks * uint64(s.Bsize), s.Bavail * uint64(s.Bsize)
+	return diskSpace{s.Blocks * uint64(s.Bsize), s.Bavail * uint64(s.Bsize), s.Files, s.Ffree}
 }
 
 // allocateFile sets the size of a file and allocates its space.

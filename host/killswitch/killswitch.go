@@ -16,6 +16,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/internal/filelock"
+	"github.com/picoclaw/picoclaw/internal/fulldisk"
 	"github.com/picoclaw/picoclaw/internal/owner"
 	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
@@ -216,10 +217,10 @@ func updateFile(home string, change func(StopsByAgent)) error {
 	if err != nil {
 		return err
 	}
-	if err = replaceFile(home, append(text, '\n')); isDiskFull(err) && turn.Truncate(0) == nil {
+	if err = replaceFile(home, append(text, '\n')); fulldisk.IsFull(err) && turn.Truncate(0) == nil {
 		err = replaceFile(home, append(text, '\n'))
 	}
-	if isDiskFull(err) { // no inode is left; a reader of a partial file stops all agents
+	if fulldisk.IsFull(err) { // no inode is left; a reader of a partial file stops all agents
 		err = overwriteFile(filePath(home), append(text, '\n'))
 	}
 	return err

@@ -5,11 +5,19 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/picoclaw/picoclaw/internal/fulldisk"
 )
 
-// maxReserve limits the space reserved on the home's disk; with less free space, commands are stopped. On a small disk
-// it is an eighth.
-const maxReserve = 32 << 20
+// maxReserve limits the space reserved on the home's disk; with less free space, or fewer free inodes than maxInodes,
+// commands are stopped. On a small disk it is an eighth.
+const (
+	maxReserve = 32 << 20
+	maxInodes  = 64
+)
+
+// diskSpace is the space of a disk in bytes and inodes. inodes is 0 on file systems that make them as needed.
+type diskSpace struct{ total, free, inodes, freeInodes uint64 }
 
 func reservePath(home string) string { return filepath.Join(home, "stopped.reserve") }
 
@@ -18,8 +26,7 @@ func reserveSize(total uint64) int64 { return int64(min(maxReserve, total/8)) } 
 
 // reserveSpace allocates the reserve. Too little space is no error: no command runs then, see [CheckSpace].
 func reserveSpace(home string) error {
-	total, _ := diskSpace(home)
-	size := reserveSize(total)
+	size := reserveSize(readSpace(home).total)
 	if info, err := os.Stat(reservePath(home)); err == nil && info.Size() == size {
 		return nil
 	}
@@ -31,7 +38,7 @@ func reserveSpace(home string) error {
 	if err != nil {
 		err = errors.Join(err, file.Truncate(0))
 	}
-	if err = errors.Join(err, file.Close()); err != nil && !isDiskFull(err) {
+	if err = errors.Join(err, file.Close()); err != nil && !fulldisk.IsFull(err) {
 		return fmt.Errorf("set space aside for the kill switch: %w", err)
 	}
 	return nil
@@ -50,21 +57,23 @@ func fillFile(file *os.File, size int64) error {
 
 // SpaceError says that commands are stopped because the disk is nearly full.
 type SpaceError struct {
-	Home string
-	Free uint64
-	Min  int64
+	Home      string
+	Free, Min string // such as 12 KB
 }
 
 func (e *SpaceError) Error() string {
-	return fmt.Sprintf("commands are stopped: the disk of %s has %d KB left, and the kill switch needs %d KB; delete files there",
-		e.Home, e.Free>>10, e.Min>>10)
+	return fmt.Sprintf("commands are stopped: the disk of %s has %s left, and the kill switch needs %s; delete files there",
+		e.Home, e.Free, e.Min)
 }
 
 // CheckSpace returns a *SpaceError while the home's disk has less free space than the kill switch may need.
 func CheckSpace(home string) error {
-	total, free := diskSpace(home)
-	if size := reserveSize(total); free < uint64(size) { //nolint:gosec // never negative
-		return &SpaceError{home, free, size}
+	disk := readSpace(home)
+	if size := reserveSize(disk.total); disk.free < uint64(size) { //nolint:gosec // never negative
+		return &SpaceError{home, fmt.Sprint(disk.free>>10, " KB"), fmt.Sprint(size>>10, " KB")}
+	}
+	if least := min(maxInodes, disk.inodes/8); disk.freeInodes < least {
+		return &SpaceError{home, fmt.Sprint(disk.freeInodes, " inodes"), fmt.Sprint(least)}
 	}
 	return nil
 }
