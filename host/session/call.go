@@ -12,6 +12,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/host/quota"
 	"github.com/picoclaw/picoclaw/host/supervise"
+	"github.com/picoclaw/picoclaw/internal/fulldisk"
 	"github.com/picoclaw/picoclaw/internal/suggest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -120,5 +121,9 @@ func (s *Session) convertResult(t *catalog.Tool, r *pluginpb.Result) *Result {
 }
 
 func unavailableResult(err error) *Result {
-	return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error()}}
+	e := &Error{Code: pluginpb.CodeUnavailable, Message: err.Error()}
+	if fulldisk.IsFull(err) {
+		e.Hint = fulldisk.Remedy
+	}
+	return &Result{Err: e}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/internal/fulldisk"
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
@@ -33,7 +34,11 @@ func Run(args []string, f *Factory, newRoot func(*Factory) *cobra.Command) int {
 		return ExitFailed
 	}
 	if err != nil && err.Error() != "" {
-		fmt.Fprintln(f.Err, "picoclaw: "+terminal.New(f.Err).Clean(err.Error()))
+		text := err.Error()
+		if fulldisk.IsFull(err) {
+			text += "; " + fulldisk.Remedy
+		}
+		fmt.Fprintln(f.Err, "picoclaw: "+terminal.New(f.Err).Clean(text))
 	}
 	return ExitCode(err)
 }
