@@ -64,7 +64,7 @@ func (s *Store) lost(ids []string) (lost []string, err error) {
 		return nil, fmt.Errorf("read the undo store: %w", err)
 	}
 	defer func() { _ = file.Close() }()
-	oldest := time.Now().Add(-s.options.MaxAge).UTC().Format("20060102T150405")
+	oldest := time.Now().Add(-s.options.MaxAge).UTC().Format(idTime)
 	if len(ids) > 0 {
 		oldest = max(oldest, ids[len(ids)-1])
 	}

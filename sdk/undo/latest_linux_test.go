@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,6 +30,14 @@ func TestLostArchiveIsListed(t *testing.T) {
 		}
 		if got := summaries(t, openStore(t, dir, Options{})); !slices.Equal(got, want) {
 			t.Errorf("without the archive of %d: %q", lost, got)
+		}
+		if err := openStore(t, dir, Options{}).Each(func(op *Operation) bool {
+			if time.Since(op.Time) > time.Hour {
+				t.Errorf("%q has the time %v", op.Summary, op.Time)
+			}
+			return true
+		}); err != nil {
+			t.Error(err)
 		}
 	}
 }

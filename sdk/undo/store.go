@@ -87,7 +87,16 @@ func (s *Store) newID() string {
 	defer s.mu.Unlock()
 	s.last = max(time.Now().UnixNano(), s.last+1)
 	at := time.Unix(0, s.last).UTC()
-	return fmt.Sprintf("%s%09d-%s", at.Format("20060102T150405"), at.Nanosecond(), strings.ToLower(rand.Text()[:4]))
+	return fmt.Sprintf("%s%09d-%s", at.Format(idTime), at.Nanosecond(), strings.ToLower(rand.Text()[:4]))
+}
+
+// idTime is the layout of the beginning of an id.
+const idTime = "20060102T150405"
+
+// timeOfID returns the time of an operation's begin, to the second.
+func timeOfID(id string) time.Time {
+	at, _ := time.Parse(idTime, id[:min(len(id), len(idTime))])
+	return at
 }
 
 var idPattern = lazyregexp.New(`^\d{8}T\d{15}-[a-z0-9]{4}$`)
@@ -177,10 +186,10 @@ func (s *Store) Each(fn func(*Operation) bool) error {
 		case errors.As(err, &unknown) && !slices.Contains(lost, id):
 			continue // pruned meanwhile
 		case errors.As(err, &unknown):
-			op = &Operation{ID: id, Summary: "an operation without an archive",
+			op = &Operation{ID: id, Time: timeOfID(id), Summary: "an operation without an archive",
 				Missing: s.archivePath(id) + " was deleted, or could not be written when the disk was full"}
 		case err != nil:
-			op = &Operation{ID: id, Summary: "an unreadable archive", Missing: err.Error() + "; put back a copy"}
+			op = &Operation{ID: id, Time: timeOfID(id), Summary: "an unreadable archive", Missing: err.Error() + "; put back a copy"}
 		}
 		if !op.changedNothing() && !fn(op) {
 			return nil
