@@ -51,7 +51,7 @@ func (h *Hub) Serve(ctx context.Context, logger hclog.Logger, ready func(address
 	}
 	for name, tenant := range r.Tenants {
 		if err := h.prepare(ctx, at, name, tenant); err != nil {
-			return fmt.Errorf("the hub: %w", err)
+			return fmt.Errorf("the hub: %w", explainStoreError(err))
 		}
 	}
 	s := &store{srv: srv, dir: h.path("store"), log: logger}

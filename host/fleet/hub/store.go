@@ -14,8 +14,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
+	"github.com/picoclaw/picoclaw/internal/fulldisk"
 )
 
 // checkStoreEvery is the pause between two checks of the store.
@@ -94,6 +96,15 @@ func (s *store) report(err error) {
 	if said := s.fault.Swap(&reason); said == nil || *said != reason {
 		s.log.Error("the hub's store can't be written: no agent is served until it can", "directory", s.dir, "error", reason)
 	}
+}
+
+// explainStoreError adds a remedy to JetStream's error of a stream that it can't write.
+func explainStoreError(err error) error {
+	const cannotCreate = 10049 // JetStream's code
+	if e, is := errors.AsType[*jetstream.APIError](err); is && e.ErrorCode == cannotCreate {
+		return fmt.Errorf("%w; %s", err, fulldisk.Remedy)
+	}
+	return err
 }
 
 // refusal is the answer to a request that can't be served while nothing can be written: what is stored can be read, but
