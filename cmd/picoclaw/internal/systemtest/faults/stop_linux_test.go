@@ -15,11 +15,17 @@ import (
 // smallHome returns a home on a disk of 64 MB.
 func smallHome(t *testing.T) clitest.Home {
 	t.Helper()
+	return homeOnDisk(t, "size=64m")
+}
+
+// homeOnDisk returns a home on a tmpfs with mount options.
+func homeOnDisk(t *testing.T, options string) clitest.Home {
+	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("only root can mount a disk that is small enough to fill")
 	}
 	home := clitest.NewHome(t)
-	mount(t, "tmpfs", home.Dir, "tmpfs", 0, "size=64m")
+	mount(t, "tmpfs", home.Dir, "tmpfs", 0, options)
 	if err := os.Mkdir(home.Workspace, 0o700); err != nil {
 		t.Fatal(err)
 	}
