@@ -13,7 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// argumentStore holds the large arguments of HTTP requests outside their messages, which the SDK parses and copies a
+// argumentStore holds the large arguments of requests outside their messages, which the SDK parses and copies a
 // dozen times. The zero value is ready for use.
 type argumentStore struct{ byKey sync.Map }
 
@@ -47,6 +47,9 @@ func (s *argumentStore) restoreArguments(next mcp.MethodHandler) mcp.MethodHandl
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the client disconnected before the call began"}
 		}
 		call.Params.Arguments = arguments.(json.RawMessage)
+		if len(call.Extra.Header) == 1 { // that of a stream, which has no others
+			call.Extra.Header = nil
+		}
 		return next(ctx, method, req)
 	}
 }

@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"runtime"
 	"strings"
@@ -74,6 +76,43 @@ func TestLargeArgumentsAreNotCopied(t *testing.T) {
 			t.Errorf("%s: %d bytes are allocated for arguments of %d", name, allocated, size)
 		}
 	}
+}
+
+// Most of the allocations are those of a line that grows while it is read.
+func TestLargeArgumentsOfStreamAreNotCopied(t *testing.T) {
+	const size = 8 << 20
+	taker := taking{got: make(chan json.RawMessage, 1)}
+	reader, in := io.Pipe()
+	out, writer := io.Pipe()
+	server := NewServer(taker, "1", "")
+	go func() { _ = server.ServeStreams(t.Context(), Streams{Reader: reader, Writer: writer}) }()
+	lines := bufio.NewReader(out)
+	send := func(message string) string {
+		_, _ = io.WriteString(in, message+"\n")
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		return line
+	}
+	send(hello)
+	arguments := `{"content":"` + strings.Repeat("x", size) + `"}`
+	message := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"test_take","arguments":` + arguments + `}}`
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	answer := send(message)
+	runtime.ReadMemStats(&after)
+	if !strings.Contains(answer, "taken") || string(<-taker.got) != arguments {
+		t.Error("the tool has other arguments", answer)
+	}
+	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > size*10 {
+		t.Errorf("%d bytes are allocated for arguments of %d", allocated, size)
+	}
+	server.arguments.byKey.Range(func(key, _ any) bool {
+		t.Errorf("the arguments of %v are still stored", key)
+		return true
+	})
+	_ = in.Close()
 }
 
 // A client can't name another request's arguments.

@@ -100,7 +100,7 @@ const endGrace = 2 * time.Second
 
 // ServeStreams serves one client over two streams until the session ends or ctx is done.
 func (s *Server) ServeStreams(ctx context.Context, streams Streams) error {
-	conn := streams.newConn()
+	conn := streams.newConn(s.arguments)
 	sess, err := s.Connect(ctx, conn, nil)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"runtime"
 	"slices"
 	"sync"
@@ -52,14 +53,17 @@ type streamConn struct {
 	writeMu   sync.Mutex
 	out       *bufio.Writer // protected by writeMu
 
+	arguments *argumentStore
+
 	mu      sync.Mutex
-	pending map[jsonrpc.ID]bool // requests without a response
+	pending map[jsonrpc.ID]string // requests without a response, with their keys in arguments
 }
 
-// newConn returns a connection over the streams.
-func (l Streams) newConn() *streamConn {
+// newConn returns a connection over the streams. It puts large arguments into a store.
+func (l Streams) newConn(arguments *argumentStore) *streamConn {
 	return &streamConn{Streams: l, out: bufio.NewWriter(l.Writer), incoming: make(chan jsonrpc.Message),
-		inputDone: make(chan struct{}), closed: make(chan struct{}), pending: make(map[jsonrpc.ID]bool)}
+		inputDone: make(chan struct{}), closed: make(chan struct{}), arguments: arguments,
+		pending: make(map[jsonrpc.ID]string)}
 }
 
 // Connect starts to read.
@@ -93,7 +97,8 @@ func (c *streamConn) Write(_ context.Context, message jsonrpc.Message) error {
 		return c.writeParts(parts...)
 	}
 	c.mu.Lock()
-	delete(c.pending, response.ID) // the client may reuse the id
+	c.arguments.byKey.Delete(c.pending[response.ID]) // of a call that did not begin
+	delete(c.pending, response.ID)                   // the client may reuse the id
 	c.mu.Unlock()
 	defer c.unwritten.Add(-1)
 	return c.writeParts(parts...)
@@ -147,14 +152,17 @@ func (c *streamConn) readMessages(r *bufio.Reader) {
 // handleLine passes on the message of a line, or responds to an invalid line with an error. It returns false when the
 // connection is closed.
 func (c *streamConn) handleLine(line []byte) bool {
-	message, err := decodeMessage(line)
+	key, text := c.arguments.storeArguments(line)
+	message, err := decodeMessage(text)
 	if err == nil {
-		err = c.registerRequest(message)
+		err = c.registerRequest(message, key)
 	}
 	if err != nil {
+		c.arguments.byKey.Delete(key)
 		c.sendError(findID(line), errorCode(line), err)
 		return true
 	}
+	line, text = nil, nil // the reader waits here for the message's handler
 	select {
 	case c.incoming <- message:
 		return true
@@ -163,19 +171,23 @@ func (c *streamConn) handleLine(line []byte) bool {
 	}
 }
 
-// registerRequest records a request that needs a response.
-func (c *streamConn) registerRequest(message jsonrpc.Message) error {
+// registerRequest records a request that needs a response, and the key of its stored arguments, if any.
+func (c *streamConn) registerRequest(message jsonrpc.Message, key string) error {
 	request, ok := message.(*jsonrpc.Request)
 	if !ok || !request.IsCall() {
+		c.arguments.byKey.Delete(key)
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.pending[request.ID] {
+	if _, used := c.pending[request.ID]; used {
 		return fmt.Errorf("request ID %v already in use", request.ID.Raw())
 	}
-	c.pending[request.ID] = true
+	c.pending[request.ID] = key
 	c.unwritten.Add(1)
+	if key != "" {
+		request.Extra = &mcp.RequestExtra{Header: http.Header{argumentKeyHeader: {key}}}
+	}
 	return nil
 }
 
