@@ -87,6 +87,9 @@ func TestURITemplate(t *testing.T) {
 		if ok != (c.want != nil) || ok && !maps.Equal(got, c.want) {
 			t.Errorf("%s matches %s: got %v, %v, want %v", c.template, c.uri, got, ok, c.want)
 		}
+		if again, _ := template.MatchURI(template.ExpandURI(got)); ok && !maps.Equal(again, got) {
+			t.Errorf("%s expands to %s", c.template, template.ExpandURI(got))
+		}
 	}
 	for _, text := range []string{"", "notes", "{scheme}://a", "n://{?q}", "n://{a*}", "n://{a", "n://}", "n://" + strings.Repeat("x", maxURI)} {
 		if _, err := ParseURITemplate(text); err == nil {

@@ -10,6 +10,7 @@ import (
 // URITemplate is the URI of a resource, with any number of variables: {name} stands for a part without "/", "?" and
 // "#", {+name} for any text.
 type URITemplate struct {
+	text    string
 	pattern *regexp.Regexp
 	names   []string
 }
@@ -26,7 +27,7 @@ func ParseURITemplate(text string) (*URITemplate, error) {
 	if !found || len(text) > maxURI || strings.ContainsAny(scheme, "{}/ ") || scheme == "" {
 		return nil, fmt.Errorf("%q is not a URI of at most %d bytes, such as notes://{name}", text, maxURI)
 	}
-	t := &URITemplate{}
+	t := &URITemplate{text: text}
 	var pattern strings.Builder
 	end := 0
 	for _, at := range templateVariable.FindAllStringSubmatchIndex(text, -1) {
@@ -65,4 +66,15 @@ func (t *URITemplate) MatchURI(uri string) (values map[string]string, ok bool) {
 		values[name] = value
 	}
 	return values, true
+}
+
+// ExpandURI returns the URI for values of the variables.
+func (t *URITemplate) ExpandURI(values map[string]string) string {
+	return templateVariable.ReplaceAllStringFunc(t.text, func(variable string) string {
+		found := templateVariable.FindStringSubmatch(variable)
+		if found[1] == "" {
+			return url.PathEscape(values[found[2]])
+		}
+		return (&url.URL{Path: values[found[2]]}).EscapedPath()
+	})
 }
