@@ -72,6 +72,12 @@ func buildManifest(id string, s *ServerSpec, info *ServerInfo, programs []string
 	unused := maps.Clone(s.Claims)
 	for _, name := range slices.Sorted(maps.Keys(info.Tools)) {
 		tool := info.Tools[name]
+		if tool.Kind != pluginpb.ToolKind {
+			if err := b.addFeature(id, name, &tool); err != nil {
+				b.leftOut = append(b.leftOut, fmt.Sprintf("%s: %v", shortenLine(name), err))
+			}
+			continue
+		}
 		spec, err := b.toolSpec(id, s, &tool.Tool, known, unused)
 		if err != nil {
 			b.leftOut = append(b.leftOut, fmt.Sprintf("%s: %v", shortenLine(name), err))
@@ -83,7 +89,7 @@ func buildManifest(id string, s *ServerSpec, info *ServerInfo, programs []string
 	for at := range unused {
 		return nil, fmt.Errorf("the claim for %s: the server has no such tool, or no such string field", at)
 	}
-	if len(b.manifest.Tools) == 0 {
+	if len(b.manifest.Specs()) == 0 {
 		return nil, fmt.Errorf("the server has no tools that could be offered: %s", strings.Join(b.leftOut, "; "))
 	}
 	return b, nil

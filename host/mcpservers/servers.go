@@ -151,6 +151,7 @@ type ServerInfo struct {
 type ListedTool struct {
 	Tool ToolDescription `json:"tool"`
 	Hash string          `json:"hash"` // hash of the description, computed by the plugin
+	Kind string          `json:"kind"` // empty for a tool, or such as [pluginpb.ResourceKind]
 }
 
 // ToolDescription is a server's description of a tool.
@@ -160,6 +161,14 @@ type ToolDescription struct {
 	Description string         `json:"description"`
 	Input       map[string]any `json:"inputSchema"`
 	Output      map[string]any `json:"outputSchema"`
+	URI         string         `json:"uri"`         // of a resource
+	URITemplate string         `json:"uriTemplate"` // of several resources
+	MediaType   string         `json:"mimeType"`
+	Arguments   []struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+		Required    bool   `json:"required"`
+	} `json:"arguments"` // of a prompt
 	Annotations struct {
 		Title       string `json:"title"`
 		ReadOnly    bool   `json:"readOnlyHint"`
