@@ -35,10 +35,13 @@ func (s *mcpServer) openSession(ctx context.Context, t mcp.Transport, workspace 
 			s.calls.forwardProgress(req.Params)
 		},
 		ToolListChangedHandler: func(ctx context.Context, req *mcp.ToolListChangedRequest) {
-			// Quarantine all tools if the comparison fails.
-			if err := s.checkTools(ctx, req.Session); err != nil {
-				s.quarantineAll(err)
-			}
+			s.checkChangedLists(ctx, req.Session)
+		},
+		PromptListChangedHandler: func(ctx context.Context, req *mcp.PromptListChangedRequest) {
+			s.checkChangedLists(ctx, req.Session)
+		},
+		ResourceListChangedHandler: func(ctx context.Context, req *mcp.ResourceListChangedRequest) {
+			s.checkChangedLists(ctx, req.Session)
 		},
 	})
 	if s.definition.Roots && workspace != "" {
@@ -79,6 +82,13 @@ func (s *mcpServer) askUser(ctx context.Context, req *mcp.ElicitRequest) (*mcp.E
 	return out, err
 }
 
+// checkChangedLists compares the server's tools with the accepted ones; if that fails, it quarantines all.
+func (s *mcpServer) checkChangedLists(ctx context.Context, session *mcp.ClientSession) {
+	if err := s.checkTools(ctx, session); err != nil {
+		s.quarantineAll(err)
+	}
+}
+
 // quarantineAll quarantines all tools.
 func (s *mcpServer) quarantineAll(err error) {
 	s.toolsMu.Lock()
@@ -93,6 +103,7 @@ func (s *mcpServer) quarantineAll(err error) {
 type listedTool struct {
 	Tool json.RawMessage `json:"tool"`
 	Hash string          `json:"hash"`
+	Kind string          `json:"kind,omitempty"` // such as "resource"
 }
 
 // maxTools limits the tools of a server.
@@ -119,9 +130,9 @@ func listTools(ctx context.Context, session *mcp.ClientSession, dirs serverDirs)
 		if err != nil {
 			return nil, err
 		}
-		all[tool.Name] = listedTool{dirs.replaceDirs(text), hash}
+		all[tool.Name] = listedTool{dirs.replaceDirs(text), hash, ""}
 	}
-	return all, nil
+	return all, listFeatures(ctx, session, dirs, all)
 }
 
 // newHTTPTransport returns the MCP transport to a server over HTTP. Variables in headers are placeholders of secrets,

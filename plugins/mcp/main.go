@@ -72,5 +72,11 @@ func newPlugin(m *pluginpb.Manifest, d *serverDefinition) (sdk.Plugin, error) {
 	for _, spec := range m.Tools {
 		p.Tools = append(p.Tools, sdk.NewSpecTool(spec, s.newHandler(spec)))
 	}
+	for _, spec := range m.Resources {
+		p.Resources = append(p.Resources, sdk.NewSpecTool(spec, s.newFeatureHandler(spec, pluginpb.ResourceKind, s.readResource)))
+	}
+	for _, spec := range m.Prompts {
+		p.Prompts = append(p.Prompts, sdk.NewSpecTool(spec, s.newFeatureHandler(spec, pluginpb.PromptKind, s.getPrompt)))
+	}
 	return p, nil
 }
