@@ -268,6 +268,7 @@ func (o *serverOptions) printReview(p *store.Package, r *mcpservers.BuildReport)
 			}
 		}
 	}
+	install.PrintFeatures(out, m)
 	for _, text := range r.LeftOut {
 		fmt.Fprintf(out, "  %s  %s\n", out.Paint(terminal.Bad, "left out"), terminal.Line(text))
 	}

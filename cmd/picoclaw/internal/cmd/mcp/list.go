@@ -180,6 +180,7 @@ func printAccepted(s *install.Shelf, out *terminal.Out, server inventory.Server,
 		}
 		printArguments(out, &t)
 	}
+	install.PrintFeatures(out, m)
 }
 
 // maxDiffLines limits a diff of untrusted text.

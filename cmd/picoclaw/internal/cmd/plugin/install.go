@@ -107,6 +107,7 @@ func (o *InstallOptions) printReview(p *store.Package) {
 		name := fmt.Sprintf("%s (risk: %s)", t.Name, cmp.Or(t.Risk, "unknown"))
 		fmt.Fprintf(out, "  tool      %s  %s\n", terminal.Line(name), terminal.Line(t.Doc))
 	}
+	install.PrintFeatures(out, m)
 }
 
 // UpdateOptions are the options of `picoclaw plugin update`.
