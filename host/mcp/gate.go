@@ -27,7 +27,7 @@ func (g *accessGate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"the Host header names another server; use localhost, an IP address, or a name given with --allow-host, or for the gateway with gateway.allow_hosts")
 	case !sameOrigin(r):
 		g.refuseAndClose(w, http.StatusForbidden, "requests from other origins are not allowed")
-	case !g.hasToken(r):
+	case !HasToken(r, g.token):
 		w.Header().Set("WWW-Authenticate", `Bearer realm="picoclaw"`)
 		g.refuseAndClose(w, http.StatusUnauthorized,
 			`send the header "Authorization: Bearer TOKEN" with the token of this server: its file is named when it starts, and `+
@@ -74,14 +74,14 @@ func sameOrigin(r *http.Request) bool {
 	return true
 }
 
-// hasToken reports whether a request has the token.
-func (g *accessGate) hasToken(r *http.Request) bool {
+// HasToken reports whether a request has a bearer token.
+func HasToken(r *http.Request, token string) bool {
 	values := r.Header.Values("Authorization")
 	if len(values) != 1 {
 		return false
 	}
-	scheme, token, _ := strings.Cut(values[0], " ")
+	scheme, sent, _ := strings.Cut(values[0], " ")
 	// Equal lengths keep the comparison's time independent of the token.
-	want, got := sha256.Sum256([]byte(g.token)), sha256.Sum256([]byte(strings.TrimSpace(token)))
+	want, got := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(strings.TrimSpace(sent)))
 	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(want[:], got[:]) == 1
 }
