@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/mcp"
+	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
@@ -26,8 +28,11 @@ type mcpEndpoints struct {
 	log          hclog.Logger
 
 	mu        sync.Mutex
-	endpoints map[string]*mcpEndpoint
+	endpoints map[string]*mcpEndpoint // by agent, or agent, "/" and directory
 }
+
+// maxNarrowed limits the directories that have endpoints.
+const maxNarrowed = 64
 
 // agentDoor is an agent's session for MCP clients.
 type agentDoor struct {
@@ -39,6 +44,19 @@ type agentDoor struct {
 	changes      func(context.Context) <-chan struct{}
 }
 
+// narrowDoor returns the door of a session that is confined to a directory of its workspace.
+func narrowDoor(d *agentDoor, dir string) (*agentDoor, error) {
+	local, ok := d.session.(*session.Session)
+	if !ok {
+		return nil, errUnknownAgent // on another machine
+	}
+	narrowed, err := local.SpawnSession(session.MCP, policy.Narrowing{Workspace: dir, Paths: []string{dir}})
+	if err != nil {
+		return nil, errors.Join(errUnknownAgent, err)
+	}
+	return &agentDoor{narrowed, mcp.Instructions(narrowed.Policy()), d.changes}, nil
+}
+
 // errUnknownAgent is the error of an agent that is not served here.
 var errUnknownAgent = errors.New("no agent of this name is served here")
 
@@ -46,18 +64,29 @@ var errUnknownAgent = errors.New("no agent of this name is served here")
 type mcpEndpoint struct {
 	server *mcp.Server
 	http.Handler
+	token  string
 	cancel context.CancelFunc
 }
 
-// endpointFor returns the endpoint of an agent, created on first use.
-func (d *mcpEndpoints) endpointFor(ctx context.Context, agent string) (*mcpEndpoint, error) {
+// endpointFor returns the endpoint of an agent, or of a directory of its workspace, created on first use.
+func (d *mcpEndpoints) endpointFor(ctx context.Context, agent, dir string) (*mcpEndpoint, error) {
+	key := agent
+	if dir != "" {
+		key += "/" + dir
+	}
 	d.mu.Lock()
-	known := d.endpoints[agent]
+	known, full := d.endpoints[key], dir != "" && len(d.endpoints) >= maxNarrowed
 	d.mu.Unlock()
 	if known != nil {
 		return known, nil
 	}
+	if full {
+		return nil, errTooManyPaths
+	}
 	opened, err := d.open(ctx, agent)
+	if err == nil && dir != "" {
+		opened, err = narrowDoor(opened, dir)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +96,7 @@ func (d *mcpEndpoints) endpointFor(ctx context.Context, agent string) (*mcpEndpo
 	}
 	server := mcp.NewServer(opened.session, d.version, opened.instructions)
 	if !d.home.Fallback {
-		if err = server.KeepStates(d.home.Path, agent); err != nil {
+		if err = server.KeepStates(d.home.Path, key); err != nil {
 			return nil, err
 		}
 	}
@@ -77,13 +106,13 @@ func (d *mcpEndpoints) endpointFor(ctx context.Context, agent string) (*mcpEndpo
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if known := d.endpoints[agent]; known != nil { // created concurrently
+	if known := d.endpoints[key]; known != nil { // created concurrently
 		return known, nil
 	}
 	life, end := context.WithCancel(context.Background())
 	go server.FollowChanges(life, opened.changes(life))
-	d.endpoints[agent] = &mcpEndpoint{server, handler, end}
-	return d.endpoints[agent], nil
+	d.endpoints[key] = &mcpEndpoint{server, handler, token, end}
+	return d.endpoints[key], nil
 }
 
 // countSessions returns the number of MCP sessions.
@@ -119,17 +148,24 @@ func (d *mcpEndpoints) HasSession(sess string) bool {
 	return false
 }
 
-// ServeHTTP serves MCP for the agent in the path, as in /mcp/main, or at /mcp for the first one.
+// errTooManyPaths refuses another directory in a URL.
+var errTooManyPaths = fmt.Errorf("the clients of this gateway use %d directories in URLs; reload it to forget them", maxNarrowed)
+
+// ServeHTTP serves MCP for the agent in the path, as in /mcp/main, or at /mcp for the first one. In /mcp/main/docs, the
+// session is confined to the directory docs of the agent's workspace.
 func (d *mcpEndpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	agent := d.defaultAgent
+	agent, dir := d.defaultAgent, ""
 	if below, named := strings.CutPrefix(strings.TrimSuffix(r.URL.Path, "/"), mcp.Path+"/"); named {
-		agent = below
+		agent, dir, _ = strings.Cut(below, "/")
 		r = r.Clone(r.Context())
 		r.URL.Path = mcp.Path
 	}
-	s, err := d.endpointFor(r.Context(), agent)
-	if errors.Is(err, errUnknownAgent) {
-		http.Error(w, errUnknownAgent.Error(), http.StatusNotFound)
+	s, err := d.endpointFor(r.Context(), agent, "")
+	if err == nil && dir != "" && mcp.HasToken(r, s.token) {
+		s, err = d.endpointFor(r.Context(), agent, dir)
+	}
+	if errors.Is(err, errUnknownAgent) || errors.Is(err, errTooManyPaths) {
+		http.Error(w, err.Error(), http.StatusNotFound)
 		return
 	}
 	if err != nil {
