@@ -75,7 +75,7 @@ func TestTheGatewaySaysHowItIs(t *testing.T) {
 		path, token string
 		want        int
 	}{{"/mcp", reader, 401}, {"/mcp/reader", main, 401}, {"/mcp/main", main, 200}, {"/mcp/nobody", main, 404},
-		{"/mcp/", main, 404}, {"/mcp/reader/", reader, 200}, {"/mcp/main/reader", reader, 404}, {"/mcp/%2e%2e/main", main, 404}} {
+		{"/mcp/", main, 404}, {"/mcp/reader/", reader, 200}, {"/mcp/main/reader", reader, 401}, {"/mcp/main/reader", main, 404}, {"/mcp/%2e%2e/main", main, 404}} {
 		if status, answer, _ := clitest.Post(t, url+c.path, c.token, clitest.InitializeMessage, nil); status != c.want {
 			t.Errorf("%s: %d %s; want %d", c.path, status, answer, c.want)
 		}
