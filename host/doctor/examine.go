@@ -75,6 +75,7 @@ func Examine(ctx context.Context, o Options) (*Report, error) {
 	e.checkLandlock()
 	e.checkCommands()
 	e.checkFilter()
+	e.checkTemporary()
 	e.checkGroups()
 	if e.iso != nil {
 		defer func() { _ = e.iso.Close() }()
@@ -182,6 +183,20 @@ func (e *examination) checkFilter() {
 		e.report.add(name, Off, "neither isolation.enabled nor restrict_to_workspace is true",
 			"set isolation.enabled to true")
 	}
+}
+
+// maxTemporary is the length of a TMPDIR, in bytes, that leaves programs room for the paths of their sockets, which have
+// at most 107.
+const maxTemporary = 60
+
+// checkTemporary warns of a long TMPDIR. A sandbox has it as /tmp.
+func (e *examination) checkTemporary() {
+	dir := isolation.UserEnvironment(e.Policy.Home(), e.Policy.Digest()[:16])["TMPDIR"]
+	if e.Policy.Isolation().Enabled || len(dir) <= maxTemporary {
+		return
+	}
+	e.report.add("socket paths", Off, fmt.Sprintf("TMPDIR of commands is %s, %d bytes long, which is too long for the sockets of programs such as Chromium",
+		dir, len(dir)), "set isolation.enabled to true; or move the home to a shorter path with PICOCLAW_HOME")
 }
 
 // runAttacks runs the self-test and reports each protection.
