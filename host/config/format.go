@@ -21,7 +21,7 @@ type Format string
 // The formats.
 const (
 	PathFormat          Format = "path"     // absolute, or starting with ~ or ~/, which is expanded
-	AbsoluteFormat      Format = "absolute" // absolute path
+	AbsoluteFormat      Format = "absolute" // absolute path, or empty
 	TemplateFormat      Format = "template" // absolute, or starting with {{workspace}}
 	RegexpFormat        Format = "regexp"   // valid RE2
 	GlobFormat          Format = "glob"     // valid for path.Match
@@ -52,6 +52,9 @@ const WorkspaceTemplate = "{{workspace}}"
 
 // applyFormat checks s against the format and returns its normalised form. userHome replaces ~.
 func (f Format) applyFormat(s, userHome string) (string, error) {
+	if f == AbsoluteFormat && s == "" {
+		return "", nil // as if it were not set
+	}
 	if f != "" && s == "" {
 		return "", errors.New("is empty")
 	}

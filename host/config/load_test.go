@@ -209,7 +209,7 @@ plugins:
 
 func TestExposedPathsAreJoinedByTarget(t *testing.T) {
 	c := mustLoad(t, `{"isolation": {"expose_paths": [
-		{"source": "/a"}, {"source": "/b", "target": "/t"}, {"source": "/c", "target": "/t/", "mode": "rw"}]}}`,
+		{"source": "/a", "target": ""}, {"source": "/b", "target": "/t"}, {"source": "/c", "target": "/t/", "mode": "rw"}]}}`,
 		`PICOCLAW_ISOLATION_EXPOSE_PATHS=[{"source": "/d", "target": "/a", "mode": "rw"}, {"source": "/e"}]`)
 	want := []isolation.ExposePath{
 		{Source: "/c", Target: "/t", Mode: "rw"},
