@@ -251,7 +251,9 @@ func (t *treeWalker) ignoreFileProblem(path string) string {
 	info, err := t.w.Stat(path)
 	switch {
 	case errors.Is(err, workspace.Refused):
-		if _, inside := strings.CutPrefix(path, t.top+string(filepath.Separator)); inside {
+		var refusal *workspace.Error
+		if _, inside := strings.CutPrefix(path, t.top+string(filepath.Separator)); inside && errors.As(err, &refusal) &&
+			refusal.Rule == "workspace.symlink" {
 			return hiddentext.QuoteName(path) + " leads out of the workspace and was not honoured"
 		}
 		return "" // above the workspace, which is none of the agent's business
