@@ -69,7 +69,7 @@ func toolFailure(doing string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return say(sdk.AccessDenied, "access denied")
 	case errors.Is(err, workspace.TooLarge):
-		return say(sdk.TooLarge, err.Error()).WithHint("a larger file can be changed with exec: printf >>, sed -i, a script")
+		return say(sdk.TooLarge, err.Error()).WithHint("where commands are enabled, they can change a larger file: printf >>, sed -i, a script")
 	case errors.Is(err, workspace.Busy):
 		return say(sdk.Conflict, err.Error())
 	case errors.Is(err, workspace.DirectoryName):

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/sdktest"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
@@ -154,5 +155,14 @@ func TestASearchThatRanOutOfTimeIsIncomplete(t *testing.T) {
 		if r.Err != nil || !strings.Contains(r.Text, "the search ended after 1s") {
 			t.Errorf("%s: %q, %v", output, r.Text, r.Err)
 		}
+	}
+}
+
+// An ignore file outside the constraint of paths is none that leads out of the workspace.
+func TestConstraintIsNotTakenForALink(t *testing.T) {
+	p := sdktest.Start(t, newPlugin(nil), sdktest.Options{Files: map[string]string{"sub/f": "needle\n"},
+		Policy: func(p *guard.Policy) { p.Paths = []string{filepath.Join(p.Workspace, "sub")} }})
+	if out, text := ask(t, p, args{"pattern": "needle", "path": "sub"}); out.Total != 1 || strings.Contains(text, "honoured") {
+		t.Errorf("%+v: %s", out, text)
 	}
 }
