@@ -50,9 +50,9 @@ func (r *Request[In]) AskAll(ctx context.Context, first Question, more ...Questi
 		return nil, err
 	}
 	for _, q := range more {
-		also, err := q.wire()
-		if err != nil {
-			return nil, err
+		also, wireErr := q.wire()
+		if wireErr != nil {
+			return nil, wireErr
 		}
 		question.Also = append(question.Also, also)
 	}
