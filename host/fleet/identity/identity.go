@@ -63,7 +63,11 @@ func read(file string) (*Identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parse(data)
+	id, err := parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w; put back a copy, or revoke it on the hub and make another with `picoclaw hub add`", err)
+	}
+	return id, nil
 }
 
 func parse(data []byte) (*Identity, error) {

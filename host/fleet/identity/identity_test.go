@@ -3,12 +3,28 @@ package identity
 import (
 	"encoding/json"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nkeys"
 )
+
+func TestBrokenIdentityHasRemedy(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"empty": "", "zeroed": "\x00\x00\x00", "cut": `{"name":"w1","ten`, "list": "[]",
+		"other object": `{"name":"w1"}`, "null": "null"} {
+		file := filepath.Join(t.TempDir(), "w1.fleet")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(file); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "put back a copy") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
 
 // sample is an identity that could have been made by a hub.
 func sample(t testing.TB) *Identity {
