@@ -75,18 +75,19 @@ func fileMode(mode uint32) fs.FileMode {
 	return m
 }
 
-// readAttributes returns the extended attributes of the object at a name that programs may set.
-func (d *directory) readAttributes(name string) map[string][]byte {
+// readAttributes returns the extended attributes of the object at a name that programs may set. It fails if there are some
+// that can't be read.
+func (d *directory) readAttributes(name string) (map[string][]byte, error) {
 	path := "/proc/self/fd/" + strconv.Itoa(int(d.file.Fd())) + "/" + name
 	var list [4096]byte
 	n, err := unix.Llistxattr(path, list[:])
 	if err != nil { // a sandbox without /proc, or a long list
 		f, err := d.openName(name)
 		if err != nil {
-			return nil
+			return nil, err
 		}
 		defer func() { _ = f.Close() }()
-		return attributesOf(f)
+		return attributesOf(f), nil
 	}
 	all := map[string][]byte{}
 	for _, key := range strings.Split(strings.TrimRight(string(list[:n]), "\x00"), "\x00") {
@@ -94,11 +95,15 @@ func (d *directory) readAttributes(name string) map[string][]byte {
 			continue
 		}
 		value := make([]byte, 1<<16)
-		if n, err := unix.Lgetxattr(path, key, value); err == nil {
+		n, err := unix.Lgetxattr(path, key, value)
+		switch {
+		case err == nil:
 			all[key] = value[:n:n]
+		case !errors.Is(err, unix.ENODATA): // it was removed since
+			return nil, &fs.PathError{Op: "getxattr", Path: name, Err: err}
 		}
 	}
-	return all
+	return all, nil
 }
 
 // openName opens the regular file or directory at a name for reading.

@@ -41,7 +41,7 @@ func nodeOf(info fs.FileInfo, open func() (*os.File, error)) *node {
 	return n
 }
 
-func (d *directory) readAttributes(string) map[string][]byte { return nil }
+func (d *directory) readAttributes(string) (map[string][]byte, error) { return nil, nil }
 
 // openName opens the regular file or directory at a name for reading.
 func (d *directory) openName(name string) (*os.File, error) { return d.root.Open(name) }

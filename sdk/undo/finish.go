@@ -169,7 +169,8 @@ func (f *finisher) visitDir(o *object) {
 		f.claimAll(d)
 	}
 	if o.Attributed && !o.Created {
-		o.attributesDiffer = !maps.EqualFunc(o.Attributes, dir.readAttributes("."), bytes.Equal)
+		now, err := dir.readAttributes(".")
+		o.attributesDiffer = err == nil && !maps.EqualFunc(o.Attributes, now, bytes.Equal)
 	}
 	n.Mode = was.Mode
 	o.After = n.toState()

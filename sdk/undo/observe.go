@@ -249,7 +249,9 @@ func (r *Recorder) rebaseDir(o *object, metadata bool) {
 			o.UID, o.GID = n.UID, n.GID
 		}
 	default:
-		o.Modified, o.Attributes = n.Modified, d.readAttributes(".")
+		o.Modified = n.Modified
+		o.Attributes, err = d.readAttributes(".")
+		r.noteUnread(d.path, err)
 	}
 	if o.known = n; !o.Created {
 		r.noteObject(o)

@@ -213,21 +213,40 @@ func (r *Recorder) objectAt(dir *openDir, name string, n *node, known bool) *obj
 func (r *Recorder) describeObject(o *object, dir *openDir, name string) {
 	switch {
 	case o.Mode&fs.ModeSymlink != 0:
-		if target, err := dir.readTarget(name); err == nil {
+		if target, err := dir.readTarget(name); err == nil && dir.has(name, o) {
 			o.Target = rawText(target)
 		}
 	case !o.isRegular():
-		o.Attributes = dir.readAttributes(name)
+		if attributes, err := dir.readAttributes(name); dir.has(name, o) {
+			o.Attributes = attributes
+			r.noteUnread(filepath.Join(dir.path, name), err)
+		}
 	}
+}
+
+// has reports whether a name has an object still: another thread may have moved it since it was looked at.
+func (d *openDir) has(name string, o *object) bool {
+	n, err := d.statName(name)
+	return err == nil && n != nil && n.ID == o.ID
 }
 
 // keepAttributes notes the attributes of a regular file before the operation changes them.
 func (r *Recorder) keepAttributes(e *entry) {
 	if o := e.current; e.Dir != none && o.isRegular() && !o.Created && o.Attributes == nil {
 		if d := r.openObject(r.record.Objects[e.Dir]); d != nil {
-			o.Attributes = d.readAttributes(string(e.Name))
-			r.noteObject(o)
+			if attributes, err := d.readAttributes(string(e.Name)); d.has(string(e.Name), o) {
+				o.Attributes = attributes
+				r.noteUnread(r.entryPath(e), err)
+				r.noteObject(o)
+			}
 		}
+	}
+}
+
+// noteUnread names an object whose attributes can't be read.
+func (r *Recorder) noteUnread(path string, err error) {
+	if err != nil {
+		r.noteLost(fmt.Sprintf("%s (its extended attributes: %v)", hiddentext.QuoteName(path), errorReason(err)))
 	}
 }
 
@@ -266,7 +285,8 @@ func (r *Recorder) openDir(path string) *openDir {
 			o.Created = e != nil || o.whole
 		}
 		if !o.Created {
-			o.Attributes = d.readAttributes(".")
+			o.Attributes, err = d.readAttributes(".")
+			r.noteUnread(path, err)
 		}
 		r.addObject(o)
 		d.object = o
