@@ -1,10 +1,15 @@
 package protected_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
 )
@@ -106,4 +111,28 @@ func onlyEntryPoints(all map[string]string) map[string]string {
 		}
 	}
 	return kept
+}
+
+// Attributes that could not be read at the first change are read before a later one.
+func TestUndoRestoresAttributesOfUnreadableFile(t *testing.T) {
+	t.Parallel()
+	for _, isolated := range []bool{true, false} {
+		t.Run(fmt.Sprintf("isolated=%v", isolated), func(t *testing.T) {
+			t.Parallel()
+			a := clitest.NewAgent(t, isolated)
+			at := filepath.Join(a.Workspace, "f")
+			if err := os.WriteFile(at, []byte("text"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(unix.Setxattr(at, "user.k", []byte("before"), 0), os.Chmod(at, 0o200)); err != nil {
+				t.Fatal(err)
+			}
+			before := a.Snapshot()["/f"]
+			answers := a.Batch(clitest.Exec(`python3 -c 'import os; os.chmod("f", 0o600); os.setxattr("f", "user.k", b"after")'`),
+				clitest.Call{Tool: "undo", Args: map[string]any{}})
+			if got := a.Snapshot()["/f"]; !answers[0].OK || !answers[1].OK || got != before {
+				t.Errorf("%+v\nbefore %s\nnow    %s", answers, before, got)
+			}
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package protected_test
 
 import (
+	"errors"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -43,6 +44,7 @@ type undoStep struct {
 	after   map[string]string
 	during  map[string]bool // paths that the user touched while the operation ran
 	touched map[string]bool // by the user since the operation began
+	former  map[string]bool // names that files had before it which the user changed at a later name
 	lost    string          // paths that undo does not restore
 }
 
@@ -108,7 +110,7 @@ func (w *undoWorld) choose(threads int) {
 
 // run makes an operation of the agent, in the foreground or beside changes of the user's.
 func (w *undoWorld) run(users bool) {
-	step := undoStep{before: w.snapshot(), touched: map[string]bool{}}
+	step := undoStep{before: w.snapshot(), touched: map[string]bool{}, former: map[string]bool{}}
 	w.steps = append(w.steps, step)
 	last := &w.steps[len(w.steps)-1]
 	threads := 1
@@ -162,7 +164,7 @@ func (w *undoWorld) user() {
 	at, to := filepath.Join(w.Workspace, a), filepath.Join(w.Workspace, b)
 	from, errFrom := os.Lstat(at)
 	target, errTo := os.Lstat(to)
-	if a == b || errFrom == nil && errTo == nil && os.SameFile(from, target) {
+	if a == b || errFrom == nil && errTo == nil && os.SameFile(from, target) || isOpenForWriting(at) {
 		return
 	}
 	marks := map[string]bool{}
@@ -231,7 +233,7 @@ func (w *undoWorld) user() {
 			for _, step := range w.steps {
 				for other, line := range step.before {
 					if modified(line) == modified(text) && !strings.HasPrefix(line, "d") {
-						marks[other] = true
+						step.former[other] = true
 					}
 				}
 			}
@@ -246,6 +248,17 @@ func (w *undoWorld) user() {
 			w.steps[i].touched[path] = true
 		}
 	}
+}
+
+// isOpenForWriting reports whether a program has a file open for writing: whose changes these are, nobody can tell.
+func isOpenForWriting(path string) bool {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
+	return errors.Is(err, unix.EAGAIN)
 }
 
 // modified returns the time at the end of a description.
