@@ -53,7 +53,7 @@ func (a *attempt) follow(ctx context.Context, start wire.Start) (*wire.Ended, er
 	for {
 		select {
 		case e := <-events:
-			if ended, err := a.handle(e); ended != nil || err != nil {
+			if ended, err := a.handle(ctx, e); ended != nil || err != nil {
 				return ended, err
 			}
 		case err := <-failed:
@@ -86,10 +86,13 @@ type event struct {
 }
 
 // handle handles a message of the supervisor.
-func (a *attempt) handle(e event) (*wire.Ended, error) {
+func (a *attempt) handle(ctx context.Context, e event) (*wire.Ended, error) {
 	switch {
 	case e.Failed != "":
 		return nil, errors.New(e.Failed)
+	case e.Hook != nil:
+		a.asked.Add(1)
+		go a.answerHook(ctx, e.Hook)
 	case e.Ended != nil:
 		return e.Ended, nil
 	case e.Started && e.file != nil:

@@ -13,7 +13,7 @@ import (
 
 // prepareHome writes the preset's settings and the person's git identity to the program's home. The program can write
 // there too, so no symlink is followed.
-func prepareHome(dir, project string, p *Preset) error {
+func prepareHome(dir string, v variables, p *Preset) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func prepareHome(dir, project string, p *Preset) error {
 	}
 	defer func() { _ = home.Close() }()
 	for _, settings := range p.Settings {
-		values, _ := expand(settings.Values, project).(map[string]any)
+		values, _ := v.expand(settings.Values).(map[string]any)
 		if err := mergeSettings(home, settings.File, values); err != nil {
 			return fmt.Errorf("write %s: %w", filepath.Join(dir, settings.File), err)
 		}

@@ -24,6 +24,7 @@ type Preset struct {
 	Secrets  []KeyVariable     `json:"secrets"`
 	ReadOnly []string          `json:"read_only"` // paths such as an organisation's settings; missing ones are left out
 	Guidance []string          `json:"guidance"`  // names of files above the project that it reads
+	Hook     bool              `json:"hook"`      // args or settings have it ask ${hook} before its own tools' calls
 }
 
 // Host is a host that a program reaches.
@@ -90,25 +91,54 @@ func FindPreset(program string) (*Preset, error) {
 	return generic, nil
 }
 
-// expand replaces ${project} in a preset's values by a directory.
-func expand(value any, project string) any {
-	replace := func(text string) string { return strings.ReplaceAll(text, "${project}", project) }
-	switch v := value.(type) {
+// variables are the values of ${project} and ${hook} in a preset.
+type variables struct{ project, hook string }
+
+// hookCommand returns the command line of a preset's hook.
+func (p *Preset) hookCommand(self string) string {
+	return "'" + strings.ReplaceAll(self, "'", `'\''`) + "' hook " + p.Name
+}
+
+func (v variables) expandText(text string) string {
+	return strings.NewReplacer("${project}", v.project, "${hook}", v.hook).Replace(text)
+}
+
+// escaped returns the variables for use in quoted strings of JSON and TOML.
+func (v variables) escaped() variables {
+	escape := func(text string) string {
+		quoted, err := json.Marshal(text)
+		if err != nil {
+			return text // strings always have a form
+		}
+		return string(quoted[1 : len(quoted)-1])
+	}
+	return variables{escape(v.project), escape(v.hook)}
+}
+
+// expand replaces variables in a preset's values.
+func (v variables) expand(value any) any {
+	switch t := value.(type) {
 	case string:
-		return replace(v)
+		return v.expandText(t)
+	case []any:
+		out := make([]any, len(t))
+		for i, one := range t {
+			out[i] = v.expand(one)
+		}
+		return out
 	case map[string]any:
-		out := make(map[string]any, len(v))
-		for key, one := range v {
-			out[replace(key)] = expand(one, project)
+		out := make(map[string]any, len(t))
+		for key, one := range t {
+			out[v.expandText(key)] = v.expand(one)
 		}
 		return out
 	default:
-		return v
+		return value
 	}
 }
 
 // arguments returns the program's arguments: the preset's and the person's.
-func (p *Preset) arguments(own []string, project string) []string {
+func (p *Preset) arguments(own []string, v variables) []string {
 	for _, arg := range own {
 		if flag, _, _ := strings.Cut(arg, "="); slices.Contains(p.Unless, flag) {
 			return own
@@ -116,7 +146,7 @@ func (p *Preset) arguments(own []string, project string) []string {
 	}
 	var out []string
 	for _, arg := range p.Args {
-		out = append(out, strings.ReplaceAll(arg, "${project}", project))
+		out = append(out, v.escaped().expandText(arg))
 	}
 	return append(out, own...)
 }

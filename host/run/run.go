@@ -43,7 +43,8 @@ type Plan struct {
 	Secrets  []session.RunSecret
 	Env      map[string]string
 
-	id string
+	id        string
+	variables variables
 }
 
 // Result says how a run ended.
@@ -56,6 +57,7 @@ type Result struct {
 	Found     []string // protected files that it or others changed
 	Network   []string // refused connections
 	NoHistory string   // why nothing was recorded
+	Asked     int      // calls of its own tools that the program's hook asked about
 }
 
 // NewPlan returns what a run would do. Only the key for placeholders is written.
@@ -77,7 +79,8 @@ func NewPlan(o Options) (*Plan, error) {
 	if err = os.MkdirAll(runsDir(policy.Home()), 0o700); err != nil {
 		return nil, err
 	}
-	p.Args = preset.arguments(o.Program[1:], policy.Workspace())
+	p.variables = variables{policy.Workspace(), preset.hookCommand(o.Supervisor[0])}
+	p.Args = preset.arguments(o.Program[1:], p.variables)
 	p.Home = isolation.UserEnvDir(policy.Home(), homeName(o.Program[0], policy.Workspace()))
 	p.ReadOnly = slices.Concat(existing(preset.ReadOnly), tools, needs, preset.guidanceFiles(policy.Workspace()))
 	p.Hosts = slices.Concat(preset.hostNames(), o.Hosts)

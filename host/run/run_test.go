@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,9 +59,20 @@ func TestArgumentsOfPreset(t *testing.T) {
 		{"--settings=mine.json", "--settings=mine.json"},
 		{"-c x=-s", "--settings {/p} -c x=-s"},
 	} {
-		if got := strings.Join(p.arguments(strings.Fields(c.own), "/p"), " "); got != c.want {
+		if got := strings.Join(p.arguments(strings.Fields(c.own), variables{project: "/p"}), " "); got != c.want {
 			t.Errorf("%s: %s", c.own, got)
 		}
+	}
+}
+
+// A hook's command survives as a JSON or TOML string, wherever picoclaw is installed.
+func TestHookIsQuotedInArguments(t *testing.T) {
+	t.Parallel()
+	p := &Preset{Name: "x", Args: []string{`{"command":"${hook}"}`}}
+	v := variables{hook: p.hookCommand(`/opt/a "b" c's/pico\claw`)}
+	var got struct{ Command string }
+	if err := json.Unmarshal([]byte(p.arguments(nil, v)[0]), &got); err != nil || got.Command != v.hook || got.Command != `'/opt/a "b" c'\''s/pico\claw' hook x` {
+		t.Errorf("%q, %v", got.Command, err)
 	}
 }
 
@@ -113,7 +125,7 @@ func TestSettingsAreMerged(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`{"own":1,"trust":{"/other":true}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := prepareHome(dir, "/p", p); err != nil {
+	if err := prepareHome(dir, variables{project: "/p"}, p); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(file)
@@ -130,7 +142,7 @@ func TestSettingsAreMerged(t *testing.T) {
 	if err := os.Symlink(outside, file); err != nil {
 		t.Fatal(err)
 	}
-	if err := prepareHome(dir, "/p", p); err == nil {
+	if err := prepareHome(dir, variables{project: "/p"}, p); err == nil {
 		t.Error("the program's symlink is followed")
 	}
 	if text, _ := os.ReadFile(outside); string(text) != "{}" {

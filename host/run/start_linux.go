@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/run/internal/wire"
@@ -22,7 +23,7 @@ func Start(ctx context.Context, o Options, p *Plan) (*Result, error) {
 		return nil, p.Missing
 	}
 	policy := o.Session.Policy()
-	if err := prepareHome(p.Home, policy.Workspace(), p.Preset); err != nil {
+	if err := prepareHome(p.Home, p.variables, p.Preset); err != nil {
 		return nil, fmt.Errorf("prepare the program's home: %w", err)
 	}
 	record := &Record{ID: p.id, Agent: policy.Agent(), Project: policy.Workspace(), Program: o.Program, PID: os.Getpid(), Started: time.Now().UTC()}
@@ -51,6 +52,8 @@ type attempt struct {
 	terminal *os.File // the person's; nil for none
 	relay    *relay   // nil without a terminal
 	shown    int      // refused connections that the title tells of
+	tools    *session.ClientTools
+	asked    atomic.Int64 // calls that the program's hook asked about
 }
 
 func (a *attempt) run(ctx context.Context) (*Result, error) {
@@ -78,6 +81,9 @@ func (a *attempt) run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	defer a.running.Kill()
+	if a.tools, err = a.newClientTools(); err != nil {
+		return nil, errors.Join(err, a.running.EndRun("", err.Error()))
+	}
 	start := wire.Start{Policy: a.running.Policy, Program: program, Env: a.plan.Env, Dir: a.options.Dir, Streams: leads,
 		Summary: "run: " + strings.Join(a.options.Program, " ")}
 	if terminal != nil {
@@ -89,7 +95,7 @@ func (a *attempt) run(ctx context.Context) (*Result, error) {
 		return nil, errors.Join(err, a.running.EndRun("", err.Error()))
 	}
 	out := &Result{ID: a.plan.id, Code: ended.Code, Exceeded: ended.Exceeded, Changes: ended.Changes, Refused: ended.Refused,
-		Found: ended.Found, NoHistory: ended.NoHistory, Network: a.running.RefusedConnections()}
+		Found: ended.Found, NoHistory: ended.NoHistory, Network: a.running.RefusedConnections(), Asked: int(a.asked.Load())}
 	failure := ""
 	if ended.Code != 0 {
 		failure = fmt.Sprintf("exit status %d", ended.Code)

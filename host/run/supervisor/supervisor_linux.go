@@ -40,6 +40,7 @@ type supervisor struct {
 	socket  wire.Conn
 	start   wire.Start
 	process *isolation.Process
+	hooks   hookServer
 }
 
 func (s *supervisor) runProgram() error {
@@ -73,7 +74,11 @@ func (s *supervisor) runProgram() error {
 	if err != nil {
 		return err
 	}
-	if err = s.startProgram(iso, files, profile); err != nil {
+	if err = s.hooks.listen(s); err == nil {
+		defer s.hooks.close()
+		err = s.startProgram(iso, files, profile)
+	}
+	if err != nil {
 		finish()
 		return err
 	}
@@ -211,6 +216,9 @@ func (s *supervisor) followHost() {
 		if _, err := s.socket.Receive(&c); err != nil {
 			s.process.Kill()
 			return
+		}
+		if c.Hook != nil {
+			s.hooks.answer(c.Hook)
 		}
 		if c.Signal != 0 {
 			_ = s.process.Signal(syscall.Signal(c.Signal))

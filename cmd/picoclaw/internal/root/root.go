@@ -21,6 +21,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/doctor"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/fleet"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/gateway"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/hook"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/hub"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/mcp"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/plugin"
@@ -56,7 +57,7 @@ func New(f *cli.Factory) *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
-	add("agent", "What an agent does:", run.NewCmdRun(f, nil), agent.NewCmdAgent(f, nil), mcp.NewCmdMCP(f, nil), gateway.NewCmdGateway(f, nil),
+	add("agent", "What an agent does:", run.NewCmdRun(f, nil), hook.NewCmdHook(f, nil), agent.NewCmdAgent(f, nil), mcp.NewCmdMCP(f, nil), gateway.NewCmdGateway(f, nil),
 		fleet.NewCmdWorker(f, nil), call.NewCmdCall(f, nil), call.NewCmdBatch(f, nil), call.NewCmdTools(f, nil),
 		call.NewCmdREPL(f, nil))
 	add("operator", "What it may do, and has done:", call.NewCmdExplain(f, nil), approvals.NewCmdApprovals(f, nil),

@@ -33,8 +33,15 @@ type Start struct {
 
 // Control is a later message to the supervisor.
 type Control struct {
-	Signal   int  `json:"signal,omitempty"`   // to the program and its descendants
-	Continue bool `json:"continue,omitempty"` // after [Event.Stopped]
+	Signal   int   `json:"signal,omitempty"`   // to the program and its descendants
+	Continue bool  `json:"continue,omitempty"` // after [Event.Stopped]
+	Hook     *Hook `json:"hook,omitempty"`     // answer to [Event.Hook]
+}
+
+// Hook is a question of the program's hook, or the answer to it.
+type Hook struct {
+	ID   int             `json:"id"` // of the question
+	Data json.RawMessage `json:"data"`
 }
 
 // Event is a message from the supervisor. One field is set.
@@ -42,6 +49,7 @@ type Event struct {
 	Started bool   `json:"started,omitempty"` // with the descriptor of the terminal, if there is one
 	Stopped bool   `json:"stopped,omitempty"` // the program was stopped, as by Ctrl-Z
 	Failed  string `json:"failed,omitempty"`  // why it can't be started
+	Hook    *Hook  `json:"hook,omitempty"`    // a question of the program's hook
 	Ended   *Ended `json:"ended,omitempty"`
 }
 

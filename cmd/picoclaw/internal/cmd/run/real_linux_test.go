@@ -154,10 +154,10 @@ func TestRealAgentsCompleteTask(t *testing.T) {
 		args           []string
 	}{
 		"claude": {"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL=https://api.anthropic.com:%s",
-			[]string{`Write {"file_path":"PROJECT/hello.txt","content":"hello"}`, `Bash {"command":"echo shell > shell.txt","description":"write"}`},
+			[]string{`Bash {"command":"git push origin main","description":"push"}`, `Write {"file_path":"PROJECT/hello.txt","content":"hello"}`, `Bash {"command":"echo shell > shell.txt","description":"write"}`},
 			[]string{"-p", "write hello", "--permission-mode", "acceptEdits", "--allowedTools", "Bash", "Write"}},
 		"codex": {"CODEX_API_KEY", "UNUSED=%s",
-			[]string{codexCall("await tools.apply_patch(`*** Begin Patch\n*** Add File: hello.txt\n+hello\n*** End Patch\n`)"),
+			[]string{codexCall(`text(await tools.exec_command({cmd: "git push origin main"}))`), codexCall("await tools.apply_patch(`*** Begin Patch\n*** Add File: hello.txt\n+hello\n*** End Patch\n`)"),
 				codexCall(`text(await tools.exec_command({cmd: "echo shell > shell.txt"}))`)},
 			[]string{"exec", "-c", `model_provider="fake"`, "-c", `model_providers.fake={name="fake",base_url="https://api.openai.com:PORT/v1",` +
 				`env_key="CODEX_API_KEY",wire_api="responses",supports_websockets=false,request_max_retries=0,stream_max_retries=0}`, "write hello"}},
@@ -192,6 +192,15 @@ func TestRealAgentsCompleteTask(t *testing.T) {
 			}
 			if len(api.keys) == 0 || !strings.Contains(api.keys[0], key) || strings.Contains(strings.Join(api.requests, ""), key) {
 				t.Errorf("the API got the keys %q", api.keys)
+			}
+			if !strings.Contains(strings.Join(api.requests, ""), "[exec.git-push]") {
+				t.Errorf("the hook's refusal did not reach the model:\n%s", strings.Join(api.requests, "\n"))
+			}
+			entries := p.picoclaw("audit", "--output", "json").mustRun(t)
+			for _, want := range []string{`"tool":"` + name + `.Bash"`, "exec.git-push", "echo shell"} {
+				if !strings.Contains(entries, want) {
+					t.Errorf("the audit log lacks %s:\n%s", want, entries)
+				}
 			}
 			p.picoclaw("undo").mustRun(t)
 			for _, file := range []string{"hello.txt", "shell.txt"} {

@@ -107,7 +107,7 @@ func (o *Options) run(ctx context.Context) error {
 	if result == nil {
 		return cli.Fail(err)
 	}
-	o.summarize(result, err)
+	o.summarize(plan.Preset, result, err)
 	if result.Code == 0 {
 		return nil
 	}
@@ -127,7 +127,7 @@ func parseEnv(entries []string) (map[string]string, error) {
 }
 
 // summarize says on a terminal what the program changed and what was refused.
-func (o *Options) summarize(r *run.Result, failure error) {
+func (o *Options) summarize(preset *run.Preset, r *run.Result, failure error) {
 	out := terminal.New(o.Err)
 	if failure != nil {
 		fmt.Fprintln(o.Err, "picoclaw:", failure)
@@ -157,6 +157,9 @@ func (o *Options) summarize(r *run.Result, failure error) {
 	}
 	for _, path := range r.Found {
 		say("beware of %s: protected, and changed while the program ran, by it or by others", path)
+	}
+	if preset.Hook && r.Asked == 0 && r.Changes.Changes.Total() > 0 {
+		say("%s made changes without asking its hook, so the guard and the audit log know nothing of its calls", preset.Name)
 	}
 	for _, reason := range r.Network {
 		say("%s", reason)

@@ -1,0 +1,114 @@
+// Package hook has the command hook, which answers a client's question about a call of one of its own tools.
+package hook
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
+	"github.com/picoclaw/picoclaw/host/clienthook"
+	"github.com/picoclaw/picoclaw/host/run"
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// Options are the options of `picoclaw hook`.
+type Options struct {
+	*cli.Factory
+	agent  string
+	client *clienthook.Client
+}
+
+// maxEvent bounds the event of a client, which has the contents of a file that is written.
+const maxEvent = 64 << 20
+
+func NewCmdHook(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	o := &Options{Factory: f}
+	cmd := &cobra.Command{
+		Use:   "hook CLIENT",
+		Short: "Decide on a call of a client's own tools, as its hook",
+		Long: `Read a hook event of a client from standard input, decide on the call by the agent's policy, write an audit entry, and
+answer in the client's form. An allowed call has no answer, so the client's own prompts stay. A call that can't be
+decided is denied.
+
+The hook advises and records. What confines the client is picoclaw run, which installs the hook for its programs. For a
+client outside the sandbox, picoclaw init --client NAME --level guard writes it into the project's settings.
+Clients: ` + strings.Join(clienthook.Names(), ", ") + ".",
+		Example: strings.Trim(`
+  picoclaw hook claude < event.json
+  picoclaw hook --agent reader gemini < event.json`, "\n"),
+		ValidArgs: clienthook.Names(),
+		Args: func(_ *cobra.Command, args []string) (err error) {
+			if len(args) != 1 {
+				return cli.Usagef("name the client: %s", strings.Join(clienthook.Names(), ", "))
+			}
+			if o.client, err = clienthook.FindClient(args[0]); err != nil {
+				return cli.Usagef("%v", err)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.runHook(cmd.Context()) },
+	}
+	o.AddAgentFlag(cmd, &o.agent, "the agent whose policy holds outside a run (default: the first one)")
+	return cli.NewCommand(cmd, o, runF)
+}
+
+// runHook answers. Clients take a failed hook for a hook without objections, so every failure is an answer.
+func (o *Options) runHook(ctx context.Context) error {
+	d, err := o.decide(ctx)
+	if err != nil {
+		d = guard.Decision{Verdict: guard.Deny, Rule: "hook", Reason: "the call can't be decided: " + err.Error()}
+	}
+	_, err = o.Out.Write(o.client.WriteAnswer(d))
+	return cli.FailOrNil(err)
+}
+
+func (o *Options) decide(ctx context.Context) (d guard.Decision, err error) {
+	text, err := io.ReadAll(io.LimitReader(o.In, maxEvent+1))
+	if err != nil {
+		return d, err
+	}
+	if len(text) > maxEvent {
+		return d, fmt.Errorf("the event has more than %d MB", maxEvent>>20)
+	}
+	call, err := o.client.ReadCall(text)
+	switch {
+	case err != nil:
+		return d, err
+	case call == nil:
+		return guard.Decision{Verdict: guard.Allow}, nil
+	case run.InsideRun():
+		return run.AskHook(call)
+	}
+	return o.decideOutside(ctx, call)
+}
+
+// decideOutside decides by the configuration, with the project around the client's directory as workspace.
+func (o *Options) decideOutside(ctx context.Context, call *session.ClientCall) (d guard.Decision, err error) {
+	if o.Workspace == "" {
+		if o.Workspace, _, err = run.FindProject("", call.Dir); err != nil {
+			return d, err
+		}
+	}
+	s, _, done, err := hosts.OpenSession(o.Factory, o.agent, session.Hook)
+	if err != nil {
+		return d, err
+	}
+	defer done()
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return d, err
+	}
+	tools, err := s.NewClientTools(session.ClientToolsOptions{Env: map[string]string{"HOME": filepath.Clean(home)}})
+	if err != nil {
+		return d, err
+	}
+	return tools.Decide(ctx, *call), nil
+}

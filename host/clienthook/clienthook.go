@@ -1,0 +1,234 @@
+// Package clienthook reads the hook events of clients that have tools of their own, such as Claude Code, and writes the
+// answers that they understand. It must not decide: host/session does.
+package clienthook
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// clientsText has the tools of each client: what a call does, and from which argument.
+//
+//go:embed clients.json
+var clientsText []byte
+
+// Client is the hook format of a client.
+type Client struct {
+	Name   string            `json:"-"`
+	Event  string            `json:"event"`  // that comes before a call
+	Answer string            `json:"answer"` // form of the answer: claude or gemini
+	Asks   bool              `json:"asks"`   // the client can ask its person
+	Tools  map[string][]tool `json:"tools"`
+}
+
+// tool is one thing that a tool does, by an argument that is a string or a list of strings.
+type tool struct {
+	Do       string `json:"do"` // as session.ClientActionKind, or patch
+	From     string `json:"from"`
+	Dir      string `json:"dir"`      // argument with the directory; empty for the event's
+	Optional bool   `json:"optional"` // without the argument it is the directory
+}
+
+// Names returns the clients' names.
+func Names() []string {
+	all, err := clients()
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// FindClient returns a client by its name.
+func FindClient(name string) (*Client, error) {
+	all, err := clients()
+	if err != nil {
+		return nil, err
+	}
+	c := all[name]
+	if c == nil {
+		return nil, fmt.Errorf("there is no client %q; the clients with hooks are %s", name, strings.Join(slices.Sorted(maps.Keys(all)), ", "))
+	}
+	c.Name = name
+	return c, nil
+}
+
+func clients() (all map[string]*Client, err error) {
+	err = json.Unmarshal(clientsText, &all)
+	return all, err
+}
+
+// event is what a client tells its hook. All clients use these names, except OpenCode, whose plugin picoclaw writes.
+type event struct {
+	Event string         `json:"hook_event_name"`
+	Tool  string         `json:"tool_name"`
+	Input map[string]any `json:"tool_input"`
+	Dir   string         `json:"cwd"`
+}
+
+// ReadCall returns the call that an event is about; nil if it is about something else.
+func (c *Client) ReadCall(text []byte) (*session.ClientCall, error) {
+	var e event
+	if err := json.Unmarshal(text, &e); err != nil {
+		return nil, fmt.Errorf("the event of %s is not the JSON that is known of it: %w", c.Name, err)
+	}
+	switch {
+	case e.Event == "":
+		return nil, fmt.Errorf("the event of %s has no hook_event_name", c.Name)
+	case e.Event != c.Event:
+		return nil, nil
+	case e.Tool == "" || !filepath.IsAbs(e.Dir):
+		return nil, fmt.Errorf("the event of %s has no tool_name, or no absolute cwd", c.Name)
+	}
+	call := &session.ClientCall{Tool: c.Name + "." + e.Tool, Args: e.Input, Dir: e.Dir}
+	var err error
+	if known, ok := c.Tools[e.Tool]; ok {
+		for _, t := range known {
+			actions, failure := t.actions(e)
+			call.Actions, err = append(call.Actions, actions...), errors.Join(err, failure)
+		}
+	} else if server, name, ok := mcpTool(e.Tool); ok {
+		call.Actions = []session.ClientAction{{Kind: session.CallMCPTool, Value: server, Tool: name}}
+	}
+	return call, err
+}
+
+// mcpTool splits the name that clients give an MCP server's tool.
+func mcpTool(name string) (server, tool string, ok bool) {
+	for _, separator := range []string{"__", "_"} {
+		rest, found := strings.CutPrefix(name, "mcp"+separator)
+		if server, tool, ok = strings.Cut(rest, separator); found && ok && server != "" && tool != "" {
+			return server, tool, true
+		}
+	}
+	return "", "", false
+}
+
+// actions returns what a call does by one argument.
+func (t tool) actions(e event) ([]session.ClientAction, error) {
+	dir := e.Dir
+	if given, _ := e.Input[t.Dir].(string); given != "" {
+		if dir = given; !filepath.IsAbs(dir) {
+			dir = filepath.Join(e.Dir, dir)
+		}
+	}
+	values, err := stringsOf(e.Input[t.From])
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s of %s %w", t.From, e.Tool, err)
+	case len(values) == 0 && t.Optional:
+		values = []string{dir}
+	case len(values) == 0:
+		return nil, fmt.Errorf("%s has no %s", e.Tool, t.From)
+	}
+	if t.Do == string(session.RunCommand) && len(values) > 1 { // argv
+		values = []string{joinWords(values)}
+	}
+	var out []session.ClientAction
+	for _, value := range values {
+		switch t.Do {
+		case "patch":
+			for _, path := range patchedPaths(value) {
+				out = append(out, session.ClientAction{Kind: session.WritePath, Value: path, Dir: dir})
+			}
+			if len(out) == 0 {
+				return nil, fmt.Errorf("the patch of %s names no file", e.Tool)
+			}
+		case string(session.ReachHost):
+			u, err := url.Parse(value)
+			if err != nil || u.Host == "" {
+				return nil, fmt.Errorf("%s of %s is no URL", t.From, e.Tool)
+			}
+			out = append(out, session.ClientAction{Kind: session.ReachHost, Value: u.Host})
+		default:
+			out = append(out, session.ClientAction{Kind: session.ClientActionKind(t.Do), Value: value, Dir: dir})
+		}
+	}
+	return out, nil
+}
+
+// stringsOf returns the strings of an argument; none if it is missing, null or empty.
+func stringsOf(value any) (out []string, err error) {
+	switch v := value.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		if v == "" {
+			return nil, nil
+		}
+		return []string{v}, nil
+	case []any:
+		for _, one := range v {
+			text, ok := one.(string)
+			if !ok {
+				return nil, errors.New("is no list of strings")
+			}
+			out = append(out, text)
+		}
+		return out, nil
+	}
+	return nil, errors.New("is no string")
+}
+
+// joinWords returns a command with these words.
+func joinWords(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return strings.Join(quoted, " ")
+}
+
+// patchedPaths returns the files that a patch names: in the form of apply_patch.
+func patchedPaths(patch string) (all []string) {
+	for line := range strings.Lines(patch) {
+		for _, prefix := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "} {
+			if path, ok := strings.CutPrefix(strings.TrimSpace(line), prefix); ok {
+				all = append(all, strings.TrimSpace(path))
+			}
+		}
+	}
+	return all
+}
+
+// WriteAnswer returns the answer about a decision; empty where the client goes on as without a hook.
+func (c *Client) WriteAnswer(d guard.Decision) []byte {
+	if d.Verdict == guard.Allow {
+		return nil
+	}
+	verdict, reason := guard.Deny.String(), reasonText(d)
+	if d.Verdict == guard.Ask && c.Asks {
+		verdict = guard.Ask.String()
+	}
+	var answer any = map[string]string{"decision": verdict, "reason": reason}
+	if c.Answer == "claude" {
+		answer = map[string]any{"hookSpecificOutput": map[string]string{
+			"hookEventName": c.Event, "permissionDecision": verdict, "permissionDecisionReason": reason}}
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return nil // maps of strings always have a form
+	}
+	return append(text, '\n')
+}
+
+// reasonText is a refusal as one line: reason, rule and remedy.
+func reasonText(d guard.Decision) string {
+	text := "picoclaw: " + d.Reason
+	if d.Rule != "" {
+		text += " [" + d.Rule + "]"
+	}
+	if d.Hint != "" {
+		text += "; " + d.Hint
+	}
+	return text
+}

@@ -1,0 +1,123 @@
+package clienthook
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+func TestReadCall(t *testing.T) {
+	t.Parallel()
+	action := func(kind session.ClientActionKind, value, dir string) session.ClientAction {
+		return session.ClientAction{Kind: kind, Value: value, Dir: dir}
+	}
+	for _, c := range []struct {
+		client, event string
+		want          []session.ClientAction // nil with an error
+	}{
+		{"claude", `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"cwd":"/p"}`,
+			[]session.ClientAction{action(session.RunCommand, "ls", "/p")}},
+		{"claude", `{"hook_event_name":"PreToolUse","tool_name":"Grep","tool_input":{"pattern":"x"},"cwd":"/p"}`,
+			[]session.ClientAction{action(session.ReadPath, "/p", "/p")}},
+		{"claude", `{"hook_event_name":"PreToolUse","tool_name":"mcp__git_hub__push__all","tool_input":{},"cwd":"/p"}`,
+			[]session.ClientAction{{Kind: session.CallMCPTool, Value: "git_hub", Tool: "push__all"}}},
+		{"claude", `{"hook_event_name":"PreToolUse","tool_name":"WebFetch","tool_input":{"url":"https://a.test:8443/x"},"cwd":"/p"}`,
+			[]session.ClientAction{{Kind: session.ReachHost, Value: "a.test:8443"}}},
+		{"codex", `{"hook_event_name":"PreToolUse","tool_name":"apply_patch","cwd":"/p","tool_input":{"command":"*** Begin Patch\n*** Add File: a\n+x\n*** Update File: b c\n*** Move to: ../d\n*** End Patch"}}`,
+			[]session.ClientAction{action(session.WritePath, "a", "/p"), action(session.WritePath, "b c", "/p"), action(session.WritePath, "../d", "/p")}},
+		{"codex", `{"hook_event_name":"PreToolUse","tool_name":"shell","cwd":"/p","tool_input":{"command":["echo","it's"]}}`,
+			[]session.ClientAction{action(session.RunCommand, `'echo' 'it'\''s'`, "/p")}},
+		{"gemini", `{"hook_event_name":"BeforeTool","tool_name":"run_shell_command","cwd":"/p","tool_input":{"command":"make","dir_path":"sub"}}`,
+			[]session.ClientAction{action(session.RunCommand, "make", "/p/sub")}},
+		{"gemini", `{"hook_event_name":"BeforeTool","tool_name":"read_many_files","cwd":"/p","tool_input":{"include":["a","b"]}}`,
+			[]session.ClientAction{action(session.ReadPath, "a", "/p"), action(session.ReadPath, "b", "/p")}},
+		{"opencode", `{"hook_event_name":"tool.execute.before","tool_name":"edit","cwd":"/p","tool_input":{"filePath":"/p/x"}}`,
+			[]session.ClientAction{action(session.WritePath, "/p/x", "/p")}},
+		{"claude", `{"hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":7},"cwd":"/p"}`, nil},
+		{"claude", `{"hook_event_name":"PreToolUse","tool_name":"Write","tool_input":null,"cwd":"/p"}`, nil},
+		{"claude", `{"hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"x"},"cwd":"p"}`, nil},
+		{"claude", `{"tool_name":"Write"}`, nil},
+		{"codex", `{"hook_event_name":"PreToolUse","tool_name":"apply_patch","cwd":"/p","tool_input":{"command":"garbage"}}`, nil},
+		{"gemini", `[]`, nil},
+		{"gemini", ``, nil},
+	} {
+		client, err := FindClient(c.client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		call, err := client.ReadCall([]byte(c.event))
+		switch {
+		case c.want == nil:
+			if err == nil {
+				t.Errorf("%s: no error", c.event)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", c.event, err)
+		default:
+			if diff := cmp.Diff(c.want, call.Actions); diff != "" {
+				t.Errorf("%s: %s", c.event, diff)
+			}
+		}
+	}
+}
+
+func TestOtherEventsAreNoCalls(t *testing.T) {
+	t.Parallel()
+	client, err := FindClient("claude")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if call, err := client.ReadCall([]byte(`{"hook_event_name":"Stop","cwd":"/p"}`)); call != nil || err != nil {
+		t.Errorf("%v, %v", call, err)
+	}
+}
+
+func TestWriteAnswer(t *testing.T) {
+	t.Parallel()
+	denied := guard.Decision{Verdict: guard.Deny, Rule: "exec.sudo", Reason: "no", Hint: "do without"}
+	for _, c := range []struct {
+		client string
+		d      guard.Decision
+		want   string
+	}{
+		{"claude", guard.Decision{}, ""},
+		{"claude", denied, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"picoclaw: no [exec.sudo]; do without"}}`},
+		{"claude", guard.Decision{Verdict: guard.Ask, Reason: "sure?"}, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"picoclaw: sure?"}}`},
+		{"codex", guard.Decision{Verdict: guard.Ask, Reason: "sure?"}, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"picoclaw: sure?"}}`},
+		{"gemini", denied, `{"decision":"deny","reason":"picoclaw: no [exec.sudo]; do without"}`},
+	} {
+		client, err := FindClient(c.client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got, want any
+		text := client.WriteAnswer(c.d)
+		if len(text) == 0 && c.want == "" {
+			continue
+		}
+		if json.Unmarshal(text, &got) != nil || json.Unmarshal([]byte(c.want), &want) != nil || !cmp.Equal(got, want) {
+			t.Errorf("%s: %s, want %s", c.client, text, c.want)
+		}
+	}
+}
+
+func FuzzReadCall(f *testing.F) {
+	f.Add("claude", []byte(`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"cwd":"/p"}`))
+	f.Add("codex", []byte(`{"hook_event_name":"PreToolUse","tool_name":"apply_patch","tool_input":{"command":["*** Add File: "]},"cwd":"/p"}`))
+	f.Fuzz(func(t *testing.T, name string, text []byte) {
+		client, err := FindClient(name)
+		if err != nil {
+			return
+		}
+		call, err := client.ReadCall(text)
+		if err == nil && call != nil {
+			if _, known := client.Tools[call.Tool[len(name)+1:]]; known && len(call.Actions) == 0 {
+				t.Errorf("%q does nothing", text)
+			}
+		}
+	})
+}

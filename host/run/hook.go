@@ -1,0 +1,59 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+
+	"github.com/picoclaw/picoclaw/host/run/internal/wire"
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// hookAnswer is a decision on the way to a hook inside the sandbox.
+type hookAnswer struct {
+	Verdict string `json:"verdict"`
+	Rule    string `json:"rule"`
+	Reason  string `json:"reason"`
+	Hint    string `json:"hint"`
+}
+
+// maxHookText bounds a text of a call that is only noted.
+const maxHookText = 4 << 10
+
+// InsideRun reports whether this process is a child of a run's program.
+func InsideRun() bool { return os.Getenv(wire.HookVariable) != "" }
+
+// AskHook has the host of this run decide on a call of one of the program's own tools.
+func AskHook(call *session.ClientCall) (guard.Decision, error) {
+	noted := make(map[string]any, len(call.Args))
+	for name, value := range call.Args {
+		if text, ok := value.(string); ok && len(text) > maxHookText {
+			value = text[:maxHookText]
+		}
+		noted[name] = value
+	}
+	small := *call
+	small.Args = noted
+	conn, err := net.Dial("unix", os.Getenv(wire.HookVariable))
+	if err != nil {
+		return guard.Decision{}, fmt.Errorf("reach the run's supervisor: %w", err)
+	}
+	defer func() { _ = conn.Close() }()
+	var answer hookAnswer
+	if err = json.NewEncoder(conn).Encode(small); err == nil {
+		err = json.NewDecoder(conn).Decode(&answer)
+	}
+	if err != nil {
+		return guard.Decision{}, fmt.Errorf("ask the run's supervisor: %w", err)
+	}
+	d := guard.Decision{Verdict: guard.Deny, Rule: answer.Rule, Reason: answer.Reason, Hint: answer.Hint}
+	switch answer.Verdict {
+	case guard.Allow.String():
+		d.Verdict = guard.Allow
+	case guard.Ask.String():
+		d.Verdict = guard.Ask
+	}
+	return d, nil
+}

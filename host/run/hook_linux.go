@@ -1,0 +1,41 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host/run/internal/wire"
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// newClientTools returns the decisions on the program's own tools.
+func (a *attempt) newClientTools() (*session.ClientTools, error) {
+	home := a.plan.Home
+	return a.options.Session.NewClientTools(session.ClientToolsOptions{
+		Sandboxed: true, Undo: a.running.Policy.Undo.Dir != "", Home: home,
+		ReadOnly: slices.Concat(systemDirs, []string{"/etc"}, a.plan.ReadOnly), ReadWrite: isolation.PrivateDirs(),
+		Env: map[string]string{"HOME": home},
+	})
+}
+
+// answerHook decides on a call of one of the program's own tools.
+func (a *attempt) answerHook(ctx context.Context, question *wire.Hook) {
+	answer := hookAnswer{Verdict: guard.Deny.String(), Rule: "hook", Reason: "the hook's question is no call"}
+	var call session.ClientCall
+	if json.Unmarshal(question.Data, &call) == nil {
+		ctx, cancel := context.WithTimeout(ctx, hookTimeout)
+		defer cancel()
+		d := a.tools.Decide(ctx, call)
+		answer = hookAnswer{Verdict: d.Verdict.String(), Rule: d.Rule, Reason: d.Reason, Hint: d.Hint}
+	}
+	if text, err := json.Marshal(answer); err == nil {
+		_ = a.socket.Send(wire.Control{Hook: &wire.Hook{ID: question.ID, Data: text}}, nil)
+	}
+}
+
+// hookTimeout bounds a decision: clients go on without a hook that takes long.
+const hookTimeout = 20 * time.Second

@@ -1,0 +1,104 @@
+package supervisor
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host/run/internal/wire"
+)
+
+// hookServer passes the questions of the program's hooks to the host. They come on a socket in the program's /tmp, one a
+// connection: a JSON value each way.
+type hookServer struct {
+	listener net.Listener
+
+	mu      sync.Mutex
+	last    int
+	waiting map[int]chan json.RawMessage
+}
+
+const (
+	maxQuestion   = 400 << 10 // bytes; a message of the host's socket has room for it
+	maxQuestions  = 16        // at a time
+	questionGrace = 5 * time.Minute
+)
+
+// listen opens the socket and names it in the program's environment.
+func (h *hookServer) listen(s *supervisor) (err error) {
+	h.waiting = map[int]chan json.RawMessage{}
+	if err = os.RemoveAll(wire.HookSocket); err != nil {
+		return err
+	}
+	if h.listener, err = net.Listen("unix", wire.HookSocket); err != nil {
+		return fmt.Errorf("listen for the program's hooks: %w", err)
+	}
+	if s.start.Env == nil {
+		s.start.Env = map[string]string{}
+	}
+	s.start.Env[wire.HookVariable] = wire.HookSocket
+	go h.serve(s.socket)
+	return nil
+}
+
+func (h *hookServer) serve(host wire.Conn) {
+	slots := make(chan struct{}, maxQuestions)
+	for {
+		conn, err := h.listener.Accept()
+		if err != nil {
+			return
+		}
+		slots <- struct{}{}
+		go func() {
+			defer func() { _ = conn.Close(); <-slots }()
+			_ = conn.SetDeadline(time.Now().Add(questionGrace))
+			if answer := h.ask(host, conn); answer != nil {
+				_, _ = conn.Write(answer)
+			}
+		}()
+	}
+}
+
+// ask passes one question on, and returns the host's answer; nil for none, which a hook takes for a refusal.
+func (h *hookServer) ask(host wire.Conn, conn net.Conn) json.RawMessage {
+	var question json.RawMessage
+	if json.NewDecoder(io.LimitReader(conn, maxQuestion)).Decode(&question) != nil {
+		return nil
+	}
+	answer := make(chan json.RawMessage, 1)
+	h.mu.Lock()
+	h.last++
+	id := h.last
+	h.waiting[id] = answer
+	h.mu.Unlock()
+	defer func() {
+		h.mu.Lock()
+		delete(h.waiting, id)
+		h.mu.Unlock()
+	}()
+	if host.Send(wire.Event{Hook: &wire.Hook{ID: id, Data: question}}, nil) != nil {
+		return nil
+	}
+	select {
+	case text := <-answer:
+		return text
+	case <-time.After(questionGrace):
+		return nil
+	}
+}
+
+// answer hands an answer of the host to the connection that waits for it.
+func (h *hookServer) answer(a *wire.Hook) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if waiting := h.waiting[a.ID]; waiting != nil {
+		waiting <- a.Data
+		delete(h.waiting, a.ID)
+	}
+}
+
+func (h *hookServer) close() { _ = h.listener.Close() }
