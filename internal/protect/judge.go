@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/picoclaw/picoclaw/internal/paths"
+	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
 // Loose reports whether git and editors change a judged file in place, so that only the content that stays counts.
@@ -75,7 +76,7 @@ func (r *Rules) isRisky(h Hit, line string) bool {
 
 // drivers returns the names of the filters, diff and merge drivers that a repository configures.
 func drivers(git string) (names []string) {
-	text, _ := os.ReadFile(filepath.Join(git, "config"))
+	text, _ := smallfile.Read(filepath.Join(git, "config"), maxJudged)
 	for line := range strings.Lines(string(text)) {
 		if m := driverLine().FindStringSubmatch(strings.TrimSpace(line)); m != nil {
 			names = append(names, m[1])

@@ -364,7 +364,7 @@ func (r *Recorder) noteMove(o *object) {
 
 // sameMount reports whether an object could be renamed to a path at once; to another mount it is copied and deleted.
 func sameMount(to string, o *object) bool {
-	dir, err := os.Open(filepath.Dir(to))
+	dir, err := os.Open(filepath.Dir(to) + string(filepath.Separator)) // a FIFO there does not block
 	if err != nil {
 		return false
 	}

@@ -133,7 +133,7 @@ func (w *Workspace) OpenRoot(path string) (*os.Root, error) {
 	var dir *os.Root
 	err := w.withPlace(guard.List, path, func(at pathPlace) (err error) {
 		if at.path != "" {
-			dir, err = os.OpenRoot(at.path)
+			dir, err = openDirRoot(at.path)
 			return err
 		}
 		dir, err = at.dir.OpenRoot(at.name)

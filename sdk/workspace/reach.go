@@ -217,11 +217,14 @@ func isEscape(err error) bool {
 	return err.Error() == "path escapes from parent"
 }
 
+// openDirRoot opens a directory as an os.Root. The separator has it fail at once where a FIFO is, instead of waiting.
+func openDirRoot(path string) (*os.Root, error) { return os.OpenRoot(path + string(filepath.Separator)) }
+
 // withExactPlace passes the parent directory of a resolved path to op, opened without following symlinks, so that a
 // swapped symlink causes an error.
 func (w *Workspace) withExactPlace(real string, op func(pathPlace) error) error {
 	parent := filepath.Dir(real)
-	dir, err := os.OpenRoot(parent)
+	dir, err := openDirRoot(parent)
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func (at pathPlace) openTree() (tree *Tree, done func(), err error) {
 	}
 	var dir *os.Root
 	if at.path != "" {
-		dir, err = os.OpenRoot(at.path)
+		dir, err = openDirRoot(at.path)
 	} else {
 		dir, err = at.dir.OpenRoot(at.name)
 	}

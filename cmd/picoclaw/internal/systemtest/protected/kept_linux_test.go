@@ -136,3 +136,41 @@ func TestUndoRestoresAttributesOfUnreadableFile(t *testing.T) {
 		})
 	}
 }
+
+// A FIFO where a directory or a file is expected is looked at without waiting for its other end.
+func TestFIFOsBlockNobody(t *testing.T) {
+	t.Parallel()
+	for _, isolated := range []bool{true, false} {
+		t.Run(fmt.Sprintf("isolated=%v", isolated), func(t *testing.T) {
+			t.Parallel()
+			outside := t.TempDir()
+			a := clitest.NewAgent(t, isolated, "PICOCLAW_WORKSPACE_PROTECT_ENABLED=true", "PICOCLAW_TOOLS_ALLOW_WRITE_PATHS=^"+outside,
+				"PICOCLAW_TOOLS_ALLOW_READ_PATHS=^"+outside)
+			if err := unix.Mkfifo(filepath.Join(outside, "fifo"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			calls := []clitest.Call{
+				clitest.Exec(`mkdir d; mkfifo fifo; python3 -c '
+import os
+for to in "fifo/x", "d/y":
+    try: os.rename("d", to)
+    except OSError as e: print(e.errno)'`),
+				clitest.Exec(`mkdir -p r/refs r/objects; mkfifo r/config; echo "ref: refs/heads/main" > r/HEAD; echo "* filter=x" > .gitattributes; ls r`),
+			}
+			for _, path := range []string{"/fifo", "/fifo/x", "/fifo/x/y"} {
+				for _, tool := range []string{"read_file", "list_dir", "write_file"} {
+					args := map[string]any{"path": outside + path}
+					if tool == "write_file" {
+						args["content"] = "x"
+					}
+					calls = append(calls, clitest.Call{Tool: tool, Args: args})
+				}
+			}
+			for i, answer := range a.Batch(calls...) {
+				if answer.Error.Code == "timeout" {
+					t.Errorf("%v: %v", calls[i], answer.Error)
+				}
+			}
+		})
+	}
+}
