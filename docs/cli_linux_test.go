@@ -62,6 +62,8 @@ func notPlayed() map[string]string {
 		"picoclaw worker --fleet tls://nats.example.com:4222 --credentials worker.creds":       wantsFleet,
 		"picoclaw worker --fleet build1.fleet":                                                 wantsFleet,
 		"picoclaw worker":                                                                      wantsFleet,
+		"picoclaw hook claude < event.json":                                                    "it wants a client's event",
+		"picoclaw hook --agent reader gemini < event.json":                                     "it wants a client's event",
 		"picoclaw run -- claude":                                                               noProject,
 		"picoclaw run --show -- codex":                                                         noProject,
 		"picoclaw run --allow registry.npmjs.org -- npm test":                                  noProject,

@@ -68,7 +68,7 @@ func TestLeavesImportNothingOfThisModule(t *testing.T) {
 
 // sessionUsers import host/session; every other package below host is imported by it.
 var sessionUsers = []string{"host/mcp", "host/agent", "host/fleet", "host/hooks", "host/telemetry", "host/internal",
-	"host/schedule/crontool", "host/inventory", "host/mcpservers", "host/run"}
+	"host/schedule/crontool", "host/inventory", "host/mcpservers", "host/run", "host/clienthook"}
 
 func TestOnlyUsersImportSession(t *testing.T) {
 	eachFile(t, func(path string, imports []string) {
