@@ -27,9 +27,9 @@ func (a *attempt) answerHook(ctx context.Context, question *wire.Hook) {
 	answer := hookAnswer{Verdict: guard.Deny.String(), Rule: "hook", Reason: "the hook's question is no call"}
 	var call session.ClientCall
 	if json.Unmarshal(question.Data, &call) == nil {
-		ctx, cancel := context.WithTimeout(ctx, hookTimeout)
+		deciding, cancel := context.WithTimeout(ctx, hookTimeout)
 		defer cancel()
-		d := a.tools.Decide(ctx, call)
+		d := a.tools.Decide(deciding, call)
 		answer = hookAnswer{Verdict: d.Verdict.String(), Rule: d.Rule, Reason: d.Reason, Hint: d.Hint}
 	}
 	if text, err := json.Marshal(answer); err == nil {

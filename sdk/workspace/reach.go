@@ -218,7 +218,9 @@ func isEscape(err error) bool {
 }
 
 // openDirRoot opens a directory as an os.Root. The separator has it fail at once where a FIFO is, instead of waiting.
-func openDirRoot(path string) (*os.Root, error) { return os.OpenRoot(path + string(filepath.Separator)) }
+func openDirRoot(path string) (*os.Root, error) {
+	return os.OpenRoot(path + string(filepath.Separator))
+}
 
 // withExactPlace passes the parent directory of a resolved path to op, opened without following symlinks, so that a
 // swapped symlink causes an error.

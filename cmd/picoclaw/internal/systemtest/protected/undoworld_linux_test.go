@@ -1,9 +1,9 @@
 package protected_test
 
 import (
-	"errors"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
