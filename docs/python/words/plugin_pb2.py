@@ -13,7 +13,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x0cplugin.proto\x12\x12picoclaw.plugin.v2\"\x11\n\x0f\x44\x65scribeRequest\"$\n\x10\x44\x65scribeResponse\x12\x10\n\x08manifest\x18\x01 \x01(\x0c\"\"\n\x10\x43onfigureRequest\x12\x0e\n\x06policy\x18\x01 \x01(\x0c\"\x13\n\x11\x43onfigureResponse\"\xe2\x01\n\x0b\x43\x61llRequest\x12\x0c\n\x04tool\x18\x01 \x01(\t\x12\x11\n\targuments\x18\x02 \x01(\x0c\x12\x0f\n\x07\x63\x61ll_id\x18\x03 \x01(\t\x12\x16\n\x0etimeout_millis\x18\x04 \x01(\x03\x12\x0f\n\x07\x61nswers\x18\x05 \x01(\x08\x12*\n\x06\x61nswer\x18\x06 \x01(\x0b\x32\x1a.picoclaw.plugin.v2.Answer\x12\x0e\n\x06\x61greed\x18\x07 \x01(\x08\x12\x14\n\x0ctrace_parent\x18\x08 \x01(\t\x12\x13\n\x0btrace_state\x18\t \x01(\t\x12\x11\n\tno_output\x18\n \x01(\x08\"\xfc\x01\n\tCallEvent\x12\x30\n\x08progress\x18\x01 \x01(\x0b\x32\x1c.picoclaw.plugin.v2.ProgressH\x00\x12,\n\x06output\x18\x02 \x01(\x0b\x32\x1a.picoclaw.plugin.v2.OutputH\x00\x12,\n\x06result\x18\x03 \x01(\x0b\x32\x1a.picoclaw.plugin.v2.ResultH\x00\x12&\n\x03log\x18\x04 \x01(\x0b\x32\x17.picoclaw.plugin.v2.LogH\x00\x12\x30\n\x08question\x18\x05 \x01(\x0b\x32\x1c.picoclaw.plugin.v2.QuestionH\x00\x42\x07\n\x05\x65vent\"\xac\x01\n\x03Log\x12,\n\x05level\x18\x01 \x01(\x0e\x32\x1d.picoclaw.plugin.v2.Log.Level\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x12\n\nattributes\x18\x03 \x01(\x0c\"R\n\x05Level\x12\x15\n\x11LEVEL_UNSPECIFIED\x10\x00\x12\x0e\n\nLEVEL_INFO\x10\x01\x12\x11\n\rLEVEL_WARNING\x10\x02\x12\x0f\n\x0bLEVEL_ERROR\x10\x03\"7\n\x08Question\x12\n\n\x02id\x18\x01 \x01(\r\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0e\n\x06schema\x18\x03 \x01(\x0c\"D\n\x06\x41nswer\x12\n\n\x02id\x18\x01 \x01(\r\x12\x0e\n\x06\x61\x63tion\x18\x02 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x03 \x01(\x0c\x12\r\n\x05\x65rror\x18\x04 \x01(\t\"8\n\x08Progress\x12\x0c\n\x04\x64one\x18\x01 \x01(\x01\x12\r\n\x05total\x18\x02 \x01(\x01\x12\x0f\n\x07message\x18\x03 \x01(\t\"\x91\x01\n\x06Output\x12\x31\n\x06stream\x18\x01 \x01(\x0e\x32!.picoclaw.plugin.v2.Output.Stream\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\"F\n\x06Stream\x12\x16\n\x12STREAM_UNSPECIFIED\x10\x00\x12\x11\n\rSTREAM_STDOUT\x10\x01\x12\x11\n\rSTREAM_STDERR\x10\x02\"\xac\x01\n\x06Result\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x12\n\nstructured\x18\x02 \x01(\x0c\x12(\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x19.picoclaw.plugin.v2.Error\x12\x1a\n\x12text_is_structured\x18\x04 \x01(\x08\x12,\n\x07\x63ontent\x18\x05 \x03(\x0b\x32\x1b.picoclaw.plugin.v2.Content\x12\x0c\n\x04undo\x18\x06 \x01(\t\"F\n\x07\x43ontent\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\x12\x12\n\nmedia_type\x18\x03 \x01(\t\x12\x0b\n\x03uri\x18\x04 \x01(\t\"B\n\x05\x45rror\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0c\n\x04rule\x18\x03 \x01(\t\x12\x0c\n\x04hint\x18\x04 \x01(\t\"\x0e\n\x0c\x44rainRequest\"\x0f\n\rDrainResponse\"\r\n\x0b\x42usyRequest\"\x1c\n\x0c\x42usyResponse\x12\x0c\n\x04\x62usy\x18\x01 \x01(\x08\x32\x9e\x03\n\x06Plugin\x12U\n\x08\x44\x65scribe\x12#.picoclaw.plugin.v2.DescribeRequest\x1a$.picoclaw.plugin.v2.DescribeResponse\x12X\n\tConfigure\x12$.picoclaw.plugin.v2.ConfigureRequest\x1a%.picoclaw.plugin.v2.ConfigureResponse\x12J\n\x04\x43\x61ll\x12\x1f.picoclaw.plugin.v2.CallRequest\x1a\x1d.picoclaw.plugin.v2.CallEvent(\x01\x30\x01\x12L\n\x05\x44rain\x12 .picoclaw.plugin.v2.DrainRequest\x1a!.picoclaw.plugin.v2.DrainResponse\x12I\n\x04\x42usy\x12\x1f.picoclaw.plugin.v2.BusyRequest\x1a .picoclaw.plugin.v2.BusyResponseB+Z)github.com/picoclaw/picoclaw/sdk/pluginpbb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x0cplugin.proto\x12\x12picoclaw.plugin.v2\"\x11\n\x0f\x44\x65scribeRequest\"$\n\x10\x44\x65scribeResponse\x12\x10\n\x08manifest\x18\x01 \x01(\x0c\"\"\n\x10\x43onfigureRequest\x12\x0e\n\x06policy\x18\x01 \x01(\x0c\"\x13\n\x11\x43onfigureResponse\"\xe2\x01\n\x0b\x43\x61llRequest\x12\x0c\n\x04tool\x18\x01 \x01(\t\x12\x11\n\targuments\x18\x02 \x01(\x0c\x12\x0f\n\x07\x63\x61ll_id\x18\x03 \x01(\t\x12\x16\n\x0etimeout_millis\x18\x04 \x01(\x03\x12\x0f\n\x07\x61nswers\x18\x05 \x01(\x08\x12*\n\x06\x61nswer\x18\x06 \x01(\x0b\x32\x1a.picoclaw.plugin.v2.Answer\x12\x0e\n\x06\x61greed\x18\x07 \x01(\x08\x12\x14\n\x0ctrace_parent\x18\x08 \x01(\t\x12\x13\n\x0btrace_state\x18\t \x01(\t\x12\x11\n\tno_output\x18\n \x01(\x08\"\xbb\x02\n\tCallEvent\x12\x30\n\x08progress\x18\x01 \x01(\x0b\x32\x1c.picoclaw.plugin.v2.ProgressH\x00\x12,\n\x06output\x18\x02 \x01(\x0b\x32\x1a.picoclaw.plugin.v2.OutputH\x00\x12,\n\x06result\x18\x03 \x01(\x0b\x32\x1a.picoclaw.plugin.v2.ResultH\x00\x12&\n\x03log\x18\x04 \x01(\x0b\x32\x17.picoclaw.plugin.v2.LogH\x00\x12\x30\n\x08question\x18\x05 \x01(\x0b\x32\x1c.picoclaw.plugin.v2.QuestionH\x00\x12=\n\x0fresource_change\x18\x06 \x01(\x0b\x32\".picoclaw.plugin.v2.ResourceChangeH\x00\x42\x07\n\x05\x65vent\"\xac\x01\n\x03Log\x12,\n\x05level\x18\x01 \x01(\x0e\x32\x1d.picoclaw.plugin.v2.Log.Level\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x12\n\nattributes\x18\x03 \x01(\x0c\"R\n\x05Level\x12\x15\n\x11LEVEL_UNSPECIFIED\x10\x00\x12\x0e\n\nLEVEL_INFO\x10\x01\x12\x11\n\rLEVEL_WARNING\x10\x02\x12\x0f\n\x0bLEVEL_ERROR\x10\x03\"\x1d\n\x0eResourceChange\x12\x0b\n\x03uri\x18\x01 \x01(\t\"\x8f\x01\n\x08Question\x12\n\n\x02id\x18\x01 \x01(\r\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0e\n\x06schema\x18\x03 \x01(\x0c\x12\x0c\n\x04kind\x18\x04 \x01(\t\x12\x0e\n\x06params\x18\x05 \x01(\x0c\x12\x0c\n\x04name\x18\x06 \x01(\t\x12*\n\x04\x61lso\x18\x07 \x03(\x0b\x32\x1c.picoclaw.plugin.v2.Question\"n\n\x06\x41nswer\x12\n\n\x02id\x18\x01 \x01(\r\x12\x0e\n\x06\x61\x63tion\x18\x02 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x03 \x01(\x0c\x12\r\n\x05\x65rror\x18\x04 \x01(\t\x12(\n\x04\x61lso\x18\x05 \x03(\x0b\x32\x1a.picoclaw.plugin.v2.Answer\"8\n\x08Progress\x12\x0c\n\x04\x64one\x18\x01 \x01(\x01\x12\r\n\x05total\x18\x02 \x01(\x01\x12\x0f\n\x07message\x18\x03 \x01(\t\"\x91\x01\n\x06Output\x12\x31\n\x06stream\x18\x01 \x01(\x0e\x32!.picoclaw.plugin.v2.Output.Stream\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\"F\n\x06Stream\x12\x16\n\x12STREAM_UNSPECIFIED\x10\x00\x12\x11\n\rSTREAM_STDOUT\x10\x01\x12\x11\n\rSTREAM_STDERR\x10\x02\"\xac\x01\n\x06Result\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x12\n\nstructured\x18\x02 \x01(\x0c\x12(\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x19.picoclaw.plugin.v2.Error\x12\x1a\n\x12text_is_structured\x18\x04 \x01(\x08\x12,\n\x07\x63ontent\x18\x05 \x03(\x0b\x32\x1b.picoclaw.plugin.v2.Content\x12\x0c\n\x04undo\x18\x06 \x01(\t\"T\n\x07\x43ontent\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\x12\x12\n\nmedia_type\x18\x03 \x01(\t\x12\x0b\n\x03uri\x18\x04 \x01(\t\x12\x0c\n\x04role\x18\x05 \x01(\t\"B\n\x05\x45rror\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0c\n\x04rule\x18\x03 \x01(\t\x12\x0c\n\x04hint\x18\x04 \x01(\t\"\x0e\n\x0c\x44rainRequest\"\x0f\n\rDrainResponse\"\r\n\x0b\x42usyRequest\"\x1c\n\x0c\x42usyResponse\x12\x0c\n\x04\x62usy\x18\x01 \x01(\x08\x32\x9e\x03\n\x06Plugin\x12U\n\x08\x44\x65scribe\x12#.picoclaw.plugin.v2.DescribeRequest\x1a$.picoclaw.plugin.v2.DescribeResponse\x12X\n\tConfigure\x12$.picoclaw.plugin.v2.ConfigureRequest\x1a%.picoclaw.plugin.v2.ConfigureResponse\x12J\n\x04\x43\x61ll\x12\x1f.picoclaw.plugin.v2.CallRequest\x1a\x1d.picoclaw.plugin.v2.CallEvent(\x01\x30\x01\x12L\n\x05\x44rain\x12 .picoclaw.plugin.v2.DrainRequest\x1a!.picoclaw.plugin.v2.DrainResponse\x12I\n\x04\x42usy\x12\x1f.picoclaw.plugin.v2.BusyRequest\x1a .picoclaw.plugin.v2.BusyResponseB+Z)github.com/picoclaw/picoclaw/sdk/pluginpbb\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'plugin_pb2', globals())
@@ -32,35 +32,37 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _CALLREQUEST._serialized_start=151
   _CALLREQUEST._serialized_end=377
   _CALLEVENT._serialized_start=380
-  _CALLEVENT._serialized_end=632
-  _LOG._serialized_start=635
-  _LOG._serialized_end=807
-  _LOG_LEVEL._serialized_start=725
-  _LOG_LEVEL._serialized_end=807
-  _QUESTION._serialized_start=809
-  _QUESTION._serialized_end=864
-  _ANSWER._serialized_start=866
-  _ANSWER._serialized_end=934
-  _PROGRESS._serialized_start=936
-  _PROGRESS._serialized_end=992
-  _OUTPUT._serialized_start=995
-  _OUTPUT._serialized_end=1140
-  _OUTPUT_STREAM._serialized_start=1070
-  _OUTPUT_STREAM._serialized_end=1140
-  _RESULT._serialized_start=1143
-  _RESULT._serialized_end=1315
-  _CONTENT._serialized_start=1317
-  _CONTENT._serialized_end=1387
-  _ERROR._serialized_start=1389
-  _ERROR._serialized_end=1455
-  _DRAINREQUEST._serialized_start=1457
-  _DRAINREQUEST._serialized_end=1471
-  _DRAINRESPONSE._serialized_start=1473
-  _DRAINRESPONSE._serialized_end=1488
-  _BUSYREQUEST._serialized_start=1490
-  _BUSYREQUEST._serialized_end=1503
-  _BUSYRESPONSE._serialized_start=1505
-  _BUSYRESPONSE._serialized_end=1533
-  _PLUGIN._serialized_start=1536
-  _PLUGIN._serialized_end=1950
+  _CALLEVENT._serialized_end=695
+  _LOG._serialized_start=698
+  _LOG._serialized_end=870
+  _LOG_LEVEL._serialized_start=788
+  _LOG_LEVEL._serialized_end=870
+  _RESOURCECHANGE._serialized_start=872
+  _RESOURCECHANGE._serialized_end=901
+  _QUESTION._serialized_start=904
+  _QUESTION._serialized_end=1047
+  _ANSWER._serialized_start=1049
+  _ANSWER._serialized_end=1159
+  _PROGRESS._serialized_start=1161
+  _PROGRESS._serialized_end=1217
+  _OUTPUT._serialized_start=1220
+  _OUTPUT._serialized_end=1365
+  _OUTPUT_STREAM._serialized_start=1295
+  _OUTPUT_STREAM._serialized_end=1365
+  _RESULT._serialized_start=1368
+  _RESULT._serialized_end=1540
+  _CONTENT._serialized_start=1542
+  _CONTENT._serialized_end=1626
+  _ERROR._serialized_start=1628
+  _ERROR._serialized_end=1694
+  _DRAINREQUEST._serialized_start=1696
+  _DRAINREQUEST._serialized_end=1710
+  _DRAINRESPONSE._serialized_start=1712
+  _DRAINRESPONSE._serialized_end=1727
+  _BUSYREQUEST._serialized_start=1729
+  _BUSYREQUEST._serialized_end=1742
+  _BUSYRESPONSE._serialized_start=1744
+  _BUSYRESPONSE._serialized_end=1772
+  _PLUGIN._serialized_start=1775
+  _PLUGIN._serialized_end=2189
 # @@protoc_insertion_point(module_scope)
