@@ -29,6 +29,14 @@ type Client struct {
 	keys  []string                    // where in the file the servers are, by name
 	entry func(Server) []entrySetting // the client's settings of a server, in order
 	file  func(p Places) []string     // where its file is, the first one that exists counting
+
+	Program     string      // for picoclaw run; empty if it is no program for a terminal
+	HookClient  string      // for picoclaw hook
+	hooks       projectList // what it asks before a call of its own tools
+	hookMatcher string
+	hookTimeout int // in the client's unit
+	denied      projectList
+	ownTools    []any
 }
 
 // fileFormat is the format of a client's file.
@@ -96,8 +104,11 @@ func (p Places) variablePath(variable, other string, parts ...string) string {
 func All() []Client {
 	plain := []string{"mcpServers"}
 	return []Client{
-		{ID: "claude-code", Title: "Claude Code", keys: plain, entry: typedEntry,
-			Note: "Claude Code writes to this file: close it first.",
+		{ID: "claude-code", Title: "Claude Code", keys: plain, entry: typedEntry, Program: "claude", HookClient: "claude",
+			hooks: projectList{".claude/settings.local.json", []string{"hooks", "PreToolUse"}}, hookMatcher: "*", hookTimeout: 60,
+			denied:   projectList{".claude/settings.local.json", []string{"permissions", "deny"}},
+			ownTools: []any{"Bash", "Edit", "MultiEdit", "NotebookEdit", "Write"},
+			Note:     "Claude Code writes to this file: close it first.",
 			file: func(p Places) []string {
 				if p.Getenv("CLAUDE_CONFIG_DIR") != "" {
 					return []string{p.variablePath("CLAUDE_CONFIG_DIR", p.Home, ".claude.json")}
@@ -111,13 +122,14 @@ func All() []Client {
 			file: func(p Places) []string { return []string{p.homePath(".cursor", "mcp.json")} }},
 		{ID: "vscode", Title: "VS Code", keys: []string{"servers"}, entry: typedEntry,
 			file: func(p Places) []string { return []string{p.configPath("Code", "User", "mcp.json")} }},
-		{ID: "codex", Title: "Codex", kind: tomlFormat, keys: []string{"mcp_servers"}, entry: plainEntry,
+		{ID: "codex", Title: "Codex", Program: "codex", kind: tomlFormat, keys: []string{"mcp_servers"}, entry: plainEntry,
 			file: func(p Places) []string {
 				return []string{p.variablePath("CODEX_HOME", p.homePath(".codex"), "config.toml")}
 			}},
-		{ID: "gemini", Title: "Gemini CLI", keys: plain, entry: plainEntry,
+		{ID: "gemini", Title: "Gemini CLI", keys: plain, entry: plainEntry, Program: "gemini", HookClient: "gemini",
+			hooks: projectList{".gemini/settings.json", []string{"hooks", "BeforeTool"}}, hookMatcher: ".*", hookTimeout: 60_000,
 			file: func(p Places) []string { return []string{p.homePath(".gemini", "settings.json")} }},
-		{ID: "opencode", Title: "OpenCode", keys: []string{"mcp"}, entry: openCodeEntry,
+		{ID: "opencode", Title: "OpenCode", Program: "opencode", keys: []string{"mcp"}, entry: openCodeEntry,
 			file: func(p Places) []string {
 				return []string{p.dotConfig("opencode", "opencode.jsonc"), p.dotConfig("opencode", "opencode.json")}
 			}},

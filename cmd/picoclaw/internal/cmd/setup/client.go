@@ -3,16 +3,38 @@ package setup
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/clients"
+	"github.com/picoclaw/picoclaw/host/run"
 )
 
-// writeClient writes an entry into a client's settings, after showing the change and asking.
-func (o *InitOptions) writeClient(client clients.Client, server clients.Server, m *setupResult) error {
+// levels are the ways to set up a client.
+var levels = []string{"run", "guard", "tools"}
+
+// setUpClient sets up a client at the level of --level.
+func (o *InitOptions) setUpClient(client clients.Client, server clients.Server, m *setupResult) error {
+	switch o.level {
+	case "run":
+		return o.printRun(client)
+	case "guard":
+		project, err := o.project()
+		if err != nil {
+			return cli.Fail(err)
+		}
+		change, err := client.PlanGuard(project, hookCommand(client, server))
+		if err != nil {
+			return cli.Fail(err)
+		}
+		return o.writeChange(client, change, m)
+	}
 	places, err := currentUserDirs()
 	if err != nil {
 		return cli.CannotStart(err)
@@ -21,6 +43,66 @@ func (o *InitOptions) writeClient(client clients.Client, server clients.Server, 
 	if err != nil {
 		return cli.FailOrNil(err)
 	}
+	if err = o.writeChange(client, change, m); err != nil || o.level == "" || !client.HasDenial() {
+		return err
+	}
+	project, err := o.project()
+	if err != nil {
+		return cli.Fail(err)
+	}
+	if change, err = client.PlanDenial(project); err != nil {
+		return cli.Fail(err)
+	}
+	return o.writeChange(client, change, m)
+}
+
+// hookCommand returns the shell command that is a client's hook, with the home, configuration and agent of an MCP entry.
+func hookCommand(client clients.Client, server clients.Server) string {
+	quote := func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(server.Env)) {
+		words = append(words, name+"="+quote(server.Env[name]))
+	}
+	words = append(words, quote(server.Command), "hook", client.HookClient)
+	for _, arg := range server.Args[1:] { // the first is the command mcp
+		words = append(words, quote(arg))
+	}
+	return strings.Join(words, " ")
+}
+
+// project returns the directory whose settings are changed: that of --workspace, or the project around the current
+// directory.
+func (o *InitOptions) project() (string, error) {
+	if o.Workspace != "" {
+		return filepath.Abs(o.Workspace)
+	}
+	current, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	project, _, err := run.FindProject("", current)
+	return project, err
+}
+
+// printRun prints how to run a client confined.
+func (o *InitOptions) printRun(client clients.Client) error {
+	if client.Program == "" {
+		return cli.Fail(fmt.Errorf("%s is no program for a terminal; --level tools gives it picoclaw's tools", client.Title))
+	}
+	command := "picoclaw run -- " + client.Program
+	if o.agent != "" {
+		command = "picoclaw run --agent " + o.agent + " -- " + client.Program
+	}
+	if o.output == cli.JSON {
+		return o.PrintJSON(map[string]string{"client": client.ID, "command": command})
+	}
+	fmt.Fprintf(o.Out, "%s runs confined to a project, with its own tools, by\n\n  %s\n\nTo have its name mean that:\n\n  alias %s='%s'\n",
+		client.Title, command, client.Program, command)
+	return nil
+}
+
+// writeChange writes to a client's settings, after showing the change and asking.
+func (o *InitOptions) writeChange(client clients.Client, change *clients.Change, m *setupResult) (err error) {
 	result := clientResult{Client: client.ID, File: change.Path, Note: client.Note}
 	out := terminal.New(o.Out)
 	if !change.Needed() {
@@ -36,7 +118,7 @@ func (o *InitOptions) writeClient(client clients.Client, server clients.Server, 
 			fmt.Fprintln(out)
 		}
 		clients.PrintDiff(out, change.Diff())
-		if client.Note != "" {
+		if client.Note != "" && o.level != "guard" {
 			fmt.Fprintln(out, out.Paint(terminal.Doubt, client.Note))
 		}
 	}

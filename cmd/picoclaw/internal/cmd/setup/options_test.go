@@ -14,7 +14,9 @@ func TestNewCmdInit(t *testing.T) {
 	clitest.CheckOptions(t, newCmd,
 		clitest.CommandLine[InitOptions]{Line: "", Want: InitOptions{output: cli.Text}},
 		clitest.CommandLine[InitOptions]{Line: "--client cursor --file f --agent a --yes",
-			Want: InitOptions{client: "cursor", file: "f", agent: "a", yes: true, output: cli.Text}},
+			Want: InitOptions{clients: []string{"cursor"}, file: "f", agent: "a", yes: true, output: cli.Text}},
 		clitest.CommandLine[InitOptions]{Line: "--yes", Usage: "go with --client"},
+		clitest.CommandLine[InitOptions]{Line: "--client codex --level high", Usage: "not known; known are run, guard, tools"},
+		clitest.CommandLine[InitOptions]{Line: "--level run", Usage: "go with --client"},
 		clitest.CommandLine[InitOptions]{Line: "cursor", Usage: "takes no argument"})
 }

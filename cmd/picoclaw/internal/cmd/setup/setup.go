@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,11 +23,12 @@ import (
 // InitOptions are the options of `picoclaw init`.
 type InitOptions struct {
 	*cli.Factory
-	agent        string
-	output       cli.Format
-	client, file string
-	yes          bool
-	examine      func(context.Context) error // shows which protections work here
+	agent       string
+	output      cli.Format
+	clients     []string
+	level, file string
+	yes         bool
+	examine     func(context.Context) error // shows which protections work here
 }
 
 func NewCmdInit(f *cli.Factory, examine func(context.Context) error, runF func(*InitOptions) error) *cobra.Command {
@@ -40,18 +42,30 @@ self-test passes on this machine.
 
 Existing files stay unchanged. Then print the entries for MCP clients' settings.
 
-With --client, add the entry to the client's own settings: show the change, ask,
-save a backup next to the file, and keep everything else in it, including
-comments. With --workspace, the entry names that directory. Clients:` + strings.Join(clientIDs(), ", ") + `.`,
+With --client, set up a client at a level:
+
+  run    print the command that runs it confined, with its own tools
+  guard  have it ask picoclaw before calls of its own tools in this project
+  tools  give it picoclaw's tools as an MCP server; if --level names it, deny
+         the client's own tools for commands and files in this project
+
+Show each change, ask, save a backup next to the file, and keep everything else
+in it, including comments. The project is the git repository around the current
+directory, or --workspace, which the MCP entry names too. Clients:
+` + strings.Join(clientIDs(), ", ") + `.`,
 		Example: strings.Trim(`
   picoclaw init
   picoclaw init --workspace ~/projects/site
-  picoclaw init --client claude-code
+  picoclaw init --client claude-code --level run
+  picoclaw init --client claude-code --level guard --yes
   picoclaw init --client cursor --workspace ~/projects/site
   picoclaw init --client vscode --file .vscode/mcp.json --agent reader --yes`, "\n"),
 		Args: func(cmd *cobra.Command, args []string) error {
-			if o.client == "" && (o.yes || o.file != "") {
-				return cli.Usagef("--yes and --file go with --client")
+			if len(o.clients) == 0 && (o.yes || o.file != "" || o.level != "") {
+				return cli.Usagef("--yes, --file and --level go with --client")
+			}
+			if o.level != "" && !slices.Contains(levels, o.level) {
+				return cli.Usagef("--level %q is not known; known are %s", o.level, strings.Join(levels, ", "))
 			}
 			return cli.NoArguments(cmd, args)
 		},
@@ -59,8 +73,10 @@ comments. With --workspace, the entry names that directory. Clients:` + strings.
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent that the client works as (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
-	cmd.Flags().StringVar(&o.client, "client", "", "`name` of the MCP client")
+	cmd.Flags().StringSliceVar(&o.clients, "client", nil, "`names` of clients, separated by commas")
 	f.CompleteFlag(cmd, "client", cli.CompleteWords(clientIDs()...))
+	cmd.Flags().StringVar(&o.level, "level", "", "with --client: run, guard or tools (default: the MCP entry of tools)")
+	f.CompleteFlag(cmd, "level", cli.CompleteWords(levels...))
 	cmd.Flags().StringVar(&o.file, "file", "", "with --client: settings `file` to change (default: the client's own)")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "with --client: write without asking")
 	return cli.NewCommand(cmd, o, runF)
@@ -76,7 +92,7 @@ func clientIDs() []string {
 }
 
 func (o *InitOptions) runInit(ctx context.Context) error {
-	client, err := o.findClient()
+	chosen, err := o.findClients()
 	if err != nil {
 		return err
 	}
@@ -89,8 +105,13 @@ func (o *InitOptions) runInit(ctx context.Context) error {
 		return cli.CannotStart(err)
 	}
 	switch {
-	case client != nil:
-		return o.writeClient(*client, server, result)
+	case len(chosen) > 0:
+		for _, client := range chosen {
+			if err = o.setUpClient(client, server, result); err != nil {
+				return err
+			}
+		}
+		return nil
 	case o.output == cli.JSON:
 		return o.printJSON(result, server)
 	}
@@ -104,17 +125,16 @@ func (o *InitOptions) runInit(ctx context.Context) error {
 	return o.printEntries(out, server)
 }
 
-func (o *InitOptions) findClient() (*clients.Client, error) {
-	if o.client == "" {
-		return nil, nil
-	}
-	for _, c := range clients.All() {
-		if c.ID == o.client {
-			return &c, nil
+func (o *InitOptions) findClients() (chosen []clients.Client, err error) {
+	for _, name := range o.clients {
+		at := slices.IndexFunc(clients.All(), func(c clients.Client) bool { return c.ID == name })
+		if at < 0 {
+			return nil, cli.Usagef("--client %q is not known%s; known are %s", name, suggest.DidYouMean(name, clientIDs()),
+				strings.Join(clientIDs(), ", "))
 		}
+		chosen = append(chosen, clients.All()[at])
 	}
-	return nil, cli.Usagef("--client %q is not known%s; known are %s", o.client, suggest.DidYouMean(o.client, clientIDs()),
-		strings.Join(clientIDs(), ", "))
+	return chosen, nil
 }
 
 // serverEntry returns how a client starts this picoclaw with this configuration, and with the workspace of --workspace.
