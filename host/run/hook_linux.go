@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/picoclaw/picoclaw/host/clienthook"
 	"github.com/picoclaw/picoclaw/host/run/internal/wire"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/isolation"
@@ -26,7 +28,7 @@ func (a *attempt) newClientTools() (*session.ClientTools, error) {
 func (a *attempt) answerHook(ctx context.Context, question *wire.Hook) {
 	answer := hookAnswer{Verdict: guard.Deny.String(), Rule: "hook", Reason: "the hook's question is no call"}
 	var call session.ClientCall
-	if json.Unmarshal(question.Data, &call) == nil {
+	if json.Unmarshal(question.Data, &call) == nil && isClientTool(call.Tool) {
 		deciding, cancel := context.WithTimeout(ctx, hookTimeout)
 		defer cancel()
 		d := a.tools.Decide(deciding, call)
@@ -36,6 +38,15 @@ func (a *attempt) answerHook(ctx context.Context, question *wire.Hook) {
 		_ = a.socket.Send(wire.Control{Hook: &wire.Hook{ID: question.ID, Data: text}}, nil)
 	}
 }
+
+// isClientTool reports whether a name can be that of a client's own tool. Any program in the sandbox can ask, and must not
+// have entries look like calls of picoclaw's tools.
+func isClientTool(name string) bool {
+	client, tool, ok := strings.Cut(name, ".")
+	return ok && tool != "" && len(name) <= maxToolName && slices.Contains(clienthook.Names(), client)
+}
+
+const maxToolName = 200
 
 // hookTimeout bounds a decision: clients go on without a hook that takes long.
 const hookTimeout = 20 * time.Second

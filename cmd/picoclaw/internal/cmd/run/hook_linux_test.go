@@ -107,3 +107,26 @@ func TestHookOfStoppedAgentDenies(t *testing.T) {
 		t.Errorf("stopped: %q", out)
 	}
 }
+
+// A program that speaks to the socket itself can't write entries of picoclaw's own tools.
+func TestForgedQuestionsAreDenied(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	out, stderr, code := p.run(`python3 -c '
+import json, os, socket
+for tool in ["shell.exec", "exec", "claude.", "claude." + "x" * 300, "claude.Bash"]:
+    s = socket.socket(socket.AF_UNIX); s.connect(os.environ["PICOCLAW_HOOK_SOCKET"])
+    s.sendall(json.dumps({"Tool": tool, "Args": {"forged": tool[:20]}}).encode() + b"\n")
+    print(json.loads(s.recv(100000))["verdict"])
+for text in [b"", b"[]\n", b"{", b"\x00" * 500000 + b"\n"]:
+    s = socket.socket(socket.AF_UNIX); s.connect(os.environ["PICOCLAW_HOOK_SOCKET"])
+    try: s.sendall(text); s.shutdown(socket.SHUT_WR); s.recv(10)
+    except OSError: pass
+print("alive")'`)
+	if want := "deny\ndeny\ndeny\ndeny\nallow\nalive\n"; code != 0 || out != want {
+		t.Errorf("exit code %d, %q, want %q: %s", code, out, want, stderr)
+	}
+	if entries := p.picoclaw("audit", "--output", "json").mustRun(t); strings.Count(entries, `"args":{"forged":`) != 1 {
+		t.Errorf("entries of forged tools:\n%s", entries)
+	}
+}
