@@ -35,7 +35,7 @@ func TestTheGoSDKsServers(t *testing.T) {
 	}
 	out, _, code := h.Run("mcp", "show", "greeter", "--output", "json")
 	var shown inventory.Server
-	if err := json.Unmarshal([]byte(out), &shown); err != nil || code != 0 || len(shown.Tools) != 10 {
+	if err := json.Unmarshal([]byte(out), &shown); err != nil || code != 0 || len(shown.Tools) != 14 { // ten tools, two prompts, two resources
 		t.Errorf("%v: %s", err, out)
 	}
 	for _, c := range []struct{ tool, want, structured string }{
