@@ -27,7 +27,7 @@ import (
 )
 
 // agentPackages are the programs of model makers that are really run, by npm package and version.
-var agentPackages = []string{"@anthropic-ai/claude-code@2.1.330", "@openai/codex@0.171.0"}
+var agentPackages = []string{"@anthropic-ai/claude-code@2.1.330", "@openai/codex@0.171.0", "@google/gemini-cli@0.61.0"}
 
 // agentPrograms installs the programs and returns their directory.
 func agentPrograms(t *testing.T) string {
@@ -42,6 +42,7 @@ func agentPrograms(t *testing.T) string {
 	// Its package links the program by a script, which is not run.
 	for name, target := range map[string]string{
 		"claude": "../node_modules/@anthropic-ai/claude-code-linux-x64/claude", "codex": "../node_modules/.bin/codex",
+		"gemini": "../node_modules/.bin/gemini",
 	} {
 		if err := os.MkdirAll(bin, 0o755); err != nil {
 			t.Fatal(err)
@@ -70,7 +71,8 @@ func newMakersAPI(t *testing.T, calls ...string) *makersAPI {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, DNSNames: []string{"api.anthropic.com", "api.openai.com"},
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"},
+		DNSNames:  []string{"api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
@@ -91,13 +93,14 @@ func newMakersAPI(t *testing.T, calls ...string) *makersAPI {
 func (a *makersAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	claude := strings.HasSuffix(r.URL.Path, "/messages")
-	if r.Method != http.MethodPost || !claude && !strings.HasSuffix(r.URL.Path, "/responses") || claude && !strings.Contains(string(body), `"tools":[{`) {
+	gemini := strings.HasSuffix(r.URL.Path, ":streamGenerateContent") && strings.Contains(string(body), `"functionDeclarations"`)
+	if r.Method != http.MethodPost || !claude && !gemini && !strings.HasSuffix(r.URL.Path, "/responses") || claude && !strings.Contains(string(body), `"tools":[{`) {
 		http.NotFound(w, r)
 		return
 	}
 	a.mu.Lock()
 	n := len(a.requests)
-	a.requests, a.keys = append(a.requests, string(body)), append(a.keys, r.Header.Get("X-Api-Key")+r.Header.Get("Authorization"))
+	a.requests, a.keys = append(a.requests, string(body)), append(a.keys, r.Header.Get("X-Api-Key")+r.Header.Get("X-Goog-Api-Key")+r.Header.Get("Authorization"))
 	a.mu.Unlock()
 	w.Header().Set("Content-Type", "text/event-stream")
 	send := func(kind, data string) {
@@ -106,6 +109,15 @@ func (a *makersAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	call := ""
 	if n < len(a.calls) {
 		call = a.calls[n]
+	}
+	if gemini {
+		part := `{"text":"all done"}`
+		if name, args, ok := strings.Cut(call, " "); ok {
+			part = fmt.Sprintf(`{"functionCall":{"name":%q,"args":%s}}`, name, args)
+		}
+		_, _ = fmt.Fprintf(w, `data: {"candidates":[{"index":0,"finishReason":"STOP","content":{"role":"model","parts":[%s]}}],`+
+			`"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1,"totalTokenCount":2}}`+"\n\n", part)
+		return
 	}
 	if claude {
 		send("message_start", `"message":{"id":"m","type":"message","role":"assistant","model":"x","content":[],`+
@@ -152,15 +164,20 @@ func TestRealAgentsCompleteTask(t *testing.T) {
 		variable, base string
 		calls          []string
 		args           []string
+		shell          string // the name of its tool for commands
 	}{
 		"claude": {"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL=https://api.anthropic.com:%s",
 			[]string{`Bash {"command":"git push origin main","description":"push"}`, `Write {"file_path":"PROJECT/hello.txt","content":"hello"}`, `Bash {"command":"echo shell > shell.txt","description":"write"}`},
-			[]string{"-p", "write hello", "--permission-mode", "acceptEdits", "--allowedTools", "Bash", "Write"}},
+			[]string{"-p", "write hello", "--permission-mode", "acceptEdits", "--allowedTools", "Bash", "Write"}, "Bash"},
+		"gemini": {"GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL=https://generativelanguage.googleapis.com:%s",
+			[]string{`run_shell_command {"command":"git push origin main"}`, `write_file {"file_path":"PROJECT/hello.txt","content":"hello"}`,
+				`run_shell_command {"command":"echo shell > shell.txt"}`},
+			[]string{"-p", "write hello", "--yolo", "-m", "gemini-2.5-pro"}, "run_shell_command"},
 		"codex": {"CODEX_API_KEY", "UNUSED=%s",
 			[]string{codexCall(`text(await tools.exec_command({cmd: "git push origin main"}))`), codexCall("await tools.apply_patch(`*** Begin Patch\n*** Add File: hello.txt\n+hello\n*** End Patch\n`)"),
 				codexCall(`text(await tools.exec_command({cmd: "echo shell > shell.txt"}))`)},
 			[]string{"exec", "-c", `model_provider="fake"`, "-c", `model_providers.fake={name="fake",base_url="https://api.openai.com:PORT/v1",` +
-				`env_key="CODEX_API_KEY",wire_api="responses",supports_websockets=false,request_max_retries=0,stream_max_retries=0}`, "write hello"}},
+				`env_key="CODEX_API_KEY",wire_api="responses",supports_websockets=false,request_max_retries=0,stream_max_retries=0}`, "write hello"}, "Bash"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t)
@@ -172,8 +189,9 @@ func TestRealAgentsCompleteTask(t *testing.T) {
 			for i := range c.args {
 				c.args[i] = strings.ReplaceAll(c.args[i], "PORT", api.port)
 			}
-			host := map[string]string{"claude": "api.anthropic.com", "codex": "api.openai.com"}[name]
-			header := map[string]string{"claude": `"x-api-key", "value": "{{secret}}"`, "codex": `"Authorization", "value": "Bearer {{secret}}"`}[name]
+			host := map[string]string{"claude": "api.anthropic.com", "codex": "api.openai.com", "gemini": "generativelanguage.googleapis.com"}[name]
+			header := map[string]string{"claude": `"x-api-key", "value": "{{secret}}"`, "codex": `"Authorization", "value": "Bearer {{secret}}"`,
+				"gemini": `"x-goog-api-key", "value": "{{secret}}"`}[name]
 			config := fmt.Sprintf(`{"network": {"allow": ["%[1]s:%[2]s"], "hosts": {"%[1]s": ["127.0.0.1"]}}, "secrets": {"%[3]s": {"from": {"env": "%[3]s"},
 				"hosts": ["%[1]s:%[2]s"], "as": {"header": %[4]s}}}, "isolation": {"enabled": true}}`, host, api.port, c.variable, header)
 			roots := filepath.Join(filepath.Dir(p.dir), "roots.pem")
@@ -181,6 +199,9 @@ func TestRealAgentsCompleteTask(t *testing.T) {
 				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
+			}
+			if name == "gemini" { // another base means another way to sign in, unless its settings name one
+				writeHomeFile(t, p, bin, ".gemini/settings.json", `{"security": {"auth": {"selectedType": "gemini-api-key"}}}`)
 			}
 			cmd := p.picoclaw(append([]string{"run", "--env", fmt.Sprintf(c.base, api.port), "--", name}, c.args...)...)
 			cmd.Env = append(cmd.Env, "PATH="+bin+":"+os.Getenv("PATH"), "SSL_CERT_FILE="+roots, c.variable+"="+key)
@@ -197,7 +218,7 @@ func TestRealAgentsCompleteTask(t *testing.T) {
 				t.Errorf("the hook's refusal did not reach the model:\n%s", strings.Join(api.requests, "\n"))
 			}
 			entries := p.picoclaw("audit", "--output", "json").mustRun(t)
-			for _, want := range []string{`"tool":"` + name + `.Bash"`, "exec.git-push", "echo shell"} {
+			for _, want := range []string{`"tool":"` + name + "." + c.shell + `"`, "exec.git-push", "echo shell"} {
 				if !strings.Contains(entries, want) {
 					t.Errorf("the audit log lacks %s:\n%s", want, entries)
 				}
@@ -209,5 +230,22 @@ func TestRealAgentsCompleteTask(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// writeHomeFile writes to the home that gemini has in the project, which a first run makes.
+func writeHomeFile(t *testing.T, p *project, bin, name, text string) {
+	t.Helper()
+	cmd := p.picoclaw("run", "--", "gemini", "--version")
+	cmd.Env = append(cmd.Env, "PATH="+bin+":"+os.Getenv("PATH"), "GEMINI_API_KEY=no-key-for-this")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	homes, err := filepath.Glob(filepath.Join(p.home, "runtime-user-env", "run-gemini-*"))
+	if err != nil || len(homes) != 1 {
+		t.Fatalf("%v %v", homes, err)
+	}
+	if err := os.WriteFile(filepath.Join(homes[0], name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
