@@ -17,7 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// clientsText has the tools of each client: what a call does, and from which argument.
+// clientsText has the tools of each client, with the effects of their arguments.
 //
 //go:embed clients.json
 var clientsText []byte
@@ -67,7 +67,7 @@ func clients() (all map[string]*Client, err error) {
 	return all, err
 }
 
-// event is what a client tells its hook. All clients use these names, except OpenCode, whose plugin picoclaw writes.
+// event is the message of a client to its hook. All clients use these names, except OpenCode, whose plugin picoclaw writes.
 type event struct {
 	Event string         `json:"hook_event_name"`
 	Tool  string         `json:"tool_name"`
@@ -113,7 +113,7 @@ func mcpTool(name string) (server, tool string, ok bool) {
 	return "", "", false
 }
 
-// actions returns what a call does by one argument.
+// actions returns the actions of a call by one argument.
 func (t tool) actions(e event) ([]session.ClientAction, error) {
 	dir := e.Dir
 	if given, _ := e.Input[t.Dir].(string); given != "" {

@@ -24,11 +24,11 @@ type ClientCall struct {
 type ClientAction struct {
 	Kind  ClientActionKind
 	Value string // the command, path or host
-	Dir   string // absolute: where a command runs, and what a path is relative to
+	Dir   string // absolute: of a command, and of relative paths
 	Tool  string // of an MCP call, whose server is Value
 }
 
-// ClientActionKind says what a [ClientAction] does.
+// ClientActionKind is the kind of a [ClientAction].
 type ClientActionKind string
 
 // The kinds of actions.
@@ -41,18 +41,18 @@ const (
 	CallMCPTool ClientActionKind = "mcp"
 )
 
-// ClientToolsOptions describe what a client's tools have beside the agent's policy.
+// ClientToolsOptions describe the surroundings of a client's tools beside the agent's policy.
 type ClientToolsOptions struct {
 	Sandboxed bool     // the kernel confines the client
-	Undo      bool     // undo covers what it changes
+	Undo      bool     // undo covers its changes
 	Home      string   // its home directory, if it is its own alone
 	ReadOnly  []string // paths that its sandbox opens
 	ReadWrite []string
 	Env       map[string]string // known variables
 }
 
-// ClientTools decides on calls of a client's own tools by the agent's policy. It advises: only a sandbox confines what
-// the calls do. It may be used concurrently.
+// ClientTools decides on calls of a client's own tools by the agent's policy. It advises: only a sandbox confines the
+// calls. It may be used concurrently.
 type ClientTools struct {
 	session *Session
 	guard   *guard.Guard

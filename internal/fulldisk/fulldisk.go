@@ -1,4 +1,4 @@
-// Package fulldisk recognizes errors of full disks and says what to do. It knows nothing of what was written.
+// Package fulldisk recognizes errors of full disks and names the remedy. It knows nothing of the files.
 package fulldisk
 
 import (

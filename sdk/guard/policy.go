@@ -77,7 +77,7 @@ type ExecPolicy struct {
 	Home string `json:"home,omitempty"`
 
 	// Private are directories that commands have of their own, such as a sandbox's /tmp, and Shared those below them that
-	// are the machine's. A whitelist does not open what is private to commands.
+	// are the machine's. A whitelist does not open private directories to commands.
 	Private []string `json:"private,omitempty"`
 	Shared  []string `json:"shared,omitempty"`
 }

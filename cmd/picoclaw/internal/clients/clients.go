@@ -32,7 +32,7 @@ type Client struct {
 
 	Program     string      // for picoclaw run; empty if it is no program for a terminal
 	HookClient  string      // for picoclaw hook
-	hooks       projectList // what it asks before a call of its own tools
+	hooks       projectList // hooks that it runs before a call of its own tools
 	hookMatcher string
 	hookTimeout int // in the client's unit
 	denied      projectList

@@ -19,7 +19,7 @@ type projectList struct {
 // errNoSetting says that a client has no setting for something.
 var errNoSetting = errors.New("there is no setting for it")
 
-// PlanGuard works out what has the client ask a command before each call of its own tools in a project.
+// PlanGuard plans the hook by which the client asks a command before each call of its own tools in a project.
 func (c Client) PlanGuard(project, command string) (*Change, error) {
 	if c.hooks.file == "" {
 		return nil, fmt.Errorf("%s: %w; `picoclaw run -- PROGRAM` confines it with all its tools", c.Title, errNoSetting)
@@ -31,7 +31,7 @@ func (c Client) PlanGuard(project, command string) (*Change, error) {
 	return c.hooks.plan(project, map[string]any{"matcher": c.hookMatcher, "hooks": []any{hook}})
 }
 
-// PlanDenial works out what denies the client its own tools for commands and files in a project.
+// PlanDenial plans the settings that deny the client its own tools for commands and files in a project.
 func (c Client) PlanDenial(project string) (*Change, error) {
 	if c.denied.file == "" {
 		return nil, fmt.Errorf("%s: %w; its own tools stay beside picoclaw's", c.Title, errNoSetting)

@@ -10,7 +10,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
-// claudeEvent is what Claude Code tells its hook before a call.
+// claudeEvent returns the event that Claude Code sends its hook before a call.
 func claudeEvent(dir, tool string, input map[string]any) string {
 	text, _ := json.Marshal(map[string]any{"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input, "cwd": dir, "session_id": "s"})
 	return string(text)

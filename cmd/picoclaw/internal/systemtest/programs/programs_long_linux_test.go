@@ -70,7 +70,7 @@ func TestPrograms(t *testing.T) {
 		t.Run(p.Program, func(t *testing.T) {
 			for _, name := range p.needs() {
 				if _, err := exec.LookPath(name); err != nil {
-					t.Skipf("%s is missing: .ci/install long installs it", name)
+					t.Fatalf("%s is missing: .ci/install long installs it", name)
 				}
 			}
 			for _, m := range modes() {
