@@ -59,8 +59,8 @@ type Witness struct {
 	// value of written at the last note
 	reported int64 // of wrote
 	failed   bool
-	info     os.FileInfo // file read last
-	size     int64       // bytes read
+	file     *os.File // read last; open, so that no other file gets its inode
+	size     int64    // bytes read
 	position chainPosition
 }
 
@@ -101,6 +101,7 @@ func (w *Witness) Close() {
 
 func (w *Witness) runLoop(ctx context.Context) {
 	defer close(w.done)
+	defer func() { _ = w.file.Close() }()
 	defer w.client.CloseIdleConnections()
 	tick := time.NewTicker(w.options.Interval)
 	defer tick.Stop()
@@ -150,14 +151,23 @@ func (w *Witness) readNew() error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }()
-	if w.info == nil || !os.SameFile(w.info, info) || info.Size() < w.size {
+	if !w.hasRead(info) || info.Size() < w.size {
 		w.size, w.position = 0, chainPosition{}
 	}
-	w.info = info
+	_ = w.file.Close()
+	w.file = f
 	read, err := w.position.readLines(io.NewSectionReader(f, w.size, info.Size()-w.size))
 	w.size += read
 	return err
+}
+
+// hasRead reports whether a file is the one that was read last.
+func (w *Witness) hasRead(info os.FileInfo) bool {
+	if w.file == nil {
+		return false
+	}
+	last, err := w.file.Stat()
+	return err == nil && os.SameFile(last, info)
 }
 
 // openLocked opens the current file and returns its size, while no process rotates or writes it.
