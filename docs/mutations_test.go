@@ -75,8 +75,9 @@ const evidenceIntro = `<!-- Made by "go test ./docs -run TestEvidenceIsFresh -up
 
 # Evidence
 
-Tests for the rows of [security.md](security.md#owasp-aisvs-10) that are *met* or *in part*. Each fails once its change
-in [mutations.md](testdata/mutations.md) breaks the feature; ` + "`.ci/long evidence`" + ` tries them all.
+Tests of the rows in [security.md](security.md#owasp-aisvs-10) that are *met* or *in part*.
+[mutations.md](testdata/mutations.md) lists a code change that breaks each feature. The test must fail with that change.
+` + "`.ci/long evidence`" + ` checks all of them.
 
 `
 

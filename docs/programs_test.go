@@ -14,9 +14,9 @@ const programsIntro = `<!-- Made by "go test ./docs -run TestProgramsPage -updat
 
 # Programs
 
-Everyday programs, run as commands of ` + "`exec`" + ` by ` + "`.ci/long programs`" + `: as an ordinary user and as root, with
-` + "`isolation.enabled`" + ` (sandbox) and without. A cell has the message of a program that does not work there;
-[isolation.md](isolation.md) has the reasons.
+` + "`.ci/long programs`" + ` runs these everyday programs as commands of ` + "`exec`" + `, as an ordinary user and as root, with
+` + "`isolation.enabled`" + ` (sandbox) and without. If a program fails, the cell shows the program's message.
+[isolation.md](isolation.md) explains the reasons.
 
 | program | tried | sandbox | no sandbox |
 |---|---|---|---|
