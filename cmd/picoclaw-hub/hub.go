@@ -21,8 +21,8 @@ import (
 )
 
 // runs returns the functions behind the commands.
-func runs() hubcmd.Runs {
-	return hubcmd.Runs{Serve: serve, Add: addIdentity, AddTenant: addTenant, List: list, Revoke: revoke, Witness: showWitness}
+func runs() hubcmd.Handlers {
+	return hubcmd.Handlers{Serve: serve, Add: addIdentity, AddTenant: addTenant, List: list, Revoke: revoke, Witness: showWitness}
 }
 
 // hubDir is the hub's directory in the home.
@@ -33,7 +33,7 @@ func hubDir(f *cli.Factory) (string, error) {
 	}
 	home := cfg.Home()
 	if home.Fallback {
-		return "", cli.CannotStart(errors.New("a hub needs a home; set PICOCLAW_HOME to a directory"))
+		return "", cli.StartError(errors.New("a hub needs a home; set PICOCLAW_HOME to a directory"))
 	}
 	return filepath.Join(home.Path, "hub"), nil
 }
@@ -46,27 +46,27 @@ func openHub(f *cli.Factory) (*hub.Hub, error) {
 	}
 	h, err := hub.Open(dir)
 	if err != nil {
-		return nil, cli.CannotStart(err)
+		return nil, cli.StartError(err)
 	}
 	return h, nil
 }
 
 func serve(ctx context.Context, o *hubcmd.ServeOptions) error {
 	if err := hub.CheckListen(o.Listen, o.Names); err != nil {
-		return cli.Usagef("%w", err)
+		return cli.UsageErrorf("%w", err)
 	}
 	h, err := openHub(o.Factory)
 	if err != nil {
 		return err
 	}
 	if err = h.Listen(o.Listen, o.Names); err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	cfg, err := o.Config("")
 	if err != nil {
 		return err
 	}
-	logger, err := o.Logger(cfg)
+	logger, err := o.NewLogger(cfg)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func serve(ctx context.Context, o *hubcmd.ServeOptions) error {
 		fmt.Fprintf(o.Err, "the hub serves at %s\n", address)
 	})
 	if err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func addTenant(ctx context.Context, o *hubcmd.AddOptions) error {
 		return err
 	}
 	if err := h.AddTenant(ctx, o.Name); err != nil {
-		return cli.FailOrNil(err)
+		return cli.FailedError(err)
 	}
 	fmt.Fprintf(o.Factory.Out, "tenant %s is there\n", o.Name)
 	return nil
@@ -105,18 +105,18 @@ func addIdentity(ctx context.Context, o *hubcmd.AddOptions) error {
 		err = fmt.Errorf("%s is there already; name another with --out", out)
 	}
 	if err != nil {
-		return cli.FailOrNil(err)
+		return cli.FailedError(err)
 	}
 	id, err := h.Add(ctx, o.Tenant, added)
 	if id == nil {
-		return cli.FailOrNil(errors.Join(err, f.Close(), os.Remove(out)))
+		return cli.FailedError(errors.Join(err, f.Close(), os.Remove(out)))
 	}
 	// It is in the register: whatever the running hub says, the key is not to be lost.
 	if kept := id.Keep(f); kept != nil {
-		return cli.FailOrNil(errors.Join(err, kept, os.Remove(out), h.Revoke(ctx, o.Tenant, added.Name)))
+		return cli.FailedError(errors.Join(err, kept, os.Remove(out), h.Revoke(ctx, o.Tenant, added.Name)))
 	}
 	if err != nil {
-		return cli.FailOrNil(err)
+		return cli.FailedError(err)
 	}
 	fmt.Fprintf(o.Factory.Out, "%s holds the key of %s %s; it is for %s\n", out, added.Role, added.Name,
 		strings.Join(id.URLs, ", "))
@@ -130,12 +130,12 @@ func list(_ context.Context, o *hubcmd.ListOptions) error {
 	}
 	r, err := hub.Read(dir)
 	if err != nil {
-		return cli.FailOrNil(err)
+		return cli.FailedError(err)
 	}
 	if o.Output == cli.JSON {
 		return o.PrintJSON(r)
 	}
-	w := tabwriter.NewWriter(terminal.New(o.Out), 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(terminal.NewWriter(o.Out), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TENANT\tROLE\tNAME\tAGENTS\tADDED\tREVOKED")
 	var tenants []string
 	for name := range r.Tenants {
@@ -155,39 +155,39 @@ func list(_ context.Context, o *hubcmd.ListOptions) error {
 	return w.Flush()
 }
 
-func revoke(ctx context.Context, o *hubcmd.NameOptions) error {
+func revoke(ctx context.Context, o *hubcmd.MachineOptions) error {
 	h, err := openHub(o.Factory)
 	if err != nil {
 		return err
 	}
 	if err := h.Revoke(ctx, o.Tenant, o.Name); err != nil {
-		return cli.FailOrNil(err)
+		return cli.FailedError(err)
 	}
 	fmt.Fprintf(o.Out, "%s is out\n", o.Name)
 	return nil
 }
 
-func showWitness(ctx context.Context, o *hubcmd.NameOptions) error {
+func showWitness(ctx context.Context, o *hubcmd.MachineOptions) error {
 	h, err := openHub(o.Factory)
 	if err != nil {
 		return err
 	}
 	conn, err := h.Admin(o.Tenant)
 	if err != nil {
-		return cli.FailOrNil(err)
+		return cli.FailedError(err)
 	}
 	defer conn.Close()
-	notes := cleaned{terminal.New(o.Out)}
+	notes := cleaned{terminal.NewWriter(o.Out)}
 	if err := witness.Dump(ctx, conn, o.Tenant, o.Name, notes); err != nil {
-		return cli.FailOrNil(err)
+		return cli.FailedError(err)
 	}
 	return nil
 }
 
 // cleaned writes what a worker has told; on a terminal it drives nothing.
-type cleaned struct{ *terminal.Out }
+type cleaned struct{ *terminal.Writer }
 
 func (c cleaned) Write(line []byte) (int, error) {
-	_, err := io.WriteString(c.Out, c.Clean(string(line)))
+	_, err := io.WriteString(c.Writer, c.Clean(string(line)))
 	return len(line), err
 }

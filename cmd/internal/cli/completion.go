@@ -6,25 +6,26 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Completer proposes words for a shell's completion. Whatever goes wrong proposes nothing: there is no place to say it.
+// Completer returns proposals for a shell's completion. After an error it returns none, because a shell can't show
+// errors.
 type Completer func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective)
 
-// CompleteFlag sets how the value of a flag is completed.
-func (f *Factory) CompleteFlag(cmd *cobra.Command, flag string, by Completer) {
+// SetFlagCompletion registers the completion of a flag's value.
+func (f *Factory) SetFlagCompletion(cmd *cobra.Command, flag string, by Completer) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, by); err != nil {
 		panic(err) // there is no such flag: a mistake in this program
 	}
 }
 
-// CompleteWords proposes the same words always.
+// CompleteWords returns a completer that always proposes the same words.
 func CompleteWords(words ...string) Completer {
 	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return words, cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// CompleteFirst proposes words for the first argument.
-func CompleteFirst(words func() []cobra.Completion) Completer {
+// CompleteFirstArgument returns a completer that proposes words for the first argument only.
+func CompleteFirstArgument(words func() []cobra.Completion) Completer {
 	return func(_ *cobra.Command, args []string, _ string) (proposed []cobra.Completion, _ cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			proposed = words()
@@ -33,12 +34,12 @@ func CompleteFirst(words func() []cobra.Completion) Completer {
 	}
 }
 
-// CompleteDirectories proposes the shell's directories.
+// CompleteDirectories lets the shell propose directories.
 func CompleteDirectories(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// CompleteAgents proposes the agents of the configuration.
+// CompleteAgents proposes the ids of the configured agents.
 func (f *Factory) CompleteAgents(*cobra.Command, []string, string) (ids []cobra.Completion, _ cobra.ShellCompDirective) {
 	if cfg, err := f.Config(""); err == nil {
 		ids = cfg.AgentIDs()

@@ -13,26 +13,31 @@ const (
 	ExitStart  = 3 // the host can't start: configuration, plugins, isolation
 )
 
-// Error is an error with its exit code. Its text may be empty if all has been said.
-type Error struct {
+// ExitError is an error with an exit code. Its text may be empty if the command has already shown the error.
+type ExitError struct {
 	Code int
 	Err  error
 }
 
-func (f *Error) Error() string { return f.Err.Error() }
+func (f *ExitError) Error() string { return f.Err.Error() }
 
-func (f *Error) Unwrap() error { return f.Err }
+func (f *ExitError) Unwrap() error { return f.Err }
 
-// Usagef is the error of a wrong command line.
-func Usagef(format string, args ...any) error {
-	return &Error{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
+// UsageErrorf returns an error about a wrong command line, with exit code 2.
+func UsageErrorf(format string, args ...any) error {
+	return &ExitError{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
 }
 
-// Fail is the error of something that was asked for and did not work.
-func Fail(err error) error { return &Error{Code: ExitFailed, Err: err} }
+// FailedError returns err with exit code 1: the requested operation failed. It returns nil for nil.
+func FailedError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &ExitError{Code: ExitFailed, Err: err}
+}
 
-// CannotStart is the error of a host that can't start.
-func CannotStart(err error) error { return &Error{Code: ExitStart, Err: err} }
+// StartError returns err with exit code 3: the host can't start.
+func StartError(err error) error { return &ExitError{Code: ExitStart, Err: err} }
 
 // ErrReported is an error that the command has already shown.
 const ErrReported = reportedError("")
@@ -41,9 +46,9 @@ type reportedError string
 
 func (e reportedError) Error() string { return string(e) }
 
-// ExitCode is the exit code of an error.
+// ExitCode returns the exit code for an error.
 func ExitCode(err error) int {
-	var f *Error
+	var f *ExitError
 	switch {
 	case err == nil:
 		return ExitOK
@@ -51,12 +56,4 @@ func ExitCode(err error) int {
 		return f.Code
 	}
 	return ExitUsage // cobra's own errors are about the command line
-}
-
-// FailOrNil is the error of what was asked for and failed; nil for none.
-func FailOrNil(err error) error {
-	if err == nil {
-		return nil
-	}
-	return Fail(err)
 }

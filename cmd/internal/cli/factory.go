@@ -22,7 +22,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Factory has what all commands share: the streams and the global flags.
+// Factory holds the streams and global flags of a command, and creates its configuration and logger.
 type Factory struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -35,34 +35,36 @@ type Factory struct {
 	Isolated bool // overrides isolation.enabled with true
 }
 
-// Config loads the configuration, with the workspace that a flag names for an agent.
+// Config loads the configuration, with the workspace of --workspace for an agent.
 func (f *Factory) Config(agent string) (*config.Config, error) {
 	cfg, faults := config.CheckAll(config.Options{File: f.ConfigFile, Workspace: f.Workspace, Agent: agent, Isolated: f.Isolated})
 	switch len(faults) {
 	case 0:
 		return cfg, nil
 	case 1:
-		return nil, CannotStart(faults[0])
+		return nil, StartError(faults[0])
 	}
-	return nil, CannotStart(fmt.Errorf("%w\n  and %d more: `picoclaw config check` lists all", faults[0], len(faults)-1))
+	return nil, StartError(fmt.Errorf("%w\n  and %d more: `picoclaw config check` lists all", faults[0], len(faults)-1))
 }
 
-// ConfigAgain reads the configuration again for a process that has read it from a file, which may not be gone: without
-// it the built-in defaults would be taken. The empty name is that of no file.
-func (f *Factory) ConfigAgain(file string) (*config.Config, error) {
+// ReloadConfig loads the configuration again for a process that loaded it from file. A missing file is an error,
+// because the built-in defaults would apply. An empty file name means that there was no file.
+func (f *Factory) ReloadConfig(file string) (*config.Config, error) {
 	cfg, err := f.Config("")
 	if err == nil && file != "" && cfg.File() == "" {
-		return nil, CannotStart(fmt.Errorf("the configuration file %s is missing; put back a copy", file))
+		return nil, StartError(fmt.Errorf("the configuration file %s is missing; put back a copy", file))
 	}
 	return cfg, err
 }
 
-// NamesConfig reports whether the configuration's file is one that a flag or a variable names.
-func (f *Factory) NamesConfig() bool { return f.ConfigFile != "" || os.Getenv("PICOCLAW_CONFIG") != "" }
+// HasConfigOption reports whether --config or PICOCLAW_CONFIG names the configuration file.
+func (f *Factory) HasConfigOption() bool {
+	return f.ConfigFile != "" || os.Getenv("PICOCLAW_CONFIG") != ""
+}
 
-// Logger makes the logger that the flags, or else the configuration, ask for. It writes to standard error: standard
-// output is for results only.
-func (f *Factory) Logger(cfg *config.Config) (hclog.Logger, error) {
+// NewLogger returns a logger with the level and format of the flags, or else of the configuration. It writes to
+// standard error, because standard output is for results.
+func (f *Factory) NewLogger(cfg *config.Config) (hclog.Logger, error) {
 	level, format := f.LogLevel, f.LogFormat
 	if level == "" {
 		level = cfg.Log().Level
@@ -74,16 +76,16 @@ func (f *Factory) Logger(cfg *config.Config) (hclog.Logger, error) {
 	if err := os.Setenv("PICOCLAW_LOG_LEVEL", level); err != nil {
 		return nil, err
 	}
-	return logs.New(f.Err, hclog.LevelFromString(level), format), nil
+	return logs.NewLogger(f.Err, hclog.LevelFromString(level), format), nil
 }
 
-// CheckLogging checks the flags about logs.
-func (f *Factory) CheckLogging() error {
+// CheckLogFlags checks --log-level and --log-format.
+func (f *Factory) CheckLogFlags() error {
 	if f.LogLevel = strings.ToLower(f.LogLevel); f.LogLevel != "" && !slices.Contains(logLevels(), f.LogLevel) {
-		return Usagef("log level %q: want %s", f.LogLevel, strings.Join(logLevels(), ", "))
+		return UsageErrorf("log level %q: want %s", f.LogLevel, strings.Join(logLevels(), ", "))
 	}
 	if f.LogFormat != "" && !slices.Contains(logFormats(), f.LogFormat) {
-		return Usagef("log format %q: want %s", f.LogFormat, strings.Join(logFormats(), " or "))
+		return UsageErrorf("log format %q: want %s", f.LogFormat, strings.Join(logFormats(), " or "))
 	}
 	return nil
 }
@@ -94,14 +96,14 @@ func logLevels() []string { return []string{"trace", "debug", "info", "warn", "e
 // logFormats returns the values of --log-format.
 func logFormats() []string { return []string{"text", "json"} }
 
-// PrintJSON writes a value as one line.
+// PrintJSON writes a value as one line of JSON to standard output.
 func (f *Factory) PrintJSON(v any) error {
 	e := json.NewEncoder(f.Out)
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
 }
 
-// UserName is who has this process run.
+// UserName returns the name of the user who runs this process.
 func UserName() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
@@ -109,20 +111,20 @@ func UserName() string {
 	return "somebody"
 }
 
-// Home returns the instance root.
-func (f *Factory) Home() (string, error) {
+// FindHome returns the path of the home, PICOCLAW_HOME.
+func (f *Factory) FindHome() (string, error) {
 	home, err := config.FindHome(os.Environ())
 	if err == nil && home.Fallback {
 		err = errors.New("there is no home; set PICOCLAW_HOME to a directory")
 	}
 	if err != nil {
-		return "", CannotStart(err)
+		return "", StartError(err)
 	}
 	return home.Path, nil
 }
 
-// Ask puts a question to the person at the other end of standard input.
-func (f *Factory) Ask(question string) (bool, error) {
+// AskYesNo asks a yes-or-no question on standard error and reads the answer from standard input.
+func (f *Factory) AskYesNo(question string) (bool, error) {
 	fmt.Fprint(f.Err, question, " [y/N] ")
 	answer, err := bufio.NewReader(f.In).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -139,8 +141,8 @@ func (f *Factory) Ask(question string) (bool, error) {
 	return false, nil
 }
 
-// PrintDone tells what was done.
-func (f *Factory) PrintDone(output Format, value any, text string) error {
+// PrintOutcome prints value as JSON, or else text, to standard output.
+func (f *Factory) PrintOutcome(output OutputFormat, value any, text string) error {
 	if output == JSON {
 		return f.PrintJSON(value)
 	}
@@ -148,7 +150,7 @@ func (f *Factory) PrintDone(output Format, value any, text string) error {
 	return err
 }
 
-// VersionText is the version and what goes with it.
+// VersionText returns the version of the program, the plugin protocol, Go and the system.
 func (f *Factory) VersionText() string {
 	return fmt.Sprintf("%s (plugin protocol %d, %s %s/%s)", f.Version, pluginpb.ProtocolVersion, runtime.Version(),
 		runtime.GOOS, runtime.GOARCH)

@@ -12,37 +12,37 @@ import (
 // AddAgentFlag adds --agent.
 func (f *Factory) AddAgentFlag(cmd *cobra.Command, agent *string, doc string) {
 	cmd.Flags().StringVar(agent, "agent", "", "`id` of "+doc)
-	f.CompleteFlag(cmd, "agent", f.CompleteAgents)
+	f.SetFlagCompletion(cmd, "agent", f.CompleteAgents)
 }
 
-// Format is the value of --output.
-type Format string
+// OutputFormat is the value of --output.
+type OutputFormat string
 
 const (
-	Text Format = "text"
-	JSON Format = "json"
+	Text OutputFormat = "text"
+	JSON OutputFormat = "json"
 )
 
-// Set sets the format; it refuses unknown ones.
-func (o *Format) Set(text string) error {
+// Set parses the flag's value.
+func (o *OutputFormat) Set(text string) error {
 	if text != string(Text) && text != string(JSON) {
 		return errors.New("want text or json")
 	}
-	*o = Format(text)
+	*o = OutputFormat(text)
 	return nil
 }
 
 // String returns the format.
-func (o *Format) String() string { return string(*o) }
+func (o *OutputFormat) String() string { return string(*o) }
 
-// Type returns the type that help shows.
-func (o *Format) Type() string { return "string" }
+// Type returns the name of the type in help texts.
+func (o *OutputFormat) Type() string { return "string" }
 
 // AddOutputFlag adds --output.
-func (f *Factory) AddOutputFlag(cmd *cobra.Command, output *Format) {
+func (f *Factory) AddOutputFlag(cmd *cobra.Command, output *OutputFormat) {
 	*output = Text
 	cmd.Flags().Var(output, "output", "text or json")
-	f.CompleteFlag(cmd, "output", CompleteWords(string(Text), string(JSON)))
+	f.SetFlagCompletion(cmd, "output", CompleteWords(string(Text), string(JSON)))
 }
 
 // NewCommand returns a command that parses flags and, in its Args function, positional arguments into o. Tests pass runF,
@@ -54,12 +54,12 @@ func NewCommand[Options any](cmd *cobra.Command, o *Options, runF func(*Options)
 	return cmd
 }
 
-// CommandName is a command's name in an error, which begins with the program's already.
+// CommandName returns a command's path without "picoclaw", with which error messages begin.
 func CommandName(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), "picoclaw ")
 }
 
-// NoArguments is for a command that takes flags only.
+// NoArguments refuses positional arguments.
 func NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -68,11 +68,11 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 	for _, sub := range cmd.Commands() {
 		names = append(names, sub.Name())
 	}
-	return Usagef("%s takes no argument %q%s", CommandName(cmd), args[0], suggest.DidYouMean(args[0], names))
+	return UsageErrorf("%s takes no argument %q%s", CommandName(cmd), args[0], suggest.DidYouMean(args[0], names))
 }
 
-// Group makes a command of others, which does nothing by itself.
-func Group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
+// NewGroupCommand makes cmd a group of subcommands. Run without a subcommand, it returns a usage error.
+func NewGroupCommand(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	var names []string
 	for _, sub := range subs {
 		names = append(names, sub.Name())
@@ -80,34 +80,34 @@ func Group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(subs...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return Usagef("%s what? It has the commands %s", CommandName(cmd), strings.Join(names, ", "))
+			return UsageErrorf("%s what? It has the commands %s", CommandName(cmd), strings.Join(names, ", "))
 		}
-		return Usagef("%s has no command %q%s", CommandName(cmd), args[0], suggest.DidYouMean(args[0], names))
+		return UsageErrorf("%s has no command %q%s", CommandName(cmd), args[0], suggest.DidYouMean(args[0], names))
 	}
 	return cmd
 }
 
-// OneArgument returns an argument check that stores the only positional argument in value. usage is the error for any
-// other number of arguments.
+// OneArgument returns an argument check that stores the only positional argument in value. Any other number of
+// arguments is the error usage.
 func OneArgument(value *string, usage string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return Usagef("%s", usage)
+			return UsageErrorf("%s", usage)
 		}
 		*value = args[0]
 		return nil
 	}
 }
 
-// OneName is OneArgument with the error "COMMAND takes NOUN".
+// OneName returns an argument check like OneArgument with the error "COMMAND takes NOUN".
 func OneName(value *string, noun string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		return OneArgument(value, CommandName(cmd)+" takes "+noun)(cmd, args)
 	}
 }
 
-// Optional returns an argument check that also accepts no arguments.
-func Optional(check cobra.PositionalArgs) cobra.PositionalArgs {
+// OptionalArgument returns an argument check that also accepts no arguments.
+func OptionalArgument(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil

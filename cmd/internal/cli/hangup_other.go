@@ -4,5 +4,5 @@ package cli
 
 import "os"
 
-// HangupSignals returns none: this system has no signal at which a daemon reads its configuration again.
-func HangupSignals() []os.Signal { return nil }
+// ReloadSignals returns the signals that make a daemon reload its configuration: SIGHUP, or none on Windows.
+func ReloadSignals() []os.Signal { return nil }

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// HangupSignals returns the signals at which a daemon reads its configuration again.
-func HangupSignals() []os.Signal { return []os.Signal{syscall.SIGHUP} }
+// ReloadSignals returns the signals that make a daemon reload its configuration: SIGHUP, or none on Windows.
+func ReloadSignals() []os.Signal { return []os.Signal{syscall.SIGHUP} }

@@ -6,24 +6,24 @@ import (
 	"sync"
 )
 
-// results is standard output, which remembers whether something could not be written: a result that is lost, on a full
-// disk for example, is a failure whoever wrote it.
-type results struct {
+// resultWriter is standard output that remembers the first write error, so that a lost result, for example on a full
+// disk, makes the command fail.
+type resultWriter struct {
 	*os.File
 
 	mu  sync.Mutex
 	err error // the first
 }
 
-// NewResults returns the stream as what it is if it is no file.
-func NewResults(stdout io.Writer) io.Writer {
+// NewResultWriter wraps stdout in a resultWriter. It returns stdout unchanged if stdout is no file.
+func NewResultWriter(stdout io.Writer) io.Writer {
 	if f, ok := stdout.(*os.File); ok {
-		return &results{File: f}
+		return &resultWriter{File: f}
 	}
 	return stdout
 }
 
-func (r *results) Write(data []byte) (int, error) {
+func (r *resultWriter) Write(data []byte) (int, error) {
 	n, err := r.File.Write(data)
 	if err != nil {
 		r.mu.Lock()
@@ -35,9 +35,9 @@ func (r *results) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// WriteError is why a result could not be written; nil if all were.
-func WriteError(stdout io.Writer) error {
-	r, ok := stdout.(*results)
+// ResultWriteError returns the first error of writing results to stdout; nil if all were written.
+func ResultWriteError(stdout io.Writer) error {
+	r, ok := stdout.(*resultWriter)
 	if !ok {
 		return nil
 	}

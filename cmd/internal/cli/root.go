@@ -18,18 +18,18 @@ import (
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
-// Run runs the command tree that newRoot returns. It returns the exit code.
-func Run(args []string, f *Factory, newRoot func(*Factory) *cobra.Command) int {
+// RunCommand runs the command tree that newRoot returns, prints its error, and returns the exit code.
+func RunCommand(args []string, f *Factory, newRoot func(*Factory) *cobra.Command) int {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	f.Out = NewResults(f.Out)
+	f.Out = NewResultWriter(f.Out)
 	root := newRoot(f)
 	root.SetArgs(args)
 	root.SetIn(f.In)
 	root.SetOut(f.Out)
 	root.SetErr(f.Err)
 	err := root.ExecuteContext(ctx)
-	if unwritten := WriteError(f.Out); unwritten != nil {
+	if unwritten := ResultWriteError(f.Out); unwritten != nil {
 		fmt.Fprintln(f.Err, "picoclaw: the result could not be written:", unwritten)
 		return ExitFailed
 	}
@@ -38,16 +38,16 @@ func Run(args []string, f *Factory, newRoot func(*Factory) *cobra.Command) int {
 		if fulldisk.IsFull(err) {
 			text += "; " + fulldisk.Remedy
 		}
-		fmt.Fprintln(f.Err, "picoclaw: "+terminal.New(f.Err).Clean(text))
+		fmt.Fprintln(f.Err, "picoclaw: "+terminal.NewWriter(f.Err).Clean(text))
 	}
 	return ExitCode(err)
 }
 
-// NewRoot completes a program's root command: its name, the global flags, and errors that name the nearest command or flag.
-func NewRoot(f *Factory, root *cobra.Command) *cobra.Command {
+// ConfigureRoot adds the version, the global flags, and errors with suggestions to a program's root command.
+func ConfigureRoot(f *Factory, root *cobra.Command) *cobra.Command {
 	root.Use, root.Version = "picoclaw", f.VersionText()
-	root.Args, root.RunE = cobra.ArbitraryArgs, UnknownCommand
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return f.CheckLogging() }
+	root.Args, root.RunE = cobra.ArbitraryArgs, RunRoot
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return f.CheckLogFlags() }
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions = cobra.CompletionOptions{DisableDefaultCmd: true}
 	root.SetVersionTemplate("picoclaw {{.Version}}\n")
@@ -56,15 +56,16 @@ func NewRoot(f *Factory, root *cobra.Command) *cobra.Command {
 	flags.StringVar(&f.Workspace, "workspace", "", "the agent's workspace `directory`, in place of the configured one")
 	flags.StringVar(&f.LogLevel, "log-level", "", "trace, debug, info, warn, error or off (also PICOCLAW_LOG_LEVEL)")
 	flags.StringVar(&f.LogFormat, "log-format", "", "text or json (also PICOCLAW_LOG_FORMAT)")
-	f.CompleteFlag(root, "log-level", CompleteWords(logLevels()...))
-	f.CompleteFlag(root, "log-format", CompleteWords(logFormats()...))
-	f.CompleteFlag(root, "workspace", CompleteDirectories)
-	root.SetFlagErrorFunc(flagError)
+	f.SetFlagCompletion(root, "log-level", CompleteWords(logLevels()...))
+	f.SetFlagCompletion(root, "log-format", CompleteWords(logFormats()...))
+	f.SetFlagCompletion(root, "workspace", CompleteDirectories)
+	root.SetFlagErrorFunc(explainFlagError)
 	return root
 }
 
-// UnknownCommand is picoclaw without a command, or with one that there is not.
-func UnknownCommand(cmd *cobra.Command, args []string) error {
+// RunRoot prints the help of a root command without arguments, and otherwise returns an error about an unknown
+// command.
+func RunRoot(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
 	}
@@ -72,34 +73,34 @@ func UnknownCommand(cmd *cobra.Command, args []string) error {
 	for _, sub := range cmd.Commands() {
 		names = append(names, sub.Name())
 		if slices.Contains(sub.SuggestFor, args[0]) {
-			return Usagef("unknown command %q; did you mean %q?; `picoclaw --help` lists the commands", args[0], sub.Name())
+			return UsageErrorf("unknown command %q; did you mean %q?; `picoclaw --help` lists the commands", args[0], sub.Name())
 		}
 	}
-	return Usagef("unknown command %q%s; `picoclaw --help` lists the commands", args[0], suggest.DidYouMean(args[0], names))
+	return UsageErrorf("unknown command %q%s; `picoclaw --help` lists the commands", args[0], suggest.DidYouMean(args[0], names))
 }
 
-// flagError says which flag was meant.
-func flagError(cmd *cobra.Command, err error) error {
+// explainFlagError turns an error of pflag into a usage error that suggests a flag or the type of a value.
+func explainFlagError(cmd *cobra.Command, err error) error {
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return Usagef("--%s %q: want %s", wrong.GetFlag().Name, wrong.GetValue(), kindOf(wrong.GetFlag()))
+		return UsageErrorf("--%s %q: want %s", wrong.GetFlag().Name, wrong.GetValue(), flagValueKind(wrong.GetFlag()))
 	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
-		return Usagef("%w; `%s --help` lists the flags", err, cmd.CommandPath())
+		return UsageErrorf("%w; `%s --help` lists the flags", err, cmd.CommandPath())
 	}
 	var names []string
 	for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.InheritedFlags()} {
 		flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	}
 	if meant := suggest.DidYouMean(unknown.GetSpecifiedName(), names); meant != "" {
-		return Usagef("%w%s", err, strings.Replace(meant, `"`, `"--`, 1))
+		return UsageErrorf("%w%s", err, strings.Replace(meant, `"`, `"--`, 1))
 	}
-	return Usagef("%w; `%s --help` lists the flags", err, cmd.CommandPath())
+	return UsageErrorf("%w; `%s --help` lists the flags", err, cmd.CommandPath())
 }
 
-// kindOf says what a flag's value has to be.
-func kindOf(f *pflag.Flag) string {
-	if _, ok := f.Value.(*Format); ok {
+// flagValueKind describes the values that a flag accepts, such as "a whole number".
+func flagValueKind(f *pflag.Flag) string {
+	if _, ok := f.Value.(*OutputFormat); ok {
 		return "text or json"
 	}
 	switch kind := f.Value.Type(); kind {

@@ -14,8 +14,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
-// Agent is an agent with a home outside /tmp, since a sandbox has a /tmp of its own. The guard's deny patterns and the
-// protected files are off, so that commands meet the sandbox and undo.
+// Agent is an agent with its own home outside /tmp, because sandboxes have their own /tmp. The guard's deny patterns
+// and the protected files are off, so that commands reach the sandbox and undo.
 type Agent struct {
 	T         *testing.T
 	Home      string
@@ -23,7 +23,7 @@ type Agent struct {
 	Env       []string
 }
 
-// NewAgent makes a home and a workspace; settings are variables of the environment.
+// NewAgent creates an agent with a home and a workspace; settings are NAME=VALUE environment variables.
 func NewAgent(t *testing.T, isolated bool, settings ...string) *Agent {
 	t.Helper()
 	home, err := os.MkdirTemp("/var/tmp", "p")
@@ -38,13 +38,13 @@ func NewAgent(t *testing.T, isolated bool, settings ...string) *Agent {
 		t.Fatal(err)
 	}
 	if isolated {
-		SeedSandbox(t, home)
+		SeedSandboxCache(t, home)
 	}
 	return a
 }
 
-// Shell runs a script in the workspace without picoclaw.
-func (a *Agent) Shell(script string) {
+// RunShell runs a bash script in the workspace, without picoclaw.
+func (a *Agent) RunShell(script string) {
 	a.T.Helper()
 	cmd := exec.Command("bash", "-ec", script)
 	cmd.Dir = a.Workspace
@@ -54,25 +54,25 @@ func (a *Agent) Shell(script string) {
 	}
 }
 
-// Call is a tool call.
-type Call struct {
+// ToolCall is a tool with its arguments, as `picoclaw batch` reads it.
+type ToolCall struct {
 	Tool string         `json:"tool"`
 	Args map[string]any `json:"args"`
 }
 
-// Conflict is a path that undo left as it was.
-type Conflict struct {
+// UndoConflict is a path that undo did not restore, with the reason.
+type UndoConflict struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
 }
 
-// Answer is the answer to a call in JSON.
-type Answer struct {
+// CallAnswer is the JSON answer of `picoclaw batch` to a call.
+type CallAnswer struct {
 	OK         bool   `json:"ok"`
 	Text       string `json:"text"`
 	Structured struct {
-		NotCovered []string   `json:"not_covered"`
-		Conflicts  []Conflict `json:"conflicts"`
+		NotCovered []string       `json:"not_covered"`
+		Conflicts  []UndoConflict `json:"conflicts"`
 		Changes    struct {
 			Undo string `json:"undo"`
 		} `json:"changes"`
@@ -94,12 +94,12 @@ type Answer struct {
 }
 
 // FullText returns the text and all texts of the error.
-func (r Answer) FullText() string {
+func (r CallAnswer) FullText() string {
 	return strings.Join([]string{r.Text, r.Error.Message, r.Error.Rule, r.Error.Hint}, "\n")
 }
 
-// Batch makes calls one after another through one `picoclaw batch`.
-func (a *Agent) Batch(calls ...Call) []Answer {
+// RunBatch makes calls one after another through one `picoclaw batch`.
+func (a *Agent) RunBatch(calls ...ToolCall) []CallAnswer {
 	a.T.Helper()
 	var in bytes.Buffer
 	for i, c := range calls {
@@ -112,9 +112,9 @@ func (a *Agent) Batch(calls ...Call) []Answer {
 	cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "batch", "--jobs", "1")
 	cmd.Env, cmd.Stdin, cmd.Stderr = a.Env, &in, os.Stderr
 	out, _ := cmd.Output() // a call that fails makes it exit with 1
-	var answers []Answer
+	var answers []CallAnswer
 	for line := range strings.Lines(string(out)) {
-		var r Answer
+		var r CallAnswer
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			a.T.Fatalf("%v: %s", err, line)
 		}
@@ -126,11 +126,11 @@ func (a *Agent) Batch(calls ...Call) []Answer {
 	return answers
 }
 
-// Exec returns a call of exec.
-func Exec(text string) Call { return Call{"exec", map[string]any{"command": text}} }
+// ExecCall returns a call of the tool exec with a command line.
+func ExecCall(text string) ToolCall { return ToolCall{"exec", map[string]any{"command": text}} }
 
-// OpenBatch starts `picoclaw batch` and returns a function that makes one call through it.
-func (a *Agent) OpenBatch() func(Call) Answer {
+// StartBatch starts `picoclaw batch` and returns a function that makes one call through it.
+func (a *Agent) StartBatch() func(ToolCall) CallAnswer {
 	a.T.Helper()
 	cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "batch", "--jobs", "1")
 	cmd.Env, cmd.Stderr = a.Env, os.Stderr
@@ -147,7 +147,7 @@ func (a *Agent) OpenBatch() func(Call) Answer {
 	}
 	a.T.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
 	answers := json.NewDecoder(out)
-	return func(c Call) (r Answer) {
+	return func(c ToolCall) (r CallAnswer) {
 		line, err := json.Marshal(map[string]any{"id": "1", "tool": c.Tool, "args": c.Args})
 		if err == nil {
 			_, err = fmt.Fprintf(in, "%s\n", line)

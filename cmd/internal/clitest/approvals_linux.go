@@ -9,7 +9,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
-// AwaitApprovals waits until as many calls wait for approval, and returns them.
+// AwaitApprovals waits until a number of calls wait for approval, and returns them.
 func (i Home) AwaitApprovals(t *testing.T, many int) (all []*approvals.WaitingCall) {
 	t.Helper()
 	hosttest.WaitUntil(t, fmt.Sprintf("%d calls wait", many), func() bool {

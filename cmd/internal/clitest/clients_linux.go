@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// NodeClients returns the directory of the MCP clients and browser drivers that `.ci/install tests` installs, and the
-// path of their Node.js.
-func NodeClients(t *testing.T) (dir, node string) {
+// NodeClientPaths returns the directory of the MCP clients and browser drivers that `.ci/install tests` installs, and
+// the path of their Node.js.
+func NodeClientPaths(t *testing.T) (dir, node string) {
 	t.Helper()
 	dir = filepath.Join(moduleRoot(t), "bin", "clients")
 	arch := map[string]string{"amd64": "x64"}[runtime.GOARCH]

@@ -10,8 +10,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
-// AskRule is a variable of the environment with an operator's rule: `touch made` needs approval.
-const AskRule = `PICOCLAW_TOOLS_EXEC_RULES=[{"id": "make-it", "programs": "touch", "verb": "made", "decision": "ask", ` +
+// AskRuleEnv is an environment variable with a guard rule: `touch made` needs approval.
+const AskRuleEnv = `PICOCLAW_TOOLS_EXEC_RULES=[{"id": "make-it", "programs": "touch", "verb": "made", "decision": "ask", ` +
 	`"why": "makes it", "hit": ["touch made"], "miss": ["touch a"]}]`
 
 // Exit codes of picoclaw.
@@ -28,7 +28,7 @@ type Home struct {
 	Program        string // started by Start
 }
 
-// NewHome makes a home that the test removes.
+// NewHome creates a home in a temporary directory that the test removes.
 func NewHome(t *testing.T) Home {
 	t.Helper()
 	home := hosttest.TempDir(t)
@@ -39,9 +39,9 @@ func NewHome(t *testing.T) Home {
 	return Home{home, workspace, hosttest.ProgramPath("bin/picoclaw")}
 }
 
-// Env returns the whole environment of its programs.
+// Env returns the complete environment for programs of the home.
 func (i Home) Env() map[string]string {
-	rules, rule, _ := strings.Cut(AskRule, "=")
+	rules, rule, _ := strings.Cut(AskRuleEnv, "=")
 	return map[string]string{"HOME": i.Dir, "PICOCLAW_HOME": i.Dir, "PICOCLAW_ISOLATION_ENABLED": "false",
 		"PATH": "/usr/bin:/bin", rules: rule}
 }
@@ -55,8 +55,8 @@ func (i Home) Command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Configure writes the configuration file.
-func (i Home) Configure(t *testing.T, text string) {
+// WriteConfig replaces the configuration file.
+func (i Home) WriteConfig(t *testing.T, text string) {
 	t.Helper()
 	file := filepath.Join(i.Dir, "config.json")
 	if err := os.WriteFile(file+".new", []byte(text), 0o600); err != nil {
@@ -67,7 +67,7 @@ func (i Home) Configure(t *testing.T, text string) {
 	}
 }
 
-// Run runs picoclaw and returns its output, stderr included, and its exit code.
+// Run runs picoclaw and returns its combined output and exit code.
 func (i Home) Run(t *testing.T, args ...string) (out string, code int) {
 	t.Helper()
 	cmd := i.Command(hosttest.ProgramPath("bin/picoclaw"), args...)

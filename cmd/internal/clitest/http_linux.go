@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Get returns the status and the text of a response.
-func Get(t *testing.T, url string) (int, string) {
+// HTTPGet returns the status and the body of a response.
+func HTTPGet(t *testing.T, url string) (int, string) {
 	t.Helper()
 	response, err := http.Get(url)
 	if err != nil {
@@ -24,17 +24,17 @@ func Get(t *testing.T, url string) (int, string) {
 	return response.StatusCode, string(text)
 }
 
-// CallTool calls a tool in an MCP session over HTTP.
-func CallTool(t *testing.T, url, token, tool, arguments string, session map[string]string) string {
+// CallToolHTTP calls a tool in an MCP session over HTTP.
+func CallToolHTTP(t *testing.T, url, token, tool, arguments string, session map[string]string) string {
 	t.Helper()
-	_, answer, _ := Post(t, url, token, fmt.Sprintf(
+	_, answer, _ := PostMCP(t, url, token, fmt.Sprintf(
 		`{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, rand.Text(), tool, arguments),
 		session)
 	return answer
 }
 
-// Post sends an MCP message with the headers that the transport requires; header replaces or adds some.
-func Post(t *testing.T, url, token, message string, header map[string]string) (status int, answer string,
+// PostMCP sends an MCP message with the headers that the transport requires; header overrides or adds some.
+func PostMCP(t *testing.T, url, token, message string, header map[string]string) (status int, answer string,
 	got http.Header) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(message))
@@ -63,19 +63,19 @@ func Post(t *testing.T, url, token, message string, header map[string]string) (s
 	return response.StatusCode, string(text), response.Header
 }
 
-// InitializeMessage begins an MCP session.
+// InitializeMessage is the first message of an MCP session.
 const InitializeMessage = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
 	`"capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
 
-// OpenSession begins an MCP session and returns the header that its requests need.
-func OpenSession(t *testing.T, url, token string) map[string]string {
+// OpenHTTPSession opens an MCP session and returns the headers for its requests.
+func OpenHTTPSession(t *testing.T, url, token string) map[string]string {
 	t.Helper()
-	status, answer, header := Post(t, url, token, InitializeMessage, nil)
+	status, answer, header := PostMCP(t, url, token, InitializeMessage, nil)
 	if status != http.StatusOK || !strings.Contains(answer, "serverInfo") {
 		t.Fatalf("%d %s", status, answer)
 	}
 	session := map[string]string{"Mcp-Session-Id": header.Get("Mcp-Session-Id")}
-	if status, answer, _ := Post(t, url, token, `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+	if status, answer, _ := PostMCP(t, url, token, `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 		session); status != http.StatusAccepted {
 		t.Fatalf("%d %s", status, answer)
 	}

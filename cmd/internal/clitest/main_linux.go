@@ -18,16 +18,16 @@ import (
 
 const module = "github.com/picoclaw/picoclaw/"
 
-// Needs are what the tests of a package need besides picoclaw and its plugins.
-type Needs struct {
+// TestNeeds are the requirements of a test package besides picoclaw and its plugins.
+type TestNeeds struct {
 	Programs  map[string]string      // import paths of further programs, by their path below [hosttest.ProgramDir]
 	Plugins   []string               // directories of programs that describe themselves as plugins
 	Prepare   func(dir string) error // called when the programs are built
 	BothUsers bool                   // if root runs the tests, uid 1000 runs them too
 }
 
-// Main builds the programs and runs the tests. It returns the exit code.
-func Main(m *testing.M, needs Needs) int {
+// RunMain builds the programs and runs the tests of a package. It returns the exit code.
+func RunMain(m *testing.M, needs TestNeeds) int {
 	flag.Parse()
 	// Such tests wait for other processes most of the time.
 	parallel := flag.Lookup("test.parallel")
@@ -49,7 +49,7 @@ func Main(m *testing.M, needs Needs) int {
 		}
 		return needs.Prepare(dir)
 	}
-	defer func() { _ = os.RemoveAll(seedHome) }()
+	defer func() { _ = os.RemoveAll(cacheHome) }()
 	if needs.BothUsers {
 		return hosttest.RunTestsAsBothUsers(m, programs, prepare)
 	}

@@ -7,18 +7,18 @@ import (
 	"github.com/picoclaw/picoclaw/host/agent/modeltest"
 )
 
-// UseModel starts a model that answers by a script, and writes a configuration with it; besides is appended to the
-// configuration's top level.
-func (i Home) UseModel(t *testing.T, besides string, script ...modeltest.Step) *modeltest.FakeModel {
+// UseFakeModel starts a scripted fake model and writes a configuration with it. The text settings is appended to the
+// top level of the configuration.
+func (i Home) UseFakeModel(t *testing.T, settings string, script ...modeltest.Step) *modeltest.FakeModel {
 	t.Helper()
 	server := modeltest.StartServer(script...)
 	t.Cleanup(server.Close)
-	i.Configure(t, fmt.Sprintf(`{"model_list": [{"model_name": "played", "model": "openai/played", "api_base": %q}]%s}`,
-		server.URL+"/v1", besides))
+	i.WriteConfig(t, fmt.Sprintf(`{"model_list": [{"model_name": "played", "model": "openai/played", "api_base": %q}]%s}`,
+		server.URL+"/v1", settings))
 	return server
 }
 
-// CallStep is a model's answer that calls a tool.
-func CallStep(tool, arguments string) modeltest.Step {
+// ToolCallStep returns a step of the fake model that calls a tool.
+func ToolCallStep(tool, arguments string) modeltest.Step {
 	return modeltest.Step{Calls: []modeltest.ScriptedCall{{ID: "c", Tool: tool, Arguments: arguments}}}
 }

@@ -14,16 +14,17 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 )
 
-// CommandLine is a command line and the options or the usage error that a command parses it into.
-type CommandLine[Options any] struct {
+// OptionsCase is a test case of [CheckOptions]: a command line, and the options or the usage error that it is parsed
+// into.
+type OptionsCase[Options any] struct {
 	Line  string  // arguments, separated by spaces
 	Want  Options // without Factory
 	Usage string  // part of the usage error; empty for none
 }
 
-// CheckOptions parses command lines and compares the options that the command would run with.
+// CheckOptions parses the command line of each case and compares the resulting options or usage error.
 func CheckOptions[Options any](t *testing.T, newCmd func(*cli.Factory, func(*Options) error) *cobra.Command,
-	lines ...CommandLine[Options]) {
+	lines ...OptionsCase[Options]) {
 	t.Helper()
 	for _, line := range lines {
 		t.Run(line.Line, func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Descendants returns the command lines of the processes below one, by process id.
-func Descendants(root int) map[int]string {
+// DescendantProcesses returns the command lines of all descendants of a process, by process id.
+func DescendantProcesses(root int) map[int]string {
 	parents, lines := map[int]int{}, map[int]string{}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, file := range stats {

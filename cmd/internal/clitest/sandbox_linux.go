@@ -13,17 +13,17 @@ import (
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
-// SeedSandbox gives a home what its first sandbox would make otherwise, which takes longer than most tests do: the
-// results of the self-test, which hold for this user and program only, and the copy of /etc.
-func SeedSandbox(t *testing.T, home string) {
+// SeedSandboxCache copies cached sandbox files into a home, which saves its first sandbox several seconds: the
+// results of the self-test, and the copy of /etc.
+func SeedSandboxCache(t *testing.T, home string) {
 	t.Helper()
-	if err := seedSandbox(home); err != nil {
+	if err := copySandboxCache(home); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func seedSandbox(home string) error {
-	seed, err := sandboxSeed()
+func copySandboxCache(home string) error {
+	seed, err := createSandboxCache()
 	if err != nil {
 		return err
 	}
@@ -48,18 +48,20 @@ func seedSandbox(home string) error {
 	return nil
 }
 
-// seedHome is the home that sandboxSeed has made. [Main] removes it.
-var seedHome string
+// cacheHome is the home that createSandboxCache uses. [RunMain] removes it.
+var cacheHome string
 
-type sandboxFiles struct{ results, etc []string }
+// sandboxCache lists the self-test results and /etc copies below a home.
+type sandboxCache struct{ results, etc []string }
 
-// sandboxSeed has picoclaw start a sandbox with and without network in a home of its own.
-var sandboxSeed = sync.OnceValues(func() (*sandboxFiles, error) {
+// createSandboxCache starts a sandbox with and without network in a temporary home, and returns the files that this
+// cached. It runs once per test binary.
+var createSandboxCache = sync.OnceValues(func() (*sandboxCache, error) {
 	home, err := os.MkdirTemp("/var/tmp", "p")
 	if err != nil {
 		return nil, err
 	}
-	seedHome = home
+	cacheHome = home
 	for _, network := range []string{"true", "false"} {
 		cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "batch")
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "PICOCLAW_HOME=" + home,
@@ -74,5 +76,5 @@ var sandboxSeed = sync.OnceValues(func() (*sandboxFiles, error) {
 		return nil, err
 	}
 	etc, err := filepath.Glob(filepath.Join(home, "cache", "etc-*"))
-	return &sandboxFiles{results, etc}, err
+	return &sandboxCache{results, etc}, err
 })

@@ -16,11 +16,11 @@ import (
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
-// RunScripts runs the scripts in testdata/script. Each has a home of its own, a workspace in it ($W), a secret outside
-// ($O), and picoclaw on its PATH. setup, which may be nil, adds to the environment.
+// RunScripts runs the scripts in testdata/script. Each has its own home, a workspace in it ($W), a secret outside
+// ($O), and picoclaw on its PATH. setup, which may be nil, changes the environment.
 func RunScripts(t *testing.T, setup func(env *testscript.Env)) {
 	dir := filepath.Join("testdata", "script")
-	sandboxed := needSandbox(t, dir)
+	sandboxed := usesIsolation(t, dir)
 	testscript.Run(t, testscript.Params{
 		Dir: dir,
 		Setup: func(env *testscript.Env) error {
@@ -43,7 +43,7 @@ func RunScripts(t *testing.T, setup func(env *testscript.Env)) {
 				return err
 			}
 			if sandboxed {
-				if err := seedSandbox(filepath.Join(home, ".picoclaw")); err != nil {
+				if err := copySandboxCache(filepath.Join(home, ".picoclaw")); err != nil {
 					return err
 				}
 			}
@@ -55,12 +55,12 @@ func RunScripts(t *testing.T, setup func(env *testscript.Env)) {
 			}
 			return os.Getuid() == 0, nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": checkExitCode},
 	})
 }
 
-// needSandbox reports whether a script in a directory turns isolation on.
-func needSandbox(t *testing.T, dir string) bool {
+// usesIsolation reports whether a script in a directory enables isolation.
+func usesIsolation(t *testing.T, dir string) bool {
 	t.Helper()
 	scripts, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil {
@@ -75,8 +75,8 @@ func needSandbox(t *testing.T, dir string) bool {
 	})
 }
 
-// exits is a script's command that checks an exit code: exits 3 picoclaw call …
-func exits(ts *testscript.TestScript, neg bool, args []string) {
+// checkExitCode implements the script command `exits CODE COMMAND`, which compares an exit code.
+func checkExitCode(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND [ARG ...]")
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/pidfile"
 )
 
-// ServeMCP starts `picoclaw mcp --http` and returns it with its URL and token.
-func (i Home) ServeMCP(t *testing.T, args ...string) (server *exec.Cmd, url, token string) {
+// StartMCPServer starts `picoclaw mcp --http` and returns it with its URL and token.
+func (i Home) StartMCPServer(t *testing.T, args ...string) (server *exec.Cmd, url, token string) {
 	t.Helper()
 	server = i.Command(hosttest.ProgramPath("bin/picoclaw"), append([]string{"mcp", "--http", "127.0.0.1:0"}, args...)...)
 	stderr, err := server.StderrPipe()
@@ -44,8 +44,8 @@ func (i Home) ServeMCP(t *testing.T, args ...string) (server *exec.Cmd, url, tok
 	return server, running.Address, strings.TrimSpace(string(text))
 }
 
-// Stop sends SIGTERM to a server, and checks that it exits with 0.
-func Stop(t *testing.T, server *exec.Cmd) {
+// StopServer sends SIGTERM to a server, and checks that its exit code is 0.
+func StopServer(t *testing.T, server *exec.Cmd) {
 	t.Helper()
 	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -55,13 +55,13 @@ func Stop(t *testing.T, server *exec.Cmd) {
 	}
 }
 
-// StartWorker starts a worker, and returns it when it serves as many agents.
+// StartWorker starts a worker, and returns when the worker serves the given number of agents.
 func (i Home) StartWorker(t *testing.T, fleet string, agents int, args ...string) *exec.Cmd {
 	t.Helper()
 	const sign = " serves agent "
-	cmd := i.Start(t, sign, append([]string{"worker", "--fleet", fleet}, args...)...)
+	cmd := i.StartProgram(t, sign, append([]string{"worker", "--fleet", fleet}, args...)...)
 	hosttest.WaitUntil(t, "the worker has its agents", func() bool {
-		return strings.Count(cmd.Stderr.(*Output).String(), sign) >= agents
+		return strings.Count(cmd.Stderr.(*OutputBuffer).String(), sign) >= agents
 	})
 	return cmd
 }
@@ -70,13 +70,13 @@ func (i Home) StartWorker(t *testing.T, fleet string, agents int, args ...string
 func (i Home) StartGateway(t *testing.T, args ...string) (*exec.Cmd, string) {
 	t.Helper()
 	const sign = "the gateway serves at "
-	cmd := i.Start(t, sign, append([]string{"gateway", "--port", "0"}, args...)...)
-	_, url, _ := strings.Cut(cmd.Stderr.(*Output).String(), sign)
+	cmd := i.StartProgram(t, sign, append([]string{"gateway", "--port", "0"}, args...)...)
+	_, url, _ := strings.Cut(cmd.Stderr.(*OutputBuffer).String(), sign)
 	url, _, _ = strings.Cut(url, "\n")
 	return cmd, url
 }
 
-// GatewayToken returns an agent's token.
+// GatewayToken returns an agent's token for the gateway.
 func (i Home) GatewayToken(t *testing.T, agent string) string {
 	t.Helper()
 	out, code := i.Run(t, "gateway", "token", "--agent", agent)
@@ -86,22 +86,22 @@ func (i Home) GatewayToken(t *testing.T, agent string) string {
 	return strings.TrimSpace(out)
 }
 
-// StartHub starts a hub.
+// StartHub starts a hub on a free port.
 func (i Home) StartHub(t *testing.T) *exec.Cmd {
 	t.Helper()
-	return i.Start(t, "the hub serves at ", "hub", "--listen", "127.0.0.1:0")
+	return i.StartProgram(t, "the hub serves at ", "hub", "--listen", "127.0.0.1:0")
 }
 
-// Start starts the home's program, and returns when sign stands in its log; at once without a sign.
-func (i Home) Start(t *testing.T, sign string, args ...string) *exec.Cmd {
+// StartProgram starts picoclaw and returns when its log contains sign, or at once if sign is empty.
+func (i Home) StartProgram(t *testing.T, sign string, args ...string) *exec.Cmd {
 	t.Helper()
 	return StartCommand(t, i.Command(i.Program, args...), sign)
 }
 
-// StartCommand is like Start for any command. Its Stderr is an [Output].
+// StartCommand is like [Home.StartProgram] for any command. Its Stderr is an [OutputBuffer].
 func StartCommand(t *testing.T, cmd *exec.Cmd, sign string) *exec.Cmd {
 	t.Helper()
-	said := &Output{}
+	said := &OutputBuffer{}
 	cmd.Stderr = said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func StartCommand(t *testing.T, cmd *exec.Cmd, sign string) *exec.Cmd {
 	t.Cleanup(func() {
 		if cmd.ProcessState == nil {
 			_ = cmd.Process.Signal(syscall.SIGCONT)
-			Stop(t, cmd)
+			StopServer(t, cmd)
 		}
 		if t.Failed() {
 			t.Logf("%s said:\n%s", cmd.Args[1], said)
@@ -125,19 +125,19 @@ func StartCommand(t *testing.T, cmd *exec.Cmd, sign string) *exec.Cmd {
 	return cmd
 }
 
-// Output collects what a program prints.
-type Output struct {
+// OutputBuffer collects the output of a program. It may be used concurrently.
+type OutputBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (s *Output) Write(p []byte) (int, error) {
+func (s *OutputBuffer) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.Write(p)
 }
 
-func (s *Output) String() string {
+func (s *OutputBuffer) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.String()

@@ -15,7 +15,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// Snapshot describes everything in the workspace: kind, mode, contents, time, links, and which names are one file.
+// Snapshot describes each file in the workspace by path: mode, content, time, link target, and other names of the
+// same file.
 func (a *Agent) Snapshot() map[string]string {
 	a.T.Helper()
 	all, first := map[string]string{}, map[uint64]string{}
@@ -58,7 +59,7 @@ func (a *Agent) Snapshot() map[string]string {
 			}
 		}
 		if info.Mode().IsRegular() || info.IsDir() {
-			line += attributes(a.T, path)
+			line += describeXattrs(a.T, path)
 		}
 		all[name] = line + fmt.Sprint(info.ModTime().UnixNano())
 		return nil
@@ -69,8 +70,8 @@ func (a *Agent) Snapshot() map[string]string {
 	return all
 }
 
-// attributes describes the extended attributes of a file that programs may set.
-func attributes(t *testing.T, path string) string {
+// describeXattrs returns the extended attributes of a file that programs may set, as text.
+func describeXattrs(t *testing.T, path string) string {
 	t.Helper()
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrPermission) {
@@ -91,8 +92,8 @@ func attributes(t *testing.T, path string) string {
 	return text
 }
 
-// Diff names some paths that two snapshots differ in.
-func Diff(a, b map[string]string) string {
+// DiffSnapshots describes the first paths in which two snapshots differ; empty if they are equal.
+func DiffSnapshots(a, b map[string]string) string {
 	var lines []string
 	for name := range a {
 		if a[name] != b[name] {
@@ -108,7 +109,7 @@ func Diff(a, b map[string]string) string {
 	return strings.Join(lines[:min(len(lines), 12)], "\n")
 }
 
-// Checksum tells contents apart.
+// Checksum returns a hash of data.
 func Checksum(data []byte) (sum uint64) {
 	for _, b := range data {
 		sum = sum*1099511628211 + uint64(b)

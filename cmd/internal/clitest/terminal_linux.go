@@ -18,7 +18,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
-// Terminal is a terminal on which picoclaw runs.
+// Terminal is a pseudo-terminal on which a program runs.
 type Terminal struct {
 	t    *testing.T
 	home string
@@ -32,14 +32,14 @@ type Terminal struct {
 // StartTerminal starts picoclaw on a terminal of 120 columns.
 func StartTerminal(t *testing.T, home string, env []string, args ...string) *Terminal {
 	t.Helper()
-	return StartTerminalWith(t, home, env, nil, nil, args...)
+	return StartTerminalWithStreams(t, home, env, nil, nil, args...)
 }
 
-// StartTerminalWith is like StartTerminal; stdin and stdout replace the terminal where they are not nil.
-func StartTerminalWith(t *testing.T, home string, env []string, stdin, stdout *os.File, args ...string) *Terminal {
+// StartTerminalWithStreams is like StartTerminal with stdin and stdout, if not nil, in place of the terminal.
+func StartTerminalWithStreams(t *testing.T, home string, env []string, stdin, stdout *os.File, args ...string) *Terminal {
 	t.Helper()
 	cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), args...)
-	cmd.Env = append([]string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin", "TERM=xterm", AskRule}, env...)
+	cmd.Env = append([]string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin", "TERM=xterm", AskRuleEnv}, env...)
 	return startOnTerminal(t, home, cmd, stdin, stdout)
 }
 
@@ -109,20 +109,20 @@ func startOnTerminal(t *testing.T, home string, cmd *exec.Cmd, stdin, stdout *os
 	return c
 }
 
-// Text returns what is on the terminal since the last Expect.
-func (c *Terminal) Text() string {
+// UnreadText returns the output since the last match of Expect.
+func (c *Terminal) UnreadText() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.seen.String()
 }
 
-// Expect waits until a pattern matches, and drops the text up to the end of the match.
+// Expect waits until the output matches a pattern, and drops the output up to the end of the match.
 func (c *Terminal) Expect(pattern string) {
 	c.t.Helper()
 	expression := regexp.MustCompile(pattern)
 	defer func() {
 		if c.t.Failed() {
-			c.t.Logf("the terminal shows %q", c.Text())
+			c.t.Logf("the terminal shows %q", c.UnreadText())
 		}
 	}()
 	hosttest.WaitUntil(c.t, fmt.Sprintf("%q is seen on the terminal", pattern), func() bool {
@@ -136,8 +136,8 @@ func (c *Terminal) Expect(pattern string) {
 	})
 }
 
-// Type sends keys.
-func (c *Terminal) Type(keys string) {
+// TypeKeys sends keys to the program.
+func (c *Terminal) TypeKeys(keys string) {
 	c.t.Helper()
 	if _, err := c.end.WriteString(keys); err != nil {
 		c.t.Fatal(err)

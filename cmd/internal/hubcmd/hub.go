@@ -20,17 +20,17 @@ const (
 	DefaultTenant = "main"
 )
 
-// Runs are the functions behind the commands.
-type Runs struct {
+// Handlers run the subcommands of hub. picoclaw and picoclaw-hub have different ones.
+type Handlers struct {
 	Serve     func(context.Context, *ServeOptions) error
 	Add       func(context.Context, *AddOptions) error
 	AddTenant func(context.Context, *AddOptions) error
 	List      func(context.Context, *ListOptions) error
-	Revoke    func(context.Context, *NameOptions) error
-	Witness   func(context.Context, *NameOptions) error
+	Revoke    func(context.Context, *MachineOptions) error
+	Witness   func(context.Context, *MachineOptions) error
 }
 
-// ServeOptions are the options of `picoclaw hub`.
+// ServeOptions are the options of `picoclaw hub`, which serves the hub.
 type ServeOptions struct {
 	*cli.Factory
 	Listen string
@@ -38,7 +38,7 @@ type ServeOptions struct {
 }
 
 // NewCmdHub returns the command hub with its subcommands.
-func NewCmdHub(f *cli.Factory, runs Runs) *cobra.Command {
+func NewCmdHub(f *cli.Factory, runs Handlers) *cobra.Command {
 	o := &ServeOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:        "hub",
@@ -57,10 +57,10 @@ SIGTERM and SIGINT stop it; stored data is on disk.`,
 		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("listen") && o.Listen == "" {
-				return cli.Usagef("--listen is empty")
+				return cli.UsageErrorf("--listen is empty")
 			}
 			if cmd.Flags().Changed("name") && len(o.Names) == 0 {
-				return cli.Usagef("--name is empty")
+				return cli.UsageErrorf("--name is empty")
 			}
 			return runs.Serve(cmd.Context(), o)
 		},
@@ -82,7 +82,7 @@ type AddOptions struct {
 	Agents                  []string
 }
 
-func newCmdAdd(f *cli.Factory, runs Runs) *cobra.Command {
+func newCmdAdd(f *cli.Factory, runs Handlers) *cobra.Command {
 	o := &AddOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:   "add worker|gateway|admin|tenant NAME",
@@ -98,7 +98,7 @@ manages the tenant's configuration. Tenants can't see each other.`,
   picoclaw hub add gateway front
   picoclaw hub add admin ops --out ops.fleet
   picoclaw hub add tenant research`, "\n"),
-		Args:      twoArguments,
+		Args:      checkAddArguments,
 		ValidArgs: append(identity.Roles(), "tenant"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Role, o.Name = args[0], args[1]
@@ -107,7 +107,7 @@ manages the tenant's configuration. Tenants can't see each other.`,
 			}
 			for _, flag := range []string{"tenant", "agent", "out"} {
 				if cmd.Flags().Changed(flag) {
-					return cli.Usagef("--%s is not for a tenant", flag)
+					return cli.UsageErrorf("--%s is not for a tenant", flag)
 				}
 			}
 			return runs.AddTenant(cmd.Context(), o)
@@ -119,12 +119,13 @@ manages the tenant's configuration. Tenants can't see each other.`,
 	return cmd
 }
 
-func twoArguments(cmd *cobra.Command, args []string) error {
+// checkAddArguments requires a role, or tenant, and a name.
+func checkAddArguments(cmd *cobra.Command, args []string) error {
 	if len(args) != 2 {
-		return cli.Usagef("%s takes what it is, and its name: %s", cli.CommandName(cmd), cmd.UseLine())
+		return cli.UsageErrorf("%s takes what it is, and its name: %s", cli.CommandName(cmd), cmd.UseLine())
 	}
 	if !slices.Contains(cmd.ValidArgs, args[0]) {
-		return cli.Usagef("%q can't be added: %s can", args[0], strings.Join(cmd.ValidArgs, ", "))
+		return cli.UsageErrorf("%q can't be added: %s can", args[0], strings.Join(cmd.ValidArgs, ", "))
 	}
 	return nil
 }
@@ -132,10 +133,10 @@ func twoArguments(cmd *cobra.Command, args []string) error {
 // ListOptions are the options of `picoclaw hub list`.
 type ListOptions struct {
 	*cli.Factory
-	Output cli.Format
+	Output cli.OutputFormat
 }
 
-func newCmdList(f *cli.Factory, runs Runs) *cobra.Command {
+func newCmdList(f *cli.Factory, runs Handlers) *cobra.Command {
 	o := &ListOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:     "list",
@@ -148,14 +149,14 @@ func newCmdList(f *cli.Factory, runs Runs) *cobra.Command {
 	return cmd
 }
 
-// NameOptions are the options of a command about one machine.
-type NameOptions struct {
+// MachineOptions are the options of revoke and witness: the name and tenant of one machine.
+type MachineOptions struct {
 	*cli.Factory
 	Name, Tenant string
 }
 
-func newCmdRevoke(f *cli.Factory, runs Runs) *cobra.Command {
-	o := &NameOptions{Factory: f}
+func newCmdRevoke(f *cli.Factory, runs Handlers) *cobra.Command {
+	o := &MachineOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:     "revoke NAME",
 		Short:   "Revoke a machine's key",
@@ -168,8 +169,8 @@ func newCmdRevoke(f *cli.Factory, runs Runs) *cobra.Command {
 	return cmd
 }
 
-func newCmdWitness(f *cli.Factory, runs Runs) *cobra.Command {
-	o := &NameOptions{Factory: f}
+func newCmdWitness(f *cli.Factory, runs Handlers) *cobra.Command {
+	o := &MachineOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:   "witness WORKER",
 		Short: "Show the positions of a worker's audit log",

@@ -16,30 +16,30 @@ import (
 	"github.com/picoclaw/picoclaw/host/redact"
 )
 
-// root is the name of the logger that all others come from.
-const root = "picoclaw"
+// rootName is the name of the logger that all others derive from.
+const rootName = "picoclaw"
 
-// New returns a logger that writes what is at least of a level, as "text" or as "json".
-func New(w io.Writer, level hclog.Level, format string) hclog.Logger {
-	logger := hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: root, Level: level, Output: io.Discard})
+// NewLogger returns a logger that writes messages of at least a level, as "text" or as "json", with secrets redacted.
+func NewLogger(w io.Writer, level hclog.Level, format string) hclog.Logger {
+	logger := hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: rootName, Level: level, Output: io.Discard})
 	if level == hclog.Off {
 		return logger
 	}
 	if format == "json" {
 		logger.RegisterSink(redactingSink{hclog.NewSinkAdapter(&hclog.LoggerOptions{Level: level, Output: w, JSONFormat: true}), level})
 	} else {
-		logger.RegisterSink(redactingSink{&lineSink{out: terminal.New(w)}, level})
+		logger.RegisterSink(redactingSink{&textSink{out: terminal.NewWriter(w)}, level})
 	}
 	return logger
 }
 
-// redactingSink forwards messages of at least a level, without secrets.
+// redactingSink redacts secrets in messages, and forwards those of at least a level.
 type redactingSink struct {
 	hclog.SinkAdapter
 	level hclog.Level
 }
 
-// Accept takes a message with its keys and values.
+// Accept forwards a message with its keys and values redacted.
 func (c redactingSink) Accept(name string, level hclog.Level, message string, args ...any) {
 	if level < c.level { // a sink is given everything
 		return
@@ -66,14 +66,14 @@ func (c redactingSink) Accept(name string, level hclog.Level, message string, ar
 	c.SinkAdapter.Accept(name, level, redact.RedactText(message), clean...)
 }
 
-// lineSink writes one line per message.
-type lineSink struct {
-	out *terminal.Out
+// textSink writes each message as one line of text for people.
+type textSink struct {
+	out *terminal.Writer
 	mu  sync.Mutex
 }
 
 // Accept writes one message.
-func (l *lineSink) Accept(name string, level hclog.Level, message string, args ...any) {
+func (l *textSink) Accept(name string, level hclog.Level, message string, args ...any) {
 	var pairs []string
 	for i := 0; i+1 < len(args); i += 2 {
 		pairs = append(pairs, fmt.Sprintf("%v=%v", args[i], args[i+1]))
@@ -81,18 +81,18 @@ func (l *lineSink) Accept(name string, level hclog.Level, message string, args .
 	if len(args)%2 == 1 {
 		pairs = append(pairs, fmt.Sprint(args[len(args)-1]))
 	}
-	text := moduleName(name) + ": " + message
+	text := trimRootName(name) + ": " + message
 	if len(pairs) > 0 {
 		text += " {" + strings.Join(pairs, ", ") + "}"
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	fmt.Fprintf(l.out, "%s %s\n", l.out.Paint(levelStyle(level), "["+strings.ToUpper(level.String())+"]"), terminal.Line(text))
+	fmt.Fprintf(l.out, "%s %s\n", l.out.Paint(levelStyle(level), "["+strings.ToUpper(level.String())+"]"), terminal.CleanLine(text))
 }
 
-// moduleName returns the name without the root's.
-func moduleName(name string) string {
-	if rest, ok := strings.CutPrefix(name, root+"."); ok {
+// trimRootName removes the prefix "picoclaw." from a logger's name.
+func trimRootName(name string) string {
+	if rest, ok := strings.CutPrefix(name, rootName+"."); ok {
 		return rest
 	}
 	return name

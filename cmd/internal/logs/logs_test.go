@@ -22,7 +22,7 @@ func say(l hclog.Logger) {
 
 func TestText(t *testing.T) {
 	var b bytes.Buffer
-	l := New(&b, hclog.Info, "text")
+	l := NewLogger(&b, hclog.Info, "text")
 	say(l)
 	l.Error("plain")
 	want := "[ERROR] tool: Tool execution failed {agent=main, tool=read_file, error=access denied: path �[31mis outside}\n" +
@@ -38,7 +38,7 @@ func TestText(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	var b bytes.Buffer
-	say(New(&b, hclog.Warn, "json"))
+	say(NewLogger(&b, hclog.Warn, "json"))
 	if bytes.Contains(b.Bytes(), []byte("hunter2")) {
 		t.Errorf("a secret is in %s", b.String())
 	}
@@ -56,7 +56,7 @@ func TestJSON(t *testing.T) {
 
 func TestOff(t *testing.T) {
 	var b bytes.Buffer
-	say(New(&b, hclog.Off, "text"))
+	say(NewLogger(&b, hclog.Off, "text"))
 	if b.Len() > 0 {
 		t.Errorf("the log is %s", b.String())
 	}

@@ -15,17 +15,16 @@ import (
 	"github.com/picoclaw/picoclaw/internal/hiddentext"
 )
 
-// Out is a stream that somebody reads.
-type Out struct {
+// Writer writes text for a person to an output stream, and knows whether the stream is a terminal.
+type Writer struct {
 	io.Writer
 	fd       int // -1 for what is no terminal
 	coloured bool
 }
 
-// New looks at what a stream leads to. On a terminal there is colour, unless the variable NO_COLOR is set to anything
-// or TERM is dumb.
-func New(w io.Writer) *Out {
-	o := &Out{Writer: w, fd: -1}
+// NewWriter detects whether w is a terminal. A terminal gets colours unless NO_COLOR is set or TERM is dumb.
+func NewWriter(w io.Writer) *Writer {
+	o := &Writer{Writer: w, fd: -1}
 	if f, ok := w.(interface{ Fd() uintptr }); ok && term.IsTerminal(int(f.Fd())) {
 		o.fd = int(f.Fd())
 		o.coloured = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
@@ -33,11 +32,11 @@ func New(w io.Writer) *Out {
 	return o
 }
 
-// IsTerminal reports whether a person sees this as it is written.
-func (o *Out) IsTerminal() bool { return o.fd >= 0 }
+// IsTerminal reports whether the stream is a terminal.
+func (o *Writer) IsTerminal() bool { return o.fd >= 0 }
 
-// Width is how many columns there are; 0 for no limit.
-func (o *Out) Width() int {
+// Width returns the number of columns of the terminal; 0 if the stream is no terminal.
+func (o *Writer) Width() int {
 	if o.fd < 0 {
 		return 0
 	}
@@ -48,7 +47,7 @@ func (o *Out) Width() int {
 	return width
 }
 
-// Style is how a text looks.
+// Style is a colour or weight of text: the parameter of an ANSI escape sequence.
 type Style string
 
 // The styles.
@@ -62,33 +61,33 @@ const (
 	Name  Style = "36"
 )
 
-// Paint returns text in a style, where there is colour.
-func (o *Out) Paint(s Style, text string) string {
+// Paint returns text in a style if the stream has colours, otherwise unchanged.
+func (o *Writer) Paint(s Style, text string) string {
 	if !o.coloured || s == Plain || text == "" {
 		return text
 	}
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// Line returns text as it can stand in one line of a terminal: control characters, and those that turn the direction of
-// writing, are replaced.
-func Line(text string) string { return cleanText(oneLine.Replace(text)) }
+// CleanLine returns text on one line, with control characters and bidirectional marks replaced.
+func CleanLine(text string) string { return replaceControls(lineBreakSpaces.Replace(text)) }
 
-// Exact returns text in one line for a person who decides on it: hidden characters are escaped, so that each is seen.
-func Exact(text string) string { return hiddentext.Escape(oneLine.Replace(text)) }
+// EscapeLine returns text on one line with hidden characters escaped, so that a person who decides on it sees them.
+func EscapeLine(text string) string { return hiddentext.Escape(lineBreakSpaces.Replace(text)) }
 
-var oneLine = strings.NewReplacer("\n", " ", "\t", " ", "\r", " ")
+var lineBreakSpaces = strings.NewReplacer("\n", " ", "\t", " ", "\r", " ")
 
-// Clean returns text as it can be shown on a terminal, where what an agent has written, or the name of a file, could
-// otherwise move the cursor, change the title or type for the person. What goes elsewhere is left as it is.
-func (o *Out) Clean(text string) string {
+// Clean replaces control characters if the stream is a terminal: text of an agent or a file name could otherwise move
+// the cursor, change the title or type input. Other streams get text unchanged.
+func (o *Writer) Clean(text string) string {
 	if !o.IsTerminal() {
 		return text
 	}
-	return cleanText(text)
+	return replaceControls(text)
 }
 
-func cleanText(text string) string {
+// replaceControls replaces control characters and bidirectional marks, except line feeds and tabs.
+func replaceControls(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return '\uFFFD'

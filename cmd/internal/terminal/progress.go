@@ -9,13 +9,14 @@ import (
 
 const (
 	// how long work may take before its progress is shown: what is over sooner needs none
-	patience = 400 * time.Millisecond
-	redraw   = 200 * time.Millisecond // how often the line is drawn again, so that the time goes on
+	showDelay      = 400 * time.Millisecond
+	redrawInterval = 200 * time.Millisecond // how often the line is drawn again, so that the time goes on
 )
 
-// Progress is a line that tells how far work is. It may be used concurrently. It shows nothing on what is no terminal.
+// Progress shows a line with the progress of an operation. It may be used concurrently. It shows nothing if the
+// stream is no terminal.
 type Progress struct {
-	out   *Out
+	out   *Writer
 	began time.Time
 	stop  chan struct{}
 	ended chan struct{}
@@ -27,22 +28,22 @@ type Progress struct {
 	shown       bool
 }
 
-// NewProgress begins. The message is shown until there is a better one.
-func NewProgress(o *Out, message string) *Progress {
+// NewProgress starts a progress line. The first call of Update replaces message.
+func NewProgress(o *Writer, message string) *Progress {
 	p := &Progress{out: o, began: time.Now(), message: message, stop: make(chan struct{}), ended: make(chan struct{})}
 	go p.redrawLoop()
 	return p
 }
 
-// Show says how far the work is. A total of 0 is not known.
-func (p *Progress) Show(done, total float64, message string) {
+// Update sets the progress and the message. A total of 0 means unknown.
+func (p *Progress) Update(done, total float64, message string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done, p.total, p.message = done, total, message
 }
 
-// Pause takes the line away until resume is called: while a person is asked something on the same terminal. There may
-// be several questions at once.
+// Pause hides the line until resume is called, so that a person can answer a question on the same terminal. Several
+// questions may be open at once.
 func (p *Progress) Pause() (resume func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +56,7 @@ func (p *Progress) Pause() (resume func()) {
 	})
 }
 
-// clearLine removes the line. The caller holds the lock.
+// clearLine erases the line. The caller holds the lock.
 func (p *Progress) clearLine() {
 	if p.shown {
 		fmt.Fprint(p.out, "\r\x1b[K")
@@ -63,24 +64,25 @@ func (p *Progress) clearLine() {
 	}
 }
 
-// Done takes the line away. Nothing is shown afterwards.
-func (p *Progress) Done() {
+// Stop erases the line and ends the display.
+func (p *Progress) Stop() {
 	close(p.stop)
 	<-p.ended
 }
 
+// redrawLoop draws the line at an interval until Stop.
 func (p *Progress) redrawLoop() {
 	defer close(p.ended)
 	if !p.out.IsTerminal() {
 		return
 	}
-	wait := time.NewTimer(patience)
+	wait := time.NewTimer(showDelay)
 	defer wait.Stop()
 	for {
 		select {
 		case <-wait.C:
 			p.drawLine()
-			wait.Reset(redraw)
+			wait.Reset(redrawInterval)
 		case <-p.stop:
 			p.mu.Lock()
 			p.clearLine()
@@ -90,6 +92,7 @@ func (p *Progress) redrawLoop() {
 	}
 }
 
+// drawLine draws the line unless the display is paused.
 func (p *Progress) drawLine() {
 	width := p.out.Width()
 	if width == 0 {
@@ -100,12 +103,13 @@ func (p *Progress) drawLine() {
 	if p.paused > 0 {
 		return
 	}
-	line := progressBar(p.done, p.total, p.message, time.Since(p.began))
-	fmt.Fprint(p.out, "\r"+Shorten(Line(line), width-1)+"\x1b[K")
+	line := formatProgress(p.done, p.total, p.message, time.Since(p.began))
+	fmt.Fprint(p.out, "\r"+Shorten(CleanLine(line), width-1)+"\x1b[K")
 	p.shown = true
 }
 
-func progressBar(done, total float64, message string, since time.Duration) string {
+// formatProgress returns a bar with a percentage, or the elapsed time if the total is unknown.
+func formatProgress(done, total float64, message string, since time.Duration) string {
 	const cells = 24
 	if total > 0 {
 		part := min(max(done/total, 0), 1)

@@ -19,7 +19,7 @@ func TestProgressWaitsForAnswers(t *testing.T) {
 			defer seen.Reset()
 			return seen.String()
 		}
-		p := NewProgress(&Out{Writer: &seen, fd: 1}, "the work")
+		p := NewProgress(&Writer{Writer: &seen, fd: 1}, "the work")
 		if text := drawn(time.Second); !strings.Contains(text, "the work") {
 			t.Errorf("work that takes a while shows %q", text)
 		}
@@ -35,7 +35,7 @@ func TestProgressWaitsForAnswers(t *testing.T) {
 		if text := drawn(time.Second); !strings.Contains(text, "the work") {
 			t.Errorf("after the answers %q is drawn", text)
 		}
-		p.Done()
+		p.Stop()
 		if text := drawn(0); text != "\r\x1b[K" {
 			t.Errorf("in the end the line is %q", text)
 		}

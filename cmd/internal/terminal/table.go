@@ -6,50 +6,50 @@ import (
 	"unicode/utf8"
 )
 
-// gap is between two columns.
-const gap = "  "
+// columnGap separates two columns.
+const columnGap = "  "
 
-// Table collects rows and writes them with their columns below each other. On a terminal the last column ends where the
-// line does.
+// Table collects rows and writes them in aligned columns. On a terminal the last column is cut at the terminal's
+// width.
 type Table struct {
 	rows   [][]string
 	styles [][]Style
 	right  map[int]bool
 }
 
-// NewTable begins a table with the names of its columns.
+// NewTable returns a table with a bold header row.
 func NewTable(header ...string) *Table {
 	t := &Table{right: map[int]bool{}}
-	t.Row(header...)
+	t.AddRow(header...)
 	for i := range header {
-		t.Style(i, Bold)
+		t.StyleCell(i, Bold)
 	}
 	return t
 }
 
-// Right aligns columns to the right, as numbers are.
-func (t *Table) Right(columns ...int) *Table {
+// AlignRight aligns columns to the right, as for numbers.
+func (t *Table) AlignRight(columns ...int) *Table {
 	for _, i := range columns {
 		t.right[i] = true
 	}
 	return t
 }
 
-// Row adds a row. What a terminal would take for a command is shown, not sent.
-func (t *Table) Row(cells ...string) {
+// AddRow adds a row, with control characters replaced.
+func (t *Table) AddRow(cells ...string) {
 	clean := make([]string, len(cells))
 	for i, cell := range cells {
-		clean[i] = Line(cell)
+		clean[i] = CleanLine(cell)
 	}
 	t.rows = append(t.rows, clean)
 	t.styles = append(t.styles, make([]Style, len(cells)))
 }
 
-// Style styles a cell of the last row.
-func (t *Table) Style(column int, s Style) { t.styles[len(t.styles)-1][column] = s }
+// StyleCell sets the style of a cell in the last row.
+func (t *Table) StyleCell(column int, s Style) { t.styles[len(t.styles)-1][column] = s }
 
-// Write writes the table.
-func (t *Table) Write(o *Out) error {
+// Write writes the rows to o.
+func (t *Table) Write(o *Writer) error {
 	var widths []int
 	for _, row := range t.rows {
 		for i, cell := range row {
@@ -79,9 +79,9 @@ func (t *Table) Write(o *Out) error {
 				b.WriteString(styled + padding)
 			}
 			if !last {
-				b.WriteString(gap)
+				b.WriteString(columnGap)
 			}
-			used += widths[i] + len(gap)
+			used += widths[i] + len(columnGap)
 		}
 		b.WriteByte('\n')
 	}

@@ -7,12 +7,12 @@ import (
 )
 
 func TestTablesOfFilesArePlain(t *testing.T) {
-	table := NewTable("NAME", "N", "WHAT").Right(1)
-	table.Row("é", "7", "a\nb\x1b[31m\u202ec")
-	table.Style(0, Bad)
-	table.Row("longer", "123", strings.Repeat("x", 200))
+	table := NewTable("NAME", "N", "WHAT").AlignRight(1)
+	table.AddRow("é", "7", "a\nb\x1b[31m\u202ec")
+	table.StyleCell(0, Bad)
+	table.AddRow("longer", "123", strings.Repeat("x", 200))
 	var b bytes.Buffer
-	if err := table.Write(New(&b)); err != nil {
+	if err := table.Write(NewWriter(&b)); err != nil {
 		t.Fatal(err)
 	}
 	want := "NAME      N  WHAT\n" +
@@ -45,7 +45,7 @@ func TestBars(t *testing.T) {
 		{9, 4, "[" + strings.Repeat("#", 24) + "] 100%  m"},
 		{9, 0, "0s  m"},
 	} {
-		if got := progressBar(c.done, c.total, "m", 0); got != c.want {
+		if got := formatProgress(c.done, c.total, "m", 0); got != c.want {
 			t.Errorf("%v of %v is %q", c.done, c.total, got)
 		}
 	}

@@ -21,23 +21,23 @@ import (
 	"github.com/picoclaw/picoclaw/host/inventory"
 )
 
-// Home is an agent to which MCP servers are added.
+// Home is an agent's home to which tests add MCP servers.
 type Home struct{ *clitest.Agent }
 
-// Programs are the programs that Home starts, for [clitest.Needs].
-var Programs = map[string]string{
+// ServerPrograms are the import paths of test servers by program path, for [clitest.TestNeeds].
+var ServerPrograms = map[string]string{
 	"servers/malicious":  "github.com/picoclaw/picoclaw/cmd/internal/clitest/mcptest/testdata/malicious",
 	"servers/everything": "github.com/modelcontextprotocol/go-sdk/examples/server/everything",
 	"servers/memory":     "github.com/modelcontextprotocol/go-sdk/examples/server/memory",
 }
 
-// NewHome makes a home whose servers run in sandboxes.
+// NewHome creates a home whose servers run in sandboxes.
 func NewHome(t *testing.T, settings ...string) Home {
 	t.Helper()
 	return Home{clitest.NewAgent(t, true, settings...)}
 }
 
-// Run runs picoclaw without a person to ask.
+// Run runs picoclaw without a terminal and returns its output and exit code.
 func (h Home) Run(args ...string) (stdout, stderr string, code int) {
 	h.T.Helper()
 	ctx, cancel := context.WithTimeout(h.T.Context(), 3*time.Minute)
@@ -53,8 +53,8 @@ func (h Home) Run(args ...string) (stdout, stderr string, code int) {
 	return out.String(), said.String(), cmd.ProcessState.ExitCode()
 }
 
-// Add adds a server, and returns the review that `picoclaw mcp add` prints.
-func (h Home) Add(name string, args ...string) string {
+// AddServer adds a server, and returns the review that `picoclaw mcp add` prints.
+func (h Home) AddServer(name string, args ...string) string {
 	h.T.Helper()
 	out, said, code := h.Run(append([]string{"mcp", "add", name, "--yes"}, args...)...)
 	if code != 0 {
@@ -63,24 +63,24 @@ func (h Home) Add(name string, args ...string) string {
 	return said
 }
 
-// AddMalicious adds the malicious server with a behaviour; "" for the ordinary one. It may start any program, so that
-// its attacks meet the sandbox.
-func (h Home) AddMalicious(behaviour string, flags ...string) string {
+// AddMaliciousServer adds the malicious test server with a behaviour; "" is harmless. The server may start any
+// program, so that its attacks reach the sandbox.
+func (h Home) AddMaliciousServer(behaviour string, flags ...string) string {
 	h.T.Helper()
 	flags = append(flags, "--program", "*")
-	return h.Add("evil", append(flags, "--", hosttest.ProgramPath("servers/malicious"), "{{state}}", behaviour)...)
+	return h.AddServer("evil", append(flags, "--", hosttest.ProgramPath("servers/malicious"), "{{state}}", behaviour)...)
 }
 
-// SetBehaviour changes the behaviour of the malicious server from its next start on.
+// SetBehaviour sets the behaviour of the malicious server from its next start on.
 func (h Home) SetBehaviour(how string) {
 	h.T.Helper()
-	if err := os.WriteFile(filepath.Join(h.StateDir("evil"), "behaviour"), []byte(how), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(h.CreateStateDir("evil"), "behaviour"), []byte(how), 0o600); err != nil {
 		h.T.Fatal(err)
 	}
 }
 
-// StateDir returns a server's state directory, and makes it.
-func (h Home) StateDir(name string) string {
+// CreateStateDir creates a server's state directory and returns its path.
+func (h Home) CreateStateDir(name string) string {
 	h.T.Helper()
 	dir := filepath.Join(h.Home, "state", name, "main")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -89,21 +89,21 @@ func (h Home) StateDir(name string) string {
 	return dir
 }
 
-// Answer is the answer to a call in JSON.
-type Answer struct {
+// CallAnswer is the JSON answer of `picoclaw call`.
+type CallAnswer struct {
 	OK         bool            `json:"ok"`
 	Text       string          `json:"text"`
 	Structured json.RawMessage `json:"structured"`
 	Error      struct{ Code, Message, Rule, Hint string }
 }
 
-// FullText returns all texts of an answer.
-func (a Answer) FullText() string {
+// FullText returns the text and all texts of the error.
+func (a CallAnswer) FullText() string {
 	return strings.Join([]string{a.Text, a.Error.Code, a.Error.Message, a.Error.Rule, a.Error.Hint}, "\n")
 }
 
-// Call calls a tool by `picoclaw call`.
-func (h Home) Call(tool string, args map[string]any, flags ...string) (a Answer) {
+// CallTool calls a tool through `picoclaw call`.
+func (h Home) CallTool(tool string, args map[string]any, flags ...string) (a CallAnswer) {
 	h.T.Helper()
 	text, err := json.Marshal(args)
 	if err != nil {
@@ -116,23 +116,23 @@ func (h Home) Call(tool string, args map[string]any, flags ...string) (a Answer)
 	return a
 }
 
-// Try runs an attack of the malicious server; the answer's text is its outcome.
-func (h Home) Try(what, at, with string) Answer {
+// RunAttack makes the malicious server run an attack; the answer's text is the outcome.
+func (h Home) RunAttack(what, at, with string) CallAnswer {
 	h.T.Helper()
-	return h.Call("evil.try", map[string]any{"what": what, "at": at, "with": with})
+	return h.CallTool("evil.try", map[string]any{"what": what, "at": at, "with": with})
 }
 
-// OpenTries returns a function that is like [Home.Try] but uses one host for all attacks.
-func (h Home) OpenTries() func(what, at, with string) clitest.Answer {
+// StartAttacks returns a function like [Home.RunAttack] that uses one host for all attacks.
+func (h Home) StartAttacks() func(what, at, with string) clitest.CallAnswer {
 	h.T.Helper()
-	call := h.OpenBatch()
-	return func(what, at, with string) clitest.Answer {
-		return call(clitest.Call{Tool: "evil.try", Args: map[string]any{"what": what, "at": at, "with": with}})
+	call := h.StartBatch()
+	return func(what, at, with string) clitest.CallAnswer {
+		return call(clitest.ToolCall{Tool: "evil.try", Args: map[string]any{"what": what, "at": at, "with": with}})
 	}
 }
 
-// List returns the servers that `picoclaw mcp list` shows, by name.
-func (h Home) List() map[string]inventory.Server {
+// ListServers returns the servers in `picoclaw mcp list`, by name.
+func (h Home) ListServers() map[string]inventory.Server {
 	h.T.Helper()
 	out, said, code := h.Run("mcp", "list", "--output", "json")
 	var all []inventory.Server
@@ -146,9 +146,9 @@ func (h Home) List() map[string]inventory.Server {
 	return found
 }
 
-// Connect connects a client to a new `picoclaw mcp`, with the last protocol version that has elicitation requests. end
-// closes both; the test's cleanup calls it too.
-func (h Home) Connect(options *sdkmcp.ClientOptions) (session *sdkmcp.ClientSession, host *exec.Cmd, end func()) {
+// ConnectClient connects a client to a new `picoclaw mcp` with protocol version 2025-11-25, the last one with
+// elicitation requests. end closes both; the test's cleanup calls it too.
+func (h Home) ConnectClient(options *sdkmcp.ClientOptions) (session *sdkmcp.ClientSession, host *exec.Cmd, end func()) {
 	h.T.Helper()
 	host = exec.Command(hosttest.ProgramPath("bin/picoclaw"), "mcp")
 	host.Env = h.Env
@@ -172,8 +172,8 @@ func (h Home) Connect(options *sdkmcp.ClientOptions) (session *sdkmcp.ClientSess
 	return session, host, end
 }
 
-// CallTool makes a call that must be answered.
-func CallTool(t *testing.T, c *sdkmcp.ClientSession, tool string, args map[string]any) *sdkmcp.CallToolResult {
+// MustCallTool calls a tool through an MCP client, and fails the test on a protocol error.
+func MustCallTool(t *testing.T, c *sdkmcp.ClientSession, tool string, args map[string]any) *sdkmcp.CallToolResult {
 	t.Helper()
 	r, err := c.CallTool(t.Context(), &sdkmcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
@@ -182,7 +182,7 @@ func CallTool(t *testing.T, c *sdkmcp.ClientSession, tool string, args map[strin
 	return r
 }
 
-// ToolNames returns the names of the tools that a client sees, sorted.
+// ToolNames returns the sorted names of the tools that a client sees.
 func ToolNames(t *testing.T, c *sdkmcp.ClientSession) (names []string) {
 	t.Helper()
 	for tool, err := range c.Tools(t.Context(), nil) {
@@ -195,7 +195,7 @@ func ToolNames(t *testing.T, c *sdkmcp.ClientSession) (names []string) {
 	return names
 }
 
-// ResultText returns the contents of a result, a line each.
+// ResultText returns the contents of a result, one per line; contents other than text as JSON.
 func ResultText(r *sdkmcp.CallToolResult) string {
 	var parts []string
 	for _, c := range r.Content {
@@ -221,8 +221,8 @@ func (h Home) WriteFile(name, text string) {
 	}
 }
 
-// ProcessRuns reports whether a process runs whose command line has both texts.
-func ProcessRuns(one, other string) bool {
+// IsProcessRunning reports whether a running process has both texts in its command line.
+func IsProcessRunning(one, other string) bool {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {
 		text, err := os.ReadFile(file)

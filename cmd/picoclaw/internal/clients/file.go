@@ -136,7 +136,7 @@ func writeNew(path string, data []byte, mode fs.FileMode) error {
 }
 
 // PrintDiff shows a diff. What is beside the change may have secrets in it, and those are not shown.
-func PrintDiff(out *terminal.Out, diff string) {
+func PrintDiff(out *terminal.Writer, diff string) {
 	for line := range strings.Lines(diff) {
 		style := terminal.Plain
 		switch line[0] {
@@ -147,6 +147,6 @@ func PrintDiff(out *terminal.Out, diff string) {
 		case '@':
 			style = terminal.Name
 		}
-		fmt.Fprintln(out, out.Paint(style, terminal.Line(redact.RedactText(strings.TrimSuffix(line, "\n")))))
+		fmt.Fprintln(out, out.Paint(style, terminal.CleanLine(redact.RedactText(strings.TrimSuffix(line, "\n")))))
 	}
 }

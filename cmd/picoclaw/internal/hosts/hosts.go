@@ -29,19 +29,19 @@ func Open(f *cli.Factory, agent string) (*host.Assembly, error) {
 
 // Assemble opens a host with a configuration. An error in the configuration or the installation is reported here.
 func Assemble(f *cli.Factory, cfg *config.Config, o host.Options) (*host.Assembly, error) {
-	logger, err := f.Logger(cfg)
+	logger, err := f.NewLogger(cfg)
 	if err != nil {
 		return nil, err
 	}
 	attack, err := SelfTestCommand()
 	if err != nil {
-		return nil, cli.CannotStart(err)
+		return nil, cli.StartError(err)
 	}
 	o.Config, o.Logger, o.SelfTest, o.Version = cfg, logger, attack, f.Version
 	o.Token = func(agent string) (string, error) { return AgentToken(cfg.Home().Path, agent) }
 	all, err := host.OpenAssembly(o)
 	if err != nil {
-		return nil, cli.CannotStart(err)
+		return nil, cli.StartError(err)
 	}
 	return all, nil
 }
@@ -63,7 +63,7 @@ func OpenSessionBy(f *cli.Factory, open Opener, agent string, origin session.Ori
 	}
 	s, err = open(h.Host, agent, origin)
 	if err != nil {
-		return nil, nil, nil, cli.CannotStart(err)
+		return nil, nil, nil, cli.StartError(err)
 	}
 	return s, h, func() { Close(f, h) }, nil
 }

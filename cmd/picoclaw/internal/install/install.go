@@ -22,7 +22,7 @@ type Options struct {
 	Yes    bool
 	Verb   string // the command that accepts a version that waits; "plugin update" if empty
 	Also   string // what is different besides in a version that is to take another's place
-	Output cli.Format
+	Output cli.OutputFormat
 
 	Differs bool // whether something was, once it has taken that
 }
@@ -46,7 +46,7 @@ func (o *Options) Confirm(question string) (bool, error) {
 	if o.Yes {
 		return true, nil
 	}
-	return o.Ask(question)
+	return o.AskYesNo(question)
 }
 
 func (o *Options) Report(r Result) error {
@@ -74,22 +74,22 @@ func (o *Options) Update(s *Shelf, p *store.Package, pin *store.InstalledPlugin)
 	r := Result{ID: id, Version: p.Manifest.Version, Previous: pin.Version}
 	old, err := s.Store.ReadManifest(id, pin)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	yes, err := o.agree(old, p.Manifest, &r)
 	if err != nil || !yes {
 		// Nobody there to ask is no reason to lose the package: whoever is there later can say yes.
 		if err := s.Store.StageVersion(p); err != nil {
-			return cli.Fail(err)
+			return cli.FailedError(err)
 		}
 		r.Waiting = true
 		return o.waiting(r)
 	}
 	if err := s.Store.Install(p); err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	if err := s.Store.RemoveUnused(); err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	return o.Report(r)
 }
@@ -104,7 +104,7 @@ func (o *Options) agree(old, next *pluginpb.Manifest, r *Result) (bool, error) {
 	r.Diff, o.Differs = diff, true
 	if o.Output != cli.JSON {
 		for line := range strings.Lines(diff) {
-			fmt.Fprintln(o.Err, terminal.Line(strings.TrimSuffix(line, "\n")))
+			fmt.Fprintln(o.Err, terminal.CleanLine(strings.TrimSuffix(line, "\n")))
 		}
 	}
 	return o.Confirm(fmt.Sprintf("Let plugin %s %s take the place of %s?", r.ID, r.Version, r.Previous))
@@ -115,24 +115,24 @@ func (o *Options) waiting(r Result) error {
 	if err := o.Report(r); err != nil {
 		return err
 	}
-	return cli.Fail(cli.ErrReported)
+	return cli.FailedError(cli.ErrReported)
 }
 
 // Accept makes the version that waits the one that runs.
 func (o *Options) Accept(s *Shelf, id string, pin *store.InstalledPlugin) error {
 	if pin.Waiting == nil {
-		return cli.Fail(fmt.Errorf("no new version of plugin %s waits; name the directory or archive that has it", id))
+		return cli.FailedError(fmt.Errorf("no new version of plugin %s waits; name the directory or archive that has it", id))
 	}
 	old, err := s.Store.ReadManifest(id, pin)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	next, err := s.Store.WaitingManifest(id, pin)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	if o.Also, err = s.SpecDiff(id, pin); err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	r := Result{ID: id, Version: pin.Waiting.Version, Previous: pin.Version}
 	yes, err := o.agree(old, next, &r)
@@ -141,10 +141,10 @@ func (o *Options) Accept(s *Shelf, id string, pin *store.InstalledPlugin) error 
 		return o.waiting(r)
 	}
 	if _, err := s.Store.ActivateWaiting(id); err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	if err := s.Store.RemoveUnused(); err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	return o.Report(r)
 }

@@ -24,15 +24,15 @@ func OpenShelf(f *cli.Factory) (*Shelf, error) {
 	}
 	home := cfg.Home()
 	if home.Fallback {
-		return nil, cli.CannotStart(fmt.Errorf("there is no home directory to keep plugins in: set PICOCLAW_HOME to an absolute directory, or HOME"))
+		return nil, cli.StartError(fmt.Errorf("there is no home directory to keep plugins in: set PICOCLAW_HOME to an absolute directory, or HOME"))
 	}
 	h, err := session.Open(session.Options{Config: cfg})
 	if err != nil {
-		return nil, cli.CannotStart(err)
+		return nil, cli.StartError(err)
 	}
 	s, err := inventory.ReadInventory(h)
 	if err != nil {
-		return nil, cli.CannotStart(err)
+		return nil, cli.StartError(err)
 	}
 	return &Shelf{s}, nil
 }
@@ -41,7 +41,7 @@ func OpenShelf(f *cli.Factory) (*Shelf, error) {
 func (s *Shelf) FindPin(id string) (*store.InstalledPlugin, error) {
 	pin, err := s.FindInstalled(id)
 	if err != nil {
-		return nil, cli.Usagef("%w", err)
+		return nil, cli.UsageErrorf("%w", err)
 	}
 	return pin, nil
 }

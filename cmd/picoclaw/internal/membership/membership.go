@@ -85,7 +85,7 @@ func (o *Flags) join(ctx context.Context, cfg *config.Config, name string) (*Mem
 		j.Connection, j.Id, err = identity.Connect(file)
 	}
 	if err != nil {
-		return nil, cli.CannotStart(err)
+		return nil, cli.StartError(err)
 	}
 	if j.Id != nil {
 		j.Name, j.Tenant = j.Id.Name, j.Id.Tenant
@@ -94,7 +94,7 @@ func (o *Flags) join(ctx context.Context, cfg *config.Config, name string) (*Mem
 	defer cancel()
 	if j.Fleet, err = fleet.Join(ctx, j.Connection, j.Tenant); err != nil {
 		j.Connection.Close()
-		return nil, cli.CannotStart(err)
+		return nil, cli.StartError(err)
 	}
 	return j, nil
 }
@@ -111,7 +111,7 @@ func (o *Flags) noOther(file string) error {
 	if len(given) == 0 {
 		return nil
 	}
-	return cli.Usagef("%s can't be used with the identity file %s; remove it, or "+
+	return cli.UsageErrorf("%s can't be used with the identity file %s; remove it, or "+
 		"enroll another identity with `picoclaw hub add`", strings.Join(given, " and "), file)
 }
 

@@ -12,9 +12,9 @@ import (
 )
 
 // AskPerson puts a call that only a person can allow to the person who types.
-func AskPerson(f *cli.Factory, ctx context.Context, lines *prompt.Reader, out *terminal.Out, q session.ApprovalQuestion) bool {
+func AskPerson(f *cli.Factory, ctx context.Context, lines *prompt.Reader, out *terminal.Writer, q session.ApprovalQuestion) bool {
 	fmt.Fprintf(out, "%s %s %s\n  rule:   %s\n  reason: %s\n", out.Paint(terminal.Doubt, "allow?"), q.Tool,
-		terminal.Exact(ArgumentLine(q.Args)), q.Decision.Rule, terminal.Exact(q.Decision.Reason))
+		terminal.EscapeLine(ArgumentLine(q.Args)), q.Decision.Rule, terminal.EscapeLine(q.Decision.Reason))
 	answer, err := lines.Ask(ctx, "make this call [y/N] ")
 	return err == nil && (strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes"))
 }

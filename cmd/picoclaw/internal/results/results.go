@@ -56,13 +56,13 @@ func NewCall(r *session.Result) Call {
 }
 
 // Show prints a result: what the tool says on standard output, what went wrong on standard error.
-func Show(f *cli.Factory, tool string, r *session.Result, output cli.Format) error {
+func Show(f *cli.Factory, tool string, r *session.Result, output cli.OutputFormat) error {
 	if output == cli.JSON {
 		if err := f.PrintJSON(NewCall(r)); err != nil {
 			return err
 		}
 	} else if r.Text != "" {
-		fmt.Fprint(f.Out, terminal.New(f.Out).Clean(r.Text))
+		fmt.Fprint(f.Out, terminal.NewWriter(f.Out).Clean(r.Text))
 		if !strings.HasSuffix(r.Text, "\n") {
 			fmt.Fprintln(f.Out)
 		}
@@ -73,7 +73,7 @@ func Show(f *cli.Factory, tool string, r *session.Result, output cli.Format) err
 	if output == cli.Text {
 		showError(f, tool, r.Err)
 	}
-	return &cli.Error{Code: exitOf(r), Err: cli.ErrReported}
+	return &cli.ExitError{Code: exitOf(r), Err: cli.ErrReported}
 }
 
 // further stands before all lines of an error but the first, so that what a plugin, a file or a command says there
@@ -94,11 +94,11 @@ func marked(text string) (first, more string) {
 }
 
 func showError(f *cli.Factory, tool string, e *session.Error) {
-	out := terminal.New(f.Err)
+	out := terminal.NewWriter(f.Err)
 	first, more := marked(e.Message)
 	// all of it is the one value that the plugin has panicked with, and no explanation follows
 	if e.Code == pluginpb.CodePanic {
-		first, more = terminal.Line(e.Message), ""
+		first, more = terminal.CleanLine(e.Message), ""
 	}
 	fmt.Fprintf(out, "%s tool: Tool execution failed {tool=%s, error=%s}%s\n",
 		out.Paint(terminal.Bad, "[ERROR]"), out.Clean(tool), out.Clean(first), out.Clean(more))

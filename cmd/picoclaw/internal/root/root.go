@@ -34,7 +34,7 @@ import (
 
 // New returns the root command with all others below it.
 func New(f *cli.Factory) *cobra.Command {
-	root := cli.NewRoot(f, &cobra.Command{
+	root := cli.ConfigureRoot(f, &cobra.Command{
 		Short: "Let an AI agent work on this machine without trusting it",
 		Long: "picoclaw offers an agent tools (files, search, shell, and what plugins add) and holds it to a policy:\n" +
 			"every call is decided before it leaves the host, done through file handles that can't be raced,\n" +
@@ -84,10 +84,10 @@ func newHelp(root *cobra.Command) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
 			if err != nil {
-				return cli.UnknownCommand(root, args)
+				return cli.RunRoot(root, args)
 			}
 			if len(rest) > 0 {
-				return cli.UnknownCommand(cmd, rest)
+				return cli.RunRoot(cmd, rest)
 			}
 			cmd.InitDefaultHelpFlag()
 			return cmd.Help()

@@ -29,7 +29,7 @@ import (
 type Options struct {
 	*cli.Factory
 	agent, session, model, message string
-	output                         cli.Format
+	output                         cli.OutputFormat
 	once                           bool // whether -m is set
 
 	lines *prompt.Reader
@@ -59,7 +59,7 @@ continues a conversation.`,
   picoclaw agent sessions`, "\n"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.once = cmd.Flags().Changed("message"); o.output == cli.JSON && !o.once {
-				return cli.Usagef("--output json needs a task: add -m TASK")
+				return cli.UsageErrorf("--output json needs a task: add -m TASK")
 			}
 			return cli.NoArguments(cmd, args)
 		},
@@ -79,12 +79,12 @@ func (o *Options) runAgent(ctx context.Context) error {
 	if o.message == "-" {
 		text, err := io.ReadAll(o.In)
 		if err != nil {
-			return cli.Fail(fmt.Errorf("read the task: %w", err))
+			return cli.FailedError(fmt.Errorf("read the task: %w", err))
 		}
 		o.message = string(text)
 	}
 	if o.once && strings.TrimSpace(o.message) == "" {
-		return cli.Usagef("-m: the task is empty")
+		return cli.UsageErrorf("-m: the task is empty")
 	}
 	cfg, err := o.Config(o.agent)
 	if err != nil {
@@ -96,11 +96,11 @@ func (o *Options) runAgent(ctx context.Context) error {
 	}
 	defer hosts.Close(o.Factory, all)
 	if err = all.Prepare(); err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	c, err := all.OpenConversation(ctx, o.agent, o.session, session.Main)
 	if err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	reason := "prompt_input_exit"
 	if o.once {
@@ -126,7 +126,7 @@ type taskResult struct {
 
 // runTask makes the agent do one task. It asks no questions, because there may be no user.
 func (o *Options) runTask(ctx context.Context, c *host.Conversation) error {
-	view := &turnView{out: terminal.New(o.Err)}
+	view := &turnView{out: terminal.NewWriter(o.Err)}
 	began := time.Now()
 	outcome, err := c.RunTurn(ctx, o.message, view.showEvent)
 	if host.IsTurnEnd(err) {
@@ -144,22 +144,22 @@ func (o *Options) runTask(ctx context.Context, c *host.Conversation) error {
 			return printErr
 		}
 		if err != nil {
-			return cli.Fail(cli.ErrReported)
+			return cli.FailedError(cli.ErrReported)
 		}
 		return nil
 	}
 	if outcome.Text != "" {
-		fmt.Fprintln(o.Out, terminal.New(o.Out).Clean(outcome.Text))
+		fmt.Fprintln(o.Out, terminal.NewWriter(o.Out).Clean(outcome.Text))
 	}
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	return nil
 }
 
 // runConversation lets a user talk to the agent.
 func (o *Options) runConversation(ctx context.Context, c *host.Conversation, history string) error {
-	out := terminal.New(o.Out)
+	out := terminal.NewWriter(o.Out)
 	o.lines = prompt.New(o.In, o.Out, history, func(string) prompt.Proposals { return prompt.Proposals{} })
 	defer o.lines.Close()
 	// Ctrl-C is for the turn that runs; what ends the program is the end of the input, or of the terminal.
@@ -170,7 +170,7 @@ func (o *Options) runConversation(ctx context.Context, c *host.Conversation, his
 		resumed = fmt.Sprintf(", continued after %d messages", n)
 	}
 	if o.lines.Interactive() {
-		fmt.Fprintf(out, "agent %s in %s, session %s%s; Ctrl-D leaves\n", id, c.Policy().Workspace(), terminal.Line(o.session),
+		fmt.Fprintf(out, "agent %s in %s, session %s%s; Ctrl-D leaves\n", id, c.Policy().Workspace(), terminal.CleanLine(o.session),
 			resumed)
 	}
 	var failed bool
@@ -179,24 +179,24 @@ func (o *Options) runConversation(ctx context.Context, c *host.Conversation, his
 		switch {
 		case errors.Is(err, io.EOF) || ctx.Err() != nil:
 			if failed && !o.lines.Interactive() {
-				return cli.Fail(cli.ErrReported)
+				return cli.FailedError(cli.ErrReported)
 			}
 			return nil
 		case err != nil:
-			return cli.FailOrNil(fmt.Errorf("read the terminal: %w", err))
+			return cli.FailedError(fmt.Errorf("read the terminal: %w", err))
 		}
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
 		if err := o.runTurn(ctx, c, line, out); err != nil {
 			failed = true
-			fmt.Fprintln(o.Err, "picoclaw: "+terminal.New(o.Err).Clean(err.Error()))
+			fmt.Fprintln(o.Err, "picoclaw: "+terminal.NewWriter(o.Err).Clean(err.Error()))
 		}
 	}
 }
 
 // runTurn runs one turn of the conversation.
-func (o *Options) runTurn(ctx context.Context, c *host.Conversation, text string, out *terminal.Out) error {
+func (o *Options) runTurn(ctx context.Context, c *host.Conversation, text string, out *terminal.Writer) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	if o.lines.Interactive() {

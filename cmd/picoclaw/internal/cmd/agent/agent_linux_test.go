@@ -16,8 +16,8 @@ import (
 func TestAnAgentWorks(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
-	server := in.UseModel(t, "", clitest.CallStep("write_file", `{"path":"a.txt","content":"hello\n"}`),
-		clitest.CallStep("exec", `{"command":"cat a.txt"}`), modeltest.Step{Text: "It says hello.", Usage: &modeltest.ScriptedUsage{Input: 7, Output: 3}})
+	server := in.UseFakeModel(t, "", clitest.ToolCallStep("write_file", `{"path":"a.txt","content":"hello\n"}`),
+		clitest.ToolCallStep("exec", `{"command":"cat a.txt"}`), modeltest.Step{Text: "It says hello.", Usage: &modeltest.ScriptedUsage{Input: 7, Output: 3}})
 	out, code := in.Run(t, "agent", "-m", "write a file", "--output", "json")
 	var got struct {
 		OK                bool
@@ -51,11 +51,11 @@ func TestAnAgentWorks(t *testing.T) {
 	if out, code := in.Run(t, "agent", "forget", "cli:default"); code != 0 {
 		t.Errorf("forget: %s", out)
 	}
-	in.Configure(t, `{"model_list": [{"model_name": "a", "model": "openai/x"}], "agents": {"defaults": {"model": "b"}}}`)
+	in.WriteConfig(t, `{"model_list": [{"model_name": "a", "model": "openai/x"}], "agents": {"defaults": {"model": "b"}}}`)
 	if out, code := in.Run(t, "agent", "-m", "x"); code != clitest.ExitStart || !strings.Contains(out, `no model "b"`) {
 		t.Errorf("a model that there is not: %d %s", code, out)
 	}
-	in.Configure(t, `{"model_list": [{"model_name": "a", "model": "openai/x"}]}`)
+	in.WriteConfig(t, `{"model_list": [{"model_name": "a", "model": "openai/x"}]}`)
 	if out, code := in.Run(t, "agent", "-m", "x"); code != clitest.ExitStart || !strings.Contains(out, "OPENAI_API_KEY") {
 		t.Errorf("without a key: %d %s", code, out)
 	}
@@ -67,7 +67,7 @@ func TestAStopEndsTurns(t *testing.T) {
 	in := clitest.NewHome(t)
 	never := make(chan struct{})
 	defer close(never)
-	server := in.UseModel(t, "", modeltest.Step{Text: "too late", Wait: never})
+	server := in.UseFakeModel(t, "", modeltest.Step{Text: "too late", Wait: never})
 	ended := make(chan string)
 	go func() {
 		out, code := in.Run(t, "agent", "-m", "wait")
@@ -91,32 +91,32 @@ func TestTalkingToAnAgent(t *testing.T) {
 	in := clitest.NewHome(t)
 	never := make(chan struct{})
 	defer close(never)
-	server := in.UseModel(t, "", clitest.CallStep("exec", `{"command":"touch made"}`), modeltest.Step{Text: "not made"},
-		clitest.CallStep("exec", `{"command":"touch made"}`), modeltest.Step{Text: "made it"}, modeltest.Step{Text: "late", Wait: never})
+	server := in.UseFakeModel(t, "", clitest.ToolCallStep("exec", `{"command":"touch made"}`), modeltest.Step{Text: "not made"},
+		clitest.ToolCallStep("exec", `{"command":"touch made"}`), modeltest.Step{Text: "made it"}, modeltest.Step{Text: "late", Wait: never})
 	c := clitest.StartTerminal(t, in.Dir, []string{"PICOCLAW_ISOLATION_ENABLED=false"}, "agent")
 	made := filepath.Join(in.Workspace, "made")
 	c.Expect(`main> `)
-	c.Type("make it\r")
+	c.TypeKeys("make it\r")
 	c.Expect(`→ exec command="touch made"`)
 	c.Expect(`allow\?.*\n.*rule: +make-it`)
-	c.Type("n\r")
+	c.TypeKeys("n\r")
 	c.Expect(`not made`)
 	if _, err := os.Stat(made); err == nil {
 		t.Error("it was made although the answer was no")
 	}
-	c.Type("make it all the same\r")
+	c.TypeKeys("make it all the same\r")
 	c.Expect(`make this call \[y/N\] `)
-	c.Type("y\r")
+	c.TypeKeys("y\r")
 	c.Expect(`made it`)
 	if _, err := os.Stat(made); err != nil {
 		t.Error("it was not made although the answer was yes")
 	}
-	c.Type("wait\r")
+	c.TypeKeys("wait\r")
 	hosttest.WaitUntil(t, "the model is asked", func() bool { return len(server.Requests()) == 5 })
-	c.Type("\x03") // once: the terminal drops with it what is on its way to be seen
+	c.TypeKeys("\x03") // once: the terminal drops with it what is on its way to be seen
 	c.Expect(`the turn was ended`)
 	c.Expect(`main> `) // until then Ctrl-D is not ours
-	c.Type("\x04")
+	c.TypeKeys("\x04")
 	c.ExpectSuccess()
 }
 
@@ -124,7 +124,7 @@ func TestTalkingToAnAgent(t *testing.T) {
 func TestHooksOfTurns(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
-	server := in.UseModel(t, `, "heartbeat": {"enabled": false}, "hooks": {
+	server := in.UseFakeModel(t, `, "heartbeat": {"enabled": false}, "hooks": {
 		"SessionStart": [{"hooks": [{"type": "command", "command": "echo 'The weather is fine.'"}]}],
 		"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "if grep -q forbidden; then echo 'not that' >&2; exit 2; fi"}]}],
 		"Stop": [{"hooks": [{"type": "command", "command": "if grep -q '\"stop_hook_active\":false'; then echo 'and the tests?' >&2; exit 2; fi"}]}],
@@ -151,7 +151,7 @@ func TestHooksOfTurns(t *testing.T) {
 		text, _ := os.ReadFile(filepath.Join(in.Workspace, "notice"))
 		return strings.Contains(string(text), "good news") && strings.Contains(string(text), `"notification_type":"job_ok"`)
 	})
-	clitest.Stop(t, gateway)
+	clitest.StopServer(t, gateway)
 	if out, _ := in.Run(t, "cron", "log"); !strings.Contains(out, "good news") {
 		t.Errorf("the log: %s", out)
 	}
@@ -176,7 +176,7 @@ for line in sys.stdin:
 `), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	server := in.UseModel(t, fmt.Sprintf(`, "hooks": {"processes": {"redact": {"command": ["/usr/bin/python3", %q], "read": [%[1]q],
+	server := in.UseFakeModel(t, fmt.Sprintf(`, "hooks": {"processes": {"redact": {"command": ["/usr/bin/python3", %q], "read": [%[1]q],
 		"intercept": ["before_llm", "after_llm"]}}}`, program), modeltest.Step{Text: "ok"})
 	out, code := in.Run(t, "agent", "-m", "the number is 4711")
 	if code != 0 {

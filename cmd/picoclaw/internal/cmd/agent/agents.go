@@ -21,7 +21,7 @@ import (
 // AgentsOptions are the options of `picoclaw agents`.
 type AgentsOptions struct {
 	*cli.Factory
-	output cli.Format
+	output cli.OutputFormat
 }
 
 func NewCmdAgents(f *cli.Factory, runF func(*AgentsOptions) error) *cobra.Command {
@@ -50,38 +50,38 @@ type agentSummary struct {
 	Tools      int    `json:"tools"`
 }
 
-func listAgents(f *cli.Factory, output cli.Format) error {
+func listAgents(f *cli.Factory, output cli.OutputFormat) error {
 	cfg, err := f.Config("")
 	if err != nil {
 		return err
 	}
 	h, err := session.Open(session.Options{Config: cfg})
 	if err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	all := []agentSummary{}
 	for _, id := range cfg.AgentIDs() {
 		s, err := h.OpenPreview(id, session.CLI)
 		if err != nil {
-			return cli.CannotStart(err)
+			return cli.StartError(err)
 		}
 		all = append(all, agentSummary{id, s.Policy().Workspace(), s.Policy().Guard().Restrict, len(s.Tools())})
 	}
 	if output == cli.JSON {
 		return f.PrintJSON(all)
 	}
-	table := terminal.NewTable("AGENT", "WORKSPACE", "RESTRICTED", "TOOLS").Right(3)
+	table := terminal.NewTable("AGENT", "WORKSPACE", "RESTRICTED", "TOOLS").AlignRight(3)
 	for _, agent := range all {
 		restricted := "yes"
 		if !agent.Restricted {
 			restricted = "no"
 		}
-		table.Row(agent.ID, agent.Workspace, restricted, fmt.Sprint(agent.Tools))
+		table.AddRow(agent.ID, agent.Workspace, restricted, fmt.Sprint(agent.Tools))
 		if !agent.Restricted {
-			table.Style(2, terminal.Bad)
+			table.StyleCell(2, terminal.Bad)
 		}
 	}
-	return table.Write(terminal.New(f.Out))
+	return table.Write(terminal.NewWriter(f.Out))
 }
 
 // agentDetails is the JSON output of `picoclaw agents show`.
@@ -112,7 +112,7 @@ type agentTool struct {
 type AgentsShowOptions struct {
 	*cli.Factory
 	id     string
-	output cli.Format
+	output cli.OutputFormat
 }
 
 func NewCmdAgentsShow(f *cli.Factory, runF func(*AgentsShowOptions) error) *cobra.Command {
@@ -123,7 +123,7 @@ func NewCmdAgentsShow(f *cli.Factory, runF func(*AgentsShowOptions) error) *cobr
 		Example: strings.Trim(`
   picoclaw agents show
   picoclaw agents show guest --output json`, "\n"),
-		Args:              cli.Optional(cli.OneName(&o.id, "the id of one agent")),
+		Args:              cli.OptionalArgument(cli.OneName(&o.id, "the id of one agent")),
 		ValidArgsFunction: f.CompleteAgents,
 		RunE:              func(*cobra.Command, []string) error { return showAgent(o.Factory, o.id, o.output) },
 	}
@@ -131,7 +131,7 @@ func NewCmdAgentsShow(f *cli.Factory, runF func(*AgentsShowOptions) error) *cobr
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func showAgent(f *cli.Factory, id string, output cli.Format) error {
+func showAgent(f *cli.Factory, id string, output cli.OutputFormat) error {
 	cfg, err := f.Config(id)
 	if err != nil {
 		return err
@@ -141,15 +141,15 @@ func showAgent(f *cli.Factory, id string, output cli.Format) error {
 	}
 	agent, err := cfg.ResolveAgent(id)
 	if err != nil {
-		return cli.CannotStart(err) // as for --agent: no host has such an agent
+		return cli.StartError(err) // as for --agent: no host has such an agent
 	}
 	h, err := session.Open(session.Options{Config: cfg})
 	if err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	s, err := h.OpenPreview(id, session.CLI)
 	if err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	settings := agent.Settings()
 	for i, setting := range settings {
@@ -193,7 +193,7 @@ func grantOrigin(cfg *config.Config, h session.PluginAccess) string {
 }
 
 func printAgent(f *cli.Factory, shown agentDetails, settings []config.Setting) error {
-	out := terminal.New(f.Out)
+	out := terminal.NewWriter(f.Out)
 	fmt.Fprintf(out, "agent %s\n\n", out.Paint(terminal.Bold, shown.ID))
 	table := terminal.NewTable("SETTING", "VALUE", "ORIGIN")
 	for _, s := range settings {
@@ -201,7 +201,7 @@ func printAgent(f *cli.Factory, shown agentDetails, settings []config.Setting) e
 		if err != nil {
 			return err
 		}
-		table.Row(s.Key, string(text), s.Origin.String())
+		table.AddRow(s.Key, string(text), s.Origin.String())
 	}
 	if err := table.Write(out); err != nil {
 		return err
@@ -213,7 +213,7 @@ func printAgent(f *cli.Factory, shown agentDetails, settings []config.Setting) e
 		if !p.Enabled {
 			grants = "disabled"
 		}
-		table.Row(p.ID, p.Version, string(p.Kind), grants, p.From)
+		table.AddRow(p.ID, p.Version, string(p.Kind), grants, p.From)
 	}
 	if err := table.Write(out); err != nil {
 		return err
@@ -226,9 +226,9 @@ func printAgent(f *cli.Factory, shown agentDetails, settings []config.Setting) e
 			if !t.Enabled {
 				state = "disabled"
 			}
-			table.Row(t.Name, p.ID, state, t.Rule)
+			table.AddRow(t.Name, p.ID, state, t.Rule)
 			if !t.Enabled {
-				table.Style(2, terminal.Faint)
+				table.StyleCell(2, terminal.Faint)
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(clitest.Main(m, clitest.Needs{}))
+	os.Exit(clitest.RunMain(m, clitest.TestNeeds{}))
 }
 
 func TestScripts(t *testing.T) { clitest.RunScripts(t, nil) }

@@ -59,7 +59,7 @@ func cliProvider(i clitest.Home, t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	i.Configure(t, fmt.Sprintf(`{"model_list": [{"model_name": "played", "model": "claude-cli/claude-cli", "command": [%q]}]}`,
+	i.WriteConfig(t, fmt.Sprintf(`{"model_list": [{"model_name": "played", "model": "claude-cli/claude-cli", "command": [%q]}]}`,
 		filepath.Join(dir, "node_modules", "claude")))
 }
 
@@ -68,14 +68,14 @@ func TestNoOriginGetsPastThePolicy(t *testing.T) {
 	t.Parallel()
 	var script []modeltest.Step
 	for _, c := range forbidden {
-		script = append(script, clitest.CallStep(c.tool, c.arguments))
+		script = append(script, clitest.ToolCallStep(c.tool, c.arguments))
 	}
 	script = append(script, modeltest.Step{Text: "done"})
 	task := func(tool string) []modeltest.Step {
-		return append(append([]modeltest.Step{clitest.CallStep(tool, `{"task":"do it","agent_id":"other"}`)}, script...),
+		return append(append([]modeltest.Step{clitest.ToolCallStep(tool, `{"task":"do it","agent_id":"other"}`)}, script...),
 			modeltest.Step{Text: "all done"})
 	}
-	subagent := append(append([]modeltest.Step{clitest.CallStep("subagent", `{"task":"do it"}`)}, script...), modeltest.Step{Text: "all done"})
+	subagent := append(append([]modeltest.Step{clitest.ToolCallStep("subagent", `{"task":"do it"}`)}, script...), modeltest.Step{Text: "all done"})
 	once := func(t *testing.T, in clitest.Home) {
 		if out, code := in.Run(t, "agent", "-m", "do it"); code != 0 {
 			t.Fatal(out)
@@ -92,7 +92,7 @@ func TestNoOriginGetsPastThePolicy(t *testing.T) {
 			}
 			return refused >= len(forbidden)
 		})
-		clitest.Stop(t, server)
+		clitest.StopServer(t, server)
 	}
 	rules := map[string]string{} // by the tool
 	for _, c := range []struct {
@@ -125,13 +125,13 @@ func TestNoOriginGetsPastThePolicy(t *testing.T) {
 		{"MCP", "mcp", "main", nil, "", func(t *testing.T, in clitest.Home) {
 			server, url := in.StartGateway(t)
 			token := in.GatewayToken(t, "main")
-			session := clitest.OpenSession(t, url+"/mcp", token)
+			session := clitest.OpenHTTPSession(t, url+"/mcp", token)
 			for _, f := range forbidden {
-				if answer := clitest.CallTool(t, url+"/mcp", token, f.tool, f.arguments, session); !strings.Contains(answer, `"isError":true`) {
+				if answer := clitest.CallToolHTTP(t, url+"/mcp", token, f.tool, f.arguments, session); !strings.Contains(answer, `"isError":true`) {
 					t.Errorf("%s: %s", f.tool, answer)
 				}
 			}
-			clitest.Stop(t, server)
+			clitest.StopServer(t, server)
 		}},
 		{"CLI provider", "main", "main", nil, "", func(t *testing.T, in clitest.Home) {
 			cliProvider(in, t)
@@ -155,7 +155,7 @@ func TestNoOriginGetsPastThePolicy(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := clitest.NewHome(t)
-			in.UseModel(t, c.besides, c.script...)
+			in.UseFakeModel(t, c.besides, c.script...)
 			c.run(t, in)
 			refused := map[string]string{}
 			for _, r := range records(in, t) {
@@ -197,8 +197,8 @@ func TestDelegateNeedsPermission(t *testing.T) {
 	}{"nobody": {`[]`, false}, "another agent": {`["third"]`, false}, "the agent": {`["other"]`, true}, "any": {`["*"]`, true}} {
 		t.Run(name, func(t *testing.T) {
 			in := clitest.NewHome(t)
-			in.UseModel(t, `, "agents": {"list": [{"id": "main", "subagents": {"allow_agents": `+c.allowed+`}}, {"id": "other"}, {"id": "third"}]}`,
-				clitest.CallStep("delegate", `{"task":"do it","agent_id":"other"}`), clitest.CallStep("list_dir", `{"path":"."}`),
+			in.UseFakeModel(t, `, "agents": {"list": [{"id": "main", "subagents": {"allow_agents": `+c.allowed+`}}, {"id": "other"}, {"id": "third"}]}`,
+				clitest.ToolCallStep("delegate", `{"task":"do it","agent_id":"other"}`), clitest.ToolCallStep("list_dir", `{"path":"."}`),
 				modeltest.Step{Text: "done"}, modeltest.Step{Text: "done"})
 			if out, code := in.Run(t, "agent", "-m", "do it"); code != 0 {
 				t.Fatal(out)

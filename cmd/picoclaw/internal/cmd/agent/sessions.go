@@ -22,7 +22,7 @@ func findSessionDir(f *cli.Factory, id string) (dir, agent string, err error) {
 	}
 	resolved, err := cfg.ResolveAgent(id)
 	if err != nil {
-		return "", "", cli.Usagef("%w", err)
+		return "", "", cli.UsageErrorf("%w", err)
 	}
 	return host.SessionDir(cfg.Home().Path, resolved.ID), resolved.ID, nil
 }
@@ -39,7 +39,7 @@ type savedSession struct {
 type SessionsOptions struct {
 	*cli.Factory
 	id     string
-	output cli.Format
+	output cli.OutputFormat
 }
 
 func NewCmdSessions(f *cli.Factory, runF func(*SessionsOptions) error) *cobra.Command {
@@ -63,7 +63,7 @@ func (o *SessionsOptions) listSessions() error {
 		return err
 	}
 	kept, err := agent.ListTranscripts(dir)
-	err = cli.FailOrNil(err)
+	err = cli.FailedError(err)
 	if o.output == cli.JSON {
 		all := []savedSession{}
 		for _, k := range kept {
@@ -75,11 +75,11 @@ func (o *SessionsOptions) listSessions() error {
 		fmt.Fprintf(o.Out, "No session of agent %s is kept.\n", id)
 		return nil
 	}
-	table := terminal.NewTable("SESSION", "LAST USED", "KB").Right(2)
+	table := terminal.NewTable("SESSION", "LAST USED", "KB").AlignRight(2)
 	for _, k := range kept {
-		table.Row(terminal.Line(k.Key), k.Modified.Local().Format(time.DateTime), fmt.Sprint((k.Bytes+1023)/1024))
+		table.AddRow(terminal.CleanLine(k.Key), k.Modified.Local().Format(time.DateTime), fmt.Sprint((k.Bytes+1023)/1024))
 	}
-	return cmp.Or(table.Write(terminal.New(o.Out)), err)
+	return cmp.Or(table.Write(terminal.NewWriter(o.Out)), err)
 }
 
 // ForgetOptions are the options of `picoclaw agent forget`.
@@ -107,7 +107,7 @@ func (o *ForgetOptions) deleteSession() error {
 	if err != nil {
 		return err
 	}
-	home, err := o.Home()
+	home, err := o.FindHome()
 	if err != nil {
 		return err
 	}
@@ -116,8 +116,8 @@ func (o *ForgetOptions) deleteSession() error {
 		err = statefiles.Remove(home, agent.TranscriptPath(dir, o.session))
 	}
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
-	fmt.Fprintf(o.Out, "Session %s is deleted.\n", terminal.Line(o.session))
+	fmt.Fprintf(o.Out, "Session %s is deleted.\n", terminal.CleanLine(o.session))
 	return nil
 }

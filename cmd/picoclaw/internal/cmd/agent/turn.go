@@ -12,7 +12,7 @@ import (
 
 // turnView shows a turn while it runs: the model's text, if wanted, and a line for each call and notice.
 type turnView struct {
-	out        *terminal.Out
+	out        *terminal.Writer
 	showText   bool // show the model's text
 	unfinished bool // the last line has no newline
 }
@@ -49,7 +49,7 @@ const maxLineWidth = 200
 
 func (v *turnView) printLine(style terminal.Style, text string) {
 	v.finishLine()
-	fmt.Fprintln(v.out, v.out.Paint(style, terminal.Shorten(terminal.Line(text), maxLineWidth)))
+	fmt.Fprintln(v.out, v.out.Paint(style, terminal.Shorten(terminal.CleanLine(text), maxLineWidth)))
 }
 
 func (v *turnView) finishLine() {

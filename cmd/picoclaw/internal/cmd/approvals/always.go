@@ -28,13 +28,13 @@ func (v *Options) allowAlways(w *approvals.WaitingCall) error {
 	found := addPattern().FindStringSubmatch(w.Setting)
 	if found == nil {
 		if w.Setting == "" {
-			return cli.Fail(fmt.Errorf("no setting is known that always allows it; it is asked about by %s", w.Rule))
+			return cli.FailedError(fmt.Errorf("no setting is known that always allows it; it is asked about by %s", w.Rule))
 		}
-		return cli.Fail(fmt.Errorf("no setting can be written automatically; this would allow the call: %s", terminal.Line(w.Setting)))
+		return cli.FailedError(fmt.Errorf("no setting can be written automatically; this would allow the call: %s", terminal.CleanLine(w.Setting)))
 	}
 	pattern, err := strconv.Unquote(found[1])
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	cfg, err := v.Config("")
 	if err != nil {
@@ -42,19 +42,19 @@ func (v *Options) allowAlways(w *approvals.WaitingCall) error {
 	}
 	key, file, err := findPatternSetting(cfg, w.Agent)
 	if err != nil {
-		return cli.Fail(fmt.Errorf("nothing was written: %w; this would allow the call: %s", err, terminal.Line(w.Setting)))
+		return cli.FailedError(fmt.Errorf("nothing was written: %w; this would allow the call: %s", err, terminal.CleanLine(w.Setting)))
 	}
 	change, err := clients.PlanElement(file, key, pattern)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
-	out := terminal.New(v.Err)
+	out := terminal.NewWriter(v.Err)
 	fmt.Fprintf(out, "%s in %s allows this command from then on:\n", key,
-		terminal.Line(file))
+		terminal.CleanLine(file))
 	clients.PrintDiff(out, change.Diff())
-	yes, err := v.Ask("Write it?")
+	yes, err := v.AskYesNo("Write it?")
 	if err != nil {
-		return cli.Fail(errors.New("nothing was written, since nobody could confirm"))
+		return cli.FailedError(errors.New("nothing was written, since nobody could confirm"))
 	}
 	if !yes {
 		fmt.Fprintln(v.Out, "Nothing was written.")
@@ -62,7 +62,7 @@ func (v *Options) allowAlways(w *approvals.WaitingCall) error {
 	}
 	backup, err := change.Apply(time.Now())
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	fmt.Fprintf(v.Out, "Written to %s. `picoclaw gateway reload` has a gateway read it; others do when they start "+
 		"again.\n", change.Path)

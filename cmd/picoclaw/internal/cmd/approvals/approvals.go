@@ -19,7 +19,7 @@ import (
 type Options struct {
 	*cli.Factory
 	id     string // of a call
-	output cli.Format
+	output cli.OutputFormat
 }
 
 func NewCmdApprovals(f *cli.Factory, runF func(*Options) error) *cobra.Command {
@@ -59,7 +59,7 @@ func NewCmdShow(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Short:             "Show an approval request with the whole call",
 		Example:           "  picoclaw approvals show 5kq2mzra",
 		Args:              v.idArgument(),
-		ValidArgsFunction: cli.CompleteFirst(v.completeIDs),
+		ValidArgsFunction: cli.CompleteFirstArgument(v.completeIDs),
 		RunE:              func(*cobra.Command, []string) error { return v.showRequest(v.id) },
 	}
 	f.AddOutputFlag(cmd, &v.output)
@@ -81,7 +81,7 @@ func NewCmdAllow(f *cli.Factory, runF func(*AllowOptions) error) *cobra.Command 
 confirm.`,
 		Example:           "  picoclaw approvals allow 5kq2mzra\n  picoclaw approvals allow 5kq2mzra --always",
 		Args:              v.idArgument(),
-		ValidArgsFunction: cli.CompleteFirst(v.completeIDs),
+		ValidArgsFunction: cli.CompleteFirstArgument(v.completeIDs),
 		RunE:              func(*cobra.Command, []string) error { return v.runAllow() },
 	}
 	cmd.Flags().BoolVar(&v.always, "always", false, "propose the setting that allows such calls")
@@ -109,7 +109,7 @@ func NewCmdDeny(f *cli.Factory, runF func(*DenyOptions) error) *cobra.Command {
 		Short:             "Deny a call",
 		Example:           "  picoclaw approvals deny 5kq2mzra --why 'ask on Monday'",
 		Args:              v.idArgument(),
-		ValidArgsFunction: cli.CompleteFirst(v.completeIDs),
+		ValidArgsFunction: cli.CompleteFirstArgument(v.completeIDs),
 		RunE:              func(*cobra.Command, []string) error { return v.runDeny() },
 	}
 	cmd.Flags().StringVar(&v.reason, "why", "", "`reason` shown to the agent")
@@ -143,19 +143,19 @@ func (v *Options) listRequests() error {
 	}
 	table := terminal.NewTable("ID", "AGENT", "ORIGIN", "LEFT", "CALL")
 	for _, w := range all {
-		table.Row(w.ID, w.Agent, w.Origin, timeLeft(w), terminal.Shorten(w.Tool+" "+formatArguments(w), 80))
+		table.AddRow(w.ID, w.Agent, w.Origin, timeLeft(w), terminal.Shorten(w.Tool+" "+formatArguments(w), 80))
 	}
-	return table.Write(terminal.New(v.Out))
+	return table.Write(terminal.NewWriter(v.Out))
 }
 
 func (v *Options) readRequests() ([]*approvals.WaitingCall, error) {
-	home, err := v.Home()
+	home, err := v.FindHome()
 	if err != nil {
 		return nil, err
 	}
 	all, err := approvals.ListWaiting(home)
 	if err != nil {
-		return nil, cli.Fail(err)
+		return nil, cli.FailedError(err)
 	}
 	return all, nil
 }
@@ -169,9 +169,9 @@ func timeLeft(w *approvals.WaitingCall) string {
 func formatArguments(w *approvals.WaitingCall) string {
 	var args map[string]any
 	if err := json.Unmarshal(w.Arguments, &args); err != nil {
-		return terminal.Exact(string(w.Arguments))
+		return terminal.EscapeLine(string(w.Arguments))
 	}
-	return terminal.Exact(results.ArgumentLine(args))
+	return terminal.EscapeLine(results.ArgumentLine(args))
 }
 
 // showRequest shows a whole approval request.
@@ -184,9 +184,9 @@ func (v *Options) showRequest(id string) error {
 		return v.PrintJSON(w)
 	}
 	fmt.Fprintf(v.Out, "%s %s\n  agent:  %s (%s, session %s)\n  rule:   %s\n  reason: %s\n", w.Tool, formatArguments(w),
-		w.Agent, w.Origin, w.Session, w.Rule, terminal.Exact(w.Reason))
+		w.Agent, w.Origin, w.Session, w.Rule, terminal.EscapeLine(w.Reason))
 	if w.Setting != "" {
-		fmt.Fprintf(v.Out, "  always: %s\n", terminal.Exact(w.Setting))
+		fmt.Fprintf(v.Out, "  always: %s\n", terminal.EscapeLine(w.Setting))
 	}
 	fmt.Fprintf(v.Out, "It waits for another %s: `picoclaw approvals allow %s` or deny.\n", timeLeft(w), w.ID)
 	return nil
@@ -194,11 +194,11 @@ func (v *Options) showRequest(id string) error {
 
 // findRequest finds an approval request in the home.
 func (v *Options) findRequest(id string) (home string, w *approvals.WaitingCall, err error) {
-	if home, err = v.Home(); err != nil {
+	if home, err = v.FindHome(); err != nil {
 		return "", nil, err
 	}
 	if w, err = approvals.FindWaiting(home, id); err != nil {
-		return "", nil, cli.Fail(fmt.Errorf("%s: %w", id, err))
+		return "", nil, cli.FailedError(fmt.Errorf("%s: %w", id, err))
 	}
 	return home, w, nil
 }
@@ -211,9 +211,9 @@ func (v *Options) answerRequest(id string, a approvals.Answer) (*approvals.Waiti
 	}
 	a.Way, a.Time, a.By = "cli", time.Now().UTC(), cli.UserName()
 	if err := approvals.AnswerCall(home, w, a); errors.Is(err, approvals.ErrGone) || errors.Is(err, approvals.ErrAnswered) {
-		return nil, cli.Fail(fmt.Errorf("%s: %w", id, err))
+		return nil, cli.FailedError(fmt.Errorf("%s: %w", id, err))
 	} else if err != nil {
-		return nil, cli.Fail(fmt.Errorf("%s could not be answered: %w", id, err))
+		return nil, cli.FailedError(fmt.Errorf("%s could not be answered: %w", id, err))
 	}
 	what := "refused"
 	if a.Yes {

@@ -28,17 +28,17 @@ func last(i clitest.Home, t *testing.T, tool string) (r audit.Record) {
 func TestACallWaitsForAnApproval(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
-	in.Configure(t, `{"agents": {"list": [{"id": "main"}, {"id": "other"}]}}`)
+	in.WriteConfig(t, `{"agents": {"list": [{"id": "main"}, {"id": "other"}]}}`)
 	_, url := in.StartGateway(t)
 	token := in.GatewayToken(t, "main")
-	session := clitest.OpenSession(t, url+"/mcp", token)
+	session := clitest.OpenHTTPSession(t, url+"/mcp", token)
 	answers := make(chan string, 8)
 	call := func(command string) {
 		text, err := json.Marshal(map[string]string{"command": command})
 		if err != nil {
 			t.Error(err)
 		}
-		go func() { answers <- clitest.CallTool(t, url+"/mcp", token, "exec", string(text), session) }()
+		go func() { answers <- clitest.CallToolHTTP(t, url+"/mcp", token, "exec", string(text), session) }()
 	}
 	there := func(name string) bool { _, err := os.Stat(filepath.Join(in.Workspace, name)); return err == nil }
 
@@ -48,7 +48,7 @@ func TestACallWaitsForAnApproval(t *testing.T) {
 		!strings.Contains(string(w.Arguments), "touch made a") {
 		t.Errorf("what waits: %+v", w)
 	}
-	if _, text := clitest.Get(t, url+"/metrics"); !strings.Contains(text, "picoclaw_approvals_waiting 1\n") {
+	if _, text := clitest.HTTPGet(t, url+"/metrics"); !strings.Contains(text, "picoclaw_approvals_waiting 1\n") {
 		t.Error("it is not counted")
 	}
 	dir := filepath.Join(in.Dir, "approvals")
@@ -131,7 +131,7 @@ func TestACallWaitsForAnApproval(t *testing.T) {
 func TestAnApprovalIsNotWaitedForForEver(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
-	in.Configure(t, `{"approvals": {"wait_seconds": 1, "origins": ["cli"]}}`)
+	in.WriteConfig(t, `{"approvals": {"wait_seconds": 1, "origins": ["cli"]}}`)
 	out, code := in.Run(t, "call", "exec", "command=touch made a")
 	if code == 0 || !strings.Contains(out, "within 1s") || !strings.Contains(out, "picoclaw approvals") {
 		t.Errorf("%d %s", code, out)
@@ -139,7 +139,7 @@ func TestAnApprovalIsNotWaitedForForEver(t *testing.T) {
 	if r := last(in, t, "exec"); r.Answer != "no" || r.Approval != nil {
 		t.Errorf("the record: %+v", r)
 	}
-	in.Configure(t, `{}`) // picoclaw call does not wait unless it is told to
+	in.WriteConfig(t, `{}`) // picoclaw call does not wait unless it is told to
 	if out, code := in.Run(t, "call", "exec", "command=touch made a"); code == 0 || strings.Contains(out, "it waited") {
 		t.Errorf("%d %s", code, out)
 	}
@@ -149,7 +149,7 @@ func TestAnApprovalIsNotWaitedForForEver(t *testing.T) {
 func TestAnApprovalForAlways(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
-	in.Configure(t, `{
+	in.WriteConfig(t, `{
   // whose calls wait
   "approvals": {"origins": ["cli"], "wait_seconds": 600},
   "agents": {"list": [{"id": "main"}, {"id": "other", "tools": {"exec": {"custom_allow_patterns": [
@@ -207,7 +207,7 @@ func TestHooksAreToldOfWhatWaits(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	seen := filepath.Join(in.Workspace, "seen")
-	in.Configure(t, fmt.Sprintf(`{"approvals": {"origins": ["cli"], "wait_seconds": 600}, "hooks": {"Notification": [{"matcher": "approval",
+	in.WriteConfig(t, fmt.Sprintf(`{"approvals": {"origins": ["cli"], "wait_seconds": 600}, "hooks": {"Notification": [{"matcher": "approval",
 		"hooks": [{"type": "command", "command": "cat > %s", "workspace": "rw"}]}]}}`, seen))
 	ended := make(chan string, 1)
 	go func() {
@@ -238,7 +238,7 @@ func TestHooksAreToldOfWhatWaits(t *testing.T) {
 func TestWhoHasDiedWaitsNoMore(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
-	in.Configure(t, `{"approvals": {"origins": ["cli"], "wait_seconds": 600}}`)
+	in.WriteConfig(t, `{"approvals": {"origins": ["cli"], "wait_seconds": 600}}`)
 	cmd := in.Command(hosttest.ProgramPath("bin/picoclaw"), "call", "exec", "command=touch made a")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

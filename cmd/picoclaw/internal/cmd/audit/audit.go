@@ -22,7 +22,7 @@ import (
 type Options struct {
 	*cli.Factory
 	filter audit.Filter
-	output cli.Format
+	output cli.OutputFormat
 	limit  int
 	follow bool
 }
@@ -57,7 +57,7 @@ shortened.`,
 
 func (o *Options) runAudit(ctx context.Context) error {
 	if o.limit < 0 {
-		return cli.Usagef("--limit %d: want 0 or more", o.limit)
+		return cli.UsageErrorf("--limit %d: want 0 or more", o.limit)
 	}
 	cfg, err := o.Config("")
 	if err != nil {
@@ -80,7 +80,7 @@ func (o *Options) runAudit(ctx context.Context) error {
 		if failed != nil {
 			return failed
 		}
-		return cli.FailOrNil(err)
+		return cli.FailedError(err)
 	}
 	if err := names.readLog(o.Factory, cfg, o.filter, latest.addRecord); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (o *Options) showLatest(cfg *config.Config, path string) error {
 		q.Limit = o.limit - len(found)
 		page, err := audit.SearchLog(path, q)
 		if err != nil {
-			return cli.FailOrNil(err)
+			return cli.FailedError(err)
 		}
 		found = append(found, page.Records...)
 		broken, q.After = broken+page.Broken, page.Next
@@ -106,7 +106,7 @@ func (o *Options) showLatest(cfg *config.Config, path string) error {
 	if len(found) == 0 { // perhaps there is nobody of that name
 		var names loggedNames
 		if _, err := audit.ReadLog(path, func(r audit.Record) error { names.addRecord(r); return nil }); err != nil {
-			return cli.FailOrNil(err)
+			return cli.FailedError(err)
 		}
 		names.warnUnknownNames(o.Factory, cfg, o.filter)
 	}
@@ -158,23 +158,23 @@ const fullTableWidth = 132
 
 // printTable prints records as a table.
 func (o *Options) printTable(records []audit.Record) error {
-	out := terminal.New(o.Out)
+	out := terminal.NewWriter(o.Out)
 	if width := out.Width(); width > 0 && width < fullTableWidth {
-		table := terminal.NewTable("TIME", "AGENT", "TOOL", "DECISION", "MS", "CALL").Right(4)
+		table := terminal.NewTable("TIME", "AGENT", "TOOL", "DECISION", "MS", "CALL").AlignRight(4)
 		for _, r := range records {
 			cells := recordCells(r)
 			if day, today, _ := strings.Cut(cells[0], " "); day == time.Now().Format(time.DateOnly) {
 				cells[0] = today
 			}
-			table.Row(cells[0], cells[1], cells[3], cells[4], cells[5], cells[7])
-			table.Style(3, decisionStyle(r))
+			table.AddRow(cells[0], cells[1], cells[3], cells[4], cells[5], cells[7])
+			table.StyleCell(3, decisionStyle(r))
 		}
 		return table.Write(out)
 	}
-	table := terminal.NewTable("TIME", "AGENT", "ORIGIN", "TOOL", "DECISION", "MS", "BYTES", "CALL").Right(5, 6)
+	table := terminal.NewTable("TIME", "AGENT", "ORIGIN", "TOOL", "DECISION", "MS", "BYTES", "CALL").AlignRight(5, 6)
 	for _, r := range records {
-		table.Row(recordCells(r)...)
-		table.Style(4, decisionStyle(r))
+		table.AddRow(recordCells(r)...)
+		table.StyleCell(4, decisionStyle(r))
 	}
 	return table.Write(out)
 }
@@ -183,10 +183,10 @@ func (o *Options) printRecord(r audit.Record) error {
 	if o.output == cli.JSON {
 		return o.PrintJSON(r)
 	}
-	out := terminal.New(o.Out)
+	out := terminal.NewWriter(o.Out)
 	cells := recordCells(r)
 	for i, cell := range cells {
-		cells[i] = terminal.Line(cell)
+		cells[i] = terminal.CleanLine(cell)
 	}
 	decision := out.Paint(decisionStyle(r), fmt.Sprintf("%-8s", cells[4]))
 	_, err := fmt.Fprintf(out, "%s  %-10s %-6s %-24s %s %8s %8s  %s\n", cells[0], cells[1], cells[2], cells[3], decision,

@@ -40,7 +40,7 @@ func (o *ExportOptions) exportLog() error {
 	out := bufio.NewWriter(o.Out)
 	exporter, err := audit.NewExporter(o.format, out, o.Version)
 	if err != nil {
-		return cli.Usagef("--%w", err)
+		return cli.UsageErrorf("--%w", err)
 	}
 	cfg, err := o.Config("")
 	if err != nil {
@@ -49,7 +49,7 @@ func (o *ExportOptions) exportLog() error {
 	var names loggedNames
 	err = names.readLog(o.Factory, cfg, o.filter, exporter.Write)
 	if err = errors.Join(err, exporter.Close(), out.Flush()); err != nil {
-		return cli.FailOrNil(err)
+		return cli.FailedError(err)
 	}
 	names.warnUnknownNames(o.Factory, cfg, o.filter)
 	return nil

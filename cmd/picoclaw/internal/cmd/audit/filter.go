@@ -24,7 +24,7 @@ func addFilterFlags(f *cli.Factory, cmd *cobra.Command, filter *audit.Filter) {
 	var agent string
 	f.AddAgentFlag(cmd, &agent, "the agent whose calls to show")
 	flags.String("tool", "", "only calls of this tool: a `name` or glob, such as exec or filesystem.*")
-	f.CompleteFlag(cmd, "tool", completeTools(f))
+	f.SetFlagCompletion(cmd, "tool", completeTools(f))
 	flags.String("session", "", "only calls of the session with this `id`")
 	flags.String("origin", "", "only calls with this `origin`: main, subagent, heartbeat, cron, hook, cli, mcp or console")
 	flags.String("decision", "", "only calls with this `decision`: allow, ask or deny")
@@ -40,7 +40,7 @@ func addFilterFlags(f *cli.Factory, cmd *cobra.Command, filter *audit.Filter) {
 		}
 		value := func(name string) string { return flags.Lookup(name).Value.String() }
 		if *filter, err = audit.ParseFilter(value, time.Now()); err != nil {
-			return cli.Usagef("--%w", err)
+			return cli.UsageErrorf("--%w", err)
 		}
 		return nil
 	}
@@ -77,15 +77,15 @@ func (o *Options) showStats() error {
 	if o.output == cli.JSON {
 		return o.PrintJSON(sums.ToolStats())
 	}
-	table := terminal.NewTable("TOOL", "CALLS", "REFUSED", "FAILED", "P50 MS", "P99 MS", "BYTES").Right(1, 2, 3, 4, 5, 6)
+	table := terminal.NewTable("TOOL", "CALLS", "REFUSED", "FAILED", "P50 MS", "P99 MS", "BYTES").AlignRight(1, 2, 3, 4, 5, 6)
 	for _, t := range sums.ToolStats() {
-		table.Row(t.Tool, strconv.Itoa(t.Calls), strconv.Itoa(t.Denied), strconv.Itoa(t.Failed),
+		table.AddRow(t.Tool, strconv.Itoa(t.Calls), strconv.Itoa(t.Denied), strconv.Itoa(t.Failed),
 			formatDuration(t, t.P50), formatDuration(t, t.P99), strconv.Itoa(t.Bytes))
 		if t.Denied > 0 {
-			table.Style(2, terminal.Bad)
+			table.StyleCell(2, terminal.Bad)
 		}
 	}
-	return table.Write(terminal.New(o.Out))
+	return table.Write(terminal.NewWriter(o.Out))
 }
 
 // formatDuration returns the duration of a tool's calls; empty if none was made.
@@ -140,7 +140,7 @@ func (n *loggedNames) readLog(f *cli.Factory, cfg *config.Config, filter audit.F
 	if err == nil {
 		warnBrokenLines(f, broken)
 	}
-	return cli.FailOrNil(err)
+	return cli.FailedError(err)
 }
 
 // warnUnknownNames warns if a filter names an agent or tool that is neither in the log nor configured.

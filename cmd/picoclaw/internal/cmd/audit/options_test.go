@@ -12,20 +12,20 @@ import (
 func TestNewCmdAudit(t *testing.T) {
 	since := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	clitest.CheckOptions(t, NewCmdAudit,
-		clitest.CommandLine[Options]{Line: "", Want: Options{output: cli.Text, limit: 50}},
-		clitest.CommandLine[Options]{Line: "--denied --failed --agent main --tool exec --session s --origin mcp --decision deny " +
+		clitest.OptionsCase[Options]{Line: "", Want: Options{output: cli.Text, limit: 50}},
+		clitest.OptionsCase[Options]{Line: "--denied --failed --agent main --tool exec --session s --origin mcp --decision deny " +
 			"--text x --since 2026-01-02T03:04:05Z --limit 0 -f --output json",
 			Want: Options{output: cli.JSON, follow: true, filter: audit.Filter{Denied: true, Failed: true, Agent: "main",
 				Tool: "exec", Session: "s", Origin: "mcp", Decision: "deny", Text: "x", Since: since}}},
-		clitest.CommandLine[Options]{Line: "--since yesterday", Usage: "--since"},
-		clitest.CommandLine[Options]{Line: "main", Usage: "takes no argument"})
+		clitest.OptionsCase[Options]{Line: "--since yesterday", Usage: "--since"},
+		clitest.OptionsCase[Options]{Line: "main", Usage: "takes no argument"})
 	clitest.CheckOptions(t, NewCmdStats,
-		clitest.CommandLine[Options]{Line: "--agent a", Want: Options{output: cli.Text, filter: audit.Filter{Agent: "a"}}},
-		clitest.CommandLine[Options]{Line: "--decision maybe", Usage: "--decision"})
+		clitest.OptionsCase[Options]{Line: "--agent a", Want: Options{output: cli.Text, filter: audit.Filter{Agent: "a"}}},
+		clitest.OptionsCase[Options]{Line: "--decision maybe", Usage: "--decision"})
 	clitest.CheckOptions(t, NewCmdExport,
-		clitest.CommandLine[ExportOptions]{Line: "--format csv --tool rm",
+		clitest.OptionsCase[ExportOptions]{Line: "--format csv --tool rm",
 			Want: ExportOptions{format: "csv", filter: audit.Filter{Tool: "rm"}}})
 	clitest.CheckOptions(t, NewCmdVerify,
-		clitest.CommandLine[VerifyOptions]{Line: "--head ab --witness w", Want: VerifyOptions{head: "ab", witness: "w", output: cli.Text}},
-		clitest.CommandLine[VerifyOptions]{Line: "a", Usage: "takes no argument"})
+		clitest.OptionsCase[VerifyOptions]{Line: "--head ab --witness w", Want: VerifyOptions{head: "ab", witness: "w", output: cli.Text}},
+		clitest.OptionsCase[VerifyOptions]{Line: "a", Usage: "takes no argument"})
 }

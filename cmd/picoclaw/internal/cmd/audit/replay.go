@@ -23,7 +23,7 @@ import (
 type ReplayOptions struct {
 	*cli.Factory
 	filter audit.Filter
-	output cli.Format
+	output cli.OutputFormat
 
 	host     *host.Assembly
 	sessions map[sessionKey]*session.Session
@@ -107,7 +107,7 @@ func (o *ReplayOptions) runReplay() error {
 		return err
 	}
 	if o.sums.Changed > 0 {
-		return cli.FailOrNil(cli.ErrReported)
+		return cli.FailedError(cli.ErrReported)
 	}
 	return nil
 }
@@ -145,9 +145,9 @@ func (o *ReplayOptions) replayRecord(r audit.Record, agents []string) error {
 	}
 	cells := recordCells(r)
 	r.Error, r.Rule = "", "" // they are of the decision that was
-	o.table.Row(cells[0], r.Agent, r.Tool, c.Was, mark+c.Now, cmp.Or(result.Rule, result.Reason), describeCall(r))
+	o.table.AddRow(cells[0], r.Agent, r.Tool, c.Was, mark+c.Now, cmp.Or(result.Rule, result.Reason), describeCall(r))
 	style := map[guard.Verdict]terminal.Style{guard.Allow: terminal.Good, guard.Deny: terminal.Bad}[result.Verdict]
-	o.table.Style(4, cmp.Or(style, terminal.Doubt))
+	o.table.StyleCell(4, cmp.Or(style, terminal.Doubt))
 	o.rows++
 	return nil
 }
@@ -163,7 +163,7 @@ func (o *ReplayOptions) decideCall(r audit.Record, agents []string) (session.Rep
 	if s == nil {
 		var err error
 		if s, err = o.host.OpenPreview(r.Agent, session.Origin(r.Origin)); err != nil {
-			return session.ReplayResult{}, cli.CannotStart(err)
+			return session.ReplayResult{}, cli.StartError(err)
 		}
 		o.sessions[key] = s
 	}
@@ -181,7 +181,7 @@ func (o *ReplayOptions) printSummary() error {
 	if o.output == cli.JSON {
 		return o.PrintJSON(o.sums)
 	}
-	out := terminal.New(o.Out)
+	out := terminal.NewWriter(o.Out)
 	if o.rows > 0 {
 		if err := o.table.Write(out); err != nil {
 			return err

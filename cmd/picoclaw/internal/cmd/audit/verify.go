@@ -18,7 +18,7 @@ import (
 type VerifyOptions struct {
 	*cli.Factory
 	head, witness string
-	output        cli.Format
+	output        cli.OutputFormat
 }
 
 func NewCmdVerify(f *cli.Factory, runF func(*VerifyOptions) error) *cobra.Command {
@@ -59,7 +59,7 @@ type verifyResult struct {
 func (o *VerifyOptions) runVerify(ctx context.Context) error {
 	o.head = strings.ToLower(strings.TrimSpace(o.head))
 	if sum, err := hex.DecodeString(o.head); err != nil || len(sum) != 0 && len(sum) != 32 {
-		return cli.Usagef("--head %q: want the 64 characters that `picoclaw audit verify` has printed behind \"head\"", o.head)
+		return cli.UsageErrorf("--head %q: want the 64 characters that `picoclaw audit verify` has printed behind \"head\"", o.head)
 	}
 	cfg, err := o.Config("")
 	if err != nil {
@@ -68,7 +68,7 @@ func (o *VerifyOptions) runVerify(ctx context.Context) error {
 	found, testimony, err := o.verifyLog(ctx, audit.LogFile(cfg.Home().Path))
 	var broken *audit.ChainError
 	if err != nil && !errors.As(err, &broken) {
-		return cli.FailOrNil(err)
+		return cli.FailedError(err)
 	}
 	if err == nil && o.head != "" && !found.HasWanted {
 		err = errors.New("no entry has this head any more: since you noted it, the log was cut or rewritten")
@@ -84,10 +84,10 @@ func (o *VerifyOptions) runVerify(ctx context.Context) error {
 		if printed := o.PrintJSON(log); printed != nil || err == nil {
 			return printed
 		}
-		return cli.FailOrNil(cli.ErrReported)
+		return cli.FailedError(cli.ErrReported)
 	}
 	if err != nil {
-		return cli.FailOrNil(fmt.Errorf("the record of calls is not as it was written: %w", err))
+		return cli.FailedError(fmt.Errorf("the record of calls is not as it was written: %w", err))
 	}
 	o.printValid(found)
 	if testimony != nil {
@@ -115,7 +115,7 @@ func (o *VerifyOptions) verifyLog(ctx context.Context, path string) (*audit.Veri
 
 // printValid shows the result for a valid log.
 func (o *VerifyOptions) printValid(v *audit.VerifyResult) {
-	out := terminal.New(o.Out)
+	out := terminal.NewWriter(o.Out)
 	if v.Records == 0 {
 		fmt.Fprintln(out, out.Paint(terminal.Good, "ok:"), "nothing is recorded yet")
 		return
@@ -141,7 +141,7 @@ func (o *VerifyOptions) printValid(v *audit.VerifyResult) {
 		}
 	}
 	for _, r := range v.Open {
-		fmt.Fprintln(out, " ", r.Time.Local().Format(day), r.Agent, r.Session, r.Tool, terminal.Line(describeCall(r)))
+		fmt.Fprintln(out, " ", r.Time.Local().Format(day), r.Agent, r.Session, r.Tool, terminal.CleanLine(describeCall(r)))
 	}
 }
 

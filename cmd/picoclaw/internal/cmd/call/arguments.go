@@ -36,16 +36,16 @@ func (c *callArguments) encodeArguments(s toolLister, tool string) (json.RawMess
 	}
 	schema, err := inputSchema(s, tool)
 	if err != nil {
-		return nil, cli.CannotStart(err)
+		return nil, cli.StartError(err)
 	}
 	values := make(map[string]any, len(c.pairs))
 	for _, pair := range c.pairs {
 		if !utf8.ValidString(pair) {
-			return nil, cli.Usagef("%q is not valid UTF-8", pair)
+			return nil, cli.UsageErrorf("%q is not valid UTF-8", pair)
 		}
 		name, text, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
-			return nil, cli.Usagef("%q is not of the form key=value%s", pair, suggestPair(schema, pair))
+			return nil, cli.UsageErrorf("%q is not of the form key=value%s", pair, suggestPair(schema, pair))
 		}
 		var property *jsonschema.Schema
 		if schema != nil {
@@ -71,7 +71,7 @@ func (c *callArguments) encodeArguments(s toolLister, tool string) (json.RawMess
 // readJSON returns the arguments of --json.
 func (c *callArguments) readJSON() (json.RawMessage, error) {
 	if len(c.pairs) > 0 {
-		return nil, cli.Usagef("give the arguments either as key=value or with --json")
+		return nil, cli.UsageErrorf("give the arguments either as key=value or with --json")
 	}
 	file, named := strings.CutPrefix(c.json, "@")
 	switch {
@@ -98,7 +98,7 @@ func (c *callArguments) readValue(name, text string) (string, error) {
 		return text, nil
 	}
 	if err == nil && !utf8.Valid(data) {
-		err = cli.Usagef("argument %s: the contents of %s are not UTF-8 text", name, text)
+		err = cli.UsageErrorf("argument %s: the contents of %s are not UTF-8 text", name, text)
 	}
 	return string(data), err
 }
@@ -106,7 +106,7 @@ func (c *callArguments) readValue(name, text string) (string, error) {
 func readLimitedFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, cli.Usagef("read the arguments: %v", err)
+		return nil, cli.UsageErrorf("read the arguments: %v", err)
 	}
 	defer f.Close()
 	return readLimited(f, path)
@@ -118,7 +118,7 @@ func readLimited(r io.Reader, what string) ([]byte, error) {
 		err = fmt.Errorf("it is longer than %d bytes", pluginpb.MaxArgumentBytes)
 	}
 	if err != nil {
-		return nil, cli.Usagef("read the arguments from %s: %v", what, err)
+		return nil, cli.UsageErrorf("read the arguments from %s: %v", what, err)
 	}
 	return data, nil
 }
@@ -193,19 +193,19 @@ func typedValue(property *jsonschema.Schema, name, value string) (any, error) {
 		case "integer":
 			n, err := strconv.ParseInt(value, 10, 64)
 			if err != nil {
-				return nil, cli.Usagef("argument %s=%s must be a whole number", name, value)
+				return nil, cli.UsageErrorf("argument %s=%s must be a whole number", name, value)
 			}
 			return n, nil
 		case "number":
 			n, err := strconv.ParseFloat(value, 64)
 			if err != nil {
-				return nil, cli.Usagef("argument %s=%s must be a number", name, value)
+				return nil, cli.UsageErrorf("argument %s=%s must be a number", name, value)
 			}
 			return n, nil
 		case "boolean":
 			b, err := strconv.ParseBool(value)
 			if err != nil {
-				return nil, cli.Usagef("argument %s=%s must be true or false", name, value)
+				return nil, cli.UsageErrorf("argument %s=%s must be true or false", name, value)
 			}
 			return b, nil
 		case "array":
@@ -222,7 +222,7 @@ func typedValue(property *jsonschema.Schema, name, value string) (any, error) {
 
 func jsonValue(name, value, kind string) (any, error) {
 	if !json.Valid([]byte(value)) {
-		return nil, cli.Usagef("argument %s must be a JSON %s", name, kind)
+		return nil, cli.UsageErrorf("argument %s must be a JSON %s", name, kind)
 	}
 	return json.RawMessage(value), nil
 }
@@ -235,7 +235,7 @@ func appendValue(before, value any, name string) (any, error) {
 	list, ok := before.([]string)
 	more, too := value.([]string)
 	if !ok || !too {
-		return nil, cli.Usagef("argument %q is given twice", name)
+		return nil, cli.UsageErrorf("argument %q is given twice", name)
 	}
 	return append(list, more...), nil
 }

@@ -46,7 +46,7 @@ With --jobs 1 answers keep the order of the calls.`,
   find . -name '*.go' | jq -Rc '{tool: "file_stat", args: {path: .}}' | picoclaw batch --jobs 4`, "\n"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.jobs < 1 || o.jobs > 256 {
-				return cli.Usagef("--jobs %d: want 1 to 256", o.jobs)
+				return cli.UsageErrorf("--jobs %d: want 1 to 256", o.jobs)
 			}
 			return cli.NoArguments(cmd, args)
 		},
@@ -63,7 +63,7 @@ func (o *BatchOptions) runBatch(ctx context.Context) error {
 	}
 	defer done()
 	if err := sessions.host.Prepare(); err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	return answerLines(o.Factory, o.jobs, func(line []byte) any { return sessions.answerLine(ctx, line) })
 }
@@ -160,10 +160,10 @@ func answerLines(f *cli.Factory, jobs int, answer func(line []byte) any) error {
 		if err != nil {
 			running.Wait()
 			if !errors.Is(err, io.EOF) {
-				return cli.Fail(fmt.Errorf("read standard input: %w", err))
+				return cli.FailedError(fmt.Errorf("read standard input: %w", err))
 			}
 			if unwritten != nil {
-				return cli.Fail(unwritten)
+				return cli.FailedError(unwritten)
 			}
 			return nil
 		}
@@ -286,8 +286,8 @@ type batchProgress struct {
 
 // newBatchProgress starts the progress line if standard error is a terminal and standard output is not.
 func newBatchProgress(f *cli.Factory) *batchProgress {
-	errors := terminal.New(f.Err)
-	if !errors.IsTerminal() || terminal.New(f.Out).IsTerminal() {
+	errors := terminal.NewWriter(f.Err)
+	if !errors.IsTerminal() || terminal.NewWriter(f.Out).IsTerminal() {
 		return nil
 	}
 	p := &batchProgress{line: terminal.NewProgress(errors, "waiting for calls")}
@@ -313,11 +313,11 @@ func (p *batchProgress) countAnswer(answer any, bytes int) {
 	if p.failed > 0 {
 		text += fmt.Sprintf(", %d with an error", p.failed)
 	}
-	p.line.Show(float64(p.done), float64(p.total), text)
+	p.line.Update(float64(p.done), float64(p.total), text)
 }
 
 func (p *batchProgress) stop() {
 	if p != nil {
-		p.line.Done()
+		p.line.Stop()
 	}
 }

@@ -24,7 +24,7 @@ type Options struct {
 	*cli.Factory
 	agent     string
 	tool      string
-	output    cli.Format
+	output    cli.OutputFormat
 	arguments callArguments
 	fleet     membership.Flags
 }
@@ -59,7 +59,7 @@ Exit codes: 0 success, 1 the tool failed or was refused, 2 wrong command line or
   cat args.json | picoclaw call edit_file --json - --output json`, "\n"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return cli.Usagef("name a tool; `picoclaw tools` lists them")
+				return cli.UsageErrorf("name a tool; `picoclaw tools` lists them")
 			}
 			o.tool, o.arguments.pairs, o.arguments.isJSON = args[0], args[1:], cmd.Flags().Changed("json")
 			return nil
@@ -91,7 +91,7 @@ func (o *Options) runCall(ctx context.Context) error {
 		return err
 	}
 	if err := ready(); err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	return results.Show(o.Factory, o.tool, callWithProgress(o.Factory, ctx, s, o.tool, raw, nil), o.output)
 }
@@ -122,7 +122,7 @@ func (o *Options) openSession(ctx context.Context) (s toolCaller, ready func() e
 	}
 	if err != nil {
 		f.Close()
-		return nil, nil, nil, cli.CannotStart(err)
+		return nil, nil, nil, cli.StartError(err)
 	}
 	return s, func() error { return nil }, f.Close, nil
 }
@@ -131,9 +131,9 @@ func (o *Options) openSession(ctx context.Context) (s toolCaller, ready func() e
 // none.
 func callWithProgress(f *cli.Factory, ctx context.Context, s toolCaller, tool string, raw json.RawMessage,
 	ask session.Asker) *session.Result {
-	out := terminal.New(f.Err)
+	out := terminal.NewWriter(f.Err)
 	progress := terminal.NewProgress(out, tool)
-	defer progress.Done()
+	defer progress.Stop()
 	if ask != nil {
 		ctx = session.WithAsker(ctx, func(ctx context.Context, q session.ApprovalQuestion) bool {
 			defer progress.Pause()()
@@ -148,9 +148,9 @@ func callWithProgress(f *cli.Factory, ctx context.Context, s toolCaller, tool st
 			return // it is in the host's log
 		}
 		if e.Output == nil {
-			progress.Show(e.Done, e.Total, e.Message)
+			progress.Update(e.Done, e.Total, e.Message)
 		} else if line := strings.TrimSpace(string(e.Output)); line != "" {
-			progress.Show(0, 0, line[strings.LastIndexByte(line, '\n')+1:])
+			progress.Update(0, 0, line[strings.LastIndexByte(line, '\n')+1:])
 		}
 	})
 	defer end()

@@ -26,7 +26,7 @@ type ExplainOptions struct {
 	agent     string
 	subject   string // a tool, a path or "network"
 	arguments callArguments
-	output    cli.Format
+	output    cli.OutputFormat
 	batch     bool
 }
 
@@ -55,15 +55,15 @@ func NewCmdExplain(f *cli.Factory, runF func(*ExplainOptions) error) *cobra.Comm
 func (o *ExplainOptions) parseArguments(cmd *cobra.Command, args []string) error {
 	switch {
 	case o.batch && len(args) > 0:
-		return cli.Usagef("explain --batch takes no argument %q", args[0])
+		return cli.UsageErrorf("explain --batch takes no argument %q", args[0])
 	case o.batch:
 		return nil
 	case len(args) == 0:
-		return cli.Usagef("name a tool (`picoclaw tools` lists them), or a path with a / in it")
+		return cli.UsageErrorf("name a tool (`picoclaw tools` lists them), or a path with a / in it")
 	case isPath(args[0]) && len(args) > 1:
-		return cli.Usagef("explain %s takes no argument %q: to explain a call, name the tool first", args[0], args[1])
+		return cli.UsageErrorf("explain %s takes no argument %q: to explain a call, name the tool first", args[0], args[1])
 	case args[0] == "network" && len(args) != 2:
-		return cli.Usagef("explain network takes one host, such as api.example.com or files.example.net:8443")
+		return cli.UsageErrorf("explain network takes one host, such as api.example.com or files.example.net:8443")
 	}
 	o.subject, o.arguments.pairs, o.arguments.isJSON = args[0], args[1:], cmd.Flags().Changed("json")
 	return nil
@@ -162,11 +162,11 @@ func explainBatch(f *cli.Factory) error {
 	})
 }
 
-func printDecision(f *cli.Factory, e explanation, output cli.Format) error {
+func printDecision(f *cli.Factory, e explanation, output cli.OutputFormat) error {
 	if output == cli.JSON {
 		return f.PrintJSON(e)
 	}
-	out := terminal.New(f.Out)
+	out := terminal.NewWriter(f.Out)
 	style := map[string]terminal.Style{guard.Allow.String(): terminal.Good, guard.Deny.String(): terminal.Bad}[e.Decision]
 	fmt.Fprintln(out, out.Paint(cmp.Or(style, terminal.Doubt), e.Decision))
 	rule, where, instead, setting := e.Rule, "", e.Safer, e.Setting
@@ -229,10 +229,10 @@ func (o *ExplainOptions) suggestPath(s *session.Session) string {
 }
 
 // explainPath shows each layer's decision on a path.
-func explainPath(f *cli.Factory, s *session.Session, path string, output cli.Format) error {
+func explainPath(f *cli.Factory, s *session.Session, path string, output cli.OutputFormat) error {
 	layers, err := s.ExplainPath(path)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	if output == cli.JSON {
 		return f.PrintJSON(map[string]any{"path": path, "walls": layers})
@@ -240,16 +240,16 @@ func explainPath(f *cli.Factory, s *session.Session, path string, output cli.For
 	table := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "LAYER\tREAD\tWRITE\tREASON")
 	for _, w := range layers {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", terminal.Line(w.Layer), formatBool(w.Read), formatBool(w.Write), terminal.Line(w.Why))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", terminal.CleanLine(w.Layer), formatBool(w.Read), formatBool(w.Write), terminal.CleanLine(w.Why))
 	}
 	return table.Flush()
 }
 
 // explainHost shows whether processes with network access may reach a host.
-func explainHost(f *cli.Factory, s *session.Session, host string, output cli.Format) error {
+func explainHost(f *cli.Factory, s *session.Session, host string, output cli.OutputFormat) error {
 	decision, err := s.ExplainHost(host)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	return printDecision(f, newExplanation(decision, nil), output)
 }

@@ -9,39 +9,39 @@ import (
 
 func TestNewCmdCall(t *testing.T) {
 	clitest.CheckOptions(t, NewCmdCall,
-		clitest.CommandLine[Options]{Line: "exec command=ls timeout=2 --agent reader",
+		clitest.OptionsCase[Options]{Line: "exec command=ls timeout=2 --agent reader",
 			Want: Options{tool: "exec", agent: "reader", output: cli.Text, arguments: callArguments{pairs: []string{"command=ls", "timeout=2"}}}},
-		clitest.CommandLine[Options]{Line: "exec --json {} --output json",
+		clitest.OptionsCase[Options]{Line: "exec --json {} --output json",
 			Want: Options{tool: "exec", output: cli.JSON, arguments: callArguments{json: "{}", isJSON: true}}},
-		clitest.CommandLine[Options]{Line: "--agent main", Usage: "name a tool"},
-		clitest.CommandLine[Options]{Line: "exec --output yaml", Usage: "output"})
+		clitest.OptionsCase[Options]{Line: "--agent main", Usage: "name a tool"},
+		clitest.OptionsCase[Options]{Line: "exec --output yaml", Usage: "output"})
 }
 
 func TestNewCmdExplain(t *testing.T) {
 	clitest.CheckOptions(t, NewCmdExplain,
-		clitest.CommandLine[ExplainOptions]{Line: "exec command=ls",
+		clitest.OptionsCase[ExplainOptions]{Line: "exec command=ls",
 			Want: ExplainOptions{subject: "exec", output: cli.Text, arguments: callArguments{pairs: []string{"command=ls"}}}},
-		clitest.CommandLine[ExplainOptions]{Line: "network api.example.com",
+		clitest.OptionsCase[ExplainOptions]{Line: "network api.example.com",
 			Want: ExplainOptions{subject: "network", output: cli.Text, arguments: callArguments{pairs: []string{"api.example.com"}}}},
-		clitest.CommandLine[ExplainOptions]{Line: "--batch", Want: ExplainOptions{batch: true, output: cli.Text}},
-		clitest.CommandLine[ExplainOptions]{Line: "", Usage: "name a tool"},
-		clitest.CommandLine[ExplainOptions]{Line: "--batch exec", Usage: `explain --batch takes no argument "exec"`},
-		clitest.CommandLine[ExplainOptions]{Line: "/etc/hosts b", Usage: "name the tool first"},
-		clitest.CommandLine[ExplainOptions]{Line: "network", Usage: "takes one host"})
+		clitest.OptionsCase[ExplainOptions]{Line: "--batch", Want: ExplainOptions{batch: true, output: cli.Text}},
+		clitest.OptionsCase[ExplainOptions]{Line: "", Usage: "name a tool"},
+		clitest.OptionsCase[ExplainOptions]{Line: "--batch exec", Usage: `explain --batch takes no argument "exec"`},
+		clitest.OptionsCase[ExplainOptions]{Line: "/etc/hosts b", Usage: "name the tool first"},
+		clitest.OptionsCase[ExplainOptions]{Line: "network", Usage: "takes one host"})
 }
 
 func TestNewCmdBatch(t *testing.T) {
 	clitest.CheckOptions(t, NewCmdBatch,
-		clitest.CommandLine[BatchOptions]{Line: "", Want: BatchOptions{jobs: 1}},
-		clitest.CommandLine[BatchOptions]{Line: "--jobs 256", Want: BatchOptions{jobs: 256}},
-		clitest.CommandLine[BatchOptions]{Line: "--jobs 257", Usage: "want 1 to 256"},
-		clitest.CommandLine[BatchOptions]{Line: "calls.jsonl", Usage: "takes no argument"})
+		clitest.OptionsCase[BatchOptions]{Line: "", Want: BatchOptions{jobs: 1}},
+		clitest.OptionsCase[BatchOptions]{Line: "--jobs 256", Want: BatchOptions{jobs: 256}},
+		clitest.OptionsCase[BatchOptions]{Line: "--jobs 257", Usage: "want 1 to 256"},
+		clitest.OptionsCase[BatchOptions]{Line: "calls.jsonl", Usage: "takes no argument"})
 }
 
 func TestNewCmdToolsAndREPL(t *testing.T) {
 	clitest.CheckOptions(t, NewCmdTools,
-		clitest.CommandLine[ToolsOptions]{Line: "--agent a --output json", Want: ToolsOptions{agent: "a", output: cli.JSON}})
+		clitest.OptionsCase[ToolsOptions]{Line: "--agent a --output json", Want: ToolsOptions{agent: "a", output: cli.JSON}})
 	clitest.CheckOptions(t, NewCmdREPL,
-		clitest.CommandLine[REPLOptions]{Line: "--agent a", Want: REPLOptions{agent: "a"}},
-		clitest.CommandLine[REPLOptions]{Line: "exec", Usage: "takes no argument"})
+		clitest.OptionsCase[REPLOptions]{Line: "--agent a", Want: REPLOptions{agent: "a"}},
+		clitest.OptionsCase[REPLOptions]{Line: "exec", Usage: "takes no argument"})
 }

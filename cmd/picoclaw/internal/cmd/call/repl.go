@@ -31,7 +31,7 @@ type REPLOptions struct {
 	agent string
 
 	session *session.Session
-	out     *terminal.Out
+	out     *terminal.Writer
 	lines   *prompt.Reader
 	failed  bool
 }
@@ -67,9 +67,9 @@ func (r *REPLOptions) runREPL(ctx context.Context) error {
 	}
 	defer done()
 	if err := h.Prepare(); err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
-	r.session, r.out = sess, terminal.New(r.Out)
+	r.session, r.out = sess, terminal.NewWriter(r.Out)
 	r.lines = prompt.New(r.In, r.Out, filepath.Join(h.Config().Home().Path, "repl_history"), r.completeLine)
 	defer r.lines.Close()
 
@@ -86,7 +86,7 @@ func (r *REPLOptions) runREPL(ctx context.Context) error {
 		case errors.Is(err, io.EOF) || ctx.Err() != nil:
 			return r.exitResult()
 		case err != nil:
-			return cli.FailOrNil(fmt.Errorf("read the terminal: %w", err))
+			return cli.FailedError(fmt.Errorf("read the terminal: %w", err))
 		}
 		if leave := r.runLine(ctx, line); leave {
 			return r.exitResult()
@@ -96,7 +96,7 @@ func (r *REPLOptions) runREPL(ctx context.Context) error {
 
 func (r *REPLOptions) exitResult() error {
 	if r.failed && !r.lines.Interactive() {
-		return cli.Fail(cli.ErrReported)
+		return cli.FailedError(cli.ErrReported)
 	}
 	return nil
 }
@@ -203,12 +203,12 @@ func (r *REPLOptions) showHelp(words []string) error {
 	}
 	table := terminal.NewTable("TOOL", "WHAT IT DOES")
 	for _, t := range r.session.Tools() {
-		table.Row(t.Name, t.Spec.Doc)
-		table.Style(0, terminal.Name)
+		table.AddRow(t.Name, t.Spec.Doc)
+		table.StyleCell(0, terminal.Name)
 	}
 	for _, v := range replCommands {
-		table.Row(v.name, v.doc)
-		table.Style(0, terminal.Bold)
+		table.AddRow(v.name, v.doc)
+		table.StyleCell(0, terminal.Bold)
 	}
 	return table.Write(r.out)
 }
@@ -231,8 +231,8 @@ func (r *REPLOptions) describeTool(name string) error {
 			if slices.Contains(schema.Required, key) {
 				needed = "needed"
 			}
-			table.Row(key, argumentType(schema.Properties[key]), needed, schema.Properties[key].Description)
-			table.Style(0, terminal.Name)
+			table.AddRow(key, argumentType(schema.Properties[key]), needed, schema.Properties[key].Description)
+			table.StyleCell(0, terminal.Name)
 		}
 		return table.Write(r.out)
 	}

@@ -17,7 +17,7 @@ func TestCallsAreToldToACollector(t *testing.T) {
 	collector := collectortest.StartCollector()
 	defer collector.Close()
 	in := clitest.NewHome(t)
-	in.Configure(t, `{"telemetry": {"endpoint": "`+collector.URL+`", "content": true, "headers": {"Authorization": "Bearer ${COLLECTOR}"}},
+	in.WriteConfig(t, `{"telemetry": {"endpoint": "`+collector.URL+`", "content": true, "headers": {"Authorization": "Bearer ${COLLECTOR}"}},
 		"secrets": {"COLLECTOR": {"from": {"command": ["echo", "collectors-key"]}, "hosts": ["127.0.0.1/32"]}}}`)
 	if out, code := in.Run(t, "call", "exec", "command=echo $((40 + 2))"); code != 0 || !strings.Contains(out, "42") {
 		t.Fatalf("%d %s", code, out)
@@ -46,12 +46,12 @@ func TestCallsAreToldToACollector(t *testing.T) {
 
 	refusing := httptest.NewServer(http.NotFoundHandler())
 	defer refusing.Close()
-	in.Configure(t, `{"telemetry": {"endpoint": "`+refusing.URL+`"}}`)
+	in.WriteConfig(t, `{"telemetry": {"endpoint": "`+refusing.URL+`"}}`)
 	if out, code := in.Run(t, "call", "exec", "command=echo $((40 + 2))"); code != 0 || !strings.Contains(out, "42") ||
 		!strings.Contains(out, "telemetry.endpoint") {
 		t.Errorf("%d %s", code, out)
 	}
-	in.Configure(t, `{"telemetry": {"endpoint": "http://collector.example.com"}}`)
+	in.WriteConfig(t, `{"telemetry": {"endpoint": "http://collector.example.com"}}`)
 	if out, code := in.Run(t, "call", "exec", "command=true"); code != clitest.ExitStart || !strings.Contains(out, "telemetry.insecure") {
 		t.Errorf("%d %s", code, out)
 	}

@@ -17,7 +17,7 @@ import (
 type ToolsOptions struct {
 	*cli.Factory
 	agent  string
-	output cli.Format
+	output cli.OutputFormat
 }
 
 func NewCmdTools(f *cli.Factory, runF func(*ToolsOptions) error) *cobra.Command {
@@ -55,11 +55,11 @@ func (o *ToolsOptions) listTools() error {
 		if t.Deferred {
 			doc = "(deferred) " + doc
 		}
-		table.Row(t.Name, t.Plugin, cmp.Or(t.Spec.Risk, "unknown"), doc)
-		table.Style(0, terminal.Name)
-		table.Style(2, riskStyle(t.Spec.Risk))
+		table.AddRow(t.Name, t.Plugin, cmp.Or(t.Spec.Risk, "unknown"), doc)
+		table.StyleCell(0, terminal.Name)
+		table.StyleCell(2, riskStyle(t.Spec.Risk))
 	}
-	return table.Write(terminal.New(o.Out))
+	return table.Write(terminal.NewWriter(o.Out))
 }
 
 // riskStyle returns the colour of a risk.

@@ -8,7 +8,7 @@ import (
 
 func TestNewCmdCompletion(t *testing.T) {
 	clitest.CheckOptions(t, NewCmdCompletion,
-		clitest.CommandLine[Options]{Line: "zsh", Want: Options{shell: "zsh"}},
-		clitest.CommandLine[Options]{Line: "tcsh", Usage: "for which shell?"},
-		clitest.CommandLine[Options]{Line: "", Usage: "for which shell?"})
+		clitest.OptionsCase[Options]{Line: "zsh", Want: Options{shell: "zsh"}},
+		clitest.OptionsCase[Options]{Line: "tcsh", Usage: "for which shell?"},
+		clitest.OptionsCase[Options]{Line: "", Usage: "for which shell?"})
 }

@@ -23,7 +23,7 @@ import (
 // CheckOptions are the options of `picoclaw config check`.
 type CheckOptions struct {
 	*cli.Factory
-	output cli.Format
+	output cli.OutputFormat
 }
 
 func NewCmdCheck(f *cli.Factory, runF func(*CheckOptions) error) *cobra.Command {
@@ -87,7 +87,7 @@ func (o *CheckOptions) runCheck() error {
 		return err
 	}
 	if !result.OK {
-		return cli.CannotStart(cli.ErrReported)
+		return cli.StartError(cli.ErrReported)
 	}
 	return nil
 }
@@ -265,7 +265,7 @@ func (o *CheckOptions) printResult(result checkResult) error {
 	if o.output == cli.JSON {
 		return o.PrintJSON(result)
 	}
-	out := terminal.New(o.Out)
+	out := terminal.NewWriter(o.Out)
 	for _, f := range result.Faults {
 		fmt.Fprintln(out, out.Paint(terminal.Bad, "error:"), f.text)
 	}

@@ -26,7 +26,7 @@ another file.`,
   picoclaw config check                 everything that is wrong, with its line
   picoclaw config schema > schema.json  for an editor's completion`, "\n"),
 	}
-	return cli.Group(cmd, NewCmdShow(f, nil), NewCmdCheck(f, nil), NewCmdSchema(f, nil))
+	return cli.NewGroupCommand(cmd, NewCmdShow(f, nil), NewCmdCheck(f, nil), NewCmdSchema(f, nil))
 }
 
 // SchemaOptions are the options of `picoclaw config schema`.

@@ -9,14 +9,14 @@ import (
 
 func TestNewCmdConfig(t *testing.T) {
 	clitest.CheckOptions(t, NewCmdShow,
-		clitest.CommandLine[ShowOptions]{Line: "", Want: ShowOptions{output: cli.Text}},
-		clitest.CommandLine[ShowOptions]{Line: "tools.exec isolation --changed --agent a",
+		clitest.OptionsCase[ShowOptions]{Line: "", Want: ShowOptions{output: cli.Text}},
+		clitest.OptionsCase[ShowOptions]{Line: "tools.exec isolation --changed --agent a",
 			Want: ShowOptions{keys: []string{"tools.exec", "isolation"}, changed: true, agent: "a", output: cli.Text}},
-		clitest.CommandLine[ShowOptions]{Line: "--changde", Usage: "unknown flag"})
+		clitest.OptionsCase[ShowOptions]{Line: "--changde", Usage: "unknown flag"})
 	clitest.CheckOptions(t, NewCmdCheck,
-		clitest.CommandLine[CheckOptions]{Line: "--output json", Want: CheckOptions{output: cli.JSON}},
-		clitest.CommandLine[CheckOptions]{Line: "file.json", Usage: "takes no argument"})
+		clitest.OptionsCase[CheckOptions]{Line: "--output json", Want: CheckOptions{output: cli.JSON}},
+		clitest.OptionsCase[CheckOptions]{Line: "file.json", Usage: "takes no argument"})
 	clitest.CheckOptions(t, NewCmdSchema,
-		clitest.CommandLine[SchemaOptions]{Line: "", Want: SchemaOptions{}},
-		clitest.CommandLine[SchemaOptions]{Line: "file.json", Usage: "takes no argument"})
+		clitest.OptionsCase[SchemaOptions]{Line: "", Want: SchemaOptions{}},
+		clitest.OptionsCase[SchemaOptions]{Line: "file.json", Usage: "takes no argument"})
 }

@@ -20,7 +20,7 @@ import (
 type ShowOptions struct {
 	*cli.Factory
 	agent   string
-	output  cli.Format
+	output  cli.OutputFormat
 	changed bool
 	keys    []string
 }
@@ -58,7 +58,7 @@ func (o *ShowOptions) runShow() error {
 	if o.agent != "" {
 		agent, resolveErr := cfg.ResolveAgent(o.agent)
 		if resolveErr != nil {
-			return cli.CannotStart(resolveErr)
+			return cli.StartError(resolveErr)
 		}
 		settings = agent.Settings()
 	}
@@ -82,7 +82,7 @@ func (o *ShowOptions) selectSettings(settings []config.Setting) ([]config.Settin
 	}
 	for _, key := range o.keys {
 		if !slices.ContainsFunc(names, func(name string) bool { return isWithinKey(name, key) }) {
-			return nil, cli.Usagef("nothing is set by the name of %s; the nearest key is %s", key,
+			return nil, cli.UsageErrorf("nothing is set by the name of %s; the nearest key is %s", key,
 				suggest.Nearest(key, addSections(names)))
 		}
 	}
@@ -99,7 +99,7 @@ func isWithinKey(key, named string) bool {
 }
 
 func (o *ShowOptions) printTable(cfg *config.Config, settings []config.Setting) error {
-	out := terminal.New(o.Out)
+	out := terminal.NewWriter(o.Out)
 	fmt.Fprintf(out, "home: %s (%s)\nfile: %s\n\n", cfg.Home().Path, cfg.Home().Origin, pathOrNone(cfg.File()))
 	table := terminal.NewTable("KEY", "VALUE", "ORIGIN")
 	for _, s := range settings {
@@ -107,11 +107,11 @@ func (o *ShowOptions) printTable(cfg *config.Config, settings []config.Setting) 
 		if err != nil {
 			return err
 		}
-		table.Row(s.Key, string(text), s.Origin.String())
+		table.AddRow(s.Key, string(text), s.Origin.String())
 		if s.Origin.Source == config.DefaultSource {
-			table.Style(2, terminal.Faint)
+			table.StyleCell(2, terminal.Faint)
 		} else {
-			table.Style(1, terminal.Name)
+			table.StyleCell(1, terminal.Name)
 		}
 	}
 	return table.Write(out)

@@ -30,13 +30,13 @@ func browserProgram(t *testing.T) string {
 // The whole console in a real browser. With PICOCLAW_TEST_PICTURES, a directory, it leaves pictures of the pages there.
 func TestTheConsoleInABrowser(t *testing.T) {
 	t.Parallel()
-	dir, node := clitest.NodeClients(t)
+	dir, node := clitest.NodeClientPaths(t)
 	script, err := os.ReadFile("testdata/console.mjs")
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := clitest.NewHome(t)
-	in.Configure(t, `{"gateway": {"console": true}, "approvals": {"origins": ["cli"], "wait_seconds": 60},
+	in.WriteConfig(t, `{"gateway": {"console": true}, "approvals": {"origins": ["cli"], "wait_seconds": 60},
 		"agents": {"list": [{"id": "main"}, {"id": "reader"}]}}`)
 	pictures := os.Getenv("PICOCLAW_TEST_PICTURES")
 	in.Run(t, "cron", "add", "standup", "--cron", "0 9 * * 1-5", "--command", "git log --since yesterday")
@@ -58,7 +58,7 @@ func TestTheConsoleInABrowser(t *testing.T) {
 	in.Run(t, "call", "read_file", "path=/etc/shadow", "--agent", "reader")
 	in.Run(t, "call", "exec", "command=rm -rf / # "+hostile)
 	token := in.GatewayToken(t, "main")
-	session := clitest.OpenSession(t, url+"/mcp", token)
+	session := clitest.OpenHTTPSession(t, url+"/mcp", token)
 	for tool, arguments := range map[string]map[string]string{
 		"write_file": {"path": hostile, "content": "<script>window.xss=1</script>"},
 		"exec":       {"command": `printf '<script>window.xss=1</script>\npassword=hunter2hunter2\n'`},
@@ -67,7 +67,7 @@ func TestTheConsoleInABrowser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if answer := clitest.CallTool(t, url+"/mcp", token, tool, string(text), session); strings.Contains(answer, `"isError":true`) {
+		if answer := clitest.CallToolHTTP(t, url+"/mcp", token, tool, string(text), session); strings.Contains(answer, `"isError":true`) {
 			t.Fatal(answer)
 		}
 	}

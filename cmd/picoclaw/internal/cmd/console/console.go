@@ -37,13 +37,13 @@ answer requests and undo changes.`,
 }
 
 func (o *Options) printLink(ctx context.Context) error {
-	home, err := o.Home()
+	home, err := o.FindHome()
 	if err != nil {
 		return err
 	}
 	link, err := gateway.NewClient(home).RequestConsoleLink(ctx, o.operate, cli.UserName())
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	fmt.Fprintln(o.Out, link)
 	fmt.Fprintln(o.Err, "It works once, within a minute.")

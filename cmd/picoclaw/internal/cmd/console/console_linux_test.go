@@ -21,14 +21,14 @@ func TestTheConsoleIsOffUnlessAskedFor(t *testing.T) {
 		t.Errorf("without a gateway: %d %s", code, out)
 	}
 	server, url := in.StartGateway(t)
-	if status, _ := clitest.Get(t, url+"/console/"); status != 404 {
+	if status, _ := clitest.HTTPGet(t, url+"/console/"); status != 404 {
 		t.Errorf("a console that is off: %d", status)
 	}
 	if out, code := in.Run(t, "console"); code != clitest.ExitFailed || !strings.Contains(out, "gateway.console") {
 		t.Errorf("of a gateway without one: %d %s", code, out)
 	}
-	clitest.Stop(t, server)
-	in.Configure(t, `{"gateway": {"console": true, "host": "0.0.0.0"}}`)
+	clitest.StopServer(t, server)
+	in.WriteConfig(t, `{"gateway": {"console": true, "host": "0.0.0.0"}}`)
 	if out, code := in.Run(t, "gateway", "--port", "0"); code != clitest.ExitStart || !strings.Contains(out, "this machine alone") {
 		t.Errorf("where others reach it: %d %s", code, out)
 	}
@@ -41,7 +41,7 @@ func TestTheConsoleIsOffUnlessAskedFor(t *testing.T) {
 func TestNoAgentOpensTheConsole(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
-	in.Configure(t, `{"gateway": {"console": true}}`)
+	in.WriteConfig(t, `{"gateway": {"console": true}}`)
 	_, url := in.StartGateway(t)
 	script := fmt.Sprintf("%s console --operate; cat %s/gateway.key; curl -s --unix-socket %[2]s/gateway.sock -X POST http://x/console; "+
 		"curl -s -d token=x %s/console/login; curl -s %[3]s/console/\n", hosttest.ProgramPath("bin/picoclaw"), in.Dir, url)

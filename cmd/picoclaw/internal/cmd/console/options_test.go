@@ -8,6 +8,6 @@ import (
 
 func TestNewCmdConsole(t *testing.T) {
 	clitest.CheckOptions(t, NewCmdConsole,
-		clitest.CommandLine[Options]{Line: "--operate", Want: Options{operate: true}},
-		clitest.CommandLine[Options]{Line: "a", Usage: "takes no argument"})
+		clitest.OptionsCase[Options]{Line: "--operate", Want: Options{operate: true}},
+		clitest.OptionsCase[Options]{Line: "a", Usage: "takes no argument"})
 }

@@ -54,7 +54,7 @@ follows elapsed time.`,
 	flags.StringVar(&v.spec.Payload.Command, "command", "", "command `line` to run; --message describes it")
 	flags.StringVar(&v.timeout, "timeout", "", "maximum `duration` of a run; 0 for no limit (default: tools.cron.exec_timeout_minutes)")
 	flags.StringVar(&v.spec.Missed, "missed", "", "missed runs: `once` or skip")
-	f.CompleteFlag(cmd, "missed", cli.CompleteWords(schedule.RunOnce, schedule.SkipMissed))
+	f.SetFlagCompletion(cmd, "missed", cli.CompleteWords(schedule.RunOnce, schedule.SkipMissed))
 	v.addFlags(cmd)
 	return cli.NewCommand(cmd, v, runF)
 }
@@ -68,7 +68,7 @@ func (v *AddOptions) runAdd() error {
 		return err
 	}
 	if err := v.spec.Validate(); err != nil {
-		return cli.Usagef("%w", err)
+		return cli.UsageErrorf("%w", err)
 	}
 	if v.spec.Payload.Command != "" {
 		if err := v.checkCommand(); err != nil {
@@ -77,7 +77,7 @@ func (v *AddOptions) runAdd() error {
 	}
 	j, err := v.store.AddJob(v.spec, now)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	if v.output == cli.JSON {
 		return v.printJob(j)
@@ -96,10 +96,10 @@ func (v *AddOptions) parseJob(now time.Time) (err error) {
 		}
 	}
 	if len(set) != 1 {
-		return cli.Usagef("say when with one of --at, --in, --every and --cron")
+		return cli.UsageErrorf("say when with one of --at, --in, --every and --cron")
 	}
 	if v.tz != "" && v.expr == "" {
-		return cli.Usagef("--tz is the zone of --cron; give --at a time with its own, such as 2006-01-02T15:04:05+02:00")
+		return cli.UsageErrorf("--tz is the zone of --cron; give --at a time with its own, such as 2006-01-02T15:04:05+02:00")
 	}
 	var span time.Duration
 	switch s := &v.spec.Schedule; set[0] {
@@ -127,7 +127,7 @@ func (v *AddOptions) parseJob(now time.Time) (err error) {
 // checkCommand asks the guard about the command, as each run does.
 func (v *AddOptions) checkCommand() error {
 	if !v.agentConfig.Tools.Cron.AllowCommand {
-		return cli.Fail(errors.New(crontool.CommandsDisabledError().Explained()))
+		return cli.FailedError(errors.New(crontool.CommandsDisabledError().Explained()))
 	}
 	s, _, done, err := hosts.OpenSessionBy(v.Factory, (*session.Host).OpenPreview, v.agentConfig.ID, session.Cron)
 	if err != nil {
@@ -138,7 +138,7 @@ func (v *AddOptions) checkCommand() error {
 	if e := (*session.Error)(nil); errors.As(err, &e) {
 		err = errors.New(e.Explained())
 	}
-	return cli.FailOrNil(err)
+	return cli.FailedError(err)
 }
 
 // parseFutureTime parses a time in the future: a time of day is the next one.
@@ -156,11 +156,11 @@ func parseFutureTime(text string, now time.Time) (time.Time, error) {
 		case err != nil:
 			continue
 		case !at.After(now):
-			return at, cli.Usagef("--at %q is over", text)
+			return at, cli.UsageErrorf("--at %q is over", text)
 		}
 		return at, nil
 	}
-	return time.Time{}, cli.Usagef("--at %q: want 15:04, 2006-01-02 15:04, or 2006-01-02T15:04:05Z", text)
+	return time.Time{}, cli.UsageErrorf("--at %q: want 15:04, 2006-01-02 15:04, or 2006-01-02T15:04:05Z", text)
 }
 
 // parseDuration parses a duration, also in days.
@@ -172,7 +172,7 @@ func parseDuration(flag, text string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return 0, cli.Usagef("%s %q: want a duration, such as 90s, 20m, 6h or 2d", flag, text)
+		return 0, cli.UsageErrorf("%s %q: want a duration, such as 90s, 20m, 6h or 2d", flag, text)
 	}
 	return d, nil
 }

@@ -28,14 +28,14 @@ func NewCmdSwitch(f *cli.Factory, on bool, runF func(*Options) error) *cobra.Com
 			return v.updateJob(func(s *schedule.Store, job string) (schedule.Job, error) {
 				return s.UpdateJob(job, time.Now(), func(j *schedule.Job) { j.Enabled = on })
 			}, func(j schedule.Job) {
-				text := fmt.Sprintf("job %s is %sd", terminal.Line(j.Name), verb)
+				text := fmt.Sprintf("job %s is %sd", terminal.CleanLine(j.Name), verb)
 				if on {
 					text += "; it runs next " + describeNextRun(j, time.Now())
 				}
 				fmt.Fprintln(f.Out, text)
 			})
 		},
-		ValidArgsFunction: cli.CompleteFirst(v.completeJobs),
+		ValidArgsFunction: cli.CompleteFirstArgument(v.completeJobs),
 	}
 	v.addFlags(cmd)
 	return cli.NewCommand(cmd, v, runF)
@@ -48,7 +48,7 @@ func (v *Options) updateJob(do func(*schedule.Store, string) (schedule.Job, erro
 	}
 	j, err := do(v.store, v.job)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	if v.output == cli.JSON {
 		return v.printJob(j)
@@ -69,7 +69,7 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 		Example:           "  picoclaw cron remove standup",
 		Args:              v.jobArgument(),
 		RunE:              func(*cobra.Command, []string) error { return v.removeJob() },
-		ValidArgsFunction: cli.CompleteFirst(v.completeJobs),
+		ValidArgsFunction: cli.CompleteFirstArgument(v.completeJobs),
 	}
 	v.addFlags(cmd)
 	return cli.NewCommand(cmd, v, runF)
@@ -77,7 +77,7 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 
 func (v *RemoveOptions) removeJob() error {
 	return v.updateJob((*schedule.Store).RemoveJob, func(j schedule.Job) {
-		fmt.Fprintf(v.Out, "job %s is removed\n", terminal.Line(j.Name))
+		fmt.Fprintf(v.Out, "job %s is removed\n", terminal.CleanLine(j.Name))
 	})
 }
 
@@ -92,7 +92,7 @@ func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 		Example:           "  picoclaw cron show standup",
 		Args:              v.jobArgument(),
 		RunE:              func(*cobra.Command, []string) error { return v.runShow() },
-		ValidArgsFunction: cli.CompleteFirst(v.completeJobs),
+		ValidArgsFunction: cli.CompleteFirstArgument(v.completeJobs),
 	}
 	v.addFlags(cmd)
 	return cli.NewCommand(cmd, v, runF)
@@ -106,7 +106,7 @@ func (v *ShowOptions) runShow() error {
 }
 
 func (v *Options) printDetails(j schedule.Job) {
-	out := terminal.New(v.Out)
+	out := terminal.NewWriter(v.Out)
 	limit := "tools.cron.exec_timeout_minutes"
 	if ms := j.TimeoutMs; ms != nil {
 		limit = (time.Duration(*ms) * time.Millisecond).String()
@@ -122,7 +122,7 @@ func (v *Options) printDetails(j schedule.Job) {
 	if j.Scope != nil {
 		within = strings.Join(append([]string{j.Scope.Workspace}, j.Scope.Paths...), " ")
 	}
-	fmt.Fprintf(out, "%s (%s)\n", out.Paint(terminal.Bold, terminal.Line(j.Name)), j.ID)
+	fmt.Fprintf(out, "%s (%s)\n", out.Paint(terminal.Bold, terminal.CleanLine(j.Name)), j.ID)
 	for _, line := range []struct{ name, text string }{
 		{"agent", v.agentConfig.ID}, {"when", j.Schedule.String()}, {"next run", describeNextRun(j, time.Now())}, {"message", j.Payload.Message},
 		{"command", j.Payload.Command}, {"within", within}, {"timeout", limit}, {"missed", missed}, {"last run", describeLastRun(j)}, {"error", j.State.LastError},

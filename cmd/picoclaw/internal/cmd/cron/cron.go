@@ -18,7 +18,7 @@ import (
 )
 
 func NewCmdCron(f *cli.Factory) *cobra.Command {
-	return cli.Group(&cobra.Command{
+	return cli.NewGroupCommand(&cobra.Command{
 		Use:        "cron",
 		SuggestFor: []string{"schedule", "jobs"},
 		Short:      "List, add and look after the scheduled jobs of agents",
@@ -39,7 +39,7 @@ type Options struct {
 	*cli.Factory
 	agent  string
 	job    string // an id or a name
-	output cli.Format
+	output cli.OutputFormat
 
 	agentConfig *config.AgentConfig
 	home        string
@@ -59,10 +59,10 @@ func (v *Options) openStore() error {
 	}
 	home := cfg.Home()
 	if home.Fallback {
-		return cli.CannotStart(errors.New("there is no home to keep jobs in: set PICOCLAW_HOME to an absolute directory, or HOME"))
+		return cli.StartError(errors.New("there is no home to keep jobs in: set PICOCLAW_HOME to an absolute directory, or HOME"))
 	}
 	if v.agentConfig, err = cfg.ResolveAgent(v.agent); err != nil {
-		return cli.Usagef("%w", err)
+		return cli.UsageErrorf("%w", err)
 	}
 	v.home, v.store = home.Path, schedule.OpenStore(home.Path, v.agentConfig.ID)
 	return nil
@@ -91,7 +91,7 @@ func (v *Options) warnIdle() {
 func (v *Options) printJob(j schedule.Job) error {
 	text, err := jsonv2.Marshal(j)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	_, err = fmt.Fprintf(v.Out, "%s\n", text)
 	return err
@@ -109,7 +109,7 @@ func (v *Options) completeJobs() (completeJobs []cobra.Completion) {
 	}
 	jobs, _ := v.store.Jobs()
 	for _, j := range jobs {
-		completeJobs = append(completeJobs, cobra.CompletionWithDesc(j.ID, terminal.Line(j.Name)))
+		completeJobs = append(completeJobs, cobra.CompletionWithDesc(j.ID, terminal.CleanLine(j.Name)))
 	}
 	return completeJobs
 }

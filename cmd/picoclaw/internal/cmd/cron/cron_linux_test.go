@@ -17,9 +17,9 @@ func TestTheGatewayRunsJobs(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	const quiet = `, "heartbeat": {"enabled": false}, "gateway": {"drain_seconds": 1}` // what hangs does not end by itself
-	in.UseModel(t, quiet,
-		clitest.CallStep("cron", `{"action":"add","name":"count","every_seconds":1,"command":"echo x >> count; echo counted"}`),
-		clitest.CallStep("cron", `{"action":"add","name":"reboot","every_seconds":1,"command":"sudo reboot"}`),
+	in.UseFakeModel(t, quiet,
+		clitest.ToolCallStep("cron", `{"action":"add","name":"count","every_seconds":1,"command":"echo x >> count; echo counted"}`),
+		clitest.ToolCallStep("cron", `{"action":"add","name":"reboot","every_seconds":1,"command":"sudo reboot"}`),
 		modeltest.Step{Text: "Noted."}, modeltest.Step{Text: "The tea is ready."})
 	good := func(args ...string) {
 		t.Helper()
@@ -66,10 +66,10 @@ func TestTheGatewayRunsJobs(t *testing.T) {
 		t.Errorf("what runs once is still there: %s", out)
 	}
 
-	in.Configure(t, `{"tools": {"cron": {"allow_command": false}}`+quiet+`}`)
+	in.WriteConfig(t, `{"tools": {"cron": {"allow_command": false}}`+quiet+`}`)
 	good("gateway", "reload")
 	logged("count", "tools.cron.allow_command is false")
-	clitest.Stop(t, gateway)
+	clitest.StopServer(t, gateway)
 	if out, _ := in.Run(t, "cron", "list"); !strings.Contains(out, "No job runs now, since no gateway does") {
 		t.Errorf("%s", out)
 	}

@@ -43,7 +43,7 @@ func (v *ListOptions) listJobs() error {
 	}
 	jobs, err := v.store.Jobs()
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	if v.output == cli.JSON {
 		return jsonv2.MarshalWrite(v.Out, jobList{v.agentConfig.ID, v.idleReason(), jobs}, jsontext.Multiline(false))
@@ -54,12 +54,12 @@ func (v *ListOptions) listJobs() error {
 	}
 	table := terminal.NewTable("ID", "NAME", "WHEN", "LAST RUN", "NEXT RUN")
 	for _, j := range jobs {
-		table.Row(j.ID, terminal.Shorten(j.Name, 40), j.Schedule.String(), describeLastRun(j), describeNextRun(j, time.Now()))
+		table.AddRow(j.ID, terminal.Shorten(j.Name, 40), j.Schedule.String(), describeLastRun(j), describeNextRun(j, time.Now()))
 		if s := j.State.LastStatus; s == schedule.Failed || s == schedule.Timeout {
-			table.Style(3, terminal.Bad)
+			table.StyleCell(3, terminal.Bad)
 		}
 	}
-	if err := table.Write(terminal.New(v.Out)); err != nil {
+	if err := table.Write(terminal.NewWriter(v.Out)); err != nil {
 		return err
 	}
 	v.warnIdle()
@@ -89,9 +89,9 @@ func NewCmdLog(f *cli.Factory, runF func(*LogOptions) error) *cobra.Command {
 		Long: `Show finished runs, oldest first, with their result (ok, error, timeout or skipped) and output. The job heartbeat is
 the heartbeat.`,
 		Example:           "  picoclaw cron log\n  picoclaw cron log heartbeat --limit 5\n  picoclaw cron log --output json",
-		Args:              cli.Optional(v.jobArgument()),
+		Args:              cli.OptionalArgument(v.jobArgument()),
 		RunE:              func(*cobra.Command, []string) error { return v.showLog() },
-		ValidArgsFunction: cli.CompleteFirst(v.completeJobs),
+		ValidArgsFunction: cli.CompleteFirstArgument(v.completeJobs),
 	}
 	cmd.Flags().IntVar(&v.limit, "limit", 20, "number of latest runs")
 	v.addFlags(cmd)
@@ -115,7 +115,7 @@ func (v *LogOptions) showLog() error {
 		fmt.Fprintln(v.Out, "Nothing has run yet.")
 		v.warnIdle()
 	}
-	out := terminal.New(v.Out)
+	out := terminal.NewWriter(v.Out)
 	for _, r := range runs {
 		printRun(out, r)
 	}
@@ -125,16 +125,16 @@ func (v *LogOptions) showLog() error {
 // readRuns returns the runs of all jobs or of one job, which may have been removed.
 func (v *Options) readRuns(limit int) ([]schedule.Record, error) {
 	if limit < 1 {
-		return nil, cli.Usagef("--limit %d: want 1 or more", limit)
+		return nil, cli.UsageErrorf("--limit %d: want 1 or more", limit)
 	}
 	runs, err := v.store.RecentRuns(v.job, limit)
 	if err == nil && len(runs) == 0 && v.job != "" && v.job != schedule.HeartbeatID {
 		_, err = v.store.Job(v.job)
 	}
-	return runs, cli.FailOrNil(err)
+	return runs, cli.FailedError(err)
 }
 
-func printRun(out *terminal.Out, r schedule.Record) {
+func printRun(out *terminal.Writer, r schedule.Record) {
 	style := terminal.Bad
 	switch r.Status {
 	case schedule.OK:
@@ -147,7 +147,7 @@ func printRun(out *terminal.Out, r schedule.Record) {
 		took = fmt.Sprintf(" (%s)", time.Duration(r.Millis)*time.Millisecond)
 	}
 	fmt.Fprintf(out, "%s  %s  %s%s\n", r.Time.Local().Format(time.DateTime), out.Paint(style, fmt.Sprintf("%-7s", r.Status)),
-		terminal.Line(r.Name), took)
+		terminal.CleanLine(r.Name), took)
 	for _, text := range []string{r.Error, r.Text} {
 		if text = strings.TrimSpace(text); text != "" {
 			fmt.Fprintf(out, "    %s\n", strings.ReplaceAll(out.Clean(text), "\n", "\n    "))

@@ -29,7 +29,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestJobsOfNarrowedClientsAreNarrowed(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
-	in.UseModel(t, `, "heartbeat": {"enabled": false}`, clitest.CallStep("exec", `{"command":"sh try.sh message"}`),
+	in.UseFakeModel(t, `, "heartbeat": {"enabled": false}`, clitest.ToolCallStep("exec", `{"command":"sh try.sh message"}`),
 		modeltest.Step{Text: "Done."})
 	sub := filepath.Join(in.Workspace, "sub")
 	if err := os.Mkdir(sub, 0o700); err != nil {
@@ -114,14 +114,14 @@ func TestJobsOfNarrowedClientsAreNarrowed(t *testing.T) {
 			t.Errorf("%s has written outside", kind)
 		}
 	}
-	clitest.Stop(t, gateway)
+	clitest.StopServer(t, gateway)
 }
 
 // A directory that leads elsewhere since then confines a job to nothing that it was meant for.
 func TestNarrowedJobDoesNotFollowItsDirectory(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
-	in.Configure(t, `{"heartbeat": {"enabled": false}}`)
+	in.WriteConfig(t, `{"heartbeat": {"enabled": false}}`)
 	if out, code := in.Run(t, "cron", "add", "moved", "--every", "1s", "--command", "touch ran"); code != 0 {
 		t.Fatal(out)
 	}
@@ -146,7 +146,7 @@ func TestNarrowedJobDoesNotFollowItsDirectory(t *testing.T) {
 		out, _ := in.Run(t, "cron", "log", "moved")
 		return strings.Contains(out, "leads elsewhere")
 	})
-	clitest.Stop(t, gateway)
+	clitest.StopServer(t, gateway)
 	if _, err := os.Stat(filepath.Join(other, "ran")); err == nil {
 		t.Error("it has run")
 	}

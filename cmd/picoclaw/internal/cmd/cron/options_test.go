@@ -14,30 +14,30 @@ func TestNewCmdCron(t *testing.T) {
 	text := Options{output: cli.Text}
 	job := Options{job: "standup", agent: "a", output: cli.Text}
 	clitest.CheckOptions(t, NewCmdList,
-		clitest.CommandLine[ListOptions]{Line: "", Want: ListOptions{text}},
-		clitest.CommandLine[ListOptions]{Line: "standup", Usage: "takes no argument"})
+		clitest.OptionsCase[ListOptions]{Line: "", Want: ListOptions{text}},
+		clitest.OptionsCase[ListOptions]{Line: "standup", Usage: "takes no argument"})
 	clitest.CheckOptions(t, NewCmdShow,
-		clitest.CommandLine[ShowOptions]{Line: "standup --agent a", Want: ShowOptions{job}},
-		clitest.CommandLine[ShowOptions]{Line: "", Usage: "show takes the id or name of one job"})
+		clitest.OptionsCase[ShowOptions]{Line: "standup --agent a", Want: ShowOptions{job}},
+		clitest.OptionsCase[ShowOptions]{Line: "", Usage: "show takes the id or name of one job"})
 	clitest.CheckOptions(t, NewCmdRemove,
-		clitest.CommandLine[RemoveOptions]{Line: "standup --agent a", Want: RemoveOptions{job}},
-		clitest.CommandLine[RemoveOptions]{Line: "a b", Usage: "remove takes the id or name of one job"})
+		clitest.OptionsCase[RemoveOptions]{Line: "standup --agent a", Want: RemoveOptions{job}},
+		clitest.OptionsCase[RemoveOptions]{Line: "a b", Usage: "remove takes the id or name of one job"})
 	clitest.CheckOptions(t, NewCmdLog,
-		clitest.CommandLine[LogOptions]{Line: "", Want: LogOptions{Options: text, limit: 20}},
-		clitest.CommandLine[LogOptions]{Line: "standup --limit 5 --agent a", Want: LogOptions{Options: job, limit: 5}},
-		clitest.CommandLine[LogOptions]{Line: "a b", Usage: "log takes the id or name of one job"})
+		clitest.OptionsCase[LogOptions]{Line: "", Want: LogOptions{Options: text, limit: 20}},
+		clitest.OptionsCase[LogOptions]{Line: "standup --limit 5 --agent a", Want: LogOptions{Options: job, limit: 5}},
+		clitest.OptionsCase[LogOptions]{Line: "a b", Usage: "log takes the id or name of one job"})
 	for _, on := range []bool{true, false} {
 		newCmd := func(f *cli.Factory, runF func(*Options) error) *cobra.Command { return NewCmdSwitch(f, on, runF) }
 		clitest.CheckOptions(t, newCmd,
-			clitest.CommandLine[Options]{Line: "standup --agent a", Want: job},
-			clitest.CommandLine[Options]{Line: "", Usage: "takes the id or name of one job"})
+			clitest.OptionsCase[Options]{Line: "standup --agent a", Want: job},
+			clitest.OptionsCase[Options]{Line: "", Usage: "takes the id or name of one job"})
 	}
 }
 
 func TestNewCmdAdd(t *testing.T) {
 	clitest.CheckOptions(t, NewCmdAdd,
-		clitest.CommandLine[AddOptions]{Line: "tea --in 4m --message go --missed skip --timeout 1m", Want: AddOptions{
+		clitest.OptionsCase[AddOptions]{Line: "tea --in 4m --message go --missed skip --timeout 1m", Want: AddOptions{
 			Options: Options{output: cli.Text}, in: "4m", timeout: "1m",
 			spec: schedule.Job{Name: "tea", Missed: "skip", Payload: schedule.Payload{Message: "go"}}}},
-		clitest.CommandLine[AddOptions]{Line: "--in 4m", Usage: "add takes a name for the job"})
+		clitest.OptionsCase[AddOptions]{Line: "--in 4m", Usage: "add takes a name for the job"})
 }

@@ -39,7 +39,7 @@ func (o *Options) writePages(root *cobra.Command) error {
 	defer hosts.Close(o.Factory, h)
 	tools, err := reference.Tools(h.AllTools())
 	if err != nil {
-		return cli.FailOrNil(err)
+		return cli.FailedError(err)
 	}
 	for name, text := range map[string]string{
 		"configuration.md": reference.Configuration(config.Schema()),
@@ -47,7 +47,7 @@ func (o *Options) writePages(root *cobra.Command) error {
 		"cli.md":           reference.Commands(root),
 	} {
 		if err := os.WriteFile(filepath.Join(o.dir, name), []byte(text), 0o644); err != nil {
-			return cli.FailOrNil(err)
+			return cli.FailedError(err)
 		}
 	}
 	return nil

@@ -8,6 +8,6 @@ import (
 
 func TestNewCmdDocs(t *testing.T) {
 	clitest.CheckOptions(t, NewCmdDocs,
-		clitest.CommandLine[Options]{Line: "docs", Want: Options{dir: "docs"}},
-		clitest.CommandLine[Options]{Line: "", Usage: "docs into which directory?"})
+		clitest.OptionsCase[Options]{Line: "docs", Want: Options{dir: "docs"}},
+		clitest.OptionsCase[Options]{Line: "", Usage: "docs into which directory?"})
 }

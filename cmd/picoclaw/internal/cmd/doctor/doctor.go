@@ -19,7 +19,7 @@ import (
 type Options struct {
 	*cli.Factory
 	agent  string
-	output cli.Format
+	output cli.OutputFormat
 }
 
 func NewCmdDoctor(f *cli.Factory, runF func(*Options) error) *cobra.Command {
@@ -49,22 +49,22 @@ func (o *Options) examineAgent(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	logger, err := o.Logger(h.Config())
+	logger, err := o.NewLogger(h.Config())
 	if err != nil {
 		return err
 	}
 	attack, err := hosts.SelfTestCommand()
 	if err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	report, err := doctor.Examine(ctx, doctor.Options{Policy: s.Policy(), SelfTest: attack, Logger: logger})
 	if err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	return printReport(o.Factory, report, o.output)
 }
 
-func printReport(f *cli.Factory, r *doctor.Report, output cli.Format) error {
+func printReport(f *cli.Factory, r *doctor.Report, output cli.OutputFormat) error {
 	if output == cli.JSON {
 		if err := f.PrintJSON(r); err != nil {
 			return err
@@ -83,7 +83,7 @@ func printReport(f *cli.Factory, r *doctor.Report, output cli.Format) error {
 		}
 	}
 	if !r.OK {
-		return cli.Fail(cli.ErrReported)
+		return cli.FailedError(cli.ErrReported)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ type ConfigOptions struct {
 }
 
 func NewCmdConfig(f *cli.Factory) *cobra.Command {
-	return cli.Group(&cobra.Command{
+	return cli.NewGroupCommand(&cobra.Command{
 		Use:   "config",
 		Short: "Manage the shared configuration of a fleet",
 		Long: `Workers accept a configuration that is signed with a minisign key in their
@@ -57,16 +57,16 @@ func (o *ConfigOptions) addFlags(cmd *cobra.Command, signs bool) {
 // connectAdmin connects to the fleet as an admin.
 func (o *ConfigOptions) connectAdmin() error {
 	if o.file == "" {
-		return cli.Usagef("--fleet is missing: the identity file that `picoclaw hub add admin NAME` has written")
+		return cli.UsageErrorf("--fleet is missing: the identity file that `picoclaw hub add admin NAME` has written")
 	}
 	var err error
 	o.connection, o.id, err = identity.Connect(o.file)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	if o.id.Role != identity.Admin {
 		o.connection.Close()
-		return cli.Fail(fmt.Errorf("%s is a %s's, and an admin's is needed: `picoclaw hub add admin NAME`", o.file, o.id.Role))
+		return cli.FailedError(fmt.Errorf("%s is a %s's, and an admin's is needed: `picoclaw hub add admin NAME`", o.file, o.id.Role))
 	}
 	return nil
 }
@@ -96,10 +96,10 @@ func (o *ConfigOptions) pushConfig(ctx context.Context) error {
 	file := o.source
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	if err = checkCentralConfig(file); err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	if err = o.connectAdmin(); err != nil {
 		return err
@@ -109,20 +109,20 @@ func (o *ConfigOptions) pushConfig(ctx context.Context) error {
 	if o.key == "" {
 		b.Signature, err = os.ReadFile(file + ".minisig")
 		if errors.Is(err, fs.ErrNotExist) {
-			return cli.Fail(fmt.Errorf("%s is not signed: name the key with --key, or have %s.minisig beside it", file, file))
+			return cli.FailedError(fmt.Errorf("%s is not signed: name the key with --key, or have %s.minisig beside it", file, file))
 		}
 		if err != nil {
-			return cli.Fail(err)
+			return cli.FailedError(err)
 		}
 		return o.publishBundle(ctx, b)
 	}
 	history, err := bundle.History(ctx, o.connection)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	key, err := o.readSecretKey()
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	return o.publishBundle(ctx, bundle.Sign(key, text, o.id.Tenant, bundle.Next(history)))
 }
@@ -149,13 +149,13 @@ func checkCentralConfig(file string) error {
 func (o *ConfigOptions) publishBundle(ctx context.Context, b *bundle.Bundle) error {
 	tenant, serial, err := b.Serial()
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	if tenant != o.id.Tenant {
-		return cli.Fail(fmt.Errorf("it was signed for tenant %s, and %s is of tenant %s", tenant, o.file, o.id.Tenant))
+		return cli.FailedError(fmt.Errorf("it was signed for tenant %s, and %s is of tenant %s", tenant, o.file, o.id.Tenant))
 	}
 	if err := bundle.Push(ctx, o.connection, b); err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	fmt.Fprintf(o.Out, "the fleet has configuration %d\n", serial)
 	return nil
@@ -222,7 +222,7 @@ one.`,
 
 func (o *ConfigOptions) rollbackConfig(ctx context.Context) error {
 	if o.key == "" {
-		return cli.Usagef("--key is missing: a rollback is signed again")
+		return cli.UsageErrorf("--key is missing: a rollback is signed again")
 	}
 	if err := o.connectAdmin(); err != nil {
 		return err
@@ -230,19 +230,19 @@ func (o *ConfigOptions) rollbackConfig(ctx context.Context) error {
 	defer o.connection.Close()
 	history, err := bundle.History(ctx, o.connection)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	key, err := o.readSecretKey()
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	public, ok := key.Public().(minisign.PublicKey)
 	if !ok {
-		return cli.Fail(fmt.Errorf("%s has no public half", o.key))
+		return cli.FailedError(fmt.Errorf("%s has no public half", o.key))
 	}
 	back, number, err := bundle.Before(history, o.serial, public, o.id.Tenant)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	if err := o.publishBundle(ctx, bundle.Sign(key, back.Config, o.id.Tenant, bundle.Next(history))); err != nil {
 		return err
@@ -273,17 +273,17 @@ func (o *ConfigOptions) showConfigs(ctx context.Context) error {
 	defer o.connection.Close()
 	history, err := bundle.History(ctx, o.connection)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	if o.serial != 0 {
 		b, err := bundle.Find(history, o.serial)
 		if err != nil {
-			return cli.Fail(err)
+			return cli.FailedError(err)
 		}
 		_, err = o.Out.Write(b.Config)
 		return err
 	}
-	w := tabwriter.NewWriter(terminal.New(o.Out), 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(terminal.NewWriter(o.Out), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NUMBER\tKEY\tBYTES")
 	for _, b := range history {
 		var s minisign.Signature

@@ -20,13 +20,13 @@ type Options struct{ membership.Flags }
 func NewCmdFleet(f *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "fleet", Short: "Show and manage a fleet",
 		Example: "  picoclaw fleet status --help\n  picoclaw fleet config --help"}
-	return cli.Group(cmd, NewCmdStatus(f, nil), NewCmdWhere(f, nil), NewCmdDrain(f, nil), NewCmdMove(f, nil), NewCmdConfig(f))
+	return cli.NewGroupCommand(cmd, NewCmdStatus(f, nil), NewCmdWhere(f, nil), NewCmdDrain(f, nil), NewCmdMove(f, nil), NewCmdConfig(f))
 }
 
 // StatusOptions are the options of `picoclaw fleet status`.
 type StatusOptions struct {
 	Options
-	output cli.Format
+	output cli.OutputFormat
 }
 
 func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Command {
@@ -44,7 +44,7 @@ func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Comman
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *Options) showStatus(ctx context.Context, output cli.Format) error {
+func (o *Options) showStatus(ctx context.Context, output cli.OutputFormat) error {
 	workers, agents, err := o.readStatus(ctx)
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (o *Options) showStatus(ctx context.Context, output cli.Format) error {
 	}
 	for _, p := range agents {
 		if err == nil && !p.Alive {
-			err = &cli.Error{Code: cli.ExitFailed, Err: cli.ErrReported}
+			err = &cli.ExitError{Code: cli.ExitFailed, Err: cli.ErrReported}
 		}
 	}
 	return err
@@ -77,13 +77,13 @@ func (o *Options) readStatus(ctx context.Context) ([]fleet.Sign, []fleet.Placed,
 	defer cancel()
 	workers, agents, err := f.Status(ctx)
 	if err != nil {
-		return nil, nil, cli.Fail(err)
+		return nil, nil, cli.FailedError(err)
 	}
 	return workers, agents, nil
 }
 
 func printFleet(f *cli.Factory, workers []fleet.Sign, agents []fleet.Placed) error {
-	out := terminal.New(f.Out)
+	out := terminal.NewWriter(f.Out)
 	table := terminal.NewTable("WORKER", "VERSION", "AGENTS", "RUNNING", "CONFIG", "STATE")
 	for _, w := range workers {
 		state, style := "serves", terminal.Plain
@@ -97,9 +97,9 @@ func printFleet(f *cli.Factory, workers []fleet.Sign, agents []fleet.Placed) err
 		if w.Config > 0 {
 			config = strconv.FormatUint(w.Config, 10)
 		}
-		table.Row(w.Worker, w.Version, strconv.Itoa(w.Agents), strconv.Itoa(w.Running), config, terminal.Line(state))
-		table.Style(0, terminal.Name)
-		table.Style(5, style)
+		table.AddRow(w.Worker, w.Version, strconv.Itoa(w.Agents), strconv.Itoa(w.Running), config, terminal.CleanLine(state))
+		table.StyleCell(0, terminal.Name)
+		table.StyleCell(5, style)
 	}
 	if err := table.Write(out); err != nil {
 		return err
@@ -110,15 +110,15 @@ func printFleet(f *cli.Factory, workers []fleet.Sign, agents []fleet.Placed) err
 		state, style := "served", terminal.Plain
 		switch {
 		case p.Fault != "":
-			state, style = terminal.Line(p.Fault), terminal.Bad
+			state, style = terminal.CleanLine(p.Fault), terminal.Bad
 		case p.From != "":
 			state = "on its way from " + p.From
 		case !p.Alive:
 			state, style = "its worker is gone", terminal.Bad
 		}
-		table.Row(p.Agent, p.Worker, strconv.FormatUint(p.Epoch, 10), state)
-		table.Style(0, terminal.Name)
-		table.Style(3, style)
+		table.AddRow(p.Agent, p.Worker, strconv.FormatUint(p.Epoch, 10), state)
+		table.StyleCell(0, terminal.Name)
+		table.StyleCell(3, style)
 	}
 	return table.Write(out)
 }
@@ -149,9 +149,9 @@ func (o *WhereOptions) showWorker(ctx context.Context) error {
 	}
 	for _, p := range agents {
 		if p.Agent == o.agent {
-			fmt.Fprintln(o.Out, terminal.Line(p.Worker))
+			fmt.Fprintln(o.Out, terminal.CleanLine(p.Worker))
 			return nil
 		}
 	}
-	return cli.Fail(fmt.Errorf("no worker of the fleet has agent %q; `picoclaw fleet status` lists them", o.agent))
+	return cli.FailedError(fmt.Errorf("no worker of the fleet has agent %q; `picoclaw fleet status` lists them", o.agent))
 }

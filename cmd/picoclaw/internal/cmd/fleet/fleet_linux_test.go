@@ -48,7 +48,7 @@ func TestACallOnAFleetIsAnsweredAsOneHere(t *testing.T) {
 	t.Parallel()
 	address := startNATS(t)
 	here, elsewhere := clitest.NewHome(t), clitest.NewHome(t)
-	here.Configure(t, `{"agents": {"list": [{"id": "main"}, {"id": "reader", "tools": {"disabled": ["exec"]}}]}}`)
+	here.WriteConfig(t, `{"agents": {"list": [{"id": "main"}, {"id": "reader", "tools": {"disabled": ["exec"]}}]}}`)
 	long := strings.Repeat("a line of the file\n", 40_000)
 	for name, text := range map[string]string{"a.txt": "one\ntwo & <three>\n\u2028é", "long.txt": long} {
 		if err := os.WriteFile(filepath.Join(here.Workspace, name), []byte(text), 0o600); err != nil {
@@ -102,7 +102,7 @@ func TestTheGatewayOfAFleetAnswersAsOneHere(t *testing.T) {
 	t.Parallel()
 	address := startNATS(t)
 	here, elsewhere := clitest.NewHome(t), clitest.NewHome(t)
-	here.Configure(t, `{"agents": {"list": [{"id": "main"}, {"id": "reader", "tools": {"disabled": ["exec"]}}]}}`)
+	here.WriteConfig(t, `{"agents": {"list": [{"id": "main"}, {"id": "reader", "tools": {"disabled": ["exec"]}}]}}`)
 	if err := os.WriteFile(filepath.Join(here.Workspace, "a.txt"), []byte("one\ntwo\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestTheGatewayOfAFleetAnswersAsOneHere(t *testing.T) {
 		if near == far {
 			t.Error("two gateways have one token")
 		}
-		sessions := [2]map[string]string{clitest.OpenSession(t, local+"/mcp/"+agent, near), clitest.OpenSession(t, remote+"/mcp/"+agent, far)}
+		sessions := [2]map[string]string{clitest.OpenHTTPSession(t, local+"/mcp/"+agent, near), clitest.OpenHTTPSession(t, remote+"/mcp/"+agent, far)}
 		for _, message := range []string{clitest.InitializeMessage, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
 			`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"a.txt"}}}`,
 			`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"exec","arguments":{"command":"echo hi; exit 2"}}}`,
@@ -126,20 +126,20 @@ func TestTheGatewayOfAFleetAnswersAsOneHere(t *testing.T) {
 			if message == clitest.InitializeMessage {
 				session = [2]map[string]string{}
 			}
-			_, want, _ := clitest.Post(t, local+"/mcp/"+agent, near, message, session[0])
-			_, got, _ := clitest.Post(t, remote+"/mcp/"+agent, far, message, session[1])
+			_, want, _ := clitest.PostMCP(t, local+"/mcp/"+agent, near, message, session[0])
+			_, got, _ := clitest.PostMCP(t, remote+"/mcp/"+agent, far, message, session[1])
 			if passing.ReplaceAllString(got, "X") != passing.ReplaceAllString(want, "X") {
 				t.Errorf("%s of %s:\n%.600s\nnot\n%.600s", message, agent, got, want)
 			}
 		}
 	}
-	if status, _, _ := clitest.Post(t, remote+"/mcp/nobody", "x", clitest.InitializeMessage, nil); status != 404 {
+	if status, _, _ := clitest.PostMCP(t, remote+"/mcp/nobody", "x", clitest.InitializeMessage, nil); status != 404 {
 		t.Errorf("an agent that nobody has: %d", status)
 	}
-	if status, _, _ := clitest.Post(t, remote+"/mcp/main", "x", clitest.InitializeMessage, nil); status != 401 {
+	if status, _, _ := clitest.PostMCP(t, remote+"/mcp/main", "x", clitest.InitializeMessage, nil); status != 401 {
 		t.Errorf("without a token: %d", status)
 	}
-	if status, text := clitest.Get(t, remote+"/ready"); status != 200 {
+	if status, text := clitest.HTTPGet(t, remote+"/ready"); status != 200 {
 		t.Errorf("%d %s", status, text)
 	}
 }
@@ -154,10 +154,10 @@ func TestACallOnAFleetWaitsForAYesAtTheWorker(t *testing.T) {
 	here.StartWorker(t, address, 1)
 	_, remote := elsewhere.StartGateway(t, "--fleet", address)
 	token := strings.TrimSpace(first(elsewhere.Run(t, "gateway", "token", "--fleet", "--agent", "main")))
-	session := clitest.OpenSession(t, remote+"/mcp", token)
+	session := clitest.OpenHTTPSession(t, remote+"/mcp", token)
 	answers := make(chan string, 1)
 	arguments, _ := json.Marshal(map[string]string{"command": "touch made x"})
-	go func() { answers <- clitest.CallTool(t, remote+"/mcp", token, "exec", string(arguments), session) }()
+	go func() { answers <- clitest.CallToolHTTP(t, remote+"/mcp", token, "exec", string(arguments), session) }()
 	waiting := here.AwaitApprovals(t, 1)
 	if out, code := elsewhere.Run(t, "approvals", "allow", waiting[0].ID); code == 0 {
 		t.Errorf("the gateway's machine says yes: %s", out)

@@ -90,7 +90,7 @@ func TestHubRecoversFromFullDisk(t *testing.T) {
 		})
 		for name, w := range p.workers {
 			hosttest.WaitUntil(t, "worker "+name+" reports the full disk", func() bool {
-				text := w.cmd.Stderr.(*clitest.Output).String()
+				text := w.cmd.Stderr.(*clitest.OutputBuffer).String()
 				_, reason, _ := strings.Cut(text, "say in the fleet that the worker "+name+" lives: ")
 				return strings.Count(reason, "the hub's store can't be written: no space left on device") > cycle
 			})

@@ -25,7 +25,7 @@ func (o *Options) joinAsAdmin(ctx context.Context) (*membership.Member, error) {
 	}
 	if err := f.Require(identity.Admin); err != nil {
 		f.Close()
-		return nil, cli.Fail(err)
+		return nil, cli.FailedError(err)
 	}
 	return f, nil
 }
@@ -61,7 +61,7 @@ func (o *DrainOptions) drainWorker(ctx context.Context) error {
 	}
 	defer f.Close()
 	if err := f.Drain(ctx, o.worker); err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	fmt.Fprintf(o.Out, "%s has no agents any more\n", o.worker)
 	return nil
@@ -92,7 +92,7 @@ workspace has to be the agent's alone.`,
 		Example: "  picoclaw fleet move site build2 --fleet ops.fleet",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return cli.Usagef("%s takes the names of an agent and a worker; `picoclaw fleet status` lists them", cli.CommandName(cmd))
+				return cli.UsageErrorf("%s takes the names of an agent and a worker; `picoclaw fleet status` lists them", cli.CommandName(cmd))
 			}
 			o.agent, o.worker = args[0], args[1]
 			return nil
@@ -105,16 +105,16 @@ workspace has to be the agent's alone.`,
 
 func (o *MoveOptions) moveAgent(ctx context.Context) error {
 	if !config.IsAgentID(o.agent) {
-		return cli.Fail(fmt.Errorf("there is no agent %q; `picoclaw fleet status` shows which there are", o.agent))
+		return cli.FailedError(fmt.Errorf("there is no agent %q; `picoclaw fleet status` shows which there are", o.agent))
 	}
 	f, err := o.joinAsAdmin(ctx)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	err = f.Move(ctx, o.agent, o.worker, func(state string) { fmt.Fprintln(o.Err, terminal.Line(state)) })
+	err = f.Move(ctx, o.agent, o.worker, func(state string) { fmt.Fprintln(o.Err, terminal.CleanLine(state)) })
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	fmt.Fprintf(o.Out, "%s has agent %s\n", o.worker, o.agent)
 	return nil

@@ -97,7 +97,7 @@ func TestAFleetFromItsBeginning(t *testing.T) {
 	}
 	key := file("minisign.key", string(plain))
 	for _, i := range []clitest.Home{f.one, f.two} {
-		i.Configure(t, fmt.Sprintf(`{"fleet": {"trust": [%q]}, "audit": {"witness_records": 1}}`, public.String()))
+		i.WriteConfig(t, fmt.Sprintf(`{"fleet": {"trust": [%q]}, "audit": {"witness_records": 1}}`, public.String()))
 	}
 	f.one.StartWorker(t, f.identities["one"], 1)
 	call := func(tool string, arguments ...string) string {
@@ -116,9 +116,9 @@ func TestAFleetFromItsBeginning(t *testing.T) {
 	// A gateway with an identity serves MCP.
 	_, address := f.center.StartGateway(t, "--fleet", f.gateway)
 	token := f.center.GatewayToken(t, "main")
-	session := clitest.OpenSession(t, address+"/mcp/main", token)
+	session := clitest.OpenHTTPSession(t, address+"/mcp/main", token)
 	read := func() string {
-		return clitest.CallTool(t, address+"/mcp/main", token, "read_file", `{"path":"a.txt"}`, session)
+		return clitest.CallToolHTTP(t, address+"/mcp/main", token, "read_file", `{"path":"a.txt"}`, session)
 	}
 	if out := read(); !strings.Contains(out, "moved") {
 		t.Error(out)
@@ -205,7 +205,7 @@ func TestAFleetFromItsBeginning(t *testing.T) {
 		!strings.Contains(out, "drained") {
 		t.Error(code, out)
 	}
-	clitest.Stop(t, two)
+	clitest.StopServer(t, two)
 	if out := f.run(t, f.center, "hub", "witness", "one", "--tenant", "team"); out == "" {
 		t.Error("the worker has told nothing of its record")
 	}
@@ -221,7 +221,7 @@ func standby(i clitest.Home, t *testing.T, fleet string) *exec.Cmd {
 	}
 	t.Cleanup(func() {
 		if cmd.ProcessState == nil {
-			clitest.Stop(t, cmd)
+			clitest.StopServer(t, cmd)
 		}
 	})
 	name := strings.TrimSuffix(filepath.Base(fleet), ".fleet")

@@ -11,33 +11,33 @@ import (
 func TestNewCmdFleet(t *testing.T) {
 	ops := Options{membership.Flags{Address: "ops.fleet"}}
 	clitest.CheckOptions(t, NewCmdStatus,
-		clitest.CommandLine[StatusOptions]{Line: "--fleet ops.fleet", Want: StatusOptions{Options: ops, output: cli.Text}},
-		clitest.CommandLine[StatusOptions]{Line: "a", Usage: "takes no argument"})
+		clitest.OptionsCase[StatusOptions]{Line: "--fleet ops.fleet", Want: StatusOptions{Options: ops, output: cli.Text}},
+		clitest.OptionsCase[StatusOptions]{Line: "a", Usage: "takes no argument"})
 	clitest.CheckOptions(t, NewCmdWhere,
-		clitest.CommandLine[WhereOptions]{Line: "main --fleet ops.fleet", Want: WhereOptions{Options: ops, agent: "main"}},
-		clitest.CommandLine[WhereOptions]{Line: "", Usage: "where takes the name of one agent; `picoclaw fleet status`"})
+		clitest.OptionsCase[WhereOptions]{Line: "main --fleet ops.fleet", Want: WhereOptions{Options: ops, agent: "main"}},
+		clitest.OptionsCase[WhereOptions]{Line: "", Usage: "where takes the name of one agent; `picoclaw fleet status`"})
 	clitest.CheckOptions(t, NewCmdDrain,
-		clitest.CommandLine[DrainOptions]{Line: "build1 --fleet ops.fleet", Want: DrainOptions{Options: ops, worker: "build1"}},
-		clitest.CommandLine[DrainOptions]{Line: "a b", Usage: "drain takes the name of one worker"})
+		clitest.OptionsCase[DrainOptions]{Line: "build1 --fleet ops.fleet", Want: DrainOptions{Options: ops, worker: "build1"}},
+		clitest.OptionsCase[DrainOptions]{Line: "a b", Usage: "drain takes the name of one worker"})
 	clitest.CheckOptions(t, NewCmdMove,
-		clitest.CommandLine[MoveOptions]{Line: "site build2 --fleet ops.fleet",
+		clitest.OptionsCase[MoveOptions]{Line: "site build2 --fleet ops.fleet",
 			Want: MoveOptions{Options: ops, agent: "site", worker: "build2"}},
-		clitest.CommandLine[MoveOptions]{Line: "site", Usage: "move takes the names of an agent and a worker"})
+		clitest.OptionsCase[MoveOptions]{Line: "site", Usage: "move takes the names of an agent and a worker"})
 	clitest.CheckOptions(t, NewCmdWorker,
-		clitest.CommandLine[WorkerOptions]{Line: "--fleet ops.fleet --name w",
+		clitest.OptionsCase[WorkerOptions]{Line: "--fleet ops.fleet --name w",
 			Want: WorkerOptions{membership.Flags{Address: "ops.fleet", Name: "w"}}},
-		clitest.CommandLine[WorkerOptions]{Line: "w", Usage: "takes no argument"})
+		clitest.OptionsCase[WorkerOptions]{Line: "w", Usage: "takes no argument"})
 }
 
 func TestNewCmdFleetConfig(t *testing.T) {
 	clitest.CheckOptions(t, NewCmdConfigPush,
-		clitest.CommandLine[ConfigOptions]{Line: "fleet.json --key k --fleet ops.fleet",
+		clitest.OptionsCase[ConfigOptions]{Line: "fleet.json --key k --fleet ops.fleet",
 			Want: ConfigOptions{source: "fleet.json", key: "k", file: "ops.fleet"}},
-		clitest.CommandLine[ConfigOptions]{Line: "", Usage: "push takes the name of one configuration file"})
+		clitest.OptionsCase[ConfigOptions]{Line: "", Usage: "push takes the name of one configuration file"})
 	clitest.CheckOptions(t, NewCmdConfigRollback,
-		clitest.CommandLine[ConfigOptions]{Line: "--to 3 --key k", Want: ConfigOptions{serial: 3, key: "k"}},
-		clitest.CommandLine[ConfigOptions]{Line: "--to x", Usage: "to"})
+		clitest.OptionsCase[ConfigOptions]{Line: "--to 3 --key k", Want: ConfigOptions{serial: 3, key: "k"}},
+		clitest.OptionsCase[ConfigOptions]{Line: "--to x", Usage: "to"})
 	clitest.CheckOptions(t, NewCmdConfigShow,
-		clitest.CommandLine[ConfigOptions]{Line: "--serial 3", Want: ConfigOptions{serial: 3}},
-		clitest.CommandLine[ConfigOptions]{Line: "3", Usage: "takes no argument"})
+		clitest.OptionsCase[ConfigOptions]{Line: "--serial 3", Want: ConfigOptions{serial: 3}},
+		clitest.OptionsCase[ConfigOptions]{Line: "3", Usage: "takes no argument"})
 }

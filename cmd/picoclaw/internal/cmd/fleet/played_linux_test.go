@@ -89,16 +89,16 @@ func (p *played) identified(t *testing.T, args ...string) (string, *hosttest.Fla
 }
 
 func (p *played) startHub(t *testing.T) {
-	p.server = p.hub.Start(t, "serves at", "hub", "--listen", p.at)
+	p.server = p.hub.StartProgram(t, "serves at", "hub", "--listen", p.at)
 }
 
 func (p *played) startDoor(t *testing.T) {
-	p.door = p.front.Start(t, "serves at", "gateway", "--fleet", filepath.Join(p.hub.Dir, "front.fleet"), "--port", p.port)
+	p.door = p.front.StartProgram(t, "serves at", "gateway", "--fleet", filepath.Join(p.hub.Dir, "front.fleet"), "--port", p.port)
 }
 
 func (p *played) startWorker(t *testing.T, name, sign string) {
 	w := p.workers[name]
-	w.cmd = w.Start(t, sign, "worker", "--fleet", filepath.Join(p.hub.Dir, name+".fleet"), "--log-level", "warn")
+	w.cmd = w.StartProgram(t, sign, "worker", "--fleet", filepath.Join(p.hub.Dir, name+".fleet"), "--log-level", "warn")
 }
 
 // play starts a fleet.

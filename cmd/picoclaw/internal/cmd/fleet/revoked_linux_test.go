@@ -19,7 +19,7 @@ func TestAGatewayOfTheHubsEndsWhenItIsRevoked(t *testing.T) {
 	t.Parallel()
 	center, front := clitest.NewHome(t), clitest.NewHome(t)
 	at := freeAddress(t)
-	hub := func() *exec.Cmd { return center.Start(t, "the hub serves at ", "hub", "--listen", at) }
+	hub := func() *exec.Cmd { return center.StartProgram(t, "the hub serves at ", "hub", "--listen", at) }
 	server := hub()
 	file := func(name string) string { return filepath.Join(center.Dir, name+".fleet") }
 	ran := func(args ...string) {
@@ -32,12 +32,12 @@ func TestAGatewayOfTheHubsEndsWhenItIsRevoked(t *testing.T) {
 		ran("hub", "add", "gateway", name, "--out", file(name))
 	}
 	cmd, address := front.StartGateway(t, "--fleet", file("front"))
-	said := func() string { return cmd.Stderr.(*clitest.Output).String() }
+	said := func() string { return cmd.Stderr.(*clitest.OutputBuffer).String() }
 
-	clitest.Stop(t, server) // that it is away ends nothing
-	hosttest.WaitUntil(t, "the hub is not reached", func() bool { status, _ := clitest.Get(t, address+"/ready"); return status == 503 })
+	clitest.StopServer(t, server) // that it is away ends nothing
+	hosttest.WaitUntil(t, "the hub is not reached", func() bool { status, _ := clitest.HTTPGet(t, address+"/ready"); return status == 503 })
 	hub()
-	hosttest.WaitUntil(t, "the hub is reached", func() bool { status, _ := clitest.Get(t, address+"/ready"); return status == 200 })
+	hosttest.WaitUntil(t, "the hub is reached", func() bool { status, _ := clitest.HTTPGet(t, address+"/ready"); return status == 200 })
 
 	revoked, _, err := identity.Connect(file("front"))
 	if err != nil {
@@ -52,7 +52,7 @@ func TestAGatewayOfTheHubsEndsWhenItIsRevoked(t *testing.T) {
 	}
 	ran("hub", "revoke", "front")
 	hosttest.WaitUntil(t, "a revoked connection is closed", func() bool { return !revoked.IsConnected() })
-	if status, text := clitest.Get(t, address+"/ready"); status != 200 {
+	if status, text := clitest.HTTPGet(t, address+"/ready"); status != 200 {
 		t.Errorf("with another identity: %d %s", status, text)
 	}
 

@@ -82,10 +82,10 @@ func TestWorkersDoNotDriveTheTerminal(t *testing.T) {
 	} {
 		seen := clitest.StartTerminal(t, f.center.Dir, []string{"NO_COLOR=1"}, strings.Fields(c.args)...)
 		_ = seen.Wait() // some fail, as they should
-		hosttest.WaitUntil(t, "the answer is there: "+seen.Text(),
-			func() bool { return strings.Count(seen.Text(), "owned") >= c.times })
-		if strings.ContainsAny(seen.Text(), "\x07\u009b\x1b") || strings.Count(seen.Text(), shown) < c.times {
-			t.Errorf("%s: the terminal got %q", c.args, seen.Text())
+		hosttest.WaitUntil(t, "the answer is there: "+seen.UnreadText(),
+			func() bool { return strings.Count(seen.UnreadText(), "owned") >= c.times })
+		if strings.ContainsAny(seen.UnreadText(), "\x07\u009b\x1b") || strings.Count(seen.UnreadText(), shown) < c.times {
+			t.Errorf("%s: the terminal got %q", c.args, seen.UnreadText())
 		}
 	}
 	plain := f.center.Command(f.center.Program, "hub", "witness", "one", "--tenant", "team")

@@ -80,7 +80,7 @@ func TestAFleetIsUpgradedOneByOne(t *testing.T) {
 	second := map[string]string{"one": "two", "two": "one"}[first]
 	worker := func(name, program, version string) {
 		w := p.workers[name]
-		clitest.Stop(t, w.cmd)
+		clitest.StopServer(t, w.cmd)
 		w.Program = hosttest.ProgramPath(program)
 		p.startWorker(t, name, "")
 		hosttest.WaitUntil(t, name+" is there as "+version, func() bool {
@@ -100,13 +100,13 @@ func TestAFleetIsUpgradedOneByOne(t *testing.T) {
 		{"the worker that has no agent", func() { worker(second, nextProgram, nextVersion) }},
 		{"the other worker, whose agent the first one takes", func() { worker(first, nextProgram, nextVersion) }},
 		{"the hub", func() {
-			clitest.Stop(t, p.server)
+			clitest.StopServer(t, p.server)
 			p.hub.Program = hosttest.ProgramPath(nextProgram)
 			p.startHub(t)
 		}},
 		{"a worker goes back", func() { worker(p.holder(t), "bin/picoclaw", "") }},
 		{"the gateway", func() {
-			clitest.Stop(t, p.door)
+			clitest.StopServer(t, p.door)
 			p.front.Program = hosttest.ProgramPath(nextProgram)
 			p.startDoor(t)
 		}},

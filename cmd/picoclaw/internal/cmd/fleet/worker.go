@@ -86,10 +86,10 @@ func (o *WorkerOptions) runWorker(ctx context.Context) error {
 		return err
 	}
 	if cfg.Home().Fallback {
-		return cli.CannotStart(errors.New("a worker needs a home; set PICOCLAW_HOME to a directory"))
+		return cli.StartError(errors.New("a worker needs a home; set PICOCLAW_HOME to a directory"))
 	}
 	w := &runningWorker{fleet: o, home: cfg.Home().Path, changes: make(chan struct{}, 1), trusts: make(chan struct{}, 1)}
-	if w.logger, err = o.Logger(cfg); err != nil {
+	if w.logger, err = o.NewLogger(cfg); err != nil {
 		return err
 	}
 	o.Wait = func(err error) { fmt.Fprintf(o.Err, "the worker waits until it reaches its fleet: %v\n", err) }
@@ -101,7 +101,7 @@ func (o *WorkerOptions) runWorker(ctx context.Context) error {
 	}
 	defer w.member.Close()
 	if err = w.member.Require(identity.Worker); err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	if w.current, err = w.openConfig(cfg); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (w *runningWorker) serveAgents(ctx context.Context, cfg *config.Config) err
 		Idle:    func() { fmt.Fprintf(stderr, "the worker %s is in the fleet, and has no agent yet\n", w.member.Name) },
 		Changes: w.changes, Version: w.fleet.Version, Logger: logger, Drain: time.Duration(cfg.Gateway().DrainSeconds) * time.Second})
 	if err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var background sync.WaitGroup
@@ -138,7 +138,7 @@ func (w *runningWorker) serveAgents(ctx context.Context, cfg *config.Config) err
 		fmt.Fprintf(stderr, "the worker %s serves agent %s\n", w.member.Name, agent)
 	})
 	if err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (w *runningWorker) openConfig(cfg *config.Config) (*configAssembly, error) 
 		}
 		s.agents = slices.DeleteFunc(s.agents, func(agent string) bool { return !slices.Contains(id.Agents, agent) })
 		if len(s.agents) == 0 {
-			return nil, cli.CannotStart(fmt.Errorf("the identity of %s is for %s, and the configuration has %s: no agent is served",
+			return nil, cli.StartError(fmt.Errorf("the identity of %s is for %s, and the configuration has %s: no agent is served",
 				id.Name, strings.Join(id.Agents, ", "), strings.Join(cfg.AgentIDs(), ", ")))
 		}
 		for _, agent := range cfg.AgentIDs() {
@@ -173,7 +173,7 @@ func (w *runningWorker) openConfig(cfg *config.Config) (*configAssembly, error) 
 	}
 	if err != nil {
 		hosts.Close(s.app, s.all)
-		return nil, cli.CannotStart(err)
+		return nil, cli.StartError(err)
 	}
 	ctx, stopWatching := context.WithCancel(context.Background())
 	s.stopWatching = stopWatching
@@ -222,7 +222,7 @@ func (w *runningWorker) movableWorkspace(agent string) (string, error) {
 func (w *runningWorker) reloadConfig() error {
 	w.reloadMu.Lock()
 	defer w.reloadMu.Unlock()
-	cfg, err := w.fleet.ConfigAgain(w.current.file)
+	cfg, err := w.fleet.ReloadConfig(w.current.file)
 	if err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (w *runningWorker) reloadConfig() error {
 // reloadOnHangup reloads the configuration at SIGHUP.
 func (w *runningWorker) reloadOnHangup(ctx context.Context) {
 	hangups := make(chan os.Signal, 1)
-	if on := cli.HangupSignals(); len(on) > 0 {
+	if on := cli.ReloadSignals(); len(on) > 0 {
 		signal.Notify(hangups, on...)
 		defer signal.Stop(hangups)
 	}

@@ -31,7 +31,7 @@ func TestAWorkerTrustsAnotherKeyAtSIGHUP(t *testing.T) {
 	}
 	ran("hub", "add", "worker", "w1", "--agent", "main", "--out", file("w1.fleet"))
 	ran("hub", "add", "admin", "ops", "--out", file("ops.fleet"))
-	trust := func(key minisign.PublicKey) { in.Configure(t, fmt.Sprintf(`{"fleet": {"trust": [%q]}}`, key)) }
+	trust := func(key minisign.PublicKey) { in.WriteConfig(t, fmt.Sprintf(`{"fleet": {"trust": [%q]}}`, key)) }
 	before, _, err := minisign.GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -68,5 +68,5 @@ func TestAWorkerTrustsAnotherKeyAtSIGHUP(t *testing.T) {
 	hosttest.WaitUntil(t, "what the key has signed is taken", status(`"config":1`))
 
 	// One that has to wait for its agent says so.
-	clitest.NewHome(t).Start(t, "w2 is in the fleet, and has no agent yet", "worker", "--fleet", file("w2.fleet"))
+	clitest.NewHome(t).StartProgram(t, "w2 is in the fleet, and has no agent yet", "worker", "--fleet", file("w2.fleet"))
 }

@@ -86,12 +86,12 @@ func (o *Options) runGateway(ctx context.Context) error {
 	}
 	home := cfg.Home()
 	if home.Fallback {
-		return cli.CannotStart(errors.New("a gateway needs a home; set PICOCLAW_HOME to a directory"))
+		return cli.StartError(errors.New("a gateway needs a home; set PICOCLAW_HOME to a directory"))
 	}
 	if err = os.MkdirAll(home.Path, 0o700); err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
-	logger, err := o.Logger(cfg)
+	logger, err := o.NewLogger(cfg)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (o *Options) runGateway(ctx context.Context) error {
 	}
 	if hostName, _, invalid := net.SplitHostPort(address); invalid == nil && !isLoopback(hostName) {
 		if settings.Console {
-			return cli.CannotStart(fmt.Errorf("the console is for this machine alone, and %s is an address that others reach: leave "+
+			return cli.StartError(fmt.Errorf("the console is for this machine alone, and %s is an address that others reach: leave "+
 				"gateway.host at localhost, or gateway.console off; from elsewhere `ssh -L` leads to it", address))
 		}
 		logger.Warn("other machines can reach the gateway, and nothing that they send is encrypted", "address", address)
@@ -114,7 +114,7 @@ func (o *Options) runGateway(ctx context.Context) error {
 	drain := time.Duration(settings.DrainSeconds) * time.Second
 	telemetry, err := host.NewTelemetry(cfg, o.Version, true, logger)
 	if err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	defer telemetry.Close(context.WithoutCancel(ctx))
 	o.hostOptions = host.Options{Schedules: &host.Schedules{}, Shares: &quota.Ledger{}, Grace: drain,
@@ -154,7 +154,7 @@ func (o *Options) runGateway(ctx context.Context) error {
 	default:
 	}
 	if err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	return nil
 }
@@ -167,7 +167,7 @@ func isLoopback(hostName string) bool {
 
 // openInstance opens a host with the current configuration.
 func (o *Options) openInstance() (gateway.Instance, error) {
-	cfg, err := o.ConfigAgain(o.configFile)
+	cfg, err := o.ReloadConfig(o.configFile)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (o *Options) openInstance() (gateway.Instance, error) {
 
 // openRemote opens an instance that serves a fleet's agents.
 func (o *Options) openRemote(cfg *config.Config) (gateway.Instance, error) {
-	logger, err := o.Logger(cfg)
+	logger, err := o.NewLogger(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func (o *Options) openRemote(cfg *config.Config) (gateway.Instance, error) {
 	}
 	if err = f.Require(identity.Gateway, identity.Admin); err != nil {
 		f.Close()
-		return nil, cli.CannotStart(err)
+		return nil, cli.StartError(err)
 	}
 	remote, err := host.OpenRemote(host.RemoteOptions{Fleet: f.Fleet, Config: cfg, Version: o.Version,
 		Logger: logger.Named("gateway"),
@@ -233,7 +233,7 @@ const reloadInterval = 2 * time.Second
 // logged and change nothing.
 func (o *Options) watchConfig(ctx context.Context, g *gateway.Gateway, cfg *config.Config) {
 	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, cli.HangupSignals()...)
+	signal.Notify(hangups, cli.ReloadSignals()...)
 	defer signal.Stop(hangups)
 	var ticks <-chan time.Time
 	if cfg.Gateway().HotReload && cfg.File() != "" {
@@ -289,15 +289,15 @@ func (o *TokenOptions) printToken() error {
 	if o.agent == "" || !o.isFleet {
 		resolved, unknown := cfg.ResolveAgent(o.agent)
 		if unknown != nil {
-			return cli.Usagef("%w", unknown)
+			return cli.UsageErrorf("%w", unknown)
 		}
 		o.agent = resolved.ID
 	} else if !config.IsAgentID(o.agent) {
-		return cli.Usagef("%q is no agent's id", o.agent)
+		return cli.UsageErrorf("%q is no agent's id", o.agent)
 	}
 	token, err := hosts.AgentToken(cfg.Home().Path, o.agent)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	fmt.Fprintln(o.Out, token)
 	return nil

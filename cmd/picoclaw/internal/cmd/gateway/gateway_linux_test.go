@@ -26,7 +26,7 @@ import (
 func TestTheGatewaySaysHowItIs(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
-	in.Configure(t, `{"agents": {"list": [{"id": "main"}, {"id": "reader", "tools": {"disabled": ["exec"]}}]}}`)
+	in.WriteConfig(t, `{"agents": {"list": [{"id": "main"}, {"id": "reader", "tools": {"disabled": ["exec"]}}]}}`)
 	if out, code := in.Run(t, "gateway", "status"); code != clitest.ExitFailed || !strings.Contains(out, "no gateway runs") {
 		t.Errorf("without a gateway: %d %s", code, out)
 	}
@@ -35,10 +35,10 @@ func TestTheGatewaySaysHowItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	server, url := in.StartGateway(t)
-	if status, text := clitest.Get(t, url+"/health"); status != 200 || !strings.Contains(text, fmt.Sprint(server.Process.Pid)) {
+	if status, text := clitest.HTTPGet(t, url+"/health"); status != 200 || !strings.Contains(text, fmt.Sprint(server.Process.Pid)) {
 		t.Errorf("/health: %d %s", status, text)
 	}
-	if status, text := clitest.Get(t, url+"/ready"); status != 200 || !strings.Contains(text, `"isolation","status":"ok"`) {
+	if status, text := clitest.HTTPGet(t, url+"/ready"); status != 200 || !strings.Contains(text, `"isolation","status":"ok"`) {
 		t.Errorf("/ready: %d %s", status, text)
 	}
 	if info, err := os.Stat(filepath.Join(in.Dir, "gateway.sock")); err != nil || info.Mode().Perm() != 0o600 {
@@ -61,13 +61,13 @@ func TestTheGatewaySaysHowItIs(t *testing.T) {
 	}
 	// Each agent has a token of its own, and what it opens is that agent.
 	main, reader := in.GatewayToken(t, "main"), in.GatewayToken(t, "reader")
-	session := clitest.OpenSession(t, url+"/mcp", main)
-	if answer := clitest.CallTool(t, url+"/mcp", main, "exec", `{"command":"echo x"}`, session); !strings.Contains(answer, `x`) ||
+	session := clitest.OpenHTTPSession(t, url+"/mcp", main)
+	if answer := clitest.CallToolHTTP(t, url+"/mcp", main, "exec", `{"command":"echo x"}`, session); !strings.Contains(answer, `x`) ||
 		strings.Contains(answer, `"isError":true`) {
 		t.Errorf("exec by main: %s", answer)
 	}
-	session = clitest.OpenSession(t, url+"/mcp/reader", reader)
-	if answer := clitest.CallTool(t, url+"/mcp/reader", reader, "exec", `{"command":"echo x"}`, session); strings.Contains(answer,
+	session = clitest.OpenHTTPSession(t, url+"/mcp/reader", reader)
+	if answer := clitest.CallToolHTTP(t, url+"/mcp/reader", reader, "exec", `{"command":"echo x"}`, session); strings.Contains(answer,
 		`"text":"x`) {
 		t.Errorf("exec by reader: %s", answer)
 	}
@@ -76,7 +76,7 @@ func TestTheGatewaySaysHowItIs(t *testing.T) {
 		want        int
 	}{{"/mcp", reader, 401}, {"/mcp/reader", main, 401}, {"/mcp/main", main, 200}, {"/mcp/nobody", main, 404},
 		{"/mcp/", main, 404}, {"/mcp/reader/", reader, 200}, {"/mcp/main/reader", reader, 401}, {"/mcp/main/reader", main, 404}, {"/mcp/%2e%2e/main", main, 404}} {
-		if status, answer, _ := clitest.Post(t, url+c.path, c.token, clitest.InitializeMessage, nil); status != c.want {
+		if status, answer, _ := clitest.PostMCP(t, url+c.path, c.token, clitest.InitializeMessage, nil); status != c.want {
 			t.Errorf("%s: %d %s; want %d", c.path, status, answer, c.want)
 		}
 	}
@@ -95,7 +95,7 @@ func TestTheGatewaySaysHowItIs(t *testing.T) {
 			t.Errorf("%s by another name: %s", path, response.Status)
 		}
 	}
-	if _, text := clitest.Get(t, url+"/metrics"); !strings.Contains(text,
+	if _, text := clitest.HTTPGet(t, url+"/metrics"); !strings.Contains(text,
 		`picoclaw_call_duration_seconds_count{agent="main",decision="allow",outcome="ok",tool="shell.exec"} 1`) {
 		t.Errorf("/metrics: %s", text)
 	}
@@ -108,7 +108,7 @@ func TestTheGatewaySaysHowItIs(t *testing.T) {
 	if code != clitest.ExitStart || !strings.Contains(second, fmt.Sprint(server.Process.Pid)) {
 		t.Errorf("a second gateway: %d %s", code, second)
 	}
-	clitest.Stop(t, server)
+	clitest.StopServer(t, server)
 	for _, name := range []string{pidfile.FileName, "gateway.sock", "gateway.key"} {
 		if _, err := os.Stat(filepath.Join(in.Dir, name)); err == nil {
 			t.Errorf("%s is still there", name)
@@ -119,7 +119,7 @@ func TestTheGatewaySaysHowItIs(t *testing.T) {
 func TestReloadWithoutConfigurationFails(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
-	in.Configure(t, `{"tools": {"disabled": ["exec"]}}`)
+	in.WriteConfig(t, `{"tools": {"disabled": ["exec"]}}`)
 	server, _ := in.StartGateway(t)
 	file := filepath.Join(in.Dir, "config.json")
 	if err := os.Rename(file, file+".away"); err != nil {
@@ -131,7 +131,7 @@ func TestReloadWithoutConfigurationFails(t *testing.T) {
 	if err := server.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	said := server.Stderr.(*clitest.Output)
+	said := server.Stderr.(*clitest.OutputBuffer)
 	hosttest.WaitUntil(t, "the log has it twice", func() bool { return strings.Count(said.String(), "config.json is missing") == 2 })
 	if out, _ := in.Run(t, "gateway", "status"); !strings.Contains(out, "config.json is missing") {
 		t.Errorf("status: %s", out)
@@ -156,7 +156,7 @@ func TestBrokenJobsAreNotReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	hosttest.WaitUntil(t, "/ready names the file", func() bool {
-		status, text := clitest.Get(t, url+"/ready")
+		status, text := clitest.HTTPGet(t, url+"/ready")
 		return status == http.StatusServiceUnavailable && strings.Contains(text, jobs)
 	})
 	if out, code := in.Run(t, "gateway", "status"); code != clitest.ExitFailed || !strings.Contains(out, jobs+" is missing") {
@@ -173,41 +173,41 @@ func TestAReloadKeepsWhatHasBegun(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	with := `{"tools": {"disabled": ["rm"]}}`
-	in.Configure(t, with)
+	in.WriteConfig(t, with)
 	server, url := in.StartGateway(t)
 	token := in.GatewayToken(t, "main")
-	before := clitest.OpenSession(t, url+"/mcp", token)
+	before := clitest.OpenHTTPSession(t, url+"/mcp", token)
 	allowed := func(session map[string]string) bool {
-		answer := clitest.CallTool(t, url+"/mcp", token, "exec", `{"command":"echo x"}`, session)
+		answer := clitest.CallToolHTTP(t, url+"/mcp", token, "exec", `{"command":"echo x"}`, session)
 		return strings.Contains(answer, `"text":"x`)
 	}
 	if !allowed(before) {
 		t.Fatal("exec is not allowed to begin with")
 	}
-	in.Configure(t, `{"tools": {"disabled": ["exec"]}`+"\n")
+	in.WriteConfig(t, `{"tools": {"disabled": ["exec"]}`+"\n")
 	if out, code := in.Run(t, "gateway", "reload"); code != clitest.ExitFailed || !strings.Contains(out, "config.json") {
 		t.Errorf("a broken configuration: %d %s", code, out)
 	}
-	if session := clitest.OpenSession(t, url+"/mcp", token); !allowed(session) {
+	if session := clitest.OpenHTTPSession(t, url+"/mcp", token); !allowed(session) {
 		t.Error("a broken configuration has changed what a new session may do")
 	}
-	in.Configure(t, `{"tools": {"disabled": ["exec"]}}`)
+	in.WriteConfig(t, `{"tools": {"disabled": ["exec"]}}`)
 	if out, code := in.Run(t, "gateway", "reload"); code != 0 {
 		t.Fatalf("%d %s", code, out)
 	}
-	after := clitest.OpenSession(t, url+"/mcp", token)
+	after := clitest.OpenHTTPSession(t, url+"/mcp", token)
 	if allowed(after) || !allowed(before) {
 		t.Errorf("after the reload a new session may: %v, the one before: %v", allowed(after), allowed(before))
 	}
-	in.Configure(t, with)
+	in.WriteConfig(t, with)
 	if err := server.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	hosttest.WaitUntil(t, "SIGHUP is heeded", func() bool { return allowed(clitest.OpenSession(t, url+"/mcp", token)) })
+	hosttest.WaitUntil(t, "SIGHUP is heeded", func() bool { return allowed(clitest.OpenHTTPSession(t, url+"/mcp", token)) })
 	if allowed(after) {
 		t.Error("a session has got more by a reload")
 	}
-	clitest.Stop(t, server)
+	clitest.StopServer(t, server)
 }
 
 // A client that has gone does not keep configurations in use without end.
@@ -217,7 +217,7 @@ func TestConfigurationsInUseAreBounded(t *testing.T) {
 	server, url := in.StartGateway(t)
 	token := in.GatewayToken(t, "main")
 	for range 12 {
-		clitest.OpenSession(t, url+"/mcp", token)
+		clitest.OpenHTTPSession(t, url+"/mcp", token)
 		if out, code := in.Run(t, "gateway", "reload"); code != 0 {
 			t.Fatal(out)
 		}
@@ -227,20 +227,20 @@ func TestConfigurationsInUseAreBounded(t *testing.T) {
 		var status gateway.Status
 		return json.Unmarshal([]byte(out), &status) == nil && len(status.Configurations) <= 8
 	})
-	clitest.Stop(t, server)
+	clitest.StopServer(t, server)
 }
 
 // The end waits for what runs, for as long as it may.
 func TestTheGatewayDrains(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
-	in.Configure(t, `{"gateway": {"drain_seconds": 60}}`)
+	in.WriteConfig(t, `{"gateway": {"drain_seconds": 60}}`)
 	server, url := in.StartGateway(t)
 	token := in.GatewayToken(t, "main")
-	session := clitest.OpenSession(t, url+"/mcp", token)
+	session := clitest.OpenHTTPSession(t, url+"/mcp", token)
 	answered := make(chan string)
 	go func() {
-		answered <- clitest.CallTool(t, url+"/mcp", token, "exec",
+		answered <- clitest.CallToolHTTP(t, url+"/mcp", token, "exec",
 			`{"command":"touch begun; while [ ! -e go ]; do sleep 0.05; done; echo finished"}`, session)
 	}()
 	at := func(name string) string { return filepath.Join(in.Workspace, name) }
@@ -257,7 +257,7 @@ func TestTheGatewayDrains(t *testing.T) {
 		_ = response.Body.Close()
 		return response.StatusCode == http.StatusServiceUnavailable
 	})
-	if status, answer, _ := clitest.Post(t, url+"/mcp", token, clitest.InitializeMessage, nil); status != http.StatusServiceUnavailable {
+	if status, answer, _ := clitest.PostMCP(t, url+"/mcp", token, clitest.InitializeMessage, nil); status != http.StatusServiceUnavailable {
 		t.Errorf("a new session: %d %s", status, answer)
 	}
 	if err := os.WriteFile(at("go"), nil, 0o600); err != nil {
@@ -275,15 +275,15 @@ func TestTheGatewayDrains(t *testing.T) {
 func TestAStopReachesEveryHost(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
-	in.Configure(t, `{"agents": {"list": [{"id": "main"}, {"id": "other"}]}}`)
+	in.WriteConfig(t, `{"agents": {"list": [{"id": "main"}, {"id": "other"}]}}`)
 	_, url := in.StartGateway(t)
 	token := in.GatewayToken(t, "main")
-	session := clitest.OpenSession(t, url+"/mcp", token)
+	session := clitest.OpenHTTPSession(t, url+"/mcp", token)
 	ended := make(chan string, 3)
 	command := func(name string) string {
 		return fmt.Sprintf(`{"command":"echo $$ > %s; exec sleep 3054"}`, name)
 	}
-	go func() { ended <- clitest.CallTool(t, url+"/mcp", token, "exec", command("a"), session) }()
+	go func() { ended <- clitest.CallToolHTTP(t, url+"/mcp", token, "exec", command("a"), session) }()
 	for _, c := range []struct{ name, agent string }{{"b", "main"}, {"c", "other"}} {
 		var out bytes.Buffer
 		cmd := in.Command(hosttest.ProgramPath("bin/picoclaw"), "call", "exec", "--agent", c.agent, "--json", command(c.name))
@@ -297,7 +297,7 @@ func TestAStopReachesEveryHost(t *testing.T) {
 			ended <- out.String()
 		}()
 	}
-	if answer := clitest.CallTool(t, url+"/mcp", token, "exec", `{"command":"echo $$ > d; exec sleep 3055","background":true}`,
+	if answer := clitest.CallToolHTTP(t, url+"/mcp", token, "exec", `{"command":"echo $$ > d; exec sleep 3055","background":true}`,
 		session); strings.Contains(answer, `"isError":true`) {
 		t.Fatal(answer)
 	}
@@ -325,11 +325,11 @@ func TestAStopReachesEveryHost(t *testing.T) {
 	if !hosttest.IsAlive(other) {
 		t.Error("another agent's command has ended")
 	}
-	if answer := clitest.CallTool(t, url+"/mcp", token, "list_dir", `{"path":"."}`, session); !strings.Contains(answer, "it loops") {
+	if answer := clitest.CallToolHTTP(t, url+"/mcp", token, "list_dir", `{"path":"."}`, session); !strings.Contains(answer, "it loops") {
 		t.Errorf("a new call: %s", answer)
 	}
 	// It works with a configuration that does not.
-	in.Configure(t, `{`)
+	in.WriteConfig(t, `{`)
 	if out, code := in.Run(t, "stop"); code != 0 {
 		t.Errorf("%d %s", code, out)
 	}
@@ -342,7 +342,7 @@ func TestAStopReachesEveryHost(t *testing.T) {
 	if out, code := in.Run(t, "start", "--agent", "main"); code != 0 {
 		t.Errorf("%d %s", code, out)
 	}
-	if answer := clitest.CallTool(t, url+"/mcp", token, "list_dir", `{"path":"."}`, session); strings.Contains(answer,
+	if answer := clitest.CallToolHTTP(t, url+"/mcp", token, "list_dir", `{"path":"."}`, session); strings.Contains(answer,
 		`"isError":true`) {
 		t.Errorf("after the start: %s", answer)
 	}
@@ -425,7 +425,7 @@ func TestTheGatewayIsTheFirstProcessOfAContainer(t *testing.T) {
 func TestAStartDoesNotOvertakeItsStop(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
-	in.Configure(t, `{}`)
+	in.WriteConfig(t, `{}`)
 	ended := make(chan string, 1)
 	go func() {
 		out, _ := in.Run(t, "call", "exec", "--json", `{"command":"touch begun; exec sleep 3056"}`)

@@ -26,26 +26,26 @@ func TestURLNarrowsToDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	server, url := in.StartGateway(t)
-	defer clitest.Stop(t, server)
+	defer clitest.StopServer(t, server)
 	token := in.GatewayToken(t, "main")
 	for path, want := range map[string]int{"/mcp/main/docs": 200, "/mcp/main/none": 404, "/mcp/main/secret": 404, "/mcp/main/link": 404,
 		"/mcp/main/docs%2f..%2f..": 404, "/mcp/main/%2fetc": 404} {
-		if status, answer, _ := clitest.Post(t, url+path, token, clitest.InitializeMessage, nil); status != want {
+		if status, answer, _ := clitest.PostMCP(t, url+path, token, clitest.InitializeMessage, nil); status != want {
 			t.Errorf("%s: %d %s; want %d", path, status, answer, want)
 		}
-		if status, answer, _ := clitest.Post(t, url+path, "another-token-of-some-length", clitest.InitializeMessage, nil); status != 401 {
+		if status, answer, _ := clitest.PostMCP(t, url+path, "another-token-of-some-length", clitest.InitializeMessage, nil); status != 401 {
 			t.Errorf("%s with another token: %d %s", path, status, answer)
 		}
 	}
 	narrow := url + "/mcp/main/docs"
-	session := clitest.OpenSession(t, narrow, token)
+	session := clitest.OpenHTTPSession(t, narrow, token)
 	for arguments, want := range map[string]string{`{"path":"a"}`: "inside", `{"path":"../secret"}`: "constraint.paths",
 		`{"path":"` + filepath.Join(in.Workspace, "secret") + `"}`: "constraint.paths"} {
-		if answer := clitest.CallTool(t, narrow, token, "read_file", arguments, session); !strings.Contains(answer, want) {
+		if answer := clitest.CallToolHTTP(t, narrow, token, "read_file", arguments, session); !strings.Contains(answer, want) {
 			t.Errorf("%s: got %s, want %s", arguments, answer, want)
 		}
 	}
-	if answer := clitest.CallTool(t, narrow, token, "exec", `{"command":"cat ../secret"}`, session); strings.Contains(answer, "hidden text") {
+	if answer := clitest.CallToolHTTP(t, narrow, token, "exec", `{"command":"cat ../secret"}`, session); strings.Contains(answer, "hidden text") {
 		t.Errorf("a command reads %s", answer)
 	}
 }

@@ -13,13 +13,13 @@ import (
 func TestControlCommandsReportPausedGateway(t *testing.T) {
 	t.Parallel()
 	home := clitest.NewHome(t)
-	home.Configure(t, `{"gateway": {"console": true}}`)
+	home.WriteConfig(t, `{"gateway": {"console": true}}`)
 	server, url := home.StartGateway(t)
 	token := home.GatewayToken(t, "main")
-	session := clitest.OpenSession(t, url+"/mcp", token)
+	session := clitest.OpenHTTPSession(t, url+"/mcp", token)
 	answered := make(chan string, 1)
 	go func() {
-		answered <- clitest.CallTool(t, url+"/mcp", token, "exec", `{"command":"touch made"}`, session)
+		answered <- clitest.CallToolHTTP(t, url+"/mcp", token, "exec", `{"command":"touch made"}`, session)
 	}()
 	id := home.AwaitApprovals(t, 1)[0].ID
 	if err := server.Process.Signal(syscall.SIGSTOP); err != nil {

@@ -16,7 +16,7 @@ import (
 // StatusOptions are the options of `picoclaw gateway status`.
 type StatusOptions struct {
 	*cli.Factory
-	output cli.Format
+	output cli.OutputFormat
 }
 
 func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Command {
@@ -34,13 +34,13 @@ func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Comman
 }
 
 func (o *StatusOptions) runStatus(ctx context.Context) error {
-	home, err := o.Home()
+	home, err := o.FindHome()
 	if err != nil {
 		return err
 	}
 	status, err := gateway.NewClient(home).FetchStatus(ctx)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	if o.output == cli.JSON {
 		err = o.PrintJSON(status)
@@ -48,26 +48,26 @@ func (o *StatusOptions) runStatus(ctx context.Context) error {
 		printStatus(o.Factory, status)
 	}
 	if err == nil && !status.Ready {
-		err = &cli.Error{Code: cli.ExitFailed, Err: cli.ErrReported}
+		err = &cli.ExitError{Code: cli.ExitFailed, Err: cli.ErrReported}
 	}
 	return err
 }
 
 func printStatus(f *cli.Factory, s *gateway.Status) {
-	out := terminal.New(f.Out)
+	out := terminal.NewWriter(f.Out)
 	state := out.Paint(terminal.Good, "ready")
 	if !s.Ready {
 		state = out.Paint(terminal.Bad, "not ready")
 	}
-	fmt.Fprintf(out, "gateway   %s, process %d, version %s, since %s\n", state, s.PID, terminal.Line(s.Version),
+	fmt.Fprintf(out, "gateway   %s, process %d, version %s, since %s\n", state, s.PID, terminal.CleanLine(s.Version),
 		s.Started.Local().Format(time.DateTime))
-	fmt.Fprintf(out, "serves    %s\n", terminal.Line(s.Address))
+	fmt.Fprintf(out, "serves    %s\n", terminal.CleanLine(s.Address))
 	for _, c := range s.Checks {
 		text := "ok"
 		if c.Error != "" {
-			text = terminal.Line(c.Error)
+			text = terminal.CleanLine(c.Error)
 		}
-		fmt.Fprintf(out, "%-9s %s\n", terminal.Line(c.Name), text)
+		fmt.Fprintf(out, "%-9s %s\n", terminal.CleanLine(c.Name), text)
 	}
 	for i, c := range s.Configurations {
 		which := "earlier"
@@ -78,7 +78,7 @@ func printStatus(f *cli.Factory, s *gateway.Status) {
 			c.Since.Local().Format(time.DateTime), c.Running, c.Sessions)
 	}
 	if s.ReloadError != "" {
-		fmt.Fprintf(out, "reload    the last one has changed nothing: %s\n", terminal.Line(s.ReloadError))
+		fmt.Fprintf(out, "reload    the last one has changed nothing: %s\n", terminal.CleanLine(s.ReloadError))
 	}
 }
 
@@ -100,12 +100,12 @@ they end. A changed address needs a restart.`, "\n"),
 }
 
 func (o *ReloadOptions) runReload(ctx context.Context) error {
-	home, err := o.Home()
+	home, err := o.FindHome()
 	if err != nil {
 		return err
 	}
 	if err := gateway.NewClient(home).ReloadConfig(ctx); err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	fmt.Fprintln(o.Out, "The gateway has read its configuration again.")
 	return nil

@@ -47,10 +47,10 @@ Clients: ` + strings.Join(clienthook.Names(), ", ") + ".",
 		ValidArgs: clienthook.Names(),
 		Args: func(_ *cobra.Command, args []string) (err error) {
 			if len(args) != 1 {
-				return cli.Usagef("name the client: %s", strings.Join(clienthook.Names(), ", "))
+				return cli.UsageErrorf("name the client: %s", strings.Join(clienthook.Names(), ", "))
 			}
 			if o.client, err = clienthook.FindClient(args[0]); err != nil {
-				return cli.Usagef("%v", err)
+				return cli.UsageErrorf("%v", err)
 			}
 			return nil
 		},
@@ -67,7 +67,7 @@ func (o *Options) runHook(ctx context.Context) error {
 		d = guard.Decision{Verdict: guard.Deny, Rule: "hook", Reason: "the call can't be decided: " + err.Error()}
 	}
 	_, err = o.Out.Write(o.client.WriteAnswer(d))
-	return cli.FailOrNil(err)
+	return cli.FailedError(err)
 }
 
 func (o *Options) decide(ctx context.Context) (d guard.Decision, err error) {

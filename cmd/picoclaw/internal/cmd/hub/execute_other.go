@@ -21,7 +21,7 @@ func executeProgram(program string, args []string) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &exit):
-		return &cli.Error{Code: exit.ExitCode(), Err: cli.ErrReported}
+		return &cli.ExitError{Code: exit.ExitCode(), Err: cli.ErrReported}
 	}
-	return cli.CannotStart(fmt.Errorf("execute %s: %w", program, err))
+	return cli.StartError(fmt.Errorf("execute %s: %w", program, err))
 }

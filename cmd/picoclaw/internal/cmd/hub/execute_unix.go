@@ -14,5 +14,5 @@ import (
 // executeProgram replaces this process with a program, or runs it and returns its exit code.
 func executeProgram(program string, args []string) error {
 	err := unix.Exec(program, append([]string{program}, args...), os.Environ())
-	return cli.CannotStart(fmt.Errorf("execute %s: %w", program, err))
+	return cli.StartError(fmt.Errorf("execute %s: %w", program, err))
 }

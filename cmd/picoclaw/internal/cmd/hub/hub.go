@@ -16,12 +16,12 @@ import (
 
 // NewCmdHub returns the command hub. Its commands check their arguments here and run in picoclaw-hub.
 func NewCmdHub(f *cli.Factory) *cobra.Command {
-	cmd := hubcmd.NewCmdHub(f, hubcmd.Runs{})
+	cmd := hubcmd.NewCmdHub(f, hubcmd.Handlers{})
 	for _, c := range append(cmd.Commands(), cmd) {
 		c.RunE = func(*cobra.Command, []string) error {
 			program, err := findProgram()
 			if err != nil {
-				return cli.CannotStart(err)
+				return cli.StartError(err)
 			}
 			return executeProgram(program, os.Args[1:])
 		}

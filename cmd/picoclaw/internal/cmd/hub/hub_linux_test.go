@@ -184,14 +184,14 @@ func TestAHubIsOneCommand(t *testing.T) {
 	}
 	ran(clitest.ExitFailed, "hub", "witness", "w2")
 
-	in.Configure(t, `{"agents": {"list": [{"id": "main"}]}}`)
+	in.WriteConfig(t, `{"agents": {"list": [{"id": "main"}]}}`)
 	served := in.StartWorker(t, worker, 1)
 	ran(clitest.ExitOK, "hub", "revoke", "w1")
 	impatient := time.AfterFunc(30*time.Second, func() { _ = served.Process.Kill() })
 	if err := served.Wait(); err == nil || !impatient.Stop() {
 		t.Errorf("a worker that was revoked ends with %v", err)
 	}
-	if out := served.Stderr.(*clitest.Output).String(); strings.Count(out, "new identity") != 1 ||
+	if out := served.Stderr.(*clitest.OutputBuffer).String(); strings.Count(out, "new identity") != 1 ||
 		strings.Contains(out, "not in the fleet yet") {
 		t.Errorf("a worker that was revoked: %s", out)
 	}
@@ -200,6 +200,6 @@ func TestAHubIsOneCommand(t *testing.T) {
 		conn.Close()
 		t.Error("who was revoked connects")
 	}
-	clitest.Stop(t, server)
+	clitest.StopServer(t, server)
 	ran(clitest.ExitFailed, "hub", "witness", "w1")
 }

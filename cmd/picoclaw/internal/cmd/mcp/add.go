@@ -61,10 +61,10 @@ workspace and {{state}} the server's own directory. For a server over HTTP use
   picoclaw mcp add api --url https://mcp.example.com/mcp --secret API_TOKEN --header 'Authorization: Bearer ${API_TOKEN}'`, "\n"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return cli.Usagef("name the server, and its command behind --, such as: picoclaw mcp add everything -- npx -y @modelcontextprotocol/server-everything")
+				return cli.UsageErrorf("name the server, and its command behind --, such as: picoclaw mcp add everything -- npx -y @modelcontextprotocol/server-everything")
 			}
 			if cmd.ArgsLenAtDash() == 0 {
-				return cli.Usagef("name the server in front of --, such as: picoclaw mcp add NAME -- %s", strings.Join(args, " "))
+				return cli.UsageErrorf("name the server in front of --, such as: picoclaw mcp add NAME -- %s", strings.Join(args, " "))
 			}
 			o.name, o.spec.Command = args[0], args[1:]
 			return o.parseSpec()
@@ -101,13 +101,13 @@ func (o *AddOptions) addServer(ctx context.Context) error {
 		return err
 	}
 	if err := pluginpb.CheckID(name); err != nil {
-		return cli.Usagef("%v", err)
+		return cli.UsageErrorf("%v", err)
 	}
 	if s.Lock.Plugins[name] != nil {
-		return cli.Fail(fmt.Errorf("there is a plugin %s already; update it with `picoclaw mcp update %s`, or remove it with `picoclaw mcp remove %s`", name, name, name))
+		return cli.FailedError(fmt.Errorf("there is a plugin %s already; update it with `picoclaw mcp update %s`, or remove it with `picoclaw mcp remove %s`", name, name, name))
 	}
 	if _, declared := s.Config.MCPServers()[name]; declared {
-		return cli.Fail(fmt.Errorf("the server %s stands in the configuration; `picoclaw mcp trust %s` looks at it", name, name))
+		return cli.FailedError(fmt.Errorf("the server %s stands in the configuration; `picoclaw mcp trust %s` looks at it", name, name))
 	}
 	return o.installServer(ctx, s, name, nil)
 }
@@ -124,7 +124,7 @@ func (o *serverOptions) parseSpec() error {
 		for _, text := range list.from {
 			key, value, ok := strings.Cut(text, list.between)
 			if key = strings.TrimSpace(key); !ok || key == "" {
-				return cli.Usagef("--%s %q: want NAME%sVALUE", list.name, text, list.between)
+				return cli.UsageErrorf("--%s %q: want NAME%sVALUE", list.name, text, list.between)
 			}
 			if *list.to == nil {
 				*list.to = map[string]string{}
@@ -133,7 +133,7 @@ func (o *serverOptions) parseSpec() error {
 		}
 	}
 	if err := o.spec.Validate(); err != nil {
-		return cli.Usagef("%v", err)
+		return cli.UsageErrorf("%v", err)
 	}
 	return nil
 }
@@ -141,29 +141,29 @@ func (o *serverOptions) parseSpec() error {
 // installServer builds the package and installs it, or updates the plugin of the pin.
 func (o *serverOptions) installServer(ctx context.Context, s *install.Shelf, name string, pin *store.InstalledPlugin) error {
 	if err := s.CheckReach(); err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	if s.IsBundled(name) {
-		return cli.Fail(fmt.Errorf("plugin %s comes with picoclaw; give the server another name", name))
+		return cli.FailedError(fmt.Errorf("plugin %s comes with picoclaw; give the server another name", name))
 	}
 	if err := session.CheckStateName(name); err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	if ids := s.Config.AgentIDs(); len(o.spec.Agents) > 0 {
 		for _, id := range o.spec.Agents {
 			if !slices.Contains(ids, id) {
-				return cli.Usagef("there is no agent %q%s", id, suggest.DidYouMean(id, ids))
+				return cli.UsageErrorf("there is no agent %q%s", id, suggest.DidYouMean(id, ids))
 			}
 		}
 	}
 	for _, secret := range o.spec.Secrets {
 		if known := s.Config.Secrets(); known[secret].Hosts == nil {
-			return cli.Fail(fmt.Errorf("there is no secret %q; say in the configuration where it comes from: secrets.%s", secret, secret))
+			return cli.FailedError(fmt.Errorf("there is no secret %q; say in the configuration where it comes from: secrets.%s", secret, secret))
 		}
 	}
 	if named := o.spec.URL != "" || len(o.spec.Network) > 0; named && !slices.Contains(o.spec.Network, "*") &&
 		!s.Config.IsolationEnabled() {
-		return cli.Fail(errors.New("only a sandbox keeps a server to the hosts that it may reach; set isolation.enabled to true, or grant any with --network '*'"))
+		return cli.FailedError(errors.New("only a sandbox keeps a server to the hosts that it may reach; set isolation.enabled to true, or grant any with --network '*'"))
 	}
 	maker, done, err := o.newPackageBuilder(s)
 	if err != nil {
@@ -172,12 +172,12 @@ func (o *serverOptions) installServer(ctx context.Context, s *install.Shelf, nam
 	defer done()
 	p, report, err := maker.BuildPackage(ctx, name, &o.spec, toolOwners(s, name))
 	if err != nil {
-		return cli.Fail(fmt.Errorf("%s was not added: %w", name, err))
+		return cli.FailedError(fmt.Errorf("%s was not added: %w", name, err))
 	}
 	defer p.Discard()
 	p.Declared = o.declaredDigest
 	if err = s.Catalog.CheckNames(p.Manifest); err != nil {
-		return cli.Fail(fmt.Errorf("%s was not added: %w", name, err))
+		return cli.FailedError(fmt.Errorf("%s was not added: %w", name, err))
 	}
 	if state := session.StateDir(s.Config.Home().Path, name); pin == nil && hasFiles(state) {
 		report.Warnings = append(report.Warnings, "it finds the state of an earlier server of that name in "+state)
@@ -188,13 +188,13 @@ func (o *serverOptions) installServer(ctx context.Context, s *install.Shelf, nam
 	}
 	yes, err := o.Confirm("Add the server " + name + ", and grant it this?")
 	if err != nil {
-		return cli.Fail(fmt.Errorf("%s was not added: %w", name, err))
+		return cli.FailedError(fmt.Errorf("%s was not added: %w", name, err))
 	}
 	if !yes {
-		return cli.Fail(fmt.Errorf("%s was not added", name))
+		return cli.FailedError(fmt.Errorf("%s was not added", name))
 	}
 	if err := s.Store.Install(p); err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	return o.Report(install.Result{ID: name, Version: p.Manifest.Version})
 }
@@ -206,20 +206,20 @@ func (o *serverOptions) newPackageBuilder(s *install.Shelf) (*mcpservers.Package
 		exe, err = filepath.EvalSymlinks(exe)
 	}
 	if err != nil {
-		return nil, nil, cli.CannotStart(err)
+		return nil, nil, cli.StartError(err)
 	}
 	program := filepath.Join(filepath.Dir(exe), "plugins", "mcp", pluginpb.ProgramName("mcp", runtime.GOOS))
 	if _, err = os.Stat(program); err != nil {
-		return nil, nil, cli.CannotStart(fmt.Errorf("the plugin mcp is missing: %w; unpack picoclaw's archive as a whole, or run `make build`", err))
+		return nil, nil, cli.StartError(fmt.Errorf("the plugin mcp is missing: %w; unpack picoclaw's archive as a whole, or run `make build`", err))
 	}
 	// It has no log: what it has to say is what is not offered, which may be what is looked at here.
 	h, err := session.Open(session.Options{Config: s.Config})
 	if err != nil {
-		return nil, nil, cli.CannotStart(err)
+		return nil, nil, cli.StartError(err)
 	}
 	sess, err := h.OpenPreview("", session.CLI)
 	if err != nil {
-		return nil, nil, cli.CannotStart(err)
+		return nil, nil, cli.StartError(err)
 	}
 	return &mcpservers.PackageBuilder{
 		Store: s.Store, Run: sess.RunSandboxed, Program: program, Logs: filepath.Join(s.Config.Home().Path, "logs"),
@@ -242,37 +242,37 @@ func toolOwners(s *install.Shelf, id string) func(string) string {
 
 // printReview prints a server's tools, grants and warnings.
 func (o *serverOptions) printReview(p *store.Package, r *mcpservers.BuildReport) {
-	out := terminal.New(o.Err)
+	out := terminal.NewWriter(o.Err)
 	m := p.Manifest
-	fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Bold, m.ID), terminal.Line(m.Version))
-	fmt.Fprintf(out, "  server    %s\n", terminal.Line(p.Source))
+	fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Bold, m.ID), terminal.CleanLine(m.Version))
+	fmt.Fprintf(out, "  server    %s\n", terminal.CleanLine(p.Source))
 	if r.Fetched != "" {
-		fmt.Fprintf(out, "  package   %s\n", terminal.Line(r.Fetched))
+		fmt.Fprintf(out, "  package   %s\n", terminal.CleanLine(r.Fetched))
 	}
 	if len(p.Agents) > 0 {
 		fmt.Fprintf(out, "  agents    %s\n", strings.Join(p.Agents, ", "))
 	}
-	fmt.Fprintf(out, "  granted   %s\n", terminal.Line(inventory.GrantText(&m.Grants)))
+	fmt.Fprintf(out, "  granted   %s\n", terminal.CleanLine(inventory.GrantText(&m.Grants)))
 	for _, text := range inventory.ExplainGrants(m.Grants) {
-		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
+		fmt.Fprintf(out, "            %s\n", terminal.CleanLine(text))
 	}
 	for _, t := range m.Tools {
 		doc, more, _ := strings.Cut(t.Doc, "\n")
-		fmt.Fprintf(out, "  tool      %s.%s  %s\n", m.ID, t.Name, terminal.Line(terminal.Shorten(doc, 100)))
+		fmt.Fprintf(out, "  tool      %s.%s  %s\n", m.ID, t.Name, terminal.CleanLine(terminal.Shorten(doc, 100)))
 		if more != "" {
 			fmt.Fprintf(out, "            and %d lines more, which `picoclaw mcp show %s` has\n", strings.Count(more, "\n")+1, m.ID)
 		}
 		for _, at := range slices.Sorted(maps.Keys(r.Claims)) {
 			if tool, field, _ := strings.Cut(at, "."); tool == t.Name {
-				fmt.Fprintf(out, "            %s is guarded as: %s\n", terminal.Line(field), r.Claims[at])
+				fmt.Fprintf(out, "            %s is guarded as: %s\n", terminal.CleanLine(field), r.Claims[at])
 			}
 		}
 	}
 	install.PrintFeatures(out, m)
 	for _, text := range r.LeftOut {
-		fmt.Fprintf(out, "  %s  %s\n", out.Paint(terminal.Bad, "left out"), terminal.Line(text))
+		fmt.Fprintf(out, "  %s  %s\n", out.Paint(terminal.Bad, "left out"), terminal.CleanLine(text))
 	}
 	for _, text := range r.Warnings {
-		fmt.Fprintf(out, "  %s   %s\n", out.Paint(terminal.Bad, "beware"), terminal.Line(text))
+		fmt.Fprintf(out, "  %s   %s\n", out.Paint(terminal.Bad, "beware"), terminal.CleanLine(text))
 	}
 }

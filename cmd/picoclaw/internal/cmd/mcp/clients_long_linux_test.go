@@ -17,7 +17,7 @@ import (
 
 func TestTheOfficialTypeScriptSDK(t *testing.T) {
 	t.Parallel()
-	dir, node := clitest.NodeClients(t)
+	dir, node := clitest.NodeClientPaths(t)
 	script, err := os.ReadFile("testdata/sdk.mjs")
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +28,7 @@ func TestTheOfficialTypeScriptSDK(t *testing.T) {
 			around := map[string]any{"program": hosttest.ProgramPath("bin/picoclaw"), "workspace": in.Workspace, "env": in.Env()}
 			var server *exec.Cmd
 			if over == "http" {
-				server, around["url"], around["token"] = in.ServeMCP(t)
+				server, around["url"], around["token"] = in.StartMCPServer(t)
 			}
 			argument, err := json.Marshal(around)
 			if err != nil {
@@ -42,7 +42,7 @@ func TestTheOfficialTypeScriptSDK(t *testing.T) {
 				t.Error("the client has failed: ", err)
 			}
 			if server != nil {
-				clitest.Stop(t, server)
+				clitest.StopServer(t, server)
 			}
 		})
 	}
@@ -50,7 +50,7 @@ func TestTheOfficialTypeScriptSDK(t *testing.T) {
 
 func TestTheMCPInspector(t *testing.T) {
 	t.Parallel()
-	dir, node := clitest.NodeClients(t)
+	dir, node := clitest.NodeClientPaths(t)
 	inspector := filepath.Join(dir, "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js")
 	for _, over := range []string{"stdio", "http"} {
 		t.Run(over, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestTheMCPInspector(t *testing.T) {
 			target := []string{hosttest.ProgramPath("bin/picoclaw"), "mcp", "-e", "PICOCLAW_HOME=" + in.Dir, "-e",
 				"PICOCLAW_ISOLATION_ENABLED=false"}
 			if over == "http" {
-				_, url, token := in.ServeMCP(t)
+				_, url, token := in.StartMCPServer(t)
 				target = []string{url, "--transport", "http", "--header", "Authorization: Bearer " + token}
 			}
 			inspect := func(args ...string) string {

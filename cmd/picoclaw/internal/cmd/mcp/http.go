@@ -45,24 +45,24 @@ func (o *httpOptions) checkOptions(cmd *cobra.Command) error {
 	if !cmd.Flags().Changed("http") {
 		for _, name := range []string{"allow-remote", "token-file", "allow-host"} {
 			if cmd.Flags().Changed(name) {
-				return cli.Usagef("--%s is about serving over HTTP; say --http ADDRESS, too", name)
+				return cli.UsageErrorf("--%s is about serving over HTTP; say --http ADDRESS, too", name)
 			}
 		}
 		return nil
 	}
 	if strings.HasPrefix(o.address, "unix:") || strings.Contains(o.address, "/") {
-		return cli.Usagef("--http %s: want an address with a port, such as 127.0.0.1:8765, neither a URL nor a socket's path",
+		return cli.UsageErrorf("--http %s: want an address with a port, such as 127.0.0.1:8765, neither a URL nor a socket's path",
 			o.address)
 	}
 	name, port, err := net.SplitHostPort(o.address)
 	if err != nil {
-		return cli.Usagef("--http %q: want an address with a port, such as 127.0.0.1:8765", o.address)
+		return cli.UsageErrorf("--http %q: want an address with a port, such as 127.0.0.1:8765", o.address)
 	}
 	if name == "" || name == "localhost" {
 		name = "127.0.0.1"
 	}
 	if ip, err := netip.ParseAddr(name); (err != nil || !ip.IsLoopback()) && !o.remote {
-		return cli.Usagef("--http %s: other machines can reach this address, and traffic is not encrypted; "+
+		return cli.UsageErrorf("--http %s: other machines can reach this address, and traffic is not encrypted; "+
 			"serve on 127.0.0.1, behind a tunnel or a proxy with TLS, or say --allow-remote", o.address)
 	} else if err != nil {
 		o.hosts = append(o.hosts, name)
@@ -82,10 +82,10 @@ const (
 func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp.Server, agent string, o httpOptions) (err error) {
 	home := h.Config().Home()
 	if home.Fallback {
-		return cli.CannotStart(errors.New("serving over HTTP needs a home, which has the token; set PICOCLAW_HOME to a directory"))
+		return cli.StartError(errors.New("serving over HTTP needs a home, which has the token; set PICOCLAW_HOME to a directory"))
 	}
 	if err = os.MkdirAll(home.Path, 0o700); err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	listener, listenErr := net.Listen("tcp", o.address)
 	url := "http://" + o.address + mcp.Path
@@ -96,11 +96,11 @@ func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp
 	// Whoever has the address is most likely the daemon that has the instance root: that says more.
 	pid, err := pidfile.WritePidFile(home.Path, pidfile.DaemonInfo{Address: url, Version: f.Version})
 	if err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	defer func() { err = errors.Join(err, pid.Close()) }()
 	if listenErr != nil {
-		return cli.CannotStart(fmt.Errorf("serve MCP over HTTP: %w", listenErr))
+		return cli.StartError(fmt.Errorf("serve MCP over HTTP: %w", listenErr))
 	}
 	file, token := o.tokenFile, ""
 	if file == "" {
@@ -110,16 +110,16 @@ func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp
 		token, err = hosts.ReadToken(file)
 	}
 	if err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	if err = server.KeepStates(home.Path, agent); err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	handler, err := server.NewHTTPHandler(mcp.HTTPOptions{Token: token, Hosts: o.hosts})
 	if err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
-	logger, err := f.Logger(h.Config())
+	logger, err := f.NewLogger(h.Config())
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func serveUntil(ctx context.Context, listener net.Listener, server *mcp.Server, 
 	go func() { served <- web.Serve(listener) }()
 	select {
 	case err := <-served:
-		return cli.Fail(fmt.Errorf("serve MCP over HTTP: %w", err))
+		return cli.FailedError(fmt.Errorf("serve MCP over HTTP: %w", err))
 	case <-ctx.Done():
 	}
 	shutdownCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hosts.CloseTimeout)

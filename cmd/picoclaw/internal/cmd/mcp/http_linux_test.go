@@ -19,7 +19,7 @@ import (
 func TestWhoIsNotLetInOverHTTP(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
-	_, url, token := in.ServeMCP(t)
+	_, url, token := in.StartMCPServer(t)
 	port := url[strings.LastIndex(url, ":")+1 : strings.LastIndex(url, "/")]
 	for name, c := range map[string]struct {
 		token  string
@@ -42,7 +42,7 @@ func TestWhoIsNotLetInOverHTTP(t *testing.T) {
 		"from a page without origin": {token, map[string]string{"Origin": "null"}, 403},
 	} {
 		t.Run(name, func(t *testing.T) {
-			status, answer, _ := clitest.Post(t, url, c.token, clitest.InitializeMessage, c.header)
+			status, answer, _ := clitest.PostMCP(t, url, c.token, clitest.InitializeMessage, c.header)
 			if status != c.want || status != 200 && !strings.Contains(answer, `"message"`) {
 				t.Errorf("%d %s; want %d", status, answer, c.want)
 			}
@@ -53,8 +53,8 @@ func TestWhoIsNotLetInOverHTTP(t *testing.T) {
 func TestBrokenRequestsOverHTTPAreAnswered(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
-	_, url, token := in.ServeMCP(t)
-	session := clitest.OpenSession(t, url, token)
+	_, url, token := in.StartMCPServer(t)
+	session := clitest.OpenHTTPSession(t, url, token)
 	for name, c := range map[string]struct {
 		message, want string
 		status        int
@@ -73,16 +73,16 @@ func TestBrokenRequestsOverHTTPAreAnswered(t *testing.T) {
 		"no messages": {`[]`, "-32600", 400},
 	} {
 		t.Run(name, func(t *testing.T) {
-			status, answer, _ := clitest.Post(t, url, token, c.message, session)
+			status, answer, _ := clitest.PostMCP(t, url, token, c.message, session)
 			if status != c.status || !strings.Contains(answer, c.want) {
 				t.Errorf("%d %.300s; want %d and %s", status, answer, c.status, c.want)
 			}
-			if status, answer, _ := clitest.Post(t, url, token, `{"jsonrpc":"2.0","id":2,"method":"ping"}`, session); status != 200 {
+			if status, answer, _ := clitest.PostMCP(t, url, token, `{"jsonrpc":"2.0","id":2,"method":"ping"}`, session); status != 200 {
 				t.Errorf("then a ping is answered with %d %s", status, answer)
 			}
 		})
 	}
-	if status, _, _ := clitest.Post(t, url, token, `{"jsonrpc":"2.0","id":2,"method":"ping"}`,
+	if status, _, _ := clitest.PostMCP(t, url, token, `{"jsonrpc":"2.0","id":2,"method":"ping"}`,
 		map[string]string{"Mcp-Session-Id": "made up"}); status != 404 {
 		t.Errorf("a session that there is not: %d", status)
 	}
@@ -119,8 +119,8 @@ func begin(t *testing.T, in clitest.Home, url, token string, session map[string]
 func TestAStoppedServerLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
-	server, url, token := in.ServeMCP(t)
-	session := clitest.OpenSession(t, url, token)
+	server, url, token := in.StartMCPServer(t)
+	session := clitest.OpenHTTPSession(t, url, token)
 	pid, answered := begin(t, in, url, token, session)
 	// Another one can't start meanwhile, and says which one is there.
 	second := in.Command(hosttest.ProgramPath("bin/picoclaw"), "mcp", "--http", "127.0.0.1:0")
@@ -129,7 +129,7 @@ func TestAStoppedServerLeavesNothingBehind(t *testing.T) {
 		strconv.Itoa(server.Process.Pid)) {
 		t.Errorf("a second server: %v %s", err, out)
 	}
-	clitest.Stop(t, server)
+	clitest.StopServer(t, server)
 	<-answered
 	hosttest.WaitUntil(t, "the command has ended", func() bool { return !hosttest.IsAlive(pid) })
 	if _, err := os.Stat(filepath.Join(in.Dir, pidfile.FileName)); err == nil {
@@ -141,8 +141,8 @@ func TestAStoppedServerLeavesNothingBehind(t *testing.T) {
 func TestEndingASessionEndsItsCalls(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
-	_, url, token := in.ServeMCP(t)
-	session := clitest.OpenSession(t, url, token)
+	_, url, token := in.StartMCPServer(t)
+	session := clitest.OpenHTTPSession(t, url, token)
 	pid, answered := begin(t, in, url, token, session)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, url, nil)
 	if err != nil {
@@ -161,29 +161,29 @@ func TestEndingASessionEndsItsCalls(t *testing.T) {
 func TestTheTokenIsItsOwnersAlone(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
-	server, _, first := in.ServeMCP(t)
+	server, _, first := in.StartMCPServer(t)
 	kept := filepath.Join(in.Dir, "mcp-token")
 	if info, err := os.Stat(kept); err != nil || info.Mode().Perm() != 0o600 || len(first) < 40 {
 		t.Errorf("%v %v, %d characters", info.Mode(), err, len(first))
 	}
-	clitest.Stop(t, server)
-	server, url, again := in.ServeMCP(t)
+	clitest.StopServer(t, server)
+	server, url, again := in.StartMCPServer(t)
 	if again != first {
 		t.Error("the token is another one after a restart")
 	}
 	// The agent that is served can't read it.
-	session := clitest.OpenSession(t, url, first)
+	session := clitest.OpenHTTPSession(t, url, first)
 	for _, call := range []string{
 		`{"name":"read_file","arguments":{"path":"` + kept + `"}}`,
 		`{"name":"exec","arguments":{"command":"cat ../mcp-token"}}`,
 		`{"name":"exec","arguments":{"command":"cat ../mcp-to\"\"ken || true"}}`,
 	} {
-		_, answer, _ := clitest.Post(t, url, first, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":`+call+`}`, session)
+		_, answer, _ := clitest.PostMCP(t, url, first, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":`+call+`}`, session)
 		if !json.Valid([]byte(call)) || strings.Contains(answer, first) || !strings.Contains(answer, `"isError":true`) {
 			t.Errorf("%s: %s", call, answer)
 		}
 	}
-	clitest.Stop(t, server)
+	clitest.StopServer(t, server)
 
 	for name, c := range map[string]struct {
 		text string
@@ -209,6 +209,6 @@ func TestTheTokenIsItsOwnersAlone(t *testing.T) {
 	if err := os.WriteFile(given, []byte("the.operators-own_token\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, url, _ = in.ServeMCP(t, "--token-file", given)
-	clitest.OpenSession(t, url, "the.operators-own_token")
+	_, url, _ = in.StartMCPServer(t, "--token-file", given)
+	clitest.OpenHTTPSession(t, url, "the.operators-own_token")
 }

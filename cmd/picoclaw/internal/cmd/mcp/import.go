@@ -47,16 +47,16 @@ another variable is skipped.`,
 func (o *ImportOptions) importServers(ctx context.Context) error {
 	text, err := os.ReadFile(o.file)
 	if err != nil {
-		return cli.Usagef("%v", err)
+		return cli.UsageErrorf("%v", err)
 	}
 	found, skipped, err := mcpservers.ImportServers(text)
 	if err != nil {
-		return cli.Usagef("%s: %v", o.file, err)
+		return cli.UsageErrorf("%s: %v", o.file, err)
 	}
 	failures := len(skipped)
 	for _, name := range slices.Sorted(maps.Keys(skipped)) {
-		out := terminal.New(o.Err)
-		fmt.Fprintf(out, "picoclaw: %s was not added: %s\n", terminal.Line(name), terminal.Line(skipped[name].Error()))
+		out := terminal.NewWriter(o.Err)
+		fmt.Fprintf(out, "picoclaw: %s was not added: %s\n", terminal.CleanLine(name), terminal.CleanLine(skipped[name].Error()))
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		s, err := install.OpenShelf(o.Factory)
@@ -70,13 +70,13 @@ func (o *ImportOptions) importServers(ctx context.Context) error {
 		server := &serverOptions{Options: o.Options, spec: found[name]}
 		server.spec.Workspace, server.spec.Network, server.spec.Agents = o.spec.Workspace, o.spec.Network, o.spec.Agents
 		if err := server.installServer(ctx, s, name, nil); err != nil {
-			out := terminal.New(o.Err)
+			out := terminal.NewWriter(o.Err)
 			fmt.Fprintln(out, "picoclaw: "+out.Clean(err.Error()))
 			failures++
 		}
 	}
 	if failures > 0 {
-		return cli.Fail(fmt.Errorf("%d of %d servers were not added", failures, len(found)+len(skipped)))
+		return cli.FailedError(fmt.Errorf("%d of %d servers were not added", failures, len(found)+len(skipped)))
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func findServer(s *install.Shelf, name string) (*store.InstalledPlugin, error) {
 	if pin := s.Lock.Plugins[name]; pin != nil && pin.Files[mcpservers.DefinitionFile] != "" {
 		return pin, nil
 	}
-	return nil, cli.Usagef("there is no MCP server %q%s; `picoclaw mcp list` shows those that there are", name,
+	return nil, cli.UsageErrorf("there is no MCP server %q%s; `picoclaw mcp list` shows those that there are", name,
 		suggest.DidYouMean(name, serverNames(s)))
 }
 
@@ -55,7 +55,7 @@ func serverNames(s *install.Shelf) (names []string) {
 // ListOptions are the options of `picoclaw mcp list`.
 type ListOptions struct {
 	*cli.Factory
-	output cli.Format
+	output cli.OutputFormat
 }
 
 func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
@@ -86,12 +86,12 @@ func (o *ListOptions) listServers() error {
 	}
 	table := terminal.NewTable("NAME", "VERSION", "STATE", "TOOLS", "GRANTS", "SERVER")
 	for _, server := range all {
-		table.Row(server.Name, server.Version, server.State, fmt.Sprint(len(server.Tools)), inventory.GrantText(server.Granted), server.Server)
+		table.AddRow(server.Name, server.Version, server.State, fmt.Sprint(len(server.Tools)), inventory.GrantText(server.Granted), server.Server)
 		if server.State != "ok" {
-			table.Style(2, terminal.Bad)
+			table.StyleCell(2, terminal.Bad)
 		}
 	}
-	out := terminal.New(o.Out)
+	out := terminal.NewWriter(o.Out)
 	if err := table.Write(out); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (o *ListOptions) listServers() error {
 		if server.Why == "" {
 			continue
 		}
-		fmt.Fprintf(out, "\n%s: %s\n", out.Paint(terminal.Bad, server.Name), terminal.Line(server.Why))
+		fmt.Fprintf(out, "\n%s: %s\n", out.Paint(terminal.Bad, server.Name), terminal.CleanLine(server.Why))
 		printDiff(out, server.Diff)
 		if server.State != inventory.BrokenState {
 			fmt.Fprintf(out, "`picoclaw mcp trust %s` accepts it\n", server.Name)
@@ -112,7 +112,7 @@ func (o *ListOptions) listServers() error {
 type ShowOptions struct {
 	*cli.Factory
 	name   string
-	output cli.Format
+	output cli.OutputFormat
 }
 
 func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
@@ -144,11 +144,11 @@ func (o *ShowOptions) showServer() error {
 	if o.output == cli.JSON {
 		return o.PrintJSON(server)
 	}
-	out := terminal.New(o.Out)
+	out := terminal.NewWriter(o.Out)
 	fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Bold, server.Name), strings.TrimSpace(server.Version+" ("+server.State+")"))
-	fmt.Fprintf(out, "  server    %s\n", terminal.Line(server.Server))
+	fmt.Fprintf(out, "  server    %s\n", terminal.CleanLine(server.Server))
 	if server.Package != "" {
-		fmt.Fprintf(out, "  package   %s\n", terminal.Line(server.Package))
+		fmt.Fprintf(out, "  package   %s\n", terminal.CleanLine(server.Package))
 	}
 	if len(server.Agents) > 0 {
 		fmt.Fprintf(out, "  agents    %s\n", strings.Join(server.Agents, ", "))
@@ -157,17 +157,17 @@ func (o *ShowOptions) showServer() error {
 		printAccepted(s, out, server, pin)
 	}
 	if server.Why != "" {
-		fmt.Fprintf(out, "%s\n", terminal.Line(server.Why))
+		fmt.Fprintf(out, "%s\n", terminal.CleanLine(server.Why))
 		printDiff(out, server.Diff)
 	}
 	return nil
 }
 
 // printAccepted prints the accepted grants and tools of a server.
-func printAccepted(s *install.Shelf, out *terminal.Out, server inventory.Server, pin *store.InstalledPlugin) {
-	fmt.Fprintf(out, "  granted   %s\n", terminal.Line(inventory.GrantText(&pin.Grants)))
+func printAccepted(s *install.Shelf, out *terminal.Writer, server inventory.Server, pin *store.InstalledPlugin) {
+	fmt.Fprintf(out, "  granted   %s\n", terminal.CleanLine(inventory.GrantText(&pin.Grants)))
 	for _, text := range inventory.ExplainGrants(pin.Grants) {
-		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
+		fmt.Fprintf(out, "            %s\n", terminal.CleanLine(text))
 	}
 	m, err := s.Store.ReadManifest(server.Name, pin)
 	if err != nil {
@@ -176,7 +176,7 @@ func printAccepted(s *install.Shelf, out *terminal.Out, server inventory.Server,
 	for _, t := range m.Tools {
 		fmt.Fprintf(out, "  tool      %s.%s\n", server.Name, t.Name)
 		for line := range strings.Lines(t.Doc) {
-			fmt.Fprintf(out, "            %s\n", terminal.Line(strings.TrimSuffix(line, "\n")))
+			fmt.Fprintf(out, "            %s\n", terminal.CleanLine(strings.TrimSuffix(line, "\n")))
 		}
 		printArguments(out, &t)
 	}
@@ -186,25 +186,25 @@ func printAccepted(s *install.Shelf, out *terminal.Out, server inventory.Server,
 // maxDiffLines limits a diff of untrusted text.
 const maxDiffLines = 200
 
-func printDiff(out *terminal.Out, diff string) {
+func printDiff(out *terminal.Writer, diff string) {
 	n := 0
 	for line := range strings.Lines(diff) {
 		if n++; n > maxDiffLines {
 			fmt.Fprintf(out, "… and %d lines more; --output json has all\n", strings.Count(diff, "\n")-maxDiffLines)
 			return
 		}
-		fmt.Fprintln(out, terminal.Line(strings.TrimSuffix(line, "\n")))
+		fmt.Fprintln(out, terminal.CleanLine(strings.TrimSuffix(line, "\n")))
 	}
 }
 
 // printArguments prints the argument descriptions that a model gets.
-func printArguments(out *terminal.Out, t *pluginpb.Spec) {
+func printArguments(out *terminal.Writer, t *pluginpb.Spec) {
 	input, err := t.Input.Parse()
 	if err != nil {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(input.Properties)) {
-		fmt.Fprintf(out, "            %s: %s\n", terminal.Line(name), terminal.Line(input.Properties[name].Description))
+		fmt.Fprintf(out, "            %s: %s\n", terminal.CleanLine(name), terminal.CleanLine(input.Properties[name].Description))
 	}
 }
 
@@ -215,7 +215,7 @@ func serverArgument(name *string) cobra.PositionalArgs {
 
 // completeServers proposes servers.
 func completeServers(f *cli.Factory) cli.Completer {
-	return cli.CompleteFirst(func() []cobra.Completion {
+	return cli.CompleteFirstArgument(func() []cobra.Completion {
 		s, err := install.OpenShelf(f)
 		if err != nil {
 			return nil

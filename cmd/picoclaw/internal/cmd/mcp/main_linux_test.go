@@ -9,7 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(clitest.Main(m, clitest.Needs{Programs: mcptest.Programs}))
+	os.Exit(clitest.RunMain(m, clitest.TestNeeds{Programs: mcptest.ServerPrograms}))
 }
 
 func TestScripts(t *testing.T) { clitest.RunScripts(t, nil) }

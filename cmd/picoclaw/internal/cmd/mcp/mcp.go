@@ -73,7 +73,7 @@ func (o *Options) runMCP(ctx context.Context) error {
 	}
 	defer done()
 	if err := h.Prepare(); err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	server := mcp.NewServer(s, o.Version, mcp.Instructions(s.Policy()))
 	go server.FollowChanges(ctx, h.WatchPlugins(ctx.Done()))
@@ -92,7 +92,7 @@ func serveStreams(f *cli.Factory, ctx context.Context, server *mcp.Server) error
 	err := server.ServeStreams(ctx, mcp.Streams{Reader: f.In, Writer: f.Out, DrainTimeout: drainTimeout,
 		ReaderGone: func() bool { return isReaderGone(f.Out) }})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
-		return cli.Fail(fmt.Errorf("serve MCP: %w", err))
+		return cli.FailedError(fmt.Errorf("serve MCP: %w", err))
 	}
 	return nil
 }
@@ -102,14 +102,14 @@ func serveStreams(f *cli.Factory, ctx context.Context, server *mcp.Server) error
 func connectSocket(f *cli.Factory, ctx context.Context, path string) error {
 	token, err := os.ReadFile(filepath.Join(filepath.Dir(path), host.SocketTokenFile))
 	if err != nil {
-		return cli.CannotStart(fmt.Errorf("connect to the session that is served at %s: %w", path, err))
+		return cli.StartError(fmt.Errorf("connect to the session that is served at %s: %w", path, err))
 	}
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
 	if err == nil {
 		_, err = fmt.Fprintf(conn, "%s\n", token)
 	}
 	if err != nil {
-		return cli.CannotStart(fmt.Errorf("connect to the session that is served at %s: %w", path, err))
+		return cli.StartError(fmt.Errorf("connect to the session that is served at %s: %w", path, err))
 	}
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	go func() {
@@ -119,7 +119,7 @@ func connectSocket(f *cli.Factory, ctx context.Context, path string) error {
 	_, err = io.Copy(f.Out, conn)
 	_ = conn.Close()
 	if err != nil && ctx.Err() == nil && !errors.Is(err, net.ErrClosed) {
-		return cli.Fail(fmt.Errorf("the session that is served at %s: %w", path, err))
+		return cli.FailedError(fmt.Errorf("the session that is served at %s: %w", path, err))
 	}
 	return nil
 }

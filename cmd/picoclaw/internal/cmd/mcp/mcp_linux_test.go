@@ -31,11 +31,11 @@ func connectTo(t *testing.T, isolated string, options *sdkmcp.ClientOptions) (cl
 	t.Helper()
 	home := hosttest.TempDir(t)
 	if isolated == "true" {
-		clitest.SeedSandbox(t, home)
+		clitest.SeedSandboxCache(t, home)
 	}
 	cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "mcp")
 	cmd.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PICOCLAW_ISOLATION_ENABLED=" + isolated,
-		"PATH=/usr/bin:/bin", clitest.AskRule, "PICOCLAW_APPROVALS_WAIT_SECONDS=0"}
+		"PATH=/usr/bin:/bin", clitest.AskRuleEnv, "PICOCLAW_APPROVALS_WAIT_SECONDS=0"}
 	cmd.Stderr = os.Stderr
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
@@ -77,7 +77,7 @@ func TestAnAgentWorksOverMCP(t *testing.T) {
 					t.Errorf("the tools are %v; %s is missing", names, want)
 				}
 			}
-			if started := clitest.Descendants(server.Process.Pid); len(started) > 0 {
+			if started := clitest.DescendantProcesses(server.Process.Pid); len(started) > 0 {
 				t.Errorf("listing tools has started %v", started)
 			}
 			for _, step := range []struct {

@@ -57,25 +57,25 @@ func (o *RemoveOptions) removeServer() error {
 	case kept:
 		yes, err := o.Confirm(fmt.Sprintf("Remove the server %s and its state in %s?", o.name, state))
 		if err != nil || !yes {
-			return cli.Fail(errors.Join(fmt.Errorf("%s was not removed; --keep keeps its state", o.name), err))
+			return cli.FailedError(errors.Join(fmt.Errorf("%s was not removed; --keep keeps its state", o.name), err))
 		}
 		text += ", and its state in " + state
 	}
 	if err := s.Store.Remove(o.name); err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	for _, dir := range append(userEnvDirs(s, o.name), state) {
 		if o.keep {
 			break
 		}
 		if err := os.RemoveAll(dir); err != nil {
-			return cli.Fail(fmt.Errorf("the server %s is removed, but not its state: %w; delete that yourself", o.name, err))
+			return cli.FailedError(fmt.Errorf("the server %s is removed, but not its state: %w; delete that yourself", o.name, err))
 		}
 	}
 	if err := forgetObserved(s, o.name); err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
-	return o.PrintDone(o.Output, install.Result{ID: o.name, Previous: pin.Version}, text)
+	return o.PrintOutcome(o.Output, install.Result{ID: o.name, Previous: pin.Version}, text)
 }
 
 // hasFiles reports whether there is a file below a directory.

@@ -17,7 +17,7 @@ import (
 func TestWhatIsSuspiciousIsTold(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	said := h.AddMalicious("hidden")
+	said := h.AddMaliciousServer("hidden")
 	for _, want := range []string{
 		"tool d0 has invisible characters (U+200B)", "tool d0's arguments has invisible characters (U+200B)",
 		"tool d1 has invisible characters (U+202E)", "tool d2 has invisible characters (U+E00",
@@ -33,10 +33,10 @@ func TestWhatIsSuspiciousIsTold(t *testing.T) {
 	if strings.ContainsAny(said, "\x1b\u202e") {
 		t.Errorf("what changes how others are seen gets to the terminal: %q", said)
 	}
-	if said := mcptest.NewHome(t).AddMalicious("instructs"); !strings.Contains(said, "its instructions instructs the model") {
+	if said := mcptest.NewHome(t).AddMaliciousServer("instructs"); !strings.Contains(said, "its instructions instructs the model") {
 		t.Error(said)
 	}
-	if said := mcptest.NewHome(t).AddMalicious(""); strings.Contains(said, "beware") {
+	if said := mcptest.NewHome(t).AddMaliciousServer(""); strings.Contains(said, "beware") {
 		t.Errorf("nothing is suspicious: %s", said)
 	}
 }
@@ -45,8 +45,8 @@ func TestWhatIsSuspiciousIsTold(t *testing.T) {
 func TestToolsHaveNamesThatClientsTake(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	said := h.AddMalicious("names")
-	one := h.List()["evil"]
+	said := h.AddMaliciousServer("names")
+	one := h.ListServers()["evil"]
 	theirs := map[string]bool{}
 	for name, their := range one.Tools {
 		theirs[their] = true
@@ -60,7 +60,7 @@ func TestToolsHaveNamesThatClientsTake(t *testing.T) {
 			t.Errorf("%q is not offered: %v\n%s", their, one.Tools, said)
 		}
 	}
-	c, _, _ := h.Connect(nil)
+	c, _, _ := h.ConnectClient(nil)
 	names := mcptest.ToolNames(t, c)
 	if n := len(slices.Compact(names)); n != len(mcptest.ToolNames(t, c)) {
 		t.Errorf("%d names: %v", n, names)
@@ -70,7 +70,7 @@ func TestToolsHaveNamesThatClientsTake(t *testing.T) {
 			t.Errorf("%s is not offered: %v", name, names)
 		}
 	}
-	if a := h.Call("exec", map[string]any{"command": "echo ours"}); a.Text != "ours\n" {
+	if a := h.CallTool("exec", map[string]any{"command": "echo ours"}); a.Text != "ours\n" {
 		t.Errorf("the server has taken the place of a tool: %s", a.FullText())
 	}
 }
@@ -79,11 +79,11 @@ func TestToolsHaveNamesThatClientsTake(t *testing.T) {
 func TestClaimsOfAServerAreNothing(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	said := h.AddMalicious("claims", "--workspace", "ro")
+	said := h.AddMaliciousServer("claims", "--workspace", "ro")
 	if strings.Contains(said, "is guarded as") {
 		t.Error(said)
 	}
-	if a := h.Try("environments", "/etc/passwd", "rm -rf /"); !a.OK {
+	if a := h.RunAttack("environments", "/etc/passwd", "rm -rf /"); !a.OK {
 		t.Errorf("a claim of the server's holds: %s", a.FullText())
 	}
 	files, err := filepath.Glob(filepath.Join(h.Home, "plugins", "*", "*", "plugin.json"))
@@ -95,14 +95,14 @@ func TestClaimsOfAServerAreNothing(t *testing.T) {
 	}
 	// The operator's are.
 	guarded := mcptest.NewHome(t)
-	if said := guarded.AddMalicious("claims", "--workspace", "ro", "--claim", "try.at=read"); !strings.Contains(said, "at is guarded as: read") {
+	if said := guarded.AddMaliciousServer("claims", "--workspace", "ro", "--claim", "try.at=read"); !strings.Contains(said, "at is guarded as: read") {
 		t.Error(said)
 	}
 	for at, rule := range map[string]string{
 		"/etc/passwd": "workspace.outside", "File:///etc/%70asswd": "workspace.outside", "file://etc/passwd": "path.malformed",
 		"file://" + guarded.Workspace + "/file": "",
 	} {
-		if a := guarded.Try("read", at, ""); a.Error.Rule != rule {
+		if a := guarded.RunAttack("read", at, ""); a.Error.Rule != rule {
 			t.Errorf("%s: %s", at, a.FullText())
 		}
 	}
@@ -112,8 +112,8 @@ func TestClaimsOfAServerAreNothing(t *testing.T) {
 func TestSchemasOfAllKinds(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	said := h.AddMalicious("schemas")
-	tools := h.List()["evil"].Tools
+	said := h.AddMaliciousServer("schemas")
+	tools := h.ListServers()["evil"].Tools
 	for _, name := range []string{"draft7", "any", "nothing"} {
 		if tools[name] == "" {
 			t.Errorf("%s is not offered: %s", name, said)
@@ -125,11 +125,11 @@ func TestSchemasOfAllKinds(t *testing.T) {
 		}
 	}
 	for tool, args := range map[string]map[string]any{"draft7": {"at": "text"}, "any": {"at": 7}, "nothing": {}} {
-		if a := h.Call("evil."+tool, args); a.Text != "steady" {
+		if a := h.CallTool("evil."+tool, args); a.Text != "steady" {
 			t.Errorf("%s: %s", tool, a.FullText())
 		}
 	}
-	if a := h.Call("evil.draft7", map[string]any{"at": 7}); a.OK || a.Error.Code != "invalid_argument" {
+	if a := h.CallTool("evil.draft7", map[string]any{"at": 7}); a.OK || a.Error.Code != "invalid_argument" {
 		t.Errorf("%s", a.FullText())
 	}
 }
@@ -144,7 +144,7 @@ func TestServersThatAreNotAdded(t *testing.T) {
 		if code != 1 || !strings.Contains(said, why) {
 			t.Errorf("%s: %d %s%s", how, code, out, said)
 		}
-		if all := h.List(); len(all) > 0 {
+		if all := h.ListServers(); len(all) > 0 {
 			t.Errorf("%s: %v", how, all)
 		}
 	}
@@ -155,7 +155,7 @@ func TestServersThatCantBeAddedSayWhy(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	good := hosttest.ProgramPath("servers/memory")
-	h.Add("taken", "--", good)
+	h.AddServer("taken", "--", good)
 	for _, c := range []struct {
 		code int
 		why  string
@@ -199,7 +199,7 @@ func TestServersThatCantBeAddedSayWhy(t *testing.T) {
 			t.Errorf("%v: %d %s%s", c.args, code, out, said)
 		}
 	}
-	if all := h.List(); len(all) != 1 || all["taken"].State != "ok" {
+	if all := h.ListServers(); len(all) != 1 || all["taken"].State != "ok" {
 		t.Errorf("%v", all)
 	}
 }
@@ -225,7 +225,7 @@ func TestAServerIsShownAsItIsListed(t *testing.T) {
 	shown := func(state string) {
 		t.Helper()
 		out, said, code := h.Run("mcp", "show", "graph")
-		if one := h.List()["graph"]; code != 0 || one.State != state || !strings.Contains(out, "("+state+")") {
+		if one := h.ListServers()["graph"]; code != 0 || one.State != state || !strings.Contains(out, "("+state+")") {
 			t.Errorf("%s: listed as %+v, shown as %d: %s%s", state, one, code, out, said)
 		}
 	}
@@ -242,20 +242,20 @@ func TestAServerIsShownAsItIsListed(t *testing.T) {
 	if code == 0 || !strings.Contains(said, `-    "A": "1"`) || !strings.Contains(said, `+    "A": "2"`) {
 		t.Errorf("%d: %s%s", code, out, said)
 	}
-	if a := h.Call("graph.read_graph", map[string]any{}); a.OK {
+	if a := h.CallTool("graph.read_graph", map[string]any{}); a.OK {
 		t.Errorf("it runs with what nobody has accepted: %s", a.FullText())
 	}
 	if out, said, code := h.Run("mcp", "trust", "graph"); code == 0 || !strings.Contains(said, `+    "A": "2"`) {
 		t.Errorf("what waits is accepted with nobody there: %d: %s%s", code, out, said)
 	}
-	if one := h.List()["graph"]; !strings.Contains(one.Diff, `+    "A": "2"`) {
+	if one := h.ListServers()["graph"]; !strings.Contains(one.Diff, `+    "A": "2"`) {
 		t.Errorf("%+v", one)
 	}
 	if out, said, code := h.Run("mcp", "trust", "graph", "--yes"); code != 0 || !strings.Contains(said, `+    "A": "2"`) {
 		t.Errorf("%d: %s%s", code, out, said)
 	}
 	shown("ok")
-	if a := h.Call("graph.read_graph", map[string]any{}); !a.OK {
+	if a := h.CallTool("graph.read_graph", map[string]any{}); !a.OK {
 		t.Error(a.FullText())
 	}
 }
@@ -270,7 +270,7 @@ func TestAServerElsewhereTakesASandbox(t *testing.T) {
 			t.Errorf("%d: %s%s", code, out, said)
 		}
 	}
-	if all := h.List(); len(all) > 0 {
+	if all := h.ListServers(); len(all) > 0 {
 		t.Errorf("%v", all)
 	}
 }
@@ -281,19 +281,19 @@ func TestFilesOfOneNameAreCopiedApart(t *testing.T) {
 	h := mcptest.NewHome(t)
 	h.WriteFile("a/file.py", "import sys; exec(open(sys.argv[1]).read())\n")
 	h.WriteFile("b/file.py", strings.ReplaceAll(smallServer, "DESCRIPTION", "Says hello."))
-	h.Add("small", "--", "python3", filepath.Join(h.Home, "a/file.py"), filepath.Join(h.Home, "b/file.py"))
+	h.AddServer("small", "--", "python3", filepath.Join(h.Home, "a/file.py"), filepath.Join(h.Home, "b/file.py"))
 	if err := os.RemoveAll(filepath.Join(h.Home, "b")); err != nil {
 		t.Fatal(err)
 	}
-	if a := h.Call("small.hello", map[string]any{}); a.Text != "hello" {
+	if a := h.CallTool("small.hello", map[string]any{}); a.Text != "hello" {
 		t.Error(a.FullText())
 	}
 	// So are those of a directory that is copied as a whole.
 	h.WriteFile("all/file.py", "import sys; exec(open(sys.argv[1]).read())\n")
 	h.WriteFile("all/b/file.py", strings.ReplaceAll(smallServer, "DESCRIPTION", "Says hello."))
-	h.Add("other", "--files", filepath.Join(h.Home, "all"), "--", "python3", filepath.Join(h.Home, "all/file.py"),
+	h.AddServer("other", "--files", filepath.Join(h.Home, "all"), "--", "python3", filepath.Join(h.Home, "all/file.py"),
 		filepath.Join(h.Home, "all/b/file.py"))
-	if a := h.Call("other.hello", map[string]any{}); a.Text != "hello" {
+	if a := h.CallTool("other.hello", map[string]any{}); a.Text != "hello" {
 		t.Error(a.FullText())
 	}
 }
@@ -303,11 +303,11 @@ func TestAServerIsRemovedWithWhatItKept(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	add := func() string {
-		return h.Add("graph", "--", hosttest.ProgramPath("servers/memory"), "-memory", "{{state}}/kb.json")
+		return h.AddServer("graph", "--", hosttest.ProgramPath("servers/memory"), "-memory", "{{state}}/kb.json")
 	}
 	remember := func() {
 		t.Helper()
-		a := h.Call("graph.create_entities", map[string]any{"entities": []any{map[string]any{"name": "Ada", "entityType": "person",
+		a := h.CallTool("graph.create_entities", map[string]any{"entities": []any{map[string]any{"name": "Ada", "entityType": "person",
 			"observations": []string{"is kept"}}}})
 		if !a.OK {
 			t.Fatal(a.FullText())
@@ -329,7 +329,7 @@ func TestAServerIsRemovedWithWhatItKept(t *testing.T) {
 	if said := add(); !strings.Contains(said, "it finds the state of an earlier server of that name in "+state) {
 		t.Error(said)
 	}
-	if a := h.Call("graph.read_graph", map[string]any{}); !strings.Contains(string(a.Structured), "Ada") {
+	if a := h.CallTool("graph.read_graph", map[string]any{}); !strings.Contains(string(a.Structured), "Ada") {
 		t.Error(a.FullText())
 	}
 	if out, said, code := h.Run("mcp", "remove", "graph", "--yes"); code != 0 || !strings.Contains(out, "and its state in "+state) {
@@ -341,7 +341,7 @@ func TestAServerIsRemovedWithWhatItKept(t *testing.T) {
 	if said := add(); strings.Contains(said, "another server") {
 		t.Error(said)
 	}
-	if a := h.Call("graph.read_graph", map[string]any{}); !a.OK || strings.Contains(string(a.Structured), "Ada") {
+	if a := h.CallTool("graph.read_graph", map[string]any{}); !a.OK || strings.Contains(string(a.Structured), "Ada") {
 		t.Error(a.FullText())
 	}
 }
@@ -351,14 +351,14 @@ func TestAServerIsForItsAgents(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.WriteFile("config.json", `{"agents": {"list": [{"id": "main"}, {"id": "other"}]}}`)
-	h.Add("graph", "--agent", "other", "--", hosttest.ProgramPath("servers/memory"), "-memory", "{{state}}/kb.json")
-	if one := h.List()["graph"]; !slices.Equal(one.Agents, []string{"other"}) {
+	h.AddServer("graph", "--agent", "other", "--", hosttest.ProgramPath("servers/memory"), "-memory", "{{state}}/kb.json")
+	if one := h.ListServers()["graph"]; !slices.Equal(one.Agents, []string{"other"}) {
 		t.Errorf("%+v", one)
 	}
-	if a := h.Call("graph.read_graph", map[string]any{}, "--agent", "other"); !a.OK {
+	if a := h.CallTool("graph.read_graph", map[string]any{}, "--agent", "other"); !a.OK {
 		t.Error(a.FullText())
 	}
-	if a := h.Call("graph.read_graph", map[string]any{}, "--agent", "main"); a.OK {
+	if a := h.CallTool("graph.read_graph", map[string]any{}, "--agent", "main"); a.OK {
 		t.Error(a.FullText())
 	}
 	for agent, sees := range map[string]bool{"main": false, "other": true} {
@@ -386,7 +386,7 @@ func TestSettingsOfClientsAreImported(t *testing.T) {
 	if code != 1 || !strings.Contains(said, "docker starts containers") || !strings.Contains(said, "1 of 2 servers were not added") {
 		t.Errorf("%d: %s%s", code, out, said)
 	}
-	if a := h.Call("knowledge_graph.read_graph", map[string]any{}); !a.OK {
+	if a := h.CallTool("knowledge_graph.read_graph", map[string]any{}); !a.OK {
 		t.Error(a.FullText())
 	}
 	h.WriteFile("mcp.json", `{
@@ -413,7 +413,7 @@ func TestSettingsOfClientsAreImported(t *testing.T) {
 	if out, said, code := h.Run("mcp", "remove", "more"); code != 0 {
 		t.Errorf("%d: %s%s", code, out, said)
 	}
-	all := h.List()
+	all := h.ListServers()
 	if len(all) != 2 || all["greeter"].Granted.Workspace != "ro" || all["knowledge_graph"].Granted.Workspace != "none" {
 		t.Errorf("%+v", all)
 	}

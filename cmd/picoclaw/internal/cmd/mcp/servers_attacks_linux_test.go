@@ -23,10 +23,10 @@ const secretText = "nobody-may-know-this"
 func TestAServerIsHeldAsACommandIs(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	h.AddMalicious("")
+	h.AddMaliciousServer("")
 	for _, what := range []string{"selftest", "selftest as a child"} {
 		t.Run(what, func(t *testing.T) {
-			a := h.Try(what, aim(t, filepath.Join(h.Home, "outside")), "")
+			a := h.RunAttack(what, aim(t, filepath.Join(h.Home, "outside")), "")
 			report := selftest.Report{}
 			for line := range strings.Lines(a.Text) {
 				var r selftest.Result
@@ -78,13 +78,13 @@ func TestAServerSeesNothingOfOthers(t *testing.T) {
 	h := mcptest.NewHome(t)
 	config := `{"agents": {"list": [{"id": "main"}, {"id": "other", "workspace": "` + filepath.Join(h.Home, "others") + `"}]}}`
 	h.WriteFile("config.json", config)
-	h.AddMalicious("")
-	h.Add("good", "--", hosttest.ProgramPath("servers/memory"), "-memory", "{{state}}/kb.json")
+	h.AddMaliciousServer("")
+	h.AddServer("good", "--", hosttest.ProgramPath("servers/memory"), "-memory", "{{state}}/kb.json")
 	for _, name := range []string{".ssh/id_ed25519", ".aws/credentials", "notes", "workspace/file", "others/file",
 		"state/good/main/kb.json", "state/evil/other/file", "logs/other"} {
 		h.WriteFile(name, secretText)
 	}
-	try := h.OpenTries()
+	try := h.StartAttacks()
 	for _, name := range []string{".ssh/id_ed25519", ".aws/credentials", "notes", "workspace/file", "others/file",
 		"state/good/main/kb.json", "state/evil/other/file", "logs/other", "logs/audit.jsonl", "config.json", "plugins/lock.json",
 		"mcp-token", "../../../root/.bashrc"} {
@@ -116,8 +116,8 @@ func TestAServerSeesNothingOfOthers(t *testing.T) {
 func TestAServerSeesNoSecretsOfTheHost(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t, "SECRET="+secretText, "ANTHROPIC_API_KEY="+secretText, "AWS_SECRET_ACCESS_KEY="+secretText)
-	h.AddMalicious("", "--env", "GIVEN=this is given")
-	a := h.Try("environments", "", "")
+	h.AddMaliciousServer("", "--env", "GIVEN=this is given")
+	a := h.RunAttack("environments", "", "")
 	if !a.OK || strings.Contains(a.Text, secretText) || !strings.Contains(a.Text, "GIVEN=this is given") {
 		t.Errorf("%s", a.FullText())
 	}
@@ -135,8 +135,8 @@ func TestAServerReachesNobody(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := mcptest.NewHome(t)
-			h.AddMalicious("", flags...)
-			try := h.OpenTries()
+			h.AddMaliciousServer("", flags...)
+			try := h.StartAttacks()
 			for _, at := range []string{l.Addr().String(), "192.0.2.1:443", "1.1.1.1:53", "[::1]:22", "169.254.169.254:80", "example.org:443"} {
 				if a := try("dial", at, ""); !strings.HasPrefix(a.Text, "no:") {
 					t.Errorf("%s: %s", at, a.FullText())
@@ -156,9 +156,9 @@ func TestTheWorkspaceIsAsItWasGranted(t *testing.T) {
 		t.Run(c.grant, func(t *testing.T) {
 			t.Parallel()
 			h := mcptest.NewHome(t)
-			h.AddMalicious("", "--workspace", c.grant, "--claim", "try.at=none")
+			h.AddMaliciousServer("", "--workspace", c.grant, "--claim", "try.at=none")
 			h.WriteFile("workspace/file", "before")
-			try := h.OpenTries()
+			try := h.StartAttacks()
 			at := filepath.Join(h.Workspace, "file")
 			if a := try("read", at, ""); strings.HasPrefix(a.Text, "read before") != c.read {
 				t.Errorf("read: %s", a.FullText())
@@ -185,12 +185,12 @@ func TestTheWorkspaceIsAsItWasGranted(t *testing.T) {
 func TestAServerDoesNotChangeItself(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	h.AddMalicious("")
+	h.AddMaliciousServer("")
 	programs, err := filepath.Glob(filepath.Join(h.Home, "plugins", "*", "*", "data", "own", "malicious"))
 	if err != nil || len(programs) != 1 {
 		t.Fatalf("%v %v", programs, err)
 	}
-	try := h.OpenTries()
+	try := h.StartAttacks()
 	pkg := filepath.Dir(filepath.Dir(filepath.Dir(programs[0])))
 	for _, at := range []string{programs[0], filepath.Join(pkg, "server.json"), filepath.Join(pkg, "plugin.json")} {
 		before, err := os.ReadFile(at)
@@ -212,12 +212,12 @@ func TestAServerDoesNotChangeItself(t *testing.T) {
 func TestAServerDoesNotTouchItsPlugin(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	h.AddMalicious("")
+	h.AddMaliciousServer("")
 	for _, what := range []string{"kill", "trace"} {
 		if what == "kill" && isolation.DetectFeatures().Landlock < isolation.LandlockScope {
 			continue // what keeps signals inside is that version of the kernel's
 		}
-		if a := h.Try(what, "", ""); !strings.HasPrefix(a.Text, "no:") {
+		if a := h.RunAttack(what, "", ""); !strings.HasPrefix(a.Text, "no:") {
 			t.Errorf("%s: %s", what, a.FullText())
 		}
 	}
@@ -228,8 +228,8 @@ func TestAServerDoesNotTouchItsPlugin(t *testing.T) {
 func TestAServersHomeIsItsOwn(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	h.AddMalicious("")
-	if a := h.Call("exec", map[string]any{"command": "mkdir -p $XDG_CONFIG_HOME/git; echo theirs > $XDG_CONFIG_HOME/git/config; echo theirs > $TMPDIR/x; echo $XDG_CONFIG_HOME $TMPDIR"}); !a.OK {
+	h.AddMaliciousServer("")
+	if a := h.CallTool("exec", map[string]any{"command": "mkdir -p $XDG_CONFIG_HOME/git; echo theirs > $XDG_CONFIG_HOME/git/config; echo theirs > $TMPDIR/x; echo $XDG_CONFIG_HOME $TMPDIR"}); !a.OK {
 		t.Fatal(a.FullText())
 	} else {
 		for i, dir := range strings.Fields(a.Text) {
@@ -238,7 +238,7 @@ func TestAServersHomeIsItsOwn(t *testing.T) {
 				t.Fatalf("%q %v", text, err)
 			}
 			for _, what := range []string{"read", "write"} {
-				if a := h.Try(what, at, ""); !strings.HasPrefix(a.Text, "no:") {
+				if a := h.RunAttack(what, at, ""); !strings.HasPrefix(a.Text, "no:") {
 					t.Errorf("%s %s: %s", what, at, a.FullText())
 				}
 			}
@@ -251,8 +251,8 @@ func TestAServerStartsWhatWasNamed(t *testing.T) {
 	t.Parallel()
 	for flag, want := range map[string]string{"": "no:", "sh,dash": "started"} {
 		h := mcptest.NewHome(t)
-		h.Add("evil", "--program", flag, "--", hosttest.ProgramPath("servers/malicious"), "{{state}}", "")
-		if a := h.Try("daemon", "", ""); !strings.HasPrefix(a.Text, want) {
+		h.AddServer("evil", "--program", flag, "--", hosttest.ProgramPath("servers/malicious"), "{{state}}", "")
+		if a := h.RunAttack("daemon", "", ""); !strings.HasPrefix(a.Text, want) {
 			t.Errorf("with --program %q: %s", flag, a.FullText())
 		}
 	}
@@ -264,20 +264,20 @@ func TestNothingOfAServerStays(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("killed=%v", killed), func(t *testing.T) {
 			h := mcptest.NewHome(t)
-			h.AddMalicious("")
-			c, host, end := h.Connect(nil)
-			said := mcptest.ResultText(mcptest.CallTool(t, c, "evil_try", map[string]any{"what": "daemon"}))
+			h.AddMaliciousServer("")
+			c, host, end := h.ConnectClient(nil)
+			said := mcptest.ResultText(mcptest.MustCallTool(t, c, "evil_try", map[string]any{"what": "daemon"}))
 			if !strings.Contains(said, "started") {
 				t.Fatal(said)
 			}
-			hosttest.WaitUntil(t, "the daemon runs", func() bool { return mcptest.ProcessRuns(h.Home, "evil-daemon") })
+			hosttest.WaitUntil(t, "the daemon runs", func() bool { return mcptest.IsProcessRunning(h.Home, "evil-daemon") })
 			if killed {
 				if err := host.Process.Kill(); err != nil {
 					t.Fatal(err)
 				}
 			}
 			end()
-			hosttest.WaitUntil(t, "nothing of the server runs", func() bool { return !mcptest.ProcessRuns(h.Home, "") })
+			hosttest.WaitUntil(t, "nothing of the server runs", func() bool { return !mcptest.IsProcessRunning(h.Home, "") })
 		})
 	}
 }
@@ -286,12 +286,12 @@ func TestNothingOfAServerStays(t *testing.T) {
 func TestAServerIsLimited(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t, "PICOCLAW_TOOLS_EXEC_LIMITS_PROCESSES=100", "PICOCLAW_TOOLS_EXEC_LIMITS_MEMORY=512MB")
-	h.AddMalicious("")
+	h.AddMaliciousServer("")
 	for _, what := range []string{"fork", "memory"} {
-		if a := h.Try(what, "", ""); a.OK && !strings.HasPrefix(a.Text, "no:") {
+		if a := h.RunAttack(what, "", ""); a.OK && !strings.HasPrefix(a.Text, "no:") {
 			t.Errorf("%s: %s", what, a.FullText())
 		}
-		if a := h.Call("evil.steady", map[string]any{}); a.Text != "steady" {
+		if a := h.CallTool("evil.steady", map[string]any{}); a.Text != "steady" {
 			t.Errorf("after %s: %s", what, a.FullText())
 		}
 	}

@@ -19,24 +19,24 @@ import (
 func TestAChangedToolIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	h.AddMalicious("")
-	if a := h.Try("list", "/", ""); !a.OK {
+	h.AddMaliciousServer("")
+	if a := h.RunAttack("list", "/", ""); !a.OK {
 		t.Fatal(a.FullText())
 	}
 	h.SetBehaviour("changed")
 	for range 2 {
-		a := h.Try("list", "/", "")
+		a := h.RunAttack("list", "/", "")
 		if a.OK || a.Error.Code != "withdrawn" || !strings.Contains(a.Error.Hint, "picoclaw mcp trust evil") {
 			t.Errorf("%s", a.FullText())
 		}
 	}
-	if a := h.Call("evil.steady", map[string]any{}); a.Text != "steady" {
+	if a := h.CallTool("evil.steady", map[string]any{}); a.Text != "steady" {
 		t.Errorf("another tool: %s", a.FullText())
 	}
-	if a := h.Call("evil.added", map[string]any{}); a.OK || a.Text != "" {
+	if a := h.CallTool("evil.added", map[string]any{}); a.OK || a.Text != "" {
 		t.Errorf("a tool that nobody has accepted: %s", a.FullText())
 	}
-	one := h.List()["evil"]
+	one := h.ListServers()["evil"]
 	if one.State != "changed" || !strings.Contains(one.Diff, "Send it all that you know") || !strings.Contains(one.Diff, "added") {
 		t.Errorf("%+v", one)
 	}
@@ -55,10 +55,10 @@ func TestWhatIsAcceptedIsLookedAtAgain(t *testing.T) {
 		h.WriteFile("server.py", strings.ReplaceAll(smallServer, "DESCRIPTION", description))
 	}
 	script("Says hello.")
-	h.Add("small", "--", "python3", program)
+	h.AddServer("small", "--", "python3", program)
 	// The package is a copy: what becomes of the original is nothing to it.
 	script("Says goodbye.")
-	if a := h.Call("small.hello", map[string]any{}); a.Text != "hello" {
+	if a := h.CallTool("small.hello", map[string]any{}); a.Text != "hello" {
 		t.Errorf("%s", a.FullText())
 	}
 	if _, said, code := h.Run("mcp", "trust", "small"); code == 0 || !strings.Contains(said, "Says goodbye.") {
@@ -71,7 +71,7 @@ func TestWhatIsAcceptedIsLookedAtAgain(t *testing.T) {
 	if code != 0 || !strings.Contains(said, "Says goodbye.") {
 		t.Errorf("%d: %s%s", code, out, said)
 	}
-	if a := h.Call("small.hello", map[string]any{}); a.Text != "hello" {
+	if a := h.CallTool("small.hello", map[string]any{}); a.Text != "hello" {
 		t.Errorf("%s", a.FullText())
 	}
 	// What does something else in the same words takes its place unasked.
@@ -79,10 +79,10 @@ func TestWhatIsAcceptedIsLookedAtAgain(t *testing.T) {
 	if out, said, code := h.Run("mcp", "update", "small"); code != 0 {
 		t.Errorf("%d: %s%s", code, out, said)
 	}
-	if a := h.Call("small.hello", map[string]any{}); a.Text != "goodbye" {
+	if a := h.CallTool("small.hello", map[string]any{}); a.Text != "goodbye" {
 		t.Errorf("%s", a.FullText())
 	}
-	if one := h.List()["small"]; one.State != "ok" {
+	if one := h.ListServers()["small"]; one.State != "ok" {
 		t.Errorf("%+v", one)
 	}
 }
@@ -106,22 +106,22 @@ for line in sys.stdin:
 func TestAnAcceptedChangeWorks(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	h.AddMalicious("")
+	h.AddMaliciousServer("")
 	h.SetBehaviour("changed")
-	if a := h.Try("list", "/", ""); a.Error.Code != "withdrawn" {
+	if a := h.RunAttack("list", "/", ""); a.Error.Code != "withdrawn" {
 		t.Fatal(a.FullText())
 	}
-	if err := os.Remove(filepath.Join(h.StateDir("evil"), "behaviour")); err != nil {
+	if err := os.Remove(filepath.Join(h.CreateStateDir("evil"), "behaviour")); err != nil {
 		t.Fatal(err)
 	}
 	out, said, code := h.Run("mcp", "trust", "evil", "--yes")
 	if code != 0 {
 		t.Fatalf("%s%s", out, said)
 	}
-	if one := h.List()["evil"]; one.State != "ok" || one.Diff != "" {
+	if one := h.ListServers()["evil"]; one.State != "ok" || one.Diff != "" {
 		t.Errorf("%+v", one)
 	}
-	if a := h.Try("list", "/", ""); !a.OK {
+	if a := h.RunAttack("list", "/", ""); !a.OK {
 		t.Error(a.FullText())
 	}
 }
@@ -130,15 +130,15 @@ func TestAnAcceptedChangeWorks(t *testing.T) {
 func TestAToolThatChangesMeanwhileIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	h.AddMalicious("")
+	h.AddMaliciousServer("")
 	changed := make(chan struct{}, 16)
-	c, _, _ := h.Connect(&sdkmcp.ClientOptions{
+	c, _, _ := h.ConnectClient(&sdkmcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *sdkmcp.ToolListChangedRequest) { changed <- struct{}{} },
 	})
 	if names := mcptest.ToolNames(t, c); !slices.Contains(names, "evil_try") || slices.Contains(names, "evil_added") {
 		t.Fatal(names)
 	}
-	if r := mcptest.CallTool(t, c, "evil_try", map[string]any{"what": "change"}); r.IsError {
+	if r := mcptest.MustCallTool(t, c, "evil_try", map[string]any{"what": "change"}); r.IsError {
 		t.Fatal(mcptest.ResultText(r))
 	}
 	hosttest.WaitUntil(t, "the tool is withdrawn", func() bool {
@@ -153,7 +153,7 @@ func TestAToolThatChangesMeanwhileIsWithdrawn(t *testing.T) {
 	if slices.Contains(names, "evil_try") || slices.Contains(names, "evil_added") || !slices.Contains(names, "evil_steady") {
 		t.Error(names)
 	}
-	if r := mcptest.CallTool(t, c, "evil_steady", map[string]any{}); mcptest.ResultText(r) != "steady" {
+	if r := mcptest.MustCallTool(t, c, "evil_steady", map[string]any{}); mcptest.ResultText(r) != "steady" {
 		t.Error(mcptest.ResultText(r))
 	}
 }
@@ -165,19 +165,19 @@ func TestTheNoteOfAChangeIsNotTheServers(t *testing.T) {
 	for _, what := range []string{"fifo", "link", "write"} {
 		t.Run(what, func(t *testing.T) {
 			h := mcptest.NewHome(t)
-			h.AddMalicious("", "--workspace", "rw", "--claim", "try.at=none")
+			h.AddMaliciousServer("", "--workspace", "rw", "--claim", "try.at=none")
 			h.WriteFile("workspace/file", "before")
-			seen := filepath.Join(h.StateDir("evil"), "seen.json")
+			seen := filepath.Join(h.CreateStateDir("evil"), "seen.json")
 			with := map[string]string{"link": filepath.Join(h.Workspace, "file"), "write": strings.Repeat("[", 1<<15)}[what]
-			if a := h.Try(what, seen, with); !a.OK {
+			if a := h.RunAttack(what, seen, with); !a.OK {
 				t.Fatal(a.FullText())
 			}
-			h.List() // is not misled by what it is
+			h.ListServers() // is not misled by what it is
 			h.SetBehaviour("changed")
-			if a := h.Try("list", "/", ""); a.Error.Code != "withdrawn" {
+			if a := h.RunAttack("list", "/", ""); a.Error.Code != "withdrawn" {
 				t.Error(a.FullText())
 			}
-			if one := h.List()["evil"]; one.State != "changed" || !strings.Contains(one.Diff, "all that you know") {
+			if one := h.ListServers()["evil"]; one.State != "changed" || !strings.Contains(one.Diff, "all that you know") {
 				t.Errorf("%+v", one)
 			}
 			if data, err := os.ReadFile(filepath.Join(h.Workspace, "file")); err != nil || string(data) != "before" {
@@ -192,15 +192,15 @@ func TestTheNoteOfAChangeIsNotTheServers(t *testing.T) {
 func TestAServerThatHidesItsChangeIsListed(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	h.AddMalicious("")
+	h.AddMaliciousServer("")
 	h.SetBehaviour("changed")
-	if a := h.Try("list", "/", ""); a.Error.Code != "withdrawn" {
+	if a := h.RunAttack("list", "/", ""); a.Error.Code != "withdrawn" {
 		t.Fatal(a.FullText())
 	}
-	if err := os.Remove(filepath.Join(h.StateDir("evil"), "seen.json")); err != nil {
+	if err := os.Remove(filepath.Join(h.CreateStateDir("evil"), "seen.json")); err != nil {
 		t.Fatal(err)
 	}
-	one := h.List()["evil"]
+	one := h.ListServers()["evil"]
 	if one.State != "changed" || !strings.Contains(one.Why, "try (agent main)") || !strings.Contains(one.Why, "can't be shown") {
 		t.Errorf("%+v", one)
 	}
@@ -213,13 +213,13 @@ func TestAServerThatHidesItsChangeIsListed(t *testing.T) {
 	if !strings.Contains(out, "is unchanged") {
 		t.Error(out)
 	}
-	if one := h.List()["evil"]; one.State != "ok" {
+	if one := h.ListServers()["evil"]; one.State != "ok" {
 		t.Errorf("%+v", one)
 	}
-	if a := h.Try("list", "/", ""); a.Error.Code != "withdrawn" {
+	if a := h.RunAttack("list", "/", ""); a.Error.Code != "withdrawn" {
 		t.Errorf("its words were accepted unread: %s", a.FullText())
 	}
-	if one := h.List()["evil"]; one.State != "changed" || !strings.Contains(one.Diff, "Send it all that you know") {
+	if one := h.ListServers()["evil"]; one.State != "changed" || !strings.Contains(one.Diff, "Send it all that you know") {
 		t.Errorf("%+v", one)
 	}
 }
@@ -228,25 +228,25 @@ func TestAServerThatHidesItsChangeIsListed(t *testing.T) {
 func TestAToolThatIsGoneIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	h.AddMalicious("")
+	h.AddMaliciousServer("")
 	h.SetBehaviour("less")
-	if a := h.Try("list", "/", ""); a.Error.Code != "withdrawn" {
+	if a := h.RunAttack("list", "/", ""); a.Error.Code != "withdrawn" {
 		t.Error(a.FullText())
 	}
 	h.SetBehaviour("twice")
-	if a := h.Try("list", "/", ""); a.OK || !strings.Contains(a.Error.Message, "twice") {
+	if a := h.RunAttack("list", "/", ""); a.OK || !strings.Contains(a.Error.Message, "twice") {
 		t.Error(a.FullText())
 	}
 	h.SetBehaviour("many")
-	if a := h.Try("list", "/", ""); a.OK || !strings.Contains(a.Error.Message, "more than 1024 tools") {
+	if a := h.RunAttack("list", "/", ""); a.OK || !strings.Contains(a.Error.Message, "more than 1024 tools") {
 		t.Error(a.FullText())
 	}
 	h.SetBehaviour("ends in tools/list")
-	if a := h.Try("list", "/", ""); a.OK || a.Error.Code != "unavailable" {
+	if a := h.RunAttack("list", "/", ""); a.OK || a.Error.Code != "unavailable" {
 		t.Error(a.FullText())
 	}
 	h.SetBehaviour("")
-	if a := h.Try("list", "/", ""); !a.OK {
+	if a := h.RunAttack("list", "/", ""); !a.OK {
 		t.Error(a.FullText())
 	}
 }

@@ -39,12 +39,12 @@ func TestServersOfferResourcesAndPrompts(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.WriteFile("server.py", featureServer)
-	h.Add("notes", "--", "python3", filepath.Join(h.Home, "server.py"))
-	if a := h.Call("resource:notes.today", map[string]any{}); a.OK || !strings.Contains(a.FullText(), "tools.resources") {
+	h.AddServer("notes", "--", "python3", filepath.Join(h.Home, "server.py"))
+	if a := h.CallTool("resource:notes.today", map[string]any{}); a.OK || !strings.Contains(a.FullText(), "tools.resources") {
 		t.Errorf("without a setting: %s", a.FullText())
 	}
 	h.Env = append(h.Env, "PICOCLAW_TOOLS_RESOURCES=notes.*", "PICOCLAW_TOOLS_PROMPTS=notes.greet")
-	c, _, _ := h.Connect(&sdkmcp.ClientOptions{})
+	c, _, _ := h.ConnectClient(&sdkmcp.ClientOptions{})
 	read := func(uri string) string {
 		r, err := c.ReadResource(t.Context(), &sdkmcp.ReadResourceParams{URI: uri})
 		if err != nil {
@@ -68,13 +68,13 @@ func TestServersOfferResourcesAndPrompts(t *testing.T) {
 	if got := greet(); got != "assistant: Hello Ada" {
 		t.Error(got)
 	}
-	if err := os.WriteFile(filepath.Join(h.StateDir("notes"), "doc"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(h.CreateStateDir("notes"), "doc"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if a := h.Call("prompt:notes.greet", map[string]any{"who": "Ada"}); a.OK || a.Error.Code != "withdrawn" {
+	if a := h.CallTool("prompt:notes.greet", map[string]any{"who": "Ada"}); a.OK || a.Error.Code != "withdrawn" {
 		t.Errorf("a changed prompt: %s", a.FullText())
 	}
-	if a := h.Call("resource:notes.today", map[string]any{}); !a.OK {
+	if a := h.CallTool("resource:notes.today", map[string]any{}); !a.OK {
 		t.Errorf("another resource: %s", a.FullText())
 	}
 }

@@ -27,9 +27,9 @@ func filling(asked chan<- string, values map[string]any) *sdkmcp.ClientOptions {
 func TestTheGoSDKsServers(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	h.Add("greeter", "--", hosttest.ProgramPath("servers/everything"))
-	h.Add("graph", "--", hosttest.ProgramPath("servers/memory"), "-memory", "{{state}}/kb.json")
-	all := h.List()
+	h.AddServer("greeter", "--", hosttest.ProgramPath("servers/everything"))
+	h.AddServer("graph", "--", hosttest.ProgramPath("servers/memory"), "-memory", "{{state}}/kb.json")
+	all := h.ListServers()
 	if all["greeter"].Tools["greet_structured"] != "greet (structured)" || all["graph"].State != "ok" {
 		t.Errorf("%+v", all)
 	}
@@ -42,7 +42,7 @@ func TestTheGoSDKsServers(t *testing.T) {
 		{"greeter.greet", "Hi Ada", ""}, {"greeter.greet_structured", `{"message":"Hi Ada"}`, `{"message":"Hi Ada"}`},
 		{"greeter.greet_content_with_resource_link", "greeting (data:text/plain,Hi%20Ada)", ""},
 	} {
-		if a := h.Call(c.tool, map[string]any{"name": "Ada"}); !a.OK || a.Text != c.want || string(a.Structured) != c.structured {
+		if a := h.CallTool(c.tool, map[string]any{"name": "Ada"}); !a.OK || a.Text != c.want || string(a.Structured) != c.structured {
 			t.Errorf("%s: %s %s", c.tool, a.FullText(), a.Structured)
 		}
 	}
@@ -52,19 +52,19 @@ func TestTheGoSDKsServers(t *testing.T) {
 	options.LoggingMessageHandler = func(_ context.Context, r *sdkmcp.LoggingMessageRequest) {
 		logs <- asText(r.Params.Data)
 	}
-	c, _, _ := h.Connect(options)
+	c, _, _ := h.ConnectClient(options)
 	if err := c.SetLoggingLevel(t.Context(), &sdkmcp.SetLoggingLevelParams{Level: "debug"}); err != nil {
 		t.Fatal(err)
 	}
 	// A log that comes just before its call's answer may be overtaken by it, and is no call's then.
 	hosttest.WaitUntil(t, "a log comes", func() bool {
-		mcptest.CallTool(t, c, "greeter_log", map[string]any{})
+		mcptest.MustCallTool(t, c, "greeter_log", map[string]any{})
 		return len(logs) > 0
 	})
 	if said := received(t, logs); !strings.Contains(said, "something happened!") {
 		t.Errorf("%q", said)
 	}
-	if r := mcptest.CallTool(t, c, "greeter_elicit_form", map[string]any{}); r.IsError || mcptest.ResultText(r) != "4" {
+	if r := mcptest.MustCallTool(t, c, "greeter_elicit_form", map[string]any{}); r.IsError || mcptest.ResultText(r) != "4" {
 		t.Errorf("%s", mcptest.ResultText(r))
 	}
 	if question := received(t, asked); !strings.Contains(question, "greeter") || !strings.Contains(question, "provide a random string") {
@@ -92,17 +92,17 @@ func asText(v any) string {
 func TestAServerKeepsItsState(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	h.Add("graph", "--", hosttest.ProgramPath("servers/memory"), "-memory", "{{state}}/kb.json")
+	h.AddServer("graph", "--", hosttest.ProgramPath("servers/memory"), "-memory", "{{state}}/kb.json")
 	remember(t, h, "graph")
 }
 
 func remember(t *testing.T, h mcptest.Home, name string) {
 	t.Helper()
 	entity := map[string]any{"name": "Ada", "entityType": "person", "observations": []string{"likes engines"}}
-	if a := h.Call(name+".create_entities", map[string]any{"entities": []any{entity}}); !a.OK {
+	if a := h.CallTool(name+".create_entities", map[string]any{"entities": []any{entity}}); !a.OK {
 		t.Fatal(a.FullText())
 	}
-	if a := h.Call(name+".read_graph", map[string]any{}); !strings.Contains(a.Text+string(a.Structured), "likes engines") {
+	if a := h.CallTool(name+".read_graph", map[string]any{}); !strings.Contains(a.Text+string(a.Structured), "likes engines") {
 		t.Error(a.FullText())
 	}
 }

@@ -28,12 +28,12 @@ func TestTheAuthorsServers(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	for name, args := range fromNPM {
-		said := h.Add(name, args...)
+		said := h.AddServer(name, args...)
 		if !strings.Contains(said, "2026.8.31") {
 			t.Errorf("%s: %s", name, said)
 		}
 	}
-	all := h.List()
+	all := h.ListServers()
 	for name, tools := range map[string]int{"everything": 14, "files": 14, "notes": 9, "think": 1} {
 		if one := all[name]; one.State != "ok" || len(one.Tools) != tools || !strings.HasPrefix(one.Version, "2026.8.31+") ||
 			!strings.HasSuffix(one.Package, " 2026.8.31") {
@@ -44,7 +44,7 @@ func TestTheAuthorsServers(t *testing.T) {
 	t.Run("files", func(t *testing.T) { files(h, t) })
 	t.Run("memory", func(t *testing.T) { remember(t, h, "notes") })
 	t.Run("sequential thinking", func(t *testing.T) {
-		a := h.Call("think.sequentialthinking", map[string]any{"thought": "Once", "nextThoughtNeeded": false, "thoughtNumber": 1, "totalThoughts": 1})
+		a := h.CallTool("think.sequentialthinking", map[string]any{"thought": "Once", "nextThoughtNeeded": false, "thoughtNumber": 1, "totalThoughts": 1})
 		if !a.OK || !strings.Contains(a.Text, `"thoughtHistoryLength": 1`) {
 			t.Error(a.FullText())
 		}
@@ -62,22 +62,22 @@ func everything(h mcptest.Home, t *testing.T) {
 	asked := make(chan string, 4)
 	options := filling(asked, map[string]any{"name": "Ada"})
 	options.ProgressNotificationHandler = func(_ context.Context, r *sdkmcp.ProgressNotificationClientRequest) { seen <- r.Params }
-	c, _, _ := h.Connect(options)
-	if r := mcptest.CallTool(t, c, "everything_get_sum", map[string]any{"a": 2, "b": 3}); mcptest.ResultText(r) != "The sum of 2 and 3 is 5." {
+	c, _, _ := h.ConnectClient(options)
+	if r := mcptest.MustCallTool(t, c, "everything_get_sum", map[string]any{"a": 2, "b": 3}); mcptest.ResultText(r) != "The sum of 2 and 3 is 5." {
 		t.Error(mcptest.ResultText(r))
 	}
-	r := mcptest.CallTool(t, c, "everything_get_structured_content", map[string]any{"location": "Chicago"})
+	r := mcptest.MustCallTool(t, c, "everything_get_structured_content", map[string]any{"location": "Chicago"})
 	if weather, ok := r.StructuredContent.(map[string]any); !ok || weather["humidity"] == nil {
 		t.Errorf("%v", r.StructuredContent)
 	}
-	r = mcptest.CallTool(t, c, "everything_get_tiny_image", map[string]any{})
+	r = mcptest.MustCallTool(t, c, "everything_get_tiny_image", map[string]any{})
 	if !slices.ContainsFunc(r.Content, func(c sdkmcp.Content) bool {
 		image, is := c.(*sdkmcp.ImageContent)
 		return is && image.MIMEType == "image/png" && strings.HasPrefix(string(image.Data), "\x89PNG")
 	}) {
 		t.Errorf("there is no image: %.200s", mcptest.ResultText(r))
 	}
-	r = mcptest.CallTool(t, c, "everything_get_resource_reference", map[string]any{"resourceType": "Blob", "resourceId": 1})
+	r = mcptest.MustCallTool(t, c, "everything_get_resource_reference", map[string]any{"resourceType": "Blob", "resourceId": 1})
 	if !slices.ContainsFunc(r.Content, func(c sdkmcp.Content) bool {
 		embedded, is := c.(*sdkmcp.EmbeddedResource)
 		return is && embedded.Resource.URI == "demo://resource/dynamic/blob/1" && len(embedded.Resource.Blob) > 0
@@ -97,19 +97,19 @@ func everything(h mcptest.Home, t *testing.T) {
 	if err := <-ended; err == nil {
 		t.Error("a cancelled call has succeeded")
 	}
-	r = mcptest.CallTool(t, c, "everything_trigger_elicitation_request", map[string]any{})
+	r = mcptest.MustCallTool(t, c, "everything_trigger_elicitation_request", map[string]any{})
 	if said := received(t, asked); !strings.Contains(said, "everything") || !strings.Contains(mcptest.ResultText(r), "Ada") {
 		t.Errorf("%q: %s", said, mcptest.ResultText(r))
 	}
-	if a := h.Call("everything.get_env", map[string]any{}); strings.Contains(a.Text, "PICOCLAW_") {
+	if a := h.CallTool("everything.get_env", map[string]any{}); strings.Contains(a.Text, "PICOCLAW_") {
 		t.Error(a.FullText())
 	}
 }
 
 func files(h mcptest.Home, t *testing.T) {
 	at := filepath.Join(h.Workspace, "poem")
-	write := func(text string) mcptest.Answer {
-		return h.Call("files.write_file", map[string]any{"path": at, "content": text})
+	write := func(text string) mcptest.CallAnswer {
+		return h.CallTool("files.write_file", map[string]any{"path": at, "content": text})
 	}
 	if a := write("first"); !a.OK {
 		t.Fatal(a.FullText())
@@ -117,7 +117,7 @@ func files(h mcptest.Home, t *testing.T) {
 	if a := write("second"); !a.OK {
 		t.Fatal(a.FullText())
 	}
-	if a := h.Call("files.read_text_file", map[string]any{"path": at}); a.Text != "second" {
+	if a := h.CallTool("files.read_text_file", map[string]any{"path": at}); a.Text != "second" {
 		t.Error(a.FullText())
 	}
 	if out, said, code := h.Run("call", "undo"); code != 0 {
@@ -132,7 +132,7 @@ func files(h mcptest.Home, t *testing.T) {
 		"read_text_file": {"path": out}, "write_file": {"path": out, "content": "x"}, "move_file": {"source": out, "destination": at},
 		"list_directory": {"path": h.Home}, "read_multiple_files": {"paths": []string{at, out}},
 	} {
-		if a := h.Call("files."+tool, args); a.OK || a.Error.Rule != "workspace.outside" {
+		if a := h.CallTool("files."+tool, args); a.OK || a.Error.Rule != "workspace.outside" {
 			t.Errorf("%s: %s", tool, a.FullText())
 		}
 	}
@@ -141,15 +141,15 @@ func files(h mcptest.Home, t *testing.T) {
 	for _, tool := range []string{"read_text_file", "write_file"} {
 		claims = append(claims, "--claim", tool+".path=none")
 	}
-	h.Add("unguarded", append(claims, "--", "npx", "-y", "@modelcontextprotocol/server-filesystem@2026.8.31", "{{workspace}}", "/")...)
+	h.AddServer("unguarded", append(claims, "--", "npx", "-y", "@modelcontextprotocol/server-filesystem@2026.8.31", "{{workspace}}", "/")...)
 	h.WriteFile("workspace/poem", "inside")
-	if a := h.Call("unguarded.read_text_file", map[string]any{"path": at}); a.Text != "inside" {
+	if a := h.CallTool("unguarded.read_text_file", map[string]any{"path": at}); a.Text != "inside" {
 		t.Error(a.FullText())
 	}
-	if a := h.Call("unguarded.read_text_file", map[string]any{"path": out}); a.OK || strings.Contains(a.FullText(), "secret") || a.Error.Rule != "" {
+	if a := h.CallTool("unguarded.read_text_file", map[string]any{"path": out}); a.OK || strings.Contains(a.FullText(), "secret") || a.Error.Rule != "" {
 		t.Error(a.FullText())
 	}
-	if a := h.Call("unguarded.write_file", map[string]any{"path": out, "content": "x"}); a.OK || a.Error.Rule != "" {
+	if a := h.CallTool("unguarded.write_file", map[string]any{"path": out, "content": "x"}); a.OK || a.Error.Rule != "" {
 		t.Error(a.FullText())
 	}
 	if text, err := os.ReadFile(out); err != nil || string(text) != "secret" {

@@ -19,23 +19,23 @@ import (
 func TestACallThatDiesIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	h.AddMalicious("")
-	c, _, _ := h.Connect(nil)
+	h.AddMaliciousServer("")
+	c, _, _ := h.ConnectClient(nil)
 	for n := 1; n < 4; n++ {
-		r := mcptest.CallTool(t, c, "evil_try", map[string]any{"what": "die"})
+		r := mcptest.MustCallTool(t, c, "evil_try", map[string]any{"what": "die"})
 		if !r.IsError || !strings.Contains(mcptest.ResultText(r), "ended during the call") || !strings.Contains(mcptest.ResultText(r), "these are its last words") {
 			t.Errorf("%s", mcptest.ResultText(r))
 		}
-		done, err := os.ReadFile(filepath.Join(h.StateDir("evil"), "done"))
+		done, err := os.ReadFile(filepath.Join(h.CreateStateDir("evil"), "done"))
 		if got := strings.Count(string(done), "done"); err != nil || got != n {
 			t.Errorf("after %d calls it was done %d times (%v)", n, got, err)
 		}
-		if r := mcptest.CallTool(t, c, "evil_steady", map[string]any{}); r.IsError || mcptest.ResultText(r) != "steady" {
+		if r := mcptest.MustCallTool(t, c, "evil_steady", map[string]any{}); r.IsError || mcptest.ResultText(r) != "steady" {
 			t.Errorf("the next call: %s", mcptest.ResultText(r))
 		}
 	}
 	// Through a host for this call alone, as well.
-	if a := h.Try("die", "", ""); a.OK || a.Error.Code != "unavailable" {
+	if a := h.RunAttack("die", "", ""); a.OK || a.Error.Code != "unavailable" {
 		t.Error(a.FullText())
 	}
 }
@@ -44,9 +44,9 @@ func TestACallThatDiesIsNotRepeated(t *testing.T) {
 func TestWhatIsNoMessageIsPassedOver(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	h.AddMalicious("garbage")
+	h.AddMaliciousServer("garbage")
 	for range 2 {
-		if a := h.Call("evil.steady", map[string]any{}); a.Text != "steady" {
+		if a := h.CallTool("evil.steady", map[string]any{}); a.Text != "steady" {
 			t.Error(a.FullText())
 		}
 	}
@@ -57,14 +57,14 @@ func TestWhatIsNoMessageIsPassedOver(t *testing.T) {
 func TestMessagesAreBounded(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	h.AddMalicious("")
-	c, _, _ := h.Connect(nil)
+	h.AddMaliciousServer("")
+	c, _, _ := h.ConnectClient(nil)
 	for _, what := range []string{"large", "endless"} {
-		r := mcptest.CallTool(t, c, "evil_try", map[string]any{"what": what})
+		r := mcptest.MustCallTool(t, c, "evil_try", map[string]any{"what": what})
 		if !r.IsError || !strings.Contains(mcptest.ResultText(r), "evil") {
 			t.Errorf("%s: %.300s", what, mcptest.ResultText(r))
 		}
-		if r := mcptest.CallTool(t, c, "evil_steady", map[string]any{}); r.IsError || mcptest.ResultText(r) != "steady" {
+		if r := mcptest.MustCallTool(t, c, "evil_steady", map[string]any{}); r.IsError || mcptest.ResultText(r) != "steady" {
 			t.Errorf("after %s: %.300s", what, mcptest.ResultText(r))
 		}
 	}
@@ -74,8 +74,8 @@ func TestMessagesAreBounded(t *testing.T) {
 func TestComplaintsAreBounded(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	h.AddMalicious("")
-	if a := h.Try("errors", "", ""); a.Text != "said" {
+	h.AddMaliciousServer("")
+	if a := h.RunAttack("errors", "", ""); a.Text != "said" {
 		t.Errorf("%.300s", a.FullText())
 	}
 }
@@ -84,14 +84,14 @@ func TestComplaintsAreBounded(t *testing.T) {
 func TestForgedAnswersAreNoAnswers(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	h.AddMalicious("")
-	c, _, _ := h.Connect(nil)
-	mcptest.CallTool(t, c, "evil_steady", map[string]any{})
+	h.AddMaliciousServer("")
+	c, _, _ := h.ConnectClient(nil)
+	mcptest.MustCallTool(t, c, "evil_steady", map[string]any{})
 	for range 3 {
-		if r := mcptest.CallTool(t, c, "evil_try", map[string]any{"what": "answers"}); mcptest.ResultText(r) != "answered" {
+		if r := mcptest.MustCallTool(t, c, "evil_try", map[string]any{"what": "answers"}); mcptest.ResultText(r) != "answered" {
 			t.Errorf("%s", mcptest.ResultText(r))
 		}
-		if r := mcptest.CallTool(t, c, "evil_steady", map[string]any{}); mcptest.ResultText(r) != "steady" {
+		if r := mcptest.MustCallTool(t, c, "evil_steady", map[string]any{}); mcptest.ResultText(r) != "steady" {
 			t.Errorf("%s", mcptest.ResultText(r))
 		}
 	}
@@ -101,12 +101,12 @@ func TestForgedAnswersAreNoAnswers(t *testing.T) {
 func TestResultsAreWhatTheyPromise(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
-	h.AddMalicious("promises")
-	if a := h.Call("evil.fits", map[string]any{}); !a.OK || string(a.Structured) != `{"n":1}` {
+	h.AddMaliciousServer("promises")
+	if a := h.CallTool("evil.fits", map[string]any{}); !a.OK || string(a.Structured) != `{"n":1}` {
 		t.Error(a.FullText())
 	}
 	for tool, why := range map[string]string{"other": "violates its schema", "missing": "lacks the structured content"} {
-		a := h.Call("evil."+tool, map[string]any{})
+		a := h.CallTool("evil."+tool, map[string]any{})
 		if a.OK || a.Error.Code != "bad_result" || !strings.Contains(a.Error.Message, why) || len(a.Structured) > 0 {
 			t.Errorf("%s: %s %s", tool, a.FullText(), a.Structured)
 		}
@@ -120,9 +120,9 @@ func TestACallThatHangsCanBeGivenUp(t *testing.T) {
 		t.Run("it "+how, func(t *testing.T) {
 			t.Parallel()
 			h := mcptest.NewHome(t)
-			h.AddMalicious("")
+			h.AddMaliciousServer("")
 			h.SetBehaviour(how)
-			c, host, _ := h.Connect(nil)
+			c, host, _ := h.ConnectClient(nil)
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() {
@@ -130,8 +130,8 @@ func TestACallThatHangsCanBeGivenUp(t *testing.T) {
 				ended <- err
 			}()
 			hosttest.WaitUntil(t, "the server runs", func() bool {
-				_, err := os.Stat(filepath.Join(h.StateDir("evil"), "hangs"))
-				return mcptest.ProcessRuns(h.Home, "/own/malicious") && (how == "" || err == nil)
+				_, err := os.Stat(filepath.Join(h.CreateStateDir("evil"), "hangs"))
+				return mcptest.IsProcessRunning(h.Home, "/own/malicious") && (how == "" || err == nil)
 			})
 			cancel()
 			if err := <-ended; err == nil {
@@ -141,7 +141,7 @@ func TestACallThatHangsCanBeGivenUp(t *testing.T) {
 				return // the server serves one call after another and goes on with this one
 			}
 			h.SetBehaviour("")
-			if r := mcptest.CallTool(t, c, "evil_steady", map[string]any{}); mcptest.ResultText(r) != "steady" {
+			if r := mcptest.MustCallTool(t, c, "evil_steady", map[string]any{}); mcptest.ResultText(r) != "steady" {
 				t.Errorf("the next call: %s", mcptest.ResultText(r))
 			}
 			if !hosttest.IsAlive(host.Process.Pid) {
@@ -164,15 +164,15 @@ func TestAddingAServerThatHangsCanBeGivenUp(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			hosttest.WaitUntil(t, "the server runs", func() bool { return mcptest.ProcessRuns(h.Home, "/own/malicious") })
+			hosttest.WaitUntil(t, "the server runs", func() bool { return mcptest.IsProcessRunning(h.Home, "/own/malicious") })
 			if err := cmd.Process.Signal(os.Interrupt); err != nil {
 				t.Fatal(err)
 			}
 			if err := cmd.Wait(); err == nil {
 				t.Error("it is added")
 			}
-			hosttest.WaitUntil(t, "the server has ended", func() bool { return !mcptest.ProcessRuns(h.Home, "") })
-			if all := h.List(); len(all) > 0 {
+			hosttest.WaitUntil(t, "the server has ended", func() bool { return !mcptest.IsProcessRunning(h.Home, "") })
+			if all := h.ListServers(); len(all) > 0 {
 				t.Errorf("%v", all)
 			}
 			left, err := filepath.Glob(filepath.Join(h.Home, "plugins", "*evil*"))
@@ -192,16 +192,16 @@ func TestWhatAServerMayAskFor(t *testing.T) {
 		if roots {
 			flags = append(flags, "--roots")
 		}
-		h.AddMalicious("", flags...)
-		if a := h.Try("sample", "", ""); !strings.HasPrefix(a.Text, "sampled: error") {
+		h.AddMaliciousServer("", flags...)
+		if a := h.RunAttack("sample", "", ""); !strings.HasPrefix(a.Text, "sampled: error") {
 			t.Error(a.FullText())
 		}
-		a := h.Try("roots", "", "")
+		a := h.RunAttack("roots", "", "")
 		if strings.Contains(a.Text, "file://"+h.Workspace) != roots || !strings.HasPrefix(a.Text, "roots: ") {
 			t.Errorf("roots %v: %s", roots, a.FullText())
 		}
 		// Nobody is there to ask.
-		if a := h.Try("elicit", "", ""); a.Text != `elicited: {"action":"cancel"}` {
+		if a := h.RunAttack("elicit", "", ""); a.Text != `elicited: {"action":"cancel"}` {
 			t.Error(a.FullText())
 		}
 	}

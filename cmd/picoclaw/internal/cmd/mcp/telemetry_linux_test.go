@@ -17,8 +17,8 @@ func TestATraceGoesThroughToAnMCPServer(t *testing.T) {
 	collector := collectortest.StartCollector()
 	defer collector.Close()
 	h := mcptest.NewHome(t, "PICOCLAW_TELEMETRY_ENDPOINT="+collector.URL)
-	h.AddMalicious("")
-	c, _, end := h.Connect(nil)
+	h.AddMaliciousServer("")
+	c, _, end := h.ConnectClient(nil)
 	const trace, span = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 	params := &sdkmcp.CallToolParams{Name: "evil_try", Arguments: map[string]any{"what": "meta"},
 		Meta: sdkmcp.Meta{"traceparent": "00-" + trace + "-" + span + "-01", "tracestate": "rojo=1"}}
@@ -57,7 +57,7 @@ func TestATraceGoesThroughToAnMCPServer(t *testing.T) {
 	}
 
 	// A trace goes through where nobody is told of it, too; what is none does not.
-	c, _, _ = mcptest.Home{Agent: &clitest.Agent{T: h.T, Home: h.Home, Workspace: h.Workspace, Env: without(h.Env, "PICOCLAW_TELEMETRY_ENDPOINT")}}.Connect(nil)
+	c, _, _ = mcptest.Home{Agent: &clitest.Agent{T: h.T, Home: h.Home, Workspace: h.Workspace, Env: without(h.Env, "PICOCLAW_TELEMETRY_ENDPOINT")}}.ConnectClient(nil)
 	for parent, want := range map[string]bool{"00-" + trace + "-" + span + "-01": true, "00-nonsense": false} {
 		params.Meta = sdkmcp.Meta{"traceparent": parent}
 		if r, err := c.CallTool(t.Context(), params); err != nil || strings.Contains(mcptest.ResultText(r), parent) != want {

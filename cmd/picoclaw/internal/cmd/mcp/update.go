@@ -77,7 +77,7 @@ func (o *serverOptions) rebuildServer(ctx context.Context) error {
 	var approved mcpservers.ServerSpec
 	if err == nil {
 		if approved, err = s.ApprovedSpec(name, pin); err != nil {
-			return cli.Fail(err)
+			return cli.FailedError(err)
 		}
 	}
 	if declared, is := s.Config.MCPServers()[name]; is {
@@ -93,14 +93,14 @@ func (o *serverOptions) rebuildServer(ctx context.Context) error {
 	if pin != nil {
 		withdrawals = session.ReadWithdrawals(s.Config.Home().Path, name, pin.Version)
 		if o.Also, err = mcpservers.DiffSpecs(name, approved, o.spec); err != nil {
-			return cli.Fail(err)
+			return cli.FailedError(err)
 		}
 	}
 	if err := o.installServer(ctx, s, name, pin); err != nil {
 		return err
 	}
 	if err := forgetObserved(s, name); err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	if len(withdrawals) == 0 || o.Differs {
 		return nil

@@ -21,7 +21,7 @@ type checkResult struct {
 type CheckOptions struct {
 	*cli.Factory
 	source string // directory or archive
-	output cli.Format
+	output cli.OutputFormat
 	strict bool
 }
 
@@ -49,13 +49,13 @@ func (o *CheckOptions) checkPlugin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	logger, err := o.Logger(cfg)
+	logger, err := o.NewLogger(cfg)
 	if err != nil {
 		return err
 	}
 	findings, err := trial.RunTrial(ctx, trial.Options{Source: o.source, Logger: logger})
 	if err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	result := checkResult{OK: true, Findings: findings}
 	for _, f := range findings {
@@ -67,21 +67,21 @@ func (o *CheckOptions) checkPlugin(ctx context.Context) error {
 		return err
 	}
 	if !result.OK {
-		return cli.Fail(cli.ErrReported)
+		return cli.FailedError(cli.ErrReported)
 	}
 	return nil
 }
 
-func printFindings(f *cli.Factory, result checkResult, output cli.Format) error {
+func printFindings(f *cli.Factory, result checkResult, output cli.OutputFormat) error {
 	if output == cli.JSON {
 		return f.PrintJSON(result)
 	}
-	out := terminal.New(f.Out)
+	out := terminal.NewWriter(f.Out)
 	styles := map[trial.FindingGrade]terminal.Style{trial.Good: terminal.Good, trial.Poor: terminal.Doubt,
 		trial.Bad: terminal.Bad}
 	for _, f := range result.Findings {
-		fmt.Fprintf(out, "%s  %s: %s\n", out.Paint(styles[f.Grade], fmt.Sprintf("%-7s", f.Grade)), terminal.Line(f.Check),
-			terminal.Line(f.What))
+		fmt.Fprintf(out, "%s  %s: %s\n", out.Paint(styles[f.Grade], fmt.Sprintf("%-7s", f.Grade)), terminal.CleanLine(f.Check),
+			terminal.CleanLine(f.What))
 	}
 	return nil
 }

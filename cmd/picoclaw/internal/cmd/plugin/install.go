@@ -57,13 +57,13 @@ func (o *InstallOptions) installPlugin() error {
 	o.printReview(p)
 	yes, err := o.Confirm("Install plugin " + id + " with these grants?")
 	if err != nil {
-		return cli.Fail(fmt.Errorf("plugin %s was not installed: %w", id, err))
+		return cli.FailedError(fmt.Errorf("plugin %s was not installed: %w", id, err))
 	}
 	if !yes {
-		return cli.Fail(fmt.Errorf("plugin %s was not installed", id))
+		return cli.FailedError(fmt.Errorf("plugin %s was not installed", id))
 	}
 	if err := s.Store.Install(p); err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	return o.Report(install.Result{ID: id, Version: p.Manifest.Version})
 }
@@ -71,41 +71,41 @@ func (o *InstallOptions) installPlugin() error {
 // stagePackage copies a package into the store's staging directory, and checks for conflicts with other plugins.
 func stagePackage(s *install.Shelf, source string) (*store.Package, error) {
 	if err := s.CheckReach(); err != nil {
-		return nil, cli.Fail(err)
+		return nil, cli.FailedError(err)
 	}
 	signed := s.Config.Signatures()
 	p, err := s.Store.StagePackage(source, store.SigningKeys{Public: signed.Keys, Required: signed.Required})
 	if err != nil {
-		return nil, cli.Fail(fmt.Errorf("%w; nothing was installed", err))
+		return nil, cli.FailedError(fmt.Errorf("%w; nothing was installed", err))
 	}
 	if s.IsBundled(p.Manifest.ID) {
 		p.Discard()
-		return nil, cli.Fail(fmt.Errorf("plugin %s comes with picoclaw; an installed one can't take its place", p.Manifest.ID))
+		return nil, cli.FailedError(fmt.Errorf("plugin %s comes with picoclaw; an installed one can't take its place", p.Manifest.ID))
 	}
 	if err := s.Catalog.CheckNames(p.Manifest); err != nil {
 		p.Discard()
-		return nil, cli.Fail(fmt.Errorf("plugin %s can't be installed: %w", p.Manifest.ID, err))
+		return nil, cli.FailedError(fmt.Errorf("plugin %s can't be installed: %w", p.Manifest.ID, err))
 	}
 	return p, nil
 }
 
 // printReview prints a plugin's tools and requested grants.
 func (o *InstallOptions) printReview(p *store.Package) {
-	out := terminal.New(o.Err)
+	out := terminal.NewWriter(o.Err)
 	m := p.Manifest
-	fmt.Fprintf(out, "%s %s  %s\n", out.Paint(terminal.Bold, m.ID), terminal.Line(m.Version), terminal.Line(m.Doc))
+	fmt.Fprintf(out, "%s %s  %s\n", out.Paint(terminal.Bold, m.ID), terminal.CleanLine(m.Version), terminal.CleanLine(m.Doc))
 	signed := "no key of signatures.keys"
 	if p.Signer != "" {
 		signed = "key " + p.Signer
 	}
-	fmt.Fprintf(out, "  from      %s\n  signed by %s\n", terminal.Line(p.Source), signed)
-	fmt.Fprintf(out, "  asks for  %s\n", terminal.Line(inventory.GrantText(&m.Grants)))
+	fmt.Fprintf(out, "  from      %s\n  signed by %s\n", terminal.CleanLine(p.Source), signed)
+	fmt.Fprintf(out, "  asks for  %s\n", terminal.CleanLine(inventory.GrantText(&m.Grants)))
 	for _, text := range inventory.ExplainGrants(m.Grants) {
-		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
+		fmt.Fprintf(out, "            %s\n", terminal.CleanLine(text))
 	}
 	for _, t := range m.Tools {
 		name := fmt.Sprintf("%s (risk: %s)", t.Name, cmp.Or(t.Risk, "unknown"))
-		fmt.Fprintf(out, "  tool      %s  %s\n", terminal.Line(name), terminal.Line(t.Doc))
+		fmt.Fprintf(out, "  tool      %s  %s\n", terminal.CleanLine(name), terminal.CleanLine(t.Doc))
 	}
 	install.PrintFeatures(out, m)
 }

@@ -14,7 +14,7 @@ import (
 // ListOptions are the options of `picoclaw plugin list`.
 type ListOptions struct {
 	*cli.Factory
-	output cli.Format
+	output cli.OutputFormat
 }
 
 func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
@@ -48,18 +48,18 @@ func (o *ListOptions) listPlugins() error {
 		if p.Waiting != "" {
 			state += ", " + p.Waiting + " waits"
 		}
-		table.Row(p.ID, p.Version, string(p.Kind), state, inventory.GrantText(p.Granted), p.Doc)
+		table.AddRow(p.ID, p.Version, string(p.Kind), state, inventory.GrantText(p.Granted), p.Doc)
 		if p.State != "ok" {
-			table.Style(3, terminal.Bad)
+			table.StyleCell(3, terminal.Bad)
 		}
 	}
-	out := terminal.New(o.Out)
+	out := terminal.NewWriter(o.Out)
 	if err := table.Write(out); err != nil {
 		return err
 	}
 	for _, p := range all {
 		if p.State == inventory.BrokenState {
-			fmt.Fprintf(out, "%s %s: %s\n", out.Paint(terminal.Bad, "broken:"), p.ID, terminal.Line(p.Why))
+			fmt.Fprintf(out, "%s %s: %s\n", out.Paint(terminal.Bad, "broken:"), p.ID, terminal.CleanLine(p.Why))
 		}
 	}
 	return nil
@@ -69,7 +69,7 @@ func (o *ListOptions) listPlugins() error {
 type InfoOptions struct {
 	*cli.Factory
 	id     string
-	output cli.Format
+	output cli.OutputFormat
 }
 
 func NewCmdInfo(f *cli.Factory, runF func(*InfoOptions) error) *cobra.Command {
@@ -105,11 +105,11 @@ func (o *InfoOptions) showInfo() error {
 }
 
 func printPlugin(f *cli.Factory, p inventory.Plugin) {
-	out := terminal.New(f.Out)
-	fmt.Fprintf(out, "%s %s  %s\n", out.Paint(terminal.Bold, p.ID), terminal.Line(p.Version), terminal.Line(p.Doc))
+	out := terminal.NewWriter(f.Out)
+	fmt.Fprintf(out, "%s %s  %s\n", out.Paint(terminal.Bold, p.ID), terminal.CleanLine(p.Version), terminal.CleanLine(p.Doc))
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(out, "  %-9s %s\n", name, terminal.Line(value))
+			fmt.Fprintf(out, "  %-9s %s\n", name, terminal.CleanLine(value))
 		}
 	}
 	state := p.State

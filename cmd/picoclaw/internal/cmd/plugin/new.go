@@ -22,7 +22,7 @@ type NewOptions struct {
 	dir    string
 	module string
 	sdk    string
-	output cli.Format
+	output cli.OutputFormat
 }
 
 func NewCmdNew(f *cli.Factory, runF func(*NewOptions) error) *cobra.Command {
@@ -41,12 +41,12 @@ sources it was built from.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch len(args) {
 			case 0:
-				return cli.Usagef("name the plugin, such as in: picoclaw plugin new wordcount")
+				return cli.UsageErrorf("name the plugin, such as in: picoclaw plugin new wordcount")
 			case 1:
 				o.id = args[0]
 				return nil
 			}
-			return cli.Usagef("a plugin has one name, not also %q", args[1])
+			return cli.UsageErrorf("a plugin has one name, not also %q", args[1])
 		},
 		RunE: func(*cobra.Command, []string) error { return o.createPlugin() },
 	}
@@ -72,17 +72,17 @@ func (o *NewOptions) createPlugin() error {
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	p := scaffold.Plugin{ID: o.id, Dir: dir, Module: o.module, Picoclaw: "picoclaw"}
 	if err = p.Check(); err != nil {
-		return cli.Usagef("%w", err)
+		return cli.UsageErrorf("%w", err)
 	}
 	if s, openErr := install.OpenShelf(o.Factory); openErr == nil && s.IsBundled(o.id) {
-		return cli.Usagef("picoclaw comes with a plugin %s, and two can't have one id; choose another name", o.id)
+		return cli.UsageErrorf("picoclaw comes with a plugin %s, and two can't have one id; choose another name", o.id)
 	}
 	if p.SDK, err = o.chooseSDK(); err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	if p.SDK.Source != "" {
 		if self, exeErr := os.Executable(); exeErr == nil {
@@ -91,7 +91,7 @@ func (o *NewOptions) createPlugin() error {
 	}
 	files, err := p.Write()
 	if err != nil {
-		return cli.Fail(fmt.Errorf("write the plugin: %w", err))
+		return cli.FailedError(fmt.Errorf("write the plugin: %w", err))
 	}
 	return o.printCreated(newPluginResult{ID: o.id, Dir: dir, Files: files})
 }

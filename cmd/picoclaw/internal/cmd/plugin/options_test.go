@@ -14,40 +14,40 @@ import (
 func TestNewCmdPlugin(t *testing.T) {
 	text := install.Options{Output: cli.Text}
 	clitest.CheckOptions(t, NewCmdList,
-		clitest.CommandLine[ListOptions]{Line: "--output json", Want: ListOptions{output: cli.JSON}},
-		clitest.CommandLine[ListOptions]{Line: "a", Usage: "takes no argument"})
+		clitest.OptionsCase[ListOptions]{Line: "--output json", Want: ListOptions{output: cli.JSON}},
+		clitest.OptionsCase[ListOptions]{Line: "a", Usage: "takes no argument"})
 	clitest.CheckOptions(t, NewCmdInfo,
-		clitest.CommandLine[InfoOptions]{Line: "grep", Want: InfoOptions{id: "grep", output: cli.Text}},
-		clitest.CommandLine[InfoOptions]{Line: "", Usage: "info takes the id of one plugin"})
+		clitest.OptionsCase[InfoOptions]{Line: "grep", Want: InfoOptions{id: "grep", output: cli.Text}},
+		clitest.OptionsCase[InfoOptions]{Line: "", Usage: "info takes the id of one plugin"})
 	clitest.CheckOptions(t, NewCmdInstall,
-		clitest.CommandLine[InstallOptions]{Line: "a.tar.gz", Want: InstallOptions{Options: text, source: "a.tar.gz"}},
-		clitest.CommandLine[InstallOptions]{Line: "", Usage: "name one directory or archive"})
+		clitest.OptionsCase[InstallOptions]{Line: "a.tar.gz", Want: InstallOptions{Options: text, source: "a.tar.gz"}},
+		clitest.OptionsCase[InstallOptions]{Line: "", Usage: "name one directory or archive"})
 	clitest.CheckOptions(t, NewCmdUpdate,
-		clitest.CommandLine[UpdateOptions]{Line: "a", Want: UpdateOptions{Options: text, source: "a"}},
-		clitest.CommandLine[UpdateOptions]{Line: "a b", Usage: "one whose new version waits"})
+		clitest.OptionsCase[UpdateOptions]{Line: "a", Want: UpdateOptions{Options: text, source: "a"}},
+		clitest.OptionsCase[UpdateOptions]{Line: "a b", Usage: "one whose new version waits"})
 	clitest.CheckOptions(t, NewCmdRemove,
-		clitest.CommandLine[RemoveOptions]{Line: "a", Want: RemoveOptions{Options: text, id: "a"}},
-		clitest.CommandLine[RemoveOptions]{Line: "", Usage: "remove takes the id of one plugin"})
+		clitest.OptionsCase[RemoveOptions]{Line: "a", Want: RemoveOptions{Options: text, id: "a"}},
+		clitest.OptionsCase[RemoveOptions]{Line: "", Usage: "remove takes the id of one plugin"})
 	clitest.CheckOptions(t, NewCmdVerify,
-		clitest.CommandLine[VerifyOptions]{Line: "", Want: VerifyOptions{output: cli.Text}},
-		clitest.CommandLine[VerifyOptions]{Line: "a", Want: VerifyOptions{id: "a", output: cli.Text}},
-		clitest.CommandLine[VerifyOptions]{Line: "a b", Usage: "verify takes the id of one plugin"})
+		clitest.OptionsCase[VerifyOptions]{Line: "", Want: VerifyOptions{output: cli.Text}},
+		clitest.OptionsCase[VerifyOptions]{Line: "a", Want: VerifyOptions{id: "a", output: cli.Text}},
+		clitest.OptionsCase[VerifyOptions]{Line: "a b", Usage: "verify takes the id of one plugin"})
 	clitest.CheckOptions(t, NewCmdReset,
-		clitest.CommandLine[ResetOptions]{Line: "a", Want: ResetOptions{id: "a", output: cli.Text}},
-		clitest.CommandLine[ResetOptions]{Line: "", Usage: "reset takes the id of one plugin"})
+		clitest.OptionsCase[ResetOptions]{Line: "a", Want: ResetOptions{id: "a", output: cli.Text}},
+		clitest.OptionsCase[ResetOptions]{Line: "", Usage: "reset takes the id of one plugin"})
 	clitest.CheckOptions(t, NewCmdCheck,
-		clitest.CommandLine[CheckOptions]{Line: "a --strict", Want: CheckOptions{source: "a", strict: true, output: cli.Text}},
-		clitest.CommandLine[CheckOptions]{Line: "", Usage: "name one directory or archive"})
+		clitest.OptionsCase[CheckOptions]{Line: "a --strict", Want: CheckOptions{source: "a", strict: true, output: cli.Text}},
+		clitest.OptionsCase[CheckOptions]{Line: "", Usage: "name one directory or archive"})
 	clitest.CheckOptions(t, NewCmdNew,
-		clitest.CommandLine[NewOptions]{Line: "a --dir d --module m --sdk s",
+		clitest.OptionsCase[NewOptions]{Line: "a --dir d --module m --sdk s",
 			Want: NewOptions{id: "a", dir: "d", module: "m", sdk: "s", output: cli.Text}},
-		clitest.CommandLine[NewOptions]{Line: "", Usage: "name the plugin"},
-		clitest.CommandLine[NewOptions]{Line: "a b", Usage: `not also "b"`})
+		clitest.OptionsCase[NewOptions]{Line: "", Usage: "name the plugin"},
+		clitest.OptionsCase[NewOptions]{Line: "a b", Usage: `not also "b"`})
 	for _, on := range []bool{true, false} {
 		newCmd := func(f *cli.Factory, runF func(*SwitchOptions) error) *cobra.Command { return NewCmdSwitch(f, on, runF) }
 		clitest.CheckOptions(t, newCmd,
-			clitest.CommandLine[SwitchOptions]{Line: "shell --tool exec --agent guest",
+			clitest.OptionsCase[SwitchOptions]{Line: "shell --tool exec --agent guest",
 				Want: SwitchOptions{off: store.DisabledTool{Plugin: "shell", Tool: "exec", Agent: "guest"}, output: cli.Text}},
-			clitest.CommandLine[SwitchOptions]{Line: "", Usage: "takes the id of one plugin"})
+			clitest.OptionsCase[SwitchOptions]{Line: "", Usage: "takes the id of one plugin"})
 	}
 }

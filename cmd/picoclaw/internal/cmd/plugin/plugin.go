@@ -9,7 +9,7 @@ import (
 )
 
 func NewCmdPlugin(f *cli.Factory) *cobra.Command {
-	return cli.Group(&cobra.Command{
+	return cli.NewGroupCommand(&cobra.Command{
 		Use:     "plugin",
 		Short:   "Install, inspect, switch and create plugins",
 		Example: "  picoclaw plugin list\n  picoclaw plugin new linecount",
@@ -25,7 +25,7 @@ func pluginArgument(id *string) cobra.PositionalArgs {
 
 // completePlugins proposes plugins.
 func completePlugins(f *cli.Factory) cli.Completer {
-	return cli.CompleteFirst(func() []cobra.Completion {
+	return cli.CompleteFirstArgument(func() []cobra.Completion {
 		s, err := install.OpenShelf(f)
 		if err != nil {
 			return nil

@@ -12,7 +12,7 @@ import (
 type SwitchOptions struct {
 	*cli.Factory
 	off    store.DisabledTool
-	output cli.Format
+	output cli.OutputFormat
 }
 
 // NewCmdSwitch returns `picoclaw plugin enable` or `disable`.
@@ -46,33 +46,33 @@ new picoclaw.lock if it is missing or damaged.`
 				return err
 			}
 			if err := s.CheckNames(o.off); err != nil {
-				return cli.Usagef("%w", err)
+				return cli.UsageErrorf("%w", err)
 			}
 			if err := s.SwitchTool(o.off, on); err != nil {
-				return cli.Fail(err)
+				return cli.FailedError(err)
 			}
 			state := " is off"
 			if on {
 				state = " is on"
 			}
-			return f.PrintDone(o.output, o.off, o.off.String()+state)
+			return f.PrintOutcome(o.output, o.off, o.off.String()+state)
 		},
 	}
 	cmd.Flags().StringVar(&o.off.Tool, "tool", "", "`name` or glob of one of its tools (default: all)")
 	cmd.Flags().StringVar(&o.off.Agent, "agent", "", "`id` or glob of an agent (default: all)")
-	f.CompleteFlag(cmd, "agent", f.CompleteAgents)
+	f.SetFlagCompletion(cmd, "agent", f.CompleteAgents)
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
 
 // resetBrokenLock creates a new lock file if the current one cannot be read.
 func resetBrokenLock(f *cli.Factory) error {
-	home, err := f.Home()
+	home, err := f.FindHome()
 	if err == nil {
 		err = store.OpenStore(home).ResetLock()
 	}
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	return nil
 }

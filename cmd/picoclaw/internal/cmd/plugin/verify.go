@@ -46,12 +46,12 @@ func (o *RemoveOptions) removePlugin() error {
 	}
 	yes, err := o.Confirm(fmt.Sprintf("Remove plugin %s %s?", o.id, pin.Version))
 	if err != nil || !yes {
-		return cli.Fail(errors.Join(fmt.Errorf("plugin %s was not removed", o.id), err))
+		return cli.FailedError(errors.Join(fmt.Errorf("plugin %s was not removed", o.id), err))
 	}
 	if err := s.Store.Remove(o.id); err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
-	return o.PrintDone(o.Output, install.Result{ID: o.id, Previous: pin.Version}, "plugin "+o.id+" is removed")
+	return o.PrintOutcome(o.Output, install.Result{ID: o.id, Previous: pin.Version}, "plugin "+o.id+" is removed")
 }
 
 // verifyResult is the JSON output of `picoclaw plugin verify` about one plugin.
@@ -66,7 +66,7 @@ type verifyResult struct {
 type VerifyOptions struct {
 	*cli.Factory
 	id     string // empty for all plugins
-	output cli.Format
+	output cli.OutputFormat
 }
 
 func NewCmdVerify(f *cli.Factory, runF func(*VerifyOptions) error) *cobra.Command {
@@ -75,7 +75,7 @@ func NewCmdVerify(f *cli.Factory, runF func(*VerifyOptions) error) *cobra.Comman
 		Use:               "verify [ID]",
 		Short:             "Verify the files of installed plugins",
 		Example:           "  picoclaw plugin verify",
-		Args:              cli.Optional(pluginArgument(&o.id)),
+		Args:              cli.OptionalArgument(pluginArgument(&o.id)),
 		ValidArgsFunction: completePlugins(f),
 		RunE:              func(*cobra.Command, []string) error { return o.verifyPlugins() },
 	}
@@ -110,12 +110,12 @@ func (o *VerifyOptions) verifyPlugins() error {
 		return err
 	}
 	if !good {
-		return cli.Fail(cli.ErrReported)
+		return cli.FailedError(cli.ErrReported)
 	}
 	return nil
 }
 
-func printVerified(f *cli.Factory, all []verifyResult, output cli.Format) error {
+func printVerified(f *cli.Factory, all []verifyResult, output cli.OutputFormat) error {
 	if output == cli.JSON {
 		return f.PrintJSON(all)
 	}
@@ -137,7 +137,7 @@ func printVerified(f *cli.Factory, all []verifyResult, output cli.Format) error 
 type ResetOptions struct {
 	*cli.Factory
 	id     string
-	output cli.Format
+	output cli.OutputFormat
 }
 
 func NewCmdReset(f *cli.Factory, runF func(*ResetOptions) error) *cobra.Command {
@@ -166,11 +166,11 @@ func (o *ResetOptions) resetCrashes() error {
 	}
 	crashed, err := supervise.ResetCrashes(session.CrashDir(s.Config.Home().Path), o.id)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	text := "plugin " + o.id + " had not crashed"
 	if crashed {
 		text = "the crashes of plugin " + o.id + " are forgotten"
 	}
-	return o.PrintDone(o.output, map[string]any{"id": o.id, "crashed": crashed}, text)
+	return o.PrintOutcome(o.output, map[string]any{"id": o.id, "crashed": crashed}, text)
 }

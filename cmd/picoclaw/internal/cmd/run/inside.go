@@ -21,7 +21,7 @@ func NewCmdSupervisor(f *cli.Factory, runF func(*InsideOptions) error) *cobra.Co
 	o := &InsideOptions{Factory: f}
 	return cli.NewCommand(&cobra.Command{
 		Use: supervisorName, Short: "Supervise a program inside the sandbox", Hidden: true, Args: cli.NoArguments,
-		RunE: func(*cobra.Command, []string) error { return cli.FailOrNil(supervisor.Main()) },
+		RunE: func(*cobra.Command, []string) error { return cli.FailedError(supervisor.Main()) },
 	}, o, runF)
 }
 
@@ -32,7 +32,7 @@ func NewCmdInit(f *cli.Factory, runF func(*InsideOptions) error) *cobra.Command 
 		Use: supervisor.InitCommand, Short: "Start a program on its terminal inside the sandbox", Hidden: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return cli.Usagef("want the number of a stream and a program")
+				return cli.UsageErrorf("want the number of a stream and a program")
 			}
 			o.arguments = args
 			return nil
@@ -41,9 +41,9 @@ func NewCmdInit(f *cli.Factory, runF func(*InsideOptions) error) *cobra.Command 
 			code, err := supervisor.Init(o.arguments[0], o.arguments[1:])
 			switch {
 			case err != nil:
-				return cli.Fail(err)
+				return cli.FailedError(err)
 			case code != 0:
-				return &cli.Error{Code: code, Err: cli.ErrReported}
+				return &cli.ExitError{Code: code, Err: cli.ErrReported}
 			}
 			return nil
 		},

@@ -8,9 +8,9 @@ import (
 
 func TestNewCmdRun(t *testing.T) {
 	clitest.CheckOptions(t, NewCmdRun,
-		clitest.CommandLine[Options]{Line: "--project p --allow a --allow b --env A=1 --show --agent x -- claude -p --show",
+		clitest.OptionsCase[Options]{Line: "--project p --allow a --allow b --env A=1 --show --agent x -- claude -p --show",
 			Want: Options{agent: "x", project: "p", hosts: []string{"a", "b"}, env: []string{"A=1"}, show: true,
 				program: []string{"claude", "-p", "--show"}}},
-		clitest.CommandLine[Options]{Line: "make --always-make", Want: Options{program: []string{"make", "--always-make"}}},
-		clitest.CommandLine[Options]{Line: "--show", Usage: "name the program to run"})
+		clitest.OptionsCase[Options]{Line: "make --always-make", Want: Options{program: []string{"make", "--always-make"}}},
+		clitest.OptionsCase[Options]{Line: "--show", Usage: "name the program to run"})
 }

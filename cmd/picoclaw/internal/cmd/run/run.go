@@ -41,7 +41,7 @@ and --allow; API keys stay outside. Its changes can be undone (picoclaw undo), a
   picoclaw run --allow registry.npmjs.org -- npm test`, "\n"),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return cli.Usagef("name the program to run, as in `picoclaw run -- claude`")
+				return cli.UsageErrorf("name the program to run, as in `picoclaw run -- claude`")
 			}
 			o.program = args
 			return nil
@@ -62,18 +62,18 @@ func (o *Options) run(ctx context.Context) error {
 	userHome, _ := os.UserHomeDir()
 	current, err := os.Getwd()
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	project, dir, err := run.FindProject(o.project, current)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
-	home, err := o.Home()
+	home, err := o.FindHome()
 	if err != nil {
 		return err
 	}
 	if err = run.CheckProject(project, userHome, home); err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	env, err := parseEnv(o.env)
 	if err != nil {
@@ -87,31 +87,31 @@ func (o *Options) run(ctx context.Context) error {
 	defer done()
 	self, err := os.Executable()
 	if err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	options := run.Options{Session: s, UserHome: userHome, Dir: dir, Program: o.program, Hosts: o.hosts, Env: env,
 		Supervisor: []string{self, supervisorName}, Streams: [3]*os.File{os.Stdin, os.Stdout, os.Stderr}}
 	plan, err := run.NewPlan(options)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	if o.show {
 		return o.showPlan(s, plan)
 	}
 	if err = h.Prepare(); err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	ctx, release := h.WithStop(context.WithoutCancel(ctx), s.Policy().Agent())
 	defer release()
 	result, err := run.Start(ctx, options, plan)
 	if result == nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	o.summarize(plan.Preset, result, err)
 	if result.Code == 0 {
 		return nil
 	}
-	return &cli.Error{Code: result.Code, Err: cli.ErrReported}
+	return &cli.ExitError{Code: result.Code, Err: cli.ErrReported}
 }
 
 func parseEnv(entries []string) (map[string]string, error) {
@@ -119,7 +119,7 @@ func parseEnv(entries []string) (map[string]string, error) {
 	for _, entry := range entries {
 		name, value, ok := strings.Cut(entry, "=")
 		if !ok || name == "" {
-			return nil, cli.Usagef("--env %s: want NAME=VALUE", entry)
+			return nil, cli.UsageErrorf("--env %s: want NAME=VALUE", entry)
 		}
 		env[name] = value
 	}
@@ -128,7 +128,7 @@ func parseEnv(entries []string) (map[string]string, error) {
 
 // summarize says on a terminal what the program changed and what was refused.
 func (o *Options) summarize(preset *run.Preset, r *run.Result, failure error) {
-	out := terminal.New(o.Err)
+	out := terminal.NewWriter(o.Err)
 	if failure != nil {
 		fmt.Fprintln(o.Err, "picoclaw:", failure)
 	}
@@ -139,7 +139,7 @@ func (o *Options) summarize(preset *run.Preset, r *run.Result, failure error) {
 		return
 	}
 	say := func(format string, args ...any) {
-		fmt.Fprintln(o.Err, out.Paint(terminal.Faint, "picoclaw: "+terminal.Line(fmt.Sprintf(format, args...))))
+		fmt.Fprintln(o.Err, out.Paint(terminal.Faint, "picoclaw: "+terminal.CleanLine(fmt.Sprintf(format, args...))))
 	}
 	switch c := r.Changes.Changes; {
 	case r.NoHistory != "":

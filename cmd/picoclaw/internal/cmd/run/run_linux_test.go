@@ -31,7 +31,7 @@ func newProject(t *testing.T) *project {
 			t.Fatal(err)
 		}
 	}
-	clitest.SeedSandbox(t, p.home)
+	clitest.SeedSandboxCache(t, p.home)
 	p.env = []string{"HOME=" + filepath.Join(base, "user"), "PICOCLAW_HOME=" + p.home, "PATH=/usr/bin:/bin"}
 	p.command("git", "init", "-q").mustRun(t)
 	return p
@@ -138,7 +138,7 @@ func TestSignalsReachProgram(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	cmd := p.picoclaw("run", "--", "sh", "-c", "trap 'echo got it; exit 5' TERM; echo ready; while :; do sleep 0.05; done")
-	out := clitest.Output{}
+	out := clitest.OutputBuffer{}
 	cmd.Stdout = &out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -258,7 +258,7 @@ func TestStopEndsRun(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	cmd := p.picoclaw("run", "--", "sh", "-c", "echo ready; sleep 600")
-	out := clitest.Output{}
+	out := clitest.OutputBuffer{}
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -268,7 +268,7 @@ func TestStopEndsRun(t *testing.T) {
 	if err := cmd.Wait(); err == nil || !strings.Contains(out.String(), "stopped") {
 		t.Errorf("%v %s", err, out.String())
 	}
-	if left := clitest.Descendants(cmd.Process.Pid); len(left) > 0 {
+	if left := clitest.DescendantProcesses(cmd.Process.Pid); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
 }

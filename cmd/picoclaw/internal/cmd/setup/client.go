@@ -27,31 +27,31 @@ func (o *InitOptions) setUpClient(client clients.Client, server clients.Server, 
 	case "guard":
 		project, err := o.project()
 		if err != nil {
-			return cli.Fail(err)
+			return cli.FailedError(err)
 		}
 		change, err := client.PlanGuard(project, hookCommand(client, server))
 		if err != nil {
-			return cli.Fail(err)
+			return cli.FailedError(err)
 		}
 		return o.writeChange(client, change, m)
 	}
 	places, err := currentUserDirs()
 	if err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	change, err := client.Plan(places, o.file, server)
 	if err != nil {
-		return cli.FailOrNil(err)
+		return cli.FailedError(err)
 	}
 	if err = o.writeChange(client, change, m); err != nil || o.level == "" || !client.HasDenial() {
 		return err
 	}
 	project, err := o.project()
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	if change, err = client.PlanDenial(project); err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	return o.writeChange(client, change, m)
 }
@@ -87,7 +87,7 @@ func (o *InitOptions) project() (string, error) {
 // printRun prints how to run a client confined.
 func (o *InitOptions) printRun(client clients.Client) error {
 	if client.Program == "" {
-		return cli.Fail(fmt.Errorf("%s is no program for a terminal; --level tools gives it picoclaw's tools", client.Title))
+		return cli.FailedError(fmt.Errorf("%s is no program for a terminal; --level tools gives it picoclaw's tools", client.Title))
 	}
 	command := "picoclaw run -- " + client.Program
 	if o.agent != "" {
@@ -104,7 +104,7 @@ func (o *InitOptions) printRun(client clients.Client) error {
 // writeChange writes to a client's settings, after showing the change and asking.
 func (o *InitOptions) writeChange(client clients.Client, change *clients.Change, m *setupResult) (err error) {
 	result := clientResult{Client: client.ID, File: change.Path, Note: client.Note}
-	out := terminal.New(o.Out)
+	out := terminal.NewWriter(o.Out)
 	if !change.Needed() {
 		if o.output == cli.JSON {
 			return o.PrintJSON(result)
@@ -123,12 +123,12 @@ func (o *InitOptions) writeChange(client clients.Client, change *clients.Change,
 		}
 	}
 	if !o.yes {
-		if yes, askErr := o.Ask(fmt.Sprintf("Write this to %s?", change.Path)); askErr != nil || !yes {
-			return cli.Fail(wrapReason("nothing was written", askErr))
+		if yes, askErr := o.AskYesNo(fmt.Sprintf("Write this to %s?", change.Path)); askErr != nil || !yes {
+			return cli.FailedError(wrapReason("nothing was written", askErr))
 		}
 	}
 	if result.Backup, err = change.Apply(time.Now()); err != nil {
-		return cli.FailOrNil(err)
+		return cli.FailedError(err)
 	}
 	result.Written = true
 	if o.output == cli.JSON {
@@ -191,10 +191,10 @@ func listEntries(server clients.Server) ([]clientEntry, error) {
 }
 
 // printEntries prints the entries to paste. Clients with the same entry share it.
-func (o *InitOptions) printEntries(out *terminal.Out, server clients.Server) error {
+func (o *InitOptions) printEntries(out *terminal.Writer, server clients.Server) error {
 	list, err := listEntries(server)
 	if err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	fmt.Fprintln(out, "\nTell an MCP client of it: `picoclaw init --client NAME` writes its entry, or paste it.")
 	shown := map[string]bool{}
@@ -219,7 +219,7 @@ func (o *InitOptions) printEntries(out *terminal.Out, server clients.Server) err
 func (o *InitOptions) printJSON(m *setupResult, server clients.Server) error {
 	list, err := listEntries(server)
 	if err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	return o.PrintJSON(struct {
 		Home      string        `json:"home"`

@@ -12,11 +12,11 @@ import (
 func TestNewCmdInit(t *testing.T) {
 	newCmd := func(f *cli.Factory, runF func(*InitOptions) error) *cobra.Command { return NewCmdInit(f, nil, runF) }
 	clitest.CheckOptions(t, newCmd,
-		clitest.CommandLine[InitOptions]{Line: "", Want: InitOptions{output: cli.Text}},
-		clitest.CommandLine[InitOptions]{Line: "--client cursor --file f --agent a --yes",
+		clitest.OptionsCase[InitOptions]{Line: "", Want: InitOptions{output: cli.Text}},
+		clitest.OptionsCase[InitOptions]{Line: "--client cursor --file f --agent a --yes",
 			Want: InitOptions{clients: []string{"cursor"}, file: "f", agent: "a", yes: true, output: cli.Text}},
-		clitest.CommandLine[InitOptions]{Line: "--yes", Usage: "go with --client"},
-		clitest.CommandLine[InitOptions]{Line: "--client codex --level high", Usage: "not known; known are run, guard, tools"},
-		clitest.CommandLine[InitOptions]{Line: "--level run", Usage: "go with --client"},
-		clitest.CommandLine[InitOptions]{Line: "cursor", Usage: "takes no argument"})
+		clitest.OptionsCase[InitOptions]{Line: "--yes", Usage: "go with --client"},
+		clitest.OptionsCase[InitOptions]{Line: "--client codex --level high", Usage: "not known; known are run, guard, tools"},
+		clitest.OptionsCase[InitOptions]{Line: "--level run", Usage: "go with --client"},
+		clitest.OptionsCase[InitOptions]{Line: "cursor", Usage: "takes no argument"})
 }

@@ -45,17 +45,17 @@ func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 	}
 	home := cfg.Home()
 	if home.Fallback {
-		return nil, cli.CannotStart(errors.New("there is no home directory to set up in: set PICOCLAW_HOME to an absolute directory, or HOME"))
+		return nil, cli.StartError(errors.New("there is no home directory to set up in: set PICOCLAW_HOME to an absolute directory, or HOME"))
 	}
 	m := &setupResult{}
 	if err = m.createDir(home.Path); err != nil {
-		return nil, cli.CannotStart(fmt.Errorf("make the home: %w; PICOCLAW_HOME names another place", err))
+		return nil, cli.StartError(fmt.Errorf("make the home: %w; PICOCLAW_HOME names another place", err))
 	}
 	m.isolationErr = attackSandbox(ctx, home.Path)
 	isNew := cfg.File() == ""
 	if isNew {
 		if err = o.writeConfig(m, home.Path); err != nil {
-			return nil, cli.CannotStart(fmt.Errorf("write a configuration into the home: %w", err))
+			return nil, cli.StartError(fmt.Errorf("write a configuration into the home: %w", err))
 		}
 	}
 	if m.cfg, err = o.Config(o.agent); err != nil {
@@ -63,11 +63,11 @@ func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 	}
 	preview, err := policy.PreviewPolicy(m.cfg, o.agent)
 	if err != nil {
-		return nil, cli.CannotStart(err)
+		return nil, cli.StartError(err)
 	}
 	m.workspace = preview.Workspace()
 	if err := m.createDir(m.workspace); err != nil {
-		return nil, cli.CannotStart(fmt.Errorf("make the workspace: %w; --workspace names another place", err))
+		return nil, cli.StartError(fmt.Errorf("make the workspace: %w; --workspace names another place", err))
 	}
 	if isNew && !o.undoesDeletes() {
 		text, err := o.renderConfig(m, home.Path, false)
@@ -75,7 +75,7 @@ func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 			err = os.WriteFile(filepath.Join(home.Path, configName), []byte(text), 0o600)
 		}
 		if err != nil {
-			return nil, cli.CannotStart(fmt.Errorf("write a configuration into the home: %w", err))
+			return nil, cli.StartError(fmt.Errorf("write a configuration into the home: %w", err))
 		}
 	}
 	return m, nil
@@ -186,7 +186,7 @@ func errorLine(err error) string {
 	if err == nil {
 		return ""
 	}
-	return terminal.Line(err.Error())
+	return terminal.CleanLine(err.Error())
 }
 
 // attackSandbox runs the self-test in a sandbox; the error says why isolation does not work here.
@@ -209,7 +209,7 @@ func attackSandbox(ctx context.Context, home string) error {
 	return errors.Join(err, sandbox.Close())
 }
 
-func (m *setupResult) printSummary(out *terminal.Out) {
+func (m *setupResult) printSummary(out *terminal.Writer) {
 	row := func(name, value, note string) {
 		if note != "" {
 			note = out.Paint(terminal.Faint, "  ("+note+")")

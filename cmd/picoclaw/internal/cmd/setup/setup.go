@@ -24,7 +24,7 @@ import (
 type InitOptions struct {
 	*cli.Factory
 	agent       string
-	output      cli.Format
+	output      cli.OutputFormat
 	clients     []string
 	level, file string
 	yes         bool
@@ -62,10 +62,10 @@ directory, or --workspace, which the MCP entry names too. Clients:
   picoclaw init --client vscode --file .vscode/mcp.json --agent reader --yes`, "\n"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(o.clients) == 0 && (o.yes || o.file != "" || o.level != "") {
-				return cli.Usagef("--yes, --file and --level go with --client")
+				return cli.UsageErrorf("--yes, --file and --level go with --client")
 			}
 			if o.level != "" && !slices.Contains(levels, o.level) {
-				return cli.Usagef("--level %q is not known; known are %s", o.level, strings.Join(levels, ", "))
+				return cli.UsageErrorf("--level %q is not known; known are %s", o.level, strings.Join(levels, ", "))
 			}
 			return cli.NoArguments(cmd, args)
 		},
@@ -74,9 +74,9 @@ directory, or --workspace, which the MCP entry names too. Clients:
 	f.AddAgentFlag(cmd, &o.agent, "the agent that the client works as (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
 	cmd.Flags().StringSliceVar(&o.clients, "client", nil, "`names` of clients, separated by commas")
-	f.CompleteFlag(cmd, "client", cli.CompleteWords(clientIDs()...))
+	f.SetFlagCompletion(cmd, "client", cli.CompleteWords(clientIDs()...))
 	cmd.Flags().StringVar(&o.level, "level", "", "with --client: run, guard or tools (default: the MCP entry of tools)")
-	f.CompleteFlag(cmd, "level", cli.CompleteWords(levels...))
+	f.SetFlagCompletion(cmd, "level", cli.CompleteWords(levels...))
 	cmd.Flags().StringVar(&o.file, "file", "", "with --client: settings `file` to change (default: the client's own)")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "with --client: write without asking")
 	return cli.NewCommand(cmd, o, runF)
@@ -102,7 +102,7 @@ func (o *InitOptions) runInit(ctx context.Context) error {
 	}
 	server, err := o.serverEntry(result)
 	if err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	switch {
 	case len(chosen) > 0:
@@ -115,7 +115,7 @@ func (o *InitOptions) runInit(ctx context.Context) error {
 	case o.output == cli.JSON:
 		return o.printJSON(result, server)
 	}
-	out := terminal.New(o.Out)
+	out := terminal.NewWriter(o.Out)
 	result.printSummary(out)
 	fmt.Fprintln(o.Out)
 	// What it finds is not a failure of setting up.
@@ -129,7 +129,7 @@ func (o *InitOptions) findClients() (chosen []clients.Client, err error) {
 	for _, name := range o.clients {
 		at := slices.IndexFunc(clients.All(), func(c clients.Client) bool { return c.ID == name })
 		if at < 0 {
-			return nil, cli.Usagef("--client %q is not known%s; known are %s", name, suggest.DidYouMean(name, clientIDs()),
+			return nil, cli.UsageErrorf("--client %q is not known%s; known are %s", name, suggest.DidYouMean(name, clientIDs()),
 				strings.Join(clientIDs(), ", "))
 		}
 		chosen = append(chosen, clients.All()[at])
@@ -159,7 +159,7 @@ func (o *InitOptions) serverEntry(result *setupResult) (clients.Server, error) {
 		s.Env = map[string]string{home.Origin.Name: home.Path}
 	}
 	// The client's picoclaw finds the home's own file by itself, and no other.
-	if file := cfg.File(); file != "" && file != filepath.Join(cfg.Home().Path, "config.json") && o.NamesConfig() {
+	if file := cfg.File(); file != "" && file != filepath.Join(cfg.Home().Path, "config.json") && o.HasConfigOption() {
 		s.Args = append(s.Args, "--config", file)
 	}
 	return s, nil

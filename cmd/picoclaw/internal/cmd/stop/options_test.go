@@ -8,9 +8,9 @@ import (
 
 func TestNewCmdStop(t *testing.T) {
 	clitest.CheckOptions(t, NewCmdStop,
-		clitest.CommandLine[Options]{Line: "--agent a --why later", Want: Options{agent: "a", reason: "later"}},
-		clitest.CommandLine[Options]{Line: "a", Usage: "takes no argument"})
+		clitest.OptionsCase[Options]{Line: "--agent a --why later", Want: Options{agent: "a", reason: "later"}},
+		clitest.OptionsCase[Options]{Line: "a", Usage: "takes no argument"})
 	clitest.CheckOptions(t, NewCmdStart,
-		clitest.CommandLine[StartOptions]{Line: "--agent a", Want: StartOptions{agent: "a"}},
-		clitest.CommandLine[StartOptions]{Line: "a", Usage: "takes no argument"})
+		clitest.OptionsCase[StartOptions]{Line: "--agent a", Want: StartOptions{agent: "a"}},
+		clitest.OptionsCase[StartOptions]{Line: "a", Usage: "takes no argument"})
 }

@@ -43,7 +43,7 @@ It works with any configuration.`,
 }
 
 func (o *Options) stopAgents(ctx context.Context) error {
-	home, err := o.Home()
+	home, err := o.FindHome()
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (o *Options) stopAgents(ctx context.Context) error {
 	}
 	if err := killswitch.StopAgent(home, stop); err != nil {
 		if asked := gateway.NewClient(home).StopAgent(ctx, stop); asked != nil {
-			return cli.Fail(fmt.Errorf("stop: %w; nor over the gateway's socket: %w; end picoclaw's processes by their numbers",
+			return cli.FailedError(fmt.Errorf("stop: %w; nor over the gateway's socket: %w; end picoclaw's processes by their numbers",
 				err, asked))
 		}
 		fmt.Fprintf(o.Err, "picoclaw: the gateway alone is stopped, until it ends: %v; end other picoclaws by their numbers\n", err)
@@ -88,7 +88,7 @@ func NewCmdStart(f *cli.Factory, runF func(*StartOptions) error) *cobra.Command 
 }
 
 func (o *StartOptions) startAgents(ctx context.Context) error {
-	home, err := o.Home()
+	home, err := o.FindHome()
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (o *StartOptions) startAgents(ctx context.Context) error {
 	}
 	was, err := killswitch.ResumeAgent(home, o.agent)
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	was = was || held
 	who := "The agents"
@@ -126,7 +126,7 @@ func checkAgent(f *cli.Factory, agent string) error {
 		return nil
 	}
 	if _, err := cfg.ResolveAgent(agent); err != nil {
-		return cli.Usagef("%w", err)
+		return cli.UsageErrorf("%w", err)
 	}
 	return nil
 }

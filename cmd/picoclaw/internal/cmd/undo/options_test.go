@@ -10,12 +10,12 @@ import (
 func TestNewCmdUndo(t *testing.T) {
 	undo := toolOptions{tool: "undo", output: cli.Text}
 	clitest.CheckOptions(t, NewCmdUndo,
-		clitest.CommandLine[Options]{Line: "--force", Want: Options{toolOptions: undo, force: true}},
-		clitest.CommandLine[Options]{Line: "20261121T051354282482850-fzaj --dry-run",
+		clitest.OptionsCase[Options]{Line: "--force", Want: Options{toolOptions: undo, force: true}},
+		clitest.OptionsCase[Options]{Line: "20261121T051354282482850-fzaj --dry-run",
 			Want: Options{toolOptions: undo, id: "20261121T051354282482850-fzaj", dryRun: true}},
-		clitest.CommandLine[Options]{Line: "a b", Usage: "undo takes one operation at a time"})
+		clitest.OptionsCase[Options]{Line: "a b", Usage: "undo takes one operation at a time"})
 	clitest.CheckOptions(t, NewCmdHistory,
-		clitest.CommandLine[HistoryOptions]{Line: "--agent a --limit 5 --output json",
+		clitest.OptionsCase[HistoryOptions]{Line: "--agent a --limit 5 --output json",
 			Want: HistoryOptions{toolOptions: toolOptions{tool: "history", agent: "a", output: cli.JSON}, limit: 5}},
-		clitest.CommandLine[HistoryOptions]{Line: "a", Usage: "takes no argument"})
+		clitest.OptionsCase[HistoryOptions]{Line: "a", Usage: "takes no argument"})
 }

@@ -46,7 +46,7 @@ change, an ID is required.`,
   picoclaw undo
   picoclaw undo 20261121T051354282482850-fzaj
   picoclaw undo --agent reviewer --force`, "\n"),
-		Args: cli.Optional(cli.OneArgument(&v.id, "undo takes one operation at a time; `picoclaw history` lists them")),
+		Args: cli.OptionalArgument(cli.OneArgument(&v.id, "undo takes one operation at a time; `picoclaw history` lists them")),
 		RunE: func(cmd *cobra.Command, _ []string) error { return v.runUndo(cmd) },
 	}
 	cmd.Flags().BoolVar(&v.force, "force", false, "also undo files that have changed since; their current state can be restored")
@@ -93,7 +93,7 @@ type toolOptions struct {
 	tool   string
 	agent  string
 	run    string // id of a run; empty for the newest in the project, or the agent's own changes
-	output cli.Format
+	output cli.OutputFormat
 	// precheck returns a refusal if the call must not be made; nil for no check.
 	precheck func(context.Context, *session.Session) (*session.Error, error)
 }
@@ -107,7 +107,7 @@ func (v *toolOptions) addFlags(cmd *cobra.Command) {
 func (v *toolOptions) callTool(cmd *cobra.Command, arguments map[string]any) error {
 	of, err := v.findRun()
 	if err != nil {
-		return cli.Fail(err)
+		return cli.FailedError(err)
 	}
 	if of != nil {
 		v.Workspace = of.Project
@@ -120,19 +120,19 @@ func (v *toolOptions) callTool(cmd *cobra.Command, arguments map[string]any) err
 	if of != nil {
 		v.precheck = nil
 		s.UseUndoStore(run.UndoStore(s.Policy().Home(), of.ID))
-		fmt.Fprintf(v.Err, "picoclaw: of run %s in %s: %s\n", of.ID, of.Project, terminal.Line(strings.Join(of.Program, " ")))
+		fmt.Fprintf(v.Err, "picoclaw: of run %s in %s: %s\n", of.ID, of.Project, terminal.CleanLine(strings.Join(of.Program, " ")))
 	}
 	raw, err := json.Marshal(arguments)
 	if err != nil {
 		return err
 	}
 	if err := h.Prepare(); err != nil {
-		return cli.CannotStart(err)
+		return cli.StartError(err)
 	}
 	if v.precheck != nil {
 		switch e, err := v.precheck(cmd.Context(), s); {
 		case err != nil:
-			return cli.FailOrNil(err)
+			return cli.FailedError(err)
 		case e != nil:
 			return results.Show(v.Factory, v.tool, &session.Result{Err: e}, v.output)
 		}
@@ -154,7 +154,7 @@ func (v *toolOptions) findRun() (*run.Record, error) {
 	if err != nil {
 		return nil, nil //nolint:nilerr // as above
 	}
-	home, err := v.Home()
+	home, err := v.FindHome()
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func refuseAfterCommand(ctx context.Context, s *session.Session) (*session.Error
 	text := fmt.Sprintf("the last change may be from a command whose changes are not in the undo history: %s (%s)",
 		clipCommand(command), at.Local().Format(time.DateTime))
 	for _, c := range left[:min(len(left), maxListedChanges)] {
-		text += fmt.Sprintf("\n%s  %s  %s", c.ID, c.Time, terminal.Line(c.Summary))
+		text += fmt.Sprintf("\n%s  %s  %s", c.ID, c.Time, terminal.CleanLine(c.Summary))
 	}
 	return &session.Error{Code: pluginpb.CodeConflict, Message: text,
 		Hint: "`picoclaw undo ID` takes one of these back; `picoclaw history` lists them all"}, nil
@@ -263,7 +263,7 @@ func lastCommand(s *session.Session, since time.Time) (command string, at time.T
 // clipCommand returns the beginning of a command on one line.
 func clipCommand(command string) string {
 	const limit = 120
-	line := []rune(strings.TrimSpace(terminal.Line(command)))
+	line := []rune(strings.TrimSpace(terminal.CleanLine(command)))
 	if len(line) <= limit {
 		return string(line)
 	}

@@ -39,7 +39,7 @@ func TestWhatCommandsDestroyComesBack(t *testing.T) {
 		}
 		t.Run(fmt.Sprintf("%+v", how), func(t *testing.T) {
 			a := clitest.NewAgent(t, how.isolated, fmt.Sprintf("PICOCLAW_WORKSPACE_PROTECT_ENABLED=%v", how.protected))
-			a.Shell(repository)
+			a.RunShell(repository)
 			random := rand.New(rand.NewPCG(seed, 2))
 			rounds := slices.Clone(destroyers)
 			for range more { // several one after another, as one command
@@ -49,10 +49,10 @@ func TestWhatCommandsDestroyComesBack(t *testing.T) {
 				}
 				rounds = append(rounds, strings.Join(parts, "; "))
 			}
-			call := a.OpenBatch()
+			call := a.StartBatch()
 			for _, text := range rounds {
 				if !destroy(a, call, text) {
-					a.Shell("cd ..; chmod -R u+rwx workspace; rm -rf workspace; mkdir workspace; cd workspace;" + repository)
+					a.RunShell("cd ..; chmod -R u+rwx workspace; rm -rf workspace; mkdir workspace; cd workspace;" + repository)
 				}
 			}
 		})
@@ -61,10 +61,10 @@ func TestWhatCommandsDestroyComesBack(t *testing.T) {
 
 // destroy runs a command, and takes it back, does it again and takes it back once more. It reports whether everything
 // was as it should be each time.
-func destroy(a *clitest.Agent, call func(clitest.Call) clitest.Answer, text string) bool {
+func destroy(a *clitest.Agent, call func(clitest.ToolCall) clitest.CallAnswer, text string) bool {
 	a.T.Helper()
 	before := a.Snapshot()
-	ran := call(clitest.Exec(text))
+	ran := call(clitest.ExecCall(text))
 	if len(ran.Structured.NotCovered) > 0 {
 		a.T.Errorf("%s: not covered: %q", text, ran.Structured.NotCovered)
 	}
@@ -74,8 +74,8 @@ func destroy(a *clitest.Agent, call func(clitest.Call) clitest.Answer, text stri
 	}
 	args, want := map[string]any{}, before
 	for _, step := range []string{"undone", "again", "back"} {
-		r := call(clitest.Call{Tool: "undo", Args: args})
-		if diff := clitest.Diff(want, a.Snapshot()); diff != "" || !r.OK {
+		r := call(clitest.ToolCall{Tool: "undo", Args: args})
+		if diff := clitest.DiffSnapshots(want, a.Snapshot()); diff != "" || !r.OK {
 			a.T.Errorf("%s, %s: %v\n%s", step, text, r.Error, diff)
 			return false
 		}
@@ -95,7 +95,7 @@ func TestStormsOfRenamesHideNothingElse(t *testing.T) {
 	t.Parallel()
 	for _, storm := range storms {
 		a := clitest.NewAgent(t, true)
-		a.Shell(repository)
+		a.RunShell(repository)
 		names := regexp.MustCompile(storm.names)
 		others := func() map[string]string {
 			all := a.Snapshot()
@@ -106,17 +106,17 @@ func TestStormsOfRenamesHideNothingElse(t *testing.T) {
 		if len(before) < 20 {
 			t.Fatalf("%d paths are left to look at", len(before))
 		}
-		call := a.OpenBatch()
+		call := a.StartBatch()
 		for range 3 {
-			call(clitest.Exec("rm -rf build two; " + storm.command))
-			r := call(clitest.Call{Tool: "undo", Args: map[string]any{}})
+			call(clitest.ExecCall("rm -rf build two; " + storm.command))
+			r := call(clitest.ToolCall{Tool: "undo", Args: map[string]any{}})
 			if !r.OK {
 				t.Errorf("%s: %v", storm.command, r.Error)
 			}
 			named := func(name string) bool {
-				return slices.ContainsFunc(r.Structured.Conflicts, func(c clitest.Conflict) bool { return c.Path == a.Workspace+name })
+				return slices.ContainsFunc(r.Structured.Conflicts, func(c clitest.UndoConflict) bool { return c.Path == a.Workspace+name })
 			}
-			if diff := clitest.Diff(before, others()); diff != "" {
+			if diff := clitest.DiffSnapshots(before, others()); diff != "" {
 				t.Errorf("%s:\n%s", storm.command, diff)
 			}
 			hidden, now := 0, a.Snapshot()
@@ -143,13 +143,13 @@ func TestCommandsAreTakenBackOneAfterAnother(t *testing.T) {
 	for _, text := range []string{"echo one > f; mkdir d; echo x > d/x; ln -s f l", "echo two > t; mv t f; rm d/x",
 		"rm f l; mv d e; echo z > e/z", "echo three > f; echo y > e/y", "mv f g; rm -r e"} {
 		before = append(before, a.Snapshot())
-		if r := a.Batch(clitest.Exec(text))[0]; !r.OK {
+		if r := a.RunBatch(clitest.ExecCall(text))[0]; !r.OK {
 			t.Fatalf("%s: %v", text, r.Error)
 		}
 	}
 	for i := len(before) - 1; i >= 0; i-- {
-		r := a.Batch(clitest.Call{Tool: "undo", Args: map[string]any{}})[0]
-		if diff := clitest.Diff(before[i], a.Snapshot()); diff != "" || !r.OK {
+		r := a.RunBatch(clitest.ToolCall{Tool: "undo", Args: map[string]any{}})[0]
+		if diff := clitest.DiffSnapshots(before[i], a.Snapshot()); diff != "" || !r.OK {
 			t.Fatalf("%d: %v\n%s", i, r.Error, diff)
 		}
 	}
@@ -159,13 +159,13 @@ func TestCommandsAreTakenBackOneAfterAnother(t *testing.T) {
 func TestWhatUndoDoesNotCoverIsSaid(t *testing.T) {
 	t.Parallel()
 	a := clitest.NewAgent(t, true, "PICOCLAW_TOOLS_UNDO_MAX_SIZE=8MB")
-	a.Shell(`head -c 3000000 /dev/zero > data.bin; echo small > small`)
-	ran := a.Batch(clitest.Exec("rm data.bin small"), clitest.Call{Tool: "history", Args: map[string]any{}})
+	a.RunShell(`head -c 3000000 /dev/zero > data.bin; echo small > small`)
+	ran := a.RunBatch(clitest.ExecCall("rm data.bin small"), clitest.ToolCall{Tool: "history", Args: map[string]any{}})
 	if said := strings.Join(ran[0].Structured.NotCovered, " "); !strings.Contains(said, "data.bin (2.9 MB") ||
 		!strings.Contains(ran[0].Text, "not covered by undo") || !strings.Contains(ran[1].Text, "not covered: ") {
 		t.Errorf("the result says %q and %q, the history %q", said, ran[0].Text, ran[1].Text)
 	}
-	undone := a.Batch(clitest.Call{Tool: "undo", Args: map[string]any{}})[0]
+	undone := a.RunBatch(clitest.ToolCall{Tool: "undo", Args: map[string]any{}})[0]
 	if data, err := os.ReadFile(filepath.Join(a.Workspace, "small")); string(data) != "small\n" || err != nil || !undone.OK {
 		t.Errorf("%q %v: %v", data, err, undone.Error)
 	}
@@ -185,15 +185,15 @@ func TestUndoLeavesWhatHasChangedSince(t *testing.T) {
 		"mv a d/; mv d/a a":    {"a"},
 	} {
 		a := clitest.NewAgent(t, true)
-		a.Shell("echo one > a; echo two > b; mkdir d; echo three > c")
-		a.Batch(clitest.Exec("echo 1 > a; rm b c; mkdir new; echo x > new/x"))
-		a.Shell(change)
+		a.RunShell("echo one > a; echo two > b; mkdir d; echo three > c")
+		a.RunBatch(clitest.ExecCall("echo 1 > a; rm b c; mkdir new; echo x > new/x"))
+		a.RunShell(change)
 		changed := a.Snapshot()
-		dry := a.Batch(clitest.Call{Tool: "undo", Args: map[string]any{"dry_run": true}})[0]
-		if diff := clitest.Diff(changed, a.Snapshot()); diff != "" || !dry.OK || !strings.Contains(dry.Text, "Would be undone") {
+		dry := a.RunBatch(clitest.ToolCall{Tool: "undo", Args: map[string]any{"dry_run": true}})[0]
+		if diff := clitest.DiffSnapshots(changed, a.Snapshot()); diff != "" || !dry.OK || !strings.Contains(dry.Text, "Would be undone") {
 			t.Errorf("dry run: %v %q\n%s", dry.Error, dry.Text, diff)
 		}
-		r := a.Batch(clitest.Call{Tool: "undo", Args: map[string]any{}})[0]
+		r := a.RunBatch(clitest.ToolCall{Tool: "undo", Args: map[string]any{}})[0]
 		var got []string
 		for _, c := range r.Structured.Conflicts {
 			got = append(got, strings.TrimPrefix(c.Path, a.Workspace+"/"))
@@ -218,10 +218,10 @@ func TestUndoLeavesWhatHasChangedSince(t *testing.T) {
 func TestUndoByForce(t *testing.T) {
 	t.Parallel()
 	a := clitest.NewAgent(t, true)
-	a.Shell("echo one > a; echo two > b")
-	a.Batch(clitest.Exec("echo 1 > a; rm b; mkdir new; echo x > new/x"))
-	a.Shell("echo mine > a; echo mine > b; echo mine > new/mine")
-	r := a.Batch(clitest.Call{Tool: "undo", Args: map[string]any{"force": true}})[0]
+	a.RunShell("echo one > a; echo two > b")
+	a.RunBatch(clitest.ExecCall("echo 1 > a; rm b; mkdir new; echo x > new/x"))
+	a.RunShell("echo mine > a; echo mine > b; echo mine > new/mine")
+	r := a.RunBatch(clitest.ToolCall{Tool: "undo", Args: map[string]any{"force": true}})[0]
 	if !r.OK {
 		t.Error(r.Error)
 	}
@@ -236,7 +236,7 @@ func TestUndoByForce(t *testing.T) {
 func TestWhatAKilledCommandDestroyedComesBack(t *testing.T) {
 	t.Parallel()
 	a := clitest.NewAgent(t, true)
-	a.Shell("for i in $(seq 300); do echo $i > f$i; done")
+	a.RunShell("for i in $(seq 300); do echo $i > f$i; done")
 	before := a.Snapshot()
 	host := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "batch")
 	host.Env = a.Env
@@ -250,12 +250,12 @@ func TestWhatAKilledCommandDestroyedComesBack(t *testing.T) {
 	})
 	_ = host.Process.Kill()
 	_ = host.Wait()
-	r := a.Batch(clitest.Call{Tool: "undo", Args: map[string]any{}})[0]
+	r := a.RunBatch(clitest.ToolCall{Tool: "undo", Args: map[string]any{}})[0]
 	if !r.OK { // the plugin was killed before the command, and has not seen its end
 		if !strings.Contains(r.Error.Message, "its end was not recorded") {
 			t.Errorf("without force: %v", r.Error)
 		}
-		r = a.Batch(clitest.Call{Tool: "undo", Args: map[string]any{"force": true}})[0]
+		r = a.RunBatch(clitest.ToolCall{Tool: "undo", Args: map[string]any{"force": true}})[0]
 	}
 	after := a.Snapshot()
 	for name := range before { // times have whole seconds then
@@ -277,7 +277,7 @@ func TestTwoAgentsTakeBackTheirOwn(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(a.Home, "config.json"), []byte(config), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	a.Shell("for i in $(seq 100); do echo $i > one$i; echo $i > two$i; done; echo x > both")
+	a.RunShell("for i in $(seq 100); do echo $i > one$i; echo $i > two$i; done; echo x > both")
 	before := a.Snapshot()
 	run := func(agent, tool string, args ...string) string {
 		cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), append([]string{"call", tool, "--agent", agent}, args...)...)

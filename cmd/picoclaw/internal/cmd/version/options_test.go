@@ -9,7 +9,7 @@ import (
 
 func TestNewCmdVersion(t *testing.T) {
 	clitest.CheckOptions(t, NewCmdVersion,
-		clitest.CommandLine[Options]{Line: "", Want: Options{output: cli.Text}},
-		clitest.CommandLine[Options]{Line: "--output json", Want: Options{output: cli.JSON}},
-		clitest.CommandLine[Options]{Line: "a", Usage: "takes no argument"})
+		clitest.OptionsCase[Options]{Line: "", Want: Options{output: cli.Text}},
+		clitest.OptionsCase[Options]{Line: "--output json", Want: Options{output: cli.JSON}},
+		clitest.OptionsCase[Options]{Line: "a", Usage: "takes no argument"})
 }

@@ -14,7 +14,7 @@ import (
 // Options are the options of `picoclaw version`.
 type Options struct {
 	*cli.Factory
-	output cli.Format
+	output cli.OutputFormat
 }
 
 func NewCmdVersion(f *cli.Factory, runF func(*Options) error) *cobra.Command {

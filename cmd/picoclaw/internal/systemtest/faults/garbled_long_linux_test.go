@@ -95,7 +95,7 @@ func TestBrokenFilesAreNamed(t *testing.T) {
 // usedHome returns a home in which each kind of state has been written.
 func usedHome(t *testing.T) clitest.Home {
 	home := clitest.NewHome(t)
-	home.UseModel(t, `, "audit": {"max_size": 1500}, "agents": {"agents": [{"id": "main"}, {"id": "other"}]},
+	home.UseFakeModel(t, `, "audit": {"max_size": 1500}, "agents": {"agents": [{"id": "main"}, {"id": "other"}]},
 		"isolation": {"enabled": false}, "tools": {"disabled": ["exec"]}`, slices.Repeat([]modeltest.Step{{Text: "done"}}, 1000)...)
 	for _, args := range [][]string{
 		{"call", "write_file", "path=a", "content=one"}, {"call", "write_file", "path=a", "content=two"},
@@ -110,11 +110,11 @@ func usedHome(t *testing.T) clitest.Home {
 		out, _ := home.Run(t, "cron", "log")
 		return strings.Contains(out, "once")
 	})
-	clitest.Stop(t, gateway)
+	clitest.StopServer(t, gateway)
 	home.Run(t, "cron", "remove", "once")
 	home.Run(t, "cron", "add", "daily", "--cron", "0 9 * * *", "--message", "hello")
-	server, _, _ := home.ServeMCP(t)
-	clitest.Stop(t, server)
+	server, _, _ := home.StartMCPServer(t)
+	clitest.StopServer(t, server)
 	return home
 }
 

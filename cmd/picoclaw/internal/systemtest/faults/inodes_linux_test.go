@@ -37,10 +37,10 @@ func TestCommandThatUsesInodesIsStopped(t *testing.T) {
 	home := homeOnDisk(t, "size=64m,nr_inodes=1000")
 	_, url := home.StartGateway(t)
 	token := home.GatewayToken(t, "main")
-	session := clitest.OpenSession(t, url+"/mcp", token)
+	session := clitest.OpenHTTPSession(t, url+"/mcp", token)
 	call := func(wanted, tool, arguments string) {
 		t.Helper()
-		if answer := clitest.CallTool(t, url+"/mcp", token, tool, arguments, session); !strings.Contains(answer, wanted) {
+		if answer := clitest.CallToolHTTP(t, url+"/mcp", token, tool, arguments, session); !strings.Contains(answer, wanted) {
 			t.Errorf("%s %s: %s; want %q", tool, arguments, answer, wanted)
 		}
 	}
@@ -85,7 +85,7 @@ func TestHubStartsWhenFullDiskHasRoom(t *testing.T) {
 			t.Parallel()
 			home := homeOnDisk(t, "size=64m,nr_inodes=500")
 			if c.used {
-				clitest.Stop(t, home.StartHub(t))
+				clitest.StopServer(t, home.StartHub(t))
 				expect(t, home, clitest.ExitOK, nil, "hub", "add", "worker", "w1", "--agent", "main", "--out", filepath.Join(home.Dir, "w1"))
 			}
 			ballast := filepath.Join(home.Dir, "ballast")
@@ -97,7 +97,7 @@ func TestHubStartsWhenFullDiskHasRoom(t *testing.T) {
 			}
 			expect(t, home, clitest.ExitStart, []string{"no space left", "inodes"}, "hub", "--listen", "127.0.0.1:0")
 			release()
-			clitest.Stop(t, home.StartHub(t))
+			clitest.StopServer(t, home.StartHub(t))
 			if c.used {
 				expect(t, home, clitest.ExitOK, []string{"w1"}, "hub", "list")
 			}

@@ -102,9 +102,9 @@ func TestStopReachesGatewayWhenNothingCanBeWritten(t *testing.T) {
 	home := smallHome(t)
 	_, url := home.StartGateway(t)
 	token := home.GatewayToken(t, "main")
-	session := clitest.OpenSession(t, url+"/mcp", token)
+	session := clitest.OpenHTTPSession(t, url+"/mcp", token)
 	list := func() string {
-		return clitest.CallTool(t, url+"/mcp", token, "list_dir", `{"path":"."}`, session)
+		return clitest.CallToolHTTP(t, url+"/mcp", token, "list_dir", `{"path":"."}`, session)
 	}
 	if answer := list(); strings.Contains(answer, `"isError":true`) {
 		t.Fatal(answer)

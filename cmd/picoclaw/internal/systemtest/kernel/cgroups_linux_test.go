@@ -72,7 +72,7 @@ func TestControlGroups(t *testing.T) {
 
 // grouped reports whether all below a host, and some are, are in a group that was made for them.
 func grouped(host int) bool {
-	below := clitest.Descendants(host)
+	below := clitest.DescendantProcesses(host)
 	for pid := range below {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 		if err == nil && !regexp.MustCompile(`/picoclaw-\d+/shell-1\n`).Match(text) {

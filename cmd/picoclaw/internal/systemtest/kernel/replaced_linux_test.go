@@ -16,10 +16,10 @@ func TestReplacedWorkspace(t *testing.T) {
 		t.Run(fmt.Sprintf("isolated=%v", isolated), func(t *testing.T) {
 			t.Parallel()
 			a := clitest.NewAgent(t, isolated)
-			call := a.OpenBatch()
+			call := a.StartBatch()
 			work := func(text string) {
 				t.Helper()
-				for _, c := range []clitest.Call{
+				for _, c := range []clitest.ToolCall{
 					{Tool: "write_file", Args: map[string]any{"path": "a", "content": text}},
 					{Tool: "exec", Args: map[string]any{"command": "ls && cat a && cp a b"}},
 					{Tool: "read_file", Args: map[string]any{"path": "b"}},
@@ -36,7 +36,7 @@ func TestReplacedWorkspace(t *testing.T) {
 					t.Fatal(err)
 				}
 				if text == "third" {
-					got := call(clitest.Call{Tool: "grep", Args: map[string]any{"pattern": "second"}})
+					got := call(clitest.ToolCall{Tool: "grep", Args: map[string]any{"pattern": "second"}})
 					if got.OK || !strings.Contains(got.Error.Message, "does not exist any more; create it") {
 						t.Errorf("without a workspace: %+v", got)
 					}

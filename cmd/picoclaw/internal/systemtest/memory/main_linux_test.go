@@ -8,5 +8,5 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(clitest.Main(m, clitest.Needs{}))
+	os.Exit(clitest.RunMain(m, clitest.TestNeeds{}))
 }

@@ -54,7 +54,7 @@ func (s sandboxed) configure(t *testing.T, defaults map[string]any, openings ...
 	if err := os.WriteFile(filepath.Join(s.home, "config.json"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	clitest.SeedSandbox(t, s.home)
+	clitest.SeedSandboxCache(t, s.home)
 }
 
 // rights has a script, into which no guard sees, find out what can be done in directories: "r" and "w" of each.

@@ -9,5 +9,5 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(clitest.Main(m, clitest.Needs{Programs: mcptest.Programs}))
+	os.Exit(clitest.RunMain(m, clitest.TestNeeds{Programs: mcptest.ServerPrograms}))
 }

@@ -62,7 +62,7 @@ func TestWhatAPackageDoesWhenItIsInstalledIsBounded(t *testing.T) {
 			if err != nil || len(left) > 0 {
 				t.Errorf("it has left %v, %v", left, err)
 			}
-			if mcptest.ProcessRuns(h.Home, "") {
+			if mcptest.IsProcessRunning(h.Home, "") {
 				t.Error("something of it runs on")
 			}
 		})

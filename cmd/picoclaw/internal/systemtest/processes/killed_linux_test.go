@@ -56,7 +56,7 @@ func TestAKilledHostLeavesNothingBehind(t *testing.T) {
 			var below map[int]string
 			// The first command's own text names what it is about to start: they run when all processes are there.
 			hosttest.WaitUntil(t, "the commands run", func() bool {
-				below = clitest.Descendants(host.Process.Pid)
+				below = clitest.DescendantProcesses(host.Process.Pid)
 				all := strings.Join(clitest.CommandLines(below), "\n")
 				return strings.Contains(all, "sleep 3011") && strings.Contains(all, "sleep 3012") && strings.Contains(all,
 					"kill -STOP") && len(below) >= 7

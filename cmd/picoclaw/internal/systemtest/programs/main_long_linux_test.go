@@ -10,4 +10,4 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
 )
 
-func TestMain(m *testing.M) { os.Exit(clitest.Main(m, clitest.Needs{})) }
+func TestMain(m *testing.M) { os.Exit(clitest.RunMain(m, clitest.TestNeeds{})) }

@@ -93,7 +93,7 @@ type canary struct {
 	random  *rand.Rand
 	outside string
 	hit     string // exists once the script has run as the user
-	call    func(clitest.Call) clitest.Answer
+	call    func(clitest.ToolCall) clitest.CallAnswer
 }
 
 func newCanary(t *testing.T, isolated bool, seed uint64) *canary {
@@ -101,11 +101,11 @@ func newCanary(t *testing.T, isolated bool, seed uint64) *canary {
 		random: rand.New(rand.NewPCG(seed, 0)), outside: t.TempDir()}
 	c.hit = filepath.Join(c.outside, "hit")
 	depth := strings.Repeat("x/", 1+c.random.IntN(4)) + "m"
-	c.Shell("D=" + depth + "\n" + layout + "\nmkdir -p e/evil/hooks e/hooks")
+	c.RunShell("D=" + depth + "\n" + layout + "\nmkdir -p e/evil/hooks e/hooks")
 	c.put("e/hook", "#!/bin/sh\necho \"$0 in $PWD\" >> "+c.hit+"\n", 0o755)
 	c.put("e/config", "[core]\n\trepositoryformatversion = 0\n\tworktree = "+c.Workspace+"\n\tfsmonitor = "+filepath.Join(c.Workspace, "e/hook")+"\n", 0o644)
-	c.Shell("cp e/hook e/hooks/post-commit; cp e/config e/evil/config; cp e/hook e/evil/hooks/post-commit; cp -r .git/objects e/evil; cp -a . ../kept")
-	c.call = c.OpenBatch()
+	c.RunShell("cp e/hook e/hooks/post-commit; cp e/config e/evil/config; cp e/hook e/evil/hooks/post-commit; cp -r .git/objects e/evil; cp -a . ../kept")
+	c.call = c.StartBatch()
 	return c
 }
 
@@ -151,7 +151,7 @@ func (c *canary) step() (said string) {
 				args[plant[i]] = true
 			}
 		}
-		r := c.call(clitest.Call{Tool: plant[0], Args: args})
+		r := c.call(clitest.ToolCall{Tool: plant[0], Args: args})
 		return fmt.Sprintf("%s %v: %s%s", plant[0], args, r.Error.Message, r.Text)
 	}
 	script := pick(c.random, plants)
@@ -159,7 +159,7 @@ func (c *canary) step() (said string) {
 	for name, value := range values {
 		fmt.Fprintf(&assign, "%s='%s'; ", name, value)
 	}
-	r := c.call(clitest.Exec(assign.String() + "mkdir -p a store; export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a " +
+	r := c.call(clitest.ExecCall(assign.String() + "mkdir -p a store; export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a " +
 		"GIT_COMMITTER_EMAIL=a@b\n" + helpers + script))
 	return fmt.Sprintf("G=%s N=%s T=%s O=%s R=%s K=%s %s: %s%s", values["G"], values["N"], values["T"], values["O"], values["R"], values["K"], script, r.Error.Message, r.Text)
 }
@@ -200,7 +200,7 @@ func TestPlantedCanaryNeverRuns(t *testing.T) {
 				if ran, err := os.ReadFile(c.hit); err == nil {
 					t.Fatalf("seed %d: the user's git ran the canary:\n%s\nafter\n%s", seed, ran, strings.Join(said, "\n"))
 				}
-				c.Shell("shopt -s dotglob; chmod -R u+rwX .; rm -rf *; cp -a ../kept/. .")
+				c.RunShell("shopt -s dotglob; chmod -R u+rwX .; rm -rf *; cp -a ../kept/. .")
 			}
 		})
 	}
@@ -210,9 +210,9 @@ func TestPlantedCanaryNeverRuns(t *testing.T) {
 func TestCanaryRunsWithoutProtection(t *testing.T) {
 	t.Parallel()
 	c := newCanary(t, false, 1)
-	c.Shell("cp e/config bare.git/config")
+	c.RunShell("cp e/config bare.git/config")
 	c.work()
-	c.Shell("cp e/hook .git/hooks/post-commit")
+	c.RunShell("cp e/hook .git/hooks/post-commit")
 	c.work()
 	ran, _ := os.ReadFile(c.hit)
 	if !strings.Contains(string(ran), "e/hook in") || !strings.Contains(string(ran), "post-commit") {

@@ -62,18 +62,18 @@ func TestRefusedChangeLeavesOwnEntryPoints(t *testing.T) {
 		t.Run(fmt.Sprintf("isolated=%v", isolated), func(t *testing.T) {
 			t.Parallel()
 			a := clitest.NewAgent(t, isolated, "PICOCLAW_WORKSPACE_PROTECT_ENABLED=true")
-			a.Shell(ownRepositories + "cp -a . ../kept")
-			before, call := a.Snapshot(), a.OpenBatch()
+			a.RunShell(ownRepositories + "cp -a . ../kept")
+			before, call := a.Snapshot(), a.StartBatch()
 			for _, script := range scripts {
-				r := call(clitest.Exec("s() { " + script + "; }; s"))
+				r := call(clitest.ExecCall("s() { " + script + "; }; s"))
 				after := a.Snapshot()
-				if diff := clitest.Diff(onlyEntryPoints(before), onlyEntryPoints(after)); diff != "" || len(r.Structured.PutAside) > 0 {
+				if diff := clitest.DiffSnapshots(onlyEntryPoints(before), onlyEntryPoints(after)); diff != "" || len(r.Structured.PutAside) > 0 {
 					t.Errorf("%s: %v %q\n%s", script, r.Structured.Protected, r.Structured.PutAside, diff)
 				}
 				if maps.Equal(before, after) {
 					continue
 				}
-				a.Shell("shopt -s dotglob; chmod -R u+rwX .; rm -rf *; cp -a ../kept/. .")
+				a.RunShell("shopt -s dotglob; chmod -R u+rwX .; rm -rf *; cp -a ../kept/. .")
 			}
 		})
 	}
@@ -88,11 +88,11 @@ func TestRefusedGitCommandIsUndone(t *testing.T) {
 			a, calls := protectedAgent(t, isolated, true, "echo 2 > f; echo new > g; git add .; git commit -qm two; git config alias.y '!evil'",
 				"cd sub; echo 2 > f; git commit -qam two; git gc -q; git config alias.y '!evil'", "git checkout -q side; git stash; git branch -D main; git config alias.y '!evil'",
 				"cd old; echo 2 > f; git commit -qam two; git config alias.y '!evil'", "git worktree add -q w; rm -f .git/hooks/* || true; git config alias.y '!evil'")
-			call := a.OpenBatch()
+			call := a.StartBatch()
 			for i, c := range calls {
 				before := a.Snapshot()
 				r := call(c)
-				if diff := clitest.Diff(before, a.Snapshot()); diff != "" || r.OK || r.Structured.Undone != true {
+				if diff := clitest.DiffSnapshots(before, a.Snapshot()); diff != "" || r.OK || r.Structured.Undone != true {
 					t.Errorf("command %d: %v %s\n%s", i, r.Structured.Undone, r.Text, diff)
 				}
 			}
@@ -128,8 +128,8 @@ func TestUndoRestoresAttributesOfUnreadableFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := a.Snapshot()["/f"]
-			answers := a.Batch(clitest.Exec(`python3 -c 'import os; os.chmod("f", 0o600); os.setxattr("f", "user.k", b"after")'`),
-				clitest.Call{Tool: "undo", Args: map[string]any{}})
+			answers := a.RunBatch(clitest.ExecCall(`python3 -c 'import os; os.chmod("f", 0o600); os.setxattr("f", "user.k", b"after")'`),
+				clitest.ToolCall{Tool: "undo", Args: map[string]any{}})
 			if got := a.Snapshot()["/f"]; !answers[0].OK || !answers[1].OK || got != before {
 				t.Errorf("%+v\nbefore %s\nnow    %s", answers, before, got)
 			}
@@ -149,13 +149,13 @@ func TestFIFOsBlockNobody(t *testing.T) {
 			if err := unix.Mkfifo(filepath.Join(outside, "fifo"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			calls := []clitest.Call{
-				clitest.Exec(`mkdir d; mkfifo fifo; python3 -c '
+			calls := []clitest.ToolCall{
+				clitest.ExecCall(`mkdir d; mkfifo fifo; python3 -c '
 import os
 for to in "fifo/x", "d/y":
     try: os.rename("d", to)
     except OSError as e: print(e.errno)'`),
-				clitest.Exec(`mkdir -p r/refs r/objects; mkfifo r/config; echo "ref: refs/heads/main" > r/HEAD; echo "* filter=x" > .gitattributes; ls r`),
+				clitest.ExecCall(`mkdir -p r/refs r/objects; mkfifo r/config; echo "ref: refs/heads/main" > r/HEAD; echo "* filter=x" > .gitattributes; ls r`),
 			}
 			for _, path := range []string{"/fifo", "/fifo/x", "/fifo/x/y"} {
 				for _, tool := range []string{"read_file", "list_dir", "write_file"} {
@@ -163,10 +163,10 @@ for to in "fifo/x", "d/y":
 					if tool == "write_file" {
 						args["content"] = "x"
 					}
-					calls = append(calls, clitest.Call{Tool: tool, Args: args})
+					calls = append(calls, clitest.ToolCall{Tool: tool, Args: args})
 				}
 			}
-			for i, answer := range a.Batch(calls...) {
+			for i, answer := range a.RunBatch(calls...) {
 				if answer.Error.Code == "timeout" {
 					t.Errorf("%v: %v", calls[i], answer.Error)
 				}

@@ -22,7 +22,7 @@ func TestProtectionHoldsInEveryPlace(t *testing.T) {
 				a.Home = t.TempDir()
 				a.Workspace = filepath.Join(a.Home, "workspace")
 				if isolated {
-					clitest.SeedSandbox(t, a.Home)
+					clitest.SeedSandboxCache(t, a.Home)
 				}
 				return []string{"PICOCLAW_HOME=" + a.Home, "HOME=" + a.Home}
 			},
@@ -37,7 +37,7 @@ func TestProtectionHoldsInEveryPlace(t *testing.T) {
 				return []string{"PICOCLAW_AGENTS_DEFAULTS_WORKSPACE=" + filepath.Join(a.Home, "link", "w")}
 			},
 			"linked_worktree": func(t *testing.T, a *clitest.Agent) []string {
-				a.Shell("git init -q -b main ../main; cd ../main; git commit -q --allow-empty -m x; git worktree add -q ../tree; mv ../tree/.git ../dotgit; rmdir ../tree")
+				a.RunShell("git init -q -b main ../main; cd ../main; git commit -q --allow-empty -m x; git worktree add -q ../tree; mv ../tree/.git ../dotgit; rmdir ../tree")
 				a.Workspace = filepath.Join(a.Home, "tree")
 				return []string{"PICOCLAW_AGENTS_DEFAULTS_WORKSPACE=" + a.Workspace, "PICOCLAW_TOOLS_ALLOW_WRITE_PATHS=^" + a.Home + "/main/\\.git(/|$)",
 					"PICOCLAW_TOOLS_ALLOW_READ_PATHS=^" + a.Home + "/main/\\.git(/|$)"}
@@ -52,26 +52,26 @@ func TestProtectionHoldsInEveryPlace(t *testing.T) {
 				}
 				git := filepath.Join(a.Workspace, ".git")
 				if place == "linked_worktree" {
-					a.Shell("mv ../dotgit .git; git reset -q --hard")
+					a.RunShell("mv ../dotgit .git; git reset -q --hard")
 					git = filepath.Join(a.Home, "main/.git")
 				} else {
-					a.Shell("git init -q -b main .; git commit -q --allow-empty -m x")
+					a.RunShell("git init -q -b main .; git commit -q --allow-empty -m x")
 				}
 				hook := filepath.Join(git, "hooks/post-commit")
-				for _, call := range []clitest.Call{
+				for _, call := range []clitest.ToolCall{
 					{Tool: "write_file", Args: map[string]any{"path": hook, "content": "evil"}},
 					{Tool: "write_file", Args: map[string]any{"path": filepath.Join(git, "config"), "content": "[core]\n\tpager = evil\n"}},
-					clitest.Exec("echo evil > s; sh -c 'cat s > \"$0\"' " + hook),
-					clitest.Exec("sh -c 'git config core.fsmonitor evil'"), clitest.Exec("sh -c 'cp s .envrc'"),
+					clitest.ExecCall("echo evil > s; sh -c 'cat s > \"$0\"' " + hook),
+					clitest.ExecCall("sh -c 'git config core.fsmonitor evil'"), clitest.ExecCall("sh -c 'cp s .envrc'"),
 				} {
-					if r := a.Batch(call)[0]; r.OK {
+					if r := a.RunBatch(call)[0]; r.OK {
 						t.Errorf("%v: %s", call, r.Text)
 					}
 				}
-				for _, call := range []clitest.Call{
-					clitest.Exec("git config user.name a; git config user.email a@b; echo 2 > f; git add f; git commit -qm f; git switch -q -c b"),
+				for _, call := range []clitest.ToolCall{
+					clitest.ExecCall("git config user.name a; git config user.email a@b; echo 2 > f; git add f; git commit -qm f; git switch -q -c b"),
 				} {
-					if r := a.Batch(call)[0]; !r.OK || len(r.Structured.Protected) > 0 {
+					if r := a.RunBatch(call)[0]; !r.OK || len(r.Structured.Protected) > 0 {
 						t.Errorf("%v: %v %s", call, r.Error, r.Text)
 					}
 				}

@@ -22,7 +22,7 @@ git worktree add -q old; mkdir .vscode; echo '{}' > .vscode/settings.json; mkdir
 `
 
 // protectedAgent is an agent in such projects whose commands stand in files, where no guard reads them.
-func protectedAgent(t *testing.T, isolated, protected bool, scripts ...string) (a *clitest.Agent, calls []clitest.Call) {
+func protectedAgent(t *testing.T, isolated, protected bool, scripts ...string) (a *clitest.Agent, calls []clitest.ToolCall) {
 	t.Helper()
 	a = clitest.NewAgent(t, isolated, fmt.Sprintf("PICOCLAW_WORKSPACE_PROTECT_ENABLED=%v", protected))
 	if err := os.Mkdir(filepath.Join(a.Home, "scripts"), 0o755); err != nil {
@@ -34,9 +34,9 @@ func protectedAgent(t *testing.T, isolated, protected bool, scripts ...string) (
 		if err := os.WriteFile(filepath.Join(a.Home, "scripts", filepath.Base(name)), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		calls = append(calls, clitest.Exec("bash -e "+name))
+		calls = append(calls, clitest.ExecCall("bash -e "+name))
 	}
-	a.Shell(projects + "cp ../scripts/* e; cp -a . ../kept") // from where they come back sooner than git makes them
+	a.RunShell(projects + "cp ../scripts/* e; cp -a . ../kept") // from where they come back sooner than git makes them
 	return a, calls
 }
 
@@ -68,7 +68,7 @@ func TestGitIsUsableWhereItIsProtected(t *testing.T) {
 	for _, isolated := range []bool{true, false} {
 		t.Run(fmt.Sprintf("isolated=%v", isolated), func(t *testing.T) {
 			a, calls := protectedAgent(t, isolated, true, scripts...)
-			for i, r := range a.Batch(calls...) {
+			for i, r := range a.RunBatch(calls...) {
 				if !r.OK || len(r.Structured.Protected)+len(r.Structured.PutAside) > 0 {
 					t.Errorf("%s: %v %s", scripts[i], r.Error, r.Text)
 				}
@@ -247,7 +247,7 @@ func TestWhatIsProtectedStaysWhateverCommandsTry(t *testing.T) {
 		t.Run(fmt.Sprintf("%+v", how), func(t *testing.T) {
 			a, calls := protectedAgent(t, how.isolated, how.protected, attacks...)
 			before, idle := danger(a), []string{}
-			ask := a.OpenBatch()
+			ask := a.StartBatch()
 			for i, attack := range attacks {
 				r := ask(calls[i])
 				after := danger(a)
@@ -255,13 +255,13 @@ func TestWhatIsProtectedStaysWhateverCommandsTry(t *testing.T) {
 					if !how.protected {
 						idle = append(idle, attack)
 					}
-					a.Shell("[ -e sub ] || mv n sub 2>/dev/null || mv s2 sub; [ ! -e n ] || chmod -R u+rwX n; rm -rf n w m d dd* c l gh 'x (deleted)' 'd (deleted)' .git/modules e/g e/h e/old .git/worktrees/w .git/refs/heads/w; find . -name '*.put-aside*' -prune -exec rm -rf {} +; rm -rf .github")
+					a.RunShell("[ -e sub ] || mv n sub 2>/dev/null || mv s2 sub; [ ! -e n ] || chmod -R u+rwX n; rm -rf n w m d dd* c l gh 'x (deleted)' 'd (deleted)' .git/modules e/g e/h e/old .git/worktrees/w .git/refs/heads/w; find . -name '*.put-aside*' -prune -exec rm -rf {} +; rm -rf .github")
 					continue
 				}
 				if how.protected {
 					t.Errorf("%s: %v %s\n%s", attack, r.Error, r.Text, cmp.Diff(before, after))
 				}
-				a.Shell("shopt -s dotglob; chmod -R u+rwX .; rm -rf *; cp -a ../kept/. .")
+				a.RunShell("shopt -s dotglob; chmod -R u+rwX .; rm -rf *; cp -a ../kept/. .")
 				before = danger(a)
 			}
 			if len(idle) > len(attacks)/10 {
@@ -276,7 +276,7 @@ func TestWhatIsProtectedStaysWhateverCommandsTry(t *testing.T) {
 func TestProtectionLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	a := clitest.NewAgent(t, true, "PICOCLAW_WORKSPACE_PROTECT_ENABLED=true")
-	a.Shell("echo x > file")
+	a.RunShell("echo x > file")
 	before := a.Snapshot()
 	host := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "call", "exec", "command=git status; touch ready; sleep 60")
 	host.Env = a.Env
@@ -289,11 +289,11 @@ func TestProtectionLeavesNothingBehind(t *testing.T) {
 	})
 	_ = host.Process.Kill()
 	_ = host.Wait()
-	a.Shell("rm ready; touch -r file .")
+	a.RunShell("rm ready; touch -r file .")
 	delete(before, "")
 	after := a.Snapshot()
 	delete(after, "")
-	if diff := clitest.Diff(before, after); diff != "" {
+	if diff := clitest.DiffSnapshots(before, after); diff != "" {
 		t.Errorf("after a host was killed:\n%s", diff)
 	}
 	for _, stray := range []string{"/tmp/.git", "/.git", filepath.Join(a.Home, ".git")} {
@@ -301,13 +301,13 @@ func TestProtectionLeavesNothingBehind(t *testing.T) {
 			t.Errorf("%s is there", stray)
 		}
 	}
-	a.Shell("echo 'echo x > .envrc' > s.sh")
-	first := a.Batch(clitest.Exec("bash s.sh"))[0]
+	a.RunShell("echo 'echo x > .envrc' > s.sh")
+	first := a.RunBatch(clitest.ExecCall("bash s.sh"))[0]
 	if _, err := os.Lstat(filepath.Join(a.Workspace, ".envrc")); err == nil || len(first.Structured.Protected) == 0 {
 		t.Errorf("a first command: %v, %s", err, first.Text)
 	}
-	a.Shell("git init -q .; echo 'git config core.fsmonitor evil; ls .git/config.lock' > s.sh")
-	later := a.Batch(clitest.Exec("bash s.sh"))[0]
+	a.RunShell("git init -q .; echo 'git config core.fsmonitor evil; ls .git/config.lock' > s.sh")
+	later := a.RunBatch(clitest.ExecCall("bash s.sh"))[0]
 	if config := git(a, "config", "--list", "--local"); strings.Contains(config, "evil") || later.OK {
 		t.Errorf("a repository that came later: %s, %s", config, later.Text)
 	}

@@ -71,15 +71,15 @@ func TestReportedCasesOfUndo(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/isolated=%v", name, isolated), func(t *testing.T) {
 				t.Parallel()
 				a := clitest.NewAgent(t, isolated, "PICOCLAW_WORKSPACE_PROTECT_ENABLED=true")
-				a.Shell(c.setup)
-				before, call := a.Snapshot(), a.OpenBatch()
-				ran := call(clitest.Exec(c.command))
+				a.RunShell(c.setup)
+				before, call := a.Snapshot(), a.StartBatch()
+				ran := call(clitest.ExecCall(c.command))
 				if got := strings.Join(ran.Structured.Protected, " "); !strings.HasPrefix(got, c.protected) || c.protected == "" && got != "" {
 					t.Errorf("protected: %q; want %q", got, c.protected)
 				}
-				a.Shell(c.user)
+				a.RunShell(c.user)
 				left := a.Snapshot()
-				undone := call(clitest.Call{Tool: "undo", Args: map[string]any{}})
+				undone := call(clitest.ToolCall{Tool: "undo", Args: map[string]any{}})
 				said := strings.Join(ran.Structured.NotCovered, "\n")
 				for _, conflict := range undone.Structured.Conflicts {
 					said += "\n" + conflict.Path
@@ -121,9 +121,9 @@ func unite(snapshots ...map[string]string) map[string]bool {
 func TestUndoSizeCountsAttributes(t *testing.T) {
 	t.Parallel()
 	a := clitest.NewAgent(t, false, "PICOCLAW_TOOLS_UNDO_MAX_SIZE=8MB")
-	a.Shell(`python3 -c 'import os
+	a.RunShell(`python3 -c 'import os
 for i in range(2450): open("f%d" % i, "w").close(); os.setxattr("f%d" % i, "user.x", os.urandom(3500))'`)
-	ran := a.Batch(clitest.Exec("chmod 600 f*"))[0]
+	ran := a.RunBatch(clitest.ExecCall("chmod 600 f*"))[0]
 	var size int64
 	err := filepath.WalkDir(a.Home, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == a.Workspace {
@@ -144,7 +144,7 @@ func TestCommandsKeepPrioritiesOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, isolated := range []bool{true, false} {
 		a := clitest.NewAgent(t, isolated)
-		a.Batch(clitest.Exec(`python3 -c 'import os
+		a.RunBatch(clitest.ExecCall(`python3 -c 'import os
 for kind, who in ((os.PRIO_USER, 0), (os.PRIO_USER, os.getuid()), (os.PRIO_PGRP, os.getppid())):
     try: os.setpriority(kind, who, 7)
     except OSError: pass'`))

@@ -60,7 +60,7 @@ func TestUndoOfCommandsIsExact(t *testing.T) {
 		t.Run(fmt.Sprintf("isolated=%v", isolated), func(t *testing.T) {
 			t.Parallel()
 			w := &undoWorld{Agent: clitest.NewAgent(t, isolated, "PICOCLAW_WORKSPACE_PROTECT_ENABLED=true")}
-			w.call = w.OpenBatch()
+			w.call = w.StartBatch()
 			done, failed := 0, 0
 			for end := time.Now().Add(limit); done < count && failed < 5 && time.Now().Before(end); done++ {
 				if !w.sequence(first + uint64(done)) {
@@ -90,15 +90,15 @@ func (w *undoWorld) undo(step undoStep, users bool, named *[]string) (wrong []st
 			delete(step.touched, path)
 		}
 	}
-	r := w.call(clitest.Call{Tool: "undo", Args: map[string]any{"id": step.id}})
+	r := w.call(clitest.ToolCall{Tool: "undo", Args: map[string]any{"id": step.id}})
 	for _, c := range r.Structured.Conflicts {
 		*named = append(*named, c.Path)
 	}
 	now := w.snapshot()
 	w.log = append(w.log, fmt.Sprintf("undo %s: %v %v %s", step.id, r.Error, r.Structured.Conflicts, r.Structured.Undo))
 	if !r.OK {
-		if r.Error.Code != "conflict" || !w.lossy || clitest.Diff(left, now) != "" {
-			wrong = append(wrong, fmt.Sprintf("undo of %s: %v\n%s", step.id, r.Error, clitest.Diff(left, now)))
+		if r.Error.Code != "conflict" || !w.lossy || clitest.DiffSnapshots(left, now) != "" {
+			wrong = append(wrong, fmt.Sprintf("undo of %s: %v\n%s", step.id, r.Error, clitest.DiffSnapshots(left, now)))
 		}
 		*named = append(*named, strings.Split(r.Error.Message, "\n")...) // nothing was undone
 	}

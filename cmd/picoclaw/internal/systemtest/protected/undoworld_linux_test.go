@@ -28,7 +28,7 @@ const mutatorName, mutations = ".mutate.py", ".mutate.json"
 // undoWorld is a workspace in which the commands of an agent and a user make random changes.
 type undoWorld struct {
 	*clitest.Agent
-	call    func(clitest.Call) clitest.Answer
+	call    func(clitest.ToolCall) clitest.CallAnswer
 	random  *rand.Rand
 	users   map[string][]string // each path that the user changed, as the user left it each time
 	steps   []undoStep
@@ -117,13 +117,13 @@ func (w *undoWorld) run(users bool) {
 	if w.random.IntN(6) == 0 {
 		threads, w.lossy = 2, true
 	}
-	var r clitest.Answer
+	var r clitest.CallAnswer
 	if users && w.random.IntN(2) == 0 {
-		r = w.call(clitest.Call{Tool: "exec", Args: map[string]any{"command": "exec python3 " + mutatorName, "background": true}})
+		r = w.call(clitest.ToolCall{Tool: "exec", Args: map[string]any{"command": "exec python3 " + mutatorName, "background": true}})
 		session := r.Structured.Session
-		process := func(args map[string]any) clitest.Answer {
+		process := func(args map[string]any) clitest.CallAnswer {
 			args["session"] = session
-			return w.call(clitest.Call{Tool: "process", Args: args})
+			return w.call(clitest.ToolCall{Tool: "process", Args: args})
 		}
 		for range 1 + w.random.IntN(3) {
 			w.choose(threads)
@@ -142,7 +142,7 @@ func (w *undoWorld) run(users bool) {
 		}
 	} else {
 		w.choose(threads)
-		r = w.call(clitest.Exec("echo | python3 " + mutatorName))
+		r = w.call(clitest.ExecCall("echo | python3 " + mutatorName))
 	}
 	if !r.OK {
 		w.T.Errorf("%v: %s\n%s", r.Error, r.Text, strings.Join(w.log, "\n"))
@@ -151,12 +151,14 @@ func (w *undoWorld) run(users bool) {
 	last.id, last.lost = r.Structured.Changes.Undo, strings.Join(r.Structured.NotCovered, "\n")
 	w.lossy = w.lossy || users || strings.Contains(last.lost, "permission denied") || strings.Contains(last.lost, "not read")
 	w.log = append(w.log, fmt.Sprintf("operation %q, not covered %q", last.id, last.lost))
-	if diff := clitest.Diff(withoutTimesOfDirs(step.before), withoutTimesOfDirs(w.snapshot())); !users && diff != "" && last.id == "" && last.lost == "" {
+	if diff := clitest.DiffSnapshots(withoutTimesOfDirs(step.before), withoutTimesOfDirs(w.snapshot())); !users && diff != "" && last.id == "" && last.lost == "" {
 		w.T.Errorf("nothing was recorded of\n%s\n%s", diff, strings.Join(w.log, "\n"))
 	}
 }
 
-func isRunning(r clitest.Answer) bool { return r.Structured.Running != nil && *r.Structured.Running }
+func isRunning(r clitest.CallAnswer) bool {
+	return r.Structured.Running != nil && *r.Structured.Running
+}
 
 // user makes a change of the user's.
 func (w *undoWorld) user() {

@@ -10,5 +10,5 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(clitest.Main(m, clitest.Needs{}))
+	os.Exit(clitest.RunMain(m, clitest.TestNeeds{}))
 }

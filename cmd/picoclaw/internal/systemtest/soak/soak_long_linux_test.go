@@ -156,7 +156,7 @@ func newHome(t *testing.T) clitest.Home {
 			t.Fatal(err)
 		}
 	}
-	home.Configure(t, fmt.Sprintf(`{"audit": {"max_files": 0}, "tools": {"undo": {"max_size": %d}},
+	home.WriteConfig(t, fmt.Sprintf(`{"audit": {"max_files": 0}, "tools": {"undo": {"max_size": %d}},
 		"agents": {"agents": [{"id": "main"}, {"id": "undoing", "workspace": %q}]}}`, undoBytes, other))
 	return home
 }
@@ -171,7 +171,7 @@ func TestGatewayStaysFlat(t *testing.T) {
 	}
 	const sign = "the gateway serves at "
 	gateway := clitest.StartCommand(t, isolated("gateway", "--port", "0"), sign)
-	_, url, _ := strings.Cut(gateway.Stderr.(*clitest.Output).String(), sign)
+	_, url, _ := strings.Cut(gateway.Stderr.(*clitest.OutputBuffer).String(), sign)
 	url, _, _ = strings.Cut(url, "\n")
 
 	done := make(chan struct{})
@@ -194,7 +194,7 @@ func TestGatewayStaysFlat(t *testing.T) {
 			agent = "undoing" // nobody else's changes come between
 		}
 		c := &caller{t: t, number: i, url: url + "/mcp/" + agent, token: home.GatewayToken(t, agent)}
-		c.session = clitest.OpenSession(t, c.url, c.token)
+		c.session = clitest.OpenHTTPSession(t, c.url, c.token)
 		callers = append(callers, c)
 		calling.Go(func() { c.run(done, undo) })
 	}
@@ -209,7 +209,7 @@ func TestGatewayStaysFlat(t *testing.T) {
 		t.Error("nothing was undone")
 	}
 	usages.checkFlat(t)
-	clitest.Stop(t, gateway)
+	clitest.StopServer(t, gateway)
 	hosttest.WaitUntil(t, "all processes of the gateway are gone", func() bool {
 		for pid, line := range usages.seen {
 			if now, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil && hosttest.IsAlive(pid) &&

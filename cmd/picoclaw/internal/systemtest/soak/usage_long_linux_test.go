@@ -49,7 +49,7 @@ func (l *usageLog) watch(done <-chan struct{}) {
 func (l *usageLog) sample() {
 	l.seconds++
 	processes := map[string][]usage{"the gateway": {readUsage(l.pid)}}
-	for pid, line := range clitest.Descendants(l.pid) {
+	for pid, line := range clitest.DescendantProcesses(l.pid) {
 		l.seen[pid] = line
 		if program, _, _ := strings.Cut(line, " "); strings.Contains(program, "bin/plugins/") {
 			name := "plugin " + filepath.Base(program)

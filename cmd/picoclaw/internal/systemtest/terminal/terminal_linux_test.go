@@ -18,36 +18,36 @@ func TestTyping(t *testing.T) {
 	home := hosttest.TempDir(t)
 	c := clitest.StartTerminal(t, home, nil, "repl")
 	c.Expect(`main> `)
-	c.Type("wri\tpa\tnotes.md co\thi\r") // Tab completes the tool and its arguments
+	c.TypeKeys("wri\tpa\tnotes.md co\thi\r") // Tab completes the tool and its arguments
 	c.Expect(`File written: notes.md`)
-	c.Type("read_file path=no\t\r")
+	c.TypeKeys("read_file path=no\t\r")
 	c.Expect("path=notes.md(.|\n)*hi\r\n")
-	c.Type("\x1b[A\r") // the line before
+	c.TypeKeys("\x1b[A\r") // the line before
 	c.Expect("hi\r\n")
-	c.Type("garbage\x03exec command='echo a b'\r") // Ctrl-C clears what is typed
+	c.TypeKeys("garbage\x03exec command='echo a b'\r") // Ctrl-C clears what is typed
 	c.Expect("\na b\r\n")
-	c.Type("rd_file\r")
+	c.TypeKeys("rd_file\r")
 	c.Expect(`did you mean "rm|did you mean "read_file"`)
-	c.Type("exec command='sleep 60'\r")
+	c.TypeKeys("exec command='sleep 60'\r")
 	hosttest.WaitUntil(t, "the command runs", func() bool {
-		return slices.Contains(clitest.CommandLines(clitest.Descendants(c.Cmd.Process.Pid)), "sleep 60 ")
+		return slices.Contains(clitest.CommandLines(clitest.DescendantProcesses(c.Cmd.Process.Pid)), "sleep 60 ")
 	})
-	c.Type("\x03") // ends the call, not the program
+	c.TypeKeys("\x03") // ends the call, not the program
 	c.Expect("(cancelled|canceled)")
-	c.Type(" exec command='echo private'\r")
+	c.TypeKeys(" exec command='echo private'\r")
 	c.Expect("\nprivate\r\n")
-	c.Type("exec command='TOKEN=hunter2 true'\rhelp read_file\r")
+	c.TypeKeys("exec command='TOKEN=hunter2 true'\rhelp read_file\r")
 	c.Expect("ARGUMENT.*TYPE")
-	c.Type(`python` + "\x15" + "exec command='touch made'" + "\r")
+	c.TypeKeys(`python` + "\x15" + "exec command='touch made'" + "\r")
 	c.Expect("make this call \\[y/N\\] ")
-	c.Type("y\r")
+	c.TypeKeys("y\r")
 	hosttest.WaitUntil(t, "what was allowed is done", func() bool {
 		_, err := os.Stat(filepath.Join(home, "workspace",
 			"made"))
 		return err == nil
 	})
 	c.Expect("main> ") // until then Ctrl-D is not ours
-	c.Type("\x04")
+	c.TypeKeys("\x04")
 	c.ExpectSuccess()
 
 	kept, err := os.ReadFile(filepath.Join(home, "repl_history"))
@@ -65,9 +65,9 @@ func TestTyping(t *testing.T) {
 	}
 	again := clitest.StartTerminal(t, home, nil, "repl")
 	again.Expect("main> ")
-	again.Type("\x1b[A\x1b[A") // what was typed yesterday
+	again.TypeKeys("\x1b[A\x1b[A") // what was typed yesterday
 	again.Expect("help read_file")
-	again.Type("\x03\x04")
+	again.TypeKeys("\x03\x04")
 	again.ExpectSuccess()
 }
 
@@ -103,9 +103,9 @@ func TestResultsDoNotDriveTheTerminal(t *testing.T) {
 		tool, path, _ := strings.Cut(args, " ")
 		c := clitest.StartTerminal(t, home, []string{"NO_COLOR=1"}, "call", tool, path)
 		_ = c.Wait() // one of them fails, as it should
-		hosttest.WaitUntil(t, "the answer is there", func() bool { return regexp.MustCompile(want).MatchString(c.Text()) })
-		if strings.ContainsAny(c.Text(), "\x07\u009b") || strings.Contains(c.Text(), "\x1b]") {
-			t.Errorf("%s: the terminal got %q", args, c.Text())
+		hosttest.WaitUntil(t, "the answer is there", func() bool { return regexp.MustCompile(want).MatchString(c.UnreadText()) })
+		if strings.ContainsAny(c.UnreadText(), "\x07\u009b") || strings.Contains(c.UnreadText(), "\x1b]") {
+			t.Errorf("%s: the terminal got %q", args, c.UnreadText())
 		}
 	}
 	plain := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "call", "read_file", "path=evil")
@@ -127,10 +127,10 @@ func TestExplanationsDoNotDriveTheTerminal(t *testing.T) {
 	} {
 		c := clitest.StartTerminal(t, hosttest.TempDir(t), []string{"NO_COLOR=1"}, args...)
 		_ = c.Wait() // some fail, as they should
-		hosttest.WaitUntil(t, "the answer is there: "+c.Text(),
-			func() bool { return regexp.MustCompile(want).MatchString(c.Text()) })
-		if strings.ContainsAny(c.Text(), "\x07\u009b\x1b") {
-			t.Errorf("%q: the terminal got %q", args, c.Text())
+		hosttest.WaitUntil(t, "the answer is there: "+c.UnreadText(),
+			func() bool { return regexp.MustCompile(want).MatchString(c.UnreadText()) })
+		if strings.ContainsAny(c.UnreadText(), "\x07\u009b\x1b") {
+			t.Errorf("%q: the terminal got %q", args, c.UnreadText())
 		}
 	}
 }
@@ -169,7 +169,7 @@ func TestABatchSaysHowFarItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := clitest.StartTerminalWith(t, home, nil, calls, answers, "batch")
+	c := clitest.StartTerminalWithStreams(t, home, nil, calls, answers, "batch")
 	c.Expect(`\[#+-+\] +\d+%  1 answered, 1 with an error\x1b\[K`)
 	if err := os.WriteFile(filepath.Join(home, "workspace", "seen"), nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -195,9 +195,9 @@ func TestColoursAreForTerminals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			console := clitest.StartTerminal(t, hosttest.TempDir(t), c.env, "tools")
 			console.ExpectSuccess()
-			hosttest.WaitUntil(t, "the list of tools is there", func() bool { return strings.Contains(console.Text(), "exec") })
-			if got := strings.Contains(console.Text(), "\x1b[1mTOOL"); got != c.want {
-				t.Errorf("coloured: %t in %q", got, console.Text())
+			hosttest.WaitUntil(t, "the list of tools is there", func() bool { return strings.Contains(console.UnreadText(), "exec") })
+			if got := strings.Contains(console.UnreadText(), "\x1b[1mTOOL"); got != c.want {
+				t.Errorf("coloured: %t in %q", got, console.UnreadText())
 			}
 		})
 	}
