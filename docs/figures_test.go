@@ -22,17 +22,18 @@ var figures = []struct{ page, text string }{
 	{"isolation.md", "takes {sandbox.bubblewrap_cost-ms} ms longer with bubblewrap, and {sandbox.cost-ms} ms longer with"},
 	{"isolation.md", "of which Landlock takes {sandbox.landlock_cost-ms} ms"},
 	{"isolation.md", "A call takes {call.read-ms} ms with isolation and {call.read_unconfined-ms} ms without"},
-	{"operators.md", "the p99 of the seven is {fairness/disk.loops_p99_beside_to_alone-ratio} times that without it, with " +
-		"outputs of 200 MB {fairness/disk.output_p99_beside_to_alone-ratio} times, with commands that fill their memory " +
-		"{fairness/disk.memory_p99_beside_to_alone-ratio} times, and with four writes of 16 MB at a time " +
-		"{fairness/disk.writes_p99_beside_to_alone-ratio} times"},
-	{"operators.md", "the factors are {fairness/tmpfs.loops_p99_beside_to_alone-ratio}, " +
-		"{fairness/tmpfs.output_p99_beside_to_alone-ratio}, {fairness/tmpfs.memory_p99_beside_to_alone-ratio} and " +
-		"{fairness/tmpfs.writes_p99_beside_to_alone-ratio}"},
-	{"operators.md", "which serves after {scale.start-ms} ms and takes {scale.idle-MiB} MiB"},
-	{"operators.md", "together take {scale.calling-MiB} MiB, the gateway {scale.calling_gateway_alone-MiB} MiB of it"},
-	{"operators.md", "at once wait {scale.first_call-ms} ms for each plugin"},
-	{"operators.md", "`read_file` takes {scale.read_file-ms} ms, `exec` {scale.exec-ms} ms and `grep` {scale.grep-ms} ms"},
+	{"operators.md", "| endless loops | {fairness/disk.loops_p99_beside_to_alone-ratio} | " +
+		"{fairness/tmpfs.loops_p99_beside_to_alone-ratio} |"},
+	{"operators.md", "| outputs of 200 MB | {fairness/disk.output_p99_beside_to_alone-ratio} | " +
+		"{fairness/tmpfs.output_p99_beside_to_alone-ratio} |"},
+	{"operators.md", "| commands that fill their memory | {fairness/disk.memory_p99_beside_to_alone-ratio} | " +
+		"{fairness/tmpfs.memory_p99_beside_to_alone-ratio} |"},
+	{"operators.md", "| four writes of 16 MB at a time | {fairness/disk.writes_p99_beside_to_alone-ratio} | " +
+		"{fairness/tmpfs.writes_p99_beside_to_alone-ratio} |"},
+	{"operators.md", "| start of the gateway; its memory | {scale.start-ms} ms; {scale.idle-MiB} MiB |"},
+	{"operators.md", "| {scale.calling-MiB} MiB, of which the gateway {scale.calling_gateway_alone-MiB} MiB |"},
+	{"operators.md", "at once, median | {scale.first_call-ms} ms |"},
+	{"operators.md", "| `read_file` {scale.read_file-ms} ms, `exec` {scale.exec-ms} ms, `grep` {scale.grep-ms} ms |"},
 	{"fleet.md", "| reading 1 KB takes longer by | {fleet/nats.read_cost-ms} ms | {fleet/hub.read_cost-ms} ms |"},
 	{"fleet.md", "| writing 1 KB takes longer by | {fleet/nats.write_cost-ms} ms | {fleet/hub.write_cost-ms} ms |"},
 	{"fleet.md", "| looking up where an agent is | {fleet/nats.lookup-ms} ms | {fleet/hub.lookup-ms} ms |"},
