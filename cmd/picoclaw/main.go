@@ -24,5 +24,5 @@ var (
 func main() {
 	heapgrowth.Set(freeHeap)
 	f := &cli.Factory{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Version: version, Source: source}
-	os.Exit(cli.RunCommand(os.Args[1:], f, root.New))
+	os.Exit(cli.RunCommand(os.Args[1:], f, root.NewRootCommand))
 }

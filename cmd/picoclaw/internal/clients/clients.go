@@ -11,7 +11,7 @@ import (
 	"runtime"
 )
 
-// Server is how a client starts an MCP server on standard input and output.
+// Server is an MCP server entry: the command with which a client starts the server on standard input and output.
 type Server struct {
 	Name    string // what the client calls it
 	Command string // absolute path
@@ -19,27 +19,27 @@ type Server struct {
 	Env     map[string]string // besides what the client passes on anyway
 }
 
-// Client is an MCP client.
+// Client is an MCP client, with the location and format of its settings.
 type Client struct {
 	ID    string // for the command line
 	Title string
 	Note  string // what its user has to know, if anything; a sentence
 
 	kind  fileFormat
-	keys  []string                    // where in the file the servers are, by name
-	entry func(Server) []entrySetting // the client's settings of a server, in order
-	file  func(p Places) []string     // where its file is, the first one that exists counting
+	keys  []string                         // where in the file the servers are, by name
+	entry func(Server) []entryField        // the client's settings of a server, in order
+	file  func(p UserEnvironment) []string // where its file is, the first one that exists counting
 
 	Program     string      // for picoclaw run; empty if it is no program for a terminal
 	HookClient  string      // for picoclaw hook
-	hooks       projectList // hooks that it runs before a call of its own tools
+	hooks       listSetting // hooks that it runs before a call of its own tools
 	hookMatcher string
 	hookTimeout int // in the client's unit
-	denied      projectList
+	denied      listSetting
 	ownTools    []any
 }
 
-// fileFormat is the format of a client's file.
+// fileFormat is the format of a client's settings file.
 type fileFormat int
 
 const (
@@ -47,30 +47,31 @@ const (
 	tomlFormat
 )
 
-// entrySetting is one key of an entry.
-type entrySetting struct {
+// entryField is a key with its value in a server's entry.
+type entryField struct {
 	key   string
 	value any // string, bool, []string or map[string]string
 }
 
-// Places is where a person's files are.
-type Places struct {
+// UserEnvironment is the system, home directory and environment variables that determine the paths of settings files.
+type UserEnvironment struct {
 	OS     string // as runtime.GOOS
 	Home   string
 	Getenv func(string) string
 }
 
-// Here is the places of whoever runs this process.
-func Here(home string, getenv func(string) string) Places {
-	return Places{OS: runtime.GOOS, Home: home, Getenv: getenv}
+// NewUserEnvironment returns the environment of the user who runs this process.
+func NewUserEnvironment(home string, getenv func(string) string) UserEnvironment {
+	return UserEnvironment{OS: runtime.GOOS, Home: home, Getenv: getenv}
 }
 
-func (p Places) homePath(parts ...string) string {
+// homePath returns a path below the home directory.
+func (p UserEnvironment) homePath(parts ...string) string {
 	return filepath.Join(append([]string{p.Home}, parts...)...)
 }
 
-// configPath returns a path in the directory of programs' settings.
-func (p Places) configPath(parts ...string) string {
+// configPath returns a path below the system's directory for settings, such as ~/Library/Application Support.
+func (p UserEnvironment) configPath(parts ...string) string {
 	base := p.Getenv("XDG_CONFIG_HOME")
 	switch {
 	case p.OS == "darwin":
@@ -83,16 +84,17 @@ func (p Places) configPath(parts ...string) string {
 	return filepath.Join(append([]string{base}, parts...)...)
 }
 
-// dotConfig is where programs keep their settings that do so in the same place everywhere.
-func (p Places) dotConfig(parts ...string) string {
+// xdgConfigPath returns a path below XDG_CONFIG_HOME or ~/.config, for programs that use this directory on all
+// systems.
+func (p UserEnvironment) xdgConfigPath(parts ...string) string {
 	if base := p.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(base) {
 		return filepath.Join(append([]string{base}, parts...)...)
 	}
 	return p.homePath(append([]string{".config"}, parts...)...)
 }
 
-// variablePath returns a path in the directory a variable names, or else in another.
-func (p Places) variablePath(variable, other string, parts ...string) string {
+// pathFromVariable returns a path below the directory in an environment variable, or else below other.
+func (p UserEnvironment) pathFromVariable(variable, other string, parts ...string) string {
 	base := p.Getenv(variable)
 	if !filepath.IsAbs(base) {
 		base = other
@@ -100,84 +102,89 @@ func (p Places) variablePath(variable, other string, parts ...string) string {
 	return filepath.Join(append([]string{base}, parts...)...)
 }
 
-// All returns the clients.
-func All() []Client {
+// AllClients returns the supported clients.
+func AllClients() []Client {
 	plain := []string{"mcpServers"}
 	return []Client{
 		{ID: "claude-code", Title: "Claude Code", keys: plain, entry: typedEntry, Program: "claude", HookClient: "claude",
-			hooks: projectList{".claude/settings.local.json", []string{"hooks", "PreToolUse"}}, hookMatcher: "*", hookTimeout: 60,
-			denied:   projectList{".claude/settings.local.json", []string{"permissions", "deny"}},
+			hooks: listSetting{".claude/settings.local.json", []string{"hooks", "PreToolUse"}}, hookMatcher: "*", hookTimeout: 60,
+			denied:   listSetting{".claude/settings.local.json", []string{"permissions", "deny"}},
 			ownTools: []any{"Bash", "Edit", "MultiEdit", "NotebookEdit", "Write"},
 			Note:     "Claude Code writes to this file: close it first.",
-			file: func(p Places) []string {
+			file: func(p UserEnvironment) []string {
 				if p.Getenv("CLAUDE_CONFIG_DIR") != "" {
-					return []string{p.variablePath("CLAUDE_CONFIG_DIR", p.Home, ".claude.json")}
+					return []string{p.pathFromVariable("CLAUDE_CONFIG_DIR", p.Home, ".claude.json")}
 				}
 				return []string{p.homePath(".claude.json")}
 			}},
 		{ID: "claude-desktop", Title: "Claude Desktop", keys: plain, entry: plainEntry,
 			Note: "Start Claude Desktop again afterwards.",
-			file: func(p Places) []string { return []string{p.configPath("Claude", "claude_desktop_config.json")} }},
+			file: func(p UserEnvironment) []string {
+				return []string{p.configPath("Claude", "claude_desktop_config.json")}
+			}},
 		{ID: "cursor", Title: "Cursor", keys: plain, entry: plainEntry,
-			file: func(p Places) []string { return []string{p.homePath(".cursor", "mcp.json")} }},
+			file: func(p UserEnvironment) []string { return []string{p.homePath(".cursor", "mcp.json")} }},
 		{ID: "vscode", Title: "VS Code", keys: []string{"servers"}, entry: typedEntry,
-			file: func(p Places) []string { return []string{p.configPath("Code", "User", "mcp.json")} }},
+			file: func(p UserEnvironment) []string { return []string{p.configPath("Code", "User", "mcp.json")} }},
 		{ID: "codex", Title: "Codex", Program: "codex", kind: tomlFormat, keys: []string{"mcp_servers"}, entry: plainEntry,
-			file: func(p Places) []string {
-				return []string{p.variablePath("CODEX_HOME", p.homePath(".codex"), "config.toml")}
+			file: func(p UserEnvironment) []string {
+				return []string{p.pathFromVariable("CODEX_HOME", p.homePath(".codex"), "config.toml")}
 			}},
 		{ID: "gemini", Title: "Gemini CLI", keys: plain, entry: plainEntry, Program: "gemini", HookClient: "gemini",
-			hooks: projectList{".gemini/settings.json", []string{"hooks", "BeforeTool"}}, hookMatcher: ".*", hookTimeout: 60_000,
-			file: func(p Places) []string { return []string{p.homePath(".gemini", "settings.json")} }},
+			hooks: listSetting{".gemini/settings.json", []string{"hooks", "BeforeTool"}}, hookMatcher: ".*", hookTimeout: 60_000,
+			file: func(p UserEnvironment) []string { return []string{p.homePath(".gemini", "settings.json")} }},
 		{ID: "opencode", Title: "OpenCode", Program: "opencode", keys: []string{"mcp"}, entry: openCodeEntry,
-			file: func(p Places) []string {
-				return []string{p.dotConfig("opencode", "opencode.jsonc"), p.dotConfig("opencode", "opencode.json")}
+			file: func(p UserEnvironment) []string {
+				return []string{p.xdgConfigPath("opencode", "opencode.jsonc"), p.xdgConfigPath("opencode", "opencode.json")}
 			}},
 		{ID: "zed", Title: "Zed", keys: []string{"context_servers"}, entry: zedEntry,
-			file: func(p Places) []string {
+			file: func(p UserEnvironment) []string {
 				if p.OS == "windows" {
 					return []string{p.configPath("Zed", "settings.json")}
 				}
-				return []string{p.dotConfig("zed", "settings.json")}
+				return []string{p.xdgConfigPath("zed", "settings.json")}
 			}},
 	}
 }
 
-func plainEntry(s Server) []entrySetting {
-	return withEnv([]entrySetting{{"command", s.Command}, {"args", s.Args}}, "env", s.Env)
+// plainEntry returns an entry with command, args and env.
+func plainEntry(s Server) []entryField {
+	return appendEnv([]entryField{{"command", s.Command}, {"args", s.Args}}, "env", s.Env)
 }
 
-func typedEntry(s Server) []entrySetting {
-	return append([]entrySetting{{"type", "stdio"}}, plainEntry(s)...)
+// typedEntry returns a plain entry with type stdio.
+func typedEntry(s Server) []entryField {
+	return append([]entryField{{"type", "stdio"}}, plainEntry(s)...)
 }
 
-func zedEntry(s Server) []entrySetting {
-	return append([]entrySetting{{"source", "custom"}}, plainEntry(s)...)
+func zedEntry(s Server) []entryField {
+	return append([]entryField{{"source", "custom"}}, plainEntry(s)...)
 }
 
-func openCodeEntry(s Server) []entrySetting {
+func openCodeEntry(s Server) []entryField {
 	command := append([]string{s.Command}, s.Args...)
-	return withEnv([]entrySetting{{"type", "local"}, {"command", command}, {"enabled", true}}, "environment", s.Env)
+	return appendEnv([]entryField{{"type", "local"}, {"command", command}, {"enabled", true}}, "environment", s.Env)
 }
 
-func withEnv(entry []entrySetting, key string, env map[string]string) []entrySetting {
+// appendEnv appends a field with environment variables, if there are any.
+func appendEnv(entry []entryField, key string, env map[string]string) []entryField {
 	if len(env) == 0 {
 		return entry
 	}
-	return append(entry, entrySetting{key, env})
+	return append(entry, entryField{key, env})
 }
 
-// Snippet returns the entry as it is pasted into a file that has nothing else.
+// Snippet returns a settings file with nothing but the entry of a server, to copy from.
 func (c Client) Snippet(s Server) (string, error) {
-	text, err := c.Edit(nil, s)
+	text, err := c.AddServer(nil, s)
 	return string(text), err
 }
 
-// Edit returns a file's text with the entry of a server in it. One that is there already keeps what it has besides what
-// is set here. A text that needs no change is returned as it is. An error says what is in the way.
-func (c Client) Edit(text []byte, s Server) ([]byte, error) {
-	if len(text) > maxFile {
-		return nil, fmt.Errorf("the file is larger than %d bytes", maxFile)
+// AddServer returns the text of a settings file with the entry of a server added or updated. Other fields of an
+// existing entry stay. Text that needs no change is returned as it is.
+func (c Client) AddServer(text []byte, s Server) ([]byte, error) {
+	if len(text) > maxSettingsBytes {
+		return nil, fmt.Errorf("the file is larger than %d bytes", maxSettingsBytes)
 	}
 	where := append(append([]string{}, c.keys...), s.Name)
 	if c.kind == tomlFormat {
@@ -186,8 +193,8 @@ func (c Client) Edit(text []byte, s Server) ([]byte, error) {
 	return editJSON(text, where, c.entry(s))
 }
 
-// maxFile is more than any client's settings need.
-const maxFile = 32 << 20
+// maxSettingsBytes is the maximum size of a settings file.
+const maxSettingsBytes = 32 << 20
 
-// errNotEditable is the cause of errors about a file that is written in a way that can't be edited safely.
+// errNotEditable is the cause of errors about settings files that can't be edited safely.
 var errNotEditable = errors.New("it is not changed; paste the entry by hand")

@@ -11,7 +11,7 @@ var server = Server{Name: "picoclaw", Command: "/opt/picoclaw", Args: []string{"
 
 func client(t *testing.T, id string) Client {
 	t.Helper()
-	for _, c := range All() {
+	for _, c := range AllClients() {
 		if c.ID == id {
 			return c
 		}
@@ -63,7 +63,7 @@ var jsonEdits = []struct{ name, before, after string }{
 func TestJSON(t *testing.T) {
 	c := client(t, "cursor")
 	for _, edit := range jsonEdits {
-		got, err := c.Edit([]byte(edit.before), server)
+		got, err := c.AddServer([]byte(edit.before), server)
 		if err != nil {
 			t.Errorf("%s: %v", edit.name, err)
 			continue
@@ -71,7 +71,7 @@ func TestJSON(t *testing.T) {
 		if diff := cmp.Diff(edit.after, string(got)); diff != "" {
 			t.Errorf("%s:\n%s", edit.name, diff)
 		}
-		again, err := c.Edit(got, server)
+		again, err := c.AddServer(got, server)
 		if err != nil || string(again) != string(got) {
 			t.Errorf("%s: a second time it is changed (%v):\n%s", edit.name, err, again)
 		}
@@ -89,7 +89,7 @@ func TestJSONThatIsNotEdited(t *testing.T) {
 		strings.Repeat("[", 1<<20):                 "nested too deeply",
 		"{\"x\": \"" + strings.Repeat("{", 20_000): "nested too deeply",
 	} {
-		_, err := client(t, "cursor").Edit([]byte(text), server)
+		_, err := client(t, "cursor").AddServer([]byte(text), server)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "paste the entry by hand") {
 			t.Errorf("%.40s: the error is %v", text, err)
 		}
@@ -110,7 +110,7 @@ func TestTOML(t *testing.T) {
 			"[mcp_servers.\"picoclaw\"]\ncommand = \"/opt/picoclaw\"\nargs = [\"mcp\"]\n\n# about z\n[z]\na = 1\n"},
 		{"lines that end as on Windows", "a = 1\r\n", "a = 1\r\n\r\n" + strings.ReplaceAll(entry, "\n", "\r\n")},
 	} {
-		got, err := c.Edit([]byte(edit.before), server)
+		got, err := c.AddServer([]byte(edit.before), server)
 		if err != nil {
 			t.Errorf("%s: %v", edit.name, err)
 			continue
@@ -118,7 +118,7 @@ func TestTOML(t *testing.T) {
 		if diff := cmp.Diff(edit.after, string(got)); diff != "" {
 			t.Errorf("%s:\n%s", edit.name, diff)
 		}
-		if again, err := c.Edit(got, server); err != nil || string(again) != string(got) {
+		if again, err := c.AddServer(got, server); err != nil || string(again) != string(got) {
 			t.Errorf("%s: a second time it is changed (%v):\n%s", edit.name, err, again)
 		}
 	}
@@ -130,7 +130,7 @@ func TestTOML(t *testing.T) {
 		"[mcp_servers.picoclaw.env]\nA = 'b'\n":         "has tables below it and none of its own",
 		"a = \n":                                        "the file is not TOML",
 	} {
-		if _, err := c.Edit([]byte(text), server); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := c.AddServer([]byte(text), server); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: the error is %v", text, err)
 		}
 	}
@@ -152,7 +152,7 @@ func TestEntriesOfAllClients(t *testing.T) {
 			t.Errorf("%s:\n%s", id, diff)
 		}
 	}
-	for _, c := range All() {
+	for _, c := range AllClients() {
 		snippet, err := c.Snippet(s)
 		if err != nil || !strings.Contains(snippet, "picoclaw") {
 			t.Errorf("%s: %s (%v)", c.ID, snippet, err)

@@ -10,27 +10,28 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// index is an element of a list in a key, such as agents.list[0].tools.
-var index = lazyregexp.New(`\[(\d+)\]`)
+// keyIndex matches the index of a list element in a key, such as [0] in agents.list[0].tools.
+var keyIndex = lazyregexp.New(`\[(\d+)\]`)
 
-// PlanElement works out what it changes to add a text to a list of picoclaw's own configuration, or of another file of
-// JSON with comments. The key is as messages name it, such as agents.list[0].tools.exec.custom_allow_patterns.
-func PlanElement(path, key, element string) (*Change, error) {
-	change, err := readTarget(path)
+// PlanListElement plans to append a string to a list in picoclaw's configuration or another JSON file with comments.
+// The key is dotted, such as agents.list[0].tools.exec.custom_allow_patterns.
+func PlanListElement(path, key, element string) (*FileChange, error) {
+	change, err := readChangedFile(path)
 	if err != nil {
 		return nil, err
 	}
-	if change.after, err = addElement(change.before, key, element); err != nil {
+	if change.after, err = appendListElement(change.before, key, element); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return change, nil
 }
 
-func addElement(text []byte, key, element string) ([]byte, error) {
-	if err := checkNesting(text); err != nil {
+// appendListElement returns the text of a file with a string appended to the list at key.
+func appendListElement(text []byte, key, element string) ([]byte, error) {
+	if err := checkNestingDepth(text); err != nil {
 		return nil, err
 	}
-	where := strings.Split(index().ReplaceAllString(key, ".$1"), ".")
+	where := strings.Split(keyIndex().ReplaceAllString(key, ".$1"), ".")
 	if len(text) > 0 {
 		root, err := hujson.Parse(append(text[:len(text):len(text)], '\n'))
 		if err != nil {
@@ -54,5 +55,5 @@ func addElement(text []byte, key, element string) ([]byte, error) {
 		}
 	}
 	last := len(where) - 1
-	return editJSON(text, where[:last], []entrySetting{{where[last], []string{element}}})
+	return editJSON(text, where[:last], []entryField{{where[last], []string{element}}})
 }

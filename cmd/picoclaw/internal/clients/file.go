@@ -17,8 +17,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/atomicfile"
 )
 
-// Change is a change of a client's file that is not made yet.
-type Change struct {
+// FileChange is a planned change of a settings file.
+type FileChange struct {
 	Path string // of the file, with its symbolic links resolved
 
 	before, after []byte
@@ -26,24 +26,24 @@ type Change struct {
 	isNew         bool
 }
 
-// Plan works out what writing a server's entry changes. path names the file; empty for the client's own.
-func (c Client) Plan(p Places, path string, s Server) (*Change, error) {
+// PlanServer plans to add a server's entry to the client's settings file, or to the file in path if it is not empty.
+func (c Client) PlanServer(p UserEnvironment, path string, s Server) (*FileChange, error) {
 	if path == "" {
-		path = c.File(p)
+		path = c.SettingsFile(p)
 	}
-	change, err := readTarget(path)
+	change, err := readChangedFile(path)
 	if err != nil {
 		return nil, err
 	}
-	if change.after, err = c.Edit(change.before, s); err != nil {
+	if change.after, err = c.AddServer(change.before, s); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return change, nil
 }
 
-// readTarget reads the file to change, if it exists.
-func readTarget(path string) (*Change, error) {
-	change := &Change{Path: path, mode: 0o600}
+// readChangedFile reads the file to change, if it exists. It refuses files that can't be replaced.
+func readChangedFile(path string) (*FileChange, error) {
+	change := &FileChange{Path: path, mode: 0o600}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		change.Path = real // a link stays a link
 	} else if target, linkErr := os.Readlink(path); linkErr == nil {
@@ -70,8 +70,8 @@ func readTarget(path string) (*Change, error) {
 	return change, nil
 }
 
-// File returns where the client has its file.
-func (c Client) File(p Places) string {
+// SettingsFile returns the path of the client's settings file: the first one that exists, or else the last candidate.
+func (c Client) SettingsFile(p UserEnvironment) string {
 	files := c.file(p)
 	for _, path := range files {
 		if _, err := os.Lstat(path); err == nil {
@@ -81,11 +81,11 @@ func (c Client) File(p Places) string {
 	return files[len(files)-1]
 }
 
-// Needed reports whether anything would change.
-func (c *Change) Needed() bool { return c.isNew || !bytes.Equal(c.before, c.after) }
+// ChangesFile reports whether Apply would change the file.
+func (c *FileChange) ChangesFile() bool { return c.isNew || !bytes.Equal(c.before, c.after) }
 
 // Diff returns the change as a unified diff.
-func (c *Change) Diff() string {
+func (c *FileChange) Diff() string {
 	from := c.Path
 	if c.isNew {
 		from = os.DevNull
@@ -93,9 +93,9 @@ func (c *Change) Diff() string {
 	return udiff.Unified(from, c.Path, string(c.before), string(c.after))
 }
 
-// Apply makes the change, and returns where the file as it was is kept; empty if there was none. The file is the old
-// or the new one at any moment.
-func (c *Change) Apply(now time.Time) (backup string, err error) {
+// Apply replaces the file atomically, and returns the path of a backup; empty for a new file. It returns an error if
+// the file has changed since it was planned.
+func (c *FileChange) Apply(now time.Time) (backup string, err error) {
 	current, err := os.ReadFile(c.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && c.isNew:
@@ -107,26 +107,27 @@ func (c *Change) Apply(now time.Time) (backup string, err error) {
 	case c.isNew || !bytes.Equal(current, c.before):
 		return "", fmt.Errorf("%s has been changed meanwhile; nothing was written, so try again", c.Path)
 	default:
-		if backup, err = c.backUp(now); err != nil {
+		if backup, err = c.writeBackup(now); err != nil {
 			return "", fmt.Errorf("keep the file as it is: %w", err)
 		}
 	}
 	return backup, atomicfile.WriteFile(c.Path, c.after, c.mode)
 }
 
-// backUp copies the old file next to it, under a unique name with the time in it.
-func (c *Change) backUp(now time.Time) (backup string, err error) {
+// writeBackup copies the old file next to it, under a unique name with the time in it.
+func (c *FileChange) writeBackup(now time.Time) (backup string, err error) {
 	name := c.Path + ".before-picoclaw-" + now.UTC().Format("20060102T150405Z")
 	backup = name
 	for n := 2; ; n++ {
-		if err := writeNew(backup, c.before, c.mode); !errors.Is(err, fs.ErrExist) {
+		if err := writeNewFile(backup, c.before, c.mode); !errors.Is(err, fs.ErrExist) {
 			return backup, err
 		}
 		backup = fmt.Sprintf("%s-%d", name, n)
 	}
 }
 
-func writeNew(path string, data []byte, mode fs.FileMode) error {
+// writeNewFile writes a file that must not exist.
+func writeNewFile(path string, data []byte, mode fs.FileMode) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
@@ -135,7 +136,7 @@ func writeNew(path string, data []byte, mode fs.FileMode) error {
 	return errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
 }
 
-// PrintDiff shows a diff. What is beside the change may have secrets in it, and those are not shown.
+// PrintDiff prints a diff in colour, with secrets redacted.
 func PrintDiff(out *terminal.Writer, diff string) {
 	for line := range strings.Lines(diff) {
 		style := terminal.Plain

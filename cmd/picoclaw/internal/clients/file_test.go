@@ -9,7 +9,7 @@ import (
 
 // Files that are not plainly a person's to change are left alone, with the reason and the cure.
 func TestFilesThatAreNotChanged(t *testing.T) {
-	client := All()[0] // what it keeps in its file is the same to all
+	client := AllClients()[0] // what it keeps in its file is the same to all
 	for name, c := range map[string]struct {
 		prepare func(path string) error
 		want    []string
@@ -32,7 +32,7 @@ func TestFilesThatAreNotChanged(t *testing.T) {
 		if err := c.prepare(path); err != nil {
 			t.Fatal(err)
 		}
-		_, err := client.Plan(Places{}, path, Server{Name: "picoclaw", Command: "picoclaw"})
+		_, err := client.PlanServer(UserEnvironment{}, path, Server{Name: "picoclaw", Command: "picoclaw"})
 		for _, want := range c.want {
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hujson") {
 				t.Errorf("%s: %v; want %q", name, err, want)

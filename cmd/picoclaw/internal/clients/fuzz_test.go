@@ -23,7 +23,7 @@ func plain(text []byte) (map[string]any, bool) {
 // checkJSON checks that an edit has set the entry, and nothing else.
 func checkJSON(t *testing.T, name string, before, after []byte) {
 	t.Helper()
-	if len(before) >= 3 && string(before[:3]) == string(bom) {
+	if len(before) >= 3 && string(before[:3]) == string(utf8BOM) {
 		before, after = before[3:], after[3:]
 	}
 	was, _ := plain(before)
@@ -53,7 +53,7 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(edit.before))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		after, err := (Client{keys: []string{"mcpServers"}, entry: plainEntry}).Edit(text, server)
+		after, err := (Client{keys: []string{"mcpServers"}, entry: plainEntry}).AddServer(text, server)
 		if err != nil {
 			return
 		}

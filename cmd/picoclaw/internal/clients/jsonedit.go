@@ -9,30 +9,30 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// bom is the mark that some editors begin a file with.
-var bom = []byte("\ufeff")
+// utf8BOM is the byte order mark with which some editors begin a file.
+var utf8BOM = []byte("\ufeff")
 
-// editJSON sets the settings of the object at a place, in JSON with or without comments.
-func editJSON(text []byte, where []string, entry []entrySetting) ([]byte, error) {
-	body, marked := bytes.CutPrefix(text, bom)
+// editJSON sets the fields of the object at a key, in JSON with or without comments.
+func editJSON(text []byte, where []string, entry []entryField) ([]byte, error) {
+	body, marked := bytes.CutPrefix(text, utf8BOM)
 	if len(bytes.TrimSpace(body)) == 0 {
 		body = []byte("{}\n")
 	}
 	for _, s := range entry {
 		var err error
-		if body, err = setJSON(body, append(append([]string{}, where...), s.key), s.value); err != nil {
+		if body, err = setJSONValue(body, append(append([]string{}, where...), s.key), s.value); err != nil {
 			return nil, err
 		}
 	}
 	if marked {
-		return append(append([]byte{}, bom...), body...), nil
+		return append(append([]byte{}, utf8BOM...), body...), nil
 	}
 	return body, nil
 }
 
-// setJSON sets one value, and makes the objects that it is in if need be.
-func setJSON(text []byte, where []string, value any) ([]byte, error) {
-	if err := checkNesting(text); err != nil {
+// setJSONValue sets one value, and creates the objects around it that are missing.
+func setJSONValue(text []byte, where []string, value any) ([]byte, error) {
+	if err := checkNestingDepth(text); err != nil {
 		return nil, err
 	}
 	// A comment in the last line needs a line end for hujson to see it as complete.
@@ -44,15 +44,15 @@ func setJSON(text []byte, where []string, value any) ([]byte, error) {
 	for i, name := range where {
 		object, ok := at.Value.(*hujson.Object)
 		if !ok {
-			return nil, fmt.Errorf("%s is not an object; %w", orRoot(where[:i]), errNotEditable)
+			return nil, fmt.Errorf("%s is not an object; %w", describeKey(where[:i]), errNotEditable)
 		}
-		next, err := memberOf(object, name, where[:i])
+		next, err := findMember(object, name, where[:i])
 		if err != nil {
 			return nil, err
 		}
 		if next == nil {
 			e := jsonEditor{text: text, root: &root}
-			return e.insert(at, object, name, nestValue(where[i+1:], value))
+			return e.insertMember(at, object, name, wrapInObjects(where[i+1:], value))
 		}
 		at = next
 	}
@@ -60,11 +60,11 @@ func setJSON(text []byte, where []string, value any) ([]byte, error) {
 		return text, nil
 	}
 	e := jsonEditor{text: text, root: &root}
-	return e.splice(at.StartOffset, at.EndOffset, e.format(value, e.indentAt(at.StartOffset))), nil
+	return e.replaceRange(at.StartOffset, at.EndOffset, e.formatValue(value, e.lineIndent(at.StartOffset))), nil
 }
 
-// checkNesting refuses text nested too deeply for the recursive parser.
-func checkNesting(text []byte) error {
+// checkNestingDepth refuses text nested too deeply for the recursive parser.
+func checkNestingDepth(text []byte) error {
 	const most = 10_000
 	if bytes.Count(text, []byte("{"))+bytes.Count(text, []byte("[")) < most {
 		return nil
@@ -83,14 +83,16 @@ func checkNesting(text []byte) error {
 	return nil
 }
 
-func orRoot(where []string) string {
+// describeKey returns a key with dots for an error message; the empty key is the file's content.
+func describeKey(where []string) string {
 	if len(where) == 0 {
 		return "the file's content"
 	}
 	return strings.Join(where, ".")
 }
 
-func memberOf(object *hujson.Object, name string, where []string) (*hujson.Value, error) {
+// findMember returns the value of an object's member; nil if there is none. A name that occurs twice is an error.
+func findMember(object *hujson.Object, name string, where []string) (*hujson.Value, error) {
 	var found *hujson.Value
 	for i := range object.Members {
 		m := &object.Members[i]
@@ -98,22 +100,22 @@ func memberOf(object *hujson.Object, name string, where []string) (*hujson.Value
 			continue
 		}
 		if found != nil {
-			return nil, fmt.Errorf("%q is twice in %s; %w", name, orRoot(where), errNotEditable)
+			return nil, fmt.Errorf("%q is twice in %s; %w", name, describeKey(where), errNotEditable)
 		}
 		found = &m.Value
 	}
 	return found, nil
 }
 
-// nestValue wraps a value in an object for each name, the last one innermost.
-func nestValue(names []string, value any) any {
+// wrapInObjects wraps a value in an object for each name, the last name innermost.
+func wrapInObjects(names []string, value any) any {
 	for i := len(names) - 1; i >= 0; i-- {
 		value = map[string]any{names[i]: value}
 	}
 	return value
 }
 
-// isSameValue reports whether a value is already set, in any notation.
+// isSameValue reports whether JSON with comments has the same value as Go's value.
 func isSameValue(at *hujson.Value, value any) bool {
 	clone := at.Clone()
 	clone.Standardize()

@@ -10,32 +10,33 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// jsonEditor changes a text at places that the parser has found, in the layout that the text has.
+// jsonEditor edits JSON text at offsets found by the parser, in the indentation of the text.
 type jsonEditor struct {
 	text []byte
 	root *hujson.Value
 }
 
-func (e *jsonEditor) splice(from, to int, with string) []byte {
+// replaceRange returns the text with a range of bytes replaced.
+func (e *jsonEditor) replaceRange(from, to int, with string) []byte {
 	out := make([]byte, 0, len(e.text)+len(with))
 	out = append(append(out, e.text[:from]...), with...)
 	return append(out, e.text[to:]...)
 }
 
-// insert adds a member at the end of an object.
-func (e *jsonEditor) insert(at *hujson.Value, object *hujson.Object, name string, value any) ([]byte, error) {
+// insertMember adds a member at the end of an object.
+func (e *jsonEditor) insertMember(at *hujson.Value, object *hujson.Object, name string, value any) ([]byte, error) {
 	key, err := json.Marshal(name)
 	if err != nil {
 		return nil, err
 	}
 	closing := at.EndOffset - 1 // the brace
-	outer := e.indentAt(at.StartOffset)
+	outer := e.lineIndent(at.StartOffset)
 	if len(object.Members) == 0 {
 		inside := e.text[at.StartOffset+1 : closing]
 		kept := strings.TrimRight(string(inside), " \t\r\n")
-		indent := outer + e.unit()
-		member := e.newline() + indent + string(key) + ": " + e.format(value, indent) + e.newline() + outer
-		return e.splice(at.StartOffset+1, closing, kept+member), nil
+		indent := outer + e.indentUnit()
+		member := e.lineEnding() + indent + string(key) + ": " + e.formatValue(value, indent) + e.lineEnding() + outer
+		return e.replaceRange(at.StartOffset+1, closing, kept+member), nil
 	}
 	last := object.Members[len(object.Members)-1].Value
 	comma := last.EndOffset + len(last.AfterExtra) // where one is, if the object ends with one
@@ -50,10 +51,10 @@ func (e *jsonEditor) insert(at *hujson.Value, object *hujson.Object, name string
 	}
 	after := tail[len(kept):]
 	if bytes.ContainsRune(e.text[at.StartOffset:first], '\n') {
-		indent := e.indentAt(first)
-		kept += e.newline() + indent + string(key) + ": " + e.format(value, indent)
+		indent := e.lineIndent(first)
+		kept += e.lineEnding() + indent + string(key) + ": " + e.formatValue(value, indent)
 		if !strings.Contains(after, "\n") {
-			after = e.newline() + outer
+			after = e.lineEnding() + outer
 		}
 	} else {
 		compact, err := json.Marshal(value)
@@ -62,41 +63,42 @@ func (e *jsonEditor) insert(at *hujson.Value, object *hujson.Object, name string
 		}
 		separator := " "
 		if strings.Contains(kept, "//") {
-			separator = e.newline() // it may be a comment that lasts to the end of its line
+			separator = e.lineEnding() // it may be a comment that lasts to the end of its line
 		}
 		kept += separator + string(key) + ": " + string(compact)
 	}
 	if trailing {
 		kept += ","
 	}
-	return e.splice(last.EndOffset, closing, before+kept+after), nil
+	return e.replaceRange(last.EndOffset, closing, before+kept+after), nil
 }
 
-// indentAt returns the white space that begins the line of an offset.
-func (e *jsonEditor) indentAt(offset int) string {
+// lineIndent returns the indentation of the line at an offset.
+func (e *jsonEditor) lineIndent(offset int) string {
 	line := e.text[bytes.LastIndexByte(e.text[:offset], '\n')+1 : offset]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// unit returns by how much the text is indented at each level: as its first member is.
-func (e *jsonEditor) unit() string {
+// indentUnit returns the indentation of one level: that of the first member, or two spaces.
+func (e *jsonEditor) indentUnit() string {
 	if object, ok := e.root.Value.(*hujson.Object); ok && len(object.Members) > 0 {
-		if indent := e.indentAt(object.Members[0].Name.StartOffset); indent != "" {
+		if indent := e.lineIndent(object.Members[0].Name.StartOffset); indent != "" {
 			return indent
 		}
 	}
 	return "  "
 }
 
-func (e *jsonEditor) newline() string {
+// lineEnding returns the line ending of the text.
+func (e *jsonEditor) lineEnding() string {
 	if bytes.Contains(e.text, []byte("\r\n")) {
 		return "\r\n"
 	}
 	return "\n"
 }
 
-// marshal writes a value as people write JSON, without escapes for HTML.
-func marshal(value any) (string, error) {
+// marshalReadable returns a value as JSON without escapes for HTML.
+func marshalReadable(value any) (string, error) {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
@@ -104,8 +106,8 @@ func marshal(value any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
-// format writes a value in the layout of the text, its first line where the text goes on. Lists are kept on one line.
-func (e *jsonEditor) format(value any, indent string) string {
+// formatValue returns a value as JSON in the indentation of the text. Lists stay on one line.
+func (e *jsonEditor) formatValue(value any, indent string) string {
 	object, ok := value.(map[string]any)
 	if env, isEnv := value.(map[string]string); isEnv {
 		object, ok = make(map[string]any, len(env)), true
@@ -116,12 +118,12 @@ func (e *jsonEditor) format(value any, indent string) string {
 	if list, isList := value.([]string); isList {
 		items := make([]string, 0, len(list))
 		for _, item := range list {
-			items = append(items, e.format(item, indent))
+			items = append(items, e.formatValue(item, indent))
 		}
 		return "[" + strings.Join(items, ", ") + "]"
 	}
 	if !ok {
-		text, err := marshal(value)
+		text, err := marshalReadable(value)
 		if err != nil {
 			return "null" // strings, booleans and lists of strings can always be written
 		}
@@ -133,8 +135,8 @@ func (e *jsonEditor) format(value any, indent string) string {
 		if i > 0 {
 			b.WriteString(",")
 		}
-		name, _ := marshal(key)
-		b.WriteString(e.newline() + indent + e.unit() + name + ": " + e.format(object[key], indent+e.unit()))
+		name, _ := marshalReadable(key)
+		b.WriteString(e.lineEnding() + indent + e.indentUnit() + name + ": " + e.formatValue(object[key], indent+e.indentUnit()))
 	}
-	return b.String() + e.newline() + indent + "}"
+	return b.String() + e.lineEnding() + indent + "}"
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// projectList is a list in the settings that a client keeps in a project.
-type projectList struct {
+// listSetting is the location of a list in the settings that a client keeps in each project.
+type listSetting struct {
 	file string // relative to the project
 	keys []string
 }
 
-// errNoSetting says that a client has no setting for something.
+// errNoSetting is the cause of errors about a client without the needed setting.
 var errNoSetting = errors.New("there is no setting for it")
 
-// PlanGuard plans the hook by which the client asks a command before each call of its own tools in a project.
-func (c Client) PlanGuard(project, command string) (*Change, error) {
+// PlanHook plans to add a hook to a project's settings: the client runs command before each call of its own tools.
+func (c Client) PlanHook(project, command string) (*FileChange, error) {
 	if c.hooks.file == "" {
 		return nil, fmt.Errorf("%s: %w; `picoclaw run -- PROGRAM` confines it with all its tools", c.Title, errNoSetting)
 	}
@@ -28,37 +28,38 @@ func (c Client) PlanGuard(project, command string) (*Change, error) {
 	if c.ID == "gemini" {
 		hook["name"] = "picoclaw"
 	}
-	return c.hooks.plan(project, map[string]any{"matcher": c.hookMatcher, "hooks": []any{hook}})
+	return c.hooks.planAppend(project, map[string]any{"matcher": c.hookMatcher, "hooks": []any{hook}})
 }
 
-// PlanDenial plans the settings that deny the client its own tools for commands and files in a project.
-func (c Client) PlanDenial(project string) (*Change, error) {
+// PlanToolDenial plans to add the client's own tools for commands and files to the denied tools of a project.
+func (c Client) PlanToolDenial(project string) (*FileChange, error) {
 	if c.denied.file == "" {
 		return nil, fmt.Errorf("%s: %w; its own tools stay beside picoclaw's", c.Title, errNoSetting)
 	}
-	return c.denied.plan(project, c.ownTools...)
+	return c.denied.planAppend(project, c.ownTools...)
 }
 
-// HasDenial reports whether [Client.PlanDenial] works.
-func (c Client) HasDenial() bool { return c.denied.file != "" }
+// CanDenyTools reports whether the client has a setting for [Client.PlanToolDenial].
+func (c Client) CanDenyTools() bool { return c.denied.file != "" }
 
-func (l projectList) plan(project string, values ...any) (*Change, error) {
-	change, err := readTarget(filepath.Join(project, l.file))
+// planAppend plans to append values to the list.
+func (l listSetting) planAppend(project string, values ...any) (*FileChange, error) {
+	change, err := readChangedFile(filepath.Join(project, l.file))
 	if err != nil {
 		return nil, err
 	}
-	if change.after, err = addToJSONList(change.before, l.keys, values); err != nil {
+	if change.after, err = appendToJSONList(change.before, l.keys, values); err != nil {
 		return nil, fmt.Errorf("%s: %w", change.Path, err)
 	}
 	return change, nil
 }
 
-// addToJSONList appends values to a list, except those that are in it.
-func addToJSONList(text []byte, where []string, values []any) ([]byte, error) {
-	if len(text) > maxFile {
-		return nil, fmt.Errorf("the file is larger than %d bytes", maxFile)
+// appendToJSONList returns the text of a file with values appended to the list at a key, except those already in it.
+func appendToJSONList(text []byte, where []string, values []any) ([]byte, error) {
+	if len(text) > maxSettingsBytes {
+		return nil, fmt.Errorf("the file is larger than %d bytes", maxSettingsBytes)
 	}
-	body, marked := bytes.CutPrefix(text, bom)
+	body, marked := bytes.CutPrefix(text, utf8BOM)
 	if len(bytes.TrimSpace(body)) == 0 {
 		body = []byte("{}\n")
 	}
@@ -67,17 +68,17 @@ func addToJSONList(text []byte, where []string, values []any) ([]byte, error) {
 		return nil, err
 	}
 	for _, value := range values {
-		if list, err = appendNew(list, value); err != nil {
+		if list, err = appendIfMissing(list, value); err != nil {
 			return nil, err
 		}
 	}
-	if body, err = setJSON(body, where, list); err == nil && marked {
-		body = append(append([]byte{}, bom...), body...)
+	if body, err = setJSONValue(body, where, list); err == nil && marked {
+		body = append(append([]byte{}, utf8BOM...), body...)
 	}
 	return body, err
 }
 
-func appendNew(list []any, value any) ([]any, error) {
+func appendIfMissing(list []any, value any) ([]any, error) {
 	want, err := json.Marshal(value)
 	for _, one := range list {
 		if have, failed := json.Marshal(one); failed == nil && bytes.Equal(have, want) {
@@ -87,9 +88,9 @@ func appendNew(list []any, value any) ([]any, error) {
 	return append(list, value), err
 }
 
-// readJSONList returns the list at a place; nil if nothing is there.
+// readJSONList returns the list at a key; nil if the key is missing.
 func readJSONList(text []byte, where []string) (list []any, err error) {
-	if err = checkNesting(text); err != nil {
+	if err = checkNestingDepth(text); err != nil {
 		return nil, err
 	}
 	standard, err := hujson.Standardize(append(text[:len(text):len(text)], '\n'))
@@ -100,7 +101,7 @@ func readJSONList(text []byte, where []string) (list []any, err error) {
 	for i, name := range where {
 		var object map[string]json.RawMessage
 		if json.Unmarshal(at, &object) != nil {
-			return nil, fmt.Errorf("%s is not an object; %w", orRoot(where[:i]), errNotEditable)
+			return nil, fmt.Errorf("%s is not an object; %w", describeKey(where[:i]), errNotEditable)
 		}
 		if object[name] == nil {
 			return nil, nil
@@ -108,7 +109,7 @@ func readJSONList(text []byte, where []string) (list []any, err error) {
 		at = object[name]
 	}
 	if json.Unmarshal(at, &list) != nil {
-		return nil, fmt.Errorf("%s is not a list; %w", orRoot(where), errNotEditable)
+		return nil, fmt.Errorf("%s is not a list; %w", describeKey(where), errNotEditable)
 	}
 	return list, nil
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// editTOML sets the settings of the table at a place. A table that is missing is added at the end.
-func editTOML(text []byte, where []string, entry []entrySetting) ([]byte, error) {
+// editTOML sets the fields of the table at a key. It appends the table if it is missing.
+func editTOML(text []byte, where []string, entry []entryField) ([]byte, error) {
 	if err := toml.Unmarshal(text, &map[string]any{}); err != nil {
 		return nil, fmt.Errorf("the file is not TOML: %w; %w", err, errNotEditable)
 	}
-	found, err := readTOML(text, where)
+	found, err := findTOMLTable(text, where)
 	if err != nil {
 		return nil, err
 	}
@@ -34,12 +34,12 @@ func editTOML(text []byte, where []string, entry []entrySetting) ([]byte, error)
 			}
 			b.WriteString(newline)
 		}
-		b.WriteString("[" + tomlKey(where...) + "]" + newline)
+		b.WriteString("[" + formatTOMLKey(where...) + "]" + newline)
 		for _, s := range entry {
-			b.WriteString(s.key + " = " + tomlValue(s.value) + newline)
+			b.WriteString(s.key + " = " + formatTOMLValue(s.value) + newline)
 		}
 		out = append(out, b.String()...)
-		return out, checkTOML(out, where, entry)
+		return out, verifyTOML(out, where, entry)
 	}
 	for _, s := range slices.Backward(entry) { // so that what is added stands in the order of the entry
 		if _, ok := found.keys[s.key]; ok {
@@ -48,41 +48,41 @@ func editTOML(text []byte, where []string, entry []entrySetting) ([]byte, error)
 		if _, ok := found.tables[s.key]; ok {
 			return nil, fmt.Errorf("%s.%s is a table of its own; %w", strings.Join(where, "."), s.key, errNotEditable)
 		}
-		out = slices.Insert(out, found.header, []byte(newline+s.key+" = "+tomlValue(s.value))...)
+		out = slices.Insert(out, found.header, []byte(newline+s.key+" = "+formatTOMLValue(s.value))...)
 	}
 	// All keys stand below the header, and are set from the last to the first, so that their places stay right.
 	shift := len(out) - len(text)
-	for _, s := range byPlace(entry, found.keys) {
+	for _, s := range sortByOffset(entry, found.keys) {
 		place := found.keys[s.key]
-		if sameTOML(text[place.from:place.to], s) {
+		if setsSameTOMLValue(text[place.from:place.to], s) {
 			continue
 		}
-		out = slices.Replace(out, place.from+shift, place.to+shift, []byte(s.key+" = "+tomlValue(s.value))...)
+		out = slices.Replace(out, place.from+shift, place.to+shift, []byte(s.key+" = "+formatTOMLValue(s.value))...)
 	}
-	return out, checkTOML(out, where, entry)
+	return out, verifyTOML(out, where, entry)
 }
 
-// byPlace returns the settings that are in the text, the last one first.
-func byPlace(entry []entrySetting, keys map[string]span) []entrySetting {
-	there := slices.DeleteFunc(slices.Clone(entry), func(s entrySetting) bool { _, ok := keys[s.key]; return !ok })
-	slices.SortFunc(there, func(a, b entrySetting) int { return keys[b.key].from - keys[a.key].from })
+// sortByOffset returns the fields that the text has, the last one first.
+func sortByOffset(entry []entryField, keys map[string]textRange) []entryField {
+	there := slices.DeleteFunc(slices.Clone(entry), func(s entryField) bool { _, ok := keys[s.key]; return !ok })
+	slices.SortFunc(there, func(a, b entryField) int { return keys[b.key].from - keys[a.key].from })
 	return there
 }
 
-// span is a part of a text.
-type span struct{ from, to int }
+// textRange is a range of bytes in a text.
+type textRange struct{ from, to int }
 
-// tomlTable is what was found of a table.
+// tomlTable describes a table that the parser found in a text.
 type tomlTable struct {
 	there  bool
-	header int                 // where the line of its header ends
-	keys   map[string]span     // its own keys, with their values
-	tables map[string]struct{} // the tables below it
+	header int                  // where the line of its header ends
+	keys   map[string]textRange // its own keys, with their values
+	tables map[string]struct{}  // the tables below it
 }
 
-// readTOML finds a table. The text is TOML.
-func readTOML(text []byte, where []string) (*tomlTable, error) {
-	found := &tomlTable{keys: map[string]span{}, tables: map[string]struct{}{}}
+// findTOMLTable finds the table at a key. Tables that are written in another form are an error.
+func findTOMLTable(text []byte, where []string) (*tomlTable, error) {
+	found := &tomlTable{keys: map[string]textRange{}, tables: map[string]struct{}{}}
 	var p unstable.Parser
 	p.Reset(text)
 	var current []string
@@ -90,25 +90,25 @@ func readTOML(text []byte, where []string) (*tomlTable, error) {
 		e := p.Expression()
 		switch e.Kind {
 		case unstable.Table, unstable.ArrayTable:
-			current = tomlName(e)
+			current = nodeKeyParts(e)
 			switch {
 			case slices.Equal(current, where):
 				if e.Kind == unstable.ArrayTable {
 					return nil, fmt.Errorf("%s is a list of tables; %w", strings.Join(where, "."), errNotEditable)
 				}
-				found.there, found.header = true, lineEnd(text, firstKey(e))
+				found.there, found.header = true, lineEndOffset(text, tableNameOffset(e))
 			case len(current) > len(where) && slices.Equal(current[:len(where)], where):
 				found.tables[current[len(where)]] = struct{}{}
 			}
 		case unstable.KeyValue:
-			name := append(slices.Clone(current), tomlName(e)...)
+			name := append(slices.Clone(current), nodeKeyParts(e)...)
 			switch {
 			case slices.Equal(current, where) && len(name) == len(where)+1:
-				found.keys[name[len(where)]] = span{int(e.Raw.Offset), int(e.Raw.Offset + e.Raw.Length)}
+				found.keys[name[len(where)]] = textRange{int(e.Raw.Offset), int(e.Raw.Offset + e.Raw.Length)}
 			case slices.Equal(current, where):
 				found.tables[name[len(where)]] = struct{}{}
-			case len(current) <= len(where) && keysOverlap(name, where):
-				return nil, fmt.Errorf("%s is not written as [%s]; %w", strings.Join(name, "."), tomlKey(where...), errNotEditable)
+			case len(current) <= len(where) && isPrefixOfOther(name, where):
+				return nil, fmt.Errorf("%s is not written as [%s]; %w", strings.Join(name, "."), formatTOMLKey(where...), errNotEditable)
 			}
 		}
 	}
@@ -121,21 +121,21 @@ func readTOML(text []byte, where []string) (*tomlTable, error) {
 	return found, nil
 }
 
-// keysOverlap reports whether one key contains the other.
-func keysOverlap(name, where []string) bool {
+// isPrefixOfOther reports whether one of two keys is a prefix of the other.
+func isPrefixOfOther(name, where []string) bool {
 	n := min(len(name), len(where))
 	return slices.Equal(name[:n], where[:n])
 }
 
-// firstKey returns where the name of a table begins.
-func firstKey(e *unstable.Node) int {
+// tableNameOffset returns the offset of the name in a table's header.
+func tableNameOffset(e *unstable.Node) int {
 	keys := e.Key()
 	keys.Next()
 	return int(keys.Node().Raw.Offset)
 }
 
-// lineEnd returns where the line ends that an offset is in.
-func lineEnd(text []byte, from int) int {
+// lineEndOffset returns the offset at which the line around an offset ends.
+func lineEndOffset(text []byte, from int) int {
 	n := bytes.IndexByte(text[from:], '\n')
 	if n < 0 {
 		return len(text)
@@ -146,7 +146,8 @@ func lineEnd(text []byte, from int) int {
 	return from + n
 }
 
-func tomlName(e *unstable.Node) []string {
+// nodeKeyParts returns the parts of a node's dotted key.
+func nodeKeyParts(e *unstable.Node) []string {
 	var name []string
 	for keys := e.Key(); keys.Next(); {
 		name = append(name, string(keys.Node().Data))
@@ -154,59 +155,59 @@ func tomlName(e *unstable.Node) []string {
 	return name
 }
 
-// tomlKey writes a dotted key.
-func tomlKey(parts ...string) string {
+// formatTOMLKey returns a dotted key, with quotes where they are needed.
+func formatTOMLKey(parts ...string) string {
 	written := make([]string, 0, len(parts))
 	for _, part := range parts {
 		bare := part != "" && strings.Trim(part, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 		if !bare {
-			part = tomlString(part)
+			part = formatTOMLString(part)
 		}
 		written = append(written, part)
 	}
 	return strings.Join(written, ".")
 }
 
-// tomlString writes a basic string, which has the escapes of JSON.
-func tomlString(s string) string {
-	text, err := marshal(s)
+// formatTOMLString returns a basic string, whose escapes are those of JSON.
+func formatTOMLString(s string) string {
+	text, err := marshalReadable(s)
 	if err != nil {
 		return strconv.Quote(s)
 	}
 	return strings.ReplaceAll(text, "\x7f", `\u007f`)
 }
 
-func tomlValue(v any) string {
+func formatTOMLValue(v any) string {
 	switch v := v.(type) {
 	case string:
-		return tomlString(v)
+		return formatTOMLString(v)
 	case bool:
 		return strconv.FormatBool(v)
 	case []string:
 		items := make([]string, 0, len(v))
 		for _, item := range v {
-			items = append(items, tomlString(item))
+			items = append(items, formatTOMLString(item))
 		}
 		return "[" + strings.Join(items, ", ") + "]"
 	case map[string]string:
 		var items []string
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			items = append(items, tomlKey(key)+" = "+tomlString(v[key]))
+			items = append(items, formatTOMLKey(key)+" = "+formatTOMLString(v[key]))
 		}
 		return "{ " + strings.Join(items, ", ") + " }"
 	}
 	return `""` // there are no other values
 }
 
-// sameTOML reports whether a line sets what is wanted, however it is written.
-func sameTOML(line []byte, s entrySetting) bool {
+// setsSameTOMLValue reports whether a line of TOML sets a field to its value, in any notation.
+func setsSameTOMLValue(line []byte, s entryField) bool {
 	var have, want map[string]any
-	return toml.Unmarshal(line, &have) == nil && toml.Unmarshal([]byte(s.key+" = "+tomlValue(s.value)), &want) == nil &&
+	return toml.Unmarshal(line, &have) == nil && toml.Unmarshal([]byte(s.key+" = "+formatTOMLValue(s.value)), &want) == nil &&
 		fmt.Sprint(have) == fmt.Sprint(want)
 }
 
-// checkTOML makes sure that what was written is read as it was meant.
-func checkTOML(text []byte, where []string, entry []entrySetting) error {
+// verifyTOML parses the edited text and returns an error if it does not have the fields.
+func verifyTOML(text []byte, where []string, entry []entryField) error {
 	var all map[string]any
 	err := toml.Unmarshal(text, &all)
 	table := all
@@ -216,7 +217,7 @@ func checkTOML(text []byte, where []string, entry []entrySetting) error {
 	for _, s := range entry {
 		var want map[string]any
 		if err == nil {
-			err = toml.Unmarshal([]byte(s.key+" = "+tomlValue(s.value)), &want)
+			err = toml.Unmarshal([]byte(s.key+" = "+formatTOMLValue(s.value)), &want)
 		}
 		if err == nil && fmt.Sprint(table[s.key]) != fmt.Sprint(want[s.key]) {
 			err = fmt.Errorf("%s would not be read back", s.key)

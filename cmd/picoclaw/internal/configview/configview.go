@@ -7,13 +7,14 @@ import (
 	"github.com/picoclaw/picoclaw/host/config"
 )
 
-// Config is the configuration as scripts read it.
+// Config is the JSON output about a configuration.
 type Config struct {
 	Home     string    `json:"home"`
 	File     string    `json:"file"`
 	Settings []Setting `json:"settings"`
 }
 
+// Setting is the JSON output about one setting: its value and where the value comes from.
 type Setting struct {
 	Key    string `json:"key"`
 	Value  any    `json:"value"`
@@ -22,7 +23,8 @@ type Setting struct {
 	Line   int    `json:"line,omitempty"`
 }
 
-func New(cfg *config.Config, settings []config.Setting) Config {
+// NewConfig returns the JSON output about some settings of a configuration.
+func NewConfig(cfg *config.Config, settings []config.Setting) Config {
 	out := Config{Home: cfg.Home().Path, File: cfg.File(), Settings: make([]Setting, 0, len(settings))}
 	for _, s := range settings {
 		out.Settings = append(out.Settings, Setting{Key: s.Key, Value: s.Value,

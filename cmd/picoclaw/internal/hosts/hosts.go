@@ -15,20 +15,20 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// CloseTimeout is how long plugins may take to finish when the program ends.
+// CloseTimeout limits the time that plugins may take to exit when the host closes.
 const CloseTimeout = 5 * time.Second
 
-// Open opens the host for an agent's calls, which has the tools of plugins alone.
-func Open(f *cli.Factory, agent string) (*host.Assembly, error) {
+// OpenHost opens a host with the tools of plugins only, for calls of an agent.
+func OpenHost(f *cli.Factory, agent string) (*host.Assembly, error) {
 	cfg, err := f.Config(agent)
 	if err != nil {
 		return nil, err
 	}
-	return Assemble(f, cfg, host.Options{NoBuiltIns: true})
+	return AssembleHost(f, cfg, host.Options{NoBuiltIns: true})
 }
 
-// Assemble opens a host with a configuration. An error in the configuration or the installation is reported here.
-func Assemble(f *cli.Factory, cfg *config.Config, o host.Options) (*host.Assembly, error) {
+// AssembleHost opens a host with a configuration and options. Its errors have exit code 3.
+func AssembleHost(f *cli.Factory, cfg *config.Config, o host.Options) (*host.Assembly, error) {
 	logger, err := f.NewLogger(cfg)
 	if err != nil {
 		return nil, err
@@ -46,18 +46,20 @@ func Assemble(f *cli.Factory, cfg *config.Config, o host.Options) (*host.Assembl
 	return all, nil
 }
 
-// Opener opens a session: (*session.Host).Session for calls, (*session.Host).Preview for decisions alone.
-type Opener func(h *session.Host, agent string, origin session.Origin) (*session.Session, error)
+// SessionOpener opens a session: (*session.Host).OpenSession for calls, (*session.Host).OpenPreview for decisions
+// only.
+type SessionOpener func(h *session.Host, agent string, origin session.Origin) (*session.Session, error)
 
-// OpenSession opens the host and a session for an agent. Call done at the end.
+// OpenSession opens a host and a session for calls of an agent. done closes the host.
 func OpenSession(f *cli.Factory, agent string, origin session.Origin) (s *session.Session, h *host.Assembly,
 	done func(), err error) {
-	return OpenSessionBy(f, (*session.Host).OpenSession, agent, origin)
+	return OpenSessionWith(f, (*session.Host).OpenSession, agent, origin)
 }
 
-func OpenSessionBy(f *cli.Factory, open Opener, agent string, origin session.Origin) (s *session.Session,
+// OpenSessionWith is like OpenSession, but opens the session with open.
+func OpenSessionWith(f *cli.Factory, open SessionOpener, agent string, origin session.Origin) (s *session.Session,
 	h *host.Assembly, done func(), err error) {
-	h, err = Open(f, agent)
+	h, err = OpenHost(f, agent)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -65,11 +67,11 @@ func OpenSessionBy(f *cli.Factory, open Opener, agent string, origin session.Ori
 	if err != nil {
 		return nil, nil, nil, cli.StartError(err)
 	}
-	return s, h, func() { Close(f, h) }, nil
+	return s, h, func() { CloseHost(f, h) }, nil
 }
 
-// Close closes a host. Failures are reported and change nothing.
-func Close(f *cli.Factory, h interface{ Close(context.Context) error }) {
+// CloseHost closes a host within CloseTimeout and prints an error.
+func CloseHost(f *cli.Factory, h interface{ Close(context.Context) error }) {
 	ctx, cancel := context.WithTimeout(context.Background(), CloseTimeout)
 	defer cancel()
 	if err := h.Close(ctx); err != nil {
@@ -77,14 +79,14 @@ func Close(f *cli.Factory, h interface{ Close(context.Context) error }) {
 	}
 }
 
-// SelfTest is the name of the command with which this program, started in a sandbox, attacks it.
-const SelfTest = "selftest"
+// SelfTestName is the name of the hidden command that attacks the sandbox in which it runs.
+const SelfTestName = "selftest"
 
-// SelfTestCommand returns this program with the command [SelfTest].
+// SelfTestCommand returns the command line that runs [SelfTestName] with this binary.
 func SelfTestCommand() ([]string, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find picoclaw's own binary: %w", err)
 	}
-	return []string{exe, SelfTest}, nil
+	return []string{exe, SelfTestName}, nil
 }

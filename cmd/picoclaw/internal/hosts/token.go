@@ -15,25 +15,26 @@ import (
 	"github.com/picoclaw/picoclaw/internal/statefiles"
 )
 
-// tokenForm is what a token may be made of: nothing that a header could not carry.
-var tokenForm = lazyregexp.New(`^[A-Za-z0-9._~+/=-]+$`)
+// tokenPattern matches tokens: characters that an HTTP header can carry.
+var tokenPattern = lazyregexp.New(`^[A-Za-z0-9._~+/=-]+$`)
 
-// cutTokenForm matches the beginning of a token that picoclaw has made, which is followed by a line feed.
-var cutTokenForm = lazyregexp.New(`^[A-Z2-7]{1,51}$`)
+// truncatedToken matches the beginning of a token created by picoclaw. A complete token file ends with a line feed.
+var truncatedToken = lazyregexp.New(`^[A-Z2-7]{1,51}$`)
 
 const tokenRemedy = "put back a copy, or write a new one, such as that of `openssl rand -hex 32`"
 
 // A token is long enough that nobody guesses it.
 const minToken, maxToken = 16, 512
 
-// KeepToken returns the token in a file of a home. It creates the file with a new token if the home never had one.
-func KeepToken(home, name string) (string, error) {
+// ReadOrCreateToken returns the token in a file of a home. It creates the file with a new token if the home never had
+// one.
+func ReadOrCreateToken(home, name string) (string, error) {
 	path := filepath.Join(home, name)
 	if err := statefiles.Check(home, path); err != nil {
 		return "", fmt.Errorf("read the token: %w", err)
 	}
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		if err := createToken(path); err != nil {
+		if err := createTokenFile(path); err != nil {
 			return "", fmt.Errorf("make a token: %w", err)
 		}
 	}
@@ -44,8 +45,8 @@ func KeepToken(home, name string) (string, error) {
 	return token, err
 }
 
-// createToken writes a new token to a file, unless another process has created it meanwhile.
-func createToken(path string) error {
+// createTokenFile writes a new token to a file, unless the file exists.
+func createTokenFile(path string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
@@ -60,30 +61,30 @@ func createToken(path string) error {
 	return err
 }
 
-// ReadToken reads the token in a file that nobody but its owner may read.
+// ReadToken reads the token in a file. A file that other users can read is an error.
 func ReadToken(path string) (string, error) {
 	text, err := smallfile.ReadPrivate(path, 1<<10, "replace the token if another user may have read it")
 	if err != nil {
 		return "", fmt.Errorf("read the token: %s: %w", path, err)
 	}
 	token := strings.TrimSpace(string(text))
-	if len(token) < minToken || len(token) > maxToken || !tokenForm().MatchString(token) {
+	if len(token) < minToken || len(token) > maxToken || !tokenPattern().MatchString(token) {
 		return "", fmt.Errorf("%s does not hold a token: want 16 to 512 letters, digits and -._~+/=; %s", path, tokenRemedy)
 	}
-	if len(token) == len(text) && cutTokenForm().MatchString(token) {
+	if len(token) == len(text) && truncatedToken().MatchString(token) {
 		return "", fmt.Errorf("the token in %s was cut short; %s", path, tokenRemedy)
 	}
 	return token, nil
 }
 
-// tokenFile is where an agent's token is kept.
-func tokenFile(home, agent string) string { return filepath.Join(home, "tokens", agent) }
+// agentTokenPath returns the path of an agent's token file.
+func agentTokenPath(home, agent string) string { return filepath.Join(home, "tokens", agent) }
 
-// AgentToken returns an agent's token. It is made if there never was one.
+// AgentToken returns an agent's token, and creates it if the agent never had one.
 func AgentToken(home, agent string) (string, error) {
-	file := tokenFile(home, agent)
+	file := agentTokenPath(home, agent)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return "", err
 	}
-	return KeepToken(home, filepath.Join("tokens", agent))
+	return ReadOrCreateToken(home, filepath.Join("tokens", agent))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// PrintFeatures prints the resources and prompts of a plugin.
-func PrintFeatures(out *terminal.Writer, m *pluginpb.Manifest) {
+// PrintResourcesAndPrompts prints the resources and prompts of a plugin, one per line.
+func PrintResourcesAndPrompts(out *terminal.Writer, m *pluginpb.Manifest) {
 	for _, r := range m.Resources {
 		fmt.Fprintf(out, "  resource  %s.%s  %s  %s\n", m.ID, r.Name, terminal.CleanLine(r.URI), terminal.CleanLine(terminal.Shorten(r.Doc, 100)))
 	}

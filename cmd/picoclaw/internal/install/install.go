@@ -16,7 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Options are the options of `picoclaw plugin install` and `update`.
+// Options are the options of commands that install or update a plugin.
 type Options struct {
 	*cli.Factory
 	Yes    bool
@@ -27,8 +27,8 @@ type Options struct {
 	Differs bool // whether something was, once it has taken that
 }
 
-// Result is what was done, as scripts read it.
-type Result struct {
+// InstallResult is the JSON output of a command that installs or updates a plugin.
+type InstallResult struct {
 	ID       string `json:"id"`
 	Version  string `json:"version"`
 	Previous string `json:"previous,omitempty"` // the version that ran before
@@ -36,12 +36,13 @@ type Result struct {
 	Diff     string `json:"diff,omitempty"`     // what is different in what it offers and asks for
 }
 
-func (o *Options) AddTo(cmd *cobra.Command) {
+// AddFlags adds --yes and --output to a command.
+func (o *Options) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.Yes, "yes", false, "do not ask for confirmation")
 	o.AddOutputFlag(cmd, &o.Output)
 }
 
-// Confirm asks, unless --yes has answered already.
+// Confirm asks a yes-or-no question, and returns true without asking if --yes is set.
 func (o *Options) Confirm(question string) (bool, error) {
 	if o.Yes {
 		return true, nil
@@ -49,7 +50,8 @@ func (o *Options) Confirm(question string) (bool, error) {
 	return o.AskYesNo(question)
 }
 
-func (o *Options) Report(r Result) error {
+// PrintResult prints the result as JSON or as one line of text.
+func (o *Options) PrintResult(r InstallResult) error {
 	if o.Output == cli.JSON {
 		return o.PrintJSON(r)
 	}
@@ -67,23 +69,23 @@ func (o *Options) Report(r Result) error {
 	return nil
 }
 
-// Update puts another version of an installed plugin in the place of the one that runs, or beside it until there is a
-// yes.
-func (o *Options) Update(s *Shelf, p *store.Package, pin *store.InstalledPlugin) error {
+// UpdatePlugin replaces an installed plugin with another version. If the user does not confirm changed tools or
+// grants, the version is staged and the old one stays active.
+func (o *Options) UpdatePlugin(s *Plugins, p *store.Package, pin *store.InstalledPlugin) error {
 	id := p.Manifest.ID
-	r := Result{ID: id, Version: p.Manifest.Version, Previous: pin.Version}
+	r := InstallResult{ID: id, Version: p.Manifest.Version, Previous: pin.Version}
 	old, err := s.Store.ReadManifest(id, pin)
 	if err != nil {
 		return cli.FailedError(err)
 	}
-	yes, err := o.agree(old, p.Manifest, &r)
+	yes, err := o.confirmChanges(old, p.Manifest, &r)
 	if err != nil || !yes {
 		// Nobody there to ask is no reason to lose the package: whoever is there later can say yes.
 		if err := s.Store.StageVersion(p); err != nil {
 			return cli.FailedError(err)
 		}
 		r.Waiting = true
-		return o.waiting(r)
+		return o.reportWaiting(r)
 	}
 	if err := s.Store.Install(p); err != nil {
 		return cli.FailedError(err)
@@ -91,11 +93,12 @@ func (o *Options) Update(s *Shelf, p *store.Package, pin *store.InstalledPlugin)
 	if err := s.Store.RemoveUnused(); err != nil {
 		return cli.FailedError(err)
 	}
-	return o.Report(r)
+	return o.PrintResult(r)
 }
 
-// agree asks about a version that offers or asks for something else than the one that runs.
-func (o *Options) agree(old, next *pluginpb.Manifest, r *Result) (bool, error) {
+// confirmChanges shows the differences in tools and grants between two versions and asks for confirmation. It returns
+// true without asking if there are none.
+func (o *Options) confirmChanges(old, next *pluginpb.Manifest, r *InstallResult) (bool, error) {
 	diff, err := store.DiffManifests(old, next)
 	diff += o.Also
 	if err != nil || diff == "" {
@@ -110,16 +113,16 @@ func (o *Options) agree(old, next *pluginpb.Manifest, r *Result) (bool, error) {
 	return o.Confirm(fmt.Sprintf("Let plugin %s %s take the place of %s?", r.ID, r.Version, r.Previous))
 }
 
-// waiting tells that a version waits. It is a failure for scripts: what they asked for is not so.
-func (o *Options) waiting(r Result) error {
-	if err := o.Report(r); err != nil {
+// reportWaiting prints that a version waits for confirmation, and returns an error with exit code 1.
+func (o *Options) reportWaiting(r InstallResult) error {
+	if err := o.PrintResult(r); err != nil {
 		return err
 	}
 	return cli.FailedError(cli.ErrReported)
 }
 
-// Accept makes the version that waits the one that runs.
-func (o *Options) Accept(s *Shelf, id string, pin *store.InstalledPlugin) error {
+// AcceptWaiting asks for confirmation of the waiting version and makes it the active one.
+func (o *Options) AcceptWaiting(s *Plugins, id string, pin *store.InstalledPlugin) error {
 	if pin.Waiting == nil {
 		return cli.FailedError(fmt.Errorf("no new version of plugin %s waits; name the directory or archive that has it", id))
 	}
@@ -134,11 +137,11 @@ func (o *Options) Accept(s *Shelf, id string, pin *store.InstalledPlugin) error 
 	if o.Also, err = s.SpecDiff(id, pin); err != nil {
 		return cli.FailedError(err)
 	}
-	r := Result{ID: id, Version: pin.Waiting.Version, Previous: pin.Version}
-	yes, err := o.agree(old, next, &r)
+	r := InstallResult{ID: id, Version: pin.Waiting.Version, Previous: pin.Version}
+	yes, err := o.confirmChanges(old, next, &r)
 	if err != nil || !yes {
 		r.Waiting = true
-		return o.waiting(r)
+		return o.reportWaiting(r)
 	}
 	if _, err := s.Store.ActivateWaiting(id); err != nil {
 		return cli.FailedError(err)
@@ -146,5 +149,5 @@ func (o *Options) Accept(s *Shelf, id string, pin *store.InstalledPlugin) error 
 	if err := s.Store.RemoveUnused(); err != nil {
 		return cli.FailedError(err)
 	}
-	return o.Report(r)
+	return o.PrintResult(r)
 }

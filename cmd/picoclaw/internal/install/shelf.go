@@ -13,11 +13,11 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// Shelf is the plugins of an instance root, as the verbs of plugin see them.
-type Shelf struct{ *inventory.Inventory }
+// Plugins is the inventory of the plugins in a home.
+type Plugins struct{ *inventory.Inventory }
 
-// OpenShelf reads the plugins. It starts nothing.
-func OpenShelf(f *cli.Factory) (*Shelf, error) {
+// OpenPlugins reads the inventory of plugins. It starts no plugin.
+func OpenPlugins(f *cli.Factory) (*Plugins, error) {
 	cfg, err := f.Config("")
 	if err != nil {
 		return nil, err
@@ -34,11 +34,11 @@ func OpenShelf(f *cli.Factory) (*Shelf, error) {
 	if err != nil {
 		return nil, cli.StartError(err)
 	}
-	return &Shelf{s}, nil
+	return &Plugins{s}, nil
 }
 
-// FindPin returns the pin of an installed plugin.
-func (s *Shelf) FindPin(id string) (*store.InstalledPlugin, error) {
+// FindLockEntry returns the lock file's entry of an installed plugin.
+func (s *Plugins) FindLockEntry(id string) (*store.InstalledPlugin, error) {
 	pin, err := s.FindInstalled(id)
 	if err != nil {
 		return nil, cli.UsageErrorf("%w", err)
@@ -47,15 +47,16 @@ func (s *Shelf) FindPin(id string) (*store.InstalledPlugin, error) {
 }
 
 // IsBundled reports whether a plugin comes with picoclaw.
-func (s *Shelf) IsBundled(id string) bool {
+func (s *Plugins) IsBundled(id string) bool {
 	return slices.ContainsFunc(s.Catalog.Plugins(), func(p *catalog.Plugin) bool {
 		return p.Manifest.ID == id &&
 			p.Kind == catalog.BundledPlugin
 	})
 }
 
-// CheckReach refuses a store that an agent could write to.
-func (s *Shelf) CheckReach() error {
+// CheckStoreOutsideWorkspaces returns an error if the plugin store is inside an agent's workspace, where the agent
+// could change plugins.
+func (s *Plugins) CheckStoreOutsideWorkspaces() error {
 	for _, id := range s.Config.AgentIDs() {
 		p, err := policy.PreviewPolicy(s.Config, id)
 		if err != nil {

@@ -27,7 +27,7 @@ func run(args []string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	tree := root.New(&cli.Factory{In: strings.NewReader(""), Out: os.Stdout, Err: os.Stderr, Version: version})
+	tree := root.NewRootCommand(&cli.Factory{In: strings.NewReader(""), Out: os.Stdout, Err: os.Stderr, Version: version})
 	tree.DisableAutoGenTag = true
 	return doc.GenManTree(tree,
 		&doc.GenManHeader{Title: "PICOCLAW", Section: "1", Source: "picoclaw " + version, Manual: "picoclaw"}, dir)

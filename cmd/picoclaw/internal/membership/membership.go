@@ -20,8 +20,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 )
 
-// Flags are --fleet and --credentials: the fleet that a command is about.
-type Flags struct {
+// FleetFlags are --fleet and --credentials, the address and the credentials of a fleet.
+type FleetFlags struct {
 	*cli.Factory
 	Address, credentials string
 	Name                 string // of a worker, where --name says it
@@ -31,18 +31,18 @@ type Flags struct {
 	Wait func(error)
 }
 
-// AddTo adds --fleet and --credentials.
-func (o *Flags) AddTo(cmd *cobra.Command, doc string) {
+// AddFlags adds --fleet and --credentials to a command. doc is the help text of --fleet.
+func (o *FleetFlags) AddFlags(cmd *cobra.Command, doc string) {
 	cmd.Flags().StringVar(&o.Address, "fleet", "", doc)
 	cmd.Flags().StringVar(&o.credentials, "credentials", "",
 		"NATS credentials `file`, for a fleet without a hub (default: fleet.credentials)")
 }
 
-// JoinTimeout is how long it may take to be let into a fleet.
+// JoinTimeout limits the time that joining a fleet may take.
 const JoinTimeout = 10 * time.Second
 
-// Member is a fleet, and who this machine is there.
-type Member struct {
+// FleetMember is the connection of this machine to a fleet, with its name and tenant there.
+type FleetMember struct {
 	*fleet.Fleet
 	Connection *nats.Conn
 	Id         *identity.Identity // nil in a fleet that is no hub's
@@ -50,13 +50,14 @@ type Member struct {
 	Tenant     string
 }
 
-// retryPause is how long Join waits until it tries again.
+// retryPause is the time between two attempts of JoinFleet.
 const retryPause = time.Second
 
-// Join joins the fleet: as who an identity file says, or else under a name of this machine's.
-func (o *Flags) Join(ctx context.Context, cfg *config.Config, name string) (*Member, error) {
+// JoinFleet connects to the fleet with the identity of an identity file, or else under name. If Wait is set, it
+// retries while the hub is unreachable.
+func (o *FleetFlags) JoinFleet(ctx context.Context, cfg *config.Config, name string) (*FleetMember, error) {
 	for told := false; ; told = true {
-		j, err := o.join(ctx, cfg, name)
+		j, err := o.connectFleet(ctx, cfg, name)
 		if err == nil || o.Wait == nil || !identity.IsUnreached(err) {
 			return j, err
 		}
@@ -71,15 +72,16 @@ func (o *Flags) Join(ctx context.Context, cfg *config.Config, name string) (*Mem
 	}
 }
 
-func (o *Flags) join(ctx context.Context, cfg *config.Config, name string) (*Member, error) {
+// connectFleet connects to the fleet once, without retries.
+func (o *FleetFlags) connectFleet(ctx context.Context, cfg *config.Config, name string) (*FleetMember, error) {
 	set := cfg.Fleet()
 	set.URL, set.Credentials = cmp.Or(o.Address, set.URL), cmp.Or(o.credentials, set.Credentials)
-	j := &Member{Name: cmp.Or(o.Name, name), Tenant: set.Tenant}
+	j := &FleetMember{Name: cmp.Or(o.Name, name), Tenant: set.Tenant}
 	file := cmp.Or(set.URL, set.Credentials)
 	var err error
 	if file == "" || strings.Contains(file, "://") {
 		j.Connection, err = identity.Dial(set.URL, name, set.Credentials)
-	} else if err = o.noOther(file); err != nil {
+	} else if err = o.checkIdentityFlags(file); err != nil {
 		return nil, err
 	} else {
 		j.Connection, j.Id, err = identity.Connect(file)
@@ -99,8 +101,8 @@ func (o *Flags) join(ctx context.Context, cfg *config.Config, name string) (*Mem
 	return j, nil
 }
 
-// noOther refuses flags beside an identity file that say who this machine is.
-func (o *Flags) noOther(file string) error {
+// checkIdentityFlags refuses --name and --credentials beside an identity file, which has both.
+func (o *FleetFlags) checkIdentityFlags(file string) error {
 	var given []string
 	if o.Name != "" {
 		given = append(given, "--name")
@@ -115,8 +117,9 @@ func (o *Flags) noOther(file string) error {
 		"enroll another identity with `picoclaw hub add`", strings.Join(given, " and "), file)
 }
 
-// Require refuses an identity that has none of the roles, of which the first is named as the one to have.
-func (j *Member) Require(roles ...string) error {
+// RequireRole returns an error if the identity has none of the roles. The error recommends an identity with the first
+// role. Members without an identity may do everything.
+func (j *FleetMember) RequireRole(roles ...string) error {
 	if j.Id == nil || slices.Contains(roles, j.Id.Role) {
 		return nil
 	}
@@ -125,19 +128,19 @@ func (j *Member) Require(roles ...string) error {
 		agents = " --agent ID"
 	}
 	return fmt.Errorf("%s is %s in the fleet, and %s's identity is needed: `picoclaw hub add %s NAME%s`",
-		j.Id.Name, article(j.Id.Role), article(roles[0]), roles[0], agents)
+		j.Id.Name, withArticle(j.Id.Role), withArticle(roles[0]), roles[0], agents)
 }
 
-// article puts the article before a role.
-func article(role string) string {
+// withArticle returns a role with "a" or "an" before it.
+func withArticle(role string) string {
 	if role == identity.Admin {
 		return "an " + role
 	}
 	return "a " + role
 }
 
-// ExplainClose says why NATS has closed the connection for good, which is never made again, and what to do.
-func (m *Member) ExplainClose() error {
+// ExplainClose returns why NATS closed the connection for good, and the remedy.
+func (m *FleetMember) ExplainClose() error {
 	err := m.Connection.LastError()
 	if m.Id != nil {
 		return m.Id.Explain(err)

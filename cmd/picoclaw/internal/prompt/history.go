@@ -8,17 +8,18 @@ import (
 	"github.com/picoclaw/picoclaw/internal/atomicfile"
 )
 
-// mostKept is how many lines are kept.
-const mostKept = 1000
+// maxHistoryLines is the number of lines that remain when the history is shortened.
+const maxHistoryLines = 1000
 
-// lineHistory has the earlier lines, stored in a private file. Errors of the file are ignored.
+// lineHistory holds earlier lines and stores them in a private file. Errors of the file are ignored.
 type lineHistory struct {
 	path  string
 	lines []string // the oldest first
 	pause bool     // what is typed now is an answer, not a line
 }
 
-func openHistory(path string) *lineHistory {
+// readHistory reads the history file, and shortens it if it is too long.
+func readHistory(path string) *lineHistory {
 	h := &lineHistory{path: path}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -29,14 +30,14 @@ func openHistory(path string) *lineHistory {
 			h.lines = append(h.lines, line)
 		}
 	}
-	if len(h.lines) > 2*mostKept {
-		h.lines = h.lines[len(h.lines)-mostKept:]
+	if len(h.lines) > 2*maxHistoryLines {
+		h.lines = h.lines[len(h.lines)-maxHistoryLines:]
 		_ = atomicfile.WriteFile(h.path, []byte(strings.Join(h.lines, "\n")+"\n"), 0o600)
 	}
 	return h
 }
 
-// Add keeps a line, unless it is the same as the last, begins with a space, or seems to have a secret in it.
+// Add appends a line, except a repeated one and those that begin with a space or seem to contain a secret.
 func (h *lineHistory) Add(line string) {
 	kept := strings.TrimSpace(line)
 	if h.pause || kept == "" || strings.HasPrefix(line, " ") || redact.RedactText(line) != line || h.Len() > 0 &&
@@ -55,5 +56,5 @@ func (h *lineHistory) Add(line string) {
 // Len returns how many lines there are.
 func (h *lineHistory) Len() int { return len(h.lines) }
 
-// At returns a line, 0 being the last.
+// At returns the line at an index; the latest has index 0.
 func (h *lineHistory) At(i int) string { return h.lines[len(h.lines)-1-i] }

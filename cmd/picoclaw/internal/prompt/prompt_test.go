@@ -24,13 +24,13 @@ func TestSplit(t *testing.T) {
 		`{x y`:                       {"{x", "y"},
 		`exec command='$HOME *'`:     {"exec", "command=$HOME *"},
 	} {
-		got, err := Split(line)
+		got, err := SplitLine(line)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v\n%s", line, err, diff)
 		}
 	}
 	for _, line := range []string{`'a`, `"a`, `a\`, `a "b\"`} {
-		if words, err := Split(line); err == nil {
+		if words, err := SplitLine(line); err == nil {
 			t.Errorf("%s is %q", line, words)
 		}
 	}
@@ -49,7 +49,7 @@ func TestSplitOpen(t *testing.T) {
 		"read 'a b' ": {[]string{"read", "a b"}, "", true},
 		"read 'a b":   {[]string{"read"}, "a b", false},
 	} {
-		before, last, ok := SplitOpen(line)
+		before, last, ok := SplitIncomplete(line)
 		if diff := cmp.Diff(want.before, before); diff != "" || last != want.last || ok != want.ok {
 			t.Errorf("%q: %q, %q, %t", line, before, last, ok)
 		}
@@ -59,8 +59,8 @@ func TestSplitOpen(t *testing.T) {
 func FuzzSplit(f *testing.F) {
 	f.Add(`a 'b' "c\"" \d {x`)
 	f.Fuzz(func(t *testing.T, line string) {
-		words, err := Split(line)
-		if before, _, _ := SplitOpen(line); err == nil && len(before) > len(words) {
+		words, err := SplitLine(line)
+		if before, _, _ := SplitIncomplete(line); err == nil && len(before) > len(words) {
 			t.Errorf("%q: %q and %q", line, before, words)
 		}
 	})
@@ -68,18 +68,18 @@ func FuzzSplit(f *testing.F) {
 
 func TestHistoryIsShortened(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history")
-	if err := os.WriteFile(path, []byte(strings.Repeat("old\n", 2*mostKept)+"new\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(strings.Repeat("old\n", 2*maxHistoryLines)+"new\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := openHistory(path)
-	if h.Len() != mostKept || h.At(0) != "new" || h.At(1) != "old" {
+	h := readHistory(path)
+	if h.Len() != maxHistoryLines || h.At(0) != "new" || h.At(1) != "old" {
 		t.Errorf("%d lines, the last is %s", h.Len(), h.At(0))
 	}
 	for _, line := range []string{"new", " private", "password=hunter2", "", "next"} {
 		h.Add(line)
 	}
 	text, err := os.ReadFile(path)
-	if err != nil || strings.Count(string(text), "\n") != mostKept+1 || !strings.HasSuffix(string(text), "\nnew\nnext\n") {
+	if err != nil || strings.Count(string(text), "\n") != maxHistoryLines+1 || !strings.HasSuffix(string(text), "\nnew\nnext\n") {
 		t.Errorf("%d lines (%v)", strings.Count(string(text), "\n"), err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -88,13 +88,13 @@ func TestHistoryIsShortened(t *testing.T) {
 }
 
 func TestLinesOfAPipe(t *testing.T) {
-	r := New(strings.NewReader("one\ntwo"), io.Discard, "", nil)
+	r := NewLineReader(strings.NewReader("one\ntwo"), io.Discard, "", nil)
 	for _, want := range []string{"one\n", "two"} {
-		if line, err := r.Line(t.Context(), "> "); line != want || err != nil {
+		if line, err := r.ReadLine(t.Context(), "> "); line != want || err != nil {
 			t.Errorf("%q, %v", line, err)
 		}
 	}
-	if _, err := r.Line(t.Context(), "> "); !errors.Is(err, io.EOF) {
+	if _, err := r.ReadLine(t.Context(), "> "); !errors.Is(err, io.EOF) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -104,7 +104,7 @@ func TestReadingEndsWithTheContext(t *testing.T) {
 	defer out.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := New(in, io.Discard, "", nil).Line(ctx, "> "); !errors.Is(err, context.Canceled) {
+	if _, err := NewLineReader(in, io.Discard, "", nil).ReadLine(ctx, "> "); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -15,27 +15,27 @@ import (
 	"golang.org/x/term"
 )
 
-// Proposals say how a line can go on.
-type Proposals struct {
+// Completions are the completions of a line's last word.
+type Completions struct {
 	Last  string   // the word at its end
 	Words []string // what that may be the beginning of
 	Whole bool     // a proposal is a whole word: a space follows it
 }
 
-// Reader reads lines.
-type Reader struct {
+// LineReader reads lines from a terminal with history and completion, or from another stream.
+type LineReader struct {
 	out      io.Writer
 	plain    *bufio.Reader  // for what is no terminal
 	fd       int            // of the terminal
 	screen   *term.Terminal // nil for what is no terminal
 	before   *term.State    // of the terminal, while it is raw
 	history  *lineHistory
-	complete func(line string) Proposals
+	complete func(line string) Completions
 }
 
-// New returns a reader of lines. With terminals at both ends there are history, kept in a file, and completion.
-func New(in io.Reader, out io.Writer, historyFile string, complete func(line string) Proposals) *Reader {
-	r := &Reader{out: out, complete: complete}
+// NewLineReader returns a reader. History and completion work only if in and out are terminals.
+func NewLineReader(in io.Reader, out io.Writer, historyFile string, complete func(line string) Completions) *LineReader {
+	r := &LineReader{out: out, complete: complete}
 	stdin, isFile := in.(*os.File)
 	stdout, too := out.(interface {
 		io.Writer
@@ -46,28 +46,29 @@ func New(in io.Reader, out io.Writer, historyFile string, complete func(line str
 		return r
 	}
 	r.fd = int(stdin.Fd())
-	r.history = openHistory(historyFile)
+	r.history = readHistory(historyFile)
 	r.screen = term.NewTerminal(struct {
 		io.Reader
 		io.Writer
-	}{&keyFilter{from: stdin}, stdout}, "")
+	}{&ctrlCReader{from: stdin}, stdout}, "")
 	r.screen.History = r.history
-	r.screen.AutoCompleteCallback = r.onKey
+	r.screen.AutoCompleteCallback = r.completeOnTab
 	return r
 }
 
-// Interactive reports whether a person is at the other end.
-func (r *Reader) Interactive() bool { return r.screen != nil }
+// IsInteractive reports whether the lines come from a terminal.
+func (r *LineReader) IsInteractive() bool { return r.screen != nil }
 
-// Line reads a line; [io.EOF] after the last. It returns when the context ends; then the reader is of no use any more.
-func (r *Reader) Line(ctx context.Context, prompt string) (string, error) {
+// ReadLine shows a prompt and reads a line; [io.EOF] after the last one. It returns when the context ends, and the
+// reader can't be used after that.
+func (r *LineReader) ReadLine(ctx context.Context, prompt string) (string, error) {
 	type answer struct {
 		line string
 		err  error
 	}
 	read := make(chan answer, 1)
 	go func() {
-		line, err := r.readTerminalLine(prompt)
+		line, err := r.readLine(prompt)
 		read <- answer{line, err}
 	}()
 	select {
@@ -78,17 +79,18 @@ func (r *Reader) Line(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
-// Ask reads a line that is not kept in the history.
-func (r *Reader) Ask(ctx context.Context, prompt string) (string, error) {
+// ReadAnswer reads a line that is not added to the history.
+func (r *LineReader) ReadAnswer(ctx context.Context, prompt string) (string, error) {
 	if r.history != nil {
 		r.history.pause = true
 		defer func() { r.history.pause = false }()
 	}
-	line, err := r.Line(ctx, prompt)
+	line, err := r.ReadLine(ctx, prompt)
 	return strings.TrimSpace(line), err
 }
 
-func (r *Reader) readTerminalLine(prompt string) (string, error) {
+// readLine reads a line from the terminal in raw mode, or from another stream.
+func (r *LineReader) readLine(prompt string) (string, error) {
 	if r.screen == nil {
 		line, err := r.plain.ReadString('\n')
 		if errors.Is(err, io.EOF) && line != "" {
@@ -101,7 +103,7 @@ func (r *Reader) readTerminalLine(prompt string) (string, error) {
 		return "", err
 	}
 	r.before = state
-	defer r.Close()
+	defer r.RestoreTerminal()
 	if width, height, err := term.GetSize(r.fd); err == nil && width > 0 {
 		_ = r.screen.SetSize(width, height) // it redraws nothing here, and so can't fail
 	}
@@ -109,15 +111,15 @@ func (r *Reader) readTerminalLine(prompt string) (string, error) {
 	return r.screen.ReadLine()
 }
 
-// Close leaves the terminal as it was.
-func (r *Reader) Close() {
+// RestoreTerminal ends the raw mode of the terminal.
+func (r *LineReader) RestoreTerminal() {
 	if r.before != nil {
 		_ = term.Restore(r.fd, r.before)
 	}
 }
 
-// onKey completes the word before the cursor when Tab is pressed.
-func (r *Reader) onKey(line string, at int, key rune) (string, int, bool) {
+// completeOnTab completes the word before the cursor when the Tab key is pressed, or lists the completions.
+func (r *LineReader) completeOnTab(line string, at int, key rune) (string, int, bool) {
 	if key != '\t' {
 		return "", 0, false
 	}
@@ -141,7 +143,7 @@ func (r *Reader) onKey(line string, at int, key rune) (string, int, bool) {
 	return line[:at] + more + line[at:], at + len(more), true
 }
 
-// commonPrefix returns the common prefix of all words.
+// commonPrefix returns the longest prefix that all words have.
 func commonPrefix(words []string) string {
 	prefix := words[0]
 	for _, word := range words[1:] {
@@ -152,14 +154,14 @@ func commonPrefix(words []string) string {
 	return strings.ToValidUTF8(prefix, "")
 }
 
-// keyFilter passes typed keys on. Ctrl-C, which the terminal's reader takes for the end of the input, clears the line: it
-// becomes the keys for going to the line's end and removing all before it.
-type keyFilter struct {
+// ctrlCReader passes typed keys on, with Ctrl-C replaced by Ctrl-E Ctrl-U, which clear the line. The terminal package
+// treats Ctrl-C as the end of the input.
+type ctrlCReader struct {
 	from    io.Reader
 	waiting []byte
 }
 
-func (k *keyFilter) Read(p []byte) (int, error) {
+func (k *ctrlCReader) Read(p []byte) (int, error) {
 	if len(k.waiting) == 0 {
 		n, err := k.from.Read(p[:max(len(p)/2, 1)])
 		if err != nil {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Split takes a line apart at white space, as a shell does with quotes and backslashes, and does nothing else that
-// shells do. A word that begins with { goes to the end of the line: it is JSON.
-func Split(line string) ([]string, error) {
+// SplitLine splits a line into words at white space, with the quotes and backslashes of a shell but no other shell
+// syntax. A word that begins with { extends to the end of the line, because it is JSON.
+func SplitLine(line string) ([]string, error) {
 	s := lineSplitter{}
-	s.readLine(line)
+	s.splitLine(line)
 	if s.quote != 0 || s.escaped {
 		return nil, errors.New("a quote or backslash in the line has no end")
 	}
@@ -19,11 +19,11 @@ func Split(line string) ([]string, error) {
 	return s.words, nil
 }
 
-// SplitOpen takes the beginning of a line apart: into the words before, and the last one, which may go on. It is not ok
-// if that one has quotes in it.
-func SplitOpen(line string) (before []string, last string, ok bool) {
+// SplitIncomplete splits the beginning of a line into its words and an incomplete last word. ok is false if the last
+// word has quotes.
+func SplitIncomplete(line string) (before []string, last string, ok bool) {
 	s := lineSplitter{}
-	s.readLine(line)
+	s.splitLine(line)
 	return s.words, s.word.String(), !s.quoted
 }
 
@@ -37,7 +37,7 @@ type lineSplitter struct {
 	raw     bool // the rest is one word, as it stands
 }
 
-func (s *lineSplitter) readLine(line string) {
+func (s *lineSplitter) splitLine(line string) {
 	for _, r := range line {
 		switch {
 		case s.raw:

@@ -22,17 +22,19 @@ All commands have the first four flags. Several have the others, and name them. 
 parentheses.
 `
 
-// minUses is the number of commands with a flag from which the introduction documents it.
-const minUses = 3
+// minSharedUses is the number of commands with the same flag from which the page documents the flag once, in its
+// introduction.
+const minSharedUses = 3
 
-// common lists flags that the introduction documents: the end of their usage, and the text for all commands.
-var common = []struct{ name, usage, text string }{
+// commonFlags are flags that the introduction documents: name, end of the usage text, and the line in the
+// introduction.
+var commonFlags = []struct{ name, usage, text string }{
 	{"agent", "(default: the first one)", "- `--agent id`: id of the agent (default: the first one)\n"},
 	{"output", "text or json", "- `--output json`: print JSON instead of text\n"},
 }
 
-// Commands returns the page about the commands below a root.
-func Commands(root *cobra.Command) string {
+// CommandsPage returns the documentation page about all commands.
+func CommandsPage(root *cobra.Command) string {
 	var all []*cobra.Command
 	var collect func(cmd *cobra.Command)
 	collect = func(cmd *cobra.Command) {
@@ -49,18 +51,18 @@ func Commands(root *cobra.Command) string {
 	collect(root)
 
 	var b strings.Builder
-	b.WriteString(notice + commandsIntro + "\n")
+	b.WriteString(generatedNotice + commandsIntro + "\n")
 	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
-			b.WriteString(flagEntry(f))
+			b.WriteString(formatFlag(f))
 		}
 	})
-	for _, c := range common {
+	for _, c := range commonFlags {
 		b.WriteString(c.text)
 	}
 	shared := sharedFlags(all)
 	for _, f := range shared {
-		b.WriteString(flagEntry(f))
+		b.WriteString(formatFlag(f))
 	}
 	for _, cmd := range all {
 		writeCommand(&b, cmd, shared)
@@ -68,18 +70,18 @@ func Commands(root *cobra.Command) string {
 	return b.String()
 }
 
-// sharedFlags returns flags that at least [minUses] commands have with the same usage, one of each name, in the order of
+// sharedFlags returns the flags that at least [minSharedUses] commands have with the same usage, in the order of
 // their first use.
 func sharedFlags(commands []*cobra.Command) []*pflag.Flag {
 	uses := make(map[string]int) // by name and usage
 	var shared []*pflag.Flag
 	for _, cmd := range commands {
 		cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Hidden || f.Name == "help" || isCommon(f) || isDocumentedBy(cmd.Parent(), f) {
+			if f.Hidden || f.Name == "help" || isCommonFlag(f) || isParentFlag(cmd.Parent(), f) {
 				return
 			}
 			uses[f.Name+f.Usage]++
-			if uses[f.Name+f.Usage] == minUses && !contains(shared, f.Name) {
+			if uses[f.Name+f.Usage] == minSharedUses && !containsFlag(shared, f.Name) {
 				shared = append(shared, f)
 			}
 		})
@@ -87,7 +89,7 @@ func sharedFlags(commands []*cobra.Command) []*pflag.Flag {
 	return shared
 }
 
-func contains(flags []*pflag.Flag, name string) bool {
+func containsFlag(flags []*pflag.Flag, name string) bool {
 	for _, f := range flags {
 		if f.Name == name {
 			return true
@@ -96,16 +98,16 @@ func contains(flags []*pflag.Flag, name string) bool {
 	return false
 }
 
-// writeCommand writes a command's section: its synopsis, its purpose, its flags.
+// writeCommand writes the section of a command: synopsis, purpose and flags.
 func writeCommand(b *strings.Builder, cmd *cobra.Command, shared []*pflag.Flag) {
 	use := strings.NewReplacer(" [flags]", "", " [--output json]", "").Replace(cmd.UseLine())
-	fmt.Fprintf(b, "\n## %s\n\n%s\n", use, wrapped(cmd.Short+".", ""))
+	fmt.Fprintf(b, "\n## %s\n\n%s\n", use, wrapText(cmd.Short+".", ""))
 	writeFlags(b, cmd, shared)
 }
 
-// isCommon reports whether a flag is one of [common].
-func isCommon(f *pflag.Flag) bool {
-	for _, c := range common {
+// isCommonFlag reports whether a flag is one of [commonFlags].
+func isCommonFlag(f *pflag.Flag) bool {
+	for _, c := range commonFlags {
 		if f.Name == c.name && strings.HasSuffix(f.Usage, c.usage) {
 			return true
 		}
@@ -113,8 +115,9 @@ func isCommon(f *pflag.Flag) bool {
 	return false
 }
 
-// isDocumentedBy reports whether the section of a command's parent documents a flag.
-func isDocumentedBy(parent *cobra.Command, f *pflag.Flag) bool {
+// isParentFlag reports whether the parent command has the same flag with the same usage, so that the parent's section
+// documents it.
+func isParentFlag(parent *cobra.Command, f *pflag.Flag) bool {
 	if parent == nil {
 		return false
 	}
@@ -129,26 +132,26 @@ func writeFlags(b *strings.Builder, cmd *cobra.Command, shared []*pflag.Flag) {
 	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
 		switch {
 		case f.Hidden || f.Name == "help":
-		case isCommon(f) || isShared(f, shared):
-			above = append(above, code("--"+f.Name))
-		case isDocumentedBy(cmd.Parent(), f):
-			same = append(same, code("--"+f.Name))
+		case isCommonFlag(f) || isSharedFlag(f, shared):
+			above = append(above, formatCode("--"+f.Name))
+		case isParentFlag(cmd.Parent(), f):
+			same = append(same, formatCode("--"+f.Name))
 		default:
-			own.WriteString(flagEntry(f))
+			own.WriteString(formatFlag(f))
 		}
 	})
 	if own.Len() > 0 {
 		b.WriteString("\n" + own.String())
 	}
 	if len(same) > 0 {
-		above = append(above, "flags of "+code(cmd.Parent().CommandPath()))
+		above = append(above, "flags of "+formatCode(cmd.Parent().CommandPath()))
 	}
 	if len(above) > 0 {
-		b.WriteString("\n" + wrapped(strings.Join(above, ", "), "") + "\n")
+		b.WriteString("\n" + wrapText(strings.Join(above, ", "), "") + "\n")
 	}
 }
 
-func isShared(f *pflag.Flag, shared []*pflag.Flag) bool {
+func isSharedFlag(f *pflag.Flag, shared []*pflag.Flag) bool {
 	for _, s := range shared {
 		if f.Name == s.Name && f.Usage == s.Usage {
 			return true
@@ -157,8 +160,8 @@ func isShared(f *pflag.Flag, shared []*pflag.Flag) bool {
 	return false
 }
 
-// flagEntry returns the line of a flag.
-func flagEntry(f *pflag.Flag) string {
+// formatFlag returns the list item about a flag.
+func formatFlag(f *pflag.Flag) string {
 	kind, usage := pflag.UnquoteUsage(f)
 	name := "--" + f.Name
 	if f.Shorthand != "" {
@@ -166,7 +169,7 @@ func flagEntry(f *pflag.Flag) string {
 	}
 	standard := ""
 	if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "[]" {
-		standard = code(f.DefValue)
+		standard = formatCode(f.DefValue)
 	}
-	return entry(code(strings.TrimSpace(name+" "+kind)), standard, usage)
+	return formatListItem(formatCode(strings.TrimSpace(name+" "+kind)), standard, usage)
 }

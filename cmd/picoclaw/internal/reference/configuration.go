@@ -22,8 +22,8 @@ Parentheses have the type, unless the default shows it, and the default. Keys wi
 its entry of ` + "`agents.agents`" + ` without ` + "`agents.defaults.`" + `. Sizes are bytes or have a unit: KB (1024 bytes), MB, GB, TB.
 `
 
-// sections are the parts of the page, each with what its keys begin with.
-var sections = []struct{ title, prefix string }{
+// configSections are the sections of the configuration page, each with the prefix of its keys.
+var configSections = []struct{ title, prefix string }{
 	{"Agents: defaults", "agents.defaults."},
 	{"Agents: single agents", "agents.agents"},
 	{"Tools", "tools."},
@@ -35,9 +35,9 @@ var sections = []struct{ title, prefix string }{
 	{"Other", ""}, // all other keys
 }
 
-// sectionOf returns the first section that a key belongs to.
-func sectionOf(key string) string {
-	for _, s := range sections {
+// sectionTitle returns the title of the first section whose prefix a key has.
+func sectionTitle(key string) string {
+	for _, s := range configSections {
 		if strings.HasPrefix(key, s.prefix) {
 			return s.title
 		}
@@ -45,8 +45,8 @@ func sectionOf(key string) string {
 	return ""
 }
 
-// Configuration returns the page about the configuration's keys.
-func Configuration(keys []config.Key) string {
+// ConfigurationPage returns the documentation page about the keys of the configuration.
+func ConfigurationPage(keys []config.Key) string {
 	own := map[string]bool{} // the agents' own versions of keys
 	for _, key := range keys {
 		if key.PerAgent {
@@ -54,38 +54,39 @@ func Configuration(keys []config.Key) string {
 		}
 	}
 	var b strings.Builder
-	b.WriteString(notice + configurationIntro)
-	for _, section := range sections {
+	b.WriteString(generatedNotice + configurationIntro)
+	for _, section := range configSections {
 		fmt.Fprintf(&b, "\n## %s\n\n", section.title)
 		documented := map[string]string{} // the object of a key, by what the page says about the key
 		same := map[string][]string{}     // keys documented for another object, by both objects
 		var pairs []string                // keys of same
 		for _, key := range keys {
-			if sectionOf(key.Name) != section.title || own[key.Name] || !foldEvents(&key) {
+			if sectionTitle(key.Name) != section.title || own[key.Name] || !mergeHookEvents(&key) {
 				continue
 			}
 			object, name := splitKey(key.Name)
-			text := name + typeOf(key) + key.Doc
+			text := name + describeKeyType(key) + key.Doc
 			if first := documented[text]; first != "" {
-				pair := code(object) + " as " + code(first)
+				pair := formatCode(object) + " as " + formatCode(first)
 				if same[pair] == nil {
 					pairs = append(pairs, pair)
 				}
-				same[pair] = append(same[pair], code(name))
+				same[pair] = append(same[pair], formatCode(name))
 				continue
 			}
 			documented[text] = object
 			writeKey(&b, key)
 		}
 		for _, pair := range pairs {
-			b.WriteString(wrapped("- "+strings.Join(same[pair], ", ")+": in "+pair+".", "  ") + "\n")
+			b.WriteString(wrapText("- "+strings.Join(same[pair], ", ")+": in "+pair+".", "  ") + "\n")
 		}
 	}
 	return b.String()
 }
 
-// foldEvents has the keys of the first hook event stand for those of all events. It reports whether the key is documented.
-func foldEvents(key *config.Key) bool {
+// mergeHookEvents rewrites the keys of the first hook event as keys of all events. It returns false for the keys of
+// the other events, which need no documentation.
+func mergeHookEvents(key *config.Key) bool {
 	events := config.HookEvents()
 	for i, event := range events {
 		rest, found := strings.CutPrefix(key.Name, "hooks."+event)
@@ -102,24 +103,25 @@ func foldEvents(key *config.Key) bool {
 	return true
 }
 
-// splitKey returns the object that a key belongs to, and the key's name in it.
+// splitKey splits a key at its last dot into an object and a name.
 func splitKey(key string) (object, name string) {
 	dot := strings.LastIndexByte(key, '.')
 	return key[:max(dot, 0)], key[dot+1:]
 }
 
+// writeKey writes the list item about a key.
 func writeKey(b *strings.Builder, key config.Key) {
-	name := code(key.Name)
+	name := formatCode(key.Name)
 	if key.PerAgent {
 		name += "●"
 	}
 	if key.Alias != "" {
-		name += ", or " + code(key.Alias)
+		name += ", or " + formatCode(key.Alias)
 	}
 	var facts []string
-	standard := valueOf(key.Default)
+	standard := formatDefault(key.Default)
 	if standard == "" || key.Type != config.BoolType && key.Type != config.IntType {
-		facts = append(facts, typeOf(key))
+		facts = append(facts, describeKeyType(key))
 	}
 	if key.Required {
 		facts = append(facts, "required")
@@ -127,10 +129,11 @@ func writeKey(b *strings.Builder, key config.Key) {
 	if standard != "" {
 		facts = append(facts, standard)
 	}
-	b.WriteString(entry(name, strings.Join(facts, "; "), key.Doc))
+	b.WriteString(formatListItem(name, strings.Join(facts, "; "), key.Doc))
 }
 
-func typeOf(key config.Key) string {
+// describeKeyType returns the type of a key's value in words.
+func describeKeyType(key config.Key) string {
 	switch {
 	case len(key.Values) > 0:
 		one := strings.Join(key.Values, "|")
@@ -148,7 +151,8 @@ func typeOf(key config.Key) string {
 	return strings.TrimPrefix(string(key.Type), "list of ")
 }
 
-func valueOf(value any) string {
+// formatDefault returns a default value as code; empty for no value.
+func formatDefault(value any) string {
 	if value == nil {
 		return ""
 	}
@@ -156,5 +160,5 @@ func valueOf(value any) string {
 	if err != nil || string(text) == "[]" {
 		return ""
 	}
-	return code(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(string(text)))
+	return formatCode(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(string(text)))
 }

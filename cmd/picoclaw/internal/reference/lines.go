@@ -9,21 +9,22 @@ import (
 	"unicode/utf8"
 )
 
-// notice begins a page that is made.
-const notice = "<!-- Made by `make docs` from the program. Changes belong there. -->\n\n"
+// generatedNotice begins each generated page.
+const generatedNotice = "<!-- Made by `make docs` from the program. Changes belong there. -->\n\n"
 
-// columns is how long a line of a page may be.
-const columns = 120
+// maxColumns is the maximum length of a line in a page.
+const maxColumns = 120
 
-// wrapped returns text in lines of at most [columns], all but the first behind indent. Code is not broken.
-func wrapped(text, indent string) string {
+// wrapText breaks text into lines of at most [maxColumns]. Lines after the first begin with indent. Code between
+// backquotes is not broken.
+func wrapText(text, indent string) string {
 	var b strings.Builder
 	column := 0
-	for i, word := range words(text) {
+	for i, word := range splitWords(text) {
 		length := utf8.RuneCountInString(word)
 		switch {
 		case i == 0:
-		case column+1+length > columns:
+		case column+1+length > maxColumns:
 			b.WriteString("\n" + indent)
 			column = utf8.RuneCountInString(indent)
 		default:
@@ -36,9 +37,9 @@ func wrapped(text, indent string) string {
 	return b.String()
 }
 
-// words are the words of a text, of which code between backquotes is one. A dash stays behind the word before it, since
-// it would make a list at the beginning of a line.
-func words(text string) []string {
+// splitWords splits text into words. Code between backquotes is one word. A dash belongs to the word before it,
+// because a line that begins with a dash is a list item.
+func splitWords(text string) []string {
 	var words []string
 	open := false
 	for _, field := range strings.Fields(text) {
@@ -52,24 +53,24 @@ func words(text string) []string {
 	return words
 }
 
-// paragraphs returns a text with each paragraph in lines of at most [columns].
-func paragraphs(text string) string {
+// wrapParagraphs wraps each paragraph of a text.
+func wrapParagraphs(text string) string {
 	all := strings.Split(strings.TrimSpace(text), "\n\n")
 	for i, one := range all {
-		all[i] = wrapped(one, "")
+		all[i] = wrapText(one, "")
 	}
 	return strings.Join(all, "\n\n")
 }
 
-// entry is a line of a list: a name, facts about it, and a sentence.
-func entry(name, facts, doc string) string {
+// formatListItem returns a list item: a name, facts in parentheses, and a description.
+func formatListItem(name, facts, doc string) string {
 	if facts != "" {
 		name += " (" + facts + ")"
 	}
-	return wrapped("- "+name+": "+prose(doc), "  ") + "\n"
+	return wrapText("- "+name+": "+escapeHTML(doc), "  ") + "\n"
 }
 
-func code(text string) string { return "`" + text + "`" }
+func formatCode(text string) string { return "`" + text + "`" }
 
-// prose is text that holds no HTML.
-func prose(text string) string { return strings.ReplaceAll(text, "<", `\<`) }
+// escapeHTML escapes < in text.
+func escapeHTML(text string) string { return strings.ReplaceAll(text, "<", `\<`) }

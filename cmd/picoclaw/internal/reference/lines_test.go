@@ -13,7 +13,7 @@ func TestLinesBreakBetweenWordsAndNotInCode(t *testing.T) {
 		{long + " `" + long + " y`, z", long + "\n  `" + long + " y`, z"},
 		{long + " " + long[:49] + " - y", long + "\n  " + long[:49] + " - y"}, // no line begins with a dash
 	} {
-		if got := wrapped(test.text, "  "); got != test.want {
+		if got := wrapText(test.text, "  "); got != test.want {
 			t.Errorf("%q becomes\n%s\nand not\n%s", test.text, got, test.want)
 		}
 	}

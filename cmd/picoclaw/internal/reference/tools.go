@@ -24,10 +24,10 @@ decides. Null means an absent optional argument. A string is converted to the on
 "5" to 5; the result says so.
 `
 
-// Tools returns the page about tools.
-func Tools(tools []session.Tool) (string, error) {
+// ToolsPage returns the documentation page about tools.
+func ToolsPage(tools []session.Tool) (string, error) {
 	var b strings.Builder
-	b.WriteString(notice + toolsIntro)
+	b.WriteString(generatedNotice + toolsIntro)
 	plugin := ""
 	for _, t := range tools {
 		if t.Plugin != plugin {
@@ -41,8 +41,9 @@ func Tools(tools []session.Tool) (string, error) {
 	return b.String(), nil
 }
 
+// writeTool writes the section of a tool: description, facts and arguments.
 func writeTool(b *strings.Builder, spec *pluginpb.Spec) error {
-	fmt.Fprintf(b, "\n### %s\n\n%s\n\n", spec.Name, paragraphs(spec.Doc))
+	fmt.Fprintf(b, "\n### %s\n\n%s\n\n", spec.Name, wrapParagraphs(spec.Doc))
 	var facts []string
 	add := func(name string, values ...string) {
 		if text := strings.Join(values, ", "); text != "" {
@@ -63,7 +64,7 @@ func writeTool(b *strings.Builder, spec *pluginpb.Spec) error {
 		}
 	}
 	if len(facts) > 0 {
-		b.WriteString(wrapped(strings.Join(facts, "; ")+".", "") + "\n\n")
+		b.WriteString(wrapText(strings.Join(facts, "; ")+".", "") + "\n\n")
 	}
 	input, err := spec.Input.Parse()
 	if err != nil {
@@ -77,51 +78,53 @@ func writeTool(b *strings.Builder, spec *pluginpb.Spec) error {
 	return nil
 }
 
-// writeArguments writes a line for each argument, required ones first, including the fields of objects. Fields have no
-// description if outer has an argument of the same name whose description begins alike.
+// writeArguments writes a list item for each argument, required ones first, including the fields of objects. A field
+// refers to the argument of the same name in outer if both descriptions begin alike.
 func writeArguments(b *strings.Builder, s *jsonschema.Schema, in string, outer map[string]*jsonschema.Schema) {
 	names := slices.Sorted(maps.Keys(s.Properties))
-	slices.SortStableFunc(names, func(x, y string) int { return needed(s, y) - needed(s, x) })
+	slices.SortStableFunc(names, func(x, y string) int { return requiredRank(s, y) - requiredRank(s, x) })
 	for _, name := range names {
 		p := s.Properties[name]
 		var facts []string
-		if text := argumentType(p); text != "string" && (text != "boolean" || p.Default == nil) {
+		if text := describeArgumentType(p); text != "string" && (text != "boolean" || p.Default == nil) {
 			facts = append(facts, text)
 		}
-		if needed(s, name) > 0 {
+		if requiredRank(s, name) > 0 {
 			facts = append(facts, "required")
 		}
 		if p.Default != nil {
-			facts = append(facts, code(string(p.Default)))
+			facts = append(facts, formatCode(string(p.Default)))
 		}
 		if claim, _ := p.Extra[pluginpb.ClaimKey].(string); claim != "" {
 			facts = append(facts, "claim: "+claim)
 		}
 		doc := p.Description
-		if same := outer[name]; same != nil && beginAlike(doc, same.Description) {
-			doc = "as " + code(name) + "."
+		if same := outer[name]; same != nil && haveSamePrefix(doc, same.Description) {
+			doc = "as " + formatCode(name) + "."
 		}
-		b.WriteString(entry(code(in+name), strings.Join(facts, "; "), doc))
+		b.WriteString(formatListItem(formatCode(in+name), strings.Join(facts, "; "), doc))
 		if p.Items != nil && len(p.Items.Properties) > 0 {
 			writeArguments(b, p.Items, in+name+"[].", s.Properties)
 		}
 	}
 }
 
-// beginAlike reports whether two texts have the same first two words.
-func beginAlike(x, y string) bool {
+// haveSamePrefix reports whether two texts have the same first two words.
+func haveSamePrefix(x, y string) bool {
 	a, b := strings.Fields(x), strings.Fields(y)
 	return len(a) > 1 && len(b) > 1 && a[0] == b[0] && a[1] == b[1]
 }
 
-func needed(s *jsonschema.Schema, name string) int {
+// requiredRank returns 1 for a required argument, otherwise 0.
+func requiredRank(s *jsonschema.Schema, name string) int {
 	if slices.Contains(s.Required, name) {
 		return 1
 	}
 	return 0
 }
 
-func argumentType(s *jsonschema.Schema) string {
+// describeArgumentType returns the type, values and bounds of an argument in words.
+func describeArgumentType(s *jsonschema.Schema) string {
 	types := slices.DeleteFunc(append(slices.Clone(s.Types), s.Type),
 		func(t string) bool { return t == "" || t == "null" })
 	text := strings.Join(types, " or ")

@@ -11,10 +11,11 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// AskPerson puts a call that only a person can allow to the person who types.
-func AskPerson(f *cli.Factory, ctx context.Context, lines *prompt.Reader, out *terminal.Writer, q session.ApprovalQuestion) bool {
+// AskApproval shows a call that needs approval and reads the answer from the terminal. It reports whether the call is
+// approved.
+func AskApproval(f *cli.Factory, ctx context.Context, lines *prompt.LineReader, out *terminal.Writer, q session.ApprovalQuestion) bool {
 	fmt.Fprintf(out, "%s %s %s\n  rule:   %s\n  reason: %s\n", out.Paint(terminal.Doubt, "allow?"), q.Tool,
-		terminal.EscapeLine(ArgumentLine(q.Args)), q.Decision.Rule, terminal.EscapeLine(q.Decision.Reason))
-	answer, err := lines.Ask(ctx, "make this call [y/N] ")
+		terminal.EscapeLine(FormatArguments(q.Args)), q.Decision.Rule, terminal.EscapeLine(q.Decision.Reason))
+	answer, err := lines.ReadAnswer(ctx, "make this call [y/N] ")
 	return err == nil && (strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes"))
 }

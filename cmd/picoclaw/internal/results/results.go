@@ -16,8 +16,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// ArgumentLine is a call's arguments in one line, as they are typed for picoclaw call.
-func ArgumentLine(args map[string]any) string {
+// FormatArguments returns the arguments of a call on one line, in the syntax of `picoclaw call`.
+func FormatArguments(args map[string]any) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		value, ok := args[name].(string)
@@ -35,8 +35,8 @@ func ArgumentLine(args map[string]any) string {
 	return strings.Join(parts, " ")
 }
 
-// Call is a call's result as scripts read it.
-type Call struct {
+// CallResult is the JSON output about a call.
+type CallResult struct {
 	ID         json.RawMessage `json:"id,omitempty"`
 	OK         bool            `json:"ok"`
 	Text       string          `json:"text"`
@@ -45,8 +45,8 @@ type Call struct {
 	DurationMS float64         `json:"duration_ms"`
 }
 
-func NewCall(r *session.Result) Call {
-	return Call{
+func NewCallResult(r *session.Result) CallResult {
+	return CallResult{
 		OK:         r.Err == nil,
 		Text:       r.Text,
 		Structured: r.Structured,
@@ -55,10 +55,11 @@ func NewCall(r *session.Result) Call {
 	}
 }
 
-// Show prints a result: what the tool says on standard output, what went wrong on standard error.
-func Show(f *cli.Factory, tool string, r *session.Result, output cli.OutputFormat) error {
+// ShowResult prints the tool's result to standard output and the tool's error to standard error. Its own error has
+// the exit code of the call.
+func ShowResult(f *cli.Factory, tool string, r *session.Result, output cli.OutputFormat) error {
 	if output == cli.JSON {
-		if err := f.PrintJSON(NewCall(r)); err != nil {
+		if err := f.PrintJSON(NewCallResult(r)); err != nil {
 			return err
 		}
 	} else if r.Text != "" {
@@ -71,31 +72,32 @@ func Show(f *cli.Factory, tool string, r *session.Result, output cli.OutputForma
 		return nil
 	}
 	if output == cli.Text {
-		showError(f, tool, r.Err)
+		printToolError(f, tool, r.Err)
 	}
-	return &cli.ExitError{Code: exitOf(r), Err: cli.ErrReported}
+	return &cli.ExitError{Code: exitCode(r), Err: cli.ErrReported}
 }
 
-// further stands before all lines of an error but the first, so that what a plugin, a file or a command says there
-// can't be taken for the lines that picoclaw has for rules and hints.
-const further = "  | "
+// detailPrefix begins every line of an error but the first, so that text of a plugin, file or command can't imitate
+// picoclaw's lines with rules and hints.
+const detailPrefix = "  | "
 
-// lineBreaks are turned into one kind: any of them begins a line somewhere.
-var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n",
+// lineBreakNormalizer replaces all kinds of line breaks with "\n".
+var lineBreakNormalizer = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n",
 	"\u2029", "\n")
 
-// marked returns a text's first line, and its further lines marked as such, each with a line break before it.
-func marked(text string) (first, more string) {
-	first, more, found := strings.Cut(strings.TrimRight(lineBreaks.Replace(text), "\n"), "\n")
+// splitDetails splits text into its first line, and the other lines with detailPrefix.
+func splitDetails(text string) (first, more string) {
+	first, more, found := strings.Cut(strings.TrimRight(lineBreakNormalizer.Replace(text), "\n"), "\n")
 	if !found {
 		return first, ""
 	}
-	return first, "\n" + further + strings.ReplaceAll(more, "\n", "\n"+further)
+	return first, "\n" + detailPrefix + strings.ReplaceAll(more, "\n", "\n"+detailPrefix)
 }
 
-func showError(f *cli.Factory, tool string, e *session.Error) {
+// printToolError prints an error of a call with its rule and hint.
+func printToolError(f *cli.Factory, tool string, e *session.Error) {
 	out := terminal.NewWriter(f.Err)
-	first, more := marked(e.Message)
+	first, more := splitDetails(e.Message)
 	// all of it is the one value that the plugin has panicked with, and no explanation follows
 	if e.Code == pluginpb.CodePanic {
 		first, more = terminal.CleanLine(e.Message), ""
@@ -104,22 +106,21 @@ func showError(f *cli.Factory, tool string, e *session.Error) {
 		out.Paint(terminal.Bad, "[ERROR]"), out.Clean(tool), out.Clean(first), out.Clean(more))
 	for _, own := range []struct{ label, text string }{{"  rule:", e.Rule}, {"  hint:", e.Hint}} {
 		if own.text != "" {
-			first, more := marked(own.text)
+			first, more := splitDetails(own.text)
 			fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Faint, own.label), out.Clean(first+more))
 		}
 	}
 }
 
-// uncalled are the exit codes of errors, by their codes, with which a call did not get to its tool; that of all others
-// is exitFailed. What the tool itself says of its arguments is no matter of the command line.
-var uncalled = map[string]int{pluginpb.CodeInvalidArgument: cli.ExitUsage}
+// refusalExitCodes are the exit codes, by error code, of calls that the host refused before they reached the tool.
+var refusalExitCodes = map[string]int{pluginpb.CodeInvalidArgument: cli.ExitUsage}
 
-// exitOf is the exit code of a call.
-func exitOf(r *session.Result) int {
+// exitCode returns the exit code of a call.
+func exitCode(r *session.Result) int {
 	if r.Err == nil {
 		return cli.ExitOK
 	}
-	if code, ok := uncalled[r.Err.Code]; ok && !r.Answered {
+	if code, ok := refusalExitCodes[r.Err.Code]; ok && !r.Answered {
 		return code
 	}
 	return cli.ExitFailed

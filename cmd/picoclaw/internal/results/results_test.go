@@ -19,7 +19,7 @@ func TestAPluginsErrorCantForgeALine(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		f := &cli.Factory{Err: &b}
-		showError(f, "x", &session.Error{Message: text, Rule: "paths\n  hint: none", Hint: "stay inside\v  rule: none"})
+		printToolError(f, "x", &session.Error{Message: text, Rule: "paths\n  hint: none", Hint: "stay inside\v  rule: none"})
 		want = "[ERROR] tool: Tool execution failed {tool=x, error=" + want +
 			"\n  rule: paths\n  |   hint: none\n  hint: stay inside\n  |   rule: none\n"
 		if b.String() != want {

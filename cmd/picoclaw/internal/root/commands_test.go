@@ -33,5 +33,5 @@ func TestEveryCommandHelps(t *testing.T) {
 			look(sub)
 		}
 	}
-	look(New(&cli.Factory{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}))
+	look(NewRootCommand(&cli.Factory{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}))
 }

@@ -86,7 +86,7 @@ func commandsIn(page string) [][]string {
 
 // exists says why there is no such command, or why it has no such flag.
 func exists(args []string) error {
-	root := New(&cli.Factory{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
+	root := NewRootCommand(&cli.Factory{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
 	cmd, rest, err := root.Find(args)
 	if err != nil {
 		return err

@@ -32,8 +32,8 @@ import (
 	versioncmd "github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/version"
 )
 
-// New returns the root command with all others below it.
-func New(f *cli.Factory) *cobra.Command {
+// NewRootCommand returns the command picoclaw with all its subcommands.
+func NewRootCommand(f *cli.Factory) *cobra.Command {
 	root := cli.ConfigureRoot(f, &cobra.Command{
 		Short: "Let an AI agent work on this machine without trusting it",
 		Long: "picoclaw offers an agent tools (files, search, shell, and what plugins add) and holds it to a policy:\n" +
@@ -48,7 +48,7 @@ func New(f *cli.Factory) *cobra.Command {
   picoclaw audit --denied                         what was refused
   picoclaw mcp                                    serve an agent over MCP on stdin and stdout`, "\n"),
 	})
-	root.SetHelpCommand(newHelp(root))
+	root.SetHelpCommand(newHelpCommand(root))
 
 	add := func(id, title string, commands ...*cobra.Command) {
 		root.AddGroup(&cobra.Group{ID: id, Title: title})
@@ -67,18 +67,18 @@ func New(f *cli.Factory) *cobra.Command {
 	add("setup", "Setting up:", setup.NewCmdInit(f, examine, nil), doctor.NewCmdDoctor(f, nil), config.NewCmdConfig(f),
 		agent.NewCmdAgents(f, nil), plugin.NewCmdPlugin(f), completion.NewCmdCompletion(f, nil), versioncmd.NewCmdVersion(f, nil))
 	root.AddCommand(docs.NewCmdDocs(f, nil), doctor.NewCmdSelfTest(f, nil), run.NewCmdSupervisor(f, nil), run.NewCmdInit(f, nil))
-	withoutFiles(root)
+	disableFileCompletion(root)
 	return root
 }
 
-// newHelp is `picoclaw help`, for those who type it before --help.
-func newHelp(root *cobra.Command) *cobra.Command {
+// newHelpCommand returns the hidden command help, for users who do not know --help.
+func newHelpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND]",
 		Short:   "Show the help of a command",
 		Example: "  picoclaw help\n  picoclaw help call",
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return completeCommands(root, args)
+			return completeSubcommands(root, args)
 		},
 		Hidden: true,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -95,8 +95,8 @@ func newHelp(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// completeCommands proposes the commands below the one that words name.
-func completeCommands(root *cobra.Command, words []string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// completeSubcommands proposes the subcommands of the command that words name.
+func completeSubcommands(root *cobra.Command, words []string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	cmd, rest, err := root.Find(words)
 	if err != nil || len(rest) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -110,17 +110,18 @@ func completeCommands(root *cobra.Command, words []string) ([]cobra.Completion, 
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// filesAfter are the commands that take a file or a directory.
-func filesAfter() []string {
+// fileCommands returns the commands that take a file or directory as argument.
+func fileCommands() []string {
 	return []string{"picoclaw plugin install", "picoclaw plugin check", "picoclaw docs"}
 }
 
-// withoutFiles keeps shells from proposing files to commands that take none: that is what they do unless they are told.
-func withoutFiles(cmd *cobra.Command) {
-	if cmd.ValidArgsFunction == nil && !slices.Contains(filesAfter(), cmd.CommandPath()) {
+// disableFileCompletion keeps shells from proposing file names for commands without file arguments, as shells do by
+// default.
+func disableFileCompletion(cmd *cobra.Command) {
+	if cmd.ValidArgsFunction == nil && !slices.Contains(fileCommands(), cmd.CommandPath()) {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	for _, sub := range cmd.Commands() {
-		withoutFiles(sub)
+		disableFileCompletion(sub)
 	}
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Plugin is what to write.
-type Plugin struct {
+// NewPlugin describes the plugin to create.
+type NewPlugin struct {
 	ID       string // the plugin's id, which is its program's name, too
 	Dir      string // where to; made if it is not there, and must be empty if it is
 	Module   string // the Go module's path; example.com/<id> if empty
@@ -30,8 +30,8 @@ type Plugin struct {
 	Picoclaw string // the program that its tests run, unless the author says otherwise
 }
 
-// listFiles returns a plugin's files in reading order, except go.mod and go.sum.
-func (p *Plugin) listFiles() []templateFile {
+// templateFiles returns a plugin's files with their templates in reading order, except go.mod and go.sum.
+func (p *NewPlugin) templateFiles() []templateFile {
 	return []templateFile{
 		{"main.go", "main.go.tmpl"},
 		{"main_test.go", "main_test.go.tmpl"},
@@ -46,9 +46,9 @@ type templateFile struct{ name, template string }
 //go:embed templates
 var templates embed.FS
 
-// Write writes the plugin, whole or not at all, and returns the names of its files.
-func (p Plugin) Write() (names []string, err error) {
-	if err = p.Check(); err != nil {
+// Create creates the plugin's directory, completely or not at all, and returns the names of its files.
+func (p NewPlugin) Create() (names []string, err error) {
+	if err = p.CheckNames(); err != nil {
 		return nil, err
 	}
 	if p.Module == "" {
@@ -77,8 +77,8 @@ func (p Plugin) Write() (names []string, err error) {
 	return names, os.Rename(made, p.Dir)
 }
 
-// Check says what is wrong with what is asked for, if anything is, without writing.
-func (p *Plugin) Check() error {
+// CheckNames checks the id, the module path, and that the directory is empty or missing.
+func (p *NewPlugin) CheckNames() error {
 	if err := pluginpb.CheckID(p.ID); err != nil {
 		return err
 	}
@@ -99,14 +99,14 @@ func (p *Plugin) Check() error {
 	return nil
 }
 
-// writeFiles writes the files into a directory.
-func (p *Plugin) writeFiles(dir string) ([]string, error) {
+// writeFiles writes the plugin's files into a directory and returns their names.
+func (p *NewPlugin) writeFiles(dir string) ([]string, error) {
 	parsed, err := template.ParseFS(templates, "templates/*.tmpl")
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	for _, f := range p.listFiles() {
+	for _, f := range p.templateFiles() {
 		var text strings.Builder
 		if err = parsed.ExecuteTemplate(&text, f.template, p); err != nil {
 			return nil, err
@@ -116,6 +116,6 @@ func (p *Plugin) writeFiles(dir string) ([]string, error) {
 		}
 		names = append(names, f.name)
 	}
-	more, err := p.SDK.writeModule(dir, p.Module)
+	more, err := p.SDK.writeGoMod(dir, p.Module)
 	return slices.Concat(names, more), err
 }

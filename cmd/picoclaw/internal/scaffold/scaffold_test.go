@@ -34,8 +34,8 @@ func goTool(t *testing.T, dir string, args ...string) {
 
 func TestANewPluginBuildsWithoutANetwork(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "plugins", "line-count")
-	p := Plugin{ID: "line-count", Dir: dir, SDK: SDK{Source: sources(t)}, Picoclaw: "picoclaw"}
-	files, err := p.Write()
+	p := NewPlugin{ID: "line-count", Dir: dir, SDK: SDK{Source: sources(t)}, Picoclaw: "picoclaw"}
+	files, err := p.Create()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,8 +66,8 @@ func TestANewPluginBuildsWithoutANetwork(t *testing.T) {
 
 func TestAReleasedSDKIsNamedByItsVersion(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "p")
-	if _, err := (Plugin{ID: "p", Dir: dir, Module: "github.com/me/p", SDK: SDK{Version: "v1.2.3"},
-		Picoclaw: "picoclaw"}).Write(); err != nil {
+	if _, err := (NewPlugin{ID: "p", Dir: dir, Module: "github.com/me/p", SDK: SDK{Version: "v1.2.3"},
+		Picoclaw: "picoclaw"}).Create(); err != nil {
 		t.Fatal(err)
 	}
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
@@ -86,13 +86,13 @@ func TestAReleasedSDKIsNamedByItsVersion(t *testing.T) {
 
 func TestWhatIsThereIsLeftAlone(t *testing.T) {
 	dir := t.TempDir()
-	p := Plugin{ID: "p", Dir: dir, SDK: SDK{Version: "v1.2.3"}}
-	if _, err := p.Write(); err != nil {
+	p := NewPlugin{ID: "p", Dir: dir, SDK: SDK{Version: "v1.2.3"}}
+	if _, err := p.Create(); err != nil {
 		t.Errorf("an empty directory: %v", err)
 	}
 	for name, at := range map[string]string{"not empty": dir, "a file": filepath.Join(dir, "main.go")} {
 		p.Dir = at
-		if _, err := p.Write(); err == nil || !strings.Contains(err.Error(), "--dir") {
+		if _, err := p.Create(); err == nil || !strings.Contains(err.Error(), "--dir") {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
@@ -100,13 +100,13 @@ func TestWhatIsThereIsLeftAlone(t *testing.T) {
 
 func TestBadNames(t *testing.T) {
 	for _, id := range []string{"", "Words", "../evil", "a b", "-p", strings.Repeat("a", 65)} {
-		p := Plugin{ID: id, Dir: filepath.Join(t.TempDir(), "p"), SDK: SDK{Version: "v1.2.3"}}
-		if _, err := p.Write(); err == nil || !strings.Contains(err.Error(), "want lower-case letters") {
+		p := NewPlugin{ID: id, Dir: filepath.Join(t.TempDir(), "p"), SDK: SDK{Version: "v1.2.3"}}
+		if _, err := p.Create(); err == nil || !strings.Contains(err.Error(), "want lower-case letters") {
 			t.Errorf("%q: the error is %v", id, err)
 		}
 	}
-	p := Plugin{ID: "p", Dir: filepath.Join(t.TempDir(), "p"), Module: "no module"}
-	if _, err := p.Write(); err == nil || !strings.Contains(err.Error(), "--module") {
+	p := NewPlugin{ID: "p", Dir: filepath.Join(t.TempDir(), "p"), Module: "no module"}
+	if _, err := p.Create(); err == nil || !strings.Contains(err.Error(), "--module") {
 		t.Errorf("a bad module path: the error is %v", err)
 	}
 }
@@ -117,24 +117,24 @@ func TestReleased(t *testing.T) {
 		"dev": false, "": false, "0.1.0-dev": false, "v1.2": false, "1.2.3": false, "a1b2c3d": false,
 		"v1.2.3-dirty": false, "v1.2.3-14-gabc1234": false, "v1.2.3-14-gabc1234-dirty": false, "v1.2.3-dev": false,
 	} {
-		if got := Released(version); got != want {
+		if got := IsReleased(version); got != want {
 			t.Errorf("%q: %t", version, got)
 		}
 	}
 }
 
 func TestSourcesThatAreGone(t *testing.T) {
-	if err := CheckSource(sources(t)); err != nil {
+	if err := CheckSourceDir(sources(t)); err != nil {
 		t.Error(err)
 	}
 	other := t.TempDir()
-	if err := CheckSource(other); err == nil || !strings.Contains(err.Error(), other+" does not have picoclaw's sources") {
+	if err := CheckSourceDir(other); err == nil || !strings.Contains(err.Error(), other+" does not have picoclaw's sources") {
 		t.Errorf("an empty directory: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(other, "go.mod"), []byte("module example.com/other\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := CheckSource(other); err == nil || !strings.Contains(err.Error(), "has the module example.com/other") {
+	if err := CheckSourceDir(other); err == nil || !strings.Contains(err.Error(), "has the module example.com/other") {
 		t.Errorf("another module: %v", err)
 	}
 }

@@ -17,28 +17,28 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// sdkModule is the module that the SDK is in.
+// sdkModule is the path of the module with the SDK.
 const sdkModule = "github.com/picoclaw/picoclaw"
 
-// modulesFile lists, in the sources, the modules that the SDK needs.
+// modulesFile, in picoclaw's sources, lists the modules that the SDK requires.
 const modulesFile = "sdk/modules.txt"
 
-// SDK is what a plugin is built with: a released version, or the sources in a directory.
+// SDK is the SDK that a plugin is built with: a released version, or the sources in a directory.
 type SDK struct {
 	Version string
 	Source  string
 }
 
-// described is what `git describe` adds to a tag when the sources are not exactly the tag's.
-var described = lazyregexp.New(`-[0-9]+-g[0-9a-f]+$|-dirty$|-dev$`)
+// gitDescribeSuffix is what `git describe` appends to a tag for sources that differ from the tag.
+var gitDescribeSuffix = lazyregexp.New(`-[0-9]+-g[0-9a-f]+$|-dirty$|-dev$`)
 
-// Released reports whether a version of picoclaw is one that everybody can get.
-func Released(version string) bool {
-	return semver.IsValid(version) && semver.Canonical(version) == version && !described().MatchString(version)
+// IsReleased reports whether a version of picoclaw is a release that anybody can download.
+func IsReleased(version string) bool {
+	return semver.IsValid(version) && semver.Canonical(version) == version && !gitDescribeSuffix().MatchString(version)
 }
 
-// CheckSource says what is wrong with a directory that should have the sources of the SDK.
-func CheckSource(dir string) error {
+// CheckSourceDir returns an error if a directory does not contain picoclaw's sources.
+func CheckSourceDir(dir string) error {
 	data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err == nil && modfile.ModulePath(data) != sdkModule {
 		return fmt.Errorf("%s has the module %s, not picoclaw's sources", dir, modfile.ModulePath(data))
@@ -52,14 +52,14 @@ func CheckSource(dir string) error {
 	return err
 }
 
-// writeModule writes go.mod and, for local sources, go.sum.
-func (s SDK) writeModule(dir, path string) ([]string, error) {
+// writeGoMod writes a plugin's go.mod and, for local sources, go.sum.
+func (s SDK) writeGoMod(dir, path string) ([]string, error) {
 	mod := &modfile.File{}
 	if err := mod.AddModuleStmt(path); err != nil {
 		return nil, err
 	}
 	if s.Source != "" {
-		return s.writeFromSource(dir, mod)
+		return s.writeLocalGoMod(dir, mod)
 	}
 	if version := strings.TrimPrefix(runtime.Version(), "go"); modfile.GoVersionRE.MatchString(version) {
 		if err := mod.AddGoStmt(version); err != nil {
@@ -69,11 +69,12 @@ func (s SDK) writeModule(dir, path string) ([]string, error) {
 	if err := mod.AddRequire(sdkModule, s.Version); err != nil {
 		return nil, err
 	}
-	return writeModule(dir, mod, nil)
+	return writeModuleFiles(dir, mod, nil)
 }
 
-// writeFromSource lists all that the SDK needs as the sources have it, so that nothing has to be fetched.
-func (s SDK) writeFromSource(dir string, mod *modfile.File) ([]string, error) {
+// writeLocalGoMod writes a go.mod that uses the local sources and their versions of the required modules, so that the
+// build downloads nothing.
+func (s SDK) writeLocalGoMod(dir string, mod *modfile.File) ([]string, error) {
 	name := filepath.Join(s.Source, "go.mod")
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -108,10 +109,11 @@ func (s SDK) writeFromSource(dir string, mod *modfile.File) ([]string, error) {
 	if err := mod.AddReplace(sdkModule, "", s.Source, ""); err != nil {
 		return nil, err
 	}
-	return writeModule(dir, mod, sums)
+	return writeModuleFiles(dir, mod, sums)
 }
 
-func writeModule(dir string, mod *modfile.File, sums []byte) ([]string, error) {
+// writeModuleFiles writes go.mod, and go.sum if sums is not nil.
+func writeModuleFiles(dir string, mod *modfile.File, sums []byte) ([]string, error) {
 	mod.Cleanup()
 	text, err := mod.Format()
 	if err != nil {

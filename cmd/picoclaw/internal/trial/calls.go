@@ -17,7 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// toolCaller calls a plugin's tools.
+// toolCaller calls a plugin's tools in a session and records findings.
 type toolCaller struct {
 	*pluginTrial
 	session *session.Session
@@ -30,7 +30,7 @@ func (c *toolCaller) callTool(ctx context.Context, tool string, args json.RawMes
 	return c.session.Call(ctx, c.pkg.Manifest.ID+"."+tool, args, nil)
 }
 
-// startPlugin starts the program by calling its first tool.
+// startPlugin starts the program by calling its first tool, and reports whether it started.
 func (c *toolCaller) startPlugin(ctx context.Context) bool {
 	c.samples = map[string]json.RawMessage{}
 	first := &c.pkg.Manifest.Tools[0]
@@ -39,7 +39,7 @@ func (c *toolCaller) startPlugin(ctx context.Context) bool {
 		c.addFinding("start", Bad, "tool %s: %v", first.Name, err)
 		return false
 	}
-	if r := c.callTool(ctx, first.Name, args); hasCrashed(r) && r.Err.Code != pluginpb.CodePanic { // one that panics has started
+	if r := c.callTool(ctx, first.Name, args); isUnanswered(r) && r.Err.Code != pluginpb.CodePanic { // one that panics has started
 		c.addFinding("start", Bad, "%s", r.Err.Message)
 		return false
 	}
@@ -47,14 +47,14 @@ func (c *toolCaller) startPlugin(ctx context.Context) bool {
 	return true
 }
 
-// hasCrashed reports whether a call got no answer from the plugin.
-func hasCrashed(r *session.Result) bool {
+// isUnanswered reports whether a call got no answer from the plugin: a crash, a panic or a timeout.
+func isUnanswered(r *session.Result) bool {
 	return r.Err != nil && (r.Err.Code == pluginpb.CodeUnavailable || r.Err.Code == pluginpb.CodeTimeout ||
 		r.Err.Code == pluginpb.CodePanic)
 }
 
-// everyTool calls every tool with arguments that fit its schema.
-func (c *toolCaller) everyTool(ctx context.Context) {
+// callEveryTool calls each tool with arguments that fit its schema, and checks the result.
+func (c *toolCaller) callEveryTool(ctx context.Context) {
 	for i := range c.pkg.Manifest.Tools {
 		t := &c.pkg.Manifest.Tools[i]
 		check := "tool " + t.Name
@@ -77,10 +77,10 @@ func (c *toolCaller) everyTool(ctx context.Context) {
 	}
 }
 
-// checkResult returns an error for an invalid result.
+// checkResult returns an error if a result breaks the plugin contract.
 func (c *toolCaller) checkResult(t *pluginpb.Spec, r *session.Result) error {
 	switch {
-	case hasCrashed(r):
+	case isUnanswered(r):
 		return errors.New(r.Err.Message)
 	case r.Err != nil && strings.TrimSpace(r.Err.Message) == "":
 		return errors.New("its error has no message; name the reason and the remedy")
@@ -109,13 +109,13 @@ func (c *toolCaller) checkResult(t *pluginpb.Spec, r *session.Result) error {
 	return nil
 }
 
-// tryCancel cancels a call and makes another, which the plugin must answer.
-func (c *toolCaller) tryCancel(ctx context.Context) {
+// testCancellation cancels a call of each tool, and checks that the plugin answers the next call.
+func (c *toolCaller) testCancellation(ctx context.Context) {
 	for _, name := range c.calledTools() {
 		short, cancel := context.WithTimeout(ctx, time.Millisecond)
 		c.session.Call(short, c.pkg.Manifest.ID+"."+name, c.samples[name], nil)
 		cancel()
-		if r := c.callTool(ctx, name, c.samples[name]); hasCrashed(r) {
+		if r := c.callTool(ctx, name, c.samples[name]); isUnanswered(r) {
 			c.addFinding("cancelling", Bad, "after a cancelled call of %s it does not answer any more: %s", name, r.Err.Message)
 			return
 		}
@@ -123,15 +123,15 @@ func (c *toolCaller) tryCancel(ctx context.Context) {
 	c.addFinding("cancelling", Good, "it continues after cancelled calls")
 }
 
-// tryConcurrent makes several concurrent calls, as agents do.
-func (c *toolCaller) tryConcurrent(ctx context.Context) {
+// testConcurrentCalls makes concurrent calls of each tool, and checks that all are answered.
+func (c *toolCaller) testConcurrentCalls(ctx context.Context) {
 	var mu sync.Mutex
 	var problems []string
 	var calls sync.WaitGroup
 	for _, name := range c.calledTools() {
 		for range 8 {
 			calls.Go(func() {
-				if r := c.callTool(ctx, name, c.samples[name]); hasCrashed(r) {
+				if r := c.callTool(ctx, name, c.samples[name]); isUnanswered(r) {
 					mu.Lock()
 					defer mu.Unlock()
 					problems = append(problems, r.Err.Message)
@@ -147,6 +147,7 @@ func (c *toolCaller) tryConcurrent(ctx context.Context) {
 	c.addFinding("calls at once", Good, "8 of each tool, all answered")
 }
 
+// calledTools returns the sorted names of the tools that answered before.
 func (c *toolCaller) calledTools() []string {
 	var names []string
 	for name := range c.samples {
@@ -216,7 +217,7 @@ func sampleValue(s *jsonschema.Schema) any {
 	return sampleText(s)
 }
 
-// sampleText returns a string that fits the schema's claim.
+// sampleText returns a string that suits the claim of the schema, such as the path of an existing file.
 func sampleText(s *jsonschema.Schema) string {
 	switch claim, _ := s.Extra[pluginpb.ClaimKey].(string); pluginpb.Claim(claim) {
 	case pluginpb.ClaimList, pluginpb.ClaimCwd:

@@ -20,7 +20,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/contract"
 )
 
-// FindingGrade is the severity of a finding.
+// FindingGrade is the severity of a finding: ok, warning or failed.
 type FindingGrade string
 
 // The grades.
@@ -30,31 +30,32 @@ const (
 	Bad  FindingGrade = "failed"  // it does not keep the contract
 )
 
-// Finding is one checked property.
+// Finding is the result of one check of a plugin.
 type Finding struct {
 	Check string       `json:"check"`
 	Grade FindingGrade `json:"grade"`
 	What  string       `json:"what,omitempty"` // what is wrong, and what would help
 }
 
-// Options configure a trial.
-type Options struct {
+// TrialOptions are the options of a trial.
+type TrialOptions struct {
 	Source    string // a directory or an archive
 	PluginDir string // where picoclaw's own plugins are; empty for beside its binary
 	Logger    hclog.Logger
 }
 
-// pluginTrial is the trial of one plugin.
+// pluginTrial is one trial of a plugin, with its findings.
 type pluginTrial struct {
-	o        Options
+	o        TrialOptions
 	dir      string // thrown away in the end
 	pkg      *store.Package
 	found    []Finding
 	isolated bool
 }
 
-// RunTrial tests a plugin. The error concerns the trial itself; faults of the plugin are findings.
-func RunTrial(ctx context.Context, o Options) (found []Finding, err error) {
+// RunTrial checks a plugin package and calls its tools. The error concerns the trial itself; faults of the plugin are
+// findings.
+func RunTrial(ctx context.Context, o TrialOptions) (found []Finding, err error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
@@ -67,7 +68,7 @@ func RunTrial(ctx context.Context, o Options) (found []Finding, err error) {
 		return nil, err
 	}
 	t := &pluginTrial{o: o, dir: dir}
-	if !t.checkManifest() {
+	if !t.checkPackage() {
 		return t.found, nil
 	}
 	return t.found, t.checkProgram(ctx)
@@ -77,16 +78,16 @@ func (t *pluginTrial) addFinding(check string, grade FindingGrade, format string
 	t.found = append(t.found, Finding{check, grade, fmt.Sprintf(format, args...)})
 }
 
-// countText returns a number with its noun.
-func countText(n int, thing string) string {
+// formatCount returns a number with its noun in singular or plural.
+func formatCount(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// checkManifest checks the package without executing it, and installs it in the trial's home.
-func (t *pluginTrial) checkManifest() bool {
+// checkPackage checks the package and its manifest without running it, and installs it in the trial's home.
+func (t *pluginTrial) checkPackage() bool {
 	s := store.OpenStore(t.dir)
 	pkg, err := s.StagePackage(t.o.Source, store.SigningKeys{})
 	if err != nil {
@@ -95,7 +96,7 @@ func (t *pluginTrial) checkManifest() bool {
 	}
 	t.pkg = pkg
 	t.addFinding("package", Good, "%s %s, %s, %s", pkg.Manifest.ID, pkg.Manifest.Version,
-		countText(len(pkg.Manifest.Tools), "tool"), countText(len(pkg.Files), "file"))
+		formatCount(len(pkg.Manifest.Tools), "tool"), formatCount(len(pkg.Files), "file"))
 	findings, err := contract.CheckManifest(pkg.Manifest)
 	if err != nil {
 		t.addFinding("manifest", Bad, "%v", err)
@@ -114,7 +115,7 @@ func (t *pluginTrial) checkManifest() bool {
 	return true
 }
 
-// openHost opens a host for the trial, isolated if possible.
+// openHost opens a host with a test workspace, isolated if this machine supports isolation.
 func (t *pluginTrial) openHost() (*session.Host, error) {
 	workspace := filepath.Join(t.dir, "workspace")
 	if err := os.MkdirAll(filepath.Join(workspace, "dir"), 0o700); err != nil {
@@ -126,7 +127,7 @@ func (t *pluginTrial) openHost() (*session.Host, error) {
 	var err error
 	for _, isolated := range []bool{true, false} {
 		var h *session.Host
-		if h, err = t.openWith(workspace, isolated); err == nil {
+		if h, err = t.openHostWith(workspace, isolated); err == nil {
 			t.isolated = isolated
 			return h, nil
 		}
@@ -134,7 +135,8 @@ func (t *pluginTrial) openHost() (*session.Host, error) {
 	return nil, err
 }
 
-func (t *pluginTrial) openWith(workspace string, isolated bool) (*session.Host, error) {
+// openHostWith opens a host with a workspace, isolated or not.
+func (t *pluginTrial) openHostWith(workspace string, isolated bool) (*session.Host, error) {
 	cfg, err := config.Load(config.Options{Environ: append(os.Environ(),
 		"PICOCLAW_CONFIG=", "PICOCLAW_HOME="+t.dir, "PICOCLAW_AGENTS_DEFAULTS_WORKSPACE="+workspace, "PICOCLAW_TOOLS_SET=all",
 		fmt.Sprintf("PICOCLAW_ISOLATION_ENABLED=%t", isolated))})
@@ -151,10 +153,10 @@ func (t *pluginTrial) openWith(workspace string, isolated bool) (*session.Host, 
 	return h, nil
 }
 
-// callTimeout is how long a call of the trial's may take.
+// callTimeout limits the time of a call during the trial.
 const callTimeout = 20 * time.Second
 
-// checkProgram starts the plugin and calls its tools.
+// checkProgram starts the plugin, calls its tools and stops it.
 func (t *pluginTrial) checkProgram(ctx context.Context) error {
 	h, err := t.openHost()
 	if err != nil {
@@ -171,20 +173,20 @@ func (t *pluginTrial) checkProgram(ctx context.Context) error {
 	}
 	c := &toolCaller{pluginTrial: t, session: sess}
 	if c.startPlugin(ctx) {
-		c.everyTool(ctx)
-		c.tryCancel(ctx)
-		c.tryConcurrent(ctx)
+		c.callEveryTool(ctx)
+		c.testCancellation(ctx)
+		c.testConcurrentCalls(ctx)
 	}
 	began := time.Now()
 	if err := h.Close(context.Background()); err != nil {
 		t.addFinding("end", Bad, "%v", err)
-	} else if took := time.Since(began); took > stopPatience {
-		t.addFinding("end", Bad, "it took %s to end when it was asked to; end within %s when the Drain call comes, or standard input ends", took.Round(time.Millisecond), stopPatience)
+	} else if took := time.Since(began); took > stopTimeout {
+		t.addFinding("end", Bad, "it took %s to end when it was asked to; end within %s when the Drain call comes, or standard input ends", took.Round(time.Millisecond), stopTimeout)
 	} else {
 		t.addFinding("end", Good, "ended when it was asked to")
 	}
 	return nil
 }
 
-// stopPatience is how long a plugin with no calls under way may take to end.
-const stopPatience = 2 * time.Second
+// stopTimeout limits the time that a plugin without running calls may take to exit.
+const stopTimeout = 2 * time.Second

@@ -32,7 +32,7 @@ type Options struct {
 	output                         cli.OutputFormat
 	once                           bool // whether -m is set
 
-	lines *prompt.Reader
+	lines *prompt.LineReader
 }
 
 func NewCmdAgent(f *cli.Factory, runF func(*Options) error) *cobra.Command {
@@ -90,11 +90,11 @@ func (o *Options) runAgent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := hosts.Assemble(o.Factory, cfg, host.Options{Model: o.model})
+	all, err := hosts.AssembleHost(o.Factory, cfg, host.Options{Model: o.model})
 	if err != nil {
 		return err
 	}
-	defer hosts.Close(o.Factory, all)
+	defer hosts.CloseHost(o.Factory, all)
 	if err = all.Prepare(); err != nil {
 		return cli.StartError(err)
 	}
@@ -160,8 +160,8 @@ func (o *Options) runTask(ctx context.Context, c *host.Conversation) error {
 // runConversation lets a user talk to the agent.
 func (o *Options) runConversation(ctx context.Context, c *host.Conversation, history string) error {
 	out := terminal.NewWriter(o.Out)
-	o.lines = prompt.New(o.In, o.Out, history, func(string) prompt.Proposals { return prompt.Proposals{} })
-	defer o.lines.Close()
+	o.lines = prompt.NewLineReader(o.In, o.Out, history, func(string) prompt.Completions { return prompt.Completions{} })
+	defer o.lines.RestoreTerminal()
 	// Ctrl-C is for the turn that runs; what ends the program is the end of the input, or of the terminal.
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -169,16 +169,16 @@ func (o *Options) runConversation(ctx context.Context, c *host.Conversation, his
 	if n := len(c.Messages()); n > 0 {
 		resumed = fmt.Sprintf(", continued after %d messages", n)
 	}
-	if o.lines.Interactive() {
+	if o.lines.IsInteractive() {
 		fmt.Fprintf(out, "agent %s in %s, session %s%s; Ctrl-D leaves\n", id, c.Policy().Workspace(), terminal.CleanLine(o.session),
 			resumed)
 	}
 	var failed bool
 	for {
-		line, err := o.lines.Line(ctx, id+"> ")
+		line, err := o.lines.ReadLine(ctx, id+"> ")
 		switch {
 		case errors.Is(err, io.EOF) || ctx.Err() != nil:
-			if failed && !o.lines.Interactive() {
+			if failed && !o.lines.IsInteractive() {
 				return cli.FailedError(cli.ErrReported)
 			}
 			return nil
@@ -199,9 +199,9 @@ func (o *Options) runConversation(ctx context.Context, c *host.Conversation, his
 func (o *Options) runTurn(ctx context.Context, c *host.Conversation, text string, out *terminal.Writer) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	if o.lines.Interactive() {
+	if o.lines.IsInteractive() {
 		ctx = session.WithAsker(ctx, func(ctx context.Context, q session.ApprovalQuestion) bool {
-			return results.AskPerson(o.Factory, ctx, o.lines, out, q)
+			return results.AskApproval(o.Factory, ctx, o.lines, out, q)
 		})
 	}
 	view := &turnView{out: out, showText: true}

@@ -155,7 +155,7 @@ func showAgent(f *cli.Factory, id string, output cli.OutputFormat) error {
 	for i, setting := range settings {
 		settings[i].Value = redact.RedactValue(setting.Key, setting.Value)
 	}
-	details := agentDetails{ID: id, Settings: configview.New(cfg, settings).Settings}
+	details := agentDetails{ID: id, Settings: configview.NewConfig(cfg, settings).Settings}
 	for _, access := range s.PluginAccess() {
 		details.Plugins = append(details.Plugins, newAgentPlugin(cfg, access))
 	}

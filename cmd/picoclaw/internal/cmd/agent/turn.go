@@ -28,7 +28,7 @@ func (v *turnView) showEvent(e agent.Event) {
 		var args map[string]any
 		line := string(e.Call.Arguments)
 		if json.Unmarshal(e.Call.Arguments, &args) == nil {
-			line = results.ArgumentLine(args)
+			line = results.FormatArguments(args)
 		}
 		v.printLine(terminal.Faint, "→ "+e.Call.Tool+" "+line)
 	case agent.ResultEvent:

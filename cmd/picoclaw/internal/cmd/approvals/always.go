@@ -44,7 +44,7 @@ func (v *Options) allowAlways(w *approvals.WaitingCall) error {
 	if err != nil {
 		return cli.FailedError(fmt.Errorf("nothing was written: %w; this would allow the call: %s", err, terminal.CleanLine(w.Setting)))
 	}
-	change, err := clients.PlanElement(file, key, pattern)
+	change, err := clients.PlanListElement(file, key, pattern)
 	if err != nil {
 		return cli.FailedError(err)
 	}

@@ -171,7 +171,7 @@ func formatArguments(w *approvals.WaitingCall) string {
 	if err := json.Unmarshal(w.Arguments, &args); err != nil {
 		return terminal.EscapeLine(string(w.Arguments))
 	}
-	return terminal.EscapeLine(results.ArgumentLine(args))
+	return terminal.EscapeLine(results.FormatArguments(args))
 }
 
 // showRequest shows a whole approval request.

@@ -99,7 +99,7 @@ func formatDuration(t audit.ToolStats, ms float64) string {
 // completeTools proposes the tools of the first agent.
 func completeTools(f *cli.Factory) cli.Completer {
 	return func(*cobra.Command, []string, string) (words []cobra.Completion, _ cobra.ShellCompDirective) {
-		s, _, done, err := hosts.OpenSessionBy(f, (*session.Host).OpenPreview, "", session.CLI)
+		s, _, done, err := hosts.OpenSessionWith(f, (*session.Host).OpenPreview, "", session.CLI)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -156,7 +156,7 @@ func (n *loggedNames) warnUnknownNames(f *cli.Factory, cfg *config.Config, filte
 	if err != nil {
 		return // what is installed can't be told
 	}
-	defer hosts.Close(f, h)
+	defer hosts.CloseHost(f, h)
 	tools := n.tools
 	for _, t := range h.AllTools() {
 		tools = append(tools, t.Spec.Name, t.Name)

@@ -94,10 +94,10 @@ func (o *ReplayOptions) runReplay() error {
 	if err != nil {
 		return err
 	}
-	if o.host, err = hosts.Open(o.Factory, ""); err != nil {
+	if o.host, err = hosts.OpenHost(o.Factory, ""); err != nil {
 		return err
 	}
-	defer hosts.Close(o.Factory, o.host)
+	defer hosts.CloseHost(o.Factory, o.host)
 	o.table = terminal.NewTable("TIME", "AGENT", "TOOL", "WAS", "NOW", "RULE", "CALL")
 	err = new(loggedNames).readLog(o.Factory, cfg, o.filter, func(r audit.Record) error { return o.replayRecord(r, cfg.AgentIDs()) })
 	if err != nil {

@@ -71,18 +71,18 @@ func (o *BatchOptions) runBatch(ctx context.Context) error {
 // agentSessions holds one session for each agent that a batch names.
 type agentSessions struct {
 	host *session.Host
-	open hosts.Opener
+	open hosts.SessionOpener
 
 	mu      sync.Mutex
 	byAgent map[string]*session.Session
 }
 
-func openAgentSessions(f *cli.Factory, open hosts.Opener) (s *agentSessions, done func(), err error) {
-	h, err := hosts.Open(f, "")
+func openAgentSessions(f *cli.Factory, open hosts.SessionOpener) (s *agentSessions, done func(), err error) {
+	h, err := hosts.OpenHost(f, "")
 	if err != nil {
 		return nil, nil, err
 	}
-	return &agentSessions{host: h.Host, open: open, byAgent: make(map[string]*session.Session)}, func() { hosts.Close(f, h) }, nil
+	return &agentSessions{host: h.Host, open: open, byAgent: make(map[string]*session.Session)}, func() { hosts.CloseHost(f, h) }, nil
 }
 
 func (s *agentSessions) sessionFor(agent string) (*session.Session, error) {
@@ -116,9 +116,9 @@ func (s *agentSessions) parseCall(line []byte) (batchCall, *session.Session, *se
 func (s *agentSessions) answerLine(ctx context.Context, line []byte) any {
 	in, sess, e := s.parseCall(line)
 	if e != nil {
-		return results.Call{ID: in.ID, Error: e}
+		return results.CallResult{ID: in.ID, Error: e}
 	}
-	out := results.NewCall(sess.Call(ctx, in.Tool, in.Args, nil))
+	out := results.NewCallResult(sess.Call(ctx, in.Tool, in.Args, nil))
 	out.ID = in.ID
 	return out
 }
@@ -153,7 +153,7 @@ func answerLines(f *cli.Factory, jobs int, answer func(line []byte) any) error {
 			})
 		}
 		if errors.Is(err, errTooLong) {
-			write(results.Call{Error: &session.Error{Code: pluginpb.CodeTooLarge,
+			write(results.CallResult{Error: &session.Error{Code: pluginpb.CodeTooLarge,
 				Message: fmt.Sprintf("a line is longer than %d bytes", maxLineBytes)}}, maxLineBytes)
 			continue
 		}
@@ -307,7 +307,7 @@ func (p *batchProgress) countAnswer(answer any, bytes int) {
 	p.calls++
 	p.done += int64(bytes)
 	text := fmt.Sprintf("%d answered", p.calls)
-	if r, ok := answer.(results.Call); ok && !r.OK {
+	if r, ok := answer.(results.CallResult); ok && !r.OK {
 		p.failed++
 	}
 	if p.failed > 0 {

@@ -26,7 +26,7 @@ type Options struct {
 	tool      string
 	output    cli.OutputFormat
 	arguments callArguments
-	fleet     membership.Flags
+	fleet     membership.FleetFlags
 }
 
 // toolCaller makes calls: a session on this machine or of a fleet.
@@ -36,7 +36,7 @@ type toolCaller interface {
 }
 
 func NewCmdCall(f *cli.Factory, runF func(*Options) error) *cobra.Command {
-	o := &Options{Factory: f, fleet: membership.Flags{Factory: f}, arguments: callArguments{stdin: f.In}}
+	o := &Options{Factory: f, fleet: membership.FleetFlags{Factory: f}, arguments: callArguments{stdin: f.In}}
 	cmd := &cobra.Command{
 		Use:        "call TOOL [key=value ...]",
 		SuggestFor: []string{"run", "exec"},
@@ -70,7 +70,7 @@ Exit codes: 0 success, 1 the tool failed or was refused, 2 wrong command line or
 	f.AddAgentFlag(cmd, &o.agent, "the agent to call for (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
 	addJSONFlag(cmd, &o.arguments.json)
-	o.fleet.AddTo(cmd, "call a fleet's agent: NATS `address` or identity file")
+	o.fleet.AddFlags(cmd, "call a fleet's agent: NATS `address` or identity file")
 	return cli.NewCommand(cmd, o, runF)
 }
 
@@ -93,7 +93,7 @@ func (o *Options) runCall(ctx context.Context) error {
 	if err := ready(); err != nil {
 		return cli.StartError(err)
 	}
-	return results.Show(o.Factory, o.tool, callWithProgress(o.Factory, ctx, s, o.tool, raw, nil), o.output)
+	return results.ShowResult(o.Factory, o.tool, callWithProgress(o.Factory, ctx, s, o.tool, raw, nil), o.output)
 }
 
 // openSession opens a session, here or in a fleet.
@@ -109,12 +109,12 @@ func (o *Options) openSession(ctx context.Context) (s toolCaller, ready func() e
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	f, err := o.fleet.Join(ctx, cfg, "call")
+	f, err := o.fleet.JoinFleet(ctx, cfg, "call")
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	var client *fleet.Client
-	if err = f.Require(identity.Gateway, identity.Admin); err == nil {
+	if err = f.RequireRole(identity.Gateway, identity.Admin); err == nil {
 		client, err = fleet.NewClient(f.Fleet)
 	}
 	if err == nil {

@@ -22,7 +22,7 @@ func completeCall(f *cli.Factory) cli.Completer {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		s, _, done, err := hosts.OpenSessionBy(f, (*session.Host).OpenPreview, agent, session.CLI)
+		s, _, done, err := hosts.OpenSessionWith(f, (*session.Host).OpenPreview, agent, session.CLI)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

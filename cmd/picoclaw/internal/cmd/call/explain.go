@@ -73,7 +73,7 @@ func (o *ExplainOptions) runExplain() error {
 	if o.batch {
 		return explainBatch(o.Factory)
 	}
-	s, _, done, err := hosts.OpenSessionBy(o.Factory, (*session.Host).OpenPreview, o.agent, session.CLI)
+	s, _, done, err := hosts.OpenSessionWith(o.Factory, (*session.Host).OpenPreview, o.agent, session.CLI)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ type REPLOptions struct {
 
 	session *session.Session
 	out     *terminal.Writer
-	lines   *prompt.Reader
+	lines   *prompt.LineReader
 	failed  bool
 }
 
@@ -70,18 +70,18 @@ func (r *REPLOptions) runREPL(ctx context.Context) error {
 		return cli.StartError(err)
 	}
 	r.session, r.out = sess, terminal.NewWriter(r.Out)
-	r.lines = prompt.New(r.In, r.Out, filepath.Join(h.Config().Home().Path, "repl_history"), r.completeLine)
-	defer r.lines.Close()
+	r.lines = prompt.NewLineReader(r.In, r.Out, filepath.Join(h.Config().Home().Path, "repl_history"), r.completeLine)
+	defer r.lines.RestoreTerminal()
 
 	// Ctrl-C is for the call that runs; what ends the program is the end of the input, or of the terminal.
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	if r.lines.Interactive() {
+	if r.lines.IsInteractive() {
 		fmt.Fprintf(r.out, "agent %s in %s; `help` lists commands\n", sess.Policy().Agent(),
 			sess.Policy().Workspace())
 	}
 	for {
-		line, err := r.lines.Line(ctx, sess.Policy().Agent()+"> ")
+		line, err := r.lines.ReadLine(ctx, sess.Policy().Agent()+"> ")
 		switch {
 		case errors.Is(err, io.EOF) || ctx.Err() != nil:
 			return r.exitResult()
@@ -95,7 +95,7 @@ func (r *REPLOptions) runREPL(ctx context.Context) error {
 }
 
 func (r *REPLOptions) exitResult() error {
-	if r.failed && !r.lines.Interactive() {
+	if r.failed && !r.lines.IsInteractive() {
 		return cli.FailedError(cli.ErrReported)
 	}
 	return nil
@@ -103,7 +103,7 @@ func (r *REPLOptions) exitResult() error {
 
 // runLine executes a line, and reports whether it was the last.
 func (r *REPLOptions) runLine(ctx context.Context, line string) (leave bool) {
-	words, err := prompt.Split(line)
+	words, err := prompt.SplitLine(line)
 	if err != nil {
 		r.printError(err)
 		return false
@@ -153,14 +153,14 @@ func (r *REPLOptions) callTool(ctx context.Context, words []string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	var ask session.Asker
-	if r.lines.Interactive() {
+	if r.lines.IsInteractive() {
 		ask = r.askUser
 	}
-	return results.Show(r.Factory, words[0], callWithProgress(r.Factory, ctx, r.session, words[0], raw, ask), "text")
+	return results.ShowResult(r.Factory, words[0], callWithProgress(r.Factory, ctx, r.session, words[0], raw, ask), "text")
 }
 
 func (r *REPLOptions) askUser(ctx context.Context, q session.ApprovalQuestion) bool {
-	return results.AskPerson(r.Factory, ctx, r.lines, r.out, q)
+	return results.AskApproval(r.Factory, ctx, r.lines, r.out, q)
 }
 
 func (r *REPLOptions) explainCall(words []string) error {
@@ -246,10 +246,10 @@ func argumentType(s *jsonschema.Schema) string {
 }
 
 // completeLine proposes completions of a line's last word.
-func (r *REPLOptions) completeLine(line string) prompt.Proposals {
-	words, last, ok := prompt.SplitOpen(line)
+func (r *REPLOptions) completeLine(line string) prompt.Completions {
+	words, last, ok := prompt.SplitIncomplete(line)
 	if !ok {
-		return prompt.Proposals{}
+		return prompt.Completions{}
 	}
 	var found []string
 	if len(words) > 0 && (words[0] == "explain" || words[0] == "help") {
@@ -264,5 +264,5 @@ func (r *REPLOptions) completeLine(line string) prompt.Proposals {
 		name, _, _ := strings.Cut(c, "\t") // a description is behind it
 		found = append(found, name)
 	}
-	return prompt.Proposals{Last: last, Words: found, Whole: whole}
+	return prompt.Completions{Last: last, Words: found, Whole: whole}
 }

@@ -113,7 +113,7 @@ func (o *CheckOptions) checkAll() checkResult {
 		return result
 	}
 	h := all.Host
-	defer hosts.Close(o.Factory, all)
+	defer hosts.CloseHost(o.Factory, all)
 	exposed := h.CheckExposedPaths()
 	if exposed != nil {
 		result.Faults = append(result.Faults, newConfigFault(exposedFault(cfg, exposed)))

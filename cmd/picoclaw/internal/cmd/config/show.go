@@ -69,7 +69,7 @@ func (o *ShowOptions) runShow() error {
 		settings[i].Value = redact.RedactValue(s.Key, s.Value)
 	}
 	if o.output == cli.JSON {
-		return o.PrintJSON(configview.New(cfg, settings))
+		return o.PrintJSON(configview.NewConfig(cfg, settings))
 	}
 	return o.printTable(cfg, settings)
 }

@@ -129,7 +129,7 @@ func (v *AddOptions) checkCommand() error {
 	if !v.agentConfig.Tools.Cron.AllowCommand {
 		return cli.FailedError(errors.New(crontool.CommandsDisabledError().Explained()))
 	}
-	s, _, done, err := hosts.OpenSessionBy(v.Factory, (*session.Host).OpenPreview, v.agentConfig.ID, session.Cron)
+	s, _, done, err := hosts.OpenSessionWith(v.Factory, (*session.Host).OpenPreview, v.agentConfig.ID, session.Cron)
 	if err != nil {
 		return err
 	}

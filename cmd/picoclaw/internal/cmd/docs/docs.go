@@ -32,19 +32,19 @@ func NewCmdDocs(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 }
 
 func (o *Options) writePages(root *cobra.Command) error {
-	h, err := hosts.Open(o.Factory, "")
+	h, err := hosts.OpenHost(o.Factory, "")
 	if err != nil {
 		return err
 	}
-	defer hosts.Close(o.Factory, h)
-	tools, err := reference.Tools(h.AllTools())
+	defer hosts.CloseHost(o.Factory, h)
+	tools, err := reference.ToolsPage(h.AllTools())
 	if err != nil {
 		return cli.FailedError(err)
 	}
 	for name, text := range map[string]string{
-		"configuration.md": reference.Configuration(config.Schema()),
+		"configuration.md": reference.ConfigurationPage(config.Schema()),
 		"tools.md":         tools,
-		"cli.md":           reference.Commands(root),
+		"cli.md":           reference.CommandsPage(root),
 	} {
 		if err := os.WriteFile(filepath.Join(o.dir, name), []byte(text), 0o644); err != nil {
 			return cli.FailedError(err)

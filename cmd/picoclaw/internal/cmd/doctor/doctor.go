@@ -44,7 +44,7 @@ func Examine(ctx context.Context, f *cli.Factory) error {
 }
 
 func (o *Options) examineAgent(ctx context.Context) error {
-	s, h, done, err := hosts.OpenSessionBy(o.Factory, (*session.Host).OpenPreview, o.agent, session.CLI)
+	s, h, done, err := hosts.OpenSessionWith(o.Factory, (*session.Host).OpenPreview, o.agent, session.CLI)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ type SelfTestOptions struct {
 func NewCmdSelfTest(f *cli.Factory, runF func(*SelfTestOptions) error) *cobra.Command {
 	o := &SelfTestOptions{Factory: f}
 	return cli.NewCommand(&cobra.Command{
-		Use:    hosts.SelfTest,
+		Use:    hosts.SelfTestName,
 		Short:  "Attack the sandbox that this process is in",
 		Hidden: true,
 		Args: func(_ *cobra.Command, args []string) error {

@@ -15,7 +15,7 @@ import (
 )
 
 // Options are the options of a command about a fleet.
-type Options struct{ membership.Flags }
+type Options struct{ membership.FleetFlags }
 
 func NewCmdFleet(f *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "fleet", Short: "Show and manage a fleet",
@@ -30,7 +30,7 @@ type StatusOptions struct {
 }
 
 func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Command {
-	o := &StatusOptions{Options: Options{membership.Flags{Factory: f}}}
+	o := &StatusOptions{Options: Options{membership.FleetFlags{Factory: f}}}
 	cmd := &cobra.Command{
 		Use:     "status",
 		Short:   "Show the workers of a fleet and their agents",
@@ -39,7 +39,7 @@ func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Comman
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.showStatus(cmd.Context(), o.output) },
 	}
-	o.AddTo(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
+	o.AddFlags(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.NewCommand(cmd, o, runF)
 }
@@ -68,7 +68,7 @@ func (o *Options) readStatus(ctx context.Context) ([]fleet.Sign, []fleet.Placed,
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := o.Join(ctx, cfg, "status")
+	f, err := o.JoinFleet(ctx, cfg, "status")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -130,7 +130,7 @@ type WhereOptions struct {
 }
 
 func NewCmdWhere(f *cli.Factory, runF func(*WhereOptions) error) *cobra.Command {
-	o := &WhereOptions{Options: Options{membership.Flags{Factory: f}}}
+	o := &WhereOptions{Options: Options{membership.FleetFlags{Factory: f}}}
 	cmd := &cobra.Command{
 		Use:     "where AGENT",
 		Short:   "Show the worker of an agent",
@@ -138,7 +138,7 @@ func NewCmdWhere(f *cli.Factory, runF func(*WhereOptions) error) *cobra.Command 
 		Args:    cli.OneName(&o.agent, "the name of one agent; `picoclaw fleet status` lists them"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.showWorker(cmd.Context()) },
 	}
-	o.AddTo(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
+	o.AddFlags(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
 	return cli.NewCommand(cmd, o, runF)
 }
 

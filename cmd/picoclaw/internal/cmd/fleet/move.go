@@ -14,16 +14,16 @@ import (
 )
 
 // joinAsAdmin joins the fleet as an admin.
-func (o *Options) joinAsAdmin(ctx context.Context) (*membership.Member, error) {
+func (o *Options) joinAsAdmin(ctx context.Context) (*membership.FleetMember, error) {
 	cfg, err := o.Config("")
 	if err != nil {
 		return nil, err
 	}
-	f, err := o.Join(ctx, cfg, "admin")
+	f, err := o.JoinFleet(ctx, cfg, "admin")
 	if err != nil {
 		return nil, err
 	}
-	if err := f.Require(identity.Admin); err != nil {
+	if err := f.RequireRole(identity.Admin); err != nil {
 		f.Close()
 		return nil, cli.FailedError(err)
 	}
@@ -37,7 +37,7 @@ type DrainOptions struct {
 }
 
 func NewCmdDrain(f *cli.Factory, runF func(*DrainOptions) error) *cobra.Command {
-	o := &DrainOptions{Options: Options{membership.Flags{Factory: f}}}
+	o := &DrainOptions{Options: Options{membership.FleetFlags{Factory: f}}}
 	cmd := &cobra.Command{
 		Use:   "drain WORKER",
 		Short: "Move all agents off a worker",
@@ -50,7 +50,7 @@ worker takes no agents until it restarts.`,
 		Args:    cli.OneName(&o.worker, "the name of one worker; `picoclaw fleet status` lists them"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.drainWorker(cmd.Context()) },
 	}
-	o.AddTo(cmd, "NATS `address` or an admin's identity file (default: fleet.url)")
+	o.AddFlags(cmd, "NATS `address` or an admin's identity file (default: fleet.url)")
 	return cli.NewCommand(cmd, o, runF)
 }
 
@@ -74,7 +74,7 @@ type MoveOptions struct {
 }
 
 func NewCmdMove(f *cli.Factory, runF func(*MoveOptions) error) *cobra.Command {
-	o := &MoveOptions{Options: Options{membership.Flags{Factory: f}}}
+	o := &MoveOptions{Options: Options{membership.FleetFlags{Factory: f}}}
 	cmd := &cobra.Command{
 		Use:   "move AGENT WORKER",
 		Short: "Move an agent and its workspace to another worker",
@@ -99,7 +99,7 @@ workspace has to be the agent's alone.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.moveAgent(cmd.Context()) },
 	}
-	o.AddTo(cmd, "NATS `address` or an admin's identity file (default: fleet.url)")
+	o.AddFlags(cmd, "NATS `address` or an admin's identity file (default: fleet.url)")
 	return cli.NewCommand(cmd, o, runF)
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 func TestNewCmdFleet(t *testing.T) {
-	ops := Options{membership.Flags{Address: "ops.fleet"}}
+	ops := Options{membership.FleetFlags{Address: "ops.fleet"}}
 	clitest.CheckOptions(t, NewCmdStatus,
 		clitest.OptionsCase[StatusOptions]{Line: "--fleet ops.fleet", Want: StatusOptions{Options: ops, output: cli.Text}},
 		clitest.OptionsCase[StatusOptions]{Line: "a", Usage: "takes no argument"})
@@ -25,7 +25,7 @@ func TestNewCmdFleet(t *testing.T) {
 		clitest.OptionsCase[MoveOptions]{Line: "site", Usage: "move takes the names of an agent and a worker"})
 	clitest.CheckOptions(t, NewCmdWorker,
 		clitest.OptionsCase[WorkerOptions]{Line: "--fleet ops.fleet --name w",
-			Want: WorkerOptions{membership.Flags{Address: "ops.fleet", Name: "w"}}},
+			Want: WorkerOptions{membership.FleetFlags{Address: "ops.fleet", Name: "w"}}},
 		clitest.OptionsCase[WorkerOptions]{Line: "w", Usage: "takes no argument"})
 }
 

@@ -28,10 +28,10 @@ import (
 )
 
 // WorkerOptions are the options of `picoclaw worker`.
-type WorkerOptions struct{ membership.Flags }
+type WorkerOptions struct{ membership.FleetFlags }
 
 func NewCmdWorker(f *cli.Factory, runF func(*WorkerOptions) error) *cobra.Command {
-	o := &WorkerOptions{membership.Flags{Factory: f}}
+	o := &WorkerOptions{membership.FleetFlags{Factory: f}}
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Serve this machine's agents to a fleet",
@@ -48,7 +48,7 @@ may continue for gateway.drain_seconds.`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.runWorker(cmd.Context()) },
 	}
-	o.AddTo(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
+	o.AddFlags(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
 	cmd.Flags().StringVar(&o.Name, "name", "",
 		"worker `name` without an identity file (default: fleet.name, or the machine's)")
 	return cli.NewCommand(cmd, o, runF)
@@ -57,7 +57,7 @@ may continue for gateway.drain_seconds.`,
 // runningWorker is a worker that serves its agents.
 type runningWorker struct {
 	fleet  *WorkerOptions
-	member *membership.Member
+	member *membership.FleetMember
 	logger hclog.Logger
 	home   string
 
@@ -93,14 +93,14 @@ func (o *WorkerOptions) runWorker(ctx context.Context) error {
 		return err
 	}
 	o.Wait = func(err error) { fmt.Fprintf(o.Err, "the worker waits until it reaches its fleet: %v\n", err) }
-	if w.member, err = o.Join(ctx, cfg, workerName(cfg)); err != nil {
+	if w.member, err = o.JoinFleet(ctx, cfg, workerName(cfg)); err != nil {
 		if ctx.Err() != nil {
 			return nil // it was told to end before there was a fleet
 		}
 		return err
 	}
 	defer w.member.Close()
-	if err = w.member.Require(identity.Worker); err != nil {
+	if err = w.member.RequireRole(identity.Worker); err != nil {
 		return cli.StartError(err)
 	}
 	if w.current, err = w.openConfig(cfg); err != nil {
@@ -164,15 +164,15 @@ func (w *runningWorker) openConfig(cfg *config.Config) (*configAssembly, error) 
 		}
 	}
 	var err error
-	if s.all, err = hosts.Assemble(s.app, cfg, options); err != nil {
+	if s.all, err = hosts.AssembleHost(s.app, cfg, options); err != nil {
 		return nil, err
 	}
 	if err = s.all.Prepare(); err == nil {
 		options.NoBuiltIns = true
-		s.cli, err = hosts.Assemble(s.app, cfg, options)
+		s.cli, err = hosts.AssembleHost(s.app, cfg, options)
 	}
 	if err != nil {
-		hosts.Close(s.app, s.all)
+		hosts.CloseHost(s.app, s.all)
 		return nil, cli.StartError(err)
 	}
 	ctx, stopWatching := context.WithCancel(context.Background())
@@ -207,8 +207,8 @@ func (s *configAssembly) OpenSession(agent string, origin session.Origin) (*sess
 
 func (s *configAssembly) closeHosts() {
 	s.stopWatching()
-	hosts.Close(s.app, s.cli)
-	hosts.Close(s.app, s.all)
+	hosts.CloseHost(s.app, s.cli)
+	hosts.CloseHost(s.app, s.all)
 }
 
 // movableWorkspace returns an agent's workspace if it can be moved.

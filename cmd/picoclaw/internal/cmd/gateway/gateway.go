@@ -38,17 +38,17 @@ type Options struct {
 	host string
 	port int
 
-	fleet            membership.Flags
-	configFile       string                            // the last configuration file
-	member           atomic.Pointer[membership.Member] // of the fleet
-	onConnectionLost func(error)                       // ends the gateway
+	fleet            membership.FleetFlags
+	configFile       string                                 // the last configuration file
+	member           atomic.Pointer[membership.FleetMember] // of the fleet
+	onConnectionLost func(error)                            // ends the gateway
 	hostOptions      host.Options
 	console          *web.Console // nil for none
 	operator         host.Operator
 }
 
 func NewCmdGateway(f *cli.Factory, runF func(*Options) error) *cobra.Command {
-	o := &Options{Factory: f, port: -1, fleet: membership.Flags{Factory: f}}
+	o := &Options{Factory: f, port: -1, fleet: membership.FleetFlags{Factory: f}}
 	cmd := &cobra.Command{
 		Use:        "gateway",
 		SuggestFor: []string{"daemon", "serve"},
@@ -72,7 +72,7 @@ since the directories are on other machines.`,
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.runGateway(cmd.Context()) },
 	}
-	o.fleet.AddTo(cmd, "serve a fleet's agents: NATS `address` or identity file")
+	o.fleet.AddFlags(cmd, "serve a fleet's agents: NATS `address` or identity file")
 	cmd.Flags().StringVar(&o.host, "host", "", "serve at this `address` (default: gateway.host)")
 	cmd.Flags().IntVar(&o.port, "port", -1, "serve at this `port`, 0 for any (default: gateway.port)")
 	cmd.AddCommand(NewCmdStatus(f, nil), NewCmdReload(f, nil), NewCmdToken(f, nil))
@@ -179,7 +179,7 @@ func (o *Options) openInstance() (gateway.Instance, error) {
 	if o.console != nil {
 		options.Observe = func(r audit.Record, result *session.Result) { o.console.KeepResult(r, host.ResultText(result)) }
 	}
-	assembly, err := hosts.Assemble(o.Factory, cfg, options)
+	assembly, err := hosts.AssembleHost(o.Factory, cfg, options)
 	if err != nil {
 		return nil, err
 	}
@@ -198,11 +198,11 @@ func (o *Options) openRemote(cfg *config.Config) (gateway.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := o.fleet.Join(context.Background(), cfg, "gateway-"+strings.ToLower(rand.Text()[:8]))
+	f, err := o.fleet.JoinFleet(context.Background(), cfg, "gateway-"+strings.ToLower(rand.Text()[:8]))
 	if err != nil {
 		return nil, err
 	}
-	if err = f.Require(identity.Gateway, identity.Admin); err != nil {
+	if err = f.RequireRole(identity.Gateway, identity.Admin); err != nil {
 		f.Close()
 		return nil, cli.StartError(err)
 	}

@@ -90,13 +90,13 @@ func (o *serverOptions) addSpecFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.claims, "claim", nil, "claim of an argument, as `TOOL.FIELD=CLAIM`: read, write, list, delete, command or none")
 	flags.StringVar(&o.spec.Files, "files", "", "`DIR` that the command needs; it is copied")
 	flags.BoolVar(&o.spec.Roots, "roots", false, "send the workspace as an MCP root")
-	o.AddTo(cmd)
+	o.AddFlags(cmd)
 }
 
 // addServer installs the server that the command line describes as a plugin.
 func (o *AddOptions) addServer(ctx context.Context) error {
 	name := o.name
-	s, err := install.OpenShelf(o.Factory)
+	s, err := install.OpenPlugins(o.Factory)
 	if err != nil {
 		return err
 	}
@@ -139,8 +139,8 @@ func (o *serverOptions) parseSpec() error {
 }
 
 // installServer builds the package and installs it, or updates the plugin of the pin.
-func (o *serverOptions) installServer(ctx context.Context, s *install.Shelf, name string, pin *store.InstalledPlugin) error {
-	if err := s.CheckReach(); err != nil {
+func (o *serverOptions) installServer(ctx context.Context, s *install.Plugins, name string, pin *store.InstalledPlugin) error {
+	if err := s.CheckStoreOutsideWorkspaces(); err != nil {
 		return cli.FailedError(err)
 	}
 	if s.IsBundled(name) {
@@ -184,7 +184,7 @@ func (o *serverOptions) installServer(ctx context.Context, s *install.Shelf, nam
 	}
 	o.printReview(p, report)
 	if pin != nil {
-		return o.Update(s, p, pin)
+		return o.UpdatePlugin(s, p, pin)
 	}
 	yes, err := o.Confirm("Add the server " + name + ", and grant it this?")
 	if err != nil {
@@ -196,11 +196,11 @@ func (o *serverOptions) installServer(ctx context.Context, s *install.Shelf, nam
 	if err := s.Store.Install(p); err != nil {
 		return cli.FailedError(err)
 	}
-	return o.Report(install.Result{ID: name, Version: p.Manifest.Version})
+	return o.PrintResult(install.InstallResult{ID: name, Version: p.Manifest.Version})
 }
 
 // newPackageBuilder returns a package builder and a host with a sandbox for it. done closes the host.
-func (o *serverOptions) newPackageBuilder(s *install.Shelf) (*mcpservers.PackageBuilder, func(), error) {
+func (o *serverOptions) newPackageBuilder(s *install.Plugins) (*mcpservers.PackageBuilder, func(), error) {
 	exe, err := os.Executable()
 	if err == nil {
 		exe, err = filepath.EvalSymlinks(exe)
@@ -224,11 +224,11 @@ func (o *serverOptions) newPackageBuilder(s *install.Shelf) (*mcpservers.Package
 	return &mcpservers.PackageBuilder{
 		Store: s.Store, Run: sess.RunSandboxed, Program: program, Logs: filepath.Join(s.Config.Home().Path, "logs"),
 		Progress: func(text string) { fmt.Fprintln(o.Err, text+" …") },
-	}, func() { hosts.Close(o.Factory, h) }, nil
+	}, func() { hosts.CloseHost(o.Factory, h) }, nil
 }
 
 // toolOwners returns a function that names the other plugin with a tool of a name.
-func toolOwners(s *install.Shelf, id string) func(string) string {
+func toolOwners(s *install.Plugins, id string) func(string) string {
 	others := map[string]string{}
 	for _, p := range s.Catalog.Plugins() {
 		for _, t := range p.Tools {
@@ -268,7 +268,7 @@ func (o *serverOptions) printReview(p *store.Package, r *mcpservers.BuildReport)
 			}
 		}
 	}
-	install.PrintFeatures(out, m)
+	install.PrintResourcesAndPrompts(out, m)
 	for _, text := range r.LeftOut {
 		fmt.Fprintf(out, "  %s  %s\n", out.Paint(terminal.Bad, "left out"), terminal.CleanLine(text))
 	}

@@ -105,7 +105,7 @@ func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp
 	file, token := o.tokenFile, ""
 	if file == "" {
 		file = filepath.Join(home.Path, "mcp-token")
-		token, err = hosts.KeepToken(home.Path, "mcp-token")
+		token, err = hosts.ReadOrCreateToken(home.Path, "mcp-token")
 	} else {
 		token, err = hosts.ReadToken(file)
 	}

@@ -40,7 +40,7 @@ another variable is skipped.`,
 	flags.StringVar(&o.spec.Workspace, "workspace", "none", "access to the agent's workspace: none, ro or rw")
 	flags.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that the servers may reach, * for any (default: none)")
 	flags.StringSliceVar(&o.spec.Agents, "agent", nil, "`AGENTS` that may use the servers (default: all)")
-	o.AddTo(cmd)
+	o.AddFlags(cmd)
 	return cli.NewCommand(cmd, o, runF)
 }
 
@@ -59,7 +59,7 @@ func (o *ImportOptions) importServers(ctx context.Context) error {
 		fmt.Fprintf(out, "picoclaw: %s was not added: %s\n", terminal.CleanLine(name), terminal.CleanLine(skipped[name].Error()))
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
-		s, err := install.OpenShelf(o.Factory)
+		s, err := install.OpenPlugins(o.Factory)
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ import (
 )
 
 // forgetObserved removes the observed tool definitions of a server, after they were accepted.
-func forgetObserved(s *install.Shelf, id string) error {
+func forgetObserved(s *install.Plugins, id string) error {
 	if err := session.RemoveWithdrawals(s.Config.Home().Path, id); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func forgetObserved(s *install.Shelf, id string) error {
 }
 
 // findServer returns the lock file's entry for an MCP server.
-func findServer(s *install.Shelf, name string) (*store.InstalledPlugin, error) {
+func findServer(s *install.Plugins, name string) (*store.InstalledPlugin, error) {
 	if pin := s.Lock.Plugins[name]; pin != nil && pin.Files[mcpservers.DefinitionFile] != "" {
 		return pin, nil
 	}
@@ -45,7 +45,7 @@ func findServer(s *install.Shelf, name string) (*store.InstalledPlugin, error) {
 }
 
 // serverNames returns the names of the MCP servers.
-func serverNames(s *install.Shelf) (names []string) {
+func serverNames(s *install.Plugins) (names []string) {
 	for _, one := range s.ListServers() {
 		names = append(names, one.Name)
 	}
@@ -72,7 +72,7 @@ func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 }
 
 func (o *ListOptions) listServers() error {
-	s, err := install.OpenShelf(o.Factory)
+	s, err := install.OpenPlugins(o.Factory)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 }
 
 func (o *ShowOptions) showServer() error {
-	s, err := install.OpenShelf(o.Factory)
+	s, err := install.OpenPlugins(o.Factory)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (o *ShowOptions) showServer() error {
 }
 
 // printAccepted prints the accepted grants and tools of a server.
-func printAccepted(s *install.Shelf, out *terminal.Writer, server inventory.Server, pin *store.InstalledPlugin) {
+func printAccepted(s *install.Plugins, out *terminal.Writer, server inventory.Server, pin *store.InstalledPlugin) {
 	fmt.Fprintf(out, "  granted   %s\n", terminal.CleanLine(inventory.GrantText(&pin.Grants)))
 	for _, text := range inventory.ExplainGrants(pin.Grants) {
 		fmt.Fprintf(out, "            %s\n", terminal.CleanLine(text))
@@ -180,7 +180,7 @@ func printAccepted(s *install.Shelf, out *terminal.Writer, server inventory.Serv
 		}
 		printArguments(out, &t)
 	}
-	install.PrintFeatures(out, m)
+	install.PrintResourcesAndPrompts(out, m)
 }
 
 // maxDiffLines limits a diff of untrusted text.
@@ -216,7 +216,7 @@ func serverArgument(name *string) cobra.PositionalArgs {
 // completeServers proposes servers.
 func completeServers(f *cli.Factory) cli.Completer {
 	return cli.CompleteFirstArgument(func() []cobra.Completion {
-		s, err := install.OpenShelf(f)
+		s, err := install.OpenPlugins(f)
 		if err != nil {
 			return nil
 		}

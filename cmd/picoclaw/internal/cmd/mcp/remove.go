@@ -35,13 +35,13 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 		RunE:              func(*cobra.Command, []string) error { return o.removeServer() },
 		ValidArgsFunction: completeServers(f),
 	}
-	o.AddTo(cmd)
+	o.AddFlags(cmd)
 	cmd.Flags().BoolVar(&o.keep, "keep", false, "keep the server's state")
 	return cli.NewCommand(cmd, o, runF)
 }
 
 func (o *RemoveOptions) removeServer() error {
-	s, err := install.OpenShelf(o.Factory)
+	s, err := install.OpenPlugins(o.Factory)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (o *RemoveOptions) removeServer() error {
 	if err := forgetObserved(s, o.name); err != nil {
 		return cli.FailedError(err)
 	}
-	return o.PrintOutcome(o.Output, install.Result{ID: o.name, Previous: pin.Version}, text)
+	return o.PrintOutcome(o.Output, install.InstallResult{ID: o.name, Previous: pin.Version}, text)
 }
 
 // hasFiles reports whether there is a file below a directory.
@@ -92,7 +92,7 @@ func hasFiles(dir string) bool {
 }
 
 // userEnvDirs returns the home directories of a plugin's programs, one for each policy.
-func userEnvDirs(s *install.Shelf, id string) (dirs []string) {
+func userEnvDirs(s *install.Plugins, id string) (dirs []string) {
 	const policy = 16 // digits, and a hyphen
 	all := isolation.UserEnvDir(s.Config.Home().Path, "")
 	entries, _ := os.ReadDir(all) // without it, nothing ran

@@ -28,7 +28,7 @@ grants it replaces the current version; otherwise show the changes and ask first
 		ValidArgsFunction: completeServers(f),
 		RunE:              func(cmd *cobra.Command, _ []string) error { return o.rebuildServer(cmd.Context()) },
 	}
-	o.AddTo(cmd)
+	o.AddFlags(cmd)
 	return cli.NewCommand(cmd, o, runF)
 }
 
@@ -48,17 +48,17 @@ time.`,
 		ValidArgsFunction: completeServers(f),
 		RunE:              func(cmd *cobra.Command, _ []string) error { return o.trustServer(cmd.Context()) },
 	}
-	o.AddTo(cmd)
+	o.AddFlags(cmd)
 	return cli.NewCommand(cmd, o, runF)
 }
 
 func (o *TrustOptions) trustServer(ctx context.Context) error {
-	s, err := install.OpenShelf(o.Factory)
+	s, err := install.OpenPlugins(o.Factory)
 	if err != nil {
 		return err
 	}
 	if pin := s.Lock.Plugins[o.name]; pin != nil && pin.Waiting != nil {
-		if err := o.Accept(s, o.name, pin); err != nil {
+		if err := o.AcceptWaiting(s, o.name, pin); err != nil {
 			return err
 		}
 		return forgetObserved(s, o.name)
@@ -69,7 +69,7 @@ func (o *TrustOptions) trustServer(ctx context.Context) error {
 // rebuildServer builds a server's package again from its specification.
 func (o *serverOptions) rebuildServer(ctx context.Context) error {
 	name := o.name
-	s, err := install.OpenShelf(o.Factory)
+	s, err := install.OpenPlugins(o.Factory)
 	if err != nil {
 		return err
 	}

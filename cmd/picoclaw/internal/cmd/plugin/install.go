@@ -36,12 +36,12 @@ grants.`,
 		Args:    cli.OneArgument(&o.source, "name one directory or archive (.tar.gz, .tgz or .zip) of a plugin"),
 		RunE:    func(*cobra.Command, []string) error { return o.installPlugin() },
 	}
-	o.AddTo(cmd)
+	o.AddFlags(cmd)
 	return cli.NewCommand(cmd, o, runF)
 }
 
 func (o *InstallOptions) installPlugin() error {
-	s, err := install.OpenShelf(o.Factory)
+	s, err := install.OpenPlugins(o.Factory)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (o *InstallOptions) installPlugin() error {
 	defer p.Discard()
 	id := p.Manifest.ID
 	if pin := s.Lock.Plugins[id]; pin != nil {
-		return o.Update(s, p, pin)
+		return o.UpdatePlugin(s, p, pin)
 	}
 	o.printReview(p)
 	yes, err := o.Confirm("Install plugin " + id + " with these grants?")
@@ -65,12 +65,12 @@ func (o *InstallOptions) installPlugin() error {
 	if err := s.Store.Install(p); err != nil {
 		return cli.FailedError(err)
 	}
-	return o.Report(install.Result{ID: id, Version: p.Manifest.Version})
+	return o.PrintResult(install.InstallResult{ID: id, Version: p.Manifest.Version})
 }
 
 // stagePackage copies a package into the store's staging directory, and checks for conflicts with other plugins.
-func stagePackage(s *install.Shelf, source string) (*store.Package, error) {
-	if err := s.CheckReach(); err != nil {
+func stagePackage(s *install.Plugins, source string) (*store.Package, error) {
+	if err := s.CheckStoreOutsideWorkspaces(); err != nil {
 		return nil, cli.FailedError(err)
 	}
 	signed := s.Config.Signatures()
@@ -107,7 +107,7 @@ func (o *InstallOptions) printReview(p *store.Package) {
 		name := fmt.Sprintf("%s (risk: %s)", t.Name, cmp.Or(t.Risk, "unknown"))
 		fmt.Fprintf(out, "  tool      %s  %s\n", terminal.CleanLine(name), terminal.CleanLine(t.Doc))
 	}
-	install.PrintFeatures(out, m)
+	install.PrintResourcesAndPrompts(out, m)
 }
 
 // UpdateOptions are the options of `picoclaw plugin update`.
@@ -129,20 +129,20 @@ accept them, the new version waits in the store and the old one runs.`,
 		ValidArgsFunction: completePlugins(f),
 		RunE:              func(*cobra.Command, []string) error { return o.runUpdate() },
 	}
-	o.AddTo(cmd)
+	o.AddFlags(cmd)
 	return cli.NewCommand(cmd, o, runF)
 }
 
 func (o *UpdateOptions) runUpdate() error {
-	s, err := install.OpenShelf(o.Factory)
+	s, err := install.OpenPlugins(o.Factory)
 	if err != nil {
 		return err
 	}
 	if pin := s.Lock.Plugins[o.source]; pin != nil {
-		return o.Accept(s, o.source, pin)
+		return o.AcceptWaiting(s, o.source, pin)
 	}
 	if _, err = os.Stat(o.source); errors.Is(err, fs.ErrNotExist) {
-		if _, unknown := s.FindPin(o.source); unknown != nil {
+		if _, unknown := s.FindLockEntry(o.source); unknown != nil {
 			return fmt.Errorf("%w; nor is there a package of that name", unknown)
 		}
 	}
@@ -151,9 +151,9 @@ func (o *UpdateOptions) runUpdate() error {
 		return err
 	}
 	defer p.Discard()
-	pin, err := s.FindPin(p.Manifest.ID)
+	pin, err := s.FindLockEntry(p.Manifest.ID)
 	if err != nil {
 		return err
 	}
-	return o.Update(s, p, pin)
+	return o.UpdatePlugin(s, p, pin)
 }

@@ -31,7 +31,7 @@ func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 }
 
 func (o *ListOptions) listPlugins() error {
-	s, err := install.OpenShelf(o.Factory)
+	s, err := install.OpenPlugins(o.Factory)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func NewCmdInfo(f *cli.Factory, runF func(*InfoOptions) error) *cobra.Command {
 }
 
 func (o *InfoOptions) showInfo() error {
-	s, err := install.OpenShelf(o.Factory)
+	s, err := install.OpenPlugins(o.Factory)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (o *InfoOptions) showInfo() error {
 			return nil
 		}
 	}
-	_, err = s.FindPin(o.id)
+	_, err = s.FindLockEntry(o.id)
 	return err
 }
 

@@ -74,11 +74,11 @@ func (o *NewOptions) createPlugin() error {
 	if err != nil {
 		return cli.FailedError(err)
 	}
-	p := scaffold.Plugin{ID: o.id, Dir: dir, Module: o.module, Picoclaw: "picoclaw"}
-	if err = p.Check(); err != nil {
+	p := scaffold.NewPlugin{ID: o.id, Dir: dir, Module: o.module, Picoclaw: "picoclaw"}
+	if err = p.CheckNames(); err != nil {
 		return cli.UsageErrorf("%w", err)
 	}
-	if s, openErr := install.OpenShelf(o.Factory); openErr == nil && s.IsBundled(o.id) {
+	if s, openErr := install.OpenPlugins(o.Factory); openErr == nil && s.IsBundled(o.id) {
 		return cli.UsageErrorf("picoclaw comes with a plugin %s, and two can't have one id; choose another name", o.id)
 	}
 	if p.SDK, err = o.chooseSDK(); err != nil {
@@ -89,7 +89,7 @@ func (o *NewOptions) createPlugin() error {
 			p.Picoclaw = self // the one that belongs to these sources
 		}
 	}
-	files, err := p.Write()
+	files, err := p.Create()
 	if err != nil {
 		return cli.FailedError(fmt.Errorf("write the plugin: %w", err))
 	}
@@ -101,18 +101,18 @@ func (o *NewOptions) chooseSDK() (scaffold.SDK, error) {
 	if o.sdk != "" {
 		dir, err := filepath.Abs(o.sdk)
 		if err == nil {
-			err = scaffold.CheckSource(dir)
+			err = scaffold.CheckSourceDir(dir)
 		}
 		return scaffold.SDK{Source: dir}, err
 	}
-	if scaffold.Released(o.Version) {
+	if scaffold.IsReleased(o.Version) {
 		return scaffold.SDK{Version: o.Version}, nil
 	}
 	if o.Source == "" {
 		return scaffold.SDK{}, errors.New("this picoclaw is no release and does not know the sources that it was built from; " +
 			"name their directory with --sdk, or build picoclaw with `make build`")
 	}
-	if err := scaffold.CheckSource(o.Source); err != nil {
+	if err := scaffold.CheckSourceDir(o.Source); err != nil {
 		return scaffold.SDK{}, fmt.Errorf("this picoclaw is no release, and plugins are built with the sources that it was built from: %w; "+
 			"name another directory with --sdk", err)
 	}

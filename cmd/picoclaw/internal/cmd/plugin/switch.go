@@ -41,7 +41,7 @@ new picoclaw.lock if it is missing or damaged.`
 					return err
 				}
 			}
-			s, err := install.OpenShelf(f)
+			s, err := install.OpenPlugins(f)
 			if err != nil {
 				return err
 			}

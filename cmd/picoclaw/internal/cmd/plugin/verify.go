@@ -31,16 +31,16 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 		ValidArgsFunction: completePlugins(f),
 		RunE:              func(*cobra.Command, []string) error { return o.removePlugin() },
 	}
-	o.AddTo(cmd)
+	o.AddFlags(cmd)
 	return cli.NewCommand(cmd, o, runF)
 }
 
 func (o *RemoveOptions) removePlugin() error {
-	s, err := install.OpenShelf(o.Factory)
+	s, err := install.OpenPlugins(o.Factory)
 	if err != nil {
 		return err
 	}
-	pin, err := s.FindPin(o.id)
+	pin, err := s.FindLockEntry(o.id)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (o *RemoveOptions) removePlugin() error {
 	if err := s.Store.Remove(o.id); err != nil {
 		return cli.FailedError(err)
 	}
-	return o.PrintOutcome(o.Output, install.Result{ID: o.id, Previous: pin.Version}, "plugin "+o.id+" is removed")
+	return o.PrintOutcome(o.Output, install.InstallResult{ID: o.id, Previous: pin.Version}, "plugin "+o.id+" is removed")
 }
 
 // verifyResult is the JSON output of `picoclaw plugin verify` about one plugin.
@@ -84,13 +84,13 @@ func NewCmdVerify(f *cli.Factory, runF func(*VerifyOptions) error) *cobra.Comman
 }
 
 func (o *VerifyOptions) verifyPlugins() error {
-	s, err := install.OpenShelf(o.Factory)
+	s, err := install.OpenPlugins(o.Factory)
 	if err != nil {
 		return err
 	}
 	ids := slices.Sorted(maps.Keys(s.Lock.Plugins))
 	if o.id != "" {
-		if _, err := s.FindPin(o.id); err != nil {
+		if _, err := s.FindLockEntry(o.id); err != nil {
 			return err
 		}
 		ids = []string{o.id}
@@ -156,12 +156,12 @@ func NewCmdReset(f *cli.Factory, runF func(*ResetOptions) error) *cobra.Command 
 }
 
 func (o *ResetOptions) resetCrashes() error {
-	s, err := install.OpenShelf(o.Factory)
+	s, err := install.OpenPlugins(o.Factory)
 	if err != nil {
 		return err
 	}
 	if !slices.Contains(s.PluginIDs(), o.id) {
-		_, findErr := s.FindPin(o.id)
+		_, findErr := s.FindLockEntry(o.id)
 		return findErr
 	}
 	crashed, err := supervise.ResetCrashes(session.CrashDir(s.Config.Home().Path), o.id)

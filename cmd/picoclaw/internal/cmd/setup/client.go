@@ -29,7 +29,7 @@ func (o *InitOptions) setUpClient(client clients.Client, server clients.Server, 
 		if err != nil {
 			return cli.FailedError(err)
 		}
-		change, err := client.PlanGuard(project, hookCommand(client, server))
+		change, err := client.PlanHook(project, hookCommand(client, server))
 		if err != nil {
 			return cli.FailedError(err)
 		}
@@ -39,18 +39,18 @@ func (o *InitOptions) setUpClient(client clients.Client, server clients.Server, 
 	if err != nil {
 		return cli.StartError(err)
 	}
-	change, err := client.Plan(places, o.file, server)
+	change, err := client.PlanServer(places, o.file, server)
 	if err != nil {
 		return cli.FailedError(err)
 	}
-	if err = o.writeChange(client, change, m); err != nil || o.level == "" || !client.HasDenial() {
+	if err = o.writeChange(client, change, m); err != nil || o.level == "" || !client.CanDenyTools() {
 		return err
 	}
 	project, err := o.project()
 	if err != nil {
 		return cli.FailedError(err)
 	}
-	if change, err = client.PlanDenial(project); err != nil {
+	if change, err = client.PlanToolDenial(project); err != nil {
 		return cli.FailedError(err)
 	}
 	return o.writeChange(client, change, m)
@@ -102,10 +102,10 @@ func (o *InitOptions) printRun(client clients.Client) error {
 }
 
 // writeChange writes to a client's settings, after showing the change and asking.
-func (o *InitOptions) writeChange(client clients.Client, change *clients.Change, m *setupResult) (err error) {
+func (o *InitOptions) writeChange(client clients.Client, change *clients.FileChange, m *setupResult) (err error) {
 	result := clientResult{Client: client.ID, File: change.Path, Note: client.Note}
 	out := terminal.NewWriter(o.Out)
-	if !change.Needed() {
+	if !change.ChangesFile() {
 		if o.output == cli.JSON {
 			return o.PrintJSON(result)
 		}
@@ -157,12 +157,12 @@ type clientResult struct {
 	Note    string `json:"note,omitempty"`
 }
 
-func currentUserDirs() (clients.Places, error) {
+func currentUserDirs() (clients.UserEnvironment, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return clients.Places{}, fmt.Errorf("find your home directory: %w", err)
+		return clients.UserEnvironment{}, fmt.Errorf("find your home directory: %w", err)
 	}
-	return clients.Here(home, os.Getenv), nil
+	return clients.NewUserEnvironment(home, os.Getenv), nil
 }
 
 // clientEntry is the JSON output about the entry that a client needs.
@@ -180,12 +180,12 @@ func listEntries(server clients.Server) ([]clientEntry, error) {
 		return nil, err
 	}
 	var list []clientEntry
-	for _, c := range clients.All() {
+	for _, c := range clients.AllClients() {
 		text, err := c.Snippet(server)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, clientEntry{Client: c.ID, Title: c.Title, File: c.File(places), Entry: text, Note: c.Note})
+		list = append(list, clientEntry{Client: c.ID, Title: c.Title, File: c.SettingsFile(places), Entry: text, Note: c.Note})
 	}
 	return list, nil
 }

@@ -83,7 +83,7 @@ func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 
 // undoesDeletes reports whether undo restores what the agent's commands delete, with the configuration as it is.
 func (o *InitOptions) undoesDeletes() bool {
-	s, _, done, err := hosts.OpenSessionBy(o.Factory, (*session.Host).OpenPreview, o.agent, session.CLI)
+	s, _, done, err := hosts.OpenSessionWith(o.Factory, (*session.Host).OpenPreview, o.agent, session.CLI)
 	if err != nil {
 		return false
 	}

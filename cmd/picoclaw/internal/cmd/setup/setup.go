@@ -85,7 +85,7 @@ directory, or --workspace, which the MCP entry names too. Clients:
 // clientIDs returns the ids of the supported clients.
 func clientIDs() []string {
 	var ids []string
-	for _, c := range clients.All() {
+	for _, c := range clients.AllClients() {
 		ids = append(ids, c.ID)
 	}
 	return ids
@@ -127,12 +127,12 @@ func (o *InitOptions) runInit(ctx context.Context) error {
 
 func (o *InitOptions) findClients() (chosen []clients.Client, err error) {
 	for _, name := range o.clients {
-		at := slices.IndexFunc(clients.All(), func(c clients.Client) bool { return c.ID == name })
+		at := slices.IndexFunc(clients.AllClients(), func(c clients.Client) bool { return c.ID == name })
 		if at < 0 {
 			return nil, cli.UsageErrorf("--client %q is not known%s; known are %s", name, suggest.DidYouMean(name, clientIDs()),
 				strings.Join(clientIDs(), ", "))
 		}
-		chosen = append(chosen, clients.All()[at])
+		chosen = append(chosen, clients.AllClients()[at])
 	}
 	return chosen, nil
 }

@@ -134,10 +134,10 @@ func (v *toolOptions) callTool(cmd *cobra.Command, arguments map[string]any) err
 		case err != nil:
 			return cli.FailedError(err)
 		case e != nil:
-			return results.Show(v.Factory, v.tool, &session.Result{Err: e}, v.output)
+			return results.ShowResult(v.Factory, v.tool, &session.Result{Err: e}, v.output)
 		}
 	}
-	return results.Show(v.Factory, v.tool, s.Call(cmd.Context(), v.tool, raw, nil), v.output)
+	return results.ShowResult(v.Factory, v.tool, s.Call(cmd.Context(), v.tool, raw, nil), v.output)
 }
 
 // findRun returns the run that a command is about: the newest one in the current project, unless an agent is named. It is nil
