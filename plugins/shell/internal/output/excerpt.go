@@ -3,7 +3,7 @@ package output
 import "fmt"
 
 // ExcerptBytes is how much of the beginning and of the end of an output is kept.
-const ExcerptBytes = 128 << 10
+const ExcerptBytes = 32 << 10
 
 // Excerpt keeps beginning and end of a stream.
 type Excerpt struct {
