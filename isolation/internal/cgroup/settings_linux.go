@@ -18,9 +18,9 @@ const (
 // usedControllers are the controllers that this package uses.
 var usedControllers = []string{Processes, Memory, Processor}
 
-// totalShares returns the v1 weight of all groups together. Each process outside them, including this one, has weight
-// 1024 on its processor.
-func totalShares() string { return strconv.Itoa(1024 * runtime.NumCPU()) }
+// totalShares returns the v1 weight of all groups together: half of one process per processor. A process outside the
+// groups, such as this one, has weight 1024, so that it answers quickly while commands use all processors.
+func totalShares() string { return strconv.Itoa(512 * runtime.NumCPU()) }
 
 // setting is a control file of a group and its value.
 type setting struct {
