@@ -235,6 +235,9 @@ func (s *Session) sandboxProfile(p *catalog.Plugin, g pluginpb.Grant) isolation.
 	}
 	if profile.Confine || s.policy.Isolation().Enabled {
 		profile.Group = groupLimits(s.policy.Limits().Exec)
+		if g.Exec {
+			profile.Group.Weight = commandWeight
+		}
 	}
 	return profile
 }
@@ -298,8 +301,11 @@ const (
 	spareMemory    = 512 << 20
 )
 
-// pluginWeight is a plugin's CPU weight: half of the host's, which must stay responsive.
-const pluginWeight = 50
+// CPU weights of plugins. The host has 100. Plugins whose commands may use all processors get half of the others' weight.
+const (
+	pluginWeight  = 50
+	commandWeight = 25
+)
 
 // groupLimits returns the control group limits of an instance with all its commands. The plugin limits single commands.
 func groupLimits(l limits.Limits) isolation.GroupLimits {
