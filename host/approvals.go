@@ -103,7 +103,7 @@ func (m *hookedModel) Generate(ctx context.Context, r agent.ModelRequest, onText
 
 // runModelHooks passes a message to hooks and decodes their changes.
 func runModelHooks(ctx context.Context, s *session.Session,
-	ask func(context.Context, *session.Session, json.RawMessage) (json.RawMessage, hooks.Verdict), message any) error {
+	ask func(context.Context, *session.Session, json.RawMessage) (json.RawMessage, hooks.EventVerdict), message any) error {
 	text, err := json.Marshal(message)
 	if err != nil {
 		return err

@@ -38,13 +38,13 @@ func (a *Assembly) OpenConversation(ctx context.Context, agentID, key string, or
 }
 
 func (a *Assembly) newConversation(ctx context.Context, s *session.Session, key string) (*Conversation, error) {
-	of, err := a.config.ResolveAgent(s.Policy().Agent())
+	of, err := a.config.ResolveAgent(s.Policy().AgentID())
 	if err != nil {
 		return nil, err
 	}
 	c := &Conversation{Session: s, assembly: a, transcript: agent.NewTranscript()}
 	if key != "" {
-		home, dir := s.Policy().Home(), SessionDir(s.Policy().Home(), of.ID)
+		home, dir := s.Policy().HomePath(), SessionDir(s.Policy().HomePath(), of.ID)
 		if err = statefiles.Check(home, agent.TranscriptPath(dir, key)); err != nil {
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func (a *Assembly) newConversation(ctx context.Context, s *session.Session, key 
 
 // agentOptions returns the options of a session's agent. end releases its model.
 func (a *Assembly) agentOptions(s *session.Session) (o agent.Options, end func(), err error) {
-	of, err := a.config.ResolveAgent(s.Policy().Agent())
+	of, err := a.config.ResolveAgent(s.Policy().AgentID())
 	if err != nil {
 		return o, nil, err
 	}
@@ -94,7 +94,7 @@ func (a *Assembly) agentOptions(s *session.Session) (o agent.Options, end func()
 	if a.hooks.WantsModelMessages() {
 		model = &hookedModel{model, a.hooks, s}
 	}
-	system := "You are an agent that works on a person's machine by means of tools.\n\n" + mcp.Instructions(s.Policy())
+	system := "You are an agent that works on a person's machine by means of tools.\n\n" + mcp.ModelInstructions(s.Policy())
 	if of.Instructions != "" {
 		system += "\n\n" + of.Instructions
 	}
@@ -107,9 +107,9 @@ const maxContinues = 8
 
 // RunTurn runs one turn of the agent. An operator's stop cancels it; hooks may continue or end it.
 func (c *Conversation) RunTurn(ctx context.Context, text string, observe func(agent.Event)) (_ *agent.Outcome, err error) {
-	ctx, done := c.assembly.WithStop(ctx, c.Policy().Agent())
+	ctx, done := c.assembly.WithAgentStop(ctx, c.Policy().AgentID())
 	defer done()
-	ctx, ended := c.assembly.telemetry.TraceTurn(ctx, c.Policy().Agent())
+	ctx, ended := c.assembly.telemetry.TraceTurn(ctx, c.Policy().AgentID())
 	defer func() { ended(err) }()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -139,7 +139,7 @@ func (c *Conversation) RunTurn(ctx context.Context, text string, observe func(ag
 
 // withHookTurn returns a context for hooks with the conversation's transcript and a function that ends the turn.
 func (c *Conversation) withHookTurn(ctx context.Context, end func(error)) context.Context {
-	return hooks.WithTurn(ctx, hooks.Turn{Transcript: c.transcript.Path(), End: end})
+	return hooks.WithTurn(ctx, hooks.AgentTurn{Transcript: c.transcript.Path(), End: end})
 }
 
 // Messages returns the messages so far.

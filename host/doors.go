@@ -54,7 +54,7 @@ func narrowDoor(d *agentDoor, dir string) (*agentDoor, error) {
 	if err != nil {
 		return nil, errors.Join(errUnknownAgent, err)
 	}
-	return &agentDoor{narrowed, mcp.Instructions(narrowed.Policy()), d.changes}, nil
+	return &agentDoor{narrowed, mcp.ModelInstructions(narrowed.Policy()), d.changes}, nil
 }
 
 // errUnknownAgent is the error of an agent that is not served here.
@@ -96,7 +96,7 @@ func (d *mcpEndpoints) endpointFor(ctx context.Context, agent, dir string) (*mcp
 	}
 	server := mcp.NewServer(opened.session, d.version, opened.instructions)
 	if !d.home.Fallback {
-		if err = server.KeepStates(d.home.Path, key); err != nil {
+		if err = server.PersistQuestionStates(d.home.Path, key); err != nil {
 			return nil, err
 		}
 	}
@@ -110,7 +110,7 @@ func (d *mcpEndpoints) endpointFor(ctx context.Context, agent, dir string) (*mcp
 		return known, nil
 	}
 	life, end := context.WithCancel(context.Background())
-	go server.FollowChanges(life, opened.changes(life))
+	go server.FollowToolChanges(life, opened.changes(life))
 	d.endpoints[key] = &mcpEndpoint{server, handler, token, end}
 	return d.endpoints[key], nil
 }
@@ -120,7 +120,7 @@ func (d *mcpEndpoints) countSessions() (sessions int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.endpoints {
-		sessions += s.server.CountSessions()
+		sessions += s.server.CountHTTPSessions()
 	}
 	return sessions
 }
@@ -132,7 +132,7 @@ func (d *mcpEndpoints) closeEndpoints(ctx context.Context) {
 	d.mu.Unlock()
 	for _, s := range all {
 		s.cancel()
-		s.server.EndSessions(ctx)
+		s.server.EndAllSessions(ctx)
 	}
 }
 
@@ -141,7 +141,7 @@ func (d *mcpEndpoints) HasSession(sess string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.endpoints {
-		if s.server.HasSession(sess) {
+		if s.server.HasHTTPSession(sess) {
 			return true
 		}
 	}
@@ -161,7 +161,7 @@ func (d *mcpEndpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.URL.Path = mcp.Path
 	}
 	s, err := d.endpointFor(r.Context(), agent, "")
-	if err == nil && dir != "" && mcp.HasToken(r, s.token) {
+	if err == nil && dir != "" && mcp.HasBearerToken(r, s.token) {
 		s, err = d.endpointFor(r.Context(), agent, dir)
 	}
 	if errors.Is(err, errUnknownAgent) || errors.Is(err, errTooManyPaths) {

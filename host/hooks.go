@@ -12,10 +12,10 @@ import (
 )
 
 // CheckHooks returns all mistakes in the configured hooks.
-func CheckHooks(cfg *config.Config) []*hooks.Mistake {
+func CheckHooks(cfg *config.Config) []*hooks.OptionMistake {
 	o, err := hookOptions(cfg)
 	if err != nil {
-		return []*hooks.Mistake{{Key: "hooks", Problem: err.Error()}}
+		return []*hooks.OptionMistake{{Key: "hooks", Problem: err.Error()}}
 	}
 	return hooks.CheckOptions(o)
 }
@@ -26,11 +26,11 @@ func NewHooks(cfg *config.Config, logger hclog.Logger) (*hooks.Hooks, error) {
 	if err != nil {
 		return nil, err
 	}
-	return hooks.New(o, logger.Named("hooks"))
+	return hooks.NewHooks(o, logger.Named("hooks"))
 }
 
-func hookOptions(cfg *config.Config) (hooks.Options, error) {
-	var o hooks.Options
+func hookOptions(cfg *config.Config) (hooks.HookOptions, error) {
+	var o hooks.HookOptions
 	if err := json.Unmarshal(cfg.Hooks(), &o); err != nil {
 		return o, fmt.Errorf("hooks: %w", err)
 	}

@@ -1,5 +1,5 @@
-// Package host opens an assembled runtime from a configuration: sessions with their hooks and built-in tools, agents with
-// their models, the schedule, the console and MCP for clients.
+// Package host opens an assembled runtime from a configuration: sessions with their hooks and built-in tools, agents
+// with their models, the schedule, the console and MCP for clients.
 //
 // It must not know how any of them works, nor what a person types. No package below host imports it.
 package host
@@ -28,7 +28,7 @@ import (
 // Options configure an [Assembly].
 type Options struct {
 	Config     *config.Config
-	PluginDir  string // as [session.Options] has it
+	PluginDir  string // as [session.HostOptions] has it
 	SelfTest   []string
 	Logger     hclog.Logger
 	Version    string
@@ -58,7 +58,7 @@ type Assembly struct {
 	mcpEndpoints // what MCP clients use
 }
 
-// OpenAssembly creates an assembly. It starts no more than [session.Open] does.
+// OpenAssembly creates an assembly. It starts no more than [session.OpenHost] does.
 func OpenAssembly(o Options) (*Assembly, error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
@@ -72,8 +72,8 @@ func OpenAssembly(o Options) (*Assembly, error) {
 	if a.hooks, err = NewHooks(o.Config, o.Logger); err != nil {
 		return nil, err
 	}
-	forHost := session.Options{Config: o.Config, PluginDir: o.PluginDir, Logger: o.Logger, SelfTest: o.SelfTest,
-		OnCallEnd: o.Observe, Shares: o.Shares, Witness: o.Witness}
+	forHost := session.HostOptions{Config: o.Config, PluginDir: o.PluginDir, Logger: o.Logger, SelfTest: o.SelfTest,
+		OnCallEnd: o.Observe, QuotaLedger: o.Shares, Witness: o.Witness}
 	if a.hooks != nil {
 		forHost.Hooks = a.hooks
 	}
@@ -91,7 +91,7 @@ func OpenAssembly(o Options) (*Assembly, error) {
 	if a.telemetry != nil {
 		forHost.Tracer = a.telemetry
 	}
-	if a.Host, err = session.Open(forHost); err != nil {
+	if a.Host, err = session.OpenHost(forHost); err != nil {
 		a.closeTelemetry(context.Background())
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (a *Assembly) CheckModel(id string) error {
 
 // ActivityCounts returns the number of running calls and turns, and of MCP sessions.
 func (a *Assembly) ActivityCounts() (running, sessions int) {
-	return a.RunningCount(), a.countSessions()
+	return a.RunningWorkCount(), a.countSessions()
 }
 
 // openDoor opens an agent's session for MCP clients.
@@ -160,8 +160,8 @@ func (a *Assembly) openDoor(_ context.Context, agent string) (*agentDoor, error)
 	if err != nil {
 		return nil, err
 	}
-	return &agentDoor{sess, mcp.Instructions(sess.Policy()), func(ctx context.Context) <-chan struct{} {
-		return a.WatchPlugins(ctx.Done())
+	return &agentDoor{sess, mcp.ModelInstructions(sess.Policy()), func(ctx context.Context) <-chan struct{} {
+		return a.WatchPluginChanges(ctx.Done())
 	}}, nil
 }
 

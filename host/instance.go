@@ -41,8 +41,8 @@ func (o *Operator) Agents() ([]console.Agent, error) {
 		if err != nil {
 			return nil, err
 		}
-		one := console.Agent{ID: id, Workspace: s.Policy().Workspace(), Restricted: s.Policy().Guard().Restrict,
-			Words: mcp.Instructions(s.Policy()), Settings: explicitSettings(of), Network: networkAccess(s.Policy()),
+		one := console.Agent{ID: id, Workspace: s.Policy().WorkspacePath(), Restricted: s.Policy().GuardPolicy().Restrict,
+			Words: mcp.ModelInstructions(s.Policy()), Settings: explicitSettings(of), Network: networkAccess(s.Policy()),
 			Jobs: of.Tools.Cron.Enabled}
 		if _, err := a.findModel(of); err == nil && of.Heartbeat.Enabled {
 			one.Heartbeat = schedule.HeartbeatInterval(of.Heartbeat.Interval)
@@ -82,7 +82,7 @@ func convertPluginAccess(h session.PluginAccess) console.AgentPlugin {
 
 // networkAccess returns the hosts an agent's processes may reach.
 func networkAccess(p *policy.Policy) console.NetworkAccess {
-	in, n := p.Isolation(), p.Network()
+	in, n := p.IsolationOptions(), p.NetworkRules()
 	switch {
 	case n != nil:
 		out := console.NetworkAccess{Words: "reaches allowed hosts only.", Allow: n.Allow, Ask: n.Ask,
@@ -160,7 +160,7 @@ func convertPlugin(s *inventory.Inventory, p inventory.Plugin) console.Plugin {
 	if pin.Data != "" {
 		out.Pins = append(out.Pins, pin.Data+"  data/")
 	}
-	for _, w := range session.ReadWithdrawals(s.Config.Home().Path, p.ID, pin.Version) {
+	for _, w := range session.ReadToolWithdrawals(s.Config.Home().Path, p.ID, pin.Version) {
 		out.Withdrawn = append(out.Withdrawn, fmt.Sprintf("%s, called by agent %s: %s", w.Tool, w.Agent, w.Why))
 	}
 	return out

@@ -141,7 +141,7 @@ func (a *Assembly) newCLIModel(m *config.Model, by cli.Vendor, name string, s *s
 		if socket, end, err = a.serveSocket(s); err != nil {
 			return nil, none, err
 		}
-		o.Start, o.Server = s.StartProgram, []string{exe, "mcp", "--connect", socket}
+		o.Start, o.Server = s.StartConfinedProgram, []string{exe, "mcp", "--connect", socket}
 		o.Paths = []string{exe, filepath.Dir(socket)}
 	}
 	model, err := cli.New(o)
@@ -156,7 +156,7 @@ func (a *Assembly) newCLIModel(m *config.Model, by cli.Vendor, name string, s *s
 // optional.
 func (a *Assembly) modelKey(m *config.Model, from modelProvider) (string, error) {
 	if m.Secret != "" {
-		return a.Secret(m.Secret)
+		return a.FetchSecret(m.Secret)
 	}
 	variable, named := strings.CutPrefix(m.APIKey, "$")
 	if !named && m.APIKey != "" {

@@ -101,7 +101,7 @@ func (a *Assembly) MovableWorkspace(agent string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir := mine.Policy().Workspace()
+	dir := mine.Policy().WorkspacePath()
 	if paths.Within(dir, a.config.Home().Path) {
 		return "", fmt.Errorf("the home lies in the workspace of agent %s, %s, which can't be moved", agent, dir)
 	}
@@ -113,7 +113,7 @@ func (a *Assembly) MovableWorkspace(agent string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if its := other.Policy().Workspace(); paths.Within(dir, its) || paths.Within(its, dir) {
+		if its := other.Policy().WorkspacePath(); paths.Within(dir, its) || paths.Within(its, dir) {
 			return "", fmt.Errorf("agent %s has its workspace %s together with agent %s (%s): with agents.list[].workspace "+
 				"each can have its own, and only such a one is moved", agent, dir, id, its)
 		}

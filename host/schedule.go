@@ -165,7 +165,7 @@ var errEnding = errors.New("picoclaw is ending")
 
 // withAgentContext returns a context for work of an agent: the end of the assembly or a stop of the agent cancels it.
 func (a *Assembly) withAgentContext(ctx context.Context, agent string) (context.Context, context.CancelFunc) {
-	ctx, done := a.WithStop(ctx, agent)
+	ctx, done := a.WithAgentStop(ctx, agent)
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(a.ctx, func() { cancel(errEnding) })
 	return ctx, func() { stop(); cancel(nil); done() }

@@ -28,7 +28,7 @@ const tokenTimeout = 10 * time.Second
 // serveSocket serves a session over MCP at a socket in a private directory, for a program whose only tools it provides.
 // end closes and removes it.
 func (a *Assembly) serveSocket(s *session.Session) (socket string, end func(), err error) {
-	runs := filepath.Join(s.Policy().Home(), "run")
+	runs := filepath.Join(s.Policy().HomePath(), "run")
 	if err = os.MkdirAll(runs, 0o700); err != nil {
 		return "", nil, err
 	}
@@ -51,7 +51,7 @@ func (a *Assembly) serveSocket(s *session.Session) (socket string, end func(), e
 		return "", nil, errors.Join(fmt.Errorf("serve a session: %w", err), hold.Close(), os.RemoveAll(dir))
 	}
 	ctx, cancel := context.WithCancel(a.ctx)
-	server := mcp.NewServer(s, a.options.Version, mcp.Instructions(s.Policy()))
+	server := mcp.NewServer(s, a.options.Version, mcp.ModelInstructions(s.Policy()))
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		for {

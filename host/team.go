@@ -15,7 +15,7 @@ func (a *Assembly) newTeam() (session.BuiltinPlugin, error) {
 	a.team = agent.NewTeam(agent.TeamOptions{
 		Limits: a.teamLimits, Open: a.openMember, AllowedAgents: a.allowedDelegates, Outlive: a.options.Schedules != nil,
 		WithStop: func(ctx context.Context, parent *session.Session) (context.Context, context.CancelFunc) {
-			return a.withAgentContext(ctx, parent.Policy().Agent())
+			return a.withAgentContext(ctx, parent.Policy().AgentID())
 		},
 	})
 	p, err := a.team.BuiltinPlugin()
@@ -31,7 +31,7 @@ func (a *Assembly) newTeam() (session.BuiltinPlugin, error) {
 }
 
 func (a *Assembly) teamLimits(parent *session.Session) agent.TeamLimits {
-	of, err := a.config.ResolveAgent(parent.Policy().Agent())
+	of, err := a.config.ResolveAgent(parent.Policy().AgentID())
 	if err != nil {
 		return agent.DefaultTeamLimits() // sessions have existing agents
 	}
@@ -42,7 +42,7 @@ func (a *Assembly) teamLimits(parent *session.Session) agent.TeamLimits {
 
 // allowedDelegates returns the agents to which a session may delegate.
 func (a *Assembly) allowedDelegates(parent *session.Session) []string {
-	of, err := a.config.ResolveAgent(parent.Policy().Agent())
+	of, err := a.config.ResolveAgent(parent.Policy().AgentID())
 	if err != nil {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (a *Assembly) allowedDelegates(parent *session.Session) []string {
 func (a *Assembly) openMember(ctx context.Context, t agent.Task) (*agent.Member, error) {
 	var s *session.Session
 	var err error
-	if t.Agent == "" || t.Agent == t.Parent.Policy().Agent() {
+	if t.Agent == "" || t.Agent == t.Parent.Policy().AgentID() {
 		s, err = t.Parent.SpawnSession(session.Subagent, policy.Narrowing{})
 	} else {
 		s, err = t.Parent.DelegateSession(t.Agent)
@@ -68,7 +68,7 @@ func (a *Assembly) openMember(ctx context.Context, t agent.Task) (*agent.Member,
 	if err != nil {
 		return nil, err
 	}
-	of, err := a.config.ResolveAgent(s.Policy().Agent())
+	of, err := a.config.ResolveAgent(s.Policy().AgentID())
 	if err != nil {
 		end()
 		return nil, err
@@ -79,7 +79,7 @@ func (a *Assembly) openMember(ctx context.Context, t agent.Task) (*agent.Member,
 	o.System += "\n\nYou are a subagent: another agent has given you one task, and reads your last message as its result."
 	return &agent.Member{Agent: agent.New(o), Session: s, Close: func() error {
 		end()
-		a.hooks.HandleEvent(context.WithoutCancel(ctx), s, hooks.EventData{Event: hooks.SubagentStop, AgentType: s.Policy().Agent()})
+		a.hooks.HandleEvent(context.WithoutCancel(ctx), s, hooks.EventData{Event: hooks.SubagentStop, AgentType: s.Policy().AgentID()})
 		return nil
 	}}, nil
 }

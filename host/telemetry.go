@@ -44,7 +44,7 @@ func NewTelemetry(cfg *config.Config, version string, scraped bool, log hclog.Lo
 func expandSecrets(cfg *config.Config, text string) (string, error) {
 	var failed error
 	filled := regexp.MustCompile(`\$\{(\w+)\}`).ReplaceAllStringFunc(text, func(name string) string {
-		value, err := session.Secret(cfg, name[2:len(name)-1])
+		value, err := session.FetchSecret(cfg, name[2:len(name)-1])
 		if err != nil {
 			failed = err
 		}

@@ -72,8 +72,8 @@ const (
 )
 
 var (
-	// ErrGone is the error of a call that does not wait, or no longer.
-	ErrGone = errors.New("no such call waits any more; `picoclaw approvals` lists those that do")
+	// ErrNotWaiting is the error of a call that does not wait, or no longer.
+	ErrNotWaiting = errors.New("no such call waits any more; `picoclaw approvals` lists those that do")
 	// ErrNotTaken is the error of a call whose process does not read the answer.
 	ErrNotTaken = errors.New("the picoclaw process of the call does not answer: it hangs or is paused; resume it " +
 		"with `kill -CONT`, and answer again")
@@ -85,10 +85,10 @@ var validID = lazyregexp.New(`^[a-z2-7]{8}$`)
 
 func hashText(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
 
-func filePath(home, id, suffix string) string { return filepath.Join(home, dirName, id+suffix) }
+func approvalFilePath(home, id, suffix string) string { return filepath.Join(home, dirName, id+suffix) }
 
-// ListWaiting returns the calls that wait in a home, the oldest first. It removes files of dead processes.
-func ListWaiting(home string) ([]*WaitingCall, error) {
+// ListWaitingCalls returns the calls that wait in a home, the oldest first. It removes files of dead processes.
+func ListWaitingCalls(home string) ([]*WaitingCall, error) {
 	entries, err := os.ReadDir(filepath.Join(home, dirName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -100,11 +100,11 @@ func ListWaiting(home string) ([]*WaitingCall, error) {
 	for _, entry := range entries {
 		id, is := strings.CutSuffix(entry.Name(), callSuffix)
 		if !is || !validID().MatchString(id) {
-			removeStale(home, entry)
+			removeStaleFile(home, entry)
 			continue
 		}
-		w, err := FindWaiting(home, id)
-		if errors.Is(err, ErrGone) {
+		w, err := FindWaitingCall(home, id)
+		if errors.Is(err, ErrNotWaiting) {
 			continue
 		}
 		if err != nil {
@@ -116,29 +116,29 @@ func ListWaiting(home string) ([]*WaitingCall, error) {
 	return all, nil
 }
 
-// removeStale removes the unfinished files of a dead process.
-func removeStale(home string, entry fs.DirEntry) {
+// removeStaleFile removes the unfinished files of a dead process.
+func removeStaleFile(home string, entry fs.DirEntry) {
 	info, err := entry.Info()
 	if err != nil || time.Since(info.ModTime()) < staleAfter {
 		return
 	}
 	if id, is := strings.CutSuffix(entry.Name(), answerSuffix); is {
-		if _, err := os.Lstat(filePath(home, id, callSuffix)); err == nil {
+		if _, err := os.Lstat(approvalFilePath(home, id, callSuffix)); err == nil {
 			return // its call still waits
 		}
 	}
 	_ = os.Remove(filepath.Join(home, dirName, entry.Name()))
 }
 
-// FindWaiting returns a waiting call, or ErrGone.
-func FindWaiting(home, id string) (*WaitingCall, error) {
+// FindWaitingCall returns a waiting call, or ErrNotWaiting.
+func FindWaitingCall(home, id string) (*WaitingCall, error) {
 	if !validID().MatchString(id) {
-		return nil, ErrGone
+		return nil, ErrNotWaiting
 	}
-	name := filePath(home, id, callSuffix)
+	name := approvalFilePath(home, id, callSuffix)
 	file, err := os.OpenFile(name, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrGone
+		return nil, ErrNotWaiting
 	}
 	if err != nil {
 		return nil, err
@@ -146,9 +146,9 @@ func FindWaiting(home, id string) (*WaitingCall, error) {
 	defer func() { _ = file.Close() }()
 	switch lockErr := filelock.Lock(file); {
 	case lockErr == nil: // its process has died
-		_ = os.Remove(filePath(home, id, answerSuffix))
+		_ = os.Remove(approvalFilePath(home, id, answerSuffix))
 		_ = os.Remove(name)
-		return nil, ErrGone
+		return nil, ErrNotWaiting
 	case !errors.Is(lockErr, filelock.ErrLocked):
 		return nil, lockErr
 	}
@@ -169,7 +169,7 @@ const takeTimeout = 2 * time.Second
 // AnswerCall answers a call as it was shown, and returns when its process has read the answer.
 func AnswerCall(home string, w *WaitingCall, a Answer) error {
 	a.Digest = w.digest
-	if _, err := FindWaiting(home, w.ID); err != nil {
+	if _, err := FindWaitingCall(home, w.ID); err != nil {
 		return err
 	}
 	text, err := json.Marshal(a)
@@ -188,7 +188,7 @@ func AnswerCall(home string, w *WaitingCall, a Answer) error {
 	if err := owner.Give(home, making.Name()); err != nil {
 		return err
 	}
-	answer := filePath(home, w.ID, answerSuffix)
+	answer := approvalFilePath(home, w.ID, answerSuffix)
 	if err := os.Link(making.Name(), answer); errors.Is(err, fs.ErrExist) { // the first answer wins
 		return ErrAnswered
 	} else if err != nil {
@@ -198,7 +198,7 @@ func AnswerCall(home string, w *WaitingCall, a Answer) error {
 		if _, err := os.Lstat(answer); errors.Is(err, fs.ErrNotExist) {
 			return nil // it was read
 		}
-		if _, err := os.Lstat(filePath(home, w.ID, callSuffix)); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(approvalFilePath(home, w.ID, callSuffix)); errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 	}
@@ -206,8 +206,8 @@ func AnswerCall(home string, w *WaitingCall, a Answer) error {
 	if err := os.Remove(answer); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if _, err := FindWaiting(home, w.ID); err == nil {
+	if _, err := FindWaitingCall(home, w.ID); err == nil {
 		return ErrNotTaken
 	}
-	return ErrGone
+	return ErrNotWaiting
 }

@@ -21,7 +21,7 @@ func begin(t *testing.T, ctx context.Context, d *Queue, c Call) (*WaitingCall, <
 		a, err := d.WaitForAnswer(ctx, c, func(_ context.Context, w *WaitingCall) { told <- w })
 		ended <- outcome{a, err}
 	}()
-	shown, err := FindWaiting(d.home, (<-told).ID)
+	shown, err := FindWaitingCall(d.home, (<-told).ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 	if err := AnswerCall(d.home, w, Answer{Yes: true, By: "me", Way: "cli"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := AnswerCall(d.home, w, Answer{}); !errors.Is(err, ErrGone) {
+	if err := AnswerCall(d.home, w, Answer{}); !errors.Is(err, ErrNotWaiting) {
 		t.Errorf("a second answer: %v", err)
 	}
 	if got := <-ended; got.err != nil || got.answer == nil || !got.answer.Yes || got.answer.By != "me" {
@@ -97,7 +97,7 @@ func TestSoManyWait(t *testing.T) {
 		_, ended := begin(t, ctx, d, Call{})
 		all = append(all, ended)
 	}
-	if waiting, err := ListWaiting(d.home); err != nil || len(waiting) != maxWaiting {
+	if waiting, err := ListWaitingCalls(d.home); err != nil || len(waiting) != maxWaiting {
 		t.Errorf("%d wait: %v", len(waiting), err)
 	}
 	if _, err := d.WaitForAnswer(ctx, Call{}, func(context.Context, *WaitingCall) {}); err == nil || errors.Is(err, context.Canceled) {
@@ -119,7 +119,7 @@ func TestACallThatIsTooLongDoesNotWait(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "bytes long") {
 		t.Errorf("it does not wait because: %v", err)
 	}
-	if waiting, err := ListWaiting(d.home); err != nil || len(waiting) > 0 {
+	if waiting, err := ListWaitingCalls(d.home); err != nil || len(waiting) > 0 {
 		t.Errorf("%d wait: %v", len(waiting), err)
 	}
 }
@@ -133,7 +133,7 @@ func FuzzFind(f *testing.F) {
 		if err := os.Mkdir(filepath.Join(home, dirName), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		file, err := os.Create(filePath(home, "aaaaaaaa", callSuffix))
+		file, err := os.Create(approvalFilePath(home, "aaaaaaaa", callSuffix))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,10 +144,10 @@ func FuzzFind(f *testing.F) {
 		if err := filelock.Lock(file); err != nil {
 			t.Fatal(err)
 		}
-		if w, err := FindWaiting(home, "aaaaaaaa"); err == nil && w.ID != "aaaaaaaa" {
+		if w, err := FindWaitingCall(home, "aaaaaaaa"); err == nil && w.ID != "aaaaaaaa" {
 			t.Errorf("%+v", w)
 		}
-		if a := takeAnswer(filePath(home, "aaaaaaaa", callSuffix), "x"); a != nil && a.Digest != "x" {
+		if a := takeAnswer(approvalFilePath(home, "aaaaaaaa", callSuffix), "x"); a != nil && a.Digest != "x" {
 			t.Errorf("%+v", a)
 		}
 	})

@@ -54,13 +54,13 @@ func (d *Queue) WaitForAnswer(ctx context.Context, c Call, tell func(context.Con
 	now := time.Now()
 	w := &WaitingCall{ID: strings.ToLower(rand.Text()[:8]), Since: now.UTC(), Until: now.Add(d.wait).UTC(), Call: c,
 		Nonce: rand.Text()}
-	file, err := d.writeCall(w)
+	file, err := d.createLockedCallFile(w)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { // remove the file before unlocking, so that it never looks stale
 		_ = os.Remove(file.Name())
-		_ = os.Remove(filePath(d.home, w.ID, callSuffix))
+		_ = os.Remove(approvalFilePath(d.home, w.ID, callSuffix))
 		_ = file.Close()
 	}()
 	var telling sync.WaitGroup
@@ -78,10 +78,10 @@ func (d *Queue) WaitForAnswer(ctx context.Context, c Call, tell func(context.Con
 			return nil, context.Cause(ctx)
 		case <-over.C:
 			// No more answers are possible; an earlier one still counts.
-			_ = os.Remove(filePath(d.home, w.ID, callSuffix))
-			return takeAnswer(filePath(d.home, w.ID, answerSuffix), w.digest), nil
+			_ = os.Remove(approvalFilePath(d.home, w.ID, callSuffix))
+			return takeAnswer(approvalFilePath(d.home, w.ID, answerSuffix), w.digest), nil
 		case <-tick.C:
-			if a := takeAnswer(filePath(d.home, w.ID, answerSuffix), w.digest); a != nil {
+			if a := takeAnswer(approvalFilePath(d.home, w.ID, answerSuffix), w.digest); a != nil {
 				return a, nil
 			}
 		}
@@ -104,8 +104,8 @@ func takeAnswer(name, digest string) *Answer {
 	return a
 }
 
-// writeCall creates a call's file, complete and locked.
-func (d *Queue) writeCall(w *WaitingCall) (*os.File, error) {
+// createLockedCallFile creates a call's file, complete and locked.
+func (d *Queue) createLockedCallFile(w *WaitingCall) (*os.File, error) {
 	dir := filepath.Join(d.home, dirName)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -121,14 +121,14 @@ func (d *Queue) writeCall(w *WaitingCall) (*os.File, error) {
 		return nil, fmt.Errorf("the call is %d bytes long, and at most %d can be shown to a person", len(text), maxFileBytes)
 	}
 	w.digest = hashText(text)
-	file, err := os.OpenFile(filePath(d.home, w.ID, tempSuffix), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := os.OpenFile(approvalFilePath(d.home, w.ID, tempSuffix), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	_, err = file.Write(text)
 	err = errors.Join(err, filelock.Lock(file), owner.Give(d.home, file.Name()))
 	if err == nil {
-		err = os.Rename(file.Name(), filePath(d.home, w.ID, callSuffix))
+		err = os.Rename(file.Name(), approvalFilePath(d.home, w.ID, callSuffix))
 	}
 	if err != nil {
 		_ = os.Remove(file.Name())

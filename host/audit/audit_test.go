@@ -13,7 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/redact"
 )
 
-func open(t *testing.T, path string, options Options) *Log {
+func open(t *testing.T, path string, options LogOptions) *Log {
 	t.Helper()
 	log, err := OpenLog(path, options)
 	if err != nil {
@@ -46,7 +46,7 @@ func read(t *testing.T, path string) []Record {
 
 func TestTheFileIsItsOwnersAndItsLinesAreJSON(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "logs", "audit.jsonl")
-	log := open(t, path, Options{SyncEach: true})
+	log := open(t, path, LogOptions{SyncEach: true})
 	for range 10 {
 		if err := log.Write(record("a.b")); err != nil {
 			t.Fatal(err)

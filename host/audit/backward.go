@@ -16,10 +16,10 @@ const (
 	maxLine   = 1 << 20 // longer lines are no entries
 )
 
-// readBackward passes the lines of a file before an offset to a function, one block at a time and the last block first,
-// until it returns false. It skips text after the last line feed, which is still being written. at is the offset of the
-// block's first line; a later call can continue there.
-func readBackward(f io.ReaderAt, end int64, each func(at int64, lines []byte) bool) error {
+// readLinesBackward passes the lines of a file before an offset to a function, one block at a time and the last block
+// first, until it returns false. It skips text after the last line feed, which is still being written. at is the offset
+// of the block's first line; a later call can continue there.
+func readLinesBackward(f io.ReaderAt, end int64, each func(at int64, lines []byte) bool) error {
 	buf := make([]byte, blockSize+maxLine) // a block, followed by the line that ends in the next block
 	rest, ended := 0, false
 	for end > 0 {
@@ -53,8 +53,8 @@ func readBackward(f io.ReaderAt, end int64, each func(at int64, lines []byte) bo
 	return nil
 }
 
-// parseLine reads a line.
-func parseLine(line []byte) (r Record, ok bool) {
+// parseRecordLine reads a line.
+func parseRecordLine(line []byte) (r Record, ok bool) {
 	return r, json.Unmarshal(line, &r) == nil && !r.Time.IsZero()
 }
 
@@ -64,8 +64,8 @@ func (r Record) EndTime() time.Time {
 	return r.Time.Add(time.Duration(r.Millis * float64(time.Millisecond)))
 }
 
-// searchTime returns an offset from which on all entries are later than a time, by binary search.
-func searchTime(f io.ReaderAt, end int64, until time.Time) (int64, error) {
+// findTimeOffset returns an offset from which on all entries are later than a time, by binary search.
+func findTimeOffset(f io.ReaderAt, end int64, until time.Time) (int64, error) {
 	buf := make([]byte, blockSize)
 	for from, to := int64(0), end; to-from > blockSize; {
 		middle := from + (to-from)/2
@@ -74,7 +74,7 @@ func searchTime(f io.ReaderAt, end int64, until time.Time) (int64, error) {
 			return 0, err
 		}
 		skip := bytes.IndexByte(buf[:n], '\n') + 1
-		at, r, ok := firstRecord(buf[skip:n])
+		at, r, ok := parseFirstRecord(buf[skip:n])
 		at += skip
 		switch {
 		case !ok:
@@ -88,33 +88,33 @@ func searchTime(f io.ReaderAt, end int64, until time.Time) (int64, error) {
 	return end, nil
 }
 
-// firstRecord returns the first entry of lines.
-func firstRecord(lines []byte) (at int, r Record, ok bool) {
+// parseFirstRecord returns the first entry of lines.
+func parseFirstRecord(lines []byte) (at int, r Record, ok bool) {
 	for {
 		end := bytes.IndexByte(lines[at:], '\n')
 		if end < 0 {
 			return 0, r, false
 		}
-		if r, ok = parseLine(lines[at : at+end]); ok {
+		if r, ok = parseRecordLine(lines[at : at+end]); ok {
 			return at, r, true
 		}
 		at += end + 1
 	}
 }
 
-// FollowLatest is like [Follow], but begins at the first whole line in the last bytes of the current file, so its cost
+// FollowLogTail is like [Follow], but begins at the first whole line in the last bytes of the current file, so its cost
 // does not grow with the log.
-func FollowLatest(ctx context.Context, path string, bytes int64, each func(Record) error) error {
+func FollowLogTail(ctx context.Context, path string, bytes int64, each func(Record) error) error {
 	r := &logReader{path: path, each: each}
 	defer r.closeFiles()
-	if err := r.openLatest(bytes); err != nil {
+	if err := r.openTail(bytes); err != nil {
 		return err
 	}
 	return r.followFiles(ctx)
 }
 
-// openLatest opens the current file at an offset before its end.
-func (r *logReader) openLatest(bytes int64) error {
+// openTail opens the current file at an offset before its end.
+func (r *logReader) openTail(bytes int64) error {
 	f, err := os.Open(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -52,7 +52,7 @@ func BenchmarkAudit(b *testing.B) {
 			var times measure.Times
 			pages := 0
 			for b.Loop() {
-				query := Query{Filter: filtered.Filter, Limit: limit}
+				query := LogQuery{Filter: filtered.Filter, Limit: limit}
 				pages = 0
 				for found := 0; found < limit && pages < maxPages; pages++ {
 					err := times.Time(func() error {
@@ -85,7 +85,7 @@ func BenchmarkAudit(b *testing.B) {
 
 func openLog(b *testing.B, path string, maxSize int64) *Log {
 	b.Helper()
-	log, err := OpenLog(path, Options{MaxSize: maxSize})
+	log, err := OpenLog(path, LogOptions{MaxSize: maxSize})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -23,14 +23,14 @@ const (
 	chainMemberLength = len(chainPrefix) + chainLength + len(chainSuffix)
 )
 
-// hashRecord returns the hash of a record that follows this line. The record is a JSON object.
-func (c chainHash) hashRecord(record []byte) chainHash {
+// nextHash returns the hash of a record that follows this line. The record is a JSON object.
+func (c chainHash) nextHash(record []byte) chainHash {
 	sum := sha256.Sum256(append(append(make([]byte, 0, len(c)+len(record)), c...), record...))
 	return chainHash(hex.AppendEncode(make([]byte, 0, chainLength), sum[:]))
 }
 
-// linkRecord adds the members that link a file's first record to this hash at this position.
-func (c chainHash) linkRecord(record []byte, at chainPosition) []byte {
+// linkFirstRecord adds the members that link a file's first record to this hash at this position.
+func (c chainHash) linkFirstRecord(record []byte, at chainPosition) []byte {
 	if c == "" {
 		return record
 	}
@@ -48,8 +48,8 @@ func (c chainHash) formatLine(record []byte) []byte {
 	return append(append(append(line, c...), chainSuffix...), '\n')
 }
 
-// splitChain splits a line without its line feed into record and hash; ok is false if it has no hash.
-func splitChain(line []byte) (record []byte, c chainHash, ok bool) {
+// splitChainedLine splits a line without its line feed into record and hash; ok is false if it has no hash.
+func splitChainedLine(line []byte) (record []byte, c chainHash, ok bool) {
 	at := len(line) - chainMemberLength
 	if at < 1 || !bytes.HasPrefix(line[at:], []byte(chainPrefix)) || !bytes.HasSuffix(line, []byte(chainSuffix)) {
 		return nil, "", false
@@ -65,8 +65,8 @@ func splitChain(line []byte) (record []byte, c chainHash, ok bool) {
 // none.
 const maxTail = 64 << 10
 
-// lastChain returns the hash of a file's last line that has one; empty if none has.
-func lastChain(f *os.File, end int64) (chainHash, error) {
+// lastChainHash returns the hash of a file's last line that has one; empty if none has.
+func lastChainHash(f *os.File, end int64) (chainHash, error) {
 	for _, size := range []int64{int64(chainMemberLength) + 2, maxTail} { // the first is enough unless the last line is damaged
 		tail := make([]byte, min(size, end))
 		if _, err := f.ReadAt(tail, end-int64(len(tail))); err != nil {
@@ -75,7 +75,7 @@ func lastChain(f *os.File, end int64) (chainHash, error) {
 		for len(tail) > 0 {
 			tail = bytes.TrimSuffix(tail, []byte{'\n'})
 			at := bytes.LastIndexByte(tail, '\n') + 1
-			if _, c, ok := splitChain(tail[at:]); ok {
+			if _, c, ok := splitChainedLine(tail[at:]); ok {
 				return c, nil
 			}
 			tail = tail[:at]
@@ -84,8 +84,8 @@ func lastChain(f *os.File, end int64) (chainHash, error) {
 	return "", nil
 }
 
-// loadPreviousChain sets l.last for a new file to the last hash of the newest rotated file.
-func (l *Log) loadPreviousChain() error {
+// loadPreviousFileHash sets l.last for a new file to the last hash of the newest rotated file.
+func (l *Log) loadPreviousFileHash() error {
 	l.last, l.before = "", chainPosition{}
 	files, err := rotatedFiles(l.path)
 	if err != nil || len(files) == 0 {
@@ -100,16 +100,16 @@ func (l *Log) loadPreviousChain() error {
 	if err != nil {
 		return err
 	}
-	if l.before, err = positionAt(f, info.Size()); err != nil {
+	if l.before, err = chainPositionAt(f, info.Size()); err != nil {
 		return err
 	}
-	l.last, err = lastChain(f, info.Size())
+	l.last, err = lastChainHash(f, info.Size())
 	return err
 }
 
-// wasRemoved reports whether the open file was removed other than by rotation. It sets l.last to the file's last hash:
-// the new file continues from there, so that the gap shows.
-func (l *Log) wasRemoved() bool {
+// wasFileRemoved reports whether the open file was removed other than by rotation. It sets l.last to the file's last
+// hash: the new file continues from there, so that the gap shows.
+func (l *Log) wasFileRemoved() bool {
 	ours, err := l.file.Stat()
 	if err != nil || !ours.Mode().IsRegular() {
 		return false
@@ -123,11 +123,11 @@ func (l *Log) wasRemoved() bool {
 			return false
 		}
 	}
-	last, err := lastChain(l.file, ours.Size())
+	last, err := lastChainHash(l.file, ours.Size())
 	if err != nil {
 		return false
 	}
-	before, err := positionAt(l.file, ours.Size())
+	before, err := chainPositionAt(l.file, ours.Size())
 	if err != nil {
 		return false
 	}
@@ -135,9 +135,9 @@ func (l *Log) wasRemoved() bool {
 	return true
 }
 
-// loadChain sets l.last to the hash of the last line, since other processes may have written. The caller holds the
-// directory lock and has called openCurrent.
-func (l *Log) loadChain() (err error) {
+// loadLastHash sets l.last to the hash of the last line, since other processes may have written. The caller holds the
+// directory lock and has called openCurrentFile.
+func (l *Log) loadLastHash() (err error) {
 	switch {
 	case l.lastEnd == l.end:
 		return nil
@@ -145,9 +145,9 @@ func (l *Log) loadChain() (err error) {
 		l.lastEnd = l.end
 		return nil
 	case l.end == 0:
-		err = l.loadPreviousChain()
+		err = l.loadPreviousFileHash()
 	default:
-		l.last, err = lastChain(l.file, l.end)
+		l.last, err = lastChainHash(l.file, l.end)
 	}
 	if err == nil {
 		l.lastEnd = l.end

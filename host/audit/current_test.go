@@ -13,9 +13,9 @@ import (
 )
 
 // writeRecords writes records to the log of a home, which lists it.
-func writeRecords(t *testing.T, home string, n int, o audit.Options) {
+func writeRecords(t *testing.T, home string, n int, o audit.LogOptions) {
 	t.Helper()
-	log, err := audit.OpenLog(audit.LogFile(home), o)
+	log, err := audit.OpenLog(audit.LogPath(home), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func writeRecords(t *testing.T, home string, n int, o audit.Options) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(log.Close(), statefiles.Add(home, audit.LogFile(home))); err != nil {
+	if err := errors.Join(log.Close(), statefiles.Add(home, audit.LogPath(home))); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -37,14 +37,14 @@ func TestLostCurrentFileIsAnError(t *testing.T) {
 	} {
 		for _, maxSize := range []int64{0, 300} {
 			home := t.TempDir()
-			writeRecords(t, home, 5, audit.Options{MaxSize: maxSize})
-			if err := lose(audit.LogFile(home)); err != nil {
+			writeRecords(t, home, 5, audit.LogOptions{MaxSize: maxSize})
+			if err := lose(audit.LogPath(home)); err != nil {
 				t.Fatal(err)
 			}
-			_, openErr := audit.OpenLog(audit.LogFile(home), audit.Options{})
-			_, verifyErr := audit.VerifyLog(audit.LogFile(home), "")
+			_, openErr := audit.OpenLog(audit.LogPath(home), audit.LogOptions{})
+			_, verifyErr := audit.VerifyLog(audit.LogPath(home), "")
 			for what, err := range map[string]error{"open": openErr, "verify": verifyErr} {
-				if err == nil || !strings.Contains(err.Error(), audit.LogFile(home)) || !strings.Contains(err.Error(), "put back a copy") {
+				if err == nil || !strings.Contains(err.Error(), audit.LogPath(home)) || !strings.Contains(err.Error(), "put back a copy") {
 					t.Errorf("%s, %s: %v", name, what, err)
 				}
 			}
@@ -56,15 +56,15 @@ func TestLostCurrentFileIsAnError(t *testing.T) {
 func TestInterruptedRotationIsCompleted(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	writeRecords(t, home, 5, audit.Options{MaxSize: 300})
-	path := audit.LogFile(home)
+	writeRecords(t, home, 5, audit.LogOptions{MaxSize: 300})
+	path := audit.LogPath(home)
 	if err := os.Rename(path, path+".next"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := audit.VerifyLog(path, ""); err != nil {
 		t.Error(err)
 	}
-	writeRecords(t, home, 1, audit.Options{MaxSize: 300})
+	writeRecords(t, home, 1, audit.LogOptions{MaxSize: 300})
 	if found, err := audit.VerifyLog(path, ""); err != nil || found.Records != 6 || !found.Whole {
 		t.Errorf("%+v, %v", found, err)
 	}

@@ -77,7 +77,7 @@ func (e *csvExporter) writeHeader() error {
 }
 
 func (e *csvExporter) Write(r Record) error {
-	args, err := argsJSON(r)
+	args, err := encodeArgs(r)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func escapeFormula(cell string) string {
 	return cell
 }
 
-func argsJSON(r Record) (string, error) {
+func encodeArgs(r Record) (string, error) {
 	if len(r.Args) == 0 {
 		return "", nil
 	}
@@ -126,7 +126,7 @@ func formatOCSF(r Record, version string) ([]byte, error) {
 	if r.WasDenied() {
 		severity, action, actionText = 3, 2, "Denied"
 	}
-	args, err := argsJSON(r)
+	args, err := encodeArgs(r)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func formatCEF(r Record, version string) []byte {
 	case r.IsOpen():
 		severity, outcome, name = "3", "unknown", "Tool call without an end"
 	}
-	args, _ := argsJSON(r) // entries that were parsed can be encoded
+	args, _ := encodeArgs(r) // entries that were parsed can be encoded
 	header := strings.NewReplacer(`\`, `\\`, `|`, `\|`, "\n", " ", "\r", " ")
 	value := strings.NewReplacer(`\`, `\\`, `=`, `\=`, "\n", `\n`, "\r", `\r`)
 	line := fmt.Sprintf("CEF:0|picoclaw|picoclaw|%s|%s|%s|%s|", header.Replace(version), header.Replace(r.Tool), name,

@@ -68,7 +68,7 @@ func TestExports(t *testing.T) {
 	}
 
 	cut := Record{Time: r.Time, Args: map[string]any{"content": strings.Repeat("x", 1000)}}.Shortened()
-	if line := exported(t, "jsonl", cut); !strings.Contains(line, "… (1000 bytes)") || IsWhole(cut.Args) || !IsWhole(r.Args) {
+	if line := exported(t, "jsonl", cut); !strings.Contains(line, "… (1000 bytes)") || IsArgumentWhole(cut.Args) || !IsArgumentWhole(r.Args) {
 		t.Errorf("what was cut is cut again: %s", line)
 	}
 	var back Record

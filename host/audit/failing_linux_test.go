@@ -17,19 +17,19 @@ func TestRecordsWaitForRoom(t *testing.T) {
 	if err := os.Symlink("/dev/full", path); err != nil {
 		t.Fatal(err)
 	}
-	log := open(t, path, Options{})
+	log := open(t, path, LogOptions{})
 	for _, tool := range []string{"one", "two"} {
 		if err := log.Write(record(tool)); !errors.Is(err, unix.ENOSPC) {
 			t.Fatalf("the error is %v", err)
 		}
 	}
-	if err := log.CheckReady(); !errors.Is(err, unix.ENOSPC) {
+	if err := log.CheckWritable(); !errors.Is(err, unix.ENOSPC) {
 		t.Fatalf("it is ready: %v", err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := log.CheckReady(); err != nil {
+	if err := log.CheckWritable(); err != nil {
 		t.Fatal(err)
 	}
 	if err := log.Write(record("three")); err != nil {
@@ -46,7 +46,7 @@ func TestLostRecordsAreTold(t *testing.T) {
 	if err := os.Symlink("/dev/full", path); err != nil {
 		t.Fatal(err)
 	}
-	log := open(t, path, Options{})
+	log := open(t, path, LogOptions{})
 	for range maxPending + 2 {
 		if err := log.Write(record("x")); err == nil {
 			t.Fatal("a full disk takes records")
@@ -55,11 +55,11 @@ func TestLostRecordsAreTold(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := log.CheckReady(); err == nil ||
+	if err := log.CheckWritable(); err == nil ||
 		err.Error() != "write the audit log: records were lost while it could not be written: 2" {
 		t.Errorf("the error is %v", err)
 	}
-	if err := log.CheckReady(); err != nil {
+	if err := log.CheckWritable(); err != nil {
 		t.Error(err)
 	}
 	if got := len(read(t, path)); got != maxPending {
@@ -71,7 +71,7 @@ func TestLostRecordsAreTold(t *testing.T) {
 func TestAnotherProcessHoldsTheLock(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	log := open(t, path, Options{})
+	log := open(t, path, LogOptions{})
 	log.lockTimeout = 10 * time.Millisecond
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -86,7 +86,7 @@ func TestAnotherProcessHoldsTheLock(t *testing.T) {
 	if err := dir.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := log.CheckReady(); err != nil {
+	if err := log.CheckWritable(); err != nil {
 		t.Error(err)
 	}
 	if got := len(read(t, path)); got != 1 {

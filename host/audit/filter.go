@@ -31,7 +31,7 @@ func (f Filter) Matches(r Record) bool {
 	switch {
 	case f.Agent != "" && r.Agent != f.Agent,
 		f.Session != "" && r.Session != f.Session,
-		f.Tool != "" && !matchesTool(f.Tool, r.Tool),
+		f.Tool != "" && !matchesToolPattern(f.Tool, r.Tool),
 		f.Origin != "" && r.Origin != f.Origin,
 		f.Decision != "" && r.Decision != f.Decision,
 		f.Denied && !r.WasDenied(),
@@ -53,12 +53,12 @@ func (r Record) containsText(text string) bool {
 	if strings.Contains(r.Rule, text) || strings.Contains(r.Error, text) {
 		return true
 	}
-	args, err := argsJSON(r)
+	args, err := encodeArgs(r)
 	quoted, _ := jsontext.AppendQuote(nil, text)
 	return err == nil && strings.Contains(args, string(quoted[1:len(quoted)-1]))
 }
 
-func matchesTool(pattern, name string) bool {
+func matchesToolPattern(pattern, name string) bool {
 	short := name[strings.LastIndex(name, ".")+1:]
 	for _, candidate := range []string{name, short} {
 		if ok, err := path.Match(pattern, candidate); ok && err == nil {
@@ -68,8 +68,8 @@ func matchesTool(pattern, name string) bool {
 	return false
 }
 
-// Decisions returns the possible decisions of entries.
-func Decisions() []string { return []string{"allow", "ask", "deny"} }
+// DecisionNames returns the possible decisions of entries.
+func DecisionNames() []string { return []string{"allow", "ask", "deny"} }
 
 // ParseFilter parses a filter whose values get returns by the fields' lower-case names. Errors begin with the name.
 func ParseFilter(get func(name string) string, now time.Time) (Filter, error) {
@@ -78,11 +78,11 @@ func ParseFilter(get func(name string) string, now time.Time) (Filter, error) {
 	if _, err := path.Match(f.Tool, ""); err != nil {
 		return f, fmt.Errorf("tool %q is not a name or a glob", f.Tool)
 	}
-	if f.Decision != "" && !slices.Contains(Decisions(), f.Decision) {
-		return f, fmt.Errorf("decision %q: want one of %s", f.Decision, strings.Join(Decisions(), ", "))
+	if f.Decision != "" && !slices.Contains(DecisionNames(), f.Decision) {
+		return f, fmt.Errorf("decision %q: want one of %s", f.Decision, strings.Join(DecisionNames(), ", "))
 	}
 	for name, to := range map[string]*time.Time{"since": &f.Since, "until": &f.Until} {
-		at, err := parseTime(get(name), now)
+		at, err := parseFilterTime(get(name), now)
 		if err != nil {
 			return f, fmt.Errorf("%s %w", name, err)
 		}
@@ -91,8 +91,8 @@ func ParseFilter(get func(name string) string, now time.Time) (Filter, error) {
 	return f, nil
 }
 
-// parseTime parses a duration ago, a day, or a timestamp. Empty text is the zero time.
-func parseTime(text string, now time.Time) (time.Time, error) {
+// parseFilterTime parses a duration ago, a day, or a timestamp. Empty text is the zero time.
+func parseFilterTime(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}

@@ -4,11 +4,11 @@ package audit
 
 import "os"
 
-// withLock runs do. These systems can't rename open files, so each file has one writer.
-func (l *Log) withLock(do func() error) error { return do() }
+// withDirLock runs do. These systems can't rename open files, so each file has one writer.
+func (l *Log) withDirLock(do func() error) error { return do() }
 
-// withSharedLock runs do.
-func withSharedLock(_ *os.File, do func() error) error { return do() }
+// withSharedDirLock runs do.
+func withSharedDirLock(_ *os.File, do func() error) error { return do() }
 
-// ignoreUnsupported drops all errors: these systems can't sync directories.
-func ignoreUnsupported(error) error { return nil }
+// ignoreUnsupportedSync drops all errors: these systems can't sync directories.
+func ignoreUnsupportedSync(error) error { return nil }

@@ -13,8 +13,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// withLock runs do while holding the directory lock. The lock ends with the process.
-func (l *Log) withLock(do func() error) error {
+// withDirLock runs do while holding the directory lock. The lock ends with the process.
+func (l *Log) withDirLock(do func() error) error {
 	if err := lockDir(l.dir, filelock.Lock, l.lockTimeout); err != nil {
 		return err
 	}
@@ -38,8 +38,8 @@ func lockDir(dir *os.File, take func(*os.File) error, timeout time.Duration) err
 	}
 }
 
-// withSharedLock runs do while no writer rotates files.
-func withSharedLock(dir *os.File, do func() error) error {
+// withSharedDirLock runs do while no writer rotates files.
+func withSharedDirLock(dir *os.File, do func() error) error {
 	if err := lockDir(dir, filelock.LockShared, lockTimeout); err != nil {
 		return err
 	}
@@ -47,8 +47,8 @@ func withSharedLock(dir *os.File, do func() error) error {
 	return do()
 }
 
-// ignoreUnsupported drops errors of syncing files that don't support it, such as devices and some directories.
-func ignoreUnsupported(err error) error {
+// ignoreUnsupportedSync drops errors of syncing files that don't support it, such as devices and some directories.
+func ignoreUnsupportedSync(err error) error {
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) {
 		return nil
 	}

@@ -22,8 +22,8 @@ import (
 	"time"
 )
 
-// Options configure a log. The zero value never rotates and syncs entries every second.
-type Options struct {
+// LogOptions configure a log. The zero value never rotates and syncs entries every second.
+type LogOptions struct {
 	// MaxSize is the size in bytes at which the file is rotated; 0 for no limit.
 	MaxSize int64
 
@@ -43,7 +43,7 @@ const maxPending = 1024
 // Log is an open audit log. It may be used concurrently, and by several processes with the same path.
 type Log struct {
 	path        string
-	options     Options
+	options     LogOptions
 	lockTimeout time.Duration
 
 	mu         sync.Mutex
@@ -67,7 +67,7 @@ type Log struct {
 const lockTimeout = 5 * time.Second
 
 // OpenLog opens the log at a path. It creates file and directory if needed.
-func OpenLog(path string, options Options) (*Log, error) {
+func OpenLog(path string, options LogOptions) (*Log, error) {
 	l := &Log{path: path, options: options, lockTimeout: lockTimeout}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open the audit log: %w", err)
@@ -77,24 +77,24 @@ func OpenLog(path string, options Options) (*Log, error) {
 		return nil, fmt.Errorf("open the audit log: %w", err)
 	}
 	l.dir = dir
-	if err := l.withLock(l.openFirst); err != nil {
+	if err := l.withDirLock(l.openInitialFile); err != nil {
 		_ = dir.Close()
 		return nil, fmt.Errorf("open the audit log: %w", err)
 	}
 	return l, nil
 }
 
-// openFirst opens the current file, unless it is missing or empty and its home lists it.
-func (l *Log) openFirst() error {
-	if err := checkCurrent(l.path); err != nil {
+// openInitialFile opens the current file, unless it is missing or empty and its home lists it.
+func (l *Log) openInitialFile() error {
+	if err := checkCurrentFile(l.path); err != nil {
 		return err
 	}
-	return l.openCurrent()
+	return l.openCurrentFile()
 }
 
 // Write appends an entry. The line is written whole or not at all; a failed one is kept and written with the next.
 func (l *Log) Write(r Record) error {
-	record, err := r.recordJSON()
+	record, err := r.encodeShortened()
 	if err != nil {
 		return fmt.Errorf("write the audit log: %w", err)
 	}
@@ -111,9 +111,9 @@ func (l *Log) Write(r Record) error {
 	return l.flushPending()
 }
 
-// CheckReady returns an error if the next entry can't be written. It writes pending entries and allocates disk space
+// CheckWritable returns an error if the next entry can't be written. It writes pending entries and allocates disk space
 // where the file system supports it.
-func (l *Log) CheckReady() error {
+func (l *Log) CheckWritable() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -142,7 +142,7 @@ func (l *Log) CheckReady() error {
 
 // flushPending writes pending entries. The caller holds l.mu.
 func (l *Log) flushPending() error {
-	err := l.withLock(func() error {
+	err := l.withDirLock(func() error {
 		for len(l.pending) > 0 {
 			if err := l.appendRecord(l.pending[0]); err != nil {
 				return err
@@ -167,10 +167,10 @@ func (l *Log) flushPending() error {
 
 // appendRecord writes the line of a record to the current file, creating it if needed. The caller holds both locks.
 func (l *Log) appendRecord(record []byte) error {
-	if err := l.openCurrent(); err != nil {
+	if err := l.openCurrentFile(); err != nil {
 		return err
 	}
-	if err := l.loadChain(); err != nil {
+	if err := l.loadLastHash(); err != nil {
 		return err
 	}
 	if limit := l.options.MaxSize; limit > 0 && l.end > 0 && l.end+int64(len(record)+chainMemberLength) > limit {
@@ -179,12 +179,12 @@ func (l *Log) appendRecord(record []byte) error {
 	return l.writeRecord(record)
 }
 
-// writeRecord writes the line of a record to the current file. The caller has called loadChain.
+// writeRecord writes the line of a record to the current file. The caller has called loadLastHash.
 func (l *Log) writeRecord(record []byte) error {
 	if l.end == 0 && l.regular {
-		record = l.last.linkRecord(record, l.before)
+		record = l.last.linkFirstRecord(record, l.before)
 	}
-	next := l.last.hashRecord(record)
+	next := l.last.nextHash(record)
 	line := next.formatLine(record)
 	n, err := l.file.Write(line)
 	if err != nil {
@@ -201,7 +201,7 @@ func (l *Log) writeRecord(record []byte) error {
 // scheduleSync syncs written entries to disk, now or within a second.
 func (l *Log) scheduleSync() error {
 	if l.options.SyncEach {
-		return ignoreUnsupported(l.file.Sync())
+		return ignoreUnsupportedSync(l.file.Sync())
 	}
 	if l.timer == nil {
 		l.timer = time.AfterFunc(syncInterval, l.syncFile)
@@ -214,7 +214,7 @@ func (l *Log) syncFile() {
 	l.timer = nil
 	f := l.file
 	l.mu.Unlock() // don't block calls while the disk syncs
-	err := ignoreUnsupported(f.Sync())
+	err := ignoreUnsupportedSync(f.Sync())
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !errors.Is(err, os.ErrClosed) { // files are synced before they are closed
@@ -237,7 +237,7 @@ func (l *Log) Close() error {
 		l.timer.Stop()
 	}
 	l.closed = true
-	err = errors.Join(err, ignoreUnsupported(l.file.Sync()), l.file.Close(), l.dir.Close())
+	err = errors.Join(err, ignoreUnsupportedSync(l.file.Sync()), l.file.Close(), l.dir.Close())
 	if err != nil {
 		return fmt.Errorf("close the audit log: %w", err)
 	}

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// writeCalls writes calls that overlap, each with a begin, and returns the calls that have no end. Entries of an earlier
-// version, without a call, are among them.
+// writeCalls writes calls that overlap, each with a begin, and returns the calls that have no end. Entries of an
+// earlier version, without a call, are among them.
 func writeCalls(t *testing.T, count int) (path string, open []string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "audit.jsonl")
-	log, err := OpenLog(path, Options{MaxSize: 40 << 10})
+	log, err := OpenLog(path, LogOptions{MaxSize: 40 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestReadersShowOpenCalls(t *testing.T) {
 	}
 	check("read", read(t, path), count)
 	for _, limit := range []int{1, 7, 5000} {
-		check(fmt.Sprint("search by ", limit), searchAll(t, path, Query{Limit: limit}), count)
+		check(fmt.Sprint("search by ", limit), searchAll(t, path, LogQuery{Limit: limit}), count)
 	}
 	var of []Record
 	for _, r := range read(t, path) {
@@ -95,7 +95,7 @@ func TestReadersShowOpenCalls(t *testing.T) {
 			of = append(of, r)
 		}
 	}
-	if got := searchAll(t, path, Query{Filter: Filter{Session: "s3"}, Limit: 3}); !slices.Equal(sorted(openOf(got)), sorted(openOf(of))) ||
+	if got := searchAll(t, path, LogQuery{Filter: Filter{Session: "s3"}, Limit: 3}); !slices.Equal(sorted(openOf(got)), sorted(openOf(of))) ||
 		len(got) != len(of) {
 		t.Errorf("search by session: %v, want %v", openOf(got), openOf(of))
 	}
@@ -106,10 +106,10 @@ func TestReadersShowOpenCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("follow", followed, count)
-	var sums Summary
+	var sums ToolStatsCollector
 	calls, open := 0, 0
 	for _, r := range read(t, path) {
-		sums.Add(r)
+		sums.AddRecord(r)
 	}
 	for _, tool := range sums.ToolStats() {
 		calls, open = calls+tool.Calls, open+tool.Open
@@ -147,7 +147,7 @@ func TestExportsMarkOpenCalls(t *testing.T) {
 func TestFollowShowsCallThatRuns(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	log := open(t, path, Options{})
+	log := open(t, path, LogOptions{})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	r := record("tool")

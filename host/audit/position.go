@@ -17,15 +17,15 @@ type chainPosition struct {
 	inFile bool // a line of the current file is included
 }
 
-// fileHeader is the link to the previous file in a file's first line.
-type fileHeader struct {
+// previousFileLink is the link to the previous file in a file's first line.
+type previousFileLink struct {
 	Follows chainHash `json:"follows"`
 	Begins  chainHash `json:"begins"`
 	Count   int       `json:"count"`
 }
 
 // addLine advances the position by a line. A file whose first line has no position in a chain begins a new chain.
-func (p *chainPosition) addLine(c chainHash, read func() fileHeader) {
+func (p *chainPosition) addLine(c chainHash, read func() previousFileLink) {
 	if !p.inFile {
 		*p = chainPosition{first: c, inFile: true}
 		if o := read(); o.Follows != "" && o.Begins != "" && o.Count > 0 {
@@ -36,8 +36,8 @@ func (p *chainPosition) addLine(c chainHash, read func() fileHeader) {
 	p.head = c
 }
 
-// readLines advances the position by the lines of a file, and returns the size of complete lines.
-func (p *chainPosition) readLines(f io.Reader) (size int64, err error) {
+// addFileLines advances the position by the lines of a file, and returns the size of complete lines.
+func (p *chainPosition) addFileLines(f io.Reader) (size int64, err error) {
 	lines := bufio.NewReaderSize(f, 64<<10)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -48,8 +48,8 @@ func (p *chainPosition) readLines(f io.Reader) (size int64, err error) {
 			return size, err
 		}
 		size += int64(len(line))
-		if record, c, ok := splitChain(bytes.TrimSuffix(line, []byte{'\n'})); ok {
-			p.addLine(c, func() (o fileHeader) {
+		if record, c, ok := splitChainedLine(bytes.TrimSuffix(line, []byte{'\n'})); ok {
+			p.addLine(c, func() (o previousFileLink) {
 				_ = json.Unmarshal(record, &o) // no header begins a chain
 				return o
 			})
@@ -57,8 +57,8 @@ func (p *chainPosition) readLines(f io.Reader) (size int64, err error) {
 	}
 }
 
-// positionAt returns the position at an offset of a file.
-func positionAt(f io.ReaderAt, end int64) (p chainPosition, err error) {
-	_, err = p.readLines(io.NewSectionReader(f, 0, end))
+// chainPositionAt returns the position at an offset of a file.
+func chainPositionAt(f io.ReaderAt, end int64) (p chainPosition, err error) {
+	_, err = p.addFileLines(io.NewSectionReader(f, 0, end))
 	return p, err
 }

@@ -98,7 +98,7 @@ func (r *logReader) followFiles(ctx context.Context) error {
 	tick := time.NewTicker(followInterval)
 	defer tick.Stop()
 	for {
-		if err := r.readNew(); err != nil {
+		if err := r.readNewRecords(); err != nil {
 			return err
 		}
 		if err := r.emitOpenCalls(time.Now().Add(-openCallDelay)); err != nil {
@@ -112,8 +112,8 @@ func (r *logReader) followFiles(ctx context.Context) error {
 	}
 }
 
-// readNew reads new entries: the rest of the open file, even if it was rotated, then newer files.
-func (r *logReader) readNew() error {
+// readNewLines reads new entries: the rest of the open file, even if it was rotated, then newer files.
+func (r *logReader) readNewRecords() error {
 	if err := r.readFiles(); err != nil {
 		return err
 	}
@@ -146,9 +146,9 @@ func (r *logReader) openFiles(after os.FileInfo) error {
 	}
 	defer dir.Close()
 	var opened []*os.File
-	err = withSharedLock(dir, func() error {
+	err = withSharedDirLock(dir, func() error {
 		if r.complete {
-			if checkErr := checkCurrent(r.path); checkErr != nil {
+			if checkErr := checkCurrentFile(r.path); checkErr != nil {
 				return checkErr
 			}
 		}
@@ -219,7 +219,7 @@ func (r *logReader) readLines(f *os.File) error {
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
-		record, ok := parseLine(line)
+		record, ok := parseRecordLine(line)
 		if !ok {
 			r.broken++
 			continue

@@ -18,7 +18,7 @@ func TestFollowingGoesOnAcrossFiles(t *testing.T) {
 	const before, count = 5, 400
 	caughtUp, ended := make(chan struct{}), make(chan error, 1)
 	seen := 0
-	log := open(t, path, Options{MaxSize: 1500})
+	log := open(t, path, LogOptions{MaxSize: 1500})
 	for i := range before {
 		if err := log.Write(record(fmt.Sprint("t.", i))); err != nil {
 			t.Fatal(err)
@@ -56,7 +56,7 @@ func TestFollowingWaitsForALogToBegin(t *testing.T) {
 	defer cancel()
 	got := ""
 	caughtUp := func() {
-		if err := open(t, path, Options{}).Write(record("first")); err != nil {
+		if err := open(t, path, LogOptions{}).Write(record("first")); err != nil {
 			t.Error(err)
 		}
 	}
@@ -74,7 +74,7 @@ func TestALogThatDoesNotExistIsEmpty(t *testing.T) {
 
 func TestReadingEnds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	log := open(t, path, Options{})
+	log := open(t, path, LogOptions{})
 	for range 3 {
 		if err := log.Write(record("x")); err != nil {
 			t.Fatal(err)
@@ -115,13 +115,13 @@ func TestFilters(t *testing.T) {
 }
 
 func TestSummary(t *testing.T) {
-	var s Summary
+	var s ToolStatsCollector
 	for i := range 200 {
-		s.Add(Record{Tool: "a", Decision: "allow", Millis: float64(200 - i), Bytes: 2})
+		s.AddRecord(Record{Tool: "a", Decision: "allow", Millis: float64(200 - i), Bytes: 2})
 	}
-	s.Add(Record{Tool: "a", Decision: "deny", Millis: 1000})
-	s.Add(Record{Tool: "b", Decision: "allow", Millis: 3, Error: "failed"})
-	s.Add(Record{Tool: "c", Decision: "ask", Answer: "no"})
+	s.AddRecord(Record{Tool: "a", Decision: "deny", Millis: 1000})
+	s.AddRecord(Record{Tool: "b", Decision: "allow", Millis: 3, Error: "failed"})
+	s.AddRecord(Record{Tool: "c", Decision: "ask", Answer: "no"})
 	want := []ToolStats{
 		{Tool: "a", Calls: 201, Denied: 1, Bytes: 400, P50: 100, P99: 198},
 		{Tool: "b", Calls: 1, Failed: 1, P50: 3, P99: 3},

@@ -59,8 +59,8 @@ const (
 	redactWindow = 4096 // bytes of a text searched for secrets; more than maxValue, so that no secret is cut in two
 )
 
-// recordJSON returns the entry as written to its line, without the chain hash.
-func (r Record) recordJSON() ([]byte, error) { return r.Shortened().encodeJSON() }
+// encodeShortened returns the entry as written to its line, without the chain hash.
+func (r Record) encodeShortened() ([]byte, error) { return r.Shortened().encodeJSON() }
 
 // encodeJSON returns the entry as JSON. It is readable: < is not escaped. Invalid UTF-8 becomes U+FFFD.
 func (r Record) encodeJSON() ([]byte, error) {
@@ -77,7 +77,7 @@ func (r Record) Shortened() Record {
 	if r.Args != nil {
 		args := make(map[string]any, len(r.Args))
 		for name, value := range r.Args {
-			args[name] = shorten(name, value, 0)
+			args[name] = shortenValue(name, value, 0)
 		}
 		r.Args = args
 	}
@@ -86,7 +86,7 @@ func (r Record) Shortened() Record {
 	return r
 }
 
-func shorten(name string, v any, depth int) any {
+func shortenValue(name string, v any, depth int) any {
 	if depth == maxDepth {
 		return "…"
 	}
@@ -100,7 +100,7 @@ func shorten(name string, v any, depth int) any {
 				short["…"] = fmt.Sprintf("(%d members)", len(v))
 				break
 			}
-			short[shortenText("", key)] = shorten(key, value, depth+1)
+			short[shortenText("", key)] = shortenValue(key, value, depth+1)
 		}
 		return short
 	case []any:
@@ -109,7 +109,7 @@ func shorten(name string, v any, depth int) any {
 			if i == maxItems {
 				return append(short, fmt.Sprintf("… (%d items)", len(v)))
 			}
-			short = append(short, shorten(name, item, depth+1))
+			short = append(short, shortenValue(name, item, depth+1))
 		}
 		return short
 	}
@@ -138,16 +138,16 @@ func clipText(text string, most int) string {
 
 var cutText = lazyregexp.New(`^…$|… ?\(\d+ (?:bytes|items)\)$`)
 
-// IsWhole reports whether an argument was logged completely: nothing was cut, and no secret removed.
-func IsWhole(v any) bool {
+// IsArgumentWhole reports whether an argument was logged completely: nothing was cut, and no secret removed.
+func IsArgumentWhole(v any) bool {
 	switch v := v.(type) {
 	case string:
 		return !strings.Contains(v, redact.Mark) && !cutText().MatchString(v)
 	case []any:
-		return !slices.ContainsFunc(v, func(item any) bool { return !IsWhole(item) })
+		return !slices.ContainsFunc(v, func(item any) bool { return !IsArgumentWhole(item) })
 	case map[string]any:
 		for name, value := range v {
-			if !IsWhole(name) || !IsWhole(value) {
+			if !IsArgumentWhole(name) || !IsArgumentWhole(value) {
 				return false
 			}
 		}

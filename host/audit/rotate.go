@@ -12,24 +12,24 @@ import (
 	"github.com/picoclaw/picoclaw/internal/statefiles"
 )
 
-// LogFile returns the path of the audit log of a home.
-func LogFile(home string) string { return filepath.Join(home, "logs", "audit.jsonl") }
+// LogPath returns the path of the audit log of a home.
+func LogPath(home string) string { return filepath.Join(home, "logs", "audit.jsonl") }
 
 // LogExists reports whether a home has an audit log, or a rotated file of one.
 func LogExists(home string) bool {
-	if _, err := os.Lstat(LogFile(home)); err == nil || !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(LogPath(home)); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return true
 	}
-	files, err := rotatedFiles(LogFile(home))
+	files, err := rotatedFiles(LogPath(home))
 	return len(files) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
 // nextSuffix is that of the file which the next rotation makes the current one.
 const nextSuffix = ".next"
 
-// checkCurrent returns an error if the current file of a log is missing or empty and its home lists it. The caller holds
-// the directory lock: a rotation is complete, or was killed and left its next file.
-func checkCurrent(path string) error {
+// checkCurrentFile returns an error if the current file of a log is missing or empty and its home lists it. The caller
+// holds the directory lock: a rotation is complete, or was killed and left its next file.
+func checkCurrentFile(path string) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(path + nextSuffix); err == nil {
 			return nil
@@ -38,9 +38,9 @@ func checkCurrent(path string) error {
 	return statefiles.Check(filepath.Dir(filepath.Dir(path)), path)
 }
 
-// openCurrent opens the file at the path as l.file if it changed, since another process may have rotated it. The caller
-// holds the directory lock.
-func (l *Log) openCurrent() error {
+// openCurrentFile opens the file at the path as l.file if it changed, since another process may have rotated it. The
+// caller holds the directory lock.
+func (l *Log) openCurrentFile() error {
 	if l.file != nil {
 		if now, err := os.Stat(l.path); err == nil && os.SameFile(l.openedInfo, now) {
 			l.end = now.Size()
@@ -61,7 +61,7 @@ func (l *Log) openCurrent() error {
 		_ = f.Chmod(0o600) // keep the mode of another user's file
 	}
 	if err == nil {
-		err = finishLine(f, info)
+		err = finishIncompleteLine(f, info)
 	}
 	if err != nil {
 		_ = f.Close()
@@ -73,7 +73,7 @@ func (l *Log) openCurrent() error {
 	}
 	l.lastEnd = -1
 	if l.file != nil {
-		if info.Size() == 0 && l.wasRemoved() {
+		if info.Size() == 0 && l.wasFileRemoved() {
 			l.lastEnd = 0
 		}
 		_ = l.file.Sync() // another process may have rotated it
@@ -84,11 +84,11 @@ func (l *Log) openCurrent() error {
 	if l.end > 0 {
 		return nil
 	}
-	return ignoreUnsupported(l.dir.Sync()) // a new file needs a directory sync
+	return ignoreUnsupportedSync(l.dir.Sync()) // a new file needs a directory sync
 }
 
-// finishLine ends an incomplete line after a power failure, so that the next entry begins a new line.
-func finishLine(f *os.File, info os.FileInfo) error {
+// finishIncompleteLine ends an incomplete line after a power failure, so that the next entry begins a new line.
+func finishIncompleteLine(f *os.File, info os.FileInfo) error {
 	if !info.Mode().IsRegular() || info.Size() == 0 {
 		return nil
 	}
@@ -101,7 +101,7 @@ func finishLine(f *os.File, info os.FileInfo) error {
 }
 
 // rotateFile renames the current file and begins a new one with a record. The caller holds the directory lock and has
-// called loadChain.
+// called loadLastHash.
 func (l *Log) rotateFile(record []byte) error {
 	if info, err := os.Lstat(l.path); err != nil || !info.Mode().IsRegular() {
 		return errors.Join(err, l.writeRecord(record)) // other files are not rotated here
@@ -110,12 +110,12 @@ func (l *Log) rotateFile(record []byte) error {
 	if err := errors.Join(l.file.Truncate(l.end), l.file.Sync()); err != nil {
 		return err
 	}
-	before, err := positionAt(l.file, l.end)
+	before, err := chainPositionAt(l.file, l.end)
 	if err != nil {
 		return err
 	}
-	record = l.last.linkRecord(record, before)
-	next := l.last.hashRecord(record)
+	record = l.last.linkFirstRecord(record, before)
+	next := l.last.nextHash(record)
 	if err := os.WriteFile(l.path+nextSuffix, next.formatLine(record), 0o600); err != nil {
 		return errors.Join(err, os.Remove(l.path+nextSuffix))
 	}
@@ -130,7 +130,7 @@ func (l *Log) rotateFile(record []byte) error {
 		}
 		at = at.Add(time.Nanosecond)
 	}
-	if err := errors.Join(l.openCurrent(), ignoreUnsupported(l.dir.Sync())); err != nil {
+	if err := errors.Join(l.openCurrentFile(), ignoreUnsupportedSync(l.dir.Sync())); err != nil {
 		return err
 	}
 	l.last, l.lastEnd = next, l.end

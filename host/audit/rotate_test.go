@@ -34,7 +34,7 @@ func beWriter(job []string) error {
 	if err != nil {
 		return err
 	}
-	log, err := OpenLog(job[0], Options{MaxSize: size})
+	log, err := OpenLog(job[0], LogOptions{MaxSize: size})
 	if err != nil {
 		return err
 	}
@@ -102,11 +102,11 @@ func TestLogsOfOneProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	var running sync.WaitGroup
 	for range 3 {
-		log := open(t, path, Options{MaxSize: 2000})
+		log := open(t, path, LogOptions{MaxSize: 2000})
 		for range 2 {
 			running.Go(func() {
 				for range 100 {
-					if err := log.CheckReady(); err != nil {
+					if err := log.CheckWritable(); err != nil {
 						t.Error(err)
 					}
 					if err := log.Write(record("x")); err != nil {
@@ -128,7 +128,7 @@ func TestOldFilesAreRemoved(t *testing.T) {
 	if err := os.WriteFile(other, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	log := open(t, path, Options{MaxSize: 300, MaxFiles: 3})
+	log := open(t, path, LogOptions{MaxSize: 300, MaxFiles: 3})
 	for i := range 50 {
 		if err := log.Write(record(fmt.Sprint("t.", i))); err != nil {
 			t.Fatal(err)
@@ -151,7 +151,7 @@ func TestALineWithoutAnEndDoesNotSpoilTheNext(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"time":"2026-`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	log := open(t, path, Options{})
+	log := open(t, path, LogOptions{})
 	if err := log.Write(record("x")); err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestALineWithoutAnEndDoesNotSpoilTheNext(t *testing.T) {
 
 func TestARemovedFileIsMadeAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	log := open(t, path, Options{})
+	log := open(t, path, LogOptions{})
 	for range 2 {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)

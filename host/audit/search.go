@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// Searches work without an index, which every writer would have to update. They read files backward, find times by binary
-// search, and reject lines by their bytes. A search for rare entries takes several short pages; each returns how far it
-// came.
+// Searches work without an index, which every writer would have to update. They read files backward, find times by
+// binary search, and reject lines by their bytes. A search for rare entries takes several short pages; each returns how
+// far it came.
 
 const (
 	maxSearched = 64 << 20 // bytes searched for one page
@@ -28,27 +28,27 @@ const (
 // maxCallTime is how long after a time the ends of calls that arrived before it are searched. Lines are ordered by end.
 const maxCallTime = time.Hour
 
-// Query is a search: a filter, a page size and a start.
-type Query struct {
+// LogQuery is a search: a filter, a page size and a start.
+type LogQuery struct {
 	Filter
 	Limit int    // at least 1
 	After string // [Page.Next] of the previous page; empty for the latest entries
 }
 
-// Page is the result of a search, the latest call first.
-type Page struct {
+// LogPage is the result of a search, the latest call first.
+type LogPage struct {
 	Records []Record
 	Next    string    // start of the next page; empty at the end
 	Reached time.Time // time of the oldest entry searched; zero if none
 	Broken  int       // number of invalid lines
 }
 
-// ErrGone is the error of an entry or a location that is not in the log, or no longer.
-var ErrGone = errors.New("it was never there, or its file is gone: audit.max_files says how many are kept")
+// ErrNotInLog is the error of an entry or a location that is not in the log, or no longer.
+var ErrNotInLog = errors.New("it was never there, or its file is gone: audit.max_files says how many are kept")
 
 // SearchLog returns the latest matching entries of the log at a path. It reads a bounded part of the log: a page with a
 // Next may have few entries, or none.
-func SearchLog(path string, q Query) (*Page, error) {
+func SearchLog(path string, q LogQuery) (*LogPage, error) {
 	r := &logReader{path: path}
 	defer r.closeFiles()
 	if err := r.openFiles(nil); err != nil {
@@ -58,14 +58,14 @@ func SearchLog(path string, q Query) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &logSearch{Query: q, sieve: q.newLineFilter()}
+	s := &logSearch{LogQuery: q, sieve: q.newLineFilter()}
 	reached := q.After == ""
 	for i, f := range slices.Backward(r.files) {
 		info, err := f.Stat()
 		if err != nil {
 			return nil, fmt.Errorf("search the audit log: %w", err)
 		}
-		s.location = logLocation{file: fileID(f), offset: info.Size()}
+		s.location = logLocation{file: logFileID(f), offset: info.Size()}
 		s.oldest = i == 0
 		if reached && !endsWithNewline(f, s.location.offset) {
 			s.page.Broken++
@@ -74,7 +74,7 @@ func SearchLog(path string, q Query) (*Page, error) {
 		case s.location.file == "" || !reached && s.location.file != from.file:
 			continue
 		case !reached && from.offset > s.location.offset:
-			return nil, fmt.Errorf("the audit log lacks the entries before: %w", ErrGone)
+			return nil, fmt.Errorf("the audit log lacks the entries before: %w", ErrNotInLog)
 		case !reached:
 			s.location.offset, reached = from.offset, true
 		}
@@ -85,7 +85,7 @@ func SearchLog(path string, q Query) (*Page, error) {
 		}
 	}
 	if !reached {
-		return nil, fmt.Errorf("the audit log lacks the entries before: %w", ErrGone)
+		return nil, fmt.Errorf("the audit log lacks the entries before: %w", ErrNotInLog)
 	}
 	return &s.page, nil
 }
@@ -99,7 +99,7 @@ func endsWithNewline(f io.ReaderAt, size int64) bool {
 
 // FindCall returns the call a session made at a time.
 func FindCall(path, session string, at time.Time) (Record, error) {
-	q := Query{Filter: Filter{Session: session, Since: at, Until: at.Add(1)}, Limit: 1}
+	q := LogQuery{Filter: Filter{Session: session, Since: at, Until: at.Add(1)}, Limit: 1}
 	for {
 		page, err := SearchLog(path, q)
 		switch {
@@ -108,7 +108,7 @@ func FindCall(path, session string, at time.Time) (Record, error) {
 		case len(page.Records) > 0:
 			return page.Records[0], nil
 		case page.Next == "":
-			return Record{}, fmt.Errorf("the audit log has no such call: %w", ErrGone)
+			return Record{}, fmt.Errorf("the audit log has no such call: %w", ErrNotInLog)
 		}
 		q.After = page.Next
 	}
@@ -116,13 +116,13 @@ func FindCall(path, session string, at time.Time) (Record, error) {
 
 // logSearch searches a log backward.
 type logSearch struct {
-	Query
+	LogQuery
 	sieve    lineFilter
 	current  *os.File   // file being searched
 	later    []*os.File // newer files
 	oldest   bool       // current is the oldest file
 	location logLocation
-	page     Page
+	page     LogPage
 
 	searched, parsed int
 	starts           []int // offsets of candidate lines in a block
@@ -133,12 +133,12 @@ func (s *logSearch) searchFile(f *os.File, later []*os.File) (more bool, err err
 	s.current, s.later = f, later
 	end := s.location.offset
 	if !s.Until.IsZero() {
-		if end, err = searchTime(f, end, s.Until.Add(maxCallTime)); err != nil {
+		if end, err = findTimeOffset(f, end, s.Until.Add(maxCallTime)); err != nil {
 			return false, err
 		}
 	}
 	more = true
-	err = readBackward(f, end, func(at int64, lines []byte) bool {
+	err = readLinesBackward(f, end, func(at int64, lines []byte) bool {
 		more = s.searchBlock(at, lines)
 		return more
 	})
@@ -163,7 +163,7 @@ func (s *logSearch) searchBlock(begin int64, lines []byte) (more bool) {
 	}
 	s.location.offset = begin
 	s.searched += len(lines)
-	if _, first, ok := firstRecord(lines); ok {
+	if _, first, ok := parseFirstRecord(lines); ok {
 		s.page.Reached = first.EndTime()
 	}
 	if !s.Since.IsZero() && s.page.Reached.Before(s.Since.Add(-maxCallTime)) {
@@ -174,7 +174,7 @@ func (s *logSearch) searchBlock(begin int64, lines []byte) (more bool) {
 
 // searchLine parses and filters one line.
 func (s *logSearch) searchLine(line []byte) (more bool) {
-	r, ok := parseLine(line)
+	r, ok := parseRecordLine(line)
 	switch {
 	case ok:
 		s.page.Reached = r.EndTime()
@@ -198,7 +198,7 @@ func (s *logSearch) endPage() (more bool) {
 
 // logLocation is the position of a line in a log.
 type logLocation struct {
-	file   string // as returned by fileID
+	file   string // as returned by logFileID
 	offset int64
 }
 
@@ -221,8 +221,8 @@ func parseLocation(text string) (l logLocation, err error) {
 	return l, nil
 }
 
-// fileID identifies a file by its first line, since rotation renames it. It is empty for an empty file.
-func fileID(f io.ReaderAt) string {
+// logFileID identifies a file by its first line, since rotation renames it. It is empty for an empty file.
+func logFileID(f io.ReaderAt) string {
 	begin := make([]byte, 64<<10)
 	n, _ := f.ReadAt(begin, 0)
 	end := bytes.IndexByte(begin[:n], '\n')
@@ -250,7 +250,7 @@ func (s *logSearch) hasCallEnd(call string, from int64) bool {
 			if err != nil {
 				break
 			}
-			if of, begun := parseCall(line); of == call && !begun {
+			if of, begun := parseCallID(line); of == call && !begun {
 				return true
 			}
 		}
@@ -258,9 +258,9 @@ func (s *logSearch) hasCallEnd(call string, from int64) bool {
 	return false
 }
 
-// parseCall returns the call id of a line, and whether the line begins the call. Agents can't influence members after
+// parseCallID returns the call id of a line, and whether the line begins the call. Agents can't influence members after
 // the id.
-func parseCall(line []byte) (call string, begun bool) {
+func parseCallID(line []byte) (call string, begun bool) {
 	const member = `,"call":"`
 	at := bytes.LastIndex(line, []byte(member))
 	if at < 0 {

@@ -33,7 +33,7 @@ func variousRecord(i int, begin time.Time) Record {
 func writeVarious(t *testing.T, count int, begin time.Time) (path string, log *Log) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "audit.jsonl")
-	log = open(t, path, Options{MaxSize: 600 << 10})
+	log = open(t, path, LogOptions{MaxSize: 600 << 10})
 	for i := range count {
 		if err := log.Write(variousRecord(i, begin)); err != nil {
 			t.Fatal(err)
@@ -43,7 +43,7 @@ func writeVarious(t *testing.T, count int, begin time.Time) (path string, log *L
 }
 
 // searchAll follows the pages of a search to its end.
-func searchAll(t *testing.T, path string, q Query) (all []Record) {
+func searchAll(t *testing.T, path string, q LogQuery) (all []Record) {
 	t.Helper()
 	for {
 		page, err := SearchLog(path, q)
@@ -76,7 +76,7 @@ func TestASearchFindsWhatReadingFinds(t *testing.T) {
 				want = append(want, r)
 			}
 		}
-		if got := searchAll(t, path, Query{Filter: f, Limit: 97}); !reflect.DeepEqual(got, want) {
+		if got := searchAll(t, path, LogQuery{Filter: f, Limit: 97}); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v finds %d, and reading %d", f, len(got), len(want))
 		}
 	}
@@ -85,7 +85,7 @@ func TestASearchFindsWhatReadingFinds(t *testing.T) {
 func TestASearchGoesOnWhereItWasWhenFilesArePutAside(t *testing.T) {
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	path, log := writeVarious(t, 100, begin)
-	first, err := SearchLog(path, Query{Limit: 10})
+	first, err := SearchLog(path, LogQuery{Limit: 10})
 	if err != nil || len(first.Records) != 10 {
 		t.Fatalf("%+v, %v", first, err)
 	}
@@ -97,7 +97,7 @@ func TestASearchGoesOnWhereItWasWhenFilesArePutAside(t *testing.T) {
 	if aside, err := rotatedFiles(path); err != nil || len(aside) < 2 {
 		t.Fatalf("%d files were put aside (%v)", len(aside), err)
 	}
-	second, err := SearchLog(path, Query{Limit: 1, After: first.Next})
+	second, err := SearchLog(path, LogQuery{Limit: 1, After: first.Next})
 	if err != nil || len(second.Records) != 1 || !reflect.DeepEqual(second.Records[0].Args["path"], "dir/file <89>") {
 		t.Fatalf("%+v, %v", second, err)
 	}
@@ -110,10 +110,10 @@ func TestASearchGoesOnWhereItWasWhenFilesArePutAside(t *testing.T) {
 	if err := os.Remove(files[0]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := SearchLog(path, Query{Limit: 1, After: first.Next}); !errors.Is(err, ErrGone) {
+	if _, err := SearchLog(path, LogQuery{Limit: 1, After: first.Next}); !errors.Is(err, ErrNotInLog) {
 		t.Errorf("what is gone gives %v", err)
 	}
-	if _, err := FindCall(path, first.Records[0].Session, first.Records[0].Time); !errors.Is(err, ErrGone) {
+	if _, err := FindCall(path, first.Records[0].Session, first.Records[0].Time); !errors.Is(err, ErrNotInLog) {
 		t.Errorf("what is gone gives %v", err)
 	}
 }
@@ -121,7 +121,7 @@ func TestASearchGoesOnWhereItWasWhenFilesArePutAside(t *testing.T) {
 func TestASearchLeavesOutWhatIsNoRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	line := func(i int) []byte {
-		text, err := variousRecord(i, time.Unix(0, 0)).recordJSON()
+		text, err := variousRecord(i, time.Unix(0, 0)).encodeShortened()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestASearchLeavesOutWhatIsNoRecord(t *testing.T) {
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	page, err := SearchLog(path, Query{Limit: 50})
+	page, err := SearchLog(path, LogQuery{Limit: 50})
 	if err != nil || len(page.Records) != 4 || page.Broken != 4 || page.Next != "" {
 		t.Fatalf("%d records, %d broken, next %q (%v)", len(page.Records), page.Broken, page.Next, err)
 	}
@@ -144,7 +144,7 @@ func TestASearchLeavesOutWhatIsNoRecord(t *testing.T) {
 }
 
 func TestASearchOfNothingFindsNothing(t *testing.T) {
-	page, err := SearchLog(filepath.Join(t.TempDir(), "logs", "audit.jsonl"), Query{Limit: 10})
+	page, err := SearchLog(filepath.Join(t.TempDir(), "logs", "audit.jsonl"), LogQuery{Limit: 10})
 	if err != nil || len(page.Records) != 0 || page.Next != "" {
 		t.Errorf("%+v, %v", page, err)
 	}
@@ -153,7 +153,7 @@ func TestASearchOfNothingFindsNothing(t *testing.T) {
 func TestASearchReadsABoundedPart(t *testing.T) {
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	path, _ := writeVarious(t, maxParsed+100, begin)
-	q := Query{Filter: Filter{Text: "<>"}, Limit: 1} // no line is told by its bytes not to have it
+	q := LogQuery{Filter: Filter{Text: "<>"}, Limit: 1} // no line is told by its bytes not to have it
 	page, err := SearchLog(path, q)
 	if err != nil || len(page.Records) != 0 || page.Next == "" || page.Reached.Before(begin.Add(100*time.Second)) {
 		t.Fatalf("%+v, %v", page, err)
@@ -166,7 +166,7 @@ func TestASearchReadsABoundedPart(t *testing.T) {
 
 func FuzzPlaces(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "audit.jsonl")
-	log, err := OpenLog(path, Options{})
+	log, err := OpenLog(path, LogOptions{})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func FuzzPlaces(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
-	page, err := SearchLog(path, Query{Limit: 3})
+	page, err := SearchLog(path, LogQuery{Limit: 3})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func FuzzPlaces(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if page, err := SearchLog(path, Query{Limit: 100, After: text}); err == nil && len(page.Records) > 20 {
+		if page, err := SearchLog(path, LogQuery{Limit: 100, After: text}); err == nil && len(page.Records) > 20 {
 			t.Errorf("%q finds %d records of 20", text, len(page.Records))
 		}
 	})
@@ -201,7 +201,7 @@ func FuzzBackward(f *testing.F) {
 		text = bytes.Repeat(text, 1+int(times)%max(1, (2<<20)/len(text)))
 		var got []byte
 		end := bytes.LastIndexByte(text, '\n') + 1
-		err := readBackward(bytes.NewReader(text), int64(len(text)), func(at int64, lines []byte) bool {
+		err := readLinesBackward(bytes.NewReader(text), int64(len(text)), func(at int64, lines []byte) bool {
 			if int(at)+len(lines) != end-len(got) {
 				t.Fatalf("%d bytes at %d do not end at %d", len(lines), at, end-len(got))
 			}
@@ -222,11 +222,11 @@ func FuzzSieve(f *testing.F) {
 	f.Fuzz(func(t *testing.T, agent, session, tool, decision, rule, failure, arg, pattern, text string) {
 		r := Record{Time: time.Unix(1, 0).UTC(), Agent: agent, Session: session, Origin: "mcp", Tool: tool,
 			Decision: decision, Rule: rule, Error: failure, Args: map[string]any{"value": arg}}
-		line, err := r.recordJSON()
+		line, err := r.encodeShortened()
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept, ok := parseLine(line)
+		kept, ok := parseRecordLine(line)
 		if !ok {
 			t.Fatalf("%q is no record", line)
 		}

@@ -18,14 +18,14 @@ type ToolStats struct {
 	P99    float64 `json:"p99_ms"`
 }
 
-// Summary collects statistics by tool. The zero value is ready to use.
-type Summary struct {
+// ToolStatsCollector collects statistics by tool. The zero value is ready to use.
+type ToolStatsCollector struct {
 	tools map[string]*ToolStats
 	times map[string][]float64
 }
 
-// Add counts an entry.
-func (s *Summary) Add(r Record) {
+// AddRecord counts an entry.
+func (s *ToolStatsCollector) AddRecord(r Record) {
 	if s.tools == nil {
 		s.tools, s.times = map[string]*ToolStats{}, map[string][]float64{}
 	}
@@ -50,7 +50,7 @@ func (s *Summary) Add(r Record) {
 }
 
 // ToolStats returns the statistics by tool, the most called first.
-func (s *Summary) ToolStats() []ToolStats {
+func (s *ToolStatsCollector) ToolStats() []ToolStats {
 	out := make([]ToolStats, 0, len(s.tools))
 	for tool, t := range s.tools {
 		times := s.times[tool]

@@ -85,7 +85,7 @@ func (v *chainVerifier) verifyFile(f *os.File, current bool) error {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
 			if len(line) > 0 {
-				v.countCut()
+				v.countInvalidLine()
 			}
 			if (!current || number > 1 || len(line) > 0) && v.result.Records == before {
 				return &ChainError{File: f.Name(), Line: number, Why: "the file holds no record: it was emptied, cut or overwritten; " +
@@ -102,21 +102,21 @@ func (v *chainVerifier) verifyFile(f *os.File, current bool) error {
 	}
 }
 
-// countCut counts an invalid line.
-func (v *chainVerifier) countCut() {
+// countInvalidLine counts an invalid line.
+func (v *chainVerifier) countInvalidLine() {
 	v.result.Cut++
 	v.result.CutFile = v.file
 }
 
 // lineFault returns the fault of a line, or "".
 func (v *chainVerifier) lineFault(line []byte) string {
-	text, c, ok := splitChain(line)
+	text, c, ok := splitChainedLine(line)
 	if !ok {
 		text = line
 	}
 	var record struct {
 		Record
-		fileHeader
+		previousFileLink
 	}
 	isRecord := json.Unmarshal(text, &record) == nil && !record.Time.IsZero()
 	first := !v.chained && v.result.Unchained == 0
@@ -125,7 +125,7 @@ func (v *chainVerifier) lineFault(line []byte) string {
 		return "it has a chain and is no record: it was altered"
 	case !isRecord:
 		if len(bytes.TrimSpace(line)) > 0 {
-			v.countCut()
+			v.countInvalidLine()
 		}
 		return ""
 	case !ok && v.chained:
@@ -137,7 +137,7 @@ func (v *chainVerifier) lineFault(line []byte) string {
 	case record.Follows != "" && record.Follows != v.last:
 		return "the file follows a record that is not the one before: files or records were removed or put in"
 	}
-	if ok && c != v.last.hashRecord(text) {
+	if ok && c != v.last.nextHash(text) {
 		return "the record does not follow from the one before: it was altered, or others were removed, put in or moved"
 	}
 	if v.result.Records++; v.result.From.IsZero() {
@@ -154,7 +154,7 @@ func (v *chainVerifier) lineFault(line []byte) string {
 	}
 	if ok {
 		v.chained, v.last = true, c
-		v.position.addLine(c, func() fileHeader { return record.fileHeader })
+		v.position.addLine(c, func() previousFileLink { return record.previousFileLink })
 		if v.each != nil {
 			v.each(v.position)
 		}

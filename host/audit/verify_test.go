@@ -11,7 +11,7 @@ import (
 )
 
 // chained makes a log of so many records and returns its path and its head.
-func chained(t *testing.T, count int, options Options) (path, head string) {
+func chained(t *testing.T, count int, options LogOptions) (path, head string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "audit.jsonl")
 	log, err := OpenLog(path, options)
@@ -100,7 +100,7 @@ func TestWhatIsDoneToALogShows(t *testing.T) {
 		}, 1, "is no record"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path, _ := chained(t, 10, Options{})
+			path, _ := chained(t, 10, LogOptions{})
 			text, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
@@ -127,13 +127,13 @@ func aForger(t *testing.T, path string, n int) {
 	var last chainHash
 	var forged []byte
 	for i, line := range bytes.Split(bytes.TrimSpace(text), []byte("\n")) {
-		record, c, ok := splitChain(line)
+		record, c, ok := splitChainedLine(line)
 		if !ok {
 			t.Fatalf("line %d has no chain", i+1)
 		}
 		if i+1 >= n {
 			record = bytes.Replace(record, []byte("tool"), []byte("fool"), 1)
-			c = last.hashRecord(record)
+			c = last.nextHash(record)
 		}
 		forged, last = append(forged, c.formatLine(record)...), c
 	}
@@ -144,8 +144,8 @@ func aForger(t *testing.T, path string, n int) {
 
 // Who writes all of it anew, or takes the last records off, is found by a head that was noted before.
 func TestAHeadThatWasNotedIsStillThere(t *testing.T) {
-	path, head := chained(t, 10, Options{})
-	log := open(t, path, Options{})
+	path, head := chained(t, 10, LogOptions{})
+	log := open(t, path, LogOptions{})
 	if err := log.Write(record("later")); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestAHeadThatWasNotedIsStillThere(t *testing.T) {
 
 // The chain goes on from file to file. The oldest may be gone, and no other.
 func TestFilesThatAreMissing(t *testing.T) {
-	path, _ := chained(t, 40, Options{MaxSize: 1000})
+	path, _ := chained(t, 40, LogOptions{MaxSize: 1000})
 	files, err := rotatedFiles(path)
 	if err != nil || len(files) < 5 {
 		t.Fatal(files, err)
@@ -204,7 +204,7 @@ func TestALogThatIsTakenAwayShows(t *testing.T) {
 			}
 		}
 	}
-	log, other := open(t, path, Options{}), open(t, path, Options{})
+	log, other := open(t, path, LogOptions{}), open(t, path, LogOptions{})
 	write(log, 3)
 	write(other, 2) // which the first has not seen
 	if err := os.Remove(path); err != nil {
@@ -215,7 +215,7 @@ func TestALogThatIsTakenAwayShows(t *testing.T) {
 		t.Errorf("without files before it, it is %+v", v)
 	}
 	rotated := filepath.Join(t.TempDir(), "audit.jsonl")
-	log = open(t, rotated, Options{MaxSize: 1000})
+	log = open(t, rotated, LogOptions{MaxSize: 1000})
 	write(log, 12)
 	files, err := rotatedFiles(rotated)
 	if err != nil || len(files) == 0 {
@@ -249,7 +249,7 @@ func TestTheChainBeginsBehindWhatWasThere(t *testing.T) {
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
 		}
-		log, err := OpenLog(path, Options{})
+		log, err := OpenLog(path, LogOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,8 +282,8 @@ func FuzzVerify(f *testing.F) {
 		if len(record) < 2 || record[len(record)-1] != '}' || bytes.ContainsRune(record, '\n') {
 			return
 		}
-		c := chainHash("").hashRecord(record)
-		back, found, ok := splitChain(bytes.TrimSuffix(c.formatLine(record), []byte("\n")))
+		c := chainHash("").nextHash(record)
+		back, found, ok := splitChainedLine(bytes.TrimSuffix(c.formatLine(record), []byte("\n")))
 		if !ok || found != c || !bytes.Equal(back, record) {
 			t.Errorf("%q comes back as %q, %s, %t", record, back, found, ok)
 		}
@@ -295,7 +295,7 @@ func TestVerifyNamesEmptiedFile(t *testing.T) {
 	for name, content := range map[string]func(size int) []byte{"emptied": func(int) []byte { return nil },
 		"zeroed": func(size int) []byte { return make([]byte, size) }, "lines": func(size int) []byte { return bytes.Repeat([]byte("x\n"), size/2) },
 	} {
-		path, _ := chained(t, 200, Options{MaxSize: 4 << 10})
+		path, _ := chained(t, 200, LogOptions{MaxSize: 4 << 10})
 		files, err := rotatedFiles(path)
 		if err != nil || len(files) < 2 {
 			t.Fatal(files, err)

@@ -42,9 +42,9 @@ const (
 	closeTimeout = time.Second      // for the last note
 )
 
-// Witness sends the position of a log to another place. It reads the log itself, so that no call waits for it. Only the
-// latest position is sent: it covers earlier ones that failed.
-type Witness struct {
+// WitnessSender sends the position of a log to another place. It reads the log itself, so that no call waits for it.
+// Only the latest position is sent: it covers earlier ones that failed.
+type WitnessSender struct {
 	path    string
 	options WitnessOptions
 	client  http.Client
@@ -64,17 +64,17 @@ type Witness struct {
 	position chainPosition
 }
 
-// NewWitness starts a witness of the log at a path. Call [Witness.Close] at the end.
-func NewWitness(path string, options WitnessOptions) *Witness {
+// StartWitnessSender starts a witness of the log at a path. Call [Witness.Close] at the end.
+func StartWitnessSender(path string, options WitnessOptions) *WitnessSender {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &Witness{path: path, options: options, client: http.Client{Timeout: sendTimeout},
+	w := &WitnessSender{path: path, options: options, client: http.Client{Timeout: sendTimeout},
 		due: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{}), cancel: cancel}
-	go w.runLoop(ctx)
+	go w.sendUntilClosed(ctx)
 	return w
 }
 
 // CountEntry must be called after each entry of this process. It does not block.
-func (w *Witness) CountEntry() {
+func (w *WitnessSender) CountEntry() {
 	if w == nil || w.written.Add(1)%int64(max(w.options.Records, 1)) != 0 {
 		return
 	}
@@ -85,7 +85,7 @@ func (w *Witness) CountEntry() {
 }
 
 // Close sends the last note, for at most a second.
-func (w *Witness) Close() {
+func (w *WitnessSender) Close() {
 	if w == nil {
 		return
 	}
@@ -99,7 +99,7 @@ func (w *Witness) Close() {
 	}
 }
 
-func (w *Witness) runLoop(ctx context.Context) {
+func (w *WitnessSender) sendUntilClosed(ctx context.Context) {
 	defer close(w.done)
 	defer func() { _ = w.file.Close() }()
 	defer w.client.CloseIdleConnections()
@@ -118,12 +118,12 @@ func (w *Witness) runLoop(ctx context.Context) {
 }
 
 // sendNote sends the log's position if this process has written since the last note.
-func (w *Witness) sendNote(ctx context.Context) {
+func (w *WitnessSender) sendNote(ctx context.Context) {
 	wrote := w.written.Load()
 	if wrote == w.reported {
 		return
 	}
-	err := w.readNew()
+	err := w.readNewLines()
 	if err == nil && w.position.count == 0 {
 		return
 	}
@@ -141,28 +141,28 @@ func (w *Witness) sendNote(ctx context.Context) {
 	}
 }
 
-// readNew reads new lines of the log. It skips devices.
-func (w *Witness) readNew() error {
+// readNewLines reads new lines of the log. It skips devices.
+func (w *WitnessSender) readNewLines() error {
 	info, err := os.Stat(w.path)
 	if err == nil && !info.Mode().IsRegular() {
 		return nil
 	}
-	f, info, err := openLocked(w.path)
+	f, info, err := openCurrentUnderLock(w.path)
 	if err != nil {
 		return err
 	}
-	if !w.hasRead(info) || info.Size() < w.size {
+	if !w.isLastReadFile(info) || info.Size() < w.size {
 		w.size, w.position = 0, chainPosition{}
 	}
 	_ = w.file.Close()
 	w.file = f
-	read, err := w.position.readLines(io.NewSectionReader(f, w.size, info.Size()-w.size))
+	read, err := w.position.addFileLines(io.NewSectionReader(f, w.size, info.Size()-w.size))
 	w.size += read
 	return err
 }
 
-// hasRead reports whether a file is the one that was read last.
-func (w *Witness) hasRead(info os.FileInfo) bool {
+// isLastReadFile reports whether a file is the one that was read last.
+func (w *WitnessSender) isLastReadFile(info os.FileInfo) bool {
 	if w.file == nil {
 		return false
 	}
@@ -170,14 +170,14 @@ func (w *Witness) hasRead(info os.FileInfo) bool {
 	return err == nil && os.SameFile(last, info)
 }
 
-// openLocked opens the current file and returns its size, while no process rotates or writes it.
-func openLocked(path string) (f *os.File, info os.FileInfo, err error) {
+// openCurrentUnderLock opens the current file and returns its size, while no process rotates or writes it.
+func openCurrentUnderLock(path string) (f *os.File, info os.FileInfo, err error) {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { _ = dir.Close() }()
-	err = withSharedLock(dir, func() error {
+	err = withSharedDirLock(dir, func() error {
 		if f, err = os.Open(path); err == nil {
 			info, err = f.Stat()
 		}
@@ -189,7 +189,7 @@ func openLocked(path string) (f *os.File, info os.FileInfo, err error) {
 	return f, info, err
 }
 
-func (w *Witness) deliverNote(ctx context.Context, n WitnessNote) error {
+func (w *WitnessSender) deliverNote(ctx context.Context, n WitnessNote) error {
 	line, err := json.Marshal(n)
 	if err != nil {
 		return err
@@ -205,9 +205,9 @@ func (w *Witness) deliverNote(ctx context.Context, n WitnessNote) error {
 	return errors.Join(err, w.postNote(ctx, line))
 }
 
-func (w *Witness) postNote(ctx context.Context, line []byte) error {
-	if !isURL(w.options.To) {
-		return appendLine(w.options.To, line)
+func (w *WitnessSender) postNote(ctx context.Context, line []byte) error {
+	if !isHTTPURL(w.options.To) {
+		return appendLineToFile(w.options.To, line)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.options.To, bytes.NewReader(line))
 	if err != nil {
@@ -226,14 +226,14 @@ func (w *Witness) postNote(ctx context.Context, line []byte) error {
 	return nil
 }
 
-// appendLine appends a line in one write, since other processes append too.
-func appendLine(path string, line []byte) error {
+// appendLineToFile appends a line in one write, since other processes append too.
+func appendLineToFile(path string, line []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	if _, err = f.Write(append(line, '\n')); err == nil {
-		err = ignoreUnsupported(f.Sync())
+		err = ignoreUnsupportedSync(f.Sync())
 	}
 	if closed := f.Close(); err == nil {
 		err = closed
@@ -241,7 +241,7 @@ func appendLine(path string, line []byte) error {
 	return err
 }
 
-func isURL(to string) bool {
+func isHTTPURL(to string) bool {
 	return strings.HasPrefix(to, "http://") || strings.HasPrefix(to, "https://")
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // witnessed is a log of so many records, of which a witness was told each few of; and where the witness is.
-func witnessed(t *testing.T, count int, options Options) (path, to string) {
+func witnessed(t *testing.T, count int, options LogOptions) (path, to string) {
 	t.Helper()
 	path, to = filepath.Join(t.TempDir(), "audit.jsonl"), filepath.Join(t.TempDir(), "witness.jsonl")
 	for range 3 { // a process each
@@ -25,14 +25,14 @@ func witnessed(t *testing.T, count int, options Options) (path, to string) {
 	return path, to
 }
 
-func witnessOf(t *testing.T, path, to string, count int, options Options) {
+func witnessOf(t *testing.T, path, to string, count int, options LogOptions) {
 	t.Helper()
 	log, err := OpenLog(path, options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	complain := func(err error) { t.Error(err) }
-	w := NewWitness(path, WitnessOptions{To: to, Records: 2, Interval: time.Hour, OnFailure: complain})
+	w := StartWitnessSender(path, WitnessOptions{To: to, Records: 2, Interval: time.Hour, OnFailure: complain})
 	for range count {
 		if err := log.Write(record("tool")); err != nil {
 			t.Error(err)
@@ -47,7 +47,7 @@ func witnessOf(t *testing.T, path, to string, count int, options Options) {
 
 func testimony(t *testing.T, path, from string) *WitnessReport {
 	t.Helper()
-	notes, err := ReadNotes(context.Background(), from)
+	notes, err := ReadWitnessNotes(context.Background(), from)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestAWitnessTellsACutFromAChange(t *testing.T) {
 		}
 	}
 	grow := func(t *testing.T, path string) {
-		witnessOf(t, path, filepath.Join(t.TempDir(), "another"), 30, Options{})
+		witnessOf(t, path, filepath.Join(t.TempDir(), "another"), 30, LogOptions{})
 	}
 	for name, c := range map[string]struct {
 		alter   []func(*testing.T, string)
@@ -97,7 +97,7 @@ func TestAWitnessTellsACutFromAChange(t *testing.T) {
 		"written anew from the 1st": {[]func(*testing.T, string){forge(1)}, OtherLog},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path, to := witnessed(t, 30, Options{})
+			path, to := witnessed(t, 30, LogOptions{})
 			for _, alter := range c.alter {
 				alter(t, path)
 			}
@@ -110,7 +110,7 @@ func TestAWitnessTellsACutFromAChange(t *testing.T) {
 
 // Counts go on over files that were put aside, also when the oldest are gone, and over several writers.
 func TestAWitnessOfRotatedFiles(t *testing.T) {
-	path, to := witnessed(t, 90, Options{MaxSize: 1000, MaxFiles: 4})
+	path, to := witnessed(t, 90, LogOptions{MaxSize: 1000, MaxFiles: 4})
 	said := testimony(t, path, to)
 	if said.Verdict != LogMatches || said.Count != 90 || said.Note.Count != 90 || said.Checked < 1 {
 		t.Errorf("it is %+v", said)
@@ -127,7 +127,7 @@ func TestAWitnessOfSeveralWriters(t *testing.T) {
 	path, to := filepath.Join(t.TempDir(), "audit.jsonl"), filepath.Join(t.TempDir(), "witness.jsonl")
 	var running sync.WaitGroup
 	for range 3 {
-		running.Go(func() { witnessOf(t, path, to, 50, Options{MaxSize: 4000}) })
+		running.Go(func() { witnessOf(t, path, to, 50, LogOptions{MaxSize: 4000}) })
 	}
 	running.Wait()
 	said := testimony(t, path, to)
@@ -157,7 +157,7 @@ func TestAWitnessThatFails(t *testing.T) {
 	}))
 	defer server.Close()
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	log := open(t, path, Options{})
+	log := open(t, path, LogOptions{})
 	complaints := 0
 	complain := func(err error) {
 		complaints++
@@ -166,7 +166,7 @@ func TestAWitnessThatFails(t *testing.T) {
 		}
 	}
 	to := server.URL + "/?key=hunter2"
-	w := NewWitness(path, WitnessOptions{To: to, Records: 1, Interval: time.Hour, OnFailure: complain})
+	w := StartWitnessSender(path, WitnessOptions{To: to, Records: 1, Interval: time.Hour, OnFailure: complain})
 	for range 3 {
 		if err := log.Write(record("tool")); err != nil {
 			t.Fatal(err)
@@ -196,8 +196,8 @@ func TestAWitnessThatHangs(t *testing.T) {
 	defer server.Close()
 	defer close(release)
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	log := open(t, path, Options{})
-	w := NewWitness(path, WitnessOptions{To: server.URL, Records: 1, Interval: time.Hour, OnFailure: func(error) {}})
+	log := open(t, path, LogOptions{})
+	w := StartWitnessSender(path, WitnessOptions{To: server.URL, Records: 1, Interval: time.Hour, OnFailure: func(error) {}})
 	for range 100 {
 		if err := log.Write(record("tool")); err != nil {
 			t.Fatal(err)
@@ -219,7 +219,7 @@ func FuzzNotes(f *testing.F) {
 		}
 		for _, n := range notes.All {
 			line, err := json.Marshal(n)
-			if err != nil || n.Count < 1 || !isHash(n.Head) || !isHash(n.Chain) {
+			if err != nil || n.Count < 1 || !isChainHash(n.Head) || !isChainHash(n.Chain) {
 				t.Errorf("%+v: %v", n, err)
 			}
 			if again, err := parseNotes(bytes.NewReader(line)); err != nil || len(again.All) != 1 {

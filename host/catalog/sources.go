@@ -73,7 +73,7 @@ func LoadCatalog(from Sources) (*Catalog, error) {
 	if from.Store == nil {
 		return c, nil
 	}
-	lock, err := from.Store.ReadLock()
+	lock, err := from.Store.ReadLockFile()
 	if err == nil {
 		c.lock = lock
 		if len(lock.Plugins) > 0 {
@@ -207,7 +207,7 @@ func (c *Catalog) DisabledBy(t *Tool, agent string) *store.DisabledTool {
 	if c.lock == nil {
 		return &store.DisabledTool{Plugin: "*"}
 	}
-	return c.lock.DisabledBy(t.Plugin.Manifest.ID, t.Spec.Name, agent)
+	return c.lock.FindDisabledTool(t.Plugin.Manifest.ID, t.Spec.Name, agent)
 }
 
 // CheckNames returns an error if one of a plugin's tools has the name of a bundled or built-in tool, or a full name MCP

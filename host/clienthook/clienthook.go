@@ -33,7 +33,7 @@ type Client struct {
 
 // tool is one thing that a tool does, by an argument that is a string or a list of strings.
 type tool struct {
-	Do       string `json:"do"` // as session.ClientActionKind, or patch
+	Do       string `json:"do"` // as session.ClientToolActionKind, or patch
 	From     string `json:"from"`
 	Dir      string `json:"dir"`      // argument with the directory; empty for the event's
 	Optional bool   `json:"optional"` // without the argument it is the directory
@@ -67,7 +67,8 @@ func clients() (all map[string]*Client, err error) {
 	return all, err
 }
 
-// event is the message of a client to its hook. All clients use these names, except OpenCode, whose plugin picoclaw writes.
+// event is the message of a client to its hook. All clients use these names, except OpenCode, whose plugin picoclaw
+// writes.
 type event struct {
 	Event string         `json:"hook_event_name"`
 	Tool  string         `json:"tool_name"`
@@ -76,7 +77,7 @@ type event struct {
 }
 
 // ReadCall returns the call that an event is about; nil if it is about something else.
-func (c *Client) ReadCall(text []byte) (*session.ClientCall, error) {
+func (c *Client) ReadCall(text []byte) (*session.ClientToolCall, error) {
 	var e event
 	if err := json.Unmarshal(text, &e); err != nil {
 		return nil, fmt.Errorf("the event of %s is not the JSON that is known of it: %w", c.Name, err)
@@ -89,7 +90,7 @@ func (c *Client) ReadCall(text []byte) (*session.ClientCall, error) {
 	case e.Tool == "" || !filepath.IsAbs(e.Dir):
 		return nil, fmt.Errorf("the event of %s has no tool_name, or no absolute cwd", c.Name)
 	}
-	call := &session.ClientCall{Tool: c.Name + "." + e.Tool, Args: e.Input, Dir: e.Dir}
+	call := &session.ClientToolCall{Tool: c.Name + "." + e.Tool, Args: e.Input, Dir: e.Dir}
 	var err error
 	if known, ok := c.Tools[e.Tool]; ok {
 		for _, t := range known {
@@ -97,7 +98,7 @@ func (c *Client) ReadCall(text []byte) (*session.ClientCall, error) {
 			call.Actions, err = append(call.Actions, actions...), errors.Join(err, failure)
 		}
 	} else if server, name, ok := mcpTool(e.Tool); ok {
-		call.Actions = []session.ClientAction{{Kind: session.CallMCPTool, Value: server, Tool: name}}
+		call.Actions = []session.ClientToolAction{{Kind: session.CallMCPTool, Value: server, Tool: name}}
 	}
 	return call, err
 }
@@ -114,7 +115,7 @@ func mcpTool(name string) (server, tool string, ok bool) {
 }
 
 // actions returns the actions of a call by one argument.
-func (t tool) actions(e event) ([]session.ClientAction, error) {
+func (t tool) actions(e event) ([]session.ClientToolAction, error) {
 	dir := e.Dir
 	if given, _ := e.Input[t.Dir].(string); given != "" {
 		if dir = given; !filepath.IsAbs(dir) {
@@ -133,12 +134,12 @@ func (t tool) actions(e event) ([]session.ClientAction, error) {
 	if t.Do == string(session.RunCommand) && len(values) > 1 { // argv
 		values = []string{joinWords(values)}
 	}
-	var out []session.ClientAction
+	var out []session.ClientToolAction
 	for _, value := range values {
 		switch t.Do {
 		case "patch":
 			for _, path := range patchedPaths(value) {
-				out = append(out, session.ClientAction{Kind: session.WritePath, Value: path, Dir: dir})
+				out = append(out, session.ClientToolAction{Kind: session.WritePath, Value: path, Dir: dir})
 			}
 			if len(out) == 0 {
 				return nil, fmt.Errorf("the patch of %s names no file", e.Tool)
@@ -148,9 +149,9 @@ func (t tool) actions(e event) ([]session.ClientAction, error) {
 			if err != nil || u.Host == "" {
 				return nil, fmt.Errorf("%s of %s is no URL", t.From, e.Tool)
 			}
-			out = append(out, session.ClientAction{Kind: session.ReachHost, Value: u.Host})
+			out = append(out, session.ClientToolAction{Kind: session.ReachHost, Value: u.Host})
 		default:
-			out = append(out, session.ClientAction{Kind: session.ClientActionKind(t.Do), Value: value, Dir: dir})
+			out = append(out, session.ClientToolAction{Kind: session.ClientToolActionKind(t.Do), Value: value, Dir: dir})
 		}
 	}
 	return out, nil

@@ -12,31 +12,31 @@ import (
 
 func TestReadCall(t *testing.T) {
 	t.Parallel()
-	action := func(kind session.ClientActionKind, value, dir string) session.ClientAction {
-		return session.ClientAction{Kind: kind, Value: value, Dir: dir}
+	action := func(kind session.ClientToolActionKind, value, dir string) session.ClientToolAction {
+		return session.ClientToolAction{Kind: kind, Value: value, Dir: dir}
 	}
 	for _, c := range []struct {
 		client, event string
-		want          []session.ClientAction // nil with an error
+		want          []session.ClientToolAction // nil with an error
 	}{
 		{"claude", `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"cwd":"/p"}`,
-			[]session.ClientAction{action(session.RunCommand, "ls", "/p")}},
+			[]session.ClientToolAction{action(session.RunCommand, "ls", "/p")}},
 		{"claude", `{"hook_event_name":"PreToolUse","tool_name":"Grep","tool_input":{"pattern":"x"},"cwd":"/p"}`,
-			[]session.ClientAction{action(session.ReadPath, "/p", "/p")}},
+			[]session.ClientToolAction{action(session.ReadPath, "/p", "/p")}},
 		{"claude", `{"hook_event_name":"PreToolUse","tool_name":"mcp__git_hub__push__all","tool_input":{},"cwd":"/p"}`,
-			[]session.ClientAction{{Kind: session.CallMCPTool, Value: "git_hub", Tool: "push__all"}}},
+			[]session.ClientToolAction{{Kind: session.CallMCPTool, Value: "git_hub", Tool: "push__all"}}},
 		{"claude", `{"hook_event_name":"PreToolUse","tool_name":"WebFetch","tool_input":{"url":"https://a.test:8443/x"},"cwd":"/p"}`,
-			[]session.ClientAction{{Kind: session.ReachHost, Value: "a.test:8443"}}},
+			[]session.ClientToolAction{{Kind: session.ReachHost, Value: "a.test:8443"}}},
 		{"codex", `{"hook_event_name":"PreToolUse","tool_name":"apply_patch","cwd":"/p","tool_input":{"command":"*** Begin Patch\n*** Add File: a\n+x\n*** Update File: b c\n*** Move to: ../d\n*** End Patch"}}`,
-			[]session.ClientAction{action(session.WritePath, "a", "/p"), action(session.WritePath, "b c", "/p"), action(session.WritePath, "../d", "/p")}},
+			[]session.ClientToolAction{action(session.WritePath, "a", "/p"), action(session.WritePath, "b c", "/p"), action(session.WritePath, "../d", "/p")}},
 		{"codex", `{"hook_event_name":"PreToolUse","tool_name":"shell","cwd":"/p","tool_input":{"command":["echo","it's"]}}`,
-			[]session.ClientAction{action(session.RunCommand, `'echo' 'it'\''s'`, "/p")}},
+			[]session.ClientToolAction{action(session.RunCommand, `'echo' 'it'\''s'`, "/p")}},
 		{"gemini", `{"hook_event_name":"BeforeTool","tool_name":"run_shell_command","cwd":"/p","tool_input":{"command":"make","dir_path":"sub"}}`,
-			[]session.ClientAction{action(session.RunCommand, "make", "/p/sub")}},
+			[]session.ClientToolAction{action(session.RunCommand, "make", "/p/sub")}},
 		{"gemini", `{"hook_event_name":"BeforeTool","tool_name":"read_many_files","cwd":"/p","tool_input":{"include":["a","b"]}}`,
-			[]session.ClientAction{action(session.ReadPath, "a", "/p"), action(session.ReadPath, "b", "/p")}},
+			[]session.ClientToolAction{action(session.ReadPath, "a", "/p"), action(session.ReadPath, "b", "/p")}},
 		{"opencode", `{"hook_event_name":"tool.execute.before","tool_name":"edit","cwd":"/p","tool_input":{"filePath":"/p/x"}}`,
-			[]session.ClientAction{action(session.WritePath, "/p/x", "/p")}},
+			[]session.ClientToolAction{action(session.WritePath, "/p/x", "/p")}},
 		{"claude", `{"hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":7},"cwd":"/p"}`, nil},
 		{"claude", `{"hook_event_name":"PreToolUse","tool_name":"Write","tool_input":null,"cwd":"/p"}`, nil},
 		{"claude", `{"hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"x"},"cwd":"p"}`, nil},

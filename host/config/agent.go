@@ -11,13 +11,13 @@ import (
 type AgentConfig struct {
 	ID string
 
-	Defaults  // with the workspace that it has
-	Tools     Tools
-	Isolation Isolation
-	Heartbeat Heartbeat
-	Network   *Network // nil if not configured
-	Modules   []Module
-	Plugins   AgentPlugins
+	AgentDefaults // with the workspace that it has
+	Tools         Tools
+	Isolation     Isolation
+	Heartbeat     Heartbeat
+	Network       *Network // nil if not configured
+	Modules       []Module
+	Plugins       AgentPlugins
 
 	// CustomWorkspace says that the workspace was configured, not a default below the home.
 	CustomWorkspace bool
@@ -34,28 +34,28 @@ func (c *Config) ResolveAgent(id string) (*AgentConfig, error) {
 	if i < 0 {
 		return nil, c.unknownAgentError(id)
 	}
-	a, err := c.resolveIndex(i)
+	a, err := c.resolveAgentAt(i)
 	if err != nil {
 		return nil, &Error{Key: agentsKey + "[" + strconv.Itoa(i) + "]", Problem: err.Error(), err: err}
 	}
 	return a, nil
 }
 
-func (c *Config) resolveIndex(i int) (*AgentConfig, error) {
+func (c *Config) resolveAgentAt(i int) (*AgentConfig, error) {
 	var entry struct {
 		ID      string         `koanf:"id"`
 		Modules []Module       `koanf:"modules"`
 		Plugins AgentPlugins   `koanf:"plugins"`
 		Own     map[string]any `koanf:",remain"` // what it sets of the keys that are set for all
 	}
-	if err := decodeStruct(cloneObject(c.agents[i]), &entry); err != nil {
+	if err := decodeStruct(deepCloneObject(c.agents[i]), &entry); err != nil {
 		return nil, err
 	}
-	values := cloneObject(c.shared)
+	values := deepCloneObject(c.shared)
 	maps.Merge(toSharedKeys(entry.Own), values)
 	var merged struct {
 		Agents struct {
-			Defaults Defaults `koanf:"defaults"`
+			Defaults AgentDefaults `koanf:"defaults"`
 		} `koanf:"agents"`
 		Tools     Tools     `koanf:"tools"`
 		Isolation Isolation `koanf:"isolation"`
@@ -66,14 +66,14 @@ func (c *Config) resolveIndex(i int) (*AgentConfig, error) {
 		return nil, err
 	}
 	a := &AgentConfig{
-		ID:        entry.ID,
-		Defaults:  merged.Agents.Defaults,
-		Tools:     merged.Tools,
-		Isolation: merged.Isolation,
-		Heartbeat: merged.Heartbeat,
-		Network:   merged.Network,
-		Modules:   entry.Modules,
-		Plugins:   entry.Plugins,
+		ID:            entry.ID,
+		AgentDefaults: merged.Agents.Defaults,
+		Tools:         merged.Tools,
+		Isolation:     merged.Isolation,
+		Heartbeat:     merged.Heartbeat,
+		Network:       merged.Network,
+		Modules:       entry.Modules,
+		Plugins:       entry.Plugins,
 	}
 	a.Isolation.Enabled = c.isolation
 	a.Isolation.ExposePaths = slices.Clone(c.exposed)
@@ -106,7 +106,7 @@ func (c *Config) chooseWorkspace(a *AgentConfig, i int) {
 	case c.flagWorkspace.Value != nil && c.flagAgent == i:
 		setting.Value, setting.Origin = c.flagWorkspace.Value, c.flagWorkspace.Origin
 	case i > 0 && !own:
-		setting.Value, setting.Origin = c.defaultWorkspace("workspace-"+a.ID), Origin{}
+		setting.Value, setting.Origin = c.defaultWorkspacePath("workspace-"+a.ID), Origin{}
 	}
 	a.Workspace = setting.Value.(string)
 	a.CustomWorkspace = setting.Origin.Source != DefaultSource

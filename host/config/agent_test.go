@@ -37,7 +37,7 @@ func TestAnAgentSetsWhatIsSetForAll(t *testing.T) {
 		}
 	}
 	if !main.RestrictToWorkspace || coder.RestrictToWorkspace || !coder.AllowReadOutsideWorkspace {
-		t.Errorf("main %+v, coder %+v", main.Defaults, coder.Defaults)
+		t.Errorf("main %+v, coder %+v", main.AgentDefaults, coder.AgentDefaults)
 	}
 	if !cmp.Equal(main.Tools.Disabled, []string{"exec"}) || !cmp.Equal(coder.Tools.Disabled, []string{"write_file"}) {
 		t.Errorf("disabled: main %v, coder %v", main.Tools.Disabled, coder.Tools.Disabled)
@@ -105,7 +105,7 @@ func TestWorkspaceFlag(t *testing.T) {
 		{"b", "sub", "/from/file", here},
 		{"b", "~/x", "/from/file", "/home/user/x"},
 	} {
-		c, err := Load(Options{Environ: i.environ(), Workspace: test.flag, Agent: test.agent})
+		c, err := Load(LoadOptions{Environ: i.environ(), Workspace: test.flag, Agent: test.agent})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func TestWorkspaceFlag(t *testing.T) {
 			t.Errorf("%+v: the workspace comes from %s", test, got)
 		}
 	}
-	if _, err := Load(Options{Environ: i.environ(), Workspace: "/flag", Agent: "c"}); err == nil ||
+	if _, err := Load(LoadOptions{Environ: i.environ(), Workspace: "/flag", Agent: "c"}); err == nil ||
 		err.Error() != `there is no agent "c"; the nearest is "a"; the configuration has a, b` {
 		t.Errorf("an unknown agent: %v", err)
 	}

@@ -35,7 +35,7 @@ func BenchmarkLoad(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				c, err := Load(Options{Environ: []string{"HOME=/home/user", "PICOCLAW_HOME=" + home}})
+				c, err := Load(LoadOptions{Environ: []string{"HOME=/home/user", "PICOCLAW_HOME=" + home}})
 				if err != nil {
 					b.Fatal(err)
 				}

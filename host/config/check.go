@@ -11,24 +11,24 @@ import (
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
-// checker compares a document with the tree of known keys. It checks and converts values, and records their origin. It
-// continues after a fault, without the wrong value, to report all faults at once.
-type checker struct {
+// documentChecker compares a document with the tree of known keys. It checks and converts values, and records their
+// origin. It continues after a fault, without the wrong value, to report all faults at once.
+type documentChecker struct {
 	userHome string
 	settings map[string]Setting
 	faults   []*Error // in order of detection
 }
 
 // addFault records a fault.
-func (c *checker) addFault(err *Error) { c.faults = append(c.faults, err) }
+func (c *documentChecker) addFault(err *Error) { c.faults = append(c.faults, err) }
 
 // checkValue checks n, located at path, against e and returns the converted value; false if it is wrong.
-func (c *checker) checkValue(n *node, e *keyEntry, path string) (any, bool) {
+func (c *documentChecker) checkValue(n *documentNode, e *keyEntry, path string) (any, bool) {
 	switch e.keyType() {
 	case "", MapType:
 		return c.checkObject(n, e, path)
 	case ObjectsType:
-		return c.checkObjects(n, e, path)
+		return c.checkObjectList(n, e, path)
 	}
 	if e.keyType() == RulesType {
 		return c.checkRules(n, path)
@@ -42,16 +42,16 @@ func (c *checker) checkValue(n *node, e *keyEntry, path string) (any, bool) {
 	return v, true
 }
 
-func (c *checker) checkObject(n *node, e *keyEntry, path string) (any, bool) {
+func (c *documentChecker) checkObject(n *documentNode, e *keyEntry, path string) (any, bool) {
 	if n.kind != objectNode {
-		c.addFault(wrongKind(n, path, "an object"))
+		c.addFault(wrongKindError(n, path, "an object"))
 		return nil, false
 	}
 	out := make(map[string]any, len(n.members))
 	seen := make(map[string]member, len(n.members))
 	for _, m := range n.members {
-		full := joinName(path, m.key)
-		child, err := findMember(m, e, path)
+		full := joinKeyName(path, m.key)
+		child, err := findMemberEntry(m, e, path)
 		if err != nil {
 			c.addFault(err)
 			continue
@@ -63,9 +63,9 @@ func (c *checker) checkObject(n *node, e *keyEntry, path string) (any, bool) {
 		if first, twice := seen[name]; twice {
 			problem := fmt.Sprintf("the key is here twice, first at %s", first.origin)
 			if first.key != m.key {
-				problem = fmt.Sprintf("means the same as %s at %s", joinName(path, first.key), first.origin)
+				problem = fmt.Sprintf("means the same as %s at %s", joinKeyName(path, first.key), first.origin)
 			}
-			c.addFault(newFault(m.origin, full, problem, "remove one of them"))
+			c.addFault(newError(m.origin, full, problem, "remove one of them"))
 			continue
 		}
 		seen[name] = m
@@ -75,18 +75,18 @@ func (c *checker) checkObject(n *node, e *keyEntry, path string) (any, bool) {
 	}
 	for _, child := range e.children {
 		if _, ok := seen[child.name]; !ok && child.key != nil && child.key.Required {
-			c.addFault(newFault(n.origin, joinName(path, child.name), "is missing", ""))
+			c.addFault(newError(n.origin, joinKeyName(path, child.name), "is missing", ""))
 		}
 	}
 	return out, true
 }
 
-// findMember returns the entry of a member of the object e.
-func findMember(m member, e *keyEntry, path string) (*keyEntry, *Error) {
-	full := joinName(path, m.key)
+// findMemberEntry returns the entry of a member of the object e.
+func findMemberEntry(m member, e *keyEntry, path string) (*keyEntry, *Error) {
+	full := joinKeyName(path, m.key)
 	if e.keyType() == MapType {
-		if _, err := cmp.Or(e.key.Format, IDFormat).applyFormat(m.key, ""); err != nil {
-			return nil, newFault(m.origin, full, err.Error(), "")
+		if _, err := cmp.Or(e.key.Format, IDFormat).normalizeString(m.key, ""); err != nil {
+			return nil, newError(m.origin, full, err.Error(), "")
 		}
 		return e.children[0], nil
 	}
@@ -94,15 +94,15 @@ func findMember(m member, e *keyEntry, path string) (*keyEntry, *Error) {
 		return child, nil
 	}
 	if strings.Contains(m.key, ".") {
-		return nil, newFault(m.origin, full, "unknown key: a name with dots is written as one object in the other",
+		return nil, newError(m.origin, full, "unknown key: a name with dots is written as one object in the other",
 			unknownKeyHint(full, path, e))
 	}
-	return nil, newFault(m.origin, full, "unknown key", unknownKeyHint(full, path, e))
+	return nil, newError(m.origin, full, "unknown key", unknownKeyHint(full, path, e))
 }
 
-func (c *checker) checkObjects(n *node, e *keyEntry, path string) (any, bool) {
+func (c *documentChecker) checkObjectList(n *documentNode, e *keyEntry, path string) (any, bool) {
 	if n.kind != listNode {
-		c.addFault(wrongKind(n, path, "a list of objects"))
+		c.addFault(wrongKindError(n, path, "a list of objects"))
 		return nil, false
 	}
 	out := make([]any, 0, len(n.items))
@@ -115,7 +115,7 @@ func (c *checker) checkObjects(n *node, e *keyEntry, path string) (any, bool) {
 	}
 	for _, child := range element.children {
 		if child.key != nil && child.key.Unique {
-			c.checkUnique(out, child.name, path)
+			c.checkUniqueMembers(out, child.name, path)
 		}
 	}
 	if whole {
@@ -124,8 +124,8 @@ func (c *checker) checkObjects(n *node, e *keyEntry, path string) (any, bool) {
 	return out, whole
 }
 
-// checkUnique checks that no two objects in the list have the same value of name.
-func (c *checker) checkUnique(values []any, name, path string) {
+// checkUniqueMembers checks that no two objects in the list have the same value of name.
+func (c *documentChecker) checkUniqueMembers(values []any, name, path string) {
 	first := make(map[any]int, len(values))
 	for i, v := range values {
 		element, ok := v.(map[string]any)
@@ -134,8 +134,8 @@ func (c *checker) checkUnique(values []any, name, path string) {
 		}
 		value := element[name]
 		if j, twice := first[value]; twice {
-			key := joinName(path+"["+strconv.Itoa(i)+"]", name)
-			c.addFault(newFault(c.settings[key].Origin, key, fmt.Sprintf("%q is already the %s of %s[%d]", value, name, path, j), ""))
+			key := joinKeyName(path+"["+strconv.Itoa(i)+"]", name)
+			c.addFault(newError(c.settings[key].Origin, key, fmt.Sprintf("%q is already the %s of %s[%d]", value, name, path, j), ""))
 			continue
 		}
 		first[value] = i
@@ -143,11 +143,11 @@ func (c *checker) checkUnique(values []any, name, path string) {
 }
 
 // checkLeaf checks and converts a value without known keys below it.
-func (c *checker) checkLeaf(n *node, key *Key, path string) (any, *Error) {
+func (c *documentChecker) checkLeaf(n *documentNode, key *Key, path string) (any, *Error) {
 	switch key.Type {
 	case BoolType:
 		if n.kind != booleanNode {
-			return nil, wrongKind(n, path, "true or false")
+			return nil, wrongKindError(n, path, "true or false")
 		}
 		return n.scalar == "true", nil
 	case IntType:
@@ -155,37 +155,37 @@ func (c *checker) checkLeaf(n *node, key *Key, path string) (any, *Error) {
 	case NumberType:
 		f, err := strconv.ParseFloat(n.scalar, 64)
 		if n.kind != numberNode || err != nil || f < 0 || math.IsInf(f, 0) {
-			return nil, wrongKind(n, path, "a number that is not below 0")
+			return nil, wrongKindError(n, path, "a number that is not below 0")
 		}
 		return f, nil
 	case SizeType:
 		if n.kind != textNode && n.kind != numberNode {
-			return nil, wrongKind(n, path, `a size such as "50MB"`)
+			return nil, wrongKindError(n, path, `a size such as "50MB"`)
 		}
 		return checkSize(n, key, path)
 	case StringsType:
-		return c.checkStrings(n, key, path)
+		return c.checkStringList(n, key, path)
 	case ListsType:
-		return c.checkLists(n, key, path)
+		return c.checkListMap(n, key, path)
 	case TextsType:
-		return c.checkTexts(n, path)
+		return c.checkStringMap(n, path)
 	case FreeType:
 		if n.kind != objectNode {
-			return nil, wrongKind(n, path, "an object")
+			return nil, wrongKindError(n, path, "an object")
 		}
 		if err := checkDuplicates(n, path); err != nil {
 			return nil, err
 		}
-		return n.plainValue(), nil
+		return n.toPlainValue(), nil
 	default:
 		return c.checkString(n, key, path)
 	}
 }
 
-// checkTexts checks an object of strings.
-func (c *checker) checkTexts(n *node, path string) (any, *Error) {
+// checkStringMap checks an object of strings.
+func (c *documentChecker) checkStringMap(n *documentNode, path string) (any, *Error) {
 	if n.kind != objectNode {
-		return nil, wrongKind(n, path, "an object of strings")
+		return nil, wrongKindError(n, path, "an object of strings")
 	}
 	if err := checkDuplicates(n, path); err != nil {
 		return nil, err
@@ -193,39 +193,39 @@ func (c *checker) checkTexts(n *node, path string) (any, *Error) {
 	out := map[string]any{}
 	for _, m := range n.members {
 		if m.value.kind != textNode {
-			return nil, wrongKind(m.value, joinName(path, m.key), "a string")
+			return nil, wrongKindError(m.value, joinKeyName(path, m.key), "a string")
 		}
 		out[m.key] = m.value.scalar
 	}
 	return out, nil
 }
 
-func checkInteger(n *node, key *Key, path string) (any, *Error) {
+func checkInteger(n *documentNode, key *Key, path string) (any, *Error) {
 	i, err := strconv.ParseInt(n.scalar, 10, 64)
 	if n.kind != numberNode || err != nil {
-		return nil, wrongKind(n, path, "a whole number")
+		return nil, wrongKindError(n, path, "a whole number")
 	}
 	if (key.Min != 0 || key.Max != 0) && (i < key.Min || i > key.Max) {
-		return nil, newFault(n.origin, path, fmt.Sprintf("%d is not between %d and %d", i, key.Min, key.Max), "")
+		return nil, newError(n.origin, path, fmt.Sprintf("%d is not between %d and %d", i, key.Min, key.Max), "")
 	}
 	return i, nil
 }
 
-func checkSize(n *node, key *Key, path string) (any, *Error) {
+func checkSize(n *documentNode, key *Key, path string) (any, *Error) {
 	bytes, err := ParseSize(n.scalar)
 	if err != nil {
-		return nil, newFault(n.origin, path, err.Error(), "")
+		return nil, newError(n.origin, path, err.Error(), "")
 	}
 	if key.Max != 0 && (bytes < key.Min || bytes > key.Max) {
-		return nil, newFault(n.origin, path, fmt.Sprintf("%s is %d bytes, which is not between %d and %d", n.scalar, bytes,
+		return nil, newError(n.origin, path, fmt.Sprintf("%s is %d bytes, which is not between %d and %d", n.scalar, bytes,
 			key.Min, key.Max), "")
 	}
 	return n.scalar, nil
 }
 
-func (c *checker) checkStrings(n *node, key *Key, path string) (any, *Error) {
+func (c *documentChecker) checkStringList(n *documentNode, key *Key, path string) (any, *Error) {
 	if n.kind != listNode {
-		return nil, wrongKind(n, path, "a list of strings")
+		return nil, wrongKindError(n, path, "a list of strings")
 	}
 	out := make([]string, 0, len(n.items))
 	for i, item := range n.items {
@@ -239,16 +239,16 @@ func (c *checker) checkStrings(n *node, key *Key, path string) (any, *Error) {
 	return out, nil
 }
 
-func (c *checker) checkString(n *node, key *Key, path string) (any, *Error) {
+func (c *documentChecker) checkString(n *documentNode, key *Key, path string) (any, *Error) {
 	if n.kind != textNode {
-		return nil, wrongKind(n, path, "a string")
+		return nil, wrongKindError(n, path, "a string")
 	}
-	s, err := key.Format.applyFormat(n.scalar, c.userHome)
+	s, err := key.Format.normalizeString(n.scalar, c.userHome)
 	if err != nil {
-		return nil, newFault(n.origin, path, err.Error(), "")
+		return nil, newError(n.origin, path, err.Error(), "")
 	}
 	if key.Values != nil && !slices.Contains(key.Values, s) {
-		return nil, newFault(n.origin, path, fmt.Sprintf("%q is not known; the nearest is %q", n.scalar, suggest.Nearest(s,
+		return nil, newError(n.origin, path, fmt.Sprintf("%q is not known; the nearest is %q", n.scalar, suggest.Nearest(s,
 			key.Values)),
 			"known are "+strings.Join(key.Values, ", "))
 	}
@@ -256,12 +256,12 @@ func (c *checker) checkString(n *node, key *Key, path string) (any, *Error) {
 }
 
 // checkDuplicates rejects repeated keys in objects with arbitrary keys.
-func checkDuplicates(n *node, path string) *Error {
+func checkDuplicates(n *documentNode, path string) *Error {
 	seen := make(map[string]Origin, len(n.members))
 	for _, m := range n.members {
-		full := joinName(path, m.key)
+		full := joinKeyName(path, m.key)
 		if first, twice := seen[m.key]; twice {
-			return newFault(m.origin, full, fmt.Sprintf("the key is here twice, first at %s", first), "remove one of them")
+			return newError(m.origin, full, fmt.Sprintf("the key is here twice, first at %s", first), "remove one of them")
 		}
 		seen[m.key] = m.origin
 		if err := checkDuplicates(m.value, full); err != nil {
@@ -276,7 +276,7 @@ func checkDuplicates(n *node, path string) *Error {
 	return nil
 }
 
-func wrongKind(n *node, path, want string) *Error {
+func wrongKindError(n *documentNode, path, want string) *Error {
 	got, cure := n.kind.String(), ""
 	switch n.kind {
 	case textNode:
@@ -286,20 +286,20 @@ func wrongKind(n *node, path, want string) *Error {
 	case nullNode:
 		cure = "remove the key to have its default"
 	}
-	return newFault(n.origin, path, fmt.Sprintf("must be %s, not %s", want, got), cure)
+	return newError(n.origin, path, fmt.Sprintf("must be %s, not %s", want, got), cure)
 }
 
-// checkLists checks an object of lists of strings.
-func (c *checker) checkLists(n *node, key *Key, path string) (any, *Error) {
+// checkListMap checks an object of lists of strings.
+func (c *documentChecker) checkListMap(n *documentNode, key *Key, path string) (any, *Error) {
 	if n.kind != objectNode {
-		return nil, wrongKind(n, path, "an object with a list for each name")
+		return nil, wrongKindError(n, path, "an object with a list for each name")
 	}
 	if err := checkDuplicates(n, path); err != nil {
 		return nil, err
 	}
 	out := map[string]any{}
 	for _, m := range n.members {
-		list, err := c.checkStrings(m.value, key, path+"."+m.key)
+		list, err := c.checkStringList(m.value, key, path+"."+m.key)
 		if err != nil {
 			return nil, err
 		}

@@ -24,7 +24,7 @@ func TestCheckFindsEverything(t *testing.T) {
   "plugins": {"p": {"config": {"x": 1, "x": 2}, "grants": {"workspace": "all"}}}
 }`)
 	variables := []string{"PICOCLAW_TOOLS_SETT=all", "PICOCLAW_ISOLATION_ENABLED=yes", "PICOCLAW_TOOLS_ENABLED=["}
-	c, faults := CheckAll(Options{Environ: i.environ(variables...)})
+	c, faults := LoadWithAllErrors(LoadOptions{Environ: i.environ(variables...)})
 	if c != nil {
 		t.Error("there is a configuration")
 	}
@@ -62,7 +62,7 @@ func TestCheckFindsEverything(t *testing.T) {
 func TestCheckOfWhatIsRight(t *testing.T) {
 	i := newInstance(t)
 	i.write("config.json", `{"tools": {"set": "all"}}`)
-	c, faults := CheckAll(Options{Environ: i.environ()})
+	c, faults := LoadWithAllErrors(LoadOptions{Environ: i.environ()})
 	if len(faults) != 0 || c.File() != i.path("config.json") {
 		t.Errorf("%v, %v", c, faults)
 	}

@@ -38,8 +38,8 @@ type Config struct {
 	isolation bool // isolation.enabled
 	audit     Audit
 	log       Log
-	signed    Signatures
-	protect   Protect
+	signed    PluginSignatures
+	protect   FileProtection
 	secrets   map[string]Secret
 	servers   map[string]MCPServer
 	models    []Model
@@ -55,14 +55,14 @@ type Config struct {
 	flagAgent     int     // index of its agent
 }
 
-// decodeAll decodes the merged layers.
-func (c *Config) decodeAll(merged map[string]any) *Error {
+// decodeMergedLayers decodes the merged layers.
+func (c *Config) decodeMergedLayers(merged map[string]any) *Error {
 	var all struct {
 		Isolation Isolation                 `koanf:"isolation"`
 		Plugins   map[string]map[string]any `koanf:"plugins"`
 		Audit     Audit                     `koanf:"audit"`
 		Log       Log                       `koanf:"log"`
-		Signed    Signatures                `koanf:"signatures"`
+		Signed    PluginSignatures          `koanf:"signatures"`
 		Secrets   map[string]map[string]any `koanf:"secrets"`
 		Models    []Model                   `koanf:"model_list"`
 		Gateway   Gateway                   `koanf:"gateway"`
@@ -76,7 +76,7 @@ func (c *Config) decodeAll(merged map[string]any) *Error {
 			} `koanf:"mcp"`
 		} `koanf:"tools"`
 		Workspace struct {
-			Protect Protect `koanf:"protect"`
+			Protect FileProtection `koanf:"protect"`
 		} `koanf:"workspace"`
 	}
 	if err := decodeStruct(merged, &all); err != nil {
@@ -199,8 +199,8 @@ func (c *Config) Home() Home { return c.home }
 // File returns the absolute path of the configuration file; empty without one.
 func (c *Config) File() string { return c.file }
 
-// Central returns the path of the fleet's configuration; empty without one.
-func (c *Config) Central() string { return c.central }
+// FleetConfigFile returns the path of the fleet's configuration; empty without one.
+func (c *Config) FleetConfigFile() string { return c.central }
 
 // IsolationEnabled reports isolation.enabled.
 func (c *Config) IsolationEnabled() bool { return c.isolation }
@@ -212,10 +212,10 @@ func (c *Config) Audit() Audit { return c.audit }
 func (c *Config) Log() Log { return c.log }
 
 // Signatures returns the settings for plugin signatures.
-func (c *Config) Signatures() Signatures { return c.signed }
+func (c *Config) Signatures() PluginSignatures { return c.signed }
 
 // Protect returns the settings for protected files.
-func (c *Config) Protect() Protect { return c.protect }
+func (c *Config) Protect() FileProtection { return c.protect }
 
 // Secrets returns the secrets by name.
 func (c *Config) Secrets() map[string]Secret { return maps.Clone(c.secrets) }
@@ -249,7 +249,7 @@ func (c *Config) Plugin(id string) Plugin {
 		return Plugin{Enabled: true}
 	}
 	plugin.Grants.Env = slices.Clone(plugin.Grants.Env)
-	plugin.Config = cloneObject(plugin.Config)
+	plugin.Config = deepCloneObject(plugin.Config)
 	if plugin.Network != nil {
 		network := *plugin.Network
 		plugin.Network = &network
@@ -257,32 +257,32 @@ func (c *Config) Plugin(id string) Plugin {
 	return plugin
 }
 
-// cloneObject deeply copies an object with arbitrary keys.
-func cloneObject(m map[string]any) map[string]any {
+// deepCloneObject deeply copies an object with arbitrary keys.
+func deepCloneObject(m map[string]any) map[string]any {
 	if m == nil {
 		return nil
 	}
-	return cloneValue(m).(map[string]any)
+	return deepCloneValue(m).(map[string]any)
 }
 
-func cloneValue(v any) any {
+func deepCloneValue(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, value := range v {
-			out[key] = cloneValue(value)
+			out[key] = deepCloneValue(value)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, value := range v {
-			out[i] = cloneValue(value)
+			out[i] = deepCloneValue(value)
 		}
 		return out
 	case []map[string]any:
 		out := make([]map[string]any, len(v))
 		for i, value := range v {
-			out[i] = cloneObject(value)
+			out[i] = deepCloneObject(value)
 		}
 		return out
 	case []string:
@@ -292,9 +292,9 @@ func cloneValue(v any) any {
 	}
 }
 
-// defaultWorkspace returns the path of a workspace in the home. It makes the path of a fallback home absolute if the
-// working directory is known.
-func (c *Config) defaultWorkspace(name string) string {
+// defaultWorkspacePath returns the path of a workspace in the home. It makes the path of a fallback home absolute if
+// the working directory is known.
+func (c *Config) defaultWorkspacePath(name string) string {
 	path := filepath.Join(c.home.Path, name)
 	if absolute, err := filepath.Abs(path); err == nil {
 		return absolute

@@ -12,8 +12,8 @@ import (
 // variableLayer reads the PICOCLAW_* variables as a layer. expose is the file's isolation.expose_paths, which a
 // variable extends; it may be nil.
 type variableLayer struct {
-	checker *checker
-	expose  *node
+	checker *documentChecker
+	expose  *documentNode
 }
 
 // keyVariables returns the sorted PICOCLAW_* variables that set keys.
@@ -29,8 +29,8 @@ func (e environment) keyVariables() []string {
 	return own
 }
 
-// newProvider returns a koanf provider over these variables. The checker records their faults in order of names.
-func (v *variableLayer) newProvider(own []string) *env.Env {
+// newKoanfProvider returns a koanf provider over these variables. The checker records their faults in order of names.
+func (v *variableLayer) newKoanfProvider(own []string) *env.Env {
 	return env.Provider(".", env.Opt{
 		Prefix:        variablePrefix,
 		EnvironFunc:   func() []string { return own },
@@ -56,7 +56,7 @@ func (v *variableLayer) checkVariable(name, value string) (path string, checked 
 			Cure: "the nearest known variable is " + nearestVariable(name)})
 		return "", nil, false
 	}
-	n, err := parseVariable(e.key.Type, value, origin)
+	n, err := parseVariableValue(e.key.Type, value, origin)
 	if err != nil {
 		err.Key = path
 		v.checker.addFault(err)
@@ -66,15 +66,15 @@ func (v *variableLayer) checkVariable(name, value string) (path string, checked 
 		n.items = append(slices.Clone(v.expose.items), n.items...)
 	}
 	if path == agentsKey {
-		v.checker.dropAgents()
+		v.checker.dropRecordedAgents()
 	}
 	checked, ok = v.checker.checkValue(n, e, path)
 	return path, checked, ok
 }
 
-// parseVariable parses a value by the type of its key: lists are JSON or comma-separated, objects are JSON.
-func parseVariable(t KeyType, value string, origin Origin) (*node, *Error) {
-	n := &node{kind: textNode, origin: origin, scalar: value}
+// parseVariableValue parses a value by the type of its key: lists are JSON or comma-separated, objects are JSON.
+func parseVariableValue(t KeyType, value string, origin Origin) (*documentNode, *Error) {
+	n := &documentNode{kind: textNode, origin: origin, scalar: value}
 	switch t {
 	case BoolType:
 		if value == "true" || value == "false" {
@@ -95,7 +95,7 @@ func parseVariable(t KeyType, value string, origin Origin) (*node, *Error) {
 		n.kind = listNode
 		for part := range strings.SplitSeq(value, ",") {
 			if part = strings.TrimSpace(part); part != "" {
-				n.items = append(n.items, &node{kind: textNode, origin: origin, scalar: part})
+				n.items = append(n.items, &documentNode{kind: textNode, origin: origin, scalar: part})
 			}
 		}
 	case ObjectsType, FreeType, ListsType, TextsType, RulesType:
@@ -120,7 +120,7 @@ func findVariableEntry(name string) (*keyEntry, string) {
 			after):
 			// The longest key after the id wins: _GRANTS_EXEC before _EXEC.
 			candidate := strings.ToLower(name[len(before) : len(name)-len(after)])
-			if isID(candidate) && (found == nil || len(candidate) < len(id)) {
+			if isValidID(candidate) && (found == nil || len(candidate) < len(id)) {
 				found, id = row, candidate
 			}
 		}
@@ -129,7 +129,7 @@ func findVariableEntry(name string) (*keyEntry, string) {
 		return nil, ""
 	}
 	e := keySchema().root
-	for _, part := range splitName(found.Name) {
+	for _, part := range splitKeyName(found.Name) {
 		e = e.findChild(part)
 	}
 	return e, strings.ReplaceAll(found.Name, "<id>", id)
@@ -146,7 +146,7 @@ func nearestVariable(name string) string {
 		}
 		names = append(names, variable)
 		if before, after, plugin := strings.Cut(variable, "<id>"); plugin {
-			for _, id := range possibleIDs(name, before) {
+			for _, id := range possiblePluginIDs(name, before) {
 				names = append(names, before+id+after)
 			}
 		}
@@ -159,8 +159,8 @@ func nearestVariable(name string) string {
 	return suggest.Nearest(name, names)
 }
 
-// possibleIDs returns possible plugin ids in a variable's name, with or without a following key.
-func possibleIDs(name, before string) []string {
+// possiblePluginIDs returns possible plugin ids in a variable's name, with or without a following key.
+func possiblePluginIDs(name, before string) []string {
 	rest, below := strings.CutPrefix(name, before)
 	if !below {
 		return nil
@@ -168,7 +168,7 @@ func possibleIDs(name, before string) []string {
 	var ids []string
 	parts := strings.Split(rest, "_")
 	for n := range max(1, len(parts)-1) {
-		if id := strings.Join(parts[:n+1], "_"); isID(strings.ToLower(id)) {
+		if id := strings.Join(parts[:n+1], "_"); isValidID(strings.ToLower(id)) {
 			ids = append(ids, id)
 		}
 	}

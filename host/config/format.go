@@ -15,22 +15,22 @@ import (
 	"github.com/picoclaw/picoclaw/internal/protect"
 )
 
-// Format is a constraint on a string in addition to its type.
-type Format string
+// StringFormat is a constraint on a string in addition to its type.
+type StringFormat string
 
 // The formats.
 const (
-	PathFormat          Format = "path"     // absolute, or starting with ~ or ~/, which is expanded
-	AbsoluteFormat      Format = "absolute" // absolute path, or empty
-	TemplateFormat      Format = "template" // absolute, or starting with {{workspace}}
-	RegexpFormat        Format = "regexp"   // valid RE2
-	GlobFormat          Format = "glob"     // valid for path.Match
-	IDFormat            Format = "id"       // [a-z0-9][a-z0-9_-]*, at most 64 bytes
-	VariableFormat      Format = "variable" // [A-Za-z_][A-Za-z0-9_]*
-	WorkspacePathFormat Format = "inside"   // a path below a workspace, as accepted by [protect.Check]
-	LowerFormat         Format = "lower"    // upper case is accepted too
-	WitnessFormat       Format = "witness"  // a [PathFormat], or an http or https URL
-	URLFormat           Format = "url"      // an http or https URL
+	PathFormat          StringFormat = "path"     // absolute, or starting with ~ or ~/, which is expanded
+	AbsoluteFormat      StringFormat = "absolute" // absolute path, or empty
+	TemplateFormat      StringFormat = "template" // absolute, or starting with {{workspace}}
+	RegexpFormat        StringFormat = "regexp"   // valid RE2
+	GlobFormat          StringFormat = "glob"     // valid for path.Match
+	IDFormat            StringFormat = "id"       // [a-z0-9][a-z0-9_-]*, at most 64 bytes
+	VariableFormat      StringFormat = "variable" // [A-Za-z_][A-Za-z0-9_]*
+	WorkspacePathFormat StringFormat = "inside"   // a path below a workspace, as accepted by [protect.Check]
+	LowerFormat         StringFormat = "lower"    // upper case is accepted too
+	WitnessFormat       StringFormat = "witness"  // a [PathFormat], or an http or https URL
+	URLFormat           StringFormat = "url"      // an http or https URL
 )
 
 var (
@@ -39,19 +39,20 @@ var (
 	sizePattern     = lazyregexp.New(`(?i)^(\d+) ?(?:([KMGT])i?)?B?$`)
 )
 
-// idSchema is the pattern of isID for JSON Schema. Compiling its counted repetition would dominate the start-up time.
+// idSchema is the pattern of isValidID for JSON Schema. Compiling its counted repetition would dominate the start-up
+// time.
 const idSchema = `^[a-z0-9][a-z0-9_-]{0,63}$`
 
 // IsAgentID reports whether a text is a valid agent id.
-func IsAgentID(s string) bool { return isID(s) }
+func IsAgentID(s string) bool { return isValidID(s) }
 
-func isID(s string) bool { return len(s) <= 64 && idPattern().MatchString(s) }
+func isValidID(s string) bool { return len(s) <= 64 && idPattern().MatchString(s) }
 
 // WorkspaceTemplate stands for the agent's workspace in a module's constraints.
 const WorkspaceTemplate = "{{workspace}}"
 
-// applyFormat checks s against the format and returns its normalised form. userHome replaces ~.
-func (f Format) applyFormat(s, userHome string) (string, error) {
+// normalizeString checks s against the format and returns its normalised form. userHome replaces ~.
+func (f StringFormat) normalizeString(s, userHome string) (string, error) {
 	if f == AbsoluteFormat && s == "" {
 		return "", nil // as if it were not set
 	}
@@ -63,11 +64,11 @@ func (f Format) applyFormat(s, userHome string) (string, error) {
 	}
 	switch f {
 	case PathFormat:
-		return absolutePath(s, userHome)
+		return expandPath(s, userHome)
 	case WitnessFormat, URLFormat:
 		web := strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")
 		if f == WitnessFormat && !web {
-			return absolutePath(s, userHome)
+			return expandPath(s, userHome)
 		}
 		if u, err := url.Parse(s); err != nil || u.Host == "" || !web {
 			return "", errors.New("is no http or https URL")
@@ -78,7 +79,7 @@ func (f Format) applyFormat(s, userHome string) (string, error) {
 		}
 		return filepath.Clean(s), nil
 	case TemplateFormat:
-		return s, checkTemplate(s)
+		return s, checkPathTemplate(s)
 	case RegexpFormat:
 		if _, err := syntax.Parse(s, syntax.Perl); err != nil {
 			return "", fmt.Errorf("%q is not a regular expression: %s", s,
@@ -89,7 +90,7 @@ func (f Format) applyFormat(s, userHome string) (string, error) {
 			return "", fmt.Errorf("%q is not a name or a glob", s)
 		}
 	case IDFormat:
-		if !isID(s) {
+		if !isValidID(s) {
 			return "", fmt.Errorf("%q is not an id: small letters, digits, _ and -, a letter or digit first, at most 64", s)
 		}
 	case WorkspacePathFormat:
@@ -106,8 +107,8 @@ func (f Format) applyFormat(s, userHome string) (string, error) {
 	return s, nil
 }
 
-// absolutePath expands ~ and cleans the path.
-func absolutePath(s, userHome string) (string, error) {
+// expandPath expands ~ and cleans the path.
+func expandPath(s, userHome string) (string, error) {
 	rest, tilde := strings.CutPrefix(s, "~")
 	switch {
 	case tilde && (rest == "" || rest[0] == '/' || rest[0] == filepath.Separator):
@@ -123,7 +124,7 @@ func absolutePath(s, userHome string) (string, error) {
 	return filepath.Clean(s), nil
 }
 
-func checkTemplate(s string) error {
+func checkPathTemplate(s string) error {
 	rest, found := strings.CutPrefix(s, WorkspaceTemplate)
 	switch {
 	case strings.Contains(rest, "{{"):

@@ -27,7 +27,7 @@ func FuzzYAML(f *testing.F) {
 
 // checkText checks what must be true of every text: it is loaded, and then all of it can be used, or it has faults that
 // each have a place in the file.
-func checkText(t *testing.T, name, text string, parse func([]byte, Origin) (*node, *Error)) {
+func checkText(t *testing.T, name, text string, parse func([]byte, Origin) (*documentNode, *Error)) {
 	if !utf8.ValidString(text) {
 		return
 	}
@@ -41,7 +41,7 @@ func checkText(t *testing.T, name, text string, parse func([]byte, Origin) (*nod
 	document, err := parse([]byte(text), file)
 	if err == nil {
 		c := &Config{home: Home{Path: "/home/user/.picoclaw"}, file: name}
-		faults := c.mergeLayers(&node{kind: objectNode}, document, environment{"HOME=/home/user"})
+		faults := c.mergeLayers(&documentNode{kind: objectNode}, document, environment{"HOME=/home/user"})
 		if len(faults) == 0 {
 			useAll(t, c, lines)
 			return
@@ -89,7 +89,7 @@ func checkSettings(t *testing.T, settings []Setting, lines int) {
 }
 
 func FuzzVariables(f *testing.F) {
-	for _, row := range Schema() {
+	for _, row := range KnownKeys() {
 		if variable := row.VariableName(); variable != "" {
 			f.Add(strings.TrimPrefix(strings.ReplaceAll(variable, "<id>", "X"), variablePrefix), `["a"]`)
 		}
@@ -100,7 +100,7 @@ func FuzzVariables(f *testing.F) {
 		}
 		name = variablePrefix + name
 		c := &Config{home: Home{Path: "/home/user/.picoclaw"}}
-		if faults := c.mergeLayers(&node{kind: objectNode}, &node{kind: objectNode}, environment{"HOME=/home/user", name + "=" + value}); len(faults) > 0 {
+		if faults := c.mergeLayers(&documentNode{kind: objectNode}, &documentNode{kind: objectNode}, environment{"HOME=/home/user", name + "=" + value}); len(faults) > 0 {
 			for _, err := range faults {
 				if err.Origin.Name != name {
 					t.Errorf("%s=%s: %+v", name, value, err)

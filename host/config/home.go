@@ -36,8 +36,8 @@ type Home struct {
 // environment is the environment passed to Load.
 type environment []string
 
-// lookup returns the last variable with a name, as processes do; empty if there is none.
-func (e environment) lookup(name string) string {
+// lookupVariable returns the last variable with a name, as processes do; empty if there is none.
+func (e environment) lookupVariable(name string) string {
 	value := ""
 	for _, variable := range e {
 		if k, v, ok := strings.Cut(variable, "="); ok && k == name {
@@ -53,7 +53,7 @@ func (e environment) userHome() string {
 	if runtime.GOOS == "windows" {
 		name = "USERPROFILE"
 	}
-	if home := e.lookup(name); filepath.IsAbs(home) {
+	if home := e.lookupVariable(name); filepath.IsAbs(home) {
 		return home
 	}
 	return ""
@@ -70,7 +70,7 @@ func FindHome(environ []string) (Home, error) {
 
 // locateHome returns the home.
 func locateHome(env environment) (Home, *Error) {
-	if named := env.lookup(homeVariable); named != "" {
+	if named := env.lookupVariable(homeVariable); named != "" {
 		origin := Origin{Source: VariableSource, Name: homeVariable}
 		path, err := absoluteFlagPath(named, env)
 		if err != nil {
@@ -87,7 +87,7 @@ func locateHome(env environment) (Home, *Error) {
 // absoluteFlagPath makes a path from a flag or variable absolute. Unlike paths in files, it may be relative.
 func absoluteFlagPath(path string, env environment) (string, error) {
 	if strings.HasPrefix(path, "~") {
-		return absolutePath(path, env.userHome())
+		return expandPath(path, env.userHome())
 	}
 	return filepath.Abs(path)
 }
@@ -100,7 +100,7 @@ func findConfigFile(flag string, home Home, env environment) (string, *Error) {
 	origin := Origin{Source: FlagSource, Name: "--config"}
 	named := flag
 	if named == "" {
-		origin, named = Origin{Source: VariableSource, Name: configVariable}, env.lookup(configVariable)
+		origin, named = Origin{Source: VariableSource, Name: configVariable}, env.lookupVariable(configVariable)
 	}
 	if named != "" {
 		path, err := absoluteFlagPath(named, env)

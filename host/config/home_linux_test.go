@@ -13,11 +13,11 @@ import (
 // A file that may be there but can't be seen must not count as missing: what it forbids would be allowed.
 func TestAHomeThatCantBeSearchedIsAnError(t *testing.T) {
 	if home := os.Getenv("UNSEARCHABLE_HOME"); home != "" {
-		_, err := Load(Options{Environ: []string{"PICOCLAW_HOME=" + home}})
+		_, err := Load(LoadOptions{Environ: []string{"PICOCLAW_HOME=" + home}})
 		if !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("the error is %v", err)
 		}
-		_, err = Load(Options{Environ: []string{"PICOCLAW_HOME=" + filepath.Join(home, "..", "open")}})
+		_, err = Load(LoadOptions{Environ: []string{"PICOCLAW_HOME=" + filepath.Join(home, "..", "open")}})
 		if !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("a file that can't be read: %v", err)
 		}

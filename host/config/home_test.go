@@ -28,7 +28,7 @@ func TestHome(t *testing.T) {
 		{[]string{}, ".", "default", true},
 		{[]string{"HOME=relative"}, ".", "default", true},
 	} {
-		c, err := Load(Options{Environ: test.environ})
+		c, err := Load(LoadOptions{Environ: test.environ})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestHome(t *testing.T) {
 		}
 	}
 	for _, environ := range [][]string{{"PICOCLAW_HOME=~/x"}, {"HOME=/h", "PICOCLAW_HOME=~other/x"}} {
-		if _, err := Load(Options{Environ: environ}); err == nil || !strings.HasPrefix(err.Error(), "PICOCLAW_HOME: ") {
+		if _, err := Load(LoadOptions{Environ: environ}); err == nil || !strings.HasPrefix(err.Error(), "PICOCLAW_HOME: ") {
 			t.Errorf("%v: %v", environ, err)
 		}
 	}
@@ -51,13 +51,13 @@ func TestWhichFile(t *testing.T) {
 	i.write("named.json", `{"tools": {"set": "all"}}`)
 	i.write("config.yml", `{tools: {set: module}}`)
 	for _, test := range []struct {
-		options Options
+		options LoadOptions
 		file    string
 		set     string
 	}{
-		{Options{}, "config.yml", "module"},
-		{Options{Environ: []string{"PICOCLAW_CONFIG=" + i.path("named.json")}}, "named.json", "all"},
-		{Options{File: i.path("named.json"), Environ: []string{"PICOCLAW_CONFIG=/nowhere"}}, "named.json", "all"},
+		{LoadOptions{}, "config.yml", "module"},
+		{LoadOptions{Environ: []string{"PICOCLAW_CONFIG=" + i.path("named.json")}}, "named.json", "all"},
+		{LoadOptions{File: i.path("named.json"), Environ: []string{"PICOCLAW_CONFIG=/nowhere"}}, "named.json", "all"},
 	} {
 		test.options.Environ = i.environ(test.options.Environ...)
 		c, err := Load(test.options)
@@ -69,7 +69,7 @@ func TestWhichFile(t *testing.T) {
 		}
 	}
 
-	_, err := Load(Options{Environ: i.environ(), File: i.path("missing.json")})
+	_, err := Load(LoadOptions{Environ: i.environ(), File: i.path("missing.json")})
 	if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(),
 		"--config: the configuration file can't be read: ") {
 		t.Errorf("a missing file that was named: %v", err)
@@ -78,7 +78,7 @@ func TestWhichFile(t *testing.T) {
 	if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "PICOCLAW_CONFIG: ") {
 		t.Errorf("a missing file that was named: %v", err)
 	}
-	_, err = Load(Options{Environ: i.environ(), File: i.home})
+	_, err = Load(LoadOptions{Environ: i.environ(), File: i.home})
 	if err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a directory: %v", err)
 	}

@@ -15,9 +15,9 @@ import (
 )
 
 // parseJSON parses JSON with comments and trailing commas. The nodes get origin with their line.
-func parseJSON(data []byte, origin Origin) (*node, *Error) {
-	if line, deep := exceedsDepth(data); deep {
-		return nil, syntaxError(origin.withLine(line), "nested more than %d levels deep", maxDepth)
+func parseJSON(data []byte, origin Origin) (*documentNode, *Error) {
+	if line, deep := exceedsMaxDepth(data); deep {
+		return nil, newSyntaxError(origin.withLine(line), "nested more than %d levels deep", maxDepth)
 	}
 	// hujson requires a line end after a comment.
 	value, err := hujson.Parse(append(data[:len(data):len(data)], '\n'))
@@ -28,9 +28,9 @@ func parseJSON(data []byte, origin Origin) (*node, *Error) {
 	return c.convertNode(value), nil
 }
 
-// exceedsDepth reports whether objects and lists are nested more than maxDepth deep, and in which line. It runs before
-// hujson, whose recursion is unbounded.
-func exceedsDepth(data []byte) (line int, deep bool) {
+// exceedsMaxDepth reports whether objects and lists are nested more than maxDepth deep, and in which line. It runs
+// before hujson, whose recursion is unbounded.
+func exceedsMaxDepth(data []byte) (line int, deep bool) {
 	line = 1
 	depth := 0
 	for i := 0; i < len(data); i++ {
@@ -92,8 +92,8 @@ func (c *jsonConverter) originAt(offset int) Origin {
 	return c.origin
 }
 
-func (c *jsonConverter) convertNode(v hujson.Value) *node {
-	n := &node{origin: c.originAt(v.StartOffset)}
+func (c *jsonConverter) convertNode(v hujson.Value) *documentNode {
+	n := &documentNode{origin: c.originAt(v.StartOffset)}
 	switch value := v.Value.(type) {
 	case *hujson.Object:
 		n.kind = objectNode
@@ -105,7 +105,7 @@ func (c *jsonConverter) convertNode(v hujson.Value) *node {
 		}
 	case *hujson.Array:
 		n.kind = listNode
-		n.items = make([]*node, 0, len(value.Elements))
+		n.items = make([]*documentNode, 0, len(value.Elements))
 		for _, element := range value.Elements {
 			n.items = append(n.items, c.convertNode(element))
 		}

@@ -20,7 +20,7 @@ func entrySchema(e *keyEntry) *jsonschema.Schema {
 	s := &jsonschema.Schema{}
 	if e.key != nil {
 		s.Description = e.key.Doc
-		s.Default = defaultJSON(e.key.Default)
+		s.Default = encodeDefault(e.key.Default)
 	}
 	switch e.keyType() {
 	case "":
@@ -28,7 +28,7 @@ func entrySchema(e *keyEntry) *jsonschema.Schema {
 		s.Properties = map[string]*jsonschema.Schema{}
 		s.AdditionalProperties = &jsonschema.Schema{Not: &jsonschema.Schema{}}
 		for _, child := range e.children {
-			addProperty(s, child)
+			addKeyProperty(s, child)
 		}
 	case MapType:
 		s.Type = "object"
@@ -77,8 +77,8 @@ func entrySchema(e *keyEntry) *jsonschema.Schema {
 	return s
 }
 
-// addProperty adds a key and its alias to the schema of an object.
-func addProperty(s *jsonschema.Schema, e *keyEntry) {
+// addKeyProperty adds a key and its alias to the schema of an object.
+func addKeyProperty(s *jsonschema.Schema, e *keyEntry) {
 	property := entrySchema(e)
 	s.Properties[e.name] = property
 	s.PropertyOrder = append(s.PropertyOrder, e.name)
@@ -119,8 +119,8 @@ func stringSchema(key *Key) *jsonschema.Schema {
 // sizeJSONPattern is sizePattern without flags, which JSON Schema lacks.
 const sizeJSONPattern = `^[0-9]+ ?([KkMmGgTt][Ii]?)?[Bb]?$`
 
-// defaultJSON encodes a default value, which always succeeds.
-func defaultJSON(value any) json.RawMessage {
+// encodeDefault encodes a default value, which always succeeds.
+func encodeDefault(value any) json.RawMessage {
 	if value == nil {
 		return nil
 	}

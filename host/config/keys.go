@@ -235,9 +235,9 @@ var accessKeys = []Key{
 		Doc: "The plugin's own configuration, checked against its manifest."},
 }
 
-// bundledGrants returns the grants of the bundled plugins, as a layer of defaults. Operators can see and revoke them
-// like those of other plugins.
-func bundledGrants() map[string]any {
+// bundledPluginGrants returns the grants of the bundled plugins, as a layer of defaults. Operators can see and revoke
+// them like those of other plugins.
+func bundledPluginGrants() map[string]any {
 	grants := func(workspace string, exec, network, state, takeback bool) map[string]any {
 		return map[string]any{"grants": map[string]any{"workspace": workspace, "exec": exec, "network": network,
 			"state": state, "takeback": takeback}}

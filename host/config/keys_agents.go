@@ -172,15 +172,15 @@ func agentKeys() []Key {
 	}, hookGrantKeys("hooks.processes.<id>."), eventHookKeys())
 }
 
-// HookEvents returns the hook events, with Claude Code's names.
-func HookEvents() []string {
+// HookEventNames returns the hook events, with Claude Code's names.
+func HookEventNames() []string {
 	return []string{"PreToolUse", "PostToolUse", "UserPromptSubmit", "SessionStart", "SessionEnd", "SubagentStop", "Stop",
 		"Notification"}
 }
 
 // eventHookKeys returns the keys of hooks.<Event>, as in Claude Code's settings.
 func eventHookKeys() (rows []Key) {
-	for _, event := range HookEvents() {
+	for _, event := range HookEventNames() {
 		name := "hooks." + event
 		rows = append(rows,
 			Key{Name: name, Type: ObjectsType, Doc: "Commands to run at " + event + ", in the format of Claude Code's settings."},

@@ -18,8 +18,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
-// Options select the configuration and override it.
-type Options struct {
+// LoadOptions select the configuration and override it.
+type LoadOptions struct {
 	// File is the configuration file from --config; empty for the default.
 	File string
 
@@ -42,17 +42,17 @@ type Options struct {
 
 // Load finds, reads and checks the configuration. Its error is an [*Error], the first of all mistakes; [Check] returns
 // all.
-func Load(options Options) (*Config, error) {
-	c, faults := CheckAll(options)
+func Load(options LoadOptions) (*Config, error) {
+	c, faults := LoadWithAllErrors(options)
 	if len(faults) > 0 {
 		return nil, faults[0]
 	}
 	return c, nil
 }
 
-// CheckAll is like [Load] and returns all mistakes, first by line of the file, then by variable name. The configuration
-// is nil if there are any. One mistake may hide others, such as invalid JSON.
-func CheckAll(options Options) (*Config, []*Error) {
+// LoadWithAllErrors is like [Load] and returns all mistakes, first by line of the file, then by variable name. The
+// configuration is nil if there are any. One mistake may hide others, such as invalid JSON.
+func LoadWithAllErrors(options LoadOptions) (*Config, []*Error) {
 	c, err := locateFiles(options)
 	if err != nil {
 		return nil, []*Error{err}
@@ -64,7 +64,7 @@ func CheckAll(options Options) (*Config, []*Error) {
 }
 
 // locateFiles finds the home and the configuration file.
-func locateFiles(options Options) (*Config, *Error) {
+func locateFiles(options LoadOptions) (*Config, *Error) {
 	environ := options.environment()
 	home, err := locateHome(environ)
 	if err != nil {
@@ -76,29 +76,29 @@ func locateFiles(options Options) (*Config, *Error) {
 	}
 	central := options.Central
 	if central == "" && !home.Fallback {
-		if named := CentralFile(home.Path); mayExist(named) {
+		if named := FleetConfigPath(home.Path); fileMayExist(named) {
 			central = named
 		}
 	}
 	return &Config{home: home, file: file, central: central}, nil
 }
 
-func (o Options) environment() environment {
+func (o LoadOptions) environment() environment {
 	if o.Environ != nil {
 		return o.Environ
 	}
 	return os.Environ()
 }
 
-func (c *Config) readLayers(options Options) []*Error {
-	document := &node{kind: objectNode}
+func (c *Config) readLayers(options LoadOptions) []*Error {
+	document := &documentNode{kind: objectNode}
 	if c.file != "" {
 		var err *Error
 		if document, err = readConfigFile(c.file); err != nil {
 			return []*Error{err}
 		}
 	}
-	central := &node{kind: objectNode}
+	central := &documentNode{kind: objectNode}
 	if c.central != "" {
 		var err *Error
 		if central, err = readConfigFile(c.central); err != nil {
@@ -122,7 +122,7 @@ func (c *Config) readLayers(options Options) []*Error {
 const maxFileBytes = 4 << 20
 
 // readConfigFile parses a configuration file, by its extension as YAML or as JSON with comments.
-func readConfigFile(path string) (*node, *Error) {
+func readConfigFile(path string) (*documentNode, *Error) {
 	origin := Origin{Source: FileSource, Name: path}
 	if info, err := os.Stat(path); err == nil {
 		if open := checkFileMode(path, info); open != nil {
@@ -151,7 +151,7 @@ func checkFileMode(path string, info fs.FileInfo) *Error {
 	}
 	origin := Origin{Source: FileSource, Name: path}
 	if mode := info.Mode(); mode.Perm()&0o002 != 0 {
-		return newFault(origin, "", fmt.Sprintf("every user can write this file (mode %04o), which decides what agents may do",
+		return newError(origin, "", fmt.Sprintf("every user can write this file (mode %04o), which decides what agents may do",
 			mode.Perm()), "`chmod go-w "+path+"`")
 	}
 	real, err := filepath.EvalSymlinks(path)
@@ -163,37 +163,37 @@ func checkFileMode(path string, info fs.FileInfo) *Error {
 	if err != nil || above.Mode().Perm()&0o002 == 0 || above.Mode()&fs.ModeSticky != 0 {
 		return nil
 	}
-	return newFault(origin, "", fmt.Sprintf("every user can replace this file (%s has mode %04o), which decides what agents may do", dir, above.Mode().Perm()),
+	return newError(origin, "", fmt.Sprintf("every user can replace this file (%s has mode %04o), which decides what agents may do", dir, above.Mode().Perm()),
 		"`chmod go-w "+dir+"`")
 }
 
 const exposePathsKey = "isolation.expose_paths"
 
 // mergeLayers checks the layers and merges them with koanf.
-func (c *Config) mergeLayers(central, document *node, environ environment) []*Error {
-	fromCentral, given := checkCentral(central, environ)
-	check := &checker{userHome: environ.userHome(), settings: map[string]Setting{}}
+func (c *Config) mergeLayers(central, document *documentNode, environ environment) []*Error {
+	fromCentral, given := checkFleetConfig(central, environ)
+	check := &documentChecker{userHome: environ.userHome(), settings: map[string]Setting{}}
 	checked, _ := check.checkValue(document, keySchema().root, "")
 	fromFile, _ := checked.(map[string]any) // nil if not an object, which is a recorded fault
 	vars := &variableLayer{checker: check}
-	if isolation := document.findValue("isolation"); isolation != nil {
-		vars.expose = isolation.findValue("expose_paths")
+	if isolation := document.findMemberValue("isolation"); isolation != nil {
+		vars.expose = isolation.findMemberValue("expose_paths")
 	}
 	// The list of agents is replaced, never merged, so koanf need not copy it.
 	if agents, ok := fromFile["agents"].(map[string]any); ok {
 		delete(agents, "agents")
 	}
-	sortFaults(check.faults)
-	check.addLower(given)
-	layers := []koanf.Provider{valueLayer(c.defaultValues())}
+	sortErrorsByLine(check.faults)
+	check.addLowerLayer(given)
+	layers := []koanf.Provider{memoryLayer(c.defaultValues())}
 	if len(central.members) > 0 {
-		layers = append(layers, valueLayer(fromCentral))
+		layers = append(layers, memoryLayer(fromCentral))
 	}
 	if len(document.members) > 0 {
-		layers = append(layers, valueLayer(fromFile))
+		layers = append(layers, memoryLayer(fromFile))
 	}
 	if own := environ.keyVariables(); len(own) > 0 {
-		layers = append(layers, vars.newProvider(own))
+		layers = append(layers, vars.newKoanfProvider(own))
 	}
 	k := koanf.New(".")
 	for _, provider := range layers {
@@ -205,32 +205,32 @@ func (c *Config) mergeLayers(central, document *node, environ environment) []*Er
 	if len(check.faults) > 0 {
 		return check.faults
 	}
-	c.settings, c.agents = check.settings, check.agentList()
-	if err := c.decodeAll(k.Raw()); err != nil {
+	c.settings, c.agents = check.settings, check.agentObjects()
+	if err := c.decodeMergedLayers(k.Raw()); err != nil {
 		return []*Error{err}
 	}
 	return nil
 }
 
-// valueLayer is a koanf provider of values in memory.
-type valueLayer map[string]any
+// memoryLayer is a koanf provider of values in memory.
+type memoryLayer map[string]any
 
 // Read returns the values.
-func (l valueLayer) Read() (map[string]any, error) { return l, nil }
+func (l memoryLayer) Read() (map[string]any, error) { return l, nil }
 
 // ReadBytes is unsupported.
-func (l valueLayer) ReadBytes() ([]byte, error) {
+func (l memoryLayer) ReadBytes() ([]byte, error) {
 	return nil, errors.New("the values are parsed already")
 }
 
 // defaultValues returns the defaults of all keys outside lists and ids.
 func (c *Config) defaultValues() map[string]any {
-	out := map[string]any{"plugins": bundledGrants()}
+	out := map[string]any{"plugins": bundledPluginGrants()}
 	for _, row := range keyTable() {
 		if row.Default == nil || strings.ContainsAny(row.Name, "[<") {
 			continue
 		}
-		parts := splitName(row.Name)
+		parts := splitKeyName(row.Name)
 		m := out
 		for _, part := range parts[:len(parts)-1] {
 			next, ok := m[part].(map[string]any)
@@ -242,12 +242,12 @@ func (c *Config) defaultValues() map[string]any {
 		}
 		m[parts[len(parts)-1]] = row.Default
 	}
-	out["agents"].(map[string]any)["defaults"].(map[string]any)["workspace"] = c.defaultWorkspace("workspace")
+	out["agents"].(map[string]any)["defaults"].(map[string]any)["workspace"] = c.defaultWorkspacePath("workspace")
 	return out
 }
 
 // applyFlags applies the flags, which override all layers.
-func (c *Config) applyFlags(options Options, environ environment) *Error {
+func (c *Config) applyFlags(options LoadOptions, environ environment) *Error {
 	id := options.Agent
 	if id == "" {
 		id = c.AgentIDs()[0]
@@ -265,11 +265,11 @@ func (c *Config) applyFlags(options Options, environ environment) *Error {
 	return nil
 }
 
-// CentralFile returns the path of the fleet's configuration.
-func CentralFile(home string) string { return filepath.Join(home, "fleet", "central.json") }
+// FleetConfigPath returns the path of the fleet's configuration.
+func FleetConfigPath(home string) string { return filepath.Join(home, "fleet", "central.json") }
 
-// mayExist reports whether a file exists, or may exist: ignoring an inaccessible file would lift its restrictions.
-func mayExist(path string) bool {
+// fileMayExist reports whether a file exists, or may exist: ignoring an inaccessible file would lift its restrictions.
+func fileMayExist(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)
 }
@@ -277,12 +277,12 @@ func mayExist(path string) bool {
 // localKeys are never set by a fleet: trusted keys and secrets.
 var localKeys = []string{"fleet", "secrets"}
 
-// checkCentral checks the fleet's configuration.
-func checkCentral(central *node, environ environment) (map[string]any, *checker) {
-	check := &checker{userHome: environ.userHome(), settings: map[string]Setting{}}
+// checkFleetConfig checks the fleet's configuration.
+func checkFleetConfig(central *documentNode, environ environment) (map[string]any, *documentChecker) {
+	check := &documentChecker{userHome: environ.userHome(), settings: map[string]Setting{}}
 	for _, m := range central.members {
 		if slices.Contains(localKeys, m.key) {
-			check.addFault(newFault(m.origin, m.key, "is each machine's own, and not for a fleet to say",
+			check.addFault(newError(m.origin, m.key, "is each machine's own, and not for a fleet to say",
 				"set it in the machine's own configuration"))
 		}
 	}
@@ -291,12 +291,12 @@ func checkCentral(central *node, environ environment) (map[string]any, *checker)
 	if agents, ok := values["agents"].(map[string]any); ok {
 		delete(agents, "agents")
 	}
-	sortFaults(check.faults)
+	sortErrorsByLine(check.faults)
 	return values, check
 }
 
-// addLower adds the settings of a lower layer that this layer does not set. Lists of objects are replaced.
-func (c *checker) addLower(lower *checker) {
+// addLowerLayer adds the settings of a lower layer that this layer does not set. Lists of objects are replaced.
+func (c *documentChecker) addLowerLayer(lower *documentChecker) {
 	c.faults = slices.Concat(lower.faults, c.faults)
 	own := maps.Clone(c.settings)
 	for key, setting := range lower.settings {

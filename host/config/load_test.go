@@ -38,7 +38,7 @@ func (i instance) environ(variables ...string) []string {
 }
 
 func (i instance) load(variables ...string) (*Config, error) {
-	return Load(Options{Environ: i.environ(variables...)})
+	return Load(LoadOptions{Environ: i.environ(variables...)})
 }
 
 // mustLoad loads text as config.json, or without a file when it is empty.
@@ -81,14 +81,14 @@ func TestDefaults(t *testing.T) {
 	a := mustAgent(t, c, "")
 	want := &AgentConfig{
 		ID: "main",
-		Defaults: Defaults{
+		AgentDefaults: AgentDefaults{
 			Workspace:           filepath.Join(c.Home().Path, "workspace"),
 			RestrictToWorkspace: true,
 			Limits:              QuotaLimits{CallsAtOnce: 16, CommandsPerCPU: 1, CallsPerMinute: 60_000, OutputMBPerMinute: 4096, Plugins: 64},
 			Run:                 Run{Limits: ExecLimits{Processes: 4096, Memory: "16GB", FileSize: "64GB", OpenFiles: 65536}},
-			AgentLoop: AgentLoop{MaxTokens: 32768, MaxIterations: 50, MaxRetries: 2, RetryBackoff: 2, SummarizeMessages: 20,
-				SummarizePercent: 75, MaxParallelTurns: 1, Budget: Budget{Minutes: 60},
-				Subturn:   Subturn{MaxDepth: 3, MaxConcurrent: 5, TimeoutMinutes: 5, ConcurrencyTimeout: 30},
+			AgentLoopSettings: AgentLoopSettings{MaxTokens: 32768, MaxIterations: 50, MaxRetries: 2, RetryBackoff: 2, SummarizeMessages: 20,
+				SummarizePercent: 75, MaxParallelTurns: 1, Budget: TurnBudget{Minutes: 60},
+				Subturn:   SubagentLimits{MaxDepth: 3, MaxConcurrent: 5, TimeoutMinutes: 5, ConcurrencyTimeout: 30},
 				Subagents: Subagents{AllowAgents: []string{}}},
 		},
 		Tools: Tools{
@@ -238,7 +238,7 @@ func TestWhatIsReturnedBelongsToTheCaller(t *testing.T) {
 	p := c.Plugin("p")
 	p.Grants.Env[0] = "changed"
 	p.Config["l"].([]any)[0] = "changed"
-	Schema()[0].Name = "changed"
+	KnownKeys()[0].Name = "changed"
 
 	again := mustAgent(t, c, "a")
 	if again.Tools.Disabled[0] != "x" || again.Modules[0].Actions[0] != "read" {
@@ -250,7 +250,7 @@ func TestWhatIsReturnedBelongsToTheCaller(t *testing.T) {
 	if got := find(t, c.Settings(), "plugins.p.grants.env").Value.([]string)[0]; got != "X" {
 		t.Errorf("the setting is %s", got)
 	}
-	if Schema()[0].Name == "changed" {
+	if KnownKeys()[0].Name == "changed" {
 		t.Error("the table has changed")
 	}
 }

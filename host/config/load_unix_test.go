@@ -37,7 +37,7 @@ func TestAConfigurationThatEverybodyCanWriteIsRefused(t *testing.T) {
 		if err := os.Chmod(dir, c.dir); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Load(Options{File: file, Environ: []string{"HOME=" + dir}})
+		_, err := Load(LoadOptions{File: file, Environ: []string{"HOME=" + dir}})
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v; want %q", name, err, c.want)
 		}

@@ -12,7 +12,7 @@ import (
 // Similarity of the last part counts most, then the distance of the parents. near is false if hardly a letter matches.
 func nearestKey(unknown, parent, path string) (key string, near bool) {
 	last := unknown[strings.LastIndex(unknown, ".")+1:]
-	above, written := splitName(parent), splitName(path)
+	above, written := splitKeyName(parent), splitKeyName(path)
 	best, bestScore := "", 0
 	var walk func(e *keyEntry)
 	walk = func(e *keyEntry) {
@@ -21,12 +21,12 @@ func nearestKey(unknown, parent, path string) (key string, near bool) {
 			if child.name[0] == '[' || child.name[0] == '<' {
 				continue
 			}
-			parts := splitName(child.full)
+			parts := splitKeyName(child.full)
 			shared := sharedPrefixLength(above, parts[:len(parts)-1])
 			apart := (len(above) - shared) + (len(parts) - 1 - shared)
 			mistyped := 1000 * suggest.Distance(last, child.name) / max(len(last), len(child.name))
 			if score := mistyped + 20*apart; best == "" || score < bestScore {
-				best, bestScore, near = joinConcrete(parts, written, shared), score, mistyped < 600
+				best, bestScore, near = joinAsWritten(parts, written, shared), score, mistyped < 600
 			}
 		}
 	}
@@ -44,18 +44,18 @@ func unknownKeyHint(full, path string, e *keyEntry) string {
 	for _, child := range e.children {
 		names = append(names, child.name)
 	}
-	return "the nearest known key is " + joinName(path, suggest.Nearest(full[strings.LastIndex(full, ".")+1:], names)) +
+	return "the nearest known key is " + joinKeyName(path, suggest.Nearest(full[strings.LastIndex(full, ".")+1:], names)) +
 		", and " + path + " has " + strings.Join(names, ", ")
 }
 
-// joinConcrete joins parts, with the first shared ones as written.
-func joinConcrete(parts, written []string, shared int) string {
+// joinAsWritten joins parts, with the first shared ones as written.
+func joinAsWritten(parts, written []string, shared int) string {
 	full := ""
 	for i, part := range parts {
 		if i < shared {
 			part = written[i]
 		}
-		full = joinName(full, part)
+		full = joinKeyName(full, part)
 	}
 	return full
 }

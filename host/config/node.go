@@ -5,11 +5,11 @@ import (
 	"strconv"
 )
 
-// nodeKind is the kind of a node.
-type nodeKind uint8
+// documentNodeKind is the kind of a node.
+type documentNodeKind uint8
 
 const (
-	objectNode nodeKind = iota + 1
+	objectNode documentNodeKind = iota + 1
 	listNode
 	textNode
 	numberNode
@@ -17,42 +17,42 @@ const (
 	nullNode
 )
 
-func (k nodeKind) String() string {
+func (k documentNodeKind) String() string {
 	return [...]string{"nothing", "an object", "a list", "a string", "a number", "a boolean", "null"}[k]
 }
 
-// node is a value in a document. Both formats are parsed to nodes, which know where they were written.
-type node struct {
-	kind    nodeKind
+// documentNode is a value in a document. Both formats are parsed to nodes, which know where they were written.
+type documentNode struct {
+	kind    documentNodeKind
 	origin  Origin
 	scalar  string // string; number as written; "true" or "false"
 	members []member
-	items   []*node
+	items   []*documentNode
 }
 
 // member is a key of an object with its value. Keys may repeat; the check rejects that.
 type member struct {
 	key    string
 	origin Origin
-	value  *node
+	value  *documentNode
 }
 
 // maxDepth limits the nesting of a document. The known keys need eight levels.
 const maxDepth = 64
 
-// plainValue returns the value as encoding/json does, with whole numbers as int64.
-func (n *node) plainValue() any {
+// toPlainValue returns the value as encoding/json does, with whole numbers as int64.
+func (n *documentNode) toPlainValue() any {
 	switch n.kind {
 	case objectNode:
 		m := make(map[string]any, len(n.members))
 		for _, member := range n.members {
-			m[member.key] = member.value.plainValue()
+			m[member.key] = member.value.toPlainValue()
 		}
 		return m
 	case listNode:
 		l := make([]any, 0, len(n.items))
 		for _, item := range n.items {
-			l = append(l, item.plainValue())
+			l = append(l, item.toPlainValue())
 		}
 		return l
 	case textNode:
@@ -73,8 +73,8 @@ func (n *node) plainValue() any {
 	}
 }
 
-// findValue returns the value of the first member with a key; nil for none.
-func (n *node) findValue(key string) *node {
+// findMemberValue returns the value of the first member with a key; nil for none.
+func (n *documentNode) findMemberValue(key string) *documentNode {
 	for _, m := range n.members {
 		if m.key == key {
 			return m.value
@@ -91,7 +91,7 @@ func (o Origin) withLine(line int) Origin {
 	return o
 }
 
-// syntaxError returns a parser's error.
-func syntaxError(origin Origin, format string, args ...any) *Error {
+// newSyntaxError returns a parser's error.
+func newSyntaxError(origin Origin, format string, args ...any) *Error {
 	return &Error{Origin: origin, Problem: fmt.Sprintf(format, args...)}
 }

@@ -97,11 +97,11 @@ func (e *Error) Error() string {
 // Unwrap returns the cause; may be nil.
 func (e *Error) Unwrap() error { return e.err }
 
-func newFault(origin Origin, key, problem, cure string) *Error {
+func newError(origin Origin, key, problem, cure string) *Error {
 	return &Error{Origin: origin, Key: key, Problem: problem, Cure: cure}
 }
 
-// sortFaults sorts the faults of one file by line: missing keys are detected at the end of an object.
-func sortFaults(faults []*Error) {
+// sortErrorsByLine sorts the faults of one file by line: missing keys are detected at the end of an object.
+func sortErrorsByLine(faults []*Error) {
 	slices.SortStableFunc(faults, func(a, b *Error) int { return cmp.Compare(a.Origin.Line, b.Origin.Line) })
 }

@@ -11,20 +11,20 @@ import (
 )
 
 // checkRules checks a list of command rules, each alone and then with its examples.
-func (c *checker) checkRules(n *node, path string) (any, bool) {
+func (c *documentChecker) checkRules(n *documentNode, path string) (any, bool) {
 	if n.kind != listNode {
-		c.addFault(wrongKind(n, path, "a list of rules"))
+		c.addFault(wrongKindError(n, path, "a list of rules"))
 		return nil, false
 	}
 	out := make([]map[string]any, 0, len(n.items))
 	var parsed []guard.Rule
 	for i, item := range n.items {
-		rule, err := parseRule(item, path+"["+strconv.Itoa(i)+"]")
+		rule, err := parseExecRule(item, path+"["+strconv.Itoa(i)+"]")
 		if err != nil {
 			c.addFault(err)
 			continue
 		}
-		out = append(out, item.plainValue().(map[string]any))
+		out = append(out, item.toPlainValue().(map[string]any))
 		parsed = append(parsed, rule)
 	}
 	if len(parsed) < len(n.items) {
@@ -39,21 +39,21 @@ func (c *checker) checkRules(n *node, path string) (any, bool) {
 	return out, true
 }
 
-// parseRule parses one rule.
-func parseRule(n *node, path string) (guard.Rule, *Error) {
+// parseExecRule parses one rule.
+func parseExecRule(n *documentNode, path string) (guard.Rule, *Error) {
 	if n.kind != objectNode {
-		return guard.Rule{}, wrongKind(n, path, "an object")
+		return guard.Rule{}, wrongKindError(n, path, "an object")
 	}
 	if err := checkDuplicates(n, path); err != nil {
 		return guard.Rule{}, err
 	}
-	parsed, err := ParseRules([]map[string]any{n.plainValue().(map[string]any)}, n.origin)
+	parsed, err := ParseExecRules([]map[string]any{n.toPlainValue().(map[string]any)}, n.origin)
 	if err != nil {
 		if inner := errors.Unwrap(err); inner != nil {
 			err = inner // the key has the position
 		}
 		problem, cure := splitRemedy(err.Error())
-		if id := n.findValue("id"); id != nil && id.kind == textNode && id.scalar != "" {
+		if id := n.findMemberValue("id"); id != nil && id.kind == textNode && id.scalar != "" {
 			problem = "rule " + id.scalar + ": " + problem
 		}
 		return guard.Rule{}, &Error{Origin: n.origin, Key: path, Problem: problem, Cure: cure, err: err}
@@ -69,8 +69,8 @@ func splitRemedy(text string) (problem, cure string) {
 	return text, ""
 }
 
-// ParseRules parses the command rules of [Exec]. Decisions by these rules name their file or variable.
-func ParseRules(rules []map[string]any, origin Origin) ([]guard.Rule, error) {
+// ParseExecRules parses the command rules of [Exec]. Decisions by these rules name their file or variable.
+func ParseExecRules(rules []map[string]any, origin Origin) ([]guard.Rule, error) {
 	if len(rules) == 0 {
 		return nil, nil
 	}

@@ -31,7 +31,7 @@ func TestRules(t *testing.T) {
 	if got := find(t, c.Settings(), "agents.agents[1].tools.exec.rules"); got.Origin.Line != 4 {
 		t.Errorf("the rules of b are %+v", got)
 	}
-	parsed, err := ParseRules(a.Tools.Exec.Rules, find(t, a.Settings(), "tools.exec.rules").Origin)
+	parsed, err := ParseExecRules(a.Tools.Exec.Rules, find(t, a.Settings(), "tools.exec.rules").Origin)
 	if err != nil || len(parsed) != 1 || parsed[0].ID != "tf" || parsed[0].File != "config.json" {
 		t.Errorf("%+v, %v", parsed, err)
 	}
@@ -78,7 +78,7 @@ func TestFaultsOfRules(t *testing.T) {
 	}
 	i := newInstance(t)
 	i.write("config.json", `{"tools": {"exec": {"rules": [{`+ok+`, "hit": ["ls; ls"]}]}}}`)
-	_, faults := CheckAll(Options{Environ: i.environ(`PICOCLAW_TOOLS_EXEC_RULES=[{"id": 1}]`)})
+	_, faults := LoadWithAllErrors(LoadOptions{Environ: i.environ(`PICOCLAW_TOOLS_EXEC_RULES=[{"id": 1}]`)})
 	if len(faults) != 2 || faults[0].Cure != "correct the conditions, or the example" {
 		t.Fatalf("%v", faults)
 	}

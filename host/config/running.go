@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// AgentLoop are the settings in agents.defaults for the agent loop.
-type AgentLoop struct {
-	Model             string    `koanf:"model"` // name in model_list; may be empty
-	Instructions      string    `koanf:"instructions"`
-	MaxTokens         int64     `koanf:"max_tokens"`
-	MaxIterations     int64     `koanf:"max_tool_iterations"`
-	MaxRetries        int64     `koanf:"max_llm_retries"`
-	RetryBackoff      int64     `koanf:"llm_retry_backoff_secs"`
-	SummarizeMessages int64     `koanf:"summarize_message_threshold"`
-	SummarizePercent  int64     `koanf:"summarize_token_percent"`
-	MaxParallelTurns  int64     `koanf:"max_parallel_turns"`
-	Budget            Budget    `koanf:"budget"`
-	Subturn           Subturn   `koanf:"subturn"`
-	Subagents         Subagents `koanf:"subagents"`
+// AgentLoopSettings are the settings in agents.defaults for the agent loop.
+type AgentLoopSettings struct {
+	Model             string         `koanf:"model"` // name in model_list; may be empty
+	Instructions      string         `koanf:"instructions"`
+	MaxTokens         int64          `koanf:"max_tokens"`
+	MaxIterations     int64          `koanf:"max_tool_iterations"`
+	MaxRetries        int64          `koanf:"max_llm_retries"`
+	RetryBackoff      int64          `koanf:"llm_retry_backoff_secs"`
+	SummarizeMessages int64          `koanf:"summarize_message_threshold"`
+	SummarizePercent  int64          `koanf:"summarize_token_percent"`
+	MaxParallelTurns  int64          `koanf:"max_parallel_turns"`
+	Budget            TurnBudget     `koanf:"budget"`
+	Subturn           SubagentLimits `koanf:"subturn"`
+	Subagents         Subagents      `koanf:"subagents"`
 }
 
 // Subagents lists the agents to which an agent may delegate.
@@ -27,16 +27,16 @@ type Subagents struct {
 	AllowAgents []string `koanf:"allow_agents"` // ids, or * for any
 }
 
-// Budget limits one turn; zero is no limit.
-type Budget struct {
+// TurnBudget limits one turn; zero is no limit.
+type TurnBudget struct {
 	Tokens  int64   `koanf:"tokens"`
 	CostUSD float64 `koanf:"cost_usd"`
 	Calls   int64   `koanf:"calls"`
 	Minutes int64   `koanf:"minutes"`
 }
 
-// Subturn limits subagents.
-type Subturn struct {
+// SubagentLimits limits subagents.
+type SubagentLimits struct {
 	MaxDepth           int64 `koanf:"max_depth"`
 	MaxConcurrent      int64 `koanf:"max_concurrent"`
 	TimeoutMinutes     int64 `koanf:"default_timeout_minutes"`

@@ -22,7 +22,7 @@ const (
 	FreeType    KeyType = "free object"     // any keys, unchecked
 	ListsType   KeyType = "lists by name"   // object of lists of strings
 	TextsType   KeyType = "texts by name"   // object of strings
-	RulesType   KeyType = "list of rules"   // command rules, for [guard.ParseRules]
+	RulesType   KeyType = "list of rules"   // command rules, for [guard.ParseExecRules]
 )
 
 // Key is a row of the table of known keys.
@@ -34,9 +34,9 @@ type Key struct {
 	Alias string
 
 	Type   KeyType
-	Format Format   // constraint on the string, or on each string in the list
-	Values []string // allowed strings, if not empty
-	Min    int64    // limits of an integer or size; both 0 for none
+	Format StringFormat // constraint on the string, or on each string in the list
+	Values []string     // allowed strings, if not empty
+	Min    int64        // limits of an integer or size; both 0 for none
 	Max    int64
 
 	// Default is the built-in value: string, bool, int64, float64, []string or []map[string]any; nil for none.
@@ -82,9 +82,9 @@ const (
 	agentPrefix    = agentsKey + "[]."
 )
 
-// Schema returns the table of all keys in the order of the documentation. Keys that agents can override have a second
-// row without a default.
-func Schema() []Key {
+// KnownKeys returns the table of all keys in the order of the documentation. Keys that agents can override have a
+// second row without a default.
+func KnownKeys() []Key {
 	return slices.Clone(keySchema().rows)
 }
 
@@ -125,10 +125,10 @@ var keySchema = sync.OnceValue(func() *keyTree {
 })
 
 func (e *keyEntry) insertKey(row *Key) {
-	for _, name := range splitName(row.Name) {
+	for _, name := range splitKeyName(row.Name) {
 		next := e.findChild(name)
 		if next == nil {
-			next = &keyEntry{name: name, full: joinName(e.full, name)}
+			next = &keyEntry{name: name, full: joinKeyName(e.full, name)}
 			e.children = append(e.children, next)
 		}
 		e = next
@@ -154,21 +154,21 @@ func (e *keyEntry) keyType() KeyType {
 	return e.key.Type
 }
 
-// splitName splits a name into parts: "agents.agents[].id" into "agents", "agents", "[]" and "id".
-func splitName(name string) []string {
+// splitKeyName splits a name into parts: "agents.agents[].id" into "agents", "agents", "[]" and "id".
+func splitKeyName(name string) []string {
 	return strings.Split(strings.ReplaceAll(name, "[", ".["), ".")
 }
 
-// joinName appends a part to a name.
-func joinName(full, part string) string {
+// joinKeyName appends a part to a name.
+func joinKeyName(full, part string) string {
 	if full == "" || strings.HasPrefix(part, "[") {
 		return full + part
 	}
 	return full + "." + part
 }
 
-// ModuleActions returns the actions of the filesystem module.
-func ModuleActions() []string {
+// FilesystemModuleActions returns the actions of the filesystem module.
+func FilesystemModuleActions() []string {
 	for _, row := range keyTable() {
 		if row.Name == "agents.agents[].modules[].actions" {
 			return slices.Clone(row.Values)

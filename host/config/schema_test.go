@@ -16,7 +16,7 @@ func TestTheStructsHaveTheKeysOfTheTable(t *testing.T) {
 	var file struct {
 		Schema string `koanf:"$schema"`
 		Agents struct {
-			Defaults Defaults `koanf:"defaults"`
+			Defaults AgentDefaults `koanf:"defaults"`
 			Agents   []struct {
 				ID      string       `koanf:"id"`
 				Modules []Module     `koanf:"modules"`
@@ -41,9 +41,9 @@ func TestTheStructsHaveTheKeysOfTheTable(t *testing.T) {
 		Fleet     Fleet             `koanf:"fleet"`
 		Approvals Approvals         `koanf:"approvals"`
 		Telemetry Telemetry         `koanf:"telemetry"`
-		Signed    Signatures        `koanf:"signatures"`
+		Signed    PluginSignatures  `koanf:"signatures"`
 		Workspace struct {
-			Protect Protect `koanf:"protect"`
+			Protect FileProtection `koanf:"protect"`
 		} `koanf:"workspace"`
 	}
 	have := map[string]bool{}
@@ -76,7 +76,7 @@ func fieldNames(typ reflect.Type, name string, have map[string]bool) {
 			case tag == ",squash":
 				fieldNames(field.Type, name, have)
 			case tag != ",remain" && tag != "-":
-				fieldNames(field.Type, joinName(name, cmp.Or(tag, strings.ToLower(field.Name))), have)
+				fieldNames(field.Type, joinKeyName(name, cmp.Or(tag, strings.ToLower(field.Name))), have)
 			}
 		}
 	case typ.Kind() == reflect.Pointer:
@@ -92,7 +92,7 @@ func fieldNames(typ reflect.Type, name string, have map[string]bool) {
 
 func TestTheTable(t *testing.T) {
 	names := map[string]bool{}
-	for _, row := range Schema() {
+	for _, row := range KnownKeys() {
 		if names[row.Name] {
 			t.Errorf("%s is there twice", row.Name)
 		}
@@ -103,7 +103,7 @@ func TestTheTable(t *testing.T) {
 		if s, ok := row.Default.(string); ok && row.Values != nil && !slices.Contains(row.Values, s) {
 			t.Errorf("the default of %s is not one of its values", row.Name)
 		}
-		if own := row.AgentName(); own != "" && !slices.ContainsFunc(Schema(),
+		if own := row.AgentName(); own != "" && !slices.ContainsFunc(KnownKeys(),
 			func(k Key) bool { return k.Name == "agents.agents[]."+own }) {
 			t.Errorf("an agent can't set %s", row.Name)
 		}

@@ -42,8 +42,8 @@ func (c *Config) pluginSetting(row Key, id string) (Setting, bool) {
 	if s, ok := c.settings[key]; ok {
 		return s.cloneSetting(), true
 	}
-	s := Setting{Key: key, Value: cloneValue(row.Default)}
-	if given, ok := bundledGrants()[id].(map[string]any); ok && strings.HasPrefix(name, "grants.") {
+	s := Setting{Key: key, Value: deepCloneValue(row.Default)}
+	if given, ok := bundledPluginGrants()[id].(map[string]any); ok && strings.HasPrefix(name, "grants.") {
 		if v, ok := given["grants"].(map[string]any)[strings.TrimPrefix(name, "grants.")]; ok {
 			s.Value = v
 		}
@@ -59,9 +59,9 @@ func (c *Config) commonSetting(row Key) (Setting, bool) {
 	if s, ok := c.settings[row.Name]; ok {
 		return s.cloneSetting(), true
 	}
-	s := Setting{Key: row.Name, Value: cloneValue(row.Default)}
+	s := Setting{Key: row.Name, Value: deepCloneValue(row.Default)}
 	if row.Name == defaultsPrefix+"workspace" {
-		s.Value = c.defaultWorkspace("workspace")
+		s.Value = c.defaultWorkspacePath("workspace")
 	}
 	return s, row.Default != nil
 }
@@ -84,7 +84,7 @@ func (c *Config) agentSettings(i int) []Setting {
 			continue
 		}
 		s, _ := c.commonSetting(row)
-		if own, ok := c.settings[c.agentKey(i, row.AgentName())]; ok {
+		if own, ok := c.settings[c.agentKeyName(i, row.AgentName())]; ok {
 			s = own.cloneSetting()
 			s.Own = true
 		}
@@ -92,11 +92,11 @@ func (c *Config) agentSettings(i int) []Setting {
 		out = append(out, s)
 	}
 	for _, name := range []string{"plugins.enabled", "plugins.disabled"} {
-		if own, ok := c.settings[c.agentKey(i, name)]; ok {
+		if own, ok := c.settings[c.agentKeyName(i, name)]; ok {
 			out = append(out, Setting{Key: name, Value: own.Value, Origin: own.Origin}.cloneSetting())
 		}
 	}
-	prefix := c.agentKey(i, "modules[")
+	prefix := c.agentKeyName(i, "modules[")
 	modules := len(out)
 	for key, s := range c.settings {
 		if strings.HasPrefix(key, prefix) {
@@ -108,8 +108,8 @@ func (c *Config) agentSettings(i int) []Setting {
 	return out
 }
 
-// agentKey returns the full name, as written, of a key in the settings of agent i.
-func (c *Config) agentKey(i int, name string) string {
+// agentKeyName returns the full name, as written, of a key in the settings of agent i.
+func (c *Config) agentKeyName(i int, name string) string {
 	list := agentsKey
 	if _, alias := c.settings[agentsAlias]; alias {
 		list = agentsAlias
@@ -118,12 +118,12 @@ func (c *Config) agentKey(i int, name string) string {
 }
 
 func (s Setting) cloneSetting() Setting {
-	s.Value = cloneValue(s.Value)
+	s.Value = deepCloneValue(s.Value)
 	return s
 }
 
-// agentList returns the agents' own settings, with one agent if none is configured.
-func (c *checker) agentList() []map[string]any {
+// agentObjects returns the agents' own settings, with one agent if none is configured.
+func (c *documentChecker) agentObjects() []map[string]any {
 	var out []map[string]any
 	for _, key := range []string{agentsKey, agentsAlias} {
 		list, _ := c.settings[key].Value.([]any)
@@ -137,8 +137,8 @@ func (c *checker) agentList() []map[string]any {
 	return out
 }
 
-// dropAgents removes the recorded agents, since a later layer replaces the whole list.
-func (c *checker) dropAgents() {
+// dropRecordedAgents removes the recorded agents, since a later layer replaces the whole list.
+func (c *documentChecker) dropRecordedAgents() {
 	for key := range c.settings {
 		if strings.HasPrefix(key, agentsKey) || strings.HasPrefix(key, agentsAlias) {
 			delete(c.settings, key)

@@ -9,8 +9,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Defaults are the settings of agents.defaults.
-type Defaults struct {
+// AgentDefaults are the settings of agents.defaults.
+type AgentDefaults struct {
 	Workspace                 string `koanf:"workspace"` // absolute
 	RestrictToWorkspace       bool   `koanf:"restrict_to_workspace"`
 	AllowReadOutsideWorkspace bool   `koanf:"allow_read_outside_workspace"`
@@ -19,7 +19,7 @@ type Defaults struct {
 	Limits QuotaLimits `koanf:"limits"`
 	Run    Run         `koanf:"run"`
 
-	AgentLoop `koanf:",squash"`
+	AgentLoopSettings `koanf:",squash"`
 }
 
 // Run are the settings of agents.defaults.run.
@@ -57,7 +57,7 @@ type Exec struct {
 	EnableDenyPatterns  bool             `koanf:"enable_deny_patterns"`
 	CustomDenyPatterns  []string         `koanf:"custom_deny_patterns"`
 	CustomAllowPatterns []string         `koanf:"custom_allow_patterns"`
-	Rules               []map[string]any `koanf:"rules"`   // checked, for [guard.ParseRules]
+	Rules               []map[string]any `koanf:"rules"`   // checked, for [guard.ParseExecRules]
 	Profile             string           `koanf:"profile"` // "default" or "seed_strict"
 	UndoableDeletes     bool             `koanf:"undoable_deletes"`
 	TimeoutSeconds      int64            `koanf:"timeout_seconds"`
@@ -196,16 +196,16 @@ func (s MCPServer) Digest() string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
-// Protect are the settings of workspace.protect: added entries, and disabled built-in ones.
-type Protect struct {
+// FileProtection are the settings of workspace.protect: added entries, and disabled built-in ones.
+type FileProtection struct {
 	Enabled bool     `koanf:"enabled"`
 	Deny    []string `koanf:"deny"`
 	Ask     []string `koanf:"ask"`
 	Allow   []string `koanf:"allow"`
 }
 
-// Signatures are the settings for plugin signatures.
-type Signatures struct {
+// PluginSignatures are the settings for plugin signatures.
+type PluginSignatures struct {
 	Required bool     `koanf:"required"`
 	Keys     []string `koanf:"keys"` // minisign's public keys
 }

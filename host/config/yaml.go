@@ -15,12 +15,12 @@ import (
 const maxNodes = 100_000
 
 // parseYAML parses one YAML document. The nodes get origin with their line, which koanf's parser does not preserve.
-func parseYAML(data []byte, origin Origin) (*node, *Error) {
+func parseYAML(data []byte, origin Origin) (*documentNode, *Error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document yaml.Node
 	if err := decoder.Decode(&document); err != nil {
 		if errors.Is(err, io.EOF) {
-			return &node{kind: objectNode, origin: origin.withLine(1)}, nil // comments only
+			return &documentNode{kind: objectNode, origin: origin.withLine(1)}, nil // comments only
 		}
 		return nil, yamlSyntaxError(err, origin)
 	}
@@ -29,12 +29,12 @@ func parseYAML(data []byte, origin Origin) (*node, *Error) {
 		if err != nil {
 			return nil, yamlSyntaxError(err, origin)
 		}
-		return nil, syntaxError(origin.withLine(second.Line), "a second YAML document starts here, and only one is read")
+		return nil, newSyntaxError(origin.withLine(second.Line), "a second YAML document starts here, and only one is read")
 	}
 	c := yamlConverter{origin: origin}
 	n, err := c.convertNode(&document, 0)
 	if err == nil && n.kind == nullNode {
-		n = &node{kind: objectNode, origin: origin.withLine(1)}
+		n = &documentNode{kind: objectNode, origin: origin.withLine(1)}
 	}
 	return n, err
 }
@@ -45,23 +45,23 @@ type yamlConverter struct {
 	count  int
 }
 
-func (c *yamlConverter) convertNode(y *yaml.Node, depth int) (*node, *Error) {
+func (c *yamlConverter) convertNode(y *yaml.Node, depth int) (*documentNode, *Error) {
 	if c.count++; c.count > maxNodes {
-		return nil, syntaxError(c.origin.withLine(y.Line), "more than %d values once the aliases are filled in", maxNodes)
+		return nil, newSyntaxError(c.origin.withLine(y.Line), "more than %d values once the aliases are filled in", maxNodes)
 	}
 	if depth > maxDepth {
-		return nil, syntaxError(c.origin.withLine(y.Line), "nested more than %d levels deep", maxDepth)
+		return nil, newSyntaxError(c.origin.withLine(y.Line), "nested more than %d levels deep", maxDepth)
 	}
 	switch y.Kind {
 	case yaml.DocumentNode:
 		if len(y.Content) == 0 {
-			return &node{kind: nullNode, origin: c.origin.withLine(1)}, nil
+			return &documentNode{kind: nullNode, origin: c.origin.withLine(1)}, nil
 		}
 		return c.convertNode(y.Content[0], depth)
 	case yaml.AliasNode:
 		return c.convertNode(y.Alias, depth+1)
 	case yaml.SequenceNode:
-		n := &node{kind: listNode, origin: c.origin.withLine(y.Line), items: make([]*node, 0, len(y.Content))}
+		n := &documentNode{kind: listNode, origin: c.origin.withLine(y.Line), items: make([]*documentNode, 0, len(y.Content))}
 		for _, content := range y.Content {
 			item, err := c.convertNode(content, depth+1)
 			if err != nil {
@@ -77,15 +77,15 @@ func (c *yamlConverter) convertNode(y *yaml.Node, depth int) (*node, *Error) {
 	}
 }
 
-func (c *yamlConverter) convertMapping(y *yaml.Node, depth int) (*node, *Error) {
-	n := &node{kind: objectNode, origin: c.origin.withLine(y.Line), members: make([]member, 0, len(y.Content)/2)}
+func (c *yamlConverter) convertMapping(y *yaml.Node, depth int) (*documentNode, *Error) {
+	n := &documentNode{kind: objectNode, origin: c.origin.withLine(y.Line), members: make([]member, 0, len(y.Content)/2)}
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		key := y.Content[i]
 		switch {
 		case key.ShortTag() == "!!merge":
-			return nil, syntaxError(c.origin.withLine(key.Line), "merge keys (<<) are not supported; write the keys out")
+			return nil, newSyntaxError(c.origin.withLine(key.Line), "merge keys (<<) are not supported; write the keys out")
 		case key.Kind != yaml.ScalarNode:
-			return nil, syntaxError(c.origin.withLine(key.Line), "a key must be a plain name")
+			return nil, newSyntaxError(c.origin.withLine(key.Line), "a key must be a plain name")
 		}
 		value, err := c.convertNode(y.Content[i+1], depth+1)
 		if err != nil {
@@ -96,8 +96,8 @@ func (c *yamlConverter) convertMapping(y *yaml.Node, depth int) (*node, *Error) 
 	return n, nil
 }
 
-func (c *yamlConverter) convertScalar(y *yaml.Node) (*node, *Error) {
-	n := &node{origin: c.origin.withLine(y.Line), scalar: y.Value}
+func (c *yamlConverter) convertScalar(y *yaml.Node) (*documentNode, *Error) {
+	n := &documentNode{origin: c.origin.withLine(y.Line), scalar: y.Value}
 	switch tag := y.ShortTag(); tag {
 	case "!!str", "!!timestamp": // dates are text
 		n.kind = textNode
@@ -106,20 +106,20 @@ func (c *yamlConverter) convertScalar(y *yaml.Node) (*node, *Error) {
 	case "!!bool":
 		var b bool
 		if err := y.Decode(&b); err != nil {
-			return nil, syntaxError(c.origin.withLine(y.Line), "%q is not a boolean", y.Value)
+			return nil, newSyntaxError(c.origin.withLine(y.Line), "%q is not a boolean", y.Value)
 		}
 		n.kind, n.scalar = booleanNode, strconv.FormatBool(b)
 	case "!!int":
 		// Normalise YAML's number formats, such as 0x1f and 1_000.
 		var i int64
 		if err := y.Decode(&i); err != nil {
-			return nil, syntaxError(c.origin.withLine(y.Line), "%q is not a whole number that fits in 64 bits", y.Value)
+			return nil, newSyntaxError(c.origin.withLine(y.Line), "%q is not a whole number that fits in 64 bits", y.Value)
 		}
 		n.kind, n.scalar = numberNode, strconv.FormatInt(i, 10)
 	case "!!float":
 		n.kind = numberNode
 	default:
-		return nil, syntaxError(c.origin.withLine(y.Line), "the tag %s is not supported", tag)
+		return nil, newSyntaxError(c.origin.withLine(y.Line), "the tag %s is not supported", tag)
 	}
 	return n, nil
 }
@@ -132,7 +132,7 @@ func yamlSyntaxError(err error, origin Origin) *Error {
 		line, _ = strconv.Atoi(place[1]) // empty without a line: 0
 		message = message[len(place[0]):]
 	}
-	out := syntaxError(origin.withLine(line), "this is not YAML: %s", message)
+	out := newSyntaxError(origin.withLine(line), "this is not YAML: %s", message)
 	out.err = err
 	return out
 }

@@ -32,7 +32,7 @@ func (c *Console) showAgents(*sessionRequest) (any, error) {
 	}
 	stopped := killswitch.ReadStops(c.options.Home)
 	var view agentsView
-	if stop := stopped.StopFor(""); stop != nil && stop.Agent == "" {
+	if stop := stopped.StopOfAgent(""); stop != nil && stop.Agent == "" {
 		view.All = stop
 	}
 	for _, a := range all {
@@ -42,7 +42,7 @@ func (c *Console) showAgents(*sessionRequest) (any, error) {
 }
 
 func newAgentRow(a Agent, stopped killswitch.StopsByAgent) agentRow {
-	out := agentRow{Agent: a, Stop: stopped.StopFor(a.ID)}
+	out := agentRow{Agent: a, Stop: stopped.StopOfAgent(a.ID)}
 	for _, p := range a.Plugins {
 		for _, t := range p.Tools {
 			if t.Enabled {
@@ -97,7 +97,7 @@ func (c *Console) stopAgent(v *sessionRequest) (string, error) {
 			Why: strings.ToValidUTF8(v.PostFormValue("why"), "\uFFFD")})
 	case "start":
 		c.options.Logger.Info("agents go on", "agent", id, "by", v.By)
-		killswitch.StopOf(c.options.Home, id).WaitUntilSeen()
+		killswitch.StopOf(c.options.Home, id).WaitUntilHostsRead()
 		if _, err := killswitch.ResumeAgent(c.options.Home, id); err != nil {
 			return "", &httpError{http.StatusConflict, "Not done: " + err.Error()}
 		}

@@ -25,7 +25,7 @@ type waitingRow struct {
 }
 
 func (c *Console) showApprovals(*sessionRequest) (any, error) {
-	all, err := approvals.ListWaiting(c.options.Home)
+	all, err := approvals.ListWaitingCalls(c.options.Home)
 	if err != nil {
 		return nil, err
 	}
@@ -48,15 +48,15 @@ func exactArguments(arguments json.RawMessage) string {
 
 // answerCall approves or denies the exact call that was shown, identified by the digest in the form.
 func (c *Console) answerCall(v *sessionRequest) (string, error) {
-	w, err := approvals.FindWaiting(c.options.Home, v.PostFormValue("id"))
+	w, err := approvals.FindWaitingCall(c.options.Home, v.PostFormValue("id"))
 	if err == nil && subtle.ConstantTimeCompare([]byte(w.Digest()), []byte(v.PostFormValue("digest"))) != 1 {
-		err = approvals.ErrGone
+		err = approvals.ErrNotWaiting
 	}
 	if err == nil {
 		err = approvals.AnswerCall(c.options.Home, w, approvals.Answer{Yes: v.PostFormValue("answer") == "allow", By: v.By,
 			Way: "console", Time: time.Now().UTC(), Why: v.PostFormValue("why")})
 	}
-	if errors.Is(err, approvals.ErrGone) || errors.Is(err, approvals.ErrAnswered) {
+	if errors.Is(err, approvals.ErrNotWaiting) || errors.Is(err, approvals.ErrAnswered) {
 		return "", &httpError{http.StatusConflict, "The call does not wait any more, or was answered already."}
 	}
 	return "approvals", err

@@ -53,7 +53,7 @@ func copyQuery(q url.Values) url.Values {
 
 func (c *Console) showAudit(v *sessionRequest) (any, error) {
 	q := copyQuery(v.URL.Query())
-	query := audit.Query{Limit: perPage, After: q.Get("after")}
+	query := audit.LogQuery{Limit: perPage, After: q.Get("after")}
 	q.Del("after")
 	var err error
 	if query.Filter, err = audit.ParseFilter(q.Get, time.Now()); err != nil {
@@ -78,12 +78,12 @@ func (c *Console) showAudit(v *sessionRequest) (any, error) {
 }
 
 // searchLog searches until a page is full, or for maxSearchTime.
-func (c *Console) searchLog(q audit.Query) (*audit.Page, error) {
-	all := &audit.Page{}
+func (c *Console) searchLog(q audit.LogQuery) (*audit.LogPage, error) {
+	all := &audit.LogPage{}
 	for began, most := time.Now(), q.Limit; ; q.After = all.Next {
 		q.Limit = most - len(all.Records)
 		page, err := audit.SearchLog(c.options.Log, q)
-		if errors.Is(err, audit.ErrGone) {
+		if errors.Is(err, audit.ErrNotInLog) {
 			return nil, notFound("This part of the record is not there any more.")
 		}
 		if err != nil {

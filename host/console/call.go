@@ -28,7 +28,7 @@ func (c *Console) showCall(v *sessionRequest) (any, error) {
 	}
 	call, ok := c.feed.findCall(session, at)
 	if !ok {
-		if call, err = audit.FindCall(c.options.Log, session, at); errors.Is(err, audit.ErrGone) {
+		if call, err = audit.FindCall(c.options.Log, session, at); errors.Is(err, audit.ErrNotInLog) {
 			return nil, notFound("There is no such call in the record, or not any more.")
 		} else if err != nil {
 			return nil, err

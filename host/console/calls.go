@@ -120,7 +120,7 @@ func templateFuncs() template.FuncMap {
 		"callURL":   callURL,
 		"agentURL":  func(id string) string { return "agent?" + url.Values{"id": {id}}.Encode() },
 		"callsOf":   func(agent string) string { return "calls?" + url.Values{"agent": {agent}}.Encode() },
-		"decisions": audit.Decisions,
+		"decisions": audit.DecisionNames,
 	}
 }
 

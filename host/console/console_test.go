@@ -54,11 +54,11 @@ func (w *world) Undo(_ context.Context, agent, id string, dry, _ bool) (string, 
 func newWorld(t *testing.T) *world {
 	w := &world{t: t, home: t.TempDir(), clock: time.Now()}
 	path := filepath.Join(w.home, "logs", "audit.jsonl")
-	err := killswitch.PrepareHome(w.home)
+	err := killswitch.CreateStopFile(w.home)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.log, err = audit.OpenLog(path, audit.Options{}); err != nil {
+	if w.log, err = audit.OpenLog(path, audit.LogOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	w.Console = New(Options{Home: w.home, Log: path, Operator: w, Instance: w, Version: "1"})

@@ -46,7 +46,7 @@ type callFeed struct {
 func (f *callFeed) followLog(ctx context.Context, log string, failed func(error)) {
 	bytes := int64(initialBytes)
 	for ctx.Err() == nil {
-		if err := audit.FollowLatest(ctx, log, bytes, func(r audit.Record) error { f.addCall(r); return nil }); err != nil {
+		if err := audit.FollowLogTail(ctx, log, bytes, func(r audit.Record) error { f.addCall(r); return nil }); err != nil {
 			failed(err)
 		}
 		bytes = 0 // keep the calls in memory
@@ -155,7 +155,7 @@ func (c *Console) streamCalls(w http.ResponseWriter, v *sessionRequest) error {
 			}
 			c.sendCalls(out, filter, append([]feedCall{one}, drainCalls(calls)...))
 		case <-look.C:
-			all, err := approvals.ListWaiting(c.options.Home)
+			all, err := approvals.ListWaitingCalls(c.options.Home)
 			if err != nil {
 				continue
 			}

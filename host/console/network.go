@@ -44,7 +44,7 @@ func (c *Console) showNetwork(v *sessionRequest) (any, error) {
 	if view.Agents, err = c.options.Instance.Agents(); err != nil {
 		return nil, err
 	}
-	page, err := c.searchLog(audit.Query{Filter: filter, Limit: maxConnectionRecords})
+	page, err := c.searchLog(audit.LogQuery{Filter: filter, Limit: maxConnectionRecords})
 	if err != nil {
 		return nil, err
 	}

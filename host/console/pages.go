@@ -129,7 +129,7 @@ func (p *page) Title() string { return p.title }
 func (c *Console) renderPage(w http.ResponseWriter, s *browserSession, t *template.Template, status int, f layoutData) {
 	if s != nil {
 		f.browserSession, f.Nav = s, c.nav
-		if all, err := approvals.ListWaiting(c.options.Home); err == nil {
+		if all, err := approvals.ListWaitingCalls(c.options.Home); err == nil {
 			f.Waiting = len(all)
 		}
 	}

@@ -70,7 +70,7 @@ type examination struct {
 
 // Examine reports the protections of an agent's policy on this machine.
 func Examine(ctx context.Context, o Options) (*Report, error) {
-	e := &examination{Options: o, report: &Report{Agent: o.Policy.Agent(), OK: true}, machine: isolation.DetectFeatures()}
+	e := &examination{Options: o, report: &Report{Agent: o.Policy.AgentID(), OK: true}, machine: isolation.DetectFeatures()}
 	e.checkSandbox()
 	e.checkLandlock()
 	e.checkCommands()
@@ -91,7 +91,7 @@ func Examine(ctx context.Context, o Options) (*Report, error) {
 // checkSandbox reports whether a sandbox is available, also if none is configured.
 func (e *examination) checkSandbox() {
 	const name = "sandbox"
-	in := e.Policy.Isolation()
+	in := e.Policy.IsolationOptions()
 	iso, err := e.configure(true)
 	var cant *isolation.UnavailableError
 	switch {
@@ -115,7 +115,7 @@ func (e *examination) checkSandbox() {
 		e.report.OK = false // nothing starts
 		return
 	}
-	if e.Policy.Guard().Restrict {
+	if e.Policy.GuardPolicy().Restrict {
 		e.iso, _ = e.configure(false) // fails only if the home does not exist
 	}
 }
@@ -123,9 +123,9 @@ func (e *examination) checkSandbox() {
 func (e *examination) configure(enabled bool) (*isolation.Isolation, error) {
 	var rules []isolation.ExposePath
 	if enabled {
-		rules = e.Policy.Isolation().ExposePaths
+		rules = e.Policy.IsolationOptions().ExposePaths
 	}
-	return isolation.Configure(isolation.Config{Enabled: enabled, Home: e.Policy.Home(), ExposePaths: rules, UseCgroups: true},
+	return isolation.Configure(isolation.Config{Enabled: enabled, Home: e.Policy.HomePath(), ExposePaths: rules, UseCgroups: true},
 		e.Logger)
 }
 
@@ -151,11 +151,11 @@ func (e *examination) checkLandlock() {
 	switch {
 	case e.machine.Landlock == 0:
 		e.report.add(name, Impossible, "the kernel does not have it, or it is disabled at boot", getLandlock)
-	case !e.Policy.Guard().Restrict:
+	case !e.Policy.GuardPolicy().Restrict:
 		e.report.add(name, Off, "restrict_to_workspace is false; this kernel has "+version, restrict)
 	case e.machine.Landlock < isolation.LandlockScope:
 		e.report.add(name, On, version+", which does not confine signals and abstract sockets", getScope)
-	case e.Policy.Isolation().Enabled:
+	case e.Policy.IsolationOptions().Enabled:
 		e.report.add(name, On, version+", behind the mount view", "")
 	default:
 		e.report.add(name, On, version+"; without a sandbox it does not prevent looking at names, sizes and modes, changing modes, "+
@@ -165,7 +165,7 @@ func (e *examination) checkLandlock() {
 
 // checkCommands reports commands that only the guard restricts.
 func (e *examination) checkCommands() {
-	if !e.Policy.Guard().Restrict || e.Policy.Isolation().Enabled || isolation.KernelConfines() {
+	if !e.Policy.GuardPolicy().Restrict || e.Policy.IsolationOptions().Enabled || isolation.KernelConfines() {
 		return
 	}
 	e.report.add("commands", Off, "neither a sandbox nor Landlock confines them, so the guard uses its strict profile and background commands "+
@@ -174,10 +174,10 @@ func (e *examination) checkCommands() {
 
 func (e *examination) checkFilter() {
 	const name = "seccomp filter"
-	switch in := e.Policy.Isolation(); {
+	switch in := e.Policy.IsolationOptions(); {
 	case !e.machine.Filter:
 		e.report.add(name, Impossible, "there is none for this architecture", "use an x86-64 or 64-bit ARM machine")
-	case in.Enabled || e.Policy.Guard().Restrict:
+	case in.Enabled || e.Policy.GuardPolicy().Restrict:
 		e.report.add(name, On, "it refuses system calls that ordinary programs do not need", "")
 	default:
 		e.report.add(name, Off, "neither isolation.enabled nor restrict_to_workspace is true",
@@ -185,14 +185,14 @@ func (e *examination) checkFilter() {
 	}
 }
 
-// maxTemporary is the length of a TMPDIR, in bytes, that leaves programs room for the paths of their sockets, which have
-// at most 107.
+// maxTemporary is the length of a TMPDIR, in bytes, that leaves programs room for the paths of their sockets, which
+// have at most 107.
 const maxTemporary = 60
 
 // checkTemporary warns of a long TMPDIR. A sandbox has it as /tmp.
 func (e *examination) checkTemporary() {
-	dir := isolation.UserEnvironment(e.Policy.Home(), e.Policy.Digest()[:16])["TMPDIR"]
-	if e.Policy.Isolation().Enabled || len(dir) <= maxTemporary {
+	dir := isolation.UserEnvironment(e.Policy.HomePath(), e.Policy.Digest()[:16])["TMPDIR"]
+	if e.Policy.IsolationOptions().Enabled || len(dir) <= maxTemporary {
 		return
 	}
 	e.report.add("socket paths", Off, fmt.Sprintf("TMPDIR of commands is %s, %d bytes long, which is too long for the sockets of programs such as Chromium",
@@ -207,8 +207,8 @@ func (e *examination) runAttacks(ctx context.Context) error {
 		return nil
 	}
 	options := selftest.Options{
-		Isolation: e.iso, Network: e.Policy.Isolation().Network && e.Policy.Network() == nil, Command: e.SelfTest,
-		Dir: filepath.Join(e.Policy.Home(), "cache"),
+		Isolation: e.iso, Network: e.Policy.IsolationOptions().Network && e.Policy.NetworkRules() == nil, Command: e.SelfTest,
+		Dir: filepath.Join(e.Policy.HomePath(), "cache"),
 	}
 	report, err := selftest.RunSelfTest(ctx, options)
 	if err != nil {
@@ -223,7 +223,7 @@ func (e *examination) runAttacks(ctx context.Context) error {
 func (e *examination) addResult(p selftest.Protection, result selftest.Result, mode selftest.Mode) {
 	missing := p.MissingRequirement(mode, e.machine)
 	switch {
-	case mode.Sandboxed && !e.Policy.Guard().Restrict && p.Name == "open directories":
+	case mode.Sandboxed && !e.Policy.GuardPolicy().Restrict && p.Name == "open directories":
 		e.report.add(p.Name, Off, "restrict_to_workspace is false, which switches Landlock off", restrict)
 	case result.HasHeld():
 		e.report.add(p.Name, On, "the self-test could not "+p.Attack, "")
@@ -253,7 +253,7 @@ func (e *examination) remedy(mode selftest.Mode) string {
 // checkPatterns reports path patterns that open the whole file system to the sandbox.
 func (e *examination) checkPatterns() {
 	open := e.Policy.KernelPaths().Unanchored
-	if len(open) == 0 || !e.Policy.Guard().Restrict {
+	if len(open) == 0 || !e.Policy.GuardPolicy().Restrict {
 		return
 	}
 	e.report.add("mount view", Off,

@@ -10,7 +10,7 @@ import (
 func (e *examination) checkGroups() {
 	const name = "control groups"
 	if e.iso == nil {
-		if !e.Policy.Isolation().Enabled {
+		if !e.Policy.IsolationOptions().Enabled {
 			e.report.add(name, Off, "neither isolation.enabled nor restrict_to_workspace is true",
 				"set isolation.enabled to true")
 		}

@@ -36,8 +36,8 @@ func TestRefusedTargets(t *testing.T) {
 	names := &counting{f: func(string, int64) []string { return []string{"127.0.0.1"} }}
 	s := newServers(t)
 	port := s.start("allowed.test", echo)
-	w := s.serve(Options{resolver: names,
-		Policy: compile(t, Rules{Allow: []string{"allowed.test:" + port, "allowed.test"}})})
+	w := s.serve(ProxyOptions{resolver: names,
+		Policy: compile(t, PolicyRules{Allow: []string{"allowed.test:" + port, "allowed.test"}})})
 	for _, host := range []string{
 		"evil.test", "xallowed.test", "allowed.test.evil.test", "evil\x00.allowed.test", "evil%00.allowed.test",
 		"allowed.test..", "allowеd.test", "xn--allowd-cvf.test", "127.0.0.1", "0177.0.0.1", "0x7f000001", "2130706433",
@@ -63,7 +63,7 @@ func TestRefusedTargets(t *testing.T) {
 func TestOtherSpellings(t *testing.T) {
 	s := newServers(t)
 	port := s.start("xn--bcher-kva.test", echo)
-	w := s.serve(Options{Policy: compile(t, Rules{Allow: []string{"bücher.test:" + port}, Hosts: local("BÜCHER.test")})})
+	w := s.serve(ProxyOptions{Policy: compile(t, PolicyRules{Allow: []string{"bücher.test:" + port}, Hosts: local("BÜCHER.test")})})
 	for _, host := range []string{"XN--BCHER-KVA.test", "xn--bcher-kva.test.", "bücher.test"} {
 		if resp, body := w.do(w.client(), request(t, "GET", "https://"+host+":"+port+"/")); resp.StatusCode != http.StatusOK {
 			t.Error(host, body)
@@ -74,7 +74,7 @@ func TestOtherSpellings(t *testing.T) {
 func TestRefusalTells(t *testing.T) {
 	s := newServers(t)
 	port := s.start("api.test", echo)
-	w := s.serve(Options{Policy: compile(t, Rules{
+	w := s.serve(ProxyOptions{Policy: compile(t, PolicyRules{
 		Allow: []string{"*.example.test", "api.test:" + port}, Deny: []string{"no.example.test"},
 		Ask: []string{"ask.example.test"}, Methods: map[string][]string{"api.test": {"GET"}}, Hosts: local("api.test"),
 	})})
@@ -111,7 +111,7 @@ func TestConnectToPort22(t *testing.T) {
 		}
 	}()
 	port := portOf(l.Addr())
-	w := newServers(t).serve(Options{Policy: compile(t, Rules{
+	w := newServers(t).serve(ProxyOptions{Policy: compile(t, PolicyRules{
 		Allow: []string{"a.test", "a.test:" + port}, Hosts: local("a.test")})})
 	_, r := w.raw("CONNECT a.test:22 HTTP/1.1\r\nHost: a.test:22\r\n\r\n")
 	if code, _ := status(t, r); code != 403 {
@@ -141,7 +141,7 @@ func TestRebinding(t *testing.T) {
 		}
 		return []string{"127.0.0.1"}
 	}}
-	w := s.serve(Options{resolver: names, Policy: compile(t, Rules{Allow: []string{"a.test:" + port}})})
+	w := s.serve(ProxyOptions{resolver: names, Policy: compile(t, PolicyRules{Allow: []string{"a.test:" + port}})})
 	resp, body := w.do(w.client(), request(t, "GET", "http://a.test:"+port))
 	if resp.StatusCode != http.StatusForbidden || !strings.Contains(body, "addresses [127.0.0.1 ::1") ||
 		!strings.Contains(body, "127.0.0.1/32") {
@@ -153,8 +153,8 @@ func TestRebinding(t *testing.T) {
 
 	// An address of this machine is refused though it is public.
 	names = &counting{f: func(string, int64) []string { return []string{"8.8.8.8"} }}
-	w = s.serve(Options{resolver: names, localAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("8.8.8.8")} },
-		Policy: compile(t, Rules{Allow: []string{"a.test:" + port}})})
+	w = s.serve(ProxyOptions{resolver: names, localAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("8.8.8.8")} },
+		Policy: compile(t, PolicyRules{Allow: []string{"a.test:" + port}})})
 	resp, body = w.do(w.client(), request(t, "GET", "http://a.test:"+port))
 	if resp.StatusCode != http.StatusForbidden || !strings.Contains(body, "8.8.8.8/32") {
 		t.Error(resp.StatusCode, body)
@@ -167,8 +167,8 @@ func TestRebinding(t *testing.T) {
 		}
 		return []string{"10.0.0.9"}
 	}}
-	w = s.serve(Options{resolver: names, localAddrs: func() []netip.Addr { return nil },
-		Policy: compile(t, Rules{Allow: []string{"a.test:" + port, "127.0.0.0/8:" + port}})})
+	w = s.serve(ProxyOptions{resolver: names, localAddrs: func() []netip.Addr { return nil },
+		Policy: compile(t, PolicyRules{Allow: []string{"a.test:" + port, "127.0.0.0/8:" + port}})})
 	if resp, body := w.do(w.client(), request(t, "GET", "http://a.test:"+port)); resp.StatusCode != http.StatusOK {
 		t.Error(resp.StatusCode, body)
 	}
@@ -180,7 +180,7 @@ func TestRebinding(t *testing.T) {
 func TestRedirectIsTheClients(t *testing.T) {
 	s := newServers(t)
 	port := s.start("a.test", http.RedirectHandler("http://169.254.169.254/latest", http.StatusFound))
-	w := s.serve(Options{Policy: compile(t, Rules{Allow: []string{"a.test:" + port}, Hosts: local("a.test"),
+	w := s.serve(ProxyOptions{Policy: compile(t, PolicyRules{Allow: []string{"a.test:" + port}, Hosts: local("a.test"),
 		Methods: map[string][]string{"a.test": {"GET"}}})})
 	resp, body := w.do(w.client(), request(t, "GET", "https://a.test:"+port))
 	if resp.StatusCode != http.StatusForbidden || resp.Request.URL.Host != "169.254.169.254" {
@@ -192,7 +192,7 @@ func TestRedirectIsTheClients(t *testing.T) {
 func TestOneName(t *testing.T) {
 	s := newServers(t)
 	opaque, looked := s.start("a.test", echo), s.start("a.test", echo)
-	w := s.serve(Options{Policy: compile(t, Rules{
+	w := s.serve(ProxyOptions{Policy: compile(t, PolicyRules{
 		Allow:   []string{"a.test:" + opaque, "a.test:" + looked, "b.test:" + looked, "127.0.0.0/8:" + opaque},
 		Hosts:   local("a.test", "b.test"),
 		Methods: map[string][]string{"a.test:" + looked: {"GET"}},
@@ -235,7 +235,7 @@ func TestOneName(t *testing.T) {
 func TestKeptAlive(t *testing.T) {
 	s := newServers(t)
 	port := s.startPlain(echo)
-	w := s.serve(Options{Policy: compile(t, Rules{Allow: []string{"a.test:" + port}, Hosts: local("a.test", "b.test")})})
+	w := s.serve(ProxyOptions{Policy: compile(t, PolicyRules{Allow: []string{"a.test:" + port}, Hosts: local("a.test", "b.test")})})
 	c, r := w.connect("a.test:" + port)
 	for _, step := range []struct {
 		target, host string
@@ -268,7 +268,7 @@ func TestUpgradeToHTTP2(t *testing.T) {
 	got := make(chan http.Header, 1)
 	s := newServers(t)
 	port := s.startPlain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.Header }))
-	w := s.serve(Options{Policy: compile(t, Rules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")})})
+	w := s.serve(ProxyOptions{Policy: compile(t, PolicyRules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")})})
 	_, r := w.raw("GET http://a.test:" + port + "/ HTTP/1.1\r\nHost: a.test:" + port + "\r\n" +
 		"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n\r\n")
 	if code, body := status(t, r); code != 200 {
@@ -291,7 +291,7 @@ func TestSmuggling(t *testing.T) {
 		seen = append(seen, fmt.Sprintf("%s %s %d %v %s %s%s", r.Method, r.URL, r.ContentLength, r.TransferEncoding, b,
 			r.Header.Get("Proxy-Authorization"), r.Header.Get("X-Hop")))
 	}))
-	w := s.serve(Options{Policy: compile(t, Rules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")})})
+	w := s.serve(ProxyOptions{Policy: compile(t, PolicyRules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")})})
 	host := "a.test:" + port
 	for _, head := range []string{
 		"Host: " + host + "\r\nHost: b.test\r\n",

@@ -15,8 +15,9 @@ import (
 	"github.com/picoclaw/picoclaw/internal/authority"
 )
 
-// Authority issues certificates for hosts whose TLS the proxy terminates. Its key exists only in this process.
-type Authority struct {
+// CertificateAuthority issues certificates for hosts whose TLS the proxy terminates. Its key exists only in this
+// process.
+type CertificateAuthority struct {
 	ca      *authority.Authority
 	leafKey *ecdsa.PrivateKey // key of all issued certificates
 
@@ -30,21 +31,21 @@ const (
 	maxIssued = 1024
 )
 
-// NewAuthority returns an authority with a new key.
-func NewAuthority() (*Authority, error) {
+// NewCertificateAuthority returns an authority with a new key.
+func NewCertificateAuthority() (*CertificateAuthority, error) {
 	ca, err := authority.NewAuthority("picoclaw "+rand.Text()[:8], validCA)
 	if err != nil {
 		return nil, err
 	}
 	leafKey, err := authority.NewKey()
-	return &Authority{ca: ca, leafKey: leafKey, issued: map[string]*tls.Certificate{}}, err
+	return &CertificateAuthority{ca: ca, leafKey: leafKey, issued: map[string]*tls.Certificate{}}, err
 }
 
-// Certificate returns the authority's own certificate as PEM.
-func (a *Authority) Certificate() []byte { return a.ca.CertificatePEM() }
+// CertificatePEM returns the authority's own certificate as PEM.
+func (a *CertificateAuthority) CertificatePEM() []byte { return a.ca.CertificatePEM() }
 
 // issueCert returns a certificate for a target's host, from the cache if it is still valid for long enough.
-func (a *Authority) issueCert(t target) (*tls.Certificate, error) {
+func (a *CertificateAuthority) issueCert(t target) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if c := a.issued[t.hostText()]; c != nil && time.Until(c.Leaf.NotAfter) > validLeaf/2 {
@@ -71,18 +72,18 @@ var bundlePaths = [...]string{
 	"/etc/ssl/cert.pem",
 }
 
-// CertBundle returns the authority's certificate together with the certificates that this system trusts, as PEM,
+// TrustedCertBundle returns the authority's certificate together with the certificates that this system trusts, as PEM,
 // since programs with a bundle trust nothing else.
-func CertBundle(a *Authority) ([]byte, error) {
+func TrustedCertBundle(a *CertificateAuthority) ([]byte, error) {
 	files := bundlePaths[:]
 	if file := os.Getenv("SSL_CERT_FILE"); file != "" {
 		files = []string{file}
 	}
-	return readBundle(a, files)
+	return readCertBundle(a, files)
 }
 
-// readBundle appends the authority's certificate to the first bundle file that exists.
-func readBundle(a *Authority, files []string) ([]byte, error) {
+// readCertBundle appends the authority's certificate to the first bundle file that exists.
+func readCertBundle(a *CertificateAuthority, files []string) ([]byte, error) {
 	for _, file := range files {
 		roots, err := os.ReadFile(file)
 		if errors.Is(err, os.ErrNotExist) {
@@ -94,7 +95,7 @@ func readBundle(a *Authority, files []string) ([]byte, error) {
 		if !x509.NewCertPool().AppendCertsFromPEM(roots) {
 			return nil, fmt.Errorf("%s contains no certificates; reinstall your system's", file)
 		}
-		return bytes.Join([][]byte{bytes.TrimSpace(roots), a.Certificate()}, []byte("\n")), nil
+		return bytes.Join([][]byte{bytes.TrimSpace(roots), a.CertificatePEM()}, []byte("\n")), nil
 	}
 	return nil, fmt.Errorf("the system's certificates are in none of %q; "+
 		"install the package ca-certificates, or name a file in SSL_CERT_FILE", files)

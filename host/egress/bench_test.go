@@ -34,7 +34,7 @@ func BenchmarkRequest(b *testing.B) {
 	s := newServers(b)
 	port, looked := s.start("a.test", echo), s.start("a.test", echo)
 	direct := s.start("127.0.0.1", echo)
-	w := s.serve(Options{Policy: compile(b, Rules{Allow: []string{"a.test:" + port, "a.test:" + looked},
+	w := s.serve(ProxyOptions{Policy: compile(b, PolicyRules{Allow: []string{"a.test:" + port, "a.test:" + looked},
 		Hosts: local("a.test"), Methods: map[string][]string{"a.test:" + looked: {"GET"}}})})
 	plain := w.client()
 	plain.Transport.(*http.Transport).Proxy = nil

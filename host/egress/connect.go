@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// serveProxy serves requests of HTTP proxy clients.
-func (p *Proxy) serveProxy(w http.ResponseWriter, r *http.Request) {
+// serveProxyRequest serves requests of HTTP proxy clients.
+func (p *Proxy) serveProxyRequest(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodConnect:
-		p.serveConnect(w, r)
+		p.serveConnectRequest(w, r)
 	case r.URL.Scheme == "http" && r.URL.Host != "":
 		p.servePlainHTTP(w, r)
 	default:
@@ -23,15 +23,15 @@ func (p *Proxy) serveProxy(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveConnect serves a CONNECT request.
-func (p *Proxy) serveConnect(w http.ResponseWriter, r *http.Request) {
+// serveConnectRequest serves a CONNECT request.
+func (p *Proxy) serveConnectRequest(w http.ResponseWriter, r *http.Request) {
 	t, d, ok := p.admitRequest(w, r, 0)
 	if !ok {
 		return
 	}
 	outside, err := p.dialUnlessTerminated(r.Context(), t)
 	if err != nil {
-		p.failRequest(w, t, r.Method, d, err)
+		p.answerFailedRequest(w, t, r.Method, d, err)
 		return
 	}
 	conn, buffered, err := http.NewResponseController(w).Hijack()
@@ -45,7 +45,7 @@ func (p *Proxy) serveConnect(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	early, _ := buffered.Peek(buffered.Reader.Buffered())
-	b := &targetConn{clientConn: c, head: bytes.Clone(early), target: t, decision: d}
+	b := &boundClientConn{clientConn: c, head: bytes.Clone(early), target: t, decision: d}
 	if _, err := io.WriteString(c, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		closeConns(c, outside)
 		return
@@ -55,20 +55,20 @@ func (p *Proxy) serveConnect(w http.ResponseWriter, r *http.Request) {
 
 // admitRequest decides on the target of a proxy request, and answers it if refused.
 func (p *Proxy) admitRequest(w http.ResponseWriter, r *http.Request, port uint16) (target, Decision, bool) {
-	t, err := parseAuthority(r.Host, port)
+	t, err := parseHostPort(r.Host, port)
 	if r.URL.User != nil {
 		err = fmt.Errorf("%q has a user name before the host", r.RequestURI)
 	}
 	if err != nil {
-		bad := newRefusal("network: refused, as %v", err)
+		bad := newRefusalError("network: refused, as %v", err)
 		p.reportRefusal(target{name: r.Host, port: t.port}, r.Method, bad.Decision)
-		answerRefusal(w, http.StatusForbidden, bad)
+		writeHTTPRefusal(w, http.StatusForbidden, bad)
 		return t, bad.Decision, false
 	}
 	d, refused := p.decideOrAsk(r.Context(), t)
 	if refused != nil {
 		p.reportRefusal(t, r.Method, d)
-		answerRefusal(w, http.StatusForbidden, refused)
+		writeHTTPRefusal(w, http.StatusForbidden, refused)
 	}
 	return t, d, refused == nil
 }
@@ -80,22 +80,22 @@ func (p *Proxy) dialUnlessTerminated(ctx context.Context, t target) (net.Conn, e
 	if err != nil || p.terminatesTLS(t) {
 		return nil, err
 	}
-	return p.dialFirst(ctx, t, addrs)
+	return p.dialFirstReachable(ctx, t, addrs)
 }
 
-// failRequest answers a request whose target refused or failed to connect, and reports it.
-func (p *Proxy) failRequest(w http.ResponseWriter, t target, method string, d Decision, err error) {
-	if refused, ok := errors.AsType[*refusal](err); ok {
+// answerFailedRequest answers a request whose target refused or failed to connect, and reports it.
+func (p *Proxy) answerFailedRequest(w http.ResponseWriter, t target, method string, d Decision, err error) {
+	if refused, ok := errors.AsType[*refusalError](err); ok {
 		p.reportRefusal(t, method, refused.Decision)
-		answerRefusal(w, http.StatusForbidden, refused)
+		writeHTTPRefusal(w, http.StatusForbidden, refused)
 		return
 	}
 	p.reportEvent(Event{Time: time.Now(), Host: t.hostText(), Port: t.port, Method: method, Decision: d, Err: err.Error()})
 	http.Error(w, err.Error(), http.StatusBadGateway)
 }
 
-// answerRefusal answers a request with a refusal.
-func answerRefusal(w http.ResponseWriter, status int, refused *refusal) {
+// writeHTTPRefusal answers a request with a refusal.
+func writeHTTPRefusal(w http.ResponseWriter, status int, refused *refusalError) {
 	w.Header().Set(errorHeader, refused.errorCode)
 	http.Error(w, refused.Reason, status)
 }

@@ -19,10 +19,10 @@ func TestCurl(t *testing.T) {
 	s := newServers(t)
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Host, r.Header["Authorization"]) })
 	plain, opaque, looked := s.startPlain(h), s.start("a.test", h), s.start("a.test", h)
-	w := s.serve(Options{Secrets: []Secret{token("a.test:" + looked)}, Policy: compile(t, Rules{
+	w := s.serve(ProxyOptions{Secrets: []Secret{token("a.test:" + looked)}, Policy: compile(t, PolicyRules{
 		Allow: []string{"b.test:" + plain, "a.test:" + opaque, "a.test:" + looked}, Hosts: local("a.test", "b.test")})})
 	roots := filepath.Join(t.TempDir(), "roots.pem")
-	b := strings.Join([]string{string(s.Certificate()), string(w.Authority.Certificate())}, "\n")
+	b := strings.Join([]string{string(s.CertificatePEM()), string(w.Authority.CertificatePEM())}, "\n")
 	if err := os.WriteFile(roots, []byte(b), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -50,8 +50,8 @@ func newDNSServer(p *Policy, refused func(target, Decision)) *dnsServer {
 	}
 }
 
-// nameOf returns the name that an address is assigned to.
-func (n *dnsServer) nameOf(addr netip.Addr) (string, bool) {
+// nameOfAddr returns the name that an address is assigned to.
+func (n *dnsServer) nameOfAddr(addr netip.Addr) (string, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	e := n.byAddr[addr.Unmap()]
@@ -139,7 +139,7 @@ func (n *dnsServer) answerQuestion(q dnsmessage.Question) ([]dnsmessage.Resource
 	t, err := parseHost(q.Name.String(), 0)
 	if err != nil || t.name == "" {
 		if address {
-			n.reportOnce(target{name: q.Name.String()}, n.policy.Decide(q.Name.String(), 0))
+			n.reportRefusalOnce(target{name: q.Name.String()}, n.policy.Decide(q.Name.String(), 0))
 		}
 		return nil, dnsmessage.RCodeNameError
 	}
@@ -155,7 +155,7 @@ func (n *dnsServer) answerQuestion(q dnsmessage.Question) ([]dnsmessage.Resource
 	}
 	if d := n.policy.decideName(t.name); d.Verdict == Deny {
 		if address {
-			n.reportOnce(t, d)
+			n.reportRefusalOnce(t, d)
 		}
 		return nil, dnsmessage.RCodeNameError
 	}
@@ -165,8 +165,8 @@ func (n *dnsServer) answerQuestion(q dnsmessage.Question) ([]dnsmessage.Resource
 	return v4(n.assignAddr(t.name)), dnsmessage.RCodeSuccess
 }
 
-// reportOnce reports a refusal unless the same name was reported shortly before.
-func (n *dnsServer) reportOnce(t target, d Decision) {
+// reportRefusalOnce reports a refusal unless the same name was reported shortly before.
+func (n *dnsServer) reportRefusalOnce(t target, d Decision) {
 	n.mu.Lock()
 	now := time.Now()
 	last, known := n.reportedAt[t.name]

@@ -39,7 +39,7 @@ func ask(t testing.TB, n *dnsServer, name string, kind dnsmessage.Type) dnsmessa
 
 func TestNames(t *testing.T) {
 	var refused []string
-	n := newDNSServer(compile(t, Rules{
+	n := newDNSServer(compile(t, PolicyRules{
 		Allow: []string{"*.example.org", "files.example.net:8443", "bücher.example"}, Ask: []string{"ask.example.com"},
 		Deny: []string{"admin.example.org"},
 	}), func(t target, d Decision) { refused = append(refused, t.hostText()+" "+d.Rule) })
@@ -67,7 +67,7 @@ func TestNames(t *testing.T) {
 	}
 	first := ask(t, n, "a.example.org.", dnsmessage.TypeA).Answers[0].Body.(*dnsmessage.AResource).A
 	addr := netip.AddrFrom4(first)
-	name, ok := n.nameOf(addr)
+	name, ok := n.nameOfAddr(addr)
 	if !ok || name != "a.example.org" || !netip.MustParsePrefix("127.1.0.0/16").Contains(addr) {
 		t.Error(addr, name)
 	}
@@ -75,13 +75,13 @@ func TestNames(t *testing.T) {
 	if first == other {
 		t.Error("two names have one address")
 	}
-	if _, ok := n.nameOf(netip.MustParseAddr("127.1.255.254")); ok {
+	if _, ok := n.nameOfAddr(netip.MustParseAddr("127.1.255.254")); ok {
 		t.Error("an address that wasn't handed out stands for a name")
 	}
 }
 
 func TestNamesBounded(t *testing.T) {
-	n := newDNSServer(compile(t, Rules{Allow: []string{"*"}}), func(target, Decision) {})
+	n := newDNSServer(compile(t, PolicyRules{Allow: []string{"*"}}), func(target, Decision) {})
 	n.maxLeases = 300
 	kept := n.assignAddr("kept.test")
 	for i := range 1000 {
@@ -105,7 +105,7 @@ func TestNamesBounded(t *testing.T) {
 }
 
 func TestNamesRefuseOthers(t *testing.T) {
-	n := newDNSServer(compile(t, Rules{Allow: []string{"*"}}), func(target, Decision) {})
+	n := newDNSServer(compile(t, PolicyRules{Allow: []string{"*"}}), func(target, Decision) {})
 	var m dnsmessage.Message
 	_ = m.Unpack(question(t, "a.test.", dnsmessage.TypeA))
 	for what, c := range map[string]struct {
@@ -140,7 +140,7 @@ func TestNamesRefuseOthers(t *testing.T) {
 
 // TestNamesServed asks as a program does.
 func TestNamesServed(t *testing.T) {
-	w := newServers(t).serve(Options{Policy: compile(t, Rules{Allow: []string{"a.test"}})})
+	w := newServers(t).serve(ProxyOptions{Policy: compile(t, PolicyRules{Allow: []string{"a.test"}})})
 	r := net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "udp", w.dns)
 	}}
@@ -159,7 +159,7 @@ func TestNamesServed(t *testing.T) {
 func FuzzNames(f *testing.F) {
 	f.Add(question(f, "a.test.", dnsmessage.TypeA))
 	f.Add(question(f, "evil\x00.test.", dnsmessage.TypeAAAA))
-	n := newDNSServer(compile(f, Rules{Allow: []string{"*.test"}}), func(target, Decision) {})
+	n := newDNSServer(compile(f, PolicyRules{Allow: []string{"*.test"}}), func(target, Decision) {})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		reply := n.answerMessage(b)
 		if reply == nil {

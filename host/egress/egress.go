@@ -25,11 +25,11 @@ import (
 	"time"
 )
 
-// Options configures a proxy.
-type Options struct {
+// ProxyOptions configures a proxy.
+type ProxyOptions struct {
 	Policy    *Policy
 	Secrets   []Secret
-	Authority *Authority // required if there are secrets or restricted methods
+	Authority *CertificateAuthority // required if there are secrets or restricted methods
 
 	// Report receives each refusal at once, and each request and connection when it ends. Several goroutines call it,
 	// and it must return soon.
@@ -73,8 +73,8 @@ type Listeners struct {
 
 // Proxy connects one sandbox to the network.
 type Proxy struct {
-	Options
-	secrets []boundSecret
+	ProxyOptions
+	secrets []compiledSecret
 	dns     *dnsServer
 
 	proxyServer  *http.Server // serves Listeners.Proxy
@@ -101,8 +101,8 @@ const (
 	maxStreams         = 64 // HTTP/2 streams per connection
 )
 
-// New returns a proxy that serves nothing until Serve.
-func New(o Options) (*Proxy, error) {
+// NewProxy returns a proxy that serves nothing until Serve.
+func NewProxy(o ProxyOptions) (*Proxy, error) {
 	if o.Policy == nil {
 		return nil, errors.New("egress: Policy is nil; compile one with Compile (empty rules refuse everything)")
 	}
@@ -113,39 +113,39 @@ func New(o Options) (*Proxy, error) {
 		o.resolver = net.DefaultResolver
 	}
 	if o.localAddrs == nil {
-		o.localAddrs = localAddrs
+		o.localAddrs = machineAddrs
 	}
 	p := &Proxy{
-		Options:     o,
-		httpConns:   &connQueue{conns: make(chan net.Conn), done: make(chan struct{})},
-		clientSlots: make(chan struct{}, o.Connections),
-		serverSlots: make(chan struct{}, 2*o.Connections),
-		open:        map[io.Closer]bool{},
+		ProxyOptions: o,
+		httpConns:    &connQueue{conns: make(chan net.Conn), done: make(chan struct{})},
+		clientSlots:  make(chan struct{}, o.Connections),
+		serverSlots:  make(chan struct{}, 2*o.Connections),
+		open:         map[io.Closer]bool{},
 	}
 	for _, s := range o.Secrets {
-		b, err := bindSecret(s)
+		b, err := compileSecret(s)
 		if err != nil {
 			return nil, err
 		}
 		p.secrets = append(p.secrets, b)
 	}
-	if p.TerminatesAny() && o.Authority == nil {
+	if p.TerminatesAnyTLS() && o.Authority == nil {
 		return nil, errors.New("egress: secrets and methods require an Authority; create one with NewAuthority")
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.dns = newDNSServer(o.Policy, func(t target, d Decision) { p.reportRefusal(t, "", d) })
 	p.transport = p.newTransport()
 	p.reverseProxy = p.newReverseProxy()
-	p.proxyServer = p.newServer(http.HandlerFunc(p.serveProxy))
-	p.httpServer = p.newServer(http.HandlerFunc(p.serveTargetRequest))
-	p.httpServer.ConnContext = withTargetConn
+	p.proxyServer = p.newHTTPServer(http.HandlerFunc(p.serveProxyRequest))
+	p.httpServer = p.newHTTPServer(http.HandlerFunc(p.serveTargetRequest))
+	p.httpServer.ConnContext = withClientConn
 	p.httpServer.Protocols.SetHTTP2(true)
 	p.httpServer.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: maxStreams}
 	return p, nil
 }
 
-// newServer returns an HTTP server with limits for its clients.
-func (p *Proxy) newServer(h http.Handler) *http.Server {
+// newHTTPServer returns an HTTP server with limits for its clients.
+func (p *Proxy) newHTTPServer(h http.Handler) *http.Server {
 	s := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if p.beginWork() {
@@ -164,8 +164,9 @@ func (p *Proxy) newServer(h http.Handler) *http.Server {
 	return s
 }
 
-// TerminatesAny reports whether the proxy terminates TLS to some hosts, so that the sandbox must trust its authority.
-func (p *Proxy) TerminatesAny() bool {
+// TerminatesAnyTLS reports whether the proxy terminates TLS to some hosts, so that the sandbox must trust its
+// authority.
+func (p *Proxy) TerminatesAnyTLS() bool {
 	for _, r := range p.Policy.parts {
 		if len(r.methods) > 0 {
 			return true
@@ -177,7 +178,7 @@ func (p *Proxy) TerminatesAny() bool {
 // terminatesTLS reports whether the proxy terminates TLS to a target.
 func (p *Proxy) terminatesTLS(t target) bool {
 	for _, r := range p.Policy.parts {
-		if r.methodsFor(t) != nil {
+		if r.methodEntryFor(t) != nil {
 			return true
 		}
 	}
@@ -187,7 +188,7 @@ func (p *Proxy) terminatesTLS(t target) bool {
 // hasSecret reports whether requests to a target get a secret.
 func (p *Proxy) hasSecret(t target) bool {
 	for i := range p.secrets {
-		if p.secrets[i].appliesTo(t) {
+		if p.secrets[i].appliesToTarget(t) {
 			return true
 		}
 	}
@@ -200,7 +201,7 @@ func (p *Proxy) Serve(l Listeners) {
 		p.serveAsync(l.Proxy, func() { _ = p.proxyServer.Serve(limitedListener{l.Proxy, p}) })
 	}
 	for _, web := range l.Web {
-		p.serveAsync(web, func() { p.serveWeb(limitedListener{web, p}) })
+		p.serveAsync(web, func() { p.acceptTransparentConns(limitedListener{web, p}) })
 	}
 	if l.Names != nil {
 		p.serveAsync(l.Names, func() { p.dns.serveConn(l.Names) })

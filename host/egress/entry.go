@@ -18,15 +18,15 @@ type hostEntry struct {
 	port       uint16       // 0 if the entry has no port
 }
 
-// parseEntry parses an entry as an operator writes it.
-func parseEntry(text string) (hostEntry, error) {
+// parseHostEntry parses an entry as an operator writes it.
+func parseHostEntry(text string) (hostEntry, error) {
 	e := hostEntry{text: text}
 	if scheme, rest, ok := strings.Cut(text, "://"); ok {
 		host, _, _ := strings.Cut(rest, "/")
 		return e, fmt.Errorf("it is a URL with the scheme %s; write only the host, %s", scheme, host)
 	}
 	if strings.Contains(text, "/") {
-		return parseNetwork(text)
+		return parseNetworkEntry(text)
 	}
 	host := text
 	if i := strings.LastIndexByte(text, ':'); i >= 0 && strings.Count(text, ":") == 1 {
@@ -55,8 +55,8 @@ func parseEntry(text string) (hostEntry, error) {
 	return e, nil
 }
 
-// parseNetwork parses 10.0.0.0/8, 10.0.0.0/8:8080, fd00::/8 or [fd00::/8]:443.
-func parseNetwork(text string) (hostEntry, error) {
+// parseNetworkEntry parses 10.0.0.0/8, 10.0.0.0/8:8080, fd00::/8 or [fd00::/8]:443.
+func parseNetworkEntry(text string) (hostEntry, error) {
 	e := hostEntry{text: text}
 	network, port, found := strings.TrimPrefix(text, "["), "", false
 	if network != text {
@@ -88,8 +88,8 @@ func parseNetwork(text string) (hostEntry, error) {
 	return e, nil
 }
 
-// publicSuffix returns the public suffix, as com or co.uk, if the entry would match all domains below it.
-func (e hostEntry) publicSuffix() (suffix string, ok bool) {
+// matchedPublicSuffix returns the public suffix, as com or co.uk, if the entry would match all domains below it.
+func (e hostEntry) matchedPublicSuffix() (suffix string, ok bool) {
 	if !e.subdomains {
 		return "", false
 	}

@@ -30,7 +30,7 @@ type exchangeKey struct{}
 // newTransport returns the transport for requests to servers.
 func (p *Proxy) newTransport() *http.Transport {
 	return &http.Transport{
-		DialContext:            p.dialRequest,
+		DialContext:            p.dialForRequest,
 		TLSClientConfig:        &tls.Config{RootCAs: p.Roots, MinVersion: tls.VersionTLS12},
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true,
@@ -66,9 +66,9 @@ func (p *Proxy) newReverseProxy() *httputil.ReverseProxy {
 		ModifyResponse: modifyResponse,
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			x := r.Context().Value(exchangeKey{}).(*httpExchange)
-			if refused, ok := errors.AsType[*refusal](err); ok {
+			if refused, ok := errors.AsType[*refusalError](err); ok {
 				x.decision = refused.Decision
-				answerRefusal(w, http.StatusForbidden, refused)
+				writeHTTPRefusal(w, http.StatusForbidden, refused)
 				return
 			}
 			x.err = err
@@ -81,7 +81,7 @@ func (p *Proxy) newReverseProxy() *httputil.ReverseProxy {
 func modifyResponse(resp *http.Response) error {
 	x := resp.Request.Context().Value(exchangeKey{}).(*httpExchange)
 	resp.Header.Del(errorHeader) // reserved for the proxy
-	body := &countedBody{body: resp.Body, reader: resp.Body, count: &x.received}
+	body := &countingBody{body: resp.Body, reader: resp.Body, count: &x.received}
 	if len(x.redactor.replacements) > 0 {
 		empty := resp.Request.Method == http.MethodHead || resp.StatusCode == http.StatusNotModified
 		for _, encoding := range resp.Header.Values("Content-Encoding") {
@@ -92,7 +92,7 @@ func modifyResponse(resp *http.Response) error {
 		}
 		x.redactor.redactHeader(resp.Header)
 		resp.Status = "" // the reason phrase comes from the server
-		body.reader = x.redactor.newReader(resp.Body)
+		body.reader = x.redactor.newRedactingReader(resp.Body)
 		body.onEnd = func() { x.redactor.redactHeader(resp.Trailer) }
 	}
 	resp.Body = body
@@ -102,8 +102,8 @@ func modifyResponse(resp *http.Response) error {
 	return nil
 }
 
-// countedBody is a request or response body that counts its bytes.
-type countedBody struct {
+// countingBody is a request or response body that counts its bytes.
+type countingBody struct {
 	body   io.ReadCloser
 	reader io.Reader // body, redacted if necessary
 	count  *atomic.Int64
@@ -111,7 +111,7 @@ type countedBody struct {
 }
 
 // Read reads, counts, and runs onEnd at the end.
-func (b *countedBody) Read(into []byte) (int, error) {
+func (b *countingBody) Read(into []byte) (int, error) {
 	n, err := b.reader.Read(into)
 	b.count.Add(int64(n))
 	if err != nil && b.onEnd != nil {
@@ -121,18 +121,18 @@ func (b *countedBody) Read(into []byte) (int, error) {
 }
 
 // Close closes the underlying body.
-func (b *countedBody) Close() error { return b.body.Close() }
+func (b *countingBody) Close() error { return b.body.Close() }
 
-// exactReader reads a number of bytes and then reports EOF without another read. That read would fail: the transport
-// makes it after it has sent a request's body, but the HTTP/1 server has closed the body by then, and the transport
-// would cut off the response.
-type exactReader struct {
+// limitedBodyReader reads a number of bytes and then reports EOF without another read. That read would fail: the
+// transport makes it after it has sent a request's body, but the HTTP/1 server has closed the body by then, and the
+// transport would cut off the response.
+type limitedBodyReader struct {
 	from io.Reader
 	left int64
 }
 
 // Read reads up to the remaining number of bytes.
-func (e *exactReader) Read(into []byte) (int, error) {
+func (e *limitedBodyReader) Read(into []byte) (int, error) {
 	if e.left == 0 {
 		return 0, io.EOF
 	}
@@ -143,7 +143,7 @@ func (e *exactReader) Read(into []byte) (int, error) {
 
 // upgradedConn is a connection that was upgraded from HTTP, as a WebSocket.
 type upgradedConn struct {
-	*countedBody
+	*countingBody
 	server io.Writer
 	sent   *atomic.Int64
 }
@@ -163,20 +163,20 @@ func (u *upgradedConn) CloseWrite() error {
 	return nil
 }
 
-// redactingWriter redacts response headers, also of interim (1xx) responses.
-type redactingWriter struct {
+// redactingResponseWriter redacts response headers, also of interim (1xx) responses.
+type redactingResponseWriter struct {
 	http.ResponseWriter
 	redactor redactor
 }
 
 // WriteHeader redacts the header and writes it.
-func (w redactingWriter) WriteHeader(status int) {
+func (w redactingResponseWriter) WriteHeader(status int) {
 	w.redactor.redactHeader(w.Header())
 	w.ResponseWriter.WriteHeader(status)
 }
 
 // Unwrap returns the underlying writer for http.ResponseController.
-func (w redactingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w redactingResponseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // servePlainHTTP serves a proxy request for an http URL.
 func (p *Proxy) servePlainHTTP(w http.ResponseWriter, r *http.Request) {
@@ -188,17 +188,17 @@ func (p *Proxy) servePlainHTTP(w http.ResponseWriter, r *http.Request) {
 // serveTargetRequest serves a request on a connection that is bound to a target, after checking that the request
 // names the same host.
 func (p *Proxy) serveTargetRequest(w http.ResponseWriter, r *http.Request) {
-	b := r.Context().Value(targetConnKey{}).(*targetConn)
+	b := r.Context().Value(clientConnKey{}).(*boundClientConn)
 	t, scheme := b.target, "http"
 	if r.TLS != nil {
 		scheme = "https"
 	}
 	for _, host := range append(r.Header.Values("Host"), r.Host) {
-		if named, err := parseAuthority(host, standardPort(scheme)); err != nil || named != t ||
+		if named, err := parseHostPort(host, schemePort(scheme)); err != nil || named != t ||
 			r.URL.Scheme != "" && r.URL.Scheme != scheme || r.Method == http.MethodConnect {
-			refused := newRefusal("network: refused a request for %.256q on a connection to %s", host, t.displayName())
+			refused := newRefusalError("network: refused a request for %.256q on a connection to %s", host, t.displayName())
 			p.reportRefusal(t, r.Method, refused.Decision)
-			answerRefusal(w, http.StatusMisdirectedRequest, refused)
+			writeHTTPRefusal(w, http.StatusMisdirectedRequest, refused)
 			return
 		}
 	}
@@ -209,15 +209,15 @@ func (p *Proxy) serveTargetRequest(w http.ResponseWriter, r *http.Request) {
 func (p *Proxy) forwardRequest(w http.ResponseWriter, r *http.Request, t target, d Decision, scheme string) {
 	if refused, ok := p.Policy.decideMethod(t, r.Method); !ok {
 		p.reportRefusal(t, r.Method, refused)
-		answerRefusal(w, http.StatusForbidden, &refusal{refused, codeMethod})
+		writeHTTPRefusal(w, http.StatusForbidden, &refusalError{refused, codeMethod})
 		return
 	}
 	x := &httpExchange{target: t, scheme: scheme, decision: d}
 	var err error
 	if x.redactor, err = injectSecrets(p.secrets, t, r, scheme == "https"); err != nil {
-		refused := newRefusal("%v", err)
+		refused := newRefusalError("%v", err)
 		p.reportRefusal(t, r.Method, refused.Decision)
-		answerRefusal(w, http.StatusForbidden, refused)
+		writeHTTPRefusal(w, http.StatusForbidden, refused)
 		return
 	}
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
@@ -234,14 +234,14 @@ func (p *Proxy) forwardRequest(w http.ResponseWriter, r *http.Request, t target,
 		p.reportEvent(e)
 	}()
 	if r.ContentLength != 0 {
-		in := &countedBody{body: r.Body, reader: r.Body, count: &x.sent}
+		in := &countingBody{body: r.Body, reader: r.Body, count: &x.sent}
 		if r.ContentLength > 0 {
-			in.reader = &exactReader{r.Body, r.ContentLength}
+			in.reader = &limitedBodyReader{r.Body, r.ContentLength}
 		}
 		r.Body = in
 	}
 	if len(x.redactor.replacements) > 0 {
-		w = redactingWriter{w, x.redactor}
+		w = redactingResponseWriter{w, x.redactor}
 	}
 	p.reverseProxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
 }

@@ -50,8 +50,8 @@ func TestConnections(t *testing.T) {
 	const room, clients = 8, 300
 	s := newServers(t)
 	port := s.startPlain(echo)
-	p, err := New(Options{Connections: room,
-		Policy: compile(t, Rules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")})})
+	p, err := NewProxy(ProxyOptions{Connections: room,
+		Policy: compile(t, PolicyRules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestSlowBody(t *testing.T) {
 		_, err := io.Copy(io.Discard, r.Body)
 		reached <- err != nil
 	}))
-	w := s.serve(Options{Policy: compile(t, Rules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")})})
+	w := s.serve(ProxyOptions{Policy: compile(t, PolicyRules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")})})
 	_, _ = w.raw("POST http://a.test:" + port + "/ HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc")
 	<-reached
 	if err := w.Close(); err != nil {
@@ -115,7 +115,7 @@ func TestSlowBody(t *testing.T) {
 
 // TestSilentClient has a connection that is idle for long end.
 func TestSilentClient(t *testing.T) {
-	w := newServers(t).serve(Options{Policy: compile(t, Rules{})})
+	w := newServers(t).serve(ProxyOptions{Policy: compile(t, PolicyRules{})})
 	ours, theirs := net.Pipe()
 	defer ours.Close()
 	c := &clientConn{Conn: theirs, proxy: w.Proxy, timer: time.NewTimer(time.Hour)}
@@ -186,12 +186,12 @@ func TestIdleTunnel(t *testing.T) {
 }
 
 func TestAuthority(t *testing.T) {
-	a, err := NewAuthority()
+	a, err := NewCertificateAuthority()
 	if err != nil {
 		t.Fatal(err)
 	}
 	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(a.Certificate()) {
+	if !roots.AppendCertsFromPEM(a.CertificatePEM()) {
 		t.Fatal("no PEM")
 	}
 	first, err := a.issueCert(target{name: "a.test"})
@@ -216,25 +216,25 @@ func TestAuthority(t *testing.T) {
 }
 
 func TestBundle(t *testing.T) {
-	a, err := NewAuthority()
+	a, err := NewCertificateAuthority()
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := NewAuthority()
+	other, err := NewCertificateAuthority()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	missing, bad, good := filepath.Join(dir, "missing"), filepath.Join(dir, "bad"), filepath.Join(dir, "good")
 	_ = os.WriteFile(bad, []byte("x"), 0o600)
-	_ = os.WriteFile(good, other.Certificate(), 0o600)
-	b, err := readBundle(a, []string{missing, good, bad})
+	_ = os.WriteFile(good, other.CertificatePEM(), 0o600)
+	b, err := readCertBundle(a, []string{missing, good, bad})
 	if err != nil {
 		t.Fatal(err)
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(b)
-	for _, issuer := range []*Authority{a, other} {
+	for _, issuer := range []*CertificateAuthority{a, other} {
 		c, err := issuer.issueCert(target{name: "a.test"})
 		if err != nil {
 			t.Fatal(err)
@@ -244,12 +244,12 @@ func TestBundle(t *testing.T) {
 		}
 	}
 	for _, files := range [][]string{{missing}, {bad}} {
-		if _, err := readBundle(a, files); err == nil || !strings.Contains(err.Error(), "install") {
+		if _, err := readCertBundle(a, files); err == nil || !strings.Contains(err.Error(), "install") {
 			t.Error(err)
 		}
 	}
 	t.Setenv("SSL_CERT_FILE", good)
-	if again, err := CertBundle(a); err != nil || string(again) != string(b) {
+	if again, err := TrustedCertBundle(a); err != nil || string(again) != string(b) {
 		t.Error(err)
 	}
 }

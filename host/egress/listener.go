@@ -93,8 +93,8 @@ func (c *clientConn) closeIfIdle() {
 	_ = c.Close()
 }
 
-// targetConn is a client connection with its target. head is the data that was read ahead.
-type targetConn struct {
+// boundClientConn is a client connection with its target. head is the data that was read ahead.
+type boundClientConn struct {
 	*clientConn
 	head     []byte
 	target   target
@@ -102,7 +102,7 @@ type targetConn struct {
 }
 
 // Read returns the data read ahead first.
-func (b *targetConn) Read(into []byte) (int, error) {
+func (b *boundClientConn) Read(into []byte) (int, error) {
 	if len(b.head) > 0 {
 		n := copy(into, b.head)
 		b.head = b.head[n:]
@@ -111,15 +111,15 @@ func (b *targetConn) Read(into []byte) (int, error) {
 	return b.clientConn.Read(into)
 }
 
-// targetConnKey is the context key of a *targetConn.
-type targetConnKey struct{}
+// clientConnKey is the context key of a *boundClientConn.
+type clientConnKey struct{}
 
-// withTargetConn stores the client connection in the context of its requests.
-func withTargetConn(ctx context.Context, conn net.Conn) context.Context {
+// withClientConn stores the client connection in the context of its requests.
+func withClientConn(ctx context.Context, conn net.Conn) context.Context {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()
 	}
-	return context.WithValue(ctx, targetConnKey{}, conn)
+	return context.WithValue(ctx, clientConnKey{}, conn)
 }
 
 // connQueue is a net.Listener for connections that were accepted elsewhere.

@@ -49,7 +49,7 @@ func TestReadOpening(t *testing.T) {
 		for kind, r := range map[string]io.Reader{
 			"whole": strings.NewReader(c.text), "by bytes": iotest.OneByteReader(strings.NewReader(c.text)),
 		} {
-			o, err := readOpening(r)
+			o, err := readClientPreamble(r)
 			if (err == nil) != c.fine || o.isTLS != c.secure || o.serverName != c.name {
 				t.Errorf("%.20q %s: %+v, %v", c.text, kind, o, err)
 			}
@@ -68,7 +68,7 @@ func FuzzReadOpening(f *testing.F) {
 	f.Add([]byte("GET / HTTP/1.1\r\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := bytes.NewReader(b)
-		o, _ := readOpening(r)
+		o, _ := readClientPreamble(r)
 		rest, _ := io.ReadAll(r)
 		if !bytes.Equal(append(o.head, rest...), b) {
 			t.Error("bytes are lost")

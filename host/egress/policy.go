@@ -9,7 +9,7 @@ import (
 
 // Policy defines the hosts that may be connected to. It is immutable.
 type Policy struct {
-	parts []*rules // all parts must allow a host
+	parts []*compiledRules // all parts must allow a host
 }
 
 // Verdict is a policy's verdict on a host.
@@ -56,7 +56,7 @@ func (p *Policy) decideTarget(t target) Decision {
 }
 
 // decideTarget applies the deny, ask and allow lists to a target.
-func (r *rules) decideTarget(t target) Decision {
+func (r *compiledRules) decideTarget(t target) Decision {
 	for _, e := range r.deny {
 		if (e.matchesHost(t) || e.anyName) && e.restrictsPort(t.port) {
 			return Decision{Deny, "network.deny", e.text,
@@ -86,7 +86,7 @@ func (r *rules) decideTarget(t target) Decision {
 
 // findEntry returns the first entry that matches a target and its port. An entry for a special-purpose address must
 // be a network within that range.
-func (r *rules) findEntry(list []hostEntry, t target, matchesPort func(hostEntry, uint16) bool) *hostEntry {
+func (r *compiledRules) findEntry(list []hostEntry, t target, matchesPort func(hostEntry, uint16) bool) *hostEntry {
 	for i, e := range list {
 		if matchesPort(e, t.port) && e.matchesHost(t) && (t.name != "" || e.matchesSpecificAddr(t.addr)) {
 			return &list[i]
@@ -160,7 +160,7 @@ func (p *Policy) decideName(name string) Decision {
 // decideMethod decides on the method of a request; ok is true if it is allowed.
 func (p *Policy) decideMethod(t target, method string) (Decision, bool) {
 	for _, r := range p.parts {
-		if m := r.methodsFor(t); m != nil && !slices.Contains(m.list, method) {
+		if m := r.methodEntryFor(t); m != nil && !slices.Contains(m.list, method) {
 			return Decision{Deny, "network.methods", m.text, fmt.Sprintf(
 				"network: refused %.32q to %s, which takes only %s; setting network.methods",
 				method, t.displayName(), strings.Join(m.list, ", "))}, false
@@ -169,8 +169,8 @@ func (p *Policy) decideMethod(t target, method string) (Decision, bool) {
 	return Decision{}, true
 }
 
-// methodsFor returns the narrowest entry that restricts a target's methods; nil if none does.
-func (r *rules) methodsFor(t target) *methodEntry {
+// methodEntryFor returns the narrowest entry that restricts a target's methods; nil if none does.
+func (r *compiledRules) methodEntryFor(t target) *methodEntry {
 	for i, m := range r.methods {
 		if m.matchesHost(t) && m.restrictsPort(t.port) {
 			return &r.methods[i]

@@ -9,33 +9,33 @@ import (
 
 func TestCompileErrors(t *testing.T) {
 	for _, c := range []struct {
-		rules Rules
+		rules PolicyRules
 		want  string
 	}{
-		{Rules{Allow: []string{"*.com"}}, `network.allow: "*.com": it matches all domains below com`},
-		{Rules{Allow: []string{"*.co.uk"}}, "below co.uk"},
-		{Rules{Ask: []string{"*.github.io"}}, "network.ask"},
-		{Rules{Allow: []string{"10.0.0.5"}}, "as a network, 10.0.0.5/32"},
-		{Rules{Deny: []string{"[fd00::1]"}}, "as a network, fd00::1/128"},
-		{Rules{Allow: []string{"10.0.0.5/8"}}, "write 10.0.0.0/8"},
-		{Rules{Allow: []string{"https://example.com/"}}, "write only the host, example.com"},
-		{Rules{Allow: []string{"a.*.example.com"}}, "first label"},
-		{Rules{Allow: []string{"example.com:0"}}, "is not a port"},
-		{Rules{Allow: []string{"0x7f.1"}}, "network.allow"},
-		{Rules{Methods: map[string][]string{"a.example.com": {"get"}}}, `network.methods: "a.example.com"`},
-		{Rules{Methods: map[string][]string{"a.example.com": nil}}, "no methods"},
-		{Rules{Hosts: map[string][]string{"a.example.com": {"x"}}}, `network.hosts: "a.example.com": "x" is not an IP address`},
-		{Rules{Hosts: map[string][]string{"10.0.0.1": {"10.0.0.1"}}}, "write a name"},
+		{PolicyRules{Allow: []string{"*.com"}}, `network.allow: "*.com": it matches all domains below com`},
+		{PolicyRules{Allow: []string{"*.co.uk"}}, "below co.uk"},
+		{PolicyRules{Ask: []string{"*.github.io"}}, "network.ask"},
+		{PolicyRules{Allow: []string{"10.0.0.5"}}, "as a network, 10.0.0.5/32"},
+		{PolicyRules{Deny: []string{"[fd00::1]"}}, "as a network, fd00::1/128"},
+		{PolicyRules{Allow: []string{"10.0.0.5/8"}}, "write 10.0.0.0/8"},
+		{PolicyRules{Allow: []string{"https://example.com/"}}, "write only the host, example.com"},
+		{PolicyRules{Allow: []string{"a.*.example.com"}}, "first label"},
+		{PolicyRules{Allow: []string{"example.com:0"}}, "is not a port"},
+		{PolicyRules{Allow: []string{"0x7f.1"}}, "network.allow"},
+		{PolicyRules{Methods: map[string][]string{"a.example.com": {"get"}}}, `network.methods: "a.example.com"`},
+		{PolicyRules{Methods: map[string][]string{"a.example.com": nil}}, "no methods"},
+		{PolicyRules{Hosts: map[string][]string{"a.example.com": {"x"}}}, `network.hosts: "a.example.com": "x" is not an IP address`},
+		{PolicyRules{Hosts: map[string][]string{"10.0.0.1": {"10.0.0.1"}}}, "write a name"},
 	} {
-		if _, err := Compile(c.rules); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := CompilePolicy(c.rules); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Compile(%v) = %v, want %q in it", c.rules, err, c.want)
 		}
 	}
-	compile(t, Rules{Deny: []string{"*.com"}, Allow: []string{"*.internal"}})
+	compile(t, PolicyRules{Deny: []string{"*.com"}, Allow: []string{"*.internal"}})
 }
 
 func TestDecide(t *testing.T) {
-	p := compile(t, Rules{
+	p := compile(t, PolicyRules{
 		Allow: []string{"api.example.com", "*.example.org", "files.example.net:8443", "more.example.net:8443", "10.0.0.0/8",
 			"[fd00::/8]:22", "0.0.0.0/0:99"},
 		Deny: []string{"admin.example.org", "10.9.0.0/16", "*.bad.example.org:443"},
@@ -92,22 +92,22 @@ func TestDecide(t *testing.T) {
 }
 
 func TestAny(t *testing.T) {
-	p := compile(t, Rules{Allow: []string{"*"}, Deny: []string{"*.evil.test"}})
+	p := compile(t, PolicyRules{Allow: []string{"*"}, Deny: []string{"*.evil.test"}})
 	for host, want := range map[string]Verdict{"a.test": Allow, "x.evil.test": Deny, "8.8.8.8": Deny} {
 		if got := p.Decide(host, 443).Verdict; got != want {
 			t.Errorf("%s: %s, want %s", host, got, want)
 		}
 	}
-	p = compile(t, Rules{Allow: []string{"8.0.0.0/8"}, Deny: []string{"*"}})
+	p = compile(t, PolicyRules{Allow: []string{"8.0.0.0/8"}, Deny: []string{"*"}})
 	if d := p.Decide("8.8.8.8", 443); d.Verdict != Deny {
 		t.Error("deny * doesn't deny addresses")
 	}
 }
 
 func TestAnd(t *testing.T) {
-	agent := compile(t, Rules{Allow: []string{"a.test", "b.test", "c.test:9"}, Ask: []string{"d.test"},
+	agent := compile(t, PolicyRules{Allow: []string{"a.test", "b.test", "c.test:9"}, Ask: []string{"d.test"},
 		Methods: map[string][]string{"a.test": {"GET", "PUT"}}})
-	plugin := compile(t, Rules{Allow: []string{"*.test", "a.test", "b.test:9", "c.test:9", "d.test", "e.test:10"},
+	plugin := compile(t, PolicyRules{Allow: []string{"*.test", "a.test", "b.test:9", "c.test:9", "d.test", "e.test:10"},
 		Deny: []string{"b.test"}, Methods: map[string][]string{"a.test": {"GET"}},
 		Hosts: map[string][]string{"a.test": {"169.254.169.254"}}})
 	both := agent.Intersect(plugin)
@@ -134,7 +134,7 @@ func TestAnd(t *testing.T) {
 }
 
 func TestNarrowestMethods(t *testing.T) {
-	p := compile(t, Rules{Methods: map[string][]string{
+	p := compile(t, PolicyRules{Methods: map[string][]string{
 		"*": {"GET"}, "*.example.test": {"GET", "PUT"}, "api.example.test": {"DELETE"},
 	}})
 	for _, c := range []struct {
@@ -151,7 +151,7 @@ func TestNarrowestMethods(t *testing.T) {
 }
 
 func TestReaches(t *testing.T) {
-	p := compile(t, Rules{Allow: []string{"*", "10.1.0.0/16", "0.0.0.0/0"}, Deny: []string{"8.8.8.0/24", "10.1.1.0/24"},
+	p := compile(t, PolicyRules{Allow: []string{"*", "10.1.0.0/16", "0.0.0.0/0"}, Deny: []string{"8.8.8.0/24", "10.1.1.0/24"},
 		Hosts: local("local.test")})
 	name := target{name: "x.test", port: 443}
 	for addr, want := range map[string]bool{
@@ -170,7 +170,7 @@ func TestReaches(t *testing.T) {
 	if loop := netip.MustParseAddr("127.0.0.1"); !p.allowsAddr(target{name: "local.test", port: 9}, loop, true) {
 		t.Error("an entry of the resolver isn't believed")
 	}
-	public := compile(t, Rules{Allow: []string{"*"}})
+	public := compile(t, PolicyRules{Allow: []string{"*"}})
 	if public.allowsAddr(name, netip.MustParseAddr("1.1.1.1"), true) {
 		t.Error("this machine's own address is reached")
 	}

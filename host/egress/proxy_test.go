@@ -30,12 +30,12 @@ type testProxy struct {
 // servers is an authority that the proxy believes.
 type servers struct {
 	testing.TB
-	*Authority
+	*CertificateAuthority
 }
 
 func newServers(t testing.TB) servers {
 	t.Helper()
-	a, err := NewAuthority()
+	a, err := NewCertificateAuthority()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,9 +80,9 @@ func portOf(a net.Addr) string {
 	return port
 }
 
-func compile(t testing.TB, r Rules) *Policy {
+func compile(t testing.TB, r PolicyRules) *Policy {
 	t.Helper()
-	p, err := Compile(r)
+	p, err := CompilePolicy(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,19 +90,19 @@ func compile(t testing.TB, r Rules) *Policy {
 }
 
 // serve starts a proxy that believes the servers.
-func (s servers) serve(o Options) *testProxy {
+func (s servers) serve(o ProxyOptions) *testProxy {
 	s.Helper()
-	ours, err := NewAuthority()
+	ours, err := NewCertificateAuthority()
 	if err != nil {
 		s.Fatal(err)
 	}
 	w := &testProxy{TB: s.TB, events: make(chan Event, 4096), roots: x509.NewCertPool()}
-	w.roots.AppendCertsFromPEM(s.Certificate())
-	w.roots.AppendCertsFromPEM(ours.Certificate())
+	w.roots.AppendCertsFromPEM(s.CertificatePEM())
+	w.roots.AppendCertsFromPEM(ours.CertificatePEM())
 	o.Authority = ours
 	o.Roots = s.pool()
 	o.Report = func(e Event) { w.events <- e }
-	if w.Proxy, err = New(o); err != nil {
+	if w.Proxy, err = NewProxy(o); err != nil {
 		s.Fatal(err)
 	}
 	s.Cleanup(func() { _ = w.Close() })
@@ -236,6 +236,6 @@ var echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 // pool has the authority.
 func (s servers) pool() *x509.CertPool {
 	p := x509.NewCertPool()
-	p.AppendCertsFromPEM(s.Certificate())
+	p.AppendCertsFromPEM(s.CertificatePEM())
 	return p
 }

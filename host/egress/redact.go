@@ -10,16 +10,16 @@ import (
 
 // redactor replaces secret values by their placeholders, which have the same length.
 type redactor struct {
-	replacements []replacement // longest value first
+	replacements []secretReplacement // longest value first
 }
 
-// replacement is a secret value and its placeholder.
-type replacement struct{ value, placeholder string }
+// secretReplacement is a secret value and its placeholder.
+type secretReplacement struct{ value, placeholder string }
 
-// withSecret returns the redactor with another value.
-func (r redactor) withSecret(value, placeholder string) redactor {
-	pairs := append(slices.Clone(r.replacements), replacement{value, placeholder})
-	slices.SortStableFunc(pairs, func(a, b replacement) int { return len(b.value) - len(a.value) })
+// withReplacement returns the redactor with another value.
+func (r redactor) withReplacement(value, placeholder string) redactor {
+	pairs := append(slices.Clone(r.replacements), secretReplacement{value, placeholder})
+	slices.SortStableFunc(pairs, func(a, b secretReplacement) int { return len(b.value) - len(a.value) })
 	return redactor{pairs}
 }
 
@@ -82,8 +82,8 @@ next:
 	return len(b)
 }
 
-// newReader returns a reader of redacted data. It holds back only what may be the beginning of a value.
-func (r redactor) newReader(from io.Reader) io.Reader {
+// newRedactingReader returns a reader of redacted data. It holds back only what may be the beginning of a value.
+func (r redactor) newRedactingReader(from io.Reader) io.Reader {
 	if len(r.replacements) == 0 {
 		return from
 	}

@@ -14,22 +14,22 @@ import (
 
 // relayConn serves an allowed connection according to its first bytes: it tunnels TLS, terminates it, or serves HTTP.
 // outside is the connection to the server, nil if the proxy terminates TLS.
-func (p *Proxy) relayConn(b *targetConn, outside net.Conn) {
+func (p *Proxy) relayConn(b *boundClientConn, outside net.Conn) {
 	start := time.Now()
 	_ = b.SetReadDeadline(start.Add(setupTimeout))
-	o, err := readOpening(b)
+	o, err := readClientPreamble(b)
 	_ = b.SetReadDeadline(time.Time{})
-	b.head = append(o.head, b.head...) // data that readOpening did not consume
+	b.head = append(o.head, b.head...) // data that readClientPreamble did not consume
 	switch {
 	case len(b.head) == 0:
 		p.reportConn(b, start, 0, 0, fmt.Errorf("network: the client connected to %s and sent nothing", b.target.displayName()))
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrDeadlineExceeded):
 		p.reportConn(b, start, 0, 0, err)
 	case err != nil:
-		p.reportRefusal(b.target, http.MethodConnect, newRefusal(
+		p.reportRefusal(b.target, http.MethodConnect, newRefusalError(
 			"network: refused a connection to %s, which begins with neither TLS nor HTTP", b.target.displayName()).Decision)
-	case o.isTLS && !o.matchesTarget(b.target):
-		no := newRefusal("network: refused TLS for %q on a connection to %s", o.serverName, b.target.displayName())
+	case o.isTLS && !o.serverNameMatches(b.target):
+		no := newRefusalError("network: refused TLS for %q on a connection to %s", o.serverName, b.target.displayName())
 		p.reportRefusal(b.target, http.MethodConnect, no.Decision)
 		p.writeRefusal(b, o, no)
 	case o.isTLS && outside != nil:
@@ -49,7 +49,7 @@ func (p *Proxy) relayConn(b *targetConn, outside net.Conn) {
 }
 
 // relayTunnel copies bytes between client and server unchanged.
-func (p *Proxy) relayTunnel(b *targetConn, outside net.Conn, start time.Time) {
+func (p *Proxy) relayTunnel(b *boundClientConn, outside net.Conn, start time.Time) {
 	defer closeConns(b, outside)
 	if !p.registerCloser(outside) {
 		return
@@ -76,7 +76,7 @@ func (p *Proxy) unregisterCloser(c io.Closer) {
 
 // terminateTLS completes the TLS handshake with the client. It returns nil if the handshake fails, for example
 // because the client does not trust the authority.
-func (p *Proxy) terminateTLS(b *targetConn) net.Conn {
+func (p *Proxy) terminateTLS(b *boundClientConn) net.Conn {
 	start := time.Now()
 	c := tls.Server(b, &tls.Config{
 		MinVersion:             tls.VersionTLS12,
@@ -98,7 +98,7 @@ func (p *Proxy) terminateTLS(b *targetConn) net.Conn {
 }
 
 // reportConn reports a connection that has ended.
-func (p *Proxy) reportConn(b *targetConn, start time.Time, sent, received int64, err error) {
+func (p *Proxy) reportConn(b *boundClientConn, start time.Time, sent, received int64, err error) {
 	e := Event{Time: start, Host: b.target.hostText(), Port: b.target.port, Method: http.MethodConnect,
 		Decision: b.decision, Sent: sent, Received: received, Duration: time.Since(start)}
 	if err != nil && p.ctx.Err() == nil {

@@ -17,14 +17,14 @@ type ipResolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// refusal is a decision as an error.
-type refusal struct {
+// refusalError is a decision as an error.
+type refusalError struct {
 	Decision
 	errorCode string // value of the X-Proxy-Error header
 }
 
 // Error returns the reason.
-func (r *refusal) Error() string { return r.Reason }
+func (r *refusalError) Error() string { return r.Reason }
 
 // Values of the X-Proxy-Error header.
 const (
@@ -34,13 +34,13 @@ const (
 	codePolicy    = "blocked-by-policy"
 )
 
-// newRefusal returns a refusal that no setting led to.
-func newRefusal(format string, args ...any) *refusal {
-	return &refusal{Decision{Verdict: Deny, Reason: fmt.Sprintf(format, args...)}, codePolicy}
+// newRefusalError returns a refusal that no setting led to.
+func newRefusalError(format string, args ...any) *refusalError {
+	return &refusalError{Decision{Verdict: Deny, Reason: fmt.Sprintf(format, args...)}, codePolicy}
 }
 
 // decideOrAsk decides on a target, and asks a person if the policy says so.
-func (p *Proxy) decideOrAsk(ctx context.Context, t target) (Decision, *refusal) {
+func (p *Proxy) decideOrAsk(ctx context.Context, t target) (Decision, *refusalError) {
 	d := p.Policy.decideTarget(t)
 	switch {
 	case d.Verdict == Allow:
@@ -48,7 +48,7 @@ func (p *Proxy) decideOrAsk(ctx context.Context, t target) (Decision, *refusal) 
 	case d.Verdict == Ask && p.Ask != nil && p.Ask(ctx, t.hostText(), t.port):
 		return Decision{Verdict: Allow, Rule: d.Rule, Entry: d.Entry}, nil
 	}
-	r := &refusal{d, codePolicy}
+	r := &refusalError{d, codePolicy}
 	switch {
 	case d.Rule == "network.deny":
 		r.errorCode = codeDenylist
@@ -86,15 +86,15 @@ func (p *Proxy) resolveTarget(ctx context.Context, t target) ([]netip.Addr, erro
 		}
 	}
 	if len(allowed) == 0 {
-		r := newRefusal("network: refused %s, as none of its addresses %v is public or named; setting network.allow, "+
-			"as a network such as %s", t.displayName(), addrs, exampleEntry(addrs))
+		r := newRefusalError("network: refused %s, as none of its addresses %v is public or named; setting network.allow, "+
+			"as a network such as %s", t.displayName(), addrs, exampleNetworkEntry(addrs))
 		return nil, r
 	}
 	return allowed, nil
 }
 
-// exampleEntry returns an entry for the first of the addresses.
-func exampleEntry(addrs []netip.Addr) string {
+// exampleNetworkEntry returns an entry for the first of the addresses.
+func exampleNetworkEntry(addrs []netip.Addr) string {
 	if len(addrs) == 0 {
 		return "10.0.0.5/32"
 	}
@@ -102,8 +102,8 @@ func exampleEntry(addrs []netip.Addr) string {
 	return netip.PrefixFrom(addr, addr.BitLen()).String()
 }
 
-// dialFirst connects to a target at the first address that accepts.
-func (p *Proxy) dialFirst(ctx context.Context, t target, addrs []netip.Addr) (net.Conn, error) {
+// dialFirstReachable connects to a target at the first address that accepts.
+func (p *Proxy) dialFirstReachable(ctx context.Context, t target, addrs []netip.Addr) (net.Conn, error) {
 	dialer := net.Dialer{Timeout: setupTimeout / time.Duration(cmp.Or(min(len(addrs), 3), 1))}
 	var errs []error
 	for _, addr := range addrs {
@@ -119,9 +119,9 @@ func (p *Proxy) dialFirst(ctx context.Context, t target, addrs []netip.Addr) (ne
 	return nil, fmt.Errorf(cantPrefix+"connect to %s: %w", t.displayName(), errors.Join(errs...))
 }
 
-// dialRequest dials the server for a request. It is the transport's DialContext.
-func (p *Proxy) dialRequest(ctx context.Context, _, address string) (net.Conn, error) {
-	t, err := parseAuthority(address, 0)
+// dialForRequest dials the server for a request. It is the transport's DialContext.
+func (p *Proxy) dialForRequest(ctx context.Context, _, address string) (net.Conn, error) {
+	t, err := parseHostPort(address, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (p *Proxy) dialRequest(ctx context.Context, _, address string) (net.Conn, e
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	conn, err := p.dialFirst(ctx, t, addrs)
+	conn, err := p.dialFirstReachable(ctx, t, addrs)
 	if err != nil {
 		<-p.serverSlots
 		return nil, err

@@ -11,13 +11,13 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Rules are an operator's rules as written. An entry is a name (api.example.com), all names below one
+// PolicyRules are an operator's rules as written. An entry is a name (api.example.com), all names below one
 // (*.example.org), every name that resolves to public addresses (*) or a network (10.0.0.0/8, fd00::/8), optionally
 // with a port (files.example.net:8443, [fd00::/8]:443).
 //
 // Without a port, an entry of Allow or Ask matches the ports 80 and 443, and one of Deny matches all. An entry of Ask
 // without a port also matches the ports that Allow opens for the same host.
-type Rules struct {
+type PolicyRules struct {
 	Allow, Deny, Ask []string
 
 	// Methods maps entries to the only HTTP methods for their hosts. The narrowest matching entry applies.
@@ -27,8 +27,8 @@ type Rules struct {
 	Hosts map[string][]string
 }
 
-// rules are compiled Rules.
-type rules struct {
+// compiledRules are compiled Rules.
+type compiledRules struct {
 	allow, deny, ask []hostEntry
 	methods          []methodEntry // narrowest first
 	hosts            map[string][]netip.Addr
@@ -41,9 +41,9 @@ type methodEntry struct {
 	list []string
 }
 
-// Compile compiles rules. An error names the invalid entry and the correct form.
-func Compile(r Rules) (*Policy, error) {
-	c := &rules{hosts: map[string][]netip.Addr{}}
+// CompilePolicy compiles rules. An error names the invalid entry and the correct form.
+func CompilePolicy(r PolicyRules) (*Policy, error) {
+	c := &compiledRules{hosts: map[string][]netip.Addr{}}
 	var lines []string
 	for _, list := range []struct {
 		setting string
@@ -51,8 +51,8 @@ func Compile(r Rules) (*Policy, error) {
 		entries *[]hostEntry
 	}{{"network.allow", r.Allow, &c.allow}, {"network.deny", r.Deny, &c.deny}, {"network.ask", r.Ask, &c.ask}} {
 		for _, text := range list.texts {
-			e, err := parseEntry(text)
-			if suffix, ok := e.publicSuffix(); err == nil && ok && list.setting != "network.deny" {
+			e, err := parseHostEntry(text)
+			if suffix, ok := e.matchedPublicSuffix(); err == nil && ok && list.setting != "network.deny" {
 				err = fmt.Errorf("it matches all domains below %s; name individual domains, or write * for all",
 					suffix)
 			}
@@ -64,7 +64,7 @@ func Compile(r Rules) (*Policy, error) {
 		}
 	}
 	for _, text := range slices.Sorted(maps.Keys(r.Methods)) {
-		method, err := parseMethods(text, r.Methods[text])
+		method, err := parseMethodEntry(text, r.Methods[text])
 		if err != nil {
 			return nil, fmt.Errorf("network.methods: %q: %w", text, err)
 		}
@@ -82,12 +82,12 @@ func Compile(r Rules) (*Policy, error) {
 	}
 	slices.Sort(lines)
 	c.digest = strings.Join(slices.Compact(lines), "\n")
-	return &Policy{parts: []*rules{c}}, nil
+	return &Policy{parts: []*compiledRules{c}}, nil
 }
 
-// parseMethods parses an entry of network.methods.
-func parseMethods(text string, list []string) (methodEntry, error) {
-	e, err := parseEntry(text)
+// parseMethodEntry parses an entry of network.methods.
+func parseMethodEntry(text string, list []string) (methodEntry, error) {
+	e, err := parseHostEntry(text)
 	if err != nil {
 		return methodEntry{}, err
 	}

@@ -32,7 +32,7 @@ func (s Secret) GoString() string { return s.Name }
 // Validate checks a secret except for its value, which may be unknown.
 func (s Secret) Validate() error {
 	s.Value, s.Placeholder = strings.Repeat("v", minSecretLen), strings.Repeat("p", minSecretLen)
-	_, err := bindSecret(s)
+	_, err := compileSecret(s)
 	return errors.Unwrap(err) // the caller knows the name
 }
 
@@ -54,16 +54,16 @@ func NewPlaceholder(length int) string {
 	return b.String()[:length]
 }
 
-// boundSecret is a secret with its compiled hosts.
-type boundSecret struct {
+// compiledSecret is a secret with its compiled hosts.
+type compiledSecret struct {
 	Secret
 	entries []hostEntry
 }
 
-// bindSecret validates a secret and compiles its hosts.
-func bindSecret(s Secret) (boundSecret, error) {
-	b := boundSecret{Secret: s}
-	invalid := func(format string, args ...any) (boundSecret, error) {
+// compileSecret validates a secret and compiles its hosts.
+func compileSecret(s Secret) (compiledSecret, error) {
+	b := compiledSecret{Secret: s}
+	invalid := func(format string, args ...any) (compiledSecret, error) {
 		return b, fmt.Errorf("secret %q: %w", s.Name, fmt.Errorf(format, args...))
 	}
 	switch {
@@ -77,7 +77,7 @@ func bindSecret(s Secret) (boundSecret, error) {
 		return invalid("%q is not a header name; write one such as Authorization", s.Header)
 	case strings.Count(s.Template, valueMarker) != 1:
 		return invalid("its template must contain %s once; write one such as \"Bearer %[1]s\"", valueMarker)
-	case !httpguts.ValidHeaderFieldValue(b.headerValue()):
+	case !httpguts.ValidHeaderFieldValue(b.insertedHeaderValue()):
 		return invalid("it has characters that headers can't contain, such as a newline; remove them")
 	}
 	switch b.Header = http.CanonicalHeaderKey(s.Header); b.Header {
@@ -85,11 +85,11 @@ func bindSecret(s Secret) (boundSecret, error) {
 		return invalid("%s is a connection header; use another one", b.Header)
 	}
 	for _, text := range s.Hosts {
-		e, err := parseEntry(text)
+		e, err := parseHostEntry(text)
 		if err != nil {
 			return invalid("%q: %w", text, err)
 		}
-		if _, public := e.publicSuffix(); public || e.anyName {
+		if _, public := e.matchedPublicSuffix(); public || e.anyName {
 			return invalid("%q matches everybody's hosts; list those that get it", text)
 		}
 		b.entries = append(b.entries, e)
@@ -97,8 +97,8 @@ func bindSecret(s Secret) (boundSecret, error) {
 	return b, nil
 }
 
-// appliesTo reports whether a secret is for a target.
-func (b *boundSecret) appliesTo(t target) bool {
+// appliesToTarget reports whether a secret is for a target.
+func (b *compiledSecret) appliesToTarget(t target) bool {
 	for _, e := range b.entries {
 		if e.matchesHost(t) && (t.port == e.port || e.port == 0 && t.port == 443) {
 			return true
@@ -108,7 +108,7 @@ func (b *boundSecret) appliesTo(t target) bool {
 }
 
 // matchesHost reports whether a secret is for a target's host, on any port.
-func (b *boundSecret) matchesHost(t target) bool {
+func (b *compiledSecret) matchesHost(t target) bool {
 	for _, e := range b.entries {
 		if e.matchesHost(t) {
 			return true
@@ -117,23 +117,23 @@ func (b *boundSecret) matchesHost(t target) bool {
 	return false
 }
 
-// headerValue returns the header value with the secret.
-func (b *boundSecret) headerValue() string {
+// insertedHeaderValue returns the header value with the secret.
+func (b *compiledSecret) insertedHeaderValue() string {
 	return strings.Replace(b.Template, valueMarker, b.Value, 1)
 }
 
 // injectSecrets replaces the placeholders of a target's secrets in the header of a request, and returns the redactor
 // for the response. An error names the part of the request with a placeholder that must not be there.
-func injectSecrets(secrets []boundSecret, t target, r *http.Request, secure bool) (redactor, error) {
+func injectSecrets(secrets []compiledSecret, t target, r *http.Request, secure bool) (redactor, error) {
 	var red redactor
 	for i := range secrets {
 		s := &secrets[i]
-		applies := secure && s.appliesTo(t)
+		applies := secure && s.appliesToTarget(t)
 		if !secure && s.matchesHost(t) {
 			return red, fmt.Errorf("network: refused a request to %s without TLS, as the secret %s is bound to it; use https",
 				t.displayName(), s.Name)
 		}
-		if part := s.strayPlaceholder(r, applies); part != "" {
+		if part := s.findStrayPlaceholder(r, applies); part != "" {
 			if applies {
 				return red, fmt.Errorf("network: refused a request to %s with the secret %s in %s; it goes only into %s",
 					t.displayName(), s.Name, part, s.Header)
@@ -142,28 +142,28 @@ func injectSecrets(secrets []boundSecret, t target, r *http.Request, secure bool
 				t.displayName(), s.Name)
 		}
 		if applies {
-			red = red.withSecret(s.Value, s.Placeholder)
+			red = red.withReplacement(s.Value, s.Placeholder)
 		}
 	}
 	done := map[string]bool{}
 	for i := range secrets {
 		s := &secrets[i]
-		if !secure || !s.appliesTo(t) || done[s.Header] {
+		if !secure || !s.appliesToTarget(t) || done[s.Header] {
 			continue
 		}
 		values, found := r.Header[s.Header]
 		if !found {
-			r.Header.Set(s.Header, s.headerValue())
+			r.Header.Set(s.Header, s.insertedHeaderValue())
 			done[s.Header] = true
 		}
 		for _, v := range values {
-			if credentials, ok := basicCredentials(v); ok && strings.Contains(credentials, s.Placeholder) {
-				real, dummy := encodeCredentials(secrets, t, credentials), encodeBase64(credentials)
+			if credentials, ok := decodeBasicCredentials(v); ok && strings.Contains(credentials, s.Placeholder) {
+				real, dummy := injectIntoCredentials(secrets, t, credentials), encodeBase64(credentials)
 				r.Header.Set(s.Header, "Basic "+real)
-				red = red.withSecret(real, dummy)
+				red = red.withReplacement(real, dummy)
 				done[s.Header] = true
 			} else if strings.Contains(v, s.Placeholder) {
-				r.Header.Set(s.Header, s.headerValue())
+				r.Header.Set(s.Header, s.insertedHeaderValue())
 				done[s.Header] = true
 			}
 		}
@@ -171,10 +171,10 @@ func injectSecrets(secrets []boundSecret, t target, r *http.Request, secure bool
 	return red, nil
 }
 
-// encodeCredentials replaces placeholders in credentials by their values and encodes the result.
-func encodeCredentials(secrets []boundSecret, t target, credentials string) string {
+// injectIntoCredentials replaces placeholders in credentials by their values and encodes the result.
+func injectIntoCredentials(secrets []compiledSecret, t target, credentials string) string {
 	for i := range secrets {
-		if s := &secrets[i]; s.appliesTo(t) {
+		if s := &secrets[i]; s.appliesToTarget(t) {
 			credentials = strings.ReplaceAll(credentials, s.Placeholder, s.Value)
 		}
 	}
@@ -183,9 +183,9 @@ func encodeCredentials(secrets []boundSecret, t target, credentials string) stri
 
 func encodeBase64(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
-// strayPlaceholder names the part of a request with the placeholder where no value may replace it; empty if there is
-// none.
-func (b *boundSecret) strayPlaceholder(r *http.Request, applies bool) string {
+// findStrayPlaceholder names the part of a request with the placeholder where no value may replace it; empty if there
+// is none.
+func (b *compiledSecret) findStrayPlaceholder(r *http.Request, applies bool) string {
 	has := func(text string) bool { return strings.Contains(text, b.Placeholder) }
 	if unescaped, err := url.QueryUnescape(r.URL.RawQuery); has(r.RequestURI) || has(r.URL.String()) ||
 		has(r.URL.Path) || err == nil && has(unescaped) {
@@ -196,7 +196,7 @@ func (b *boundSecret) strayPlaceholder(r *http.Request, applies bool) string {
 			return "the name of a header"
 		}
 		for _, v := range values {
-			credentials, _ := basicCredentials(v)
+			credentials, _ := decodeBasicCredentials(v)
 			if (has(v) || has(credentials)) && (!applies || key != b.Header) {
 				return "the header " + key
 			}
@@ -205,8 +205,8 @@ func (b *boundSecret) strayPlaceholder(r *http.Request, applies bool) string {
 	return ""
 }
 
-// basicCredentials decodes the credentials of a Basic header value.
-func basicCredentials(value string) (string, bool) {
+// decodeBasicCredentials decodes the credentials of a Basic header value.
+func decodeBasicCredentials(value string) (string, bool) {
 	scheme, encoded, ok := strings.Cut(value, " ")
 	if !ok || !strings.EqualFold(scheme, "Basic") {
 		return "", false

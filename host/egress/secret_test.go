@@ -52,11 +52,11 @@ func TestSecretErrors(t *testing.T) {
 	} {
 		s := token("a.test")
 		change(&s)
-		if _, err := bindSecret(s); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), value) {
+		if _, err := compileSecret(s); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), value) {
 			t.Errorf("%v, want %q in it", err, want)
 		}
 	}
-	if _, err := New(Options{Policy: compile(t, Rules{}), Secrets: []Secret{token("a.test")}}); err == nil {
+	if _, err := NewProxy(ProxyOptions{Policy: compile(t, PolicyRules{}), Secrets: []Secret{token("a.test")}}); err == nil {
 		t.Error("no authority is needed")
 	}
 }
@@ -66,8 +66,8 @@ func newSecretProxy(t *testing.T, h http.HandlerFunc) (w *testProxy, with, witho
 	s := newServers(t)
 	bound, other := s.start("a.test", h), s.start("b.test", h)
 	plain := s.startPlain(h)
-	w = s.serve(Options{
-		Policy: compile(t, Rules{Hosts: local("a.test", "b.test"), Allow: []string{"a.test:" + bound, "b.test:" + other,
+	w = s.serve(ProxyOptions{
+		Policy: compile(t, PolicyRules{Hosts: local("a.test", "b.test"), Allow: []string{"a.test:" + bound, "b.test:" + other,
 			"a.test:" + plain}, Methods: map[string][]string{"b.test": {"GET", "POST"}}}),
 		Secrets: []Secret{token("a.test:" + bound)},
 	})

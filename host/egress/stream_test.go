@@ -35,7 +35,7 @@ func TestResponseBeforeRequestEnds(t *testing.T) {
 				port = s.start("a.test", server)
 				secrets = []Secret{token("a.test:" + port)} // or the proxy would not see the request
 			}
-			w := s.serve(Options{Policy: compile(t, Rules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")}),
+			w := s.serve(ProxyOptions{Policy: compile(t, PolicyRules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")}),
 				Secrets: secrets})
 			begun, found := make(chan struct{}), make(chan error, 1)
 			one := w.newTransport() // HTTP/2 has no such look

@@ -31,7 +31,7 @@ func (t target) String() string { return net.JoinHostPort(t.hostText(), strconv.
 
 // hostHeader returns the value of the Host header.
 func (t target) hostHeader(scheme string) string {
-	if t.port == standardPort(scheme) {
+	if t.port == schemePort(scheme) {
 		if t.addr.Is6() {
 			return "[" + t.hostText() + "]"
 		}
@@ -51,8 +51,8 @@ func (t target) displayName() string {
 // isStandardPort reports whether an entry without a port allows the port.
 func isStandardPort(port uint16) bool { return port == 80 || port == 443 }
 
-// standardPort returns the default port of a URL scheme.
-func standardPort(scheme string) uint16 {
+// schemePort returns the default port of a URL scheme.
+func schemePort(scheme string) uint16 {
 	if scheme == "https" {
 		return 443
 	}
@@ -97,7 +97,7 @@ func parseHost(text string, port uint16) (target, error) {
 			return target{}, fmt.Errorf("%q is not a host name: %w", text, err)
 		}
 	}
-	if err := checkName(name); err != nil {
+	if err := checkHostName(name); err != nil {
 		return target{}, fmt.Errorf("%q is not a host name: %w", text, err)
 	}
 	return target{name: name, port: port}, nil
@@ -112,8 +112,8 @@ func parseAddress(text string, port uint16) (target, error) {
 	return target{addr: addr.Unmap(), port: port}, nil
 }
 
-// parseAuthority parses a host with a port, as in a CONNECT request or a Host header; port is the default.
-func parseAuthority(text string, port uint16) (target, error) {
+// parseHostPort parses a host with a port, as in a CONNECT request or a Host header; port is the default.
+func parseHostPort(text string, port uint16) (target, error) {
 	host := text
 	if i := strings.LastIndexByte(text, ':'); i >= 0 && !strings.HasSuffix(text, "]") {
 		n, err := parsePort(text[i+1:])
@@ -150,8 +150,8 @@ func looksNumeric(name string) bool {
 	return last != "" && strings.Trim(last, "0123456789") == ""
 }
 
-// checkName validates a name in lower-case ASCII.
-func checkName(name string) error {
+// checkHostName validates a name in lower-case ASCII.
+func checkHostName(name string) error {
 	if name == "" || len(name) > 253 {
 		return errors.New("a name has from 1 to 253 characters")
 	}
@@ -201,8 +201,8 @@ var specialNetworks = [...]string{
 	"100::/64", "5f00::/16",
 }
 
-// localAddrs returns the addresses of this machine.
-func localAddrs() []netip.Addr {
+// machineAddrs returns the addresses of this machine.
+func machineAddrs() []netip.Addr {
 	found, err := net.InterfaceAddrs()
 	if err != nil {
 		return nil

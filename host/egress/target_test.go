@@ -82,7 +82,7 @@ func TestParseAuthority(t *testing.T) {
 		"example.com:65536":  "",
 		"a:b@example.com:80": "",
 	} {
-		got, err := parseAuthority(text, 80)
+		got, err := parseHostPort(text, 80)
 		if want == "" && err == nil || want != "" && (err != nil || got.String() != want) {
 			t.Errorf("parseAuthority(%q) = %v, %v, want %q", text, got, err, want)
 		}
@@ -113,11 +113,11 @@ func FuzzParseEntry(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		e, err := parseEntry(text)
+		e, err := parseHostEntry(text)
 		if err != nil {
 			return
 		}
-		if !e.anyName && !e.prefix.IsValid() && checkName(e.name) != nil {
+		if !e.anyName && !e.prefix.IsValid() && checkHostName(e.name) != nil {
 			t.Errorf("entry %q has the name %q", text, e.name)
 		}
 	})

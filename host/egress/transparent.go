@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// serveWeb accepts connections to assigned addresses.
-func (p *Proxy) serveWeb(l net.Listener) {
+// acceptTransparentConns accepts connections to assigned addresses.
+func (p *Proxy) acceptTransparentConns(l net.Listener) {
 	for {
 		conn, err := l.Accept()
 		switch {
@@ -42,14 +42,14 @@ func (p *Proxy) serveTransparent(c *clientConn) {
 	}
 	t := target{port: local.Port()}
 	var ok bool
-	if t.name, ok = p.dns.nameOf(local.Addr()); !ok {
+	if t.name, ok = p.dns.nameOfAddr(local.Addr()); !ok {
 		t.addr = local.Addr().Unmap()
-		p.refuseConn(&targetConn{clientConn: c, target: t},
-			newRefusal("network: refused %s, which is assigned to no name; resolve the name again", t))
+		p.refuseConn(&boundClientConn{clientConn: c, target: t},
+			newRefusalError("network: refused %s, which is assigned to no name; resolve the name again", t))
 		return
 	}
 	d, refused := p.decideOrAsk(p.ctx, t)
-	b := &targetConn{clientConn: c, target: t, decision: d}
+	b := &boundClientConn{clientConn: c, target: t, decision: d}
 	if refused != nil {
 		p.refuseConn(b, refused)
 		return
@@ -67,18 +67,18 @@ func (p *Proxy) serveTransparent(c *clientConn) {
 }
 
 // refuseConn reports a refusal, and answers the client in its protocol once it has sent something.
-func (p *Proxy) refuseConn(b *targetConn, refused *refusal) {
+func (p *Proxy) refuseConn(b *boundClientConn, refused *refusalError) {
 	p.reportRefusal(b.target, "", refused.Decision)
 	defer closeConns(b)
 	_ = b.SetDeadline(time.Now().Add(setupTimeout))
-	o, err := readOpening(b)
+	o, err := readClientPreamble(b)
 	if err == nil {
 		p.writeRefusal(b, o, refused)
 	}
 }
 
 // writeRefusal answers a client with a refusal as a TLS alert or HTTP response.
-func (p *Proxy) writeRefusal(b *targetConn, o opening, refused *refusal) {
+func (p *Proxy) writeRefusal(b *boundClientConn, o clientPreamble, refused *refusalError) {
 	if o.isTLS {
 		_, _ = b.Write(unrecognizedNameAlert[:])
 		return

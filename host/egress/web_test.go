@@ -33,8 +33,8 @@ func TestTunnel(t *testing.T) {
 	port := s.start("a.test", echo)
 	six := s.start("::1", echo)
 	asked := 0
-	w := s.serve(Options{
-		Policy: compile(t, Rules{Allow: []string{"a.test:" + port, "[::1/128]:" + six}, Ask: []string{"ask.test:" + port},
+	w := s.serve(ProxyOptions{
+		Policy: compile(t, PolicyRules{Allow: []string{"a.test:" + port, "[::1/128]:" + six}, Ask: []string{"ask.test:" + port},
 			Hosts: local("a.test", "ask.test")}),
 		Ask: func(_ context.Context, host string, _ uint16) bool { asked++; return host == "ask.test" },
 	})
@@ -69,7 +69,7 @@ func TestTunnel(t *testing.T) {
 func TestUntrustedServer(t *testing.T) {
 	s := newServers(t)
 	port := s.start("b.test", echo)
-	w := s.serve(Options{Policy: compile(t, Rules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")}),
+	w := s.serve(ProxyOptions{Policy: compile(t, PolicyRules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")}),
 		Secrets: []Secret{token("a.test:" + port)}})
 	if resp, body := w.do(w.client(), request(t, "GET", "https://a.test:"+port)); resp.StatusCode != http.StatusBadGateway {
 		t.Error(resp.StatusCode, body)
@@ -84,7 +84,7 @@ func TestUntrustedServer(t *testing.T) {
 func TestUntrustedAuthority(t *testing.T) {
 	s := newServers(t)
 	port := s.start("a.test", echo)
-	w := s.serve(Options{Policy: compile(t, Rules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")}),
+	w := s.serve(ProxyOptions{Policy: compile(t, PolicyRules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")}),
 		Secrets: []Secret{token("a.test:" + port)}})
 	c, _ := w.connect("a.test:" + port)
 	if tls.Client(c, &tls.Config{ServerName: "a.test", RootCAs: s.pool()}).Handshake() == nil {
@@ -99,7 +99,7 @@ func TestUntrustedAuthority(t *testing.T) {
 func TestEager(t *testing.T) {
 	s := newServers(t)
 	port := s.startPlain(echo)
-	w := s.serve(Options{Policy: compile(t, Rules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")})})
+	w := s.serve(ProxyOptions{Policy: compile(t, PolicyRules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")})})
 	rest := strings.Repeat("y", 10_000)
 	_, r := w.raw("CONNECT a.test:" + port + " HTTP/1.1\r\nHost: x\r\n\r\n" +
 		"POST /p%2Fq?a;b&%zz HTTP/1.1\r\nHost: a.test:" + port + "\r\nContent-Length: 10000\r\n\r\n" + rest)
@@ -119,7 +119,7 @@ func TestUnreachable(t *testing.T) {
 	}
 	port := portOf(l.Addr())
 	_ = l.Close()
-	w := newServers(t).serve(Options{Policy: compile(t, Rules{Allow: []string{"a.test:" + port, "b.test"},
+	w := newServers(t).serve(ProxyOptions{Policy: compile(t, PolicyRules{Allow: []string{"a.test:" + port, "b.test"},
 		Hosts: map[string][]string{"a.test": {"127.0.0.1", "::1"}}}),
 		resolver: &counting{f: func(string, int64) []string { return nil }}})
 	for target, want := range map[string]string{
@@ -150,11 +150,11 @@ func TestTransparent(t *testing.T) {
 		server.StartTLS()
 		defer server.Close()
 		port := portOf(server.Listener.Addr()) // a name is connected to on the port that it was asked for on
-		rules := Rules{Allow: []string{"*:" + port, "*"}, Deny: []string{"b.test:" + port}, Hosts: local("a.test")}
+		rules := PolicyRules{Allow: []string{"*:" + port, "*"}, Deny: []string{"b.test:" + port}, Hosts: local("a.test")}
 		if limited {
 			rules.Methods = map[string][]string{"a.test": {"GET"}}
 		}
-		p, err := New(Options{Policy: compile(t, rules), Authority: s.Authority, Roots: s.pool()})
+		p, err := NewProxy(ProxyOptions{Policy: compile(t, rules), Authority: s.CertificateAuthority, Roots: s.pool()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func TestTransparent(t *testing.T) {
 
 // TestTransparentUnknown connects to an address that is assigned to no name.
 func TestTransparentUnknown(t *testing.T) {
-	w := newServers(t).serve(Options{Policy: compile(t, Rules{Allow: []string{"*"}})})
+	w := newServers(t).serve(ProxyOptions{Policy: compile(t, PolicyRules{Allow: []string{"*"}})})
 	c, err := net.Dial("tcp", "127.1.2.3:"+w.web)
 	if err != nil {
 		t.Fatal(err)
@@ -222,7 +222,7 @@ func TestTrailers(t *testing.T) {
 		}
 		w.Header().Set("Grpc-Status", "0")
 	}))
-	w := s.serve(Options{Policy: compile(t, Rules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")}),
+	w := s.serve(ProxyOptions{Policy: compile(t, PolicyRules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")}),
 		Secrets: []Secret{token("a.test:" + port)}})
 	from, to := io.Pipe()
 	r := request(t, "POST", "https://a.test:"+port, "Te: trailers")
@@ -263,7 +263,7 @@ func TestWebSocket(t *testing.T) {
 		_, _ = io.WriteString(c, "got "+line)
 	})
 	plain, opaque, looked := s.startPlain(h), s.start("a.test", h), s.start("a.test", h)
-	w := s.serve(Options{Policy: compile(t, Rules{
+	w := s.serve(ProxyOptions{Policy: compile(t, PolicyRules{
 		Allow: []string{"a.test:" + plain, "a.test:" + opaque, "a.test:" + looked},
 		Hosts: local("a.test"), Methods: map[string][]string{"a.test:" + looked: {"GET"}}})})
 	clear, _ := w.connect("a.test:" + plain)

@@ -38,12 +38,12 @@ type anySession interface {
 
 func compareFleet(b *testing.B, join func(role string, agents ...string) *Fleet) {
 	home := hosttest.TempDir(b)
-	cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home,
+	cfg, err := config.Load(config.LoadOptions{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home,
 		"PICOCLAW_ISOLATION_ENABLED=true"}})
 	if err != nil {
 		b.Fatal(err)
 	}
-	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins")})
+	h, err := session.OpenHost(session.HostOptions{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins")})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func compareFleet(b *testing.B, join func(role string, agents ...string) *Fleet)
 		b.Fatal(err)
 	}
 	content := strings.Repeat("0123456789abcde\n", 64)
-	if err := os.WriteFile(filepath.Join(local.Policy().Workspace(), "1k"), []byte(content), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(local.Policy().WorkspacePath(), "1k"), []byte(content), 0o600); err != nil {
 		b.Fatal(err)
 	}
 	runWorker(b, join(identity.Worker, "main"),

@@ -87,11 +87,11 @@ func (b *bench) host(t testing.TB) *session.Host {
 	if b.home == "" {
 		b.home = hosttest.TempDir(t)
 	}
-	cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + b.home, "PICOCLAW_HOME=" + b.home}})
+	cfg, err := config.Load(config.LoadOptions{Environ: []string{"HOME=" + b.home, "PICOCLAW_HOME=" + b.home}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"),
+	h, err := session.OpenHost(session.HostOptions{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"),
 		Builtin: []session.BuiltinPlugin{{ID: "bench", Tools: b.tools}}})
 	if err != nil {
 		t.Fatal(err)

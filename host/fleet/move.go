@@ -211,7 +211,7 @@ func (w *Worker) carry(ctx context.Context, s *served, m *move, dir string) erro
 	if err := killswitch.StopAgent(w.options.Home, stop); err != nil {
 		return err
 	}
-	stop.WaitUntilSeen()
+	stop.WaitUntilHostsRead()
 	w.state(m.Agent, "the workspace is being sent")
 	object := m.Agent + "." + rand.Text()
 	digest, err := w.upload(ctx, dir, subject.In(m.Peer), m.Agent, object)

@@ -60,7 +60,7 @@ func simulatedAgent(n int) string { return fmt.Sprintf("a%06d", n) }
 
 // openSimulatedHost opens a host with a tool that answers at once.
 func openSimulatedHost(home string) (*session.Host, error) {
-	cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
+	cfg, err := config.Load(config.LoadOptions{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func openSimulatedHost(home string) (*session.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"),
+	return session.OpenHost(session.HostOptions{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"),
 		Builtin: []session.BuiltinPlugin{{ID: "simulation", Tools: []session.BuiltinTool{own}}}})
 }
 

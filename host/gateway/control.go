@@ -111,12 +111,12 @@ func (g *Gateway) controlRoutes() http.Handler {
 	})
 	mux.HandleFunc("POST /console", g.serveConsoleLink)
 	mux.HandleFunc("POST /stop", func(w http.ResponseWriter, r *http.Request) {
-		killswitch.StopLocally(g.options.Home, killswitch.Stop{Agent: r.FormValue("agent"), Time: time.Now().UTC(), By: r.FormValue("by"),
+		killswitch.StopInProcess(g.options.Home, killswitch.Stop{Agent: r.FormValue("agent"), Time: time.Now().UTC(), By: r.FormValue("by"),
 			Why: r.FormValue("why")})
 		writeJSON(w, http.StatusOK, map[string]string{"status": "stopped"})
 	})
 	mux.HandleFunc("POST /start", func(w http.ResponseWriter, r *http.Request) {
-		was := killswitch.ResumeLocally(g.options.Home, r.FormValue("agent"))
+		was := killswitch.ResumeInProcess(g.options.Home, r.FormValue("agent"))
 		writeJSON(w, http.StatusOK, map[string]bool{"was_stopped": was})
 	})
 	return mux

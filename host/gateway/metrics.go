@@ -12,8 +12,8 @@ import (
 type Metrics interface {
 	// ServeHTTP serves the metrics in Prometheus format.
 	http.Handler
-	// AddGauge registers a metric, whose value is read at each scrape and may be unknown. labels are names and values in
-	// pairs.
+	// AddGauge registers a metric, whose value is read at each scrape and may be unknown. labels are names and values
+	// in pairs.
 	AddGauge(name, unit, help string, value func() (float64, bool), labels ...string) error
 }
 
@@ -52,7 +52,7 @@ func (g *Gateway) registerMetrics() error {
 		}),
 		m.AddGauge("picoclaw.approvals.waiting", "", "Approval requests waiting in this home.",
 			func() (float64, bool) {
-				waiting, err := approvals.ListWaiting(g.options.Home)
+				waiting, err := approvals.ListWaitingCalls(g.options.Home)
 				return float64(len(waiting)), err == nil
 			}),
 	)

@@ -10,15 +10,15 @@ import (
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
-// Mistake is an invalid value in the options.
-type Mistake struct {
+// OptionMistake is an invalid value in the options.
+type OptionMistake struct {
 	Key     string // as "hooks.PreToolUse[0].matcher"
 	Problem string
 	Remedy  string // may be empty
 }
 
 // Error joins the key, the problem and the remedy.
-func (m *Mistake) Error() string {
+func (m *OptionMistake) Error() string {
 	text := m.Key + ": " + m.Problem
 	if m.Remedy != "" {
 		text += "; " + m.Remedy
@@ -27,7 +27,7 @@ func (m *Mistake) Error() string {
 }
 
 // CheckOptions returns all mistakes in options, sorted by key.
-func CheckOptions(o Options) []*Mistake {
+func CheckOptions(o HookOptions) []*OptionMistake {
 	c := &optionChecker{}
 	c.checkChoice("hooks.on_error", o.OnError, "closed", "open")
 	c.checkNotNegative("hooks.defaults.observer_timeout_ms", float64(o.Defaults.Observer))
@@ -41,21 +41,21 @@ func CheckOptions(o Options) []*Mistake {
 	for name, p := range o.Processes {
 		c.checkProcess("hooks.processes."+name, p)
 	}
-	slices.SortStableFunc(c.mistakes, func(a, b *Mistake) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortStableFunc(c.mistakes, func(a, b *OptionMistake) int { return strings.Compare(a.Key, b.Key) })
 	return c.mistakes
 }
 
 // optionChecker collects mistakes in options.
-type optionChecker struct{ mistakes []*Mistake }
+type optionChecker struct{ mistakes []*OptionMistake }
 
 // addMistake records an invalid value.
 func (c *optionChecker) addMistake(key, problem, cure string) {
-	c.mistakes = append(c.mistakes, &Mistake{key, problem, cure})
+	c.mistakes = append(c.mistakes, &OptionMistake{key, problem, cure})
 }
 
 // checkGroup checks a group of command hooks.
-func (c *optionChecker) checkGroup(key string, g Group) {
-	if _, err := newMatcher(g.Matcher); err != nil {
+func (c *optionChecker) checkGroup(key string, g CommandHookGroup) {
+	if _, err := newNameMatcher(g.Matcher); err != nil {
 		c.addMistake(key+".matcher", fmt.Sprintf("%q is not a valid RE2 regular expression: %v", g.Matcher, err),
 			"RE2 has no lookahead and no lookbehind")
 	}
@@ -70,12 +70,12 @@ func (c *optionChecker) checkGroup(key string, g Group) {
 		}
 		c.checkNotNegative(hook+".timeout", h.Timeout)
 		c.checkChoice(hook+".onFailure", h.OnFailure, "block")
-		c.checkGrants(hook, h.Grants)
+		c.checkGrants(hook, h.HookGrants)
 	}
 }
 
 // checkProcess checks a process hook.
-func (c *optionChecker) checkProcess(key string, p Process) {
+func (c *optionChecker) checkProcess(key string, p ProcessHookOptions) {
 	c.checkChoice(key+".transport", p.Transport, "stdio")
 	if len(p.Command) == 0 || p.Command[0] == "" {
 		c.addMistake(key+".command", "is empty", "name the program and its arguments")
@@ -92,11 +92,11 @@ func (c *optionChecker) checkProcess(key string, p Process) {
 	for i, kind := range p.Observe {
 		c.checkChoice(fmt.Sprintf("%s.observe[%d]", key, i), kind, observableKinds()...)
 	}
-	c.checkGrants(key, p.Grants)
+	c.checkGrants(key, p.HookGrants)
 }
 
 // checkGrants checks the access of a hook.
-func (c *optionChecker) checkGrants(key string, g Grants) {
+func (c *optionChecker) checkGrants(key string, g HookGrants) {
 	c.checkChoice(key+".workspace", g.Workspace, "none", "ro", "rw")
 	for name, list := range map[string][]string{"read": g.Read, "write": g.Write} {
 		for i, path := range list {

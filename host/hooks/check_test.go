@@ -8,7 +8,7 @@ import (
 )
 
 func TestCheckNamesAllMistakes(t *testing.T) {
-	var o Options
+	var o HookOptions
 	if err := json.Unmarshal([]byte(`{
 		"on_error": "opn", "defaults": {"observer_timeout_ms": -1},
 		"PreToolUse": [{"matcher": "(?!x)", "hooks": [{"type": "prompt", "command": " ", "timeout": -1, "onFailure": "ask",
@@ -32,7 +32,7 @@ func TestCheckNamesAllMistakes(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := New(o, nil); err == nil {
+	if _, err := NewHooks(o, nil); err == nil {
 		t.Error("hooks were made of mistakes")
 	}
 	if text := CheckOptions(o)[11].Error(); text != `hooks.on_error: "opn" is not known; did you mean "open"?; it is one of closed, open` {

@@ -20,8 +20,8 @@ import (
 // maxLine limits the bytes of a JSON-RPC message in either direction.
 const maxLine = 1 << 20
 
-// child is a running process of a process hook, with its pending calls.
-type child struct {
+// hookChild is a running process of a process hook, with its pending calls.
+type hookChild struct {
 	process *isolation.Process
 	pipes   *stdio.Pipes
 	stderr  *stdio.Tail // tail of standard error
@@ -48,24 +48,24 @@ type rpcMessage struct {
 	} `json:"error,omitempty"`
 }
 
-// startChild starts a program and reads its responses until it ends.
-func startChild(w sessionInfo, p session.ConfinedProgram, log hclog.Logger) (*child, error) {
-	process, pipes, err := startProgram(w, p)
+// startHookChild starts a program and reads its responses until it ends.
+func startHookChild(w sessionInfo, p session.ConfinedProgram, log hclog.Logger) (*hookChild, error) {
+	process, pipes, err := startWithPipes(w, p)
 	if err != nil {
 		return nil, err
 	}
-	c := &child{
+	c := &hookChild{
 		process: process, pipes: pipes, stderr: stdio.NewTail(maxReason), log: log,
 		done: make(chan struct{}), pending: map[uint64]chan rpcMessage{},
 	}
 	var readers sync.WaitGroup
-	readers.Go(func() { c.killBecause(c.dispatchResponses(pipes.Out)) })
+	readers.Go(func() { c.killWithReason(c.dispatchResponses(pipes.Out)) })
 	readers.Go(func() { _, _ = io.Copy(c.stderr, pipes.Err) })
 	go func() {
 		<-process.Done()
 		pipes.Ended()
 		readers.Wait()
-		c.killBecause(errors.New("ended"))
+		c.killWithReason(errors.New("ended"))
 		pipes.Close()
 		close(c.done)
 	}()
@@ -73,14 +73,14 @@ func startChild(w sessionInfo, p session.ConfinedProgram, log hclog.Logger) (*ch
 }
 
 // endReason returns the reason why the child accepts no further calls; nil while it runs.
-func (c *child) endReason() error {
+func (c *hookChild) endReason() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// killBecause kills the child and fails its pending calls with a reason.
-func (c *child) killBecause(reason error) {
+// killWithReason kills the child and fails its pending calls with a reason.
+func (c *hookChild) killWithReason(reason error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
@@ -95,15 +95,15 @@ func (c *child) killBecause(reason error) {
 }
 
 // stopGracefully closes the child's standard input and kills the child if it does not end by itself.
-func (c *child) stopGracefully(ctx context.Context) {
+func (c *hookChild) stopGracefully(ctx context.Context) {
 	_ = c.pipes.In.Close()
 	_, _ = c.process.Stop(ctx, 2*time.Second)
-	c.killBecause(errors.New("was stopped with the host"))
+	c.killWithReason(errors.New("was stopped with the host"))
 	<-c.done
 }
 
 // dispatchResponses hands each response to its pending call until the stream ends.
-func (c *child) dispatchResponses(from io.Reader) error {
+func (c *hookChild) dispatchResponses(from io.Reader) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 0, 4<<10), maxLine)
 	for lines.Scan() {
@@ -130,7 +130,7 @@ func (c *child) dispatchResponses(from io.Reader) error {
 }
 
 // callMethod calls a JSON-RPC method of the child and waits for its result.
-func (c *child) callMethod(ctx context.Context, method string, params any) (json.RawMessage, error) {
+func (c *hookChild) callMethod(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	answer := make(chan rpcMessage, 1)
 	c.mu.Lock()
 	if c.err != nil {
@@ -153,7 +153,7 @@ func (c *child) callMethod(ctx context.Context, method string, params any) (json
 		case err := <-written:
 			written = nil
 			if err != nil {
-				c.killBecause(errors.New("accepts no more messages"))
+				c.killWithReason(errors.New("accepts no more messages"))
 			}
 		case m, ok := <-answer:
 			switch {
@@ -171,7 +171,7 @@ func (c *child) callMethod(ctx context.Context, method string, params any) (json
 }
 
 // forgetCall drops a pending call.
-func (c *child) forgetCall(id uint64) {
+func (c *hookChild) forgetCall(id uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.pending, id)
@@ -179,20 +179,20 @@ func (c *child) forgetCall(id uint64) {
 
 // sendNotification sends a notification. A child that does not read it within the timeout is killed, because it holds
 // an incomplete message.
-func (c *child) sendNotification(method string, params any, timeout time.Duration) error {
+func (c *hookChild) sendNotification(method string, params any, timeout time.Duration) error {
 	line, err := encodeLine(rpcMessage{Version: "2.0", Method: method, Params: params})
 	if err != nil {
 		return err
 	}
 	if err := c.writeLine(line, time.Now().Add(timeout)); err != nil {
-		c.killBecause(fmt.Errorf("did not read an event within %s", timeout))
+		c.killWithReason(fmt.Errorf("did not read an event within %s", timeout))
 		return c.endReason()
 	}
 	return nil
 }
 
 // writeLine writes one line before a deadline; the zero time means none.
-func (c *child) writeLine(line []byte, deadline time.Time) error {
+func (c *hookChild) writeLine(line []byte, deadline time.Time) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	_ = c.pipes.In.SetWriteDeadline(deadline)
@@ -210,7 +210,7 @@ func encodeLine(m rpcMessage) ([]byte, error) {
 }
 
 // stderrText returns the end of the child's standard error.
-func (c *child) stderrText() string {
+func (c *hookChild) stderrText() string {
 	text, _ := c.stderr.Text()
 	return cleanText([]byte(text))
 }

@@ -34,14 +34,14 @@ const (
 // defaultTimeout is the timeout of a command hook that sets none.
 const defaultTimeout = 60 * time.Second
 
-// commandHook runs a command in the form of Claude Code's settings.
-type commandHook struct {
-	hook  Hook
+// commandHookRunner runs a command in the form of Claude Code's settings.
+type commandHookRunner struct {
+	hook  CommandHookOptions
 	alias *toolAlias // the name and form of the tool call in its input; nil for other events
 }
 
 // String returns the command, shortened for messages.
-func (c *commandHook) String() string {
+func (c *commandHookRunner) String() string {
 	text := c.hook.Command
 	if len(text) > 80 {
 		text = strings.ToValidUTF8(text[:80], "") + "…"
@@ -50,17 +50,17 @@ func (c *commandHook) String() string {
 }
 
 // respond runs the command for a request, once for each file that a call edits, and merges the responses.
-func (c *commandHook) respond(ctx context.Context, q hookRequest) (hookResponse, error) {
+func (c *commandHookRunner) respond(ctx context.Context, q hookRequest) (hookResponse, error) {
 	inputs := []map[string]json.RawMessage{nil}
 	if c.alias != nil {
 		var err error
-		if inputs, err = c.alias.toInputs(q.call.Args, q.dir); err != nil {
+		if inputs, err = c.alias.toClaudeInputs(q.call.Args, q.dir); err != nil {
 			return hookResponse{}, err
 		}
 	}
 	var merged hookResponse
 	for _, input := range inputs {
-		a, err := c.runOnce(ctx, q, input)
+		a, err := c.runCommandOnce(ctx, q, input)
 		if err != nil {
 			return hookResponse{}, err
 		}
@@ -68,7 +68,7 @@ func (c *commandHook) respond(ctx context.Context, q hookRequest) (hookResponse,
 			if len(inputs) > 1 {
 				return hookResponse{}, errors.New("changes the input of a call about several files, which is not possible")
 			}
-			if a.args, err = c.alias.fromInput(a.args, input, q.call.Args); err != nil {
+			if a.args, err = c.alias.fromClaudeInput(a.args, input, q.call.Args); err != nil {
 				return hookResponse{}, fmt.Errorf("has an updatedInput that can't be read: %w", err)
 			}
 		}
@@ -90,8 +90,8 @@ func mergeResponses(a, b hookResponse) hookResponse {
 	return a
 }
 
-// runOnce runs the command with one input and parses its response.
-func (c *commandHook) runOnce(ctx context.Context, q hookRequest, input map[string]json.RawMessage) (hookResponse, error) {
+// runCommandOnce runs the command with one input and parses its response.
+func (c *commandHookRunner) runCommandOnce(ctx context.Context, q hookRequest, input map[string]json.RawMessage) (hookResponse, error) {
 	encoded, err := json.Marshal(c.buildInput(q, input))
 	if err != nil {
 		return hookResponse{}, err
@@ -122,7 +122,7 @@ func (c *commandHook) runOnce(ctx context.Context, q hookRequest, input map[stri
 }
 
 // buildInput returns the object that the command reads from standard input.
-func (c *commandHook) buildInput(q hookRequest, input map[string]json.RawMessage) map[string]any {
+func (c *commandHookRunner) buildInput(q hookRequest, input map[string]json.RawMessage) map[string]any {
 	fields := map[string]any{
 		"session_id": q.session, "transcript_path": q.transcript, "cwd": q.dir,
 		"permission_mode": "default", "hook_event_name": q.event,
@@ -131,7 +131,7 @@ func (c *commandHook) buildInput(q hookRequest, input map[string]json.RawMessage
 	case PreToolUse, PostToolUse:
 		fields["tool_name"], fields["tool_input"], fields["tool_use_id"] = c.alias.name, input, q.call.ID
 		if q.result != nil {
-			fields["tool_response"] = c.alias.toolResponse(q.result, input)
+			fields["tool_response"] = c.alias.toClaudeResponse(q.result, input)
 		}
 	case UserPromptSubmit:
 		fields["prompt"] = q.data.Prompt
@@ -150,9 +150,9 @@ func (c *commandHook) buildInput(q hookRequest, input map[string]json.RawMessage
 }
 
 // buildProgram returns the program to run: the shell, or the command itself if it has arguments.
-func (c *commandHook) buildProgram(q hookRequest) (session.ConfinedProgram, error) {
+func (c *commandHookRunner) buildProgram(q hookRequest) (session.ConfinedProgram, error) {
 	sum := sha256.Sum256(encodeJSON(c.hook)) // each hook has a home directory of its own
-	p := newProgram(q.sessionInfo, fmt.Sprintf("hook-%s-%x", q.event, sum[:4]), c.hook.Grants)
+	p := newConfinedProgram(q.sessionInfo, fmt.Sprintf("hook-%s-%x", q.event, sum[:4]), c.hook.HookGrants)
 	if c.hook.Args != nil {
 		return p, setExecutable(p.Command, append([]string{c.hook.Command}, c.hook.Args...))
 	}
@@ -163,9 +163,9 @@ func (c *commandHook) buildProgram(q hookRequest) (session.ConfinedProgram, erro
 	return p, setExecutable(p.Command, []string{shell.Path, "-c", c.hook.Command})
 }
 
-// newProgram returns a program with a hook's access, for the caller to set the executable of. It runs in the
+// newConfinedProgram returns a program with a hook's access, for the caller to set the executable of. It runs in the
 // workspace if it sees it, with the environment of an agent's commands.
-func newProgram(w sessionInfo, name string, g Grants) session.ConfinedProgram {
+func newConfinedProgram(w sessionInfo, name string, g HookGrants) session.ConfinedProgram {
 	env := maps.Clone(g.Env)
 	if env == nil {
 		env = map[string]string{}
@@ -209,7 +209,7 @@ type commandResult struct {
 
 // runProgram runs a program with input. It kills the program and its descendants when the context ends.
 func runProgram(ctx context.Context, w sessionInfo, p session.ConfinedProgram, input []byte) (*commandResult, error) {
-	process, pipes, err := startProgram(w, p)
+	process, pipes, err := startWithPipes(w, p)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +261,7 @@ func (o *commandResult) parseResponse(e Event) (hookResponse, error) {
 	case len(o.stdout) > maxOutput:
 		return hookResponse{}, fmt.Errorf("wrote more than %d bytes", maxOutput)
 	}
-	return parseOutput(e, o.stdout)
+	return parseCommandOutput(e, o.stdout)
 }
 
 // stderrSuffix returns ": " and the standard error for an error message; empty if there is none.
@@ -275,8 +275,8 @@ func (o *commandResult) stderrSuffix() string {
 // cleanText shortens and cleans a hook's text for people and models.
 func cleanText(text []byte) string { return stdio.Words(string(text), maxReason) }
 
-// startProgram starts a program with pipes for its streams.
-func startProgram(w sessionInfo, p session.ConfinedProgram) (*isolation.Process, *stdio.Pipes, error) {
+// startWithPipes starts a program with pipes for its streams.
+func startWithPipes(w sessionInfo, p session.ConfinedProgram) (*isolation.Process, *stdio.Pipes, error) {
 	pipes, err := stdio.Of(p.Command)
 	if err != nil {
 		return nil, nil, err

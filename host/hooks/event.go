@@ -48,8 +48,8 @@ type EventData struct {
 	Kind      string // Notification: kind, as job_ok
 }
 
-// Verdict is the merged response of all hooks; the strictest response wins. The zero value refuses nothing.
-type Verdict struct {
+// EventVerdict is the merged response of all hooks; the strictest response wins. The zero value refuses nothing.
+type EventVerdict struct {
 	session.HookVerdict // for Stop and SubagentStop, Deny is the reason to continue
 
 	Context string // text for the model
@@ -67,8 +67,8 @@ type sessionInfo struct {
 
 // sessionInfoOf returns the description of a session that hooks need.
 func sessionInfoOf(ctx context.Context, s *session.Session) sessionInfo {
-	return sessionInfo{session: s.ID(), agent: s.Policy().Agent(), policy: s.Policy().Digest(),
-		dir: s.Policy().Workspace(), transcript: turnFromContext(ctx).Transcript, start: s.StartProgram}
+	return sessionInfo{session: s.ID(), agent: s.Policy().AgentID(), policy: s.Policy().Digest(),
+		dir: s.Policy().WorkspacePath(), transcript: turnFromContext(ctx).Transcript, start: s.StartConfinedProgram}
 }
 
 // hookRequest is the event that one hook responds to.
@@ -83,7 +83,7 @@ type hookRequest struct {
 
 // hookResponse is the response of one hook.
 type hookResponse struct {
-	decision decision
+	decision hookDecision
 	reason   string
 	hint     string          // remedy, if the host itself made this response
 	args     json.RawMessage // changed arguments or changed message; nil if unchanged
@@ -91,17 +91,17 @@ type hookResponse struct {
 	stop     bool
 }
 
-// decision is a hook's decision; higher values are stricter.
-type decision int
+// hookDecision is a hook's decision; higher values are stricter.
+type hookDecision int
 
 const (
-	none decision = iota
+	none hookDecision = iota
 	ask
 	deny
 )
 
-// Turn connects hooks to an agent's turn.
-type Turn struct {
+// AgentTurn connects hooks to an agent's turn.
+type AgentTurn struct {
 	Transcript string      // path of the conversation file; empty if there is none
 	End        func(error) // ends the turn, with an *EndError
 }
@@ -116,13 +116,13 @@ func (e *TurnEndError) Error() string { return fmt.Sprintf("%s ended the turn: %
 type turnKey struct{}
 
 // WithTurn returns a context that carries a turn.
-func WithTurn(ctx context.Context, t Turn) context.Context {
+func WithTurn(ctx context.Context, t AgentTurn) context.Context {
 	return context.WithValue(ctx, turnKey{}, t)
 }
 
 // turnFromContext returns the turn that a context carries.
-func turnFromContext(ctx context.Context) Turn {
-	t, _ := ctx.Value(turnKey{}).(Turn)
+func turnFromContext(ctx context.Context) AgentTurn {
+	t, _ := ctx.Value(turnKey{}).(AgentTurn)
 	if t.End == nil {
 		t.End = func(error) {} // outside a turn there is nothing to end
 	}
@@ -130,7 +130,7 @@ func turnFromContext(ctx context.Context) Turn {
 }
 
 // endTurnOnStop ends the turn if the verdict says so.
-func (v Verdict) endTurnOnStop(ctx context.Context) {
+func (v EventVerdict) endTurnOnStop(ctx context.Context) {
 	if v.Stop {
 		turnFromContext(ctx).End(&TurnEndError{v.Rule, v.Deny})
 	}

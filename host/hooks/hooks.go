@@ -35,12 +35,12 @@ type Hooks struct {
 // compiledGroup is a set of command hooks that share a matcher.
 type compiledGroup struct {
 	key     string // as "hooks.PreToolUse[0]"
-	matcher *matcher
-	hooks   []Hook
+	matcher *nameMatcher
+	hooks   []CommandHookOptions
 }
 
-// New returns the hooks that an operator's options describe, nil if there are none. It starts no process.
-func New(o Options, log hclog.Logger) (*Hooks, error) {
+// NewHooks returns the hooks that an operator's options describe, nil if there are none. It starts no process.
+func NewHooks(o HookOptions, log hclog.Logger) (*Hooks, error) {
 	if mistakes := CheckOptions(o); len(mistakes) > 0 {
 		var all []error
 		for _, mistake := range mistakes {
@@ -57,7 +57,7 @@ func New(o Options, log hclog.Logger) (*Hooks, error) {
 	h := &Hooks{log: log, failOpen: o.OnError == "open", groups: map[Event][]*compiledGroup{}}
 	for e, groups := range o.groupsByEvent() {
 		for i, g := range groups {
-			match, err := newMatcher(g.Matcher)
+			match, err := newNameMatcher(g.Matcher)
 			if err != nil {
 				return nil, err
 			}
@@ -102,7 +102,7 @@ func (h *Hooks) Before(ctx context.Context, s *session.Session, c session.HookCa
 }
 
 // runBeforeCall runs PreToolUse hooks for a call and for the text that it types into a command.
-func (h *Hooks) runBeforeCall(ctx context.Context, w sessionInfo, c session.HookCall) Verdict {
+func (h *Hooks) runBeforeCall(ctx context.Context, w sessionInfo, c session.HookCall) EventVerdict {
 	q := hookRequest{event: PreToolUse, sessionInfo: w, call: c}
 	v := h.runPreToolUse(ctx, q)
 	if v.Args != nil {
@@ -122,7 +122,7 @@ func (h *Hooks) runBeforeCall(ctx context.Context, w sessionInfo, c session.Hook
 
 // runPreToolUse runs the intercepting processes in order, then all command hooks at once, then the approving
 // processes. Each stage sees the arguments that the previous one changed.
-func (h *Hooks) runPreToolUse(ctx context.Context, q hookRequest) Verdict {
+func (h *Hooks) runPreToolUse(ctx context.Context, q hookRequest) EventVerdict {
 	v := h.runInterceptors(ctx, "before_tool", &q)
 	if v.Deny == "" {
 		v = v.mergeWith(h.runCommands(ctx, q))
@@ -158,15 +158,15 @@ func (h *Hooks) runAfterCall(ctx context.Context, w sessionInfo, c session.HookC
 }
 
 // HandleEvent runs the hooks of an event other than a tool call.
-func (h *Hooks) HandleEvent(ctx context.Context, s *session.Session, o EventData) Verdict {
+func (h *Hooks) HandleEvent(ctx context.Context, s *session.Session, o EventData) EventVerdict {
 	if h == nil {
-		return Verdict{}
+		return EventVerdict{}
 	}
 	return h.runEvent(ctx, sessionInfoOf(ctx, s), o)
 }
 
 // runEvent runs the command hooks of an event and publishes it to observers.
-func (h *Hooks) runEvent(ctx context.Context, w sessionInfo, o EventData) Verdict {
+func (h *Hooks) runEvent(ctx context.Context, w sessionInfo, o EventData) EventVerdict {
 	v := h.runCommands(ctx, hookRequest{event: o.Event, sessionInfo: w, data: o})
 	if v.Stop && (o.Event == Stop || o.Event == SubagentStop) {
 		v.Deny = "" // the agent may stop
@@ -186,23 +186,23 @@ func (h *Hooks) WantsModelMessages() bool {
 
 // BeforeModel passes a request to a model through the intercepting processes and returns the request they leave. The
 // request is a JSON object in the form of the model's client.
-func (h *Hooks) BeforeModel(ctx context.Context, s *session.Session, request json.RawMessage) (json.RawMessage, Verdict) {
+func (h *Hooks) BeforeModel(ctx context.Context, s *session.Session, request json.RawMessage) (json.RawMessage, EventVerdict) {
 	if h == nil {
-		return request, Verdict{}
+		return request, EventVerdict{}
 	}
 	return h.interceptModel(ctx, sessionInfoOf(ctx, s), beforeModel, request)
 }
 
 // AfterModel passes a model's response through the intercepting processes.
-func (h *Hooks) AfterModel(ctx context.Context, s *session.Session, response json.RawMessage) (json.RawMessage, Verdict) {
+func (h *Hooks) AfterModel(ctx context.Context, s *session.Session, response json.RawMessage) (json.RawMessage, EventVerdict) {
 	if h == nil {
-		return response, Verdict{}
+		return response, EventVerdict{}
 	}
 	return h.interceptModel(ctx, sessionInfoOf(ctx, s), afterModel, response)
 }
 
 // interceptModel passes a model message through the intercepting processes and publishes the event to observers.
-func (h *Hooks) interceptModel(ctx context.Context, w sessionInfo, e Event, message json.RawMessage) (json.RawMessage, Verdict) {
+func (h *Hooks) interceptModel(ctx context.Context, w sessionInfo, e Event, message json.RawMessage) (json.RawMessage, EventVerdict) {
 	q := hookRequest{event: e, sessionInfo: w, modelMessage: message}
 	v := h.runInterceptors(ctx, string(e), &q)
 	v.Args = nil
@@ -212,8 +212,8 @@ func (h *Hooks) interceptModel(ctx context.Context, w sessionInfo, e Event, mess
 
 // runInterceptors runs the processes that intercept a point one after another. Each sees the changes of the previous
 // ones in q; a refusal ends the loop.
-func (h *Hooks) runInterceptors(ctx context.Context, point string, q *hookRequest) Verdict {
-	var v Verdict
+func (h *Hooks) runInterceptors(ctx context.Context, point string, q *hookRequest) EventVerdict {
+	var v EventVerdict
 	for _, p := range h.processes {
 		if !slices.Contains(p.options.Intercept, point) {
 			continue
@@ -241,7 +241,7 @@ type hookRun struct {
 }
 
 // runCommands runs all command hooks that match an event at once, and equal commands only once.
-func (h *Hooks) runCommands(ctx context.Context, q hookRequest) Verdict {
+func (h *Hooks) runCommands(ctx context.Context, q hookRequest) EventVerdict {
 	var runs []*hookRun
 	seen := map[string]bool{}
 	for _, g := range h.groups[q.event] {
@@ -256,7 +256,7 @@ func (h *Hooks) runCommands(ctx context.Context, q hookRequest) Verdict {
 			}
 			if !seen[id] {
 				seen[id] = true
-				runs = append(runs, &hookRun{hookRunner: &commandHook{hook, f}, key: g.key, failClosed: hook.OnFailure == "block"})
+				runs = append(runs, &hookRun{hookRunner: &commandHookRunner{hook, f}, key: g.key, failClosed: hook.OnFailure == "block"})
 			}
 		}
 	}
@@ -314,13 +314,13 @@ func (h *Hooks) runOrRefuse(ctx context.Context, a *hookRun, q hookRequest) hook
 
 // mergeRuns returns the strictest verdict of hooks that ran at once; among equally strict ones the first in the
 // settings. Different changes to the arguments are a refusal.
-func mergeRuns(runs []*hookRun) Verdict {
-	var v Verdict
+func mergeRuns(runs []*hookRun) EventVerdict {
+	var v EventVerdict
 	var changed *hookRun
 	for _, run := range runs {
 		next := run.response.toVerdict(run.key)
 		if next.Args != nil && changed != nil && !equalJSON(next.Args, v.Args) {
-			return Verdict{HookVerdict: session.HookVerdict{Rule: run.key, Deny: fmt.Sprintf("the hooks %s and %s change the "+
+			return EventVerdict{HookVerdict: session.HookVerdict{Rule: run.key, Deny: fmt.Sprintf("the hooks %s and %s change the "+
 				"arguments in two ways, and only one can be", changed.key, run.key)}}
 		}
 		if next.Args != nil {
@@ -332,8 +332,8 @@ func mergeRuns(runs []*hookRun) Verdict {
 }
 
 // toVerdict converts a hook's response to a verdict; key becomes the rule of a refusal.
-func (a hookResponse) toVerdict(key string) Verdict {
-	v := Verdict{HookVerdict: session.HookVerdict{Args: a.args, Hint: a.hint}, Context: a.context, Stop: a.stop}
+func (a hookResponse) toVerdict(key string) EventVerdict {
+	v := EventVerdict{HookVerdict: session.HookVerdict{Args: a.args, Hint: a.hint}, Context: a.context, Stop: a.stop}
 	switch a.decision {
 	case deny:
 		v.Deny, v.Rule = a.reason, key
@@ -344,7 +344,7 @@ func (a hookResponse) toVerdict(key string) Verdict {
 }
 
 // mergeWith returns the stricter of two verdicts, the first if both are equally strict.
-func (v Verdict) mergeWith(next Verdict) Verdict {
+func (v EventVerdict) mergeWith(next EventVerdict) EventVerdict {
 	if v.Deny == "" && (next.Deny != "" || v.Ask == "") {
 		v.Deny, v.Ask, v.Rule, v.Hint = next.Deny, next.Ask, next.Rule, next.Hint
 	}

@@ -54,16 +54,16 @@ func newHooks(t *testing.T, settings string) *Hooks {
 	if err := os.WriteFile(file, []byte(`{"hooks": `+settings+`}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
+	cfg, err := config.Load(config.LoadOptions{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var o Options
+	var o HookOptions
 	if err := json.Unmarshal(cfg.Hooks(), &o); err != nil {
 		t.Fatal(err)
 	}
 	o.Defaults.Interceptor = max(o.Defaults.Interceptor, patience)
-	h, err := New(o, nil)
+	h, err := NewHooks(o, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,21 +341,23 @@ print(json.dumps({"decision": "block", "reason": "not formatted: " + r["filePath
 
 func TestPromptAndSessionHooks(t *testing.T) {
 	w := newTestSession(t)
-	on := func(settings string, o EventData) Verdict { return newHooks(t, settings).runEvent(t.Context(), w, o) }
+	on := func(settings string, o EventData) EventVerdict {
+		return newHooks(t, settings).runEvent(t.Context(), w, o)
+	}
 	for name, c := range map[string]struct {
 		event, command string
 		occasion       EventData
-		want           Verdict
+		want           EventVerdict
 	}{
-		"context":       {"UserPromptSubmit", "echo it is Monday", EventData{Prompt: "hi"}, Verdict{Context: "it is Monday"}},
-		"a prompt":      {"UserPromptSubmit", `grep -q '"prompt":"my secret"' && { echo no secrets >&2; exit 2; }; true`, EventData{Prompt: "my secret"}, Verdict{HookVerdict: session.HookVerdict{Deny: "no secrets"}}},
-		"startup":       {"SessionStart", "echo branch main", EventData{Source: "startup"}, Verdict{Context: "branch main"}},
-		"an end":        {"SessionEnd", "exit 1", EventData{Reason: "other"}, Verdict{}},
-		"go on":         {"Stop", `echo '{"decision":"block","reason":"run the tests"}'`, EventData{}, Verdict{HookVerdict: session.HookVerdict{Deny: "run the tests"}}},
-		"not twice":     {"Stop", `grep -q '"stop_hook_active":true' || exit 2`, EventData{Active: true}, Verdict{}},
-		"stop":          {"Stop", `echo '{"continue":false,"stopReason":"enough"}'`, EventData{}, Verdict{Stop: true}},
-		"of a subagent": {"SubagentStop", "echo more >&2; exit 2", EventData{AgentType: "a"}, Verdict{HookVerdict: session.HookVerdict{Deny: "more"}}},
-		"the turn":      {"UserPromptSubmit", `echo '{"continue":false,"stopReason":"enough"}'`, EventData{}, Verdict{HookVerdict: session.HookVerdict{Deny: "enough"}, Stop: true}},
+		"context":       {"UserPromptSubmit", "echo it is Monday", EventData{Prompt: "hi"}, EventVerdict{Context: "it is Monday"}},
+		"a prompt":      {"UserPromptSubmit", `grep -q '"prompt":"my secret"' && { echo no secrets >&2; exit 2; }; true`, EventData{Prompt: "my secret"}, EventVerdict{HookVerdict: session.HookVerdict{Deny: "no secrets"}}},
+		"startup":       {"SessionStart", "echo branch main", EventData{Source: "startup"}, EventVerdict{Context: "branch main"}},
+		"an end":        {"SessionEnd", "exit 1", EventData{Reason: "other"}, EventVerdict{}},
+		"go on":         {"Stop", `echo '{"decision":"block","reason":"run the tests"}'`, EventData{}, EventVerdict{HookVerdict: session.HookVerdict{Deny: "run the tests"}}},
+		"not twice":     {"Stop", `grep -q '"stop_hook_active":true' || exit 2`, EventData{Active: true}, EventVerdict{}},
+		"stop":          {"Stop", `echo '{"continue":false,"stopReason":"enough"}'`, EventData{}, EventVerdict{Stop: true}},
+		"of a subagent": {"SubagentStop", "echo more >&2; exit 2", EventData{AgentType: "a"}, EventVerdict{HookVerdict: session.HookVerdict{Deny: "more"}}},
+		"the turn":      {"UserPromptSubmit", `echo '{"continue":false,"stopReason":"enough"}'`, EventData{}, EventVerdict{HookVerdict: session.HookVerdict{Deny: "enough"}, Stop: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.occasion.Event = Event(c.event)

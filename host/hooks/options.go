@@ -1,23 +1,23 @@
 package hooks
 
-// Options is the "hooks" section of the configuration.
-type Options struct {
+// HookOptions is the "hooks" section of the configuration.
+type HookOptions struct {
 	Enabled *bool `json:"enabled,omitempty"` // default true
 	// OnError is "closed", the default, or "open". Closed refuses a call if one of its hooks fails; open lets it
 	// continue.
-	OnError   string             `json:"on_error,omitempty"`
-	Defaults  DefaultTimeouts    `json:"defaults,omitzero"`
-	Processes map[string]Process `json:"processes,omitempty"`
+	OnError   string                        `json:"on_error,omitempty"`
+	Defaults  DefaultTimeouts               `json:"defaults,omitzero"`
+	Processes map[string]ProcessHookOptions `json:"processes,omitempty"`
 
 	// Command hooks in the form of Claude Code's settings, by event.
-	PreToolUse       []Group `json:"PreToolUse,omitempty"`
-	PostToolUse      []Group `json:"PostToolUse,omitempty"`
-	UserPromptSubmit []Group `json:"UserPromptSubmit,omitempty"`
-	SessionStart     []Group `json:"SessionStart,omitempty"`
-	SessionEnd       []Group `json:"SessionEnd,omitempty"`
-	Stop             []Group `json:"Stop,omitempty"`
-	SubagentStop     []Group `json:"SubagentStop,omitempty"`
-	Notification     []Group `json:"Notification,omitempty"`
+	PreToolUse       []CommandHookGroup `json:"PreToolUse,omitempty"`
+	PostToolUse      []CommandHookGroup `json:"PostToolUse,omitempty"`
+	UserPromptSubmit []CommandHookGroup `json:"UserPromptSubmit,omitempty"`
+	SessionStart     []CommandHookGroup `json:"SessionStart,omitempty"`
+	SessionEnd       []CommandHookGroup `json:"SessionEnd,omitempty"`
+	Stop             []CommandHookGroup `json:"Stop,omitempty"`
+	SubagentStop     []CommandHookGroup `json:"SubagentStop,omitempty"`
+	Notification     []CommandHookGroup `json:"Notification,omitempty"`
 }
 
 // DefaultTimeouts holds the timeouts of process hooks in milliseconds; 0 means 500, 5000 and 60000.
@@ -27,16 +27,16 @@ type DefaultTimeouts struct {
 	Approval    int `json:"approval_timeout_ms,omitempty"`
 }
 
-// Group is a list of command hooks that share a matcher.
-type Group struct {
+// CommandHookGroup is a list of command hooks that share a matcher.
+type CommandHookGroup struct {
 	// Matcher is a list of names, as "Bash|Write", or a regular expression that matches anywhere in a name; empty or
 	// "*" matches all. It is compared with the tool's short name, full name, and Claude's name for it.
-	Matcher string `json:"matcher,omitempty"`
-	Hooks   []Hook `json:"hooks"`
+	Matcher string               `json:"matcher,omitempty"`
+	Hooks   []CommandHookOptions `json:"hooks"`
 }
 
-// Hook is a command that picoclaw runs for each event.
-type Hook struct {
+// CommandHookOptions is a command that picoclaw runs for each event.
+type CommandHookOptions struct {
 	Type    string   `json:"type"`           // "command"
 	Command string   `json:"command"`        // shell command; a program if Args is set
 	Args    []string `json:"args,omitempty"` // arguments of the program
@@ -45,11 +45,11 @@ type Hook struct {
 	OnFailure     string `json:"onFailure,omitempty"`
 	StatusMessage string `json:"statusMessage,omitempty"` // ignored
 
-	Grants
+	HookGrants
 }
 
-// Process is a long-running program that picoclaw talks to in JSON-RPC.
-type Process struct {
+// ProcessHookOptions is a long-running program that picoclaw talks to in JSON-RPC.
+type ProcessHookOptions struct {
 	Enabled   *bool    `json:"enabled,omitempty"`  // default true
 	Priority  int      `json:"priority,omitempty"` // lower runs first, equal ones by name
 	Transport string   `json:"transport,omitempty"`
@@ -57,11 +57,11 @@ type Process struct {
 	Dir       string   `json:"dir,omitempty"`       // working directory; the workspace if empty
 	Observe   []string `json:"observe,omitempty"`   // kinds of events sent to the process; * for all
 	Intercept []string `json:"intercept,omitempty"` // before_tool, after_tool, approve_tool, before_llm, after_llm
-	Grants
+	HookGrants
 }
 
-// Grants is the access of one hook.
-type Grants struct {
+// HookGrants is the access of one hook.
+type HookGrants struct {
 	Workspace string            `json:"workspace,omitempty"` // none, ro or rw; ro if empty
 	Network   bool              `json:"network,omitempty"`   // all hosts, if Hosts is empty
 	Hosts     []string          `json:"hosts,omitempty"`     // the only reachable hosts
@@ -72,8 +72,8 @@ type Grants struct {
 }
 
 // groupsByEvent returns the command hooks of each event.
-func (o *Options) groupsByEvent() map[Event][]Group {
-	return map[Event][]Group{
+func (o *HookOptions) groupsByEvent() map[Event][]CommandHookGroup {
+	return map[Event][]CommandHookGroup{
 		PreToolUse: o.PreToolUse, PostToolUse: o.PostToolUse, UserPromptSubmit: o.UserPromptSubmit,
 		SessionStart: o.SessionStart, SessionEnd: o.SessionEnd, Stop: o.Stop, SubagentStop: o.SubagentStop,
 		Notification: o.Notification,

@@ -31,8 +31,8 @@ type commandOutput struct {
 	} `json:"hookSpecificOutput"`
 }
 
-// parseOutput parses the standard output of a command hook that exited with 0.
-func parseOutput(e Event, stdout []byte) (hookResponse, error) {
+// parseCommandOutput parses the standard output of a command hook that exited with 0.
+func parseCommandOutput(e Event, stdout []byte) (hookResponse, error) {
 	text := bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(stdout), []byte("\xef\xbb\xbf"))) // trim a byte order mark
 	if len(text) == 0 {
 		return hookResponse{}, nil

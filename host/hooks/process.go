@@ -38,7 +38,7 @@ func observableKinds() []string {
 // processHook is a long-running program: one child for each agent and workspace.
 type processHook struct {
 	name, key string // as "hooks.processes.NAME"
-	options   Process
+	options   ProcessHookOptions
 	defaults  DefaultTimeouts // timeouts
 	log       hclog.Logger
 
@@ -54,7 +54,7 @@ type processHook struct {
 }
 
 // newProcessHook returns a process hook without starting a child.
-func newProcessHook(name string, o Process, d DefaultTimeouts, log hclog.Logger) *processHook {
+func newProcessHook(name string, o ProcessHookOptions, d DefaultTimeouts, log hclog.Logger) *processHook {
 	life, end := context.WithCancel(context.Background())
 	return &processHook{
 		name: name, key: "hooks.processes." + name, options: o, defaults: d, log: log.Named(name), slots: map[string]*childSlot{},
@@ -79,13 +79,13 @@ func (p *processHook) observerTimeout() time.Duration {
 // growing delays until the child responds.
 type childSlot struct {
 	mu        sync.Mutex // held while a child is started
-	child     *child
+	child     *hookChild
 	failures  int
 	notBefore time.Time
 }
 
 // runningChild returns the running child for a session's agent, and starts it if necessary.
-func (p *processHook) runningChild(ctx context.Context, w sessionInfo) (*childSlot, *child, error) {
+func (p *processHook) runningChild(ctx context.Context, w sessionInfo) (*childSlot, *hookChild, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -135,13 +135,13 @@ func (slot *childSlot) resetFailures() {
 }
 
 // startAndGreet starts a child and waits for its response to hook.hello.
-func (p *processHook) startAndGreet(ctx context.Context, w sessionInfo) (*child, error) {
-	child := newProgram(w, "hook-"+p.name, p.options.Grants)
+func (p *processHook) startAndGreet(ctx context.Context, w sessionInfo) (*hookChild, error) {
+	child := newConfinedProgram(w, "hook-"+p.name, p.options.HookGrants)
 	if err := setExecutable(child.Command, p.options.Command); err != nil {
 		return nil, err
 	}
 	child.Command.Dir = cmp.Or(p.options.Dir, child.Command.Dir)
-	c, err := startChild(w, child, p.log)
+	c, err := startHookChild(w, child, p.log)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (p *processHook) startAndGreet(ctx context.Context, w sessionInfo) (*child,
 	defer context.AfterFunc(p.closing, cancel)()
 	_, err = c.callMethod(limited, "hook.hello", map[string]any{"name": p.name, "version": 1, "modes": p.helloModes()})
 	if err != nil {
-		c.killBecause(err)
+		c.killWithReason(err)
 		<-c.done
 		if text := c.stderrText(); text != "" {
 			err = fmt.Errorf("%w: %s", err, text)
@@ -281,15 +281,15 @@ func (i *interceptor) respond(ctx context.Context, q hookRequest) (hookResponse,
 	if err != nil {
 		if limited.Err() != nil && ctx.Err() == nil {
 			err = fmt.Errorf("did not answer within %s", i.interceptTimeout(i.point))
-			c.killBecause(err) // later requests would wait behind this one
+			c.killWithReason(err) // later requests would wait behind this one
 		}
 		return hookResponse{}, err
 	}
 	slot.resetFailures()
 	if i.point == "approve_tool" {
-		return parseApproval(result)
+		return parseApprovalResponse(result)
 	}
-	return parseAction(q, i.point, result)
+	return parseInterceptResponse(q, i.point, result)
 }
 
 // requestParams returns the parameters of a request: the model message, or the call with its result.
@@ -309,8 +309,8 @@ func (i *interceptor) requestParams(q hookRequest) any {
 	return params
 }
 
-// parseApproval parses the response to approve_tool; anything but an approval refuses the call.
-func parseApproval(result json.RawMessage) (hookResponse, error) {
+// parseApprovalResponse parses the response to approve_tool; anything but an approval refuses the call.
+func parseApprovalResponse(result json.RawMessage) (hookResponse, error) {
 	var response struct {
 		Approved *bool  `json:"approved"`
 		Reason   string `json:"reason"`
@@ -324,8 +324,9 @@ func parseApproval(result json.RawMessage) (hookResponse, error) {
 	return hookResponse{}, nil
 }
 
-// parseAction parses the response at the other intercept points and checks that the process changes only what it may.
-func parseAction(q hookRequest, point string, result json.RawMessage) (hookResponse, error) {
+// parseInterceptResponse parses the response at the other intercept points and checks that the process changes only
+// what it may.
+func parseInterceptResponse(q hookRequest, point string, result json.RawMessage) (hookResponse, error) {
 	var response struct {
 		Action string `json:"action"`
 		Reason string `json:"reason"`

@@ -75,26 +75,26 @@ func receivedMessages(t *testing.T, w sessionInfo) (methods []string, all []map[
 func TestProcessResponses(t *testing.T) {
 	for name, c := range map[string]struct {
 		says string
-		want Verdict
+		want EventVerdict
 	}{
-		"continue": {`{"action": "continue"}`, Verdict{}},
+		"continue": {`{"action": "continue"}`, EventVerdict{}},
 		"modify": {`{"action": "modify", "call": {"tool": "exec", "arguments": {"command": "ls -l"}}}`,
-			Verdict{HookVerdict: session.HookVerdict{Args: json.RawMessage(`{"command": "ls -l"}`)}}},
-		"deny":  {`{"action": "deny_tool", "reason": "no"}`, Verdict{HookVerdict: session.HookVerdict{Deny: "no"}}},
-		"abort": {`{"action": "abort_turn", "reason": "no"}`, Verdict{HookVerdict: session.HookVerdict{Deny: "no"}, Stop: true}},
-		"halt":  {`{"action": "hard_abort", "reason": "no"}`, Verdict{HookVerdict: session.HookVerdict{Deny: "no"}, Stop: true}},
+			EventVerdict{HookVerdict: session.HookVerdict{Args: json.RawMessage(`{"command": "ls -l"}`)}}},
+		"deny":  {`{"action": "deny_tool", "reason": "no"}`, EventVerdict{HookVerdict: session.HookVerdict{Deny: "no"}}},
+		"abort": {`{"action": "abort_turn", "reason": "no"}`, EventVerdict{HookVerdict: session.HookVerdict{Deny: "no"}, Stop: true}},
+		"halt":  {`{"action": "hard_abort", "reason": "no"}`, EventVerdict{HookVerdict: session.HookVerdict{Deny: "no"}, Stop: true}},
 		"respond": {`{"action": "respond", "result": {"for_llm": "done"}}`,
-			Verdict{HookVerdict: session.HookVerdict{Deny: "in place of the tool's"}}},
+			EventVerdict{HookVerdict: session.HookVerdict{Deny: "in place of the tool's"}}},
 		"another tool": {`{"action": "modify", "call": {"tool": "rm", "arguments": {}}}`,
-			Verdict{HookVerdict: session.HookVerdict{Deny: "changes the tool to rm"}}},
-		"nothing changed": {`{"action": "modify"}`, Verdict{HookVerdict: session.HookVerdict{Deny: "modify without an object"}}},
-		"unknown":         {`{"action": "allow"}`, Verdict{HookVerdict: session.HookVerdict{Deny: `the action "allow"`}}},
+			EventVerdict{HookVerdict: session.HookVerdict{Deny: "changes the tool to rm"}}},
+		"nothing changed": {`{"action": "modify"}`, EventVerdict{HookVerdict: session.HookVerdict{Deny: "modify without an object"}}},
+		"unknown":         {`{"action": "allow"}`, EventVerdict{HookVerdict: session.HookVerdict{Deny: `the action "allow"`}}},
 		"an error": {`json.dumps({"jsonrpc": "2.0", "id": i, "error": {"code": -32000, "message": "broken"}})`,
-			Verdict{HookVerdict: session.HookVerdict{Deny: "answered with an error: broken"}}},
-		"no object":   {`[1]`, Verdict{HookVerdict: session.HookVerdict{Deny: "unreadable response"}}},
-		"nothing":     {`json.dumps({"jsonrpc": "2.0", "id": i, "result": None})`, Verdict{HookVerdict: session.HookVerdict{Deny: "unreadable response"}}},
-		"crash":       {`7`, Verdict{HookVerdict: session.HookVerdict{Deny: "ended"}}},
-		"a long line": {`"x" * 1100000`, Verdict{HookVerdict: session.HookVerdict{Deny: "wrote a line of more than"}}},
+			EventVerdict{HookVerdict: session.HookVerdict{Deny: "answered with an error: broken"}}},
+		"no object":   {`[1]`, EventVerdict{HookVerdict: session.HookVerdict{Deny: "unreadable response"}}},
+		"nothing":     {`json.dumps({"jsonrpc": "2.0", "id": i, "result": None})`, EventVerdict{HookVerdict: session.HookVerdict{Deny: "unreadable response"}}},
+		"crash":       {`7`, EventVerdict{HookVerdict: session.HookVerdict{Deny: "ended"}}},
+		"a long line": {`"x" * 1100000`, EventVerdict{HookVerdict: session.HookVerdict{Deny: "wrote a line of more than"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -23,20 +23,20 @@ func openSession(t *testing.T, isolated bool, settings string) (*session.Session
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
+	cfg, err := config.Load(config.LoadOptions{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var o Options
+	var o HookOptions
 	if err := json.Unmarshal(cfg.Hooks(), &o); err != nil {
 		t.Fatal(err)
 	}
 	o.Defaults.Interceptor = patience
-	hooks, err := New(o, nil)
+	hooks, err := NewHooks(o, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"), Hooks: hooks})
+	h, err := session.OpenHost(session.HostOptions{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"), Hooks: hooks})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func openSession(t *testing.T, isolated bool, settings string) (*session.Session
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, s.Policy().Workspace()
+	return s, s.Policy().WorkspacePath()
 }
 
 // eachWall runs a test in a sandbox and without one.

@@ -18,22 +18,22 @@ type toolMapping struct {
 // argMapping maps an argument between its two names and values.
 type argMapping struct {
 	ours, theirs string
-	conversion   conversion
+	conversion   argConversion
 	elements     []argMapping // mappings for each edit of an editList
 }
 
-// conversion is the way an argument's value is converted to Claude's form and back.
-type conversion int
+// argConversion is the way an argument's value is converted to Claude's form and back.
+type argConversion int
 
 const (
-	unchanged       conversion = iota
-	absolutePath               // relative here, absolute in Claude's form
-	secondsToMillis            // seconds here, milliseconds in Claude's form
-	negatedBool                // true here is false in Claude's form
-	outputMode                 // what a search returns, by other words in Claude's form
-	endLineToCount             // end line here, number of lines in Claude's form
-	zeroCountToAll             // 0 here is true in Claude's form
-	editList                   // list of edits, converted one by one
+	unchanged       argConversion = iota
+	absolutePath                  // relative here, absolute in Claude's form
+	secondsToMillis               // seconds here, milliseconds in Claude's form
+	negatedBool                   // true here is false in Claude's form
+	outputMode                    // what a search returns, by other words in Claude's form
+	endLineToCount                // end line here, number of lines in Claude's form
+	zeroCountToAll                // 0 here is true in Claude's form
+	editList                      // list of edits, converted one by one
 )
 
 var (
@@ -123,8 +123,8 @@ func upstreamName(tool string) string {
 	return tool
 }
 
-// matcher selects the tools or events that a hook group is for.
-type matcher struct {
+// nameMatcher selects the tools or events that a hook group is for.
+type nameMatcher struct {
 	names   []string
 	pattern *regexp.Regexp // nil if names is set; if both are nil, everything matches
 }
@@ -132,13 +132,13 @@ type matcher struct {
 // nameListPattern matches matchers that Claude Code reads as a list of names, not as a regular expression.
 var nameListPattern = lazyregexp.New(`^[a-zA-Z0-9_|, -]+$`)
 
-// newMatcher parses a matcher: a list of names or a regular expression.
-func newMatcher(text string) (*matcher, error) {
+// newNameMatcher parses a matcher: a list of names or a regular expression.
+func newNameMatcher(text string) (*nameMatcher, error) {
 	switch {
 	case text == "" || text == "*":
-		return &matcher{}, nil
+		return &nameMatcher{}, nil
 	case nameListPattern().MatchString(text):
-		m := &matcher{names: []string{}}
+		m := &nameMatcher{names: []string{}}
 		for _, name := range strings.FieldsFunc(text, func(r rune) bool { return r == '|' || r == ',' }) {
 			if name = strings.TrimSpace(name); name != "" {
 				m.names = append(m.names, name)
@@ -147,11 +147,11 @@ func newMatcher(text string) (*matcher, error) {
 		return m, nil
 	}
 	pattern, err := regexp.Compile(text)
-	return &matcher{pattern: pattern}, err
+	return &nameMatcher{pattern: pattern}, err
 }
 
 // matchesName reports whether the matcher selects a name.
-func (m *matcher) matchesName(name string) bool {
+func (m *nameMatcher) matchesName(name string) bool {
 	switch {
 	case m.pattern != nil:
 		return m.pattern.MatchString(name)
@@ -164,7 +164,7 @@ func (m *matcher) matchesName(name string) bool {
 }
 
 // firstAlias returns the first alias of a tool that the matcher selects, nil if there is none.
-func (m *matcher) firstAlias(tool string) *toolAlias {
+func (m *nameMatcher) firstAlias(tool string) *toolAlias {
 	for _, f := range aliasesOfTool(tool) {
 		if m.matchesName(f.name) {
 			return &f

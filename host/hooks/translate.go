@@ -16,9 +16,9 @@ import (
 
 type jsonObject = map[string]json.RawMessage
 
-// toInputs converts a call's arguments to this form. A call that edits several files becomes one input per file,
+// toClaudeInputs converts a call's arguments to this form. A call that edits several files becomes one input per file,
 // since Claude's tools edit one file each and hooks look at its name.
-func (f *toolAlias) toInputs(raw json.RawMessage, dir string) ([]jsonObject, error) {
+func (f *toolAlias) toClaudeInputs(raw json.RawMessage, dir string) ([]jsonObject, error) {
 	var args jsonObject
 	if err := json.Unmarshal(raw, &args); err != nil {
 		return nil, fmt.Errorf("can't be sent arguments that are not a JSON object: %w", err)
@@ -63,7 +63,7 @@ func argsToClaude(fields []argMapping, args jsonObject, dir string) jsonObject {
 		i := slices.IndexFunc(fields, func(f argMapping) bool { return f.ours == name })
 		if i < 0 {
 			out[name] = value
-		} else if v, ok := fields[i].toClaude(value, args, dir); ok {
+		} else if v, ok := fields[i].valueToClaude(value, args, dir); ok {
 			out[fields[i].theirs] = v
 		} else {
 			out[name] = value
@@ -72,9 +72,9 @@ func argsToClaude(fields []argMapping, args jsonObject, dir string) jsonObject {
 	return out
 }
 
-// fromInput converts an input that a hook changed back to a call's arguments. Values that the hook left unchanged
+// fromClaudeInput converts an input that a hook changed back to a call's arguments. Values that the hook left unchanged
 // keep their original form.
-func (f *toolAlias) fromInput(updated json.RawMessage, shown jsonObject, raw json.RawMessage) (json.RawMessage, error) {
+func (f *toolAlias) fromClaudeInput(updated json.RawMessage, shown jsonObject, raw json.RawMessage) (json.RawMessage, error) {
 	if !f.claude {
 		return updated, nil
 	}
@@ -86,7 +86,7 @@ func (f *toolAlias) fromInput(updated json.RawMessage, shown jsonObject, raw jso
 		return nil, err
 	}
 	if args["path"] == nil && args["edits"] != nil && equalJSON(input["file_path"], shown["file_path"]) {
-		delete(input, "file_path") // toInputs added it to show the file name
+		delete(input, "file_path") // toClaudeInputs added it to show the file name
 	}
 	out, err := argsFromClaude(f.args, input, shown, args)
 	if err != nil {
@@ -108,7 +108,7 @@ func argsFromClaude(fields []argMapping, input, shown, args jsonObject) (jsonObj
 			out[f.ours] = original
 			continue
 		}
-		v, err := f.fromClaude(value, input)
+		v, err := f.valueFromClaude(value, input)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -119,8 +119,8 @@ func argsFromClaude(fields []argMapping, input, shown, args jsonObject) (jsonObj
 	return out, nil
 }
 
-// toolResponse returns the "tool_response" of a call, with the fields that hooks expect of Claude's tools.
-func (f *toolAlias) toolResponse(r *session.Result, input jsonObject) map[string]any {
+// toClaudeResponse returns the "tool_response" of a call, with the fields that hooks expect of Claude's tools.
+func (f *toolAlias) toClaudeResponse(r *session.Result, input jsonObject) map[string]any {
 	out := map[string]any{"success": r.Err == nil, "content": r.Text}
 	if r.Structured != nil {
 		out["structured"] = r.Structured
@@ -134,8 +134,8 @@ func (f *toolAlias) toolResponse(r *session.Result, input jsonObject) map[string
 	return out
 }
 
-// toClaude converts a value to Claude's form; false if it can't.
-func (f argMapping) toClaude(value json.RawMessage, args jsonObject, dir string) (json.RawMessage, bool) {
+// valueToClaude converts a value to Claude's form; false if it can't.
+func (f argMapping) valueToClaude(value json.RawMessage, args jsonObject, dir string) (json.RawMessage, bool) {
 	switch f.conversion {
 	case absolutePath:
 		var name string
@@ -159,7 +159,7 @@ func (f argMapping) toClaude(value json.RawMessage, args jsonObject, dir string)
 		return encodeJSON(there), ok
 	case endLineToCount:
 		end, err := strconv.ParseInt(string(value), 10, 32)
-		return encodeJSON(end - startLine(args["start_line"]) + 1), err == nil
+		return encodeJSON(end - firstLineToRead(args["start_line"]) + 1), err == nil
 	case zeroCountToAll:
 		return encodeJSON(true), string(value) == "0"
 	case editList:
@@ -172,8 +172,8 @@ func (f argMapping) toClaude(value json.RawMessage, args jsonObject, dir string)
 	return value, true
 }
 
-// fromClaude converts a value in Claude's form back; nil leaves the argument out.
-func (f argMapping) fromClaude(value json.RawMessage, input jsonObject) (json.RawMessage, error) {
+// valueFromClaude converts a value in Claude's form back; nil leaves the argument out.
+func (f argMapping) valueFromClaude(value json.RawMessage, input jsonObject) (json.RawMessage, error) {
 	switch f.conversion {
 	case secondsToMillis:
 		ms, err := strconv.ParseFloat(string(value), 64)
@@ -192,7 +192,7 @@ func (f argMapping) fromClaude(value json.RawMessage, input jsonObject) (json.Ra
 		return nil, fmt.Errorf("%s is not known", value)
 	case endLineToCount:
 		n, err := strconv.ParseInt(string(value), 10, 32)
-		return encodeJSON(startLine(input["offset"]) + n - 1), err
+		return encodeJSON(firstLineToRead(input["offset"]) + n - 1), err
 	case zeroCountToAll:
 		if b, err := strconv.ParseBool(string(value)); err != nil || !b {
 			return nil, err
@@ -211,8 +211,8 @@ func (f argMapping) fromClaude(value json.RawMessage, input jsonObject) (json.Ra
 	return value, nil
 }
 
-// startLine returns the first line to read; 1 if the value is not a number.
-func startLine(value json.RawMessage) int64 {
+// firstLineToRead returns the first line to read; 1 if the value is not a number.
+func firstLineToRead(value json.RawMessage) int64 {
 	if n, err := strconv.ParseInt(string(value), 10, 32); err == nil {
 		return n
 	}

@@ -48,12 +48,12 @@ func TestToolArgumentsToClaude(t *testing.T) {
 		{"filesystem.ls", "LS", `{"path":"."}`, `{"path":"/w"}`},
 	} {
 		f := formOf(t, c.tool, c.name)
-		inputs, err := f.toInputs(json.RawMessage(c.ours), "/w")
+		inputs, err := f.toClaudeInputs(json.RawMessage(c.ours), "/w")
 		if err != nil || len(inputs) != 1 || !equalJSON(encodeJSON(inputs[0]), json.RawMessage(c.theirs)) {
 			t.Errorf("%s %s is %s, want %s (%v)", c.tool, c.ours, encodeJSON(inputs), c.theirs, err)
 			continue
 		}
-		back, err := f.fromInput(encodeJSON(inputs[0]), inputs[0], json.RawMessage(c.ours))
+		back, err := f.fromClaudeInput(encodeJSON(inputs[0]), inputs[0], json.RawMessage(c.ours))
 		if err != nil || !equalJSON(back, json.RawMessage(c.ours)) {
 			t.Errorf("%s %s comes back as %s (%v)", c.tool, c.ours, back, err)
 		}
@@ -79,11 +79,11 @@ func TestChangedInputFromClaude(t *testing.T) {
 			`{"pattern":"p","output":"count","case_sensitive":false}`},
 	} {
 		f := formOf(t, c.tool, c.name)
-		shown, err := f.toInputs(json.RawMessage(c.ours), "/w")
+		shown, err := f.toClaudeInputs(json.RawMessage(c.ours), "/w")
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := f.fromInput(json.RawMessage(c.updated), shown[0], json.RawMessage(c.ours))
+		back, err := f.fromClaudeInput(json.RawMessage(c.updated), shown[0], json.RawMessage(c.ours))
 		if err != nil || !equalJSON(back, json.RawMessage(c.want)) {
 			t.Errorf("%s %s, changed to %s, is %s, want %s (%v)", c.tool, c.ours, c.updated, back, c.want, err)
 		}
@@ -102,7 +102,7 @@ func TestMatchers(t *testing.T) {
 		{"mcp__.*", "github.search", "mcp__github__search"}, {"Bash", "other.exec", ""}, {"rm|mv", "filesystem.rm", "rm"},
 		{"|", "shell.exec", ""},
 	} {
-		m, err := newMatcher(c.matcher)
+		m, err := newNameMatcher(c.matcher)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, e := range []Event{PreToolUse, PostToolUse, UserPromptSubmit, Stop} {
-			a, err := parseOutput(e, data)
+			a, err := parseCommandOutput(e, data)
 			if err != nil && (a.decision != none || a.args != nil) {
 				t.Errorf("%s: an error and an answer: %+v", e, a)
 			}
@@ -158,14 +158,14 @@ func FuzzTranslation(f *testing.F) {
 					return // no tool of ours has such an argument
 				}
 			}
-			inputs, err := fm.toInputs(json.RawMessage(args), "/w")
+			inputs, err := fm.toClaudeInputs(json.RawMessage(args), "/w")
 			if err != nil {
 				t.Fatal(err)
 			}
 			if len(inputs) != 1 {
 				continue
 			}
-			back, err := fm.fromInput(encodeJSON(inputs[0]), inputs[0], json.RawMessage(args))
+			back, err := fm.fromClaudeInput(encodeJSON(inputs[0]), inputs[0], json.RawMessage(args))
 			if err != nil || !equalJSON(back, json.RawMessage(args)) {
 				t.Errorf("%s as %s: %s became %s (%v)", tool, fm.name, args, back, err)
 			}

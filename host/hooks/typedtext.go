@@ -19,12 +19,12 @@ const (
 // unfinishedLines holds lines without an end that were typed into background commands. The next text continues them.
 type unfinishedLines struct {
 	mu   sync.Mutex
-	text map[lineKey]string
+	text map[unfinishedLineKey]string
 }
 
-// lineKey identifies the background command of an unfinished line. Sessions with the same policy share a plugin
-// instance.
-type lineKey struct{ policy, command string }
+// unfinishedLineKey identifies the background command of an unfinished line. Sessions with the same policy share a
+// plugin instance.
+type unfinishedLineKey struct{ policy, command string }
 
 // Limits of the stored lines: their number, and the bytes of each.
 const (
@@ -32,8 +32,8 @@ const (
 	maxUnfinishedBytes = 16 << 10
 )
 
-// typedText returns the text that a call types into a command, and the name of the background command.
-func typedText(c session.HookCall) (text, command string) {
+// typedTextOfCall returns the text that a call types into a command, and the name of the background command.
+func typedTextOfCall(c session.HookCall) (text, command string) {
 	var args struct{ Action, Session, Data, Stdin string }
 	switch {
 	case c.Tool != execTool && c.Tool != processTool, json.Unmarshal(c.Args, &args) != nil:
@@ -48,10 +48,10 @@ func typedText(c session.HookCall) (text, command string) {
 
 // checkTypedText runs PreToolUse hooks for typed text as if it were a command of its own: once alone, and once joined
 // to the unfinished line before it, because the command may or may not have read that line.
-func (h *Hooks) checkTypedText(ctx context.Context, w sessionInfo, c session.HookCall) (v Verdict) {
-	text, command := typedText(c)
+func (h *Hooks) checkTypedText(ctx context.Context, w sessionInfo, c session.HookCall) (v EventVerdict) {
+	text, command := typedTextOfCall(c)
 	h.unfinished.mu.Lock()
-	begun, full := h.unfinished.text[lineKey{w.policy, command}], len(h.unfinished.text) >= maxUnfinishedLines
+	begun, full := h.unfinished.text[unfinishedLineKey{w.policy, command}], len(h.unfinished.text) >= maxUnfinishedLines
 	h.unfinished.mu.Unlock()
 	if full && begun == "" && unfinishedLine(text) != "" {
 		v.Deny, v.Rule, v.Hint = "too many lines are unfinished", "hooks", "write whole lines, with their line ends"
@@ -78,20 +78,20 @@ var lineContinuations = strings.NewReplacer("\\\r\n", "", "\\\n", "", "\\\r", ""
 
 // storeUnfinishedLine stores the line that a call left without an end.
 func (h *Hooks) storeUnfinishedLine(w sessionInfo, c session.HookCall, r *session.Result) {
-	text, command := typedText(c)
+	text, command := typedTextOfCall(c)
 	if command == "" {
 		return
 	}
 	h.unfinished.mu.Lock()
 	defer h.unfinished.mu.Unlock()
-	key := lineKey{w.policy, command}
+	key := unfinishedLineKey{w.policy, command}
 	line := unfinishedLine(h.unfinished.text[key] + text)
 	switch {
 	case r.Err != nil && (r.Err.Code == pluginpb.CodeNotFound || r.Err.Code == pluginpb.CodeConflict), line == "":
 		delete(h.unfinished.text, key) // the command or the line has ended
 	case r.Err == nil || r.Err.Code == pluginpb.CodeTimeout: // a part of the text was written
 		if h.unfinished.text == nil {
-			h.unfinished.text = map[lineKey]string{}
+			h.unfinished.text = map[unfinishedLineKey]string{}
 		}
 		h.unfinished.text[key] = line
 	}

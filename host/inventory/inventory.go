@@ -28,7 +28,7 @@ type Inventory struct {
 func ReadInventory(h *session.Host) (*Inventory, error) {
 	s := &Inventory{Config: h.Config(), Store: store.OpenStore(h.Config().Home().Path), Catalog: h.Plugins()}
 	var err error
-	s.Lock, err = s.Store.ReadLock()
+	s.Lock, err = s.Store.ReadLockFile()
 	return s, err
 }
 
@@ -131,7 +131,7 @@ func (s *Inventory) describePlugin(p *catalog.Plugin) Plugin {
 			out.State, out.Why = BrokenState, err.Error()
 		}
 	}
-	if _, failed := supervise.CountCrashes(session.CrashDir(s.Config.Home().Path), m.ID); failed {
+	if _, failed := supervise.CountCrashes(session.CrashReportDir(s.Config.Home().Path), m.ID); failed {
 		out.State, out.Why = "crashed", "`picoclaw plugin reset "+m.ID+"` allows another start"
 	}
 	return out

@@ -80,7 +80,7 @@ func (s *Inventory) describeServer(id string, pin *store.InstalledPlugin) Server
 		return fail(err)
 	}
 	if pin.Waiting != nil {
-		next, readErr := s.Store.WaitingManifest(id, pin)
+		next, readErr := s.Store.ReadWaitingManifest(id, pin)
 		if readErr != nil {
 			return fail(readErr)
 		}
@@ -95,7 +95,7 @@ func (s *Inventory) describeServer(id string, pin *store.InstalledPlugin) Server
 		out.Diff += asked
 		return out
 	}
-	seen, noted := s.observedTools(id), session.ReadWithdrawals(s.Config.Home().Path, id, pin.Version)
+	seen, noted := s.observedTools(id), session.ReadToolWithdrawals(s.Config.Home().Path, id, pin.Version)
 	if seen == nil && len(noted) == 0 {
 		return out
 	}
@@ -119,7 +119,7 @@ func (s *Inventory) describeServer(id string, pin *store.InstalledPlugin) Server
 }
 
 // WithdrawnNames lists withdrawn tools, each with the agent that called it.
-func WithdrawnNames(all []session.Withdrawal) string {
+func WithdrawnNames(all []session.ToolWithdrawal) string {
 	var names []string
 	for _, w := range all {
 		names = append(names, fmt.Sprintf("%s (agent %s)", w.Tool, w.Agent))
@@ -133,7 +133,7 @@ const maxObservedBytes = 1 << 20
 // observedTools returns a server's changed tool list; nil if it was not observed to change.
 func (s *Inventory) observedTools(id string) []byte {
 	for _, agent := range s.Config.AgentIDs() {
-		root, err := os.OpenRoot(filepath.Join(session.StateDir(s.Config.Home().Path, id), agent))
+		root, err := os.OpenRoot(filepath.Join(session.PluginStateDir(s.Config.Home().Path, id), agent))
 		if err != nil {
 			continue
 		}

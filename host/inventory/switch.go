@@ -12,9 +12,9 @@ import (
 // SwitchTool disables or enables a known plugin or tool. It returns an error if another setting still disables it.
 func (s *Inventory) SwitchTool(off store.DisabledTool, on bool) error {
 	if !on {
-		return s.Store.Disable(off)
+		return s.Store.DisableTool(off)
 	}
-	still, err := s.Store.Enable(off)
+	still, err := s.Store.EnableTool(off)
 	if err != nil {
 		return err
 	}

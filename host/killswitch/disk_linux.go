@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readSpace returns the space of a directory's disk for this user; zero if unknown.
-func readSpace(dir string) diskSpace {
+// readDiskSpace returns the space of a directory's disk for this user; zero if unknown.
+func readDiskSpace(dir string) diskSpace {
 	var s unix.Statfs_t
 	if unix.Statfs(dir, &s) != nil || s.Bsize <= 0 {
 		return diskSpace{}

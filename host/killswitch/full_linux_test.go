@@ -20,10 +20,10 @@ func TestFullDiskCanBeStopped(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = unix.Unmount(home, unix.MNT_DETACH) })
-			if err := PrepareHome(home); err != nil {
+			if err := CreateStopFile(home); err != nil {
 				t.Fatal(err)
 			}
-			if err := CheckSpace(home); err != nil {
+			if err := CheckFreeSpace(home); err != nil {
 				t.Fatal(err)
 			}
 			for i := 0; ; i++ {
@@ -35,7 +35,7 @@ func TestFullDiskCanBeStopped(t *testing.T) {
 					break
 				}
 			}
-			if CheckSpace(home) == nil {
+			if CheckFreeSpace(home) == nil {
 				t.Error("commands go on")
 			}
 			if err := StopAgent(home, Stop{Time: time.Now(), Why: "it loops"}); err != nil {

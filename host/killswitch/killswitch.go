@@ -63,9 +63,9 @@ func (s *Stop) StartCommand() string {
 // propagationTime is the maximum time until every host has read a stop.
 const propagationTime = time.Second
 
-// WaitUntilSeen waits until every host has read the stop, since a stop that ends earlier cancels no calls. A nil stop
-// needs no wait.
-func (s *Stop) WaitUntilSeen() {
+// WaitUntilHostsRead waits until every host has read the stop, since a stop that ends earlier cancels no calls. A nil
+// stop needs no wait.
+func (s *Stop) WaitUntilHostsRead() {
 	if s != nil {
 		time.Sleep(min(time.Until(s.Time.Add(propagationTime)), propagationTime))
 	}
@@ -74,8 +74,8 @@ func (s *Stop) WaitUntilSeen() {
 // StopsByAgent is all current stops; the one for all agents has the empty name.
 type StopsByAgent map[string]*Stop
 
-// StopFor returns the stop of an agent; nil if nothing stops it.
-func (s StopsByAgent) StopFor(agent string) *Stop {
+// StopOfAgent returns the stop of an agent; nil if nothing stops it.
+func (s StopsByAgent) StopOfAgent(agent string) *Stop {
 	if stop := s[""]; stop != nil {
 		return stop
 	}
@@ -88,8 +88,8 @@ var localStops struct {
 	homes map[string]StopsByAgent
 }
 
-// StopLocally stops an agent in this process only, until [ResumeLocally].
-func StopLocally(home string, stop Stop) {
+// StopInProcess stops an agent in this process only, until [ResumeInProcess].
+func StopInProcess(home string, stop Stop) {
 	localStops.Lock()
 	defer localStops.Unlock()
 	if localStops.homes == nil {
@@ -101,8 +101,8 @@ func StopLocally(home string, stop Stop) {
 	localStops.homes[home][stop.Agent] = &stop
 }
 
-// ResumeLocally ends a stop of [StopLocally], and reports whether there was one.
-func ResumeLocally(home, agent string) bool {
+// ResumeInProcess ends a stop of [StopInProcess], and reports whether there was one.
+func ResumeInProcess(home, agent string) bool {
 	localStops.Lock()
 	defer localStops.Unlock()
 	was := localStops.homes[home][agent] != nil
@@ -112,7 +112,7 @@ func ResumeLocally(home, agent string) bool {
 
 // ReadStops returns the stops of a home.
 func ReadStops(home string) StopsByAgent {
-	stopped := loadFile(home)
+	stopped := loadStops(home)
 	localStops.Lock()
 	defer localStops.Unlock()
 	for agent, stop := range localStops.homes[home] {
@@ -122,25 +122,25 @@ func ReadStops(home string) StopsByAgent {
 }
 
 // StopOf returns the stop of an agent of a home; nil if nothing stops it.
-func StopOf(home, agent string) *Stop { return ReadStops(home).StopFor(agent) }
+func StopOf(home, agent string) *Stop { return ReadStops(home).StopOfAgent(agent) }
 
-// stateFile is the content of the file.
-type stateFile struct {
+// stoppedFile is the content of the file.
+type stoppedFile struct {
 	Stopped []*Stop `json:"stopped"`
 }
 
-func filePath(home string) string { return filepath.Join(home, fileName) }
+func stoppedFilePath(home string) string { return filepath.Join(home, fileName) }
 
-// loadFile reads the file. It may be missing in a home without an audit log.
-func loadFile(home string) StopsByAgent {
-	data, err := smallfile.Read(filePath(home), maxBytes)
+// loadStops reads the file. It may be missing in a home without an audit log.
+func loadStops(home string) StopsByAgent {
+	data, err := smallfile.Read(stoppedFilePath(home), maxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		if !audit.LogExists(home) {
 			return StopsByAgent{}
 		}
-		data, err = smallfile.Read(filePath(home), maxBytes) // the first start creates it before the audit log
+		data, err = smallfile.Read(stoppedFilePath(home), maxBytes) // the first start creates it before the audit log
 	}
-	var s stateFile
+	var s stoppedFile
 	if err == nil {
 		err = json.Unmarshal(data, &s)
 	}
@@ -157,17 +157,17 @@ func loadFile(home string) StopsByAgent {
 	}
 	if err != nil {
 		stopped[""] = &Stop{Why: fmt.Sprintf("the kill switch %s can't be read: %v; put back a copy of it, or let all agents "+
-			"resume with `picoclaw start`", filePath(home), err)}
+			"resume with `picoclaw start`", stoppedFilePath(home), err)}
 	}
 	return stopped
 }
 
-// PrepareHome creates the file at the first start of a home, before the audit log exists, and reserves space for
+// CreateStopFile creates the file at the first start of a home, before the audit log exists, and reserves space for
 // changes on a full disk.
-func PrepareHome(home string) error {
-	if _, err := os.Lstat(filePath(home)); errors.Is(err, fs.ErrNotExist) && !audit.LogExists(home) {
-		if err := updateFile(home, func(StopsByAgent) {}); err != nil {
-			return fmt.Errorf("make the kill switch %s: %w", filePath(home), err)
+func CreateStopFile(home string) error {
+	if _, err := os.Lstat(stoppedFilePath(home)); errors.Is(err, fs.ErrNotExist) && !audit.LogExists(home) {
+		if err := updateStops(home, func(StopsByAgent) {}); err != nil {
+			return fmt.Errorf("make the kill switch %s: %w", stoppedFilePath(home), err)
 		}
 	}
 	return reserveSpace(home)
@@ -175,7 +175,7 @@ func PrepareHome(home string) error {
 
 // StopAgent stops an agent, or all with an empty id. A stopped agent keeps its earlier stop.
 func StopAgent(home string, stop Stop) error {
-	return updateFile(home, func(s StopsByAgent) {
+	return updateStops(home, func(s StopsByAgent) {
 		if s[stop.Agent] == nil {
 			s[stop.Agent] = &stop
 		}
@@ -187,28 +187,28 @@ var ErrAllStopped = errors.New("all agents are stopped; `picoclaw start` starts 
 
 // ResumeAgent ends the stop of an agent, or with an empty id the stop of all. It reports whether there was one.
 func ResumeAgent(home, agent string) (bool, error) {
-	if s := loadFile(home); s[agent] == nil {
+	if s := loadStops(home); s[agent] == nil {
 		if s[""] != nil {
 			return false, ErrAllStopped
 		}
 		return false, nil
 	}
-	if err := updateFile(home, func(s StopsByAgent) { delete(s, agent) }); err != nil {
+	if err := updateStops(home, func(s StopsByAgent) { delete(s, agent) }); err != nil {
 		return false, fmt.Errorf("start: %w", err)
 	}
 	return true, reserveSpace(home)
 }
 
-// updateFile changes the file under a lock. On a full disk it uses the reserved space.
-func updateFile(home string, change func(StopsByAgent)) error {
-	turn, err := openReserve(home)
+// updateStops changes the file under a lock. On a full disk it uses the reserved space.
+func updateStops(home string, change func(StopsByAgent)) error {
+	turn, err := openLockedReserve(home)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = turn.Close() }()
-	stopped := loadFile(home)
+	stopped := loadStops(home)
 	change(stopped)
-	s := stateFile{Stopped: []*Stop{}}
+	s := stoppedFile{Stopped: []*Stop{}}
 	for agent, stop := range stopped {
 		stop.Agent = agent
 		s.Stopped = append(s.Stopped, stop)
@@ -217,17 +217,17 @@ func updateFile(home string, change func(StopsByAgent)) error {
 	if err != nil {
 		return err
 	}
-	if err = replaceFile(home, append(text, '\n')); fulldisk.IsFull(err) && turn.Truncate(0) == nil {
-		err = replaceFile(home, append(text, '\n'))
+	if err = replaceStopFile(home, append(text, '\n')); fulldisk.IsFull(err) && turn.Truncate(0) == nil {
+		err = replaceStopFile(home, append(text, '\n'))
 	}
 	if fulldisk.IsFull(err) { // no inode is left; a reader of a partial file stops all agents
-		err = overwriteFile(filePath(home), append(text, '\n'))
+		err = overwriteFile(stoppedFilePath(home), append(text, '\n'))
 	}
 	return err
 }
 
-// replaceFile writes the file for the owner of the home, who must be able to read it and to resume agents.
-func replaceFile(home string, text []byte) error {
+// replaceStopFile writes the file for the owner of the home, who must be able to read it and to resume agents.
+func replaceStopFile(home string, text []byte) error {
 	file, err := os.CreateTemp(home, "."+fileName+".*")
 	if err != nil {
 		return err
@@ -237,7 +237,7 @@ func replaceFile(home string, text []byte) error {
 		err = owner.Give(home, file.Name())
 	}
 	if err == nil {
-		err = os.Rename(file.Name(), filePath(home))
+		err = os.Rename(file.Name(), stoppedFilePath(home))
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(file.Name()))
@@ -267,8 +267,8 @@ func lockWithTimeout(file *os.File) error {
 	return nil
 }
 
-// openReserve opens and locks the reserve file.
-func openReserve(home string) (*os.File, error) {
+// openLockedReserve opens and locks the reserve file.
+func openLockedReserve(home string) (*os.File, error) {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, err
 	}

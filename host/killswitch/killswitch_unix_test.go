@@ -19,10 +19,10 @@ import (
 func usedHome(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()
-	if err := PrepareHome(home); err != nil {
+	if err := CreateStopFile(home); err != nil {
 		t.Fatal(err)
 	}
-	log, err := audit.OpenLog(audit.LogFile(home), audit.Options{})
+	log, err := audit.OpenLog(audit.LogPath(home), audit.LogOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestStopBelongsToOwnerOfHome(t *testing.T) {
 	if err := StopAgent(home, Stop{Time: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{filePath(home), reservePath(home)} {
+	for _, path := range []string{stoppedFilePath(home), reservePath(home)} {
 		info, err := os.Stat(path)
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func TestStopBelongsToOwnerOfHome(t *testing.T) {
 
 func TestBrokenStateStopsAllUntilStart(t *testing.T) {
 	t.Parallel()
-	whole, err := os.ReadFile(filePath(usedHome(t)))
+	whole, err := os.ReadFile(stoppedFilePath(usedHome(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,19 +74,19 @@ func TestBrokenStateStopsAllUntilStart(t *testing.T) {
 			if stop := StopOf(home, "main"); stop != nil {
 				t.Fatalf("stopped after the first start: %v", stop)
 			}
-			if err := os.Remove(filePath(home)); err != nil {
+			if err := os.Remove(stoppedFilePath(home)); err != nil {
 				t.Fatal(err)
 			}
 			if text != nil {
-				if err := os.WriteFile(filePath(home), text, 0o600); err != nil {
+				if err := os.WriteFile(stoppedFilePath(home), text, 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := PrepareHome(home); err != nil {
+			if err := CreateStopFile(home); err != nil {
 				t.Fatal(err)
 			}
 			stop := StopOf(home, "main")
-			if stop == nil || !strings.Contains(stop.String(), filePath(home)) || !strings.Contains(stop.String(), "picoclaw start") {
+			if stop == nil || !strings.Contains(stop.String(), stoppedFilePath(home)) || !strings.Contains(stop.String(), "picoclaw start") {
 				t.Fatalf("stop %v; want one that names the file and the remedy", stop)
 			}
 			if was, err := ResumeAgent(home, ""); !was || err != nil {
@@ -127,11 +127,11 @@ func TestUnreadableStateStopsAll(t *testing.T) {
 func TestHeldStopEndsWithRelease(t *testing.T) {
 	t.Parallel()
 	home := usedHome(t)
-	StopLocally(home, Stop{Agent: "main", Why: "no disk"})
+	StopInProcess(home, Stop{Agent: "main", Why: "no disk"})
 	if StopOf(home, "main") == nil || StopOf(home, "other") != nil {
 		t.Errorf("main %v, other %v", StopOf(home, "main"), StopOf(home, "other"))
 	}
-	if !ResumeLocally(home, "main") || StopOf(home, "main") != nil || ResumeLocally(home, "main") {
+	if !ResumeInProcess(home, "main") || StopOf(home, "main") != nil || ResumeInProcess(home, "main") {
 		t.Error("the stop does not end with its release")
 	}
 }

@@ -24,13 +24,13 @@ func reservePath(home string) string { return filepath.Join(home, "stopped.reser
 // reserveSize returns the size of the reserve; 0 if the disk's size is unknown.
 func reserveSize(total uint64) int64 { return int64(min(maxReserve, total/8)) } //nolint:gosec // at most 32 MB
 
-// reserveSpace allocates the reserve. Too little space is no error: no command runs then, see [CheckSpace].
+// reserveSpace allocates the reserve. Too little space is no error: no command runs then, see [CheckFreeSpace].
 func reserveSpace(home string) error {
-	size := reserveSize(readSpace(home).total)
+	size := reserveSize(readDiskSpace(home).total)
 	if info, err := os.Stat(reservePath(home)); err == nil && info.Size() == size {
 		return nil
 	}
-	file, err := openReserve(home)
+	file, err := openLockedReserve(home)
 	if err != nil {
 		return fmt.Errorf("set space aside for the kill switch: %w", err)
 	}
@@ -55,25 +55,25 @@ func fillFile(file *os.File, size int64) error {
 	return nil
 }
 
-// SpaceError says that commands are stopped because the disk is nearly full.
-type SpaceError struct {
+// LowSpaceError says that commands are stopped because the disk is nearly full.
+type LowSpaceError struct {
 	Home      string
 	Free, Min string // such as 12 KB
 }
 
-func (e *SpaceError) Error() string {
+func (e *LowSpaceError) Error() string {
 	return fmt.Sprintf("commands are stopped: the disk of %s has %s left, and the kill switch needs %s; delete files there",
 		e.Home, e.Free, e.Min)
 }
 
-// CheckSpace returns a *SpaceError while the home's disk has less free space than the kill switch may need.
-func CheckSpace(home string) error {
-	disk := readSpace(home)
+// CheckFreeSpace returns a *LowSpaceError while the home's disk has less free space than the kill switch may need.
+func CheckFreeSpace(home string) error {
+	disk := readDiskSpace(home)
 	if size := reserveSize(disk.total); disk.free < uint64(size) { //nolint:gosec // never negative
-		return &SpaceError{home, fmt.Sprint(disk.free>>10, " KB"), fmt.Sprint(size>>10, " KB")}
+		return &LowSpaceError{home, fmt.Sprint(disk.free>>10, " KB"), fmt.Sprint(size>>10, " KB")}
 	}
 	if least := min(maxInodes, disk.inodes/8); disk.freeInodes < least {
-		return &SpaceError{home, fmt.Sprint(disk.freeInodes, " inodes"), fmt.Sprint(least)}
+		return &LowSpaceError{home, fmt.Sprint(disk.freeInodes, " inodes"), fmt.Sprint(least)}
 	}
 	return nil
 }

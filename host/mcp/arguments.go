@@ -60,7 +60,7 @@ func cutArguments(message []byte) (arguments json.RawMessage, rest []byte) {
 	var call struct {
 		Method string `json:"method"`
 		Params struct {
-			Arguments span `json:"arguments"`
+			Arguments valueSpan `json:"arguments"`
 		} `json:"params"`
 	}
 	if err := jsonv2.Unmarshal(message, &call); err != nil || call.Method != "tools/call" || call.Params.Arguments.end == 0 {
@@ -70,11 +70,11 @@ func cutArguments(message []byte) (arguments json.RawMessage, rest []byte) {
 	return message[at.start:at.end:at.end], bytes.Join([][]byte{message[:at.start], message[at.end:]}, []byte("{}"))
 }
 
-// span is the position of a JSON value in its text.
-type span struct{ start, end int64 }
+// valueSpan is the position of a JSON value in its text.
+type valueSpan struct{ start, end int64 }
 
 // UnmarshalJSONFrom stores the position of the next value.
-func (s *span) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+func (s *valueSpan) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	value, err := d.ReadValue()
 	s.end = d.InputOffset()
 	s.start = s.end - int64(len(value))

@@ -30,24 +30,24 @@ const (
 // askFunc asks a call's client questions, and returns the responses. The names identify the questions of one call.
 type askFunc func(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error)
 
-// withQuestions returns a context whose calls ask the client through ask: its user for approvals and for the forms of
-// tools, and the client for other questions of tools. missing is set if the client lacks a capability for one.
-func withQuestions(ctx context.Context, req *mcp.CallToolRequest, ask askFunc, missing *[]string) context.Context {
-	if supportsForms(req) {
-		ctx = session.WithAsker(ctx, func(ctx context.Context, asked session.ApprovalQuestion) bool {
-			responses, err := ask(ctx, mcp.InputRequestMap{allowField: approvalForm(asked)})
+// withClientQuestions returns a context whose calls ask the client through ask: its user for approvals and for the
+// forms of tools, and the client for other questions of tools. missing is set if the client lacks a capability for one.
+func withClientQuestions(ctx context.Context, req *mcp.CallToolRequest, ask askFunc, missing *[]string) context.Context {
+	if clientSupportsForms(req) {
+		ctx = session.WithApprovalAsker(ctx, func(ctx context.Context, asked session.ApprovalQuestion) bool {
+			responses, err := ask(ctx, mcp.InputRequestMap{allowField: newApprovalForm(asked)})
 			result, ok := responses[allowField].(*mcp.ElicitResult)
-			return err == nil && ok && isAllowed(result)
+			return err == nil && ok && isCallAllowed(result)
 		})
 	}
 	return session.WithElicitor(ctx, func(ctx context.Context, forms []session.ElicitationForm) ([]session.FormAnswer, error) {
 		requests, names := mcp.InputRequestMap{}, make([]string, len(forms))
 		for i, f := range forms {
-			names[i] = nameForm(f)
+			names[i] = questionName(f)
 			if _, twice := requests[names[i]]; twice {
 				names[i] += strconv.Itoa(i)
 			}
-			request, err := inputRequest(f)
+			request, err := toInputRequest(f)
 			if err != nil {
 				return nil, err
 			}
@@ -62,7 +62,7 @@ func withQuestions(ctx context.Context, req *mcp.CallToolRequest, ask askFunc, m
 		}
 		answers := make([]session.FormAnswer, len(forms))
 		for i, name := range names {
-			if answers[i], err = formAnswer(responses[name]); err != nil {
+			if answers[i], err = toFormAnswer(responses[name]); err != nil {
 				return nil, err
 			}
 		}
@@ -70,8 +70,8 @@ func withQuestions(ctx context.Context, req *mcp.CallToolRequest, ask askFunc, m
 	})
 }
 
-// inputRequest converts a tool's question to MCP.
-func inputRequest(f session.ElicitationForm) (mcp.InputRequest, error) {
+// toInputRequest converts a tool's question to MCP.
+func toInputRequest(f session.ElicitationForm) (mcp.InputRequest, error) {
 	switch f.Kind {
 	case pluginpb.RootsQuestion:
 		return &mcp.ListRootsParams{}, nil
@@ -89,8 +89,8 @@ func inputRequest(f session.ElicitationForm) (mcp.InputRequest, error) {
 	return nil, fmt.Errorf("there is no question of kind %q", f.Kind)
 }
 
-// formAnswer converts a client's response for a tool.
-func formAnswer(response mcp.InputResponse) (out session.FormAnswer, err error) {
+// toFormAnswer converts a client's response for a tool.
+func toFormAnswer(response mcp.InputResponse) (out session.FormAnswer, err error) {
 	result, ok := response.(*mcp.ElicitResult)
 	if !ok {
 		out.Action = "accept"
@@ -114,7 +114,7 @@ func missingCapabilities(req *mcp.CallToolRequest, requests mcp.InputRequestMap)
 		has = &mcp.ClientCapabilities{}
 	}
 	for _, request := range requests {
-		name, ok := "elicitation", supportsForms(req)
+		name, ok := "elicitation", clientSupportsForms(req)
 		switch request.(type) {
 		case *mcp.CreateMessageParams:
 			name, ok = "sampling", has.Sampling != nil
@@ -128,8 +128,8 @@ func missingCapabilities(req *mcp.CallToolRequest, requests mcp.InputRequestMap)
 	return missing
 }
 
-// askDuringCall asks a client of a version with sessions.
-func askDuringCall(s *mcp.ServerSession) askFunc {
+// newDuringCallAsker asks a client of a version with sessions.
+func newDuringCallAsker(s *mcp.ServerSession) askFunc {
 	return func(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error) {
 		responses := mcp.InputResponseMap{}
 		for _, name := range slices.Sorted(maps.Keys(requests)) {
@@ -150,8 +150,8 @@ func askDuringCall(s *mcp.ServerSession) askFunc {
 	}
 }
 
-// nameForm returns the name of a tool's question: the tool's, or a form's title if that is an identifier.
-func nameForm(f session.ElicitationForm) string {
+// questionName returns the name of a tool's question: the tool's, or a form's title if that is an identifier.
+func questionName(f session.ElicitationForm) string {
 	var schema struct {
 		Title string `json:"title"`
 	}
@@ -167,9 +167,9 @@ func nameForm(f session.ElicitationForm) string {
 // identifier matches titles that can be names.
 var identifier = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 
-// completeForm checks the values of a form that a user accepted, and adds default values, as the SDK does for
+// completeFormValues checks the values of a form that a user accepted, and adds default values, as the SDK does for
 // elicitation during a call.
-func completeForm(form *mcp.ElicitParams, result *mcp.ElicitResult) error {
+func completeFormValues(form *mcp.ElicitParams, result *mcp.ElicitResult) error {
 	if result.Action != "accept" || result.Content == nil {
 		return nil
 	}
@@ -191,13 +191,13 @@ func completeForm(form *mcp.ElicitParams, result *mcp.ElicitResult) error {
 	return resolved.ApplyDefaults(&result.Content)
 }
 
-// isAllowed reports whether the user allowed the call.
-func isAllowed(r *mcp.ElicitResult) bool {
+// isCallAllowed reports whether the user allowed the call.
+func isCallAllowed(r *mcp.ElicitResult) bool {
 	return r.Action == "accept" && r.Content[allowField] == true
 }
 
-// supportsForms reports whether a call's client can show a form to the user.
-func supportsForms(req *mcp.CallToolRequest) bool {
+// clientSupportsForms reports whether a call's client can show a form to the user.
+func clientSupportsForms(req *mcp.CallToolRequest) bool {
 	c := req.ClientCapabilities() // stateless versions have them in each request
 	if c == nil || c.Elicitation == nil {
 		return false
@@ -205,9 +205,9 @@ func supportsForms(req *mcp.CallToolRequest) bool {
 	return c.Elicitation.Form != nil || c.Elicitation.URL == nil
 }
 
-// approvalForm returns the form for an approval question. It escapes the agent's text, which could otherwise look
+// newApprovalForm returns the form for an approval question. It escapes the agent's text, which could otherwise look
 // like a part of the question.
-func approvalForm(q session.ApprovalQuestion) *mcp.ElicitParams {
+func newApprovalForm(q session.ApprovalQuestion) *mcp.ElicitParams {
 	var b strings.Builder
 	b.WriteString("The agent wants to call " + q.Tool + ", which needs your approval.\n")
 	reason, detail, _ := strings.Cut(q.Decision.Reason, "\n")

@@ -40,7 +40,7 @@ func TestToolElicitation(t *testing.T) {
 }
 
 func TestQuestionEscapesHiddenCharacters(t *testing.T) {
-	asked := approvalForm(session.ApprovalQuestion{Tool: "shell.exec", Args: map[string]any{"command": "rm a\u200bb \u202egpj"},
+	asked := newApprovalForm(session.ApprovalQuestion{Tool: "shell.exec", Args: map[string]any{"command": "rm a\u200bb \u202egpj"},
 		Decision: guard.Decision{Reason: "dangerous \u2066x", Rule: "r"}}).Message
 	for _, want := range []string{`rm a\u200bb \u202egpj`, `dangerous \u2066x`} {
 		if !strings.Contains(asked, want) {
@@ -56,7 +56,7 @@ func TestApprovalFormShowsWholeCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := approvalForm(session.ApprovalQuestion{Tool: "shell.exec", Args: args, Decision: guard.Decision{Reason: "r", Rule: "r"}}).Message
+	asked := newApprovalForm(session.ApprovalQuestion{Tool: "shell.exec", Args: args, Decision: guard.Decision{Reason: "r", Rule: "r"}}).Message
 	if !strings.Contains(asked, string(whole)) || !strings.Contains(asked, "shell.exec") {
 		t.Errorf("of the %d bytes of the call, the form of %d bytes shows not all: %.300q", len(whole), len(asked), asked)
 	}

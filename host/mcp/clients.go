@@ -9,7 +9,7 @@ import (
 
 // clientSet holds the state of connected clients.
 type clientSet struct {
-	session toolSession
+	session toolProvider
 
 	mu  sync.Mutex
 	all map[*mcp.ServerSession]*clientState
@@ -26,7 +26,7 @@ type clientState struct {
 }
 
 // newClientSet returns an empty set of clients.
-func newClientSet(s toolSession) *clientSet {
+func newClientSet(s toolProvider) *clientSet {
 	return &clientSet{session: s, all: make(map[*mcp.ServerSession]*clientState)}
 }
 

@@ -16,48 +16,48 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// featureSession is a session with resources and prompts, which are read by calls, as *session.Session is.
-type featureSession interface {
-	toolSession
-	Features() []session.Feature
+// resourceProvider is a session with resources and prompts, which are read by calls, as *session.Session is.
+type resourceProvider interface {
+	toolProvider
+	ResourcesAndPrompts() []session.ResourceOrPrompt
 }
 
-var _ featureSession = (*session.Session)(nil)
+var _ resourceProvider = (*session.Session)(nil)
 
-// featuresOf returns a session's resources and prompts.
-func featuresOf(s toolSession) []session.Feature {
-	if with, ok := s.(featureSession); ok {
-		return with.Features()
+// resourcesAndPromptsOf returns a session's resources and prompts.
+func resourcesAndPromptsOf(s toolProvider) []session.ResourceOrPrompt {
+	if with, ok := s.(resourceProvider); ok {
+		return with.ResourcesAndPrompts()
 	}
 	return nil
 }
 
-// refreshFeatures offers the session's current resources and prompts, and notifies clients of changes. The caller holds
-// ts.mu.
-func (ts *toolset) refreshFeatures() {
+// refreshResourcesAndPrompts offers the session's current resources and prompts, and notifies clients of changes. The
+// caller holds ts.mu.
+func (ts *toolset) refreshResourcesAndPrompts() {
 	removed := maps.Clone(ts.features)
-	for _, f := range featuresOf(ts.session) {
+	for _, f := range resourcesAndPromptsOf(ts.session) {
 		delete(removed, f.Name)
 		known, offered := ts.features[f.Name]
 		if offered && known.Short == f.Short && reflect.DeepEqual(known.Spec, f.Spec) {
 			continue
 		}
 		if offered {
-			ts.removeFeature(known)
+			ts.removeResourceOrPrompt(known)
 		}
 		ts.features[f.Name] = f
-		ts.addFeature(f)
+		ts.addResourceOrPrompt(f)
 	}
 	for name, f := range removed {
 		delete(ts.features, name)
-		ts.removeFeature(f)
+		ts.removeResourceOrPrompt(f)
 	}
 }
 
-// addFeature offers a resource or prompt.
-func (ts *toolset) addFeature(f session.Feature) {
+// addResourceOrPrompt offers a resource or prompt.
+func (ts *toolset) addResourceOrPrompt(f session.ResourceOrPrompt) {
 	if f.Kind == pluginpb.PromptKind {
-		prompt := &mcp.Prompt{Name: promptName(f), Description: f.Spec.Doc, Arguments: promptArguments(f.Spec)}
+		prompt := &mcp.Prompt{Name: clientPromptName(f), Description: f.Spec.Doc, Arguments: promptArguments(f.Spec)}
 		ts.server.AddPrompt(prompt, func(ctx context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 			return ts.getPrompt(ctx, f, req)
 		})
@@ -66,7 +66,7 @@ func (ts *toolset) addFeature(f session.Feature) {
 	read := func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return ts.readResource(ctx, f, req)
 	}
-	if isTemplate(f.Spec) {
+	if isResourceTemplate(f.Spec) {
 		ts.server.AddResourceTemplate(&mcp.ResourceTemplate{Name: f.Spec.Name, Description: f.Spec.Doc, URITemplate: f.Spec.URI,
 			MIMEType: f.Spec.MediaType}, read)
 		return
@@ -74,23 +74,23 @@ func (ts *toolset) addFeature(f session.Feature) {
 	ts.server.AddResource(&mcp.Resource{Name: f.Spec.Name, Description: f.Spec.Doc, URI: f.Spec.URI, MIMEType: f.Spec.MediaType}, read)
 }
 
-// removeFeature stops offering a resource or prompt.
-func (ts *toolset) removeFeature(f session.Feature) {
+// removeResourceOrPrompt stops offering a resource or prompt.
+func (ts *toolset) removeResourceOrPrompt(f session.ResourceOrPrompt) {
 	switch {
 	case f.Kind == pluginpb.PromptKind:
-		ts.server.RemovePrompts(promptName(f))
-	case isTemplate(f.Spec):
+		ts.server.RemovePrompts(clientPromptName(f))
+	case isResourceTemplate(f.Spec):
 		ts.server.RemoveResourceTemplates(f.Spec.URI)
 	default:
 		ts.server.RemoveResources(f.Spec.URI)
 	}
 }
 
-// promptName returns a prompt's name for clients.
-func promptName(f session.Feature) string { return catalog.ClientName(f.Short) }
+// clientPromptName returns a prompt's name for clients.
+func clientPromptName(f session.ResourceOrPrompt) string { return catalog.ClientName(f.Short) }
 
-// isTemplate reports whether a resource's URI has variables.
-func isTemplate(s *pluginpb.Spec) bool { return strings.Contains(s.URI, "{") }
+// isResourceTemplate reports whether a resource's URI has variables.
+func isResourceTemplate(s *pluginpb.Spec) bool { return strings.Contains(s.URI, "{") }
 
 // promptArguments returns a prompt's arguments, sorted by name.
 func promptArguments(s *pluginpb.Spec) (all []*mcp.PromptArgument) {
@@ -105,8 +105,8 @@ func promptArguments(s *pluginpb.Spec) (all []*mcp.PromptArgument) {
 	return all
 }
 
-// requestMethod returns the method of the request that a call was made for.
-func requestMethod(name string) string {
+// methodOfCall returns the method of the request that a call was made for.
+func methodOfCall(name string) string {
 	switch kind, _, _ := strings.Cut(name, ":"); kind {
 	case pluginpb.ResourceKind:
 		return "resources/read"
@@ -116,10 +116,10 @@ func requestMethod(name string) string {
 	return "tools/call"
 }
 
-// callFeature reads a resource or prompt by a call. A failure is an error.
-func (ts *toolset) callFeature(ctx context.Context, f session.Feature, req *mcp.CallToolRequest) (*callOutcome, error) {
+// callResourceOrPrompt reads a resource or prompt by a call. A failure is an error.
+func (ts *toolset) callResourceOrPrompt(ctx context.Context, f session.ResourceOrPrompt, req *mcp.CallToolRequest) (*callOutcome, error) {
 	req.Params.Name = f.Name
-	outcome, err := ts.call(ctx, session.Tool{Name: f.Name, Plugin: f.Plugin, Spec: f.Spec}, req)
+	outcome, err := ts.callForClient(ctx, session.Tool{Name: f.Name, Plugin: f.Plugin, Spec: f.Spec}, req)
 	if err != nil || outcome.result == nil || outcome.result.Err == nil {
 		return outcome, err
 	}
@@ -131,7 +131,7 @@ func (ts *toolset) callFeature(ctx context.Context, f session.Feature, req *mcp.
 }
 
 // getPrompt answers prompts/get.
-func (ts *toolset) getPrompt(ctx context.Context, f session.Feature, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+func (ts *toolset) getPrompt(ctx context.Context, f session.ResourceOrPrompt, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	values := req.Params.Arguments
 	if values == nil {
 		values = map[string]string{}
@@ -140,7 +140,7 @@ func (ts *toolset) getPrompt(ctx context.Context, f session.Feature, req *mcp.Ge
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := ts.callFeature(ctx, f, &mcp.CallToolRequest{Session: req.Session, Extra: req.Extra, Params: &mcp.CallToolParamsRaw{
+	outcome, err := ts.callResourceOrPrompt(ctx, f, &mcp.CallToolRequest{Session: req.Session, Extra: req.Extra, Params: &mcp.CallToolParamsRaw{
 		Meta: req.Params.Meta, Arguments: arguments, InputResponses: req.Params.InputResponses, RequestState: req.Params.RequestState}})
 	if err != nil {
 		return nil, err
@@ -149,23 +149,23 @@ func (ts *toolset) getPrompt(ctx context.Context, f session.Feature, req *mcp.Ge
 		return &mcp.GetPromptResult{InputRequests: outcome.questions, RequestState: outcome.state}, nil
 	}
 	result := &mcp.GetPromptResult{Description: f.Spec.Doc, Messages: []*mcp.PromptMessage{}}
-	for _, c := range resultContent(outcome.result) {
+	for _, c := range resultContentBlocks(outcome.result) {
 		role := mcp.Role("user")
 		if c.Role == "assistant" {
 			role = "assistant"
 		}
-		result.Messages = append(result.Messages, &mcp.PromptMessage{Role: role, Content: contentBlock(c)})
+		result.Messages = append(result.Messages, &mcp.PromptMessage{Role: role, Content: toContentBlock(c)})
 	}
 	return result, nil
 }
 
 // readResource answers resources/read.
-func (ts *toolset) readResource(ctx context.Context, f session.Feature, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+func (ts *toolset) readResource(ctx context.Context, f session.ResourceOrPrompt, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	arguments, ok := f.MatchURI(req.Params.URI)
 	if !ok {
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	}
-	outcome, err := ts.callFeature(ctx, f, &mcp.CallToolRequest{Session: req.Session, Extra: req.Extra, Params: &mcp.CallToolParamsRaw{
+	outcome, err := ts.callResourceOrPrompt(ctx, f, &mcp.CallToolRequest{Session: req.Session, Extra: req.Extra, Params: &mcp.CallToolParamsRaw{
 		Meta: req.Params.Meta, Arguments: arguments, InputResponses: req.Params.InputResponses, RequestState: req.Params.RequestState}})
 	if err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (ts *toolset) readResource(ctx context.Context, f session.Feature, req *mcp
 		return &mcp.ReadResourceResult{InputRequests: outcome.questions, RequestState: outcome.state}, nil
 	}
 	result := &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{}}
-	for _, c := range resultContent(outcome.result) {
+	for _, c := range resultContentBlocks(outcome.result) {
 		if c.URI == "" {
 			c.URI = req.Params.URI
 		}
@@ -183,8 +183,8 @@ func (ts *toolset) readResource(ctx context.Context, f session.Feature, req *mcp
 	return result, nil
 }
 
-// resultContent returns the content blocks of a result.
-func resultContent(r *session.Result) []session.Content {
+// resultContentBlocks returns the content blocks of a result.
+func resultContentBlocks(r *session.Result) []session.Content {
 	if len(r.Content) == 0 && r.Text != "" {
 		return []session.Content{{Text: r.Text}}
 	}
@@ -192,27 +192,27 @@ func resultContent(r *session.Result) []session.Content {
 }
 
 // findResource returns the session's resource with a URI.
-func findResource(s toolSession, uri string) (session.Feature, bool) {
-	for _, f := range featuresOf(s) {
+func findResource(s toolProvider, uri string) (session.ResourceOrPrompt, bool) {
+	for _, f := range resourcesAndPromptsOf(s) {
 		if f.Kind == pluginpb.ResourceKind {
 			if _, ok := f.MatchURI(uri); ok {
 				return f, true
 			}
 		}
 	}
-	return session.Feature{}, false
+	return session.ResourceOrPrompt{}, false
 }
 
 // checkSubscription returns an error for a resource that the agent may not read.
-func checkSubscription(s toolSession, uri string) error {
+func checkSubscription(s toolProvider, uri string) error {
 	if _, ok := findResource(s, uri); !ok {
 		return mcp.ResourceNotFoundError(uri)
 	}
 	return nil
 }
 
-// notifyChanged tells subscribers that a resource of a call's plugin has changed.
-func (ts *toolset) notifyChanged(ctx context.Context, t session.Tool, uri string) {
+// notifyResourceChanged tells subscribers that a resource of a call's plugin has changed.
+func (ts *toolset) notifyResourceChanged(ctx context.Context, t session.Tool, uri string) {
 	if f, ok := findResource(ts.session, uri); ok && f.Plugin == t.Plugin {
 		_ = ts.server.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri}) // it may be dropped
 	}
@@ -220,11 +220,11 @@ func (ts *toolset) notifyChanged(ctx context.Context, t session.Tool, uri string
 
 // completeArgument completes an argument of a prompt, or a variable of a resource, from the values that its schema
 // lists.
-func completeArgument(s toolSession, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+func completeArgument(s toolProvider, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 	p := req.Params
 	result := &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{}}}
-	for _, f := range featuresOf(s) {
-		named := p.Ref != nil && (f.Kind == pluginpb.PromptKind && promptName(f) == p.Ref.Name ||
+	for _, f := range resourcesAndPromptsOf(s) {
+		named := p.Ref != nil && (f.Kind == pluginpb.PromptKind && clientPromptName(f) == p.Ref.Name ||
 			f.Kind == pluginpb.ResourceKind && f.Spec.URI == p.Ref.URI)
 		if !named {
 			continue

@@ -11,23 +11,23 @@ import (
 	"strings"
 )
 
-// accessGate passes on only requests for this server with its token. Web pages can send requests to this machine,
+// httpAccessGate passes on only requests for this server with its token. Web pages can send requests to this machine,
 // even by a DNS name of their own, and so can programs of other users.
-type accessGate struct {
+type httpAccessGate struct {
 	hosts []string
 	token string
 	next  http.Handler
 }
 
 // ServeHTTP checks Host, Origin, token and path.
-func (g *accessGate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (g *httpAccessGate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case !AllowedHost(r.Host, g.hosts):
+	case !IsAllowedHost(r.Host, g.hosts):
 		g.refuseAndClose(w, http.StatusForbidden,
 			"the Host header names another server; use localhost, an IP address, or a name given with --allow-host, or for the gateway with gateway.allow_hosts")
-	case !sameOrigin(r):
+	case !isSameOrigin(r):
 		g.refuseAndClose(w, http.StatusForbidden, "requests from other origins are not allowed")
-	case !HasToken(r, g.token):
+	case !HasBearerToken(r, g.token):
 		w.Header().Set("WWW-Authenticate", `Bearer realm="picoclaw"`)
 		g.refuseAndClose(w, http.StatusUnauthorized,
 			`send the header "Authorization: Bearer TOKEN" with the token of this server: its file is named when it starts, and `+
@@ -44,14 +44,14 @@ func (g *accessGate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 const Path = "/mcp"
 
 // refuseAndClose answers with an error and closes the connection without reading the rest.
-func (g *accessGate) refuseAndClose(w http.ResponseWriter, status int, text string) {
+func (g *httpAccessGate) refuseAndClose(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Connection", "close")
 	writeError(w, status, text)
 }
 
-// AllowedHost reports whether a Host header is localhost, an IP address, or one of the names. Anybody can point a
+// IsAllowedHost reports whether a Host header is localhost, an IP address, or one of the names. Anybody can point a
 // name to this address, but not an IP address.
-func AllowedHost(host string, names []string) bool {
+func IsAllowedHost(host string, names []string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
@@ -63,8 +63,8 @@ func AllowedHost(host string, names []string) bool {
 	return name == "localhost" || slices.ContainsFunc(names, func(h string) bool { return strings.EqualFold(h, name) })
 }
 
-// sameOrigin reports whether a request has no Origin header or the server's own origin.
-func sameOrigin(r *http.Request) bool {
+// isSameOrigin reports whether a request has no Origin header or the server's own origin.
+func isSameOrigin(r *http.Request) bool {
 	for _, origin := range r.Header.Values("Origin") {
 		from, err := url.Parse(origin)
 		if err != nil || !strings.EqualFold(from.Host, r.Host) {
@@ -74,8 +74,8 @@ func sameOrigin(r *http.Request) bool {
 	return true
 }
 
-// HasToken reports whether a request has a bearer token.
-func HasToken(r *http.Request, token string) bool {
+// HasBearerToken reports whether a request has a bearer token.
+func HasBearerToken(r *http.Request, token string) bool {
 	values := r.Header.Values("Authorization")
 	if len(values) != 1 {
 		return false

@@ -60,13 +60,13 @@ func (s *Server) NewHTTPHandler(o HTTPOptions) (http.Handler, error) {
 	options := mcp.StreamableHTTPOptions{
 		SessionTimeout:             o.SessionIdle,
 		MaxRequestBodyBytes:        -1,   // sessionLimiter enforces the limit
-		DisableLocalhostProtection: true, // accessGate is stricter
+		DisableLocalhostProtection: true, // httpAccessGate is stricter
 	}
 	limiter := &sessionLimiter{server: s, maxSessions: o.MaxSessions, large: semaphore.NewWeighted(maxLargeBytes)}
 	limiter.stateful = mcp.NewStreamableHTTPHandler(get, &options)
 	options.Stateless, options.PropagateRequestCancellation = true, true
 	limiter.stateless = mcp.NewStreamableHTTPHandler(get, &options)
-	return &accessGate{hosts: o.Hosts, token: o.Token, next: limiter}, nil
+	return &httpAccessGate{hosts: o.Hosts, token: o.Token, next: limiter}, nil
 }
 
 // sessionLimiter limits requests and sessions over HTTP, and routes requests by their protocol version.
@@ -95,9 +95,9 @@ func (h *sessionLimiter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		defer done()
 	}
-	if isStateless(r, answer.request) {
+	if isStatelessRequest(r, answer.request) {
 		if message := parseEnvelope(answer.request); message.Method == "server/discover" && message.declaresRoots() {
-			refuseStateless(answer, message.ID)
+			refuseStatelessClient(answer, message.ID)
 			return
 		}
 		h.stateless.ServeHTTP(answer, r)
@@ -113,13 +113,13 @@ func (h *sessionLimiter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // calls done at the end.
 func (h *sessionLimiter) admitRequest(w *errorRewriter, r *http.Request) (done func(), ok bool) {
 	if err := h.limiter.acquireSlot(0); err != nil {
-		writeBusy(w, "1", err.Error())
+		writeRetryLater(w, "1", err.Error())
 		return nil, false
 	}
 	size, ok := h.awaitMemory(w, r)
 	if !ok {
 		h.limiter.releaseSlot(0)
-		writeBusy(w, "1", fmt.Sprintf("%v: messages of %d MB; wait for their responses, then retry", errOverloaded, maxLargeBytes>>20))
+		writeRetryLater(w, "1", fmt.Sprintf("%v: messages of %d MB; wait for their responses, then retry", errOverloaded, maxLargeBytes>>20))
 		return nil, false
 	}
 	key := ""
@@ -128,7 +128,7 @@ func (h *sessionLimiter) admitRequest(w *errorRewriter, r *http.Request) (done f
 		h.large.Release(size)
 		h.limiter.releaseSlot(0)
 	}
-	body, ok := readMessage(w, r)
+	body, ok := readRequestMessage(w, r)
 	if !ok {
 		release()
 		return nil, false
@@ -142,7 +142,7 @@ func (h *sessionLimiter) admitRequest(w *errorRewriter, r *http.Request) (done f
 	}
 	if !h.reserveSession() {
 		release()
-		writeBusy(w, "60", fmt.Sprintf(
+		writeRetryLater(w, "60", fmt.Sprintf(
 			"all %d sessions are in use; end one with DELETE, or wait for one to be idle for long enough", h.maxSessions))
 		return nil, false
 	}
@@ -153,7 +153,7 @@ func (h *sessionLimiter) admitRequest(w *errorRewriter, r *http.Request) (done f
 // to release. Small messages never wait, since other requests may depend on them.
 func (h *sessionLimiter) awaitMemory(w http.ResponseWriter, r *http.Request) (size int64, ok bool) {
 	if r.ContentLength < 0 { // unknown: the beginning shows whether it is small
-		start, _ := readBody(w, io.LimitReader(r.Body, smallMessage+1), -1) // readMessage gets the same error
+		start, _ := readBody(w, io.LimitReader(r.Body, smallMessage+1), -1) // readRequestMessage gets the same error
 		if len(start) <= smallMessage {
 			r.ContentLength = int64(len(start))
 		}
@@ -170,8 +170,9 @@ func (h *sessionLimiter) awaitMemory(w http.ResponseWriter, r *http.Request) (si
 	return size, h.large.Acquire(ctx, size) == nil
 }
 
-// readMessage reads a message within time and size limits. It answers the request itself if the message is invalid.
-func readMessage(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
+// readRequestMessage reads a message within time and size limits. It answers the request itself if the message is
+// invalid.
+func readRequestMessage(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
 	body, err := readBody(w, http.MaxBytesReader(w, r.Body, maxMessage), r.ContentLength)
 	var tooLong *http.MaxBytesError
 	switch {
@@ -181,7 +182,7 @@ func readMessage(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) 
 	case err != nil:
 		writeError(w, http.StatusBadRequest, "the message is incomplete")
 		return nil, false
-	case isBatch(body):
+	case isBatchMessage(body):
 		writeError(w, http.StatusBadRequest, errBatch.Error())
 		return nil, false
 	}
@@ -207,7 +208,7 @@ func readBody(w http.ResponseWriter, r io.Reader, length int64) (body []byte, er
 func (h *sessionLimiter) reserveSession() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.reserved+h.server.CountSessions() >= h.maxSessions {
+	if h.reserved+h.server.CountHTTPSessions() >= h.maxSessions {
 		return false
 	}
 	h.reserved++
@@ -221,8 +222,8 @@ func (h *sessionLimiter) releaseReservation() {
 	h.reserved--
 }
 
-// writeBusy answers a request that the client may retry after some seconds.
-func writeBusy(w http.ResponseWriter, seconds, text string) {
+// writeRetryLater answers a request that the client may retry after some seconds.
+func writeRetryLater(w http.ResponseWriter, seconds, text string) {
 	w.Header().Set("Retry-After", seconds)
 	writeError(w, http.StatusServiceUnavailable, text)
 }
@@ -231,7 +232,7 @@ func writeBusy(w http.ResponseWriter, seconds, text string) {
 func writeError(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(errorMessage(nil, jsonrpc.CodeInvalidRequest, text)) // ignore clients that have disconnected
+	_, _ = w.Write(newErrorResponse(nil, jsonrpc.CodeInvalidRequest, text)) // ignore clients that have disconnected
 }
 
 // errorRewriter rewrites the SDK's plain-text errors to JSON-RPC errors, which clients show.
@@ -257,7 +258,7 @@ func (w *errorRewriter) WriteHeader(status int) {
 func (w *errorRewriter) Write(data []byte) (int, error) {
 	out := data
 	if w.isError {
-		out = errorMessage(findID(w.request), errorCode(w.request), strings.TrimSpace(string(data)))
+		out = newErrorResponse(findMessageID(w.request), messageErrorCode(w.request), strings.TrimSpace(string(data)))
 	}
 	n, err := w.ResponseWriter.Write(out)
 	return min(n, len(data)), err

@@ -35,7 +35,7 @@ func serve(t *testing.T, o HTTPOptions) func(sess, message string) (status int, 
 }
 
 // servedBy is the same for a session of the test's.
-func servedBy(t *testing.T, s toolSession, o HTTPOptions) func(sess, message string) (status int, answer, began string) {
+func servedBy(t *testing.T, s toolProvider, o HTTPOptions) func(sess, message string) (status int, answer, began string) {
 	t.Helper()
 	server := NewServer(s, "test", "")
 	o.Token = "the token"
@@ -45,7 +45,7 @@ func servedBy(t *testing.T, s toolSession, o HTTPOptions) func(sess, message str
 	}
 	web := httptest.NewServer(handler)
 	t.Cleanup(web.Close)
-	t.Cleanup(func() { server.EndSessions(context.Background()) })
+	t.Cleanup(func() { server.EndAllSessions(context.Background()) })
 	return func(sess, message string) (int, string, string) {
 		r, err := http.NewRequest(http.MethodPost, web.URL+Path, strings.NewReader(message))
 		if err != nil {
@@ -168,7 +168,7 @@ func TestHTTPRequiresToken(t *testing.T) {
 
 func TestTokenCheckedInSession(t *testing.T) {
 	server := NewServer(nothing{}, "test", "")
-	t.Cleanup(func() { server.EndSessions(context.Background()) })
+	t.Cleanup(func() { server.EndAllSessions(context.Background()) })
 	handler, err := server.NewHTTPHandler(HTTPOptions{Token: "the token"})
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +205,7 @@ func FuzzGate(f *testing.F) {
 	f.Add("a.example", "://", "Bearer")
 	f.Fuzz(func(t *testing.T, host, origin, authorization string) {
 		passed := false
-		g := &accessGate{token: "the token", next: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { passed = true })}
+		g := &httpAccessGate{token: "the token", next: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { passed = true })}
 		r := httptest.NewRequest(http.MethodPost, Path, nil)
 		r.Host = host
 		r.Header["Origin"], r.Header["Authorization"] = []string{origin}, []string{authorization}

@@ -8,17 +8,17 @@ import (
 	"github.com/picoclaw/picoclaw/host/policy"
 )
 
-// Instructions returns the instructions for a model: where it works, which limits apply, and what to do after a
+// ModelInstructions returns the instructions for a model: where it works, which limits apply, and what to do after a
 // refusal. They are short because every conversation includes them.
-func Instructions(p *policy.Policy) string {
-	g := p.Guard()
+func ModelInstructions(p *policy.Policy) string {
+	g := p.GuardPolicy()
 	var b strings.Builder
 	fmt.Fprintf(&b, "You work in %s; relative paths start there.", g.Workspace)
 	if len(g.Paths) > 0 {
 		fmt.Fprintf(&b, " Only these directories are open, and everything below them: %s.", strings.Join(g.Paths, ", "))
 	}
 	if g.Restrict {
-		b.WriteString(describeOutside(g.AllowReadOutside, g.AllowReadPaths, g.AllowWritePaths))
+		b.WriteString(describeOutsideAccess(g.AllowReadOutside, g.AllowReadPaths, g.AllowWritePaths))
 	}
 	b.WriteString(describeLimits(p))
 	b.WriteString(" A refusal names its rule and the setting that lifts it, which only the operator can change:" +
@@ -26,8 +26,8 @@ func Instructions(p *policy.Policy) string {
 	return b.String()
 }
 
-// describeOutside describes access outside the workspace of a restricted agent.
-func describeOutside(readAll bool, read, write []string) string {
+// describeOutsideAccess describes access outside the workspace of a restricted agent.
+func describeOutsideAccess(readAll bool, read, write []string) string {
 	var open []string
 	switch {
 	case readAll:
@@ -47,19 +47,19 @@ func describeOutside(readAll bool, read, write []string) string {
 // describeLimits describes limits and network access.
 func describeLimits(p *policy.Policy) string {
 	var b strings.Builder
-	l := p.Limits()
+	l := p.CallLimits()
 	if l.ExecTimeout > 0 {
 		fmt.Fprintf(&b, " A command may run for %s, a longer one in the background.", l.ExecTimeout)
 	}
 	if l.ResultSize > 0 {
 		fmt.Fprintf(&b, " A result has at most %s: read large files in parts.", formatSize(l.ResultSize))
 	}
-	if most := p.Guard().MaxFileSize; most > 0 {
+	if most := p.GuardPolicy().MaxFileSize; most > 0 {
 		fmt.Fprintf(&b, " A file that you read or write has at most %s.", formatSize(most))
 	}
-	if in := p.Isolation(); in.Enabled && !in.Network {
+	if in := p.IsolationOptions(); in.Enabled && !in.Network {
 		b.WriteString(" There is no network.")
-	} else if n := p.Network(); n != nil {
+	} else if n := p.NetworkRules(); n != nil {
 		b.WriteString(" The network is " + describeNetwork(n) + ".")
 	}
 	return b.String()

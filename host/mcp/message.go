@@ -15,8 +15,8 @@ import (
 
 var errBatch = errors.New("batches are not supported; send each message by itself")
 
-// isBatch reports whether data is a JSON array, which only protocol version 2025-03-26 allows.
-func isBatch(data []byte) bool { return jsontext.Value(data).Kind() == '[' }
+// isBatchMessage reports whether data is a JSON array, which only protocol version 2025-03-26 allows.
+func isBatchMessage(data []byte) bool { return jsontext.Value(data).Kind() == '[' }
 
 // decodeMessage decodes a message, and refuses trailing data, which the SDK would drop.
 func decodeMessage(data []byte) (jsonrpc.Message, error) {
@@ -26,7 +26,7 @@ func decodeMessage(data []byte) (jsonrpc.Message, error) {
 		Method  string         `json:"method"`
 		Params  jsontext.Value `json:"params"`
 	}
-	if isBatch(data) {
+	if isBatchMessage(data) {
 		return nil, errBatch
 	}
 	err := jsonv2.Unmarshal(data, &request, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -58,24 +58,24 @@ func encodeMessage(message jsonrpc.Message) ([][]byte, error) {
 	return [][]byte{[]byte(`{"jsonrpc":"2.0","id":`), id, []byte(`,"result":`), r.Result, []byte("}")}, nil
 }
 
-// errorMessage returns a JSON-RPC error response. The id is null if it is unknown.
-func errorMessage(id json.RawMessage, code int64, text string) []byte {
+// newErrorResponse returns a JSON-RPC error response. The id is null if it is unknown.
+func newErrorResponse(id json.RawMessage, code int64, text string) []byte {
 	data, _ := json.Marshal(map[string]any{ // marshalling can't fail
 		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": text},
 	})
 	return data
 }
 
-// errorCode returns the code for invalid JSON or for JSON that is not a message.
-func errorCode(data []byte) int64 {
+// messageErrorCode returns the code for invalid JSON or for JSON that is not a message.
+func messageErrorCode(data []byte) int64 {
 	if json.Valid(data) {
 		return jsonrpc.CodeInvalidRequest
 	}
 	return jsonrpc.CodeParseError
 }
 
-// findID returns the id of an invalid or truncated message; nil if it can't be found.
-func findID(data []byte) json.RawMessage {
+// findMessageID returns the id of an invalid or truncated message; nil if it can't be found.
+func findMessageID(data []byte) json.RawMessage {
 	in := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if begin, err := in.ReadToken(); err != nil || begin.Kind() != '{' {
 		return nil

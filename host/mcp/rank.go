@@ -9,11 +9,11 @@ import (
 )
 
 // rankTools returns the deferred tools that share words with a query, best match first.
-func (ts *toolset) rankTools(query string, limit int) []*listedTool {
+func (ts *toolset) rankTools(query string, limit int) []*offeredTool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	points := map[*listedTool]int{}
-	var all []*listedTool
+	points := map[*offeredTool]int{}
+	var all []*offeredTool
 	for name, t := range ts.listed {
 		if !t.tool.Deferred {
 			continue
@@ -22,7 +22,7 @@ func (ts *toolset) rankTools(query string, limit int) []*listedTool {
 			all = append(all, t)
 		}
 	}
-	slices.SortFunc(all, func(a, b *listedTool) int {
+	slices.SortFunc(all, func(a, b *offeredTool) int {
 		return cmp.Or(points[b]-points[a], strings.Compare(a.tool.Name, b.tool.Name))
 	})
 	return all[:min(limit, len(all))]
@@ -30,7 +30,7 @@ func (ts *toolset) rankTools(query string, limit int) []*listedTool {
 
 // scoreTool scores a tool by the query's words in its name, the first paragraph of its description, and its
 // arguments' names.
-func scoreTool(t *listedTool, name, query string) int {
+func scoreTool(t *offeredTool, name, query string) int {
 	query = strings.TrimSpace(query)
 	full := t.tool.Plugin + "." + t.tool.Spec.Name
 	for _, exact := range []string{name, t.tool.Name, full} {

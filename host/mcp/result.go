@@ -18,16 +18,16 @@ import (
 // metaDetails is the _meta key for a text result's details.
 const metaDetails = "io.github.picoclaw/details"
 
-// toolResult converts a result to MCP. An error explains the problem and remedy to the model.
+// toToolResult converts a result to MCP. An error explains the problem and remedy to the model.
 //
 // Long data is sent once: some clients show a model only the structured content, others only the text. So tools whose
 // text is the result have no structured content, and its details go into _meta. Results of other tools are short.
-func toolResult(r *session.Result, textResult bool) *mcp.CallToolResult {
+func toToolResult(r *session.Result, textResult bool) *mcp.CallToolResult {
 	out := &mcp.CallToolResult{}
 	switch {
 	case len(r.Structured) == 0:
 	case textResult:
-		if about := textDetails(r); about != nil {
+		if about := detailsMissingInText(r); about != nil {
 			out.Meta = mcp.Meta{metaDetails: about}
 		}
 	default:
@@ -37,7 +37,7 @@ func toolResult(r *session.Result, textResult bool) *mcp.CallToolResult {
 		out.Content = append(out.Content, &mcp.TextContent{Text: r.Text})
 	}
 	for _, c := range r.Content {
-		out.Content = append(out.Content, contentBlock(c))
+		out.Content = append(out.Content, toContentBlock(c))
 	}
 	if r.Err != nil {
 		out.IsError = true
@@ -46,8 +46,8 @@ func toolResult(r *session.Result, textResult bool) *mcp.CallToolResult {
 	return out
 }
 
-// contentBlock converts a content block to MCP.
-func contentBlock(c session.Content) mcp.Content {
+// toContentBlock converts a content block to MCP.
+func toContentBlock(c session.Content) mcp.Content {
 	switch {
 	case c.URI != "":
 		return &mcp.EmbeddedResource{
@@ -112,9 +112,9 @@ func marshalResult(r *mcp.CallToolResult) (*marshalledResult, error) {
 	return &marshalledResult{text: data.Bytes()}, err
 }
 
-// textDetails returns the structured details that a text result lacks: it drops strings that the text contains and
-// lists of objects, which the text presents. It returns nil if nothing is left.
-func textDetails(r *session.Result) any {
+// detailsMissingInText returns the structured details that a text result lacks: it drops strings that the text contains
+// and lists of objects, which the text presents. It returns nil if nothing is left.
+func detailsMissingInText(r *session.Result) any {
 	if r.Text == string(r.Structured) {
 		return nil
 	}
@@ -140,7 +140,7 @@ func textDetails(r *session.Result) any {
 		}
 		if known != nil && bytes.Equal(known, value) {
 			kept = kept[:before]
-		} else if textContains(value, r.Text) {
+		} else if textContainsValue(value, r.Text) {
 			end := in.InputOffset()
 			known, kept = r.Structured[end-int64(len(value)):end], kept[:before]
 		} else {
@@ -153,8 +153,8 @@ func textDetails(r *session.Result) any {
 	return json.RawMessage(append(kept, '}'))
 }
 
-// textContains reports whether the text contains or presents a value.
-func textContains(value jsontext.Value, text string) bool {
+// textContainsValue reports whether the text contains or presents a value.
+func textContainsValue(value jsontext.Value, text string) bool {
 	switch value.Kind() {
 	case '"':
 		plain, err := jsontext.AppendUnquote(nil, value)

@@ -27,23 +27,23 @@ const rootsTimeout = 10 * time.Second
 // clientRoots tracks a client's roots. Roots inside the agent's allowed directories narrow the session; other roots
 // have no effect. Without a local workspace, roots have no effect.
 type clientRoots struct {
-	unnarrowed toolSession
+	unnarrowed toolProvider
 
 	changes atomic.Int64 // counts roots/list_changed notifications
 
-	mu       sync.Mutex  // held during roots/list
-	narrowed toolSession // nil before the first roots/list
-	listed   int64       // value of changes at the last roots/list
+	mu       sync.Mutex   // held during roots/list
+	narrowed toolProvider // nil before the first roots/list
+	listed   int64        // value of changes at the last roots/list
 }
 
-// markChanged has the next call ask for the roots again.
-func (r *clientRoots) markChanged() { r.changes.Add(1) }
+// markRootsChanged has the next call ask for the roots again.
+func (r *clientRoots) markRootsChanged() { r.changes.Add(1) }
 
-// sessionFor returns the session for a client's calls. It asks the client for its roots at the first call, so clients
-// that only list tools need not wait.
-func (r *clientRoots) sessionFor(ctx context.Context, client *mcp.ServerSession) (toolSession, error) {
+// narrowedSession returns the session for a client's calls. It asks the client for its roots at the first call, so
+// clients that only list tools need not wait.
+func (r *clientRoots) narrowedSession(ctx context.Context, client *mcp.ServerSession) (toolProvider, error) {
 	wide, here := r.unnarrowed.(localSession)
-	if !here || !supportsRoots(client) {
+	if !here || !clientSupportsRoots(client) {
 		return r.unnarrowed, nil
 	}
 	r.mu.Lock()
@@ -72,27 +72,27 @@ func (r *clientRoots) sessionFor(ctx context.Context, client *mcp.ServerSession)
 	return narrowed, nil
 }
 
-// rootsError returns the result of a call if the client's roots are unknown.
-func rootsError(err error) *session.Result {
+// unknownRootsResult returns the result of a call if the client's roots are unknown.
+func unknownRootsResult(err error) *session.Result {
 	return &session.Result{Err: &session.Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
 		Hint: "the client must name existing directories or none"}}
 }
 
-// supportsRoots reports whether a client can be asked for roots. The newest protocol version has no roots.
-func supportsRoots(client *mcp.ServerSession) bool {
+// clientSupportsRoots reports whether a client can be asked for roots. The newest protocol version has no roots.
+func clientSupportsRoots(client *mcp.ServerSession) bool {
 	p := client.InitializeParams()
 	return p != nil && p.Capabilities != nil && p.Capabilities.RootsV2 != nil && p.ProtocolVersion < statelessSince
 }
 
 // narrowToRoots returns the session restricted to a client's roots. With a single root, relative paths start there.
-func narrowToRoots(s localSession, listed []*mcp.Root) (toolSession, error) {
+func narrowToRoots(s localSession, listed []*mcp.Root) (toolProvider, error) {
 	if len(listed) == 0 {
 		return s, nil // the client has no roots
 	}
-	allowed := s.Policy().Guard()
+	allowed := s.Policy().GuardPolicy()
 	var inside []string
 	for _, root := range listed {
-		path, ok := localDirectory(root.URI)
+		path, ok := localDirectoryOfURI(root.URI)
 		switch {
 		case !ok:
 		case paths.Within(path, allowed.Workspace):
@@ -116,7 +116,7 @@ func narrowToRoots(s localSession, listed []*mcp.Root) (toolSession, error) {
 }
 
 // rootedSession is a session in which only the client's roots restrict the policy's paths.
-type rootedSession struct{ toolSession }
+type rootedSession struct{ toolProvider }
 
 // ruleConstraint is the guard's rule for paths outside a constraint.
 const ruleConstraint = "constraint.paths"
@@ -125,7 +125,7 @@ const ruleConstraint = "constraint.paths"
 func (r rootedSession) Call(
 	ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event),
 ) *session.Result {
-	result := r.toolSession.Call(ctx, tool, arguments, events)
+	result := r.toolProvider.Call(ctx, tool, arguments, events)
 	if e := result.Err; e != nil && e.Rule == ruleConstraint {
 		e.Hint = "the path is outside the client's roots: use a path within them, " +
 			"or have the client name another directory"
@@ -134,7 +134,7 @@ func (r rootedSession) Call(
 }
 
 // spawnNarrowSession returns a child session with a narrower policy.
-func spawnNarrowSession(s localSession, child policy.Narrowing) (toolSession, error) {
+func spawnNarrowSession(s localSession, child policy.Narrowing) (toolProvider, error) {
 	narrower, err := s.SpawnSession(session.MCP, child)
 	if err != nil {
 		return nil, err
@@ -142,8 +142,8 @@ func spawnNarrowSession(s localSession, child policy.Narrowing) (toolSession, er
 	return narrower, nil
 }
 
-// localDirectory returns the local directory of a root's URI, with symlinks resolved.
-func localDirectory(uri string) (path string, ok bool) {
+// localDirectoryOfURI returns the local directory of a root's URI, with symlinks resolved.
+func localDirectoryOfURI(uri string) (path string, ok bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || !filepath.IsAbs(u.Path) {
 		return "", false

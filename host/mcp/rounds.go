@@ -42,7 +42,7 @@ type questionRounds struct {
 
 // newQuestionRounds returns rounds whose states end with the process.
 func newQuestionRounds() *questionRounds {
-	return &questionRounds{states: newRequestStates(), suspended: &suspendedCalls, calls: map[*suspendedCall]bool{}}
+	return &questionRounds{states: newMemoryRequestStates(), suspended: &suspendedCalls, calls: map[*suspendedCall]bool{}}
 }
 
 // suspendedCalls are those of all servers of this process. After the configuration was loaded again, another server of
@@ -57,16 +57,16 @@ type suspendedCall struct {
 	result    chan *session.Result
 	pending   *roundQuestion // the question in the last response
 	expire    *time.Timer    // ends the call if nobody answers
-	approved  approvedQuestion
+	approved  answeredApproval
 	missing   []string // capabilities of the client that a question of the call needed
 
 	mu     sync.Mutex
 	events func(session.Event) // those of the request in progress; nil between rounds
 }
 
-// approvedQuestion is an approval question that was answered before the call began, because the process that asked it
+// answeredApproval is an approval question that was answered before the call began, because the process that asked it
 // has ended.
-type approvedQuestion struct {
+type answeredApproval struct {
 	hash   [sha256.Size]byte
 	result *mcp.ElicitResult // nil for none
 }
@@ -84,8 +84,8 @@ type roundQuestion struct {
 	answers  chan mcp.InputResponseMap
 }
 
-// hash identifies the question.
-func (q *roundQuestion) hash() [sha256.Size]byte {
+// questionHash identifies the question.
+func (q *roundQuestion) questionHash() [sha256.Size]byte {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(q.requests)) {
 		_, _ = h.Write(strconv.AppendQuote(nil, name)) // a hash takes every byte
@@ -96,8 +96,8 @@ func (q *roundQuestion) hash() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// choose returns the responses to the question; nil if one is missing.
-func (q *roundQuestion) choose(responses mcp.InputResponseMap) mcp.InputResponseMap {
+// chooseResponses returns the responses to the question; nil if one is missing.
+func (q *roundQuestion) chooseResponses(responses mcp.InputResponseMap) mcp.InputResponseMap {
 	chosen := mcp.InputResponseMap{}
 	for name, request := range q.requests {
 		ok := false
@@ -120,13 +120,13 @@ func (q *roundQuestion) choose(responses mcp.InputResponseMap) mcp.InputResponse
 	return chosen
 }
 
-// ask suspends the call until the client answers. The call is cancelled if nobody answers in time.
-func (c *suspendedCall) ask(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error) {
+// askClient suspends the call until the client answers. The call is cancelled if nobody answers in time.
+func (c *suspendedCall) askClient(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error) {
 	c.asking.Lock()
 	defer c.asking.Unlock()
 	q := &roundQuestion{requests, make(chan mcp.InputResponseMap)}
-	if before := c.approved; before.result != nil && before.hash == q.hash() {
-		c.approved = approvedQuestion{}
+	if before := c.approved; before.result != nil && before.hash == q.questionHash() {
+		c.approved = answeredApproval{}
 		return mcp.InputResponseMap{allowField: before.result}, nil
 	}
 	select {
@@ -141,7 +141,7 @@ func (c *suspendedCall) ask(ctx context.Context, requests mcp.InputRequestMap) (
 			if !ok {
 				continue
 			}
-			if err := completeForm(form, responses[name].(*mcp.ElicitResult)); err != nil {
+			if err := completeFormValues(form, responses[name].(*mcp.ElicitResult)); err != nil {
 				return nil, err
 			}
 		}
@@ -167,9 +167,9 @@ func (c *suspendedCall) setEvents(events func(session.Event)) {
 	c.events = events
 }
 
-// nextQuestion gives the call the answer to its pending question, if any, and waits for its next question or its
-// result. The call is cancelled with ctx.
-func (c *suspendedCall) nextQuestion(ctx context.Context, answer mcp.InputResponseMap) (*roundQuestion, *session.Result) {
+// awaitQuestionOrResult gives the call the answer to its pending question, if any, and waits for its next question or
+// its result. The call is cancelled with ctx.
+func (c *suspendedCall) awaitQuestionOrResult(ctx context.Context, answer mcp.InputResponseMap) (*roundQuestion, *session.Result) {
 	defer context.AfterFunc(ctx, c.cancel)()
 	var answers chan mcp.InputResponseMap
 	if answer != nil {
@@ -187,37 +187,37 @@ func (c *suspendedCall) nextQuestion(ctx context.Context, answer mcp.InputRespon
 	}
 }
 
-// callTool makes or continues a call. If the policy requires approval or the tool has a question, the result is the
-// question. A suspended call ends with life at the latest.
-func (r *questionRounds) callTool(ctx, life context.Context, s toolSession, t session.Tool, req *mcp.CallToolRequest) (
+// startOrContinueCall makes or continues a call. If the policy requires approval or the tool has a question, the result
+// is the question. A suspended call ends with life at the latest.
+func (r *questionRounds) startOrContinueCall(ctx, life context.Context, s toolProvider, t session.Tool, req *mcp.CallToolRequest) (
 	*callOutcome, error,
 ) {
 	call := bindCall(r.agent, r.token, t.Name, req.Params.Arguments)
-	c, answer, err := r.resume(req.Params, call)
+	c, answer, err := r.resumeCall(req.Params, call)
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
 			Message: err.Error() + "; repeat the call without requestState and inputResponses"}
 	}
 	started := c.questions != nil
-	if !started && !r.start(ctx, life, c, s, t, req) {
+	if !started && !r.startCall(ctx, life, c, s, t, req) {
 		return &callOutcome{result: r.tools.callWithEvents(ctx, s, t, req, req.Params.Arguments)}, nil
 	}
 	q, result := c.pending, (*session.Result)(nil)
 	if !started || answer != nil { // otherwise the answer is missing, and the question is repeated
-		events, end := r.tools.eventForwarder(ctx, t, req)
+		events, end := r.tools.newEventForwarder(ctx, t, req)
 		c.setEvents(events)
-		q, result = c.nextQuestion(ctx, answer)
+		q, result = c.awaitQuestionOrResult(ctx, answer)
 		c.setEvents(nil)
 		end()
 	}
 	if result != nil {
 		c.cancel()
 		if c.missing != nil && result.Err != nil && result.Err.Code == pluginpb.CodeNobodyToAsk {
-			return nil, capabilityFault(c.missing, result.Err.Message)
+			return nil, missingCapabilityError(c.missing, result.Err.Message)
 		}
 		return &callOutcome{result: result}, nil
 	}
-	state, id := r.states.issue(call, q.hash())
+	state, id := r.states.issueState(call, q.questionHash())
 	c.pending = q
 	c.expire = time.AfterFunc(questionTimeout, func() {
 		if _, ok := r.suspended.LoadAndDelete(id); ok {
@@ -228,8 +228,8 @@ func (r *questionRounds) callTool(ctx, life context.Context, s toolSession, t se
 	return &callOutcome{state: state, questions: q.requests}, nil
 }
 
-// capabilityFault returns the error of a call that failed because the client lacks capabilities.
-func capabilityFault(missing []string, text string) error {
+// missingCapabilityError returns the error of a call that failed because the client lacks capabilities.
+func missingCapabilityError(missing []string, text string) error {
 	required := map[string]struct{}{}
 	for _, name := range missing {
 		required[name] = struct{}{}
@@ -241,30 +241,30 @@ func capabilityFault(missing []string, text string) error {
 	return &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Message: text, Data: data}
 }
 
-// resume returns the suspended call that a request continues, with the answer to its question, or else a call that was
-// not started. The answer is nil if it is missing.
-func (r *questionRounds) resume(p *mcp.CallToolParamsRaw, call callBinding) (*suspendedCall, mcp.InputResponseMap, error) {
+// resumeCall returns the suspended call that a request continues, with the answer to its question, or else a call that
+// was not started. The answer is nil if it is missing.
+func (r *questionRounds) resumeCall(p *mcp.CallToolParamsRaw, call callBinding) (*suspendedCall, mcp.InputResponseMap, error) {
 	if p.RequestState == "" {
 		return &suspendedCall{}, nil, nil
 	}
-	id, question, err := r.states.redeem(p.RequestState, call)
+	id, question, err := r.states.redeemState(p.RequestState, call)
 	if err != nil {
 		return nil, nil, err
 	}
 	if known, ok := r.suspended.LoadAndDelete(id); ok {
 		c := known.(*suspendedCall)
 		c.expire.Stop()
-		return c, c.pending.choose(p.InputResponses), nil
+		return c, c.pending.chooseResponses(p.InputResponses), nil
 	}
 	answer, _ := p.InputResponses[allowField].(*mcp.ElicitResult)
 	if answer == nil {
 		return nil, nil, errors.New("the call that asked has ended")
 	}
-	return &suspendedCall{approved: approvedQuestion{question, answer}}, nil, nil
+	return &suspendedCall{approved: answeredApproval{question, answer}}, nil, nil
 }
 
-// start starts a call that can be suspended. It returns false if there are too many.
-func (r *questionRounds) start(ctx, life context.Context, c *suspendedCall, s toolSession, t session.Tool,
+// startCall starts a call that can be suspended. It returns false if there are too many.
+func (r *questionRounds) startCall(ctx, life context.Context, c *suspendedCall, s toolProvider, t session.Tool,
 	req *mcp.CallToolRequest) bool {
 	arguments := req.Params.Arguments
 	r.mu.Lock()
@@ -277,7 +277,7 @@ func (r *questionRounds) start(ctx, life context.Context, c *suspendedCall, s to
 	callCtx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the call outlives its first request
 	c.cancel = cancel
 	stop := context.AfterFunc(life, cancel)
-	callCtx = withOrigin(withQuestions(callCtx, req, c.ask, &c.missing), req)
+	callCtx = withRequestOrigin(withClientQuestions(callCtx, req, c.askClient, &c.missing), req)
 	go func() {
 		c.result <- s.Call(callCtx, t.Name, arguments, c.forwardEvent)
 		stop()
@@ -289,8 +289,8 @@ func (r *questionRounds) start(ctx, life context.Context, c *suspendedCall, s to
 	return true
 }
 
-// cancelAll cancels all calls that can be suspended.
-func (r *questionRounds) cancelAll() {
+// cancelAllCalls cancels all calls that can be suspended.
+func (r *questionRounds) cancelAllCalls() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for c := range r.calls {

@@ -23,7 +23,7 @@ func TestAnswerBoundToCall(t *testing.T) {
 	const command = `{"command":"touch a"}`
 	call := bindCall("main", "token", "exec", []byte(command))
 	question := sha256.Sum256([]byte("may I?"))
-	for name, states := range map[string]*requestStates{"memory": newRequestStates(), "directory": openTestStates(t, t.TempDir())} {
+	for name, states := range map[string]*requestStates{"memory": newMemoryRequestStates(), "directory": openTestStates(t, t.TempDir())} {
 		for what, other := range map[string]callBinding{
 			"other arguments":   bindCall("main", "token", "exec", []byte(`{"command":"touch b"}`)),
 			"another tool":      bindCall("main", "token", "write_file", []byte(command)),
@@ -31,16 +31,16 @@ func TestAnswerBoundToCall(t *testing.T) {
 			"another token":     bindCall("main", "token2", "exec", []byte(command)),
 			"shifted arguments": bindCall("main", "token", `exec"{`, []byte(command[1:])),
 		} {
-			state, _ := states.issue(call, question)
-			if _, _, err := states.redeem(state, other); !errors.Is(err, errStateInvalid) {
+			state, _ := states.issueState(call, question)
+			if _, _, err := states.redeemState(state, other); !errors.Is(err, errStateInvalid) {
 				t.Errorf("%s: a state for %s: %v", name, what, err)
 			}
 		}
-		state, id := states.issue(call, question)
-		if gotID, gotQuestion, err := states.redeem(state, call); err != nil || gotID != id || gotQuestion != question {
+		state, id := states.issueState(call, question)
+		if gotID, gotQuestion, err := states.redeemState(state, call); err != nil || gotID != id || gotQuestion != question {
 			t.Errorf("%s: %s %x %v", name, gotID, gotQuestion, err)
 		}
-		if _, _, err := states.redeem(state, call); !errors.Is(err, errStateUsed) {
+		if _, _, err := states.redeemState(state, call); !errors.Is(err, errStateUsed) {
 			t.Errorf("%s: a state is redeemed twice: %v", name, err)
 		}
 	}
@@ -58,8 +58,8 @@ func openTestStates(t *testing.T, dir string) *requestStates {
 
 func TestTamperedStateIsRefused(t *testing.T) {
 	t.Parallel()
-	states, call := newRequestStates(), bindCall("a", "b", "c", nil)
-	state, _ := states.issue(call, [sha256.Size]byte{})
+	states, call := newMemoryRequestStates(), bindCall("a", "b", "c", nil)
+	state, _ := states.issueState(call, [sha256.Size]byte{})
 	data, err := base64.RawURLEncoding.DecodeString(state)
 	if err != nil {
 		t.Fatal(err)
@@ -71,25 +71,25 @@ func TestTamperedStateIsRefused(t *testing.T) {
 		data[i] ^= 1
 	}
 	for _, text := range tampered {
-		if _, _, err := states.redeem(text, call); !errors.Is(err, errStateInvalid) {
+		if _, _, err := states.redeemState(text, call); !errors.Is(err, errStateInvalid) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if _, _, err := states.redeem(state, call); err != nil {
+	if _, _, err := states.redeemState(state, call); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := newRequestStates().redeem(state, call); !errors.Is(err, errStateInvalid) {
+	if _, _, err := newMemoryRequestStates().redeemState(state, call); !errors.Is(err, errStateInvalid) {
 		t.Errorf("a state that another key signed: %v", err)
 	}
 }
 
 func TestStateExpires(t *testing.T) {
 	t.Parallel()
-	states, call := newRequestStates(), bindCall("a", "b", "c", nil)
+	states, call := newMemoryRequestStates(), bindCall("a", "b", "c", nil)
 	payload := make([]byte, stateSize)
 	payload[stateIDSize+7] = 1 // one second after 1970 began
-	state := base64.RawURLEncoding.EncodeToString(append(payload, states.sign(payload, call)...))
-	if _, _, err := states.redeem(state, call); !errors.Is(err, errStateExpired) {
+	state := base64.RawURLEncoding.EncodeToString(append(payload, states.signPayload(payload, call)...))
+	if _, _, err := states.redeemState(state, call); !errors.Is(err, errStateExpired) {
 		t.Error(err)
 	}
 }
@@ -98,23 +98,23 @@ func TestUsedStatesSurviveRestart(t *testing.T) {
 	t.Parallel()
 	dir, call := t.TempDir(), bindCall("a", "b", "c", nil)
 	states := openTestStates(t, dir)
-	used, _ := states.issue(call, [sha256.Size]byte{})
-	pending, _ := states.issue(call, [sha256.Size]byte{})
-	if _, _, err := states.redeem(used, call); err != nil {
+	used, _ := states.issueState(call, [sha256.Size]byte{})
+	pending, _ := states.issueState(call, [sha256.Size]byte{})
+	if _, _, err := states.redeemState(used, call); err != nil {
 		t.Fatal(err)
 	}
 	again := openTestStates(t, dir)
-	if _, _, err := again.redeem(used, call); !errors.Is(err, errStateUsed) {
+	if _, _, err := again.redeemState(used, call); !errors.Is(err, errStateUsed) {
 		t.Errorf("a used state after a restart: %v", err)
 	}
-	if _, _, err := again.redeem(pending, call); err != nil {
+	if _, _, err := again.redeemState(pending, call); err != nil {
 		t.Errorf("a pending state after a restart: %v", err)
 	}
 	old := filepath.Join(again.dir, usedPrefix+"1-00")
 	if err := os.WriteFile(old, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	again.removeExpired()
+	again.removeExpiredStates()
 	if files, err := os.ReadDir(again.dir); err != nil || len(files) != 3 { // the key and two used states
 		t.Errorf("%v %v", files, err)
 	}
@@ -132,7 +132,7 @@ func (s *roundsSession) Tools() []session.Tool {
 
 func (s *roundsSession) Call(ctx context.Context, _ string, _ json.RawMessage, _ func(session.Event)) *session.Result {
 	defer close(s.ended)
-	if ask := session.AskerOf(ctx); ask == nil || !ask(ctx, session.ApprovalQuestion{Tool: "test.rounds", Decision: guard.Decision{Reason: "r", Rule: "r"}}) {
+	if ask := session.ApprovalAskerOf(ctx); ask == nil || !ask(ctx, session.ApprovalQuestion{Tool: "test.rounds", Decision: guard.Decision{Reason: "r", Rule: "r"}}) {
 		return &session.Result{Text: "refused"}
 	}
 	answer, err := session.ElicitorOf(ctx)(ctx, []session.ElicitationForm{{Tool: "test.rounds", Message: "How many?",
@@ -223,7 +223,7 @@ func TestRoundsAfterRestart(t *testing.T) {
 	dir := t.TempDir()
 	start := func(agent string) *statelessClient {
 		c := newStatelessClient(t, &roundsSession{ended: make(chan struct{})}, HTTPOptions{})
-		if err := c.server.KeepStates(dir, agent); err != nil {
+		if err := c.server.PersistQuestionStates(dir, agent); err != nil {
 			t.Fatal(err)
 		}
 		return c
@@ -249,12 +249,12 @@ func TestApprovalBoundToQuestion(t *testing.T) {
 	t.Parallel()
 	c := newStatelessClient(t, &roundsSession{ended: make(chan struct{})}, HTTPOptions{})
 	r := c.server.tools.rounds
-	state, _ := r.states.issue(bindCall("", "the token", "test.rounds", []byte(`{"a":1}`)), sha256.Sum256([]byte("another")))
+	state, _ := r.states.issueState(bindCall("", "the token", "test.rounds", []byte(`{"a":1}`)), sha256.Sum256([]byte("another")))
 	got := c.round(state, approve)
 	if got.Result.InputRequests["allow"] == nil {
 		t.Errorf("the call does not ask: %s", got.text)
 	}
-	state, _ = r.states.issue(bindCall("", "another token", "test.rounds", []byte(`{"a":1}`)), [sha256.Size]byte{})
+	state, _ = r.states.issueState(bindCall("", "another token", "test.rounds", []byte(`{"a":1}`)), [sha256.Size]byte{})
 	if got := c.round(state, approve); got.Error.Code != -32602 {
 		t.Errorf("the state of another token: %s", got.text)
 	}
@@ -280,11 +280,11 @@ func TestRoundsContinueOnAnotherServer(t *testing.T) {
 	t.Parallel()
 	s, dir := &roundsSession{ended: make(chan struct{})}, t.TempDir()
 	first := newStatelessClient(t, s, HTTPOptions{})
-	if err := first.server.KeepStates(dir, "main"); err != nil {
+	if err := first.server.PersistQuestionStates(dir, "main"); err != nil {
 		t.Fatal(err)
 	}
 	next := newStatelessClient(t, s, HTTPOptions{}) // its session would close s.ended twice if it made a call
-	if err := next.server.KeepStates(dir, "main"); err != nil {
+	if err := next.server.PersistQuestionStates(dir, "main"); err != nil {
 		t.Fatal(err)
 	}
 	form := next.round(first.round("", "").Result.RequestState, approve)
@@ -298,7 +298,7 @@ func TestSuspendedCallEndsWithServer(t *testing.T) {
 	s := &roundsSession{ended: make(chan struct{})}
 	c := newStatelessClient(t, s, HTTPOptions{})
 	c.round("", "")
-	c.server.EndSessions(t.Context())
+	c.server.EndAllSessions(t.Context())
 	<-s.ended
 }
 

@@ -64,7 +64,7 @@ type foundTool struct {
 func (ts *toolset) searchTools(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	query, limit, err := parseSearchArguments(req.Params.Arguments)
 	if err != nil {
-		return toolResult(&session.Result{Err: &session.Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error(),
+		return toToolResult(&session.Result{Err: &session.Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error(),
 			Hint: fmt.Sprintf("give query, a text, and if you like limit, a whole number from 1 to %d", maxSearchLimit)},
 		}, false), nil
 	}
@@ -75,21 +75,21 @@ func (ts *toolset) searchTools(_ context.Context, req *mcp.CallToolRequest) (*mc
 		if schemaErr != nil {
 			continue // tools without a valid schema are not listed either
 		}
-		name := clientName(t.tool)
+		name := clientToolName(t.tool)
 		found = append(found, foundTool{name, t.tool.Spec.Doc, p.input})
 		names = append(names, name)
 	}
 	if len(found) == 0 {
-		return toolResult(&session.Result{Text: "No unlisted tool matches. Try other words."}, false), nil
+		return toToolResult(&session.Result{Text: "No unlisted tool matches. Try other words."}, false), nil
 	}
-	if !hasOwnSession(req) && ts.clients.stateOf(req.Session).addListedTools(names) {
+	if !hasSingleCallSession(req) && ts.clients.stateOf(req.Session).addListedTools(names) {
 		ts.notifyListChanged()
 	}
 	text, err := json.Marshal(map[string]any{"tools": found})
 	if err != nil {
 		return nil, err
 	}
-	return toolResult(&session.Result{Text: string(text)}, false), nil
+	return toToolResult(&session.Result{Text: string(text)}, false), nil
 }
 
 // parseSearchArguments parses the arguments of a search.
@@ -147,9 +147,9 @@ func (ts *toolset) updateSearchTool() {
 	ts.searchable = needed
 }
 
-// filterListed removes deferred tools that the client has not searched for from a list. A page may become empty;
+// hideUnlistedTools removes deferred tools that the client has not searched for from a list. A page may become empty;
 // clients still ask for the next one.
-func (ts *toolset) filterListed(req mcp.Request, tools []*mcp.Tool) []*mcp.Tool {
+func (ts *toolset) hideUnlistedTools(req mcp.Request, tools []*mcp.Tool) []*mcp.Tool {
 	sess, ok := req.GetSession().(*mcp.ServerSession)
 	if !ok {
 		return tools

@@ -27,15 +27,15 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// toolSession provides tools, as *session.Session does.
-type toolSession interface {
+// toolProvider provides tools, as *session.Session does.
+type toolProvider interface {
 	Tools() []session.Tool
 	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event)) *session.Result
 }
 
 // localSession is a session with a workspace on this machine, where a client's directories are.
 type localSession interface {
-	toolSession
+	toolProvider
 	Policy() *policy.Policy
 	SpawnSession(origin session.Origin, narrower policy.Narrowing) (*session.Session, error)
 }
@@ -52,7 +52,7 @@ type Server struct {
 }
 
 // NewServer returns a server for a session's tools. instructions are for the model.
-func NewServer(s toolSession, version, instructions string) *Server {
+func NewServer(s toolProvider, version, instructions string) *Server {
 	all := newClientSet(s)
 	server := mcp.NewServer(&mcp.Implementation{Name: "picoclaw", Title: "picoclaw", Version: version}, &mcp.ServerOptions{
 		Instructions: instructions,
@@ -63,23 +63,23 @@ func NewServer(s toolSession, version, instructions string) *Server {
 		SubscribeHandler:   func(_ context.Context, req *mcp.SubscribeRequest) error { return checkSubscription(s, req.Params.URI) },
 		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 		RootsListChangedHandler: func(_ context.Context, req *mcp.RootsListChangedRequest) {
-			all.stateOf(req.Session).roots.markChanged()
+			all.stateOf(req.Session).roots.markRootsChanged()
 		},
 		// Tool lists depend on the client's searches, so shared caches must not store them.
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	})
-	ts := &toolset{session: s, server: server, clients: all, rounds: newQuestionRounds(), listed: map[string]*listedTool{},
-		features: map[string]session.Feature{}}
+	ts := &toolset{session: s, server: server, clients: all, rounds: newQuestionRounds(), listed: map[string]*offeredTool{},
+		features: map[string]session.ResourceOrPrompt{}}
 	ts.rounds.tools = ts
 	ts.refreshTools()
 	arguments := new(argumentStore)
-	server.AddReceivingMiddleware(arguments.restoreArguments, new(requestLimiter).limitCalls, negotiateVersion, ts.completeLists)
+	server.AddReceivingMiddleware(arguments.restoreArguments, new(requestLimiter).limitCalls, negotiateVersion, ts.completeToolLists)
 	return &Server{server, ts, all, arguments}
 }
 
-// KeepStates keeps the states of an agent's questions to users in a home, so that the answers count after a restart. It
-// is called before the server serves.
-func (s *Server) KeepStates(home, agent string) error {
+// PersistQuestionStates keeps the states of an agent's questions to users in a home, so that the answers count after a
+// restart. It is called before the server serves.
+func (s *Server) PersistQuestionStates(home, agent string) error {
 	states, err := openRequestStates(home)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (s *Server) KeepStates(home, agent string) error {
 // cancelAllCalls cancels the calls of all clients, with those that are suspended.
 func (s *Server) cancelAllCalls() {
 	s.clients.cancelAllCalls()
-	s.tools.rounds.cancelAll()
+	s.tools.rounds.cancelAllCalls()
 }
 
 // endGrace is the time for a session to end with its client or on request. Otherwise a client that does not read its
@@ -100,7 +100,7 @@ const endGrace = 2 * time.Second
 
 // ServeStreams serves one client over two streams until the session ends or ctx is done.
 func (s *Server) ServeStreams(ctx context.Context, streams Streams) error {
-	conn := streams.newConn(s.arguments)
+	conn := streams.newStreamConn(s.arguments)
 	sess, err := s.Connect(ctx, conn, nil)
 	if err != nil {
 		return err
@@ -123,8 +123,8 @@ func (s *Server) ServeStreams(ctx context.Context, streams Streams) error {
 	return errors.Join(ctx.Err(), err)
 }
 
-// FollowChanges updates the offered tools at each signal on changes, until the channel is closed or ctx is done.
-func (s *Server) FollowChanges(ctx context.Context, changes <-chan struct{}) {
+// FollowToolChanges updates the offered tools at each signal on changes, until the channel is closed or ctx is done.
+func (s *Server) FollowToolChanges(ctx context.Context, changes <-chan struct{}) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -138,8 +138,8 @@ func (s *Server) FollowChanges(ctx context.Context, changes <-chan struct{}) {
 	}
 }
 
-// HasSession reports whether an HTTP session id belongs to this server.
-func (s *Server) HasSession(id string) bool {
+// HasHTTPSession reports whether an HTTP session id belongs to this server.
+func (s *Server) HasHTTPSession(id string) bool {
 	for sess := range s.Sessions() {
 		if sess.ID() == id {
 			return true
@@ -148,8 +148,8 @@ func (s *Server) HasSession(id string) bool {
 	return false
 }
 
-// CountSessions returns the number of HTTP sessions, without the SDK's sessions of single stateless requests.
-func (s *Server) CountSessions() (n int) {
+// CountHTTPSessions returns the number of HTTP sessions, without the SDK's sessions of single stateless requests.
+func (s *Server) CountHTTPSessions() (n int) {
 	for sess := range s.Sessions() {
 		if sess.ID() != "" {
 			n++
@@ -158,8 +158,8 @@ func (s *Server) CountSessions() (n int) {
 	return n
 }
 
-// EndSessions cancels all calls and ends all sessions. It returns when they have ended or ctx is done.
-func (s *Server) EndSessions(ctx context.Context) {
+// EndAllSessions cancels all calls and ends all sessions. It returns when they have ended or ctx is done.
+func (s *Server) EndAllSessions(ctx context.Context) {
 	s.cancelAllCalls()
 	var ended sync.WaitGroup
 	for sess := range s.Sessions() {

@@ -24,7 +24,7 @@ type statelessClient struct {
 }
 
 // newStatelessClient serves a session over HTTP.
-func newStatelessClient(t *testing.T, s toolSession, o HTTPOptions) *statelessClient {
+func newStatelessClient(t *testing.T, s toolProvider, o HTTPOptions) *statelessClient {
 	t.Helper()
 	server := NewServer(s, "test", "")
 	o.Token = "the token"
@@ -34,7 +34,7 @@ func newStatelessClient(t *testing.T, s toolSession, o HTTPOptions) *statelessCl
 	}
 	web := httptest.NewServer(handler)
 	t.Cleanup(web.Close)
-	t.Cleanup(func() { server.EndSessions(context.Background()) })
+	t.Cleanup(func() { server.EndAllSessions(context.Background()) })
 	return &statelessClient{t, server, web.URL + Path}
 }
 
@@ -113,7 +113,7 @@ func TestStatelessRequestsNeedNoSession(t *testing.T) {
 			t.Errorf("%d %v %s", status, header, answer)
 		}
 	}
-	if got := c.server.CountSessions(); got != 1 {
+	if got := c.server.CountHTTPSessions(); got != 1 {
 		t.Errorf("%d sessions are open; want that of the older client", got)
 	}
 	status, _, answer := c.post(toolCall("8", "both"), map[string]string{versionHeader: "2025-06-18", sessionHeader: session})
@@ -213,7 +213,7 @@ func TestSubscriptionReceivesListChanges(t *testing.T) {
 		!strings.Contains(got, `"io.modelcontextprotocol/subscriptionId":9`) {
 		t.Error(got)
 	}
-	c.server.EndSessions(t.Context())
+	c.server.EndAllSessions(t.Context())
 	if got := next(lines); !strings.Contains(got, "the stream has ended") {
 		t.Errorf("a subscription is open after the server's end: %s", got)
 	}

@@ -40,8 +40,8 @@ type requestStates struct {
 	used map[string]time.Time // expiry by file name
 }
 
-// newRequestStates returns states that end with the process.
-func newRequestStates() *requestStates {
+// newMemoryRequestStates returns states that end with the process.
+func newMemoryRequestStates() *requestStates {
 	return &requestStates{key: []byte(rand.Text() + rand.Text()), used: map[string]time.Time{}}
 }
 
@@ -110,18 +110,18 @@ func bindCall(agent, token, tool string, arguments []byte) callBinding {
 	return callBinding(h.Sum(nil))
 }
 
-// issue returns a new state for an answer to a question about a call, and the state's id.
-func (s *requestStates) issue(call callBinding, question [sha256.Size]byte) (state, id string) {
+// issueState returns a new state for an answer to a question about a call, and the state's id.
+func (s *requestStates) issueState(call callBinding, question [sha256.Size]byte) (state, id string) {
 	payload := make([]byte, stateIDSize, stateSize+sha256.Size)
 	_, _ = rand.Read(payload) // never fails
 	id = hex.EncodeToString(payload)
 	payload = binary.BigEndian.AppendUint64(payload, uint64(time.Now().Add(questionTimeout).Unix()))
 	payload = append(payload, question[:]...)
-	return base64.RawURLEncoding.EncodeToString(append(payload, s.sign(payload, call)...)), id
+	return base64.RawURLEncoding.EncodeToString(append(payload, s.signPayload(payload, call)...)), id
 }
 
-// sign returns the signature of a state's payload.
-func (s *requestStates) sign(payload []byte, call callBinding) []byte {
+// signPayload returns the signature of a state's payload.
+func (s *requestStates) signPayload(payload []byte, call callBinding) []byte {
 	h := hmac.New(sha256.New, s.key)
 	_, _ = h.Write(payload) // a hash takes every byte
 	_, _ = h.Write(call[:])
@@ -135,10 +135,10 @@ var (
 	errStateUsed    = errors.New("requestState was used before")
 )
 
-// redeem checks a state for a call, and marks it as used. It returns the state's id and the hash of its question.
-func (s *requestStates) redeem(state string, call callBinding) (id string, question [sha256.Size]byte, err error) {
+// redeemState checks a state for a call, and marks it as used. It returns the state's id and the hash of its question.
+func (s *requestStates) redeemState(state string, call callBinding) (id string, question [sha256.Size]byte, err error) {
 	data, err := base64.RawURLEncoding.Strict().DecodeString(state)
-	if err != nil || len(data) != stateSize+sha256.Size || !hmac.Equal(s.sign(data[:stateSize], call), data[stateSize:]) {
+	if err != nil || len(data) != stateSize+sha256.Size || !hmac.Equal(s.signPayload(data[:stateSize], call), data[stateSize:]) {
 		return "", question, errStateInvalid
 	}
 	id = hex.EncodeToString(data[:stateIDSize])
@@ -146,14 +146,14 @@ func (s *requestStates) redeem(state string, call callBinding) (id string, quest
 	if !time.Now().Before(expires) {
 		return "", question, errStateExpired
 	}
-	if err := s.markUsed(id, expires); err != nil {
+	if err := s.markStateUsed(id, expires); err != nil {
 		return "", question, err
 	}
 	return id, [sha256.Size]byte(data[stateIDSize+8:]), nil
 }
 
-// markUsed records that a state is used.
-func (s *requestStates) markUsed(id string, expires time.Time) error {
+// markStateUsed records that a state is used.
+func (s *requestStates) markStateUsed(id string, expires time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dir == "" {
@@ -168,7 +168,7 @@ func (s *requestStates) markUsed(id string, expires time.Time) error {
 		s.used[id] = expires
 		return nil
 	}
-	s.removeExpired()
+	s.removeExpiredStates()
 	file, err := os.OpenFile(filepath.Join(s.dir, usedPrefix+strconv.FormatInt(expires.Unix(), 10)+"-"+id),
 		os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
@@ -183,8 +183,8 @@ func (s *requestStates) markUsed(id string, expires time.Time) error {
 // usedPrefix begins the name of a used state's file; the time of expiry and the id follow.
 const usedPrefix = "used-"
 
-// removeExpired removes the files of expired states.
-func (s *requestStates) removeExpired() {
+// removeExpiredStates removes the files of expired states.
+func (s *requestStates) removeExpiredStates() {
 	files, _ := os.ReadDir(s.dir) // files that stay do no harm
 	for _, file := range files {
 		name, ok := strings.CutPrefix(file.Name(), usedPrefix)

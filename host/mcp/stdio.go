@@ -59,8 +59,8 @@ type streamConn struct {
 	pending map[jsonrpc.ID]string // requests without a response, with their keys in arguments
 }
 
-// newConn returns a connection over the streams. It puts large arguments into a store.
-func (l Streams) newConn(arguments *argumentStore) *streamConn {
+// newStreamConn returns a connection over the streams. It puts large arguments into a store.
+func (l Streams) newStreamConn(arguments *argumentStore) *streamConn {
 	return &streamConn{Streams: l, out: bufio.NewWriter(l.Writer), incoming: make(chan jsonrpc.Message),
 		inputDone: make(chan struct{}), closed: make(chan struct{}), arguments: arguments,
 		pending: make(map[jsonrpc.ID]string)}
@@ -94,18 +94,18 @@ func (c *streamConn) Write(_ context.Context, message jsonrpc.Message) error {
 	}
 	response, ok := message.(*jsonrpc.Response)
 	if !ok {
-		return c.writeParts(parts...)
+		return c.writeLineParts(parts...)
 	}
 	c.mu.Lock()
 	c.arguments.byKey.Delete(c.pending[response.ID]) // of a call that did not begin
 	delete(c.pending, response.ID)                   // the client may reuse the id
 	c.mu.Unlock()
 	defer c.unwritten.Add(-1)
-	return c.writeParts(parts...)
+	return c.writeLineParts(parts...)
 }
 
-// writeParts writes the parts of a line.
-func (c *streamConn) writeParts(parts ...[]byte) error {
+// writeLineParts writes the parts of a line.
+func (c *streamConn) writeLineParts(parts ...[]byte) error {
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()
 	for _, part := range parts {
@@ -115,9 +115,9 @@ func (c *streamConn) writeParts(parts ...[]byte) error {
 	return c.out.Flush()
 }
 
-// sendError responds to an invalid message.
-func (c *streamConn) sendError(id json.RawMessage, code int64, err error) {
-	_ = c.writeParts(errorMessage(id, code, err.Error())) // a later write returns the same error
+// sendErrorResponse responds to an invalid message.
+func (c *streamConn) sendErrorResponse(id json.RawMessage, code int64, err error) {
+	_ = c.writeLineParts(newErrorResponse(id, code, err.Error())) // a later write returns the same error
 }
 
 // Close ends the connection. It does not close the streams, which belong to the caller.
@@ -141,7 +141,7 @@ func (c *streamConn) readMessages(r *bufio.Reader) {
 			c.inputErr = err
 			return
 		case !whole:
-			c.sendError(findID(line), jsonrpc.CodeInvalidRequest, errTooLong)
+			c.sendErrorResponse(findMessageID(line), jsonrpc.CodeInvalidRequest, errTooLong)
 		case len(line) > 0 && !c.handleLine(line):
 			return
 		}
@@ -159,7 +159,7 @@ func (c *streamConn) handleLine(line []byte) bool {
 	}
 	if err != nil {
 		c.arguments.byKey.Delete(key)
-		c.sendError(findID(line), errorCode(line), err)
+		c.sendErrorResponse(findMessageID(line), messageErrorCode(line), err)
 		return true
 	}
 	line, text = nil, nil // the reader waits here for the message's handler

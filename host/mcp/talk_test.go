@@ -34,7 +34,7 @@ func (telling) Call(ctx context.Context, _ string, arguments json.RawMessage, ev
 	}
 	switch args.Kind {
 	case "reads_output":
-		return &session.Result{Text: fmt.Sprint(session.ReadsOutput(ctx))}
+		return &session.Result{Text: fmt.Sprint(session.ReadsOutputEvents(ctx))}
 	case "log":
 		events(session.Event{Log: &session.LogMessage{Message: "plain"}})
 		events(session.Event{Log: &session.LogMessage{Level: slog.LevelWarn, Message: "with more",

@@ -17,10 +17,10 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// describeTool returns a tool's definition without its schemas.
-func describeTool(t session.Tool) *mcp.Tool {
+// newToolDefinition returns a tool's definition without its schemas.
+func newToolDefinition(t session.Tool) *mcp.Tool {
 	return &mcp.Tool{
-		Name:        clientName(t),
+		Name:        clientToolName(t),
 		Description: t.Spec.Doc,
 		InputSchema: &jsonschema.Schema{Type: "object"}, // replaced by listTools
 		Annotations: toolAnnotations(t.Spec),
@@ -44,27 +44,27 @@ func toolAnnotations(s *pluginpb.Spec) *mcp.ToolAnnotations {
 	return h
 }
 
-// clientName returns a tool's name for MCP clients.
-func clientName(t session.Tool) string { return catalog.ClientName(t.Name) }
+// clientToolName returns a tool's name for MCP clients.
+func clientToolName(t session.Tool) string { return catalog.ClientName(t.Name) }
 
 // toolset is the set of offered tools. It changes when the operator installs, removes or switches plugins.
 type toolset struct {
-	session toolSession
+	session toolProvider
 	server  *mcp.Server
 	clients *clientSet
 	rounds  *questionRounds
 
 	mu         sync.Mutex
-	listed     map[string]*listedTool     // by client name
-	searchable bool                       // the search tool is offered
-	features   map[string]session.Feature // offered resources and prompts, by name
+	listed     map[string]*offeredTool             // by client name
+	searchable bool                                // the search tool is offered
+	features   map[string]session.ResourceOrPrompt // offered resources and prompts, by name
 }
 
-// listedTool is an offered tool.
-type listedTool struct {
+// offeredTool is an offered tool.
+type offeredTool struct {
 	tool     session.Tool
 	specText string // JSON of the tool's specification
-	schemas  func() (*publishedSchemas, error)
+	schemas  func() (*clientSchemas, error)
 }
 
 // refreshTools offers the session's current tools, and notifies clients of changes.
@@ -73,7 +73,7 @@ func (ts *toolset) refreshTools() {
 	defer ts.mu.Unlock()
 	removed := maps.Clone(ts.listed)
 	for _, t := range ts.session.Tools() {
-		name := clientName(t)
+		name := clientToolName(t)
 		delete(removed, name)
 		text, err := json.Marshal(t.Spec)
 		if err != nil {
@@ -82,8 +82,8 @@ func (ts *toolset) refreshTools() {
 		if known := ts.listed[name]; known != nil && known.specText == string(text) {
 			continue
 		}
-		ts.listed[name] = &listedTool{t, string(text), sync.OnceValues(func() (*publishedSchemas, error) { return publishSchemas(t) })}
-		ts.server.AddTool(describeTool(t), ts.newHandler(t))
+		ts.listed[name] = &offeredTool{t, string(text), sync.OnceValues(func() (*clientSchemas, error) { return newClientSchemas(t) })}
+		ts.server.AddTool(newToolDefinition(t), ts.newToolHandler(t))
 	}
 	if names := slices.Collect(maps.Keys(removed)); len(names) > 0 {
 		for _, name := range names {
@@ -92,21 +92,21 @@ func (ts *toolset) refreshTools() {
 		ts.server.RemoveTools(names...)
 		ts.clients.unlistTools(names)
 	}
-	ts.refreshFeatures()
+	ts.refreshResourcesAndPrompts()
 	ts.updateSearchTool() // last, because a removed tool may have had the search tool's name
 }
 
-// newHandler returns the handler that calls a tool for a client.
-func (ts *toolset) newHandler(t session.Tool) mcp.ToolHandler {
+// newToolHandler returns the handler that calls a tool for a client.
+func (ts *toolset) newToolHandler(t session.Tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		outcome, err := ts.call(ctx, t, req)
+		outcome, err := ts.callForClient(ctx, t, req)
 		if err != nil {
 			return nil, err
 		}
 		if outcome.questions != nil {
 			return &mcp.CallToolResult{RequestState: outcome.state, InputRequests: outcome.questions}, nil
 		}
-		result := toolResult(outcome.result, t.Spec.TextResult)
+		result := toToolResult(outcome.result, t.Spec.TextResult)
 		if callVersion(req) < structuredSince && len(result.Content) > 0 {
 			result.StructuredContent = nil
 		}
@@ -114,23 +114,23 @@ func (ts *toolset) newHandler(t session.Tool) mcp.ToolHandler {
 	}
 }
 
-// call makes a call for a client, or continues it.
-func (ts *toolset) call(ctx context.Context, t session.Tool, req *mcp.CallToolRequest) (*callOutcome, error) {
+// callForClient makes a call for a client, or continues it.
+func (ts *toolset) callForClient(ctx context.Context, t session.Tool, req *mcp.CallToolRequest) (*callOutcome, error) {
 	client := ts.clients.stateOf(req.Session)
 	ctx, cancel := client.callContext(ctx)
 	defer cancel()
-	s, err := client.roots.sessionFor(ctx, req.Session)
+	s, err := client.roots.narrowedSession(ctx, req.Session)
 	if err != nil {
-		return &callOutcome{result: rootsError(err)}, nil
+		return &callOutcome{result: unknownRootsResult(err)}, nil
 	}
 	if callVersion(req) >= statelessSince {
-		if hasOwnSession(req) {
-			return ts.rounds.callTool(ctx, context.Background(), s, t, req)
+		if hasSingleCallSession(req) {
+			return ts.rounds.startOrContinueCall(ctx, context.Background(), s, t, req)
 		}
-		return ts.rounds.callTool(ctx, client.ctx, s, t, req)
+		return ts.rounds.startOrContinueCall(ctx, client.ctx, s, t, req)
 	}
-	if c := req.ClientCapabilities(); supportsForms(req) || c != nil && (c.Sampling != nil || c.RootsV2 != nil) {
-		ctx = withQuestions(ctx, req, askDuringCall(req.Session), new([]string))
+	if c := req.ClientCapabilities(); clientSupportsForms(req) || c != nil && (c.Sampling != nil || c.RootsV2 != nil) {
+		ctx = withClientQuestions(ctx, req, newDuringCallAsker(req.Session), new([]string))
 	}
 	arguments := req.Params.Arguments
 	req.Params.Arguments = nil // the SDK holds the request until the call's end
@@ -138,19 +138,19 @@ func (ts *toolset) call(ctx context.Context, t session.Tool, req *mcp.CallToolRe
 }
 
 // callWithEvents makes a call and forwards its events to the client.
-func (ts *toolset) callWithEvents(ctx context.Context, s toolSession, t session.Tool, req *mcp.CallToolRequest,
+func (ts *toolset) callWithEvents(ctx context.Context, s toolProvider, t session.Tool, req *mcp.CallToolRequest,
 	arguments json.RawMessage) *session.Result {
-	events, end := ts.eventForwarder(ctx, t, req)
+	events, end := ts.newEventForwarder(ctx, t, req)
 	defer end()
 	if req.Params.GetProgressToken() == nil {
-		ctx = session.WithoutOutput(ctx)
+		ctx = session.WithoutOutputEvents(ctx)
 	}
-	return s.Call(withOrigin(ctx, req), t.Name, arguments, events)
+	return s.Call(withRequestOrigin(ctx, req), t.Name, arguments, events)
 }
 
-// withOrigin adds the request's origin and trace context to a context.
-func withOrigin(ctx context.Context, req *mcp.CallToolRequest) context.Context {
-	r := session.RequestInfo{Method: requestMethod(req.Params.Name), Tool: req.Params.Name, Session: req.Session.ID(), Version: callVersion(req),
+// withRequestOrigin adds the request's origin and trace context to a context.
+func withRequestOrigin(ctx context.Context, req *mcp.CallToolRequest) context.Context {
+	r := session.RequestInfo{Method: methodOfCall(req.Params.Name), Tool: req.Params.Name, Session: req.Session.ID(), Version: callVersion(req),
 		Transport: "pipe"}
 	if req.Extra != nil && req.Extra.Header != nil {
 		r.Transport = "tcp" // HTTP
@@ -158,21 +158,21 @@ func withOrigin(ctx context.Context, req *mcp.CallToolRequest) context.Context {
 	var t session.TraceParent
 	t.Parent, _ = req.Params.Meta["traceparent"].(string)
 	t.State, _ = req.Params.Meta["tracestate"].(string)
-	return session.WithTrace(session.WithRequest(ctx, r), t)
+	return session.WithTraceParent(session.WithRequest(ctx, r), t)
 }
 
-// eventForwarder returns a function that forwards a call's events to the client: progress and output if the client
+// newEventForwarder returns a function that forwards a call's events to the client: progress and output if the client
 // asked for progress, and log messages, which the SDK filters by level. The caller calls end after the call.
-func (ts *toolset) eventForwarder(ctx context.Context, t session.Tool, req *mcp.CallToolRequest) (events func(session.Event), end func()) {
+func (ts *toolset) newEventForwarder(ctx context.Context, t session.Tool, req *mcp.CallToolRequest) (events func(session.Event), end func()) {
 	token := req.Params.GetProgressToken()
 	bytes := 0.0
-	return session.WholeCharacters(func(e session.Event) {
+	return session.SplitAtCharacters(func(e session.Event) {
 		if e.Changed != "" {
-			ts.notifyChanged(ctx, t, e.Changed)
+			ts.notifyResourceChanged(ctx, t, e.Changed)
 			return
 		}
 		if e.Log != nil {
-			_ = req.Session.Log(ctx, logMessage(t, e.Log)) // messages may be dropped
+			_ = req.Session.Log(ctx, toLoggingMessage(t, e.Log)) // messages may be dropped
 			return
 		}
 		if token == nil {
@@ -187,8 +187,8 @@ func (ts *toolset) eventForwarder(ctx context.Context, t session.Tool, req *mcp.
 	})
 }
 
-// logMessage converts a tool's log message to MCP: a text, or an object with text and attributes.
-func logMessage(t session.Tool, l *session.LogMessage) *mcp.LoggingMessageParams {
+// toLoggingMessage converts a tool's log message to MCP: a text, or an object with text and attributes.
+func toLoggingMessage(t session.Tool, l *session.LogMessage) *mcp.LoggingMessageParams {
 	p := &mcp.LoggingMessageParams{Logger: t.Plugin + "." + t.Spec.Name, Level: "info", Data: l.Message}
 	switch {
 	case l.Level >= slog.LevelError:
@@ -204,16 +204,16 @@ func logMessage(t session.Tool, l *session.LogMessage) *mcp.LoggingMessageParams
 	return p
 }
 
-// findTool returns an offered tool by its client name.
-func (ts *toolset) findTool(name string) *listedTool {
+// findOfferedTool returns an offered tool by its client name.
+func (ts *toolset) findOfferedTool(name string) *offeredTool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	return ts.listed[name]
 }
 
-// completeLists is middleware that adds the schemas to tool lists and filters deferred tools. Clients that only
+// completeToolLists is middleware that adds the schemas to tool lists and filters deferred tools. Clients that only
 // connect do not wait for schemas.
-func (ts *toolset) completeLists(next mcp.MethodHandler) mcp.MethodHandler {
+func (ts *toolset) completeToolLists(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)
 		if called, ok := result.(*mcp.CallToolResult); ok && err == nil && callVersion(req.(*mcp.CallToolRequest)) < statelessSince {
@@ -223,9 +223,9 @@ func (ts *toolset) completeLists(next mcp.MethodHandler) mcp.MethodHandler {
 		if err != nil || !ok {
 			return result, err
 		}
-		list.Tools = ts.filterListed(req, list.Tools)
+		list.Tools = ts.hideUnlistedTools(req, list.Tools)
 		for i, tool := range list.Tools {
-			known := ts.findTool(tool.Name)
+			known := ts.findOfferedTool(tool.Name)
 			if known == nil {
 				continue // removed in the meantime
 			}
@@ -244,12 +244,12 @@ func (ts *toolset) completeLists(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// publishedSchemas are a tool's schemas for clients.
-type publishedSchemas struct{ input, output json.RawMessage }
+// clientSchemas are a tool's schemas for clients.
+type clientSchemas struct{ input, output json.RawMessage }
 
-// publishSchemas returns a tool's schemas without claims.
-func publishSchemas(t session.Tool) (*publishedSchemas, error) {
-	var p publishedSchemas
+// newClientSchemas returns a tool's schemas without claims.
+func newClientSchemas(t session.Tool) (*clientSchemas, error) {
+	var p clientSchemas
 	var err error
 	if p.input, err = t.Spec.Input.WithoutClaims(); err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func TestHintsAreWhatIsDeclared(t *testing.T) {
 		"low and open": {pluginpb.Spec{Risk: "low", OpenWorld: true},
 			&mcp.ToolAnnotations{DestructiveHint: no, OpenWorldHint: yes}},
 	} {
-		got := describeTool(session.Tool{Name: "test.tool", Spec: &test.spec}).Annotations
+		got := newToolDefinition(session.Tool{Name: "test.tool", Spec: &test.spec}).Annotations
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}

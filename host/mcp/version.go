@@ -52,9 +52,9 @@ func callVersion(req *mcp.CallToolRequest) string {
 // versionHeader is MCP's header with the protocol version of a request.
 const versionHeader = "Mcp-Protocol-Version"
 
-// isStateless reports whether an HTTP request has a stateless protocol version in its header or its message. If they
-// differ, the SDK refuses the request.
-func isStateless(r *http.Request, message []byte) bool {
+// isStatelessRequest reports whether an HTTP request has a stateless protocol version in its header or its message. If
+// they differ, the SDK refuses the request.
+func isStatelessRequest(r *http.Request, message []byte) bool {
 	if r.Header.Get(versionHeader) >= statelessSince {
 		return true
 	}
@@ -67,14 +67,14 @@ func isStateless(r *http.Request, message []byte) bool {
 
 // needsSession reports whether an HTTP request may create a session, or is a subscription, which lasts as long as one.
 func needsSession(r *http.Request, message []byte) bool {
-	if isStateless(r, message) {
+	if isStatelessRequest(r, message) {
 		return parseEnvelope(message).Method == "subscriptions/listen"
 	}
 	return r.Header.Get(sessionHeader) == ""
 }
 
-// envelope is the part of a message that is needed to route it.
-type envelope struct {
+// messageEnvelope is the part of a message that is needed to route it.
+type messageEnvelope struct {
 	ID     jsontext.Value `json:"id"`
 	Method string         `json:"method"`
 	Params struct {
@@ -83,20 +83,21 @@ type envelope struct {
 }
 
 // parseEnvelope parses a message's envelope; of an invalid message, it returns the part before the error.
-func parseEnvelope(message []byte) (e envelope) {
+func parseEnvelope(message []byte) (e messageEnvelope) {
 	_ = jsonv2.Unmarshal(message, &e, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // the SDK refuses it
 	return e
 }
 
-// declaresRoots reports whether a stateless message is of a client with roots. They can't be asked for without a session,
-// so such a client is told to use one when it asks for the server's versions; else it would get the whole workspace.
-func (e envelope) declaresRoots() bool {
+// declaresRoots reports whether a stateless message is of a client with roots. They can't be asked for without a
+// session, so such a client is told to use one when it asks for the server's versions; else it would get the whole
+// workspace.
+func (e messageEnvelope) declaresRoots() bool {
 	capabilities, _ := e.Params.Meta[mcp.MetaKeyClientCapabilities].(map[string]any)
 	return capabilities["roots"] != nil
 }
 
-// refuseStateless tells a client to use a version with sessions.
-func refuseStateless(w http.ResponseWriter, id jsontext.Value) {
+// refuseStatelessClient tells a client to use a version with sessions.
+func refuseStatelessClient(w http.ResponseWriter, id jsontext.Value) {
 	known := mcp.SupportedProtocolVersions()
 	if len(id) == 0 {
 		id = jsontext.Value("null")
@@ -116,7 +117,7 @@ func refuseStateless(w http.ResponseWriter, id jsontext.Value) {
 	_, _ = w.Write(text)
 }
 
-// hasOwnSession reports whether the SDK created a call's session only for this call: a stateless one over HTTP.
-func hasOwnSession(req *mcp.CallToolRequest) bool {
+// hasSingleCallSession reports whether the SDK created a call's session only for this call: a stateless one over HTTP.
+func hasSingleCallSession(req *mcp.CallToolRequest) bool {
 	return req.Extra != nil && req.Extra.Header != nil && req.Session.ID() == ""
 }

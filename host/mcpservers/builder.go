@@ -53,7 +53,7 @@ const programID = "mcp"
 
 // BuildPackage fetches a server's package, asks the server for its tools, and builds a plugin package. Neither step
 // can access an agent's data. shadows returns the owner of another tool with the same name.
-func (m *PackageBuilder) BuildPackage(ctx context.Context, id string, s *ServerSpec, shadows func(string) string) (*store.Package, *BuildReport, error) {
+func (m *PackageBuilder) BuildPackage(ctx context.Context, id string, s *ServerSpec, shadows func(string) string) (*store.StagedPackage, *BuildReport, error) {
 	if err := s.Validate(); err != nil {
 		return nil, nil, err
 	}
@@ -61,7 +61,7 @@ func (m *PackageBuilder) BuildPackage(ctx context.Context, id string, s *ServerS
 		return nil, nil, err
 	}
 	r := &BuildReport{}
-	p, err := m.Store.BuildPackage(s.DisplaySource(), func(p *store.Package) error {
+	p, err := m.Store.BuildPackage(s.DisplaySource(), func(p *store.StagedPackage) error {
 		p.Program = programID
 		return m.fillPackage(ctx, p.Dir(), id, s, r)
 	})

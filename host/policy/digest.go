@@ -14,13 +14,13 @@ import (
 // computeDigest computes the digest as the last step of creating a policy. It sorts lists whose order is irrelevant,
 // and omits explanations such as the agent's id and origins.
 func (p *Policy) computeDigest() (*Policy, error) {
-	g := cloneGuard(p.guard)
+	g := cloneGuardPolicy(p.guard)
 	for _, l := range []*[]string{&g.AllowReadPaths, &g.AllowWritePaths, &g.Paths, &g.Protected, &g.Unprotected,
 		&g.WorkspaceDeny, &g.WorkspaceAsk,
 		&g.Exec.CustomDeny, &g.Exec.CustomAllow} {
 		*l = sortedUnique(*l)
 	}
-	rules, err := encodeRules(g.Exec.Rules)
+	rules, err := encodeCommandRules(g.Exec.Rules)
 	if err != nil {
 		return nil, fmt.Errorf("computing the digest of the policy of agent %q: %w", p.agent, err)
 	}
@@ -51,8 +51,8 @@ func (p *Policy) computeDigest() (*Policy, error) {
 	return p, nil
 }
 
-// encodeRules returns the sorted encodings of operators' rules, which the guard's JSON omits.
-func encodeRules(rules []guard.Rule) ([]string, error) {
+// encodeCommandRules returns the sorted encodings of operators' rules, which the guard's JSON omits.
+func encodeCommandRules(rules []guard.Rule) ([]string, error) {
 	out := make([]string, 0, len(rules))
 	for _, rule := range rules {
 		rule.Hit, rule.Miss = nil, nil // examples don't affect decisions

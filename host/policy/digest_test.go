@@ -92,16 +92,16 @@ func TestModuleConstraints(t *testing.T) {
 		return p
 	}
 	workspace := filepath.Join(home, "workspace")
-	g := resolve(`, "modules": [{"module": "filesystem", "constraints": {"paths": ["{{workspace}}", "{{workspace}}/link/new", "/etc"], "max_file_size": "50MB"}}]`).Guard()
+	g := resolve(`, "modules": [{"module": "filesystem", "constraints": {"paths": ["{{workspace}}", "{{workspace}}/link/new", "/etc"], "max_file_size": "50MB"}}]`).GuardPolicy()
 	want := []string{workspace, filepath.Join(workspace, "src", "new"), "/etc"}
 	if len(g.Paths) != 3 || g.Paths[0] != want[0] || g.Paths[1] != want[1] || g.Paths[2] != want[2] ||
 		g.MaxFileSize != 50<<20 {
 		t.Errorf("the constraints are %v and %d; want %v", g.Paths, g.MaxFileSize, want)
 	}
-	if g := resolve(`, "modules": [{"module": "filesystem"}]`).Guard(); g.MaxFileSize != 100<<20 || g.Paths != nil {
+	if g := resolve(`, "modules": [{"module": "filesystem"}]`).GuardPolicy(); g.MaxFileSize != 100<<20 || g.Paths != nil {
 		t.Errorf("a module without constraints has %v and %d", g.Paths, g.MaxFileSize)
 	}
-	if g := resolve(``).Guard(); g.MaxFileSize != 0 || g.Paths != nil {
+	if g := resolve(``).GuardPolicy(); g.MaxFileSize != 0 || g.Paths != nil {
 		t.Errorf("an agent without modules has %v and %d", g.Paths, g.MaxFileSize)
 	}
 }

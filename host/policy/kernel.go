@@ -24,13 +24,13 @@ type KernelPaths struct {
 }
 
 // KernelPaths returns the paths the kernel layer must open for everything the guard allows.
-func (p *Policy) KernelPaths() KernelPaths { return p.kernelPaths(false) }
+func (p *Policy) KernelPaths() KernelPaths { return p.computeKernelPaths(false) }
 
-// SandboxPaths is KernelPaths for a sandbox with a private /tmp, as every one with exec. A whitelist's prefix does not
-// open the host's /tmp there, but paths listed below it are visible.
-func (p *Policy) SandboxPaths() KernelPaths { return p.kernelPaths(true) }
+// SandboxKernelPaths is KernelPaths for a sandbox with a private /tmp, as every one with exec. A whitelist's prefix
+// does not open the host's /tmp there, but paths listed below it are visible.
+func (p *Policy) SandboxKernelPaths() KernelPaths { return p.computeKernelPaths(true) }
 
-func (p *Policy) kernelPaths(ownTmp bool) KernelPaths {
+func (p *Policy) computeKernelPaths(ownTmp bool) KernelPaths {
 	g := p.guard
 	var k KernelPaths
 	switch {
@@ -43,7 +43,7 @@ func (p *Policy) kernelPaths(ownTmp bool) KernelPaths {
 			k.ReadOnly = []string{"/"}
 		}
 	}
-	own := append(p.controlPaths(), "/run")
+	own := append(p.agentControlPaths(), "/run")
 	k.ReadWrite, k.ReadOnly = intersectDirs(k.ReadWrite, g.Paths), intersectDirs(k.ReadOnly, g.Paths)
 	if ownTmp {
 		own = append(own, "/tmp")
@@ -51,14 +51,14 @@ func (p *Policy) kernelPaths(ownTmp bool) KernelPaths {
 		k.ReadWrite, k.ReadOnly = slices.DeleteFunc(k.ReadWrite, opened), slices.DeleteFunc(k.ReadOnly, opened)
 	}
 	k.ReadWrite, k.ReadOnly = outermostPaths(k.ReadWrite, own), outermostPaths(k.ReadOnly, own)
-	k.ReadOnly = slices.DeleteFunc(k.ReadOnly, func(path string) bool { return isCovered(path, k.ReadWrite, own) })
+	k.ReadOnly = slices.DeleteFunc(k.ReadOnly, func(path string) bool { return isPathCovered(path, k.ReadWrite, own) })
 	k.Unanchored = sortedUnique(k.Unanchored)
 	k.hideControlPaths(p)
 	return k
 }
 
-// controlPaths returns the paths that control agents: the home and the configuration file.
-func (p *Policy) controlPaths() []string {
+// agentControlPaths returns the paths that control agents: the home and the configuration file.
+func (p *Policy) agentControlPaths() []string {
 	if p.file == "" || paths.Within(p.home, p.file) {
 		return []string{p.home}
 	}
@@ -69,7 +69,7 @@ func (p *Policy) controlPaths() []string {
 func (k *KernelPaths) literalPrefixes(patterns []string) []string {
 	var out []string
 	for _, pattern := range patterns {
-		path, _ := LiteralPrefix(pattern)
+		path, _ := LiteralPathPrefix(pattern)
 		if path == "/" {
 			k.Unanchored = append(k.Unanchored, pattern)
 		}
@@ -84,7 +84,7 @@ func (k *KernelPaths) hideControlPaths(p *Policy) {
 	if !p.guard.Restrict || p.guard.Workspace == "/" {
 		return
 	}
-	for _, path := range p.controlPaths() {
+	for _, path := range p.agentControlPaths() {
 		switch {
 		case p.guard.AllowReadOutside && paths.WithinAny(k.ReadWrite, path):
 			k.ReadOnly = sortedUnique(append(k.ReadOnly, path))
@@ -94,8 +94,8 @@ func (k *KernelPaths) hideControlPaths(p *Policy) {
 	}
 }
 
-// LimitAccess returns the paths for a plugin with the given access to the workspace.
-func (k KernelPaths) LimitAccess(access string) KernelPaths {
+// LimitWorkspaceAccess returns the paths for a plugin with the given access to the workspace.
+func (k KernelPaths) LimitWorkspaceAccess(access string) KernelPaths {
 	switch access {
 	case pluginpb.ReadWriteWorkspace:
 		return k
@@ -112,16 +112,16 @@ func (k KernelPaths) LimitAccess(access string) KernelPaths {
 func outermostPaths(all, boundaries []string) []string {
 	var out []string
 	for _, path := range sortedUnique(all) {
-		if !isCovered(path, out, boundaries) {
+		if !isPathCovered(path, out, boundaries) {
 			out = append(out, path)
 		}
 	}
 	return out
 }
 
-// isCovered reports whether path is below one of dirs without a boundary in between. Boundaries are the home and
+// isPathCovered reports whether path is below one of dirs without a boundary in between. Boundaries are the home and
 // private directories of the sandbox, in which only listed paths are visible.
-func isCovered(path string, dirs, boundaries []string) bool {
+func isPathCovered(path string, dirs, boundaries []string) bool {
 	return slices.ContainsFunc(dirs, func(above string) bool {
 		return paths.Within(above, path) && !slices.ContainsFunc(boundaries, func(boundary string) bool {
 			return paths.Within(boundary, path) && paths.Within(above, boundary) && boundary != above

@@ -21,7 +21,7 @@ type Narrowing struct {
 // directory outside the parent's.
 func (p *Policy) NarrowPolicy(child Narrowing) (*Policy, error) {
 	out := *p
-	out.guard = cloneGuard(p.guard)
+	out.guard = cloneGuardPolicy(p.guard)
 	if err := out.narrowWorkspace(p, child.Workspace); err != nil {
 		return nil, fmt.Errorf("agent %q: workspace %s: %w", p.agent, child.Workspace, err)
 	}
@@ -96,7 +96,7 @@ func (p *Policy) narrowWorkspace(parent *Policy, workspace string) error {
 	} else {
 		p.guard.WorkspaceName = ""
 	}
-	return parent.checkWorkspace(resolved, resolved)
+	return parent.checkWorkspaceLocation(resolved, resolved)
 }
 
 func (p *Policy) narrowPaths(parent *Policy, dirs []string) error {
@@ -123,7 +123,7 @@ func (p *Policy) resolveWithin(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(g.Workspace, path)
 	}
-	resolved, err := resolveExisting(path)
+	resolved, err := resolveExistingPart(path)
 	if err != nil {
 		return "", err
 	}

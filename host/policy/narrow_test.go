@@ -12,16 +12,16 @@ import (
 
 func TestNarrowRefusesWiderDirectories(t *testing.T) {
 	parent := must(t, `{}`)
-	outside := filepath.Dir(filepath.Dir(parent.Workspace()))
+	outside := filepath.Dir(filepath.Dir(parent.WorkspacePath()))
 	for name, child := range map[string]Narrowing{
 		"workspace outside": {Workspace: outside},
-		"workspace beside":  {Workspace: parent.Workspace() + "2"},
+		"workspace beside":  {Workspace: parent.WorkspacePath() + "2"},
 		"missing workspace": {Workspace: "missing"},
-		"path outside":      {Paths: []string{parent.Workspace(), outside}},
+		"path outside":      {Paths: []string{parent.WorkspacePath(), outside}},
 		"no path":           {Paths: []string{}},
 	} {
 		if got, err := parent.NarrowPolicy(child); err == nil {
-			t.Errorf("%s: a child gets %+v", name, got.Guard())
+			t.Errorf("%s: a child gets %+v", name, got.GuardPolicy())
 		} else if !strings.Contains(err.Error(), "main") {
 			t.Errorf("%s: the error does not name the agent: %v", name, err)
 		}
@@ -30,7 +30,7 @@ func TestNarrowRefusesWiderDirectories(t *testing.T) {
 
 func TestNarrow(t *testing.T) {
 	parent := must(t, `{}`)
-	sub := filepath.Join(parent.Workspace(), "sub")
+	sub := filepath.Join(parent.WorkspacePath(), "sub")
 	if err := os.Mkdir(sub, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -38,13 +38,13 @@ func TestNarrow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g := child.Guard(); g.Workspace != sub || len(g.Paths) != 1 || g.Paths[0] != sub {
+	if g := child.GuardPolicy(); g.Workspace != sub || len(g.Paths) != 1 || g.Paths[0] != sub {
 		t.Errorf("the child's policy is %+v", g)
 	}
-	if g := parent.Guard(); g.Workspace == sub || g.Paths != nil {
+	if g := parent.GuardPolicy(); g.Workspace == sub || g.Paths != nil {
 		t.Errorf("narrowing changed the parent to %+v", g)
 	}
-	if _, err := child.NarrowPolicy(Narrowing{Workspace: parent.Workspace()}); err == nil {
+	if _, err := child.NarrowPolicy(Narrowing{Workspace: parent.WorkspacePath()}); err == nil {
 		t.Error("a grandchild has the grandparent's workspace")
 	}
 	same, err := parent.NarrowPolicy(Narrowing{})
@@ -69,7 +69,7 @@ func TestNarrowKeepsNameOfWorkspace(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, want string }{
-		{parent.Guard().WorkspaceName, name}, {child.Guard().WorkspaceName, filepath.Join(name, "sub")},
+		{parent.GuardPolicy().WorkspaceName, name}, {child.GuardPolicy().WorkspaceName, filepath.Join(name, "sub")},
 		{child.WorkspaceLinks()[filepath.Join(dir, "link")], filepath.Join(dir, "real")},
 	} {
 		if c.name != c.want {
@@ -83,7 +83,7 @@ func TestNarrowingIsAppliedAgain(t *testing.T) {
 	parent := must(t, `{}`)
 	mkdir := func(names ...string) {
 		for _, name := range names {
-			if err := os.MkdirAll(filepath.Join(parent.Workspace(), name), 0o755); err != nil {
+			if err := os.MkdirAll(filepath.Join(parent.WorkspacePath(), name), 0o755); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -116,13 +116,13 @@ func TestNarrowingIsAppliedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inside := must(t, `{"agents": {"defaults": {"workspace": "`+filepath.Join(parent.Workspace(), "a/b")+`"}}}`)
-	if like, err := inside.NarrowLike(child); err != nil || like.Workspace() != inside.Workspace() ||
-		!slices.Equal(like.Guard().Paths, []string{inside.Workspace()}) {
+	inside := must(t, `{"agents": {"defaults": {"workspace": "`+filepath.Join(parent.WorkspacePath(), "a/b")+`"}}}`)
+	if like, err := inside.NarrowLike(child); err != nil || like.WorkspacePath() != inside.WorkspacePath() ||
+		!slices.Equal(like.GuardPolicy().Paths, []string{inside.WorkspacePath()}) {
 		t.Errorf("an agent inside: %+v, %v", like, err)
 	}
 	if like, err := must(t, `{}`).NarrowLike(child); err == nil {
-		t.Errorf("an agent elsewhere: %+v", like.Guard())
+		t.Errorf("an agent elsewhere: %+v", like.GuardPolicy())
 	}
 }
 

@@ -11,16 +11,16 @@ import (
 
 // NetworkRules are the allowed hosts.
 type NetworkRules struct {
-	egress.Rules
+	egress.PolicyRules
 
 	From []string // programs whose configured hosts are allowed too
 }
 
-// Network returns the hosts the agent's processes may reach; nil for the unrestricted host network.
-func (p *Policy) Network() *NetworkRules { return p.network.cloneRules() }
+// NetworkRules returns the hosts the agent's processes may reach; nil for the unrestricted host network.
+func (p *Policy) NetworkRules() *NetworkRules { return p.network.cloneRules() }
 
-// PluginNetwork returns the hosts a plugin may reach among the agent's; nil for all.
-func (p *Policy) PluginNetwork(id string) *NetworkRules {
+// PluginNetworkRules returns the hosts a plugin may reach among the agent's; nil for all.
+func (p *Policy) PluginNetworkRules(id string) *NetworkRules {
 	return p.plugins.Known[id].Network.cloneRules()
 }
 
@@ -32,7 +32,7 @@ func (n *NetworkRules) cloneRules() *NetworkRules {
 		return nil
 	}
 	return &NetworkRules{
-		Rules: egress.Rules{
+		PolicyRules: egress.PolicyRules{
 			Allow: slices.Clone(n.Allow), Deny: slices.Clone(n.Deny), Ask: slices.Clone(n.Ask),
 			Methods: maps.Clone(n.Methods), Hosts: maps.Clone(n.Hosts),
 		},
@@ -40,16 +40,16 @@ func (n *NetworkRules) cloneRules() *NetworkRules {
 	}
 }
 
-// parseNetwork converts and checks network settings. under is the name of their section.
-func parseNetwork(n *config.Network, under string) (*NetworkRules, error) {
+// parseNetworkRules converts and checks network settings. under is the name of their section.
+func parseNetworkRules(n *config.Network, under string) (*NetworkRules, error) {
 	if n == nil {
 		return nil, nil
 	}
 	out := &NetworkRules{
-		Rules: egress.Rules{Allow: n.Allow, Deny: n.Deny, Ask: n.Ask, Methods: n.Methods, Hosts: n.Hosts},
-		From:  n.From,
+		PolicyRules: egress.PolicyRules{Allow: n.Allow, Deny: n.Deny, Ask: n.Ask, Methods: n.Methods, Hosts: n.Hosts},
+		From:        n.From,
 	}
-	if _, err := egress.Compile(out.Rules); err != nil {
+	if _, err := egress.CompilePolicy(out.PolicyRules); err != nil {
 		return nil, fmt.Errorf("%s%w", under, err)
 	}
 	return out, nil

@@ -34,12 +34,14 @@ type pluginFilter struct {
 	Disabled []string // sorted
 }
 
-// Plugin returns the policy for a plugin without grants from its install.
-func (p *Policy) Plugin(id string) PluginPolicy { return p.InstalledPlugin(id, pluginpb.Grant{}) }
+// PluginPolicy returns the policy for a plugin without grants from its install.
+func (p *Policy) PluginPolicy(id string) PluginPolicy {
+	return p.InstalledPluginPolicy(id, pluginpb.Grant{})
+}
 
-// InstalledPlugin returns the policy for a plugin with grants from its install, which apply unless the configuration
-// overrides them.
-func (p *Policy) InstalledPlugin(id string, granted pluginpb.Grant) PluginPolicy {
+// InstalledPluginPolicy returns the policy for a plugin with grants from its install, which apply unless the
+// configuration overrides them.
+func (p *Policy) InstalledPluginPolicy(id string, granted pluginpb.Grant) PluginPolicy {
 	plugin, ok := p.plugins.Known[id]
 	if !ok {
 		plugin = PluginPolicy{Enabled: true}
@@ -60,9 +62,9 @@ func (r pluginRules) checkPlugin(id string) (rule string, ok bool) {
 		return "plugins." + id + ".enabled", false
 	}
 	switch {
-	case matchesAny(r.Filter.Disabled, id):
+	case matchesAnyPattern(r.Filter.Disabled, id):
 		return "plugins.disabled", false
-	case len(r.Filter.Enabled) > 0 && !matchesAny(r.Filter.Enabled, id):
+	case len(r.Filter.Enabled) > 0 && !matchesAnyPattern(r.Filter.Enabled, id):
 		return "plugins.enabled", false
 	}
 	return "", true
@@ -77,11 +79,11 @@ func parsePluginRules(cfg *config.Config, agent *config.AgentConfig) (pluginRule
 	}
 	for _, id := range cfg.PluginIDs() {
 		plugin := cfg.Plugin(id)
-		raw, err := rawConfig(plugin.Config)
+		raw, err := encodePluginConfig(plugin.Config)
 		if err != nil {
 			return pluginRules{}, err
 		}
-		network, err := parseNetwork(plugin.Network, "plugins."+id+".")
+		network, err := parseNetworkRules(plugin.Network, "plugins."+id+".")
 		if err != nil {
 			return pluginRules{}, err
 		}

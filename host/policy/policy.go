@@ -1,8 +1,8 @@
 // Package policy resolves the configuration of each agent into one immutable value: the agent's permissions.
 //
-// All three layers use this value. Guard and workspace use [Policy.Guard]; the kernel layer uses [Policy.KernelPaths],
-// which opens at least what the guard allows, and as little more as mounts permit. [Policy.NarrowPolicy] creates the
-// policies of child sessions; nothing widens one.
+// All three layers use this value. Guard and workspace use [Policy.GuardPolicy]; the kernel layer uses
+// [Policy.KernelPaths], which opens at least what the guard allows, and as little more as mounts permit.
+// [Policy.NarrowPolicy] creates the policies of child sessions; nothing widens one.
 //
 // The kernel opens directories, not patterns, so a whitelist pattern for a directory should end in (/|$): then all
 // layers open the same paths. KernelPaths hides the home where a whitelist would open it.
@@ -50,12 +50,12 @@ type Policy struct {
 
 // CallLimits limit one call and the agent's use of the host.
 type CallLimits struct {
-	ExecTimeout time.Duration // of a command
-	CronTimeout time.Duration // of a scheduled command
-	ResultSize  int64         // bytes of a call's result
-	Exec        limits.Limits // of a command
-	Run         limits.Limits // of a program that a person runs
-	Share       quota.Limits  // of all calls together
+	ExecTimeout time.Duration     // of a command
+	CronTimeout time.Duration     // of a scheduled command
+	ResultSize  int64             // bytes of a call's result
+	Exec        limits.Limits     // of a command
+	Run         limits.Limits     // of a program that a person runs
+	Share       quota.AgentLimits // of all calls together
 }
 
 // defaultResultSize is more than a model can read, and small enough for many concurrent calls.
@@ -75,14 +75,14 @@ type IsolationOptions struct {
 	ExposePaths []isolation.ExposePath
 }
 
-// Agent returns the id of the agent.
-func (p *Policy) Agent() string { return p.agent }
+// AgentID returns the id of the agent.
+func (p *Policy) AgentID() string { return p.agent }
 
-// Home returns the absolute path of the home. Agents can write only to workspaces in it.
-func (p *Policy) Home() string { return p.home }
+// HomePath returns the absolute path of the home. Agents can write only to workspaces in it.
+func (p *Policy) HomePath() string { return p.home }
 
-// Workspace returns the agent's workspace, absolute and resolved.
-func (p *Policy) Workspace() string { return p.guard.Workspace }
+// WorkspacePath returns the agent's workspace, absolute and resolved.
+func (p *Policy) WorkspacePath() string { return p.guard.Workspace }
 
 // WorkspaceLinks returns the symlinks that lead from the configured name of the workspace to it, with their targets.
 func (p *Policy) WorkspaceLinks() map[string]string {
@@ -92,20 +92,20 @@ func (p *Policy) WorkspaceLinks() map[string]string {
 	return paths.Links(p.guard.WorkspaceName)
 }
 
-// Guard returns the guard's part of the policy.
-func (p *Policy) Guard() guard.Policy { return cloneGuard(p.guard) }
+// GuardPolicy returns the guard's part of the policy.
+func (p *Policy) GuardPolicy() guard.Policy { return cloneGuardPolicy(p.guard) }
 
-// Limits returns the limits.
-func (p *Policy) Limits() CallLimits { return p.limits }
+// CallLimits returns the limits.
+func (p *Policy) CallLimits() CallLimits { return p.limits }
 
-// Undo returns the limits of the undo history.
-func (p *Policy) Undo() UndoLimits { return p.undo }
+// UndoLimits returns the limits of the undo history.
+func (p *Policy) UndoLimits() UndoLimits { return p.undo }
 
-// ExecEnv returns the sorted names of host variables that commands get.
-func (p *Policy) ExecEnv() []string { return slices.Clone(p.execEnv) }
+// CommandEnvNames returns the sorted names of host variables that commands get.
+func (p *Policy) CommandEnvNames() []string { return slices.Clone(p.execEnv) }
 
-// Isolation returns the isolation settings.
-func (p *Policy) Isolation() IsolationOptions {
+// IsolationOptions returns the isolation settings.
+func (p *Policy) IsolationOptions() IsolationOptions {
 	i := p.isolation
 	i.ExposePaths = slices.Clone(i.ExposePaths)
 	return i
@@ -115,7 +115,7 @@ func (p *Policy) Isolation() IsolationOptions {
 // digest.
 func (p *Policy) Digest() string { return p.digest }
 
-func cloneGuard(g guard.Policy) guard.Policy {
+func cloneGuardPolicy(g guard.Policy) guard.Policy {
 	g.AllowReadPaths = slices.Clone(g.AllowReadPaths)
 	g.AllowWritePaths = slices.Clone(g.AllowWritePaths)
 	g.Paths = slices.Clone(g.Paths)
@@ -129,25 +129,25 @@ func cloneGuard(g guard.Policy) guard.Policy {
 	return g
 }
 
-// rawConfig encodes a plugin's configuration; nil without one.
-func rawConfig(m map[string]any) (json.RawMessage, error) {
+// encodePluginConfig encodes a plugin's configuration; nil without one.
+func encodePluginConfig(m map[string]any) (json.RawMessage, error) {
 	if m == nil {
 		return nil, nil
 	}
 	return json.Marshal(m)
 }
 
-// LocateSettings returns a decision whose hints name the settings that are effective for this agent: its own, or those
-// of the environment or command line, instead of the common ones.
-func (p *Policy) LocateSettings(d guard.Decision) guard.Decision {
+// NameEffectiveSettings returns a decision whose hints name the settings that are effective for this agent: its own, or
+// those of the environment or command line, instead of the common ones.
+func (p *Policy) NameEffectiveSettings(d guard.Decision) guard.Decision {
 	if p.settingNames != nil {
 		d.Hint, d.Setting = p.settingNames.Replace(d.Hint), p.settingNames.Replace(d.Setting)
 	}
 	return d
 }
 
-// newSettingReplacer replaces the names of common settings by the effective ones; nil if they are equal.
-func newSettingReplacer(agent *config.AgentConfig) *strings.Replacer {
+// newSettingNameReplacer replaces the names of common settings by the effective ones; nil if they are equal.
+func newSettingNameReplacer(agent *config.AgentConfig) *strings.Replacer {
 	settings := agent.Settings()
 	// longer names first
 	slices.SortFunc(settings, func(a, b config.Setting) int { return cmp.Compare(len(b.Common), len(a.Common)) })

@@ -24,7 +24,7 @@ func load(t *testing.T, home, text string) *config.Config {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
+	cfg, err := config.Load(config.LoadOptions{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,15 +55,15 @@ func TestTheDefaultsAreTheSeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := p.Guard()
-	if p.Agent() != "main" || g.Workspace != filepath.Join(home, "workspace") || !g.Restrict || g.AllowReadOutside ||
+	g := p.GuardPolicy()
+	if p.AgentID() != "main" || g.Workspace != filepath.Join(home, "workspace") || !g.Restrict || g.AllowReadOutside ||
 		!g.Exec.DenyPatterns {
-		t.Errorf("the default policy is %s %+v", p.Agent(), g)
+		t.Errorf("the default policy is %s %+v", p.AgentID(), g)
 	}
-	if got := p.Limits().ExecTimeout.Seconds(); got != 60 {
+	if got := p.CallLimits().ExecTimeout.Seconds(); got != 60 {
 		t.Errorf("a command may run %v seconds", got)
 	}
-	if i := p.Isolation(); i.Enabled || !i.Network {
+	if i := p.IsolationOptions(); i.Enabled || !i.Network {
 		t.Errorf("the default isolation is %+v", i)
 	}
 	info, err := os.Stat(g.Workspace)
@@ -80,8 +80,8 @@ func TestAgentsDiffer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := filepath.Join(home, "workspace-coder"); p.Workspace() != want {
-		t.Errorf("the workspace is %s; want %s", p.Workspace(), want)
+	if want := filepath.Join(home, "workspace-coder"); p.WorkspacePath() != want {
+		t.Errorf("the workspace is %s; want %s", p.WorkspacePath(), want)
 	}
 	for tool, want := range map[string]bool{"exec": false, "read_file": false, "list_dir": true, "read": false} {
 		sets := []string{"picoclaw"}
@@ -92,7 +92,7 @@ func TestAgentsDiffer(t *testing.T) {
 		if tool == "exec" {
 			plugin = "shell"
 		}
-		if got := p.Allows(plugin, tool, sets); got != want {
+		if got := p.AllowsTool(plugin, tool, sets); got != want {
 			t.Errorf("%s is allowed: %t; want %t", tool, got, want)
 		}
 	}
@@ -143,14 +143,14 @@ func TestKernelPathsAreWhatThePolicyImplies(t *testing.T) {
 		k := p.KernelPaths()
 		for i, path := range want.write {
 			if path == "W" {
-				want.write[i] = p.Workspace()
+				want.write[i] = p.WorkspacePath()
 			}
 		}
 		slices.Sort(want.write)
 		write := slices.DeleteFunc(slices.Clone(k.ReadWrite), func(path string) bool { return path == "" })
-		if strings.HasPrefix(p.Workspace(), "/tmp/") && slices.Contains(write, "/tmp") && !slices.Contains(write,
-			p.Workspace()) {
-			write = append(write, p.Workspace()) // the test's own directory is below /tmp
+		if strings.HasPrefix(p.WorkspacePath(), "/tmp/") && slices.Contains(write, "/tmp") && !slices.Contains(write,
+			p.WorkspacePath()) {
+			write = append(write, p.WorkspacePath()) // the test's own directory is below /tmp
 			slices.Sort(write)
 		}
 		if !slices.Equal(write, want.write) || !slices.Equal(k.ReadOnly, want.read) {
@@ -169,8 +169,8 @@ func TestSandboxPathsNameTheWorkspace(t *testing.T) {
 		`{"agents": {"defaults": {"restrict_to_workspace": false}}}`,
 	} {
 		p := must(t, text)
-		k := p.SandboxPaths()
-		if !slices.Contains(k.ReadWrite, p.Workspace()) || slices.Contains(slices.Concat(k.ReadWrite, k.ReadOnly), "/tmp") {
+		k := p.SandboxKernelPaths()
+		if !slices.Contains(k.ReadWrite, p.WorkspacePath()) || slices.Contains(slices.Concat(k.ReadWrite, k.ReadOnly), "/tmp") {
 			t.Errorf("%s: write %v, read %v", text, k.ReadWrite, k.ReadOnly)
 		}
 	}
@@ -178,16 +178,16 @@ func TestSandboxPathsNameTheWorkspace(t *testing.T) {
 
 func TestAPolicyCantBeChanged(t *testing.T) {
 	p := must(t, `{"tools": {"allow_read_paths": ["^/etc/hosts$"]}}`)
-	p.Guard().AllowReadPaths[0] = ".*"
+	p.GuardPolicy().AllowReadPaths[0] = ".*"
 	p.KernelPaths().ReadOnly[0] = "/"
-	if got := p.Guard().AllowReadPaths[0]; got != "^/etc/hosts$" {
+	if got := p.GuardPolicy().AllowReadPaths[0]; got != "^/etc/hosts$" {
 		t.Errorf("the whitelist became %s", got)
 	}
 }
 
 // BenchmarkFor measures what the host pays for one agent at every start, besides loading the configuration.
 func BenchmarkFor(b *testing.B) {
-	cfg, err := config.Load(config.Options{Environ: []string{"PICOCLAW_HOME=" + b.TempDir(),
+	cfg, err := config.Load(config.LoadOptions{Environ: []string{"PICOCLAW_HOME=" + b.TempDir(),
 		"PICOCLAW_TOOLS_ALLOW_READ_PATHS=^/etc/hosts$,^/proc/.*,^/sys/class/net/[^/]+/address$"}})
 	if err != nil {
 		b.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// LiteralPrefix returns the smallest path a mount can open for a whitelist's regular expression: all matching clean
+// LiteralPathPrefix returns the smallest path a mount can open for a whitelist's regular expression: all matching clean
 // absolute paths are at or below it. exact says that the expression matches only this path, so that it is a file.
 // Expressions without a literal prefix, such as unanchored or invalid ones, give "/".
 //
@@ -17,27 +17,27 @@ import (
 //	^/srv/data(/|$)      /srv/data
 //	^/tmp/picoclaw-.*    /tmp
 //	/proc                /
-func LiteralPrefix(pattern string) (path string, exact bool) {
+func LiteralPathPrefix(pattern string) (path string, exact bool) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
 		return "/", false
 	}
 	re := parsed.Simplify()
-	if !startsAtBegin(re) {
+	if !startsAtTextBegin(re) {
 		return "/", false
 	}
-	literal := literalPrefix(re)
+	literal := requiredPrefixOf(re)
 	if !strings.HasPrefix(literal.text, "/") {
 		return "/", false
 	}
-	whole := literal.whole && endsAtEnd(re)
-	path, all := cleanPrefix(literal.text, whole || literal.bounded)
+	whole := literal.whole && endsAtTextEnd(re)
+	path, all := cleanPathPrefix(literal.text, whole || literal.bounded)
 	return path, whole && all
 }
 
-// cleanPrefix shortens a literal to the directory that contains all continuations. whole says that there are none. Only
-// clean paths are matched, so an unclean element ends the prefix.
-func cleanPrefix(literal string, whole bool) (path string, exact bool) {
+// cleanPathPrefix shortens a literal to the directory that contains all continuations. whole says that there are none.
+// Only clean paths are matched, so an unclean element ends the prefix.
+func cleanPathPrefix(literal string, whole bool) (path string, exact bool) {
 	elements := strings.Split(literal[1:], "/")
 	path = ""
 	for i, element := range elements {
@@ -54,11 +54,11 @@ func cleanPrefix(literal string, whole bool) (path string, exact bool) {
 	return path, whole
 }
 
-// startsAtBegin reports whether every match of re starts at the beginning of the text. False may mean unknown.
-func startsAtBegin(re *syntax.Regexp) bool { return requiresOp(re, syntax.OpBeginText) }
+// startsAtTextBegin reports whether every match of re starts at the beginning of the text. False may mean unknown.
+func startsAtTextBegin(re *syntax.Regexp) bool { return requiresOp(re, syntax.OpBeginText) }
 
-// endsAtEnd reports whether every match of re ends at the end of the text. False may mean unknown.
-func endsAtEnd(re *syntax.Regexp) bool { return requiresOp(re, syntax.OpEndText) }
+// endsAtTextEnd reports whether every match of re ends at the end of the text. False may mean unknown.
+func endsAtTextEnd(re *syntax.Regexp) bool { return requiresOp(re, syntax.OpEndText) }
 
 // requiresOp reports whether every match of re satisfies the condition. It may be anywhere in re, since nothing
 // precedes the beginning of the text or follows its end.
@@ -76,8 +76,8 @@ func requiresOp(re *syntax.Regexp, condition syntax.Op) bool {
 	}
 }
 
-// isZeroWidth reports whether re matches only the empty string.
-func isZeroWidth(re *syntax.Regexp) bool {
+// matchesOnlyEmpty reports whether re matches only the empty string.
+func matchesOnlyEmpty(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpBeginText, syntax.OpEndText, syntax.OpBeginLine, syntax.OpEndLine,
 		syntax.OpWordBoundary, syntax.OpNoWordBoundary:
@@ -87,26 +87,26 @@ func isZeroWidth(re *syntax.Regexp) bool {
 	}
 }
 
-// matchPrefix is the text every match of an expression starts with.
-type matchPrefix struct {
+// requiredPrefix is the text every match of an expression starts with.
+type requiredPrefix struct {
 	text    string
 	whole   bool // it is the whole of every match
 	bounded bool // a slash or the end of the path follows
 }
 
-func literalPrefix(re *syntax.Regexp) matchPrefix {
+func requiredPrefixOf(re *syntax.Regexp) requiredPrefix {
 	switch re.Op {
 	case syntax.OpLiteral:
-		text, whole := fixedRunes(re)
-		return matchPrefix{text: text, whole: whole}
+		text, whole := unambiguousRunes(re)
+		return requiredPrefix{text: text, whole: whole}
 	case syntax.OpCapture:
-		return literalPrefix(re.Sub[0])
+		return requiredPrefixOf(re.Sub[0])
 	case syntax.OpPlus:
-		return matchPrefix{text: literalPrefix(re.Sub[0]).text}
+		return requiredPrefix{text: requiredPrefixOf(re.Sub[0]).text}
 	case syntax.OpConcat:
-		var all matchPrefix
+		var all requiredPrefix
 		for i, sub := range re.Sub {
-			next := literalPrefix(sub)
+			next := requiredPrefixOf(sub)
 			if all.text += next.text; !next.whole {
 				all.bounded = next.bounded || next.text == "" && startsWithSlash(re.Sub[i:])
 				return all
@@ -115,26 +115,26 @@ func literalPrefix(re *syntax.Regexp) matchPrefix {
 		all.whole = true
 		return all
 	case syntax.OpAlternate:
-		return alternatePrefix(re.Sub)
+		return commonRequiredPrefix(re.Sub)
 	default:
-		return matchPrefix{whole: isZeroWidth(re)}
+		return requiredPrefix{whole: matchesOnlyEmpty(re)}
 	}
 }
 
-// alternatePrefix returns the common prefix of several expressions.
-func alternatePrefix(alternatives []*syntax.Regexp) matchPrefix {
-	all := literalPrefix(alternatives[0])
+// commonRequiredPrefix returns the common prefix of several expressions.
+func commonRequiredPrefix(alternatives []*syntax.Regexp) requiredPrefix {
+	all := requiredPrefixOf(alternatives[0])
 	for _, sub := range alternatives[1:] {
-		next := literalPrefix(sub)
+		next := requiredPrefixOf(sub)
 		all.whole = all.whole && next.whole && next.text == all.text
 		all.text = commonPrefix(all.text, next.text)
 	}
 	all.bounded = !slices.ContainsFunc(alternatives, func(sub *syntax.Regexp) bool {
-		p := literalPrefix(sub)
+		p := requiredPrefixOf(sub)
 		if rest := p.text[len(all.text):]; rest != "" {
 			return rest[0] != '/'
 		}
-		return !p.bounded && (!p.whole || !endsAtEnd(sub))
+		return !p.bounded && (!p.whole || !endsAtTextEnd(sub))
 	})
 	return all
 }
@@ -165,9 +165,9 @@ func startsWithSlash(list []*syntax.Regexp) bool {
 	}
 }
 
-// fixedRunes returns the runes of a literal up to the first ambiguous one: a case-insensitive letter, or U+FFFD, which
-// also matches invalid UTF-8.
-func fixedRunes(re *syntax.Regexp) (literal string, whole bool) {
+// unambiguousRunes returns the runes of a literal up to the first ambiguous one: a case-insensitive letter, or U+FFFD,
+// which also matches invalid UTF-8.
+func unambiguousRunes(re *syntax.Regexp) (literal string, whole bool) {
 	var b strings.Builder
 	for _, r := range re.Rune {
 		if r == utf8.RuneError || re.Flags&syntax.FoldCase != 0 && unicode.SimpleFold(r) != r {

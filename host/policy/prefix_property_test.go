@@ -36,7 +36,7 @@ func TestNoMatchLiesOutsideOfThePrefix(t *testing.T) {
 			t.Fatal(err)
 		}
 		patterns++
-		prefix, exact := LiteralPrefix(pattern)
+		prefix, exact := LiteralPathPrefix(pattern)
 		if prefix != "/" {
 			tight++
 		}

@@ -67,7 +67,7 @@ func TestLiteralPrefix(t *testing.T) {
 		`^/srv/a$|^/srv/a`:               {"/srv", false},
 		`^/(/|$)`:                        {"/", false},
 	} {
-		path, exact := LiteralPrefix(pattern)
+		path, exact := LiteralPathPrefix(pattern)
 		if path != want.path || exact != want.exact {
 			t.Errorf("%s: %s, %t; want %s, %t", pattern, path, exact, want.path, want.exact)
 		}
@@ -87,7 +87,7 @@ func FuzzLiteralPrefix(f *testing.F) {
 			return
 		}
 		path = filepath.Clean("/" + path)
-		prefix, exact := LiteralPrefix(pattern)
+		prefix, exact := LiteralPathPrefix(pattern)
 		if !re.MatchString(path) {
 			return
 		}

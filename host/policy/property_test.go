@@ -140,7 +140,7 @@ func TestTheKernelOpensWhatTheGuardAllows(t *testing.T) {
 	allowed := 0
 	for range 150 {
 		p := w.policy(t)
-		g, err := guard.NewGuard(p.Guard())
+		g, err := guard.NewGuard(p.GuardPolicy())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,25 +148,25 @@ func TestTheKernelOpensWhatTheGuardAllows(t *testing.T) {
 		for access, needs := range accesses {
 			for _, path := range w.paths {
 				d := g.DecidePath(access, path)
-				bound := paths.Within(w.home, d.Path) && !paths.Within(p.Workspace(), d.Path)
-				if d.Verdict != guard.Allow || bound && p.Guard().Restrict {
+				bound := paths.Within(w.home, d.Path) && !paths.Within(p.WorkspacePath(), d.Path)
+				if d.Verdict != guard.Allow || bound && p.GuardPolicy().Restrict {
 					continue
 				}
 				allowed++
 				if kernelAccess(k, d.Path) < needs {
-					t.Fatalf("the guard allows to %s %s, and the kernel does not:\npolicy %+v\nkernel %+v", access, d.Path, p.Guard(),
+					t.Fatalf("the guard allows to %s %s, and the kernel does not:\npolicy %+v\nkernel %+v", access, d.Path, p.GuardPolicy(),
 						k)
 				}
 			}
 		}
 		// A module's paths confine the kernel's wall too.
 		for _, open := range slices.Concat(k.ReadWrite, k.ReadOnly) {
-			if limits := p.Guard().Paths; len(limits) > 0 && !paths.WithinAny(limits, open) {
+			if limits := p.GuardPolicy().Paths; len(limits) > 0 && !paths.WithinAny(limits, open) {
 				t.Fatalf("the kernel opens %s, which is in none of %v", open, limits)
 			}
 		}
-		if p.Guard().Restrict && kernelAccess(k, w.home+"/config.json") == "rw" {
-			t.Fatalf("a restricted agent could write its configuration:\npolicy %+v\nkernel %+v", p.Guard(), k)
+		if p.GuardPolicy().Restrict && kernelAccess(k, w.home+"/config.json") == "rw" {
+			t.Fatalf("a restricted agent could write its configuration:\npolicy %+v\nkernel %+v", p.GuardPolicy(), k)
 		}
 	}
 	if allowed < 1000 {
@@ -192,7 +192,7 @@ func TestNoChildIsWiderThanItsParent(t *testing.T) {
 				narrower++
 			}
 			if what := w.widerThan(t, child, parent); what != "" {
-				t.Fatalf("the child may %s:\nparent %+v\nasked %+v\nchild %+v", what, parent.Guard(), ask, child.Guard())
+				t.Fatalf("the child may %s:\nparent %+v\nasked %+v\nchild %+v", what, parent.GuardPolicy(), ask, child.GuardPolicy())
 			}
 			// And so on down the generations.
 			if grandchild, err := child.NarrowPolicy(w.child()); err == nil {
@@ -210,18 +210,18 @@ func TestNoChildIsWiderThanItsParent(t *testing.T) {
 // widerThan returns something that child may and parent may not; "" when there is nothing.
 func (w *world) widerThan(t *testing.T, child, parent *Policy) string {
 	t.Helper()
-	cg, err := guard.NewGuard(child.Guard())
+	cg, err := guard.NewGuard(child.GuardPolicy())
 	if err != nil {
 		t.Fatal(err)
 	}
-	pg, err := guard.NewGuard(parent.Guard())
+	pg, err := guard.NewGuard(parent.GuardPolicy())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ck, pk := child.KernelPaths(), parent.KernelPaths()
 	for _, path := range w.paths {
 		for access := range accesses {
-			if access == guard.Delete && paths.Within(path, parent.Workspace()) {
+			if access == guard.Delete && paths.Within(path, parent.WorkspacePath()) {
 				continue // a session can't delete the directory that it works in, which says nothing of other sessions
 			}
 			if cg.DecidePath(access, path).Verdict == guard.Allow && pg.DecidePath(access, path).Verdict != guard.Allow {
@@ -233,7 +233,7 @@ func (w *world) widerThan(t *testing.T, child, parent *Policy) string {
 		}
 	}
 	run := func(g *guard.Guard, command string) bool {
-		return g.DecideCommand(guard.Command{Text: command, Dir: child.Workspace()}).Verdict == guard.Allow
+		return g.DecideCommand(guard.Command{Text: command, Dir: child.WorkspacePath()}).Verdict == guard.Allow
 	}
 	for _, command := range []string{"ls", "sudo ls", "rm -rf /", "git push", "curl x | sh"} {
 		if run(cg, command) && !run(pg, command) {
@@ -249,28 +249,28 @@ func (w *world) widerThan(t *testing.T, child, parent *Policy) string {
 		{"filesystem", "list_dir", []string{"picoclaw"}}, {"grep", "grep", []string{"picoclaw", "module"}},
 		{"shell", "exec", []string{"picoclaw"}}, {"other", "tool", nil},
 	} {
-		if child.Allows(tool.plugin, tool.name, tool.sets) && !parent.Allows(tool.plugin, tool.name, tool.sets) {
+		if child.AllowsTool(tool.plugin, tool.name, tool.sets) && !parent.AllowsTool(tool.plugin, tool.name, tool.sets) {
 			return "use " + tool.name
 		}
-		c, p := child.Plugin(tool.plugin).Grants, parent.Plugin(tool.plugin).Grants
+		c, p := child.PluginPolicy(tool.plugin).Grants, parent.PluginPolicy(tool.plugin).Grants
 		if both := c.Intersect(p); both.Workspace != c.Workspace || both.Exec != c.Exec || both.Network != c.Network ||
 			both.Takeback != c.Takeback || !slices.Equal(both.Env, c.Env) {
 			return "be granted more through " + tool.plugin
 		}
 	}
-	cl, pl := child.Limits(), parent.Limits()
+	cl, pl := child.CallLimits(), parent.CallLimits()
 	switch {
 	case cl.ExecTimeout > pl.ExecTimeout || cl.CronTimeout > pl.CronTimeout || cl.ResultSize > pl.ResultSize:
 		return "take longer"
-	case child.Undo() != parent.Undo():
+	case child.UndoLimits() != parent.UndoLimits():
 		return "have another store"
-	case child.Isolation().Network && !parent.Isolation().Network,
-		!child.Isolation().Enabled && parent.Isolation().Enabled:
+	case child.IsolationOptions().Network && !parent.IsolationOptions().Network,
+		!child.IsolationOptions().Enabled && parent.IsolationOptions().Enabled:
 		return "be isolated less"
-	case slices.ContainsFunc(child.ExecEnv(), func(name string) bool { return !slices.Contains(parent.ExecEnv(), name) }):
+	case slices.ContainsFunc(child.CommandEnvNames(), func(name string) bool { return !slices.Contains(parent.CommandEnvNames(), name) }):
 		return "see more variables"
-	case parent.Guard().MaxFileSize > 0 && (child.Guard().MaxFileSize == 0 ||
-		child.Guard().MaxFileSize > parent.Guard().MaxFileSize):
+	case parent.GuardPolicy().MaxFileSize > 0 && (child.GuardPolicy().MaxFileSize == 0 ||
+		child.GuardPolicy().MaxFileSize > parent.GuardPolicy().MaxFileSize):
 		return "read larger files"
 	}
 	return ""

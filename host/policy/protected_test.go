@@ -16,7 +16,7 @@ func TestTheInstanceRootIsProtected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := guard.NewGuard(p.Guard())
+	g, err := guard.NewGuard(p.GuardPolicy())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestNetworkFromGitKeepsRemotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g := p.Guard(); !slices.Contains(g.WorkspaceDeny, ".git/config") || slices.Contains(g.WorkspaceAsk, ".git/config") {
+	if g := p.GuardPolicy(); !slices.Contains(g.WorkspaceDeny, ".git/config") || slices.Contains(g.WorkspaceAsk, ".git/config") {
 		t.Errorf("deny %q, ask %q", g.WorkspaceDeny, g.WorkspaceAsk)
 	}
 }
@@ -57,14 +57,14 @@ func TestPreviewMakesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(p.Workspace()); !os.IsNotExist(err) {
-		t.Errorf("the workspace %s: %v", p.Workspace(), err)
+	if _, err := os.Stat(p.WorkspacePath()); !os.IsNotExist(err) {
+		t.Errorf("the workspace %s: %v", p.WorkspacePath(), err)
 	}
 	made, err := ResolvePolicy(cfg, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if p.Digest() != made.Digest() {
-		t.Errorf("the preview is another policy: %+v, not %+v", p.Guard(), made.Guard())
+		t.Errorf("the preview is another policy: %+v, not %+v", p.GuardPolicy(), made.GuardPolicy())
 	}
 }

@@ -52,7 +52,7 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspaceProvider) 
 			ExecTimeout: time.Duration(agent.Tools.Exec.TimeoutSeconds) * time.Second,
 			CronTimeout: time.Duration(agent.Tools.Cron.ExecTimeoutMinutes) * time.Minute,
 			ResultSize:  defaultResultSize,
-			Share:       quotaLimits(agent.Limits),
+			Share:       toQuotaLimits(agent.Limits),
 		},
 		execEnv: sortedUnique(agent.Tools.Exec.Env),
 		isolation: IsolationOptions{
@@ -60,8 +60,8 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspaceProvider) 
 			Network:     agent.Isolation.Network,
 			ExposePaths: agent.Isolation.ExposePaths,
 		},
-		origins:      toolOrigins(cfg, agent),
-		settingNames: newSettingReplacer(agent),
+		origins:      toolSettingOrigins(cfg, agent),
+		settingNames: newSettingNameReplacer(agent),
 	}
 	if p.isolation.Enabled && cfg.Home().Fallback {
 		return nil, fmt.Errorf("isolation.enabled needs a home, and no home directory was found: set PICOCLAW_HOME or HOME")
@@ -69,7 +69,7 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspaceProvider) 
 	if p.plugins, err = parsePluginRules(cfg, agent); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
-	if p.network, err = parseNetwork(agent.Network, ""); err != nil {
+	if p.network, err = parseNetworkRules(agent.Network, ""); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
 	if p.network != nil && !p.isolation.Enabled {
@@ -90,16 +90,16 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspaceProvider) 
 	if err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
-	if p.limits.Exec, err = commandLimits("tools.exec", agent.Tools.Exec.Limits); err != nil {
+	if p.limits.Exec, err = parseCommandLimits("tools.exec", agent.Tools.Exec.Limits); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
-	if p.limits.Run, err = commandLimits("agents.defaults.run", agent.Run.Limits); err != nil {
+	if p.limits.Run, err = parseCommandLimits("agents.defaults.run", agent.Run.Limits); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
-	if p.undo, err = undoLimits(agent.Tools.Undo); err != nil {
+	if p.undo, err = parseUndoLimits(agent.Tools.Undo); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
-	p.guard = guardPolicy(agent, workspace)
+	p.guard = newGuardPolicy(agent, workspace)
 	if name := filepath.Clean(agent.Workspace); name != workspace {
 		p.guard.WorkspaceName = name
 	}
@@ -114,19 +114,19 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspaceProvider) 
 		}
 		p.guard.WorkspaceDeny, p.guard.WorkspaceAsk = entries.Deny, entries.Ask
 	}
-	if p.guard.Exec.Rules, err = config.ParseRules(agent.Tools.Exec.Rules, p.origins["tools.exec.rules"]); err != nil {
+	if p.guard.Exec.Rules, err = config.ParseExecRules(agent.Tools.Exec.Rules, p.origins["tools.exec.rules"]); err != nil {
 		return nil, fmt.Errorf("agent %q: tools.exec.rules: %w", agent.ID, err)
 	}
-	p.guard.Protected = p.controlPaths()
+	p.guard.Protected = p.agentControlPaths()
 	p.guard.Unprotected = []string{workspace, filepath.Join(p.home, userEnvDir)}
-	if err := p.addConstraints(agent); err != nil {
+	if err := p.addModuleConstraints(agent); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
 	return p.computeDigest()
 }
 
-// commandLimits converts the limits of a command or program, which are settings below a key.
-func commandLimits(key string, l config.ExecLimits) (limits.Limits, error) {
+// parseCommandLimits converts the limits of a command or program, which are settings below a key.
+func parseCommandLimits(key string, l config.ExecLimits) (limits.Limits, error) {
 	memory, err := config.ParseSize(l.Memory)
 	if err != nil {
 		return limits.Limits{}, fmt.Errorf("%s.limits.memory: %w", key, err)
@@ -147,20 +147,20 @@ func commandLimits(key string, l config.ExecLimits) (limits.Limits, error) {
 // minCommands is the least limit of concurrent commands, so that others are possible beside long ones.
 const minCommands = 4
 
-// quotaLimits converts an agent's quota.
-func quotaLimits(s config.QuotaLimits) quota.Limits {
+// toQuotaLimits converts an agent's quota.
+func toQuotaLimits(s config.QuotaLimits) quota.AgentLimits {
 	commands := int(s.CommandsPerCPU) * runtime.GOMAXPROCS(0) // fewer than the machine's in a cgroup with a limit
 	if commands > 0 {
 		commands = max(commands, minCommands)
 	}
-	return quota.Limits{
+	return quota.AgentLimits{
 		Calls: int(s.CallsAtOnce), Commands: commands, PerMinute: int(s.CallsPerMinute), Plugins: int(s.Plugins),
 		Output: int(min(s.OutputMBPerMinute<<20, math.MaxInt)),
 	}
 }
 
-// undoLimits converts the limits of the undo history.
-func undoLimits(u config.Undo) (UndoLimits, error) {
+// parseUndoLimits converts the limits of the undo history.
+func parseUndoLimits(u config.Undo) (UndoLimits, error) {
 	size, err := config.ParseSize(u.MaxSize)
 	if err != nil {
 		return UndoLimits{}, fmt.Errorf("tools.undo.max_size: %w", err)
@@ -168,8 +168,8 @@ func undoLimits(u config.Undo) (UndoLimits, error) {
 	return UndoLimits{Enabled: u.Enabled, MaxSize: size, MaxAge: time.Duration(u.MaxAgeDays) * 24 * time.Hour}, nil
 }
 
-// guardPolicy converts the settings of the guard.
-func guardPolicy(agent *config.AgentConfig, workspace string) guard.Policy {
+// newGuardPolicy converts the settings of the guard.
+func newGuardPolicy(agent *config.AgentConfig, workspace string) guard.Policy {
 	exec := agent.Tools.Exec
 	g := guard.Policy{
 		Workspace:        workspace,
@@ -206,7 +206,7 @@ func newToolFilter(agent *config.AgentConfig) toolFilter {
 	for _, module := range agent.Modules {
 		f.Actions = append(f.Actions, module.Actions...)
 		if module.Actions == nil {
-			f.Actions = append(f.Actions, config.ModuleActions()...)
+			f.Actions = append(f.Actions, config.FilesystemModuleActions()...)
 		}
 	}
 	f.Actions = sortedUnique(f.Actions)
@@ -216,8 +216,8 @@ func newToolFilter(agent *config.AgentConfig) toolFilter {
 // defaultMaxFileSize is the limit of agents with a modules entry; others have none.
 const defaultMaxFileSize = "100MB"
 
-// addConstraints adds the constraints of the agent's modules.
-func (p *Policy) addConstraints(agent *config.AgentConfig) error {
+// addModuleConstraints adds the constraints of the agent's modules.
+func (p *Policy) addModuleConstraints(agent *config.AgentConfig) error {
 	for _, module := range agent.Modules {
 		size := module.Constraints.MaxFileSize
 		if size == "" {
@@ -232,7 +232,7 @@ func (p *Policy) addConstraints(agent *config.AgentConfig) error {
 			if rest, ok := strings.CutPrefix(path, config.WorkspaceTemplate); ok {
 				path = filepath.Join(p.guard.Workspace, rest)
 			}
-			resolved, err := resolveExisting(path)
+			resolved, err := resolveExistingPart(path)
 			if err != nil {
 				return fmt.Errorf("constraint path %s of module %s: %w", path, module.Module, err)
 			}
@@ -242,8 +242,8 @@ func (p *Policy) addConstraints(agent *config.AgentConfig) error {
 	return nil
 }
 
-// toolOrigins returns the origins of settings that can disable a tool.
-func toolOrigins(cfg *config.Config, agent *config.AgentConfig) map[string]config.Origin {
+// toolSettingOrigins returns the origins of settings that can disable a tool.
+func toolSettingOrigins(cfg *config.Config, agent *config.AgentConfig) map[string]config.Origin {
 	out := map[string]config.Origin{}
 	for _, s := range agent.Settings() {
 		key, _, _ := strings.Cut(s.Key, "[") // modules[…] combined

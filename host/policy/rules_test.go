@@ -14,7 +14,7 @@ const ownRules = `{"tools": {"exec": {"rules": [
 // ruleIDs are the ids of a policy's own rules.
 func ruleIDs(p *Policy) string {
 	ids := ""
-	for _, r := range p.Guard().Exec.Rules {
+	for _, r := range p.GuardPolicy().Exec.Rules {
 		ids += r.ID + "@" + r.File + " "
 	}
 	return ids
@@ -47,9 +47,9 @@ func TestAChildHasItsParentsRules(t *testing.T) {
 			t.Errorf("a child has %q", ruleIDs(p))
 		}
 	}
-	given := parent.Guard().Exec.Rules
+	given := parent.GuardPolicy().Exec.Rules
 	given[0].ID = "changed"
-	if parent.Guard().Exec.Rules[0].ID != "own-deny" {
+	if parent.GuardPolicy().Exec.Rules[0].ID != "own-deny" {
 		t.Error("a caller changes the policy")
 	}
 }

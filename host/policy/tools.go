@@ -33,8 +33,8 @@ type ToolRules struct {
 	deferred []string
 }
 
-// Tools returns the rules for tools, without those for plugins; see [Policy.Allows].
-func (p *Policy) Tools() ToolRules { return ToolRules{p.tools, slices.Clone(p.deferred)} }
+// ToolRules returns the rules for tools, without those for plugins; see [Policy.AllowsTool].
+func (p *Policy) ToolRules() ToolRules { return ToolRules{p.tools, slices.Clone(p.deferred)} }
 
 // Patterns returns the sorted names and globs that enable, disable or defer tools, to report those without a match.
 func (t ToolRules) Patterns() []string {
@@ -43,21 +43,21 @@ func (t ToolRules) Patterns() []string {
 
 // IsDeferred reports whether clients must search for the tool before it is listed.
 func (t ToolRules) IsDeferred(plugin, tool string) bool {
-	return matchesAny(t.deferred, tool, plugin+"."+tool)
+	return matchesAnyPattern(t.deferred, tool, plugin+"."+tool)
 }
 
-// Allows reports whether the tool is allowed. sets are the tool sets it belongs to; only built-in tools have any.
-func (t ToolRules) Allows(plugin, tool string, sets []string) bool {
+// AllowsTool reports whether the tool is allowed. sets are the tool sets it belongs to; only built-in tools have any.
+func (t ToolRules) AllowsTool(plugin, tool string, sets []string) bool {
 	_, ok := t.filter.checkTool(plugin, tool, sets)
 	return ok
 }
 
-// Allows reports whether the tool is allowed and its plugin enabled.
-func (p *Policy) Allows(plugin, tool string, sets []string) bool {
+// AllowsTool reports whether the tool is allowed and its plugin enabled.
+func (p *Policy) AllowsTool(plugin, tool string, sets []string) bool {
 	return p.DecideTool(plugin, tool, sets).Verdict == guard.Allow
 }
 
-// DecideTool is like [Policy.Allows], with the deciding setting and a hint.
+// DecideTool is like [Policy.AllowsTool], with the deciding setting and a hint.
 func (p *Policy) DecideTool(plugin, tool string, sets []string) guard.Decision {
 	if rule, ok := p.plugins.checkPlugin(plugin); !ok {
 		return p.denyTool(rule, fmt.Sprintf("plugin %s is not enabled for agent %s", plugin, p.agent), plugin)
@@ -76,8 +76,9 @@ func (p *Policy) DecideTool(plugin, tool string, sets []string) guard.Decision {
 	return guard.Decision{Verdict: guard.Allow, Rule: "tools"}
 }
 
-// DecideFeature is like [Policy.DecideTool] for a resource or prompt. Only those that a setting names are allowed.
-func (p *Policy) DecideFeature(kind, plugin, name string) guard.Decision {
+// DecideResourceOrPrompt is like [Policy.DecideTool] for a resource or prompt. Only those that a setting names are
+// allowed.
+func (p *Policy) DecideResourceOrPrompt(kind, plugin, name string) guard.Decision {
 	if rule, ok := p.plugins.checkPlugin(plugin); !ok {
 		return p.denyTool(rule, fmt.Sprintf("plugin %s is not enabled for agent %s", plugin, p.agent), plugin)
 	}
@@ -85,7 +86,7 @@ func (p *Policy) DecideFeature(kind, plugin, name string) guard.Decision {
 	if kind == pluginpb.PromptKind {
 		rule, patterns = "tools.prompts", p.tools.Prompts
 	}
-	if !matchesAny(patterns, name, plugin+"."+name) {
+	if !matchesAnyPattern(patterns, name, plugin+"."+name) {
 		return p.denyTool(rule, fmt.Sprintf("%s %s.%s is not enabled for agent %s", kind, plugin, name, p.agent), plugin+"."+name)
 	}
 	return guard.Decision{Verdict: guard.Allow, Rule: rule}
@@ -93,7 +94,7 @@ func (p *Policy) DecideFeature(kind, plugin, name string) guard.Decision {
 
 // AllowsSampling reports whether a plugin's tool may send requests to the client's model, and ask for its roots.
 func (p *Policy) AllowsSampling(plugin, tool string) bool {
-	return matchesAny(p.tools.Sampling, tool, plugin+"."+tool)
+	return matchesAnyPattern(p.tools.Sampling, tool, plugin+"."+tool)
 }
 
 // denyTool returns a refusal with the location of the deciding setting.
@@ -104,8 +105,8 @@ func (p *Policy) denyTool(rule, reason, name string) guard.Decision {
 
 // moduleHint says which action to allow, or that none would help.
 func (p *Policy) moduleHint(tool string) string {
-	action := moduleAction(tool)
-	if !slices.Contains(config.ModuleActions(), action) {
+	action := moduleActionOfTool(tool)
+	if !slices.Contains(config.FilesystemModuleActions(), action) {
 		return fmt.Sprintf("no action of a module stands for %s; without modules (%s) the agent has it", tool,
 			p.origins["modules"])
 	}
@@ -119,19 +120,19 @@ func (f toolFilter) checkTool(plugin, tool string, sets []string) (rule string, 
 	switch {
 	case builtIn && f.Set != setAll && !slices.Contains(sets, f.Set):
 		return "tools.set", false
-	case builtIn && f.Modules && !slices.Contains(f.Actions, moduleAction(tool)):
+	case builtIn && f.Modules && !slices.Contains(f.Actions, moduleActionOfTool(tool)):
 		return "modules", false
-	case matchesAny(f.Disabled, tool, full):
+	case matchesAnyPattern(f.Disabled, tool, full):
 		return "tools.disabled", false
-	case len(f.Enabled) > 0 && !matchesAny(f.Enabled, tool, full):
+	case len(f.Enabled) > 0 && !matchesAnyPattern(f.Enabled, tool, full):
 		return "tools.enabled", false
 	}
 	return "", true
 }
 
-// moduleAction returns the filesystem module's action for a built-in tool, so that the tool's other name does not
+// moduleActionOfTool returns the filesystem module's action for a built-in tool, so that the tool's other name does not
 // circumvent it. Tools without an action, such as exec, return no valid action.
-func moduleAction(tool string) string {
+func moduleActionOfTool(tool string) string {
 	switch tool {
 	case "read_file":
 		return "read"
@@ -146,9 +147,9 @@ func moduleAction(tool string) string {
 	}
 }
 
-// matchesAny reports whether a pattern matches one of the names. Invalid patterns, rejected when the configuration is
-// loaded, match nothing.
-func matchesAny(patterns []string, names ...string) bool {
+// matchesAnyPattern reports whether a pattern matches one of the names. Invalid patterns, rejected when the
+// configuration is loaded, match nothing.
+func matchesAnyPattern(patterns []string, names ...string) bool {
 	for _, pattern := range patterns {
 		for _, name := range names {
 			if ok, err := path.Match(pattern, name); ok && err == nil {

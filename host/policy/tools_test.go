@@ -57,7 +57,7 @@ func TestWhichToolsAreAllowed(t *testing.T) {
 		p := must(t, `{"agents": {"agents": [`+agent+`]}}`)
 		for _, q := range everything {
 			allowed := slices.ContainsFunc(want, func(w tool) bool { return w.plugin == q.plugin && w.name == q.name })
-			if got := p.Allows(q.plugin, q.name, q.sets); got != allowed {
+			if got := p.AllowsTool(q.plugin, q.name, q.sets); got != allowed {
 				t.Errorf("%s: %s.%s is allowed: %t; want %t", text, q.plugin, q.name, got, allowed)
 			}
 		}
@@ -73,7 +73,7 @@ func TestARefusedToolNamesTheSetting(t *testing.T) {
   "disabled": ["grep"]},
 "plugins": {"shell": {"enabled": false}}
 }`)
-	file := filepath.Join(p.Home(), "config.json")
+	file := filepath.Join(p.HomePath(), "config.json")
 	for _, test := range []struct {
 		tool       tool
 		rule, hint string
@@ -113,15 +113,15 @@ func TestWhichToolsAreDeferred(t *testing.T) {
 	}
 	for _, q := range everything {
 		want := strings.HasSuffix(q.name, "_file") || q.plugin == "weather"
-		if got, inherited := p.Tools().IsDeferred(q.plugin, q.name), child.Tools().IsDeferred(q.plugin, q.name); got != want ||
+		if got, inherited := p.ToolRules().IsDeferred(q.plugin, q.name), child.ToolRules().IsDeferred(q.plugin, q.name); got != want ||
 			inherited != want {
 			t.Errorf("%s.%s is deferred: %t, in the child %t; want %t", q.plugin, q.name, got, inherited, want)
 		}
 	}
-	if !p.Allows(foreign.plugin, foreign.name, nil) || p.Digest() != plain.Digest() {
+	if !p.AllowsTool(foreign.plugin, foreign.name, nil) || p.Digest() != plain.Digest() {
 		t.Error("tools that are deferred are allowed otherwise than those that are not")
 	}
-	if got := p.Tools().Patterns(); !slices.Equal(got, []string{"*_file", "weather.*"}) {
+	if got := p.ToolRules().Patterns(); !slices.Equal(got, []string{"*_file", "weather.*"}) {
 		t.Errorf("the patterns are %q", got)
 	}
 }
@@ -138,21 +138,21 @@ func TestGrants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := a.Plugin("p")
+	p := a.PluginPolicy("p")
 	if !p.Enabled || p.Dev != "/build" || string(p.Config) != `{"k":1}` {
 		t.Errorf("the plugin is %+v", p)
 	}
 	if g := p.Grants; g.Workspace != "ro" || g.Exec || !g.Network || !slices.Equal(g.Env, []string{"A", "B"}) {
 		t.Errorf("the grants are %+v", g)
 	}
-	if b.Plugin("p").Grants.Network || b.Plugin("shell").Grants.Network {
+	if b.PluginPolicy("p").Grants.Network || b.PluginPolicy("shell").Grants.Network {
 		t.Error("an agent without the network grants it")
 	}
-	if g := a.Plugin("unknown").Grants; g.Workspace != "none" || g.Exec || g.Network || g.Env != nil {
+	if g := a.PluginPolicy("unknown").Grants; g.Workspace != "none" || g.Exec || g.Network || g.Env != nil {
 		t.Errorf("an unknown plugin is granted %+v", g)
 	}
 	p.Grants.Env[0], p.Config[0] = "X", 'x'
-	if again := a.Plugin("p"); again.Grants.Env[0] != "A" || !json.Valid(again.Config) {
+	if again := a.PluginPolicy("p"); again.Grants.Env[0] != "A" || !json.Valid(again.Config) {
 		t.Error("what a caller does to an answer changes the policy")
 	}
 }

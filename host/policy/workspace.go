@@ -32,10 +32,10 @@ type workspaceProvider func(path, named string, mayCreate bool) error
 func (p *Policy) resolveWorkspace(cfg *config.Config, agent *config.AgentConfig, provide workspaceProvider) (string, error) {
 	home, err := filepath.Abs(cfg.Home().Path)
 	if err == nil {
-		p.home, err = resolveExisting(home)
+		p.home, err = resolveExistingPart(home)
 	}
 	if err == nil && cfg.File() != "" {
-		p.file, err = resolveExisting(cfg.File())
+		p.file, err = resolveExistingPart(cfg.File())
 	}
 	if err != nil {
 		return "", fmt.Errorf("the home %s can't be used: %w", cfg.Home().Path, err)
@@ -48,14 +48,14 @@ func (p *Policy) resolveWorkspace(cfg *config.Config, agent *config.AgentConfig,
 	if err = provide(path, named, !agent.CustomWorkspace || paths.Within(home, path)); err != nil {
 		return "", err
 	}
-	resolved, err := resolveExisting(path)
+	resolved, err := resolveExistingPart(path)
 	if err != nil {
 		return "", fmt.Errorf("%s can't be resolved: %w", named, err)
 	}
 	if resolved != filepath.Clean(path) {
 		named += ", which is " + resolved + ","
 	}
-	if err := p.checkWorkspace(resolved, named); err != nil {
+	if err := p.checkWorkspaceLocation(resolved, named); err != nil {
 		return "", err
 	}
 	return resolved, nil
@@ -91,8 +91,8 @@ func isDanglingLink(path string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-// checkWorkspace refuses a resolved workspace in which the agent could change its own restrictions.
-func (p *Policy) checkWorkspace(resolved, named string) error {
+// checkWorkspaceLocation refuses a resolved workspace in which the agent could change its own restrictions.
+func (p *Policy) checkWorkspaceLocation(resolved, named string) error {
 	if filepath.Dir(resolved) == resolved {
 		if !p.rootOK {
 			return fmt.Errorf("%s is the whole file system; choose a directory, or set agents.defaults.allow_root_workspace "+
@@ -121,8 +121,9 @@ func (p *Policy) checkWorkspace(resolved, named string) error {
 	return nil
 }
 
-// resolveExisting resolves the symlinks of the existing part of a path. An operator's path may not be a dangling link.
-func resolveExisting(path string) (string, error) {
+// resolveExistingPart resolves the symlinks of the existing part of a path. An operator's path may not be a dangling
+// link.
+func resolveExistingPart(path string) (string, error) {
 	path = filepath.Clean(path)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if isDanglingLink(path) {

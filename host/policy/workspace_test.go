@@ -43,7 +43,7 @@ func (r root) with(t *testing.T, file, workspace, more string) (*Policy, error) 
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(config.Options{File: file, Environ: []string{"HOME=" + r.dir, "PICOCLAW_HOME=" + r.home}})
+	cfg, err := config.Load(config.LoadOptions{File: file, Environ: []string{"HOME=" + r.dir, "PICOCLAW_HOME=" + r.home}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,8 +99,8 @@ func TestWorkspacesThatAreMade(t *testing.T) {
 			t.Errorf("workspace %s: %v", workspace, err)
 			continue
 		}
-		if p.Workspace() != want {
-			t.Errorf("workspace %s is %s; want %s", workspace, p.Workspace(), want)
+		if p.WorkspacePath() != want {
+			t.Errorf("workspace %s is %s; want %s", workspace, p.WorkspacePath(), want)
 		}
 	}
 	info, err := os.Stat(filepath.Join(r.home, "deep"))
@@ -130,15 +130,15 @@ func TestTheWholeFileSystemNeedsToBeAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := p.KernelPaths()
-	if p.Workspace() != "/" || kernelAccess(k, "/etc") != "rw" || len(k.Hidden) != 0 {
-		t.Errorf("workspace %s, kernel %+v", p.Workspace(), k)
+	if p.WorkspacePath() != "/" || kernelAccess(k, "/etc") != "rw" || len(k.Hidden) != 0 {
+		t.Errorf("workspace %s, kernel %+v", p.WorkspacePath(), k)
 	}
 }
 
 func TestIsolationNeedsAnInstanceRoot(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, isolated := range []string{"true", "false"} {
-		cfg, err := config.Load(config.Options{Environ: []string{"PICOCLAW_ISOLATION_ENABLED=" + isolated}})
+		cfg, err := config.Load(config.LoadOptions{Environ: []string{"PICOCLAW_ISOLATION_ENABLED=" + isolated}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestIsolationNeedsAnInstanceRoot(t *testing.T) {
 		if isolated == "true" && (err == nil || !strings.Contains(err.Error(), "set PICOCLAW_HOME or HOME")) {
 			t.Errorf("isolation without a home: %v", err)
 		}
-		if isolated == "false" && (err != nil || !filepath.IsAbs(p.Home()) || !filepath.IsAbs(p.Workspace())) {
+		if isolated == "false" && (err != nil || !filepath.IsAbs(p.HomePath()) || !filepath.IsAbs(p.WorkspacePath())) {
 			t.Errorf("no isolation and no home: %v", err)
 		}
 	}
@@ -170,7 +170,7 @@ func TestSessionsThatBeginAtOnceMakeOneWorkspace(t *testing.T) {
 				if err := ensureWorkspace(path, "the workspace", true); err != nil {
 					t.Error(err)
 				}
-				if _, err := resolveExisting(path); err != nil {
+				if _, err := resolveExistingPart(path); err != nil {
 					t.Error(err)
 				}
 			})

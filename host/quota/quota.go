@@ -1,8 +1,8 @@
-// Package quota limits each agent's use of a host: concurrent calls and commands, calls per minute and output per minute. A call over
-// a limit waits for its own agent's quota, so agents do not delay each other.
+// Package quota limits each agent's use of a host: concurrent calls and commands, calls per minute and output per
+// minute. A call over a limit waits for its own agent's quota, so agents do not delay each other.
 //
-// A [Ledger] keeps the counts across configuration reloads; each call brings its own limits. The kernel shares the CPUs,
-// in cgroups.
+// A [Ledger] keeps the counts across configuration reloads; each call brings its own limits. The kernel shares the
+// CPUs, in cgroups.
 //
 // It must not know what a call does, who decided on it, or where limits are configured except for their names.
 package quota
@@ -16,8 +16,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limits are the quota of an agent; zero means no limit.
-type Limits struct {
+// AgentLimits are the quota of an agent; zero means no limit.
+type AgentLimits struct {
 	Calls     int // concurrent calls
 	Commands  int // concurrent calls with a command
 	PerMinute int // calls that begin within a minute
@@ -37,64 +37,64 @@ const (
 // MaxWaiting is the maximum number of waiting calls of one agent. Each holds its arguments in memory.
 const MaxWaiting = 1024
 
-// Exceeded is the error of a call whose wait would exceed its timeout.
-type Exceeded struct {
+// ExceededError is the error of a call whose wait would exceed its timeout.
+type ExceededError struct {
 	Key string // of the limit
 	Why string
 }
 
-func (e *Exceeded) Error() string { return e.Why }
+func (e *ExceededError) Error() string { return e.Why }
 
 // Ledger counts the calls and output of agents. The zero value is ready for use. It is safe for concurrent use.
 type Ledger struct {
 	mu     sync.Mutex
-	agents map[string]*account
+	agents map[string]*agentAccount
 }
 
-// account has the counts of one agent. The ledger's mutex guards it.
-type account struct {
+// agentAccount has the counts of one agent. The ledger's mutex guards it.
+type agentAccount struct {
 	calls  *rate.Limiter // nil until the first call
 	output *rate.Limiter
 
-	callGate, commandGate gate
+	callGate, commandGate admissionGate
 
 	waiting int // calls at the gates, and calls that wait for the rate limit
 	waited  uint64
 	refused uint64
 }
 
-// Usage is the current use of an agent, and the number of calls that had to wait or were refused.
-type Usage struct {
+// AgentUsage is the current use of an agent, and the number of calls that had to wait or were refused.
+type AgentUsage struct {
 	Running, Waiting int
 	Waited, Refused  uint64 // since the ledger was made
 }
 
 // Usage returns the use of each agent that has made a call.
-func (l *Ledger) Usage() map[string]Usage {
+func (l *Ledger) Usage() map[string]AgentUsage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all := make(map[string]Usage, len(l.agents))
+	all := make(map[string]AgentUsage, len(l.agents))
 	for agent, a := range l.agents {
-		all[agent] = Usage{Running: a.callGate.running, Waiting: a.waiting, Waited: a.waited, Refused: a.refused}
+		all[agent] = AgentUsage{Running: a.callGate.running, Waiting: a.waiting, Waited: a.waited, Refused: a.refused}
 	}
 	return all
 }
 
 // accountOf returns the account of an agent. The caller holds mu.
-func (l *Ledger) accountOf(agent string) *account {
+func (l *Ledger) accountOf(agent string) *agentAccount {
 	a := l.agents[agent]
 	if a == nil {
-		a = &account{}
+		a = &agentAccount{}
 		if l.agents == nil {
-			l.agents = map[string]*account{}
+			l.agents = map[string]*agentAccount{}
 		}
 		l.agents[agent] = a
 	}
 	return a
 }
 
-// adjustLimiter returns a limiter for a rate per minute; a whole minute's worth may come at once. It reuses the limiter r
-// and its count if possible.
+// adjustLimiter returns a limiter for a rate per minute; a whole minute's worth may come at once. It reuses the limiter
+// r and its count if possible.
 func adjustLimiter(r *rate.Limiter, perMinute int) *rate.Limiter {
 	each := rate.Limit(float64(perMinute) / 60)
 	switch {
@@ -112,7 +112,7 @@ func adjustLimiter(r *rate.Limiter, perMinute int) *rate.Limiter {
 
 // WaitForRate counts a call, and waits until its agent is within its calls and output per minute. If that takes longer
 // than maxWait, it returns an error. It calls notify before it waits.
-func (l *Ledger) WaitForRate(ctx context.Context, agent string, limits Limits, maxWait time.Duration,
+func (l *Ledger) WaitForRate(ctx context.Context, agent string, limits AgentLimits, maxWait time.Duration,
 	notify func(reason string)) error {
 	l.mu.Lock()
 	a := l.accountOf(agent)
@@ -128,7 +128,7 @@ func (l *Ledger) WaitForRate(ctx context.Context, agent string, limits Limits, m
 		l.mu.Unlock()
 		return nil
 	}
-	if err := a.refusal(key, why, delay, maxWait); err != nil {
+	if err := a.refuseLongDelay(key, why, delay, maxWait); err != nil {
 		call.CancelAt(now)
 		l.mu.Unlock()
 		return err
@@ -152,8 +152,8 @@ func (l *Ledger) WaitForRate(ctx context.Context, agent string, limits Limits, m
 	}
 }
 
-// refusal returns an error if a call can't be made within maxWait. The caller holds mu.
-func (a *account) refusal(key, why string, delay, maxWait time.Duration) error {
+// refuseLongDelay returns an error if a call can't be made within maxWait. The caller holds mu.
+func (a *agentAccount) refuseLongDelay(key, why string, delay, maxWait time.Duration) error {
 	switch {
 	case a.waiting >= MaxWaiting:
 		why += fmt.Sprintf(", and %d more wait", a.waiting)
@@ -163,18 +163,18 @@ func (a *account) refusal(key, why string, delay, maxWait time.Duration) error {
 		return nil
 	}
 	a.refused++
-	return &Exceeded{key, why}
+	return &ExceededError{key, why}
 }
 
 // countWait counts a countWait; mu is held.
-func (a *account) countWait() {
+func (a *agentAccount) countWait() {
 	a.waiting++
 	a.waited++
 }
 
 // CountOutput counts output of a call, and returns how long the output should be delayed to stay within the agent's
 // limit.
-func (l *Ledger) CountOutput(agent string, limits Limits, bytes int) time.Duration {
+func (l *Ledger) CountOutput(agent string, limits AgentLimits, bytes int) time.Duration {
 	if limits.Output <= 0 {
 		return 0
 	}

@@ -16,9 +16,9 @@ const most = time.Minute
 func quiet(string) {}
 
 // take takes a place at once, or fails the test.
-func take(t *testing.T, l *Ledger, agent string, with Limits) *Slot {
+func take(t *testing.T, l *Ledger, agent string, with AgentLimits) *CallSlot {
 	t.Helper()
-	_, turn, err := l.Acquire(t.Context(), agent, with, most, func(why string) { t.Errorf("%s waits: %s", agent, why) })
+	_, turn, err := l.AcquireSlot(t.Context(), agent, with, most, func(why string) { t.Errorf("%s waits: %s", agent, why) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,14 +27,14 @@ func take(t *testing.T, l *Ledger, agent string, with Limits) *Slot {
 
 func TestOneAgentsFullQueueHoldsNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, with := &Ledger{}, Limits{Calls: 2}
+		l, with := &Ledger{}, AgentLimits{Calls: 2}
 		first, second := take(t, l, "greedy", with), take(t, l, "greedy", with)
 		defer second.Release()
 		ctx, give := context.WithCancel(t.Context())
 		var waited sync.WaitGroup
 		for range MaxWaiting {
 			waited.Go(func() {
-				_, turn, err := l.Acquire(ctx, "greedy", with, most, quiet)
+				_, turn, err := l.AcquireSlot(ctx, "greedy", with, most, quiet)
 				if err == nil {
 					turn.Release()
 				} else if !errors.Is(err, context.Canceled) {
@@ -43,11 +43,11 @@ func TestOneAgentsFullQueueHoldsNobodyElse(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		if u := l.Usage()["greedy"]; u != (Usage{Running: 2, Waiting: MaxWaiting, Waited: MaxWaiting}) {
+		if u := l.Usage()["greedy"]; u != (AgentUsage{Running: 2, Waiting: MaxWaiting, Waited: MaxWaiting}) {
 			t.Errorf("the greedy one: %+v", u)
 		}
-		var over *Exceeded
-		if _, _, err := l.Acquire(t.Context(), "greedy", with, most, quiet); !errors.As(err, &over) || over.Key != CallsKey {
+		var over *ExceededError
+		if _, _, err := l.AcquireSlot(t.Context(), "greedy", with, most, quiet); !errors.As(err, &over) || over.Key != CallsKey {
 			t.Errorf("a queue that is full: %v", err)
 		}
 		take(t, l, "other", with).Release()
@@ -68,12 +68,12 @@ func TestOneAgentsFullQueueHoldsNobodyElse(t *testing.T) {
 // A command over the limit waits, and holds no slot of the agent's other calls. Other agents do not wait.
 func TestCommandsWaitForCommandsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, command, other := &Ledger{}, Limits{Calls: 4, Commands: 2}, Limits{Calls: 4}
+		l, command, other := &Ledger{}, AgentLimits{Calls: 4, Commands: 2}, AgentLimits{Calls: 4}
 		first, second := take(t, l, "greedy", command), take(t, l, "greedy", command)
 		var told string
-		admitted := make(chan *Slot)
+		admitted := make(chan *CallSlot)
 		go func() {
-			_, turn, err := l.Acquire(t.Context(), "greedy", command, most, func(why string) { told = why })
+			_, turn, err := l.AcquireSlot(t.Context(), "greedy", command, most, func(why string) { told = why })
 			if err != nil {
 				t.Error(err)
 			}
@@ -87,14 +87,14 @@ func TestCommandsWaitForCommandsOnly(t *testing.T) {
 			defer take(t, l, "greedy", other).Release()
 		}
 		take(t, l, "modest", command).Release()
-		var over *Exceeded
-		if _, _, err := l.Acquire(t.Context(), "greedy", command, time.Second, quiet); !errors.As(err, &over) ||
+		var over *ExceededError
+		if _, _, err := l.AcquireSlot(t.Context(), "greedy", command, time.Second, quiet); !errors.As(err, &over) ||
 			over.Key != CommandsKey || !strings.HasSuffix(over.Why, "and none of them has ended within 1s") {
 			t.Errorf("after its deadline: %v", err)
 		}
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, nil)
 		defer cancel()
-		if _, _, err := l.Acquire(ctx, "greedy", command, most, quiet); !errors.Is(err, context.DeadlineExceeded) {
+		if _, _, err := l.AcquireSlot(ctx, "greedy", command, most, quiet); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("cancelled: %v", err)
 		}
 		first.Release()
@@ -110,18 +110,18 @@ func TestCommandsWaitForCommandsOnly(t *testing.T) {
 // A command that waits for a person lets the next one run; one that can't have a slot of calls gives its own back.
 func TestCommandSlotIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, with := &Ledger{}, Limits{Calls: 1, Commands: 1}
-		ctx, turn, err := l.Acquire(t.Context(), "a", with, most, quiet)
+		l, with := &Ledger{}, AgentLimits{Calls: 1, Commands: 1}
+		ctx, turn, err := l.AcquireSlot(t.Context(), "a", with, most, quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
-		resume := Pause(ctx)
+		resume := PauseSlot(ctx)
 		take(t, l, "a", with).Release()
 		resume()
 		turn.Release()
-		call := take(t, l, "a", Limits{Calls: 1})
-		var over *Exceeded
-		if _, _, err := l.Acquire(t.Context(), "a", with, most, quiet); !errors.As(err, &over) || over.Key != CallsKey {
+		call := take(t, l, "a", AgentLimits{Calls: 1})
+		var over *ExceededError
+		if _, _, err := l.AcquireSlot(t.Context(), "a", with, most, quiet); !errors.As(err, &over) || over.Key != CallsKey {
 			t.Errorf("without a slot of calls: %v", err)
 		}
 		call.Release()
@@ -131,14 +131,14 @@ func TestCommandSlotIsGivenBack(t *testing.T) {
 
 func TestTurnsComeInOrderAndNeverTooMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, with := &Ledger{}, Limits{Calls: 3}
+		l, with := &Ledger{}, AgentLimits{Calls: 3}
 		var mu sync.Mutex
 		var running, highest int
 		var order []int
 		var calls sync.WaitGroup
 		for n := range 50 {
 			calls.Go(func() {
-				_, turn, err := l.Acquire(t.Context(), "a", with, most, quiet)
+				_, turn, err := l.AcquireSlot(t.Context(), "a", with, most, quiet)
 				if err != nil {
 					t.Error(err)
 					return
@@ -169,7 +169,7 @@ func TestTurnsComeInOrderAndNeverTooMany(t *testing.T) {
 }
 
 func TestLimitsHoldUnderManyAtOnce(t *testing.T) {
-	l, with := &Ledger{}, Limits{Calls: 4}
+	l, with := &Ledger{}, AgentLimits{Calls: 4}
 	var running [2]atomic.Int64
 	var calls sync.WaitGroup
 	for n := range 400 {
@@ -180,7 +180,7 @@ func TestLimitsHoldUnderManyAtOnce(t *testing.T) {
 				cancel() // it may be gone before its turn, or in it
 			}
 			defer cancel()
-			called, turn, err := l.Acquire(ctx, []string{"a", "b"}[agent], with, most, quiet)
+			called, turn, err := l.AcquireSlot(ctx, []string{"a", "b"}[agent], with, most, quiet)
 			if err != nil {
 				return
 			}
@@ -190,7 +190,7 @@ func TestLimitsHoldUnderManyAtOnce(t *testing.T) {
 			}
 			running[agent].Add(-1)
 			if n%5 == 0 {
-				Pause(called)() // somebody is asked
+				PauseSlot(called)() // somebody is asked
 			}
 		})
 	}
@@ -204,11 +204,11 @@ func TestLimitsHoldUnderManyAtOnce(t *testing.T) {
 
 func TestAWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, with := &Ledger{}, Limits{Calls: 1}
+		l, with := &Ledger{}, AgentLimits{Calls: 1}
 		defer take(t, l, "a", with).Release()
 		var told string
-		_, _, err := l.Acquire(t.Context(), "a", with, most, func(why string) { told = why })
-		var over *Exceeded
+		_, _, err := l.AcquireSlot(t.Context(), "a", with, most, func(why string) { told = why })
+		var over *ExceededError
 		if !errors.As(err, &over) || over.Key != CallsKey || !strings.Contains(told, CallsKey) {
 			t.Errorf("%v, told %q", err, told)
 		}
@@ -217,12 +217,12 @@ func TestAWaitEnds(t *testing.T) {
 
 func TestWhoWaitsForAPersonHasNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, with := &Ledger{}, Limits{Calls: 1}
-		ctx, turn, err := l.Acquire(t.Context(), "a", with, most, quiet)
+		l, with := &Ledger{}, AgentLimits{Calls: 1}
+		ctx, turn, err := l.AcquireSlot(t.Context(), "a", with, most, quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
-		resume, again := Pause(ctx), Pause(ctx)
+		resume, again := PauseSlot(ctx), PauseSlot(ctx)
 		second := take(t, l, "a", with)
 		again()
 		if n := l.Usage()["a"].Running; n != 1 {
@@ -235,17 +235,17 @@ func TestWhoWaitsForAPersonHasNoPlace(t *testing.T) {
 		}
 		second.Release()
 		turn.Release()
-		Pause(ctx)()
+		PauseSlot(ctx)()
 		if n := l.Usage()["a"].Running; n != 0 {
 			t.Errorf("%d run when all have ended", n)
 		}
-		Pause(t.Context())()
+		PauseSlot(t.Context())()
 	})
 }
 
 func TestAMinutesCallsAndOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, with := &Ledger{}, Limits{PerMinute: 60, Output: 600}
+		l, with := &Ledger{}, AgentLimits{PerMinute: 60, Output: 600}
 		began := time.Now()
 		begin := func(agent string, most time.Duration) error {
 			return l.WaitForRate(t.Context(), agent, with, most, quiet)
@@ -258,7 +258,7 @@ func TestAMinutesCallsAndOutput(t *testing.T) {
 		if took := time.Since(began); took != time.Second {
 			t.Errorf("61 calls began within %s", took)
 		}
-		var over *Exceeded
+		var over *ExceededError
 		if err := begin("a", time.Millisecond); !errors.As(err, &over) || over.Key != PerMinuteKey {
 			t.Errorf("a call that can't begin in time: %v", err)
 		}
@@ -291,7 +291,7 @@ func TestAMinutesCallsAndOutput(t *testing.T) {
 func TestOtherLimitsKeepTheCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Ledger{}
-		before, after := Limits{Calls: 2, PerMinute: 60}, Limits{Calls: 1, PerMinute: 30}
+		before, after := AgentLimits{Calls: 2, PerMinute: 60}, AgentLimits{Calls: 1, PerMinute: 30}
 		for range 60 {
 			if err := l.WaitForRate(t.Context(), "a", before, most, quiet); err != nil {
 				t.Fatal(err)
@@ -302,9 +302,9 @@ func TestOtherLimitsKeepTheCount(t *testing.T) {
 			t.Errorf("%v, after %s", err, time.Since(began))
 		}
 		first, second := take(t, l, "a", before), take(t, l, "a", before)
-		got := make(chan *Slot)
+		got := make(chan *CallSlot)
 		go func() {
-			_, turn, err := l.Acquire(t.Context(), "a", after, most, quiet)
+			_, turn, err := l.AcquireSlot(t.Context(), "a", after, most, quiet)
 			if err != nil {
 				t.Error(err)
 			}
@@ -318,7 +318,7 @@ func TestOtherLimitsKeepTheCount(t *testing.T) {
 		}
 		second.Release()
 		(<-got).Release()
-		if err := l.WaitForRate(t.Context(), "a", Limits{}, most, quiet); err != nil {
+		if err := l.WaitForRate(t.Context(), "a", AgentLimits{}, most, quiet); err != nil {
 			t.Error(err)
 		}
 	})

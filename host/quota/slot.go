@@ -8,20 +8,21 @@ import (
 	"time"
 )
 
-// gate admits a limited number of an agent's calls at a time, the others in order. The ledger's mutex guards it.
-type gate struct {
+// admissionGate admits a limited number of an agent's calls at a time, the others in order. The ledger's mutex guards
+// it.
+type admissionGate struct {
 	running int
-	queue   []*waiter
+	queue   []*waitingCall
 }
 
-// waiter is a call that waits at a gate.
-type waiter struct {
+// waitingCall is a call that waits at a gate.
+type waitingCall struct {
 	limit    int           // concurrent calls of its agent
 	admitted chan struct{} // closed when the gate has admitted it
 }
 
 // admitWaiting admits waiting calls up to their limits.
-func (g *gate) admitWaiting() {
+func (g *admissionGate) admitWaiting() {
 	for len(g.queue) > 0 {
 		w := g.queue[0]
 		if w.limit > 0 && g.running >= w.limit {
@@ -33,10 +34,10 @@ func (g *gate) admitWaiting() {
 	}
 }
 
-// Slot is one of an agent's concurrent calls, or commands. It is safe for concurrent use.
-type Slot struct {
+// CallSlot is one of an agent's concurrent calls, or commands. It is safe for concurrent use.
+type CallSlot struct {
 	ledger *Ledger
-	gates  []*gate // that admitted it
+	gates  []*admissionGate // that admitted it
 
 	mu       sync.Mutex
 	paused   int
@@ -45,15 +46,15 @@ type Slot struct {
 
 type slotKey struct{}
 
-// Acquire waits for a slot among the agent's concurrent calls, in order of arrival and at most maxWait; first among its
-// commands if limits.Commands is set, which a call without a command leaves at zero. It calls notify before it waits.
-// Use the returned context for the call, and release the slot.
-func (l *Ledger) Acquire(ctx context.Context, agent string, limits Limits, maxWait time.Duration,
-	notify func(reason string)) (context.Context, *Slot, error) {
+// AcquireSlot waits for a slot among the agent's concurrent calls, in order of arrival and at most maxWait; first among
+// its commands if limits.Commands is set, which a call without a command leaves at zero. It calls notify before it
+// waits. Use the returned context for the call, and release the slot.
+func (l *Ledger) AcquireSlot(ctx context.Context, agent string, limits AgentLimits, maxWait time.Duration,
+	notify func(reason string)) (context.Context, *CallSlot, error) {
 	l.mu.Lock()
 	a := l.accountOf(agent)
 	l.mu.Unlock()
-	t := &Slot{ledger: l}
+	t := &CallSlot{ledger: l}
 	if limits.Commands > 0 { // first: a waiting command holds no slot of other calls
 		why := fmt.Sprintf("agent %s runs %d commands at a time", agent, limits.Commands)
 		if err := l.enterGate(ctx, a, &a.commandGate, limits.Commands, CommandsKey, why, maxWait, notify); err != nil {
@@ -71,7 +72,7 @@ func (l *Ledger) Acquire(ctx context.Context, agent string, limits Limits, maxWa
 }
 
 // enterGate waits until a gate admits a call.
-func (l *Ledger) enterGate(ctx context.Context, a *account, g *gate, limit int, key, why string, maxWait time.Duration,
+func (l *Ledger) enterGate(ctx context.Context, a *agentAccount, g *admissionGate, limit int, key, why string, maxWait time.Duration,
 	notify func(reason string)) error {
 	l.mu.Lock()
 	if len(g.queue) == 0 && (limit <= 0 || g.running < limit) {
@@ -79,11 +80,11 @@ func (l *Ledger) enterGate(ctx context.Context, a *account, g *gate, limit int, 
 		l.mu.Unlock()
 		return nil
 	}
-	if err := a.refusal(key, why, 0, maxWait); err != nil {
+	if err := a.refuseLongDelay(key, why, 0, maxWait); err != nil {
 		l.mu.Unlock()
 		return err
 	}
-	w := &waiter{limit, make(chan struct{})}
+	w := &waitingCall{limit, make(chan struct{})}
 	g.queue = append(g.queue, w)
 	a.countWait()
 	l.mu.Unlock()
@@ -94,7 +95,7 @@ func (l *Ledger) enterGate(ctx context.Context, a *account, g *gate, limit int, 
 	select {
 	case <-w.admitted:
 	case <-timer.C:
-		err = &Exceeded{key, fmt.Sprintf("%s, and none of them has ended within %s", why, maxWait)}
+		err = &ExceededError{key, fmt.Sprintf("%s, and none of them has ended within %s", why, maxWait)}
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
@@ -113,8 +114,8 @@ func (l *Ledger) enterGate(ctx context.Context, a *account, g *gate, limit int, 
 	return err
 }
 
-// addFree frees the slot n times, or takes it again if n is negative.
-func (t *Slot) addFree(n int) {
+// adjustGates frees the slot n times, or takes it again if n is negative.
+func (t *CallSlot) adjustGates(n int) {
 	t.ledger.mu.Lock()
 	defer t.ledger.mu.Unlock()
 	for _, g := range t.gates {
@@ -124,32 +125,32 @@ func (t *Slot) addFree(n int) {
 }
 
 // Release frees the slot. Later calls have no effect.
-func (t *Slot) Release() {
+func (t *CallSlot) Release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.released && t.paused == 0 {
-		t.addFree(1)
+		t.adjustGates(1)
 	}
 	t.released = true
 }
 
-// Pause frees the slot of a context's call until resume is called, for example while a person answers a question. The
-// call then continues at once, even over the limit. It does nothing without a slot.
-func Pause(ctx context.Context) (resume func()) {
-	t, ok := ctx.Value(slotKey{}).(*Slot)
+// PauseSlot frees the slot of a context's call until resume is called, for example while a person answers a question.
+// The call then continues at once, even over the limit. It does nothing without a slot.
+func PauseSlot(ctx context.Context) (resume func()) {
+	t, ok := ctx.Value(slotKey{}).(*CallSlot)
 	if !ok {
 		return func() {}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.paused++; t.paused == 1 && !t.released {
-		t.addFree(1)
+		t.adjustGates(1)
 	}
 	return sync.OnceFunc(func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if t.paused--; t.paused == 0 && !t.released {
-			t.addFree(-1)
+			t.adjustGates(-1)
 		}
 	})
 }

@@ -26,7 +26,7 @@ const maxHookText = 4 << 10
 func InsideRun() bool { return os.Getenv(wire.HookVariable) != "" }
 
 // AskHook has the host of this run decide on a call of one of the program's own tools.
-func AskHook(call *session.ClientCall) (guard.Decision, error) {
+func AskHook(call *session.ClientToolCall) (guard.Decision, error) {
 	noted := make(map[string]any, len(call.Args))
 	for name, value := range call.Args {
 		if text, ok := value.(string); ok && len(text) > maxHookText {

@@ -15,9 +15,9 @@ import (
 )
 
 // newClientTools returns the decisions on the program's own tools.
-func (a *attempt) newClientTools() (*session.ClientTools, error) {
+func (a *attempt) newClientTools() (*session.ClientToolGuard, error) {
 	home := a.plan.Home
-	return a.options.Session.NewClientTools(session.ClientToolsOptions{
+	return a.options.Session.NewClientToolGuard(session.ClientToolGuardOptions{
 		Sandboxed: true, Undo: a.running.Policy.Undo.Dir != "", Home: home,
 		ReadOnly: slices.Concat(systemDirs, []string{"/etc"}, a.plan.ReadOnly), ReadWrite: isolation.PrivateDirs(),
 		Env: map[string]string{"HOME": home},
@@ -27,7 +27,7 @@ func (a *attempt) newClientTools() (*session.ClientTools, error) {
 // answerHook decides on a call of one of the program's own tools.
 func (a *attempt) answerHook(ctx context.Context, question *wire.Hook) {
 	answer := hookAnswer{Verdict: guard.Deny.String(), Rule: "hook", Reason: "the hook's question is no call"}
-	var call session.ClientCall
+	var call session.ClientToolCall
 	if json.Unmarshal(question.Data, &call) == nil && isClientTool(call.Tool) {
 		deciding, cancel := context.WithTimeout(ctx, hookTimeout)
 		defer cancel()
@@ -39,8 +39,8 @@ func (a *attempt) answerHook(ctx context.Context, question *wire.Hook) {
 	}
 }
 
-// isClientTool reports whether a name can be that of a client's own tool. Any program in the sandbox can ask, and must not
-// have entries look like calls of picoclaw's tools.
+// isClientTool reports whether a name can be that of a client's own tool. Any program in the sandbox can ask, and must
+// not have entries look like calls of picoclaw's tools.
 func isClientTool(name string) bool {
 	client, tool, ok := strings.Cut(name, ".")
 	return ok && tool != "" && len(name) <= maxToolName && slices.Contains(clienthook.Names(), client)

@@ -1,8 +1,8 @@
-// Package run starts a whole program, such as an agent with tools of its own, in a sandbox with an agent's rights to one
-// project. It relays the person's terminal, and remembers each run with its undo history.
+// Package run starts a whole program, such as an agent with tools of its own, in a sandbox with an agent's rights to
+// one project. It relays the person's terminal, and remembers each run with its undo history.
 //
-// The sandbox, the network and the policy are those of host/session. The process inside the sandbox is package supervisor.
-// This package must not decide what a policy allows.
+// The sandbox, the network and the policy are those of host/session. The process inside the sandbox is package
+// supervisor. This package must not decide what a policy allows.
 package run
 
 import (
@@ -40,7 +40,7 @@ type Plan struct {
 	Home     string
 	ReadOnly []string
 	Hosts    []string
-	Secrets  []session.RunSecret
+	Secrets  []session.ProgramRunSecret
 	Env      map[string]string
 
 	id        string
@@ -76,15 +76,15 @@ func NewPlan(o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = os.MkdirAll(runsDir(policy.Home()), 0o700); err != nil {
+	if err = os.MkdirAll(runsDir(policy.HomePath()), 0o700); err != nil {
 		return nil, err
 	}
-	p.variables = variables{policy.Workspace(), preset.hookCommand(o.Supervisor[0])}
+	p.variables = variables{policy.WorkspacePath(), preset.hookCommand(o.Supervisor[0])}
 	p.Args = preset.arguments(o.Program[1:], p.variables)
-	p.Home = isolation.UserEnvDir(policy.Home(), homeName(o.Program[0], policy.Workspace()))
-	p.ReadOnly = slices.Concat(existing(preset.ReadOnly), tools, needs, preset.guidanceFiles(policy.Workspace()))
+	p.Home = isolation.UserEnvDir(policy.HomePath(), homeName(o.Program[0], policy.WorkspacePath()))
+	p.ReadOnly = slices.Concat(existing(preset.ReadOnly), tools, needs, preset.guidanceFiles(policy.WorkspacePath()))
 	p.Hosts = slices.Concat(preset.hostNames(), o.Hosts)
-	if p.Secrets, err = keySecrets(o.Session, preset, policy.Home()); err != nil {
+	if p.Secrets, err = keySecrets(o.Session, preset, policy.HomePath()); err != nil {
 		return nil, err
 	}
 	p.Env = environment(toolEnv, preset.Env, o.Env)

@@ -26,7 +26,7 @@ func TestPresetsAreComplete(t *testing.T) {
 			}
 			seen[program] = true
 		}
-		if _, err := egress.Compile(egress.Rules{Allow: p.hostNames()}); err != nil {
+		if _, err := egress.CompilePolicy(egress.PolicyRules{Allow: p.hostNames()}); err != nil {
 			t.Errorf("%s: %v", p.Name, err)
 		}
 		for _, host := range p.Hosts {

@@ -18,21 +18,21 @@ import (
 
 // keySecrets returns the API keys of a preset that the person has: as a secret in the configuration, or as a variable.
 // Each gets a placeholder that stays the same, since programs remember which keys were approved.
-func keySecrets(s *session.Session, p *Preset, home string) ([]session.RunSecret, error) {
+func keySecrets(s *session.Session, p *Preset, home string) ([]session.ProgramRunSecret, error) {
 	var names []string
 	for _, variable := range p.Secrets {
 		names = append(names, variable.Name)
 	}
-	found, err := s.StoredSecrets(names)
+	found, err := s.StoredRunSecrets(names)
 	if err != nil {
 		return nil, err
 	}
 	for _, variable := range p.Secrets {
 		value := os.Getenv(variable.Name)
-		if value == "" || slices.ContainsFunc(found, func(one session.RunSecret) bool { return one.Name == variable.Name }) {
+		if value == "" || slices.ContainsFunc(found, func(one session.ProgramRunSecret) bool { return one.Name == variable.Name }) {
 			continue
 		}
-		secret := session.RunSecret{Name: variable.Name, Value: value}
+		secret := session.ProgramRunSecret{Name: variable.Name, Value: value}
 		secret.Hosts, secret.As.Header, secret.As.Value = variable.Hosts, variable.Header, variable.Value
 		found = append(found, secret)
 	}

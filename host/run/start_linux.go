@@ -16,8 +16,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// Start runs a program until it ends, with the given streams. It returns an error if the program can't be started, or if
-// ctx is cancelled, with the cause.
+// Start runs a program until it ends, with the given streams. It returns an error if the program can't be started, or
+// if ctx is cancelled, with the cause.
 func Start(ctx context.Context, o Options, p *Plan) (*Result, error) {
 	if p.Missing != nil {
 		return nil, p.Missing
@@ -26,21 +26,21 @@ func Start(ctx context.Context, o Options, p *Plan) (*Result, error) {
 	if err := prepareHome(p.Home, p.variables, p.Preset); err != nil {
 		return nil, fmt.Errorf("prepare the program's home: %w", err)
 	}
-	record := &Record{ID: p.id, Agent: policy.Agent(), Project: policy.Workspace(), Program: o.Program, PID: os.Getpid(), Started: time.Now().UTC()}
-	if err := record.save(policy.Home()); err != nil {
+	record := &Record{ID: p.id, Agent: policy.AgentID(), Project: policy.WorkspacePath(), Program: o.Program, PID: os.Getpid(), Started: time.Now().UTC()}
+	if err := record.save(policy.HomePath()); err != nil {
 		return nil, fmt.Errorf("note the run: %w", err)
 	}
-	if err := pruneRuns(policy.Home(), policy.Undo().MaxAge); err != nil {
+	if err := pruneRuns(policy.HomePath(), policy.UndoLimits().MaxAge); err != nil {
 		return nil, fmt.Errorf("forget old runs: %w", err)
 	}
-	o.Session.UseUndoStore(UndoStore(policy.Home(), p.id))
+	o.Session.UseUndoStore(UndoStore(policy.HomePath(), p.id))
 	a := &attempt{options: o, plan: p}
 	result, err := a.run(ctx)
 	record.Ended, record.Code = time.Now().UTC(), 1
 	if result != nil {
 		record.Code, record.Undo = result.Code, result.Changes.ID
 	}
-	return result, errors.Join(err, record.save(policy.Home()))
+	return result, errors.Join(err, record.save(policy.HomePath()))
 }
 
 // attempt is a run in progress.
@@ -48,11 +48,11 @@ type attempt struct {
 	options  Options
 	plan     *Plan
 	socket   wire.Conn
-	running  *session.Run
+	running  *session.ProgramRun
 	terminal *os.File // the person's; nil for none
 	relay    *relay   // nil without a terminal
 	shown    int      // refused connections that the title tells of
-	tools    *session.ClientTools
+	tools    *session.ClientToolGuard
 	asked    atomic.Int64 // calls that the program's hook asked about
 }
 
@@ -71,7 +71,7 @@ func (a *attempt) run(ctx context.Context) (*Result, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stream(a.options.Streams[0], leads[0]), stream(a.options.Streams[1], leads[1]), stream(a.options.Streams[2], leads[2])
 	cmd.ExtraFiles = []*os.File{theirs}
 	program := slices.Concat([]string{a.plan.Program}, a.plan.Args)
-	a.running, err = a.options.Session.StartRun(ctx, session.RunSpec{
+	a.running, err = a.options.Session.StartRun(ctx, session.ProgramRunSpec{
 		Name: "run", Supervisor: cmd, UserEnv: filepath.Base(a.plan.Home), Hosts: a.plan.Hosts, Secrets: a.plan.Secrets,
 		ReadOnly: append(slices.Clone(a.plan.ReadOnly), a.options.Supervisor[0]),
 		Args:     map[string]any{"program": program, "dir": a.options.Dir, "run": a.plan.id},
@@ -82,7 +82,7 @@ func (a *attempt) run(ctx context.Context) (*Result, error) {
 	}
 	defer a.running.Kill()
 	if a.tools, err = a.newClientTools(); err != nil {
-		return nil, errors.Join(err, a.running.EndRun("", err.Error()))
+		return nil, errors.Join(err, a.running.LogRunEnd("", err.Error()))
 	}
 	start := wire.Start{Policy: a.running.Policy, Program: program, Env: a.plan.Env, Dir: a.options.Dir, Streams: leads,
 		Summary: "run: " + strings.Join(a.options.Program, " ")}
@@ -92,7 +92,7 @@ func (a *attempt) run(ctx context.Context) (*Result, error) {
 	}
 	ended, err := a.follow(ctx, start)
 	if err != nil {
-		return nil, errors.Join(err, a.running.EndRun("", err.Error()))
+		return nil, errors.Join(err, a.running.LogRunEnd("", err.Error()))
 	}
 	out := &Result{ID: a.plan.id, Code: ended.Code, Exceeded: ended.Exceeded, Changes: ended.Changes, Refused: ended.Refused,
 		Found: ended.Found, NoHistory: ended.NoHistory, Network: a.running.RefusedConnections(), Asked: int(a.asked.Load())}
@@ -100,7 +100,7 @@ func (a *attempt) run(ctx context.Context) (*Result, error) {
 	if ended.Code != 0 {
 		failure = fmt.Sprintf("exit status %d", ended.Code)
 	}
-	return out, a.running.EndRun(ended.Changes.ID, failure)
+	return out, a.running.LogRunEnd(ended.Changes.ID, failure)
 }
 
 // stream returns a standard stream for the supervisor: the person's, unless it is a terminal.

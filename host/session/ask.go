@@ -27,9 +27,9 @@ type ApprovalQuestion struct {
 	Decision guard.Decision // why approval is needed
 }
 
-// Asker asks a person to approve a call and reports whether they did. It blocks until they answer, and returns false
-// when the context ends.
-type Asker func(context.Context, ApprovalQuestion) bool
+// ApprovalAsker asks a person to approve a call and reports whether they did. It blocks until they answer, and returns
+// false when the context ends.
+type ApprovalAsker func(context.Context, ApprovalQuestion) bool
 
 // ElicitationForm is a form a tool asks a person to fill in, or another question for the client. The plugin wrote its
 // text, so the prompt must name the plugin.
@@ -50,14 +50,14 @@ type FormAnswer = sdk.Answer
 type Elicitor func(context.Context, []ElicitationForm) ([]FormAnswer, error)
 
 type (
-	askerKey    struct{}
-	elicitorKey struct{}
+	approvalAskerKey struct{}
+	elicitorKey      struct{}
 )
 
-// WithAsker returns a context whose calls ask for approval through ask. Without an asker, calls that need approval wait
-// for [Approvals], or are refused.
-func WithAsker(ctx context.Context, ask Asker) context.Context {
-	return context.WithValue(ctx, askerKey{}, ask)
+// WithApprovalAsker returns a context whose calls ask for approval through ask. Without an asker, calls that need
+// approval wait for [Approvals], or are refused.
+func WithApprovalAsker(ctx context.Context, ask ApprovalAsker) context.Context {
+	return context.WithValue(ctx, approvalAskerKey{}, ask)
 }
 
 // WithElicitor returns a context whose calls show forms through show. Without one, tools get an error.
@@ -65,9 +65,9 @@ func WithElicitor(ctx context.Context, show Elicitor) context.Context {
 	return context.WithValue(ctx, elicitorKey{}, show)
 }
 
-// AskerOf returns the context's Asker, or nil.
-func AskerOf(ctx context.Context) Asker {
-	ask, _ := ctx.Value(askerKey{}).(Asker)
+// ApprovalAskerOf returns the context's Asker, or nil.
+func ApprovalAskerOf(ctx context.Context) ApprovalAsker {
+	ask, _ := ctx.Value(approvalAskerKey{}).(ApprovalAsker)
 	return ask
 }
 
@@ -83,20 +83,20 @@ const maxFormBytes = 64 << 10
 // maxQuestions limits the questions that a tool asks at once.
 const maxQuestions = 16
 
-// elicitationHandler returns a function that answers a tool's questions, or nil without an Elicitor. The call's timeout,
-// that of ctx, is paused while the person answers.
-func (s *Session) elicitationHandler(ctx context.Context, t *catalog.Tool) func(*pluginpb.Question) *pluginpb.Answer {
+// newElicitationHandler returns a function that answers a tool's questions, or nil without an Elicitor. The call's
+// timeout, that of ctx, is paused while the person answers.
+func (s *Session) newElicitationHandler(ctx context.Context, t *catalog.Tool) func(*pluginpb.Question) *pluginpb.Answer {
 	show := ElicitorOf(ctx)
 	if show == nil {
 		return nil
 	}
 	return func(q *pluginpb.Question) *pluginpb.Answer {
-		forms, err := s.convertQuestions(t, append([]*pluginpb.Question{q}, q.GetAlso()...))
+		forms, err := s.toElicitationForms(t, append([]*pluginpb.Question{q}, q.GetAlso()...))
 		if err != nil {
 			return &pluginpb.Answer{Error: err.Error()}
 		}
 		defer pausable.Pause(ctx)()
-		defer quota.Pause(ctx)()
+		defer quota.PauseSlot(ctx)()
 		filled, err := show(ctx, forms)
 		if err == nil && len(filled) != len(forms) {
 			err = fmt.Errorf("%d of %d questions were answered", len(filled), len(forms))
@@ -112,8 +112,8 @@ func (s *Session) elicitationHandler(ctx context.Context, t *catalog.Tool) func(
 	}
 }
 
-// convertQuestions checks a tool's questions, and converts them.
-func (s *Session) convertQuestions(t *catalog.Tool, questions []*pluginpb.Question) ([]ElicitationForm, error) {
+// toElicitationForms checks a tool's questions, and converts them.
+func (s *Session) toElicitationForms(t *catalog.Tool, questions []*pluginpb.Question) ([]ElicitationForm, error) {
 	if len(questions) > maxQuestions {
 		return nil, fmt.Errorf("a tool may ask at most %d questions at once", maxQuestions)
 	}
@@ -140,13 +140,13 @@ type Approvals interface {
 	Wait(context.Context, *Session, approvals.Call) (*approvals.Answer, error)
 }
 
-// hasAsker reports whether a person can be asked for approval.
-func (s *Session) hasAsker(ctx context.Context) bool {
-	return AskerOf(ctx) != nil || s.waitsForApproval()
+// canAskForApproval reports whether a person can be asked for approval.
+func (s *Session) canAskForApproval(ctx context.Context) bool {
+	return ApprovalAskerOf(ctx) != nil || s.canWaitForApproval()
 }
 
-// waitsForApproval reports whether calls wait for approval when the client can't ask.
-func (s *Session) waitsForApproval() bool {
+// canWaitForApproval reports whether calls wait for approval when the client can't ask.
+func (s *Session) canWaitForApproval() bool {
 	return s.host.approvals != nil && s.host.approvals.Waits(s.origin)
 }
 
@@ -160,9 +160,9 @@ type approvalResult struct {
 // waitProgressInterval is how often a waiting call sends progress. Clients give up on silent calls.
 const waitProgressInterval = 5 * time.Second
 
-// requestCallApproval is requestApproval with progress events every waitProgressInterval.
-func (s *Session) requestCallApproval(ctx context.Context, q ApprovalQuestion, events func(Event)) approvalResult {
-	if AskerOf(ctx) != nil || events == nil || q.Decision.Verdict != guard.Ask || !s.waitsForApproval() {
+// requestApprovalWithProgress is requestApproval with progress events every waitProgressInterval.
+func (s *Session) requestApprovalWithProgress(ctx context.Context, q ApprovalQuestion, events func(Event)) approvalResult {
+	if ApprovalAskerOf(ctx) != nil || events == nil || q.Decision.Verdict != guard.Ask || !s.canWaitForApproval() {
 		return s.requestApproval(ctx, q)
 	}
 	done := make(chan approvalResult, 1)
@@ -188,12 +188,12 @@ func (s *Session) requestApproval(ctx context.Context, q ApprovalQuestion) appro
 	}
 	ctx, endTrace := s.traceStep(ctx, Asking)
 	defer endTrace(nil)
-	if ask := AskerOf(ctx); ask != nil {
+	if ask := ApprovalAskerOf(ctx); ask != nil {
 		return approvalResult{allowed: ask(ctx, q), approval: &audit.Approval{Way: "client", Time: time.Now().UTC()},
 			reason: "a person was asked and did not approve; try another way, or ask which call they would approve"}
 	}
 	const client = "use a client that can ask a person (MCP elicitation)"
-	if !s.waitsForApproval() {
+	if !s.canWaitForApproval() {
 		return approvalResult{reason: joinHints(q.Decision.Hint, "or "+client)}
 	}
 	arguments, err := jsonv2.Marshal(q.Args, jsonv2.Deterministic(true), jsontext.AllowInvalidUTF8(true))
@@ -203,7 +203,7 @@ func (s *Session) requestApproval(ctx context.Context, q ApprovalQuestion) appro
 	defer pausable.Pause(ctx)()
 	began := time.Now()
 	a, err := s.host.approvals.Wait(ctx, s, approvals.Call{
-		Tool: q.Tool, Arguments: arguments, Agent: s.policy.Agent(), Session: s.id, Origin: string(s.origin),
+		Tool: q.Tool, Arguments: arguments, Agent: s.policy.AgentID(), Session: s.id, Origin: string(s.origin),
 		Rule: q.Decision.Rule, Reason: q.Decision.Reason, Setting: q.Decision.Setting,
 	})
 	switch waited := time.Since(began).Round(time.Second); {

@@ -24,11 +24,11 @@ func openAsking(t *testing.T, a session.Approvals) *session.Session {
 		{"id": "make-it", "programs": "touch", "verb": "made", "decision": "ask", "why": "makes files"}]}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
+	cfg, err := config.Load(config.LoadOptions{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"), Approvals: a})
+	h, err := session.OpenHost(session.HostOptions{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"), Approvals: a})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestUnansweredApprovalBlocksCall(t *testing.T) {
 	}{"yes": {&approvals.Answer{Yes: true}, true}, "no": {&approvals.Answer{}, false}, "no answer in time": {nil, false}} {
 		t.Run(name, func(t *testing.T) {
 			s := openAsking(t, fixedAnswer{c.answer})
-			made := filepath.Join(s.Policy().Workspace(), "made")
+			made := filepath.Join(s.Policy().WorkspacePath(), "made")
 			r := s.Call(t.Context(), "exec", json.RawMessage(`{"command": "touch made a"}`), nil)
 			if _, err := os.Stat(made); (err == nil) != c.runs || (r.Err == nil) != c.runs {
 				t.Errorf("the file: %v; the call: %v", err, r.Err)

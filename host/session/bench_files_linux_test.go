@@ -108,7 +108,7 @@ func copyPlainPlugin(plugins string) error {
 // floor, and in a plugin. The ratio is that of tool to floor without the way to a plugin and back.
 func BenchmarkFiles(b *testing.B) {
 	_, s := openBench(b, hosttest.TempDir(b), plainConfig, true, nil)
-	dir := s.Policy().Workspace()
+	dir := s.Policy().WorkspacePath()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	if err := os.Mkdir(at("many"), 0o755); err != nil {
 		b.Fatal(err)
@@ -202,7 +202,7 @@ func BenchmarkPlugins(b *testing.B) {
 		measure.Turns(b, measure.Case{Name: "next_answer", Bound: "<=100",
 			Prepare: func() error {
 				s.Call(context.Background(), plainID, json.RawMessage(`{"path":"nothing","op":"crash"}`), nil)
-				return os.RemoveAll(session.CrashDir(home)) // the host refuses a plugin that crashes too often
+				return os.RemoveAll(session.CrashReportDir(home)) // the host refuses a plugin that crashes too often
 			},
 			Run: func() error {
 				r := s.Call(context.Background(), plainID, json.RawMessage(`{"path":"nothing","op":"read"}`), nil)

@@ -52,12 +52,12 @@ func openBench(b *testing.B, home, file string, isolated bool,
 		os.WriteFile(filepath.Join(home, "config.json"), []byte(file), 0o600)); err != nil {
 		b.Fatal(err)
 	}
-	cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home,
+	cfg, err := config.Load(config.LoadOptions{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home,
 		fmt.Sprintf("PICOCLAW_ISOLATION_ENABLED=%t", isolated)}})
 	if err != nil {
 		b.Fatal(err)
 	}
-	h, err := session.Open(session.Options{Config: cfg, PluginDir: plugins, Tracer: tracer})
+	h, err := session.OpenHost(session.HostOptions{Config: cfg, PluginDir: plugins, Tracer: tracer})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -91,8 +91,8 @@ func writeBench(b *testing.B, path string, lines int) {
 func BenchmarkCall(b *testing.B) {
 	read := func(isolated bool) (dir string, call func() error) {
 		_, s := openBench(b, hosttest.TempDir(b), "{}", isolated, nil)
-		writeBench(b, filepath.Join(s.Policy().Workspace(), "1k"), 64)
-		return s.Policy().Workspace(), callTool(s, "read_file", `{"path":"1k"}`)
+		writeBench(b, filepath.Join(s.Policy().WorkspacePath(), "1k"), 64)
+		return s.Policy().WorkspacePath(), callTool(s, "read_file", `{"path":"1k"}`)
 	}
 	dir, isolated := read(true)
 	_, unconfined := read(false)
@@ -155,7 +155,7 @@ func BenchmarkTelemetry(b *testing.B) {
 			tracer = exporter
 		}
 		_, s := openBench(b, hosttest.TempDir(b), "{}", true, tracer)
-		writeBench(b, filepath.Join(s.Policy().Workspace(), "1k"), 64)
+		writeBench(b, filepath.Join(s.Policy().WorkspacePath(), "1k"), 64)
 		cases = append(cases, measure.Case{Name: c.name, Run: callTool(s, "read_file", `{"path":"1k"}`)})
 	}
 	t := measure.Turns(b, cases...)

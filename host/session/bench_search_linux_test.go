@@ -37,7 +37,7 @@ func BenchmarkSearch(b *testing.B) {
 	for _, size := range []int{1, 10} {
 		b.Run(fmt.Sprintf("%d_files", treeFiles*size), func(b *testing.B) {
 			_, s := openBench(b, hosttest.TempDir(b), "{}", true, nil)
-			dir := s.Policy().Workspace()
+			dir := s.Policy().WorkspacePath()
 			if err := growTree(dir, size); err != nil {
 				b.Fatal(err)
 			}

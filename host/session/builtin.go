@@ -68,8 +68,8 @@ func builtinManifests(own []BuiltinPlugin) []*pluginpb.Manifest {
 	return all
 }
 
-// isOffered reports whether an agent gets a tool. Tools of installed plugins are always offered.
-func (h *Host) isOffered(t *catalog.Tool, agent string) bool {
+// isToolOfferedTo reports whether an agent gets a tool. Tools of installed plugins are always offered.
+func (h *Host) isToolOfferedTo(t *catalog.Tool, agent string) bool {
 	if t.Plugin.Kind != catalog.BuiltinPlugin {
 		return true
 	}
@@ -81,8 +81,8 @@ func (h *Host) isOffered(t *catalog.Tool, agent string) bool {
 	return false
 }
 
-// builtinTool returns the built-in tool; nil for a plugin's tool.
-func (h *Host) builtinTool(t *catalog.Tool) *BuiltinTool {
+// findBuiltinTool returns the built-in tool; nil for a plugin's tool.
+func (h *Host) findBuiltinTool(t *catalog.Tool) *BuiltinTool {
 	if t.Plugin.Kind != catalog.BuiltinPlugin {
 		return nil
 	}

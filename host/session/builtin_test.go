@@ -22,15 +22,15 @@ import (
 )
 
 // openWith is open with more options.
-func openWith(t *testing.T, o session.Options, variables ...string) *session.Host {
+func openWith(t *testing.T, o session.HostOptions, variables ...string) *session.Host {
 	t.Helper()
 	home := hosttest.TempDir(t)
-	cfg, err := config.Load(config.Options{Environ: append(variables, "HOME="+home, "PICOCLAW_HOME="+home)})
+	cfg, err := config.Load(config.LoadOptions{Environ: append(variables, "HOME="+home, "PICOCLAW_HOME="+home)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Config, o.PluginDir = cfg, filepath.Join(hosttest.ProgramDir(), "plugins")
-	h, err := session.Open(o)
+	h, err := session.OpenHost(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestOwnToolsAreCalledAsAnyOther(t *testing.T) {
 	var called []string
 	tool, err := session.NewBuiltinTool("postpone", "Does it later.",
 		func(_ context.Context, s *session.Session, in later) (string, error) {
-			called = append(called, s.Policy().Agent()+" "+in.Command)
+			called = append(called, s.Policy().AgentID()+" "+in.Command)
 			return "noted", nil
 		})
 	if err != nil {
@@ -67,7 +67,7 @@ func TestOwnToolsAreCalledAsAnyOther(t *testing.T) {
 	}
 	own := session.BuiltinPlugin{ID: "later", Tools: []session.BuiltinTool{tool}}
 	var records []audit.Record
-	h := openWith(t, session.Options{Builtin: []session.BuiltinPlugin{own}, OnCallEnd: func(r audit.Record, _ *session.Result) { records = append(records, r) }})
+	h := openWith(t, session.HostOptions{Builtin: []session.BuiltinPlugin{own}, OnCallEnd: func(r audit.Record, _ *session.Result) { records = append(records, r) }})
 	s := openSession(t, h)
 	if r := call(t, s, "postpone", map[string]any{"command": "echo x"}); r.Err != nil || r.Text != "noted" {
 		t.Fatalf("%+v %v", r, r.Err)
@@ -93,7 +93,7 @@ func TestOwnToolsAreCalledAsAnyOther(t *testing.T) {
 		records[3].Parent != s.ID() || records[3].Origin != "subagent" {
 		t.Errorf("records: %+v", records)
 	}
-	_, err = session.Open(session.Options{Config: h.Config(), PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"),
+	_, err = session.OpenHost(session.HostOptions{Config: h.Config(), PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"),
 		Builtin: []session.BuiltinPlugin{{ID: "shell"}}})
 	if err == nil || !strings.Contains(err.Error(), "shell") {
 		t.Errorf("a plugin's id for own tools: %v", err)
@@ -119,7 +119,7 @@ func (h *hooks) After(context.Context, *session.Session, session.HookCall, *sess
 // Hooks take away, and what they change is decided on anew.
 func TestHooksOnlyTakeAway(t *testing.T) {
 	with := &hooks{}
-	s := openSession(t, openWith(t, session.Options{Hooks: with}))
+	s := openSession(t, openWith(t, session.HostOptions{Hooks: with}))
 	write := func() *session.Result {
 		return call(t, s, "write_file", map[string]any{"path": "a", "content": "a"})
 	}
@@ -135,7 +135,7 @@ func TestHooksOnlyTakeAway(t *testing.T) {
 	if r := write(); r.Err == nil || r.Err.Code != pluginpb.CodeAccessDenied {
 		t.Errorf("asked, and there is nobody: %+v", r.Err)
 	}
-	yes := session.WithAsker(t.Context(), func(context.Context, session.ApprovalQuestion) bool { return true })
+	yes := session.WithApprovalAsker(t.Context(), func(context.Context, session.ApprovalQuestion) bool { return true })
 	if r := s.Call(yes, "write_file", json.RawMessage(`{"path":"a","content":"a"}`), nil); r.Err != nil {
 		t.Errorf("asked, and the answer is yes: %+v", r.Err)
 	}
@@ -162,10 +162,10 @@ func TestHooksOnlyTakeAway(t *testing.T) {
 
 // A stop ends what runs, keeps new calls out, and is taken back by a start.
 func TestAStopEndsWhatRuns(t *testing.T) {
-	h := openWith(t, session.Options{})
+	h := openWith(t, session.HostOptions{})
 	home, s := h.Config().Home().Path, openSession(t, h)
 	ended := make(chan *session.Result)
-	started := filepath.Join(s.Policy().Workspace(), "started")
+	started := filepath.Join(s.Policy().WorkspacePath(), "started")
 	go func() {
 		ended <- s.Call(context.Background(), "exec", json.RawMessage(`{"command":"touch started; sleep 300"}`), nil)
 	}()
@@ -202,9 +202,9 @@ func TestAStopEndsWhatRuns(t *testing.T) {
 func TestAProgramRunsThroughIsolation(t *testing.T) {
 	for _, isolated := range []string{"true", "false"} {
 		t.Run("isolation "+isolated, func(t *testing.T) {
-			h := openWith(t, session.Options{}, "PICOCLAW_ISOLATION_ENABLED="+isolated)
+			h := openWith(t, session.HostOptions{}, "PICOCLAW_ISOLATION_ENABLED="+isolated)
 			s := openSession(t, h)
-			if err := os.WriteFile(filepath.Join(s.Policy().Workspace(), "a"), []byte("content\n"), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(s.Policy().WorkspacePath(), "a"), []byte("content\n"), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			secret := filepath.Join(h.Config().Home().Path, "secret")
@@ -216,8 +216,8 @@ func TestAProgramRunsThroughIsolation(t *testing.T) {
 				t.Fatal(err)
 			}
 			cmd := exec.Command("/bin/sh", "-c", "cat a; echo x > b || echo no; cat "+secret+" || echo no; echo x > $HOME/c && echo yes")
-			cmd.Dir, cmd.Stdout, cmd.Env = s.Policy().Workspace(), in, []string{"PATH=/usr/bin:/bin"}
-			p, err := s.StartProgram(session.ConfinedProgram{Name: "try", Command: cmd, Workspace: "ro"})
+			cmd.Dir, cmd.Stdout, cmd.Env = s.Policy().WorkspacePath(), in, []string{"PATH=/usr/bin:/bin"}
+			p, err := s.StartConfinedProgram(session.ConfinedProgram{Name: "try", Command: cmd, Workspace: "ro"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,7 +232,7 @@ func TestAProgramRunsThroughIsolation(t *testing.T) {
 			if got := strings.Join(lines, " "); got != "content no no yes" {
 				t.Errorf("got %q", got)
 			}
-			_, err = s.StartProgram(session.ConfinedProgram{Name: "try", Command: cmd, Secrets: []string{"KEY"}})
+			_, err = s.StartConfinedProgram(session.ConfinedProgram{Name: "try", Command: cmd, Secrets: []string{"KEY"}})
 			if err == nil || !strings.Contains(err.Error(), "name the hosts") {
 				t.Errorf("secrets without hosts: %v", err)
 			}

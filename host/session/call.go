@@ -47,22 +47,22 @@ func invalidArgumentError(t *catalog.Tool, err error) *Error {
 		if wrong.Unknown != "" {
 			e.Message += suggest.DidYouMean(wrong.Unknown, wrong.Known)
 		}
-		e.Hint = fmt.Sprintf("%s takes %s", t.Spec.Name, joinNames(wrong.Known))
+		e.Hint = fmt.Sprintf("%s takes %s", t.Spec.Name, joinWithCommas(wrong.Known))
 	}
 	return e
 }
 
 // callTimeout returns the timeout of a call. A command the call runs has a shorter one.
 func (s *Session) callTimeout() time.Duration {
-	limits := s.policy.Limits()
+	limits := s.policy.CallLimits()
 	if s.origin == Cron && limits.CronTimeout > 0 {
 		return limits.CronTimeout + callGrace
 	}
 	return limits.ExecTimeout + callGrace
 }
 
-// callFailure returns the result of a call whose plugin did not answer.
-func (s *Session) callFailure(ctx context.Context, t *catalog.Tool, err error) *Result {
+// callFailureResult returns the result of a call whose plugin did not answer.
+func (s *Session) callFailureResult(ctx context.Context, t *catalog.Tool, err error) *Result {
 	var full *supervise.FullError
 	switch {
 	case errors.As(err, &full) && ctx.Err() == nil:
@@ -78,31 +78,31 @@ func (s *Session) callFailure(ctx context.Context, t *catalog.Tool, err error) *
 		return &Result{Err: &Error{Code: pluginpb.CodeCancelled, Message: t.Spec.Name + " was cancelled"}}
 	}
 	if failed, ok := errors.AsType[*supervise.DisabledError](err); ok {
-		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Hint: resetHint(failed.Plugin)}}
+		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Hint: pluginResetHint(failed.Plugin)}}
 	}
 	if crash, ok := errors.AsType[*supervise.CrashError](err); ok {
 		hint := "the next call starts the plugin again"
 		if crash.LimitReached {
-			hint = "it has crashed too often and is not started again; " + resetHint(crash.Plugin)
+			hint = "it has crashed too often and is not started again; " + pluginResetHint(crash.Plugin)
 		}
 		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Hint: hint}}
 	}
-	return unavailableResult(err)
+	return pluginUnavailableResult(err)
 }
 
-func resetHint(plugin string) string {
+func pluginResetHint(plugin string) string {
 	return fmt.Sprintf("`picoclaw plugin reset %s` allows another start", plugin)
 }
 
-// convertResult converts a plugin's result. A result over the size limit, or with invalid JSON, becomes an error.
-func (s *Session) convertResult(t *catalog.Tool, r *pluginpb.Result) *Result {
+// convertPluginResult converts a plugin's result. A result over the size limit, or with invalid JSON, becomes an error.
+func (s *Session) convertPluginResult(t *catalog.Tool, r *pluginpb.Result) *Result {
 	out := &Result{
-		Answered: true, Text: r.AgentText(), Structured: r.GetStructured(), Content: convertContent(r.Blocks()),
+		Answered: true, Text: r.AgentText(), Structured: r.GetStructured(), Content: convertContentBlocks(r.Blocks()),
 	}
 	if e := r.GetError(); e != nil {
 		out.Err = &Error{Code: e.GetCode(), Message: e.GetMessage(), Rule: e.GetRule(), Hint: e.GetHint()}
 	}
-	if size, limit := int64(out.byteSize()), s.policy.Limits().ResultSize; limit > 0 && size > limit {
+	if size, limit := int64(out.byteSize()), s.policy.CallLimits().ResultSize; limit > 0 && size > limit {
 		return &Result{Err: &Error{
 			Code:    pluginpb.CodeTooLarge,
 			Message: fmt.Sprintf("the result of %s is %d bytes long; at most %d are passed on", t.Spec.Name, size, limit),
@@ -120,7 +120,7 @@ func (s *Session) convertResult(t *catalog.Tool, r *pluginpb.Result) *Result {
 	return out
 }
 
-func unavailableResult(err error) *Result {
+func pluginUnavailableResult(err error) *Result {
 	e := &Error{Code: pluginpb.CodeUnavailable, Message: err.Error()}
 	if fulldisk.IsFull(err) {
 		e.Hint = fulldisk.Remedy

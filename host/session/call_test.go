@@ -30,16 +30,16 @@ func TestTheCallsTimeStandsStillWhileAPersonFillsInAForm(t *testing.T) {
 		})
 		ctx, cancel := pausable.WithTimeout(ctx, time.Minute)
 		defer cancel()
-		answer := s.elicitationHandler(ctx, tool)(&pluginpb.Question{Schema: []byte(`{}`)})
+		answer := s.newElicitationHandler(ctx, tool)(&pluginpb.Question{Schema: []byte(`{}`)})
 		if answer.GetAction() != "accept" || string(answer.GetContent()) != `{}` || ctx.Err() != nil {
 			t.Errorf("%v, %v", answer, ctx.Err())
 		}
-		if refused := s.elicitationHandler(ctx, tool)(&pluginpb.Question{Message: strings.Repeat("x",
+		if refused := s.newElicitationHandler(ctx, tool)(&pluginpb.Question{Message: strings.Repeat("x",
 			maxFormBytes+1)}); refused.GetError() == "" {
 			t.Errorf("%v", refused)
 		}
 	})
-	if s.elicitationHandler(t.Context(), tool) != nil {
+	if s.newElicitationHandler(t.Context(), tool) != nil {
 		t.Error("somebody answers where nobody is")
 	}
 }
@@ -66,7 +66,7 @@ func TestUndoIDNeedsUndoStore(t *testing.T) {
 // told are the events that pieces of output become.
 func told(pieces ...Event) []Event {
 	var all []Event
-	whole, end := WholeCharacters(func(e Event) { all = append(all, e) })
+	whole, end := SplitAtCharacters(func(e Event) { all = append(all, e) })
 	for _, piece := range pieces {
 		whole(piece)
 	}
@@ -94,7 +94,7 @@ func TestOutputComesInWholeCharacters(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	whole, end := WholeCharacters(nil)
+	whole, end := SplitAtCharacters(nil)
 	if end(); whole != nil {
 		t.Error("there is something to tell, and nobody who listens")
 	}
@@ -131,7 +131,7 @@ func TestNotesReachEveryClient(t *testing.T) {
 			Result{Text: "note", Content: []Content{{Data: []byte{1}, MediaType: "image/png"}, {Text: "note"}}}},
 	} {
 		r := test.result
-		r.addNote("note")
+		r.addHostNote("note")
 		if r.Text != test.want.Text || !cmp.Equal(r.Content, test.want.Content) || string(r.Structured) != string(test.want.Structured) {
 			t.Errorf("%s: %+v", name, r)
 		}

@@ -7,25 +7,25 @@ import (
 	"unicode/utf8"
 )
 
-// WholeCharacters wraps events so that output is split at character boundaries only. Invalid UTF-8 becomes U+FFFD. Call
-// end after the call, to flush a partial character. With nil events it returns nil.
-func WholeCharacters(events func(Event)) (whole func(Event), end func()) {
+// SplitAtCharacters wraps events so that output is split at character boundaries only. Invalid UTF-8 becomes U+FFFD.
+// Call end after the call, to flush a partial character. With nil events it returns nil.
+func SplitAtCharacters(events func(Event)) (whole func(Event), end func()) {
 	if events == nil {
 		return nil, func() {}
 	}
-	c := &characterBuffer{events: events}
-	return c.forward, c.flush
+	c := &partialCharacterBuffer{events: events}
+	return c.forwardEvent, c.flushPartial
 }
 
-// characterBuffer holds back partial characters, one per stream.
-type characterBuffer struct {
+// partialCharacterBuffer holds back partial characters, one per stream.
+type partialCharacterBuffer struct {
 	events func(Event)
 
 	mu             sync.Mutex // held while events are forwarded, to keep their order
 	output, stderr []byte
 }
 
-func (c *characterBuffer) forward(e Event) {
+func (c *partialCharacterBuffer) forwardEvent(e Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e.Output == nil {
@@ -40,12 +40,12 @@ func (c *characterBuffer) forward(e Event) {
 	if len(*waiting) > 0 {
 		data = append(*waiting, data...)
 	}
-	end := len(data) - partialCharacter(data)
+	end := len(data) - partialCharacterLength(data)
 	*waiting = slices.Clone(data[end:])
 	c.emitOutput(data[:end], e.Stderr)
 }
 
-func (c *characterBuffer) flush() {
+func (c *partialCharacterBuffer) flushPartial() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.emitOutput(c.output, false)
@@ -53,14 +53,14 @@ func (c *characterBuffer) flush() {
 	c.output, c.stderr = nil, nil
 }
 
-func (c *characterBuffer) emitOutput(data []byte, stderr bool) {
+func (c *partialCharacterBuffer) emitOutput(data []byte, stderr bool) {
 	if len(data) > 0 {
 		c.events(Event{Output: bytes.ToValidUTF8(data, []byte("\uFFFD")), Stderr: stderr})
 	}
 }
 
-// partialCharacter returns the length of an incomplete character at the end of data.
-func partialCharacter(data []byte) int {
+// partialCharacterLength returns the length of an incomplete character at the end of data.
+func partialCharacterLength(data []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(data); n++ {
 		if last := data[len(data)-n:]; utf8.RuneStart(last[0]) {
 			if utf8.FullRune(last) {

@@ -12,37 +12,37 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// ClientCall is a call of a tool that a client has itself, such as Claude Code's Bash.
-type ClientCall struct {
+// ClientToolCall is a call of a tool that a client has itself, such as Claude Code's Bash.
+type ClientToolCall struct {
 	Tool    string         // for the audit log
 	Args    map[string]any // for the audit log
 	Dir     string         // absolute: the client's current directory
-	Actions []ClientAction
+	Actions []ClientToolAction
 }
 
-// ClientAction is one thing that a client's tool does.
-type ClientAction struct {
-	Kind  ClientActionKind
+// ClientToolAction is one thing that a client's tool does.
+type ClientToolAction struct {
+	Kind  ClientToolActionKind
 	Value string // the command, path or host
 	Dir   string // absolute: of a command, and of relative paths
 	Tool  string // of an MCP call, whose server is Value
 }
 
-// ClientActionKind is the kind of a [ClientAction].
-type ClientActionKind string
+// ClientToolActionKind is the kind of a [ClientToolAction].
+type ClientToolActionKind string
 
 // The kinds of actions.
 const (
-	RunCommand  ClientActionKind = "command"
-	ReadPath    ClientActionKind = "read"
-	WritePath   ClientActionKind = "write"
-	ListPath    ClientActionKind = "list"
-	ReachHost   ClientActionKind = "host"
-	CallMCPTool ClientActionKind = "mcp"
+	RunCommand  ClientToolActionKind = "command"
+	ReadPath    ClientToolActionKind = "read"
+	WritePath   ClientToolActionKind = "write"
+	ListPath    ClientToolActionKind = "list"
+	ReachHost   ClientToolActionKind = "host"
+	CallMCPTool ClientToolActionKind = "mcp"
 )
 
-// ClientToolsOptions describe the surroundings of a client's tools beside the agent's policy.
-type ClientToolsOptions struct {
+// ClientToolGuardOptions describe the surroundings of a client's tools beside the agent's policy.
+type ClientToolGuardOptions struct {
 	Sandboxed bool     // the kernel confines the client
 	Undo      bool     // undo covers its changes
 	Home      string   // its home directory, if it is its own alone
@@ -51,43 +51,45 @@ type ClientToolsOptions struct {
 	Env       map[string]string // known variables
 }
 
-// ClientTools decides on calls of a client's own tools by the agent's policy. It advises: only a sandbox confines the
-// calls. It may be used concurrently.
-type ClientTools struct {
+// ClientToolGuard decides on calls of a client's own tools by the agent's policy. It advises: only a sandbox confines
+// the calls. It may be used concurrently.
+type ClientToolGuard struct {
 	session *Session
 	guard   *guard.Guard
-	options ClientToolsOptions
+	options ClientToolGuardOptions
 }
 
-// NewClientTools returns the decisions for one client.
-func (s *Session) NewClientTools(o ClientToolsOptions) (*ClientTools, error) {
-	p := s.policy.Guard()
+// NewClientToolGuard returns the decisions for one client.
+func (s *Session) NewClientToolGuard(o ClientToolGuardOptions) (*ClientToolGuard, error) {
+	p := s.policy.GuardPolicy()
 	p.Kernel, p.Exec.Home = o.Sandboxed, o.Home
 	for _, path := range o.ReadOnly {
-		p.AllowReadPaths = append(p.AllowReadPaths, below(path))
+		p.AllowReadPaths = append(p.AllowReadPaths, subtreePattern(path))
 	}
 	for _, path := range append([]string{o.Home}, o.ReadWrite...) {
 		if path != "" {
-			p.AllowReadPaths, p.AllowWritePaths = append(p.AllowReadPaths, below(path)), append(p.AllowWritePaths, below(path))
+			p.AllowReadPaths, p.AllowWritePaths = append(p.AllowReadPaths, subtreePattern(path)), append(p.AllowWritePaths, subtreePattern(path))
 		}
 	}
 	g, err := guard.NewGuard(p)
 	if err != nil {
 		return nil, err
 	}
-	return &ClientTools{session: s, guard: g, options: o}, nil
+	return &ClientToolGuard{session: s, guard: g, options: o}, nil
 }
 
-// below returns the pattern of a path and all paths below it.
-func below(path string) string { return "^" + regexp.QuoteMeta(filepath.Clean(path)) + "(/|$)" }
+// subtreePattern returns the pattern of a path and all paths below it.
+func subtreePattern(path string) string {
+	return "^" + regexp.QuoteMeta(filepath.Clean(path)) + "(/|$)"
+}
 
 // Decide returns the strictest decision about a call's actions, and writes an audit entry.
-func (c *ClientTools) Decide(ctx context.Context, call ClientCall) guard.Decision {
+func (c *ClientToolGuard) Decide(ctx context.Context, call ClientToolCall) guard.Decision {
 	s, began := c.session, time.Now()
-	record := audit.Record{Time: began.UTC(), Agent: s.policy.Agent(), Session: s.id, Origin: string(s.origin), Tool: call.Tool, Args: call.Args}
+	record := audit.Record{Time: began.UTC(), Agent: s.policy.AgentID(), Session: s.id, Origin: string(s.origin), Tool: call.Tool, Args: call.Args}
 	runtime, err := s.host.initRuntime()
-	if stop := s.host.StopOf(s.policy.Agent()); err == nil && stop != nil {
-		err = &StopError{stop}
+	if stop := s.host.StopOf(s.policy.AgentID()); err == nil && stop != nil {
+		err = &AgentStoppedError{stop}
 	}
 	if err == nil {
 		err = s.host.shares.WaitForRate(ctx, s.account.agent, s.account.limits, s.callTimeout(), nil)
@@ -98,7 +100,7 @@ func (c *ClientTools) Decide(ctx context.Context, call ClientCall) guard.Decisio
 	} else {
 		d = c.decideActions(call.Actions)
 	}
-	record.Decision, record.Rule, record.Millis = d.Verdict.String(), d.Rule, milliseconds(time.Since(began))
+	record.Decision, record.Rule, record.Millis = d.Verdict.String(), d.Rule, toMilliseconds(time.Since(began))
 	if d.Verdict != guard.Allow {
 		record.Error = d.Reason
 	}
@@ -111,22 +113,22 @@ func (c *ClientTools) Decide(ctx context.Context, call ClientCall) guard.Decisio
 	return d
 }
 
-func (c *ClientTools) decideActions(actions []ClientAction) guard.Decision {
+func (c *ClientToolGuard) decideActions(actions []ClientToolAction) guard.Decision {
 	strictest := guard.Decision{Verdict: guard.Allow, Rule: "tools"}
 	for _, action := range actions {
 		if d := c.decideAction(action); d.Verdict > strictest.Verdict {
 			strictest = d
 		}
 	}
-	return c.session.policy.LocateSettings(strictest)
+	return c.session.policy.NameEffectiveSettings(strictest)
 }
 
-func (c *ClientTools) decideAction(a ClientAction) guard.Decision {
+func (c *ClientToolGuard) decideAction(a ClientToolAction) guard.Decision {
 	s := c.session
 	switch a.Kind {
 	case RunCommand:
 		command := guard.Command{Text: a.Value, Dir: a.Dir, Env: maps.Clone(c.options.Env),
-			Undoable: c.options.Undo && s.policy.Guard().Exec.UndoableDeletes}
+			Undoable: c.options.Undo && s.policy.GuardPolicy().Exec.UndoableDeletes}
 		if shell, err := guard.MachineShell(); err == nil {
 			command.Dialect = shell.Dialect
 		}
@@ -136,7 +138,7 @@ func (c *ClientTools) decideAction(a ClientAction) guard.Decision {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(a.Dir, path)
 		}
-		access := map[ClientActionKind]guard.Access{ReadPath: guard.Read, WritePath: guard.Write, ListPath: guard.List}[a.Kind]
+		access := map[ClientToolActionKind]guard.Access{ReadPath: guard.Read, WritePath: guard.Write, ListPath: guard.List}[a.Kind]
 		return c.guard.DecidePath(access, path)
 	case ReachHost:
 		d, err := s.ExplainHost(a.Value)

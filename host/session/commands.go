@@ -12,15 +12,15 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// confineCommands sets the sandbox of single commands: the plugin's access minus paths only the plugin needs. It
-// depends on the policy only, never on a call.
-func (s *Session) confineCommands(settings *exec.Settings, workspace, userEnv string) {
-	open := s.kernelPaths(true).LimitAccess(workspace)
-	settings.Confine = s.policy.Guard().Restrict
-	settings.Unwalled = s.guardOnly()
+// configureCommandSandbox sets the sandbox of single commands: the plugin's access minus paths only the plugin needs.
+// It depends on the policy only, never on a call.
+func (s *Session) configureCommandSandbox(settings *exec.Settings, workspace, userEnv string) {
+	open := s.kernelPaths(true).LimitWorkspaceAccess(workspace)
+	settings.Confine = s.policy.GuardPolicy().Restrict
+	settings.Unwalled = s.isGuardOnlyLayer()
 	settings.ReadOnly, settings.ReadWrite = existingPaths(open.ReadOnly), existingPaths(open.ReadWrite)
-	settings.ReadWrite = append(settings.ReadWrite, isolation.UserEnvDir(s.policy.Home(), userEnv))
-	in := s.policy.Isolation()
+	settings.ReadWrite = append(settings.ReadWrite, isolation.UserEnvDir(s.policy.HomePath(), userEnv))
+	in := s.policy.IsolationOptions()
 	if settings.Sandboxed = in.Enabled; in.Enabled {
 		settings.ReadWrite = append(settings.ReadWrite, isolation.PrivateDirs()...)
 	}
@@ -33,19 +33,19 @@ func (s *Session) confineCommands(settings *exec.Settings, workspace, userEnv st
 			settings.ReadOnly = append(settings.ReadOnly, rule.Target)
 		}
 	}
-	settings.Limits = s.policy.Limits().Exec
-	settings.Limits.Memory = commandMemory(settings.Limits)
+	settings.Limits = s.policy.CallLimits().Exec
+	settings.Limits.Memory = commandMemoryLimit(settings.Limits)
 }
 
-// commandsCanWrite reports whether commands can write to a directory of the home because their plugin can. Landlock
+// commandsCanWriteTo reports whether commands can write to a directory of the home because their plugin can. Landlock
 // alone restricts commands further than their plugin, and only if none of their paths contains the directory.
-func (s *Session) commandsCanWrite(settings *exec.Settings, dir string) bool {
+func (s *Session) commandsCanWriteTo(settings *exec.Settings, dir string) bool {
 	opened := settings.ReadWrite
-	if s.policy.Isolation().Enabled || !s.policy.Guard().AllowReadOutside {
+	if s.policy.IsolationOptions().Enabled || !s.policy.GuardPolicy().AllowReadOutside {
 		opened = slices.Concat(opened, settings.ReadOnly)
 	}
 	switch {
-	case !s.kernelConfines():
+	case !s.kernelConfinesCommands():
 		return false
 	case !settings.Confine || !isolation.KernelConfines():
 		return true
@@ -54,52 +54,52 @@ func (s *Session) commandsCanWrite(settings *exec.Settings, dir string) bool {
 	}
 }
 
-// undoesCommands reports whether undo covers the workspace changes of a plugin's commands.
-func (s *Session) undoesCommands(p *catalog.Plugin) bool {
+// undoCoversCommands reports whether undo covers the workspace changes of a plugin's commands.
+func (s *Session) undoCoversCommands(p *catalog.Plugin) bool {
 	grants := s.pluginPolicy(p).Grants.Intersect(p.Manifest.Grants)
 	if !grants.Exec || grants.Workspace != pluginpb.ReadWriteWorkspace {
 		return false
 	}
 	settings := &exec.Settings{}
-	s.confineCommands(settings, grants.Workspace, s.pluginUserEnvID(p))
-	return s.hasUndo(grants, settings) && s.kernelConfines() && isolation.CanNoticeChanges()
+	s.configureCommandSandbox(settings, grants.Workspace, s.pluginCommandHomeID(p))
+	return s.pluginHasUndo(grants, settings) && s.kernelConfinesCommands() && isolation.CanNoticeChanges()
 }
 
-// userEnvID names the HOME directory of this policy's commands.
-func (s *Session) userEnvID() string { return s.policy.Digest()[:16] }
+// commandHomeID names the HOME directory of this policy's commands.
+func (s *Session) commandHomeID() string { return s.policy.Digest()[:16] }
 
-// pluginUserEnvID names the HOME directory of a plugin's commands. Each third-party plugin has its own, so that files
-// one leaves there, such as git settings, do not run for another.
-func (s *Session) pluginUserEnvID(p *catalog.Plugin) string {
+// pluginCommandHomeID names the HOME directory of a plugin's commands. Each third-party plugin has its own, so that
+// files one leaves there, such as git settings, do not run for another.
+func (s *Session) pluginCommandHomeID(p *catalog.Plugin) string {
 	if p.Kind == catalog.BundledPlugin {
-		return s.userEnvID()
+		return s.commandHomeID()
 	}
-	return s.userEnvID() + "-" + p.Manifest.ID
+	return s.commandHomeID() + "-" + p.Manifest.ID
 }
 
-// kernelConfines reports whether the kernel confines commands: with a sandbox, or with Landlock if the policy restricts
-// them.
-func (s *Session) kernelConfines() bool {
-	return s.policy.Isolation().Enabled || s.policy.Guard().Restrict && isolation.KernelConfines()
+// kernelConfinesCommands reports whether the kernel confines commands: with a sandbox, or with Landlock if the policy
+// restricts them.
+func (s *Session) kernelConfinesCommands() bool {
+	return s.policy.IsolationOptions().Enabled || s.policy.GuardPolicy().Restrict && isolation.KernelConfines()
 }
 
-// guardOnly reports whether the guard is the only layer that restricts commands: neither a sandbox nor Landlock is
-// available.
-func (s *Session) guardOnly() bool {
-	return s.policy.Guard().Restrict && !s.kernelConfines()
+// isGuardOnlyLayer reports whether the guard is the only layer that restricts commands: neither a sandbox nor Landlock
+// is available.
+func (s *Session) isGuardOnlyLayer() bool {
+	return s.policy.GuardPolicy().Restrict && !s.kernelConfinesCommands()
 }
 
 // guardPolicy returns the policy of the guard: its strict profile if no other layer restricts commands. It allows paths
 // below HOME, as the kernel does.
 func (s *Session) guardPolicy() guard.Policy {
-	p := s.policy.Guard()
-	p.Kernel = s.kernelConfines()
-	if s.guardOnly() {
+	p := s.policy.GuardPolicy()
+	p.Kernel = s.kernelConfinesCommands()
+	if s.isGuardOnlyLayer() {
 		p.Exec.Profile = guard.ProfileSeedStrict
 	}
-	p.Exec.Home = isolation.UserEnvDir(s.policy.Home(), s.userEnvID())
-	if iso := s.policy.Isolation(); iso.Enabled {
-		open := s.policy.SandboxPaths()
+	p.Exec.Home = isolation.UserEnvDir(s.policy.HomePath(), s.commandHomeID())
+	if iso := s.policy.IsolationOptions(); iso.Enabled {
+		open := s.policy.SandboxKernelPaths()
 		p.Exec.Private, p.Exec.Shared = isolation.PrivateDirs(), existingPaths(slices.Concat(open.ReadWrite, open.ReadOnly))
 		p.Exec.Shared = slices.DeleteFunc(p.Exec.Shared, func(path string) bool { return !paths.WithinAny(p.Exec.Private, path) })
 		for _, exposed := range iso.ExposePaths {
@@ -111,20 +111,20 @@ func (s *Session) guardPolicy() guard.Policy {
 
 // commandEnv returns the environment variables every command has, such as HOME, unless the operator overrides them.
 func (s *Session) commandEnv() map[string]string {
-	env := isolation.UserEnvironment(s.policy.Home(), s.userEnvID())
-	for _, name := range s.policy.ExecEnv() {
+	env := isolation.UserEnvironment(s.policy.HomePath(), s.commandHomeID())
+	for _, name := range s.policy.CommandEnvNames() {
 		delete(env, name)
 	}
 	return env
 }
 
-// CommandWithoutUndo returns the command a logged call ran, if undo does not cover its changes; otherwise "".
-func (s *Session) CommandWithoutUndo(r audit.Record) string {
+// LoggedCommandWithoutUndo returns the command a logged call ran, if undo does not cover its changes; otherwise "".
+func (s *Session) LoggedCommandWithoutUndo(r audit.Record) string {
 	t, _ := s.findTool(r.Tool)
 	if t == nil || r.WasDenied() {
 		return ""
 	}
-	if spec, err := s.instanceSpec(t.Plugin); err == nil && spec.Policy.Undo.Dir != "" {
+	if spec, err := s.pluginInstanceSpec(t.Plugin); err == nil && spec.Policy.Undo.Dir != "" {
 		return ""
 	}
 	known, err := t.ArgumentSchema()
@@ -135,7 +135,7 @@ func (s *Session) CommandWithoutUndo(r audit.Record) string {
 		if site.Claim != pluginpb.ClaimCommand {
 			continue
 		}
-		for _, at := range valuesAt(r.Args, site.Path) {
+		for _, at := range valuesAtSite(r.Args, site.Path) {
 			if text, ok := at.value.(string); ok {
 				return text
 			}

@@ -29,7 +29,7 @@ func TestArgumentsAsModelsSendThem(t *testing.T) {
 	}
 	own := session.BuiltinPlugin{ID: "own", Tools: []session.BuiltinTool{tool}}
 	var last audit.Record
-	h := openWith(t, session.Options{Builtin: []session.BuiltinPlugin{own}, OnCallEnd: func(r audit.Record, _ *session.Result) { last = r }})
+	h := openWith(t, session.HostOptions{Builtin: []session.BuiltinPlugin{own}, OnCallEnd: func(r audit.Record, _ *session.Result) { last = r }})
 	s := openSession(t, h)
 	for _, test := range []struct {
 		tool, args string

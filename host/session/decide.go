@@ -16,10 +16,10 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Explain returns the decision about a call without making it. The error says that the tool is unknown or the arguments
-// are invalid.
-func (s *Session) Explain(name string, raw json.RawMessage) (guard.Decision, *Error) {
-	t, args, e := s.findAndDecode(name, raw)
+// ExplainCall returns the decision about a call without making it. The error says that the tool is unknown or the
+// arguments are invalid.
+func (s *Session) ExplainCall(name string, raw json.RawMessage) (guard.Decision, *Error) {
+	t, args, e := s.findToolAndArguments(name, raw)
 	if e != nil {
 		return guard.Decision{}, e
 	}
@@ -33,16 +33,16 @@ func (s *Session) decideCall(t *catalog.Tool, args *callArguments) guard.Decisio
 	if t.Kind != pluginpb.ResourceKind {
 		return d
 	}
-	if path, ok := filePathOf(t.Spec.URI, args.Values); ok {
-		if file := s.policy.LocateSettings(s.guard.DecidePath(guard.Read, path)); file.Verdict > d.Verdict {
+	if path, ok := filePathOfURI(t.Spec.URI, args.Values); ok {
+		if file := s.policy.NameEffectiveSettings(s.guard.DecidePath(guard.Read, path)); file.Verdict > d.Verdict {
 			return file
 		}
 	}
 	return d
 }
 
-// findAndDecode finds a tool and parses its arguments.
-func (s *Session) findAndDecode(name string, raw json.RawMessage) (*catalog.Tool, *callArguments, *Error) {
+// findToolAndArguments finds a tool and parses its arguments.
+func (s *Session) findToolAndArguments(name string, raw json.RawMessage) (*catalog.Tool, *callArguments, *Error) {
 	t, e := s.findTool(name)
 	if e != nil {
 		return t, nil, e
@@ -56,12 +56,12 @@ func (s *Session) decideClaims(p *catalog.Plugin, args *callArguments) guard.Dec
 	strictest := guard.Decision{Verdict: guard.Allow, Rule: "tools"}
 	for _, site := range args.claims {
 		if site.Claim == pluginpb.ClaimProtected {
-			if d := s.decideProtectedFiles(valuesAt(args.Values, site.Path)); d.Verdict > strictest.Verdict {
+			if d := s.decideProtectedFiles(valuesAtSite(args.Values, site.Path)); d.Verdict > strictest.Verdict {
 				strictest = d
 			}
 			continue
 		}
-		for _, at := range valuesAt(args.Values, site.Path) {
+		for _, at := range valuesAtSite(args.Values, site.Path) {
 			d := s.decideClaim(p, args.claims, site, at)
 			if d.Verdict > strictest.Verdict {
 				strictest = d
@@ -70,7 +70,7 @@ func (s *Session) decideClaims(p *catalog.Plugin, args *callArguments) guard.Dec
 			}
 		}
 	}
-	return s.policy.LocateSettings(strictest)
+	return s.policy.NameEffectiveSettings(strictest)
 }
 
 // decideProtectedFiles decides on all protected files that a command changes.
@@ -102,8 +102,8 @@ func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.Site, site pl
 	}
 	switch site.Claim {
 	case pluginpb.ClaimCommand:
-		c := s.guardCommand(claims, site, at, text)
-		c.Undoable = s.policy.Guard().Exec.UndoableDeletes && s.undoesCommands(p)
+		c := s.commandAtSite(claims, site, at, text)
+		c.Undoable = s.policy.GuardPolicy().Exec.UndoableDeletes && s.undoCoversCommands(p)
 		return s.guard.DecideCommand(c)
 	case pluginpb.ClaimCwd, pluginpb.ClaimList:
 		// No directory, or an empty one, means the workspace.
@@ -162,14 +162,14 @@ func fileURIPaths(text string) (paths []string, ok bool) {
 	return slices.Compact(paths), true
 }
 
-// guardCommand returns the command at a site, with the working directory and environment from the fields next to it.
-func (s *Session) guardCommand(claims []pluginpb.Site, site pluginpb.Site, at claimValue, text string) guard.Command {
+// commandAtSite returns the command at a site, with the working directory and environment from the fields next to it.
+func (s *Session) commandAtSite(claims []pluginpb.Site, site pluginpb.Site, at claimValue, text string) guard.Command {
 	c := guard.Command{Text: text, Env: s.commandEnv()}
 	if shell, err := guard.MachineShell(); err == nil {
 		c.Dialect = shell.Dialect
 	}
 	for _, other := range claims {
-		if !areSiblings(site.Path, other.Path) {
+		if !areSiblingSites(site.Path, other.Path) {
 			continue
 		}
 		value := at.object[other.Path[len(other.Path)-1]]
@@ -188,8 +188,8 @@ func (s *Session) guardCommand(claims []pluginpb.Site, site pluginpb.Site, at cl
 	return c
 }
 
-// areSiblings reports whether two sites are properties of the same object.
-func areSiblings(a, b []string) bool {
+// areSiblingSites reports whether two sites are properties of the same object.
+func areSiblingSites(a, b []string) bool {
 	if len(a) != len(b) || len(a) == 0 {
 		return false
 	}
@@ -207,16 +207,16 @@ type claimValue struct {
 	object map[string]any
 }
 
-// valuesAt returns the values at a site; none if an optional argument is absent.
-func valuesAt(object map[string]any, path []string) []claimValue {
+// valuesAtSite returns the values at a site; none if an optional argument is absent.
+func valuesAtSite(object map[string]any, path []string) []claimValue {
 	value, ok := object[path[0]]
 	if !ok {
 		return nil
 	}
-	return descendPath(claimValue{value: value, object: object}, path[1:])
+	return descendToValues(claimValue{value: value, object: object}, path[1:])
 }
 
-func descendPath(at claimValue, path []string) []claimValue {
+func descendToValues(at claimValue, path []string) []claimValue {
 	if len(path) == 0 {
 		return []claimValue{at}
 	}
@@ -227,11 +227,11 @@ func descendPath(at claimValue, path []string) []claimValue {
 		}
 		var all []claimValue
 		for _, item := range value {
-			all = append(all, descendPath(claimValue{value: item, object: at.object}, path[1:])...)
+			all = append(all, descendToValues(claimValue{value: item, object: at.object}, path[1:])...)
 		}
 		return all
 	case map[string]any:
-		return valuesAt(value, path)
+		return valuesAtSite(value, path)
 	}
 	return nil
 }

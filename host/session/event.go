@@ -21,15 +21,16 @@ type Event struct {
 	Message     string
 }
 
-type noOutputKey struct{}
+type noOutputEventsKey struct{}
 
-// WithoutOutput returns a context for a call whose caller ignores output events, so that its tool need not send them.
-func WithoutOutput(ctx context.Context) context.Context {
-	return context.WithValue(ctx, noOutputKey{}, true)
+// WithoutOutputEvents returns a context for a call whose caller ignores output events, so that its tool need not send
+// them.
+func WithoutOutputEvents(ctx context.Context) context.Context {
+	return context.WithValue(ctx, noOutputEventsKey{}, true)
 }
 
-// ReadsOutput reports whether the caller reads output events.
-func ReadsOutput(ctx context.Context) bool { return ctx.Value(noOutputKey{}) == nil }
+// ReadsOutputEvents reports whether the caller reads output events.
+func ReadsOutputEvents(ctx context.Context) bool { return ctx.Value(noOutputEventsKey{}) == nil }
 
 // LogMessage is a tool's message for the caller's log. The host logs it too.
 type LogMessage struct {
@@ -52,8 +53,8 @@ func logAttributes(l *pluginpb.Log) json.RawMessage {
 	return nil
 }
 
-// eventTranslator returns a function that converts wire events and passes them to events.
-func eventTranslator(events func(Event)) func(*pluginpb.CallEvent) {
+// newEventTranslator returns a function that converts wire events and passes them to events.
+func newEventTranslator(events func(Event)) func(*pluginpb.CallEvent) {
 	if events == nil {
 		return nil
 	}

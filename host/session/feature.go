@@ -11,8 +11,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Feature is a resource or prompt a session may use. [Session.Call] reads it by its name.
-type Feature struct {
+// ResourceOrPrompt is a resource or prompt a session may use. [Session.Call] reads it by its name.
+type ResourceOrPrompt struct {
 	Name   string // such as "prompt:notes.summary"
 	Short  string // a prompt's name without kind, and without plugin if that is unambiguous
 	Kind   string // [pluginpb.ResourceKind] or [pluginpb.PromptKind]
@@ -20,9 +20,9 @@ type Feature struct {
 	Spec   *pluginpb.Spec
 }
 
-// Features returns the resources and prompts the agent may use, sorted by name. Of several resources with one URI, none
-// is returned.
-func (s *Session) Features() []Feature {
+// ResourcesAndPrompts returns the resources and prompts the agent may use, sorted by name. Of several resources with
+// one URI, none is returned.
+func (s *Session) ResourcesAndPrompts() []ResourceOrPrompt {
 	tools := s.enabledTools((*catalog.Catalog).Features)
 	uris, short := map[string]int{}, map[string]int{}
 	for _, t := range tools {
@@ -31,9 +31,9 @@ func (s *Session) Features() []Feature {
 			short[t.Spec.Name]++
 		}
 	}
-	var all []Feature
+	var all []ResourceOrPrompt
 	for _, t := range tools {
-		f := Feature{t.FullName(), t.Spec.Name, t.Kind, t.Plugin.Manifest.ID, t.Spec}
+		f := ResourceOrPrompt{t.FullName(), t.Spec.Name, t.Kind, t.Plugin.Manifest.ID, t.Spec}
 		if short[f.Short] != 1 || t.Plugin.Manifest.FullNames {
 			f.Short = f.Plugin + "." + f.Short
 		}
@@ -46,7 +46,7 @@ func (s *Session) Features() []Feature {
 
 // MatchURI returns a resource's variables for a URI, as the arguments of a call. ok is false if the URI is another
 // resource's.
-func (f *Feature) MatchURI(uri string) (arguments json.RawMessage, ok bool) {
+func (f *ResourceOrPrompt) MatchURI(uri string) (arguments json.RawMessage, ok bool) {
 	template, err := pluginpb.ParseURITemplate(f.Spec.URI)
 	if err != nil {
 		return nil, false
@@ -59,8 +59,8 @@ func (f *Feature) MatchURI(uri string) (arguments json.RawMessage, ok bool) {
 	return arguments, err == nil
 }
 
-// filePathOf returns the path that a file: URI names, with the variables' values.
-func filePathOf(uri string, values map[string]any) (path string, ok bool) {
+// filePathOfURI returns the path that a file: URI names, with the variables' values.
+func filePathOfURI(uri string, values map[string]any) (path string, ok bool) {
 	scheme, path, _ := strings.Cut(uri, ":")
 	if !strings.EqualFold(scheme, "file") {
 		return "", false

@@ -34,28 +34,28 @@ type HookVerdict struct {
 	Message string          // shown to the caller with the result
 }
 
-// hookRun runs the hooks of one call, before and after it.
-type hookRun struct {
+// callHookRunner runs the hooks of one call, before and after it.
+type callHookRunner struct {
 	session *Session
 	tool    *catalog.Tool
 	id      string
 	message string // for the caller, from the hooks before the call
 }
 
-func (s *Session) newHookRun(t *catalog.Tool) *hookRun {
-	h := &hookRun{session: s, tool: t}
+func (s *Session) newCallHookRunner(t *catalog.Tool) *callHookRunner {
+	h := &callHookRunner{session: s, tool: t}
 	if s.host.hooks != nil {
 		h.id = "call_" + strings.ToLower(rand.Text()[:12])
 	}
 	return h
 }
 
-func (h *hookRun) hookCall(args *callArguments) HookCall {
+func (h *callHookRunner) hookCall(args *callArguments) HookCall {
 	return HookCall{Tool: h.tool.FullName(), Args: args.Canonical, ID: h.id}
 }
 
 // runBefore runs the hooks before the call. It returns the zero verdict without hooks.
-func (h *hookRun) runBefore(ctx context.Context, args *callArguments) HookVerdict {
+func (h *callHookRunner) runBefore(ctx context.Context, args *callArguments) HookVerdict {
 	if h.session.host.hooks == nil {
 		return HookVerdict{}
 	}
@@ -65,7 +65,7 @@ func (h *hookRun) runBefore(ctx context.Context, args *callArguments) HookVerdic
 }
 
 // runAfter passes the call's result to the hooks and appends their messages to it.
-func (h *hookRun) runAfter(ctx context.Context, args *callArguments, r *Result) {
+func (h *callHookRunner) runAfter(ctx context.Context, args *callArguments, r *Result) {
 	hooks := h.session.host.hooks
 	if hooks == nil {
 		return
@@ -74,5 +74,5 @@ func (h *hookRun) runAfter(ctx context.Context, args *callArguments, r *Result) 
 	if text = strings.TrimSpace(h.message + "\n" + text); text == "" {
 		return
 	}
-	r.addNote("[hook] " + text)
+	r.addHostNote("[hook] " + text)
 }

@@ -35,8 +35,8 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// Options configure a [Host].
-type Options struct {
+// HostOptions configure a [Host].
+type HostOptions struct {
 	Config *config.Config
 	// PluginDir is the directory of bundled plugins; empty for "plugins" next to the binary.
 	PluginDir string
@@ -50,8 +50,8 @@ type Options struct {
 	Hooks Hooks
 	// Approvals answer for clients that can't ask a person; nil for none.
 	Approvals Approvals
-	// Shares counts the agents' use of several hosts together; nil counts this host's alone.
-	Shares *quota.Ledger
+	// QuotaLedger counts the agents' use of several hosts together; nil counts this host's alone.
+	QuotaLedger *quota.Ledger
 	// OnCallEnd, if not nil, receives each call and its result before the caller does.
 	OnCallEnd func(audit.Record, *Result)
 	// Witness, if not nil, receives notes about the audit log's length, in addition to the configured witness: see
@@ -78,28 +78,28 @@ type Host struct {
 	stops     stopWatcher
 	shares    *quota.Ledger
 
-	pluginView atomic.Pointer[pluginView] // current plugins
-	reloadMu   sync.Mutex                 // held while plugins are reloaded
-	withdrawn  withdrawnTools             // tools their plugins no longer offer
+	pluginView atomic.Pointer[pluginSnapshot] // current plugins
+	reloadMu   sync.Mutex                     // held while plugins are reloaded
+	withdrawn  withdrawnTools                 // tools their plugins no longer offer
 
 	initRuntime func() (*callRuntime, error)
 	mu          sync.Mutex
 	runtime     *callRuntime // set by initRuntime
 
-	networkMu sync.Mutex          // held while a network is created, which may run programs
-	networks  map[string]*network // by name; created on first use
-	authority *egress.Authority   // created with the first network that terminates TLS
+	networkMu sync.Mutex                   // held while a network is created, which may run programs
+	networks  map[string]*sandboxNetwork   // by name; created on first use
+	authority *egress.CertificateAuthority // created with the first network that terminates TLS
 }
 
 // callRuntime holds the parts of a host that calls need.
 type callRuntime struct {
 	isolation  *isolation.Isolation
 	supervisor *supervise.Supervisor
-	audit      *auditor
+	audit      *auditWriter
 }
 
-// Open returns a host.
-func Open(o Options) (*Host, error) {
+// OpenHost returns a host.
+func OpenHost(o HostOptions) (*Host, error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
@@ -112,7 +112,7 @@ func Open(o Options) (*Host, error) {
 	}
 	h := &Host{config: o.Config, pluginDir: dir, logger: o.Logger, selfTest: o.SelfTest,
 		builtin: o.Builtin, hooks: o.Hooks, approvals: o.Approvals, onCallEnd: o.OnCallEnd, tracer: o.Tracer, witness: o.Witness,
-		shares: o.Shares}
+		shares: o.QuotaLedger}
 	if h.shares == nil {
 		h.shares = &quota.Ledger{}
 	}
@@ -125,7 +125,7 @@ func Open(o Options) (*Host, error) {
 		return nil, err
 	}
 	h.pluginView.Store(first)
-	h.initRuntime = sync.OnceValues(h.newRuntime)
+	h.initRuntime = sync.OnceValues(h.newCallRuntime)
 	return h, nil
 }
 
@@ -148,7 +148,7 @@ func (h *Host) Prepare() error {
 	return err
 }
 
-func (h *Host) newRuntime() (*callRuntime, error) {
+func (h *Host) newCallRuntime() (*callRuntime, error) {
 	home := h.config.Home().Path
 	m := &callRuntime{}
 	agent, err := h.config.ResolveAgent("")
@@ -167,16 +167,16 @@ func (h *Host) newRuntime() (*callRuntime, error) {
 	if err = h.testSandbox(m.isolation, agent.Isolation.Network && agent.Network == nil); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
-	if err = h.prepareHome(home); err != nil {
+	if err = h.createStateFiles(home); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
-	if m.audit, err = openAuditor(h.config, h.logger, h.witness); err != nil {
+	if m.audit, err = openAuditWriter(h.config, h.logger, h.witness); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
 	plugins := supervise.Options{
 		Isolation: m.isolation,
 		RunDir:    filepath.Join(home, "run"),
-		CrashDir:  CrashDir(home),
+		CrashDir:  CrashReportDir(home),
 		CacheDir:  filepath.Join(home, "cache"),
 		Logger:    h.logger,
 	}
@@ -192,18 +192,18 @@ func (h *Host) newRuntime() (*callRuntime, error) {
 	h.mu.Unlock()
 	h.stops.watchStops(func(stopped killswitch.StopsByAgent, lowSpace bool) {
 		m.supervisor.KillUnwanted(func(spec *supervise.Spec) bool {
-			return stopped.StopFor(spec.Policy.Agent) == nil && !(lowSpace && spec.Policy.Grants.Exec)
+			return stopped.StopOfAgent(spec.Policy.Agent) == nil && !(lowSpace && spec.Policy.Grants.Exec)
 		})
 	})
 	return m, nil
 }
 
-// prepareHome creates the files of the home whose later absence counts as tampering.
-func (h *Host) prepareHome(home string) error {
+// createStateFiles creates the files of the home whose later absence counts as tampering.
+func (h *Host) createStateFiles(home string) error {
 	if h.store == nil {
 		return nil
 	}
-	if err := killswitch.PrepareHome(home); err != nil {
+	if err := killswitch.CreateStopFile(home); err != nil {
 		return err
 	}
 	if file := h.config.File(); file != "" {
@@ -211,7 +211,7 @@ func (h *Host) prepareHome(home string) error {
 			return err
 		}
 	}
-	return h.store.PrepareHome()
+	return h.store.CreateLockFile()
 }
 
 // StartError says that a host can't make calls on this machine or with this configuration.

@@ -26,21 +26,22 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// network is the allowed network of one plugin's instances under one policy, and the running calls to which it reports.
-type network struct {
+// sandboxNetwork is the allowed network of one plugin's instances under one policy, and the running calls to which it
+// reports.
+type sandboxNetwork struct {
 	policy    *egress.Policy
 	secrets   []egress.Secret
-	authority *egress.Authority // nil if TLS is not terminated here
-	name      string            // equal for networks whose plugins may share an instance
+	authority *egress.CertificateAuthority // nil if TLS is not terminated here
+	name      string                       // equal for networks whose plugins may share an instance
 	log       connectionLog
 	session   *Session // the first to use it; its agent and origin are logged
 
 	mu    sync.Mutex
-	calls []*networkCall
+	calls []*watchedCall
 }
 
-// networkCall is a running call and the connections it was refused.
-type networkCall struct {
+// watchedCall is a running call and the connections it was refused.
+type watchedCall struct {
 	ctx     context.Context //nolint:containedctx // for approval questions
 	session *Session
 	text    string // its arguments in lower case
@@ -52,26 +53,26 @@ type networkCall struct {
 
 // attachNetwork adds the policy's network rules, if any, to a plugin's instance.
 func (s *Session) attachNetwork(p *catalog.Plugin, spec *supervise.Spec, grants pluginpb.Grant) error {
-	reached := s.policy.Network()
+	reached := s.policy.NetworkRules()
 	if reached == nil && grants.Network && len(grants.Hosts) > 0 {
-		if !s.policy.Isolation().Enabled {
+		if !s.policy.IsolationOptions().Enabled {
 			return fmt.Errorf("plugin %s is granted the network for %s alone, which only a sandbox keeps it to; set "+
-				"isolation.enabled to true", spec.Manifest.ID, joinNames(grants.Hosts))
+				"isolation.enabled to true", spec.Manifest.ID, joinWithCommas(grants.Hosts))
 		}
-		reached = &policy.NetworkRules{Rules: egress.Rules{Allow: grants.Hosts}}
+		reached = &policy.NetworkRules{PolicyRules: egress.PolicyRules{Allow: grants.Hosts}}
 	}
 	if reached == nil || !grants.Network {
-		if len(grants.Secrets) > 0 && grants.Network && s.firstSecret(grants.Secrets) != "" {
+		if len(grants.Secrets) > 0 && grants.Network && s.firstExistingSecret(grants.Secrets) != "" {
 			return fmt.Errorf("plugin %s may use the secret %s, which takes a network by name; set network.allow to the hosts "+
-				"that its commands reach", spec.Manifest.ID, s.firstSecret(grants.Secrets))
+				"that its commands reach", spec.Manifest.ID, s.firstExistingSecret(grants.Secrets))
 		}
 		return nil
 	}
-	n, err := s.host.sharedNetwork(s, reached, spec.Manifest.ID, grants)
+	n, err := s.host.openSharedNetwork(s, reached, spec.Manifest.ID, grants)
 	if err != nil {
 		return err
 	}
-	env, err := n.attach(&spec.Profile)
+	env, err := n.attachToProfile(&spec.Profile)
 	if err != nil {
 		return err
 	}
@@ -80,19 +81,19 @@ func (s *Session) attachNetwork(p *catalog.Plugin, spec *supervise.Spec, grants 
 		spec.Policy.Exec.Env = append(spec.Policy.Exec.Env, env...)
 	}
 	if s.networks == nil {
-		s.networks = map[*catalog.Plugin]*network{}
+		s.networks = map[*catalog.Plugin]*sandboxNetwork{}
 	}
 	s.networks[p] = n
 	return nil
 }
 
-// attach adds the network to a sandbox profile and returns the environment for it.
-func (n *network) attach(profile *isolation.Profile) (env []string, err error) {
+// attachToProfile adds the network to a sandbox profile and returns the environment for it.
+func (n *sandboxNetwork) attachToProfile(profile *isolation.Profile) (env []string, err error) {
 	profile.Network = false
-	profile.Proxied = &isolation.ProxiedNetwork{Name: n.name, Ports: n.policy.AllowedPorts(), Serve: n.serveSandbox}
+	profile.Proxied = &isolation.ProxiedNetwork{Name: n.name, Ports: n.policy.AllowedPorts(), Serve: n.serveSandboxListeners}
 	env = slices.Clone(proxyEnvironment)
 	if n.authority != nil {
-		bundle, err := egress.CertBundle(n.authority)
+		bundle, err := egress.TrustedCertBundle(n.authority)
 		if err != nil {
 			return nil, err
 		}
@@ -107,15 +108,15 @@ func (n *network) attach(profile *isolation.Profile) (env []string, err error) {
 	return env, nil
 }
 
-// networkOf returns the network of a plugin's instances; nil without network rules.
-func (s *Session) networkOf(p *catalog.Plugin) *network {
+// networkOfPlugin returns the network of a plugin's instances; nil without network rules.
+func (s *Session) networkOfPlugin(p *catalog.Plugin) *sandboxNetwork {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.networks[p]
 }
 
-// firstSecret returns the first existing secret among the granted ones, or "".
-func (s *Session) firstSecret(granted []string) string {
+// firstExistingSecret returns the first existing secret among the granted ones, or "".
+func (s *Session) firstExistingSecret(granted []string) string {
 	for name := range s.policy.Secrets() {
 		if slices.Contains(granted, name) || slices.Contains(granted, pluginpb.AnySecret) {
 			return name
@@ -140,8 +141,8 @@ var certificateVariables = []string{
 	"CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE", "NIX_SSL_CERT_FILE", "npm_config_cafile",
 }
 
-// sharedNetwork returns the network of a plugin's instances, created once per host.
-func (h *Host) sharedNetwork(s *Session, reached *policy.NetworkRules, plugin string, grants pluginpb.Grant) (*network, error) {
+// openSharedNetwork returns the network of a plugin's instances, created once per host.
+func (h *Host) openSharedNetwork(s *Session, reached *policy.NetworkRules, plugin string, grants pluginpb.Grant) (*sandboxNetwork, error) {
 	key, err := json.Marshal([]any{s.policy.Digest(), plugin, grants.Hosts, grants.Secrets})
 	if err != nil {
 		return nil, err
@@ -156,16 +157,16 @@ func (h *Host) sharedNetwork(s *Session, reached *policy.NetworkRules, plugin st
 	if n := h.networks[name]; n != nil {
 		return n, nil
 	}
-	n := &network{name: name, session: s, log: connectionLog{
+	n := &sandboxNetwork{name: name, session: s, log: connectionLog{
 		write: runtime.audit.writeEntry,
 		fail:  func(err error) { h.logger.Error("network access could not be logged", "error", err) },
 	}}
-	if n.policy, err = h.compilePolicy(reached, s.policy.Workspace()); err != nil {
+	if n.policy, err = h.compileNetworkPolicy(reached, s.policy.WorkspacePath()); err != nil {
 		return nil, err
 	}
-	if own := s.policy.PluginNetwork(plugin); own != nil {
+	if own := s.policy.PluginNetworkRules(plugin); own != nil {
 		own.Hosts = reached.Hosts
-		narrower, compileErr := egress.Compile(own.Rules)
+		narrower, compileErr := egress.CompilePolicy(own.PolicyRules)
 		if compileErr != nil {
 			return nil, fmt.Errorf("plugins.%s.%w", plugin, compileErr)
 		}
@@ -173,52 +174,52 @@ func (h *Host) sharedNetwork(s *Session, reached *policy.NetworkRules, plugin st
 	}
 	if len(grants.Hosts) > 0 {
 		// Name addresses are shared by all networks.
-		granted, compileErr := egress.Compile(egress.Rules{Allow: grants.Hosts, Hosts: reached.Hosts})
+		granted, compileErr := egress.CompilePolicy(egress.PolicyRules{Allow: grants.Hosts, Hosts: reached.Hosts})
 		if compileErr != nil {
 			return nil, fmt.Errorf("plugin %s asks for %w", plugin, compileErr)
 		}
 		n.policy = n.policy.Intersect(granted)
 	}
-	if n.secrets, err = fetchSecrets(s.policy.Secrets(), grants.Secrets); err != nil {
+	if n.secrets, err = fetchGrantedSecrets(s.policy.Secrets(), grants.Secrets); err != nil {
 		return nil, err
 	}
 	if len(n.secrets) > 0 || len(reached.Methods) > 0 {
 		if h.authority == nil {
-			if h.authority, err = egress.NewAuthority(); err != nil {
+			if h.authority, err = egress.NewCertificateAuthority(); err != nil {
 				return nil, err
 			}
 		}
 		n.authority = h.authority
 	}
 	if h.networks == nil {
-		h.networks = map[string]*network{}
+		h.networks = map[string]*sandboxNetwork{}
 	}
 	h.networks[name] = n
 	return n, nil
 }
 
-// compilePolicy adds the hosts of programs to a network's rules and compiles them.
-func (h *Host) compilePolicy(n *policy.NetworkRules, workspace string) (*egress.Policy, error) {
-	rules := n.Rules
-	hosts, err := programHosts(n.From, workspace)
+// compileNetworkPolicy adds the hosts of programs to a network's rules and compiles them.
+func (h *Host) compileNetworkPolicy(n *policy.NetworkRules, workspace string) (*egress.Policy, error) {
+	rules := n.PolicyRules
+	hosts, err := configuredProgramHosts(n.From, workspace)
 	if err != nil {
 		return nil, err
 	}
 	rules.Allow = append(rules.Allow, hosts...)
-	return egress.Compile(rules)
+	return egress.CompilePolicy(rules)
 }
 
 // ExplainHost returns the decision about a connection to host or host:port; the default port is 443.
 func (s *Session) ExplainHost(place string) (guard.Decision, error) {
-	switch reached := s.policy.Network(); {
-	case !s.policy.Isolation().Network:
+	switch reached := s.policy.NetworkRules(); {
+	case !s.policy.IsolationOptions().Network:
 		return guard.Decision{Verdict: guard.Deny, Rule: "isolation.network", Reason: "there is no network",
 			Hint: "isolation.network: true gives it to plugins that are granted it"}, nil
 	case reached == nil:
 		return guard.Decision{Verdict: guard.Allow, Rule: "isolation.network",
 			Reason: "no host is named, so processes with the network grant have the host's network"}, nil
 	default:
-		p, err := s.host.compilePolicy(reached, s.policy.Workspace())
+		p, err := s.host.compileNetworkPolicy(reached, s.policy.WorkspacePath())
 		if err != nil {
 			return guard.Decision{}, err
 		}
@@ -240,10 +241,10 @@ func (s *Session) ExplainHost(place string) (guard.Decision, error) {
 	}
 }
 
-// serveSandbox serves the listeners of one sandbox.
-func (n *network) serveSandbox(l isolation.Listeners) (end func()) {
-	proxy, err := egress.New(egress.Options{
-		Policy: n.policy, Secrets: n.secrets, Authority: n.authority, Report: n.reportConnection, Ask: n.askHost,
+// serveSandboxListeners serves the listeners of one sandbox.
+func (n *sandboxNetwork) serveSandboxListeners(l isolation.Listeners) (end func()) {
+	proxy, err := egress.NewProxy(egress.ProxyOptions{
+		Policy: n.policy, Secrets: n.secrets, Authority: n.authority, Report: n.reportConnection, Ask: n.askPersonAboutHost,
 		Connections: min(maxConnections, l.Room),
 	})
 	if err != nil {
@@ -256,9 +257,9 @@ func (n *network) serveSandbox(l isolation.Listeners) (end func()) {
 }
 
 // reportConnection adds a refused connection to its call's result and logs the connection.
-func (n *network) reportConnection(e egress.Event) {
+func (n *sandboxNetwork) reportConnection(e egress.Event) {
 	n.mu.Lock()
-	calls := n.callsNaming(e.Host)
+	calls := n.callsNamingHost(e.Host)
 	switch {
 	case e.Decision.Verdict != egress.Allow:
 		addRefusal(calls, e.Decision.Reason)
@@ -280,20 +281,20 @@ func (n *network) reportConnection(e egress.Event) {
 		args["method"] = e.Method
 	}
 	n.log.logConnection(audit.Record{
-		Time: e.Time.UTC(), Agent: s.policy.Agent(), Session: s.id, Origin: string(s.origin), Tool: "network", Args: args,
+		Time: e.Time.UTC(), Agent: s.policy.AgentID(), Session: s.id, Origin: string(s.origin), Tool: "network", Args: args,
 		Decision: string(e.Decision.Verdict), Rule: cmp.Or(e.Decision.Rule, "network.allow"),
 		Millis: float64(e.Duration.Microseconds()) / 1000, Error: e.Err,
 	}, e)
 }
 
-// callsNaming returns the running calls a connection may belong to: those with the host in their arguments, or else
+// callsNamingHost returns the running calls a connection may belong to: those with the host in their arguments, or else
 // all. A sandbox has one network for all its commands, so connections can't be attributed. n.mu is held.
-func (n *network) callsNaming(host string) []*networkCall {
+func (n *sandboxNetwork) callsNamingHost(host string) []*watchedCall {
 	if len(n.calls) < 2 || host == "" {
 		return slices.Clone(n.calls)
 	}
 	word := regexp.MustCompile(`(?:^|[^a-z0-9.-])` + regexp.QuoteMeta(strings.ToLower(host)) + `\.?(?:$|[^a-z0-9.-])`)
-	var naming []*networkCall
+	var naming []*watchedCall
 	for _, c := range n.calls {
 		if word.MatchString(c.text) {
 			naming = append(naming, c)
@@ -306,7 +307,7 @@ func (n *network) callsNaming(host string) []*networkCall {
 }
 
 // addRefusal adds a reason to the refused connections of calls. With several calls it notes the ambiguity.
-func addRefusal(calls []*networkCall, reason string) {
+func addRefusal(calls []*watchedCall, reason string) {
 	if len(calls) > 1 {
 		reason += "; for this call or another that ran at the same time"
 	}
@@ -327,21 +328,22 @@ const maxConnections = 512
 // maxRefusals limits the refusals listed in one call's result.
 const maxRefusals = 10
 
-// askHost asks a person whether a running call may connect to a host.
-func (n *network) askHost(ctx context.Context, host string, port uint16) bool {
+// askPersonAboutHost asks a person whether a running call may connect to a host.
+func (n *sandboxNetwork) askPersonAboutHost(ctx context.Context, host string, port uint16) bool {
 	n.mu.Lock()
-	calls := n.callsNaming(host)
+	calls := n.callsNamingHost(host)
 	n.mu.Unlock()
 	for _, c := range calls {
-		if c.session.hasAsker(c.ctx) {
-			return c.askHost(ctx, host, port, &n.log)
+		if c.session.canAskForApproval(c.ctx) {
+			return c.askPersonAboutHost(ctx, host, port, &n.log)
 		}
 	}
 	return false
 }
 
-// askHost asks until the call or the connection ends, and logs the answer. If the connection ends first, there is none.
-func (c *networkCall) askHost(connection context.Context, host string, port uint16, log *connectionLog) bool {
+// askPersonAboutHost asks until the call or the connection ends, and logs the answer. If the connection ends first,
+// there is none.
+func (c *watchedCall) askPersonAboutHost(connection context.Context, host string, port uint16, log *connectionLog) bool {
 	c.askMu.Lock()
 	defer c.askMu.Unlock()
 	key := fmt.Sprintf("%s:%d", host, port)
@@ -352,7 +354,7 @@ func (c *networkCall) askHost(connection context.Context, host string, port uint
 	defer cancel()
 	defer context.AfterFunc(connection, cancel)()
 	defer pausable.Pause(c.ctx)()
-	defer quota.Pause(c.ctx)()
+	defer quota.PauseSlot(c.ctx)()
 	began, args := time.Now(), map[string]any{"host": host, "port": int(port)}
 	consent := c.session.requestApproval(ctx, ApprovalQuestion{
 		Tool: "network", Args: args,
@@ -365,7 +367,7 @@ func (c *networkCall) askHost(connection context.Context, host string, port uint
 	if consent.approval != nil {
 		s := c.session
 		log.writeEntry(audit.Record{
-			Time: began.UTC(), Agent: s.policy.Agent(), Session: s.id, Parent: s.parent, Origin: string(s.origin), Tool: "network",
+			Time: began.UTC(), Agent: s.policy.AgentID(), Session: s.id, Parent: s.parent, Origin: string(s.origin), Tool: "network",
 			Args: args, Decision: guard.Ask.String(), Answer: approvalWord(consent.allowed), Approval: consent.approval, Rule: "network.ask",
 			Millis: float64(time.Since(began).Microseconds()) / 1000,
 		})
@@ -374,24 +376,24 @@ func (c *networkCall) askHost(connection context.Context, host string, port uint
 }
 
 // watchCall registers a call, so that connections refused while it runs are reported in its result.
-func (n *network) watchCall(ctx context.Context, s *Session, arguments []byte) *networkCall {
+func (n *sandboxNetwork) watchCall(ctx context.Context, s *Session, arguments []byte) *watchedCall {
 	if n == nil {
 		return nil
 	}
-	c := &networkCall{ctx: ctx, session: s, text: strings.ToLower(string(arguments)), answers: map[string]bool{}}
+	c := &watchedCall{ctx: ctx, session: s, text: strings.ToLower(string(arguments)), answers: map[string]bool{}}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.calls = append(n.calls, c)
 	return c
 }
 
-// endWatch unregisters a call and returns its refused connections.
-func (n *network) endWatch(c *networkCall) []string {
+// endCallWatch unregisters a call and returns its refused connections.
+func (n *sandboxNetwork) endCallWatch(c *watchedCall) []string {
 	if n == nil {
 		return nil
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.calls = slices.DeleteFunc(n.calls, func(other *networkCall) bool { return other == c })
+	n.calls = slices.DeleteFunc(n.calls, func(other *watchedCall) bool { return other == c })
 	return c.refused
 }

@@ -26,12 +26,12 @@ func TestRefusalIsToldToItsCall(t *testing.T) {
 "network": {"allow": ["allowed.test"], "hosts": {"allowed.test": ["127.0.0.1"]}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home,
+	cfg, err := config.Load(config.LoadOptions{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home,
 		"PICOCLAW_AGENTS_DEFAULTS_LIMITS_COMMANDS_PER_CPU=0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins")})
+	h, err := session.OpenHost(session.HostOptions{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestRefusalIsToldToItsCall(t *testing.T) {
 	if err := h.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
-	if _, err := audit.ReadLog(audit.LogFile(home), func(r audit.Record) error {
+	if _, err := audit.ReadLog(audit.LogPath(home), func(r audit.Record) error {
 		host := strings.TrimSuffix(strings.ToLower(fmt.Sprint(r.Args["host"])), ".")
 		for i, one := range []string{"first.test", "second.test"} {
 			if r.Tool == "network" && host == one && r.Session != sessions[i].ID() {

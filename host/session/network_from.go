@@ -16,13 +16,13 @@ import (
 	"time"
 )
 
-// programHosts returns the hosts in the settings of programs on this machine, such as npm's registries, as entries of
-// network.allow. Programs that are not installed have none. Settings inside the workspace don't count, since the agent
-// can change them, except for git's, which are protected.
-func programHosts(from []string, workspace string) ([]string, error) {
+// configuredProgramHosts returns the hosts in the settings of programs on this machine, such as npm's registries, as
+// entries of network.allow. Programs that are not installed have none. Settings inside the workspace don't count, since
+// the agent can change them, except for git's, which are protected.
+func configuredProgramHosts(from []string, workspace string) ([]string, error) {
 	sources := map[string]func() ([]string, error){
-		"go": goSources, "npm": npmSources, "pip": pipSources, "apt": aptSources,
-		"git": func() ([]string, error) { return gitSources(workspace) },
+		"go": goProxyURLs, "npm": npmRegistryURLs, "pip": pipIndexURLs, "apt": aptSourceURLs,
+		"git": func() ([]string, error) { return gitRemoteURLs(workspace) },
 	}
 	var hosts []string
 	for _, name := range from {
@@ -34,7 +34,7 @@ func programHosts(from []string, workspace string) ([]string, error) {
 			return nil, fmt.Errorf("network.from: %s: %w", name, err)
 		}
 		for _, u := range urls {
-			if entry := hostEntry(u); entry != "" {
+			if entry := allowEntryOfURL(u); entry != "" {
 				hosts = append(hosts, entry)
 			}
 		}
@@ -43,9 +43,9 @@ func programHosts(from []string, workspace string) ([]string, error) {
 	return slices.Compact(hosts), nil
 }
 
-// hostEntry returns the network.allow entry for a URL's host; "" if the URL uses neither TLS nor HTTP, as git's short
-// form.
-func hostEntry(text string) string {
+// allowEntryOfURL returns the network.allow entry for a URL's host; "" if the URL uses neither TLS nor HTTP, as git's
+// short form.
+func allowEntryOfURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return ""
@@ -56,8 +56,8 @@ func hostEntry(text string) string {
 	return u.Hostname()
 }
 
-// goSources returns the module proxies and checksum database from `go env`.
-func goSources() ([]string, error) {
+// goProxyURLs returns the module proxies and checksum database from `go env`.
+func goProxyURLs() ([]string, error) {
 	out, err := programOutput("go", "env", "-json", "GOPROXY", "GOSUMDB")
 	if err != nil {
 		return nil, err
@@ -76,9 +76,9 @@ func goSources() ([]string, error) {
 	return urls, nil
 }
 
-// npmSources returns the registries, including scoped ones, in the environment and in the user's and the machine's
+// npmRegistryURLs returns the registries, including scoped ones, in the environment and in the user's and the machine's
 // .npmrc files. It adds npm's default registry if no other replaces it.
-func npmSources() ([]string, error) {
+func npmRegistryURLs() ([]string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func npmSources() ([]string, error) {
 	program, _ := exec.LookPath("npm")
 	var urls []string
 	standard := true
-	for name, values := range readSettings("npm_config_",
+	for name, values := range readProgramSettings("npm_config_",
 		filepath.Join(filepath.Dir(filepath.Dir(program)), "etc", "npmrc"), "/etc/npmrc",
 		cmp.Or(os.Getenv("NPM_CONFIG_USERCONFIG"), filepath.Join(home, ".npmrc"))) {
 		if name == "registry" || strings.HasSuffix(name, ":registry") {
@@ -100,9 +100,9 @@ func npmSources() ([]string, error) {
 	return urls, nil
 }
 
-// pipSources returns the indexes in the environment and in pip's configuration files. It adds PyPI if no other index
+// pipIndexURLs returns the indexes in the environment and in pip's configuration files. It adds PyPI if no other index
 // replaces it.
-func pipSources() ([]string, error) {
+func pipIndexURLs() ([]string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func pipSources() ([]string, error) {
 	if dir, err := os.UserConfigDir(); err == nil {
 		files = append(files, filepath.Join(dir, "pip", "pip.conf"))
 	}
-	settings := readSettings("pip_", append(files, os.Getenv("PIP_CONFIG_FILE"))...)
+	settings := readProgramSettings("pip_", append(files, os.Getenv("PIP_CONFIG_FILE"))...)
 	urls := settings["index-url"]
 	if len(urls) == 0 {
 		urls = []string{"https://pypi.org", "https://files.pythonhosted.org"}
@@ -119,9 +119,9 @@ func pipSources() ([]string, error) {
 	return append(urls, settings["extra-index-url"]...), nil
 }
 
-// readSettings reads files with lines "name = value", whose continuation lines are indented, and variables whose names
-// begin with prefix. It returns the words of all values by name.
-func readSettings(prefix string, files ...string) map[string][]string {
+// readProgramSettings reads files with lines "name = value", whose continuation lines are indented, and variables whose
+// names begin with prefix. It returns the words of all values by name.
+func readProgramSettings(prefix string, files ...string) map[string][]string {
 	settings := map[string][]string{}
 	add := func(name, value string) string {
 		name = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(name), "_", "-"))
@@ -155,8 +155,8 @@ func readSettings(prefix string, files ...string) map[string][]string {
 
 var webURL = regexp.MustCompile(`\bhttps?://\S+`)
 
-// aptSources returns the package sources in /etc/apt.
-func aptSources() ([]string, error) {
+// aptSourceURLs returns the package sources in /etc/apt.
+func aptSourceURLs() ([]string, error) {
 	var urls []string
 	for _, pattern := range []string{"sources.list", "sources.list.d/*.list", "sources.list.d/*.sources"} {
 		files, err := filepath.Glob(filepath.Join("/etc/apt", pattern))
@@ -177,8 +177,8 @@ func aptSources() ([]string, error) {
 	return urls, nil
 }
 
-// gitSources returns the URLs of the workspace's remotes after git's rewrites.
-func gitSources(workspace string) ([]string, error) {
+// gitRemoteURLs returns the URLs of the workspace's remotes after git's rewrites.
+func gitRemoteURLs(workspace string) ([]string, error) {
 	file := filepath.Join(workspace, ".git", "config")
 	out, err := programOutput("git", "config", "--file", file, "--no-includes", "-z", "--get-regexp", `^remote\..*\.url$`)
 	if err != nil {

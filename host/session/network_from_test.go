@@ -48,7 +48,7 @@ func TestProgramHostsReadSettings(t *testing.T) {
 		"pip": {"more.test", "most.test:8443", "wheels.test"},
 		"git": {"rewritten.test"},
 	} {
-		got, err := programHosts([]string{from}, workspace)
+		got, err := configuredProgramHosts([]string{from}, workspace)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %q %v", from, got, err)
 		}
@@ -64,7 +64,7 @@ func TestProgramHostsDefaults(t *testing.T) {
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
 	for from, want := range map[string]string{"npm": "registry.npmjs.org", "pip": "files.pythonhosted.org"} {
-		if got, err := programHosts([]string{from}, home); err != nil || !slices.Contains(got, want) {
+		if got, err := configuredProgramHosts([]string{from}, home); err != nil || !slices.Contains(got, want) {
 			t.Errorf("%s: %q %v, want %s", from, got, err, want)
 		}
 	}
@@ -72,12 +72,12 @@ func TestProgramHostsDefaults(t *testing.T) {
 	if err != nil {
 		t.Skip("apt does not say what its sources are: ", err)
 	}
-	got, err := programHosts([]string{"apt"}, home)
+	got, err := configuredProgramHosts([]string{"apt"}, home)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for target := range strings.FieldsSeq(string(targets)) {
-		if entry := hostEntry(target); entry != "" && !slices.Contains(got, entry) {
+		if entry := allowEntryOfURL(target); entry != "" && !slices.Contains(got, entry) {
 			t.Errorf("%q lacks %s", got, entry)
 		}
 	}

@@ -37,12 +37,12 @@ func TestAPersonIsAskedForAHost(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, "config.json"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
+	cfg, err := config.Load(config.LoadOptions{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	later := &answering{Queue: approvals.NewQueue(home, time.Hour), home: home}
-	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"), Approvals: later})
+	h, err := session.OpenHost(session.HostOptions{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"), Approvals: later})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestAPersonIsAskedForAHost(t *testing.T) {
 		{"agrees later", "hello from " + place, refused}} {
 		ctx, asked := t.Context(), 0
 		if later.on = test.who == "agrees later"; !later.on && test.who != "nobody" {
-			ctx = session.WithAsker(ctx, func(_ context.Context, q session.ApprovalQuestion) bool {
+			ctx = session.WithApprovalAsker(ctx, func(_ context.Context, q session.ApprovalQuestion) bool {
 				asked++
 				if q.Tool != "network" || q.Args["host"] != "web.test" || q.Decision.Verdict != guard.Ask ||
 					!strings.Contains(q.Decision.Reason, place) {
@@ -82,7 +82,7 @@ func TestAPersonIsAskedForAHost(t *testing.T) {
 		}
 	}
 	var said []string
-	if _, err := audit.ReadLog(audit.LogFile(home), func(r audit.Record) error {
+	if _, err := audit.ReadLog(audit.LogPath(home), func(r audit.Record) error {
 		if r.Tool == "network" && r.Approval != nil {
 			said = append(said, fmt.Sprint(r.Args["host"], " ", r.Rule, " ", r.Answer, " ", r.Approval.By, " ", r.Approval.Way))
 		}
@@ -110,7 +110,7 @@ func (a *answering) Waits(session.Origin) bool { return a.on }
 func (a *answering) Wait(ctx context.Context, _ *session.Session, c approvals.Call) (*approvals.Answer, error) {
 	a.asked++
 	return a.WaitForAnswer(ctx, c, func(_ context.Context, w *approvals.WaitingCall) {
-		if shown, err := approvals.FindWaiting(a.home, w.ID); err == nil && shown.Tool == "network" {
+		if shown, err := approvals.FindWaitingCall(a.home, w.ID); err == nil && shown.Tool == "network" {
 			_ = approvals.AnswerCall(a.home, shown, approvals.Answer{Yes: true, By: "somebody", Way: "chat"})
 		}
 	})

@@ -36,7 +36,7 @@ func (s *Session) ExplainPath(path string) ([]LayerAccess, error) {
 
 // CheckSandboxes returns an error if the configured sandbox of a plugin can't be built. It starts and creates nothing.
 func (s *Session) CheckSandboxes() error {
-	_, err := s.kernelAccess(s.policy.Workspace())
+	_, err := s.kernelAccess(s.policy.WorkspacePath())
 	return err
 }
 
@@ -73,11 +73,11 @@ func (s *Session) guardAccess(path string) LayerAccess {
 
 // workspaceAccess opens the path as plugins do, and returns its resolved path.
 func (s *Session) workspaceAccess(path string) (access LayerAccess, real string, err error) {
-	w, err := workspace.OpenWorkspace(s.policy.Guard(), workspace.Options{})
+	w, err := workspace.OpenWorkspace(s.policy.GuardPolicy(), workspace.Options{})
 	if errors.Is(err, fs.ErrNotExist) {
 		abs := path
 		if !filepath.IsAbs(abs) {
-			abs = filepath.Join(s.policy.Workspace(), abs)
+			abs = filepath.Join(s.policy.WorkspacePath(), abs)
 		}
 		return LayerAccess{Layer: "workspace", Why: err.Error()}, filepath.Clean(abs), nil
 	}
@@ -94,8 +94,8 @@ func (s *Session) workspaceAccess(path string) (access LayerAccess, real string,
 		real = abs
 	}
 	_, err = w.Stat(path)
-	readErr := asRefusal(err)
-	writeErr := asRefusal(w.InspectTree(guard.Write, real, func(*workspace.Tree) error { return nil }))
+	readErr := asWorkspaceRefusal(err)
+	writeErr := asWorkspaceRefusal(w.InspectTree(guard.Write, real, func(*workspace.Tree) error { return nil }))
 	access.Read, access.Write = readErr == nil, writeErr == nil
 	switch {
 	case readErr != nil:
@@ -106,8 +106,8 @@ func (s *Session) workspaceAccess(path string) (access LayerAccess, real string,
 	return access, real, nil
 }
 
-// asRefusal returns err if it is a refusal of the workspace. Missing files and permissions are none.
-func asRefusal(err error) error {
+// asWorkspaceRefusal returns err if it is a refusal of the workspace. Missing files and permissions are none.
+func asWorkspaceRefusal(err error) error {
 	if refused := workspace.FindRefusal(err); refused != nil {
 		return refused
 	}
@@ -115,9 +115,9 @@ func asRefusal(err error) error {
 }
 
 func (s *Session) pluginAccess(name string, profile isolation.Profile, path string) (LayerAccess, error) {
-	in := s.policy.Isolation()
+	in := s.policy.IsolationOptions()
 	reach, err := isolation.AccessOf(isolation.Config{
-		Enabled: in.Enabled, Home: s.policy.Home(), ExposePaths: in.ExposePaths,
+		Enabled: in.Enabled, Home: s.policy.HomePath(), ExposePaths: in.ExposePaths,
 	}, profile, path)
 	if err != nil {
 		return LayerAccess{}, fmt.Errorf("%s: %w", name, err)

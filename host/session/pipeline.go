@@ -33,14 +33,14 @@ type call struct {
 	runtime     *callRuntime  // set by prepareHost
 	tool        *catalog.Tool // set by findTool, with builtin and hooks
 	builtin     *BuiltinTool  // nil for a plugin's tool
-	hooks       *hookRun
+	hooks       *callHookRunner
 	arguments   *callArguments  // set by decodeArguments, and by askHooks if a hook changes them
 	decision    guard.Decision  // set by decideByGuard and askHooks
 	decidingCtx context.Context // trace of decideByGuard and askHooks
 	endDeciding func(error)
 	approved    bool             // a person approved the call; set by awaitApproval
 	admittedCtx context.Context  // set by admitCall, with slot
-	slot        *quota.Slot      // nil for a built-in tool
+	slot        *quota.CallSlot  // nil for a built-in tool
 	spec        *supervise.Spec  // set by prepareInstance; nil for a built-in tool
 	answer      *pluginpb.Result // the plugin's; set by callTool, with refused
 	refused     []string         // refused connections
@@ -51,7 +51,7 @@ type call struct {
 // progress and output in order, before the result. All failures are in the result.
 func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessage, events func(Event)) *Result {
 	if s.preview {
-		return unavailableResult(errors.New("this session only decides on calls"))
+		return pluginUnavailableResult(errors.New("this session only decides on calls"))
 	}
 	c := s.newCall(ctx, tool, arguments, events)
 	if refused := s.auditRefusal(); refused != nil {
@@ -61,7 +61,7 @@ func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 	defer release()
 	ctx, endTrace := s.traceCall(ctx, c.record)
 	c.ctx, c.work = ctx, stop
-	result := c.logEnd(c.noteConversions(c.runSteps()))
+	result := c.logEnd(c.noteArgumentConversions(c.runSteps()))
 	endTrace(c.record, result)
 	return result
 }
@@ -69,7 +69,7 @@ func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 func (s *Session) newCall(ctx context.Context, name string, raw json.RawMessage, events func(Event)) *call {
 	now := time.Now()
 	return &call{session: s, ctx: ctx, name: name, raw: raw, events: events, began: now, record: audit.Record{
-		Time: now.UTC(), Agent: s.policy.Agent(), Session: s.id, Parent: s.parent, Origin: string(s.origin), Tool: name,
+		Time: now.UTC(), Agent: s.policy.AgentID(), Session: s.id, Parent: s.parent, Origin: string(s.origin), Tool: name,
 		Decision: guard.Deny.String(),
 	}}
 }
@@ -85,7 +85,7 @@ func (c *call) runSteps() *Result {
 	if c.slot != nil {
 		c.slot.Release()
 	}
-	if stopped := stoppedError(c.ctx); stopped != nil && result.Err != nil {
+	if stopped := callStoppedError(c.ctx); stopped != nil && result.Err != nil {
 		result.Err = stopped
 	}
 	c.hooks.runAfter(c.ctx, c.arguments, result)
@@ -106,7 +106,7 @@ func runUntilResult(steps ...func() *Result) *Result {
 func (c *call) prepareHost() *Result {
 	var err error
 	if c.runtime, err = c.session.host.initRuntime(); err != nil {
-		return unavailableResult(err)
+		return pluginUnavailableResult(err)
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (c *call) limitRate() *Result {
 	err := s.host.shares.WaitForRate(c.ctx, s.account.agent, s.account.limits, s.callTimeout(), queued)
 	endTrace(err)
 	if err != nil {
-		return c.quotaRefusal(err)
+		return c.quotaRefusalResult(err)
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func (c *call) findTool() *Result {
 	if e != nil {
 		return &Result{Err: e}
 	}
-	c.tool, c.builtin, c.hooks = tool, c.session.host.builtinTool(tool), c.session.newHookRun(tool)
+	c.tool, c.builtin, c.hooks = tool, c.session.host.findBuiltinTool(tool), c.session.newCallHookRunner(tool)
 	return nil
 }
 
@@ -191,13 +191,13 @@ func (c *call) askHooks() *Result {
 // awaitApproval ends a call the guard or a hook denied, and asks a person about a call that needs approval.
 func (c *call) awaitApproval() *Result {
 	d := c.decision
-	consent := c.session.requestCallApproval(c.ctx, ApprovalQuestion{Tool: c.tool.FullName(), Args: c.arguments.Values, Decision: d},
+	consent := c.session.requestApprovalWithProgress(c.ctx, ApprovalQuestion{Tool: c.tool.FullName(), Args: c.arguments.Values, Decision: d},
 		c.events)
 	if d.Verdict == guard.Ask {
 		c.record.Answer, c.record.Approval = approvalWord(consent.allowed), consent.approval
 		c.approved = consent.allowed
 	}
-	switch stopped := stoppedError(c.ctx); {
+	switch stopped := callStoppedError(c.ctx); {
 	case stopped != nil:
 		return &Result{Err: stopped}
 	case consent.allowed:
@@ -212,7 +212,8 @@ func (c *call) awaitApproval() *Result {
 	return &Result{Err: refused}
 }
 
-// admitCall waits for a slot among the agent's concurrent calls and, if it has a command, its commands. Built-in tools need none.
+// admitCall waits for a slot among the agent's concurrent calls and, if it has a command, its commands. Built-in tools
+// need none.
 func (c *call) admitCall() *Result {
 	c.admittedCtx = c.ctx
 	if c.builtin != nil {
@@ -221,15 +222,15 @@ func (c *call) admitCall() *Result {
 	s := c.session
 	limits := s.account.limits
 	if !slices.ContainsFunc(c.arguments.claims, func(site pluginpb.Site) bool {
-		return site.Claim == pluginpb.ClaimCommand && len(valuesAt(c.arguments.Values, site.Path)) > 0
+		return site.Claim == pluginpb.ClaimCommand && len(valuesAtSite(c.arguments.Values, site.Path)) > 0
 	}) {
 		limits.Commands = 0
 	}
 	queued, endTrace := s.traceQueue(c.ctx, c.events)
-	admitted, turn, err := s.host.shares.Acquire(c.ctx, s.account.agent, limits, s.callTimeout(), queued)
+	admitted, turn, err := s.host.shares.AcquireSlot(c.ctx, s.account.agent, limits, s.callTimeout(), queued)
 	endTrace(err)
 	if err != nil {
-		return c.quotaRefusal(err)
+		return c.quotaRefusalResult(err)
 	}
 	c.admittedCtx, c.slot = admitted, turn
 	return nil
@@ -241,13 +242,13 @@ func (c *call) prepareInstance() *Result {
 		return nil
 	}
 	var err error
-	if c.spec, err = c.session.instanceSpec(c.tool.Plugin); err != nil {
-		return unavailableResult(err)
+	if c.spec, err = c.session.pluginInstanceSpec(c.tool.Plugin); err != nil {
+		return pluginUnavailableResult(err)
 	}
 	if c.spec.Policy.Grants.Exec {
 		c.work.commands.Store(true)
-		if err := killswitch.CheckSpace(c.session.policy.Home()); err != nil {
-			return &Result{Err: lowSpaceError(err)}
+		if err := killswitch.CheckFreeSpace(c.session.policy.HomePath()); err != nil {
+			return &Result{Err: lowDiskSpaceError(err)}
 		}
 	}
 	return nil
@@ -258,11 +259,11 @@ func (c *call) logBegin() *Result {
 	c.record.Call = fmt.Sprintf("%s-%d", c.session.id, c.session.calls.Add(1))
 	c.record = c.record.Shortened()
 	begin := c.record
-	begin.State, begin.Millis = audit.Begun, milliseconds(time.Since(c.began))
+	begin.State, begin.Millis = audit.Begun, toMilliseconds(time.Since(c.began))
 	return c.session.logCallBegin(c.runtime.audit, begin)
 }
 
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+func toMilliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // callTool calls the tool in its plugin instance, or in the host for a built-in tool.
 func (c *call) callTool() *Result {
@@ -272,19 +273,19 @@ func (c *call) callTool() *Result {
 	}
 	ctx, cancel := pausable.WithTimeout(c.admittedCtx, s.callTimeout())
 	defer cancel()
-	network := s.networkOf(c.tool.Plugin)
+	network := s.networkOfPlugin(c.tool.Plugin)
 	connections := network.watchCall(ctx, s, c.arguments.Canonical)
 	request := &pluginpb.CallRequest{Tool: c.tool.CallName(), Arguments: c.arguments.Canonical, CallId: s.id,
-		Agreed: c.approved, NoOutput: c.events == nil || !ReadsOutput(c.ctx)}
+		Agreed: c.approved, NoOutput: c.events == nil || !ReadsOutputEvents(c.ctx)}
 	c.arguments.Values = nil // large ones need not stay until the plugin answers
 	started, endTrace := s.tracePluginCall(ctx, request)
 	outcome, err := c.runtime.supervisor.Call(ctx, c.spec, request, supervise.CallListener{
-		Ready: started, Event: eventTranslator(s.countOutput(c.admittedCtx, c.events)), Answer: s.elicitationHandler(ctx, c.tool),
+		Ready: started, Event: newEventTranslator(s.countAndDelayOutput(c.admittedCtx, c.events)), Answer: s.newElicitationHandler(ctx, c.tool),
 	})
 	endTrace(err)
-	c.refused = network.endWatch(connections)
+	c.refused = network.endCallWatch(connections)
 	if err != nil {
-		return s.callFailure(ctx, c.tool, err)
+		return s.callFailureResult(ctx, c.tool, err)
 	}
 	c.answer = outcome.Result
 	return nil
@@ -293,21 +294,21 @@ func (c *call) callTool() *Result {
 // limitResult converts the plugin's result and enforces size limits.
 func (c *call) limitResult() *Result {
 	s := c.session
-	result := s.convertResult(c.tool, c.answer)
+	result := s.convertPluginResult(c.tool, c.answer)
 	result.undoID = undoIDOf(c.spec.Policy, c.answer)
 	if result.Err != nil && result.Err.Code == pluginpb.CodeWithdrawn {
 		s.quarantineTool(c.tool, result.Err.Message)
 	}
-	result.addRefusals(c.refused)
+	result.addNetworkRefusals(c.refused)
 	s.host.shares.CountOutput(s.account.agent, s.account.limits, result.byteSize())
 	return result
 }
 
-// noteConversions tells the agent which arguments were used in another form than it sent.
-func (c *call) noteConversions(result *Result) *Result {
+// noteArgumentConversions tells the agent which arguments were used in another form than it sent.
+func (c *call) noteArgumentConversions(result *Result) *Result {
 	if c.arguments != nil {
 		for _, conversion := range c.arguments.Conversions {
-			result.addNote("[" + conversion + "]")
+			result.addHostNote("[" + conversion + "]")
 		}
 	}
 	return result
@@ -318,7 +319,7 @@ func (c *call) noteConversions(result *Result) *Result {
 func (c *call) logEnd(result *Result) *Result {
 	result.Duration = time.Since(c.began)
 	r := &c.record
-	r.Millis = milliseconds(result.Duration)
+	r.Millis = toMilliseconds(result.Duration)
 	r.Bytes, r.Undo = result.byteSize(), result.undoID
 	if result.Err != nil {
 		r.Error = result.Err.Message

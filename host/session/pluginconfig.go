@@ -25,22 +25,22 @@ func (h *Host) CheckPluginConfig(id string) error {
 	}
 	for _, p := range h.currentPlugins().Plugins() {
 		if p.Manifest.ID == id {
-			return validateConfig(p.Manifest, settings)
+			return checkSettingsAgainstSchema(p.Manifest, settings)
 		}
 	}
 	return nil
 }
 
-// checkPluginConfig checks the operator's settings against the schema in the plugin's manifest, before the plugin
+// checkSettingsAtStart checks the operator's settings against the schema in the plugin's manifest, before the plugin
 // starts.
-func checkPluginConfig(m *pluginpb.Manifest, settings json.RawMessage) error {
-	if err := validateConfig(m, settings); err != nil {
+func checkSettingsAtStart(m *pluginpb.Manifest, settings json.RawMessage) error {
+	if err := checkSettingsAgainstSchema(m, settings); err != nil {
 		return fmt.Errorf("plugins.%s.config does not fit the plugin's schema: %w", m.ID, err)
 	}
 	return nil
 }
 
-func validateConfig(m *pluginpb.Manifest, settings json.RawMessage) error {
+func checkSettingsAgainstSchema(m *pluginpb.Manifest, settings json.RawMessage) error {
 	if len(settings) == 0 {
 		return nil
 	}

@@ -12,11 +12,11 @@ import (
 	"github.com/picoclaw/picoclaw/host/supervise"
 )
 
-// CrashDir returns the directory of plugin crash reports below a home.
-func CrashDir(home string) string { return filepath.Join(home, "logs", "crashes") }
+// CrashReportDir returns the directory of plugin crash reports below a home.
+func CrashReportDir(home string) string { return filepath.Join(home, "logs", "crashes") }
 
-// pluginView is the immutable set of plugins at the last read of the lock file.
-type pluginView struct {
+// pluginSnapshot is the immutable set of plugins at the last read of the lock file.
+type pluginSnapshot struct {
 	catalog *catalog.Catalog
 	lock    fs.FileInfo // nil without a lock file
 }
@@ -39,8 +39,8 @@ func (h *Host) pluginSources() catalog.Sources {
 }
 
 // loadPlugins reads the plugins.
-func (h *Host) loadPlugins() (*pluginView, error) {
-	v := &pluginView{lock: h.lockInfo()}
+func (h *Host) loadPlugins() (*pluginSnapshot, error) {
+	v := &pluginSnapshot{lock: h.lockFileInfo()}
 	var err error
 	if v.catalog, err = catalog.LoadCatalog(h.pluginSources()); err != nil {
 		return nil, err
@@ -51,8 +51,8 @@ func (h *Host) loadPlugins() (*pluginView, error) {
 	return v, nil
 }
 
-// lockInfo returns the lock file's state, to detect changes.
-func (h *Host) lockInfo() fs.FileInfo {
+// lockFileInfo returns the lock file's state, to detect changes.
+func (h *Host) lockFileInfo() fs.FileInfo {
 	if h.store == nil {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (h *Host) lockInfo() fs.FileInfo {
 	return info
 }
 
-func sameFileState(a, b fs.FileInfo) bool {
+func isSameFileState(a, b fs.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
@@ -74,12 +74,12 @@ func sameFileState(a, b fs.FileInfo) bool {
 // or disabled one. Instances of removed or updated plugins finish their calls and exit.
 func (h *Host) currentPlugins() *catalog.Catalog {
 	v := h.pluginView.Load()
-	if sameFileState(v.lock, h.lockInfo()) {
+	if isSameFileState(v.lock, h.lockFileInfo()) {
 		return v.catalog
 	}
 	h.reloadMu.Lock()
 	defer h.reloadMu.Unlock()
-	if v = h.pluginView.Load(); sameFileState(v.lock, h.lockInfo()) {
+	if v = h.pluginView.Load(); isSameFileState(v.lock, h.lockFileInfo()) {
 		return v.catalog
 	}
 	fresh, err := h.loadPlugins()
@@ -88,7 +88,7 @@ func (h *Host) currentPlugins() *catalog.Catalog {
 		return v.catalog
 	}
 	h.pluginView.Store(fresh)
-	h.retireInstances(fresh.catalog)
+	h.stopRetiredInstances(fresh.catalog)
 	return fresh.catalog
 }
 
@@ -104,8 +104,8 @@ func (h *Host) AllTools() []Tool {
 // Plugins returns the current plugins.
 func (h *Host) Plugins() *catalog.Catalog { return h.currentPlugins() }
 
-// retireInstances stops instances whose plugin is no longer offered to any agent.
-func (h *Host) retireInstances(c *catalog.Catalog) {
+// stopRetiredInstances stops instances whose plugin is no longer offered to any agent.
+func (h *Host) stopRetiredInstances(c *catalog.Catalog) {
 	h.mu.Lock()
 	m := h.runtime
 	h.mu.Unlock()
@@ -133,9 +133,9 @@ func (h *Host) retireInstances(c *catalog.Catalog) {
 // pluginPollInterval is how often a serving host checks whether its plugins have changed.
 const pluginPollInterval = 500 * time.Millisecond
 
-// WatchPlugins returns a channel that receives a value whenever plugins or disabled tools may have changed, until done
-// is closed.
-func (h *Host) WatchPlugins(done <-chan struct{}) <-chan struct{} {
+// WatchPluginChanges returns a channel that receives a value whenever plugins or disabled tools may have changed, until
+// done is closed.
+func (h *Host) WatchPluginChanges(done <-chan struct{}) <-chan struct{} {
 	changes := make(chan struct{}, 1)
 	go func() {
 		tick := time.NewTicker(pluginPollInterval)
@@ -159,8 +159,8 @@ func (h *Host) WatchPlugins(done <-chan struct{}) <-chan struct{} {
 	return changes
 }
 
-// pluginProblem returns why a plugin is not offered, if it can't be.
-func pluginProblem(c *catalog.Catalog, id string) error {
+// pluginLoadError returns why a plugin is not offered, if it can't be.
+func pluginLoadError(c *catalog.Catalog, id string) error {
 	for _, p := range c.Problems() {
 		if p.Plugin == id || p.Plugin == "" {
 			return p.Err
@@ -169,8 +169,8 @@ func pluginProblem(c *catalog.Catalog, id string) error {
 	return nil
 }
 
-// problemText joins the reasons why plugins are not offered.
-func problemText(c *catalog.Catalog) string {
+// pluginProblemsText joins the reasons why plugins are not offered.
+func pluginProblemsText(c *catalog.Catalog) string {
 	var all []error
 	for _, p := range c.Problems() {
 		all = append(all, fmt.Errorf("plugin %s is not offered: %w", p.Plugin, p.Err))

@@ -23,14 +23,14 @@ type ConfinedProgram struct {
 	Secrets             []string // operator secrets the proxy inserts for those hosts; the program never sees them
 }
 
-// StartProgram starts a program in the configured isolation layer, with the agent's memory and process limits. It ends
-// with the host.
-func (s *Session) StartProgram(p ConfinedProgram) (*isolation.Process, error) {
+// StartConfinedProgram starts a program in the configured isolation layer, with the agent's memory and process limits.
+// It ends with the host.
+func (s *Session) StartConfinedProgram(p ConfinedProgram) (*isolation.Process, error) {
 	m, err := s.host.initRuntime()
 	if err != nil {
 		return nil, err
 	}
-	open := s.kernelPaths(true).LimitAccess(p.Workspace)
+	open := s.kernelPaths(true).LimitWorkspaceAccess(p.Workspace)
 	profile := isolation.Profile{
 		Name:      p.Name,
 		ReadOnly:  slices.Concat(existingPaths(open.ReadOnly), p.ReadOnly),
@@ -41,24 +41,24 @@ func (s *Session) StartProgram(p ConfinedProgram) (*isolation.Process, error) {
 		Exec:      true,
 		Network:   p.Network && len(p.Hosts) == 0,
 		Terminals: true,
-		Confine:   s.policy.Guard().Restrict,
+		Confine:   s.policy.GuardPolicy().Restrict,
 		UserEnv:   true,
-		UserEnvID: s.userEnvID() + "-" + filepath.Base(p.Name),
+		UserEnvID: s.commandHomeID() + "-" + filepath.Base(p.Name),
 	}
-	if profile.Confine || s.policy.Isolation().Enabled {
-		profile.Group = groupLimits(s.policy.Limits().Exec)
+	if profile.Confine || s.policy.IsolationOptions().Enabled {
+		profile.Group = cgroupLimits(s.policy.CallLimits().Exec)
 	}
 	cmd := *p.Command
 	if len(p.Hosts) > 0 {
-		if !s.policy.Isolation().Enabled {
+		if !s.policy.IsolationOptions().Enabled {
 			return nil, fmt.Errorf("only a sandbox keeps %s to the hosts that it may reach; set isolation.enabled to true, or name no hosts",
 				p.Name)
 		}
-		n, err := s.sandboxedProgramNetwork(SandboxedProgram{Name: p.Name, Hosts: p.Hosts, Secrets: p.Secrets})
+		n, err := s.newSandboxedProgramNetwork(SandboxedProgram{Name: p.Name, Hosts: p.Hosts, Secrets: p.Secrets})
 		if err != nil {
 			return nil, err
 		}
-		env, err := n.attach(&profile)
+		env, err := n.attachToProfile(&profile)
 		if err != nil {
 			return nil, err
 		}

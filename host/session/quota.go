@@ -13,18 +13,18 @@ import (
 // quotaAccount is the agent whose quota a session uses: its own, or that of the agent that delegated the work.
 type quotaAccount struct {
 	agent  string
-	limits quota.Limits
+	limits quota.AgentLimits
 }
 
-// Shares returns the quota ledger.
-func (h *Host) Shares() *quota.Ledger { return h.shares }
+// QuotaLedger returns the quota ledger.
+func (h *Host) QuotaLedger() *quota.Ledger { return h.shares }
 
 // maxOutputDelay limits the delay of one piece of output when an agent is over its output limit. The call's timeout
 // continues.
 const maxOutputDelay = time.Second
 
-// countOutput counts a running call's output against the agent's quota, and delays it over the limit.
-func (s *Session) countOutput(ctx context.Context, events func(Event)) func(Event) {
+// countAndDelayOutput counts a running call's output against the agent's quota, and delays it over the limit.
+func (s *Session) countAndDelayOutput(ctx context.Context, events func(Event)) func(Event) {
 	if events == nil || s.account.limits.Output == 0 {
 		return events
 	}
@@ -52,12 +52,12 @@ func (s *Session) traceQueue(ctx context.Context, events func(Event)) (queued fu
 	return queued, func(err error) { end(err) }
 }
 
-// quotaRefusal returns the result of a call that was not admitted: a limit is exceeded, or the wait ended.
-func (c *call) quotaRefusal(err error) *Result {
-	if stopped := stoppedError(c.ctx); stopped != nil {
+// quotaRefusalResult returns the result of a call that was not admitted: a limit is exceeded, or the wait ended.
+func (c *call) quotaRefusalResult(err error) *Result {
+	if stopped := callStoppedError(c.ctx); stopped != nil {
 		return &Result{Err: stopped}
 	}
-	var over *quota.Exceeded
+	var over *quota.ExceededError
 	if !errors.As(err, &over) {
 		return &Result{Err: &Error{Code: pluginpb.CodeCancelled, Message: c.record.Tool + " was cancelled while it waited"}}
 	}

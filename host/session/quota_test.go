@@ -27,7 +27,7 @@ const onlyOne = "PICOCLAW_AGENTS_DEFAULTS_LIMITS_CALLS_AT_ONCE=1"
 func holding(t *testing.T, s *session.Session) (release func()) {
 	t.Helper()
 	done := make(chan *session.Result)
-	dir := s.Policy().Workspace()
+	dir := s.Policy().WorkspacePath()
 	go func() {
 		const script = `{"command":"touch running; until [ -e enough ]; do sleep 0.01; done"}`
 		done <- s.Call(context.Background(), "exec", json.RawMessage(script), nil)
@@ -63,7 +63,7 @@ func TestAnAgentsCallsWaitForTheirTurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := openWith(t, session.Options{Shares: ledger, Builtin: []session.BuiltinPlugin{{ID: "own", Tools: []session.BuiltinTool{work}}}}, onlyOne)
+	h := openWith(t, session.HostOptions{QuotaLedger: ledger, Builtin: []session.BuiltinPlugin{{ID: "own", Tools: []session.BuiltinTool{work}}}}, onlyOne)
 	s := openSession(t, h)
 	release := holding(t, s)
 
@@ -87,7 +87,7 @@ func TestAnAgentsCallsWaitForTheirTurn(t *testing.T) {
 	if r := <-waits; r.Err != nil || !strings.Contains(r.Text, "enough") {
 		t.Errorf("the tool that has a subagent work: %+v", r)
 	}
-	if u := ledger.Usage()["main"]; u != (quota.Usage{Waited: 2}) {
+	if u := ledger.Usage()["main"]; u != (quota.AgentUsage{Waited: 2}) {
 		t.Errorf("%+v", u)
 	}
 }
@@ -96,7 +96,7 @@ func TestAnAgentsCallsWaitForTheirTurn(t *testing.T) {
 // agents' commands do not.
 func TestCommandWaitsForCommands(t *testing.T) {
 	ledger := &quota.Ledger{}
-	h := openWith(t, session.Options{Shares: ledger})
+	h := openWith(t, session.HostOptions{QuotaLedger: ledger})
 	s := openSession(t, h)
 	var commands sync.WaitGroup
 	limit := max(4, runtime.GOMAXPROCS(0))
@@ -109,17 +109,17 @@ func TestCommandWaitsForCommands(t *testing.T) {
 		})
 	}
 	end := func() {
-		if err := os.WriteFile(filepath.Join(s.Policy().Workspace(), "enough"), nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(s.Policy().WorkspacePath(), "enough"), nil, 0o600); err != nil {
 			t.Error(err)
 		}
 		commands.Wait()
 	}
 	defer end()
 	hosttest.WaitUntil(t, "the commands run", func() bool {
-		running, err := filepath.Glob(filepath.Join(s.Policy().Workspace(), "running*"))
+		running, err := filepath.Glob(filepath.Join(s.Policy().WorkspacePath(), "running*"))
 		return err == nil && len(running) == limit
 	})
-	again := openSession(t, openWith(t, session.Options{Shares: ledger}))
+	again := openSession(t, openWith(t, session.HostOptions{QuotaLedger: ledger}))
 	told, waits := make(chan string, 1), make(chan *session.Result, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -148,8 +148,8 @@ func TestCommandWaitsForCommands(t *testing.T) {
 // A host of another configuration goes on with the count.
 func TestHostsShareACount(t *testing.T) {
 	ledger := &quota.Ledger{}
-	first := openSession(t, openWith(t, session.Options{Shares: ledger}, onlyOne))
-	second := openSession(t, openWith(t, session.Options{Shares: ledger}, onlyOne))
+	first := openSession(t, openWith(t, session.HostOptions{QuotaLedger: ledger}, onlyOne))
+	second := openSession(t, openWith(t, session.HostOptions{QuotaLedger: ledger}, onlyOne))
 	release := holding(t, first)
 	waits := make(chan *session.Result)
 	go func() { waits <- second.Call(context.Background(), "list_dir", json.RawMessage(`{"path":"."}`), nil) }()
@@ -163,7 +163,7 @@ func TestHostsShareACount(t *testing.T) {
 // A call that can't be made in time is refused and recorded, also one of a tool that does not exist.
 func TestACallThatCantHaveItsTurnIsRefused(t *testing.T) {
 	var records []audit.Record
-	h := openWith(t, session.Options{OnCallEnd: func(r audit.Record, _ *session.Result) { records = append(records, r) }},
+	h := openWith(t, session.HostOptions{OnCallEnd: func(r audit.Record, _ *session.Result) { records = append(records, r) }},
 		"PICOCLAW_AGENTS_DEFAULTS_LIMITS_CALLS_PER_MINUTE=1", "PICOCLAW_TOOLS_EXEC_TIMEOUT_SECONDS=1")
 	s := openSession(t, h)
 	for n, tool := range []string{"list_dir", "list_dir", "nonsense"} {
@@ -179,7 +179,7 @@ func TestACallThatCantHaveItsTurnIsRefused(t *testing.T) {
 
 // With room for one plugin process, one ends for the other; not while it has a command in the background.
 func TestPluginsMakeRoomForEachOther(t *testing.T) {
-	s := openSession(t, openWith(t, session.Options{}, "PICOCLAW_AGENTS_DEFAULTS_LIMITS_PLUGINS=1"))
+	s := openSession(t, openWith(t, session.HostOptions{}, "PICOCLAW_AGENTS_DEFAULTS_LIMITS_PLUGINS=1"))
 	for range 2 {
 		if r := call(t, s, "exec", map[string]any{"command": "true"}); r.Err != nil {
 			t.Error(r.Err)

@@ -22,7 +22,7 @@ type ReplayResult struct {
 // ReplayCall decides on a logged call without making it, with the current files. The log omits secrets and truncates
 // long arguments, which can make the decision inexact.
 func (s *Session) ReplayCall(r audit.Record) ReplayResult {
-	out := s.replayDecision(r)
+	out := s.decideLoggedCall(r)
 	switch {
 	case out.Inexact != "":
 	case r.Parent != "":
@@ -33,9 +33,9 @@ func (s *Session) ReplayCall(r audit.Record) ReplayResult {
 	return out
 }
 
-func (s *Session) replayDecision(r audit.Record) ReplayResult {
+func (s *Session) decideLoggedCall(r audit.Record) ReplayResult {
 	if r.Tool == "network" {
-		return s.replayConnection(r)
+		return s.decideLoggedConnection(r)
 	}
 	raw := json.RawMessage("{}")
 	if len(r.Args) > 0 {
@@ -44,7 +44,7 @@ func (s *Session) replayDecision(r audit.Record) ReplayResult {
 			return ReplayResult{Inexact: err.Error()}
 		}
 	}
-	t, args, e := s.findAndDecode(r.Tool, raw)
+	t, args, e := s.findToolAndArguments(r.Tool, raw)
 	// invalid calls and calls of unknown tools are logged without arguments
 	unread := len(r.Args) == 0 && r.Decision == guard.Deny.String()
 	if e != nil {
@@ -59,8 +59,8 @@ func (s *Session) replayDecision(r audit.Record) ReplayResult {
 		out.Inexact = "its arguments were not recorded"
 	}
 	for _, site := range args.claims {
-		for _, at := range valuesAt(args.Values, site.Path) {
-			if !audit.IsWhole(at.value) {
+		for _, at := range valuesAtSite(args.Values, site.Path) {
+			if !audit.IsArgumentWhole(at.value) {
 				out.Inexact = "its argument " + site.Path[0] + " was cut short or had a secret in it"
 			}
 		}
@@ -68,8 +68,8 @@ func (s *Session) replayDecision(r audit.Record) ReplayResult {
 	return out
 }
 
-// replayConnection decides on a logged connection.
-func (s *Session) replayConnection(r audit.Record) ReplayResult {
+// decideLoggedConnection decides on a logged connection.
+func (s *Session) decideLoggedConnection(r audit.Record) ReplayResult {
 	name, _ := r.Args["host"].(string)
 	port, _ := r.Args["port"].(float64)
 	if name == "" || port == 0 {

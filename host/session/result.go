@@ -28,8 +28,8 @@ type Error = sdk.Error
 // Content is one block of a result: text, media, or a resource with a URI.
 type Content = sdk.Content
 
-// convertContent converts a plugin's content blocks.
-func convertContent(blocks []*pluginpb.Content) []Content {
+// convertContentBlocks converts a plugin's content blocks.
+func convertContentBlocks(blocks []*pluginpb.Content) []Content {
 	var all []Content
 	for _, b := range blocks {
 		all = append(all, Content{Text: b.GetText(), Data: b.GetData(), MediaType: b.GetMediaType(), URI: b.GetUri(),
@@ -38,8 +38,8 @@ func convertContent(blocks []*pluginpb.Content) []Content {
 	return all
 }
 
-// addNote appends the host's own words to what the agent reads.
-func (r *Result) addNote(note string) {
+// addHostNote appends the host's own words to what the agent reads.
+func (r *Result) addHostNote(note string) {
 	if r.Text == "" && len(r.Content) == 0 {
 		r.Text = string(r.Structured) // which agents read where there is no text
 	}
@@ -52,10 +52,10 @@ func (r *Result) addNote(note string) {
 	}
 }
 
-// addRefusals appends refused network connections to the result.
-func (r *Result) addRefusals(reasons []string) {
+// addNetworkRefusals appends refused network connections to the result.
+func (r *Result) addNetworkRefusals(reasons []string) {
 	for _, reason := range reasons {
-		r.addNote("[" + reason + "]")
+		r.addHostNote("[" + reason + "]")
 		if r.Err != nil && r.Err.Hint == "" {
 			r.Err.Hint = reason
 		}

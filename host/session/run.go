@@ -20,8 +20,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
 )
 
-// RunSpec is a whole program that a person runs with an agent's access to one workspace.
-type RunSpec struct {
+// ProgramRunSpec is a whole program that a person runs with an agent's access to one workspace.
+type ProgramRunSpec struct {
 	Name string // of the program, in messages and in the audit log
 	// Supervisor is the process to start, which confines the program. Env is its whole environment, except for HOME and
 	// proxy variables.
@@ -30,30 +30,30 @@ type RunSpec struct {
 	UserEnv    string         // names the HOME directory; it does not depend on the policy
 	ReadOnly   []string       // other existing paths the program can read
 	Hosts      []string       // allowed hosts in addition to the policy's, as in network.allow
-	Secrets    []RunSecret
+	Secrets    []ProgramRunSecret
 }
 
-// RunSecret is a secret that the proxy inserts for some hosts. The program sees only the placeholder.
-type RunSecret struct {
+// ProgramRunSecret is a secret that the proxy inserts for some hosts. The program sees only the placeholder.
+type ProgramRunSecret struct {
 	Name, Placeholder, Value string
 	config.Secret            // hosts and header; its source is not used
 }
 
-// Run is a running program.
-type Run struct {
+// ProgramRun is a running program.
+type ProgramRun struct {
 	*isolation.Process
 
 	// Policy is what the supervisor enforces on the program.
 	Policy *pluginpolicy.Policy
 
 	session *Session
-	network *network
-	calls   *networkCall
+	network *sandboxNetwork
+	calls   *watchedCall
 	record  audit.Record
 }
 
 // RefusedConnections returns the reasons for connections refused so far.
-func (r *Run) RefusedConnections() []string {
+func (r *ProgramRun) RefusedConnections() []string {
 	if r.network == nil {
 		return nil
 	}
@@ -62,42 +62,42 @@ func (r *Run) RefusedConnections() []string {
 	return slices.Clone(r.calls.refused)
 }
 
-// EndRun writes the end of the run to the audit log: undoID is its change in the undo history, and failure what went
+// LogRunEnd writes the end of the run to the audit log: undoID is its change in the undo history, and failure what went
 // wrong; both may be empty.
-func (r *Run) EndRun(undoID, failure string) error {
+func (r *ProgramRun) LogRunEnd(undoID, failure string) error {
 	end := r.record
-	end.State, end.Millis = "", milliseconds(time.Since(end.Time))
+	end.State, end.Millis = "", toMilliseconds(time.Since(end.Time))
 	end.Undo, end.Error = undoID, failure
 	return r.session.logCallEnd(end, &Result{}).toError()
 }
 
-// StartRun writes the begin of a run to the audit log and starts the program's supervisor in a sandbox. It ends with the
-// host.
-func (s *Session) StartRun(ctx context.Context, spec RunSpec) (*Run, error) {
+// StartRun writes the begin of a run to the audit log and starts the program's supervisor in a sandbox. It ends with
+// the host.
+func (s *Session) StartRun(ctx context.Context, spec ProgramRunSpec) (*ProgramRun, error) {
 	m, err := s.host.initRuntime()
 	if err != nil {
 		return nil, err
 	}
-	if !s.policy.Isolation().Enabled {
+	if !s.policy.IsolationOptions().Enabled {
 		return nil, fmt.Errorf("%s needs a sandbox; load the configuration with one", spec.Name)
 	}
-	plugin := s.runPlugin(spec)
-	run := &Run{Policy: plugin.Policy, session: s, record: audit.Record{
-		Time: time.Now().UTC(), Agent: s.policy.Agent(), Session: s.id, Origin: string(s.origin), Tool: runTool, Args: spec.Args,
+	plugin := s.runInstanceSpec(spec)
+	run := &ProgramRun{Policy: plugin.Policy, session: s, record: audit.Record{
+		Time: time.Now().UTC(), Agent: s.policy.AgentID(), Session: s.id, Origin: string(s.origin), Tool: runTool, Args: spec.Args,
 		Decision: guard.Allow.String(), Call: s.id + "-run", State: audit.Begun,
 	}.Shortened()}
-	if s.hasUndo(plugin.Policy.Grants, &plugin.Policy.Exec) {
-		if err = s.attachUndo(plugin); err != nil {
+	if s.pluginHasUndo(plugin.Policy.Grants, &plugin.Policy.Exec) {
+		if err = s.attachUndoStore(plugin); err != nil {
 			return nil, err
 		}
 	}
 	cmd := *spec.Supervisor
-	if s.policy.Isolation().Network {
-		if run.network, err = s.runNetwork(spec); err != nil {
+	if s.policy.IsolationOptions().Network {
+		if run.network, err = s.newRunNetwork(spec); err != nil {
 			return nil, err
 		}
 		var env []string
-		if env, err = run.network.attach(&plugin.Profile); err != nil {
+		if env, err = run.network.attachToProfile(&plugin.Profile); err != nil {
 			return nil, err
 		}
 		plugin.Policy.Exec.Env = append(plugin.Policy.Exec.Env, env...)
@@ -107,7 +107,7 @@ func (s *Session) StartRun(ctx context.Context, spec RunSpec) (*Run, error) {
 		return nil, refused.toError()
 	}
 	if run.Process, err = m.isolation.Start(&cmd, plugin.Profile); err != nil {
-		return nil, errors.Join(err, run.EndRun("", err.Error()))
+		return nil, errors.Join(err, run.LogRunEnd("", err.Error()))
 	}
 	return run, nil
 }
@@ -123,15 +123,15 @@ func (r *Result) toError() error {
 	return r.Err
 }
 
-// runPlugin describes the supervisor like a plugin with the exec grant.
-func (s *Session) runPlugin(spec RunSpec) *supervise.Spec {
-	grants := pluginpb.Grant{Workspace: pluginpb.ReadWriteWorkspace, Exec: true, Network: s.policy.Isolation().Network, Takeback: true}
+// runInstanceSpec describes the supervisor like a plugin with the exec grant.
+func (s *Session) runInstanceSpec(spec ProgramRunSpec) *supervise.Spec {
+	grants := pluginpb.Grant{Workspace: pluginpb.ReadWriteWorkspace, Exec: true, Network: s.policy.IsolationOptions().Network, Takeback: true}
 	open := s.kernelPaths(true)
-	limits := s.policy.Limits().Run
-	limits.Memory = commandMemory(limits)
+	limits := s.policy.CallLimits().Run
+	limits.Memory = commandMemoryLimit(limits)
 	out := &supervise.Spec{
 		Manifest: &pluginpb.Manifest{ID: spec.Name},
-		Policy:   &pluginpolicy.Policy{Agent: s.policy.Agent(), Guard: s.policy.Guard(), Grants: grants},
+		Policy:   &pluginpolicy.Policy{Agent: s.policy.AgentID(), Guard: s.policy.GuardPolicy(), Grants: grants},
 		Profile: isolation.Profile{
 			Name:      spec.Name,
 			ReadOnly:  slices.Concat(existingPaths(open.ReadOnly), spec.ReadOnly),
@@ -141,28 +141,28 @@ func (s *Session) runPlugin(spec RunSpec) *supervise.Spec {
 			Protect:   s.protectedPaths,
 			Exec:      true,
 			Terminals: true,
-			Confine:   s.policy.Guard().Restrict,
+			Confine:   s.policy.GuardPolicy().Restrict,
 			UserEnv:   true,
 			UserEnvID: spec.UserEnv,
-			Group:     groupLimits(limits),
+			Group:     cgroupLimits(limits),
 		},
 	}
 	settings := &out.Policy.Exec
-	s.confineCommands(settings, grants.Workspace, spec.UserEnv)
+	s.configureCommandSandbox(settings, grants.Workspace, spec.UserEnv)
 	settings.ReadOnly = append(settings.ReadOnly, spec.ReadOnly...)
 	settings.Limits = limits
-	settings.Env = hostVariables(s.policy.ExecEnv()...)
+	settings.Env = hostEnvironment(s.policy.CommandEnvNames()...)
 	return out
 }
 
-// runNetwork returns the network of a program: the policy's hosts and the given ones, and no others.
-func (s *Session) runNetwork(spec RunSpec) (*network, error) {
-	reached := s.policy.Network()
+// newRunNetwork returns the network of a program: the policy's hosts and the given ones, and no others.
+func (s *Session) newRunNetwork(spec ProgramRunSpec) (*sandboxNetwork, error) {
+	reached := s.policy.NetworkRules()
 	if reached == nil {
 		reached = &policy.NetworkRules{}
 	}
 	reached.Allow = append(reached.Allow, spec.Hosts...)
-	n, err := s.host.sharedNetwork(s, reached, spec.Name, pluginpb.Grant{})
+	n, err := s.host.openSharedNetwork(s, reached, spec.Name, pluginpb.Grant{})
 	if err != nil {
 		return nil, err
 	}
@@ -172,22 +172,22 @@ func (s *Session) runNetwork(spec RunSpec) (*network, error) {
 			Hosts: secret.Hosts, Header: secret.As.Header, Template: secret.As.Value})
 	}
 	if len(n.secrets) > 0 && n.authority == nil {
-		n.authority, err = egress.NewAuthority()
+		n.authority, err = egress.NewCertificateAuthority()
 	}
 	return n, err
 }
 
-// StoredSecrets returns the operator's secrets with these names as secrets of a run.
-func (s *Session) StoredSecrets(names []string) ([]RunSecret, error) {
+// StoredRunSecrets returns the operator's secrets with these names as secrets of a run.
+func (s *Session) StoredRunSecrets(names []string) ([]ProgramRunSecret, error) {
 	all := s.policy.Secrets()
 	maps.DeleteFunc(all, func(name string, _ config.Secret) bool { return !slices.Contains(names, name) })
-	fetched, err := fetchSecrets(all, names)
+	fetched, err := fetchGrantedSecrets(all, names)
 	if err != nil {
 		return nil, err
 	}
-	var out []RunSecret
+	var out []ProgramRunSecret
 	for _, one := range fetched {
-		out = append(out, RunSecret{Name: one.Name, Value: one.Value, Secret: all[one.Name]})
+		out = append(out, ProgramRunSecret{Name: one.Name, Value: one.Value, Secret: all[one.Name]})
 	}
 	return out, nil
 }

@@ -27,38 +27,38 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/undo"
 )
 
-// instanceSpec describes the instance of a plugin for this session's calls. It is computed once, since a session's
-// policy never changes.
-func (s *Session) instanceSpec(p *catalog.Plugin) (*supervise.Spec, error) {
+// pluginInstanceSpec describes the instance of a plugin for this session's calls. It is computed once, since a
+// session's policy never changes.
+func (s *Session) pluginInstanceSpec(p *catalog.Plugin) (*supervise.Spec, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, err := os.Stat(s.policy.Workspace()); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(s.policy.WorkspacePath()); errors.Is(err, fs.ErrNotExist) {
 		clear(s.specs) // they name existing directories only
-		return nil, fmt.Errorf("workspace %q does not exist any more; create it", s.policy.Workspace())
+		return nil, fmt.Errorf("workspace %q does not exist any more; create it", s.policy.WorkspacePath())
 	}
 	if spec := s.specs[p]; spec != nil {
 		return spec, nil
 	}
 	given := s.pluginPolicy(p)
 	if !given.Enabled {
-		return nil, fmt.Errorf("plugin %s is not enabled for agent %s", p.Manifest.ID, s.policy.Agent())
+		return nil, fmt.Errorf("plugin %s is not enabled for agent %s", p.Manifest.ID, s.policy.AgentID())
 	}
-	if err := checkPluginConfig(p.Manifest, given.Config); err != nil {
+	if err := checkSettingsAtStart(p.Manifest, given.Config); err != nil {
 		return nil, err
 	}
 	grants := given.Grants.Intersect(p.Manifest.Grants)
-	limits := s.policy.Limits()
-	policy := &pluginpolicy.Policy{Guard: s.policy.Guard(), Grants: grants, Config: given.Config}
+	limits := s.policy.CallLimits()
+	policy := &pluginpolicy.Policy{Guard: s.policy.GuardPolicy(), Grants: grants, Config: given.Config}
 	policy.Exec.Timeout = limits.ExecTimeout
 	if s.origin == Cron && limits.CronTimeout > 0 {
 		policy.Exec.Timeout = limits.CronTimeout
 	}
 	if grants.Exec {
-		policy.Agent = s.policy.Agent()
-		policy.Exec.Env = hostVariables(s.policy.ExecEnv()...)
-		s.confineCommands(&policy.Exec, grants.Workspace, s.pluginUserEnvID(p))
+		policy.Agent = s.policy.AgentID()
+		policy.Exec.Env = hostEnvironment(s.policy.CommandEnvNames()...)
+		s.configureCommandSandbox(&policy.Exec, grants.Workspace, s.pluginCommandHomeID(p))
 	}
-	policy.Guard.Exec.UndoableDeletes = policy.Guard.Exec.UndoableDeletes && s.undoesCommands(p)
+	policy.Guard.Exec.UndoableDeletes = policy.Guard.Exec.UndoableDeletes && s.undoCoversCommands(p)
 	spec := &supervise.Spec{
 		Manifest:     p.Manifest,
 		Binary:       p.Binary,
@@ -73,24 +73,24 @@ func (s *Session) instanceSpec(p *catalog.Plugin) (*supervise.Spec, error) {
 		return nil, err
 	}
 	if grants.State {
-		if err := s.attachState(spec); err != nil {
+		if err := s.attachStateDir(spec); err != nil {
 			return nil, err
 		}
 	}
 	switch {
-	case s.hasUndo(grants, &policy.Exec):
-		if err := s.attachUndo(spec); err != nil {
+	case s.pluginHasUndo(grants, &policy.Exec):
+		if err := s.attachUndoStore(spec); err != nil {
 			return nil, err
 		}
-	case grants.Takeback && s.policy.Undo().Enabled:
+	case grants.Takeback && s.policy.UndoLimits().Enabled:
 		s.host.logger.Info("nothing holds commands to less than their plugin at this place, so undo does without this plugin",
-			"plugin", p.Manifest.ID, "dir", s.undoStore())
+			"plugin", p.Manifest.ID, "dir", s.undoStoreDir())
 	}
 	if p.Pin != nil {
 		if p.Pin.Data != "" {
 			policy.DataDir = filepath.Join(p.Dir, store.DataDir)
 			spec.Profile.ReadOnly = append(spec.Profile.ReadOnly, existingPaths([]string{policy.DataDir})...)
-			spec.Profile.Programs = resolvePrograms(p.Dir, grants.Programs)
+			spec.Profile.Programs = resolvePackagePrograms(p.Dir, grants.Programs)
 		}
 		spec.Program = p.Pin.Binary
 		spec.Copy = func(to string) error { return store.CopyVerified(p.Manifest.ID, p.Dir, to, p.Pin.Files) }
@@ -103,8 +103,8 @@ func (s *Session) instanceSpec(p *catalog.Plugin) (*supervise.Spec, error) {
 	return spec, nil
 }
 
-// resolvePrograms makes paths absolute for programs inside a plugin's package.
-func resolvePrograms(dir string, names []string) []string {
+// resolvePackagePrograms makes paths absolute for programs inside a plugin's package.
+func resolvePackagePrograms(dir string, names []string) []string {
 	out := slices.Clone(names)
 	for i, name := range out {
 		if strings.HasPrefix(name, store.DataDir+"/") && filepath.IsLocal(name) {
@@ -117,31 +117,31 @@ func resolvePrograms(dir string, names []string) []string {
 // pluginPolicy returns the policy for a plugin, limited to the grants given at install.
 func (s *Session) pluginPolicy(p *catalog.Plugin) policy.PluginPolicy {
 	if p.Pin == nil {
-		return s.policy.Plugin(p.Manifest.ID)
+		return s.policy.PluginPolicy(p.Manifest.ID)
 	}
-	return s.policy.InstalledPlugin(p.Manifest.ID, p.Pin.Grants)
+	return s.policy.InstalledPluginPolicy(p.Manifest.ID, p.Pin.Grants)
 }
 
 // takebackName is the directory of the undo stores, next to the plugins' state directories.
 const takebackName = "takeback"
 
-// CheckStateName returns an error if a plugin of that id can't have a state directory.
-func CheckStateName(plugin string) error {
+// CheckStateDirName returns an error if a plugin of that id can't have a state directory.
+func CheckStateDirName(plugin string) error {
 	if plugin == takebackName {
 		return fmt.Errorf("plugin %s can't keep state: the directory of that name is where undo's is; give it another id", plugin)
 	}
 	return nil
 }
 
-// StateDir returns the directory of a plugin's state below a home.
-func StateDir(home, plugin string) string { return filepath.Join(home, "state", plugin) }
+// PluginStateDir returns the directory of a plugin's state below a home.
+func PluginStateDir(home, plugin string) string { return filepath.Join(home, "state", plugin) }
 
-// attachState gives a plugin its state directory for this agent.
-func (s *Session) attachState(spec *supervise.Spec) error {
-	if err := CheckStateName(spec.Manifest.ID); err != nil {
+// attachStateDir gives a plugin its state directory for this agent.
+func (s *Session) attachStateDir(spec *supervise.Spec) error {
+	if err := CheckStateDirName(spec.Manifest.ID); err != nil {
 		return err
 	}
-	dir, err := attachDir(spec, s.stateDir(spec.Manifest.ID))
+	dir, err := createAndAttachDir(spec, s.agentStateDir(spec.Manifest.ID))
 	if err != nil {
 		return fmt.Errorf("the state directory of plugin %s: %w", spec.Manifest.ID, err)
 	}
@@ -149,31 +149,32 @@ func (s *Session) attachState(spec *supervise.Spec) error {
 	return nil
 }
 
-// hasUndo reports whether a plugin gets this agent's undo store. It does not if its commands could write to the store
-// too.
-func (s *Session) hasUndo(grants pluginpb.Grant, settings *exec.Settings) bool {
-	return grants.Takeback && s.policy.Undo().Enabled &&
-		(!grants.Exec || settings.Confine && !s.commandsCanWrite(settings, s.undoDir(grants)))
+// pluginHasUndo reports whether a plugin gets this agent's undo store. It does not if its commands could write to the
+// store too.
+func (s *Session) pluginHasUndo(grants pluginpb.Grant, settings *exec.Settings) bool {
+	return grants.Takeback && s.policy.UndoLimits().Enabled &&
+		(!grants.Exec || settings.Confine && !s.commandsCanWriteTo(settings, s.undoDirInSandbox(grants)))
 }
 
-// undoDir returns the path of this agent's undo store inside the plugin's sandbox.
-func (s *Session) undoDir(grants pluginpb.Grant) string {
-	if dir := s.undoStore(); !s.isPrivateDir(grants, dir) {
+// undoDirInSandbox returns the path of this agent's undo store inside the plugin's sandbox.
+func (s *Session) undoDirInSandbox(grants pluginpb.Grant) string {
+	if dir := s.undoStoreDir(); !s.isInPrivateTemp(grants, dir) {
 		return dir
 	}
 	return sandboxUndoDir
 }
 
-// undoStore returns the directory of this session's undo store: the agent's, unless [Session.UseUndoStore] chose another.
-func (s *Session) undoStore() string { return cmp.Or(s.undoOf, s.stateDir(takebackName)) }
+// undoStoreDir returns the directory of this session's undo store: the agent's, unless [Session.UseUndoStore] chose
+// another.
+func (s *Session) undoStoreDir() string { return cmp.Or(s.undoOf, s.agentStateDir(takebackName)) }
 
 // UseUndoStore makes undo and history use another store than the agent's. Call it before the first call.
 func (s *Session) UseUndoStore(dir string) { s.undoOf = dir }
 
-// attachUndo gives a plugin this session's undo store.
-func (s *Session) attachUndo(spec *supervise.Spec) error {
-	dir, err := attachDir(spec, s.undoStore())
-	if err == nil && s.isPrivateDir(spec.Policy.Grants, dir) {
+// attachUndoStore gives a plugin this session's undo store.
+func (s *Session) attachUndoStore(spec *supervise.Spec) error {
+	dir, err := createAndAttachDir(spec, s.undoStoreDir())
+	if err == nil && s.isInPrivateTemp(spec.Policy.Grants, dir) {
 		spec.Profile.ReadWrite = slices.DeleteFunc(spec.Profile.ReadWrite, func(path string) bool { return path == dir })
 		spec.Profile.Elsewhere = map[string]string{sandboxUndoDir: dir}
 		dir = sandboxUndoDir
@@ -181,7 +182,7 @@ func (s *Session) attachUndo(spec *supervise.Spec) error {
 	if err != nil {
 		return fmt.Errorf("the undo store for plugin %s: %w", spec.Manifest.ID, err)
 	}
-	limits := s.policy.Undo()
+	limits := s.policy.UndoLimits()
 	spec.Policy.Undo = undo.Options{Dir: dir, MaxBytes: limits.MaxSize, MaxAge: limits.MaxAge}
 	return nil
 }
@@ -189,18 +190,18 @@ func (s *Session) attachUndo(spec *supervise.Spec) error {
 // sandboxUndoDir is the undo store's path in a sandbox whose commands have all of /tmp, for a home below /tmp.
 const sandboxUndoDir = "/run/picoclaw/undo"
 
-// isPrivateDir reports whether a plugin's commands could write to a directory because it is below the sandbox's private
-// /tmp or /dev/shm.
-func (s *Session) isPrivateDir(grants pluginpb.Grant, dir string) bool {
-	return grants.Exec && s.policy.Isolation().Enabled && paths.WithinAny(isolation.PrivateDirs(), dir)
+// isInPrivateTemp reports whether a plugin's commands could write to a directory because it is below the sandbox's
+// private /tmp or /dev/shm.
+func (s *Session) isInPrivateTemp(grants pluginpb.Grant, dir string) bool {
+	return grants.Exec && s.policy.IsolationOptions().Enabled && paths.WithinAny(isolation.PrivateDirs(), dir)
 }
 
-func (s *Session) stateDir(name string) string {
-	return filepath.Join(StateDir(s.policy.Home(), name), s.policy.Agent())
+func (s *Session) agentStateDir(name string) string {
+	return filepath.Join(PluginStateDir(s.policy.HomePath(), name), s.policy.AgentID())
 }
 
-// attachDir creates a directory of the home, and lets a plugin write to it.
-func attachDir(spec *supervise.Spec, dir string) (string, error) {
+// createAndAttachDir creates a directory of the home, and lets a plugin write to it.
+func createAndAttachDir(spec *supervise.Spec, dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
@@ -215,7 +216,7 @@ func attachDir(spec *supervise.Spec, dir string) (string, error) {
 // sandboxProfile returns the sandbox of a plugin: paths the policy opens, limited by the grants. It does not depend on
 // calls.
 func (s *Session) sandboxProfile(p *catalog.Plugin, g pluginpb.Grant) isolation.Profile {
-	open := s.kernelPaths(g.Exec).LimitAccess(g.Workspace)
+	open := s.kernelPaths(g.Exec).LimitWorkspaceAccess(g.Workspace)
 	profile := isolation.Profile{
 		Name:      p.Manifest.ID,
 		ReadOnly:  existingPaths(open.ReadOnly),
@@ -226,15 +227,15 @@ func (s *Session) sandboxProfile(p *catalog.Plugin, g pluginpb.Grant) isolation.
 		Programs:  g.Programs,
 		Network:   g.Network,
 		Terminals: g.Exec,
-		Confine:   s.policy.Guard().Restrict,
+		Confine:   s.policy.GuardPolicy().Restrict,
 		UserEnv:   g.Exec,
-		UserEnvID: s.pluginUserEnvID(p),
+		UserEnvID: s.pluginCommandHomeID(p),
 	}
 	if g.Exec {
 		profile.Protect = s.protectedPaths
 	}
-	if profile.Confine || s.policy.Isolation().Enabled {
-		profile.Group = groupLimits(s.policy.Limits().Exec)
+	if profile.Confine || s.policy.IsolationOptions().Enabled {
+		profile.Group = cgroupLimits(s.policy.CallLimits().Exec)
 		if g.Exec {
 			profile.Group.Weight = commandWeight
 		}
@@ -245,7 +246,7 @@ func (s *Session) sandboxProfile(p *catalog.Plugin, g pluginpb.Grant) isolation.
 // protectedPaths returns the protected paths to mount read-only. A mount can't have exceptions, so it omits paths that
 // a person may approve. Files protected by content are included only if commands' changes are not checked.
 func (s *Session) protectedPaths() ([]string, error) {
-	p := s.policy.Guard()
+	p := s.policy.GuardPolicy()
 	rules, err := protect.New(p.Workspace, protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}, nil)
 	if err != nil {
 		return nil, err
@@ -256,8 +257,8 @@ func (s *Session) protectedPaths() ([]string, error) {
 
 // kernelPaths returns the paths the policy opens to a plugin. With exec, a sandbox has a private /tmp.
 func (s *Session) kernelPaths(exec bool) policy.KernelPaths {
-	if exec && s.policy.Isolation().Enabled {
-		return s.policy.SandboxPaths()
+	if exec && s.policy.IsolationOptions().Enabled {
+		return s.policy.SandboxKernelPaths()
 	}
 	return s.policy.KernelPaths()
 }
@@ -278,11 +279,11 @@ func pluginEnvironment(g pluginpb.Grant) []string {
 	if g.Exec {
 		names = append(names, "PATH", "LANG", "LC_ALL", "TERM", "TZ")
 	}
-	return hostVariables(names...)
+	return hostEnvironment(names...)
 }
 
-// hostVariables returns the named variables of the host's environment that are set, as NAME=value, sorted.
-func hostVariables(names ...string) []string {
+// hostEnvironment returns the named variables of the host's environment that are set, as NAME=value, sorted.
+func hostEnvironment(names ...string) []string {
 	var env []string
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 		if value, ok := os.LookupEnv(name); ok {
@@ -292,7 +293,7 @@ func hostVariables(names ...string) []string {
 	return env
 }
 
-func joinNames(names []string) string { return strings.Join(names, ", ") }
+func joinWithCommas(names []string) string { return strings.Join(names, ", ") }
 
 // The control group's limits exceed those of a command by these amounts, so that the plugin can end a command over its
 // limit with a message before the kernel kills it.
@@ -307,18 +308,19 @@ const (
 	commandWeight = 25
 )
 
-// groupLimits returns the control group limits of an instance with all its commands. The plugin limits single commands.
-func groupLimits(l limits.Limits) isolation.GroupLimits {
-	g := isolation.GroupLimits{Memory: commandMemory(l) + spareMemory, Weight: pluginWeight}
+// cgroupLimits returns the control group limits of an instance with all its commands. The plugin limits single
+// commands.
+func cgroupLimits(l limits.Limits) isolation.GroupLimits {
+	g := isolation.GroupLimits{Memory: commandMemoryLimit(l) + spareMemory, Weight: pluginWeight}
 	if l.Processes > 0 {
 		g.Processes = l.Processes + spareProcesses
 	}
 	return g
 }
 
-// commandMemory returns the memory limit of a command: the operator's, but at most three quarters of the machine's
+// commandMemoryLimit returns the memory limit of a command: the operator's, but at most three quarters of the machine's
 // memory.
-func commandMemory(l limits.Limits) int64 {
+func commandMemoryLimit(l limits.Limits) int64 {
 	if most := isolation.MachineMemory() / 4 * 3; most > 0 && (l.Memory <= 0 || l.Memory > most) {
 		return most
 	}

@@ -18,15 +18,15 @@ import (
 // secretTimeout limits a program that prints a secret; it may contact a service or ask a person.
 const secretTimeout = time.Minute
 
-// fetchSecrets fetches the granted secrets that exist.
-func fetchSecrets(all map[string]config.Secret, granted []string) ([]egress.Secret, error) {
+// fetchGrantedSecrets fetches the granted secrets that exist.
+func fetchGrantedSecrets(all map[string]config.Secret, granted []string) ([]egress.Secret, error) {
 	var out []egress.Secret
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if !slices.Contains(granted, name) && !slices.Contains(granted, pluginpb.AnySecret) {
 			continue
 		}
 		s := all[name]
-		value, err := readSecret(s)
+		value, err := readSecretSource(s)
 		if err != nil {
 			return nil, fmt.Errorf("secrets.%s.from: %w", name, err)
 		}
@@ -38,16 +38,16 @@ func fetchSecrets(all map[string]config.Secret, granted []string) ([]egress.Secr
 	return out, nil
 }
 
-// Secret returns the value of an operator's secret for the host itself. It never reaches agents or sandboxes.
-func (h *Host) Secret(name string) (string, error) { return Secret(h.config, name) }
+// FetchSecret returns the value of an operator's secret for the host itself. It never reaches agents or sandboxes.
+func (h *Host) FetchSecret(name string) (string, error) { return FetchSecret(h.config, name) }
 
-// Secret is [Host.Secret] without a host.
-func Secret(cfg *config.Config, name string) (string, error) {
+// FetchSecret is [Host.FetchSecret] without a host.
+func FetchSecret(cfg *config.Config, name string) (string, error) {
 	s, ok := cfg.Secrets()[name]
 	if !ok {
 		return "", fmt.Errorf("there is no secret %s; say in the configuration where it comes from: secrets.%s", name, name)
 	}
-	value, err := readSecret(s)
+	value, err := readSecretSource(s)
 	if err != nil {
 		return "", fmt.Errorf("secrets.%s.from: %w", name, err)
 	}
@@ -57,7 +57,7 @@ func Secret(cfg *config.Config, name string) (string, error) {
 // minSecretLength is the minimum length of a secret: shorter ones match unrelated text and can be guessed.
 const minSecretLength = 8
 
-func readSecret(s config.Secret) (string, error) {
+func readSecretSource(s config.Secret) (string, error) {
 	var data []byte
 	var err error
 	switch {

@@ -48,12 +48,12 @@ type Session struct {
 
 	mu       sync.Mutex
 	specs    map[*catalog.Plugin]*supervise.Spec // created at the first call
-	networks map[*catalog.Plugin]*network        // for the specs that have one
+	networks map[*catalog.Plugin]*sandboxNetwork // for the specs that have one
 }
 
 // OpenSession opens a session for an agent; the empty id means the first agent in the configuration.
 func (h *Host) OpenSession(agent string, origin Origin) (*Session, error) {
-	p, err := h.resolvePolicy(agent, policy.ResolvePolicy)
+	p, err := h.resolveAgentPolicy(agent, policy.ResolvePolicy)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (h *Host) OpenSession(agent string, origin Origin) (*Session, error) {
 // OpenPreview opens a session that decides on calls without making them. It changes nothing: a missing workspace is not
 // created.
 func (h *Host) OpenPreview(agent string, origin Origin) (*Session, error) {
-	p, err := h.resolvePolicy(agent, policy.PreviewPolicy)
+	p, err := h.resolveAgentPolicy(agent, policy.PreviewPolicy)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (h *Host) OpenPreview(agent string, origin Origin) (*Session, error) {
 	return s, nil
 }
 
-func (h *Host) resolvePolicy(agent string, resolve func(*config.Config, string) (*policy.Policy, error)) (*policy.Policy,
+func (h *Host) resolveAgentPolicy(agent string, resolve func(*config.Config, string) (*policy.Policy, error)) (*policy.Policy,
 	error) {
 	ids := h.config.AgentIDs()
 	if agent == "" {
@@ -98,7 +98,7 @@ func (h *Host) newSession(p *policy.Policy, origin Origin) (*Session, error) {
 		host:    h,
 		origin:  origin,
 		policy:  p,
-		account: quotaAccount{p.Agent(), p.Limits().Share},
+		account: quotaAccount{p.AgentID(), p.CallLimits().Share},
 		specs:   make(map[*catalog.Plugin]*supervise.Spec),
 	}
 	g, err := guard.NewGuard(s.guardPolicy())
@@ -135,7 +135,7 @@ func (s *Session) Tools() []Tool {
 			short[t.Spec.Name]++
 		}
 	}
-	tools, rules := make([]Tool, 0, len(enabled)), s.policy.Tools()
+	tools, rules := make([]Tool, 0, len(enabled)), s.policy.ToolRules()
 	for _, t := range enabled {
 		name := t.Spec.Name
 		if short[name] != 1 || t.Plugin.Manifest.FullNames {
@@ -151,18 +151,18 @@ func (s *Session) Tools() []Tool {
 func (s *Session) enabledTools(of func(*catalog.Catalog) []*catalog.Tool) []*catalog.Tool {
 	c := s.host.currentPlugins()
 	return slices.DeleteFunc(of(c), func(t *catalog.Tool) bool {
-		return !s.isEnabled(c, t) || s.host.withdrawn.hasTool(t) || !s.host.isOffered(t, s.policy.Agent())
+		return !s.isToolEnabled(c, t) || s.host.withdrawn.hasTool(t) || !s.host.isToolOfferedTo(t, s.policy.AgentID())
 	})
 }
 
-func (s *Session) isEnabled(c *catalog.Catalog, t *catalog.Tool) bool {
-	return s.decideTool(t).Verdict == guard.Allow && c.DisabledBy(t, s.policy.Agent()) == nil
+func (s *Session) isToolEnabled(c *catalog.Catalog, t *catalog.Tool) bool {
+	return s.decideTool(t).Verdict == guard.Allow && c.DisabledBy(t, s.policy.AgentID()) == nil
 }
 
 // decideTool returns the policy's decision about a tool, resource or prompt.
 func (s *Session) decideTool(t *catalog.Tool) guard.Decision {
 	if t.Kind != pluginpb.ToolKind {
-		return s.policy.DecideFeature(t.Kind, t.Plugin.Manifest.ID, t.Spec.Name)
+		return s.policy.DecideResourceOrPrompt(t.Kind, t.Plugin.Manifest.ID, t.Spec.Name)
 	}
 	return s.policy.DecideTool(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets)
 }
@@ -172,10 +172,10 @@ func (s *Session) findTool(name string) (*catalog.Tool, *Error) {
 	c := s.host.currentPlugins()
 	var enabled, disabled []*catalog.Tool
 	for _, t := range c.FindTools(name) {
-		if !s.host.isOffered(t, s.policy.Agent()) {
+		if !s.host.isToolOfferedTo(t, s.policy.AgentID()) {
 			continue
 		}
-		if s.isEnabled(c, t) {
+		if s.isToolEnabled(c, t) {
 			enabled = append(enabled, t)
 		} else {
 			disabled = append(disabled, t)
@@ -196,7 +196,7 @@ func (s *Session) findTool(name string) (*catalog.Tool, *Error) {
 		if err := c.LockError(); err != nil {
 			return t, &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Rule: "picoclaw.lock"}
 		}
-		if off := c.DisabledBy(t, s.policy.Agent()); off != nil && s.decideTool(t).Verdict == guard.Allow {
+		if off := c.DisabledBy(t, s.policy.AgentID()); off != nil && s.decideTool(t).Verdict == guard.Allow {
 			return t, &Error{Code: pluginpb.CodeAccessDenied, Message: fmt.Sprintf("the operator has switched off %s", off),
 				Rule: "plugin disable", Hint: "`picoclaw plugin enable` switches it on again"}
 		}
@@ -204,7 +204,7 @@ func (s *Session) findTool(name string) (*catalog.Tool, *Error) {
 		return t, &Error{Code: pluginpb.CodeAccessDenied, Message: d.Reason, Rule: d.Rule, Hint: d.Hint}
 	}
 	if id, _, full := strings.Cut(name, "."); full {
-		if err := pluginProblem(c, id); err != nil {
+		if err := pluginLoadError(c, id); err != nil {
 			return nil, &Error{Code: pluginpb.CodeUnavailable, Message: err.Error()}
 		}
 	}
@@ -219,9 +219,9 @@ func (s *Session) unknownToolError(name string) *Error {
 	e := &Error{Code: pluginpb.CodeUnknownTool, Message: fmt.Sprintf("there is no tool %q%s", name, suggest.DidYouMean(name,
 		names))}
 	if len(names) > 0 {
-		e.Hint = "the tools of agent " + s.policy.Agent() + ": " + strings.Join(names, ", ")
+		e.Hint = "the tools of agent " + s.policy.AgentID() + ": " + strings.Join(names, ", ")
 	}
-	if text := problemText(s.host.currentPlugins()); text != "" {
+	if text := pluginProblemsText(s.host.currentPlugins()); text != "" {
 		e.Hint += "\n" + text
 	}
 	return e
@@ -244,7 +244,7 @@ func (s *Session) SpawnSession(origin Origin, narrower policy.Narrowing) (*Sessi
 // this session's. Its calls use this session's quota, and their audit entries name this session. The caller checks
 // whether the agents may delegate.
 func (s *Session) DelegateSession(agent string) (*Session, error) {
-	p, err := s.host.resolvePolicy(agent, policy.ResolvePolicy)
+	p, err := s.host.resolveAgentPolicy(agent, policy.ResolvePolicy)
 	if err != nil {
 		return nil, err
 	}

@@ -32,11 +32,11 @@ func TestMain(m *testing.M) {
 func open(t *testing.T, variables ...string) *session.Host {
 	t.Helper()
 	home := hosttest.TempDir(t)
-	cfg, err := config.Load(config.Options{Environ: append(variables, "HOME="+home, "PICOCLAW_HOME="+home)})
+	cfg, err := config.Load(config.LoadOptions{Environ: append(variables, "HOME="+home, "PICOCLAW_HOME="+home)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins")})
+	h, err := session.OpenHost(session.HostOptions{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestASpawnedSessionIsNarrower(t *testing.T) {
 		if strings.Contains(r.Text, "beside\n") && !strings.Contains(r.Text, "No such file") {
 			t.Errorf("%s: the kernel let out %q", origin, r.Text)
 		}
-		if _, err := child.SpawnSession(origin, policy.Narrowing{Workspace: parent.Policy().Workspace()}); err == nil {
+		if _, err := child.SpawnSession(origin, policy.Narrowing{Workspace: parent.Policy().WorkspacePath()}); err == nil {
 			t.Errorf("%s: a grandchild has the grandparent's workspace", origin)
 		}
 	}
@@ -109,7 +109,7 @@ func TestExplainDecidesAsCallDoes(t *testing.T) {
 		`{"path":"/etc/passwd"}`: guard.Deny,
 		`{"path":"../x"}`:        guard.Deny,
 	} {
-		d, e := s.Explain("read_file", json.RawMessage(args))
+		d, e := s.ExplainCall("read_file", json.RawMessage(args))
 		if e != nil || d.Verdict != want || want == guard.Deny && (d.Rule == "" || d.Reason == "" || d.Hint == "") {
 			t.Errorf("%s: %+v, %v", args, d, e)
 		}
@@ -119,7 +119,7 @@ func TestExplainDecidesAsCallDoes(t *testing.T) {
 		}
 	}
 	// Where the command starts and what it finds are part of the decision.
-	if d, e := s.Explain("exec", json.RawMessage(`{"command":"ls","cwd":".."}`)); e != nil || d.Verdict != guard.Deny {
+	if d, e := s.ExplainCall("exec", json.RawMessage(`{"command":"ls","cwd":".."}`)); e != nil || d.Verdict != guard.Deny {
 		t.Errorf("a directory outside: %+v, %v", d, e)
 	}
 }
@@ -136,7 +136,7 @@ func TestASpawnedSessionHasItsParentsRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []*session.Session{parent, child} {
-		d, e := s.Explain("exec", json.RawMessage(`{"command":"true && mytool"}`))
+		d, e := s.ExplainCall("exec", json.RawMessage(`{"command":"true && mytool"}`))
 		if e != nil || d.Verdict != guard.Deny || d.Rule != "own" || d.File != "PICOCLAW_TOOLS_EXEC_RULES" {
 			t.Errorf("%+v, %v", d, e)
 		}
@@ -165,7 +165,7 @@ func TestAProtectedPathIsChangedIfAPersonAgrees(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx := session.WithAsker(t.Context(), func(_ context.Context, q session.ApprovalQuestion) bool {
+			ctx := session.WithApprovalAsker(t.Context(), func(_ context.Context, q session.ApprovalQuestion) bool {
 				asked++
 				if q.Decision.Rule != guard.RuleProtect {
 					t.Errorf("asked about %s", q.Decision.Rule)
@@ -175,7 +175,7 @@ func TestAProtectedPathIsChangedIfAPersonAgrees(t *testing.T) {
 			return s.Call(ctx, tool, raw, nil)
 		}
 		there := func(name string) bool {
-			_, err := os.Lstat(filepath.Join(s.Policy().Workspace(), name))
+			_, err := os.Lstat(filepath.Join(s.Policy().WorkspacePath(), name))
 			return err == nil
 		}
 		file := map[string]any{"path": ".vscode/tasks.json", "content": "{}"}
@@ -236,7 +236,7 @@ func TestDelegateIsNarrowed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	beside := filepath.Join(wide.Policy().Workspace(), "beside")
+	beside := filepath.Join(wide.Policy().WorkspacePath(), "beside")
 	for agent, file := range map[string]string{"same": "deep/a", "inside": "a"} {
 		other, err := narrow.DelegateSession(agent)
 		if err != nil {
@@ -250,7 +250,7 @@ func TestDelegateIsNarrowed(t *testing.T) {
 		}
 	}
 	if other, err := narrow.DelegateSession("far"); err == nil {
-		t.Errorf("an agent elsewhere works in %s", other.Policy().Workspace())
+		t.Errorf("an agent elsewhere works in %s", other.Policy().WorkspacePath())
 	}
 	if other, err := wide.DelegateSession("far"); err != nil || other.Policy().Narrowing().Paths != nil {
 		t.Errorf("an agent of a session that is not narrowed: %v", err)

@@ -15,14 +15,16 @@ import (
 // stopPollInterval is how often a host checks whether an operator stopped an agent.
 const stopPollInterval = 200 * time.Millisecond
 
-// StopError is the cause of a context that was cancelled because an operator stopped the agent.
-type StopError struct{ Stop *killswitch.Stop }
+// AgentStoppedError is the cause of a context that was cancelled because an operator stopped the agent.
+type AgentStoppedError struct{ Stop *killswitch.Stop }
 
-func (e *StopError) Error() string {
-	return fmt.Sprintf("%s; `%s` resumes it", e.describe(), e.Stop.StartCommand())
+func (e *AgentStoppedError) Error() string {
+	return fmt.Sprintf("%s; `%s` resumes it", e.stopMessage(), e.Stop.StartCommand())
 }
 
-func (e *StopError) describe() string { return "the operator has stopped this: " + e.Stop.String() }
+func (e *AgentStoppedError) stopMessage() string {
+	return "the operator has stopped this: " + e.Stop.String()
+}
 
 // stopWatcher cancels the work of agents an operator stops.
 type stopWatcher struct {
@@ -42,9 +44,9 @@ type stoppableWork struct {
 	commands atomic.Bool // it runs commands, which need disk space
 }
 
-// WithStop returns a context that is cancelled when the operator stops the agent, with a *StopError as its cause; at
-// once if the agent is stopped already. Calls do this themselves; other work for an agent must use it.
-func (h *Host) WithStop(ctx context.Context, agent string) (context.Context, context.CancelFunc) {
+// WithAgentStop returns a context that is cancelled when the operator stops the agent, with a *AgentStoppedError as its
+// cause; at once if the agent is stopped already. Calls do this themselves; other work for an agent must use it.
+func (h *Host) WithAgentStop(ctx context.Context, agent string) (context.Context, context.CancelFunc) {
 	ctx, _, release := h.registerWork(ctx, agent)
 	return ctx, release
 }
@@ -60,7 +62,7 @@ func (h *Host) registerWork(ctx context.Context, agent string) (context.Context,
 	h.stops.mu.Unlock()
 	// The check comes after the registration, so that no stop is missed in between.
 	if stop := killswitch.StopOf(h.stops.home, agent); stop != nil {
-		end(&StopError{stop})
+		end(&AgentStoppedError{stop})
 	}
 	return ctx, s, func() {
 		h.stops.mu.Lock()
@@ -90,22 +92,22 @@ func (s *stopWatcher) watchStops(retire func(stopped killswitch.StopsByAgent, lo
 				return
 			case <-tick.C:
 			}
-			stopped, lowSpace := killswitch.ReadStops(s.home), killswitch.CheckSpace(s.home)
+			stopped, lowSpace := killswitch.ReadStops(s.home), killswitch.CheckFreeSpace(s.home)
 			if len(stopped) > 0 || lowSpace != nil {
-				s.cancelStopped(stopped, lowSpace)
+				s.cancelStoppedWork(stopped, lowSpace)
 				retire(stopped, lowSpace != nil)
 			}
 		}
 	})
 }
 
-// cancelStopped cancels the work of stopped agents, and commands if the disk is nearly full.
-func (s *stopWatcher) cancelStopped(stopped killswitch.StopsByAgent, lowSpace error) {
+// cancelStoppedWork cancels the work of stopped agents, and commands if the disk is nearly full.
+func (s *stopWatcher) cancelStoppedWork(stopped killswitch.StopsByAgent, lowSpace error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for one := range s.work {
-		if stop := stopped.StopFor(one.agent); stop != nil {
-			one.cancel(&StopError{stop})
+		if stop := stopped.StopOfAgent(one.agent); stop != nil {
+			one.cancel(&AgentStoppedError{stop})
 		} else if lowSpace != nil && one.commands.Load() {
 			one.cancel(lowSpace)
 		}
@@ -122,26 +124,26 @@ func (s *stopWatcher) stopWatching() {
 	s.watchers.Wait()
 }
 
-// stoppedError returns the error of a call that a stop ended or prevented; nil for other calls.
-func stoppedError(ctx context.Context) *Error {
-	if low, ok := errors.AsType[*killswitch.SpaceError](context.Cause(ctx)); ok {
-		return lowSpaceError(low)
+// callStoppedError returns the error of a call that a stop ended or prevented; nil for other calls.
+func callStoppedError(ctx context.Context) *Error {
+	if low, ok := errors.AsType[*killswitch.LowSpaceError](context.Cause(ctx)); ok {
+		return lowDiskSpaceError(low)
 	}
-	stop, ok := errors.AsType[*StopError](context.Cause(ctx))
+	stop, ok := errors.AsType[*AgentStoppedError](context.Cause(ctx))
 	if !ok {
 		return nil
 	}
-	return &Error{Code: pluginpb.CodeStopped, Message: stop.describe(), Rule: "stop",
+	return &Error{Code: pluginpb.CodeStopped, Message: stop.stopMessage(), Rule: "stop",
 		Hint: "`" + stop.Stop.StartCommand() + "` resumes it"}
 }
 
-func lowSpaceError(err error) *Error {
+func lowDiskSpaceError(err error) *Error {
 	return &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Rule: "stop",
 		Hint: "free space on the disk of the home; file tools still work"}
 }
 
-// RunningCount returns the number of running calls and other work registered with WithStop.
-func (h *Host) RunningCount() int {
+// RunningWorkCount returns the number of running calls and other work registered with WithAgentStop.
+func (h *Host) RunningWorkCount() int {
 	h.stops.mu.Lock()
 	defer h.stops.mu.Unlock()
 	return len(h.stops.work)

@@ -14,7 +14,7 @@ type Tracer interface {
 	// TraceCall starts the trace of a call. The returned context belongs to the call; ended completes the trace.
 	TraceCall(ctx context.Context, r audit.Record) (_ context.Context, ended func(audit.Record, *Result))
 	// TraceStep starts the trace of a step that began at the given time.
-	TraceStep(ctx context.Context, s Step, began time.Time) (_ context.Context, ended func(error))
+	TraceStep(ctx context.Context, s CallStep, began time.Time) (_ context.Context, ended func(error))
 	// TraceContext returns the trace to pass to other processes that do part of the work.
 	TraceContext(ctx context.Context) TraceParent
 	// PluginStarted reports that a plugin started, or failed to. PluginEnded reports that a started one exited.
@@ -22,16 +22,16 @@ type Tracer interface {
 	PluginEnded(plugin string, crashed bool)
 }
 
-// Step is a part of a call.
-type Step string
+// CallStep is a part of a call.
+type CallStep string
 
 // The steps.
 const (
-	Deciding Step = "decide"            // policy and hooks
-	Queueing Step = "wait for turn"     // over the agent's limits
-	Asking   Step = "wait for approval" // waiting for a person
-	Starting Step = "start plugin"      // or waiting for another call that starts it
-	Calling  Step = "call plugin"
+	Deciding CallStep = "decide"            // policy and hooks
+	Queueing CallStep = "wait for turn"     // over the agent's limits
+	Asking   CallStep = "wait for approval" // waiting for a person
+	Starting CallStep = "start plugin"      // or waiting for another call that starts it
+	Calling  CallStep = "call plugin"
 )
 
 // RequestInfo describes the message that caused a call, as far as known.
@@ -60,10 +60,10 @@ func RequestOf(ctx context.Context) RequestInfo {
 // TraceParent is the caller's position in its trace: the values of W3C's headers traceparent and tracestate.
 type TraceParent struct{ Parent, State string }
 
-type traceKey struct{}
+type traceParentKey struct{}
 
-// WithTrace returns a context for calls that belong to the caller's trace. An invalid trace is ignored.
-func WithTrace(ctx context.Context, t TraceParent) context.Context {
+// WithTraceParent returns a context for calls that belong to the caller's trace. An invalid trace is ignored.
+func WithTraceParent(ctx context.Context, t TraceParent) context.Context {
 	const mostParent, mostState = 55, 512 // lengths in version 00 of the specification
 	if len(t.Parent) != mostParent || strings.Trim(t.Parent, "0123456789abcdef-") != "" {
 		return ctx
@@ -71,12 +71,12 @@ func WithTrace(ctx context.Context, t TraceParent) context.Context {
 	if len(t.State) > mostState || strings.ContainsFunc(t.State, func(r rune) bool { return r < ' ' || r > '~' }) {
 		t.State = ""
 	}
-	return context.WithValue(ctx, traceKey{}, t)
+	return context.WithValue(ctx, traceParentKey{}, t)
 }
 
-// TraceOf returns the caller's position in its trace.
-func TraceOf(ctx context.Context) TraceParent {
-	t, _ := ctx.Value(traceKey{}).(TraceParent)
+// TraceParentOf returns the caller's position in its trace.
+func TraceParentOf(ctx context.Context) TraceParent {
+	t, _ := ctx.Value(traceParentKey{}).(TraceParent)
 	return t
 }
 
@@ -89,11 +89,11 @@ func (s *Session) traceCall(ctx context.Context, r audit.Record) (_ context.Cont
 }
 
 // traceStep starts the trace of a step.
-func (s *Session) traceStep(ctx context.Context, step Step) (_ context.Context, end func(error)) {
+func (s *Session) traceStep(ctx context.Context, step CallStep) (_ context.Context, end func(error)) {
 	return s.traceStepSince(ctx, step, time.Now())
 }
 
-func (s *Session) traceStepSince(ctx context.Context, step Step, began time.Time) (_ context.Context, end func(error)) {
+func (s *Session) traceStepSince(ctx context.Context, step CallStep, began time.Time) (_ context.Context, end func(error)) {
 	if s.host.tracer == nil {
 		return ctx, func(error) {}
 	}
@@ -116,7 +116,7 @@ func (s *Session) tracePluginCall(ctx context.Context, req *pluginpb.CallRequest
 		}
 		var calling context.Context
 		calling, endStep = s.traceStep(ctx, Calling)
-		t := TraceOf(ctx)
+		t := TraceParentOf(ctx)
 		if s.host.tracer != nil {
 			t = s.host.tracer.TraceContext(calling)
 		}

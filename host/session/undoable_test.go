@@ -40,7 +40,7 @@ func TestDeletionsAreAllowedWhereTheyAreKept(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, e := s.Explain("exec", json.RawMessage(`{"command":"rm -rf build"}`))
+			d, e := s.ExplainCall("exec", json.RawMessage(`{"command":"rm -rf build"}`))
 			if e != nil || d.Verdict != test.want || (len(d.Softened) > 0) != (test.want == guard.Allow) {
 				t.Errorf("%s: %s %s, softened %v, %v", name, d.Verdict, d.Rule, d.Softened, e)
 			}

@@ -20,7 +20,7 @@ type withdrawnTools struct {
 	count int
 }
 
-func withdrawnKey(t *catalog.Tool) string {
+func withdrawnToolKey(t *catalog.Tool) string {
 	installed := time.Time{}
 	if t.Plugin.Pin != nil {
 		installed = t.Plugin.Pin.Installed // a reinstalled plugin may have the same digest
@@ -34,7 +34,7 @@ func (w *withdrawnTools) addTool(t *catalog.Tool) {
 	if w.tools == nil {
 		w.tools = map[string]bool{}
 	}
-	if key := withdrawnKey(t); !w.tools[key] {
+	if key := withdrawnToolKey(t); !w.tools[key] {
 		w.tools[key] = true
 		w.count++
 	}
@@ -43,7 +43,7 @@ func (w *withdrawnTools) addTool(t *catalog.Tool) {
 func (w *withdrawnTools) hasTool(t *catalog.Tool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.tools[withdrawnKey(t)]
+	return w.tools[withdrawnToolKey(t)]
 }
 
 // changeCount grows with each added tool.
@@ -53,8 +53,8 @@ func (w *withdrawnTools) changeCount() int {
 	return w.count
 }
 
-// Withdrawal is a note for the operator that an installed plugin withdrew a tool. Plugins can't remove it.
-type Withdrawal struct {
+// ToolWithdrawal is a note for the operator that an installed plugin withdrew a tool. Plugins can't remove it.
+type ToolWithdrawal struct {
 	Tool    string `json:"tool"`
 	Version string `json:"version"` // plugin version
 	Agent   string `json:"agent"`
@@ -71,22 +71,22 @@ const maxReasonBytes = 1 << 10
 // quarantineTool stops offering a tool its plugin withdrew, and notes that for the operator.
 func (s *Session) quarantineTool(t *catalog.Tool, why string) {
 	s.host.withdrawn.addTool(t)
-	if err := s.noteWithdrawal(t, why); err != nil {
+	if err := s.storeWithdrawalNote(t, why); err != nil {
 		s.host.logger.Warn("the operator could not be notified of a changed tool", "error", err)
 	}
 }
 
-// noteWithdrawal stores a note that an installed plugin withdrew a tool.
-func (s *Session) noteWithdrawal(t *catalog.Tool, why string) error {
+// storeWithdrawalNote stores a note that an installed plugin withdrew a tool.
+func (s *Session) storeWithdrawalNote(t *catalog.Tool, why string) error {
 	if t.Plugin.Pin == nil {
 		return nil
 	}
-	text, err := json.Marshal(Withdrawal{Tool: t.CallName(), Version: t.Plugin.Pin.Version, Agent: s.policy.Agent(),
+	text, err := json.Marshal(ToolWithdrawal{Tool: t.CallName(), Version: t.Plugin.Pin.Version, Agent: s.policy.AgentID(),
 		Why: why[:min(len(why), maxReasonBytes)]})
 	if err != nil {
 		return err
 	}
-	dir := withdrawalDir(s.policy.Home(), t.Plugin.Manifest.ID)
+	dir := withdrawalDir(s.policy.HomePath(), t.Plugin.Manifest.ID)
 	if err = os.MkdirAll(dir, 0o700); err == nil {
 		err = os.WriteFile(filepath.Join(dir, strings.ReplaceAll(t.CallName(), ":", "-")), text, 0o600)
 	}
@@ -96,16 +96,16 @@ func (s *Session) noteWithdrawal(t *catalog.Tool, why string) error {
 	return nil
 }
 
-// ReadWithdrawals returns the notes about a plugin version, sorted by tool.
-func ReadWithdrawals(home, plugin, version string) []Withdrawal {
+// ReadToolWithdrawals returns the notes about a plugin version, sorted by tool.
+func ReadToolWithdrawals(home, plugin, version string) []ToolWithdrawal {
 	dir := withdrawalDir(home, plugin)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil // no notes
 	}
-	var all []Withdrawal
+	var all []ToolWithdrawal
 	for _, e := range entries {
-		var w Withdrawal
+		var w ToolWithdrawal
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		if err == nil && json.Unmarshal(text, &w) == nil && w.Version == version {
 			all = append(all, w)
@@ -114,5 +114,7 @@ func ReadWithdrawals(home, plugin, version string) []Withdrawal {
 	return all
 }
 
-// RemoveWithdrawals removes the notes about a plugin.
-func RemoveWithdrawals(home, plugin string) error { return os.RemoveAll(withdrawalDir(home, plugin)) }
+// RemoveToolWithdrawals removes the notes about a plugin.
+func RemoveToolWithdrawals(home, plugin string) error {
+	return os.RemoveAll(withdrawalDir(home, plugin))
+}

@@ -13,7 +13,7 @@ import (
 )
 
 // unpackArchive unpacks an archive, without a single top directory as in release archives.
-func (p *Package) unpackArchive(source string, keys SigningKeys) error {
+func (p *StagedPackage) unpackArchive(source string, keys SigningKeys) error {
 	own := p.dir + ".archive"
 	f, err := copyArchive(source, own)
 	defer func() { _ = os.Remove(own) }()
@@ -36,7 +36,7 @@ func (p *Package) unpackArchive(source string, keys SigningKeys) error {
 	return errors.New("it is neither a directory nor an archive (.tar.gz, .tgz or .zip)")
 }
 
-func (p *Package) unpackTar(f *os.File) error {
+func (p *StagedPackage) unpackTar(f *os.File) error {
 	top, err := tarTopDir(f)
 	if err != nil {
 		return err
@@ -45,13 +45,13 @@ func (p *Package) unpackTar(f *os.File) error {
 		return err
 	}
 	w := packageWriter{dir: p.dir}
-	return readTar(f, func(h *tar.Header, r io.Reader) error {
+	return readTarFiles(f, func(h *tar.Header, r io.Reader) error {
 		return w.addFile(strings.TrimPrefix(path.Clean(h.Name), top), h.FileInfo().Mode(), r)
 	})
 }
 
-// readTar calls do for the files of a compressed tar archive.
-func readTar(f io.Reader, do func(*tar.Header, io.Reader) error) error {
+// readTarFiles calls do for the files of a compressed tar archive.
+func readTarFiles(f io.Reader, do func(*tar.Header, io.Reader) error) error {
 	z, err := gzip.NewReader(f)
 	if err != nil {
 		return fmt.Errorf("unpack: %w", err)
@@ -79,7 +79,7 @@ func readTar(f io.Reader, do func(*tar.Header, io.Reader) error) error {
 
 func tarTopDir(f io.Reader) (string, error) {
 	var names []string
-	err := readTar(f, func(h *tar.Header, _ io.Reader) error {
+	err := readTarFiles(f, func(h *tar.Header, _ io.Reader) error {
 		if names = append(names, path.Clean(h.Name)); len(names) > maxFiles {
 			return fmt.Errorf("it has more than %d files", maxFiles)
 		}
@@ -88,7 +88,7 @@ func tarTopDir(f io.Reader) (string, error) {
 	return commonTopDir(names), err
 }
 
-func (p *Package) unpackZip(f *os.File) error {
+func (p *StagedPackage) unpackZip(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err

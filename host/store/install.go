@@ -17,9 +17,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Install adds a package to the store as the active version, with the grants it requests. The operator must have
+// InstallPackage adds a package to the store as the active version, with the grants it requests. The operator must have
 // approved it.
-func (s *Store) Install(p *Package) error {
+func (s *Store) InstallPackage(p *StagedPackage) error {
 	return s.moveIntoStore(p, func(l *LockFile) {
 		l.Plugins[p.Manifest.ID] = &InstalledPlugin{
 			Version: p.Manifest.Version, Binary: p.Binary, Program: p.Program, Files: p.Files, Data: p.Data, Grants: p.Manifest.Grants,
@@ -29,7 +29,7 @@ func (s *Store) Install(p *Package) error {
 }
 
 // StageVersion adds a package to the store next to the active version, to wait for approval.
-func (s *Store) StageVersion(p *Package) error {
+func (s *Store) StageVersion(p *StagedPackage) error {
 	return s.moveIntoStore(p, func(l *LockFile) {
 		l.Plugins[p.Manifest.ID].Waiting = &WaitingVersion{
 			Version: p.Manifest.Version, Binary: p.Binary, Program: p.Program, Files: p.Files, Data: p.Data,
@@ -39,15 +39,15 @@ func (s *Store) StageVersion(p *Package) error {
 }
 
 // moveIntoStore moves a package's files into the store and changes the lock file under the same lock.
-func (s *Store) moveIntoStore(p *Package, change func(*LockFile)) error {
+func (s *Store) moveIntoStore(p *StagedPackage, change func(*LockFile)) error {
 	id, version := p.Manifest.ID, p.Manifest.Version
-	return s.updateLock(func(l *LockFile) error {
+	return s.updateLockFile(func(l *LockFile) error {
 		to := s.VersionDir(id, version)
 		if pin := l.Plugins[id]; pin != nil && pin.Version == version &&
 			(!maps.Equal(pin.Files, p.Files) || pin.Data != p.Data) {
 			return fmt.Errorf("plugin %s %s is installed already, with other contents; give the new one another version, or remove it first", id, version)
 		}
-		if err := s.makeDir(filepath.Dir(to)); err != nil {
+		if err := s.makePrivateDir(filepath.Dir(to)); err != nil {
 			return err
 		}
 		// Files already there are either not in the lock file, or identical.
@@ -65,15 +65,15 @@ func (s *Store) moveIntoStore(p *Package, change func(*LockFile)) error {
 	})
 }
 
-// ActivateWaiting makes the waiting version of a plugin the active one.
-func (s *Store) ActivateWaiting(id string) (*InstalledPlugin, error) {
+// ActivateWaitingVersion makes the waiting version of a plugin the active one.
+func (s *Store) ActivateWaitingVersion(id string) (*InstalledPlugin, error) {
 	var pin *InstalledPlugin
-	err := s.updateLock(func(l *LockFile) error {
+	err := s.updateLockFile(func(l *LockFile) error {
 		pin = l.Plugins[id]
 		if pin == nil || pin.Waiting == nil {
 			return fmt.Errorf("no version of plugin %s waits", id)
 		}
-		m, err := s.readVerified(id, pin.Waiting.Version, pin.Waiting.Files)
+		m, err := s.readVerifiedManifest(id, pin.Waiting.Version, pin.Waiting.Files)
 		if err != nil {
 			return err
 		}
@@ -86,9 +86,9 @@ func (s *Store) ActivateWaiting(id string) (*InstalledPlugin, error) {
 	return pin, err
 }
 
-// Remove removes a plugin with all its versions.
-func (s *Store) Remove(id string) error {
-	return s.updateLock(func(l *LockFile) error {
+// RemovePlugin removes a plugin with all its versions.
+func (s *Store) RemovePlugin(id string) error {
+	return s.updateLockFile(func(l *LockFile) error {
 		if l.Plugins[id] == nil {
 			return fmt.Errorf("plugin %s is not installed", id)
 		}
@@ -97,9 +97,9 @@ func (s *Store) Remove(id string) error {
 	})
 }
 
-// RemoveUnused removes inactive versions, and staging directories of killed processes.
-func (s *Store) RemoveUnused() error {
-	return s.updateLock(func(l *LockFile) error {
+// RemoveUnusedVersions removes inactive versions, and staging directories of killed processes.
+func (s *Store) RemoveUnusedVersions() error {
+	return s.updateLockFile(func(l *LockFile) error {
 		entries, err := os.ReadDir(s.pluginsDir())
 		if err != nil {
 			return err
@@ -144,29 +144,29 @@ func removeTree(dir string) error {
 
 // ReadManifest returns the verified manifest of a plugin's active version.
 func (s *Store) ReadManifest(id string, pin *InstalledPlugin) (*pluginpb.Manifest, error) {
-	return s.readVerified(id, pin.Version, pin.Files)
+	return s.readVerifiedManifest(id, pin.Version, pin.Files)
 }
 
-// WaitingManifest returns the verified manifest of the waiting version.
-func (s *Store) WaitingManifest(id string, pin *InstalledPlugin) (*pluginpb.Manifest, error) {
-	return s.readVerified(id, pin.Waiting.Version, pin.Waiting.Files)
+// ReadWaitingManifest returns the verified manifest of the waiting version.
+func (s *Store) ReadWaitingManifest(id string, pin *InstalledPlugin) (*pluginpb.Manifest, error) {
+	return s.readVerifiedManifest(id, pin.Waiting.Version, pin.Waiting.Files)
 }
 
-func (s *Store) readVerified(id, version string, files map[string]string) (*pluginpb.Manifest, error) {
+func (s *Store) readVerifiedManifest(id, version string, files map[string]string) (*pluginpb.Manifest, error) {
 	path := filepath.Join(s.VersionDir(id, version), pluginpb.ManifestFile)
-	data, err := readFile(path, maxManifestBytes)
+	data, err := readLimitedFile(path, maxManifestBytes)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w; install it again, or remove it with `picoclaw plugin remove %s`", id, err, id)
 	}
 	if hashBytes(data) != files[pluginpb.ManifestFile] {
-		return nil, changedFile(id, pluginpb.ManifestFile)
+		return nil, newChangedFileError(id, pluginpb.ManifestFile)
 	}
 	m, err := pluginpb.ParseManifest(data)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", id, err)
 	}
 	if m.ID != id || m.Version != version {
-		return nil, changedFile(id, pluginpb.ManifestFile)
+		return nil, newChangedFileError(id, pluginpb.ManifestFile)
 	}
 	return m, nil
 }
@@ -184,7 +184,7 @@ func (e *ChangedFileError) Error() string {
 		e.Plugin)
 }
 
-func changedFile(id, file string) error { return &ChangedFileError{id, file} }
+func newChangedFileError(id, file string) error { return &ChangedFileError{id, file} }
 
 // DiffManifests returns the difference between the tools and grants of two versions as a unified diff; empty if equal.
 // It ignores versions and programs.

@@ -62,24 +62,24 @@ func newLockFile() *LockFile {
 	return &LockFile{Version: lockVersion, Plugins: map[string]*InstalledPlugin{}}
 }
 
-// LockError says that the lock file is broken, or missing in a home that was used. All tools are disabled until it is
-// readable.
-type LockError struct {
+// LockFileError says that the lock file is broken, or missing in a home that was used. All tools are disabled until it
+// is readable.
+type LockFileError struct {
 	Path string
 	err  error
 }
 
-func (e *LockError) Error() string {
+func (e *LockFileError) Error() string {
 	return fmt.Sprintf("all tools are off: the plugin lock %s can't be read: %v; put back a copy of it, or begin a new one with "+
 		"`picoclaw plugin enable '*'`, which switches all tools on and has no installed plugin", e.Path, e.err)
 }
 
 // Unwrap returns the cause.
-func (e *LockError) Unwrap() error { return e.err }
+func (e *LockFileError) Unwrap() error { return e.err }
 
-// ReadLock returns the content of the lock file, or a *LockError. A home without an audit log needs none: its lock is
-// empty.
-func (s *Store) ReadLock() (*LockFile, error) {
+// ReadLockFile returns the content of the lock file, or a *LockFileError. A home without an audit log needs none: its
+// lock is empty.
+func (s *Store) ReadLockFile() (*LockFile, error) {
 	data, err := smallfile.Read(s.LockPath(), maxLockBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		if !audit.LogExists(s.home) {
@@ -95,7 +95,7 @@ func (s *Store) ReadLock() (*LockFile, error) {
 		err = lock.validate()
 	}
 	if err != nil {
-		return nil, &LockError{s.LockPath(), err}
+		return nil, &LockFileError{s.LockPath(), err}
 	}
 	return lock, nil
 }
@@ -113,27 +113,27 @@ func (l *LockFile) validate() error {
 	return nil
 }
 
-// PrepareHome creates the lock file at the first start of a home, before the audit log exists.
-func (s *Store) PrepareHome() error {
+// CreateLockFile creates the lock file at the first start of a home, before the audit log exists.
+func (s *Store) CreateLockFile() error {
 	if _, err := os.Lstat(s.LockPath()); errors.Is(err, fs.ErrNotExist) && !audit.LogExists(s.home) {
-		return s.updateLock(func(*LockFile) error { return nil })
+		return s.updateLockFile(func(*LockFile) error { return nil })
 	}
 	return nil
 }
 
-// ResetLock replaces an unreadable lock file by an empty one, and keeps the old file.
-func (s *Store) ResetLock() error {
-	var broken *LockError
-	if _, err := s.ReadLock(); !errors.As(err, &broken) {
+// ResetLockFile replaces an unreadable lock file by an empty one, and keeps the old file.
+func (s *Store) ResetLockFile() error {
+	var broken *LockFileError
+	if _, err := s.ReadLockFile(); !errors.As(err, &broken) {
 		return err
 	}
 	if err := os.Rename(s.LockPath(), s.LockPath()+".broken"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keep the broken plugin lock: %w", err)
 	}
-	return s.writeLock(newLockFile())
+	return s.writeLockFile(newLockFile())
 }
 
-func (s *Store) writeLock(lock *LockFile) error {
+func (s *Store) writeLockFile(lock *LockFile) error {
 	data, err := json.MarshalIndent(lock, "", "  ")
 	if err != nil {
 		return err
@@ -144,12 +144,12 @@ func (s *Store) writeLock(lock *LockFile) error {
 	return nil
 }
 
-// updateLock reads, changes and replaces the lock file under an inter-process lock.
-func (s *Store) updateLock(change func(*LockFile) error) error {
-	if err := s.makeDir(s.home); err != nil {
+// updateLockFile reads, changes and replaces the lock file under an inter-process lock.
+func (s *Store) updateLockFile(change func(*LockFile) error) error {
+	if err := s.makePrivateDir(s.home); err != nil {
 		return err
 	}
-	if err := s.makeDir(s.pluginsDir()); err != nil {
+	if err := s.makePrivateDir(s.pluginsDir()); err != nil {
 		return err
 	}
 	turn, err := filelock.Open(filepath.Join(s.pluginsDir(), ".lock"), filelock.Wait)
@@ -157,12 +157,12 @@ func (s *Store) updateLock(change func(*LockFile) error) error {
 		return fmt.Errorf("lock the plugin store: %w", err)
 	}
 	defer func() { _ = turn.Close() }()
-	lock, err := s.ReadLock()
+	lock, err := s.ReadLockFile()
 	if err != nil {
 		return err
 	}
 	if err := change(lock); err != nil {
 		return err
 	}
-	return s.writeLock(lock)
+	return s.writeLockFile(lock)
 }

@@ -6,5 +6,5 @@ import (
 	"io/fs"
 )
 
-// checkOwner does nothing: modes are meaningless on this system.
-func checkOwner(string, fs.FileInfo) error { return nil }
+// checkOnlyOwnerWrites does nothing: modes are meaningless on this system.
+func checkOnlyOwnerWrites(string, fs.FileInfo) error { return nil }

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// checkOwner returns an error if others than this user and root can write to a file or directory.
-func checkOwner(path string, info fs.FileInfo) error {
+// checkOnlyOwnerWrites returns an error if others than this user and root can write to a file or directory.
+func checkOnlyOwnerWrites(path string, info fs.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case ok && stat.Uid != uint32(os.Getuid()) && stat.Uid != 0:

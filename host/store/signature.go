@@ -19,8 +19,8 @@ type SigningKeys struct {
 	Required bool     // refuse packages without a valid signature
 }
 
-// parseKeys parses the keys.
-func (k SigningKeys) parseKeys() ([]minisign.PublicKey, error) {
+// parsePublicKeys parses the keys.
+func (k SigningKeys) parsePublicKeys() ([]minisign.PublicKey, error) {
 	keys := make([]minisign.PublicKey, len(k.Public))
 	for i, text := range k.Public {
 		if err := keys[i].UnmarshalText([]byte(text)); err != nil {
@@ -36,11 +36,11 @@ func (k SigningKeys) parseKeys() ([]minisign.PublicKey, error) {
 // verifySignature verifies the prehashed minisign signature next to an archive. contents is the copy that will be
 // unpacked. It returns the key's id, or "" if there is no signature and none is required.
 func (k SigningKeys) verifySignature(source string, contents io.Reader) (signer string, err error) {
-	keys, err := k.parseKeys()
+	keys, err := k.parsePublicKeys()
 	if err != nil {
 		return "", err
 	}
-	signature, err := readFile(source+signatureSuffix, 16<<10)
+	signature, err := readLimitedFile(source+signatureSuffix, 16<<10)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && k.Required:
 		return "", fmt.Errorf("it is not signed: there is no %s%s, and signatures.required is set", source, signatureSuffix)

@@ -24,9 +24,9 @@ const (
 	maxManifestBytes = 4 << 20
 )
 
-// Package is a plugin to install, in the store's staging directory: the inspected files are the installed ones. Call
-// Discard if it is not installed.
-type Package struct {
+// StagedPackage is a plugin to install, in the store's staging directory: the inspected files are the installed ones.
+// Call Discard if it is not installed.
+type StagedPackage struct {
 	Manifest *pluginpb.Manifest
 	Binary   string            // program for this machine, relative to the directory
 	Program  string            // id of a bundled program to run instead
@@ -42,7 +42,7 @@ type Package struct {
 
 // StagePackage copies a package, a directory or an archive (.tar.gz, .tgz or .zip), and checks it and its signature. It
 // executes nothing.
-func (s *Store) StagePackage(source string, keys SigningKeys) (*Package, error) {
+func (s *Store) StagePackage(source string, keys SigningKeys) (*StagedPackage, error) {
 	source, err := filepath.Abs(source)
 	if err != nil {
 		return nil, err
@@ -54,21 +54,21 @@ func (s *Store) StagePackage(source string, keys SigningKeys) (*Package, error) 
 	if err != nil {
 		return nil, err
 	}
-	return s.BuildPackage(source, func(p *Package) error {
+	return s.BuildPackage(source, func(p *StagedPackage) error {
 		switch {
 		case !info.IsDir():
 			return p.unpackArchive(source, keys)
 		case keys.Required:
 			return errors.New("a directory has no signature, and signatures.required is set; install the signed archive")
 		default:
-			return p.copyDir(source)
+			return p.copyPackageDir(source)
 		}
 	})
 }
 
 // BuildPackage creates a package whose files fill writes, and checks it. source is its origin.
-func (s *Store) BuildPackage(source string, fill func(*Package) error) (*Package, error) {
-	if err := s.makeDir(s.pluginsDir()); err != nil {
+func (s *Store) BuildPackage(source string, fill func(*StagedPackage) error) (*StagedPackage, error) {
+	if err := s.makePrivateDir(s.pluginsDir()); err != nil {
 		return nil, err
 	}
 	if err := s.CheckPermissions(); err != nil {
@@ -78,7 +78,7 @@ func (s *Store) BuildPackage(source string, fill func(*Package) error) (*Package
 	if err != nil {
 		return nil, err
 	}
-	p := &Package{Source: source, dir: dir}
+	p := &StagedPackage{Source: source, dir: dir}
 	err = fill(p)
 	if err == nil {
 		err = p.checkPackage()
@@ -91,17 +91,17 @@ func (s *Store) BuildPackage(source string, fill func(*Package) error) (*Package
 }
 
 // Dir returns the staging directory of the package.
-func (p *Package) Dir() string { return p.dir }
+func (p *StagedPackage) Dir() string { return p.dir }
 
 // errNoManifest is the error of a package without a manifest.
 var errNoManifest = fmt.Errorf("there is no %s in it; a plugin's `make build` puts one beside its binary, and `describe` prints it", pluginpb.ManifestFile)
 
 // Discard removes the copy.
-func (p *Package) Discard() { _ = os.RemoveAll(p.dir) }
+func (p *StagedPackage) Discard() { _ = os.RemoveAll(p.dir) }
 
 // checkPackage reads the manifest and finds the program for this machine.
-func (p *Package) checkPackage() error {
-	data, err := readFile(filepath.Join(p.dir, pluginpb.ManifestFile), maxManifestBytes)
+func (p *StagedPackage) checkPackage() error {
+	data, err := readLimitedFile(filepath.Join(p.dir, pluginpb.ManifestFile), maxManifestBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return errNoManifest
 	}
@@ -129,7 +129,7 @@ func (p *Package) checkPackage() error {
 }
 
 // findBinary finds the program for this machine: the manifest's, or the file named by the plugin's id.
-func (p *Package) findBinary() error {
+func (p *StagedPackage) findBinary() error {
 	if p.Program != "" {
 		return nil
 	}
@@ -159,8 +159,8 @@ func (p *Package) findBinary() error {
 	return nil
 }
 
-// copyDir copies a directory's files.
-func (p *Package) copyDir(source string) error {
+// copyPackageDir copies a directory's files.
+func (p *StagedPackage) copyPackageDir(source string) error {
 	root, err := os.OpenRoot(source)
 	if err != nil {
 		return err
@@ -280,8 +280,8 @@ func hashFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// readFile reads a file of limited size.
-func readFile(path string, most int64) ([]byte, error) {
+// readLimitedFile reads a file of limited size.
+func readLimitedFile(path string, most int64) ([]byte, error) {
 	data, err := smallfile.Read(path, most)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Base(path), err)

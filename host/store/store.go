@@ -33,8 +33,8 @@ func (s *Store) pluginsDir() string { return filepath.Join(s.home, "plugins") }
 // PluginsDir returns the directory that contains all plugins.
 func (s *Store) PluginsDir() string { return s.pluginsDir() }
 
-// makeDir creates a private directory.
-func (s *Store) makeDir(path string) error {
+// makePrivateDir creates a private directory.
+func (s *Store) makePrivateDir(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return fmt.Errorf("make the plugin store: %w", err)
 	}
@@ -51,7 +51,7 @@ func (s *Store) CheckPermissions() error {
 		if err != nil {
 			return err
 		}
-		if err := checkOwner(path, info); err != nil {
+		if err := checkOnlyOwnerWrites(path, info); err != nil {
 			return err
 		}
 	}

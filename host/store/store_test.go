@@ -136,10 +136,10 @@ func TestWhatIsCopiedIsWhatWasInstalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Install(p); err != nil {
+	if err := s.InstallPackage(p); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := s.ReadLock()
+	lock, err := s.ReadLockFile()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func FuzzLock(f *testing.F) {
 		if err := os.WriteFile(s.LockPath(), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		lock, err := s.ReadLock()
+		lock, err := s.ReadLockFile()
 		if err != nil {
 			return
 		}
@@ -232,14 +232,14 @@ func FuzzLock(f *testing.F) {
 				t.Errorf("plugin %q is in %s", id, dir)
 			}
 		}
-		lock.DisabledBy("p", "t", "a")
+		lock.FindDisabledTool("p", "t", "a")
 	})
 }
 
 // Who a plugin is for is what was accepted last; one tool that is switched on gives nobody the plugin.
 func TestAPluginIsForItsAgents(t *testing.T) {
 	s := OpenStore(t.TempDir())
-	stage := func(version string, agents ...string) *Package {
+	stage := func(version string, agents ...string) *StagedPackage {
 		p, err := s.StagePackage(written(t, "p.tar.gz", archive(t, map[string]string{"p/p": "#!/bin/sh\n",
 			"p/plugin.json": strings.Replace(manifest, "1.0.0", version, 1)})), SigningKeys{})
 		if err != nil {
@@ -250,15 +250,15 @@ func TestAPluginIsForItsAgents(t *testing.T) {
 	}
 	check := func(what, agent string, off bool) {
 		t.Helper()
-		l, err := s.ReadLock()
+		l, err := s.ReadLockFile()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := l.DisabledBy("p", "t", agent) != nil; got != off {
+		if got := l.FindDisabledTool("p", "t", agent) != nil; got != off {
 			t.Errorf("%s: off for %s is %v", what, agent, got)
 		}
 	}
-	if err := s.Install(stage("1.0.0")); err != nil {
+	if err := s.InstallPackage(stage("1.0.0")); err != nil {
 		t.Fatal(err)
 	}
 	check("for all", "other", false)
@@ -266,18 +266,18 @@ func TestAPluginIsForItsAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("one that waits", "other", false)
-	if _, err := s.ActivateWaiting("p"); err != nil {
+	if _, err := s.ActivateWaitingVersion("p"); err != nil {
 		t.Fatal(err)
 	}
 	check("for one", "main", false)
 	check("for one", "other", true)
 	for _, on := range []DisabledTool{{Plugin: "p", Tool: "t", Agent: "other"}, {Plugin: "p", Tool: "t"}} {
-		if _, err := s.Enable(on); err != nil {
+		if _, err := s.EnableTool(on); err != nil {
 			t.Fatal(err)
 		}
 		check("with a tool switched on", "other", true)
 	}
-	if _, err := s.Enable(DisabledTool{Plugin: "p", Agent: "other"}); err != nil {
+	if _, err := s.EnableTool(DisabledTool{Plugin: "p", Agent: "other"}); err != nil {
 		t.Fatal(err)
 	}
 	check("given", "other", false)

@@ -22,13 +22,13 @@ func (s *Store) VerifyPlugin(id string, pin *InstalledPlugin) []error {
 		return []error{fmt.Errorf("plugin %s: %w", id, err)}
 	}
 	var problems []error
-	for _, name := range slices.Sorted(mapKeys(pin.Files, found)) {
+	for _, name := range slices.Sorted(distinctKeys(pin.Files, found)) {
 		if found[name] != pin.Files[name] {
-			problems = append(problems, changedFile(id, name))
+			problems = append(problems, newChangedFileError(id, name))
 		}
 	}
 	if data != pin.Data {
-		problems = append(problems, changedFile(id, DataDir))
+		problems = append(problems, newChangedFileError(id, DataDir))
 	}
 	err = filepath.WalkDir(dir, func(at string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -38,7 +38,7 @@ func (s *Store) VerifyPlugin(id string, pin *InstalledPlugin) []error {
 		if err != nil {
 			return err
 		}
-		return checkOwner(at, info)
+		return checkOnlyOwnerWrites(at, info)
 	})
 	if err = errors.Join(s.CheckPermissions(), err); err != nil {
 		problems = append(problems, err)
@@ -57,13 +57,13 @@ func (s *Store) VerifyProgram(id string, pin *InstalledPlugin) error {
 		return fmt.Errorf("plugin %s: %w; install it again", id, err)
 	}
 	if found != pin.Files[pin.Binary] {
-		return changedFile(id, pin.Binary)
+		return newChangedFileError(id, pin.Binary)
 	}
 	return nil
 }
 
-// mapKeys returns the distinct keys of both maps.
-func mapKeys(a, b map[string]string) func(func(string) bool) {
+// distinctKeys returns the distinct keys of both maps.
+func distinctKeys(a, b map[string]string) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for name := range a {
 			if !yield(name) {
@@ -89,7 +89,7 @@ func CopyVerified(id, from, to string, files map[string]string) error {
 	for name, want := range files {
 		if err := copyVerified(root, filepath.FromSlash(name), to, want); err != nil {
 			if errors.Is(err, errDiffers) {
-				return changedFile(id, name)
+				return newChangedFileError(id, name)
 			}
 			return fmt.Errorf("plugin %s: %w; install it again", id, err)
 		}
@@ -133,12 +133,12 @@ func copyVerified(root *os.Root, name, to, want string) error {
 
 // ReadFile returns a verified file of an installed plugin.
 func (s *Store) ReadFile(id string, pin *InstalledPlugin, name string) ([]byte, error) {
-	data, err := readFile(filepath.Join(s.VersionDir(id, pin.Version), filepath.FromSlash(name)), maxManifestBytes)
+	data, err := readLimitedFile(filepath.Join(s.VersionDir(id, pin.Version), filepath.FromSlash(name)), maxManifestBytes)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w; install it again", id, err)
 	}
 	if hashBytes(data) != pin.Files[name] {
-		return nil, changedFile(id, name)
+		return nil, newChangedFileError(id, name)
 	}
 	return data, nil
 }

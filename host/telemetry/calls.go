@@ -98,9 +98,9 @@ func (t *Telemetry) countCall(ctx context.Context, req session.RequestInfo, r au
 }
 
 // TraceStep starts the trace of a step.
-func (t *Telemetry) TraceStep(ctx context.Context, s session.Step, began time.Time) (context.Context, func(error)) {
+func (t *Telemetry) TraceStep(ctx context.Context, s session.CallStep, began time.Time) (context.Context, func(error)) {
 	left := func() {}
-	if what := map[session.Step]string{session.Asking: "approval", session.Queueing: "turn"}[s]; what != "" {
+	if what := map[session.CallStep]string{session.Asking: "approval", session.Queueing: "turn"}[s]; what != "" {
 		of := metric.WithAttributes(forLabel.String(what))
 		t.waiting.Add(ctx, 1, of)
 		left = func() { t.waiting.Add(context.WithoutCancel(ctx), -1, of) }
@@ -140,7 +140,7 @@ func joinCallerTrace(ctx context.Context) context.Context {
 	if trace.SpanContextFromContext(ctx).IsValid() {
 		return ctx
 	}
-	from := session.TraceOf(ctx)
+	from := session.TraceParentOf(ctx)
 	return propagation.TraceContext{}.Extract(ctx,
 		propagation.MapCarrier{"traceparent": from.Parent, "tracestate": from.State})
 }

@@ -50,7 +50,7 @@ func open(t *testing.T, o telemetry.Options) *telemetry.Telemetry {
 func fromMCP(t *testing.T) context.Context {
 	ctx := session.WithRequest(t.Context(),
 		session.RequestInfo{Method: "tools/call", Session: "s1", Version: "2025-11-25", Transport: "pipe"})
-	return session.WithTrace(ctx, session.TraceParent{Parent: parent, State: "rojo=1"})
+	return session.WithTraceParent(ctx, session.TraceParent{Parent: parent, State: "rojo=1"})
 }
 
 // call makes a call that does nothing.

@@ -37,7 +37,7 @@ type Factory struct {
 
 // Config loads the configuration, with the workspace of --workspace for an agent.
 func (f *Factory) Config(agent string) (*config.Config, error) {
-	cfg, faults := config.CheckAll(config.Options{File: f.ConfigFile, Workspace: f.Workspace, Agent: agent, Isolated: f.Isolated})
+	cfg, faults := config.LoadWithAllErrors(config.LoadOptions{File: f.ConfigFile, Workspace: f.Workspace, Agent: agent, Isolated: f.Isolated})
 	switch len(faults) {
 	case 0:
 		return cfg, nil

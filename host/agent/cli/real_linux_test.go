@@ -237,11 +237,11 @@ func TestTheRealProgramsInASandbox(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "key"), []byte("key-1234567"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + dir, "PICOCLAW_HOME=" + dir}})
+			cfg, err := config.Load(config.LoadOptions{Environ: []string{"HOME=" + dir, "PICOCLAW_HOME=" + dir}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins")})
+			h, err := session.OpenHost(session.HostOptions{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -254,7 +254,7 @@ func TestTheRealProgramsInASandbox(t *testing.T) {
 			c, err := cli.New(cli.Options{
 				Vendor: maker, BaseURL: "https://api.example.invalid/v1", Command: []string{command}, Sandboxed: true,
 				Secret: map[cli.Vendor]string{cli.ClaudeVendor: "ANTHROPIC_API_KEY", cli.CodexVendor: "OPENAI_API_KEY"}[maker],
-				Start:  sess.StartProgram, Server: server, Paths: []string{hosttest.ProgramPath("picoclaw"), filepath.Join(hosttest.ProgramDir(), "plugins")},
+				Start:  sess.StartConfinedProgram, Server: server, Paths: []string{hosttest.ProgramPath("picoclaw"), filepath.Join(hosttest.ProgramDir(), "plugins")},
 			})
 			if err != nil {
 				t.Fatal(err)

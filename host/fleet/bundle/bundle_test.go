@@ -42,7 +42,7 @@ func newMachine(t *testing.T, trust string) *machine {
 	home := t.TempDir()
 	m := &machine{}
 	m.Options = bundle.Options{Tenant: "main", Trust: []string{trust}, Home: home,
-		Config: config.Options{Environ: []string{"HOME=/home/user", "PICOCLAW_HOME=" + home}},
+		Config: config.LoadOptions{Environ: []string{"HOME=/home/user", "PICOCLAW_HOME=" + home}},
 		Apply: func(serial uint64) error {
 			m.applied = append(m.applied, serial)
 			return m.refuse

@@ -20,9 +20,9 @@ import (
 // Options say who takes bundles, and which.
 type Options struct {
 	Tenant string
-	Trust  []string       // minisign's public keys; without any, nothing is taken
-	Home   string         // the instance root
-	Config config.Options // how the machine's own configuration is found
+	Trust  []string           // minisign's public keys; without any, nothing is taken
+	Home   string             // the instance root
+	Config config.LoadOptions // how the machine's own configuration is found
 
 	// Apply has the host read its configuration again. If it can't, what was there before is put back.
 	Apply func(serial uint64) error
@@ -81,7 +81,7 @@ func (o Options) Take(b *Bundle) (serial uint64, taken bool, err error) {
 		_, said, _ := b.Serial() // of what is refused, too, one wants to know which it is
 		return said, false, err
 	}
-	file := config.CentralFile(o.Home)
+	file := config.FleetConfigPath(o.Home)
 	before, err := current(file)
 	if err != nil {
 		return serial, false, err
@@ -109,14 +109,14 @@ func (o Options) Take(b *Bundle) (serial uint64, taken bool, err error) {
 
 // check looks at the configuration as the machine would have it, in a file that nobody reads.
 func (o Options) check(b *Bundle, serial uint64) error {
-	tried := filepath.Join(filepath.Dir(config.CentralFile(o.Home)), fmt.Sprintf("serial-%d.json", serial))
+	tried := filepath.Join(filepath.Dir(config.FleetConfigPath(o.Home)), fmt.Sprintf("serial-%d.json", serial))
 	if err := os.WriteFile(tried, b.Config, 0o600); err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(tried) }()
 	options := o.Config
 	options.Central = tried
-	_, faults := config.CheckAll(options)
+	_, faults := config.LoadWithAllErrors(options)
 	var all []error
 	for _, fault := range faults {
 		all = append(all, fault)
@@ -142,7 +142,7 @@ func current(file string) (*Bundle, error) {
 
 // Current is the number of the bundle that an instance root has; zero for none.
 func Current(home string) (serial uint64, err error) {
-	b, err := current(config.CentralFile(home))
+	b, err := current(config.FleetConfigPath(home))
 	if err != nil || len(b.Signature) == 0 {
 		return 0, err
 	}

@@ -29,7 +29,7 @@ func TestTheHubHasSeenWhatWasCutOff(t *testing.T) {
 	}
 
 	path := filepath.Join(t.TempDir(), "logs", "audit.jsonl")
-	log, err := audit.OpenLog(path, audit.Options{})
+	log, err := audit.OpenLog(path, audit.LogOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestTheHubHasSeenWhatWasCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := audit.NewWitness(path, audit.WitnessOptions{Records: 1, Interval: time.Hour, Send: tell,
+	told := audit.StartWitnessSender(path, audit.WitnessOptions{Records: 1, Interval: time.Hour, Send: tell,
 		OnFailure: func(err error) { t.Error(err) }})
 	for range 3 {
 		if err := log.Write(audit.Record{Time: time.Now(), Agent: "a", Tool: "x"}); err != nil {
@@ -60,7 +60,7 @@ func TestTheHubHasSeenWhatWasCutOff(t *testing.T) {
 		if err := os.WriteFile(file, notes.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		read, err := audit.ReadNotes(ctx, file)
+		read, err := audit.ReadWitnessNotes(ctx, file)
 		if err != nil {
 			t.Fatal(err)
 		}

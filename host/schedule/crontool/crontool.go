@@ -74,7 +74,7 @@ type cronTool struct{ Options }
 
 // handleCall carries out the action of a call.
 func (t cronTool) handleCall(_ context.Context, s *session.Session, in arguments) (string, error) {
-	agent := s.Policy().Agent()
+	agent := s.Policy().AgentID()
 	narrowing, now := s.Policy().Narrowing(), time.Now()
 	store := t.Store(agent).Filter(func(j schedule.Job) bool { return narrowing.Includes(JobNarrowing(j)) })
 	if in.Command != "" {
@@ -158,7 +158,7 @@ func CommandsDisabledError() *session.Error {
 
 // callExplainer decides calls without making them, as *session.Session does.
 type callExplainer interface {
-	Explain(tool string, arguments json.RawMessage) (guard.Decision, *session.Error)
+	ExplainCall(tool string, arguments json.RawMessage) (guard.Decision, *session.Error)
 }
 
 // CheckCommand returns an error if a job could not run a command. Each run decides the command again as a call of
@@ -168,7 +168,7 @@ func CheckCommand(s callExplainer, command string) error {
 	if err != nil {
 		return err
 	}
-	d, e := s.Explain("exec", arguments)
+	d, e := s.ExplainCall("exec", arguments)
 	switch {
 	case e != nil:
 		return e

@@ -42,7 +42,7 @@ func newTestAgents(t *testing.T, allowCommand bool, settings string) *testAgents
 	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(config.Options{File: file, Environ: []string{"HOME=" + w.home, "PICOCLAW_HOME=" + w.home}})
+	cfg, err := config.Load(config.LoadOptions{File: file, Environ: []string{"HOME=" + w.home, "PICOCLAW_HOME=" + w.home}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func newTestAgents(t *testing.T, allowCommand bool, settings string) *testAgents
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.host, err = session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"), Builtin: []session.BuiltinPlugin{p}})
+	w.host, err = session.OpenHost(session.HostOptions{Config: cfg, PluginDir: filepath.Join(hosttest.ProgramDir(), "plugins"), Builtin: []session.BuiltinPlugin{p}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestAddChecksCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	yes := session.WithAsker(t.Context(), func(context.Context, session.ApprovalQuestion) bool { return true })
+	yes := session.WithApprovalAsker(t.Context(), func(context.Context, session.ApprovalQuestion) bool { return true })
 	r := s.Call(yes, "cron", json.RawMessage(`{"action":"add","every_seconds":60,"command":"mytool deploy"}`), nil)
 	if r.Err == nil || !strings.Contains(r.Err.Message, "each run of the command would need a person") {
 		t.Errorf("%+v", r.Err)

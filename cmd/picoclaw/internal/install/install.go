@@ -71,7 +71,7 @@ func (o *Options) PrintResult(r InstallResult) error {
 
 // UpdatePlugin replaces an installed plugin with another version. If the user does not confirm changed tools or
 // grants, the version is staged and the old one stays active.
-func (o *Options) UpdatePlugin(s *Plugins, p *store.Package, pin *store.InstalledPlugin) error {
+func (o *Options) UpdatePlugin(s *Plugins, p *store.StagedPackage, pin *store.InstalledPlugin) error {
 	id := p.Manifest.ID
 	r := InstallResult{ID: id, Version: p.Manifest.Version, Previous: pin.Version}
 	old, err := s.Store.ReadManifest(id, pin)
@@ -87,10 +87,10 @@ func (o *Options) UpdatePlugin(s *Plugins, p *store.Package, pin *store.Installe
 		r.Waiting = true
 		return o.reportWaiting(r)
 	}
-	if err := s.Store.Install(p); err != nil {
+	if err := s.Store.InstallPackage(p); err != nil {
 		return cli.FailedError(err)
 	}
-	if err := s.Store.RemoveUnused(); err != nil {
+	if err := s.Store.RemoveUnusedVersions(); err != nil {
 		return cli.FailedError(err)
 	}
 	return o.PrintResult(r)
@@ -130,7 +130,7 @@ func (o *Options) AcceptWaiting(s *Plugins, id string, pin *store.InstalledPlugi
 	if err != nil {
 		return cli.FailedError(err)
 	}
-	next, err := s.Store.WaitingManifest(id, pin)
+	next, err := s.Store.ReadWaitingManifest(id, pin)
 	if err != nil {
 		return cli.FailedError(err)
 	}
@@ -143,10 +143,10 @@ func (o *Options) AcceptWaiting(s *Plugins, id string, pin *store.InstalledPlugi
 		r.Waiting = true
 		return o.reportWaiting(r)
 	}
-	if _, err := s.Store.ActivateWaiting(id); err != nil {
+	if _, err := s.Store.ActivateWaitingVersion(id); err != nil {
 		return cli.FailedError(err)
 	}
-	if err := s.Store.RemoveUnused(); err != nil {
+	if err := s.Store.RemoveUnusedVersions(); err != nil {
 		return cli.FailedError(err)
 	}
 	return o.PrintResult(r)

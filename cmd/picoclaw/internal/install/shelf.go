@@ -26,7 +26,7 @@ func OpenPlugins(f *cli.Factory) (*Plugins, error) {
 	if home.Fallback {
 		return nil, cli.StartError(fmt.Errorf("there is no home directory to keep plugins in: set PICOCLAW_HOME to an absolute directory, or HOME"))
 	}
-	h, err := session.Open(session.Options{Config: cfg})
+	h, err := session.OpenHost(session.HostOptions{Config: cfg})
 	if err != nil {
 		return nil, cli.StartError(err)
 	}
@@ -62,9 +62,9 @@ func (s *Plugins) CheckStoreOutsideWorkspaces() error {
 		if err != nil {
 			return err
 		}
-		if paths.Within(p.Workspace(), s.Store.PluginsDir()) {
+		if paths.Within(p.WorkspacePath(), s.Store.PluginsDir()) {
 			return fmt.Errorf("the plugin store %s is inside the workspace of agent %s, %s; give the agent another workspace, or picoclaw another home",
-				s.Store.PluginsDir(), id, p.Workspace())
+				s.Store.PluginsDir(), id, p.WorkspacePath())
 		}
 	}
 	return nil

@@ -87,7 +87,7 @@ func ConfigurationPage(keys []config.Key) string {
 // mergeHookEvents rewrites the keys of the first hook event as keys of all events. It returns false for the keys of
 // the other events, which need no documentation.
 func mergeHookEvents(key *config.Key) bool {
-	events := config.HookEvents()
+	events := config.HookEventNames()
 	for i, event := range events {
 		rest, found := strings.CutPrefix(key.Name, "hooks."+event)
 		if !found || rest != "" && rest[0] != '[' {

@@ -48,7 +48,7 @@ type TrialOptions struct {
 type pluginTrial struct {
 	o        TrialOptions
 	dir      string // thrown away in the end
-	pkg      *store.Package
+	pkg      *store.StagedPackage
 	found    []Finding
 	isolated bool
 }
@@ -108,7 +108,7 @@ func (t *pluginTrial) checkPackage() bool {
 	if len(findings) == 0 {
 		t.addFinding("manifest", Good, "names, docs, schemas and claims are complete")
 	}
-	if err := s.Install(pkg); err != nil {
+	if err := s.InstallPackage(pkg); err != nil {
 		t.addFinding("package", Bad, "%v", err)
 		return false
 	}
@@ -137,13 +137,13 @@ func (t *pluginTrial) openHost() (*session.Host, error) {
 
 // openHostWith opens a host with a workspace, isolated or not.
 func (t *pluginTrial) openHostWith(workspace string, isolated bool) (*session.Host, error) {
-	cfg, err := config.Load(config.Options{Environ: append(os.Environ(),
+	cfg, err := config.Load(config.LoadOptions{Environ: append(os.Environ(),
 		"PICOCLAW_CONFIG=", "PICOCLAW_HOME="+t.dir, "PICOCLAW_AGENTS_DEFAULTS_WORKSPACE="+workspace, "PICOCLAW_TOOLS_SET=all",
 		fmt.Sprintf("PICOCLAW_ISOLATION_ENABLED=%t", isolated))})
 	if err != nil {
 		return nil, err
 	}
-	h, err := session.Open(session.Options{Config: cfg, PluginDir: t.o.PluginDir, Logger: t.o.Logger})
+	h, err := session.OpenHost(session.HostOptions{Config: cfg, PluginDir: t.o.PluginDir, Logger: t.o.Logger})
 	if err != nil {
 		return nil, err
 	}

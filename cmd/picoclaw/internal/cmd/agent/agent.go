@@ -165,12 +165,12 @@ func (o *Options) runConversation(ctx context.Context, c *host.Conversation, his
 	// Ctrl-C is for the turn that runs; what ends the program is the end of the input, or of the terminal.
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	id, resumed := c.Policy().Agent(), ""
+	id, resumed := c.Policy().AgentID(), ""
 	if n := len(c.Messages()); n > 0 {
 		resumed = fmt.Sprintf(", continued after %d messages", n)
 	}
 	if o.lines.IsInteractive() {
-		fmt.Fprintf(out, "agent %s in %s, session %s%s; Ctrl-D leaves\n", id, c.Policy().Workspace(), terminal.CleanLine(o.session),
+		fmt.Fprintf(out, "agent %s in %s, session %s%s; Ctrl-D leaves\n", id, c.Policy().WorkspacePath(), terminal.CleanLine(o.session),
 			resumed)
 	}
 	var failed bool
@@ -200,7 +200,7 @@ func (o *Options) runTurn(ctx context.Context, c *host.Conversation, text string
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	if o.lines.IsInteractive() {
-		ctx = session.WithAsker(ctx, func(ctx context.Context, q session.ApprovalQuestion) bool {
+		ctx = session.WithApprovalAsker(ctx, func(ctx context.Context, q session.ApprovalQuestion) bool {
 			return results.AskApproval(o.Factory, ctx, o.lines, out, q)
 		})
 	}

@@ -55,7 +55,7 @@ func listAgents(f *cli.Factory, output cli.OutputFormat) error {
 	if err != nil {
 		return err
 	}
-	h, err := session.Open(session.Options{Config: cfg})
+	h, err := session.OpenHost(session.HostOptions{Config: cfg})
 	if err != nil {
 		return cli.StartError(err)
 	}
@@ -65,7 +65,7 @@ func listAgents(f *cli.Factory, output cli.OutputFormat) error {
 		if err != nil {
 			return cli.StartError(err)
 		}
-		all = append(all, agentSummary{id, s.Policy().Workspace(), s.Policy().Guard().Restrict, len(s.Tools())})
+		all = append(all, agentSummary{id, s.Policy().WorkspacePath(), s.Policy().GuardPolicy().Restrict, len(s.Tools())})
 	}
 	if output == cli.JSON {
 		return f.PrintJSON(all)
@@ -143,7 +143,7 @@ func showAgent(f *cli.Factory, id string, output cli.OutputFormat) error {
 	if err != nil {
 		return cli.StartError(err) // as for --agent: no host has such an agent
 	}
-	h, err := session.Open(session.Options{Config: cfg})
+	h, err := session.OpenHost(session.HostOptions{Config: cfg})
 	if err != nil {
 		return cli.StartError(err)
 	}

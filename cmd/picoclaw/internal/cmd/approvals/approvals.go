@@ -153,7 +153,7 @@ func (v *Options) readRequests() ([]*approvals.WaitingCall, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := approvals.ListWaiting(home)
+	all, err := approvals.ListWaitingCalls(home)
 	if err != nil {
 		return nil, cli.FailedError(err)
 	}
@@ -197,7 +197,7 @@ func (v *Options) findRequest(id string) (home string, w *approvals.WaitingCall,
 	if home, err = v.FindHome(); err != nil {
 		return "", nil, err
 	}
-	if w, err = approvals.FindWaiting(home, id); err != nil {
+	if w, err = approvals.FindWaitingCall(home, id); err != nil {
 		return "", nil, cli.FailedError(fmt.Errorf("%s: %w", id, err))
 	}
 	return home, w, nil
@@ -210,7 +210,7 @@ func (v *Options) answerRequest(id string, a approvals.Answer) (*approvals.Waiti
 		return nil, err
 	}
 	a.Way, a.Time, a.By = "cli", time.Now().UTC(), cli.UserName()
-	if err := approvals.AnswerCall(home, w, a); errors.Is(err, approvals.ErrGone) || errors.Is(err, approvals.ErrAnswered) {
+	if err := approvals.AnswerCall(home, w, a); errors.Is(err, approvals.ErrNotWaiting) || errors.Is(err, approvals.ErrAnswered) {
 		return nil, cli.FailedError(fmt.Errorf("%s: %w", id, err))
 	} else if err != nil {
 		return nil, cli.FailedError(fmt.Errorf("%s could not be answered: %w", id, err))

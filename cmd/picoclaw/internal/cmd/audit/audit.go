@@ -63,7 +63,7 @@ func (o *Options) runAudit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	path := audit.LogFile(cfg.Home().Path)
+	path := audit.LogPath(cfg.Home().Path)
 	if o.limit > 0 && !o.follow {
 		return o.showLatest(cfg, path)
 	}
@@ -93,7 +93,7 @@ func (o *Options) runAudit(ctx context.Context) error {
 func (o *Options) showLatest(cfg *config.Config, path string) error {
 	var found []audit.Record
 	broken := 0
-	q := audit.Query{Filter: o.filter}
+	q := audit.LogQuery{Filter: o.filter}
 	for more := true; more && len(found) < o.limit; more = q.After != "" {
 		q.Limit = o.limit - len(found)
 		page, err := audit.SearchLog(path, q)

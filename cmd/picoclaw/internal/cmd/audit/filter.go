@@ -68,9 +68,9 @@ func (o *Options) showStats() error {
 	if err != nil {
 		return err
 	}
-	var sums audit.Summary
+	var sums audit.ToolStatsCollector
 	var names loggedNames
-	if err = names.readLog(o.Factory, cfg, o.filter, func(r audit.Record) error { sums.Add(r); return nil }); err != nil {
+	if err = names.readLog(o.Factory, cfg, o.filter, func(r audit.Record) error { sums.AddRecord(r); return nil }); err != nil {
 		return err
 	}
 	names.warnUnknownNames(o.Factory, cfg, o.filter)
@@ -136,7 +136,7 @@ func (n *loggedNames) filterRecords(filter audit.Filter, found func(audit.Record
 
 // readLog calls found for the records that match the filter, and warns about invalid lines.
 func (n *loggedNames) readLog(f *cli.Factory, cfg *config.Config, filter audit.Filter, found func(audit.Record) error) error {
-	broken, err := audit.ReadLog(audit.LogFile(cfg.Home().Path), n.filterRecords(filter, found))
+	broken, err := audit.ReadLog(audit.LogPath(cfg.Home().Path), n.filterRecords(filter, found))
 	if err == nil {
 		warnBrokenLines(f, broken)
 	}
@@ -152,7 +152,7 @@ func (n *loggedNames) warnUnknownNames(f *cli.Factory, cfg *config.Config, filte
 	if filter.Tool == "" || slices.ContainsFunc(n.tools, matchTool(filter.Tool)) {
 		return
 	}
-	h, err := session.Open(session.Options{Config: cfg})
+	h, err := session.OpenHost(session.HostOptions{Config: cfg})
 	if err != nil {
 		return // what is installed can't be told
 	}

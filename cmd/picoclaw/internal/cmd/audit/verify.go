@@ -65,7 +65,7 @@ func (o *VerifyOptions) runVerify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, testimony, err := o.verifyLog(ctx, audit.LogFile(cfg.Home().Path))
+	found, testimony, err := o.verifyLog(ctx, audit.LogPath(cfg.Home().Path))
 	var broken *audit.ChainError
 	if err != nil && !errors.As(err, &broken) {
 		return cli.FailedError(err)
@@ -106,7 +106,7 @@ func (o *VerifyOptions) verifyLog(ctx context.Context, path string) (*audit.Veri
 		found, err := audit.VerifyLog(path, o.head)
 		return found, nil, err
 	}
-	notes, err := audit.ReadNotes(ctx, o.witness)
+	notes, err := audit.ReadWitnessNotes(ctx, o.witness)
 	if err != nil {
 		return nil, nil, err
 	}

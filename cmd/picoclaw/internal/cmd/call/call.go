@@ -130,12 +130,12 @@ func (o *Options) openSession(ctx context.Context) (s toolCaller, ready func() e
 // callWithProgress calls a tool and shows its progress on a terminal. ask asks the user for approval; nil if there is
 // none.
 func callWithProgress(f *cli.Factory, ctx context.Context, s toolCaller, tool string, raw json.RawMessage,
-	ask session.Asker) *session.Result {
+	ask session.ApprovalAsker) *session.Result {
 	out := terminal.NewWriter(f.Err)
 	progress := terminal.NewProgress(out, tool)
 	defer progress.Stop()
 	if ask != nil {
-		ctx = session.WithAsker(ctx, func(ctx context.Context, q session.ApprovalQuestion) bool {
+		ctx = session.WithApprovalAsker(ctx, func(ctx context.Context, q session.ApprovalQuestion) bool {
 			defer progress.Pause()()
 			return ask(ctx, q)
 		})
@@ -143,7 +143,7 @@ func callWithProgress(f *cli.Factory, ctx context.Context, s toolCaller, tool st
 	if !out.IsTerminal() {
 		return s.Call(ctx, tool, raw, nil)
 	}
-	events, end := session.WholeCharacters(func(e session.Event) {
+	events, end := session.SplitAtCharacters(func(e session.Event) {
 		if e.Log != nil {
 			return // it is in the host's log
 		}

@@ -48,7 +48,7 @@ func completeWord(s *session.Session, before []string, word string) (words []cob
 		return nil, true
 	}
 	if name, value, found := strings.Cut(word, "="); found {
-		return completeValue(schema.Properties[name], name, value, s.Policy().Workspace())
+		return completeValue(schema.Properties[name], name, value, s.Policy().WorkspacePath())
 	}
 	for _, name := range propertyNames(schema) {
 		if !slices.ContainsFunc(before[1:], func(pair string) bool { return strings.HasPrefix(pair, name+"=") }) {

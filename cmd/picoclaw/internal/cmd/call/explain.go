@@ -88,7 +88,7 @@ func (o *ExplainOptions) runExplain() error {
 	if err != nil {
 		return err
 	}
-	decision := newExplanation(s.Explain(o.subject, raw))
+	decision := newExplanation(s.ExplainCall(o.subject, raw))
 	if path := o.suggestPath(s); decision.Rule == pluginpb.CodeUnknownTool && path != "" {
 		decision.Hint = "to explain the path, write it with a slash: picoclaw explain " + path
 	}
@@ -155,7 +155,7 @@ func explainBatch(f *cli.Factory) error {
 		if e != nil {
 			out = newExplanation(guard.Decision{}, e)
 		} else {
-			out = newExplanation(sess.Explain(in.Tool, in.Args))
+			out = newExplanation(sess.ExplainCall(in.Tool, in.Args))
 		}
 		out.ID = in.ID
 		return out
@@ -218,7 +218,7 @@ func (o *ExplainOptions) suggestPath(s *session.Session) string {
 	if len(o.arguments.pairs) > 0 || !filepath.IsLocal(name) {
 		return ""
 	}
-	if _, err := os.Lstat(filepath.Join(s.Policy().Workspace(), name)); err == nil {
+	if _, err := os.Lstat(filepath.Join(s.Policy().WorkspacePath(), name)); err == nil {
 		return "./" + name
 	}
 	if _, err := os.Lstat(name); err == nil {

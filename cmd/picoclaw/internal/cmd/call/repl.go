@@ -77,11 +77,11 @@ func (r *REPLOptions) runREPL(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	if r.lines.IsInteractive() {
-		fmt.Fprintf(r.out, "agent %s in %s; `help` lists commands\n", sess.Policy().Agent(),
-			sess.Policy().Workspace())
+		fmt.Fprintf(r.out, "agent %s in %s; `help` lists commands\n", sess.Policy().AgentID(),
+			sess.Policy().WorkspacePath())
 	}
 	for {
-		line, err := r.lines.ReadLine(ctx, sess.Policy().Agent()+"> ")
+		line, err := r.lines.ReadLine(ctx, sess.Policy().AgentID()+"> ")
 		switch {
 		case errors.Is(err, io.EOF) || ctx.Err() != nil:
 			return r.exitResult()
@@ -152,7 +152,7 @@ func (r *REPLOptions) callTool(ctx context.Context, words []string) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	var ask session.Asker
+	var ask session.ApprovalAsker
 	if r.lines.IsInteractive() {
 		ask = r.askUser
 	}
@@ -171,7 +171,7 @@ func (r *REPLOptions) explainCall(words []string) error {
 	if err != nil {
 		return err
 	}
-	return printDecision(r.Factory, newExplanation(r.session.Explain(words[0], raw)), "text")
+	return printDecision(r.Factory, newExplanation(r.session.ExplainCall(words[0], raw)), "text")
 }
 
 // replCommands are the commands of the REPL besides tools.

@@ -94,7 +94,7 @@ func (o *CheckOptions) runCheck() error {
 
 func (o *CheckOptions) checkAll() checkResult {
 	result := checkResult{Faults: []configFault{}, Warnings: []configFault{}}
-	cfg, faults := config.CheckAll(config.Options{File: o.ConfigFile, Workspace: o.Workspace})
+	cfg, faults := config.LoadWithAllErrors(config.LoadOptions{File: o.ConfigFile, Workspace: o.Workspace})
 	for _, fault := range faults {
 		result.Faults = append(result.Faults, newConfigFault(fault))
 	}
@@ -235,7 +235,7 @@ func findUnknownTools(cfg *config.Config, id string, sess *session.Session, tool
 		return nil // it has been said
 	}
 	var idle []configFault
-	for _, pattern := range sess.Policy().Tools().Patterns() {
+	for _, pattern := range sess.Policy().ToolRules().Patterns() {
 		if slices.ContainsFunc(names, func(name string) bool {
 			ok,
 				err := path.Match(pattern, name)

@@ -105,7 +105,7 @@ func findOddPatterns(cfg *config.Config, id string) []configFault {
 
 // checkPathPattern warns if programs get access to more files than a pattern seems to allow.
 func checkPathPattern(pattern string) (problem, cure string) {
-	path, exact := policy.LiteralPrefix(pattern)
+	path, exact := policy.LiteralPathPrefix(pattern)
 	if path == "/" {
 		return fmt.Sprintf("%q begins with no directory, so the kernel opens the whole file system to programs", pattern),
 			"begin it with ^ and an absolute directory"

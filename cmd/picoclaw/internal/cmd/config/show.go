@@ -138,7 +138,7 @@ func addSections(names []string) []string {
 // completeKeys proposes keys of the configuration.
 func completeKeys(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var keys []cobra.Completion
-	for _, row := range config.Schema() {
+	for _, row := range config.KnownKeys() {
 		if !strings.ContainsAny(row.Name, "[<$") {
 			keys = append(keys, cobra.CompletionWithDesc(row.Name, cli.FirstSentence(row.Doc)))
 		}

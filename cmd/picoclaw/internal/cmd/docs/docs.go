@@ -42,7 +42,7 @@ func (o *Options) writePages(root *cobra.Command) error {
 		return cli.FailedError(err)
 	}
 	for name, text := range map[string]string{
-		"configuration.md": reference.ConfigurationPage(config.Schema()),
+		"configuration.md": reference.ConfigurationPage(config.KnownKeys()),
 		"tools.md":         tools,
 		"cli.md":           reference.CommandsPage(root),
 	} {

@@ -138,7 +138,7 @@ func checkCentralConfig(file string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(home) }()
-	_, faults := config.CheckAll(config.Options{Central: named, Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
+	_, faults := config.LoadWithAllErrors(config.LoadOptions{Central: named, Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
 	var all []error
 	for _, fault := range faults {
 		all = append(all, fault)

@@ -120,7 +120,7 @@ func (w *runningWorker) serveAgents(ctx context.Context, cfg *config.Config) err
 	var err error
 	w.worker, err = fleet.NewWorker(w.member.Fleet, fleet.WorkerOptions{
 		Name: w.member.Name, Agents: w.current.agents, Home: w.home,
-		Host: w.current, Describe: func(s *session.Session) string { return mcp.Instructions(s.Policy()) }, Workspace: w.movableWorkspace,
+		Host: w.current, Describe: func(s *session.Session) string { return mcp.ModelInstructions(s.Policy()) }, Workspace: w.movableWorkspace,
 		Idle:    func() { fmt.Fprintf(stderr, "the worker %s is in the fleet, and has no agent yet\n", w.member.Name) },
 		Changes: w.changes, Version: w.fleet.Version, Logger: logger, Drain: time.Duration(cfg.Gateway().DrainSeconds) * time.Second})
 	if err != nil {
@@ -178,7 +178,7 @@ func (w *runningWorker) openConfig(cfg *config.Config) (*configAssembly, error) 
 	ctx, stopWatching := context.WithCancel(context.Background())
 	s.stopWatching = stopWatching
 	go func() {
-		changes := s.all.WatchPlugins(ctx.Done())
+		changes := s.all.WatchPluginChanges(ctx.Done())
 		for {
 			select {
 			case <-ctx.Done():
@@ -315,7 +315,7 @@ func (w *runningWorker) followWithTrust(ctx context.Context) {
 	trust := w.current.trust
 	w.reloadMu.Unlock()
 	err := bundle.Watch(ctx, w.member.Connection, bundle.Options{Tenant: w.member.Tenant, Trust: trust,
-		Home: w.home, Config: config.Options{File: w.fleet.ConfigFile, Workspace: w.fleet.Workspace},
+		Home: w.home, Config: config.LoadOptions{File: w.fleet.ConfigFile, Workspace: w.fleet.Workspace},
 		Apply: func(uint64) error { return w.reloadConfig() }, Report: func(serial uint64, err error) {
 			w.worker.SetConfig(serial, err)
 			if err != nil {

@@ -122,10 +122,10 @@ func (o *Options) runGateway(ctx context.Context) error {
 	options := gateway.Options{
 		Home: home.Path, Address: address, Version: o.Version, Logger: logger.Named("gateway"),
 		DrainTimeout: drain, OpenInstance: o.openInstance, Metrics: telemetry,
-		IsOwnHost: func(hostName string) bool { return mcp.AllowedHost(hostName, settings.AllowHosts) },
+		IsOwnHost: func(hostName string) bool { return mcp.IsAllowedHost(hostName, settings.AllowHosts) },
 	}
 	if settings.Console {
-		o.console = web.New(web.Options{Home: home.Path, Log: audit.LogFile(home.Path), Operator: &o.operator,
+		o.console = web.New(web.Options{Home: home.Path, Log: audit.LogPath(home.Path), Operator: &o.operator,
 			Instance: &o.operator, Version: o.Version, Logger: logger.Named("console")})
 		options.Console = o.console
 		go o.console.Run(ctx)

@@ -91,7 +91,7 @@ func (o *Options) decide(ctx context.Context) (d guard.Decision, err error) {
 }
 
 // decideOutside decides by the configuration, with the project around the client's directory as workspace.
-func (o *Options) decideOutside(ctx context.Context, call *session.ClientCall) (d guard.Decision, err error) {
+func (o *Options) decideOutside(ctx context.Context, call *session.ClientToolCall) (d guard.Decision, err error) {
 	if o.Workspace == "" {
 		if o.Workspace, _, err = run.FindProject("", call.Dir); err != nil {
 			return d, err
@@ -106,7 +106,7 @@ func (o *Options) decideOutside(ctx context.Context, call *session.ClientCall) (
 	if err != nil {
 		return d, err
 	}
-	tools, err := s.NewClientTools(session.ClientToolsOptions{Env: map[string]string{"HOME": filepath.Clean(home)}})
+	tools, err := s.NewClientToolGuard(session.ClientToolGuardOptions{Env: map[string]string{"HOME": filepath.Clean(home)}})
 	if err != nil {
 		return d, err
 	}

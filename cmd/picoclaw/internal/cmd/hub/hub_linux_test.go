@@ -157,7 +157,7 @@ func TestAHubIsOneCommand(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := bundle.Watch(ctx, conn, bundle.Options{Tenant: id.Tenant, Trust: []string{public.String()}, Home: home,
-		Config: config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}},
+		Config: config.LoadOptions{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}},
 		Apply:  func(uint64) error { return nil },
 		Report: func(serial uint64, err error) {
 			if serial != 5 || err != nil {

@@ -146,7 +146,7 @@ func (o *serverOptions) installServer(ctx context.Context, s *install.Plugins, n
 	if s.IsBundled(name) {
 		return cli.FailedError(fmt.Errorf("plugin %s comes with picoclaw; give the server another name", name))
 	}
-	if err := session.CheckStateName(name); err != nil {
+	if err := session.CheckStateDirName(name); err != nil {
 		return cli.FailedError(err)
 	}
 	if ids := s.Config.AgentIDs(); len(o.spec.Agents) > 0 {
@@ -179,7 +179,7 @@ func (o *serverOptions) installServer(ctx context.Context, s *install.Plugins, n
 	if err = s.Catalog.CheckNames(p.Manifest); err != nil {
 		return cli.FailedError(fmt.Errorf("%s was not added: %w", name, err))
 	}
-	if state := session.StateDir(s.Config.Home().Path, name); pin == nil && hasFiles(state) {
+	if state := session.PluginStateDir(s.Config.Home().Path, name); pin == nil && hasFiles(state) {
 		report.Warnings = append(report.Warnings, "it finds the state of an earlier server of that name in "+state)
 	}
 	o.printReview(p, report)
@@ -193,7 +193,7 @@ func (o *serverOptions) installServer(ctx context.Context, s *install.Plugins, n
 	if !yes {
 		return cli.FailedError(fmt.Errorf("%s was not added", name))
 	}
-	if err := s.Store.Install(p); err != nil {
+	if err := s.Store.InstallPackage(p); err != nil {
 		return cli.FailedError(err)
 	}
 	return o.PrintResult(install.InstallResult{ID: name, Version: p.Manifest.Version})
@@ -213,7 +213,7 @@ func (o *serverOptions) newPackageBuilder(s *install.Plugins) (*mcpservers.Packa
 		return nil, nil, cli.StartError(fmt.Errorf("the plugin mcp is missing: %w; unpack picoclaw's archive as a whole, or run `make build`", err))
 	}
 	// It has no log: what it has to say is what is not offered, which may be what is looked at here.
-	h, err := session.Open(session.Options{Config: s.Config})
+	h, err := session.OpenHost(session.HostOptions{Config: s.Config})
 	if err != nil {
 		return nil, nil, cli.StartError(err)
 	}
@@ -222,7 +222,7 @@ func (o *serverOptions) newPackageBuilder(s *install.Plugins) (*mcpservers.Packa
 		return nil, nil, cli.StartError(err)
 	}
 	return &mcpservers.PackageBuilder{
-		Store: s.Store, Run: sess.RunSandboxed, Program: program, Logs: filepath.Join(s.Config.Home().Path, "logs"),
+		Store: s.Store, Run: sess.RunSandboxedProgram, Program: program, Logs: filepath.Join(s.Config.Home().Path, "logs"),
 		Progress: func(text string) { fmt.Fprintln(o.Err, text+" …") },
 	}, func() { hosts.CloseHost(o.Factory, h) }, nil
 }
@@ -241,7 +241,7 @@ func toolOwners(s *install.Plugins, id string) func(string) string {
 }
 
 // printReview prints a server's tools, grants and warnings.
-func (o *serverOptions) printReview(p *store.Package, r *mcpservers.BuildReport) {
+func (o *serverOptions) printReview(p *store.StagedPackage, r *mcpservers.BuildReport) {
 	out := terminal.NewWriter(o.Err)
 	m := p.Manifest
 	fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Bold, m.ID), terminal.CleanLine(m.Version))

@@ -112,7 +112,7 @@ func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp
 	if err != nil {
 		return cli.StartError(err)
 	}
-	if err = server.KeepStates(home.Path, agent); err != nil {
+	if err = server.PersistQuestionStates(home.Path, agent); err != nil {
 		return cli.StartError(err)
 	}
 	handler, err := server.NewHTTPHandler(mcp.HTTPOptions{Token: token, Hosts: o.hosts})
@@ -145,7 +145,7 @@ func serveUntil(ctx context.Context, listener net.Listener, server *mcp.Server, 
 	defer cancel()
 	stopped := make(chan error, 1)
 	go func() { stopped <- web.Shutdown(shutdownCtx) }() // takes nobody new, and waits for the answers under way
-	server.EndSessions(shutdownCtx)
+	server.EndAllSessions(shutdownCtx)
 	if err := <-stopped; err != nil {
 		_ = web.Close() // they have had their time
 	}

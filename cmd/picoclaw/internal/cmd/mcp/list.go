@@ -23,12 +23,12 @@ import (
 
 // forgetObserved removes the observed tool definitions of a server, after they were accepted.
 func forgetObserved(s *install.Plugins, id string) error {
-	if err := session.RemoveWithdrawals(s.Config.Home().Path, id); err != nil {
+	if err := session.RemoveToolWithdrawals(s.Config.Home().Path, id); err != nil {
 		return err
 	}
 	for _, agent := range s.Config.AgentIDs() {
 		// Whatever the server has put there, a directory perhaps.
-		if err := os.RemoveAll(filepath.Join(session.StateDir(s.Config.Home().Path, id), agent, mcpservers.CurrentToolsFile)); err != nil {
+		if err := os.RemoveAll(filepath.Join(session.PluginStateDir(s.Config.Home().Path, id), agent, mcpservers.CurrentToolsFile)); err != nil {
 			return err
 		}
 	}

@@ -75,10 +75,10 @@ func (o *Options) runMCP(ctx context.Context) error {
 	if err := h.Prepare(); err != nil {
 		return cli.StartError(err)
 	}
-	server := mcp.NewServer(s, o.Version, mcp.Instructions(s.Policy()))
-	go server.FollowChanges(ctx, h.WatchPlugins(ctx.Done()))
+	server := mcp.NewServer(s, o.Version, mcp.ModelInstructions(s.Policy()))
+	go server.FollowToolChanges(ctx, h.WatchPluginChanges(ctx.Done()))
 	if o.http.address != "" {
-		return serveHTTP(o.Factory, ctx, h.Host, server, s.Policy().Agent(), o.http)
+		return serveHTTP(o.Factory, ctx, h.Host, server, s.Policy().AgentID(), o.http)
 	}
 	return serveStreams(o.Factory, ctx, server)
 }

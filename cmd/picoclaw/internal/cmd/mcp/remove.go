@@ -49,7 +49,7 @@ func (o *RemoveOptions) removeServer() error {
 	if err != nil {
 		return err
 	}
-	state := session.StateDir(s.Config.Home().Path, o.name)
+	state := session.PluginStateDir(s.Config.Home().Path, o.name)
 	text := "the server " + o.name + " is removed"
 	switch kept := hasFiles(state); {
 	case o.keep && kept:
@@ -61,7 +61,7 @@ func (o *RemoveOptions) removeServer() error {
 		}
 		text += ", and its state in " + state
 	}
-	if err := s.Store.Remove(o.name); err != nil {
+	if err := s.Store.RemovePlugin(o.name); err != nil {
 		return cli.FailedError(err)
 	}
 	for _, dir := range append(userEnvDirs(s, o.name), state) {

@@ -89,9 +89,9 @@ func (o *serverOptions) rebuildServer(ctx context.Context) error {
 		}
 		o.spec = approved
 	}
-	var withdrawals []session.Withdrawal
+	var withdrawals []session.ToolWithdrawal
 	if pin != nil {
-		withdrawals = session.ReadWithdrawals(s.Config.Home().Path, name, pin.Version)
+		withdrawals = session.ReadToolWithdrawals(s.Config.Home().Path, name, pin.Version)
 		if o.Also, err = mcpservers.DiffSpecs(name, approved, o.spec); err != nil {
 			return cli.FailedError(err)
 		}

@@ -62,14 +62,14 @@ func (o *InstallOptions) installPlugin() error {
 	if !yes {
 		return cli.FailedError(fmt.Errorf("plugin %s was not installed", id))
 	}
-	if err := s.Store.Install(p); err != nil {
+	if err := s.Store.InstallPackage(p); err != nil {
 		return cli.FailedError(err)
 	}
 	return o.PrintResult(install.InstallResult{ID: id, Version: p.Manifest.Version})
 }
 
 // stagePackage copies a package into the store's staging directory, and checks for conflicts with other plugins.
-func stagePackage(s *install.Plugins, source string) (*store.Package, error) {
+func stagePackage(s *install.Plugins, source string) (*store.StagedPackage, error) {
 	if err := s.CheckStoreOutsideWorkspaces(); err != nil {
 		return nil, cli.FailedError(err)
 	}
@@ -90,7 +90,7 @@ func stagePackage(s *install.Plugins, source string) (*store.Package, error) {
 }
 
 // printReview prints a plugin's tools and requested grants.
-func (o *InstallOptions) printReview(p *store.Package) {
+func (o *InstallOptions) printReview(p *store.StagedPackage) {
 	out := terminal.NewWriter(o.Err)
 	m := p.Manifest
 	fmt.Fprintf(out, "%s %s  %s\n", out.Paint(terminal.Bold, m.ID), terminal.CleanLine(m.Version), terminal.CleanLine(m.Doc))

@@ -69,7 +69,7 @@ new picoclaw.lock if it is missing or damaged.`
 func resetBrokenLock(f *cli.Factory) error {
 	home, err := f.FindHome()
 	if err == nil {
-		err = store.OpenStore(home).ResetLock()
+		err = store.OpenStore(home).ResetLockFile()
 	}
 	if err != nil {
 		return cli.FailedError(err)

@@ -48,7 +48,7 @@ func (o *RemoveOptions) removePlugin() error {
 	if err != nil || !yes {
 		return cli.FailedError(errors.Join(fmt.Errorf("plugin %s was not removed", o.id), err))
 	}
-	if err := s.Store.Remove(o.id); err != nil {
+	if err := s.Store.RemovePlugin(o.id); err != nil {
 		return cli.FailedError(err)
 	}
 	return o.PrintOutcome(o.Output, install.InstallResult{ID: o.id, Previous: pin.Version}, "plugin "+o.id+" is removed")
@@ -164,7 +164,7 @@ func (o *ResetOptions) resetCrashes() error {
 		_, findErr := s.FindLockEntry(o.id)
 		return findErr
 	}
-	crashed, err := supervise.ResetCrashes(session.CrashDir(s.Config.Home().Path), o.id)
+	crashed, err := supervise.ResetCrashes(session.CrashReportDir(s.Config.Home().Path), o.id)
 	if err != nil {
 		return cli.FailedError(err)
 	}

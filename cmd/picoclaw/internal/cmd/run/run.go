@@ -101,7 +101,7 @@ func (o *Options) run(ctx context.Context) error {
 	if err = h.Prepare(); err != nil {
 		return cli.StartError(err)
 	}
-	ctx, release := h.WithStop(context.WithoutCancel(ctx), s.Policy().Agent())
+	ctx, release := h.WithAgentStop(context.WithoutCancel(ctx), s.Policy().AgentID())
 	defer release()
 	result, err := run.Start(ctx, options, plan)
 	if result == nil {

@@ -24,22 +24,22 @@ func (o *Options) showPlan(s *session.Session, p *run.Plan) error {
 	if len(p.Args) > 0 {
 		say("arguments", "%s", strings.Join(p.Args, " "))
 	}
-	say("agent", "%s", policy.Agent())
-	say("changes", "%s, but for protected files (docs/protected.md)", policy.Workspace())
+	say("agent", "%s", policy.AgentID())
+	say("changes", "%s, but for protected files (docs/protected.md)", policy.WorkspacePath())
 	say("home", "%s, its own in this project", p.Home)
 	say("reads", "the system's programs")
 	for _, path := range p.ReadOnly {
 		say("", "%s", path)
 	}
-	switch own := policy.Network(); {
-	case !policy.Isolation().Network:
+	switch own := policy.NetworkRules(); {
+	case !policy.IsolationOptions().Network:
 		say("network", "none (isolation.network)")
 	case own != nil && len(own.Allow)+len(own.From) > 0:
 		say("network", "what network.allow and network.from name, and")
 	default:
 		say("network", "these hosts alone")
 	}
-	if policy.Isolation().Network {
+	if policy.IsolationOptions().Network {
 		for _, host := range p.Preset.Hosts {
 			say("", "%s (%s)", host.Name, host.Purpose)
 		}
@@ -56,7 +56,7 @@ func (o *Options) showPlan(s *session.Session, p *run.Plan) error {
 	if p.Preset.Sandbox != "" {
 		say("note", "%s", p.Preset.Sandbox)
 	}
-	if policy.Undo().Enabled {
+	if policy.UndoLimits().Enabled {
 		say("undo", "picoclaw undo takes its changes back")
 	} else {
 		say("undo", "off (tools.undo.enabled)")

@@ -65,7 +65,7 @@ func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 	if err != nil {
 		return nil, cli.StartError(err)
 	}
-	m.workspace = preview.Workspace()
+	m.workspace = preview.WorkspacePath()
 	if err := m.createDir(m.workspace); err != nil {
 		return nil, cli.StartError(fmt.Errorf("make the workspace: %w; --workspace names another place", err))
 	}
@@ -88,7 +88,7 @@ func (o *InitOptions) undoesDeletes() bool {
 		return false
 	}
 	defer done()
-	d, e := s.Explain("exec", json.RawMessage(`{"command":"rm -rf build"}`))
+	d, e := s.ExplainCall("exec", json.RawMessage(`{"command":"rm -rf build"}`))
 	return e == nil && len(d.Softened) > 0
 }
 
@@ -164,7 +164,7 @@ func (o *InitOptions) writeConfig(m *setupResult, home string) error {
 // detectPackageManagers returns the installed programs that network.from knows, as the items of a JSON list.
 func detectPackageManagers() string {
 	var found []string
-	for _, key := range config.Schema() {
+	for _, key := range config.KnownKeys() {
 		if key.Name != "network.from" {
 			continue
 		}

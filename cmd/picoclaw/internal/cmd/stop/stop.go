@@ -92,7 +92,7 @@ func (o *StartOptions) startAgents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	killswitch.StopOf(home, o.agent).WaitUntilSeen()
+	killswitch.StopOf(home, o.agent).WaitUntilHostsRead()
 	held, err := gateway.NewClient(home).ResumeAgent(ctx, o.agent)
 	if err != nil && !errors.Is(err, gateway.ErrNotRunning) {
 		fmt.Fprintln(o.Err, "picoclaw:", err)

@@ -119,7 +119,7 @@ func (v *toolOptions) callTool(cmd *cobra.Command, arguments map[string]any) err
 	defer done()
 	if of != nil {
 		v.precheck = nil
-		s.UseUndoStore(run.UndoStore(s.Policy().Home(), of.ID))
+		s.UseUndoStore(run.UndoStore(s.Policy().HomePath(), of.ID))
 		fmt.Fprintf(v.Err, "picoclaw: of run %s in %s: %s\n", of.ID, of.Project, terminal.CleanLine(strings.Join(of.Program, " ")))
 	}
 	raw, err := json.Marshal(arguments)
@@ -140,8 +140,8 @@ func (v *toolOptions) callTool(cmd *cobra.Command, arguments map[string]any) err
 	return results.ShowResult(v.Factory, v.tool, s.Call(cmd.Context(), v.tool, raw, nil), v.output)
 }
 
-// findRun returns the run that a command is about: the newest one in the current project, unless an agent is named. It is nil
-// for the agent's own changes.
+// findRun returns the run that a command is about: the newest one in the current project, unless an agent is named. It
+// is nil for the agent's own changes.
 func (v *toolOptions) findRun() (*run.Record, error) {
 	if v.run == "" && (v.agent != "" || v.Workspace != "") {
 		return nil, nil
@@ -240,15 +240,15 @@ func refuseAfterCommand(ctx context.Context, s *session.Session) (*session.Error
 
 // lastCommand returns the agent's command that ended last, and when. It searches the audit log back to since.
 func lastCommand(s *session.Session, since time.Time) (command string, at time.Time, err error) {
-	q := audit.Query{Filter: audit.Filter{Agent: s.Policy().Agent()}, Limit: 200}
+	q := audit.LogQuery{Filter: audit.Filter{Agent: s.Policy().AgentID()}, Limit: 200}
 	for {
-		page, err := audit.SearchLog(audit.LogFile(s.Policy().Home()), q)
+		page, err := audit.SearchLog(audit.LogPath(s.Policy().HomePath()), q)
 		if err != nil {
 			return "", at, err
 		}
 		for _, r := range page.Records {
 			if r.EndTime().After(at) {
-				if text := s.CommandWithoutUndo(r); text != "" {
+				if text := s.LoggedCommandWithoutUndo(r); text != "" {
 					command, at = text, r.EndTime()
 				}
 			}

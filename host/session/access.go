@@ -13,11 +13,11 @@ type PluginAccess struct {
 	Enabled bool
 	// Grants are the grants in effect: requested, granted at install, and allowed by the agent's policy.
 	Grants pluginpb.Grant
-	Tools  []ToolAccess
+	Tools  []ToolStatus
 }
 
-// ToolAccess describes an agent's access to a tool.
-type ToolAccess struct {
+// ToolStatus describes an agent's access to a tool.
+type ToolStatus struct {
 	Name    string
 	Enabled bool
 	Rule    string // the rule that disables it
@@ -35,9 +35,9 @@ func (s *Session) PluginAccess() []PluginAccess {
 			Grants: given.Grants.Intersect(p.Manifest.Grants),
 		}
 		for _, t := range p.Tools {
-			held := ToolAccess{Name: t.Spec.Name, Enabled: s.isEnabled(c, t)}
+			held := ToolStatus{Name: t.Spec.Name, Enabled: s.isToolEnabled(c, t)}
 			if !held.Enabled {
-				held.Rule, held.Reason = s.disabledReason(c, t)
+				held.Rule, held.Reason = s.toolDisabledReason(c, t)
 			}
 			h.Tools = append(h.Tools, held)
 		}
@@ -46,11 +46,11 @@ func (s *Session) PluginAccess() []PluginAccess {
 	return all
 }
 
-// disabledReason returns the rule that disables a tool, and the reason as a sentence.
-func (s *Session) disabledReason(c *catalog.Catalog, t *catalog.Tool) (rule, reason string) {
+// toolDisabledReason returns the rule that disables a tool, and the reason as a sentence.
+func (s *Session) toolDisabledReason(c *catalog.Catalog, t *catalog.Tool) (rule, reason string) {
 	d := s.policy.DecideTool(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets)
-	if s.policy.Allows(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets) {
-		if off := c.DisabledBy(t, s.policy.Agent()); off != nil {
+	if s.policy.AllowsTool(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets) {
+		if off := c.DisabledBy(t, s.policy.AgentID()); off != nil {
 			return "plugin disable", "the operator has switched off " + off.String()
 		}
 	}

@@ -26,9 +26,9 @@ const (
 	maxNotes = 1 << 20
 )
 
-// ReadNotes reads a witness's notes from the lines of a file, or of the response to a GET of a URL.
-func ReadNotes(ctx context.Context, from string) (*WitnessNotes, error) {
-	if !isURL(from) {
+// ReadWitnessNotes reads a witness's notes from the lines of a file, or of the response to a GET of a URL.
+func ReadWitnessNotes(ctx context.Context, from string) (*WitnessNotes, error) {
+	if !isHTTPURL(from) {
 		f, err := os.Open(from)
 		if err != nil {
 			return nil, fmt.Errorf("read the witness: %w", err)
@@ -63,7 +63,7 @@ func parseNotes(r io.Reader) (*WitnessNotes, error) {
 			continue
 		}
 		var n WitnessNote
-		if json.Unmarshal(lines.Bytes(), &n) != nil || !isHash(n.Chain) || !isHash(n.Head) || n.Count < 1 {
+		if json.Unmarshal(lines.Bytes(), &n) != nil || !isChainHash(n.Chain) || !isChainHash(n.Head) || n.Count < 1 {
 			notes.Invalid++
 			continue
 		}
@@ -78,7 +78,7 @@ func parseNotes(r io.Reader) (*WitnessNotes, error) {
 	return notes, nil
 }
 
-func isHash(text string) bool {
+func isChainHash(text string) bool {
 	_, err := hex.DecodeString(text)
 	return err == nil && len(text) == chainLength
 }

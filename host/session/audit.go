@@ -15,29 +15,29 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// auditor writes the audit log as configured.
-type auditor struct {
+// auditWriter writes the audit log as configured.
+type auditWriter struct {
 	home     string // empty without one
 	path     string
-	options  audit.Options
-	required bool           // refuse calls that can't be logged
-	witness  *audit.Witness // may be nil
-	listed   atomic.Bool    // the log is one of the home's state files
+	options  audit.LogOptions
+	required bool                 // refuse calls that can't be logged
+	witness  *audit.WitnessSender // may be nil
+	listed   atomic.Bool          // the log is one of the home's state files
 
 	mu  sync.Mutex
 	log *audit.Log // nil until it can be opened
 }
 
-// openAuditor opens the audit log. If logging is optional, it succeeds even if the log can't be opened.
-func openAuditor(cfg *config.Config, logger hclog.Logger, tell func(context.Context, []byte) error) (*auditor, error) {
+// openAuditWriter opens the audit log. If logging is optional, it succeeds even if the log can't be opened.
+func openAuditWriter(cfg *config.Config, logger hclog.Logger, tell func(context.Context, []byte) error) (*auditWriter, error) {
 	settings := cfg.Audit()
 	size, err := config.ParseSize(settings.MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("audit.max_size: %w", err)
 	}
-	a := &auditor{
-		path:     audit.LogFile(cfg.Home().Path),
-		options:  audit.Options{MaxSize: size, MaxFiles: int(settings.MaxFiles), SyncEach: settings.Sync == "always"},
+	a := &auditWriter{
+		path:     audit.LogPath(cfg.Home().Path),
+		options:  audit.LogOptions{MaxSize: size, MaxFiles: int(settings.MaxFiles), SyncEach: settings.Sync == "always"},
 		required: settings.OnError == "refuse",
 	}
 	if !cfg.Home().Fallback {
@@ -47,7 +47,7 @@ func openAuditor(cfg *config.Config, logger hclog.Logger, tell func(context.Cont
 		return nil, err
 	}
 	if settings.Witness != "" || tell != nil {
-		a.witness = audit.NewWitness(a.path, audit.WitnessOptions{
+		a.witness = audit.StartWitnessSender(a.path, audit.WitnessOptions{
 			To: settings.Witness, Send: tell,
 			Records:   int(settings.WitnessRecords),
 			Interval:  time.Duration(settings.WitnessSeconds) * time.Second,
@@ -58,7 +58,7 @@ func openAuditor(cfg *config.Config, logger hclog.Logger, tell func(context.Cont
 }
 
 // openLog returns the log, and opens it if earlier attempts failed.
-func (a *auditor) openLog() (*audit.Log, error) {
+func (a *auditWriter) openLog() (*audit.Log, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.log == nil {
@@ -70,7 +70,7 @@ func (a *auditor) openLog() (*audit.Log, error) {
 	return a.log, nil
 }
 
-func (a *auditor) writeEntry(r audit.Record) error {
+func (a *auditWriter) writeEntry(r audit.Record) error {
 	log, err := a.openLog()
 	if err != nil {
 		return err
@@ -85,16 +85,16 @@ func (a *auditor) writeEntry(r audit.Record) error {
 	return nil
 }
 
-func (a *auditor) checkReady() error {
+func (a *auditWriter) checkWritable() error {
 	log, err := a.openLog()
 	if err != nil {
 		return err
 	}
-	return log.CheckReady()
+	return log.CheckWritable()
 }
 
 // Close closes the log and informs its witness.
-func (a *auditor) Close() error {
+func (a *auditWriter) Close() error {
 	defer a.witness.Close()
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -110,15 +110,15 @@ func (s *Session) auditRefusal() *Result {
 	if err != nil || !m.audit.required {
 		return nil // the call itself reports this error
 	}
-	if err := m.audit.checkReady(); err != nil {
+	if err := m.audit.checkWritable(); err != nil {
 		s.host.logger.Error("calls are refused, because they can't be logged", "error", err)
-		return m.audit.unwritableResult("the call did not run, because it could not be logged", err)
+		return m.audit.unwritableLogResult("the call did not run, because it could not be logged", err)
 	}
 	return nil
 }
 
 // logCallBegin writes the begin of a call to the audit log. It returns a refusal if that fails and logging is required.
-func (s *Session) logCallBegin(a *auditor, r audit.Record) *Result {
+func (s *Session) logCallBegin(a *auditWriter, r audit.Record) *Result {
 	err := a.writeEntry(r)
 	if err == nil {
 		return nil
@@ -127,7 +127,7 @@ func (s *Session) logCallBegin(a *auditor, r audit.Record) *Result {
 	if !a.required {
 		return nil
 	}
-	return a.unwritableResult("the call did not run, because it could not be logged", err)
+	return a.unwritableLogResult("the call did not run, because it could not be logged", err)
 }
 
 // logCallEnd writes a finished call to the audit log. It returns the result, or an error if the entry could not be
@@ -149,15 +149,15 @@ func (s *Session) logCallEnd(r audit.Record, result *Result) *Result {
 	if !m.audit.required {
 		return result
 	}
-	refused := m.audit.unwritableResult("the call ran but could not be logged, so its result is withheld", err)
+	refused := m.audit.unwritableLogResult("the call ran but could not be logged, so its result is withheld", err)
 	if r.WasDenied() {
-		refused = m.audit.unwritableResult("the call was refused, and that could not be recorded", err)
+		refused = m.audit.unwritableLogResult("the call was refused, and that could not be recorded", err)
 	}
 	refused.Duration = result.Duration
 	return refused
 }
 
-func (a *auditor) unwritableResult(what string, err error) *Result {
+func (a *auditWriter) unwritableLogResult(what string, err error) *Result {
 	return &Result{Err: &Error{
 		Code:    pluginpb.CodeUnavailable,
 		Message: fmt.Sprintf("%s: %v", what, err),

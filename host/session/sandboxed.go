@@ -29,58 +29,58 @@ type SandboxedProgram struct {
 	Secrets             []string // operator secrets the proxy inserts; the program never sees them
 }
 
-// RunSandboxed runs a program in a sandbox, even if isolation is off in the configuration, until it exits or ctx is
-// done. It has the limits of a command and a limited amount of disk. A program that fails returns an
+// RunSandboxedProgram runs a program in a sandbox, even if isolation is off in the configuration, until it exits or ctx
+// is done. It has the limits of a command and a limited amount of disk. A program that fails returns an
 // *isolation.ExitError.
-func (s *Session) RunSandboxed(ctx context.Context, a SandboxedProgram) error {
+func (s *Session) RunSandboxedProgram(ctx context.Context, a SandboxedProgram) error {
 	iso, err := isolation.Configure(isolation.Config{
-		Enabled: true, Home: s.policy.Home(), UseCgroups: true,
+		Enabled: true, Home: s.policy.HomePath(), UseCgroups: true,
 	}, s.host.logger.Named("isolation"))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = iso.Close() }()
-	bounds := s.policy.Limits().Exec
-	bounds.CPU, bounds.Memory = 0, commandMemory(bounds) // ctx bounds its time
+	bounds := s.policy.CallLimits().Exec
+	bounds.CPU, bounds.Memory = 0, commandMemoryLimit(bounds) // ctx bounds its time
 	profile := isolation.Profile{
 		Name: a.Name, ReadOnly: a.ReadOnly, ReadWrite: a.ReadWrite, Exec: true,
-		Limits: bounds, Group: groupLimits(bounds),
+		Limits: bounds, Group: cgroupLimits(bounds),
 	}
 	cmd := *a.Command
-	var n *network
+	var n *sandboxNetwork
 	if len(a.Hosts)+len(a.HostsFrom) > 0 {
-		if n, err = s.sandboxedProgramNetwork(a); err != nil {
+		if n, err = s.newSandboxedProgramNetwork(a); err != nil {
 			return err
 		}
-		env, attachErr := n.attach(&profile)
+		env, attachErr := n.attachToProfile(&profile)
 		if attachErr != nil {
 			return attachErr
 		}
 		cmd.Env = slices.Concat(cmd.Env, env)
 	}
-	ctx, done := watchDisk(ctx, a.ReadWrite)
+	ctx, done := watchDiskUse(ctx, a.ReadWrite)
 	defer done()
 	reaching := n.watchCall(ctx, s, nil)
 	err = iso.Run(ctx, &cmd, profile)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	if refused := n.endWatch(reaching); err != nil && len(refused) > 0 {
+	if refused := n.endCallWatch(reaching); err != nil && len(refused) > 0 {
 		err = fmt.Errorf("%w\n%s", err, strings.Join(refused, "\n"))
 	}
 	return err
 }
 
-// Limits for the directories of a sandboxed program. The kernel has no such limit, so watchDisk polls them; a program
-// can exceed them for a moment.
+// Limits for the directories of a sandboxed program. The kernel has no such limit, so watchDiskUse polls them; a
+// program can exceed them for a moment.
 const (
 	maxDiskBytes      = 2 << 30 // bytes
 	maxDiskFiles      = 200_000
 	diskCheckInterval = 250 * time.Millisecond
 )
 
-// watchDisk returns a context that is cancelled with a cause when dirs exceed the disk limits. done stops the watch.
-func watchDisk(ctx context.Context, dirs []string) (watched context.Context, done func()) {
+// watchDiskUse returns a context that is cancelled with a cause when dirs exceed the disk limits. done stops the watch.
+func watchDiskUse(ctx context.Context, dirs []string) (watched context.Context, done func()) {
 	watched, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -127,23 +127,23 @@ func checkDiskUse(ctx context.Context, dirs []string) error {
 	return nil
 }
 
-// sandboxedProgramNetwork returns the network of a sandboxed program. It belongs to no call, so its connections are not
-// logged.
-func (s *Session) sandboxedProgramNetwork(a SandboxedProgram) (*network, error) {
-	rules := policy.NetworkRules{Rules: egress.Rules{Allow: a.Hosts}, From: a.HostsFrom}
-	if own := s.policy.Network(); own != nil {
+// newSandboxedProgramNetwork returns the network of a sandboxed program. It belongs to no call, so its connections are
+// not logged.
+func (s *Session) newSandboxedProgramNetwork(a SandboxedProgram) (*sandboxNetwork, error) {
+	rules := policy.NetworkRules{PolicyRules: egress.PolicyRules{Allow: a.Hosts}, From: a.HostsFrom}
+	if own := s.policy.NetworkRules(); own != nil {
 		rules.Hosts = own.Hosts // addresses that the operator has given names
 	}
-	n := &network{session: s, log: connectionLog{write: func(audit.Record) error { return nil }, fail: func(error) {}}}
+	n := &sandboxNetwork{session: s, log: connectionLog{write: func(audit.Record) error { return nil }, fail: func(error) {}}}
 	var err error
-	if n.policy, err = s.host.compilePolicy(&rules, ""); err != nil {
+	if n.policy, err = s.host.compileNetworkPolicy(&rules, ""); err != nil {
 		return nil, fmt.Errorf("the hosts of %s: %w", a.Name, err)
 	}
-	if n.secrets, err = fetchSecrets(s.policy.Secrets(), a.Secrets); err != nil {
+	if n.secrets, err = fetchGrantedSecrets(s.policy.Secrets(), a.Secrets); err != nil {
 		return nil, err
 	}
 	if len(n.secrets) > 0 {
-		if n.authority, err = egress.NewAuthority(); err != nil {
+		if n.authority, err = egress.NewCertificateAuthority(); err != nil {
 			return nil, err
 		}
 	}

@@ -38,8 +38,8 @@ func matchesGlob(glob, name string) bool {
 	return ok && err == nil
 }
 
-// DisabledBy returns the entry that disables a tool for an agent; nil for none.
-func (l *LockFile) DisabledBy(plugin, tool, agent string) *DisabledTool {
+// FindDisabledTool returns the entry that disables a tool for an agent; nil for none.
+func (l *LockFile) FindDisabledTool(plugin, tool, agent string) *DisabledTool {
 	if pin := l.Plugins[plugin]; pin != nil && len(pin.Agents) > 0 && !slices.Contains(pin.Agents, agent) {
 		return &DisabledTool{Plugin: plugin, Agent: agent}
 	}
@@ -51,14 +51,14 @@ func (l *LockFile) DisabledBy(plugin, tool, agent string) *DisabledTool {
 	return nil
 }
 
-// Disable disables a plugin or tool.
-func (s *Store) Disable(o DisabledTool) error {
+// DisableTool disables a plugin or tool.
+func (s *Store) DisableTool(o DisabledTool) error {
 	for _, glob := range []string{o.Plugin, o.Tool, o.Agent} {
 		if !doublestar.ValidatePattern(glob) {
 			return fmt.Errorf("%q is neither a name nor a glob", glob)
 		}
 	}
-	return s.updateLock(func(l *LockFile) error {
+	return s.updateLockFile(func(l *LockFile) error {
 		if !slices.Contains(l.Off, o) {
 			l.Off = append(l.Off, o)
 		}
@@ -66,10 +66,10 @@ func (s *Store) Disable(o DisabledTool) error {
 	})
 }
 
-// Enable reverts Disable with the same arguments, and adds an agent to a plugin installed for others. It returns
+// EnableTool reverts Disable with the same arguments, and adds an agent to a plugin installed for others. It returns
 // another entry that still disables the same tool, if any.
-func (s *Store) Enable(o DisabledTool) (still *DisabledTool, err error) {
-	err = s.updateLock(func(l *LockFile) error {
+func (s *Store) EnableTool(o DisabledTool) (still *DisabledTool, err error) {
+	err = s.updateLockFile(func(l *LockFile) error {
 		l.Off = slices.DeleteFunc(l.Off, func(other DisabledTool) bool { return other == o })
 		if pin := l.Plugins[o.Plugin]; pin != nil && len(pin.Agents) > 0 && o.Tool == "" {
 			switch {

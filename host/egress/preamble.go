@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// opening is the first data of a client on a connection.
-type opening struct {
+// clientPreamble is the first data of a client on a connection.
+type clientPreamble struct {
 	isTLS      bool   // TLS, otherwise HTTP
 	serverName string // server name in TLS, as sent
 	head       []byte // all data read
@@ -18,9 +18,9 @@ type opening struct {
 
 var errUnknownProtocol = errors.New("it begins with neither TLS nor HTTP")
 
-// readOpening reads a connection until protocol and server name are known. It returns the data read even with an
+// readClientPreamble reads a connection until protocol and server name are known. It returns the data read even with an
 // error.
-func readOpening(r io.Reader) (o opening, err error) {
+func readClientPreamble(r io.Reader) (o clientPreamble, err error) {
 	var head bytes.Buffer
 	tee := io.TeeReader(r, &head)
 	defer func() { o.head = head.Bytes() }()
@@ -80,8 +80,8 @@ func (readOnlyConn) SetWriteDeadline(time.Time) error { return nil }
 // unrecognizedNameAlert is the TLS alert unrecognized_name.
 var unrecognizedNameAlert = [...]byte{21, 3, 3, 0, 2, 2, 112}
 
-// matchesTarget reports whether the server name is the target's name; for an address, TLS must send none.
-func (o opening) matchesTarget(t target) bool {
+// serverNameMatches reports whether the server name is the target's name; for an address, TLS must send none.
+func (o clientPreamble) serverNameMatches(t target) bool {
 	if t.name == "" {
 		return o.serverName == ""
 	}

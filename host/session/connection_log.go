@@ -17,12 +17,12 @@ type connectionLog struct {
 	fail  func(error)
 
 	mu      sync.Mutex
-	tallies map[connectionKey]*connectionTally
+	tallies map[connectionGroup]*connectionTally
 	timer   *time.Timer // nil without tallies
 }
 
-// connectionKey groups similar connections.
-type connectionKey struct {
+// connectionGroup groups similar connections.
+type connectionGroup struct {
 	host    string // empty for hosts after the first few
 	port    uint16
 	verdict egress.Verdict
@@ -43,31 +43,31 @@ const (
 
 // logConnection logs a connection at once, or adds it to a tally.
 func (l *connectionLog) logConnection(r audit.Record, e egress.Event) {
-	key := connectionKey{e.Host, e.Port, e.Decision.Verdict, e.Decision.Rule}
+	key := connectionGroup{e.Host, e.Port, e.Decision.Verdict, e.Decision.Rule}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t, known := l.tallies[key]
 	if !known && len(l.tallies) >= maxTalliedHosts {
-		key = connectionKey{verdict: e.Decision.Verdict}
+		key = connectionGroup{verdict: e.Decision.Verdict}
 		t, known = l.tallies[key]
 	}
 	if !known {
 		if l.tallies == nil {
-			l.tallies = map[connectionKey]*connectionTally{}
+			l.tallies = map[connectionGroup]*connectionTally{}
 			l.timer = time.AfterFunc(tallyInterval, l.flushTallies)
 		}
 		l.tallies[key] = &connectionTally{record: r}
 		if key.host == "" {
-			l.tallies[key].addEvent(e)
+			l.tallies[key].addConnection(e)
 			return
 		}
 		l.writeEntry(r)
 		return
 	}
-	t.addEvent(e)
+	t.addConnection(e)
 }
 
-func (t *connectionTally) addEvent(e egress.Event) {
+func (t *connectionTally) addConnection(e egress.Event) {
 	t.times++
 	t.sent += e.Sent
 	t.received += e.Received
