@@ -39,7 +39,7 @@ func TestControlCommandsReportPausedGateway(t *testing.T) {
 		{clitest.ExitOK, "touch made", []string{"approvals", "show", id}},
 		{clitest.ExitFailed, "does not answer", []string{"approvals", "allow", id}},
 		{clitest.ExitFailed, "does not answer", []string{"approvals", "deny", id}},
-		{clitest.ExitOK, "stopped", []string{"stop"}},
+		{clitest.ExitOK, paused, []string{"stop"}},
 		{clitest.ExitOK, paused, []string{"start"}},
 	} {
 		cmd := home.Command("timeout", append([]string{"30", home.Program}, c.args...)...)

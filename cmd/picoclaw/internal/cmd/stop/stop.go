@@ -64,6 +64,9 @@ func (o *Options) stopAgents(ctx context.Context) error {
 		return nil
 	}
 	fmt.Fprintf(o.Out, "%s. `%s` resumes them.\n", capitalize(killswitch.StopOf(home, o.agent).String()), stop.StartCommand())
+	if _, err := gateway.NewClient(home).FetchStatus(ctx); err != nil && !errors.Is(err, gateway.ErrNotRunning) {
+		fmt.Fprintf(o.Err, "picoclaw: %v; its running commands continue until then\n", err)
+	}
 	return nil
 }
 
