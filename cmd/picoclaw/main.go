@@ -11,9 +11,9 @@ import (
 	"github.com/picoclaw/picoclaw/internal/heapgrowth"
 )
 
-// freeHeap is how far the heap may grow before collections begin: most commands end before that, and a collection takes as
-// long as their whole work.
-const freeHeap = 32 << 20
+// initialHeapBytes is the heap size below which no garbage collection runs. Most commands end before that, and a
+// collection takes as long as their whole work.
+const initialHeapBytes = 32 << 20
 
 // version and source are set when picoclaw is built. source is the directory with its sources.
 var (
@@ -22,7 +22,7 @@ var (
 )
 
 func main() {
-	heapgrowth.Set(freeHeap)
+	heapgrowth.Set(initialHeapBytes)
 	f := &cli.Factory{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Version: version, Source: source}
 	os.Exit(cli.RunCommand(os.Args[1:], f, root.NewRootCommand))
 }

@@ -27,7 +27,7 @@ func findSessionDir(f *cli.Factory, id string) (dir, agent string, err error) {
 	return host.SessionDir(cfg.Home().Path, resolved.ID), resolved.ID, nil
 }
 
-// savedSession is the JSON output about one session.
+// savedSession is the JSON output about a saved conversation.
 type savedSession struct {
 	Session  string    `json:"session"`
 	Modified time.Time `json:"modified"`

@@ -10,7 +10,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/agent"
 )
 
-// turnView shows a turn while it runs: the model's text, if wanted, and a line for each call and notice.
+// turnView prints a turn while it runs: the model's text, if wanted, and a line for each call and notice.
 type turnView struct {
 	out        *terminal.Writer
 	showText   bool // show the model's text
@@ -44,12 +44,12 @@ func (v *turnView) showEvent(e agent.Event) {
 	}
 }
 
-// maxLineWidth is the shown length of a call.
-const maxLineWidth = 200
+// maxCallWidth is the maximum length of a printed call.
+const maxCallWidth = 200
 
 func (v *turnView) printLine(style terminal.Style, text string) {
 	v.finishLine()
-	fmt.Fprintln(v.out, v.out.Paint(style, terminal.Shorten(terminal.CleanLine(text), maxLineWidth)))
+	fmt.Fprintln(v.out, v.out.Paint(style, terminal.Shorten(terminal.CleanLine(text), maxCallWidth)))
 }
 
 func (v *turnView) finishLine() {

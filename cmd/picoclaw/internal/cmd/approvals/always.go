@@ -17,15 +17,16 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// allowPatternsKey is the only setting that is proposed; other settings affect more than this kind of call.
+// allowPatternsKey is the only setting that is proposed, because other settings allow more than such calls.
 const allowPatternsKey = "tools.exec.custom_allow_patterns"
 
-// addPattern matches the guard's proposal of that setting.
-var addPattern = lazyregexp.New(`^add ("(?:[^"\\]|\\.)*") to (?:\S+\.)?tools\.exec\.custom_allow_patterns\b`)
+// allowPatternHint matches a hint of the guard that proposes an allow pattern.
+var allowPatternHint = lazyregexp.New(`^add ("(?:[^"\\]|\\.)*") to (?:\S+\.)?tools\.exec\.custom_allow_patterns\b`)
 
-// allowAlways shows the setting that allows such calls from now on, and writes it after confirmation.
-func (v *Options) allowAlways(w *approvals.WaitingCall) error {
-	found := addPattern().FindStringSubmatch(w.Setting)
+// proposeAllowPattern shows the setting that allows such calls from now on, and writes the setting after
+// confirmation.
+func (v *Options) proposeAllowPattern(w *approvals.WaitingCall) error {
+	found := allowPatternHint().FindStringSubmatch(w.Setting)
 	if found == nil {
 		if w.Setting == "" {
 			return cli.FailedError(fmt.Errorf("no setting is known that always allows it; it is asked about by %s", w.Rule))

@@ -93,7 +93,7 @@ func (v *AllowOptions) runAllow() error {
 	if err != nil || !v.always {
 		return err
 	}
-	return v.allowAlways(w)
+	return v.proposeAllowPattern(w)
 }
 
 // DenyOptions are the options of `picoclaw approvals deny`.
@@ -143,7 +143,7 @@ func (v *Options) listRequests() error {
 	}
 	table := terminal.NewTable("ID", "AGENT", "ORIGIN", "LEFT", "CALL")
 	for _, w := range all {
-		table.AddRow(w.ID, w.Agent, w.Origin, timeLeft(w), terminal.Shorten(w.Tool+" "+formatArguments(w), 80))
+		table.AddRow(w.ID, w.Agent, w.Origin, timeUntilRefusal(w), terminal.Shorten(w.Tool+" "+formatArguments(w), 80))
 	}
 	return table.Write(terminal.NewWriter(v.Out))
 }
@@ -160,8 +160,8 @@ func (v *Options) readRequests() ([]*approvals.WaitingCall, error) {
 	return all, nil
 }
 
-// timeLeft returns how long a request is still open.
-func timeLeft(w *approvals.WaitingCall) string {
+// timeUntilRefusal returns the time after which a request is refused without an answer.
+func timeUntilRefusal(w *approvals.WaitingCall) string {
 	return max(0, time.Until(w.Until)).Round(time.Second).String()
 }
 
@@ -188,7 +188,7 @@ func (v *Options) showRequest(id string) error {
 	if w.Setting != "" {
 		fmt.Fprintf(v.Out, "  always: %s\n", terminal.EscapeLine(w.Setting))
 	}
-	fmt.Fprintf(v.Out, "It waits for another %s: `picoclaw approvals allow %s` or deny.\n", timeLeft(w), w.ID)
+	fmt.Fprintf(v.Out, "It waits for another %s: `picoclaw approvals allow %s` or deny.\n", timeUntilRefusal(w), w.ID)
 	return nil
 }
 

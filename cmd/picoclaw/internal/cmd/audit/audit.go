@@ -110,12 +110,12 @@ func (o *Options) showLatest(cfg *config.Config, path string) error {
 		}
 		names.warnUnknownNames(o.Factory, cfg, o.filter)
 	}
-	warnBrokenLines(o.Factory, broken)
+	warnInvalidLines(o.Factory, broken)
 	slices.Reverse(found)
 	return o.showRecords(found)
 }
 
-func warnBrokenLines(f *cli.Factory, broken int) {
+func warnInvalidLines(f *cli.Factory, broken int) {
 	switch {
 	case broken == 1:
 		fmt.Fprintln(f.Err, "picoclaw: 1 line of the audit log is broken and was skipped; `picoclaw audit verify` shows where")
@@ -124,7 +124,7 @@ func warnBrokenLines(f *cli.Factory, broken int) {
 	}
 }
 
-// latestRecords keeps the latest records.
+// latestRecords holds the latest records of the log, up to a number.
 type latestRecords struct {
 	max     int
 	records []audit.Record

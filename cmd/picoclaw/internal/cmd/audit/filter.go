@@ -111,7 +111,7 @@ func completeTools(f *cli.Factory) cli.Completer {
 	}
 }
 
-// loggedNames are the agents and tools in a log, so that an unknown name in a filter is reported.
+// loggedNames collects the agents and tools in a log, to warn about unknown names in a filter.
 type loggedNames struct{ agents, tools []string }
 
 func (n *loggedNames) addRecord(r audit.Record) {
@@ -138,7 +138,7 @@ func (n *loggedNames) filterRecords(filter audit.Filter, found func(audit.Record
 func (n *loggedNames) readLog(f *cli.Factory, cfg *config.Config, filter audit.Filter, found func(audit.Record) error) error {
 	broken, err := audit.ReadLog(audit.LogPath(cfg.Home().Path), n.filterRecords(filter, found))
 	if err == nil {
-		warnBrokenLines(f, broken)
+		warnInvalidLines(f, broken)
 	}
 	return cli.FailedError(err)
 }
@@ -149,7 +149,7 @@ func (n *loggedNames) warnUnknownNames(f *cli.Factory, cfg *config.Config, filte
 		fmt.Fprintf(f.Err, "picoclaw: no agent %q is configured, and no call of one is in the log%s\n", filter.Agent,
 			suggest.DidYouMean(filter.Agent, agents))
 	}
-	if filter.Tool == "" || slices.ContainsFunc(n.tools, matchTool(filter.Tool)) {
+	if filter.Tool == "" || slices.ContainsFunc(n.tools, newToolMatcher(filter.Tool)) {
 		return
 	}
 	h, err := session.OpenHost(session.HostOptions{Config: cfg})
@@ -161,13 +161,13 @@ func (n *loggedNames) warnUnknownNames(f *cli.Factory, cfg *config.Config, filte
 	for _, t := range h.AllTools() {
 		tools = append(tools, t.Spec.Name, t.Name)
 	}
-	if !slices.ContainsFunc(tools, matchTool(filter.Tool)) {
+	if !slices.ContainsFunc(tools, newToolMatcher(filter.Tool)) {
 		fmt.Fprintf(f.Err, "picoclaw: no tool %q is installed, and no call of one is in the log%s\n", filter.Tool,
 			suggest.DidYouMean(filter.Tool, tools))
 	}
 }
 
-// matchTool returns a function that reports whether a filter pattern matches a tool name.
-func matchTool(pattern string) func(name string) bool {
+// newToolMatcher returns a function that reports whether a filter pattern matches a tool name.
+func newToolMatcher(pattern string) func(name string) bool {
 	return func(name string) bool { return audit.Filter{Tool: pattern}.Matches(audit.Record{Tool: name}) }
 }

@@ -33,7 +33,7 @@ type ReplayOptions struct {
 	changes  map[decisionChange]int
 }
 
-// sessionKey identifies the session that decides a call.
+// sessionKey identifies the preview session that decides calls of one agent and origin.
 type sessionKey struct{ agent, origin string }
 
 // decisionChange is the logged and the new decision on a call.
@@ -57,14 +57,15 @@ type replayedCall struct {
 
 // replaySummary is the last line of JSON output.
 type replaySummary struct {
-	Calls   int            `json:"calls"`
-	Same    int            `json:"same"`
-	Changed int            `json:"changed"`
-	Inexact int            `json:"inexact"` // calls that cannot be decided exactly; they count neither as same nor as changed
-	Changes []changedCalls `json:"changes"`
+	Calls   int           `json:"calls"`
+	Same    int           `json:"same"`
+	Changed int           `json:"changed"`
+	Inexact int           `json:"inexact"` // calls that cannot be decided exactly; they count neither as same nor as changed
+	Changes []changeCount `json:"changes"`
 }
 
-type changedCalls struct {
+// changeCount is the number of calls with the same change of decision.
+type changeCount struct {
 	decisionChange
 	Calls int `json:"calls"`
 }
@@ -172,11 +173,11 @@ func (o *ReplayOptions) decideCall(r audit.Record, agents []string) (session.Rep
 
 // printSummary prints the changed decisions with their numbers of calls.
 func (o *ReplayOptions) printSummary() error {
-	o.sums.Changes = []changedCalls{}
+	o.sums.Changes = []changeCount{}
 	for _, c := range slices.SortedFunc(maps.Keys(o.changes), func(a, b decisionChange) int {
 		return cmp.Or(cmp.Compare(a.Was, b.Was), cmp.Compare(a.Now, b.Now))
 	}) {
-		o.sums.Changes = append(o.sums.Changes, changedCalls{c, o.changes[c]})
+		o.sums.Changes = append(o.sums.Changes, changeCount{c, o.changes[c]})
 	}
 	if o.output == cli.JSON {
 		return o.PrintJSON(o.sums)

@@ -18,7 +18,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// callArguments are the arguments of a call on the command line: key=value pairs, or one JSON object.
+// callArguments are a call's arguments as given: key=value pairs, or one JSON object.
 type callArguments struct {
 	pairs  []string
 	json   string
@@ -32,7 +32,7 @@ type toolLister interface{ Tools() []session.Tool }
 // encodeArguments returns the arguments as JSON, typed by the tool's schema.
 func (c *callArguments) encodeArguments(s toolLister, tool string) (json.RawMessage, error) {
 	if c.isJSON {
-		return c.readJSON()
+		return c.readJSONArguments()
 	}
 	schema, err := inputSchema(s, tool)
 	if err != nil {
@@ -45,7 +45,7 @@ func (c *callArguments) encodeArguments(s toolLister, tool string) (json.RawMess
 		}
 		name, text, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
-			return nil, cli.UsageErrorf("%q is not of the form key=value%s", pair, suggestPair(schema, pair))
+			return nil, cli.UsageErrorf("%q is not of the form key=value%s", pair, suggestKeyValue(schema, pair))
 		}
 		var property *jsonschema.Schema
 		if schema != nil {
@@ -53,43 +53,43 @@ func (c *callArguments) encodeArguments(s toolLister, tool string) (json.RawMess
 		}
 		if acceptsFileContent(property) {
 			var err error
-			if text, err = c.readValue(name, text); err != nil {
+			if text, err = c.readArgumentText(name, text); err != nil {
 				return nil, err
 			}
 		}
-		value, err := typedValue(property, name, text)
+		value, err := parseTypedValue(property, name, text)
 		if err != nil {
 			return nil, err
 		}
-		if values[name], err = appendValue(values[name], value, name); err != nil {
+		if values[name], err = appendListItem(values[name], value, name); err != nil {
 			return nil, err
 		}
 	}
 	return json.Marshal(values)
 }
 
-// readJSON returns the arguments of --json.
-func (c *callArguments) readJSON() (json.RawMessage, error) {
+// readJSONArguments returns the JSON object in --json, in a file or on standard input.
+func (c *callArguments) readJSONArguments() (json.RawMessage, error) {
 	if len(c.pairs) > 0 {
 		return nil, cli.UsageErrorf("give the arguments either as key=value or with --json")
 	}
 	file, named := strings.CutPrefix(c.json, "@")
 	switch {
 	case c.json == "-":
-		return readLimited(c.stdin, "standard input")
+		return readLimitedText(c.stdin, "standard input")
 	case named:
 		return readLimitedFile(file)
 	}
 	return json.RawMessage(c.json), nil
 }
 
-// readValue replaces - by standard input and @FILE by the file's content. @@ is a literal @.
-func (c *callArguments) readValue(name, text string) (string, error) {
+// readArgumentText replaces - by standard input and @FILE by the file's content. @@ is a literal @.
+func (c *callArguments) readArgumentText(name, text string) (string, error) {
 	var data []byte
 	var err error
 	switch {
 	case text == "-":
-		data, err = readLimited(c.stdin, "standard input")
+		data, err = readLimitedText(c.stdin, "standard input")
 	case strings.HasPrefix(text, "@@"):
 		return text[1:], nil
 	case strings.HasPrefix(text, "@"):
@@ -109,10 +109,10 @@ func readLimitedFile(path string) ([]byte, error) {
 		return nil, cli.UsageErrorf("read the arguments: %v", err)
 	}
 	defer f.Close()
-	return readLimited(f, path)
+	return readLimitedText(f, path)
 }
 
-func readLimited(r io.Reader, what string) ([]byte, error) {
+func readLimitedText(r io.Reader, what string) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, pluginpb.MaxArgumentBytes+1))
 	if err == nil && len(data) > pluginpb.MaxArgumentBytes {
 		err = fmt.Errorf("it is longer than %d bytes", pluginpb.MaxArgumentBytes)
@@ -157,8 +157,8 @@ func propertyNames(schema *jsonschema.Schema) []string {
 	return names
 }
 
-// suggestPair suggests a key=value pair for a word without =.
-func suggestPair(schema *jsonschema.Schema, word string) string {
+// suggestKeyValue suggests a key=value pair for a word without =.
+func suggestKeyValue(schema *jsonschema.Schema, word string) string {
 	if schema == nil {
 		return ""
 	}
@@ -183,8 +183,9 @@ func argumentClaim(property *jsonschema.Schema) pluginpb.Claim {
 	return pluginpb.Claim(claim)
 }
 
-// typedValue converts a value to the schema's type. An unknown argument stays a string, which the host refuses.
-func typedValue(property *jsonschema.Schema, name, value string) (any, error) {
+// parseTypedValue converts text to the type in the argument's schema. An unknown argument stays a string, which the
+// host refuses.
+func parseTypedValue(property *jsonschema.Schema, name, value string) (any, error) {
 	if property == nil {
 		return value, nil
 	}
@@ -210,25 +211,26 @@ func typedValue(property *jsonschema.Schema, name, value string) (any, error) {
 			return b, nil
 		case "array":
 			if strings.HasPrefix(value, "[") || property.Items == nil || property.Items.Type != "string" {
-				return jsonValue(name, value, t)
+				return parseJSONValue(name, value, t)
 			}
 			return []string{value}, nil
 		case "object":
-			return jsonValue(name, value, t)
+			return parseJSONValue(name, value, t)
 		}
 	}
 	return value, nil
 }
 
-func jsonValue(name, value, kind string) (any, error) {
+func parseJSONValue(name, value, kind string) (any, error) {
 	if !json.Valid([]byte(value)) {
 		return nil, cli.UsageErrorf("argument %s must be a JSON %s", name, kind)
 	}
 	return json.RawMessage(value), nil
 }
 
-// appendValue adds a value to a previous one of the same argument: list items may be given separately.
-func appendValue(before, value any, name string) (any, error) {
+// appendListItem adds a value to the previous values of the same argument, because list items may be given
+// separately.
+func appendListItem(before, value any, name string) (any, error) {
 	if before == nil {
 		return value, nil
 	}

@@ -65,10 +65,10 @@ func (o *BatchOptions) runBatch(ctx context.Context) error {
 	if err := sessions.host.Prepare(); err != nil {
 		return cli.StartError(err)
 	}
-	return answerLines(o.Factory, o.jobs, func(line []byte) any { return sessions.answerLine(ctx, line) })
+	return answerLines(o.Factory, o.jobs, func(line []byte) any { return sessions.runCall(ctx, line) })
 }
 
-// agentSessions holds one session for each agent that a batch names.
+// agentSessions holds one session for each agent in a batch.
 type agentSessions struct {
 	host *session.Host
 	open hosts.SessionOpener
@@ -85,7 +85,8 @@ func openAgentSessions(f *cli.Factory, open hosts.SessionOpener) (s *agentSessio
 	return &agentSessions{host: h.Host, open: open, byAgent: make(map[string]*session.Session)}, func() { hosts.CloseHost(f, h) }, nil
 }
 
-func (s *agentSessions) sessionFor(agent string) (*session.Session, error) {
+// openSession returns the session of an agent, and opens it for the agent's first call.
+func (s *agentSessions) openSession(agent string) (*session.Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sess := s.byAgent[agent]; sess != nil {
@@ -98,7 +99,7 @@ func (s *agentSessions) sessionFor(agent string) (*session.Session, error) {
 	return sess, err
 }
 
-// parseCall parses a line and returns its session.
+// parseCall parses a line and returns the call with the session of its agent.
 func (s *agentSessions) parseCall(line []byte) (batchCall, *session.Session, *session.Error) {
 	in, err := parseBatchCall(line)
 	if err != nil {
@@ -106,14 +107,15 @@ func (s *agentSessions) parseCall(line []byte) (batchCall, *session.Session, *se
 			Message: fmt.Sprintf("the line is not a call: %v", err),
 			Hint:    `a line looks like {"id":1,"tool":"read_file","args":{"path":"go.mod"}}`}
 	}
-	sess, err := s.sessionFor(in.Agent)
+	sess, err := s.openSession(in.Agent)
 	if err != nil {
 		return in, nil, &session.Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error()}
 	}
 	return in, sess, nil
 }
 
-func (s *agentSessions) answerLine(ctx context.Context, line []byte) any {
+// runCall makes the call in a line and returns the JSON output.
+func (s *agentSessions) runCall(ctx context.Context, line []byte) any {
 	in, sess, e := s.parseCall(line)
 	if e != nil {
 		return results.CallResult{ID: in.ID, Error: e}
@@ -123,10 +125,10 @@ func (s *agentSessions) answerLine(ctx context.Context, line []byte) any {
 	return out
 }
 
-// maxLineBytes is the longest line of a batch.
+// maxLineBytes is the maximum length of a line in a batch.
 const maxLineBytes = pluginpb.MaxArgumentBytes + 4096
 
-// answerLines answers the lines on standard input with concurrent jobs.
+// answerLines prints the answer to each line of standard input, with a number of concurrent jobs.
 func answerLines(f *cli.Factory, jobs int, answer func(line []byte) any) error {
 	var writing sync.Mutex
 	var unwritten error
@@ -276,8 +278,8 @@ func newSyntaxError(text []byte, err error) error {
 	return errors.New("it is not valid JSON: " + pluginpb.ExplainSyntaxError(text, err))
 }
 
-// batchProgress shows the progress of a batch: by bytes if the calls are in a file, otherwise by their number. nil
-// shows nothing.
+// batchProgress shows the progress of a batch: by bytes if the calls are in a file, otherwise by their number. A nil
+// pointer shows nothing.
 type batchProgress struct {
 	line          *terminal.Progress
 	total, done   int64 // bytes; a total of 0 is unknown

@@ -81,7 +81,7 @@ func addJSONFlag(cmd *cobra.Command, text *string) {
 }
 
 func (o *Options) runCall(ctx context.Context) error {
-	s, ready, done, err := o.openSession(ctx)
+	s, ready, done, err := o.openToolCaller(ctx)
 	if err != nil {
 		return err
 	}
@@ -96,8 +96,9 @@ func (o *Options) runCall(ctx context.Context) error {
 	return results.ShowResult(o.Factory, o.tool, callWithProgress(o.Factory, ctx, s, o.tool, raw, nil), o.output)
 }
 
-// openSession opens a session, here or in a fleet.
-func (o *Options) openSession(ctx context.Context) (s toolCaller, ready func() error, done func(), err error) {
+// openToolCaller opens a session on this machine, or in the fleet if --fleet is set. Call ready before the first
+// call, and done at the end.
+func (o *Options) openToolCaller(ctx context.Context) (s toolCaller, ready func() error, done func(), err error) {
 	if o.fleet.Address == "" {
 		local, h, done, openErr := hosts.OpenSession(o.Factory, o.agent, session.CLI)
 		if openErr != nil {
@@ -127,8 +128,8 @@ func (o *Options) openSession(ctx context.Context) (s toolCaller, ready func() e
 	return s, func() error { return nil }, f.Close, nil
 }
 
-// callWithProgress calls a tool and shows its progress on a terminal. ask asks the user for approval; nil if there is
-// none.
+// callWithProgress calls a tool and shows its progress on a terminal. ask asks the user for approval; it is nil
+// without a user.
 func callWithProgress(f *cli.Factory, ctx context.Context, s toolCaller, tool string, raw json.RawMessage,
 	ask session.ApprovalAsker) *session.Result {
 	out := terminal.NewWriter(f.Err)

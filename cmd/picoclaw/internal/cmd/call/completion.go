@@ -82,7 +82,7 @@ func completeValue(property *jsonschema.Schema, name, value, workspace string) (
 	return completeFiles(workspace, value, name+"="), false
 }
 
-// completeFiles proposes files whose path in dir starts with begun, each with a prefix.
+// completeFiles proposes the files in dir whose path begins with typed, each with a prefix.
 func completeFiles(dir, typed, prefix string) []cobra.Completion {
 	parent, last := filepath.Split(typed)
 	at := parent

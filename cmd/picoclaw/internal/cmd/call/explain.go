@@ -240,7 +240,7 @@ func explainPath(f *cli.Factory, s *session.Session, path string, output cli.Out
 	table := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "LAYER\tREAD\tWRITE\tREASON")
 	for _, w := range layers {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", terminal.CleanLine(w.Layer), formatBool(w.Read), formatBool(w.Write), terminal.CleanLine(w.Why))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", terminal.CleanLine(w.Layer), yesOrNo(w.Read), yesOrNo(w.Write), terminal.CleanLine(w.Why))
 	}
 	return table.Flush()
 }
@@ -254,7 +254,7 @@ func explainHost(f *cli.Factory, s *session.Session, host string, output cli.Out
 	return printDecision(f, newExplanation(decision, nil), output)
 }
 
-func formatBool(yes bool) string {
+func yesOrNo(yes bool) string {
 	if yes {
 		return "yes"
 	}

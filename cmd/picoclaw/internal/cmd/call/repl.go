@@ -84,24 +84,25 @@ func (r *REPLOptions) runREPL(ctx context.Context) error {
 		line, err := r.lines.ReadLine(ctx, sess.Policy().AgentID()+"> ")
 		switch {
 		case errors.Is(err, io.EOF) || ctx.Err() != nil:
-			return r.exitResult()
+			return r.exitError()
 		case err != nil:
 			return cli.FailedError(fmt.Errorf("read the terminal: %w", err))
 		}
 		if leave := r.runLine(ctx, line); leave {
-			return r.exitResult()
+			return r.exitError()
 		}
 	}
 }
 
-func (r *REPLOptions) exitResult() error {
+// exitError returns the error for the REPL's exit code.
+func (r *REPLOptions) exitError() error {
 	if r.failed && !r.lines.IsInteractive() {
 		return cli.FailedError(cli.ErrReported)
 	}
 	return nil
 }
 
-// runLine executes a line, and reports whether it was the last.
+// runLine executes a line. leave reports whether the line ends the REPL.
 func (r *REPLOptions) runLine(ctx context.Context, line string) (leave bool) {
 	words, err := prompt.SplitLine(line)
 	if err != nil {
@@ -174,14 +175,15 @@ func (r *REPLOptions) explainCall(words []string) error {
 	return printDecision(r.Factory, newExplanation(r.session.ExplainCall(words[0], raw)), "text")
 }
 
-// replCommands are the commands of the REPL besides tools.
+// replCommands are the REPL's own commands, besides tools.
 var replCommands = []struct{ name, doc string }{
 	{"help", "help, or help TOOL: list commands and tools, or show a tool's arguments"},
 	{"explain", "explain TOOL key=value …: whether it would be allowed, and by which rule"},
 	{"exit", "leave, as Ctrl-D does"},
 }
 
-// normalizeCommand returns a line's first word, translated from other programs' forms such as :q and .help.
+// normalizeCommand returns a line's first word as a REPL command: forms of other programs such as :q and .help are
+// translated.
 func normalizeCommand(word string) string {
 	name := strings.TrimLeft(word, `.:/\`)
 	foreign := name != word

@@ -12,8 +12,8 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 )
 
-// scriptGenerators returns a function for each shell that prints its completion script.
-func scriptGenerators() map[string]func(root *cobra.Command, w io.Writer) error {
+// completionGenerators returns the functions that print completion scripts, by name of the shell.
+func completionGenerators() map[string]func(root *cobra.Command, w io.Writer) error {
 	return map[string]func(*cobra.Command, io.Writer) error{
 		"bash":       printBashCompletion,
 		"zsh":        func(root *cobra.Command, w io.Writer) error { return root.GenZshCompletion(w) },
@@ -43,13 +43,13 @@ func NewCmdCompletion(f *cli.Factory, runF func(*Options) error) *cobra.Command 
   picoclaw completion fish > ~/.config/fish/completions/picoclaw.fish`, "\n"),
 		ValidArgs: names,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || scriptGenerators()[args[0]] == nil {
+			if len(args) != 1 || completionGenerators()[args[0]] == nil {
 				return cli.UsageErrorf("completion for which shell? There is one for %s", strings.Join(names, ", "))
 			}
 			o.shell = args[0]
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return scriptGenerators()[o.shell](cmd.Root(), f.Out) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return completionGenerators()[o.shell](cmd.Root(), f.Out) },
 	}, o, runF)
 }
 

@@ -99,11 +99,11 @@ func (o *CheckOptions) checkAll() checkResult {
 		result.Faults = append(result.Faults, newConfigFault(fault))
 	}
 	if cfg == nil {
-		result.File = faultyFile(result.Faults)
+		result.File = findFaultyFile(result.Faults)
 		return result
 	}
 	result.File, result.Agents = cfg.File(), cfg.AgentIDs()
-	if wrong := findWrongHooks(cfg); len(wrong) > 0 {
+	if wrong := findHookFaults(cfg); len(wrong) > 0 {
 		result.Faults = append(result.Faults, wrong...)
 		return result
 	}
@@ -116,7 +116,7 @@ func (o *CheckOptions) checkAll() checkResult {
 	defer hosts.CloseHost(o.Factory, all)
 	exposed := h.CheckExposedPaths()
 	if exposed != nil {
-		result.Faults = append(result.Faults, newConfigFault(exposedFault(cfg, exposed)))
+		result.Faults = append(result.Faults, newConfigFault(convertExposePathError(cfg, exposed)))
 	}
 	result.Faults = append(result.Faults, findBrokenPlugins(cfg, h)...)
 	result.Warnings = append(result.Warnings, findMissingPlugins(cfg, h)...)
@@ -131,13 +131,13 @@ func (o *CheckOptions) checkAll() checkResult {
 			continue
 		}
 		if err := sess.CheckSandboxes(); err != nil && exposed == nil {
-			result.Faults = append(result.Faults, newConfigFault(exposedFault(cfg, fmt.Errorf("agent %s: %w", id, err))))
+			result.Faults = append(result.Faults, newConfigFault(convertExposePathError(cfg, fmt.Errorf("agent %s: %w", id, err))))
 		}
 		if err := all.CheckModel(id); err != nil && len(cfg.Models()) > 0 {
 			result.Faults = append(result.Faults, newConfigFault(&config.Error{Key: "model_list", Problem: err.Error()}))
 		}
 		result.Warnings = append(result.Warnings, findUnknownTools(cfg, id, sess, h.AllTools())...)
-		for _, odd := range append(findOddPatterns(cfg, id), findUnusedRules(cfg, id)...) {
+		for _, odd := range append(findSuspiciousPatterns(cfg, id), findUnusedRules(cfg, id)...) {
 			if !slices.Contains(result.Warnings, odd) {
 				result.Warnings = append(result.Warnings, odd)
 			}
@@ -146,8 +146,8 @@ func (o *CheckOptions) checkAll() checkResult {
 	return result
 }
 
-// faultyFile returns the configuration file with faults; empty if they are elsewhere.
-func faultyFile(faults []configFault) string {
+// findFaultyFile returns the configuration file that a fault is in; empty if all faults are in variables or flags.
+func findFaultyFile(faults []configFault) string {
 	for _, f := range faults {
 		if f.Source == config.FileSource.String() {
 			return f.Name
@@ -156,8 +156,8 @@ func faultyFile(faults []configFault) string {
 	return ""
 }
 
-// findWrongHooks returns the faults of hooks.
-func findWrongHooks(cfg *config.Config) []configFault {
+// findHookFaults returns the faults in the configured hooks.
+func findHookFaults(cfg *config.Config) []configFault {
 	var wrong []configFault
 	for _, m := range host.CheckHooks(cfg) {
 		wrong = append(wrong, newConfigFault(&config.Error{Origin: findOrigin(cfg.Settings(), m.Key), Key: m.Key,
@@ -166,15 +166,16 @@ func findWrongHooks(cfg *config.Config) []configFault {
 	return wrong
 }
 
-// exposedFault returns the fault for invalid rules in isolation.expose_paths.
-func exposedFault(cfg *config.Config, err error) error {
+// convertExposePathError converts an error about isolation.expose_paths to a fault with its key and origin. Other
+// errors are returned unchanged.
+func convertExposePathError(cfg *config.Config, err error) error {
 	fault := &config.Error{Key: "isolation.expose_paths"}
 	var rule *isolation.ConfigError
 	var profile *isolation.ProfileError
 	switch {
 	case errors.As(err, &rule):
 		fault.Key, fault.Problem, fault.Cure = rule.Key, rule.Problem, rule.Cure
-	case errors.As(err, &profile) && isExposed(cfg, profile.Path):
+	case errors.As(err, &profile) && isExposeTarget(cfg, profile.Path):
 		fault.Problem, fault.Cure = fmt.Sprintf("%q %s", profile.Path, profile.Problem), profile.Cure
 	default:
 		return err
@@ -187,15 +188,16 @@ func exposedFault(cfg *config.Config, err error) error {
 	return fault
 }
 
-// isExposed reports whether a path is the target of a rule.
-func isExposed(cfg *config.Config, target string) bool {
+// isExposeTarget reports whether a path is the target of a rule in isolation.expose_paths.
+func isExposeTarget(cfg *config.Config, target string) bool {
 	agent, err := cfg.ResolveAgent("")
 	return err == nil && slices.ContainsFunc(agent.Isolation.ExposePaths, func(rule isolation.ExposePath) bool {
 		return cmp.Or(rule.Target, rule.Source) == target
 	})
 }
 
-// findMissingPlugins warns about plugins that are configured but not installed, each with the first key about it.
+// findMissingPlugins warns about configured plugins that are not installed, each with the first key that names the
+// plugin.
 func findMissingPlugins(cfg *config.Config, h *session.Host) []configFault {
 	var installed []string
 	for _, p := range h.Plugins().Plugins() {

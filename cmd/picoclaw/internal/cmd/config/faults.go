@@ -69,8 +69,8 @@ func findOrigin(settings []config.Setting, key string) config.Origin {
 	return config.Origin{}
 }
 
-// findOddPatterns warns about patterns that probably do something unintended.
-func findOddPatterns(cfg *config.Config, id string) []configFault {
+// findSuspiciousPatterns warns about patterns that are valid but probably unintended.
+func findSuspiciousPatterns(cfg *config.Config, id string) []configFault {
 	agent, err := cfg.ResolveAgent(id)
 	if err != nil {
 		return nil // it has been said
@@ -103,7 +103,7 @@ func findOddPatterns(cfg *config.Config, id string) []configFault {
 	return odd
 }
 
-// checkPathPattern warns if programs get access to more files than a pattern seems to allow.
+// checkPathPattern returns a warning if a pattern gives programs access to more files than it seems to.
 func checkPathPattern(pattern string) (problem, cure string) {
 	path, exact := policy.LiteralPathPrefix(pattern)
 	if path == "/" {

@@ -83,7 +83,7 @@ func (o *ShowOptions) selectSettings(settings []config.Setting) ([]config.Settin
 	for _, key := range o.keys {
 		if !slices.ContainsFunc(names, func(name string) bool { return isWithinKey(name, key) }) {
 			return nil, cli.UsageErrorf("nothing is set by the name of %s; the nearest key is %s", key,
-				suggest.Nearest(key, addSections(names)))
+				suggest.Nearest(key, withParentSections(names)))
 		}
 	}
 	return slices.DeleteFunc(settings, func(s config.Setting) bool {
@@ -92,7 +92,7 @@ func (o *ShowOptions) selectSettings(settings []config.Setting) ([]config.Settin
 	}), nil
 }
 
-// isWithinKey reports whether a key is the named one or inside it.
+// isWithinKey reports whether a key is the named key or below it.
 func isWithinKey(key, named string) bool {
 	rest, ok := strings.CutPrefix(key, named)
 	return ok && (rest == "" || strings.HasSuffix(named, ".") || rest[0] == '.' || rest[0] == '[')
@@ -100,7 +100,7 @@ func isWithinKey(key, named string) bool {
 
 func (o *ShowOptions) printTable(cfg *config.Config, settings []config.Setting) error {
 	out := terminal.NewWriter(o.Out)
-	fmt.Fprintf(out, "home: %s (%s)\nfile: %s\n\n", cfg.Home().Path, cfg.Home().Origin, pathOrNone(cfg.File()))
+	fmt.Fprintf(out, "home: %s (%s)\nfile: %s\n\n", cfg.Home().Path, cfg.Home().Origin, formatFilePath(cfg.File()))
 	table := terminal.NewTable("KEY", "VALUE", "ORIGIN")
 	for _, s := range settings {
 		text, err := jsonv2.Marshal(s.Value, jsonv2.Deterministic(true))
@@ -117,15 +117,15 @@ func (o *ShowOptions) printTable(cfg *config.Config, settings []config.Setting) 
 	return table.Write(out)
 }
 
-func pathOrNone(path string) string {
+func formatFilePath(path string) string {
 	if path == "" {
 		return "none; `picoclaw init` makes one"
 	}
 	return path
 }
 
-// addSections adds the names of sections that contain settings.
-func addSections(names []string) []string {
+// withParentSections returns names of keys together with the sections around them.
+func withParentSections(names []string) []string {
 	all := slices.Clone(names)
 	for _, name := range names {
 		for at := strings.LastIndexByte(name, '.'); at > 0; at = strings.LastIndexByte(name[:at], '.') {

@@ -42,7 +42,7 @@ follows elapsed time.`,
   picoclaw cron add tea --in 4m --message 'Tell me that the tea is ready.'
   picoclaw cron add space --every 6h --command 'df -h .' --timeout 1m`, "\n"),
 		Args: cli.OneName(&v.spec.Name, "a name for the job"),
-		RunE: func(*cobra.Command, []string) error { return v.runAdd() },
+		RunE: func(*cobra.Command, []string) error { return v.addJob() },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&v.at, "at", "", "run once at a `time`: 15:04, 2006-01-02 15:04, or 2006-01-02T15:04:05Z")
@@ -59,7 +59,7 @@ follows elapsed time.`,
 	return cli.NewCommand(cmd, v, runF)
 }
 
-func (v *AddOptions) runAdd() error {
+func (v *AddOptions) addJob() error {
 	if err := v.openStore(); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (v *AddOptions) runAdd() error {
 		return cli.UsageErrorf("%w", err)
 	}
 	if v.spec.Payload.Command != "" {
-		if err := v.checkCommand(); err != nil {
+		if err := v.checkCommandAllowed(); err != nil {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func (v *AddOptions) runAdd() error {
 		return cli.FailedError(err)
 	}
 	if v.output == cli.JSON {
-		return v.printJob(j)
+		return v.printJobJSON(j)
 	}
 	fmt.Fprintf(v.Out, "job %s is added (%s); it runs next %s\n", j.Name, j.ID, describeNextRun(j, now))
 	v.warnIdle()
@@ -124,8 +124,8 @@ func (v *AddOptions) parseJob(now time.Time) (err error) {
 	return err
 }
 
-// checkCommand asks the guard about the command, as each run does.
-func (v *AddOptions) checkCommand() error {
+// checkCommandAllowed returns an error if the guard does not allow the command, as each run would.
+func (v *AddOptions) checkCommandAllowed() error {
 	if !v.agentConfig.Tools.Cron.AllowCommand {
 		return cli.FailedError(errors.New(crontool.CommandsDisabledError().Explained()))
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/schedule"
 )
 
-// NewCmdSwitch returns `picoclaw cron enable` or `disable`.
-func NewCmdSwitch(f *cli.Factory, on bool, runF func(*Options) error) *cobra.Command {
+// NewCmdEnable returns `picoclaw cron enable`, or `disable` if on is false.
+func NewCmdEnable(f *cli.Factory, on bool, runF func(*Options) error) *cobra.Command {
 	v := &Options{Factory: f}
 	verb, short := "disable", "Disable a job"
 	if on {
@@ -41,7 +41,7 @@ func NewCmdSwitch(f *cli.Factory, on bool, runF func(*Options) error) *cobra.Com
 	return cli.NewCommand(cmd, v, runF)
 }
 
-// updateJob changes the job and shows the result.
+// updateJob changes the job with a function of the store, and shows the result.
 func (v *Options) updateJob(do func(*schedule.Store, string) (schedule.Job, error), show func(schedule.Job)) error {
 	if err := v.openStore(); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (v *Options) updateJob(do func(*schedule.Store, string) (schedule.Job, erro
 		return cli.FailedError(err)
 	}
 	if v.output == cli.JSON {
-		return v.printJob(j)
+		return v.printJobJSON(j)
 	}
 	show(j)
 	return nil
@@ -100,12 +100,13 @@ func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 
 func (v *ShowOptions) runShow() error {
 	return v.updateJob((*schedule.Store).Job, func(j schedule.Job) {
-		v.printDetails(j)
+		v.printJobDetails(j)
 		v.warnIdle()
 	})
 }
 
-func (v *Options) printDetails(j schedule.Job) {
+// printJobDetails prints a job with its schedule, action and last run.
+func (v *Options) printJobDetails(j schedule.Job) {
 	out := terminal.NewWriter(v.Out)
 	limit := "tools.cron.exec_timeout_minutes"
 	if ms := j.TimeoutMs; ms != nil {

@@ -29,8 +29,8 @@ Missed one-off and interval jobs run once when the gateway returns; missed cron
 jobs are skipped; --missed changes that. schedule/AGENT/HEARTBEAT.md in the home
 says what the agent does at each heartbeat.`,
 		Example: "  picoclaw cron list\n  picoclaw cron add standup --cron '0 9 * * 1-5' --message 'Sum up what was done yesterday.'",
-	}, NewCmdList(f, nil), NewCmdAdd(f, nil), NewCmdShow(f, nil), NewCmdRemove(f, nil), NewCmdSwitch(f, true, nil),
-		NewCmdSwitch(f, false, nil),
+	}, NewCmdList(f, nil), NewCmdAdd(f, nil), NewCmdShow(f, nil), NewCmdRemove(f, nil), NewCmdEnable(f, true, nil),
+		NewCmdEnable(f, false, nil),
 		NewCmdLog(f, nil))
 }
 
@@ -87,8 +87,8 @@ func (v *Options) warnIdle() {
 	}
 }
 
-// printJob prints a job as JSON.
-func (v *Options) printJob(j schedule.Job) error {
+// printJobJSON prints a job as JSON.
+func (v *Options) printJobJSON(j schedule.Job) error {
 	text, err := jsonv2.Marshal(j)
 	if err != nil {
 		return cli.FailedError(err)
@@ -127,11 +127,11 @@ func describeNextRun(j schedule.Job, now time.Time) string {
 	case !at.After(now):
 		return "due since " + at.Format("2006-01-02 15:04")
 	}
-	return describeTime(at, now)
+	return describeFutureTime(at, now)
 }
 
-// describeTime describes a future time, more exactly the sooner it is.
-func describeTime(at, now time.Time) string {
+// describeFutureTime returns a future time in words, more exactly the sooner it is.
+func describeFutureTime(at, now time.Time) string {
 	day := func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), t.Day(), 12, 0, 0, 0, time.UTC) }
 	days := int(day(at).Sub(day(now)).Hours()) / 24
 	switch wait := at.Sub(now); {

@@ -122,7 +122,7 @@ func (v *LogOptions) showLog() error {
 	return err
 }
 
-// readRuns returns the runs of all jobs or of one job, which may have been removed.
+// readRuns returns the latest runs of all jobs or of one job, which may have been removed.
 func (v *Options) readRuns(limit int) ([]schedule.Record, error) {
 	if limit < 1 {
 		return nil, cli.UsageErrorf("--limit %d: want 1 or more", limit)

@@ -27,7 +27,7 @@ func TestNewCmdCron(t *testing.T) {
 		clitest.OptionsCase[LogOptions]{Line: "standup --limit 5 --agent a", Want: LogOptions{Options: job, limit: 5}},
 		clitest.OptionsCase[LogOptions]{Line: "a b", Usage: "log takes the id or name of one job"})
 	for _, on := range []bool{true, false} {
-		newCmd := func(f *cli.Factory, runF func(*Options) error) *cobra.Command { return NewCmdSwitch(f, on, runF) }
+		newCmd := func(f *cli.Factory, runF func(*Options) error) *cobra.Command { return NewCmdEnable(f, on, runF) }
 		clitest.CheckOptions(t, newCmd,
 			clitest.OptionsCase[Options]{Line: "standup --agent a", Want: job},
 			clitest.OptionsCase[Options]{Line: "", Usage: "takes the id or name of one job"})

@@ -38,8 +38,8 @@ impossible on this machine, why, and how to change that. The exit code is 1 if a
 	return cli.NewCommand(cmd, o, runF)
 }
 
-// Examine examines the first agent's protections, as `picoclaw doctor` does.
-func Examine(ctx context.Context, f *cli.Factory) error {
+// ExamineProtections prints the report of `picoclaw doctor` about the first agent.
+func ExamineProtections(ctx context.Context, f *cli.Factory) error {
 	return (&Options{Factory: f, output: cli.Text}).examineAgent(ctx)
 }
 
@@ -61,10 +61,10 @@ func (o *Options) examineAgent(ctx context.Context) error {
 	if err != nil {
 		return cli.StartError(err)
 	}
-	return printReport(o.Factory, report, o.output)
+	return printDoctorReport(o.Factory, report, o.output)
 }
 
-func printReport(f *cli.Factory, r *doctor.Report, output cli.OutputFormat) error {
+func printDoctorReport(f *cli.Factory, r *doctor.Report, output cli.OutputFormat) error {
 	if output == cli.JSON {
 		if err := f.PrintJSON(r); err != nil {
 			return err

@@ -121,7 +121,7 @@ func (o *Options) runGateway(ctx context.Context) error {
 		Telemetry: telemetry}
 	options := gateway.Options{
 		Home: home.Path, Address: address, Version: o.Version, Logger: logger.Named("gateway"),
-		DrainTimeout: drain, OpenInstance: o.openInstance, Metrics: telemetry,
+		DrainTimeout: drain, OpenInstance: o.openLocalInstance, Metrics: telemetry,
 		IsOwnHost: func(hostName string) bool { return mcp.IsAllowedHost(hostName, settings.AllowHosts) },
 	}
 	if settings.Console {
@@ -165,15 +165,15 @@ func isLoopback(hostName string) bool {
 	return hostName == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// openInstance opens a host with the current configuration.
-func (o *Options) openInstance() (gateway.Instance, error) {
+// openLocalInstance opens a host with the current configuration.
+func (o *Options) openLocalInstance() (gateway.Instance, error) {
 	cfg, err := o.ReloadConfig(o.configFile)
 	if err != nil {
 		return nil, err
 	}
 	o.configFile = cfg.File()
 	if o.fleet.Address != "" {
-		return o.openRemote(cfg)
+		return o.openFleetInstance(cfg)
 	}
 	options := o.hostOptions
 	if o.console != nil {
@@ -192,8 +192,8 @@ func (o *Options) openInstance() (gateway.Instance, error) {
 	return assembly, nil
 }
 
-// openRemote opens an instance that serves a fleet's agents.
-func (o *Options) openRemote(cfg *config.Config) (gateway.Instance, error) {
+// openFleetInstance opens an instance that serves the agents of a fleet.
+func (o *Options) openFleetInstance(cfg *config.Config) (gateway.Instance, error) {
 	logger, err := o.NewLogger(cfg)
 	if err != nil {
 		return nil, err
@@ -229,8 +229,8 @@ func (o *Options) openRemote(cfg *config.Config) (gateway.Instance, error) {
 // reloadInterval is the interval of checks for a changed file with gateway.hot_reload.
 const reloadInterval = 2 * time.Second
 
-// watchConfig reloads the configuration at SIGHUP and, with gateway.hot_reload, when the file has changed. Errors are
-// logged and change nothing.
+// watchConfig reloads the configuration on SIGHUP and, with gateway.hot_reload, when the file changes. After an error
+// the old configuration stays.
 func (o *Options) watchConfig(ctx context.Context, g *gateway.Gateway, cfg *config.Config) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, cli.ReloadSignals()...)

@@ -26,8 +26,8 @@ type Options struct {
 	client *clienthook.Client
 }
 
-// maxEvent bounds the event of a client, which has the contents of a file that is written.
-const maxEvent = 64 << 20
+// maxEventBytes limits the size of a client's event, which may contain a whole file.
+const maxEventBytes = 64 << 20
 
 func NewCmdHook(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	o := &Options{Factory: f}
@@ -60,9 +60,10 @@ Clients: ` + strings.Join(clienthook.Names(), ", ") + ".",
 	return cli.NewCommand(cmd, o, runF)
 }
 
-// runHook answers. Clients take a failed hook for a hook without objections, so every failure is an answer.
+// runHook prints the decision on a client's call. Clients treat a failed hook as permission, so an error is printed
+// as a refusal.
 func (o *Options) runHook(ctx context.Context) error {
-	d, err := o.decide(ctx)
+	d, err := o.decideEvent(ctx)
 	if err != nil {
 		d = guard.Decision{Verdict: guard.Deny, Rule: "hook", Reason: "the call can't be decided: " + err.Error()}
 	}
@@ -70,13 +71,14 @@ func (o *Options) runHook(ctx context.Context) error {
 	return cli.FailedError(err)
 }
 
-func (o *Options) decide(ctx context.Context) (d guard.Decision, err error) {
-	text, err := io.ReadAll(io.LimitReader(o.In, maxEvent+1))
+// decideEvent reads the event from standard input and decides on the call.
+func (o *Options) decideEvent(ctx context.Context) (d guard.Decision, err error) {
+	text, err := io.ReadAll(io.LimitReader(o.In, maxEventBytes+1))
 	if err != nil {
 		return d, err
 	}
-	if len(text) > maxEvent {
-		return d, fmt.Errorf("the event has more than %d MB", maxEvent>>20)
+	if len(text) > maxEventBytes {
+		return d, fmt.Errorf("the event has more than %d MB", maxEventBytes>>20)
 	}
 	call, err := o.client.ReadCall(text)
 	switch {
@@ -87,11 +89,12 @@ func (o *Options) decide(ctx context.Context) (d guard.Decision, err error) {
 	case run.InsideRun():
 		return run.AskHook(call)
 	}
-	return o.decideOutside(ctx, call)
+	return o.decideByConfig(ctx, call)
 }
 
-// decideOutside decides by the configuration, with the project around the client's directory as workspace.
-func (o *Options) decideOutside(ctx context.Context, call *session.ClientToolCall) (d guard.Decision, err error) {
+// decideByConfig decides on a call outside of `picoclaw run`, by the configuration and with the project around the
+// client's directory as workspace.
+func (o *Options) decideByConfig(ctx context.Context, call *session.ClientToolCall) (d guard.Decision, err error) {
 	if o.Workspace == "" {
 		if o.Workspace, _, err = run.FindProject("", call.Dir); err != nil {
 			return d, err

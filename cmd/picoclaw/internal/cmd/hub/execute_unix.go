@@ -11,7 +11,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 )
 
-// executeProgram replaces this process with a program, or runs it and returns its exit code.
+// executeProgram runs a program in place of this process (on Windows, as a child process) with the same exit code.
 func executeProgram(program string, args []string) error {
 	err := unix.Exec(program, append([]string{program}, args...), os.Environ())
 	return cli.StartError(fmt.Errorf("execute %s: %w", program, err))

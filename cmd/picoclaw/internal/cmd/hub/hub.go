@@ -19,7 +19,7 @@ func NewCmdHub(f *cli.Factory) *cobra.Command {
 	cmd := hubcmd.NewCmdHub(f, hubcmd.Handlers{})
 	for _, c := range append(cmd.Commands(), cmd) {
 		c.RunE = func(*cobra.Command, []string) error {
-			program, err := findProgram()
+			program, err := findHubProgram()
 			if err != nil {
 				return cli.StartError(err)
 			}
@@ -29,8 +29,8 @@ func NewCmdHub(f *cli.Factory) *cobra.Command {
 	return cmd
 }
 
-// findProgram returns the path of picoclaw-hub, beside the binary of this process.
-func findProgram() (string, error) {
+// findHubProgram returns the path of picoclaw-hub in the directory of this program.
+func findHubProgram() (string, error) {
 	self, err := os.Executable()
 	if err == nil {
 		self, err = filepath.EvalSymlinks(self)

@@ -67,7 +67,7 @@ workspace and {{state}} the server's own directory. For a server over HTTP use
 				return cli.UsageErrorf("name the server in front of --, such as: picoclaw mcp add NAME -- %s", strings.Join(args, " "))
 			}
 			o.name, o.spec.Command = args[0], args[1:]
-			return o.parseSpec()
+			return o.parseServerSpec()
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return o.addServer(cmd.Context()) },
@@ -112,8 +112,8 @@ func (o *AddOptions) addServer(ctx context.Context) error {
 	return o.installServer(ctx, s, name, nil)
 }
 
-// parseSpec parses --env, --header and --claim, and checks the server's specification.
-func (o *serverOptions) parseSpec() error {
+// parseServerSpec parses --env, --header and --claim, and checks the server's specification.
+func (o *serverOptions) parseServerSpec() error {
 	for _, list := range []struct {
 		name, between string
 		from          []string
@@ -170,7 +170,7 @@ func (o *serverOptions) installServer(ctx context.Context, s *install.Plugins, n
 		return err
 	}
 	defer done()
-	p, report, err := maker.BuildPackage(ctx, name, &o.spec, toolOwners(s, name))
+	p, report, err := maker.BuildPackage(ctx, name, &o.spec, newToolOwnerLookup(s, name))
 	if err != nil {
 		return cli.FailedError(fmt.Errorf("%s was not added: %w", name, err))
 	}
@@ -199,7 +199,7 @@ func (o *serverOptions) installServer(ctx context.Context, s *install.Plugins, n
 	return o.PrintResult(install.InstallResult{ID: name, Version: p.Manifest.Version})
 }
 
-// newPackageBuilder returns a package builder and a host with a sandbox for it. done closes the host.
+// newPackageBuilder returns a package builder that runs the server in a sandbox. done closes the builder's host.
 func (o *serverOptions) newPackageBuilder(s *install.Plugins) (*mcpservers.PackageBuilder, func(), error) {
 	exe, err := os.Executable()
 	if err == nil {
@@ -227,8 +227,8 @@ func (o *serverOptions) newPackageBuilder(s *install.Plugins) (*mcpservers.Packa
 	}, func() { hosts.CloseHost(o.Factory, h) }, nil
 }
 
-// toolOwners returns a function that names the other plugin with a tool of a name.
-func toolOwners(s *install.Plugins, id string) func(string) string {
+// newToolOwnerLookup returns a function that names the plugin, other than id, that has a tool.
+func newToolOwnerLookup(s *install.Plugins, id string) func(string) string {
 	others := map[string]string{}
 	for _, p := range s.Catalog.Plugins() {
 		for _, t := range p.Tools {

@@ -20,7 +20,7 @@ func asking(t *testing.T, answer *sdkmcp.ElicitResult) (client *sdkmcp.ClientSes
 	asked *[]string) {
 	t.Helper()
 	asked = new([]string)
-	client, workspace = connectSocket(t, "false", &sdkmcp.ClientOptions{
+	client, workspace = bridgeToSocket(t, "false", &sdkmcp.ClientOptions{
 		ElicitationHandler: func(_ context.Context, req *sdkmcp.ElicitRequest) (*sdkmcp.ElicitResult, error) {
 			*asked = append(*asked, req.Params.Message)
 			return answer, nil
@@ -87,7 +87,7 @@ func TestNobodyIsAskedAboutWhatIsDenied(t *testing.T) {
 
 func TestAClientThatCantAskIsRefused(t *testing.T) {
 	t.Parallel()
-	client, workspace := connectSocket(t, "false", nil)
+	client, workspace := bridgeToSocket(t, "false", nil)
 	result := execCommand(t, client, needsYes)
 	if got := mcptest.ResultText(result); !result.IsError || made(workspace) ||
 		!strings.Contains(got, "tools.exec.custom_allow_patterns") || !strings.Contains(got, "MCP elicitation") {

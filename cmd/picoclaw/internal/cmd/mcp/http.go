@@ -22,7 +22,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// httpOptions are the options for serving over HTTP.
+// httpOptions are the options of serving MCP over HTTP.
 type httpOptions struct {
 	address   string // host:port; empty for standard input and output
 	remote    bool

@@ -21,8 +21,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// forgetObserved removes the observed tool definitions of a server, after they were accepted.
-func forgetObserved(s *install.Plugins, id string) error {
+// clearQuarantine removes a server's quarantined tools and their observed definitions, after the definitions were
+// accepted.
+func clearQuarantine(s *install.Plugins, id string) error {
 	if err := session.RemoveToolWithdrawals(s.Config.Home().Path, id); err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (o *ListOptions) listServers() error {
 			continue
 		}
 		fmt.Fprintf(out, "\n%s: %s\n", out.Paint(terminal.Bad, server.Name), terminal.CleanLine(server.Why))
-		printDiff(out, server.Diff)
+		printShortDiff(out, server.Diff)
 		if server.State != inventory.BrokenState {
 			fmt.Fprintf(out, "`picoclaw mcp trust %s` accepts it\n", server.Name)
 		}
@@ -154,17 +155,17 @@ func (o *ShowOptions) showServer() error {
 		fmt.Fprintf(out, "  agents    %s\n", strings.Join(server.Agents, ", "))
 	}
 	if pin != nil {
-		printAccepted(s, out, server, pin)
+		printAcceptedTools(s, out, server, pin)
 	}
 	if server.Why != "" {
 		fmt.Fprintf(out, "%s\n", terminal.CleanLine(server.Why))
-		printDiff(out, server.Diff)
+		printShortDiff(out, server.Diff)
 	}
 	return nil
 }
 
-// printAccepted prints the accepted grants and tools of a server.
-func printAccepted(s *install.Plugins, out *terminal.Writer, server inventory.Server, pin *store.InstalledPlugin) {
+// printAcceptedTools prints the accepted grants and tools of a server.
+func printAcceptedTools(s *install.Plugins, out *terminal.Writer, server inventory.Server, pin *store.InstalledPlugin) {
 	fmt.Fprintf(out, "  granted   %s\n", terminal.CleanLine(inventory.GrantText(&pin.Grants)))
 	for _, text := range inventory.ExplainGrants(pin.Grants) {
 		fmt.Fprintf(out, "            %s\n", terminal.CleanLine(text))
@@ -186,7 +187,7 @@ func printAccepted(s *install.Plugins, out *terminal.Writer, server inventory.Se
 // maxDiffLines limits a diff of untrusted text.
 const maxDiffLines = 200
 
-func printDiff(out *terminal.Writer, diff string) {
+func printShortDiff(out *terminal.Writer, diff string) {
 	n := 0
 	for line := range strings.Lines(diff) {
 		if n++; n > maxDiffLines {

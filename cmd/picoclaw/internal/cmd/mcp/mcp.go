@@ -65,7 +65,7 @@ file. Only one such server runs per home.`,
 
 func (o *Options) runMCP(ctx context.Context) error {
 	if o.socket != "" {
-		return connectSocket(o.Factory, ctx, o.socket)
+		return bridgeToSocket(o.Factory, ctx, o.socket)
 	}
 	s, h, done, err := hosts.OpenSession(o.Factory, o.agent, session.MCP)
 	if err != nil {
@@ -80,15 +80,15 @@ func (o *Options) runMCP(ctx context.Context) error {
 	if o.http.address != "" {
 		return serveHTTP(o.Factory, ctx, h.Host, server, s.Policy().AgentID(), o.http)
 	}
-	return serveStreams(o.Factory, ctx, server)
+	return serveStdio(o.Factory, ctx, server)
 }
 
-// drainTimeout limits running calls after the input has ended, if the client still reads answers. It is shorter than
+// drainTimeout limits running calls after the input ended while the client still reads answers. It is shorter than
 // clients wait for a server to exit.
 const drainTimeout = 1500 * time.Millisecond
 
-// serveStreams serves the client that started this process.
-func serveStreams(f *cli.Factory, ctx context.Context, server *mcp.Server) error {
+// serveStdio serves the client that started this process, over standard input and output.
+func serveStdio(f *cli.Factory, ctx context.Context, server *mcp.Server) error {
 	err := server.ServeStreams(ctx, mcp.Streams{Reader: f.In, Writer: f.Out, DrainTimeout: drainTimeout,
 		ReaderGone: func() bool { return isReaderGone(f.Out) }})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
@@ -97,9 +97,9 @@ func serveStreams(f *cli.Factory, ctx context.Context, server *mcp.Server) error
 	return nil
 }
 
-// connectSocket connects standard input and output with the socket of a session in a running picoclaw. The client gets
-// that session's tools and no others. It needs no configuration.
-func connectSocket(f *cli.Factory, ctx context.Context, path string) error {
+// bridgeToSocket connects standard input and output with the socket of a session in a running picoclaw. The client
+// gets that session's tools and no others. No configuration is needed.
+func bridgeToSocket(f *cli.Factory, ctx context.Context, path string) error {
 	token, err := os.ReadFile(filepath.Join(filepath.Dir(path), host.SocketTokenFile))
 	if err != nil {
 		return cli.StartError(fmt.Errorf("connect to the session that is served at %s: %w", path, err))

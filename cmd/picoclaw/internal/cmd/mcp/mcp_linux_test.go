@@ -17,9 +17,9 @@ import (
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
-// connectSocket connects standard input and output with the socket of a session in a running picoclaw. The client gets
-// that session's tools and no others. It needs no configuration.
-func connectSocket(t *testing.T, isolated string, options *sdkmcp.ClientOptions) (*sdkmcp.ClientSession, string) {
+// bridgeToSocket connects standard input and output with the socket of a session in a running picoclaw. The client
+// gets that session's tools and no others. No configuration is needed.
+func bridgeToSocket(t *testing.T, isolated string, options *sdkmcp.ClientOptions) (*sdkmcp.ClientSession, string) {
 	t.Helper()
 	client, _, workspace := connectTo(t, isolated, options)
 	return client, workspace
@@ -114,7 +114,7 @@ func TestAnAgentWorksOverMCP(t *testing.T) {
 // What a client cancels ends: the command is gone, and the server answers the next call.
 func TestCancellingOverMCPEndsTheCommand(t *testing.T) {
 	t.Parallel()
-	client, workspace := connectSocket(t, "false", nil)
+	client, workspace := bridgeToSocket(t, "false", nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
@@ -144,7 +144,7 @@ func TestCancellingOverMCPEndsTheCommand(t *testing.T) {
 func TestOutputStreamsAsProgress(t *testing.T) {
 	t.Parallel()
 	seen := make(chan string, 16)
-	client, _ := connectSocket(t, "false", &sdkmcp.ClientOptions{
+	client, _ := bridgeToSocket(t, "false", &sdkmcp.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, req *sdkmcp.ProgressNotificationClientRequest) {
 			seen <- req.Params.Message
 		},

@@ -64,7 +64,7 @@ func (o *RemoveOptions) removeServer() error {
 	if err := s.Store.RemovePlugin(o.name); err != nil {
 		return cli.FailedError(err)
 	}
-	for _, dir := range append(userEnvDirs(s, o.name), state) {
+	for _, dir := range append(programHomeDirs(s, o.name), state) {
 		if o.keep {
 			break
 		}
@@ -72,7 +72,7 @@ func (o *RemoveOptions) removeServer() error {
 			return cli.FailedError(fmt.Errorf("the server %s is removed, but not its state: %w; delete that yourself", o.name, err))
 		}
 	}
-	if err := forgetObserved(s, o.name); err != nil {
+	if err := clearQuarantine(s, o.name); err != nil {
 		return cli.FailedError(err)
 	}
 	return o.PrintOutcome(o.Output, install.InstallResult{ID: o.name, Previous: pin.Version}, text)
@@ -91,8 +91,8 @@ func hasFiles(dir string) bool {
 	return found
 }
 
-// userEnvDirs returns the home directories of a plugin's programs, one for each policy.
-func userEnvDirs(s *install.Plugins, id string) (dirs []string) {
+// programHomeDirs returns the home directories of a plugin's programs, one per policy.
+func programHomeDirs(s *install.Plugins, id string) (dirs []string) {
 	const policy = 16 // digits, and a hyphen
 	all := isolation.UserEnvDir(s.Config.Home().Path, "")
 	entries, _ := os.ReadDir(all) // without it, nothing ran

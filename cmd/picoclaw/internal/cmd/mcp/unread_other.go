@@ -4,5 +4,5 @@ package mcp
 
 import "io"
 
-// isReaderGone reports whether the other end of the pipe or socket is closed.
+// isReaderGone reports whether the reader of a pipe or socket has closed it.
 func isReaderGone(io.Writer) bool { return false }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isReaderGone reports whether the other end of the pipe or socket is closed.
+// isReaderGone reports whether the reader of a pipe or socket has closed it.
 func isReaderGone(w io.Writer) bool {
 	f, ok := w.(interface{ Fd() uintptr })
 	if !ok {

@@ -61,7 +61,7 @@ func (o *TrustOptions) trustServer(ctx context.Context) error {
 		if err := o.AcceptWaiting(s, o.name, pin); err != nil {
 			return err
 		}
-		return forgetObserved(s, o.name)
+		return clearQuarantine(s, o.name)
 	}
 	return o.rebuildServer(ctx)
 }
@@ -99,7 +99,7 @@ func (o *serverOptions) rebuildServer(ctx context.Context) error {
 	if err := o.installServer(ctx, s, name, pin); err != nil {
 		return err
 	}
-	if err := forgetObserved(s, name); err != nil {
+	if err := clearQuarantine(s, name); err != nil {
 		return cli.FailedError(err)
 	}
 	if len(withdrawals) == 0 || o.Differs {
@@ -109,7 +109,7 @@ func (o *serverOptions) rebuildServer(ctx context.Context) error {
 	return nil
 }
 
-// differentToolsWarning is the warning about a server that describes other tools in use than in the review.
+// differentToolsWarning warns about a server whose tools in use differ from those in the review.
 const differentToolsWarning = `beware: with an empty state directory and an empty workspace, %[1]s describes its tools as they were accepted.
 Where it ran it did not: %[2]s.
 Unless it has changed back since, what it says depends on what it finds there or on whom it runs for, and that can't be

@@ -96,7 +96,7 @@ func (o *NewOptions) createPlugin() error {
 	return o.printCreated(newPluginResult{ID: o.id, Dir: dir, Files: files})
 }
 
-// chooseSDK returns the SDK that the plugin is built with.
+// chooseSDK returns the SDK in --sdk, the release of this picoclaw, or the sources it was built from.
 func (o *NewOptions) chooseSDK() (scaffold.SDK, error) {
 	if o.sdk != "" {
 		dir, err := filepath.Abs(o.sdk)

@@ -44,10 +44,10 @@ func TestNewCmdPlugin(t *testing.T) {
 		clitest.OptionsCase[NewOptions]{Line: "", Usage: "name the plugin"},
 		clitest.OptionsCase[NewOptions]{Line: "a b", Usage: `not also "b"`})
 	for _, on := range []bool{true, false} {
-		newCmd := func(f *cli.Factory, runF func(*SwitchOptions) error) *cobra.Command { return NewCmdSwitch(f, on, runF) }
+		newCmd := func(f *cli.Factory, runF func(*EnableOptions) error) *cobra.Command { return NewCmdEnable(f, on, runF) }
 		clitest.CheckOptions(t, newCmd,
-			clitest.OptionsCase[SwitchOptions]{Line: "shell --tool exec --agent guest",
-				Want: SwitchOptions{off: store.DisabledTool{Plugin: "shell", Tool: "exec", Agent: "guest"}, output: cli.Text}},
-			clitest.OptionsCase[SwitchOptions]{Line: "", Usage: "takes the id of one plugin"})
+			clitest.OptionsCase[EnableOptions]{Line: "shell --tool exec --agent guest",
+				Want: EnableOptions{off: store.DisabledTool{Plugin: "shell", Tool: "exec", Agent: "guest"}, output: cli.Text}},
+			clitest.OptionsCase[EnableOptions]{Line: "", Usage: "takes the id of one plugin"})
 	}
 }

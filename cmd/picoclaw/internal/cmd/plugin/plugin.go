@@ -13,8 +13,8 @@ func NewCmdPlugin(f *cli.Factory) *cobra.Command {
 		Use:     "plugin",
 		Short:   "Install, inspect, switch and create plugins",
 		Example: "  picoclaw plugin list\n  picoclaw plugin new linecount",
-	}, NewCmdList(f, nil), NewCmdInfo(f, nil), NewCmdInstall(f, nil), NewCmdUpdate(f, nil), NewCmdSwitch(f, true, nil),
-		NewCmdSwitch(f, false, nil),
+	}, NewCmdList(f, nil), NewCmdInfo(f, nil), NewCmdInstall(f, nil), NewCmdUpdate(f, nil), NewCmdEnable(f, true, nil),
+		NewCmdEnable(f, false, nil),
 		NewCmdRemove(f, nil), NewCmdVerify(f, nil), NewCmdReset(f, nil), NewCmdNew(f, nil), NewCmdCheck(f, nil))
 }
 

@@ -8,16 +8,16 @@ import (
 	"github.com/picoclaw/picoclaw/host/store"
 )
 
-// SwitchOptions are the options of `picoclaw plugin enable` and `disable`.
-type SwitchOptions struct {
+// EnableOptions are the options of `picoclaw plugin enable` and `disable`.
+type EnableOptions struct {
 	*cli.Factory
 	off    store.DisabledTool
 	output cli.OutputFormat
 }
 
-// NewCmdSwitch returns `picoclaw plugin enable` or `disable`.
-func NewCmdSwitch(f *cli.Factory, on bool, runF func(*SwitchOptions) error) *cobra.Command {
-	o := &SwitchOptions{Factory: f}
+// NewCmdEnable returns `picoclaw plugin enable`, or `disable` if on is false.
+func NewCmdEnable(f *cli.Factory, on bool, runF func(*EnableOptions) error) *cobra.Command {
+	o := &EnableOptions{Factory: f}
 
 	verb, short := "disable", "Disable a plugin, or one of its tools, for all agents or one"
 	long := `Disable plugins or tools at once, also in running hosts: disabled tools are neither listed nor started, and MCP clients are
@@ -37,7 +37,7 @@ new picoclaw.lock if it is missing or damaged.`
 		ValidArgsFunction: completePlugins(f),
 		RunE: func(*cobra.Command, []string) error {
 			if on && o.off == (store.DisabledTool{Plugin: "*"}) {
-				if err := resetBrokenLock(f); err != nil {
+				if err := replaceBrokenLock(f); err != nil {
 					return err
 				}
 			}
@@ -65,8 +65,8 @@ new picoclaw.lock if it is missing or damaged.`
 	return cli.NewCommand(cmd, o, runF)
 }
 
-// resetBrokenLock creates a new lock file if the current one cannot be read.
-func resetBrokenLock(f *cli.Factory) error {
+// replaceBrokenLock creates a new lock file if the current one can't be read.
+func replaceBrokenLock(f *cli.Factory) error {
 	home, err := f.FindHome()
 	if err == nil {
 		err = store.OpenStore(home).ResetLockFile()

@@ -106,7 +106,7 @@ func (o *VerifyOptions) verifyPlugins() error {
 		good = good && v.OK
 		all = append(all, v)
 	}
-	if err := printVerified(o.Factory, all, o.output); err != nil {
+	if err := printVerification(o.Factory, all, o.output); err != nil {
 		return err
 	}
 	if !good {
@@ -115,7 +115,7 @@ func (o *VerifyOptions) verifyPlugins() error {
 	return nil
 }
 
-func printVerified(f *cli.Factory, all []verifyResult, output cli.OutputFormat) error {
+func printVerification(f *cli.Factory, all []verifyResult, output cli.OutputFormat) error {
 	if output == cli.JSON {
 		return f.PrintJSON(all)
 	}

@@ -7,27 +7,28 @@ import (
 	"github.com/picoclaw/picoclaw/host/run/supervisor"
 )
 
-// supervisorName is the command with which this program supervises another inside the sandbox.
+// supervisorName is the name of the hidden command that supervises the program inside the sandbox.
 const supervisorName = "run-supervisor"
 
-// InsideOptions are the options of the commands that run starts inside the sandbox.
-type InsideOptions struct {
+// SandboxCommandOptions are the options of the hidden commands that `picoclaw run` executes inside the sandbox.
+type SandboxCommandOptions struct {
 	*cli.Factory
 	arguments []string
 }
 
-// NewCmdSupervisor returns the command that supervises the program inside the sandbox.
-func NewCmdSupervisor(f *cli.Factory, runF func(*InsideOptions) error) *cobra.Command {
-	o := &InsideOptions{Factory: f}
+// NewCmdSupervisor returns the hidden command that supervises the program inside the sandbox.
+func NewCmdSupervisor(f *cli.Factory, runF func(*SandboxCommandOptions) error) *cobra.Command {
+	o := &SandboxCommandOptions{Factory: f}
 	return cli.NewCommand(&cobra.Command{
 		Use: supervisorName, Short: "Supervise a program inside the sandbox", Hidden: true, Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error { return cli.FailedError(supervisor.Main()) },
 	}, o, runF)
 }
 
-// NewCmdInit returns the command that is the program's parent on its terminal.
-func NewCmdInit(f *cli.Factory, runF func(*InsideOptions) error) *cobra.Command {
-	o := &InsideOptions{Factory: f}
+// NewCmdTerminalInit returns the hidden command that starts the program on its terminal inside the sandbox, as its
+// parent.
+func NewCmdTerminalInit(f *cli.Factory, runF func(*SandboxCommandOptions) error) *cobra.Command {
+	o := &SandboxCommandOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use: supervisor.InitCommand, Short: "Start a program on its terminal inside the sandbox", Hidden: true,
 		Args: func(_ *cobra.Command, args []string) error {

@@ -46,7 +46,7 @@ and --allow; API keys stay outside. Its changes can be undone (picoclaw undo), a
 			o.program = args
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.runProgram(cmd.Context()) },
 	}
 	flags := cmd.Flags()
 	flags.SetInterspersed(false) // what follows the program is its own
@@ -58,7 +58,8 @@ and --allow; API keys stay outside. Its changes can be undone (picoclaw undo), a
 	return cli.NewCommand(cmd, o, runF)
 }
 
-func (o *Options) run(ctx context.Context) error {
+// runProgram runs the program in the sandbox and prints a summary.
+func (o *Options) runProgram(ctx context.Context) error {
 	userHome, _ := os.UserHomeDir()
 	current, err := os.Getwd()
 	if err != nil {
@@ -75,7 +76,7 @@ func (o *Options) run(ctx context.Context) error {
 	if err = run.CheckProject(project, userHome, home); err != nil {
 		return cli.FailedError(err)
 	}
-	env, err := parseEnv(o.env)
+	env, err := parseEnvFlags(o.env)
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func (o *Options) run(ctx context.Context) error {
 		return cli.FailedError(err)
 	}
 	if o.show {
-		return o.showPlan(s, plan)
+		return o.printPlan(s, plan)
 	}
 	if err = h.Prepare(); err != nil {
 		return cli.StartError(err)
@@ -107,14 +108,14 @@ func (o *Options) run(ctx context.Context) error {
 	if result == nil {
 		return cli.FailedError(err)
 	}
-	o.summarize(plan.Preset, result, err)
+	o.printSummary(plan.Preset, result, err)
 	if result.Code == 0 {
 		return nil
 	}
 	return &cli.ExitError{Code: result.Code, Err: cli.ErrReported}
 }
 
-func parseEnv(entries []string) (map[string]string, error) {
+func parseEnvFlags(entries []string) (map[string]string, error) {
 	env := map[string]string{}
 	for _, entry := range entries {
 		name, value, ok := strings.Cut(entry, "=")
@@ -126,8 +127,8 @@ func parseEnv(entries []string) (map[string]string, error) {
 	return env, nil
 }
 
-// summarize says on a terminal what the program changed and what was refused.
-func (o *Options) summarize(preset *run.Preset, r *run.Result, failure error) {
+// printSummary prints what the program changed and which accesses were refused, if standard error is a terminal.
+func (o *Options) printSummary(preset *run.Preset, r *run.Result, failure error) {
 	out := terminal.NewWriter(o.Err)
 	if failure != nil {
 		fmt.Fprintln(o.Err, "picoclaw:", failure)

@@ -58,7 +58,7 @@ func (p *project) picoclaw(args ...string) command {
 	return p.command(hosttest.ProgramPath("bin/picoclaw"), args...)
 }
 
-// run runs a shell script in the sandbox, and returns its output and exit code.
+// runProgram runs a shell script in the sandbox, and returns its output and exit code.
 func (p *project) run(script string, flags ...string) (stdout, stderr string, code int) {
 	p.t.Helper()
 	cmd := p.picoclaw(append(append([]string{"run"}, flags...), "--", "sh", "-c", script)...)

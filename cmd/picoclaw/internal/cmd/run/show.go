@@ -10,8 +10,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// showPlan says in words what a program would see, reach and change.
-func (o *Options) showPlan(s *session.Session, p *run.Plan) error {
+// printPlan prints what the program could see, reach and change, without running it.
+func (o *Options) printPlan(s *session.Session, p *run.Plan) error {
 	say := func(title, format string, args ...any) {
 		fmt.Fprintf(o.Out, "%-9s %s\n", title, fmt.Sprintf(format, args...))
 	}

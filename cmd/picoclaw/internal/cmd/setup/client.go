@@ -16,16 +16,16 @@ import (
 	"github.com/picoclaw/picoclaw/host/run"
 )
 
-// levels are the ways to set up a client.
-var levels = []string{"run", "guard", "tools"}
+// setupLevels are the values of --level.
+var setupLevels = []string{"run", "guard", "tools"}
 
 // setUpClient sets up a client at the level of --level.
 func (o *InitOptions) setUpClient(client clients.Client, server clients.Server, m *setupResult) error {
 	switch o.level {
 	case "run":
-		return o.printRun(client)
+		return o.printRunCommand(client)
 	case "guard":
-		project, err := o.project()
+		project, err := o.projectDir()
 		if err != nil {
 			return cli.FailedError(err)
 		}
@@ -35,7 +35,7 @@ func (o *InitOptions) setUpClient(client clients.Client, server clients.Server, 
 		}
 		return o.writeChange(client, change, m)
 	}
-	places, err := currentUserDirs()
+	places, err := currentUserEnvironment()
 	if err != nil {
 		return cli.StartError(err)
 	}
@@ -46,7 +46,7 @@ func (o *InitOptions) setUpClient(client clients.Client, server clients.Server, 
 	if err = o.writeChange(client, change, m); err != nil || o.level == "" || !client.CanDenyTools() {
 		return err
 	}
-	project, err := o.project()
+	project, err := o.projectDir()
 	if err != nil {
 		return cli.FailedError(err)
 	}
@@ -70,9 +70,9 @@ func hookCommand(client clients.Client, server clients.Server) string {
 	return strings.Join(words, " ")
 }
 
-// project returns the directory whose settings are changed: that of --workspace, or the project around the current
+// projectDir returns the directory whose settings are changed: --workspace, or the project around the current
 // directory.
-func (o *InitOptions) project() (string, error) {
+func (o *InitOptions) projectDir() (string, error) {
 	if o.Workspace != "" {
 		return filepath.Abs(o.Workspace)
 	}
@@ -84,8 +84,8 @@ func (o *InitOptions) project() (string, error) {
 	return project, err
 }
 
-// printRun prints how to run a client confined.
-func (o *InitOptions) printRun(client clients.Client) error {
+// printRunCommand prints the command that runs a client in the sandbox.
+func (o *InitOptions) printRunCommand(client clients.Client) error {
 	if client.Program == "" {
 		return cli.FailedError(fmt.Errorf("%s is no program for a terminal; --level tools gives it picoclaw's tools", client.Title))
 	}
@@ -101,7 +101,7 @@ func (o *InitOptions) printRun(client clients.Client) error {
 	return nil
 }
 
-// writeChange writes to a client's settings, after showing the change and asking.
+// writeChange shows the planned change of a client's settings, asks, and writes it.
 func (o *InitOptions) writeChange(client clients.Client, change *clients.FileChange, m *setupResult) (err error) {
 	result := clientResult{Client: client.ID, File: change.Path, Note: client.Note}
 	out := terminal.NewWriter(o.Out)
@@ -124,7 +124,7 @@ func (o *InitOptions) writeChange(client clients.Client, change *clients.FileCha
 	}
 	if !o.yes {
 		if yes, askErr := o.AskYesNo(fmt.Sprintf("Write this to %s?", change.Path)); askErr != nil || !yes {
-			return cli.FailedError(wrapReason("nothing was written", askErr))
+			return cli.FailedError(newReasonError("nothing was written", askErr))
 		}
 	}
 	if result.Backup, err = change.Apply(time.Now()); err != nil {
@@ -141,7 +141,7 @@ func (o *InitOptions) writeChange(client clients.Client, change *clients.FileCha
 	return nil
 }
 
-func wrapReason(what string, why error) error {
+func newReasonError(what string, why error) error {
 	if why == nil {
 		return errors.New(what)
 	}
@@ -157,7 +157,7 @@ type clientResult struct {
 	Note    string `json:"note,omitempty"`
 }
 
-func currentUserDirs() (clients.UserEnvironment, error) {
+func currentUserEnvironment() (clients.UserEnvironment, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return clients.UserEnvironment{}, fmt.Errorf("find your home directory: %w", err)
@@ -174,8 +174,8 @@ type clientEntry struct {
 	Note   string `json:"note,omitempty"`
 }
 
-func listEntries(server clients.Server) ([]clientEntry, error) {
-	places, err := currentUserDirs()
+func listClientEntries(server clients.Server) ([]clientEntry, error) {
+	places, err := currentUserEnvironment()
 	if err != nil {
 		return nil, err
 	}
@@ -190,9 +190,9 @@ func listEntries(server clients.Server) ([]clientEntry, error) {
 	return list, nil
 }
 
-// printEntries prints the entries to paste. Clients with the same entry share it.
+// printEntries prints the entries to copy. Clients with the same entry share one copy.
 func (o *InitOptions) printEntries(out *terminal.Writer, server clients.Server) error {
-	list, err := listEntries(server)
+	list, err := listClientEntries(server)
 	if err != nil {
 		return cli.StartError(err)
 	}
@@ -215,9 +215,9 @@ func (o *InitOptions) printEntries(out *terminal.Writer, server clients.Server) 
 	return nil
 }
 
-// printJSON prints everything as JSON.
-func (o *InitOptions) printJSON(m *setupResult, server clients.Server) error {
-	list, err := listEntries(server)
+// printSetupJSON prints the result and the entries as JSON.
+func (o *InitOptions) printSetupJSON(m *setupResult, server clients.Server) error {
+	list, err := listClientEntries(server)
 	if err != nil {
 		return cli.StartError(err)
 	}
@@ -230,5 +230,5 @@ func (o *InitOptions) printJSON(m *setupResult, server clients.Server) error {
 		SelfTest  string        `json:"isolation_error,omitempty"`
 		Clients   []clientEntry `json:"clients"`
 	}{m.cfg.Home().Path, m.cfg.File(), m.workspace, append([]string{}, m.created...), m.cfg.IsolationEnabled(),
-		errorLine(m.isolationErr), list})
+		formatErrorLine(m.isolationErr), list})
 }

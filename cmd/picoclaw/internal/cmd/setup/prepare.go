@@ -29,7 +29,7 @@ import (
 //go:embed config.jsonc.tmpl
 var configTemplate string
 
-// setupResult describes the created and existing files.
+// setupResult lists the created and the existing files.
 type setupResult struct {
 	cfg          *config.Config
 	workspace    string
@@ -51,7 +51,7 @@ func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 	if err = m.createDir(home.Path); err != nil {
 		return nil, cli.StartError(fmt.Errorf("make the home: %w; PICOCLAW_HOME names another place", err))
 	}
-	m.isolationErr = attackSandbox(ctx, home.Path)
+	m.isolationErr = testSandbox(ctx, home.Path)
 	isNew := cfg.File() == ""
 	if isNew {
 		if err = o.writeConfig(m, home.Path); err != nil {
@@ -69,7 +69,7 @@ func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 	if err := m.createDir(m.workspace); err != nil {
 		return nil, cli.StartError(fmt.Errorf("make the workspace: %w; --workspace names another place", err))
 	}
-	if isNew && !o.undoesDeletes() {
+	if isNew && !o.canUndoDeletes() {
 		text, err := o.renderConfig(m, home.Path, false)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(home.Path, configName), []byte(text), 0o600)
@@ -81,8 +81,9 @@ func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 	return m, nil
 }
 
-// undoesDeletes reports whether undo restores what the agent's commands delete, with the configuration as it is.
-func (o *InitOptions) undoesDeletes() bool {
+// canUndoDeletes reports whether undo, with the current configuration, restores files that an agent's command
+// deletes.
+func (o *InitOptions) canUndoDeletes() bool {
 	s, _, done, err := hosts.OpenSessionWith(o.Factory, (*session.Host).OpenPreview, o.agent, session.CLI)
 	if err != nil {
 		return false
@@ -126,7 +127,7 @@ func (o *InitOptions) renderConfig(m *setupResult, home string, undoable bool) (
 	}
 	var text strings.Builder
 	err = layout.Execute(&text, map[string]any{
-		"Home": home, "Workspace": workspace, "Isolated": m.isolationErr == nil, "Why": errorLine(m.isolationErr),
+		"Home": home, "Workspace": workspace, "Isolated": m.isolationErr == nil, "Why": formatErrorLine(m.isolationErr),
 		"Programs": detectPackageManagers(), "Undoable": undoable,
 	})
 	return text.String(), err
@@ -182,15 +183,15 @@ func quoteJSON(text string) (string, error) {
 	return string(out), err
 }
 
-func errorLine(err error) string {
+func formatErrorLine(err error) string {
 	if err == nil {
 		return ""
 	}
 	return terminal.CleanLine(err.Error())
 }
 
-// attackSandbox runs the self-test in a sandbox; the error says why isolation does not work here.
-func attackSandbox(ctx context.Context, home string) error {
+// testSandbox runs the self-test in a sandbox. Its error is the reason why isolation does not work on this machine.
+func testSandbox(ctx context.Context, home string) error {
 	command, err := hosts.SelfTestCommand()
 	if err != nil {
 		return err
@@ -232,11 +233,11 @@ func (m *setupResult) printSummary(out *terminal.Writer) {
 		row("isolation", out.Paint(terminal.Good, "on"), "its self-test has passed")
 	case m.cfg.IsolationEnabled():
 		row("isolation", out.Paint(terminal.Bad, "on, and it does not work here"), "")
-		fmt.Fprintln(out, "  "+errorLine(m.isolationErr))
+		fmt.Fprintln(out, "  "+formatErrorLine(m.isolationErr))
 	case m.isolationErr == nil:
 		row("isolation", out.Paint(terminal.Doubt, "off"), `it works here: set "isolation": {"enabled": true}`)
 	default:
 		row("isolation", out.Paint(terminal.Doubt, "off"), "")
-		fmt.Fprintln(out, "  "+errorLine(m.isolationErr))
+		fmt.Fprintln(out, "  "+formatErrorLine(m.isolationErr))
 	}
 }

@@ -64,8 +64,8 @@ directory, or --workspace, which the MCP entry names too. Clients:
 			if len(o.clients) == 0 && (o.yes || o.file != "" || o.level != "") {
 				return cli.UsageErrorf("--yes, --file and --level go with --client")
 			}
-			if o.level != "" && !slices.Contains(levels, o.level) {
-				return cli.UsageErrorf("--level %q is not known; known are %s", o.level, strings.Join(levels, ", "))
+			if o.level != "" && !slices.Contains(setupLevels, o.level) {
+				return cli.UsageErrorf("--level %q is not known; known are %s", o.level, strings.Join(setupLevels, ", "))
 			}
 			return cli.NoArguments(cmd, args)
 		},
@@ -76,7 +76,7 @@ directory, or --workspace, which the MCP entry names too. Clients:
 	cmd.Flags().StringSliceVar(&o.clients, "client", nil, "`names` of clients, separated by commas")
 	f.SetFlagCompletion(cmd, "client", cli.CompleteWords(clientIDs()...))
 	cmd.Flags().StringVar(&o.level, "level", "", "with --client: run, guard or tools (default: the MCP entry of tools)")
-	f.SetFlagCompletion(cmd, "level", cli.CompleteWords(levels...))
+	f.SetFlagCompletion(cmd, "level", cli.CompleteWords(setupLevels...))
 	cmd.Flags().StringVar(&o.file, "file", "", "with --client: settings `file` to change (default: the client's own)")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "with --client: write without asking")
 	return cli.NewCommand(cmd, o, runF)
@@ -100,7 +100,7 @@ func (o *InitOptions) runInit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	server, err := o.serverEntry(result)
+	server, err := o.newServerEntry(result)
 	if err != nil {
 		return cli.StartError(err)
 	}
@@ -113,7 +113,7 @@ func (o *InitOptions) runInit(ctx context.Context) error {
 		}
 		return nil
 	case o.output == cli.JSON:
-		return o.printJSON(result, server)
+		return o.printSetupJSON(result, server)
 	}
 	out := terminal.NewWriter(o.Out)
 	result.printSummary(out)
@@ -137,8 +137,8 @@ func (o *InitOptions) findClients() (chosen []clients.Client, err error) {
 	return chosen, nil
 }
 
-// serverEntry returns how a client starts this picoclaw with this configuration, and with the workspace of --workspace.
-func (o *InitOptions) serverEntry(result *setupResult) (clients.Server, error) {
+// newServerEntry returns an entry that starts this picoclaw with this configuration and the workspace of --workspace.
+func (o *InitOptions) newServerEntry(result *setupResult) (clients.Server, error) {
 	cfg := result.cfg
 	command, err := executablePath()
 	if err != nil {
@@ -165,8 +165,8 @@ func (o *InitOptions) serverEntry(result *setupResult) (clients.Server, error) {
 	return s, nil
 }
 
-// executablePath returns the path of this program: the one in PATH if it is the same file, because it stays valid after
-// an upgrade.
+// executablePath returns the path of this program. It prefers the path in PATH, because this stays valid after an
+// upgrade.
 func executablePath() (string, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -47,7 +47,7 @@ func (o *Options) stopAgents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := checkAgent(o.Factory, o.agent); err != nil {
+	if err := checkAgentExists(o.Factory, o.agent); err != nil {
 		return err
 	}
 	stop := killswitch.Stop{Agent: o.agent, Time: time.Now().UTC(), Why: strings.ToValidUTF8(o.reason, "\uFFFD")}
@@ -122,8 +122,8 @@ func (o *StartOptions) startAgents(ctx context.Context) error {
 	return nil
 }
 
-// checkAgent refuses an unknown agent, if the configuration can be read.
-func checkAgent(f *cli.Factory, agent string) error {
+// checkAgentExists returns a usage error for an unknown agent. Without a valid configuration it returns nil.
+func checkAgentExists(f *cli.Factory, agent string) error {
 	cfg, err := f.Config("")
 	if agent == "" || err != nil {
 		return nil
@@ -134,7 +134,7 @@ func checkAgent(f *cli.Factory, agent string) error {
 	return nil
 }
 
-// capitalize begins a text with a capital.
+// capitalize returns text with its first letter in upper case.
 func capitalize(text string) string {
 	if text == "" {
 		return ""

@@ -60,7 +60,7 @@ func (v *Options) runUndo(cmd *cobra.Command) error {
 	if v.id != "" {
 		wanted["id"] = v.id
 	} else {
-		v.precheck = refuseAfterCommand
+		v.precheck = checkUntrackedCommand
 	}
 	return v.callTool(cmd, wanted)
 }
@@ -87,7 +87,7 @@ func NewCmdHistory(f *cli.Factory, runF func(*HistoryOptions) error) *cobra.Comm
 	return cli.NewCommand(cmd, v, runF)
 }
 
-// toolOptions are the options of a command that calls one tool.
+// toolOptions are the options that undo and history share; each calls the tool of its name.
 type toolOptions struct {
 	*cli.Factory
 	tool   string
@@ -112,7 +112,7 @@ func (v *toolOptions) callTool(cmd *cobra.Command, arguments map[string]any) err
 	if of != nil {
 		v.Workspace = of.Project
 	}
-	s, h, done, err := hosts.OpenSession(v.Factory, cmp.Or(v.agent, agentOf(of)), session.CLI)
+	s, h, done, err := hosts.OpenSession(v.Factory, cmp.Or(v.agent, agentOfRun(of)), session.CLI)
 	if err != nil {
 		return err
 	}
@@ -140,8 +140,8 @@ func (v *toolOptions) callTool(cmd *cobra.Command, arguments map[string]any) err
 	return results.ShowResult(v.Factory, v.tool, s.Call(cmd.Context(), v.tool, raw, nil), v.output)
 }
 
-// findRun returns the run that a command is about: the newest one in the current project, unless an agent is named. It
-// is nil for the agent's own changes.
+// findRun returns the run that the command is about: the one in --run, or else the newest one of the current project.
+// It returns nil for changes outside runs.
 func (v *toolOptions) findRun() (*run.Record, error) {
 	if v.run == "" && (v.agent != "" || v.Workspace != "") {
 		return nil, nil
@@ -174,19 +174,20 @@ func (v *toolOptions) findRun() (*run.Record, error) {
 	return nil, nil
 }
 
-func agentOf(r *run.Record) string {
+func agentOfRun(r *run.Record) string {
 	if r == nil {
 		return ""
 	}
 	return r.Agent
 }
 
-// changeList is the result of the tool history.
+// changeList is the structured result of the tool history.
 type changeList struct {
-	Operations []loggedChange `json:"operations"`
+	Operations []historyChange `json:"operations"`
 }
 
-type loggedChange struct {
+// historyChange is one change in the result of the tool history.
+type historyChange struct {
 	ID      string `json:"id"`
 	Time    string `json:"time"`
 	Summary string `json:"summary"`
@@ -194,8 +195,8 @@ type loggedChange struct {
 	Undoes  string `json:"undoes"`
 }
 
-// timeOfID returns the time of a change, with which its id begins; zero if it does not.
-func (c loggedChange) timeOfID() time.Time {
+// parseIDTime returns the time at the beginning of the change's id; zero if the id has none.
+func (c historyChange) parseIDTime() time.Time {
 	const digits = len("20060102T150405000000000")
 	if len(c.ID) < digits {
 		return time.Time{}
@@ -210,9 +211,9 @@ func (c loggedChange) timeOfID() time.Time {
 // maxListedChanges is the number of changes that an error shows.
 const maxListedChanges = 5
 
-// refuseAfterCommand refuses an undo without an id if the agent has run a command since its last recorded change: the
-// command's changes are not recorded, and the user may mean these.
-func refuseAfterCommand(ctx context.Context, s *session.Session) (*session.Error, error) {
+// checkUntrackedCommand refuses an undo without an id if the agent has run a command since its last recorded change.
+// The command's changes are not recorded, and the user may mean those.
+func checkUntrackedCommand(ctx context.Context, s *session.Session) (*session.Error, error) {
 	r := s.Call(ctx, "history", json.RawMessage(`{"limit":1000}`), nil)
 	if r.Err != nil {
 		return nil, nil // undo says what is wrong
@@ -221,12 +222,12 @@ func refuseAfterCommand(ctx context.Context, s *session.Session) (*session.Error
 	if err := json.Unmarshal(r.Structured, &known); err != nil {
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
-	left := slices.DeleteFunc(known.Operations, func(c loggedChange) bool { return c.Undone || c.Undoes != "" })
+	left := slices.DeleteFunc(known.Operations, func(c historyChange) bool { return c.Undone || c.Undoes != "" })
 	if len(left) == 0 {
 		return nil, nil
 	}
-	command, at, err := lastCommand(s, left[0].timeOfID())
-	if err != nil || !at.After(left[0].timeOfID()) {
+	command, at, err := findUntrackedCommand(s, left[0].parseIDTime())
+	if err != nil || !at.After(left[0].parseIDTime()) {
 		return nil, err
 	}
 	text := fmt.Sprintf("the last change may be from a command whose changes are not in the undo history: %s (%s)",
@@ -238,8 +239,9 @@ func refuseAfterCommand(ctx context.Context, s *session.Session) (*session.Error
 		Hint: "`picoclaw undo ID` takes one of these back; `picoclaw history` lists them all"}, nil
 }
 
-// lastCommand returns the agent's command that ended last, and when. It searches the audit log back to since.
-func lastCommand(s *session.Session, since time.Time) (command string, at time.Time, err error) {
+// findUntrackedCommand returns the agent's latest command without recorded changes, and its end time. It searches the
+// audit log back to since.
+func findUntrackedCommand(s *session.Session, since time.Time) (command string, at time.Time, err error) {
 	q := audit.LogQuery{Filter: audit.Filter{Agent: s.Policy().AgentID()}, Limit: 200}
 	for {
 		page, err := audit.SearchLog(audit.LogPath(s.Policy().HomePath()), q)
