@@ -16,18 +16,18 @@ type appendFileInput struct {
 	IfMatch string `json:"if_match,omitempty" jsonschema:"Append only if the file still has this etag; absent: only if there is none."`
 }
 
-func appendFile(m *pluginState) sdk.Tool {
+func newAppendFileTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("append_file", "Append content to the end of a file.",
-		func(ctx context.Context, req *sdk.Request[appendFileInput]) (changedFile, error) {
+		func(ctx context.Context, req *sdk.Request[appendFileInput]) (changeMessage, error) {
 			in := req.Args
-			out, err := m.applyChange(ctx, &req.Environment, fileChanges{
+			out, err := m.applyChange(ctx, &req.Environment, changeRequest{
 				tool: "append_file", doing: "append to file",
-				edits: []fileEdit{{path: in.Path, ifMatch: in.IfMatch, parents: true, added: true, make: appendText(in.Content)}},
+				edits: []fileChange{{path: in.Path, ifMatch: in.IfMatch, parents: true, added: true, make: newTextAppender(in.Content)}},
 			})
 			if err != nil {
-				return changedFile{}, err
+				return changeMessage{}, err
 			}
-			return newChangedFile(fmt.Sprintf("Appended to %s", hiddentext.QuoteName(in.Path)), out), nil
+			return newChangeMessage(fmt.Sprintf("Appended to %s", hiddentext.QuoteName(in.Path)), out), nil
 		},
 		sdk.Traits{
 			TextResult: true, Sets: []string{picoclawSet},
@@ -35,15 +35,16 @@ func appendFile(m *pluginState) sdk.Tool {
 		})
 }
 
-// appendText adds text to the end of a file, with its line endings and encoding.
-func appendText(content string) func(*oldContent) ([]byte, error) {
-	return func(c *oldContent) ([]byte, error) {
+// newTextAppender returns a function that appends text to a file's contents, with the file's line endings and
+// encoding.
+func newTextAppender(content string) func(*originalFile) ([]byte, error) {
+	return func(c *originalFile) ([]byte, error) {
 		data, err := c.readBytes()
 		if err != nil {
 			return nil, err
 		}
-		enc, written := text.Detect(data), content
-		if !enc.Plain() || !text.Binary(data[:min(len(data), looked)]) {
+		enc, written := text.DetectEncoding(data), content
+		if !enc.IsASCIICompatible() || !text.IsBinary(data[:min(len(data), headSize)]) {
 			s, decodeErr := enc.Decode(data)
 			if decodeErr != nil {
 				return nil, sdk.Errorf(sdk.InvalidArgument, "failed to append to file: %v", decodeErr)
@@ -53,7 +54,7 @@ func appendText(content string) func(*oldContent) ([]byte, error) {
 					"failed to append to file: the file is not UTF-8, and content is not plain ASCII; nothing was changed").
 					WithHint("insert adds to the end as well, and takes the file's encoding, such as encoding=windows-1252")
 			}
-			written = text.WithEndings(content, text.EndingNear(s, len(s)))
+			written = text.ConvertLineEndings(content, text.LineEndingAt(s, len(s)))
 		}
 		added, err := enc.Encode(written)
 		if err != nil {

@@ -53,7 +53,7 @@ func BenchmarkListOneThousand(b *testing.B) {
 	}
 	b.Run("tool", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := listEntries(w, ".", ""); err != nil {
+			if _, err := formatDirListing(w, ".", ""); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -81,7 +81,7 @@ func BenchmarkDurableWrite(b *testing.B) {
 	data := string(bytes.Repeat([]byte("0123456789abcde\n"), 64))
 	b.Run("tool", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := m.applyChange(b.Context(), env, fileChanges{tool: "write_file", edits: []fileEdit{{path: "f", make: replaceAll(data,
+			if _, err := m.applyChange(b.Context(), env, changeRequest{tool: "write_file", edits: []fileChange{{path: "f", make: newFullReplacer(data,
 				nil)}}}); err != nil {
 				b.Fatal(err)
 			}

@@ -7,29 +7,29 @@ import (
 	"net/http"
 )
 
-// maxHexBytes limits the bytes of a binary file in one answer.
+// maxHexBytes limits the bytes of a binary file in one result.
 const maxHexBytes = 4 << 10
 
-// describeBinary describes a binary file instead of showing damaged text.
+// describeBinary sets the window's text to a description of a binary file. An image becomes the window's media.
 func (w *fileWindow) describeBinary(data []byte) {
 	w.Binary = true
 	w.MediaType = http.DetectContentType(data)
-	w.Text = binarySummary(w.Size, w.MediaType, sha256.Sum256(data))
+	w.Text = formatBinarySummary(w.Size, w.MediaType, sha256.Sum256(data))
 	switch w.MediaType {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
-		if len(data) <= largestImage {
+		if len(data) <= maxImage {
 			w.Media = data
 			w.Text = fmt.Sprintf("image file, %d bytes, %s", w.Size, w.MediaType)
 		}
 	}
 }
 
-func binarySummary(size int64, kind string, sum [sha256.Size]byte) string {
+func formatBinarySummary(size int64, kind string, sum [sha256.Size]byte) string {
 	return fmt.Sprintf("binary file, %d bytes, %s, sha256 %x; its bytes are not shown", size, kind, sum)
 }
 
-// showHex shows the requested bytes in hexadecimal. It reads only these and the file's beginning.
-func (w *fileWindow) showHex(f io.ReaderAt, head []byte, p filePart) error {
+// readHex sets the window's text to the requested bytes in hexadecimal.
+func (w *fileWindow) readHex(f io.ReaderAt, head []byte, p filePart) error {
 	from := min(p.Offset, w.Size)
 	data := make([]byte, min(p.byteCount(), maxHexBytes, w.Size-from))
 	n, err := f.ReadAt(data, from)

@@ -18,16 +18,16 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// fileChanges is the change of one or more files by a call, all or none.
-type fileChanges struct {
+// changeRequest is a requested change of one or more files. Either all files change or none.
+type changeRequest struct {
 	tool   string // for the journal
 	doing  string // for errors: "edit file"
 	dryRun bool
-	edits  []fileEdit
+	edits  []fileChange
 }
 
-// fileEdit is the change of one file.
-type fileEdit struct {
+// fileChange is the requested change of one file, with its preconditions.
+type fileChange struct {
 	path    string
 	ifMatch string // the etag that the file must have; absent for none
 	must    bool   // there must be a file
@@ -36,14 +36,14 @@ type fileEdit struct {
 	added   bool // the new contents are the old ones with something after them
 
 	// make returns the new contents. It may tell more about itself in its own variables: the last call counts.
-	make func(v *oldContent) ([]byte, error)
+	make func(v *originalFile) ([]byte, error)
 }
 
 // absentEtag is the etag of a missing file.
 const absentEtag = "absent"
 
-// fileOutcome is the result for one file.
-type fileOutcome struct {
+// changedFileInfo describes one changed file in a tool's result.
+type changedFileInfo struct {
 	Path      string   `json:"path"`
 	Etag      string   `json:"etag" jsonschema:"Identifies the new contents: if_match of a change wants it."`
 	SizeBytes int64    `json:"size_bytes"`
@@ -51,62 +51,62 @@ type fileOutcome struct {
 	Notes     []string `json:"notes,omitempty" jsonschema:"What else is to be known."`
 }
 
-// changeOutcome is the result for all files of a call.
-type changeOutcome struct {
-	Files []fileOutcome
+// changeResult describes all files that a call changed.
+type changeResult struct {
+	Files []changedFileInfo
 	Undo  string // id in the undo history; empty if impossible
 	Notes []string
 	Diff  string // of a dry run
 }
 
-// oldContent is a file before a change.
-type oldContent struct {
+// originalFile is a file as it was before a change.
+type originalFile struct {
 	old  *workspace.OldFile
 	env  *sdk.Environment
 	path string
 }
 
 // isUnreadable reports whether the policy forbids reading the file.
-func (c *oldContent) isUnreadable() bool { return !isReadable(c.env, c.path) }
+func (c *originalFile) isUnreadable() bool { return !isReadable(c.env, c.path) }
 
-// readBytes returns the old contents.
-func (c *oldContent) readBytes() ([]byte, error) { return c.old.Bytes() }
+// readBytes returns the original contents.
+func (c *originalFile) readBytes() ([]byte, error) { return c.old.Bytes() }
 
-// detectEncoding returns the encoding according to the byte order mark.
-func (c *oldContent) detectEncoding() (text.Encoding, error) {
+// detectEncoding returns the encoding in the byte order mark, or else UTF-8.
+func (c *originalFile) detectEncoding() (text.Encoding, error) {
 	if !c.old.Exists() {
-		return text.Detect(nil), nil
+		return text.DetectEncoding(nil), nil
 	}
-	if c.old.Info.Size() <= maxSmallFile {
+	if c.old.Info.Size() <= maxCachedFile {
 		data, err := c.readBytes()
-		return text.Detect(data), err
+		return text.DetectEncoding(data), err
 	}
 	head := make([]byte, 3)
 	_, err := io.ReadFull(c.old.Reader(), head)
-	return text.Detect(head), err
+	return text.DetectEncoding(head), err
 }
 
-// maxSmallFile is the size up to which a file is read once into memory.
-const maxSmallFile = 1 << 20
+// maxCachedFile is the maximum size of a file whose contents are kept in memory during a change.
+const maxCachedFile = 1 << 20
 
-// oldEtag returns the etag of a file before a change.
-func oldEtag(ctx context.Context, old *workspace.OldFile) (string, error) {
+// originalEtag returns the etag of a file before a change.
+func originalEtag(ctx context.Context, old *workspace.OldFile) (string, error) {
 	switch size := old.Info.Size(); {
-	case size > maxReadBytes:
+	case size > maxFullReadBytes:
 		return revisionEtag(old.Info), nil
-	case size > maxSmallFile:
+	case size > maxCachedFile:
 		return contentEtag(ctx, old.Reader())
 	}
 	data, err := old.Bytes()
-	return versions.Etag(data), err
+	return versions.ComputeEtag(data), err
 }
 
-// applyChange makes the change.
-func (m *pluginState) applyChange(ctx context.Context, env *sdk.Environment, c fileChanges) (*changeOutcome, error) {
+// applyChange applies a change request, or previews a dry run, and records the change for undo.
+func (m *pluginState) applyChange(ctx context.Context, env *sdk.Environment, c changeRequest) (*changeResult, error) {
 	if err := m.initOnce(env); err != nil {
 		return nil, err
 	}
-	out := &changeOutcome{}
+	out := &changeResult{}
 	edits := make([]workspace.Edit, len(c.edits))
 	for i, e := range c.edits {
 		edits[i] = workspace.Edit{Path: e.path, Mode: e.mode, Parents: e.parents,
@@ -114,7 +114,7 @@ func (m *pluginState) applyChange(ctx context.Context, env *sdk.Environment, c f
 				if err := ctx.Err(); err != nil {
 					return nil, sdk.Errorf(sdk.Cancelled, "failed to %s: cancelled", c.doing)
 				}
-				return m.newContents(ctx, &oldContent{old: old, env: env, path: e.path}, e, c.doing)
+				return m.computeContents(ctx, &originalFile{old: old, env: env, path: e.path}, e, c.doing)
 			}}
 	}
 	if c.dryRun {
@@ -124,27 +124,27 @@ func (m *pluginState) applyChange(ctx context.Context, env *sdk.Environment, c f
 			return nil
 		}, edits...)
 		if err != nil {
-			return nil, c.changeError(err)
+			return nil, c.convertError(err)
 		}
 		return out, nil
 	}
 	rec := m.beginRecording(env, c.tool, "")
-	rec.visitDirs(env.Workspace, c.edits)
+	rec.recordDirTimes(env.Workspace, c.edits)
 	err := env.Workspace.ApplyEdits(func(changed []workspace.PlannedChange) error {
 		out.addFiles(changed)
-		rec.beforeFiles(&c, changed)
+		rec.saveFiles(&c, changed)
 		return nil
 	}, edits...)
 	if err != nil {
 		rec.finishFailed(err)
-		return nil, c.changeError(err)
+		return nil, c.convertError(err)
 	}
 	rec.finish(&out.Undo, &out.Notes)
 	return out, nil
 }
 
-// visitDirs records directories before a temporary file changes their times.
-func (r undoRecording) visitDirs(w *workspace.Workspace, edits []fileEdit) {
+// recordDirTimes records the directories of the changed files, before temporary files change the directories' times.
+func (r undoRecording) recordDirTimes(w *workspace.Workspace, edits []fileChange) {
 	if r.Recorder == nil {
 		return
 	}
@@ -157,12 +157,12 @@ func (r undoRecording) visitDirs(w *workspace.Workspace, edits []fileEdit) {
 	}
 }
 
-// beforeFiles saves files before they are changed.
-func (r undoRecording) beforeFiles(c *fileChanges, changed []workspace.PlannedChange) {
+// saveFiles saves the original contents of the files that are about to change.
+func (r undoRecording) saveFiles(c *changeRequest, changed []workspace.PlannedChange) {
 	if r.Recorder == nil {
 		return
 	}
-	r.Describe(summarize(c.tool, changed))
+	r.Describe(summarizeChange(c.tool, changed))
 	for _, f := range changed {
 		for _, dir := range f.Dirs {
 			r.Created(dir)
@@ -171,11 +171,12 @@ func (r undoRecording) beforeFiles(c *fileChanges, changed []workspace.PlannedCh
 			r.Append(f.Old.Path)
 			continue
 		}
-		r.beforeChange(mutation.Write, f.Old.Path, "")
+		r.saveBeforeChange(mutation.Write, f.Old.Path, "")
 	}
 }
 
-func summarize(tool string, changed []workspace.PlannedChange) string {
+// summarizeChange returns the summary for the undo history.
+func summarizeChange(tool string, changed []workspace.PlannedChange) string {
 	first := changed[0]
 	verb := "changed"
 	if !first.Old.Exists() {
@@ -187,14 +188,14 @@ func summarize(tool string, changed []workspace.PlannedChange) string {
 	return fmt.Sprintf("%s: %s %s", tool, verb, first.Old.Path)
 }
 
-// changeError converts an error, and names the file if there are several.
-func (c *fileChanges) changeError(err error) error {
+// convertError converts an error to one for the agent. It names the file if the request has several.
+func (c *changeRequest) convertError(err error) error {
 	path := c.edits[0].path
 	about := workspace.FailedFile(err)
 	if about != "" {
 		path = about
 	}
-	said := pathFailure(c.doing, path, err)
+	said := convertPathError(c.doing, path, err)
 	if len(c.edits) < 2 {
 		return said
 	}
@@ -212,8 +213,8 @@ func (c *fileChanges) changeError(err error) error {
 	return &with
 }
 
-// newContents returns the new contents of one file, after checking its version.
-func (m *pluginState) newContents(ctx context.Context, v *oldContent, e fileEdit, doing string) ([]byte, error) {
+// computeContents checks the preconditions for a file and returns its new contents.
+func (m *pluginState) computeContents(ctx context.Context, v *originalFile, e fileChange, doing string) ([]byte, error) {
 	if !v.old.Exists() {
 		if e.must {
 			return nil, sdk.Errorf(sdk.NotFound, "failed to %s: file not found", doing).WithHint("there is no %s", hiddentext.QuoteName(e.path))
@@ -223,16 +224,16 @@ func (m *pluginState) newContents(ctx context.Context, v *oldContent, e fileEdit
 		}
 	}
 	if e.ifMatch != "" && v.old.Exists() {
-		if err := m.checkVersion(ctx, v, e, doing); err != nil {
+		if err := m.checkEtag(ctx, v, e, doing); err != nil {
 			return nil, err
 		}
 	}
 	return e.make(v)
 }
 
-// checkVersion compares the file with the version the caller has seen.
-func (m *pluginState) checkVersion(ctx context.Context, v *oldContent, e fileEdit, doing string) error {
-	etag, err := oldEtag(ctx, v.old)
+// checkEtag returns a conflict error if the file has another etag than the request.
+func (m *pluginState) checkEtag(ctx context.Context, v *originalFile, e fileChange, doing string) error {
+	etag, err := originalEtag(ctx, v.old)
 	if err != nil {
 		return err
 	}
@@ -242,14 +243,14 @@ func (m *pluginState) checkVersion(ctx context.Context, v *oldContent, e fileEdi
 	if e.ifMatch == absentEtag {
 		return sdk.Errorf(sdk.Conflict, "failed to %s: the file exists already; nothing was changed", doing)
 	}
-	return m.conflictError(doing, e.path, e.ifMatch, etag, !v.isUnreadable(), v.readBytes)
+	return m.newConflictError(doing, e.path, e.ifMatch, etag, !v.isUnreadable(), v.readBytes)
 }
 
-// addFiles describes the changed files.
-func (out *changeOutcome) addFiles(changed []workspace.PlannedChange) {
+// addFiles adds descriptions of changed files to the result.
+func (out *changeResult) addFiles(changed []workspace.PlannedChange) {
 	for _, c := range changed {
-		o := fileOutcome{
-			Path: c.Old.Path, Etag: versions.Etag(c.Data), SizeBytes: int64(len(c.Data)), Created: !c.Old.Exists(),
+		o := changedFileInfo{
+			Path: c.Old.Path, Etag: versions.ComputeEtag(c.Data), SizeBytes: int64(len(c.Data)), Created: !c.Old.Exists(),
 		}
 		if n := c.Old.LinkCount(); n > 1 {
 			o.Notes = append(o.Notes, fmt.Sprintf("the file had %d names (hard links); the others keep the old contents", n))
@@ -258,8 +259,8 @@ func (out *changeOutcome) addFiles(changed []workspace.PlannedChange) {
 	}
 }
 
-// allNotes returns all notes.
-func (out *changeOutcome) allNotes() []string {
+// allNotes returns the notes about all files and about the call.
+func (out *changeResult) allNotes() []string {
 	var all []string
 	for _, f := range out.Files {
 		for _, note := range f.Notes {
@@ -280,7 +281,7 @@ func withNotes(message string, notes []string) string {
 	return message
 }
 
-// isReadable reports whether the policy allows reading a path; only then may messages quote its content.
+// isReadable reports whether the policy allows reading a path. Messages may only quote such files.
 func isReadable(env *sdk.Environment, path string) bool {
 	return env.Guard.DecidePath(guard.Read, path).Verdict == guard.Allow
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// conflictError is the error for a file that differs from the version the caller has seen, with a diff if that version
-// is stored and the file is readable.
-func (m *pluginState) conflictError(doing, path, seen, now string, open bool, contents func() ([]byte, error)) error {
-	e := sdk.Errorf(sdk.Conflict, "failed to %s: the file has changed since the version %s; it is %s now and nothing was changed", doing, seen, versionName(now))
+// newConflictError returns the error for a file that changed since the agent read it. It has a diff if the earlier
+// contents are known and the file is readable.
+func (m *pluginState) newConflictError(doing, path, seen, now string, open bool, contents func() ([]byte, error)) error {
+	e := sdk.Errorf(sdk.Conflict, "failed to %s: the file has changed since the version %s; it is %s now and nothing was changed", doing, seen, describeVersion(now))
 	if now == "" {
 		return e.WithHint("read it again in a few seconds: a file of this size has no etag right after a change")
 	}
@@ -19,7 +19,7 @@ func (m *pluginState) conflictError(doing, path, seen, now string, open bool, co
 	if !open || !isContentEtag(now) {
 		return e
 	}
-	old, ok := m.seenContents(seen)
+	old, ok := m.lookUpSeen(seen)
 	if !ok {
 		e.Message += "\n(that version is not kept, so there is no diff)"
 		return e
@@ -33,8 +33,9 @@ func (m *pluginState) conflictError(doing, path, seen, now string, open bool, co
 	return e
 }
 
-// checkTreeVersion compares a tree to delete, move or copy with the version the caller has seen.
-func (m *pluginState) checkTreeVersion(ctx context.Context, env *sdk.Environment, tree *workspace.Tree, etag, doing string) error {
+// checkTreeEtag returns a conflict error if a file or directory to delete, move or copy has another etag than the
+// request.
+func (m *pluginState) checkTreeEtag(ctx context.Context, env *sdk.Environment, tree *workspace.Tree, etag, doing string) error {
 	if etag == "" {
 		return nil
 	}
@@ -44,9 +45,9 @@ func (m *pluginState) checkTreeVersion(ctx context.Context, env *sdk.Environment
 	}
 	if !tree.Info.Mode().IsRegular() || tree.Info.Size() > mostDiffable {
 		return sdk.Errorf(sdk.Conflict, "failed to %s: it is not the version %s; it is %s now and nothing was changed", doing,
-			etag, versionName(now))
+			etag, describeVersion(now))
 	}
-	return m.conflictError(doing, tree.Path, etag, now, isReadable(env, tree.Path), func() (data []byte, err error) {
+	return m.newConflictError(doing, tree.Path, etag, now, isReadable(env, tree.Path), func() (data []byte, err error) {
 		err = tree.WalkTree(func(e *workspace.TreeEntry) error {
 			f, readErr := e.Open()
 			if readErr != nil {
@@ -60,8 +61,8 @@ func (m *pluginState) checkTreeVersion(ctx context.Context, env *sdk.Environment
 	})
 }
 
-// versionName names the current version in a message.
-func versionName(etag string) string {
+// describeVersion names the current version in a message, also if it has no etag.
+func describeVersion(etag string) string {
 	if etag == "" {
 		return "one of a moment ago"
 	}

@@ -13,12 +13,12 @@ type cpInput struct {
 	IfMatch     string `json:"if_match,omitempty" jsonschema:"Copy only if the source file still has this etag"`
 }
 
-func cpTool(m *pluginState) sdk.Tool {
+func newCpTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("cp", "Copy a file or directory.",
 		func(ctx context.Context, req *sdk.Request[cpInput]) (transferOutput, error) {
 			in := req.Args
 			t := fileTransfer{tool: "cp", doing: "copy", ifMatch: in.IfMatch}
 			return t.runTransfer(ctx, &req.Environment, m, in.Source, in.Destination, in.Overwrite, req.Workspace.CopyTree)
 		},
-		changeTraits(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write"}}))
+		withChangeTraits(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write"}}))
 }

@@ -18,7 +18,7 @@ const (
 	mostDiffable = 2 << 20  // bytes of a file that is compared
 )
 
-// allDiffs returns the unified diffs of all readable files.
+// allDiffs returns the unified diffs of all changed files that the policy allows reading.
 func allDiffs(env *sdk.Environment, changed []workspace.PlannedChange) string {
 	var b strings.Builder
 	for _, c := range changed {
@@ -46,9 +46,9 @@ func unifiedDiff(from, to string, old, new []byte) string {
 	if max(len(old), len(new)) > mostDiffable {
 		return fmt.Sprintf("%s: %d bytes before, %d now; too long to be compared\n", hiddentext.QuoteName(to), len(old), len(new))
 	}
-	a, errA := text.Detect(old).Decode(old)
-	b, errB := text.Detect(new).Decode(new)
-	if errA != nil || errB != nil || text.Binary([]byte(a)) || text.Binary([]byte(b)) {
+	a, errA := text.DetectEncoding(old).Decode(old)
+	b, errB := text.DetectEncoding(new).Decode(new)
+	if errA != nil || errB != nil || text.IsBinary([]byte(a)) || text.IsBinary([]byte(b)) {
 		return fmt.Sprintf("%s: %d bytes before, %d now; not text\n", hiddentext.QuoteName(to), len(old), len(new))
 	}
 	out := udiff.Unified(hiddentext.QuoteName(from), hiddentext.QuoteName(to), a, b)

@@ -8,17 +8,17 @@ import (
 )
 
 type editInput struct {
-	Path      string     `json:"path,omitempty" jsonschema:"Path to the file" claim:"write"`
-	OldString *string    `json:"old_string,omitempty" jsonschema:"Exact text to find"`
-	NewString *string    `json:"new_string,omitempty" jsonschema:"Replacement text"`
-	Count     *int       `json:"count,omitempty" jsonschema:"Occurrences to replace, from the first (0 = all). Not given, there must be exactly 1." minimum:"0"`
-	Edits     []editItem `json:"edits,omitempty" jsonschema:"Several replacements, in one file or several, in place of old_string and new_string: all are made or none"`
-	IfMatch   string     `json:"if_match,omitempty" jsonschema:"Edit only if the file still has this etag"`
-	DryRun    bool       `json:"dry_run,omitempty" jsonschema:"Change nothing and return the unified diff"`
-	Encoding  string     `json:"encoding,omitempty" jsonschema:"How the file is written if it is neither UTF-8 nor has a byte order mark, such as windows-1252"`
+	Path      string             `json:"path,omitempty" jsonschema:"Path to the file" claim:"write"`
+	OldString *string            `json:"old_string,omitempty" jsonschema:"Exact text to find"`
+	NewString *string            `json:"new_string,omitempty" jsonschema:"Replacement text"`
+	Count     *int               `json:"count,omitempty" jsonschema:"Occurrences to replace, from the first (0 = all). Not given, there must be exactly 1." minimum:"0"`
+	Edits     []replacementInput `json:"edits,omitempty" jsonschema:"Several replacements, in one file or several, in place of old_string and new_string: all are made or none"`
+	IfMatch   string             `json:"if_match,omitempty" jsonschema:"Edit only if the file still has this etag"`
+	DryRun    bool               `json:"dry_run,omitempty" jsonschema:"Change nothing and return the unified diff"`
+	Encoding  string             `json:"encoding,omitempty" jsonschema:"How the file is written if it is neither UTF-8 nor has a byte order mark, such as windows-1252"`
 }
 
-type editItem struct {
+type replacementInput struct {
 	Path      string `json:"path,omitempty" jsonschema:"The file; the path beside edits if not given" claim:"write"`
 	OldString string `json:"old_string" jsonschema:"Exact text to find, after the edits before this one"`
 	NewString string `json:"new_string" jsonschema:"Replacement text"`
@@ -27,29 +27,29 @@ type editItem struct {
 }
 
 type editOutput struct {
-	Path         string        `json:"path"`
-	Replacements int           `json:"replacements"`
-	Preview      string        `json:"preview" jsonschema:"The changed place with line numbers"`
-	SizeBytes    int64         `json:"size_bytes"`
-	Etag         string        `json:"etag" jsonschema:"Identifies the new contents: if_match of a change wants it"`
-	Files        []fileOutcome `json:"files,omitempty" jsonschema:"All the files, when there are several"`
-	Undo         string        `json:"undo,omitempty" jsonschema:"The operation, for undo"`
-	Notes        []string      `json:"notes,omitempty" jsonschema:"What else is to be known"`
-	Diff         string        `json:"diff,omitempty" jsonschema:"What a dry run would change"`
+	Path         string            `json:"path"`
+	Replacements int               `json:"replacements"`
+	Preview      string            `json:"preview" jsonschema:"The changed place with line numbers"`
+	SizeBytes    int64             `json:"size_bytes"`
+	Etag         string            `json:"etag" jsonschema:"Identifies the new contents: if_match of a change wants it"`
+	Files        []changedFileInfo `json:"files,omitempty" jsonschema:"All the files, when there are several"`
+	Undo         string            `json:"undo,omitempty" jsonschema:"The operation, for undo"`
+	Notes        []string          `json:"notes,omitempty" jsonschema:"What else is to be known"`
+	Diff         string            `json:"diff,omitempty" jsonschema:"What a dry run would change"`
 }
 
-// UndoID returns the operation in the undo history.
+// UndoID returns the id in the undo history.
 func (o editOutput) UndoID() string { return o.Undo }
 
-func editTool(m *pluginState) sdk.Tool {
+func newEditTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("edit", "Replace a specific text block (old_string -> new_string). Returns a preview with line numbers. "+
 		"Takes path, old_string and new_string, or edits for several places.",
 		func(ctx context.Context, req *sdk.Request[editInput]) (editOutput, error) {
-			wanted, err := req.Args.replacements()
+			wanted, err := req.Args.parseReplacements()
 			if err != nil {
 				return editOutput{}, err
 			}
-			done, err := m.editFiles(ctx, &req.Environment, "edit", wanted, req.Args.DryRun)
+			done, err := m.applyReplacements(ctx, &req.Environment, "edit", wanted, req.Args.DryRun)
 			if err != nil {
 				return editOutput{}, err
 			}
@@ -66,41 +66,41 @@ func editTool(m *pluginState) sdk.Tool {
 			}
 			return out, nil
 		},
-		changeTraits(sdk.Traits{Sets: []string{moduleSet}, TextResult: true, Permissions: []string{"fs.read", "fs.write"}}))
+		withChangeTraits(sdk.Traits{Sets: []string{moduleSet}, TextResult: true, Permissions: []string{"fs.read", "fs.write"}}))
 }
 
-func (in *editInput) replacements() ([]requestedEdit, error) {
-	names := fieldNames{"old_string", "new_string"}
+func (in *editInput) parseReplacements() ([]fileReplacement, error) {
+	names := argumentNames{"old_string", "new_string"}
 	if len(in.Edits) == 0 {
 		if in.Path == "" || in.OldString == nil || in.NewString == nil {
 			return nil, sdk.Errorf(sdk.InvalidArgument, "edit needs path, old_string and new_string, or edits")
 		}
-		return []requestedEdit{{in.Path, in.IfMatch, textReplacement{
-			old: *in.OldString, new: *in.NewString, count: occurrenceCount(in.Count), encoding: in.Encoding, names: names, show: true,
+		return []fileReplacement{{in.Path, in.IfMatch, textReplacement{
+			old: *in.OldString, new: *in.NewString, count: maxReplacements(in.Count), encoding: in.Encoding, names: names, show: true,
 		}}}, nil
 	}
 	if in.OldString != nil || in.NewString != nil || in.Count != nil {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "give old_string, new_string and count or edits, not both")
 	}
-	all := make([]requestedEdit, len(in.Edits))
+	all := make([]fileReplacement, len(in.Edits))
 	for i, item := range in.Edits {
-		path, match, err := editFileOf(i, item.Path, in.Path, item.IfMatch, in.IfMatch)
+		path, match, err := resolveEditFile(i, item.Path, in.Path, item.IfMatch, in.IfMatch)
 		if err != nil {
 			return nil, err
 		}
-		all[i] = requestedEdit{path, match, textReplacement{
-			old: item.OldString, new: item.NewString, count: occurrenceCount(item.Count), encoding: in.Encoding, names: names,
+		all[i] = fileReplacement{path, match, textReplacement{
+			old: item.OldString, new: item.NewString, count: maxReplacements(item.Count), encoding: in.Encoding, names: names,
 			show: true,
 		}}
 	}
 	return all, nil
 }
 
-// occurrenceCount returns the number of occurrences to replace. Without a count the text must be unique, since the
-// first of several is probably wrong.
-func occurrenceCount(count *int) int {
+// maxReplacements converts the count argument to the count of [replace.FindReplacements]. Without a count the text
+// must occur once, because the first of several occurrences is probably the wrong one.
+func maxReplacements(count *int) int {
 	if count == nil {
-		return replace.Unique
+		return replace.OnlyOccurrence
 	}
 	return *count
 }

@@ -11,69 +11,69 @@ import (
 )
 
 type editFileInput struct {
-	Path     string         `json:"path,omitempty" jsonschema:"The file path to edit." claim:"write"`
-	OldText  *string        `json:"old_text,omitempty" jsonschema:"The exact text to find and replace. Must appear exactly once in the file."`
-	NewText  *string        `json:"new_text,omitempty" jsonschema:"The text to replace with."`
-	Edits    []editFileItem `json:"edits,omitempty" jsonschema:"Several replacements, in one file or several, in place of old_text and new_text: all are made or none."`
-	IfMatch  string         `json:"if_match,omitempty" jsonschema:"Edit only if the file still has this etag."`
-	DryRun   bool           `json:"dry_run,omitempty" jsonschema:"Change nothing and return the unified diff."`
-	Encoding string         `json:"encoding,omitempty" jsonschema:"How the file is written if it is neither UTF-8 nor has a byte order mark, such as windows-1252."`
+	Path     string                `json:"path,omitempty" jsonschema:"The file path to edit." claim:"write"`
+	OldText  *string               `json:"old_text,omitempty" jsonschema:"The exact text to find and replace. Must appear exactly once in the file."`
+	NewText  *string               `json:"new_text,omitempty" jsonschema:"The text to replace with."`
+	Edits    []editFileReplacement `json:"edits,omitempty" jsonschema:"Several replacements, in one file or several, in place of old_text and new_text: all are made or none."`
+	IfMatch  string                `json:"if_match,omitempty" jsonschema:"Edit only if the file still has this etag."`
+	DryRun   bool                  `json:"dry_run,omitempty" jsonschema:"Change nothing and return the unified diff."`
+	Encoding string                `json:"encoding,omitempty" jsonschema:"How the file is written if it is neither UTF-8 nor has a byte order mark, such as windows-1252."`
 }
 
-type editFileItem struct {
+type editFileReplacement struct {
 	Path    string `json:"path,omitempty" jsonschema:"The file; the path beside edits if not given." claim:"write"`
 	OldText string `json:"old_text" jsonschema:"The exact text to find and replace. Must appear exactly once, after the edits before this one."`
 	NewText string `json:"new_text" jsonschema:"The text to replace with."`
 	IfMatch string `json:"if_match,omitempty" jsonschema:"Edit only if the file had this etag before this call."`
 }
 
-func editFile(m *pluginState) sdk.Tool {
+func newEditFileTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("edit_file", "Edit a file by replacing old text with new text. The old text must match exactly. "+
 		"Takes path, old_text and new_text, or edits for several places.",
-		func(ctx context.Context, req *sdk.Request[editFileInput]) (changedFiles, error) {
-			wanted, err := req.Args.replacements()
+		func(ctx context.Context, req *sdk.Request[editFileInput]) (editResult, error) {
+			wanted, err := req.Args.parseReplacements()
 			if err != nil {
-				return changedFiles{}, err
+				return editResult{}, err
 			}
-			return m.editFiles(ctx, &req.Environment, "edit_file", wanted, req.Args.DryRun)
+			return m.applyReplacements(ctx, &req.Environment, "edit_file", wanted, req.Args.DryRun)
 		},
-		changeTraits(sdk.Traits{Sets: []string{picoclawSet}, TextResult: true, Permissions: []string{"fs.read", "fs.write"}}))
+		withChangeTraits(sdk.Traits{Sets: []string{picoclawSet}, TextResult: true, Permissions: []string{"fs.read", "fs.write"}}))
 }
 
-// requestedEdit is one requested replacement.
-type requestedEdit struct {
+// fileReplacement is a requested replacement of text in a file.
+type fileReplacement struct {
 	path, ifMatch string
 	textReplacement
 }
 
-func (in *editFileInput) replacements() ([]requestedEdit, error) {
-	names := fieldNames{"old_text", "new_text"}
+func (in *editFileInput) parseReplacements() ([]fileReplacement, error) {
+	names := argumentNames{"old_text", "new_text"}
 	if len(in.Edits) == 0 {
 		if in.Path == "" || in.OldText == nil || in.NewText == nil {
 			return nil, sdk.Errorf(sdk.InvalidArgument, "edit_file needs path, old_text and new_text, or edits")
 		}
-		return []requestedEdit{{in.Path, in.IfMatch, textReplacement{
-			old: *in.OldText, new: *in.NewText, count: replace.Unique, encoding: in.Encoding, names: names,
+		return []fileReplacement{{in.Path, in.IfMatch, textReplacement{
+			old: *in.OldText, new: *in.NewText, count: replace.OnlyOccurrence, encoding: in.Encoding, names: names,
 		}}}, nil
 	}
 	if in.OldText != nil || in.NewText != nil {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "give old_text and new_text or edits, not both")
 	}
-	all := make([]requestedEdit, len(in.Edits))
+	all := make([]fileReplacement, len(in.Edits))
 	for i, item := range in.Edits {
-		path, match, err := editFileOf(i, item.Path, in.Path, item.IfMatch, in.IfMatch)
+		path, match, err := resolveEditFile(i, item.Path, in.Path, item.IfMatch, in.IfMatch)
 		if err != nil {
 			return nil, err
 		}
-		all[i] = requestedEdit{path, match, textReplacement{
-			old: item.OldText, new: item.NewText, count: replace.Unique, encoding: in.Encoding, names: names,
+		all[i] = fileReplacement{path, match, textReplacement{
+			old: item.OldText, new: item.NewText, count: replace.OnlyOccurrence, encoding: in.Encoding, names: names,
 		}}
 	}
 	return all, nil
 }
 
-// editFileOf returns path and etag of one of several edits: its own, or the common ones.
-func editFileOf(i int, own, common, ownMatch, commonMatch string) (path, match string, err error) {
+// resolveEditFile returns the path and etag for one of several edits: its own, or those that all edits share.
+func resolveEditFile(i int, own, common, ownMatch, commonMatch string) (path, match string, err error) {
 	switch {
 	case own != "" && own != common:
 		return own, ownMatch, nil
@@ -85,38 +85,38 @@ func editFileOf(i int, own, common, ownMatch, commonMatch string) (path, match s
 	return common, commonMatch, nil
 }
 
-// changedFiles describes edited files.
-type changedFiles struct {
-	fileOutcome
-	Files []fileOutcome `json:"files,omitempty" jsonschema:"All the files, when there are several."`
-	Undo  string        `json:"undo,omitempty" jsonschema:"The operation, for undo."`
-	Diff  string        `json:"diff,omitempty" jsonschema:"What a dry run would change."`
+// editResult is the result of a tool that edits files.
+type editResult struct {
+	changedFileInfo
+	Files []changedFileInfo `json:"files,omitempty" jsonschema:"All the files, when there are several."`
+	Undo  string            `json:"undo,omitempty" jsonschema:"The operation, for undo."`
+	Diff  string            `json:"diff,omitempty" jsonschema:"What a dry run would change."`
 
 	text     string
-	replaced []requestedEdit
+	replaced []fileReplacement
 }
 
-// UndoID returns the operation in the undo history.
-func (o changedFiles) UndoID() string { return o.Undo }
+// UndoID returns the id in the undo history.
+func (o editResult) UndoID() string { return o.Undo }
 
-// Text returns one message per file, and notes.
-func (o changedFiles) Text() string { return o.text }
+// Text returns a message per file, and the notes.
+func (o editResult) Text() string { return o.text }
 
-// editFiles makes all replacements or none.
-func (m *pluginState) editFiles(ctx context.Context, env *sdk.Environment, tool string, wanted []requestedEdit,
-	dryRun bool) (changedFiles, error) {
-	c := fileChanges{tool: tool, doing: "edit file", dryRun: dryRun}
+// applyReplacements makes all replacements or none.
+func (m *pluginState) applyReplacements(ctx context.Context, env *sdk.Environment, tool string, wanted []fileReplacement,
+	dryRun bool) (editResult, error) {
+	c := changeRequest{tool: tool, doing: "edit file", dryRun: dryRun}
 	matched := map[string]bool{}
 	for i := range wanted {
 		w := &wanted[i]
-		e := fileEdit{path: w.path, must: true, ifMatch: w.ifMatch, make: w.newContents}
+		e := fileChange{path: w.path, must: true, ifMatch: w.ifMatch, make: w.replaceText}
 		if matched[w.path] {
 			e.ifMatch = "" // it is about the file as it was before the first
 		}
 		matched[w.path] = true
 		if len(wanted) > 1 {
-			e.make = func(v *oldContent) ([]byte, error) {
-				data, err := w.newContents(v)
+			e.make = func(v *originalFile) ([]byte, error) {
+				data, err := w.replaceText(v)
 				return data, withEditIndex(err, i, w.path)
 			}
 		}
@@ -124,9 +124,9 @@ func (m *pluginState) editFiles(ctx context.Context, env *sdk.Environment, tool 
 	}
 	out, err := m.applyChange(ctx, env, c)
 	if err != nil {
-		return changedFiles{}, err
+		return editResult{}, err
 	}
-	result := changedFiles{fileOutcome: out.Files[0], Undo: out.Undo, Diff: out.Diff, replaced: wanted}
+	result := editResult{changedFileInfo: out.Files[0], Undo: out.Undo, Diff: out.Diff, replaced: wanted}
 	if len(out.Files) > 1 {
 		result.Files = out.Files
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// maxReadBytes limits how much of a file is read for its etag and line count. Longer files have an etag of their
-// revision.
-const maxReadBytes = 1 << 30
+// maxFullReadBytes is the maximum size of a file that is read completely, for its etag and line count. The etag of a
+// longer file is made from its size and times.
+const maxFullReadBytes = 1 << 30
 
 // The etags of what is no file that is read: of a directory a hash of what is in it follows, of a long file its
 // revision.
@@ -25,27 +25,27 @@ const (
 	revisionPrefix = "rev-"
 )
 
-// contentEtag returns the etag of contents.
+// contentEtag returns the etag of a file's contents.
 func contentEtag(ctx context.Context, f io.ReaderAt) (string, error) {
-	hash := versions.NewHash()
-	_, err := io.CopyBuffer(hash, onlyReader{&contextReader{ctx, io.NewSectionReader(f, 0, 1<<62)}}, make([]byte, streamBlockSize))
+	hash := versions.NewEtagHash()
+	_, err := io.CopyBuffer(hash, plainReader{&contextReader{ctx, io.NewSectionReader(f, 0, 1<<62)}}, make([]byte, streamBlockSize))
 	return hash.Etag(), err
 }
 
-// isContentEtag reports whether an etag is of contents.
+// isContentEtag reports whether an etag is a hash of contents.
 func isContentEtag(etag string) bool { return versions.IsEtag(etag) }
 
-// revisionEtag returns the etag of a file too long to read. It is empty if the file was changed just now, since the
-// next change might go unnoticed.
+// revisionEtag returns an etag made from the size and times of a file too long to read. It is empty if the file
+// changed within the last seconds, because another change could go unnoticed.
 func revisionEtag(info fs.FileInfo) string {
 	r := workspace.FileRevision(info)
 	if r == "" {
 		return ""
 	}
-	return revisionPrefix + versions.EtagString(r)
+	return revisionPrefix + versions.ComputeStringEtag(r)
 }
 
-// treeEtag returns the etag of a tree to delete, move or copy.
+// treeEtag returns the etag of a file or directory to delete, move or copy.
 func treeEtag(ctx context.Context, tree *workspace.Tree) (etag string, err error) {
 	switch mode := tree.Info.Mode(); {
 	case mode.IsDir():
@@ -54,7 +54,7 @@ func treeEtag(ctx context.Context, tree *workspace.Tree) (etag string, err error
 		return etagLink, nil
 	case !mode.IsRegular():
 		return etagSpecial, nil
-	case tree.Info.Size() > maxReadBytes:
+	case tree.Info.Size() > maxFullReadBytes:
 		return revisionEtag(tree.Info), nil
 	}
 	err = tree.WalkTree(func(e *workspace.TreeEntry) error {
@@ -69,9 +69,10 @@ func treeEtag(ctx context.Context, tree *workspace.Tree) (etag string, err error
 	return etag, err
 }
 
-// dirEtag hashes names, types and sizes of a directory's content; reading it would take as long as copying.
+// dirEtag returns a hash of the names, types and sizes in a directory. Reading the contents would take as long as
+// copying.
 func dirEtag(ctx context.Context, tree *workspace.Tree) (string, error) {
-	hash := versions.NewHash()
+	hash := versions.NewEtagHash()
 	err := tree.WalkTree(func(e *workspace.TreeEntry) error {
 		if e.Name == "." {
 			return nil
@@ -89,8 +90,8 @@ func dirEtag(ctx context.Context, tree *workspace.Tree) (string, error) {
 	return etagDir + hash.Etag(), err
 }
 
-// joinNames joins names for a message.
-func joinNames(names []string) string {
+// joinQuotedNames joins names for a message.
+func joinQuotedNames(names []string) string {
 	all := make([]string, len(names))
 	for i, name := range names {
 		all[i] = hiddentext.QuoteName(name)

@@ -13,9 +13,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// pathFailure is toolFailure with the missing file in the hint, since the message is fixed.
-func pathFailure(doing, path string, err error) error {
-	said := toolFailure(doing, err)
+// convertPathError is like convertToolError, but names a missing file in the hint.
+func convertPathError(doing, path string, err error) error {
+	said := convertToolError(doing, err)
 	var own *sdk.Error
 	if !errors.Is(err, fs.ErrNotExist) || !errors.As(said, &own) || own.Code != sdk.NotFound || own.Hint != "" {
 		return said
@@ -23,9 +23,9 @@ func pathFailure(doing, path string, err error) error {
 	return own.WithHint("there is no %s", hiddentext.QuoteName(path))
 }
 
-// toolFailure converts an error to a message with the established wording: a refusal unchanged, or "failed to read
-// file: file not found".
-func toolFailure(doing string, err error) error {
+// convertToolError converts an error to the message that agents know, such as "failed to read file: file not found".
+// A refusal is returned unchanged.
+func convertToolError(doing string, err error) error {
 	var own *sdk.Error
 	if errors.As(err, &own) {
 		return own
@@ -80,8 +80,8 @@ func toolFailure(doing string, err error) error {
 	return say(sdk.Failed, err.Error())
 }
 
-// missingDirError explains how to write into a missing directory.
-func missingDirError(err error, path string, create bool) error {
+// addMissingDirHint adds to an error how to write into a missing directory.
+func addMissingDirHint(err error, path string, create bool) error {
 	var own *sdk.Error
 	if !create && errors.As(err, &own) && own.Code == sdk.NotFound {
 		return own.WithHint("the directory that %s would be in may be missing; create_dirs makes it", hiddentext.QuoteName(path))
@@ -89,7 +89,7 @@ func missingDirError(err error, path string, create bool) error {
 	return err
 }
 
-// escapeMessage escapes deceptive characters in a message.
+// escapeMessage escapes characters in a message that could deceive its reader, such as bidirectional marks.
 func escapeMessage(message string) string {
 	if !strings.ContainsFunc(message, hiddentext.IsUnprintable) {
 		return message

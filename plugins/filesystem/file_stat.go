@@ -28,12 +28,12 @@ type fileStatOutput struct {
 	Etag        string   `json:"etag,omitempty" jsonschema:"Identifies the contents of a file that is not longer than 8 MiB: if_match of a change wants it"`
 }
 
-func fileStat() sdk.Tool {
+func newFileStatTool() sdk.Tool {
 	return sdk.NewTool("file_stat", "Get file or directory metadata.",
 		func(_ context.Context, req *sdk.Request[fileStatInput]) (fileStatOutput, error) {
 			s, err := req.Workspace.FileStatus(req.Args.Path)
 			if err != nil {
-				return fileStatOutput{}, pathFailure("inspect file", req.Args.Path, err)
+				return fileStatOutput{}, convertPathError("inspect file", req.Args.Path, err)
 			}
 			out := fileStatOutput{
 				Path:        s.Path,
@@ -62,9 +62,9 @@ func fileStat() sdk.Tool {
 		})
 }
 
-// smallFileEtag returns the etag of a short readable file; otherwise none.
+// smallFileEtag returns the etag of a short readable file; empty for other files.
 func smallFileEtag(env sdk.Environment, path string, size int64) string {
-	if size > inMemory {
+	if size > maxInMemory {
 		return ""
 	}
 	f, err := env.Workspace.Open(path)
@@ -72,7 +72,7 @@ func smallFileEtag(env sdk.Environment, path string, size int64) string {
 		return ""
 	}
 	defer func() { _ = f.Close() }()
-	etag, err := versions.EtagOf(f)
+	etag, err := versions.ComputeReaderEtag(f)
 	if err != nil {
 		return ""
 	}

@@ -24,7 +24,7 @@ type historyOutput struct {
 	More       bool           `json:"more,omitempty" jsonschema:"There are older ones"`
 }
 
-// historyEntry is an operation as shown to the agent.
+// historyEntry is an operation of the undo history in the result.
 type historyEntry struct {
 	ID      string `json:"id"`
 	Time    string `json:"time"`
@@ -66,10 +66,10 @@ func (o historyOutput) Text() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func historyTool(m *pluginState) sdk.Tool {
+func newHistoryTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("history", "List changes of files, latest first. Each can be undone with undo.",
 		func(_ context.Context, req *sdk.Request[historyInput]) (historyOutput, error) {
-			if err := m.openHistory(&req.Environment); err != nil {
+			if err := m.requireHistory(&req.Environment); err != nil {
 				return historyOutput{}, err
 			}
 			limit := req.Args.Limit
@@ -80,7 +80,7 @@ func historyTool(m *pluginState) sdk.Tool {
 			extents := undo.Extents{}
 			err := m.store.Each(func(op *undo.Operation) bool {
 				extent := extents.Add(op)
-				if !isPermitted(&req.Environment, op) {
+				if !mayShowOperation(&req.Environment, op) {
 					return true
 				}
 				if len(out.Operations) == limit {
@@ -101,8 +101,8 @@ func historyTool(m *pluginState) sdk.Tool {
 		})
 }
 
-// openHistory opens the undo history for a tool.
-func (m *pluginState) openHistory(env *sdk.Environment) error {
+// requireHistory returns an error if there is no undo history.
+func (m *pluginState) requireHistory(env *sdk.Environment) error {
 	if err := m.initOnce(env); err != nil {
 		return err
 	}
@@ -113,20 +113,21 @@ func (m *pluginState) openHistory(env *sdk.Environment) error {
 	return nil
 }
 
-// isPermitted reports whether the policy allows everything an operation touched. An agent with a narrowed policy, or a
-// child, must not see the rest.
-func isPermitted(env *sdk.Environment, op *undo.Operation) bool {
+// mayShowOperation reports whether the policy allows everything that an operation touched. An agent with a restricted
+// policy must not see other operations.
+func mayShowOperation(env *sdk.Environment, op *undo.Operation) bool {
 	if op.Changes == nil {
 		return true
 	}
-	return !slices.ContainsFunc(op.Changes.Names, func(path string) bool { return !isRestorable(env, path) })
+	return !slices.ContainsFunc(op.Changes.Names, func(path string) bool { return !mayRestore(env, path) })
 }
 
-// newRestoreCheck returns a check of paths for one undo. Everything below an allowed directory is allowed.
-func newRestoreCheck(env *sdk.Environment) func(path string) error {
+// newRestoreChecker returns a function that checks whether undo may restore a path. Everything below an allowed
+// directory is allowed.
+func newRestoreChecker(env *sdk.Environment) func(path string) error {
 	open := map[string]bool{}
 	return func(path string) error {
-		if !open[filepath.Dir(path)] && !isRestorable(env, path) {
+		if !open[filepath.Dir(path)] && !mayRestore(env, path) {
 			return errors.New("is not open to this agent")
 		}
 		open[path] = path != env.Workspace.Dir()
@@ -134,9 +135,9 @@ func newRestoreCheck(env *sdk.Environment) func(path string) error {
 	}
 }
 
-// isRestorable reports whether the policy allows restoring a path. Symlinks and read-only directories created by the
-// operation are ignored: undo removes or opens them first.
-func isRestorable(env *sdk.Environment, path string) bool {
+// mayRestore reports whether the policy allows restoring a path. Symlinks and read-only directories that the
+// operation created are ignored, because undo removes or opens them first.
+func mayRestore(env *sdk.Environment, path string) bool {
 	for at := path; at != env.Workspace.Dir() && at != filepath.Dir(at); at = filepath.Dir(at) {
 		switch d := env.Guard.DecidePath(guard.Delete, at); {
 		case d.Verdict == guard.Allow, d.Rule == guard.RuleProtect, env.Guard.DecidePath(guard.Write, at).Verdict == guard.Allow:

@@ -18,33 +18,33 @@ type insertInput struct {
 }
 
 type insertOutput struct {
-	moduleChange
+	writeOutput
 	Line       int    `json:"line" jsonschema:"Where the inserted text begins"`
 	Lines      int    `json:"lines" jsonschema:"How many lines were inserted"`
 	TotalLines int    `json:"total_lines"`
 	Preview    string `json:"preview" jsonschema:"The changed place with line numbers"`
 }
 
-func insertTool(m *pluginState) sdk.Tool {
+func newInsertTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("insert", "Insert text at a specific line number.",
 		func(ctx context.Context, req *sdk.Request[insertInput]) (insertOutput, error) {
 			in := req.Args
 			i := textInsertion{line: in.Line, content: in.Content, encoding: in.Encoding}
-			out, err := m.applyChange(ctx, &req.Environment, fileChanges{
+			out, err := m.applyChange(ctx, &req.Environment, changeRequest{
 				tool: "insert", doing: "insert into file", dryRun: in.DryRun,
-				edits: []fileEdit{{path: in.Path, ifMatch: in.IfMatch, must: true, make: i.newContents}},
+				edits: []fileChange{{path: in.Path, ifMatch: in.IfMatch, must: true, make: i.insertText}},
 			})
 			if err != nil {
 				return insertOutput{}, err
 			}
 			return insertOutput{
-				moduleChange: newModuleChange(out), Line: in.Line, Lines: i.lines, TotalLines: i.total, Preview: i.preview,
+				writeOutput: newWriteOutput(out), Line: in.Line, Lines: i.lines, TotalLines: i.total, Preview: i.preview,
 			}, nil
 		},
-		changeTraits(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write"}}))
+		withChangeTraits(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write"}}))
 }
 
-// textInsertion inserts text into a file.
+// textInsertion is text to insert into a file at a line.
 type textInsertion struct {
 	line     int
 	content  string
@@ -54,7 +54,8 @@ type textInsertion struct {
 	preview      string
 }
 
-func (i *textInsertion) newContents(c *oldContent) ([]byte, error) {
+// insertText returns a file's contents with the text inserted.
+func (i *textInsertion) insertText(c *originalFile) ([]byte, error) {
 	data, err := c.readBytes()
 	if err != nil {
 		return nil, err
@@ -72,18 +73,18 @@ func (i *textInsertion) newContents(c *oldContent) ([]byte, error) {
 			"failed to insert into file: the file is not UTF-8, and content is not plain ASCII; nothing was changed").
 			WithHint("name the file's encoding, such as encoding=windows-1252")
 	}
-	have := text.Count(s)
+	have := text.CountLines(s)
 	if i.line > have+1 {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "failed to insert into file: there is no line %d; the file has %s",
-			i.line, lineCountText(have)).
+			i.line, formatLineCount(have)).
 			WithHint("line=%d adds to its end", have+1)
 	}
-	at, ok := text.LineStart(s, i.line)
+	at, ok := text.LineOffset(s, i.line)
 	if !ok {
 		at = len(s)
 	}
-	ending := text.EndingNear(s, max(at-1, 0))
-	added := text.WithEndings(i.content, ending)
+	ending := text.LineEndingAt(s, max(at-1, 0))
+	added := text.ConvertLineEndings(i.content, ending)
 	switch unfinished := s != "" && at == len(s) && !strings.HasSuffix(s, "\n"); {
 	case unfinished:
 		// Behind a last line without an end: that line gets one, and the file still ends without.
@@ -91,14 +92,14 @@ func (i *textInsertion) newContents(c *oldContent) ([]byte, error) {
 	case added != "" && !strings.HasSuffix(added, "\n"):
 		added += ending
 	}
-	if data, err = enc.Splice(data, s, at, at, added); err != nil {
+	if data, err = enc.ReplaceRange(data, s, at, at, added); err != nil {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "failed to insert into file: %v", err)
 	}
 	after := s[:at] + added + s[at:]
-	i.total = text.Count(after)
+	i.total = text.CountLines(after)
 	i.lines = i.total - have
 	if !c.isUnreadable() {
-		i.preview = previewChange(after, at, at+len(added), 1)
+		i.preview = formatPreview(after, at, at+len(added), 1)
 	}
 	return data, nil
 }

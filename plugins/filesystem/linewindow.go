@@ -7,7 +7,8 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
 )
 
-// lineWindow keeps some of the lines written to it, up to a limit, and counts all.
+// lineWindow is a writer that keeps a range of the lines written to it, up to a number of bytes, and counts all
+// lines.
 type lineWindow struct {
 	from, to int // line numbers from 1; to is 0 for the last
 	room     int
@@ -37,16 +38,16 @@ func (l *lineWindow) Write(p []byte) (int, error) {
 	}
 	l.countLines(rest)
 	l.seen += int64(len(p))
-	if l.hurry && (l.full || l.to > 0 && l.newline >= l.to || l.kept.Len() == 0 && l.seen >= maxReadBytes) {
+	if l.hurry && (l.full || l.to > 0 && l.newline >= l.to || l.kept.Len() == 0 && l.seen >= maxFullReadBytes) {
 		return len(p), errStopReading
 	}
 	return len(p), nil
 }
 
-// errStopReading ends a read early.
+// errStopReading ends the read of a file when the window is complete.
 var errStopReading = errors.New("there is no need to read on")
 
-// skipLine skips one line, or the rest.
+// skipLine counts one line without keeping it, and returns the rest.
 func (l *lineWindow) skipLine(p []byte) []byte {
 	end := bytes.IndexByte(p, '\n') + 1
 	if end == 0 {
@@ -56,7 +57,7 @@ func (l *lineWindow) skipLine(p []byte) []byte {
 	return p[end:]
 }
 
-// keepLines keeps the wanted part of p and returns the rest.
+// keepLines keeps the wanted lines at the beginning of p and returns the rest.
 func (l *lineWindow) keepLines(p []byte) []byte {
 	end := len(p)
 	if l.to > 0 {

@@ -24,23 +24,23 @@ type listDirInput struct {
 	After string `json:"after,omitempty" jsonschema:"Continue after this name, if the listing was too long for one answer."`
 }
 
-func listDir() sdk.Tool {
+func newListDirTool() sdk.Tool {
 	return sdk.NewTool("list_dir", "List files and directories in a specified path.",
 		func(_ context.Context, req *sdk.Request[listDirInput]) (string, error) {
 			path := req.Args.Path
 			if path == "" {
 				path = "."
 			}
-			return listEntries(req.Workspace, path, req.Args.After)
+			return formatDirListing(req.Workspace, path, req.Args.After)
 		},
 		sdk.Traits{ReadOnly: true, Sets: []string{picoclawSet}, Permissions: []string{"fs.list"}, Risk: "low"})
 }
 
-// listEntries lists a directory with one line per entry.
-func listEntries(w *workspace.Workspace, path, after string) (string, error) {
+// formatDirListing returns the listing of a directory, one line per entry, from the entry after a name.
+func formatDirListing(w *workspace.Workspace, path, after string) (string, error) {
 	page, err := w.ReadDirPage(path, after, listPage)
 	if err != nil {
-		return "", pathFailure("list directory", path, notDirectoryError(w, path, err))
+		return "", convertPathError("list directory", path, newNotDirectoryError(w, path, err))
 	}
 	var b strings.Builder
 	b.Grow(32 * len(page.Entries))
@@ -53,7 +53,7 @@ func listEntries(w *workspace.Workspace, path, after string) (string, error) {
 		if last = entry.Name(); i > 0 {
 			b.WriteByte('\n')
 		}
-		if entry.IsDir() || leadsToDir(w, path, entry) {
+		if entry.IsDir() || isLinkToDir(w, path, entry) {
 			b.WriteString("DIR: ")
 		} else {
 			b.WriteString("FILE: ")
@@ -66,9 +66,9 @@ func listEntries(w *workspace.Workspace, path, after string) (string, error) {
 	return b.String(), nil
 }
 
-// leadsToDir reports whether an entry is a symlink to a directory that may be listed. Targets of other symlinks are not
-// revealed.
-func leadsToDir(w *workspace.Workspace, in string, entry fs.DirEntry) bool {
+// isLinkToDir reports whether an entry is a symlink to a directory that the policy allows listing. Other targets are
+// not revealed.
+func isLinkToDir(w *workspace.Workspace, in string, entry fs.DirEntry) bool {
 	if entry.Type()&fs.ModeSymlink == 0 {
 		return false
 	}

@@ -40,7 +40,7 @@ type lsOutput struct {
 	room int // bytes that are left for more entries
 }
 
-func lsTool() sdk.Tool {
+func newLsTool() sdk.Tool {
 	return sdk.NewTool("ls", "List directory contents with type and size.",
 		func(ctx context.Context, req *sdk.Request[lsInput]) (lsOutput, error) {
 			in := req.Args
@@ -62,7 +62,7 @@ func lsTool() sdk.Tool {
 				return out.addEntry(&in, e)
 			})
 			if err != nil {
-				return lsOutput{}, pathFailure("list directory", in.Path, notDirectoryError(req.Workspace, in.Path, err))
+				return lsOutput{}, convertPathError("list directory", in.Path, newNotDirectoryError(req.Workspace, in.Path, err))
 			}
 			out.Count = len(out.Entries)
 			if !in.Recursive && strings.Contains(in.Pattern, "/") {
@@ -76,7 +76,7 @@ func lsTool() sdk.Tool {
 		})
 }
 
-// addEntry lists one entry of the walk.
+// addEntry adds an entry of the walk to the result if the arguments select it.
 func (out *lsOutput) addEntry(in *lsInput, e *workspace.TreeEntry) error {
 	if e.Name == "." {
 		if !e.Info.IsDir() {
@@ -84,7 +84,7 @@ func (out *lsOutput) addEntry(in *lsInput, e *workspace.TreeEntry) error {
 		}
 		return nil
 	}
-	if e.Info.IsDir() && in.After != "" && !comesAfter(e.Name, in.After) && !strings.HasPrefix(in.After+"/", e.Name+"/") {
+	if e.Info.IsDir() && in.After != "" && !isAfterInWalk(e.Name, in.After) && !strings.HasPrefix(in.After+"/", e.Name+"/") {
 		return fs.SkipDir // listed on an earlier page
 	}
 	hidden := !in.IncludeHidden && strings.HasPrefix(path.Base(e.Name), ".")
@@ -95,7 +95,7 @@ func (out *lsOutput) addEntry(in *lsInput, e *workspace.TreeEntry) error {
 	if hidden {
 		return stay
 	}
-	if !matchesName(in.Pattern, e.Name) || (in.After != "" && !comesAfter(e.Name, in.After)) {
+	if !matchesGlob(in.Pattern, e.Name) || (in.After != "" && !isAfterInWalk(e.Name, in.After)) {
 		return stay
 	}
 	if out.room -= len(e.Name) + entrySize; len(out.Entries) == listPage || out.room < 0 {
@@ -106,8 +106,8 @@ func (out *lsOutput) addEntry(in *lsInput, e *workspace.TreeEntry) error {
 	return stay
 }
 
-// matchesName reports whether a pattern matches a name: its last element, or the whole name if the pattern has a slash.
-func matchesName(pattern, name string) bool {
+// matchesGlob reports whether a glob matches a name: its last element, or the whole name if the glob has a slash.
+func matchesGlob(pattern, name string) bool {
 	if pattern == "" {
 		return true
 	}
@@ -117,8 +117,8 @@ func matchesName(pattern, name string) bool {
 	return doublestar.MatchUnvalidated(pattern, name)
 }
 
-// comesAfter compares names in walk order, element by element.
-func comesAfter(name, after string) bool {
+// isAfterInWalk reports whether a walk visits one name after another.
+func isAfterInWalk(name, after string) bool {
 	for {
 		a, restA, moreA := strings.Cut(name, "/")
 		b, restB, moreB := strings.Cut(after, "/")
@@ -145,8 +145,8 @@ func fileType(info fs.FileInfo) string {
 	return "other"
 }
 
-// notDirectoryError says that a path is no directory.
-func notDirectoryError(w *workspace.Workspace, name string, err error) error {
+// newNotDirectoryError says that a path is no directory.
+func newNotDirectoryError(w *workspace.Workspace, name string, err error) error {
 	if !errors.Is(err, syscall.ENOTDIR) {
 		return err
 	}

@@ -27,10 +27,10 @@ func newPlugin() sdk.Plugin {
 		Doc:     "Reads, writes, lists and edits files in the workspace.",
 		Grants:  sdk.Grants{Workspace: sdk.WorkspaceAccess, State: true, Takeback: true},
 		Tools: []sdk.Tool{
-			readFile(m), writeFile(m), listDir(), editFile(m), appendFile(m),
-			readTool(m), writeTool(m), editTool(m), insertTool(m), lsTool(),
-			mvTool(m), cpTool(m), rmTool(m), mkdirTool(m), fileStat(),
-			undoTool(m), historyTool(m),
+			newReadFileTool(m), newWriteFileTool(m), newListDirTool(), newEditFileTool(m), newAppendFileTool(m),
+			newReadTool(m), newWriteTool(m), newEditTool(m), newInsertTool(m), newLsTool(),
+			newMvTool(m), newCpTool(m), newRmTool(m), newMkdirTool(m), newFileStatTool(),
+			newUndoTool(m), newHistoryTool(m),
 		},
 		Stop: m.saveState,
 	}

@@ -10,24 +10,24 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/undo"
 )
 
-// pluginState is the plugin's state between calls: contents the agent has seen, and the undo history.
+// pluginState is the plugin's state between calls: contents that the agent has read, and the undo history.
 type pluginState struct {
 	once  sync.Once
 	err   error
 	store *undo.Store // nil when it is switched off or there is nowhere to keep it
-	seen  *versions.Seen
+	seen  *versions.SeenContents
 }
 
-// initOnce initialises the state at the first call, when configuration and directory are known.
+// initOnce initialises the state in the first call, because the configuration and directories are unknown before.
 func (m *pluginState) initOnce(env *sdk.Environment) error {
-	m.once.Do(func() { m.err = m.setUp(env) })
+	m.once.Do(func() { m.err = m.initState(env) })
 	return m.err
 }
 
-func (m *pluginState) setUp(env *sdk.Environment) error {
-	m.seen = versions.Open("")
+func (m *pluginState) initState(env *sdk.Environment) error {
+	m.seen = versions.OpenSeenContents("")
 	if env.StateDir != "" {
-		m.seen = versions.Open(filepath.Join(env.StateDir, "seen"))
+		m.seen = versions.OpenSeenContents(filepath.Join(env.StateDir, "seen"))
 	}
 	if env.Takeback.Dir == "" {
 		return nil
@@ -37,7 +37,7 @@ func (m *pluginState) setUp(env *sdk.Environment) error {
 	return err
 }
 
-// saveState saves the state for the next process.
+// saveState writes the contents that the agent has read to disk, for the next process.
 func (m *pluginState) saveState(context.Context) {
 	if m.seen != nil {
 		_ = m.seen.Save() // a conflict is then answered without a diff
@@ -47,8 +47,8 @@ func (m *pluginState) saveState(context.Context) {
 	}
 }
 
-// seenContents returns contents the agent has seen.
-func (m *pluginState) seenContents(etag string) ([]byte, bool) {
+// lookUpSeen returns the contents with an etag, if the agent has read them.
+func (m *pluginState) lookUpSeen(etag string) ([]byte, bool) {
 	data, ok := m.seen.Get(etag)
 	return []byte(data), ok
 }

@@ -24,25 +24,25 @@ type mkdirOutput struct {
 	Notes   []string `json:"notes,omitempty" jsonschema:"What else is to be known"`
 }
 
-// UndoID returns the operation in the undo history.
+// UndoID returns the id in the undo history.
 func (o mkdirOutput) UndoID() string { return o.Undo }
 
-// moduleDirMode is the mode of directories that are made, less the umask.
-const moduleDirMode = 0o777
+// newDirMode is the mode of created directories, before the umask.
+const newDirMode = 0o777
 
-func mkdirTool(m *pluginState) sdk.Tool {
+func newMkdirTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("mkdir", "Create a directory and parent directories.",
 		func(_ context.Context, req *sdk.Request[mkdirInput]) (mkdirOutput, error) {
 			if err := m.initOnce(&req.Environment); err != nil {
 				return mkdirOutput{}, err
 			}
 			rec := undoRecording{}
-			if top := firstMissingDir(req.Workspace, req.Args.Path); top != "" {
+			if top := outermostMissingDir(req.Workspace, req.Args.Path); top != "" {
 				rec = m.beginRecording(&req.Environment, "mkdir", "mkdir: made "+top)
-				rec.beforeChange(mutation.Make, top, "")
-				rec.claimTree(top)
+				rec.saveBeforeChange(mutation.Make, top, "")
+				rec.addCreatedTree(top)
 			}
-			made, err := req.Workspace.MakeDir(req.Args.Path, moduleDirMode)
+			made, err := req.Workspace.MakeDir(req.Args.Path, newDirMode)
 			if err != nil {
 				rec.finishFailed(err)
 			}
@@ -51,7 +51,7 @@ func mkdirTool(m *pluginState) sdk.Tool {
 					hiddentext.QuoteName(req.Args.Path))
 			}
 			if err != nil {
-				return mkdirOutput{}, toolFailure("create directory", err)
+				return mkdirOutput{}, convertToolError("create directory", err)
 			}
 			path, err := req.Workspace.AbsPath(req.Args.Path)
 			if err != nil {
@@ -70,8 +70,8 @@ func mkdirTool(m *pluginState) sdk.Tool {
 		})
 }
 
-// firstMissingDir returns the outermost missing directory of a path; empty for none.
-func firstMissingDir(w *workspace.Workspace, path string) (missing string) {
+// outermostMissingDir returns the outermost missing directory of a path; empty if none is missing.
+func outermostMissingDir(w *workspace.Workspace, path string) (missing string) {
 	path, err := w.AbsPath(path)
 	if err != nil {
 		return ""

@@ -13,12 +13,12 @@ type mvInput struct {
 	IfMatch     string `json:"if_match,omitempty" jsonschema:"Move only if the source file still has this etag"`
 }
 
-func mvTool(m *pluginState) sdk.Tool {
+func newMvTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("mv", "Move or rename a file or directory.",
 		func(ctx context.Context, req *sdk.Request[mvInput]) (transferOutput, error) {
 			in := req.Args
 			t := fileTransfer{tool: "mv", doing: "move", ifMatch: in.IfMatch}
 			return t.runTransfer(ctx, &req.Environment, m, in.Source, in.Destination, in.Overwrite, req.Workspace.MoveTree)
 		},
-		changeTraits(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write"}}))
+		withChangeTraits(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write"}}))
 }

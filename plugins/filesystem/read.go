@@ -35,7 +35,7 @@ type readOutput struct {
 	media []byte
 }
 
-// Contents are an image, if the file is one.
+// Contents returns the image, if the file is an image.
 func (o readOutput) Contents() []sdk.Content {
 	if o.media == nil {
 		return nil
@@ -43,7 +43,7 @@ func (o readOutput) Contents() []sdk.Content {
 	return []sdk.Content{{Data: o.media, MediaType: o.MediaType}}
 }
 
-func readTool(m *pluginState) sdk.Tool {
+func newReadTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("read", "Read a file with line numbers. Supports partial reads.",
 		func(ctx context.Context, req *sdk.Request[readInput]) (readOutput, error) {
 			in := req.Args
@@ -54,7 +54,7 @@ func readTool(m *pluginState) sdk.Tool {
 			}
 			w, err := readPart(ctx, &req.Environment, m, in.Path, p)
 			if err != nil {
-				return readOutput{}, pathFailure("read file", in.Path, err)
+				return readOutput{}, convertPathError("read file", in.Path, err)
 			}
 			out := readOutput{
 				Path: w.Path, Content: w.Text, TotalLines: w.totalLines(), StartLine: w.Start, EndLine: w.End, SizeBytes: w.Size,
@@ -62,7 +62,7 @@ func readTool(m *pluginState) sdk.Tool {
 				Binary: w.Binary, MediaType: w.MediaType, media: w.Media,
 			}
 			if !w.Binary && !p.Bytes {
-				out.Content = text.Number(w.Text, w.Start, max(w.Lines, w.End))
+				out.Content = text.AddLineNumbers(w.Text, w.Start, max(w.Lines, w.End))
 			}
 			return out, nil
 		},

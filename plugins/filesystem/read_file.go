@@ -17,7 +17,7 @@ type readFileInput struct {
 	Encoding  string `json:"encoding,omitempty" jsonschema:"How the file is written if it is neither UTF-8 nor has a byte order mark, such as windows-1252 or utf-16le."`
 }
 
-// readFileOutput tells about the contents, which are the text.
+// readFileOutput is the structured result of read_file, which describes the returned text.
 type readFileOutput struct {
 	Path       string    `json:"path"`
 	Etag       string    `json:"etag,omitempty" jsonschema:"Identifies these contents: if_match of a change wants it. Not given with bytes of a long binary file, and of a file over 1 GiB that was changed a moment ago."`
@@ -35,7 +35,7 @@ type readFileOutput struct {
 	window *fileWindow
 }
 
-// Text is the contents, exactly; and if they are not all, a line about the rest.
+// Text returns the text, and a line about the rest of the file if there is more.
 func (o readFileOutput) Text() string {
 	if o.window == nil {
 		return ""
@@ -44,7 +44,7 @@ func (o readFileOutput) Text() string {
 	if o.Next != nil && !o.window.asked {
 		all := ""
 		if o.TotalLines != nil {
-			all = ", " + lineCountText(*o.TotalLines)
+			all = ", " + formatLineCount(*o.TotalLines)
 		}
 		said = append(said, fmt.Sprintf("the file goes on: %d bytes%s in all; next: %s", o.SizeBytes, all, o.Next))
 	}
@@ -61,7 +61,7 @@ func (o readFileOutput) Text() string {
 	return text + "[" + strings.Join(said, "; ") + "]"
 }
 
-// Contents are an image, if the file is one.
+// Contents returns the image, if the file is an image.
 func (o readFileOutput) Contents() []sdk.Content {
 	if o.window == nil || o.window.Media == nil {
 		return nil
@@ -69,7 +69,7 @@ func (o readFileOutput) Contents() []sdk.Content {
 	return []sdk.Content{{Data: o.window.Media, MediaType: o.window.MediaType}}
 }
 
-func readFile(m *pluginState) sdk.Tool {
+func newReadFileTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("read_file",
 		"Read the contents of a file from the filesystem. Reads all of it, or some lines, or some bytes.",
 		func(ctx context.Context, req *sdk.Request[readFileInput]) (readFileOutput, error) {
@@ -81,7 +81,7 @@ func readFile(m *pluginState) sdk.Tool {
 			}
 			w, err := readPart(ctx, &req.Environment, m, in.Path, p)
 			if err != nil {
-				return readFileOutput{}, pathFailure("read file", in.Path, err)
+				return readFileOutput{}, convertPathError("read file", in.Path, err)
 			}
 			return readFileOutput{
 				Path: w.Path, Etag: w.Etag, SizeBytes: w.Size, TotalLines: w.totalLines(), StartLine: w.Start, EndLine: w.End,

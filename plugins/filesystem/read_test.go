@@ -93,7 +93,7 @@ func TestLongFilesAreReadInWindows(t *testing.T) {
 					}
 				}
 				got.WriteString(text)
-				if len(text) > largestWhole {
+				if len(text) > maxWholeText {
 					t.Fatalf("one answer has %d bytes", len(text))
 				}
 				if out.Next == nil {

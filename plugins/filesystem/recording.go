@@ -7,7 +7,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// undoRecording records one call in the undo history. Without a store its methods do nothing.
+// undoRecording records the changes of one call in the undo history. Without a history its methods do nothing.
 type undoRecording struct{ *undo.Recorder }
 
 func (m *pluginState) beginRecording(env *sdk.Environment, tool, summary string) undoRecording {
@@ -17,28 +17,28 @@ func (m *pluginState) beginRecording(env *sdk.Environment, tool, summary string)
 	return undoRecording{m.store.Record(env.Workspace, undo.RecordOptions{Tool: tool, Summary: summary})}
 }
 
-// beforeChange saves what a change is about to destroy.
-func (r undoRecording) beforeChange(kind mutation.Kind, path, to string) {
+// saveBeforeChange saves the file that a change is about to replace or delete.
+func (r undoRecording) saveBeforeChange(kind mutation.Kind, path, to string) {
 	if r.Recorder != nil {
 		_ = r.Notice(mutation.Mutation{Kind: kind, Path: path, To: to})
 	}
 }
 
-// beforeTree saves everything at and below a path.
-func (r undoRecording) beforeTree(path string) {
+// saveTree saves everything at and below a path.
+func (r undoRecording) saveTree(path string) {
 	if r.Recorder != nil {
 		r.KeepTree(path)
 	}
 }
 
-// claimTree attributes everything below a path to the call.
-func (r undoRecording) claimTree(path string) {
+// addCreatedTree records everything below a path as created by the call.
+func (r undoRecording) addCreatedTree(path string) {
 	if r.Recorder != nil {
 		r.Claim(path)
 	}
 }
 
-// finish stores the record. It adds a note if the change can't be undone completely.
+// finish stores the record and sets the id. It adds a note if undo can't restore everything.
 func (r undoRecording) finish(id *string, notes *[]string) {
 	if r.Recorder == nil {
 		return
@@ -49,11 +49,11 @@ func (r undoRecording) finish(id *string, notes *[]string) {
 	case ended.Missing != "":
 		*notes = append(*notes, "this can't be undone: "+ended.Missing)
 	case len(ended.Lost) > 0:
-		*notes = append(*notes, "undo can't bring back: "+joinNames(ended.Lost))
+		*notes = append(*notes, "undo can't bring back: "+joinQuotedNames(ended.Lost))
 	}
 }
 
-// finishFailed ends the record of a failed change, and discards it if nothing was changed.
+// finishFailed ends the record of a failed change, and discards the record if nothing was changed.
 func (r undoRecording) finishFailed(err error) {
 	switch {
 	case r.Recorder == nil:

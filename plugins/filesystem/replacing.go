@@ -12,12 +12,12 @@ import (
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
-// textReplacement is one replacement in a file, and its result.
+// textReplacement is one replacement in a file, with its preview and notes.
 type textReplacement struct {
 	old, new string
 	count    int // as replace.Find takes it
 	encoding string
-	names    fieldNames
+	names    argumentNames
 	show     bool // make a preview
 
 	times   int
@@ -25,11 +25,11 @@ type textReplacement struct {
 	preview string
 }
 
-// fieldNames are the names of the old and new text in the tool's input, for messages.
-type fieldNames struct{ old, new string }
+// argumentNames are the names of the arguments with the old and new text, for messages.
+type argumentNames struct{ old, new string }
 
-// newContents makes the replacement and changes no other byte.
-func (r *textReplacement) newContents(c *oldContent) ([]byte, error) {
+// replaceText returns a file's contents with the replacement made. No other byte changes.
+func (r *textReplacement) replaceText(c *originalFile) ([]byte, error) {
 	data, err := c.readBytes()
 	if err != nil {
 		return nil, err
@@ -44,16 +44,16 @@ func (r *textReplacement) newContents(c *oldContent) ([]byte, error) {
 	}
 	f, err := replace.FindReplacements(s, r.old, r.new, r.count)
 	if err != nil {
-		return nil, r.replaceError(err, c, s)
+		return nil, r.newMatchError(err, c, s)
 	}
 	if err = r.checkEncoding(s, enc, f); err != nil {
 		return nil, err
 	}
-	r.times, r.note = len(f.Splices), r.matchNote(f, s)
+	r.times, r.note = len(f.Splices), r.describeMatch(f, s)
 	first, last := f.Splices[0], f.Splices[len(f.Splices)-1]
 	grown := 0
 	for _, splice := range slices.Backward(f.Splices) {
-		if data, err = enc.Splice(data, s, splice.From, splice.To, splice.New); err != nil {
+		if data, err = enc.ReplaceRange(data, s, splice.From, splice.To, splice.New); err != nil {
 			return nil, sdk.Errorf(sdk.InvalidArgument, "failed to edit file: %v", err)
 		}
 		s = s[:splice.From] + splice.New + s[splice.To:]
@@ -61,12 +61,12 @@ func (r *textReplacement) newContents(c *oldContent) ([]byte, error) {
 	}
 	r.preview = ""
 	if r.show && !c.isUnreadable() {
-		r.preview = previewChange(s, first.From, max(first.From, min(last.To+grown, len(s))), len(f.Splices))
+		r.preview = formatPreview(s, first.From, max(first.From, min(last.To+grown, len(s))), len(f.Splices))
 	}
 	return data, nil
 }
 
-// checkEncoding refuses text that would mix two encodings in the file.
+// checkEncoding returns an error if the replacement would mix two encodings in the file.
 func (r *textReplacement) checkEncoding(s string, enc text.Encoding, f *replace.Match) error {
 	for _, splice := range f.Splices {
 		if !fitsEncoding(s, enc, splice.New) {
@@ -78,18 +78,18 @@ func (r *textReplacement) checkEncoding(s string, enc text.Encoding, f *replace.
 	return nil
 }
 
-// fitsEncoding reports whether adding text keeps the file in one encoding: an unknown 8-bit encoding accepts only
-// ASCII.
+// fitsEncoding reports whether a file stays in one encoding if text is added. A file in an unknown 8-bit encoding
+// takes ASCII only.
 func fitsEncoding(s string, enc text.Encoding, added string) bool {
-	return !enc.Plain() || !strings.ContainsFunc(added, func(c rune) bool { return c >= utf8.RuneSelf }) ||
+	return !enc.IsASCIICompatible() || !strings.ContainsFunc(added, func(c rune) bool { return c >= utf8.RuneSelf }) ||
 		utf8.ValidString(s)
 }
 
-// matchNote says that the match was inexact, or that there were fewer occurrences.
-func (r *textReplacement) matchNote(f *replace.Match, s string) string {
+// describeMatch returns a note about an inexact match or too few occurrences; empty for an exact match.
+func (r *textReplacement) describeMatch(f *replace.Match, s string) string {
 	if f.How == replace.Exactly {
 		if n := len(f.Splices); n < r.count {
-			return fmt.Sprintf("%s is there %s, not the %d that count says; all were replaced", r.names.old, timesText(n), r.count)
+			return fmt.Sprintf("%s is there %s, not the %d that count says; all were replaced", r.names.old, formatTimes(n), r.count)
 		}
 		return ""
 	}
@@ -97,21 +97,21 @@ func (r *textReplacement) matchNote(f *replace.Match, s string) string {
 	if f.How == replace.Indentation {
 		how = "another unit of indentation; that of the file was used"
 	}
-	return fmt.Sprintf("%s was found at line %d with %s", r.names.old, text.LineAt(s, f.Splices[0].From), how)
+	return fmt.Sprintf("%s was found at line %d with %s", r.names.old, text.LineNumberAt(s, f.Splices[0].From), how)
 }
 
-// timesText returns a count in words.
-func timesText(n int) string {
+// formatTimes returns a count in words.
+func formatTimes(n int) string {
 	if n == 1 {
 		return "once"
 	}
 	return fmt.Sprintf("%d times", n)
 }
 
-// replaceError says why nothing was replaced, and what the file contains instead.
-func (r *textReplacement) replaceError(err error, c *oldContent, s string) error {
+// newMatchError returns the error for text that does not occur, or occurs too often, with the places in the file.
+func (r *textReplacement) newMatchError(err error, c *originalFile, s string) error {
 	var ambiguous *replace.AmbiguousError
-	var miss *replace.MissError
+	var miss *replace.NotFoundError
 	switch {
 	case errors.As(err, &replace.EmptyError{}):
 		return sdk.Errorf(sdk.InvalidArgument, "%s is empty", r.names.old).
@@ -122,31 +122,31 @@ func (r *textReplacement) replaceError(err error, c *oldContent, s string) error
 		e := sdk.Errorf(sdk.Conflict, "%s appears %d times. Please provide more context to make it unique", r.names.old,
 			ambiguous.Count)
 		if !c.isUnreadable() {
-			e.Message += "\n" + lineList(ambiguous)
+			e.Message += "\n" + formatLineNumbers(ambiguous)
 		}
 		return e
 	case errors.As(err, &miss):
 		e := sdk.Errorf(sdk.NotFound, "%s not found in file. Make sure it matches exactly", r.names.old)
 		switch {
 		case c.isUnreadable():
-		case r.wantsFinalNewline(s):
+		case r.lacksFinalNewline(s):
 			e.Message += fmt.Sprintf("\nthe file ends without a newline: leave the one at the end of %s out", r.names.old)
 		case len(miss.Nearest) > 0:
-			e.Message += "\n" + showPlaces(miss.Nearest)
+			e.Message += "\n" + formatSimilarPlaces(miss.Nearest)
 		}
 		return e
 	}
 	return err
 }
 
-// wantsFinalNewline reports whether the text is the end of the file but for a newline that the file lacks.
-func (r *textReplacement) wantsFinalNewline(s string) bool {
+// lacksFinalNewline reports whether the old text ends with a newline and the file ends with the same text without it.
+func (r *textReplacement) lacksFinalNewline(s string) bool {
 	lines := strings.NewReplacer("\r\n", "\n")
 	old, ok := strings.CutSuffix(lines.Replace(r.old), "\n")
 	return ok && old != "" && strings.HasSuffix(lines.Replace(s), old)
 }
 
-func lineList(e *replace.AmbiguousError) string {
+func formatLineNumbers(e *replace.AmbiguousError) string {
 	numbers := make([]string, len(e.Lines))
 	for i, line := range e.Lines {
 		numbers[i] = fmt.Sprint(line)
@@ -164,14 +164,14 @@ func lineList(e *replace.AmbiguousError) string {
 	return out
 }
 
-// showPlaces shows places similar to the missing text.
-func showPlaces(nearest []replace.SimilarPlace) string {
+// formatSimilarPlaces shows the places most similar to the missing text.
+func formatSimilarPlaces(nearest []replace.SimilarPlace) string {
 	var b strings.Builder
 	b.WriteString("nearest in the file (· is a space, → a tab, ␍ a carriage return):")
 	for _, p := range nearest {
 		width := len(fmt.Sprint(p.Last))
 		for i, line := range p.Lines {
-			fmt.Fprintf(&b, "\n%*d│%s", width, p.First+i, clipLine(text.Visible(line)))
+			fmt.Fprintf(&b, "\n%*d│%s", width, p.First+i, clipLine(text.ShowWhitespace(line)))
 		}
 		if more := p.Last - p.First + 1 - len(p.Lines); more > 0 {
 			fmt.Fprintf(&b, "\n(%d more lines)", more)
@@ -181,14 +181,14 @@ func showPlaces(nearest []replace.SimilarPlace) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// maxShownBytes limits a line in a message.
-const maxShownBytes = 400
+// maxQuotedBytes limits a quoted line in a message.
+const maxQuotedBytes = 400
 
 func clipLine(line string) string {
-	if len(line) <= maxShownBytes {
+	if len(line) <= maxQuotedBytes {
 		return line
 	}
-	end := maxShownBytes
+	end := maxQuotedBytes
 	for !utf8.RuneStart(line[end]) {
 		end--
 	}
@@ -200,20 +200,20 @@ const (
 	mostPreviewed = 200 // lines
 )
 
-// previewChange shows a changed place with line numbers.
-func previewChange(s string, from, to, times int) string {
+// formatPreview returns the changed lines with line numbers and context.
+func formatPreview(s string, from, to, times int) string {
 	if times > 1 {
 		to = from // the first of several
 	}
-	around, first := text.Around(s, from, to, contextLines)
+	around, first := text.LinesAround(s, from, to, contextLines)
 	lines := strings.SplitAfterN(around, "\n", mostPreviewed+1)
 	if len(lines) > mostPreviewed {
 		lines = lines[:mostPreviewed]
 	}
 	for i, line := range lines {
-		if len(line) > maxShownBytes {
+		if len(line) > maxQuotedBytes {
 			lines[i] = clipLine(strings.TrimRight(line, "\r\n")) + "\n"
 		}
 	}
-	return text.Number(strings.Join(lines, ""), first, first+len(lines)-1)
+	return text.AddLineNumbers(strings.Join(lines, ""), first, first+len(lines)-1)
 }

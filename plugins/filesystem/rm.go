@@ -23,10 +23,10 @@ type rmOutput struct {
 	Notes []string `json:"notes,omitempty" jsonschema:"What else is to be known"`
 }
 
-// UndoID returns the operation in the undo history.
+// UndoID returns the id in the undo history.
 func (o rmOutput) UndoID() string { return o.Undo }
 
-func rmTool(m *pluginState) sdk.Tool {
+func newRmTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("rm", "Delete a file or directory. What is deleted is kept for a while: undo brings it back.",
 		func(ctx context.Context, req *sdk.Request[rmInput]) (rmOutput, error) {
 			if err := m.initOnce(&req.Environment); err != nil {
@@ -36,11 +36,11 @@ func rmTool(m *pluginState) sdk.Tool {
 			var rec undoRecording
 			err := req.Workspace.RemoveTree(ctx, req.Args.Path, req.Args.Recursive, func(doomed *workspace.Tree) error {
 				out.Path, out.Type = doomed.Path, fileType(doomed.Info)
-				if err := m.checkTreeVersion(ctx, &req.Environment, doomed, req.Args.IfMatch, "delete"); err != nil {
+				if err := m.checkTreeEtag(ctx, &req.Environment, doomed, req.Args.IfMatch, "delete"); err != nil {
 					return err
 				}
 				rec = m.beginRecording(&req.Environment, "rm", fmt.Sprintf("rm: deleted %s %s", fileType(doomed.Info), doomed.Path))
-				rec.beforeTree(doomed.Path)
+				rec.saveTree(doomed.Path)
 				return nil
 			})
 			if err == nil || errors.Is(err, workspace.Leftover) {
@@ -58,7 +58,7 @@ func rmTool(m *pluginState) sdk.Tool {
 				return rmOutput{}, sdk.Errorf(sdk.InvalidArgument, "failed to delete: %s is a directory", hiddentext.QuoteName(req.Args.Path)).
 					WithHint("set recursive to delete it with everything in it")
 			case err != nil:
-				return rmOutput{}, pathFailure("delete", req.Args.Path, err)
+				return rmOutput{}, convertPathError("delete", req.Args.Path, err)
 			}
 			return out, nil
 		},

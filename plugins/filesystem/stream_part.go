@@ -11,37 +11,37 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
 )
 
-// streamPart builds the window of a file too long to be read completely, without line count and content etag.
-func (w *fileWindow) streamPart(ctx context.Context, f *os.File, head []byte, enc text.Encoding, p filePart) error {
+// readHugeFile fills the window from a file too long to read completely, without line count and content etag.
+func (w *fileWindow) readHugeFile(ctx context.Context, f *os.File, head []byte, enc text.Encoding, p filePart) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
 	w.Etag, w.Uncounted = revisionEtag(info), true
-	binaryFile := p.Encoding == "" && len(enc.Mark) == 0 && text.Binary(head)
+	binaryFile := p.Encoding == "" && len(enc.Mark) == 0 && text.IsBinary(head)
 	switch {
 	case binaryFile && p.Bytes:
-		return w.showHex(f, head, p)
+		return w.readHex(f, head, p)
 	case binaryFile:
 		w.Binary, w.MediaType = true, http.DetectContentType(head)
 		w.Text = fmt.Sprintf("binary file, %d bytes, %s; its bytes are not shown; offset and length show some", w.Size,
 			w.MediaType)
 		return nil
 	case p.Bytes:
-		return w.readRange(f, enc, p)
+		return w.readByteRange(f, enc, p)
 	}
 	mark := int64(len(enc.Mark))
 	raw := &contextReader{ctx, io.NewSectionReader(f, mark, w.Size-mark)}
-	lines := &lineWindow{from: max(p.StartLine, 1), to: p.EndLine, room: largestWindow, hurry: true}
-	if _, err := io.CopyBuffer(lines, onlyReader{enc.Reader(raw)}, make([]byte, streamBlockSize)); err != nil &&
+	lines := &lineWindow{from: max(p.StartLine, 1), to: p.EndLine, room: maxWindow, hurry: true}
+	if _, err := io.CopyBuffer(lines, plainReader{enc.NewDecodingReader(raw)}, make([]byte, streamBlockSize)); err != nil &&
 		!errors.Is(err, errStopReading) {
 		return err
 	}
 	if w.Start = lines.from; lines.kept.Len() == 0 {
 		w.End = w.Start - 1
-		w.Note = fmt.Sprintf("line %d does not begin in the first %d bytes, and lines are not counted any farther; ask for bytes, with offset", w.Start, maxReadBytes)
+		w.Note = fmt.Sprintf("line %d does not begin in the first %d bytes, and lines are not counted any farther; ask for bytes, with offset", w.Start, maxFullReadBytes)
 		return nil
 	}
-	w.useLines(lines)
+	w.setLines(lines)
 	return nil
 }

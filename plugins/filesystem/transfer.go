@@ -11,7 +11,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// transferOutput is what mv and cp return.
+// transferOutput is the structured result of mv and cp.
 type transferOutput struct {
 	Source      string   `json:"source"`
 	Destination string   `json:"destination"`
@@ -20,10 +20,10 @@ type transferOutput struct {
 	Notes       []string `json:"notes,omitempty" jsonschema:"What else is to be known"`
 }
 
-// UndoID returns the operation in the undo history.
+// UndoID returns the id in the undo history.
 func (o transferOutput) UndoID() string { return o.Undo }
 
-// fileTransfer is a move or copy in progress.
+// fileTransfer is a call of mv or cp.
 type fileTransfer struct {
 	tool, doing string
 	ifMatch     string
@@ -31,49 +31,50 @@ type fileTransfer struct {
 	rec         undoRecording
 }
 
-// runTransfer moves or copies with a method of the workspace, and returns the result.
+// runTransfer moves or copies with transfer, a method of the workspace, and returns the result.
 func (t *fileTransfer) runTransfer(ctx context.Context, env *sdk.Environment, m *pluginState, source, destination string,
 	overwrite bool, transfer func(source, destination string, o workspace.TransferOptions) error) (transferOutput, error) {
 	if err := m.initOnce(env); err != nil {
 		return transferOutput{}, err
 	}
 	err := transfer(source, destination,
-		workspace.TransferOptions{Overwrite: overwrite, Last: t.beforeTransfer(ctx, env, m), Stop: ctx.Err})
+		workspace.TransferOptions{Overwrite: overwrite, Last: t.newTransferHook(ctx, env, m), Stop: ctx.Err})
 	if err != nil {
 		t.rec.finishFailed(err)
-		return transferOutput{}, t.transferError(env.Workspace, source, destination, err)
+		return transferOutput{}, t.convertError(env.Workspace, source, destination, err)
 	}
 	t.rec.finish(&t.out.Undo, &t.out.Notes)
 	return t.out, nil
 }
 
-// beforeTransfer checks the source's version and saves replaced files.
-func (t *fileTransfer) beforeTransfer(ctx context.Context, env *sdk.Environment, m *pluginState) func(*workspace.Transfer) error {
+// newTransferHook returns the function that runs before the first change: it checks the source's etag and saves
+// replaced files.
+func (t *fileTransfer) newTransferHook(ctx context.Context, env *sdk.Environment, m *pluginState) func(*workspace.Transfer) error {
 	return func(w *workspace.Transfer) error {
 		t.out.Source, t.out.Destination, t.out.Overwritten = w.Source.Path, w.Destination, w.Replaced != nil
-		if err := m.checkTreeVersion(ctx, env, w.Source, t.ifMatch, t.doing); err != nil {
+		if err := m.checkTreeEtag(ctx, env, w.Source, t.ifMatch, t.doing); err != nil {
 			return err
 		}
 		t.rec = m.beginRecording(env, t.tool, fmt.Sprintf("%s: %s to %s", t.tool, w.Source.Path, w.Destination))
 		if w.Replaced != nil {
-			t.rec.beforeTree(w.Destination)
+			t.rec.saveTree(w.Destination)
 		}
 		if t.tool == "mv" {
-			t.rec.beforeChange(mutation.Rename, w.Source.Path, w.Destination)
+			t.rec.saveBeforeChange(mutation.Rename, w.Source.Path, w.Destination)
 		} else {
-			t.rec.beforeChange(mutation.Make, w.Destination, "")
-			t.rec.claimTree(w.Destination)
+			t.rec.saveBeforeChange(mutation.Make, w.Destination, "")
+			t.rec.addCreatedTree(w.Destination)
 		}
 		return nil
 	}
 }
 
-// transferError converts an error, and says which of the two paths is missing.
-func (t *fileTransfer) transferError(w *workspace.Workspace, source, destination string, err error) error {
+// convertError converts an error to one for the agent, which names the missing path.
+func (t *fileTransfer) convertError(w *workspace.Workspace, source, destination string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return sdk.Errorf(sdk.Cancelled, "failed to %s: it was stopped, and the partial copy was removed", t.doing)
 	}
-	said := toolFailure(t.doing, err)
+	said := convertToolError(t.doing, err)
 	var own *sdk.Error
 	if !errors.As(said, &own) || own.Code != sdk.NotFound {
 		return said

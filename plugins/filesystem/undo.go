@@ -29,10 +29,10 @@ type undoOutput struct {
 	Notes     []string        `json:"notes,omitempty"`
 }
 
-// UndoID returns the operation in the undo history.
+// UndoID returns the id in the undo history.
 func (o undoOutput) UndoID() string { return o.Undo }
 
-// Text describes the undo.
+// Text returns a description of the undo.
 func (o undoOutput) Text() string {
 	if len(o.Paths) == 0 {
 		return ""
@@ -41,29 +41,29 @@ func (o undoOutput) Text() string {
 	if o.DryRun {
 		what = "Would be undone"
 	}
-	return withNotes(fmt.Sprintf("%s: %s\n%s", what, hiddentext.QuoteName(o.Summary), listLines(o.Paths, hiddentext.QuoteName)), o.Notes)
+	return withNotes(fmt.Sprintf("%s: %s\n%s", what, hiddentext.QuoteName(o.Summary), formatList(o.Paths, hiddentext.QuoteName)), o.Notes)
 }
 
-// maxListed is how many paths the text of an undo names.
-const maxListed = 50
+// maxListedPaths limits the paths in the text of an undo.
+const maxListedPaths = 50
 
-// listLines formats the first items, one a line, and the number of the others.
-func listLines[T any](all []T, format func(T) string) string {
+// formatList returns the first items, one per line, and the number of the others.
+func formatList[T any](all []T, format func(T) string) string {
 	var lines []string
-	for _, item := range all[:min(maxListed, len(all))] {
+	for _, item := range all[:min(maxListedPaths, len(all))] {
 		lines = append(lines, format(item))
 	}
-	if more := len(all) - maxListed; more > 0 {
+	if more := len(all) - maxListedPaths; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(lines, "\n")
 }
 
-func undoTool(m *pluginState) sdk.Tool {
+func newUndoTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("undo", "Take back a change to files, by a tool or a command: the last one, or the one that is named. "+
 		"Brings back contents, mode and place.",
 		func(ctx context.Context, req *sdk.Request[undoInput]) (undoOutput, error) {
-			if err := m.openHistory(&req.Environment); err != nil {
+			if err := m.requireHistory(&req.Environment); err != nil {
 				return undoOutput{}, err
 			}
 			op, err := m.chooseOperation(&req.Environment, req.Args.ID)
@@ -72,10 +72,10 @@ func undoTool(m *pluginState) sdk.Tool {
 			}
 			return m.undoOperation(ctx, &req.Environment, op, req.Args, req.Agreed())
 		},
-		changeTraits(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write", "fs.delete"}}))
+		withChangeTraits(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write", "fs.delete"}}))
 }
 
-// chooseOperation returns the requested operation, or the last one that is not completely undone.
+// chooseOperation returns the operation with an id, or else the latest one that is not completely undone.
 func (m *pluginState) chooseOperation(env *sdk.Environment, id string) (*undo.Operation, error) {
 	if id != "" {
 		op, err := m.store.Operation(id)
@@ -87,7 +87,7 @@ func (m *pluginState) chooseOperation(env *sdk.Environment, id string) (*undo.Op
 	var last *undo.Operation
 	extents := undo.Extents{}
 	err := m.store.Each(func(op *undo.Operation) bool {
-		if extents.Add(op) == undo.ExtentWhole || op.Undoes != "" || !isPermitted(env, op) {
+		if extents.Add(op) == undo.ExtentWhole || op.Undoes != "" || !mayShowOperation(env, op) {
 			return true
 		}
 		last = op
@@ -102,6 +102,7 @@ func (m *pluginState) chooseOperation(env *sdk.Environment, id string) (*undo.Op
 	return last, checkUndoable(last)
 }
 
+// checkUndoable returns an error if an operation can't be undone or has been undone.
 func checkUndoable(op *undo.Operation) error {
 	if op.Missing == "" {
 		return nil
@@ -110,7 +111,7 @@ func checkUndoable(op *undo.Operation) error {
 		WithHint("undo can name an older operation; history lists them")
 }
 
-// undoOperation undoes an operation, except files changed since.
+// undoOperation undoes an operation, except for files that changed since.
 func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, op *undo.Operation, in undoInput,
 	approved bool) (undoOutput, error) {
 	files, err := env.Workspace.WithoutProtection()
@@ -120,14 +121,14 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 	defer func() { _ = files.Close() }()
 	done, err := m.store.Undo(ctx, files, undo.Request{
 		ID: op.ID, Force: in.Force, DryRun: in.DryRun,
-		Check: newRestoreCheck(env), Permit: permitPlacing(env, approved),
+		Check: newRestoreChecker(env), Permit: newRestoreGuard(env, approved),
 	})
 	out := undoOutput{Undone: op.ID, Summary: op.Summary, Paths: done.Paths, DryRun: in.DryRun, Undo: done.Ended.ID}
 	if out.Conflicts = done.Conflicts; len(out.Conflicts) > 0 {
 		out.Notes = append(out.Notes, undo.ConflictNote(out.Conflicts))
 	}
 	if len(op.Lost) > 0 {
-		out.Notes = append(out.Notes, "not brought back: "+joinNames(op.Lost))
+		out.Notes = append(out.Notes, "not brought back: "+joinQuotedNames(op.Lost))
 	}
 	if done.OwnersLost > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d restored files belonged to another user and now belong to this process's user", done.OwnersLost))
@@ -140,7 +141,7 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 	case errors.As(err, &notEnded):
 		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s; nothing was undone of %s", hiddentext.QuoteName(err.Error()), op.ID).WithHint(forceHint)
 	case err == nil && len(done.Paths) == 0 && len(done.Conflicts) > 0:
-		conflicts := listLines(done.Conflicts, func(c undo.Conflict) string { return c.Error() })
+		conflicts := formatList(done.Conflicts, func(c undo.Conflict) string { return c.Error() })
 		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s; nothing was undone of %s (%s)", conflicts, op.ID,
 			hiddentext.QuoteName(op.Summary)).WithHint(forceHint + "; history lists older operations, which undo takes by id")
 	case err == nil && len(done.Paths) == 0:
@@ -150,7 +151,7 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 	}
 	out.Paths = nil // the text is about what was done
 	if out.Undo == "" && !errors.Is(err, context.Canceled) {
-		return out, toolFailure("undo", err)
+		return out, convertToolError("undo", err)
 	}
 	hint := "nothing was undone yet"
 	if out.Undo != "" {
@@ -162,8 +163,8 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 	return out, sdk.Errorf("io_error", "undo was not finished: %v", err).WithHint("%s", hint)
 }
 
-// permitPlacing returns a check of restored files: they may not change an entry point that needs approval.
-func permitPlacing(env *sdk.Environment, approved bool) func(mutation.Mutation) error {
+// newRestoreGuard returns a function that refuses to restore a protected file without approval.
+func newRestoreGuard(env *sdk.Environment, approved bool) func(mutation.Mutation) error {
 	monitor := env.Workspace.MonitorChanges(workspace.MonitorOptions{Approved: approved})
 	return func(m mutation.Mutation) error {
 		if m.Kind == mutation.Rename {

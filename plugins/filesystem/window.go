@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// largestWhole is the longest text that one call answers with, in bytes.
-	largestWhole = 2 << 20
-	// largestWindow is how much of a longer file one call answers with that does not ask for a part.
-	largestWindow = 256 << 10
-	// inMemory is the longest file that is read as a whole.
-	inMemory = 8 << 20
-	// largestImage is the longest image that is shown as one.
-	largestImage = 4 << 20
-	// looked is how much of a file's beginning says what it is.
-	looked = 8 << 10
+	// maxWholeText is the longest text that one call answers with, in bytes.
+	maxWholeText = 2 << 20
+	// maxWindow is how much of a longer file one call answers with that does not ask for a part.
+	maxWindow = 256 << 10
+	// maxInMemory is the longest file that is read as a whole.
+	maxInMemory = 8 << 20
+	// maxImage is the longest image that is shown as one.
+	maxImage = 4 << 20
+	// headSize is how much of a file's beginning says what it is.
+	headSize = 8 << 10
 )
 
-// filePart is a requested part of a file: all, lines or bytes.
+// filePart is the requested part of a file: all, lines or bytes.
 type filePart struct {
 	StartLine int   // from 1; 0 for the first
 	EndLine   int   // 0 for the last
@@ -36,7 +36,7 @@ type filePart struct {
 	Encoding  string
 }
 
-// validate refuses invalid parts.
+// validate returns an error for an invalid part.
 func (p filePart) validate() error {
 	switch {
 	case p.Bytes && (p.StartLine > 0 || p.EndLine > 0):
@@ -47,15 +47,15 @@ func (p filePart) validate() error {
 	return nil
 }
 
-// byteCount returns the number of requested bytes that fit into an answer.
+// byteCount returns the number of requested bytes, at most those that fit into a result.
 func (p filePart) byteCount() int64 {
 	if p.Length == 0 {
-		return largestWindow
+		return maxWindow
 	}
-	return min(p.Length, largestWhole)
+	return min(p.Length, maxWholeText)
 }
 
-// fileWindow is a part of a file as read.
+// fileWindow is the part of a file that a read returns, with facts about the file.
 type fileWindow struct {
 	Path  string
 	Text  string // what is shown, without numbers
@@ -92,7 +92,7 @@ func (n *nextPart) String() string {
 	return fmt.Sprintf("start_line=%d", n.StartLine)
 }
 
-// readPart reads a part of a file in bounded memory.
+// readPart reads a part of a file into a window, in bounded memory.
 func readPart(ctx context.Context, env *sdk.Environment, m *pluginState, path string, p filePart) (*fileWindow, error) {
 	if err := m.initOnce(env); err != nil {
 		return nil, err
@@ -113,50 +113,50 @@ func readPart(ctx context.Context, env *sdk.Environment, m *pluginState, path st
 		return nil, err
 	}
 	w := &fileWindow{Path: f.Name(), Size: info.Size()}
-	if info.Size() > inMemory {
-		return w, w.streamFile(ctx, f, p)
+	if info.Size() > maxInMemory {
+		return w, w.readLongFile(ctx, f, p)
 	}
-	data, err := readAtMost(f, info.Size())
+	data, err := readWholeFile(f, info.Size())
 	if err != nil {
 		return nil, err
 	}
 	w.Size = int64(len(data))
-	w.Etag = versions.EtagString(data)
+	w.Etag = versions.ComputeStringEtag(data)
 	m.seen.Add(w.Etag, data)
-	return w, w.fromMemory(data, p)
+	return w, w.setContents(data, p)
 }
 
-// readBlockSize is small enough for the CPU cache.
+// readBlockSize is the size of a read. It is small enough for the CPU cache.
 const readBlockSize = 128 << 10
 
-// readAtMost reads a file of known size. Kernel files have size 0 and more content.
-func readAtMost(f *os.File, size int64) (string, error) {
+// readWholeFile reads a file whose size is known. Kernel files have size 0 and more content.
+func readWholeFile(f *os.File, size int64) (string, error) {
 	var b strings.Builder
 	b.Grow(int(size))
 	buffer := make([]byte, min(size+1, readBlockSize))
-	if _, err := io.CopyBuffer(onlyWriter{&b}, onlyReader{io.LimitReader(f, inMemory+1)}, buffer); err != nil {
+	if _, err := io.CopyBuffer(plainWriter{&b}, plainReader{io.LimitReader(f, maxInMemory+1)}, buffer); err != nil {
 		return "", err
 	}
-	if b.Len() > inMemory {
+	if b.Len() > maxInMemory {
 		return "", sdk.Errorf(sdk.Conflict, "the file has grown while it was read; try again")
 	}
 	return b.String(), nil
 }
 
-// onlyWriter hides all methods except Write, so that copies use the caller's buffer.
-type onlyWriter struct{ io.Writer }
+// plainWriter hides all methods except Write, so that io.Copy uses the caller's buffer.
+type plainWriter struct{ io.Writer }
 
-// fromMemory builds the window of a file in memory.
-func (w *fileWindow) fromMemory(data string, p filePart) error {
-	head := []byte(data[:min(len(data), looked)])
+// setContents fills the window from the contents of a whole file.
+func (w *fileWindow) setContents(data string, p filePart) error {
+	head := []byte(data[:min(len(data), headSize)])
 	enc, err := chooseEncoding(head, p.Encoding)
 	if err != nil {
 		return err
 	}
 	w.Encoding, w.Mark = enc.Name, len(enc.Mark) > 0
-	if p.Encoding == "" && len(enc.Mark) == 0 && text.Binary(head) {
+	if p.Encoding == "" && len(enc.Mark) == 0 && text.IsBinary(head) {
 		if p.Bytes {
-			return w.showHex(strings.NewReader(data), head, p)
+			return w.readHex(strings.NewReader(data), head, p)
 		}
 		w.describeBinary([]byte(data))
 		return nil
@@ -165,42 +165,42 @@ func (w *fileWindow) fromMemory(data string, p filePart) error {
 	if err != nil {
 		return sdk.Errorf(sdk.InvalidArgument, "%v", err)
 	}
-	w.EOL, w.Lines = text.Endings(s), text.Count(s)
+	w.EOL, w.Lines = text.DetectLineEnding(s), text.CountLines(s)
 	if p.Bytes {
-		return w.takeBytes(data, enc, p)
+		return w.setByteRange(data, enc, p)
 	}
-	w.takeLines(s, p)
-	w.noteInvalid()
+	w.setLineRange(s, p)
+	w.noteInvalidText()
 	return nil
 }
 
-// takeLines extracts the requested lines that fit into an answer.
-func (w *fileWindow) takeLines(s string, p filePart) {
+// setLineRange fills the window with the requested lines that fit into a result.
+func (w *fileWindow) setLineRange(s string, p filePart) {
 	w.Start = max(p.StartLine, 1)
 	from, ok := 0, true
 	if w.Start > 1 {
-		from, ok = text.LineStart(s, w.Start)
+		from, ok = text.LineOffset(s, w.Start)
 	}
 	if !ok || (from == len(s) && w.Start > 1) {
-		w.setPastEnd()
+		w.markPastEnd()
 		return
 	}
 	to := len(s)
 	if p.EndLine > 0 && p.EndLine < w.Lines {
-		end, _ := text.LineStart(s[from:], p.EndLine-w.Start+2)
+		end, _ := text.LineOffset(s[from:], p.EndLine-w.Start+2)
 		to = from + end
 	}
 	w.Text = s[from:to]
-	if len(w.Text) > largestWhole {
-		w.truncate(largestWindow, int64(from))
+	if len(w.Text) > maxWholeText {
+		w.truncateText(maxWindow, int64(from))
 	}
-	w.End = w.Start + max(text.Count(w.Text), 1) - 1
+	w.End = w.Start + max(text.CountLines(w.Text), 1) - 1
 }
 
-// setPastEnd notes that the window is after the end of the file.
-func (w *fileWindow) setPastEnd() {
+// markPastEnd notes that the requested part is after the end of the file.
+func (w *fileWindow) markPastEnd() {
 	w.End = w.Start - 1
-	w.Note = fmt.Sprintf("the file has %s; there is no line %d", lineCountText(w.Lines), w.Start)
+	w.Note = fmt.Sprintf("the file has %s; there is no line %d", formatLineCount(w.Lines), w.Start)
 }
 
 // totalLines returns the line count; nil if unknown.
@@ -211,16 +211,17 @@ func (w *fileWindow) totalLines() *int {
 	return &w.Lines
 }
 
-// lineCountText returns a number of lines in words.
-func lineCountText(n int) string {
+// formatLineCount returns a number of lines in words.
+func formatLineCount(n int) string {
 	if n == 1 {
 		return "1 line"
 	}
 	return fmt.Sprintf("%d lines", n)
 }
 
-// truncate shortens the text to whole lines, or within an overlong line; base is the offset of the text.
-func (w *fileWindow) truncate(limit int, base int64) {
+// truncateText shortens the text to a number of bytes, at the end of a line if possible. base is the offset of the
+// text in the file.
+func (w *fileWindow) truncateText(limit int, base int64) {
 	short := w.Text[:limit]
 	if end := strings.LastIndexByte(short, '\n'); end >= 0 {
 		w.Text = short[:end+1]
@@ -238,15 +239,15 @@ func (w *fileWindow) truncate(limit int, base int64) {
 	w.Next = &nextPart{Offset: &at}
 }
 
-// takeBytes extracts the requested bytes at character boundaries.
-func (w *fileWindow) takeBytes(data string, enc text.Encoding, p filePart) error {
+// setByteRange fills the window with the requested bytes, extended to whole characters.
+func (w *fileWindow) setByteRange(data string, enc text.Encoding, p filePart) error {
 	from := min(p.Offset, int64(len(data)))
-	return w.showBytes([]byte(data[from:min(int64(len(data)), from+p.byteCount())]), from, enc)
+	return w.setDecodedBytes([]byte(data[from:min(int64(len(data)), from+p.byteCount())]), from, enc)
 }
 
-// showBytes shows bytes from an offset of the file.
-func (w *fileWindow) showBytes(data []byte, from int64, enc text.Encoding) error {
-	if enc.Plain() {
+// setDecodedBytes fills the window with decoded bytes from an offset of the file.
+func (w *fileWindow) setDecodedBytes(data []byte, from int64, enc text.Encoding) error {
+	if enc.IsASCIICompatible() {
 		data = trimPartialRune(data)
 	} else if len(data)%2 == 1 {
 		data = data[:len(data)-1]
@@ -261,7 +262,7 @@ func (w *fileWindow) showBytes(data []byte, from int64, enc text.Encoding) error
 		w.Next = &nextPart{Offset: &end}
 	}
 	w.asked = true
-	w.noteInvalid()
+	w.noteInvalidText()
 	return nil
 }
 
@@ -278,13 +279,13 @@ func trimPartialRune(data []byte) []byte {
 	return data
 }
 
-// chooseEncoding returns the encoding according to the byte order mark, or else the caller.
+// chooseEncoding returns the encoding in the byte order mark, or else the one with a name.
 func chooseEncoding(data []byte, name string) (text.Encoding, error) {
-	enc := text.Detect(data)
+	enc := text.DetectEncoding(data)
 	if len(enc.Mark) > 0 || name == "" {
 		return enc, nil
 	}
-	enc, err := text.Named(name)
+	enc, err := text.FindEncoding(name)
 	if err != nil {
 		return enc, sdk.Errorf(sdk.InvalidArgument, "%v", err)
 	}
@@ -292,8 +293,8 @@ func chooseEncoding(data []byte, name string) (text.Encoding, error) {
 	return enc, nil
 }
 
-// noteInvalid notes that the text differs from the file.
-func (w *fileWindow) noteInvalid() {
+// noteInvalidText adds a note if the text differs from the file's bytes.
+func (w *fileWindow) noteInvalidText() {
 	if w.Encoding == "utf-8" && !utf8.ValidString(w.Text) {
 		w.Note = "the file is not valid UTF-8; invalid bytes show as U+FFFD. Set encoding, such as windows-1252"
 	}

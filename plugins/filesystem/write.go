@@ -16,33 +16,33 @@ type writeInput struct {
 	DryRun     bool   `json:"dry_run,omitempty" jsonschema:"Change nothing and return the unified diff"`
 }
 
-// moduleMode is the mode of files that the module's tools make, less the umask.
-const moduleMode = 0o666
+// newFileMode is the mode of created files, before the umask.
+const newFileMode = 0o666
 
-func writeTool(m *pluginState) sdk.Tool {
+func newWriteTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("write", "Create or overwrite a file.",
-		func(ctx context.Context, req *sdk.Request[writeInput]) (moduleChange, error) {
+		func(ctx context.Context, req *sdk.Request[writeInput]) (writeOutput, error) {
 			in := req.Args
 			var given *text.Encoding
 			if in.Encoding != "" {
-				enc, err := text.Named(in.Encoding)
+				enc, err := text.FindEncoding(in.Encoding)
 				if err != nil {
-					return moduleChange{}, sdk.Errorf(sdk.InvalidArgument, "%v", err)
+					return writeOutput{}, sdk.Errorf(sdk.InvalidArgument, "%v", err)
 				}
 				given = &enc
 			}
-			if given != nil && given.Plain() && len(given.Mark) == 0 {
+			if given != nil && given.IsASCIICompatible() && len(given.Mark) == 0 {
 				given = nil // the default, which keeps what the file says of itself
 			}
-			out, err := m.applyChange(ctx, &req.Environment, fileChanges{
+			out, err := m.applyChange(ctx, &req.Environment, changeRequest{
 				tool: "write", doing: "write file", dryRun: in.DryRun,
-				edits: []fileEdit{{path: in.Path, ifMatch: in.IfMatch, parents: in.CreateDirs, mode: moduleMode,
-					make: replaceAll(in.Content, given)}},
+				edits: []fileChange{{path: in.Path, ifMatch: in.IfMatch, parents: in.CreateDirs, mode: newFileMode,
+					make: newFullReplacer(in.Content, given)}},
 			})
 			if err != nil {
-				return moduleChange{}, missingDirError(err, in.Path, in.CreateDirs)
+				return writeOutput{}, addMissingDirHint(err, in.Path, in.CreateDirs)
 			}
-			return newModuleChange(out), nil
+			return newWriteOutput(out), nil
 		},
-		changeTraits(sdk.Traits{Sets: []string{moduleSet}, Idempotent: true, Permissions: []string{"fs.write"}}))
+		withChangeTraits(sdk.Traits{Sets: []string{moduleSet}, Idempotent: true, Permissions: []string{"fs.write"}}))
 }

@@ -16,39 +16,39 @@ type writeFileInput struct {
 	DryRun  bool   `json:"dry_run,omitempty" jsonschema:"Change nothing and return the unified diff."`
 }
 
-func writeFile(m *pluginState) sdk.Tool {
+func newWriteFileTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("write_file", "Write content to a file, creating parent directories if needed.",
-		func(ctx context.Context, req *sdk.Request[writeFileInput]) (changedFile, error) {
+		func(ctx context.Context, req *sdk.Request[writeFileInput]) (changeMessage, error) {
 			in := req.Args
-			out, err := m.applyChange(ctx, &req.Environment, fileChanges{
+			out, err := m.applyChange(ctx, &req.Environment, changeRequest{
 				tool: "write_file", doing: "write file", dryRun: in.DryRun,
-				edits: []fileEdit{{path: in.Path, ifMatch: in.IfMatch, parents: true, make: replaceAll(in.Content, nil)}},
+				edits: []fileChange{{path: in.Path, ifMatch: in.IfMatch, parents: true, make: newFullReplacer(in.Content, nil)}},
 			})
 			if err != nil {
-				return changedFile{}, err
+				return changeMessage{}, err
 			}
-			return newChangedFile(fmt.Sprintf("File written: %s", hiddentext.QuoteName(in.Path)), out), nil
+			return newChangeMessage(fmt.Sprintf("File written: %s", hiddentext.QuoteName(in.Path)), out), nil
 		},
-		changeTraits(sdk.Traits{Sets: []string{picoclawSet}, TextResult: true, Idempotent: true,
+		withChangeTraits(sdk.Traits{Sets: []string{picoclawSet}, TextResult: true, Idempotent: true,
 			Permissions: []string{"fs.write"}}))
 }
 
-// replaceAll makes text the whole content of a file, in the given encoding or that of the file's byte order mark, which
-// is kept. Line endings are written as given.
-func replaceAll(content string, given *text.Encoding) func(*oldContent) ([]byte, error) {
-	return func(c *oldContent) ([]byte, error) {
+// newFullReplacer returns a function that replaces a file's contents with text, in the given encoding or that of the
+// byte order mark, which is kept. Line endings stay as given.
+func newFullReplacer(content string, given *text.Encoding) func(*originalFile) ([]byte, error) {
+	return func(c *originalFile) ([]byte, error) {
 		if given != nil {
-			return encodeFile(*given, content)
+			return encodeText(*given, content)
 		}
 		enc, err := c.detectEncoding()
 		if err != nil {
 			return nil, err
 		}
-		return encodeFile(enc, content)
+		return encodeText(enc, content)
 	}
 }
 
-func encodeFile(enc text.Encoding, content string) ([]byte, error) {
+func encodeText(enc text.Encoding, content string) ([]byte, error) {
 	data, err := enc.EncodeFile(content)
 	if err != nil {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "%v; nothing was changed", err)

@@ -2,9 +2,9 @@ package main
 
 import "github.com/picoclaw/picoclaw/sdk"
 
-// changedFile tells about a changed file beside the message that is the result.
-type changedFile struct {
-	fileOutcome
+// changeMessage is the result of edit_file, write_file and append_file: a message as text, and facts about the file.
+type changeMessage struct {
+	changedFileInfo
 	Undo string `json:"undo,omitempty" jsonschema:"The operation, for undo."`
 	Diff string `json:"diff,omitempty" jsonschema:"What a dry run would change."`
 
@@ -12,23 +12,23 @@ type changedFile struct {
 	all     []string
 }
 
-// UndoID returns the operation in the undo history.
-func (o changedFile) UndoID() string { return o.Undo }
+// UndoID returns the id in the undo history.
+func (o changeMessage) UndoID() string { return o.Undo }
 
-// Text is the message that agents know, and what else is to be known on lines of its own.
-func (o changedFile) Text() string {
+// Text returns the diff of a dry run, or the message with the notes.
+func (o changeMessage) Text() string {
 	if o.Diff != "" {
 		return o.Diff
 	}
 	return withNotes(o.message, o.all)
 }
 
-func newChangedFile(message string, out *changeOutcome) changedFile {
-	return changedFile{fileOutcome: out.Files[0], Undo: out.Undo, Diff: out.Diff, message: message, all: out.allNotes()}
+func newChangeMessage(message string, out *changeResult) changeMessage {
+	return changeMessage{changedFileInfo: out.Files[0], Undo: out.Undo, Diff: out.Diff, message: message, all: out.allNotes()}
 }
 
-// moduleChange is what the module's tools for writing return.
-type moduleChange struct {
+// writeOutput is the structured result of write and insert.
+type writeOutput struct {
 	Path      string   `json:"path"`
 	SizeBytes int64    `json:"size_bytes"`
 	Etag      string   `json:"etag" jsonschema:"Identifies the new contents: if_match of a change wants it"`
@@ -38,19 +38,19 @@ type moduleChange struct {
 	Diff      string   `json:"diff,omitempty" jsonschema:"What a dry run would change"`
 }
 
-// UndoID returns the operation in the undo history.
-func (o moduleChange) UndoID() string { return o.Undo }
+// UndoID returns the id in the undo history.
+func (o writeOutput) UndoID() string { return o.Undo }
 
-func newModuleChange(out *changeOutcome) moduleChange {
+func newWriteOutput(out *changeResult) writeOutput {
 	f := out.Files[0]
-	return moduleChange{
+	return writeOutput{
 		Path: f.Path, SizeBytes: f.SizeBytes, Etag: f.Etag, Created: f.Created, Undo: out.Undo, Notes: out.allNotes(),
 		Diff: out.Diff,
 	}
 }
 
-// changeTraits adds the traits of all tools that change files.
-func changeTraits(t sdk.Traits) sdk.Traits {
+// withChangeTraits adds the traits that all tools which change files share.
+func withChangeTraits(t sdk.Traits) sdk.Traits {
 	t.Destructive, t.Risk, t.SideEffects = true, "medium", []string{"filesystem_write"}
 	return t
 }

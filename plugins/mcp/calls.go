@@ -21,7 +21,7 @@ import (
 // toolRequest is one call of a tool.
 type toolRequest = sdk.Request[json.RawMessage]
 
-// callTracker tracks the calls in progress.
+// callTracker tracks the calls in progress, to attribute notifications to them.
 type callTracker struct {
 	mu        sync.Mutex
 	lastToken int
@@ -45,8 +45,8 @@ func (c *callTracker) beginCall(r *toolRequest) (token string, end func()) {
 	}
 }
 
-// latestCall returns the call that began last. An elicitation is attributed to it, because the protocol does not name
-// the call.
+// latestCall returns the latest of the calls in progress. An elicitation is attributed to it, because the protocol
+// does not name the call.
 func (c *callTracker) latestCall() *toolRequest {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +71,7 @@ func (c *callTracker) forwardProgress(p *mcp.ProgressNotificationParams) {
 	}
 }
 
-// forwardLog forwards a log message of the server to all calls in progress, since any of them may have caused it.
+// forwardLog forwards a log message of the server to all calls in progress, because any of them may have caused it.
 func (c *callTracker) forwardLog(p *mcp.LoggingMessageParams) {
 	message, attributes := fmt.Sprint(p.Data), []any(nil)
 	if text, ok := p.Data.(string); ok {
@@ -93,8 +93,8 @@ func (c *callTracker) forwardLog(p *mcp.LoggingMessageParams) {
 	}
 }
 
-// newHandler returns the handler that calls a tool of the server.
-func (s *mcpServer) newHandler(spec pluginpb.Spec) func(context.Context, *toolRequest) (sdk.Result, error) {
+// newToolHandler returns the handler that calls a tool of the server.
+func (s *mcpServer) newToolHandler(spec pluginpb.Spec) func(context.Context, *toolRequest) (sdk.Result, error) {
 	return func(ctx context.Context, req *toolRequest) (sdk.Result, error) {
 		link, err := s.ensureConnected(ctx, &req.Environment)
 		if err != nil {
@@ -128,8 +128,8 @@ func (s *mcpServer) newHandler(spec pluginpb.Spec) func(context.Context, *toolRe
 	}
 }
 
-// callError explains why a call has no result.
-func (s *mcpServer) callError(ctx context.Context, l *serverConn, tool string, err error) error {
+// callError returns the error for a call without a result, with the reason.
+func (s *mcpServer) callError(ctx context.Context, l *serverConnection, tool string, err error) error {
 	if ctx.Err() != nil {
 		return sdk.Errorf(sdk.Cancelled, "%s was cancelled", tool)
 	}
@@ -139,7 +139,7 @@ func (s *mcpServer) callError(ctx context.Context, l *serverConn, tool string, e
 	}
 	select {
 	case <-l.ended:
-	case <-time.After(2 * endGrace): // the server still runs, but its response is unreadable
+	case <-time.After(2 * exitGrace): // the server still runs, but its response is unreadable
 		return sdk.Errorf(sdk.Failed, "%s: %v", tool, err)
 	}
 	cause := ""

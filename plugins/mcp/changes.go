@@ -22,13 +22,13 @@ type changeRecorder struct {
 	operation   *changeOperation
 }
 
-// changeOperation records the changes of one operation.
+// changeOperation is an operation of the undo history that is in progress.
 type changeOperation struct {
 	monitor  *workspace.ChangeMonitor
 	recorder *undo.Recorder // nil if undo is disabled
 }
 
-// enableRecording prepares the recorder when the server starts.
+// enableRecording opens the undo history when the server starts for the first time.
 func (k *changeRecorder) enableRecording(id string, env *sdk.Environment) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -44,8 +44,9 @@ func (k *changeRecorder) enableRecording(id string, env *sdk.Environment) {
 	}
 }
 
-// newChangeHandler returns a function that receives the server's changes; M is the type of a change.
-func newChangeHandler[M any](notice func(*workspace.ChangeMonitor, M) error, k *changeRecorder) func(M) error {
+// newChangeObserver returns a function that passes the server's changes to the current operation; M is the type of a
+// change.
+func newChangeObserver[M any](notice func(*workspace.ChangeMonitor, M) error, k *changeRecorder) func(M) error {
 	return func(m M) error {
 		k.mu.Lock()
 		if k.env == nil {
@@ -73,8 +74,8 @@ func (k *changeRecorder) newOperation(tool string, approved bool) *changeOperati
 	return p
 }
 
-// beginCall adds a call to the operation. The returned function ends the call, and returns a note for the agent about
-// the changes and their undo id.
+// beginCall adds a call to the current operation, or starts one. end ends the call, and returns a note for the agent
+// about the changes and their undo id.
 func (k *changeRecorder) beginCall(r *toolRequest, tool string) (end func() (note, undoID string)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -24,7 +24,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/exec"
 )
 
-// childServer is a server that runs as a child process.
+// childServer is an MCP server that runs as a child process.
 type childServer struct {
 	process    *isolation.Process
 	stdin      *os.File
@@ -36,10 +36,10 @@ type childServer struct {
 
 // startChildServer starts a server as a child process.
 func startChildServer(
-	l *isolation.Isolation, p isolation.Profile, d *serverDefinition, dirs serverDirs, dir string, operator []string,
+	l *isolation.Isolation, p isolation.Profile, d *serverDefinition, dirs placeholderDirs, dir string, operator []string,
 ) (*childServer, error) {
 	env := exec.Environment(append(operator, cacheEnvironment(dirs)...), nil, slices.Concat(p.ReadOnly, p.ReadWrite))
-	lookup := envLookup(env)
+	lookup := newEnvLookup(env)
 	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
 		env = append(env, name+"="+dirs.expandPlaceholders(d.Env[name], lookup))
 	}
@@ -50,7 +50,7 @@ func startChildServer(
 	if len(argv) == 0 {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "the server has no command")
 	}
-	program, err := findProgram(argv[0], lookup("PATH"))
+	program, err := findInChildPath(argv[0], lookup("PATH"))
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func startChildServer(
 	}
 	defer pipes.Started()
 	c := &childServer{
-		stdin: pipes.In, stdout: pipes.Out, stderr: stdio.NewTail(maxStderr),
+		stdin: pipes.In, stdout: pipes.Out, stderr: stdio.NewTail(maxStderrBytes),
 		stderrDone: make(chan struct{}), stdoutDone: make(chan struct{}),
 	}
 	if c.process, err = l.Start(cmd, p); err != nil {
@@ -76,8 +76,8 @@ func startChildServer(
 	return c, nil
 }
 
-// cacheEnvironment returns variables that direct the caches of language runtimes to the state directory.
-func cacheEnvironment(dirs serverDirs) []string {
+// cacheEnvironment returns environment variables that place the caches of language runtimes in the state directory.
+func cacheEnvironment(dirs placeholderDirs) []string {
 	if dirs.state == "" {
 		return nil
 	}
@@ -87,8 +87,8 @@ func cacheEnvironment(dirs serverDirs) []string {
 	return append(env, "npm_config_offline=true", "UV_OFFLINE=1")
 }
 
-// envLookup returns a function that looks up variables in an environment; the last definition of a name wins.
-func envLookup(env []string) func(string) string {
+// newEnvLookup returns a function that looks up variables in an environment. The last definition of a name wins.
+func newEnvLookup(env []string) func(string) string {
 	return func(name string) string {
 		value := ""
 		for _, pair := range env {
@@ -100,8 +100,8 @@ func envLookup(env []string) func(string) string {
 	}
 }
 
-// findProgram looks up a program in the child's PATH.
-func findProgram(name, path string) (string, error) {
+// findInChildPath returns the path of a program in the child's PATH.
+func findInChildPath(name, path string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil
 	}
@@ -114,14 +114,14 @@ func findProgram(name, path string) (string, error) {
 	return "", sdk.Errorf(sdk.NotFound, "there is no program %s in the system's directories (%s)", name, path)
 }
 
-// maxStderr is the number of bytes of the server's standard error that are kept.
-const maxStderr = 2 << 10
+// maxStderrBytes is the number of bytes kept of the server's standard error.
+const maxStderrBytes = 2 << 10
 
-// stderrSuffix returns the end of the server's standard error for an error message.
+// stderrSuffix returns the last standard error output of the server, to append to an error message.
 func (c *childServer) stderrSuffix() string {
 	select {
 	case <-c.stderrDone:
-	case <-time.After(endGrace): // a descendant may hold it open
+	case <-time.After(exitGrace): // a descendant may hold it open
 	}
 	text, _ := c.stderr.Text()
 	if text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")); text != "" {
@@ -130,22 +130,22 @@ func (c *childServer) stderrSuffix() string {
 	return ""
 }
 
-// endGrace is the time for a server to end after its input was closed.
-const endGrace = 300 * time.Millisecond
+// exitGrace is the time for a server to exit after its input was closed.
+const exitGrace = 300 * time.Millisecond
 
 // stopServer closes the server's input, and kills the server if it does not end by itself.
 func (c *childServer) stopServer() {
 	_ = c.stdin.Close()
 	select {
 	case <-c.process.Done():
-	case <-time.After(endGrace):
+	case <-time.After(exitGrace):
 		c.process.Kill()
 		_, _ = c.process.Wait(context.Background())
 	}
 }
 
-// maxMessage is the maximum size of a server's message in bytes.
-const maxMessage = 64 << 20
+// maxMessageBytes limits a message of the server.
+const maxMessageBytes = 64 << 20
 
 // newTransport returns the MCP transport to the server. It drops lines that are not messages, because many servers
 // print a greeting.
@@ -155,7 +155,7 @@ func (c *childServer) newTransport() mcp.Transport {
 		in := bufio.NewReaderSize(c.stdout, 64<<10)
 		for {
 			line, err := readLimitedLine(in)
-			if text := bytes.TrimSpace(line); isMessage(text) {
+			if text := bytes.TrimSpace(line); isJSONRPC(text) {
 				if _, writeErr := write.Write(append(text, '\n')); writeErr != nil {
 					close(c.stdoutDone)
 					return
@@ -172,8 +172,8 @@ func (c *childServer) newTransport() mcp.Transport {
 	return &mcp.IOTransport{Reader: read, Writer: c.stdin, MaxLineLength: -1}
 }
 
-// isMessage reports whether a line is a JSON-RPC message. A log line may be JSON, too.
-func isMessage(line []byte) bool {
+// isJSONRPC reports whether a line is a JSON-RPC message. A log line may be JSON, too.
+func isJSONRPC(line []byte) bool {
 	type message struct {
 		Version string `json:"jsonrpc"`
 	}
@@ -190,14 +190,14 @@ func isMessage(line []byte) bool {
 	return err == nil && len(all) > 0 && all[0].Version == "2.0"
 }
 
-// readLimitedLine reads a line of at most maxMessage bytes.
+// readLimitedLine reads a line of at most maxMessageBytes.
 func readLimitedLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := in.ReadSlice('\n')
 		line = append(line, part...)
-		if len(line) > maxMessage {
-			return nil, fmt.Errorf("the server sent a message of more than %d bytes", maxMessage)
+		if len(line) > maxMessageBytes {
+			return nil, fmt.Errorf("the server sent a message of more than %d bytes", maxMessageBytes)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return line, err

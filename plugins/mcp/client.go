@@ -18,8 +18,8 @@ import (
 // servers do not answer.
 const stableVersion = "2025-11-25"
 
-// openSession starts an MCP session with the server. It offers elicitation, and roots if the definition says so, but
-// no sampling.
+// openSession opens an MCP session with the server. The client offers elicitation, and roots if the definition
+// requests them, but no sampling.
 func (s *mcpServer) openSession(ctx context.Context, t mcp.Transport, workspace string) (*mcp.ClientSession, error) {
 	capabilities := &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}}
 	if s.definition.Roots {
@@ -35,13 +35,13 @@ func (s *mcpServer) openSession(ctx context.Context, t mcp.Transport, workspace 
 			s.calls.forwardProgress(req.Params)
 		},
 		ToolListChangedHandler: func(ctx context.Context, req *mcp.ToolListChangedRequest) {
-			s.checkChangedLists(ctx, req.Session)
+			s.recheckTools(ctx, req.Session)
 		},
 		PromptListChangedHandler: func(ctx context.Context, req *mcp.PromptListChangedRequest) {
-			s.checkChangedLists(ctx, req.Session)
+			s.recheckTools(ctx, req.Session)
 		},
 		ResourceListChangedHandler: func(ctx context.Context, req *mcp.ResourceListChangedRequest) {
-			s.checkChangedLists(ctx, req.Session)
+			s.recheckTools(ctx, req.Session)
 		},
 	})
 	if s.definition.Roots && workspace != "" {
@@ -57,7 +57,7 @@ func (s *mcpServer) openSession(ctx context.Context, t mcp.Transport, workspace 
 	return session, nil
 }
 
-// askUser passes an elicitation to the user behind the latest call.
+// askUser passes an elicitation to the user of the latest call.
 func (s *mcpServer) askUser(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	call := s.calls.latestCall()
 	if call == nil {
@@ -82,14 +82,14 @@ func (s *mcpServer) askUser(ctx context.Context, req *mcp.ElicitRequest) (*mcp.E
 	return out, err
 }
 
-// checkChangedLists compares the server's tools with the accepted ones; if that fails, it quarantines all.
-func (s *mcpServer) checkChangedLists(ctx context.Context, session *mcp.ClientSession) {
+// recheckTools compares the server's changed tools with the accepted ones. If this fails, all tools are quarantined.
+func (s *mcpServer) recheckTools(ctx context.Context, session *mcp.ClientSession) {
 	if err := s.checkTools(ctx, session); err != nil {
 		s.quarantineAll(err)
 	}
 }
 
-// quarantineAll quarantines all tools.
+// quarantineAll quarantines all tools, with an error as the reason.
 func (s *mcpServer) quarantineAll(err error) {
 	s.toolsMu.Lock()
 	defer s.toolsMu.Unlock()
@@ -99,7 +99,7 @@ func (s *mcpServer) quarantineAll(err error) {
 	}
 }
 
-// listedTool is a tool as its server describes it.
+// listedTool is a tool, resource or prompt as the server describes it, with the hash of its definition.
 type listedTool struct {
 	Tool json.RawMessage `json:"tool"`
 	Hash string          `json:"hash"`
@@ -110,7 +110,7 @@ type listedTool struct {
 const maxTools = 1024
 
 // listTools returns the server's tools by name.
-func listTools(ctx context.Context, session *mcp.ClientSession, dirs serverDirs) (map[string]listedTool, error) {
+func listTools(ctx context.Context, session *mcp.ClientSession, dirs placeholderDirs) (map[string]listedTool, error) {
 	all := map[string]listedTool{}
 	for tool, err := range session.Tools(ctx, nil) {
 		if err != nil {
@@ -130,14 +130,14 @@ func listTools(ctx context.Context, session *mcp.ClientSession, dirs serverDirs)
 		if err != nil {
 			return nil, err
 		}
-		all[tool.Name] = listedTool{dirs.replaceDirs(text), hash, ""}
+		all[tool.Name] = listedTool{dirs.insertPlaceholders(text), hash, ""}
 	}
-	return all, listFeatures(ctx, session, dirs, all)
+	return all, listResourcesAndPrompts(ctx, session, dirs, all)
 }
 
 // newHTTPTransport returns the MCP transport to a server over HTTP. Variables in headers are placeholders of secrets,
 // which the proxy outside the sandbox replaces.
-func newHTTPTransport(d *serverDefinition, dirs serverDirs) mcp.Transport {
+func newHTTPTransport(d *serverDefinition, dirs placeholderDirs) mcp.Transport {
 	headers := http.Header{}
 	for name, value := range d.Headers {
 		headers.Set(name, dirs.expandPlaceholders(value, os.Getenv))

@@ -29,11 +29,12 @@ type acceptedTool struct {
 	Hash string `json:"hash"` // hash of the definition
 }
 
-// serverDirs are the directories that a definition can name.
-type serverDirs struct{ workspace, state, data string }
+// placeholderDirs are the directories that replace the placeholders {{workspace}}, {{state}} and {{data}} in a
+// definition.
+type placeholderDirs struct{ workspace, state, data string }
 
 // expandPlaceholders replaces {{workspace}}, {{state}}, {{data}} and ${NAME} in a text.
-func (p serverDirs) expandPlaceholders(text string, variable func(string) string) string {
+func (p placeholderDirs) expandPlaceholders(text string, variable func(string) string) string {
 	text = strings.NewReplacer("{{workspace}}", p.workspace, "{{state}}", p.state, "{{data}}", p.data).Replace(text)
 	var out strings.Builder
 	for {
@@ -49,9 +50,9 @@ func (p serverDirs) expandPlaceholders(text string, variable func(string) string
 	}
 }
 
-// replaceDirs replaces directories by their placeholders, so that descriptions are equal wherever the directories
-// are.
-func (p serverDirs) replaceDirs(text []byte) []byte {
+// insertPlaceholders replaces the directories in a text with their placeholders, so that a description has the same
+// hash on every machine.
+func (p placeholderDirs) insertPlaceholders(text []byte) []byte {
 	for _, dir := range [][2]string{{p.workspace, "{{workspace}}"}, {p.state, "{{state}}"}, {p.data, "{{data}}"}} {
 		if len(dir[0]) > 1 {
 			text = bytes.ReplaceAll(text, []byte(dir[0]), []byte(dir[1]))
@@ -60,8 +61,8 @@ func (p serverDirs) replaceDirs(text []byte) []byte {
 	return text
 }
 
-// hashTool hashes a tool's definition: everything that the model sees of it.
-func (p serverDirs) hashTool(t *mcp.Tool) (string, error) {
+// hashTool returns the hash of a tool's definition: everything that the model sees of the tool.
+func (p placeholderDirs) hashTool(t *mcp.Tool) (string, error) {
 	text, err := json.Marshal(map[string]any{
 		"name": t.Name, "title": t.Title, "description": t.Description, "annotations": t.Annotations,
 		"input": t.InputSchema, "output": t.OutputSchema,
@@ -69,5 +70,5 @@ func (p serverDirs) hashTool(t *mcp.Tool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%x", sha256.Sum256(p.replaceDirs(text))), nil
+	return fmt.Sprintf("%x", sha256.Sum256(p.insertPlaceholders(text))), nil
 }

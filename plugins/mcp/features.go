@@ -14,28 +14,29 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// listFeatures adds the server's resources and prompts to a list, by "resource:" and the URI, or "prompt:" and the name.
-func listFeatures(ctx context.Context, session *mcp.ClientSession, dirs serverDirs, all map[string]listedTool) error {
+// listResourcesAndPrompts adds the server's resources and prompts to all, by "resource:" and the URI, or "prompt:"
+// and the name.
+func listResourcesAndPrompts(ctx context.Context, session *mcp.ClientSession, dirs placeholderDirs, all map[string]listedTool) error {
 	said := session.InitializeResult()
 	if said == nil || said.Capabilities == nil {
 		return nil
 	}
 	var err error
 	if said.Capabilities.Resources != nil {
-		err = addListed(all, dirs, pluginpb.ResourceKind, session.Resources(ctx, nil), func(r *mcp.Resource) string { return r.URI })
+		err = hashFeatures(all, dirs, pluginpb.ResourceKind, session.Resources(ctx, nil), func(r *mcp.Resource) string { return r.URI })
 		if err == nil {
-			err = addListed(all, dirs, pluginpb.ResourceKind, session.ResourceTemplates(ctx, nil),
+			err = hashFeatures(all, dirs, pluginpb.ResourceKind, session.ResourceTemplates(ctx, nil),
 				func(r *mcp.ResourceTemplate) string { return r.URITemplate })
 		}
 	}
 	if said.Capabilities.Prompts != nil && err == nil {
-		err = addListed(all, dirs, pluginpb.PromptKind, session.Prompts(ctx, nil), func(p *mcp.Prompt) string { return p.Name })
+		err = hashFeatures(all, dirs, pluginpb.PromptKind, session.Prompts(ctx, nil), func(p *mcp.Prompt) string { return p.Name })
 	}
 	return err
 }
 
-// addListed adds what a server lists of a kind.
-func addListed[T any](all map[string]listedTool, dirs serverDirs, kind string, listed iter.Seq2[T, error], name func(T) string) error {
+// hashFeatures adds listed resources or prompts to all, with their hashes.
+func hashFeatures[T any](all map[string]listedTool, dirs placeholderDirs, kind string, listed iter.Seq2[T, error], name func(T) string) error {
 	for one, err := range listed {
 		if err != nil {
 			if strings.Contains(err.Error(), "Method not found") || strings.Contains(err.Error(), "method not found") {
@@ -54,14 +55,14 @@ func addListed[T any](all map[string]listedTool, dirs serverDirs, kind string, l
 		if err != nil {
 			return err
 		}
-		text = dirs.replaceDirs(text)
+		text = dirs.insertPlaceholders(text)
 		all[key] = listedTool{text, fmt.Sprintf("%x", sha256.Sum256(text)), kind}
 	}
 	return nil
 }
 
-// featureReader reads a resource or prompt of the server by its own name.
-type featureReader func(ctx context.Context, link *serverConn, name string, values map[string]string) (sdk.Result, error)
+// featureReader reads a resource or gets a prompt of the server. name is the server's own name for it.
+type featureReader func(ctx context.Context, link *serverConnection, name string, values map[string]string) (sdk.Result, error)
 
 // newFeatureHandler returns the handler that reads a resource or prompt of the server.
 func (s *mcpServer) newFeatureHandler(spec pluginpb.Spec, kind string, read featureReader,
@@ -92,7 +93,7 @@ func (s *mcpServer) newFeatureHandler(spec pluginpb.Spec, kind string, read feat
 }
 
 // readResource reads a resource of the server.
-func (s *mcpServer) readResource(ctx context.Context, link *serverConn, uri string, values map[string]string) (sdk.Result, error) {
+func (s *mcpServer) readResource(ctx context.Context, link *serverConnection, uri string, values map[string]string) (sdk.Result, error) {
 	template, err := pluginpb.ParseURITemplate(uri)
 	if err != nil {
 		return sdk.Result{}, err
@@ -109,7 +110,7 @@ func (s *mcpServer) readResource(ctx context.Context, link *serverConn, uri stri
 }
 
 // getPrompt gets a prompt of the server.
-func (s *mcpServer) getPrompt(ctx context.Context, link *serverConn, name string, values map[string]string) (sdk.Result, error) {
+func (s *mcpServer) getPrompt(ctx context.Context, link *serverConnection, name string, values map[string]string) (sdk.Result, error) {
 	response, err := link.session.GetPrompt(ctx, &mcp.GetPromptParams{Name: name, Arguments: values})
 	if err != nil {
 		return sdk.Result{}, err

@@ -70,7 +70,7 @@ func newPlugin(m *pluginpb.Manifest, d *serverDefinition) (sdk.Plugin, error) {
 		ID: m.ID, Version: m.Version, Doc: m.Doc, Grants: sdk.Grants(m.Grants), FullNames: m.FullNames, Stop: s.shutdown,
 	}
 	for _, spec := range m.Tools {
-		p.Tools = append(p.Tools, sdk.NewSpecTool(spec, s.newHandler(spec)))
+		p.Tools = append(p.Tools, sdk.NewSpecTool(spec, s.newToolHandler(spec)))
 	}
 	for _, spec := range m.Resources {
 		p.Resources = append(p.Resources, sdk.NewSpecTool(spec, s.newFeatureHandler(spec, pluginpb.ResourceKind, s.readResource)))

@@ -12,8 +12,8 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// serverInfo is the result of a probe: a server's description of itself.
-type serverInfo struct {
+// probeResult is the server's description of itself: tools, resources and prompts.
+type probeResult struct {
 	Name         string                `json:"name"`
 	Title        string                `json:"title,omitempty"`
 	Version      string                `json:"version"`
@@ -21,8 +21,8 @@ type serverInfo struct {
 	Tools        map[string]listedTool `json:"tools"` // by the server's names
 }
 
-// probeServer starts the server of the definition that it reads from in, in this process's own sandbox, and writes
-// the server's description. It calls no tool.
+// probeServer starts the server of the definition in the input, in this process's own sandbox, and writes the
+// server's description of itself to out. No tool is called.
 func probeServer(in io.Reader, out io.Writer) error {
 	var input struct {
 		serverDefinition
@@ -35,7 +35,7 @@ func probeServer(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	dirs := serverDirs{workspace: input.Workspace, state: input.State, data: input.Data}
+	dirs := placeholderDirs{workspace: input.Workspace, state: input.State, data: input.Data}
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	var transport mcp.Transport
@@ -53,9 +53,9 @@ func probeServer(in io.Reader, out io.Writer) error {
 	}
 	session, err := s.openSession(ctx, transport, dirs.workspace)
 	if err != nil {
-		return s.startError(child, err)
+		return s.failStart(child, err)
 	}
-	info := serverInfo{}
+	info := probeResult{}
 	if r := session.InitializeResult(); r != nil {
 		info.Instructions = r.Instructions
 		if r.ServerInfo != nil {
@@ -63,7 +63,7 @@ func probeServer(in io.Reader, out io.Writer) error {
 		}
 	}
 	if info.Tools, err = listTools(ctx, session, dirs); err != nil {
-		return s.startError(child, err)
+		return s.failStart(child, err)
 	}
 	return json.NewEncoder(out).Encode(info)
 }

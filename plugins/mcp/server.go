@@ -20,32 +20,32 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// mcpServer is the one server of this process. It starts at the first call.
+// mcpServer is the MCP server of this plugin. It starts at the first call.
 type mcpServer struct {
 	id         string
 	definition *serverDefinition
 	launcher   *isolation.Isolation // nil for a server over HTTP
 	calls      *callTracker
-	dirs       serverDirs
+	dirs       placeholderDirs
 	changes    changeRecorder
 
 	startMu      sync.Mutex
-	conn         *serverConn // nil while the server does not run
-	selfConfined bool        // this process has restricted itself
+	conn         *serverConnection // nil while the server does not run
+	selfConfined bool              // this process has restricted itself
 	outputs      map[string]*jsonschema.Resolved
 
 	toolsMu     sync.Mutex
 	quarantined map[string]string // reasons by picoclaw's names of tools
 }
 
-// serverConn is the connection to a running server.
-type serverConn struct {
+// serverConnection is the connection to a running server.
+type serverConnection struct {
 	session *mcp.ClientSession
 	child   *childServer  // nil for a server over HTTP
 	ended   chan struct{} // closed when session and child have ended
 }
 
-// newServer returns a server without starting it.
+// newServer returns a server that is not started yet.
 func newServer(id string, d *serverDefinition) (*mcpServer, error) {
 	s := &mcpServer{id: id, definition: d, calls: newCallTracker()}
 	if d.URL != "" {
@@ -60,7 +60,7 @@ func newServer(id string, d *serverDefinition) (*mcpServer, error) {
 const startTimeout = 60 * time.Second
 
 // ensureConnected starts the server if it does not run, and compares its tools with the accepted ones.
-func (s *mcpServer) ensureConnected(ctx context.Context, env *sdk.Environment) (*serverConn, error) {
+func (s *mcpServer) ensureConnected(ctx context.Context, env *sdk.Environment) (*serverConnection, error) {
 	s.startMu.Lock()
 	defer s.startMu.Unlock()
 	if s.conn != nil && !s.conn.hasEnded(ctx) {
@@ -68,11 +68,11 @@ func (s *mcpServer) ensureConnected(ctx context.Context, env *sdk.Environment) (
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	dirs := serverDirs{workspace: env.Workspace.Dir(), state: env.StateDir, data: env.DataDir}
-	if s.dirs == (serverDirs{}) { // fixed for the life of this process
+	dirs := placeholderDirs{workspace: env.Workspace.Dir(), state: env.StateDir, data: env.DataDir}
+	if s.dirs == (placeholderDirs{}) { // fixed for the life of this process
 		s.dirs = dirs
 	}
-	l := &serverConn{ended: make(chan struct{})}
+	l := &serverConnection{ended: make(chan struct{})}
 	var transport mcp.Transport
 	if s.definition.URL != "" {
 		transport = newHTTPTransport(s.definition, dirs)
@@ -89,7 +89,7 @@ func (s *mcpServer) ensureConnected(ctx context.Context, env *sdk.Environment) (
 		err = s.checkTools(ctx, l.session)
 	}
 	if err != nil {
-		return nil, s.startError(l.child, err)
+		return nil, s.failStart(l.child, err)
 	}
 	s.conn = l
 	go s.awaitEnd(l)
@@ -97,7 +97,7 @@ func (s *mcpServer) ensureConnected(ctx context.Context, env *sdk.Environment) (
 }
 
 // hasEnded reports whether the server has ended. If its output has ended, it waits for the rest.
-func (l *serverConn) hasEnded(ctx context.Context) bool {
+func (l *serverConnection) hasEnded(ctx context.Context) bool {
 	var stdoutDone <-chan struct{}
 	if l.child != nil {
 		stdoutDone = l.child.stdoutDone
@@ -117,7 +117,7 @@ func (l *serverConn) hasEnded(ctx context.Context) bool {
 }
 
 // startProcess starts the server as a child, with this process's own access and the state directory.
-func (s *mcpServer) startProcess(env *sdk.Environment, dirs serverDirs) (*childServer, error) {
+func (s *mcpServer) startProcess(env *sdk.Environment, dirs placeholderDirs) (*childServer, error) {
 	profile := isolation.Profile{
 		Name: s.id, Exec: true, Network: env.Grants.Network, Confine: env.Exec.Confine, Nested: env.Exec.Sandboxed,
 		ReadOnly: env.Exec.ReadOnly, ReadWrite: env.Exec.ReadWrite, Limits: env.Exec.Limits,
@@ -135,7 +135,7 @@ func (s *mcpServer) startProcess(env *sdk.Environment, dirs serverDirs) (*childS
 	}
 	if env.Exec.Confine && env.Grants.Workspace == sdk.WorkspaceAccess {
 		s.changes.enableRecording(s.id, env)
-		profile.Notice = newChangeHandler((*workspace.ChangeMonitor).Notice, &s.changes)
+		profile.Notice = newChangeObserver((*workspace.ChangeMonitor).Notice, &s.changes)
 	}
 	if !s.selfConfined {
 		// A process can only restrict itself, and children inherit that.
@@ -147,8 +147,8 @@ func (s *mcpServer) startProcess(env *sdk.Environment, dirs serverDirs) (*childS
 	return startChildServer(s.launcher, profile, s.definition, dirs, dir, env.Exec.Env)
 }
 
-// startError ends the child, and returns an error with the end of its standard error.
-func (s *mcpServer) startError(c *childServer, err error) error {
+// failStart stops the child, and returns an error with the child's last standard error output.
+func (s *mcpServer) failStart(c *childServer, err error) error {
 	if c == nil {
 		return sdk.Errorf("unavailable", "can't connect to the server %s: %v", s.id, err)
 	}
@@ -156,9 +156,9 @@ func (s *mcpServer) startError(c *childServer, err error) error {
 	return sdk.Errorf("unavailable", "the server %s did not start: %v%s", s.id, err, c.stderrSuffix())
 }
 
-// awaitEnd waits for the end of the server or session and cleans up. The next call restarts the server. Restarting is
-// not left to the host, which may learn of the end only after the next call.
-func (s *mcpServer) awaitEnd(l *serverConn) {
+// awaitEnd waits until the server or session ends, and cleans up. The next call restarts the server. The host might
+// learn of the end only after the next call, so it can't restart the server.
+func (s *mcpServer) awaitEnd(l *serverConnection) {
 	_ = l.session.Wait()
 	if l.child != nil {
 		l.child.stopServer()
@@ -167,7 +167,7 @@ func (s *mcpServer) awaitEnd(l *serverConn) {
 	close(l.ended)
 }
 
-// shutdown ends the server when the plugin ends.
+// shutdown stops the server when the plugin ends.
 func (s *mcpServer) shutdown(context.Context) {
 	s.startMu.Lock()
 	defer s.startMu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/undo"
 )
 
-// commandEffects are a command's changes of the workspace.
+// commandEffects are the effects of a command on the workspace: changes, refusals and quarantined files.
 type commandEffects struct {
 	Changes    *workspaceChanges `json:"changes,omitempty"`      // what it has changed
 	NotCovered []string          `json:"not_covered,omitempty"`  // what undo can't bring back
@@ -19,7 +19,7 @@ type commandEffects struct {
 	Conflicts []undo.Conflict `json:"conflicts,omitempty"` // paths that this left as they are
 }
 
-// UndoID returns the operation in the undo history.
+// UndoID returns the id in the undo history.
 func (e commandEffects) UndoID() string {
 	if e.Changes == nil {
 		return ""
@@ -27,14 +27,14 @@ func (e commandEffects) UndoID() string {
 	return e.Changes.Undo
 }
 
-// workspaceChanges are the files a command changed in the workspace.
+// workspaceChanges lists the files that a command changed in the workspace.
 type workspaceChanges struct {
 	Undo string `json:"undo,omitempty"` // the operation that undo takes back
 	undo.Changes
 }
 
-// describeEffects returns the effects of a finished command, for programs and as notes.
-func describeEffects(o *sessions.Outcome) (out commandEffects, notes []string) {
+// describeEffects returns the effects of a finished command as structured result, and as notes.
+func describeEffects(o *sessions.WorkspaceOutcome) (out commandEffects, notes []string) {
 	if c := o.Changes.Changes; c.Made+c.Changed+c.Moved+c.Deleted > 0 {
 		out.Changes = &workspaceChanges{Undo: o.Changes.ID, Changes: c}
 	}

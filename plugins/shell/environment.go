@@ -7,18 +7,19 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/exec"
 )
 
-// noEditor is a command that fails in place of an editor, which would wait for keys until the timeout.
-const noEditor = `sh -c 'echo "there is no terminal for an editor: give the text as an argument (git commit -m), or set pty" >&2; exit 1'`
+// failingEditor is a command that fails in place of an editor. An editor would wait for keys until the timeout.
+const failingEditor = `sh -c 'echo "there is no terminal for an editor: give the text as an argument (git commit -m), or set pty" >&2; exit 1'`
 
-// noTerminal are variables of commands without a terminal. EDITOR leaves git's core.editor in force.
-var noTerminal = []string{
-	"TERM=dumb", "PAGER=cat", "GIT_TERMINAL_PROMPT=0", "DEBIAN_FRONTEND=noninteractive", "EDITOR=" + noEditor,
+// noTerminalVariables are environment variables for commands without a terminal. EDITOR has a lower rank than git's
+// core.editor.
+var noTerminalVariables = []string{
+	"TERM=dumb", "PAGER=cat", "GIT_TERMINAL_PROMPT=0", "DEBIAN_FRONTEND=noninteractive", "EDITOR=" + failingEditor,
 }
 
-// commandEnvironment returns the environment of a command. The operator's variables win over the defaults for commands
-// with or without a terminal, and the call's over both.
+// commandEnvironment returns the environment of a command. The operator's variables override the defaults, and the
+// call's variables override both.
 func commandEnvironment(settings exec.Settings, call map[string]string, visible []string, terminal bool) []string {
-	defaults := noTerminal
+	defaults := noTerminalVariables
 	if terminal {
 		defaults = nil
 		if term := os.Getenv("TERM"); term == "" || term == "dumb" { // a service's

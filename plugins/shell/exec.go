@@ -30,7 +30,7 @@ type execInput struct {
 	Cols           int               `json:"cols,omitempty" jsonschema:"Width of the terminal." minimum:"1" maximum:"1000"`
 }
 
-// terminalSize returns the size of the requested terminal; nil for none.
+// terminalSize returns the size of the requested terminal; nil if none is requested.
 func (in execInput) terminalSize() *pty.Size {
 	if !in.PTY {
 		return nil
@@ -53,7 +53,7 @@ type execOutput struct {
 	commandEffects
 }
 
-// Text returns the output and notes.
+// Text returns the output followed by the notes.
 func (o execOutput) Text() string {
 	if o.Note == "" {
 		return o.Output
@@ -65,7 +65,7 @@ func (o execOutput) Text() string {
 	return text + "[" + o.Note + "]"
 }
 
-func (s *shellPlugin) execTool() sdk.Tool {
+func (s *shellPlugin) newExecTool() sdk.Tool {
 	return sdk.NewTool("exec", "Run a shell command in the workspace and return its output.", s.runCommand,
 		sdk.Traits{
 			Destructive: true, OpenWorld: true, TextResult: true, Sets: []string{"picoclaw"},
@@ -79,10 +79,10 @@ func (s *shellPlugin) runCommand(ctx context.Context, req *sdk.Request[execInput
 			"there is no command to run").WithHint("command is the line that the shell shall run")
 	}
 	if req.Args.Background {
-		return s.startBackground(req)
+		return s.startBackgroundCommand(req)
 	}
 	record := output.NewOutputRecord(func() (output.OutputFile, error) { return output.NewOutputFile(req.Workspace.Dir()) })
-	live := output.NewLiveOutput(req.Stdout, req.Stderr)
+	live := output.NewLiveForwarder(req.Stdout, req.Stderr)
 	running, err := s.startCommand(req, func(stream int, p []byte) {
 		record.AddBytes(stream, p)
 		live.AddBytes(stream, p)
@@ -92,29 +92,29 @@ func (s *shellPlugin) runCommand(ctx context.Context, req *sdk.Request[execInput
 		return execOutput{}, err
 	}
 	if req.Args.Stdin != "" {
-		running.FeedInput(req.Args.Stdin)
+		running.WriteAndCloseInput(req.Args.Stdin)
 	}
-	ended := waitForEnd(ctx, running.RunningCommand, effectiveTimeout(req.Exec.Timeout, req.Args.Timeout))
+	ended := waitForCommand(ctx, running.RunningCommand, effectiveTimeout(req.Exec.Timeout, req.Args.Timeout))
 	<-running.Done()
 	live.Close()
 	exit, err := running.ExitStatus()
 	if err != nil && ended == nil {
 		return execOutput{}, fmt.Errorf("wait for the command: %w", err)
 	}
-	out := commandResult(record, exit)
+	out := newExecOutput(record, exit)
 	out.Millis = time.Since(running.Began).Milliseconds()
-	out.addNote(s.firstWarning(req.Environment))
-	done, notes := describeEffects(&running.Outcome)
+	out.addNote(s.warnOnce(req.Environment))
+	done, notes := describeEffects(&running.WorkspaceOutcome)
 	out.commandEffects = done
 	out.addNote(strings.Join(notes, "\n"))
 	if ended != nil {
-		return out, explainTimeout(ended, req.Exec.Timeout, req.Args.Timeout)
+		return out, addTimeoutNote(ended, req.Exec.Timeout, req.Args.Timeout)
 	}
-	return out, exitError(exit)
+	return out, newExitError(exit)
 }
 
-// waitForEnd waits for a command, and ends it on a timeout or cancellation with an error.
-func waitForEnd(ctx context.Context, running *command.RunningCommand, limit time.Duration) *sdk.Error {
+// waitForCommand waits for a command. On a timeout or cancellation it stops the command and returns an error.
+func waitForCommand(ctx context.Context, running *command.RunningCommand, limit time.Duration) *sdk.Error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	var why *sdk.Error
@@ -131,8 +131,8 @@ func waitForEnd(ctx context.Context, running *command.RunningCommand, limit time
 	return why
 }
 
-// commandResult returns the result of a finished command.
-func commandResult(record *output.OutputRecord, exit isolation.ExitStatus) execOutput {
+// newExecOutput returns the result of a finished command.
+func newExecOutput(record *output.OutputRecord, exit isolation.ExitStatus) execOutput {
 	out := execOutput{ExitCode: exit.Code}
 	if exit.Signal != nil {
 		out.Signal = exit.Signal.String()
@@ -162,16 +162,16 @@ func (o *execOutput) addNote(text string) {
 	o.Note += text
 }
 
-// fileTooLarge is the exit status of a shell whose program got SIGXFSZ, and of a command that got it itself.
-const fileTooLarge = 128 + 25
+// exitFileTooLarge is the exit code after SIGXFSZ, of a command or of the shell that ran it.
+const exitFileTooLarge = 128 + 25
 
-// exitError returns the error of a failed command; nil on success.
-func exitError(exit isolation.ExitStatus) error {
+// newExitError returns the error for a command that failed; nil for success.
+func newExitError(exit isolation.ExitStatus) error {
 	switch {
 	case exit.Exceeded != "":
 		return sdk.Errorf("limit_exceeded", "the command was ended: it used %s", exit.Exceeded).
 			WithHint("tools.exec.limits sets the limits of commands")
-	case exit.Code == fileTooLarge:
+	case exit.Code == exitFileTooLarge:
 		return (&sdk.Error{Code: "exit_status", Message: exit.String()}).
 			WithHint("a file became larger than tools.exec.limits.file_size")
 	case !exit.Success():
@@ -180,9 +180,9 @@ func exitError(exit isolation.ExitStatus) error {
 	return nil
 }
 
-// startBackground starts a command and returns at once.
-func (s *shellPlugin) startBackground(req *sdk.Request[execInput]) (execOutput, error) {
-	session, err := s.sessions.StartSession(func() (*sessions.Session, error) {
+// startBackgroundCommand starts a command in a session and returns without waiting for it.
+func (s *shellPlugin) startBackgroundCommand(req *sdk.Request[execInput]) (execOutput, error) {
+	session, err := s.sessions.StartSession(func() (*sessions.BackgroundSession, error) {
 		ring, err := output.NewOutputRing(os.TempDir())
 		if err != nil {
 			return nil, fmt.Errorf("make room for the command's output: %w", err)
@@ -192,9 +192,9 @@ func (s *shellPlugin) startBackground(req *sdk.Request[execInput]) (execOutput, 
 			_ = ring.Close()
 			return nil, err
 		}
-		return &sessions.Session{Command: req.Args.Command, PTY: req.Args.PTY, Running: running.RunningCommand, Ring: ring,
-			Began: running.Began, Outcome: &running.Outcome,
-			Given: guardCommand(req), Input: req.Args.Stdin}, nil
+		return &sessions.BackgroundSession{Command: req.Args.Command, PTY: req.Args.PTY, Running: running.RunningCommand, Ring: ring,
+			Began: running.Began, Outcome: &running.WorkspaceOutcome,
+			Given: newGuardCommand(req), Input: req.Args.Stdin}, nil
 	})
 	if errors.Is(err, sessions.ErrFull) {
 		return execOutput{}, sdk.Errorf(sdk.Conflict, "%v", err).WithHint("end one with process (action kill)")
@@ -203,7 +203,7 @@ func (s *shellPlugin) startBackground(req *sdk.Request[execInput]) (execOutput, 
 		return execOutput{}, err
 	}
 	if req.Args.Stdin != "" {
-		session.Running.FeedInput(req.Args.Stdin)
+		session.Running.WriteAndCloseInput(req.Args.Stdin)
 	}
 	if req.Args.Timeout > 0 {
 		limit := time.Duration(req.Args.Timeout) * time.Second
@@ -218,11 +218,11 @@ func (s *shellPlugin) startBackground(req *sdk.Request[execInput]) (execOutput, 
 	out := execOutput{Session: session.ID}
 	out.addNote("started in the background as " + session.ID + "; process (action poll, session " + session.ID +
 		") reads its output")
-	out.addNote(s.firstWarning(req.Environment))
+	out.addNote(s.warnOnce(req.Environment))
 	return out, nil
 }
 
-// effectiveTimeout returns the requested timeout, up to the operator's.
+// effectiveTimeout returns the requested timeout, limited to the operator's.
 func effectiveTimeout(configured time.Duration, asked int) time.Duration {
 	if configured <= 0 {
 		configured = time.Minute
@@ -233,8 +233,8 @@ func effectiveTimeout(configured time.Duration, asked int) time.Duration {
 	return configured
 }
 
-// explainTimeout says that a call asked for a longer timeout than the operator's.
-func explainTimeout(ended *sdk.Error, configured time.Duration, asked int) *sdk.Error {
+// addTimeoutNote adds to an error that the call requested a longer timeout than the operator allows.
+func addTimeoutNote(ended *sdk.Error, configured time.Duration, asked int) *sdk.Error {
 	if limit := time.Duration(asked) * time.Second; ended.Code == sdk.Timeout && limit > effectiveTimeout(configured, asked) {
 		return ended.WithHint("%s were asked for, and tools.exec.timeout_seconds allows %s; run it in parts, or in the background",
 			limit, effectiveTimeout(configured, asked))
@@ -242,7 +242,7 @@ func explainTimeout(ended *sdk.Error, configured time.Duration, asked int) *sdk.
 	return ended
 }
 
-func orDot(dir string) string { return cmp.Or(dir, ".") }
+func defaultDir(dir string) string { return cmp.Or(dir, ".") }
 
-// argumentError adds the name of an argument to an error.
-func argumentError(argument string, err error) error { return fmt.Errorf("%s: %w", argument, err) }
+// wrapArgumentError adds the name of an argument to an error.
+func wrapArgumentError(argument string, err error) error { return fmt.Errorf("%s: %w", argument, err) }

@@ -36,6 +36,7 @@ func main() {
 	}}))
 }
 
+// newPlugin returns the plugin with its tools.
 func newPlugin(s *shellPlugin) sdk.Plugin {
 	return sdk.Plugin{
 		ID:      "shell",
@@ -43,8 +44,8 @@ func newPlugin(s *shellPlugin) sdk.Plugin {
 		Doc:     "Runs commands in the workspace.",
 		Grants: sdk.Grants{Workspace: sdk.WorkspaceAccess, Exec: true, Network: true, Takeback: true,
 			Secrets: []string{"*"}},
-		Tools: []sdk.Tool{s.execTool(), s.processTool()},
-		Stop:  s.stopAll,
+		Tools: []sdk.Tool{s.newExecTool(), s.newProcessTool()},
+		Stop:  s.shutdown,
 		Busy:  func() bool { return len(s.sessions.ListSessions()) > 0 }, // one that is over may still be asked for its output
 	}
 }

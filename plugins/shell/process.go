@@ -30,7 +30,7 @@ type processInput struct {
 	Cols    int    `json:"cols,omitempty" jsonschema:"resize: width of the terminal." minimum:"1" maximum:"1000"`
 }
 
-// processOutput is about one command, or a list of them.
+// processOutput is the structured result about one background command, or a list of them.
 type processOutput struct {
 	Session  string `json:"session,omitempty"`
 	Command  string `json:"command,omitempty"`
@@ -41,20 +41,20 @@ type processOutput struct {
 	Unread   int64  `json:"unread_bytes,omitempty"`
 	Seconds  *int64 `json:"seconds,omitempty"` // since it was started
 
-	Output string         `json:"output,omitempty"`
-	Cursor int64          `json:"cursor,omitempty"`     // where to go on
-	Lost   int64          `json:"lost_bytes,omitempty"` // bytes before output that were read once and are no longer kept
-	More   bool           `json:"more,omitempty"`       // there is more output now
-	List   []SessionState `json:"sessions,omitempty"`
+	Output string        `json:"output,omitempty"`
+	Cursor int64         `json:"cursor,omitempty"`     // where to go on
+	Lost   int64         `json:"lost_bytes,omitempty"` // bytes before output that were read once and are no longer kept
+	More   bool          `json:"more,omitempty"`       // there is more output now
+	List   []sessionInfo `json:"sessions,omitempty"`
 
 	commandEffects // of a command that is over
 
-	one   *SessionState // whom it is about, unless it is a list
+	one   *sessionInfo // whom it is about, unless it is a list
 	notes []string
 }
 
-// SessionState is the state of a background command.
-type SessionState struct {
+// sessionInfo describes a background command in the result.
+type sessionInfo struct {
 	Session  string `json:"session"`
 	Command  string `json:"command"`
 	Running  bool   `json:"running"`
@@ -65,7 +65,7 @@ type SessionState struct {
 	Seconds  int64  `json:"seconds"` // since it was started
 }
 
-// Text returns the output read, and a line for each command.
+// Text returns the polled output, and a line for each command.
 func (o processOutput) Text() string {
 	var b strings.Builder
 	if o.Lost > 0 {
@@ -76,7 +76,7 @@ func (o processOutput) Text() string {
 		b.WriteByte('\n')
 	}
 	if o.one != nil {
-		b.WriteString("[" + o.one.Session + " is " + o.one.stateText())
+		b.WriteString("[" + o.one.Session + " is " + o.one.describeState())
 		if o.Cursor > 0 {
 			fmt.Fprintf(&b, "; next: cursor=%d", o.Cursor)
 		}
@@ -87,7 +87,7 @@ func (o processOutput) Text() string {
 		return b.String()
 	}
 	for _, p := range o.List {
-		fmt.Fprintf(&b, "%s  %s  %d s  %q\n", p.Session, p.stateText(), p.Seconds, p.Command)
+		fmt.Fprintf(&b, "%s  %s  %d s  %q\n", p.Session, p.describeState(), p.Seconds, p.Command)
 	}
 	if b.Len() == 0 {
 		return "there are no background commands"
@@ -95,8 +95,8 @@ func (o processOutput) Text() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// stateText describes the state in a few words.
-func (p SessionState) stateText() string {
+// describeState returns the state in a few words.
+func (p sessionInfo) describeState() string {
 	state := "ended"
 	switch {
 	case p.Running:
@@ -114,23 +114,23 @@ func (p SessionState) stateText() string {
 	return state
 }
 
-func (s *shellPlugin) processTool() sdk.Tool {
-	return sdk.NewTool("process", "List the commands that run in the background, read their output, write to them, send them signals, end them.", s.runAction,
+func (s *shellPlugin) newProcessTool() sdk.Tool {
+	return sdk.NewTool("process", "List the commands that run in the background, read their output, write to them, send them signals, end them.", s.runProcessAction,
 		sdk.Traits{
 			Destructive: true, OpenWorld: true, TextResult: true, Sets: []string{"picoclaw"},
 			Permissions: []string{"exec"}, Risk: "high", SideEffects: []string{"process"},
 		})
 }
 
-// maxPollBytes limits one poll.
+// maxPollBytes limits the output in one poll.
 const maxPollBytes = 128 << 10
 
-func (s *shellPlugin) runAction(ctx context.Context, req *sdk.Request[processInput]) (processOutput, error) {
+func (s *shellPlugin) runProcessAction(ctx context.Context, req *sdk.Request[processInput]) (processOutput, error) {
 	in := req.Args
 	if in.Action == "list" {
 		out := processOutput{}
 		for _, session := range s.sessions.ListSessions() {
-			out.List = append(out.List, stateOf(session))
+			out.List = append(out.List, newSessionInfo(session))
 		}
 		return out, nil
 	}
@@ -153,7 +153,7 @@ func (s *shellPlugin) runAction(ctx context.Context, req *sdk.Request[processInp
 				"writing to a background command is refused: only the guard would check a shell's input").
 				WithHint("set isolation.enabled, or use a kernel with Landlock (Linux 5.13)")
 		}
-		return writeSession(req.Environment, session, in)
+		return writeSessionInput(req.Environment, session, in)
 	case "signal":
 		return signalSession(session, in)
 	case "resize":
@@ -166,10 +166,10 @@ func (s *shellPlugin) runAction(ctx context.Context, req *sdk.Request[processInp
 	case "kill":
 		session.StopSession("killed")
 	}
-	return sessionOutput(session), nil
+	return newSessionOutput(session), nil
 }
 
-func pollSession(ctx context.Context, session *sessions.Session, in processInput) (processOutput, error) {
+func pollSession(ctx context.Context, session *sessions.BackgroundSession, in processInput) (processOutput, error) {
 	cursor, _ := session.Ring.Cursors()
 	if in.Cursor != nil {
 		cursor = max(*in.Cursor, 0)
@@ -183,17 +183,17 @@ func pollSession(ctx context.Context, session *sessions.Session, in processInput
 		return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "cursor %d is behind the end of the output, which is at %d",
 			cursor, end)
 	}
-	piece, err := session.Ring.ReadFrom(cursor, maxPollBytes, session.IsOver())
+	piece, err := session.Ring.ReadOutput(cursor, maxPollBytes, session.HasEnded())
 	if err != nil {
 		return processOutput{}, fmt.Errorf("read the output of %s: %w", session.ID, err)
 	}
-	out := sessionOutput(session)
+	out := newSessionOutput(session)
 	out.Output, out.Cursor, out.Lost, out.More = string(piece.Data), piece.Next, piece.Lost, piece.More
 	return out, nil
 }
 
-func writeSession(env sdk.Environment, session *sessions.Session, in processInput) (processOutput, error) {
-	if session.IsOver() {
+func writeSessionInput(env sdk.Environment, session *sessions.BackgroundSession, in processInput) (processOutput, error) {
+	if session.HasEnded() {
 		return processOutput{}, sdk.Errorf(sdk.Conflict, "%s is over; nothing can be written to it", session.ID)
 	}
 	if err := checkInput(env, session, in.Data); err != nil {
@@ -215,10 +215,10 @@ func writeSession(env sdk.Environment, session *sessions.Session, in processInpu
 			return processOutput{}, fmt.Errorf("end the input of %s: %w", session.ID, err)
 		}
 	}
-	return sessionOutput(session), nil
+	return newSessionOutput(session), nil
 }
 
-func signalSession(session *sessions.Session, in processInput) (processOutput, error) {
+func signalSession(session *sessions.BackgroundSession, in processInput) (processOutput, error) {
 	sig, ok := parseSignal(cmp.Or(in.Signal, "TERM"))
 	if !ok {
 		return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "signal %q is none that a command can be sent", in.Signal).
@@ -227,10 +227,10 @@ func signalSession(session *sessions.Session, in processInput) (processOutput, e
 	if err := session.Running.SignalAll(sig); err != nil {
 		return processOutput{}, fmt.Errorf("signal %s: %w", session.ID, err)
 	}
-	return sessionOutput(session), nil
+	return newSessionOutput(session), nil
 }
 
-// parseSignal finds a signal by name, such as INT or SIGINT, or number.
+// parseSignal returns the signal with a name or number, such as INT, SIGINT or 2.
 func parseSignal(name string) (syscall.Signal, bool) {
 	if number, err := strconv.Atoi(name); err == nil {
 		for _, sig := range supportedSignals {
@@ -244,8 +244,8 @@ func parseSignal(name string) (syscall.Signal, bool) {
 	return sig, ok
 }
 
-func sessionOutput(session *sessions.Session) processOutput {
-	state := stateOf(session)
+func newSessionOutput(session *sessions.BackgroundSession) processOutput {
+	state := newSessionInfo(session)
 	out := processOutput{
 		Session: state.Session, Command: state.Command, Running: &state.Running, ExitCode: state.ExitCode,
 		Signal: state.Signal,
@@ -257,10 +257,10 @@ func sessionOutput(session *sessions.Session) processOutput {
 	return out
 }
 
-func stateOf(session *sessions.Session) SessionState {
+func newSessionInfo(session *sessions.BackgroundSession) sessionInfo {
 	fetched, end := session.Ring.Cursors()
-	state := SessionState{
-		Session: session.ID, Command: session.Command, Running: !session.IsOver(),
+	state := sessionInfo{
+		Session: session.ID, Command: session.Command, Running: !session.HasEnded(),
 		Unread: end - fetched, Seconds: int64(time.Since(session.Began).Seconds()),
 	}
 	if state.Running {

@@ -172,11 +172,11 @@ func TestLongOutputIsKeptInAFile(t *testing.T) {
 	if err != nil || strings.Count(string(data), "\n") != 100_000 {
 		t.Errorf("%q has %d lines, %v", whole, strings.Count(string(data), "\n"), err)
 	}
-	for range output.ShelfFiles {
+	for range output.MaxOutputFiles {
 		must(t, p, "exec", args{"command": "seq 100000"})
 	}
 	files, err := filepath.Glob(filepath.Join(p.Dir, output.OutputDir, "*.txt"))
-	if err != nil || len(files) != output.ShelfFiles {
+	if err != nil || len(files) != output.MaxOutputFiles {
 		t.Errorf("%d outputs are kept, %v", len(files), err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// shellPlugin is the state shared by the tools.
+// shellPlugin is the state of the plugin that its tools share.
 type shellPlugin struct {
 	launcher *isolation.Isolation
 	// holdSelf holds this process itself to what its commands inherit; nil where it is not this process's business.
@@ -33,15 +33,15 @@ type shellPlugin struct {
 	unopened error       // why the store can't be opened
 }
 
-// startedCommand is a started command.
-type startedCommand struct {
+// commandRun is a running command, with its outcome when it has ended.
+type commandRun struct {
 	*command.RunningCommand
-	sessions.Outcome // of the command, once it is over
+	sessions.WorkspaceOutcome // of the command, once it is over
 }
 
-// stopAll ends the remaining commands.
-func (s *shellPlugin) stopAll(ctx context.Context) {
-	s.sessions.Close()
+// shutdown stops all commands and waits until their changes are recorded.
+func (s *shellPlugin) shutdown(ctx context.Context) {
+	s.sessions.ReleaseWriters()
 	_ = s.launcher.Close()
 	for _, session := range s.sessions.ListSessions() { // until what they have changed is written down
 		select {
@@ -54,8 +54,8 @@ func (s *shellPlugin) stopAll(ctx context.Context) {
 	}
 }
 
-// watchChanges protects files from a command and records its changes. end completes both.
-func (s *shellPlugin) watchChanges(req *sdk.Request[execInput], profile *isolation.Profile, begun *startedCommand) (end func(),
+// monitorCommand starts to record a command's changes for undo and to protect files from them. end completes both.
+func (s *shellPlugin) monitorCommand(req *sdk.Request[execInput], profile *isolation.Profile, begun *commandRun) (end func(),
 	err error) {
 	if !req.Exec.Confine || req.Grants.Workspace != sdk.WorkspaceAccess { // nothing tells of what such a command changes
 		return func() {}, nil
@@ -84,13 +84,14 @@ func (s *shellPlugin) watchChanges(req *sdk.Request[execInput], profile *isolati
 			begun.Changes = recorder.End()
 		}
 		if begun.Protected.GitRefused && begun.Changes.ID != "" {
-			begun.Undone = s.undoGitFailure(req, begun.Changes.ID)
+			begun.Undone = s.undoRefusedGit(req, begun.Changes.ID)
 		}
 	}, nil
 }
 
-// undoGitFailure undoes a command in which a change by git was refused, since git would leave partial work.
-func (s *shellPlugin) undoGitFailure(req *sdk.Request[execInput], id string) *undo.Undone {
+// undoRefusedGit undoes all changes of a command in which git was refused a change, because git would leave partial
+// work.
+func (s *shellPlugin) undoRefusedGit(req *sdk.Request[execInput], id string) *undo.Undone {
 	done, err := s.store.Undo(context.Background(), req.Workspace, undo.Request{ID: id})
 	if err != nil {
 		req.Log.Warn("a command in which git was refused a change could not be undone", "undo", id, "error", err)
@@ -109,8 +110,8 @@ func clipCommand(text string) string {
 	return text
 }
 
-// startCommand starts a command for a call.
-func (s *shellPlugin) startCommand(req *sdk.Request[execInput], out func(int, []byte)) (*startedCommand, error) {
+// startCommand starts the command of a call.
+func (s *shellPlugin) startCommand(req *sdk.Request[execInput], out func(int, []byte)) (*commandRun, error) {
 	env, in := req.Environment, req.Args
 	profile := isolation.Profile{
 		Name:      "exec",
@@ -133,14 +134,14 @@ func (s *shellPlugin) startCommand(req *sdk.Request[execInput], out func(int, []
 	if err != nil {
 		return nil, sdk.Errorf(sdk.NotFound, "%v", err)
 	}
-	dir, err := env.Workspace.OpenDir(orDot(in.Cwd))
+	dir, err := env.Workspace.OpenDir(defaultDir(in.Cwd))
 	if err != nil {
-		return nil, directoryError(env.Workspace, in.Cwd, err)
+		return nil, explainDirError(env.Workspace, in.Cwd, err)
 	}
 	defer func() { _ = dir.Close() }()
 	visible := slices.Concat(env.Exec.ReadOnly, env.Exec.ReadWrite)
-	begun := &startedCommand{}
-	end, err := s.watchChanges(req, &profile, begun)
+	begun := &commandRun{}
+	end, err := s.monitorCommand(req, &profile, begun)
 	if err != nil {
 		return nil, err
 	}
@@ -160,8 +161,8 @@ func (s *shellPlugin) startCommand(req *sdk.Request[execInput], out func(int, []
 	return begun, nil
 }
 
-// directoryError says why a command can't run in a directory.
-func directoryError(w *workspace.Workspace, cwd string, err error) error {
+// explainDirError returns an error with the reason why a command can't run in a directory.
+func explainDirError(w *workspace.Workspace, cwd string, err error) error {
 	const elsewhere = "make the directory first, or leave cwd out to run in the workspace"
 	if errors.Is(err, fs.ErrNotExist) {
 		return sdk.Errorf(sdk.NotFound, "cwd: there is no directory %q", cwd).WithHint(elsewhere)
@@ -169,15 +170,15 @@ func directoryError(w *workspace.Workspace, cwd string, err error) error {
 	if info, statErr := w.Stat(cwd); statErr == nil && !info.IsDir() {
 		return sdk.Errorf(sdk.InvalidArgument, "cwd: %q is not a directory", cwd).WithHint(elsewhere)
 	}
-	return argumentError("cwd", err)
+	return wrapArgumentError("cwd", err)
 }
 
-// guardOnlyNote is added to the first result if only the guard restricts commands.
+// guardOnlyNote is the note in the first result if only the guard restricts commands.
 const guardOnlyNote = "note: this machine has neither a sandbox nor Landlock, so only the guard stands between commands and it; " +
 	"the guard is in its strict profile, and nothing can be written to commands in the background"
 
-// firstWarning returns that note once.
-func (s *shellPlugin) firstWarning(env sdk.Environment) (text string) {
+// warnOnce returns guardOnlyNote in the first call that needs it, and then an empty string.
+func (s *shellPlugin) warnOnce(env sdk.Environment) (text string) {
 	if env.Exec.Unwalled {
 		s.warned.Do(func() { text = guardOnlyNote })
 	}

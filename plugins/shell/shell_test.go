@@ -144,7 +144,7 @@ func TestOutputIsBoundedAndWhole(t *testing.T) {
 func TestAShortenedTimeoutIsNamed(t *testing.T) {
 	for asked, want := range map[int]string{90: "1m30s were asked for, and tools.exec.timeout_seconds allows 7s", 7: "ask for a longer timeout", 0: "ask for a longer timeout"} {
 		ended := sdk.Errorf(sdk.Timeout, "command timed out after 7s").WithHint("ask for a longer timeout")
-		if got := explainTimeout(ended, 7*time.Second, asked); !strings.HasPrefix(got.Hint, want) || got.Message != "command timed out after 7s" {
+		if got := addTimeoutNote(ended, 7*time.Second, asked); !strings.HasPrefix(got.Hint, want) || got.Message != "command timed out after 7s" {
 			t.Errorf("%d: %q, %q", asked, got.Message, got.Hint)
 		}
 	}

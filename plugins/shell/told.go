@@ -10,8 +10,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// guardCommand returns a command as the host decided on it.
-func guardCommand(req *sdk.Request[execInput]) guard.Command {
+// newGuardCommand returns the command of a call in the form that the host's guard decided on.
+func newGuardCommand(req *sdk.Request[execInput]) guard.Command {
 	c := guard.Command{Text: req.Args.Command, Dir: req.Args.Cwd, Env: maps.Clone(req.Args.Env)}
 	c.Undoable = true // where it is not, the policy that is sent doesn't ask
 	if c.Env == nil {
@@ -26,9 +26,9 @@ func guardCommand(req *sdk.Request[execInput]) guard.Command {
 	return c
 }
 
-// checkInput decides on input for a background command, and records it. The guard decides as if all input had been
-// there from the start.
-func checkInput(env sdk.Environment, session *sessions.Session, data string) error {
+// checkInput asks the guard about input for a background command, and records the input. The guard decides as if all
+// input had been given at the start.
+func checkInput(env sdk.Environment, session *sessions.BackgroundSession, data string) error {
 	if data == "" || session.PTY && strings.Trim(data, interruptKeys) == "" {
 		return nil
 	}
@@ -51,8 +51,9 @@ func checkInput(env sdk.Environment, session *sessions.Session, data string) err
 	})
 }
 
-// decideInput decides on a command with further input, and reports whether the input is the cause of a refusal.
-func decideInput(env sdk.Environment, session *sessions.Session, told, data string) (d guard.Decision, cause bool) {
+// decideInput decides on a command with earlier and new input. cause reports whether the new input changes the
+// decision.
+func decideInput(env sdk.Environment, session *sessions.BackgroundSession, told, data string) (d guard.Decision, cause bool) {
 	command := session.Given
 	command.Stdin = effectiveInput(session, told)
 	before := env.Guard.DecideCommand(command)
@@ -61,7 +62,7 @@ func decideInput(env sdk.Environment, session *sessions.Session, told, data stri
 	return d, d.Rule != before.Rule || d.Reason != before.Reason
 }
 
-// lastLines returns the last lines of a text up to a number of bytes.
+// lastLines returns the last whole lines of a text, up to a number of bytes.
 func lastLines(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -73,12 +74,12 @@ func lastLines(text string, most int) string {
 	return text[cut+strings.IndexByte(text[cut:], '\n')+1:]
 }
 
-// interruptKeys are terminal keys that only end or stop something: ^C, ^D, ^Z and ^\\.
+// interruptKeys are terminal keys that only interrupt, end or suspend: ^C, ^D, ^Z and ^\.
 const interruptKeys = "\x03\x04\x1a\x1c"
 
-// effectiveInput returns what a command reads of its input. On a terminal, editing keys make a line unknown, which a
-// NUL represents.
-func effectiveInput(session *sessions.Session, data string) string {
+// effectiveInput returns input as the command reads it. On a terminal, editing keys make a line unknown, which a NUL
+// stands for.
+func effectiveInput(session *sessions.BackgroundSession, data string) string {
 	if !session.PTY {
 		return data
 	}

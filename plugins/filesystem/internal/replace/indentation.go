@@ -6,10 +6,10 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
 )
 
-// indentUnits are possible units of indentation.
+// indentUnits returns the units of indentation that are tried.
 func indentUnits() []string { return []string{"\t", "  ", "    ", "        ", "   ", " ", "      "} }
 
-// indentedLine is a line: indentation, rest, and position.
+// indentedLine is a line of a text: indentation, rest, and offset.
 type indentedLine struct {
 	indent, body string
 	from, to     int // to is before the line ending
@@ -38,20 +38,20 @@ func splitLines(s string) []indentedLine {
 	return lines
 }
 
-// findReindented finds places with the same lines and indentation levels, but another unit, such as tabs for four
-// spaces.
-func findReindented(s, old, new string) []Splice {
+// findReindented finds ranges with the same lines and indentation levels but another unit of indentation, such as
+// tabs for four spaces.
+func findReindented(s, old, new string) []RangeReplacement {
 	wanted, lines := splitLines(old), splitLines(s)
 	if len(wanted) == 0 || len(wanted) > len(lines) {
 		return nil
 	}
-	var found []Splice
+	var found []RangeReplacement
 	for i := 0; i+len(wanted) <= len(lines); i++ {
 		if lines[i].body != wanted[0].body {
 			continue
 		}
 		window := lines[i : i+len(wanted)]
-		from, to, ok := findConversion(wanted, window)
+		from, to, ok := findUnitConversion(wanted, window)
 		if !ok {
 			continue
 		}
@@ -60,7 +60,7 @@ func findReindented(s, old, new string) []Splice {
 			continue
 		}
 		last := window[len(window)-1]
-		span := Splice{window[0].from, last.to, text.WithEndings(written, text.EndingNear(s, window[0].from))}
+		span := RangeReplacement{window[0].from, last.to, text.ConvertLineEndings(written, text.LineEndingAt(s, window[0].from))}
 		if strings.HasSuffix(old, "\n") {
 			if last.end == last.to {
 				continue // the text goes on after this line, the file does not
@@ -72,8 +72,9 @@ func findReindented(s, old, new string) []Splice {
 	return found
 }
 
-// findConversion returns the only pair of units that converts the indentation of some lines to that of others.
-func findConversion(wanted, window []indentedLine) (from, to string, ok bool) {
+// findUnitConversion returns the units of indentation in wanted and in window, if exactly one pair of units makes all
+// levels equal.
+func findUnitConversion(wanted, window []indentedLine) (from, to string, ok bool) {
 	for i, w := range wanted {
 		if w.body != window[i].body {
 			return "", "", false
@@ -81,7 +82,7 @@ func findConversion(wanted, window []indentedLine) (from, to string, ok bool) {
 	}
 	for _, from := range indentUnits() {
 		for _, to := range indentUnits() {
-			if from != to && isConversion(wanted, window, from, to) {
+			if from != to && haveEqualLevels(wanted, window, from, to) {
 				return from, to, true
 			}
 		}
@@ -89,8 +90,8 @@ func findConversion(wanted, window []indentedLine) (from, to string, ok bool) {
 	return "", "", false
 }
 
-// isConversion reports whether every line has the same level in both.
-func isConversion(wanted, window []indentedLine, from, to string) bool {
+// haveEqualLevels reports whether all lines have equal indentation levels, with the units from and to.
+func haveEqualLevels(wanted, window []indentedLine, from, to string) bool {
 	indented := false
 	for i, w := range wanted {
 		if w.body == "" {
@@ -112,7 +113,8 @@ func indentLevel(indent, unit string) (int, bool) {
 	return n, indent == strings.Repeat(unit, n)
 }
 
-// reindent rewrites a text with another unit; false if a line is between two levels.
+// reindent replaces one unit of indentation with another. ok is false if a line's indentation is no whole number of
+// units.
 func reindent(s, from, to string) (string, bool) {
 	var b strings.Builder
 	for _, l := range splitLines(s) {

@@ -13,8 +13,8 @@ const (
 	leastAlike   = 0.5     // how alike a place has to be, from 0 to 1
 )
 
-// nearestPlaces returns the places most similar to a text.
-func nearestPlaces(s, old string) []SimilarPlace {
+// findSimilarPlaces returns the places in s that are most similar to old.
+func findSimilarPlaces(s, old string) []SimilarPlace {
 	wanted := splitLines(old)
 	if len(s) > mostSearched || len(wanted) == 0 {
 		return nil
@@ -28,21 +28,21 @@ func nearestPlaces(s, old string) []SimilarPlace {
 	for i, w := range wanted {
 		grams[i] = countBigrams(w.body)
 	}
-	lead := longestLine(wanted)
+	lead := longestLineIndex(wanted)
 	var all []scored
 	for at := range lines {
 		// The longest line is the one that tells most; where it is not alike, nothing is.
 		if at+lead >= len(lines) {
 			break
 		}
-		score := similarity(wanted[lead], grams[lead], lines[at+lead])
+		score := lineSimilarity(wanted[lead], grams[lead], lines[at+lead])
 		if score < leastAlike {
 			continue
 		}
 		total := 0.0
 		for i, w := range wanted {
 			if at+i < len(lines) {
-				total += similarity(w, grams[i], lines[at+i])
+				total += lineSimilarity(w, grams[i], lines[at+i])
 			}
 		}
 		if total /= float64(len(wanted)); total >= leastAlike {
@@ -69,7 +69,7 @@ func nearestPlaces(s, old string) []SimilarPlace {
 	return places
 }
 
-func longestLine(lines []indentedLine) int {
+func longestLineIndex(lines []indentedLine) int {
 	best := 0
 	for i, l := range lines {
 		if len(l.body) > len(lines[best].body) {
@@ -79,8 +79,8 @@ func longestLine(lines []indentedLine) int {
 	return best
 }
 
-// similarity returns the similarity of two lines from 0 to 1, mostly ignoring indentation.
-func similarity(w indentedLine, grams map[string]int, l indentedLine) float64 {
+// lineSimilarity returns the similarity of two lines from 0 to 1, mostly ignoring indentation.
+func lineSimilarity(w indentedLine, grams map[string]int, l indentedLine) float64 {
 	a, b := strings.TrimRight(w.body, " \t"), strings.TrimRight(l.body, " \t")
 	switch {
 	case w.body == l.body && w.indent == l.indent:
@@ -105,12 +105,12 @@ func similarity(w indentedLine, grams map[string]int, l indentedLine) float64 {
 	return 0.9 * 2 * float64(shared) / float64(total)
 }
 
-// maxCompared limits the compared bytes of a line.
-const maxCompared = 400
+// maxComparedBytes limits the bytes of a line that are compared.
+const maxComparedBytes = 400
 
-// countBigrams counts pairs of neighbouring bytes.
+// countBigrams counts the pairs of adjacent bytes.
 func countBigrams(s string) map[string]int {
-	s = s[:min(len(s), maxCompared)]
+	s = s[:min(len(s), maxComparedBytes)]
 	out := make(map[string]int, len(s))
 	for i := 0; i+2 <= len(s); i++ {
 		out[s[i:i+2]]++

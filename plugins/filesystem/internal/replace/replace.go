@@ -12,7 +12,7 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
 )
 
-// MatchKind says how a place was found.
+// MatchKind is the difference between the old text and the text that matched.
 type MatchKind string
 
 // The ways.
@@ -22,18 +22,18 @@ const (
 	Indentation MatchKind = "indentation"  // it differs in the unit of indentation
 )
 
-// Unique, as a count, stands for one occurrence that is the only one.
-const Unique = -1
+// OnlyOccurrence as a count requires that the old text occurs exactly once.
+const OnlyOccurrence = -1
 
-// Splice replaces one part of a text.
-type Splice struct {
+// RangeReplacement replaces a range of a text.
+type RangeReplacement struct {
 	From, To int
 	New      string
 }
 
-// Match is where an edit takes place.
+// Match is the result of a search: the ranges to replace.
 type Match struct {
-	Splices []Splice // in the order of the text, none overlapping another
+	Splices []RangeReplacement // in the order of the text, none overlapping another
 	How     MatchKind
 }
 
@@ -47,7 +47,7 @@ type (
 func (EmptyError) Error() string { return "the text to replace is empty" }
 func (SameError) Error() string  { return "the old and the new text are the same" }
 
-// AmbiguousError is the error of a text with several occurrences.
+// AmbiguousError is the error for old text that occurs several times.
 type AmbiguousError struct {
 	Count int   // how many, counting also those that overlap
 	Lines []int // where they begin, the first few
@@ -57,18 +57,19 @@ type AmbiguousError struct {
 
 func (e *AmbiguousError) Error() string { return fmt.Sprintf("the text appears %d times", e.Count) }
 
-// MissError is the error of a text without occurrence.
-type MissError struct{ Nearest []SimilarPlace }
+// NotFoundError is the error for old text that does not occur, with the most similar places.
+type NotFoundError struct{ Nearest []SimilarPlace }
 
-func (*MissError) Error() string { return "the text is not there" }
+func (*NotFoundError) Error() string { return "the text is not there" }
 
-// SimilarPlace is a part similar to the missing text.
+// SimilarPlace is a range of lines similar to the old text.
 type SimilarPlace struct {
 	First, Last int // line numbers, from 1
 	Lines       []string
 }
 
-// FindReplacements finds the text to replace. count is the number of occurrences from the first: 0 for all, or Unique.
+// FindReplacements finds the ranges of old in s: exact ones, or else a single one with other line endings or another
+// unit of indentation. count limits the number of ranges: 0 for all, or OnlyOccurrence.
 func FindReplacements(s, old, new string, count int) (*Match, error) {
 	if old == "" {
 		return nil, EmptyError{}
@@ -79,30 +80,30 @@ func FindReplacements(s, old, new string, count int) (*Match, error) {
 	if f, err := findExact(s, old, new, count); f != nil || err != nil {
 		return f, err
 	}
-	if spans := findOtherEndings(s, old, new); len(spans) > 0 {
+	if spans := ignoreLineEndings(s, old, new); len(spans) > 0 {
 		return requireSingle(s, spans, LineEndings)
 	}
 	if spans := findReindented(s, old, new); len(spans) > 0 {
 		return requireSingle(s, spans, Indentation)
 	}
-	return nil, &MissError{Nearest: nearestPlaces(s, old)}
+	return nil, &NotFoundError{Nearest: findSimilarPlaces(s, old)}
 }
 
-// findExact finds a text byte for byte.
+// findExact finds the ranges that equal old.
 func findExact(s, old, new string, count int) (*Match, error) {
 	first := strings.Index(s, old)
 	if first < 0 {
 		return nil, nil
 	}
-	if count == Unique {
-		if n, lines := findOccurrences(s, old); n > 1 {
+	if count == OnlyOccurrence {
+		if n, lines := countOccurrences(s, old); n > 1 {
 			return nil, &AmbiguousError{Count: n, Lines: lines[:min(len(lines), maxReportedLines)], More: len(lines) > maxReportedLines}
 		}
 		count = 1
 	}
 	f := &Match{}
 	for at := first; count == 0 || len(f.Splices) < count; {
-		f.Splices = append(f.Splices, Splice{at, at + len(old), matchEnding(s, old, new, at)})
+		f.Splices = append(f.Splices, RangeReplacement{at, at + len(old), adaptLineEndings(s, old, new, at)})
 		next := strings.Index(s[at+len(old):], old)
 		if next < 0 {
 			break
@@ -112,22 +113,23 @@ func findExact(s, old, new string, count int) (*Match, error) {
 	return f, nil
 }
 
-// matchEnding gives new text the line ending of the replaced text, or of the line around it.
-func matchEnding(s, old, new string, at int) string {
+// adaptLineEndings gives the new text the line ending of the replaced text, or of the line around it.
+func adaptLineEndings(s, old, new string, at int) string {
 	if strings.Contains(old, "\n") {
 		if strings.Contains(old, "\r\n") {
-			return text.WithEndings(new, "\r\n")
+			return text.ConvertLineEndings(new, "\r\n")
 		}
 		return new
 	}
-	return text.WithEndings(new, text.EndingNear(s, at))
+	return text.ConvertLineEndings(new, text.LineEndingAt(s, at))
 }
 
-// maxReportedLines limits the reported lines of an ambiguous text.
+// maxReportedLines limits the line numbers in an AmbiguousError.
 const maxReportedLines = 10
 
-// findOccurrences counts occurrences, including overlapping ones: "aa" is twice in "aaa", so not unique.
-func findOccurrences(s, old string) (n int, lines []int) {
+// countOccurrences counts the occurrences of old and returns their line numbers. Overlapping occurrences count: "aa"
+// occurs twice in "aaa" and is ambiguous.
+func countOccurrences(s, old string) (n int, lines []int) {
 	line, counted := 1, 0
 	for at := 0; ; at++ {
 		next := strings.Index(s[at:], old)
@@ -145,26 +147,26 @@ func findOccurrences(s, old string) (n int, lines []int) {
 	}
 }
 
-// requireSingle returns a single place, and an error for several.
-func requireSingle(s string, spans []Splice, how MatchKind) (*Match, error) {
+// requireSingle returns a match of a single range, or an error for several.
+func requireSingle(s string, spans []RangeReplacement, how MatchKind) (*Match, error) {
 	if len(spans) == 1 {
 		return &Match{Splices: spans, How: how}, nil
 	}
 	e := &AmbiguousError{Count: len(spans), How: how, More: len(spans) > maxReportedLines}
 	for _, span := range spans[:min(len(spans), maxReportedLines)] {
-		e.Lines = append(e.Lines, text.LineAt(s, span.From))
+		e.Lines = append(e.Lines, text.LineNumberAt(s, span.From))
 	}
 	return nil, e
 }
 
-// findOtherEndings finds places that differ only in line endings.
-func findOtherEndings(s, old, new string) []Splice {
+// ignoreLineEndings finds the ranges that differ from old in line endings only.
+func ignoreLineEndings(s, old, new string) []RangeReplacement {
 	if !strings.Contains(old, "\n") || (!strings.Contains(s, "\r\n") && !strings.Contains(old, "\r\n")) {
 		return nil
 	}
 	old = strings.ReplaceAll(old, "\r\n", "\n")
 	anchor, _, _ := strings.Cut(old, "\n")
-	var found []Splice
+	var found []RangeReplacement
 	for at := 0; at <= len(s); {
 		next := strings.Index(s[at:], anchor)
 		if next < 0 {
@@ -172,20 +174,21 @@ func findOtherEndings(s, old, new string) []Splice {
 		}
 		at += next
 		inEnding := at > 0 && at < len(s) && s[at-1] == '\r' && s[at] == '\n' // no place to begin at
-		if end, ok := matchesAt(s, old, at); ok && !inEnding {
+		if end, ok := matchesIgnoringEndings(s, old, at); ok && !inEnding {
 			ending := "\n"
 			if strings.Contains(s[at:end], "\r\n") {
 				ending = "\r\n"
 			}
-			found = append(found, Splice{at, end, text.WithEndings(strings.ReplaceAll(new, "\r\n", "\n"), ending)})
+			found = append(found, RangeReplacement{at, end, text.ConvertLineEndings(strings.ReplaceAll(new, "\r\n", "\n"), ending)})
 		}
 		at++
 	}
 	return found
 }
 
-// matchesAt compares at one place; a newline matches either line ending.
-func matchesAt(s, old string, at int) (end int, ok bool) {
+// matchesIgnoringEndings reports whether s has old at an offset, where a newline matches either line ending, and
+// returns the end of the match.
+func matchesIgnoringEndings(s, old string, at int) (end int, ok bool) {
 	for {
 		line, rest, more := strings.Cut(old, "\n")
 		if !strings.HasPrefix(s[at:], line) {

@@ -22,28 +22,28 @@ func TestFind(t *testing.T) {
 		want        string
 		how         MatchKind
 	}{
-		"exact":                      {"a\nb\nc\n", "b", "B", Unique, "a\nB\nc\n", Exactly},
+		"exact":                      {"a\nb\nc\n", "b", "B", OnlyOccurrence, "a\nB\nc\n", Exactly},
 		"the first of several":       {"b b b", "b", "x", 1, "x b b", Exactly},
 		"two of three":               {"b b b", "b", "x", 2, "x x b", Exactly},
 		"all":                        {"b b b", "b", "xx", 0, "xx xx xx", Exactly},
 		"all without overlap":        {"aaaaa", "aa", "b", 0, "bba", Exactly},
-		"new lines take CRLF":        {"a\r\nb\r\n", "b", "b\nc", Unique, "a\r\nb\r\nc\r\n", Exactly},
-		"new lines at the very end":  {"a\r\nb", "b", "b\nc", Unique, "a\r\nb\r\nc", Exactly},
-		"those that have CR keep it": {"a\r\nb\r\n", "b", "x\ny\r\n", Unique, "a\r\nx\ny\r\n\r\n", Exactly},
-		"LF finds CRLF":              {"a\r\nb\r\nc\r\n", "a\nb", "x\ny", Unique, "x\r\ny\r\nc\r\n", LineEndings},
-		"CRLF finds LF":              {"a\nb\nc\n", "a\r\nb", "x\r\ny", Unique, "x\ny\nc\n", LineEndings},
-		"LF finds mixed":             {"a\r\nb\nc\r\n", "a\nb\nc", "x", Unique, "x\r\n", LineEndings},
-		"a newline at the beginning": {"a\r\nb\r\n", "\nb\n", "\nB\n", Unique, "a\r\nB\r\n", LineEndings},
+		"new lines take CRLF":        {"a\r\nb\r\n", "b", "b\nc", OnlyOccurrence, "a\r\nb\r\nc\r\n", Exactly},
+		"new lines at the very end":  {"a\r\nb", "b", "b\nc", OnlyOccurrence, "a\r\nb\r\nc", Exactly},
+		"those that have CR keep it": {"a\r\nb\r\n", "b", "x\ny\r\n", OnlyOccurrence, "a\r\nx\ny\r\n\r\n", Exactly},
+		"LF finds CRLF":              {"a\r\nb\r\nc\r\n", "a\nb", "x\ny", OnlyOccurrence, "x\r\ny\r\nc\r\n", LineEndings},
+		"CRLF finds LF":              {"a\nb\nc\n", "a\r\nb", "x\r\ny", OnlyOccurrence, "x\ny\nc\n", LineEndings},
+		"LF finds mixed":             {"a\r\nb\nc\r\n", "a\nb\nc", "x", OnlyOccurrence, "x\r\n", LineEndings},
+		"a newline at the beginning": {"a\r\nb\r\n", "\nb\n", "\nB\n", OnlyOccurrence, "a\r\nB\r\n", LineEndings},
 		"tabs for four spaces": {"f {\n\tif x {\n\t\ty\n\t}\n}\n", "    if x {\n        y\n    }",
-			"    if z {\n        y()\n    }", Unique, "f {\n\tif z {\n\t\ty()\n\t}\n}\n", Indentation},
-		"two spaces for tabs": {"a:\n  b:\n    c\n", "\tb:\n\t\tc\n", "\tb:\n\t\td\n", Unique, "a:\n  b:\n    d\n",
+			"    if z {\n        y()\n    }", OnlyOccurrence, "f {\n\tif z {\n\t\ty()\n\t}\n}\n", Indentation},
+		"two spaces for tabs": {"a:\n  b:\n    c\n", "\tb:\n\t\tc\n", "\tb:\n\t\td\n", OnlyOccurrence, "a:\n  b:\n    d\n",
 			Indentation},
-		"two spaces for four": {"a:\n  b:\n    c\n", "    b:\n        c", "    b:\n        d", Unique,
+		"two spaces for four": {"a:\n  b:\n    c\n", "    b:\n        c", "    b:\n        d", OnlyOccurrence,
 			"a:\n  b:\n    d\n", Indentation},
-		"indentation and CRLF at one": {"f\r\n\tx\r\n\ty\r\n", "    x\n    y\n", "    z\n", Unique, "f\r\n\tz\r\n",
+		"indentation and CRLF at one": {"f\r\n\tx\r\n\ty\r\n", "    x\n    y\n", "    z\n", OnlyOccurrence, "f\r\n\tz\r\n",
 			Indentation},
-		"to nothing":             {"a b", " b", "", Unique, "a", Exactly},
-		"bytes that are no text": {"caf\xe9 \x80 old", "old", "new", Unique, "caf\xe9 \x80 new", Exactly},
+		"to nothing":             {"a b", " b", "", OnlyOccurrence, "a", Exactly},
+		"bytes that are no text": {"caf\xe9 \x80 old", "old", "new", OnlyOccurrence, "caf\xe9 \x80 new", Exactly},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, err := FindReplacements(test.s, test.old, test.new, test.count)
@@ -78,8 +78,8 @@ func TestNothingLooserIsTaken(t *testing.T) {
 		if name == "new text between 2 levels" {
 			new = "   x"
 		}
-		f, err := FindReplacements(test.s, test.old, new, Unique)
-		var miss *MissError
+		f, err := FindReplacements(test.s, test.old, new, OnlyOccurrence)
+		var miss *NotFoundError
 		if !errors.As(err, &miss) {
 			t.Errorf("%s: %v, %v", name, f, err)
 		}
@@ -98,7 +98,7 @@ func TestAmbiguousPlacesAreToldAndNotChosen(t *testing.T) {
 		{"\tx\n--\n\tx\n", "    x", 2, []int{1, 3}},
 		{strings.Repeat("x\n", 28), "x", 28, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
 	} {
-		_, err := FindReplacements(test.s, test.old, "new", Unique)
+		_, err := FindReplacements(test.s, test.old, "new", OnlyOccurrence)
 		var e *AmbiguousError
 		if !errors.As(err, &e) || e.Count != test.count || !slices.Equal(e.Lines, test.lines) {
 			t.Errorf("%q in %.20q: %+v", test.old, test.s, err)
@@ -108,15 +108,15 @@ func TestAmbiguousPlacesAreToldAndNotChosen(t *testing.T) {
 
 func TestAMissTellsTheNearestPlaces(t *testing.T) {
 	s := "package main\n\nfunc alpha() {\n\treturn 1\n}\n\nfunc beta() {\n\treturn 2\n}\n\nvar unrelated = true\n"
-	_, err := FindReplacements(s, "func alfa() {\n\treturn 1\n}", "x", Unique)
-	var miss *MissError
+	_, err := FindReplacements(s, "func alfa() {\n\treturn 1\n}", "x", OnlyOccurrence)
+	var miss *NotFoundError
 	if !errors.As(err, &miss) || len(miss.Nearest) == 0 || miss.Nearest[0].First != 3 || miss.Nearest[0].Last != 5 {
 		t.Fatalf("%+v", err)
 	}
 	if len(miss.Nearest) > mostPlaces {
 		t.Errorf("%d places", len(miss.Nearest))
 	}
-	if _, err := FindReplacements(s, "nothing like this anywhere at all", "x", Unique); !errors.As(err, &miss) ||
+	if _, err := FindReplacements(s, "nothing like this anywhere at all", "x", OnlyOccurrence); !errors.As(err, &miss) ||
 		len(miss.Nearest) > 0 {
 		t.Errorf("%+v", err)
 	}
@@ -129,7 +129,7 @@ func FuzzFind(f *testing.F) {
 	f.Add("aaa", "aa", "b", 0)
 	f.Add("\xff\xfe", "\xff", "", 1)
 	f.Fuzz(func(t *testing.T, s, old, new string, count int) {
-		found, err := FindReplacements(s, old, new, max(count, Unique))
+		found, err := FindReplacements(s, old, new, max(count, OnlyOccurrence))
 		if err != nil {
 			return
 		}

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// Encoding is how text is written as bytes.
+// Encoding is a character encoding of a file, with the byte order mark that the file begins with.
 type Encoding struct {
 	Name string
 	Mark []byte // the byte order mark that the file begins with; nil for none
@@ -23,8 +23,8 @@ type Encoding struct {
 	codec encoding.Encoding // nil for UTF-8
 }
 
-// markedEncodings are the encodings with a byte order mark.
-func markedEncodings() []Encoding {
+// encodingsWithBOM returns the encodings that have a byte order mark.
+func encodingsWithBOM() []Encoding {
 	return []Encoding{
 		{Name: "utf-8", Mark: []byte("\xef\xbb\xbf")},
 		{Name: "utf-16le", Mark: []byte("\xff\xfe"), codec: unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)},
@@ -32,9 +32,9 @@ func markedEncodings() []Encoding {
 	}
 }
 
-// Detect returns the encoding of a file that begins with head: what its byte order mark says, and UTF-8 otherwise.
-func Detect(head []byte) Encoding {
-	for _, e := range markedEncodings() {
+// DetectEncoding returns the encoding in the byte order mark at the beginning of a file, or else UTF-8.
+func DetectEncoding(head []byte) Encoding {
+	for _, e := range encodingsWithBOM() {
 		if bytes.HasPrefix(head, e.Mark) {
 			return e
 		}
@@ -42,19 +42,19 @@ func Detect(head []byte) Encoding {
 	return Encoding{Name: "utf-8"}
 }
 
-// Named returns the encoding of a name, such as "utf-8", "utf-16", "latin-1" or "shift_jis".
-func Named(name string) (Encoding, error) {
+// FindEncoding returns the encoding with a name, such as "utf-8", "utf-16", "latin-1" or "shift_jis".
+func FindEncoding(name string) (Encoding, error) {
 	switch plain := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "_", "-"); plain {
 	case "utf-8", "utf8":
 		return Encoding{Name: "utf-8"}, nil
 	case "utf-8-sig", "utf-8-bom":
-		return markedEncodings()[0], nil
+		return encodingsWithBOM()[0], nil
 	case "utf-16", "utf16":
-		return markedEncodings()[1], nil
+		return encodingsWithBOM()[1], nil
 	case "utf-16le", "utf-16-le":
-		return markedEncodings()[1].withoutMark(), nil
+		return encodingsWithBOM()[1].withoutBOM(), nil
 	case "utf-16be", "utf-16-be":
-		return markedEncodings()[2].withoutMark(), nil
+		return encodingsWithBOM()[2].withoutBOM(), nil
 	default:
 		if plain == "latin-1" {
 			plain = "latin1"
@@ -71,20 +71,21 @@ func Named(name string) (Encoding, error) {
 	}
 }
 
-func (e Encoding) withoutMark() Encoding {
+func (e Encoding) withoutBOM() Encoding {
 	e.Mark = nil
 	return e
 }
 
-// Plain reports whether bytes are text as they are: UTF-8, or something of which only the ASCII part is understood.
-func (e Encoding) Plain() bool { return e.codec == nil }
+// IsASCIICompatible reports whether bytes are treated as text without conversion: UTF-8, or an unknown encoding with
+// only its ASCII part understood.
+func (e Encoding) IsASCIICompatible() bool { return e.codec == nil }
 
-// Strip takes the byte order mark off.
-func (e Encoding) Strip(data []byte) []byte { return bytes.TrimPrefix(data, e.Mark) }
+// TrimBOM removes the byte order mark from the beginning of data.
+func (e Encoding) TrimBOM(data []byte) []byte { return bytes.TrimPrefix(data, e.Mark) }
 
-// Decode returns data, without its byte order mark, as text. In UTF-8 that is the bytes themselves, valid or not.
+// Decode converts data to text without the byte order mark. Data in UTF-8 is returned as it is, also if invalid.
 func (e Encoding) Decode(data []byte) (string, error) {
-	data = e.Strip(data)
+	data = e.TrimBOM(data)
 	if e.codec == nil {
 		return string(data), nil
 	}
@@ -95,7 +96,7 @@ func (e Encoding) Decode(data []byte) (string, error) {
 	return string(out), nil
 }
 
-// DecodeString is Decode for data that is a string already.
+// DecodeString is like Decode for a string.
 func (e Encoding) DecodeString(data string) (string, error) {
 	if e.codec == nil {
 		return strings.TrimPrefix(data, string(e.Mark)), nil
@@ -103,15 +104,15 @@ func (e Encoding) DecodeString(data string) (string, error) {
 	return e.Decode([]byte(data))
 }
 
-// Reader decodes what a reader gives, from behind the byte order mark.
-func (e Encoding) Reader(r io.Reader) io.Reader {
+// NewDecodingReader returns a reader that decodes the data of r, which must be after the byte order mark.
+func (e Encoding) NewDecodingReader(r io.Reader) io.Reader {
 	if e.codec == nil {
 		return r
 	}
 	return e.codec.NewDecoder().Reader(r)
 }
 
-// Encode returns text as bytes, without a byte order mark.
+// Encode converts text to bytes without a byte order mark.
 func (e Encoding) Encode(s string) ([]byte, error) {
 	if e.codec == nil {
 		return []byte(s), nil
@@ -121,13 +122,13 @@ func (e Encoding) Encode(s string) ([]byte, error) {
 	}
 	out, err := e.codec.NewEncoder().Bytes([]byte(s))
 	if err != nil {
-		return nil, fmt.Errorf("%s has no %s", e.Name, e.unencodable(s))
+		return nil, fmt.Errorf("%s has no %s", e.Name, e.findUnencodable(s))
 	}
 	return out, nil
 }
 
-// unencodable returns the first character the encoding lacks.
-func (e Encoding) unencodable(s string) string {
+// findUnencodable returns the first character that the encoding lacks.
+func (e Encoding) findUnencodable(s string) string {
 	for _, r := range s {
 		if _, err := e.codec.NewEncoder().String(string(r)); err != nil {
 			return fmt.Sprintf("%q", r)
@@ -136,7 +137,7 @@ func (e Encoding) unencodable(s string) string {
 	return "such text"
 }
 
-// EncodeFile returns text as the bytes of a whole file, with its byte order mark.
+// EncodeFile converts text to the bytes of a whole file, with the byte order mark.
 func (e Encoding) EncodeFile(s string) ([]byte, error) {
 	if len(e.Mark) > 0 {
 		s = strings.TrimPrefix(s, "\uFEFF") // the mark that some put into the text themselves
@@ -148,10 +149,10 @@ func (e Encoding) EncodeFile(s string) ([]byte, error) {
 	return append(bytes.Clone(e.Mark), out...), nil
 }
 
-// Splice replaces a part of a file's text, from and to being places in what Decode returns, without touching any byte
-// outside it.
-func (e Encoding) Splice(data []byte, decoded string, from, to int, with string) ([]byte, error) {
-	body := e.Strip(data)
+// ReplaceRange replaces a range of a file's text and leaves all other bytes as they are. The offsets from and to
+// refer to decoded, the result of Decode.
+func (e Encoding) ReplaceRange(data []byte, decoded string, from, to int, with string) ([]byte, error) {
+	body := e.TrimBOM(data)
 	start, end := from, to
 	if e.codec != nil {
 		before, err := e.Encode(decoded[:from])
@@ -166,7 +167,7 @@ func (e Encoding) Splice(data []byte, decoded string, from, to int, with string)
 		if !bytes.HasPrefix(body, before) || !bytes.HasPrefix(body[start:], middle) {
 			// An encoding that shifts between sets of characters says at each place which one it is in.
 			if whole, err := e.Encode(decoded); err == nil && bytes.Equal(whole, body) {
-				return e.encodeWithMark(data, decoded[:from]+with+decoded[to:])
+				return e.encodeWithBOM(data, decoded[:from]+with+decoded[to:])
 			}
 			return nil, fmt.Errorf("the file has bytes before this place that are not proper %s, so nothing can be changed there safely", e.Name)
 		}
@@ -182,15 +183,16 @@ func (e Encoding) Splice(data []byte, decoded string, from, to int, with string)
 	return append(out, body[end:]...), nil
 }
 
-// encodeWithMark encodes text and keeps the file's byte order mark.
-func (e Encoding) encodeWithMark(data []byte, decoded string) ([]byte, error) {
+// encodeWithBOM converts text to bytes, with the byte order mark of the file's data.
+func (e Encoding) encodeWithBOM(data []byte, decoded string) ([]byte, error) {
 	body, err := e.Encode(decoded)
 	if err != nil {
 		return nil, err
 	}
-	mark := data[:len(data)-len(e.Strip(data))]
+	mark := data[:len(data)-len(e.TrimBOM(data))]
 	return append(bytes.Clone(mark), body...), nil
 }
 
-// Binary reports whether data, the beginning of a file without byte order mark, is no text: text has no NUL.
-func Binary(head []byte) bool { return bytes.IndexByte(head, 0) >= 0 }
+// IsBinary reports whether the beginning of a file has a NUL, which text does not have. It is not for encodings with
+// a byte order mark.
+func IsBinary(head []byte) bool { return bytes.IndexByte(head, 0) >= 0 }

@@ -13,8 +13,8 @@ const (
 	None  = "none" // a single line without an end
 )
 
-// Endings says which line endings a text has.
-func Endings(s string) string {
+// DetectLineEnding returns the line endings in a text: LF, CRLF, CR, mixed or none.
+func DetectLineEnding(s string) string {
 	all, crlf := strings.Count(s, "\n"), strings.Count(s, "\r\n")
 	switch {
 	case all == 0:
@@ -27,9 +27,9 @@ func Endings(s string) string {
 	return Mixed
 }
 
-// EndingNear returns the line ending of the line that a place in a text is in, or of one before if that has none: "\n"
-// or "\r\n", and "\r" of a text that ends with it and has no newline at all.
-func EndingNear(s string, at int) string {
+// LineEndingAt returns the line ending of the line at an offset, or of an earlier line if that has none: "\n" or
+// "\r\n", or "\r" in a text that has no newline and ends with "\r".
+func LineEndingAt(s string, at int) string {
 	end := strings.IndexByte(s[at:], '\n')
 	if end >= 0 {
 		end += at
@@ -45,17 +45,17 @@ func EndingNear(s string, at int) string {
 	return "\n"
 }
 
-// WithEndings gives a text that has bare newlines only the given line ending. One that has carriage returns of its own
-// stays what it is: somebody chose them.
-func WithEndings(s, ending string) string {
+// ConvertLineEndings gives text with bare newlines another line ending. Text with carriage returns stays unchanged,
+// because its author chose them.
+func ConvertLineEndings(s, ending string) string {
 	if ending == "\n" || strings.Contains(s, "\r") {
 		return s
 	}
 	return strings.ReplaceAll(s, "\n", ending)
 }
 
-// Count returns how many lines a text has; one that does not end in a newline counts too.
-func Count(s string) int {
+// CountLines returns the number of lines. A last line without newline counts.
+func CountLines(s string) int {
 	n := strings.Count(s, "\n")
 	if s != "" && !strings.HasSuffix(s, "\n") {
 		n++
@@ -63,12 +63,12 @@ func Count(s string) int {
 	return n
 }
 
-// LineAt returns the number, from 1, of the line that a place is in.
-func LineAt(s string, at int) int { return strings.Count(s[:at], "\n") + 1 }
+// LineNumberAt returns the number, from 1, of the line at an offset.
+func LineNumberAt(s string, at int) int { return strings.Count(s[:at], "\n") + 1 }
 
-// LineStart returns where the line of a number, from 1, begins; false if there is no such line. The line after the last
-// newline counts as one.
-func LineStart(s string, line int) (int, bool) {
+// LineOffset returns the offset of the line with a number, from 1. ok is false if there is no such line. The end of a
+// text that ends with a newline counts as a line.
+func LineOffset(s string, line int) (int, bool) {
 	at := 0
 	for n := 1; n < line; n++ {
 		next := strings.IndexByte(s[at:], '\n')
@@ -80,8 +80,9 @@ func LineStart(s string, line int) (int, bool) {
 	return at, true
 }
 
-// Number puts numbers before lines, right-aligned to the width of the largest there is: " 1│import os".
-func Number(s string, first, largest int) string {
+// AddLineNumbers puts right-aligned line numbers before lines, beginning with first: " 1│import os". largest is the
+// largest number of the text.
+func AddLineNumbers(s string, first, largest int) string {
 	if s == "" {
 		return ""
 	}
@@ -110,11 +111,11 @@ func Number(s string, first, largest int) string {
 	return b.String()
 }
 
-// Around returns the lines from some before the one that from is in to some after the one that to is in, and the number
-// of the first.
-func Around(s string, from, to, context int) (lines string, first int) {
+// LinesAround returns the lines that contain a range, with context lines before and after, and the number of the
+// first one.
+func LinesAround(s string, from, to, context int) (lines string, first int) {
 	start := strings.LastIndexByte(s[:from], '\n') + 1
-	first = LineAt(s, start)
+	first = LineNumberAt(s, start)
 	for range context {
 		if start == 0 {
 			break
@@ -137,9 +138,9 @@ func Around(s string, from, to, context int) (lines string, first int) {
 	return s[start:end], first
 }
 
-// Visible shows the whitespace of a line that would be taken for something else: tabs as →, spaces at an end as ·, a
-// carriage return as ␍, and other control characters escaped.
-func Visible(line string) string {
+// ShowWhitespace makes the whitespace of a line visible: tabs as →, trailing spaces as ·, a carriage return as ␍, and
+// other control characters escaped.
+func ShowWhitespace(line string) string {
 	line = strings.TrimSuffix(line, "\n")
 	body := strings.TrimLeft(line, " \t")
 	lead := line[:len(line)-len(body)]

@@ -17,7 +17,7 @@ func TestNumber(t *testing.T) {
 		{"\n\n", 1, 2, "1│\n2│\n"},
 		{"", 1, 0, ""},
 	} {
-		if got := Number(test.s, test.first, test.largest); got != test.want {
+		if got := AddLineNumbers(test.s, test.first, test.largest); got != test.want {
 			t.Errorf("%q; want %q", got, test.want)
 		}
 	}
@@ -27,7 +27,7 @@ func TestVisible(t *testing.T) {
 	for line, want := range map[string]string{
 		"\tx y  \r\n": "→x y··␍", "  a\tb": "··a→b", "\x1b[31m": `\x1b[31m`, "é": "é", "a\u202eb": `a\u202eb`,
 	} {
-		if got := Visible(line); got != want {
+		if got := ShowWhitespace(line); got != want {
 			t.Errorf("%q shows as %q; want %q", line, got, want)
 		}
 	}
@@ -39,7 +39,7 @@ func TestEncodings(t *testing.T) {
 		"utf-16-be": {"é", "\x00\xe9"}, "latin-1": {"é", "\xe9"}, "windows-1252": {"€", "\x80"},
 		"Shift_JIS": {"あ", "\x82\xa0"},
 	} {
-		e, err := Named(name)
+		e, err := FindEncoding(name)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -51,10 +51,10 @@ func TestEncodings(t *testing.T) {
 			t.Errorf("%s: %q reads as %q, %v", name, test.data, got, err)
 		}
 	}
-	if _, err := Named("utf-99"); err == nil {
+	if _, err := FindEncoding("utf-99"); err == nil {
 		t.Error("utf-99 is known")
 	}
-	latin, _ := Named("latin-1")
+	latin, _ := FindEncoding("latin-1")
 	if _, err := latin.Encode("あ"); err == nil {
 		t.Error("latin-1 has あ")
 	}
@@ -66,7 +66,7 @@ func FuzzSplice(f *testing.F) {
 	f.Add([]byte("\xff\xfe\x00\xd8a\x00"), 3, 1, "x")
 	f.Add([]byte("caf\xe9"), 0, 1, "C")
 	f.Fuzz(func(t *testing.T, data []byte, from, length int, with string) {
-		e := Detect(data)
+		e := DetectEncoding(data)
 		s, err := e.Decode(data)
 		if err != nil || from < 0 || length < 0 || from > len(s) || length > len(s)-from {
 			return
@@ -75,7 +75,7 @@ func FuzzSplice(f *testing.F) {
 		if !utf8.ValidString(with) || !edge(s, from) || !edge(s, to) {
 			return
 		}
-		out, err := e.Splice(data, s, from, to, with)
+		out, err := e.ReplaceRange(data, s, from, to, with)
 		if err != nil {
 			return
 		}
@@ -95,7 +95,7 @@ func FuzzSplice(f *testing.F) {
 			after++
 		}
 		removed := 0
-		if e.Plain() {
+		if e.IsASCIICompatible() {
 			removed = length
 		} else if middle, err := e.Encode(s[from:to]); err == nil {
 			removed = len(middle)

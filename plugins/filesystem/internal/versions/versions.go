@@ -25,36 +25,36 @@ const (
 	etagSize = 16
 )
 
-// Etag identifies contents: different contents have different etags, for all practical purposes. It is not meant to
-// withstand somebody who makes contents for that.
-func Etag(data []byte) string { return format(xxh3.Hash(data)) }
+// ComputeEtag returns a hash that identifies contents. The hash is not cryptographic: somebody could make different
+// contents with the same etag.
+func ComputeEtag(data []byte) string { return formatEtag(xxh3.Hash(data)) }
 
-// EtagString is Etag for contents that are a string.
-func EtagString(data string) string { return format(xxh3.HashString(data)) }
+// ComputeStringEtag is like ComputeEtag for a string.
+func ComputeStringEtag(data string) string { return formatEtag(xxh3.HashString(data)) }
 
-// Hash makes the etag of contents that are written to it.
-type Hash struct{ h *xxh3.Hasher }
+// EtagHash is a writer that computes the etag of the contents written to it.
+type EtagHash struct{ h *xxh3.Hasher }
 
-// NewHash returns an empty hash.
-func NewHash() Hash { return Hash{xxh3.New()} }
+// NewEtagHash returns a hash without contents.
+func NewEtagHash() EtagHash { return EtagHash{xxh3.New()} }
 
-func (h Hash) Write(p []byte) (int, error) { return h.h.Write(p) }
+func (h EtagHash) Write(p []byte) (int, error) { return h.h.Write(p) }
 
-// Etag returns the etag of all that was written.
-func (h Hash) Etag() string { return format(h.h.Sum64()) }
+// Etag returns the etag of the contents written so far.
+func (h EtagHash) Etag() string { return formatEtag(h.h.Sum64()) }
 
-func format(sum uint64) string { return fmt.Sprintf("%0*x", etagSize, sum) }
+func formatEtag(sum uint64) string { return fmt.Sprintf("%0*x", etagSize, sum) }
 
-// EtagOf returns the etag of what a reader gives.
-func EtagOf(r io.Reader) (string, error) {
-	h := NewHash()
+// ComputeReaderEtag returns the etag of the contents of a reader.
+func ComputeReaderEtag(r io.Reader) (string, error) {
+	h := NewEtagHash()
 	_, err := io.Copy(h, r)
 	return h.Etag(), err
 }
 
-// Seen remembers contents, the latest ones, in memory and between two processes in a directory. It may be used
-// concurrently.
-type Seen struct {
+// SeenContents stores the contents that an agent has read most recently, in memory and in a directory for the next
+// process. It may be used concurrently.
+type SeenContents struct {
 	dir string // "" for memory only
 
 	mu    sync.Mutex
@@ -63,11 +63,13 @@ type Seen struct {
 	data  map[string]string
 }
 
-// Open remembers in a directory, which may be missing; an empty name is for memory only.
-func Open(dir string) *Seen { return &Seen{dir: dir, data: map[string]string{}} }
+// OpenSeenContents returns a store with a directory, which may be missing. An empty name means memory only.
+func OpenSeenContents(dir string) *SeenContents {
+	return &SeenContents{dir: dir, data: map[string]string{}}
+}
 
-// Add remembers contents.
-func (s *Seen) Add(etag, data string) {
+// Add stores contents under their etag.
+func (s *SeenContents) Add(etag, data string) {
 	if len(data) > largest {
 		return
 	}
@@ -90,11 +92,11 @@ func (s *Seen) Add(etag, data string) {
 
 var etagPattern = lazyregexp.New(`^[0-9a-f]{16}$`)
 
-// IsEtag reports whether a text is one that Etag could have returned.
+// IsEtag reports whether a string has the form of an etag by ComputeEtag.
 func IsEtag(s string) bool { return etagPattern().MatchString(s) }
 
-// Get returns contents that were seen.
-func (s *Seen) Get(etag string) (data string, ok bool) {
+// Get returns the contents with an etag, if they are stored.
+func (s *SeenContents) Get(etag string) (data string, ok bool) {
 	if !IsEtag(etag) {
 		return "", false
 	}
@@ -105,11 +107,11 @@ func (s *Seen) Get(etag string) (data string, ok bool) {
 		return data, ok
 	}
 	saved, err := os.ReadFile(filepath.Join(s.dir, etag))
-	return string(saved), err == nil && Etag(saved) == etag
+	return string(saved), err == nil && ComputeEtag(saved) == etag
 }
 
-// Save writes what was seen for the next process, and deletes what many others have been seen since.
-func (s *Seen) Save() error {
+// Save writes the contents to the directory, and deletes the oldest ones in it.
+func (s *SeenContents) Save() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dir == "" || len(s.order) == 0 {

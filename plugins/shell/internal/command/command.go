@@ -18,10 +18,11 @@ import (
 // StopGrace is the time between SIGTERM and SIGKILL.
 const StopGrace = 2 * time.Second
 
-// drainTimeout limits reading the output after the processes ended. Unkillable processes may hold the pipes.
+// drainTimeout limits the time for reading output after the processes ended, because an unkillable process may keep a
+// pipe open.
 const drainTimeout = 500 * time.Millisecond
 
-// CommandSpec describes a command and the receiver of its output.
+// CommandSpec describes a command to start and the receiver of its output.
 type CommandSpec struct {
 	Shell  []string // the program, and its arguments with the command's text
 	Dir    *os.File // where it starts: the directory itself, whatever its name has come to mean
@@ -32,7 +33,7 @@ type CommandSpec struct {
 	Ended  func() // called when it has ended, before it is over
 }
 
-// RunningCommand is a started command.
+// RunningCommand is a command that was started, with its streams.
 type RunningCommand struct {
 	Began time.Time
 
@@ -46,11 +47,11 @@ type RunningCommand struct {
 	stdin   *os.File // nil when nothing can be written
 }
 
-// StartCommand starts a command.
+// StartCommand starts a command in the sandbox of a profile.
 func StartCommand(l *isolation.Isolation, p isolation.Profile, s CommandSpec) (*RunningCommand, error) {
 	r := &RunningCommand{Began: time.Now(), over: make(chan struct{})}
 	cmd := exec.Command(s.Shell[0], s.Shell[1:]...)
-	cmd.Dir, cmd.Env = handlePath(s.Dir), s.Env
+	cmd.Dir, cmd.Env = openDirPath(s.Dir), s.Env
 	connect := r.openPipes
 	if s.PTY != nil {
 		connect = r.openTerminal
@@ -58,21 +59,21 @@ func StartCommand(l *isolation.Isolation, p isolation.Profile, s CommandSpec) (*
 	theirs, err := connect(cmd, s)
 	defer closeAll(theirs)
 	if err != nil {
-		closeAll(r.ownFiles())
+		closeAll(r.pluginEnds())
 		return nil, err
 	}
 	if r.process, err = l.Start(cmd, p); err != nil {
-		closeAll(r.ownFiles())
+		closeAll(r.pluginEnds())
 		return nil, fmt.Errorf("start the command: %w", err)
 	}
 	for stream, f := range r.readers {
-		r.read.Go(func() { drainOutput(f, stream, s.Output) })
+		r.read.Go(func() { forwardOutput(f, stream, s.Output) })
 	}
 	go r.awaitEnd(s.Ended)
 	return r, nil
 }
 
-// openPipes creates pipes for the streams and returns the command's ends.
+// openPipes creates pipes for the streams and returns the ends for the command.
 func (r *RunningCommand) openPipes(cmd *exec.Cmd, s CommandSpec) (theirs []*os.File, err error) {
 	for _, to := range []*io.Writer{&cmd.Stdout, &cmd.Stderr} {
 		ours, its, err := os.Pipe()
@@ -80,7 +81,7 @@ func (r *RunningCommand) openPipes(cmd *exec.Cmd, s CommandSpec) (theirs []*os.F
 			return theirs, fmt.Errorf("make a pipe for the command's output: %w", err)
 		}
 		r.readers, theirs = append(r.readers, ours), append(theirs, its)
-		widenPipe(its)
+		enlargePipe(its)
 		*to = its
 	}
 	if s.Stdin {
@@ -94,7 +95,7 @@ func (r *RunningCommand) openPipes(cmd *exec.Cmd, s CommandSpec) (theirs []*os.F
 	return theirs, nil
 }
 
-// openTerminal creates a terminal for all streams.
+// openTerminal creates a terminal for all streams and returns the end for the command.
 func (r *RunningCommand) openTerminal(cmd *exec.Cmd, s CommandSpec) (theirs []*os.File, err error) {
 	control, its, err := pty.OpenPTY(*s.PTY)
 	if err != nil {
@@ -106,10 +107,10 @@ func (r *RunningCommand) openTerminal(cmd *exec.Cmd, s CommandSpec) (theirs []*o
 	return []*os.File{its}, nil
 }
 
-func (r *RunningCommand) ownFiles() []*os.File { return append([]*os.File{r.stdin}, r.readers...) }
+func (r *RunningCommand) pluginEnds() []*os.File { return append([]*os.File{r.stdin}, r.readers...) }
 
-// drainOutput passes on output until its end.
-func drainOutput(f *os.File, stream int, pass func(int, []byte)) {
+// forwardOutput passes the output of a stream to pass until its end.
+func forwardOutput(f *os.File, stream int, pass func(int, []byte)) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := f.Read(buf)
@@ -123,7 +124,7 @@ func drainOutput(f *os.File, stream int, pass func(int, []byte)) {
 	}
 }
 
-// awaitEnd waits for the end of the command and its output.
+// awaitEnd waits for the end of the command and its output, and closes the streams.
 func (r *RunningCommand) awaitEnd(ended func()) {
 	<-r.process.Done()
 	read := make(chan struct{})
@@ -142,14 +143,14 @@ func (r *RunningCommand) awaitEnd(ended func()) {
 		}
 	}
 	r.writing.Lock()
-	closeAll(r.ownFiles())
+	closeAll(r.pluginEnds())
 	r.stdin, r.control = nil, nil
 	r.writing.Unlock()
 	ended()
 	close(r.over)
 }
 
-// Done is closed when the command and its processes have ended and all output is passed on.
+// Done returns a channel that is closed when the command has ended and all output was passed on.
 func (r *RunningCommand) Done() <-chan struct{} { return r.over }
 
 // ExitStatus returns how the command ended.
@@ -157,31 +158,31 @@ func (r *RunningCommand) ExitStatus() (isolation.ExitStatus, error) {
 	return r.process.Wait(context.Background())
 }
 
-// StopCommand sends SIGTERM to all processes, then SIGKILL after StopGrace.
+// StopCommand sends SIGTERM to all processes of the command, and SIGKILL after StopGrace.
 func (r *RunningCommand) StopCommand() { _, _ = r.process.Stop(context.Background(), StopGrace) }
 
-// SignalAll sends a signal to all processes.
+// SignalAll sends a signal to all processes of the command.
 func (r *RunningCommand) SignalAll(sig os.Signal) error { return r.process.Signal(sig) }
 
-// errNoInput is returned for writing to a command that takes nothing more.
-var errNoInput = errors.New("the command takes no input any more")
+// errInputClosed is the error for input after the command's input was closed.
+var errInputClosed = errors.New("the command takes no input any more")
 
-// inputTimeout limits how long a command may take to read its input.
+// inputTimeout limits the time that a command may take to read its input.
 const inputTimeout = 5 * time.Second
 
-// Write writes to the command's standard input, and waits until the command has room for it.
+// Write writes to the command's standard input. It blocks while the command does not read.
 func (r *RunningCommand) Write(p []byte) (int, error) {
 	r.writing.Lock()
 	stdin := r.stdin
 	r.writing.Unlock()
 	if stdin == nil {
-		return 0, errNoInput
+		return 0, errInputClosed
 	}
 	_ = stdin.SetWriteDeadline(time.Now().Add(inputTimeout))
 	return stdin.Write(p)
 }
 
-// CloseInput ends the command's standard input: for a terminal, by the character that means the end.
+// CloseInput closes the command's standard input, or sends the end-of-file character to its terminal.
 func (r *RunningCommand) CloseInput() error {
 	r.writing.Lock()
 	defer r.writing.Unlock()
@@ -215,8 +216,8 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// FeedInput writes text and closes the input, in the background.
-func (r *RunningCommand) FeedInput(text string) {
+// WriteAndCloseInput writes text to the command's input and closes it, without blocking the caller.
+func (r *RunningCommand) WriteAndCloseInput(text string) {
 	go func() {
 		r.writing.Lock()
 		stdin := r.stdin

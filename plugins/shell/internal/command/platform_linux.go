@@ -8,18 +8,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeBytes is how much a pipe may hold: more than the usual, so that reader and writer wait for each other less.
+// pipeBytes is the buffer size of a pipe. It is larger than the default, so that reader and writer block less often.
 const pipeBytes = 1 << 20
 
-// widenPipe enlarges a pipe's buffer, if permitted.
-func widenPipe(pipe *os.File) {
+// enlargePipe enlarges a pipe's buffer, if the system permits.
+func enlargePipe(pipe *os.File) {
 	if raw, err := pipe.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeBytes) })
 	}
 }
 
-// terminalAttributes makes standard input the terminal that the command's session is controlled from.
+// terminalAttributes makes standard input the controlling terminal of the command.
 func terminalAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setctty: true, Ctty: 0} }
 
-// handlePath returns a path that refers to an open directory, even if it is renamed.
-func handlePath(dir *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) }
+// openDirPath returns a path that refers to an open directory even after the directory is renamed.
+func openDirPath(dir *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) }

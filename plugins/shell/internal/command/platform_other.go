@@ -7,10 +7,11 @@ import (
 	"syscall"
 )
 
-// widenPipe enlarges a pipe's buffer, if permitted.
-func widenPipe(*os.File) {}
+// enlargePipe enlarges a pipe's buffer, if the system permits.
+func enlargePipe(*os.File) {}
 
+// terminalAttributes makes standard input the controlling terminal of the command.
 func terminalAttributes() *syscall.SysProcAttr { return nil }
 
-// handlePath returns a path that refers to an open directory, even if it is renamed.
-func handlePath(dir *os.File) string { return dir.Name() }
+// openDirPath returns a path that refers to an open directory even after the directory is renamed.
+func openDirPath(dir *os.File) string { return dir.Name() }

@@ -2,10 +2,10 @@ package output
 
 import "fmt"
 
-// ExcerptBytes is how much of the beginning and of the end of an output is kept.
+// ExcerptBytes is the number of bytes kept at the beginning and at the end of an output.
 const ExcerptBytes = 32 << 10
 
-// Excerpt keeps beginning and end of a stream.
+// Excerpt keeps the beginning and the end of a stream.
 type Excerpt struct {
 	head, tail []byte // the tail is a ring once it is Keep bytes long
 	next       int    // where in the ring the next byte goes
@@ -38,24 +38,24 @@ func (e *Excerpt) AddBytes(p []byte) {
 // TotalBytes returns the number of bytes added.
 func (e *Excerpt) TotalBytes() int64 { return e.total }
 
-// MissingBytes returns the number of bytes dropped in the middle.
-func (e *Excerpt) MissingBytes() int64 {
+// OmittedBytes returns the number of bytes omitted in the middle.
+func (e *Excerpt) OmittedBytes() int64 {
 	return e.total - int64(len(e.head)) - int64(len(e.tail))
 }
 
-// String returns the kept text, with a note about the dropped part.
+// String returns the kept text, with a note about the omitted part.
 func (e *Excerpt) String() string {
-	if missing := e.MissingBytes(); missing > 0 {
+	if missing := e.OmittedBytes(); missing > 0 {
 		return fmt.Sprintf("%s\n… (%d bytes left out) …\n%s%s", e.head, missing, e.tail[e.next:], e.tail[:e.next])
 	}
 	return string(e.head) + string(e.tail)
 }
 
-// allParts returns everything, if nothing is missing.
-func (e *Excerpt) allParts() [][]byte { return [][]byte{e.head, e.tail} }
+// keptParts returns the kept beginning and end.
+func (e *Excerpt) keptParts() [][]byte { return [][]byte{e.head, e.tail} }
 
-// cloneExcerpt returns a copy that shares nothing.
-func (e *Excerpt) cloneExcerpt() Excerpt {
+// Clone returns an independent copy.
+func (e *Excerpt) Clone() Excerpt {
 	c := *e
 	c.head, c.tail = append([]byte(nil), e.head...), append([]byte(nil), e.tail...)
 	return c

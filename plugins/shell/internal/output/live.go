@@ -12,9 +12,9 @@ const (
 	liveEvery   = 50 * time.Millisecond // how often it is
 )
 
-// LiveOutput forwards output periodically without delaying the command. Output beyond a limit is dropped with a note.
-// It splits at character boundaries only.
-type LiveOutput struct {
+// LiveForwarder forwards output periodically without delaying the command. Output beyond a limit is dropped with a
+// note. Characters are never split.
+type LiveForwarder struct {
 	pass [2]func([]byte)
 	wake chan struct{}
 	quit chan struct{} // closed by Close
@@ -22,26 +22,26 @@ type LiveOutput struct {
 	held [2][]byte // the beginning of a character at the end of what was passed on of each stream; for run alone
 
 	mu      sync.Mutex
-	pending []liveChunk
+	pending []pendingChunk
 	size    int
 	dropped int64
 }
 
-type liveChunk struct {
+type pendingChunk struct {
 	stream int
 	data   []byte
 }
 
-// NewLiveOutput forwards stdout and stderr until Close.
-func NewLiveOutput(stdout, stderr func([]byte)) *LiveOutput {
-	l := &LiveOutput{pass: [2]func([]byte){stdout, stderr}, wake: make(chan struct{}, 1), quit: make(chan struct{}),
+// NewLiveForwarder returns a forwarder that calls stdout and stderr with the output of each stream until Close.
+func NewLiveForwarder(stdout, stderr func([]byte)) *LiveForwarder {
+	l := &LiveForwarder{pass: [2]func([]byte){stdout, stderr}, wake: make(chan struct{}, 1), quit: make(chan struct{}),
 		done: make(chan struct{})}
 	go l.forwardLoop()
 	return l
 }
 
-// AddBytes adds output of a stream; it does not keep p.
-func (l *LiveOutput) AddBytes(stream int, p []byte) {
+// AddBytes adds output of a stream. p is copied.
+func (l *LiveForwarder) AddBytes(stream int, p []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	room := livePending - l.size
@@ -49,7 +49,7 @@ func (l *LiveOutput) AddBytes(stream int, p []byte) {
 		if last := len(l.pending) - 1; last >= 0 && l.pending[last].stream == stream {
 			l.pending[last].data = append(l.pending[last].data, p[:n]...)
 		} else {
-			l.pending = append(l.pending, liveChunk{stream, append([]byte(nil), p[:n]...)})
+			l.pending = append(l.pending, pendingChunk{stream, append([]byte(nil), p[:n]...)})
 		}
 		l.size += n
 		p = p[n:]
@@ -61,7 +61,7 @@ func (l *LiveOutput) AddBytes(stream int, p []byte) {
 	}
 }
 
-func (l *LiveOutput) forwardLoop() {
+func (l *LiveForwarder) forwardLoop() {
 	defer close(l.done)
 	for {
 		select {
@@ -69,7 +69,7 @@ func (l *LiveOutput) forwardLoop() {
 			l.forwardPending()
 		case <-l.quit:
 			l.forwardPending()
-			l.flushPartial()
+			l.forwardPartial()
 			return
 		}
 		select {
@@ -79,14 +79,14 @@ func (l *LiveOutput) forwardLoop() {
 	}
 }
 
-func (l *LiveOutput) forwardPending() {
+func (l *LiveForwarder) forwardPending() {
 	l.mu.Lock()
 	pending, dropped := l.pending, l.dropped
 	l.pending, l.size, l.dropped = nil, 0, 0
 	l.mu.Unlock()
 	for _, c := range pending {
 		data := slices.Concat(l.held[c.stream], c.data)
-		whole := len(data) - partialCharacter(data)
+		whole := len(data) - partialCharacterLength(data)
 		l.held[c.stream] = append([]byte(nil), data[whole:]...)
 		if whole > 0 {
 			l.pass[c.stream](data[:whole])
@@ -98,8 +98,8 @@ func (l *LiveOutput) forwardPending() {
 	}
 }
 
-// flushPartial forwards incomplete characters.
-func (l *LiveOutput) flushPartial() {
+// forwardPartial forwards incomplete characters.
+func (l *LiveForwarder) forwardPartial() {
 	for stream, data := range l.held {
 		if len(data) > 0 {
 			l.pass[stream](data)
@@ -107,8 +107,8 @@ func (l *LiveOutput) flushPartial() {
 	}
 }
 
-// Close forwards the rest and returns.
-func (l *LiveOutput) Close() {
+// Close forwards the remaining output and stops.
+func (l *LiveForwarder) Close() {
 	close(l.quit)
 	<-l.done
 }

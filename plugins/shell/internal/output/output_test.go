@@ -30,8 +30,8 @@ func FuzzExcerpt(f *testing.F) {
 		if !strings.HasPrefix(text, string(head)) || !strings.HasSuffix(text, string(tail)) {
 			t.Error("head or tail are not the output's")
 		}
-		if want := int64(max(0, len(all)-2*ExcerptBytes)); e.MissingBytes() != want {
-			t.Errorf("%d bytes are missing, not %d", e.MissingBytes(), want)
+		if want := int64(max(0, len(all)-2*ExcerptBytes)); e.OmittedBytes() != want {
+			t.Errorf("%d bytes are missing, not %d", e.OmittedBytes(), want)
 		}
 	})
 }
@@ -44,7 +44,7 @@ func TestAFullRingWaits(t *testing.T) {
 	}
 	defer func() { _ = r.Close() }()
 	piece := bytes.Repeat([]byte("0123456789abcdef"), 4096)
-	const pieces = 3 * RingBytes / (16 * 4096)
+	const pieces = 3 * RingCapacity / (16 * 4096)
 	added := make(chan struct{})
 	go func() {
 		defer close(added)
@@ -52,7 +52,7 @@ func TestAFullRingWaits(t *testing.T) {
 			r.AddBytes(piece)
 		}
 	}()
-	for _, end := r.Cursors(); end < RingBytes; _, end = r.Cursors() {
+	for _, end := r.Cursors(); end < RingCapacity; _, end = r.Cursors() {
 		time.Sleep(time.Millisecond)
 	}
 	select {
@@ -63,7 +63,7 @@ func TestAFullRingWaits(t *testing.T) {
 	var cursor int64
 	for cursor < pieces*int64(len(piece)) {
 		r.WaitForOutput(t.Context(), cursor, nil)
-		got, err := r.ReadFrom(cursor, 100_000, false)
+		got, err := r.ReadOutput(cursor, 100_000, false)
 		if err != nil || got.Lost != 0 {
 			t.Fatal(got.Lost, err)
 		}
@@ -75,7 +75,7 @@ func TestAFullRingWaits(t *testing.T) {
 		cursor = got.Next
 	}
 	<-added
-	if got, err := r.ReadFrom(0, 10, false); err != nil || got.Lost != cursor-RingBytes {
+	if got, err := r.ReadOutput(0, 10, false); err != nil || got.Lost != cursor-RingCapacity {
 		t.Errorf("what is gone is not told: %d, %v", got.Lost, err)
 	}
 }
@@ -85,7 +85,7 @@ func TestLiveNeverWaits(t *testing.T) {
 	hold := make(chan struct{})
 	var heard bytes.Buffer
 	take := func(p []byte) { <-hold; heard.Write(p) }
-	l := NewLiveOutput(take, take)
+	l := NewLiveForwarder(take, take)
 	for range 1000 {
 		l.AddBytes(Stdout, make([]byte, 10_000))
 	}

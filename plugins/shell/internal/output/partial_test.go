@@ -21,7 +21,7 @@ func TestPiecesEndBetweenCharacters(t *testing.T) {
 	var cursor int64
 	for _, b := range []byte(characters) {
 		r.AddBytes([]byte{b})
-		piece, err := r.ReadFrom(cursor, 100, false)
+		piece, err := r.ReadOutput(cursor, 100, false)
 		if err != nil || !utf8.Valid(piece.Data) || piece.More || piece.Next != cursor+int64(len(piece.Data)) {
 			t.Fatalf("behind %q: %+v, %v", got.String(), piece, err)
 		}
@@ -43,13 +43,13 @@ func TestPiecesEndBetweenCharacters(t *testing.T) {
 	}
 	cancel()
 	<-done
-	if piece, err := r.ReadFrom(cursor, 100, true); err != nil || string(piece.Data) != "\xe2\x82" {
+	if piece, err := r.ReadOutput(cursor, 100, true); err != nil || string(piece.Data) != "\xe2\x82" {
 		t.Errorf("what is left in the end is %q, %v", piece.Data, err)
 	}
-	if piece, err := r.ReadFrom(1, 1, false); err != nil || len(piece.Data) != 1 || !piece.More {
+	if piece, err := r.ReadOutput(1, 1, false); err != nil || len(piece.Data) != 1 || !piece.More {
 		t.Errorf("a limit that is less than a character reads %+v, %v", piece, err)
 	}
-	if piece, err := r.ReadFrom(0, 2, false); err != nil || string(piece.Data) != "a" || !piece.More {
+	if piece, err := r.ReadOutput(0, 2, false); err != nil || string(piece.Data) != "a" || !piece.More {
 		t.Errorf("a limit within a character reads %+v, %v", piece, err)
 	}
 }
@@ -61,7 +61,7 @@ func TestLivePiecesEndBetweenCharacters(t *testing.T) {
 	take := func(stream int) func([]byte) {
 		return func(p []byte) { streams[stream].Write(p); pieces <- string(p) }
 	}
-	l := NewLiveOutput(take(Stdout), take(Stderr))
+	l := NewLiveForwarder(take(Stdout), take(Stderr))
 	add := func(stream int, data, want string) {
 		t.Helper()
 		l.AddBytes(stream, []byte(data))

@@ -13,7 +13,7 @@ const (
 	Stderr
 )
 
-// OutputRecord keeps the output of a command: both streams interleaved and separately. A long output is written to a
+// OutputRecord keeps the output of a command: both streams interleaved, and each one. A long output also goes to a
 // file. It may be used concurrently.
 type OutputRecord struct {
 	create func() (OutputFile, error)
@@ -30,16 +30,16 @@ type OutputRecord struct {
 	failed  error
 }
 
-// pieceBytes is how much goes to the file at a time.
-const pieceBytes = 256 << 10
+// fileWriteBytes is the size of each write to the file.
+const fileWriteBytes = 256 << 10
 
-// OutputFile stores a complete output.
+// OutputFile is the file that stores a complete output.
 type OutputFile interface {
 	io.WriteCloser
 	Name() string // as an agent would name it
 }
 
-// NewOutputRecord returns a record. create creates the file when needed.
+// NewOutputRecord returns an empty record. create is called for the file when the output becomes long.
 func NewOutputRecord(create func() (OutputFile, error)) *OutputRecord {
 	return &OutputRecord{create: create}
 }
@@ -49,9 +49,9 @@ func (r *OutputRecord) AddBytes(stream int, p []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.file == nil && r.failed == nil && r.all.TotalBytes()+int64(len(p)) > 2*ExcerptBytes {
-		r.startFile()
+		r.createFile()
 	}
-	r.writeFile(p)
+	r.appendToFile(p)
 	switch {
 	case r.both:
 		r.streams[stream].AddBytes(p)
@@ -59,33 +59,33 @@ func (r *OutputRecord) AddBytes(stream int, p []byte) {
 		r.first = stream
 	case stream != r.first:
 		r.both = true
-		r.streams[r.first] = r.all.cloneExcerpt()
+		r.streams[r.first] = r.all.Clone()
 		r.streams[stream].AddBytes(p)
 	}
 	r.all.AddBytes(p)
 }
 
-// startFile writes the output so far to the file.
-func (r *OutputRecord) startFile() {
+// createFile creates the file and writes the output so far.
+func (r *OutputRecord) createFile() {
 	if r.file, r.failed = r.create(); r.failed != nil {
 		return
 	}
-	r.waiting = make([]byte, 0, pieceBytes)
-	for _, part := range r.all.allParts() {
-		r.writeFile(part)
+	r.waiting = make([]byte, 0, fileWriteBytes)
+	for _, part := range r.all.keptParts() {
+		r.appendToFile(part)
 	}
 }
 
-// writeFile appends p to the file, up to its limit.
-func (r *OutputRecord) writeFile(p []byte) {
+// appendToFile appends p to the file, up to the file's limit.
+func (r *OutputRecord) appendToFile(p []byte) {
 	if r.file == nil {
 		return
 	}
-	p = p[:min(int64(len(p)), FileBytes-r.written-int64(len(r.waiting)))]
+	p = p[:min(int64(len(p)), MaxFileBytes-r.written-int64(len(r.waiting)))]
 	for len(p) > 0 && r.failed == nil {
-		n := min(len(p), pieceBytes-len(r.waiting))
+		n := min(len(p), fileWriteBytes-len(r.waiting))
 		r.waiting, p = append(r.waiting, p[:n]...), p[n:]
-		if len(r.waiting) == pieceBytes {
+		if len(r.waiting) == fileWriteBytes {
 			r.flushFile()
 		}
 	}
@@ -101,7 +101,7 @@ func (r *OutputRecord) flushFile() {
 	r.waiting, r.failed = r.waiting[:0], err
 }
 
-// Texts returns the kept output of both streams interleaved, and of each.
+// Texts returns the kept output: both streams interleaved, and each one.
 func (r *OutputRecord) Texts() (all, stdout, stderr string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -116,8 +116,8 @@ func (r *OutputRecord) Texts() (all, stdout, stderr string) {
 	}
 }
 
-// OmittedOutput says what Texts omits, and where the complete output is.
-type OmittedOutput struct {
+// OmissionReport describes the output that Texts omits, and where the complete output is.
+type OmissionReport struct {
 	Missing int64  // bytes that are not in Text
 	File    string // where the output is; empty if it could not be kept
 	Written int64  // how much of it is there
@@ -125,12 +125,12 @@ type OmittedOutput struct {
 	Err     error // why it could not be kept
 }
 
-// Finish closes the file and returns what is omitted.
-func (r *OutputRecord) Finish() OmittedOutput {
+// Finish closes the file and reports the omitted output.
+func (r *OutputRecord) Finish() OmissionReport {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.flushFile()
-	rest := OmittedOutput{Missing: r.all.MissingBytes(), Written: r.written, Total: r.all.TotalBytes(), Err: r.failed}
+	rest := OmissionReport{Missing: r.all.OmittedBytes(), Written: r.written, Total: r.all.TotalBytes(), Err: r.failed}
 	if r.file != nil {
 		rest.File = r.file.Name()
 		_ = r.file.Close()

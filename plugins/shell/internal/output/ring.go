@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// RingBytes is the capacity of a ring.
-const RingBytes = 16 << 20
+// RingCapacity is the capacity of a ring in bytes.
+const RingCapacity = 16 << 20
 
-// OutputRing keeps the latest output of a polled command. Unread output is never overwritten: a writer to a full ring
-// blocks, and so does the command. It is an unnamed file, so it uses no memory and disappears with the process. It may
-// be used concurrently.
+// OutputRing keeps the output of a background command until it is polled. A write to a full ring blocks, and so does
+// the command: unread output is never overwritten. The ring is an unnamed file, so it uses no memory and disappears
+// with the process. It may be used concurrently.
 type OutputRing struct {
 	file *os.File
 
@@ -41,7 +41,7 @@ func NewOutputRing(dir string) (*OutputRing, error) {
 func (r *OutputRing) AddBytes(p []byte) {
 	for len(p) > 0 {
 		r.mu.Lock()
-		room := RingBytes - (r.end - r.fetched)
+		room := RingCapacity - (r.end - r.fetched)
 		if r.closed || room == 0 {
 			changed, closed := r.changed, r.closed
 			r.mu.Unlock()
@@ -51,8 +51,8 @@ func (r *OutputRing) AddBytes(p []byte) {
 			<-changed
 			continue
 		}
-		at := r.end % RingBytes
-		n := min(int64(len(p)), room, RingBytes-at)
+		at := r.end % RingCapacity
+		n := min(int64(len(p)), room, RingCapacity-at)
 		if _, err := r.file.WriteAt(p[:n], at); err != nil {
 			r.closed = true // the disk is full: what was fetched is not endangered
 			r.wakeWaiters()
@@ -60,20 +60,20 @@ func (r *OutputRing) AddBytes(p []byte) {
 			return
 		}
 		r.end += n
-		r.begin = max(r.begin, r.end-RingBytes)
+		r.begin = max(r.begin, r.end-RingCapacity)
 		p = p[n:]
 		r.wakeWaiters()
 		r.mu.Unlock()
 	}
 }
 
-// wakeWaiters wakes waiting goroutines. The caller holds the lock.
+// wakeWaiters wakes the goroutines that wait for the ring to change. The caller holds the lock.
 func (r *OutputRing) wakeWaiters() {
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
 
-// OutputPiece is a piece of an output.
+// OutputPiece is the output that one poll returns.
 type OutputPiece struct {
 	Data []byte
 	Next int64 // the cursor of what comes after it
@@ -81,9 +81,9 @@ type OutputPiece struct {
 	More bool  // there is more already
 }
 
-// ReadFrom returns output from a cursor, at most limit bytes. It leaves an incomplete character for the next read,
-// unless no more will come.
-func (r *OutputRing) ReadFrom(cursor int64, limit int, all bool) (OutputPiece, error) {
+// ReadOutput returns output from a cursor, at most limit bytes. It leaves an incomplete character for the next read
+// if more output may follow.
+func (r *OutputRing) ReadOutput(cursor int64, limit int, all bool) (OutputPiece, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var piece OutputPiece
@@ -97,7 +97,7 @@ func (r *OutputRing) ReadFrom(cursor int64, limit int, all bool) (OutputPiece, e
 	}
 	read := cursor + int64(len(data))
 	if last := read == r.end; !last || !all && !r.closed {
-		if whole := len(data) - partialCharacter(data); last || whole > 0 {
+		if whole := len(data) - partialCharacterLength(data); last || whole > 0 {
 			data = data[:whole]
 		}
 	}
@@ -107,12 +107,12 @@ func (r *OutputRing) ReadFrom(cursor int64, limit int, all bool) (OutputPiece, e
 	return piece, nil
 }
 
-// readBytes reads available bytes. The caller holds the lock.
+// readBytes reads n available bytes at a cursor. The caller holds the lock.
 func (r *OutputRing) readBytes(cursor, n int64) ([]byte, error) {
 	data := make([]byte, n)
 	for done := int64(0); done < n; {
-		at := (cursor + done) % RingBytes
-		part := min(n-done, RingBytes-at)
+		at := (cursor + done) % RingCapacity
+		part := min(n-done, RingCapacity-at)
 		if _, err := r.file.ReadAt(data[done:done+part], at); err != nil {
 			return nil, err
 		}
@@ -128,7 +128,7 @@ func (r *OutputRing) Cursors() (fetched, end int64) {
 	return r.fetched, r.end
 }
 
-// WaitForOutput waits for a character at a cursor, done or ctx.
+// WaitForOutput waits until there is a character at a cursor, or done is closed, or ctx ends.
 func (r *OutputRing) WaitForOutput(ctx context.Context, cursor int64, done <-chan struct{}) {
 	for {
 		r.mu.Lock()
@@ -147,17 +147,17 @@ func (r *OutputRing) WaitForOutput(ctx context.Context, cursor int64, done <-cha
 	}
 }
 
-// hasCharacter reports whether a complete character is at a cursor. The caller holds the lock.
+// hasCharacter reports whether there is a complete character at a cursor. The caller holds the lock.
 func (r *OutputRing) hasCharacter(cursor int64) bool {
 	n := r.end - cursor
 	if cursor < r.begin || n >= utf8.UTFMax {
 		return true
 	}
 	data, err := r.readBytes(cursor, max(n, 0))
-	return err != nil || partialCharacter(data) < len(data) // what can't be read is for Read to say
+	return err != nil || partialCharacterLength(data) < len(data) // what can't be read is for Read to say
 }
 
-// StopWriters unblocks writers; existing output stays readable.
+// StopWriters unblocks writers and drops their output. Stored output stays readable.
 func (r *OutputRing) StopWriters() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -165,14 +165,14 @@ func (r *OutputRing) StopWriters() {
 	r.wakeWaiters()
 }
 
-// Close closes the file.
+// Close closes the ring's file.
 func (r *OutputRing) Close() error {
 	r.StopWriters()
 	return r.file.Close()
 }
 
-// partialCharacter returns the length of an incomplete character at the end of data.
-func partialCharacter(data []byte) int {
+// partialCharacterLength returns the length of an incomplete character at the end of data.
+func partialCharacterLength(data []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(data); n++ {
 		if last := data[len(data)-n:]; utf8.RuneStart(last[0]) {
 			if !utf8.FullRune(last) {

@@ -13,18 +13,18 @@ import (
 
 // The bounds of the shelf.
 const (
-	FileBytes  = 16 << 20 // the largest file
-	shelfBytes = 128 << 20
-	ShelfFiles = 20 // how many there are
-	shelfAge   = 24 * time.Hour
+	MaxFileBytes   = 16 << 20 // the largest file
+	maxTotalBytes  = 128 << 20
+	MaxOutputFiles = 20 // how many there are
+	maxOutputAge   = 24 * time.Hour
 )
 
-// OutputDir is the directory of complete outputs in the workspace, which read_file can read under every policy. Git
+// OutputDir is the directory of complete outputs in the workspace. read_file can read it under every policy, and git
 // ignores it.
 const OutputDir = ".picoclaw/output"
 
-// NewOutputFile creates a file in OutputDir, and removes old files in the background. Symlinks can't lead it outside
-// the workspace.
+// NewOutputFile creates a file in OutputDir and removes old files in the background. Symlinks can't lead out of the
+// workspace.
 func NewOutputFile(workspace string) (OutputFile, error) {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
@@ -38,7 +38,7 @@ func NewOutputFile(workspace string) (OutputFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := hideFromGit(root); err != nil {
+	if err := createGitignore(root); err != nil {
 		return nil, errors.Join(err, shelf.Close())
 	}
 	for n := range 100 {
@@ -56,13 +56,13 @@ func NewOutputFile(workspace string) (OutputFile, error) {
 			removeOldFiles(shelf, name, time.Now())
 			_ = shelf.Close()
 		}()
-		return shelfFile{File: f, name: path.Join(OutputDir, name), swept: swept}, nil
+		return storedOutputFile{File: f, name: path.Join(OutputDir, name), swept: swept}, nil
 	}
 	return nil, errors.Join(fs.ErrExist, shelf.Close())
 }
 
-// hideFromGit creates a .gitignore.
-func hideFromGit(root *os.Root) error {
+// createGitignore creates a .gitignore with which git ignores .picoclaw.
+func createGitignore(root *os.Root) error {
 	f, err := root.OpenFile(".picoclaw/.gitignore", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
@@ -74,7 +74,7 @@ func hideFromGit(root *os.Root) error {
 	return errors.Join(err, f.Close())
 }
 
-// removeOldFiles removes outdated files, and the oldest until there is space for the new one.
+// removeOldFiles removes files that are too old, and then the oldest files until there is space for the new one.
 func removeOldFiles(shelf *os.Root, written string, now time.Time) {
 	dir, err := shelf.Open(".")
 	if err != nil {
@@ -99,7 +99,7 @@ func removeOldFiles(shelf *os.Root, written string, now time.Time) {
 	})
 	for n, info := range files {
 		left := len(files) - n
-		if left < ShelfFiles && total+FileBytes <= shelfBytes && now.Sub(info.ModTime()) < shelfAge {
+		if left < MaxOutputFiles && total+MaxFileBytes <= maxTotalBytes && now.Sub(info.ModTime()) < maxOutputAge {
 			return
 		}
 		if shelf.Remove(info.Name()) == nil {
@@ -108,17 +108,17 @@ func removeOldFiles(shelf *os.Root, written string, now time.Time) {
 	}
 }
 
-// shelfFile is a file with its name for agents.
-type shelfFile struct {
+// storedOutputFile is a file in OutputDir with its path for agents.
+type storedOutputFile struct {
 	*os.File
 	name  string
 	swept chan struct{}
 }
 
-func (f shelfFile) Name() string { return f.name }
+func (f storedOutputFile) Name() string { return f.name }
 
-// Close also waits for the removal of old files.
-func (f shelfFile) Close() error {
+// Close closes the file after the removal of old files has ended.
+func (f storedOutputFile) Close() error {
 	<-f.swept
 	return f.File.Close()
 }

@@ -15,18 +15,18 @@ func TestTheShelfHoldsItsBounds(t *testing.T) {
 		age  time.Duration
 		left int
 	}{
-		"many small ones": {size: 10, left: ShelfFiles},
-		"large ones":      {size: FileBytes, left: shelfBytes / FileBytes},
-		"old ones":        {size: 10, age: shelfAge + time.Hour, left: 1},
+		"many small ones": {size: 10, left: MaxOutputFiles},
+		"large ones":      {size: MaxFileBytes, left: maxTotalBytes / MaxFileBytes},
+		"old ones":        {size: 10, age: maxOutputAge + time.Hour, left: 1},
 	} {
 		dir := t.TempDir()
 		var newest string
-		for n := range ShelfFiles + 5 {
+		for n := range MaxOutputFiles + 5 {
 			f, err := NewOutputFile(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := f.(shelfFile).Truncate(c.size); err != nil {
+			if err := f.(storedOutputFile).Truncate(c.size); err != nil {
 				t.Fatal(err)
 			}
 			if err := f.Close(); err != nil {
@@ -63,7 +63,7 @@ func (f *full) Write(p []byte) (int, error) {
 
 // What couldn't be kept is told to the byte.
 func TestAFullDiskIsTold(t *testing.T) {
-	const room = pieceBytes + 1000
+	const room = fileWriteBytes + 1000
 	r := NewOutputRecord(func() (OutputFile, error) { return &full{room: room}, nil })
 	for range 100 {
 		r.AddBytes(Stdout, make([]byte, 10_000))
@@ -76,13 +76,13 @@ func TestAFullDiskIsTold(t *testing.T) {
 // The file ends at its bound, whatever the pieces are that come.
 func TestTheFileEndsAtItsBound(t *testing.T) {
 	for _, size := range []int{1000, 65536, 99_999, 3 << 20} {
-		to := &full{room: 2 * FileBytes}
+		to := &full{room: 2 * MaxFileBytes}
 		r := NewOutputRecord(func() (OutputFile, error) { return to, nil })
-		for total := 0; total < FileBytes+FileBytes/2; total += size {
+		for total := 0; total < MaxFileBytes+MaxFileBytes/2; total += size {
 			r.AddBytes(Stdout, make([]byte, size))
 		}
-		if rest := r.Finish(); rest.Written != FileBytes || to.room != FileBytes || rest.Err != nil {
-			t.Errorf("pieces of %d: %d are written, %d are there: %v", size, rest.Written, 2*FileBytes-to.room, rest.Err)
+		if rest := r.Finish(); rest.Written != MaxFileBytes || to.room != MaxFileBytes || rest.Err != nil {
+			t.Errorf("pieces of %d: %d are written, %d are there: %v", size, rest.Written, 2*MaxFileBytes-to.room, rest.Err)
 		}
 	}
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// MaxSessions limits the sessions. Ended ones are dropped for new ones, the oldest first.
+// MaxSessions is the maximum number of sessions. When it is reached, the oldest ended session is dropped.
 const MaxSessions = 16
 
-// Session is a background command.
-type Session struct {
+// BackgroundSession is a command that runs in the background, with its output and input.
+type BackgroundSession struct {
 	ID      string
 	Command string
 	PTY     bool
@@ -28,7 +28,7 @@ type Session struct {
 	Ring    *output.OutputRing
 	Began   time.Time
 
-	Outcome *Outcome
+	Outcome *WorkspaceOutcome
 
 	Given guard.Command // the command as it was decided on
 	Input string        // the end of what has been written to it; once it is registered, for Hear alone
@@ -38,15 +38,16 @@ type Session struct {
 	hearing sync.Mutex
 }
 
-// Outcome is the effect of a finished command on the workspace.
-type Outcome struct {
+// WorkspaceOutcome is the effect of a finished command on the workspace.
+type WorkspaceOutcome struct {
 	Changes   undo.Ended
 	Undone    *undo.Undone // of a command that was undone at once; nil for others
 	Protected workspace.ProtectedChanges
 }
 
-// UpdateInput passes all earlier input to decide, serialised, and stores its result unless it fails.
-func (s *Session) UpdateInput(decide func(told string) (string, error)) error {
+// UpdateInput calls decide with all earlier input and stores its result as the new input, unless it returns an error.
+// Concurrent calls run one after another.
+func (s *BackgroundSession) UpdateInput(decide func(told string) (string, error)) error {
 	s.hearing.Lock()
 	defer s.hearing.Unlock()
 	told, err := decide(s.Input)
@@ -56,10 +57,11 @@ func (s *Session) UpdateInput(decide func(told string) (string, error)) error {
 	return err
 }
 
-// StopSession ends the command with a reason, and waits. Unread output that does not fit is dropped.
-func (s *Session) StopSession(why string) {
+// StopSession stops the command for a reason and waits for its end. Output that does not fit into the ring is
+// dropped.
+func (s *BackgroundSession) StopSession(why string) {
 	s.mu.Lock()
-	if s.why == "" && !s.IsOver() {
+	if s.why == "" && !s.HasEnded() {
 		s.why = why
 	}
 	s.mu.Unlock()
@@ -68,15 +70,15 @@ func (s *Session) StopSession(why string) {
 	<-s.Running.Done()
 }
 
-// StopReason returns why the command was ended; may be empty.
-func (s *Session) StopReason() string {
+// StopReason returns why the command was stopped; empty if it was not.
+func (s *BackgroundSession) StopReason() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.why
 }
 
-// IsOver reports whether the command has ended.
-func (s *Session) IsOver() bool {
+// HasEnded reports whether the command has ended.
+func (s *BackgroundSession) HasEnded() bool {
 	select {
 	case <-s.Running.Done():
 		return true
@@ -85,20 +87,20 @@ func (s *Session) IsOver() bool {
 	}
 }
 
-// ErrFull is returned when the maximum number of commands runs.
+// ErrFull is the error for a new session while MaxSessions commands run.
 var ErrFull = fmt.Errorf("%d commands run in the background already", MaxSessions)
 
-// Registry holds the sessions. It may be used concurrently.
+// Registry holds the sessions of the plugin. It may be used concurrently.
 type Registry struct {
 	mu       sync.Mutex
 	next     int
 	starting int
-	sessions []*Session // in the order in which they began
+	sessions []*BackgroundSession // in the order in which they began
 	closed   bool
 }
 
-// StartSession starts and registers a session, if there is room.
-func (r *Registry) StartSession(start func() (*Session, error)) (*Session, error) {
+// StartSession starts a session with start and registers it. It returns ErrFull without free slots.
+func (r *Registry) StartSession(start func() (*BackgroundSession, error)) (*BackgroundSession, error) {
 	if err := r.reserveSlot(); err != nil {
 		return nil, err
 	}
@@ -115,7 +117,7 @@ func (r *Registry) StartSession(start func() (*Session, error)) (*Session, error
 	return s, nil
 }
 
-// reserveSlot makes room for one more.
+// reserveSlot reserves a slot for a new session, and drops an ended session if necessary.
 func (r *Registry) reserveSlot() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,7 +125,7 @@ func (r *Registry) reserveSlot() error {
 		return errors.New("the plugin is stopping")
 	}
 	if len(r.sessions)+r.starting >= MaxSessions {
-		oldest := slices.IndexFunc(r.sessions, (*Session).IsOver)
+		oldest := slices.IndexFunc(r.sessions, (*BackgroundSession).HasEnded)
 		if oldest < 0 {
 			return ErrFull
 		}
@@ -134,8 +136,8 @@ func (r *Registry) reserveSlot() error {
 	return nil
 }
 
-// FindSession returns a session.
-func (r *Registry) FindSession(id string) (*Session, bool) {
+// FindSession returns the session with an id.
+func (r *Registry) FindSession(id string) (*BackgroundSession, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.sessions {
@@ -147,14 +149,14 @@ func (r *Registry) FindSession(id string) (*Session, bool) {
 }
 
 // ListSessions returns the sessions, the oldest first.
-func (r *Registry) ListSessions() []*Session {
+func (r *Registry) ListSessions() []*BackgroundSession {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.sessions)
 }
 
-// Close unblocks writers of full rings. The processes end with their launcher.
-func (r *Registry) Close() {
+// ReleaseWriters unblocks commands that wait for room in full rings. Their processes end with the launcher.
+func (r *Registry) ReleaseWriters() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
