@@ -16,17 +16,17 @@ const (
 
 var archRefusedCalls = []uint32{unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_LDT, unix.SYS_USELIB}
 
-// forkCalls are the ways besides clone to start a process.
+// forkCalls are the system calls besides clone that start a process.
 var forkCalls = []uint32{unix.SYS_FORK, unix.SYS_VFORK}
 
-// archModeCalls are the older ways to give a file a mode.
-var archModeCalls = []modeCall{{unix.SYS_CHMOD, 1, -1}, {unix.SYS_CREAT, 1, -1}, {unix.SYS_MKNOD, 1, -1},
+// archChmodCalls are system calls of this architecture that set a file mode.
+var archChmodCalls = []chmodCall{{unix.SYS_CHMOD, 1, -1}, {unix.SYS_CREAT, 1, -1}, {unix.SYS_MKNOD, 1, -1},
 	{unix.SYS_OPEN, 2, 1}}
 
-// archOwnerCalls are the older ways to give a file an owner.
-var archOwnerCalls = []ownerCall{{unix.SYS_CHOWN, 1}, {unix.SYS_LCHOWN, 1}}
+// archChownCalls are system calls of this architecture that set a file's owner.
+var archChownCalls = []chownCall{{unix.SYS_CHOWN, 1}, {unix.SYS_LCHOWN, 1}}
 
-// archMutationCalls are the older ways to change files.
+// archMutationCalls are system calls of this architecture that change files.
 var archMutationCalls = []mutationCall{
 	{unix.SYS_RENAMEAT, mutation.Rename, 0, 1, 2, 3, noArgument, neverFollow},
 	{unix.SYS_OPEN, mutation.Write, noArgument, 0, noArgument, noArgument, 1, followAsOpened},
@@ -46,8 +46,8 @@ var archMutationCalls = []mutationCall{
 	{unix.SYS_FUTIMESAT, mutation.Attribute, 0, 1, noArgument, noArgument, noArgument, alwaysFollow},
 }
 
-// archMkdir is the older call that makes a directory.
+// archMkdir is the system call number of mkdir.
 const archMkdir = unix.SYS_MKDIR
 
-// stageMachine is this architecture in a program's header.
-const stageMachine = elf.EM_X86_64
+// elfMachine is this architecture's number in an ELF header.
+const elfMachine = elf.EM_X86_64

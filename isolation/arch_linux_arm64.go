@@ -15,20 +15,20 @@ const (
 
 var archRefusedCalls []uint32
 
-// forkCalls are the ways besides clone to start a process: there are none.
+// forkCalls is empty: only clone starts processes on this architecture.
 var forkCalls []uint32
 
-// archModeCalls are the older ways to give a file a mode: there are none.
-var archModeCalls []modeCall
+// archChmodCalls is empty: the calls of all architectures set file modes.
+var archChmodCalls []chmodCall
 
-// archOwnerCalls are the older ways to give a file an owner: there are none.
-var archOwnerCalls []ownerCall
+// archChownCalls is empty: the calls of all architectures set owners.
+var archChownCalls []chownCall
 
-// archMutationCalls is the older way to change files.
+// archMutationCalls is the system call of this architecture that changes files.
 var archMutationCalls = []mutationCall{{unix.SYS_RENAMEAT, mutation.Rename, 0, 1, 2, 3, noArgument, neverFollow}}
 
-// archMkdir is the only call that makes a directory.
+// archMkdir is mkdirat, since this architecture has no mkdir.
 const archMkdir = unix.SYS_MKDIRAT
 
-// stageMachine is this architecture in a program's header.
-const stageMachine = elf.EM_AARCH64
+// elfMachine is this architecture's number in an ELF header.
+const elfMachine = elf.EM_AARCH64

@@ -8,21 +8,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// There is no filter of system calls for this architecture yet; see newSyscallFilter.
+// auditArch is 0: no system call filter supports this architecture; see newSyscallFilter.
 const auditArch, foreignBit = 0, 0
 
 var archRefusedCalls, forkCalls []uint32
 
-func (callRules) addArgumentRules(filterNeeds) {}
+// addArgumentRules adds rules that check arguments of system calls.
+func (syscallRules) addArgumentRules(filterNeeds) {}
 
 var archMutationCalls []mutationCall
 
 const archMkdir = unix.SYS_MKDIRAT
 
-const stageMachine = elf.EM_NONE
+// elfMachine is this architecture's number in an ELF header.
+const elfMachine = elf.EM_NONE
 
-// stageCode returns nothing: there is no stage for this architecture yet.
-func stageCode() []byte { return nil }
+// landlockLauncherCode returns nil: there is no launcher for this architecture.
+func landlockLauncherCode() []byte { return nil }
 
-// scriptCode returns nothing either.
-func scriptCode() []byte { return nil }
+// syscallLauncherCode returns nil: there is no launcher for this architecture.
+func syscallLauncherCode() []byte { return nil }

@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sandboxFlags are the walls that every sandbox has.
+// sandboxFlags are bubblewrap's flags for the namespaces and capabilities of every sandbox.
 var sandboxFlags = []string{
 	"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
 	"--disable-userns", "--cap-drop", "ALL",
 	"--new-session", "--die-with-parent",
 }
 
-// bwrapArguments collects bubblewrap's arguments and file descriptors. They are passed in a file, since command lines
-// are readable by all users.
+// bwrapArguments collects bubblewrap's arguments and file descriptors. bubblewrap reads the arguments from a file,
+// since all users can read command lines.
 type bwrapArguments struct {
 	words   []string
 	files   []*os.File // passed at firstFD and up
@@ -32,7 +32,7 @@ func (a *bwrapArguments) passFile(file *os.File) string {
 	return strconv.Itoa(a.firstFD + len(a.files) - 1)
 }
 
-// passData passes content in a memory file.
+// passData passes content as a memory file and returns its descriptor number in the child.
 func (a *bwrapArguments) passData(name string, content []byte) (string, error) {
 	file, err := memoryFile(name, content)
 	if err != nil {
@@ -84,8 +84,7 @@ func (a *bwrapArguments) setEnvironment(env []string) error {
 	return nil
 }
 
-// memoryFile returns an unlinked file in memory with content, to be read from
-// its start.
+// memoryFile returns an unlinked memory file with content, positioned at its start.
 func memoryFile(name string, content []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate("picoclaw-"+name, unix.MFD_CLOEXEC)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 
 // weakened takes walls away: all but the namespaces and the mount view.
 func weakened(i *Isolation, flags ...string) {
-	i.platform.filter, i.platform.landlock = withoutFilter, 0
-	i.platform.flags = withFlags(flags...)
+	i.starter.filter, i.starter.landlock = withoutFilter, 0
+	i.starter.flags = withFlags(flags...)
 }
 
 // Root cannot make a read-only mount writable. With its capabilities, and no other wall, it can.
@@ -30,21 +30,23 @@ func TestRootCannotRemount(t *testing.T) {
 		t.Error("it can be written to")
 	}
 	// Each of the walls is enough by itself.
-	for name, alone := range map[string]func(*platform){
-		"no capabilities": func(pl *platform) {
+	for name, alone := range map[string]func(*processStarter){
+		"no capabilities": func(pl *processStarter) {
 			pl.flags, pl.filter, pl.landlock = withFlags("--disable-userns"),
 				withoutFilter, 0
 		},
-		"the inner namespace": func(pl *platform) {
+		"the inner namespace": func(pl *processStarter) {
 			pl.flags, pl.filter, pl.landlock = withFlags("--cap-drop", "ALL"), withoutFilter, 0
 		},
-		"filter": func(pl *platform) { pl.flags, pl.landlock = withFlags("--cap-drop", "ALL", "--disable-userns"), 0 },
-		"Landlock": func(pl *platform) {
+		"filter": func(pl *processStarter) {
+			pl.flags, pl.landlock = withFlags("--cap-drop", "ALL", "--disable-userns"), 0
+		},
+		"Landlock": func(pl *processStarter) {
 			pl.flags, pl.filter = withFlags("--cap-drop", "ALL", "--disable-userns"), withoutFilter
 		},
 	} {
 		i := configured(t, Config{Enabled: true})
-		alone(i.platform)
+		alone(i.starter)
 		if r := attack(i); r.exit.Success() {
 			t.Errorf("it can be written to with %s alone", name)
 		}
@@ -61,7 +63,7 @@ func withFlags(but ...string) []string {
 }
 
 // Root owns the kernel's settings, without any capability. Opening one for writing changes nothing yet.
-func TestNobodySetsTheKernelUp(t *testing.T) {
+func TestKernelSettingsAreReadOnly(t *testing.T) {
 	const attack = ": >> /proc/sys/kernel/core_pattern"
 	p := Profile{Name: "test", Exec: true, Confine: true}
 	i := configured(t, Config{Enabled: true})
@@ -80,7 +82,7 @@ func TestNobodySetsTheKernelUp(t *testing.T) {
 }
 
 // Root owns the devices, which are the machine's in a sandbox, too, and can't change them there all the same.
-func TestNobodyChangesTheDevices(t *testing.T) {
+func TestDevicesAreImmutable(t *testing.T) {
 	const device = "/dev/full"
 	before, err := os.Stat(device)
 	if err != nil {
@@ -99,7 +101,7 @@ func TestNobodyChangesTheDevices(t *testing.T) {
 	if os.Getuid() != 0 {
 		return // it owns none
 	}
-	i.platform.aroundStart = func(start func() error) error { return start() }
+	i.starter.aroundStart = func(start func() error) error { return start() }
 	if r := outcome(t, i, shell("chmod 600 "+device), p); !r.exit.Success() {
 		t.Errorf("it fails without the wall, too: %s", r.stderr)
 	}
@@ -119,7 +121,7 @@ func TestNoUserNamespaceInside(t *testing.T) {
 		if r := outcome(t, i, shell(attack), p); r.exit.Success() {
 			t.Errorf("%s can be had", name)
 		}
-		i.platform.filter, i.platform.landlock = withoutFilter, 0
+		i.starter.filter, i.starter.landlock = withoutFilter, 0
 		if r := outcome(t, i, shell(attack), p); r.exit.Success() {
 			t.Errorf("%s can be had by --disable-userns alone", name)
 		}
@@ -132,7 +134,7 @@ func TestNoUserNamespaceInside(t *testing.T) {
 
 // What this process has inherited is not passed on. A descriptor that it opens inheritable afterwards would be: that is
 // what Configure prevents for all that were there before it.
-func TestInheritedDescriptorsStayHere(t *testing.T) {
+func TestInheritedDescriptorsAreNotPassed(t *testing.T) {
 	secret := put(t, filepath.Join(realTemp(t), "secret"), "canary")
 	inheritable(t, secret)
 	i := configured(t, Config{Enabled: true})
@@ -147,7 +149,7 @@ func TestInheritedDescriptorsStayHere(t *testing.T) {
 
 // The host's secrets are in no environment inside, that of process 1 included. Bubblewrap's own way to clear the
 // environment leaves them there.
-func TestNoEnvironmentInsideHoldsSecrets(t *testing.T) {
+func TestSandboxEnvironmentsHoldNoSecrets(t *testing.T) {
 	t.Setenv("A_SECRET", "canary")
 	const attack = "cat /proc/[0-9]*/environ | tr '\\0' '\\n'"
 	i := configured(t, Config{Enabled: true})
@@ -162,7 +164,7 @@ func TestNoEnvironmentInsideHoldsSecrets(t *testing.T) {
 }
 
 // A read-only path in a writable one can't be moved aside with its parent and made anew.
-func TestProtectedPathsCannotBeMovedAside(t *testing.T) {
+func TestProtectedPathsCannotBeMoved(t *testing.T) {
 	work := filepath.Join(realTemp(t), "work")
 	hooks := filepath.Join(work, ".git", "hooks")
 	put(t, filepath.Join(hooks, "sample"), "")

@@ -22,7 +22,7 @@ func BenchmarkSandbox(b *testing.B) {
 		p.Name, p.ReadWrite = "bench", []string{work}
 		i := configured(b, Config{Enabled: enabled})
 		if !filtered {
-			i.platform.filter = withoutFilter
+			i.starter.filter = withoutFilter
 		}
 		return measure.Case{Name: name, Run: func() error { return i.Run(b.Context(), describe(), p) }}
 	}
@@ -54,7 +54,7 @@ func BenchmarkNetwork(b *testing.B) {
 	}
 	open := Profile{Name: "bench", Exec: true, Confine: true, Network: true}
 	named := open
-	serve := func(Listeners) func() { return func() {} }
+	serve := func(NetworkListeners) func() { return func() {} }
 	named.Network, named.Proxied = false, &ProxiedNetwork{Ports: []uint16{80, 443}, Serve: serve}
 	t := measure.Turns(b,
 		measure.Case{Name: "start_by_name", Run: run(named)},

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// machineConfig lists the parts of this machine the sandbox depends on.
+// machineConfig lists the programs of this machine that the sandbox depends on.
 type machineConfig struct {
 	// paths of bubblewrap, best first. PATH is not used, since its directories may be writable by others.
 	bwrap []string
@@ -26,7 +26,7 @@ func defaultMachineConfig() machineConfig {
 
 const installBwrap = "install it with one of `apt install bubblewrap`, `dnf install bubblewrap`, `yum install bubblewrap`, `pacman -S bubblewrap`, `apk add bubblewrap`, or set isolation.enabled to false"
 
-// findBwrap returns the first existing path of bubblewrap. It must be writable only by root; otherwise it is an error.
+// findBwrap returns the first existing path of bubblewrap, and an error if others than root can change that file.
 func findBwrap(places []string) (string, error) {
 	for _, place := range places {
 		real, err := filepath.EvalSymlinks(place)
@@ -45,7 +45,7 @@ func findBwrap(places []string) (string, error) {
 		Cure: installBwrap}
 }
 
-// checkTrusted checks that only root can change a program, and that it is not setuid.
+// checkTrusted returns an error if a program is setuid, or if others than root can change it.
 func checkTrusted(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -72,7 +72,7 @@ func checkTrusted(path string) error {
 	return checkTrustedParents(path)
 }
 
-// checkTrustedParents checks that only root can replace the file at path.
+// checkTrustedParents returns an error if others than root can replace the file at path.
 func checkTrustedParents(path string) error {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)

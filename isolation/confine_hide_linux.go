@@ -13,15 +13,15 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// maxSiblings limits the files next to the path to a hidden directory.
+// maxSiblings limits the number of entries that replace a granted directory.
 const maxSiblings = 4096
 
-// excludeHidden removes hidden directories from the grants. Landlock can't close part of an open tree, so such a tree
-// is replaced by the siblings along the path to the hidden directory. Directories on that path can be listed only; new
-// entries in them are not open.
+// excludeHidden removes hidden directories from the grants. Landlock can't exclude part of a granted directory, so
+// excludeHidden grants the siblings along the path to the hidden directory instead. Directories on that path can only
+// be listed, and new entries in them are not granted.
 //
-// A plugin without exec keeps its write grants, since it could otherwise create no files there; guard and workspace
-// restrict it.
+// A plugin without exec keeps its write grants, since it could otherwise create no files there. The guard and the
+// workspace restrict such a plugin.
 func excludeHidden(p Profile, grants map[string]uint64) error {
 	for _, named := range p.Hide {
 		hidden, err := filepath.EvalSymlinks(named)
@@ -31,13 +31,13 @@ func excludeHidden(p Profile, grants map[string]uint64) error {
 		if err != nil {
 			return &ProfileError{Profile: p.Name, Path: named, Problem: "is to be hidden and can't be found: " + err.Error()}
 		}
-		for _, tree := range treesAbove(hidden, grants) {
+		for _, tree := range grantedAncestors(hidden, grants) {
 			rights := grants[tree]
 			if !p.Exec && rights&unix.LANDLOCK_ACCESS_FS_WRITE_FILE != 0 {
 				continue
 			}
 			delete(grants, tree)
-			for _, dir := range pathBetween(tree, hidden) {
+			for _, dir := range directoriesBetween(tree, hidden) {
 				grants[dir] |= rights & unix.LANDLOCK_ACCESS_FS_READ_DIR
 				beside, err := siblingsOf(dir, hidden)
 				if err != nil {
@@ -53,8 +53,8 @@ func excludeHidden(p Profile, grants map[string]uint64) error {
 	return nil
 }
 
-// treesAbove returns the granted directories that contain a hidden one.
-func treesAbove(hidden string, grants map[string]uint64) (trees []string) {
+// grantedAncestors returns the granted directories that contain a hidden one.
+func grantedAncestors(hidden string, grants map[string]uint64) (trees []string) {
 	for path := range grants {
 		if isStrictlyBelow(path, hidden) {
 			trees = append(trees, path)
@@ -63,8 +63,8 @@ func treesAbove(hidden string, grants map[string]uint64) (trees []string) {
 	return trees
 }
 
-// pathBetween returns the directories from a tree down to the parent of a path.
-func pathBetween(tree, path string) []string {
+// directoriesBetween returns the directories from a tree down to the parent of a path.
+func directoriesBetween(tree, path string) []string {
 	dirs := []string{tree}
 	for _, name := range strings.Split(filepath.Dir(relativePath(tree, path)), "/") {
 		if name != "." {
@@ -74,8 +74,8 @@ func pathBetween(tree, path string) []string {
 	return dirs
 }
 
-// siblingsOf returns the entries of a directory except the next one on the path to a hidden directory, and except
-// symlinks, whose rules would apply to their targets.
+// siblingsOf returns the entries of a directory, without symlinks and without the next directory on the path to a
+// hidden one. Landlock rules for symlinks would apply to their targets.
 func siblingsOf(dir, hidden string) (beside []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

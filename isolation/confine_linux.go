@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startConfined starts a child confined by Landlock and a system call filter, without a helper process: the thread that
-// starts the child restricts itself. It lives as long as the child, which is killed when it ends, and serves as the
-// domain's inside thread.
+// startConfined starts a child that Landlock and a system call filter confine. It needs no helper process: the thread
+// that starts the child restricts itself first. That thread lives as long as the child, and later sends the child's
+// descendants signals from inside the Landlock domain.
 //
-// Without Landlock the child is started with the other restrictions, and a warning is logged.
-func (pl *platform) startConfined(child *exec.Cmd, p Profile, in *groupMember, atDeath syscall.Signal) (*landlockDomain, error) {
-	restrict, err := pl.prepareRestriction(child, p)
+// On a kernel without Landlock it logs a warning and applies the other restrictions.
+func (pl *processStarter) startConfined(child *exec.Cmd, p Profile, in *cgroupMember, atDeath syscall.Signal) (*landlockDomain, error) {
+	restrict, err := pl.newThreadRestriction(child, p)
 	if err != nil {
 		return nil, err
 	}
@@ -24,11 +24,11 @@ func (pl *platform) startConfined(child *exec.Cmd, p Profile, in *groupMember, a
 	child.SysProcAttr.Pdeathsig = atDeath
 	domain := newLandlockDomain(pl.landlock)
 	started := make(chan error)
-	onDisposableThread(func() {
-		err := in.startInGroup(child, false, func() error { // the filter refuses clone3
+	runOnDisposableThread(func() {
+		err := in.startInCgroup(child, false, func() error { // the filter refuses clone3
 			err := restrict()
 			if err == nil {
-				err = domain.checkScope()
+				err = domain.checkSignalScope()
 			}
 			if err == nil && p.Notice != nil {
 				err = listenMutations(p.Notice)
@@ -46,8 +46,8 @@ func (pl *platform) startConfined(child *exec.Cmd, p Profile, in *groupMember, a
 	return domain, <-started
 }
 
-// prepareRestriction returns a function that confines the calling thread. It must be called once.
-func (pl *platform) prepareRestriction(child *exec.Cmd, p Profile) (restrict func() error, err error) {
+// newThreadRestriction returns a function that confines the calling thread. Call that function once.
+func (pl *processStarter) newThreadRestriction(child *exec.Cmd, p Profile) (restrict func() error, err error) {
 	steps := []func() error{dropCapabilities, setNoNewPrivileges}
 	if pl.landlock == 0 {
 		pl.log.Warn("the kernel has no Landlock: only the guard and the workspace confine this process", "profile", p.Name)
@@ -58,7 +58,7 @@ func (pl *platform) prepareRestriction(child *exec.Cmd, p Profile) (restrict fun
 		}
 		steps = append(steps, func() error { defer rules.closeFD(); return rules.applyToThread() })
 	}
-	needs := confinedNeeds(p)
+	needs := confinedFilterNeeds(p)
 	if own := pl.ownFilter.Load(); own == nil || *own != needs { // children inherit it otherwise
 		steps = append(steps, pl.filter(needs).applyToThread)
 	}
@@ -80,9 +80,9 @@ func setNoNewPrivileges() error {
 	return nil
 }
 
-// onDisposableThread runs f on a thread that ends with f. It is never the main thread, which can't end: the kernel
-// would treat its domain as the whole process's, and let the child inspect and signal this process.
-func onDisposableThread(f func()) {
+// runOnDisposableThread runs f on a thread that ends with f. It avoids the main thread, which can't end: a child would
+// get that thread's Landlock domain, and could inspect and signal this process.
+func runOnDisposableThread(f func()) {
 	go func() {
 		runtime.LockOSThread()
 		if unix.Gettid() != unix.Getpid() {
@@ -100,13 +100,13 @@ func onDisposableThread(f func()) {
 	}()
 }
 
-// fileCapabilities let root access files of any owner, within Landlock's rules. The capability to keep setuid bits is
-// excluded.
+// fileCapabilities let root access files of any owner, within Landlock's rules. They exclude the capability to keep
+// setuid bits.
 const fileCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH |
 	1<<unix.CAP_FOWNER
 
-// dropCapabilities removes all other capabilities of the calling thread and its children. no_new_privs prevents root
-// from regaining them.
+// dropCapabilities removes all capabilities but fileCapabilities from the calling thread and its children.
+// no_new_privs prevents root from regaining them.
 func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData // of 32 capabilities each
@@ -123,8 +123,8 @@ func dropCapabilities() error {
 	return nil
 }
 
-// newProfileRules returns the Landlock rules of a profile.
-func (pl *platform) newProfileRules(child *exec.Cmd, p Profile) (*landlockRuleset, error) {
+// newProfileRules converts a profile to Landlock rules.
+func (pl *processStarter) newProfileRules(child *exec.Cmd, p Profile) (*landlockRuleset, error) {
 	if !p.Exec {
 		if err := (&mountView{profile: p}).checkStatic(child.Path); err != nil {
 			return nil, err
@@ -149,7 +149,7 @@ func (pl *platform) newProfileRules(child *exec.Cmd, p Profile) (*landlockRulese
 	return rules, nil
 }
 
-// pathGrants returns the rights of a profile by path.
+// pathGrants returns the Landlock rights of a profile by path.
 func (cfg Config) pathGrants(p Profile) map[string]uint64 {
 	read, write := treeRights(p)
 	grants := map[string]uint64{}
@@ -164,7 +164,7 @@ func (cfg Config) pathGrants(p Profile) map[string]uint64 {
 		for dir, rights := range p.systemRights() {
 			grant(dir, rights)
 		}
-		cfg.grantSystem(grant, len(p.Programs) == 0)
+		cfg.grantSystemPaths(grant, len(p.Programs) == 0)
 		if p.Terminals || p.Nested {
 			grant("/dev/pts", writeFile|readTree)
 		}
@@ -172,7 +172,7 @@ func (cfg Config) pathGrants(p Profile) map[string]uint64 {
 		if p.Nested { // not the root: a right to list it is one to list what only the plugin may see
 			grant("/dev", unix.LANDLOCK_ACCESS_FS_READ_DIR)
 		} else {
-			configuration = publicConfiguration()
+			configuration = publicEtcTrees()
 		}
 		for _, tree := range configuration {
 			grant(tree, readTree)
@@ -181,7 +181,7 @@ func (cfg Config) pathGrants(p Profile) map[string]uint64 {
 	return grants
 }
 
-// treeRights returns the rights for read-only and read-write paths.
+// treeRights returns the Landlock rights for read-only and read-write paths.
 func treeRights(p Profile) (read, write uint64) {
 	if p.Exec && len(p.Programs) == 0 {
 		return runTree, writeTree | unix.LANDLOCK_ACCESS_FS_EXECUTE
@@ -189,8 +189,8 @@ func treeRights(p Profile) (read, write uint64) {
 	return readTree, writeTree
 }
 
-// grantSystem grants the system paths programs need, as in a sandbox, as far as Landlock can express it.
-func (cfg Config) grantSystem(grant func(path string, rights uint64), run bool) {
+// grantSystemPaths grants the system paths that a sandbox would show, as far as Landlock rules can.
+func (cfg Config) grantSystemPaths(grant func(path string, rights uint64), run bool) {
 	for _, name := range append([]string{"passwd", "group", filepath.Base(CertificatesPath)}, etcFiles...) {
 		grant(filepath.Join("/etc", name), readTree)
 	}

@@ -12,7 +12,7 @@ import (
 
 // Landlock holds a child to its profile with nothing installed. Each attack is shown to work without it, and the
 // thread that carried the restriction leaves this process as free as it was.
-func TestConfinedChildrenReachOnlyTheirProfile(t *testing.T) {
+func TestConfinedChildReachesOnlyProfile(t *testing.T) {
 	base := realTemp(t)
 	work, outside := filepath.Join(base, "work"), filepath.Join(base, "outside")
 	put(t, filepath.Join(work, "a"), "in work")
@@ -68,7 +68,7 @@ func TestConfinedChildrenReachOnlyTheirProfile(t *testing.T) {
 
 // The first thread of this process is never the one that is restricted, however busy the others are: a child could
 // else look into this process.
-func TestTheFirstThreadStaysFree(t *testing.T) {
+func TestMainThreadStaysUnconfined(t *testing.T) {
 	i := configured(t, Config{})
 	p := Profile{Exec: true, Confine: true}
 	var wg sync.WaitGroup
@@ -85,7 +85,7 @@ func TestTheFirstThreadStaysFree(t *testing.T) {
 	wg.Wait()
 }
 
-func TestAConfinedChildWithoutExecRunsNothingElse(t *testing.T) {
+func TestConfinedChildWithoutExecStartsNothing(t *testing.T) {
 	base := realTemp(t)
 	put(t, filepath.Join(base, "a"), "x")
 	i := configured(t, Config{})
@@ -102,7 +102,7 @@ func TestAConfinedChildWithoutExecRunsNothingElse(t *testing.T) {
 }
 
 // A child of root keeps no capability but those for files of any owner.
-func TestConfinementTakesCapabilities(t *testing.T) {
+func TestConfinementDropsCapabilities(t *testing.T) {
 	i := configured(t, Config{})
 	r := outcome(t, i, shell("grep -E '^(CapPrm|CapEff|NoNewPrivs)' /proc/self/status"),
 		Profile{Exec: true, Confine: true})
@@ -120,7 +120,7 @@ func TestConfinementTakesCapabilities(t *testing.T) {
 
 // A child that may start some programs starts these and no others, not by the dynamic linker either; with the list
 // taken away, all of it works.
-func TestOnlyTheProgramsOfTheProfileStart(t *testing.T) {
+func TestOnlyListedProgramsStart(t *testing.T) {
 	const script = `
 true && /usr/bin/true && echo started true
 uname > /dev/null 2>&1 && echo GOT uname

@@ -9,13 +9,14 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// suspendedProcess is a process that has not run yet.
+// suspendedProcess is a new process before its first instruction.
 type suspendedProcess struct {
 	job     *jobObject
 	child   *exec.Cmd
 	process windows.Handle
 }
 
+// suspendedChild is a new process before its first instruction.
 var _ suspendedChild = &suspendedProcess{}
 
 func (c *suspendedProcess) closeHandle() { _ = windows.CloseHandle(c.process) }
@@ -27,7 +28,7 @@ func (c *suspendedProcess) assignToJob() error {
 	return nil
 }
 
-// readRestriction reads the restrictions back from the process.
+// readRestriction returns the restrictions that Windows reports for the process.
 func (c *suspendedProcess) readRestriction() (r tokenRestriction, err error) {
 	var token windows.Token
 	if err = windows.OpenProcessToken(c.process, windows.TOKEN_QUERY, &token); err != nil {
@@ -54,7 +55,7 @@ func isInJob(process, job windows.Handle) (bool, error) {
 	return in != 0, nil
 }
 
-// resumeProcess lets the process's only thread run.
+// resumeProcess resumes the process's only thread.
 func (c *suspendedProcess) resumeProcess() error {
 	pid := uint32(c.child.Process.Pid)
 	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)

@@ -12,7 +12,8 @@ import (
 // firstInherited is the first descriptor after standard error.
 const firstInherited = 3
 
-// markCloseOnExec marks all inherited descriptors from firstInherited on close-on-exec. Go marks those it opens itself.
+// markCloseOnExec marks all inherited descriptors from firstInherited on close-on-exec. Go marks the descriptors it
+// opens itself.
 func markCloseOnExec() error {
 	err := unix.CloseRange(firstInherited, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 	if err == nil {
@@ -24,7 +25,7 @@ func markCloseOnExec() error {
 	return markEachCloseOnExec()
 }
 
-// markEachCloseOnExec is for kernels without close_range.
+// markEachCloseOnExec marks descriptors one by one, for kernels without close_range.
 func markEachCloseOnExec() error {
 	open, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharedDevices are host devices in the sandbox.
+// sharedDevices are the host's devices that sandboxes show.
 var sharedDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
 
-// withProtectedDevices starts a sandbox whose devices can be read and written, but not changed: they are the host's,
-// and for root a chmod would affect all programs.
+// withProtectedDevices calls start, which starts a sandbox. The sandbox can read and write the host's devices but not
+// change their modes: a chmod by root would affect all programs.
 //
-// The calling thread, which no other code may use, has a separate mount view meanwhile. If root may not mount, as in a
-// container, the sandbox is started unchanged.
+// The calling thread has its own mount view during the call, so no other code may use it. If root may not mount, as in
+// a container, the devices stay unprotected.
 func withProtectedDevices(start func() error) error {
 	if os.Geteuid() != 0 {
 		return start()
@@ -34,7 +34,7 @@ func withProtectedDevices(start func() error) error {
 	return err
 }
 
-// protectDevice makes a device usable but immutable.
+// protectDevice mounts a device over itself, so that it can be used but not changed.
 func protectDevice(device string) error {
 	if err := unix.Mount(device, device, "", unix.MS_BIND, ""); err != nil {
 		return err
@@ -42,8 +42,8 @@ func protectDevice(device string) error {
 	return unix.Mount("", device, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NOEXEC, "")
 }
 
-// enterPrivateMounts gives the calling thread a copy of the machine's mount view. back returns to the original view and
-// directories.
+// enterPrivateMounts gives the calling thread a copy of the machine's mount view. back returns the thread to the
+// original view and working directory.
 func enterPrivateMounts() (back func() error, err error) {
 	var places [3]int // the mounts, the root and the working directory
 	for i, name := range []string{"/proc/thread-self/ns/mnt", "/", "."} {

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// landlockDomain is the Landlock domain of a child, accessed through a thread inside it.
+// landlockDomain is the Landlock domain of a child. It runs code on a thread inside the domain.
 //
-// Processes are born into their parent's domain and can't leave it, no matter how they detach, and a thread inside
-// can't signal processes outside. So kill(-1) on that thread reaches exactly the child's descendants, atomically.
+// Processes are born into their parent's domain and can't leave it. A thread inside can't signal processes outside. So
+// kill(-1) on that thread reaches exactly the child's descendants, in one step.
 type landlockDomain struct {
 	jobs    chan func()
 	quit    chan struct{} // closed to end the thread
@@ -28,16 +28,16 @@ func newLandlockDomain(abi int) *landlockDomain {
 // scopedSignals is the first Landlock version that confines signals.
 const scopedSignals = LandlockScope
 
-// checkScope returns an error if the calling thread can signal the parent of this process: kill(-1) on it would then
-// end every process of this user.
-func (d *landlockDomain) checkScope() error {
+// checkSignalScope returns an error if the calling thread can signal the parent of this process. kill(-1) on such a
+// thread would end every process of this user.
+func (d *landlockDomain) checkSignalScope() error {
 	if d.scoped && unix.Kill(os.Getppid(), 0) == nil {
 		return errors.New("Landlock does not keep signals inside the domain of this process; nothing is started")
 	}
 	return nil
 }
 
-// runJobs runs jobs on the calling thread, which must be inside the domain.
+// runJobs runs the jobs of runInside on the calling thread, which must be inside the domain, until stopThread.
 func (d *landlockDomain) runJobs() {
 	defer close(d.stopped)
 	for {
@@ -50,7 +50,7 @@ func (d *landlockDomain) runJobs() {
 	}
 }
 
-// stopThread ends the thread, and so its children.
+// stopThread ends the thread inside the domain, which kills the child.
 func (d *landlockDomain) stopThread() { close(d.quit) }
 
 // runInside runs job inside the domain and waits for it. It does nothing after stopThread.
@@ -68,7 +68,7 @@ func (d *landlockDomain) signalAll(sig unix.Signal) {
 	d.runInside(func() { _ = unix.Kill(-1, sig) }) // its error says nothing: it may be about somebody outside
 }
 
-// filterInside returns the processes inside. The thread may signal its own process, which is outside.
+// filterInside returns the processes inside the domain. It excludes this process, which the thread may also signal.
 func (d *landlockDomain) filterInside(pids []int) []int {
 	var found []int
 	d.runInside(func() {
@@ -81,13 +81,13 @@ func (d *landlockDomain) filterInside(pids []int) []int {
 	return found
 }
 
-// domainTree is the processes of a child in a Landlock domain that confines signals.
-type domainTree struct {
+// landlockTree is the processes of a child in a Landlock domain that confines signals.
+type landlockTree struct {
 	leader int
 	domain *landlockDomain
 }
 
-func (t domainTree) signalAll(sig os.Signal) error {
+func (t landlockTree) signalAll(sig os.Signal) error {
 	number, ok := sig.(unix.Signal)
 	if !ok {
 		return fmt.Errorf("send %v: not a signal of this system", sig)
@@ -96,6 +96,6 @@ func (t domainTree) signalAll(sig os.Signal) error {
 	return nil
 }
 
-func (t domainTree) killAll() { t.domain.signalAll(unix.SIGKILL) }
+func (t landlockTree) killAll() { t.domain.signalAll(unix.SIGKILL) }
 
-func (t domainTree) filterPIDs(pids []int) []int { return t.domain.filterInside(pids) }
+func (t landlockTree) filterPIDs(pids []int) []int { return t.domain.filterInside(pids) }

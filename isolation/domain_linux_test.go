@@ -11,7 +11,7 @@ func TestScopeCheckRefusesUnconfinedThread(t *testing.T) {
 	t.Parallel()
 	const inChild = "PICOCLAW_TEST_SCOPE_CHILD"
 	if os.Getenv(inChild) != "" {
-		if newLandlockDomain(LandlockScope).checkScope() == nil {
+		if newLandlockDomain(LandlockScope).checkSignalScope() == nil {
 			t.Error("a thread outside a domain passes")
 		}
 		return

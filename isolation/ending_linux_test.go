@@ -23,7 +23,7 @@ var detaching = map[string]string{
 }
 
 // What a child leaves behind is gone when the child is done, and what is not the child's lives on.
-func TestNothingIsLeftBehind(t *testing.T) {
+func TestNoProcessIsLeftBehind(t *testing.T) {
 	for mode, p := range map[string]Profile{
 		"by its domain": {Exec: true, Confine: true},
 		"by its brand":  {Exec: true},
@@ -52,16 +52,16 @@ func TestNothingIsLeftBehind(t *testing.T) {
 }
 
 // Without domain and brand what has detached itself is not found, so what is above was shown.
-func TestWithoutAMarkWhatDetachesLivesOn(t *testing.T) {
+func TestDetachedProcessSurvivesWithoutMark(t *testing.T) {
 	i := configured(t, Config{})
 	dir := realTemp(t)
 	file := filepath.Join(dir, "pid")
 	cmd := script1(detaching["forks twice"], file)
 	cmd.SysProcAttr = childAttributes(nil)
-	if err := i.platform.spawner.startProcess(cmd, unix.SIGKILL, func(start func() error) error { return start() }); err != nil {
+	if err := i.starter.spawner.startProcess(cmd, unix.SIGKILL, func(start func() error) error { return start() }); err != nil {
 		t.Fatal(err)
 	}
-	proc := i.platform.trackChild(cmd, nil, noBrand, nil, Profile{})
+	proc := i.starter.trackChild(cmd, nil, noMark, nil, Profile{})
 	if _, err := wait(t, proc); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestWithoutAMarkWhatDetachesLivesOn(t *testing.T) {
 }
 
 // Stopping reaches everybody, also who has detached itself and does not listen.
-func TestStopReachesTheWholeTree(t *testing.T) {
+func TestStopSignalsDescendants(t *testing.T) {
 	for mode, p := range map[string]Profile{
 		"by its domain": {Exec: true, Confine: true},
 		"by its brand":  {Exec: true},
@@ -98,7 +98,7 @@ func TestStopReachesTheWholeTree(t *testing.T) {
 
 // A process that is another one every moment, each in a session of its own, can't be found in the process table. It
 // never grows: it is one process at a time, and stops by itself when its directory is gone.
-func TestAHoppingProcessIsEnded(t *testing.T) {
+func TestForkingProcessIsKilled(t *testing.T) {
 	i := configured(t, Config{})
 	dir := realTemp(t)
 	put(t, filepath.Join(dir, "hop"), "echo x >> "+dir+"/count || exit\nsetsid sh "+dir+"/hop &\n")
@@ -143,10 +143,10 @@ func TestOrphansAreReaped(t *testing.T) {
 }
 
 // A brand can't be exchanged for that of an older child.
-func TestABrandCannotBeRaised(t *testing.T) {
+func TestMarkCannotBeRaised(t *testing.T) {
 	i := configured(t, Config{})
 	p := Profile{Exec: true, Confine: os.Getuid() == 0} // which takes root's capabilities
-	if err := lowerBrand(); err != nil {
+	if err := lowerOwnMark(); err != nil {
 		t.Fatal(err)
 	}
 	if r := outcome(t, i, shell("exec prlimit --locks=unlimited:unlimited true"), p); r.exit.Success() {
@@ -155,13 +155,13 @@ func TestABrandCannotBeRaised(t *testing.T) {
 }
 
 // This process is in none of the domains that it makes, although the thread of one may signal it.
-func TestADomainIsNotOurs(t *testing.T) {
+func TestDomainExcludesHost(t *testing.T) {
 	if landlockABI() < scopedSignals {
 		return // there is no domain to tell by
 	}
 	i := configured(t, Config{})
 	proc := start(t, i, "sleep 60", Profile{Exec: true, Confine: true})
-	inside := proc.tree.(domainTree).filterPIDs([]int{os.Getpid(), os.Getppid(), proc.Pid()})
+	inside := proc.tree.(landlockTree).filterPIDs([]int{os.Getpid(), os.Getppid(), proc.Pid()})
 	if !slices.Equal(inside, []int{proc.Pid()}) {
 		t.Errorf("%d are inside, and only %d should be", inside, proc.Pid())
 	}

@@ -8,7 +8,8 @@ import (
 // ErrClosed is returned by Start after Close.
 var ErrClosed = errors.New("isolation is closed: no process can be started any more")
 
-// UnavailableError says that this machine can't provide the requested isolation. There is no fallback.
+// UnavailableError means that this machine can't provide the requested isolation. The process is not started without
+// it.
 type UnavailableError struct {
 	Cause string // what is missing or denied
 	Cure  string // remedy
@@ -39,7 +40,7 @@ func (e *ConfigError) Error() string {
 	return fmt.Sprintf("%s: %s; %s", e.Key, e.Problem, e.Cure)
 }
 
-// ProfileError is a profile that can't be turned into a sandbox.
+// ProfileError means that a profile can't be turned into a sandbox.
 type ProfileError struct {
 	Profile string // its name
 	Path    string // the path concerned, if any
@@ -59,7 +60,7 @@ func (e *ProfileError) Error() string {
 	return text
 }
 
-// SetupError says that the sandbox failed before its program started. bubblewrap wrote the reason to the command's
+// SetupError means that the sandbox failed before its program started. bubblewrap wrote the reason to the command's
 // stderr.
 type SetupError struct {
 	Profile string
@@ -75,7 +76,7 @@ func (e *SetupError) Error() string {
 		e.Exit)
 }
 
-// Unwrap returns why there can be no sandbox here, if that is it.
+// Unwrap returns the reason why this machine can't build sandboxes; nil if it can.
 func (e *SetupError) Unwrap() error { return e.Err }
 
 // ExitError is returned by Run if the program fails.

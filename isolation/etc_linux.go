@@ -19,9 +19,10 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// etcCopies caches copies of the files in /etc that sandboxes see, so that one mount replaces thousands, which would
-// dominate the start time. The copies are not secret and read-only in sandboxes, and renewed when the originals change.
-type etcCopies struct {
+// etcCopyCache caches copies of the files in /etc that sandboxes see. One mount of the copies replaces thousands of
+// mounts, which would dominate the start time. The copies are public, read-only in sandboxes, and renewed when the
+// originals change.
+type etcCopyCache struct {
 	dir string // where the copies are kept
 
 	mu   sync.Mutex
@@ -35,10 +36,13 @@ const (
 	maxEtcFiles = 4000
 )
 
-func newEtcCopies(dir string) *etcCopies { return &etcCopies{dir: dir, used: map[string]*os.File{}} }
+func newEtcCopyCache(dir string) *etcCopyCache {
+	return &etcCopyCache{dir: dir, used: map[string]*os.File{}}
+}
 
-// replaceMounts replaces a view's mounts in /etc by one mount of the copies, if possible.
-func (c *etcCopies) replaceMounts(v *mountView) error {
+// replaceMounts replaces a view's mounts in /etc by one mount of the copies. It does nothing if the profile or the
+// operator shows /etc itself.
+func (c *etcCopyCache) replaceMounts(v *mountView) error {
 	if c == nil {
 		return nil
 	}
@@ -76,8 +80,8 @@ func (c *etcCopies) replaceMounts(v *mountView) error {
 	return nil
 }
 
-// isCopyable reports whether a copy can replace a mount: not for files that change while a sandbox runs, nor for what
-// the operator shows.
+// isCopyable reports whether a copy can replace a mount. Files that change while a sandbox runs, and paths that the
+// operator exposes, stay mounts.
 func isCopyable(m viewMount) bool {
 	if m.origin != fromSystem {
 		return false
@@ -89,9 +93,10 @@ func isCopyable(m viewMount) bool {
 	return err == nil && info.IsDir()
 }
 
-// copiesDir returns the directory with copies of these mounts and of the public files beside them.
-func (c *etcCopies) copiesDir(parts []viewMount, public []etcEntry) (string, error) {
-	key, err := etcKey(parts, public)
+// copiesDir returns a directory with copies of these mounts and of the public files in /etc. It creates the directory
+// if the cache lacks it.
+func (c *etcCopyCache) copiesDir(parts []viewMount, public []etcEntry) (string, error) {
+	key, err := etcCacheKey(parts, public)
 	if err != nil {
 		return "", err
 	}
@@ -102,12 +107,12 @@ func (c *etcCopies) copiesDir(parts []viewMount, public []etcEntry) (string, err
 	if c.used[name] != nil {
 		return path, nil
 	}
-	held, err := lockDir(path)
+	held, err := lockDirShared(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = c.makeCopies(path, parts, public); err != nil {
 			return "", err
 		}
-		held, err = lockDir(path)
+		held, err = lockDirShared(path)
 	}
 	if err != nil {
 		return "", err
@@ -116,8 +121,8 @@ func (c *etcCopies) copiesDir(parts []viewMount, public []etcEntry) (string, err
 	return path, nil
 }
 
-// lockDir prevents the removal of a directory until the returned file is closed.
-func lockDir(path string) (*os.File, error) {
+// lockDirShared takes a shared lock, which prevents the removal of a directory until the returned file is closed.
+func lockDirShared(path string) (*os.File, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -137,15 +142,15 @@ func lockDir(path string) (*os.File, error) {
 	return file, nil
 }
 
-// makeCopies creates the directory under a temporary name, so that it appears complete.
-func (c *etcCopies) makeCopies(path string, parts []viewMount, public []etcEntry) error {
+// makeCopies fills a temporary directory and renames it to path, so that path appears complete.
+func (c *etcCopyCache) makeCopies(path string, parts []viewMount, public []etcEntry) error {
 	c.removeUnused()
 	draft, err := os.MkdirTemp(c.dir, "draft-"+etcPrefix)
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(draft)
-	held, err := lockDir(draft)
+	held, err := lockDirShared(draft)
 	if err != nil {
 		return err
 	}
@@ -156,12 +161,12 @@ func (c *etcCopies) makeCopies(path string, parts []viewMount, public []etcEntry
 	}
 	defer root.Close()
 	for _, m := range parts {
-		if err := copyPart(root, m); err != nil {
+		if err := copyMount(root, m); err != nil {
 			return err
 		}
 	}
 	for _, entry := range public {
-		if err := copyPublic(root, etc, entry); err != nil {
+		if err := copyPublicEntry(root, etc, entry); err != nil {
 			return err
 		}
 	}
@@ -174,8 +179,9 @@ func (c *etcCopies) makeCopies(path string, parts []viewMount, public []etcEntry
 	return nil
 }
 
-// copyPart copies the target of a mount into root, or creates a mount point.
-func copyPart(root *os.Root, m viewMount) error {
+// copyMount writes what a mount would show into root: a symlink, a file or a directory. For mounts that can't be
+// copied it creates an empty mount point.
+func copyMount(root *os.Root, m viewMount) error {
 	path := relativePath(etc, m.target)
 	if err := root.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -203,8 +209,8 @@ func copyPart(root *os.Root, m viewMount) error {
 	return root.WriteFile(path, nil, 0o444)
 }
 
-// removeUnused removes directories no process uses, and those of killed processes.
-func (c *etcCopies) removeUnused() {
+// removeUnused removes directories that no process has locked.
+func (c *etcCopyCache) removeUnused() {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
 		return
@@ -225,7 +231,7 @@ func (c *etcCopies) removeUnused() {
 	}
 }
 
-func (c *etcCopies) releaseDirs() {
+func (c *etcCopyCache) releaseDirs() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, file := range c.used {
@@ -234,8 +240,8 @@ func (c *etcCopies) releaseDirs() {
 	c.used = nil
 }
 
-// etcKey identifies the state of the copied files. Replaced symlinks show in their directory.
-func etcKey(parts []viewMount, public []etcEntry) (string, error) {
+// etcCacheKey returns a hash of the mounts and of the metadata of the files to copy.
+func etcCacheKey(parts []viewMount, public []etcEntry) (string, error) {
 	sum, files := sha256.New(), 0
 	for _, entry := range public {
 		fmt.Fprintln(sum, entry.identity())
@@ -244,7 +250,7 @@ func etcKey(parts []viewMount, public []etcEntry) (string, error) {
 		fmt.Fprintf(sum, "%q %q %q %q\n", m.kind, m.source, m.target, m.data)
 		switch {
 		case m.kind == copied:
-			if err := addIdentity(sum, m.source); err != nil {
+			if err := hashFileIdentity(sum, m.source); err != nil {
 				return "", err
 			}
 		case m.kind == bindRO && isCopyable(m):
@@ -255,7 +261,7 @@ func etcKey(parts []viewMount, public []etcEntry) (string, error) {
 				if err != nil || !d.IsDir() && !d.Type().IsRegular() {
 					return err
 				}
-				return addIdentity(sum, path)
+				return hashFileIdentity(sum, path)
 			})
 			if err != nil {
 				return "", err
@@ -265,8 +271,8 @@ func etcKey(parts []viewMount, public []etcEntry) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
 }
 
-// addIdentity adds metadata that changes with a file or directory.
-func addIdentity(sum hash.Hash, path string) error {
+// hashFileIdentity adds the metadata that changes with a file or directory to a hash.
+func hashFileIdentity(sum hash.Hash, path string) error {
 	var stat unix.Stat_t
 	if err := unix.Lstat(path, &stat); err != nil {
 		return &fs.PathError{Op: "lstat", Path: path, Err: err}

@@ -9,11 +9,11 @@ import (
 )
 
 // Programs see in copies all that is mounted piece by piece without them, and can write to none of it.
-func TestCopiesOfEtcAreLikeIt(t *testing.T) {
+func TestEtcCopiesMatchOriginals(t *testing.T) {
 	// The directories that are shown are compared by what is in them and not by themselves.
 	const look = "cd /etc && find . -type l -printf '%p %l\\n' -o -type f -exec cksum {} + | sort"
 	copies, single := configured(t, Config{Enabled: true}), configured(t, Config{Enabled: true})
-	single.platform.etc = nil
+	single.starter.etc = nil
 	p := Profile{Name: "test", Exec: true, Confine: true}
 	want := outcome(t, single, shell(look), p).stdout
 	got := outcome(t, copies, shell(look), p).stdout
@@ -30,33 +30,33 @@ func TestCopiesOfEtcAreLikeIt(t *testing.T) {
 			t.Errorf("/etc/%s can be written to", file)
 		}
 	}
-	if len(copies.platform.etc.used) != 1 {
+	if len(copies.starter.etc.used) != 1 {
 		t.Error("nothing was copied")
 	}
 }
 
 // Where the operator shows something in /etc, it is what is seen.
-func TestExposedInEtc(t *testing.T) {
+func TestExposedPathsInEtc(t *testing.T) {
 	base := realTemp(t)
 	put(t, filepath.Join(base, "x"), "exposed")
 	i := configured(t, Config{Enabled: true, ExposePaths: []ExposePath{{Source: filepath.Join(base, "x"),
 		Target: "/etc/a/b", Mode: ModeReadOnly}}})
 	r := outcome(t, i, shell("cat /etc/a/b && test -s /etc/nsswitch.conf"),
 		Profile{Name: "test", Exec: true, Confine: true})
-	if r.stdout != "exposed" || !r.exit.Success() || len(i.platform.etc.used) != 1 {
-		t.Errorf("%q, %s; %d copies", r.stdout, r.stderr, len(i.platform.etc.used))
+	if r.stdout != "exposed" || !r.exit.Success() || len(i.starter.etc.used) != 1 {
+		t.Errorf("%q, %s; %d copies", r.stdout, r.stderr, len(i.starter.etc.used))
 	}
 }
 
 // What is copied is never old, and copies that nobody uses go.
-func TestCopiesOfEtcFollowIt(t *testing.T) {
+func TestEtcCopiesFollowChanges(t *testing.T) {
 	source, cache := realTemp(t), realTemp(t)
 	file := put(t, filepath.Join(source, "dir", "deep", "file"), "old")
 	parts := []viewMount{
 		{kind: bindRO, source: filepath.Join(source, "dir"), target: "/etc/dir"},
 		{kind: bindData, target: "/etc/passwd", data: []byte("root")},
 	}
-	read := func(c *etcCopies) (path, text string) {
+	read := func(c *etcCopyCache) (path, text string) {
 		t.Helper()
 		path, err := c.copiesDir(parts, nil)
 		if err != nil {
@@ -68,7 +68,7 @@ func TestCopiesOfEtcFollowIt(t *testing.T) {
 		}
 		return path, string(data)
 	}
-	first, second := newEtcCopies(cache), newEtcCopies(cache)
+	first, second := newEtcCopyCache(cache), newEtcCopyCache(cache)
 	defer second.releaseDirs()
 	old, _ := read(first)
 	if again, _ := read(second); again != old {
@@ -86,7 +86,7 @@ func TestCopiesOfEtcFollowIt(t *testing.T) {
 	}
 	first.releaseDirs()
 	second.releaseDirs()
-	third := newEtcCopies(cache)
+	third := newEtcCopyCache(cache)
 	defer third.releaseDirs()
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestCopiesOfEtcFollowIt(t *testing.T) {
 }
 
 // Commands read the configuration of every program, and nothing that its owner or its name keeps from them.
-func TestConfigurationIsReadableAndSecretsAreNot(t *testing.T) {
+func TestEtcHidesSecrets(t *testing.T) {
 	entries, err := listPublic(etc)
 	if err != nil {
 		t.Fatal(err)

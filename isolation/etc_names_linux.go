@@ -11,16 +11,16 @@ import (
 	"syscall"
 )
 
-// secretNames are names below /etc of one kind that sandboxes do not see, readable or not. A pattern with a slash is a
-// path below /etc, another one a name in any directory, both in lower case, with * at an end for any text. A directory
-// stands for everything in it.
-type secretNames struct {
+// secretEtcNames are patterns of files below /etc that sandboxes do not see, whatever their modes. A pattern with a
+// slash is a path below /etc; without a slash it is a name in any directory. Patterns are in lower case, and * matches
+// any text at their ends. A directory includes its contents.
+type secretEtcNames struct {
 	reason   string
 	patterns []string
 }
 
 // etcSecrets are the files and directories of /etc that hold secrets.
-var etcSecrets = []secretNames{
+var etcSecrets = []secretEtcNames{
 	{"passwords of users", []string{"*shadow*"}},
 	{"earlier passwords of users", []string{"opasswd"}},
 	{"an earlier list of users", []string{"passwd-"}},
@@ -83,16 +83,16 @@ var etcSecrets = []secretNames{
 	{"keys of disks", []string{"/crypttab*", "/luks*"}},
 }
 
-// secretPatterns and secretPaths find the patterns of etcSecrets.
-var secretPatterns, secretPaths = indexSecrets(etcSecrets)
+// secretPatterns matches the names in etcSecrets, and secretPaths the paths.
+var secretPatterns, secretPaths = indexSecretPatterns(etcSecrets)
 
-// patternIndex matches a text with patterns that have * at their ends only.
+// patternIndex matches text with patterns that have * at their ends only.
 type patternIndex struct {
 	exact                     map[string]bool
 	starts, ends, containings []string
 }
 
-func indexSecrets(secrets []secretNames) (names, paths *patternIndex) {
+func indexSecretPatterns(secrets []secretEtcNames) (names, paths *patternIndex) {
 	names, paths = &patternIndex{exact: map[string]bool{}}, &patternIndex{exact: map[string]bool{}}
 	for _, secret := range secrets {
 		for _, pattern := range secret.patterns {
@@ -117,14 +117,14 @@ func indexSecrets(secrets []secretNames) (names, paths *patternIndex) {
 	return names, paths
 }
 
-func (p *patternIndex) match(text string) bool {
+func (p *patternIndex) matches(text string) bool {
 	return p.exact[text] ||
 		slices.ContainsFunc(p.starts, func(s string) bool { return strings.HasPrefix(text, s) }) ||
 		slices.ContainsFunc(p.ends, func(s string) bool { return strings.HasSuffix(text, s) }) ||
 		slices.ContainsFunc(p.containings, func(s string) bool { return strings.Contains(text, s) })
 }
 
-// isSecretName reports whether a path relative to /etc is, or is below, a secret name.
+// isSecretName reports whether a path relative to /etc, or one of its parents, matches etcSecrets.
 func isSecretName(rel string) bool {
 	at := "/" + strings.ToLower(rel)
 	for end := 1; end <= len(at); end++ {
@@ -132,7 +132,7 @@ func isSecretName(rel string) bool {
 			continue
 		}
 		dir := at[:end]
-		if secretPatterns.match(filepath.Base(dir)) || secretPaths.match(dir) {
+		if secretPatterns.matches(filepath.Base(dir)) || secretPaths.matches(dir) {
 			return true
 		}
 	}
@@ -151,14 +151,14 @@ const (
 	maxEtcEntries = 20000
 )
 
-// etcEntry is a file, directory or symlink that sandboxes see.
+// etcEntry is a file, directory or symlink in /etc that sandboxes see.
 type etcEntry struct {
 	rel  string      // below the directory listed
 	info fs.FileInfo // nil for symlinks
 }
 
-// listPublic lists what every user may read below a directory, parents first, without secret names. Files that do not
-// fit in maxEtcBytes are left out.
+// listPublic lists the entries below a directory that every user may read, parents first. It omits secret names and
+// files that exceed maxEtcBytes in total.
 func listPublic(dir string) (entries []etcEntry, err error) {
 	room := int64(maxEtcBytes)
 	err = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
@@ -193,7 +193,7 @@ func listPublic(dir string) (entries []etcEntry, err error) {
 	return entries, err
 }
 
-// ignoreMissing drops the errors of files that are gone or closed to this user.
+// ignoreMissing returns nil for errors about files that are missing or unreadable.
 func ignoreMissing(err error) error {
 	if os.IsNotExist(err) || os.IsPermission(err) {
 		return nil
@@ -201,7 +201,7 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// identity identifies the state of an entry.
+// identity returns text that changes with the entry.
 func (e etcEntry) identity() string {
 	if e.info == nil {
 		return strconv.Quote(e.rel)
@@ -210,8 +210,8 @@ func (e etcEntry) identity() string {
 	return fmt.Sprintf("%q %d:%d %o %d %d", e.rel, stat.Dev, stat.Ino, stat.Mode, stat.Size, e.info.ModTime().UnixNano())
 }
 
-// copyPublic copies an entry of a directory into root, unless something is there.
-func copyPublic(root *os.Root, dir string, e etcEntry) error {
+// copyPublicEntry copies an entry of a directory into root, unless the path exists there.
+func copyPublicEntry(root *os.Root, dir string, e etcEntry) error {
 	if _, err := root.Lstat(e.rel); err == nil {
 		return nil
 	}
@@ -234,8 +234,8 @@ func copyPublic(root *os.Root, dir string, e etcEntry) error {
 	return ignoreMissing(err)
 }
 
-// showsPublic reports whether listPublic(etc) has a path, apart from its limits.
-func showsPublic(name string) bool {
+// isPublicEtcPath reports whether listPublic(etc) would list a path, apart from its size limits.
+func isPublicEtcPath(name string) bool {
 	if !isStrictlyBelow(etc, name) || isSecretName(relativePath(etc, name)) {
 		return false
 	}
@@ -247,9 +247,9 @@ func showsPublic(name string) bool {
 	return true
 }
 
-// publicConfiguration returns the trees of /etc that a child may read. A process that may not list /etc is itself held
-// to these trees, and so is its child.
-func publicConfiguration() []string {
+// publicEtcTrees returns the files and directories of /etc that a child may read. A process that may not list /etc
+// passes on its own access.
+func publicEtcTrees() []string {
 	if dir, err := os.Open(etc); err == nil {
 		_ = dir.Close()
 		trees, _ := publicTrees(etc)
@@ -258,8 +258,8 @@ func publicConfiguration() []string {
 	return []string{etc}
 }
 
-// publicTrees returns the largest directories below a directory of /etc without anything secret, and files beside them,
-// and whether the whole directory is public. Symlinks are left out, since rules apply to their targets.
+// publicTrees returns the largest directories below dir without secrets, the public files next to them, and whether
+// all of dir is public. It omits symlinks, since Landlock rules apply to their targets.
 func publicTrees(dir string) (trees []string, whole bool) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

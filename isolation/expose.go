@@ -18,21 +18,21 @@ type ExposePath struct {
 	Mode   string `json:"mode"`   // ModeReadOnly or ModeReadWrite
 }
 
-// CheckExposed returns a *ConfigError if Configure would reject these rules on this machine.
+// CheckExposed returns the *ConfigError that Configure would return for these rules on this machine.
 func CheckExposed(rules []ExposePath) error {
 	final, err := normalizeExposed(rules)
 	if err != nil {
 		return err
 	}
-	return checkSources(final)
+	return checkExposeSources(final)
 }
 
-// normalizeExposed checks rules and returns them cleaned, with defaults, and only the last rule for each target.
+// normalizeExposed checks rules, cleans their paths and sets defaults. It keeps only the last rule for each target.
 func normalizeExposed(rules []ExposePath) ([]ExposePath, error) {
 	var final []ExposePath
 	place := map[string]int{}
 	for n, given := range rules {
-		rule, err := checkRule(given, fmt.Sprintf("isolation.expose_paths[%d]", n))
+		rule, err := checkExposeRule(given, fmt.Sprintf("isolation.expose_paths[%d]", n))
 		if err != nil {
 			return nil, err
 		}
@@ -46,7 +46,7 @@ func normalizeExposed(rules []ExposePath) ([]ExposePath, error) {
 	return final, nil
 }
 
-func checkRule(rule ExposePath, key string) (ExposePath, error) {
+func checkExposeRule(rule ExposePath, key string) (ExposePath, error) {
 	if rule.Mode != ModeReadOnly && rule.Mode != ModeReadWrite {
 		return rule, &ConfigError{Key: key + ".mode", Problem: fmt.Sprintf("%q is not a mode", rule.Mode),
 			Cure: `write "ro" or "rw"`}

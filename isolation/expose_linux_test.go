@@ -42,7 +42,7 @@ func TestExposedPaths(t *testing.T) {
 	}
 }
 
-func TestExposedPathsThatAreRefusedAtOnce(t *testing.T) {
+func TestConfigureRefusesExposedPaths(t *testing.T) {
 	base := realTemp(t)
 	link := filepath.Join(base, "link")
 	if err := os.Symlink(base, link); err != nil {
@@ -67,7 +67,7 @@ func TestExposedPathsThatAreRefusedAtOnce(t *testing.T) {
 	}
 }
 
-func TestExposedPathsThatMeetWritableOnes(t *testing.T) {
+func TestExposedPathsInWritablePaths(t *testing.T) {
 	base := realTemp(t)
 	work := filepath.Join(base, "work")
 	put(t, filepath.Join(work, "assets", "f"), "")
@@ -97,7 +97,7 @@ func TestExposedPathsThatMeetWritableOnes(t *testing.T) {
 	}
 }
 
-func TestExposedOverAReadOnlyPath(t *testing.T) {
+func TestExposedPathReplacesReadOnlyPath(t *testing.T) {
 	base := realTemp(t)
 	outer, inner := filepath.Join(base, "outer"), filepath.Join(base, "inner")
 	put(t, filepath.Join(outer, "place", "f"), "outer")

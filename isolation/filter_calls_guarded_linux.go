@@ -9,32 +9,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setIDBits are the setuid and setgid bits. Confined processes may not set them: a setuid file created by root lets
-// every local user become root. The filter can't exempt directories.
+// setIDBits are the setuid and setgid bits. Confined processes may not set them anywhere: a setuid file of root lets
+// every local user become root.
 const setIDBits = unix.S_ISUID | unix.S_ISGID
 
-// modeCall is a system call that sets a file mode.
-type modeCall struct {
+// chmodCall is a system call with a file mode as an argument.
+type chmodCall struct {
 	number uint32
 	mode   uint32 // index of the argument
 	flags  int    // index of the open flags; -1 if the call always sets a mode
 }
 
-// modeCalls are those of every architecture.
-var modeCalls = []modeCall{
+// chmodCalls are the system calls of all architectures that set a file mode.
+var chmodCalls = []chmodCall{
 	{unix.SYS_OPENAT, 3, 2}, {unix.SYS_MKNODAT, 2, -1},
 	{unix.SYS_FCHMOD, 1, -1}, {unix.SYS_FCHMODAT, 2, -1}, {unix.SYS_FCHMODAT2, 2, -1},
 }
 
-// ownerCall is a system call that sets a file's owner and, in the argument after it, its group.
-type ownerCall struct{ number, owner uint32 }
+// chownCall is a system call that sets a file's owner and, in the argument after it, the group.
+type chownCall struct{ number, owner uint32 }
 
-// ownerCalls are those of every architecture.
-var ownerCalls = []ownerCall{{unix.SYS_FCHOWN, 1}, {unix.SYS_FCHOWNAT, 2}}
+// chownCalls are the system calls of all architectures that set a file's owner.
+var chownCalls = []chownCall{{unix.SYS_FCHOWN, 1}, {unix.SYS_FCHOWNAT, 2}}
 
-// filterRules refuses owners that a sandbox's user namespace lacks. The kernel answers EINVAL for them; programs expect
-// EPERM of a process that may not give files away.
-func (c ownerCall) filterRules() []unix.SockFilter {
+// filterRules refuses owners that a sandbox's user namespace lacks with EPERM, which programs expect. The kernel would
+// answer EINVAL.
+func (c chownCall) filterRules() []unix.SockFilter {
 	var rules []unix.SockFilter
 	for n, own := range []int{os.Getuid(), os.Getgid()} {
 		rules = append(rules, loadWord(argumentOffset(c.owner+uint32(n))), jumpIf(unix.BPF_JEQ, math.MaxUint32, 2, 0),
@@ -43,11 +43,11 @@ func (c ownerCall) filterRules() []unix.SockFilter {
 	return append(rules, returnAction(actionAllow))
 }
 
-// createFlags are the open flags with which the mode argument is valid.
+// createFlags are the open flags that make the kernel use the mode argument.
 const createFlags = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 
-// filterRules refuses modes with these bits.
-func (c modeCall) filterRules() []unix.SockFilter {
+// filterRules refuses modes with setIDBits.
+func (c chmodCall) filterRules() []unix.SockFilter {
 	var rules []unix.SockFilter
 	if c.flags >= 0 {
 		rules = append(rules, loadWord(argumentOffset(uint32(c.flags))), jumpIf(unix.BPF_JSET, createFlags, 1, 0), returnAction(actionAllow))
@@ -55,8 +55,8 @@ func (c modeCall) filterRules() []unix.SockFilter {
 	return append(rules, loadWord(argumentOffset(c.mode)), jumpIf(unix.BPF_JSET, setIDBits, 0, 1), returnAction(actionDeny), returnAction(actionAllow))
 }
 
-// limitRules refuses to set limits of other processes: a CPU limit could kill them. Reading is allowed.
-func limitRules() []unix.SockFilter {
+// prlimitRules refuses to change limits of other processes, since a CPU limit could kill them. Reading is allowed.
+func prlimitRules() []unix.SockFilter {
 	const process, value = 0, 2
 	return []unix.SockFilter{
 		loadWord(argumentOffset(process)), jumpIf(unix.BPF_JEQ, 0, 0, 1), returnAction(actionAllow),
@@ -79,39 +79,40 @@ var schedulingCalls = []schedulingCall{
 	{unix.SYS_SCHED_SETATTR, 0, -1},
 }
 
-// filterRules refuses groups, users, and other processes unless namespaces hide those.
+// filterRules refuses to change priorities of process groups and users. Without a pid namespace (apart) it also
+// refuses other processes.
 func (c schedulingCall) filterRules(apart bool) []unix.SockFilter {
 	var rules []unix.SockFilter
 	if c.kind >= 0 {
-		rules = append(append(rules, loadWord(argumentOffset(0))), denyUnless(uint32(c.kind), actionDeny)...)
+		rules = append(append(rules, loadWord(argumentOffset(0))), returnUnlessEqual(uint32(c.kind), actionDeny)...)
 	}
 	if !apart {
-		rules = append(append(rules, loadWord(argumentOffset(c.process))), denyUnless(0, actionDeny)...)
+		rules = append(append(rules, loadWord(argumentOffset(c.process))), returnUnlessEqual(0, actionDeny)...)
 	}
 	return append(rules, returnAction(actionAllow))
 }
 
-// sysvCalls are the calls for shared memory, queues and semaphores, which are identified by numbers or names and shared
-// by all processes of a user without a namespace.
+// sysvCalls are the System V calls for shared memory, queues and semaphores. Without a namespace, all processes of a
+// user share these objects.
 var sysvCalls = []uint32{
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP,
 	unix.SYS_SEMCTL,
 	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 }
 
-// addArgumentRules adds rules that check arguments of common calls.
-func (calls callRules) addArgumentRules(needs filterNeeds) {
-	for _, call := range append(modeCalls, archModeCalls...) {
+// addArgumentRules adds rules that check arguments of system calls.
+func (calls syscallRules) addArgumentRules(needs filterNeeds) {
+	for _, call := range append(chmodCalls, archChmodCalls...) {
 		calls.setRules(call.number, call.filterRules()...)
 	}
 	// What it is asked for lies in memory, where no filter can look. Who is told that there is none uses openat.
 	calls.setRules(unix.SYS_OPENAT2, returnAction(actionNoSyscall))
-	calls.setRules(unix.SYS_PRLIMIT64, limitRules()...)
+	calls.setRules(unix.SYS_PRLIMIT64, prlimitRules()...)
 	for _, call := range schedulingCalls {
 		calls.setRules(call.number, call.filterRules(needs.ownNamespaces)...)
 	}
 	if needs.ownNamespaces {
-		for _, call := range append(ownerCalls, archOwnerCalls...) {
+		for _, call := range append(chownCalls, archChownCalls...) {
 			calls.setRules(call.number, call.filterRules()...)
 		}
 		return

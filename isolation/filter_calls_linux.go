@@ -34,9 +34,9 @@ var refusedCalls = slices.Concat([]uint32{
 	unix.SYS_KEXEC_FILE_LOAD,
 }, archRefusedCalls)
 
-// newCallRules returns the rules for all calls that are not always allowed.
-func newCallRules(needs filterNeeds) callRules {
-	calls := callRules{}
+// newSyscallRules returns the rules for all system calls that are not always allowed.
+func newSyscallRules(needs filterNeeds) syscallRules {
+	calls := syscallRules{}
 	calls.addArgumentRules(needs)
 	for _, number := range refusedCalls {
 		calls.setRules(number, returnAction(actionDeny))
@@ -57,7 +57,7 @@ func newCallRules(needs filterNeeds) callRules {
 		returnAction(actionAllow))
 	calls.setRules(unix.SYS_IOCTL, ioctlRules()...)
 	calls.setRules(unix.SYS_SOCKET, socketRules(needs.internet)...)
-	calls.setRules(unix.SYS_SOCKETPAIR, append(append([]unix.SockFilter{loadWord(argumentOffset(0))}, denyUnless(unix.AF_UNIX, actionNoFamily)...),
+	calls.setRules(unix.SYS_SOCKETPAIR, append(append([]unix.SockFilter{loadWord(argumentOffset(0))}, returnUnlessEqual(unix.AF_UNIX, actionNoFamily)...),
 		returnAction(actionAllow))...)
 	return calls
 }
@@ -66,7 +66,7 @@ func newCallRules(needs filterNeeds) callRules {
 const namespaceFlags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// cloneRules refuses new namespaces, and new processes unless allowed.
+// cloneRules refuses to create namespaces, and processes too unless they are allowed.
 func cloneRules(processes bool) []unix.SockFilter {
 	rules := []unix.SockFilter{loadWord(argumentOffset(0)), jumpIf(unix.BPF_JSET, namespaceFlags, 0, 1), returnAction(actionDeny)}
 	if !processes {
@@ -75,7 +75,7 @@ func cloneRules(processes bool) []unix.SockFilter {
 	return append(rules, returnAction(actionAllow))
 }
 
-// ioctlRules refuses to inject terminal input.
+// ioctlRules refuses ioctl requests that inject terminal input.
 func ioctlRules() []unix.SockFilter {
 	rules := []unix.SockFilter{loadWord(argumentOffset(1))}
 	for _, request := range []uint32{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD} {
@@ -84,7 +84,8 @@ func ioctlRules() []unix.SockFilter {
 	return append(rules, returnAction(actionAllow))
 }
 
-// socketRules allows the usual socket families. Others bypass network namespaces (AF_VSOCK), or are attack surface.
+// socketRules allows the usual socket families. Other families bypass network namespaces (AF_VSOCK) or add attack
+// surface.
 func socketRules(internet bool) []unix.SockFilter {
 	families := []uint32{unix.AF_UNIX}
 	if internet {
@@ -94,8 +95,8 @@ func socketRules(internet bool) []unix.SockFilter {
 	for _, family := range families {
 		rules = append(rules, jumpIf(unix.BPF_JEQ, family, 0, 1), returnAction(actionAllow))
 	}
-	rules = append(rules, denyUnless(unix.AF_NETLINK, actionNoFamily)...)
+	rules = append(rules, returnUnlessEqual(unix.AF_NETLINK, actionNoFamily)...)
 	rules = append(rules, loadWord(argumentOffset(2)))
-	rules = append(rules, denyUnless(unix.NETLINK_ROUTE, actionNoFamily)...)
+	rules = append(rules, returnUnlessEqual(unix.NETLINK_ROUTE, actionNoFamily)...)
 	return append(rules, returnAction(actionAllow))
 }

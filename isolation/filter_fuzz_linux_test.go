@@ -67,7 +67,7 @@ func FuzzFilter(f *testing.F) {
 		unix.SYS_CLONE3, unix.SYS_UNSHARE, unix.SYS_IOCTL, unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_OPENAT2,
 		unix.SYS_PRLIMIT64},
 		sysvCalls)
-	for _, call := range slices.Concat(modeCalls, archModeCalls) {
+	for _, call := range slices.Concat(chmodCalls, archChmodCalls) {
 		about = append(about, call.number)
 	}
 	for _, call := range schedulingCalls {

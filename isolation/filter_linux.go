@@ -11,7 +11,7 @@ import (
 )
 
 // syscallFilter is a seccomp program that decides on every system call of a process and its descendants. It is a
-// deny-list, since programs need most calls: it denies kernel attack surface and ways around the other layers.
+// deny-list, since programs need most calls. It denies calls that attack the kernel or bypass the other layers.
 type syscallFilter []unix.SockFilter
 
 // filterNeeds lists what a filter must allow.
@@ -22,23 +22,22 @@ type filterNeeds struct {
 	ownNamespaces bool // processes and shared memory have their own namespaces
 }
 
-// newSyscallFilter returns a filter; nil on unsupported architectures.
+// newSyscallFilter returns a filter that allows needs; nil on unsupported architectures.
 func newSyscallFilter(needs filterNeeds) syscallFilter {
 	if auditArch == 0 {
 		return nil
 	}
 	// Each architecture has its own numbers. A call by another one's would be taken for a different call.
 	f := syscallFilter{loadWord(offsetArch)}
-	f.addInstructions(denyUnless(auditArch, actionKill)...)
+	f.addInstructions(returnUnlessEqual(auditArch, actionKill)...)
 	f.addInstructions(loadWord(offsetNumber))
 	if foreignBit != 0 {
 		f.addInstructions(jumpIf(unix.BPF_JSET, foreignBit, 0, 1), returnAction(actionNoSyscall))
 	}
-	return append(f, searchCode(newCallRules(needs))...)
+	return append(f, buildRuleLookup(newSyscallRules(needs))...)
 }
 
-// What a filter answers: the call is made; the process is killed; or the call fails, with an error that programs know
-// how to go on from.
+// Actions of a filter: allow the call, kill the process, or return an error that programs handle.
 const (
 	actionAllow     = uint32(unix.SECCOMP_RET_ALLOW)
 	actionKill      = uint32(unix.SECCOMP_RET_KILL_PROCESS)
@@ -47,23 +46,23 @@ const (
 	actionNoFamily  = unix.SECCOMP_RET_ERRNO | uint32(unix.EAFNOSUPPORT)
 )
 
-// The places in what the kernel shows a filter of a call: struct seccomp_data.
+// Offsets in the kernel's struct seccomp_data, which describes a system call to a filter.
 const (
 	offsetNumber   = 0
 	offsetArch     = 4
 	offsetArgument = 16
 )
 
-// argumentOffset returns the offset of the low half of an argument on little-endian architectures. The kernel uses only
-// that half of flags, requests and families; comparing all bits would allow bypasses.
+// argumentOffset returns the offset of the low half of an argument on little-endian architectures. The kernel uses
+// only that half of flags, requests and families, so a comparison of all bits could be bypassed.
 func argumentOffset(argument uint32) uint32 { return offsetArgument + 8*argument }
 
 func (f *syscallFilter) addInstructions(instructions ...unix.SockFilter) {
 	*f = append(*f, instructions...)
 }
 
-// denyUnless returns an action unless the loaded value matches.
-func denyUnless(value, otherwise uint32) []unix.SockFilter {
+// returnUnlessEqual returns otherwise from the filter unless the loaded value equals value.
+func returnUnlessEqual(value, otherwise uint32) []unix.SockFilter {
 	return []unix.SockFilter{jumpIf(unix.BPF_JEQ, value, 1, 0), returnAction(otherwise)}
 }
 
@@ -71,7 +70,7 @@ func loadWord(offset uint32) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
 }
 
-// jumpIf compares the loaded value and skips instructions depending on the result.
+// jumpIf compares the loaded value, and skips ifTrue or ifFalse instructions.
 func jumpIf(comparison uint16, value uint32, ifTrue, ifFalse uint8) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | comparison | unix.BPF_K, K: value, Jt: ifTrue, Jf: ifFalse}
 }
@@ -80,7 +79,7 @@ func returnAction(value uint32) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: value}
 }
 
-// encode returns the filter in bubblewrap's format.
+// encode returns the filter in the format that bubblewrap reads.
 func (f syscallFilter) encode() []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&f[0])), len(f)*int(unsafe.Sizeof(f[0])))
 }
@@ -108,25 +107,26 @@ func (f syscallFilter) applyFilter(flags uintptr) error {
 	return nil
 }
 
-// callRules are a filter's rules by system call number.
-type callRules map[uint32][]unix.SockFilter
+// syscallRules maps a system call number to its rules.
+type syscallRules map[uint32][]unix.SockFilter
 
-// setRules sets the rules for a call.
-func (calls callRules) setRules(number uint32, rules ...unix.SockFilter) { calls[number] = rules }
+// setRules sets the rules for a system call.
+func (calls syscallRules) setRules(number uint32, rules ...unix.SockFilter) { calls[number] = rules }
 
-// searchCode finds the rules for the loaded call number by binary search, and allows calls without rules. The kernel
-// evaluates the filter for every number at installation, which delays each start.
-func searchCode(calls callRules) []unix.SockFilter {
-	return searchRange(slices.Sorted(maps.Keys(calls)), calls)
+// buildRuleLookup returns instructions that find the rules of the loaded call number, and allow calls without rules.
+// They use binary search: when a filter is installed, the kernel evaluates it for every call number, which delays each
+// start.
+func buildRuleLookup(calls syscallRules) []unix.SockFilter {
+	return buildRangeLookup(slices.Sorted(maps.Keys(calls)), calls)
 }
 
-// linearSearchLimit is the number of calls below which a linear search is shorter.
+// linearSearchLimit is the maximum number of calls for which a linear search is shorter.
 const linearSearchLimit = 4
 
-func searchRange(numbers []uint32, calls callRules) []unix.SockFilter {
+func buildRangeLookup(numbers []uint32, calls syscallRules) []unix.SockFilter {
 	if len(numbers) > linearSearchLimit {
 		half := len(numbers) / 2
-		below, from := searchRange(numbers[:half], calls), searchRange(numbers[half:], calls)
+		below, from := buildRangeLookup(numbers[:half], calls), buildRangeLookup(numbers[half:], calls)
 		return slices.Concat([]unix.SockFilter{jumpIf(unix.BPF_JGE, numbers[half], 0, 1), skipInstructions(len(below))}, below, from)
 	}
 	var f []unix.SockFilter
@@ -138,17 +138,17 @@ func searchRange(numbers []uint32, calls callRules) []unix.SockFilter {
 	return append(f, returnAction(actionAllow))
 }
 
-// skipInstructions skips any number of instructions; conditional jumps can skip only 255.
+// skipInstructions is an unconditional jump. Conditional jumps can skip only 255 instructions.
 func skipInstructions(instructions int) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JA, K: uint32(instructions)}
 }
 
-// applyFilterToSelf applies the filter of p's children to this process.
-func (pl *platform) applyFilterToSelf(p Profile) error {
+// applyFilterToSelf applies the system call filter of p's children to this process.
+func (pl *processStarter) applyFilterToSelf(p Profile) error {
 	if !p.Confine || pl.cfg.Enabled {
 		return nil // children get none from the thread that starts them
 	}
-	needs := confinedNeeds(p)
+	needs := confinedFilterNeeds(p)
 	runtime.LockOSThread() // giving up privileges is the thread's; the filter takes the other threads along
 	defer runtime.UnlockOSThread()
 	if err := setNoNewPrivileges(); err != nil {
@@ -161,8 +161,8 @@ func (pl *platform) applyFilterToSelf(p Profile) error {
 	return nil
 }
 
-// confinedNeeds returns the needs of a child without a sandbox. The thread itself must start a process, so processes
-// are allowed.
-func confinedNeeds(p Profile) filterNeeds {
+// confinedFilterNeeds returns what the filter of a child without a sandbox must allow. It always allows processes,
+// since the filtered thread itself starts the child.
+func confinedFilterNeeds(p Profile) filterNeeds {
 	return filterNeeds{programs: p.allowsAnyProgram(), processes: true, internet: p.Network, ownNamespaces: p.Nested}
 }

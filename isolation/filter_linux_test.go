@@ -29,7 +29,7 @@ func callsIn(t *testing.T, i *Isolation, p Profile) map[string]string {
 
 // Doors into the kernel are shut, in a sandbox and without one, also for arguments that only look different. Without
 // the filter each of the calls gets through to the kernel, which does it or finds another fault with it.
-func TestTheFilterShutsDoorsIntoTheKernel(t *testing.T) {
+func TestFilterDeniesDangerousCalls(t *testing.T) {
 	if auditArch == 0 {
 		t.Skip("this architecture has no filter")
 	}
@@ -38,7 +38,7 @@ func TestTheFilterShutsDoorsIntoTheKernel(t *testing.T) {
 			i := configured(t, Config{Enabled: enabled})
 			p := Profile{Name: "calls", Exec: true, Network: true, Confine: true, Terminals: true}
 			held := callsIn(t, i, p)
-			i.platform.filter = withoutFilter
+			i.starter.filter = withoutFilter
 			free := callsIn(t, i, p)
 			for attempt, end := range held {
 				want := "EPERM"
@@ -60,20 +60,20 @@ func TestTheFilterShutsDoorsIntoTheKernel(t *testing.T) {
 }
 
 // A child that may not start programs can't even start a second process.
-func TestWithoutExecThereAreOnlyThreads(t *testing.T) {
+func TestNoProcessesWithoutExec(t *testing.T) {
 	i := configured(t, Config{Enabled: true})
 	if r := outcome(t, i, child("again"), Profile{}); r.exit.Success() || !strings.Contains(r.stderr,
 		"operation not permitted") {
 		t.Errorf("%v: %s", r.exit, r.stderr)
 	}
-	i.platform.filter = withoutFilter
+	i.starter.filter = withoutFilter
 	if r := outcome(t, i, child("again"), Profile{}); !r.exit.Success() {
 		t.Errorf("it fails without the filter, too: %s", r.stderr)
 	}
 }
 
 // A program cannot get around the filter by the numbers of another architecture.
-func TestTheFilterKnowsOneArchitecture(t *testing.T) {
+func TestFilterRefusesForeignArchitectures(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("this architecture has no second set of calls")
 	}
@@ -87,7 +87,7 @@ func TestTheFilterKnowsOneArchitecture(t *testing.T) {
 			if r := outcome(t, i, child("foreign", "i386"), p); r.exit.Success() || strings.Contains(r.stdout, "process") {
 				t.Errorf("int 0x80: %v %s", r.exit, r.stdout)
 			}
-			i.platform.filter = withoutFilter
+			i.starter.filter = withoutFilter
 			if r := outcome(t, i, child("foreign", "i386"), p); !strings.Contains(r.stdout, "process") {
 				t.Errorf("int 0x80 fails without the filter, too: %v %s", r.exit, r.stderr)
 			}
@@ -96,7 +96,7 @@ func TestTheFilterKnowsOneArchitecture(t *testing.T) {
 }
 
 // Landlock knows nothing of UDP. Without a sandbox it is the filter that keeps a child without the network from it.
-func TestNoDatagramsWithoutTheNetwork(t *testing.T) {
+func TestNoDatagramsWithoutNetwork(t *testing.T) {
 	i := configured(t, Config{})
 	send := func(network bool) result {
 		cmd := shell("echo x > /dev/udp/127.0.0.1/9")
@@ -109,7 +109,7 @@ func TestNoDatagramsWithoutTheNetwork(t *testing.T) {
 	if r := send(true); !r.exit.Success() {
 		t.Errorf("with the network it is not sent: %s", r.stderr)
 	}
-	i.platform.filter = withoutFilter
+	i.starter.filter = withoutFilter
 	if r := send(false); !r.exit.Success() {
 		t.Errorf("without the filter it is not sent, too: %s", r.stderr)
 	}

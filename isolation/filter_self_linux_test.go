@@ -39,7 +39,7 @@ func playFiltered(which string) int {
 			return fail(err)
 		}
 	}
-	i.platform.filter = withoutFilter
+	i.starter.filter = withoutFilter
 	cmd := child("calls")
 	cmd.Stdout = os.Stdout
 	if err := i.Run(context.Background(), cmd, p); err != nil {
@@ -65,7 +65,7 @@ func playFiltered(which string) int {
 
 // Who is behind the filter hands it down to children that are given none, and so to all they start; all its threads are
 // behind it, those too that were there before.
-func TestChildrenInheritTheFilterOfAProcessThatSetItForItself(t *testing.T) {
+func TestChildrenInheritSelfFilter(t *testing.T) {
 	if auditArch == 0 {
 		t.Skip("this architecture has no filter")
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/picoclaw/picoclaw/isolation/internal/cgroup"
 )
 
-// groupManager creates a control group for each child.
-type groupManager struct {
-	log     hclog.Logger
-	enabled bool
-	once    sync.Once
-	place   *cgroup.Place // nil if there can be no groups
-	err     error
+// cgroupManager creates a control group for each child.
+type cgroupManager struct {
+	log         hclog.Logger
+	enabled     bool
+	once        sync.Once
+	hierarchies *cgroup.Hierarchies // nil if there can be no groups
+	err         error
 
 	mu     sync.Mutex
 	closed bool
@@ -25,7 +25,7 @@ type groupManager struct {
 }
 
 // runBackground runs f in a goroutine, or directly while the manager closes.
-func (gs *groupManager) runBackground(f func()) {
+func (gs *cgroupManager) runBackground(f func()) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
 	if gs.closed {
@@ -35,59 +35,61 @@ func (gs *groupManager) runBackground(f func()) {
 	gs.work.Go(f)
 }
 
-func newGroupManager(wanted bool, log hclog.Logger) *groupManager {
-	gs := &groupManager{log: log, enabled: wanted}
+func newCgroupManager(wanted bool, log hclog.Logger) *cgroupManager {
+	gs := &cgroupManager{log: log, enabled: wanted}
 	if wanted {
-		gs.runBackground(gs.openPlace)
+		gs.runBackground(gs.openHierarchies)
 	}
 	return gs
 }
 
-// openPlace checks once whether groups can be created.
-func (gs *groupManager) openPlace() {
+// openHierarchies finds out once whether groups can be created.
+func (gs *cgroupManager) openHierarchies() {
 	gs.once.Do(func() {
-		if gs.place, gs.err = cgroup.OpenPlace(); gs.err != nil {
+		if gs.hierarchies, gs.err = cgroup.OpenHierarchies(); gs.err != nil {
 			gs.log.Debug("no control groups", "error", gs.err)
 		}
 	})
 }
 
-// closeGroups kills remaining processes and removes the groups.
-func (gs *groupManager) closeGroups() {
+// closeGroups kills the processes in all groups and removes the groups.
+func (gs *cgroupManager) closeGroups() {
 	gs.mu.Lock()
 	gs.closed = true
 	gs.mu.Unlock()
 	gs.work.Wait()
-	if gs.place != nil {
-		gs.place.Close()
+	if gs.hierarchies != nil {
+		gs.hierarchies.Close()
 	}
 }
 
-// groupMember is a child's membership in its group. A nil member has none.
-type groupMember struct {
-	groups *groupManager
+// cgroupMember is a child's membership in a control group; nil for a child without one.
+type cgroupMember struct {
+	groups *cgroupManager
 	group  *cgroup.Group
 }
 
-// newMember creates a group for a child; nil if it gets none.
-func (gs *groupManager) newMember(p Profile) *groupMember {
+// createChildGroup creates the control group of a profile's child; nil if it has no group limits or groups are
+// unavailable.
+func (gs *cgroupManager) createChildGroup(p Profile) *cgroupMember {
 	if !gs.enabled || p.Group == (GroupLimits{}) {
 		return nil
 	}
-	gs.openPlace()
-	if gs.place == nil {
+	gs.openHierarchies()
+	if gs.hierarchies == nil {
 		return nil
 	}
-	group, err := gs.place.NewGroup(p.Name, p.Group)
+	group, err := gs.hierarchies.NewGroup(p.Name, p.Group)
 	if err != nil {
 		gs.log.Warn("a process has no control group of its own", "profile", p.Name, "error", err)
 		return nil
 	}
-	return &groupMember{gs, group}
+	return &cgroupMember{gs, group}
 }
 
-// startInGroup calls start, which starts cmd in the group. direct allows clone into a cgroup v2 group.
-func (m *groupMember) startInGroup(cmd *exec.Cmd, direct bool, start func() error) error {
+// startInCgroup calls start, which starts cmd, so that cmd begins in the group. direct allows the kernel to clone cmd
+// into a cgroup v2 group.
+func (m *cgroupMember) startInCgroup(cmd *exec.Cmd, direct bool, start func() error) error {
 	if m == nil {
 		return start()
 	}
@@ -119,51 +121,51 @@ func (m *groupMember) startInGroup(cmd *exec.Cmd, direct bool, start func() erro
 }
 
 // killGroup kills the group's processes, if the kernel supports it.
-func (m *groupMember) killGroup() {
+func (m *cgroupMember) killGroup() {
 	if m != nil {
 		m.group.KillProcesses()
 	}
 }
 
-// leaveGroup kills the group's processes and removes it in the background.
-func (m *groupMember) leaveGroup() {
+// removeGroup kills the group's processes and removes the group in the background.
+func (m *cgroupMember) removeGroup() {
 	if m != nil {
 		m.groups.runBackground(m.group.RemoveGroup)
 	}
 }
 
-// groupedTree is the processes of a child in a group.
-type groupedTree struct {
+// cgroupTree is a process tree whose child is also in a control group.
+type cgroupTree struct {
 	processTree
-	member *groupMember
+	member *cgroupMember
 }
 
-// killAll kills the known tree, and then the other processes of its group.
-func (t groupedTree) killAll() {
+// killAll kills the tree, and then the remaining processes of the group.
+func (t cgroupTree) killAll() {
 	t.processTree.killAll()
 	t.member.killGroup()
 }
 
 // CgroupSupport describes the effect of control groups on this machine.
 func (i *Isolation) CgroupSupport() CgroupSupport {
-	gs := i.platform.groups
+	gs := i.starter.groups
 	if !gs.enabled {
 		return CgroupSupport{Cause: "nobody asked for them"}
 	}
-	gs.openPlace()
+	gs.openHierarchies()
 	var problem *cgroup.Problem
-	if gs.place == nil {
+	if gs.hierarchies == nil {
 		if !errors.As(gs.err, &problem) {
 			return CgroupSupport{Cause: gs.err.Error()}
 		}
 		return CgroupSupport{Cause: problem.Cause, Cure: problem.Cure, Never: problem.Never}
 	}
-	said := CgroupSupport{Kill: gs.place.CanKillGroup()}
+	said := CgroupSupport{Kill: gs.hierarchies.CanKillGroup()}
 	names := map[string]string{cgroup.Processes: "processes", cgroup.Memory: "memory", cgroup.Processor: "processor"}
-	for _, controller := range gs.place.Controllers() {
+	for _, controller := range gs.hierarchies.Controllers() {
 		said.Bounds = append(said.Bounds, names[controller])
 	}
-	if missing := gs.place.MissingControllers(); len(missing) > 0 {
+	if missing := gs.hierarchies.MissingControllers(); len(missing) > 0 {
 		said.Cause, said.Cure = missing[0].Cause, missing[0].Cure
 	}
 	return said

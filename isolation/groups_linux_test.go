@@ -104,14 +104,14 @@ func TestGroupsAreRemoved(t *testing.T) {
 	}
 	proc.Kill()
 	<-proc.Done()
-	if !eventually(func() bool { return len(i.platform.groups.place.GroupDirs()) == 0 }) {
-		t.Errorf("%q are left", i.platform.groups.place.GroupDirs())
+	if !eventually(func() bool { return len(i.starter.groups.hierarchies.GroupDirs()) == 0 }) {
+		t.Errorf("%q are left", i.starter.groups.hierarchies.GroupDirs())
 	}
 }
 
 // What detaches itself and bears no mark is ended by its group, where the kernel does that; without a group it lives
-// on, as TestWithoutAMarkWhatDetachesLivesOn shows.
-func TestAGroupEndsWhatDetaches(t *testing.T) {
+// on, as TestDetachedProcessSurvivesWithoutMark shows.
+func TestGroupKillsDetachedProcesses(t *testing.T) {
 	i := configured(t, Config{UseCgroups: true})
 	if !i.CgroupSupport().Kill {
 		return
@@ -121,12 +121,12 @@ func TestAGroupEndsWhatDetaches(t *testing.T) {
 	in, go_ := pipe(t)
 	cmd.Stdin = in
 	cmd.SysProcAttr = childAttributes(nil)
-	own := i.platform.groups.newMember(Profile{Group: GroupLimits{Processes: 50}})
-	around := func(start func() error) error { return own.startInGroup(cmd, true, start) }
-	if err := i.platform.spawner.startProcess(cmd, unix.SIGKILL, around); err != nil {
+	own := i.starter.groups.createChildGroup(Profile{Group: GroupLimits{Processes: 50}})
+	around := func(start func() error) error { return own.startInCgroup(cmd, true, start) }
+	if err := i.starter.spawner.startProcess(cmd, unix.SIGKILL, around); err != nil {
 		t.Fatal(err)
 	}
-	proc := i.platform.trackChild(cmd, nil, noBrand, own, Profile{})
+	proc := i.starter.trackChild(cmd, nil, noMark, own, Profile{})
 	i.trackRunning(proc)
 	if groupOf(proc.Pid()) == "" {
 		t.Fatal("it has none")

@@ -9,8 +9,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// orphanReaper reaps a child's orphans while it runs. Otherwise zombies would fill the process table until the child
-// ends.
+// orphanReaper reaps a child's orphans while the child runs. Otherwise zombies would fill the process table until the
+// child ends.
 type orphanReaper struct {
 	leader     int
 	filterPIDs func(pids []int) []int // selects the child's processes
@@ -24,12 +24,12 @@ func newOrphanReaper(leader int, among func(pids []int) []int) *orphanReaper {
 	return &orphanReaper{leader: leader, filterPIDs: among}
 }
 
-// reapOrphans reaps zombies. It does nothing on nil.
+// reapOrphans reaps the zombies this process has adopted from the child. It does nothing on nil.
 func (h *orphanReaper) reapOrphans() {
 	if h == nil {
 		return
 	}
-	ended := slices.DeleteFunc(listAdopted(), func(pid int) bool {
+	ended := slices.DeleteFunc(listAdoptedChildren(), func(pid int) bool {
 		e, ok := proctable.Read(pid)
 		return pid == h.leader || !ok || e.State != 'Z'
 	})
@@ -44,7 +44,7 @@ func (h *orphanReaper) reapOrphans() {
 	}
 }
 
-// reapedCPU returns the CPU time of reaped processes.
+// reapedCPU returns the CPU time of all reaped orphans.
 func (h *orphanReaper) reapedCPU() time.Duration {
 	if h == nil {
 		return 0

@@ -34,11 +34,11 @@ func zombies() int {
 }
 
 // What a command leaves behind is reaped while the command runs, confined or not, with limits and without.
-func TestOrphansAreReapedWhileTheCommandRuns(t *testing.T) {
+func TestOrphansAreReapedDuringCommand(t *testing.T) {
 	adopt(t)
 	for name, p := range map[string]Profile{
-		"confined": {Exec: true, Confine: true, Limits: Limits{Processes: 20}},
-		"free":     {Exec: true, Limits: Limits{Processes: 20}},
+		"confined": {Exec: true, Confine: true, Limits: ProcessLimits{Processes: 20}},
+		"free":     {Exec: true, Limits: ProcessLimits{Processes: 20}},
 		"no limit": {Exec: true, Confine: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,20 +78,20 @@ func TestOrphansAreReapedWhileTheCommandRuns(t *testing.T) {
 }
 
 // Who does not reap its own has them counted.
-func TestWhatHasEndedAndIsNotReapedCounts(t *testing.T) {
+func TestUnreapedZombiesCount(t *testing.T) {
 	for name, enabled := range modes {
 		i := configured(t, Config{Enabled: enabled})
 		cmd := exec.Command("/usr/bin/perl", "-e", "for (1..60) { fork or exit } sleep 30")
 		cmd.Env = []string{"PATH=/usr/bin:/bin"}
 		if r := outcome(t, i, cmd, Profile{Exec: true, Confine: true,
-			Limits: Limits{Processes: 40}}); !strings.Contains(r.exit.Exceeded, "more than 40 processes") {
+			Limits: ProcessLimits{Processes: 40}}); !strings.Contains(r.exit.Exceeded, "more than 40 processes") {
 			t.Errorf("%s: %v, %q, %s", name, r.exit, r.exit.Exceeded, r.stderr)
 		}
 	}
 }
 
 // What ended since the last look is reaped at the next, and does not count in between, however much it is.
-func TestWhatIsAboutToBeReapedDoesNotCount(t *testing.T) {
+func TestReapedOrphansDoNotCount(t *testing.T) {
 	var ended []int
 	for range 4 {
 		cmd := exec.Command("/bin/true")
@@ -104,19 +104,19 @@ func TestWhatIsAboutToBeReapedDoesNotCount(t *testing.T) {
 	if !eventually(func() bool { return zombies() == len(ended) }) {
 		t.Fatalf("%d of %d have ended", zombies(), len(ended))
 	}
-	if _, exceeded := exceededLimit(Limits{Processes: 2}, ended, 0, 0); exceeded != "" {
+	if _, exceeded := findExceededLimit(ProcessLimits{Processes: 2}, ended, 0, 0); exceeded != "" {
 		t.Error(exceeded)
 	}
 }
 
 // Processor time counts also where it was orphans that used it, one after the other.
-func TestProcessorTimeOfOrphansCounts(t *testing.T) {
+func TestOrphanCPUTimeCounts(t *testing.T) {
 	adopt(t)
 	i := configured(t, Config{})
 	work := "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; echo $$ > next"
 	cmd := shell("while :; do rm -f next; (setsid sh -c '" + work + "' &); until [ -s next ]; do sleep 0.02; done; done")
 	cmd.Dir = realTemp(t)
-	p := Profile{Exec: true, Confine: true, ReadWrite: []string{cmd.Dir}, Limits: Limits{CPU: time.Second}}
+	p := Profile{Exec: true, Confine: true, ReadWrite: []string{cmd.Dir}, Limits: ProcessLimits{CPU: time.Second}}
 	if r := outcome(t, i, cmd, p); !strings.Contains(r.exit.Exceeded, "of processor time") {
 		t.Errorf("%v, %q, %s", r.exit, r.exit.Exceeded, r.stderr)
 	}

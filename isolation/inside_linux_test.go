@@ -10,7 +10,7 @@ import (
 
 // What is protected in a writable tree stays as it is and where it is, also when its parents are moved; without the
 // wall the same script destroys it.
-func TestWhatIsProtectedStays(t *testing.T) {
+func TestProtectedFilesStay(t *testing.T) {
 	for _, protect := range []bool{true, false} {
 		work := filepath.Join(realTemp(t), "work")
 		put(t, filepath.Join(work, "sub/.git/config"), "before")
@@ -46,7 +46,7 @@ func TestWhatIsProtectedStays(t *testing.T) {
 
 // Whoever puts a link in the place of what is about to be mounted has a sandbox that shows another place, and is found
 // out before it is used.
-func TestAMountThatWasReplacedIsFoundOut(t *testing.T) {
+func TestReplacedMountIsDetected(t *testing.T) {
 	base := realTemp(t)
 	work := filepath.Join(base, "work")
 	secret := put(t, filepath.Join(base, "secret"), "canary")
@@ -59,7 +59,7 @@ func TestAMountThatWasReplacedIsFoundOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	held, err := plan.checkedMounts()
+	held, err := plan.expectedMounts()
 	if err != nil || len(held) != 1 {
 		t.Fatalf("%v, %v", held, err)
 	}
@@ -77,14 +77,14 @@ func TestAMountThatWasReplacedIsFoundOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	tree := begun.tree.(*sandboxTree)
-	tree.awaitKnown()
+	tree.awaitInitPID()
 	if err := tree.status.checkMounts(held); err != nil {
 		t.Errorf("nothing was replaced: %v", err)
 	}
 	if err := os.Rename(secret, rc); err != nil {
 		t.Fatal(err)
 	}
-	if err := tree.status.checkMounts(held); !errors.Is(err, errReplaced) {
+	if err := tree.status.checkMounts(held); !errors.Is(err, errMountReplaced) {
 		t.Errorf("it was replaced: %v", err)
 	}
 }

@@ -24,13 +24,13 @@ type Config struct {
 	UseCgroups bool
 }
 
-// Isolation starts processes. It is safe for concurrent use. Close ends all processes it started.
+// Isolation starts isolated processes. It is safe for concurrent use. Close kills all processes it started.
 type Isolation struct {
-	cfg      Config
-	log      hclog.Logger
-	layout   homeLayout
-	platform *platform
-	null     *os.File
+	cfg     Config
+	log     hclog.Logger
+	layout  homeLayout
+	starter *processStarter
+	null    *os.File
 
 	starting sync.RWMutex // held for reading while a process is started
 	closed   bool
@@ -39,15 +39,15 @@ type Isolation struct {
 	processes map[*Process]struct{}
 }
 
-// Configure checks cfg against this machine and creates required files. It returns an *UnavailableError if the machine
-// can't isolate, and a *ConfigError if cfg is wrong.
+// Configure checks cfg against this machine and creates the files it needs. It returns an *UnavailableError if the
+// machine can't isolate, and a *ConfigError if cfg is wrong.
 //
 // It marks all inherited descriptors above stderr close-on-exec.
 func Configure(cfg Config, log hclog.Logger) (*Isolation, error) {
-	return configureMachine(cfg, log, defaultMachineConfig())
+	return configureForMachine(cfg, log, defaultMachineConfig())
 }
 
-func configureMachine(cfg Config, log hclog.Logger, m machineConfig) (*Isolation, error) {
+func configureForMachine(cfg Config, log hclog.Logger, m machineConfig) (*Isolation, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
@@ -71,14 +71,14 @@ func configureMachine(cfg Config, log hclog.Logger, m machineConfig) (*Isolation
 	if i.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return nil, err
 	}
-	if i.platform, err = newPlatform(cfg, i.layout, log, m); err != nil {
+	if i.starter, err = newProcessStarter(cfg, i.layout, log, m); err != nil {
 		i.null.Close()
 		return nil, err
 	}
 	return i, nil
 }
 
-// checkHome refuses a relative home.
+// checkHome returns an error for a relative home, and for a missing one that isolation needs.
 func checkHome(cfg Config) error {
 	if filepath.IsAbs(cfg.Home) || (!cfg.Enabled && cfg.Home == "") {
 		return nil
@@ -93,12 +93,12 @@ func checkHome(cfg Config) error {
 // Enabled reports whether children run in namespaces with a mount view.
 func (i *Isolation) Enabled() bool { return i.cfg.Enabled }
 
-// FilterSelf applies the filter of p's children to this process permanently, so that each child need not install its
-// own, which dominates the start time of commands. It does nothing if such children have no filter, or bubblewrap
-// installs it. Call it before the first Start.
-func (i *Isolation) FilterSelf(p Profile) error { return i.platform.applyFilterToSelf(p) }
+// FilterSelf applies the system call filter of p's children to this process permanently. Children then inherit it,
+// which saves most of the start time of commands. FilterSelf does nothing if such children have no filter, or if
+// bubblewrap installs it. Call it before the first Start.
+func (i *Isolation) FilterSelf(p Profile) error { return i.starter.applyFilterToSelf(p) }
 
-// Close ends every process of Start with its descendants, and waits for them. Start fails afterwards.
+// Close kills all processes that Start started, with their descendants, and waits for them. Start fails afterwards.
 func (i *Isolation) Close() error {
 	i.starting.Lock()
 	again := i.closed
@@ -116,6 +116,6 @@ func (i *Isolation) Close() error {
 	for _, p := range running {
 		<-p.done
 	}
-	i.platform.closePlatform()
+	i.starter.closeStarter()
 	return i.null.Close()
 }

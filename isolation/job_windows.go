@@ -12,17 +12,18 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// jobObject contains a child and all its descendants, which can't leave it.
+// jobObject is a Windows job with a child and all its descendants, which can't leave it.
 type jobObject struct {
 	mu     sync.Mutex
 	handle windows.Handle // 0 when closed
 }
 
+// processTree signals and kills a child with all its descendants.
 var _ processTree = &jobObject{}
 
-// newJobObject creates a job that ends with this process and enforces limits. A restricted one also denies the
-// clipboard, other windows, and logoff.
-func newJobObject(l Limits, restricted bool) (*jobObject, error) {
+// newJobObject creates a job that enforces limits and ends with this process. A restricted job also denies the
+// clipboard, windows of other programs, and logoff.
+func newJobObject(l ProcessLimits, restricted bool) (*jobObject, error) {
 	handle, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("make a job object: %w", err)
@@ -47,8 +48,8 @@ func newJobObject(l Limits, restricted bool) (*jobObject, error) {
 	return j, nil
 }
 
-// jobLimits converts limits. Windows has no file size limit.
-func jobLimits(l Limits) windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION {
+// jobLimits converts limits to those of a job. Windows has no file size limit.
+func jobLimits(l ProcessLimits) windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION {
 	const timeUnit = 100 * time.Nanosecond
 	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 	flags := uint32(windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE | windows.JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION)
@@ -86,7 +87,7 @@ func (j *jobObject) killsOnClose() (bool, error) {
 	return info.BasicLimitInformation.LimitFlags&windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE != 0, nil
 }
 
-// signalAll ends everybody: there are no other signals here.
+// signalAll kills all processes: Windows has no other signals.
 func (j *jobObject) signalAll(os.Signal) error { j.killAll(); return nil }
 
 func (j *jobObject) killAll() {
@@ -104,7 +105,7 @@ func (j *jobObject) closeHandle() {
 	j.handle = 0
 }
 
-// openSuspended opens the child that was just created, suspended.
+// openSuspended opens a child that was created suspended.
 func (j *jobObject) openSuspended(child *exec.Cmd) (*suspendedProcess, error) {
 	const access = windows.PROCESS_SET_QUOTA | windows.PROCESS_TERMINATE | windows.PROCESS_QUERY_INFORMATION
 	process, err := windows.OpenProcess(access, false, uint32(child.Process.Pid))
@@ -122,8 +123,8 @@ func (i *Isolation) CgroupSupport() CgroupSupport {
 	return CgroupSupport{Bounds: []string{"processes", "memory"}, Kill: true}
 }
 
-// jobBounds returns the child's limits, or those of its group.
-func (p Profile) jobBounds() Limits {
+// effectiveLimits returns the child's limits, with the group's limits where the child has none.
+func (p Profile) effectiveLimits() ProcessLimits {
 	l := p.Limits
 	l.Processes = cmp.Or(l.Processes, p.Group.Processes)
 	l.Memory = cmp.Or(l.Memory, p.Group.Memory)

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// The labels of what is writable at low integrity: a directory with all that is made in it, and a file.
+// Security descriptors for paths that low integrity processes may write: a directory with its contents, and a file.
 const (
 	lowDirectory = "S:(ML;OICI;NW;;;LW)"
 	lowFile      = "S:(ML;;NW;;;LW)"

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The rights to files and directories, by what a profile speaks of.
+// Landlock rights for files, whole directories, and programs.
 const (
 	readFile = unix.LANDLOCK_ACCESS_FS_READ_FILE
 	readTree = readFile | unix.LANDLOCK_ACCESS_FS_READ_DIR
@@ -24,8 +24,8 @@ const (
 	fileRights = writeFile | unix.LANDLOCK_ACCESS_FS_EXECUTE
 )
 
-// handledFileRights returns all file rights of a Landlock version; handled rights without a rule are denied. Creating
-// device nodes is always denied.
+// handledFileRights returns all file rights that a Landlock version can deny. Every handled right is denied unless a
+// rule grants it. No rule grants the creation of device nodes.
 func handledFileRights(abi int) uint64 {
 	rights := uint64(unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1) // the first version's
 	if abi >= 2 {
@@ -37,7 +37,7 @@ func handledFileRights(abi int) uint64 {
 	return rights
 }
 
-// rulesetAttr is the kernel's struct landlock_ruleset_attr. Kernels that know less of it insist that the rest is zero.
+// rulesetAttr is the kernel's struct landlock_ruleset_attr. Older kernels require zero in fields they do not know.
 type rulesetAttr struct {
 	files, net, scoped uint64
 }
@@ -57,14 +57,14 @@ func landlockABI() int {
 	return int(abi)
 }
 
-// landlockRuleset is a Landlock ruleset under construction.
+// landlockRuleset is a Landlock ruleset that can still be extended.
 type landlockRuleset struct {
 	fd      int
 	handled uint64
 }
 
-// newRulesetAttr denies everything this version can deny: files, signals and abstract sockets outside the domain, and
-// TCP without network.
+// newRulesetAttr denies everything that this Landlock version can: file access, signals and abstract sockets outside
+// the domain, and TCP without network.
 func newRulesetAttr(abi int, network bool) rulesetAttr {
 	attr := rulesetAttr{files: handledFileRights(abi)}
 	if abi >= 4 && !network {
@@ -76,7 +76,7 @@ func newRulesetAttr(abi int, network bool) rulesetAttr {
 	return attr
 }
 
-// newLandlockRuleset makes one.
+// newLandlockRuleset creates a ruleset without rules, which grants nothing.
 func newLandlockRuleset(attr rulesetAttr) (*landlockRuleset, error) {
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {

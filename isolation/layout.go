@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// homeLayout has the paths in the home.
+// homeLayout has the resolved paths in PICOCLAW_HOME.
 type homeLayout struct {
 	home string
 }
 
-// userEnvDirName is the directory of the children's HOME.
+// userEnvDirName is the directory below PICOCLAW_HOME for the HOME directories of children.
 const userEnvDirName = "runtime-user-env"
 
-// homeDirs are created in the home.
+// homeDirs are the directories that Configure creates in PICOCLAW_HOME.
 var homeDirs = []string{"skills", "logs", "cache", "state", userEnvDirName}
 
-// newHomeLayout creates the home and its directories, and returns the layout with resolved paths.
+// newHomeLayout creates PICOCLAW_HOME and its directories, and returns their resolved paths.
 func newHomeLayout(home string) (homeLayout, error) {
 	fail := func(err error) (homeLayout, error) {
 		return homeLayout{}, fmt.Errorf("prepare the home %s: %w", home, err)
@@ -53,13 +53,13 @@ func newHomeLayout(home string) (homeLayout, error) {
 	return l, l.prepareUserEnv("")
 }
 
-// userEnvDir returns the user environment with an id.
+// userEnvDir returns the directory of the user environment with an id.
 func (l homeLayout) userEnvDir(id string) string {
 	return filepath.Join(l.home, userEnvDirName, id)
 }
 
-// prepareUserEnv creates the directories of the redirected variables. Children can write there, so symlinks are not
-// followed.
+// prepareUserEnv creates the directories of a user environment. It follows no symlinks, since children can write
+// there.
 func (l homeLayout) prepareUserEnv(id string) error {
 	fail := func(err error) error {
 		return fmt.Errorf("prepare the user environment %s: %w", l.userEnvDir(id), err)
@@ -77,7 +77,7 @@ func (l homeLayout) prepareUserEnv(id string) error {
 	return nil
 }
 
-// redirectEnv returns env with the user's directories inside the user environment.
+// redirectEnv returns env with HOME and similar variables set to directories of a user environment.
 func (l homeLayout) redirectEnv(env []string, id string) []string {
 	redirected := make([]string, 0, len(env)+len(userEnvVars))
 	for _, entry := range env {
@@ -92,7 +92,7 @@ func (l homeLayout) redirectEnv(env []string, id string) []string {
 	return redirected
 }
 
-// userEnvVar is a variable and its directory in the user environment.
+// userEnvVar is an environment variable and its directory in the user environment.
 type userEnvVar struct {
 	name, dir string
 }
@@ -106,8 +106,8 @@ func isUserEnvVar(name string) bool {
 	return false
 }
 
-// makePrivateDir creates a private directory. An existing one must belong to this user and be writable by no other; it
-// keeps its mode.
+// makePrivateDir creates a directory that only this user can access. It keeps the mode of an existing directory, which
+// must belong to this user and be writable by no other.
 func makePrivateDir(root *os.Root, name string) error {
 	if err := root.Mkdir(name, 0o700); err == nil || !errors.Is(err, fs.ErrExist) {
 		return err
@@ -123,10 +123,10 @@ func makePrivateDir(root *os.Root, name string) error {
 	return checkDirOwner(path, info)
 }
 
-// UserEnvDir returns the directory of a profile's UserEnvID in a home.
+// UserEnvDir returns the user environment's directory below home for a profile's UserEnvID.
 func UserEnvDir(home, id string) string { return homeLayout{home: home}.userEnvDir(id) }
 
-// UserEnvironment returns the variables that point to it.
+// UserEnvironment returns the environment variables that point into a user environment.
 func UserEnvironment(home, id string) map[string]string {
 	env := make(map[string]string, len(userEnvVars))
 	for _, v := range userEnvVars {

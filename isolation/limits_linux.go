@@ -14,7 +14,7 @@ import (
 
 // LimitSelf permanently lowers this process's limits on file size, open descriptors and core dumps. Children inherit
 // them.
-func LimitSelf(l Limits) error {
+func LimitSelf(l ProcessLimits) error {
 	for _, limit := range []struct {
 		name     string
 		resource int
@@ -23,7 +23,7 @@ func LimitSelf(l Limits) error {
 		{"the size of a file", unix.RLIMIT_FSIZE, orUnlimited(l.FileSize)},
 		{"open files", unix.RLIMIT_NOFILE, orUnlimited(int64(l.OpenFiles))},
 	} {
-		if _, err := lowerLimit(0, limit.resource, limit.max); err != nil {
+		if _, err := lowerRlimit(0, limit.resource, limit.max); err != nil {
 			return fmt.Errorf("limit %s: %w", limit.name, err)
 		}
 	}
@@ -33,8 +33,8 @@ func LimitSelf(l Limits) error {
 	return nil
 }
 
-// disableCoreDumps disables core dumps. If a program collects them, the kernel ignores a limit of 0, but 1 byte
-// disables them.
+// disableCoreDumps disables core dumps. The limit is 1 byte: if a program collects core dumps, the kernel ignores a
+// limit of 0.
 func disableCoreDumps() error {
 	var now unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &now); err != nil {
@@ -51,8 +51,8 @@ func orUnlimited(n int64) uint64 {
 	return uint64(n)
 }
 
-// lowerLimit lowers both values of a process's limit, and reports whether it changed one.
-func lowerLimit(pid, resource int, limit uint64) (lowered bool, err error) {
+// lowerRlimit lowers the soft and hard value of a process's limit, and reports whether it changed one.
+func lowerRlimit(pid, resource int, limit uint64) (lowered bool, err error) {
 	var now unix.Rlimit
 	if err = unix.Prlimit(pid, resource, nil, &now); err != nil {
 		return false, err
@@ -65,11 +65,11 @@ func lowerLimit(pid, resource int, limit uint64) (lowered bool, err error) {
 	return err == nil, err
 }
 
-// lowerProcessLimits lowers the kernel's limits of a running process, and reports whether one was higher. Children it
-// forked earlier keep this process's limits.
-func lowerProcessLimits(pid int, l Limits) (lowered bool, err error) {
+// lowerProcessLimits lowers the kernel's limits of a running process, and reports whether one was higher. Processes
+// that it forked earlier keep higher limits.
+func lowerProcessLimits(pid int, l ProcessLimits) (lowered bool, err error) {
 	for resource, limit := range map[int]int64{unix.RLIMIT_FSIZE: l.FileSize, unix.RLIMIT_NOFILE: int64(l.OpenFiles)} {
-		did, err := lowerLimit(pid, resource, orUnlimited(limit))
+		did, err := lowerRlimit(pid, resource, orUnlimited(limit))
 		if err != nil && !errors.Is(err, unix.ESRCH) {
 			return false, fmt.Errorf("limit process %d: %w", pid, err)
 		}
@@ -78,7 +78,7 @@ func lowerProcessLimits(pid int, l Limits) (lowered bool, err error) {
 	return lowered, nil
 }
 
-// Intervals for checking a process tree: shorter while it grows fast, since checks cost time.
+// Intervals of checks of a process tree. They are shorter while it grows fast.
 const (
 	watchInterval     = 100 * time.Millisecond
 	fastWatchInterval = 10 * time.Millisecond
@@ -86,9 +86,9 @@ const (
 	fastMemoryGrowth  = 64 << 20 // bytes between checks
 )
 
-// watchTree checks a process tree until it ends, reaps its orphans, and kills it when it exceeds a limit. members
-// returns the tree's processes; left, which may be nil, reaps.
-func (p *Process) watchTree(l Limits, members func() []int, left *orphanReaper) {
+// enforceLimits checks a process tree periodically until it ends, and kills it when it exceeds a limit. members
+// returns the tree's processes. A non-nil left reaps the tree's orphans.
+func (p *Process) enforceLimits(l ProcessLimits, members func() []int, left *orphanReaper) {
 	unlimited := l.Processes <= 0 && l.Memory <= 0 && l.CPU <= 0
 	if unlimited && left == nil {
 		return
@@ -113,7 +113,7 @@ func (p *Process) watchTree(l Limits, members func() []int, left *orphanReaper) 
 		if l.Memory > 0 {
 			files = inFiles.measure(pids)
 		}
-		now, exceeded := exceededLimit(l, pids, left.reapedCPU(), files)
+		now, exceeded := findExceededLimit(l, pids, left.reapedCPU(), files)
 		if exceeded != "" {
 			p.exceeded.CompareAndSwap(nil, &exceeded)
 			p.Kill()
@@ -128,9 +128,9 @@ func (p *Process) watchTree(l Limits, members func() []int, left *orphanReaper) 
 	}
 }
 
-// exceededLimit returns the usage of a tree, and the exceeded limit in words, or "". before is the CPU time of ended
-// processes, files their memory in memory files.
-func exceededLimit(l Limits, pids []int, before time.Duration, files int64) (sum treeUsage, what string) {
+// findExceededLimit returns the usage of a tree, and a description of the exceeded limit or "". before is the CPU time
+// of ended processes, and files the size of open memory files.
+func findExceededLimit(l ProcessLimits, pids []int, before time.Duration, files int64) (sum treeUsage, what string) {
 	sum.cpu = before
 	for _, pid := range pids {
 		sum.addProcess(pid)
@@ -154,7 +154,7 @@ type treeUsage struct {
 	cpu      time.Duration
 }
 
-// ticksPerSecond is the unit of processor times in /proc; Linux has had no other for decades.
+// ticksPerSecond is the unit of CPU times in /proc, which is constant on Linux.
 const ticksPerSecond = 100
 
 // addProcess adds the usage of a process and its reaped children.

@@ -9,36 +9,36 @@ import (
 // Each limit ends or refuses what exceeds it, and without it the same script goes through.
 func TestLimits(t *testing.T) {
 	for name, c := range map[string]struct {
-		limits Limits
+		limits ProcessLimits
 		script string
 		says   string
 	}{
-		"processes": {Limits{Processes: 20}, "for i in $(seq 40); do setsid sleep SECONDS & done; wait",
+		"processes": {ProcessLimits{Processes: 20}, "for i in $(seq 40); do setsid sleep SECONDS & done; wait",
 			"more than 20 processes"},
-		"memory": {Limits{Memory: 64 << 20},
+		"memory": {ProcessLimits{Memory: 64 << 20},
 			"dd if=/dev/zero bs=150000000 count=1 2>/dev/null | (sleep SECONDS; cat >/dev/null)", "more than 64 MB"},
-		"cpu": {Limits{CPU: 100 * time.Millisecond}, "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done",
+		"cpu": {ProcessLimits{CPU: 100 * time.Millisecond}, "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done",
 			"more than 100ms"},
-		"file size": {Limits{FileSize: 1 << 20}, "AWAIT -f 2048; head -c 2000000 /dev/zero > big || exit 1", ""},
-		"open files": {Limits{OpenFiles: 40},
+		"file size": {ProcessLimits{FileSize: 1 << 20}, "AWAIT -f 2048; head -c 2000000 /dev/zero > big || exit 1", ""},
+		"open files": {ProcessLimits{OpenFiles: 40},
 			"AWAIT -n 40; for i in $(seq 3 9); do eval \"exec $i</dev/null\"; done; ulimit -n 1000 && exit 0; exit 1", ""},
 	} {
 		for mode, enabled := range modes {
 			t.Run(mode+"/"+name, func(t *testing.T) {
 				i := configured(t, Config{Enabled: enabled})
 				dir := realTemp(t)
-				run := func(l Limits) result {
+				run := func(l ProcessLimits) result {
 					// What a process keeps to itself is set a moment after its start.
 					await := "await() { for t in $(seq 200); do [ \"$(ulimit $1)\" = $2 ] && break; sleep 0.05; done; }; await"
 					seconds := "20" // a busy machine is long in coming to the limit, or in looking
-					if l == (Limits{}) {
+					if l == (ProcessLimits{}) {
 						await, seconds = ":", "0"
 					}
 					cmd := shell(strings.NewReplacer("AWAIT", await, "SECONDS", seconds).Replace(c.script))
 					cmd.Dir = dir
 					return outcome(t, i, cmd, Profile{Exec: true, Confine: true, ReadWrite: []string{dir}, Limits: l})
 				}
-				if free := run(Limits{}); !free.exit.Success() {
+				if free := run(ProcessLimits{}); !free.exit.Success() {
 					t.Fatalf("without a limit it fails too: %s", free.stderr)
 				}
 				if r := run(c.limits); r.exit.Success() || !strings.Contains(r.exit.Exceeded, c.says) {

@@ -6,9 +6,10 @@ import (
 	"path/filepath"
 )
 
-// followsMountLinks tests whether bubblewrap follows symlinks when it creates mount points in directories others can
-// write, on the host. Versions before 0.12 do, unless patched. Unknown counts as true.
-func followsMountLinks(bwrap, scratch string) bool {
+// bwrapFollowsLinks tests whether bubblewrap follows symlinks when it creates mount points. If so, others who can
+// write the directory could redirect it to the host. Unpatched versions before 0.12 follow them. It returns true if
+// the test fails.
+func bwrapFollowsLinks(bwrap, scratch string) bool {
 	dir, err := os.MkdirTemp(scratch, "bwrap-")
 	if err != nil {
 		return true

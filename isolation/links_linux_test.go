@@ -11,7 +11,7 @@ import (
 
 // A target in the workspace is refused where bubblewrap would follow a link there, which is shown, and fine where it
 // would not.
-func TestTargetsInTheWorkspace(t *testing.T) {
+func TestMountTargetsInWorkspace(t *testing.T) {
 	base := realTemp(t)
 	work, data, victim := filepath.Join(base, "work"), filepath.Join(base, "data"), filepath.Join(base, "victim")
 	put(t, filepath.Join(work, "assets", "f"), "covered")
@@ -25,21 +25,21 @@ func TestTargetsInTheWorkspace(t *testing.T) {
 	if err := os.Symlink("/oldroot"+victim, filepath.Join(work, "link")); err != nil {
 		t.Fatal(err)
 	}
-	naive := exec.Command(i.platform.bwrap, "--unshare-user", "--ro-bind", "/", "/", "--bind", work, work,
+	naive := exec.Command(i.starter.bwrap, "--unshare-user", "--ro-bind", "/", "/", "--bind", work, work,
 		"--ro-bind", data, filepath.Join(work, "link", "new"), "--", "/bin/true")
 	said, _ := naive.CombinedOutput()
 	_, err := os.Lstat(filepath.Join(victim, "new"))
 	follows := err == nil
-	if got := followsMountLinks(i.platform.bwrap, base); got != follows {
+	if got := bwrapFollowsLinks(i.starter.bwrap, base); got != follows {
 		t.Errorf("follows links: %t, and it is found out %t: %s", follows, got, said)
 	}
 
-	i.platform.linkSafe = func() bool { return false }
+	i.starter.linkSafe = func() bool { return false }
 	var wrong *ConfigError
 	if _, err := i.Start(child("env"), p); !errors.As(err, &wrong) || !strings.Contains(wrong.Cure, "0.12") {
 		t.Errorf("%v", err)
 	}
-	i.platform.linkSafe = func() bool { return true }
+	i.starter.linkSafe = func() bool { return true }
 	if r := outcome(t, i, child("read", filepath.Join(work, "assets", "f")), p); r.stdout != "data" {
 		t.Errorf("%q %s", r.stdout, r.stderr)
 	}
@@ -58,8 +58,8 @@ func TestTargetsInTheWorkspace(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoBubblewrapIsNotTrustedWithLinks(t *testing.T) {
-	if !followsMountLinks("/bin/true", realTemp(t)) || !followsMountLinks("/bin/true", "/none") {
+func TestUnknownBubblewrapFollowsLinks(t *testing.T) {
+	if !bwrapFollowsLinks("/bin/true", realTemp(t)) || !bwrapFollowsLinks("/bin/true", "/none") {
 		t.Error("what makes nothing is taken for safe")
 	}
 }

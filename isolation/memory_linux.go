@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharedAwareMemory returns the memory of processes with shared pages counted once, plus held, their open memory files.
-// It is slow, so it is used only if the simple sum is too large, and stops at enough.
+// sharedAwareMemory returns the memory of processes plus held, the size of their memory files. It counts shared pages
+// once. It is slow, so call it only if the simple sum is too large. It stops at enough.
 func sharedAwareMemory(pids []int, held, enough int64) int64 {
 	var all, files int64 // files of memory that are mapped are in all, and some of them in held
 	for _, pid := range pids {
@@ -35,25 +35,26 @@ func sharedAwareMemory(pids []int, held, enough int64) int64 {
 	return max(all, all-files+held)
 }
 
-// vmstat has the number of processes that the kernel ended for lack of memory, in a control group or on the machine.
+// vmstat is the kernel's file that counts the processes killed for lack of memory, on the machine or in a control
+// group.
 const vmstat = "/proc/vmstat"
 
-// newKernelLimit returns a function that names the limit on memory if the kernel has ended a process for lack of memory
-// since; nil without a limit.
-func newKernelLimit(l Limits, counters string) func() string {
-	before, ok := countKernelKills(counters)
+// newOOMKillCheck returns a function that names the memory limit if the kernel has killed a process for lack of memory
+// since; nil without a memory limit.
+func newOOMKillCheck(l ProcessLimits, counters string) func() string {
+	before, ok := countOOMKills(counters)
 	if l.Memory <= 0 || !ok {
 		return nil
 	}
 	return func() string {
-		if now, _ := countKernelKills(counters); now <= before {
+		if now, _ := countOOMKills(counters); now <= before {
 			return ""
 		}
 		return fmt.Sprintf("more memory than its agent's commands have together, each of them at most %d MB", l.Memory>>20)
 	}
 }
 
-func countKernelKills(counters string) (kills int, ok bool) {
+func countOOMKills(counters string) (kills int, ok bool) {
 	text, err := os.ReadFile(counters)
 	if err != nil {
 		return 0, false
@@ -67,22 +68,23 @@ func countKernelKills(counters string) (kills int, ok bool) {
 	return 0, false
 }
 
-// parseKilobytes parses a value such as " 123 kB" to bytes.
+// parseKilobytes converts text such as " 123 kB" to bytes.
 func parseKilobytes(value string) int64 {
 	kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
 	return kb << 10
 }
 
-// memfdCheckInterval is the number of checks between searches for memory files while none were found.
+// memfdCheckInterval is the number of limit checks between two searches for memory files while there were none.
 const memfdCheckInterval = 10
 
-// memfdUsage measures the memory files processes have open, as by memfd_create. They count for no process until mapped.
+// memfdUsage measures the memory files that processes have open (memfd_create). The kernel counts them for no process
+// until they are mapped.
 type memfdUsage struct {
 	looks int
 	bytes int64
 }
 
-// measure returns their size in bytes.
+// measure returns the total size of the processes' memory files in bytes.
 func (h *memfdUsage) measure(pids []int) int64 {
 	h.looks++
 	if h.bytes == 0 && h.looks%memfdCheckInterval != 0 {
@@ -91,13 +93,13 @@ func (h *memfdUsage) measure(pids []int) int64 {
 	h.bytes = 0
 	seen := make(map[uint64]bool)
 	for _, pid := range pids {
-		h.bytes += addMemoryFiles("/proc/"+strconv.Itoa(pid)+"/fd/", seen)
+		h.bytes += sumMemoryFiles("/proc/"+strconv.Itoa(pid)+"/fd/", seen)
 	}
 	return h.bytes
 }
 
-// addMemoryFiles adds up the memory files of a process that are not in seen.
-func addMemoryFiles(descriptors string, seen map[uint64]bool) (bytes int64) {
+// sumMemoryFiles returns the size of a process's memory files, and adds them to seen. It skips files in seen.
+func sumMemoryFiles(descriptors string, seen map[uint64]bool) (bytes int64) {
 	dir, err := os.Open(descriptors)
 	if err != nil {
 		return 0 // it has ended

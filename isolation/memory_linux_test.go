@@ -8,7 +8,7 @@ import (
 )
 
 // A file in memory is its owner's memory, mapped or not, and however many have it open.
-func TestFilesInMemoryAreLimited(t *testing.T) {
+func TestMemoryFilesAreLimited(t *testing.T) {
 	const hold = `
 import os, sys, time, mmap
 fd = os.memfd_create("held")
@@ -37,7 +37,7 @@ time.sleep(float(sys.argv[3]))
 				i := configured(t, Config{Enabled: enabled})
 				cmd := exec.Command("/usr/bin/python3", "-c", hold, strconv.Itoa(c.megabytes), c.how, c.seconds)
 				cmd.Env = []string{"PATH=/usr/bin:/bin"}
-				r := outcome(t, i, cmd, Profile{Exec: true, Confine: true, Limits: Limits{Memory: 90 << 20}})
+				r := outcome(t, i, cmd, Profile{Exec: true, Confine: true, Limits: ProcessLimits{Memory: 90 << 20}})
 				if ended := strings.Contains(r.exit.Exceeded, "more than 90 MB of memory"); ended != c.ended ||
 					r.exit.Success() == c.ended {
 					t.Errorf("%v, %q, %s", r.exit, r.exit.Exceeded, r.stderr)

@@ -8,7 +8,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
-// mutationCall is a system call that changes a name or a file. Its fields are argument indexes; none is -1.
+// mutationCall describes a system call that changes a file or its name. Except number, kind and follow, the fields are
+// argument indexes or noArgument.
 type mutationCall struct {
 	number uint32
 	kind   mutation.Kind
@@ -17,28 +18,28 @@ type mutationCall struct {
 	toAt   int // the same for the second name
 	to     int
 	flags  int
-	follow linkMode
+	follow linkFollowMode
 }
 
-// noArgument stands for a missing argument.
+// noArgument means that a call has no such argument.
 const noArgument = -1
 
-// linkMode says whether a call follows a symlink at the end of its path.
-type linkMode int
+// linkFollowMode says whether a call follows a symlink in the last component of its path.
+type linkFollowMode int
 
 const (
-	neverFollow linkMode = iota
+	neverFollow linkFollowMode = iota
 	alwaysFollow
 	followUnlessFlag // AT_SYMLINK_NOFOLLOW
 	followIfFlag     // AT_SYMLINK_FOLLOW
 	followAsOpened   // by the open flags
 )
 
-// writeFlags are open flags that may change something.
+// writeFlags are the open flags that may change a file.
 const writeFlags = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
-// mutationCalls are those of all architectures. Calls on descriptors opened for writing are omitted, since the open was
-// noticed.
+// mutationCalls are the calls that change files. It omits calls on descriptors opened for writing, since the listener
+// noticed the open.
 var mutationCalls = slices.Concat([]mutationCall{
 	{unix.SYS_OPENAT, mutation.Write, 0, 1, noArgument, noArgument, 2, followAsOpened},
 	{unix.SYS_TRUNCATE, mutation.Write, noArgument, 0, noArgument, noArgument, noArgument, alwaysFollow},
@@ -66,25 +67,25 @@ var mutationCalls = slices.Concat([]mutationCall{
 	{unix.SYS_REMOVEXATTRAT, mutation.Attribute, 0, 1, noArgument, noArgument, 2, followUnlessFlag},
 }, archMutationCalls)
 
-// mutationFilter stops calls that change files until a listener answers; nil on unsupported architectures. Reads are
-// never stopped.
+// mutationFilter returns a filter that stops calls that change files until a listener answers; nil on unsupported
+// architectures. It does not stop reads.
 func mutationFilter() syscallFilter {
 	if auditArch == 0 {
 		return nil
 	}
-	calls := callRules{}
+	calls := syscallRules{}
 	for _, c := range mutationCalls {
 		calls.setRules(c.number, c.filterRules()...)
 	}
 	calls.setRules(unix.SYS_PRCTL, dumpableRules()...)
 	f := syscallFilter{loadWord(offsetArch)}
-	f.addInstructions(denyUnless(auditArch, actionKill)...)
+	f.addInstructions(returnUnlessEqual(auditArch, actionKill)...)
 	f.addInstructions(loadWord(offsetNumber))
-	return append(f, searchCode(calls)...)
+	return append(f, buildRuleLookup(calls)...)
 }
 
-// dumpableRules ignores a process's wish to hide its memory, where the paths of its calls are: its changes could not be
-// looked at. Agents for keys wish so.
+// dumpableRules makes a process's request to hide its memory succeed without effect. Key agents make such requests,
+// but the listener reads the paths of changed files from that memory.
 func dumpableRules() []unix.SockFilter {
 	return []unix.SockFilter{
 		loadWord(argumentOffset(0)), jumpIf(unix.BPF_JEQ, unix.PR_SET_DUMPABLE, 0, 3),
@@ -106,13 +107,13 @@ func (c mutationCall) makesDir() bool {
 	return c.number == unix.SYS_MKDIRAT || c.number == archMkdir
 }
 
-// actionNotify stops a call until the listener answers.
+// actionNotify makes a call wait for the listener's answer.
 const actionNotify = uint32(unix.SECCOMP_RET_USER_NOTIF)
 
-// actionIgnore has a call succeed without effect.
+// actionIgnore lets a call succeed without effect.
 const actionIgnore = uint32(unix.SECCOMP_RET_ERRNO)
 
-// findMutationCall returns a call by number; nil if it changes nothing.
+// findMutationCall returns the description of a system call; nil if it changes no files.
 func findMutationCall(number uint32) *mutationCall {
 	i := slices.IndexFunc(mutationCalls, func(c mutationCall) bool { return c.number == number })
 	if i < 0 {

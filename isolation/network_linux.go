@@ -16,13 +16,14 @@ import (
 // namespace of its own, where it may listen on any port, sends the sockets here and becomes bubblewrap. Nothing of ours
 // has to run inside for that, and no socket has to be found there.
 
-// proxyPort is that of ProxyAddress.
+// proxyPort is the port of ProxyAddress.
 const proxyPort = 3128
 
-// listenBacklog is the number of pending connections per port.
+// listenBacklog limits the pending connections of each port.
 const listenBacklog = 1024
 
-// prepareNetwork starts bubblewrap through the network script, and returns the socket that receives the listeners.
+// prepareNetwork changes the command to start bubblewrap through the network launcher. It returns the socket that
+// receives the listeners.
 func (s *bwrapCommand) prepareNetwork(bwrap string, ports []uint16) (*os.File, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -31,7 +32,7 @@ func (s *bwrapCommand) prepareNetwork(bwrap string, ports []uint16) (*os.File, e
 	ours, theirs := os.NewFile(uintptr(pair[0]), "sockets"), os.NewFile(uintptr(pair[1]), "sockets")
 	s.args.passFile(theirs)
 	s.cmd.ExtraFiles = append(s.cmd.ExtraFiles, theirs)
-	image := networkScript(bwrap, firstInherited+len(s.cmd.ExtraFiles), ports)
+	image := buildNetworkLauncher(bwrap, firstInherited+len(s.cmd.ExtraFiles), ports)
 	if image == nil {
 		_ = ours.Close()
 		return nil, errors.New("there is no network by name for this architecture")
@@ -57,10 +58,11 @@ func (s *bwrapCommand) prepareNetwork(bwrap string, ports []uint16) (*os.File, e
 	return ours, nil
 }
 
-// networkScript returns the program that enables loopback, listens, sends the sockets, and executes bubblewrap. first
-// is the first free descriptor; the receiving socket is the one before.
-func networkScript(bwrap string, first int, ports []uint16) []byte {
-	s := &syscallScript{}
+// buildNetworkLauncher returns a program that enables loopback, listens on the ports, sends the listening sockets to
+// this process, and executes bubblewrap. first is the first free descriptor; first-1 is the socket that takes the
+// listeners.
+func buildNetworkLauncher(bwrap string, first int, ports []uint16) []byte {
+	s := &syscallLauncher{}
 	next := uint64(first) //nolint:gosec // small, as all numbers here
 	everything := uint64(math.MaxInt32)
 	socket := func(kind uint64, address [4]byte, port uint16) {
@@ -99,27 +101,27 @@ func networkScript(bwrap string, first int, ports []uint16) []byte {
 	s.addCall(unix.SYS_SENDMSG, uint64(first-1), header, 0)                       //nolint:gosec // small
 	s.addCall(unix.SYS_CLOSE_RANGE, uint64(first-1), everything, 0)               //nolint:gosec // small
 	s.addCall(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL) // bubblewrap wants none
-	return s.buildProgram(bwrap, "picoclaw: a network of its own could not be made for the sandbox\n")
+	return s.buildELF(bwrap, "picoclaw: a network of its own could not be made for the sandbox\n")
 }
 
-// receiveListeners receives the sockets from the script.
-func receiveListeners(from *os.File, ports int) (Listeners, error) {
+// receiveListeners receives the sockets that the network launcher sends.
+func receiveListeners(from *os.File, ports int) (NetworkListeners, error) {
 	defer func() { _ = from.Close() }()
 	most := 2 + ports
 	control := make([]byte, unix.CmsgSpace(4*most))
 	n, size, _, _, err := unix.Recvmsg(int(from.Fd()), make([]byte, 1), control, unix.MSG_CMSG_CLOEXEC)
 	if err != nil || n == 0 {
-		return Listeners{}, fmt.Errorf("the sandbox's network was not made: %w", errors.Join(err, os.ErrClosed))
+		return NetworkListeners{}, fmt.Errorf("the sandbox's network was not made: %w", errors.Join(err, os.ErrClosed))
 	}
 	messages, err := unix.ParseSocketControlMessage(control[:size])
 	if err != nil || len(messages) != 1 {
-		return Listeners{}, fmt.Errorf("the sandbox's network was not handed over: %w", err)
+		return NetworkListeners{}, fmt.Errorf("the sandbox's network was not handed over: %w", err)
 	}
 	descriptors, err := unix.ParseUnixRights(&messages[0])
 	if err != nil || len(descriptors) != most {
-		return Listeners{}, fmt.Errorf("the sandbox's network was not handed over whole: %w", err)
+		return NetworkListeners{}, fmt.Errorf("the sandbox's network was not handed over whole: %w", err)
 	}
-	l := Listeners{Room: connectionLimit()}
+	l := NetworkListeners{Room: connectionLimit()}
 	for i, fd := range descriptors {
 		file := os.NewFile(uintptr(fd), "socket")
 		var made error
@@ -138,7 +140,7 @@ func receiveListeners(from *os.File, ports int) (Listeners, error) {
 	return l, err
 }
 
-// connectionLimit returns the connections allowed in one network: a sixteenth of this process's descriptors.
+// connectionLimit returns the maximum number of connections in one network, a sixteenth of this process's descriptors.
 func connectionLimit() int {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -150,12 +152,12 @@ func connectionLimit() int {
 // sandboxNetwork serves a sandbox's listeners.
 type sandboxNetwork struct {
 	served chan struct{}
-	open   Listeners
+	open   NetworkListeners
 	stop   func()
 	err    error
 }
 
-// serveNetwork serves a sandbox's listeners when they arrive; nil without any.
+// serveNetwork accepts a sandbox's connections once its listeners arrive; nil without listeners.
 func serveNetwork(sockets *os.File, p Profile) *sandboxNetwork {
 	if sockets == nil {
 		return nil
@@ -170,7 +172,7 @@ func serveNetwork(sockets *os.File, p Profile) *sandboxNetwork {
 	return n
 }
 
-// closeNetwork closes the listeners.
+// closeNetwork closes the listeners of the sandbox.
 func (n *sandboxNetwork) closeNetwork() {
 	if n == nil {
 		return

@@ -12,10 +12,10 @@ import (
 // served answers everything that comes to the listeners with where it came to.
 type served struct {
 	mu  sync.Mutex
-	all []Listeners
+	all []NetworkListeners
 }
 
-func (s *served) serve(l Listeners) func() {
+func (s *served) serve(l NetworkListeners) func() {
 	s.mu.Lock()
 	s.all = append(s.all, l)
 	s.mu.Unlock()
@@ -53,7 +53,7 @@ u.sendto(b'who', ('127.0.0.1', 53)); print(u.recv(100).decode())
 
 // What a sandbox with a network of its own connects to is accepted here, on any address of its machine, and nothing
 // else is there.
-func TestAProxiedNetworkLeadsHere(t *testing.T) {
+func TestProxiedNetworkReachesHostOnly(t *testing.T) {
 	i := configured(t, Config{Enabled: true})
 	outside, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -91,7 +91,7 @@ func TestAProxiedNetworkLeadsHere(t *testing.T) {
 }
 
 // Two sandboxes do not meet in their networks, nor in abstract sockets.
-func TestProxiedNetworksAreApart(t *testing.T) {
+func TestProxiedNetworksAreSeparate(t *testing.T) {
 	i := configured(t, Config{Enabled: true})
 	s := &served{}
 	p := Profile{Name: "test", Exec: true, Confine: true, Proxied: &ProxiedNetwork{Serve: s.serve}}
@@ -123,7 +123,7 @@ func TestProxiedNetworksAreApart(t *testing.T) {
 }
 
 // Without a sandbox nobody is kept to such a network, so nothing is started.
-func TestAProxiedNetworkTakesASandbox(t *testing.T) {
+func TestProxiedNetworkRequiresSandbox(t *testing.T) {
 	i := configured(t, Config{})
 	_, err := i.Start(child(), Profile{Name: "test", Proxied: &ProxiedNetwork{}})
 	if err == nil || !strings.Contains(err.Error(), "isolation.enabled") {

@@ -12,7 +12,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
-// mutationListener receives the calls a filter stops and lets them continue.
+// mutationListener reports the system calls that a mutation filter stops, and lets them continue.
 type mutationListener struct {
 	fd     int
 	notice func(mutation.Mutation) error
@@ -20,13 +20,13 @@ type mutationListener struct {
 	memory threadMemory
 }
 
-// threadMemory is the memory of the last inspected thread, since calls come in runs.
+// threadMemory is the open memory file of the last inspected thread. Often the next call comes from the same thread.
 type threadMemory struct {
 	thread uint32
 	fd     int // -1 for none
 }
 
-// openThread opens a thread's memory. An open file becomes unreadable when the program ends or executes another.
+// openThread opens a thread's memory in /proc. The file becomes unreadable when the program ends or executes another.
 func (m *threadMemory) openThread(thread uint32) (err error) {
 	if m.fd >= 0 && m.thread == thread {
 		return nil
@@ -40,7 +40,7 @@ func (m *threadMemory) openThread(thread uint32) (err error) {
 	return nil
 }
 
-// readAt reads a thread's memory.
+// readAt reads from a thread's memory, and reopens the memory if the thread executes another program now.
 func (m *threadMemory) readAt(thread uint32, into []byte, at uint64) (int, error) {
 	for again := m.fd >= 0 && m.thread == thread; ; again = false {
 		if err := m.openThread(thread); err != nil {
@@ -61,10 +61,11 @@ func (m *threadMemory) closeMemory() {
 	}
 }
 
-// listenMutations applies the mutation filter to the calling thread and its children, and passes each change to notice
-// before it is made, until the last process ends. If the machine can't do that, notice receives an Unseen change.
+// listenMutations applies the mutation filter to the calling thread and its children. It passes each change to notice
+// before the kernel makes it, until the last process ends. If the filter is unavailable, notice gets one Mutation with
+// Err.
 //
-// Another thread can change the arguments after the check, so this reports cooperating programs and guarantees nothing.
+// Another thread can change the arguments after the check, so this works for cooperating programs only.
 func listenMutations(notice func(mutation.Mutation) error) error {
 	fd, err := mutationFilter().installListener()
 	if err != nil {
@@ -75,11 +76,11 @@ func listenMutations(notice func(mutation.Mutation) error) error {
 	return nil
 }
 
-// CanNoticeChanges reports whether [Profile.Notice] works on this machine. Older kernels lack support, and nesting is
-// impossible.
+// CanNoticeChanges reports whether [Profile.Notice] works in this process. Older kernels lack it, and so do processes
+// that are observed themselves.
 func CanNoticeChanges() bool {
 	tells := make(chan bool)
-	onDisposableThread(func() {
+	runOnDisposableThread(func() {
 		fd, err := -1, setNoNewPrivileges()
 		if err == nil {
 			fd, err = mutationFilter().installListener()
@@ -92,7 +93,8 @@ func CanNoticeChanges() bool {
 	return <-tells
 }
 
-// installListener installs the filter and returns the listener's descriptor.
+// installListener applies the filter to the calling thread, and returns the descriptor that receives the stopped
+// calls.
 func (f syscallFilter) installListener() (int, error) {
 	if len(f) == 0 {
 		return 0, errors.New("there is no filter of system calls for this architecture")
@@ -108,7 +110,7 @@ func (f syscallFilter) installListener() (int, error) {
 	return int(fd), nil
 }
 
-// stoppedCall is a waiting call: struct seccomp_notif.
+// stoppedCall is a system call that waits for an answer: the kernel's struct seccomp_notif.
 type stoppedCall struct {
 	id    uint64
 	pid   uint32 // of the thread
@@ -121,7 +123,7 @@ type stoppedCall struct {
 	}
 }
 
-// callResponse continues a stopped call, or makes it fail: struct seccomp_notif_resp.
+// callResponse lets a stopped call continue or fail: the kernel's struct seccomp_notif_resp.
 type callResponse struct {
 	id    uint64
 	value int64
@@ -168,7 +170,7 @@ func errnoOf(err error) unix.Errno {
 	return unix.EPERM
 }
 
-// errNoNamedFile says that a call changes no file with a name.
+// errNoNamedFile means that a call changes no file with a name.
 var errNoNamedFile = errors.New("no file with a name is changed")
 
 // notifyCall reports a stopped call. If it returns an error, the call fails with it.
@@ -188,7 +190,7 @@ func (l *mutationListener) notifyCall(s *stoppedCall) error {
 	return l.notice(m)
 }
 
-// decodeCall decodes the arguments of a call.
+// decodeCall returns the change that a stopped call makes.
 func (l *mutationListener) decodeCall(c *mutationCall, s *stoppedCall) (mutation.Mutation, error) {
 	m := mutation.Mutation{Kind: c.kind, Thread: int(s.pid), Dir: c.makesDir()}
 	flags := uint64(0)
@@ -228,7 +230,7 @@ func (c *mutationCall) followsLinks(flags uint64) bool {
 	return false
 }
 
-// readPath reads a path, or a socket address's path, from a thread's memory.
+// readPath reads a path, or the path of a socket address, from a thread's memory.
 func (l *mutationListener) readPath(thread uint32, at uint64, address bool) (string, error) {
 	if address {
 		var family [2]byte

@@ -44,7 +44,7 @@ func changes(t *testing.T, dir, script string, answer func(mutation.Mutation) er
 	return all
 }
 
-func TestChangesAreNoticedBeforeTheyAreMade(t *testing.T) {
+func TestNoticePrecedesChange(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestChangesAreNoticedBeforeTheyAreMade(t *testing.T) {
 }
 
 // What the listener refuses fails with its error, and the rest goes on.
-func TestAChangeCanBeRefused(t *testing.T) {
+func TestNoticeRefusesChange(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestAChangeCanBeRefused(t *testing.T) {
 }
 
 // A child that nobody can listen to is started all the same, and that is said.
-func TestWhatCantBeNoticedIsSaid(t *testing.T) {
+func TestUnnoticedChangesAreReported(t *testing.T) {
 	iso := configured(t, Config{})
 	var mu sync.Mutex
 	var said error
@@ -120,7 +120,7 @@ func TestWhatCantBeNoticedIsSaid(t *testing.T) {
 }
 
 // That changes would be noticed is known without a child, and costs nobody else the right to make them.
-func TestWhetherChangesAreNoticedIsKnown(t *testing.T) {
+func TestCanNoticeChanges(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

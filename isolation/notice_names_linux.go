@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// resolvePath returns the absolute path of a pair of arguments.
+// resolvePath returns the absolute path that two arguments of a call name: a directory descriptor (at) and a path.
 func (l *mutationListener) resolvePath(s *stoppedCall, number uint32, at, path int, follow bool) (string, error) {
 	proc := "/proc/" + strconv.Itoa(int(s.pid))
 	if path == noArgument || s.call.args[path] == 0 { // the file itself is given
@@ -41,14 +41,14 @@ func (l *mutationListener) resolvePath(s *stoppedCall, number uint32, at, path i
 	return resolveName(s.pid, dir, name, follow)
 }
 
-// errDeletedDir says that a path begins at a deleted directory, whose parents are still reachable.
+// errDeletedDir means that a path begins at a deleted directory, whose parents are still reachable.
 var errDeletedDir = errors.New("its path begins at a deleted directory")
 
-// maxLinks is how many symbolic links the kernel follows on the way to a name.
+// maxLinks is the kernel's limit on symlinks in a path.
 const maxLinks = 40
 
-// resolveName resolves the symlinks of a name used by a thread, component by component, since names in /proc differ
-// between processes.
+// resolveName resolves the symlinks of a path as a thread would. It does so component by component, since links in
+// /proc differ between processes.
 func resolveName(thread uint32, dir, name string, follow bool) (string, error) {
 	follow = follow || strings.HasSuffix(name, "/")
 	links := 0
@@ -70,7 +70,7 @@ func resolveName(thread uint32, dir, name string, follow bool) (string, error) {
 		if last && !follow {
 			return next, nil
 		}
-		to, err := readComponent(thread, dir, part, next)
+		to, err := readComponentLink(thread, dir, part, next)
 		switch {
 		case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOENT) && last:
 			dir = next // no link
@@ -91,14 +91,14 @@ func resolveName(thread uint32, dir, name string, follow bool) (string, error) {
 	}
 }
 
-// readComponent returns the target of a path component, or EINVAL if it is no symlink.
-func readComponent(thread uint32, dir, part, path string) (string, error) {
+// readComponentLink returns the target of a path component as the thread sees it, or EINVAL if it is no symlink.
+func readComponentLink(thread uint32, dir, part, path string) (string, error) {
 	if !strings.HasPrefix(path, "/proc/") {
 		return readLink(path)
 	}
 	switch {
 	case dir == "/proc" && (part == "self" || part == "thread-self"):
-		process, err := processOf(thread)
+		process, err := processOfThread(thread)
 		if part == "thread-self" {
 			process += "/task/" + strconv.Itoa(int(thread))
 		}
@@ -109,8 +109,8 @@ func readComponent(thread uint32, dir, part, path string) (string, error) {
 	return readLink(path)
 }
 
-// processOf returns the process id of a thread.
-func processOf(thread uint32) (string, error) {
+// processOfThread returns the process id of a thread, as text.
+func processOfThread(thread uint32) (string, error) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(int(thread))+"/status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", err
@@ -133,8 +133,8 @@ func readLink(path string) (string, error) {
 	return string(buffer[:max(n, 0)]), err
 }
 
-// readMagicLink returns the target of a /proc link, after checking that it names the same file: the text is ambiguous
-// for deleted or renamed files.
+// readMagicLink returns the target of a /proc link such as fd/3. The text of such a link is ambiguous for deleted or
+// renamed files, so it returns errNoNamedFile unless the target names the same file.
 func readMagicLink(path string) (string, error) {
 	to, err := readLink(path)
 	if err != nil {

@@ -18,14 +18,14 @@ type CgroupSupport struct {
 	Never       bool // impossible on this machine
 }
 
-// PathAccess is the access of a process to a path, as far as the kernel layer allows.
+// PathAccess is the access that the kernel allows a process to a path.
 type PathAccess struct {
 	Read, Write bool
 	Why         string // deciding mount or rule
 }
 
-// AccessOf returns the access of a process with a profile to an absolute path without symlinks. It starts and changes
-// nothing.
+// AccessOf returns the access that a process with profile p has to an absolute path without symlinks. It starts and
+// changes nothing.
 func AccessOf(cfg Config, p Profile, path string) (PathAccess, error) {
 	p, err := p.normalize()
 	if err != nil {

@@ -13,21 +13,21 @@ func DetectFeatures() KernelFeatures {
 	return KernelFeatures{Landlock: landlockABI(), Filter: auditArch != 0}
 }
 
-// SandboxIdentity identifies kernel, bubblewrap and layers of this process's sandboxes. Equal identities have equal
-// protection.
+// SandboxIdentity returns text that identifies kernel, bubblewrap and layers of this process's sandboxes. Sandboxes
+// with equal identities have equal protection.
 func (i *Isolation) SandboxIdentity() string {
 	var kernel unix.Utsname
 	_ = unix.Uname(&kernel) // it can't fail
 	text := fmt.Sprintf("%s %s %s uid=%d landlock=%d", unix.ByteSliceToString(kernel.Release[:]),
 		unix.ByteSliceToString(kernel.Version[:]), unix.ByteSliceToString(kernel.Machine[:]), os.Getuid(),
-		i.platform.landlock)
-	if i.platform.bwrap == "" {
+		i.starter.landlock)
+	if i.starter.bwrap == "" {
 		return text
 	}
-	return text + " " + FileIdentity(i.platform.bwrap)
+	return text + " " + FileIdentity(i.starter.bwrap)
 }
 
-// FileIdentity identifies the current state of a file.
+// FileIdentity returns text that changes whenever the file changes.
 func FileIdentity(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -37,5 +37,5 @@ func FileIdentity(path string) string {
 	return fmt.Sprintf("%s %d:%d %d %d", path, stat.Dev, stat.Ino, info.Size(), info.ModTime().UnixNano())
 }
 
-// KernelConfines reports whether the kernel can confine processes without installed programs.
-func KernelConfines() bool { return landlockABI() > 0 }
+// SupportsConfine reports whether Profile.Confine works on this machine, by Landlock.
+func SupportsConfine() bool { return landlockABI() > 0 }

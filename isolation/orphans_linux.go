@@ -14,15 +14,16 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// orphanTimeout limits the wait for killed processes. Only those blocked in a device driver take longer.
+// orphanTimeout limits the wait for killed processes. Only processes blocked in a device driver take longer.
 const orphanTimeout = time.Second
 
-// hasNoOrphans reports whether an ended child certainly left no processes: this process would have adopted them.
+// hasNoOrphans reports whether an ended child certainly left no processes. It returns false if this process does not
+// adopt orphans.
 func hasNoOrphans(leader int) bool {
 	if !adoptsOrphans() {
 		return false
 	}
-	others := slices.DeleteFunc(listAdopted(), func(pid int) bool { return pid == leader })
+	others := slices.DeleteFunc(listAdoptedChildren(), func(pid int) bool { return pid == leader })
 	return len(others) == 0
 }
 
@@ -32,12 +33,12 @@ func adoptsOrphans() bool {
 	return unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&adopts)), 0, 0, 0) == nil && adopts != 0
 }
 
-// reapTree waits until nothing is left of a killed tree, and reaps orphans. It does nothing if this process does not
-// adopt orphans.
+// reapTree reaps the processes of a killed tree until none is left, or the timeout. It does nothing if this process
+// does not adopt orphans.
 func reapTree(leader int, among func(pids []int) []int) {
 	pause := 50 * time.Microsecond
 	for deadline := time.Now().Add(orphanTimeout); time.Now().Before(deadline); pause = min(2*pause, 10*time.Millisecond) {
-		left := slices.DeleteFunc(listAdopted(), func(pid int) bool { return pid == leader })
+		left := slices.DeleteFunc(listAdoptedChildren(), func(pid int) bool { return pid == leader })
 		if len(left) > 0 {
 			left = slices.DeleteFunc(among(left), func(pid int) bool {
 				reaped, err := unix.Wait4(pid, nil, unix.WNOHANG|unix.WALL, nil)
@@ -51,8 +52,8 @@ func reapTree(leader int, among func(pids []int) []int) {
 	}
 }
 
-// listAdopted returns the children of the main thread, which adopts orphans, and its own children.
-func listAdopted() []int {
+// listAdoptedChildren returns the children of the main thread, including adopted orphans.
+func listAdoptedChildren() []int {
 	list, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid()))
 	if err != nil {
 		return scanChildren()
@@ -66,7 +67,7 @@ func listAdopted() []int {
 	return pids
 }
 
-// scanChildren finds the children in /proc, for kernels without child lists.
+// scanChildren searches /proc for children, on kernels without child lists.
 func scanChildren() []int {
 	var pids []int
 	for _, e := range proctable.All() {

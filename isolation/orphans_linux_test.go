@@ -14,7 +14,7 @@ import (
 
 // Whatever a command detaches ends with it, also without a pid namespace, and
 // what other commands have detached does not.
-func TestWhatACommandDetachesEndsWithIt(t *testing.T) {
+func TestDetachedProcessesEndWithCommand(t *testing.T) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		t.Fatal(err)
 	}

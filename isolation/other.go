@@ -8,19 +8,20 @@ import (
 	"runtime"
 )
 
-// KernelConfines reports whether the kernel can confine processes without installed programs.
-func KernelConfines() bool { return false }
+// SupportsConfine reports whether Profile.Confine works on this machine, by Landlock.
+func SupportsConfine() bool { return false }
 
-// CanNoticeChanges reports whether [Profile.Notice] works on this machine. Older kernels lack support, and nesting is
-// impossible.
+// CanNoticeChanges reports whether [Profile.Notice] works in this process. Older kernels lack it, and so do processes
+// that are observed themselves.
 func CanNoticeChanges() bool { return false }
 
-// markCloseOnExec marks all inherited descriptors from firstInherited on close-on-exec. Go marks those it opens itself.
+// markCloseOnExec marks all inherited descriptors from firstInherited on close-on-exec. Go marks the descriptors it
+// opens itself.
 func markCloseOnExec() error { return nil }
 
 // LimitSelf permanently lowers this process's limits on file size, open descriptors and core dumps. Children inherit
 // them.
-func LimitSelf(Limits) error { return nil }
+func LimitSelf(ProcessLimits) error { return nil }
 
 // MachineMemory returns the memory of this machine in bytes; 0 if unknown.
 func MachineMemory() int64 { return 0 }
@@ -28,11 +29,11 @@ func MachineMemory() int64 { return 0 }
 // DetectFeatures returns the isolation features of this machine.
 func DetectFeatures() KernelFeatures { return KernelFeatures{} }
 
-// SandboxIdentity identifies kernel, bubblewrap and layers of this process's sandboxes. Equal identities have equal
-// protection.
+// SandboxIdentity returns text that identifies kernel, bubblewrap and layers of this process's sandboxes. Sandboxes
+// with equal identities have equal protection.
 func (i *Isolation) SandboxIdentity() string { return runtime.GOOS + " " + runtime.GOARCH }
 
-// FileIdentity identifies the current state of a file.
+// FileIdentity returns text that changes whenever the file changes.
 func FileIdentity(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -41,10 +42,10 @@ func FileIdentity(path string) string {
 	return fmt.Sprintf("%s %d %d", path, info.Size(), info.ModTime().UnixNano())
 }
 
-// accessOf knows of no wall here.
+// accessOf returns full access: no kernel layer restricts paths here.
 func accessOf(Config, Profile, string) (PathAccess, error) {
 	return PathAccess{Read: true, Write: true, Why: "no kernel layer exists on this system"}, nil
 }
 
-// checkSources refuses rules whose source is missing or contains a symlink.
-func checkSources(rules []ExposePath) error { return refuseExposed(rules) }
+// checkExposeSources refuses rules whose source is missing or contains a symlink.
+func checkExposeSources(rules []ExposePath) error { return refuseExposed(rules) }

@@ -12,7 +12,7 @@ import (
 )
 
 // What picoclaw finds in its directories it believes, so nobody else may be able to put things there.
-func TestDirectoriesOfTheInstanceRootAreTheUsersOwn(t *testing.T) {
+func TestHomeDirectoriesArePrivate(t *testing.T) {
 	ways := []struct {
 		name, want string
 		prepare    func(path string) error

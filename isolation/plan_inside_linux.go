@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkedMount is a mount inside a writable tree with the expected file. A child could replace a source by a symlink
-// before the mount, so it is checked afterwards.
-type checkedMount struct {
+// expectedMount is a mount inside a writable directory, with the file it must show. A child could replace the source
+// by a symlink before the mount, so the mount is compared afterwards.
+type expectedMount struct {
 	target        string
 	device, inode uint64
 }
 
-// addProtected mounts protected files in writable paths read-only.
-func (v *mountView) addProtected() error {
+// mountProtected mounts protected files in writable directories read-only.
+func (v *mountView) mountProtected() error {
 	if v.profile.Protect == nil {
 		return nil
 	}
@@ -35,9 +35,9 @@ func (v *mountView) addProtected() error {
 	return nil
 }
 
-// checkedMounts returns the mounts inside writable trees.
-func (pl *mountPlan) checkedMounts() ([]checkedMount, error) {
-	var held []checkedMount
+// expectedMounts returns the mounts inside writable directories, with the files that they must show.
+func (pl *mountPlan) expectedMounts() ([]expectedMount, error) {
+	var held []expectedMount
 	for _, m := range pl.mounts {
 		if m.origin != fromInside {
 			continue
@@ -46,12 +46,12 @@ func (pl *mountPlan) checkedMounts() ([]checkedMount, error) {
 		if err != nil {
 			return nil, fmt.Errorf("look at %s: %w", m.source, err)
 		}
-		held = append(held, checkedMount{m.target, stat.Dev, stat.Ino})
+		held = append(held, expectedMount{m.target, stat.Dev, stat.Ino})
 	}
 	return held, nil
 }
 
-// statNoLinks describes a path without symlinks.
+// statNoLinks returns the stat of a path, and an error if the path contains a symlink.
 func statNoLinks(dir int, path string) (stat unix.Stat_t, err error) {
 	fd, err := unix.Openat2(dir, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS})
@@ -62,11 +62,11 @@ func statNoLinks(dir int, path string) (stat unix.Stat_t, err error) {
 	return stat, unix.Fstat(fd, &stat)
 }
 
-// errReplaced says that a mount shows an unexpected file.
-var errReplaced = errors.New("was replaced while the sandbox was set up; try again")
+// errMountReplaced means that a mount shows an unexpected file.
+var errMountReplaced = errors.New("was replaced while the sandbox was set up; try again")
 
-// checkMounts checks mounts through the sandbox's first process.
-func checkMounts(held []checkedMount, initPid int) error {
+// checkMounts compares mounts with the expected files through the sandbox's first process.
+func checkMounts(held []expectedMount, initPid int) error {
 	if len(held) == 0 {
 		return nil
 	}
@@ -82,7 +82,7 @@ func checkMounts(held []checkedMount, initPid int) error {
 		}
 		stat, err := statNoLinks(root, rel)
 		if err != nil || stat.Dev != m.device || stat.Ino != m.inode {
-			return fmt.Errorf("%s %w", m.target, errReplaced)
+			return fmt.Errorf("%s %w", m.target, errMountReplaced)
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// mountKind is the kind of a mount, with bubblewrap's names.
+// mountKind is the kind of a mount, as bubblewrap's flags name it.
 type mountKind string
 
 const (
@@ -35,7 +35,7 @@ type viewMount struct {
 	origin mountOrigin
 }
 
-// mountOrigin says who requested a mount.
+// mountOrigin says whether the profile, the operator or the system requested a mount.
 type mountOrigin int
 
 const (
@@ -51,8 +51,8 @@ type mountPlan struct {
 	mounts  []viewMount
 }
 
-// newMountPlan converts a profile and the operator's rules to a mount view for cmd. pack may combine mounts; it may be
-// nil.
+// newMountPlan converts a profile and the operator's rules to the mount plan of cmd. A non-nil pack may combine
+// mounts.
 func newMountPlan(cmd *exec.Cmd, p Profile, rules []ExposePath, linkSafe func() bool, pack func(*mountView)) (*mountPlan, error) {
 	v, err := newMountView(p, rules, linkSafe)
 	if err != nil {
@@ -61,7 +61,7 @@ func newMountPlan(cmd *exec.Cmd, p Profile, rules []ExposePath, linkSafe func() 
 	if err := v.addProgram(cmd.Path); err != nil {
 		return nil, err
 	}
-	v.bindTemporary()
+	v.bindTmpDir()
 	if pack != nil {
 		pack(v)
 	}
@@ -88,11 +88,11 @@ func newMountView(p Profile, rules []ExposePath, linkSafe func() bool) (*mountVi
 	if err := v.addExposedPaths(rules); err != nil {
 		return nil, err
 	}
-	if err := v.addProtected(); err != nil {
+	if err := v.mountProtected(); err != nil {
 		return nil, err
 	}
 	v.addKernelMounts()
-	v.addLinks()
+	v.addSymlinks()
 	if (p.Network || p.Proxied != nil) && !p.Exec {
 		v.addNetworkFiles()
 	}
@@ -102,17 +102,17 @@ func newMountView(p Profile, rules []ExposePath, linkSafe func() bool) (*mountVi
 	return v, nil
 }
 
-// finishView adds protection and hiding. No mounts are added afterwards.
+// finishView adds the mounts that protect and hide paths. Add no mounts afterwards.
 func (v *mountView) finishView() error {
 	v.dropRedundant()
-	v.coverHostDirs()
+	v.bindFilesInHostDirs()
 	if err := v.protectMounts(); err != nil {
 		return err
 	}
 	return v.hidePaths()
 }
 
-// dropRedundant removes system mounts covered by wider mounts.
+// dropRedundant removes system mounts inside other mounts that show the same files.
 func (v *mountView) dropRedundant() {
 	v.mounts = slices.DeleteFunc(slices.Clone(v.mounts), func(m viewMount) bool {
 		if m.origin != fromSystem || m.kind == tmpfs || m.kind == procfs || m.kind == devfs {
@@ -144,13 +144,13 @@ func (v *mountView) setMount(m viewMount) {
 	v.mounts = append(v.mounts, m)
 }
 
-// orderedMounts returns the mounts, parents first, then remounts.
+// orderedMounts returns the mounts in build order: parents first, then remounts.
 func (v *mountView) orderedMounts() []viewMount {
 	slices.SortStableFunc(v.mounts, func(a, b viewMount) int { return cmp.Compare(a.target, b.target) })
 	return append(v.mounts, v.last...)
 }
 
-// innermostMount returns the innermost mount that contains path, except one exactly there.
+// innermostMount returns the innermost mount that contains path. It ignores a mount exactly at path.
 func (v *mountView) innermostMount(path string) (viewMount, bool) {
 	var found viewMount
 	ok := false
@@ -172,7 +172,7 @@ func (v *mountView) coversPath(path string) bool {
 	return slices.ContainsFunc(v.mounts, func(m viewMount) bool { return paths.Within(m.target, path) })
 }
 
-// showsHostFile reports whether path in the sandbox is the host's file.
+// showsHostFile reports whether path in the sandbox is the host's file at the same path.
 func (v *mountView) showsHostFile(path string) bool {
 	if v.hasMount(path) {
 		return true
@@ -199,7 +199,7 @@ func checkWorkDir(dir string, mounts []viewMount, p Profile) error {
 		Cure: "grant it, or choose one that is"}
 }
 
-// logPlan logs the plan's paths, without contents or environment values.
+// logPlan logs the paths of the plan, without file contents or environment values.
 func (p *mountPlan) logPlan(log hclog.Logger) {
 	if !log.IsDebug() {
 		return

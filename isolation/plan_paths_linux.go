@@ -36,7 +36,7 @@ func (v *mountView) addProfilePaths() error {
 	return nil
 }
 
-// addProfilePath adds one path of the profile. Kernel file systems are the sandbox's own.
+// addProfilePath adds a path of the profile. For kernel file systems such as /proc it adds the sandbox's own.
 func (v *mountView) addProfilePath(kind mountKind, path string) error {
 	switch {
 	case paths.Within("/proc", path):
@@ -53,7 +53,7 @@ func (v *mountView) addProfilePath(kind mountKind, path string) error {
 	return nil
 }
 
-// checkProfilePath refuses a profile path that is missing, contains a symlink, or reveals hidden paths.
+// checkProfilePath refuses a profile path that is missing, contains a symlink, or would show hidden paths.
 func (v *mountView) checkProfilePath(path string) error {
 	for _, hidden := range v.profile.Hide {
 		if path == hidden {
@@ -78,7 +78,7 @@ func (v *mountView) checkNoLinks(path string) error {
 	}
 }
 
-// openNoLinks returns unix.ELOOP if any component of path is a symlink.
+// openNoLinks opens and closes a path. It returns unix.ELOOP if a component is a symlink.
 func openNoLinks(path string) error {
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS})
@@ -102,7 +102,7 @@ func (v *mountView) profileError(path, problem, cure string) error {
 	return &ProfileError{Profile: v.profile.Name, Path: path, Problem: problem, Cure: cure}
 }
 
-// addExposedPaths adds the operator's rules.
+// addExposedPaths adds the paths that the operator exposes.
 func (v *mountView) addExposedPaths(rules []ExposePath) error {
 	for n, rule := range rules {
 		m, err := v.exposedMount(rule, fmt.Sprintf("isolation.expose_paths: %s to %s (%d)", rule.Source, rule.Target, n))
@@ -145,8 +145,8 @@ func (v *mountView) exposedMount(rule ExposePath, key string) (viewMount, error)
 	return viewMount{kind: kind, source: rule.Source, target: rule.Target, origin: fromConfig}, nil
 }
 
-// addLinks adds the profile's symlinks where no mount shows the host's directory.
-func (v *mountView) addLinks() {
+// addSymlinks adds the profile's symlinks, except in directories that a mount shows.
+func (v *mountView) addSymlinks() {
 	for path, target := range v.profile.Links {
 		if outer, ok := v.innermostMount(path); !v.hasMount(path) && (!ok || !outer.isBind()) {
 			v.setMount(viewMount{kind: symlink, source: target, target: path, origin: fromProfile})
@@ -154,7 +154,7 @@ func (v *mountView) addLinks() {
 	}
 }
 
-// addProgram adds the program, unless a mount shows it.
+// addProgram adds the program's file, unless a mount already shows it.
 func (v *mountView) addProgram(path string) error {
 	if err := checkPath(path); err != nil {
 		return v.profileError("", "cannot start a program: "+err.Error(), "")
@@ -175,7 +175,7 @@ func (v *mountView) addProgram(path string) error {
 	return nil
 }
 
-// checkStatic refuses a program that needs libraries its sandbox lacks.
+// checkStatic refuses a dynamically linked program if its sandbox lacks the libraries.
 func (v *mountView) checkStatic(path string) error {
 	file, err := elf.Open(path)
 	if format := (*elf.FormatError)(nil); errors.As(err, &format) {

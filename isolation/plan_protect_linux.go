@@ -9,8 +9,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// protectMounts checks every nested mount. Its place must exist in the outer mount; if that is writable, the
-// directories in between are pinned: mount points can't be renamed, so the protected path can't be replaced.
+// protectMounts makes nested mounts irreplaceable. The target must exist in the outer mount. If that is writable, the
+// directories in between become mount points, which can't be renamed.
 func (v *mountView) protectMounts() error {
 	for _, m := range slices.Clone(v.mounts) {
 		outer, ok := v.innermostMount(m.target)
@@ -41,7 +41,7 @@ func (v *mountView) protectMounts() error {
 	return nil
 }
 
-// pinParents mounts the directories between outer and target onto themselves.
+// pinParents mounts the directories between outer and target onto themselves, so that they can't be renamed.
 func (v *mountView) pinParents(outer viewMount, target string, origin mountOrigin) error {
 	for dir := filepath.Dir(target); isStrictlyBelow(outer.target, dir); dir = filepath.Dir(dir) {
 		inside := filepath.Join(outer.source, relativePath(outer.target, dir))
@@ -56,7 +56,7 @@ func (v *mountView) pinParents(outer viewMount, target string, origin mountOrigi
 	return nil
 }
 
-// hidePaths covers hidden directories wherever mounts would show them.
+// hidePaths covers hidden directories wherever a mount would show them.
 func (v *mountView) hidePaths() error {
 	for _, hidden := range v.profile.Hide {
 		if info, err := os.Lstat(hidden); err != nil || !info.IsDir() {
@@ -94,7 +94,7 @@ func (v *mountView) hidePaths() error {
 
 func (m viewMount) isBind() bool { return m.kind == bindRO || m.kind == bindRW }
 
-// relativePath returns path relative to dir, which contains it.
+// relativePath returns path relative to dir, which must contain it.
 func relativePath(dir, path string) string {
 	name, _ := paths.Below(dir, path)
 	return name

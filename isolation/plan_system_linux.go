@@ -10,8 +10,8 @@ import (
 	"unicode"
 )
 
-// etcFiles are the files of /etc programs need for libraries, names and certificates. None is secret; missing ones are
-// skipped.
+// etcFiles are the files of /etc that programs need for libraries, names and certificates. None is secret. Missing
+// files are skipped.
 var etcFiles = []string{
 	"alternatives", "bash.bashrc", "ca-certificates", "crypto-policies",
 	"fonts", "gai.conf", "gitattributes", "gitconfig", "host.conf", "hosts", "inputrc", "ld.so.cache",
@@ -22,20 +22,20 @@ var etcFiles = []string{
 	"ssl/certs", "ssl/openssl.cnf", "terminfo", "timezone",
 }
 
-// networkFiles are the files of /etc for network access.
+// networkFiles are the files of /etc that network access needs.
 var networkFiles = []string{
 	"ca-certificates", "gai.conf", "host.conf", "hosts", "nsswitch.conf",
 	"pki/ca-trust/extracted", "pki/tls/cert.pem", "pki/tls/certs",
 	"resolv.conf", "services", "ssl/cert.pem", "ssl/certs",
 }
 
-// changingFiles are those that change with the network while a sandbox runs.
+// changingFiles are the files of /etc that change with the network while a sandbox runs.
 var changingFiles = []string{"hosts", "resolv.conf"}
 
-// systemDirs are the directories of programs and libraries; mostly symlinks into the first.
+// systemDirs are the directories of programs and libraries. Most are symlinks into /usr.
 var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"}
 
-// addSystemPaths adds the paths programs need: the whole system's, or those of the profile's programs.
+// addSystemPaths adds the system directories, or only those that the profile's list of programs needs.
 func (v *mountView) addSystemPaths() {
 	shown := systemDirs
 	if len(v.profile.Programs) > 0 {
@@ -58,7 +58,7 @@ func (v *mountView) addSystemPaths() {
 	v.setMount(viewMount{kind: bindData, target: "/etc/group", data: groupContent(gid)})
 }
 
-// addPrograms adds the profile's programs under the names by which they are called, and their dynamic linkers.
+// addPrograms adds the profile's programs, under the names by which they are called, and their dynamic linkers.
 func (v *mountView) addPrograms() {
 	for _, name := range v.profile.Programs {
 		path, real, ok := findProgram(name)
@@ -80,11 +80,11 @@ func (v *mountView) addPrograms() {
 
 func (v *mountView) addNetworkFiles() { v.addEtcFiles(networkFiles) }
 
-// addResolverFiles configures name resolution for a proxied network.
+// addResolverFiles adds files that direct name resolution to the proxied network.
 func (v *mountView) addResolverFiles() {
 	for path, text := range map[string]string{
 		"/etc/resolv.conf":   "nameserver 127.0.0.1\n",
-		"/etc/hosts":         hostsContent(),
+		"/etc/hosts":         etcHostsContent(),
 		"/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n",
 	} {
 		v.setMount(viewMount{kind: bindData, target: path, data: []byte(text)})
@@ -94,8 +94,8 @@ func (v *mountView) addResolverFiles() {
 	}
 }
 
-// hostsContent names the sandbox itself: localhost, and the machine's name.
-func hostsContent() string {
+// etcHostsContent returns an /etc/hosts that names the sandbox only: localhost and the machine's name.
+func etcHostsContent() string {
 	names := "localhost"
 	if own, err := os.Hostname(); err == nil && own != "" && own != names && !strings.ContainsFunc(own, unicode.IsSpace) {
 		names += " " + own
@@ -123,11 +123,12 @@ func (v *mountView) addEtcFiles(names []string) {
 	}
 }
 
-// maxCopyBytes is the maximum size of files copied into a sandbox, which is cheaper than a mount.
+// maxCopyBytes is the maximum size of files that are copied into a sandbox instead of mounted, which is slower.
 const maxCopyBytes = 256 << 10
 
-// coverHostDirs mounts a tmpfs wherever a file or symlink would otherwise be created in a host directory.
-func (v *mountView) coverHostDirs() {
+// bindFilesInHostDirs turns copied files and symlinks inside mounted host directories into read-only bind mounts.
+// bubblewrap would create the copies and symlinks in the host's directory.
+func (v *mountView) bindFilesInHostDirs() {
 	for n, m := range v.mounts {
 		if m.kind != copied && m.kind != symlink {
 			continue
@@ -138,7 +139,7 @@ func (v *mountView) coverHostDirs() {
 	}
 }
 
-// passwdContent lists the users in the sandbox.
+// passwdContent returns an /etc/passwd with the users in the sandbox.
 func passwdContent(uid, gid string) []byte {
 	text := "nobody:x:65534:65534:nobody:/:/sbin/nologin\n"
 	if uid != "0" {
@@ -155,13 +156,13 @@ func groupContent(gid string) []byte {
 	return []byte("root:x:0:\n" + text)
 }
 
-// scratchBytes limits the private /tmp, which is memory.
+// scratchBytes limits the sandbox's private /tmp, which uses memory.
 const scratchBytes = 512 << 20
 
-// bindTemporary makes the user environment's temporary directory the private /tmp, unless something else is mounted
-// below: a command could place a symlink there before. The directory is also a mount at its own place, which nobody in
-// a sandbox can replace.
-func (v *mountView) bindTemporary() {
+// bindTmpDir makes the user environment's temporary directory the private /tmp. It does nothing if something else is
+// mounted below /tmp, since a command could place a symlink there first. The directory is also mounted at its own
+// path, so that no process in a sandbox can replace it.
+func (v *mountView) bindTmpDir() {
 	dir := v.profile.temporary
 	for _, m := range v.mounts {
 		if isStrictlyBelow("/tmp", m.target) || m.target == "/tmp" && m.kind != tmpfs {
@@ -175,8 +176,8 @@ func (v *mountView) bindTemporary() {
 	v.setMount(viewMount{kind: bindRW, source: dir, target: "/tmp", origin: fromProfile})
 }
 
-// shortenTemporary names a sandbox's /tmp in its environment, if it is the temporary directory.
-func (p *mountPlan) shortenTemporary(env []string) []string {
+// shortenTmpDirEnv returns env with TMPDIR=/tmp, if the sandbox's /tmp is the temporary directory.
+func (p *mountPlan) shortenTmpDirEnv(env []string) []string {
 	for _, m := range p.mounts {
 		if m.target == "/tmp" && m.source == p.profile.temporary && m.kind == bindRW {
 			return append(slices.Clone(env), "TMPDIR=/tmp")
@@ -185,8 +186,8 @@ func (p *mountPlan) shortenTemporary(env []string) []string {
 	return env
 }
 
-// addKernelMounts adds the kernel's file systems and, unless listed in the profile, a private /tmp. Host /proc is never
-// shown: it contains the environments of host processes.
+// addKernelMounts adds /proc, /dev and, unless the profile lists it, a private /tmp. It never adds the host's /proc,
+// which contains the environments of host processes.
 func (v *mountView) addKernelMounts() {
 	exec := v.profile.Exec
 	if exec || v.proc || v.coversPath("/proc") {

@@ -7,7 +7,7 @@ import (
 )
 
 // Files and links are made in the sandbox's own directories and in none of the host's, whatever is exposed there.
-func TestNothingIsMadeInTheHostsDirectories(t *testing.T) {
+func TestHostDirectoriesStayUnchanged(t *testing.T) {
 	for _, rules := range [][]ExposePath{
 		nil,
 		{{Source: "/etc", Target: "/etc", Mode: ModeReadWrite}},
@@ -18,7 +18,7 @@ func TestNothingIsMadeInTheHostsDirectories(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v.coverHostDirs()
+		v.bindFilesInHostDirs()
 		own := 0
 		for _, m := range v.mounts {
 			outer, held := v.innermostMount(m.target)

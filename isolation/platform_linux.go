@@ -16,17 +16,17 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// platform starts processes on Linux.
-type platform struct {
+// processStarter starts processes with the isolation of this operating system.
+type processStarter struct {
 	cfg         Config
 	log         hclog.Logger
 	bwrap       string // empty unless isolation is enabled
-	trial       sandboxTrial
+	checker     sandboxChecker
 	spawner     *spawner
 	aroundStart func(start func() error) error // wraps the start of a sandbox on its thread
-	brander     brandAllocator
-	groups      *groupManager
-	etc         *etcCopies                  // nil without isolation, or to mount files separately
+	marker      processMarker
+	groups      *cgroupManager
+	etc         *etcCopyCache               // nil without isolation, or to mount files separately
 	ownFilter   atomic.Pointer[filterNeeds] // filter of this process; nil for none
 
 	// Parts of the layers, which tests remove one at a time.
@@ -36,31 +36,31 @@ type platform struct {
 	linkSafe func() bool                     // bubblewrap mounts where others can make links, and does not follow them
 }
 
-func newPlatform(cfg Config, l homeLayout, log hclog.Logger, m machineConfig) (*platform, error) {
-	pl := &platform{cfg: cfg, log: log, flags: sandboxFlags, landlock: landlockABI(), filter: newSyscallFilter}
+func newProcessStarter(cfg Config, l homeLayout, log hclog.Logger, m machineConfig) (*processStarter, error) {
+	pl := &processStarter{cfg: cfg, log: log, flags: sandboxFlags, landlock: landlockABI(), filter: newSyscallFilter}
 	if cfg.Enabled {
 		bwrap, err := findBwrap(m.bwrap)
 		if err != nil {
 			return nil, err
 		}
-		if err := checkSources(cfg.ExposePaths); err != nil {
+		if err := checkExposeSources(cfg.ExposePaths); err != nil {
 			return nil, err
 		}
 		cache := filepath.Join(l.home, "cache")
-		pl.trial = newSandboxTrial(bwrap, cache)
-		if err := pl.trial.checkSandbox(); err != nil {
+		pl.checker = newSandboxChecker(bwrap, cache)
+		if err := pl.checker.checkSandbox(); err != nil {
 			return nil, err
 		}
 		pl.bwrap = bwrap
-		pl.etc = newEtcCopies(cache)
-		pl.linkSafe = sync.OnceValue(func() bool { return !followsMountLinks(bwrap, cache) })
+		pl.etc = newEtcCopyCache(cache)
+		pl.linkSafe = sync.OnceValue(func() bool { return !bwrapFollowsLinks(bwrap, cache) })
 	}
 	pl.spawner, pl.aroundStart = newSpawner(), withProtectedDevices
-	pl.groups = newGroupManager(cfg.UseCgroups, log)
+	pl.groups = newCgroupManager(cfg.UseCgroups, log)
 	return pl, nil
 }
 
-func (pl *platform) closePlatform() {
+func (pl *processStarter) closeStarter() {
 	pl.spawner.stopThread()
 	pl.groups.closeGroups()
 	if pl.etc != nil {
@@ -68,8 +68,8 @@ func (pl *platform) closePlatform() {
 	}
 }
 
-// startChild starts child with p's rights.
-func (pl *platform) startChild(child *exec.Cmd, p Profile) (*Process, error) {
+// startChild starts child with the rights of p.
+func (pl *processStarter) startChild(child *exec.Cmd, p Profile) (*Process, error) {
 	if pl.cfg.Enabled {
 		return pl.startSandbox(child, p)
 	}
@@ -77,28 +77,28 @@ func (pl *platform) startChild(child *exec.Cmd, p Profile) (*Process, error) {
 	if p.EndsItself {
 		atDeath = syscall.SIGTERM
 	}
-	in := pl.groups.newMember(p)
+	in := pl.groups.createChildGroup(p)
 	var inside *landlockDomain
 	fork := func() (pid int, err error) {
 		if p.Confine {
 			inside, err = pl.startConfined(child, p, in, atDeath)
 		} else {
-			err = pl.spawner.startProcess(child, atDeath, func(start func() error) error { return in.startInGroup(child, true, start) })
+			err = pl.spawner.startProcess(child, atDeath, func(start func() error) error { return in.startInCgroup(child, true, start) })
 		}
 		if err != nil {
 			return 0, err
 		}
 		return child.Process.Pid, nil
 	}
-	mark := noBrand
+	mark := noMark
 	var err error
 	if p.Confine && pl.landlock >= scopedSignals {
 		_, err = fork()
 	} else {
-		mark, err = pl.brander.startBranded(fork)
+		mark, err = pl.marker.startMarked(fork)
 	}
 	if err != nil {
-		in.leaveGroup()
+		in.removeGroup()
 		return nil, err
 	}
 	proc := pl.trackChild(child, inside, mark, in, p)
@@ -113,18 +113,19 @@ func (pl *platform) startChild(child *exec.Cmd, p Profile) (*Process, error) {
 	return proc, nil
 }
 
-// trackChild returns a Process for a child without a sandbox, and cleans up when it ends.
-func (pl *platform) trackChild(child *exec.Cmd, inside *landlockDomain, mark processBrand, in *groupMember, p Profile) *Process {
+// trackChild returns the Process of a started child without a sandbox. It enforces the limits and, when the child
+// ends, kills and reaps its descendants.
+func (pl *processStarter) trackChild(child *exec.Cmd, inside *landlockDomain, mark processMark, in *cgroupMember, p Profile) *Process {
 	pid := child.Process.Pid
 	proc := &Process{pid: pid, done: make(chan struct{})}
 	var among func(pids []int) []int
 	var members func() []int
 	if inside != nil && inside.scoped {
-		own := domainTree{leader: pid, domain: inside}
+		own := landlockTree{leader: pid, domain: inside}
 		proc.tree, among = own, own.filterPIDs
 		members = func() []int { return own.filterPIDs(proctable.IDs()) }
 	} else {
-		own := groupTree{leader: pid, brand: mark}
+		own := markedTree{leader: pid, mark: mark}
 		proc.tree, among = own, own.filterPIDs
 		members = func() []int {
 			var pids []int
@@ -135,37 +136,37 @@ func (pl *platform) trackChild(child *exec.Cmd, inside *landlockDomain, mark pro
 		}
 	}
 	if in != nil {
-		proc.tree = groupedTree{proc.tree, in}
+		proc.tree = cgroupTree{proc.tree, in}
 	}
-	proc.kernelLimit = newKernelLimit(p.Limits, vmstat)
-	go proc.watchTree(p.Limits, members, newOrphanReaper(pid, among))
+	proc.oomKillLimit = newOOMKillCheck(p.Limits, vmstat)
+	go proc.enforceLimits(p.Limits, members, newOrphanReaper(pid, among))
 	go func() {
 		awaitExit(pid)
 		if !hasNoOrphans(pid) {
-			proc.awaitStopped(func() bool { return anyAlive(members(), pid) })
+			proc.awaitStopGrace(func() bool { return anyAlive(members(), pid) })
 			proc.tree.killAll() // not reaped yet, its id is still its own
 			reapTree(pid, among)
 		}
 		if inside != nil {
 			inside.stopThread()
 		}
-		in.leaveGroup()
+		in.removeGroup()
 		proc.reapProcess(child, nil)
 	}()
 	return proc
 }
 
-func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
+func (pl *processStarter) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 	s, err := pl.buildSandbox(child, p)
 	if err != nil {
 		return nil, err
 	}
-	in := pl.groups.newMember(p)
+	in := pl.groups.createChildGroup(p)
 	around := func(start func() error) error {
-		return in.startInGroup(s.cmd, true, func() error { return pl.aroundStart(start) })
+		return in.startInCgroup(s.cmd, true, func() error { return pl.aroundStart(start) })
 	}
 	if err := pl.spawner.startProcess(s.cmd, syscall.SIGKILL, around); err != nil {
-		in.leaveGroup()
+		in.removeGroup()
 		s.closeAll()
 		if p.Proxied != nil && errors.Is(err, fs.ErrPermission) {
 			err = &UnavailableError{Cause: "a network of its own can't be made for " + p.Name, Err: err,
@@ -173,26 +174,26 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 		}
 		return nil, err
 	}
-	s.closePassed()
+	s.closePassedFiles()
 	network := serveNetwork(s.sockets, p)
 	st := followStatus(s.status)
 	held := s.held
 	proc := &Process{pid: s.cmd.Process.Pid, done: make(chan struct{}), contained: true}
-	tree := &sandboxTree{guard: proc, status: st}
+	tree := &sandboxTree{bwrap: proc, status: st}
 	proc.tree = tree
-	proc.kernelLimit = newKernelLimit(p.Limits, vmstat)
+	proc.oomKillLimit = newOOMKillCheck(p.Limits, vmstat)
 	proc.check = func() error {
-		tree.awaitKnown()
+		tree.awaitInitPID()
 		return st.checkMounts(held)
 	}
 	go func() {
 		awaitExit(proc.pid)
-		st.awaitInit()
+		st.awaitInitExit()
 		network.closeNetwork()
-		in.leaveGroup()
+		in.removeGroup()
 		proc.reapProcess(s.cmd, func(exit ExitStatus) error {
 			if exit.Code == 1 && !st.programRan() {
-				return &SetupError{Profile: p.Name, Exit: exit, Err: pl.trial.recheckSandbox()}
+				return &SetupError{Profile: p.Name, Exit: exit, Err: pl.checker.recheckSandbox()}
 			}
 			return nil
 		})
@@ -202,12 +203,12 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 		<-proc.done
 		return nil, err
 	}
-	go proc.watchTree(p.Limits, tree.listMembers, nil) // its pid 1 adopts and reaps
+	go proc.enforceLimits(p.Limits, tree.listMembers, nil) // its pid 1 adopts and reaps
 	return proc, nil
 }
 
-// buildSandbox plans the mount view of child and builds the command that creates it.
-func (pl *platform) buildSandbox(child *exec.Cmd, p Profile) (*bwrapCommand, error) {
+// buildSandbox plans the mount view of child, and returns the bubblewrap command that creates it.
+func (pl *processStarter) buildSandbox(child *exec.Cmd, p Profile) (*bwrapCommand, error) {
 	plan, err := newMountPlan(child, p, pl.cfg.ExposePaths, pl.linkSafe, func(v *mountView) {
 		if err := pl.etc.replaceMounts(v); err != nil {
 			pl.log.Debug("the sandbox gets its files of /etc one by one", "error", err)
@@ -220,8 +221,8 @@ func (pl *platform) buildSandbox(child *exec.Cmd, p Profile) (*bwrapCommand, err
 	return pl.newBwrapCommand(child, plan)
 }
 
-// prepareCommand rewrites cmd to run child with p's rights.
-func (pl *platform) prepareCommand(cmd, child *exec.Cmd, p Profile) error {
+// prepareCommand rewrites cmd to run child with the rights of p.
+func (pl *processStarter) prepareCommand(cmd, child *exec.Cmd, p Profile) error {
 	if p.Confine && !pl.cfg.Enabled {
 		return &ProfileError{Profile: p.Name, Problem: "is confined by the thread that starts it and cannot be prepared",
 			Cure: "use Start"}
@@ -245,7 +246,7 @@ func (pl *platform) prepareCommand(cmd, child *exec.Cmd, p Profile) error {
 	return nil
 }
 
-// anyAlive reports whether a process apart from the leader is not over yet.
+// anyAlive reports whether a process other than the leader is alive.
 func anyAlive(pids []int, leader int) bool {
 	return slices.ContainsFunc(pids, func(pid int) bool {
 		e, ok := proctable.Read(pid)

@@ -12,31 +12,31 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// machineConfig lists the parts of this machine the sandbox depends on.
+// machineConfig lists the programs of this machine that the sandbox depends on.
 type machineConfig struct{}
 
 func defaultMachineConfig() machineConfig { return machineConfig{} }
 
-// platform starts processes without isolation.
-type platform struct{ log hclog.Logger }
+// processStarter starts processes without isolation.
+type processStarter struct{ log hclog.Logger }
 
-func newPlatform(cfg Config, _ homeLayout, log hclog.Logger, _ machineConfig) (*platform, error) {
+func newProcessStarter(cfg Config, _ homeLayout, log hclog.Logger, _ machineConfig) (*processStarter, error) {
 	if cfg.Enabled {
 		return nil, &UnavailableError{
 			Cause: "there is no isolation for " + runtime.GOOS + " yet",
 			Cure:  "set isolation.enabled to false, or run on Linux",
 		}
 	}
-	return &platform{log: log}, nil
+	return &processStarter{log: log}, nil
 }
 
-func (*platform) closePlatform() {}
+func (*processStarter) closeStarter() {}
 
-// applyFilterToSelf applies the filter of p's children to this process.
-func (*platform) applyFilterToSelf(Profile) error { return nil }
+// applyFilterToSelf applies the system call filter of p's children to this process.
+func (*processStarter) applyFilterToSelf(Profile) error { return nil }
 
-// startChild starts child with p's rights.
-func (pl *platform) startChild(child *exec.Cmd, p Profile) (*Process, error) {
+// startChild starts child with the rights of p.
+func (pl *processStarter) startChild(child *exec.Cmd, p Profile) (*Process, error) {
 	if p.Confine {
 		pl.log.Warn("the kernel of "+runtime.GOOS+" confines nothing: only the guard and the workspace confine this process",
 			"profile", p.Name)
@@ -55,15 +55,16 @@ func (pl *platform) startChild(child *exec.Cmd, p Profile) (*Process, error) {
 	return proc, nil
 }
 
-// prepareCommand rewrites cmd to run child with p's rights.
-func (*platform) prepareCommand(cmd, child *exec.Cmd, _ Profile) error {
+// prepareCommand rewrites cmd to run child with the rights of p.
+func (*processStarter) prepareCommand(cmd, child *exec.Cmd, _ Profile) error {
 	cmd.Env = child.Env
 	return nil
 }
 
+// processTree signals and kills a child with all its descendants.
 var _ processTree = plainTree{}
 
-// plainTree is a child without isolation.
+// plainTree is the process tree of a child without isolation.
 type plainTree struct {
 	process *os.Process
 }
@@ -78,7 +79,7 @@ func (t plainTree) signalAll(sig os.Signal) error {
 
 func (t plainTree) killAll() { _ = syscall.Kill(-t.process.Pid, syscall.SIGKILL) }
 
-// childAttributes gives a child its own session without our terminal.
+// childAttributes returns given, changed to start the child in its own session, without this process's terminal.
 func childAttributes(given *syscall.SysProcAttr) *syscall.SysProcAttr {
 	attr := syscall.SysProcAttr{}
 	if given != nil {

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// checkDirOwner refuses a directory in which other users can create files. Root may use other users' directories, as in
-// containers, and the user's own group is allowed.
+// checkDirOwner refuses a directory in which other users can create files. It allows the user's own group. Root may
+// use directories of other users, as in containers.
 func checkDirOwner(path string, info os.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -10,19 +10,19 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// machineConfig lists the parts of this machine the sandbox depends on.
+// machineConfig lists the programs of this machine that the sandbox depends on.
 type machineConfig struct{}
 
 func defaultMachineConfig() machineConfig { return machineConfig{} }
 
-// platform starts processes on Windows: each in a job of its own and, with isolation enabled, with a restricted token
-// at low integrity.
-type platform struct {
+// processStarter starts processes on Windows, each in its own job. With isolation enabled, they have a restricted
+// token at low integrity.
+type processStarter struct {
 	cfg Config
 	log hclog.Logger
 }
 
-func newPlatform(cfg Config, l homeLayout, log hclog.Logger, _ machineConfig) (*platform, error) {
+func newProcessStarter(cfg Config, l homeLayout, log hclog.Logger, _ machineConfig) (*processStarter, error) {
 	if cfg.Enabled {
 		if err := refuseExposed(cfg.ExposePaths); err != nil {
 			return nil, err
@@ -32,28 +32,28 @@ func newPlatform(cfg Config, l homeLayout, log hclog.Logger, _ machineConfig) (*
 			return nil, &UnavailableError{Cause: "the user environment cannot be given to processes at low integrity", Err: err}
 		}
 	}
-	return &platform{cfg: cfg, log: log}, nil
+	return &processStarter{cfg: cfg, log: log}, nil
 }
 
-func (*platform) closePlatform() {}
+func (*processStarter) closeStarter() {}
 
-// applyFilterToSelf applies the filter of p's children to this process.
-func (*platform) applyFilterToSelf(Profile) error { return nil }
+// applyFilterToSelf applies the system call filter of p's children to this process.
+func (*processStarter) applyFilterToSelf(Profile) error { return nil }
 
-// startChild starts child with p's rights.
-func (pl *platform) startChild(child *exec.Cmd, p Profile) (*Process, error) {
+// startChild starts child with the rights of p.
+func (pl *processStarter) startChild(child *exec.Cmd, p Profile) (*Process, error) {
 	if p.Confine && !pl.cfg.Enabled {
 		pl.log.Warn("without isolation Windows confines nothing: only the guard and the workspace confine this process",
 			"profile", p.Name)
 	}
-	if err := pl.grantAccess(p); err != nil {
+	if err := pl.grantLowIntegrityAccess(p); err != nil {
 		return nil, err
 	}
-	job, err := newJobObject(p.jobBounds(), pl.cfg.Enabled)
+	job, err := newJobObject(p.effectiveLimits(), pl.cfg.Enabled)
 	if err != nil {
 		return nil, err
 	}
-	if err = pl.startIn(job, child); err != nil {
+	if err = pl.startInJob(job, child); err != nil {
 		job.closeHandle()
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (pl *platform) startChild(child *exec.Cmd, p Profile) (*Process, error) {
 	return proc, nil
 }
 
-func (pl *platform) startIn(job *jobObject, child *exec.Cmd) error {
+func (pl *processStarter) startInJob(job *jobObject, child *exec.Cmd) error {
 	attr := childAttributes(child.SysProcAttr)
 	attr.CreationFlags |= windows.CREATE_SUSPENDED | windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW
 	if pl.cfg.Enabled {
@@ -99,12 +99,12 @@ func (pl *platform) startIn(job *jobObject, child *exec.Cmd) error {
 	return releaseSuspended(created, pl.cfg.Enabled)
 }
 
-// grantAccess makes a profile's writable paths writable at low integrity.
-func (pl *platform) grantAccess(p Profile) error {
+// grantLowIntegrityAccess makes a profile's writable paths writable at low integrity.
+func (pl *processStarter) grantLowIntegrityAccess(p Profile) error {
 	if !pl.cfg.Enabled {
 		return nil
 	}
-	rules, err := accessRules(p)
+	rules, err := lowIntegrityRules(p)
 	if err != nil {
 		return err
 	}
@@ -123,8 +123,8 @@ func (pl *platform) grantAccess(p Profile) error {
 	return nil
 }
 
-// prepareCommand rewrites cmd to run child with p's rights.
-func (pl *platform) prepareCommand(cmd, child *exec.Cmd, p Profile) error {
+// prepareCommand rewrites cmd to run child with the rights of p.
+func (pl *processStarter) prepareCommand(cmd, child *exec.Cmd, p Profile) error {
 	if pl.cfg.Enabled {
 		return &ProfileError{Profile: p.Name, Problem: "is restricted while it is started and cannot be prepared",
 			Cure: "use Start"}
@@ -133,7 +133,7 @@ func (pl *platform) prepareCommand(cmd, child *exec.Cmd, p Profile) error {
 	return nil
 }
 
-// childAttributes gives a child its own session without our terminal.
+// childAttributes returns given, changed to start the child without this process's console.
 func childAttributes(given *syscall.SysProcAttr) *syscall.SysProcAttr {
 	attr := syscall.SysProcAttr{}
 	if given != nil {
@@ -160,9 +160,9 @@ var userEnvVars = []userEnvVar{
 	{"LOCALAPPDATA", `AppData\Local`},
 }
 
-// Windows does not tell variables apart by case.
+// sameEnvName ignores case, as Windows does.
 func sameEnvName(a, b string) bool { return strings.EqualFold(a, b) }
 
-// checkDirOwner refuses a directory in which other users can create files. Root may use other users' directories, as in
-// containers, and the user's own group is allowed.
+// checkDirOwner refuses a directory in which other users can create files. It allows the user's own group. Root may
+// use directories of other users, as in containers.
 func checkDirOwner(string, os.FileInfo) error { return nil }

@@ -13,11 +13,11 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// missingProgram is the program of the trial sandbox. It does not exist, so bubblewrap's error about it means that
-// everything before succeeded.
+// missingProgram is a path that does not exist. The probe starts it: bubblewrap's error about it means that every
+// earlier step succeeded.
 const missingProgram = "/no-program"
 
-// probeBwrap builds an empty sandbox with every layer, and returns the cause of a failure.
+// probeBwrap builds an empty sandbox with every layer, and returns the cause if that fails.
 func probeBwrap(bwrap string) error {
 	if err := unix.Access(bwrap, unix.X_OK); err != nil {
 		return &UnavailableError{Cause: bwrap + " cannot be executed by this user", Cure: "run `chmod 755 " + bwrap + "` as root",
@@ -37,11 +37,11 @@ func probeBwrap(bwrap string) error {
 	if err == nil {
 		err = errors.New("it ended without a word")
 	}
-	return diagnoseFailure(bwrap, text, err)
+	return diagnoseBwrapFailure(bwrap, text, err)
 }
 
-// diagnoseFailure returns the most likely reason why a sandbox can't be built.
-func diagnoseFailure(bwrap, said string, err error) *UnavailableError {
+// diagnoseBwrapFailure returns the most likely reason why bubblewrap can't build a sandbox.
+func diagnoseBwrapFailure(bwrap, said string, err error) *UnavailableError {
 	if said != "" {
 		err = fmt.Errorf("%s", firstLine(said))
 	}
@@ -51,13 +51,13 @@ func diagnoseFailure(bwrap, said string, err error) *UnavailableError {
 	case strings.Contains(said, "nknown option"):
 		u.Cause = bwrap + " is too old"
 		u.Cure = "install bubblewrap 0.8.0 or later"
-	case kernelSetting("user/max_user_namespaces") == "0":
+	case readKernelSetting("user/max_user_namespaces") == "0":
 		u.Cause = "user namespaces are switched off (user.max_user_namespaces is 0)"
 		u.Cure = "run `sysctl -w user.max_user_namespaces=15000` as root"
-	case os.Geteuid() != 0 && kernelSetting("kernel/unprivileged_userns_clone") == "0":
+	case os.Geteuid() != 0 && readKernelSetting("kernel/unprivileged_userns_clone") == "0":
 		u.Cause = "unprivileged user namespaces are switched off (kernel.unprivileged_userns_clone is 0)"
 		u.Cure = "run `sysctl -w kernel.unprivileged_userns_clone=1` as root"
-	case os.Geteuid() != 0 && kernelSetting("kernel/apparmor_restrict_unprivileged_userns") == "1":
+	case os.Geteuid() != 0 && readKernelSetting("kernel/apparmor_restrict_unprivileged_userns") == "1":
 		u.Cause = "AppArmor restricts user namespaces (kernel.apparmor_restrict_unprivileged_userns is 1)"
 		u.Cure = "install an AppArmor profile for bwrap that allows userns (Ubuntu: /usr/share/apparmor/extra-profiles/bwrap-userns-restrict), or run `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0` as root"
 	case strings.Contains(said, "mount proc") || strings.Contains(said, "mounting proc"):
@@ -70,8 +70,8 @@ func diagnoseFailure(bwrap, said string, err error) *UnavailableError {
 	return u
 }
 
-// kernelSetting reads a setting in /proc/sys; empty if missing.
-func kernelSetting(name string) string {
+// readKernelSetting reads a file below /proc/sys; empty if missing.
+func readKernelSetting(name string) string {
 	value, err := os.ReadFile("/proc/sys/" + name)
 	if err != nil {
 		return ""
@@ -84,8 +84,8 @@ func firstLine(text string) string {
 	return line
 }
 
-// checkSources refuses rules whose source is missing or contains a symlink.
-func checkSources(rules []ExposePath) error {
+// checkExposeSources refuses rules whose source is missing or contains a symlink.
+func checkExposeSources(rules []ExposePath) error {
 	for _, rule := range rules {
 		key := fmt.Sprintf("isolation.expose_paths: source %q", rule.Source)
 		switch err := openNoLinks(rule.Source); {

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// ErrFinished is the error of signalling an ended process.
+// ErrFinished is returned for a signal to an ended process.
 var ErrFinished = errors.New("the process has ended")
 
-// Process is a running child with its descendants. It may be used concurrently, and after the end.
+// Process is a started child with its descendants. It is safe for concurrent use, also after the child has ended.
 type Process struct {
 	pid  int
 	tree processTree
@@ -35,17 +35,17 @@ type Process struct {
 	// stopBy is the end of Stop's grace, for descendants that end later than
 	// the process itself.
 	stopBy atomic.Pointer[time.Time]
-	// killed says that Kill was called; kernelLimit returns the limit for
+	// killed says that Kill was called; oomKillLimit returns the limit for
 	// which the kernel ended a process meanwhile, in words, and may be nil.
-	killed      atomic.Bool
-	kernelLimit func() string
+	killed       atomic.Bool
+	oomKillLimit func() string
 
 	// Set before done is closed, and not changed afterwards.
 	exit ExitStatus
 	err  error
 }
 
-// processTree is a platform's view of a child's processes.
+// processTree signals and kills a child with all its descendants.
 type processTree interface {
 	// signalAll sends sig to all processes.
 	signalAll(sig os.Signal) error
@@ -53,14 +53,14 @@ type processTree interface {
 	killAll()
 }
 
-// Pid returns the process id. Of a sandbox it is bubblewrap's.
+// Pid returns the process id of the child. For a sandbox it is bubblewrap's.
 func (p *Process) Pid() int { return p.pid }
 
-// Done returns a channel that is closed when the process has ended and its descendants are killed.
+// Done returns a channel that is closed when the child has ended and its descendants are killed.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Wait waits for the end of the process. It returns ctx's error, or a *SetupError if the sandbox failed before the
-// program started. A failing program is no error.
+// program started. A failing program is not an error.
 func (p *Process) Wait(ctx context.Context) (ExitStatus, error) {
 	select {
 	case <-p.done:
@@ -78,12 +78,12 @@ func (p *Process) Wait(ctx context.Context) (ExitStatus, error) {
 // Signal sends sig to the process and all its descendants.
 func (p *Process) Signal(sig os.Signal) error {
 	err := ErrFinished
-	p.unlessReaped(func() { err = p.tree.signalAll(sig) })
+	p.callUnlessReaped(func() { err = p.tree.signalAll(sig) })
 	return err
 }
 
-// unlessReaped calls f if the process is not reaped yet, so that its pid is valid.
-func (p *Process) unlessReaped(f func()) {
+// callUnlessReaped calls f if the process is not reaped, so that f can use its process id.
+func (p *Process) callUnlessReaped(f func()) {
 	p.reaping.RLock()
 	defer p.reaping.RUnlock()
 	if !p.reaped {
@@ -91,7 +91,7 @@ func (p *Process) unlessReaped(f func()) {
 	}
 }
 
-// Stop sends SIGTERM to all processes and kills them after grace, or when ctx is done. It returns when all are gone.
+// Stop sends SIGTERM to all processes, and kills them after grace or when ctx is done. It returns when all have ended.
 func (p *Process) Stop(ctx context.Context, grace time.Duration) (ExitStatus, error) {
 	by := time.Now().Add(grace)
 	p.stopBy.Store(&by)
@@ -109,8 +109,9 @@ func (p *Process) Stop(ctx context.Context, grace time.Duration) (ExitStatus, er
 	return p.exit, p.err
 }
 
-// awaitStopped gives what the ended process has left behind the rest of Stop's grace, unless Kill is called.
-func (p *Process) awaitStopped(left func() bool) {
+// awaitStopGrace waits, after the child has ended during Stop, until its descendants end, the grace is over, or Kill
+// is called. left reports whether descendants are alive.
+func (p *Process) awaitStopGrace(left func() bool) {
 	by := p.stopBy.Load()
 	if by == nil {
 		return
@@ -120,12 +121,12 @@ func (p *Process) awaitStopped(left func() bool) {
 	}
 }
 
-// IsContained reports whether the kernel ensures that no descendant outlives the process. Otherwise ask it first to end
-// its children: see Stop.
+// IsContained reports whether the kernel ensures that no descendant outlives the process. Otherwise call Stop, so that
+// the process can end its children.
 func (p *Process) IsContained() bool { return p.contained }
 
-// CheckSandbox returns an error if the sandbox differs from its plan, because a writable path was replaced during its
-// creation. Call it after the program has started and before using it.
+// CheckSandbox returns an error if the sandbox shows unexpected files, because a writable path was replaced while the
+// sandbox was created. Call it after the program has started and before you use it.
 func (p *Process) CheckSandbox() error {
 	if p.check == nil {
 		return nil
@@ -133,13 +134,13 @@ func (p *Process) CheckSandbox() error {
 	return p.check()
 }
 
-// Kill kills all processes. It does not wait: see Done.
+// Kill kills the process and its descendants without waiting; see Done.
 func (p *Process) Kill() {
 	p.killed.Store(true)
-	p.unlessReaped(p.tree.killAll)
+	p.callUnlessReaped(p.tree.killAll)
 }
 
-// reapProcess reaps the ended process and reports its exit.
+// reapProcess reaps the ended child and sets the result of Wait. judge may replace a bad exit by an error.
 func (p *Process) reapProcess(cmd *exec.Cmd, judge func(ExitStatus) error) {
 	p.reaping.Lock()
 	err := cmd.Wait()
@@ -148,8 +149,8 @@ func (p *Process) reapProcess(cmd *exec.Cmd, judge func(ExitStatus) error) {
 	p.exit = exitStatus(cmd.ProcessState)
 	if limit := p.exceeded.Load(); limit != nil {
 		p.exit.Exceeded = *limit
-	} else if p.kernelLimit != nil && !p.killed.Load() && (p.exit.Code == exitKilled || p.exit.Signal == syscall.SIGKILL) {
-		p.exit.Exceeded = p.kernelLimit()
+	} else if p.oomKillLimit != nil && !p.killed.Load() && (p.exit.Code == exitKilled || p.exit.Signal == syscall.SIGKILL) {
+		p.exit.Exceeded = p.oomKillLimit()
 	}
 	switch {
 	case cmd.ProcessState == nil:
@@ -160,7 +161,7 @@ func (p *Process) reapProcess(cmd *exec.Cmd, judge func(ExitStatus) error) {
 	close(p.done)
 }
 
-// exitKilled is the exit status of a shell or sandbox whose program was killed.
+// exitKilled is the exit status that a shell or bubblewrap reports for a killed program.
 const exitKilled = 128 + 9
 
 // ExitStatus says how a process ended.

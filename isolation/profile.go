@@ -12,7 +12,7 @@ import (
 	"github.com/picoclaw/picoclaw/isolation/internal/cgroup"
 )
 
-// Profile is the access of one child. It comes from policy and grants, never from an agent's input.
+// Profile describes the access of one child. It comes from policy and grants, never from an agent's input.
 type Profile struct {
 	// Name appears in logs and messages.
 	Name string
@@ -77,7 +77,7 @@ type Profile struct {
 	// tell; where nothing is told, it is told so by an Unseen change.
 	Notice func(mutation.Mutation) error `json:"-"`
 	// Limits bound what the child and its descendants may use.
-	Limits Limits
+	Limits ProcessLimits
 	// Group bounds what they use together, whoever else bounds what. It takes
 	// Config.Groups.
 	Group GroupLimits
@@ -94,13 +94,13 @@ type Profile struct {
 	temporary string
 }
 
-// PrivateDirs returns the private writable directories of a sandbox.
+// PrivateDirs returns the directories that are private and writable in every sandbox.
 func PrivateDirs() []string { return []string{"/tmp", "/dev/shm"} }
 
 // allowsAnyProgram reports whether the child may start any program.
 func (p Profile) allowsAnyProgram() bool { return p.Exec && len(p.Programs) == 0 }
 
-// normalize checks p and returns it with clean paths.
+// normalize checks p, and returns it with clean paths.
 func (p Profile) normalize() (Profile, error) {
 	if p.Name == "" {
 		p.Name = "unnamed"
@@ -122,15 +122,15 @@ func (p Profile) normalize() (Profile, error) {
 	return p, nil
 }
 
-// Limits limit a child and its descendants. Zero is no limit.
+// ProcessLimits limit a child and its descendants. Zero means no limit.
 //
-// Processes, Memory and CPU apply to the whole tree, which is checked periodically and killed when it exceeds them, so
-// it can exceed them for a moment. FileSize and OpenFiles apply to each process and are enforced by the kernel.
-type Limits = limits.Limits
+// Processes, Memory and CPU apply to the whole tree. The tree is checked periodically and killed when it exceeds them,
+// so it can exceed them for a moment. FileSize and OpenFiles apply to each process, and the kernel enforces them.
+type ProcessLimits = limits.Limits
 
 // GroupLimits limit a child with all its descendants, including separately confined commands. The kernel enforces them
-// with a control group, where possible. Zero is no limit.
-type GroupLimits = cgroup.Limits
+// with a control group, where possible. Zero means no limit.
+type GroupLimits = cgroup.GroupLimits
 
 // checkPath refuses invalid sandbox paths.
 func checkPath(path string) error {
@@ -146,8 +146,8 @@ func checkPath(path string) error {
 // isStrictlyBelow reports whether path is strictly below dir.
 func isStrictlyBelow(dir, path string) bool { return path != dir && paths.Within(dir, path) }
 
-// ProxiedNetwork is a network that leads only to this process. Names are resolved by its port 53, and connections to
-// the listeners' ports are accepted here, so the server decides which hosts are reachable.
+// ProxiedNetwork is a network that leads only to this process. Its port 53 resolves names, and this process accepts
+// the connections to its ports. So Serve decides which hosts are reachable.
 type ProxiedNetwork struct {
 	// Name is equal for networks that may share a process.
 	Name string
@@ -155,7 +155,7 @@ type ProxiedNetwork struct {
 	Ports []uint16
 	// Serve receives the listeners while the child starts, and returns a function that is called when the child has
 	// ended and the listeners are closed.
-	Serve func(Listeners) (end func()) `json:"-"`
+	Serve func(NetworkListeners) (end func()) `json:"-"`
 	// Certificates, if any, are trusted PEM certificates for the child, at [CertificatesPath].
 	Certificates []byte `json:"-"`
 }
@@ -166,8 +166,8 @@ const ProxyAddress = "127.0.0.1:3128"
 // CertificatesPath is the path of the trusted certificates in a sandbox.
 const CertificatesPath = "/etc/picoclaw-certificates.pem"
 
-// Listeners are open in a child's network.
-type Listeners struct {
+// NetworkListeners are the sockets that accept connections in a child's network.
+type NetworkListeners struct {
 	Proxy net.Listener   // at [ProxyAddress]
 	Ports []net.Listener // at each of the ports, in their order
 	Names net.PacketConn // at 127.0.0.1:53
@@ -177,7 +177,7 @@ type Listeners struct {
 }
 
 // Close closes all listeners.
-func (l Listeners) Close() {
+func (l NetworkListeners) Close() {
 	for _, one := range append([]net.Listener{l.Proxy}, l.Ports...) {
 		_ = one.Close()
 	}

@@ -8,17 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// libraryDirs are the libraries and data of a system. A child with a list of programs can't read other programs, since
-// the dynamic linker would execute them.
+// libraryDirs are the system directories with libraries and data. A child with a list of programs can read only these,
+// since the dynamic linker could execute any readable program.
 var libraryDirs = []string{
 	"/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib", "/usr/share", "/lib", "/lib32", "/lib64",
 	"/libx32", "/nix/store",
 }
 
-// programDirs are searched for programs without a path.
+// programDirs are searched for programs that are named without a path.
 var programDirs = []string{"/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"}
 
-// systemRights returns the rights to system directories by path.
+// systemRights returns the Landlock rights to system directories by path.
 func (p Profile) systemRights() map[string]uint64 {
 	rights := map[string]uint64{}
 	if len(p.Programs) == 0 {
@@ -43,7 +43,7 @@ func (p Profile) systemRights() map[string]uint64 {
 	return rights
 }
 
-// findProgram finds a system program and its resolved path.
+// findProgram returns the path and resolved path of a system program.
 func findProgram(name string) (path, real string, ok bool) {
 	candidates := []string{name}
 	if !filepath.IsAbs(name) {
@@ -64,7 +64,7 @@ func findProgram(name string) (path, real string, ok bool) {
 	return "", "", false
 }
 
-// dynamicLinker returns the resolved dynamic linker of a program; empty if static.
+// dynamicLinker returns the resolved dynamic linker of a program; empty for a static one.
 func dynamicLinker(path string) string {
 	file, err := elf.Open(path)
 	if err != nil {

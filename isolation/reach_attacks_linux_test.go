@@ -12,7 +12,7 @@ import (
 )
 
 // Nobody makes a program that runs with this user's rights for others: as root, it would be everybody's way to root.
-func TestNobodyMakesSetuidPrograms(t *testing.T) {
+func TestSetuidFilesAreRefused(t *testing.T) {
 	if auditArch == 0 {
 		return // there is no filter
 	}
@@ -28,7 +28,7 @@ func TestNobodyMakesSetuidPrograms(t *testing.T) {
 			if r := attack(i); r.stdout != "" || !r.exit.Success() {
 				t.Errorf("these ways lead to one: %s%s", strings.ReplaceAll(r.stdout, "\n", " "), r.stderr)
 			}
-			i.platform.filter = withoutFilter
+			i.starter.filter = withoutFilter
 			if r := attack(i); strings.Count(r.stdout, "\n") < 7 {
 				t.Errorf("without the filter only these do: %s%s", r.stdout, r.stderr)
 			}
@@ -37,7 +37,7 @@ func TestNobodyMakesSetuidPrograms(t *testing.T) {
 }
 
 // A file that has the bit loses it when somebody confined writes to it, also as root.
-func TestWritingTakesTheSetuidBit(t *testing.T) {
+func TestWriteClearsSetuidBit(t *testing.T) {
 	dir := realTemp(t)
 	program := put(t, dir+"/program", "old")
 	if err := os.Chmod(program, 0o755|os.ModeSetuid); err != nil {
@@ -55,7 +55,7 @@ func TestWritingTakesTheSetuidBit(t *testing.T) {
 }
 
 // Without a pid namespace processes of the same user's can be named, but not given limits: one on processor time kills.
-func TestNobodyLimitsOtherProcesses(t *testing.T) {
+func TestLimitsOfOtherProcessesAreProtected(t *testing.T) {
 	if auditArch == 0 {
 		return
 	}
@@ -67,14 +67,14 @@ func TestNobodyLimitsOtherProcesses(t *testing.T) {
 	if r := attack(i); r.stdout != "EPERM\n" {
 		t.Errorf("it says %q%s", r.stdout, r.stderr)
 	}
-	i.platform.filter = withoutFilter
+	i.starter.filter = withoutFilter
 	if r := attack(i); r.stdout != "done\n" {
 		t.Errorf("without the filter it says %q%s", r.stdout, r.stderr)
 	}
 }
 
 // Nor can the kernel be had to send them a signal, for something that happens to a file.
-func TestNobodySignalsByFiles(t *testing.T) {
+func TestFileSignalsAreRefused(t *testing.T) {
 	attack := func(i *Isolation) (survived bool) {
 		in, end := pipe(t)
 		victim := exec.Command("cat")
@@ -88,20 +88,20 @@ func TestNobodySignalsByFiles(t *testing.T) {
 	}
 	for mode, enabled := range modes {
 		i := configured(t, Config{Enabled: enabled})
-		if !enabled && i.platform.landlock < scopedSignals {
+		if !enabled && i.starter.landlock < scopedSignals {
 			continue // nothing but a sandbox holds signals there
 		}
 		if !attack(i) {
 			t.Errorf("%s: the process is ended", mode)
 		}
-		if i.platform.landlock = 0; attack(i) != enabled {
+		if i.starter.landlock = 0; attack(i) != enabled {
 			t.Errorf("%s: it makes no difference that there is no Landlock", mode)
 		}
 	}
 }
 
 // Nor can they be made to wait for everybody else.
-func TestNobodySlowsOtherProcesses(t *testing.T) {
+func TestProcessPrioritiesAreProtected(t *testing.T) {
 	if auditArch == 0 {
 		return
 	}
@@ -113,14 +113,14 @@ func TestNobodySlowsOtherProcesses(t *testing.T) {
 	if r := attack(i); r.stdout != "EPERM\nEPERM\n" {
 		t.Errorf("it says %q%s", r.stdout, r.stderr)
 	}
-	i.platform.filter = withoutFilter
+	i.starter.filter = withoutFilter
 	if r := attack(i); r.stdout != "done\ndone\n" && os.Getuid() != 0 { // root's have more capabilities, which is a wall
 		t.Errorf("without the filter it says %q%s", r.stdout, r.stderr)
 	}
 }
 
 // Groups of processes and users are named by 0 too, which is no process of their own.
-func TestNobodySlowsGroupsAndUsers(t *testing.T) {
+func TestGroupPrioritiesAreProtected(t *testing.T) {
 	if auditArch == 0 {
 		return
 	}
@@ -130,7 +130,7 @@ func TestNobodySlowsGroupsAndUsers(t *testing.T) {
 		if r := attack(); r.stdout != "done\ndone\nEPERM\nEPERM\nEPERM\nEPERM\n" {
 			t.Errorf("%s: it says %q%s", mode, r.stdout, r.stderr)
 		}
-		i.platform.filter = withoutFilter
+		i.starter.filter = withoutFilter
 		if r := attack(); !strings.HasPrefix(r.stdout, strings.Repeat("done\n", 4)) { // users: it depends on who runs what
 			t.Errorf("%s: without the filter it says %q%s", mode, r.stdout, r.stderr)
 		}
@@ -138,7 +138,7 @@ func TestNobodySlowsGroupsAndUsers(t *testing.T) {
 }
 
 // Who may start a few programs only can't start one that is no file either: Landlock knows nothing of those.
-func TestNobodyStartsProgramsOutOfMemory(t *testing.T) {
+func TestMemoryFilesCannotBeExecuted(t *testing.T) {
 	if auditArch == 0 || landlockABI() == 0 {
 		return
 	}
@@ -158,7 +158,7 @@ func TestNobodyStartsProgramsOutOfMemory(t *testing.T) {
 
 // Shared memory of the user's other programs has neither a path nor a domain. A sandbox has its own, and so has no way
 // to it; without one it is the filter that keeps it.
-func TestNobodySharesMemoryWithOthers(t *testing.T) {
+func TestSharedMemoryIsSeparate(t *testing.T) {
 	if auditArch == 0 {
 		return
 	}
@@ -182,7 +182,7 @@ func TestNobodySharesMemoryWithOthers(t *testing.T) {
 		if r := attack(i, Profile{}); strings.Contains(r.stdout, "canary") {
 			t.Errorf("%s: it is read", mode)
 		}
-		i.platform.filter = withoutFilter
+		i.starter.filter = withoutFilter
 		if r := attack(i, Profile{}); strings.Contains(r.stdout, "canary") == enabled {
 			t.Errorf("%s, without the filter: %q%s", mode, r.stdout, r.stderr)
 		}
@@ -190,7 +190,7 @@ func TestNobodySharesMemoryWithOthers(t *testing.T) {
 }
 
 // A command reads nothing that is typed into this user's other terminals, and writes nothing there.
-func TestNobodyOpensOtherTerminals(t *testing.T) {
+func TestOtherTerminalsAreClosed(t *testing.T) {
 	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)

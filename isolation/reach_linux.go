@@ -34,7 +34,7 @@ func isMissing(path string) bool {
 	return err != nil
 }
 
-// accessOf returns the access by the mount that shows a path.
+// accessOf returns the access that the mounts allow to a path.
 func (v *mountView) accessOf(path string) PathAccess {
 	m, ok := v.innermostMount(path)
 	for _, at := range v.mounts {
@@ -43,7 +43,7 @@ func (v *mountView) accessOf(path string) PathAccess {
 		}
 	}
 	switch {
-	case v.profile.Exec && showsPublic(path) && (!ok || m.target == "/"):
+	case v.profile.Exec && isPublicEtcPath(path) && (!ok || m.target == "/"):
 		return PathAccess{Read: true, Why: "the sandbox has a copy of " + path}
 	case !ok:
 		return PathAccess{Why: "it is not in the mount view"}
@@ -59,7 +59,7 @@ func (v *mountView) accessOf(path string) PathAccess {
 	return PathAccess{Why: "the sandbox has a " + m.target + " of its own, and not the host's"}
 }
 
-// landlockAccess returns Landlock's access to a path.
+// landlockAccess returns the access that Landlock allows to a path.
 func (cfg Config) landlockAccess(p Profile, path string) PathAccess {
 	var rights uint64
 	var by string

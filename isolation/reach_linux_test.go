@@ -7,7 +7,7 @@ import (
 )
 
 // What AccessOf says is what a process meets that tries.
-func TestReachIsWhatAProcessMeets(t *testing.T) {
+func TestAccessOfMatchesRealAccess(t *testing.T) {
 	base := realTemp(t)
 	work, docs, home := filepath.Join(base, "work"), filepath.Join(base, "docs"), filepath.Join(base, "home")
 	paths := []string{

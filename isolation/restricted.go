@@ -9,7 +9,7 @@ import (
 // lowIntegrity is the relative id of the low integrity level.
 const lowIntegrity = 0x1000
 
-// tokenRestriction is the restriction read back from a process.
+// tokenRestriction is the restriction of a process, as Windows reports it.
 type tokenRestriction struct {
 	integrity   uint32 // the relative id of its integrity level
 	restricted  bool   // its token has restricting ids
@@ -19,7 +19,7 @@ type tokenRestriction struct {
 	killOnClose bool   // which ends with us
 }
 
-// verify returns an error for missing restrictions.
+// verify returns an error if a restriction is missing.
 func (r tokenRestriction) verify() error {
 	var wrong []error
 	for _, c := range []struct {
@@ -47,7 +47,7 @@ func (r tokenRestriction) verify() error {
 	}
 }
 
-// suspendedChild is a created process before its first instruction.
+// suspendedChild is a new process before its first instruction.
 type suspendedChild interface {
 	assignToJob() error
 	readRestriction() (tokenRestriction, error)
@@ -55,7 +55,8 @@ type suspendedChild interface {
 	terminate() // ends the process before it runs
 }
 
-// releaseSuspended runs a suspended process after it is in its job and verified; otherwise it is terminated.
+// releaseSuspended puts a suspended process in its job, verifies its restrictions and resumes it. On failure it
+// terminates the process.
 func releaseSuspended(p suspendedChild, restricted bool) error {
 	err := p.assignToJob()
 	if err == nil && restricted {
@@ -73,26 +74,26 @@ func releaseSuspended(p suspendedChild, restricted bool) error {
 	return err
 }
 
-// accessRule is the access of a low-integrity process to a directory.
-type accessRule struct {
+// lowIntegrityRule is the access of a low-integrity process to a path.
+type lowIntegrityRule struct {
 	path string
 	mode string // ModeReadOnly or ModeReadWrite
 }
 
-// accessRules returns the rules of a profile. Whole volumes are refused, since all low-integrity processes could write
-// to them.
-func accessRules(p Profile) ([]accessRule, error) {
-	var rules []accessRule
+// lowIntegrityRules returns the rules of a profile. It refuses whole volumes, since all low-integrity processes could
+// write to them.
+func lowIntegrityRules(p Profile) ([]lowIntegrityRule, error) {
+	var rules []lowIntegrityRule
 	for _, path := range p.ReadWrite {
 		if path == filepath.VolumeName(path)+string(filepath.Separator) {
 			return nil, &ProfileError{Profile: p.Name, Path: path,
 				Problem: "is a whole volume and cannot be writable at low integrity",
 				Cure:    "grant a directory, or set isolation.enabled to false"}
 		}
-		rules = append(rules, accessRule{path, ModeReadWrite})
+		rules = append(rules, lowIntegrityRule{path, ModeReadWrite})
 	}
 	for _, path := range p.ReadOnly {
-		rules = append(rules, accessRule{path, ModeReadOnly})
+		rules = append(rules, lowIntegrityRule{path, ModeReadOnly})
 	}
 	return rules, nil
 }

@@ -11,7 +11,7 @@ import (
 // fine is what a restricted process is found to be.
 var fine = tokenRestriction{integrity: lowIntegrity, restricted: true, privileges: 1, inJob: true, killOnClose: true}
 
-func TestWhatDidNotTakeIsSaid(t *testing.T) {
+func TestMissingRestrictionsAreReported(t *testing.T) {
 	if err := fine.verify(); err != nil {
 		t.Error(err)
 	}
@@ -52,7 +52,7 @@ func (s *scripted) readRestriction() (tokenRestriction, error) { return s.found,
 func (s *scripted) resumeProcess() error                       { return s.step("resume") }
 func (s *scripted) terminate()                                 { _ = s.step("discard") }
 
-func TestNothingRunsBeforeItIsKnownToBeRestricted(t *testing.T) {
+func TestUnverifiedProcessIsTerminated(t *testing.T) {
 	for _, c := range []struct {
 		failAt     string
 		found      tokenRestriction
@@ -77,17 +77,17 @@ func TestNothingRunsBeforeItIsKnownToBeRestricted(t *testing.T) {
 func TestAccessRules(t *testing.T) {
 	root := filepath.VolumeName(t.TempDir()) + string(filepath.Separator)
 	work, docs := filepath.Join(root, "work"), filepath.Join(root, "docs")
-	got, err := accessRules(Profile{ReadWrite: []string{work}, ReadOnly: []string{docs, root}})
-	if want := []accessRule{{work, "rw"}, {docs, "ro"}, {root, "ro"}}; err != nil || !reflect.DeepEqual(got, want) {
+	got, err := lowIntegrityRules(Profile{ReadWrite: []string{work}, ReadOnly: []string{docs, root}})
+	if want := []lowIntegrityRule{{work, "rw"}, {docs, "ro"}, {root, "ro"}}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v %v", got, err)
 	}
-	if _, err := accessRules(Profile{ReadWrite: []string{root}}); err == nil || !strings.Contains(err.Error(),
+	if _, err := lowIntegrityRules(Profile{ReadWrite: []string{root}}); err == nil || !strings.Contains(err.Error(),
 		"whole volume") {
 		t.Errorf("a whole volume: %v", err)
 	}
 }
 
-func TestExposedPathsNeedAMountView(t *testing.T) {
+func TestExposedPathsRequireMountView(t *testing.T) {
 	if err := refuseExposed(nil); err != nil {
 		t.Error(err)
 	}

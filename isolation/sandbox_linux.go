@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// bwrapCommand is a bubblewrap command before its start.
+// bwrapCommand is a bubblewrap command that was not started yet.
 type bwrapCommand struct {
 	cmd  *exec.Cmd
 	args *bwrapArguments
@@ -15,11 +15,11 @@ type bwrapCommand struct {
 	program string
 	status  *os.File // bubblewrap's status output
 	sockets *os.File // receives the network's listeners; may be nil
-	held    []checkedMount
+	held    []expectedMount
 }
 
 // newBwrapCommand returns the bubblewrap command that runs child in plan's mount view.
-func (pl *platform) newBwrapCommand(child *exec.Cmd, plan *mountPlan) (*bwrapCommand, error) {
+func (pl *processStarter) newBwrapCommand(child *exec.Cmd, plan *mountPlan) (*bwrapCommand, error) {
 	a := &bwrapArguments{firstFD: firstInherited + len(child.ExtraFiles)}
 	s := &bwrapCommand{args: a}
 	err := s.addArguments(pl, child, plan)
@@ -27,7 +27,7 @@ func (pl *platform) newBwrapCommand(child *exec.Cmd, plan *mountPlan) (*bwrapCom
 		s.closeAll()
 		return nil, err
 	}
-	if s.held, err = plan.checkedMounts(); err != nil {
+	if s.held, err = plan.expectedMounts(); err != nil {
 		s.closeAll()
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (pl *platform) newBwrapCommand(child *exec.Cmd, plan *mountPlan) (*bwrapCom
 }
 
 // addArguments adds all arguments of the sandbox.
-func (s *bwrapCommand) addArguments(pl *platform, child *exec.Cmd, plan *mountPlan) error {
+func (s *bwrapCommand) addArguments(pl *processStarter, child *exec.Cmd, plan *mountPlan) error {
 	a := s.args
 	a.addWords(pl.flags...)
 	if !plan.profile.Network && plan.profile.Proxied == nil {
@@ -72,7 +72,7 @@ func (s *bwrapCommand) addArguments(pl *platform, child *exec.Cmd, plan *mountPl
 		}
 	}
 	s.program = child.Path
-	if image, at := pl.buildStage(child.Path, plan); image != nil {
+	if image, at := pl.planLandlockLauncher(child.Path, plan); image != nil {
 		fd, err := a.passData("stage", image)
 		if err != nil {
 			return fmt.Errorf("describe the sandbox: %w", err)
@@ -89,7 +89,7 @@ func (s *bwrapCommand) addArguments(pl *platform, child *exec.Cmd, plan *mountPl
 		}
 		a.addWords("--seccomp", fd)
 	}
-	if err := a.setEnvironment(plan.shortenTemporary(child.Env)); err != nil {
+	if err := a.setEnvironment(plan.shortenTmpDirEnv(child.Env)); err != nil {
 		return err
 	}
 	dir := child.Dir
@@ -100,10 +100,10 @@ func (s *bwrapCommand) addArguments(pl *platform, child *exec.Cmd, plan *mountPl
 	return nil
 }
 
-// closePassed closes this process's copies of passed files.
-func (s *bwrapCommand) closePassed() { s.args.closeFiles() }
+// closePassedFiles closes this process's copies of the files passed to bubblewrap.
+func (s *bwrapCommand) closePassedFiles() { s.args.closeFiles() }
 
-// closeAll releases all resources.
+// closeAll closes all files of the command.
 func (s *bwrapCommand) closeAll() {
 	s.args.closeFiles()
 	if s.status != nil {

@@ -8,8 +8,8 @@ import (
 
 // spawner is a thread that starts processes and lives as long as they do.
 //
-// The kernel sends parent-death signals when the starting thread ends, and Go ends threads arbitrarily. With this
-// thread, children die with this process or the spawner.
+// The kernel sends parent-death signals when the thread that started a child ends, and Go ends threads arbitrarily.
+// Children of the spawner die only with this process or the spawner.
 type spawner struct {
 	jobs chan func()
 }
@@ -36,7 +36,8 @@ func (s *spawner) runOnThread(job func()) {
 	<-done
 }
 
-// startProcess starts cmd on the thread, wrapped by around. The child receives atDeath when this process dies.
+// startProcess calls around on the thread with a function that starts cmd. The child receives atDeath when this
+// process dies.
 func (s *spawner) startProcess(cmd *exec.Cmd, atDeath syscall.Signal, around func(start func() error) error) (err error) {
 	cmd.SysProcAttr = childAttributes(cmd.SysProcAttr)
 	cmd.SysProcAttr.Pdeathsig = atDeath
@@ -44,10 +45,10 @@ func (s *spawner) startProcess(cmd *exec.Cmd, atDeath syscall.Signal, around fun
 	return err
 }
 
-// stopThread ends the thread, and so its running children.
+// stopThread ends the thread, and so kills its running children.
 func (s *spawner) stopThread() { close(s.jobs) }
 
-// childAttributes gives a child its own session without our terminal.
+// childAttributes returns given, changed to start the child in its own session, without this process's terminal.
 func childAttributes(given *syscall.SysProcAttr) *syscall.SysProcAttr {
 	attr := syscall.SysProcAttr{}
 	if given != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
-// Start starts cmd with p's rights. It uses Path, Args, Env, Dir, Stdin, Stdout, Stderr, ExtraFiles and SysProcAttr of
-// cmd, and does not modify it. A nil Env is empty, not this process's. The standard streams must be *os.File or nil,
-// which means the null device.
+// Start starts cmd with the rights of p. It uses Path, Args, Env, Dir, Stdin, Stdout, Stderr, ExtraFiles and
+// SysProcAttr of cmd, and does not modify cmd. A nil Env is empty, not this process's. The standard streams must be
+// *os.File or nil, which means the null device.
 func (i *Isolation) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
-	child, p, err := i.newChild(cmd, p)
+	child, p, err := i.newChildCommand(cmd, p)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (i *Isolation) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
 		return nil, &ProfileError{Profile: p.Name, Problem: "has a network by name, which only a sandbox keeps it to",
 			Cure: "set isolation.enabled to true, or do without network.allow"}
 	}
-	proc, err := i.platform.startChild(child, p)
+	proc, err := i.starter.startChild(child, p)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (i *Isolation) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
 	return proc, nil
 }
 
-// trackRunning adds p to the running processes until it ends.
+// trackRunning adds p to the processes that Close ends, until p ends.
 func (i *Isolation) trackRunning(p *Process) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -53,8 +53,8 @@ func (i *Isolation) trackRunning(p *Process) {
 	}()
 }
 
-// Run starts cmd like Start and waits for it. When ctx is done it kills all processes and returns ctx's error. A
-// failing program returns an *ExitError.
+// Run starts cmd like Start and waits for it. When ctx is done it kills all processes and returns ctx's error. If the
+// program fails it returns an *ExitError.
 func (i *Isolation) Run(ctx context.Context, cmd *exec.Cmd, p Profile) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -76,17 +76,17 @@ func (i *Isolation) Run(ctx context.Context, cmd *exec.Cmd, p Profile) error {
 }
 
 // PrepareCommand rewrites cmd to run in the sandbox of p, for callers that must start it themselves. Prefer Start,
-// which also ends the child's processes with this process. A confined profile can't be prepared.
+// which also ends the child's processes with this process. Profiles with Confine can't be prepared.
 func (i *Isolation) PrepareCommand(cmd *exec.Cmd, p Profile) error {
-	child, p, err := i.newChild(cmd, p)
+	child, p, err := i.newChildCommand(cmd, p)
 	if err != nil {
 		return err
 	}
-	return i.platform.prepareCommand(cmd, child, p)
+	return i.starter.prepareCommand(cmd, child, p)
 }
 
-// newChild checks the arguments and returns a complete command with environment and standard streams.
-func (i *Isolation) newChild(cmd *exec.Cmd, p Profile) (*exec.Cmd, Profile, error) {
+// newChildCommand checks cmd and p, and returns a copy of cmd with environment and standard streams.
+func (i *Isolation) newChildCommand(cmd *exec.Cmd, p Profile) (*exec.Cmd, Profile, error) {
 	p, err := p.normalize()
 	if err != nil {
 		return nil, p, err
@@ -124,8 +124,8 @@ func (i *Isolation) newChild(cmd *exec.Cmd, p Profile) (*exec.Cmd, Profile, erro
 	return child, p, nil
 }
 
-// setStreams sets the standard streams. Other types than files would need a copying goroutine, and Wait would block
-// until all holders close their end.
+// setStreams sets child's standard streams to cmd's files, or to the null device. It refuses other readers and
+// writers: os/exec would copy them in a goroutine, and Wait would block until every process has closed its end.
 func (i *Isolation) setStreams(child, cmd *exec.Cmd) error {
 	for _, s := range []struct {
 		name string

@@ -30,7 +30,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-func TestEnvironmentIsOnlyWhatIsGiven(t *testing.T) {
+func TestChildGetsOnlyGivenEnvironment(t *testing.T) {
 	t.Setenv("PICOCLAW_TEST_SECRET", "hunter2")
 	for name, enabled := range modes {
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestEnvironmentIsOnlyWhatIsGiven(t *testing.T) {
 	}
 }
 
-func TestOnlyGivenDescriptorsArePassed(t *testing.T) {
+func TestChildGetsOnlyGivenDescriptors(t *testing.T) {
 	for name, enabled := range modes {
 		t.Run(name, func(t *testing.T) {
 			leaked := inheritable(t, "/etc/passwd")

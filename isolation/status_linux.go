@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sandboxStatus follows bubblewrap's report: first the sandbox's pid 1, finally the program's exit code, which is
-// missing if it never started.
+// sandboxStatus is bubblewrap's report about a sandbox: the pid of its first process and, if the program ran, its exit
+// code.
 type sandboxStatus struct {
 	known chan struct{} // closed when pid 1 is known, or never will be
 	ended chan struct{} // closed when bubblewrap has closed the report
@@ -21,7 +21,7 @@ type sandboxStatus struct {
 	ran     bool
 }
 
-// followStatus reads the report until bubblewrap closes it.
+// followStatus reads bubblewrap's report in the background until bubblewrap closes it.
 func followStatus(report *os.File) *sandboxStatus {
 	s := &sandboxStatus{known: make(chan struct{}), ended: make(chan struct{}), initFD: -1}
 	go func() {
@@ -53,15 +53,15 @@ func followStatus(report *os.File) *sandboxStatus {
 	return s
 }
 
-// checkMounts checks the mounts of the sandbox once they exist.
-func (s *sandboxStatus) checkMounts(held []checkedMount) error {
+// checkMounts compares the mounts of the sandbox with the expected files.
+func (s *sandboxStatus) checkMounts(held []expectedMount) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return checkMounts(held, s.initPid)
 }
 
-// killInit kills pid 1 of the sandbox and with it, by the kernel, everybody
-// inside. It reports whether there was one to kill.
+// killInit kills pid 1 of the sandbox. The kernel then kills every process inside. It reports whether pid 1 was known
+// and alive.
 func (s *sandboxStatus) killInit() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,8 +71,8 @@ func (s *sandboxStatus) killInit() bool {
 // sandboxEndTimeout limits the wait for a killed sandbox. Only processes blocked in a device driver take longer.
 const sandboxEndTimeout = 5 * time.Second
 
-// awaitInit waits until pid 1, and so everybody inside, is gone.
-func (s *sandboxStatus) awaitInit() {
+// awaitInitExit waits until pid 1, and so every process inside, has ended.
+func (s *sandboxStatus) awaitInitExit() {
 	s.mu.Lock()
 	fd := s.initFD
 	s.initFD = -1
@@ -89,8 +89,7 @@ func (s *sandboxStatus) awaitInit() {
 	}
 }
 
-// programRan reports whether the program inside was started, once the report has
-// ended.
+// programRan waits for the end of the report, and reports whether the sandbox's program was started.
 func (s *sandboxStatus) programRan() bool {
 	<-s.ended
 	s.mu.Lock()

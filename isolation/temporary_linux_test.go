@@ -8,7 +8,7 @@ import (
 )
 
 // The temporary directory of a sandbox has a short name, persists, and cannot be replaced by another place.
-func TestTemporaryDirectoryIsShort(t *testing.T) {
+func TestTmpDirIsShortened(t *testing.T) {
 	t.Parallel()
 	base, err := os.MkdirTemp("/var/tmp", "picoclaw")
 	if err != nil {
@@ -51,7 +51,7 @@ func TestTemporaryDirectoryIsShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v.bindTemporary()
+	v.bindTmpDir()
 	for _, m := range v.mounts {
 		if m.target == "/tmp" && m.kind != tmpfs {
 			t.Errorf("the link is followed: %+v", m)
@@ -65,8 +65,8 @@ func TestSandboxResolvesItsOwnName(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"localhost", own} {
-		if !strings.Contains(hostsContent(), " "+name) {
-			t.Errorf("%s is missing in %q", name, hostsContent())
+		if !strings.Contains(etcHostsContent(), " "+name) {
+			t.Errorf("%s is missing in %q", name, etcHostsContent())
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// disableMaxPrivilege takes all privileges from a token but the one to pass through directories.
+// disableMaxPrivilege removes all privileges from a token except the one to traverse directories.
 const disableMaxPrivilege = 0x1
 
 // keptGroups are the groups a restricted process keeps, in addition to its user.
@@ -16,8 +16,8 @@ var keptGroups = []windows.WELL_KNOWN_SID_TYPE{
 	windows.WinWorldSid, windows.WinBuiltinUsersSid, windows.WinAuthenticatedUserSid, windows.WinRestrictedCodeSid,
 }
 
-// newRestrictedToken returns a copy of this process's token without privileges and the administrators' group, and with
-// low integrity.
+// newRestrictedToken returns a copy of this process's token at low integrity, without privileges and the
+// administrators' group.
 func newRestrictedToken() (windows.Token, error) {
 	var own windows.Token
 	const access = windows.TOKEN_DUPLICATE | windows.TOKEN_QUERY | windows.TOKEN_ASSIGN_PRIMARY | windows.TOKEN_ADJUST_DEFAULT
@@ -51,7 +51,8 @@ func newRestrictedToken() (windows.Token, error) {
 	return token, nil
 }
 
-// restrictingIDs returns the restricting ids: a right counts only if one of them has it too.
+// restrictingIDs returns a restricted token's second list of ids. Windows grants access only if one of these ids has
+// it too.
 func restrictingIDs(token windows.Token) ([]windows.SIDAndAttributes, error) {
 	user, err := token.GetTokenUser()
 	if err != nil {
@@ -95,13 +96,13 @@ func readTokenRestriction(token windows.Token) (r tokenRestriction, err error) {
 	if r.restricted, err = token.IsRestricted(); err != nil {
 		return r, fmt.Errorf("find out whether a token is restricted: %w", err)
 	}
-	integrity, err := tokenInformation(token, windows.TokenIntegrityLevel)
+	integrity, err := readTokenInformation(token, windows.TokenIntegrityLevel)
 	if err != nil {
 		return r, err
 	}
 	level := (*windows.Tokenmandatorylabel)(unsafe.Pointer(&integrity[0])).Label.Sid
 	r.integrity = level.SubAuthority(uint32(level.SubAuthorityCount()) - 1)
-	privileges, err := tokenInformation(token, windows.TokenPrivileges)
+	privileges, err := readTokenInformation(token, windows.TokenPrivileges)
 	if err != nil {
 		return r, err
 	}
@@ -116,8 +117,8 @@ func readTokenRestriction(token windows.Token) (r tokenRestriction, err error) {
 	return r, nil
 }
 
-// tokenInformation reads one of the things that a token says.
-func tokenInformation(token windows.Token, class uint32) ([]byte, error) {
+// readTokenInformation reads information of one class from a token.
+func readTokenInformation(token windows.Token, class uint32) ([]byte, error) {
 	var size uint32
 	_ = windows.GetTokenInformation(token, class, nil, 0, &size) // fails, and says how much there is
 	info := make([]byte, max(size, uint32(unsafe.Sizeof(windows.Tokenmandatorylabel{}))))

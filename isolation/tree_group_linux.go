@@ -9,14 +9,14 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// groupTree is a child without pid namespace or domain: its processes are its descendants, those in its process group
-// or session, and those with its brand.
-type groupTree struct {
+// markedTree is the processes of a child without pid namespace or Landlock domain: its descendants, its process group
+// and session, and processes with its mark.
+type markedTree struct {
 	leader int // also its group and session; not reaped while it is used
-	brand  processBrand
+	mark   processMark
 }
 
-func (t groupTree) listMembers() []proctable.Entry {
+func (t markedTree) listMembers() []proctable.Entry {
 	table := proctable.All()
 	found := proctable.Descendants(table, t.leader)
 	known := map[int]bool{}
@@ -28,16 +28,16 @@ func (t groupTree) listMembers() []proctable.Entry {
 		if known[e.PID] {
 			continue
 		}
-		if e.PID == t.leader || e.Group == t.leader || e.Session == t.leader || t.brand.marksProcess(e.PID) && e.Started >= leader.Started {
+		if e.PID == t.leader || e.Group == t.leader || e.Session == t.leader || t.mark.marksProcess(e.PID) && e.Started >= leader.Started {
 			found = append(found, e)
 		}
 	}
 	return found
 }
 
-func (t groupTree) filterPIDs(pids []int) []int { return t.brand.filterPIDs(pids) }
+func (t markedTree) filterPIDs(pids []int) []int { return t.mark.filterPIDs(pids) }
 
-func (t groupTree) signalAll(sig os.Signal) error {
+func (t markedTree) signalAll(sig os.Signal) error {
 	number, ok := sig.(unix.Signal)
 	if !ok {
 		return fmt.Errorf("send %v: not a signal of this system", sig)
@@ -51,10 +51,9 @@ func (t groupTree) signalAll(sig os.Signal) error {
 	return nil
 }
 
-// killAll stops everybody before it kills anybody: a parent that saw its child
-// die could start another one, and one that forks all the time would get away
-// between looking and killing.
-func (t groupTree) killAll() {
+// killAll stops all processes before it kills them. Otherwise a parent could start a process when its child dies, and
+// a process that forks constantly could escape between the search and the kill.
+func (t markedTree) killAll() {
 	stopped := map[int]int64{}
 	for again := true; again; {
 		again = false

@@ -10,21 +10,21 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// sandboxTree is a child in a pid namespace, which ends with its pid 1.
+// sandboxTree is the processes of a sandbox. They end with pid 1 of its pid namespace.
 type sandboxTree struct {
-	guard  *Process // bubblewrap outside, our child
+	bwrap  *Process // bubblewrap outside, our child
 	status *sandboxStatus
 }
 
-// signalAll sends sig to everybody inside but pid 1, which is bubblewrap's.
+// signalAll sends sig to all processes inside except pid 1, which belongs to bubblewrap.
 func (t *sandboxTree) signalAll(sig os.Signal) error {
 	number, ok := sig.(unix.Signal)
 	if !ok {
 		return fmt.Errorf("send %v: not a signal of this system", sig)
 	}
-	t.awaitKnown()
-	for _, e := range proctable.Descendants(proctable.All(), t.guard.pid) {
-		if e.Parent != t.guard.pid {
+	t.awaitInitPID()
+	for _, e := range proctable.Descendants(proctable.All(), t.bwrap.pid) {
+		if e.Parent != t.bwrap.pid {
 			_ = e.Signal(number) // it may end at any moment
 		}
 	}
@@ -33,24 +33,24 @@ func (t *sandboxTree) signalAll(sig os.Signal) error {
 
 // listMembers returns all processes of the sandbox, including bubblewrap.
 func (t *sandboxTree) listMembers() []int {
-	pids := []int{t.guard.pid}
-	for _, e := range proctable.Descendants(proctable.All(), t.guard.pid) {
+	pids := []int{t.bwrap.pid}
+	for _, e := range proctable.Descendants(proctable.All(), t.bwrap.pid) {
 		pids = append(pids, e.PID)
 	}
 	return pids
 }
 
-// limitProcesses sets per-process limits. New processes inherit them.
-func (t *sandboxTree) limitProcesses(l Limits) error {
+// limitProcesses lowers the kernel's limits of all processes in the sandbox. New processes inherit them.
+func (t *sandboxTree) limitProcesses(l ProcessLimits) error {
 	if l.FileSize <= 0 && l.OpenFiles <= 0 {
 		return nil
 	}
 	// Bubblewrap first, which has hardly begun: what it starts has the limits from its first moment on. The rest is for
 	// what it was quicker with than this process.
-	if _, err := lowerProcessLimits(t.guard.pid, l); err != nil {
+	if _, err := lowerProcessLimits(t.bwrap.pid, l); err != nil {
 		return err
 	}
-	t.awaitKnown()
+	t.awaitInitPID()
 	for again := true; again; { // until nobody is found who was started before his parent had them
 		again = false
 		for _, pid := range t.listMembers() {
@@ -64,33 +64,30 @@ func (t *sandboxTree) limitProcesses(l Limits) error {
 	return nil
 }
 
-// killAll kills pid 1 and leaves the guard to see it go, so that the end of the
-// guard means that everybody is gone.
+// killAll kills pid 1, so that the kernel kills all processes inside. bubblewrap itself ends after them.
 func (t *sandboxTree) killAll() {
-	t.awaitKnown()
+	t.awaitInitPID()
 	if t.status.killInit() {
-		go t.killGuard(time.After(sandboxEndTimeout))
+		go t.killBwrap(time.After(sandboxEndTimeout))
 		return
 	}
-	groupTree{leader: t.guard.pid}.killAll()
+	markedTree{leader: t.bwrap.pid}.killAll()
 }
 
-// killGuard kills the guard itself, with whatever it has below it, if it is
-// still there when the time comes.
-func (t *sandboxTree) killGuard(when <-chan time.Time) {
+// killBwrap kills bubblewrap and its descendants if it still runs at the given time.
+func (t *sandboxTree) killBwrap(when <-chan time.Time) {
 	select {
-	case <-t.guard.done:
+	case <-t.bwrap.done:
 	case <-when:
-		t.guard.unlessReaped(groupTree{leader: t.guard.pid}.killAll)
+		t.bwrap.callUnlessReaped(markedTree{leader: t.bwrap.pid}.killAll)
 	}
 }
 
-// awaitKnown waits for the moment in which pid 1 is known. Before it, a killed
-// guard would leave a half-made sandbox behind.
-func (t *sandboxTree) awaitKnown() {
+// awaitInitPID waits until pid 1 is known. A bubblewrap killed earlier would leave a half-made sandbox behind.
+func (t *sandboxTree) awaitInitPID() {
 	select {
 	case <-t.status.known:
-	case <-t.guard.done:
+	case <-t.bwrap.done:
 	case <-time.After(time.Second):
 	}
 }

@@ -36,7 +36,7 @@ func TestBubblewrapMustBeTrusted(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := configureMachine(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil,
+			_, err := configureForMachine(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil,
 				machineConfig{bwrap: []string{c.path}})
 			var cant *UnavailableError
 			if !errors.As(err, &cant) || !strings.Contains(cant.Cause, c.cause) || !strings.Contains(cant.Cure, c.cure) {
@@ -67,12 +67,12 @@ func honest(t *testing.T) string {
 }
 
 // A bubblewrap further down the list does not stand in for one that can't be trusted: somebody has put that there.
-func TestASuspectBubblewrapIsNotPassedOver(t *testing.T) {
+func TestUntrustedBubblewrapIsRefused(t *testing.T) {
 	suspect := put(t, filepath.Join(realTemp(t), "bwrap"), "")
 	if err := os.Chmod(suspect, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	_, err := configureMachine(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil,
+	_, err := configureForMachine(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil,
 		machineConfig{bwrap: append([]string{suspect}, defaultMachineConfig().bwrap...)})
 	if err == nil || !strings.Contains(err.Error(), suspect) {
 		t.Errorf("%v", err)
@@ -80,7 +80,7 @@ func TestASuspectBubblewrapIsNotPassedOver(t *testing.T) {
 }
 
 // Where user namespaces are switched off, the error says so and how to switch them on.
-func TestWithoutUserNamespacesTheCauseIsNamed(t *testing.T) {
+func TestMissingUserNamespacesAreNamed(t *testing.T) {
 	if os.Getenv("TEST_NO_NAMESPACES") != "" {
 		_, err := Configure(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil)
 		var cant *UnavailableError

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-func TestViewHoldsTheProfileAndNothingElse(t *testing.T) {
+func TestMountViewShowsOnlyProfile(t *testing.T) {
 	base := realTemp(t)
 	work := filepath.Join(base, "work")
 	docs := filepath.Join(base, "docs")
@@ -50,7 +50,7 @@ func TestViewHoldsTheProfileAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestExecSeesASystem(t *testing.T) {
+func TestExecSeesSystemDirectories(t *testing.T) {
 	i := configured(t, Config{Enabled: true})
 	r := outcome(t, i, shell(`
 		set -e
@@ -107,7 +107,7 @@ func TestProfileRefusals(t *testing.T) {
 	}
 }
 
-func TestInstanceRootStaysHidden(t *testing.T) {
+func TestHomeStaysHidden(t *testing.T) {
 	base := realTemp(t)
 	home := filepath.Join(base, "home")
 	work := filepath.Join(home, "workspace")
@@ -140,7 +140,7 @@ func TestInstanceRootStaysHidden(t *testing.T) {
 }
 
 // Landlock alone hides it as well, and opens what lies beside it.
-func TestInstanceRootIsClosedByLandlock(t *testing.T) {
+func TestLandlockHidesHome(t *testing.T) {
 	base := realTemp(t)
 	home := filepath.Join(base, "deep", "home")
 	work := filepath.Join(home, "workspace")
@@ -182,7 +182,7 @@ func TestInstanceRootIsClosedByLandlock(t *testing.T) {
 }
 
 // A profile that shows all of /etc, or all there is, is shown it as it is.
-func TestTheSystemYieldsToWiderMounts(t *testing.T) {
+func TestWiderMountsReplaceSystemMounts(t *testing.T) {
 	work := realTemp(t)
 	i := configured(t, Config{Enabled: true})
 	for _, wide := range []string{"/etc", "/usr", "/var", "/"} {
@@ -237,7 +237,7 @@ func TestUserEnvironment(t *testing.T) {
 	}
 }
 
-func TestUserEnvironmentFollowsNoLink(t *testing.T) {
+func TestUserEnvironmentFollowsNoSymlink(t *testing.T) {
 	base := realTemp(t)
 	home := filepath.Join(base, "home")
 	i := configured(t, Config{Enabled: true, Home: home})

@@ -8,7 +8,7 @@ import (
 )
 
 // wakeAtHangup makes the kernel continue a stopped child when its stdin pipe is closed. This process holds the other
-// end, so the child wakes when this process dies, and receives its ending signal.
+// end of the pipe. So a stopped child continues when this process dies, and handles its parent-death signal.
 func wakeAtHangup(child *exec.Cmd) error {
 	stdin, ok := child.Stdin.(*os.File)
 	if !ok {
@@ -26,7 +26,7 @@ func wakeAtHangup(child *exec.Cmd) error {
 	return failed
 }
 
-// signalAtHangup has the kernel send sig to pid whenever a pipe can be read, which it also can when it has ended.
+// signalAtHangup makes the kernel send sig to pid whenever a pipe becomes readable, as it does at its end.
 func signalAtHangup(fd, pid int, sig unix.Signal) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFIFO {

@@ -46,7 +46,7 @@ func playHost(dir string) int {
 }
 
 // A child that clears up behind itself does so also when it was stopped while this process died.
-func TestAStoppedChildDoesNotOutliveUs(t *testing.T) {
+func TestStoppedChildEndsWithHost(t *testing.T) {
 	dir := realTemp(t)
 	host := exec.Command("/proc/self/exe")
 	host.Env = append(os.Environ(), hostEnv+"="+dir)

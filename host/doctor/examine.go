@@ -165,7 +165,7 @@ func (e *examination) checkLandlock() {
 
 // checkCommands reports commands that only the guard restricts.
 func (e *examination) checkCommands() {
-	if !e.Policy.GuardPolicy().Restrict || e.Policy.IsolationOptions().Enabled || isolation.KernelConfines() {
+	if !e.Policy.GuardPolicy().Restrict || e.Policy.IsolationOptions().Enabled || isolation.SupportsConfine() {
 		return
 	}
 	e.report.add("commands", Off, "neither a sandbox nor Landlock confines them, so the guard uses its strict profile and background commands "+
@@ -220,7 +220,7 @@ func (e *examination) runAttacks(ctx context.Context) error {
 	return nil
 }
 
-func (e *examination) addResult(p selftest.Protection, result selftest.Result, mode selftest.Mode) {
+func (e *examination) addResult(p selftest.Protection, result selftest.AttackResult, mode selftest.Mode) {
 	missing := p.MissingRequirement(mode, e.machine)
 	switch {
 	case mode.Sandboxed && !e.Policy.GuardPolicy().Restrict && p.Name == "open directories":

@@ -156,7 +156,7 @@ func TestProcess1IsNobodysNumber(t *testing.T) {
 	}
 }
 
-func TestManyAtOnce(t *testing.T) {
+func TestConcurrentStarts(t *testing.T) {
 	home := t.TempDir()
 	for range 10 {
 		var wg sync.WaitGroup

@@ -47,7 +47,7 @@ func (s *Session) commandsCanWriteTo(settings *exec.Settings, dir string) bool {
 	switch {
 	case !s.kernelConfinesCommands():
 		return false
-	case !settings.Confine || !isolation.KernelConfines():
+	case !settings.Confine || !isolation.SupportsConfine():
 		return true
 	default:
 		return paths.WithinAny(opened, dir)
@@ -80,7 +80,7 @@ func (s *Session) pluginCommandHomeID(p *catalog.Plugin) string {
 // kernelConfinesCommands reports whether the kernel confines commands: with a sandbox, or with Landlock if the policy
 // restricts them.
 func (s *Session) kernelConfinesCommands() bool {
-	return s.policy.IsolationOptions().Enabled || s.policy.GuardPolicy().Restrict && isolation.KernelConfines()
+	return s.policy.IsolationOptions().Enabled || s.policy.GuardPolicy().Restrict && isolation.SupportsConfine()
 }
 
 // isGuardOnlyLayer reports whether the guard is the only layer that restricts commands: neither a sandbox nor Landlock

@@ -19,20 +19,20 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// passedFD is the only extra descriptor of the command: a directory outside its view.
+// passedFD is the only extra descriptor of the attacking command: a directory outside its view.
 const passedFD = 3
 
-// IsSupported reports whether there are attacks for this system.
+// IsSupported reports whether this operating system has attacks to run.
 const IsSupported = true
 
-// RunAttacks tries to escape from this process's sandbox, and writes one Result per protection as a line of JSON. It
-// changes only its targets. Check provides the arguments.
+// RunAttacks tries to escape from this process's sandbox, and writes one AttackResult per protection as a line of
+// JSON. It attacks only its targets. RunSelfTest provides the arguments.
 func RunAttacks(args []string, out io.Writer) error {
-	var at targets
+	var at attackTargets
 	if len(args) != 1 || json.Unmarshal([]byte(args[0]), &at) != nil || !filepath.IsAbs(at.Outside) {
 		return errors.New("picoclaw uses this command to test its sandbox")
 	}
-	tries := map[string]func(targets) string{
+	tries := map[string]func(attackTargets) string{
 		"files":            attackFiles,
 		"system":           attackSystemDirs,
 		"open directories": attackOpenDirectory,
@@ -42,20 +42,20 @@ func RunAttacks(args []string, out io.Writer) error {
 		"capabilities":     attackCapabilities,
 		"user namespaces":  attackUserNamespaces,
 		"system calls":     attackSystemCalls,
-		"network":          func(at targets) string { return attackSocket("tcp", at.TCP) },
-		"abstract sockets": func(at targets) string { return attackSocket("unix", at.Abstract) },
+		"network":          func(at attackTargets) string { return attackSocket("tcp", at.TCP) },
+		"abstract sockets": func(at attackTargets) string { return attackSocket("unix", at.Abstract) },
 		"virtual sockets":  attackVirtualSockets,
 	}
 	answers := json.NewEncoder(out)
 	for _, p := range Protections {
-		if err := answers.Encode(Result{Protection: p.Name, Got: tries[p.Name](at)}); err != nil {
+		if err := answers.Encode(AttackResult{Protection: p.Name, Got: tries[p.Name](at)}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func attackFiles(at targets) string {
+func attackFiles(at attackTargets) string {
 	if _, err := os.ReadFile(filepath.Join(at.Outside, canary)); err == nil {
 		return "a file was read"
 	}
@@ -65,7 +65,7 @@ func attackFiles(at targets) string {
 	return ""
 }
 
-func attackSystemDirs(targets) string {
+func attackSystemDirs(attackTargets) string {
 	file, err := os.CreateTemp("/usr", ".picoclaw-selftest-*")
 	if err != nil {
 		return ""
@@ -75,7 +75,7 @@ func attackSystemDirs(targets) string {
 	return "a file was written to /usr"
 }
 
-func attackOpenDirectory(targets) string {
+func attackOpenDirectory(attackTargets) string {
 	fd, err := unix.Openat(passedFD, canary, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return ""
@@ -84,7 +84,7 @@ func attackOpenDirectory(targets) string {
 	return "a file outside was opened"
 }
 
-func attackDescriptors(targets) string {
+func attackDescriptors(attackTargets) string {
 	const most = 1024
 	for fd := passedFD + 1; fd < most; fd++ {
 		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
@@ -94,7 +94,7 @@ func attackDescriptors(targets) string {
 	return ""
 }
 
-func attackEnvironments(at targets) string {
+func attackEnvironments(at attackTargets) string {
 	own := strconv.Itoa(os.Getpid())
 	for _, pid := range []string{"1", strconv.Itoa(at.Host)} {
 		if data, err := os.ReadFile("/proc/" + pid + "/environ"); pid != own && err == nil &&
@@ -105,19 +105,19 @@ func attackEnvironments(at targets) string {
 	return ""
 }
 
-// attackProcesses avoids wrong process ids: inside, the host's may belong to another process.
-func attackProcesses(at targets) string {
+// attackProcesses compares start times first: inside a sandbox, the host's process id may belong to another process.
+func attackProcesses(at attackTargets) string {
 	if host, ok := proctable.Read(at.Host); ok && host.Started == at.Started && unix.Kill(at.Host, 0) == nil {
 		return "the host can be signalled"
 	}
 	return ""
 }
 
-// fileCapabilities are no way out: they are about whose files these are, not about which can be seen.
+// fileCapabilities are capabilities that let a process access files of any owner, but no files outside its view.
 const fileCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH |
 	1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
 
-func attackCapabilities(targets) string {
+func attackCapabilities(attackTargets) string {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return "" // it can't be told, and nothing was got
@@ -132,8 +132,8 @@ func attackCapabilities(targets) string {
 	return ""
 }
 
-// attackUserNamespaces starts a missing program in a new namespace; ENOENT means that the namespace was created.
-func attackUserNamespaces(targets) string {
+// attackUserNamespaces starts a missing program in a new namespace. ENOENT means that the namespace was created.
+func attackUserNamespaces(attackTargets) string {
 	_, err := os.StartProcess("/no-program", []string{"no-program"},
 		&os.ProcAttr{Sys: &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER}})
 	if errors.Is(err, unix.ENOENT) {
@@ -142,8 +142,8 @@ func attackUserNamespaces(targets) string {
 	return ""
 }
 
-// attackSystemCalls makes calls with invalid arguments. The error shows whether the kernel executed them.
-func attackSystemCalls(targets) string {
+// attackSystemCalls makes system calls with invalid arguments. The error shows whether the kernel executed them.
+func attackSystemCalls(attackTargets) string {
 	const nothing = ^uintptr(0)
 	for _, call := range []struct {
 		name   string
@@ -161,7 +161,7 @@ func attackSystemCalls(targets) string {
 	return ""
 }
 
-func attackVirtualSockets(targets) string {
+func attackVirtualSockets(attackTargets) string {
 	fd, err := unix.Socket(unix.AF_VSOCK, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return ""

@@ -8,17 +8,17 @@ import (
 	"io"
 )
 
-// errElsewhere is the error of a self-test on another system than Linux.
-var errElsewhere = errors.New("there is a self-test on Linux only")
+// errLinuxOnly is the error of a self-test on other systems than Linux.
+var errLinuxOnly = errors.New("there is a self-test on Linux only")
 
-// IsSupported reports whether there are attacks for this system.
+// IsSupported reports whether this operating system has attacks to run.
 const IsSupported = false
 
-// RunAttacks tries to escape from this process's sandbox, and writes one Result per protection as a line of JSON. It
-// changes only its targets. Check provides the arguments.
-func RunAttacks([]string, io.Writer) error { return errElsewhere }
+// RunAttacks tries to escape from this process's sandbox, and writes one AttackResult per protection as a line of
+// JSON. It attacks only its targets. RunSelfTest provides the arguments.
+func RunAttacks([]string, io.Writer) error { return errLinuxOnly }
 
-// attackSandbox runs the attacks in a sandbox with the rights of a command-running plugin.
-func attackSandbox(context.Context, Options) ([]Result, error) {
-	return nil, errElsewhere
+// attackSandbox runs the attacks in a sandbox with the rights of a plugin that runs commands.
+func attackSandbox(context.Context, Options) ([]AttackResult, error) {
+	return nil, errLinuxOnly
 }

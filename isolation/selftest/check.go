@@ -21,7 +21,7 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// selfTestTimeout limits a self-test, which takes milliseconds.
+// selfTestTimeout limits a self-test, which normally takes milliseconds.
 const selfTestTimeout = 20 * time.Second
 
 // Options configure a self-test.
@@ -37,7 +37,8 @@ type Options struct {
 // TestMode returns how the attacking processes are confined.
 func (o Options) TestMode() Mode { return Mode{Sandboxed: o.Isolation.Enabled(), Network: o.Network} }
 
-// RunSelfTest attacks a sandbox and returns the report. It reuses results of the same kernel, tools and program.
+// RunSelfTest attacks a sandbox and returns the report. It returns a cached report of the same kernel, tools and
+// program.
 func RunSelfTest(ctx context.Context, o Options) (*Report, error) {
 	identity := fmt.Sprintf("%+v %s | %s", o.TestMode(), o.Isolation.SandboxIdentity(), isolation.FileIdentity(o.Command[0]))
 	file := filepath.Join(o.Dir, o.TestMode().reportFile())
@@ -57,7 +58,7 @@ func RunSelfTest(ctx context.Context, o Options) (*Report, error) {
 	return r, r.writeReport(file)
 }
 
-// reportFile returns the name of a mode's cached report.
+// reportFile returns the file name of a mode's cached report.
 func (m Mode) reportFile() string {
 	name := "selftest-confined"
 	if m.Sandboxed {
@@ -94,8 +95,8 @@ func (r *Report) writeReport(file string) error {
 	return nil
 }
 
-// withStageDir calls f with a new directory below dir.
-func withStageDir(dir string, f func(stage string) error) (err error) {
+// withTempDir calls f with a new directory below dir, and removes it afterwards.
+func withTempDir(dir string, f func(stage string) error) (err error) {
 	if err = os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}

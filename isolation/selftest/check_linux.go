@@ -14,10 +14,10 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// attackSandbox runs the attacks in a sandbox with the rights of a command-running plugin.
-func attackSandbox(ctx context.Context, o Options) (results []Result, _ error) {
-	err := withStageDir(o.Dir, func(stage string) error {
-		at, done, err := newTargets(stage)
+// attackSandbox runs the attacks in a sandbox with the rights of a plugin that runs commands.
+func attackSandbox(ctx context.Context, o Options) (results []AttackResult, _ error) {
+	err := withTempDir(o.Dir, func(stage string) error {
+		at, done, err := createTargets(stage)
 		if err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func attackSandbox(ctx context.Context, o Options) (results []Result, _ error) {
 			return err
 		}
 		for answers := json.NewDecoder(bytes.NewReader(said)); ; {
-			var r Result
+			var r AttackResult
 			if err := answers.Decode(&r); errors.Is(err, io.EOF) {
 				return nil
 			} else if err != nil {

@@ -12,7 +12,7 @@ type Protection struct {
 	sandbox, confined requirement // requirement in a sandbox, and for a process confined by Landlock alone
 }
 
-// Mode is how processes are confined.
+// Mode says how the attacked processes are confined.
 type Mode struct {
 	Sandboxed bool // in a sandbox; confined without one otherwise
 	Network   bool // with the host's network
@@ -34,7 +34,7 @@ var Protections = []Protection{
 	{"virtual sockets", "connect to the hypervisor (AF_VSOCK)", callFilter, callFilter},
 }
 
-// requirement is a condition of a protection.
+// requirement is a kernel feature or mode without which a protection can't hold.
 type requirement int
 
 const (
@@ -69,7 +69,7 @@ func (n requirement) isMet(machine isolation.KernelFeatures) bool {
 	return true
 }
 
-// MissingRequirement returns the protection's requirement this machine lacks; empty if none.
+// MissingRequirement returns the requirement of the protection that this machine lacks; empty if none.
 func (p Protection) MissingRequirement(m Mode, machine isolation.KernelFeatures) string {
 	n := p.requirementIn(m)
 	switch {
@@ -87,22 +87,22 @@ func (p Protection) MissingRequirement(m Mode, machine isolation.KernelFeatures)
 
 // Report is the result of all attacks on a sandbox.
 type Report struct {
-	Identity string   `json:"identity"` // the tested sandbox: see Check
-	Results  []Result `json:"results"`  // in the order of Protections
+	Identity string         `json:"identity"` // the tested sandbox: see Check
+	Results  []AttackResult `json:"results"`  // in the order of Protections
 }
 
-// Result is the result of one attack.
-type Result struct {
+// AttackResult is the result of the attack on one protection.
+type AttackResult struct {
 	Protection string `json:"wall"`
 	Got        string `json:"got,omitempty"` // what was got; empty if it held
 }
 
-// HasHeld reports whether the attack failed.
-func (r Result) HasHeld() bool { return r.Got == "" }
+// HasHeld reports whether the protection held, so that the attack failed.
+func (r AttackResult) HasHeld() bool { return r.Got == "" }
 
-// BrokenProtections returns failed protections this machine supports.
-func (r *Report) BrokenProtections(m Mode, machine isolation.KernelFeatures) []Result {
-	var broken []Result
+// BrokenProtections returns the results of protections that this machine supports and an attack broke.
+func (r *Report) BrokenProtections(m Mode, machine isolation.KernelFeatures) []AttackResult {
+	var broken []AttackResult
 	for n, p := range Protections {
 		if result := r.Results[n]; !result.HasHeld() && p.requirementIn(m).isMet(machine) {
 			broken = append(broken, result)
@@ -111,7 +111,7 @@ func (r *Report) BrokenProtections(m Mode, machine isolation.KernelFeatures) []R
 	return broken
 }
 
-// isComplete reports whether the report covers the current protections.
+// isComplete reports whether the report covers all of Protections.
 func (r *Report) isComplete() bool {
 	if len(r.Results) != len(Protections) {
 		return false

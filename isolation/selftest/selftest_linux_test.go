@@ -97,7 +97,7 @@ func configure(t *testing.T, enabled bool) *isolation.Isolation {
 	return iso
 }
 
-func TestSandboxesHold(t *testing.T) {
+func TestSandboxResistsAttacks(t *testing.T) {
 	for _, m := range []Mode{{}, {Sandboxed: true}, {Network: true}, {Sandboxed: true, Network: true}} {
 		t.Run(m.reportFile(), func(t *testing.T) {
 			dir := tempDir(t)
@@ -123,9 +123,9 @@ func TestSandboxesHold(t *testing.T) {
 }
 
 // Without a sandbox each of the attacks gets something, so a wall that holds is there.
-func TestWithoutASandboxTheAttacksSucceed(t *testing.T) {
+func TestAttacksSucceedWithoutSandbox(t *testing.T) {
 	dir := tempDir(t)
-	at, done, err := newTargets(dir)
+	at, done, err := createTargets(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestWithoutASandboxTheAttacksSucceed(t *testing.T) {
 	onlyRoot := map[string]bool{"system": true, "capabilities": true}
 	answers := json.NewDecoder(bytes.NewReader(out))
 	for _, p := range Protections {
-		var r Result
+		var r AttackResult
 		if err := answers.Decode(&r); err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestWithoutASandboxTheAttacksSucceed(t *testing.T) {
 	}
 }
 
-func TestWhatIsKnownIsNotFoundOutAgain(t *testing.T) {
+func TestSelfTestReportIsCached(t *testing.T) {
 	command, dir := attacker(t), tempDir(t)
 	o := Options{Isolation: configure(t, true), Command: command, Dir: dir}
 	first, err := RunSelfTest(t.Context(), o)
@@ -198,7 +198,7 @@ func TestWhatIsKnownIsNotFoundOutAgain(t *testing.T) {
 }
 
 // Several hosts may find out at the same time.
-func TestManyAtOnce(t *testing.T) {
+func TestConcurrentStarts(t *testing.T) {
 	command, dir := attacker(t), tempDir(t)
 	var wg sync.WaitGroup
 	for range 8 {

@@ -11,8 +11,9 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// targets are what an attack may aim at. All of it is made for it, but for the host itself.
-type targets struct {
+// attackTargets are the objects that attacks try to reach. All of them are created for the test, except the host
+// process.
+type attackTargets struct {
 	Outside  string `json:"outside"`  // a directory that is not granted, with a canary
 	Host     int    `json:"host"`     // the process id of the host
 	Started  int64  `json:"started"`  // when it was started: another process may have its id inside
@@ -20,13 +21,13 @@ type targets struct {
 	Abstract string `json:"abstract"` // and of one without a path
 }
 
-// canary is the file that nobody inside may see.
+// canary is the name of a file that no process in the sandbox may see.
 const canary = "canary"
 
-// newTargets makes them below dir. Call the function to give them up.
-func newTargets(dir string) (at targets, done func(), err error) {
+// createTargets creates the attack targets below dir. done closes their sockets.
+func createTargets(dir string) (at attackTargets, done func(), err error) {
 	host, _ := proctable.Read(os.Getpid())
-	at = targets{Outside: filepath.Join(dir, "outside"), Host: host.PID, Started: host.Started}
+	at = attackTargets{Outside: filepath.Join(dir, "outside"), Host: host.PID, Started: host.Started}
 	if err = os.Mkdir(at.Outside, 0o700); err != nil {
 		return at, nil, err
 	}

@@ -16,7 +16,7 @@ import (
 // dirPrefix is the prefix of the directory that each process creates for its groups.
 const dirPrefix = "picoclaw-"
 
-// baseDir is the directory of this process in a hierarchy. The process holds its lock.
+// baseDir is the locked directory in a hierarchy that holds this process's groups.
 type baseDir struct {
 	path string
 	lock *os.File
@@ -25,7 +25,8 @@ type baseDir struct {
 // errDirRemoved reports that another process removed the directory before it was locked.
 var errDirRemoved = errors.New("it was removed at once")
 
-// createBase removes the directories that dead processes left in the group at own, and creates a new one there.
+// createBase creates this process's base directory in a parent group. It first removes the directories of dead
+// processes.
 func createBase(own string) (*baseDir, error) {
 	sweepDeadDirs(own)
 	err := errDirRemoved
@@ -38,7 +39,8 @@ func createBase(own string) (*baseDir, error) {
 	return nil, fmt.Errorf("make a control group in %s: %w", own, err)
 }
 
-// tryCreateBase creates and locks a directory once. The error is errDirRemoved if another process removed it first.
+// tryCreateBase creates and locks a base directory once. The error is errDirRemoved if another process removed the
+// directory first.
 func tryCreateBase(own string) (*baseDir, error) {
 	dir, err := os.MkdirTemp(own, dirPrefix)
 	if err != nil {
@@ -71,7 +73,7 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// sweepDeadDirs kills and removes the groups of processes that have ended.
+// sweepDeadDirs removes the base directories of ended processes in a parent group, and kills the processes in them.
 func sweepDeadDirs(own string) {
 	for _, entry := range listGroups(own) {
 		if !strings.HasPrefix(entry, dirPrefix) {
@@ -93,13 +95,13 @@ func removeDirTree(dir string) {
 	removeGroup(dir)
 }
 
-// isInside reports whether this process is in a group below base.
-func isInside(base string) bool {
+// isInsideBase reports whether this process is in a group below base.
+func isInsideBase(base string) bool {
 	member, err := os.ReadFile("/proc/self/cgroup")
 	return err == nil && strings.Contains(string(member), "/"+filepath.Base(base)+"/")
 }
 
-// listGroups returns the names of the groups in a group.
+// listGroups returns the names of the groups directly in a group.
 func listGroups(dir string) []string {
 	list, err := os.ReadDir(dir)
 	if err != nil {

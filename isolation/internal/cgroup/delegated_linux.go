@@ -21,7 +21,7 @@ const leafGroup = "host"
 // maxMoveTries limits the attempts to move this process and its new children.
 const maxMoveTries = 100
 
-// errSharedGroup reports that processes of other programs are in the group. This process must not move them.
+// errSharedGroup reports that a group contains processes of other programs, so this process must not move them.
 var errSharedGroup = errors.New("other programs are in it too")
 
 // delegateControllers enables the controllers of this process's group for the groups in the base directory, and
@@ -60,7 +60,7 @@ func (h *hierarchy) delegateControllers() ([]string, error) {
 }
 
 // enableController enables a controller for the children of this process's group. It first moves processes that have
-// joined the group since.
+// joined the group to the leaf group.
 func (h *hierarchy) enableController(controller string) error {
 	err := writeControlFile(subtreeControlFile(h.ownGroup), "+"+controller)
 	for try := 0; try < maxMoveTries && errors.Is(err, unix.EBUSY) && !h.isRoot(); try++ {

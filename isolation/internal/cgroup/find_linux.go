@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// hierarchy is a mounted tree of groups.
+// hierarchy is a mounted cgroup hierarchy, with this process's group in it.
 type hierarchy struct {
 	version     int
 	controllers []string // controllers of v1; in v2 a file of the group lists them
@@ -26,7 +26,7 @@ type membership struct {
 }
 
 // parseMemberships parses /proc/self/cgroup. It omits groups outside this process's cgroup namespace, whose paths
-// lead upwards.
+// begin with "..".
 func parseMemberships(r io.Reader) []membership {
 	var result []membership
 	for lines := bufio.NewScanner(r); lines.Scan(); {
@@ -39,7 +39,7 @@ func parseMemberships(r io.Reader) []membership {
 	return result
 }
 
-// cgroupMount is a mount of a hierarchy.
+// cgroupMount is a mounted directory of a hierarchy.
 type cgroupMount struct {
 	version     int
 	controllers []string // of version 1
@@ -48,7 +48,7 @@ type cgroupMount struct {
 	readOnly    bool
 }
 
-// parseMounts parses /proc/self/mountinfo, and returns the mounts of hierarchies.
+// parseMounts returns the cgroup mounts in /proc/self/mountinfo.
 func parseMounts(r io.Reader) []cgroupMount {
 	var result []cgroupMount
 	for lines := bufio.NewScanner(r); lines.Scan(); {
@@ -91,8 +91,7 @@ func unescapePath(s string) string {
 	return b.String()
 }
 
-// matchHierarchies finds the mounted directory of each membership. It omits hierarchies whose mount does not show the
-// group.
+// matchHierarchies finds the mounted directory of each membership. It omits memberships whose group no mount shows.
 func matchHierarchies(members []membership, mounts []cgroupMount) []*hierarchy {
 	var result []*hierarchy
 	for _, member := range members {
@@ -114,7 +113,7 @@ func matchHierarchies(members []membership, mounts []cgroupMount) []*hierarchy {
 	return result
 }
 
-// hasControllers reports whether the mount belongs to the hierarchy with these controllers.
+// hasControllers reports whether the mount shows the hierarchy with these controllers.
 func (m cgroupMount) hasControllers(controllers string) bool {
 	if controllers == "" {
 		return m.version == 2

@@ -15,7 +15,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// Group is a control group: a directory in each used hierarchy. It is safe for concurrent use.
+// Group is a control group, with a directory in each hierarchy. It is safe for concurrent use.
 type Group struct {
 	dirs       []groupDir
 	removeOnce sync.Once
@@ -28,8 +28,8 @@ type groupDir struct {
 	parent  string // group of this process, which its threads return to
 }
 
-// NewGroup creates a group with limits. The name is informative and need not be unique.
-func (p *Place) NewGroup(name string, l Limits) (*Group, error) {
+// NewGroup creates a group with limits. The name is only for people and need not be unique.
+func (p *Hierarchies) NewGroup(name string, l GroupLimits) (*Group, error) {
 	name = sanitizeName(name) + "-" + strconv.FormatUint(p.groupCount.Add(1), 10)
 	g := &Group{}
 	for _, h := range p.hierarchies {
@@ -48,7 +48,7 @@ func (p *Place) NewGroup(name string, l Limits) (*Group, error) {
 }
 
 // applyLimits writes the limits of each controller that the hierarchy provides.
-func (p *Place) applyLimits(h *hierarchy, dir string, l Limits) error {
+func (p *Hierarchies) applyLimits(h *hierarchy, dir string, l GroupLimits) error {
 	for controller, keeper := range p.providers {
 		if keeper != h {
 			continue
@@ -138,7 +138,7 @@ func moveProcess(f *os.File, pid int) error {
 	return nil
 }
 
-// hasExited reports whether a process has ended. Zombies count as ended.
+// hasExited reports whether a process has ended. A zombie has ended.
 func hasExited(pid int) bool {
 	e, ok := proctable.Read(pid)
 	return !ok || !e.Alive()

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Place is the set of hierarchies in which this process creates groups. It is safe for concurrent use.
-type Place struct {
+// Hierarchies is the set of cgroup hierarchies in which this process creates groups. It is safe for concurrent use.
+type Hierarchies struct {
 	hierarchies []*hierarchy
 	providers   map[string]*hierarchy // the hierarchy that provides each controller
 	missing     []*Problem
@@ -20,14 +20,14 @@ type Place struct {
 	closeOnce   sync.Once
 }
 
-// OpenPlace finds and prepares the hierarchies in which this process may create groups. If there are none, the error
-// is a *Problem, or several joined.
-func OpenPlace() (*Place, error) {
+// OpenHierarchies finds and prepares the hierarchies in which this process may create groups. If there are none, the
+// error is a *Problem, or several joined.
+func OpenHierarchies() (*Hierarchies, error) {
 	all, err := readHierarchies()
 	if err != nil {
 		return nil, &Problem{Cause: "the control groups of this machine can't be found: " + err.Error(), Never: true}
 	}
-	return preparePlace(all)
+	return prepareHierarchies(all)
 }
 
 // readHierarchies reads the hierarchies of this machine from /proc.
@@ -45,9 +45,9 @@ func readHierarchies() ([]*hierarchy, error) {
 	return matchHierarchies(parseMemberships(member), parseMounts(mount)), nil
 }
 
-// preparePlace prepares the given hierarchies.
-func preparePlace(all []*hierarchy) (*Place, error) {
-	p := &Place{providers: map[string]*hierarchy{}}
+// prepareHierarchies creates the base directories in the given hierarchies, and notes missing controllers.
+func prepareHierarchies(all []*hierarchy) (*Hierarchies, error) {
+	p := &Hierarchies{providers: map[string]*hierarchy{}}
 	var problems []error
 	slices.SortFunc(all, func(a, b *hierarchy) int { return b.version - a.version }) // v2 first
 	for _, h := range all {
@@ -64,14 +64,14 @@ func preparePlace(all []*hierarchy) (*Place, error) {
 	}
 	for _, c := range usedControllers {
 		if p.providers[c] == nil {
-			p.missing = append(p.missing, missingController(c, all, problems))
+			p.missing = append(p.missing, explainMissingController(c, all, problems))
 		}
 	}
 	return p, nil
 }
 
-// prepareHierarchy prepares a hierarchy if it provides a controller that no earlier one does.
-func (p *Place) prepareHierarchy(h *hierarchy) (err error) {
+// prepareHierarchy prepares a hierarchy if it provides a controller that no earlier hierarchy provides.
+func (p *Hierarchies) prepareHierarchy(h *hierarchy) (err error) {
 	if h.version == 1 && !slices.ContainsFunc(h.controllers, func(c string) bool {
 		return slices.Contains(usedControllers, c) && p.providers[c] == nil
 	}) {
@@ -105,30 +105,30 @@ func (p *Place) prepareHierarchy(h *hierarchy) (err error) {
 	return nil
 }
 
-// Controllers returns the controllers that limit groups in this place.
-func (p *Place) Controllers() []string {
+// Controllers returns the controllers that can limit groups.
+func (p *Hierarchies) Controllers() []string {
 	return slices.DeleteFunc(slices.Clone(usedControllers), func(c string) bool { return p.providers[c] == nil })
 }
 
 // CanKillGroup reports whether the kernel can kill all processes of a group in one step.
-func (p *Place) CanKillGroup() bool {
+func (p *Hierarchies) CanKillGroup() bool {
 	return slices.ContainsFunc(p.hierarchies, func(h *hierarchy) bool {
 		return h.version == 2 && unix.Access(filepath.Join(h.base.path, "cgroup.kill"), unix.W_OK) == nil
 	})
 }
 
-// MissingControllers returns a problem for each controller that groups in this place lack.
-func (p *Place) MissingControllers() []*Problem { return p.missing }
+// MissingControllers returns a problem for each controller that can't limit groups.
+func (p *Hierarchies) MissingControllers() []*Problem { return p.missing }
 
-// Close kills the processes in all groups of the place, and removes the groups.
-func (p *Place) Close() {
+// Close kills the processes in all groups, and removes the groups.
+func (p *Hierarchies) Close() {
 	p.closeOnce.Do(func() {
 		for _, dir := range p.GroupDirs() {
 			removeGroup(dir)
 		}
 		for _, h := range p.hierarchies {
 			h.undelegate()
-			if isInside(h.base.path) {
+			if isInsideBase(h.base.path) {
 				continue // another place of this process is inside; the lock stays until the process ends
 			}
 			removeDirTree(h.base.path)
@@ -137,8 +137,8 @@ func (p *Place) Close() {
 	})
 }
 
-// GroupDirs returns the directories of the groups that exist in this place.
-func (p *Place) GroupDirs() []string {
+// GroupDirs returns the directories of all existing groups.
+func (p *Hierarchies) GroupDirs() []string {
 	var dirs []string
 	for _, h := range p.hierarchies {
 		for _, entry := range listGroups(h.base.path) {

@@ -22,9 +22,9 @@ import (
 const testTimeout = 30 * time.Second
 
 // openPlace returns a place for groups. Where this user can create none, it checks the error and returns nil.
-func openPlace(t *testing.T) *Place {
+func openPlace(t *testing.T) *Hierarchies {
 	t.Helper()
-	p, err := OpenPlace()
+	p, err := OpenHierarchies()
 	var problem *Problem
 	if err != nil && !errors.As(err, &problem) {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestOpenWithChildren(t *testing.T) {
 			}
 		}
 	}()
-	again, err := OpenPlace()
+	again, err := OpenHierarchies()
 	close(stop)
 	<-stopped
 	if err != nil {
@@ -135,7 +135,7 @@ func TestProcesses(t *testing.T) {
 	}
 	// A shell that may not start another process ends.
 	bomb := `n=0; while [ $n -lt 300 ]; do { sleep 60 & } 2>/dev/null || break; n=$((n+1)); done; echo $n`
-	group, err := p.NewGroup("a name/../../x", Limits{Processes: 50})
+	group, err := p.NewGroup("a name/../../x", GroupLimits{Processes: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestMemory(t *testing.T) {
 		return
 	}
 	const take = `dd if=/dev/zero of=/dev/null bs=150000000 count=1 2>/dev/null && echo had it || echo ended`
-	group, err := p.NewGroup("memory", Limits{Memory: 64 << 20})
+	group, err := p.NewGroup("memory", GroupLimits{Memory: 64 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestEnter(t *testing.T) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
 			before := membershipOf(t, "thread-self")
-			group, err := p.NewGroup("enter", Limits{Processes: 10})
+			group, err := p.NewGroup("enter", GroupLimits{Processes: 10})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -224,7 +224,7 @@ func TestEnterRemovedGroup(t *testing.T) {
 	if p == nil {
 		return
 	}
-	group, err := p.NewGroup("removed", Limits{})
+	group, err := p.NewGroup("removed", GroupLimits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func TestWeight(t *testing.T) {
 	}
 	var loops []int
 	for _, weight := range []int{1000, 50} {
-		group, err := p.NewGroup("weight", Limits{Weight: weight})
+		group, err := p.NewGroup("weight", GroupLimits{Weight: weight})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -310,7 +310,7 @@ func TestGroupKill(t *testing.T) {
 	if p == nil || !p.CanKillGroup() {
 		return
 	}
-	group, err := p.NewGroup("kill", Limits{})
+	group, err := p.NewGroup("kill", GroupLimits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +361,7 @@ func TestClose(t *testing.T) {
 	if p == nil {
 		return
 	}
-	if _, err := p.NewGroup("left", Limits{Processes: 10}); err != nil {
+	if _, err := p.NewGroup("left", GroupLimits{Processes: 10}); err != nil {
 		t.Fatal(err)
 	}
 	p.Close()

@@ -19,12 +19,12 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Cause }
 
-// newProblem describes to an operator why a hierarchy, or a controller in it, can't be used.
+// newProblem converts an error to a Problem that explains the cause and the remedy.
 func (h *hierarchy) newProblem(err error) *Problem {
 	p := &Problem{Cause: fmt.Sprintf("the control group %s can't be used: %v", h.ownGroup, err)}
 	switch {
 	case h.version == 1:
-		p.Cause = fmt.Sprintf("this machine uses control groups of version 1, and %s may not make any in %s", userName(), h.ownGroup)
+		p.Cause = fmt.Sprintf("this machine uses control groups of version 1, and %s may not make any in %s", currentUserName(), h.ownGroup)
 		p.Cure = version2Cure
 		p.Never = true
 	case errors.Is(err, unix.EROFS):
@@ -34,7 +34,7 @@ func (h *hierarchy) newProblem(err error) *Problem {
 		p.Cause = "picoclaw is in the control group " + h.ownGroup + ", and " + errSharedGroup.Error()
 		p.Cure = delegationCure()
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		p.Cause = "the control group " + h.ownGroup + " is not delegated to " + userName()
+		p.Cause = "the control group " + h.ownGroup + " is not delegated to " + currentUserName()
 		p.Cure = delegationCure()
 	}
 	return p
@@ -43,15 +43,15 @@ func (h *hierarchy) newProblem(err error) *Problem {
 // version2Cure is the remedy for machines with cgroup v1.
 const version2Cure = "boot with version 2 (the kernel parameter systemd.unified_cgroup_hierarchy=1)"
 
-// userName returns the user of this process for messages.
-func userName() string {
+// currentUserName returns the user of this process for messages.
+func currentUserName() string {
 	if uid := os.Geteuid(); uid != 0 {
 		return fmt.Sprintf("uid %d", uid)
 	}
 	return "root"
 }
 
-// delegationCure returns instructions to start picoclaw in a delegated group.
+// delegationCure returns instructions to start picoclaw in a group of its own.
 func delegationCure() string {
 	user := ""
 	if os.Geteuid() != 0 {
@@ -64,8 +64,8 @@ func delegationCure() string {
 	return fmt.Sprintf("make a group for it as root, `mkdir /sys/fs/cgroup/picoclaw && chown -R %d /sys/fs/cgroup/picoclaw`, and start it there", os.Geteuid())
 }
 
-// missingController returns the reason why no group has a controller.
-func missingController(controller string, found []*hierarchy, problems []error) *Problem {
+// explainMissingController returns the reason why no group has a controller.
+func explainMissingController(controller string, found []*hierarchy, problems []error) *Problem {
 	for _, h := range found {
 		if h.version == 1 && controller == Processor && slices.Contains(h.controllers, controller) {
 			return &Problem{Cause: "in version 1 the processor would not be shared fairly", Cure: version2Cure, Never: true}

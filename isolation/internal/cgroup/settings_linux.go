@@ -22,29 +22,29 @@ var usedControllers = []string{Processes, Memory, Processor}
 // groups, such as this one, has weight 1024, so that it answers quickly while commands use all processors.
 func totalShares() string { return strconv.Itoa(512 * runtime.NumCPU()) }
 
-// setting is a control file of a group and its value.
-type setting struct {
+// controlSetting is a control file of a group and the value to write.
+type controlSetting struct {
 	file, value string
 	optional    bool // missing in some kernels
 }
 
-// limitSettings returns the settings of a controller for the limits.
-func limitSettings(version int, controller string, l Limits) []setting {
-	var all []setting
+// limitSettings returns the control files and values that set the limits of a controller.
+func limitSettings(version int, controller string, l GroupLimits) []controlSetting {
+	var all []controlSetting
 	switch {
 	case controller == Processes && l.Processes > 0:
-		all = []setting{{file: "pids.max", value: strconv.Itoa(l.Processes)}}
+		all = []controlSetting{{file: "pids.max", value: strconv.Itoa(l.Processes)}}
 	case controller == Memory && l.Memory > 0 && version == 2:
 		// Without this, excess memory goes to swap and slows the whole machine down.
-		all = []setting{{file: "memory.max", value: formatBytes(l.Memory)}, {"memory.swap.max", "0", true}}
+		all = []controlSetting{{file: "memory.max", value: formatBytes(l.Memory)}, {"memory.swap.max", "0", true}}
 	case controller == Memory && l.Memory > 0:
 		// The second limit includes swap, and can't be lower than the first.
-		all = []setting{{file: "memory.limit_in_bytes", value: formatBytes(l.Memory)},
+		all = []controlSetting{{file: "memory.limit_in_bytes", value: formatBytes(l.Memory)},
 			{"memory.memsw.limit_in_bytes", formatBytes(l.Memory), true}}
 	case controller == Processor && l.Weight > 0 && version == 2:
-		all = []setting{{file: "cpu.weight", value: strconv.Itoa(l.Weight)}}
+		all = []controlSetting{{file: "cpu.weight", value: strconv.Itoa(l.Weight)}}
 	case controller == Processor && l.Weight > 0:
-		all = []setting{{file: "cpu.shares", value: strconv.Itoa(max(2, l.Weight*1024/100))}}
+		all = []controlSetting{{file: "cpu.shares", value: strconv.Itoa(max(2, l.Weight*1024/100))}}
 	}
 	return all
 }
@@ -53,7 +53,7 @@ func limitSettings(version int, controller string, l Limits) []setting {
 func formatBytes(n int64) string { return strconv.FormatInt(n, 10) }
 
 // writeSettings writes the settings of a group.
-func writeSettings(dir string, all []setting) error {
+func writeSettings(dir string, all []controlSetting) error {
 	for _, k := range all {
 		if err := writeControlFile(filepath.Join(dir, k.file), k.value); err != nil && !k.optional {
 			return fmt.Errorf("set %s to %s: %w", k.file, k.value, err)

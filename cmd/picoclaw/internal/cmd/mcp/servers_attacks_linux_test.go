@@ -29,7 +29,7 @@ func TestAServerIsHeldAsACommandIs(t *testing.T) {
 			a := h.RunAttack(what, aim(t, filepath.Join(h.Home, "outside")), "")
 			report := selftest.Report{}
 			for line := range strings.Lines(a.Text) {
-				var r selftest.Result
+				var r selftest.AttackResult
 				if err := json.Unmarshal([]byte(line), &r); err != nil {
 					t.Fatalf("%v: %s", err, a.FullText())
 				}

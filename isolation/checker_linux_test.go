@@ -10,29 +10,29 @@ import (
 )
 
 // That a sandbox can be built is found out once for a bubblewrap, and again for another in its place.
-func TestThatASandboxCanBeBuiltIsKept(t *testing.T) {
+func TestSandboxCheckIsCached(t *testing.T) {
 	home := filepath.Join(realTemp(t), "home")
 	i := configured(t, Config{Enabled: true, Home: home})
 	kept := filepath.Join(home, "cache", "sandbox-built")
-	if text, err := os.ReadFile(kept); err != nil || string(text) != i.platform.trial.cacheIdentity() {
+	if text, err := os.ReadFile(kept); err != nil || string(text) != i.starter.checker.cacheIdentity() {
 		t.Fatalf("kept is %q: %v", text, err)
 	}
 	if err := os.WriteFile(kept, []byte("uid=0 another machine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	configured(t, Config{Enabled: true, Home: home})
-	if text, err := os.ReadFile(kept); err != nil || string(text) != i.platform.trial.cacheIdentity() {
+	if text, err := os.ReadFile(kept); err != nil || string(text) != i.starter.checker.cacheIdentity() {
 		t.Errorf("what was kept of another machine counts: %q, %v", text, err)
 	}
 	if os.Getuid() != 0 {
 		return // nobody else has a bubblewrap to change
 	}
 	bwrap := own(t)
-	if _, err := configureMachine(Config{Enabled: true, Home: home}, nil, machineConfig{bwrap: []string{bwrap}}); err != nil {
+	if _, err := configureForMachine(Config{Enabled: true, Home: home}, nil, machineConfig{bwrap: []string{bwrap}}); err != nil {
 		t.Fatal(err)
 	}
 	spoil(t, bwrap)
-	_, err := configureMachine(Config{Enabled: true, Home: home}, nil, machineConfig{bwrap: []string{bwrap}})
+	_, err := configureForMachine(Config{Enabled: true, Home: home}, nil, machineConfig{bwrap: []string{bwrap}})
 	var cant *UnavailableError
 	if !errors.As(err, &cant) {
 		t.Errorf("a bubblewrap that builds none any more: %v", err)
@@ -40,13 +40,13 @@ func TestThatASandboxCanBeBuiltIsKept(t *testing.T) {
 }
 
 // A machine that gives no sandbox any more says so at the start, with the cure, though it gave one before.
-func TestAStartSaysThatThereIsNoSandboxAnyMore(t *testing.T) {
+func TestStartReportsUnavailableSandbox(t *testing.T) {
 	if os.Getuid() != 0 {
 		return // as above
 	}
 	home := filepath.Join(realTemp(t), "home")
 	bwrap := own(t)
-	i, err := configureMachine(Config{Enabled: true, Home: home}, nil, machineConfig{bwrap: []string{bwrap}})
+	i, err := configureForMachine(Config{Enabled: true, Home: home}, nil, machineConfig{bwrap: []string{bwrap}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,14 +1,14 @@
 #include "textflag.h"
 
-// The script; see script_linux.go. It is copied out of this program and runs in one of its own, so it calls nothing, and
-// what it knows is in the table behind it:
+// The syscall launcher; see syscall_launcher_linux.go. Its code is copied into another program, so it calls nothing.
+// Its data is in the table after the code:
 //
-//	 0  what to say when something fails
-//	 8  how long that is
+//	 0  the message when a call fails
+//	 8  the length of the message
 //	16  the calls, each the number and six arguments; -1 is the last, with the program's path and its environment
 //
 // R12 is the table, R13 the call at hand, R15 the stack as the kernel made it: argc, argv, environment.
-TEXT ·script_(SB), NOSPLIT|NOFRAME, $0-0
+TEXT ·syscallLauncherText(SB), NOSPLIT|NOFRAME, $0-0
 	MOVQ SP, R15
 	MOVQ $0x401000, R12
 	LEAQ 16(R12), R13
@@ -52,8 +52,8 @@ fail:
 	BYTE $'t'; BYTE $'a'; BYTE $'g'; BYTE $'e'
 	BYTE $' '; BYTE $' '; BYTE $' '; BYTE $' '
 
-// func scriptAddress() uintptr
-TEXT ·scriptAddress(SB), NOSPLIT, $0-8
-	LEAQ ·script_(SB), AX
+// func syscallLauncherAddress() uintptr
+TEXT ·syscallLauncherAddress(SB), NOSPLIT, $0-8
+	LEAQ ·syscallLauncherText(SB), AX
 	MOVQ AX, ret+0(FP)
 	RET

@@ -1,14 +1,14 @@
 #include "textflag.h"
 
-// The script; see script_linux.go. It is copied out of this program and runs in one of its own, so it calls nothing, and
-// what it knows is in the table behind it:
+// The syscall launcher; see syscall_launcher_linux.go. Its code is copied into another program, so it calls nothing.
+// Its data is in the table after the code:
 //
-//	 0  what to say when something fails
-//	 8  how long that is
+//	 0  the message when a call fails
+//	 8  the length of the message
 //	16  the calls, each the number and six arguments; -1 is the last, with the program's path and its environment
 //
 // R20 is the table, R21 the call at hand, R19 the stack as the kernel made it: argc, argv, environment.
-TEXT ·script_(SB), NOSPLIT|NOFRAME, $0-0
+TEXT ·syscallLauncherText(SB), NOSPLIT|NOFRAME, $0-0
 	MOVD RSP, R19
 	MOVD $0x400000, R20
 	ADD  $0x1000, R20
@@ -52,8 +52,8 @@ fail:
 	WORD $0x65676174
 	WORD $0x20202020
 
-// func scriptAddress() uintptr
-TEXT ·scriptAddress(SB), NOSPLIT, $0-8
-	MOVD $·script_(SB), R0
+// func syscallLauncherAddress() uintptr
+TEXT ·syscallLauncherAddress(SB), NOSPLIT, $0-8
+	MOVD $·syscallLauncherText(SB), R0
 	MOVD R0, ret+0(FP)
 	RET

@@ -1,16 +1,16 @@
 #include "textflag.h"
 
-// The stage; see stage_linux.go. It is copied out of this program and runs in one of its own, so it calls nothing, and
-// what it knows is in the table behind it:
+// The Landlock launcher; see landlock_launcher_linux.go. Its code is copied into another program, so it calls nothing.
+// Its data is in the table after the code:
 //
 //	 0  the attributes of the ruleset, 24 bytes
 //	24  the program's path
-//	32  what to say when something fails
-//	40  how long that is
+//	32  the message when a call fails
+//	40  the length of the message
 //	48  the rules, each the path and the rights; a path of 0 ends them
 //
 // R20 is the table, R21 the ruleset, R22 the rule at hand, R19 the stack as the kernel made it: argc, argv, environment.
-TEXT ·stage(SB), NOSPLIT|NOFRAME, $0-0
+TEXT ·landlockLauncherText(SB), NOSPLIT|NOFRAME, $0-0
 	MOVD RSP, R19
 	MOVD $0x400000, R20
 	ADD  $0x1000, R20
@@ -88,8 +88,8 @@ fail:
 	WORD $0x65676174
 	WORD $0x20202020
 
-// func stageAddress() uintptr
-TEXT ·stageAddress(SB), NOSPLIT, $0-8
-	MOVD $·stage(SB), R0
+// func landlockLauncherAddress() uintptr
+TEXT ·landlockLauncherAddress(SB), NOSPLIT, $0-8
+	MOVD $·landlockLauncherText(SB), R0
 	MOVD R0, ret+0(FP)
 	RET

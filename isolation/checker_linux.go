@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// sandboxTrial checks whether bubblewrap can build a sandbox, and caches success in the home, since it takes as long as
-// a plugin start. The result is valid for this boot, bubblewrap, kernel settings and namespaces. If it is wrong, a
-// start fails with a SetupError.
-type sandboxTrial struct {
+// sandboxChecker checks whether bubblewrap can build a sandbox. It caches success in PICOCLAW_HOME, since the check
+// takes as long as a plugin start. The cached result is valid for the same boot, bubblewrap, kernel settings and
+// namespaces.
+type sandboxChecker struct {
 	bwrap string
 	file  string
 }
 
-func newSandboxTrial(bwrap, cache string) sandboxTrial {
-	return sandboxTrial{bwrap: bwrap, file: filepath.Join(cache, "sandbox-built")}
+func newSandboxChecker(bwrap, cache string) sandboxChecker {
+	return sandboxChecker{bwrap: bwrap, file: filepath.Join(cache, "sandbox-built")}
 }
 
-// checkSandbox returns an *UnavailableError if no sandbox can be built.
-func (t sandboxTrial) checkSandbox() error {
+// checkSandbox returns an *UnavailableError if bubblewrap can build no sandbox.
+func (t sandboxChecker) checkSandbox() error {
 	here := t.cacheIdentity()
 	if known, err := os.ReadFile(t.file); err == nil && string(known) == here {
 		return nil
@@ -35,8 +35,8 @@ func (t sandboxTrial) checkSandbox() error {
 	return nil
 }
 
-// recheckSandbox finds the reason of a failed start; nil if sandboxes can be built.
-func (t sandboxTrial) recheckSandbox() error {
+// recheckSandbox checks again after a failed start and returns the reason; nil if sandboxes can be built.
+func (t sandboxChecker) recheckSandbox() error {
 	err := probeBwrap(t.bwrap)
 	if err != nil {
 		_ = os.Remove(t.file)
@@ -44,15 +44,15 @@ func (t sandboxTrial) recheckSandbox() error {
 	return err
 }
 
-// cacheIdentity identifies everything that decides whether a sandbox can be built.
-func (t sandboxTrial) cacheIdentity() string {
+// cacheIdentity returns text with all facts that decide whether a sandbox can be built.
+func (t sandboxChecker) cacheIdentity() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "uid=%d %s\n", os.Geteuid(), FileIdentity(t.bwrap))
 	for _, name := range []string{
 		"kernel/random/boot_id", "user/max_user_namespaces", "kernel/unprivileged_userns_clone",
 		"kernel/apparmor_restrict_unprivileged_userns",
 	} {
-		fmt.Fprintf(&b, "%s=%s\n", name, kernelSetting(name))
+		fmt.Fprintf(&b, "%s=%s\n", name, readKernelSetting(name))
 	}
 	for _, name := range []string{"user", "mnt", "pid"} {
 		place, _ := os.Readlink("/proc/self/ns/" + name)

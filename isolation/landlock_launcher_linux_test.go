@@ -11,7 +11,7 @@ import (
 
 // Landlock stands behind the mount view. A directory of the host's that gets into a sandbox by an open descriptor is a
 // hole in the view, and only Landlock refuses to go through it.
-func TestLandlockStandsBehindTheMountView(t *testing.T) {
+func TestLandlockBacksMountView(t *testing.T) {
 	base := realTemp(t)
 	put(t, filepath.Join(base, "out", "canary"), "canary")
 	work := filepath.Join(base, "work")
@@ -35,7 +35,7 @@ func TestLandlockStandsBehindTheMountView(t *testing.T) {
 		if r := outcome(t, i, child("write", filepath.Join(work, "b"), "b"), p); !r.exit.Success() {
 			t.Errorf("with exec %t its own files are shut: %s", exec, r.stderr)
 		}
-		i.platform.landlock = 0
+		i.starter.landlock = 0
 		if r := through(); r.stdout != "canary" {
 			t.Errorf("with exec %t it is refused without Landlock, too: %s", exec, r.stderr)
 		}
@@ -43,18 +43,18 @@ func TestLandlockStandsBehindTheMountView(t *testing.T) {
 }
 
 // A stage that can't confine starts nothing.
-func TestAStageThatCannotConfineStartsNothing(t *testing.T) {
-	if stageCode() == nil {
+func TestLauncherStartsNothingUnconfined(t *testing.T) {
+	if landlockLauncherCode() == nil {
 		t.Skip("this architecture has no stage")
 	}
 	dir := realTemp(t)
 	attr := newRulesetAttr(landlockABI(), true)
 	for name, stage := range map[string][]byte{
-		"a path is missing": stageProgram(attr, []stageRule{{"/", readTree}, {filepath.Join(dir, "none"), readTree}},
+		"a path is missing": buildLandlockLauncher(attr, []landlockLauncherRule{{"/", readTree}, {filepath.Join(dir, "none"), readTree}},
 			child().Path),
-		"wrong attributes": stageProgram(rulesetAttr{files: 1 << 63}, nil, child().Path),
-		"wrong rights":     stageProgram(attr, []stageRule{{"/", 1 << 63}}, child().Path),
-		"no program":       stageProgram(attr, []stageRule{{"/", runTree}}, filepath.Join(dir, "none")),
+		"wrong attributes": buildLandlockLauncher(rulesetAttr{files: 1 << 63}, nil, child().Path),
+		"wrong rights":     buildLandlockLauncher(attr, []landlockLauncherRule{{"/", 1 << 63}}, child().Path),
+		"no program":       buildLandlockLauncher(attr, []landlockLauncherRule{{"/", runTree}}, filepath.Join(dir, "none")),
 	} {
 		path := filepath.Join(dir, "stage")
 		if err := os.WriteFile(path, stage, 0o755); err != nil {
@@ -69,7 +69,7 @@ func TestAStageThatCannotConfineStartsNothing(t *testing.T) {
 }
 
 // A stage passes on arguments and environment as they are, whatever they are.
-func TestAStagePassesOnWhatItIsGiven(t *testing.T) {
+func TestLauncherPassesArgumentsAndEnvironment(t *testing.T) {
 	i := configured(t, Config{Enabled: true})
 	for _, args := range [][]string{{"echo"}, {"echo", ""}, {"echo", "a b", "", "\n", "ä"},
 		append([]string{"echo"}, make([]string, 500)...)} {
@@ -83,7 +83,7 @@ func TestAStagePassesOnWhatItIsGiven(t *testing.T) {
 }
 
 // Where the whole machine can be read the system's directories are what they are there: links, on most.
-func TestTheStageTakesASystemOfLinks(t *testing.T) {
+func TestLauncherHandlesSymlinkedSystemDirs(t *testing.T) {
 	i := configured(t, Config{Enabled: true})
 	work := realTemp(t)
 	r := outcome(t, i, shell("echo ran; touch "+work+"/made && ! touch /etc/made"), Profile{

@@ -1,0 +1,36 @@
+//go:build linux && (amd64 || arm64)
+
+package isolation
+
+import "unsafe"
+
+// landlockLauncherText is never called. landlockLauncherCode copies its instructions.
+func landlockLauncherText()
+
+var _ = landlockLauncherText
+
+// landlockLauncherAddress returns the address of landlockLauncherText. A Go function value would be the address of a
+// wrapper.
+func landlockLauncherAddress() uintptr
+
+// maxLauncherCode is more than the code of a launcher needs on any architecture.
+const maxLauncherCode = 1024
+
+// landlockLauncherCode returns the machine code of the Landlock launcher.
+func landlockLauncherCode() []byte {
+	at := landlockLauncherAddress()
+	return trimLauncherCode(unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), maxLauncherCode))
+}
+
+// syscallLauncherText is never called. syscallLauncherCode copies its instructions.
+func syscallLauncherText() //nolint:revive // script is the type
+
+var _ = syscallLauncherText
+
+func syscallLauncherAddress() uintptr
+
+// syscallLauncherCode returns the machine code of the syscall launcher.
+func syscallLauncherCode() []byte {
+	at := syscallLauncherAddress()
+	return trimLauncherCode(unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), maxLauncherCode))
+}
