@@ -10,38 +10,39 @@ import (
 )
 
 type grepOutput struct {
-	Matches       []lineMatch   `json:"matches"`
-	Count         int           `json:"count" jsonschema:"How many matches, or files, are here."`
-	Files         []fileCount   `json:"files,omitempty" jsonschema:"In place of matches, when only files are wanted."`
-	Total         int           `json:"total" jsonschema:"How many lines match in all."`
-	AtLeast       bool          `json:"at_least,omitempty" jsonschema:"There are more than total."`
-	FilesMatched  int           `json:"files_matched"`
-	FilesSearched int           `json:"files_searched"`
-	Next          string        `json:"next,omitempty" jsonschema:"There is more: ask again with this as cursor."`
-	Gitignore     bool          `json:"gitignore" jsonschema:"What .gitignore files name was left alone."`
-	LeftOut       []skippedFile `json:"left_out,omitempty" jsonschema:"Some files that were left out and have matches; looked for when nothing else has."`
-	LeftOutCount  int           `json:"left_out_count,omitempty" jsonschema:"How many such files there are."`
-	Ignored       int           `json:"ignored" jsonschema:"Files and directories that .gitignore files name and that were not searched, a directory with everything in it counting as one."`
-	Binary        int           `json:"binary" jsonschema:"Binary files that were not searched."`
-	MoreBinary    bool          `json:"binary_at_least,omitempty" jsonschema:"There may be more of these: not all files were looked at for that."`
-	TooLarge      int           `json:"too_large,omitempty" jsonschema:"Files that were not searched for their size."`
-	Closed        int           `json:"unreadable,omitempty" jsonschema:"Files and directories that may not be read."`
-	Incomplete    string        `json:"incomplete,omitempty" jsonschema:"Why there may be more than was found."`
-	Failed        string        `json:"failed,omitempty" jsonschema:"Why some files could not be searched."`
-	Notes         []string      `json:"notes,omitempty"`
-	Engine        string        `json:"engine,omitempty"`
+	Matches       []lineMatch      `json:"matches"`
+	Count         int              `json:"count" jsonschema:"How many matches, or files, are here."`
+	Files         []fileMatchCount `json:"files,omitempty" jsonschema:"In place of matches, when only files are wanted."`
+	Total         int              `json:"total" jsonschema:"How many lines match in all."`
+	AtLeast       bool             `json:"at_least,omitempty" jsonschema:"There are more than total."`
+	FilesMatched  int              `json:"files_matched"`
+	FilesSearched int              `json:"files_searched"`
+	Next          string           `json:"next,omitempty" jsonschema:"There is more: ask again with this as cursor."`
+	Gitignore     bool             `json:"gitignore" jsonschema:"What .gitignore files name was left alone."`
+	LeftOut       []skippedMatch   `json:"left_out,omitempty" jsonschema:"Some files that were left out and have matches; looked for when nothing else has."`
+	LeftOutCount  int              `json:"left_out_count,omitempty" jsonschema:"How many such files there are."`
+	Ignored       int              `json:"ignored" jsonschema:"Files and directories that .gitignore files name and that were not searched, a directory with everything in it counting as one."`
+	Binary        int              `json:"binary" jsonschema:"Binary files that were not searched."`
+	MoreBinary    bool             `json:"binary_at_least,omitempty" jsonschema:"There may be more of these: not all files were looked at for that."`
+	TooLarge      int              `json:"too_large,omitempty" jsonschema:"Files that were not searched for their size."`
+	Closed        int              `json:"unreadable,omitempty" jsonschema:"Files and directories that may not be read."`
+	Incomplete    string           `json:"incomplete,omitempty" jsonschema:"Why there may be more than was found."`
+	Failed        string           `json:"failed,omitempty" jsonschema:"Why some files could not be searched."`
+	Notes         []string         `json:"notes,omitempty"`
+	Engine        string           `json:"engine,omitempty"`
 
 	mode   string
 	single bool // one file was searched, by its name
 }
 
-type fileCount struct {
+// fileMatchCount is a file with its number of matching lines in the result.
+type fileMatchCount struct {
 	File  string `json:"file"`
 	Count int    `json:"count,omitempty" jsonschema:"Matching lines."`
 }
 
-// skippedFile is a skipped file that has matches.
-type skippedFile struct {
+// skippedMatch is a file that was not searched at first and has matches.
+type skippedMatch struct {
 	File string `json:"file"`
 	Why  string `json:"why" jsonschema:"ignored or binary."`
 }
@@ -52,7 +53,7 @@ const (
 	whyBinary  = "binary"
 )
 
-// Text is one line a match, as grep prints them, and a last one that says what was searched.
+// Text returns a line for each match as grep prints it, and a last line about the search.
 func (o grepOutput) Text() string {
 	var b strings.Builder
 	for i, m := range o.Matches {
@@ -79,12 +80,13 @@ func (o grepOutput) Text() string {
 		}
 		b.WriteByte('\n')
 	}
-	b.WriteString(o.summaryText())
+	b.WriteString(o.formatSummary())
 	return b.String()
 }
 
-// summaryText says what was found and searched; it never says none if files were skipped.
-func (o grepOutput) summaryText() string {
+// formatSummary returns the line about the results and the searched files. It mentions skipped files, so that "no
+// matches" does not mislead.
+func (o grepOutput) formatSummary() string {
 	var said []string
 	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
 	atLeast := ""
@@ -95,19 +97,19 @@ func (o grepOutput) summaryText() string {
 	case o.FilesMatched == 0:
 		say("no matches")
 	case o.mode == outputContent && o.Count < o.Total:
-		say("%d of %s%s", o.Count, atLeast, countText(o.Total, "match", "matches"))
+		say("%d of %s%s", o.Count, atLeast, formatCount(o.Total, "match", "matches"))
 	case o.mode == outputContent:
-		say("%s%s", atLeast, countText(o.Total, "match", "matches"))
+		say("%s%s", atLeast, formatCount(o.Total, "match", "matches"))
 	default:
-		say("%d of %s with matches", o.Count, countText(o.FilesMatched, "file", "files"))
+		say("%d of %s with matches", o.Count, formatCount(o.FilesMatched, "file", "files"))
 	}
 	if o.FilesMatched > 0 && o.mode == outputContent {
-		said[0] += " in " + countText(o.FilesMatched, "file", "files")
+		said[0] += " in " + formatCount(o.FilesMatched, "file", "files")
 	}
 	if o.FilesSearched > 0 {
-		said[0] += fmt.Sprintf(", %s searched", countText(o.FilesSearched, "file", "files"))
+		said[0] += fmt.Sprintf(", %s searched", formatCount(o.FilesSearched, "file", "files"))
 	}
-	if left := o.skippedText(); len(left) > 0 {
+	if left := o.describeSkipped(); len(left) > 0 {
 		say("not searched: %s", strings.Join(left, ", "))
 	}
 	if o.LeftOutCount > 0 {
@@ -115,7 +117,7 @@ func (o grepOutput) summaryText() string {
 		for i, l := range o.LeftOut {
 			names[i] = fmt.Sprintf("%s (%s)", hiddentext.QuoteName(l.File), l.Why)
 		}
-		say("of those, %s matches: %s", countText(o.LeftOutCount, "has", "have"), strings.Join(names, ", "))
+		say("of those, %s matches: %s", formatCount(o.LeftOutCount, "has", "have"), strings.Join(names, ", "))
 	}
 	for _, more := range append([]string{o.Incomplete, o.Failed}, o.Notes...) {
 		if more != "" {
@@ -128,8 +130,8 @@ func (o grepOutput) summaryText() string {
 	return "[" + strings.Join(said, "; ") + "]"
 }
 
-// skippedText says what was not searched, and why.
-func (o grepOutput) skippedText() (said []string) {
+// describeSkipped returns the numbers of files that were not searched, with the reasons.
+func (o grepOutput) describeSkipped() (said []string) {
 	for _, left := range []struct {
 		n         int
 		one, many string
@@ -145,21 +147,21 @@ func (o grepOutput) skippedText() (said []string) {
 			if left.more {
 				atLeast = "at least "
 			}
-			said = append(said, atLeast+countText(left.n, left.one, left.many))
+			said = append(said, atLeast+formatCount(left.n, left.one, left.many))
 		}
 	}
 	return said
 }
 
-// countText returns a number with its noun.
-func countText(n int, one, many string) string {
+// formatCount returns a number with its noun in singular or plural.
+func formatCount(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// escapeControls shows control characters except tabs, so that text can't control a terminal.
+// escapeControls escapes control characters except tabs, so that text can't control a terminal.
 func escapeControls(text string) string {
 	control := func(r rune) bool { return unicode.IsControl(r) && r != '\t' }
 	if !strings.ContainsFunc(text, control) {

@@ -12,52 +12,52 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// maxSkippedNames limits the listed skipped files.
-const maxSkippedNames = 5
+// maxSkippedMatches limits the listed files that were skipped and have matches.
+const maxSkippedMatches = 5
 
-// searchSkipped searches skipped files if nothing else matches, so that agents don't mistake ignored files for missing
-// ones.
-func (s *grepRun) searchSkipped(ctx context.Context, out *grepOutput) {
+// searchSkipped searches the skipped files if nothing else matches, so that an agent does not conclude that there are
+// no matches at all.
+func (s *grepCall) searchSkipped(ctx context.Context, out *grepOutput) {
 	all := *s.grepQuery
 	all.ignore, all.text = false, true
-	f := firstFiles{limit: maxSkippedNames, files: true}
-	if _, err := s.engine.files(ctx, s.req.Workspace, s.path, &all, f.addFile); err != nil {
+	f := pageCollector{limit: maxSkippedMatches, files: true}
+	if _, err := s.engine.findFiles(ctx, s.req.Workspace, s.path, &all, f.addFile); err != nil {
 		return
 	}
 	out.LeftOutCount = f.count
 	kept := f.sortedFiles()
-	for _, c := range kept[:min(len(kept), maxSkippedNames)] {
-		l := skippedFile{File: joinPath(s.abs, c.name), Why: whyIgnored}
-		if head, err := readHead(s.req.Workspace, joinPath(s.path, c.name)); err == nil && isBinary(head) {
+	for _, c := range kept[:min(len(kept), maxSkippedMatches)] {
+		l := skippedMatch{File: joinPath(s.abs, c.name), Why: whyIgnored}
+		if head, err := readFileHead(s.req.Workspace, joinPath(s.path, c.name)); err == nil && containsNUL(head) {
 			l.Why = whyBinary
 		}
 		out.LeftOut = append(out.LeftOut, l)
 	}
 }
 
-// headSize is how much of a file is inspected for its type.
-const headSize = 64 << 10
+// headBytes is the number of bytes from which a file's type is detected.
+const headBytes = 64 << 10
 
-func readHead(w *workspace.Workspace, path string) ([]byte, error) {
+func readFileHead(w *workspace.Workspace, path string) ([]byte, error) {
 	f, err := w.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	return io.ReadAll(io.LimitReader(f, headSize))
+	return io.ReadAll(io.LimitReader(f, headBytes))
 }
 
-// isBinaryFile reports whether a file is binary.
+// isBinaryFile reports whether a file contains a NUL byte.
 func isBinaryFile(w *workspace.Workspace, path string) (bool, error) {
 	f, err := w.Open(path)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = f.Close() }()
-	part := make([]byte, headSize)
+	part := make([]byte, headBytes)
 	for {
 		n, err := f.Read(part)
-		if isBinary(part[:n]) {
+		if containsNUL(part[:n]) {
 			return true, nil
 		}
 		if errors.Is(err, io.EOF) {
@@ -69,11 +69,11 @@ func isBinaryFile(w *workspace.Workspace, path string) (bool, error) {
 	}
 }
 
-// isBinary reports whether data is no text: text has no NUL.
-func isBinary(data []byte) bool { return bytes.IndexByte(data, 0) >= 0 }
+// containsNUL reports whether data contains a NUL byte, which text does not have.
+func containsNUL(data []byte) bool { return bytes.IndexByte(data, 0) >= 0 }
 
-// searchError says that a path can't be searched.
-func searchError(path string, err error) error {
+// convertSearchError converts an error about a searched path to one for the agent.
+func convertSearchError(path string, err error) error {
 	var own *sdk.Error
 	switch {
 	case errors.Is(err, workspace.Refused), errors.As(err, &own):

@@ -10,7 +10,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// lineMatch is a matching line, or a match across lines.
+// lineMatch is a matching line in the result, or a match across lines.
 type lineMatch struct {
 	File   string   `json:"file"`
 	Line   int      `json:"line"`
@@ -27,11 +27,11 @@ const (
 
 var errLarge = errors.New("the file is too large")
 
-// findDetails returns at most limit matching lines of a file after a line. more reports whether there are more. known
-// is the number of matching lines, 0 if unknown.
-func (q *grepQuery) findDetails(w *workspace.Workspace, path, shown string, known, after, limit, context int) (found []lineMatch,
+// readMatches returns at most limit matching lines of a file after the line after, with context. more reports whether
+// there are others. known is the number of matching lines; 0 if unknown.
+func (q *grepQuery) readMatches(w *workspace.Workspace, path, shown string, known, after, limit, context int) (found []lineMatch,
 	more bool, err error) {
-	data, err := readFile(w, path)
+	data, err := readSearchedFile(w, path)
 	if err != nil {
 		return nil, false, err
 	}
@@ -50,19 +50,19 @@ func (q *grepQuery) findDetails(w *workspace.Workspace, path, shown string, know
 			more = true
 			return false
 		}
-		m := lineMatch{File: shown, Line: line, Column: column, Text: cutLine(text, column-1)}
+		m := lineMatch{File: shown, Line: line, Column: column, Text: clipLine(text, column-1)}
 		for i := max(1, line-context); i < line; i++ {
-			m.Before = append(m.Before, cutLine(lines[i-1], 0))
+			m.Before = append(m.Before, clipLine(lines[i-1], 0))
 		}
 		last := line + bytes.Count(bytes.TrimSuffix(text, []byte{'\n'}), []byte{'\n'})
 		for i := last + 1; i <= min(len(lines), last+context); i++ {
-			m.After = append(m.After, cutLine(lines[i-1], 0))
+			m.After = append(m.After, clipLine(lines[i-1], 0))
 		}
 		found = append(found, m)
 		return true
 	}
 	if q.multiline {
-		q.findAcrossLines(data, add)
+		q.forEachMultilineMatch(data, add)
 		return found, more, nil
 	}
 	seen := 0
@@ -81,10 +81,11 @@ func (q *grepQuery) findDetails(w *workspace.Workspace, path, shown string, know
 	return found, more, nil
 }
 
-// findAcrossLines finds matches that may span lines, with the lines that contain them.
-func (q *grepQuery) findAcrossLines(data []byte, add func(line, column int, text []byte) bool) {
+// forEachMultilineMatch calls add for each match across lines, with the lines that contain the match, until add
+// returns false.
+func (q *grepQuery) forEachMultilineMatch(data []byte, add func(line, column int, text []byte) bool) {
 	line, counted := 1, 0
-	for _, at := range q.findMatches(data) {
+	for _, at := range q.findMultilineMatches(data) {
 		line += bytes.Count(data[counted:at[0]], []byte{'\n'})
 		counted = at[0]
 		start := bytes.LastIndexByte(data[:at[0]], '\n') + 1
@@ -100,8 +101,8 @@ func (q *grepQuery) findAcrossLines(data []byte, add func(line, column int, text
 	}
 }
 
-// cutLine shortens a line to the part around a column.
-func cutLine(line []byte, around int) string {
+// clipLine shortens a line to the part around a column.
+func clipLine(line []byte, around int) string {
 	line = bytes.TrimRight(line, "\r\n")
 	from, to := 0, len(line)
 	if len(line) > maxText {
@@ -124,7 +125,7 @@ func cutLine(line []byte, around int) string {
 	return text
 }
 
-// joinPath appends a name to a path, "" being the path itself.
+// joinPath appends a name to a path. The empty name returns the path.
 func joinPath(path, name string) string {
 	if name == "" {
 		return path

@@ -9,19 +9,19 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// searchEngine finds the files with matches in a directory.
+// searchEngine is a program or Go code that finds the files with matches in a directory.
 type searchEngine interface {
 	// name is told to the agent.
 	name() string
 	// takes reports whether the engine understands a query.
-	takes(q *grepQuery) bool
+	supports(q *grepQuery) bool
 	// files calls found with the name, relative to the directory, of each file with matching lines, and their number, or 0
 	// if it is not known. It may call it from several goroutines, in any order.
-	files(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery, found func(name string, lines int)) (engineStats,
+	findFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery, found func(name string, lines int)) (engineStats,
 		error)
 }
 
-// engineStats are an engine's counts of a search.
+// engineStats are the numbers of searched and skipped files of one search.
 type engineStats struct {
 	searched   int      // files
 	ignored    int      // files and directories that were left alone, a directory with everything in it counting as one
@@ -33,20 +33,20 @@ type engineStats struct {
 	notes      []string // what else the agent should know
 }
 
-// installedEngines returns the engines of this machine, best first; the last one supports every query. Programs are
-// searched in system directories, not on the PATH.
+// installedEngines returns the search engines on this machine, best first. The last one supports every query.
+// Programs are only looked up in system directories, not in PATH.
 func installedEngines(l *isolation.Isolation) []searchEngine {
 	var engines []searchEngine
-	if path := findInstalled("rg"); path != "" {
+	if path := findSystemProgram("rg"); path != "" {
 		engines = append(engines, &ripgrepEngine{searchProgram{path, l}})
 	}
-	if path := findInstalled("grep"); path != "" {
-		engines = append(engines, &grepEngine{searchProgram{path, l}})
+	if path := findSystemProgram("grep"); path != "" {
+		engines = append(engines, &gnuGrepEngine{searchProgram{path, l}})
 	}
 	return append(engines, builtinEngine{})
 }
 
-func findInstalled(name string) string {
+func findSystemProgram(name string) string {
 	for _, dir := range []string{"/usr/bin", "/bin", "/usr/local/bin"} {
 		path := filepath.Join(dir, name)
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
@@ -56,10 +56,10 @@ func findInstalled(name string) string {
 	return ""
 }
 
-// chooseEngine returns the best engine for a query.
+// chooseEngine returns the first engine that supports a query.
 func chooseEngine(engines []searchEngine, q *grepQuery) searchEngine {
 	for _, e := range engines {
-		if e.takes(q) {
+		if e.supports(q) {
 			return e
 		}
 	}

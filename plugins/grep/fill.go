@@ -12,12 +12,12 @@ import (
 	"github.com/picoclaw/picoclaw/internal/hiddentext"
 )
 
-// fillResults adds the first files found to the answer.
-func (s *grepRun) fillResults(f *firstFiles, out *grepOutput) error {
+// fillResults adds the files or lines of this page to the result.
+func (s *grepCall) fillResults(f *pageCollector, out *grepOutput) error {
 	kept := f.sortedFiles()
 	if out.mode != outputContent {
-		s.fillNames(kept, f.limit, out)
-	} else if err := s.fillLines(kept, f, out); err != nil {
+		s.addFileResults(kept, f.limit, out)
+	} else if err := s.addLineResults(kept, f, out); err != nil {
 		return err
 	}
 	if out.Next == "" && f.left > 0 && len(kept) > 0 {
@@ -27,24 +27,24 @@ func (s *grepRun) fillResults(f *firstFiles, out *grepOutput) error {
 	return nil
 }
 
-func (s *grepRun) fillNames(kept []matchingFile, limit int, out *grepOutput) {
+func (s *grepCall) addFileResults(kept []matchingFile, limit int, out *grepOutput) {
 	for i, c := range kept {
 		if i == limit {
 			out.Next = pageCursor{kept[i-1].name, 0}.String()
 			break
 		}
-		out.Files = append(out.Files, fileCount{File: joinPath(s.abs, c.name), Count: c.lines})
+		out.Files = append(out.Files, fileMatchCount{File: joinPath(s.abs, c.name), Count: c.lines})
 	}
 	out.Count = len(out.Files)
 }
 
-func (s *grepRun) fillLines(kept []matchingFile, f *firstFiles, out *grepOutput) error {
-	for i, p := range s.readPages(kept, f) {
+func (s *grepCall) addLineResults(kept []matchingFile, f *pageCollector, out *grepOutput) error {
+	for i, p := range s.readFileResults(kept, f) {
 		c := kept[i]
 		if p.err != nil {
 			if errors.Is(p.err, errLarge) {
 				out.Notes = append(out.Notes, fmt.Sprintf("%s has %s, and is too large to show",
-					hiddentext.QuoteName(joinPath(s.abs, c.name)), countText(c.lines, "matching line", "matching lines")))
+					hiddentext.QuoteName(joinPath(s.abs, c.name)), formatCount(c.lines, "matching line", "matching lines")))
 			}
 			continue // gone, or closed, since it was searched
 		}
@@ -53,7 +53,7 @@ func (s *grepRun) fillLines(kept []matchingFile, f *firstFiles, out *grepOutput)
 		}
 		if s.multiline {
 			out.Total += len(p.found)
-			if len(p.found) == 0 && s.resumeLine(c, f) == 0 {
+			if len(p.found) == 0 && s.firstNewLine(c, f) == 0 {
 				out.FilesMatched-- // binary, which shows only at its end
 			}
 		}
@@ -75,27 +75,27 @@ func (s *grepRun) fillLines(kept []matchingFile, f *firstFiles, out *grepOutput)
 	return nil
 }
 
-// resumeLine returns the line after which this page begins.
-func (s *grepRun) resumeLine(c matchingFile, f *firstFiles) int {
+// firstNewLine returns the number of the line after which the results of a file begin: that of the cursor, or 0.
+func (s *grepCall) firstNewLine(c matchingFile, f *pageCollector) int {
 	if c.name == f.from.name {
 		return f.from.line
 	}
 	return 0
 }
 
-// filePage is one file's part of the answer.
-type filePage struct {
+// fileResults are the matching lines of one file in this page.
+type fileResults struct {
 	found []lineMatch
 	more  bool
 	err   error
 }
 
-// readPages reads matching lines of several files concurrently and yields them in order.
-func (s *grepRun) readPages(kept []matchingFile, f *firstFiles) func(yield func(int, filePage) bool) {
-	return func(yield func(int, filePage) bool) {
-		done := make([]chan filePage, len(kept))
+// readFileResults reads the matching lines of several files concurrently and yields them in order.
+func (s *grepCall) readFileResults(kept []matchingFile, f *pageCollector) func(yield func(int, fileResults) bool) {
+	return func(yield func(int, fileResults) bool) {
+		done := make([]chan fileResults, len(kept))
 		for i := range done {
-			done[i] = make(chan filePage, 1)
+			done[i] = make(chan fileResults, 1)
 		}
 		var next atomic.Int64
 		var enough atomic.Bool
@@ -104,9 +104,9 @@ func (s *grepRun) readPages(kept []matchingFile, f *firstFiles) func(yield func(
 			readers.Go(func() {
 				for i := int(next.Add(1)) - 1; i < len(kept) && !enough.Load(); i = int(next.Add(1)) - 1 {
 					c := kept[i]
-					var p filePage
-					p.found, p.more, p.err = s.findDetails(s.req.Workspace, joinPath(s.path, c.name), joinPath(s.abs, c.name), c.lines,
-						s.resumeLine(c, f), f.limit, s.req.Args.Context)
+					var p fileResults
+					p.found, p.more, p.err = s.readMatches(s.req.Workspace, joinPath(s.path, c.name), joinPath(s.abs, c.name), c.lines,
+						s.firstNewLine(c, f), f.limit, s.req.Args.Context)
 					done[i] <- p
 				}
 			})

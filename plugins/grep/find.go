@@ -34,6 +34,7 @@ type findOutput struct {
 	Incomplete string       `json:"incomplete,omitempty"`
 }
 
+// foundEntry is a file or directory in the result of find.
 type foundEntry struct {
 	Path     string   `json:"path"`
 	Type     string   `json:"type" jsonschema:"file, dir or other."`
@@ -43,7 +44,7 @@ type foundEntry struct {
 	when time.Time
 }
 
-// Text is one name a line, and a last line that says what there is besides.
+// Text returns a name per line, and a last line about the search.
 func (o findOutput) Text() string {
 	var b strings.Builder
 	for _, f := range o.Files {
@@ -62,7 +63,7 @@ func (o findOutput) Text() string {
 		fmt.Fprintf(&b, "[%d found", o.Total)
 	}
 	if o.Ignored > 0 {
-		fmt.Fprintf(&b, "; %s named by .gitignore, or in directories that are", countText(o.Ignored, "more is", "more are"))
+		fmt.Fprintf(&b, "; %s named by .gitignore, or in directories that are", formatCount(o.Ignored, "more is", "more are"))
 	}
 	for _, note := range o.Notes {
 		b.WriteString("; " + note)
@@ -77,18 +78,18 @@ func (o findOutput) Text() string {
 	return b.String()
 }
 
-func findTool() sdk.Tool {
+func newFindTool() sdk.Tool {
 	return sdk.NewTool("find", "Find files by glob pattern.",
 		func(ctx context.Context, req *sdk.Request[findInput]) (findOutput, error) {
 			in := req.Args
 			if in.Path == "" {
 				in.Path = "."
 			}
-			limit, note := boundLimit(in.MaxResults)
-			if err := checkGlob("the pattern", in.Pattern); err != nil {
+			limit, note := limitResults(in.MaxResults)
+			if err := validateGlob("the pattern", in.Pattern); err != nil {
 				return findOutput{}, err
 			}
-			f := findRun{req: req, in: in, limit: limit}
+			f := findCall{req: req, in: in, limit: limit}
 			out, err := f.runFind(ctx)
 			out.Notes = append(out.Notes, note...)
 			return out, err
@@ -99,8 +100,8 @@ func findTool() sdk.Tool {
 		})
 }
 
-// findRun is one call of find.
-type findRun struct {
+// findCall is one call of the tool find.
+type findCall struct {
 	req *sdk.Request[findInput]
 	in  findInput
 
@@ -111,7 +112,7 @@ type findRun struct {
 	ignored int
 }
 
-func (f *findRun) runFind(ctx context.Context) (findOutput, error) {
+func (f *findCall) runFind(ctx context.Context) (findOutput, error) {
 	abs, err := f.req.Workspace.AbsPath(f.in.Path)
 	if err != nil {
 		return findOutput{}, err
@@ -128,14 +129,14 @@ func (f *findRun) runFind(ctx context.Context) (findOutput, error) {
 	yes := func(b *bool) bool { return b == nil || *b }
 	walk := treeWalker{
 		w: f.req.Workspace, path: f.in.Path, recursive: true, hidden: yes(f.in.Hidden), ignore: yes(f.in.Gitignore),
-		found: f.addEntry, ignored: f.addIgnored,
+		found: f.addEntry, ignored: f.countIgnored,
 	}
 	out := findOutput{Files: []foundEntry{}}
 	switch err := walk.walkTree(ctx); {
 	case ctx.Err() != nil:
 		out.Incomplete = "the search was cancelled; these are the results so far"
 	case err != nil:
-		return findOutput{}, searchError(f.in.Path, err)
+		return findOutput{}, convertSearchError(f.in.Path, err)
 	}
 	out.Total, out.Ignored, out.Notes = len(f.all), f.ignored, walk.ignoreNotes()
 	f.sortResults(f.in.Path)
@@ -162,7 +163,7 @@ func (f *findRun) runFind(ctx context.Context) (findOutput, error) {
 	return out, nil
 }
 
-func (f *findRun) addEntry(name string, e fs.DirEntry) {
+func (f *findCall) addEntry(name string, e fs.DirEntry) {
 	kind := "other"
 	switch {
 	case e.IsDir():
@@ -170,7 +171,7 @@ func (f *findRun) addEntry(name string, e fs.DirEntry) {
 	case e.Type().IsRegular():
 		kind = "file"
 	}
-	if (f.in.Type != "" && f.in.Type != kind) || !matchesName(f.in.Pattern, name) {
+	if (f.in.Type != "" && f.in.Type != kind) || !matchesGlob(f.in.Pattern, name) {
 		return
 	}
 	f.mu.Lock()
@@ -178,16 +179,16 @@ func (f *findRun) addEntry(name string, e fs.DirEntry) {
 	f.mu.Unlock()
 }
 
-func (f *findRun) addIgnored(name string, e fs.DirEntry) {
-	if e.IsDir() || matchesName(f.in.Pattern, name) {
+func (f *findCall) countIgnored(name string, e fs.DirEntry) {
+	if e.IsDir() || matchesGlob(f.in.Pattern, name) {
 		f.mu.Lock()
 		f.ignored++
 		f.mu.Unlock()
 	}
 }
 
-// sortResults sorts the results, with a stat call for each if by time.
-func (f *findRun) sortResults(path string) {
+// sortResults sorts the results by name, or by time, which needs a stat call for each.
+func (f *findCall) sortResults(path string) {
 	if f.in.Sort != "time" {
 		slices.SortFunc(f.all, func(a, b foundEntry) int { return compareNames(a.name, b.name) })
 		return

@@ -16,11 +16,11 @@ const (
 	maxCombinations = 1000
 )
 
-// globHint goes with a pattern that is none.
+// globHint is the hint for an invalid glob.
 const globHint = "* stands for any part of a name, ** for any directories, {a,b} for either; write a backslash before one that is meant literally"
 
-// checkGlob refuses an invalid or too expensive glob. what names the argument.
-func checkGlob(what, glob string) error {
+// validateGlob refuses an invalid or too expensive glob. what is the argument's name.
+func validateGlob(what, glob string) error {
 	switch {
 	case len(glob) > maxGlob:
 		return sdk.Errorf(sdk.InvalidArgument, "%s is %d bytes long; at most %d are taken", what, len(glob), maxGlob)
@@ -35,7 +35,7 @@ func checkGlob(what, glob string) error {
 	return nil
 }
 
-// countCombinations counts the alternatives of a glob from a position, up to the limit.
+// countCombinations counts the combinations of a glob's alternatives from an offset, up to the limit.
 func countCombinations(glob string, at int, inside bool) (n, end int) {
 	n = 1
 	for at < len(glob) {
@@ -68,7 +68,7 @@ func countCombinations(glob string, at int, inside bool) (n, end int) {
 	return n, at
 }
 
-// fileTypes are the searchable file types with their globs, equal for every engine.
+// fileTypes returns the globs for each file type in the arguments. They are the same for every engine.
 func fileTypes() map[string][]string {
 	return map[string][]string{
 		"c":        {"*.c", "*.h"},

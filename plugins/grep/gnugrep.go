@@ -13,19 +13,19 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// grepEngine uses grep on machines without ripgrep. Since grep ignores .gitignore, the plugin lists the files to
-// search.
-type grepEngine struct{ searchProgram }
+// gnuGrepEngine runs grep, for machines without ripgrep. grep does not know .gitignore, so the plugin lists the files
+// to search.
+type gnuGrepEngine struct{ searchProgram }
 
-func (*grepEngine) name() string { return "grep" }
+func (*gnuGrepEngine) name() string { return "grep" }
 
-// takes refuses what grep reads in another way: it is asked for plain text, and for patterns that have nothing in them
-// but what every dialect of regular expressions has in common.
-func (*grepEngine) takes(q *grepQuery) bool {
+// supports refuses queries that grep could understand differently: it accepts fixed strings, and patterns with the
+// syntax that all dialects share.
+func (*gnuGrepEngine) supports(q *grepQuery) bool {
 	return !q.multiline && (q.fixed || isPortablePattern(q.pattern))
 }
 
-// isPortablePattern reports whether a pattern is an equivalent POSIX extended regular expression.
+// isPortablePattern reports whether a pattern means the same as a POSIX extended regular expression.
 func isPortablePattern(pattern string) bool {
 	quantified := true // at the beginning there is nothing to repeat
 	for i := 0; i < len(pattern); i++ {
@@ -53,7 +53,7 @@ func isPortablePattern(pattern string) bool {
 		!strings.Contains(pattern, "()") && !strings.HasPrefix(pattern, "|") && !strings.HasSuffix(pattern, "|")
 }
 
-func (*grepEngine) arguments(q *grepQuery) []string {
+func (*gnuGrepEngine) arguments(q *grepQuery) []string {
 	args := []string{"--color=never", "--no-messages", "--null", "--with-filename", "--count", "--text", "--devices=skip",
 		"--directories=skip"}
 	if q.fold {
@@ -62,10 +62,11 @@ func (*grepEngine) arguments(q *grepQuery) []string {
 	if q.fixed {
 		return append(args, "--fixed-strings", "--regexp="+q.pattern, "--")
 	}
-	return append(args, "--extended-regexp", "--regexp="+posixCRLFEnds(q.pattern), "--")
+	return append(args, "--extended-regexp", "--regexp="+allowPosixCRLF(q.pattern), "--")
 }
 
-// listTextFiles returns the files for grep to search, without binary ones, which grep detects differently.
+// listTextFiles returns the files for grep to search. Binary files are left out, because grep detects them
+// differently.
 func listTextFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery, t *engineStats) (names []string, err error) {
 	var mu sync.Mutex
 	var workers sync.WaitGroup
@@ -101,10 +102,10 @@ func listTextFiles(ctx context.Context, w *workspace.Workspace, path string, q *
 	return names, err
 }
 
-// maxBatchBytes limits the names passed to one process.
-const maxBatchBytes = 96 << 10
+// maxArgumentBytes limits the file names in the arguments of one process.
+const maxArgumentBytes = 96 << 10
 
-func (g *grepEngine) files(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery,
+func (g *gnuGrepEngine) findFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery,
 	found func(string, int)) (engineStats, error) {
 	var t engineStats
 	names, err := listTextFiles(ctx, w, path, q, &t)
@@ -113,14 +114,14 @@ func (g *grepEngine) files(ctx context.Context, w *workspace.Workspace, path str
 	}
 	for len(names) > 0 {
 		n, size := 0, 0
-		for n < len(names) && size < maxBatchBytes {
+		for n < len(names) && size < maxArgumentBytes {
 			size += len(names[n]) + 1
 			n++
 		}
 		args := append(g.arguments(q), names[:n]...)
 		names, t.searched = names[n:], t.searched+n
-		exit, said, err := g.runProgram(ctx, w, path, args, programEnvironment(), func(out io.Reader) error {
-			return parseCounts(out, func(name string, lines int) {
+		exit, said, err := g.runProgram(ctx, w, path, args, searchEnvironment(), func(out io.Reader) error {
+			return parseCountRecords(out, func(name string, lines int) {
 				if lines > 0 {
 					found(strings.TrimPrefix(name, "./"), lines)
 				}

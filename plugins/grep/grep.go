@@ -36,14 +36,14 @@ const (
 	outputCount   = "count"
 )
 
-func grepTool(engines []searchEngine) sdk.Tool {
+func newGrepTool(engines []searchEngine) sdk.Tool {
 	return sdk.NewTool("grep", "Search file contents for a regex pattern. Uses native tools for speed.",
 		func(ctx context.Context, req *sdk.Request[grepInput]) (grepOutput, error) {
 			q, err := newGrepQuery(&req.Args)
 			if err != nil {
 				return grepOutput{}, err
 			}
-			s := grepRun{grepQuery: q, engine: chooseEngine(engines, q), req: req, path: req.Args.Path}
+			s := grepCall{grepQuery: q, engine: chooseEngine(engines, q), req: req, path: req.Args.Path}
 			if s.path == "" {
 				s.path = "."
 			}
@@ -61,8 +61,8 @@ const (
 	mostResults  = 10_000
 )
 
-// boundLimit returns the number of results for a requested number, and a note.
-func boundLimit(asked int) (limit int, note []string) {
+// limitResults returns the number of results for the requested number, and a note if it is lower.
+func limitResults(asked int) (limit int, note []string) {
 	switch {
 	case asked == 0:
 		return usualResults, nil
@@ -72,8 +72,8 @@ func boundLimit(asked int) (limit int, note []string) {
 	return asked, nil
 }
 
-// grepRun is one call of grep.
-type grepRun struct {
+// grepCall is one call of the tool grep.
+type grepCall struct {
 	*grepQuery
 	engine searchEngine
 	req    *sdk.Request[grepInput]
@@ -81,7 +81,7 @@ type grepRun struct {
 	abs    string
 }
 
-func (s *grepRun) runGrep(ctx context.Context) (grepOutput, error) {
+func (s *grepCall) runGrep(ctx context.Context) (grepOutput, error) {
 	in := s.req.Args
 	out := grepOutput{Matches: []lineMatch{}, mode: in.Output, Gitignore: s.ignore}
 	if out.mode == "" {
@@ -93,10 +93,10 @@ func (s *grepRun) runGrep(ctx context.Context) (grepOutput, error) {
 	}
 	info, err := s.req.Workspace.Stat(s.path)
 	if err != nil {
-		return grepOutput{}, searchError(s.path, err)
+		return grepOutput{}, convertSearchError(s.path, err)
 	}
-	limit, note := boundLimit(in.MaxResults)
-	f := firstFiles{limit: limit, files: out.mode != outputContent}
+	limit, note := limitResults(in.MaxResults)
+	f := pageCollector{limit: limit, files: out.mode != outputContent}
 	if in.Cursor != "" {
 		if f.from, err = parseCursor(in.Cursor); err != nil {
 			return grepOutput{}, err
@@ -138,15 +138,15 @@ const (
 	announcedEvery = 1000
 )
 
-// searchDir searches a directory with the engine.
-func (s *grepRun) searchDir(ctx context.Context, f *firstFiles, out *grepOutput) error {
+// searchDir searches a directory with the chosen engine.
+func (s *grepCall) searchDir(ctx context.Context, f *pageCollector, out *grepOutput) error {
 	var files, lines atomic.Int64
-	t, err := s.engine.files(ctx, s.req.Workspace, s.path, s.grepQuery, func(name string, n int) {
+	t, err := s.engine.findFiles(ctx, s.req.Workspace, s.path, s.grepQuery, func(name string, n int) {
 		f.addFile(name, n)
 		total := lines.Add(int64(n))
 		if found := files.Add(1); found <= announcedFirst || found%announcedEvery == 0 {
 			s.req.Progress(float64(found), 0, fmt.Sprintf("%s (%s and %s so far)", hiddentext.QuoteName(name),
-				countText(int(found), "file", "files"), countText(int(total), "line", "lines")))
+				formatCount(int(found), "file", "files"), formatCount(int(total), "line", "lines")))
 		}
 	})
 	out.Engine, out.FilesSearched, out.Failed, out.Notes = s.engine.name(), t.searched, t.failed, t.notes
@@ -155,20 +155,20 @@ func (s *grepRun) searchDir(ctx context.Context, f *firstFiles, out *grepOutput)
 	return err
 }
 
-// searchFile searches a single file, without an engine, whatever its name.
-func (s *grepRun) searchFile(f *firstFiles, out *grepOutput) error {
-	data, err := readFile(s.req.Workspace, s.path)
+// searchFile searches a single file without an engine, also if its name is excluded.
+func (s *grepCall) searchFile(f *pageCollector, out *grepOutput) error {
+	data, err := readSearchedFile(s.req.Workspace, s.path)
 	if errors.Is(err, errLarge) {
 		return sdk.Errorf(sdk.TooLarge, "%s is longer than the %d bytes that are searched in one file", hiddentext.QuoteName(s.path),
 			maxFileBytes).
 			WithHint("search it with exec and grep")
 	}
 	if err != nil {
-		return searchError(s.path, err)
+		return convertSearchError(s.path, err)
 	}
 	out.FilesSearched, out.Engine, out.single = 1, builtinEngine{}.name(), true
-	if isBinary(data) {
-		out.LeftOut = []skippedFile{{File: s.abs, Why: whyBinary}}
+	if containsNUL(data) {
+		out.LeftOut = []skippedMatch{{File: s.abs, Why: whyBinary}}
 		return nil
 	}
 	switch n := s.countMatches(data); {

@@ -86,7 +86,7 @@ func TestOddCalls(t *testing.T) {
 
 // Memory is bounded by what is shown: files beyond that leave nothing behind.
 func TestWhatIsNotShownIsNotKept(t *testing.T) {
-	f := firstFiles{limit: 100}
+	f := pageCollector{limit: 100}
 	for i := range 100_000 {
 		f.addFile(fmt.Sprintf("dir/%06d", (i*7919)%100_000), 50)
 	}
@@ -103,7 +103,7 @@ func TestResultsComeBeforeTheEnd(t *testing.T) {
 	}
 	defer func() { _ = out.Close() }()
 	seen, ended := make(chan string, 2), make(chan error, 1)
-	go func() { ended <- parseCounts(out, func(name string, _ int) { seen <- name }) }()
+	go func() { ended <- parseCountRecords(out, func(name string, _ int) { seen <- name }) }()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	for _, name := range []string{"a", "b"} {

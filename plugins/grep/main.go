@@ -41,7 +41,7 @@ func newPlugin(engines []searchEngine) sdk.Plugin {
 			Programs:  []string{"rg", "grep"},
 			Env:       []string{"HOME", "XDG_CONFIG_HOME"}, // where git's own list of ignored files is
 		},
-		Tools: []sdk.Tool{grepTool(engines), findTool()},
+		Tools: []sdk.Tool{newGrepTool(engines), newFindTool()},
 		Busy:  func() bool { return false }, // what it starts ends with the call
 	}
 }

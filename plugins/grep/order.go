@@ -14,7 +14,7 @@ import (
 // Results are in one order whatever the engine: directory by directory, names in the order of their bytes, a file's
 // lines from the top. A directory comes where its name does, with everything in it.
 
-// compareNames compares two names in result order.
+// compareNames compares two names in the order of results: directory by directory.
 func compareNames(a, b string) int {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
@@ -33,13 +33,13 @@ func compareNames(a, b string) int {
 	return len(a) - len(b)
 }
 
-// pageCursor is the end of a page of results.
+// pageCursor is the position after a page of results: a file's name, and a line.
 type pageCursor struct {
 	name string
 	line int
 }
 
-// String encodes the cursor in safe characters.
+// String returns the cursor as text, with special characters escaped.
 func (c pageCursor) String() string {
 	return strconv.Itoa(c.line) + ":" + strings.ReplaceAll(url.PathEscape(c.name), "%2F", "/")
 }
@@ -55,14 +55,15 @@ func parseCursor(s string) (pageCursor, error) {
 	return pageCursor{name, n}, nil
 }
 
-// matchingFile is a file with matches.
+// matchingFile is a file with its number of matching lines.
 type matchingFile struct {
 	name  string
 	lines int // 0 if not known
 }
 
-// firstFiles keeps the first files in order that fit into the answer, and counts all. It may be used concurrently.
-type firstFiles struct {
+// pageCollector collects the first files, in order, that fit into a page, and counts all files. It may be used
+// concurrently.
+type pageCollector struct {
 	limit int // matches, or files
 	files bool
 	from  pageCursor
@@ -75,7 +76,7 @@ type firstFiles struct {
 	left  int // files that are not kept though they come after the cursor
 }
 
-func (f *firstFiles) addFile(name string, lines int) {
+func (f *pageCollector) addFile(name string, lines int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.count++
@@ -93,27 +94,27 @@ func (f *firstFiles) addFile(name string, lines int) {
 		lines = 0 // how many of them come after the cursor is not known
 	}
 	heap.Push(&f.kept, matchingFile{name, lines})
-	f.held += f.resultSlots(lines)
+	f.held += f.minResults(lines)
 	// One file more than is needed is kept: whether there is a next page can be told from it.
-	for f.held-f.resultSlots(f.kept[0].lines) > f.limit && len(f.kept) > 1 {
+	for f.held-f.minResults(f.kept[0].lines) > f.limit && len(f.kept) > 1 {
 		out := heap.Pop(&f.kept).(matchingFile)
-		f.held -= f.resultSlots(out.lines)
+		f.held -= f.minResults(out.lines)
 		f.left++
 	}
 }
 
-func (f *firstFiles) isFull() bool { return len(f.kept) > 0 && f.held > f.limit }
+func (f *pageCollector) isFull() bool { return len(f.kept) > 0 && f.held > f.limit }
 
-// resultSlots returns how many results a file takes at least.
-func (f *firstFiles) resultSlots(lines int) int {
+// minResults returns the minimum number of results for a file.
+func (f *pageCollector) minResults(lines int) int {
 	if f.files {
 		return 1
 	}
 	return max(lines, 1)
 }
 
-// sortedFiles returns the kept files in order.
-func (f *firstFiles) sortedFiles() []matchingFile {
+// sortedFiles returns the collected files in order.
+func (f *pageCollector) sortedFiles() []matchingFile {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	out := slices.Clone(f.kept)
@@ -121,17 +122,17 @@ func (f *firstFiles) sortedFiles() []matchingFile {
 	return out
 }
 
-// fileHeap is a heap with the last file on top.
+// fileHeap is a heap of files with the last one, in result order, on top.
 type fileHeap []matchingFile
 
 func (h fileHeap) Len() int           { return len(h) }
 func (h fileHeap) Less(i, j int) bool { return compareNames(h[i].name, h[j].name) > 0 }
 func (h fileHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 
-// Push is for heap's use.
+// Push implements [heap.Interface].
 func (h *fileHeap) Push(x any) { *h = append(*h, x.(matchingFile)) }
 
-// Pop is for heap's use.
+// Pop implements [heap.Interface].
 func (h *fileHeap) Pop() any {
 	last := (*h)[len(*h)-1]
 	*h = (*h)[:len(*h)-1]

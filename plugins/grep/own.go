@@ -13,16 +13,16 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// builtinEngine searches without a program.
+// builtinEngine searches files in this process, without a program.
 type builtinEngine struct{}
 
-func (builtinEngine) name() string          { return "built-in" }
-func (builtinEngine) takes(*grepQuery) bool { return true }
+func (builtinEngine) name() string             { return "built-in" }
+func (builtinEngine) supports(*grepQuery) bool { return true }
 
-// maxFileBytes limits files searched without a program.
+// maxFileBytes limits the size of files that the plugin searches itself.
 const maxFileBytes = 64 << 20
 
-func (builtinEngine) files(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery, found func(string, int)) (engineStats,
+func (builtinEngine) findFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery, found func(string, int)) (engineStats,
 	error) {
 	var t engineStats
 	var mu sync.Mutex
@@ -31,7 +31,7 @@ func (builtinEngine) files(ctx context.Context, w *workspace.Workspace, path str
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for name := range names {
-				data, err := readFile(w, joinPath(path, name))
+				data, err := readSearchedFile(w, joinPath(path, name))
 				searched := false
 				mu.Lock()
 				switch {
@@ -40,7 +40,7 @@ func (builtinEngine) files(ctx context.Context, w *workspace.Workspace, path str
 				case errors.Is(err, fs.ErrPermission):
 					t.closed++
 				case err != nil: // gone
-				case !q.text && isBinary(data):
+				case !q.text && containsNUL(data):
 					t.binary++
 				default:
 					t.searched++
@@ -68,10 +68,10 @@ func (builtinEngine) files(ctx context.Context, w *workspace.Workspace, path str
 	return t, err
 }
 
-// countMatches counts matching lines, or matches across lines.
+// countMatches returns the number of matching lines, or of matches across lines.
 func (q *grepQuery) countMatches(data []byte) int {
 	if q.multiline {
-		return len(q.findMatches(data))
+		return len(q.findMultilineMatches(data))
 	}
 	n := 0
 	for line := range bytes.Lines(data) {
@@ -82,8 +82,8 @@ func (q *grepQuery) countMatches(data []byte) int {
 	return n
 }
 
-// findMatches finds matches across lines, except an empty one after the last line break.
-func (q *grepQuery) findMatches(data []byte) [][]int {
+// findMultilineMatches returns the offsets of matches across lines, without an empty match after the last line break.
+func (q *grepQuery) findMultilineMatches(data []byte) [][]int {
 	all := q.re.FindAllIndex(data, -1)
 	if n := len(all); n > 0 && all[n-1][0] == len(data) && (len(data) == 0 || data[len(data)-1] == '\n') {
 		all = all[:n-1]
@@ -91,8 +91,8 @@ func (q *grepQuery) findMatches(data []byte) [][]int {
 	return all
 }
 
-// readFile reads a file of limited size.
-func readFile(w *workspace.Workspace, path string) ([]byte, error) {
+// readSearchedFile reads a file of at most maxFileBytes.
+func readSearchedFile(w *workspace.Workspace, path string) ([]byte, error) {
 	f, err := w.Open(path)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ func FuzzCounted(f *testing.F) {
 	f.Add("./a\x00x\n")
 	f.Fuzz(func(t *testing.T, out string) {
 		var names []string
-		err := parseCounts(strings.NewReader(out), func(name string, lines int) {
+		err := parseCountRecords(strings.NewReader(out), func(name string, lines int) {
 			if strings.ContainsRune(name, 0) || lines < 0 {
 				t.Errorf("%q has %d lines", name, lines)
 			}
@@ -64,8 +64,8 @@ func FuzzIgnore(f *testing.F) {
 	f.Add("*.log\n!a.log\n/b/\n", "/w/a.log")
 	f.Add("[\n{\n\\\n**", "/w/x/y")
 	f.Fuzz(func(_ *testing.T, rules, name string) {
-		var none *ignore.Chain
-		chain := none.Below("/w", ignore.Parse(rules))
+		var none *ignore.RuleChain
+		chain := none.Extend("/w", ignore.ParseRules(rules))
 		chain.Decide("/w/d", name, false)
 		chain.Decide("/w", name, true)
 	})
@@ -82,7 +82,7 @@ func TestAGlobThatWouldTakeForEverIsRefused(t *testing.T) {
 		strings.Repeat("{", maxGlob+1):            "bytes long",
 		"":                                        "is not a glob",
 	} {
-		err := checkGlob("pattern", glob)
+		err := validateGlob("pattern", glob)
 		switch {
 		case strings.HasPrefix(glob, "{a,{a"):
 			if err == nil {

@@ -16,15 +16,15 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// searchProgram is an installed search program.
+// searchProgram is the program of a search engine.
 type searchProgram struct {
 	path     string
 	launcher *isolation.Isolation
 }
 
-// runProgram starts the program in an open directory and passes its output to parse. It ends with the context.
+// runProgram runs the program in an open directory and passes its output to parse. The program ends with the context.
 func (p *searchProgram) runProgram(ctx context.Context, w *workspace.Workspace, path string, args, env []string,
-	parse func(io.Reader) error) (exit int, said stderrText, err error) {
+	parse func(io.Reader) error) (exit int, said programErrors, err error) {
 	dir, err := w.OpenDir(path)
 	if err != nil {
 		return 0, said, err
@@ -54,7 +54,7 @@ func (p *searchProgram) runProgram(ctx context.Context, w *workspace.Workspace, 
 	}
 	defer process.Kill()
 	defer context.AfterFunc(ctx, process.Kill)()
-	words := make(chan stderrText, 1)
+	words := make(chan programErrors, 1)
 	go func() { words <- readStderr(errors) }()
 	err = parse(out)
 	if ctx.Err() != nil {
@@ -71,18 +71,18 @@ func (p *searchProgram) runProgram(ctx context.Context, w *workspace.Workspace, 
 	return ended.Code, <-words, nil
 }
 
-// stderrText is a program's error output.
-type stderrText struct {
+// programErrors is the beginning of a program's standard error.
+type programErrors struct {
 	first  string // the beginning, without those that are counted
 	closed int    // how many files and directories it may not read
 }
 
-// maxStderrBytes limits it.
+// maxStderrBytes limits the kept standard error of a program.
 const maxStderrBytes = 8 << 10
 
-// readStderr reads everything, so that the program never blocks.
-func readStderr(r io.Reader) stderrText {
-	var c stderrText
+// readStderr reads standard error to its end, so that the program never blocks, and keeps the beginning.
+func readStderr(r io.Reader) programErrors {
+	var c programErrors
 	var kept strings.Builder
 	lines := bufio.NewReaderSize(r, maxStderrBytes)
 	for {

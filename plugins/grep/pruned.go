@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// excludedPaths are paths the search program should skip. It is told of as many as possible, and its results for the
+// excludedPaths are paths that a search program should skip. As many as possible are passed as globs. Results for the
 // others are dropped.
 type excludedPaths struct {
 	mu    sync.Mutex
@@ -30,8 +30,8 @@ func (p *excludedPaths) addPath(name string, dir bool) {
 	}
 }
 
-// containsPath reports whether a file, or a directory above it, is excluded.
-func (p *excludedPaths) containsPath(name string) bool {
+// excludes reports whether a file or a directory above it is excluded.
+func (p *excludedPaths) excludes(name string) bool {
 	if len(p.names) == 0 {
 		return false
 	}
@@ -43,10 +43,10 @@ func (p *excludedPaths) containsPath(name string) bool {
 	return p.names[name]
 }
 
-// maxGlobBytes limits the globs on a command line.
+// maxGlobBytes limits the globs in the arguments of one process.
 const maxGlobBytes = 256 << 10
 
-// ripgrepGlobs returns the paths as globs for ripgrep, directories first.
+// ripgrepGlobs returns globs for ripgrep that exclude the paths, directories first.
 func (p *excludedPaths) ripgrepGlobs() (globs []string) {
 	size := 0
 	for _, names := range [][]string{p.dirs, p.files} {
@@ -62,7 +62,7 @@ func (p *excludedPaths) ripgrepGlobs() (globs []string) {
 	return globs
 }
 
-// literalGlob returns a glob that matches only a name; none for names that end with a space or are not UTF-8.
+// literalGlob returns a glob that matches only a name. ok is false for names that end with a space or are not UTF-8.
 func literalGlob(name string) (string, bool) {
 	last, _ := utf8.DecodeLastRuneInString(name)
 	if !utf8.ValidString(name) || unicode.IsSpace(last) {

@@ -13,7 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
-// grepQuery is a checked and compiled search.
+// grepQuery is a validated and compiled search.
 type grepQuery struct {
 	pattern   string         // as it was given
 	ended     string         // the same, with $ before \r\n too
@@ -29,8 +29,7 @@ type grepQuery struct {
 	text      bool // take every file for text
 }
 
-// newGrepQuery checks and compiles a pattern in the syntax of Go's regexp package, RE2; ripgrepPattern translates the
-// differences for ripgrep.
+// newGrepQuery validates the arguments and compiles the pattern, which has the RE2 syntax of Go's regexp package.
 func newGrepQuery(in *grepInput) (*grepQuery, error) {
 	q := &grepQuery{
 		pattern:   in.Pattern,
@@ -58,7 +57,7 @@ func newGrepQuery(in *grepInput) (*grepQuery, error) {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "include is not a glob: %q", q.include).WithHint(globHint)
 	}
 	if q.include != "" {
-		if err := checkGlob("include", q.include); err != nil {
+		if err := validateGlob("include", q.include); err != nil {
 			return nil, err
 		}
 	}
@@ -67,42 +66,42 @@ func newGrepQuery(in *grepInput) (*grepQuery, error) {
 		return nil, err
 	}
 	if q.ended = q.pattern; !q.fixed {
-		q.ended = withCRLFEnds(q.pattern, q.multiline)
+		q.ended = allowCRLF(q.pattern, q.multiline)
 	}
 	if q.re, err = q.compilePattern(); err != nil {
 		return nil, err
 	}
 	if !q.multiline && !q.fixed {
-		return q, checkOneLine(q.pattern)
+		return q, checkSingleLine(q.pattern)
 	}
 	return q, nil
 }
 
-// checkOneLine refuses a pattern with a line break or NUL, for which engines differ.
-func checkOneLine(pattern string) error {
+// checkSingleLine refuses a pattern with a line break or NUL, which engines treat differently.
+func checkSingleLine(pattern string) error {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
 		return nil //nolint:nilerr // it was compiled, so it is a pattern
 	}
 	switch {
-	case containsRune(parsed, '\n'):
+	case containsLiteral(parsed, '\n'):
 		return sdk.Errorf(sdk.InvalidArgument, "the pattern asks for a line break; lines are searched one by one").
 			WithHint("multiline searches across lines")
-	case containsRune(parsed, 0):
+	case containsLiteral(parsed, 0):
 		return sdk.Errorf(sdk.InvalidArgument, "the pattern asks for a NUL byte, which no text has")
 	}
 	return nil
 }
 
-// containsRune reports whether a pattern contains a literal character.
-func containsRune(re *syntax.Regexp, char rune) bool {
+// containsLiteral reports whether a pattern contains a literal character.
+func containsLiteral(re *syntax.Regexp, char rune) bool {
 	if re.Op == syntax.OpLiteral && slices.Contains(re.Rune, char) {
 		return true
 	}
-	return slices.ContainsFunc(re.Sub, func(part *syntax.Regexp) bool { return containsRune(part, char) })
+	return slices.ContainsFunc(re.Sub, func(part *syntax.Regexp) bool { return containsLiteral(part, char) })
 }
 
-// maxPatternBytes limits a pattern.
+// maxPatternBytes limits the length of a pattern.
 const maxPatternBytes = 4096
 
 func (q *grepQuery) compilePattern() (*regexp.Regexp, error) {
@@ -124,11 +123,11 @@ func (q *grepQuery) compilePattern() (*regexp.Regexp, error) {
 	if err == nil {
 		return re, nil
 	}
-	return nil, patternError(q.pattern, err)
+	return nil, explainPatternError(q.pattern, err)
 }
 
-// patternError says what is wrong with a pattern, and where.
-func patternError(pattern string, err error) error {
+// explainPatternError returns an error with the invalid part of a pattern and its offset.
+func explainPatternError(pattern string, err error) error {
 	var wrong *syntax.Error
 	if !errors.As(err, &wrong) {
 		return sdk.Errorf(sdk.InvalidArgument, "the pattern is not a regular expression: %v", err)
@@ -147,11 +146,11 @@ func patternError(pattern string, err error) error {
 	return e
 }
 
-// whitespaceClass is what Go's regexp package makes of \s. Where only a letter follows, ripgrep looks for each of these few
-// with the letter first, and finds one in nearly every line. One more makes them too many for that; no text has a NUL.
+// whitespaceClass is \s of Go's regexp package plus NUL, which no text has. With one more character, ripgrep does not
+// search for each possible prefix; such a search would find one in nearly every line.
 const whitespaceClass = `[\t\n\f\r ]`
 
-// ripgrepPattern returns the pattern for ripgrep, with classes that differ, such as \w, written out.
+// ripgrepPattern returns the pattern in ripgrep's syntax, with classes that differ, such as \w, written out.
 func (q *grepQuery) ripgrepPattern() string {
 	if q.fixed || !strings.ContainsAny(q.ended, `\[{`) {
 		return q.ended
@@ -192,24 +191,24 @@ func (q *grepQuery) ripgrepPattern() string {
 	return b.String()
 }
 
-// matchesFile reports whether to search a file with a name relative to the searched directory.
+// matchesFile reports whether the query includes a file. The name is relative to the searched directory.
 func (q *grepQuery) matchesFile(name string) bool {
-	if q.include != "" && !matchesName(q.include, name) {
+	if q.include != "" && !matchesGlob(q.include, name) {
 		return false
 	}
 	if q.globs == nil {
 		return true
 	}
 	for _, glob := range q.globs {
-		if matchesName(glob, name) {
+		if matchesGlob(glob, name) {
 			return true
 		}
 	}
 	return false
 }
 
-// matchesName reports whether a glob matches a name: its last element, or the whole name if the glob has a slash.
-func matchesName(glob, name string) bool {
+// matchesGlob reports whether a glob matches a name: its last element, or the whole name if the glob has a slash.
+func matchesGlob(glob, name string) bool {
 	if rest, ok := strings.CutPrefix(glob, "**/"); ok && !strings.Contains(rest, "/") {
 		glob = rest // at any depth, which is what it means without
 	}
@@ -219,9 +218,8 @@ func matchesName(glob, name string) bool {
 	return doublestar.MatchUnvalidated(strings.TrimPrefix(glob, "/"), name)
 }
 
-// withCRLFEnds returns a pattern whose $ also matches before \r
-// , the same for all engines.
-func withCRLFEnds(pattern string, multiline bool) string {
+// allowCRLF returns a pattern whose $ also matches before \r, so that all engines agree.
+func allowCRLF(pattern string, multiline bool) string {
 	if !strings.Contains(pattern, "$") {
 		return pattern
 	}
@@ -230,13 +228,13 @@ func withCRLFEnds(pattern string, multiline bool) string {
 	if err != nil {
 		return pattern // which is told when it is compiled
 	}
-	return allowCR(parsed, multiline).String()
+	return insertOptionalCR(parsed, multiline).String()
 }
 
-// allowCR allows a carriage return before each end of a line.
-func allowCR(re *syntax.Regexp, multiline bool) *syntax.Regexp {
+// insertOptionalCR inserts an optional carriage return before each end of a line in a pattern.
+func insertOptionalCR(re *syntax.Regexp, multiline bool) *syntax.Regexp {
 	for i, part := range re.Sub {
-		re.Sub[i] = allowCR(part, multiline)
+		re.Sub[i] = insertOptionalCR(part, multiline)
 	}
 	dollar := re.Op == syntax.OpEndText && re.Flags&syntax.WasDollar != 0 // (?-m:$)
 	if re.Op != syntax.OpEndLine && (!dollar || multiline) {
@@ -249,8 +247,8 @@ func allowCR(re *syntax.Regexp, multiline bool) *syntax.Regexp {
 	return &syntax.Regexp{Op: syntax.OpConcat, Flags: flags, Sub: []*syntax.Regexp{perhaps, end}}
 }
 
-// posixCRLFEnds does the same to a portable pattern.
-func posixCRLFEnds(pattern string) string {
+// allowPosixCRLF is like allowCRLF for a portable pattern.
+func allowPosixCRLF(pattern string) string {
 	var b strings.Builder
 	for i := 0; i < len(pattern); i++ {
 		switch c := pattern[i]; {

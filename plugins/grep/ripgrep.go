@@ -14,13 +14,14 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// ripgrepEngine uses ripgrep.
+// ripgrepEngine runs ripgrep.
 type ripgrepEngine struct{ searchProgram }
 
-func (*ripgrepEngine) name() string          { return "ripgrep" }
-func (*ripgrepEngine) takes(*grepQuery) bool { return true }
+func (*ripgrepEngine) name() string             { return "ripgrep" }
+func (*ripgrepEngine) supports(*grepQuery) bool { return true }
 
-// arguments never let a pattern or a name be taken for an option, nor a configuration file have a say.
+// arguments returns ripgrep's arguments. A pattern or name can't act as an option, and configuration files are
+// ignored.
 func (*ripgrepEngine) arguments(q *grepQuery) []string {
 	args := []string{
 		"--no-config", "--color=never", "--no-ignore", "--null", "--with-filename", "--no-follow", "--sort=none", "--count",
@@ -45,7 +46,7 @@ func (*ripgrepEngine) arguments(q *grepQuery) []string {
 	return append(args, "--regexp="+q.ripgrepPattern())
 }
 
-// nameGlobs returns globs that match all names the query wants, and perhaps more.
+// nameGlobs returns globs that match all included names, and possibly others.
 func nameGlobs(q *grepQuery) []string {
 	if q.include != "" && !strings.Contains(q.include, "/") {
 		return []string{q.include}
@@ -53,7 +54,7 @@ func nameGlobs(q *grepQuery) []string {
 	return q.globs
 }
 
-func (r *ripgrepEngine) files(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery,
+func (r *ripgrepEngine) findFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery,
 	found func(string, int)) (engineStats, error) {
 	var t engineStats
 	var left excludedPaths
@@ -69,9 +70,9 @@ func (r *ripgrepEngine) files(ctx context.Context, w *workspace.Workspace, path 
 	}
 	t.searched = int(wanted.Load())
 	args := append(append(r.arguments(q), left.ripgrepGlobs()...), "--", "./")
-	exit, said, err := r.runProgram(ctx, w, path, args, programEnvironment(), func(out io.Reader) error {
-		return parseCounts(out, func(name string, lines int) {
-			if name = strings.TrimPrefix(name, "./"); lines == 0 || !q.matchesFile(name) || left.containsPath(name) {
+	exit, said, err := r.runProgram(ctx, w, path, args, searchEnvironment(), func(out io.Reader) error {
+		return parseCountRecords(out, func(name string, lines int) {
+			if name = strings.TrimPrefix(name, "./"); lines == 0 || !q.matchesFile(name) || left.excludes(name) {
 				return
 			}
 			if q.multiline {
@@ -97,8 +98,8 @@ func (r *ripgrepEngine) files(ctx context.Context, w *workspace.Workspace, path 
 	return t, nil
 }
 
-// programEnvironment returns a search program's environment: only the location of git's global ignore file.
-func programEnvironment() []string {
+// searchEnvironment returns the environment of a search program, which only tells where git's global ignore file is.
+func searchEnvironment() []string {
 	env := []string{"LC_ALL=C.UTF-8", "PATH=/usr/bin:/bin"}
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME"} {
 		if value := os.Getenv(name); value != "" {
@@ -108,21 +109,21 @@ func programEnvironment() []string {
 	return env
 }
 
-// errTruncated is the error of output that ends inside a record.
+// errTruncated is the error for output that ends inside a record.
 var errTruncated = errors.New("the search program's output ends too early")
 
-// parseCounts parses records of name, NUL, number and newline, which names can't imitate.
-func parseCounts(out io.Reader, found func(name string, lines int)) error {
+// parseCountRecords parses records of name, NUL, number and newline. A file name can't imitate a record.
+func parseCountRecords(out io.Reader, found func(name string, lines int)) error {
 	r := bufio.NewReaderSize(out, 64<<10)
 	for {
-		name, err := readUntil(r, 0)
+		name, err := readField(r, 0)
 		if errors.Is(err, io.EOF) && name == "" {
 			return nil
 		}
 		if err != nil {
 			return errTruncated
 		}
-		number, err := readUntil(r, '\n')
+		number, err := readField(r, '\n')
 		n, wrong := strconv.Atoi(number)
 		if err != nil || wrong != nil || n < 0 {
 			return errTruncated
@@ -131,16 +132,16 @@ func parseCounts(out io.Reader, found func(name string, lines int)) error {
 	}
 }
 
-// maxRecordBytes limits a part of a record.
-const maxRecordBytes = 64 << 10
+// maxFieldBytes limits the name or number in a record.
+const maxFieldBytes = 64 << 10
 
-// readUntil reads up to a byte, without it.
-func readUntil(r *bufio.Reader, end byte) (string, error) {
+// readField reads up to a byte and returns the data before it.
+func readField(r *bufio.Reader, end byte) (string, error) {
 	var whole []byte
 	for {
 		part, err := r.ReadSlice(end)
 		whole = append(whole, part...)
-		if len(whole) > maxRecordBytes {
+		if len(whole) > maxFieldBytes {
 			return "", errTruncated
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {

@@ -8,8 +8,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// binaryScanner finds binary files while a program that does not report them searches. It inspects files with
-// suspicious names, so its count is a minimum.
+// binaryScanner counts binary files while a program searches that does not report them. It reads only files with
+// suspicious names, so the count is a minimum.
 type binaryScanner struct {
 	w     *workspace.Workspace
 	path  string
@@ -24,12 +24,12 @@ type binaryScanner struct {
 	done    sync.WaitGroup
 }
 
-// maxScannedFiles limits the inspected files.
+// maxScannedFiles limits the number of files that a binaryScanner reads.
 const maxScannedFiles = 500
 
-// addFile takes a name that the search comes by.
+// addFile queues a file if its name is suspicious.
 func (s *binaryScanner) addFile(name string) {
-	if s.query.text || !maybeBinary(name) {
+	if s.query.text || !hasBinaryExtension(name) {
 		return
 	}
 	s.mu.Lock()
@@ -44,7 +44,7 @@ func (s *binaryScanner) addFile(name string) {
 	}
 }
 
-// scanFiles looks into all that was added.
+// scanFiles reads the queued files and counts the binary ones.
 func (s *binaryScanner) scanFiles() {
 	for {
 		s.mu.Lock()
@@ -56,7 +56,7 @@ func (s *binaryScanner) scanFiles() {
 		name := s.names[s.next]
 		s.next++
 		s.mu.Unlock()
-		if head, err := readHead(s.w, joinPath(s.path, name)); err == nil && isBinary(head) {
+		if head, err := readFileHead(s.w, joinPath(s.path, name)); err == nil && containsNUL(head) {
 			s.mu.Lock()
 			s.binary++
 			s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *binaryScanner) scanFiles() {
 	}
 }
 
-// stopScan waits for running checks, and returns the number of binary files.
+// stopScan waits for running reads, and returns the number of binary files.
 func (s *binaryScanner) stopScan() int {
 	s.mu.Lock()
 	s.ended = true
@@ -73,8 +73,8 @@ func (s *binaryScanner) stopScan() int {
 	return s.binary
 }
 
-// maybeBinary reports whether a name has no extension, or one of binary files.
-func maybeBinary(name string) bool {
+// hasBinaryExtension reports whether a name has no extension, or the extension of a binary file type.
+func hasBinaryExtension(name string) bool {
 	switch extension := strings.ToLower(strings.TrimPrefix(filepath.Ext(name), ".")); extension {
 	case "", "a", "avi", "bin", "bmp", "bz2", "class", "dat", "db", "dll", "dylib", "eot", "exe", "flac", "gif", "gz",
 		"ico", "iso",

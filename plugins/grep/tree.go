@@ -19,8 +19,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// treeWalker lists files in directories and applies ignore rules. Search programs are not used for that: they don't
-// count skipped files, and a FIFO as ignore file would block them.
+// treeWalker lists files in directories and applies ignore rules. Search programs can't do that: they don't count
+// skipped files, and a FIFO as ignore file would block them.
 type treeWalker struct {
 	w         *workspace.Workspace
 	path      string // where to begin
@@ -39,8 +39,8 @@ type treeWalker struct {
 	oddities []string
 }
 
-// ignoreRules are the rules in a directory. Those for search programs override git's.
-type ignoreRules struct{ search, git *ignore.Chain }
+// ignoreRules are the ignore rules that apply in a directory. Rules for search programs override git's.
+type ignoreRules struct{ search, git *ignore.RuleChain }
 
 func (r ignoreRules) isIgnored(in, base string, dir bool) bool {
 	if ignored, decided := r.search.Decide(in, base, dir); decided {
@@ -56,7 +56,7 @@ const (
 	searchRules = ".rgignore"
 )
 
-// gitDir is version control's own directory, which is never searched.
+// gitDir is git's own directory, which is never searched.
 const gitDir = ".git"
 
 func (t *treeWalker) walkTree(ctx context.Context) error {
@@ -69,14 +69,14 @@ func (t *treeWalker) walkTree(ctx context.Context) error {
 		return err
 	}
 	if t.ignore {
-		t.chains["."] = t.rulesAbove()
+		t.chains["."] = t.parentRules()
 	}
 	t.pending = 1
 	return t.w.ScanDirs(ctx, t.path, t.visitDir)
 }
 
 func (t *treeWalker) visitDir(dir string, entries []fs.DirEntry) (into []string, err error) {
-	here, in := t.rulesIn(dir, entries), filepath.Join(t.abs, dir)
+	here, in := t.directoryRules(dir, entries), filepath.Join(t.abs, dir)
 	for _, e := range entries {
 		name := e.Name()
 		if dir != "." {
@@ -113,8 +113,8 @@ func (t *treeWalker) visitDir(dir string, entries []fs.DirEntry) (into []string,
 	return into, nil
 }
 
-// rulesIn returns the rules in a directory: the parent's and its own.
-func (t *treeWalker) rulesIn(dir string, entries []fs.DirEntry) ignoreRules {
+// directoryRules returns the rules in a directory: those of its parent and its own.
+func (t *treeWalker) directoryRules(dir string, entries []fs.DirEntry) ignoreRules {
 	if !t.ignore {
 		return ignoreRules{}
 	}
@@ -133,16 +133,17 @@ func (t *treeWalker) rulesIn(dir string, entries []fs.DirEntry) ignoreRules {
 		r.git = t.repositoryRules(here) // another repository: the rules above end here
 	}
 	if has[gitRules] {
-		r.git = r.git.Below(here, t.readIgnoreFile(filepath.Join(here, gitRules)))
+		r.git = r.git.Extend(here, t.readIgnoreFile(filepath.Join(here, gitRules)))
 	}
 	if has[searchRules] {
-		r.search = r.search.Below(here, t.readIgnoreFile(filepath.Join(here, searchRules)))
+		r.search = r.search.Extend(here, t.readIgnoreFile(filepath.Join(here, searchRules)))
 	}
 	return r
 }
 
-// rulesAbove returns the readable rules above the searched directory; git's up to the top of the repository.
-func (t *treeWalker) rulesAbove() ignoreRules {
+// parentRules returns the rules in the directories above the searched one; git's rules only up to the root of the
+// repository.
+func (t *treeWalker) parentRules() ignoreRules {
 	var dirs []string // from the nearest
 	for at := t.abs; at != filepath.Dir(at); {
 		at = filepath.Dir(at)
@@ -157,7 +158,7 @@ func (t *treeWalker) rulesAbove() ignoreRules {
 	}
 	var r ignoreRules
 	for _, dir := range slices.Backward(dirs) {
-		r.search = r.search.Below(dir, t.readIgnoreFile(filepath.Join(dir, searchRules)))
+		r.search = r.search.Extend(dir, t.readIgnoreFile(filepath.Join(dir, searchRules)))
 	}
 	if top == 0 {
 		r.git = t.repositoryRules(t.abs)
@@ -165,26 +166,27 @@ func (t *treeWalker) rulesAbove() ignoreRules {
 	}
 	r.git = t.repositoryRules(dirs[top-1])
 	for _, dir := range slices.Backward(dirs[:top]) {
-		r.git = r.git.Below(dir, t.readIgnoreFile(filepath.Join(dir, gitRules)))
+		r.git = r.git.Extend(dir, t.readIgnoreFile(filepath.Join(dir, gitRules)))
 	}
 	return r
 }
 
-// repositoryRules returns the weakest rules: the repository's info/exclude, and the user's.
-func (t *treeWalker) repositoryRules(dir string) *ignore.Chain {
-	lists := []ignore.List{t.readIgnoreFile(filepath.Join(dir, gitDir, "info", "exclude"))}
-	if global := t.globalIgnoreFile(); global != "" {
+// repositoryRules returns git's rules with the lowest rank: the repository's info/exclude, and the user's ignore
+// file.
+func (t *treeWalker) repositoryRules(dir string) *ignore.RuleChain {
+	lists := []ignore.RuleList{t.readIgnoreFile(filepath.Join(dir, gitDir, "info", "exclude"))}
+	if global := t.userIgnoreFile(); global != "" {
 		lists = append(lists, t.readIgnoreFile(global))
 	}
-	var none *ignore.Chain
-	return none.Below(dir, lists...)
+	var none *ignore.RuleChain
+	return none.Extend(dir, lists...)
 }
 
 // excludesFilePattern matches core.excludesFile in git's configuration.
 var excludesFilePattern = lazyregexp.New(`(?im)^\s*excludesfile\s*=\s*"?\s*(\S+?)\s*"?\s*$`)
 
-// globalIgnoreFile returns the path of the user's ignore file, readable or not.
-func (t *treeWalker) globalIgnoreFile() string {
+// userIgnoreFile returns the path of the user's global ignore file, which may be missing.
+func (t *treeWalker) userIgnoreFile() string {
 	home := os.Getenv("HOME")
 	config := os.Getenv("XDG_CONFIG_HOME")
 	if config == "" && home != "" {
@@ -208,8 +210,8 @@ func (t *treeWalker) globalIgnoreFile() string {
 	return filepath.Join(config, "git", "ignore")
 }
 
-// walkFiles calls found with the name of each file to search, and counts skipped ones. left, which may be nil, receives
-// those. Both are called concurrently.
+// walkFiles calls found with the name of each file to search, and counts ignored files. skipped, which may be nil, is
+// called with the ignored names. Both are called concurrently.
 func (q *grepQuery) walkFiles(ctx context.Context, w *workspace.Workspace, path string, t *engineStats, found func(name string),
 	left func(name string, dir bool)) error {
 	var count atomic.Int64
@@ -242,12 +244,12 @@ func (q *grepQuery) walkFiles(ctx context.Context, w *workspace.Workspace, path 
 	return err
 }
 
-// maxIgnoreBytes limits an ignore file.
+// maxIgnoreBytes limits the size of an ignore file.
 const maxIgnoreBytes = 1 << 20
 
-// ignoreFileProblem returns a problem of an ignore file, such as a FIFO, a link to a device or a huge file; "" if
-// usable or missing.
-func (t *treeWalker) ignoreFileProblem(path string) string {
+// checkIgnoreFile returns the reason why an ignore file is not read, such as a FIFO or a huge file; empty if it can
+// be read or is missing.
+func (t *treeWalker) checkIgnoreFile(path string) string {
 	info, err := t.w.Stat(path)
 	switch {
 	case errors.Is(err, workspace.Refused):
@@ -267,29 +269,29 @@ func (t *treeWalker) ignoreFileProblem(path string) string {
 	return ""
 }
 
-// maxNotes limits the notes about ignore files.
-const maxNotes = 5
+// maxIgnoreNotes limits the notes about ignore files.
+const maxIgnoreNotes = 5
 
-// readIgnoreFile reads an ignore file; a missing, unusable or unreadable one has no rules.
-func (t *treeWalker) readIgnoreFile(name string) ignore.List {
-	if why := t.ignoreFileProblem(name); why != "" {
+// readIgnoreFile returns the rules in an ignore file; none if the file can't be read.
+func (t *treeWalker) readIgnoreFile(name string) ignore.RuleList {
+	if why := t.checkIgnoreFile(name); why != "" {
 		t.mu.Lock()
 		t.oddities = append(t.oddities, why)
 		t.mu.Unlock()
-		return ignore.List{}
+		return ignore.RuleList{}
 	}
 	text, err := t.w.ReadFile(name)
 	if err != nil || len(text) > maxIgnoreBytes {
-		return ignore.List{}
+		return ignore.RuleList{}
 	}
-	return ignore.Parse(string(text))
+	return ignore.ParseRules(string(text))
 }
 
-// ignoreNotes returns the problems of ignore files, sorted.
+// ignoreNotes returns the notes about ignore files that were not read, sorted.
 func (t *treeWalker) ignoreNotes() []string {
 	all := slices.Compact(slices.Sorted(slices.Values(t.oddities)))
-	if more := len(all) - maxNotes; more > 0 {
-		all = append(all[:maxNotes], fmt.Sprintf("and so were %d more", more))
+	if more := len(all) - maxIgnoreNotes; more > 0 {
+		all = append(all[:maxIgnoreNotes], fmt.Sprintf("and so were %d more", more))
 	}
 	return all
 }

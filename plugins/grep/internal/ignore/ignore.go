@@ -11,12 +11,12 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// List is the rules of one file. The zero value has none.
-type List struct {
+// RuleList is the list of rules in one ignore file. The zero value has no rules.
+type RuleList struct {
 	rules []ignoreRule
 }
 
-// ignoreRule is one line.
+// ignoreRule is one rule of an ignore file.
 type ignoreRule struct {
 	glob     string // matched against the last element of a name, or the name relative to the list's directory
 	anchored bool   // the latter
@@ -25,19 +25,19 @@ type ignoreRule struct {
 	dirOnly  bool
 }
 
-// Parse reads the rules of a file. Lines that can't be rules are no rules.
-func Parse(text string) List {
-	var l List
+// ParseRules parses the text of an ignore file. Invalid lines are skipped.
+func ParseRules(text string) RuleList {
+	var l RuleList
 	for line := range strings.SplitSeq(strings.TrimPrefix(text, "\uFEFF"), "\n") {
-		if r, ok := parseLine(strings.TrimSuffix(line, "\r")); ok {
+		if r, ok := parseRule(strings.TrimSuffix(line, "\r")); ok {
 			l.rules = append(l.rules, r)
 		}
 	}
 	return l
 }
 
-func parseLine(line string) (ignoreRule, bool) {
-	line = trimSpaces(line)
+func parseRule(line string) (ignoreRule, bool) {
+	line = trimTrailingSpaces(line)
 	if line == "" || line[0] == '#' {
 		return ignoreRule{}, false
 	}
@@ -63,16 +63,16 @@ func parseLine(line string) (ignoreRule, bool) {
 	return r, doublestar.ValidatePattern(line)
 }
 
-// trimSpaces takes spaces off the end, but for one with a backslash before it.
-func trimSpaces(line string) string {
+// trimTrailingSpaces removes trailing spaces, except a space after a backslash.
+func trimTrailingSpaces(line string) string {
 	for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
 		line = line[:len(line)-1]
 	}
 	return line
 }
 
-// lastMatch returns the decision of the last matching rule.
-func (l List) lastMatch(relative, base string, dir bool) (ignored, decided bool) {
+// lastMatch returns the decision of the last rule that matches. decided is false if none matches.
+func (l RuleList) lastMatch(relative, base string, dir bool) (ignored, decided bool) {
 	for i := len(l.rules) - 1; i >= 0; i-- {
 		r := l.rules[i]
 		if r.dirOnly && !dir {
@@ -89,27 +89,26 @@ func (l List) lastMatch(relative, base string, dir bool) (ignored, decided bool)
 	return false, false
 }
 
-// Chain is the rules that hold in a directory: its own, and those of the directories above it, the nearest first.
-type Chain struct {
-	dir   string // absolute
-	lists []List // the strongest first
-	above *Chain
+// RuleChain is the chain of rules that apply in a directory: its own, then those of the directories above it.
+type RuleChain struct {
+	dir   string     // absolute
+	lists []RuleList // the strongest first
+	above *RuleChain
 }
 
-// Below returns the chain of a directory below c's, with lists of its own; the strongest comes first. c may be nil,
-// which has no rules; lists without any change nothing.
-func (c *Chain) Below(dir string, lists ...List) *Chain {
-	lists = slices.DeleteFunc(slices.Clone(lists), func(l List) bool { return len(l.rules) == 0 })
+// Extend returns the chain for a directory below, with additional lists, the strongest first. c may be nil, which has
+// no rules. Lists without rules are left out.
+func (c *RuleChain) Extend(dir string, lists ...RuleList) *RuleChain {
+	lists = slices.DeleteFunc(slices.Clone(lists), func(l RuleList) bool { return len(l.rules) == 0 })
 	if len(lists) == 0 {
 		return c
 	}
-	return &Chain{dir: dir, lists: lists, above: c}
+	return &RuleChain{dir: dir, lists: lists, above: c}
 }
 
-// Decide reports whether something in the chain's directory, or below, is ignored, and whether any rule says so or the
-// opposite; in is the absolute directory that it is in, base its name there. That a directory above it is ignored is
-// its caller's to see: nothing in it is looked at then.
-func (c *Chain) Decide(in, base string, dir bool) (ignored, decided bool) {
+// Decide reports whether a file or directory is ignored, and whether a rule decides so. in is the absolute path of
+// its parent directory, base its name. The caller must not descend into ignored directories.
+func (c *RuleChain) Decide(in, base string, dir bool) (ignored, decided bool) {
 	for ; c != nil; c = c.above {
 		relative := base
 		if in != c.dir {
