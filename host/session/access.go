@@ -16,7 +16,7 @@ type PluginAccess struct {
 	Tools  []ToolStatus
 }
 
-// ToolStatus describes an agent's access to a tool.
+// ToolStatus says whether an agent may call a tool, and which rule disables it.
 type ToolStatus struct {
 	Name    string
 	Enabled bool
@@ -46,7 +46,7 @@ func (s *Session) PluginAccess() []PluginAccess {
 	return all
 }
 
-// toolDisabledReason returns the rule that disables a tool, and the reason as a sentence.
+// toolDisabledReason returns the rule that disables a tool for the agent, and the reason as a sentence.
 func (s *Session) toolDisabledReason(c *catalog.Catalog, t *catalog.Tool) (rule, reason string) {
 	d := s.policy.DecideTool(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets)
 	if s.policy.AllowsTool(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets) {

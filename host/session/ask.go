@@ -27,12 +27,12 @@ type ApprovalQuestion struct {
 	Decision guard.Decision // why approval is needed
 }
 
-// ApprovalAsker asks a person to approve a call and reports whether they did. It blocks until they answer, and returns
-// false when the context ends.
+// ApprovalAsker asks a person to approve a call, waits for the answer, and reports whether the person approved. It
+// returns false when the context ends.
 type ApprovalAsker func(context.Context, ApprovalQuestion) bool
 
-// ElicitationForm is a form a tool asks a person to fill in, or another question for the client. The plugin wrote its
-// text, so the prompt must name the plugin.
+// ElicitationForm is a form that a tool asks a person to fill in, or another MCP question of a tool, such as a sampling
+// request. A plugin wrote the text, so the prompt must name the plugin.
 type ElicitationForm struct {
 	Kind    string          // empty for a form, or such as [pluginpb.SamplingQuestion]
 	Name    string          // identifies the question for the client; may be empty
@@ -42,11 +42,11 @@ type ElicitationForm struct {
 	Schema  json.RawMessage // an object of strings, numbers, booleans and choices
 }
 
-// FormAnswer is the answer to a form: accepted with values that fit its schema, declined, or cancelled. The values of
-// other questions are the client's result.
+// FormAnswer is the answer to an [ElicitationForm]. A form is accepted with values that fit its schema, declined, or
+// cancelled. For other questions, the values are the client's result.
 type FormAnswer = sdk.Answer
 
-// Elicitor shows forms to a person and waits for the answers. It returns an error if one can't be shown.
+// Elicitor shows forms to a person and waits for the answers. It returns an error if a form can't be shown.
 type Elicitor func(context.Context, []ElicitationForm) ([]FormAnswer, error)
 
 type (
@@ -55,12 +55,12 @@ type (
 )
 
 // WithApprovalAsker returns a context whose calls ask for approval through ask. Without an asker, calls that need
-// approval wait for [Approvals], or are refused.
+// approval wait in [Approvals], or are refused.
 func WithApprovalAsker(ctx context.Context, ask ApprovalAsker) context.Context {
 	return context.WithValue(ctx, approvalAskerKey{}, ask)
 }
 
-// WithElicitor returns a context whose calls show forms through show. Without one, tools get an error.
+// WithElicitor returns a context whose calls show forms through show. Without an Elicitor, a tool's form fails.
 func WithElicitor(ctx context.Context, show Elicitor) context.Context {
 	return context.WithValue(ctx, elicitorKey{}, show)
 }
@@ -80,11 +80,11 @@ func ElicitorOf(ctx context.Context) Elicitor {
 // maxFormBytes limits the size of a form shown to a person.
 const maxFormBytes = 64 << 10
 
-// maxQuestions limits the questions that a tool asks at once.
+// maxQuestions limits the questions in one request of a tool.
 const maxQuestions = 16
 
-// newElicitationHandler returns a function that answers a tool's questions, or nil without an Elicitor. The call's
-// timeout, that of ctx, is paused while the person answers.
+// newElicitationHandler returns a function that asks a person a tool's questions, or nil without an Elicitor. The
+// timeout of the call, which is the deadline of ctx, is paused while the person answers.
 func (s *Session) newElicitationHandler(ctx context.Context, t *catalog.Tool) func(*pluginpb.Question) *pluginpb.Answer {
 	show := ElicitorOf(ctx)
 	if show == nil {
@@ -112,7 +112,7 @@ func (s *Session) newElicitationHandler(ctx context.Context, t *catalog.Tool) fu
 	}
 }
 
-// toElicitationForms checks a tool's questions, and converts them.
+// toElicitationForms checks a tool's questions and converts them to forms.
 func (s *Session) toElicitationForms(t *catalog.Tool, questions []*pluginpb.Question) ([]ElicitationForm, error) {
 	if len(questions) > maxQuestions {
 		return nil, fmt.Errorf("a tool may ask at most %d questions at once", maxQuestions)
@@ -132,7 +132,7 @@ func (s *Session) toElicitationForms(t *catalog.Tool, questions []*pluginpb.Ques
 	return forms, nil
 }
 
-// Approvals hold calls for approval when their client can't ask a person.
+// Approvals holds calls until a person approves or denies them elsewhere, for clients that can't ask a person.
 type Approvals interface {
 	// Waits reports whether calls of an origin can wait.
 	Waits(Origin) bool
@@ -140,12 +140,12 @@ type Approvals interface {
 	Wait(context.Context, *Session, approvals.Call) (*approvals.Answer, error)
 }
 
-// canAskForApproval reports whether a person can be asked for approval.
+// canAskForApproval reports whether a person can be asked to approve a call: by the client, or while the call waits.
 func (s *Session) canAskForApproval(ctx context.Context) bool {
 	return ApprovalAskerOf(ctx) != nil || s.canWaitForApproval()
 }
 
-// canWaitForApproval reports whether calls wait for approval when the client can't ask.
+// canWaitForApproval reports whether [Approvals] holds this session's calls if the client can't ask.
 func (s *Session) canWaitForApproval() bool {
 	return s.host.approvals != nil && s.host.approvals.Waits(s.origin)
 }
@@ -157,10 +157,10 @@ type approvalResult struct {
 	approval *audit.Approval // the person's answer; nil for none
 }
 
-// waitProgressInterval is how often a waiting call sends progress. Clients give up on silent calls.
+// waitProgressInterval is how often a waiting call sends progress. Clients abort calls that send nothing.
 const waitProgressInterval = 5 * time.Second
 
-// requestApprovalWithProgress is requestApproval with progress events every waitProgressInterval.
+// requestApprovalWithProgress calls requestApproval and sends a progress event every waitProgressInterval.
 func (s *Session) requestApprovalWithProgress(ctx context.Context, q ApprovalQuestion, events func(Event)) approvalResult {
 	if ApprovalAskerOf(ctx) != nil || events == nil || q.Decision.Verdict != guard.Ask || !s.canWaitForApproval() {
 		return s.requestApproval(ctx, q)
@@ -180,8 +180,8 @@ func (s *Session) requestApprovalWithProgress(ctx context.Context, q ApprovalQue
 	}
 }
 
-// requestApproval reports whether the decision lets a call proceed. For ask, it asks the client's person or waits for
-// an approval request.
+// requestApproval reports whether a call may proceed. It returns the decision's verdict for allow and deny. For ask, it
+// asks the client's person or waits for an approval request.
 func (s *Session) requestApproval(ctx context.Context, q ApprovalQuestion) approvalResult {
 	if q.Decision.Verdict != guard.Ask {
 		return approvalResult{allowed: q.Decision.Verdict == guard.Allow}

@@ -15,7 +15,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// auditWriter writes the audit log as configured.
+// auditWriter writes audit entries, and applies the configured reaction to failures.
 type auditWriter struct {
 	home     string // empty without one
 	path     string
@@ -57,7 +57,7 @@ func openAuditWriter(cfg *config.Config, logger hclog.Logger, tell func(context.
 	return a, nil
 }
 
-// openLog returns the log, and opens it if earlier attempts failed.
+// openLog returns the log. It opens the log if earlier attempts failed.
 func (a *auditWriter) openLog() (*audit.Log, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -93,7 +93,7 @@ func (a *auditWriter) checkWritable() error {
 	return log.CheckWritable()
 }
 
-// Close closes the log and informs its witness.
+// Close closes the log and sends the last note to its witness.
 func (a *auditWriter) Close() error {
 	defer a.witness.Close()
 	a.mu.Lock()
@@ -104,7 +104,7 @@ func (a *auditWriter) Close() error {
 	return a.log.Close()
 }
 
-// auditRefusal returns the result that refuses a call because the audit log can't be written; nil if it can.
+// auditRefusal returns the result that refuses a call while the audit log can't be written; nil if it can.
 func (s *Session) auditRefusal() *Result {
 	m, err := s.host.initRuntime()
 	if err != nil || !m.audit.required {
@@ -167,7 +167,7 @@ func (a *auditWriter) unwritableLogResult(what string, err error) *Result {
 	}}
 }
 
-// approvalWord returns a person's answer as a word of the audit log.
+// approvalWord returns the word for a person's answer in the audit log: yes or no.
 func approvalWord(yes bool) string {
 	if yes {
 		return "yes"

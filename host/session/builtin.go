@@ -68,7 +68,7 @@ func builtinManifests(own []BuiltinPlugin) []*pluginpb.Manifest {
 	return all
 }
 
-// isToolOfferedTo reports whether an agent gets a tool. Tools of installed plugins are always offered.
+// isToolOfferedTo reports whether an agent gets a built-in tool. Tools of installed plugins are always offered.
 func (h *Host) isToolOfferedTo(t *catalog.Tool, agent string) bool {
 	if t.Plugin.Kind != catalog.BuiltinPlugin {
 		return true

@@ -21,7 +21,7 @@ import (
 // the result.
 const callGrace = 30 * time.Second
 
-// callArguments are a call's decoded arguments, and the sites of those the guard must check.
+// callArguments are the decoded arguments of a call, and the sites of the arguments that the guard checks.
 type callArguments struct {
 	*pluginpb.Arguments
 	claims []pluginpb.Site
@@ -61,7 +61,7 @@ func (s *Session) callTimeout() time.Duration {
 	return limits.ExecTimeout + callGrace
 }
 
-// callFailureResult returns the result of a call whose plugin did not answer.
+// callFailureResult returns the result of a call whose plugin returned no result, with a hint for the cause.
 func (s *Session) callFailureResult(ctx context.Context, t *catalog.Tool, err error) *Result {
 	var full *supervise.FullError
 	switch {

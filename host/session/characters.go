@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// SplitAtCharacters wraps events so that output is split at character boundaries only. Invalid UTF-8 becomes U+FFFD.
-// Call end after the call, to flush a partial character. With nil events it returns nil.
+// SplitAtCharacters wraps events so that pieces of output end at character boundaries. Invalid UTF-8 becomes U+FFFD.
+// The caller calls end after the call, which flushes a partial character. It returns a nil function for nil events.
 func SplitAtCharacters(events func(Event)) (whole func(Event), end func()) {
 	if events == nil {
 		return nil, func() {}
@@ -17,7 +17,8 @@ func SplitAtCharacters(events func(Event)) (whole func(Event), end func()) {
 	return c.forwardEvent, c.flushPartial
 }
 
-// partialCharacterBuffer holds back partial characters, one per stream.
+// partialCharacterBuffer forwards a call's output at character boundaries. It keeps an incomplete UTF-8 character of
+// each stream until the next piece of output completes it.
 type partialCharacterBuffer struct {
 	events func(Event)
 
@@ -59,7 +60,7 @@ func (c *partialCharacterBuffer) emitOutput(data []byte, stderr bool) {
 	}
 }
 
-// partialCharacterLength returns the length of an incomplete character at the end of data.
+// partialCharacterLength returns the length of the incomplete UTF-8 character at the end of data; 0 for none.
 func partialCharacterLength(data []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(data); n++ {
 		if last := data[len(data)-n:]; utf8.RuneStart(last[0]) {

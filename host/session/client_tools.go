@@ -12,7 +12,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// ClientToolCall is a call of a tool that a client has itself, such as Claude Code's Bash.
+// ClientToolCall is a call of a client's own tool, such as Claude Code's Bash.
 type ClientToolCall struct {
 	Tool    string         // for the audit log
 	Args    map[string]any // for the audit log
@@ -20,7 +20,7 @@ type ClientToolCall struct {
 	Actions []ClientToolAction
 }
 
-// ClientToolAction is one thing that a client's tool does.
+// ClientToolAction is one action of a client's tool: a command, an access to a path or host, or an MCP call.
 type ClientToolAction struct {
 	Kind  ClientToolActionKind
 	Value string // the command, path or host
@@ -41,7 +41,7 @@ const (
 	CallMCPTool ClientToolActionKind = "mcp"
 )
 
-// ClientToolGuardOptions describe the surroundings of a client's tools beside the agent's policy.
+// ClientToolGuardOptions describe the environment in which a client's own tools run.
 type ClientToolGuardOptions struct {
 	Sandboxed bool     // the kernel confines the client
 	Undo      bool     // undo covers its changes
@@ -51,15 +51,15 @@ type ClientToolGuardOptions struct {
 	Env       map[string]string // known variables
 }
 
-// ClientToolGuard decides on calls of a client's own tools by the agent's policy. It advises: only a sandbox confines
-// the calls. It may be used concurrently.
+// ClientToolGuard decides on calls of a client's own tools by the agent's policy. Only the client enforces the
+// decisions, or a sandbox around it. It may be used concurrently.
 type ClientToolGuard struct {
 	session *Session
 	guard   *guard.Guard
 	options ClientToolGuardOptions
 }
 
-// NewClientToolGuard returns the decisions for one client.
+// NewClientToolGuard returns the guard for the own tools of one client.
 func (s *Session) NewClientToolGuard(o ClientToolGuardOptions) (*ClientToolGuard, error) {
 	p := s.policy.GuardPolicy()
 	p.Kernel, p.Exec.Home = o.Sandboxed, o.Home
@@ -78,7 +78,7 @@ func (s *Session) NewClientToolGuard(o ClientToolGuardOptions) (*ClientToolGuard
 	return &ClientToolGuard{session: s, guard: g, options: o}, nil
 }
 
-// subtreePattern returns the pattern of a path and all paths below it.
+// subtreePattern returns a regular expression that matches a path and all paths below it.
 func subtreePattern(path string) string {
 	return "^" + regexp.QuoteMeta(filepath.Clean(path)) + "(/|$)"
 }

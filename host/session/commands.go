@@ -12,8 +12,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// configureCommandSandbox sets the sandbox of single commands: the plugin's access minus paths only the plugin needs.
-// It depends on the policy only, never on a call.
+// configureCommandSandbox sets the sandbox in which a plugin runs each command: the plugin's access without the paths
+// that only the plugin needs. It depends on the policy, never on a call.
 func (s *Session) configureCommandSandbox(settings *exec.Settings, workspace, userEnv string) {
 	open := s.kernelPaths(true).LimitWorkspaceAccess(workspace)
 	settings.Confine = s.policy.GuardPolicy().Restrict
@@ -37,8 +37,8 @@ func (s *Session) configureCommandSandbox(settings *exec.Settings, workspace, us
 	settings.Limits.Memory = commandMemoryLimit(settings.Limits)
 }
 
-// commandsCanWriteTo reports whether commands can write to a directory of the home because their plugin can. Landlock
-// alone restricts commands further than their plugin, and only if none of their paths contains the directory.
+// commandsCanWriteTo reports whether commands can write to a directory of the home that their plugin can write to.
+// Landlock alone keeps commands out of the directory only if none of their paths contains it.
 func (s *Session) commandsCanWriteTo(settings *exec.Settings, dir string) bool {
 	opened := settings.ReadWrite
 	if s.policy.IsolationOptions().Enabled || !s.policy.GuardPolicy().AllowReadOutside {
@@ -65,11 +65,11 @@ func (s *Session) undoCoversCommands(p *catalog.Plugin) bool {
 	return s.pluginHasUndo(grants, settings) && s.kernelConfinesCommands() && isolation.CanNoticeChanges()
 }
 
-// commandHomeID names the HOME directory of this policy's commands.
+// commandHomeID returns the name of the HOME directory for commands under this policy.
 func (s *Session) commandHomeID() string { return s.policy.Digest()[:16] }
 
-// pluginCommandHomeID names the HOME directory of a plugin's commands. Each third-party plugin has its own, so that
-// files one leaves there, such as git settings, do not run for another.
+// pluginCommandHomeID returns the name of the HOME directory for a plugin's commands. Each third-party plugin has its
+// own directory, so that its files, such as git settings, do not run for another plugin.
 func (s *Session) pluginCommandHomeID(p *catalog.Plugin) string {
 	if p.Kind == catalog.BundledPlugin {
 		return s.commandHomeID()
@@ -77,8 +77,8 @@ func (s *Session) pluginCommandHomeID(p *catalog.Plugin) string {
 	return s.commandHomeID() + "-" + p.Manifest.ID
 }
 
-// kernelConfinesCommands reports whether the kernel confines commands: with a sandbox, or with Landlock if the policy
-// restricts them.
+// kernelConfinesCommands reports whether the kernel confines commands: in a sandbox, or by Landlock if the policy
+// restricts commands.
 func (s *Session) kernelConfinesCommands() bool {
 	return s.policy.IsolationOptions().Enabled || s.policy.GuardPolicy().Restrict && isolation.SupportsConfine()
 }
@@ -89,8 +89,8 @@ func (s *Session) isGuardOnlyLayer() bool {
 	return s.policy.GuardPolicy().Restrict && !s.kernelConfinesCommands()
 }
 
-// guardPolicy returns the policy of the guard: its strict profile if no other layer restricts commands. It allows paths
-// below HOME, as the kernel does.
+// guardPolicy returns the policy of the guard. It has the strict profile if no other layer restricts commands, and
+// allows paths below HOME, as the kernel layer does.
 func (s *Session) guardPolicy() guard.Policy {
 	p := s.policy.GuardPolicy()
 	p.Kernel = s.kernelConfinesCommands()
@@ -109,7 +109,7 @@ func (s *Session) guardPolicy() guard.Policy {
 	return p
 }
 
-// commandEnv returns the environment variables every command has, such as HOME, unless the operator overrides them.
+// commandEnv returns the environment variables of every command, such as HOME. The operator can override them.
 func (s *Session) commandEnv() map[string]string {
 	env := isolation.UserEnvironment(s.policy.HomePath(), s.commandHomeID())
 	for _, name := range s.policy.CommandEnvNames() {
@@ -118,7 +118,8 @@ func (s *Session) commandEnv() map[string]string {
 	return env
 }
 
-// LoggedCommandWithoutUndo returns the command a logged call ran, if undo does not cover its changes; otherwise "".
+// LoggedCommandWithoutUndo returns the command of a logged call if undo does not cover the command's changes; otherwise
+// "".
 func (s *Session) LoggedCommandWithoutUndo(r audit.Record) string {
 	t, _ := s.findTool(r.Tool)
 	if t == nil || r.WasDenied() {

@@ -9,9 +9,9 @@ import (
 	"github.com/picoclaw/picoclaw/host/egress"
 )
 
-// connectionLog logs allowed and refused connections. It limits entries, since a command can open any number of
-// connections: in each minute the first connection of a kind gets an entry, the others share one, and so do all hosts
-// after the first few.
+// connectionLog writes audit entries about connections. A command can open any number of connections, so in each minute
+// only the first similar connection has its own entry. The others share one entry, and so do all hosts after the first
+// maxTalliedHosts.
 type connectionLog struct {
 	write func(audit.Record) error
 	fail  func(error)
@@ -21,7 +21,7 @@ type connectionLog struct {
 	timer   *time.Timer // nil without tallies
 }
 
-// connectionGroup groups similar connections.
+// connectionGroup identifies similar connections, which share a tally.
 type connectionGroup struct {
 	host    string // empty for hosts after the first few
 	port    uint16
@@ -29,7 +29,7 @@ type connectionGroup struct {
 	rule    string
 }
 
-// connectionTally counts connections without an entry so far.
+// connectionTally counts the connections of a group that no audit entry contains yet.
 type connectionTally struct {
 	record         audit.Record
 	times          int
@@ -41,7 +41,7 @@ const (
 	maxTalliedHosts = 32 // per interval
 )
 
-// logConnection logs a connection at once, or adds it to a tally.
+// logConnection writes the entry of a group's first connection, and adds later ones to the group's tally.
 func (l *connectionLog) logConnection(r audit.Record, e egress.Event) {
 	key := connectionGroup{e.Host, e.Port, e.Decision.Verdict, e.Decision.Rule}
 	l.mu.Lock()
@@ -74,7 +74,7 @@ func (t *connectionTally) addConnection(e egress.Event) {
 	t.record.Error = cmp.Or(t.record.Error, e.Err)
 }
 
-// flushTallies logs all tallies.
+// flushTallies writes an entry for each tally and resets the tallies.
 func (l *connectionLog) flushTallies() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

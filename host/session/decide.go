@@ -16,8 +16,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// ExplainCall returns the decision about a call without making it. The error says that the tool is unknown or the
-// arguments are invalid.
+// ExplainCall returns the decision about a call without making the call. It returns an error for an unknown tool or
+// invalid arguments.
 func (s *Session) ExplainCall(name string, raw json.RawMessage) (guard.Decision, *Error) {
 	t, args, e := s.findToolAndArguments(name, raw)
 	if e != nil {
@@ -26,8 +26,8 @@ func (s *Session) ExplainCall(name string, raw json.RawMessage) (guard.Decision,
 	return s.decideCall(t, args), nil
 }
 
-// decideCall returns the strictest decision about a call: about its claims, and about the file that a resource's URI
-// names.
+// decideCall returns the strictest decision about a call: about its claimed arguments, and about the file in a
+// resource's URI.
 func (s *Session) decideCall(t *catalog.Tool, args *callArguments) guard.Decision {
 	d := s.decideClaims(t.Plugin, args)
 	if t.Kind != pluginpb.ResourceKind {
@@ -51,7 +51,7 @@ func (s *Session) findToolAndArguments(name string, raw json.RawMessage) (*catal
 	return t, args, e
 }
 
-// decideClaims asks the guard about every claim of a call and returns the strictest decision.
+// decideClaims asks the guard about every claimed argument of a call and returns the strictest decision.
 func (s *Session) decideClaims(p *catalog.Plugin, args *callArguments) guard.Decision {
 	strictest := guard.Decision{Verdict: guard.Allow, Rule: "tools"}
 	for _, site := range args.claims {
@@ -112,7 +112,8 @@ func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.Site, site pl
 	return s.decidePath(p, guard.Access(site.Claim), text)
 }
 
-// decidePath decides on a path. For a third-party plugin it also decides on the path the text means as a file URI.
+// decidePath decides on a path argument. A third-party plugin may read the text as a file URI, so the path in such a
+// URI is decided on too.
 func (s *Session) decidePath(p *catalog.Plugin, a guard.Access, text string) guard.Decision {
 	strictest := s.guard.DecidePath(a, text)
 	if p.Kind == catalog.BundledPlugin {
@@ -137,7 +138,7 @@ var (
 	plainFileURI = lazyregexp.New(`^(?i:file://(?:localhost)?)(/[^?#\\[:cntrl:]]*)$`)
 )
 
-// fileURIPaths returns the paths a file URI may mean, unescaped and escaped; none if text is no URI. ok is false if
+// fileURIPaths returns the paths that a file URI may mean, unescaped and escaped; none for other text. ok is false if
 // parsers may disagree about the path.
 func fileURIPaths(text string) (paths []string, ok bool) {
 	read := strings.TrimFunc(strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(text),
@@ -162,7 +163,8 @@ func fileURIPaths(text string) (paths []string, ok bool) {
 	return slices.Compact(paths), true
 }
 
-// commandAtSite returns the command at a site, with the working directory and environment from the fields next to it.
+// commandAtSite returns the command at an argument's site. The sibling arguments contain its working directory and
+// environment.
 func (s *Session) commandAtSite(claims []pluginpb.Site, site pluginpb.Site, at claimValue, text string) guard.Command {
 	c := guard.Command{Text: text, Env: s.commandEnv()}
 	if shell, err := guard.MachineShell(); err == nil {
@@ -201,13 +203,13 @@ func areSiblingSites(a, b []string) bool {
 	return true
 }
 
-// claimValue is a value in a call's arguments and the object that contains it.
+// claimValue is the value of a claimed argument, and the object that contains it.
 type claimValue struct {
 	value  any
 	object map[string]any
 }
 
-// valuesAtSite returns the values at a site; none if an optional argument is absent.
+// valuesAtSite returns the argument values at a site; none if an optional argument is absent.
 func valuesAtSite(object map[string]any, path []string) []claimValue {
 	value, ok := object[path[0]]
 	if !ok {

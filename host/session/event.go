@@ -8,7 +8,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Event is sent before a call's result: output, a log message, or progress.
+// Event is a message of a running call: output, a log message, progress, or a changed resource.
 type Event struct {
 	Output []byte // output as the tool prints it; nil for other events
 	Stderr bool   // the output comes from stderr
@@ -23,8 +23,7 @@ type Event struct {
 
 type noOutputEventsKey struct{}
 
-// WithoutOutputEvents returns a context for a call whose caller ignores output events, so that its tool need not send
-// them.
+// WithoutOutputEvents returns a context for a call whose caller ignores output events. The tool need not send them.
 func WithoutOutputEvents(ctx context.Context) context.Context {
 	return context.WithValue(ctx, noOutputEventsKey{}, true)
 }
@@ -39,7 +38,7 @@ type LogMessage struct {
 	Attributes json.RawMessage // a JSON object; nil if there are none
 }
 
-// logLevels maps the wire's levels. Unknown ones are info.
+// logLevels maps the levels of the plugin protocol. Unknown levels become info.
 var logLevels = map[pluginpb.Log_Level]slog.Level{
 	pluginpb.Log_LEVEL_WARNING: slog.LevelWarn,
 	pluginpb.Log_LEVEL_ERROR:   slog.LevelError,
@@ -53,7 +52,7 @@ func logAttributes(l *pluginpb.Log) json.RawMessage {
 	return nil
 }
 
-// newEventTranslator returns a function that converts wire events and passes them to events.
+// newEventTranslator returns a function that converts a plugin's events and passes them to events.
 func newEventTranslator(events func(Event)) func(*pluginpb.CallEvent) {
 	if events == nil {
 		return nil

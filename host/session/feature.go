@@ -11,7 +11,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// ResourceOrPrompt is a resource or prompt a session may use. [Session.Call] reads it by its name.
+// ResourceOrPrompt is a resource or prompt that a session may use. [Session.Call] with its name reads it.
 type ResourceOrPrompt struct {
 	Name   string // such as "prompt:notes.summary"
 	Short  string // a prompt's name without kind, and without plugin if that is unambiguous
@@ -20,8 +20,8 @@ type ResourceOrPrompt struct {
 	Spec   *pluginpb.Spec
 }
 
-// ResourcesAndPrompts returns the resources and prompts the agent may use, sorted by name. Of several resources with
-// one URI, none is returned.
+// ResourcesAndPrompts returns the resources and prompts the agent may use, sorted by name. It omits resources that
+// share a URI.
 func (s *Session) ResourcesAndPrompts() []ResourceOrPrompt {
 	tools := s.enabledTools((*catalog.Catalog).Features)
 	uris, short := map[string]int{}, map[string]int{}
@@ -44,8 +44,8 @@ func (s *Session) ResourcesAndPrompts() []ResourceOrPrompt {
 	return all
 }
 
-// MatchURI returns a resource's variables for a URI, as the arguments of a call. ok is false if the URI is another
-// resource's.
+// MatchURI matches a URI with the resource's URI, and returns the values of the variables as call arguments. ok is
+// false if the URI does not match.
 func (f *ResourceOrPrompt) MatchURI(uri string) (arguments json.RawMessage, ok bool) {
 	template, err := pluginpb.ParseURITemplate(f.Spec.URI)
 	if err != nil {
@@ -59,7 +59,7 @@ func (f *ResourceOrPrompt) MatchURI(uri string) (arguments json.RawMessage, ok b
 	return arguments, err == nil
 }
 
-// filePathOfURI returns the path that a file: URI names, with the variables' values.
+// filePathOfURI returns the path in a file: URI template, after it has inserted the variables' values.
 func filePathOfURI(uri string, values map[string]any) (path string, ok bool) {
 	scheme, path, _ := strings.Cut(uri, ":")
 	if !strings.EqualFold(scheme, "file") {

@@ -9,7 +9,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/catalog"
 )
 
-// Hooks decide on calls in addition to the policy. They can only restrict: calls the policy refuses never reach them.
+// Hooks run before and after calls. They can only restrict: a call that the policy refuses never reaches them.
 type Hooks interface {
 	// Before runs before a call that the policy allows or wants approved.
 	Before(ctx context.Context, s *Session, c HookCall) HookVerdict
@@ -24,7 +24,7 @@ type HookCall struct {
 	ID   string          // unique per call
 }
 
-// HookVerdict is the hooks' decision. The zero value changes nothing.
+// HookVerdict is the merged decision of the hooks before a call. The zero value changes nothing.
 type HookVerdict struct {
 	Deny    string          // reason to refuse the call
 	Ask     string          // reason to ask for approval
@@ -34,7 +34,7 @@ type HookVerdict struct {
 	Message string          // shown to the caller with the result
 }
 
-// callHookRunner runs the hooks of one call, before and after it.
+// callHookRunner runs the hooks before and after one call, and keeps their message for the caller.
 type callHookRunner struct {
 	session *Session
 	tool    *catalog.Tool
@@ -54,7 +54,7 @@ func (h *callHookRunner) hookCall(args *callArguments) HookCall {
 	return HookCall{Tool: h.tool.FullName(), Args: args.Canonical, ID: h.id}
 }
 
-// runBefore runs the hooks before the call. It returns the zero verdict without hooks.
+// runBefore runs the hooks before the call. Without hooks, it returns the zero verdict.
 func (h *callHookRunner) runBefore(ctx context.Context, args *callArguments) HookVerdict {
 	if h.session.host.hooks == nil {
 		return HookVerdict{}

@@ -57,12 +57,12 @@ type HostOptions struct {
 	// Witness, if not nil, receives notes about the audit log's length, in addition to the configured witness: see
 	// [audit.WitnessOptions].
 	Witness func(ctx context.Context, note []byte) error
-	// Tracer traces calls; nil for none.
+	// Tracer traces calls and their steps. Its methods never block.
 	Tracer Tracer
 }
 
-// Host owns the configuration, the plugin processes and the audit log. It may be used concurrently. Open starts
-// nothing: plugins and the isolation layer start at the first call.
+// Host owns the configuration, the plugin processes and the audit log. It may be used concurrently. OpenHost starts
+// nothing: the isolation layer and plugins start at the first call.
 type Host struct {
 	config    *config.Config
 	logger    hclog.Logger
@@ -98,7 +98,7 @@ type callRuntime struct {
 	audit      *auditWriter
 }
 
-// OpenHost returns a host.
+// OpenHost reads the plugins and returns a host. It starts no processes.
 func OpenHost(o HostOptions) (*Host, error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
@@ -141,8 +141,8 @@ func bundledPluginDir() (string, error) {
 	return filepath.Join(filepath.Dir(exe), "plugins"), nil
 }
 
-// Prepare sets up the isolation layer, tested on this machine, and the audit log. Calls do this themselves; a server
-// calls it first, to fail before it serves.
+// Prepare tests the isolation layer and opens the audit log. The first call does the same; a server calls Prepare to
+// fail before it accepts clients.
 func (h *Host) Prepare() error {
 	_, err := h.initRuntime()
 	return err
@@ -198,7 +198,7 @@ func (h *Host) newCallRuntime() (*callRuntime, error) {
 	return m, nil
 }
 
-// createStateFiles creates the files of the home whose later absence counts as tampering.
+// createStateFiles creates the files of the home, such as the lock file, whose later absence counts as tampering.
 func (h *Host) createStateFiles(home string) error {
 	if h.store == nil {
 		return nil
@@ -214,7 +214,7 @@ func (h *Host) createStateFiles(home string) error {
 	return h.store.CreateLockFile()
 }
 
-// StartError says that a host can't make calls on this machine or with this configuration.
+// StartError says that this machine or configuration prevents the host from making calls.
 type StartError struct{ err error }
 
 func (e *StartError) Error() string { return e.err.Error() }

@@ -26,8 +26,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// sandboxNetwork is the allowed network of one plugin's instances under one policy, and the running calls to which it
-// reports.
+// sandboxNetwork is the network access of one plugin's instances under one policy. It reports refused connections to
+// the running calls.
 type sandboxNetwork struct {
 	policy    *egress.Policy
 	secrets   []egress.Secret
@@ -40,7 +40,7 @@ type sandboxNetwork struct {
 	calls []*watchedCall
 }
 
-// watchedCall is a running call and the connections it was refused.
+// watchedCall is a running call that receives the refused connections of its plugin's sandbox.
 type watchedCall struct {
 	ctx     context.Context //nolint:containedctx // for approval questions
 	session *Session
@@ -87,7 +87,7 @@ func (s *Session) attachNetwork(p *catalog.Plugin, spec *supervise.Spec, grants 
 	return nil
 }
 
-// attachToProfile adds the network to a sandbox profile and returns the environment for it.
+// attachToProfile adds the network's proxy to a sandbox profile, and returns the proxy variables of the environment.
 func (n *sandboxNetwork) attachToProfile(profile *isolation.Profile) (env []string, err error) {
 	profile.Network = false
 	profile.Proxied = &isolation.ProxiedNetwork{Name: n.name, Ports: n.policy.AllowedPorts(), Serve: n.serveSandboxListeners}
@@ -108,14 +108,14 @@ func (n *sandboxNetwork) attachToProfile(profile *isolation.Profile) (env []stri
 	return env, nil
 }
 
-// networkOfPlugin returns the network of a plugin's instances; nil without network rules.
+// networkOfPlugin returns the network that the session uses for a plugin; nil without network rules.
 func (s *Session) networkOfPlugin(p *catalog.Plugin) *sandboxNetwork {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.networks[p]
 }
 
-// firstExistingSecret returns the first existing secret among the granted ones, or "".
+// firstExistingSecret returns the name of the first granted secret that is configured, or "".
 func (s *Session) firstExistingSecret(granted []string) string {
 	for name := range s.policy.Secrets() {
 		if slices.Contains(granted, name) || slices.Contains(granted, pluginpb.AnySecret) {
@@ -125,8 +125,8 @@ func (s *Session) firstExistingSecret(granted []string) string {
 	return ""
 }
 
-// proxyEnvironment points programs to the proxy. Programs that ignore it reach the proxy too: host names resolve to
-// listeners in the sandbox.
+// proxyEnvironment are the variables that point programs to the proxy. Programs that ignore them reach the proxy too:
+// in the sandbox, host names resolve to the proxy's listeners.
 var proxyEnvironment = []string{
 	"HTTP_PROXY=http://" + isolation.ProxyAddress, "http_proxy=http://" + isolation.ProxyAddress,
 	"HTTPS_PROXY=http://" + isolation.ProxyAddress, "https_proxy=http://" + isolation.ProxyAddress,
@@ -134,14 +134,16 @@ var proxyEnvironment = []string{
 	"NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1", "NODE_USE_ENV_PROXY=1",
 }
 
-// certificateVariables name the trusted CA file for various programs. Each replaces the system's certificates.
+// certificateVariables are the variables in which programs expect the file of trusted CA certificates. Each file
+// replaces the system's certificates.
 var certificateVariables = []string{
 	"SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO",
 	"AWS_CA_BUNDLE", "CARGO_HTTP_CAINFO", "DENO_CERT", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
 	"CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE", "NIX_SSL_CERT_FILE", "npm_config_cafile",
 }
 
-// openSharedNetwork returns the network of a plugin's instances, created once per host.
+// openSharedNetwork returns the network of a plugin's instances, which equal policies share. It creates the network on
+// first use.
 func (h *Host) openSharedNetwork(s *Session, reached *policy.NetworkRules, plugin string, grants pluginpb.Grant) (*sandboxNetwork, error) {
 	key, err := json.Marshal([]any{s.policy.Digest(), plugin, grants.Hosts, grants.Secrets})
 	if err != nil {
@@ -198,7 +200,7 @@ func (h *Host) openSharedNetwork(s *Session, reached *policy.NetworkRules, plugi
 	return n, nil
 }
 
-// compileNetworkPolicy adds the hosts of programs to a network's rules and compiles them.
+// compileNetworkPolicy compiles network rules, with the hosts in the settings of the programs in network.from.
 func (h *Host) compileNetworkPolicy(n *policy.NetworkRules, workspace string) (*egress.Policy, error) {
 	rules := n.PolicyRules
 	hosts, err := configuredProgramHosts(n.From, workspace)
@@ -256,7 +258,7 @@ func (n *sandboxNetwork) serveSandboxListeners(l isolation.NetworkListeners) (en
 	return func() { _ = proxy.Close() }
 }
 
-// reportConnection adds a refused connection to its call's result and logs the connection.
+// reportConnection logs a connection, and adds a refused connection to the results of the calls it may belong to.
 func (n *sandboxNetwork) reportConnection(e egress.Event) {
 	n.mu.Lock()
 	calls := n.callsNamingHost(e.Host)
@@ -287,8 +289,8 @@ func (n *sandboxNetwork) reportConnection(e egress.Event) {
 	}, e)
 }
 
-// callsNamingHost returns the running calls a connection may belong to: those with the host in their arguments, or else
-// all. A sandbox has one network for all its commands, so connections can't be attributed. n.mu is held.
+// callsNamingHost returns the running calls with a host in their arguments; all running calls if there are none. All
+// commands of a sandbox share one network, so the calls of a connection can only be guessed. The caller holds n.mu.
 func (n *sandboxNetwork) callsNamingHost(host string) []*watchedCall {
 	if len(n.calls) < 2 || host == "" {
 		return slices.Clone(n.calls)
@@ -306,7 +308,8 @@ func (n *sandboxNetwork) callsNamingHost(host string) []*watchedCall {
 	return naming
 }
 
-// addRefusal adds a reason to the refused connections of calls. With several calls it notes the ambiguity.
+// addRefusal adds the reason of a refused connection to calls. With several calls, it adds that the connection may
+// belong to another one.
 func addRefusal(calls []*watchedCall, reason string) {
 	if len(calls) > 1 {
 		reason += "; for this call or another that ran at the same time"
@@ -328,7 +331,7 @@ const maxConnections = 512
 // maxRefusals limits the refusals listed in one call's result.
 const maxRefusals = 10
 
-// askPersonAboutHost asks a person whether a running call may connect to a host.
+// askPersonAboutHost asks a person whether the running calls may connect to a host.
 func (n *sandboxNetwork) askPersonAboutHost(ctx context.Context, host string, port uint16) bool {
 	n.mu.Lock()
 	calls := n.callsNamingHost(host)
@@ -341,8 +344,8 @@ func (n *sandboxNetwork) askPersonAboutHost(ctx context.Context, host string, po
 	return false
 }
 
-// askPersonAboutHost asks until the call or the connection ends, and logs the answer. If the connection ends first,
-// there is none.
+// askPersonAboutHost asks a person whether the call may connect to a host, and logs the answer. Without an answer
+// before the call or the connection ends, it logs nothing.
 func (c *watchedCall) askPersonAboutHost(connection context.Context, host string, port uint16, log *connectionLog) bool {
 	c.askMu.Lock()
 	defer c.askMu.Unlock()
@@ -387,7 +390,7 @@ func (n *sandboxNetwork) watchCall(ctx context.Context, s *Session, arguments []
 	return c
 }
 
-// endCallWatch unregisters a call and returns its refused connections.
+// endCallWatch unregisters a call and returns the reasons of its refused connections.
 func (n *sandboxNetwork) endCallWatch(c *watchedCall) []string {
 	if n == nil {
 		return nil

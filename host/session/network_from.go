@@ -17,8 +17,8 @@ import (
 )
 
 // configuredProgramHosts returns the hosts in the settings of programs on this machine, such as npm's registries, as
-// entries of network.allow. Programs that are not installed have none. Settings inside the workspace don't count, since
-// the agent can change them, except for git's, which are protected.
+// entries of network.allow. Programs that are not installed have no hosts. It ignores settings in the workspace, which
+// the agent can change, except git's, which are protected.
 func configuredProgramHosts(from []string, workspace string) ([]string, error) {
 	sources := map[string]func() ([]string, error){
 		"go": goProxyURLs, "npm": npmRegistryURLs, "pip": pipIndexURLs, "apt": aptSourceURLs,
@@ -43,8 +43,8 @@ func configuredProgramHosts(from []string, workspace string) ([]string, error) {
 	return slices.Compact(hosts), nil
 }
 
-// allowEntryOfURL returns the network.allow entry for a URL's host; "" if the URL uses neither TLS nor HTTP, as git's
-// short form.
+// allowEntryOfURL returns the network.allow entry for the host of a URL. It is "" for URLs without TLS or HTTP, such as
+// git's short form.
 func allowEntryOfURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -76,8 +76,8 @@ func goProxyURLs() ([]string, error) {
 	return urls, nil
 }
 
-// npmRegistryURLs returns the registries, including scoped ones, in the environment and in the user's and the machine's
-// .npmrc files. It adds npm's default registry if no other replaces it.
+// npmRegistryURLs returns npm's registries, including scoped ones, from the environment and the .npmrc files of user
+// and machine. npm's default registry is among them unless a setting replaces it.
 func npmRegistryURLs() ([]string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -100,8 +100,8 @@ func npmRegistryURLs() ([]string, error) {
 	return urls, nil
 }
 
-// pipIndexURLs returns the indexes in the environment and in pip's configuration files. It adds PyPI if no other index
-// replaces it.
+// pipIndexURLs returns pip's indexes from the environment and pip's configuration files. PyPI is among them unless a
+// setting replaces it.
 func pipIndexURLs() ([]string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -119,8 +119,8 @@ func pipIndexURLs() ([]string, error) {
 	return append(urls, settings["extra-index-url"]...), nil
 }
 
-// readProgramSettings reads files with lines "name = value", whose continuation lines are indented, and variables whose
-// names begin with prefix. It returns the words of all values by name.
+// readProgramSettings reads the settings of a program and returns the words of all values by name. files have lines
+// "name = value"; an indented line continues a value. Environment variables with the prefix are settings too.
 func readProgramSettings(prefix string, files ...string) map[string][]string {
 	settings := map[string][]string{}
 	add := func(name, value string) string {
@@ -177,7 +177,7 @@ func aptSourceURLs() ([]string, error) {
 	return urls, nil
 }
 
-// gitRemoteURLs returns the URLs of the workspace's remotes after git's rewrites.
+// gitRemoteURLs returns the URLs of the workspace's remotes, after the rewrites in git's settings.
 func gitRemoteURLs(workspace string) ([]string, error) {
 	file := filepath.Join(workspace, ".git", "config")
 	out, err := programOutput("git", "config", "--file", file, "--no-includes", "-z", "--get-regexp", `^remote\..*\.url$`)
@@ -196,7 +196,7 @@ func gitRemoteURLs(workspace string) ([]string, error) {
 	return urls, nil
 }
 
-// settingsTimeout limits a program that prints its settings.
+// settingsTimeout limits the run time of a program that prints its settings.
 const settingsTimeout = 20 * time.Second
 
 // programOutput runs a program in the root directory, where agents can't put settings, and returns its output.

@@ -21,8 +21,8 @@ type LayerAccess struct {
 	Why   string `json:"why"`
 }
 
-// ExplainPath returns the access that each layer alone allows to a path: guard, workspace, and the kernel for each
-// plugin. The file need not exist.
+// ExplainPath returns the access to a path that each layer allows by itself: the guard, the workspace, and the kernel
+// for each plugin. The file need not exist.
 func (s *Session) ExplainPath(path string) ([]LayerAccess, error) {
 	layers := []LayerAccess{s.guardAccess(path)}
 	inWorkspace, real, err := s.workspaceAccess(path)
@@ -34,13 +34,14 @@ func (s *Session) ExplainPath(path string) ([]LayerAccess, error) {
 	return append(layers, kernel...), err
 }
 
-// CheckSandboxes returns an error if the configured sandbox of a plugin can't be built. It starts and creates nothing.
+// CheckSandboxes returns an error if the sandbox of a plugin can't be built as configured. It starts and creates
+// nothing.
 func (s *Session) CheckSandboxes() error {
 	_, err := s.kernelAccess(s.policy.WorkspacePath())
 	return err
 }
 
-// kernelAccess returns the access of each plugin that the session may use.
+// kernelAccess returns the kernel's access to a path for each plugin that the session may use.
 func (s *Session) kernelAccess(path string) (layers []LayerAccess, err error) {
 	for _, p := range s.host.currentPlugins().Plugins() {
 		given := s.pluginPolicy(p)
@@ -57,7 +58,7 @@ func (s *Session) kernelAccess(path string) (layers []LayerAccess, err error) {
 	return layers, nil
 }
 
-// guardAccess returns the guard's decisions on a path.
+// guardAccess returns the guard's access to a path.
 func (s *Session) guardAccess(path string) LayerAccess {
 	read, write := s.guard.DecidePath(guard.Read, path), s.guard.DecidePath(guard.Write, path)
 	access := LayerAccess{Layer: "guard", Read: read.Verdict == guard.Allow, Write: write.Verdict == guard.Allow,
@@ -71,7 +72,7 @@ func (s *Session) guardAccess(path string) LayerAccess {
 	return access
 }
 
-// workspaceAccess opens the path as plugins do, and returns its resolved path.
+// workspaceAccess opens a path as plugins do, and returns the access and the resolved path.
 func (s *Session) workspaceAccess(path string) (access LayerAccess, real string, err error) {
 	w, err := workspace.OpenWorkspace(s.policy.GuardPolicy(), workspace.Options{})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,7 +107,7 @@ func (s *Session) workspaceAccess(path string) (access LayerAccess, real string,
 	return access, real, nil
 }
 
-// asWorkspaceRefusal returns err if it is a refusal of the workspace. Missing files and permissions are none.
+// asWorkspaceRefusal returns err if the workspace layer refused the path; nil for other errors, such as a missing file.
 func asWorkspaceRefusal(err error) error {
 	if refused := workspace.FindRefusal(err); refused != nil {
 		return refused

@@ -19,8 +19,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// call is one call in the request pipeline. Each step reads and sets named fields; only the goroutine that runs the
-// pipeline uses them.
+// call is one call in the request pipeline. Each step reads and sets named fields. Only the goroutine of the pipeline
+// uses them.
 type call struct {
 	session *Session
 	ctx     context.Context // replaced by some steps
@@ -74,8 +74,7 @@ func (s *Session) newCall(ctx context.Context, name string, raw json.RawMessage,
 	}}
 }
 
-// runSteps runs the steps in the order of docs/architecture.md, except logEnd, which takes the result of every call, no
-// matter which step ended it.
+// runSteps runs the steps in the order of docs/architecture.md. logEnd runs last, whichever step ends the call.
 func (c *call) runSteps() *Result {
 	result := runUntilResult(c.prepareHost, c.limitRate, c.findTool, c.decodeArguments, c.decideByGuard, c.askHooks, c.awaitApproval)
 	if result != nil {
@@ -111,7 +110,7 @@ func (c *call) prepareHost() *Result {
 	return nil
 }
 
-// limitRate waits until the agent's calls per minute leave room for one more. It counts unknown and invalid calls too.
+// limitRate waits until the agent's calls per minute allow another call. Unknown and invalid calls count too.
 func (c *call) limitRate() *Result {
 	s := c.session
 	queued, endTrace := s.traceQueue(c.ctx, c.events)
@@ -123,7 +122,7 @@ func (c *call) limitRate() *Result {
 	return nil
 }
 
-// findTool looks the tool up among those enabled for the agent.
+// findTool finds the tool among the agent's enabled tools.
 func (c *call) findTool() *Result {
 	tool, e := c.session.findTool(c.name)
 	if tool != nil {
@@ -136,7 +135,7 @@ func (c *call) findTool() *Result {
 	return nil
 }
 
-// decodeArguments parses and converts the arguments, once for all later steps: guard, hooks and plugin see the same.
+// decodeArguments parses and converts the arguments once, so that guard, hooks and plugin use the same values.
 func (c *call) decodeArguments() *Result {
 	args, e := decodeArguments(c.tool, c.raw)
 	if e != nil {
@@ -146,7 +145,7 @@ func (c *call) decodeArguments() *Result {
 	return nil
 }
 
-// decideByGuard asks the guard about every claim of the call. It sets decision, which awaitApproval enforces.
+// decideByGuard asks the guard about every claimed argument. It sets decision, which awaitApproval enforces.
 func (c *call) decideByGuard() *Result {
 	c.decidingCtx, c.endDeciding = c.session.traceStep(c.ctx, Deciding)
 	c.setDecision(c.session.decideCall(c.tool, c.arguments))
@@ -158,8 +157,8 @@ func (c *call) setDecision(d guard.Decision) {
 	c.record.Args, c.record.Decision, c.record.Rule = c.arguments.Values, d.Verdict.String(), d.Rule
 }
 
-// askHooks runs the hooks of a call that is not refused. Arguments that a hook changes are decided on again, once,
-// without asking hooks about the new decision.
+// askHooks runs the hooks of a call that is not refused. If a hook changes the arguments, the guard decides again, and
+// the hooks are not asked again.
 func (c *call) askHooks() *Result {
 	defer func() { c.endDeciding(nil) }()
 	if c.decision.Verdict == guard.Deny {
@@ -188,7 +187,7 @@ func (c *call) askHooks() *Result {
 	return nil
 }
 
-// awaitApproval ends a call the guard or a hook denied, and asks a person about a call that needs approval.
+// awaitApproval ends a call that guard or hooks deny, and asks a person if the call needs approval.
 func (c *call) awaitApproval() *Result {
 	d := c.decision
 	consent := c.session.requestApprovalWithProgress(c.ctx, ApprovalQuestion{Tool: c.tool.FullName(), Args: c.arguments.Values, Decision: d},
@@ -212,8 +211,8 @@ func (c *call) awaitApproval() *Result {
 	return &Result{Err: refused}
 }
 
-// admitCall waits for a slot among the agent's concurrent calls and, if it has a command, its commands. Built-in tools
-// need none.
+// admitCall waits for a slot among the agent's concurrent calls, and for a call with a command also among its commands.
+// Built-in tools need no slot.
 func (c *call) admitCall() *Result {
 	c.admittedCtx = c.ctx
 	if c.builtin != nil {
@@ -236,7 +235,7 @@ func (c *call) admitCall() *Result {
 	return nil
 }
 
-// prepareInstance describes the plugin instance for the call; the supervisor starts it on first use.
+// prepareInstance sets the specification of the plugin instance. The supervisor starts the instance on first use.
 func (c *call) prepareInstance() *Result {
 	if c.builtin != nil {
 		return nil
@@ -254,7 +253,7 @@ func (c *call) prepareInstance() *Result {
 	return nil
 }
 
-// logBegin writes the audit entry of the call's begin. Without it the call is not made.
+// logBegin writes the audit entry of the call's begin. If that fails, the call is refused.
 func (c *call) logBegin() *Result {
 	c.record.Call = fmt.Sprintf("%s-%d", c.session.id, c.session.calls.Add(1))
 	c.record = c.record.Shortened()
@@ -304,7 +303,7 @@ func (c *call) limitResult() *Result {
 	return result
 }
 
-// noteArgumentConversions tells the agent which arguments were used in another form than it sent.
+// noteArgumentConversions tells the agent in the result which arguments were converted to the schema's form.
 func (c *call) noteArgumentConversions(result *Result) *Result {
 	if c.arguments != nil {
 		for _, conversion := range c.arguments.Conversions {

@@ -15,13 +15,13 @@ import (
 // CrashReportDir returns the directory of plugin crash reports below a home.
 func CrashReportDir(home string) string { return filepath.Join(home, "logs", "crashes") }
 
-// pluginSnapshot is the immutable set of plugins at the last read of the lock file.
+// pluginSnapshot is the immutable set of plugins at one state of the lock file.
 type pluginSnapshot struct {
 	catalog *catalog.Catalog
 	lock    fs.FileInfo // nil without a lock file
 }
 
-// pluginSources returns the places from which this host loads plugins.
+// pluginSources returns the sources from which the host loads plugins.
 func (h *Host) pluginSources() catalog.Sources {
 	from := catalog.Sources{Bundled: h.pluginDir, Store: h.store, Dev: map[string]string{}, Builtin: builtinManifests(h.builtin)}
 	for name, server := range h.config.MCPServers() {
@@ -38,7 +38,7 @@ func (h *Host) pluginSources() catalog.Sources {
 	return from
 }
 
-// loadPlugins reads the plugins.
+// loadPlugins reads the plugins from their sources and the lock file.
 func (h *Host) loadPlugins() (*pluginSnapshot, error) {
 	v := &pluginSnapshot{lock: h.lockFileInfo()}
 	var err error
@@ -51,7 +51,7 @@ func (h *Host) loadPlugins() (*pluginSnapshot, error) {
 	return v, nil
 }
 
-// lockFileInfo returns the lock file's state, to detect changes.
+// lockFileInfo returns the file information of the lock file, to detect changes; nil if the file is missing.
 func (h *Host) lockFileInfo() fs.FileInfo {
 	if h.store == nil {
 		return nil
@@ -70,8 +70,8 @@ func isSameFileState(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// currentPlugins returns the plugins as they are now. It reloads them when an operator has installed, removed, enabled
-// or disabled one. Instances of removed or updated plugins finish their calls and exit.
+// currentPlugins returns the current plugins. It reloads them after an operator has installed, removed, enabled or
+// disabled a plugin. Instances of removed or updated plugins finish their calls and exit.
 func (h *Host) currentPlugins() *catalog.Catalog {
 	v := h.pluginView.Load()
 	if isSameFileState(v.lock, h.lockFileInfo()) {
@@ -92,7 +92,7 @@ func (h *Host) currentPlugins() *catalog.Catalog {
 	return fresh.catalog
 }
 
-// AllTools returns the tools of all plugins by full name, even those no agent may call.
+// AllTools returns the tools of all plugins by full name, including tools that no agent may call.
 func (h *Host) AllTools() []Tool {
 	var tools []Tool
 	for _, t := range h.currentPlugins().Tools() {
@@ -101,10 +101,10 @@ func (h *Host) AllTools() []Tool {
 	return tools
 }
 
-// Plugins returns the current plugins.
+// Plugins returns the catalog of the current plugins.
 func (h *Host) Plugins() *catalog.Catalog { return h.currentPlugins() }
 
-// stopRetiredInstances stops instances whose plugin is no longer offered to any agent.
+// stopRetiredInstances stops the instances of plugins that are removed, updated, or disabled for their agent.
 func (h *Host) stopRetiredInstances(c *catalog.Catalog) {
 	h.mu.Lock()
 	m := h.runtime
@@ -133,8 +133,8 @@ func (h *Host) stopRetiredInstances(c *catalog.Catalog) {
 // pluginPollInterval is how often a serving host checks whether its plugins have changed.
 const pluginPollInterval = 500 * time.Millisecond
 
-// WatchPluginChanges returns a channel that receives a value whenever plugins or disabled tools may have changed, until
-// done is closed.
+// WatchPluginChanges returns a channel that receives a value after each change of plugins, disabled tools or withdrawn
+// tools, until done is closed.
 func (h *Host) WatchPluginChanges(done <-chan struct{}) <-chan struct{} {
 	changes := make(chan struct{}, 1)
 	go func() {
@@ -159,7 +159,7 @@ func (h *Host) WatchPluginChanges(done <-chan struct{}) <-chan struct{} {
 	return changes
 }
 
-// pluginLoadError returns why a plugin is not offered, if it can't be.
+// pluginLoadError returns the error because of which a plugin is not offered; nil if it is offered.
 func pluginLoadError(c *catalog.Catalog, id string) error {
 	for _, p := range c.Problems() {
 		if p.Plugin == id || p.Plugin == "" {

@@ -9,8 +9,8 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// ConfinedProgram is a program that runs for an agent but is no plugin, such as a hook or a model vendor's CLI. The
-// operator sets its access, within the agent's access to the workspace.
+// ConfinedProgram is a program that runs for an agent without being a plugin, such as a hook or a model vendor's CLI.
+// The operator sets its access, within the agent's access to the workspace.
 type ConfinedProgram struct {
 	Name string // in messages; also names its HOME, so it is unique per program
 	// Command is the process to start. Its standard streams are files. Env is its whole environment, except for HOME
@@ -23,8 +23,8 @@ type ConfinedProgram struct {
 	Secrets             []string // operator secrets the proxy inserts for those hosts; the program never sees them
 }
 
-// StartConfinedProgram starts a program in the configured isolation layer, with the agent's memory and process limits.
-// It ends with the host.
+// StartConfinedProgram starts a program in the configured isolation layer, with the memory and process limits of the
+// agent. Closing the host ends the program.
 func (s *Session) StartConfinedProgram(p ConfinedProgram) (*isolation.Process, error) {
 	m, err := s.host.initRuntime()
 	if err != nil {

@@ -10,20 +10,21 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// quotaAccount is the agent whose quota a session uses: its own, or that of the agent that delegated the work.
+// quotaAccount names the agent whose quota a session uses: the session's own agent, or the agent that delegated the
+// work.
 type quotaAccount struct {
 	agent  string
 	limits quota.AgentLimits
 }
 
-// QuotaLedger returns the quota ledger.
+// QuotaLedger returns the ledger that counts the agents' use.
 func (h *Host) QuotaLedger() *quota.Ledger { return h.shares }
 
-// maxOutputDelay limits the delay of one piece of output when an agent is over its output limit. The call's timeout
-// continues.
+// maxOutputDelay limits the delay of one piece of output when an agent exceeds its output limit. The call's timeout
+// continues during the delay.
 const maxOutputDelay = time.Second
 
-// countAndDelayOutput counts a running call's output against the agent's quota, and delays it over the limit.
+// countAndDelayOutput wraps events to count a call's output for the agent's quota. Over the limit it delays the output.
 func (s *Session) countAndDelayOutput(ctx context.Context, events func(Event)) func(Event) {
 	if events == nil || s.account.limits.Output == 0 {
 		return events
@@ -40,7 +41,8 @@ func (s *Session) countAndDelayOutput(ctx context.Context, events func(Event)) f
 	}
 }
 
-// traceQueue returns a function that reports a queued call to its caller and the tracer, and one that ends the trace.
+// traceQueue returns two functions: queued reports a waiting call to its caller and the tracer, and endTrace ends the
+// trace.
 func (s *Session) traceQueue(ctx context.Context, events func(Event)) (queued func(why string), endTrace func(error)) {
 	end := func(error) {}
 	queued = func(why string) {
@@ -52,7 +54,7 @@ func (s *Session) traceQueue(ctx context.Context, events func(Event)) (queued fu
 	return queued, func(err error) { end(err) }
 }
 
-// quotaRefusalResult returns the result of a call that was not admitted: a limit is exceeded, or the wait ended.
+// quotaRefusalResult returns the result of a call that exceeds a limit of the quota, or was cancelled while it waited.
 func (c *call) quotaRefusalResult(err error) *Result {
 	if stopped := callStoppedError(c.ctx); stopped != nil {
 		return &Result{Err: stopped}

@@ -19,8 +19,8 @@ type ReplayResult struct {
 	Inexact string
 }
 
-// ReplayCall decides on a logged call without making it, with the current files. The log omits secrets and truncates
-// long arguments, which can make the decision inexact.
+// ReplayCall decides on a logged call by the current policy and files, without making the call. The log omits secrets
+// and cuts long arguments, so the decision can be inexact.
 func (s *Session) ReplayCall(r audit.Record) ReplayResult {
 	out := s.decideLoggedCall(r)
 	switch {
@@ -68,7 +68,7 @@ func (s *Session) decideLoggedCall(r audit.Record) ReplayResult {
 	return out
 }
 
-// decideLoggedConnection decides on a logged connection.
+// decideLoggedConnection decides on a logged network connection by the current policy.
 func (s *Session) decideLoggedConnection(r audit.Record) ReplayResult {
 	name, _ := r.Args["host"].(string)
 	port, _ := r.Args["port"].(float64)

@@ -10,7 +10,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
 )
 
-// Result is the outcome of a call. Text and Structured may be set beside an error, as partial results.
+// Result is the outcome of a call. A failed call may have Text and Structured as partial results.
 type Result struct {
 	Text       string          // for the agent
 	Structured json.RawMessage // typed result, a JSON object in one line; nil for text-only tools
@@ -22,7 +22,7 @@ type Result struct {
 	undoID string // id of the change in the undo history
 }
 
-// Error says why a call failed and how to fix it, in the tool's or the host's words.
+// Error says why a call failed and how to fix it. The tool or the host wrote the text.
 type Error = sdk.Error
 
 // Content is one block of a result: text, media, or a resource with a URI.
@@ -38,7 +38,7 @@ func convertContentBlocks(blocks []*pluginpb.Content) []Content {
 	return all
 }
 
-// addHostNote appends the host's own words to what the agent reads.
+// addHostNote appends a note of the host to all forms of the result that the agent may read.
 func (r *Result) addHostNote(note string) {
 	if r.Text == "" && len(r.Content) == 0 {
 		r.Text = string(r.Structured) // which agents read where there is no text
@@ -52,7 +52,7 @@ func (r *Result) addHostNote(note string) {
 	}
 }
 
-// addNetworkRefusals appends refused network connections to the result.
+// addNetworkRefusals appends the reasons of refused network connections to the result.
 func (r *Result) addNetworkRefusals(reasons []string) {
 	for _, reason := range reasons {
 		r.addHostNote("[" + reason + "]")
@@ -74,7 +74,7 @@ func (r *Result) byteSize() int {
 // maxUndo is the maximum length of an undo id in bytes; a longer one is ignored.
 const maxUndo = 64
 
-// undoIDOf returns the undo id of a plugin's result; empty for a plugin without an undo store.
+// undoIDOf returns the undo id in a plugin's result; empty if the plugin has no undo store.
 func undoIDOf(p *pluginpolicy.Policy, r *pluginpb.Result) string {
 	if p.Undo.Dir == "" || len(r.GetUndo()) > maxUndo {
 		return ""

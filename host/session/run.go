@@ -20,7 +20,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
 )
 
-// ProgramRunSpec is a whole program that a person runs with an agent's access to one workspace.
+// ProgramRunSpec describes a whole program that a person runs with an agent's access to a workspace.
 type ProgramRunSpec struct {
 	Name string // of the program, in messages and in the audit log
 	// Supervisor is the process to start, which confines the program. Env is its whole environment, except for HOME and
@@ -39,7 +39,7 @@ type ProgramRunSecret struct {
 	config.Secret            // hosts and header; its source is not used
 }
 
-// ProgramRun is a running program.
+// ProgramRun is a program started by [Session.StartRun], with its network and its audit record.
 type ProgramRun struct {
 	*isolation.Process
 
@@ -62,8 +62,8 @@ func (r *ProgramRun) RefusedConnections() []string {
 	return slices.Clone(r.calls.refused)
 }
 
-// LogRunEnd writes the end of the run to the audit log: undoID is its change in the undo history, and failure what went
-// wrong; both may be empty.
+// LogRunEnd writes the end of the run to the audit log. undoID is the run's change in the undo history, and failure
+// describes an error; both may be empty.
 func (r *ProgramRun) LogRunEnd(undoID, failure string) error {
 	end := r.record
 	end.State, end.Millis = "", toMilliseconds(time.Since(end.Time))
@@ -71,8 +71,8 @@ func (r *ProgramRun) LogRunEnd(undoID, failure string) error {
 	return r.session.logCallEnd(end, &Result{}).toError()
 }
 
-// StartRun writes the begin of a run to the audit log and starts the program's supervisor in a sandbox. It ends with
-// the host.
+// StartRun writes the begin of a run to the audit log, and starts the program's supervisor in a sandbox. Closing the
+// host ends the program.
 func (s *Session) StartRun(ctx context.Context, spec ProgramRunSpec) (*ProgramRun, error) {
 	m, err := s.host.initRuntime()
 	if err != nil {
@@ -112,10 +112,10 @@ func (s *Session) StartRun(ctx context.Context, spec ProgramRunSpec) (*ProgramRu
 	return run, nil
 }
 
-// runTool is the tool of a run's audit entries.
+// runTool is the tool name in the audit entries of runs.
 const runTool = "run"
 
-// toError returns a result's error; nil for none.
+// toError returns the error of the result, if any.
 func (r *Result) toError() error {
 	if r.Err == nil {
 		return nil
@@ -123,7 +123,7 @@ func (r *Result) toError() error {
 	return r.Err
 }
 
-// runInstanceSpec describes the supervisor like a plugin with the exec grant.
+// runInstanceSpec describes the supervisor of a run as an instance of a plugin with the exec grant.
 func (s *Session) runInstanceSpec(spec ProgramRunSpec) *supervise.Spec {
 	grants := pluginpb.Grant{Workspace: pluginpb.ReadWriteWorkspace, Exec: true, Network: s.policy.IsolationOptions().Network, Takeback: true}
 	open := s.kernelPaths(true)
@@ -155,7 +155,7 @@ func (s *Session) runInstanceSpec(spec ProgramRunSpec) *supervise.Spec {
 	return out
 }
 
-// newRunNetwork returns the network of a program: the policy's hosts and the given ones, and no others.
+// newRunNetwork returns the network of a run: the policy's hosts and those of the specification.
 func (s *Session) newRunNetwork(spec ProgramRunSpec) (*sandboxNetwork, error) {
 	reached := s.policy.NetworkRules()
 	if reached == nil {
@@ -177,7 +177,7 @@ func (s *Session) newRunNetwork(spec ProgramRunSpec) (*sandboxNetwork, error) {
 	return n, err
 }
 
-// StoredRunSecrets returns the operator's secrets with these names as secrets of a run.
+// StoredRunSecrets fetches the operator's secrets with these names for a run.
 func (s *Session) StoredRunSecrets(names []string) ([]ProgramRunSecret, error) {
 	all := s.policy.Secrets()
 	maps.DeleteFunc(all, func(name string, _ config.Secret) bool { return !slices.Contains(names, name) })

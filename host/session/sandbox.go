@@ -27,8 +27,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/undo"
 )
 
-// pluginInstanceSpec describes the instance of a plugin for this session's calls. It is computed once, since a
-// session's policy never changes.
+// pluginInstanceSpec returns the specification of a plugin's instance for this session. A session's policy never
+// changes, so the result is cached.
 func (s *Session) pluginInstanceSpec(p *catalog.Plugin) (*supervise.Spec, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +103,7 @@ func (s *Session) pluginInstanceSpec(p *catalog.Plugin) (*supervise.Spec, error)
 	return spec, nil
 }
 
-// resolvePackagePrograms makes paths absolute for programs inside a plugin's package.
+// resolvePackagePrograms makes the paths of programs in the data directory of a plugin's package absolute.
 func resolvePackagePrograms(dir string, names []string) []string {
 	out := slices.Clone(names)
 	for i, name := range out {
@@ -114,7 +114,7 @@ func resolvePackagePrograms(dir string, names []string) []string {
 	return out
 }
 
-// pluginPolicy returns the policy for a plugin, limited to the grants given at install.
+// pluginPolicy returns the policy for a plugin, limited to the grants that were given at install.
 func (s *Session) pluginPolicy(p *catalog.Plugin) policy.PluginPolicy {
 	if p.Pin == nil {
 		return s.policy.PluginPolicy(p.Manifest.ID)
@@ -125,7 +125,7 @@ func (s *Session) pluginPolicy(p *catalog.Plugin) policy.PluginPolicy {
 // takebackName is the directory of the undo stores, next to the plugins' state directories.
 const takebackName = "takeback"
 
-// CheckStateDirName returns an error if a plugin of that id can't have a state directory.
+// CheckStateDirName returns an error if a plugin's id can't be the name of a state directory.
 func CheckStateDirName(plugin string) error {
 	if plugin == takebackName {
 		return fmt.Errorf("plugin %s can't keep state: the directory of that name is where undo's is; give it another id", plugin)
@@ -133,10 +133,10 @@ func CheckStateDirName(plugin string) error {
 	return nil
 }
 
-// PluginStateDir returns the directory of a plugin's state below a home.
+// PluginStateDir returns the directory with a plugin's state for all agents.
 func PluginStateDir(home, plugin string) string { return filepath.Join(home, "state", plugin) }
 
-// attachStateDir gives a plugin its state directory for this agent.
+// attachStateDir creates a plugin's state directory for this agent, and lets the plugin write to it.
 func (s *Session) attachStateDir(spec *supervise.Spec) error {
 	if err := CheckStateDirName(spec.Manifest.ID); err != nil {
 		return err
@@ -149,14 +149,14 @@ func (s *Session) attachStateDir(spec *supervise.Spec) error {
 	return nil
 }
 
-// pluginHasUndo reports whether a plugin gets this agent's undo store. It does not if its commands could write to the
-// store too.
+// pluginHasUndo reports whether a plugin gets the undo store. A plugin whose commands could write to the store does
+// not.
 func (s *Session) pluginHasUndo(grants pluginpb.Grant, settings *exec.Settings) bool {
 	return grants.Takeback && s.policy.UndoLimits().Enabled &&
 		(!grants.Exec || settings.Confine && !s.commandsCanWriteTo(settings, s.undoDirInSandbox(grants)))
 }
 
-// undoDirInSandbox returns the path of this agent's undo store inside the plugin's sandbox.
+// undoDirInSandbox returns the path of the undo store inside the plugin's sandbox.
 func (s *Session) undoDirInSandbox(grants pluginpb.Grant) string {
 	if dir := s.undoStoreDir(); !s.isInPrivateTemp(grants, dir) {
 		return dir
@@ -164,14 +164,14 @@ func (s *Session) undoDirInSandbox(grants pluginpb.Grant) string {
 	return sandboxUndoDir
 }
 
-// undoStoreDir returns the directory of this session's undo store: the agent's, unless [Session.UseUndoStore] chose
-// another.
+// undoStoreDir returns the directory of the session's undo store: the agent's, or the one set by
+// [Session.UseUndoStore].
 func (s *Session) undoStoreDir() string { return cmp.Or(s.undoOf, s.agentStateDir(takebackName)) }
 
-// UseUndoStore makes undo and history use another store than the agent's. Call it before the first call.
+// UseUndoStore replaces the agent's undo store for undo and history. Call it before the first call.
 func (s *Session) UseUndoStore(dir string) { s.undoOf = dir }
 
-// attachUndoStore gives a plugin this session's undo store.
+// attachUndoStore creates the session's undo store, and gives a plugin access to it.
 func (s *Session) attachUndoStore(spec *supervise.Spec) error {
 	dir, err := createAndAttachDir(spec, s.undoStoreDir())
 	if err == nil && s.isInPrivateTemp(spec.Policy.Grants, dir) {
@@ -190,8 +190,8 @@ func (s *Session) attachUndoStore(spec *supervise.Spec) error {
 // sandboxUndoDir is the undo store's path in a sandbox whose commands have all of /tmp, for a home below /tmp.
 const sandboxUndoDir = "/run/picoclaw/undo"
 
-// isInPrivateTemp reports whether a plugin's commands could write to a directory because it is below the sandbox's
-// private /tmp or /dev/shm.
+// isInPrivateTemp reports whether a directory is below /tmp or /dev/shm, and the plugin's sandbox has private ones.
+// Commands could write there.
 func (s *Session) isInPrivateTemp(grants pluginpb.Grant, dir string) bool {
 	return grants.Exec && s.policy.IsolationOptions().Enabled && paths.WithinAny(isolation.PrivateDirs(), dir)
 }
@@ -213,8 +213,8 @@ func createAndAttachDir(spec *supervise.Spec, dir string) (string, error) {
 	return dir, nil
 }
 
-// sandboxProfile returns the sandbox of a plugin: paths the policy opens, limited by the grants. It does not depend on
-// calls.
+// sandboxProfile returns the sandbox of a plugin: the paths that the policy opens, limited by the plugin's grants. It
+// does not depend on calls.
 func (s *Session) sandboxProfile(p *catalog.Plugin, g pluginpb.Grant) isolation.Profile {
 	open := s.kernelPaths(g.Exec).LimitWorkspaceAccess(g.Workspace)
 	profile := isolation.Profile{
@@ -243,8 +243,9 @@ func (s *Session) sandboxProfile(p *catalog.Plugin, g pluginpb.Grant) isolation.
 	return profile
 }
 
-// protectedPaths returns the protected paths to mount read-only. A mount can't have exceptions, so it omits paths that
-// a person may approve. Files protected by content are included only if commands' changes are not checked.
+// protectedPaths returns the protected paths to mount read-only. A mount can't have exceptions, so paths that a person
+// may approve are left out. Files that are protected because of their content are included only if the changes of
+// commands are not checked.
 func (s *Session) protectedPaths() ([]string, error) {
 	p := s.policy.GuardPolicy()
 	rules, err := protect.New(p.Workspace, protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}, nil)
@@ -255,7 +256,8 @@ func (s *Session) protectedPaths() ([]string, error) {
 	return rules.Find(!judged), nil
 }
 
-// kernelPaths returns the paths the policy opens to a plugin. With exec, a sandbox has a private /tmp.
+// kernelPaths returns the paths that the policy opens to a plugin. A plugin with the exec grant has a private /tmp in
+// its sandbox.
 func (s *Session) kernelPaths(exec bool) policy.KernelPaths {
 	if exec && s.policy.IsolationOptions().Enabled {
 		return s.policy.SandboxKernelPaths()
@@ -263,8 +265,8 @@ func (s *Session) kernelPaths(exec bool) policy.KernelPaths {
 	return s.policy.KernelPaths()
 }
 
-// existingPaths omits missing paths, since a whitelist may serve several machines, and paths through symlinks:
-// whitelists contain resolved paths, so those never match.
+// existingPaths returns the paths that exist and contain no symlinks. A whitelist may serve several machines, so paths
+// may be missing. Whitelists match resolved paths only, so a path through a symlink never matches.
 func existingPaths(paths []string) []string {
 	return slices.DeleteFunc(paths, func(path string) bool {
 		real, err := filepath.EvalSymlinks(path)
@@ -272,8 +274,8 @@ func existingPaths(paths []string) []string {
 	})
 }
 
-// pluginEnvironment returns the whole environment of a plugin process: the host's variables named in its grants and,
-// with exec, those commands need.
+// pluginEnvironment returns the environment of a plugin process: the host's variables that its grants name and, with
+// exec, those that commands need.
 func pluginEnvironment(g pluginpb.Grant) []string {
 	names := append([]string{"PICOCLAW_LOG_LEVEL"}, g.Env...)
 	if g.Exec {
@@ -308,8 +310,8 @@ const (
 	commandWeight = 25
 )
 
-// cgroupLimits returns the control group limits of an instance with all its commands. The plugin limits single
-// commands.
+// cgroupLimits returns the cgroup limits of an instance together with its commands. The plugin limits each command
+// itself.
 func cgroupLimits(l limits.Limits) isolation.GroupLimits {
 	g := isolation.GroupLimits{Memory: commandMemoryLimit(l) + spareMemory, Weight: pluginWeight}
 	if l.Processes > 0 {
@@ -318,7 +320,7 @@ func cgroupLimits(l limits.Limits) isolation.GroupLimits {
 	return g
 }
 
-// commandMemoryLimit returns the memory limit of a command: the operator's, but at most three quarters of the machine's
+// commandMemoryLimit returns the memory limit of a command: the operator's, at most three quarters of the machine's
 // memory.
 func commandMemoryLimit(l limits.Limits) int64 {
 	if most := isolation.MachineMemory() / 4 * 3; most > 0 && (l.Memory <= 0 || l.Memory > most) {
@@ -327,8 +329,8 @@ func commandMemoryLimit(l limits.Limits) int64 {
 	return l.Memory
 }
 
-// testSandbox runs the sandbox self-test on first use on this machine. A failed test is an error; an impossible one is
-// not, since the same layers apply.
+// testSandbox runs the sandbox self-test once per machine. It returns an error if the test fails, and nil if the test
+// can't run, since the layers still apply.
 func (h *Host) testSandbox(iso *isolation.Isolation, network bool) error {
 	if len(h.selfTest) == 0 || !iso.Enabled() || !selftest.IsSupported {
 		return nil

@@ -29,8 +29,8 @@ type SandboxedProgram struct {
 	Secrets             []string // operator secrets the proxy inserts; the program never sees them
 }
 
-// RunSandboxedProgram runs a program in a sandbox, even if isolation is off in the configuration, until it exits or ctx
-// is done. It has the limits of a command and a limited amount of disk. A program that fails returns an
+// RunSandboxedProgram runs a program in a sandbox until it exits or ctx is done, even if the configuration turns
+// isolation off. The program has the limits of a command and limited disk space. A failing program returns an
 // *isolation.ExitError.
 func (s *Session) RunSandboxedProgram(ctx context.Context, a SandboxedProgram) error {
 	iso, err := isolation.Configure(isolation.Config{

@@ -15,10 +15,11 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// secretTimeout limits a program that prints a secret; it may contact a service or ask a person.
+// secretTimeout limits the run time of a program that prints a secret. The program may contact a service or ask a
+// person.
 const secretTimeout = time.Minute
 
-// fetchGrantedSecrets fetches the granted secrets that exist.
+// fetchGrantedSecrets fetches the values of those granted secrets that are configured.
 func fetchGrantedSecrets(all map[string]config.Secret, granted []string) ([]egress.Secret, error) {
 	var out []egress.Secret
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -38,10 +39,11 @@ func fetchGrantedSecrets(all map[string]config.Secret, granted []string) ([]egre
 	return out, nil
 }
 
-// FetchSecret returns the value of an operator's secret for the host itself. It never reaches agents or sandboxes.
+// FetchSecret returns the value of an operator's secret for the host's own use. The value never reaches agents or
+// sandboxes.
 func (h *Host) FetchSecret(name string) (string, error) { return FetchSecret(h.config, name) }
 
-// FetchSecret is [Host.FetchSecret] without a host.
+// FetchSecret reads the value of an operator's secret from its source: a variable, a file or a program.
 func FetchSecret(cfg *config.Config, name string) (string, error) {
 	s, ok := cfg.Secrets()[name]
 	if !ok {
@@ -54,7 +56,7 @@ func FetchSecret(cfg *config.Config, name string) (string, error) {
 	return value, nil
 }
 
-// minSecretLength is the minimum length of a secret: shorter ones match unrelated text and can be guessed.
+// minSecretLength is the minimum length of a secret. Shorter values could be guessed, and occur in unrelated text.
 const minSecretLength = 8
 
 func readSecretSource(s config.Secret) (string, error) {

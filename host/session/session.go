@@ -17,7 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Origin says who makes a session's calls. No origin has a wider policy than another.
+// Origin is the kind of caller that opened a session. No origin has a wider policy than another.
 type Origin string
 
 // The origins.
@@ -60,8 +60,8 @@ func (h *Host) OpenSession(agent string, origin Origin) (*Session, error) {
 	return h.newSession(p, origin)
 }
 
-// OpenPreview opens a session that decides on calls without making them. It changes nothing: a missing workspace is not
-// created.
+// OpenPreview opens a session that decides on calls without making them. It changes nothing, and does not create a
+// missing workspace.
 func (h *Host) OpenPreview(agent string, origin Origin) (*Session, error) {
 	p, err := h.resolveAgentPolicy(agent, policy.PreviewPolicy)
 	if err != nil {
@@ -112,7 +112,7 @@ func (h *Host) newSession(p *policy.Policy, origin Origin) (*Session, error) {
 // ID returns the session's id in the audit log.
 func (s *Session) ID() string { return s.id }
 
-// Origin returns who makes the session's calls.
+// Origin returns the kind of caller that opened the session.
 func (s *Session) Origin() Origin { return s.origin }
 
 // Policy returns the agent's policy.
@@ -147,7 +147,7 @@ func (s *Session) Tools() []Tool {
 	return tools
 }
 
-// enabledTools returns the agent's part of the tools, or of the resources and prompts.
+// enabledTools returns the entries of a catalog list that are enabled for the agent.
 func (s *Session) enabledTools(of func(*catalog.Catalog) []*catalog.Tool) []*catalog.Tool {
 	c := s.host.currentPlugins()
 	return slices.DeleteFunc(of(c), func(t *catalog.Tool) bool {
@@ -159,7 +159,7 @@ func (s *Session) isToolEnabled(c *catalog.Catalog, t *catalog.Tool) bool {
 	return s.decideTool(t).Verdict == guard.Allow && c.DisabledBy(t, s.policy.AgentID()) == nil
 }
 
-// decideTool returns the policy's decision about a tool, resource or prompt.
+// decideTool returns the policy's decision on whether the agent may use a tool, resource or prompt.
 func (s *Session) decideTool(t *catalog.Tool) guard.Decision {
 	if t.Kind != pluginpb.ToolKind {
 		return s.policy.DecideResourceOrPrompt(t.Kind, t.Plugin.Manifest.ID, t.Spec.Name)
@@ -167,7 +167,7 @@ func (s *Session) decideTool(t *catalog.Tool) guard.Decision {
 	return s.policy.DecideTool(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets)
 }
 
-// findTool returns the enabled tool with a name. A disabled tool is returned with an error.
+// findTool returns the enabled tool with a name. For a disabled tool, it returns the tool and an error.
 func (s *Session) findTool(name string) (*catalog.Tool, *Error) {
 	c := s.host.currentPlugins()
 	var enabled, disabled []*catalog.Tool
@@ -227,7 +227,7 @@ func (s *Session) unknownToolError(name string) *Error {
 	return e
 }
 
-// SpawnSession opens a session whose policy is at most this one's.
+// SpawnSession opens a child session with the restrictions of this session and the additional ones.
 func (s *Session) SpawnSession(origin Origin, narrower policy.Narrowing) (*Session, error) {
 	p, err := s.policy.NarrowPolicy(narrower)
 	if err != nil {
@@ -240,9 +240,9 @@ func (s *Session) SpawnSession(origin Origin, narrower policy.Narrowing) (*Sessi
 	return child, err
 }
 
-// DelegateSession opens a session of another agent for work this one delegates. Its policy is that agent's, narrowed as
-// this session's. Its calls use this session's quota, and their audit entries name this session. The caller checks
-// whether the agents may delegate.
+// DelegateSession opens a session of another agent for work that this session delegates. It has the other agent's
+// policy with this session's restrictions, and uses this session's quota. Audit entries name this session as parent.
+// The caller checks whether the agents may delegate.
 func (s *Session) DelegateSession(agent string) (*Session, error) {
 	p, err := s.host.resolveAgentPolicy(agent, policy.ResolvePolicy)
 	if err != nil {

@@ -26,7 +26,7 @@ func (e *AgentStoppedError) stopMessage() string {
 	return "the operator has stopped this: " + e.Stop.String()
 }
 
-// stopWatcher cancels the work of agents an operator stops.
+// stopWatcher polls the kill switch, and cancels the running work of stopped agents.
 type stopWatcher struct {
 	home string
 
@@ -37,15 +37,16 @@ type stopWatcher struct {
 	watchers sync.WaitGroup
 }
 
-// stoppableWork is something that runs for an agent.
+// stoppableWork is a call or other work of an agent that a stop cancels.
 type stoppableWork struct {
 	agent    string
 	cancel   context.CancelCauseFunc
 	commands atomic.Bool // it runs commands, which need disk space
 }
 
-// WithAgentStop returns a context that is cancelled when the operator stops the agent, with a *AgentStoppedError as its
-// cause; at once if the agent is stopped already. Calls do this themselves; other work for an agent must use it.
+// WithAgentStop returns a context that is cancelled when the operator stops the agent, with an [*AgentStoppedError] as
+// cause. If the agent is stopped, the context is already cancelled. Calls use it; other work for an agent must use it
+// too.
 func (h *Host) WithAgentStop(ctx context.Context, agent string) (context.Context, context.CancelFunc) {
 	ctx, _, release := h.registerWork(ctx, agent)
 	return ctx, release
@@ -72,10 +73,10 @@ func (h *Host) registerWork(ctx context.Context, agent string) (context.Context,
 	}
 }
 
-// StopOf returns the stop of an agent; nil if it is not stopped.
+// StopOf returns the operator's stop of an agent; nil if the agent is not stopped.
 func (h *Host) StopOf(agent string) *killswitch.Stop { return killswitch.StopOf(h.stops.home, agent) }
 
-// watchStops polls for stops until the host is closed. retire stops idle instances.
+// watchStops polls for stops until the host is closed. retire stops idle plugin instances of stopped agents.
 func (s *stopWatcher) watchStops(retire func(stopped killswitch.StopsByAgent, lowSpace bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +102,7 @@ func (s *stopWatcher) watchStops(retire func(stopped killswitch.StopsByAgent, lo
 	})
 }
 
-// cancelStoppedWork cancels the work of stopped agents, and commands if the disk is nearly full.
+// cancelStoppedWork cancels the work of stopped agents. It also cancels commands if the disk is nearly full.
 func (s *stopWatcher) cancelStoppedWork(stopped killswitch.StopsByAgent, lowSpace error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +125,7 @@ func (s *stopWatcher) stopWatching() {
 	s.watchers.Wait()
 }
 
-// callStoppedError returns the error of a call that a stop ended or prevented; nil for other calls.
+// callStoppedError returns the error of a call that a stop cancelled or prevented; nil if no stop did.
 func callStoppedError(ctx context.Context) *Error {
 	if low, ok := errors.AsType[*killswitch.LowSpaceError](context.Cause(ctx)); ok {
 		return lowDiskSpaceError(low)
@@ -142,7 +143,7 @@ func lowDiskSpaceError(err error) *Error {
 		Hint: "free space on the disk of the home; file tools still work"}
 }
 
-// RunningWorkCount returns the number of running calls and other work registered with WithAgentStop.
+// RunningWorkCount returns the number of running calls and of other work registered with WithAgentStop.
 func (h *Host) RunningWorkCount() int {
 	h.stops.mu.Lock()
 	defer h.stops.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Tracer traces calls and their steps. It never delays one.
+// Tracer traces calls and their steps. Its methods never block.
 type Tracer interface {
 	// TraceCall starts the trace of a call. The returned context belongs to the call; ended completes the trace.
 	TraceCall(ctx context.Context, r audit.Record) (_ context.Context, ended func(audit.Record, *Result))
@@ -22,7 +22,7 @@ type Tracer interface {
 	PluginEnded(plugin string, crashed bool)
 }
 
-// CallStep is a part of a call.
+// CallStep is a traced step of a call.
 type CallStep string
 
 // The steps.
@@ -34,7 +34,7 @@ const (
 	Calling  CallStep = "call plugin"
 )
 
-// RequestInfo describes the message that caused a call, as far as known.
+// RequestInfo describes the client's message that caused a call. Unknown fields are empty.
 type RequestInfo struct {
 	Method    string // of MCP; empty for other requests
 	Tool      string // name used by the client
@@ -46,23 +46,23 @@ type RequestInfo struct {
 
 type requestKey struct{}
 
-// WithRequest returns a context for a call caused by a message.
+// WithRequest returns a context for a call that carries the description of the client's message.
 func WithRequest(ctx context.Context, r RequestInfo) context.Context {
 	return context.WithValue(ctx, requestKey{}, r)
 }
 
-// RequestOf returns the message that caused a call.
+// RequestOf returns the description of the message that caused a call; empty if unknown.
 func RequestOf(ctx context.Context) RequestInfo {
 	r, _ := ctx.Value(requestKey{}).(RequestInfo)
 	return r
 }
 
-// TraceParent is the caller's position in its trace: the values of W3C's headers traceparent and tracestate.
+// TraceParent identifies the caller's span by the values of the W3C headers traceparent and tracestate.
 type TraceParent struct{ Parent, State string }
 
 type traceParentKey struct{}
 
-// WithTraceParent returns a context for calls that belong to the caller's trace. An invalid trace is ignored.
+// WithTraceParent returns a context for calls that belong to the caller's trace. Invalid header values are ignored.
 func WithTraceParent(ctx context.Context, t TraceParent) context.Context {
 	const mostParent, mostState = 55, 512 // lengths in version 00 of the specification
 	if len(t.Parent) != mostParent || strings.Trim(t.Parent, "0123456789abcdef-") != "" {
@@ -74,7 +74,7 @@ func WithTraceParent(ctx context.Context, t TraceParent) context.Context {
 	return context.WithValue(ctx, traceParentKey{}, t)
 }
 
-// TraceParentOf returns the caller's position in its trace.
+// TraceParentOf returns the caller's span; empty if the context has none.
 func TraceParentOf(ctx context.Context) TraceParent {
 	t, _ := ctx.Value(traceParentKey{}).(TraceParent)
 	return t
@@ -100,10 +100,11 @@ func (s *Session) traceStepSince(ctx context.Context, step CallStep, began time.
 	return s.host.tracer.TraceStep(ctx, step, began)
 }
 
-// minStartTrace is the minimum duration of a traced start; finding a running instance takes less.
+// minStartTrace is the minimum duration of a traced plugin start. Finding a running instance is faster.
 const minStartTrace = time.Millisecond
 
-// tracePluginCall traces a request to a plugin: as a start until started is called, then as a call until end.
+// tracePluginCall traces a request to a plugin in two steps: the start of the plugin until started is called, and the
+// call until end is called.
 func (s *Session) tracePluginCall(ctx context.Context, req *pluginpb.CallRequest) (started func(), end func(error)) {
 	began := time.Now()
 	endStep := func(err error) {

@@ -12,8 +12,9 @@ import (
 	"github.com/picoclaw/picoclaw/host/catalog"
 )
 
-// withdrawnTools are tools whose plugin no longer offers them, because the real tool differs from the manifest the
-// operator accepted. A plugin reports this in its answer to a call; it holds until the plugin is reinstalled.
+// withdrawnTools are tools that their plugin withdrew, because the real tool differs from the manifest the operator
+// accepted. A plugin withdraws a tool in its answer to a call. The tool stays withdrawn until the plugin is
+// reinstalled.
 type withdrawnTools struct {
 	mu    sync.Mutex
 	tools map[string]bool // by plugin digest and tool name
@@ -46,14 +47,14 @@ func (w *withdrawnTools) hasTool(t *catalog.Tool) bool {
 	return w.tools[withdrawnToolKey(t)]
 }
 
-// changeCount grows with each added tool.
+// changeCount returns the number of withdrawn tools so far, to detect changes.
 func (w *withdrawnTools) changeCount() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.count
 }
 
-// ToolWithdrawal is a note for the operator that an installed plugin withdrew a tool. Plugins can't remove it.
+// ToolWithdrawal is a stored note that a plugin withdrew a tool. Plugins can't remove it.
 type ToolWithdrawal struct {
 	Tool    string `json:"tool"`
 	Version string `json:"version"` // plugin version
@@ -68,7 +69,7 @@ func withdrawalDir(home, plugin string) string {
 // maxReasonBytes limits the plugin's reason in a note.
 const maxReasonBytes = 1 << 10
 
-// quarantineTool stops offering a tool its plugin withdrew, and notes that for the operator.
+// quarantineTool stops offering a tool that its plugin withdrew, and stores a note for the operator.
 func (s *Session) quarantineTool(t *catalog.Tool, why string) {
 	s.host.withdrawn.addTool(t)
 	if err := s.storeWithdrawalNote(t, why); err != nil {
@@ -76,7 +77,7 @@ func (s *Session) quarantineTool(t *catalog.Tool, why string) {
 	}
 }
 
-// storeWithdrawalNote stores a note that an installed plugin withdrew a tool.
+// storeWithdrawalNote stores the note that a plugin withdrew a tool.
 func (s *Session) storeWithdrawalNote(t *catalog.Tool, why string) error {
 	if t.Plugin.Pin == nil {
 		return nil
@@ -96,7 +97,7 @@ func (s *Session) storeWithdrawalNote(t *catalog.Tool, why string) error {
 	return nil
 }
 
-// ReadToolWithdrawals returns the notes about a plugin version, sorted by tool.
+// ReadToolWithdrawals returns the withdrawal notes about a plugin version, sorted by tool.
 func ReadToolWithdrawals(home, plugin, version string) []ToolWithdrawal {
 	dir := withdrawalDir(home, plugin)
 	entries, err := os.ReadDir(dir)
@@ -114,7 +115,7 @@ func ReadToolWithdrawals(home, plugin, version string) []ToolWithdrawal {
 	return all
 }
 
-// RemoveToolWithdrawals removes the notes about a plugin.
+// RemoveToolWithdrawals removes the withdrawal notes about a plugin.
 func RemoveToolWithdrawals(home, plugin string) error {
 	return os.RemoveAll(withdrawalDir(home, plugin))
 }
