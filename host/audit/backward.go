@@ -16,9 +16,9 @@ const (
 	maxLine   = 1 << 20 // longer lines are no entries
 )
 
-// readLinesBackward passes the lines of a file before an offset to a function, one block at a time and the last block
-// first, until it returns false. It skips text after the last line feed, which is still being written. at is the offset
-// of the block's first line; a later call can continue there.
+// readLinesBackward passes the lines of a file before an offset to each, block by block from the end, until each
+// returns false. It skips text after the last line feed, which is still being written. at is the offset of the block's
+// first line; a later call can continue from it.
 func readLinesBackward(f io.ReaderAt, end int64, each func(at int64, lines []byte) bool) error {
 	buf := make([]byte, blockSize+maxLine) // a block, followed by the line that ends in the next block
 	rest, ended := 0, false
@@ -53,18 +53,18 @@ func readLinesBackward(f io.ReaderAt, end int64, each func(at int64, lines []byt
 	return nil
 }
 
-// parseRecordLine reads a line.
+// parseRecordLine parses a line of the log.
 func parseRecordLine(line []byte) (r Record, ok bool) {
 	return r, json.Unmarshal(line, &r) == nil && !r.Time.IsZero()
 }
 
-// EndTime returns when the call ended. Lines are mostly in this order, but an entry that could not be written at once
-// comes later.
+// EndTime returns the time at which the call ended. Lines are mostly in this order, except entries that could not be
+// written at once.
 func (r Record) EndTime() time.Time {
 	return r.Time.Add(time.Duration(r.Millis * float64(time.Millisecond)))
 }
 
-// findTimeOffset returns an offset from which on all entries are later than a time, by binary search.
+// findTimeOffset returns an offset after which all entries are later than a time. It uses binary search.
 func findTimeOffset(f io.ReaderAt, end int64, until time.Time) (int64, error) {
 	buf := make([]byte, blockSize)
 	for from, to := int64(0), end; to-from > blockSize; {
@@ -88,7 +88,7 @@ func findTimeOffset(f io.ReaderAt, end int64, until time.Time) (int64, error) {
 	return end, nil
 }
 
-// parseFirstRecord returns the first entry of lines.
+// parseFirstRecord parses the first valid entry in lines, and returns its offset.
 func parseFirstRecord(lines []byte) (at int, r Record, ok bool) {
 	for {
 		end := bytes.IndexByte(lines[at:], '\n')
@@ -102,8 +102,8 @@ func parseFirstRecord(lines []byte) (at int, r Record, ok bool) {
 	}
 }
 
-// FollowLogTail is like [Follow], but begins at the first whole line in the last bytes of the current file, so its cost
-// does not grow with the log.
+// FollowLogTail is like [FollowLog], but begins at the first whole line within the last bytes of the current file. Its
+// cost does not grow with the log.
 func FollowLogTail(ctx context.Context, path string, bytes int64, each func(Record) error) error {
 	r := &logReader{path: path, each: each}
 	defer r.closeFiles()

@@ -13,7 +13,7 @@ import (
 // reveals. The first line of a file also has "follows", the last chain hash of the previous file, "begins", the hash of
 // the log's first line, and "count", the number of lines before it, since older files may be deleted.
 
-// chainHash is the hash of one line: 64 hex characters. It is empty before the first line.
+// chainHash is the chain hash of one line in hex. It is empty before the first line.
 type chainHash string
 
 const (
@@ -23,13 +23,14 @@ const (
 	chainMemberLength = len(chainPrefix) + chainLength + len(chainSuffix)
 )
 
-// nextHash returns the hash of a record that follows this line. The record is a JSON object.
+// nextHash returns the hash of a record that follows the line with this hash. The record is a JSON object.
 func (c chainHash) nextHash(record []byte) chainHash {
 	sum := sha256.Sum256(append(append(make([]byte, 0, len(c)+len(record)), c...), record...))
 	return chainHash(hex.AppendEncode(make([]byte, 0, chainLength), sum[:]))
 }
 
-// linkFirstRecord adds the members that link a file's first record to this hash at this position.
+// linkFirstRecord adds the link to the previous file to the first record of a new file: this hash and its position in
+// the chain.
 func (c chainHash) linkFirstRecord(record []byte, at chainPosition) []byte {
 	if c == "" {
 		return record
@@ -41,14 +42,14 @@ func (c chainHash) linkFirstRecord(record []byte, at chainPosition) []byte {
 	return append(record[:len(record)-1:len(record)-1], members+"}"...)
 }
 
-// formatLine returns the line of a record with its hash.
+// formatLine returns the line that contains a record and its hash.
 func (c chainHash) formatLine(record []byte) []byte {
 	line := make([]byte, 0, len(record)+chainMemberLength)
 	line = append(append(line, record[:len(record)-1]...), chainPrefix...)
 	return append(append(append(line, c...), chainSuffix...), '\n')
 }
 
-// splitChainedLine splits a line without its line feed into record and hash; ok is false if it has no hash.
+// splitChainedLine splits a line, without its line feed, into record and hash. ok is false if the line has no hash.
 func splitChainedLine(line []byte) (record []byte, c chainHash, ok bool) {
 	at := len(line) - chainMemberLength
 	if at < 1 || !bytes.HasPrefix(line[at:], []byte(chainPrefix)) || !bytes.HasSuffix(line, []byte(chainSuffix)) {
@@ -61,11 +62,11 @@ func splitChainedLine(line []byte) (record []byte, c chainHash, ok bool) {
 	return append(bytes.Clone(line[:at]), '}'), c, true
 }
 
-// maxTail is how much of a file's end is searched for a line with a hash. After a power failure the last line may have
-// none.
+// maxTail limits the part of a file's end that is searched for a line with a hash. After a power failure the last line
+// may have none.
 const maxTail = 64 << 10
 
-// lastChainHash returns the hash of a file's last line that has one; empty if none has.
+// lastChainHash returns the hash of the last line of a file that has a hash; empty if no line has one.
 func lastChainHash(f *os.File, end int64) (chainHash, error) {
 	for _, size := range []int64{int64(chainMemberLength) + 2, maxTail} { // the first is enough unless the last line is damaged
 		tail := make([]byte, min(size, end))
@@ -84,7 +85,7 @@ func lastChainHash(f *os.File, end int64) (chainHash, error) {
 	return "", nil
 }
 
-// loadPreviousFileHash sets l.last for a new file to the last hash of the newest rotated file.
+// loadPreviousFileHash sets l.last for a new file: to the last hash of the newest rotated file.
 func (l *Log) loadPreviousFileHash() error {
 	l.last, l.before = "", chainPosition{}
 	files, err := rotatedFiles(l.path)
@@ -107,8 +108,8 @@ func (l *Log) loadPreviousFileHash() error {
 	return err
 }
 
-// wasFileRemoved reports whether the open file was removed other than by rotation. It sets l.last to the file's last
-// hash: the new file continues from there, so that the gap shows.
+// wasFileRemoved reports whether the open file was removed by another cause than rotation. If so, it sets l.last to the
+// file's last hash: the new file continues the chain, so the gap is detected.
 func (l *Log) wasFileRemoved() bool {
 	ours, err := l.file.Stat()
 	if err != nil || !ours.Mode().IsRegular() {
@@ -135,7 +136,7 @@ func (l *Log) wasFileRemoved() bool {
 	return true
 }
 
-// loadLastHash sets l.last to the hash of the last line, since other processes may have written. The caller holds the
+// loadLastHash sets l.last to the hash of the last line, which another process may have written. The caller holds the
 // directory lock and has called openCurrentFile.
 func (l *Log) loadLastHash() (err error) {
 	switch {

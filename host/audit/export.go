@@ -15,13 +15,13 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// Exporter writes entries in the format of another program.
+// Exporter writes audit entries in another program's format.
 type Exporter interface {
 	Write(Record) error
 	Close() error // writes buffered output
 }
 
-// exporters are the formats of [NewExporter].
+// exporters are the constructors of exporters by format.
 var exporters = map[string]func(out io.Writer, version string) Exporter{
 	"jsonl": func(out io.Writer, _ string) Exporter { return lineExporter{out, Record.encodeJSON} },
 	"csv":   func(out io.Writer, _ string) Exporter { return &csvExporter{out: csv.NewWriter(out)} },
@@ -36,7 +36,7 @@ var exporters = map[string]func(out io.Writer, version string) Exporter{
 // ExportFormats returns the names of all export formats.
 func ExportFormats() []string { return slices.Sorted(maps.Keys(exporters)) }
 
-// NewExporter returns an exporter for a format; version is picoclaw's.
+// NewExporter returns an exporter for a format. version is the version of picoclaw, which some formats contain.
 func NewExporter(format string, out io.Writer, version string) (Exporter, error) {
 	make, ok := exporters[format]
 	if !ok {
@@ -95,7 +95,7 @@ func (e *csvExporter) Close() error {
 	return errors.Join(err, e.out.Error())
 }
 
-// escapeFormula prevents spreadsheets from reading a cell as a formula.
+// escapeFormula changes a cell that a spreadsheet would evaluate as a formula.
 func escapeFormula(cell string) string {
 	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
 		return "'" + cell

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Filter selects entries. The zero value selects all.
+// Filter selects audit entries. The zero value selects all.
 type Filter struct {
 	Agent    string
 	Session  string
@@ -68,10 +68,10 @@ func matchesToolPattern(pattern, name string) bool {
 	return false
 }
 
-// DecisionNames returns the possible decisions of entries.
+// DecisionNames returns the decisions that entries can have.
 func DecisionNames() []string { return []string{"allow", "ask", "deny"} }
 
-// ParseFilter parses a filter whose values get returns by the fields' lower-case names. Errors begin with the name.
+// ParseFilter parses a filter. get returns the text of a field by its lower-case name. An error begins with the name.
 func ParseFilter(get func(name string) string, now time.Time) (Filter, error) {
 	f := Filter{Agent: get("agent"), Session: get("session"), Tool: get("tool"), Origin: get("origin"),
 		Decision: get("decision"), Text: get("text"), Denied: get("denied") == "true", Failed: get("failed") == "true"}
@@ -91,7 +91,7 @@ func ParseFilter(get func(name string) string, now time.Time) (Filter, error) {
 	return f, nil
 }
 
-// parseFilterTime parses a duration ago, a day, or a timestamp. Empty text is the zero time.
+// parseFilterTime parses a time in a filter: a duration before now, a day, or a timestamp. Empty text is the zero time.
 func parseFilterTime(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -113,8 +113,8 @@ func parseFilterTime(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q: want how long ago, such as 90m, 24h or 7d, or a time, such as 2006-01-02 or 2006-01-02T15:04:05Z", text)
 }
 
-// lineFilter rejects lines by their bytes, since parsing takes much longer. It may accept lines the filter rejects. A
-// line needs one text of each set.
+// lineFilter rejects lines by their bytes, because parsing takes much longer. It rejects only lines that the filter
+// would reject. A line must contain one text of each set.
 type lineFilter [][][]byte
 
 func (f Filter) newLineFilter() lineFilter {
@@ -156,7 +156,7 @@ func (f Filter) newLineFilter() lineFilter {
 	return s
 }
 
-// literalPart returns the longest part of a text that every JSON encoder writes unescaped.
+// literalPart returns the longest part of a text that every JSON encoder leaves unescaped.
 func literalPart(text string) string {
 	longest := ""
 	escaped := func(c rune) bool { return c < ' ' || strings.ContainsRune("\"\\<>&\x7f\u2028\u2029\uFFFD", c) }
@@ -168,7 +168,8 @@ func literalPart(text string) string {
 	return longest
 }
 
-// firstCandidate returns the offset of the first line that may match, by its first text; the end of lines if none does.
+// firstCandidate returns the offset of the first line that may match, by the first set of texts; the end of lines if
+// none may.
 func (s lineFilter) firstCandidate(lines []byte) int {
 	if len(s) == 0 || len(s[0]) > 1 {
 		return 0

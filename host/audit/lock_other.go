@@ -7,7 +7,7 @@ import "os"
 // withDirLock runs do. These systems can't rename open files, so each file has one writer.
 func (l *Log) withDirLock(do func() error) error { return do() }
 
-// withSharedDirLock runs do.
+// withSharedDirLock runs do while no writer rotates files.
 func withSharedDirLock(_ *os.File, do func() error) error { return do() }
 
 // ignoreUnsupportedSync drops all errors: these systems can't sync directories.

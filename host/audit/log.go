@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// LogOptions configure a log. The zero value never rotates and syncs entries every second.
+// LogOptions configure a log. The zero value never rotates files, and syncs entries to disk within a second.
 type LogOptions struct {
 	// MaxSize is the size in bytes at which the file is rotated; 0 for no limit.
 	MaxSize int64
@@ -37,10 +37,11 @@ type LogOptions struct {
 // syncInterval is the maximum time until an entry is synced to disk.
 const syncInterval = time.Second
 
-// maxPending limits the entries kept after failed writes.
+// maxPending limits the entries that are kept in memory after failed writes.
 const maxPending = 1024
 
-// Log is an open audit log. It may be used concurrently, and by several processes with the same path.
+// Log is an audit log that is open for writing. It may be used concurrently, and several processes may open the same
+// path.
 type Log struct {
 	path        string
 	options     LogOptions
@@ -63,10 +64,10 @@ type Log struct {
 	closed     bool
 }
 
-// lockTimeout exceeds the time a running writer holds the lock.
+// lockTimeout limits the wait for the directory lock. It exceeds the time for which a running writer holds the lock.
 const lockTimeout = 5 * time.Second
 
-// OpenLog opens the log at a path. It creates file and directory if needed.
+// OpenLog opens the log at a path. It creates the file and its directory if needed.
 func OpenLog(path string, options LogOptions) (*Log, error) {
 	l := &Log{path: path, options: options, lockTimeout: lockTimeout}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -84,7 +85,8 @@ func OpenLog(path string, options LogOptions) (*Log, error) {
 	return l, nil
 }
 
-// openInitialFile opens the current file, unless it is missing or empty and its home lists it.
+// openInitialFile opens the current file. It returns an error if the file is missing or empty although the home lists
+// it as existing.
 func (l *Log) openInitialFile() error {
 	if err := checkCurrentFile(l.path); err != nil {
 		return err
@@ -92,7 +94,7 @@ func (l *Log) openInitialFile() error {
 	return l.openCurrentFile()
 }
 
-// Write appends an entry. The line is written whole or not at all; a failed one is kept and written with the next.
+// Write appends an entry as one whole line. A failed entry is kept, and written before the next one.
 func (l *Log) Write(r Record) error {
 	record, err := r.encodeShortened()
 	if err != nil {
@@ -111,8 +113,8 @@ func (l *Log) Write(r Record) error {
 	return l.flushPending()
 }
 
-// CheckWritable returns an error if the next entry can't be written. It writes pending entries and allocates disk space
-// where the file system supports it.
+// CheckWritable returns an error if the next entry can't be written. It writes pending entries, and allocates disk
+// space if the file system supports that.
 func (l *Log) CheckWritable() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,7 +142,7 @@ func (l *Log) CheckWritable() error {
 	return nil
 }
 
-// flushPending writes pending entries. The caller holds l.mu.
+// flushPending writes the pending entries. The caller holds l.mu.
 func (l *Log) flushPending() error {
 	err := l.withDirLock(func() error {
 		for len(l.pending) > 0 {
@@ -165,7 +167,7 @@ func (l *Log) flushPending() error {
 	return nil
 }
 
-// appendRecord writes the line of a record to the current file, creating it if needed. The caller holds both locks.
+// appendRecord writes a record to the current file, which it creates or rotates if needed. The caller holds both locks.
 func (l *Log) appendRecord(record []byte) error {
 	if err := l.openCurrentFile(); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// chainPosition is a position in a hash chain.
+// chainPosition is a position in a hash chain, which may span several files.
 type chainPosition struct {
 	first chainHash // hash of the chain's first line, which identifies the chain
 	count int       // lines up to here
@@ -17,14 +17,15 @@ type chainPosition struct {
 	inFile bool // a line of the current file is included
 }
 
-// previousFileLink is the link to the previous file in a file's first line.
+// previousFileLink is the part of a file's first line that links it to the previous file.
 type previousFileLink struct {
 	Follows chainHash `json:"follows"`
 	Begins  chainHash `json:"begins"`
 	Count   int       `json:"count"`
 }
 
-// addLine advances the position by a line. A file whose first line has no position in a chain begins a new chain.
+// addLine advances the position by a line. If a file's first line has no link to a previous file, it begins a new
+// chain.
 func (p *chainPosition) addLine(c chainHash, read func() previousFileLink) {
 	if !p.inFile {
 		*p = chainPosition{first: c, inFile: true}
@@ -36,7 +37,7 @@ func (p *chainPosition) addLine(c chainHash, read func() previousFileLink) {
 	p.head = c
 }
 
-// addFileLines advances the position by the lines of a file, and returns the size of complete lines.
+// addFileLines advances the position by the lines of a file, and returns the size of the complete lines.
 func (p *chainPosition) addFileLines(f io.Reader) (size int64, err error) {
 	lines := bufio.NewReaderSize(f, 64<<10)
 	for {
@@ -57,7 +58,7 @@ func (p *chainPosition) addFileLines(f io.Reader) (size int64, err error) {
 	}
 }
 
-// chainPositionAt returns the position at an offset of a file.
+// chainPositionAt returns the chain position at an offset of a file.
 func chainPositionAt(f io.ReaderAt, end int64) (p chainPosition, err error) {
 	_, err = p.addFileLines(io.NewSectionReader(f, 0, end))
 	return p, err

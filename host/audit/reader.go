@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// logReader reads the entries of a log across rotated files, the oldest first.
+// logReader reads the entries of a log across rotated files, from the oldest to the current one.
 type logReader struct {
 	path   string
 	each   func(Record) error
@@ -27,8 +27,8 @@ type logReader struct {
 	rest      []byte            // beginning of an incomplete line
 }
 
-// ReadLog passes each entry of the log at a path to a function, until it returns an error. Calls without an end come
-// last. It returns the number of invalid lines. A missing log has no entries.
+// ReadLog passes each entry of the log at a path to each, until each returns an error. Calls without an end come last.
+// It returns the number of invalid lines. A missing log has no entries.
 func ReadLog(path string, each func(Record) error) (broken int, err error) {
 	r := &logReader{path: path, each: each}
 	defer r.closeFiles()
@@ -41,10 +41,10 @@ func ReadLog(path string, each func(Record) error) (broken int, err error) {
 	return r.broken + min(len(r.rest), 1), err // an incomplete last line
 }
 
-// openCallDelay is how long a call must run before readers report it without its end.
+// openCallDelay is the time after which readers report a running call before its end.
 const openCallDelay = 2 * time.Second
 
-// emitOpenCalls passes on calls without an end that arrived before a time, the oldest first.
+// emitOpenCalls passes on calls that arrived before a time and have no end, the oldest first.
 func (r *logReader) emitOpenCalls(before time.Time) error {
 	calls := slices.SortedFunc(maps.Values(r.openCalls), func(a, b Record) int { return a.Time.Compare(b.Time) })
 	for _, call := range calls {
@@ -59,7 +59,7 @@ func (r *logReader) emitOpenCalls(before time.Time) error {
 	return nil
 }
 
-// emitRecord passes on an entry, unless it begins a call that may still end.
+// emitRecord passes on an entry, or keeps it if it begins a call that may still end.
 func (r *logReader) emitRecord(record Record) error {
 	if record.IsOpen() {
 		if r.openCalls == nil {
@@ -72,11 +72,11 @@ func (r *logReader) emitRecord(record Record) error {
 	return r.each(record)
 }
 
-// followInterval is how often a followed log is polled.
+// followInterval is the pause between two reads of a followed log.
 const followInterval = 100 * time.Millisecond
 
-// FollowLog is like [ReadLog], and then continues with new entries until the context ends. caughtUp is called once,
-// after the existing entries.
+// FollowLog is like [ReadLog], but continues with new entries until the context ends. It calls caughtUp once, after the
+// existing entries.
 func FollowLog(ctx context.Context, path string, each func(Record) error, caughtUp func()) error {
 	r := &logReader{path: path, each: each}
 	defer r.closeFiles()
@@ -112,7 +112,7 @@ func (r *logReader) followFiles(ctx context.Context) error {
 	}
 }
 
-// readNewLines reads new entries: the rest of the open file, even if it was rotated, then newer files.
+// readNewRecords reads new entries: the rest of the open file, even if it was rotated, then the newer files.
 func (r *logReader) readNewRecords() error {
 	if err := r.readFiles(); err != nil {
 		return err
@@ -134,8 +134,8 @@ func (r *logReader) readNewRecords() error {
 	return r.readFiles()
 }
 
-// openFiles opens the files of the log under a shared lock. after, if not nil, is the file being read: it and older
-// files are skipped.
+// openFiles opens the files of the log under a shared lock. It skips the file after, which was read, and older files; a
+// nil after skips none.
 func (r *logReader) openFiles(after os.FileInfo) error {
 	dir, err := os.Open(filepath.Dir(r.path))
 	if err != nil {
@@ -186,7 +186,7 @@ func (r *logReader) openFiles(after os.FileInfo) error {
 	return nil
 }
 
-// readFiles reads the files to their ends. It keeps the last one open.
+// readFiles reads the open files to their ends, and closes all but the last.
 func (r *logReader) readFiles() error {
 	for len(r.files) > 0 {
 		if err := r.readLines(r.files[0]); err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // Record is one call in the log. A call with an effect has two entries: one at its begin, and a complete one at its
-// end. Readers return one Record for both; a call without an end is [Record.IsOpen].
+// end. Readers return one Record for both. [Record.IsOpen] reports a call without an end.
 type Record struct {
 	Time     time.Time      `json:"time"` // when the call arrived, UTC
 	Agent    string         `json:"agent"`
@@ -32,20 +32,19 @@ type Record struct {
 	Undo     string         `json:"undo,omitempty"` // id of the change in the undo history
 	Error    string         `json:"error,omitempty"`
 
-	// same in both entries of a call
 	Call  string `json:"call,omitempty"`  // the same in both entries of a call
 	State string `json:"state,omitempty"` // Begun in the entry of a call's begin
 
 	shortened bool
 }
 
-// Begun is the State of the entry of a call's begin.
+// Begun is the State in the entry of a call's begin.
 const Begun = "begun"
 
-// IsOpen reports whether the log has no end of the call: it is running, or its host was killed.
+// IsOpen reports whether the log has no end of the call, because it is running or its host was killed.
 func (r Record) IsOpen() bool { return r.State == Begun }
 
-// Approval says who answered an approval request, how and when. A record has none if nobody answered.
+// Approval records who answered an approval request, by which way and when. A record without an answer has none.
 type Approval struct {
 	By   string    `json:"by,omitempty"` // user, if known
 	Way  string    `json:"way"`          // client: in the calling client; cli: picoclaw approvals; console
@@ -59,15 +58,15 @@ const (
 	redactWindow = 4096 // bytes of a text searched for secrets; more than maxValue, so that no secret is cut in two
 )
 
-// encodeShortened returns the entry as written to its line, without the chain hash.
+// encodeShortened returns the shortened entry as JSON, without the chain hash.
 func (r Record) encodeShortened() ([]byte, error) { return r.Shortened().encodeJSON() }
 
-// encodeJSON returns the entry as JSON. It is readable: < is not escaped. Invalid UTF-8 becomes U+FFFD.
+// encodeJSON returns the entry as JSON for people: < is not escaped, and invalid UTF-8 becomes U+FFFD.
 func (r Record) encodeJSON() ([]byte, error) {
 	return jsonv2.Marshal(r, jsonv2.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// Shortened returns the entry as written: without secrets, and with long values cut.
+// Shortened returns the entry in the form of the log: without secrets, and with long values cut.
 func (r Record) Shortened() Record {
 	if r.shortened {
 		r.Error = shortenText("", r.Error)
@@ -138,7 +137,7 @@ func clipText(text string, most int) string {
 
 var cutText = lazyregexp.New(`^…$|… ?\(\d+ (?:bytes|items)\)$`)
 
-// IsArgumentWhole reports whether an argument was logged completely: nothing was cut, and no secret removed.
+// IsArgumentWhole reports whether the log has an argument completely: no part was cut, and no secret removed.
 func IsArgumentWhole(v any) bool {
 	switch v := v.(type) {
 	case string:

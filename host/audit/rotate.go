@@ -12,10 +12,10 @@ import (
 	"github.com/picoclaw/picoclaw/internal/statefiles"
 )
 
-// LogPath returns the path of the audit log of a home.
+// LogPath returns the path of the audit log in a home.
 func LogPath(home string) string { return filepath.Join(home, "logs", "audit.jsonl") }
 
-// LogExists reports whether a home has an audit log, or a rotated file of one.
+// LogExists reports whether a home has an audit log, or a rotated file of it.
 func LogExists(home string) bool {
 	if _, err := os.Lstat(LogPath(home)); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return true
@@ -24,11 +24,11 @@ func LogExists(home string) bool {
 	return len(files) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
-// nextSuffix is that of the file which the next rotation makes the current one.
+// nextSuffix is the suffix of the new file while a rotation is in progress.
 const nextSuffix = ".next"
 
-// checkCurrentFile returns an error if the current file of a log is missing or empty and its home lists it. The caller
-// holds the directory lock: a rotation is complete, or was killed and left its next file.
+// checkCurrentFile returns an error if the current file of a log is missing or empty although the home lists it. The
+// caller holds the directory lock, so no rotation is in progress. A killed rotation leaves the file with nextSuffix.
 func checkCurrentFile(path string) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(path + nextSuffix); err == nil {
@@ -38,8 +38,8 @@ func checkCurrentFile(path string) error {
 	return statefiles.Check(filepath.Dir(filepath.Dir(path)), path)
 }
 
-// openCurrentFile opens the file at the path as l.file if it changed, since another process may have rotated it. The
-// caller holds the directory lock.
+// openCurrentFile opens the file at the path as l.file, unless it is open. Another process may have rotated the log.
+// The caller holds the directory lock.
 func (l *Log) openCurrentFile() error {
 	if l.file != nil {
 		if now, err := os.Stat(l.path); err == nil && os.SameFile(l.openedInfo, now) {
@@ -87,7 +87,8 @@ func (l *Log) openCurrentFile() error {
 	return ignoreUnsupportedSync(l.dir.Sync()) // a new file needs a directory sync
 }
 
-// finishIncompleteLine ends an incomplete line after a power failure, so that the next entry begins a new line.
+// finishIncompleteLine ends the last line of a file if a power failure cut it off, so that the next entry begins a new
+// line.
 func finishIncompleteLine(f *os.File, info os.FileInfo) error {
 	if !info.Mode().IsRegular() || info.Size() == 0 {
 		return nil
@@ -100,7 +101,7 @@ func finishIncompleteLine(f *os.File, info os.FileInfo) error {
 	return err
 }
 
-// rotateFile renames the current file and begins a new one with a record. The caller holds the directory lock and has
+// rotateFile renames the current file and writes a record to a new one. The caller holds the directory lock and has
 // called loadLastHash.
 func (l *Log) rotateFile(record []byte) error {
 	if info, err := os.Lstat(l.path); err != nil || !info.Mode().IsRegular() {
@@ -137,7 +138,7 @@ func (l *Log) rotateFile(record []byte) error {
 	return l.removeOldFiles()
 }
 
-// rotatedLayout sorts by time.
+// rotatedLayout is the time format in the names of rotated files. The names sort by time.
 const rotatedLayout = "20060102T150405.000000000Z"
 
 // rotatedName returns the name of a rotated file: audit-20261121T074512.123456789Z.jsonl for audit.jsonl.

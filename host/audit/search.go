@@ -25,17 +25,18 @@ const (
 	maxParsed   = 5_000    // lines parsed for one page
 )
 
-// maxCallTime is how long after a time the ends of calls that arrived before it are searched. Lines are ordered by end.
+// maxCallTime is the maximum run time of calls that a search by time finds. Lines are ordered by the end of calls, so
+// the search reads that much further.
 const maxCallTime = time.Hour
 
-// LogQuery is a search: a filter, a page size and a start.
+// LogQuery is a search in the log: a filter, a page size and a start.
 type LogQuery struct {
 	Filter
 	Limit int    // at least 1
-	After string // [Page.Next] of the previous page; empty for the latest entries
+	After string // [LogPage.Next] of the previous page; empty for the latest entries
 }
 
-// LogPage is the result of a search, the latest call first.
+// LogPage is a page of search results, the latest call first.
 type LogPage struct {
 	Records []Record
 	Next    string    // start of the next page; empty at the end
@@ -43,11 +44,11 @@ type LogPage struct {
 	Broken  int       // number of invalid lines
 }
 
-// ErrNotInLog is the error of an entry or a location that is not in the log, or no longer.
+// ErrNotInLog says that the log does not have an entry or location, for example because its file was removed.
 var ErrNotInLog = errors.New("it was never there, or its file is gone: audit.max_files says how many are kept")
 
-// SearchLog returns the latest matching entries of the log at a path. It reads a bounded part of the log: a page with a
-// Next may have few entries, or none.
+// SearchLog returns a page with the latest matching entries of the log at a path. It reads a bounded part of the log,
+// so a page with a Next may have few entries or none.
 func SearchLog(path string, q LogQuery) (*LogPage, error) {
 	r := &logReader{path: path}
 	defer r.closeFiles()
@@ -97,7 +98,7 @@ func endsWithNewline(f io.ReaderAt, size int64) bool {
 	return last[0] == '\n' || size == 0
 }
 
-// FindCall returns the call a session made at a time.
+// FindCall returns the call that a session made at a time.
 func FindCall(path, session string, at time.Time) (Record, error) {
 	q := LogQuery{Filter: Filter{Session: session, Since: at, Until: at.Add(1)}, Limit: 1}
 	for {
@@ -114,7 +115,7 @@ func FindCall(path, session string, at time.Time) (Record, error) {
 	}
 }
 
-// logSearch searches a log backward.
+// logSearch is a backward search through the files of a log.
 type logSearch struct {
 	LogQuery
 	sieve    lineFilter
@@ -128,7 +129,7 @@ type logSearch struct {
 	starts           []int // offsets of candidate lines in a block
 }
 
-// searchFile searches a file up to the current location. more is false when the page is complete.
+// searchFile searches a file backward from the current location. more is false when the page is complete.
 func (s *logSearch) searchFile(f *os.File, later []*os.File) (more bool, err error) {
 	s.current, s.later = f, later
 	end := s.location.offset
@@ -145,7 +146,7 @@ func (s *logSearch) searchFile(f *os.File, later []*os.File) (more bool, err err
 	return more, err
 }
 
-// searchBlock searches lines that begin at an offset.
+// searchBlock searches the lines of a block that begins at an offset, from the last to the first.
 func (s *logSearch) searchBlock(begin int64, lines []byte) (more bool) {
 	if s.sieve.mayMatch(lines) {
 		s.starts = s.starts[:0]
@@ -172,7 +173,7 @@ func (s *logSearch) searchBlock(begin int64, lines []byte) (more bool) {
 	return s.searched < maxSearched || s.endPage()
 }
 
-// searchLine parses and filters one line.
+// searchLine parses a line, and adds its entry to the page if it matches.
 func (s *logSearch) searchLine(line []byte) (more bool) {
 	r, ok := parseRecordLine(line)
 	switch {
@@ -188,7 +189,7 @@ func (s *logSearch) searchLine(line []byte) (more bool) {
 	return len(s.page.Records) < s.Limit && s.parsed < maxParsed || s.endPage()
 }
 
-// endPage ends the page at the current location.
+// endPage ends the page, so that the next page continues at the current location.
 func (s *logSearch) endPage() (more bool) {
 	if s.location.offset > 0 || !s.oldest {
 		s.page.Next = s.location.String()
@@ -206,7 +207,7 @@ func (l logLocation) String() string { return l.file + "-" + strconv.FormatInt(l
 
 const fileIDLength = 16
 
-// parseLocation parses a location. Empty text is the zero location.
+// parseLocation parses the text form of a location. Empty text is the zero location.
 func parseLocation(text string) (l logLocation, err error) {
 	if text == "" {
 		return l, nil
@@ -221,7 +222,8 @@ func parseLocation(text string) (l logLocation, err error) {
 	return l, nil
 }
 
-// logFileID identifies a file by its first line, since rotation renames it. It is empty for an empty file.
+// logFileID returns an id of a log file that depends on its first line, since rotation changes its name. An empty file
+// has an empty id.
 func logFileID(f io.ReaderAt) string {
 	begin := make([]byte, 64<<10)
 	n, _ := f.ReadAt(begin, 0)
@@ -235,7 +237,7 @@ func logFileID(f io.ReaderAt) string {
 	return fmt.Sprintf("%x", sha256.Sum256(begin[:end]))[:fileIDLength]
 }
 
-// hasCallEnd reports whether the log has the end of a call that began at an offset of the current file.
+// hasCallEnd reports whether the log has the end of a call, after an offset of the current file.
 func (s *logSearch) hasCallEnd(call string, from int64) bool {
 	for i, f := range append([]*os.File{s.current}, s.later...) {
 		if i > 0 {
@@ -258,8 +260,8 @@ func (s *logSearch) hasCallEnd(call string, from int64) bool {
 	return false
 }
 
-// parseCallID returns the call id of a line, and whether the line begins the call. Agents can't influence members after
-// the id.
+// parseCallID returns the call id in a line, and whether the line begins the call. Agents can't influence the members
+// after the id.
 func parseCallID(line []byte) (call string, begun bool) {
 	const member = `,"call":"`
 	at := bytes.LastIndex(line, []byte(member))

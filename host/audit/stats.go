@@ -18,13 +18,13 @@ type ToolStats struct {
 	P99    float64 `json:"p99_ms"`
 }
 
-// ToolStatsCollector collects statistics by tool. The zero value is ready to use.
+// ToolStatsCollector collects statistics of calls by tool. The zero value is ready to use.
 type ToolStatsCollector struct {
 	tools map[string]*ToolStats
 	times map[string][]float64
 }
 
-// AddRecord counts an entry.
+// AddRecord adds a call to the statistics.
 func (s *ToolStatsCollector) AddRecord(r Record) {
 	if s.tools == nil {
 		s.tools, s.times = map[string]*ToolStats{}, map[string][]float64{}
@@ -65,7 +65,7 @@ func (s *ToolStatsCollector) ToolStats() []ToolStats {
 	return out
 }
 
-// percentile returns the smallest value that is at least p per cent of the sorted values.
+// percentile returns the p-th percentile of sorted values: the smallest value that is at least p percent of them.
 func percentile(sorted []float64, p float64) float64 {
 	if len(sorted) == 0 {
 		return 0

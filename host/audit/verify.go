@@ -28,7 +28,7 @@ type VerifyResult struct {
 	HasWanted bool      `json:"-"`              // a line has the wanted hash
 }
 
-// ChainError is the first place where the chain of a log is broken.
+// ChainError describes the first line at which the chain of a log is broken.
 type ChainError struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
@@ -37,16 +37,16 @@ type ChainError struct {
 
 func (b *ChainError) Error() string { return fmt.Sprintf("%s:%d: %s", b.File, b.Line, b.Why) }
 
-// VerifyLog checks the chain of the log at a path from its first line to its last, across rotated files. It returns a
-// [*ChainError] if the chain is broken. wanted is a hash noted earlier, or "".
+// VerifyLog checks the hash chain of the log at a path from the first line to the last, across rotated files. A broken
+// chain is a [*ChainError]. wanted is a hash noted earlier, or "".
 //
 // An attacker who can write the files can recompute all hashes, or remove the last entries. Only a hash noted elsewhere
-// reveals that: no line has it any more.
+// reveals that, because no line has it any more.
 func VerifyLog(path, wanted string) (*VerifyResult, error) {
 	return (&chainVerifier{wanted: chainHash(wanted)}).verifyLog(path)
 }
 
-// verifyLog checks the chain of a log.
+// verifyLog checks the chain across the files of a log.
 func (v *chainVerifier) verifyLog(path string) (*VerifyResult, error) {
 	r := &logReader{path: path, complete: true}
 	defer r.closeFiles()
@@ -63,7 +63,7 @@ func (v *chainVerifier) verifyLog(path string) (*VerifyResult, error) {
 	return &v.result, nil
 }
 
-// chainVerifier checks a chain.
+// chainVerifier checks a hash chain line by line.
 type chainVerifier struct {
 	result   VerifyResult
 	file     string // path of the file being read
@@ -102,13 +102,13 @@ func (v *chainVerifier) verifyFile(f *os.File, current bool) error {
 	}
 }
 
-// countInvalidLine counts an invalid line.
+// countInvalidLine counts an invalid line, and records its file.
 func (v *chainVerifier) countInvalidLine() {
 	v.result.Cut++
 	v.result.CutFile = v.file
 }
 
-// lineFault returns the fault of a line, or "".
+// lineFault checks a line. It returns a description of the fault, or "".
 func (v *chainVerifier) lineFault(line []byte) string {
 	text, c, ok := splitChainedLine(line)
 	if !ok {

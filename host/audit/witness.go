@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// WitnessNote is the position of a log's chain, as sent to a witness. Count and head cover the entries of all
+// WitnessNote is the position of a log's chain, which is sent to a witness. Count and head cover the entries of all
 // processes.
 type WitnessNote struct {
 	Chain string    `json:"chain"` // hash of the chain's first entry
@@ -26,7 +26,7 @@ type WitnessNote struct {
 	Time  time.Time `json:"time"`
 }
 
-// WitnessOptions configure a witness.
+// WitnessOptions configure a [WitnessSender].
 type WitnessOptions struct {
 	To        string        // file path, or http or https URL; may be empty
 	Records   int           // send after this number of this process's entries
@@ -42,8 +42,9 @@ const (
 	closeTimeout = time.Second      // for the last note
 )
 
-// WitnessSender sends the position of a log to another place. It reads the log itself, so that no call waits for it.
-// Only the latest position is sent: it covers earlier ones that failed.
+// WitnessSender sends the chain position of a log to a witness, a file or URL elsewhere. It reads the log in the
+// background, so that calls do not wait for it. It sends only the latest position, which covers earlier positions that
+// could not be sent.
 type WitnessSender struct {
 	path    string
 	options WitnessOptions
@@ -64,7 +65,7 @@ type WitnessSender struct {
 	position chainPosition
 }
 
-// StartWitnessSender starts a witness of the log at a path. Call [Witness.Close] at the end.
+// StartWitnessSender starts sending notes about the log at a path. Call [WitnessSender.Close] at the end.
 func StartWitnessSender(path string, options WitnessOptions) *WitnessSender {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &WitnessSender{path: path, options: options, client: http.Client{Timeout: sendTimeout},
@@ -73,7 +74,7 @@ func StartWitnessSender(path string, options WitnessOptions) *WitnessSender {
 	return w
 }
 
-// CountEntry must be called after each entry of this process. It does not block.
+// CountEntry counts an entry that this process has written. It does not block.
 func (w *WitnessSender) CountEntry() {
 	if w == nil || w.written.Add(1)%int64(max(w.options.Records, 1)) != 0 {
 		return
@@ -84,7 +85,7 @@ func (w *WitnessSender) CountEntry() {
 	}
 }
 
-// Close sends the last note, for at most a second.
+// Close sends the last note, within closeTimeout, and stops the sender.
 func (w *WitnessSender) Close() {
 	if w == nil {
 		return
@@ -117,7 +118,7 @@ func (w *WitnessSender) sendUntilClosed(ctx context.Context) {
 	}
 }
 
-// sendNote sends the log's position if this process has written since the last note.
+// sendNote sends the log's position if this process has written entries since the last note.
 func (w *WitnessSender) sendNote(ctx context.Context) {
 	wrote := w.written.Load()
 	if wrote == w.reported {
@@ -141,7 +142,7 @@ func (w *WitnessSender) sendNote(ctx context.Context) {
 	}
 }
 
-// readNewLines reads new lines of the log. It skips devices.
+// readNewLines reads the new lines of the log and advances the position. It skips devices.
 func (w *WitnessSender) readNewLines() error {
 	info, err := os.Stat(w.path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -170,7 +171,7 @@ func (w *WitnessSender) isLastReadFile(info os.FileInfo) bool {
 	return err == nil && os.SameFile(last, info)
 }
 
-// openCurrentUnderLock opens the current file and returns its size, while no process rotates or writes it.
+// openCurrentUnderLock opens the current file and gets its size under a lock, while no process writes or rotates.
 func openCurrentUnderLock(path string) (f *os.File, info os.FileInfo, err error) {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -226,7 +227,7 @@ func (w *WitnessSender) postNote(ctx context.Context, line []byte) error {
 	return nil
 }
 
-// appendLineToFile appends a line in one write, since other processes append too.
+// appendLineToFile appends a line to a file in one write, since other processes append too.
 func appendLineToFile(path string, line []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -245,7 +246,7 @@ func isHTTPURL(to string) bool {
 	return strings.HasPrefix(to, "http://") || strings.HasPrefix(to, "https://")
 }
 
-// redactURL removes possible secrets from the URL in an error: user and query.
+// redactURL removes user and query, which may contain secrets, from the URL in an error.
 func redactURL(err error) error {
 	if wrong, ok := errors.AsType[*url.Error](err); ok {
 		if at, parsed := url.Parse(wrong.URL); parsed == nil {

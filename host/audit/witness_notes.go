@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// WitnessNotes are the notes a witness received.
+// WitnessNotes are the notes that a witness has received about a log.
 type WitnessNotes struct {
 	All     []WitnessNote
 	Invalid int // lines that are no notes
@@ -26,7 +26,7 @@ const (
 	maxNotes = 1 << 20
 )
 
-// ReadWitnessNotes reads a witness's notes from the lines of a file, or of the response to a GET of a URL.
+// ReadWitnessNotes reads the notes of a witness, one per line, from a file or from the response to a GET request.
 func ReadWitnessNotes(ctx context.Context, from string) (*WitnessNotes, error) {
 	if !isHTTPURL(from) {
 		f, err := os.Open(from)
@@ -53,7 +53,7 @@ func ReadWitnessNotes(ctx context.Context, from string) (*WitnessNotes, error) {
 	return parseNotes(answer.Body)
 }
 
-// parseNotes parses notes, one per line, and counts invalid lines.
+// parseNotes parses notes, one per line. It counts invalid lines.
 func parseNotes(r io.Reader) (*WitnessNotes, error) {
 	notes := &WitnessNotes{}
 	lines := bufio.NewScanner(r)
@@ -92,7 +92,7 @@ const (
 	NoNotes    = "unseen"  // the witness has no notes
 )
 
-// WitnessReport is the comparison of a log with its witness's notes.
+// WitnessReport is the result of a comparison of a log with its witness's notes.
 type WitnessReport struct {
 	Verdict string       `json:"verdict"`
 	Notes   int          `json:"notes"`
@@ -103,14 +103,14 @@ type WitnessReport struct {
 	Why     string       `json:"why"`
 }
 
-// recordPosition is the position of an entry in a log: its chain hash and its number.
+// recordPosition identifies an entry by the id and the length of its chain up to the entry.
 type recordPosition struct {
 	chain string
 	count int
 }
 
-// VerifyLog is like the function [VerifyLog], and compares the log with the notes. Read the notes first, since the log
-// grows meanwhile.
+// VerifyLog verifies a log, as the function [VerifyLog] does, and compares it with the notes. Read the notes before,
+// since the log grows meanwhile.
 func (n *WitnessNotes) VerifyLog(path, wanted string) (*VerifyResult, *WitnessReport, error) {
 	noted := map[recordPosition][]*WitnessNote{}
 	for i := range n.All {
@@ -143,7 +143,8 @@ func (n *WitnessNotes) VerifyLog(path, wanted string) (*VerifyResult, *WitnessRe
 	return found, t, nil
 }
 
-// setVerdict compares the notes with the positions of the log's chains.
+// setVerdict sets the verdict from the notes and the positions of the log's chains. differs is a note that contradicts
+// the log; nil for none.
 func (t *WitnessReport) setVerdict(notes []WitnessNote, counts map[string]int, differs *WitnessNote) {
 	furthest := func(of func(WitnessNote) bool) *WitnessNote {
 		var far *WitnessNote

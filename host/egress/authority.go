@@ -31,7 +31,7 @@ const (
 	maxIssued = 1024
 )
 
-// NewCertificateAuthority returns an authority with a new key.
+// NewCertificateAuthority returns a certificate authority with a new key.
 func NewCertificateAuthority() (*CertificateAuthority, error) {
 	ca, err := authority.NewAuthority("picoclaw "+rand.Text()[:8], validCA)
 	if err != nil {
@@ -41,10 +41,11 @@ func NewCertificateAuthority() (*CertificateAuthority, error) {
 	return &CertificateAuthority{ca: ca, leafKey: leafKey, issued: map[string]*tls.Certificate{}}, err
 }
 
-// CertificatePEM returns the authority's own certificate as PEM.
+// CertificatePEM returns the authority's own certificate in PEM form.
 func (a *CertificateAuthority) CertificatePEM() []byte { return a.ca.CertificatePEM() }
 
-// issueCert returns a certificate for a target's host, from the cache if it is still valid for long enough.
+// issueCert returns a certificate for a target's host. It returns a cached certificate while that is valid for long
+// enough.
 func (a *CertificateAuthority) issueCert(t target) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -62,7 +63,7 @@ func (a *CertificateAuthority) issueCert(t target) (*tls.Certificate, error) {
 	return c, nil
 }
 
-// bundlePaths lists the files where systems keep trusted certificates, as crypto/x509 does.
+// bundlePaths are the files in which systems keep trusted certificates. The list is that of crypto/x509.
 var bundlePaths = [...]string{
 	"/etc/ssl/certs/ca-certificates.crt",
 	"/etc/pki/tls/certs/ca-bundle.crt",
@@ -72,8 +73,8 @@ var bundlePaths = [...]string{
 	"/etc/ssl/cert.pem",
 }
 
-// TrustedCertBundle returns the authority's certificate together with the certificates that this system trusts, as PEM,
-// since programs with a bundle trust nothing else.
+// TrustedCertBundle returns the authority's certificate and the certificates that this system trusts, in PEM form. A
+// program with a bundle trusts no other certificates.
 func TrustedCertBundle(a *CertificateAuthority) ([]byte, error) {
 	files := bundlePaths[:]
 	if file := os.Getenv("SSL_CERT_FILE"); file != "" {

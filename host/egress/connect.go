@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// serveProxyRequest serves requests of HTTP proxy clients.
+// serveProxyRequest serves a request of an HTTP proxy client: a CONNECT request, or a request for an http URL.
 func (p *Proxy) serveProxyRequest(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodConnect:
@@ -23,7 +23,7 @@ func (p *Proxy) serveProxyRequest(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveConnectRequest serves a CONNECT request.
+// serveConnectRequest serves a CONNECT request: it connects to the target and relays the connection.
 func (p *Proxy) serveConnectRequest(w http.ResponseWriter, r *http.Request) {
 	t, d, ok := p.admitRequest(w, r, 0)
 	if !ok {
@@ -53,7 +53,7 @@ func (p *Proxy) serveConnectRequest(w http.ResponseWriter, r *http.Request) {
 	p.relayConn(b, outside)
 }
 
-// admitRequest decides on the target of a proxy request, and answers it if refused.
+// admitRequest decides on the target of a proxy request. It answers a refused request and returns false.
 func (p *Proxy) admitRequest(w http.ResponseWriter, r *http.Request, port uint16) (target, Decision, bool) {
 	t, err := parseHostPort(r.Host, port)
 	if r.URL.User != nil {
@@ -73,7 +73,7 @@ func (p *Proxy) admitRequest(w http.ResponseWriter, r *http.Request, port uint16
 	return t, d, refused == nil
 }
 
-// dialUnlessTerminated connects to a target. If the proxy terminates its TLS, it only checks the addresses and
+// dialUnlessTerminated connects to a target. If the proxy terminates the target's TLS, it only checks the addresses and
 // returns nil.
 func (p *Proxy) dialUnlessTerminated(ctx context.Context, t target) (net.Conn, error) {
 	addrs, err := p.resolveTarget(ctx, t)
@@ -83,7 +83,7 @@ func (p *Proxy) dialUnlessTerminated(ctx context.Context, t target) (net.Conn, e
 	return p.dialFirstReachable(ctx, t, addrs)
 }
 
-// answerFailedRequest answers a request whose target refused or failed to connect, and reports it.
+// answerFailedRequest answers a request whose target was refused or could not be reached, and reports the failure.
 func (p *Proxy) answerFailedRequest(w http.ResponseWriter, t target, method string, d Decision, err error) {
 	if refused, ok := errors.AsType[*refusalError](err); ok {
 		p.reportRefusal(t, method, refused.Decision)
@@ -94,13 +94,13 @@ func (p *Proxy) answerFailedRequest(w http.ResponseWriter, t target, method stri
 	http.Error(w, err.Error(), http.StatusBadGateway)
 }
 
-// writeHTTPRefusal answers a request with a refusal.
+// writeHTTPRefusal answers a request with the reason of a refusal.
 func writeHTTPRefusal(w http.ResponseWriter, status int, refused *refusalError) {
 	w.Header().Set(errorHeader, refused.errorCode)
 	http.Error(w, refused.Reason, status)
 }
 
-// errorHeader gives programs the kind of a refusal.
+// errorHeader is the response header with the kind of a refusal, for programs.
 const errorHeader = "X-Proxy-Error"
 
 // closeConns closes all connections that are not nil.

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// dnsServer answers DNS queries with local addresses, each assigned to one name, so that the address of a connection
-// tells its host. It never forwards queries.
+// dnsServer answers DNS queries with local addresses. Each address is assigned to one name, so the address of a later
+// connection identifies its host. The server never forwards queries.
 type dnsServer struct {
 	policy        *Policy
 	reportRefusal func(target, Decision)
@@ -25,7 +25,7 @@ type dnsServer struct {
 	reportedAt map[string]time.Time
 }
 
-// addrLease assigns an address to a name.
+// addrLease is the assignment of an address to a name.
 type addrLease struct {
 	name string
 	addr netip.Addr
@@ -38,7 +38,7 @@ const (
 	maxReported    = 1024            // names tracked for it
 )
 
-// newDNSServer returns a DNS server that reports refused names.
+// newDNSServer returns a DNS server that passes refused names to refused.
 func newDNSServer(p *Policy, refused func(target, Decision)) *dnsServer {
 	return &dnsServer{
 		policy:        p,
@@ -62,8 +62,8 @@ func (n *dnsServer) nameOfAddr(addr netip.Addr) (string, bool) {
 	return e.Value.(*addrLease).name, true
 }
 
-// assignAddr returns the address of a name, and assigns one if necessary; if none is free, that of the least recently
-// used name.
+// assignAddr returns the address that is assigned to a name. A new name gets a free address, or else the address of the
+// least recently used name.
 func (n *dnsServer) assignAddr(name string) netip.Addr {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -98,7 +98,7 @@ func (n *dnsServer) serveConn(conn net.PacketConn) {
 	}
 }
 
-// answerMessage answers a DNS message; nil if it needs no answer.
+// answerMessage returns the response to a DNS message; nil if it needs none.
 func (n *dnsServer) answerMessage(message []byte) []byte {
 	var parser dnsmessage.Parser
 	header, err := parser.Start(message)
@@ -129,7 +129,7 @@ func (n *dnsServer) answerMessage(message []byte) []byte {
 	return packed
 }
 
-// answerQuestion answers one question, and reports a refused name.
+// answerQuestion answers one question with the address for the name. It reports a refused name.
 func (n *dnsServer) answerQuestion(q dnsmessage.Question) ([]dnsmessage.Resource, dnsmessage.RCode) {
 	header := dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class, TTL: answerTTL}
 	v4 := func(addr netip.Addr) []dnsmessage.Resource {
@@ -165,7 +165,7 @@ func (n *dnsServer) answerQuestion(q dnsmessage.Question) ([]dnsmessage.Resource
 	return v4(n.assignAddr(t.name)), dnsmessage.RCodeSuccess
 }
 
-// reportRefusalOnce reports a refusal unless the same name was reported shortly before.
+// reportRefusalOnce reports a refusal, unless the same name was reported within reportInterval.
 func (n *dnsServer) reportRefusalOnce(t target, d Decision) {
 	n.mu.Lock()
 	now := time.Now()

@@ -46,7 +46,7 @@ type ProxyOptions struct {
 	localAddrs func() []netip.Addr // nil for this machine's addresses
 }
 
-// Event is a refusal, a request, a connection or a DNS query. Port is 0 for a DNS query.
+// Event is a refused or finished request or connection, or a refused DNS query. Port is 0 for a DNS query.
 type Event struct {
 	Time           time.Time
 	Host           string
@@ -58,20 +58,20 @@ type Event struct {
 	Err            string // reason of a failure other than a refusal
 }
 
-// cantPrefix begins the errors of requests and connections that the proxy itself could not complete.
+// cantPrefix begins the error texts of requests and connections that the proxy itself could not complete.
 const cantPrefix = "network: can't "
 
-// FailedInProxy reports whether the proxy itself could not complete the request or connection.
+// FailedInProxy reports whether the proxy itself failed to complete the request or connection.
 func (e Event) FailedInProxy() bool { return strings.HasPrefix(e.Err, cantPrefix) }
 
-// Listeners are the sandbox's ways to a proxy. Each may be nil.
+// Listeners are the listeners through which a sandbox reaches the proxy. Each may be nil.
 type Listeners struct {
 	Proxy net.Listener   // for HTTP proxy clients
 	Web   []net.Listener // for other clients; they listen on the addresses that Names assigns
 	Names net.PacketConn // for DNS queries
 }
 
-// Proxy connects one sandbox to the network.
+// Proxy connects one sandbox to the hosts that a policy allows.
 type Proxy struct {
 	ProxyOptions
 	secrets []compiledSecret
@@ -101,7 +101,7 @@ const (
 	maxStreams         = 64 // HTTP/2 streams per connection
 )
 
-// NewProxy returns a proxy that serves nothing until Serve.
+// NewProxy returns a proxy. It serves nothing before Serve.
 func NewProxy(o ProxyOptions) (*Proxy, error) {
 	if o.Policy == nil {
 		return nil, errors.New("egress: Policy is nil; compile one with Compile (empty rules refuse everything)")
@@ -144,7 +144,7 @@ func NewProxy(o ProxyOptions) (*Proxy, error) {
 	return p, nil
 }
 
-// newHTTPServer returns an HTTP server with limits for its clients.
+// newHTTPServer returns an HTTP server with size and time limits for its clients.
 func (p *Proxy) newHTTPServer(h http.Handler) *http.Server {
 	s := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -164,8 +164,8 @@ func (p *Proxy) newHTTPServer(h http.Handler) *http.Server {
 	return s
 }
 
-// TerminatesAnyTLS reports whether the proxy terminates TLS to some hosts, so that the sandbox must trust its
-// authority.
+// TerminatesAnyTLS reports whether the proxy terminates TLS to some hosts. If so, the sandbox must trust its
+// certificate authority.
 func (p *Proxy) TerminatesAnyTLS() bool {
 	for _, r := range p.Policy.parts {
 		if len(r.methods) > 0 {
@@ -195,7 +195,7 @@ func (p *Proxy) hasSecret(t target) bool {
 	return false
 }
 
-// Serve starts serving the listeners and returns. Close closes them.
+// Serve starts serving the listeners in the background. Close closes them.
 func (p *Proxy) Serve(l Listeners) {
 	if l.Proxy != nil {
 		p.serveAsync(l.Proxy, func() { _ = p.proxyServer.Serve(limitedListener{l.Proxy, p}) })
@@ -209,7 +209,7 @@ func (p *Proxy) Serve(l Listeners) {
 	p.serveAsync(p.httpConns, func() { _ = p.httpServer.Serve(p.httpConns) })
 }
 
-// serveAsync runs serve in a goroutine, and closes c with the proxy.
+// serveAsync runs serve in a goroutine. Closing the proxy closes c, which must end serve.
 func (p *Proxy) serveAsync(c io.Closer, serve func()) {
 	if !p.registerCloser(c) {
 		return
@@ -220,7 +220,7 @@ func (p *Proxy) serveAsync(c io.Closer, serve func()) {
 	}()
 }
 
-// registerCloser has Close close c and wait for its user, who calls unregisterCloser or wg.Done. If the proxy is
+// registerCloser makes Close close c and wait for the user of c, who calls unregisterCloser or wg.Done. If the proxy is
 // already closed, it closes c and returns false.
 func (p *Proxy) registerCloser(c io.Closer) bool {
 	if !p.beginWork() {
@@ -233,7 +233,7 @@ func (p *Proxy) registerCloser(c io.Closer) bool {
 	return true
 }
 
-// beginWork adds one to the wait group, unless the proxy is closed.
+// beginWork adds one to the wait group of Close. It returns false if the proxy is closed.
 func (p *Proxy) beginWork() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -243,7 +243,7 @@ func (p *Proxy) beginWork() bool {
 	return !p.closed
 }
 
-// Close closes all listeners and connections. Nothing is reported after it returns.
+// Close closes all listeners and connections, and waits for their goroutines. No event is reported after it returns.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -260,14 +260,14 @@ func (p *Proxy) Close() error {
 	return err
 }
 
-// reportEvent passes an event to Options.Report.
+// reportEvent passes an event to the function Report of the options, if any.
 func (p *Proxy) reportEvent(e Event) {
 	if p.Report != nil {
 		p.Report(e)
 	}
 }
 
-// reportRefusal reports the refusal of a target.
+// reportRefusal reports that a target was refused.
 func (p *Proxy) reportRefusal(t target, method string, d Decision) {
 	p.reportEvent(Event{Time: time.Now(), Host: t.hostText(), Port: t.port, Method: method, Decision: d})
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// hostEntry is one entry of a list: a name, all names below one, a network, or every name.
+// hostEntry is a parsed entry of a host list: a name, all names below a name, a network, or every name.
 type hostEntry struct {
 	text       string
 	name       string       // without the wildcard
@@ -18,7 +18,7 @@ type hostEntry struct {
 	port       uint16       // 0 if the entry has no port
 }
 
-// parseHostEntry parses an entry as an operator writes it.
+// parseHostEntry parses an entry in the form that operators write.
 func parseHostEntry(text string) (hostEntry, error) {
 	e := hostEntry{text: text}
 	if scheme, rest, ok := strings.Cut(text, "://"); ok {
@@ -55,7 +55,7 @@ func parseHostEntry(text string) (hostEntry, error) {
 	return e, nil
 }
 
-// parseNetworkEntry parses 10.0.0.0/8, 10.0.0.0/8:8080, fd00::/8 or [fd00::/8]:443.
+// parseNetworkEntry parses a network with an optional port: 10.0.0.0/8, 10.0.0.0/8:8080, fd00::/8 or [fd00::/8]:443.
 func parseNetworkEntry(text string) (hostEntry, error) {
 	e := hostEntry{text: text}
 	network, port, found := strings.TrimPrefix(text, "["), "", false
@@ -88,7 +88,8 @@ func parseNetworkEntry(text string) (hostEntry, error) {
 	return e, nil
 }
 
-// matchedPublicSuffix returns the public suffix, as com or co.uk, if the entry would match all domains below it.
+// matchedPublicSuffix returns the public suffix, such as com or co.uk, if the entry would match all domains below that
+// suffix.
 func (e hostEntry) matchedPublicSuffix() (suffix string, ok bool) {
 	if !e.subdomains {
 		return "", false
@@ -112,16 +113,18 @@ func (e hostEntry) matchesHost(t target) bool {
 	return t.name == e.name
 }
 
-// allowsPort reports whether an entry of an allow or ask list matches a port: without a port of its own, 80 and 443.
+// allowsPort reports whether an entry of an allow or ask list matches a port. An entry without a port matches 80 and
+// 443.
 func (e hostEntry) allowsPort(port uint16) bool {
 	return port == e.port || e.port == 0 && isStandardPort(port)
 }
 
-// restrictsPort reports whether an entry of a restricting list matches a port: without a port of its own, all.
+// restrictsPort reports whether an entry of a deny list, or of a method restriction, matches a port. An entry without a
+// port matches all ports.
 func (e hostEntry) restrictsPort(port uint16) bool { return port == e.port || e.port == 0 }
 
 // matchesSpecificAddr reports whether the entry is a network that contains an address and is no larger than the
-// address's special-purpose range: 0.0.0.0/0 does not match loopback.
+// address's special-purpose network. For example, 0.0.0.0/0 does not match loopback addresses.
 func (e hostEntry) matchesSpecificAddr(addr netip.Addr) bool {
 	return e.prefix.IsValid() && e.prefix.Contains(addr) && e.prefix.Bits() >= specialPrefixLen(addr)
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// httpExchange is a request with its response.
+// httpExchange is an HTTP request to a target, with counts for its report.
 type httpExchange struct {
 	target
 	scheme         string
@@ -24,10 +24,10 @@ type httpExchange struct {
 	err            error
 }
 
-// exchangeKey is the context key of an *exchange.
+// exchangeKey is the context key of an *httpExchange.
 type exchangeKey struct{}
 
-// newTransport returns the transport for requests to servers.
+// newTransport returns the HTTP transport for requests to servers.
 func (p *Proxy) newTransport() *http.Transport {
 	return &http.Transport{
 		DialContext:            p.dialForRequest,
@@ -44,7 +44,8 @@ func (p *Proxy) newTransport() *http.Transport {
 	}
 }
 
-// newReverseProxy returns the handler that forwards requests of an exchange.
+// newReverseProxy returns the handler that forwards requests to their targets. The request's context holds its
+// httpExchange.
 func (p *Proxy) newReverseProxy() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Transport:     p.transport,
@@ -77,7 +78,7 @@ func (p *Proxy) newReverseProxy() *httputil.ReverseProxy {
 	}
 }
 
-// modifyResponse redacts and counts a response.
+// modifyResponse makes a response redact secrets and count its bytes.
 func modifyResponse(resp *http.Response) error {
 	x := resp.Request.Context().Value(exchangeKey{}).(*httpExchange)
 	resp.Header.Del(errorHeader) // reserved for the proxy
@@ -110,7 +111,7 @@ type countingBody struct {
 	onEnd  func()
 }
 
-// Read reads, counts, and runs onEnd at the end.
+// Read reads and counts bytes. At the end of the body it calls onEnd.
 func (b *countingBody) Read(into []byte) (int, error) {
 	n, err := b.reader.Read(into)
 	b.count.Add(int64(n))
@@ -123,15 +124,15 @@ func (b *countingBody) Read(into []byte) (int, error) {
 // Close closes the underlying body.
 func (b *countingBody) Close() error { return b.body.Close() }
 
-// limitedBodyReader reads a number of bytes and then reports EOF without another read. That read would fail: the
-// transport makes it after it has sent a request's body, but the HTTP/1 server has closed the body by then, and the
-// transport would cut off the response.
+// limitedBodyReader reads a body of known length. At the end it returns EOF without another read of the body. The
+// transport makes such a read after it has sent the body. By then the HTTP/1 server has closed the body, so the read
+// would fail and the transport would cut off the response.
 type limitedBodyReader struct {
 	from io.Reader
 	left int64
 }
 
-// Read reads up to the remaining number of bytes.
+// Read reads at most the remaining bytes of the body.
 func (e *limitedBodyReader) Read(into []byte) (int, error) {
 	if e.left == 0 {
 		return 0, io.EOF
@@ -141,7 +142,7 @@ func (e *limitedBodyReader) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// upgradedConn is a connection that was upgraded from HTTP, as a WebSocket.
+// upgradedConn is a connection to a server that was upgraded from HTTP, for example to WebSocket.
 type upgradedConn struct {
 	*countingBody
 	server io.Writer
@@ -155,7 +156,7 @@ func (u *upgradedConn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// CloseWrite closes the direction to the server.
+// CloseWrite closes the sending direction to the server.
 func (u *upgradedConn) CloseWrite() error {
 	if half, ok := u.server.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -163,7 +164,7 @@ func (u *upgradedConn) CloseWrite() error {
 	return nil
 }
 
-// redactingResponseWriter redacts response headers, also of interim (1xx) responses.
+// redactingResponseWriter redacts the headers of responses, including interim (1xx) responses.
 type redactingResponseWriter struct {
 	http.ResponseWriter
 	redactor redactor
@@ -178,15 +179,15 @@ func (w redactingResponseWriter) WriteHeader(status int) {
 // Unwrap returns the underlying writer for http.ResponseController.
 func (w redactingResponseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// servePlainHTTP serves a proxy request for an http URL.
+// servePlainHTTP forwards a proxy client's request for an http URL.
 func (p *Proxy) servePlainHTTP(w http.ResponseWriter, r *http.Request) {
 	if t, d, ok := p.admitRequest(w, r, 80); ok {
 		p.forwardRequest(w, r, t, d, "http")
 	}
 }
 
-// serveTargetRequest serves a request on a connection that is bound to a target, after checking that the request
-// names the same host.
+// serveTargetRequest forwards a request on a connection that is bound to a target. It refuses a request that names
+// another host.
 func (p *Proxy) serveTargetRequest(w http.ResponseWriter, r *http.Request) {
 	b := r.Context().Value(clientConnKey{}).(*boundClientConn)
 	t, scheme := b.target, "http"
@@ -205,7 +206,7 @@ func (p *Proxy) serveTargetRequest(w http.ResponseWriter, r *http.Request) {
 	p.forwardRequest(w, r, t, b.decision, scheme)
 }
 
-// forwardRequest sends a request to its target, which the caller has checked.
+// forwardRequest forwards a request to its target. The caller has checked the target.
 func (p *Proxy) forwardRequest(w http.ResponseWriter, r *http.Request, t target, d Decision, scheme string) {
 	if refused, ok := p.Policy.decideMethod(t, r.Method); !ok {
 		p.reportRefusal(t, r.Method, refused)

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// limitedListener accepts only as many connections at once as the proxy allows. Further ones wait in the kernel's
-// queue.
+// limitedListener accepts at most as many connections at once as the proxy allows. Others wait in the kernel's queue.
 type limitedListener struct {
 	net.Listener
 	proxy *Proxy
@@ -42,7 +41,7 @@ func (g limitedListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// clientConn is a connection from the sandbox. It closes after a long time without traffic.
+// clientConn is a connection from the sandbox. It closes itself after idleTimeout without traffic.
 type clientConn struct {
 	net.Conn
 	proxy    *Proxy
@@ -81,10 +80,10 @@ func (c *clientConn) Close() error {
 	return err
 }
 
-// resetIdle notes the time of the last traffic.
+// resetIdle records the current time as the time of the last traffic.
 func (c *clientConn) resetIdle() { c.lastUsed.Store(time.Now().UnixNano()) }
 
-// closeIfIdle closes the connection if it has been idle for long; otherwise it restarts the timer.
+// closeIfIdle closes the connection after idleTimeout without traffic. Otherwise it restarts the timer.
 func (c *clientConn) closeIfIdle() {
 	if left := idleTimeout - time.Since(time.Unix(0, c.lastUsed.Load())); left > 0 {
 		c.timer.Reset(left)
@@ -93,7 +92,7 @@ func (c *clientConn) closeIfIdle() {
 	_ = c.Close()
 }
 
-// boundClientConn is a client connection with its target. head is the data that was read ahead.
+// boundClientConn is a client connection that is bound to one target. head is data of the client that was read ahead.
 type boundClientConn struct {
 	*clientConn
 	head     []byte
@@ -101,7 +100,7 @@ type boundClientConn struct {
 	decision Decision
 }
 
-// Read returns the data read ahead first.
+// Read returns the data that was read ahead, then reads the connection.
 func (b *boundClientConn) Read(into []byte) (int, error) {
 	if len(b.head) > 0 {
 		n := copy(into, b.head)
@@ -111,10 +110,10 @@ func (b *boundClientConn) Read(into []byte) (int, error) {
 	return b.clientConn.Read(into)
 }
 
-// clientConnKey is the context key of a *boundClientConn.
+// clientConnKey is the context key of the client connection of a request, a *boundClientConn.
 type clientConnKey struct{}
 
-// withClientConn stores the client connection in the context of its requests.
+// withClientConn stores the client connection in the context of the connection's requests.
 func withClientConn(ctx context.Context, conn net.Conn) context.Context {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()
@@ -122,7 +121,7 @@ func withClientConn(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, clientConnKey{}, conn)
 }
 
-// connQueue is a net.Listener for connections that were accepted elsewhere.
+// connQueue is a net.Listener whose connections were accepted by other listeners.
 type connQueue struct {
 	conns chan net.Conn
 	done  chan struct{}
@@ -139,7 +138,7 @@ func (q *connQueue) Accept() (net.Conn, error) {
 	}
 }
 
-// enqueueConn hands a connection to Accept.
+// enqueueConn passes a connection to Accept. It closes the connection if the queue is closed.
 func (q *connQueue) enqueueConn(c net.Conn) {
 	select {
 	case q.conns <- c:
@@ -148,7 +147,7 @@ func (q *connQueue) enqueueConn(c net.Conn) {
 	}
 }
 
-// Close ends Accept.
+// Close makes Accept return an error.
 func (q *connQueue) Close() error {
 	q.once.Do(func() { close(q.done) })
 	return nil

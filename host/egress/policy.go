@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Policy defines the hosts that may be connected to. It is immutable.
+// Policy decides which hosts may be connected to. It is immutable.
 type Policy struct {
 	parts []*compiledRules // all parts must allow a host
 }
 
-// Verdict is a policy's verdict on a host.
+// Verdict is the result of a decision: allow, ask or deny.
 type Verdict string
 
 // The verdicts, from least to most strict.
@@ -22,7 +22,7 @@ const (
 	Deny  Verdict = "deny"
 )
 
-// Decision is a verdict with the rule that led to it.
+// Decision is a policy's verdict on a host, with the entry that led to it.
 type Decision struct {
 	Verdict Verdict
 	Rule    string // setting, as network.deny; empty if no entry matches the host
@@ -30,8 +30,8 @@ type Decision struct {
 	Reason  string // a sentence for the user; empty if allowed
 }
 
-// Decide decides on a connection to a host and port, without resolving the name. Deny has priority over ask, and ask
-// over allow.
+// Decide decides on a connection to a host and port without resolving the name. Deny entries override ask entries,
+// which override allow entries.
 func (p *Policy) Decide(host string, port uint16) Decision {
 	t, err := parseHost(host, port)
 	if err != nil {
@@ -55,7 +55,7 @@ func (p *Policy) decideTarget(t target) Decision {
 	return strictest
 }
 
-// decideTarget applies the deny, ask and allow lists to a target.
+// decideTarget decides on a target by the deny, ask and allow lists.
 func (r *compiledRules) decideTarget(t target) Decision {
 	for _, e := range r.deny {
 		if (e.matchesHost(t) || e.anyName) && e.restrictsPort(t.port) {
@@ -84,8 +84,8 @@ func (r *compiledRules) decideTarget(t target) Decision {
 	return Decision{Verdict: Deny, Reason: fmt.Sprintf("network: refused %s; setting network.allow", t.displayName())}
 }
 
-// findEntry returns the first entry that matches a target and its port. An entry for a special-purpose address must
-// be a network within that range.
+// findEntry returns the first entry that matches a target and its port. A special-purpose address needs an entry for a
+// network within its special-purpose network.
 func (r *compiledRules) findEntry(list []hostEntry, t target, matchesPort func(hostEntry, uint16) bool) *hostEntry {
 	for i, e := range list {
 		if matchesPort(e, t.port) && e.matchesHost(t) && (t.name != "" || e.matchesSpecificAddr(t.addr)) {
@@ -95,7 +95,7 @@ func (r *compiledRules) findEntry(list []hostEntry, t target, matchesPort func(h
 	return nil
 }
 
-// Intersect returns the policy that allows what both allow. A nil policy allows everything.
+// Intersect returns a policy that allows the connections that both policies allow. A nil policy allows all.
 func (p *Policy) Intersect(other *Policy) *Policy {
 	switch {
 	case p == nil:
@@ -106,7 +106,7 @@ func (p *Policy) Intersect(other *Policy) *Policy {
 	return &Policy{parts: slices.Concat(p.parts, other.parts)}
 }
 
-// AllowedPorts returns the ports with a host that may be allowed, and always 80 and 443.
+// AllowedPorts returns the ports at which some host may be allowed, including always 80 and 443.
 func (p *Policy) AllowedPorts() []uint16 {
 	count := map[uint16]int{}
 	for _, r := range p.parts {
@@ -131,7 +131,7 @@ func (p *Policy) AllowedPorts() []uint16 {
 	return ports
 }
 
-// Digest returns a text that is equal for policies with the same entries in any order.
+// Digest returns a hash that is equal for policies with the same entries in any order.
 func (p *Policy) Digest() string {
 	var parts []string
 	for _, r := range p.parts {
@@ -141,8 +141,8 @@ func (p *Policy) Digest() string {
 	return strings.Join(slices.Compact(parts), "\nand\n")
 }
 
-// decideName decides on a name without a port: it returns the decision for the first port that is not denied, else
-// the one for the first port.
+// decideName decides on a name at any port. It returns the decision for the first port that is not denied, otherwise
+// the decision for the first port.
 func (p *Policy) decideName(name string) Decision {
 	var first Decision
 	for i, port := range p.AllowedPorts() {
@@ -157,7 +157,7 @@ func (p *Policy) decideName(name string) Decision {
 	return first
 }
 
-// decideMethod decides on the method of a request; ok is true if it is allowed.
+// decideMethod decides on the HTTP method of a request; ok is true if the method is allowed.
 func (p *Policy) decideMethod(t target, method string) (Decision, bool) {
 	for _, r := range p.parts {
 		if m := r.methodEntryFor(t); m != nil && !slices.Contains(m.list, method) {
@@ -169,7 +169,7 @@ func (p *Policy) decideMethod(t target, method string) (Decision, bool) {
 	return Decision{}, true
 }
 
-// methodEntryFor returns the narrowest entry that restricts a target's methods; nil if none does.
+// methodEntryFor returns the narrowest entry that restricts the methods for a target; nil if no entry does.
 func (r *compiledRules) methodEntryFor(t target) *methodEntry {
 	for i, m := range r.methods {
 		if m.matchesHost(t) && m.restrictsPort(t.port) {
@@ -179,7 +179,7 @@ func (r *compiledRules) methodEntryFor(t target) *methodEntry {
 	return nil
 }
 
-// staticAddrs returns the addresses that the policy sets for a name; nil if it sets none.
+// staticAddrs returns the fixed addresses that the policy has for a name; nil for none.
 func (p *Policy) staticAddrs(name string) []netip.Addr {
 	for _, r := range p.parts {
 		if addrs := r.hosts[name]; addrs != nil {
@@ -189,8 +189,8 @@ func (p *Policy) staticAddrs(name string) []netip.Addr {
 	return nil
 }
 
-// allowsAddr reports whether a target may be dialed at an address that it resolved to. Local and special-purpose
-// addresses need an entry of their own.
+// allowsAddr reports whether the proxy may dial an address that a target's name resolved to. Local and special-purpose
+// addresses need an entry that names their network.
 func (p *Policy) allowsAddr(t target, addr netip.Addr, local bool) bool {
 	addrTarget := target{addr: addr, port: t.port}
 	for _, r := range p.parts {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// clientPreamble is the first data of a client on a connection.
+// clientPreamble is the first data of a client on a connection, with the protocol and the TLS server name that it
+// reveals.
 type clientPreamble struct {
 	isTLS      bool   // TLS, otherwise HTTP
 	serverName string // server name in TLS, as sent
@@ -18,8 +19,8 @@ type clientPreamble struct {
 
 var errUnknownProtocol = errors.New("it begins with neither TLS nor HTTP")
 
-// readClientPreamble reads a connection until protocol and server name are known. It returns the data read even with an
-// error.
+// readClientPreamble reads a connection until the protocol and server name are known. It returns the data read even
+// with an error.
 func readClientPreamble(r io.Reader) (o clientPreamble, err error) {
 	var head bytes.Buffer
 	tee := io.TeeReader(r, &head)
@@ -66,7 +67,7 @@ func readServerName(r io.Reader) (string, error) {
 	return "", err
 }
 
-// readOnlyConn is a net.Conn that discards writes.
+// readOnlyConn is a net.Conn that reads from a reader and discards writes.
 type readOnlyConn struct{ io.Reader }
 
 func (readOnlyConn) Write(b []byte) (int, error)      { return len(b), nil }
@@ -80,7 +81,8 @@ func (readOnlyConn) SetWriteDeadline(time.Time) error { return nil }
 // unrecognizedNameAlert is the TLS alert unrecognized_name.
 var unrecognizedNameAlert = [...]byte{21, 3, 3, 0, 2, 2, 112}
 
-// serverNameMatches reports whether the server name is the target's name; for an address, TLS must send none.
+// serverNameMatches reports whether the TLS server name is the name of the target. If the target is an address, TLS
+// must send no name.
 func (o clientPreamble) serverNameMatches(t target) bool {
 	if t.name == "" {
 		return o.serverName == ""

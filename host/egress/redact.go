@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// redactor replaces secret values by their placeholders, which have the same length.
+// redactor replaces secret values in text by placeholders of the same length.
 type redactor struct {
 	replacements []secretReplacement // longest value first
 }
@@ -16,7 +16,7 @@ type redactor struct {
 // secretReplacement is a secret value and its placeholder.
 type secretReplacement struct{ value, placeholder string }
 
-// withReplacement returns the redactor with another value.
+// withReplacement returns a redactor that replaces another value too.
 func (r redactor) withReplacement(value, placeholder string) redactor {
 	pairs := append(slices.Clone(r.replacements), secretReplacement{value, placeholder})
 	slices.SortStableFunc(pairs, func(a, b secretReplacement) int { return len(b.value) - len(a.value) })
@@ -31,7 +31,7 @@ func (r redactor) redactText(s string) string {
 	return s
 }
 
-// redactHeader redacts a header in place.
+// redactHeader redacts the names and values of a header in place.
 func (r redactor) redactHeader(h http.Header) {
 	for key, values := range h {
 		for i, v := range values {
@@ -56,8 +56,8 @@ func (r redactor) redactHeaderName(key string) string {
 	return key
 }
 
-// redactPrefix redacts b in place up to a possible beginning of a value, and returns the length of that part. At the
-// end of the data it redacts all.
+// redactPrefix redacts b in place and returns the length of the redacted part. It leaves an end that may be the
+// beginning of a secret value, unless end is set.
 func (r redactor) redactPrefix(b []byte, end bool) int {
 	var firstBytes [256]bool
 	for _, p := range r.replacements {
@@ -82,7 +82,8 @@ next:
 	return len(b)
 }
 
-// newRedactingReader returns a reader of redacted data. It holds back only what may be the beginning of a value.
+// newRedactingReader returns a reader of redacted data. It holds back only data that may be the beginning of a secret
+// value.
 func (r redactor) newRedactingReader(from io.Reader) io.Reader {
 	if len(r.replacements) == 0 {
 		return from
@@ -90,7 +91,7 @@ func (r redactor) newRedactingReader(from io.Reader) io.Reader {
 	return &redactingReader{redactor: r, from: from, buf: make([]byte, 32<<10)}
 }
 
-// redactingReader redacts the data of a reader.
+// redactingReader reads data and redacts it.
 type redactingReader struct {
 	redactor
 	from     io.Reader

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// relayConn serves an allowed connection according to its first bytes: it tunnels TLS, terminates it, or serves HTTP.
-// outside is the connection to the server, nil if the proxy terminates TLS.
+// relayConn serves an allowed connection by its first bytes: it tunnels TLS, terminates TLS, or serves HTTP. outside is
+// the connection to the server; it is nil if the proxy terminates TLS.
 func (p *Proxy) relayConn(b *boundClientConn, outside net.Conn) {
 	start := time.Now()
 	_ = b.SetReadDeadline(start.Add(setupTimeout))
@@ -66,7 +66,7 @@ func (p *Proxy) relayTunnel(b *boundClientConn, outside net.Conn, start time.Tim
 	p.reportConn(b, start, head+sent, received, err)
 }
 
-// unregisterCloser reverses registerCloser without closing c.
+// unregisterCloser reverses registerCloser and leaves c open.
 func (p *Proxy) unregisterCloser(c io.Closer) {
 	p.mu.Lock()
 	delete(p.open, c)

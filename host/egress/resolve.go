@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// ipResolver resolves names, as *net.Resolver does.
+// ipResolver resolves names to addresses. A *net.Resolver is one.
 type ipResolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// refusalError is a decision as an error.
+// refusalError is a decision to refuse a connection or request, as an error.
 type refusalError struct {
 	Decision
 	errorCode string // value of the X-Proxy-Error header
@@ -34,12 +34,12 @@ const (
 	codePolicy    = "blocked-by-policy"
 )
 
-// newRefusalError returns a refusal that no setting led to.
+// newRefusalError returns a refusal that no setting caused, such as an invalid request.
 func newRefusalError(format string, args ...any) *refusalError {
 	return &refusalError{Decision{Verdict: Deny, Reason: fmt.Sprintf(format, args...)}, codePolicy}
 }
 
-// decideOrAsk decides on a target, and asks a person if the policy says so.
+// decideOrAsk decides on a target. If the verdict is ask, it asks a person.
 func (p *Proxy) decideOrAsk(ctx context.Context, t target) (Decision, *refusalError) {
 	d := p.Policy.decideTarget(t)
 	switch {
@@ -59,8 +59,8 @@ func (p *Proxy) decideOrAsk(ctx context.Context, t target) (Decision, *refusalEr
 	return r.Decision, r
 }
 
-// resolveTarget returns the addresses at which a target may be dialed. The error is a refusal if the target has other
-// addresses only.
+// resolveTarget returns the addresses at which the proxy may dial a target. If all addresses of the target are refused,
+// it returns a refusal.
 func (p *Proxy) resolveTarget(ctx context.Context, t target) ([]netip.Addr, error) {
 	addrs := []netip.Addr{t.addr}
 	if t.name != "" {
@@ -93,7 +93,7 @@ func (p *Proxy) resolveTarget(ctx context.Context, t target) ([]netip.Addr, erro
 	return allowed, nil
 }
 
-// exampleNetworkEntry returns an entry for the first of the addresses.
+// exampleNetworkEntry returns a network entry for the first address, as an example in a refusal.
 func exampleNetworkEntry(addrs []netip.Addr) string {
 	if len(addrs) == 0 {
 		return "10.0.0.5/32"
@@ -102,7 +102,7 @@ func exampleNetworkEntry(addrs []netip.Addr) string {
 	return netip.PrefixFrom(addr, addr.BitLen()).String()
 }
 
-// dialFirstReachable connects to a target at the first address that accepts.
+// dialFirstReachable dials the addresses of a target in order, and returns the first connection.
 func (p *Proxy) dialFirstReachable(ctx context.Context, t target, addrs []netip.Addr) (net.Conn, error) {
 	dialer := net.Dialer{Timeout: setupTimeout / time.Duration(cmp.Or(min(len(addrs), 3), 1))}
 	var errs []error
@@ -119,7 +119,7 @@ func (p *Proxy) dialFirstReachable(ctx context.Context, t target, addrs []netip.
 	return nil, fmt.Errorf(cantPrefix+"connect to %s: %w", t.displayName(), errors.Join(errs...))
 }
 
-// dialForRequest dials the server for a request. It is the transport's DialContext.
+// dialForRequest dials the server of a request. It is the DialContext of the HTTP transport.
 func (p *Proxy) dialForRequest(ctx context.Context, _, address string) (net.Conn, error) {
 	t, err := parseHostPort(address, 0)
 	if err != nil {

@@ -27,7 +27,7 @@ type PolicyRules struct {
 	Hosts map[string][]string
 }
 
-// compiledRules are compiled Rules.
+// compiledRules are parsed PolicyRules.
 type compiledRules struct {
 	allow, deny, ask []hostEntry
 	methods          []methodEntry // narrowest first
@@ -41,7 +41,7 @@ type methodEntry struct {
 	list []string
 }
 
-// CompilePolicy compiles rules. An error names the invalid entry and the correct form.
+// CompilePolicy parses rules and returns their policy. An error names the invalid entry and the correct form.
 func CompilePolicy(r PolicyRules) (*Policy, error) {
 	c := &compiledRules{hosts: map[string][]netip.Addr{}}
 	var lines []string
@@ -85,7 +85,7 @@ func CompilePolicy(r PolicyRules) (*Policy, error) {
 	return &Policy{parts: []*compiledRules{c}}, nil
 }
 
-// parseMethodEntry parses an entry of network.methods.
+// parseMethodEntry parses an entry of network.methods and its list of methods.
 func parseMethodEntry(text string, list []string) (methodEntry, error) {
 	e, err := parseHostEntry(text)
 	if err != nil {
@@ -102,7 +102,7 @@ func parseMethodEntry(text string, list []string) (methodEntry, error) {
 	return methodEntry{e, slices.Clone(list)}, nil
 }
 
-// parseStaticHost parses an entry of network.hosts.
+// parseStaticHost parses an entry of network.hosts and its list of addresses.
 func parseStaticHost(text string, list []string) (string, []netip.Addr, error) {
 	t, err := parseHost(text, 0)
 	if err == nil && t.name == "" {
@@ -122,7 +122,7 @@ func parseStaticHost(text string, list []string) (string, []netip.Addr, error) {
 	return t.name, addrs, err
 }
 
-// compareNarrower orders entries by how few hosts they match, the narrowest first.
+// compareNarrower orders entries by the number of hosts that they match, from few to many.
 func (e hostEntry) compareNarrower(other hostEntry) int {
 	return cmp.Or(
 		cmp.Compare(len(other.name), len(e.name)),

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Secret is a value that the sandbox never sees. The sandbox uses a placeholder, and the proxy replaces it by the
-// value in one header of requests to the secret's hosts.
+// Secret is a value that programs in the sandbox use without seeing it. They use the placeholder, and the proxy
+// replaces it by the value in one header of requests to the secret's hosts.
 type Secret struct {
 	Name        string
 	Placeholder string   // as long as Value
@@ -29,20 +29,20 @@ func (s Secret) String() string { return s.Name }
 // GoString returns the name.
 func (s Secret) GoString() string { return s.Name }
 
-// Validate checks a secret except for its value, which may be unknown.
+// Validate checks the fields of a secret except its value, which may be unknown.
 func (s Secret) Validate() error {
 	s.Value, s.Placeholder = strings.Repeat("v", minSecretLen), strings.Repeat("p", minSecretLen)
 	_, err := compileSecret(s)
 	return errors.Unwrap(err) // the caller knows the name
 }
 
-// valueMarker is the part of a template that the value replaces.
+// valueMarker is the part of a template that the secret value replaces.
 const valueMarker = "{{secret}}"
 
-// minSecretLen is the minimum length in bytes; shorter values occur in responses by chance.
+// minSecretLen is the minimum length of a secret in bytes. Shorter values occur in responses by chance.
 const minSecretLen = 8
 
-// NewPlaceholder returns a random placeholder with a length.
+// NewPlaceholder returns a random placeholder of a given length.
 func NewPlaceholder(length int) string {
 	var b strings.Builder
 	if length >= 28 {
@@ -54,13 +54,13 @@ func NewPlaceholder(length int) string {
 	return b.String()[:length]
 }
 
-// compiledSecret is a secret with its compiled hosts.
+// compiledSecret is a secret with its parsed hosts.
 type compiledSecret struct {
 	Secret
 	entries []hostEntry
 }
 
-// compileSecret validates a secret and compiles its hosts.
+// compileSecret validates a secret and parses its hosts.
 func compileSecret(s Secret) (compiledSecret, error) {
 	b := compiledSecret{Secret: s}
 	invalid := func(format string, args ...any) (compiledSecret, error) {
@@ -97,7 +97,7 @@ func compileSecret(s Secret) (compiledSecret, error) {
 	return b, nil
 }
 
-// appliesToTarget reports whether a secret is for a target.
+// appliesToTarget reports whether a secret may be sent to a target.
 func (b *compiledSecret) appliesToTarget(t target) bool {
 	for _, e := range b.entries {
 		if e.matchesHost(t) && (t.port == e.port || e.port == 0 && t.port == 443) {
@@ -107,7 +107,7 @@ func (b *compiledSecret) appliesToTarget(t target) bool {
 	return false
 }
 
-// matchesHost reports whether a secret is for a target's host, on any port.
+// matchesHost reports whether a secret is for the host of a target, on any port.
 func (b *compiledSecret) matchesHost(t target) bool {
 	for _, e := range b.entries {
 		if e.matchesHost(t) {
@@ -117,13 +117,13 @@ func (b *compiledSecret) matchesHost(t target) bool {
 	return false
 }
 
-// insertedHeaderValue returns the header value with the secret.
+// insertedHeaderValue returns the header value with the secret inserted into the template.
 func (b *compiledSecret) insertedHeaderValue() string {
 	return strings.Replace(b.Template, valueMarker, b.Value, 1)
 }
 
-// injectSecrets replaces the placeholders of a target's secrets in the header of a request, and returns the redactor
-// for the response. An error names the part of the request with a placeholder that must not be there.
+// injectSecrets replaces the placeholders of secrets in the header of a request by the values, and returns the redactor
+// for the response. It returns an error if a placeholder is in a part of the request where no value may replace it.
 func injectSecrets(secrets []compiledSecret, t target, r *http.Request, secure bool) (redactor, error) {
 	var red redactor
 	for i := range secrets {
@@ -171,7 +171,7 @@ func injectSecrets(secrets []compiledSecret, t target, r *http.Request, secure b
 	return red, nil
 }
 
-// injectIntoCredentials replaces placeholders in credentials by their values and encodes the result.
+// injectIntoCredentials replaces placeholders in Basic credentials by secret values, and encodes the credentials.
 func injectIntoCredentials(secrets []compiledSecret, t target, credentials string) string {
 	for i := range secrets {
 		if s := &secrets[i]; s.appliesToTarget(t) {
@@ -183,8 +183,8 @@ func injectIntoCredentials(secrets []compiledSecret, t target, credentials strin
 
 func encodeBase64(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
-// findStrayPlaceholder names the part of a request with the placeholder where no value may replace it; empty if there
-// is none.
+// findStrayPlaceholder names a part of a request that contains the placeholder although no value may replace it there;
+// empty for none.
 func (b *compiledSecret) findStrayPlaceholder(r *http.Request, applies bool) string {
 	has := func(text string) bool { return strings.Contains(text, b.Placeholder) }
 	if unescaped, err := url.QueryUnescape(r.URL.RawQuery); has(r.RequestURI) || has(r.URL.String()) ||
@@ -205,7 +205,7 @@ func (b *compiledSecret) findStrayPlaceholder(r *http.Request, applies bool) str
 	return ""
 }
 
-// decodeBasicCredentials decodes the credentials of a Basic header value.
+// decodeBasicCredentials decodes the credentials in the value of a Basic authorization header.
 func decodeBasicCredentials(value string) (string, bool) {
 	scheme, encoded, ok := strings.Cut(value, " ")
 	if !ok || !strings.EqualFold(scheme, "Basic") {

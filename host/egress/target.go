@@ -29,7 +29,7 @@ func (t target) hostText() string {
 // String returns host and port as net.Dial takes them.
 func (t target) String() string { return net.JoinHostPort(t.hostText(), strconv.Itoa(int(t.port))) }
 
-// hostHeader returns the value of the Host header.
+// hostHeader returns the target as value of the Host header.
 func (t target) hostHeader(scheme string) string {
 	if t.port == schemePort(scheme) {
 		if t.addr.Is6() {
@@ -40,7 +40,7 @@ func (t target) hostHeader(scheme string) string {
 	return t.String()
 }
 
-// displayName returns the target for messages, without a standard port.
+// displayName returns the target for messages. It omits ports 80 and 443.
 func (t target) displayName() string {
 	if isStandardPort(t.port) || t.port == 0 {
 		return t.hostText()
@@ -48,7 +48,7 @@ func (t target) displayName() string {
 	return t.String()
 }
 
-// isStandardPort reports whether an entry without a port allows the port.
+// isStandardPort reports whether an allow entry without a port matches the port.
 func isStandardPort(port uint16) bool { return port == 80 || port == 443 }
 
 // schemePort returns the default port of a URL scheme.
@@ -59,10 +59,11 @@ func schemePort(scheme string) uint16 {
 	return 80
 }
 
-// maxHostText exceeds the length of every valid name in any script.
+// maxHostText limits the length of a host in bytes. It exceeds the length of every valid name.
 const maxHostText = 1024
 
-// parseHost parses a name or an address. Ambiguous forms are errors: octal addresses, zones, NUL bytes, empty labels.
+// parseHost parses a name or an address. It rejects ambiguous forms: octal addresses, zones, NUL bytes and empty
+// labels.
 func parseHost(text string, port uint16) (target, error) {
 	if len(text) > maxHostText {
 		return target{}, fmt.Errorf("%.20q and %d more bytes are not a host name", text, len(text)-20)
@@ -112,7 +113,7 @@ func parseAddress(text string, port uint16) (target, error) {
 	return target{addr: addr.Unmap(), port: port}, nil
 }
 
-// parseHostPort parses a host with a port, as in a CONNECT request or a Host header; port is the default.
+// parseHostPort parses a host with an optional port, as in a CONNECT request or a Host header. port is the default.
 func parseHostPort(text string, port uint16) (target, error) {
 	host := text
 	if i := strings.LastIndexByte(text, ':'); i >= 0 && !strings.HasSuffix(text, "]") {
@@ -131,7 +132,7 @@ func parseHostPort(text string, port uint16) (target, error) {
 	return parseHost(host, port)
 }
 
-// parsePort parses a port number in canonical form.
+// parsePort parses a port number without sign or leading zeros.
 func parsePort(text string) (uint16, error) {
 	n, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || n == 0 || text[0] == '0' || text[0] == '+' {
@@ -140,8 +141,7 @@ func parsePort(text string) (uint16, error) {
 	return uint16(n), nil
 }
 
-// looksNumeric reports whether programs may read a name as an IPv4 address, because its last label is a decimal or
-// hexadecimal number.
+// looksNumeric reports whether programs may parse a name as an IPv4 address, because its last label is a number.
 func looksNumeric(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	if strings.HasPrefix(last, "0x") {
@@ -150,7 +150,7 @@ func looksNumeric(name string) bool {
 	return last != "" && strings.Trim(last, "0123456789") == ""
 }
 
-// checkHostName validates a name in lower-case ASCII.
+// checkHostName returns an error if a lower-case ASCII name is no valid host name.
 func checkHostName(name string) error {
 	if name == "" || len(name) > 253 {
 		return errors.New("a name has from 1 to 253 characters")
@@ -174,8 +174,8 @@ func checkHostName(name string) error {
 	return nil
 }
 
-// specialPrefixLen returns the prefix length of the narrowest special-purpose network that contains an address; 0 if
-// there is none. A name that resolves to such an address does not open it.
+// specialPrefixLen returns the prefix length of the narrowest special-purpose network that contains an address; 0 for
+// none.
 func specialPrefixLen(addr netip.Addr) int {
 	bits := 0
 	for _, text := range specialNetworks {
@@ -186,8 +186,8 @@ func specialPrefixLen(addr netip.Addr) int {
 	return bits
 }
 
-// specialNetworks are the networks that names may only resolve to if an operator allows the network. Translation
-// networks are included because they lead to all others.
+// specialNetworks are networks that a name may resolve to only if an operator allows the network. Translation networks
+// are included because they lead to all others.
 var specialNetworks = [...]string{
 	"0.0.0.0/8", "127.0.0.0/8", "::/96", // unspecified, loopback, IPv4-compatible
 	"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10", // private

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// acceptTransparentConns accepts connections to assigned addresses.
+// acceptTransparentConns accepts and serves connections to addresses that the DNS server has assigned.
 func (p *Proxy) acceptTransparentConns(l net.Listener) {
 	for {
 		conn, err := l.Accept()
@@ -32,8 +32,8 @@ func (p *Proxy) acceptTransparentConns(l net.Listener) {
 	}
 }
 
-// serveTransparent serves a connection of a client that does not use the proxy protocol. The address it connected to
-// tells the name.
+// serveTransparent serves a connection of a client that does not use the proxy protocol. The local address of the
+// connection identifies the host.
 func (p *Proxy) serveTransparent(c *clientConn) {
 	local, err := netip.ParseAddrPort(c.LocalAddr().String())
 	if err != nil {
@@ -66,7 +66,7 @@ func (p *Proxy) serveTransparent(c *clientConn) {
 	}
 }
 
-// refuseConn reports a refusal, and answers the client in its protocol once it has sent something.
+// refuseConn reports a refused connection. Once the client has sent data, it answers in the client's protocol.
 func (p *Proxy) refuseConn(b *boundClientConn, refused *refusalError) {
 	p.reportRefusal(b.target, "", refused.Decision)
 	defer closeConns(b)
@@ -77,7 +77,7 @@ func (p *Proxy) refuseConn(b *boundClientConn, refused *refusalError) {
 	}
 }
 
-// writeRefusal answers a client with a refusal as a TLS alert or HTTP response.
+// writeRefusal sends a refusal to a client, as a TLS alert or an HTTP response.
 func (p *Proxy) writeRefusal(b *boundClientConn, o clientPreamble, refused *refusalError) {
 	if o.isTLS {
 		_, _ = b.Write(unrecognizedNameAlert[:])

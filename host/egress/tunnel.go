@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// chunkSize is the number of bytes copied between two checks of the time.
+// chunkSize is the number of bytes that a tunnel copies between two updates of its activity.
 const chunkSize = 256 << 10
 
-// copyBothWays copies bytes in both directions until both sides have ended, one fails, or no data flows for long.
-// Between TCP connections the kernel copies.
+// copyBothWays copies bytes in both directions until both sides have ended, one fails, or no data flows for the idle
+// time. Between two TCP connections, the kernel copies.
 func copyBothWays(inside, outside net.Conn, idle time.Duration) (sent, received int64, err error) {
 	t := &tunnelActivity{idle: idle}
 	t.lastByte.Store(time.Now().UnixNano())
@@ -26,13 +26,13 @@ func copyBothWays(inside, outside net.Conn, idle time.Duration) (sent, received 
 	return sent, received, errors.Join(sendErr, receiveErr)
 }
 
-// tunnelActivity is the state that both directions of a tunnel share.
+// tunnelActivity records the time of the last byte in either direction of a tunnel.
 type tunnelActivity struct {
 	idle     time.Duration
 	lastByte atomic.Int64 // time of the last byte in nanoseconds
 }
 
-// copyOneWay copies bytes in one direction. An error closes both.
+// copyOneWay copies bytes in one direction. After an error it closes both connections.
 func (t *tunnelActivity) copyOneWay(to, from net.Conn) (total int64, err error) {
 	for {
 		start := time.Now()
@@ -58,7 +58,8 @@ func (t *tunnelActivity) copyOneWay(to, from net.Conn) (total int64, err error) 
 	}
 }
 
-// closeWrite closes the sending direction, or the whole connection if it can't be closed by half.
+// closeWrite closes the sending direction of a connection. It closes the whole connection if half-closing is not
+// supported.
 func closeWrite(c net.Conn) error {
 	half, ok := c.(interface{ CloseWrite() error })
 	if !ok {

@@ -13,15 +13,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// argumentStore holds the large arguments of requests outside their messages, which the SDK parses and copies a
-// dozen times. The zero value is ready for use.
+// argumentStore holds large arguments of tool calls outside their messages, because the SDK parses and copies a message
+// a dozen times. The zero value is ready for use.
 type argumentStore struct{ byKey sync.Map }
 
-// argumentKeyHeader is the request header with a key of the store. The value from a client is removed.
+// argumentKeyHeader is the request header with the key of stored arguments. A client's value of the header is removed.
 const argumentKeyHeader = "Picoclaw-Arguments"
 
-// storeArguments stores the arguments of a large tool call, and returns the message without them. The key is empty if
-// the message keeps its arguments.
+// storeArguments stores the arguments of a large tool call, and returns their key and the message without them. The key
+// is empty if the message keeps its arguments.
 func (s *argumentStore) storeArguments(message []byte) (key string, rest []byte) {
 	if len(message) <= smallMessage {
 		return "", message
@@ -35,7 +35,7 @@ func (s *argumentStore) storeArguments(message []byte) (key string, rest []byte)
 	return key, rest
 }
 
-// restoreArguments is middleware that gives a tool call its stored arguments.
+// restoreArguments is middleware that puts the stored arguments back into a tool call.
 func (s *argumentStore) restoreArguments(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		call, ok := req.(*mcp.CallToolRequest)
@@ -55,7 +55,7 @@ func (s *argumentStore) restoreArguments(next mcp.MethodHandler) mcp.MethodHandl
 }
 
 // cutArguments returns the arguments of a tool call, which share the message's memory, and a copy of the message with
-// {} in their place. It returns nil for messages that the SDK might read in another way.
+// {} in their place. It returns nil for a message that the SDK might parse differently.
 func cutArguments(message []byte) (arguments json.RawMessage, rest []byte) {
 	var call struct {
 		Method string `json:"method"`
@@ -70,10 +70,10 @@ func cutArguments(message []byte) (arguments json.RawMessage, rest []byte) {
 	return message[at.start:at.end:at.end], bytes.Join([][]byte{message[:at.start], message[at.end:]}, []byte("{}"))
 }
 
-// valueSpan is the position of a JSON value in its text.
+// valueSpan holds the start and end offsets of a JSON value in its text.
 type valueSpan struct{ start, end int64 }
 
-// UnmarshalJSONFrom stores the position of the next value.
+// UnmarshalJSONFrom stores the offsets of the next value and skips it.
 func (s *valueSpan) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	value, err := d.ReadValue()
 	s.end = d.InputOffset()

@@ -27,11 +27,12 @@ const (
 	formName   = "answer"
 )
 
-// askFunc asks a call's client questions, and returns the responses. The names identify the questions of one call.
+// askFunc sends questions to a call's client and returns the responses. The names identify the questions of one call.
 type askFunc func(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error)
 
-// withClientQuestions returns a context whose calls ask the client through ask: its user for approvals and for the
-// forms of tools, and the client for other questions of tools. missing is set if the client lacks a capability for one.
+// withClientQuestions returns a context whose calls send their questions to the client through ask: approvals and forms
+// for its user, and other questions for the client itself. missing receives the capabilities that a question needs and
+// the client lacks.
 func withClientQuestions(ctx context.Context, req *mcp.CallToolRequest, ask askFunc, missing *[]string) context.Context {
 	if clientSupportsForms(req) {
 		ctx = session.WithApprovalAsker(ctx, func(ctx context.Context, asked session.ApprovalQuestion) bool {
@@ -70,7 +71,7 @@ func withClientQuestions(ctx context.Context, req *mcp.CallToolRequest, ask askF
 	})
 }
 
-// toInputRequest converts a tool's question to MCP.
+// toInputRequest converts a tool's question to an MCP input request.
 func toInputRequest(f session.ElicitationForm) (mcp.InputRequest, error) {
 	switch f.Kind {
 	case pluginpb.RootsQuestion:
@@ -89,7 +90,7 @@ func toInputRequest(f session.ElicitationForm) (mcp.InputRequest, error) {
 	return nil, fmt.Errorf("there is no question of kind %q", f.Kind)
 }
 
-// toFormAnswer converts a client's response for a tool.
+// toFormAnswer converts a client's response to the answer that the tool gets.
 func toFormAnswer(response mcp.InputResponse) (out session.FormAnswer, err error) {
 	result, ok := response.(*mcp.ElicitResult)
 	if !ok {
@@ -104,7 +105,7 @@ func toFormAnswer(response mcp.InputResponse) (out session.FormAnswer, err error
 	return out, err
 }
 
-// errMissingCapability is the answer to a tool's question that the client does not support.
+// errMissingCapability is the error that a tool gets for a question that the client does not support.
 var errMissingCapability = errors.New("the client has not declared the capability that this question needs")
 
 // missingCapabilities returns the capabilities that questions need and the client lacks.
@@ -128,7 +129,8 @@ func missingCapabilities(req *mcp.CallToolRequest, requests mcp.InputRequestMap)
 	return missing
 }
 
-// newDuringCallAsker asks a client of a version with sessions.
+// newDuringCallAsker returns a function that asks the client in requests during the call, for protocol versions with
+// sessions.
 func newDuringCallAsker(s *mcp.ServerSession) askFunc {
 	return func(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error) {
 		responses := mcp.InputResponseMap{}
@@ -150,7 +152,7 @@ func newDuringCallAsker(s *mcp.ServerSession) askFunc {
 	}
 }
 
-// questionName returns the name of a tool's question: the tool's, or a form's title if that is an identifier.
+// questionName returns the name of a tool's question: the tool's choice, or a form's title if that is an identifier.
 func questionName(f session.ElicitationForm) string {
 	var schema struct {
 		Title string `json:"title"`
@@ -164,11 +166,11 @@ func questionName(f session.ElicitationForm) string {
 	return formName
 }
 
-// identifier matches titles that can be names.
+// identifier matches the form titles that can be names of questions.
 var identifier = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 
-// completeFormValues checks the values of a form that a user accepted, and adds default values, as the SDK does for
-// elicitation during a call.
+// completeFormValues checks the values of a form that a user accepted, and adds default values. The SDK does the same
+// for elicitation during a call.
 func completeFormValues(form *mcp.ElicitParams, result *mcp.ElicitResult) error {
 	if result.Action != "accept" || result.Content == nil {
 		return nil
@@ -191,7 +193,7 @@ func completeFormValues(form *mcp.ElicitParams, result *mcp.ElicitResult) error 
 	return resolved.ApplyDefaults(&result.Content)
 }
 
-// isCallAllowed reports whether the user allowed the call.
+// isCallAllowed reports whether the user allowed the call in the approval form.
 func isCallAllowed(r *mcp.ElicitResult) bool {
 	return r.Action == "accept" && r.Content[allowField] == true
 }
@@ -205,7 +207,7 @@ func clientSupportsForms(req *mcp.CallToolRequest) bool {
 	return c.Elicitation.Form != nil || c.Elicitation.URL == nil
 }
 
-// newApprovalForm returns the form for an approval question. It escapes the agent's text, which could otherwise look
+// newApprovalForm returns the form for an approval question. It escapes the agent's text, so that the text can't look
 // like a part of the question.
 func newApprovalForm(q session.ApprovalQuestion) *mcp.ElicitParams {
 	var b strings.Builder

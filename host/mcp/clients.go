@@ -7,7 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// clientSet holds the state of connected clients.
+// clientSet holds the state of each connected client.
 type clientSet struct {
 	session toolProvider
 
@@ -15,7 +15,7 @@ type clientSet struct {
 	all map[*mcp.ServerSession]*clientState
 }
 
-// clientState is the state of one connected client. Its calls are cancelled when it disconnects.
+// clientState is the state of one connected client. Disconnecting cancels the client's calls.
 type clientState struct {
 	roots clientRoots
 
@@ -30,7 +30,7 @@ func newClientSet(s toolProvider) *clientSet {
 	return &clientSet{session: s, all: make(map[*mcp.ServerSession]*clientState)}
 }
 
-// stateOf returns the state of a client, and creates it if necessary. The state is removed when the session ends.
+// stateOf returns the state of a client. It creates a missing state, and removes it when the client's session ends.
 func (c *clientSet) stateOf(s *mcp.ServerSession) *clientState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +50,7 @@ func (c *clientSet) stateOf(s *mcp.ServerSession) *clientState {
 	return known
 }
 
-// addListedTools adds deferred tools to the client's tool list, and reports whether one of them is new there.
+// addListedTools adds deferred tools to the client's tool list. It reports whether the list changed.
 func (c *clientState) addListedTools(names []string) bool {
 	more := false
 	for _, name := range names {
@@ -66,7 +66,8 @@ func (c *clientState) isToolListed(name string) bool {
 	return ok
 }
 
-// unlistTools removes tools from all clients' lists, so that they are deferred again if they return.
+// unlistTools removes tools from the lists of all clients, so that the tools are deferred again if a plugin offers them
+// again.
 func (c *clientSet) unlistTools(names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +89,7 @@ func (c *clientSet) cancelSession(id string) {
 	}
 }
 
-// callContext returns a context that also ends with the client.
+// callContext returns a context that ends with ctx, or when the client disconnects.
 func (c *clientState) callContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(c.ctx, cancel)

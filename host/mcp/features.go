@@ -16,7 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// resourceProvider is a session with resources and prompts, which are read by calls, as *session.Session is.
+// resourceProvider provides resources and prompts, as *session.Session does. Calls read them.
 type resourceProvider interface {
 	toolProvider
 	ResourcesAndPrompts() []session.ResourceOrPrompt
@@ -24,7 +24,7 @@ type resourceProvider interface {
 
 var _ resourceProvider = (*session.Session)(nil)
 
-// resourcesAndPromptsOf returns a session's resources and prompts.
+// resourcesAndPromptsOf returns the resources and prompts of a provider; none if it provides only tools.
 func resourcesAndPromptsOf(s toolProvider) []session.ResourceOrPrompt {
 	if with, ok := s.(resourceProvider); ok {
 		return with.ResourcesAndPrompts()
@@ -32,8 +32,8 @@ func resourcesAndPromptsOf(s toolProvider) []session.ResourceOrPrompt {
 	return nil
 }
 
-// refreshResourcesAndPrompts offers the session's current resources and prompts, and notifies clients of changes. The
-// caller holds ts.mu.
+// refreshResourcesAndPrompts offers the session's current resources and prompts, removes others, and notifies clients
+// of changes. The caller holds ts.mu.
 func (ts *toolset) refreshResourcesAndPrompts() {
 	removed := maps.Clone(ts.features)
 	for _, f := range resourcesAndPromptsOf(ts.session) {
@@ -54,7 +54,7 @@ func (ts *toolset) refreshResourcesAndPrompts() {
 	}
 }
 
-// addResourceOrPrompt offers a resource or prompt.
+// addResourceOrPrompt offers a resource or prompt to clients.
 func (ts *toolset) addResourceOrPrompt(f session.ResourceOrPrompt) {
 	if f.Kind == pluginpb.PromptKind {
 		prompt := &mcp.Prompt{Name: clientPromptName(f), Description: f.Spec.Doc, Arguments: promptArguments(f.Spec)}
@@ -86,7 +86,7 @@ func (ts *toolset) removeResourceOrPrompt(f session.ResourceOrPrompt) {
 	}
 }
 
-// clientPromptName returns a prompt's name for clients.
+// clientPromptName returns the name of a prompt for MCP clients.
 func clientPromptName(f session.ResourceOrPrompt) string { return catalog.ClientName(f.Short) }
 
 // isResourceTemplate reports whether a resource's URI has variables.
@@ -105,7 +105,7 @@ func promptArguments(s *pluginpb.Spec) (all []*mcp.PromptArgument) {
 	return all
 }
 
-// methodOfCall returns the method of the request that a call was made for.
+// methodOfCall returns the MCP method for a name that a call can have: of a tool, resource or prompt.
 func methodOfCall(name string) string {
 	switch kind, _, _ := strings.Cut(name, ":"); kind {
 	case pluginpb.ResourceKind:
@@ -116,7 +116,7 @@ func methodOfCall(name string) string {
 	return "tools/call"
 }
 
-// callResourceOrPrompt reads a resource or prompt by a call. A failure is an error.
+// callResourceOrPrompt reads a resource or prompt by a call. It returns an error for a failed call.
 func (ts *toolset) callResourceOrPrompt(ctx context.Context, f session.ResourceOrPrompt, req *mcp.CallToolRequest) (*callOutcome, error) {
 	req.Params.Name = f.Name
 	outcome, err := ts.callForClient(ctx, session.Tool{Name: f.Name, Plugin: f.Plugin, Spec: f.Spec}, req)
@@ -203,7 +203,7 @@ func findResource(s toolProvider, uri string) (session.ResourceOrPrompt, bool) {
 	return session.ResourceOrPrompt{}, false
 }
 
-// checkSubscription returns an error for a resource that the agent may not read.
+// checkSubscription returns an error if the agent may not read the resource to subscribe to.
 func checkSubscription(s toolProvider, uri string) error {
 	if _, ok := findResource(s, uri); !ok {
 		return mcp.ResourceNotFoundError(uri)
@@ -211,15 +211,15 @@ func checkSubscription(s toolProvider, uri string) error {
 	return nil
 }
 
-// notifyResourceChanged tells subscribers that a resource of a call's plugin has changed.
+// notifyResourceChanged notifies subscribers that a resource of the called tool's plugin has changed.
 func (ts *toolset) notifyResourceChanged(ctx context.Context, t session.Tool, uri string) {
 	if f, ok := findResource(ts.session, uri); ok && f.Plugin == t.Plugin {
 		_ = ts.server.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri}) // it may be dropped
 	}
 }
 
-// completeArgument completes an argument of a prompt, or a variable of a resource, from the values that its schema
-// lists.
+// completeArgument answers completion/complete: it completes an argument of a prompt, or a variable of a resource, from
+// the values in the schema.
 func completeArgument(s toolProvider, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 	p := req.Params
 	result := &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{}}}

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// httpAccessGate passes on only requests for this server with its token. Web pages can send requests to this machine,
-// even by a DNS name of their own, and so can programs of other users.
+// httpAccessGate passes on only requests for this server that have its token. Without it, web pages and other users'
+// programs could send requests: a page can reach this machine, even by a DNS name of its own.
 type httpAccessGate struct {
 	hosts []string
 	token string
@@ -49,8 +49,8 @@ func (g *httpAccessGate) refuseAndClose(w http.ResponseWriter, status int, text 
 	writeError(w, status, text)
 }
 
-// IsAllowedHost reports whether a Host header is localhost, an IP address, or one of the names. Anybody can point a
-// name to this address, but not an IP address.
+// IsAllowedHost reports whether a Host header is localhost, an IP address, or one of the names. DNS rebinding needs a
+// name: an attacker can point it to this address.
 func IsAllowedHost(host string, names []string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -74,7 +74,7 @@ func isSameOrigin(r *http.Request) bool {
 	return true
 }
 
-// HasBearerToken reports whether a request has a bearer token.
+// HasBearerToken reports whether a request has this bearer token. It compares in constant time.
 func HasBearerToken(r *http.Request, token string) bool {
 	values := r.Header.Values("Authorization")
 	if len(values) != 1 {

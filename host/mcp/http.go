@@ -23,8 +23,9 @@ const (
 	bodyTimeout        = 30 * time.Second
 )
 
-// maxLargeBytes limits the large messages in progress of one server, which take up to five times as much memory. Others
-// wait for at most largeTimeout, before they are read; a longer message waits until it is the only one.
+// maxLargeBytes limits the bytes of the large messages that a server processes at once. Each takes up to five times its
+// size in memory. Others wait for at most largeTimeout before they are read. A message above the limit waits until no
+// other large message is processed.
 const (
 	maxLargeBytes = 32 << 20
 	largeTimeout  = 2 * time.Minute
@@ -43,8 +44,8 @@ type HTTPOptions struct {
 	SessionIdle time.Duration
 }
 
-// NewHTTPHandler returns a handler for MCP's streamable HTTP transport. Each client that initializes gets a session;
-// requests of stateless protocol versions need none. All use the tools of the server's one agent session.
+// NewHTTPHandler returns a handler for MCP's streamable HTTP transport. Each client that initializes gets an MCP
+// session; requests of stateless protocol versions need none. All clients share the server's agent session.
 func (s *Server) NewHTTPHandler(o HTTPOptions) (http.Handler, error) {
 	if o.Token == "" {
 		return nil, errors.New("serving MCP over HTTP requires a token")
@@ -69,7 +70,7 @@ func (s *Server) NewHTTPHandler(o HTTPOptions) (http.Handler, error) {
 	return &httpAccessGate{hosts: o.Hosts, token: o.Token, next: limiter}, nil
 }
 
-// sessionLimiter limits requests and sessions over HTTP, and routes requests by their protocol version.
+// sessionLimiter limits HTTP requests and sessions, and routes requests by their protocol version.
 type sessionLimiter struct {
 	server              *Server
 	maxSessions         int
@@ -81,7 +82,7 @@ type sessionLimiter struct {
 	reserved int // requests that may create sessions, and subscriptions
 }
 
-// sessionHeader is MCP's header with the session id.
+// sessionHeader is the HTTP header with the id of an MCP session.
 const sessionHeader = "Mcp-Session-Id"
 
 // ServeHTTP checks the limits and passes on the request.
@@ -109,8 +110,8 @@ func (h *sessionLimiter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.stateful.ServeHTTP(answer, r)
 }
 
-// admitRequest reads and checks a message. If it returns false, it has answered the request; otherwise the caller
-// calls done at the end.
+// admitRequest reads and checks the message of a request. If it returns false, it has answered the request. Otherwise
+// the caller calls done at the end.
 func (h *sessionLimiter) admitRequest(w *errorRewriter, r *http.Request) (done func(), ok bool) {
 	if err := h.limiter.acquireSlot(0); err != nil {
 		writeRetryLater(w, "1", err.Error())
@@ -149,8 +150,8 @@ func (h *sessionLimiter) admitRequest(w *errorRewriter, r *http.Request) (done f
 	return func() { h.releaseReservation(); release() }, true
 }
 
-// awaitMemory waits until the messages in progress leave room for a large one, in order of arrival. It returns the size
-// to release. Small messages never wait, since other requests may depend on them.
+// awaitMemory waits until the large messages in progress leave room for this one, in order of arrival. It returns the
+// size to release. Small messages never wait, since other requests may depend on them.
 func (h *sessionLimiter) awaitMemory(w http.ResponseWriter, r *http.Request) (size int64, ok bool) {
 	if r.ContentLength < 0 { // unknown: the beginning shows whether it is small
 		start, _ := readBody(w, io.LimitReader(r.Body, smallMessage+1), -1) // readRequestMessage gets the same error
@@ -170,8 +171,8 @@ func (h *sessionLimiter) awaitMemory(w http.ResponseWriter, r *http.Request) (si
 	return size, h.large.Acquire(ctx, size) == nil
 }
 
-// readRequestMessage reads a message within time and size limits. It answers the request itself if the message is
-// invalid.
+// readRequestMessage reads the message of a request within time and size limits. It answers a request with an invalid
+// message.
 func readRequestMessage(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
 	body, err := readBody(w, http.MaxBytesReader(w, r.Body, maxMessage), r.ContentLength)
 	var tooLong *http.MaxBytesError
@@ -189,7 +190,7 @@ func readRequestMessage(w http.ResponseWriter, r *http.Request) (body []byte, ok
 	return body, true
 }
 
-// readBody reads a body in time. It allocates a known length at once; -1 is an unknown length.
+// readBody reads a request body within bodyTimeout. A known length is allocated at once; -1 means unknown.
 func readBody(w http.ResponseWriter, r io.Reader, length int64) (body []byte, err error) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // tests use writers without deadlines
@@ -203,7 +204,7 @@ func readBody(w http.ResponseWriter, r io.Reader, length int64) (body []byte, er
 	return body, err
 }
 
-// reserveSession reports whether another session or subscription is allowed. If so, the caller calls
+// reserveSession reserves room for a session or subscription, and reports whether there is room. The caller calls
 // releaseReservation when the session exists or has failed, or the subscription has ended.
 func (h *sessionLimiter) reserveSession() bool {
 	h.mu.Lock()
@@ -215,14 +216,14 @@ func (h *sessionLimiter) reserveSession() bool {
 	return true
 }
 
-// releaseReservation ends a reservation.
+// releaseReservation ends a reservation of reserveSession.
 func (h *sessionLimiter) releaseReservation() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.reserved--
 }
 
-// writeRetryLater answers a request that the client may retry after some seconds.
+// writeRetryLater answers a request with the number of seconds after which the client may retry.
 func writeRetryLater(w http.ResponseWriter, seconds, text string) {
 	w.Header().Set("Retry-After", seconds)
 	writeError(w, http.StatusServiceUnavailable, text)
@@ -235,7 +236,7 @@ func writeError(w http.ResponseWriter, status int, text string) {
 	_, _ = w.Write(newErrorResponse(nil, jsonrpc.CodeInvalidRequest, text)) // ignore clients that have disconnected
 }
 
-// errorRewriter rewrites the SDK's plain-text errors to JSON-RPC errors, which clients show.
+// errorRewriter is a response writer that rewrites the SDK's plain-text errors to JSON-RPC errors, which clients show.
 type errorRewriter struct {
 	http.ResponseWriter
 	request []byte // the message being answered
@@ -245,7 +246,7 @@ type errorRewriter struct {
 // Unwrap returns the underlying writer for http.ResponseController.
 func (w *errorRewriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// WriteHeader detects plain-text errors.
+// WriteHeader detects a plain-text error, and writes the header of other responses.
 func (w *errorRewriter) WriteHeader(status int) {
 	w.isError = status >= http.StatusBadRequest && strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain")
 	if w.isError {
@@ -254,7 +255,7 @@ func (w *errorRewriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write writes the response; an error's text is rewritten as a whole.
+// Write writes the response. It rewrites the text of an error.
 func (w *errorRewriter) Write(data []byte) (int, error) {
 	out := data
 	if w.isError {

@@ -8,8 +8,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/policy"
 )
 
-// ModelInstructions returns the instructions for a model: where it works, which limits apply, and what to do after a
-// refusal. They are short because every conversation includes them.
+// ModelInstructions returns the instructions for a model: its workspace, its limits, and advice for refusals. They are
+// short because every conversation contains them.
 func ModelInstructions(p *policy.Policy) string {
 	g := p.GuardPolicy()
 	var b strings.Builder
@@ -26,7 +26,8 @@ func ModelInstructions(p *policy.Policy) string {
 	return b.String()
 }
 
-// describeOutsideAccess describes access outside the workspace of a restricted agent.
+// describeOutsideAccess returns a sentence about the files outside the workspace that a restricted agent can read or
+// write.
 func describeOutsideAccess(readAll bool, read, write []string) string {
 	var open []string
 	switch {
@@ -44,7 +45,7 @@ func describeOutsideAccess(readAll bool, read, write []string) string {
 	return " Outside it " + strings.Join(open, ", and ") + "; other paths are refused."
 }
 
-// describeLimits describes limits and network access.
+// describeLimits returns sentences about the agent's limits and network access.
 func describeLimits(p *policy.Policy) string {
 	var b strings.Builder
 	l := p.CallLimits()

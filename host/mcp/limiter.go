@@ -22,16 +22,16 @@ const (
 
 var errOverloaded = errors.New("too many requests are in progress")
 
-// requestLimiter limits the requests in progress.
+// requestLimiter limits the number and the bytes of the requests in progress.
 type requestLimiter struct {
 	mu              sync.Mutex
 	requests, bytes int
 }
 
-// freeMemoryDelay is the time without calls before memory is returned to the system.
+// freeMemoryDelay is the time without calls after which the process returns free memory to the system.
 const freeMemoryDelay = 3 * time.Second
 
-// acquireSlot adds a request, or returns an error if there are too many. Each acquireSlot needs a releaseSlot.
+// acquireSlot counts a request, or returns an error if there are too many. The caller calls releaseSlot at the end.
 func (l *requestLimiter) acquireSlot(bytes int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,7 +44,7 @@ func (l *requestLimiter) acquireSlot(bytes int) error {
 	return nil
 }
 
-// releaseSlot removes a request.
+// releaseSlot uncounts a request of acquireSlot.
 func (l *requestLimiter) releaseSlot(bytes int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

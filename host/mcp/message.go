@@ -18,7 +18,7 @@ var errBatch = errors.New("batches are not supported; send each message by itsel
 // isBatchMessage reports whether data is a JSON array, which only protocol version 2025-03-26 allows.
 func isBatchMessage(data []byte) bool { return jsontext.Value(data).Kind() == '[' }
 
-// decodeMessage decodes a message, and refuses trailing data, which the SDK would drop.
+// decodeMessage decodes a message. It refuses data after the message, which the SDK would drop.
 func decodeMessage(data []byte) (jsonrpc.Message, error) {
 	var request struct {
 		Version string         `json:"jsonrpc"`
@@ -43,8 +43,8 @@ func decodeMessage(data []byte) (jsonrpc.Message, error) {
 	return &jsonrpc.Request{ID: id, Method: request.Method, Params: json.RawMessage(request.Params)}, nil
 }
 
-// encodeMessage encodes a message in parts. A result is already marshalled and is one of the parts; the SDK would
-// copy it again.
+// encodeMessage encodes a message as a list of parts. A marshalled result is a part of its own, so that it is not
+// copied.
 func encodeMessage(message jsonrpc.Message) ([][]byte, error) {
 	r, ok := message.(*jsonrpc.Response)
 	if !ok || r.Error != nil || len(r.Result) == 0 {
@@ -66,7 +66,8 @@ func newErrorResponse(id json.RawMessage, code int64, text string) []byte {
 	return data
 }
 
-// messageErrorCode returns the code for invalid JSON or for JSON that is not a message.
+// messageErrorCode returns the JSON-RPC error code for data that can't be decoded: invalid JSON, or JSON that is no
+// message.
 func messageErrorCode(data []byte) int64 {
 	if json.Valid(data) {
 		return jsonrpc.CodeInvalidRequest

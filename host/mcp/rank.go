@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// rankTools returns the deferred tools that share words with a query, best match first.
+// rankTools returns the deferred tools that have words in common with a query, the best match first.
 func (ts *toolset) rankTools(query string, limit int) []*offeredTool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -28,8 +28,8 @@ func (ts *toolset) rankTools(query string, limit int) []*offeredTool {
 	return all[:min(limit, len(all))]
 }
 
-// scoreTool scores a tool by the query's words in its name, the first paragraph of its description, and its
-// arguments' names.
+// scoreTool scores a tool by the words of a query that occur in its name, in the first paragraph of its description,
+// and in the names of its arguments.
 func scoreTool(t *offeredTool, name, query string) int {
 	query = strings.TrimSpace(query)
 	full := t.tool.Plugin + "." + t.tool.Spec.Name
@@ -64,11 +64,11 @@ func scoreTool(t *offeredTool, name, query string) int {
 	return points
 }
 
-// minStem is the minimum length of a word that matches within another word.
+// minStem is the minimum length of a word that matches as a part of another word.
 const minStem = 3
 
-// matchesWord reports whether a word equals, is part of, or begins with a word of a text: "file" matches "files" and
-// "filesystem", and "files" matches "file".
+// matchesWord reports whether a word matches a word of a text: one of them equals, contains or begins the other. So
+// "file" matches "files" and "filesystem", and "files" matches "file".
 func matchesWord(text []string, word string) bool {
 	return slices.ContainsFunc(text, func(w string) bool {
 		return w == word || len(word) >= minStem && strings.Contains(w, word) ||

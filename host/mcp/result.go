@@ -18,10 +18,11 @@ import (
 // metaDetails is the _meta key for a text result's details.
 const metaDetails = "io.github.picoclaw/details"
 
-// toToolResult converts a result to MCP. An error explains the problem and remedy to the model.
+// toToolResult converts a call's result to MCP. An error explains the problem and the remedy to the model.
 //
-// Long data is sent once: some clients show a model only the structured content, others only the text. So tools whose
-// text is the result have no structured content, and its details go into _meta. Results of other tools are short.
+// Long data is sent once, because some clients show a model only the structured content, others only the text. A tool
+// whose text is the result therefore has no structured content; its details go into _meta. Results of other tools are
+// short.
 func toToolResult(r *session.Result, textResult bool) *mcp.CallToolResult {
 	out := &mcp.CallToolResult{}
 	switch {
@@ -63,17 +64,17 @@ func toContentBlock(c session.Content) mcp.Content {
 	return &mcp.TextContent{Text: c.Text}
 }
 
-// marshalledResult is a result that was marshalled in one pass. The SDK's type is marshalled in pieces, which
-// encoding/json parses again at every level: a megabyte is read five times.
+// marshalledResult is a tool result that was marshalled in one pass. The SDK would marshal its own type in pieces, and
+// encoding/json would parse each piece again at every level.
 type marshalledResult struct {
 	mcp.ResultBase
 	text []byte
 }
 
-// MarshalJSON returns the marshalled result.
+// MarshalJSON returns the marshalled text.
 func (p *marshalledResult) MarshalJSON() ([]byte, error) { return p.text, nil }
 
-// marshalResult marshals a result that consists only of content, for protocol versions without other fields.
+// marshalResult marshals a result that has no fields beside its content, for protocol versions without other fields.
 func marshalResult(r *mcp.CallToolResult) (*marshalledResult, error) {
 	type media struct {
 		Type     string `json:"type"`
@@ -112,8 +113,8 @@ func marshalResult(r *mcp.CallToolResult) (*marshalledResult, error) {
 	return &marshalledResult{text: data.Bytes()}, err
 }
 
-// detailsMissingInText returns the structured details that a text result lacks: it drops strings that the text contains
-// and lists of objects, which the text presents. It returns nil if nothing is left.
+// detailsMissingInText returns the structured details that a text result lacks. It drops strings that the text
+// contains, and lists of objects, which the text presents. It returns nil if nothing is left.
 func detailsMissingInText(r *session.Result) any {
 	if r.Text == string(r.Structured) {
 		return nil
@@ -153,7 +154,7 @@ func detailsMissingInText(r *session.Result) any {
 	return json.RawMessage(append(kept, '}'))
 }
 
-// textContainsValue reports whether the text contains or presents a value.
+// textContainsValue reports whether the text contains a string, or presents a list of objects.
 func textContainsValue(value jsontext.Value, text string) bool {
 	switch value.Kind() {
 	case '"':

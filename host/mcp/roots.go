@@ -24,8 +24,8 @@ import (
 // rootsTimeout is the time for a client to list its roots.
 const rootsTimeout = 10 * time.Second
 
-// clientRoots tracks a client's roots. Roots inside the agent's allowed directories narrow the session; other roots
-// have no effect. Without a local workspace, roots have no effect.
+// clientRoots tracks the roots of a client. Roots inside the agent's allowed directories restrict the session to them.
+// Other roots have no effect, and without a local workspace no roots have.
 type clientRoots struct {
 	unnarrowed toolProvider
 
@@ -36,11 +36,11 @@ type clientRoots struct {
 	listed   int64        // value of changes at the last roots/list
 }
 
-// markRootsChanged has the next call ask for the roots again.
+// markRootsChanged makes the next call ask the client for its roots again.
 func (r *clientRoots) markRootsChanged() { r.changes.Add(1) }
 
-// narrowedSession returns the session for a client's calls. It asks the client for its roots at the first call, so
-// clients that only list tools need not wait.
+// narrowedSession returns the session for a client's calls, restricted to the client's roots. It asks for the roots at
+// the first call, so that clients that only list tools need not wait.
 func (r *clientRoots) narrowedSession(ctx context.Context, client *mcp.ServerSession) (toolProvider, error) {
 	wide, here := r.unnarrowed.(localSession)
 	if !here || !clientSupportsRoots(client) {
@@ -72,13 +72,13 @@ func (r *clientRoots) narrowedSession(ctx context.Context, client *mcp.ServerSes
 	return narrowed, nil
 }
 
-// unknownRootsResult returns the result of a call if the client's roots are unknown.
+// unknownRootsResult returns the result of a call that failed because the client did not list its roots.
 func unknownRootsResult(err error) *session.Result {
 	return &session.Result{Err: &session.Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
 		Hint: "the client must name existing directories or none"}}
 }
 
-// clientSupportsRoots reports whether a client can be asked for roots. The newest protocol version has no roots.
+// clientSupportsRoots reports whether the server can ask a client for roots. The newest protocol version has no roots.
 func clientSupportsRoots(client *mcp.ServerSession) bool {
 	p := client.InitializeParams()
 	return p != nil && p.Capabilities != nil && p.Capabilities.RootsV2 != nil && p.ProtocolVersion < statelessSince
@@ -115,13 +115,13 @@ func narrowToRoots(s localSession, listed []*mcp.Root) (toolProvider, error) {
 	return rootedSession{narrower}, nil
 }
 
-// rootedSession is a session in which only the client's roots restrict the policy's paths.
+// rootedSession is a session whose paths only the client's roots restrict, in addition to the agent's policy.
 type rootedSession struct{ toolProvider }
 
-// ruleConstraint is the guard's rule for paths outside a constraint.
+// ruleConstraint is the guard's rule that refuses paths outside the allowed directories.
 const ruleConstraint = "constraint.paths"
 
-// Call explains refusals of paths outside the client's roots.
+// Call makes a call. It adds an explanation to a refusal of a path outside the client's roots.
 func (r rootedSession) Call(
 	ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event),
 ) *session.Result {
@@ -142,7 +142,7 @@ func spawnNarrowSession(s localSession, child policy.Narrowing) (toolProvider, e
 	return narrower, nil
 }
 
-// localDirectoryOfURI returns the local directory of a root's URI, with symlinks resolved.
+// localDirectoryOfURI returns the local directory of a root's file URI, with symlinks resolved.
 func localDirectoryOfURI(uri string) (path string, ok bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || !filepath.IsAbs(u.Path) {

@@ -28,7 +28,8 @@ const (
 	maxSuspendedBytes = maxLargeBytes
 )
 
-// questionRounds asks the users of clients in rounds.
+// questionRounds asks the users of stateless clients in rounds: a response has the question, and the client repeats the
+// call with the answer. The call is suspended between the rounds.
 type questionRounds struct {
 	states       *requestStates
 	agent, token string
@@ -40,16 +41,16 @@ type questionRounds struct {
 	bytes int // of their arguments
 }
 
-// newQuestionRounds returns rounds whose states end with the process.
+// newQuestionRounds returns rounds whose request states are kept in memory.
 func newQuestionRounds() *questionRounds {
 	return &questionRounds{states: newMemoryRequestStates(), suspended: &suspendedCalls, calls: map[*suspendedCall]bool{}}
 }
 
-// suspendedCalls are those of all servers of this process. After the configuration was loaded again, another server of
-// the same agent continues them.
+// suspendedCalls are the suspended calls of all servers in this process, by the ids of their states. After a
+// configuration reload, another server of the agent continues them.
 var suspendedCalls sync.Map
 
-// suspendedCall is a call that may ask questions in rounds. Only one request at a time takes part in it.
+// suspendedCall is a running call that may ask questions in rounds. Only one request at a time takes part in it.
 type suspendedCall struct {
 	cancel    context.CancelFunc
 	asking    sync.Mutex // held during a question, because a call may have several at once
@@ -64,27 +65,27 @@ type suspendedCall struct {
 	events func(session.Event) // those of the request in progress; nil between rounds
 }
 
-// answeredApproval is an approval question that was answered before the call began, because the process that asked it
-// has ended.
+// answeredApproval is the answer to an approval question of an earlier process. The call starts again in this process,
+// and uses the answer.
 type answeredApproval struct {
 	hash   [sha256.Size]byte
 	result *mcp.ElicitResult // nil for none
 }
 
-// callOutcome is what a call has come to: a result, or questions.
+// callOutcome is the response to a call: its result, or questions to the client.
 type callOutcome struct {
 	result    *session.Result
 	questions mcp.InputRequestMap
 	state     string // with which the client repeats the call
 }
 
-// roundQuestion is a question of a call, or several at once.
+// roundQuestion is one question of a call, or several that the tool asked together.
 type roundQuestion struct {
 	requests mcp.InputRequestMap
 	answers  chan mcp.InputResponseMap
 }
 
-// questionHash identifies the question.
+// questionHash returns a hash that identifies the question.
 func (q *roundQuestion) questionHash() [sha256.Size]byte {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(q.requests)) {
@@ -96,7 +97,7 @@ func (q *roundQuestion) questionHash() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// chooseResponses returns the responses to the question; nil if one is missing.
+// chooseResponses returns the client's responses to the question; nil if a response is missing.
 func (q *roundQuestion) chooseResponses(responses mcp.InputResponseMap) mcp.InputResponseMap {
 	chosen := mcp.InputResponseMap{}
 	for name, request := range q.requests {
@@ -120,7 +121,8 @@ func (q *roundQuestion) chooseResponses(responses mcp.InputResponseMap) mcp.Inpu
 	return chosen
 }
 
-// askClient suspends the call until the client answers. The call is cancelled if nobody answers in time.
+// askClient passes a question to the request in progress, and suspends the call until the client answers. Without an
+// answer in time the call is cancelled.
 func (c *suspendedCall) askClient(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error) {
 	c.asking.Lock()
 	defer c.asking.Unlock()
@@ -151,7 +153,7 @@ func (c *suspendedCall) askClient(ctx context.Context, requests mcp.InputRequest
 	}
 }
 
-// forwardEvent forwards an event of the call to the request in progress.
+// forwardEvent forwards an event of the call to the request in progress, if any.
 func (c *suspendedCall) forwardEvent(e session.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,15 +162,15 @@ func (c *suspendedCall) forwardEvent(e session.Event) {
 	}
 }
 
-// setEvents replaces the receiver of events; nil drops them.
+// setEvents sets the receiver of the call's events; nil drops events.
 func (c *suspendedCall) setEvents(events func(session.Event)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.events = events
 }
 
-// awaitQuestionOrResult gives the call the answer to its pending question, if any, and waits for its next question or
-// its result. The call is cancelled with ctx.
+// awaitQuestionOrResult passes an answer to the call's pending question, if any, and waits for the next question or the
+// result. The end of ctx cancels the call.
 func (c *suspendedCall) awaitQuestionOrResult(ctx context.Context, answer mcp.InputResponseMap) (*roundQuestion, *session.Result) {
 	defer context.AfterFunc(ctx, c.cancel)()
 	var answers chan mcp.InputResponseMap
@@ -187,8 +189,8 @@ func (c *suspendedCall) awaitQuestionOrResult(ctx context.Context, answer mcp.In
 	}
 }
 
-// startOrContinueCall makes or continues a call. If the policy requires approval or the tool has a question, the result
-// is the question. A suspended call ends with life at the latest.
+// startOrContinueCall starts a call, or continues a suspended call. The outcome is a question if the policy requires
+// approval or the tool asks one. The end of life cancels the call.
 func (r *questionRounds) startOrContinueCall(ctx, life context.Context, s toolProvider, t session.Tool, req *mcp.CallToolRequest) (
 	*callOutcome, error,
 ) {
@@ -241,8 +243,8 @@ func missingCapabilityError(missing []string, text string) error {
 	return &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Message: text, Data: data}
 }
 
-// resumeCall returns the suspended call that a request continues, with the answer to its question, or else a call that
-// was not started. The answer is nil if it is missing.
+// resumeCall returns the suspended call that a request continues, with the answer to the call's question. For other
+// requests it returns a new call that has not started. The answer is nil if the request has none.
 func (r *questionRounds) resumeCall(p *mcp.CallToolParamsRaw, call callBinding) (*suspendedCall, mcp.InputResponseMap, error) {
 	if p.RequestState == "" {
 		return &suspendedCall{}, nil, nil
@@ -263,7 +265,7 @@ func (r *questionRounds) resumeCall(p *mcp.CallToolParamsRaw, call callBinding) 
 	return &suspendedCall{approved: answeredApproval{question, answer}}, nil, nil
 }
 
-// startCall starts a call that can be suspended. It returns false if there are too many.
+// startCall starts a call that can be suspended. It returns false if too many calls can be suspended.
 func (r *questionRounds) startCall(ctx, life context.Context, c *suspendedCall, s toolProvider, t session.Tool,
 	req *mcp.CallToolRequest) bool {
 	arguments := req.Params.Arguments
@@ -289,7 +291,7 @@ func (r *questionRounds) startCall(ctx, life context.Context, c *suspendedCall, 
 	return true
 }
 
-// cancelAllCalls cancels all calls that can be suspended.
+// cancelAllCalls cancels the calls that can be suspended.
 func (r *questionRounds) cancelAllCalls() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

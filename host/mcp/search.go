@@ -16,7 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// searchName is the name of the tool that searches for deferred tools.
+// searchName is the name of the search tool, which finds deferred tools.
 const searchName = "tools_search"
 
 const (
@@ -54,13 +54,13 @@ type foundTool struct {
 	InputSchema json.RawMessage `json:"inputSchema"`
 }
 
-// searchTools handles a client's search for deferred tools, and adds the results to the client's tool list. It calls
-// no plugin and decides nothing, so it is not audited, like tools/list.
+// searchTools handles a client's search for deferred tools, and adds the results to the client's tool list. Like
+// tools/list it calls no plugin, so it has no audit entry.
 //
-// The tool list belongs to a session. Clients that do not reload the list or use a session per request need only the
-// result: it contains the schemas, and deferred tools can always be called.
+// The result contains the schemas, and deferred tools can always be called. Clients that do not reload the tool list,
+// or that have no session with one, need nothing else.
 //
-// The SDK notifies either all clients of a changed list or none, so other clients reload an unchanged list.
+// The SDK notifies all clients of a changed list, so other clients reload an unchanged list.
 func (ts *toolset) searchTools(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	query, limit, err := parseSearchArguments(req.Params.Arguments)
 	if err != nil {
@@ -119,8 +119,8 @@ func parseSearchArguments(text json.RawMessage) (query string, limit int, err er
 	return *args.Query, args.Limit, nil
 }
 
-// notifyListChanged notifies clients of a changed tool list. The SDK does so only when a tool is added, even the same
-// one. If a plugin has a tool with this name, nothing happens.
+// notifyListChanged notifies clients of a changed tool list. The SDK notifies only when a tool is added, so it adds the
+// search tool again. It does nothing if a plugin has a tool with that name.
 func (ts *toolset) notifyListChanged() {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -129,8 +129,8 @@ func (ts *toolset) notifyListChanged() {
 	}
 }
 
-// updateSearchTool offers the search tool while there are deferred tools. If a plugin has a tool with the same name,
-// that tool is offered instead, and deferred tools are listed. The caller holds ts.mu and has removed missing tools.
+// updateSearchTool offers the search tool while tools are deferred. If a plugin has a tool with the same name, it
+// offers that tool, and lists all deferred tools. The caller holds ts.mu and has removed missing tools.
 func (ts *toolset) updateSearchTool() {
 	needed := false
 	for _, t := range ts.listed {
@@ -147,8 +147,8 @@ func (ts *toolset) updateSearchTool() {
 	ts.searchable = needed
 }
 
-// hideUnlistedTools removes deferred tools that the client has not searched for from a list. A page may become empty;
-// clients still ask for the next one.
+// hideUnlistedTools removes deferred tools that the client has not found by a search from a page of its tool list. The
+// page may become empty; clients still ask for the next page.
 func (ts *toolset) hideUnlistedTools(req mcp.Request, tools []*mcp.Tool) []*mcp.Tool {
 	sess, ok := req.GetSession().(*mcp.ServerSession)
 	if !ok {

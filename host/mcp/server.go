@@ -27,13 +27,13 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// toolProvider provides tools, as *session.Session does.
+// toolProvider lists and calls tools, as *session.Session does.
 type toolProvider interface {
 	Tools() []session.Tool
 	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event)) *session.Result
 }
 
-// localSession is a session with a workspace on this machine, where a client's directories are.
+// localSession is a session whose workspace is on this machine, where the client's roots are.
 type localSession interface {
 	toolProvider
 	Policy() *policy.Policy
@@ -43,7 +43,7 @@ type localSession interface {
 // A session that is no localSession is never narrowed to a client's roots.
 var _ localSession = (*session.Session)(nil)
 
-// Server serves a session's tools.
+// Server serves a session's tools to MCP clients.
 type Server struct {
 	*mcp.Server
 	tools     *toolset
@@ -51,7 +51,7 @@ type Server struct {
 	arguments *argumentStore
 }
 
-// NewServer returns a server for a session's tools. instructions are for the model.
+// NewServer returns a server for a session's tools. Clients pass instructions to the model.
 func NewServer(s toolProvider, version, instructions string) *Server {
 	all := newClientSet(s)
 	server := mcp.NewServer(&mcp.Implementation{Name: "picoclaw", Title: "picoclaw", Version: version}, &mcp.ServerOptions{
@@ -77,8 +77,8 @@ func NewServer(s toolProvider, version, instructions string) *Server {
 	return &Server{server, ts, all, arguments}
 }
 
-// PersistQuestionStates keeps the states of an agent's questions to users in a home, so that the answers count after a
-// restart. It is called before the server serves.
+// PersistQuestionStates stores the states of an agent's questions in a home, so that users' answers are valid after a
+// restart. Call it before the server serves.
 func (s *Server) PersistQuestionStates(home, agent string) error {
 	states, err := openRequestStates(home)
 	if err != nil {
@@ -88,14 +88,14 @@ func (s *Server) PersistQuestionStates(home, agent string) error {
 	return nil
 }
 
-// cancelAllCalls cancels the calls of all clients, with those that are suspended.
+// cancelAllCalls cancels the calls of all clients, including suspended calls.
 func (s *Server) cancelAllCalls() {
 	s.clients.cancelAllCalls()
 	s.tools.rounds.cancelAllCalls()
 }
 
-// endGrace is the time for a session to end with its client or on request. Otherwise a client that does not read its
-// responses could block the end.
+// endGrace is the time for a session to end by itself. A client that does not read its responses would otherwise block
+// the end.
 const endGrace = 2 * time.Second
 
 // ServeStreams serves one client over two streams until the session ends or ctx is done.
@@ -123,7 +123,8 @@ func (s *Server) ServeStreams(ctx context.Context, streams Streams) error {
 	return errors.Join(ctx.Err(), err)
 }
 
-// FollowToolChanges updates the offered tools at each signal on changes, until the channel is closed or ctx is done.
+// FollowToolChanges updates the offered tools after each value from changes, until the channel is closed or ctx is
+// done.
 func (s *Server) FollowToolChanges(ctx context.Context, changes <-chan struct{}) {
 	for {
 		select {
@@ -138,7 +139,7 @@ func (s *Server) FollowToolChanges(ctx context.Context, changes <-chan struct{})
 	}
 }
 
-// HasHTTPSession reports whether an HTTP session id belongs to this server.
+// HasHTTPSession reports whether the server has an HTTP session with this id.
 func (s *Server) HasHTTPSession(id string) bool {
 	for sess := range s.Sessions() {
 		if sess.ID() == id {
@@ -148,7 +149,8 @@ func (s *Server) HasHTTPSession(id string) bool {
 	return false
 }
 
-// CountHTTPSessions returns the number of HTTP sessions, without the SDK's sessions of single stateless requests.
+// CountHTTPSessions returns the number of HTTP sessions. It does not count the SDK's sessions for single stateless
+// requests.
 func (s *Server) CountHTTPSessions() (n int) {
 	for sess := range s.Sessions() {
 		if sess.ID() != "" {
@@ -158,7 +160,7 @@ func (s *Server) CountHTTPSessions() (n int) {
 	return n
 }
 
-// EndAllSessions cancels all calls and ends all sessions. It returns when they have ended or ctx is done.
+// EndAllSessions cancels all calls and ends all sessions. It returns when all have ended, or ctx is done.
 func (s *Server) EndAllSessions(ctx context.Context) {
 	s.cancelAllCalls()
 	var ended sync.WaitGroup

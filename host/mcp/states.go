@@ -29,9 +29,9 @@ const (
 	stateSize   = stateIDSize + 8 + sha256.Size // id, time of expiry, hash of the question
 )
 
-// requestStates issues and redeems request states, with which clients of stateless protocol versions repeat a call to
-// answer a question. A state is signed, expires, belongs to one call, and is good for one answer. In a home, this also
-// holds after a restart: a directory has the key, and used states as files until they expire.
+// requestStates issues and redeems request states. Clients of stateless protocol versions repeat a call with its state
+// to answer a question. A state is signed, expires, belongs to one call, and is good for one answer. In a home, the
+// signing key and the used states are files, so this also holds after a restart.
 type requestStates struct {
 	home, dir string // "" keeps key and used states in memory
 	key       []byte
@@ -40,12 +40,12 @@ type requestStates struct {
 	used map[string]time.Time // expiry by file name
 }
 
-// newMemoryRequestStates returns states that end with the process.
+// newMemoryRequestStates returns request states with a new key in memory. States are invalid after the process ends.
 func newMemoryRequestStates() *requestStates {
 	return &requestStates{key: []byte(rand.Text() + rand.Text()), used: map[string]time.Time{}}
 }
 
-// openRequestStates returns the states of a home, and creates their directory and key if necessary.
+// openRequestStates opens the request states of a home. It creates their directory and signing key if necessary.
 func openRequestStates(home string) (*requestStates, error) {
 	s := &requestStates{home: home, dir: filepath.Join(home, "mcp-states")}
 	err := os.MkdirAll(s.dir, 0o700)
@@ -67,10 +67,10 @@ func openRequestStates(home string) (*requestStates, error) {
 	return s, nil
 }
 
-// stateKeyName is the file with the key that signs states.
+// stateKeyName is the name of the file with the key that signs states.
 const stateKeyName = "key"
 
-// readStateKey reads the key of a directory.
+// readStateKey reads the signing key in a directory.
 func readStateKey(dir string) ([]byte, error) {
 	path := filepath.Join(dir, stateKeyName)
 	key, err := os.ReadFile(path)
@@ -80,7 +80,7 @@ func readStateKey(dir string) ([]byte, error) {
 	return key, err
 }
 
-// createKey creates the key, unless another process has created it meanwhile.
+// createKey creates the signing key, unless another process has created it meanwhile.
 func (s *requestStates) createKey() error {
 	file, err := os.CreateTemp(s.dir, stateKeyName+".*")
 	if err != nil {
@@ -97,10 +97,10 @@ func (s *requestStates) createKey() error {
 	return nil
 }
 
-// callBinding identifies the call that a state belongs to.
+// callBinding is a hash of the call that a state belongs to.
 type callBinding [sha256.Size]byte
 
-// bindCall returns the binding of an agent's call with a token.
+// bindCall returns the binding of an agent's call: a hash of agent, token, tool and arguments.
 func bindCall(agent, token, tool string, arguments []byte) callBinding {
 	h := sha256.New()
 	for _, part := range []string{agent, token, tool} {
@@ -110,7 +110,7 @@ func bindCall(agent, token, tool string, arguments []byte) callBinding {
 	return callBinding(h.Sum(nil))
 }
 
-// issueState returns a new state for an answer to a question about a call, and the state's id.
+// issueState returns a new state with which a client can answer a question of a call, and the state's id.
 func (s *requestStates) issueState(call callBinding, question [sha256.Size]byte) (state, id string) {
 	payload := make([]byte, stateIDSize, stateSize+sha256.Size)
 	_, _ = rand.Read(payload) // never fails
@@ -120,7 +120,7 @@ func (s *requestStates) issueState(call callBinding, question [sha256.Size]byte)
 	return base64.RawURLEncoding.EncodeToString(append(payload, s.signPayload(payload, call)...)), id
 }
 
-// signPayload returns the signature of a state's payload.
+// signPayload returns the signature of a state's payload for a call.
 func (s *requestStates) signPayload(payload []byte, call callBinding) []byte {
 	h := hmac.New(sha256.New, s.key)
 	_, _ = h.Write(payload) // a hash takes every byte
@@ -135,7 +135,8 @@ var (
 	errStateUsed    = errors.New("requestState was used before")
 )
 
-// redeemState checks a state for a call, and marks it as used. It returns the state's id and the hash of its question.
+// redeemState checks the state in a repeated call, and marks it as used. It returns the state's id and the hash of its
+// question.
 func (s *requestStates) redeemState(state string, call callBinding) (id string, question [sha256.Size]byte, err error) {
 	data, err := base64.RawURLEncoding.Strict().DecodeString(state)
 	if err != nil || len(data) != stateSize+sha256.Size || !hmac.Equal(s.signPayload(data[:stateSize], call), data[stateSize:]) {
@@ -152,7 +153,7 @@ func (s *requestStates) redeemState(state string, call callBinding) (id string, 
 	return id, [sha256.Size]byte(data[stateIDSize+8:]), nil
 }
 
-// markStateUsed records that a state is used.
+// markStateUsed records that a state is used, until it expires. A used state is an error.
 func (s *requestStates) markStateUsed(id string, expires time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +181,7 @@ func (s *requestStates) markStateUsed(id string, expires time.Time) error {
 	return errors.Join(file.Sync(), file.Close(), owner.Give(s.home, file.Name()))
 }
 
-// usedPrefix begins the name of a used state's file; the time of expiry and the id follow.
+// usedPrefix begins the name of a used state's file. The expiry time and the state's id follow.
 const usedPrefix = "used-"
 
 // removeExpiredStates removes the files of expired states.

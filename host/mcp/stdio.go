@@ -26,7 +26,7 @@ const maxMessage = pluginpb.MaxArgumentBytes + 1<<20
 
 var errTooLong = fmt.Errorf("the message is longer than %d bytes; send less at a time", maxMessage)
 
-// Streams are a reader and a writer of newline-delimited JSON.
+// Streams are a reader and a writer of newline-delimited JSON messages.
 type Streams struct {
 	Reader io.Reader
 	Writer io.Writer
@@ -39,8 +39,8 @@ type Streams struct {
 	ReaderGone func() bool
 }
 
-// streamConn is the transport and connection over two streams. Unlike the SDK's transport it answers an invalid or
-// oversized line with an error and continues: one broken request must not end an agent's session.
+// streamConn is the SDK's transport and connection over two streams. The SDK's own transport ends the session at an
+// invalid or oversized line; this one answers with an error and continues.
 type streamConn struct {
 	Streams
 	incoming  chan jsonrpc.Message
@@ -59,14 +59,14 @@ type streamConn struct {
 	pending map[jsonrpc.ID]string // requests without a response, with their keys in arguments
 }
 
-// newStreamConn returns a connection over the streams. It puts large arguments into a store.
+// newStreamConn returns a connection over the streams that puts large arguments into a store.
 func (l Streams) newStreamConn(arguments *argumentStore) *streamConn {
 	return &streamConn{Streams: l, out: bufio.NewWriter(l.Writer), incoming: make(chan jsonrpc.Message),
 		inputDone: make(chan struct{}), closed: make(chan struct{}), arguments: arguments,
 		pending: make(map[jsonrpc.ID]string)}
 }
 
-// Connect starts to read.
+// Connect starts reading and returns the connection.
 func (c *streamConn) Connect(context.Context) (mcp.Connection, error) {
 	go c.readMessages(bufio.NewReaderSize(c.Reader, 64<<10))
 	return c, nil
@@ -104,7 +104,7 @@ func (c *streamConn) Write(_ context.Context, message jsonrpc.Message) error {
 	return c.writeLineParts(parts...)
 }
 
-// writeLineParts writes the parts of a line.
+// writeLineParts writes a line from its parts.
 func (c *streamConn) writeLineParts(parts ...[]byte) error {
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()
@@ -115,22 +115,22 @@ func (c *streamConn) writeLineParts(parts ...[]byte) error {
 	return c.out.Flush()
 }
 
-// sendErrorResponse responds to an invalid message.
+// sendErrorResponse answers an invalid message with an error.
 func (c *streamConn) sendErrorResponse(id json.RawMessage, code int64, err error) {
 	_ = c.writeLineParts(newErrorResponse(id, code, err.Error())) // a later write returns the same error
 }
 
-// Close ends the connection. It does not close the streams, which belong to the caller.
+// Close ends the connection. It leaves the streams open, since they belong to the caller.
 func (c *streamConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	return nil
 }
 
-// SessionID returns "": two streams are one session.
+// SessionID returns "". Two streams have one session, so it needs no id.
 func (c *streamConn) SessionID() string { return "" }
 
-// readMessages passes on messages until the input ends or the connection is closed. After a close it may still block
-// in the reader, which it must not close.
+// readMessages reads messages and passes them to Read, until the input ends or the connection is closed. After a close
+// it may still block in the reader, which belongs to the caller.
 func (c *streamConn) readMessages(r *bufio.Reader) {
 	defer close(c.inputDone)
 	for {
@@ -149,7 +149,7 @@ func (c *streamConn) readMessages(r *bufio.Reader) {
 	}
 }
 
-// handleLine passes on the message of a line, or responds to an invalid line with an error. It returns false when the
+// handleLine passes the message of a line to Read, or answers an invalid line with an error. It returns false when the
 // connection is closed.
 func (c *streamConn) handleLine(line []byte) bool {
 	key, text := c.arguments.storeArguments(line)
@@ -171,7 +171,7 @@ func (c *streamConn) handleLine(line []byte) bool {
 	}
 }
 
-// registerRequest records a request that needs a response, and the key of its stored arguments, if any.
+// registerRequest records a request as pending, with the key of its stored arguments, if any.
 func (c *streamConn) registerRequest(message jsonrpc.Message, key string) error {
 	request, ok := message.(*jsonrpc.Request)
 	if !ok || !request.IsCall() {
@@ -191,7 +191,7 @@ func (c *streamConn) registerRequest(message jsonrpc.Message, key string) error 
 	return nil
 }
 
-// drainResponses waits until all responses are written, nobody reads them, or the timeout has passed.
+// drainResponses waits until all responses are written, the client stops reading, or DrainTimeout has passed.
 func (c *streamConn) drainResponses() {
 	timeout := time.NewTimer(c.DrainTimeout)
 	defer timeout.Stop()
@@ -208,7 +208,7 @@ func (c *streamConn) drainResponses() {
 	}
 }
 
-// readLimitedLine reads a line. Of an oversized line it returns only the beginning and the end.
+// readLimitedLine reads a line. For an oversized line it returns only the beginning and the end, and whole is false.
 func readLimitedLine(r *bufio.Reader) (line []byte, whole bool, err error) {
 	const keep = 4 << 10
 	for whole = true; ; {

@@ -17,7 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// newToolDefinition returns a tool's definition without its schemas.
+// newToolDefinition returns the MCP definition of a tool, without schemas.
 func newToolDefinition(t session.Tool) *mcp.Tool {
 	return &mcp.Tool{
 		Name:        clientToolName(t),
@@ -27,8 +27,8 @@ func newToolDefinition(t session.Tool) *mcp.Tool {
 	}
 }
 
-// toolAnnotations returns a tool's declared hints. Undeclared hints are omitted, so that MCP's pessimistic defaults
-// apply. A low or medium risk implies a tool that is neither destructive nor open-world.
+// toolAnnotations returns the MCP annotations for a tool's declared hints. It omits undeclared hints, so that MCP's
+// pessimistic defaults apply. A low or medium risk implies a tool that is neither destructive nor open-world.
 func toolAnnotations(s *pluginpb.Spec) *mcp.ToolAnnotations {
 	lowRisk := s.Risk == "low" || s.Risk == "medium"
 	h := &mcp.ToolAnnotations{ReadOnlyHint: s.ReadOnly, IdempotentHint: s.Idempotent}
@@ -47,7 +47,8 @@ func toolAnnotations(s *pluginpb.Spec) *mcp.ToolAnnotations {
 // clientToolName returns a tool's name for MCP clients.
 func clientToolName(t session.Tool) string { return catalog.ClientName(t.Name) }
 
-// toolset is the set of offered tools. It changes when the operator installs, removes or switches plugins.
+// toolset is the set of tools that a server offers. It changes when the operator installs, removes, enables or disables
+// plugins.
 type toolset struct {
 	session toolProvider
 	server  *mcp.Server
@@ -60,14 +61,14 @@ type toolset struct {
 	features   map[string]session.ResourceOrPrompt // offered resources and prompts, by name
 }
 
-// offeredTool is an offered tool.
+// offeredTool is a tool that the server offers, with its cached schemas.
 type offeredTool struct {
 	tool     session.Tool
 	specText string // JSON of the tool's specification
 	schemas  func() (*clientSchemas, error)
 }
 
-// refreshTools offers the session's current tools, and notifies clients of changes.
+// refreshTools offers the session's current tools, removes others, and notifies clients of changes.
 func (ts *toolset) refreshTools() {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -96,7 +97,7 @@ func (ts *toolset) refreshTools() {
 	ts.updateSearchTool() // last, because a removed tool may have had the search tool's name
 }
 
-// newToolHandler returns the handler that calls a tool for a client.
+// newToolHandler returns the MCP handler that calls a tool for a client.
 func (ts *toolset) newToolHandler(t session.Tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		outcome, err := ts.callForClient(ctx, t, req)
@@ -114,7 +115,7 @@ func (ts *toolset) newToolHandler(t session.Tool) mcp.ToolHandler {
 	}
 }
 
-// callForClient makes a call for a client, or continues it.
+// callForClient makes a call for a client, or continues a suspended call.
 func (ts *toolset) callForClient(ctx context.Context, t session.Tool, req *mcp.CallToolRequest) (*callOutcome, error) {
 	client := ts.clients.stateOf(req.Session)
 	ctx, cancel := client.callContext(ctx)
@@ -148,7 +149,7 @@ func (ts *toolset) callWithEvents(ctx context.Context, s toolProvider, t session
 	return s.Call(withRequestOrigin(ctx, req), t.Name, arguments, events)
 }
 
-// withRequestOrigin adds the request's origin and trace context to a context.
+// withRequestOrigin adds the description and the trace context of a request to a context.
 func withRequestOrigin(ctx context.Context, req *mcp.CallToolRequest) context.Context {
 	r := session.RequestInfo{Method: methodOfCall(req.Params.Name), Tool: req.Params.Name, Session: req.Session.ID(), Version: callVersion(req),
 		Transport: "pipe"}
@@ -161,8 +162,8 @@ func withRequestOrigin(ctx context.Context, req *mcp.CallToolRequest) context.Co
 	return session.WithTraceParent(session.WithRequest(ctx, r), t)
 }
 
-// newEventForwarder returns a function that forwards a call's events to the client: progress and output if the client
-// asked for progress, and log messages, which the SDK filters by level. The caller calls end after the call.
+// newEventForwarder returns a function that forwards a call's events to the client: log messages, which the SDK filters
+// by level, and progress and output if the client asked for progress. The caller calls end after the call.
 func (ts *toolset) newEventForwarder(ctx context.Context, t session.Tool, req *mcp.CallToolRequest) (events func(session.Event), end func()) {
 	token := req.Params.GetProgressToken()
 	bytes := 0.0
@@ -187,7 +188,7 @@ func (ts *toolset) newEventForwarder(ctx context.Context, t session.Tool, req *m
 	})
 }
 
-// toLoggingMessage converts a tool's log message to MCP: a text, or an object with text and attributes.
+// toLoggingMessage converts a tool's log message to MCP. Its data is the text, or an object with text and attributes.
 func toLoggingMessage(t session.Tool, l *session.LogMessage) *mcp.LoggingMessageParams {
 	p := &mcp.LoggingMessageParams{Logger: t.Plugin + "." + t.Spec.Name, Level: "info", Data: l.Message}
 	switch {
@@ -204,15 +205,16 @@ func toLoggingMessage(t session.Tool, l *session.LogMessage) *mcp.LoggingMessage
 	return p
 }
 
-// findOfferedTool returns an offered tool by its client name.
+// findOfferedTool returns the offered tool with a client name; nil for none.
 func (ts *toolset) findOfferedTool(name string) *offeredTool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	return ts.listed[name]
 }
 
-// completeToolLists is middleware that adds the schemas to tool lists and filters deferred tools. Clients that only
-// connect do not wait for schemas.
+// completeToolLists is middleware that adds the schemas to tool lists and removes deferred tools. Schemas are built at
+// the first list, so clients that only connect do not wait for them. It also marshals call results for versions with
+// sessions.
 func (ts *toolset) completeToolLists(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)
@@ -244,10 +246,10 @@ func (ts *toolset) completeToolLists(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// clientSchemas are a tool's schemas for clients.
+// clientSchemas are the schemas of a tool in the form that clients get.
 type clientSchemas struct{ input, output json.RawMessage }
 
-// newClientSchemas returns a tool's schemas without claims.
+// newClientSchemas returns the schemas of a tool without claims, which only the host needs.
 func newClientSchemas(t session.Tool) (*clientSchemas, error) {
 	var p clientSchemas
 	var err error

@@ -17,8 +17,8 @@ const (
 	statelessSince  = "2026-07-28" // no initialize; questions are answered by repeating the call
 )
 
-// negotiateVersion is middleware that sets a session's protocol version to the one in the response to initialize. The
-// SDK would keep the requested version, even an unsupported one.
+// negotiateVersion is middleware that makes a session use the protocol version in the response to initialize. The SDK
+// would use the requested version, even an unsupported one.
 func negotiateVersion(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if req, ok := req.(*mcp.ServerRequest[*mcp.InitializeParams]); ok && req.Params != nil {
@@ -28,7 +28,8 @@ func negotiateVersion(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// supportedVersion returns the requested version if initialize supports it, else the newest that it supports.
+// supportedVersion returns the requested version if the server supports it in initialize; otherwise the newest
+// supported version.
 func supportedVersion(asked string) string {
 	known := mcp.SupportedProtocolVersions() // the newest first
 	old := known[slices.IndexFunc(known, func(v string) bool { return v < statelessSince }):]
@@ -38,7 +39,8 @@ func supportedVersion(asked string) string {
 	return old[0]
 }
 
-// callVersion returns the protocol version of a call: its own in stateless versions, or its session's.
+// callVersion returns the protocol version of a call: in the call itself for stateless versions, otherwise the
+// session's.
 func callVersion(req *mcp.CallToolRequest) string {
 	if own := req.ProtocolVersion(); own >= statelessSince {
 		return own
@@ -49,11 +51,11 @@ func callVersion(req *mcp.CallToolRequest) string {
 	return statelessSince
 }
 
-// versionHeader is MCP's header with the protocol version of a request.
+// versionHeader is the HTTP header with the protocol version of a request.
 const versionHeader = "Mcp-Protocol-Version"
 
-// isStatelessRequest reports whether an HTTP request has a stateless protocol version in its header or its message. If
-// they differ, the SDK refuses the request.
+// isStatelessRequest reports whether the header or the message of an HTTP request has a stateless protocol version. The
+// SDK refuses the request if they differ.
 func isStatelessRequest(r *http.Request, message []byte) bool {
 	if r.Header.Get(versionHeader) >= statelessSince {
 		return true
@@ -65,7 +67,7 @@ func isStatelessRequest(r *http.Request, message []byte) bool {
 	return version >= statelessSince
 }
 
-// needsSession reports whether an HTTP request may create a session, or is a subscription, which lasts as long as one.
+// needsSession reports whether an HTTP request needs room for a session: it may create one, or is a subscription.
 func needsSession(r *http.Request, message []byte) bool {
 	if isStatelessRequest(r, message) {
 		return parseEnvelope(message).Method == "subscriptions/listen"
@@ -73,7 +75,7 @@ func needsSession(r *http.Request, message []byte) bool {
 	return r.Header.Get(sessionHeader) == ""
 }
 
-// messageEnvelope is the part of a message that is needed to route it.
+// messageEnvelope contains the fields of a message that route it.
 type messageEnvelope struct {
 	ID     jsontext.Value `json:"id"`
 	Method string         `json:"method"`
@@ -82,21 +84,20 @@ type messageEnvelope struct {
 	} `json:"params"`
 }
 
-// parseEnvelope parses a message's envelope; of an invalid message, it returns the part before the error.
+// parseEnvelope parses the envelope of a message. For an invalid message it returns the fields before the error.
 func parseEnvelope(message []byte) (e messageEnvelope) {
 	_ = jsonv2.Unmarshal(message, &e, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // the SDK refuses it
 	return e
 }
 
-// declaresRoots reports whether a stateless message is of a client with roots. They can't be asked for without a
-// session, so such a client is told to use one when it asks for the server's versions; else it would get the whole
-// workspace.
+// declaresRoots reports whether a stateless client declares roots. Without a session, the server can't ask for the
+// roots, and the client would get the whole workspace. Such a client is told to use a version with sessions.
 func (e messageEnvelope) declaresRoots() bool {
 	capabilities, _ := e.Params.Meta[mcp.MetaKeyClientCapabilities].(map[string]any)
 	return capabilities["roots"] != nil
 }
 
-// refuseStatelessClient tells a client to use a version with sessions.
+// refuseStatelessClient answers a request with the error that the client must use a protocol version with sessions.
 func refuseStatelessClient(w http.ResponseWriter, id jsontext.Value) {
 	known := mcp.SupportedProtocolVersions()
 	if len(id) == 0 {
@@ -117,7 +118,8 @@ func refuseStatelessClient(w http.ResponseWriter, id jsontext.Value) {
 	_, _ = w.Write(text)
 }
 
-// hasSingleCallSession reports whether the SDK created a call's session only for this call: a stateless one over HTTP.
+// hasSingleCallSession reports whether the SDK created the session for this call only, as it does for stateless calls
+// over HTTP.
 func hasSingleCallSession(req *mcp.CallToolRequest) bool {
 	return req.Extra != nil && req.Extra.Header != nil && req.Session.ID() == ""
 }
