@@ -23,7 +23,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/owner"
 )
 
-// Call is a call to approve.
+// Call is a call that needs a person's approval.
 type Call struct {
 	Tool      string          `json:"tool"` // full name
 	Arguments json.RawMessage `json:"arguments"`
@@ -35,7 +35,7 @@ type Call struct {
 	Setting   string          `json:"setting,omitempty"` // setting that would allow it in future, as a clause
 }
 
-// WaitingCall is a call that waits for approval.
+// WaitingCall is a call that waits for a person's answer.
 type WaitingCall struct {
 	ID    string    `json:"id"`
 	Since time.Time `json:"since"`
@@ -46,10 +46,10 @@ type WaitingCall struct {
 	digest string // of the shown file
 }
 
-// Digest identifies this exact call.
+// Digest returns the hash of the call's file, which identifies this exact call.
 func (w *WaitingCall) Digest() string { return w.digest }
 
-// Answer is a person's answer.
+// Answer is a person's answer to an approval request.
 type Answer struct {
 	Yes  bool      `json:"yes"`
 	By   string    `json:"by"`  // user
@@ -87,7 +87,7 @@ func hashText(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)
 
 func approvalFilePath(home, id, suffix string) string { return filepath.Join(home, dirName, id+suffix) }
 
-// ListWaitingCalls returns the calls that wait in a home, the oldest first. It removes files of dead processes.
+// ListWaitingCalls returns the waiting calls of a home, the oldest first. It removes the files of dead processes.
 func ListWaitingCalls(home string) ([]*WaitingCall, error) {
 	entries, err := os.ReadDir(filepath.Join(home, dirName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,7 +116,7 @@ func ListWaitingCalls(home string) ([]*WaitingCall, error) {
 	return all, nil
 }
 
-// removeStaleFile removes the unfinished files of a dead process.
+// removeStaleFile removes an unfinished file of a dead process.
 func removeStaleFile(home string, entry fs.DirEntry) {
 	info, err := entry.Info()
 	if err != nil || time.Since(info.ModTime()) < staleAfter {
@@ -163,10 +163,10 @@ func FindWaitingCall(home, id string) (*WaitingCall, error) {
 	return w, nil
 }
 
-// takeTimeout limits the time until a waiting process reads an answer.
+// takeTimeout is the time for a waiting process to read an answer.
 const takeTimeout = 2 * time.Second
 
-// AnswerCall answers a call as it was shown, and returns when its process has read the answer.
+// AnswerCall answers a call that was shown to the person. It returns when the call's process has read the answer.
 func AnswerCall(home string, w *WaitingCall, a Answer) error {
 	a.Digest = w.digest
 	if _, err := FindWaitingCall(home, w.ID); err != nil {

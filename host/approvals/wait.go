@@ -17,10 +17,10 @@ import (
 	"github.com/picoclaw/picoclaw/internal/owner"
 )
 
-// pollInterval is how often a waiting call checks for its answer.
+// pollInterval is the pause between two checks of a waiting call for its answer.
 const pollInterval = 200 * time.Millisecond
 
-// Queue holds the waiting calls of one process. It may be used concurrently.
+// Queue holds the calls of one process that wait for approval. It may be used concurrently.
 type Queue struct {
 	home string
 	wait time.Duration
@@ -29,13 +29,13 @@ type Queue struct {
 	waiting map[string]int // calls by agent
 }
 
-// NewQueue returns a queue for a home, in which calls wait at most the given time.
+// NewQueue returns a queue for a home. A call waits at most the given time.
 func NewQueue(home string, wait time.Duration) *Queue {
 	return &Queue{home: home, wait: wait, waiting: map[string]int{}}
 }
 
-// WaitForAnswer waits until a call is answered. It returns nil without an error on a timeout. notify receives the call
-// once it can be answered; its context ends with the wait.
+// WaitForAnswer waits until a person answers a call. It returns nil without an error on a timeout. It runs tell with
+// the call as soon as the call can be answered; the context of tell ends with the wait.
 func (d *Queue) WaitForAnswer(ctx context.Context, c Call, tell func(context.Context, *WaitingCall)) (*Answer, error) {
 	d.mu.Lock()
 	full := d.waiting[c.Agent] >= maxWaiting
@@ -88,7 +88,8 @@ func (d *Queue) WaitForAnswer(ctx context.Context, c Call, tell func(context.Con
 	}
 }
 
-// takeAnswer reads and removes the answer to a call. It also removes invalid answers and those to other calls.
+// takeAnswer reads and removes the answer to a call. It returns nil for an invalid answer, or an answer to another
+// call, which it removes too.
 func takeAnswer(name, digest string) *Answer {
 	file, err := os.OpenFile(name, os.O_RDONLY|filelock.NoFollow|filelock.NonBlock, 0)
 	if err != nil {
@@ -104,7 +105,7 @@ func takeAnswer(name, digest string) *Answer {
 	return a
 }
 
-// createLockedCallFile creates a call's file, complete and locked.
+// createLockedCallFile writes a call to a file, which it locks before the file gets its name.
 func (d *Queue) createLockedCallFile(w *WaitingCall) (*os.File, error) {
 	dir := filepath.Join(d.home, dirName)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

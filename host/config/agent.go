@@ -7,7 +7,7 @@ import (
 	"github.com/knadh/koanf/maps"
 )
 
-// AgentConfig is the configuration of one agent: the settings for all agents, overridden by its own.
+// AgentConfig is the configuration of one agent: the common settings of all agents, overridden by its own settings.
 type AgentConfig struct {
 	ID string
 
@@ -25,7 +25,7 @@ type AgentConfig struct {
 	settings []Setting
 }
 
-// ResolveAgent returns the configuration of one agent; an empty id means the first. It is resolved at each call.
+// ResolveAgent returns the configuration of one agent; an empty id means the first agent. Each call resolves it again.
 func (c *Config) ResolveAgent(id string) (*AgentConfig, error) {
 	i := 0
 	if id != "" {
@@ -83,7 +83,7 @@ func (c *Config) resolveAgentAt(i int) (*AgentConfig, error) {
 	return a, nil
 }
 
-// toSharedKeys converts an agent's settings to the names of the settings for all agents.
+// toSharedKeys converts an agent's settings to the key structure of the settings for all agents.
 func toSharedKeys(own map[string]any) map[string]any {
 	out, defaults := map[string]any{}, map[string]any{}
 	for key, value := range own {
@@ -98,8 +98,8 @@ func toSharedKeys(own map[string]any) map[string]any {
 	return out
 }
 
-// chooseWorkspace sets the agent's workspace from the flag, the agent, or for the first agent the common setting, in
-// this order.
+// chooseWorkspace sets the agent's workspace from the first of these that is set: the flag, the agent's setting and,
+// for the first agent, the common setting.
 func (c *Config) chooseWorkspace(a *AgentConfig, i int) {
 	setting := &a.settings[slices.IndexFunc(a.settings, func(s Setting) bool { return s.Key == "workspace" })]
 	switch _, own := c.agents[i]["workspace"]; {
@@ -112,7 +112,7 @@ func (c *Config) chooseWorkspace(a *AgentConfig, i int) {
 	a.CustomWorkspace = setting.Origin.Source != DefaultSource
 }
 
-// chooseToolSet gives an agent with modules the module set of tools, unless configured otherwise.
+// chooseToolSet gives an agent with modules the tool set "module", unless tools.set is configured.
 func (c *Config) chooseToolSet(a *AgentConfig) {
 	i := slices.IndexFunc(a.settings, func(s Setting) bool { return s.Key == "tools.set" })
 	if len(a.Modules) > 0 && a.settings[i].Origin.Source == DefaultSource {

@@ -11,18 +11,18 @@ import (
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
-// documentChecker compares a document with the tree of known keys. It checks and converts values, and records their
-// origin. It continues after a fault, without the wrong value, to report all faults at once.
+// documentChecker checks the values of a document against the table of keys, converts them, and records their origins.
+// After a fault it continues without the wrong value, to report all faults at once.
 type documentChecker struct {
 	userHome string
 	settings map[string]Setting
 	faults   []*Error // in order of detection
 }
 
-// addFault records a fault.
 func (c *documentChecker) addFault(err *Error) { c.faults = append(c.faults, err) }
 
-// checkValue checks n, located at path, against e and returns the converted value; false if it is wrong.
+// checkValue checks the value n at path against the entry e, and returns the converted value; false if the value is
+// wrong.
 func (c *documentChecker) checkValue(n *documentNode, e *keyEntry, path string) (any, bool) {
 	switch e.keyType() {
 	case "", MapType:
@@ -81,7 +81,7 @@ func (c *documentChecker) checkObject(n *documentNode, e *keyEntry, path string)
 	return out, true
 }
 
-// findMemberEntry returns the entry of a member of the object e.
+// findMemberEntry returns the key entry of a member of the object e, or an error for an unknown key.
 func findMemberEntry(m member, e *keyEntry, path string) (*keyEntry, *Error) {
 	full := joinKeyName(path, m.key)
 	if e.keyType() == MapType {
@@ -124,7 +124,7 @@ func (c *documentChecker) checkObjectList(n *documentNode, e *keyEntry, path str
 	return out, whole
 }
 
-// checkUniqueMembers checks that no two objects in the list have the same value of name.
+// checkUniqueMembers reports objects in a list that have equal values of the key name.
 func (c *documentChecker) checkUniqueMembers(values []any, name, path string) {
 	first := make(map[any]int, len(values))
 	for i, v := range values {
@@ -142,7 +142,7 @@ func (c *documentChecker) checkUniqueMembers(values []any, name, path string) {
 	}
 }
 
-// checkLeaf checks and converts a value without known keys below it.
+// checkLeaf checks and converts a value that has no known keys below it.
 func (c *documentChecker) checkLeaf(n *documentNode, key *Key, path string) (any, *Error) {
 	switch key.Type {
 	case BoolType:
@@ -182,7 +182,7 @@ func (c *documentChecker) checkLeaf(n *documentNode, key *Key, path string) (any
 	}
 }
 
-// checkStringMap checks an object of strings.
+// checkStringMap checks an object whose values are strings.
 func (c *documentChecker) checkStringMap(n *documentNode, path string) (any, *Error) {
 	if n.kind != objectNode {
 		return nil, wrongKindError(n, path, "an object of strings")
@@ -255,7 +255,7 @@ func (c *documentChecker) checkString(n *documentNode, key *Key, path string) (a
 	return s, nil
 }
 
-// checkDuplicates rejects repeated keys in objects with arbitrary keys.
+// checkDuplicates rejects repeated keys in an object with arbitrary keys.
 func checkDuplicates(n *documentNode, path string) *Error {
 	seen := make(map[string]Origin, len(n.members))
 	for _, m := range n.members {
@@ -289,7 +289,7 @@ func wrongKindError(n *documentNode, path, want string) *Error {
 	return newError(n.origin, path, fmt.Sprintf("must be %s, not %s", want, got), cure)
 }
 
-// checkListMap checks an object of lists of strings.
+// checkListMap checks an object whose values are lists of strings.
 func (c *documentChecker) checkListMap(n *documentNode, key *Key, path string) (any, *Error) {
 	if n.kind != objectNode {
 		return nil, wrongKindError(n, path, "an object with a list for each name")

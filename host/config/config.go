@@ -27,7 +27,8 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// Config is a checked, immutable configuration. It may be used concurrently; the caller owns returned values.
+// Config is a checked, immutable configuration. It may be used concurrently. Callers may change the values that its
+// methods return.
 type Config struct {
 	home      Home
 	file      string
@@ -55,7 +56,7 @@ type Config struct {
 	flagAgent     int     // index of its agent
 }
 
-// decodeMergedLayers decodes the merged layers.
+// decodeMergedLayers sets the fields of the configuration from the merged layers.
 func (c *Config) decodeMergedLayers(merged map[string]any) *Error {
 	var all struct {
 		Isolation Isolation                 `koanf:"isolation"`
@@ -123,7 +124,7 @@ func (c *Config) decodeMergedLayers(merged map[string]any) *Error {
 	return nil
 }
 
-// decodeSecrets decodes the secrets, which have exactly one source each.
+// decodeSecrets decodes the secrets, and checks that each has exactly one source.
 func (c *Config) decodeSecrets(all map[string]map[string]any) *Error {
 	c.secrets = make(map[string]Secret, len(all))
 	for name, values := range all {
@@ -158,14 +159,15 @@ func (c *Config) decodeSecrets(all map[string]map[string]any) *Error {
 	return nil
 }
 
-// isReservedVariable reports whether programs use a variable, so that it can't hold a secret's placeholder.
+// isReservedVariable reports whether a variable has a meaning for programs. Such a variable can't hold a secret's
+// placeholder.
 func isReservedVariable(name string) bool {
 	upper := strings.ToUpper(name)
 	return slices.Contains([]string{"PATH", "HOME", "SHELL", "USER", "TMPDIR", "IFS", "ENV", "BASH_ENV"}, upper) ||
 		strings.HasPrefix(upper, "LD_") || strings.HasSuffix(upper, "_PROXY") || strings.HasPrefix(upper, "PICOCLAW_")
 }
 
-// decodeStruct fills a struct from checked values by its koanf tags, without koanf's deep copy.
+// decodeStruct fills a struct from checked values by its koanf tags. It avoids koanf's deep copy.
 func decodeStruct(values map[string]any, out any) error {
 	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{TagName: "koanf", Result: out})
 	if err == nil {
@@ -177,7 +179,7 @@ func decodeStruct(values map[string]any, out any) error {
 	return nil
 }
 
-// mergeExposePaths sets defaults and keeps the last entry for each target.
+// mergeExposePaths returns the last rule for each target, with defaults set.
 func mergeExposePaths(rules []isolation.ExposePath) []isolation.ExposePath {
 	out := make([]isolation.ExposePath, 0, len(rules))
 	for _, rule := range rules {
@@ -193,16 +195,16 @@ func mergeExposePaths(rules []isolation.ExposePath) []isolation.ExposePath {
 	return out
 }
 
-// Home returns the home.
+// Home returns the PICOCLAW_HOME directory of the configuration.
 func (c *Config) Home() Home { return c.home }
 
 // File returns the absolute path of the configuration file; empty without one.
 func (c *Config) File() string { return c.file }
 
-// FleetConfigFile returns the path of the fleet's configuration; empty without one.
+// FleetConfigFile returns the path of the fleet's configuration that was read; empty without one.
 func (c *Config) FleetConfigFile() string { return c.central }
 
-// IsolationEnabled reports isolation.enabled.
+// IsolationEnabled returns the setting isolation.enabled.
 func (c *Config) IsolationEnabled() bool { return c.isolation }
 
 // Audit returns the audit settings.
@@ -223,7 +225,7 @@ func (c *Config) Secrets() map[string]Secret { return maps.Clone(c.secrets) }
 // MCPServers returns the configured MCP servers by name.
 func (c *Config) MCPServers() map[string]MCPServer { return maps.Clone(c.servers) }
 
-// AgentIDs returns the ids of the agents, the default first. It is never empty.
+// AgentIDs returns the ids of the agents, the default agent first. It is never empty.
 func (c *Config) AgentIDs() []string {
 	ids := make([]string, 0, len(c.agents))
 	for _, agent := range c.agents {
@@ -232,7 +234,7 @@ func (c *Config) AgentIDs() []string {
 	return ids
 }
 
-// PluginIDs returns the sorted ids of the configured and bundled plugins, installed or not.
+// PluginIDs returns the sorted ids of the bundled plugins and of those with settings, which may not be installed.
 func (c *Config) PluginIDs() []string {
 	ids := make([]string, 0, len(c.plugins))
 	for id := range c.plugins {
@@ -292,8 +294,8 @@ func deepCloneValue(v any) any {
 	}
 }
 
-// defaultWorkspacePath returns the path of a workspace in the home. It makes the path of a fallback home absolute if
-// the working directory is known.
+// defaultWorkspacePath returns the path of a workspace in the home. For a fallback home, the path is absolute if the
+// working directory is known.
 func (c *Config) defaultWorkspacePath(name string) string {
 	path := filepath.Join(c.home.Path, name)
 	if absolute, err := filepath.Abs(path); err == nil {
@@ -302,7 +304,7 @@ func (c *Config) defaultWorkspacePath(name string) string {
 	return path
 }
 
-// agentIndex returns the index of an agent; -1 if unknown.
+// agentIndex returns the index of an agent; -1 for an unknown id.
 func (c *Config) agentIndex(id string) int {
 	return slices.IndexFunc(c.agents, func(agent map[string]any) bool { return agent["id"] == id })
 }

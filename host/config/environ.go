@@ -9,14 +9,14 @@ import (
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
-// variableLayer reads the PICOCLAW_* variables as a layer. expose is the file's isolation.expose_paths, which a
-// variable extends; it may be nil.
+// variableLayer is the configuration layer of the PICOCLAW_* variables. expose is the file's isolation.expose_paths,
+// which a variable extends; it may be nil.
 type variableLayer struct {
 	checker *documentChecker
 	expose  *documentNode
 }
 
-// keyVariables returns the sorted PICOCLAW_* variables that set keys.
+// keyVariables returns the PICOCLAW_* variables that set keys, sorted.
 func (e environment) keyVariables() []string {
 	var own []string
 	for _, variable := range e {
@@ -29,7 +29,7 @@ func (e environment) keyVariables() []string {
 	return own
 }
 
-// newKoanfProvider returns a koanf provider over these variables. The checker records their faults in order of names.
+// newKoanfProvider returns a koanf provider of these variables. The checker records their faults in order of names.
 func (v *variableLayer) newKoanfProvider(own []string) *env.Env {
 	return env.Provider(".", env.Opt{
 		Prefix:        variablePrefix,
@@ -38,8 +38,8 @@ func (v *variableLayer) newKoanfProvider(own []string) *env.Env {
 	})
 }
 
-// convertVariable converts a variable to a key and its value. The key is empty, which koanf skips, for values that are
-// not merged.
+// convertVariable converts a variable to a key and its value. It returns an empty key, which koanf skips, for a value
+// that must not be merged.
 func (v *variableLayer) convertVariable(name, value string) (string, any) {
 	path, checked, ok := v.checkVariable(name, value)
 	if !ok || path == agentsKey {
@@ -72,7 +72,8 @@ func (v *variableLayer) checkVariable(name, value string) (path string, checked 
 	return path, checked, ok
 }
 
-// parseVariableValue parses a value by the type of its key: lists are JSON or comma-separated, objects are JSON.
+// parseVariableValue parses the value of a variable by the type of its key. Lists are JSON or comma-separated; objects
+// are JSON.
 func parseVariableValue(t KeyType, value string, origin Origin) (*documentNode, *Error) {
 	n := &documentNode{kind: textNode, origin: origin, scalar: value}
 	switch t {
@@ -104,7 +105,7 @@ func parseVariableValue(t KeyType, value string, origin Origin) (*documentNode, 
 	return n, nil
 }
 
-// findVariableEntry returns the entry a variable sets, and the full name of its key; nil for none.
+// findVariableEntry returns the key entry that a variable sets, and the key's full name; nil for other variables.
 func findVariableEntry(name string) (*keyEntry, string) {
 	var found *Key
 	id := ""
@@ -135,8 +136,8 @@ func findVariableEntry(name string) (*keyEntry, string) {
 	return e, strings.ReplaceAll(found.Name, "<id>", id)
 }
 
-// nearestVariable returns the most similar known variable, with the plugin id of the name. For a name that is the
-// prefix of known variables, it is one of these.
+// nearestVariable returns the known variable that is most similar to name, with the plugin id in name. If name is a
+// prefix of known variables, the result is one of them.
 func nearestVariable(name string) string {
 	names := slices.Clone(notKeys)
 	for _, row := range keySchema().rows {
@@ -159,7 +160,8 @@ func nearestVariable(name string) string {
 	return suggest.Nearest(name, names)
 }
 
-// possiblePluginIDs returns possible plugin ids in a variable's name, with or without a following key.
+// possiblePluginIDs returns the plugin ids that may follow the prefix before in a variable's name. An id may contain
+// underscores, so there can be several.
 func possiblePluginIDs(name, before string) []string {
 	rest, below := strings.CutPrefix(name, before)
 	if !below {

@@ -15,7 +15,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/protect"
 )
 
-// StringFormat is a constraint on a string in addition to its type.
+// StringFormat is a constraint on a string value in addition to its type.
 type StringFormat string
 
 // The formats.
@@ -39,8 +39,8 @@ var (
 	sizePattern     = lazyregexp.New(`(?i)^(\d+) ?(?:([KMGT])i?)?B?$`)
 )
 
-// idSchema is the pattern of isValidID for JSON Schema. Compiling its counted repetition would dominate the start-up
-// time.
+// idSchema is the JSON Schema pattern for ids. isValidID does not use it, because compiling its counted repetition
+// would dominate the start-up time.
 const idSchema = `^[a-z0-9][a-z0-9_-]{0,63}$`
 
 // IsAgentID reports whether a text is a valid agent id.
@@ -48,7 +48,7 @@ func IsAgentID(s string) bool { return isValidID(s) }
 
 func isValidID(s string) bool { return len(s) <= 64 && idPattern().MatchString(s) }
 
-// WorkspaceTemplate stands for the agent's workspace in a module's constraints.
+// WorkspaceTemplate is the placeholder for the agent's workspace in a module's constraints.
 const WorkspaceTemplate = "{{workspace}}"
 
 // normalizeString checks s against the format and returns its normalised form. userHome replaces ~.
@@ -107,7 +107,7 @@ func (f StringFormat) normalizeString(s, userHome string) (string, error) {
 	return s, nil
 }
 
-// expandPath expands ~ and cleans the path.
+// expandPath replaces ~ and cleans the path. It returns an error for a relative path.
 func expandPath(s, userHome string) (string, error) {
 	rest, tilde := strings.CutPrefix(s, "~")
 	switch {

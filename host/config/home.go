@@ -20,12 +20,12 @@ const (
 
 var notKeys = []string{homeVariable, configVariable}
 
-// Home is PICOCLAW_HOME: the directory of the configuration, the plugin store and the default workspaces.
+// Home is the directory PICOCLAW_HOME, which contains the configuration, the plugin store and the default workspaces.
 type Home struct {
 	// Path is absolute, or "." if Fallback is true.
 	Path string
 
-	// Origin is PICOCLAW_HOME or the default below the user's home directory.
+	// Origin is the location where a value was set: a line of a file, a variable or a flag.
 	Origin Origin
 
 	// Fallback says that no home directory was found and Path is the working directory, which is unsuitable for an
@@ -33,10 +33,10 @@ type Home struct {
 	Fallback bool
 }
 
-// environment is the environment passed to Load.
+// environment is a list of environment variables in the form NAME=value.
 type environment []string
 
-// lookupVariable returns the last variable with a name, as processes do; empty if there is none.
+// lookupVariable returns the value of the last variable with a name, as processes do; empty for none.
 func (e environment) lookupVariable(name string) string {
 	value := ""
 	for _, variable := range e {
@@ -59,7 +59,7 @@ func (e environment) userHome() string {
 	return ""
 }
 
-// FindHome returns the home for an environment, independent of the configuration in it.
+// FindHome returns the home for an environment. It reads no configuration.
 func FindHome(environ []string) (Home, error) {
 	home, err := locateHome(environ)
 	if err != nil {
@@ -68,7 +68,7 @@ func FindHome(environ []string) (Home, error) {
 	return home, nil
 }
 
-// locateHome returns the home.
+// locateHome returns the home for an environment.
 func locateHome(env environment) (Home, *Error) {
 	if named := env.lookupVariable(homeVariable); named != "" {
 		origin := Origin{Source: VariableSource, Name: homeVariable}
@@ -84,7 +84,7 @@ func locateHome(env environment) (Home, *Error) {
 	return Home{Path: ".", Fallback: true}, nil
 }
 
-// absoluteFlagPath makes a path from a flag or variable absolute. Unlike paths in files, it may be relative.
+// absoluteFlagPath makes a path from a flag or variable absolute. Paths in files may not be relative.
 func absoluteFlagPath(path string, env environment) (string, error) {
 	if strings.HasPrefix(path, "~") {
 		return expandPath(path, env.userHome())
@@ -92,10 +92,11 @@ func absoluteFlagPath(path string, env environment) (string, error) {
 	return filepath.Abs(path)
 }
 
-// defaultFileNames are the configuration files searched in the home.
+// defaultFileNames are the names of the configuration file in the home, in order of preference.
 var defaultFileNames = []string{"config.json", "config.yaml", "config.yml"}
 
-// findConfigFile finds the configuration file. It returns "" if there is none and none was requested.
+// findConfigFile returns the path of the configuration file: the requested file, or a default file of the home; "" for
+// none.
 func findConfigFile(flag string, home Home, env environment) (string, *Error) {
 	origin := Origin{Source: FlagSource, Name: "--config"}
 	named := flag

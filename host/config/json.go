@@ -14,7 +14,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// parseJSON parses JSON with comments and trailing commas. The nodes get origin with their line.
+// parseJSON parses JSON with comments and trailing commas. Each node gets origin with its line.
 func parseJSON(data []byte, origin Origin) (*documentNode, *Error) {
 	if line, deep := exceedsMaxDepth(data); deep {
 		return nil, newSyntaxError(origin.withLine(line), "nested more than %d levels deep", maxDepth)
@@ -28,8 +28,8 @@ func parseJSON(data []byte, origin Origin) (*documentNode, *Error) {
 	return c.convertNode(value), nil
 }
 
-// exceedsMaxDepth reports whether objects and lists are nested more than maxDepth deep, and in which line. It runs
-// before hujson, whose recursion is unbounded.
+// exceedsMaxDepth reports whether objects and lists are nested deeper than maxDepth, and in which line. It runs before
+// hujson, whose recursion is unbounded.
 func exceedsMaxDepth(data []byte) (line int, deep bool) {
 	line = 1
 	depth := 0
@@ -56,8 +56,8 @@ func exceedsMaxDepth(data []byte) (line int, deep bool) {
 	return line, false
 }
 
-// commentLength returns the length of the comment at the beginning of b, without its first byte; 0 if b does not begin
-// with a comment.
+// commentLength returns the length of the comment at the beginning of b, less one byte, which the caller counts; 0 for
+// none.
 func commentLength(b []byte) int {
 	end := ""
 	switch {
@@ -78,7 +78,7 @@ func commentLength(b []byte) int {
 	return n + 3
 }
 
-// jsonConverter converts hujson's tree to nodes. It counts lines incrementally, since offsets only grow.
+// jsonConverter converts hujson's tree to nodes. It counts lines incrementally, since offsets only increase.
 type jsonConverter struct {
 	data   []byte
 	offset int
@@ -130,8 +130,8 @@ var (
 	badEscape      = lazyregexp.New(`^(?:[^\\]|\\["\\/bfnrtu])*(\\[^"\\/bfnrtu])`)
 )
 
-// jsonSyntaxError converts a syntax error of hujson. It has a special remedy for unescaped backslashes, the usual
-// mistake with regular expressions.
+// jsonSyntaxError converts a syntax error of hujson. An unescaped backslash, a usual mistake in regular expressions,
+// gets its own remedy.
 func jsonSyntaxError(err error, data []byte, origin Origin) *Error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		last := origin.withLine(1 + bytes.Count(bytes.TrimRight(data, "\n"), []byte("\n")))

@@ -8,7 +8,7 @@ import (
 )
 
 // JSONSchema returns the JSON Schema (draft 2020-12) of the configuration file, for editors. It accepts every file that
-// [Load] accepts. Load rejects more files: a schema can't check regular expressions or unique ids.
+// [Load] accepts, and some others: a schema can't check regular expressions or unique ids.
 func JSONSchema() *jsonschema.Schema {
 	s := entrySchema(keySchema().root)
 	s.Schema = "https://json-schema.org/draft/2020-12/schema"
@@ -95,7 +95,7 @@ func addKeyProperty(s *jsonschema.Schema, e *keyEntry) {
 	}
 }
 
-// stringSchema returns the schema of a string, or of a string in a list.
+// stringSchema returns the schema of a string value, or of the strings in a list.
 func stringSchema(key *Key) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "string"}
 	for _, value := range key.Values {
@@ -116,10 +116,10 @@ func stringSchema(key *Key) *jsonschema.Schema {
 	return s
 }
 
-// sizeJSONPattern is sizePattern without flags, which JSON Schema lacks.
+// sizeJSONPattern is sizePattern in a form for JSON Schema, which has no flags.
 const sizeJSONPattern = `^[0-9]+ ?([KkMmGgTt][Ii]?)?[Bb]?$`
 
-// encodeDefault encodes a default value, which always succeeds.
+// encodeDefault returns a default value as JSON.
 func encodeDefault(value any) json.RawMessage {
 	if value == nil {
 		return nil

@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// keyTable returns the table of all keys; see [Schema]. schema adds the agents' versions of keys marked PerAgent.
+// keyTable returns the table of all keys; see [KnownKeys]. It has a second row for each key that agents can override.
 var keyTable = sync.OnceValue(func() []Key { return slices.Concat(accessKeys, agentKeys()) })
 
-// accessKeys are the keys for the access of agents and plugins.
+// accessKeys are the keys that configure the access of agents and plugins.
 var accessKeys = []Key{
 	{Name: "agents.defaults.workspace", Type: StringType, Format: PathFormat, Default: "<home>/workspace", PerAgent: true,
 		Doc: "Workspace directory. Agents after the first default to <home>/workspace-<id>."},
@@ -235,8 +235,8 @@ var accessKeys = []Key{
 		Doc: "The plugin's own configuration, checked against its manifest."},
 }
 
-// bundledPluginGrants returns the grants of the bundled plugins, as a layer of defaults. Operators can see and revoke
-// them like those of other plugins.
+// bundledPluginGrants returns the grants of the bundled plugins as default settings, so that operators can see and
+// revoke them.
 func bundledPluginGrants() map[string]any {
 	grants := func(workspace string, exec, network, state, takeback bool) map[string]any {
 		return map[string]any{"grants": map[string]any{"workspace": workspace, "exec": exec, "network": network,

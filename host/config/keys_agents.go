@@ -2,7 +2,7 @@ package config
 
 import "slices"
 
-// agentKeys returns the keys for agents: models, schedule and gateway.
+// agentKeys returns the keys that configure models, agents, schedules and the gateway.
 func agentKeys() []Key {
 	return slices.Concat([]Key{
 		{Name: "agents.defaults.model", Alias: "model_name", Type: StringType, PerAgent: true,
@@ -172,13 +172,13 @@ func agentKeys() []Key {
 	}, hookGrantKeys("hooks.processes.<id>."), eventHookKeys())
 }
 
-// HookEventNames returns the hook events, with Claude Code's names.
+// HookEventNames returns the names of the hook events, which are Claude Code's.
 func HookEventNames() []string {
 	return []string{"PreToolUse", "PostToolUse", "UserPromptSubmit", "SessionStart", "SessionEnd", "SubagentStop", "Stop",
 		"Notification"}
 }
 
-// eventHookKeys returns the keys of hooks.<Event>, as in Claude Code's settings.
+// eventHookKeys returns the keys of command hooks, hooks.<Event>, in the form of Claude Code's settings.
 func eventHookKeys() (rows []Key) {
 	for _, event := range HookEventNames() {
 		name := "hooks." + event
@@ -203,7 +203,7 @@ func eventHookKeys() (rows []Key) {
 	return rows
 }
 
-// hookGrantKeys returns the keys for a hook's access.
+// hookGrantKeys returns the keys for the access of a hook.
 func hookGrantKeys(prefix string) []Key {
 	return []Key{
 		{Name: prefix + "workspace", Type: StringType, Values: []string{"none", "ro", "rw"}, Default: "ro",

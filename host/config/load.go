@@ -18,7 +18,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
-// LoadOptions select the configuration and override it.
+// LoadOptions select the configuration files, and override settings.
 type LoadOptions struct {
 	// File is the configuration file from --config; empty for the default.
 	File string
@@ -40,8 +40,8 @@ type LoadOptions struct {
 	Environ []string
 }
 
-// Load finds, reads and checks the configuration. Its error is an [*Error], the first of all mistakes; [Check] returns
-// all.
+// Load finds, reads and checks the configuration. It returns the first mistake as an [*Error]; [LoadWithAllErrors]
+// returns all.
 func Load(options LoadOptions) (*Config, error) {
 	c, faults := LoadWithAllErrors(options)
 	if len(faults) > 0 {
@@ -50,8 +50,8 @@ func Load(options LoadOptions) (*Config, error) {
 	return c, nil
 }
 
-// LoadWithAllErrors is like [Load] and returns all mistakes, first by line of the file, then by variable name. The
-// configuration is nil if there are any. One mistake may hide others, such as invalid JSON.
+// LoadWithAllErrors is like [Load] but returns all mistakes, first by line of the file, then by variable name. With a
+// mistake, the configuration is nil. A mistake such as invalid JSON may hide others.
 func LoadWithAllErrors(options LoadOptions) (*Config, []*Error) {
 	c, err := locateFiles(options)
 	if err != nil {
@@ -63,7 +63,7 @@ func LoadWithAllErrors(options LoadOptions) (*Config, []*Error) {
 	return c, nil
 }
 
-// locateFiles finds the home and the configuration file.
+// locateFiles returns a configuration with the paths of the home and the configuration files.
 func locateFiles(options LoadOptions) (*Config, *Error) {
 	environ := options.environment()
 	home, err := locateHome(environ)
@@ -121,7 +121,7 @@ func (c *Config) readLayers(options LoadOptions) []*Error {
 // maxFileBytes limits a configuration file.
 const maxFileBytes = 4 << 20
 
-// readConfigFile parses a configuration file, by its extension as YAML or as JSON with comments.
+// readConfigFile parses a configuration file: YAML or JSON with comments, by its extension.
 func readConfigFile(path string) (*documentNode, *Error) {
 	origin := Origin{Source: FileSource, Name: path}
 	if info, err := os.Stat(path); err == nil {
@@ -143,8 +143,8 @@ func readConfigFile(path string) (*documentNode, *Error) {
 	return parseJSON(data, origin)
 }
 
-// checkFileMode returns an error if every user can write to a configuration file, since it controls agents. Modes are
-// meaningless on Windows.
+// checkFileMode returns an error if every user can write to a configuration file, because the file controls agents. It
+// checks nothing on Windows, where modes are meaningless.
 func checkFileMode(path string, info fs.FileInfo) *Error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -218,12 +218,12 @@ type memoryLayer map[string]any
 // Read returns the values.
 func (l memoryLayer) Read() (map[string]any, error) { return l, nil }
 
-// ReadBytes is unsupported.
+// ReadBytes returns an error, since the values have no encoded form.
 func (l memoryLayer) ReadBytes() ([]byte, error) {
 	return nil, errors.New("the values are parsed already")
 }
 
-// defaultValues returns the defaults of all keys outside lists and ids.
+// defaultValues returns the defaults of all keys that are not in lists or objects by id.
 func (c *Config) defaultValues() map[string]any {
 	out := map[string]any{"plugins": bundledPluginGrants()}
 	for _, row := range keyTable() {
@@ -246,7 +246,7 @@ func (c *Config) defaultValues() map[string]any {
 	return out
 }
 
-// applyFlags applies the flags, which override all layers.
+// applyFlags applies the flags in options, which override all layers.
 func (c *Config) applyFlags(options LoadOptions, environ environment) *Error {
 	id := options.Agent
 	if id == "" {
@@ -265,19 +265,21 @@ func (c *Config) applyFlags(options LoadOptions, environ environment) *Error {
 	return nil
 }
 
-// FleetConfigPath returns the path of the fleet's configuration.
+// FleetConfigPath returns the path at which a home has the fleet's configuration.
 func FleetConfigPath(home string) string { return filepath.Join(home, "fleet", "central.json") }
 
-// fileMayExist reports whether a file exists, or may exist: ignoring an inaccessible file would lift its restrictions.
+// fileMayExist reports whether a file exists or is inaccessible. To ignore an inaccessible file would lift its
+// restrictions.
 func fileMayExist(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// localKeys are never set by a fleet: trusted keys and secrets.
+// localKeys are keys that a fleet's configuration must not set.
 var localKeys = []string{"fleet", "secrets"}
 
-// checkFleetConfig checks the fleet's configuration.
+// checkFleetConfig checks the fleet's configuration, and returns its converted values and the checker with its
+// settings.
 func checkFleetConfig(central *documentNode, environ environment) (map[string]any, *documentChecker) {
 	check := &documentChecker{userHome: environ.userHome(), settings: map[string]Setting{}}
 	for _, m := range central.members {
@@ -295,7 +297,8 @@ func checkFleetConfig(central *documentNode, environ environment) (map[string]an
 	return values, check
 }
 
-// addLowerLayer adds the settings of a lower layer that this layer does not set. Lists of objects are replaced.
+// addLowerLayer adds the settings of a lower layer that this layer does not set. This layer's lists of objects replace
+// those of the lower layer.
 func (c *documentChecker) addLowerLayer(lower *documentChecker) {
 	c.faults = slices.Concat(lower.faults, c.faults)
 	own := maps.Clone(c.settings)

@@ -6,10 +6,12 @@ import (
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
-// nearestKey returns the known key most similar to an unknown one. parent is the table's name of the object that
-// contains it, path the name as written. The result uses the written list indexes and ids if it has the same ones.
+// nearestKey returns the known key that is most similar to an unknown key. parent is the table's name of the object
+// that contains the key, and path is the object's name as written. The result has the list indexes and ids of path
+// where it has the same parents.
 //
-// Similarity of the last part counts most, then the distance of the parents. near is false if hardly a letter matches.
+// The similarity of the last part counts most, then the distance of the parents. near is false if hardly a letter
+// matches.
 func nearestKey(unknown, parent, path string) (key string, near bool) {
 	last := unknown[strings.LastIndex(unknown, ".")+1:]
 	above, written := splitKeyName(parent), splitKeyName(path)
@@ -34,7 +36,7 @@ func nearestKey(unknown, parent, path string) (key string, near bool) {
 	return best, near
 }
 
-// unknownKeyHint returns the remedy for an unknown key of the object e at path.
+// unknownKeyHint returns the remedy for an unknown key in the object e at path.
 func unknownKeyHint(full, path string, e *keyEntry) string {
 	key, near := nearestKey(full, e.full, path)
 	if near || path == "" {
@@ -48,7 +50,7 @@ func unknownKeyHint(full, path string, e *keyEntry) string {
 		", and " + path + " has " + strings.Join(names, ", ")
 }
 
-// joinAsWritten joins parts, with the first shared ones as written.
+// joinAsWritten joins the parts of a key, and replaces the first shared ones by the parts as written.
 func joinAsWritten(parts, written []string, shared int) string {
 	full := ""
 	for i, part := range parts {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// documentNodeKind is the kind of a node.
+// documentNodeKind is the JSON type of a node.
 type documentNodeKind uint8
 
 const (
@@ -21,7 +21,7 @@ func (k documentNodeKind) String() string {
 	return [...]string{"nothing", "an object", "a list", "a string", "a number", "a boolean", "null"}[k]
 }
 
-// documentNode is a value in a document. Both formats are parsed to nodes, which know where they were written.
+// documentNode is a value in a document with the location where it was written. JSON and YAML are parsed to nodes.
 type documentNode struct {
 	kind    documentNodeKind
 	origin  Origin
@@ -30,7 +30,7 @@ type documentNode struct {
 	items   []*documentNode
 }
 
-// member is a key of an object with its value. Keys may repeat; the check rejects that.
+// member is a key of an object with its value. An object may repeat keys; the checker rejects that.
 type member struct {
 	key    string
 	origin Origin
@@ -40,7 +40,7 @@ type member struct {
 // maxDepth limits the nesting of a document. The known keys need eight levels.
 const maxDepth = 64
 
-// toPlainValue returns the value as encoding/json does, with whole numbers as int64.
+// toPlainValue returns the value with the types of encoding/json, but whole numbers as int64.
 func (n *documentNode) toPlainValue() any {
 	switch n.kind {
 	case objectNode:
@@ -83,7 +83,7 @@ func (n *documentNode) findMemberValue(key string) *documentNode {
 	return nil
 }
 
-// withLine returns the origin with a line. Variables have no lines.
+// withLine returns the origin with a line. For a variable, which has no lines, it returns the origin unchanged.
 func (o Origin) withLine(line int) Origin {
 	if o.Source == FileSource {
 		o.Line = line
@@ -91,7 +91,7 @@ func (o Origin) withLine(line int) Origin {
 	return o
 }
 
-// newSyntaxError returns a parser's error.
+// newSyntaxError returns the error for a document that can't be parsed.
 func newSyntaxError(origin Origin, format string, args ...any) *Error {
 	return &Error{Origin: origin, Problem: fmt.Sprintf(format, args...)}
 }

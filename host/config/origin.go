@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Source is a layer of the configuration.
+// Source is a layer of the configuration in which a value can be set.
 type Source int
 
 // The sources, each standing above the ones before it.
@@ -21,7 +21,7 @@ const (
 // String returns "default", "file", "variable" or "flag".
 func (s Source) String() string { return [...]string{"default", "file", "variable", "flag"}[s] }
 
-// Origin is where a value was set.
+// Origin is the location where a value was set: a line of a file, a variable or a flag.
 type Origin struct {
 	Source Source
 
@@ -44,9 +44,9 @@ func (o Origin) String() string {
 	}
 }
 
-// Setting is the value of a key with its origin.
+// Setting is the value of a key, with the location where it was set.
 type Setting struct {
-	// Key is the full name, such as "tools.exec.timeout_seconds" or "agents.agents[1].id".
+	// Key is a row in the table of known keys: the name, type, constraints, default and description of a key.
 	Key string
 
 	// Value is a string, bool, int64, []string, for rules []map[string]any or, for the free part of a plugin's
@@ -101,7 +101,7 @@ func newError(origin Origin, key, problem, cure string) *Error {
 	return &Error{Origin: origin, Key: key, Problem: problem, Cure: cure}
 }
 
-// sortErrorsByLine sorts the faults of one file by line: missing keys are detected at the end of an object.
+// sortErrorsByLine sorts the mistakes in one file by line. A missing key is detected only at the end of its object.
 func sortErrorsByLine(faults []*Error) {
 	slices.SortStableFunc(faults, func(a, b *Error) int { return cmp.Compare(a.Origin.Line, b.Origin.Line) })
 }

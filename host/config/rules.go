@@ -10,7 +10,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// checkRules checks a list of command rules, each alone and then with its examples.
+// checkRules checks a list of command rules: each rule first, then its examples.
 func (c *documentChecker) checkRules(n *documentNode, path string) (any, bool) {
 	if n.kind != listNode {
 		c.addFault(wrongKindError(n, path, "a list of rules"))
@@ -39,7 +39,7 @@ func (c *documentChecker) checkRules(n *documentNode, path string) (any, bool) {
 	return out, true
 }
 
-// parseExecRule parses one rule.
+// parseExecRule parses one command rule.
 func parseExecRule(n *documentNode, path string) (guard.Rule, *Error) {
 	if n.kind != objectNode {
 		return guard.Rule{}, wrongKindError(n, path, "an object")
@@ -61,7 +61,7 @@ func parseExecRule(n *documentNode, path string) (guard.Rule, *Error) {
 	return parsed[0], nil
 }
 
-// splitRemedy splits a guard error at the last semicolon.
+// splitRemedy splits an error text of the guard at the last semicolon into problem and remedy.
 func splitRemedy(text string) (problem, cure string) {
 	if at := strings.LastIndex(text, "; "); at >= 0 {
 		return text[:at], text[at+2:]
@@ -69,7 +69,8 @@ func splitRemedy(text string) (problem, cure string) {
 	return text, ""
 }
 
-// ParseExecRules parses the command rules of [Exec]. Decisions by these rules name their file or variable.
+// ParseExecRules converts the command rules of [Exec] to guard rules. A decision by a rule names the rule's file or
+// variable.
 func ParseExecRules(rules []map[string]any, origin Origin) ([]guard.Rule, error) {
 	if len(rules) == 0 {
 		return nil, nil

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// AgentLoopSettings are the settings in agents.defaults for the agent loop.
+// AgentLoopSettings are the settings for the agent loop in agents.defaults.
 type AgentLoopSettings struct {
 	Model             string         `koanf:"model"` // name in model_list; may be empty
 	Instructions      string         `koanf:"instructions"`
@@ -27,7 +27,7 @@ type Subagents struct {
 	AllowAgents []string `koanf:"allow_agents"` // ids, or * for any
 }
 
-// TurnBudget limits one turn; zero is no limit.
+// TurnBudget limits one turn of an agent; zero means no limit.
 type TurnBudget struct {
 	Tokens  int64   `koanf:"tokens"`
 	CostUSD float64 `koanf:"cost_usd"`
@@ -35,7 +35,7 @@ type TurnBudget struct {
 	Minutes int64   `koanf:"minutes"`
 }
 
-// SubagentLimits limits subagents.
+// SubagentLimits limits the subagents of an agent.
 type SubagentLimits struct {
 	MaxDepth           int64 `koanf:"max_depth"`
 	MaxConcurrent      int64 `koanf:"max_concurrent"`
@@ -50,7 +50,7 @@ type Heartbeat struct {
 	Interval int64 `koanf:"interval"` // minutes
 }
 
-// Model is an entry of model_list.
+// Model is a language model in model_list.
 type Model struct {
 	Name          string            `koanf:"model_name"`
 	Model         string            `koanf:"model"` // "protocol/name"

@@ -25,7 +25,7 @@ const (
 	RulesType   KeyType = "list of rules"   // command rules, for [guard.ParseExecRules]
 )
 
-// Key is a row of the table of known keys.
+// Key is a row in the table of known keys: the name, type, constraints, default and description of a key.
 type Key struct {
 	// Name is the full name, with "[]" for a list element and "<id>" for an operator's id.
 	Name string
@@ -55,8 +55,8 @@ type Key struct {
 	Doc string
 }
 
-// AgentName returns the key's name in an agent's settings, such as "tools.set" or "workspace"; empty if agents can't
-// override it.
+// AgentName returns the name of the key in an agent's settings, such as "tools.set" or "workspace"; empty if agents
+// can't override the key.
 func (k Key) AgentName() string {
 	if !k.PerAgent {
 		return ""
@@ -64,8 +64,8 @@ func (k Key) AgentName() string {
 	return strings.TrimPrefix(k.Name, defaultsPrefix)
 }
 
-// VariableName returns the environment variable that sets the key; empty for none. A plugin's "<id>" remains as
-// placeholder.
+// VariableName returns the environment variable that sets the key; empty for none. In the variable of a plugin's key,
+// "<id>" is a placeholder.
 func (k Key) VariableName() string {
 	if strings.ContainsAny(k.Name, "[$") || k.Type == MapType ||
 		strings.HasPrefix(k.Name, "secrets.") || strings.HasPrefix(k.Name, "tools.mcp.") || strings.HasPrefix(k.Name, "hooks.processes.") {
@@ -82,19 +82,19 @@ const (
 	agentPrefix    = agentsKey + "[]."
 )
 
-// KnownKeys returns the table of all keys in the order of the documentation. Keys that agents can override have a
+// KnownKeys returns the table of all keys in the order of the documentation. A key that agents can override has a
 // second row without a default.
 func KnownKeys() []Key {
 	return slices.Clone(keySchema().rows)
 }
 
-// keyTree is the table of keys and a tree over it.
+// keyTree is the table of known keys, with a tree for lookups by parts of their names.
 type keyTree struct {
 	rows []Key
 	root *keyEntry
 }
 
-// keyEntry is a node of the tree of known keys.
+// keyEntry is a node in the tree of known keys.
 type keyEntry struct {
 	name     string // last part of the full name; "[]" and "<id>" for elements
 	full     string
@@ -102,7 +102,7 @@ type keyEntry struct {
 	children []*keyEntry
 }
 
-// keySchema builds the tree once.
+// keySchema returns the tree of known keys, which it builds once.
 var keySchema = sync.OnceValue(func() *keyTree {
 	t := &keyTree{root: &keyEntry{}}
 	for _, row := range keyTable() {
@@ -136,7 +136,7 @@ func (e *keyEntry) insertKey(row *Key) {
 	e.key = row
 }
 
-// findChild returns the entry with a name or alias below e; nil for none.
+// findChild returns the child with a name or alias; nil for none.
 func (e *keyEntry) findChild(name string) *keyEntry {
 	for _, c := range e.children {
 		if c.name == name || c.key != nil && c.key.Alias != "" && c.key.Alias == name {
@@ -154,12 +154,12 @@ func (e *keyEntry) keyType() KeyType {
 	return e.key.Type
 }
 
-// splitKeyName splits a name into parts: "agents.agents[].id" into "agents", "agents", "[]" and "id".
+// splitKeyName splits a key's name into parts: "agents.agents[].id" into "agents", "agents", "[]" and "id".
 func splitKeyName(name string) []string {
 	return strings.Split(strings.ReplaceAll(name, "[", ".["), ".")
 }
 
-// joinKeyName appends a part to a name.
+// joinKeyName appends a part to a key's name.
 func joinKeyName(full, part string) string {
 	if full == "" || strings.HasPrefix(part, "[") {
 		return full + part
@@ -167,7 +167,7 @@ func joinKeyName(full, part string) string {
 	return full + "." + part
 }
 
-// FilesystemModuleActions returns the actions of the filesystem module.
+// FilesystemModuleActions returns the actions that a modules entry can allow for the filesystem.
 func FilesystemModuleActions() []string {
 	for _, row := range keyTable() {
 		if row.Name == "agents.agents[].modules[].actions" {

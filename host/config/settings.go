@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Settings returns every set key and every key with a default, with origins: first keys outside lists and ids in table
-// order, then list elements, sorted, then plugins.
+// Settings returns the keys that are set or have a default, with origins: first keys outside lists and ids in table
+// order, then sorted list elements, then plugins.
 func (c *Config) Settings() []Setting {
 	var out []Setting
 	for _, row := range keyTable() {
@@ -32,7 +32,7 @@ func (c *Config) Settings() []Setting {
 	return out
 }
 
-// pluginSetting returns the value of a key for one plugin.
+// pluginSetting returns the setting of a key for one plugin; false for other keys, and keys without a value.
 func (c *Config) pluginSetting(row Key, id string) (Setting, bool) {
 	name, below := strings.CutPrefix(row.Name, "plugins.<id>.")
 	if !below {
@@ -51,7 +51,7 @@ func (c *Config) pluginSetting(row Key, id string) (Setting, bool) {
 	return s, s.Value != nil
 }
 
-// commonSetting returns the value of a key for all agents.
+// commonSetting returns the setting of a key for all agents; false for keys in lists, and keys without a value.
 func (c *Config) commonSetting(row Key) (Setting, bool) {
 	if strings.ContainsAny(row.Name, "[<") || row.Type == ObjectsType || row.Type == MapType {
 		return Setting{}, false
@@ -66,8 +66,7 @@ func (c *Config) commonSetting(row Key) (Setting, bool) {
 	return s, row.Default != nil
 }
 
-// Settings returns the value and origin of every key that applies to the agent, in table order, under the names in the
-// agent's settings.
+// Settings returns the settings that apply to the agent, in table order, under their names in an agent's settings.
 func (a *AgentConfig) Settings() []Setting {
 	out := slices.Clone(a.settings)
 	for i := range out {
@@ -76,7 +75,7 @@ func (a *AgentConfig) Settings() []Setting {
 	return out
 }
 
-// agentSettings returns the settings of one agent: its own, or else the common ones.
+// agentSettings returns the settings that apply to agent i: its own, or else the common ones.
 func (c *Config) agentSettings(i int) []Setting {
 	var out []Setting
 	for _, row := range keyTable() {
@@ -122,7 +121,7 @@ func (s Setting) cloneSetting() Setting {
 	return s
 }
 
-// agentObjects returns the agents' own settings, with one agent if none is configured.
+// agentObjects returns the agents' own settings. If no agent is configured, it returns one agent without settings.
 func (c *documentChecker) agentObjects() []map[string]any {
 	var out []map[string]any
 	for _, key := range []string{agentsKey, agentsAlias} {
@@ -137,7 +136,7 @@ func (c *documentChecker) agentObjects() []map[string]any {
 	return out
 }
 
-// dropRecordedAgents removes the recorded agents, since a later layer replaces the whole list.
+// dropRecordedAgents forgets the agents of lower layers, since a later layer replaces the whole list.
 func (c *documentChecker) dropRecordedAgents() {
 	for key := range c.settings {
 		if strings.HasPrefix(key, agentsKey) || strings.HasPrefix(key, agentsAlias) {

@@ -105,7 +105,8 @@ type Network struct {
 	Hosts   map[string][]string `koanf:"hosts"`
 }
 
-// Secret is a secret that agents use without seeing it.
+// Secret is the source of a secret value, and the requests into which the proxy inserts the value. Agents never see the
+// value.
 type Secret struct {
 	From struct {
 		Env     string   `koanf:"env"`
@@ -137,7 +138,7 @@ type Log struct {
 	Format string `koanf:"format"` // "text" or "json"
 }
 
-// Module restricts an agent's built-in tools to actions of a module.
+// Module restricts an agent's built-in tools to some actions of a module.
 type Module struct {
 	Module      string            `koanf:"module"`
 	Actions     []string          `koanf:"actions"` // nil for all
@@ -150,13 +151,13 @@ type ModuleConstraints struct {
 	MaxFileSize string   `koanf:"max_file_size"` // for [ParseSize]
 }
 
-// AgentPlugins selects plugins for one agent by id or glob.
+// AgentPlugins selects the plugins of one agent by id or glob.
 type AgentPlugins struct {
 	Enabled  []string `koanf:"enabled"`
 	Disabled []string `koanf:"disabled"`
 }
 
-// Plugin is the operator's settings for one plugin.
+// Plugin are the operator's settings for one plugin.
 type Plugin struct {
 	Enabled bool           `koanf:"enabled"`
 	Dev     string         `koanf:"dev"`     // absolute build directory, or ""
@@ -168,7 +169,7 @@ type Plugin struct {
 	Granted bool `koanf:"-"`
 }
 
-// MCPServer is a configured MCP server.
+// MCPServer are the settings of one MCP server.
 type MCPServer struct {
 	Enabled   bool              `koanf:"enabled"`
 	Command   string            `koanf:"command"`
@@ -186,7 +187,7 @@ type MCPServer struct {
 	Agents    []string          `koanf:"agents"`
 }
 
-// Digest identifies the server's settings, except whether it is enabled.
+// Digest returns a hash of the server's settings, except whether the server is enabled.
 func (s MCPServer) Digest() string {
 	s.Enabled = true
 	text, err := json.Marshal(s)
@@ -196,7 +197,7 @@ func (s MCPServer) Digest() string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
-// FileProtection are the settings of workspace.protect: added entries, and disabled built-in ones.
+// FileProtection are the settings of workspace.protect: added protected files, and disabled built-in ones.
 type FileProtection struct {
 	Enabled bool     `koanf:"enabled"`
 	Deny    []string `koanf:"deny"`

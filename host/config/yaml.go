@@ -11,10 +11,11 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// maxNodes limits a YAML document after expansion of aliases, since a small file can expand to a huge one.
+// maxNodes limits the nodes of a YAML document after the expansion of aliases. A small file can expand to a huge
+// document.
 const maxNodes = 100_000
 
-// parseYAML parses one YAML document. The nodes get origin with their line, which koanf's parser does not preserve.
+// parseYAML parses one YAML document. Each node gets origin with its line, which koanf's parser does not preserve.
 func parseYAML(data []byte, origin Origin) (*documentNode, *Error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document yaml.Node
@@ -39,7 +40,7 @@ func parseYAML(data []byte, origin Origin) (*documentNode, *Error) {
 	return n, err
 }
 
-// yamlConverter converts the library's tree to nodes and counts them.
+// yamlConverter converts the YAML library's tree to nodes, and counts them.
 type yamlConverter struct {
 	origin Origin
 	count  int

@@ -10,7 +10,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
-// OptionMistake is an invalid value in the options.
+// OptionMistake is an invalid value in the hook options.
 type OptionMistake struct {
 	Key     string // as "hooks.PreToolUse[0].matcher"
 	Problem string
@@ -26,7 +26,7 @@ func (m *OptionMistake) Error() string {
 	return text
 }
 
-// CheckOptions returns all mistakes in options, sorted by key.
+// CheckOptions returns all invalid values in options, sorted by key.
 func CheckOptions(o HookOptions) []*OptionMistake {
 	c := &optionChecker{}
 	c.checkChoice("hooks.on_error", o.OnError, "closed", "open")
@@ -45,10 +45,9 @@ func CheckOptions(o HookOptions) []*OptionMistake {
 	return c.mistakes
 }
 
-// optionChecker collects mistakes in options.
+// optionChecker collects the invalid values in options.
 type optionChecker struct{ mistakes []*OptionMistake }
 
-// addMistake records an invalid value.
 func (c *optionChecker) addMistake(key, problem, cure string) {
 	c.mistakes = append(c.mistakes, &OptionMistake{key, problem, cure})
 }
@@ -95,7 +94,7 @@ func (c *optionChecker) checkProcess(key string, p ProcessHookOptions) {
 	c.checkGrants(key, p.HookGrants)
 }
 
-// checkGrants checks the access of a hook.
+// checkGrants checks the grants of a hook.
 func (c *optionChecker) checkGrants(key string, g HookGrants) {
 	c.checkChoice(key+".workspace", g.Workspace, "none", "ro", "rw")
 	for name, list := range map[string][]string{"read": g.Read, "write": g.Write} {

@@ -20,7 +20,7 @@ import (
 // maxLine limits the bytes of a JSON-RPC message in either direction.
 const maxLine = 1 << 20
 
-// hookChild is a running process of a process hook, with its pending calls.
+// hookChild is the running process of a process hook, with its pending calls.
 type hookChild struct {
 	process *isolation.Process
 	pipes   *stdio.Pipes
@@ -72,14 +72,14 @@ func startHookChild(w sessionInfo, p session.ConfinedProgram, log hclog.Logger) 
 	return c, nil
 }
 
-// endReason returns the reason why the child accepts no further calls; nil while it runs.
+// endReason returns the reason why the child accepts no more calls; nil while it runs.
 func (c *hookChild) endReason() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// killWithReason kills the child and fails its pending calls with a reason.
+// killWithReason kills the child. Its pending calls fail with the reason.
 func (c *hookChild) killWithReason(reason error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,7 +94,7 @@ func (c *hookChild) killWithReason(reason error) {
 	c.process.Kill()
 }
 
-// stopGracefully closes the child's standard input and kills the child if it does not end by itself.
+// stopGracefully closes the child's standard input, and kills the child if it does not end by itself.
 func (c *hookChild) stopGracefully(ctx context.Context) {
 	_ = c.pipes.In.Close()
 	_, _ = c.process.Stop(ctx, 2*time.Second)
@@ -102,7 +102,7 @@ func (c *hookChild) stopGracefully(ctx context.Context) {
 	<-c.done
 }
 
-// dispatchResponses hands each response to its pending call until the stream ends.
+// dispatchResponses reads the child's responses and passes each to its pending call, until the stream ends.
 func (c *hookChild) dispatchResponses(from io.Reader) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 0, 4<<10), maxLine)
@@ -129,7 +129,7 @@ func (c *hookChild) dispatchResponses(from io.Reader) error {
 	return errors.New("ended")
 }
 
-// callMethod calls a JSON-RPC method of the child and waits for its result.
+// callMethod calls a JSON-RPC method of the child and returns the result.
 func (c *hookChild) callMethod(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	answer := make(chan rpcMessage, 1)
 	c.mu.Lock()
@@ -177,8 +177,8 @@ func (c *hookChild) forgetCall(id uint64) {
 	delete(c.pending, id)
 }
 
-// sendNotification sends a notification. A child that does not read it within the timeout is killed, because it holds
-// an incomplete message.
+// sendNotification sends a JSON-RPC notification. It kills a child that does not read it within the timeout, because an
+// incomplete message remains in the pipe.
 func (c *hookChild) sendNotification(method string, params any, timeout time.Duration) error {
 	line, err := encodeLine(rpcMessage{Version: "2.0", Method: method, Params: params})
 	if err != nil {
@@ -191,7 +191,7 @@ func (c *hookChild) sendNotification(method string, params any, timeout time.Dur
 	return nil
 }
 
-// writeLine writes one line before a deadline; the zero time means none.
+// writeLine writes a line to the child before a deadline; the zero time means none.
 func (c *hookChild) writeLine(line []byte, deadline time.Time) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()

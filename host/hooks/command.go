@@ -34,7 +34,7 @@ const (
 // defaultTimeout is the timeout of a command hook that sets none.
 const defaultTimeout = 60 * time.Second
 
-// commandHookRunner runs a command in the form of Claude Code's settings.
+// commandHookRunner runs the command of a command hook, which has the form of Claude Code's settings.
 type commandHookRunner struct {
 	hook  CommandHookOptions
 	alias *toolAlias // the name and form of the tool call in its input; nil for other events
@@ -49,7 +49,8 @@ func (c *commandHookRunner) String() string {
 	return fmt.Sprintf("%q", text)
 }
 
-// respond runs the command for a request, once for each file that a call edits, and merges the responses.
+// respond runs the command for a request and returns its response. For a call that edits several files, it runs the
+// command once per file and merges the responses.
 func (c *commandHookRunner) respond(ctx context.Context, q hookRequest) (hookResponse, error) {
 	inputs := []map[string]json.RawMessage{nil}
 	if c.alias != nil {
@@ -77,7 +78,7 @@ func (c *commandHookRunner) respond(ctx context.Context, q hookRequest) (hookRes
 	return merged, nil
 }
 
-// mergeResponses merges a hook's responses to the parts of one call; the stricter decision wins.
+// mergeResponses merges a hook's responses to the parts of one call. The stricter decision applies.
 func mergeResponses(a, b hookResponse) hookResponse {
 	a.context = joinLines(a.context, b.context)
 	a.stop = a.stop || b.stop
@@ -121,7 +122,7 @@ func (c *commandHookRunner) runCommandOnce(ctx context.Context, q hookRequest, i
 	return o.parseResponse(q.event)
 }
 
-// buildInput returns the object that the command reads from standard input.
+// buildInput returns the JSON object that the command reads from standard input.
 func (c *commandHookRunner) buildInput(q hookRequest, input map[string]json.RawMessage) map[string]any {
 	fields := map[string]any{
 		"session_id": q.session, "transcript_path": q.transcript, "cwd": q.dir,
@@ -149,7 +150,7 @@ func (c *commandHookRunner) buildInput(q hookRequest, input map[string]json.RawM
 	return fields
 }
 
-// buildProgram returns the program to run: the shell, or the command itself if it has arguments.
+// buildProgram returns the program to run: a shell with the command, or the command itself if it has arguments.
 func (c *commandHookRunner) buildProgram(q hookRequest) (session.ConfinedProgram, error) {
 	sum := sha256.Sum256(encodeJSON(c.hook)) // each hook has a home directory of its own
 	p := newConfinedProgram(q.sessionInfo, fmt.Sprintf("hook-%s-%x", q.event, sum[:4]), c.hook.HookGrants)
@@ -163,8 +164,8 @@ func (c *commandHookRunner) buildProgram(q hookRequest) (session.ConfinedProgram
 	return p, setExecutable(p.Command, []string{shell.Path, "-c", c.hook.Command})
 }
 
-// newConfinedProgram returns a program with a hook's access, for the caller to set the executable of. It runs in the
-// workspace if it sees it, with the environment of an agent's commands.
+// newConfinedProgram returns a program with a hook's grants and the environment of an agent's commands. The caller sets
+// the executable. The program runs in the workspace if the grants open it.
 func newConfinedProgram(w sessionInfo, name string, g HookGrants) session.ConfinedProgram {
 	env := maps.Clone(g.Env)
 	if env == nil {
@@ -181,8 +182,8 @@ func newConfinedProgram(w sessionInfo, name string, g HookGrants) session.Confin
 	}
 }
 
-// setExecutable sets the executable and arguments of a command. It looks up a bare name in the hook's PATH, not in
-// the host's.
+// setExecutable sets the executable and arguments of a command. It looks up a name without a slash in the hook's PATH,
+// not in the host's.
 func setExecutable(cmd *osexec.Cmd, argv []string) error {
 	cmd.Path, cmd.Args = argv[0], argv
 	if strings.Contains(argv[0], "/") {
@@ -207,7 +208,8 @@ type commandResult struct {
 	exit           isolation.ExitStatus
 }
 
-// runProgram runs a program with input. It kills the program and its descendants when the context ends.
+// runProgram runs a program with input and returns its output. When the context ends, it kills the program and its
+// descendants.
 func runProgram(ctx context.Context, w sessionInfo, p session.ConfinedProgram, input []byte) (*commandResult, error) {
 	process, pipes, err := startWithPipes(w, p)
 	if err != nil {
@@ -233,14 +235,14 @@ func runProgram(ctx context.Context, w sessionInfo, p session.ConfinedProgram, i
 	return out, nil
 }
 
-// readLimited reads a stream to its end and returns at most maxOutput+1 bytes of it.
+// readLimited reads a stream to its end, and returns at most its first maxOutput+1 bytes.
 func readLimited(from io.Reader) []byte {
 	data, _ := io.ReadAll(io.LimitReader(from, maxOutput+1))
 	_, _ = io.Copy(io.Discard, from)
 	return data
 }
 
-// parseResponse derives a hook's response from exit status and output.
+// parseResponse returns a hook's response from the exit status and output.
 func (o *commandResult) parseResponse(e Event) (hookResponse, error) {
 	code := o.exit.Code
 	switch {
@@ -272,10 +274,10 @@ func (o *commandResult) stderrSuffix() string {
 	return ""
 }
 
-// cleanText shortens and cleans a hook's text for people and models.
+// cleanText shortens a hook's text and removes control characters, for people and models.
 func cleanText(text []byte) string { return stdio.Words(string(text), maxReason) }
 
-// startWithPipes starts a program with pipes for its streams.
+// startWithPipes starts a program whose standard streams are pipes.
 func startWithPipes(w sessionInfo, p session.ConfinedProgram) (*isolation.Process, *stdio.Pipes, error) {
 	pipes, err := stdio.Of(p.Command)
 	if err != nil {

@@ -48,7 +48,8 @@ type EventData struct {
 	Kind      string // Notification: kind, as job_ok
 }
 
-// EventVerdict is the merged response of all hooks; the strictest response wins. The zero value refuses nothing.
+// EventVerdict is the merged response of all hooks to an event. The strictest response applies. The zero value refuses
+// nothing.
 type EventVerdict struct {
 	session.HookVerdict // for Stop and SubagentStop, Deny is the reason to continue
 
@@ -56,7 +57,7 @@ type EventVerdict struct {
 	Stop    bool   // end the turn, for the reason in Deny
 }
 
-// sessionInfo describes the session that hooks run for.
+// sessionInfo describes the session for which hooks run.
 type sessionInfo struct {
 	session, agent string
 	policy         string // digest of the policy
@@ -71,7 +72,7 @@ func sessionInfoOf(ctx context.Context, s *session.Session) sessionInfo {
 		dir: s.Policy().WorkspacePath(), transcript: turnFromContext(ctx).Transcript, start: s.StartConfinedProgram}
 }
 
-// hookRequest is the event that one hook responds to.
+// hookRequest is an event with its data, as passed to one hook.
 type hookRequest struct {
 	sessionInfo
 	event        Event
@@ -91,7 +92,7 @@ type hookResponse struct {
 	stop     bool
 }
 
-// hookDecision is a hook's decision; higher values are stricter.
+// hookDecision is a hook's decision. A higher value is stricter.
 type hookDecision int
 
 const (
@@ -100,19 +101,19 @@ const (
 	deny
 )
 
-// AgentTurn connects hooks to an agent's turn.
+// AgentTurn lets hooks end an agent's turn, and tells them its conversation file.
 type AgentTurn struct {
 	Transcript string      // path of the conversation file; empty if there is none
 	End        func(error) // ends the turn, with an *EndError
 }
 
-// TurnEndError is returned when a hook ended a turn on purpose.
+// TurnEndError says that a hook ended the turn.
 type TurnEndError struct{ Rule, Reason string }
 
 // Error names the rule that ended the turn, and its reason.
 func (e *TurnEndError) Error() string { return fmt.Sprintf("%s ended the turn: %s", e.Rule, e.Reason) }
 
-// turnKey is the context key of a Turn.
+// turnKey is the context key of an AgentTurn.
 type turnKey struct{}
 
 // WithTurn returns a context that carries a turn.
@@ -129,7 +130,7 @@ func turnFromContext(ctx context.Context) AgentTurn {
 	return t
 }
 
-// endTurnOnStop ends the turn if the verdict says so.
+// endTurnOnStop ends the turn if the verdict has Stop set.
 func (v EventVerdict) endTurnOnStop(ctx context.Context) {
 	if v.Stop {
 		turnFromContext(ctx).End(&TurnEndError{v.Rule, v.Deny})

@@ -16,7 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// hookRunner is one hook: a command run for each event, or a long-running process.
+// hookRunner is one hook: a command that runs for each event, or a long-running process.
 type hookRunner interface {
 	// respond returns the hook's response. An error says why there is none, as "did not end within 5s".
 	respond(context.Context, hookRequest) (hookResponse, error)
@@ -32,14 +32,14 @@ type Hooks struct {
 	unfinished unfinishedLines
 }
 
-// compiledGroup is a set of command hooks that share a matcher.
+// compiledGroup is a group of command hooks with their parsed matcher.
 type compiledGroup struct {
 	key     string // as "hooks.PreToolUse[0]"
 	matcher *nameMatcher
 	hooks   []CommandHookOptions
 }
 
-// NewHooks returns the hooks that an operator's options describe, nil if there are none. It starts no process.
+// NewHooks returns the hooks in an operator's options; nil if there are none. It starts no process.
 func NewHooks(o HookOptions, log hclog.Logger) (*Hooks, error) {
 	if mistakes := CheckOptions(o); len(mistakes) > 0 {
 		var all []error
@@ -90,7 +90,7 @@ func (h *Hooks) Close(ctx context.Context) {
 
 var _ session.Hooks = (*Hooks)(nil)
 
-// Before runs hooks before a call that the policy has allowed or would ask a person about.
+// Before runs hooks before a call that the policy allows or wants approved.
 func (h *Hooks) Before(ctx context.Context, s *session.Session, c session.HookCall) session.HookVerdict {
 	if h == nil {
 		return session.HookVerdict{}
@@ -120,8 +120,8 @@ func (h *Hooks) runBeforeCall(ctx context.Context, w sessionInfo, c session.Hook
 	return v
 }
 
-// runPreToolUse runs the intercepting processes in order, then all command hooks at once, then the approving
-// processes. Each stage sees the arguments that the previous one changed.
+// runPreToolUse runs the hooks before a call in three stages: the intercepting processes in order, all command hooks
+// concurrently, and the approving processes. Each stage gets the arguments that the previous stage changed.
 func (h *Hooks) runPreToolUse(ctx context.Context, q hookRequest) EventVerdict {
 	v := h.runInterceptors(ctx, "before_tool", &q)
 	if v.Deny == "" {
@@ -136,7 +136,7 @@ func (h *Hooks) runPreToolUse(ctx context.Context, q hookRequest) EventVerdict {
 	return v
 }
 
-// After runs hooks after a call and returns text for the model.
+// After runs hooks after a call and returns their text for the model.
 func (h *Hooks) After(ctx context.Context, s *session.Session, c session.HookCall, r *session.Result) string {
 	if h == nil {
 		return ""
@@ -144,7 +144,7 @@ func (h *Hooks) After(ctx context.Context, s *session.Session, c session.HookCal
 	return h.runAfterCall(ctx, sessionInfoOf(ctx, s), c, r)
 }
 
-// runAfterCall runs PostToolUse hooks and joins the text that they have for the model.
+// runAfterCall runs PostToolUse hooks and joins their texts for the model.
 func (h *Hooks) runAfterCall(ctx context.Context, w sessionInfo, c session.HookCall, r *session.Result) string {
 	h.storeUnfinishedLine(w, c, r)
 	q := hookRequest{event: PostToolUse, sessionInfo: w, call: c, result: r}
@@ -165,7 +165,7 @@ func (h *Hooks) HandleEvent(ctx context.Context, s *session.Session, o EventData
 	return h.runEvent(ctx, sessionInfoOf(ctx, s), o)
 }
 
-// runEvent runs the command hooks of an event and publishes it to observers.
+// runEvent runs the command hooks of an event, and publishes the event to observing processes.
 func (h *Hooks) runEvent(ctx context.Context, w sessionInfo, o EventData) EventVerdict {
 	v := h.runCommands(ctx, hookRequest{event: o.Event, sessionInfo: w, data: o})
 	if v.Stop && (o.Event == Stop || o.Event == SubagentStop) {
@@ -184,7 +184,7 @@ func (h *Hooks) WantsModelMessages() bool {
 	})
 }
 
-// BeforeModel passes a request to a model through the intercepting processes and returns the request they leave. The
+// BeforeModel passes a request to a model through the intercepting processes and returns the changed request. The
 // request is a JSON object in the form of the model's client.
 func (h *Hooks) BeforeModel(ctx context.Context, s *session.Session, request json.RawMessage) (json.RawMessage, EventVerdict) {
 	if h == nil {
@@ -193,7 +193,7 @@ func (h *Hooks) BeforeModel(ctx context.Context, s *session.Session, request jso
 	return h.interceptModel(ctx, sessionInfoOf(ctx, s), beforeModel, request)
 }
 
-// AfterModel passes a model's response through the intercepting processes.
+// AfterModel passes a model's response through the intercepting processes and returns the changed response.
 func (h *Hooks) AfterModel(ctx context.Context, s *session.Session, response json.RawMessage) (json.RawMessage, EventVerdict) {
 	if h == nil {
 		return response, EventVerdict{}
@@ -201,7 +201,8 @@ func (h *Hooks) AfterModel(ctx context.Context, s *session.Session, response jso
 	return h.interceptModel(ctx, sessionInfoOf(ctx, s), afterModel, response)
 }
 
-// interceptModel passes a model message through the intercepting processes and publishes the event to observers.
+// interceptModel passes a model message through the intercepting processes, and publishes the event to observing
+// processes.
 func (h *Hooks) interceptModel(ctx context.Context, w sessionInfo, e Event, message json.RawMessage) (json.RawMessage, EventVerdict) {
 	q := hookRequest{event: e, sessionInfo: w, modelMessage: message}
 	v := h.runInterceptors(ctx, string(e), &q)
@@ -210,8 +211,8 @@ func (h *Hooks) interceptModel(ctx context.Context, w sessionInfo, e Event, mess
 	return q.modelMessage, v
 }
 
-// runInterceptors runs the processes that intercept a point one after another. Each sees the changes of the previous
-// ones in q; a refusal ends the loop.
+// runInterceptors runs the processes that intercept a point, one after another. Each gets the message with the changes
+// of the previous ones, in q. A refusal ends the loop.
 func (h *Hooks) runInterceptors(ctx context.Context, point string, q *hookRequest) EventVerdict {
 	var v EventVerdict
 	for _, p := range h.processes {
@@ -232,7 +233,7 @@ func (h *Hooks) runInterceptors(ctx context.Context, point string, q *hookReques
 	return v
 }
 
-// hookRun is one run of a hook with its response.
+// hookRun is one run of a hook for an event, with its response.
 type hookRun struct {
 	hookRunner
 	key        string // key of the group or of the process
@@ -240,7 +241,7 @@ type hookRun struct {
 	response   hookResponse
 }
 
-// runCommands runs all command hooks that match an event at once, and equal commands only once.
+// runCommands runs all command hooks that match an event concurrently. It runs equal commands only once.
 func (h *Hooks) runCommands(ctx context.Context, q hookRequest) EventVerdict {
 	var runs []*hookRun
 	seen := map[string]bool{}
@@ -268,7 +269,8 @@ func (h *Hooks) runCommands(ctx context.Context, q hookRequest) EventVerdict {
 	return mergeRuns(runs)
 }
 
-// matchRequest reports whether a group matches a request, and under which alias its hooks see a call.
+// matchRequest reports whether a group matches a request. For a tool call, it returns the alias under which the group's
+// hooks see the tool.
 func (g *compiledGroup) matchRequest(q hookRequest) (*toolAlias, bool) {
 	switch q.event {
 	case PreToolUse, PostToolUse:
@@ -286,8 +288,8 @@ func (g *compiledGroup) matchRequest(q hookRequest) (*toolAlias, bool) {
 	return nil, true
 }
 
-// runOrRefuse runs one hook. If the hook fails, the response is a refusal, unless the event can't be refused or hooks
-// fail open.
+// runOrRefuse runs one hook. A failed hook refuses the event, unless the event can't be refused or hooks.on_error is
+// open.
 func (h *Hooks) runOrRefuse(ctx context.Context, a *hookRun, q hookRequest) hookResponse {
 	response, err := a.respond(ctx, q)
 	if err == nil {
@@ -312,8 +314,8 @@ func (h *Hooks) runOrRefuse(ctx context.Context, a *hookRun, q hookRequest) hook
 	}
 }
 
-// mergeRuns returns the strictest verdict of hooks that ran at once; among equally strict ones the first in the
-// settings. Different changes to the arguments are a refusal.
+// mergeRuns returns the strictest verdict of hooks that ran concurrently. Among equally strict verdicts it returns the
+// first in the order of the settings. Different changes to the arguments are a refusal.
 func mergeRuns(runs []*hookRun) EventVerdict {
 	var v EventVerdict
 	var changed *hookRun
@@ -331,7 +333,7 @@ func mergeRuns(runs []*hookRun) EventVerdict {
 	return v
 }
 
-// toVerdict converts a hook's response to a verdict; key becomes the rule of a refusal.
+// toVerdict converts a hook's response to a verdict. key becomes the rule of a refusal.
 func (a hookResponse) toVerdict(key string) EventVerdict {
 	v := EventVerdict{HookVerdict: session.HookVerdict{Args: a.args, Hint: a.hint}, Context: a.context, Stop: a.stop}
 	switch a.decision {

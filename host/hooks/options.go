@@ -27,7 +27,7 @@ type DefaultTimeouts struct {
 	Approval    int `json:"approval_timeout_ms,omitempty"`
 }
 
-// CommandHookGroup is a list of command hooks that share a matcher.
+// CommandHookGroup is a list of command hooks with a common matcher.
 type CommandHookGroup struct {
 	// Matcher is a list of names, as "Bash|Write", or a regular expression that matches anywhere in a name; empty or
 	// "*" matches all. It is compared with the tool's short name, full name, and Claude's name for it.
@@ -35,7 +35,7 @@ type CommandHookGroup struct {
 	Hooks   []CommandHookOptions `json:"hooks"`
 }
 
-// CommandHookOptions is a command that picoclaw runs for each event.
+// CommandHookOptions configure a command hook, a command that runs for each event.
 type CommandHookOptions struct {
 	Type    string   `json:"type"`           // "command"
 	Command string   `json:"command"`        // shell command; a program if Args is set
@@ -48,7 +48,7 @@ type CommandHookOptions struct {
 	HookGrants
 }
 
-// ProcessHookOptions is a long-running program that picoclaw talks to in JSON-RPC.
+// ProcessHookOptions configure a process hook, a long-running program with a JSON-RPC connection.
 type ProcessHookOptions struct {
 	Enabled   *bool    `json:"enabled,omitempty"`  // default true
 	Priority  int      `json:"priority,omitempty"` // lower runs first, equal ones by name
@@ -60,7 +60,7 @@ type ProcessHookOptions struct {
 	HookGrants
 }
 
-// HookGrants is the access of one hook.
+// HookGrants is the access that a hook's program gets.
 type HookGrants struct {
 	Workspace string            `json:"workspace,omitempty"` // none, ro or rw; ro if empty
 	Network   bool              `json:"network,omitempty"`   // all hosts, if Hosts is empty
@@ -71,7 +71,7 @@ type HookGrants struct {
 	Env       map[string]string `json:"env,omitempty"`
 }
 
-// groupsByEvent returns the command hooks of each event.
+// groupsByEvent returns the groups of command hooks by event.
 func (o *HookOptions) groupsByEvent() map[Event][]CommandHookGroup {
 	return map[Event][]CommandHookGroup{
 		PreToolUse: o.PreToolUse, PostToolUse: o.PostToolUse, UserPromptSubmit: o.UserPromptSubmit,

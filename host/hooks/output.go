@@ -13,8 +13,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// commandOutput is the JSON that a command hook writes. Duplicate names are an error: otherwise a script that builds
-// its JSON from an agent's text could be tricked into a second, different decision.
+// commandOutput is the JSON output of a command hook. Duplicate names are an error. Otherwise an agent's text could add
+// a second, different decision to the output of a script that inserts the text into JSON.
 type commandOutput struct {
 	Continue       *bool  `json:"continue"`
 	StopReason     string `json:"stopReason"`
@@ -67,8 +67,8 @@ func parseCommandOutput(e Event, stdout []byte) (hookResponse, error) {
 	return a, nil
 }
 
-// parsePlainText parses output that is not a JSON object. Text is context for SessionStart and UserPromptSubmit and
-// is ignored for events that can't be refused, since formatters print text. Elsewhere, and around JSON, it is an
+// parsePlainText parses output that is not a JSON object. For SessionStart and UserPromptSubmit, the text is context.
+// For events that can't be refused, it is ignored, since formatters print text. Elsewhere, and around JSON, it is an
 // error, because it may hide a refusal.
 func parsePlainText(e Event, text []byte) (hookResponse, error) {
 	switch {
@@ -83,7 +83,7 @@ func parsePlainText(e Event, text []byte) (hookResponse, error) {
 	return hookResponse{context: string(text)}, nil
 }
 
-// addDecision merges a decision word into the response. "allow" changes nothing.
+// addDecision merges a decision, allow, ask or deny, into the response. "allow" changes nothing.
 func (a *hookResponse) addDecision(word, reason string) error {
 	d := none
 	switch word {

@@ -16,10 +16,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// interceptPoints lists the points that processes can intercept.
+// interceptPoints are the points of a call or model message at which process hooks can intercept.
 var interceptPoints = []string{"before_tool", "after_tool", "approve_tool", "before_llm", "after_llm"}
 
-// eventKinds maps events to the names that observers see, which are those of upstream PicoClaw.
+// eventKinds maps events to the names that observing processes get. They are the names of upstream PicoClaw.
 var eventKinds = map[Event]string{
 	UserPromptSubmit: "agent.turn.start", Stop: "agent.turn.end", SubagentStop: "agent.subturn.end",
 	SessionStart: "agent.session.start", SessionEnd: "agent.session.end",
@@ -27,7 +27,7 @@ var eventKinds = map[Event]string{
 	beforeModel:  "agent.llm.request", afterModel: "agent.llm.response",
 }
 
-// observableKinds lists the valid values of "observe".
+// observableKinds returns the valid values of "observe".
 func observableKinds() []string {
 	names := slices.Collect(maps.Values(eventKinds))
 	names = append(names, "*", "agent.tool.exec_start", "agent.tool.exec_end", "agent.tool.exec_skipped")
@@ -35,7 +35,7 @@ func observableKinds() []string {
 	return names
 }
 
-// processHook is a long-running program: one child for each agent and workspace.
+// processHook is a long-running hook program. It has one child process for each agent and workspace.
 type processHook struct {
 	name, key string // as "hooks.processes.NAME"
 	options   ProcessHookOptions
@@ -62,7 +62,7 @@ func newProcessHook(name string, o ProcessHookOptions, d DefaultTimeouts, log hc
 	}
 }
 
-// interceptTimeout returns the timeout for a response at an intercept point.
+// interceptTimeout returns the timeout for a child's response at an intercept point.
 func (p *processHook) interceptTimeout(point string) time.Duration {
 	if point == "approve_tool" {
 		return time.Duration(cmp.Or(p.defaults.Approval, 60000)) * time.Millisecond
@@ -75,7 +75,7 @@ func (p *processHook) observerTimeout() time.Duration {
 	return time.Duration(cmp.Or(p.defaults.Observer, 500)) * time.Millisecond
 }
 
-// childSlot holds an agent's child and restarts it when it has ended: at once after the first failure, then with
+// childSlot holds the child of one agent. It restarts an ended child: at once after the first failure, then with
 // growing delays until the child responds.
 type childSlot struct {
 	mu        sync.Mutex // held while a child is started
@@ -120,7 +120,7 @@ func (p *processHook) runningChild(ctx context.Context, w sessionInfo) (*childSl
 	return slot, started, nil
 }
 
-// recordFailure counts a failure and delays the next start: not after the first failure, and by at most 30 s.
+// recordFailure counts a failure. After the second failure it delays the next start, by at most 30 s.
 func (slot *childSlot) recordFailure() {
 	if slot.failures++; slot.failures > 1 {
 		slot.notBefore = time.Now().Add(min(30*time.Second, 125*time.Millisecond<<min(slot.failures, 10)))
@@ -160,7 +160,7 @@ func (p *processHook) startAndGreet(ctx context.Context, w sessionInfo) (*hookCh
 	return c, nil
 }
 
-// helloModes lists the modes that hook.hello announces: what the child will be asked for.
+// helloModes returns the modes in hook.hello, which announce the requests that the child will get.
 func (p *processHook) helloModes() []string {
 	var modes []string
 	has := func(point string) bool { return slices.Contains(p.options.Intercept, point) }
@@ -220,7 +220,7 @@ type observedEvent struct {
 	payload map[string]any
 }
 
-// queueEvent queues an event, and drops it if the queue is full.
+// queueEvent queues an event for the child. It drops the event if the queue is full.
 func (p *processHook) queueEvent(o observedEvent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -239,7 +239,7 @@ func (p *processHook) queueEvent(o observedEvent) {
 	}
 }
 
-// deliverEvents sends queued events to the child in order until the queue is closed.
+// deliverEvents sends queued events to the children in order, until the queue is closed.
 func (p *processHook) deliverEvents(queue <-chan observedEvent) {
 	for o := range queue {
 		_, c, err := p.runningChild(context.Background(), o.sessionInfo)
@@ -255,12 +255,12 @@ func (p *processHook) deliverEvents(queue <-chan observedEvent) {
 	}
 }
 
-// sessionMeta returns the identifiers of agent and session that requests carry.
+// sessionMeta returns the ids of agent and session in a request to a child.
 func sessionMeta(w sessionInfo) map[string]any {
 	return map[string]any{"agent_id": w.agent, "session_key": w.session}
 }
 
-// interceptor runs a process hook at one intercept point.
+// interceptor runs a process hook at one intercept point. It is a hookRunner.
 type interceptor struct {
 	*processHook
 	point string
@@ -292,7 +292,7 @@ func (i *interceptor) respond(ctx context.Context, q hookRequest) (hookResponse,
 	return parseInterceptResponse(q, i.point, result)
 }
 
-// requestParams returns the parameters of a request: the model message, or the call with its result.
+// requestParams returns the parameters of a request to the child: the model message, or the call with its result.
 func (i *interceptor) requestParams(q hookRequest) any {
 	if q.modelMessage != nil {
 		return q.modelMessage
@@ -309,7 +309,7 @@ func (i *interceptor) requestParams(q hookRequest) any {
 	return params
 }
 
-// parseApprovalResponse parses the response to approve_tool; anything but an approval refuses the call.
+// parseApprovalResponse parses the response to approve_tool. Any response but an approval refuses the call.
 func parseApprovalResponse(result json.RawMessage) (hookResponse, error) {
 	var response struct {
 		Approved *bool  `json:"approved"`
@@ -324,8 +324,8 @@ func parseApprovalResponse(result json.RawMessage) (hookResponse, error) {
 	return hookResponse{}, nil
 }
 
-// parseInterceptResponse parses the response at the other intercept points and checks that the process changes only
-// what it may.
+// parseInterceptResponse parses the response at the other intercept points. It checks that the process changes only
+// what the point permits.
 func parseInterceptResponse(q hookRequest, point string, result json.RawMessage) (hookResponse, error) {
 	var response struct {
 		Action string `json:"action"`

@@ -8,21 +8,21 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// toolMapping maps one of our tools and its arguments to a tool of Claude Code. A tool may have several mappings;
-// hooks get the first whose name their matcher matches.
+// toolMapping maps a picoclaw tool and its arguments to a tool of Claude Code. A tool may have several mappings. Hooks
+// get the first mapping whose name their matcher matches.
 type toolMapping struct {
 	tool, name string
 	args       []argMapping
 }
 
-// argMapping maps an argument between its two names and values.
+// argMapping maps an argument's name and values between picoclaw and Claude Code.
 type argMapping struct {
 	ours, theirs string
 	conversion   argConversion
 	elements     []argMapping // mappings for each edit of an editList
 }
 
-// argConversion is the way an argument's value is converted to Claude's form and back.
+// argConversion is the conversion of an argument's value to Claude Code's form and back.
 type argConversion int
 
 const (
@@ -54,10 +54,10 @@ var (
 		{ours: "edits", theirs: "edits", conversion: editList, elements: []argMapping{fileArg, countArg}}}
 )
 
-// sameValue returns the mapping of an argument whose value is equal in both forms.
+// sameValue returns the mapping of an argument whose values are equal in both forms.
 func sameValue(ours, theirs string) argMapping { return argMapping{ours: ours, theirs: theirs} }
 
-// toolMappings lists the tools that have a counterpart in Claude Code.
+// toolMappings are the tools with a counterpart in Claude Code.
 var toolMappings = []toolMapping{
 	{"shell.exec", "Bash", []argMapping{sameValue("command", "command"), {ours: "timeout", theirs: "timeout", conversion: secondsToMillis},
 		sameValue("background", "run_in_background")}},
@@ -84,15 +84,15 @@ var toolMappings = []toolMapping{
 // outputModes maps our values of "output" to Claude's.
 var outputModes = map[string]string{"content": "content", "files": "files_with_matches", "count": "count"}
 
-// toolAlias is a name that matchers can match a tool by, and the form of the arguments that goes with it.
+// toolAlias is a name by which matchers can match a tool, with the form of the arguments for that name.
 type toolAlias struct {
 	tool, name string
 	args       []argMapping // nil for the tool's own form
 	claude     bool
 }
 
-// aliasesOfTool returns the aliases of a tool in the order that matchers try: Claude's name, an MCP tool's, the
-// tool's own names.
+// aliasesOfTool returns the aliases of a tool in the order in which matchers try them: Claude Code's name, an MCP
+// tool's name, and the tool's own names.
 func aliasesOfTool(tool string) []toolAlias {
 	plugin, short, full := strings.Cut(tool, ".")
 	if !full {
@@ -114,7 +114,8 @@ func aliasesOfTool(tool string) []toolAlias {
 	return out
 }
 
-// upstreamName returns the name that upstream PicoClaw gives a tool: the short name if upstream has the tool too.
+// upstreamName returns the name of a tool in upstream PicoClaw: the short name if upstream has the tool, otherwise the
+// full name.
 func upstreamName(tool string) string {
 	if i := slices.IndexFunc(toolMappings, func(r toolMapping) bool { return r.tool == tool }); i >= 0 {
 		_, short, _ := strings.Cut(tool, ".")
@@ -123,13 +124,13 @@ func upstreamName(tool string) string {
 	return tool
 }
 
-// nameMatcher selects the tools or events that a hook group is for.
+// nameMatcher selects the names of tools or events for which a hook group runs.
 type nameMatcher struct {
 	names   []string
 	pattern *regexp.Regexp // nil if names is set; if both are nil, everything matches
 }
 
-// nameListPattern matches matchers that Claude Code reads as a list of names, not as a regular expression.
+// nameListPattern matches the matchers that Claude Code reads as a list of names instead of a regular expression.
 var nameListPattern = lazyregexp.New(`^[a-zA-Z0-9_|, -]+$`)
 
 // newNameMatcher parses a matcher: a list of names or a regular expression.
@@ -163,7 +164,7 @@ func (m *nameMatcher) matchesName(name string) bool {
 	return true
 }
 
-// firstAlias returns the first alias of a tool that the matcher selects, nil if there is none.
+// firstAlias returns the first alias of a tool that the matcher selects; nil for none.
 func (m *nameMatcher) firstAlias(tool string) *toolAlias {
 	for _, f := range aliasesOfTool(tool) {
 		if m.matchesName(f.name) {

@@ -16,8 +16,8 @@ import (
 
 type jsonObject = map[string]json.RawMessage
 
-// toClaudeInputs converts a call's arguments to this form. A call that edits several files becomes one input per file,
-// since Claude's tools edit one file each and hooks look at its name.
+// toClaudeInputs converts a call's arguments to the alias's form. A call that edits several files becomes one input per
+// file, since Claude Code's tools edit one file each.
 func (f *toolAlias) toClaudeInputs(raw json.RawMessage, dir string) ([]jsonObject, error) {
 	var args jsonObject
 	if err := json.Unmarshal(raw, &args); err != nil {
@@ -56,7 +56,7 @@ func (f *toolAlias) toClaudeInputs(raw json.RawMessage, dir string) ([]jsonObjec
 	return []jsonObject{whole}, nil
 }
 
-// argsToClaude converts arguments to Claude's form. Arguments without a counterpart keep their names.
+// argsToClaude converts arguments to Claude Code's form. Arguments without a counterpart keep their names.
 func argsToClaude(fields []argMapping, args jsonObject, dir string) jsonObject {
 	out := jsonObject{}
 	for name, value := range args {
@@ -95,7 +95,7 @@ func (f *toolAlias) fromClaudeInput(updated json.RawMessage, shown jsonObject, r
 	return json.Marshal(out)
 }
 
-// argsFromClaude converts an input in Claude's form to arguments.
+// argsFromClaude converts an input in Claude Code's form to arguments.
 func argsFromClaude(fields []argMapping, input, shown, args jsonObject) (jsonObject, error) {
 	out := jsonObject{}
 	for name, value := range input {
@@ -119,7 +119,7 @@ func argsFromClaude(fields []argMapping, input, shown, args jsonObject) (jsonObj
 	return out, nil
 }
 
-// toClaudeResponse returns the "tool_response" of a call, with the fields that hooks expect of Claude's tools.
+// toClaudeResponse returns the "tool_response" of a call, with the fields of Claude Code's tools.
 func (f *toolAlias) toClaudeResponse(r *session.Result, input jsonObject) map[string]any {
 	out := map[string]any{"success": r.Err == nil, "content": r.Text}
 	if r.Structured != nil {
@@ -134,7 +134,7 @@ func (f *toolAlias) toClaudeResponse(r *session.Result, input jsonObject) map[st
 	return out
 }
 
-// valueToClaude converts a value to Claude's form; false if it can't.
+// valueToClaude converts a value to Claude Code's form; false if that is impossible.
 func (f argMapping) valueToClaude(value json.RawMessage, args jsonObject, dir string) (json.RawMessage, bool) {
 	switch f.conversion {
 	case absolutePath:
@@ -172,7 +172,7 @@ func (f argMapping) valueToClaude(value json.RawMessage, args jsonObject, dir st
 	return value, true
 }
 
-// valueFromClaude converts a value in Claude's form back; nil leaves the argument out.
+// valueFromClaude converts a value in Claude Code's form back. A nil result omits the argument.
 func (f argMapping) valueFromClaude(value json.RawMessage, input jsonObject) (json.RawMessage, error) {
 	switch f.conversion {
 	case secondsToMillis:
@@ -211,7 +211,7 @@ func (f argMapping) valueFromClaude(value json.RawMessage, input jsonObject) (js
 	return value, nil
 }
 
-// firstLineToRead returns the first line to read; 1 if the value is not a number.
+// firstLineToRead returns the start line of a read; 1 if the value is not a number.
 func firstLineToRead(value json.RawMessage) int64 {
 	if n, err := strconv.ParseInt(string(value), 10, 32); err == nil {
 		return n
@@ -219,7 +219,7 @@ func firstLineToRead(value json.RawMessage) int64 {
 	return 1
 }
 
-// decodeObjects decodes an array of objects; nil if it is none.
+// decodeObjects decodes an array of objects; nil for another value.
 func decodeObjects(value json.RawMessage) (out []jsonObject) {
 	_ = json.Unmarshal(value, &out)
 	return out

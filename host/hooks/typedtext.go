@@ -16,14 +16,15 @@ const (
 	processTool = "shell.process"
 )
 
-// unfinishedLines holds lines without an end that were typed into background commands. The next text continues them.
+// unfinishedLines holds text typed into background commands that does not end in a newline. The next text continues the
+// line.
 type unfinishedLines struct {
 	mu   sync.Mutex
 	text map[unfinishedLineKey]string
 }
 
 // unfinishedLineKey identifies the background command of an unfinished line. Sessions with the same policy share a
-// plugin instance.
+// plugin instance, and so its commands.
 type unfinishedLineKey struct{ policy, command string }
 
 // Limits of the stored lines: their number, and the bytes of each.
@@ -32,7 +33,7 @@ const (
 	maxUnfinishedBytes = 16 << 10
 )
 
-// typedTextOfCall returns the text that a call types into a command, and the name of the background command.
+// typedTextOfCall returns the text that a call types into a background command, and the command's name.
 func typedTextOfCall(c session.HookCall) (text, command string) {
 	var args struct{ Action, Session, Data, Stdin string }
 	switch {
@@ -46,8 +47,8 @@ func typedTextOfCall(c session.HookCall) (text, command string) {
 	return "", ""
 }
 
-// checkTypedText runs PreToolUse hooks for typed text as if it were a command of its own: once alone, and once joined
-// to the unfinished line before it, because the command may or may not have read that line.
+// checkTypedText runs PreToolUse hooks for typed text as for a command. It runs them for the text alone, and for the
+// text joined to the unfinished line before it, because the command may or may not have read that line.
 func (h *Hooks) checkTypedText(ctx context.Context, w sessionInfo, c session.HookCall) (v EventVerdict) {
 	text, command := typedTextOfCall(c)
 	h.unfinished.mu.Lock()
@@ -76,7 +77,7 @@ func (h *Hooks) checkTypedText(ctx context.Context, w sessionInfo, c session.Hoo
 // lineContinuations joins lines that end in a backslash with the next line.
 var lineContinuations = strings.NewReplacer("\\\r\n", "", "\\\n", "", "\\\r", "")
 
-// storeUnfinishedLine stores the line that a call left without an end.
+// storeUnfinishedLine stores the last line of a call's text if that has no end.
 func (h *Hooks) storeUnfinishedLine(w sessionInfo, c session.HookCall, r *session.Result) {
 	text, command := typedTextOfCall(c)
 	if command == "" {
@@ -97,7 +98,8 @@ func (h *Hooks) storeUnfinishedLine(w sessionInfo, c session.HookCall, r *sessio
 	}
 }
 
-// unfinishedLine returns the last line of a text, including the lines it continues; empty if it has an end.
+// unfinishedLine returns the last line of a text, including the lines that it continues; empty if the text ends in a
+// newline.
 func unfinishedLine(text string) string {
 	end := len(text)
 	for {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readDiskSpace returns the space of a directory's disk for this user; zero if unknown.
+// readDiskSpace returns the disk space for this user at a directory; zero if unknown.
 func readDiskSpace(dir string) diskSpace {
 	var s unix.Statfs_t
 	if unix.Statfs(dir, &s) != nil || s.Bsize <= 0 {

@@ -4,7 +4,7 @@ package killswitch
 
 import "os"
 
-// readDiskSpace returns the space of a directory's disk for this user; zero if unknown.
+// readDiskSpace returns the disk space for this user at a directory; zero if unknown.
 func readDiskSpace(string) diskSpace { return diskSpace{} }
 
 // allocateFile sets the size of a file and allocates its space.

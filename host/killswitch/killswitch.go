@@ -26,7 +26,7 @@ const (
 	maxBytes = 1 << 20
 )
 
-// Stop describes one stop.
+// Stop is an operator's stop of one agent, or of all agents.
 type Stop struct {
 	Agent string    `json:"agent,omitempty"` // empty for all agents
 	Time  time.Time `json:"time,omitzero"`
@@ -60,21 +60,21 @@ func (s *Stop) StartCommand() string {
 	return "picoclaw start --agent " + s.Agent
 }
 
-// propagationTime is the maximum time until every host has read a stop.
+// propagationTime is the maximum time until every host has read a new stop.
 const propagationTime = time.Second
 
-// WaitUntilHostsRead waits until every host has read the stop, since a stop that ends earlier cancels no calls. A nil
-// stop needs no wait.
+// WaitUntilHostsRead waits until every host has read the stop. A stop that ends earlier cancels no calls. A nil stop
+// needs no wait.
 func (s *Stop) WaitUntilHostsRead() {
 	if s != nil {
 		time.Sleep(min(time.Until(s.Time.Add(propagationTime)), propagationTime))
 	}
 }
 
-// StopsByAgent is all current stops; the one for all agents has the empty name.
+// StopsByAgent are the current stops by agent. The stop of all agents has the empty name.
 type StopsByAgent map[string]*Stop
 
-// StopOfAgent returns the stop of an agent; nil if nothing stops it.
+// StopOfAgent returns the stop that applies to an agent; nil if the agent is not stopped.
 func (s StopsByAgent) StopOfAgent(agent string) *Stop {
 	if stop := s[""]; stop != nil {
 		return stop
@@ -82,7 +82,7 @@ func (s StopsByAgent) StopOfAgent(agent string) *Stop {
 	return s[agent]
 }
 
-// localStops are stops of this process only, by home: those that could not be written.
+// localStops are stops that apply in this process only, by home, because the file could not be written.
 var localStops struct {
 	sync.Mutex
 	homes map[string]StopsByAgent
@@ -101,7 +101,7 @@ func StopInProcess(home string, stop Stop) {
 	localStops.homes[home][stop.Agent] = &stop
 }
 
-// ResumeInProcess ends a stop of [StopInProcess], and reports whether there was one.
+// ResumeInProcess ends a stop of [StopInProcess]. It reports whether there was a stop.
 func ResumeInProcess(home, agent string) bool {
 	localStops.Lock()
 	defer localStops.Unlock()
@@ -110,7 +110,7 @@ func ResumeInProcess(home, agent string) bool {
 	return was
 }
 
-// ReadStops returns the stops of a home.
+// ReadStops returns the stops in a home and in this process.
 func ReadStops(home string) StopsByAgent {
 	stopped := loadStops(home)
 	localStops.Lock()
@@ -121,17 +121,17 @@ func ReadStops(home string) StopsByAgent {
 	return stopped
 }
 
-// StopOf returns the stop of an agent of a home; nil if nothing stops it.
+// StopOf returns the stop that applies to an agent of a home; nil if the agent is not stopped.
 func StopOf(home, agent string) *Stop { return ReadStops(home).StopOfAgent(agent) }
 
-// stoppedFile is the content of the file.
+// stoppedFile is the content of stopped.json.
 type stoppedFile struct {
 	Stopped []*Stop `json:"stopped"`
 }
 
 func stoppedFilePath(home string) string { return filepath.Join(home, fileName) }
 
-// loadStops reads the file. It may be missing in a home without an audit log.
+// loadStops reads the stops from the file. In a home without an audit log the file may be missing.
 func loadStops(home string) StopsByAgent {
 	data, err := smallfile.Read(stoppedFilePath(home), maxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -162,8 +162,8 @@ func loadStops(home string) StopsByAgent {
 	return stopped
 }
 
-// CreateStopFile creates the file at the first start of a home, before the audit log exists, and reserves space for
-// changes on a full disk.
+// CreateStopFile creates the file at the first start of a home, before the audit log exists. It reserves disk space, so
+// that stops can be written on a full disk.
 func CreateStopFile(home string) error {
 	if _, err := os.Lstat(stoppedFilePath(home)); errors.Is(err, fs.ErrNotExist) && !audit.LogExists(home) {
 		if err := updateStops(home, func(StopsByAgent) {}); err != nil {
@@ -173,7 +173,7 @@ func CreateStopFile(home string) error {
 	return reserveSpace(home)
 }
 
-// StopAgent stops an agent, or all with an empty id. A stopped agent keeps its earlier stop.
+// StopAgent stops an agent, or all agents with an empty id. A stop of a stopped agent changes nothing.
 func StopAgent(home string, stop Stop) error {
 	return updateStops(home, func(s StopsByAgent) {
 		if s[stop.Agent] == nil {
@@ -185,7 +185,8 @@ func StopAgent(home string, stop Stop) error {
 // ErrAllStopped is the error of ResumeAgent for one agent while all are stopped.
 var ErrAllStopped = errors.New("all agents are stopped; `picoclaw start` starts them, and those that were stopped by name stay so")
 
-// ResumeAgent ends the stop of an agent, or with an empty id the stop of all. It reports whether there was one.
+// ResumeAgent ends the stop of an agent, or with an empty id the stop of all agents. It reports whether there was a
+// stop.
 func ResumeAgent(home, agent string) (bool, error) {
 	if s := loadStops(home); s[agent] == nil {
 		if s[""] != nil {
@@ -199,7 +200,7 @@ func ResumeAgent(home, agent string) (bool, error) {
 	return true, reserveSpace(home)
 }
 
-// updateStops changes the file under a lock. On a full disk it uses the reserved space.
+// updateStops changes the stops in the file under a lock. On a full disk it uses the reserved space.
 func updateStops(home string, change func(StopsByAgent)) error {
 	turn, err := openLockedReserve(home)
 	if err != nil {
@@ -226,7 +227,7 @@ func updateStops(home string, change func(StopsByAgent)) error {
 	return err
 }
 
-// replaceStopFile writes the file for the owner of the home, who must be able to read it and to resume agents.
+// replaceStopFile replaces the file. The owner of the home owns the new file, to read it and to resume agents.
 func replaceStopFile(home string, text []byte) error {
 	file, err := os.CreateTemp(home, "."+fileName+".*")
 	if err != nil {
@@ -267,7 +268,7 @@ func lockWithTimeout(file *os.File) error {
 	return nil
 }
 
-// openLockedReserve opens and locks the reserve file.
+// openLockedReserve opens the reserve file and locks it.
 func openLockedReserve(home string) (*os.File, error) {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, err

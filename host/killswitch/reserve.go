@@ -16,7 +16,8 @@ const (
 	maxInodes  = 64
 )
 
-// diskSpace is the space of a disk in bytes and inodes. inodes is 0 on file systems that make them as needed.
+// diskSpace is the size and free space of a disk, in bytes and inodes. inodes is 0 on file systems without a fixed
+// number of inodes.
 type diskSpace struct{ total, free, inodes, freeInodes uint64 }
 
 func reservePath(home string) string { return filepath.Join(home, "stopped.reserve") }
@@ -24,7 +25,8 @@ func reservePath(home string) string { return filepath.Join(home, "stopped.reser
 // reserveSize returns the size of the reserve; 0 if the disk's size is unknown.
 func reserveSize(total uint64) int64 { return int64(min(maxReserve, total/8)) } //nolint:gosec // at most 32 MB
 
-// reserveSpace allocates the reserve. Too little space is no error: no command runs then, see [CheckFreeSpace].
+// reserveSpace allocates the reserve file. Too little space is no error, because [CheckFreeSpace] then prevents
+// commands.
 func reserveSpace(home string) error {
 	size := reserveSize(readDiskSpace(home).total)
 	if info, err := os.Stat(reservePath(home)); err == nil && info.Size() == size {
@@ -44,7 +46,7 @@ func reserveSpace(home string) error {
 	return nil
 }
 
-// fillFile writes zeros up to a size, where the file system can't allocate.
+// fillFile writes zeros up to a size, for file systems that can't allocate space.
 func fillFile(file *os.File, size int64) error {
 	zeros := make([]byte, 1<<20)
 	for at := int64(0); at < size; at += int64(len(zeros)) {
@@ -55,7 +57,7 @@ func fillFile(file *os.File, size int64) error {
 	return nil
 }
 
-// LowSpaceError says that commands are stopped because the disk is nearly full.
+// LowSpaceError says that no commands run because the home's disk is nearly full.
 type LowSpaceError struct {
 	Home      string
 	Free, Min string // such as 12 KB
@@ -66,7 +68,7 @@ func (e *LowSpaceError) Error() string {
 		e.Home, e.Free, e.Min)
 }
 
-// CheckFreeSpace returns a *LowSpaceError while the home's disk has less free space than the kill switch may need.
+// CheckFreeSpace returns a *LowSpaceError while the home's disk has less free space than a stop may need.
 func CheckFreeSpace(home string) error {
 	disk := readDiskSpace(home)
 	if size := reserveSize(disk.total); disk.free < uint64(size) { //nolint:gosec // never negative

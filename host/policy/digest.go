@@ -11,8 +11,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// computeDigest computes the digest as the last step of creating a policy. It sorts lists whose order is irrelevant,
-// and omits explanations such as the agent's id and origins.
+// computeDigest sets the digest, as the last step of creating a policy. The order of lists, and explanations such as
+// the agent's id and origins, do not change the digest.
 func (p *Policy) computeDigest() (*Policy, error) {
 	g := cloneGuardPolicy(p.guard)
 	for _, l := range []*[]string{&g.AllowReadPaths, &g.AllowWritePaths, &g.Paths, &g.Protected, &g.Unprotected,
@@ -51,7 +51,7 @@ func (p *Policy) computeDigest() (*Policy, error) {
 	return p, nil
 }
 
-// encodeCommandRules returns the sorted encodings of operators' rules, which the guard's JSON omits.
+// encodeCommandRules returns the sorted encodings of operators' command rules, which the guard's JSON omits.
 func encodeCommandRules(rules []guard.Rule) ([]string, error) {
 	out := make([]string, 0, len(rules))
 	for _, rule := range rules {

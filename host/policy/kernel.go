@@ -7,8 +7,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// KernelPaths are the paths the kernel layer opens, absolute and clean. Each includes everything below it and need not
-// exist.
+// KernelPaths are the paths that the kernel layer opens, absolute and clean. A path includes everything below it, and
+// need not exist.
 type KernelPaths struct {
 	// ReadWrite and ReadOnly are sorted; the deepest path decides. Open paths inside the home are listed even below a
 	// wider open path.
@@ -23,11 +23,11 @@ type KernelPaths struct {
 	Unanchored []string
 }
 
-// KernelPaths returns the paths the kernel layer must open for everything the guard allows.
+// KernelPaths returns the paths that the kernel layer must open for all accesses that the guard allows.
 func (p *Policy) KernelPaths() KernelPaths { return p.computeKernelPaths(false) }
 
-// SandboxKernelPaths is KernelPaths for a sandbox with a private /tmp, as every one with exec. A whitelist's prefix
-// does not open the host's /tmp there, but paths listed below it are visible.
+// SandboxKernelPaths returns the KernelPaths for a sandbox with a private /tmp, which every plugin with the exec grant
+// has. A whitelist's prefix does not open the host's /tmp there. Paths listed below /tmp are visible.
 func (p *Policy) SandboxKernelPaths() KernelPaths { return p.computeKernelPaths(true) }
 
 func (p *Policy) computeKernelPaths(ownTmp bool) KernelPaths {
@@ -57,7 +57,7 @@ func (p *Policy) computeKernelPaths(ownTmp bool) KernelPaths {
 	return k
 }
 
-// agentControlPaths returns the paths that control agents: the home and the configuration file.
+// agentControlPaths returns the paths with settings that restrict agents: the home and the configuration file.
 func (p *Policy) agentControlPaths() []string {
 	if p.file == "" || paths.Within(p.home, p.file) {
 		return []string{p.home}
@@ -65,7 +65,7 @@ func (p *Policy) agentControlPaths() []string {
 	return []string{p.home, p.file}
 }
 
-// literalPrefixes returns the literal prefixes of patterns, and records patterns without one.
+// literalPrefixes returns the literal path prefixes of patterns. It records patterns without a prefix as unanchored.
 func (k *KernelPaths) literalPrefixes(patterns []string) []string {
 	var out []string
 	for _, pattern := range patterns {
@@ -78,8 +78,8 @@ func (k *KernelPaths) literalPrefixes(patterns []string) []string {
 	return out
 }
 
-// hideControlPaths hides home and configuration file if a restricted agent's whitelist opens them. They stay readable
-// if the agent may read everywhere, but never writable.
+// hideControlPaths hides the home and the configuration file if a restricted agent's whitelist opens them. An agent
+// that may read everywhere can read them, but never write.
 func (k *KernelPaths) hideControlPaths(p *Policy) {
 	if !p.guard.Restrict || p.guard.Workspace == "/" {
 		return
@@ -94,7 +94,7 @@ func (k *KernelPaths) hideControlPaths(p *Policy) {
 	}
 }
 
-// LimitWorkspaceAccess returns the paths for a plugin with the given access to the workspace.
+// LimitWorkspaceAccess returns the paths for a plugin with this access to the workspace: none, ro or rw.
 func (k KernelPaths) LimitWorkspaceAccess(access string) KernelPaths {
 	switch access {
 	case pluginpb.ReadWriteWorkspace:
@@ -108,7 +108,7 @@ func (k KernelPaths) LimitWorkspaceAccess(access string) KernelPaths {
 	}
 }
 
-// outermostPaths sorts all paths and omits those covered by others.
+// outermostPaths returns the sorted paths without those that are below others.
 func outermostPaths(all, boundaries []string) []string {
 	var out []string
 	for _, path := range sortedUnique(all) {
@@ -119,8 +119,8 @@ func outermostPaths(all, boundaries []string) []string {
 	return out
 }
 
-// isPathCovered reports whether path is below one of dirs without a boundary in between. Boundaries are the home and
-// private directories of the sandbox, in which only listed paths are visible.
+// isPathCovered reports whether a path is below one of dirs without a boundary between them. Boundaries are the home
+// and the private directories of the sandbox, in which only listed paths are visible.
 func isPathCovered(path string, dirs, boundaries []string) bool {
 	return slices.ContainsFunc(dirs, func(above string) bool {
 		return paths.Within(above, path) && !slices.ContainsFunc(boundaries, func(boundary string) bool {
@@ -129,7 +129,7 @@ func isPathCovered(path string, dirs, boundaries []string) bool {
 	})
 }
 
-// intersectDirs returns the paths below both one of dirs and one of limits; no limits means all.
+// intersectDirs returns the directories that are in both dirs and limits. Without limits it returns dirs.
 func intersectDirs(dirs, limits []string) []string {
 	if len(limits) == 0 {
 		return dirs

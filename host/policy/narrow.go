@@ -11,14 +11,14 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// Narrowing restricts the policy of a child session. Its zero value inherits the parent's policy.
+// Narrowing restricts the paths of a child session. The zero value restricts nothing beyond the parent's policy.
 type Narrowing struct {
 	Workspace string   // directory in the parent's workspace, absolute or relative; "" inherits
 	Paths     []string // allowed directories, absolute or relative to the workspace; nil inherits
 }
 
-// NarrowPolicy returns the policy of a child session, which never allows more than p. It returns an error for a
-// directory outside the parent's.
+// NarrowPolicy returns the policy of a child session, which never allows more than p. A directory outside the parent's
+// directories is an error.
 func (p *Policy) NarrowPolicy(child Narrowing) (*Policy, error) {
 	out := *p
 	out.guard = cloneGuardPolicy(p.guard)
@@ -37,10 +37,10 @@ func (p *Policy) NarrowPolicy(child Narrowing) (*Policy, error) {
 	return out.computeDigest()
 }
 
-// Narrowing returns all restrictions of this policy relative to the agent's, with resolved paths.
+// Narrowing returns the restrictions of this policy relative to the agent's own policy, with resolved paths.
 func (p *Policy) Narrowing() Narrowing { return p.narrowing }
 
-// NarrowLike returns p restricted to the same directories as the policy like.
+// NarrowLike returns p with the restrictions of the policy like.
 func (p *Policy) NarrowLike(like *Policy) (*Policy, error) {
 	dirs := like.narrowing.allowedDirs()
 	if dirs == nil {
@@ -117,7 +117,7 @@ func (p *Policy) narrowPaths(parent *Policy, dirs []string) error {
 	return nil
 }
 
-// resolveWithin resolves a directory, which must be inside the policy's workspace and paths.
+// resolveWithin resolves a directory. It returns an error for a directory outside the policy's workspace and paths.
 func (p *Policy) resolveWithin(path string) (string, error) {
 	g := p.guard
 	if !filepath.IsAbs(path) {

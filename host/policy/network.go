@@ -9,22 +9,22 @@ import (
 	"github.com/picoclaw/picoclaw/host/egress"
 )
 
-// NetworkRules are the allowed hosts.
+// NetworkRules are the hosts that processes may reach.
 type NetworkRules struct {
 	egress.PolicyRules
 
 	From []string // programs whose configured hosts are allowed too
 }
 
-// NetworkRules returns the hosts the agent's processes may reach; nil for the unrestricted host network.
+// NetworkRules returns the hosts that the agent's processes may reach; nil for the host's unrestricted network.
 func (p *Policy) NetworkRules() *NetworkRules { return p.network.cloneRules() }
 
-// PluginNetworkRules returns the hosts a plugin may reach among the agent's; nil for all.
+// PluginNetworkRules returns the hosts to which a plugin is limited among the agent's hosts; nil for all.
 func (p *Policy) PluginNetworkRules(id string) *NetworkRules {
 	return p.plugins.Known[id].Network.cloneRules()
 }
 
-// Secrets returns the secrets.
+// Secrets returns the configured secrets by name.
 func (p *Policy) Secrets() map[string]config.Secret { return maps.Clone(p.secrets) }
 
 func (n *NetworkRules) cloneRules() *NetworkRules {
@@ -40,7 +40,7 @@ func (n *NetworkRules) cloneRules() *NetworkRules {
 	}
 }
 
-// parseNetworkRules converts and checks network settings. under is the name of their section.
+// parseNetworkRules checks network settings and converts them. under is the name of their section.
 func parseNetworkRules(n *config.Network, under string) (*NetworkRules, error) {
 	if n == nil {
 		return nil, nil

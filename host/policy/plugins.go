@@ -21,26 +21,26 @@ type PluginPolicy struct {
 	Network *NetworkRules `json:",omitempty"` // allowed hosts among the agent's; nil for all
 }
 
-// pluginRules select an agent's plugins.
+// pluginRules select the plugins of an agent.
 type pluginRules struct {
 	Known   map[string]PluginPolicy // configured plugins by id
 	Filter  pluginFilter
 	Network bool // isolation.network
 }
 
-// pluginFilter selects plugins by ids and globs.
+// pluginFilter selects plugins by id or glob.
 type pluginFilter struct {
 	Enabled  []string // sorted; empty for all
 	Disabled []string // sorted
 }
 
-// PluginPolicy returns the policy for a plugin without grants from its install.
+// PluginPolicy returns the policy for a plugin that was given no grants at install.
 func (p *Policy) PluginPolicy(id string) PluginPolicy {
 	return p.InstalledPluginPolicy(id, pluginpb.Grant{})
 }
 
-// InstalledPluginPolicy returns the policy for a plugin with grants from its install, which apply unless the
-// configuration overrides them.
+// InstalledPluginPolicy returns the policy for a plugin that was given grants at install. They apply unless the
+// configuration sets grants.
 func (p *Policy) InstalledPluginPolicy(id string, granted pluginpb.Grant) PluginPolicy {
 	plugin, ok := p.plugins.Known[id]
 	if !ok {
@@ -56,7 +56,7 @@ func (p *Policy) InstalledPluginPolicy(id string, granted pluginpb.Grant) Plugin
 	return plugin
 }
 
-// checkPlugin returns the setting that disables the plugin, or true.
+// checkPlugin reports whether the plugin is enabled. If not, it returns the setting that disables the plugin.
 func (r pluginRules) checkPlugin(id string) (rule string, ok bool) {
 	if plugin, known := r.Known[id]; known && !plugin.Enabled {
 		return "plugins." + id + ".enabled", false

@@ -26,7 +26,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// Policy is the immutable permissions of one agent. It may be used concurrently; the caller owns returned values.
+// Policy is the immutable set of an agent's permissions. It may be used concurrently. Callers may change the values
+// that its methods return.
 type Policy struct {
 	agent        string
 	home         string // absolute; existing part resolved
@@ -61,7 +62,7 @@ type CallLimits struct {
 // defaultResultSize is more than a model can read, and small enough for many concurrent calls.
 const defaultResultSize = 16 << 20
 
-// UndoLimits configure the agent's undo history, shared by all its sessions.
+// UndoLimits configure the undo history of the agent, which all its sessions share.
 type UndoLimits struct {
 	Enabled bool
 	MaxSize int64 // bytes
@@ -78,13 +79,14 @@ type IsolationOptions struct {
 // AgentID returns the id of the agent.
 func (p *Policy) AgentID() string { return p.agent }
 
-// HomePath returns the absolute path of the home. Agents can write only to workspaces in it.
+// HomePath returns the absolute path of the home. Agents can write to no other directories in it than workspaces.
 func (p *Policy) HomePath() string { return p.home }
 
-// WorkspacePath returns the agent's workspace, absolute and resolved.
+// WorkspacePath returns the absolute, resolved path of the agent's workspace.
 func (p *Policy) WorkspacePath() string { return p.guard.Workspace }
 
-// WorkspaceLinks returns the symlinks that lead from the configured name of the workspace to it, with their targets.
+// WorkspaceLinks returns the symlinks between the configured path of the workspace and its resolved path, with their
+// targets.
 func (p *Policy) WorkspaceLinks() map[string]string {
 	if p.guard.WorkspaceName == "" {
 		return nil
@@ -92,16 +94,16 @@ func (p *Policy) WorkspaceLinks() map[string]string {
 	return paths.Links(p.guard.WorkspaceName)
 }
 
-// GuardPolicy returns the guard's part of the policy.
+// GuardPolicy returns the part of the policy that the guard enforces.
 func (p *Policy) GuardPolicy() guard.Policy { return cloneGuardPolicy(p.guard) }
 
-// CallLimits returns the limits.
+// CallLimits returns the limits of calls.
 func (p *Policy) CallLimits() CallLimits { return p.limits }
 
 // UndoLimits returns the limits of the undo history.
 func (p *Policy) UndoLimits() UndoLimits { return p.undo }
 
-// CommandEnvNames returns the sorted names of host variables that commands get.
+// CommandEnvNames returns the sorted names of the host's variables that commands get.
 func (p *Policy) CommandEnvNames() []string { return slices.Clone(p.execEnv) }
 
 // IsolationOptions returns the isolation settings.
@@ -111,8 +113,8 @@ func (p *Policy) IsolationOptions() IsolationOptions {
 	return i
 }
 
-// Digest returns a stable hex hash of the permissions: policies of different agents that allow the same have the same
-// digest.
+// Digest returns a stable hex hash of the permissions. Policies of different agents with the same permissions have the
+// same digest.
 func (p *Policy) Digest() string { return p.digest }
 
 func cloneGuardPolicy(g guard.Policy) guard.Policy {
@@ -129,7 +131,7 @@ func cloneGuardPolicy(g guard.Policy) guard.Policy {
 	return g
 }
 
-// encodePluginConfig encodes a plugin's configuration; nil without one.
+// encodePluginConfig returns the configuration of a plugin as JSON; nil without one.
 func encodePluginConfig(m map[string]any) (json.RawMessage, error) {
 	if m == nil {
 		return nil, nil
@@ -137,8 +139,8 @@ func encodePluginConfig(m map[string]any) (json.RawMessage, error) {
 	return json.Marshal(m)
 }
 
-// NameEffectiveSettings returns a decision whose hints name the settings that are effective for this agent: its own, or
-// those of the environment or command line, instead of the common ones.
+// NameEffectiveSettings returns a decision whose hints name the effective settings for this agent: its own, or those of
+// the environment or command line, instead of the common settings.
 func (p *Policy) NameEffectiveSettings(d guard.Decision) guard.Decision {
 	if p.settingNames != nil {
 		d.Hint, d.Setting = p.settingNames.Replace(d.Hint), p.settingNames.Replace(d.Setting)
@@ -146,7 +148,8 @@ func (p *Policy) NameEffectiveSettings(d guard.Decision) guard.Decision {
 	return d
 }
 
-// newSettingNameReplacer replaces the names of common settings by the effective ones; nil if they are equal.
+// newSettingNameReplacer returns a replacer of the names of common settings by those of the effective settings; nil if
+// they are equal.
 func newSettingNameReplacer(agent *config.AgentConfig) *strings.Replacer {
 	settings := agent.Settings()
 	// longer names first

@@ -8,15 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// LiteralPathPrefix returns the smallest path a mount can open for a whitelist's regular expression: all matching clean
-// absolute paths are at or below it. exact says that the expression matches only this path, so that it is a file.
-// Expressions without a literal prefix, such as unanchored or invalid ones, give "/".
-//
-//	^/etc/hosts$         /etc/hosts, exact
-//	^/proc/.*            /proc
-//	^/srv/data(/|$)      /srv/data
-//	^/tmp/picoclaw-.*    /tmp
-//	/proc                /
+// LiteralPathPrefix returns the smallest path that a mount can open for a whitelist's regular expression: all clean
+// absolute paths that match are at or below it. exact says that only this path matches, so that it is a file. For an
+// expression without a literal prefix, such as an unanchored or invalid one, the path is "/".
 func LiteralPathPrefix(pattern string) (path string, exact bool) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -35,8 +29,8 @@ func LiteralPathPrefix(pattern string) (path string, exact bool) {
 	return path, whole && all
 }
 
-// cleanPathPrefix shortens a literal to the directory that contains all continuations. whole says that there are none.
-// Only clean paths are matched, so an unclean element ends the prefix.
+// cleanPathPrefix shortens a literal text to the directory that contains all its continuations. whole says that there
+// are no continuations. Only clean paths can match, so an unclean element ends the prefix.
 func cleanPathPrefix(literal string, whole bool) (path string, exact bool) {
 	elements := strings.Split(literal[1:], "/")
 	path = ""
@@ -54,14 +48,15 @@ func cleanPathPrefix(literal string, whole bool) (path string, exact bool) {
 	return path, whole
 }
 
-// startsAtTextBegin reports whether every match of re starts at the beginning of the text. False may mean unknown.
+// startsAtTextBegin reports whether every match of re starts at the beginning of the text. It may return false if that
+// is unknown.
 func startsAtTextBegin(re *syntax.Regexp) bool { return requiresOp(re, syntax.OpBeginText) }
 
-// endsAtTextEnd reports whether every match of re ends at the end of the text. False may mean unknown.
+// endsAtTextEnd reports whether every match of re ends at the end of the text. It may return false if that is unknown.
 func endsAtTextEnd(re *syntax.Regexp) bool { return requiresOp(re, syntax.OpEndText) }
 
-// requiresOp reports whether every match of re satisfies the condition. It may be anywhere in re, since nothing
-// precedes the beginning of the text or follows its end.
+// requiresOp reports whether every match of re satisfies the begin-of-text or end-of-text condition, which may be
+// anywhere in re.
 func requiresOp(re *syntax.Regexp, condition syntax.Op) bool {
 	passing := func(sub *syntax.Regexp) bool { return requiresOp(sub, condition) }
 	switch re.Op {
@@ -87,7 +82,7 @@ func matchesOnlyEmpty(re *syntax.Regexp) bool {
 	}
 }
 
-// requiredPrefix is the text every match of an expression starts with.
+// requiredPrefix is the text with which every match of an expression starts.
 type requiredPrefix struct {
 	text    string
 	whole   bool // it is the whole of every match
@@ -121,7 +116,7 @@ func requiredPrefixOf(re *syntax.Regexp) requiredPrefix {
 	}
 }
 
-// commonRequiredPrefix returns the common prefix of several expressions.
+// commonRequiredPrefix returns the required prefix that several alternative expressions have in common.
 func commonRequiredPrefix(alternatives []*syntax.Regexp) requiredPrefix {
 	all := requiredPrefixOf(alternatives[0])
 	for _, sub := range alternatives[1:] {
@@ -165,7 +160,7 @@ func startsWithSlash(list []*syntax.Regexp) bool {
 	}
 }
 
-// unambiguousRunes returns the runes of a literal up to the first ambiguous one: a case-insensitive letter, or U+FFFD,
+// unambiguousRunes returns the runes of a literal up to the first ambiguous rune: a case-insensitive letter, or U+FFFD,
 // which also matches invalid UTF-8.
 func unambiguousRunes(re *syntax.Regexp) (literal string, whole bool) {
 	var b strings.Builder

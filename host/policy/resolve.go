@@ -21,13 +21,13 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// ResolvePolicy returns the policy of an agent; an empty id means the first. It creates a missing workspace inside the
-// home.
+// ResolvePolicy returns the policy of an agent; an empty id means the first agent. It creates a missing workspace if
+// that is inside the home.
 func ResolvePolicy(cfg *config.Config, agentID string) (*Policy, error) {
 	return buildPolicy(cfg, agentID, ensureWorkspace)
 }
 
-// PreviewPolicy is like ResolvePolicy, but creates nothing, and the workspace need not exist.
+// PreviewPolicy is like ResolvePolicy but creates nothing. The workspace need not exist.
 func PreviewPolicy(cfg *config.Config, agentID string) (*Policy, error) {
 	return buildPolicy(cfg, agentID, func(path, named string, _ bool) error {
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
@@ -37,7 +37,7 @@ func PreviewPolicy(cfg *config.Config, agentID string) (*Policy, error) {
 	})
 }
 
-// buildPolicy creates the policy of an agent; provide checks or creates its workspace.
+// buildPolicy returns the policy of an agent. provide checks or creates the agent's workspace.
 func buildPolicy(cfg *config.Config, agentID string, provide workspaceProvider) (*Policy, error) {
 	agent, err := cfg.ResolveAgent(agentID)
 	if err != nil {
@@ -125,7 +125,7 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspaceProvider) 
 	return p.computeDigest()
 }
 
-// parseCommandLimits converts the limits of a command or program, which are settings below a key.
+// parseCommandLimits converts the process limits of a command or program. key is the name of their section.
 func parseCommandLimits(key string, l config.ExecLimits) (limits.Limits, error) {
 	memory, err := config.ParseSize(l.Memory)
 	if err != nil {
@@ -144,10 +144,10 @@ func parseCommandLimits(key string, l config.ExecLimits) (limits.Limits, error) 
 	}, nil
 }
 
-// minCommands is the least limit of concurrent commands, so that others are possible beside long ones.
+// minCommands is the lowest limit of concurrent commands, so that short commands can run beside long ones.
 const minCommands = 4
 
-// toQuotaLimits converts an agent's quota.
+// toQuotaLimits converts the quota settings of an agent.
 func toQuotaLimits(s config.QuotaLimits) quota.AgentLimits {
 	commands := int(s.CommandsPerCPU) * runtime.GOMAXPROCS(0) // fewer than the machine's in a cgroup with a limit
 	if commands > 0 {
@@ -159,7 +159,7 @@ func toQuotaLimits(s config.QuotaLimits) quota.AgentLimits {
 	}
 }
 
-// parseUndoLimits converts the limits of the undo history.
+// parseUndoLimits converts the settings of the undo history.
 func parseUndoLimits(u config.Undo) (UndoLimits, error) {
 	size, err := config.ParseSize(u.MaxSize)
 	if err != nil {
@@ -168,7 +168,7 @@ func parseUndoLimits(u config.Undo) (UndoLimits, error) {
 	return UndoLimits{Enabled: u.Enabled, MaxSize: size, MaxAge: time.Duration(u.MaxAgeDays) * 24 * time.Hour}, nil
 }
 
-// newGuardPolicy converts the settings of the guard.
+// newGuardPolicy converts the settings that the guard enforces.
 func newGuardPolicy(agent *config.AgentConfig, workspace string) guard.Policy {
 	exec := agent.Tools.Exec
 	g := guard.Policy{
@@ -191,7 +191,7 @@ func newGuardPolicy(agent *config.AgentConfig, workspace string) guard.Policy {
 	return g
 }
 
-// newToolFilter converts the tool settings.
+// newToolFilter converts the settings that select tools.
 func newToolFilter(agent *config.AgentConfig) toolFilter {
 	f := toolFilter{
 		Set:      agent.Tools.Set,
@@ -213,10 +213,10 @@ func newToolFilter(agent *config.AgentConfig) toolFilter {
 	return f
 }
 
-// defaultMaxFileSize is the limit of agents with a modules entry; others have none.
+// defaultMaxFileSize limits the files of agents with a modules entry. Other agents have no limit.
 const defaultMaxFileSize = "100MB"
 
-// addModuleConstraints adds the constraints of the agent's modules.
+// addModuleConstraints adds the path and size constraints of the agent's modules.
 func (p *Policy) addModuleConstraints(agent *config.AgentConfig) error {
 	for _, module := range agent.Modules {
 		size := module.Constraints.MaxFileSize

@@ -11,10 +11,10 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// setAll is the value of tools.set that offers all sets.
+// setAll is the value of tools.set that selects the tools of all sets.
 const setAll = "all"
 
-// toolFilter selects tools.
+// toolFilter selects tools, resources and prompts by the settings in tools.
 type toolFilter struct {
 	Set      string   // set of built-in tools
 	Modules  bool     // Actions limits the built-in tools
@@ -27,16 +27,17 @@ type toolFilter struct {
 	Sampling  []string `json:",omitempty"` // sorted names and globs of tools that may ask clients
 }
 
-// ToolRules select the allowed and the deferred tools.
+// ToolRules select the allowed tools, and the tools that clients must search for.
 type ToolRules struct {
 	filter   toolFilter
 	deferred []string
 }
 
-// ToolRules returns the rules for tools, without those for plugins; see [Policy.AllowsTool].
+// ToolRules returns the rules for tools. They ignore disabled plugins; see [Policy.AllowsTool].
 func (p *Policy) ToolRules() ToolRules { return ToolRules{p.tools, slices.Clone(p.deferred)} }
 
-// Patterns returns the sorted names and globs that enable, disable or defer tools, to report those without a match.
+// Patterns returns the sorted names and globs that enable, disable or defer tools. A caller can report those that match
+// no tool.
 func (t ToolRules) Patterns() []string {
 	return sortedUnique(slices.Concat(t.deferred, t.filter.Enabled, t.filter.Disabled))
 }
@@ -46,18 +47,18 @@ func (t ToolRules) IsDeferred(plugin, tool string) bool {
 	return matchesAnyPattern(t.deferred, tool, plugin+"."+tool)
 }
 
-// AllowsTool reports whether the tool is allowed. sets are the tool sets it belongs to; only built-in tools have any.
+// AllowsTool reports whether the rules allow a tool. sets are the tool sets of a built-in tool; other tools have none.
 func (t ToolRules) AllowsTool(plugin, tool string, sets []string) bool {
 	_, ok := t.filter.checkTool(plugin, tool, sets)
 	return ok
 }
 
-// AllowsTool reports whether the tool is allowed and its plugin enabled.
+// AllowsTool reports whether the policy allows a tool and enables its plugin.
 func (p *Policy) AllowsTool(plugin, tool string, sets []string) bool {
 	return p.DecideTool(plugin, tool, sets).Verdict == guard.Allow
 }
 
-// DecideTool is like [Policy.AllowsTool], with the deciding setting and a hint.
+// DecideTool is like [Policy.AllowsTool], but returns a decision with the deciding setting and a hint.
 func (p *Policy) DecideTool(plugin, tool string, sets []string) guard.Decision {
 	if rule, ok := p.plugins.checkPlugin(plugin); !ok {
 		return p.denyTool(rule, fmt.Sprintf("plugin %s is not enabled for agent %s", plugin, p.agent), plugin)
@@ -76,8 +77,8 @@ func (p *Policy) DecideTool(plugin, tool string, sets []string) guard.Decision {
 	return guard.Decision{Verdict: guard.Allow, Rule: "tools"}
 }
 
-// DecideResourceOrPrompt is like [Policy.DecideTool] for a resource or prompt. Only those that a setting names are
-// allowed.
+// DecideResourceOrPrompt is like [Policy.DecideTool] for a resource or prompt, which is allowed only if a setting names
+// it.
 func (p *Policy) DecideResourceOrPrompt(kind, plugin, name string) guard.Decision {
 	if rule, ok := p.plugins.checkPlugin(plugin); !ok {
 		return p.denyTool(rule, fmt.Sprintf("plugin %s is not enabled for agent %s", plugin, p.agent), plugin)
@@ -97,13 +98,13 @@ func (p *Policy) AllowsSampling(plugin, tool string) bool {
 	return matchesAnyPattern(p.tools.Sampling, tool, plugin+"."+tool)
 }
 
-// denyTool returns a refusal with the location of the deciding setting.
+// denyTool returns a refusal that names the deciding setting and its location.
 func (p *Policy) denyTool(rule, reason, name string) guard.Decision {
 	hint := fmt.Sprintf("%s (%s) would have to allow %s", rule, p.origins[rule], name)
 	return guard.Decision{Verdict: guard.Deny, Rule: rule, Reason: reason, Hint: hint}
 }
 
-// moduleHint says which action to allow, or that none would help.
+// moduleHint returns a hint that names the module action to allow, or says that no action allows the tool.
 func (p *Policy) moduleHint(tool string) string {
 	action := moduleActionOfTool(tool)
 	if !slices.Contains(config.FilesystemModuleActions(), action) {
@@ -113,7 +114,7 @@ func (p *Policy) moduleHint(tool string) string {
 	return fmt.Sprintf("add the action %s to the filesystem module in modules (%s)", action, p.origins["modules"])
 }
 
-// checkTool returns the setting that disables the tool, or true.
+// checkTool reports whether the tool is allowed. If not, it returns the setting that disables the tool.
 func (f toolFilter) checkTool(plugin, tool string, sets []string) (rule string, ok bool) {
 	builtIn := len(sets) > 0
 	full := plugin + "." + tool
@@ -130,8 +131,8 @@ func (f toolFilter) checkTool(plugin, tool string, sets []string) (rule string, 
 	return "", true
 }
 
-// moduleActionOfTool returns the filesystem module's action for a built-in tool, so that the tool's other name does not
-// circumvent it. Tools without an action, such as exec, return no valid action.
+// moduleActionOfTool returns the filesystem module's action for a built-in tool, so that a tool's other name does not
+// circumvent the module. For a tool without an action, such as exec, the result is no valid action.
 func moduleActionOfTool(tool string) string {
 	switch tool {
 	case "read_file":
@@ -147,8 +148,8 @@ func moduleActionOfTool(tool string) string {
 	}
 }
 
-// matchesAnyPattern reports whether a pattern matches one of the names. Invalid patterns, rejected when the
-// configuration is loaded, match nothing.
+// matchesAnyPattern reports whether a pattern matches one of the names. An invalid pattern matches nothing; loading the
+// configuration rejects it.
 func matchesAnyPattern(patterns []string, names ...string) bool {
 	for _, pattern := range patterns {
 		for _, name := range names {

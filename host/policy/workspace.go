@@ -13,7 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// reservedNames are the entries of the home that are not workspaces. No workspace may be, or contain, one.
+// reservedNames are the names in the home that are not workspaces. A workspace may not be or contain one of them.
 var reservedNames = []string{
 	"config.json", "config.yaml", "config.yml", "picoclaw.lock",
 	"plugins", "audit", "skills", "logs", "cache", "state", "run", "runs", userEnvDir,
@@ -21,10 +21,10 @@ var reservedNames = []string{
 	"fleet", "hub",
 }
 
-// userEnvDir is the directory of the home for the HOME of commands. Commands may write to it.
+// userEnvDir is the directory of the home with the HOME directories of commands, which can write there.
 const userEnvDir = "runtime-user-env"
 
-// workspaceProvider checks or creates a workspace. named describes it in errors.
+// workspaceProvider is a function that checks a workspace, and may create it. named describes the workspace in errors.
 type workspaceProvider func(path, named string, mayCreate bool) error
 
 // resolveWorkspace resolves the agent's workspace, creates it if needed, and checks that it does not expose the home.
@@ -84,8 +84,7 @@ func ensureWorkspace(path, named string, mayCreate bool) error {
 	return nil
 }
 
-// isDanglingLink reports whether a path that did not exist is a symlink; another session may have created a directory
-// meanwhile.
+// isDanglingLink reports whether a missing path is a symlink. Another session may have created the directory meanwhile.
 func isDanglingLink(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
@@ -121,8 +120,7 @@ func (p *Policy) checkWorkspaceLocation(resolved, named string) error {
 	return nil
 }
 
-// resolveExistingPart resolves the symlinks of the existing part of a path. An operator's path may not be a dangling
-// link.
+// resolveExistingPart resolves the symlinks in the existing part of a path. A dangling symlink is an error.
 func resolveExistingPart(path string) (string, error) {
 	path = filepath.Clean(path)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

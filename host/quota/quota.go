@@ -16,7 +16,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// AgentLimits are the quota of an agent; zero means no limit.
+// AgentLimits are the limits of an agent's use; zero means no limit.
 type AgentLimits struct {
 	Calls     int // concurrent calls
 	Commands  int // concurrent calls with a command
@@ -34,10 +34,10 @@ const (
 	PluginsKey   = "agents.defaults.limits.plugins"
 )
 
-// MaxWaiting is the maximum number of waiting calls of one agent. Each holds its arguments in memory.
+// MaxWaiting is the maximum number of waiting calls of one agent, since each holds its arguments in memory.
 const MaxWaiting = 1024
 
-// ExceededError is the error of a call whose wait would exceed its timeout.
+// ExceededError says that a call's wait for a limit would exceed its timeout.
 type ExceededError struct {
 	Key string // of the limit
 	Why string
@@ -45,13 +45,13 @@ type ExceededError struct {
 
 func (e *ExceededError) Error() string { return e.Why }
 
-// Ledger counts the calls and output of agents. The zero value is ready for use. It is safe for concurrent use.
+// Ledger counts the calls and the output of each agent. The zero value is ready for use. It is safe for concurrent use.
 type Ledger struct {
 	mu     sync.Mutex
 	agents map[string]*agentAccount
 }
 
-// agentAccount has the counts of one agent. The ledger's mutex guards it.
+// agentAccount has the counts of one agent. The mutex of the ledger guards it.
 type agentAccount struct {
 	calls  *rate.Limiter // nil until the first call
 	output *rate.Limiter
@@ -63,13 +63,13 @@ type agentAccount struct {
 	refused uint64
 }
 
-// AgentUsage is the current use of an agent, and the number of calls that had to wait or were refused.
+// AgentUsage is the current use of an agent, with the numbers of calls that had to wait and that were refused.
 type AgentUsage struct {
 	Running, Waiting int
 	Waited, Refused  uint64 // since the ledger was made
 }
 
-// Usage returns the use of each agent that has made a call.
+// Usage returns the usage of each agent that has made a call.
 func (l *Ledger) Usage() map[string]AgentUsage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,7 +80,7 @@ func (l *Ledger) Usage() map[string]AgentUsage {
 	return all
 }
 
-// accountOf returns the account of an agent. The caller holds mu.
+// accountOf returns the account of an agent, and creates a missing one. The caller holds mu.
 func (l *Ledger) accountOf(agent string) *agentAccount {
 	a := l.agents[agent]
 	if a == nil {
@@ -93,8 +93,8 @@ func (l *Ledger) accountOf(agent string) *agentAccount {
 	return a
 }
 
-// adjustLimiter returns a limiter for a rate per minute; a whole minute's worth may come at once. It reuses the limiter
-// r and its count if possible.
+// adjustLimiter returns a limiter for a rate per minute, which permits the calls of a whole minute at once. It reuses
+// the limiter r with its count if possible.
 func adjustLimiter(r *rate.Limiter, perMinute int) *rate.Limiter {
 	each := rate.Limit(float64(perMinute) / 60)
 	switch {
@@ -110,8 +110,8 @@ func adjustLimiter(r *rate.Limiter, perMinute int) *rate.Limiter {
 	return r
 }
 
-// WaitForRate counts a call, and waits until its agent is within its calls and output per minute. If that takes longer
-// than maxWait, it returns an error. It calls notify before it waits.
+// WaitForRate counts a call, and waits until the agent is within its calls and output per minute. It returns an error
+// if that takes longer than maxWait. It calls notify before it waits.
 func (l *Ledger) WaitForRate(ctx context.Context, agent string, limits AgentLimits, maxWait time.Duration,
 	notify func(reason string)) error {
 	l.mu.Lock()
@@ -152,7 +152,7 @@ func (l *Ledger) WaitForRate(ctx context.Context, agent string, limits AgentLimi
 	}
 }
 
-// refuseLongDelay returns an error if a call can't be made within maxWait. The caller holds mu.
+// refuseLongDelay returns an error if the delay of a call exceeds maxWait. The caller holds mu.
 func (a *agentAccount) refuseLongDelay(key, why string, delay, maxWait time.Duration) error {
 	switch {
 	case a.waiting >= MaxWaiting:
@@ -166,14 +166,13 @@ func (a *agentAccount) refuseLongDelay(key, why string, delay, maxWait time.Dura
 	return &ExceededError{key, why}
 }
 
-// countWait counts a countWait; mu is held.
+// countWait counts a call that waits. The caller holds mu.
 func (a *agentAccount) countWait() {
 	a.waiting++
 	a.waited++
 }
 
-// CountOutput counts output of a call, and returns how long the output should be delayed to stay within the agent's
-// limit.
+// CountOutput counts output of a call. It returns the delay of the output that keeps the agent within its limit.
 func (l *Ledger) CountOutput(agent string, limits AgentLimits, bytes int) time.Duration {
 	if limits.Output <= 0 {
 		return 0

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// admissionGate admits a limited number of an agent's calls at a time, the others in order. The ledger's mutex guards
-// it.
+// admissionGate admits a limited number of an agent's calls at a time, in order of arrival. The mutex of the ledger
+// guards it.
 type admissionGate struct {
 	running int
 	queue   []*waitingCall
 }
 
-// waitingCall is a call that waits at a gate.
+// waitingCall is a call that waits at an admissionGate.
 type waitingCall struct {
 	limit    int           // concurrent calls of its agent
 	admitted chan struct{} // closed when the gate has admitted it
@@ -34,7 +34,8 @@ func (g *admissionGate) admitWaiting() {
 	}
 }
 
-// CallSlot is one of an agent's concurrent calls, or commands. It is safe for concurrent use.
+// CallSlot is a place among an agent's concurrent calls, and for a command also among its commands. It is safe for
+// concurrent use.
 type CallSlot struct {
 	ledger *Ledger
 	gates  []*admissionGate // that admitted it
@@ -46,9 +47,9 @@ type CallSlot struct {
 
 type slotKey struct{}
 
-// AcquireSlot waits for a slot among the agent's concurrent calls, in order of arrival and at most maxWait; first among
-// its commands if limits.Commands is set, which a call without a command leaves at zero. It calls notify before it
-// waits. Use the returned context for the call, and release the slot.
+// AcquireSlot waits for a slot among the agent's concurrent calls, in order of arrival and at most maxWait. If
+// limits.Commands is set, as for a call with a command, it first waits for a slot among the commands. It calls notify
+// before it waits. Use the returned context for the call, and release the slot.
 func (l *Ledger) AcquireSlot(ctx context.Context, agent string, limits AgentLimits, maxWait time.Duration,
 	notify func(reason string)) (context.Context, *CallSlot, error) {
 	l.mu.Lock()
@@ -114,7 +115,7 @@ func (l *Ledger) enterGate(ctx context.Context, a *agentAccount, g *admissionGat
 	return err
 }
 
-// adjustGates frees the slot n times, or takes it again if n is negative.
+// adjustGates frees the slot n times at its gates. A negative n takes the slot again.
 func (t *CallSlot) adjustGates(n int) {
 	t.ledger.mu.Lock()
 	defer t.ledger.mu.Unlock()
@@ -124,7 +125,7 @@ func (t *CallSlot) adjustGates(n int) {
 	}
 }
 
-// Release frees the slot. Later calls have no effect.
+// Release frees the slot. Further calls have no effect.
 func (t *CallSlot) Release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -134,8 +135,8 @@ func (t *CallSlot) Release() {
 	t.released = true
 }
 
-// PauseSlot frees the slot of a context's call until resume is called, for example while a person answers a question.
-// The call then continues at once, even over the limit. It does nothing without a slot.
+// PauseSlot frees the slot of the call in ctx until resume is called, for example while a person answers a question.
+// After resume the call continues at once, even over the limit. Without a slot it does nothing.
 func PauseSlot(ctx context.Context) (resume func()) {
 	t, ok := ctx.Value(slotKey{}).(*CallSlot)
 	if !ok {

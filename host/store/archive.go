@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// unpackArchive unpacks an archive, without a single top directory as in release archives.
+// unpackArchive unpacks an archive after it has verified the signature. It omits a single top directory, which release
+// archives have.
 func (p *StagedPackage) unpackArchive(source string, keys SigningKeys) error {
 	own := p.dir + ".archive"
 	f, err := copyArchive(source, own)
@@ -50,7 +51,7 @@ func (p *StagedPackage) unpackTar(f *os.File) error {
 	})
 }
 
-// readTarFiles calls do for the files of a compressed tar archive.
+// readTarFiles calls do for each file in a compressed tar archive.
 func readTarFiles(f io.Reader, do func(*tar.Header, io.Reader) error) error {
 	z, err := gzip.NewReader(f)
 	if err != nil {
@@ -124,7 +125,7 @@ func (p *StagedPackage) unpackZip(f *os.File) error {
 	return nil
 }
 
-// commonTopDir returns the directory, with a slash, that contains all names; empty for none.
+// commonTopDir returns the top directory that contains all names, with a slash; empty for none.
 func commonTopDir(names []string) string {
 	if len(names) == 0 {
 		return ""

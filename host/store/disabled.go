@@ -7,14 +7,15 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// DisabledTool is a disabled plugin or tool. Each part is a name or glob; empty means all.
+// DisabledTool names a plugin or tool that the operator disabled. Each field is a name or glob; an empty field matches
+// all.
 type DisabledTool struct {
 	Plugin string `json:"plugin"`
 	Tool   string `json:"tool,omitempty"`  // of the plugin
 	Agent  string `json:"agent,omitempty"` // for which agent
 }
 
-// String describes it, for example "tool search of plugin web for agent main".
+// String describes the entry, for example "tool search of plugin web for agent main".
 func (o DisabledTool) String() string {
 	text := "plugin " + o.Plugin
 	if o.Tool != "" {
@@ -51,7 +52,7 @@ func (l *LockFile) FindDisabledTool(plugin, tool, agent string) *DisabledTool {
 	return nil
 }
 
-// DisableTool disables a plugin or tool.
+// DisableTool adds an entry that disables a plugin or tool.
 func (s *Store) DisableTool(o DisabledTool) error {
 	for _, glob := range []string{o.Plugin, o.Tool, o.Agent} {
 		if !doublestar.ValidatePattern(glob) {
@@ -66,8 +67,8 @@ func (s *Store) DisableTool(o DisabledTool) error {
 	})
 }
 
-// EnableTool reverts Disable with the same arguments, and adds an agent to a plugin installed for others. It returns
-// another entry that still disables the same tool, if any.
+// EnableTool removes the entry of DisableTool with the same arguments. It adds the agent to a plugin that is installed
+// for other agents. It returns another entry that still disables the tool, if any.
 func (s *Store) EnableTool(o DisabledTool) (still *DisabledTool, err error) {
 	err = s.updateLockFile(func(l *LockFile) error {
 		l.Off = slices.DeleteFunc(l.Off, func(other DisabledTool) bool { return other == o })
@@ -89,5 +90,5 @@ func (s *Store) EnableTool(o DisabledTool) (still *DisabledTool, err error) {
 	return still, err
 }
 
-// MatchesPlugin reports whether the entry disables a plugin, or a tool of it, for any agent.
+// MatchesPlugin reports whether the entry disables a plugin, or one of its tools, for any agent.
 func (o DisabledTool) MatchesPlugin(plugin string) bool { return matchesGlob(o.Plugin, plugin) }

@@ -17,8 +17,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// InstallPackage adds a package to the store as the active version, with the grants it requests. The operator must have
-// approved it.
+// InstallPackage adds a package to the store as the plugin's active version, with the grants that it requests. The
+// operator must have approved it.
 func (s *Store) InstallPackage(p *StagedPackage) error {
 	return s.moveIntoStore(p, func(l *LockFile) {
 		l.Plugins[p.Manifest.ID] = &InstalledPlugin{
@@ -28,7 +28,7 @@ func (s *Store) InstallPackage(p *StagedPackage) error {
 	})
 }
 
-// StageVersion adds a package to the store next to the active version, to wait for approval.
+// StageVersion adds a package to the store as the waiting version of an installed plugin.
 func (s *Store) StageVersion(p *StagedPackage) error {
 	return s.moveIntoStore(p, func(l *LockFile) {
 		l.Plugins[p.Manifest.ID].Waiting = &WaitingVersion{
@@ -38,7 +38,7 @@ func (s *Store) StageVersion(p *StagedPackage) error {
 	})
 }
 
-// moveIntoStore moves a package's files into the store and changes the lock file under the same lock.
+// moveIntoStore moves the files of a package into the store, and changes the lock file under the same lock.
 func (s *Store) moveIntoStore(p *StagedPackage, change func(*LockFile)) error {
 	id, version := p.Manifest.ID, p.Manifest.Version
 	return s.updateLockFile(func(l *LockFile) error {
@@ -65,7 +65,7 @@ func (s *Store) moveIntoStore(p *StagedPackage, change func(*LockFile)) error {
 	})
 }
 
-// ActivateWaitingVersion makes the waiting version of a plugin the active one.
+// ActivateWaitingVersion makes the waiting version of a plugin its active version.
 func (s *Store) ActivateWaitingVersion(id string) (*InstalledPlugin, error) {
 	var pin *InstalledPlugin
 	err := s.updateLockFile(func(l *LockFile) error {
@@ -93,19 +93,20 @@ func (s *Store) RemovePlugin(id string) error {
 			return fmt.Errorf("plugin %s is not installed", id)
 		}
 		delete(l.Plugins, id)
-		return removeTree(filepath.Join(s.pluginsDir(), id))
+		return removeTree(filepath.Join(s.PluginsDir(), id))
 	})
 }
 
-// RemoveUnusedVersions removes inactive versions, and staging directories of killed processes.
+// RemoveUnusedVersions removes the versions that are neither active nor waiting, and the staging directories of killed
+// processes.
 func (s *Store) RemoveUnusedVersions() error {
 	return s.updateLockFile(func(l *LockFile) error {
-		entries, err := os.ReadDir(s.pluginsDir())
+		entries, err := os.ReadDir(s.PluginsDir())
 		if err != nil {
 			return err
 		}
 		for _, e := range entries {
-			at := filepath.Join(s.pluginsDir(), e.Name())
+			at := filepath.Join(s.PluginsDir(), e.Name())
 			info, err := e.Info()
 			if err != nil || !e.IsDir() {
 				continue
@@ -147,7 +148,7 @@ func (s *Store) ReadManifest(id string, pin *InstalledPlugin) (*pluginpb.Manifes
 	return s.readVerifiedManifest(id, pin.Version, pin.Files)
 }
 
-// ReadWaitingManifest returns the verified manifest of the waiting version.
+// ReadWaitingManifest returns the verified manifest of a plugin's waiting version.
 func (s *Store) ReadWaitingManifest(id string, pin *InstalledPlugin) (*pluginpb.Manifest, error) {
 	return s.readVerifiedManifest(id, pin.Waiting.Version, pin.Waiting.Files)
 }
@@ -171,7 +172,7 @@ func (s *Store) readVerifiedManifest(id, version string, files map[string]string
 	return m, nil
 }
 
-// ChangedFileError says that a file of an installed plugin was modified.
+// ChangedFileError says that a file of an installed plugin differs from the lock file.
 type ChangedFileError struct{ Plugin, File string }
 
 func (e *ChangedFileError) Error() string {
@@ -186,8 +187,8 @@ func (e *ChangedFileError) Error() string {
 
 func newChangedFileError(id, file string) error { return &ChangedFileError{id, file} }
 
-// DiffManifests returns the difference between the tools and grants of two versions as a unified diff; empty if equal.
-// It ignores versions and programs.
+// DiffManifests returns the differences between the tools and grants of two versions as a unified diff; empty if they
+// are equal. It ignores versions and programs.
 func DiffManifests(old, new *pluginpb.Manifest) (string, error) {
 	before, err := manifestText(old)
 	if err != nil {
@@ -200,7 +201,7 @@ func DiffManifests(old, new *pluginpb.Manifest) (string, error) {
 	return udiff.Unified(old.ID+" "+old.Version, new.ID+" "+new.Version, before, after), nil
 }
 
-// manifestText returns the part of a manifest an operator approves, in a form for line diffs.
+// manifestText returns the part of a manifest that an operator approves, as text for line diffs.
 func manifestText(m *pluginpb.Manifest) (string, error) {
 	said := map[string]any{"doc": m.Doc, "grants": m.Grants, "config": m.Config}
 	for kind, specs := range map[string][]pluginpb.Spec{"tools": m.Tools, "resources": m.Resources, "prompts": m.Prompts} {

@@ -22,14 +22,14 @@ const lockVersion = 1
 // maxLockBytes limits the lock file.
 const maxLockBytes = 16 << 20
 
-// LockFile is the content of the lock file.
+// LockFile is the content of the lock file, picoclaw.lock.
 type LockFile struct {
 	Version int                         `json:"version"`
 	Plugins map[string]*InstalledPlugin `json:"plugins"`       // by id
 	Off     []DisabledTool              `json:"off,omitempty"` // disabled tools
 }
 
-// InstalledPlugin is the active version of a plugin, and what the operator approved.
+// InstalledPlugin is the active version of a plugin, with the grants and agents that the operator approved.
 type InstalledPlugin struct {
 	Version   string            `json:"version"`
 	Binary    string            `json:"binary"`             // the program's path in the version's directory
@@ -45,7 +45,7 @@ type InstalledPlugin struct {
 	Waiting   *WaitingVersion   `json:"waiting,omitempty"`
 }
 
-// WaitingVersion is another version of an installed plugin in the store, waiting for approval.
+// WaitingVersion is another version of an installed plugin, which waits for approval.
 type WaitingVersion struct {
 	Version  string            `json:"version"`
 	Binary   string            `json:"binary"`
@@ -62,8 +62,8 @@ func newLockFile() *LockFile {
 	return &LockFile{Version: lockVersion, Plugins: map[string]*InstalledPlugin{}}
 }
 
-// LockFileError says that the lock file is broken, or missing in a home that was used. All tools are disabled until it
-// is readable.
+// LockFileError says that the lock file is broken, or missing in a home that was used. No tool is enabled until it is
+// readable.
 type LockFileError struct {
 	Path string
 	err  error
@@ -77,8 +77,8 @@ func (e *LockFileError) Error() string {
 // Unwrap returns the cause.
 func (e *LockFileError) Unwrap() error { return e.err }
 
-// ReadLockFile returns the content of the lock file, or a *LockFileError. A home without an audit log needs none: its
-// lock is empty.
+// ReadLockFile returns the content of the lock file, or a *LockFileError. In a home without an audit log, a missing
+// lock file is empty.
 func (s *Store) ReadLockFile() (*LockFile, error) {
 	data, err := smallfile.Read(s.LockPath(), maxLockBytes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -121,7 +121,7 @@ func (s *Store) CreateLockFile() error {
 	return nil
 }
 
-// ResetLockFile replaces an unreadable lock file by an empty one, and keeps the old file.
+// ResetLockFile replaces an unreadable lock file by an empty one. It renames the unreadable file.
 func (s *Store) ResetLockFile() error {
 	var broken *LockFileError
 	if _, err := s.ReadLockFile(); !errors.As(err, &broken) {
@@ -144,15 +144,15 @@ func (s *Store) writeLockFile(lock *LockFile) error {
 	return nil
 }
 
-// updateLockFile reads, changes and replaces the lock file under an inter-process lock.
+// updateLockFile reads the lock file, changes it and replaces it, under an inter-process lock.
 func (s *Store) updateLockFile(change func(*LockFile) error) error {
 	if err := s.makePrivateDir(s.home); err != nil {
 		return err
 	}
-	if err := s.makePrivateDir(s.pluginsDir()); err != nil {
+	if err := s.makePrivateDir(s.PluginsDir()); err != nil {
 		return err
 	}
-	turn, err := filelock.Open(filepath.Join(s.pluginsDir(), ".lock"), filelock.Wait)
+	turn, err := filelock.Open(filepath.Join(s.PluginsDir(), ".lock"), filelock.Wait)
 	if err != nil {
 		return fmt.Errorf("lock the plugin store: %w", err)
 	}

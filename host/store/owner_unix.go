@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// checkOnlyOwnerWrites returns an error if others than this user and root can write to a file or directory.
+// checkOnlyOwnerWrites returns an error if a user other than this one and root can write to a file or directory.
 func checkOnlyOwnerWrites(path string, info fs.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {

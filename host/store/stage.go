@@ -24,8 +24,8 @@ const (
 	maxManifestBytes = 4 << 20
 )
 
-// StagedPackage is a plugin to install, in the store's staging directory: the inspected files are the installed ones.
-// Call Discard if it is not installed.
+// StagedPackage is a plugin to install. Its files are in the store's staging directory, so that the inspected files are
+// the installed ones. Call Discard if it is not installed.
 type StagedPackage struct {
 	Manifest *pluginpb.Manifest
 	Binary   string            // program for this machine, relative to the directory
@@ -40,8 +40,8 @@ type StagedPackage struct {
 	dir string
 }
 
-// StagePackage copies a package, a directory or an archive (.tar.gz, .tgz or .zip), and checks it and its signature. It
-// executes nothing.
+// StagePackage copies a package, a directory or an archive (.tar.gz, .tgz or .zip), into the staging directory. It
+// checks the package and its signature, and executes nothing.
 func (s *Store) StagePackage(source string, keys SigningKeys) (*StagedPackage, error) {
 	source, err := filepath.Abs(source)
 	if err != nil {
@@ -66,15 +66,15 @@ func (s *Store) StagePackage(source string, keys SigningKeys) (*StagedPackage, e
 	})
 }
 
-// BuildPackage creates a package whose files fill writes, and checks it. source is its origin.
+// BuildPackage calls fill to write the files of a package, and checks the package. source is its origin.
 func (s *Store) BuildPackage(source string, fill func(*StagedPackage) error) (*StagedPackage, error) {
-	if err := s.makePrivateDir(s.pluginsDir()); err != nil {
+	if err := s.makePrivateDir(s.PluginsDir()); err != nil {
 		return nil, err
 	}
 	if err := s.CheckPermissions(); err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(s.pluginsDir(), ".staging-")
+	dir, err := os.MkdirTemp(s.PluginsDir(), ".staging-")
 	if err != nil {
 		return nil, err
 	}
@@ -96,10 +96,10 @@ func (p *StagedPackage) Dir() string { return p.dir }
 // errNoManifest is the error of a package without a manifest.
 var errNoManifest = fmt.Errorf("there is no %s in it; a plugin's `make build` puts one beside its binary, and `describe` prints it", pluginpb.ManifestFile)
 
-// Discard removes the copy.
+// Discard removes the package from the staging directory.
 func (p *StagedPackage) Discard() { _ = os.RemoveAll(p.dir) }
 
-// checkPackage reads the manifest and finds the program for this machine.
+// checkPackage reads the manifest, and finds the program for this machine.
 func (p *StagedPackage) checkPackage() error {
 	data, err := readLimitedFile(filepath.Join(p.dir, pluginpb.ManifestFile), maxManifestBytes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -128,7 +128,8 @@ func (p *StagedPackage) checkPackage() error {
 	return p.findBinary()
 }
 
-// findBinary finds the program for this machine: the manifest's, or the file named by the plugin's id.
+// findBinary finds the program for this machine: the program that the manifest names, or the file with the plugin's id
+// as its name.
 func (p *StagedPackage) findBinary() error {
 	if p.Program != "" {
 		return nil
@@ -192,7 +193,7 @@ func (p *StagedPackage) copyPackageDir(source string) error {
 	})
 }
 
-// packageWriter writes a package's files within the limits.
+// packageWriter writes the files of a package, and enforces the limits.
 type packageWriter struct {
 	dir   string
 	files int
@@ -225,11 +226,12 @@ func (w *packageWriter) addFile(name string, mode fs.FileMode, contents io.Reade
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// DataDir is the directory of a package's data, which its program uses in the store. Other files are copied and
+// DataDir is the directory of a package's data. The program reads it in the store. All other files are copied and
 // verified at each start.
 const DataDir = "data"
 
-// hashTree returns the SHA-256 of every file below a directory by slash-separated path, and one hash of all data.
+// hashTree returns the SHA-256 of every file below a directory by slash-separated path, and one hash of all files in
+// DataDir.
 func hashTree(dir string) (hashes map[string]string, data string, err error) {
 	hashes = map[string]string{}
 	var names strings.Builder // sorted names of data files with modes and hashes
@@ -261,7 +263,7 @@ func hashTree(dir string) (hashes map[string]string, data string, err error) {
 	return hashes, data, err
 }
 
-// HashData returns the SHA-256 of the data in a package directory; empty if none.
+// HashData returns the SHA-256 of the data directory in a package; empty if there is none.
 func HashData(dir string) (string, error) {
 	_, data, err := hashTree(dir)
 	return data, err

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Store is the installed plugins of a home. Several processes may use it concurrently.
+// Store manages the installed plugins of a home. Several processes may use it concurrently.
 type Store struct{ home string }
 
 // OpenStore returns the store of a home. It creates nothing.
@@ -25,13 +25,11 @@ func (s *Store) LockPath() string { return filepath.Join(s.home, "picoclaw.lock"
 
 // VersionDir returns the directory of a plugin version.
 func (s *Store) VersionDir(id, version string) string {
-	return filepath.Join(s.pluginsDir(), id, version)
+	return filepath.Join(s.PluginsDir(), id, version)
 }
 
-func (s *Store) pluginsDir() string { return filepath.Join(s.home, "plugins") }
-
-// PluginsDir returns the directory that contains all plugins.
-func (s *Store) PluginsDir() string { return s.pluginsDir() }
+// PluginsDir returns the directory that contains all installed plugins.
+func (s *Store) PluginsDir() string { return filepath.Join(s.home, "plugins") }
 
 // makePrivateDir creates a private directory.
 func (s *Store) makePrivateDir(path string) error {
@@ -41,9 +39,9 @@ func (s *Store) makePrivateDir(path string) error {
 	return nil
 }
 
-// CheckPermissions returns an error if other users can write to the store, and so add programs.
+// CheckPermissions returns an error if other users can write to the store, and so could add programs.
 func (s *Store) CheckPermissions() error {
-	for _, path := range []string{s.home, s.pluginsDir(), s.LockPath()} {
+	for _, path := range []string{s.home, s.PluginsDir(), s.LockPath()} {
 		info, err := os.Lstat(path)
 		if os.IsNotExist(err) {
 			continue
@@ -58,7 +56,7 @@ func (s *Store) CheckPermissions() error {
 	return nil
 }
 
-// isPathElement reports whether a name is a safe single path element.
+// isPathElement reports whether a name is safe as a single element of a path.
 func isPathElement(name string) bool {
 	return name != "" && name != "." && name != ".." && len(name) <= 128 && !strings.ContainsAny(name, "/\\\x00") &&
 		!strings.HasPrefix(name, ".")

@@ -14,7 +14,7 @@ import (
 
 func hashBytes(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
-// VerifyPlugin compares every file of an installed plugin with the lock file, and returns the differences.
+// VerifyPlugin compares every file of an installed plugin with the lock file, and returns the differences as errors.
 func (s *Store) VerifyPlugin(id string, pin *InstalledPlugin) []error {
 	dir := s.VersionDir(id, pin.Version)
 	found, data, err := hashTree(dir)
@@ -46,7 +46,7 @@ func (s *Store) VerifyPlugin(id string, pin *InstalledPlugin) []error {
 	return problems
 }
 
-// VerifyProgram compares the program of an installed plugin with the lock file. It is cheaper than
+// VerifyProgram compares only the program of an installed plugin with the lock file. It is cheaper than
 // [Store.VerifyPlugin].
 func (s *Store) VerifyProgram(id string, pin *InstalledPlugin) error {
 	if pin.Program != "" {
@@ -78,7 +78,7 @@ func distinctKeys(a, b map[string]string) func(func(string) bool) {
 	}
 }
 
-// CopyVerified copies a plugin's files to a private directory and verifies the copies against files, the hashes in the
+// CopyVerified copies a plugin's files to a private directory, and checks the copies against files, the hashes in the
 // lock file.
 func CopyVerified(id, from, to string, files map[string]string) error {
 	root, err := os.OpenRoot(from)
