@@ -53,7 +53,6 @@ func readLinesBackward(f io.ReaderAt, end int64, each func(at int64, lines []byt
 	return nil
 }
 
-// parseRecordLine parses a line of the log.
 func parseRecordLine(line []byte) (r Record, ok bool) {
 	return r, json.Unmarshal(line, &r) == nil && !r.Time.IsZero()
 }

@@ -156,7 +156,6 @@ func formatOCSF(r Record, version string) ([]byte, error) {
 	return json.Marshal(event)
 }
 
-// formatCEF returns an entry in ArcSight's Common Event Format.
 func formatCEF(r Record, version string) []byte {
 	severity, outcome, name := "1", "success", "Tool call"
 	switch {

@@ -58,7 +58,6 @@ func (p *chainPosition) addFileLines(f io.Reader) (size int64, err error) {
 	}
 }
 
-// chainPositionAt returns the chain position at an offset of a file.
 func chainPositionAt(f io.ReaderAt, end int64) (p chainPosition, err error) {
 	_, err = p.addFileLines(io.NewSectionReader(f, 0, end))
 	return p, err

@@ -127,7 +127,6 @@ func shortenText(name, text string) string {
 	return fmt.Sprintf("%s… (%d bytes)", clipText(kept, maxValue), len(text))
 }
 
-// clipText cuts a text at a character boundary.
 func clipText(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -46,7 +46,6 @@ func VerifyLog(path, wanted string) (*VerifyResult, error) {
 	return (&chainVerifier{wanted: chainHash(wanted)}).verifyLog(path)
 }
 
-// verifyLog checks the chain across the files of a log.
 func (v *chainVerifier) verifyLog(path string) (*VerifyResult, error) {
 	r := &logReader{path: path, complete: true}
 	defer r.closeFiles()

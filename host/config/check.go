@@ -182,7 +182,6 @@ func (c *documentChecker) checkLeaf(n *documentNode, key *Key, path string) (any
 	}
 }
 
-// checkStringMap checks an object whose values are strings.
 func (c *documentChecker) checkStringMap(n *documentNode, path string) (any, *Error) {
 	if n.kind != objectNode {
 		return nil, wrongKindError(n, path, "an object of strings")
@@ -289,7 +288,6 @@ func wrongKindError(n *documentNode, path, want string) *Error {
 	return newError(n.origin, path, fmt.Sprintf("must be %s, not %s", want, got), cure)
 }
 
-// checkListMap checks an object whose values are lists of strings.
 func (c *documentChecker) checkListMap(n *documentNode, key *Key, path string) (any, *Error) {
 	if n.kind != objectNode {
 		return nil, wrongKindError(n, path, "an object with a list for each name")

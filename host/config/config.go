@@ -259,7 +259,6 @@ func (c *Config) Plugin(id string) Plugin {
 	return plugin
 }
 
-// deepCloneObject deeply copies an object with arbitrary keys.
 func deepCloneObject(m map[string]any) map[string]any {
 	if m == nil {
 		return nil
@@ -304,7 +303,6 @@ func (c *Config) defaultWorkspacePath(name string) string {
 	return path
 }
 
-// agentIndex returns the index of an agent; -1 for an unknown id.
 func (c *Config) agentIndex(id string) int {
 	return slices.IndexFunc(c.agents, func(agent map[string]any) bool { return agent["id"] == id })
 }

@@ -47,7 +47,6 @@ func (e environment) lookupVariable(name string) string {
 	return value
 }
 
-// userHome returns the user's home directory; empty if unknown.
 func (e environment) userHome() string {
 	name := "HOME"
 	if runtime.GOOS == "windows" {
@@ -68,7 +67,6 @@ func FindHome(environ []string) (Home, error) {
 	return home, nil
 }
 
-// locateHome returns the home for an environment.
 func locateHome(env environment) (Home, *Error) {
 	if named := env.lookupVariable(homeVariable); named != "" {
 		origin := Origin{Source: VariableSource, Name: homeVariable}

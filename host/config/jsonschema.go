@@ -77,7 +77,6 @@ func entrySchema(e *keyEntry) *jsonschema.Schema {
 	return s
 }
 
-// addKeyProperty adds a key and its alias to the schema of an object.
 func addKeyProperty(s *jsonschema.Schema, e *keyEntry) {
 	property := entrySchema(e)
 	s.Properties[e.name] = property
@@ -119,7 +118,6 @@ func stringSchema(key *Key) *jsonschema.Schema {
 // sizeJSONPattern is sizePattern in a form for JSON Schema, which has no flags.
 const sizeJSONPattern = `^[0-9]+ ?([KkMmGgTt][Ii]?)?[Bb]?$`
 
-// encodeDefault returns a default value as JSON.
 func encodeDefault(value any) json.RawMessage {
 	if value == nil {
 		return nil

@@ -203,7 +203,6 @@ func eventHookKeys() (rows []Key) {
 	return rows
 }
 
-// hookGrantKeys returns the keys for the access of a hook.
 func hookGrantKeys(prefix string) []Key {
 	return []Key{
 		{Name: prefix + "workspace", Type: StringType, Values: []string{"none", "ro", "rw"}, Default: "ro",

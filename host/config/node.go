@@ -91,7 +91,6 @@ func (o Origin) withLine(line int) Origin {
 	return o
 }
 
-// newSyntaxError returns the error for a document that can't be parsed.
 func newSyntaxError(origin Origin, format string, args ...any) *Error {
 	return &Error{Origin: origin, Problem: fmt.Sprintf(format, args...)}
 }

@@ -39,7 +39,6 @@ func (c *documentChecker) checkRules(n *documentNode, path string) (any, bool) {
 	return out, true
 }
 
-// parseExecRule parses one command rule.
 func parseExecRule(n *documentNode, path string) (guard.Rule, *Error) {
 	if n.kind != objectNode {
 		return guard.Rule{}, wrongKindError(n, path, "an object")

@@ -159,7 +159,6 @@ func splitKeyName(name string) []string {
 	return strings.Split(strings.ReplaceAll(name, "[", ".["), ".")
 }
 
-// joinKeyName appends a part to a key's name.
 func joinKeyName(full, part string) string {
 	if full == "" || strings.HasPrefix(part, "[") {
 		return full + part

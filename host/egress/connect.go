@@ -94,7 +94,6 @@ func (p *Proxy) answerFailedRequest(w http.ResponseWriter, t target, method stri
 	http.Error(w, err.Error(), http.StatusBadGateway)
 }
 
-// writeHTTPRefusal answers a request with the reason of a refusal.
 func writeHTTPRefusal(w http.ResponseWriter, status int, refused *refusalError) {
 	w.Header().Set(errorHeader, refused.errorCode)
 	http.Error(w, refused.Reason, status)
@@ -103,7 +102,6 @@ func writeHTTPRefusal(w http.ResponseWriter, status int, refused *refusalError) 
 // errorHeader is the response header with the kind of a refusal, for programs.
 const errorHeader = "X-Proxy-Error"
 
-// closeConns closes all connections that are not nil.
 func closeConns(conns ...io.Closer) {
 	for _, c := range conns {
 		if conn, ok := c.(net.Conn); ok && conn != nil {

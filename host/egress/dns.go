@@ -50,7 +50,6 @@ func newDNSServer(p *Policy, refused func(target, Decision)) *dnsServer {
 	}
 }
 
-// nameOfAddr returns the name that an address is assigned to.
 func (n *dnsServer) nameOfAddr(addr netip.Addr) (string, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

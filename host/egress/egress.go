@@ -175,7 +175,6 @@ func (p *Proxy) TerminatesAnyTLS() bool {
 	return len(p.secrets) > 0
 }
 
-// terminatesTLS reports whether the proxy terminates TLS to a target.
 func (p *Proxy) terminatesTLS(t target) bool {
 	for _, r := range p.Policy.parts {
 		if r.methodEntryFor(t) != nil {
@@ -267,7 +266,6 @@ func (p *Proxy) reportEvent(e Event) {
 	}
 }
 
-// reportRefusal reports that a target was refused.
 func (p *Proxy) reportRefusal(t target, method string, d Decision) {
 	p.reportEvent(Event{Time: time.Now(), Host: t.hostText(), Port: t.port, Method: method, Decision: d})
 }

@@ -27,7 +27,6 @@ type httpExchange struct {
 // exchangeKey is the context key of an *httpExchange.
 type exchangeKey struct{}
 
-// newTransport returns the HTTP transport for requests to servers.
 func (p *Proxy) newTransport() *http.Transport {
 	return &http.Transport{
 		DialContext:            p.dialForRequest,

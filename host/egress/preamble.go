@@ -50,7 +50,6 @@ func readClientPreamble(r io.Reader) (o clientPreamble, err error) {
 	return o, nil
 }
 
-// readServerName reads a TLS ClientHello and returns its server name.
 func readServerName(r io.Reader) (string, error) {
 	var name string
 	errDone := errors.New("seen")

@@ -23,7 +23,6 @@ func (r redactor) withReplacement(value, placeholder string) redactor {
 	return redactor{pairs}
 }
 
-// redactText redacts a text.
 func (r redactor) redactText(s string) string {
 	for _, p := range r.replacements {
 		s = strings.ReplaceAll(s, p.value, p.placeholder)

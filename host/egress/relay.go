@@ -97,7 +97,6 @@ func (p *Proxy) terminateTLS(b *boundClientConn) net.Conn {
 	return c
 }
 
-// reportConn reports a connection that has ended.
 func (p *Proxy) reportConn(b *boundClientConn, start time.Time, sent, received int64, err error) {
 	e := Event{Time: start, Host: b.target.hostText(), Port: b.target.port, Method: http.MethodConnect,
 		Decision: b.decision, Sent: sent, Received: received, Duration: time.Since(start)}

@@ -85,7 +85,6 @@ func CompilePolicy(r PolicyRules) (*Policy, error) {
 	return &Policy{parts: []*compiledRules{c}}, nil
 }
 
-// parseMethodEntry parses an entry of network.methods and its list of methods.
 func parseMethodEntry(text string, list []string) (methodEntry, error) {
 	e, err := parseHostEntry(text)
 	if err != nil {

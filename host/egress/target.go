@@ -51,7 +51,6 @@ func (t target) displayName() string {
 // isStandardPort reports whether an allow entry without a port matches the port.
 func isStandardPort(port uint16) bool { return port == 80 || port == 443 }
 
-// schemePort returns the default port of a URL scheme.
 func schemePort(scheme string) uint16 {
 	if scheme == "https" {
 		return 443
@@ -201,7 +200,6 @@ var specialNetworks = [...]string{
 	"100::/64", "5f00::/16",
 }
 
-// machineAddrs returns the addresses of this machine.
 func machineAddrs() []netip.Addr {
 	found, err := net.InterfaceAddrs()
 	if err != nil {

@@ -52,7 +52,6 @@ func (c *optionChecker) addMistake(key, problem, cure string) {
 	c.mistakes = append(c.mistakes, &OptionMistake{key, problem, cure})
 }
 
-// checkGroup checks a group of command hooks.
 func (c *optionChecker) checkGroup(key string, g CommandHookGroup) {
 	if _, err := newNameMatcher(g.Matcher); err != nil {
 		c.addMistake(key+".matcher", fmt.Sprintf("%q is not a valid RE2 regular expression: %v", g.Matcher, err),
@@ -73,7 +72,6 @@ func (c *optionChecker) checkGroup(key string, g CommandHookGroup) {
 	}
 }
 
-// checkProcess checks a process hook.
 func (c *optionChecker) checkProcess(key string, p ProcessHookOptions) {
 	c.checkChoice(key+".transport", p.Transport, "stdio")
 	if len(p.Command) == 0 || p.Command[0] == "" {
@@ -94,7 +92,6 @@ func (c *optionChecker) checkProcess(key string, p ProcessHookOptions) {
 	c.checkGrants(key, p.HookGrants)
 }
 
-// checkGrants checks the grants of a hook.
 func (c *optionChecker) checkGrants(key string, g HookGrants) {
 	c.checkChoice(key+".workspace", g.Workspace, "none", "ro", "rw")
 	for name, list := range map[string][]string{"read": g.Read, "write": g.Write} {
@@ -123,7 +120,6 @@ func (c *optionChecker) checkChoice(key, value string, known ...string) {
 	}
 }
 
-// checkNotNegative checks that a number is at least 0.
 func (c *optionChecker) checkNotNegative(key string, value float64) {
 	if value < 0 {
 		c.addMistake(key, fmt.Sprintf("%v is negative", value), "")

@@ -170,7 +170,6 @@ func (c *hookChild) callMethod(ctx context.Context, method string, params any) (
 	}
 }
 
-// forgetCall drops a pending call.
 func (c *hookChild) forgetCall(id uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -209,7 +208,6 @@ func encodeLine(m rpcMessage) ([]byte, error) {
 	return append(line, '\n'), err
 }
 
-// stderrText returns the end of the child's standard error.
 func (c *hookChild) stderrText() string {
 	text, _ := c.stderr.Text()
 	return cleanText([]byte(text))

@@ -277,7 +277,6 @@ func (o *commandResult) stderrSuffix() string {
 // cleanText shortens a hook's text and removes control characters, for people and models.
 func cleanText(text []byte) string { return stdio.Words(string(text), maxReason) }
 
-// startWithPipes starts a program whose standard streams are pipes.
 func startWithPipes(w sessionInfo, p session.ConfinedProgram) (*isolation.Process, *stdio.Pipes, error) {
 	pipes, err := stdio.Of(p.Command)
 	if err != nil {

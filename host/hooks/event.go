@@ -66,7 +66,6 @@ type sessionInfo struct {
 	start          func(session.ConfinedProgram) (*isolation.Process, error)
 }
 
-// sessionInfoOf returns the description of a session that hooks need.
 func sessionInfoOf(ctx context.Context, s *session.Session) sessionInfo {
 	return sessionInfo{session: s.ID(), agent: s.Policy().AgentID(), policy: s.Policy().Digest(),
 		dir: s.Policy().WorkspacePath(), transcript: turnFromContext(ctx).Transcript, start: s.StartConfinedProgram}
@@ -121,7 +120,6 @@ func WithTurn(ctx context.Context, t AgentTurn) context.Context {
 	return context.WithValue(ctx, turnKey{}, t)
 }
 
-// turnFromContext returns the turn that a context carries.
 func turnFromContext(ctx context.Context) AgentTurn {
 	t, _ := ctx.Value(turnKey{}).(AgentTurn)
 	if t.End == nil {

@@ -358,5 +358,4 @@ func (v EventVerdict) mergeWith(next EventVerdict) EventVerdict {
 	return v
 }
 
-// joinLines joins two texts by a newline.
 func joinLines(a, b string) string { return strings.TrimSpace(a + "\n" + b) }

@@ -71,7 +71,6 @@ type HookGrants struct {
 	Env       map[string]string `json:"env,omitempty"`
 }
 
-// groupsByEvent returns the groups of command hooks by event.
 func (o *HookOptions) groupsByEvent() map[Event][]CommandHookGroup {
 	return map[Event][]CommandHookGroup{
 		PreToolUse: o.PreToolUse, PostToolUse: o.PostToolUse, UserPromptSubmit: o.UserPromptSubmit,

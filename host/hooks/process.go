@@ -70,7 +70,6 @@ func (p *processHook) interceptTimeout(point string) time.Duration {
 	return time.Duration(cmp.Or(p.defaults.Interceptor, 5000)) * time.Millisecond
 }
 
-// observerTimeout returns the timeout for a child to read an event.
 func (p *processHook) observerTimeout() time.Duration {
 	return time.Duration(cmp.Or(p.defaults.Observer, 500)) * time.Millisecond
 }
@@ -127,7 +126,6 @@ func (slot *childSlot) recordFailure() {
 	}
 }
 
-// resetFailures clears the failures after a response.
 func (slot *childSlot) resetFailures() {
 	slot.mu.Lock()
 	defer slot.mu.Unlock()

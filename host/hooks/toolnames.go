@@ -151,7 +151,6 @@ func newNameMatcher(text string) (*nameMatcher, error) {
 	return &nameMatcher{pattern: pattern}, err
 }
 
-// matchesName reports whether the matcher selects a name.
 func (m *nameMatcher) matchesName(name string) bool {
 	switch {
 	case m.pattern != nil:

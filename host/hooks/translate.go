@@ -234,7 +234,6 @@ func encodeJSON(v any) json.RawMessage {
 	return data
 }
 
-// equalJSON reports whether two JSON texts mean the same value.
 func equalJSON(a, b json.RawMessage) bool {
 	x, y := jsontext.Value(bytes.Clone(a)), jsontext.Value(bytes.Clone(b))
 	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)

@@ -268,7 +268,6 @@ func lockWithTimeout(file *os.File) error {
 	return nil
 }
 
-// openLockedReserve opens the reserve file and locks it.
 func openLockedReserve(home string) (*os.File, error) {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, err

@@ -71,7 +71,6 @@ func withClientQuestions(ctx context.Context, req *mcp.CallToolRequest, ask askF
 	})
 }
 
-// toInputRequest converts a tool's question to an MCP input request.
 func toInputRequest(f session.ElicitationForm) (mcp.InputRequest, error) {
 	switch f.Kind {
 	case pluginpb.RootsQuestion:

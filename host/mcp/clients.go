@@ -25,7 +25,6 @@ type clientState struct {
 	cancel context.CancelFunc
 }
 
-// newClientSet returns an empty set of clients.
 func newClientSet(s toolProvider) *clientSet {
 	return &clientSet{session: s, all: make(map[*mcp.ServerSession]*clientState)}
 }
@@ -60,7 +59,6 @@ func (c *clientState) addListedTools(names []string) bool {
 	return more
 }
 
-// isToolListed reports whether a deferred tool is in the client's tool list.
 func (c *clientState) isToolListed(name string) bool {
 	_, ok := c.listed.Load(name)
 	return ok
@@ -96,7 +94,6 @@ func (c *clientState) callContext(ctx context.Context) (context.Context, context
 	return ctx, func() { stop(); cancel() }
 }
 
-// cancelAllCalls cancels the calls of all clients.
 func (c *clientSet) cancelAllCalls() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

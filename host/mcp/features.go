@@ -54,7 +54,6 @@ func (ts *toolset) refreshResourcesAndPrompts() {
 	}
 }
 
-// addResourceOrPrompt offers a resource or prompt to clients.
 func (ts *toolset) addResourceOrPrompt(f session.ResourceOrPrompt) {
 	if f.Kind == pluginpb.PromptKind {
 		prompt := &mcp.Prompt{Name: clientPromptName(f), Description: f.Spec.Doc, Arguments: promptArguments(f.Spec)}
@@ -74,7 +73,6 @@ func (ts *toolset) addResourceOrPrompt(f session.ResourceOrPrompt) {
 	ts.server.AddResource(&mcp.Resource{Name: f.Spec.Name, Description: f.Spec.Doc, URI: f.Spec.URI, MIMEType: f.Spec.MediaType}, read)
 }
 
-// removeResourceOrPrompt stops offering a resource or prompt.
 func (ts *toolset) removeResourceOrPrompt(f session.ResourceOrPrompt) {
 	switch {
 	case f.Kind == pluginpb.PromptKind:
@@ -86,10 +84,8 @@ func (ts *toolset) removeResourceOrPrompt(f session.ResourceOrPrompt) {
 	}
 }
 
-// clientPromptName returns the name of a prompt for MCP clients.
 func clientPromptName(f session.ResourceOrPrompt) string { return catalog.ClientName(f.Short) }
 
-// isResourceTemplate reports whether a resource's URI has variables.
 func isResourceTemplate(s *pluginpb.Spec) bool { return strings.Contains(s.URI, "{") }
 
 // promptArguments returns a prompt's arguments, sorted by name.
@@ -130,7 +126,6 @@ func (ts *toolset) callResourceOrPrompt(ctx context.Context, f session.ResourceO
 	return nil, &jsonrpc.Error{Code: code, Message: outcome.result.Err.Explained()}
 }
 
-// getPrompt answers prompts/get.
 func (ts *toolset) getPrompt(ctx context.Context, f session.ResourceOrPrompt, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	values := req.Params.Arguments
 	if values == nil {
@@ -159,7 +154,6 @@ func (ts *toolset) getPrompt(ctx context.Context, f session.ResourceOrPrompt, re
 	return result, nil
 }
 
-// readResource answers resources/read.
 func (ts *toolset) readResource(ctx context.Context, f session.ResourceOrPrompt, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	arguments, ok := f.MatchURI(req.Params.URI)
 	if !ok {
@@ -183,7 +177,6 @@ func (ts *toolset) readResource(ctx context.Context, f session.ResourceOrPrompt,
 	return result, nil
 }
 
-// resultContentBlocks returns the content blocks of a result.
 func resultContentBlocks(r *session.Result) []session.Content {
 	if len(r.Content) == 0 && r.Text != "" {
 		return []session.Content{{Text: r.Text}}

@@ -216,7 +216,6 @@ func (h *sessionLimiter) reserveSession() bool {
 	return true
 }
 
-// releaseReservation ends a reservation of reserveSession.
 func (h *sessionLimiter) releaseReservation() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -82,7 +82,6 @@ func describeNetwork(n *policy.NetworkRules) string {
 	return "open to " + strings.Join(hosts, ", ") + "; commands are told which other hosts were refused"
 }
 
-// formatSize formats a number of bytes with a unit.
 func formatSize(n int64) string {
 	for _, unit := range []struct {
 		bytes int64

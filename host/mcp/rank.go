@@ -76,7 +76,6 @@ func matchesWord(text []string, word string) bool {
 	})
 }
 
-// splitWords returns the words of a text in lower case.
 func splitWords(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)

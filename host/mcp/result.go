@@ -47,7 +47,6 @@ func toToolResult(r *session.Result, textResult bool) *mcp.CallToolResult {
 	return out
 }
 
-// toContentBlock converts a content block to MCP.
 func toContentBlock(c session.Content) mcp.Content {
 	switch {
 	case c.URI != "":

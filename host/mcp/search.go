@@ -24,7 +24,6 @@ const (
 	maxSearchLimit     = 20
 )
 
-// newSearchTool returns the definition of the search tool.
 func newSearchTool() *mcp.Tool {
 	no, low, high := false, 1.0, float64(maxSearchLimit)
 	return &mcp.Tool{
@@ -92,7 +91,6 @@ func (ts *toolset) searchTools(_ context.Context, req *mcp.CallToolRequest) (*mc
 	return toToolResult(&session.Result{Text: string(text)}, false), nil
 }
 
-// parseSearchArguments parses the arguments of a search.
 func parseSearchArguments(text json.RawMessage) (query string, limit int, err error) {
 	args := struct {
 		Query *string `json:"query"`

@@ -70,7 +70,6 @@ func openRequestStates(home string) (*requestStates, error) {
 // stateKeyName is the name of the file with the key that signs states.
 const stateKeyName = "key"
 
-// readStateKey reads the signing key in a directory.
 func readStateKey(dir string) ([]byte, error) {
 	path := filepath.Join(dir, stateKeyName)
 	key, err := os.ReadFile(path)
@@ -184,7 +183,6 @@ func (s *requestStates) markStateUsed(id string, expires time.Time) error {
 // usedPrefix begins the name of a used state's file. The expiry time and the state's id follow.
 const usedPrefix = "used-"
 
-// removeExpiredStates removes the files of expired states.
 func (s *requestStates) removeExpiredStates() {
 	files, _ := os.ReadDir(s.dir) // files that stay do no harm
 	for _, file := range files {

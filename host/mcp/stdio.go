@@ -104,7 +104,6 @@ func (c *streamConn) Write(_ context.Context, message jsonrpc.Message) error {
 	return c.writeLineParts(parts...)
 }
 
-// writeLineParts writes a line from its parts.
 func (c *streamConn) writeLineParts(parts ...[]byte) error {
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()

@@ -44,7 +44,6 @@ func toolAnnotations(s *pluginpb.Spec) *mcp.ToolAnnotations {
 	return h
 }
 
-// clientToolName returns a tool's name for MCP clients.
 func clientToolName(t session.Tool) string { return catalog.ClientName(t.Name) }
 
 // toolset is the set of tools that a server offers. It changes when the operator installs, removes, enables or disables
@@ -138,7 +137,6 @@ func (ts *toolset) callForClient(ctx context.Context, t session.Tool, req *mcp.C
 	return &callOutcome{result: ts.callWithEvents(ctx, s, t, req, arguments)}, nil
 }
 
-// callWithEvents makes a call and forwards its events to the client.
 func (ts *toolset) callWithEvents(ctx context.Context, s toolProvider, t session.Tool, req *mcp.CallToolRequest,
 	arguments json.RawMessage) *session.Result {
 	events, end := ts.newEventForwarder(ctx, t, req)

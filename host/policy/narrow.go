@@ -71,7 +71,6 @@ func (c Narrowing) Includes(other Narrowing) bool {
 	})
 }
 
-// allowedDirs returns the allowed directories; nil for all.
 func (c Narrowing) allowedDirs() []string {
 	if c.Paths == nil && c.Workspace != "" {
 		return []string{c.Workspace}

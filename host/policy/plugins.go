@@ -70,7 +70,6 @@ func (r pluginRules) checkPlugin(id string) (rule string, ok bool) {
 	return "", true
 }
 
-// parsePluginRules converts the plugin settings.
 func parsePluginRules(cfg *config.Config, agent *config.AgentConfig) (pluginRules, error) {
 	rules := pluginRules{
 		Known:   map[string]PluginPolicy{},

@@ -71,7 +71,6 @@ func requiresOp(re *syntax.Regexp, condition syntax.Op) bool {
 	}
 }
 
-// matchesOnlyEmpty reports whether re matches only the empty string.
 func matchesOnlyEmpty(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpBeginText, syntax.OpEndText, syntax.OpBeginLine, syntax.OpEndLine,

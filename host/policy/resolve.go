@@ -147,7 +147,6 @@ func parseCommandLimits(key string, l config.ExecLimits) (limits.Limits, error) 
 // minCommands is the lowest limit of concurrent commands, so that short commands can run beside long ones.
 const minCommands = 4
 
-// toQuotaLimits converts the quota settings of an agent.
 func toQuotaLimits(s config.QuotaLimits) quota.AgentLimits {
 	commands := int(s.CommandsPerCPU) * runtime.GOMAXPROCS(0) // fewer than the machine's in a cgroup with a limit
 	if commands > 0 {
@@ -159,7 +158,6 @@ func toQuotaLimits(s config.QuotaLimits) quota.AgentLimits {
 	}
 }
 
-// parseUndoLimits converts the settings of the undo history.
 func parseUndoLimits(u config.Undo) (UndoLimits, error) {
 	size, err := config.ParseSize(u.MaxSize)
 	if err != nil {
@@ -168,7 +166,6 @@ func parseUndoLimits(u config.Undo) (UndoLimits, error) {
 	return UndoLimits{Enabled: u.Enabled, MaxSize: size, MaxAge: time.Duration(u.MaxAgeDays) * 24 * time.Hour}, nil
 }
 
-// newGuardPolicy converts the settings that the guard enforces.
 func newGuardPolicy(agent *config.AgentConfig, workspace string) guard.Policy {
 	exec := agent.Tools.Exec
 	g := guard.Policy{
@@ -191,7 +188,6 @@ func newGuardPolicy(agent *config.AgentConfig, workspace string) guard.Policy {
 	return g
 }
 
-// newToolFilter converts the settings that select tools.
 func newToolFilter(agent *config.AgentConfig) toolFilter {
 	f := toolFilter{
 		Set:      agent.Tools.Set,
@@ -216,7 +212,6 @@ func newToolFilter(agent *config.AgentConfig) toolFilter {
 // defaultMaxFileSize limits the files of agents with a modules entry. Other agents have no limit.
 const defaultMaxFileSize = "100MB"
 
-// addModuleConstraints adds the path and size constraints of the agent's modules.
 func (p *Policy) addModuleConstraints(agent *config.AgentConfig) error {
 	for _, module := range agent.Modules {
 		size := module.Constraints.MaxFileSize

@@ -72,7 +72,6 @@ func (l *Ledger) AcquireSlot(ctx context.Context, agent string, limits AgentLimi
 	return context.WithValue(ctx, slotKey{}, t), t, nil
 }
 
-// enterGate waits until a gate admits a call.
 func (l *Ledger) enterGate(ctx context.Context, a *agentAccount, g *admissionGate, limit int, key, why string, maxWait time.Duration,
 	notify func(reason string)) error {
 	l.mu.Lock()

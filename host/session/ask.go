@@ -221,7 +221,6 @@ func (s *Session) requestApproval(ctx context.Context, q ApprovalQuestion) appro
 	}
 }
 
-// joinHints appends more to a hint.
 func joinHints(hint, more string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(hint+"; "+more, "; "), "or ")
 }

@@ -55,7 +55,6 @@ func NewBuiltinTool[In any](name, doc string, call func(ctx context.Context, s *
 	return BuiltinTool{Spec: &pluginpb.Spec{Name: name, Doc: doc, Input: input}, Call: run}, nil
 }
 
-// builtinManifests returns the manifests of built-in plugins for the catalog.
 func builtinManifests(own []BuiltinPlugin) []*pluginpb.Manifest {
 	var all []*pluginpb.Manifest
 	for _, p := range own {

@@ -27,7 +27,6 @@ type callArguments struct {
 	claims []pluginpb.Site
 }
 
-// decodeArguments parses and validates a tool's arguments.
 func decodeArguments(t *catalog.Tool, raw json.RawMessage) (*callArguments, *Error) {
 	known, err := t.ArgumentSchema()
 	if err != nil {
@@ -40,7 +39,6 @@ func decodeArguments(t *catalog.Tool, raw json.RawMessage) (*callArguments, *Err
 	return &callArguments{args, known.Claims}, nil
 }
 
-// invalidArgumentError converts a schema error.
 func invalidArgumentError(t *catalog.Tool, err error) *Error {
 	e := &Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error()}
 	if wrong, ok := errors.AsType[*pluginpb.ArgumentError](err); ok && len(wrong.Known) > 0 {

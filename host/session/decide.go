@@ -41,7 +41,6 @@ func (s *Session) decideCall(t *catalog.Tool, args *callArguments) guard.Decisio
 	return d
 }
 
-// findToolAndArguments finds a tool and parses its arguments.
 func (s *Session) findToolAndArguments(name string, raw json.RawMessage) (*catalog.Tool, *callArguments, *Error) {
 	t, e := s.findTool(name)
 	if e != nil {

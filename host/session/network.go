@@ -51,7 +51,6 @@ type watchedCall struct {
 	answers map[string]bool
 }
 
-// attachNetwork adds the policy's network rules, if any, to a plugin's instance.
 func (s *Session) attachNetwork(p *catalog.Plugin, spec *supervise.Spec, grants pluginpb.Grant) error {
 	reached := s.policy.NetworkRules()
 	if reached == nil && grants.Network && len(grants.Hosts) > 0 {

@@ -58,7 +58,6 @@ func (s *Session) kernelAccess(path string) (layers []LayerAccess, err error) {
 	return layers, nil
 }
 
-// guardAccess returns the guard's access to a path.
 func (s *Session) guardAccess(path string) LayerAccess {
 	read, write := s.guard.DecidePath(guard.Read, path), s.guard.DecidePath(guard.Write, path)
 	access := LayerAccess{Layer: "guard", Read: read.Verdict == guard.Allow, Write: write.Verdict == guard.Allow,

@@ -101,7 +101,6 @@ func runUntilResult(steps ...func() *Result) *Result {
 	return nil
 }
 
-// prepareHost sets up the host's isolation layer and audit log.
 func (c *call) prepareHost() *Result {
 	var err error
 	if c.runtime, err = c.session.host.initRuntime(); err != nil {
@@ -122,7 +121,6 @@ func (c *call) limitRate() *Result {
 	return nil
 }
 
-// findTool finds the tool among the agent's enabled tools.
 func (c *call) findTool() *Result {
 	tool, e := c.session.findTool(c.name)
 	if tool != nil {

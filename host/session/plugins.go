@@ -21,7 +21,6 @@ type pluginSnapshot struct {
 	lock    fs.FileInfo // nil without a lock file
 }
 
-// pluginSources returns the sources from which the host loads plugins.
 func (h *Host) pluginSources() catalog.Sources {
 	from := catalog.Sources{Bundled: h.pluginDir, Store: h.store, Dev: map[string]string{}, Builtin: builtinManifests(h.builtin)}
 	for name, server := range h.config.MCPServers() {
@@ -169,7 +168,6 @@ func pluginLoadError(c *catalog.Catalog, id string) error {
 	return nil
 }
 
-// pluginProblemsText joins the reasons why plugins are not offered.
 func pluginProblemsText(c *catalog.Catalog) string {
 	var all []error
 	for _, p := range c.Problems() {

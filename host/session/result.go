@@ -28,7 +28,6 @@ type Error = sdk.Error
 // Content is one block of a result: text, media, or a resource with a URI.
 type Content = sdk.Content
 
-// convertContentBlocks converts a plugin's content blocks.
 func convertContentBlocks(blocks []*pluginpb.Content) []Content {
 	var all []Content
 	for _, b := range blocks {
@@ -62,7 +61,6 @@ func (r *Result) addNetworkRefusals(reasons []string) {
 	}
 }
 
-// byteSize returns the size of the result in bytes.
 func (r *Result) byteSize() int {
 	n := len(r.Text) + len(r.Structured)
 	for _, c := range r.Content {

@@ -115,7 +115,6 @@ func (s *Session) StartRun(ctx context.Context, spec ProgramRunSpec) (*ProgramRu
 // runTool is the tool name in the audit entries of runs.
 const runTool = "run"
 
-// toError returns the error of the result, if any.
 func (r *Result) toError() error {
 	if r.Err == nil {
 		return nil

@@ -156,7 +156,6 @@ func (s *Session) pluginHasUndo(grants pluginpb.Grant, settings *exec.Settings) 
 		(!grants.Exec || settings.Confine && !s.commandsCanWriteTo(settings, s.undoDirInSandbox(grants)))
 }
 
-// undoDirInSandbox returns the path of the undo store inside the plugin's sandbox.
 func (s *Session) undoDirInSandbox(grants pluginpb.Grant) string {
 	if dir := s.undoStoreDir(); !s.isInPrivateTemp(grants, dir) {
 		return dir

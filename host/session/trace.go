@@ -80,7 +80,6 @@ func TraceParentOf(ctx context.Context) TraceParent {
 	return t
 }
 
-// traceCall starts the trace of a call.
 func (s *Session) traceCall(ctx context.Context, r audit.Record) (_ context.Context, end func(audit.Record, *Result)) {
 	if s.host.tracer == nil {
 		return ctx, func(audit.Record, *Result) {}
@@ -88,7 +87,6 @@ func (s *Session) traceCall(ctx context.Context, r audit.Record) (_ context.Cont
 	return s.host.tracer.TraceCall(ctx, r)
 }
 
-// traceStep starts the trace of a step.
 func (s *Session) traceStep(ctx context.Context, step CallStep) (_ context.Context, end func(error)) {
 	return s.traceStepSince(ctx, step, time.Now())
 }

@@ -77,7 +77,6 @@ func (s *Session) quarantineTool(t *catalog.Tool, why string) {
 	}
 }
 
-// storeWithdrawalNote stores the note that a plugin withdrew a tool.
 func (s *Session) storeWithdrawalNote(t *catalog.Tool, why string) error {
 	if t.Plugin.Pin == nil {
 		return nil

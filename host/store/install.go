@@ -135,7 +135,6 @@ func (s *Store) removeVersions(pin *InstalledPlugin, at string) {
 	}
 }
 
-// removeTree removes a directory with read-only files.
 func removeTree(dir string) error {
 	if err := os.RemoveAll(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove %s: %w", dir, err)

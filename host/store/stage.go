@@ -160,7 +160,6 @@ func (p *StagedPackage) findBinary() error {
 	return nil
 }
 
-// copyPackageDir copies a directory's files.
 func (p *StagedPackage) copyPackageDir(source string) error {
 	root, err := os.OpenRoot(source)
 	if err != nil {
@@ -282,7 +281,6 @@ func hashFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// readLimitedFile reads a file of limited size.
 func readLimitedFile(path string, most int64) ([]byte, error) {
 	data, err := smallfile.Read(path, most)
 	if err != nil {

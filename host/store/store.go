@@ -31,7 +31,6 @@ func (s *Store) VersionDir(id, version string) string {
 // PluginsDir returns the directory that contains all installed plugins.
 func (s *Store) PluginsDir() string { return filepath.Join(s.home, "plugins") }
 
-// makePrivateDir creates a private directory.
 func (s *Store) makePrivateDir(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return fmt.Errorf("make the plugin store: %w", err)

@@ -62,7 +62,6 @@ func (s *Store) VerifyProgram(id string, pin *InstalledPlugin) error {
 	return nil
 }
 
-// distinctKeys returns the distinct keys of both maps.
 func distinctKeys(a, b map[string]string) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for name := range a {
