@@ -1,7 +1,7 @@
 // Package config loads and checks the configuration, and knows the origin of each value.
 //
-// koanf merges four layers, the later one wins: built-in defaults, a fleet's configuration (see [Options.Central]), one
-// file (JSON with comments, or YAML), and PICOCLAW_* variables. Flags in [Options] override all. An agent's own
+// koanf merges four layers, the later one wins: built-in defaults, a fleet's configuration (see [LoadOptions.Central]),
+// one file (JSON with comments, or YAML), and PICOCLAW_* variables. Flags in [LoadOptions] override all. An agent's own
 // settings override those for all agents, from any layer. Lists are replaced, not joined, except
 // isolation.expose_paths, which is joined by target.
 //
