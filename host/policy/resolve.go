@@ -63,8 +63,8 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspaceProvider) 
 		origins:      toolSettingOrigins(cfg, agent),
 		settingNames: newSettingNameReplacer(agent),
 	}
-	if p.isolation.Enabled && cfg.Home().Fallback {
-		return nil, fmt.Errorf("isolation.enabled needs a home, and no home directory was found: set PICOCLAW_HOME or HOME")
+	if cfg.Home().Fallback {
+		return nil, errors.New("no home directory was found: set PICOCLAW_HOME to an absolute directory, or HOME")
 	}
 	if p.plugins, err = parsePluginRules(cfg, agent); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
