@@ -133,6 +133,8 @@ func (s *Session) logCallBegin(a *auditWriter, r audit.Record) *Result {
 // logCallEnd writes a finished call to the audit log. It returns the result, or an error if the entry could not be
 // written.
 func (s *Session) logCallEnd(r audit.Record, result *Result) *Result {
+	s.host.logger.Debug("call", "agent", r.Agent, "origin", r.Origin, "tool", r.Tool, "args", r.Args, "decision", r.Decision,
+		"rule", r.Rule, "ms", r.Millis)
 	if s.host.onCallEnd != nil {
 		s.host.onCallEnd(r, result)
 	}
