@@ -38,7 +38,7 @@ const maxNarrowed = 64
 type agentDoor struct {
 	session interface {
 		Tools() []session.Tool
-		Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event)) *session.Result
+		Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.CallEvent)) *session.Result
 	}
 	instructions string
 	changes      func(context.Context) <-chan struct{}

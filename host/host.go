@@ -110,7 +110,7 @@ func (a *Assembly) builtinPlugins() ([]session.BuiltinPlugin, error) {
 
 // HealthChecks returns the conditions for calls, with their errors.
 func (a *Assembly) HealthChecks() []gateway.Check {
-	all := []gateway.Check{{Name: "isolation", Err: a.Prepare()}}
+	all := []gateway.Check{{Name: "isolation", Err: a.PrepareForCalls()}}
 	plugins := gateway.Check{Name: "plugins"}
 	for _, p := range a.Plugins().Problems() {
 		plugins.Err = errors.Join(plugins.Err, fmt.Errorf("plugin %s is not offered: %w", p.Plugin, p.Err))

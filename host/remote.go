@@ -65,7 +65,7 @@ type countedSession struct {
 
 // Call calls a tool.
 func (c *countedSession) Call(ctx context.Context, tool string, arguments json.RawMessage,
-	events func(session.Event)) *session.Result {
+	events func(session.CallEvent)) *session.Result {
 	c.running.Add(1)
 	defer c.running.Add(-1)
 	return c.Session.Call(ctx, tool, arguments, events)

@@ -16,7 +16,7 @@ import (
 // ToolCaller lists and calls the tools of a model. A *session.Session is one.
 type ToolCaller interface {
 	Tools() []session.Tool
-	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event)) *session.Result
+	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.CallEvent)) *session.Result
 }
 
 // Options configure an [Agent].

@@ -49,11 +49,11 @@ func tools(t testing.TB, names ...string) *toolbox {
 func (b *toolbox) Tools() []session.Tool { return b.list }
 
 func (b *toolbox) Call(ctx context.Context, tool string, arguments json.RawMessage,
-	events func(session.Event)) *session.Result {
+	events func(session.CallEvent)) *session.Result {
 	b.mu.Lock()
 	b.calls = append(b.calls, tool+" "+string(arguments))
 	b.mu.Unlock()
-	events(session.Event{Message: "working"})
+	events(session.CallEvent{Message: "working"})
 	if b.answer != nil {
 		return b.answer(ctx, tool, string(arguments))
 	}

@@ -85,6 +85,6 @@ type idle struct{}
 
 func (idle) Tools() []session.Tool { return nil }
 
-func (idle) Call(context.Context, string, json.RawMessage, func(session.Event)) *session.Result {
+func (idle) Call(context.Context, string, json.RawMessage, func(session.CallEvent)) *session.Result {
 	return &session.Result{Text: "nothing", Answered: true}
 }

@@ -246,9 +246,9 @@ const (
 // Event is something that happens in a turn. Events are sent in order, one at a time.
 type Event struct {
 	Kind   EventKind
-	Text   string          // of a text or a notice
-	Notice NoticeKind      // of a notice
-	Call   *ToolCall       // of a call, its output and its result; Tool is the host's name
-	Output *session.Event  // of an output
-	Result *session.Result // of a result
+	Text   string             // of a text or a notice
+	Notice NoticeKind         // of a notice
+	Call   *ToolCall          // of a call, its output and its result; Tool is the host's name
+	Output *session.CallEvent // of an output
+	Result *session.Result    // of a result
 }

@@ -58,7 +58,7 @@ type on struct {
 
 func (o on) Tools() []session.Tool { return nil }
 
-func (o on) Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event)) *session.Result {
+func (o on) Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.CallEvent)) *session.Result {
 	if tool == "settle" {
 		o.team.mu.Lock()
 		children := o.team.groups[o.session].children

@@ -218,7 +218,7 @@ func (t *turn) makeCalls(all []ToolCall) error {
 func (t *turn) makeCall(c ToolCall) (text string, failed bool) {
 	c.Tool = t.toolNames.hostName(c.Tool)
 	t.emitEvent(Event{Kind: CallEvent, Call: &c})
-	result := t.tools.Call(session.WithRequest(t.ctx, session.RequestInfo{CallID: c.ID}), c.Tool, c.Arguments, func(e session.Event) {
+	result := t.tools.Call(session.WithRequest(t.ctx, session.RequestInfo{CallID: c.ID}), c.Tool, c.Arguments, func(e session.CallEvent) {
 		t.emitEvent(Event{Kind: OutputEvent, Call: &c, Output: &e})
 	})
 	t.emitEvent(Event{Kind: ResultEvent, Call: &c, Result: result})

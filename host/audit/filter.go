@@ -131,17 +131,17 @@ func (f Filter) newLineFilter() lineFilter {
 		}
 	}
 	member := func(name, text string) {
-		if part := literalPart(text); part == text && part != "" {
+		if part := longestUnescapedPart(text); part == text && part != "" {
 			need(`,"` + name + `":"` + text + `"`)
 		} else {
 			need(part)
 		}
 	}
 	member("session", f.Session) // probably the rarest first
-	need(literalPart(f.Text))
+	need(longestUnescapedPart(f.Text))
 	if !strings.ContainsAny(f.Tool, `[\`) {
 		for _, part := range strings.FieldsFunc(f.Tool, func(c rune) bool { return c == '*' || c == '?' }) {
-			need(literalPart(part))
+			need(longestUnescapedPart(part))
 		}
 	}
 	member("agent", f.Agent)
@@ -156,8 +156,8 @@ func (f Filter) newLineFilter() lineFilter {
 	return s
 }
 
-// literalPart returns the longest part of a text that every JSON encoder leaves unescaped.
-func literalPart(text string) string {
+// longestUnescapedPart returns the longest part of a text that every JSON encoder leaves unescaped.
+func longestUnescapedPart(text string) string {
 	longest := ""
 	escaped := func(c rune) bool { return c < ' ' || strings.ContainsRune("\"\\<>&\x7f\u2028\u2029\uFFFD", c) }
 	for _, part := range strings.FieldsFunc(text, escaped) {

@@ -146,7 +146,7 @@ func (l *Log) CheckWritable() error {
 func (l *Log) flushPending() error {
 	err := l.withDirLock(func() error {
 		for len(l.pending) > 0 {
-			if err := l.appendRecord(l.pending[0]); err != nil {
+			if err := l.appendOrRotate(l.pending[0]); err != nil {
 				return err
 			}
 			l.pending = l.pending[1:]
@@ -167,8 +167,9 @@ func (l *Log) flushPending() error {
 	return nil
 }
 
-// appendRecord writes a record to the current file, which it creates or rotates if needed. The caller holds both locks.
-func (l *Log) appendRecord(record []byte) error {
+// appendOrRotate writes a record to the current file, which it creates or rotates if needed. The caller holds both
+// locks.
+func (l *Log) appendOrRotate(record []byte) error {
 	if err := l.openCurrentFile(); err != nil {
 		return err
 	}

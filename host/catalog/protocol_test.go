@@ -47,7 +47,7 @@ func TestPluginOfOlderProtocolIsAProblem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(s.LockPath(), data, 0o600); err != nil {
+	if err := os.WriteFile(s.LockFilePath(), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c, err := LoadCatalog(Sources{Bundled: bundled, Store: s, Dev: map[string]string{"dev": build}})

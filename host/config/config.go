@@ -213,11 +213,11 @@ func (c *Config) Audit() Audit { return c.audit }
 // Log returns the log settings.
 func (c *Config) Log() Log { return c.log }
 
-// Signatures returns the settings for plugin signatures.
-func (c *Config) Signatures() PluginSignatures { return c.signed }
+// PluginSignatures returns the settings for plugin signatures.
+func (c *Config) PluginSignatures() PluginSignatures { return c.signed }
 
-// Protect returns the settings for protected files.
-func (c *Config) Protect() FileProtection { return c.protect }
+// FileProtection returns the settings for protected files.
+func (c *Config) FileProtection() FileProtection { return c.protect }
 
 // Secrets returns the secrets by name.
 func (c *Config) Secrets() map[string]Secret { return maps.Clone(c.secrets) }

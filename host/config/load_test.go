@@ -85,7 +85,7 @@ func TestDefaults(t *testing.T) {
 			Workspace:           filepath.Join(c.Home().Path, "workspace"),
 			RestrictToWorkspace: true,
 			Limits:              QuotaLimits{CallsAtOnce: 16, CommandsPerCPU: 1, CallsPerMinute: 60_000, OutputMBPerMinute: 4096, Plugins: 64},
-			Run:                 Run{Limits: ExecLimits{Processes: 4096, Memory: "16GB", FileSize: "64GB", OpenFiles: 65536}},
+			Run:                 RunSettings{Limits: ExecLimits{Processes: 4096, Memory: "16GB", FileSize: "64GB", OpenFiles: 65536}},
 			AgentLoopSettings: AgentLoopSettings{MaxTokens: 32768, MaxIterations: 50, MaxRetries: 2, RetryBackoff: 2, SummarizeMessages: 20,
 				SummarizePercent: 75, MaxParallelTurns: 1, Budget: TurnBudget{Minutes: 60},
 				Subturn:   SubagentLimits{MaxDepth: 3, MaxConcurrent: 5, TimeoutMinutes: 5, ConcurrencyTimeout: 30},

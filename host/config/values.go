@@ -17,13 +17,13 @@ type AgentDefaults struct {
 	AllowRootWorkspace        bool   `koanf:"allow_root_workspace"`
 
 	Limits QuotaLimits `koanf:"limits"`
-	Run    Run         `koanf:"run"`
+	Run    RunSettings `koanf:"run"`
 
 	AgentLoopSettings `koanf:",squash"`
 }
 
-// Run are the settings of agents.defaults.run.
-type Run struct {
+// RunSettings are the settings of agents.defaults.run.
+type RunSettings struct {
 	Limits ExecLimits `koanf:"limits"`
 }
 

@@ -33,7 +33,7 @@ func BenchmarkFleet(b *testing.B) {
 
 // anySession is a session here, or on a fleet.
 type anySession interface {
-	Call(ctx context.Context, tool string, args json.RawMessage, events func(session.Event)) *session.Result
+	Call(ctx context.Context, tool string, args json.RawMessage, events func(session.CallEvent)) *session.Result
 }
 
 func compareFleet(b *testing.B, join func(role string, agents ...string) *Fleet) {

@@ -33,7 +33,7 @@ type call struct {
 	heard   time.Time
 	away    error // why the agent's worker was not found when it was looked up last
 
-	events    func(session.Event)
+	events    func(session.CallEvent)
 	deliver   chan delivery // to whoever gives them on, who may be slow
 	delivered chan struct{} // closed when all have been given on
 }
@@ -45,7 +45,7 @@ type delivery struct {
 	body []byte
 }
 
-func newCall(s *Session, tool string, arguments []byte, events func(session.Event)) *call {
+func newCall(s *Session, tool string, arguments []byte, events func(session.CallEvent)) *call {
 	c := &call{session: s, client: s.client, arguments: arguments, events: events, heard: time.Now(),
 		request: request{Origin: s.origin, Tool: tool, Events: events != nil}}
 	c.request.ID, c.answers, c.done = s.client.await()
@@ -174,13 +174,13 @@ func (c *call) answer(ctx context.Context, m *nats.Msg) (probe *bool, _ *session
 		c.heard = time.Now()
 		c.pass(delivery{seq: r.Seq})
 	case kindUnseen:
-		// An attempt may still be on its way. So the next one says which was the first: whoever has not had the agent then
-		// does not take it.
+		// An attempt may still be on its way. So the next one says which was the first: whoever has not had the agent
+		// then does not take it.
 		c.heard, c.open = time.Now(), 0
 		return &no, nil
 	case kindMoved:
-		// The attempt may have come here late, or twice, and been taken by whoever had the agent before; not if this worker
-		// had the agent when the attempt was made.
+		// The attempt may have come here late, or twice, and been taken by whoever had the agent before; not if this
+		// worker had the agent when the attempt was made.
 		c.bounced(m, time.Duration(r.HeldMS)*time.Millisecond > time.Since(c.at))
 		return &yes, nil
 	case kindClosing:

@@ -47,7 +47,7 @@ func TestWhoEndsACallIsToldApart(t *testing.T) {
 			w.cable, far = lay(t, w.address)
 			one := newMachine(t, far, "one")
 			begun := make(chan struct{}, 100)
-			one.tool(t, "wait", func(ctx context.Context, _ string, _ func(session.Event)) *session.Result {
+			one.tool(t, "wait", func(ctx context.Context, _ string, _ func(session.CallEvent)) *session.Result {
 				begun <- struct{}{}
 				<-ctx.Done() // as a plugin's call does
 				if errors.Is(ctx.Err(), context.DeadlineExceeded) {

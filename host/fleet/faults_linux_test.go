@@ -75,7 +75,7 @@ func TestACallThatComesTwiceIsMadeOnce(t *testing.T) {
 	address := startNATS(t)
 	var runs atomic.Int64
 	b := &bench{}
-	b.tool(t, "count", func(_ context.Context, text string, _ func(session.Event)) *session.Result {
+	b.tool(t, "count", func(_ context.Context, text string, _ func(session.CallEvent)) *session.Result {
 		return &session.Result{Text: fmt.Sprint(text, runs.Add(1)), Answered: true}
 	})
 	stop := b.work(t, joined(t, address, "one"), "one")
@@ -113,7 +113,7 @@ func TestACallThatComesTwiceIsMadeOnce(t *testing.T) {
 func TestWhatIsNoCallersIsNotServed(t *testing.T) {
 	address := startNATS(t)
 	b := &bench{}
-	b.tool(t, "echo", func(_ context.Context, text string, _ func(session.Event)) *session.Result {
+	b.tool(t, "echo", func(_ context.Context, text string, _ func(session.CallEvent)) *session.Result {
 		return &session.Result{Text: text, Answered: true}
 	})
 	b.work(t, joined(t, address, "one"), "one")
@@ -168,7 +168,7 @@ func TestAnAnswerThatWasLostIsAskedForAgain(t *testing.T) {
 	var runs atomic.Int64
 	begun, release := make(chan struct{}), make(chan struct{})
 	b := &bench{}
-	b.tool(t, "wait", func(context.Context, string, func(session.Event)) *session.Result {
+	b.tool(t, "wait", func(context.Context, string, func(session.CallEvent)) *session.Result {
 		runs.Add(1)
 		close(begun)
 		<-release
@@ -201,7 +201,7 @@ func TestAWorkerThatIsCutOffEndsItsCallsBeforeAnotherTakesItsAgents(t *testing.T
 	var ended, taken atomic.Int64 // when
 	clock := time.Now()
 	first := &bench{}
-	first.tool(t, "wait", func(ctx context.Context, _ string, _ func(session.Event)) *session.Result {
+	first.tool(t, "wait", func(ctx context.Context, _ string, _ func(session.CallEvent)) *session.Result {
 		close(begun)
 		<-ctx.Done()
 		ended.Store(int64(time.Since(clock)))
@@ -215,7 +215,7 @@ func TestAWorkerThatIsCutOffEndsItsCallsBeforeAnotherTakesItsAgents(t *testing.T
 	}
 	s := caller(t, f, "main")
 	second := &bench{}
-	second.tool(t, "wait", func(context.Context, string, func(session.Event)) *session.Result {
+	second.tool(t, "wait", func(context.Context, string, func(session.CallEvent)) *session.Result {
 		return &session.Result{Text: "second", Answered: true}
 	})
 	second.home = hosttest.TempDir(t)
@@ -263,7 +263,7 @@ func TestSilentNetworkMovesAgent(t *testing.T) {
 			c, far := lay(t, address)
 			begun, ended := make(chan struct{}), atomic.Bool{}
 			first, second := &bench{}, &bench{home: hosttest.TempDir(t)}
-			first.tool(t, "wait", func(ctx context.Context, _ string, _ func(session.Event)) *session.Result {
+			first.tool(t, "wait", func(ctx context.Context, _ string, _ func(session.CallEvent)) *session.Result {
 				close(begun)
 				<-ctx.Done()
 				ended.Store(true)
@@ -301,8 +301,8 @@ func TestSilentNetworkMovesAgent(t *testing.T) {
 
 func TestAWorkerThatEndsGivesItsAgentsAway(t *testing.T) {
 	address := startNATS(t)
-	tool := func(text string) func(context.Context, string, func(session.Event)) *session.Result {
-		return func(context.Context, string, func(session.Event)) *session.Result {
+	tool := func(text string) func(context.Context, string, func(session.CallEvent)) *session.Result {
+		return func(context.Context, string, func(session.CallEvent)) *session.Result {
 			return &session.Result{Text: text, Answered: true}
 		}
 	}
@@ -330,8 +330,8 @@ func TestAWorkerThatEndsGivesItsAgentsAway(t *testing.T) {
 const victimVariable = "PICOCLAW_TEST_VICTIM"
 
 func TestAWorkerThatIsKilledDoesNotMakeACallAgain(t *testing.T) {
-	noted := func(home string) func(context.Context, string, func(session.Event)) *session.Result {
-		return func(ctx context.Context, _ string, _ func(session.Event)) *session.Result {
+	noted := func(home string) func(context.Context, string, func(session.CallEvent)) *session.Result {
+		return func(ctx context.Context, _ string, _ func(session.CallEvent)) *session.Result {
 			f, err := os.OpenFile(filepath.Join(home, "runs"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 			if err == nil {
 				_, err = f.WriteString("run\n")

@@ -58,7 +58,7 @@ type bench struct {
 }
 
 // tooled is what a tool does with its text.
-type tooled func(ctx context.Context, text string, events func(session.Event)) *session.Result
+type tooled func(ctx context.Context, text string, events func(session.CallEvent)) *session.Result
 
 // tool adds a tool that takes a text.
 func (b *bench) tool(t testing.TB, name string, call tooled) {
@@ -72,7 +72,7 @@ func (b *bench) tool(t testing.TB, name string, call tooled) {
 		t.Fatal(err)
 	}
 	own.Call = func(ctx context.Context, _ *session.Session, arguments json.RawMessage,
-		events func(session.Event)) *session.Result {
+		events func(session.CallEvent)) *session.Result {
 		var in in
 		if err := json.Unmarshal(arguments, &in); err != nil {
 			return &session.Result{Err: &session.Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error()}}
@@ -159,7 +159,7 @@ func args(text string) json.RawMessage {
 func TestACallIsCarriedToTheWorker(t *testing.T) {
 	address := startNATS(t)
 	b := &bench{}
-	b.tool(t, "echo", func(_ context.Context, text string, _ func(session.Event)) *session.Result {
+	b.tool(t, "echo", func(_ context.Context, text string, _ func(session.CallEvent)) *session.Result {
 		return &session.Result{Text: "you said " + text, Answered: true, Structured: json.RawMessage(`{"a":"<b> & c"}`)}
 	})
 	b.work(t, joined(t, address, "one"), "one")

@@ -25,7 +25,7 @@ func TestNoCallIsMadeTwiceWhateverHappens(t *testing.T) {
 	address := startNATS(t)
 	var mu sync.Mutex
 	made := map[string]int{}
-	count := func(ctx context.Context, text string, _ func(session.Event)) *session.Result {
+	count := func(ctx context.Context, text string, _ func(session.CallEvent)) *session.Result {
 		mu.Lock()
 		made[text]++
 		mu.Unlock()

@@ -69,9 +69,9 @@ func TestIdentitiesOfAHubAreEnough(t *testing.T) {
 	}
 	large := strings.Repeat("0123456789abcdef", 5<<16)
 	b := &bench{}
-	b.tool(t, "large", func(_ context.Context, text string, events func(session.Event)) *session.Result {
+	b.tool(t, "large", func(_ context.Context, text string, events func(session.CallEvent)) *session.Result {
 		for range 100 {
-			events(session.Event{Output: []byte(text[:100_000])})
+			events(session.CallEvent{Output: []byte(text[:100_000])})
 		}
 		return &session.Result{Text: large, Answered: true}
 	})
@@ -79,7 +79,7 @@ func TestIdentitiesOfAHubAreEnough(t *testing.T) {
 	gateway := join("front", identity.Gateway)
 	s := caller(t, gateway, "main")
 	output := 0
-	r := s.Call(t.Context(), "large", args(large[:2<<20]), func(e session.Event) { output += len(e.Output) })
+	r := s.Call(t.Context(), "large", args(large[:2<<20]), func(e session.CallEvent) { output += len(e.Output) })
 	if r.Err != nil || r.Text != large || output != 100*100_000 {
 		t.Errorf("%d bytes, %d of output, %v", len(r.Text), output, r.Err)
 	}

@@ -17,13 +17,13 @@ import (
 func TestAGatewayThatLies(t *testing.T) {
 	address := startNATS(t)
 	b := &bench{}
-	b.tool(t, "much", func(_ context.Context, text string, events func(session.Event)) *session.Result {
+	b.tool(t, "much", func(_ context.Context, text string, events func(session.CallEvent)) *session.Result {
 		for range 3 * window {
-			events(session.Event{Output: []byte(text)})
+			events(session.CallEvent{Output: []byte(text)})
 		}
 		return &session.Result{}
 	})
-	b.tool(t, "echo", func(_ context.Context, text string, _ func(session.Event)) *session.Result {
+	b.tool(t, "echo", func(_ context.Context, text string, _ func(session.CallEvent)) *session.Result {
 		return &session.Result{Text: text, Answered: true}
 	})
 	b.work(t, joined(t, address, "one"), "one")

@@ -107,7 +107,7 @@ type result struct {
 	Answered   bool              `json:"answered,omitempty"`
 }
 
-// event is a [session.Event] without its output.
+// event is a [session.CallEvent] without its output.
 type event struct {
 	Output     bool            `json:"output,omitempty"`
 	Stderr     bool            `json:"stderr,omitempty"`
@@ -119,18 +119,18 @@ type event struct {
 	Message    string          `json:"message,omitempty"`
 }
 
-func wireEvent(e session.Event) (*event, []byte) {
+func wireEvent(e session.CallEvent) (*event, []byte) {
 	if e.Log != nil {
 		return &event{Log: true, Level: e.Log.Level, Message: e.Log.Message, Attributes: e.Log.Attributes}, nil
 	}
 	return &event{Output: e.Output != nil, Stderr: e.Stderr, Done: e.Done, Total: e.Total, Message: e.Message}, e.Output
 }
 
-func (e *event) host(body []byte) session.Event {
+func (e *event) host(body []byte) session.CallEvent {
 	if e.Log {
-		return session.Event{Log: &session.LogMessage{Level: e.Level, Message: e.Message, Attributes: e.Attributes}}
+		return session.CallEvent{Log: &session.LogMessage{Level: e.Level, Message: e.Message, Attributes: e.Attributes}}
 	}
-	h := session.Event{Stderr: e.Stderr, Done: e.Done, Total: e.Total, Message: e.Message}
+	h := session.CallEvent{Stderr: e.Stderr, Done: e.Done, Total: e.Total, Message: e.Message}
 	if e.Output {
 		h.Output = body
 	}

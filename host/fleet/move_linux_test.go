@@ -28,7 +28,7 @@ type machine struct {
 func newMachine(t *testing.T, address, name string) *machine {
 	t.Helper()
 	b := &bench{home: hosttest.TempDir(t)}
-	b.tool(t, "echo", func(_ context.Context, text string, _ func(session.Event)) *session.Result {
+	b.tool(t, "echo", func(_ context.Context, text string, _ func(session.CallEvent)) *session.Result {
 		return &session.Result{Text: name + " says " + text, Answered: true}
 	})
 	m := &machine{bench: b, name: name, workspace: filepath.Join(hosttest.TempDir(t), "ws"),
@@ -171,7 +171,7 @@ func TestADrainedWorkerGivesItsAgentsAway(t *testing.T) {
 	address := startNATS(t)
 	one, two, admin := newMachine(t, address, "one"), newMachine(t, address, "two"), joined(t, address, "admin")
 	began, end := make(chan struct{}), make(chan struct{})
-	one.tool(t, "wait", func(context.Context, string, func(session.Event)) *session.Result {
+	one.tool(t, "wait", func(context.Context, string, func(session.CallEvent)) *session.Result {
 		close(began)
 		<-end
 		return &session.Result{Text: "done", Answered: true}

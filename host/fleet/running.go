@@ -80,7 +80,7 @@ func (run *running) run(arguments []byte) (answer []byte) {
 	ended := make(chan struct{})
 	defer close(ended)
 	go run.attend(ended)
-	var events func(session.Event)
+	var events func(session.CallEvent)
 	if run.events {
 		events = run.event
 	}
@@ -139,7 +139,7 @@ func (run *running) heard(seen uint64) uint64 {
 
 // event sends an event, in pieces. It waits while the caller is too far behind, and so has its own call wait and no
 // other one.
-func (run *running) event(e session.Event) {
+func (run *running) event(e session.CallEvent) {
 	head, body := wireEvent(e)
 	for first := true; first || len(body) > 0; first = false {
 		piece := body[:min(len(body), maxChunk)]

@@ -74,10 +74,10 @@ func (s *Session) Changes(ctx context.Context) <-chan struct{} {
 	return changes
 }
 
-// Call calls a tool, as [session.Session.Call] does. It ends with the worker's answer, or by the end of ctx, or when the
-// worker can't be reached for a while; then the error says whether the call was not made, or that nobody knows.
+// Call calls a tool, as [session.Session.Call] does. It ends with the worker's answer, or by the end of ctx, or when
+// the worker can't be reached for a while; then the error says whether the call was not made, or that nobody knows.
 func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessage,
-	events func(session.Event)) *session.Result {
+	events func(session.CallEvent)) *session.Result {
 	began := time.Now()
 	c := newCall(s, tool, arguments, events)
 	result := c.run(ctx)

@@ -20,14 +20,14 @@ func TestASlowReaderSlowsItsOwnCallOnly(t *testing.T) {
 	const pieces = 100
 	var emitted atomic.Int64
 	b := &bench{}
-	b.tool(t, "much", func(_ context.Context, _ string, events func(session.Event)) *session.Result {
+	b.tool(t, "much", func(_ context.Context, _ string, events func(session.CallEvent)) *session.Result {
 		for i := range pieces {
-			events(session.Event{Output: []byte(strings.Repeat(string(rune('a'+i%26)), 300<<10))}) // two messages
+			events(session.CallEvent{Output: []byte(strings.Repeat(string(rune('a'+i%26)), 300<<10))}) // two messages
 			emitted.Add(1)
 		}
 		return &session.Result{Text: "all", Answered: true}
 	})
-	b.tool(t, "echo", func(_ context.Context, text string, _ func(session.Event)) *session.Result {
+	b.tool(t, "echo", func(_ context.Context, text string, _ func(session.CallEvent)) *session.Result {
 		return &session.Result{Text: text, Answered: true}
 	})
 	b.work(t, joined(t, address, "one"), "one")
@@ -37,7 +37,7 @@ func TestASlowReaderSlowsItsOwnCallOnly(t *testing.T) {
 	var got strings.Builder
 	results := make(chan *session.Result)
 	go func() {
-		results <- s.Call(context.Background(), "much", args(""), func(e session.Event) {
+		results <- s.Call(context.Background(), "much", args(""), func(e session.CallEvent) {
 			select {
 			case began <- struct{}{}:
 			default:
@@ -70,11 +70,11 @@ func TestASlowReaderSlowsItsOwnCallOnly(t *testing.T) {
 
 func TestEventsArriveAsTheyWere(t *testing.T) {
 	address := startNATS(t)
-	sent := []session.Event{{Output: []byte("out\xff")}, {Output: []byte("err"), Stderr: true}, {Output: []byte{}},
+	sent := []session.CallEvent{{Output: []byte("out\xff")}, {Output: []byte("err"), Stderr: true}, {Output: []byte{}},
 		{Done: 1, Total: 3, Message: "a third"},
 		{Log: &session.LogMessage{Level: 8, Message: "oh", Attributes: json.RawMessage(`{"a":"<"}`)}}}
 	b := &bench{}
-	b.tool(t, "tell", func(_ context.Context, _ string, events func(session.Event)) *session.Result {
+	b.tool(t, "tell", func(_ context.Context, _ string, events func(session.CallEvent)) *session.Result {
 		for _, e := range sent {
 			events(e)
 		}
@@ -82,8 +82,8 @@ func TestEventsArriveAsTheyWere(t *testing.T) {
 	})
 	b.work(t, joined(t, address, "one"), "one")
 	s := caller(t, joined(t, address, "gateway"), "main")
-	var got []session.Event
-	s.Call(t.Context(), "tell", args(""), func(e session.Event) { got = append(got, e) })
+	var got []session.CallEvent
+	s.Call(t.Context(), "tell", args(""), func(e session.CallEvent) { got = append(got, e) })
 	a, _ := json.Marshal(sent)
 	z, _ := json.Marshal(got)
 	if string(a) != string(z) {
@@ -95,7 +95,7 @@ func TestACallIsCancelled(t *testing.T) {
 	address := startNATS(t)
 	begun := make(chan struct{}, 100)
 	b := &bench{}
-	b.tool(t, "wait", func(ctx context.Context, _ string, _ func(session.Event)) *session.Result {
+	b.tool(t, "wait", func(ctx context.Context, _ string, _ func(session.CallEvent)) *session.Result {
 		begun <- struct{}{}
 		<-ctx.Done()
 		return &session.Result{Err: &session.Error{Code: "cancelled", Message: "the tool says so"}, Answered: true}
@@ -131,7 +131,7 @@ func TestALargeAnswerGoesThroughTheObjectStore(t *testing.T) {
 	address := startNATS(t)
 	b := &bench{}
 	large := strings.Repeat("0123456789abcdef", 5<<16)
-	b.tool(t, "large", func(context.Context, string, func(session.Event)) *session.Result {
+	b.tool(t, "large", func(context.Context, string, func(session.CallEvent)) *session.Result {
 		return &session.Result{Text: large, Answered: true}
 	})
 	b.work(t, joined(t, address, "one"), "one")
@@ -156,7 +156,7 @@ func TestALargeAnswerGoesThroughTheObjectStore(t *testing.T) {
 func TestNobodyServesAnAgent(t *testing.T) {
 	address := startNATS(t)
 	b := &bench{}
-	b.tool(t, "echo", func(_ context.Context, text string, _ func(session.Event)) *session.Result {
+	b.tool(t, "echo", func(_ context.Context, text string, _ func(session.CallEvent)) *session.Result {
 		return &session.Result{Text: text}
 	})
 	stop := b.work(t, joined(t, address, "one"), "one")

@@ -16,7 +16,7 @@ func TestACallMayBeMadeThatNoTenureOfTheWorkersHasBegun(t *testing.T) {
 	address := startNATS(t)
 	b := &bench{}
 	var runs atomic.Int64
-	b.tool(t, "note", func(context.Context, string, func(session.Event)) *session.Result {
+	b.tool(t, "note", func(context.Context, string, func(session.CallEvent)) *session.Result {
 		runs.Add(1)
 		return &session.Result{}
 	})
@@ -55,7 +55,7 @@ func TestAJournalThatWaitsCostsNoLease(t *testing.T) {
 	address := startNATS(t)
 	b := &bench{}
 	release := make(chan struct{})
-	b.tool(t, "wait", func(ctx context.Context, _ string, _ func(session.Event)) *session.Result {
+	b.tool(t, "wait", func(ctx context.Context, _ string, _ func(session.CallEvent)) *session.Result {
 		select {
 		case <-release:
 			return &session.Result{Text: "released"}

@@ -243,7 +243,7 @@ func readLimited(from io.Reader) []byte {
 }
 
 // parseResponse returns a hook's response from the exit status and output.
-func (o *commandResult) parseResponse(e Event) (hookResponse, error) {
+func (o *commandResult) parseResponse(e HookEvent) (hookResponse, error) {
 	code := o.exit.Code
 	switch {
 	case o.exit.Signal != nil:

@@ -9,35 +9,35 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// Event is the name of an event that hooks run for.
-type Event string
+// HookEvent is the name of an event that hooks run for.
+type HookEvent string
 
 // The supported events of Claude Code.
 const (
-	PreToolUse       Event = "PreToolUse"
-	PostToolUse      Event = "PostToolUse"
-	UserPromptSubmit Event = "UserPromptSubmit"
-	SessionStart     Event = "SessionStart"
-	SessionEnd       Event = "SessionEnd"
-	Stop             Event = "Stop"
-	SubagentStop     Event = "SubagentStop"
-	Notification     Event = "Notification"
+	PreToolUse       HookEvent = "PreToolUse"
+	PostToolUse      HookEvent = "PostToolUse"
+	UserPromptSubmit HookEvent = "UserPromptSubmit"
+	SessionStart     HookEvent = "SessionStart"
+	SessionEnd       HookEvent = "SessionEnd"
+	Stop             HookEvent = "Stop"
+	SubagentStop     HookEvent = "SubagentStop"
+	Notification     HookEvent = "Notification"
 )
 
 // Events for process hooks only: a request to a model, and its response.
 const (
-	beforeModel Event = "before_llm"
-	afterModel  Event = "after_llm"
+	beforeModel HookEvent = "before_llm"
+	afterModel  HookEvent = "after_llm"
 )
 
 // canRefuse reports whether hooks can refuse the event. If so, a failed hook refuses it.
-func (e Event) canRefuse() bool {
+func (e HookEvent) canRefuse() bool {
 	return e == PreToolUse || e == UserPromptSubmit || e == beforeModel || e == afterModel
 }
 
 // EventData describes an event other than a tool call. Fields that its event does not use are empty.
 type EventData struct {
-	Event     Event
+	Event     HookEvent
 	Prompt    string // UserPromptSubmit: text of the prompt
 	Source    string // SessionStart: startup or resume
 	Reason    string // SessionEnd: reason of the end
@@ -74,7 +74,7 @@ func sessionInfoOf(ctx context.Context, s *session.Session) sessionInfo {
 // hookRequest is an event with its data, as passed to one hook.
 type hookRequest struct {
 	sessionInfo
-	event        Event
+	event        HookEvent
 	call         session.HookCall
 	result       *session.Result
 	data         EventData

@@ -27,7 +27,7 @@ type hookRunner interface {
 type Hooks struct {
 	log        hclog.Logger
 	failOpen   bool // hooks without a response do not block the event
-	groups     map[Event][]*compiledGroup
+	groups     map[HookEvent][]*compiledGroup
 	processes  []*processHook // sorted by priority
 	unfinished unfinishedLines
 }
@@ -54,7 +54,7 @@ func NewHooks(o HookOptions, log hclog.Logger) (*Hooks, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
-	h := &Hooks{log: log, failOpen: o.OnError == "open", groups: map[Event][]*compiledGroup{}}
+	h := &Hooks{log: log, failOpen: o.OnError == "open", groups: map[HookEvent][]*compiledGroup{}}
 	for e, groups := range o.groupsByEvent() {
 		for i, g := range groups {
 			match, err := newNameMatcher(g.Matcher)
@@ -203,7 +203,7 @@ func (h *Hooks) AfterModel(ctx context.Context, s *session.Session, response jso
 
 // interceptModel passes a model message through the intercepting processes, and publishes the event to observing
 // processes.
-func (h *Hooks) interceptModel(ctx context.Context, w sessionInfo, e Event, message json.RawMessage) (json.RawMessage, EventVerdict) {
+func (h *Hooks) interceptModel(ctx context.Context, w sessionInfo, e HookEvent, message json.RawMessage) (json.RawMessage, EventVerdict) {
 	q := hookRequest{event: e, sessionInfo: w, modelMessage: message}
 	v := h.runInterceptors(ctx, string(e), &q)
 	v.Args = nil

@@ -360,7 +360,7 @@ func TestPromptAndSessionHooks(t *testing.T) {
 		"the turn":      {"UserPromptSubmit", `echo '{"continue":false,"stopReason":"enough"}'`, EventData{}, EventVerdict{HookVerdict: session.HookVerdict{Deny: "enough"}, Stop: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.occasion.Event = Event(c.event)
+			c.occasion.Event = HookEvent(c.event)
 			v := on(fmt.Sprintf(`{%q: [{"hooks": [{"type": "command", "command": %s}]}]}`, c.event, encodeJSON(c.command)), c.occasion)
 			if v.Deny != c.want.Deny || v.Context != c.want.Context || v.Stop != c.want.Stop {
 				t.Errorf("got %+v, want %+v", v, c.want)

@@ -71,8 +71,8 @@ type HookGrants struct {
 	Env       map[string]string `json:"env,omitempty"`
 }
 
-func (o *HookOptions) groupsByEvent() map[Event][]CommandHookGroup {
-	return map[Event][]CommandHookGroup{
+func (o *HookOptions) groupsByEvent() map[HookEvent][]CommandHookGroup {
+	return map[HookEvent][]CommandHookGroup{
 		PreToolUse: o.PreToolUse, PostToolUse: o.PostToolUse, UserPromptSubmit: o.UserPromptSubmit,
 		SessionStart: o.SessionStart, SessionEnd: o.SessionEnd, Stop: o.Stop, SubagentStop: o.SubagentStop,
 		Notification: o.Notification,

@@ -23,7 +23,7 @@ type commandOutput struct {
 	Decision       string `json:"decision"`
 	Reason         string `json:"reason"`
 	Specific       struct {
-		Event    Event          `json:"hookEventName"`
+		Event    HookEvent      `json:"hookEventName"`
 		Decision string         `json:"permissionDecision"`
 		Reason   string         `json:"permissionDecisionReason"`
 		Input    jsontext.Value `json:"updatedInput"`
@@ -32,7 +32,7 @@ type commandOutput struct {
 }
 
 // parseCommandOutput parses the standard output of a command hook that exited with 0.
-func parseCommandOutput(e Event, stdout []byte) (hookResponse, error) {
+func parseCommandOutput(e HookEvent, stdout []byte) (hookResponse, error) {
 	text := bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(stdout), []byte("\xef\xbb\xbf"))) // trim a byte order mark
 	if len(text) == 0 {
 		return hookResponse{}, nil
@@ -70,7 +70,7 @@ func parseCommandOutput(e Event, stdout []byte) (hookResponse, error) {
 // parsePlainText parses output that is not a JSON object. For SessionStart and UserPromptSubmit, the text is context.
 // For events that can't be refused, it is ignored, since formatters print text. Elsewhere, and around JSON, it is an
 // error, because it may hide a refusal.
-func parsePlainText(e Event, text []byte) (hookResponse, error) {
+func parsePlainText(e HookEvent, text []byte) (hookResponse, error) {
 	switch {
 	case e != SessionStart && !e.canRefuse():
 		return hookResponse{}, nil

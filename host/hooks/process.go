@@ -20,7 +20,7 @@ import (
 var interceptPoints = []string{"before_tool", "after_tool", "approve_tool", "before_llm", "after_llm"}
 
 // eventKinds maps events to the names that observing processes get. They are the names of upstream PicoClaw.
-var eventKinds = map[Event]string{
+var eventKinds = map[HookEvent]string{
 	UserPromptSubmit: "agent.turn.start", Stop: "agent.turn.end", SubagentStop: "agent.subturn.end",
 	SessionStart: "agent.session.start", SessionEnd: "agent.session.end",
 	Notification: "agent.notification",

@@ -39,28 +39,28 @@ const (
 var (
 	fileArg    = argMapping{ours: "path", theirs: "file_path", conversion: absolutePath}
 	dirArg     = argMapping{ours: "path", theirs: "path", conversion: absolutePath}
-	patternArg = sameValue("pattern", "pattern")
-	oldTextArg = sameValue("old_text", "old_string")
-	newTextArg = sameValue("new_text", "new_string")
+	patternArg = sameValueMapping("pattern", "pattern")
+	oldTextArg = sameValueMapping("old_text", "old_string")
+	newTextArg = sameValueMapping("new_text", "new_string")
 	countArg   = argMapping{ours: "count", theirs: "replace_all", conversion: zeroCountToAll}
 
-	readArgs = []argMapping{fileArg, sameValue("start_line", "offset"), {ours: "end_line", theirs: "limit", conversion: endLineToCount},
-		sameValue("offset", "byte_offset"), sameValue("length", "byte_length")}
-	writeArgs   = []argMapping{fileArg, sameValue("content", "content")}
-	insertArgs  = []argMapping{fileArg, sameValue("content", "new_string")}
+	readArgs = []argMapping{fileArg, sameValueMapping("start_line", "offset"), {ours: "end_line", theirs: "limit", conversion: endLineToCount},
+		sameValueMapping("offset", "byte_offset"), sameValueMapping("length", "byte_length")}
+	writeArgs   = []argMapping{fileArg, sameValueMapping("content", "content")}
+	insertArgs  = []argMapping{fileArg, sameValueMapping("content", "new_string")}
 	replaceArgs = []argMapping{fileArg, oldTextArg, newTextArg,
 		{ours: "edits", theirs: "edits", conversion: editList, elements: []argMapping{fileArg, oldTextArg, newTextArg}}}
 	editArgs = []argMapping{fileArg, countArg,
 		{ours: "edits", theirs: "edits", conversion: editList, elements: []argMapping{fileArg, countArg}}}
 )
 
-// sameValue returns the mapping of an argument whose values are equal in both forms.
-func sameValue(ours, theirs string) argMapping { return argMapping{ours: ours, theirs: theirs} }
+// sameValueMapping returns the mapping of an argument whose values are equal in both forms.
+func sameValueMapping(ours, theirs string) argMapping { return argMapping{ours: ours, theirs: theirs} }
 
 // toolMappings are the tools with a counterpart in Claude Code.
 var toolMappings = []toolMapping{
-	{"shell.exec", "Bash", []argMapping{sameValue("command", "command"), {ours: "timeout", theirs: "timeout", conversion: secondsToMillis},
-		sameValue("background", "run_in_background")}},
+	{"shell.exec", "Bash", []argMapping{sameValueMapping("command", "command"), {ours: "timeout", theirs: "timeout", conversion: secondsToMillis},
+		sameValueMapping("background", "run_in_background")}},
 	{"filesystem.read_file", "Read", readArgs},
 	{"filesystem.read", "Read", readArgs},
 	{"filesystem.write_file", "Write", writeArgs},
@@ -74,10 +74,10 @@ var toolMappings = []toolMapping{
 	{"filesystem.edit", "MultiEdit", editArgs},
 	{"filesystem.list_dir", "LS", []argMapping{dirArg}},
 	{"filesystem.ls", "LS", []argMapping{dirArg}},
-	{"grep.grep", "Grep", []argMapping{patternArg, dirArg, sameValue("include", "glob"), sameValue("type", "type"),
-		{ours: "output", theirs: "output_mode", conversion: outputMode}, sameValue("context", "-C"),
-		{ours: "case_sensitive", theirs: "-i", conversion: negatedBool}, sameValue("max_results", "head_limit"),
-		sameValue("multiline", "multiline")}},
+	{"grep.grep", "Grep", []argMapping{patternArg, dirArg, sameValueMapping("include", "glob"), sameValueMapping("type", "type"),
+		{ours: "output", theirs: "output_mode", conversion: outputMode}, sameValueMapping("context", "-C"),
+		{ours: "case_sensitive", theirs: "-i", conversion: negatedBool}, sameValueMapping("max_results", "head_limit"),
+		sameValueMapping("multiline", "multiline")}},
 	{"grep.find", "Glob", []argMapping{patternArg, dirArg}},
 }
 

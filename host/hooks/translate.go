@@ -99,7 +99,7 @@ func (f *toolAlias) fromClaudeInput(updated json.RawMessage, shown jsonObject, r
 func argsFromClaude(fields []argMapping, input, shown, args jsonObject) (jsonObject, error) {
 	out := jsonObject{}
 	for name, value := range input {
-		f := sameValue(name, name)
+		f := sameValueMapping(name, name)
 		if i := slices.IndexFunc(fields, func(f argMapping) bool { return f.theirs == name }); i >= 0 {
 			f = fields[i]
 		}

@@ -124,7 +124,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, e := range []Event{PreToolUse, PostToolUse, UserPromptSubmit, Stop} {
+		for _, e := range []HookEvent{PreToolUse, PostToolUse, UserPromptSubmit, Stop} {
 			a, err := parseCommandOutput(e, data)
 			if err != nil && (a.decision != none || a.args != nil) {
 				t.Errorf("%s: an error and an answer: %+v", e, a)

@@ -66,7 +66,7 @@ func (s *Inventory) describeServer(id string, pin *store.InstalledPlugin) Server
 		out.State, out.Why = BrokenState, err.Error()
 		return out
 	}
-	text, err := s.Store.ReadFile(id, pin, mcpservers.DefinitionFile)
+	text, err := s.Store.ReadVerifiedFile(id, pin, mcpservers.DefinitionFile)
 	if err != nil {
 		return fail(err)
 	}
@@ -152,7 +152,7 @@ func (s *Inventory) observedTools(id string) []byte {
 
 // ApprovedSpec returns the settings a server was added with.
 func (s *Inventory) ApprovedSpec(name string, pin *store.InstalledPlugin) (mcpservers.ServerSpec, error) {
-	text, err := s.Store.ReadFile(name, pin, mcpservers.DefinitionFile)
+	text, err := s.Store.ReadVerifiedFile(name, pin, mcpservers.DefinitionFile)
 	if err != nil {
 		return mcpservers.ServerSpec{}, err
 	}

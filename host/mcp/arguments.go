@@ -26,7 +26,7 @@ func (s *argumentStore) storeArguments(message []byte) (key string, rest []byte)
 	if len(message) <= smallMessage {
 		return "", message
 	}
-	arguments, rest := cutArguments(message)
+	arguments, rest := cutOutArguments(message)
 	if arguments == nil {
 		return "", message
 	}
@@ -54,9 +54,9 @@ func (s *argumentStore) restoreArguments(next mcp.MethodHandler) mcp.MethodHandl
 	}
 }
 
-// cutArguments returns the arguments of a tool call, which share the message's memory, and a copy of the message with
-// {} in their place. It returns nil for a message that the SDK might parse differently.
-func cutArguments(message []byte) (arguments json.RawMessage, rest []byte) {
+// cutOutArguments returns the arguments of a tool call, which share the message's memory, and a copy of the message
+// with {} in their place. It returns nil for a message that the SDK might parse differently.
+func cutOutArguments(message []byte) (arguments json.RawMessage, rest []byte) {
 	var call struct {
 		Method string `json:"method"`
 		Params struct {

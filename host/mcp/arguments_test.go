@@ -31,7 +31,7 @@ func TestCutArguments(t *testing.T) {
 		`{"params":{"arguments":{"a":1},"method":"tools/call"}`:                   {},
 		`[{"params":{"arguments":{"a":1}},"method":"tools/call"}]`:                {},
 	} {
-		arguments, rest := cutArguments([]byte(message))
+		arguments, rest := cutOutArguments([]byte(message))
 		if string(arguments) != want[0] || string(rest) != want[1] {
 			t.Errorf("%s: %s, %s", message, arguments, rest)
 		}
@@ -48,7 +48,7 @@ func (taking) Tools() []session.Tool {
 	return []session.Tool{{Name: "test.take", Plugin: "test", Spec: &pluginpb.Spec{Name: "take", Doc: "Takes."}}}
 }
 
-func (t taking) Call(_ context.Context, _ string, arguments json.RawMessage, _ func(session.Event)) *session.Result {
+func (t taking) Call(_ context.Context, _ string, arguments json.RawMessage, _ func(session.CallEvent)) *session.Result {
 	t.got <- arguments
 	return &session.Result{Text: "taken"}
 }

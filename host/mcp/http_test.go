@@ -24,7 +24,7 @@ func (nothing) Tools() []session.Tool  { return nil }
 func (nothing) SpawnSession(session.Origin, policy.Narrowing) (*session.Session, error) {
 	return nil, nil
 }
-func (nothing) Call(context.Context, string, json.RawMessage, func(session.Event)) *session.Result {
+func (nothing) Call(context.Context, string, json.RawMessage, func(session.CallEvent)) *session.Result {
 	return &session.Result{}
 }
 

@@ -112,18 +112,18 @@ func narrowToRoots(s localSession, listed []*mcp.Root) (toolProvider, error) {
 	if err != nil || len(allowed.Paths) > 0 { // the operator's paths may be the reason for a refusal
 		return narrower, err
 	}
-	return rootedSession{narrower}, nil
+	return rootNarrowedSession{narrower}, nil
 }
 
-// rootedSession is a session whose paths only the client's roots restrict, in addition to the agent's policy.
-type rootedSession struct{ toolProvider }
+// rootNarrowedSession is a session whose paths only the client's roots restrict, in addition to the agent's policy.
+type rootNarrowedSession struct{ toolProvider }
 
 // ruleConstraint is the guard's rule that refuses paths outside the allowed directories.
 const ruleConstraint = "constraint.paths"
 
 // Call makes a call. It adds an explanation to a refusal of a path outside the client's roots.
-func (r rootedSession) Call(
-	ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event),
+func (r rootNarrowedSession) Call(
+	ctx context.Context, tool string, arguments json.RawMessage, events func(session.CallEvent),
 ) *session.Result {
 	result := r.toolProvider.Call(ctx, tool, arguments, events)
 	if e := result.Err; e != nil && e.Rule == ruleConstraint {

@@ -62,7 +62,7 @@ type suspendedCall struct {
 	missing   []string // capabilities of the client that a question of the call needed
 
 	mu     sync.Mutex
-	events func(session.Event) // those of the request in progress; nil between rounds
+	events func(session.CallEvent) // those of the request in progress; nil between rounds
 }
 
 // answeredApproval is the answer to an approval question of an earlier process. The call starts again in this process,
@@ -154,7 +154,7 @@ func (c *suspendedCall) askClient(ctx context.Context, requests mcp.InputRequest
 }
 
 // forwardEvent forwards an event of the call to the request in progress, if any.
-func (c *suspendedCall) forwardEvent(e session.Event) {
+func (c *suspendedCall) forwardEvent(e session.CallEvent) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.events != nil {
@@ -163,7 +163,7 @@ func (c *suspendedCall) forwardEvent(e session.Event) {
 }
 
 // setEvents sets the receiver of the call's events; nil drops events.
-func (c *suspendedCall) setEvents(events func(session.Event)) {
+func (c *suspendedCall) setEvents(events func(session.CallEvent)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.events = events
@@ -279,7 +279,7 @@ func (r *questionRounds) startCall(ctx, life context.Context, c *suspendedCall, 
 	callCtx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the call outlives its first request
 	c.cancel = cancel
 	stop := context.AfterFunc(life, cancel)
-	callCtx = withRequestOrigin(withClientQuestions(callCtx, req, c.askClient, &c.missing), req)
+	callCtx = withRequestInfo(withClientQuestions(callCtx, req, c.askClient, &c.missing), req)
 	go func() {
 		c.result <- s.Call(callCtx, t.Name, arguments, c.forwardEvent)
 		stop()

@@ -130,7 +130,7 @@ func (s *roundsSession) Tools() []session.Tool {
 	return []session.Tool{{Name: "test.rounds", Plugin: "test", Spec: &pluginpb.Spec{Name: "rounds"}}}
 }
 
-func (s *roundsSession) Call(ctx context.Context, _ string, _ json.RawMessage, _ func(session.Event)) *session.Result {
+func (s *roundsSession) Call(ctx context.Context, _ string, _ json.RawMessage, _ func(session.CallEvent)) *session.Result {
 	defer close(s.ended)
 	if ask := session.ApprovalAskerOf(ctx); ask == nil || !ask(ctx, session.ApprovalQuestion{Tool: "test.rounds", Decision: guard.Decision{Reason: "r", Rule: "r"}}) {
 		return &session.Result{Text: "refused"}

@@ -46,8 +46,8 @@ func newSearchTool() *mcp.Tool {
 	}
 }
 
-// foundTool is a tool in a search result.
-type foundTool struct {
+// toolSearchResult is a tool in a search result.
+type toolSearchResult struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"inputSchema"`
@@ -67,7 +67,7 @@ func (ts *toolset) searchTools(_ context.Context, req *mcp.CallToolRequest) (*mc
 			Hint: fmt.Sprintf("give query, a text, and if you like limit, a whole number from 1 to %d", maxSearchLimit)},
 		}, false), nil
 	}
-	found := []foundTool{}
+	found := []toolSearchResult{}
 	var names []string
 	for _, t := range ts.rankTools(query, limit) {
 		p, schemaErr := t.schemas()
@@ -75,7 +75,7 @@ func (ts *toolset) searchTools(_ context.Context, req *mcp.CallToolRequest) (*mc
 			continue // tools without a valid schema are not listed either
 		}
 		name := clientToolName(t.tool)
-		found = append(found, foundTool{name, t.tool.Spec.Doc, p.input})
+		found = append(found, toolSearchResult{name, t.tool.Spec.Doc, p.input})
 		names = append(names, name)
 	}
 	if len(found) == 0 {

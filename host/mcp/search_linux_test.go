@@ -33,7 +33,7 @@ func (s *stocked) set(tools []session.Tool) {
 	s.tools = tools
 }
 
-func (*stocked) Call(_ context.Context, tool string, _ json.RawMessage, _ func(session.Event)) *session.Result {
+func (*stocked) Call(_ context.Context, tool string, _ json.RawMessage, _ func(session.CallEvent)) *session.Result {
 	return &session.Result{Text: "called " + tool}
 }
 

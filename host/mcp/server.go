@@ -30,7 +30,7 @@ import (
 // toolProvider lists and calls tools, as *session.Session does.
 type toolProvider interface {
 	Tools() []session.Tool
-	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event)) *session.Result
+	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.CallEvent)) *session.Result
 }
 
 // localSession is a session whose workspace is on this machine, where the client's roots are.

@@ -251,7 +251,7 @@ func (s *switching) Tools() []session.Tool {
 	return tools
 }
 
-func (s *switching) Call(ctx context.Context, _ string, _ json.RawMessage, _ func(session.Event)) *session.Result {
+func (s *switching) Call(ctx context.Context, _ string, _ json.RawMessage, _ func(session.CallEvent)) *session.Result {
 	close(s.began)
 	<-ctx.Done()
 	close(s.ended)

@@ -20,24 +20,24 @@ func (telling) Tools() []session.Tool {
 	return []session.Tool{{Name: "test.tell", Plugin: "test", Spec: &pluginpb.Spec{Name: "tell", Doc: "Tells."}}}
 }
 
-func (telling) Call(ctx context.Context, _ string, arguments json.RawMessage, events func(session.Event)) *session.Result {
+func (telling) Call(ctx context.Context, _ string, arguments json.RawMessage, events func(session.CallEvent)) *session.Result {
 	var args struct{ Kind string }
 	if err := json.Unmarshal(arguments, &args); err != nil {
 		return &session.Result{Err: &session.Error{Code: "invalid_argument", Message: err.Error()}}
 	}
 	if events != nil && args.Kind == "pieces" {
 		for _, piece := range []string{"a\xc3", "\xa9b\xff", "\xe2\x82"} {
-			events(session.Event{Output: []byte(piece)})
+			events(session.CallEvent{Output: []byte(piece)})
 		}
 	} else if events != nil {
-		events(session.Event{Done: 1, Total: 2, Message: "half"})
+		events(session.CallEvent{Done: 1, Total: 2, Message: "half"})
 	}
 	switch args.Kind {
 	case "reads_output":
 		return &session.Result{Text: fmt.Sprint(session.ReadsOutputEvents(ctx))}
 	case "log":
-		events(session.Event{Log: &session.LogMessage{Message: "plain"}})
-		events(session.Event{Log: &session.LogMessage{Level: slog.LevelWarn, Message: "with more",
+		events(session.CallEvent{Log: &session.LogMessage{Message: "plain"}})
+		events(session.CallEvent{Log: &session.LogMessage{Level: slog.LevelWarn, Message: "with more",
 			Attributes: json.RawMessage(`{"n":1}`)}})
 	case "ask":
 		show := session.ElicitorOf(ctx)

@@ -144,11 +144,11 @@ func (ts *toolset) callWithEvents(ctx context.Context, s toolProvider, t session
 	if req.Params.GetProgressToken() == nil {
 		ctx = session.WithoutOutputEvents(ctx)
 	}
-	return s.Call(withRequestOrigin(ctx, req), t.Name, arguments, events)
+	return s.Call(withRequestInfo(ctx, req), t.Name, arguments, events)
 }
 
-// withRequestOrigin adds the description and the trace context of a request to a context.
-func withRequestOrigin(ctx context.Context, req *mcp.CallToolRequest) context.Context {
+// withRequestInfo adds the description and the trace context of a request to a context.
+func withRequestInfo(ctx context.Context, req *mcp.CallToolRequest) context.Context {
 	r := session.RequestInfo{Method: methodOfCall(req.Params.Name), Tool: req.Params.Name, Session: req.Session.ID(), Version: callVersion(req),
 		Transport: "pipe"}
 	if req.Extra != nil && req.Extra.Header != nil {
@@ -162,10 +162,10 @@ func withRequestOrigin(ctx context.Context, req *mcp.CallToolRequest) context.Co
 
 // newEventForwarder returns a function that forwards a call's events to the client: log messages, which the SDK filters
 // by level, and progress and output if the client asked for progress. The caller calls end after the call.
-func (ts *toolset) newEventForwarder(ctx context.Context, t session.Tool, req *mcp.CallToolRequest) (events func(session.Event), end func()) {
+func (ts *toolset) newEventForwarder(ctx context.Context, t session.Tool, req *mcp.CallToolRequest) (events func(session.CallEvent), end func()) {
 	token := req.Params.GetProgressToken()
 	bytes := 0.0
-	return session.SplitAtCharacters(func(e session.Event) {
+	return session.SplitAtCharacters(func(e session.CallEvent) {
 		if e.Changed != "" {
 			ts.notifyResourceChanged(ctx, t, e.Changed)
 			return

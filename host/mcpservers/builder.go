@@ -148,7 +148,7 @@ func (m *PackageBuilder) writeFiles(dir string, manifest *pluginpb.Manifest, d *
 	if err != nil {
 		return err
 	}
-	data, err := store.HashData(dir)
+	data, err := store.HashDataDir(dir)
 	if err != nil {
 		return err
 	}

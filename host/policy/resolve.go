@@ -76,7 +76,7 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspaceProvider) 
 		return nil, fmt.Errorf("agent %q: network: only a sandbox keeps processes to the hosts that are named; set "+
 			"isolation.enabled to true, or remove the network settings", agent.ID)
 	}
-	if p.network != nil && slices.Contains(p.network.From, "git") && !cfg.Protect().Enabled {
+	if p.network != nil && slices.Contains(p.network.From, "git") && !cfg.FileProtection().Enabled {
 		return nil, fmt.Errorf("agent %q: network.from: git takes hosts from .git/config in the workspace, which commands may "+
 			"change while workspace.protect.enabled is false; name the hosts in network.allow", agent.ID)
 	}
@@ -103,7 +103,7 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspaceProvider) 
 	if name := filepath.Clean(agent.Workspace); name != workspace {
 		p.guard.WorkspaceName = name
 	}
-	if protected := cfg.Protect(); protected.Enabled {
+	if protected := cfg.FileProtection(); protected.Enabled {
 		deny := protected.Deny
 		if p.network != nil && slices.Contains(p.network.From, "git") { // agents could add remotes
 			deny = append(slices.Clone(deny), protect.GitDir+"/config")

@@ -161,7 +161,7 @@ type approvalResult struct {
 const waitProgressInterval = 5 * time.Second
 
 // requestApprovalWithProgress calls requestApproval and sends a progress event every waitProgressInterval.
-func (s *Session) requestApprovalWithProgress(ctx context.Context, q ApprovalQuestion, events func(Event)) approvalResult {
+func (s *Session) requestApprovalWithProgress(ctx context.Context, q ApprovalQuestion, events func(CallEvent)) approvalResult {
 	if ApprovalAskerOf(ctx) != nil || events == nil || q.Decision.Verdict != guard.Ask || !s.canWaitForApproval() {
 		return s.requestApproval(ctx, q)
 	}
@@ -171,7 +171,7 @@ func (s *Session) requestApprovalWithProgress(ctx context.Context, q ApprovalQue
 	defer tick.Stop()
 	for {
 		// Progress values must increase, and the tool's own must be higher than these.
-		events(Event{Done: time.Since(began).Seconds() / 1e6, Message: "waiting for approval: `picoclaw approvals`"})
+		events(CallEvent{Done: time.Since(began).Seconds() / 1e6, Message: "waiting for approval: `picoclaw approvals`"})
 		select {
 		case c := <-done:
 			return c

@@ -45,7 +45,7 @@ func TestACallerIsToldThatItsCallWaits(t *testing.T) {
 	later := told{make(chan string)}
 	s := openAsking(t, later)
 	first := true
-	r := s.Call(t.Context(), "exec", json.RawMessage(`{"command": "touch made a"}`), func(e session.Event) {
+	r := s.Call(t.Context(), "exec", json.RawMessage(`{"command": "touch made a"}`), func(e session.CallEvent) {
 		if first {
 			first = false
 			later.messages <- e.Message

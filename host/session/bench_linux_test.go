@@ -123,7 +123,7 @@ func BenchmarkStart(b *testing.B) {
 					}
 				}
 				h, s = openBench(b, hosttest.TempDir(b), "{}", isolated, nil)
-				return h.Prepare()
+				return h.PrepareForCalls()
 			},
 			Run: func() error { return callTool(s, "list_dir", `{}`)() }}
 	}

@@ -76,7 +76,7 @@ func compareSearches(b *testing.B, s *session.Session, dir string) {
 		for b.Loop() {
 			began := time.Now()
 			var once sync.Once
-			r := s.Call(context.Background(), "grep", json.RawMessage(`{"pattern":"`+needle+`"}`), func(session.Event) {
+			r := s.Call(context.Background(), "grep", json.RawMessage(`{"pattern":"`+needle+`"}`), func(session.CallEvent) {
 				once.Do(func() { first = append(first, time.Since(began)) })
 			})
 			whole = append(whole, time.Since(began))

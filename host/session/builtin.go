@@ -27,7 +27,7 @@ type BuiltinTool struct {
 	Spec *pluginpb.Spec
 	// Call runs the tool for a session. The arguments fit the schema and passed the guard. It must return soon after
 	// ctx is done; nothing else limits its time.
-	Call func(ctx context.Context, s *Session, arguments json.RawMessage, events func(Event)) *Result
+	Call func(ctx context.Context, s *Session, arguments json.RawMessage, events func(CallEvent)) *Result
 }
 
 // NewBuiltinTool returns a tool whose schema is inferred from the struct In, as for a plugin's tool; see
@@ -38,7 +38,7 @@ func NewBuiltinTool[In any](name, doc string, call func(ctx context.Context, s *
 	if err != nil {
 		return BuiltinTool{}, fmt.Errorf("tool %s: %w", name, err)
 	}
-	run := func(ctx context.Context, s *Session, arguments json.RawMessage, _ func(Event)) *Result {
+	run := func(ctx context.Context, s *Session, arguments json.RawMessage, _ func(CallEvent)) *Result {
 		var in In
 		if err := json.Unmarshal(arguments, &in); err != nil {
 			return &Result{Err: &Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error()}}

@@ -64,9 +64,9 @@ func TestUndoIDNeedsUndoStore(t *testing.T) {
 }
 
 // told are the events that pieces of output become.
-func told(pieces ...Event) []Event {
-	var all []Event
-	whole, end := SplitAtCharacters(func(e Event) { all = append(all, e) })
+func told(pieces ...CallEvent) []CallEvent {
+	var all []CallEvent
+	whole, end := SplitAtCharacters(func(e CallEvent) { all = append(all, e) })
 	for _, piece := range pieces {
 		whole(piece)
 	}
@@ -75,20 +75,20 @@ func told(pieces ...Event) []Event {
 }
 
 func TestOutputComesInWholeCharacters(t *testing.T) {
-	out := func(text string) Event { return Event{Output: []byte(text)} }
-	err := func(text string) Event { return Event{Output: []byte(text), Stderr: true} }
-	half := Event{Done: 1, Total: 2, Message: "half"}
-	for name, test := range map[string]struct{ pieces, want []Event }{
-		"whole":            {[]Event{out("aé"), out("")}, []Event{out("aé")}},
-		"cut in two":       {[]Event{out("a\xc3"), out("\xa9b")}, []Event{out("a"), out("éb")}},
-		"cut in four":      {[]Event{out("\xf0"), out("\x9f"), out("\x98"), out("\x80.")}, []Event{out("😀.")}},
-		"progress between": {[]Event{out("\xc3"), half, out("\xa9")}, []Event{half, out("é")}},
-		"two streams": {[]Event{out("\xc3"), err("\xe2\x82"), out("\xa9"), err("\xac")},
-			[]Event{out("é"), err("€")}},
-		"never whole":            {[]Event{out("a\xe2\x82")}, []Event{out("a"), out("\uFFFD")}},
-		"broken off":             {[]Event{out("\xe2\x82"), out("a")}, []Event{out("\uFFFDa")}},
-		"no character":           {[]Event{out("a\xffb"), out("\x80")}, []Event{out("a\uFFFDb"), out("\uFFFD")}},
-		"the end of each stream": {[]Event{out("\xc3"), err("\xc3")}, []Event{out("\uFFFD"), err("\uFFFD")}},
+	out := func(text string) CallEvent { return CallEvent{Output: []byte(text)} }
+	err := func(text string) CallEvent { return CallEvent{Output: []byte(text), Stderr: true} }
+	half := CallEvent{Done: 1, Total: 2, Message: "half"}
+	for name, test := range map[string]struct{ pieces, want []CallEvent }{
+		"whole":            {[]CallEvent{out("aé"), out("")}, []CallEvent{out("aé")}},
+		"cut in two":       {[]CallEvent{out("a\xc3"), out("\xa9b")}, []CallEvent{out("a"), out("éb")}},
+		"cut in four":      {[]CallEvent{out("\xf0"), out("\x9f"), out("\x98"), out("\x80.")}, []CallEvent{out("😀.")}},
+		"progress between": {[]CallEvent{out("\xc3"), half, out("\xa9")}, []CallEvent{half, out("é")}},
+		"two streams": {[]CallEvent{out("\xc3"), err("\xe2\x82"), out("\xa9"), err("\xac")},
+			[]CallEvent{out("é"), err("€")}},
+		"never whole":            {[]CallEvent{out("a\xe2\x82")}, []CallEvent{out("a"), out("\uFFFD")}},
+		"broken off":             {[]CallEvent{out("\xe2\x82"), out("a")}, []CallEvent{out("\uFFFDa")}},
+		"no character":           {[]CallEvent{out("a\xffb"), out("\x80")}, []CallEvent{out("a\uFFFDb"), out("\uFFFD")}},
+		"the end of each stream": {[]CallEvent{out("\xc3"), err("\xc3")}, []CallEvent{out("\uFFFD"), err("\uFFFD")}},
 	} {
 		if diff := cmp.Diff(test.want, told(test.pieces...)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -104,10 +104,10 @@ func FuzzInCharacters(f *testing.F) {
 	f.Add([]byte("aé😀"), uint8(1))
 	f.Add([]byte("\xff\xf0\x9f"), uint8(2))
 	f.Fuzz(func(t *testing.T, data []byte, size uint8) {
-		var pieces []Event
+		var pieces []CallEvent
 		for rest := data; len(rest) > 0; {
 			n := min(len(rest), int(size)+1)
-			pieces, rest = append(pieces, Event{Output: rest[:n]}), rest[n:]
+			pieces, rest = append(pieces, CallEvent{Output: rest[:n]}), rest[n:]
 		}
 		var all []byte
 		for _, e := range told(pieces...) {

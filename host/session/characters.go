@@ -9,7 +9,7 @@ import (
 
 // SplitAtCharacters wraps events so that pieces of output end at character boundaries. Invalid UTF-8 becomes U+FFFD.
 // The caller calls end after the call, which flushes a partial character. It returns a nil function for nil events.
-func SplitAtCharacters(events func(Event)) (whole func(Event), end func()) {
+func SplitAtCharacters(events func(CallEvent)) (whole func(CallEvent), end func()) {
 	if events == nil {
 		return nil, func() {}
 	}
@@ -20,13 +20,13 @@ func SplitAtCharacters(events func(Event)) (whole func(Event), end func()) {
 // partialCharacterBuffer forwards a call's output at character boundaries. It keeps an incomplete UTF-8 character of
 // each stream until the next piece of output completes it.
 type partialCharacterBuffer struct {
-	events func(Event)
+	events func(CallEvent)
 
 	mu             sync.Mutex // held while events are forwarded, to keep their order
 	output, stderr []byte
 }
 
-func (c *partialCharacterBuffer) forwardEvent(e Event) {
+func (c *partialCharacterBuffer) forwardEvent(e CallEvent) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e.Output == nil {
@@ -56,7 +56,7 @@ func (c *partialCharacterBuffer) flushPartial() {
 
 func (c *partialCharacterBuffer) emitOutput(data []byte, stderr bool) {
 	if len(data) > 0 {
-		c.events(Event{Output: bytes.ToValidUTF8(data, []byte("\uFFFD")), Stderr: stderr})
+		c.events(CallEvent{Output: bytes.ToValidUTF8(data, []byte("\uFFFD")), Stderr: stderr})
 	}
 }
 

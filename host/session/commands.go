@@ -17,7 +17,7 @@ import (
 func (s *Session) configureCommandSandbox(settings *exec.Settings, workspace, userEnv string) {
 	open := s.kernelPaths(true).LimitWorkspaceAccess(workspace)
 	settings.Confine = s.policy.GuardPolicy().Restrict
-	settings.Unwalled = s.isGuardOnlyLayer()
+	settings.Unwalled = s.guardIsOnlyLayer()
 	settings.ReadOnly, settings.ReadWrite = existingPaths(open.ReadOnly), existingPaths(open.ReadWrite)
 	settings.ReadWrite = append(settings.ReadWrite, isolation.UserEnvDir(s.policy.HomePath(), userEnv))
 	in := s.policy.IsolationOptions()
@@ -83,9 +83,9 @@ func (s *Session) kernelConfinesCommands() bool {
 	return s.policy.IsolationOptions().Enabled || s.policy.GuardPolicy().Restrict && isolation.SupportsConfine()
 }
 
-// isGuardOnlyLayer reports whether the guard is the only layer that restricts commands: neither a sandbox nor Landlock
+// guardIsOnlyLayer reports whether the guard is the only layer that restricts commands: neither a sandbox nor Landlock
 // is available.
-func (s *Session) isGuardOnlyLayer() bool {
+func (s *Session) guardIsOnlyLayer() bool {
 	return s.policy.GuardPolicy().Restrict && !s.kernelConfinesCommands()
 }
 
@@ -94,7 +94,7 @@ func (s *Session) isGuardOnlyLayer() bool {
 func (s *Session) guardPolicy() guard.Policy {
 	p := s.policy.GuardPolicy()
 	p.Kernel = s.kernelConfinesCommands()
-	if s.isGuardOnlyLayer() {
+	if s.guardIsOnlyLayer() {
 		p.Exec.Profile = guard.ProfileSeedStrict
 	}
 	p.Exec.Home = isolation.UserEnvDir(s.policy.HomePath(), s.commandHomeID())

@@ -73,7 +73,7 @@ func (s *Session) decideClaims(p *catalog.Plugin, args *callArguments) guard.Dec
 }
 
 // decideProtectedFiles decides on all protected files that a command changes.
-func (s *Session) decideProtectedFiles(values []claimValue) guard.Decision {
+func (s *Session) decideProtectedFiles(values []claimedValue) guard.Decision {
 	var named []string
 	for _, at := range values {
 		if text, ok := at.value.(string); ok {
@@ -83,7 +83,7 @@ func (s *Session) decideProtectedFiles(values []claimValue) guard.Decision {
 	return s.guard.DecideProtected(named)
 }
 
-func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.Site, site pluginpb.Site, at claimValue) guard.Decision {
+func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.Site, site pluginpb.Site, at claimedValue) guard.Decision {
 	if site.Claim == pluginpb.ClaimEnv || site.Claim == pluginpb.ClaimStdin {
 		return guard.Decision{} // part of the decision on the command
 	}
@@ -164,7 +164,7 @@ func fileURIPaths(text string) (paths []string, ok bool) {
 
 // commandAtSite returns the command at an argument's site. The sibling arguments contain its working directory and
 // environment.
-func (s *Session) commandAtSite(claims []pluginpb.Site, site pluginpb.Site, at claimValue, text string) guard.Command {
+func (s *Session) commandAtSite(claims []pluginpb.Site, site pluginpb.Site, at claimedValue, text string) guard.Command {
 	c := guard.Command{Text: text, Env: s.commandEnv()}
 	if shell, err := guard.MachineShell(); err == nil {
 		c.Dialect = shell.Dialect
@@ -202,33 +202,33 @@ func areSiblingSites(a, b []string) bool {
 	return true
 }
 
-// claimValue is the value of a claimed argument, and the object that contains it.
-type claimValue struct {
+// claimedValue is the value of a claimed argument, and the object that contains it.
+type claimedValue struct {
 	value  any
 	object map[string]any
 }
 
 // valuesAtSite returns the argument values at a site; none if an optional argument is absent.
-func valuesAtSite(object map[string]any, path []string) []claimValue {
+func valuesAtSite(object map[string]any, path []string) []claimedValue {
 	value, ok := object[path[0]]
 	if !ok {
 		return nil
 	}
-	return descendToValues(claimValue{value: value, object: object}, path[1:])
+	return descendToValues(claimedValue{value: value, object: object}, path[1:])
 }
 
-func descendToValues(at claimValue, path []string) []claimValue {
+func descendToValues(at claimedValue, path []string) []claimedValue {
 	if len(path) == 0 {
-		return []claimValue{at}
+		return []claimedValue{at}
 	}
 	switch value := at.value.(type) {
 	case []any:
 		if path[0] != "*" {
 			return nil
 		}
-		var all []claimValue
+		var all []claimedValue
 		for _, item := range value {
-			all = append(all, descendToValues(claimValue{value: item, object: at.object}, path[1:])...)
+			all = append(all, descendToValues(claimedValue{value: item, object: at.object}, path[1:])...)
 		}
 		return all
 	case map[string]any:

@@ -8,8 +8,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Event is a message of a running call: output, a log message, progress, or a changed resource.
-type Event struct {
+// CallEvent is a message of a running call: output, a log message, progress, or a changed resource.
+type CallEvent struct {
 	Output []byte // output as the tool prints it; nil for other events
 	Stderr bool   // the output comes from stderr
 
@@ -53,22 +53,22 @@ func logAttributes(l *pluginpb.Log) json.RawMessage {
 }
 
 // newEventTranslator returns a function that converts a plugin's events and passes them to events.
-func newEventTranslator(events func(Event)) func(*pluginpb.CallEvent) {
+func newEventTranslator(events func(CallEvent)) func(*pluginpb.CallEvent) {
 	if events == nil {
 		return nil
 	}
 	return func(e *pluginpb.CallEvent) {
 		if o := e.GetOutput(); o != nil {
-			events(Event{Output: o.GetData(), Stderr: o.GetStream() == pluginpb.Output_STREAM_STDERR})
+			events(CallEvent{Output: o.GetData(), Stderr: o.GetStream() == pluginpb.Output_STREAM_STDERR})
 		}
 		if p := e.GetProgress(); p != nil {
-			events(Event{Done: p.GetDone(), Total: p.GetTotal(), Message: p.GetMessage()})
+			events(CallEvent{Done: p.GetDone(), Total: p.GetTotal(), Message: p.GetMessage()})
 		}
 		if c := e.GetResourceChange(); c != nil {
-			events(Event{Changed: c.GetUri()})
+			events(CallEvent{Changed: c.GetUri()})
 		}
 		if l := e.GetLog(); l != nil {
-			events(Event{Log: &LogMessage{Level: logLevels[l.GetLevel()], Message: l.GetMessage(), Attributes: logAttributes(l)}})
+			events(CallEvent{Log: &LogMessage{Level: logLevels[l.GetLevel()], Message: l.GetMessage(), Attributes: logAttributes(l)}})
 		}
 	}
 }

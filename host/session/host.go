@@ -141,9 +141,9 @@ func bundledPluginDir() (string, error) {
 	return filepath.Join(filepath.Dir(exe), "plugins"), nil
 }
 
-// Prepare tests the isolation layer and opens the audit log. The first call does the same; a server calls Prepare to
-// fail before it accepts clients.
-func (h *Host) Prepare() error {
+// PrepareForCalls tests the isolation layer and opens the audit log. The first call does the same; a server calls
+// Prepare to fail before it accepts clients.
+func (h *Host) PrepareForCalls() error {
 	_, err := h.initRuntime()
 	return err
 }
@@ -164,7 +164,7 @@ func (h *Host) newCallRuntime() (*callRuntime, error) {
 	if err != nil {
 		return nil, &StartError{err}
 	}
-	if err = h.testSandbox(m.isolation, agent.Isolation.Network && agent.Network == nil); err != nil {
+	if err = h.runSandboxSelfTest(m.isolation, agent.Isolation.Network && agent.Network == nil); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
 	if err = h.createStateFiles(home); err != nil {

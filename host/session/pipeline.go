@@ -26,7 +26,7 @@ type call struct {
 	ctx     context.Context // replaced by some steps
 	name    string          // tool name from the caller
 	raw     json.RawMessage // arguments from the caller, until decodeArguments
-	events  func(Event)     // may be nil
+	events  func(CallEvent) // may be nil
 	began   time.Time
 	work    *stoppableWork // cancels ctx
 
@@ -49,7 +49,7 @@ type call struct {
 
 // Call calls a tool with arguments in a JSON object. It is the only way to call tools. events, if not nil, receives
 // progress and output in order, before the result. All failures are in the result.
-func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessage, events func(Event)) *Result {
+func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessage, events func(CallEvent)) *Result {
 	if s.preview {
 		return pluginUnavailableResult(errors.New("this session only decides on calls"))
 	}
@@ -66,7 +66,7 @@ func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 	return result
 }
 
-func (s *Session) newCall(ctx context.Context, name string, raw json.RawMessage, events func(Event)) *call {
+func (s *Session) newCall(ctx context.Context, name string, raw json.RawMessage, events func(CallEvent)) *call {
 	now := time.Now()
 	return &call{session: s, ctx: ctx, name: name, raw: raw, events: events, began: now, record: audit.Record{
 		Time: now.UTC(), Agent: s.policy.AgentID(), Session: s.id, Parent: s.parent, Origin: string(s.origin), Tool: name,
@@ -112,7 +112,7 @@ func (c *call) prepareHost() *Result {
 // limitRate waits until the agent's calls per minute allow another call. Unknown and invalid calls count too.
 func (c *call) limitRate() *Result {
 	s := c.session
-	queued, endTrace := s.traceQueue(c.ctx, c.events)
+	queued, endTrace := s.traceQueuedCall(c.ctx, c.events)
 	err := s.host.shares.WaitForRate(c.ctx, s.account.agent, s.account.limits, s.callTimeout(), queued)
 	endTrace(err)
 	if err != nil {
@@ -223,7 +223,7 @@ func (c *call) admitCall() *Result {
 	}) {
 		limits.Commands = 0
 	}
-	queued, endTrace := s.traceQueue(c.ctx, c.events)
+	queued, endTrace := s.traceQueuedCall(c.ctx, c.events)
 	admitted, turn, err := s.host.shares.AcquireSlot(c.ctx, s.account.agent, limits, s.callTimeout(), queued)
 	endTrace(err)
 	if err != nil {

@@ -55,7 +55,7 @@ func (h *Host) lockFileInfo() fs.FileInfo {
 	if h.store == nil {
 		return nil
 	}
-	info, err := os.Stat(h.store.LockPath())
+	info, err := os.Stat(h.store.LockFilePath())
 	if err != nil {
 		return nil
 	}

@@ -25,11 +25,11 @@ func (h *Host) QuotaLedger() *quota.Ledger { return h.shares }
 const maxOutputDelay = time.Second
 
 // countAndDelayOutput wraps events to count a call's output for the agent's quota. Over the limit it delays the output.
-func (s *Session) countAndDelayOutput(ctx context.Context, events func(Event)) func(Event) {
+func (s *Session) countAndDelayOutput(ctx context.Context, events func(CallEvent)) func(CallEvent) {
 	if events == nil || s.account.limits.Output == 0 {
 		return events
 	}
-	return func(e Event) {
+	return func(e CallEvent) {
 		owed := s.host.shares.CountOutput(s.account.agent, s.account.limits, len(e.Output))
 		if owed > 0 && len(e.Output) > 0 {
 			select {
@@ -41,14 +41,14 @@ func (s *Session) countAndDelayOutput(ctx context.Context, events func(Event)) f
 	}
 }
 
-// traceQueue returns two functions: queued reports a waiting call to its caller and the tracer, and endTrace ends the
-// trace.
-func (s *Session) traceQueue(ctx context.Context, events func(Event)) (queued func(why string), endTrace func(error)) {
+// traceQueuedCall returns two functions: queued reports a waiting call to its caller and the tracer, and endTrace ends
+// the trace.
+func (s *Session) traceQueuedCall(ctx context.Context, events func(CallEvent)) (queued func(why string), endTrace func(error)) {
 	end := func(error) {}
 	queued = func(why string) {
 		_, end = s.traceStep(ctx, Queueing)
 		if events != nil {
-			events(Event{Message: why})
+			events(CallEvent{Message: why})
 		}
 	}
 	return queued, func(err error) { end(err) }

@@ -74,7 +74,7 @@ func TestAnAgentsCallsWaitForTheirTurn(t *testing.T) {
 	hosttest.WaitUntil(t, "the subagent's call waits", func() bool { return ledger.Usage()["main"].Waiting == 1 })
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		waits <- s.Call(ctx, "list_dir", json.RawMessage(`{"path":"."}`), func(e session.Event) { told <- e.Message })
+		waits <- s.Call(ctx, "list_dir", json.RawMessage(`{"path":"."}`), func(e session.CallEvent) { told <- e.Message })
 	}()
 	if why := <-told; !strings.Contains(why, quota.CallsKey) {
 		t.Errorf("told %q", why)
@@ -123,7 +123,7 @@ func TestCommandWaitsForCommands(t *testing.T) {
 	told, waits := make(chan string, 1), make(chan *session.Result, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		waits <- again.Call(ctx, "exec", json.RawMessage(`{"command":"true"}`), func(e session.Event) { told <- e.Message })
+		waits <- again.Call(ctx, "exec", json.RawMessage(`{"command":"true"}`), func(e session.CallEvent) { told <- e.Message })
 	}()
 	if why := <-told; !strings.Contains(why, fmt.Sprintf("runs %d commands at a time (%s)", limit, quota.CommandsKey)) {
 		t.Errorf("told %q", why)

@@ -11,17 +11,17 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// ReplayResult is the decision of the session's current policy about a logged call.
-type ReplayResult struct {
+// ReplayedDecision is the decision of the session's current policy about a logged call.
+type ReplayedDecision struct {
 	guard.Decision
 
 	// Inexact says why the decision may differ from the original; "" if it is exact.
 	Inexact string
 }
 
-// ReplayCall decides on a logged call by the current policy and files, without making the call. The log omits secrets
-// and cuts long arguments, so the decision can be inexact.
-func (s *Session) ReplayCall(r audit.Record) ReplayResult {
+// ReplayDecision decides on a logged call by the current policy and files, without making the call. The log omits
+// secrets and cuts long arguments, so the decision can be inexact.
+func (s *Session) ReplayDecision(r audit.Record) ReplayedDecision {
 	out := s.decideLoggedCall(r)
 	switch {
 	case out.Inexact != "":
@@ -33,7 +33,7 @@ func (s *Session) ReplayCall(r audit.Record) ReplayResult {
 	return out
 }
 
-func (s *Session) decideLoggedCall(r audit.Record) ReplayResult {
+func (s *Session) decideLoggedCall(r audit.Record) ReplayedDecision {
 	if r.Tool == "network" {
 		return s.decideLoggedConnection(r)
 	}
@@ -41,20 +41,20 @@ func (s *Session) decideLoggedCall(r audit.Record) ReplayResult {
 	if len(r.Args) > 0 {
 		var err error
 		if raw, err = json.Marshal(r.Args); err != nil {
-			return ReplayResult{Inexact: err.Error()}
+			return ReplayedDecision{Inexact: err.Error()}
 		}
 	}
 	t, args, e := s.findToolAndArguments(r.Tool, raw)
 	// invalid calls and calls of unknown tools are logged without arguments
 	unread := len(r.Args) == 0 && r.Decision == guard.Deny.String()
 	if e != nil {
-		out := ReplayResult{Decision: guard.Decision{Verdict: guard.Deny, Rule: e.Rule, Reason: e.Message, Hint: e.Hint}}
+		out := ReplayedDecision{Decision: guard.Decision{Verdict: guard.Deny, Rule: e.Rule, Reason: e.Message, Hint: e.Hint}}
 		if e.Code == pluginpb.CodeInvalidArgument && (r.Decision != guard.Deny.String() || r.Rule != "") {
 			out.Inexact = "its arguments were not recorded as they were"
 		}
 		return out
 	}
-	out := ReplayResult{Decision: s.decideClaims(t.Plugin, args)}
+	out := ReplayedDecision{Decision: s.decideClaims(t.Plugin, args)}
 	if unread {
 		out.Inexact = "its arguments were not recorded"
 	}
@@ -69,18 +69,18 @@ func (s *Session) decideLoggedCall(r audit.Record) ReplayResult {
 }
 
 // decideLoggedConnection decides on a logged network connection by the current policy.
-func (s *Session) decideLoggedConnection(r audit.Record) ReplayResult {
+func (s *Session) decideLoggedConnection(r audit.Record) ReplayedDecision {
 	name, _ := r.Args["host"].(string)
 	port, _ := r.Args["port"].(float64)
 	if name == "" || port == 0 {
-		return ReplayResult{Inexact: "the record sums several hosts up"}
+		return ReplayedDecision{Inexact: "the record sums several hosts up"}
 	}
 	d, err := s.ExplainHost(net.JoinHostPort(name, strconv.Itoa(int(port))))
 	switch {
 	case err != nil:
-		return ReplayResult{Inexact: err.Error()}
+		return ReplayedDecision{Inexact: err.Error()}
 	case strings.HasPrefix(r.Rule, "plugins."):
-		return ReplayResult{Decision: d, Inexact: "the plugin's own hosts have decided"}
+		return ReplayedDecision{Decision: d, Inexact: "the plugin's own hosts have decided"}
 	}
-	return ReplayResult{Decision: d}
+	return ReplayedDecision{Decision: d}
 }

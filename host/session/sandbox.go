@@ -93,7 +93,7 @@ func (s *Session) pluginInstanceSpec(p *catalog.Plugin) (*supervise.Spec, error)
 			spec.Profile.Programs = resolvePackagePrograms(p.Dir, grants.Programs)
 		}
 		spec.Program = p.Pin.Binary
-		spec.Copy = func(to string) error { return store.CopyVerified(p.Manifest.ID, p.Dir, to, p.Pin.Files) }
+		spec.Copy = func(to string) error { return store.CopyVerifiedFiles(p.Manifest.ID, p.Dir, to, p.Pin.Files) }
 	}
 	if p.Kind == catalog.DevPlugin {
 		s.host.logger.Warn("a plugin runs from a build directory, whatever is in it", "plugin", p.Manifest.ID, "dir", p.Dir)
@@ -303,7 +303,8 @@ const (
 	spareMemory    = 512 << 20
 )
 
-// CPU weights of plugins. The host has 100. Plugins whose commands may use all processors get half of the others' weight.
+// CPU weights of plugins. The host has 100. Plugins whose commands may use all processors get half of the others'
+// weight.
 const (
 	pluginWeight  = 50
 	commandWeight = 25
@@ -328,9 +329,9 @@ func commandMemoryLimit(l limits.Limits) int64 {
 	return l.Memory
 }
 
-// testSandbox runs the sandbox self-test once per machine. It returns an error if the test fails, and nil if the test
-// can't run, since the layers still apply.
-func (h *Host) testSandbox(iso *isolation.Isolation, network bool) error {
+// runSandboxSelfTest runs the sandbox self-test once per machine. It returns an error if the test fails, and nil if the
+// test can't run, since the layers still apply.
+func (h *Host) runSandboxSelfTest(iso *isolation.Isolation, network bool) error {
 	if len(h.selfTest) == 0 || !iso.Enabled() || !selftest.IsSupported {
 		return nil
 	}

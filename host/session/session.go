@@ -156,11 +156,11 @@ func (s *Session) enabledTools(of func(*catalog.Catalog) []*catalog.Tool) []*cat
 }
 
 func (s *Session) isToolEnabled(c *catalog.Catalog, t *catalog.Tool) bool {
-	return s.decideTool(t).Verdict == guard.Allow && c.DisabledBy(t, s.policy.AgentID()) == nil
+	return s.decideToolAccess(t).Verdict == guard.Allow && c.DisabledBy(t, s.policy.AgentID()) == nil
 }
 
-// decideTool returns the policy's decision on whether the agent may use a tool, resource or prompt.
-func (s *Session) decideTool(t *catalog.Tool) guard.Decision {
+// decideToolAccess returns the policy's decision on whether the agent may use a tool, resource or prompt.
+func (s *Session) decideToolAccess(t *catalog.Tool) guard.Decision {
 	if t.Kind != pluginpb.ToolKind {
 		return s.policy.DecideResourceOrPrompt(t.Kind, t.Plugin.Manifest.ID, t.Spec.Name)
 	}
@@ -196,11 +196,11 @@ func (s *Session) findTool(name string) (*catalog.Tool, *Error) {
 		if err := c.LockError(); err != nil {
 			return t, &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Rule: "picoclaw.lock"}
 		}
-		if off := c.DisabledBy(t, s.policy.AgentID()); off != nil && s.decideTool(t).Verdict == guard.Allow {
+		if off := c.DisabledBy(t, s.policy.AgentID()); off != nil && s.decideToolAccess(t).Verdict == guard.Allow {
 			return t, &Error{Code: pluginpb.CodeAccessDenied, Message: fmt.Sprintf("the operator has switched off %s", off),
 				Rule: "plugin disable", Hint: "`picoclaw plugin enable` switches it on again"}
 		}
-		d := s.decideTool(t)
+		d := s.decideToolAccess(t)
 		return t, &Error{Code: pluginpb.CodeAccessDenied, Message: d.Reason, Rule: d.Rule, Hint: d.Hint}
 	}
 	if id, _, full := strings.Cut(name, "."); full {

@@ -28,8 +28,8 @@ func (s *Store) InstallPackage(p *StagedPackage) error {
 	})
 }
 
-// StageVersion adds a package to the store as the waiting version of an installed plugin.
-func (s *Store) StageVersion(p *StagedPackage) error {
+// AddWaitingVersion adds a package to the store as the waiting version of an installed plugin.
+func (s *Store) AddWaitingVersion(p *StagedPackage) error {
 	return s.moveIntoStore(p, func(l *LockFile) {
 		l.Plugins[p.Manifest.ID].Waiting = &WaitingVersion{
 			Version: p.Manifest.Version, Binary: p.Binary, Program: p.Program, Files: p.Files, Data: p.Data,

@@ -80,12 +80,12 @@ func (e *LockFileError) Unwrap() error { return e.err }
 // ReadLockFile returns the content of the lock file, or a *LockFileError. In a home without an audit log, a missing
 // lock file is empty.
 func (s *Store) ReadLockFile() (*LockFile, error) {
-	data, err := smallfile.Read(s.LockPath(), maxLockBytes)
+	data, err := smallfile.Read(s.LockFilePath(), maxLockBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		if !audit.LogExists(s.home) {
 			return newLockFile(), nil
 		}
-		data, err = smallfile.Read(s.LockPath(), maxLockBytes) // the first start creates it before the audit log
+		data, err = smallfile.Read(s.LockFilePath(), maxLockBytes) // the first start creates it before the audit log
 	}
 	lock := &LockFile{}
 	if err == nil {
@@ -95,7 +95,7 @@ func (s *Store) ReadLockFile() (*LockFile, error) {
 		err = lock.validate()
 	}
 	if err != nil {
-		return nil, &LockFileError{s.LockPath(), err}
+		return nil, &LockFileError{s.LockFilePath(), err}
 	}
 	return lock, nil
 }
@@ -115,7 +115,7 @@ func (l *LockFile) validate() error {
 
 // CreateLockFile creates the lock file at the first start of a home, before the audit log exists.
 func (s *Store) CreateLockFile() error {
-	if _, err := os.Lstat(s.LockPath()); errors.Is(err, fs.ErrNotExist) && !audit.LogExists(s.home) {
+	if _, err := os.Lstat(s.LockFilePath()); errors.Is(err, fs.ErrNotExist) && !audit.LogExists(s.home) {
 		return s.updateLockFile(func(*LockFile) error { return nil })
 	}
 	return nil
@@ -127,7 +127,7 @@ func (s *Store) ResetLockFile() error {
 	if _, err := s.ReadLockFile(); !errors.As(err, &broken) {
 		return err
 	}
-	if err := os.Rename(s.LockPath(), s.LockPath()+".broken"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Rename(s.LockFilePath(), s.LockFilePath()+".broken"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keep the broken plugin lock: %w", err)
 	}
 	return s.writeLockFile(newLockFile())
@@ -138,7 +138,7 @@ func (s *Store) writeLockFile(lock *LockFile) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.WriteFile(s.LockPath(), append(data, '\n'), 0o600); err != nil {
+	if err := atomicfile.WriteFile(s.LockFilePath(), append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write the plugin lock: %w", err)
 	}
 	return nil

@@ -122,7 +122,7 @@ func (p *StagedPackage) checkPackage() error {
 	if !isPathElement(p.Manifest.Version) {
 		return fmt.Errorf("its version %q is no version, such as 1.2.0", p.Manifest.Version)
 	}
-	if p.Files, p.Data, err = hashTree(p.dir); err != nil {
+	if p.Files, p.Data, err = hashPackageFiles(p.dir); err != nil {
 		return err
 	}
 	return p.findBinary()
@@ -229,9 +229,9 @@ func (w *packageWriter) addFile(name string, mode fs.FileMode, contents io.Reade
 // verified at each start.
 const DataDir = "data"
 
-// hashTree returns the SHA-256 of every file below a directory by slash-separated path, and one hash of all files in
-// DataDir.
-func hashTree(dir string) (hashes map[string]string, data string, err error) {
+// hashPackageFiles returns the SHA-256 of every file below a directory by slash-separated path, and one hash of all
+// files in DataDir.
+func hashPackageFiles(dir string) (hashes map[string]string, data string, err error) {
 	hashes = map[string]string{}
 	var names strings.Builder // sorted names of data files with modes and hashes
 	err = filepath.WalkDir(dir, func(at string, e fs.DirEntry, err error) error {
@@ -262,9 +262,9 @@ func hashTree(dir string) (hashes map[string]string, data string, err error) {
 	return hashes, data, err
 }
 
-// HashData returns the SHA-256 of the data directory in a package; empty if there is none.
-func HashData(dir string) (string, error) {
-	_, data, err := hashTree(dir)
+// HashDataDir returns the SHA-256 of the data directory in a package; empty if there is none.
+func HashDataDir(dir string) (string, error) {
+	_, data, err := hashPackageFiles(dir)
 	return data, err
 }
 

@@ -20,8 +20,8 @@ type Store struct{ home string }
 // OpenStore returns the store of a home. It creates nothing.
 func OpenStore(home string) *Store { return &Store{home: home} }
 
-// LockPath returns the path of the lock file.
-func (s *Store) LockPath() string { return filepath.Join(s.home, "picoclaw.lock") }
+// LockFilePath returns the path of the lock file.
+func (s *Store) LockFilePath() string { return filepath.Join(s.home, "picoclaw.lock") }
 
 // VersionDir returns the directory of a plugin version.
 func (s *Store) VersionDir(id, version string) string {
@@ -40,7 +40,7 @@ func (s *Store) makePrivateDir(path string) error {
 
 // CheckPermissions returns an error if other users can write to the store, and so could add programs.
 func (s *Store) CheckPermissions() error {
-	for _, path := range []string{s.home, s.PluginsDir(), s.LockPath()} {
+	for _, path := range []string{s.home, s.PluginsDir(), s.LockFilePath()} {
 		info, err := os.Lstat(path)
 		if os.IsNotExist(err) {
 			continue

@@ -166,7 +166,7 @@ func TestWhatIsCopiedIsWhatWasInstalled(t *testing.T) {
 		if i%2 == 0 {
 			to += "2"
 		}
-		err := CopyVerified("p", dir, to, pin.Files)
+		err := CopyVerifiedFiles("p", dir, to, pin.Files)
 		var changed *ChangedFileError
 		switch {
 		case err == nil:
@@ -220,7 +220,7 @@ func FuzzLock(f *testing.F) {
 	f.Add([]byte(`{"version":1,"plugins":{"../p":{"version":"..","binary":"p","files":{"p":"00"}}},"off":[{"plugin":"["}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := OpenStore(t.TempDir())
-		if err := os.WriteFile(s.LockPath(), data, 0o600); err != nil {
+		if err := os.WriteFile(s.LockFilePath(), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		lock, err := s.ReadLockFile()
@@ -262,7 +262,7 @@ func TestAPluginIsForItsAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("for all", "other", false)
-	if err := s.StageVersion(stage("1.1.0", "main")); err != nil {
+	if err := s.AddWaitingVersion(stage("1.1.0", "main")); err != nil {
 		t.Fatal(err)
 	}
 	check("one that waits", "other", false)

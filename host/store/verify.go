@@ -17,7 +17,7 @@ func hashBytes(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data
 // VerifyPlugin compares every file of an installed plugin with the lock file, and returns the differences as errors.
 func (s *Store) VerifyPlugin(id string, pin *InstalledPlugin) []error {
 	dir := s.VersionDir(id, pin.Version)
-	found, data, err := hashTree(dir)
+	found, data, err := hashPackageFiles(dir)
 	if err != nil {
 		return []error{fmt.Errorf("plugin %s: %w", id, err)}
 	}
@@ -77,16 +77,16 @@ func distinctKeys(a, b map[string]string) func(func(string) bool) {
 	}
 }
 
-// CopyVerified copies a plugin's files to a private directory, and checks the copies against files, the hashes in the
-// lock file.
-func CopyVerified(id, from, to string, files map[string]string) error {
+// CopyVerifiedFiles copies a plugin's files to a private directory, and checks the copies against files, the hashes in
+// the lock file.
+func CopyVerifiedFiles(id, from, to string, files map[string]string) error {
 	root, err := os.OpenRoot(from)
 	if err != nil {
 		return fmt.Errorf("plugin %s: %w; install it again", id, err)
 	}
 	defer func() { _ = root.Close() }()
 	for name, want := range files {
-		if err := copyVerified(root, filepath.FromSlash(name), to, want); err != nil {
+		if err := copyVerifiedFile(root, filepath.FromSlash(name), to, want); err != nil {
 			if errors.Is(err, errDiffers) {
 				return newChangedFileError(id, name)
 			}
@@ -98,7 +98,7 @@ func CopyVerified(id, from, to string, files map[string]string) error {
 
 var errDiffers = errors.New("it differs")
 
-func copyVerified(root *os.Root, name, to, want string) error {
+func copyVerifiedFile(root *os.Root, name, to, want string) error {
 	in, err := root.Open(name)
 	if err != nil {
 		return err
@@ -130,8 +130,8 @@ func copyVerified(root *os.Root, name, to, want string) error {
 	return nil
 }
 
-// ReadFile returns a verified file of an installed plugin.
-func (s *Store) ReadFile(id string, pin *InstalledPlugin, name string) ([]byte, error) {
+// ReadVerifiedFile returns a verified file of an installed plugin.
+func (s *Store) ReadVerifiedFile(id string, pin *InstalledPlugin, name string) ([]byte, error) {
 	data, err := readLimitedFile(filepath.Join(s.VersionDir(id, pin.Version), filepath.FromSlash(name)), maxManifestBytes)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w; install it again", id, err)

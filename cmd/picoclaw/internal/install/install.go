@@ -81,7 +81,7 @@ func (o *Options) UpdatePlugin(s *Plugins, p *store.StagedPackage, pin *store.In
 	yes, err := o.confirmChanges(old, p.Manifest, &r)
 	if err != nil || !yes {
 		// Nobody there to ask is no reason to lose the package: whoever is there later can say yes.
-		if err := s.Store.StageVersion(p); err != nil {
+		if err := s.Store.AddWaitingVersion(p); err != nil {
 			return cli.FailedError(err)
 		}
 		r.Waiting = true

@@ -147,7 +147,7 @@ func (t *pluginTrial) openHostWith(workspace string, isolated bool) (*session.Ho
 	if err != nil {
 		return nil, err
 	}
-	if err := h.Prepare(); err != nil {
+	if err := h.PrepareForCalls(); err != nil {
 		return nil, errors.Join(err, h.Close(context.Background()))
 	}
 	return h, nil

@@ -95,7 +95,7 @@ func (o *Options) runAgent(ctx context.Context) error {
 		return err
 	}
 	defer hosts.CloseHost(o.Factory, all)
-	if err = all.Prepare(); err != nil {
+	if err = all.PrepareForCalls(); err != nil {
 		return cli.StartError(err)
 	}
 	c, err := all.OpenConversation(ctx, o.agent, o.session, session.Main)

@@ -154,9 +154,9 @@ func (o *ReplayOptions) replayRecord(r audit.Record, agents []string) error {
 }
 
 // decideCall decides a call for its agent; an unknown agent's call is denied.
-func (o *ReplayOptions) decideCall(r audit.Record, agents []string) (session.ReplayResult, error) {
+func (o *ReplayOptions) decideCall(r audit.Record, agents []string) (session.ReplayedDecision, error) {
 	if !slices.Contains(agents, r.Agent) {
-		return session.ReplayResult{Decision: guard.Decision{Verdict: guard.Deny, Rule: "agents.agents",
+		return session.ReplayedDecision{Decision: guard.Decision{Verdict: guard.Deny, Rule: "agents.agents",
 			Reason: fmt.Sprintf("the configuration has no agent %q", r.Agent)}}, nil
 	}
 	key := sessionKey{r.Agent, r.Origin}
@@ -164,11 +164,11 @@ func (o *ReplayOptions) decideCall(r audit.Record, agents []string) (session.Rep
 	if s == nil {
 		var err error
 		if s, err = o.host.OpenPreview(r.Agent, session.Origin(r.Origin)); err != nil {
-			return session.ReplayResult{}, cli.StartError(err)
+			return session.ReplayedDecision{}, cli.StartError(err)
 		}
 		o.sessions[key] = s
 	}
-	return s.ReplayCall(r), nil
+	return s.ReplayDecision(r), nil
 }
 
 // printSummary prints the changed decisions with their numbers of calls.

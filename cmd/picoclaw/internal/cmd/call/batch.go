@@ -62,7 +62,7 @@ func (o *BatchOptions) runBatch(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	if err := sessions.host.Prepare(); err != nil {
+	if err := sessions.host.PrepareForCalls(); err != nil {
 		return cli.StartError(err)
 	}
 	return answerLines(o.Factory, o.jobs, func(line []byte) any { return sessions.runCall(ctx, line) })

@@ -32,7 +32,7 @@ type Options struct {
 // toolCaller makes calls: a session on this machine or of a fleet.
 type toolCaller interface {
 	Tools() []session.Tool
-	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event)) *session.Result
+	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.CallEvent)) *session.Result
 }
 
 func NewCmdCall(f *cli.Factory, runF func(*Options) error) *cobra.Command {
@@ -104,7 +104,7 @@ func (o *Options) openToolCaller(ctx context.Context) (s toolCaller, ready func(
 		if openErr != nil {
 			return nil, nil, nil, openErr
 		}
-		return local, h.Prepare, done, nil
+		return local, h.PrepareForCalls, done, nil
 	}
 	cfg, err := o.Config("")
 	if err != nil {
@@ -144,7 +144,7 @@ func callWithProgress(f *cli.Factory, ctx context.Context, s toolCaller, tool st
 	if !out.IsTerminal() {
 		return s.Call(ctx, tool, raw, nil)
 	}
-	events, end := session.SplitAtCharacters(func(e session.Event) {
+	events, end := session.SplitAtCharacters(func(e session.CallEvent) {
 		if e.Log != nil {
 			return // it is in the host's log
 		}

@@ -66,7 +66,7 @@ func (r *REPLOptions) runREPL(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	if err := h.Prepare(); err != nil {
+	if err := h.PrepareForCalls(); err != nil {
 		return cli.StartError(err)
 	}
 	r.session, r.out = sess, terminal.NewWriter(r.Out)

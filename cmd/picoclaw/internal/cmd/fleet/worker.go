@@ -167,7 +167,7 @@ func (w *runningWorker) openConfig(cfg *config.Config) (*configAssembly, error) 
 	if s.all, err = hosts.AssembleHost(s.app, cfg, options); err != nil {
 		return nil, err
 	}
-	if err = s.all.Prepare(); err == nil {
+	if err = s.all.PrepareForCalls(); err == nil {
 		options.NoBuiltIns = true
 		s.cli, err = hosts.AssembleHost(s.app, cfg, options)
 	}

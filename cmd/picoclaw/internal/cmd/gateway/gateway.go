@@ -183,7 +183,7 @@ func (o *Options) openLocalInstance() (gateway.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := assembly.Prepare(); err != nil {
+	if err := assembly.PrepareForCalls(); err != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), hosts.CloseTimeout)
 		defer cancel()
 		return nil, errors.Join(err, assembly.Close(ctx))

@@ -72,7 +72,7 @@ func (o *Options) runMCP(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	if err := h.Prepare(); err != nil {
+	if err := h.PrepareForCalls(); err != nil {
 		return cli.StartError(err)
 	}
 	server := mcp.NewServer(s, o.Version, mcp.ModelInstructions(s.Policy()))

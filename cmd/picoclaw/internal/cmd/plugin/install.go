@@ -73,7 +73,7 @@ func stagePackage(s *install.Plugins, source string) (*store.StagedPackage, erro
 	if err := s.CheckStoreOutsideWorkspaces(); err != nil {
 		return nil, cli.FailedError(err)
 	}
-	signed := s.Config.Signatures()
+	signed := s.Config.PluginSignatures()
 	p, err := s.Store.StagePackage(source, store.SigningKeys{Public: signed.Keys, Required: signed.Required})
 	if err != nil {
 		return nil, cli.FailedError(fmt.Errorf("%w; nothing was installed", err))

@@ -99,7 +99,7 @@ func (o *Options) runProgram(ctx context.Context) error {
 	if o.show {
 		return o.printPlan(s, plan)
 	}
-	if err = h.Prepare(); err != nil {
+	if err = h.PrepareForCalls(); err != nil {
 		return cli.StartError(err)
 	}
 	ctx, release := h.WithAgentStop(context.WithoutCancel(ctx), s.Policy().AgentID())

@@ -126,7 +126,7 @@ func (v *toolOptions) callTool(cmd *cobra.Command, arguments map[string]any) err
 	if err != nil {
 		return err
 	}
-	if err := h.Prepare(); err != nil {
+	if err := h.PrepareForCalls(); err != nil {
 		return cli.StartError(err)
 	}
 	if v.precheck != nil {
