@@ -11,14 +11,13 @@ import (
 const commandsIntro = `# Commands
 
 Results go to standard output; logs, questions and progress to standard error. Exit codes: 0 success, 1 a tool or
-command failed, 2 wrong command line, 3 picoclaw can't start (configuration, plugins, isolation). Output has colour on
-terminals only, and never with ` + "`NO_COLOR`" + `. ` + "`picoclaw COMMAND --help`" + ` prints details and
-examples.
+command failed, 2 wrong command line, 3 picoclaw can't start (configuration, plugins, isolation). Only terminals get
+colour, and not with ` + "`NO_COLOR`" + `. ` + "`picoclaw COMMAND --help`" + ` prints details and examples.
 
-A failed call prints a line that begins with ` + "`[ERROR]`" + `; ` + "`|`" + ` begins details, ` + "`rule:`" + ` the rule that refused the call,
+A failed call prints a line that begins with ` + "`[ERROR]`" + `. ` + "`|`" + ` begins details, ` + "`rule:`" + ` the rule that refused the call,
 ` + "`hint:`" + ` the remedy.
 
-All commands have the first four flags. Several have the others, and name them. Defaults are in
+All commands have the first four flags. The sections name the commands with the other flags. Defaults are in
 parentheses.
 `
 

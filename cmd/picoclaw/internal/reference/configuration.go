@@ -10,16 +10,16 @@ import (
 
 const configurationIntro = `# Configuration
 
-The configuration is ` + "`config.json`" + ` (JSON with comments and trailing commas) or ` + "`config.yaml`" + ` in the home,
-` + "`PICOCLAW_HOME`" + ` or ` + "`~/.picoclaw`" + `; ` + "`--config`" + ` and ` + "`PICOCLAW_CONFIG`" + ` name another file. Environment variables override
-the file, flags override both. A key's variable is ` + "`PICOCLAW_`" + ` and the key in capitals with ` + "`_`" + ` for dots: ` + "`log.level`" + `
-is ` + "`PICOCLAW_LOG_LEVEL`" + `; lists are separated by commas or JSON, objects are JSON.
+The configuration is ` + "`<home>/config.json`" + ` (JSON with comments and trailing commas) or ` + "`<home>/config.yaml`" + `. ` + "`--config`" + `
+or ` + "`PICOCLAW_CONFIG`" + ` names another file. Environment variables override the file, and flags override variables. Most
+keys have a variable, such as ` + "`PICOCLAW_LOG_LEVEL`" + ` for ` + "`log.level`" + `. In variables, lists are JSON or separated by commas,
+and objects are JSON.
 
-Nothing starts with a mistake in the file: ` + "`picoclaw config check`" + ` reports each with its line and remedy.
-` + "`picoclaw config show`" + ` prints each value and its source, ` + "`picoclaw config schema`" + ` a JSON Schema for editors.
+picoclaw does not start while the file has a mistake. ` + "`picoclaw config check`" + ` reports mistakes with line and remedy.
+` + "`picoclaw config show`" + ` prints values and their sources, ` + "`picoclaw config schema`" + ` a JSON Schema for editors.
 
-Parentheses have the type, unless the default shows it, and the default. Keys with ● can also be set for one agent, in
-its entry of ` + "`agents.agents`" + ` without ` + "`agents.defaults.`" + `. Sizes are bytes or have a unit: KB (1024 bytes), MB, GB, TB.
+Parentheses contain the type (unless the default shows the type) and the default. Keys with ● can also be set for one
+agent, in ` + "`agents.agents`" + ` without ` + "`agents.defaults.`" + `. Sizes are bytes, or have a unit: KB (1024 bytes), MB, GB, TB.
 `
 
 // configSections are the sections of the configuration page, each with the prefix of its keys.

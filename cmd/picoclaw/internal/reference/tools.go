@@ -15,13 +15,13 @@ import (
 
 const toolsIntro = `# Tools
 
-An agent has the tools of the set ` + "`tools.set`" + ` (picoclaw, module or all), filtered by ` + "`tools.enabled`" + `, ` + "`tools.disabled`" + `
-and its ` + "`modules`" + `; ` + "`picoclaw tools --agent ID`" + ` lists them with permissions and side effects.
-[filesystem.md](filesystem.md) and [shell.md](shell.md) describe their behaviour.
+An agent has the tools of one set, ` + "`tools.set`" + ` (picoclaw, module or all), filtered by ` + "`tools.enabled`" + `,
+` + "`tools.disabled`" + ` and ` + "`modules`" + `. ` + "`picoclaw tools --agent ID`" + ` lists an agent's tools with permissions and side effects.
+[filesystem.md](filesystem.md) and [shell.md](shell.md) describe the tools.
 
-Each argument has its type (if none is shown, that of the default, or a string), default and claim, on which the guard
-decides. Null means an absent optional argument. A string is converted to the one type that the schema allows, such as
-"5" to 5; the result says so.
+Parentheses contain type, default and claim of an argument. Without a type, the type is the default's, or string. Null
+means an absent optional argument. A string is converted to the one type that the schema allows, such as "5" to 5; the
+result says so.
 `
 
 // ToolsPage returns the documentation page about tools.
