@@ -14,9 +14,9 @@ import (
 	"strings"
 )
 
-// The members of an archive, below a folder that is called as the operation's id: op.json comes first, journal members
-// and kept contents as the operation goes on, and at its end the whole record and op.json again. The last member has a
-// fixed size, so that the history is read from the ends of archives.
+// An archive has these members in a directory named after the operation id. op.json comes first. Journal members and
+// kept contents follow while the operation runs. Its end writes record.json and a second op.json. The second op.json
+// has a fixed size, so history reads it from the end of the archive.
 const (
 	operationMember = "op.json"
 	journalMember   = "journal"
@@ -27,8 +27,8 @@ const (
 	trailerSize = 8 * blockSize
 )
 
-// archive writes the archive of one operation.
-type archive struct {
+// archiveWriter writes the archive of one operation.
+type archiveWriter struct {
 	id       string
 	file     *os.File
 	buffer   *bufio.Writer
@@ -37,13 +37,13 @@ type archive struct {
 	contents int
 }
 
-// createArchive makes the archive of an operation.
-func (s *Store) createArchive(op *Operation) (*archive, error) {
+// createArchive creates the archive file of an operation and writes op.json into it.
+func (s *Store) createArchive(op *Operation) (*archiveWriter, error) {
 	f, err := os.OpenFile(s.archivePath(op.ID), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	a := &archive{id: op.ID, file: f}
+	a := &archiveWriter{id: op.ID, file: f}
 	a.buffer = bufio.NewWriterSize(a, 32<<10)
 	a.tar = tar.NewWriter(a.buffer)
 	data, err := json.Marshal(op)
@@ -57,21 +57,21 @@ func (s *Store) createArchive(op *Operation) (*archive, error) {
 	return a, nil
 }
 
-func (a *archive) Write(p []byte) (int, error) {
+func (a *archiveWriter) Write(p []byte) (int, error) {
 	n, err := a.file.Write(p)
 	a.written += int64(n)
 	return n, err
 }
 
-// bytesWritten returns the number of bytes of the archive.
-func (a *archive) bytesWritten() int64 { return a.written + int64(a.buffer.Buffered()) }
+// bytesWritten returns the size of the archive, including buffered bytes.
+func (a *archiveWriter) bytesWritten() int64 { return a.written + int64(a.buffer.Buffered()) }
 
-func (a *archive) writeHeader(name string, size int64) error {
+func (a *archiveWriter) writeMemberHeader(name string, size int64) error {
 	return a.tar.WriteHeader(&tar.Header{Name: a.id + "/" + name, Typeflag: tar.TypeReg, Mode: 0o600, Size: size})
 }
 
-func (a *archive) writeMember(name string, data []byte) error {
-	if err := a.writeHeader(name, int64(len(data))); err != nil {
+func (a *archiveWriter) writeMember(name string, data []byte) error {
+	if err := a.writeMemberHeader(name, int64(len(data))); err != nil {
 		return err
 	}
 	if _, err := a.tar.Write(data); err != nil {
@@ -80,18 +80,18 @@ func (a *archive) writeMember(name string, data []byte) error {
 	return a.tar.Flush()
 }
 
-// flushBuffer writes the buffer to the file.
-func (a *archive) flushBuffer() error { return a.buffer.Flush() }
+// flushBuffer writes buffered bytes to the archive file.
+func (a *archiveWriter) flushBuffer() error { return a.buffer.Flush() }
 
-// keepContents adds the contents of a file and returns their number.
-func (a *archive) keepContents(name string, size int64, contents io.Reader) (number int, err error) {
+// writeContents adds the former contents of a file as a member and returns the number of that member.
+func (a *archiveWriter) writeContents(name string, size int64, contents io.Reader) (number int, err error) {
 	number = a.contents + 1
-	if err = a.writeHeader(path.Join(contentFolder, strconv.Itoa(number), name), size); err != nil {
+	if err = a.writeMemberHeader(path.Join(contentFolder, strconv.Itoa(number), name), size); err != nil {
 		return 0, err
 	}
 	n, err := io.Copy(a.tar, io.LimitReader(contents, size))
 	if err == nil && n < size { // it was truncated meanwhile
-		_, err = io.CopyN(a.tar, zeros{}, size-n)
+		_, err = io.CopyN(a.tar, zeroReader{}, size-n)
 	}
 	if err != nil {
 		return 0, err
@@ -100,15 +100,15 @@ func (a *archive) keepContents(name string, size int64, contents io.Reader) (num
 	return number, a.tar.Flush()
 }
 
-type zeros struct{}
+type zeroReader struct{}
 
-func (zeros) Read(p []byte) (int, error) {
+func (zeroReader) Read(p []byte) (int, error) {
 	clear(p)
 	return len(p), nil
 }
 
-// writeEnd writes the record and closes the archive.
-func (a *archive) writeEnd(r *record) error {
+// finishArchive writes the complete record and the trailer, then closes the file.
+func (a *archiveWriter) finishArchive(r *operationRecord) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -116,15 +116,16 @@ func (a *archive) writeEnd(r *record) error {
 	if err = a.writeMember(recordMember, data); err != nil {
 		return err
 	}
-	trailer, err := trailerOf(&r.Operation)
+	trailer, err := marshalTrailer(&r.Operation)
 	if err != nil {
 		return err
 	}
 	return errors.Join(a.writeMember(operationMember, trailer), a.flushBuffer(), a.file.Close())
 }
 
-// trailerOf returns an operation as the last member of an archive. What has no room is left out there.
-func trailerOf(op *Operation) ([]byte, error) {
+// marshalTrailer returns an operation as JSON of the fixed trailer size. It drops names, losses and text that do not
+// fit.
+func marshalTrailer(op *Operation) ([]byte, error) {
 	short := *op
 	for {
 		data, err := json.Marshal(short)
@@ -149,13 +150,14 @@ func trailerOf(op *Operation) ([]byte, error) {
 	}
 }
 
-// deleteFile deletes the archive.
-func (a *archive) deleteFile() {
+// deleteFile closes and deletes the archive file.
+func (a *archiveWriter) deleteFile() {
 	_ = a.file.Close()
 	_ = os.Remove(a.file.Name())
 }
 
-// readOperation reads what an archive says of its operation: its trailer, or of one that has not ended its beginning.
+// readOperation reads the operation from the trailer of an archive. Without a trailer, the operation has not ended:
+// then it reads the op.json at the beginning.
 func readOperation(f *os.File, id string) (*Operation, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -179,13 +181,13 @@ func readOperation(f *os.File, id string) (*Operation, error) {
 	return nil, fmt.Errorf("the archive %s can't be read", f.Name())
 }
 
-// content is where kept contents are in an archive.
-type content struct{ offset, size int64 }
+// contentSpan is the byte range of kept file contents in an archive.
+type contentSpan struct{ offset, size int64 }
 
-// readArchive reads the record of an operation and finds its contents. ended is false where a process was killed before
-// the end of the operation; the record then has what the journal has.
-func readArchive(f *os.File, id string) (r *record, contents map[int]content, ended bool, err error) {
-	r, contents = &record{}, map[int]content{}
+// readArchive reads the record of an operation and locates kept contents by member number. If a process was killed
+// before the operation ended, ended is false and the record has only the journal's objects and entries.
+func readArchive(f *os.File, id string) (r *operationRecord, contents map[int]contentSpan, ended bool, err error) {
+	r, contents = &operationRecord{}, map[int]contentSpan{}
 	members := tar.NewReader(f)
 	for {
 		h, err := members.Next()
@@ -203,10 +205,10 @@ func readArchive(f *os.File, id string) (r *record, contents map[int]content, en
 			n, err := strconv.Atoi(number)
 			offset, seekErr := f.Seek(0, io.SeekCurrent)
 			if err == nil && seekErr == nil {
-				contents[n] = content{offset, h.Size}
+				contents[n] = contentSpan{offset, h.Size}
 			}
 		case name == recordMember:
-			r = &record{}
+			r = &operationRecord{}
 			if err := json.NewDecoder(members).Decode(r); err != nil {
 				return nil, nil, false, fmt.Errorf("the archive of %s can't be read: %w", id, err)
 			}
@@ -224,14 +226,14 @@ func readArchive(f *os.File, id string) (r *record, contents map[int]content, en
 	return r, contents, false, r.checkIndexes()
 }
 
-// journalLine is an object or an entry as the operation met it.
+// journalLine is one JSON line of the journal: an object with its index, or an entry.
 type journalLine struct {
-	Object *object `json:"object,omitempty"`
-	Index  int     `json:"index,omitempty"`
-	Entry  *entry  `json:"entry,omitempty"`
+	Object *fileObject `json:"object,omitempty"`
+	Index  int         `json:"index,omitempty"`
+	Entry  *nameEntry  `json:"entry,omitempty"`
 }
 
-func (r *record) readJournal(from io.Reader) error {
+func (r *operationRecord) readJournal(from io.Reader) error {
 	lines := json.NewDecoder(from)
 	for {
 		var line journalLine
@@ -244,7 +246,7 @@ func (r *record) readJournal(from io.Reader) error {
 		switch {
 		case line.Object != nil && line.Index >= 0 && line.Index <= maxEntries*2:
 			for len(r.Objects) <= line.Index { // those that the operation created are not in the journal
-				r.Objects = append(r.Objects, &object{Created: true, Parent: none})
+				r.Objects = append(r.Objects, &fileObject{Created: true, Parent: none})
 			}
 			r.Objects[line.Index] = line.Object
 		case line.Entry != nil:
@@ -253,8 +255,8 @@ func (r *record) readJournal(from io.Reader) error {
 	}
 }
 
-// checkIndexes refuses a record whose numbers lead nowhere.
-func (r *record) checkIndexes() error {
+// checkIndexes returns an error if the record refers to objects that do not exist. It sets the index of each object.
+func (r *operationRecord) checkIndexes() error {
 	valid := func(i int) bool { return i >= none && i < len(r.Objects) }
 	for i, o := range r.Objects {
 		if o == nil || !valid(o.Parent) {

@@ -12,16 +12,17 @@ import (
 // A policy may open a single file whose directory stays closed. Its entry has no directory and its path as name, and it
 // is changed where it is.
 
-// touchClosed returns the entry of a single file.
-func (r *Recorder) touchClosed(path string) *entry {
+// entryForSingleFile returns the entry of a file that the policy opens without its directory. A new entry notes the
+// file as it was before the operation.
+func (r *Recorder) entryForSingleFile(path string) *nameEntry {
 	key := entryKey{nil, path}
 	e := r.byName[key]
-	n := statClosed(r.files, path)
+	n := statSingleFile(r.files, path)
 	if e == nil {
 		if n == nil {
 			return nil
 		}
-		e = &entry{Dir: none, Name: rawText(path), Before: none, After: none}
+		e = &nameEntry{Dir: none, Name: rawText(path), Before: none, After: none}
 		o := newObject(n)
 		r.addObject(o)
 		e.Before, e.current = o.index, o
@@ -35,10 +36,12 @@ func (r *Recorder) touchClosed(path string) *entry {
 	return e
 }
 
-func (r *Recorder) openClosed(path string) (*os.File, error) { return openClosed(r.files, path) }
+func (r *Recorder) openSingleFile(path string) (*os.File, error) {
+	return openSingleFile(r.files, path)
+}
 
-// openClosed opens a single file for reading.
-func openClosed(files *workspace.Workspace, path string) (file *os.File, err error) {
+// openSingleFile opens a file whose directory the policy does not open, for reading.
+func openSingleFile(files *workspace.Workspace, path string) (file *os.File, err error) {
 	if info, lstatErr := os.Lstat(path); lstatErr != nil || !info.Mode().IsRegular() { // opening a FIFO would wait for a writer
 		return nil, cmp.Or(lstatErr, fs.ErrInvalid)
 	}
@@ -51,14 +54,15 @@ func openClosed(files *workspace.Workspace, path string) (file *os.File, err err
 	return file, err
 }
 
-// statClosed returns the node of a single file, nil for none.
-func statClosed(files *workspace.Workspace, path string) *node {
-	file, err := openClosed(files, path)
+// statSingleFile describes a file whose directory the policy does not open. It returns nil if the file does not exist
+// or can't be opened.
+func statSingleFile(files *workspace.Workspace, path string) *fileNode {
+	file, err := openSingleFile(files, path)
 	if err != nil || file == nil {
 		return nil
 	}
 	defer func() { _ = file.Close() }()
-	n, err := statFile(file)
+	n, err := statOpenFile(file)
 	if err != nil {
 		return nil
 	}

@@ -8,15 +8,15 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// directory is an open directory. Its methods take one name in it, follow no link at that name, and so never leave it.
-type directory struct {
+// dirHandle is an open directory. Its methods take one name in the directory and never follow a symlink at that name.
+type dirHandle struct {
 	path string
 	root *os.Root
 	file *os.File
 }
 
-// openDirectory opens a directory through the workspace, so only what the policy opens.
-func openDirectory(files *workspace.Workspace, path string) (*directory, error) {
+// openDirHandle opens a directory through the workspace, which applies the policy.
+func openDirHandle(files *workspace.Workspace, path string) (*dirHandle, error) {
 	if info, err := os.Lstat(path); err == nil && !info.IsDir() { // opening a FIFO would wait for a writer
 		return nil, &fs.PathError{Op: "open", Path: path, Err: errNoDirectory}
 	}
@@ -29,11 +29,11 @@ func openDirectory(files *workspace.Workspace, path string) (*directory, error) 
 		_ = root.Close()
 		return nil, err
 	}
-	return &directory{path, root, file}, nil
+	return &dirHandle{path, root, file}, nil
 }
 
-// openBelow opens a directory in this one. A link at the name is not followed.
-func (d *directory) openBelow(name string) (*directory, error) {
+// openSubdir opens a subdirectory. It refuses a symlink.
+func (d *dirHandle) openSubdir(name string) (*dirHandle, error) {
 	info, err := d.root.Lstat(name)
 	if err == nil && !info.IsDir() {
 		err = &fs.PathError{Op: "open", Path: name, Err: errNoDirectory}
@@ -57,27 +57,27 @@ func (d *directory) openBelow(name string) (*directory, error) {
 		_ = root.Close()
 		return nil, err
 	}
-	return &directory{d.path + string(os.PathSeparator) + name, root, file}, nil
+	return &dirHandle{d.path + string(os.PathSeparator) + name, root, file}, nil
 }
 
-func (d *directory) closeHandles() {
+func (d *dirHandle) closeHandles() {
 	_ = d.file.Close()
 	_ = d.root.Close()
 }
 
-// isClosed reports whether the owner of the directory may not look into it.
-func (d *directory) isClosed() bool {
+// isInaccessible reports whether names in the directory can't be read because its search permission is missing.
+func (d *dirHandle) isInaccessible() bool {
 	_, err := d.statName(".")
 	return err != nil
 }
 
-// modeBits are those of a directory's mode that can be set.
-func modeBits(mode fs.FileMode) fs.FileMode {
+// settableDirMode returns the mode bits that chmod can set on a directory.
+func settableDirMode(mode fs.FileMode) fs.FileMode {
 	return mode & (fs.ModePerm | fs.ModeSetgid | fs.ModeSticky)
 }
 
 // listNames returns the names in the directory.
-func (d *directory) listNames() ([]string, error) {
+func (d *dirHandle) listNames() ([]string, error) {
 	file, err := d.root.Open(".")
 	if err != nil {
 		return nil, err
@@ -88,8 +88,9 @@ func (d *directory) listNames() ([]string, error) {
 
 var errNoDirectory = errors.New("not a directory")
 
-// attributesOf returns the extended attributes of an open file that a program may set; nil if they can't be read.
-func attributesOf(f *os.File) map[string][]byte {
+// readFileAttributes returns the extended attributes of an open file that a program may set. It returns nil if they
+// can't be read.
+func readFileAttributes(f *os.File) map[string][]byte {
 	attributes, err := workspace.ReadAttributes(f)
 	if err != nil || attributes == nil {
 		return nil

@@ -13,15 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// statName returns the node at a name, nil for none.
-func (d *directory) statName(name string) (*node, error) {
+// statName describes the file at a name, without following a symlink. It returns nil if the name does not exist.
+func (d *dirHandle) statName(name string) (*fileNode, error) {
 	return statAt(int(d.file.Fd()), name, unix.AT_SYMLINK_NOFOLLOW)
 }
 
-// statFile returns the node of an open file.
-func statFile(f *os.File) (*node, error) { return statAt(int(f.Fd()), "", unix.AT_EMPTY_PATH) }
+// statOpenFile describes an open file.
+func statOpenFile(f *os.File) (*fileNode, error) { return statAt(int(f.Fd()), "", unix.AT_EMPTY_PATH) }
 
-func statAt(dir int, name string, flags int) (*node, error) {
+func statAt(dir int, name string, flags int) (*fileNode, error) {
 	var s unix.Statx_t
 	err := unix.Statx(dir, name, flags, unix.STATX_BASIC_STATS|unix.STATX_BTIME|unix.STATX_MNT_ID, &s)
 	if errors.Is(err, unix.ENOENT) {
@@ -30,8 +30,8 @@ func statAt(dir int, name string, flags int) (*node, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: err}
 	}
-	n := &node{
-		Mode: fileMode(uint32(s.Mode)), UID: int(s.Uid), GID: int(s.Gid), Links: uint64(s.Nlink), Size: int64(s.Size),
+	n := &fileNode{
+		Mode: toFileMode(uint32(s.Mode)), UID: int(s.Uid), GID: int(s.Gid), Links: uint64(s.Nlink), Size: int64(s.Size),
 		Modified: s.Mtime.Sec*1e9 + int64(s.Mtime.Nsec), Changed: s.Ctime.Sec*1e9 + int64(s.Ctime.Nsec),
 	}
 	device := unix.Mkdev(s.Dev_major, s.Dev_minor)
@@ -51,7 +51,7 @@ func statAt(dir int, name string, flags int) (*node, error) {
 	return n, nil
 }
 
-func fileMode(mode uint32) fs.FileMode {
+func toFileMode(mode uint32) fs.FileMode {
 	m := fs.FileMode(mode & 0o777)
 	for bit, is := range map[uint32]fs.FileMode{unix.S_ISUID: fs.ModeSetuid, unix.S_ISGID: fs.ModeSetgid, unix.S_ISVTX: fs.ModeSticky} {
 		if mode&bit != 0 {
@@ -75,19 +75,19 @@ func fileMode(mode uint32) fs.FileMode {
 	return m
 }
 
-// readAttributes returns the extended attributes of the object at a name that programs may set. It fails if there are some
-// that can't be read.
-func (d *directory) readAttributes(name string) (map[string][]byte, error) {
+// readAttributes returns the extended attributes at a name that programs may set. It returns an error if one of them
+// can't be read.
+func (d *dirHandle) readAttributes(name string) (map[string][]byte, error) {
 	path := "/proc/self/fd/" + strconv.Itoa(int(d.file.Fd())) + "/" + name
 	var list [4096]byte
 	n, err := unix.Llistxattr(path, list[:])
 	if err != nil { // a sandbox without /proc, or a long list
-		f, err := d.openName(name)
+		f, err := d.openChild(name)
 		if err != nil {
 			return nil, err
 		}
 		defer func() { _ = f.Close() }()
-		return attributesOf(f), nil
+		return readFileAttributes(f), nil
 	}
 	all := map[string][]byte{}
 	for _, key := range strings.Split(strings.TrimRight(string(list[:n]), "\x00"), "\x00") {
@@ -106,12 +106,12 @@ func (d *directory) readAttributes(name string) (map[string][]byte, error) {
 	return all, nil
 }
 
-// openName opens the regular file or directory at a name for reading.
-func (d *directory) openName(name string) (*os.File, error) {
-	return d.openFile(name, unix.O_RDONLY|unix.O_NONBLOCK, 0)
+// openChild opens the regular file or subdirectory at a name for reading.
+func (d *dirHandle) openChild(name string) (*os.File, error) {
+	return d.openFileAt(name, unix.O_RDONLY|unix.O_NONBLOCK, 0)
 }
 
-func (d *directory) openFile(name string, flags int, mode uint32) (*os.File, error) {
+func (d *dirHandle) openFileAt(name string, flags int, mode uint32) (*os.File, error) {
 	fd, err := unix.Openat(int(d.file.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
@@ -119,19 +119,19 @@ func (d *directory) openFile(name string, flags int, mode uint32) (*os.File, err
 	return os.NewFile(uintptr(fd), d.path+"/"+name), nil
 }
 
-func (d *directory) readTarget(name string) (string, error) { return d.root.Readlink(name) }
+func (d *dirHandle) readSymlink(name string) (string, error) { return d.root.Readlink(name) }
 
-// renameToFree renames an object, and fails if the new name is taken.
-func (d *directory) renameToFree(name string, to *directory, newName string) error {
+// renameNoReplace renames a file and fails if the new name exists.
+func (d *dirHandle) renameNoReplace(name string, to *dirHandle, newName string) error {
 	return renameAt(d, name, to, newName, unix.RENAME_NOREPLACE)
 }
 
-// renameExchange has two names change places.
-func renameExchange(a *directory, nameA string, b *directory, nameB string) error {
+// exchangeNames swaps the files at two names atomically.
+func exchangeNames(a *dirHandle, nameA string, b *dirHandle, nameB string) error {
 	return renameAt(a, nameA, b, nameB, unix.RENAME_EXCHANGE)
 }
 
-func renameAt(from *directory, name string, to *directory, newName string, flags uint) error {
+func renameAt(from *dirHandle, name string, to *dirHandle, newName string, flags uint) error {
 	err := unix.Renameat2(int(from.file.Fd()), name, int(to.file.Fd()), newName, flags)
 	if err != nil {
 		return &fs.PathError{Op: "rename", Path: name, Err: err}
@@ -139,22 +139,22 @@ func renameAt(from *directory, name string, to *directory, newName string, flags
 	return nil
 }
 
-func (d *directory) linkName(name string, to *directory, newName string) error {
+func (d *dirHandle) createHardLink(name string, to *dirHandle, newName string) error {
 	if err := unix.Linkat(int(d.file.Fd()), name, int(to.file.Fd()), newName, 0); err != nil {
 		return &fs.PathError{Op: "link", Path: name, Err: err}
 	}
 	return nil
 }
 
-func (d *directory) makeFIFO(name string) error {
+func (d *dirHandle) makeFIFO(name string) error {
 	if err := unix.Mkfifoat(int(d.file.Fd()), name, 0o600); err != nil {
 		return &fs.PathError{Op: "mkfifo", Path: name, Err: err}
 	}
 	return nil
 }
 
-// isUnreadable reports whether this process may change what is in a directory, and not list it.
-func isUnreadable(dir string) bool {
+// isWriteOnlyDir reports whether this process may create and delete names in a directory but not list them.
+func isWriteOnlyDir(dir string) bool {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err == nil {
 		_ = unix.Close(fd)
@@ -162,8 +162,8 @@ func isUnreadable(dir string) bool {
 	return errors.Is(err, unix.EACCES) && unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS) == nil
 }
 
-// fileTime returns the time that a file changed now would have, in nanoseconds since 1970.
-func fileTime() int64 {
+// currentFileTime returns the file system clock in nanoseconds since 1970, which a file changed now gets as its time.
+func currentFileTime() int64 {
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &now) != nil {
 		return time.Now().UnixNano()
@@ -171,11 +171,12 @@ func fileTime() int64 {
 	return now.Nano()
 }
 
-// errInUse says that a program has a file open for writing.
+// errInUse is the error of checkNoWriter.
 var errInUse = errors.New("another program has it open for writing")
 
-// checkUnused fails while somebody has a file open for writing: only then does the kernel give no read lease.
-func checkUnused(f *os.File) error {
+// checkNoWriter fails while any program has a file open for writing. It asks for a read lease, which the kernel refuses
+// in that case.
+func checkNoWriter(f *os.File) error {
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
 	if errors.Is(err, unix.EAGAIN) {
 		return errInUse

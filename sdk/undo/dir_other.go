@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// statName returns the node at a name, nil for none.
-func (d *directory) statName(name string) (*node, error) {
+// statName describes the file at a name, without following a symlink. It returns nil if the name does not exist.
+func (d *dirHandle) statName(name string) (*fileNode, error) {
 	info, err := d.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -18,42 +18,42 @@ func (d *directory) statName(name string) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nodeOf(info, func() (*os.File, error) { return d.root.Open(name) }), nil
+	return nodeFromInfo(info, func() (*os.File, error) { return d.root.Open(name) }), nil
 }
 
-// statFile returns the node of an open file.
-func statFile(f *os.File) (*node, error) {
+// statOpenFile describes an open file.
+func statOpenFile(f *os.File) (*fileNode, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
-	return nodeOf(info, func() (*os.File, error) { return os.Open(f.Name()) }), nil
+	return nodeFromInfo(info, func() (*os.File, error) { return os.Open(f.Name()) }), nil
 }
 
-// nodeOf describes a file by what every system tells of it. Commands are recorded on Linux alone, and the tools know
-// what they change, so a weaker identity does here.
-func nodeOf(info fs.FileInfo, open func() (*os.File, error)) *node {
-	n := &node{Mode: info.Mode(), Links: 1, Size: info.Size(), Modified: info.ModTime().UnixNano()}
+// nodeFromInfo builds a fileNode from portable file information. Its identity is weaker than on Linux. That is enough
+// for tools, which know their own changes; commands are recorded on Linux only.
+func nodeFromInfo(info fs.FileInfo, open func() (*os.File, error)) *fileNode {
+	n := &fileNode{Mode: info.Mode(), Links: 1, Size: info.Size(), Modified: info.ModTime().UnixNano()}
 	if info.IsDir() {
 		n.Size = 0
 	}
-	n.Changed, n.ID = n.Modified, identityOf(info, open)
+	n.Changed, n.ID = n.Modified, fileIdentity(info, open)
 	return n
 }
 
-func (d *directory) readAttributes(string) (map[string][]byte, error) { return nil, nil }
+func (d *dirHandle) readAttributes(string) (map[string][]byte, error) { return nil, nil }
 
-// openName opens the regular file or directory at a name for reading.
-func (d *directory) openName(name string) (*os.File, error) { return d.root.Open(name) }
+// openChild opens the regular file or subdirectory at a name for reading.
+func (d *dirHandle) openChild(name string) (*os.File, error) { return d.root.Open(name) }
 
-func (d *directory) openFile(name string, flags int, mode uint32) (*os.File, error) {
+func (d *dirHandle) openFileAt(name string, flags int, mode uint32) (*os.File, error) {
 	return d.root.OpenFile(name, flags, fs.FileMode(mode))
 }
 
-func (d *directory) readTarget(name string) (string, error) { return d.root.Readlink(name) }
+func (d *dirHandle) readSymlink(name string) (string, error) { return d.root.Readlink(name) }
 
-// renameToFree renames an object, and fails if the new name is taken.
-func (d *directory) renameToFree(name string, to *directory, newName string) error {
+// renameNoReplace renames a file and fails if the new name exists.
+func (d *dirHandle) renameNoReplace(name string, to *dirHandle, newName string) error {
 	if _, err := to.root.Lstat(newName); err == nil {
 		return fs.ErrExist
 	}
@@ -63,23 +63,23 @@ func (d *directory) renameToFree(name string, to *directory, newName string) err
 	return os.Rename(d.path+"/"+name, to.path+"/"+newName)
 }
 
-// renameExchange is not known here.
-func renameExchange(*directory, string, *directory, string) error { return errors.ErrUnsupported }
+// exchangeNames always returns an error: this system has no atomic exchange.
+func exchangeNames(*dirHandle, string, *dirHandle, string) error { return errors.ErrUnsupported }
 
-func (d *directory) linkName(name string, to *directory, newName string) error {
+func (d *dirHandle) createHardLink(name string, to *dirHandle, newName string) error {
 	return os.Link(d.path+"/"+name, to.path+"/"+newName)
 }
 
-func (d *directory) makeFIFO(string) error { return errors.ErrUnsupported }
+func (d *dirHandle) makeFIFO(string) error { return errors.ErrUnsupported }
 
-// isUnreadable can't tell here.
-func isUnreadable(string) bool { return false }
+// isWriteOnlyDir always returns false: this system does not tell.
+func isWriteOnlyDir(string) bool { return false }
 
-// fileTime returns the time that a file changed now would have, in nanoseconds since 1970.
-func fileTime() int64 { return time.Now().UnixNano() }
+// currentFileTime returns the file system clock in nanoseconds since 1970, which a file changed now gets as its time.
+func currentFileTime() int64 { return time.Now().UnixNano() }
 
-// errInUse says that a program has a file open for writing.
+// errInUse is the error of checkNoWriter.
 var errInUse = errors.New("another program has it open for writing")
 
-// checkUnused can't tell here.
-func checkUnused(*os.File) error { return nil }
+// checkNoWriter never fails: this system has no leases.
+func checkNoWriter(*os.File) error { return nil }

@@ -8,49 +8,50 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// openDir is a directory that is held open.
-type openDir struct {
-	*directory
+// cachedDir is an open directory together with its object in the record.
+type cachedDir struct {
+	*dirHandle
 
-	object *object // in a record; nil before somebody has looked
+	object *fileObject // nil until the recorder or the plan identifies the directory
 }
 
-// dirCache holds directories open: changes come in clusters.
+// dirCache keeps recently used directories open, because consecutive changes often share a directory.
 type dirCache struct {
 	files *workspace.Workspace
-	all   map[string]*openDir // by path
+	all   map[string]*cachedDir // by path
 	order []string
 }
 
-// maxOpenDirs is how many directories are held open.
+// maxOpenDirs is the maximum number of directories that a dirCache keeps open.
 const maxOpenDirs = 32
 
 func newDirCache(files *workspace.Workspace) dirCache {
-	return dirCache{files: files, all: map[string]*openDir{}}
+	return dirCache{files: files, all: map[string]*cachedDir{}}
 }
 
-// openDir opens a directory; nil where the policy does not open it, or there is none. Inside the workspace each is opened
-// through the one before, so the time does not grow with the depth.
-func (c *dirCache) openDir(path string) *openDir {
+// openDir returns an open directory from the cache or opens it. It returns nil if the directory does not exist or the
+// policy does not open it. In the workspace it opens each directory through its cached parent, so the time does not
+// grow with depth.
+func (c *dirCache) openDir(path string) *cachedDir {
 	if d := c.all[path]; d != nil {
 		return d
 	}
-	dir := c.openNew(path)
+	dir := c.openUncached(path)
 	if dir == nil {
 		return nil
 	}
 	if len(c.order) >= maxOpenDirs {
 		c.closeDir(c.order[0])
 	}
-	d := &openDir{directory: dir}
+	d := &cachedDir{dirHandle: dir}
 	c.all[path] = d
 	c.order = append(c.order, path)
 	return d
 }
 
-func (c *dirCache) openNew(path string) *directory {
+func (c *dirCache) openUncached(path string) *dirHandle {
 	if top := c.files.Dir(); path == top || !paths.Within(top, path) {
-		dir, err := openDirectory(c.files, path)
+		dir, err := openDirHandle(c.files, path)
 		if err != nil {
 			return nil
 		}
@@ -60,7 +61,7 @@ func (c *dirCache) openNew(path string) *directory {
 	if parent == nil {
 		return nil
 	}
-	dir, err := parent.openBelow(filepath.Base(path))
+	dir, err := parent.openSubdir(filepath.Base(path))
 	if err != nil {
 		return nil
 	}
@@ -82,8 +83,8 @@ func (c *dirCache) closeDir(path string) {
 	}
 }
 
-// dropTree closes a directory and all that is below it: their paths come to mean others.
-func (c *dirCache) dropTree(path string) {
+// closeTree closes a directory and all below it, because their paths are about to change.
+func (c *dirCache) closeTree(path string) {
 	for _, open := range slices.Clone(c.order) {
 		if paths.Within(path, open) {
 			c.closeDir(open)
@@ -91,7 +92,7 @@ func (c *dirCache) dropTree(path string) {
 	}
 }
 
-// closeAll closes all: their paths may come to mean other directories.
+// closeAll closes all cached directories, because their paths may change.
 func (c *dirCache) closeAll() {
 	for path := range c.all {
 		c.all[path].closeHandles()
@@ -100,35 +101,35 @@ func (c *dirCache) closeAll() {
 	c.order = c.order[:0]
 }
 
-// openAnyway opens a directory also where its owner may not look into it, or into one above it: the operation may have
-// closed them. It returns what the directory was before; restore sets the modes again.
-func (c *dirCache) openAnyway(path string) (d *openDir, was *node, restore func()) {
+// openInaccessible opens a directory and adds owner permissions where the directory or a parent lacks them. It returns
+// the directory's former state. restore sets the former modes again.
+func (c *dirCache) openInaccessible(path string) (d *cachedDir, was *fileNode, restore func()) {
 	restore = func() {}
-	if opened := c.openDir(path); opened != nil && !opened.isClosed() {
-		if n, err := statFile(opened.file); err == nil {
+	if opened := c.openDir(path); opened != nil && !opened.isInaccessible() {
+		if n, err := statOpenFile(opened.file); err == nil {
 			return opened, n, restore
 		}
 	}
 	if !paths.Within(c.files.Dir(), path) || path == c.files.Dir() {
 		return nil, nil, nil
 	}
-	parent, _, restore := c.openAnyway(filepath.Dir(path))
+	parent, _, restore := c.openInaccessible(filepath.Dir(path))
 	if parent == nil {
 		return nil, nil, nil
 	}
 	name := filepath.Base(path)
 	n, err := parent.statName(name)
 	if err == nil && n != nil && n.Mode.IsDir() {
-		if opened := c.openDir(path); opened != nil && !opened.isClosed() {
+		if opened := c.openDir(path); opened != nil && !opened.isInaccessible() {
 			return opened, n, restore
 		}
-		if parent.root.Chmod(name, modeBits(n.Mode)|0o700) == nil {
+		if parent.root.Chmod(name, settableDirMode(n.Mode)|0o700) == nil {
 			c.closeDir(path)
 			d = c.openDir(path)
 			above := restore
 			restore = func() {
 				if parent := c.openDir(filepath.Dir(path)); parent != nil {
-					_ = parent.root.Chmod(name, modeBits(n.Mode))
+					_ = parent.root.Chmod(name, settableDirMode(n.Mode))
 				}
 				above()
 			}
@@ -141,14 +142,14 @@ func (c *dirCache) openAnyway(path string) (d *openDir, was *node, restore func(
 	return d, n, restore
 }
 
-// walkTree calls fn for what is in a directory, at all depths, until it returns false. Directories that the operation closed
-// are opened meanwhile.
-func (c *dirCache) walkTree(path string, fn func(d *openDir, name string, n *node) bool) {
+// walkTree calls fn for each name below a directory until fn returns false. It opens inaccessible directories meanwhile
+// and restores their modes.
+func (c *dirCache) walkTree(path string, fn func(d *cachedDir, name string, n *fileNode) bool) {
 	queue := []string{path}
 	for len(queue) > 0 {
 		path := queue[0]
 		queue = queue[1:]
-		d, _, restore := c.openAnyway(path)
+		d, _, restore := c.openInaccessible(path)
 		if d == nil {
 			continue
 		}

@@ -13,7 +13,7 @@ type Ended struct {
 	Missing string   // why it can't be undone; empty if it can
 }
 
-// Discard ends an operation that did not take place.
+// Discard ends an operation that did not happen, and deletes its archive.
 func (r *Recorder) Discard() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -25,26 +25,26 @@ func (r *Recorder) Discard() {
 func (r *Recorder) Claim(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if e := r.touchPath(path); e != nil {
+	if e := r.entryForPath(path); e != nil {
 		e.whole = true
 	}
 }
 
-// End ends the operation. It looks at every name that the operation touched, and forgets an operation that changed
-// nothing.
+// End ends the operation. It compares every touched name with its earlier state and completes the archive. An operation
+// that changed nothing leaves no archive.
 func (r *Recorder) End() Ended {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
 		return Ended{}
 	}
-	r.observeEvents()
+	r.processEvents()
 	for thread := range r.calls {
-		r.endCall(thread)
+		r.forgetCall(thread)
 	}
 	r.stopObserving()
 	if r.out != nil {
-		if d, err := openDirectory(r.files, r.files.Dir()); err != nil {
+		if d, err := openDirHandle(r.files, r.files.Dir()); err != nil {
 			// The sandbox ends with its host: what is listed now would count as deleted.
 			return Ended{Missing: "the workspace could not be looked at when it ended"}
 		} else {
@@ -55,22 +55,22 @@ func (r *Recorder) End() Ended {
 	if r.restored != nil {
 		r.record.Restored = r.restored()
 	}
-	r.noteUnchanged()
-	return r.writeArchive(changes)
+	r.noteUnchangedFiles()
+	return r.completeArchive(changes)
 }
 
-// noteUnchanged notes the files that the operation only moved or linked and that have all their names again: their
-// change time is another one, and an older operation can still be undone.
-func (r *Recorder) noteUnchanged() {
+// noteUnchangedFiles notes files that the operation renamed or linked and then put back. Only their change time
+// differs, so earlier operations on them can still be undone.
+func (r *Recorder) noteUnchangedFiles() {
 	for _, o := range r.record.Objects {
 		if o.isRegular() && o.used && o.After != nil && o.After.Changed != o.Changed && !o.Created && !o.Foreign && !o.Written && !o.Attributed {
 			r.record.Restored = append(r.record.Restored,
-				restored{Was: version{o.ID, o.Changed}, Now: version{o.ID, o.After.Changed}})
+				restoredObject{Was: objectVersion{o.ID, o.Changed}, Now: objectVersion{o.ID, o.After.Changed}})
 		}
 	}
 }
 
-// stopObserving ends what the recorder holds open.
+// stopObserving stops the ticker and closes watches and directories.
 func (r *Recorder) stopObserving() {
 	if r.ended = true; r.ticks != nil {
 		close(r.ticks)
@@ -87,10 +87,10 @@ func (r *Recorder) discardArchive() {
 	}
 }
 
-// writeArchive completes the archive.
-func (r *Recorder) writeArchive(changes Changes) Ended {
+// completeArchive finishes the archive with the record, or deletes the archive of an operation that changed nothing.
+func (r *Recorder) completeArchive(changes Changes) Ended {
 	if r.broken != nil {
-		r.record.Missing = errorReason(r.broken).Error()
+		r.record.Missing = stripErrorPath(r.broken).Error()
 	}
 	out := Ended{Changes: changes, Lost: r.record.Lost, Missing: r.record.Missing}
 	unchanged := changes.Total() == 0 && len(r.record.Lost) == 0
@@ -112,24 +112,24 @@ func (r *Recorder) writeArchive(changes Changes) Ended {
 	}
 	r.record.Changes = &changes
 	if !r.tool && !unchanged {
-		r.record.Summary += changes.summaryText(r.files.Dir())
+		r.record.Summary += changes.formatSummary(r.files.Dir())
 	}
 	if out.Missing != "" { // the history says at least that it took place
 		r.discardArchive()
 		r.record.ID, r.record.Time = r.store.newID(), time.Now().UTC().Truncate(time.Millisecond)
 		r.record.Objects, r.record.Entries = nil, nil
-		r.store.remember(r.record.ID)
+		r.store.addLatestID(r.record.ID)
 		if a, err := r.store.createArchive(&r.record.Operation); err == nil {
-			_ = a.writeEnd(&r.record)
+			_ = a.finishArchive(&r.record)
 		}
 		return out
 	}
-	if err := r.out.writeEnd(&r.record); err != nil {
+	if err := r.out.finishArchive(&r.record); err != nil {
 		r.broken = err
-		out.Missing = errorReason(err).Error()
-		return r.writeArchive(changes)
+		out.Missing = stripErrorPath(err).Error()
+		return r.completeArchive(changes)
 	}
-	r.store.remember(r.record.ID)
+	r.store.addLatestID(r.record.ID)
 	r.store.countWritten(r.out.written)
 	if !r.record.changedNothing() {
 		out.ID = r.record.ID
@@ -137,8 +137,8 @@ func (r *Recorder) writeArchive(changes Changes) Ended {
 	return out
 }
 
-// countChanges drops the names that the operation did not change, and counts the others.
-func (r *Recorder) countChanges() Changes {
+// dropAndCountChanges removes entries of names that the operation did not change, and counts the others.
+func (r *Recorder) dropAndCountChanges() Changes {
 	var c Changes
 	exist, moved := map[int]bool{}, map[int]bool{} // objects with a name after the operation, and with a new one
 	linked := map[int]bool{}                       // objects of which a name was added or taken away
@@ -156,7 +156,7 @@ func (r *Recorder) countChanges() Changes {
 	for _, e := range r.record.Entries {
 		differs := e.Before != e.After || e.Before != none && r.record.Objects[e.Before].hasChanged()
 		if e.Foreign && !differs { // undo gives the name what it had later
-			later := r.byName[r.record.keyOf(e)]
+			later := r.byName[r.record.keyForEntry(e)]
 			differs = later != nil && later.Before != e.Before
 		}
 		if differs || e.Before != none && linked[e.Before] {
@@ -165,26 +165,26 @@ func (r *Recorder) countChanges() Changes {
 		if !differs || e.Foreign && (e.Before == none || !r.record.Objects[e.Before].used) {
 			continue
 		}
-		var after *object
+		var after *fileObject
 		if e.After != none {
 			after = r.record.Objects[e.After]
 		}
-		switch now, before := r.record.entryPath(e, (*record).nowPath), r.record.entryPath(e, (*record).beforePath); {
+		switch now, before := r.record.entryPath(e, (*operationRecord).afterPath), r.record.entryPath(e, (*operationRecord).beforePath); {
 		case e.Before == e.After, e.Foreign:
 			if !counted[e.Before] {
-				c.addPath(&c.Changed, now)
+				c.countPath(&c.Changed, now)
 			}
 			counted[e.Before] = true
 		case e.Before != none && r.record.Objects[e.Before].temporary && (after == nil || after.temporary):
 		case after == nil && !moved[e.Before]:
-			c.addPath(&c.Deleted, before)
+			c.countPath(&c.Deleted, before)
 		case after == nil: // counted where it is now
 		case !after.Created:
-			c.addPath(&c.Moved, now)
+			c.countPath(&c.Moved, now)
 		case e.Before != none && !exist[e.Before]:
-			c.addPath(&c.Changed, now)
+			c.countPath(&c.Changed, now)
 		default:
-			c.addPath(&c.Made, now)
+			c.countPath(&c.Made, now)
 		}
 	}
 	r.record.Entries = slices.Clone(kept)
@@ -194,8 +194,8 @@ func (r *Recorder) countChanges() Changes {
 	return c
 }
 
-// hasChanged reports whether the operation changed an object that kept its name.
-func (o *object) hasChanged() bool {
+// hasChanged reports whether the operation changed the contents or metadata of a file that kept its name.
+func (o *fileObject) hasChanged() bool {
 	if o.After == nil {
 		return true
 	}
@@ -212,15 +212,15 @@ func (o *object) hasChanged() bool {
 	return other || o.After.Changed != o.Changed && (o.Written || o.Attributed)
 }
 
-// canRestore reports whether undo could do anything about the operation.
-func (r *record) canRestore() bool {
+// canRestore reports whether undo can restore at least one entry.
+func (r *operationRecord) canRestore() bool {
 	exist := map[int]bool{}
 	for _, e := range r.Entries {
 		if e.After != none {
 			exist[e.After] = true
 		}
 	}
-	return slices.ContainsFunc(r.Entries, func(e *entry) bool {
+	return slices.ContainsFunc(r.Entries, func(e *nameEntry) bool {
 		if e.Before == none {
 			return true
 		}
@@ -231,6 +231,6 @@ func (r *record) canRestore() bool {
 		case e.Before == e.After:
 			return !o.isRegular() || o.After == nil || o.After.Modified == o.Modified && o.After.Size == o.Size
 		}
-		return exist[e.Before] || !o.isRegular() && !o.isUnmakeable()
+		return exist[e.Before] || !o.isRegular() && !o.isUnrestorable()
 	})
 }

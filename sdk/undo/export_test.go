@@ -6,7 +6,7 @@ import "time"
 func (r *Recorder) Tick() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.observeEvents()
+	r.processEvents()
 	r.expireCalls(time.Now())
 }
 

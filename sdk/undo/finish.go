@@ -12,35 +12,36 @@ import (
 	"time"
 )
 
-// finishRecord notes the object that each name has after the operation, and counts the changes.
+// finishRecord finds the object that each touched name has after the operation, and counts the changes.
 func (r *Recorder) finishRecord() Changes {
 	r.record.Ended = time.Now().UnixNano()
-	f := finisher{Recorder: r, found: map[*object]string{}, children: map[int][]*object{}, entries: map[int][]*entry{},
-		located: map[*object]bool{}, claimed: map[*object]bool{}}
-	f.findAll()
-	r.record.setBefore()
-	return r.countChanges()
+	f := recordFinisher{Recorder: r, found: map[*fileObject]string{}, children: map[int][]*fileObject{}, entries: map[int][]*nameEntry{},
+		located: map[*fileObject]bool{}, claimed: map[*fileObject]bool{}}
+	f.findAllObjects()
+	r.record.setBeforePaths()
+	return r.dropAndCountChanges()
 }
 
-// finisher walks from the directories that the policy opens to those that the operation touched, wherever they are now.
-type finisher struct {
+// recordFinisher completes a record at the end of an operation. It walks from the workspace directories to every
+// directory that the operation touched, also to moved ones.
+type recordFinisher struct {
 	*Recorder
 
-	queue    []*object
-	found    map[*object]string // path of a directory now
-	children map[int][]*object  // directories by the one that they were met in
-	entries  map[int][]*entry   // by their directory
-	located  map[*object]bool   // files that have a name that the operation touched
-	claimed  map[*object]bool   // directories that came with all that is in them
-	opened   []opened           // directories that were visited
+	queue    []*fileObject
+	found    map[*fileObject]string // current path of each directory
+	children map[int][]*fileObject  // directories by the index of their first parent
+	entries  map[int][]*nameEntry   // by index of their directory
+	located  map[*fileObject]bool   // files at a name that the operation touched
+	claimed  map[*fileObject]bool   // directories that arrived with all their contents
+	opened   []visitedDir           // directories in the order of their visits
 }
 
-func (f *finisher) findAll() {
+func (f *recordFinisher) findAllObjects() {
 	for _, o := range f.record.Objects {
 		switch {
 		case !o.isDir():
 		case o.Parent == none && o.Name != "":
-			f.placeDir(o, string(o.Name))
+			f.enqueueDir(o, string(o.Name))
 		case o.Parent != none:
 			f.children[o.Parent] = append(f.children[o.Parent], o)
 		}
@@ -49,30 +50,30 @@ func (f *finisher) findAll() {
 		f.entries[e.Dir] = append(f.entries[e.Dir], e)
 	}
 	for _, e := range f.entries[none] {
-		f.lookClosed(e)
+		f.findSingleFileAfter(e)
 	}
-	f.visitAll()
+	f.visitQueuedDirs()
 	for _, o := range f.record.Objects {
 		if !o.isDir() || o.Now != "" || f.observer == nil {
 			continue
 		}
 		if n, err := f.statDir(o.lastPath()); err == nil && n != nil && n.ID == o.ID { // somebody else moved it
 			o.Foreign = true
-			f.placeDir(o, o.lastPath())
-			f.visitAll()
+			f.enqueueDir(o, o.lastPath())
+			f.visitQueuedDirs()
 		}
 	}
 	f.dirs.closeAll()
-	f.findLinks()
-	f.markDisplaced()
-	f.closeAgain()
+	f.findRemainingLinks()
+	f.markDisplacedEntries()
+	f.restoreDirModes()
 	f.dirs.closeAll()
 	if f.observer != nil && f.observer.blind != "" {
 		f.noteLost("files that others may have changed at the same time: " + f.observer.blind)
 	}
 }
 
-func (f *finisher) visitAll() {
+func (f *recordFinisher) visitQueuedDirs() {
 	for len(f.queue) > 0 {
 		dir := f.queue[0]
 		f.queue = f.queue[1:]
@@ -80,24 +81,24 @@ func (f *finisher) visitAll() {
 	}
 }
 
-// markDisplaced marks what is in directories that are not where they were although the operation did not take them
-// away, and finds the directories that others need.
-func (f *finisher) markDisplaced() {
+// markDisplacedEntries marks entries as foreign if another program moved or deleted their directory. It retains created
+// directories that undo needs as a parent.
+func (f *recordFinisher) markDisplacedEntries() {
 	for _, e := range slices.Clone(f.record.Entries) {
 		if e.Dir == none || e.Foreign {
 			continue
 		}
 		dir := f.record.Objects[e.Dir]
-		if e.After == none && f.found[dir] == "" && !f.isDeleted(dir) {
+		if e.After == none && f.found[dir] == "" && !f.wasDeletedOrMoved(dir) {
 			e.Foreign = true
 		} else if e.Before != e.After && e.Before != none && !f.record.Objects[e.Before].Created {
-			f.bringBack(dir)
+			f.retainCreatedDir(dir)
 		}
 	}
 }
 
-// isDeleted reports whether the operation deleted or moved a directory, or one above it.
-func (f *finisher) isDeleted(dir *object) bool {
+// wasDeletedOrMoved reports whether the operation deleted or moved a directory or one of its parents.
+func (f *recordFinisher) wasDeletedOrMoved(dir *fileObject) bool {
 	for range maxDepth {
 		if dir.used || dir.Parent == none {
 			break
@@ -107,9 +108,9 @@ func (f *finisher) isDeleted(dir *object) bool {
 	return dir.used
 }
 
-// bringBack has undo make a directory that the operation created, and not delete it: something was in it that the
-// operation did not create.
-func (f *finisher) bringBack(dir *object) {
+// retainCreatedDir makes undo keep or recreate a directory that the operation created. Undo needs the directory as the
+// parent of a file that existed before the operation.
+func (f *recordFinisher) retainCreatedDir(dir *fileObject) {
 	for dir.Created && dir.Parent != none {
 		key := dir.pinned
 		if key.dir == nil {
@@ -117,7 +118,7 @@ func (f *finisher) bringBack(dir *object) {
 		}
 		e := f.byName[key]
 		if e == nil {
-			e = &entry{Dir: key.dir.index, Name: rawText(key.name), Before: none, After: none}
+			e = &nameEntry{Dir: key.dir.index, Name: rawText(key.name), Before: none, After: none}
 			if string(dir.Now) == filepath.Join(string(key.dir.Now), key.name) {
 				e.After = dir.index
 			}
@@ -132,7 +133,7 @@ func (f *finisher) bringBack(dir *object) {
 	}
 }
 
-func (f *finisher) placeDir(o *object, path string) {
+func (f *recordFinisher) enqueueDir(o *fileObject, path string) {
 	if f.found[o] == "" {
 		f.found[o] = path
 		o.Now = rawText(path)
@@ -140,14 +141,14 @@ func (f *finisher) placeDir(o *object, path string) {
 	}
 }
 
-// visitDir looks at the names in one directory.
-func (f *finisher) visitDir(o *object) {
+// visitDir finds the objects at the touched names of one directory.
+func (f *recordFinisher) visitDir(o *fileObject) {
 	path := f.found[o]
-	dir, was, restore := f.dirs.openAnyway(path)
+	dir, was, restore := f.dirs.openInaccessible(path)
 	if dir == nil {
 		return
 	}
-	n, err := statFile(dir.file)
+	n, err := statOpenFile(dir.file)
 	if err != nil || n.ID != o.ID {
 		restore()
 		delete(f.found, o) // another directory is there now
@@ -158,45 +159,45 @@ func (f *finisher) visitDir(o *object) {
 	d.object = o
 	for _, child := range f.children[o.index] {
 		if now, statErr := dir.statName(string(child.Name)); statErr == nil && now != nil && now.ID == child.ID {
-			f.placeDir(child, filepath.Join(path, string(child.Name)))
-			child.After = now.toState()
+			f.enqueueDir(child, filepath.Join(path, string(child.Name)))
+			child.After = now.toAfterState()
 		}
 	}
 	for _, e := range f.entries[o.index] {
-		f.lookAtName(d, e)
+		f.findAfterObject(d, e)
 	}
 	if o.Created && f.claimed[o] {
-		f.claimAll(d)
+		f.addDirEntries(d)
 	}
 	if o.Attributed && !o.Created {
 		now, err := dir.readAttributes(".")
 		o.attributesDiffer = err == nil && !maps.EqualFunc(o.Attributes, now, bytes.Equal)
 	}
 	n.Mode = was.Mode
-	o.After = n.toState()
-	f.opened = append(f.opened, opened{o, path, restore})
+	o.After = n.toAfterState()
+	f.opened = append(f.opened, visitedDir{o, path, restore})
 }
 
-// opened is a directory that may have been opened to its owner, to be closed again.
-type opened struct {
-	*object
+// visitedDir is a directory with a function that restores its mode.
+type visitedDir struct {
+	*fileObject
 
 	path    string
 	restore func()
 }
 
-// closeAgain gives directories their modes back, the innermost first, and notes their state after that.
-func (f *finisher) closeAgain() {
+// restoreDirModes restores the modes of visited directories, innermost first, and notes the resulting state.
+func (f *recordFinisher) restoreDirModes() {
 	for _, o := range slices.Backward(f.opened) {
 		o.restore()
 		if n, err := f.statDir(o.path); err == nil && n != nil && n.ID == o.ID && n.Changed != o.After.Changed {
-			o.After = n.toState()
+			o.After = n.toAfterState()
 		}
 	}
 }
 
-// statDir returns the node of a directory, also of one that is closed.
-func (f *finisher) statDir(path string) (*node, error) {
+// statDir describes a directory, also one without read permission.
+func (f *recordFinisher) statDir(path string) (*fileNode, error) {
 	if parent := f.dirs.openDir(filepath.Dir(path)); parent != nil {
 		return parent.statName(filepath.Base(path))
 	}
@@ -204,11 +205,11 @@ func (f *finisher) statDir(path string) (*node, error) {
 	if d == nil {
 		return nil, errNoDirectory
 	}
-	return statFile(d.file)
+	return statOpenFile(d.file)
 }
 
-// claimAll adds an entry for everything in a directory.
-func (f *finisher) claimAll(d *openDir) {
+// addDirEntries adds an entry for each name in a directory whose contents all belong to the operation.
+func (f *recordFinisher) addDirEntries(d *cachedDir) {
 	names, err := d.listNames()
 	if err != nil {
 		return
@@ -218,7 +219,7 @@ func (f *finisher) claimAll(d *openDir) {
 		if f.byName[entryKey{d.object, name}] != nil {
 			continue
 		}
-		e := &entry{Dir: d.object.index, Name: rawText(name), Before: none, After: none}
+		e := &nameEntry{Dir: d.object.index, Name: rawText(name), Before: none, After: none}
 		f.byName[entryKey{d.object, name}] = e
 		f.record.Entries = append(f.record.Entries, e)
 		e.whole = true
@@ -226,12 +227,12 @@ func (f *finisher) claimAll(d *openDir) {
 			f.broken = errTooMany
 			return
 		}
-		f.lookAtName(d, e)
+		f.findAfterObject(d, e)
 	}
 }
 
-// lookAtName finds the object that a name holds after the operation.
-func (f *finisher) lookAtName(d *openDir, e *entry) {
+// findAfterObject notes the object that a name has after the operation.
+func (f *recordFinisher) findAfterObject(d *cachedDir, e *nameEntry) {
 	name := string(e.Name)
 	n, err := d.statName(name)
 	if err != nil {
@@ -241,22 +242,23 @@ func (f *finisher) lookAtName(d *openDir, e *entry) {
 	if n == nil {
 		return
 	}
-	o := f.objectAt(d, name, n, true)
+	o := f.findOrAddObject(d, name, n, true)
 	e.After, e.current = o.index, o
-	f.noteLeft(e, o, n, func() (io.ReadCloser, error) { return d.openName(name) })
+	f.noteAfterState(e, o, n, func() (io.ReadCloser, error) { return d.openChild(name) })
 	if o.isDir() {
 		f.claimed[o] = f.claimed[o] || e.whole
-		f.placeDir(o, filepath.Join(d.path, name))
+		f.enqueueDir(o, filepath.Join(d.path, name))
 	}
 }
 
-// lookClosed is look for a single file, and for the metadata of a directory whose parent is closed.
-func (f *finisher) lookClosed(e *entry) {
+// findSingleFileAfter does the same as findAfterObject for an entry without a directory: a file, or a directory's own
+// metadata.
+func (f *recordFinisher) findSingleFileAfter(e *nameEntry) {
 	if o := f.record.Objects[e.Before]; o.isDir() {
 		e.After = e.Before
 		return
 	}
-	n := statClosed(f.files, string(e.Name))
+	n := statSingleFile(f.files, string(e.Name))
 	if n == nil {
 		return
 	}
@@ -267,26 +269,27 @@ func (f *finisher) lookClosed(e *entry) {
 		f.addObject(o)
 	}
 	e.After = o.index
-	f.noteLeft(e, o, n, func() (io.ReadCloser, error) { return openClosed(f.files, string(e.Name)) })
+	f.noteAfterState(e, o, n, func() (io.ReadCloser, error) { return openSingleFile(f.files, string(e.Name)) })
 }
 
-// recent is for how long two changes of a file may have the same time: no file system's clock is coarser, but for those
-// that count seconds.
-const recent = 20 * time.Millisecond
+// recentChange is the granularity of file times: two changes within it may have equal times. No supported file system
+// has a coarser clock, except those that store whole seconds.
+const recentChange = 20 * time.Millisecond
 
 var errTooMany = errors.New("it changed more paths than are kept of one operation")
 
-// maxHashed is up to how many bytes a file is hashed, and how long that takes at most: 1 ms.
+// maxHashed is the size of the largest file that is hashed. Hashing it takes about 1 ms.
 const maxHashed = 256 << 10
 
-// noteLeft notes the state in which the operation left an object.
-func (f *finisher) noteLeft(e *entry, o *object, n *node, open func() (io.ReadCloser, error)) {
+// noteAfterState notes the state of an object after the operation. A small file that changed very recently is also
+// hashed.
+func (f *recordFinisher) noteAfterState(e *nameEntry, o *fileObject, n *fileNode, open func() (io.ReadCloser, error)) {
 	f.located[o] = true
 	if o.last != 0 && o.last != n.Changed && o.opens == 0 && !o.isDir() {
 		o.Foreign = true // no event told of it: somebody changed it by another name
 	}
-	o.After = n.toState()
-	if !n.Mode.IsRegular() || n.Size > maxHashed || f.record.Ended-n.Changed > int64(recent) || o.After.Hash != "" {
+	o.After = n.toAfterState()
+	if !n.Mode.IsRegular() || n.Size > maxHashed || f.record.Ended-n.Changed > int64(recentChange) || o.After.Hash != "" {
 		return
 	}
 	if file, err := open(); err == nil {
@@ -298,10 +301,9 @@ func (f *finisher) noteLeft(e *entry, o *object, n *node, open func() (io.ReadCl
 	}
 }
 
-// findLinks finds files of several names of which the operation took all that it touched: another name may still be
-// there.
-func (f *finisher) findLinks() {
-	lost := map[Identity]*object{}
+// findRemainingLinks searches the workspace for other hard links of files whose touched names are gone.
+func (f *recordFinisher) findRemainingLinks() {
+	lost := map[Identity]*fileObject{}
 	for _, o := range f.record.Objects {
 		if !o.isDir() && o.Links > 1 && !o.Created && !f.located[o] && o.ID != "" && f.byID[o.ID] == o {
 			lost[o.ID] = o
@@ -311,7 +313,7 @@ func (f *finisher) findLinks() {
 		return
 	}
 	dirs := newDirCache(f.files)
-	dirs.walkTree(f.files.Dir(), func(dir *openDir, name string, n *node) bool {
+	dirs.walkTree(f.files.Dir(), func(dir *cachedDir, name string, n *fileNode) bool {
 		o := lost[n.ID]
 		if o == nil {
 			return true
@@ -321,12 +323,12 @@ func (f *finisher) findLinks() {
 			return true
 		}
 		delete(lost, n.ID)
-		e := &entry{Dir: d.object.index, Name: rawText(name), Before: o.index, After: o.index, current: o, Foreign: o.Foreign}
+		e := &nameEntry{Dir: d.object.index, Name: rawText(name), Before: o.index, After: o.index, current: o, Foreign: o.Foreign}
 		f.byName[entryKey{d.object, name}] = e
 		f.record.Entries = append(f.record.Entries, e)
-		f.noteLeft(e, o, n, func() (io.ReadCloser, error) { return d.openName(name) })
-		if n, err := statFile(d.file); err == nil && d.object.Now == "" {
-			d.object.Now, d.object.After = rawText(dir.path), n.toState()
+		f.noteAfterState(e, o, n, func() (io.ReadCloser, error) { return d.openChild(name) })
+		if n, err := statOpenFile(d.file); err == nil && d.object.Now == "" {
+			d.object.Now, d.object.After = rawText(dir.path), n.toAfterState()
 		}
 		return len(lost) > 0
 	})

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// identityOf returns device and inode.
-func identityOf(info fs.FileInfo, _ func() (*os.File, error)) Identity {
+// fileIdentity returns the volume and index of a file. It returns "" for a symlink or a file that can't be opened.
+func fileIdentity(info fs.FileInfo, _ func() (*os.File, error)) Identity {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return ""

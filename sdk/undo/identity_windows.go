@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// identityOf returns the volume and the index of a file; of a link or a file that can't be opened nothing.
-func identityOf(info fs.FileInfo, open func() (*os.File, error)) Identity {
+// fileIdentity returns the volume and index of a file. It returns "" for a symlink or a file that can't be opened.
+func fileIdentity(info fs.FileInfo, open func() (*os.File, error)) Identity {
 	if info.Mode()&fs.ModeSymlink != 0 {
 		return ""
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/picoclaw/picoclaw/internal/hiddentext"
 )
 
-// keepContents keeps the contents of a regular file, once.
-func (r *Recorder) keepContents(e *entry, o *object) {
+// keepContents copies the contents of a regular file to the archive, at most once. It notes a loss if it can't.
+func (r *Recorder) keepContents(e *nameEntry, o *fileObject) {
 	if !o.isRegular() || o.Created || o.tried || r.broken != nil {
-		if o.isUnmakeable() && !o.Created && !o.tried {
+		if o.isUnrestorable() && !o.Created && !o.tried {
 			o.tried = true
 			kind := "a device"
 			if o.Mode&fs.ModeSocket != 0 {
@@ -27,53 +27,53 @@ func (r *Recorder) keepContents(e *entry, o *object) {
 		return
 	}
 	o.tried = true
-	file, err := r.openEntry(e, o)
+	file, err := r.openEntryFile(e, o)
 	for _, c := range r.calls {
 		if err != nil && c.object == o { // another thread renames it in the same moment
-			file, err = r.openEntry(c.to, o)
+			file, err = r.openEntryFile(c.to, o)
 		}
 	}
 	if err == nil {
-		if left := r.countBytesLeft(); o.Size > left {
-			err = fmt.Errorf("%s, more than is kept of one operation", sizeText(o.Size))
+		if left := r.remainingBytes(); o.Size > left {
+			err = fmt.Errorf("%s, more than is kept of one operation", formatSize(o.Size))
 		} else {
 			r.beginArchive()
 			if r.broken == nil {
 				if o.Attributes == nil {
-					o.Attributes = attributesOf(file)
+					o.Attributes = readFileAttributes(file)
 				}
-				o.Content, err = r.out.keepContents(baseName(string(e.Name)), o.Size, file)
+				o.Content, err = r.out.writeContents(truncateBaseName(string(e.Name)), o.Size, file)
 			}
 		}
 		_ = file.Close()
 	}
 	if err != nil {
-		r.noteLost(fmt.Sprintf("%s (%v)", hiddentext.QuoteName(r.entryPath(e)), errorReason(err)))
+		r.noteLost(fmt.Sprintf("%s (%v)", hiddentext.QuoteName(r.entryPath(e)), stripErrorPath(err)))
 		return
 	}
 	if o.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
-		r.loseKind(r.entryPath(e), "the setuid and setgid bits of files")
+		r.noteLostKind(r.entryPath(e), "the setuid and setgid bits of files")
 	}
 	if o.UID == nobody || o.GID == nobody {
-		r.loseKind(r.entryPath(e), "owners of files other than picoclaw's")
+		r.noteLostKind(r.entryPath(e), "owners of files other than picoclaw's")
 	}
-	r.noteObject(o)
+	r.addObjectToJournal(o)
 }
 
-// openEntry opens the file at a name, if it is the object that is meant.
-func (r *Recorder) openEntry(e *entry, o *object) (*os.File, error) {
+// openEntryFile opens the file at a name for reading, and fails if the name has a different object.
+func (r *Recorder) openEntryFile(e *nameEntry, o *fileObject) (*os.File, error) {
 	if e.Dir == none {
-		return r.openClosed(string(e.Name))
+		return r.openSingleFile(string(e.Name))
 	}
 	for _, d := range r.dirs.all {
 		if d.object == nil || d.object.index != e.Dir {
 			continue
 		}
-		f, err := d.openName(string(e.Name))
+		f, err := d.openChild(string(e.Name))
 		if err != nil {
 			return nil, err
 		}
-		n, err := statFile(f)
+		n, err := statOpenFile(f)
 		if err == nil && n.ID != o.ID {
 			err = fs.ErrNotExist
 		}
@@ -87,18 +87,18 @@ func (r *Recorder) openEntry(e *entry, o *object) (*os.File, error) {
 	return nil, fs.ErrNotExist
 }
 
-// beginArchive makes the archive, with what is known so far.
+// beginArchive creates the archive and writes the journal so far.
 func (r *Recorder) beginArchive() {
 	if r.out != nil || r.broken != nil {
 		return
 	}
 	r.record.ID, r.record.Time = r.store.newID(), time.Now().UTC().Truncate(time.Millisecond)
 	r.out, r.broken = r.store.createArchive(&r.record.Operation)
-	r.flushJournal()
+	r.writeJournal()
 }
 
-// addLine adds a line to the journal, from which an operation is known whose process is killed.
-func (r *Recorder) addLine(line journalLine) {
+// addJournalLine adds a line to the journal buffer. The journal describes an operation whose process is killed.
+func (r *Recorder) addJournalLine(line journalLine) {
 	data, err := json.Marshal(line)
 	if err != nil {
 		r.broken = err
@@ -107,32 +107,32 @@ func (r *Recorder) addLine(line journalLine) {
 	r.journal.Write(append(data, '\n'))
 }
 
-// noteObject adds an object to the journal, as it is when the journal is written.
-func (r *Recorder) noteObject(o *object) {
+// addObjectToJournal queues an object for the journal. The journal gets the object's state at the time of writing.
+func (r *Recorder) addObjectToJournal(o *fileObject) {
 	if !o.noted {
 		o.noted = true
 		r.objects = append(r.objects, o)
 	}
 }
 
-// flushNotes writes the journal before the change that was announced takes place.
-func (r *Recorder) flushNotes() {
+// flushJournal writes pending journal lines to the archive, before the announced change happens.
+func (r *Recorder) flushJournal() {
 	if r.journal.Len()+len(r.objects) == 0 {
 		return
 	}
 	r.beginArchive()
-	r.flushJournal()
+	r.writeJournal()
 }
 
-func (r *Recorder) flushJournal() {
+func (r *Recorder) writeJournal() {
 	for _, o := range r.objects {
-		r.addLine(journalLine{Object: o, Index: o.index})
+		r.addJournalLine(journalLine{Object: o, Index: o.index})
 		o.noted = false
 	}
 	r.objects = r.objects[:0]
 	if r.broken == nil && r.journal.Len() > 0 {
 		if r.out.bytesWritten() > r.store.MaxOperation() {
-			r.broken = fmt.Errorf("it changed more than %s can tell of", sizeText(r.store.MaxOperation()))
+			r.broken = fmt.Errorf("it changed more than %s can tell of", formatSize(r.store.MaxOperation()))
 		} else if err := r.out.writeMember(journalMember, r.journal.Bytes()); err != nil {
 			r.broken = err
 		} else {
@@ -142,16 +142,16 @@ func (r *Recorder) flushJournal() {
 	r.journal.Reset()
 }
 
-// countBytesLeft returns how many bytes may still be kept.
-func (r *Recorder) countBytesLeft() int64 {
+// remainingBytes returns the number of bytes that the operation may still keep.
+func (r *Recorder) remainingBytes() int64 {
 	if r.out == nil {
 		return r.store.MaxOperation()
 	}
 	return r.store.MaxOperation() - r.out.bytesWritten()
 }
 
-// loseKind names one of many paths that share a reason.
-func (r *Recorder) loseKind(path, kind string) {
+// noteLostKind notes one example path for a reason that many paths share.
+func (r *Recorder) noteLostKind(path, kind string) {
 	what := fmt.Sprintf("%s… (%s)", hiddentext.QuoteName(fmt.Sprintf("%.100s", path)), kind)
 	for _, lost := range r.record.Lost {
 		if len(lost) > len(kind) && lost[len(lost)-len(kind)-1:len(lost)-1] == kind {
@@ -161,7 +161,7 @@ func (r *Recorder) loseKind(path, kind string) {
 	r.noteLost(what)
 }
 
-// noteLost names something that undo does not restore.
+// noteLost notes a change that undo does not restore. After maxLost of them it only says that there are more.
 func (r *Recorder) noteLost(what string) {
 	switch {
 	case slices.Contains(r.record.Lost, what):
@@ -172,11 +172,13 @@ func (r *Recorder) noteLost(what string) {
 	}
 }
 
-// entryPath returns the path of an entry as it was when the operation met it.
-func (r *Recorder) entryPath(e *entry) string { return r.record.entryPath(e, (*record).metPath) }
+// entryPath returns the path of an entry when the operation first touched it.
+func (r *Recorder) entryPath(e *nameEntry) string {
+	return r.record.entryPath(e, (*operationRecord).firstPath)
+}
 
-// baseName is a name that a member of an archive may have.
-func baseName(name string) string {
+// truncateBaseName returns the last path element, cut to the length allowed in archive member names.
+func truncateBaseName(name string) string {
 	name = filepath.Base(name)
 	if len(name) > 60 {
 		name = name[:60]
@@ -184,8 +186,8 @@ func baseName(name string) string {
 	return name
 }
 
-// errorReason returns an error without its path, which the message names already.
-func errorReason(err error) error {
+// stripErrorPath returns the cause of a PathError, for messages that name the path already.
+func stripErrorPath(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err
@@ -193,8 +195,8 @@ func errorReason(err error) error {
 	return err
 }
 
-// sizeText is a number of bytes for a message.
-func sizeText(n int64) string {
+// formatSize formats a number of bytes for messages.
+func formatSize(n int64) string {
 	switch {
 	case n >= 1<<30:
 		return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))

@@ -12,9 +12,9 @@ import (
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// The file latest has the ids of the latest operations, so that an operation is known whose archive is lost or could not
-// be written: undo must not take an older one for the latest. The file has its full size from the start, and takes an id
-// on a full disk. Lines that are no ids are ignored: archives that are there need none.
+// The file latest lists the ids of the latest operations. It reveals operations whose archive is lost or could not be
+// written, so that undo does not take an older operation for the latest. The file has its full size from the start and
+// can be updated on a full disk. Invalid lines are ignored.
 const (
 	latestName  = "latest"
 	maxLatest   = 256
@@ -22,9 +22,9 @@ const (
 	latestBytes = maxLatest * (idLength + 1)
 )
 
-// prepareLatest creates the file with the operations of the store.
-func (s *Store) prepareLatest() error {
-	file, err := s.openLatest()
+// prepareLatestFile creates the file latest from the archives in the store, if it is missing.
+func (s *Store) prepareLatestFile() error {
+	file, err := s.openLatestFile()
 	if err != nil {
 		if _, missing := os.Lstat(filepath.Join(s.dir, latestName)); missing != nil {
 			return nil // the disk is full, and the next process tries again
@@ -40,26 +40,26 @@ func (s *Store) prepareLatest() error {
 	if err != nil {
 		return err
 	}
-	_ = writeLatest(file, append(readLatest(file), ids...)) // as above
+	_ = writeLatestIDs(file, append(readLatestIDs(file), ids...)) // as above
 	return nil
 }
 
-func (s *Store) openLatest() (*os.File, error) {
+func (s *Store) openLatestFile() (*os.File, error) {
 	return filelock.Open(filepath.Join(s.dir, latestName), filelock.Wait)
 }
 
-// remember adds the id of an operation that has ended.
-func (s *Store) remember(id string) {
-	if file, err := s.openLatest(); err == nil {
-		_ = writeLatest(file, append(readLatest(file), id))
+// addLatestID adds the id of an ended operation to the file latest.
+func (s *Store) addLatestID(id string) {
+	if file, err := s.openLatestFile(); err == nil {
+		_ = writeLatestIDs(file, append(readLatestIDs(file), id))
 		_ = file.Close()
 	}
 }
 
-// lost returns the latest operations that have no archive, but for those that were pruned: they are older than all
-// archives, or too old.
-func (s *Store) lost(ids []string) (lost []string, err error) {
-	file, err := s.openLatest()
+// listLostIDs returns ids in the file latest that have no archive. It excludes pruned operations: they are older than
+// all archives or older than the maximum age.
+func (s *Store) listLostIDs(ids []string) (lost []string, err error) {
+	file, err := s.openLatestFile()
 	if err != nil {
 		return nil, fmt.Errorf("read the undo store: %w", err)
 	}
@@ -68,7 +68,7 @@ func (s *Store) lost(ids []string) (lost []string, err error) {
 	if len(ids) > 0 {
 		oldest = max(oldest, ids[len(ids)-1])
 	}
-	for _, id := range readLatest(file) {
+	for _, id := range readLatestIDs(file) {
 		if id > oldest && !slices.Contains(ids, id) {
 			lost = append(lost, id)
 		}
@@ -76,8 +76,8 @@ func (s *Store) lost(ids []string) (lost []string, err error) {
 	return lost, nil
 }
 
-// readLatest returns the ids in the file.
-func readLatest(file *os.File) (ids []string) {
+// readLatestIDs returns the valid ids in the file latest.
+func readLatestIDs(file *os.File) (ids []string) {
 	text := make([]byte, latestBytes)
 	n, err := file.ReadAt(text, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -91,8 +91,8 @@ func readLatest(file *os.File) (ids []string) {
 	return ids
 }
 
-// writeLatest writes the newest ids in place.
-func writeLatest(file *os.File, ids []string) error {
+// writeLatestIDs overwrites the file latest with the newest of the ids.
+func writeLatestIDs(file *os.File, ids []string) error {
 	sortNewestFirst(ids)
 	ids = slices.Compact(ids)
 	text := make([]byte, latestBytes)

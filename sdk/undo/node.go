@@ -12,24 +12,25 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// Identity tells a file, directory or link from every other one, also from a later one with the same inode number: the
-// file handle of the file system, or else device, inode and birth time. It is empty where a file system offers neither.
+// Identity identifies a file, directory or symlink, even if a later one reuses its inode number. It is the file handle
+// or, without handles, device, inode and birth time. It is empty on file systems that have neither.
 type Identity string
 
-// node describes the file, directory or link at a name.
-type node struct {
+// fileNode is the stat result of a file, directory or symlink.
+type fileNode struct {
 	ID       Identity
 	Mode     fs.FileMode
 	UID, GID int
 	Links    uint64 // number of hard links
 	Size     int64  // bytes
 	Modified int64  // nanoseconds since 1970
-	Changed  int64  // change time, nanoseconds since 1970; no program can set it
-	Mount    uint64 // the mount or, on systems that do not tell it, the device: a file is renamed within one
+	Changed  int64  // change time (ctime), nanoseconds since 1970; no program can set it
+	Mount    uint64 // mount ID or, where unknown, device; a rename works only within one mount
 }
 
-// state is what an operation left of an object. A change by anybody else shows in it.
-type state struct {
+// afterState is the state of an object at the end of an operation. Undo compares it with the current state to detect
+// later changes.
+type afterState struct {
 	Changed  int64  `json:"changed"`
 	Modified int64  `json:"modified"`
 	Size     int64  `json:"size"`
@@ -40,15 +41,15 @@ type state struct {
 	Hash string `json:"hash,omitempty"`
 }
 
-func (n *node) toState() *state {
-	return &state{Changed: n.Changed, Modified: n.Modified, Size: n.Size, Mode: uint32(n.Mode), UID: n.UID, GID: n.GID}
+func (n *fileNode) toAfterState() *afterState {
+	return &afterState{Changed: n.Changed, Modified: n.Modified, Size: n.Size, Mode: uint32(n.Mode), UID: n.UID, GID: n.GID}
 }
 
-// nobody is the number that a sandbox shows for owners it does not know.
+// nobody is the user id that a sandbox shows for unmapped owners.
 const nobody = 65534
 
-// object is a file, directory or link that an operation touched, as it was before.
-type object struct {
+// fileObject is a file, directory or symlink that an operation touched, with its state before the operation.
+type fileObject struct {
 	ID         Identity          `json:"id"`
 	Mode       fs.FileMode       `json:"mode"`
 	UID        int               `json:"uid"`
@@ -61,16 +62,16 @@ type object struct {
 	Target     rawText           `json:"target,omitempty"`     // of a symbolic link
 	Created    bool              `json:"created,omitempty"`    // by the operation
 	Content    int               `json:"content,omitempty"`    // number of the archive member with the contents; 0 for none
-	Prefix     bool              `json:"prefix,omitempty"`     // the contents are the first Size bytes of the present ones
-	After      *state            `json:"after,omitempty"`      // what the operation left; nil where it deleted it
-	Foreign    bool              `json:"foreign,omitempty"`    // somebody else changed it while the operation ran
-	Moved      int64             `json:"moved,omitempty"`      // of a directory: when the operation moved it first, in nanoseconds since 1970
+	Prefix     bool              `json:"prefix,omitempty"`     // the former contents are the first Size bytes of the current contents
+	After      *afterState       `json:"after,omitempty"`      // state after the operation; nil if the operation deleted it
+	Foreign    bool              `json:"foreign,omitempty"`    // another program changed it while the operation ran
+	Moved      int64             `json:"moved,omitempty"`      // of a directory: time of the operation's first move, in nanoseconds since 1970
 	Touched    bool              `json:"touched,omitempty"`    // of a directory: the operation touched a name in it
 	Written    bool              `json:"written,omitempty"`    // the operation opened it for writing
 	Attributed bool              `json:"attributed,omitempty"` // the operation set attributes
 
-	// Of a directory: the directory it was in when the operation met it first, and its name there. Parent is -1 for one
-	// that the policy opens as a whole, whose name is an absolute path.
+	// Of a directory: the parent and name when the operation first touched it. Parent is -1 for a directory that the
+	// policy opens as a whole; its Name is an absolute path.
 	Parent int     `json:"parent"`
 	Name   rawText `json:"name,omitempty"`
 	Before rawText `json:"before,omitempty"` // its path before the operation; empty for none
@@ -78,30 +79,30 @@ type object struct {
 
 	index            int
 	mount            uint64
-	tried            bool     // its contents were to be kept
-	noted            bool     // it waits for the journal
-	used             bool     // a call of the operation was about it
-	known            *node    // of a directory: what it was when it was looked at last
-	holder           *object  // of a directory: the directory that it was found in last; nil for one that the policy opens as a whole
-	label            string   // its name there
-	pinned           entryKey // of a directory of the operation's: its place when somebody else changed something in it
-	temporary        bool     // of a directory: the operation created it, and undo keeps it
-	whole            bool     // of a directory: all that is in it is the operation\'s
-	attributesDiffer bool     // of a directory
-	opens            int      // descriptors for writing that the operation has open
-	last             int64    // change time after the last change that was seen to be the operation's; 0 for none
+	tried            bool        // keepContents was called for it
+	noted            bool        // it is queued for the journal
+	used             bool        // a call of the operation used it
+	known            *fileNode   // of a directory: its last stat result
+	holder           *fileObject // of a directory: its last known parent; nil for a directory that the policy opens as a whole
+	label            string      // its name in holder
+	pinned           entryKey    // of a created directory: its name when another program changed something in it
+	temporary        bool        // of a directory: the operation created it, and undo must keep it
+	whole            bool        // of a directory: everything in it belongs to the operation
+	attributesDiffer bool        // of a directory
+	opens            int         // descriptors for writing that the operation has open
+	last             int64       // change time after the operation's last observed change; 0 if unknown
 }
 
-func newObject(n *node) *object {
-	return &object{ID: n.ID, Mode: n.Mode, UID: n.UID, GID: n.GID, Links: n.Links, Size: n.Size, Modified: n.Modified,
+func newObject(n *fileNode) *fileObject {
+	return &fileObject{ID: n.ID, Mode: n.Mode, UID: n.UID, GID: n.GID, Links: n.Links, Size: n.Size, Modified: n.Modified,
 		Changed: n.Changed, Parent: -1, known: n}
 }
 
-// setPlace notes where a directory was found.
-func (o *object) setPlace(holder *object, name string) { o.holder, o.label = holder, name }
+// setParent notes the parent and name of a directory.
+func (o *fileObject) setParent(holder *fileObject, name string) { o.holder, o.label = holder, name }
 
-// lastPath returns the path at which a directory was found last.
-func (o *object) lastPath() string {
+// lastPath returns the last known path of a directory.
+func (o *fileObject) lastPath() string {
 	path := o.label
 	for range maxDepth {
 		if o = o.holder; o == nil {
@@ -112,24 +113,24 @@ func (o *object) lastPath() string {
 	return path
 }
 
-// pinPlace notes the places of a directory and those above it that the operation created: somebody else changes something in
-// it, so undo may need it there.
-func (o *object) pinPlace() {
+// pinParents notes the current names of a created directory and its created parents. Another program changed something
+// in it, so undo may need the directory there.
+func (o *fileObject) pinParents() {
 	for ; o.Created && o.holder != nil; o = o.holder {
 		o.pinned = entryKey{o.holder, o.label}
 	}
 }
 
-func (o *object) isDir() bool     { return o.Mode.IsDir() }
-func (o *object) isRegular() bool { return o.Mode.IsRegular() }
+func (o *fileObject) isDir() bool     { return o.Mode.IsDir() }
+func (o *fileObject) isRegular() bool { return o.Mode.IsRegular() }
 
-// isUnmakeable reports whether the object is of a kind that undo can't make.
-func (o *object) isUnmakeable() bool {
+// isUnrestorable reports whether undo can't recreate this kind of file, such as a device or a socket.
+func (o *fileObject) isUnrestorable() bool {
 	return o.Mode&(fs.ModeDevice|fs.ModeSocket|fs.ModeIrregular) != 0
 }
 
-// toMeta returns the metadata that the object had.
-func (o *object) toMeta() workspace.FileMeta {
+// toFileMeta returns the metadata from before the operation.
+func (o *fileObject) toFileMeta() workspace.FileMeta {
 	m := workspace.FileMeta{Mode: o.Mode, Modified: time.Unix(0, o.Modified)}
 	if o.UID != nobody && o.GID != nobody {
 		m.Owner = &workspace.Owner{UID: o.UID, GID: o.GID}
@@ -143,30 +144,30 @@ func (o *object) toMeta() workspace.FileMeta {
 	return m
 }
 
-// entry is a name in a directory that an operation touched.
-type entry struct {
-	Dir     int     `json:"dir"` // an object; -1 where Name is an absolute path in a directory that is closed
+// nameEntry is a name in a directory that an operation touched, with the objects at that name before and after.
+type nameEntry struct {
+	Dir     int     `json:"dir"` // index of the directory; -1 if Name is an absolute path whose directory the policy does not open
 	Name    rawText `json:"name"`
-	Before  int     `json:"before"`            // the object that had the name before the operation; -1 for none
-	After   int     `json:"after"`             // the object that has it after; -1 for none
-	Foreign bool    `json:"foreign,omitempty"` // somebody else changed what was at the name: another entry has that
+	Before  int     `json:"before"`            // index of the object at the name before the operation; -1 for none
+	After   int     `json:"after"`             // index of the object at the name after the operation; -1 for none
+	Foreign bool    `json:"foreign,omitempty"` // another program changed the name: a second entry has its new state
 
-	current *object // what has the name now
-	whole   bool    // all that is below is the operation's
-	touched bool    // the operation touched the name since somebody else did
+	current *fileObject // object at the name now
+	whole   bool        // everything below belongs to the operation
+	touched bool        // the operation touched the name after the last foreign change
 
-	opens   int     // descriptors for writing that the operation opened by the name
-	pending []*call // calls of the operation with effects on the name that were not seen yet
+	opens   int            // descriptors for writing that the operation opened through this name
+	pending []*pendingCall // calls of the operation whose effect on the name is not yet observed
 }
 
-// none stands for no object.
+// none is the index that means no object.
 const none = -1
 
-// rawText is a name or path, whatever bytes it has. JSON can only hold UTF-8: other names are written as base64 behind a
-// NUL, which no name contains.
+// rawText is a name or path of any bytes. Names that are not UTF-8 are stored in JSON as NUL and base64; no name
+// contains NUL.
 type rawText string
 
-// MarshalJSON returns the text as JSON.
+// MarshalJSON encodes the text as a JSON string.
 func (t rawText) MarshalJSON() ([]byte, error) {
 	text := string(t)
 	if !utf8.ValidString(text) || strings.HasPrefix(text, "\x00") {
@@ -175,7 +176,7 @@ func (t rawText) MarshalJSON() ([]byte, error) {
 	return json.Marshal(text)
 }
 
-// UnmarshalJSON reads what MarshalJSON returned.
+// UnmarshalJSON decodes a string from MarshalJSON.
 func (t *rawText) UnmarshalJSON(data []byte) error {
 	var text string
 	if err := json.Unmarshal(data, &text); err != nil {

@@ -12,30 +12,30 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// call is a system call that a thread was about to make, with the effects that were not seen yet.
-type call struct {
+// pendingCall is an announced system call of one thread, with its effects that are not yet observed.
+type pendingCall struct {
 	at      time.Time
-	effects []effect
+	effects []callEffect
 	kind    mutation.Kind
-	from    *entry
-	to      *entry
-	object  *object // the object that a rename moves, or that was opened
+	from    *nameEntry
+	to      *nameEntry
+	object  *fileObject // the object that a rename moves or that the call opened
 }
 
-// effect is what a call does to a name.
-type effect struct {
-	entry *entry
+// callEffect is an expected event at a name.
+type callEffect struct {
+	entry *nameEntry
 	kind  eventKind
 }
 
-// tickInterval is how often changes are looked at beside the calls of the operation: the kernel makes one event of
-// several that are the same, if nobody has read the first.
+// tickInterval is the pause between two reads of file events. Frequent reads matter because the kernel merges equal
+// unread events.
 const tickInterval = 50 * time.Millisecond
 
-// maxCall is how long a call may take that was let through, on a machine with much to do.
+// maxCall is the maximum time that an allowed system call takes on a busy machine.
 const maxCall = 2 * time.Second
 
-func (r *Recorder) observeEachTick() {
+func (r *Recorder) pollEvents() {
 	ticker := time.NewTicker(tickInterval)
 	defer ticker.Stop()
 	for {
@@ -45,7 +45,7 @@ func (r *Recorder) observeEachTick() {
 		case <-ticker.C:
 			r.mu.Lock()
 			if !r.ended {
-				r.observeEvents()
+				r.processEvents()
 				r.expireCalls(time.Now().Add(-maxCall))
 			}
 			r.mu.Unlock()
@@ -53,18 +53,18 @@ func (r *Recorder) observeEachTick() {
 	}
 }
 
-// expireCalls forgets calls that were made long ago and had no effect: they failed.
+// expireCalls forgets calls that were announced before a time and had no effect, so they failed.
 func (r *Recorder) expireCalls(before time.Time) {
 	for thread, c := range r.calls {
 		if c.at.Before(before) {
-			r.endCall(thread)
+			r.forgetCall(thread)
 		}
 	}
 }
 
-// expectEffects notes the effects that a thread's call may have. Effects that are left when the thread makes its next call did
-// not take place.
-func (r *Recorder) expectEffects(thread int, c *call) {
+// expectEffects notes the effects that a thread's announced call may have. Effects not observed before the thread's
+// next call did not happen.
+func (r *Recorder) expectEffects(thread int, c *pendingCall) {
 	if r.observer == nil {
 		return
 	}
@@ -75,8 +75,8 @@ func (r *Recorder) expectEffects(thread int, c *call) {
 	}
 }
 
-// endCall forgets the last call of a thread.
-func (r *Recorder) endCall(thread int) {
+// forgetCall forgets the last call of a thread and its expected effects.
+func (r *Recorder) forgetCall(thread int) {
 	c := r.calls[thread]
 	if c == nil {
 		return
@@ -86,68 +86,68 @@ func (r *Recorder) endCall(thread int) {
 		ef := c.effects[0]
 		c.dropEffect(0)
 		if ef.kind == attributed { // the kernel tells of no event where a time alone is set
-			r.adoptCurrent(ef.entry)
+			r.adoptCurrentObject(ef.entry)
 		}
 	}
 	if c.kind == mutation.Write {
-		r.forgetOpen(c.to, c.object)
+		r.uncountFailedOpen(c.to, c.object)
 	}
 }
 
-// dropEffect removes one of the effects that are expected of a call.
-func (c *call) dropEffect(at int) {
+// dropEffect removes one expected effect of a call.
+func (c *pendingCall) dropEffect(at int) {
 	e := c.effects[at].entry
 	c.effects = slices.Delete(c.effects, at, at+1)
-	if !slices.ContainsFunc(c.effects, func(ef effect) bool { return ef.entry == e }) {
-		e.pending = slices.DeleteFunc(e.pending, func(other *call) bool { return other == c })
+	if !slices.ContainsFunc(c.effects, func(ef callEffect) bool { return ef.entry == e }) {
+		e.pending = slices.DeleteFunc(e.pending, func(other *pendingCall) bool { return other == c })
 	}
 }
 
-// takeEffect returns the calls that may explain an event at a name. The effect of a single one is not expected any more;
-// which of several had it is not known, so these are expected to have it until they end.
-func (e *entry) takeEffect(kind eventKind) []*call {
-	var all []*call
+// takeExplainingCalls returns the calls that may have caused an event at a name. If only one call matches, it no longer
+// expects the effect. If several match, all keep expecting it until they end.
+func (e *nameEntry) takeExplainingCalls(kind eventKind) []*pendingCall {
+	var all []*pendingCall
 	for _, c := range e.pending {
-		if slices.Contains(c.effects, effect{e, kind}) {
+		if slices.Contains(c.effects, callEffect{e, kind}) {
 			all = append(all, c)
 		}
 	}
 	if len(all) == 1 {
-		all[0].dropEffect(slices.Index(all[0].effects, effect{e, kind}))
+		all[0].dropEffect(slices.Index(all[0].effects, callEffect{e, kind}))
 	}
 	return all
 }
 
-// expectsEffect reports whether a call is expected to have an effect on a name.
-func (e *entry) expectsEffect(kind eventKind) bool {
-	return slices.ContainsFunc(e.pending, func(c *call) bool { return slices.Contains(c.effects, effect{e, kind}) })
+// expectsEffect reports whether a pending call may cause an event of a kind at the name.
+func (e *nameEntry) expectsEffect(kind eventKind) bool {
+	return slices.ContainsFunc(e.pending, func(c *pendingCall) bool { return slices.Contains(c.effects, callEffect{e, kind}) })
 }
 
-// isFree reports whether a name has nothing, and no other thread is about to put something there.
-func (e *entry) isFree() bool { return e.current == nil && len(e.pending) == 0 }
+// isNameFree reports whether the name has no object and no pending call of another thread.
+func (e *nameEntry) isNameFree() bool { return e.current == nil && len(e.pending) == 0 }
 
-// Notice keeps what a change is about to destroy. It never refuses a change: what can't be kept is named by
-// [Recorder.End].
+// Notice keeps file contents and metadata that an announced change is about to destroy. It never refuses a change.
+// [Recorder.End] lists losses.
 func (r *Recorder) Notice(m mutation.Mutation) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
 		return nil
 	}
-	r.observeEvents()
-	r.endCall(m.Thread)
+	r.processEvents()
+	r.forgetCall(m.Thread)
 	switch m.Kind {
 	case mutation.Unseen:
 		r.noteLost(fmt.Sprintf("changes that could not be noticed: %v", m.Err))
 	case mutation.Write:
 		r.noticeWrite(m)
 	case mutation.Make:
-		r.noticeNew(m.Thread, m.Path)
+		r.noticeCreate(m.Thread, m.Path)
 	case mutation.Attribute:
-		if e := r.touchPath(m.Path); e != nil && e.current != nil {
+		if e := r.entryForPath(m.Path); e != nil && e.current != nil {
 			r.keepAttributes(e)
 			e.current.Attributed, e.current.used = true, true
-			r.expectEffects(m.Thread, &call{kind: m.Kind, effects: []effect{{e, attributed}}})
+			r.expectEffects(m.Thread, &pendingCall{kind: m.Kind, effects: []callEffect{{e, attributed}}})
 		}
 	case mutation.Remove:
 		r.noticeRemove(m)
@@ -156,69 +156,70 @@ func (r *Recorder) Notice(m mutation.Mutation) error {
 	case mutation.Exchange:
 		r.noticeExchange(m)
 	case mutation.Link:
-		source := r.touchPath(m.Path)
+		source := r.entryForPath(m.Path)
 		if source != nil && source.current != nil {
 			source.current.last, source.current.used = 0, true
 		}
-		if source == nil || !source.isFree() {
-			r.noticeNew(m.Thread, m.To)
+		if source == nil || !source.isNameFree() {
+			r.noticeCreate(m.Thread, m.To)
 		}
 	}
-	r.flushNotes()
+	r.flushJournal()
 	return nil
 }
 
-// noticeNew expects a name for something new. If the name has something already, the call fails.
-func (r *Recorder) noticeNew(thread int, path string) {
-	if e := r.touchPath(path); e != nil && (e.current == nil || len(e.pending) > 0) {
-		r.expectEffects(thread, &call{kind: mutation.Make, effects: []effect{{e, appeared}}})
+// noticeCreate expects a new object at a name. A call for a name that exists fails, so nothing is expected there.
+func (r *Recorder) noticeCreate(thread int, path string) {
+	if e := r.entryForPath(path); e != nil && (e.current == nil || len(e.pending) > 0) {
+		r.expectEffects(thread, &pendingCall{kind: mutation.Make, effects: []callEffect{{e, appeared}}})
 	}
 }
 
 func (r *Recorder) noticeWrite(m mutation.Mutation) {
-	e := r.touchPath(m.Path)
+	e := r.entryForPath(m.Path)
 	if e == nil {
 		return
 	}
-	c := &call{kind: m.Kind, to: e}
+	c := &pendingCall{kind: m.Kind, to: e}
 	o := e.current
 	if o != nil {
 		r.keepContents(e, o)
-	} else if o = r.keepArriving(e); o != nil {
-		r.noteObject(o)
+	} else if o = r.keepIncomingFile(e); o != nil {
+		r.addObjectToJournal(o)
 	}
 	if o != nil {
 		o.used, o.Written = true, true
-		c.countOpen(o)
+		c.countWriter(o)
 	}
 	if e.current == nil || len(e.pending) > 0 {
-		c.effects = []effect{{e, appeared}}
+		c.effects = []callEffect{{e, appeared}}
 	}
 	r.expectEffects(m.Thread, c)
 }
 
-// forgetOpen notes that a call has left no file open for writing, so that the next to close it is somebody else: it
-// failed, or it set the length alone, of which no event tells.
-func (r *Recorder) forgetOpen(e *entry, o *object) {
-	if o == nil || o.opens == 0 || e.current != o || r.isOpen(e) {
+// uncountFailedOpen uncounts the descriptor of a call that left no file open for writing: the call failed, or it only
+// truncated the file. Otherwise a later close by another program would be attributed to the operation.
+func (r *Recorder) uncountFailedOpen(e *nameEntry, o *fileObject) {
+	if o == nil || o.opens == 0 || e.current != o || r.isOpenForWriting(e) {
 		return
 	}
-	r.observeEvents() // it may have been closed just now
+	r.processEvents() // it may have been closed just now
 	if o.opens > 0 {
 		o.opens, e.opens = o.opens-1, max(e.opens-1, 0)
-		r.adoptCurrent(e)
+		r.adoptCurrentObject(e)
 	}
 }
 
-// countOpen counts a descriptor for writing that a call opened.
-func (c *call) countOpen(o *object) {
+// countWriter counts the descriptor for writing that a call opened.
+func (c *pendingCall) countWriter(o *fileObject) {
 	c.object = o
 	o.opens++
 	c.to.opens++
 }
 
-// moveOpens has the descriptors of a file at its new name: the kernel tells of them by that.
-func (c *call) moveOpens() {
+// moveOpenCounts moves the count of open descriptors to the new name of a renamed file, because the kernel reports
+// their events under that name.
+func (c *pendingCall) moveOpenCounts() {
 	if c.from == nil {
 		return
 	}
@@ -231,24 +232,25 @@ func (c *call) moveOpens() {
 }
 
 func (r *Recorder) noticeRemove(m mutation.Mutation) {
-	e := r.touchPath(m.Path)
-	if e == nil || e.isFree() {
+	e := r.entryForPath(m.Path)
+	if e == nil || e.isNameFree() {
 		return // it will fail
 	}
-	r.keepDoomed(e)
-	r.dirs.dropTree(m.Path)
-	r.expectEffects(m.Thread, &call{kind: m.Kind, effects: []effect{{e, disappeared}}})
+	r.keepBeforeRemoval(e)
+	r.dirs.closeTree(m.Path)
+	r.expectEffects(m.Thread, &pendingCall{kind: m.Kind, effects: []callEffect{{e, disappeared}}})
 }
 
-// keepArriving keeps a file that another thread may move to a name in the same moment, and returns it; nil for none.
-func (r *Recorder) keepArriving(e *entry) (o *object) {
+// keepIncomingFile keeps a file that another thread may be renaming to a name at the same moment. It returns the file,
+// or nil for none.
+func (r *Recorder) keepIncomingFile(e *nameEntry) (o *fileObject) {
 	for _, c := range r.calls {
 		if c.from == nil || c.kind != mutation.Rename || c.to != e || !c.object.isRegular() || c.object == e.current {
 			continue
 		}
 		o = c.object
-		for _, at := range []*entry{c.from, c.to} {
-			if f, err := r.openEntry(at, o); err == nil {
+		for _, at := range []*nameEntry{c.from, c.to} {
+			if f, err := r.openEntryFile(at, o); err == nil {
 				_ = f.Close()
 				r.keepContents(at, o)
 			}
@@ -257,9 +259,9 @@ func (r *Recorder) keepArriving(e *entry) (o *object) {
 	return o
 }
 
-// keepDoomed keeps what may have its last name taken away.
-func (r *Recorder) keepDoomed(e *entry) {
-	r.keepArriving(e)
+// keepBeforeRemoval keeps the object at a name that is about to be deleted or replaced.
+func (r *Recorder) keepBeforeRemoval(e *nameEntry) {
+	r.keepIncomingFile(e)
 	o := e.current
 	if o == nil {
 		return
@@ -275,40 +277,40 @@ func (r *Recorder) noticeRename(m mutation.Mutation) {
 	if paths.Within(m.Path, m.To) {
 		return // it will fail, or change nothing
 	}
-	from, to := r.touchPath(m.Path), r.touchPath(m.To)
-	var moved *object
+	from, to := r.entryForPath(m.Path), r.entryForPath(m.To)
+	var moved *fileObject
 	if from != nil {
-		if moved = from.current; from.isFree() || len(from.pending) == 0 && to != nil && to.current != nil && to.current.isDir() != moved.isDir() {
+		if moved = from.current; from.isNameFree() || len(from.pending) == 0 && to != nil && to.current != nil && to.current.isDir() != moved.isDir() {
 			return // it will fail
 		}
 	}
 	if to != nil && (from == nil || to.current != moved) {
-		r.keepDoomed(to)
+		r.keepBeforeRemoval(to)
 	}
 	if moved != nil {
 		moved.used = true
 		if to == nil { // out of what the policy opens
-			if r.keepDoomed(from); moved.isDir() && sameMount(m.To, moved) {
+			if r.keepBeforeRemoval(from); moved.isDir() && isSameMount(m.To, moved) {
 				r.noteLost(hiddentext.QuoteName(m.Path) + " (a directory that was moved out of the workspace)")
 			}
-		} else if r.tool && !sameMount(m.To, moved) { // it is copied and deleted
+		} else if r.tool && !isSameMount(m.To, moved) { // it is copied and deleted
 			r.keepTree(m.Path)
 			to.whole = true
 		}
-		r.noteMove(moved)
+		r.noteDirMoveTime(moved)
 		if moved.isRegular() && moved.Links == 1 {
 			r.keepIfContended(from)
 		}
 	}
-	r.dirs.dropTree(m.Path)
-	r.dirs.dropTree(m.To)
-	c := &call{kind: m.Kind}
+	r.dirs.closeTree(m.Path)
+	r.dirs.closeTree(m.To)
+	c := &pendingCall{kind: m.Kind}
 	if from != nil {
-		c.effects = append(c.effects, effect{from, disappeared})
+		c.effects = append(c.effects, callEffect{from, disappeared})
 	}
 	if to != nil {
 		to.whole = to.whole || from == nil // it comes with all that is in it
-		c.effects = append(c.effects, effect{to, appeared})
+		c.effects = append(c.effects, callEffect{to, appeared})
 	}
 	if moved != nil && to != nil {
 		c.from, c.to, c.object = from, to, moved
@@ -317,31 +319,31 @@ func (r *Recorder) noticeRename(m mutation.Mutation) {
 }
 
 func (r *Recorder) noticeExchange(m mutation.Mutation) {
-	a, b := r.touchPath(m.Path), r.touchPath(m.To)
-	if a != nil && a.isFree() || b != nil && b.isFree() {
+	a, b := r.entryForPath(m.Path), r.entryForPath(m.To)
+	if a != nil && a.isNameFree() || b != nil && b.isNameFree() {
 		return // it will fail
 	}
-	c := &call{kind: m.Kind, from: a, to: b}
+	c := &pendingCall{kind: m.Kind, from: a, to: b}
 	if a == nil || b == nil {
 		c.from = nil
 	}
-	for _, e := range []*entry{a, b} {
+	for _, e := range []*nameEntry{a, b} {
 		if e == nil {
 			continue
 		}
 		if e.current != nil {
 			e.current.used = true
-			r.noteMove(e.current)
+			r.noteDirMoveTime(e.current)
 		}
-		c.effects = append(c.effects, effect{e, appeared}, effect{e, disappeared})
+		c.effects = append(c.effects, callEffect{e, appeared}, callEffect{e, disappeared})
 	}
-	r.dirs.dropTree(m.Path)
-	r.dirs.dropTree(m.To)
+	r.dirs.closeTree(m.Path)
+	r.dirs.closeTree(m.To)
 	r.expectEffects(m.Thread, c)
 }
 
-// keepIfContended keeps a file that is moved to a name, or from one, that another thread changes in the same moment.
-func (r *Recorder) keepIfContended(e *entry) {
+// keepIfContended keeps the file at a name that another thread is changing at the same moment.
+func (r *Recorder) keepIfContended(e *nameEntry) {
 	for _, c := range r.calls {
 		if c.from == e || c.to == e {
 			r.keepContents(e, e.current)
@@ -350,25 +352,26 @@ func (r *Recorder) keepIfContended(e *entry) {
 	}
 }
 
-// noteMove notes when a directory is moved: a later change in it is moved back with it, and may be somebody else's.
-func (r *Recorder) noteMove(o *object) {
+// noteDirMoveTime notes the time of a directory's first move. Changes in the directory after that time may be foreign.
+func (r *Recorder) noteDirMoveTime(o *fileObject) {
 	if !o.isDir() || o.Created || o.Moved != 0 {
 		return
 	}
 	now := time.Now().UnixNano()
-	for fileTime() <= now { // a few milliseconds at most: from then on each change shows in its time
+	for currentFileTime() <= now { // a few milliseconds at most: from then on each change shows in its time
 		time.Sleep(time.Millisecond)
 	}
 	o.Moved = now
 }
 
-// sameMount reports whether an object could be renamed to a path at once; to another mount it is copied and deleted.
-func sameMount(to string, o *object) bool {
+// isSameMount reports whether an object is on the same mount as a target path. A move to another mount is a copy and a
+// delete.
+func isSameMount(to string, o *fileObject) bool {
 	dir, err := os.Open(filepath.Dir(to) + string(filepath.Separator)) // a FIFO there does not block
 	if err != nil {
 		return false
 	}
 	defer func() { _ = dir.Close() }()
-	n, err := statFile(dir)
+	n, err := statOpenFile(dir)
 	return err == nil && n.Mount == o.mount
 }

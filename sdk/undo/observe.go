@@ -9,7 +9,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
-// eventKind says what happened to a name.
+// eventKind is the kind of change to a name.
 type eventKind int
 
 const (
@@ -19,27 +19,27 @@ const (
 	attributed // metadata was set
 )
 
-// observeEvents looks at what happened since the last time, and tells the operation's changes from others: each effect of the
-// operation was announced before. What somebody else made of a name counts as its state before the operation from then on.
-func (r *Recorder) observeEvents() {
-	var closed []*entry
+// processEvents reads new file events and separates the operation's changes from changes by other programs. A foreign
+// change becomes part of the state before the operation.
+func (r *Recorder) processEvents() {
+	var closed []*nameEntry
 	for _, ev := range r.observer.readEvents() {
 		if ev.movedDir {
 			r.dirs.closeAll()
 		}
 		if ev.name == "" { // the directory itself, of which the one above it is not observed
-			if e := r.byName[entryKey{nil, string(ev.dir.Name)}]; (e == nil || e.takeEffect(attributed) == nil) && ev.dir.Parent == none {
-				r.rebaseDir(ev.dir, true)
+			if e := r.byName[entryKey{nil, string(ev.dir.Name)}]; (e == nil || e.takeExplainingCalls(attributed) == nil) && ev.dir.Parent == none {
+				r.resetDirBaseline(ev.dir, true)
 			}
 			continue
 		}
 		e := r.byName[entryKey{ev.dir, ev.name}]
 		if e == nil { // not a name that the operation touched
-			r.observeOther(ev)
+			r.processForeignEvent(ev)
 			continue
 		}
-		if !r.explainEvent(e, ev.kind) {
-			r.rebaseEvent(e, ev)
+		if !r.matchOwnEvent(e, ev.kind) {
+			r.resetBaseline(e, ev)
 			continue
 		}
 		if ev.kind == written {
@@ -47,70 +47,70 @@ func (r *Recorder) observeEvents() {
 		}
 	}
 	for _, e := range closed {
-		if e.current != nil && e.current.opens > 0 && !r.isOpen(e) {
+		if e.current != nil && e.current.opens > 0 && !r.isOpenForWriting(e) {
 			e.current.opens, e.opens = 0, 0 // the kernel made one event of several
 		}
 	}
 }
 
-// explainEvent reports whether an event at a name is an effect of the operation, and takes what is there now for what the
-// operation made of it.
-func (r *Recorder) explainEvent(e *entry, kind eventKind) bool {
+// matchOwnEvent reports whether an announced call of the operation explains an event. If so, the current object at the
+// name becomes the operation's result.
+func (r *Recorder) matchOwnEvent(e *nameEntry, kind eventKind) bool {
 	if kind == written {
 		if e.current == nil || e.current.opens == 0 || e.opens == 0 {
 			return false
 		}
 		e.current.opens--
 		e.opens--
-		r.adoptCurrent(e)
+		r.adoptCurrentObject(e)
 		return true
 	}
-	calls := e.takeEffect(kind)
+	calls := e.takeExplainingCalls(kind)
 	if len(calls) == 0 {
 		return false
 	}
-	r.adoptCurrent(e)
+	r.adoptCurrentObject(e)
 	for _, c := range calls {
 		switch {
 		case c.kind == mutation.Remove:
 			e.opens = 0 // the kernel tells nothing of files without a name
 		case c.kind != mutation.Write:
-			c.moveOpens()
+			c.moveOpenCounts()
 		case c.object == nil && e.current != nil: // it created the file
-			c.countOpen(e.current)
+			c.countWriter(e.current)
 		}
 	}
 	return true
 }
 
-// isOpen reports whether somebody has the file at a name open for writing.
-func (r *Recorder) isOpen(e *entry) bool {
-	f, err := r.openNamed(e)
+// isOpenForWriting reports whether any program has the file at a name open for writing.
+func (r *Recorder) isOpenForWriting(e *nameEntry) bool {
+	f, err := r.openCurrentFile(e)
 	if err != nil || f == nil {
 		return true
 	}
 	defer func() { _ = f.Close() }()
-	return checkUnused(f) != nil
+	return checkNoWriter(f) != nil
 }
 
-// openNamed opens what is at a name now for reading.
-func (r *Recorder) openNamed(e *entry) (*os.File, error) {
+// openCurrentFile opens the current file at a name for reading.
+func (r *Recorder) openCurrentFile(e *nameEntry) (*os.File, error) {
 	if e.Dir == none {
-		return r.openClosed(string(e.Name))
+		return r.openSingleFile(string(e.Name))
 	}
-	d := r.openObject(r.record.Objects[e.Dir])
+	d := r.openDirObject(r.record.Objects[e.Dir])
 	if d == nil {
 		return nil, fs.ErrNotExist
 	}
-	return d.openName(string(e.Name))
+	return d.openChild(string(e.Name))
 }
 
-// adoptCurrent attributes the present object at a name to the operation.
-func (r *Recorder) adoptCurrent(e *entry) {
+// adoptCurrentObject attributes the current object at a name to the operation.
+func (r *Recorder) adoptCurrentObject(e *nameEntry) {
 	if e.Dir == none {
 		return // its object never changes
 	}
-	d, n := r.nodeOf(e)
+	d, n := r.statEntry(e)
 	if n == nil {
 		if e.current != nil {
 			e.current.last = 0 // it has another name, or its directory can't be opened
@@ -118,20 +118,20 @@ func (r *Recorder) adoptCurrent(e *entry) {
 		e.current = nil
 		return
 	}
-	e.current = r.objectAt(d, string(e.Name), n, true)
+	e.current = r.findOrAddObject(d, string(e.Name), n, true)
 	e.current.last, e.current.known = n.Changed, n
 	if e.current.isDir() {
 		r.openDir(filepath.Join(d.path, string(e.Name))) // to be watched before the operation can close it
 	}
 }
 
-// observeOther looks at what somebody else did to a name that the operation did not touch.
-func (r *Recorder) observeOther(ev event) {
+// processForeignEvent handles a change by another program to a name that the operation did not touch.
+func (r *Recorder) processForeignEvent(ev dirEvent) {
 	if ev.kind <= disappeared {
 		ev.dir.Foreign = ev.dir.Foreign || ev.dir.Moved != 0
-		r.rebaseDir(ev.dir, false)
+		r.resetDirBaseline(ev.dir, false)
 	}
-	d := r.openObject(ev.dir)
+	d := r.openDirObject(ev.dir)
 	if d == nil {
 		return
 	}
@@ -141,51 +141,52 @@ func (r *Recorder) observeOther(ev event) {
 	}
 	switch o := r.byID[n.ID]; {
 	case o.isDir() && ev.kind == appeared:
-		r.objectAt(d, ev.name, n, false)
+		r.findOrAddObject(d, ev.name, n, false)
 		o.Foreign = true
 	case o.isDir():
-		r.rebaseDir(o, true)
+		r.resetDirBaseline(o, true)
 	default: // another name of a file that it touched
-		r.rebaseFile(o)
+		r.resetFileBaseline(o)
 	}
 }
 
-// rebaseEvent notes that somebody else changed the object at a name: its new state counts as that before the operation. The former
-// state is not restored, but named.
-func (r *Recorder) rebaseEvent(e *entry, ev event) {
+// resetBaseline handles a change by another program to a touched name. The new state counts as the state before the
+// operation, and undo reports the former state as a conflict.
+func (r *Recorder) resetBaseline(e *nameEntry, ev dirEvent) {
 	o := e.current
 	if ev.kind == attributed && o != nil && o.isDir() {
-		r.rebaseDir(o, true)
+		r.resetDirBaseline(o, true)
 		return
 	}
 	if ev.kind <= disappeared {
-		r.rebaseDir(ev.dir, false)
-		var was *object // moved there
-		if _, n := r.nodeOf(e); n != nil {
+		r.resetDirBaseline(ev.dir, false)
+		var was *fileObject // moved there
+		if _, n := r.statEntry(e); n != nil {
 			if was = r.byID[n.ID]; was != nil {
 				was.Foreign = true
 			}
 		}
-		if r.rebaseName(e); was != nil && !was.isDir() {
-			r.rebaseFile(was)
+		if r.resetEntryBaseline(e); was != nil && !was.isDir() {
+			r.resetFileBaseline(was)
 		}
 	} else if o != nil && !o.isDir() {
-		r.rebaseFile(o)
+		r.resetFileBaseline(o)
 	}
 }
 
-// rebaseFile has all names of a file count as not touched yet.
-func (r *Recorder) rebaseFile(o *object) {
+// resetFileBaseline resets the baseline of all names of a file.
+func (r *Recorder) resetFileBaseline(o *fileObject) {
 	o.Foreign = true
 	for _, e := range slices.Clone(r.record.Entries) {
 		if e.current == o && !e.Foreign {
-			r.rebaseName(e)
+			r.resetEntryBaseline(e)
 		}
 	}
 }
 
-// rebaseName has a name count as not touched yet. A copy of the entry stands for the former state.
-func (r *Recorder) rebaseName(e *entry) {
+// resetEntryBaseline makes the current object of a name the one before the operation. A foreign copy of the entry keeps
+// the former state.
+func (r *Recorder) resetEntryBaseline(e *nameEntry) {
 	if e.touched {
 		former := *e
 		former.Foreign, former.current = true, nil
@@ -193,26 +194,26 @@ func (r *Recorder) rebaseName(e *entry) {
 	}
 	if o := e.current; o != nil {
 		if o.Foreign = true; !o.Created {
-			r.noteObject(o)
+			r.addObjectToJournal(o)
 		}
 	}
 	e.Before, e.current = none, nil
-	if d, n := r.nodeOf(e); n != nil {
-		e.current = r.objectAt(d, string(e.Name), n, false)
+	if d, n := r.statEntry(e); n != nil {
+		e.current = r.findOrAddObject(d, string(e.Name), n, false)
 		e.Before = e.current.index
 	}
 	if e.touched {
 		e.touched = false
-		r.noteEntry(e)
+		r.addEntryToJournal(e)
 	}
 }
 
-// nodeOf returns what is at a name now.
-func (r *Recorder) nodeOf(e *entry) (*openDir, *node) {
+// statEntry describes the file that a name has now. It returns nil if there is none.
+func (r *Recorder) statEntry(e *nameEntry) (*cachedDir, *fileNode) {
 	if e.Dir == none {
 		return nil, nil
 	}
-	d := r.openObject(r.record.Objects[e.Dir])
+	d := r.openDirObject(r.record.Objects[e.Dir])
 	if d == nil {
 		return nil, nil
 	}
@@ -223,18 +224,18 @@ func (r *Recorder) nodeOf(e *entry) (*openDir, *node) {
 	return d, n
 }
 
-// rebaseDir has the time of a directory that somebody else changed count as that before the operation, and its other
-// metadata if that is what they set.
-func (r *Recorder) rebaseDir(o *object, metadata bool) {
+// resetDirBaseline takes the current modification time of a directory as the one before the operation. With metadata,
+// it also takes mode, owner and attributes.
+func (r *Recorder) resetDirBaseline(o *fileObject, metadata bool) {
 	if o == nil {
 		return
 	}
-	o.pinPlace()
-	d := r.openObject(o)
+	o.pinParents()
+	d := r.openDirObject(o)
 	if d == nil {
 		return
 	}
-	n, err := statFile(d.file)
+	n, err := statOpenFile(d.file)
 	if err != nil {
 		return
 	}
@@ -251,15 +252,16 @@ func (r *Recorder) rebaseDir(o *object, metadata bool) {
 	default:
 		o.Modified = n.Modified
 		o.Attributes, err = d.readAttributes(".")
-		r.noteUnread(d.path, err)
+		r.noteUnreadAttributes(d.path, err)
 	}
 	if o.known = n; !o.Created {
-		r.noteObject(o)
+		r.addObjectToJournal(o)
 	}
 }
 
-// openObject returns a directory that is open, or opens it.
-func (r *Recorder) openObject(o *object) *openDir {
+// openDirObject opens the directory of an object at its last known path. It returns nil if another directory has that
+// path.
+func (r *Recorder) openDirObject(o *fileObject) *cachedDir {
 	for _, d := range r.dirs.all {
 		if d.object == o {
 			return d

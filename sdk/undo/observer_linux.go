@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// observer tells of changes in directories by whoever makes them. Those that no call of the operation explains are
-// somebody else's.
-type observer struct {
-	fd      int // -1 before the first directory, and at the end
+// dirWatcher reports changes in directories through inotify, whichever program makes them. Changes that no announced
+// call explains are foreign.
+type dirWatcher struct {
+	fd      int // -1 before the first directory and after closeWatches
 	ended   bool
-	dirs    map[int32]*object
-	watched map[*object]bool
-	blind   string // why changes may have been missed; empty if none were
+	dirs    map[int32]*fileObject
+	watched map[*fileObject]bool
+	blind   string // reason that changes may have been missed; empty if none were
 	buffer  [64 << 10]byte
 }
 
@@ -26,13 +26,13 @@ type observer struct {
 const observed = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_CLOSE_WRITE |
 	unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_ONLYDIR | unix.IN_EXCL_UNLINK
 
-// newObserver makes an observer. The kernel gives one at the first directory.
-func newObserver() *observer {
-	return &observer{fd: -1, dirs: map[int32]*object{}, watched: map[*object]bool{}}
+// newDirWatcher returns a watcher. It opens inotify for the first directory.
+func newDirWatcher() *dirWatcher {
+	return &dirWatcher{fd: -1, dirs: map[int32]*fileObject{}, watched: map[*fileObject]bool{}}
 }
 
-// watchDir has a directory observed from now on.
-func (o *observer) watchDir(dir *object, f *os.File) {
+// watchDir starts watching a directory.
+func (o *dirWatcher) watchDir(dir *fileObject, f *os.File) {
 	if o == nil || o.ended || o.watched[dir] || o.blind != "" {
 		return
 	}
@@ -59,20 +59,20 @@ func (o *observer) watchDir(dir *object, f *os.File) {
 	o.dirs[int32(wd)], o.watched[dir] = dir, true
 }
 
-// event is a change to a name in a directory.
-type event struct {
-	dir      *object
+// dirEvent is a change to a name in a watched directory.
+type dirEvent struct {
+	dir      *fileObject
 	name     string
 	kind     eventKind
-	movedDir bool // paths through it mean something else now
+	movedDir bool // cached paths through it are invalid
 }
 
-// readEvents returns what has happened since the last time, in its order.
-func (o *observer) readEvents() []event {
+// readEvents returns new events in order.
+func (o *dirWatcher) readEvents() []dirEvent {
 	if o == nil || o.fd < 0 {
 		return nil
 	}
-	var all []event
+	var all []dirEvent
 	for {
 		n, err := unix.Read(o.fd, o.buffer[:])
 		if err == unix.EINTR {
@@ -101,7 +101,7 @@ func (o *observer) readEvents() []event {
 			if dir == nil || mask&unix.IN_MODIFY != 0 || len(name) == 0 && mask&unix.IN_ATTRIB == 0 {
 				continue
 			}
-			e := event{dir: dir, name: string(name), movedDir: mask&unix.IN_ISDIR != 0 && mask&(unix.IN_MOVED_FROM|unix.IN_MOVED_TO|unix.IN_DELETE) != 0}
+			e := dirEvent{dir: dir, name: string(name), movedDir: mask&unix.IN_ISDIR != 0 && mask&(unix.IN_MOVED_FROM|unix.IN_MOVED_TO|unix.IN_DELETE) != 0}
 			switch {
 			case mask&(unix.IN_CREATE|unix.IN_MOVED_TO) != 0:
 				e.kind = appeared
@@ -117,8 +117,8 @@ func (o *observer) readEvents() []event {
 	}
 }
 
-// closeWatches ends the observer. The kernel takes its time, which nobody has to wait for.
-func (o *observer) closeWatches() {
+// closeWatches closes inotify in the background, because the kernel takes a while.
+func (o *dirWatcher) closeWatches() {
 	if o == nil {
 		return
 	}

@@ -4,20 +4,20 @@ package undo
 
 import "os"
 
-// observer observes nothing: commands are recorded on Linux alone.
-type observer struct{ blind string }
+// dirWatcher observes nothing: commands are recorded on Linux alone.
+type dirWatcher struct{ blind string }
 
-type event struct {
-	dir      *object
+type dirEvent struct {
+	dir      *fileObject
 	name     string
 	kind     eventKind
-	movedDir bool // paths through it mean something else now
+	movedDir bool // cached paths through it are invalid
 }
 
-func newObserver() *observer { return nil }
+func newDirWatcher() *dirWatcher { return nil }
 
-func (o *observer) watchDir(*object, *os.File) {}
+func (o *dirWatcher) watchDir(*fileObject, *os.File) {}
 
-func (o *observer) readEvents() []event { return nil }
+func (o *dirWatcher) readEvents() []dirEvent { return nil }
 
-func (o *observer) closeWatches() {}
+func (o *dirWatcher) closeWatches() {}

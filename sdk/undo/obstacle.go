@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// findObstacle returns why an entry that is as it was left can't get its former object back; empty if it can.
-func (p *plan) findObstacle(s *step) string {
+// findObstacle returns the reason that an unchanged entry can't get its former object back. It returns "" if it can.
+func (p *undoPlan) findObstacle(s *undoStep) string {
 	if s.Before == s.After {
 		if s.Before == none || p.Objects[s.Before].isDir() {
 			return ""
 		}
-		return p.whyContentsMissing(s.Before)
+		return p.whyContentsUnrestorable(s.Before)
 	}
 	if s.Dir != none && p.Objects[s.Dir].Now == "" {
-		if home := p.findFreeStep(p.homes[s.Dir]); home == nil {
+		if home := p.findUnblockedStep(p.homes[s.Dir]); home == nil {
 			return "is in a directory that can't be restored"
 		}
 	}
 	if s.Before != none {
-		if why := p.whyMissing(s); why != "" {
+		if why := p.whyUnrestorable(s); why != "" {
 			return why
 		}
 		o := p.Objects[s.Before]
 		grown := p.force && s.now != nil && s.now.Mode.IsRegular() && s.now.Size >= o.Size
-		if o.Prefix && !grown && (s.After == none || !p.isAsLeft(s.now, p.Objects[s.After], nil)) {
+		if o.Prefix && !grown && (s.After == none || !p.isUnchangedSince(s.now, p.Objects[s.After], nil)) {
 			return "was not kept: only what was added to it is known"
 		}
 	}
@@ -36,42 +36,42 @@ func (p *plan) findObstacle(s *step) string {
 	o := p.Objects[s.After]
 	switch {
 	case !o.Created:
-		if len(p.homes[s.After]) > 0 && p.findFreeStep(p.homes[s.After]) == nil {
+		if len(p.homes[s.After]) > 0 && p.findUnblockedStep(p.homes[s.After]) == nil {
 			return "can't be moved back: its former place is taken"
 		}
 		if o.isDir() && !p.force {
-			return p.findChangeBelow(s)
+			return p.findChangeInMovedDir(s)
 		}
 	case o.isDir() && !p.force:
-		return p.findForeignName(s)
+		return p.findForeignEntry(s)
 	}
 	return ""
 }
 
-// findFreeStep returns a step that nothing blocks, nil for none.
-func (p *plan) findFreeStep(all []*step) *step {
-	if i := slices.IndexFunc(all, func(s *step) bool { return s.blocked == "" }); i >= 0 {
+// findUnblockedStep returns the first step that is not blocked, or nil.
+func (p *undoPlan) findUnblockedStep(all []*undoStep) *undoStep {
+	if i := slices.IndexFunc(all, func(s *undoStep) bool { return s.blocked == "" }); i >= 0 {
 		return all[i]
 	}
 	return nil
 }
 
-// isBack reports whether an object has one of its former names.
-func (p *plan) isBack(index int) bool {
-	return slices.ContainsFunc(p.homes[index], func(s *step) bool { return s.done })
+// hasFormerName reports whether an object already has one of its former names.
+func (p *undoPlan) hasFormerName(index int) bool {
+	return slices.ContainsFunc(p.homes[index], func(s *undoStep) bool { return s.done })
 }
 
-// whyMissing returns why the former object of a name can't be restored; empty if it can.
-func (p *plan) whyMissing(s *step) string {
+// whyUnrestorable returns the reason that the former object of a name can't be restored, or "".
+func (p *undoPlan) whyUnrestorable(s *undoStep) string {
 	o := p.Objects[s.Before]
-	if p.isBack(s.Before) { // under another of its names
+	if p.hasFormerName(s.Before) { // under another of its names
 		return ""
 	}
 	if places := p.places[s.Before]; len(places) > 0 { // it exists
-		if p.findFreeStep(places) == nil {
+		if p.findUnblockedStep(places) == nil {
 			return "can't be moved back from " + places[0].at + ", which has changed since"
 		}
-		return p.whyContentsMissing(s.Before)
+		return p.whyContentsUnrestorable(s.Before)
 	}
 	switch {
 	case o.isDir() && o.Foreign && o.Now != "":
@@ -82,8 +82,8 @@ func (p *plan) whyMissing(s *step) string {
 	return ""
 }
 
-// whyContentsMissing returns why the former contents of an existing object can't be restored; empty if they can.
-func (p *plan) whyContentsMissing(index int) string {
+// whyContentsUnrestorable returns the reason that the former contents of an existing file can't be restored, or "".
+func (p *undoPlan) whyContentsUnrestorable(index int) string {
 	o := p.Objects[index]
 	if o.isRegular() && o.Written && o.Content == 0 && !o.Prefix && o.After != nil && o.After.Size != o.Size {
 		return "was not kept"
@@ -91,8 +91,8 @@ func (p *plan) whyContentsMissing(index int) string {
 	return ""
 }
 
-// findChangeBelow looks for something in a moved directory that somebody changed since.
-func (p *plan) findChangeBelow(s *step) (why string) {
+// findChangeInMovedDir returns a conflict reason if another program changed something in a moved directory, or "".
+func (p *undoPlan) findChangeInMovedDir(s *undoStep) (why string) {
 	if s.now == nil {
 		return changedSince
 	}
@@ -100,17 +100,17 @@ func (p *plan) findChangeBelow(s *step) (why string) {
 	if s.now.Modified > since && !p.Objects[s.After].Touched {
 		return changedSince
 	}
-	opened := map[Identity]*node{} // directories as they were before the plan opened them to their owner
+	opened := map[Identity]*fileNode{} // directories as they were before the plan opened them to their owner
 	for _, n := range p.nodes {
 		if n != nil {
 			opened[n.ID] = n
 		}
 	}
-	p.dirs.walkTree(s.at, func(d *openDir, name string, n *node) bool {
+	p.dirs.walkTree(s.at, func(d *cachedDir, name string, n *fileNode) bool {
 		if before := opened[n.ID]; before != nil {
 			n = before
 		}
-		if p.standsFor(version{n.ID, n.Changed}, func(v version) bool { return v.Changed <= since || p.isLeft(v) }) {
+		if p.matchesVersion(objectVersion{n.ID, n.Changed}, func(v objectVersion) bool { return v.Changed <= since || p.wasLeftByOperation(v) }) {
 			return true
 		}
 		why = "has " + relativePath(s.at, filepath.Join(d.path, name)) + " in it, which has changed since"
@@ -132,21 +132,21 @@ func (p *plan) findChangeBelow(s *step) (why string) {
 	return why
 }
 
-// isLeft reports whether an object is in a state that the operation gave it.
-func (p *plan) isLeft(v version) bool {
+// wasLeftByOperation reports whether the operation left an object with this identity and change time.
+func (p *undoPlan) wasLeftByOperation(v objectVersion) bool {
 	if p.left == nil {
-		p.left = map[version]bool{}
+		p.left = map[objectVersion]bool{}
 		for _, o := range p.Objects {
 			if o.After != nil && !o.Foreign && (o.Created || o.After.Changed != o.Changed) {
-				p.left[version{o.ID, o.After.Changed}] = true
+				p.left[objectVersion{o.ID, o.After.Changed}] = true
 			}
 		}
 	}
 	return p.left[v]
 }
 
-// findForeignName looks for something in a directory of the operation's that is not the operation's, or that stays.
-func (p *plan) findForeignName(s *step) string {
+// findForeignEntry returns a conflict reason if a created directory contains a name that undo does not remove, or "".
+func (p *undoPlan) findForeignEntry(s *undoStep) string {
 	ours := map[string]bool{}
 	for _, in := range p.inside[s.After] {
 		if in.blocked != "" && in.After != none || in.Before != none {
@@ -154,7 +154,7 @@ func (p *plan) findForeignName(s *step) string {
 		}
 		ours[string(in.Name)] = true
 	}
-	dir, _, restore := p.dirs.openAnyway(s.at)
+	dir, _, restore := p.dirs.openInaccessible(s.at)
 	if dir == nil {
 		return "can't be looked into"
 	}

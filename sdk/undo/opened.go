@@ -9,15 +9,15 @@ import (
 	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
-// openDirs opens directories to their owner that the operation closed, or that it found closed.
-func (u *undoing) openDirs() error {
+// makeDirsAccessible adds owner permissions to every directory that the undo needs and can't enter.
+func (u *undoRun) makeDirsAccessible() error {
 	wanted := map[string]bool{}
 	for _, s := range u.steps {
 		if s.blocked != "" || s.done {
 			continue
 		}
 		if s.Dir != none {
-			wanted[u.dirPath(s.Dir)] = true
+			wanted[u.currentDirPath(s.Dir)] = true
 		}
 		if s.After != none && u.Objects[s.After].isDir() {
 			wanted[s.at] = true
@@ -41,8 +41,8 @@ func (u *undoing) openDirs() error {
 		name := filepath.Base(path)
 		n, err := parent.statName(name)
 		if err == nil && n != nil && n.Mode.IsDir() && n.Mode&0o700 != 0o700 {
-			u.noticeChange(mutation.Attribute, path, "")
-			err = parent.root.Chmod(name, modeBits(n.Mode)|0o700)
+			u.recordChange(mutation.Attribute, path, "")
+			err = parent.root.Chmod(name, settableDirMode(n.Mode)|0o700)
 			u.opened[path] = n.Mode
 		}
 		if err != nil {
@@ -58,8 +58,9 @@ func (u *undoing) openDirs() error {
 	return nil
 }
 
-// closeOpened gives the other directories their modes back that were opened on the way, the innermost first.
-func (u *undoing) closeOpened() {
+// restoreOtherDirModes restores the modes of directories that undo opened but does not otherwise restore, innermost
+// first.
+func (u *undoRun) restoreOtherDirModes() {
 	paths := slices.Collect(maps.Keys(u.opened))
 	slices.SortFunc(paths, func(a, b string) int { return comparePaths(b, a) })
 	for _, path := range paths {
@@ -69,8 +70,8 @@ func (u *undoing) closeOpened() {
 		}
 		name := filepath.Base(path)
 		if n, err := parent.statName(name); err == nil && n != nil && n.Mode == mode|0o700 {
-			u.noticeChange(mutation.Attribute, path, "")
-			_ = parent.root.Chmod(name, modeBits(mode))
+			u.recordChange(mutation.Attribute, path, "")
+			_ = parent.root.Chmod(name, settableDirMode(mode))
 		}
 	}
 }

@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// Operation is one call of a tool, or one command, in the undo history.
+// Operation is one tool call or command in the undo history.
 type Operation struct {
 	ID      string    `json:"id"`
 	Time    time.Time `json:"time"`
 	Tool    string    `json:"tool"`
-	Summary string    `json:"summary"`           // one line: what was done
+	Summary string    `json:"summary"`           // one line that describes the call
 	Undoes  string    `json:"undoes,omitempty"`  // the operation that this one undid
 	Partly  bool      `json:"partly,omitempty"`  // of an undo: it left conflicts
-	Missing string    `json:"missing,omitempty"` // why it can't be undone
-	Lost    []string  `json:"lost,omitempty"`    // what undo does not restore
+	Missing string    `json:"missing,omitempty"` // reason that undo is impossible
+	Lost    []string  `json:"lost,omitempty"`    // changes that undo does not restore
 	Changes *Changes  `json:"changes,omitempty"` // nil if the end of the operation was not recorded
 }
 
-// Changes are what an operation changed: numbers of paths.
+// Changes counts the paths that an operation changed.
 type Changes struct {
 	Made    int      `json:"made,omitempty"`
 	Changed int      `json:"changed,omitempty"`
@@ -29,8 +29,8 @@ type Changes struct {
 	Names   []string `json:"names,omitempty"` // absolute paths of some of them
 }
 
-// changedNothing reports whether an operation left everything as it was, for example by moving a file and back. The
-// history does not list it, but the times of change that it set are known by it.
+// changedNothing reports whether an operation left all files as they were, for example by moving a file and back.
+// History hides such an operation, but its new change times are still needed.
 func (op *Operation) changedNothing() bool {
 	return op.Changes != nil && op.Changes.Total() == 0 && len(op.Lost) == 0 && op.Missing == "" && op.Undoes == ""
 }
@@ -38,7 +38,6 @@ func (op *Operation) changedNothing() bool {
 // Extent says how much of an operation is undone.
 type Extent int
 
-// The extents.
 const (
 	ExtentNone Extent = iota
 	ExtentPart
@@ -64,18 +63,18 @@ func (e Extents) Add(op *Operation) Extent {
 // Total returns the number of changed paths.
 func (c *Changes) Total() int { return c.Made + c.Changed + c.Moved + c.Deleted }
 
-// maxNames is how many changed paths Changes names.
+// maxNames is the maximum length of Changes.Names.
 const maxNames = 10
 
-func (c *Changes) addPath(count *int, path string) {
+func (c *Changes) countPath(count *int, path string) {
 	*count++
 	if len(c.Names) < maxNames {
 		c.Names = append(c.Names, path)
 	}
 }
 
-// summaryText lists the numbers and some names relative to a directory: ": made 1, deleted 2 (a, b, c)".
-func (c *Changes) summaryText(dir string) string {
+// formatSummary lists counts and some names relative to a directory: ": made 1, deleted 2 (a, b, c)".
+func (c *Changes) formatSummary(dir string) string {
 	var parts []string
 	for _, part := range []struct {
 		verb string
@@ -97,26 +96,26 @@ func (c *Changes) summaryText(dir string) string {
 	return text + ")"
 }
 
-// record is all that is known of an operation.
-type record struct {
+// operationRecord is the complete content of an archive except file contents.
+type operationRecord struct {
 	Operation
 
-	Objects []*object `json:"objects,omitempty"`
-	Entries []*entry  `json:"entries,omitempty"`
-	Ended   int64     `json:"ended,omitempty"` // nanoseconds since 1970
-	// Restored are objects that stand for former ones since: those that an undo put back, and those that are as before.
-	// An undo has those of its operation too.
-	Restored []restored `json:"restored,omitempty"`
+	Objects []*fileObject `json:"objects,omitempty"`
+	Entries []*nameEntry  `json:"entries,omitempty"`
+	Ended   int64         `json:"ended,omitempty"` // nanoseconds since 1970
+	// Restored lists objects that are equal to former objects: those that an undo recreated and those that returned to
+	// their former state. The record of an undo includes the list of the operation that it undid.
+	Restored []restoredObject `json:"restored,omitempty"`
 }
 
-// version is an object at one point in time.
-type version struct {
+// objectVersion identifies the state of an object by its change time.
+type objectVersion struct {
 	ID      Identity `json:"id"`
 	Changed int64    `json:"changed"`
 }
 
-// restored says that Now is the same as Was.
-type restored struct {
-	Was version `json:"was"`
-	Now version `json:"now"`
+// restoredObject says that the version Now has the contents and metadata of the version Was.
+type restoredObject struct {
+	Was objectVersion `json:"was"`
+	Now objectVersion `json:"now"`
 }

@@ -5,27 +5,27 @@ import (
 	"slices"
 )
 
-// maxDepth is how many directories a path of a record goes through at most: a damaged one may go in circles.
+// maxDepth is the maximum number of parents that a path has. It stops loops in damaged records.
 const maxDepth = 4096
 
-// entryPath returns the path of an entry, by the paths of its directory at some time.
-func (r *record) entryPath(e *entry, of func(*record, *object) string) string {
+// entryPath returns the path of an entry. The function of returns its directory's path, before or after the operation.
+func (r *operationRecord) entryPath(e *nameEntry, of func(*operationRecord, *fileObject) string) string {
 	if e.Dir == none {
 		return string(e.Name)
 	}
 	return filepath.Join(of(r, r.Objects[e.Dir]), string(e.Name))
 }
 
-// keyOf returns the name that an entry is about.
-func (r *record) keyOf(e *entry) entryKey {
+// keyForEntry returns the directory and name of an entry as a map key.
+func (r *operationRecord) keyForEntry(e *nameEntry) entryKey {
 	if e.Dir == none {
 		return entryKey{nil, string(e.Name)}
 	}
 	return entryKey{r.Objects[e.Dir], string(e.Name)}
 }
 
-// metPath returns the path that a directory had when the operation met it first.
-func (r *record) metPath(o *object) string {
+// firstPath returns the path of a directory when the operation first touched it.
+func (r *operationRecord) firstPath(o *fileObject) string {
 	names := []string{string(o.Name)}
 	for len(names) < maxDepth && o.Parent != none {
 		o = r.Objects[o.Parent]
@@ -35,17 +35,17 @@ func (r *record) metPath(o *object) string {
 	return filepath.Join(names...)
 }
 
-// setBefore finds the path that each directory had before the operation; empty for those that it created.
-func (r *record) setBefore() {
-	homes := map[int]*entry{} // where objects were
+// setBeforePaths sets the path that each directory had before the operation. It is empty for created directories.
+func (r *operationRecord) setBeforePaths() {
+	homes := map[int]*nameEntry{} // where objects were
 	for _, e := range r.Entries {
 		if e.Before != none && e.Dir != none && !e.Foreign {
 			homes[e.Before] = e
 		}
 	}
-	known := map[*object]string{}
-	var before func(o *object, depth int) string
-	before = func(o *object, depth int) (path string) {
+	known := map[*fileObject]string{}
+	var before func(o *fileObject, depth int) string
+	before = func(o *fileObject, depth int) (path string) {
 		if o.Created || depth > maxDepth {
 			return ""
 		}
@@ -73,16 +73,16 @@ func (r *record) setBefore() {
 	}
 }
 
-// beforePath returns the path of a directory before the operation, or of one that it created, after.
-func (r *record) beforePath(o *object) string {
+// beforePath returns the path of a directory before the operation. For a created directory it returns the path after.
+func (r *operationRecord) beforePath(o *fileObject) string {
 	if o.Before == "" {
 		return string(o.Now)
 	}
 	return string(o.Before)
 }
 
-// nowPath returns the path of a directory after the operation, or of one that it deleted, before.
-func (r *record) nowPath(o *object) string {
+// afterPath returns the path of a directory after the operation. For a deleted directory it returns the path before.
+func (r *operationRecord) afterPath(o *fileObject) string {
 	if o.Now == "" {
 		return string(o.Before)
 	}

@@ -39,18 +39,18 @@ func ConflictNote(all []Conflict) string {
 	return note
 }
 
-// step is an entry with what is there now.
-type step struct {
-	*entry
+// undoStep is an entry to restore, with the current state of its name.
+type undoStep struct {
+	*nameEntry
 
-	now     *node  // what has the name now; nil for nothing
-	done    bool   // the name has its former object
-	blocked string // why the entry is left alone; empty if it is not
-	path    string // before the operation, or where it put something
-	at      string // path now
+	now     *fileNode // file at the name now; nil for none
+	done    bool      // the name already has its former object
+	blocked string    // conflict reason; empty if undo restores the entry
+	path    string    // path before the operation or, for a created file, after it
+	at      string    // current path
 }
 
-func (s *step) blockStep(reason string) bool {
+func (s *undoStep) blockStep(reason string) bool {
 	if s.blocked != "" {
 		return false
 	}
@@ -58,24 +58,24 @@ func (s *step) blockStep(reason string) bool {
 	return true
 }
 
-// plan decides for each entry of an operation whether it can have its former object back.
-type plan struct {
-	*record
+// undoPlan decides for each entry of an operation whether undo can restore its former object.
+type undoPlan struct {
+	*operationRecord
 
 	files    *workspace.Workspace
 	force    bool
-	steps    []*step
-	homes    map[int][]*step       // by the object that had the name before
-	places   map[int][]*step       // by the object that has it after
-	inside   map[int][]*step       // by the directory
-	versions map[version][]version // that a version stands for, by what was undone since
-	former   map[Identity]Identity // of objects that an undo put back, by their present identity
-	nodes    map[int]*node         // of directories, as they are now
-	left     map[version]bool      // objects as the operation left them
-	gone     map[Identity]bool     // objects that an undo deleted
-	resumed  bool                  // an undo left conflicts
-	foreign  []string              // directories that somebody else moved
-	closed   []func()              // closes directories again that were opened to their owner
+	steps    []*undoStep
+	homes    map[int][]*undoStep               // steps by the object at the name before the operation
+	places   map[int][]*undoStep               // steps by the object at the name after the operation
+	inside   map[int][]*undoStep               // steps by directory
+	versions map[objectVersion][]objectVersion // earlier equal versions of a version, from later undos
+	former   map[Identity]Identity             // former identity of recreated objects, by current identity
+	nodes    map[int]*fileNode                 // current state of directories
+	left     map[objectVersion]bool            // versions that the operation left
+	gone     map[Identity]bool                 // objects that a later undo deleted
+	resumed  bool                              // an earlier undo of this operation left conflicts
+	foreign  []string                          // directories that another program moved
+	closed   []func()                          // restore functions of directories whose mode the plan changed
 	dirs     dirCache
 }
 
@@ -84,15 +84,15 @@ const (
 	appearedThen = "is there again"
 )
 
-func newPlan(r *record, files *workspace.Workspace, force bool) *plan {
-	return &plan{
-		record: r, files: files, force: force, homes: map[int][]*step{}, places: map[int][]*step{}, inside: map[int][]*step{},
-		versions: map[version][]version{}, former: map[Identity]Identity{}, nodes: map[int]*node{}, gone: map[Identity]bool{}, dirs: newDirCache(files),
+func newPlan(r *operationRecord, files *workspace.Workspace, force bool) *undoPlan {
+	return &undoPlan{
+		operationRecord: r, files: files, force: force, homes: map[int][]*undoStep{}, places: map[int][]*undoStep{}, inside: map[int][]*undoStep{},
+		versions: map[objectVersion][]objectVersion{}, former: map[Identity]Identity{}, nodes: map[int]*fileNode{}, gone: map[Identity]bool{}, dirs: newDirCache(files),
 	}
 }
 
-// learnRestored takes in which objects a later undo has put back.
-func (p *plan) learnRestored(undo *record, id string) {
+// addLaterUndo adds the objects that a later undo recreated or deleted.
+func (p *undoPlan) addLaterUndo(undo *operationRecord, id string) {
 	for _, r := range undo.Restored {
 		p.versions[r.Now] = append(p.versions[r.Now], r.Was)
 		if r.Now.ID != r.Was.ID {
@@ -105,22 +105,22 @@ func (p *plan) learnRestored(undo *record, id string) {
 	p.resumed = p.resumed || undo.Undoes == id && undo.Partly
 }
 
-// findDirs notes which directories have their former paths again.
-func (p *plan) findDirs() {
+// findRestoredDirs notes which moved directories are back at their former paths.
+func (p *undoPlan) findRestoredDirs() {
 	for _, o := range p.Objects {
 		if !o.isDir() || o.Before == "" || o.Before == o.Now || o.Created {
 			continue
 		}
 		if d := p.dirs.openDir(string(o.Before)); d != nil {
-			if n, err := statFile(d.file); err == nil && p.isSame(n.ID, o.ID) {
+			if n, err := statOpenFile(d.file); err == nil && p.isSameObject(n.ID, o.ID) {
 				o.Now = o.Before
 			}
 		}
 	}
 }
 
-// isDone reports whether a name has its former object.
-func (p *plan) isDone(s *step) bool {
+// isAlreadyUndone reports whether a name already has its former object.
+func (p *undoPlan) isAlreadyUndone(s *undoStep) bool {
 	switch {
 	case s.Before == none:
 		return s.now == nil && p.Objects[s.After].Created
@@ -129,18 +129,19 @@ func (p *plan) isDone(s *step) bool {
 	}
 	o := p.Objects[s.Before]
 	if o.isDir() {
-		return s.Before != s.After && s.now.Mode.IsDir() && p.isSame(s.now.ID, o.ID)
+		return s.Before != s.After && s.now.Mode.IsDir() && p.isSameObject(s.now.ID, o.ID)
 	}
-	return p.standsFor(version{s.now.ID, s.now.Changed}, func(v version) bool { return v == version{o.ID, o.Changed} })
+	return p.matchesVersion(objectVersion{s.now.ID, s.now.Changed}, func(v objectVersion) bool { return v == objectVersion{o.ID, o.Changed} })
 }
 
-// makeSteps compares every entry with the workspace, and blocks those that can't be undone.
-func (p *plan) makeSteps(check func(path string) error) {
+// makeSteps compares every entry with the workspace and blocks steps that can't be undone. check returns an error for
+// paths that must not change.
+func (p *undoPlan) makeSteps(check func(path string) error) {
 	if p.resumed {
-		p.findDirs()
+		p.findRestoredDirs()
 	}
 	for _, e := range p.Entries {
-		if e.Before != none && p.Objects[e.Before].isUnmakeable() && p.Objects[e.Before].After == nil { // named as lost
+		if e.Before != none && p.Objects[e.Before].isUnrestorable() && p.Objects[e.Before].After == nil { // named as lost
 			if e.After == none {
 				continue
 			}
@@ -148,8 +149,8 @@ func (p *plan) makeSteps(check func(path string) error) {
 			lost.Before = none
 			e = &lost
 		}
-		s := &step{entry: e}
-		s.path, s.at = p.entryPath(e, (*record).beforePath), p.entryPath(e, (*record).nowPath)
+		s := &undoStep{nameEntry: e}
+		s.path, s.at = p.entryPath(e, (*operationRecord).beforePath), p.entryPath(e, (*operationRecord).afterPath)
 		if e.Before == none {
 			s.path = s.at
 		}
@@ -167,7 +168,7 @@ func (p *plan) makeSteps(check func(path string) error) {
 		}
 	}
 	for _, s := range p.steps {
-		p.compareStep(s)
+		p.blockIfChanged(s)
 		err := check(s.path)
 		if err == nil && s.at != s.path {
 			err = check(s.at)
@@ -193,17 +194,17 @@ func (p *plan) makeSteps(check func(path string) error) {
 			}
 		}
 	}
-	p.closeAgain()
+	p.restoreDirModes()
 	p.dirs.closeAll()
 }
 
-// compareStep blocks a step whose name is not as the operation left it.
-func (p *plan) compareStep(s *step) {
+// blockIfChanged stats the name of a step and blocks the step if the name changed after the operation.
+func (p *undoPlan) blockIfChanged(s *undoStep) {
 	if s.Foreign {
 		s.blockStep("was changed by others while the operation ran")
 		return
 	}
-	if p.isInMoved(filepath.Dir(s.at)) {
+	if p.isInForeignDir(filepath.Dir(s.at)) {
 		s.blockStep("is in a directory that others moved while the operation ran")
 		return
 	}
@@ -215,10 +216,10 @@ func (p *plan) compareStep(s *step) {
 			s.blockStep("can't be opened")
 			return
 		}
-		s.now, _ = statFile(d.file)
+		s.now, _ = statOpenFile(d.file)
 	case s.Dir == none:
-		s.now = statClosed(p.files, string(s.Name))
-		open = func() (*os.File, error) { return openClosed(p.files, string(s.Name)) }
+		s.now = statSingleFile(p.files, string(s.Name))
+		open = func() (*os.File, error) { return openSingleFile(p.files, string(s.Name)) }
 	case p.Objects[s.Dir].Now == "": // the operation deleted the directory
 		return
 	default:
@@ -233,12 +234,12 @@ func (p *plan) compareStep(s *step) {
 		}
 		var err error
 		if s.now, err = d.statName(string(s.Name)); err != nil {
-			s.blockStep("can't be looked at: " + errorReason(err).Error())
+			s.blockStep("can't be looked at: " + stripErrorPath(err).Error())
 			return
 		}
-		open = func() (*os.File, error) { return d.openName(string(s.Name)) }
+		open = func() (*os.File, error) { return d.openChild(string(s.Name)) }
 	}
-	if p.resumed && p.isDone(s) {
+	if p.resumed && p.isAlreadyUndone(s) {
 		s.done = true
 		return
 	}
@@ -246,34 +247,34 @@ func (p *plan) compareStep(s *step) {
 	case s.now == nil && (s.After == none || s.Before == none && p.Objects[s.After].Created): // nothing is to be taken away
 	case s.After == none && !p.force:
 		s.blockStep(appearedThen)
-	case s.After != none && !p.force && !p.isAsLeft(s.now, p.Objects[s.After], open):
+	case s.After != none && !p.force && !p.isUnchangedSince(s.now, p.Objects[s.After], open):
 		s.blockStep(changedSince)
-	case s.After != none && (s.now == nil || s.Before != none && !p.isSame(s.now.ID, p.Objects[s.After].ID)): // by force
-		other := *s.entry
+	case s.After != none && (s.now == nil || s.Before != none && !p.isSameObject(s.now.ID, p.Objects[s.After].ID)): // by force
+		other := *s.nameEntry
 		other.After = none
-		s.entry = &other
+		s.nameEntry = &other
 	}
 }
 
-// isInMoved reports whether a path is that of a directory that somebody else moved, or below one.
-func (p *plan) isInMoved(path string) bool { return paths.WithinAny(p.foreign, path) }
+// isInForeignDir reports whether a path is in a directory that another program moved.
+func (p *undoPlan) isInForeignDir(path string) bool { return paths.WithinAny(p.foreign, path) }
 
-// openDir opens a directory where the operation left it, if it is still that one.
-func (p *plan) openDir(index int) *openDir {
+// openDir opens a directory at its path after the operation. It returns nil if another directory has that path now.
+func (p *undoPlan) openDir(index int) *cachedDir {
 	o := p.Objects[index]
 	d := p.dirs.openDir(string(o.Now))
 	if d != nil && d.object == o {
 		return d
 	}
-	if d == nil || d.isClosed() {
+	if d == nil || d.isInaccessible() {
 		var restore func()
-		if d, p.nodes[index], restore = p.dirs.openAnyway(string(o.Now)); d == nil {
+		if d, p.nodes[index], restore = p.dirs.openInaccessible(string(o.Now)); d == nil {
 			return nil
 		}
 		p.closed = append(p.closed, restore)
 	}
-	n, err := statFile(d.file)
-	if err != nil || !p.isSame(n.ID, o.ID) {
+	n, err := statOpenFile(d.file)
+	if err != nil || !p.isSameObject(n.ID, o.ID) {
 		return nil
 	}
 	if d.object = o; p.nodes[index] == nil {
@@ -282,15 +283,15 @@ func (p *plan) openDir(index int) *openDir {
 	return d
 }
 
-// closeAgain gives the directories their modes back that were opened to their owner for the plan.
-func (p *plan) closeAgain() {
+// restoreDirModes restores the modes of directories that the plan opened.
+func (p *undoPlan) restoreDirModes() {
 	for _, restore := range slices.Backward(p.closed) {
 		restore()
 	}
 }
 
-// isSame reports whether an identity is that of an object, or of what an undo put back for it.
-func (p *plan) isSame(id, meant Identity) bool {
+// isSameObject reports whether an identity is the one meant, or belongs to an object that an undo recreated for it.
+func (p *undoPlan) isSameObject(id, meant Identity) bool {
 	for range maxDepth {
 		if id == meant {
 			return true
@@ -304,24 +305,24 @@ func (p *plan) isSame(id, meant Identity) bool {
 	return false
 }
 
-// isAsLeft reports whether what is there now is an object in the state in which the operation left it.
-func (p *plan) isAsLeft(n *node, o *object, open func() (*os.File, error)) bool {
+// isUnchangedSince reports whether a file is still in the state in which the operation left the object.
+func (p *undoPlan) isUnchangedSince(n *fileNode, o *fileObject, open func() (*os.File, error)) bool {
 	if n == nil || o.Foreign || o.After == nil {
 		return false
 	}
 	if o.isDir() || n.Mode.IsDir() {
-		return o.isDir() && n.Mode.IsDir() && p.isSame(n.ID, o.ID)
+		return o.isDir() && n.Mode.IsDir() && p.isSameObject(n.ID, o.ID)
 	}
 	if n.ID == o.ID && n.Changed == o.After.Changed {
-		return n.Size == o.After.Size && (o.After.Hash == "" || open == nil || hashOf(open) == o.After.Hash)
+		return n.Size == o.After.Size && (o.After.Hash == "" || open == nil || hashFile(open) == o.After.Hash)
 	}
-	return p.standsFor(version{n.ID, n.Changed}, func(v version) bool { return v == version{o.ID, o.After.Changed} })
+	return p.matchesVersion(objectVersion{n.ID, n.Changed}, func(v objectVersion) bool { return v == objectVersion{o.ID, o.After.Changed} })
 }
 
-// standsFor follows a version back through what was undone since, until one is what is looked for.
-func (p *plan) standsFor(v version, is func(version) bool) bool {
-	seen := map[version]bool{}
-	for queue := []version{v}; len(queue) > 0; queue = queue[1:] {
+// matchesVersion reports whether is accepts a version, or an earlier version that a later undo restored as this one.
+func (p *undoPlan) matchesVersion(v objectVersion, is func(objectVersion) bool) bool {
+	seen := map[objectVersion]bool{}
+	for queue := []objectVersion{v}; len(queue) > 0; queue = queue[1:] {
 		if is(queue[0]) {
 			return true
 		}
@@ -333,7 +334,7 @@ func (p *plan) standsFor(v version, is func(version) bool) bool {
 	return false
 }
 
-func hashOf(open func() (*os.File, error)) string {
+func hashFile(open func() (*os.File, error)) string {
 	f, err := open()
 	if err != nil {
 		return ""
@@ -346,8 +347,8 @@ func hashOf(open func() (*os.File, error)) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// listPaths lists what is put back or taken away, and the conflicts.
-func (p *plan) listPaths() (all []string, conflicts []Conflict) {
+// listPathsAndConflicts returns the paths that undo restores or removes, and the conflicts.
+func (p *undoPlan) listPathsAndConflicts() (all []string, conflicts []Conflict) {
 	for _, s := range p.steps {
 		switch {
 		case s.blocked != "":
@@ -363,8 +364,8 @@ func (p *plan) listPaths() (all []string, conflicts []Conflict) {
 	return slices.Compact(all), slices.Compact(conflicts)
 }
 
-// tooLarge returns the error of a file that the policy has no room for.
-func (p *plan) tooLarge() error {
+// checkFileSizes returns an error if a file to restore exceeds the policy's file size limit.
+func (p *undoPlan) checkFileSizes() error {
 	limit := p.files.MaxFileSize()
 	for _, s := range p.steps {
 		if s.blocked == "" && s.Before != none && limit > 0 {

@@ -12,94 +12,94 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// putFiles restores files and links one by one.
-func (u *undoing) putFiles() error {
+// restoreFiles restores the names and contents of files and symlinks, one step at a time.
+func (u *undoRun) restoreFiles() error {
 	done := map[int]bool{}
 	for index := range u.alive {
-		done[index] = u.isBack(index)
+		done[index] = u.hasFormerName(index)
 	}
-	return u.eachStep(compareOutermost, func(s *step) error {
+	return u.eachStep(compareOutermost, func(s *undoStep) error {
 		if s.Before == none || u.Objects[s.Before].isDir() {
 			return nil
 		}
 		if s.Dir == none {
-			return u.putClosed(s)
+			return u.restoreSingleFile(s)
 		}
 		o := u.Objects[s.Before]
 		at, alive := u.alive[s.Before]
 		if !alive && len(u.places[s.Before]) > 0 { // it has a name that nothing was done about
-			if place := u.findFreeStep(u.places[s.Before]); place != nil && place.After == place.Before {
-				at, alive = spot{place.Dir, string(place.Name)}, true
+			if place := u.findUnblockedStep(u.places[s.Before]); place != nil && place.After == place.Before {
+				at, alive = nameInDir{place.Dir, string(place.Name)}, true
 			}
 		}
 		if alive && !done[s.Before] {
 			done[s.Before] = true
-			if place := u.findFreeStep(u.places[s.Before]); o.mayHaveOthers() && !u.holdsContents(&step{entry: &entry{Dir: at.dir, Name: rawText(at.name)}, now: place.now}, o) {
-				if err := u.rewriteFile(at, s, o); err != nil {
+			if place := u.findUnblockedStep(u.places[s.Before]); o.contentsMayDiffer() && !u.hasFormerContents(&undoStep{nameEntry: &nameEntry{Dir: at.dir, Name: rawText(at.name)}, now: place.now}, o) {
+				if err := u.restoreContents(at, s, o); err != nil {
 					return err
 				}
 			}
 		}
-		if alive && (s.Before == s.After || at == spot{s.Dir, string(s.Name)}) {
+		if alive && (s.Before == s.After || at == nameInDir{s.Dir, string(s.Name)}) {
 			return nil
 		}
 		if alive {
-			return u.linkTo(at, s)
+			return u.restoreHardLink(at, s)
 		}
-		if err := u.createFile(s, o); err != nil {
+		if err := u.recreateFile(s, o); err != nil {
 			return err
 		}
-		u.alive[s.Before], done[s.Before] = spot{s.Dir, string(s.Name)}, true
+		u.alive[s.Before], done[s.Before] = nameInDir{s.Dir, string(s.Name)}, true
 		return nil
 	})
 }
 
-// mayHaveOthers reports whether a file of which contents were kept may have others now.
-func (o *object) mayHaveOthers() bool {
+// contentsMayDiffer reports whether a file with kept contents may have other contents now.
+func (o *fileObject) contentsMayDiffer() bool {
 	return o.Written && (o.Content != 0 || o.Prefix) && o.After != nil && o.After.Changed != o.Changed
 }
 
-// linkTo gives a file another of its names back.
-func (u *undoing) linkTo(at spot, s *step) error {
-	from, err := u.openCurrent(at.dir)
+// restoreHardLink restores another former name of an existing file.
+func (u *undoRun) restoreHardLink(at nameInDir, s *undoStep) error {
+	from, err := u.openCurrentDir(at.dir)
 	if err != nil {
 		return err
 	}
-	to, err := u.openCurrent(s.Dir)
+	to, err := u.openCurrentDir(s.Dir)
 	if err != nil {
 		return err
 	}
 	path := filepath.Join(to.path, string(s.Name))
-	if err = u.allowChange(mutation.Link, filepath.Join(from.path, at.name), path, false); err != nil {
+	if err = u.checkPermitted(mutation.Link, filepath.Join(from.path, at.name), path, false); err != nil {
 		return err
 	}
 	if s.now == nil || !u.replacesFile(s) {
-		u.noticeChange(mutation.Link, filepath.Join(from.path, at.name), path)
-		return occupiedConflict(from.linkName(at.name, to.directory, string(s.Name)))
+		u.recordChange(mutation.Link, filepath.Join(from.path, at.name), path)
+		return conflictIfExists(from.createHardLink(at.name, to.dirHandle, string(s.Name)))
 	}
 	if err = u.makeReadable(to, string(s.Name), path, s.now); err != nil {
 		return err
 	}
-	u.noticeChange(mutation.Write, path, "")
+	u.recordChange(mutation.Write, path, "")
 	replaced, err := to.statName(string(s.Name))
 	if err != nil || replaced == nil {
 		return &Conflict{path, changedSince}
 	}
 	temp := newTempName()
-	u.noticeChange(mutation.Link, filepath.Join(from.path, at.name), filepath.Join(to.path, temp))
-	if err := from.linkName(at.name, to.directory, temp); err != nil {
+	u.recordChange(mutation.Link, filepath.Join(from.path, at.name), filepath.Join(to.path, temp))
+	if err := from.createHardLink(at.name, to.dirHandle, temp); err != nil {
 		return err
 	}
-	if err := u.putInPlace(to, temp, to, string(s.Name), replaced); err != nil {
+	if err := u.replaceFile(to, temp, to, string(s.Name), replaced); err != nil {
 		_ = to.root.Remove(temp)
 		return err
 	}
 	return nil
 }
 
-// createFile makes a file or link again.
-func (u *undoing) createFile(s *step, o *object) error {
-	d, err := u.openCurrent(s.Dir)
+// recreateFile restores a file, symlink or FIFO that no longer exists.
+func (u *undoRun) recreateFile(s *undoStep, o *fileObject) error {
+	d, err := u.openCurrentDir(s.Dir)
 	if err != nil {
 		return err
 	}
@@ -111,83 +111,84 @@ func (u *undoing) createFile(s *step, o *object) error {
 			if err = u.makeReadable(d, name, path, s.now); err != nil {
 				return err
 			}
-			u.noticeChange(mutation.Write, path, "")
+			u.recordChange(mutation.Write, path, "")
 			now, statErr := d.statName(name)
 			if statErr != nil || now == nil {
 				return &Conflict{path, changedSince}
 			}
-			return u.putReady(s.Before, d, name, now)
+			return u.placeStagedFile(s.Before, d, name, now)
 		}
-		u.noticeChange(mutation.Make, path, "")
-		return u.putReady(s.Before, d, name, nil)
+		u.recordChange(mutation.Make, path, "")
+		return u.placeStagedFile(s.Before, d, name, nil)
 	}
-	if err = u.allowChange(mutation.Make, path, "", false); err != nil {
+	if err = u.checkPermitted(mutation.Make, path, "", false); err != nil {
 		return err
 	}
-	u.noticeChange(mutation.Make, path, "")
+	u.recordChange(mutation.Make, path, "")
 	if o.Mode&fs.ModeSymlink != 0 {
 		err = d.root.Symlink(string(o.Target), name)
 	} else {
 		err = d.makeFIFO(name)
 	}
 	if err == nil {
-		err = o.toMeta().ApplyTo(d.root, name)
-		u.countOwner(d, name, o)
+		err = o.toFileMeta().ApplyTo(d.root, name)
+		u.countLostOwner(d, name, o)
 	}
-	return occupiedConflict(err)
+	return conflictIfExists(err)
 }
 
-// putReady puts a file that was made again under a name, in the place of what has it, if that is what was looked at.
-func (u *undoing) putReady(index int, d *openDir, name string, replaced *node) error {
+// placeStagedFile renames a staged file to its former name. It replaces the file at that name only if that is still the
+// expected one.
+func (u *undoRun) placeStagedFile(index int, d *cachedDir, name string, replaced *fileNode) error {
 	at, ok := u.ready[index]
 	if !ok {
 		return &Conflict{name, "was not kept"}
 	}
-	from, err := u.openCurrent(at.dir)
+	from, err := u.openCurrentDir(at.dir)
 	if err != nil {
 		return err
 	}
-	if err = u.allowChange(mutation.Rename, filepath.Join(from.path, at.name), filepath.Join(d.path, name), false); err != nil {
+	if err = u.checkPermitted(mutation.Rename, filepath.Join(from.path, at.name), filepath.Join(d.path, name), false); err != nil {
 		return err
 	}
 	if replaced == nil {
-		if err = from.renameToFree(at.name, d.directory, name); err != nil {
-			return occupiedConflict(err)
+		if err = from.renameNoReplace(at.name, d.dirHandle, name); err != nil {
+			return conflictIfExists(err)
 		}
 		delete(u.ready, index)
 		return nil
 	}
-	err = u.putInPlace(from, at.name, d, name, replaced)
+	err = u.replaceFile(from, at.name, d, name, replaced)
 	if err == nil {
 		delete(u.ready, index)
 	}
 	return err
 }
 
-// putInPlace moves what is at a name into the place of another, which is deleted if it is what was looked at; else the
-// two change places again.
-func (u *undoing) putInPlace(from *openDir, temp string, d *openDir, name string, replaced *node) error {
+// replaceFile swaps a temporary file with the file at a name and deletes the replaced file. If the replaced file is not
+// the expected one, it swaps both back and returns an error.
+func (u *undoRun) replaceFile(from *cachedDir, temp string, d *cachedDir, name string, replaced *fileNode) error {
 	aside := temp
-	if err := renameExchange(from.directory, temp, d.directory, name); err != nil { // a file system that can't
+	if err := exchangeNames(from.dirHandle, temp, d.dirHandle, name); err != nil { // a file system that can't
 		aside = newTempName()
-		if err := d.renameToFree(name, from.directory, aside); err != nil {
+		if err := d.renameNoReplace(name, from.dirHandle, aside); err != nil {
 			return err
 		}
-		if err := from.renameToFree(temp, d.directory, name); err != nil {
-			return errors.Join(err, from.renameToFree(aside, d.directory, name))
+		if err := from.renameNoReplace(temp, d.dirHandle, name); err != nil {
+			return errors.Join(err, from.renameNoReplace(aside, d.dirHandle, name))
 		}
 	}
-	if err := checkMoved(from, aside, replaced); err != nil {
-		_ = renameExchange(from.directory, aside, d.directory, name)
+	if err := checkRenamedFile(from, aside, replaced); err != nil {
+		_ = exchangeNames(from.dirHandle, aside, d.dirHandle, name)
 		return err
 	}
-	return u.removeAside(from, aside, replaced)
+	return u.removeRenamedFile(from, aside, replaced)
 }
 
-// rewriteFile gives a file that exists its former contents back. A file of one name is replaced; one of several is written
-// to, since all of its names have the contents.
-func (u *undoing) rewriteFile(at spot, s *step, o *object) error {
-	d, err := u.openCurrent(at.dir)
+// restoreContents restores the former contents of an existing file. It replaces a file with one name, and overwrites a
+// file with several hard links.
+func (u *undoRun) restoreContents(at nameInDir, s *undoStep, o *fileObject) error {
+	d, err := u.openCurrentDir(at.dir)
 	if err != nil {
 		return err
 	}
@@ -199,35 +200,35 @@ func (u *undoing) rewriteFile(at spot, s *step, o *object) error {
 	if err = u.makeReadable(d, at.name, path, now); err != nil {
 		return err
 	}
-	u.noticeChange(mutation.Write, path, "")
+	u.recordChange(mutation.Write, path, "")
 	if now, err = d.statName(at.name); err != nil || now == nil {
 		return &Conflict{path, changedSince}
 	}
 	if _, ready := u.ready[s.Before]; ready && now.Links == 1 {
-		return u.putReady(s.Before, d, at.name, now)
+		return u.placeStagedFile(s.Before, d, at.name, now)
 	}
-	contents, err := u.contentsOf(o)
+	contents, err := u.openKeptContents(o)
 	if err != nil {
 		return err
 	}
 	return u.overwriteFile(d, at.name, now, contents)
 }
 
-func (u *undoing) overwriteFile(d *openDir, name string, meant *node, contents io.Reader) error {
-	f, err := d.openName(name)
+func (u *undoRun) overwriteFile(d *cachedDir, name string, meant *fileNode, contents io.Reader) error {
+	f, err := d.openChild(name)
 	if err != nil {
 		return err
 	}
-	err = checkUnused(f)
+	err = checkNoWriter(f)
 	_ = f.Close()
 	if err != nil {
 		return &Conflict{name, "is in use: " + err.Error()}
 	}
-	if f, err = d.openFile(name, os.O_WRONLY, 0); err != nil {
+	if f, err = d.openFileAt(name, os.O_WRONLY, 0); err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }()
-	n, err := statFile(f)
+	n, err := statOpenFile(f)
 	if err != nil || n.ID != meant.ID || n.Changed != meant.Changed {
 		return &Conflict{name, changedSince}
 	}
@@ -238,13 +239,13 @@ func (u *undoing) overwriteFile(d *openDir, name string, meant *node, contents i
 	return f.Truncate(size)
 }
 
-// putClosed restores a single file whose directory is closed, and the metadata of a directory whose parent is.
-func (u *undoing) putClosed(s *step) error {
+// restoreSingleFile restores a file whose directory the policy does not open.
+func (u *undoRun) restoreSingleFile(s *undoStep) error {
 	o := u.Objects[s.Before]
 	if o.isDir() {
 		return nil
 	}
-	contents, err := u.contentsOf(o)
+	contents, err := u.openKeptContents(o)
 	if err != nil {
 		return err
 	}
@@ -252,21 +253,21 @@ func (u *undoing) putClosed(s *step) error {
 	if err != nil {
 		return err
 	}
-	u.noticeChange(mutation.Write, string(s.Name), "")
-	meta := o.toMeta()
+	u.recordChange(mutation.Write, string(s.Name), "")
+	meta := o.toFileMeta()
 	return u.files.ApplyEdits(nil, workspace.Edit{Path: string(s.Name), Meta: &meta, Change: func(*workspace.OldFile) ([]byte, error) {
 		return data, nil
 	}})
 }
 
-// listRestored returns the objects that stand for former ones now.
-func (u *undoing) listRestored() []restored {
+// listRestoredObjects returns current versions of restored objects with the former versions that they equal.
+func (u *undoRun) listRestoredObjects() []restoredObject {
 	all := slices.Clone(u.Restored)
 	seen := map[int]bool{}
-	add := func(o *object, n *node) {
+	add := func(o *fileObject, n *fileNode) {
 		if n != nil && !seen[o.index] && o.ID != "" {
 			seen[o.index] = true
-			all = append(all, restored{Was: version{o.ID, o.Changed}, Now: version{n.ID, n.Changed}})
+			all = append(all, restoredObject{Was: objectVersion{o.ID, o.Changed}, Now: objectVersion{n.ID, n.Changed}})
 		}
 	}
 	for _, s := range u.steps {
@@ -274,10 +275,10 @@ func (u *undoing) listRestored() []restored {
 			continue
 		}
 		if s.Dir == none {
-			add(u.Objects[s.Before], statClosed(u.files, string(s.Name)))
+			add(u.Objects[s.Before], statSingleFile(u.files, string(s.Name)))
 			continue
 		}
-		if d, err := u.openCurrent(s.Dir); err == nil {
+		if d, err := u.openCurrentDir(s.Dir); err == nil {
 			n, _ := d.statName(string(s.Name))
 			add(u.Objects[s.Before], n)
 		}
@@ -286,8 +287,8 @@ func (u *undoing) listRestored() []restored {
 		if s.Dir == none {
 			continue
 		}
-		if d, err := u.openCurrent(s.Dir); err == nil {
-			n, _ := statFile(d.file)
+		if d, err := u.openCurrentDir(s.Dir); err == nil {
+			n, _ := statOpenFile(d.file)
 			add(u.Objects[s.Dir], n)
 		}
 	}

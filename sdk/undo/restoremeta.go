@@ -11,10 +11,10 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// putMeta gives files the metadata back that they had.
-func (u *undoing) putMeta() error {
+// restoreFileMeta restores the metadata of files.
+func (u *undoRun) restoreFileMeta() error {
 	done := map[int]bool{}
-	return u.eachStep(compareOutermost, func(s *step) error {
+	return u.eachStep(compareOutermost, func(s *undoStep) error {
 		if s.Before == none || s.Dir == none || done[s.Before] || u.Objects[s.Before].isDir() {
 			return nil
 		}
@@ -23,7 +23,7 @@ func (u *undoing) putMeta() error {
 		if o.After == nil || !o.Written && !o.Attributed || o.After.Changed == o.Changed && len(u.places[s.Before]) > 0 && s.Before == s.After {
 			return nil // made again with it, or never changed
 		}
-		d, err := u.openCurrent(s.Dir)
+		d, err := u.openCurrentDir(s.Dir)
 		if err != nil {
 			return err
 		}
@@ -31,18 +31,19 @@ func (u *undoing) putMeta() error {
 			return err
 		}
 		path := filepath.Join(d.path, string(s.Name))
-		if err := u.allowChange(mutation.Attribute, path, "", false); err != nil && o.Attributed {
+		if err := u.checkPermitted(mutation.Attribute, path, "", false); err != nil && o.Attributed {
 			return err
 		}
-		u.noticeChange(mutation.Attribute, path, "")
-		return o.toMeta().ApplyTo(d.root, string(s.Name))
+		u.recordChange(mutation.Attribute, path, "")
+		return o.toFileMeta().ApplyTo(d.root, string(s.Name))
 	})
 }
 
-// putDirMeta gives directories their metadata back, the innermost first: restoring what is in them changed their times.
-func (u *undoing) putDirMeta() error {
+// restoreDirMeta restores the metadata of directories. It is the last phase, because restoring files changes the times
+// of directories.
+func (u *undoRun) restoreDirMeta() error {
 	type dirAt struct {
-		o    *object
+		o    *fileObject
 		path string
 	}
 	var all []dirAt
@@ -63,7 +64,7 @@ func (u *undoing) putDirMeta() error {
 			continue
 		}
 		o := u.Objects[index]
-		if path := u.dirPath(index); o.Now != "" && u.isInMoved(string(o.Now)) {
+		if path := u.currentDirPath(index); o.Now != "" && u.isInForeignDir(string(o.Now)) {
 			continue // it stays
 		} else if path != "" && !o.Created {
 			all = append(all, dirAt{o, path})
@@ -74,22 +75,22 @@ func (u *undoing) putDirMeta() error {
 	}
 	slices.SortFunc(all, func(a, b dirAt) int { return comparePaths(b.path, a.path) })
 	for index, modified := range u.times {
-		if d, err := u.openCurrent(index); err == nil && !wanted[index] {
+		if d, err := u.openCurrentDir(index); err == nil && !wanted[index] {
 			_ = d.root.Chtimes(".", time.Time{}, time.Unix(0, modified))
 		}
 	}
 	for _, at := range all {
-		if err := u.giveDirMeta(at.o, at.path); err != nil {
+		if err := u.applyDirMeta(at.o, at.path); err != nil {
 			return err
 		}
 		delete(u.opened, at.path)
 	}
-	u.closeOpened()
+	u.restoreOtherDirModes()
 	return nil
 }
 
-func (u *undoing) giveDirMeta(o *object, path string) error {
-	meta := o.toMeta()
+func (u *undoRun) applyDirMeta(o *fileObject, path string) error {
+	meta := o.toFileMeta()
 	now := u.nodes[o.index]
 	if o.Now != "" && now == nil {
 		return nil // not what the operation left
@@ -110,18 +111,18 @@ func (u *undoing) giveDirMeta(o *object, path string) error {
 		}
 	}
 	if path == u.files.Dir() {
-		return u.giveTopMeta(path, meta)
+		return u.applyTopDirMeta(path, meta)
 	}
 	parent := u.dirs.openDir(filepath.Dir(path))
 	if parent == nil {
-		return u.giveTopMeta(path, meta)
+		return u.applyTopDirMeta(path, meta)
 	}
 	name := filepath.Base(path)
 	is, err := parent.statName(name)
-	if _, moved := u.paths[o.index]; err != nil || is == nil || !is.Mode.IsDir() || !moved && !u.isSame(is.ID, o.ID) {
+	if _, moved := u.paths[o.index]; err != nil || is == nil || !is.Mode.IsDir() || !moved && !u.isSameObject(is.ID, o.ID) {
 		return nil //nolint:nilerr // somebody else moved or deleted it
 	}
-	u.noticeChange(mutation.Attribute, path, "")
+	u.recordChange(mutation.Attribute, path, "")
 	err = meta.ApplyTo(parent.root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -129,13 +130,13 @@ func (u *undoing) giveDirMeta(o *object, path string) error {
 	return err
 }
 
-// giveTopMeta gives a directory its metadata whose parent is closed.
-func (u *undoing) giveTopMeta(path string, meta workspace.FileMeta) error {
-	d, err := openDirectory(u.files, path)
+// applyTopDirMeta restores the metadata of a directory whose parent the policy does not open.
+func (u *undoRun) applyTopDirMeta(path string, meta workspace.FileMeta) error {
+	d, err := openDirHandle(u.files, path)
 	if err != nil {
 		return nil //nolint:nilerr // it was deleted
 	}
 	defer d.closeHandles()
-	u.noticeChange(mutation.Attribute, path, "")
+	u.recordChange(mutation.Attribute, path, "")
 	return meta.ApplyTo(d.root, ".")
 }

@@ -10,53 +10,53 @@ import (
 	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
-// stageFiles writes the contents that are put back to the disk, under names of its own in directories that exist.
-func (u *undoing) stageFiles() error {
-	err := u.eachStep(compareOutermost, func(s *step) error {
+// stageFiles writes contents to restore into temporary files and syncs them, before undo changes any file.
+func (u *undoRun) stageFiles() error {
+	err := u.eachStep(compareOutermost, func(s *undoStep) error {
 		if s.Before == none || s.Dir == none || !u.Objects[s.Before].isRegular() {
 			return nil
 		}
 		o := u.Objects[s.Before]
-		if _, ok := u.ready[s.Before]; ok || !u.makesAnew(s, o) {
+		if _, ok := u.ready[s.Before]; ok || !u.needsNewFile(s, o) {
 			return nil
 		}
 		return u.stageFile(s, o)
 	})
 	if err == nil && len(u.ready) > 0 {
-		err = u.flushDisk()
+		err = u.syncFiles()
 	}
 	if err != nil {
-		u.dropReady()
+		u.removeStagedFiles()
 	}
 	return err
 }
 
-// makesAnew reports whether a file is made again, rather than changed where it is or given another name.
-func (u *undoing) makesAnew(s *step, o *object) bool {
+// needsNewFile reports whether a file must be recreated, rather than modified or renamed.
+func (u *undoRun) needsNewFile(s *undoStep, o *fileObject) bool {
 	if _, alive := u.alive[s.Before]; alive {
 		return false
 	}
 	if len(u.places[s.Before]) == 0 {
 		return true
 	}
-	place := u.findFreeStep(u.places[s.Before])
-	return place != nil && place.now != nil && place.now.Links == 1 && o.mayHaveOthers() && !u.holdsContents(place, o)
+	place := u.findUnblockedStep(u.places[s.Before])
+	return place != nil && place.now != nil && place.now.Links == 1 && o.contentsMayDiffer() && !u.hasFormerContents(place, o)
 }
 
-// holdsContents reports whether a file has its former contents still: only its metadata changed, or the number of its names.
-func (u *undoing) holdsContents(s *step, o *object) bool {
+// hasFormerContents reports whether the current file has the same contents as the kept ones.
+func (u *undoRun) hasFormerContents(s *undoStep, o *fileObject) bool {
 	if s.Dir == none || o.Prefix || s.now == nil || s.now.Size != o.Size {
 		return false
 	}
-	former, err := u.contentsOf(o)
+	former, err := u.openKeptContents(o)
 	if err != nil {
 		return false
 	}
-	d, err := u.openCurrent(s.Dir)
+	d, err := u.openCurrentDir(s.Dir)
 	if err != nil {
 		return false
 	}
-	f, err := d.openName(string(s.Name))
+	f, err := d.openChild(string(s.Name))
 	if err != nil {
 		return false
 	}
@@ -64,7 +64,7 @@ func (u *undoing) holdsContents(s *step, o *object) bool {
 	return equalContents(f, former)
 }
 
-// equalContents reports whether two readers have the same bytes.
+// equalContents reports whether two readers return the same bytes.
 func equalContents(a, b io.Reader) bool {
 	x, y := make([]byte, 64<<10), make([]byte, 64<<10)
 	for {
@@ -79,47 +79,47 @@ func equalContents(a, b io.Reader) bool {
 	}
 }
 
-func (u *undoing) stageFile(s *step, o *object) error {
-	index, d, err := u.stageDir(s.Dir)
+func (u *undoRun) stageFile(s *undoStep, o *fileObject) error {
+	index, d, err := u.findStageDir(s.Dir)
 	if err != nil {
 		return err
 	}
-	contents, err := u.contentsOf(o)
+	contents, err := u.openKeptContents(o)
 	if o.Prefix {
-		contents, err = u.beginningOf(s, o)
+		contents, err = u.readFormerPrefix(s, o)
 	}
 	if err != nil {
 		return err
 	}
-	if n, err := statFile(d.file); err == nil && u.times[index] == 0 {
+	if n, err := statOpenFile(d.file); err == nil && u.times[index] == 0 {
 		u.times[index] = n.Modified
 	}
 	temp := newTempName()
-	u.ready[s.Before] = spot{index, temp}
-	u.noticeChange(mutation.Make, filepath.Join(d.path, temp), "") // the time of the directory changes
-	if err := writeFile(d, temp, contents); err != nil {
+	u.ready[s.Before] = nameInDir{index, temp}
+	u.recordChange(mutation.Make, filepath.Join(d.path, temp), "") // the time of the directory changes
+	if err := writeNewFile(d, temp, contents); err != nil {
 		return err
 	}
-	if err := o.toMeta().ApplyTo(d.root, temp); err != nil {
+	if err := o.toFileMeta().ApplyTo(d.root, temp); err != nil {
 		return err
 	}
-	u.countOwner(d, temp, o)
+	u.countLostOwner(d, temp, o)
 	return nil
 }
 
-// stageDir returns a directory for files that wait to be put below another one: the outermost in the same mount,
-// so that no name of undo's stands in a directory to which names mean something, such as git's.
-func (u *undoing) stageDir(below int) (index int, d *openDir, err error) {
+// findStageDir returns the directory for temporary files that will move below another directory. It is the outermost
+// directory on the same mount, so no temporary name appears in a directory such as .git where names have a meaning.
+func (u *undoRun) findStageDir(below int) (index int, d *cachedDir, err error) {
 	index, mount := none, uint64(0)
-	for at := below; at != none; at = u.homeDir(at) {
-		if u.dirPath(at) == "" || u.Objects[at].Created {
+	for at := below; at != none; at = u.formerParent(at) {
+		if u.currentDirPath(at) == "" || u.Objects[at].Created {
 			continue
 		}
-		dir, openErr := u.openCurrent(at)
+		dir, openErr := u.openCurrentDir(at)
 		if openErr != nil {
 			return none, nil, openErr
 		}
-		n, statErr := statFile(dir.file)
+		n, statErr := statOpenFile(dir.file)
 		if statErr != nil || index != none && n.Mount != mount {
 			break
 		}
@@ -128,42 +128,42 @@ func (u *undoing) stageDir(below int) (index int, d *openDir, err error) {
 	if index == none {
 		return none, nil, &Conflict{"", "is in a directory that can't be restored"}
 	}
-	d, err = u.openCurrent(index)
+	d, err = u.openCurrentDir(index)
 	return index, d, err
 }
 
-// homeDir returns the directory that a directory was in before the operation.
-func (u *undoing) homeDir(index int) int {
-	if home := u.findFreeStep(u.homes[index]); home != nil {
+// formerParent returns the index of a directory's parent before the operation.
+func (u *undoRun) formerParent(index int) int {
+	if home := u.findUnblockedStep(u.homes[index]); home != nil {
 		return home.Dir
 	}
 	return u.Objects[index].Parent
 }
 
-// countOwner counts what was made again and can't be given to whom it belonged.
-func (u *undoing) countOwner(d *openDir, name string, o *object) {
+// countLostOwner counts a recreated file whose former owner could not be set.
+func (u *undoRun) countLostOwner(d *cachedDir, name string, o *fileObject) {
 	if n, err := d.statName(name); err == nil && n != nil && (n.UID != o.UID || o.UID == nobody) {
 		u.ownersLost++
 	}
 }
 
-// dropReady deletes files that were made and are not needed.
-func (u *undoing) dropReady() {
+// removeStagedFiles deletes temporary files that were not used.
+func (u *undoRun) removeStagedFiles() {
 	for index, at := range u.ready {
-		if d, err := u.openCurrent(at.dir); err == nil {
+		if d, err := u.openCurrentDir(at.dir); err == nil {
 			_ = d.root.Remove(at.name)
 		}
 		delete(u.ready, index)
 	}
 }
 
-// beginningOf returns the former contents of a file that had something added to its end.
-func (u *undoing) beginningOf(s *step, o *object) (io.Reader, error) {
-	d, err := u.openCurrent(s.Dir)
+// readFormerPrefix returns the former contents of a file that the operation only appended to.
+func (u *undoRun) readFormerPrefix(s *undoStep, o *fileObject) (io.Reader, error) {
+	d, err := u.openCurrentDir(s.Dir)
 	if err != nil {
 		return nil, err
 	}
-	f, err := d.openName(string(s.Name))
+	f, err := d.openChild(string(s.Name))
 	if err != nil {
 		return nil, err
 	}
@@ -175,8 +175,8 @@ func (u *undoing) beginningOf(s *step, o *object) (io.Reader, error) {
 	return bytes.NewReader(data), nil
 }
 
-func writeFile(d *openDir, name string, contents io.Reader) error {
-	f, err := d.openFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+func writeNewFile(d *cachedDir, name string, contents io.Reader) error {
+	f, err := d.openFileAt(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

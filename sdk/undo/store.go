@@ -32,7 +32,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// The bounds of a store that sets none.
+// Default bounds of a store.
 const (
 	DefaultMaxBytes = 2 << 30
 	DefaultMaxAge   = 30 * 24 * time.Hour
@@ -52,7 +52,7 @@ type Options struct {
 	MaxAge   time.Duration `json:"max_age_ns,omitempty"` // of an operation; DefaultMaxAge if zero
 }
 
-// Store is a directory of operations. It may be used concurrently.
+// Store is a directory of archives, one for each operation. It is safe for concurrent use.
 type Store struct {
 	dir     string
 	options Options
@@ -60,11 +60,11 @@ type Store struct {
 
 	mu    sync.Mutex
 	last  int64 // the time in the latest id
-	count int   // archives written
+	count int   // archives written by this process
 	bytes int64 // written since the last pruning
 }
 
-// Open opens a store, and makes its directory if it is missing.
+// Open opens a store and creates its directory if needed.
 func Open(o Options) (*Store, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open the undo store: %w", err)
@@ -72,16 +72,17 @@ func Open(o Options) (*Store, error) {
 	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultMaxBytes)
 	o.MaxAge = cmp.Or(o.MaxAge, DefaultMaxAge)
 	s := &Store{dir: o.Dir, options: o}
-	return s, s.prepareLatest()
+	return s, s.prepareLatestFile()
 }
 
-// Close waits until the store is within its bounds.
+// Close waits for pruning to finish.
 func (s *Store) Close() { s.pruning.Wait() }
 
-// MaxOperation returns how many bytes one operation may keep.
+// MaxOperation returns the maximum number of bytes that one operation may keep.
 func (s *Store) MaxOperation() int64 { return s.options.MaxBytes / operationShare }
 
-// newID returns the id of an operation: the time, so that ids sort, and random letters, so that processes differ.
+// newID returns a new operation id: the time, so that ids sort, and random letters, so that ids of several processes
+// differ.
 func (s *Store) newID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,10 +91,10 @@ func (s *Store) newID() string {
 	return fmt.Sprintf("%s%09d-%s", at.Format(idTime), at.Nanosecond(), strings.ToLower(rand.Text()[:4]))
 }
 
-// idTime is the layout of the beginning of an id.
+// idTime is the time layout at the start of an id.
 const idTime = "20060102T150405"
 
-// timeOfID returns the time of an operation's begin, to the second.
+// timeOfID returns the start time of an operation from its id, to the second.
 func timeOfID(id string) time.Time {
 	at, _ := time.Parse(idTime, id[:min(len(id), len(idTime))])
 	return at
@@ -103,7 +104,7 @@ var idPattern = lazyregexp.New(`^\d{8}T\d{15}-[a-z0-9]{4}$`)
 
 func (s *Store) archivePath(id string) string { return filepath.Join(s.dir, id+suffix) }
 
-// countWritten counts an archive, and prunes the store now and then beside the calls.
+// countWritten counts a written archive, and sometimes starts pruning in the background.
 func (s *Store) countWritten(bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,8 +115,8 @@ func (s *Store) countWritten(bytes int64) {
 	}
 }
 
-// pruneArchives deletes the oldest archives until the store is within its bounds, with room for what is written until the next
-// time.
+// pruneArchives deletes the oldest archives until the store is within its bounds. It leaves room for writes before the
+// next pruning.
 func (s *Store) pruneArchives() {
 	ids, err := s.listIDs()
 	if err != nil {
@@ -134,7 +135,7 @@ func (s *Store) pruneArchives() {
 	}
 }
 
-// listIDs returns the ids of all operations, the newest first.
+// listIDs returns the ids of all archives, newest first.
 func (s *Store) listIDs() ([]string, error) {
 	dir, err := os.Open(s.dir)
 	if err != nil {
@@ -173,7 +174,7 @@ func (s *Store) Each(fn func(*Operation) bool) error {
 	if err != nil {
 		return err
 	}
-	lost, err := s.lost(ids)
+	lost, err := s.listLostIDs(ids)
 	if err != nil {
 		return err
 	}

@@ -7,18 +7,19 @@ import (
 	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
-// takeAway takes what the operation put under a name away from it: what it created is deleted, what it moved waits.
-func (u *undoing) takeAway() error {
-	return u.eachStep(compareInnermost, func(s *step) error {
+// clearNames removes files from names that the operation gave them. It deletes created files and moves other files to
+// temporary names.
+func (u *undoRun) clearNames() error {
+	return u.eachStep(compareInnermost, func(s *undoStep) error {
 		if s.now == nil || s.Before == s.After || s.Dir == none {
 			return nil
 		}
-		d, err := u.openCurrent(s.Dir)
+		d, err := u.openCurrentDir(s.Dir)
 		if err != nil {
 			return err
 		}
 		name := string(s.Name)
-		now, err := u.checkAgain(d, s)
+		now, err := u.recheckStep(d, s)
 		if err != nil {
 			return err
 		}
@@ -26,13 +27,13 @@ func (u *undoing) takeAway() error {
 		path := filepath.Join(d.path, name)
 		switch {
 		case after == nil: // somebody else's, by force
-			return u.removeAll(d, name, path)
+			return u.forceRemoveTree(d, name, path)
 		case after.isDir() && after.Created:
 			if s.Before == none {
 				return nil // deleted when it is empty
 			}
 			return u.stageObject(d, s, path)
-		case after.isDir(), !after.Created && len(u.homes[s.After]) > 0 && u.staged[s.After].name == "" && u.needsHome(s.After):
+		case after.isDir(), !after.Created && len(u.homes[s.After]) > 0 && u.staged[s.After].name == "" && u.needsMoveBack(s.After):
 			return u.stageObject(d, s, path)
 		case u.replacesFile(s):
 			return nil // the former file takes its place at once
@@ -42,8 +43,8 @@ func (u *undoing) takeAway() error {
 	})
 }
 
-// afterObject returns the object that the operation put under a name, if it is still what has it.
-func (u *undoing) afterObject(s *step) *object {
+// afterObject returns the object that the operation put at a name, or nil if the name has a different kind of file now.
+func (u *undoRun) afterObject(s *undoStep) *fileObject {
 	if s.After == none {
 		return nil
 	}
@@ -53,8 +54,8 @@ func (u *undoing) afterObject(s *step) *object {
 	return nil
 }
 
-// needsHome reports whether an object has to be moved to a name that it had before.
-func (u *undoing) needsHome(index int) bool {
+// needsMoveBack reports whether an object has none of its former names.
+func (u *undoRun) needsMoveBack(index int) bool {
 	for _, home := range u.homes[index] {
 		if home.After == index || home.done {
 			return false
@@ -63,8 +64,8 @@ func (u *undoing) needsHome(index int) bool {
 	return true
 }
 
-// replacesFile reports whether a regular file is put into the place of another at once.
-func (u *undoing) replacesFile(s *step) bool {
+// replacesFile reports whether a recreated regular file replaces a created one in a single rename.
+func (u *undoRun) replacesFile(s *undoStep) bool {
 	if s.Before == none || s.After == none || len(u.places[s.Before]) > 0 {
 		return false
 	}
@@ -72,8 +73,8 @@ func (u *undoing) replacesFile(s *step) bool {
 	return before.isRegular() && after.isRegular() && after.Created && s.now.Mode.IsRegular()
 }
 
-// checkAgain looks at a name again right before it is changed.
-func (u *undoing) checkAgain(d *openDir, s *step) (*node, error) {
+// recheckStep returns a conflict if the name of a step changed after the plan was made.
+func (u *undoRun) recheckStep(d *cachedDir, s *undoStep) (*fileNode, error) {
 	now, err := d.statName(string(s.Name))
 	if err != nil {
 		return nil, err
@@ -84,66 +85,67 @@ func (u *undoing) checkAgain(d *openDir, s *step) (*node, error) {
 	return now, nil
 }
 
-// stageObject renames an object to a temporary name in its directory, where it waits.
-func (u *undoing) stageObject(d *openDir, s *step, path string) error {
+// stageObject renames an object to a temporary name in the same directory.
+func (u *undoRun) stageObject(d *cachedDir, s *undoStep, path string) error {
 	temp := newTempName()
 	u.touched[s.now.ID] = true
-	u.noticeChange(mutation.Rename, path, filepath.Join(d.path, temp))
-	if err := d.renameToFree(string(s.Name), d.directory, temp); err != nil {
+	u.recordChange(mutation.Rename, path, filepath.Join(d.path, temp))
+	if err := d.renameNoReplace(string(s.Name), d.dirHandle, temp); err != nil {
 		return err
 	}
 	moved, err := d.statName(temp)
 	if err != nil || moved == nil || moved.ID != s.now.ID || moved.Size != s.now.Size && !moved.Mode.IsDir() || moved.Modified != s.now.Modified && !moved.Mode.IsDir() {
-		_ = d.renameToFree(temp, d.directory, string(s.Name))
+		_ = d.renameNoReplace(temp, d.dirHandle, string(s.Name))
 		return &Conflict{s.at, changedSince}
 	}
-	u.staged[s.After] = spot{s.Dir, temp}
+	u.staged[s.After] = nameInDir{s.Dir, temp}
 	if u.Objects[s.After].isDir() {
-		u.movedTo(path, filepath.Join(d.path, temp))
+		u.noteDirMoved(path, filepath.Join(d.path, temp))
 	}
 	return nil
 }
 
-// removeFile deletes a file or link, if it is what was looked at.
-func (u *undoing) removeFile(d *openDir, name, path string, now *node) error {
+// removeFile deletes a file or symlink if it is still the expected one.
+func (u *undoRun) removeFile(d *cachedDir, name, path string, now *fileNode) error {
 	if now.Mode.IsRegular() {
 		if err := u.makeReadable(d, name, path, now); err != nil {
 			return err
 		}
 	}
-	u.noticeChange(mutation.Remove, path, "")
+	u.recordChange(mutation.Remove, path, "")
 	u.touched[now.ID] = true
 	temp := newTempName()
-	if err := d.renameToFree(name, d.directory, temp); err != nil {
+	if err := d.renameNoReplace(name, d.dirHandle, temp); err != nil {
 		return err
 	}
-	if err := checkMoved(d, temp, now); err != nil {
-		_ = d.renameToFree(temp, d.directory, name)
+	if err := checkRenamedFile(d, temp, now); err != nil {
+		_ = d.renameNoReplace(temp, d.dirHandle, name)
 		return err
 	}
-	return u.removeAside(d, temp, now)
+	return u.removeRenamedFile(d, temp, now)
 }
 
-// removeAside deletes a file that was renamed. Other names of it get the mode back that it had.
-func (u *undoing) removeAside(d *openDir, name string, n *node) error {
+// removeRenamedFile deletes a file at its temporary name. Its other hard links get their former mode back.
+func (u *undoRun) removeRenamedFile(d *cachedDir, name string, n *fileNode) error {
 	if mode, ok := u.closedFiles[n.ID]; ok {
 		_ = d.root.Chmod(name, mode)
 	}
 	return d.root.Remove(name)
 }
 
-// makeReadable lets the owner of a file read it, so that it can be kept.
-func (u *undoing) makeReadable(d *openDir, name, path string, now *node) error {
+// makeReadable adds owner permissions to a file, so that the recorder can keep its contents.
+func (u *undoRun) makeReadable(d *cachedDir, name, path string, now *fileNode) error {
 	if now.Mode&0o600 == 0o600 {
 		return nil
 	}
-	u.noticeChange(mutation.Attribute, path, "")
+	u.recordChange(mutation.Attribute, path, "")
 	u.closedFiles[now.ID] = now.Mode &^ fs.ModeType
 	return d.root.Chmod(name, now.Mode.Perm()|0o600)
 }
 
-// checkMoved fails if what was moved is not what was looked at, or if somebody still writes to it.
-func checkMoved(d *openDir, name string, meant *node) error {
+// checkRenamedFile returns a conflict if a renamed file is not the expected one, or if a program has it open for
+// writing.
+func checkRenamedFile(d *cachedDir, name string, meant *fileNode) error {
 	moved, err := d.statName(name)
 	if err != nil || moved == nil || moved.ID != meant.ID || moved.Size != meant.Size || moved.Modified != meant.Modified {
 		return &Conflict{name, changedSince}
@@ -151,103 +153,104 @@ func checkMoved(d *openDir, name string, meant *node) error {
 	if !moved.Mode.IsRegular() {
 		return nil
 	}
-	f, err := d.openName(name)
+	f, err := d.openChild(name)
 	if err != nil {
 		return nil //nolint:nilerr // closed to its owner, so nobody has opened it since
 	}
 	defer func() { _ = f.Close() }()
-	if err := checkUnused(f); err != nil {
+	if err := checkNoWriter(f); err != nil {
 		return &Conflict{name, "is in use: " + err.Error()}
 	}
 	return nil
 }
 
-// removeAll deletes what is at a name, with all that is in it: by force, something that is not the operation's.
-func (u *undoing) removeAll(d *openDir, name, path string) error {
+// forceRemoveTree deletes a foreign file or directory tree. Only a forced undo calls it.
+func (u *undoRun) forceRemoveTree(d *cachedDir, name, path string) error {
 	n, err := d.statName(name)
 	if err != nil || n == nil {
 		return err
 	}
 	if !n.Mode.IsDir() {
-		u.noticeChange(mutation.Remove, path, "")
+		u.recordChange(mutation.Remove, path, "")
 		return d.root.Remove(name)
 	}
-	in, err := d.openBelow(name)
+	in, err := d.openSubdir(name)
 	if err != nil {
 		return err
 	}
 	names, err := in.listNames()
 	for _, below := range names {
 		if err == nil {
-			err = u.removeAll(&openDir{directory: in}, below, filepath.Join(path, below))
+			err = u.forceRemoveTree(&cachedDir{dirHandle: in}, below, filepath.Join(path, below))
 		}
 	}
 	in.closeHandles()
 	if err != nil {
 		return err
 	}
-	u.noticeChange(mutation.Remove, path, "")
-	u.dirs.dropTree(path)
+	u.recordChange(mutation.Remove, path, "")
+	u.dirs.closeTree(path)
 	return d.root.Remove(name)
 }
 
-// removeDirs deletes the directories that the operation created, and puts back what waits in vain.
-func (u *undoing) removeDirs() error {
-	u.unstageObjects(func(o *object) bool { return !o.Created })
-	err := u.eachStep(compareInnermost, func(s *step) error {
+// removeCreatedDirs deletes directories that the operation created. It puts staged objects back that could not be
+// moved.
+func (u *undoRun) removeCreatedDirs() error {
+	u.unstageObjects(func(o *fileObject) bool { return !o.Created })
+	err := u.eachStep(compareInnermost, func(s *undoStep) error {
 		if s.After == none || s.Before == s.After || !u.Objects[s.After].isDir() || !u.Objects[s.After].Created || s.now == nil {
 			return nil
 		}
-		at := spot{s.Dir, string(s.Name)}
+		at := nameInDir{s.Dir, string(s.Name)}
 		if from, ok := u.staged[s.After]; ok {
 			at = from
 		}
-		d, err := u.openCurrent(at.dir)
+		d, err := u.openCurrentDir(at.dir)
 		if err != nil {
 			return err
 		}
 		path := filepath.Join(d.path, at.name)
-		u.noticeChange(mutation.Remove, path, "")
-		if d, err = u.openCurrent(at.dir); err != nil {
+		u.recordChange(mutation.Remove, path, "")
+		if d, err = u.openCurrentDir(at.dir); err != nil {
 			return err
 		}
 		if err = d.root.Remove(at.name); err != nil && u.force && at.name != string(s.Name) { // its name is not free any more
-			err = u.removeAll(d, at.name, path)
+			err = u.forceRemoveTree(d, at.name, path)
 		}
 		if err == nil {
-			u.dirs.dropTree(path)
+			u.dirs.closeTree(path)
 			delete(u.staged, s.After)
 			return nil
 		}
 		return &Conflict{s.at, "has something in it that the operation did not put there"}
 	})
-	u.unstageObjects(func(*object) bool { return true })
+	u.unstageObjects(func(*fileObject) bool { return true })
 	return err
 }
 
-// unstageObjects gives waiting objects their names back.
-func (u *undoing) unstageObjects(which func(*object) bool) {
+// unstageObjects moves selected staged objects back to the names that they had before this undo.
+func (u *undoRun) unstageObjects(which func(*fileObject) bool) {
 	for index, from := range u.staged {
 		if which(u.Objects[index]) {
-			u.unstageOne(index, from)
+			u.unstageObject(index, from)
 		}
 	}
 }
 
-func (u *undoing) unstageOne(index int, from spot) {
+func (u *undoRun) unstageObject(index int, from nameInDir) {
 	for _, s := range u.places[index] {
-		d, err := u.openCurrent(from.dir)
+		d, err := u.openCurrentDir(from.dir)
 		if err != nil {
 			return
 		}
 		old, path := filepath.Join(d.path, from.name), filepath.Join(d.path, string(s.Name))
-		u.noticeChange(mutation.Rename, old, path)
-		if d, err = u.openCurrent(from.dir); err != nil {
+		u.recordChange(mutation.Rename, old, path)
+		if d, err = u.openCurrentDir(from.dir); err != nil {
 			return
 		}
-		if d.renameToFree(from.name, d.directory, string(s.Name)) == nil {
+		if d.renameNoReplace(from.name, d.dirHandle, string(s.Name)) == nil {
 			if u.Objects[index].isDir() {
-				u.movedTo(old, path)
+				u.noteDirMoved(old, path)
 			}
 			delete(u.staged, index)
 			s.blockStep(appearedThen)

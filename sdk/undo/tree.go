@@ -6,29 +6,29 @@ import (
 	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
-// KeepTree keeps what is at a path, which is about to be deleted or replaced, with everything in it.
+// KeepTree keeps a file or directory tree that is about to be deleted or replaced.
 func (r *Recorder) KeepTree(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.ended {
 		r.keepTree(path)
-		r.flushNotes()
+		r.flushJournal()
 	}
 }
 
 func (r *Recorder) keepTree(path string) {
 	keep := func(path string) {
-		if e := r.touchPath(path); e != nil && e.current != nil {
+		if e := r.entryForPath(path); e != nil && e.current != nil {
 			e.current.used = true
 			r.keepContents(e, e.current)
 		}
 	}
 	keep(path)
-	if e := r.touchPath(path); e == nil || e.current == nil || !e.current.isDir() {
+	if e := r.entryForPath(path); e == nil || e.current == nil || !e.current.isDir() {
 		return
 	}
 	dirs := newDirCache(r.files)
-	dirs.walkTree(path, func(d *openDir, name string, _ *node) bool {
+	dirs.walkTree(path, func(d *cachedDir, name string, _ *fileNode) bool {
 		keep(filepath.Join(d.path, name))
 		return r.broken == nil
 	})
@@ -63,11 +63,11 @@ func (r *Recorder) Created(path string) {
 	if err != nil || n == nil || r.byName[key] != nil {
 		return
 	}
-	e := &entry{Dir: parent.object.index, Name: rawText(name), Before: none, After: none}
+	e := &nameEntry{Dir: parent.object.index, Name: rawText(name), Before: none, After: none}
 	r.byName[key] = e
-	e.current = r.objectAt(parent, name, n, true)
+	e.current = r.findOrAddObject(parent, name, n, true)
 	r.addEntry(e)
-	r.flushNotes()
+	r.flushJournal()
 }
 
 // Append notes that a file is about to have something added to its end: its former contents are the beginning of the
@@ -76,9 +76,9 @@ func (r *Recorder) Append(path string) {
 	_ = r.Notice(mutation.Mutation{Kind: mutation.Attribute, Path: path})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if e := r.touchPath(path); e != nil && e.current != nil && e.current.isRegular() && !e.current.Created {
+	if e := r.entryForPath(path); e != nil && e.current != nil && e.current.isRegular() && !e.current.Created {
 		e.current.Prefix, e.current.tried = true, true
-		r.noteObject(e.current)
-		r.flushNotes()
+		r.addObjectToJournal(e.current)
+		r.flushJournal()
 	}
 }

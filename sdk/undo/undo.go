@@ -45,9 +45,9 @@ func (e *NotEnded) Error() string {
 	return e.Summary + " was killed, or still runs: its end was not recorded"
 }
 
-// Undo gives each name that an operation touched its former object back, with contents and metadata. A name or object
-// that somebody else changed since is a conflict and stays as it is. What undo destroys is recorded, as an operation of
-// its own.
+// Undo restores the former object of each name that an operation touched, with contents and metadata. It leaves a name
+// or object that changed since, and returns it as a conflict. The undo is itself recorded as an operation, which can be
+// undone.
 func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q Request) (Undone, error) {
 	if !idPattern().MatchString(q.ID) {
 		return Undone{}, &Unknown{q.ID}
@@ -65,10 +65,10 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q Request)
 		if !q.Force {
 			return Undone{}, &NotEnded{r.Summary}
 		}
-		r = s.resumeRecord(r, files)
+		r = s.finishKilledRecord(r, files)
 	}
 	p := newPlan(r, files, q.Force)
-	if err = s.learnUndos(p, q.ID); err != nil {
+	if err = s.addLaterUndos(p, q.ID); err != nil {
 		return Undone{}, err
 	}
 	if q.Check == nil {
@@ -79,30 +79,30 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q Request)
 	}
 	p.makeSteps(q.Check)
 	out := Undone{Operation: &r.Operation}
-	out.Paths, out.Conflicts = p.listPaths()
-	if err = p.tooLarge(); err != nil || q.DryRun || len(out.Paths) == 0 && (len(out.Conflicts) > 0 || !p.resumed) {
+	out.Paths, out.Conflicts = p.listPathsAndConflicts()
+	if err = p.checkFileSizes(); err != nil || q.DryRun || len(out.Paths) == 0 && (len(out.Conflicts) > 0 || !p.resumed) {
 		return out, err
 	}
-	u := &undoing{
-		plan: p, ctx: ctx, archive: f, contents: contents, staged: map[int]spot{}, ready: map[int]spot{}, times: map[int]int64{}, alive: map[int]spot{}, paths: map[int]string{},
+	u := &undoRun{
+		undoPlan: p, ctx: ctx, archive: f, contents: contents, staged: map[int]nameInDir{}, ready: map[int]nameInDir{}, times: map[int]int64{}, alive: map[int]nameInDir{}, paths: map[int]string{},
 		permit: q.Permit,
 		opened: map[string]fs.FileMode{}, modes: map[int]fs.FileMode{}, closedFiles: map[Identity]fs.FileMode{}, touched: map[Identity]bool{},
 		recorder: s.Record(files, RecordOptions{Tool: "undo", Summary: "undo of " + r.Summary}),
 	}
 	u.recorder.record.Undoes = q.ID
 	err = u.runPhases()
-	u.dropReady()
+	u.removeStagedFiles()
 	u.dirs.closeAll()
-	u.recorder.restored = u.listRestored
-	out.Paths, out.Conflicts = p.listPaths()
+	u.recorder.restored = u.listRestoredObjects
+	out.Paths, out.Conflicts = p.listPathsAndConflicts()
 	u.recorder.record.Partly = err != nil || len(out.Conflicts) > 0
 	out.Ended = u.recorder.End()
 	out.OwnersLost = u.ownersLost
 	return out, err
 }
 
-// learnUndos reads the undos since an operation, and the operations that changed nothing.
-func (s *Store) learnUndos(p *plan, since string) error {
+// addLaterUndos adds to the plan all undos after an operation, and operations that changed nothing but times.
+func (s *Store) addLaterUndos(p *undoPlan, since string) error {
 	ids, err := s.listIDs()
 	if err != nil {
 		return err
@@ -122,14 +122,14 @@ func (s *Store) learnUndos(p *plan, since string) error {
 		r, _, _, err := readArchive(f, id)
 		_ = f.Close()
 		if err == nil {
-			p.learnRestored(r, since)
+			p.addLaterUndo(r, since)
 		}
 	}
 	return nil
 }
 
-// resumeRecord finishes the record of an operation whose process was killed.
-func (s *Store) resumeRecord(r *record, files *workspace.Workspace) *record {
+// finishKilledRecord completes the record of an operation whose process was killed.
+func (s *Store) finishKilledRecord(r *operationRecord, files *workspace.Workspace) *operationRecord {
 	rec := s.Record(files, RecordOptions{})
 	rec.record = *r
 	for _, o := range rec.record.Objects {
@@ -139,7 +139,7 @@ func (s *Store) resumeRecord(r *record, files *workspace.Workspace) *record {
 		}
 	}
 	for _, e := range rec.record.Entries {
-		key := rec.record.keyOf(e)
+		key := rec.record.keyForEntry(e)
 		if former := rec.byName[key]; former != nil { // somebody else changed what was at the name since
 			former.Foreign = true
 		}
@@ -151,59 +151,58 @@ func (s *Store) resumeRecord(r *record, files *workspace.Workspace) *record {
 	return &rec.record
 }
 
-// undoing carries a plan out. First it writes all contents to the disk, under names of its own, so that a full disk
-// changes nothing. It moves everything that the operation put somewhere out of the way in the same manner. Then, from the outermost on, directories are made and what was moved gets its name
-// back; files follow, and directories of the operation are deleted when they are empty. Metadata comes last, since all
-// of this changes times.
-type undoing struct {
-	*plan
+// undoRun carries out an undoPlan in phases. It first writes all contents to temporary files, so that a full disk
+// changes nothing. It then moves the operation's files out of the way. From the outermost directory on, it recreates
+// directories, moves files back and restores contents. It deletes empty directories that the operation created.
+// Metadata comes last, because the other phases change times.
+type undoRun struct {
+	*undoPlan
 
 	ctx         context.Context
 	archive     *os.File
-	contents    map[int]content
+	contents    map[int]contentSpan
 	recorder    *Recorder
 	permit      func(mutation.Mutation) error
-	staged      map[int]spot             // objects that wait, by their number
-	ready       map[int]spot             // files that were made again and wait
-	times       map[int]int64            // when the directories that files wait in were modified
-	alive       map[int]spot             // files that have a name
-	paths       map[int]string           // of directories that are not where the operation left them
-	opened      map[string]fs.FileMode   // former modes of directories that undo opened to itself, by path
-	modes       map[int]fs.FileMode      // the same for those in the record
-	closedFiles map[Identity]fs.FileMode // former modes of files that undo opened to itself
-	touched     map[Identity]bool        // files of several names of which undo changed one
+	staged      map[int]nameInDir        // objects at temporary names, by index
+	ready       map[int]nameInDir        // temporary files with former contents, by object index
+	times       map[int]int64            // former modification times of directories with temporary files
+	alive       map[int]nameInDir        // existing files, by object index
+	paths       map[int]string           // current paths of directories that moved since the operation
+	opened      map[string]fs.FileMode   // former modes of directories that the undo made accessible, by path
+	modes       map[int]fs.FileMode      // the same modes by object index
+	closedFiles map[Identity]fs.FileMode // former modes of files that the undo made readable
+	touched     map[Identity]bool        // files with several names of which the undo changed one
 	ownersLost  int
 }
 
-// spot is a name in a directory, which is an object of the record.
-type spot struct {
+// nameInDir is a name in a directory of the record.
+type nameInDir struct {
 	dir  int
 	name string
 }
 
-// tempName begins the names that undo gives to what waits.
+// tempName is the prefix of temporary names.
 const tempName = ".picoclaw-undo-"
 
 func newTempName() string { return tempName + strings.ToLower(rand.Text()[:10]) }
 
-func (u *undoing) runPhases() error {
+func (u *undoRun) runPhases() error {
 	for _, s := range u.steps {
 		if s.done && s.Before != none && !u.Objects[s.Before].isDir() {
-			u.alive[s.Before] = spot{s.Dir, string(s.Name)}
+			u.alive[s.Before] = nameInDir{s.Dir, string(s.Name)}
 		}
 	}
-	for _, phase := range []func() error{u.openDirs, u.stageFiles, u.takeAway, u.putDirs, u.putFiles, u.removeDirs, u.putMeta, u.putDirMeta} {
+	for _, phase := range []func() error{u.makeDirsAccessible, u.stageFiles, u.clearNames, u.restoreDirs, u.restoreFiles, u.removeCreatedDirs, u.restoreFileMeta, u.restoreDirMeta} {
 		if err := phase(); err != nil {
-			u.unstageObjects(func(*object) bool { return true })
+			u.unstageObjects(func(*fileObject) bool { return true })
 			return err
 		}
 	}
-	return u.flushDisk()
+	return u.syncFiles()
 }
 
-// eachStep calls do for the entries that nothing blocks, in an order. What has changed in the last moment is a conflict, and
-// what fails otherwise ends the undo.
-func (u *undoing) eachStep(order func(a, b *step) int, do func(*step) error) error {
+// eachStep calls do for each unblocked step in sorted order. A conflict blocks the step. Any other error ends the undo.
+func (u *undoRun) eachStep(order func(a, b *undoStep) int, do func(*undoStep) error) error {
 	sorted := slices.Clone(u.steps)
 	slices.SortStableFunc(sorted, order)
 	for _, s := range sorted {
@@ -226,27 +225,28 @@ func (u *undoing) eachStep(order func(a, b *step) int, do func(*step) error) err
 	return nil
 }
 
-// compareOutermost sorts a directory before what is in it, by the paths before the operation.
-func compareOutermost(a, b *step) int { return comparePaths(a.path, b.path) }
+// compareOutermost sorts a directory before its contents, by paths before the operation.
+func compareOutermost(a, b *undoStep) int { return comparePaths(a.path, b.path) }
 
-// compareInnermost sorts a directory after what is in it, by the paths after the operation.
-func compareInnermost(a, b *step) int { return comparePaths(b.at, a.at) }
+// compareInnermost sorts a directory after its contents, by paths after the operation.
+func compareInnermost(a, b *undoStep) int { return comparePaths(b.at, a.at) }
 
 func comparePaths(a, b string) int {
 	return cmp.Or(cmp.Compare(strings.Count(a, "/"), strings.Count(b, "/")), strings.Compare(a, b))
 }
 
-// dirPath returns where a directory is at this moment; empty for none.
-func (u *undoing) dirPath(index int) string {
+// currentDirPath returns the current path of a directory, or "".
+func (u *undoRun) currentDirPath(index int) string {
 	if path, ok := u.paths[index]; ok {
 		return path
 	}
 	return string(u.Objects[index].Now)
 }
 
-// openCurrent opens a directory of the record where it is at this moment.
-func (u *undoing) openCurrent(index int) (*openDir, error) {
-	path := u.dirPath(index)
+// openCurrentDir opens a directory of the record at its current path. It returns a conflict if another directory has
+// that path.
+func (u *undoRun) openCurrentDir(index int) (*cachedDir, error) {
+	path := u.currentDirPath(index)
 	if path == "" {
 		return nil, &Conflict{"", "is in a directory that could not be restored"}
 	}
@@ -255,11 +255,11 @@ func (u *undoing) openCurrent(index int) (*openDir, error) {
 		return nil, &Conflict{"", "is in a directory that can't be opened"}
 	}
 	if d.object != u.Objects[index] {
-		n, err := statFile(d.file)
+		n, err := statOpenFile(d.file)
 		if err != nil {
 			return nil, err
 		}
-		if _, moved := u.paths[index]; !moved && !u.isSame(n.ID, u.Objects[index].ID) {
+		if _, moved := u.paths[index]; !moved && !u.isSameObject(n.ID, u.Objects[index].ID) {
 			return nil, &Conflict{"", "is in a directory that was moved or replaced since"}
 		}
 		d.object = u.Objects[index]
@@ -267,35 +267,35 @@ func (u *undoing) openCurrent(index int) (*openDir, error) {
 	return d, nil
 }
 
-// movedTo notes that a directory, with all that is in it, has another path now.
-func (u *undoing) movedTo(from, to string) {
-	u.dirs.dropTree(from)
+// noteDirMoved updates the current paths of a renamed directory and all directories below it.
+func (u *undoRun) noteDirMoved(from, to string) {
+	u.dirs.closeTree(from)
 	for _, o := range u.Objects {
 		if !o.isDir() {
 			continue
 		}
-		path := u.dirPath(o.index)
+		path := u.currentDirPath(o.index)
 		if path == from || strings.HasPrefix(path, from+"/") {
 			u.paths[o.index] = to + path[len(from):]
 		}
 	}
 }
 
-// allowChange fails where a change is not permitted that puts something at a path.
-func (u *undoing) allowChange(kind mutation.Kind, path, to string, dir bool) error {
+// checkPermitted returns a conflict if the request's Permit function refuses a change.
+func (u *undoRun) checkPermitted(kind mutation.Kind, path, to string, dir bool) error {
 	if err := u.permit(mutation.Mutation{Kind: kind, Path: path, To: to, Dir: dir}); err != nil {
 		return &Conflict{path, "is protected, and a person has to restore it"}
 	}
 	return nil
 }
 
-func (u *undoing) noticeChange(kind mutation.Kind, path, to string) {
+func (u *undoRun) recordChange(kind mutation.Kind, path, to string) {
 	_ = u.recorder.Notice(mutation.Mutation{Kind: kind, Path: path, To: to})
 }
 
-// putDirs makes directories again, and gives what was moved its name back.
-func (u *undoing) putDirs() error {
-	return u.eachStep(compareOutermost, func(s *step) error {
+// restoreDirs recreates deleted directories and moves staged objects back to their former names.
+func (u *undoRun) restoreDirs() error {
+	return u.eachStep(compareOutermost, func(s *undoStep) error {
 		if s.Before == none || s.Dir == none {
 			return nil
 		}
@@ -303,64 +303,64 @@ func (u *undoing) putDirs() error {
 		from, staged := u.staged[s.Before]
 		if s.Before == s.After || !o.isDir() && !staged {
 			if !o.isDir() && s.Before == s.After {
-				u.alive[s.Before] = spot{s.Dir, string(s.Name)}
+				u.alive[s.Before] = nameInDir{s.Dir, string(s.Name)}
 			}
 			return nil
 		}
 		if o.isDir() && !staged && len(u.places[s.Before]) > 0 {
 			return &Conflict{s.path, "could not be moved back"}
 		}
-		d, err := u.openCurrent(s.Dir)
+		d, err := u.openCurrentDir(s.Dir)
 		if err != nil {
 			return err
 		}
 		name, path := string(s.Name), filepath.Join(d.path, string(s.Name))
 		if staged {
-			source, err := u.openCurrent(from.dir)
+			source, err := u.openCurrentDir(from.dir)
 			if err != nil {
 				return err
 			}
-			if d, err = u.openCurrent(s.Dir); err != nil {
+			if d, err = u.openCurrentDir(s.Dir); err != nil {
 				return err
 			}
 			old := filepath.Join(source.path, from.name)
-			if err := u.allowChange(mutation.Rename, old, path, o.isDir()); err != nil {
+			if err := u.checkPermitted(mutation.Rename, old, path, o.isDir()); err != nil {
 				return err
 			}
-			u.noticeChange(mutation.Rename, old, path)
-			if err := source.renameToFree(from.name, d.directory, name); err != nil {
-				return occupiedConflict(err)
+			u.recordChange(mutation.Rename, old, path)
+			if err := source.renameNoReplace(from.name, d.dirHandle, name); err != nil {
+				return conflictIfExists(err)
 			}
 			delete(u.staged, s.Before)
 			if o.isDir() {
-				u.movedTo(old, path)
+				u.noteDirMoved(old, path)
 			} else {
-				u.alive[s.Before] = spot{s.Dir, name}
+				u.alive[s.Before] = nameInDir{s.Dir, name}
 			}
 			return nil
 		}
-		if err := u.allowChange(mutation.Make, path, "", true); err != nil {
+		if err := u.checkPermitted(mutation.Make, path, "", true); err != nil {
 			return err
 		}
-		u.noticeChange(mutation.Make, path, "")
+		u.recordChange(mutation.Make, path, "")
 		if err := d.root.Mkdir(name, 0o700); err != nil {
-			return occupiedConflict(err)
+			return conflictIfExists(err)
 		}
 		u.paths[s.Before] = path
 		return nil
 	})
 }
 
-// occupiedConflict makes a conflict of a name that somebody took in the last moment.
-func occupiedConflict(err error) error {
+// conflictIfExists turns a "file exists" error into a conflict.
+func conflictIfExists(err error) error {
 	if errors.Is(err, fs.ErrExist) {
 		return &Conflict{"", appearedThen}
 	}
 	return err
 }
 
-// flushDisk syncs the restored files to the disk.
-func (u *undoing) flushDisk() error {
+// syncFiles syncs restored files to the disk.
+func (u *undoRun) syncFiles() error {
 	top, err := u.files.OpenRoot(u.files.Dir())
 	if err != nil {
 		return nil //nolint:nilerr // it could not be changed either
@@ -368,8 +368,8 @@ func (u *undoing) flushDisk() error {
 	return errors.Join(workspace.SyncFileSystem(top), top.Close())
 }
 
-// contentsOf returns what is kept of a file.
-func (u *undoing) contentsOf(o *object) (io.Reader, error) {
+// openKeptContents returns a reader of the archived contents of a file.
+func (u *undoRun) openKeptContents(o *fileObject) (io.Reader, error) {
 	c, ok := u.contents[o.Content]
 	if !ok || c.size != o.Size {
 		return nil, errNotKept
