@@ -42,7 +42,7 @@ type Environment struct {
 	DataDir string
 	// Takeback is the store of what changes destroy, which undo takes them back from; zero without the grant takeback,
 	// and where the operator has switched it off.
-	Takeback undo.Options
+	Takeback undo.StoreOptions
 	// Log writes to the host's log, and from info on to the caller's, if that asks for it.
 	Log *slog.Logger
 

@@ -45,7 +45,7 @@ func TestTheCallsTimeStandsStillWhileAPersonFillsInAForm(t *testing.T) {
 }
 
 func TestUndoIDNeedsUndoStore(t *testing.T) {
-	with := &pluginpolicy.Policy{Undo: undo.Options{Dir: "/store"}}
+	with := &pluginpolicy.Policy{Undo: undo.StoreOptions{Dir: "/store"}}
 	structured := &pluginpb.Result{Structured: []byte(`{"undo":"1"}`)}
 	for _, test := range []struct {
 		policy *pluginpolicy.Policy

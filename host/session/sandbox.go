@@ -182,7 +182,7 @@ func (s *Session) attachUndoStore(spec *supervise.Spec) error {
 		return fmt.Errorf("the undo store for plugin %s: %w", spec.Manifest.ID, err)
 	}
 	limits := s.policy.UndoLimits()
-	spec.Policy.Undo = undo.Options{Dir: dir, MaxBytes: limits.MaxSize, MaxAge: limits.MaxAge}
+	spec.Policy.Undo = undo.StoreOptions{Dir: dir, MaxBytes: limits.MaxSize, MaxAge: limits.MaxAge}
 	return nil
 }
 

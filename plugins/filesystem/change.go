@@ -151,7 +151,7 @@ func (r undoRecording) recordDirTimes(w *workspace.Workspace, edits []fileChange
 	for _, e := range edits {
 		if path, err := w.AbsPath(e.path); err == nil {
 			if real, err := paths.Resolve(path); err == nil {
-				r.Visit(real)
+				r.NoteParentDir(real)
 			}
 		}
 	}
@@ -162,13 +162,13 @@ func (r undoRecording) saveFiles(c *changeRequest, changed []workspace.PlannedCh
 	if r.Recorder == nil {
 		return
 	}
-	r.Describe(summarizeChange(c.tool, changed))
+	r.SetSummary(summarizeChange(c.tool, changed))
 	for _, f := range changed {
 		for _, dir := range f.Dirs {
-			r.Created(dir)
+			r.NoteCreatedDir(dir)
 		}
 		if len(changed) == 1 && c.edits[0].added && f.Old.Exists() {
-			r.Append(f.Old.Path)
+			r.NoteAppend(f.Old.Path)
 			continue
 		}
 		r.saveBeforeChange(mutation.Write, f.Old.Path, "")

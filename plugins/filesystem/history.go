@@ -77,8 +77,8 @@ func newHistoryTool(m *pluginState) sdk.Tool {
 				limit = 20
 			}
 			out := historyOutput{Operations: []historyEntry{}}
-			extents := undo.Extents{}
-			err := m.store.Each(func(op *undo.Operation) bool {
+			extents := undo.UndoExtents{}
+			err := m.store.EachOperation(func(op *undo.Operation) bool {
 				extent := extents.Add(op)
 				if !mayShowOperation(&req.Environment, op) {
 					return true

@@ -14,7 +14,7 @@ func (m *pluginState) beginRecording(env *sdk.Environment, tool, summary string)
 	if m.store == nil {
 		return undoRecording{}
 	}
-	return undoRecording{m.store.Record(env.Workspace, undo.RecordOptions{Tool: tool, Summary: summary})}
+	return undoRecording{m.store.NewRecorder(env.Workspace, undo.RecordOptions{Tool: tool, Summary: summary})}
 }
 
 // saveBeforeChange saves the file that a change is about to replace or delete.
@@ -34,7 +34,7 @@ func (r undoRecording) saveTree(path string) {
 // addCreatedTree records everything below a path as created by the call.
 func (r undoRecording) addCreatedTree(path string) {
 	if r.Recorder != nil {
-		r.Claim(path)
+		r.OwnTree(path)
 	}
 }
 

@@ -25,7 +25,7 @@ type undoOutput struct {
 	Paths     []string        `json:"paths" jsonschema:"What was put back"`
 	Undo      string          `json:"undo,omitempty" jsonschema:"The operation that this was: to undo it is to do the other again"`
 	DryRun    bool            `json:"dry_run,omitempty"`
-	Conflicts []undo.Conflict `json:"conflicts,omitempty" jsonschema:"Paths left unchanged because others changed them"`
+	Conflicts []undo.PathConflict `json:"conflicts,omitempty" jsonschema:"Paths left unchanged because others changed them"`
 	Notes     []string        `json:"notes,omitempty"`
 }
 
@@ -78,15 +78,15 @@ func newUndoTool(m *pluginState) sdk.Tool {
 // chooseOperation returns the operation with an id, or else the latest one that is not completely undone.
 func (m *pluginState) chooseOperation(env *sdk.Environment, id string) (*undo.Operation, error) {
 	if id != "" {
-		op, err := m.store.Operation(id)
+		op, err := m.store.ReadOperation(id)
 		if err != nil {
 			return nil, sdk.Errorf(sdk.NotFound, "%v", err)
 		}
 		return op, checkUndoable(op)
 	}
 	var last *undo.Operation
-	extents := undo.Extents{}
-	err := m.store.Each(func(op *undo.Operation) bool {
+	extents := undo.UndoExtents{}
+	err := m.store.EachOperation(func(op *undo.Operation) bool {
 		if extents.Add(op) == undo.ExtentWhole || op.Undoes != "" || !mayShowOperation(env, op) {
 			return true
 		}
@@ -119,13 +119,13 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 		return undoOutput{}, err
 	}
 	defer func() { _ = files.Close() }()
-	done, err := m.store.Undo(ctx, files, undo.Request{
+	done, err := m.store.Undo(ctx, files, undo.UndoRequest{
 		ID: op.ID, Force: in.Force, DryRun: in.DryRun,
 		Check: newRestoreChecker(env), Permit: newRestoreGuard(env, approved),
 	})
 	out := undoOutput{Undone: op.ID, Summary: op.Summary, Paths: done.Paths, DryRun: in.DryRun, Undo: done.Ended.ID}
 	if out.Conflicts = done.Conflicts; len(out.Conflicts) > 0 {
-		out.Notes = append(out.Notes, undo.ConflictNote(out.Conflicts))
+		out.Notes = append(out.Notes, undo.FormatConflicts(out.Conflicts))
 	}
 	if len(op.Lost) > 0 {
 		out.Notes = append(out.Notes, "not brought back: "+joinQuotedNames(op.Lost))
@@ -136,12 +136,12 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 	if done.Ended.Missing != "" {
 		out.Notes = append(out.Notes, "this can't be undone: "+done.Ended.Missing)
 	}
-	var notEnded *undo.NotEnded
+	var notEnded *undo.NotEndedError
 	switch {
 	case errors.As(err, &notEnded):
 		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s; nothing was undone of %s", hiddentext.QuoteName(err.Error()), op.ID).WithHint(forceHint)
 	case err == nil && len(done.Paths) == 0 && len(done.Conflicts) > 0:
-		conflicts := formatList(done.Conflicts, func(c undo.Conflict) string { return c.Error() })
+		conflicts := formatList(done.Conflicts, func(c undo.PathConflict) string { return c.Error() })
 		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s; nothing was undone of %s (%s)", conflicts, op.ID,
 			hiddentext.QuoteName(op.Summary)).WithHint(forceHint + "; history lists older operations, which undo takes by id")
 	case err == nil && len(done.Paths) == 0:

@@ -358,7 +358,7 @@ func TestWithoutTakebackNothingIsKept(t *testing.T) {
 func TestWhatIsTooLargeForTheJournalIsDoneAndSaid(t *testing.T) {
 	p := sdktest.Start(t, newPlugin(), sdktest.Options{
 		Files:    map[string]string{"large": strings.Repeat("x", 4000), "small": "s"},
-		Takeback: undo.Options{MaxBytes: 8000},
+		Takeback: undo.StoreOptions{MaxBytes: 8000},
 	})
 	must(t, p, "rm", args{"path": "small"})
 	out := must(t, p, "rm", args{"path": "large"})

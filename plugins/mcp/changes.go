@@ -67,7 +67,7 @@ func (k *changeRecorder) newOperation(tool string, approved bool) *changeOperati
 	p := &changeOperation{}
 	o := workspace.MonitorOptions{Approved: approved, Background: true}
 	if k.store != nil {
-		p.recorder = k.store.Record(k.env.Workspace, undo.RecordOptions{Tool: tool, Summary: tool, Observe: true})
+		p.recorder = k.store.NewRecorder(k.env.Workspace, undo.RecordOptions{Tool: tool, Summary: tool, Observe: true})
 		o.Next = p.recorder.Notice
 	}
 	p.monitor = k.env.Workspace.MonitorChanges(o)

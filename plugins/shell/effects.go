@@ -16,7 +16,7 @@ type commandEffects struct {
 	Brought    []string          `json:"entry_points,omitempty"` // that new repositories have
 	Undone     bool              `json:"undone,omitempty"`       // its changes were undone at once
 
-	Conflicts []undo.Conflict `json:"conflicts,omitempty"` // paths that this left as they are
+	Conflicts []undo.PathConflict `json:"conflicts,omitempty"` // paths that this left as they are
 }
 
 // UndoID returns the id in the undo history.
@@ -48,7 +48,7 @@ func describeEffects(o *sessions.WorkspaceOutcome) (out commandEffects, notes []
 		out.Undone, out.Conflicts, out.Changes.Undo = true, done.Conflicts, done.Ended.ID
 		notes = append(notes, "git was refused a change and may have left half of its work, so all changes of this command were undone")
 		if len(done.Conflicts) > 0 {
-			notes = append(notes, undo.ConflictNote(done.Conflicts))
+			notes = append(notes, undo.FormatConflicts(done.Conflicts))
 		}
 	}
 	if len(out.NotCovered) > 0 {

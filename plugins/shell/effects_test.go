@@ -25,11 +25,11 @@ func TestUndoIDOfCommand(t *testing.T) {
 }
 
 func TestConflictsOfRefusedGitAreData(t *testing.T) {
-	conflicts := make([]undo.Conflict, 40)
+	conflicts := make([]undo.PathConflict, 40)
 	for i := range conflicts {
-		conflicts[i] = undo.Conflict{Path: fmt.Sprintf("/w/f%d", i), Reason: "has changed since"}
+		conflicts[i] = undo.PathConflict{Path: fmt.Sprintf("/w/f%d", i), Reason: "has changed since"}
 	}
-	o := sessions.WorkspaceOutcome{Undone: &undo.Undone{Conflicts: conflicts}}
+	o := sessions.WorkspaceOutcome{Undone: &undo.UndoResult{Conflicts: conflicts}}
 	o.Changes.Changes.Changed = 40
 	out, notes := describeEffects(&o)
 	if !slices.Equal(out.Conflicts, conflicts) {

@@ -71,7 +71,7 @@ func (s *shellPlugin) monitorCommand(req *sdk.Request[execInput], profile *isola
 	options := workspace.MonitorOptions{Approved: req.Agreed(), Paths: req.Args.ProtectedPaths, Background: req.Args.Background}
 	var recorder *undo.Recorder
 	if s.store != nil {
-		recorder = s.store.Record(req.Workspace, undo.RecordOptions{
+		recorder = s.store.NewRecorder(req.Workspace, undo.RecordOptions{
 			Tool: "exec", Summary: "exec: " + clipCommand(req.Args.Command), Observe: true,
 		})
 		options.Next = recorder.Notice
@@ -91,8 +91,8 @@ func (s *shellPlugin) monitorCommand(req *sdk.Request[execInput], profile *isola
 
 // undoRefusedGit undoes all changes of a command in which git was refused a change, because git would leave partial
 // work.
-func (s *shellPlugin) undoRefusedGit(req *sdk.Request[execInput], id string) *undo.Undone {
-	done, err := s.store.Undo(context.Background(), req.Workspace, undo.Request{ID: id})
+func (s *shellPlugin) undoRefusedGit(req *sdk.Request[execInput], id string) *undo.UndoResult {
+	done, err := s.store.Undo(context.Background(), req.Workspace, undo.UndoRequest{ID: id})
 	if err != nil {
 		req.Log.Warn("a command in which git was refused a change could not be undone", "undo", id, "error", err)
 		return nil

@@ -23,7 +23,7 @@ type Policy struct {
 	// Exec holds the settings for commands.
 	Exec exec.Settings `json:"exec,omitzero"`
 	// Undo is the agent's undo store; zero without the takeback grant, and where undo is disabled.
-	Undo undo.Options `json:"undo,omitzero"`
+	Undo undo.StoreOptions `json:"undo,omitzero"`
 	// StateDir is the plugin's own directory for this agent, absolute; empty without the state grant.
 	StateDir string `json:"state_dir,omitempty"`
 	// DataDir is the read-only directory of the package's data, absolute; empty if the package has none.

@@ -33,7 +33,7 @@ type Options struct {
 	// StateDir is the plugin's own directory, if it asks for one; a new one if empty.
 	StateDir string
 	// Takeback is the store of what changes destroy, if the plugin asks for one; in a new directory if Dir is empty.
-	Takeback undo.Options
+	Takeback undo.StoreOptions
 	// Answer answers what a tool asks a person; nil is nobody.
 	Answer func(message string, form json.RawMessage) sdk.Answer
 }

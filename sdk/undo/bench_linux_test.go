@@ -20,7 +20,7 @@ func BenchmarkRecord(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer func() { _ = files.Close() }()
-	s, err := undo.Open(undo.Options{Dir: b.TempDir()})
+	s, err := undo.Open(undo.StoreOptions{Dir: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func BenchmarkRecord(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	r := s.Record(files, undo.RecordOptions{Tool: "exec", Observe: true})
+	r := s.NewRecorder(files, undo.RecordOptions{Tool: "exec", Observe: true})
 	b.ResetTimer()
 	for i := range b.N {
 		_ = r.Notice(mutation.Mutation{Kind: mutation.Remove, Path: path(i), Thread: 1})

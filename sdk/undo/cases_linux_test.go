@@ -15,7 +15,7 @@ import (
 
 // operation makes changes in a world and ends: tell announces a change of a thread. It returns the id.
 func operation(w *world, change func(tell func(thread int, kind mutation.Kind, path, to string))) string {
-	w.recorder = w.store.Record(w.files, undo.RecordOptions{Tool: "exec", Summary: "test", Observe: true})
+	w.recorder = w.store.NewRecorder(w.files, undo.RecordOptions{Tool: "exec", Summary: "test", Observe: true})
 	change(w.notice)
 	return w.recorder.End().ID
 }
@@ -55,7 +55,7 @@ func TestUndoRestoresLinkedObjects(t *testing.T) {
 			must(t, c.make(path), os.Link(path, link))
 			before := w.snapshot()
 			id := operation(w, func(func(int, mutation.Kind, string, string)) { c.change(w, path, link) })
-			done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: id})
+			done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
 			if now := w.snapshot(); err != nil || len(done.Conflicts) > 0 || !maps.Equal(now, before) {
 				t.Errorf("%v, %v: %s", err, done.Conflicts, difference(before, now))
 			}
@@ -77,7 +77,7 @@ func TestUndoTellsThreadsApart(t *testing.T) {
 		must(t, os.Chmod(dir, 0o700))
 		tell(1, mutation.Remove, dir+"/none", "")
 	})
-	done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: id})
+	done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
 	if now := w.snapshot(); err != nil || len(done.Conflicts) > 0 || !maps.Equal(now, before) {
 		t.Errorf("%v, %v: %s", err, done.Conflicts, difference(before, now))
 	}
@@ -101,7 +101,7 @@ func TestUndoSparesAllNamesOfFile(t *testing.T) {
 		must(t, os.WriteFile(users, []byte("user's"), 0o600))
 		w.recorder.Tick()
 	})
-	done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: id})
+	done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
 	for _, path := range []string{first, second, users} {
 		if data, readErr := os.ReadFile(path); err != nil || string(data) != "user's" {
 			t.Errorf("%s: %v, %v, %v: %q", filepath.Base(path), err, readErr, done.Conflicts, data)
@@ -126,7 +126,7 @@ func TestUndoKeepsNewDirectoryWhereUserUsedIt(t *testing.T) {
 		tell(1, mutation.Remove, filepath.Join(moved, "u"), "")
 		must(t, os.Remove(filepath.Join(moved, "u")))
 	})
-	done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: id})
+	done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
 	info, statErr := os.Stat(filepath.Join(moved, "u"))
 	if _, madeErr := os.Lstat(made); err != nil || statErr != nil || !info.IsDir() || madeErr == nil {
 		t.Errorf("%v, %v, %v, %v", err, statErr, madeErr, done.Conflicts)
@@ -153,7 +153,7 @@ func TestForceLeavesNothingAside(t *testing.T) {
 	})
 	must(t, os.Remove(path("a")))
 	for _, force := range []bool{false, true} {
-		done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: id, Force: force})
+		done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id, Force: force})
 		if all := w.leftovers(); err != nil || len(all) > 0 {
 			t.Errorf("force %v: %v, %v: %v", force, err, done.Conflicts, all)
 		}
@@ -172,7 +172,7 @@ func TestUndoRestoresAttributesOneByOne(t *testing.T) {
 		must(t, write(filepath.Join(dir, "f"), 0, "f"))
 	})
 	must(t, os.Chmod(dir, 0o750))
-	done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: id})
+	done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
 	if info, statErr := os.Stat(dir); err != nil || statErr != nil || info.Mode().Perm() != 0o750 || !info.ModTime().Equal(at) {
 		t.Errorf("%v, %v, %v: %v", err, statErr, done.Conflicts, info)
 	}

@@ -34,7 +34,7 @@ func TestUndoAfterOperationsThatChangeNothing(t *testing.T) {
 				}
 			})
 			listed := 0
-			must(t, w.store.Each(func(*undo.Operation) bool { listed++; return true }))
+			must(t, w.store.EachOperation(func(*undo.Operation) bool { listed++; return true }))
 			if wanted := map[bool]int{true: 2, false: 1}[changesOther]; listed != wanted || changesOther != (second != "") {
 				t.Errorf("the history lists %d operations; the second is %q", listed, second)
 			}
@@ -42,7 +42,7 @@ func TestUndoAfterOperationsThatChangeNothing(t *testing.T) {
 				if id == "" {
 					continue
 				}
-				if done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: id}); err != nil || len(done.Conflicts) > 0 {
+				if done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id}); err != nil || len(done.Conflicts) > 0 {
 					t.Errorf("undo of %q: %v, conflicts %v", id, err, done.Conflicts)
 				}
 			}
@@ -77,7 +77,7 @@ func TestUndoOfOperationsWithOneState(t *testing.T) {
 		ids = append(ids, operation(w, change))
 	}
 	for _, id := range slices.Backward(ids) {
-		if done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: id}); err != nil || len(done.Conflicts) > 0 {
+		if done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id}); err != nil || len(done.Conflicts) > 0 {
 			t.Errorf("undo of %q: %v, conflicts %v", id, err, done.Conflicts)
 		}
 	}

@@ -18,7 +18,7 @@ type comparison struct {
 	before, after, left, now map[string]string // before the operation, after it, before the undo, after it
 	beforeDirs, nowDirs      map[string]string // identities of directories
 	leftDirs                 map[string]string
-	conflicts                []undo.Conflict
+	conflicts                []undo.PathConflict
 	undone                   bool // a path at least: an undo of conflicts alone does not set the times of directories
 }
 
@@ -103,7 +103,7 @@ func (c *comparison) stays(accept func(path string) bool) bool {
 
 // isConflict reports whether undo named a path that a function accepts.
 func (c *comparison) isConflict(accept func(path string) bool) bool {
-	return slices.ContainsFunc(c.conflicts, func(conflict undo.Conflict) bool {
+	return slices.ContainsFunc(c.conflicts, func(conflict undo.PathConflict) bool {
 		return accept(strings.TrimPrefix(conflict.Path, c.dir))
 	})
 }

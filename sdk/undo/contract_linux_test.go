@@ -71,7 +71,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	if w.files, err = workspace.OpenWorkspace(guard.Policy{Workspace: w.dir, Restrict: true}, workspace.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if w.store, err = undo.Open(undo.Options{Dir: filepath.Join(dir, "store")}); err != nil {
+	if w.store, err = undo.Open(undo.StoreOptions{Dir: filepath.Join(dir, "store")}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -530,7 +530,7 @@ func sequence(t *testing.T, seed uint64, users bool) (ok bool) {
 	w.log, w.renames = nil, nil
 	before, beforeDirs := w.snapshot(), w.dirIDs()
 	w.before = before
-	w.recorder = w.store.Record(w.files, undo.RecordOptions{Tool: "exec", Summary: "test", Observe: true})
+	w.recorder = w.store.NewRecorder(w.files, undo.RecordOptions{Tool: "exec", Summary: "test", Observe: true})
 	for range 1 + w.random.IntN(14) {
 		w.change(true)
 		if users && w.random.IntN(3) == 0 {
@@ -568,7 +568,7 @@ func sequence(t *testing.T, seed uint64, users bool) (ok bool) {
 		}
 		return true
 	}
-	done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: ended.ID})
+	done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: ended.ID})
 	c := &comparison{world: w, before: before, after: after, left: left, now: w.snapshot(), beforeDirs: beforeDirs, nowDirs: w.dirIDs(), leftDirs: leftIDs,
 		conflicts: done.Conflicts, undone: len(done.Paths) > 0}
 	wrong := slices.Concat(w.checkDirs(leftDirs), w.leftovers(), c.wrong())
@@ -577,7 +577,7 @@ func sequence(t *testing.T, seed uint64, users bool) (ok bool) {
 		return false
 	}
 	if users {
-		forced, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: ended.ID, Force: true})
+		forced, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: ended.ID, Force: true})
 		if all := w.leftovers(); err != nil || len(all) > 0 {
 			t.Errorf("seed %d: forced: %v, %v\n%s\n%s", seed, err, forced.Conflicts, strings.Join(all, "\n"), strings.Join(w.log, "\n"))
 			return false
@@ -588,7 +588,7 @@ func sequence(t *testing.T, seed uint64, users bool) (ok bool) {
 		t.Errorf("seed %d: the undo of %v changed nothing; %v before, %v after\n%s", seed, done.Paths, before, after, strings.Join(w.log, "\n"))
 		return false
 	}
-	redone, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: done.Ended.ID})
+	redone, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: done.Ended.ID})
 	if again := w.snapshot(); err != nil || !maps.Equal(again, after) {
 		t.Errorf("seed %d: done again: %v, %v\n%s\n%s", seed, err, redone.Conflicts, difference(after, again), strings.Join(w.log, "\n"))
 		return false
@@ -599,9 +599,9 @@ func sequence(t *testing.T, seed uint64, users bool) (ok bool) {
 // killed undoes an operation whose process was killed.
 func killed(w *world, seed uint64, before map[string]string) bool {
 	id := w.recorder.Kill()
-	done, err := undo.Undone{}, error(nil)
+	done, err := undo.UndoResult{}, error(nil)
 	if id != "" {
-		done, err = w.store.Undo(w.t.Context(), w.files, undo.Request{ID: id, Force: true})
+		done, err = w.store.Undo(w.t.Context(), w.files, undo.UndoRequest{ID: id, Force: true})
 	}
 	if now := w.snapshot(); err != nil || !maps.Equal(withoutDirTimes(now), withoutDirTimes(before)) {
 		w.t.Errorf("seed %d, killed: %v, %v\n%s\n%s", seed, err, done.Conflicts, difference(before, now), strings.Join(w.log, "\n"))

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Ended says what is known of an operation that has ended.
-type Ended struct {
-	ID      string   // for undo; empty if nothing was changed, or nothing could be kept
-	Changes Changes  // what it changed
-	Lost    []string // what undo does not restore
-	Missing string   // why it can't be undone; empty if it can
+// OperationResult describes a recorded operation after its end.
+type OperationResult struct {
+	ID      string   // for undo; empty if the operation changed nothing or nothing could be kept
+	Changes Changes  // counts of changed paths
+	Lost    []string // changes that undo does not restore
+	Missing string   // reason that undo is impossible; empty if it is possible
 }
 
 // Discard ends an operation that did not happen, and deletes its archive.
@@ -21,8 +21,9 @@ func (r *Recorder) Discard() {
 	r.discardArchive()
 }
 
-// Claim has everything below a path count as the operation's own when it ends. It is for a tree that came as a whole.
-func (r *Recorder) Claim(path string) {
+// OwnTree attributes everything below a path to the operation when it ends. Use it for a tree that arrives as a whole,
+// for example by a rename.
+func (r *Recorder) OwnTree(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e := r.entryForPath(path); e != nil {
@@ -32,11 +33,11 @@ func (r *Recorder) Claim(path string) {
 
 // End ends the operation. It compares every touched name with its earlier state and completes the archive. An operation
 // that changed nothing leaves no archive.
-func (r *Recorder) End() Ended {
+func (r *Recorder) End() OperationResult {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
-		return Ended{}
+		return OperationResult{}
 	}
 	r.processEvents()
 	for thread := range r.calls {
@@ -46,7 +47,7 @@ func (r *Recorder) End() Ended {
 	if r.out != nil {
 		if d, err := openDirHandle(r.files, r.files.Dir()); err != nil {
 			// The sandbox ends with its host: what is listed now would count as deleted.
-			return Ended{Missing: "the workspace could not be looked at when it ended"}
+			return OperationResult{Missing: "the workspace could not be looked at when it ended"}
 		} else {
 			d.closeHandles()
 		}
@@ -88,22 +89,22 @@ func (r *Recorder) discardArchive() {
 }
 
 // completeArchive finishes the archive with the record, or deletes the archive of an operation that changed nothing.
-func (r *Recorder) completeArchive(changes Changes) Ended {
+func (r *Recorder) completeArchive(changes Changes) OperationResult {
 	if r.broken != nil {
 		r.record.Missing = stripErrorPath(r.broken).Error()
 	}
-	out := Ended{Changes: changes, Lost: r.record.Lost, Missing: r.record.Missing}
+	out := OperationResult{Changes: changes, Lost: r.record.Lost, Missing: r.record.Missing}
 	unchanged := changes.Total() == 0 && len(r.record.Lost) == 0
 	if unchanged && (r.record.Undoes != "" || len(r.record.Restored) == 0 || out.Missing != "") {
 		r.discardArchive()
 		if r.record.Undoes == "" || r.record.Partly {
-			return Ended{}
+			return OperationResult{}
 		}
 	}
 	if unchanged { // it says which objects are as before, or that others undid what was left of the operation
 		r.beginArchive()
 		if r.broken != nil {
-			return Ended{}
+			return OperationResult{}
 		}
 	}
 	if out.Missing == "" && len(r.record.Lost) > 0 && !r.record.canRestore() {

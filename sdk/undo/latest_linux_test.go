@@ -16,7 +16,7 @@ func TestLostArchiveIsListed(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []int{0, 1, 2} { // the oldest is taken for a pruned one
 		dir, files := t.TempDir(), openFiles(t)
-		s := openStore(t, dir, Options{})
+		s := openStore(t, dir, StoreOptions{})
 		var paths []string
 		for i := range 3 {
 			paths = append(paths, s.archivePath(change(t, s, files, fmt.Sprint(i), []byte("x")).ID))
@@ -28,10 +28,10 @@ func TestLostArchiveIsListed(t *testing.T) {
 		if want[2-lost] = "an operation without an archive"; lost == 0 {
 			want = want[:2]
 		}
-		if got := summaries(t, openStore(t, dir, Options{})); !slices.Equal(got, want) {
+		if got := summaries(t, openStore(t, dir, StoreOptions{})); !slices.Equal(got, want) {
 			t.Errorf("without the archive of %d: %q", lost, got)
 		}
-		if err := openStore(t, dir, Options{}).Each(func(op *Operation) bool {
+		if err := openStore(t, dir, StoreOptions{}).EachOperation(func(op *Operation) bool {
 			if time.Since(op.Time) > time.Hour {
 				t.Errorf("%q has the time %v", op.Summary, op.Time)
 			}
@@ -45,7 +45,7 @@ func TestLostArchiveIsListed(t *testing.T) {
 func TestBrokenListOfLatestIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	dir, files := t.TempDir(), openFiles(t)
-	s := openStore(t, dir, Options{})
+	s := openStore(t, dir, StoreOptions{})
 	latest := filepath.Join(dir, latestName)
 	for _, broken := range []string{"", strings.Repeat("\x00", latestBytes), strings.Repeat("\xffgarbled", 1000), "20061121T"} {
 		if err := os.WriteFile(latest, []byte(broken), 0o600); err != nil {
@@ -55,7 +55,7 @@ func TestBrokenListOfLatestIsMadeAgain(t *testing.T) {
 		if err := os.Remove(s.archivePath(last)); err != nil {
 			t.Fatal(err)
 		}
-		if got := summaries(t, openStore(t, dir, Options{})); got[0] != "an operation without an archive" {
+		if got := summaries(t, openStore(t, dir, StoreOptions{})); got[0] != "an operation without an archive" {
 			t.Errorf("after %.10q: %q", broken, got)
 		}
 	}
@@ -65,7 +65,7 @@ func TestBrokenListOfLatestIsMadeAgain(t *testing.T) {
 	if err := os.Mkdir(latest, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), latest) {
+	if _, err := Open(StoreOptions{Dir: dir}); err == nil || !strings.Contains(err.Error(), latest) {
 		t.Errorf("with a directory in its place: %v", err)
 	}
 }
@@ -81,7 +81,7 @@ func TestFullStoreRemembersOperation(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
-			s := openStore(t, dir, Options{})
+			s := openStore(t, dir, StoreOptions{})
 			change(t, s, files, "older", []byte("x"))
 			for i := range 64 {
 				var content []byte

@@ -35,20 +35,20 @@ func (op *Operation) changedNothing() bool {
 	return op.Changes != nil && op.Changes.Total() == 0 && len(op.Lost) == 0 && op.Missing == "" && op.Undoes == ""
 }
 
-// Extent says how much of an operation is undone.
-type Extent int
+// UndoExtent tells whether an operation is undone, partly undone or not undone.
+type UndoExtent int
 
 const (
-	ExtentNone Extent = iota
+	ExtentNone UndoExtent = iota
 	ExtentPart
 	ExtentWhole
 )
 
-// Extents are how much of operations is undone, by their ids. Add is called for the operations, the newest first.
-type Extents map[string]Extent
+// UndoExtents maps operation ids to the extent of their undo. Call Add for operations from newest to oldest.
+type UndoExtents map[string]UndoExtent
 
-// Add takes in an operation, which may be an undo, and returns how much of it is undone.
-func (e Extents) Add(op *Operation) Extent {
+// Add notes the effect of an operation that may be an undo, and returns the extent of its own undo.
+func (e UndoExtents) Add(op *Operation) UndoExtent {
 	extent := e[op.ID]
 	if op.Undoes != "" && extent != ExtentWhole {
 		does := ExtentWhole

@@ -11,10 +11,10 @@ import (
 )
 
 // extentOf returns how much of an operation is undone.
-func extentOf(t *testing.T, w *world, id string) (extent undo.Extent) {
+func extentOf(t *testing.T, w *world, id string) (extent undo.UndoExtent) {
 	t.Helper()
-	extents := undo.Extents{}
-	err := w.store.Each(func(op *undo.Operation) bool {
+	extents := undo.UndoExtents{}
+	err := w.store.EachOperation(func(op *undo.Operation) bool {
 		is := extents.Add(op)
 		if op.ID == id {
 			extent = is
@@ -42,7 +42,7 @@ func TestSecondUndoRestoresFormerConflicts(t *testing.T) {
 	dir, file, link := filepath.Join(w.dir, "d"), filepath.Join(w.dir, "f"), filepath.Join(w.dir, "l")
 	must(t, os.Mkdir(dir, 0o750), write(filepath.Join(dir, "a"), 0, "a"), write(file, 0, "f"), os.Link(file, link))
 	before := w.snapshot()
-	w.recorder = w.store.Record(w.files, undo.RecordOptions{Tool: "exec", Observe: true})
+	w.recorder = w.store.NewRecorder(w.files, undo.RecordOptions{Tool: "exec", Observe: true})
 	tell := func(kind mutation.Kind, path, to string) { w.notice(1, kind, path, to) }
 	mark := func(...string) {}
 	w.removeAll(dir, tell, mark)
@@ -56,12 +56,12 @@ func TestSecondUndoRestoresFormerConflicts(t *testing.T) {
 	id := w.recorder.End().ID
 
 	must(t, write(link, 0, "user's"))
-	done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: id})
+	done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
 	if err != nil || len(done.Conflicts) != 1 || extentOf(t, w, id) != undo.ExtentPart {
 		t.Fatalf("%v, %v, extent %d", err, done.Conflicts, extentOf(t, w, id))
 	}
 	must(t, os.Remove(link))
-	done, err = w.store.Undo(t.Context(), w.files, undo.Request{ID: id})
+	done, err = w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
 	if err != nil || len(done.Conflicts) > 0 || len(done.Paths) != 1 {
 		t.Fatalf("%v, %v, %v", err, done.Conflicts, done.Paths)
 	}
@@ -80,7 +80,7 @@ func TestUndoRestoresFileMovedIntoNewDirectory(t *testing.T) {
 		w := newWorld(t, 1)
 		mine, dir := filepath.Join(w.dir, "mine"), filepath.Join(w.dir, "d")
 		must(t, write(mine, 0, "mine"))
-		w.recorder = w.store.Record(w.files, undo.RecordOptions{Tool: "exec", Observe: true})
+		w.recorder = w.store.NewRecorder(w.files, undo.RecordOptions{Tool: "exec", Observe: true})
 		for _, path := range []string{dir, filepath.Join(dir, "e")} {
 			w.notice(1, mutation.Make, path, "")
 			must(t, os.Mkdir(path, 0o755))
@@ -95,7 +95,7 @@ func TestUndoRestoresFileMovedIntoNewDirectory(t *testing.T) {
 		} else {
 			id = w.recorder.End().ID
 		}
-		done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: id, Force: kill})
+		done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id, Force: kill})
 		if data, _ := os.ReadFile(moved); err != nil || string(data) != "mine" {
 			t.Errorf("killed %t: %v, %v, %v: %q", kill, err, done.Paths, done.Conflicts, data)
 		}
@@ -107,16 +107,16 @@ func TestForceUndoesAppendAfterUserAppended(t *testing.T) {
 	w := newWorld(t, 1)
 	path := filepath.Join(w.dir, "f")
 	must(t, write(path, 0, "was"))
-	w.recorder = w.store.Record(w.files, undo.RecordOptions{Tool: "append_file"})
-	w.recorder.Append(path)
+	w.recorder = w.store.NewRecorder(w.files, undo.RecordOptions{Tool: "append_file"})
+	w.recorder.NoteAppend(path)
 	temp := filepath.Join(w.dir, "temp") // as tools write
 	must(t, write(temp, 0, "was+agent"), os.Rename(temp, path))
 	id := w.recorder.End().ID
 	must(t, write(path, os.O_APPEND, "+user"))
-	if done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: id}); err != nil || len(done.Conflicts) != 1 {
+	if done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id}); err != nil || len(done.Conflicts) != 1 {
 		t.Errorf("%v, %v", err, done.Conflicts)
 	}
-	done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: id, Force: true})
+	done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id, Force: true})
 	if data, _ := os.ReadFile(path); err != nil || string(data) != "was" {
 		t.Errorf("%v, %v: %q", err, done.Conflicts, data)
 	}

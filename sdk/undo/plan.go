@@ -16,17 +16,17 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// Conflict is a path that undo leaves as it is, and why.
-type Conflict struct {
+// PathConflict is a path that undo does not restore, with the reason.
+type PathConflict struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
 }
 
 // Error returns the path and the reason.
-func (c *Conflict) Error() string { return hiddentext.QuoteName(c.Path) + " " + c.Reason }
+func (c *PathConflict) Error() string { return hiddentext.QuoteName(c.Path) + " " + c.Reason }
 
-// ConflictNote returns a line about conflicts: their number and the first few.
-func ConflictNote(all []Conflict) string {
+// FormatConflicts returns one line with the number of conflicts and the first few.
+func FormatConflicts(all []PathConflict) string {
 	const shown = 3
 	var first []string
 	for _, c := range all[:min(shown, len(all))] {
@@ -348,11 +348,11 @@ func hashFile(open func() (*os.File, error)) string {
 }
 
 // listPathsAndConflicts returns the paths that undo restores or removes, and the conflicts.
-func (p *undoPlan) listPathsAndConflicts() (all []string, conflicts []Conflict) {
+func (p *undoPlan) listPathsAndConflicts() (all []string, conflicts []PathConflict) {
 	for _, s := range p.steps {
 		switch {
 		case s.blocked != "":
-			conflicts = append(conflicts, Conflict{s.path, s.blocked})
+			conflicts = append(conflicts, PathConflict{s.path, s.blocked})
 		case s.done:
 		case s.Before == none && s.After != none && !p.Objects[s.After].Created && len(p.homes[s.After]) > 0: // named where it was
 		default:
@@ -360,7 +360,7 @@ func (p *undoPlan) listPathsAndConflicts() (all []string, conflicts []Conflict) 
 		}
 	}
 	slices.Sort(all)
-	slices.SortFunc(conflicts, func(a, b Conflict) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(conflicts, func(a, b PathConflict) int { return strings.Compare(a.Path, b.Path) })
 	return slices.Compact(all), slices.Compact(conflicts)
 }
 

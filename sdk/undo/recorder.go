@@ -57,8 +57,9 @@ const (
 	maxPath    = 4000    // bytes: the kernel opens no path of 4096, and undo needs room for names of its own
 )
 
-// Record begins an operation. It takes no room in the store before something changes. End it with [Recorder.End].
-func (s *Store) Record(files *workspace.Workspace, o RecordOptions) *Recorder {
+// NewRecorder begins recording an operation. It writes nothing to the store before the first change. Call
+// [Recorder.End] at the end.
+func (s *Store) NewRecorder(files *workspace.Workspace, o RecordOptions) *Recorder {
 	r := &Recorder{
 		store: s, files: files, tool: !o.Observe,
 		record: operationRecord{Operation: Operation{Tool: o.Tool, Summary: o.Summary}},

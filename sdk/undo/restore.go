@@ -83,7 +83,7 @@ func (u *undoRun) restoreHardLink(at nameInDir, s *undoStep) error {
 	u.recordChange(mutation.Write, path, "")
 	replaced, err := to.statName(string(s.Name))
 	if err != nil || replaced == nil {
-		return &Conflict{path, changedSince}
+		return &PathConflict{path, changedSince}
 	}
 	temp := newTempName()
 	u.recordChange(mutation.Link, filepath.Join(from.path, at.name), filepath.Join(to.path, temp))
@@ -114,7 +114,7 @@ func (u *undoRun) recreateFile(s *undoStep, o *fileObject) error {
 			u.recordChange(mutation.Write, path, "")
 			now, statErr := d.statName(name)
 			if statErr != nil || now == nil {
-				return &Conflict{path, changedSince}
+				return &PathConflict{path, changedSince}
 			}
 			return u.placeStagedFile(s.Before, d, name, now)
 		}
@@ -142,7 +142,7 @@ func (u *undoRun) recreateFile(s *undoStep, o *fileObject) error {
 func (u *undoRun) placeStagedFile(index int, d *cachedDir, name string, replaced *fileNode) error {
 	at, ok := u.ready[index]
 	if !ok {
-		return &Conflict{name, "was not kept"}
+		return &PathConflict{name, "was not kept"}
 	}
 	from, err := u.openCurrentDir(at.dir)
 	if err != nil {
@@ -195,14 +195,14 @@ func (u *undoRun) restoreContents(at nameInDir, s *undoStep, o *fileObject) erro
 	path := filepath.Join(d.path, at.name)
 	now, err := d.statName(at.name)
 	if err != nil || now == nil {
-		return &Conflict{path, changedSince}
+		return &PathConflict{path, changedSince}
 	}
 	if err = u.makeReadable(d, at.name, path, now); err != nil {
 		return err
 	}
 	u.recordChange(mutation.Write, path, "")
 	if now, err = d.statName(at.name); err != nil || now == nil {
-		return &Conflict{path, changedSince}
+		return &PathConflict{path, changedSince}
 	}
 	if _, ready := u.ready[s.Before]; ready && now.Links == 1 {
 		return u.placeStagedFile(s.Before, d, at.name, now)
@@ -222,7 +222,7 @@ func (u *undoRun) overwriteFile(d *cachedDir, name string, meant *fileNode, cont
 	err = checkNoWriter(f)
 	_ = f.Close()
 	if err != nil {
-		return &Conflict{name, "is in use: " + err.Error()}
+		return &PathConflict{name, "is in use: " + err.Error()}
 	}
 	if f, err = d.openFileAt(name, os.O_WRONLY, 0); err != nil {
 		return err
@@ -230,7 +230,7 @@ func (u *undoRun) overwriteFile(d *cachedDir, name string, meant *fileNode, cont
 	defer func() { _ = f.Close() }()
 	n, err := statOpenFile(f)
 	if err != nil || n.ID != meant.ID || n.Changed != meant.Changed {
-		return &Conflict{name, changedSince}
+		return &PathConflict{name, changedSince}
 	}
 	size, err := io.Copy(f, contents)
 	if err != nil {

@@ -126,7 +126,7 @@ func (u *undoRun) findStageDir(below int) (index int, d *cachedDir, err error) {
 		index, mount = at, n.Mount
 	}
 	if index == none {
-		return none, nil, &Conflict{"", "is in a directory that can't be restored"}
+		return none, nil, &PathConflict{"", "is in a directory that can't be restored"}
 	}
 	d, err = u.openCurrentDir(index)
 	return index, d, err

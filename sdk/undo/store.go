@@ -45,8 +45,8 @@ const (
 	suffix         = ".tar"
 )
 
-// Options say where a store is, and bound it.
-type Options struct {
+// StoreOptions are the directory and the bounds of a store.
+type StoreOptions struct {
 	Dir      string        `json:"dir"`                  // absolute; empty for no store
 	MaxBytes int64         `json:"max_bytes,omitempty"`  // of all operations; DefaultMaxBytes if zero
 	MaxAge   time.Duration `json:"max_age_ns,omitempty"` // of an operation; DefaultMaxAge if zero
@@ -55,7 +55,7 @@ type Options struct {
 // Store is a directory of archives, one for each operation. It is safe for concurrent use.
 type Store struct {
 	dir     string
-	options Options
+	options StoreOptions
 	pruning sync.WaitGroup
 
 	mu    sync.Mutex
@@ -65,7 +65,7 @@ type Store struct {
 }
 
 // Open opens a store and creates its directory if needed.
-func Open(o Options) (*Store, error) {
+func Open(o StoreOptions) (*Store, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open the undo store: %w", err)
 	}
@@ -160,16 +160,16 @@ func sortNewestFirst(ids []string) {
 	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(b, a) })
 }
 
-// Unknown is the error for an operation that is not in the store.
-type Unknown struct{ ID string }
+// UnknownOperationError is the error for an operation that is not in the store.
+type UnknownOperationError struct{ ID string }
 
-func (e *Unknown) Error() string {
+func (e *UnknownOperationError) Error() string {
 	return fmt.Sprintf("there is no operation %s (any more); history lists them", e.ID)
 }
 
-// Each calls fn for the operations, the newest first, until it returns false. An operation whose archive is lost or can't
-// be read has a Missing that says so.
-func (s *Store) Each(fn func(*Operation) bool) error {
+// EachOperation calls fn for operations, newest first, until fn returns false. If the archive of an operation is lost
+// or unreadable, the Missing field says so.
+func (s *Store) EachOperation(fn func(*Operation) bool) error {
 	ids, err := s.listIDs()
 	if err != nil {
 		return err
@@ -181,8 +181,8 @@ func (s *Store) Each(fn func(*Operation) bool) error {
 	ids = append(ids, lost...)
 	sortNewestFirst(ids)
 	for _, id := range ids {
-		op, err := s.Operation(id)
-		unknown := (*Unknown)(nil)
+		op, err := s.ReadOperation(id)
+		unknown := (*UnknownOperationError)(nil)
 		switch {
 		case errors.As(err, &unknown) && !slices.Contains(lost, id):
 			continue // pruned meanwhile
@@ -199,14 +199,14 @@ func (s *Store) Each(fn func(*Operation) bool) error {
 	return nil
 }
 
-// Operation returns an operation.
-func (s *Store) Operation(id string) (*Operation, error) {
+// ReadOperation returns the operation with an id.
+func (s *Store) ReadOperation(id string) (*Operation, error) {
 	if !idPattern().MatchString(id) {
-		return nil, &Unknown{id}
+		return nil, &UnknownOperationError{id}
 	}
 	f, err := os.Open(s.archivePath(id))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &Unknown{id}
+		return nil, &UnknownOperationError{id}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the undo store: %w", err)

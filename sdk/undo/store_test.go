@@ -16,7 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-func openStore(t *testing.T, dir string, o Options) *Store {
+func openStore(t *testing.T, dir string, o StoreOptions) *Store {
 	t.Helper()
 	o.Dir = dir
 	s, err := Open(o)
@@ -38,13 +38,13 @@ func openFiles(t *testing.T) *workspace.Workspace {
 }
 
 // change records an operation that overwrites one file, and returns what became of it.
-func change(t *testing.T, s *Store, files *workspace.Workspace, summary string, was []byte) Ended {
+func change(t *testing.T, s *Store, files *workspace.Workspace, summary string, was []byte) OperationResult {
 	t.Helper()
 	path := filepath.Join(files.Dir(), "f")
 	if err := os.WriteFile(path, was, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	r := s.Record(files, RecordOptions{Tool: "test", Summary: summary})
+	r := s.NewRecorder(files, RecordOptions{Tool: "test", Summary: summary})
 	_ = r.Notice(mutation.Mutation{Kind: mutation.Write, Path: path})
 	if err := os.WriteFile(path, []byte("new"), 0o640); err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func change(t *testing.T, s *Store, files *workspace.Workspace, summary string, 
 func summaries(t *testing.T, s *Store) []string {
 	t.Helper()
 	var all []string
-	if err := s.Each(func(op *Operation) bool { all = append(all, op.Summary); return true }); err != nil {
+	if err := s.EachOperation(func(op *Operation) bool { all = append(all, op.Summary); return true }); err != nil {
 		t.Fatal(err)
 	}
 	return all
@@ -64,7 +64,7 @@ func summaries(t *testing.T, s *Store) []string {
 func TestOperationsComeNewestFirst(t *testing.T) {
 	t.Parallel()
 	dir, files := t.TempDir(), openFiles(t)
-	a, b := openStore(t, dir, Options{}), openStore(t, dir, Options{})
+	a, b := openStore(t, dir, StoreOptions{}), openStore(t, dir, StoreOptions{})
 	var want []string
 	for i := range 20 {
 		s := a
@@ -75,16 +75,16 @@ func TestOperationsComeNewestFirst(t *testing.T) {
 		want = append(want, fmt.Sprint(i))
 	}
 	slices.Reverse(want)
-	if got := summaries(t, openStore(t, dir, Options{})); !slices.Equal(got, want) {
+	if got := summaries(t, openStore(t, dir, StoreOptions{})); !slices.Equal(got, want) {
 		t.Errorf("%v", got)
 	}
 }
 
 func TestDiscardedOperationIsNotListed(t *testing.T) {
 	t.Parallel()
-	s, files := openStore(t, t.TempDir(), Options{}), openFiles(t)
+	s, files := openStore(t, t.TempDir(), StoreOptions{}), openFiles(t)
 	change(t, s, files, "first", []byte("x"))
-	r := s.Record(files, RecordOptions{Summary: "discarded"})
+	r := s.NewRecorder(files, RecordOptions{Summary: "discarded"})
 	_ = r.Notice(mutation.Mutation{Kind: mutation.Write, Path: filepath.Join(files.Dir(), "f")})
 	r.Discard()
 	if got := summaries(t, s); !slices.Equal(got, []string{"first"}) {
@@ -96,7 +96,7 @@ func TestDiscardedOperationIsNotListed(t *testing.T) {
 func TestTornArchiveIsListed(t *testing.T) {
 	t.Parallel()
 	dir, files := t.TempDir(), openFiles(t)
-	s := openStore(t, dir, Options{})
+	s := openStore(t, dir, StoreOptions{})
 	ended := change(t, s, files, "torn", bytes.Repeat([]byte("y"), 4000))
 	path := filepath.Join(dir, ended.ID+suffix)
 	info, err := os.Stat(path)
@@ -111,7 +111,7 @@ func TestTornArchiveIsListed(t *testing.T) {
 			t.Fatalf("of %d bytes %d operations are listed", size, n)
 		}
 		want := "new"
-		if done, err := s.Undo(t.Context(), files, Request{ID: ended.ID}); err == nil && len(done.Paths) > 0 {
+		if done, err := s.Undo(t.Context(), files, UndoRequest{ID: ended.ID}); err == nil && len(done.Paths) > 0 {
 			want = strings.Repeat("y", 4000) // the end repeats what comes before
 			_ = errors.Join(os.Remove(filepath.Join(dir, done.Ended.ID+suffix)), os.Remove(filepath.Join(dir, latestName)))
 		}
@@ -131,7 +131,7 @@ func TestStoreStaysWithinBounds(t *testing.T) {
 		t.Run(fmt.Sprint(each), func(t *testing.T) {
 			t.Parallel()
 			dir, files := t.TempDir(), openFiles(t)
-			s := openStore(t, dir, Options{MaxBytes: bound, MaxAge: time.Hour})
+			s := openStore(t, dir, StoreOptions{MaxBytes: bound, MaxAge: time.Hour})
 			old := filepath.Join(dir, "20200101T000000000000000-aaaa.tar")
 			if err := errors.Join(os.WriteFile(old, nil, 0o600), os.Chtimes(old, time.Now(), time.Now().Add(-2*time.Hour))); err != nil {
 				t.Fatal(err)
@@ -168,13 +168,13 @@ func FuzzArchive(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	s, err := Open(Options{Dir: dir})
+	s, err := Open(StoreOptions{Dir: dir})
 	if err != nil {
 		f.Fatal(err)
 	}
 	path := filepath.Join(files.Dir(), "f")
 	_ = os.WriteFile(path, []byte("was"), 0o600)
-	r := s.Record(files, RecordOptions{Tool: "test", Summary: "seed"})
+	r := s.NewRecorder(files, RecordOptions{Tool: "test", Summary: "seed"})
 	_ = r.Notice(mutation.Mutation{Kind: mutation.Remove, Path: path})
 	_ = os.Remove(path)
 	ended := r.End()
@@ -191,8 +191,8 @@ func FuzzArchive(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, ended.ID+suffix), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_ = s.Each(func(*Operation) bool { return true })
-		_, _ = s.Undo(t.Context(), files, Request{ID: ended.ID, Force: true})
+		_ = s.EachOperation(func(*Operation) bool { return true })
+		_, _ = s.Undo(t.Context(), files, UndoRequest{ID: ended.ID, Force: true})
 		if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
 			t.Fatalf("%v, %v", entries, err)
 		}

@@ -80,7 +80,7 @@ func (u *undoRun) recheckStep(d *cachedDir, s *undoStep) (*fileNode, error) {
 		return nil, err
 	}
 	if now == nil || now.ID != s.now.ID || !now.Mode.IsDir() && now.Changed != s.now.Changed && !u.touched[now.ID] {
-		return nil, &Conflict{s.at, changedSince}
+		return nil, &PathConflict{s.at, changedSince}
 	}
 	return now, nil
 }
@@ -96,7 +96,7 @@ func (u *undoRun) stageObject(d *cachedDir, s *undoStep, path string) error {
 	moved, err := d.statName(temp)
 	if err != nil || moved == nil || moved.ID != s.now.ID || moved.Size != s.now.Size && !moved.Mode.IsDir() || moved.Modified != s.now.Modified && !moved.Mode.IsDir() {
 		_ = d.renameNoReplace(temp, d.dirHandle, string(s.Name))
-		return &Conflict{s.at, changedSince}
+		return &PathConflict{s.at, changedSince}
 	}
 	u.staged[s.After] = nameInDir{s.Dir, temp}
 	if u.Objects[s.After].isDir() {
@@ -148,7 +148,7 @@ func (u *undoRun) makeReadable(d *cachedDir, name, path string, now *fileNode) e
 func checkRenamedFile(d *cachedDir, name string, meant *fileNode) error {
 	moved, err := d.statName(name)
 	if err != nil || moved == nil || moved.ID != meant.ID || moved.Size != meant.Size || moved.Modified != meant.Modified {
-		return &Conflict{name, changedSince}
+		return &PathConflict{name, changedSince}
 	}
 	if !moved.Mode.IsRegular() {
 		return nil
@@ -159,7 +159,7 @@ func checkRenamedFile(d *cachedDir, name string, meant *fileNode) error {
 	}
 	defer func() { _ = f.Close() }()
 	if err := checkNoWriter(f); err != nil {
-		return &Conflict{name, "is in use: " + err.Error()}
+		return &PathConflict{name, "is in use: " + err.Error()}
 	}
 	return nil
 }
@@ -222,7 +222,7 @@ func (u *undoRun) removeCreatedDirs() error {
 			delete(u.staged, s.After)
 			return nil
 		}
-		return &Conflict{s.at, "has something in it that the operation did not put there"}
+		return &PathConflict{s.at, "has something in it that the operation did not put there"}
 	})
 	u.unstageObjects(func(*fileObject) bool { return true })
 	return err

@@ -39,7 +39,7 @@ func TestUndoSparesWritesRightAfterItsOwn(t *testing.T) {
 			if err := write(path, os.O_TRUNC, "before"); err != nil {
 				t.Fatal(err)
 			}
-			w.recorder = w.store.Record(w.files, undo.RecordOptions{Tool: "exec", Summary: "test", Observe: true})
+			w.recorder = w.store.NewRecorder(w.files, undo.RecordOptions{Tool: "exec", Summary: "test", Observe: true})
 			if err := agent(w, path); err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +51,7 @@ func TestUndoSparesWritesRightAfterItsOwn(t *testing.T) {
 				want = "user's"
 			}
 			ended := w.recorder.End()
-			done, err := w.store.Undo(t.Context(), w.files, undo.Request{ID: ended.ID})
+			done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: ended.ID})
 			if err != nil || !users && len(done.Conflicts) > 0 {
 				t.Errorf("%s, user writes %v: %v, conflicts %v", name, users, err, done.Conflicts)
 			}

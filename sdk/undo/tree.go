@@ -35,22 +35,22 @@ func (r *Recorder) keepTree(path string) {
 	dirs.closeAll()
 }
 
-// Visit notes what the directory of a path is, before anything in it is changed.
-func (r *Recorder) Visit(path string) {
+// NoteParentDir notes the state of a path's directory before anything in it changes.
+func (r *Recorder) NoteParentDir(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.openDir(filepath.Dir(path))
 }
 
-// Describe sets the summary of an operation that was begun without.
-func (r *Recorder) Describe(summary string) {
+// SetSummary sets the summary of an operation.
+func (r *Recorder) SetSummary(summary string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.record.Summary = summary
 }
 
-// Created notes that the operation has made a directory.
-func (r *Recorder) Created(path string) {
+// NoteCreatedDir notes a directory that the operation has created.
+func (r *Recorder) NoteCreatedDir(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	parent := r.openDir(filepath.Dir(path))
@@ -70,9 +70,9 @@ func (r *Recorder) Created(path string) {
 	r.flushJournal()
 }
 
-// Append notes that a file is about to have something added to its end: its former contents are the beginning of the
-// new ones, so they need not be kept.
-func (r *Recorder) Append(path string) {
+// NoteAppend notes that a file is about to be appended to. Its former contents stay as a prefix of the new ones, so
+// they are not kept.
+func (r *Recorder) NoteAppend(path string) {
 	_ = r.Notice(mutation.Mutation{Kind: mutation.Attribute, Path: path})
 	r.mu.Lock()
 	defer r.mu.Unlock()

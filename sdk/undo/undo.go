@@ -17,59 +17,59 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// Request says what to undo and how.
-type Request struct {
+// UndoRequest selects an operation to undo and the options of the undo.
+type UndoRequest struct {
 	ID     string
-	Force  bool // also what has changed since
-	DryRun bool // change nothing, and only say what would be
-	// Check says why a path is not to be changed; nil if it may be.
+	Force  bool // also undo paths that changed since
+	DryRun bool // change nothing, only return the paths and conflicts
+	// Check returns an error if a path must not be changed. nil allows every path.
 	Check func(path string) error
-	// Permit says why a change is not to be made that puts something somewhere; nil if it may be.
+	// Permit returns an error if a change that creates or replaces a file is not allowed. nil allows every change.
 	Permit func(mutation.Mutation) error
 }
 
-// Undone says what was undone, or would be.
-type Undone struct {
+// UndoResult lists the results of an undo or a dry run.
+type UndoResult struct {
 	Operation *Operation
-	Paths     []string   // put back or taken away
-	Conflicts []Conflict // left as they are
-	Ended     Ended      // the operation that the undo was
-	// OwnersLost is how many files and directories were made again that belonged to somebody else.
+	Paths     []string        // restored or removed
+	Conflicts []PathConflict  // not restored
+	Ended     OperationResult // result of the undo as an operation of its own
+	// OwnersLost is the number of recreated files and directories whose former owner could not be set.
 	OwnersLost int
 }
 
-// NotEnded is the error for an operation whose end was not recorded.
-type NotEnded struct{ Summary string }
+// NotEndedError is the error for an operation whose end was not recorded.
+type NotEndedError struct{ Summary string }
 
-func (e *NotEnded) Error() string {
+func (e *NotEndedError) Error() string {
 	return e.Summary + " was killed, or still runs: its end was not recorded"
 }
 
 // Undo restores the former object of each name that an operation touched, with contents and metadata. It leaves a name
 // or object that changed since, and returns it as a conflict. The undo is itself recorded as an operation, which can be
 // undone.
-func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q Request) (Undone, error) {
+func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q UndoRequest) (UndoResult, error) {
 	if !idPattern().MatchString(q.ID) {
-		return Undone{}, &Unknown{q.ID}
+		return UndoResult{}, &UnknownOperationError{q.ID}
 	}
 	f, err := os.Open(s.archivePath(q.ID))
 	if err != nil {
-		return Undone{}, &Unknown{q.ID}
+		return UndoResult{}, &UnknownOperationError{q.ID}
 	}
 	defer func() { _ = f.Close() }()
 	r, contents, ended, err := readArchive(f, q.ID)
 	if err != nil {
-		return Undone{}, err
+		return UndoResult{}, err
 	}
 	if !ended {
 		if !q.Force {
-			return Undone{}, &NotEnded{r.Summary}
+			return UndoResult{}, &NotEndedError{r.Summary}
 		}
 		r = s.finishKilledRecord(r, files)
 	}
 	p := newPlan(r, files, q.Force)
 	if err = s.addLaterUndos(p, q.ID); err != nil {
-		return Undone{}, err
+		return UndoResult{}, err
 	}
 	if q.Check == nil {
 		q.Check = func(string) error { return nil }
@@ -78,7 +78,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q Request)
 		q.Permit = func(mutation.Mutation) error { return nil }
 	}
 	p.makeSteps(q.Check)
-	out := Undone{Operation: &r.Operation}
+	out := UndoResult{Operation: &r.Operation}
 	out.Paths, out.Conflicts = p.listPathsAndConflicts()
 	if err = p.checkFileSizes(); err != nil || q.DryRun || len(out.Paths) == 0 && (len(out.Conflicts) > 0 || !p.resumed) {
 		return out, err
@@ -87,7 +87,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q Request)
 		undoPlan: p, ctx: ctx, archive: f, contents: contents, staged: map[int]nameInDir{}, ready: map[int]nameInDir{}, times: map[int]int64{}, alive: map[int]nameInDir{}, paths: map[int]string{},
 		permit: q.Permit,
 		opened: map[string]fs.FileMode{}, modes: map[int]fs.FileMode{}, closedFiles: map[Identity]fs.FileMode{}, touched: map[Identity]bool{},
-		recorder: s.Record(files, RecordOptions{Tool: "undo", Summary: "undo of " + r.Summary}),
+		recorder: s.NewRecorder(files, RecordOptions{Tool: "undo", Summary: "undo of " + r.Summary}),
 	}
 	u.recorder.record.Undoes = q.ID
 	err = u.runPhases()
@@ -111,7 +111,7 @@ func (s *Store) addLaterUndos(p *undoPlan, since string) error {
 		if id <= since {
 			break
 		}
-		op, err := s.Operation(id)
+		op, err := s.ReadOperation(id)
 		if err != nil || op.Undoes == "" && !op.changedNothing() {
 			continue
 		}
@@ -130,7 +130,7 @@ func (s *Store) addLaterUndos(p *undoPlan, since string) error {
 
 // finishKilledRecord completes the record of an operation whose process was killed.
 func (s *Store) finishKilledRecord(r *operationRecord, files *workspace.Workspace) *operationRecord {
-	rec := s.Record(files, RecordOptions{})
+	rec := s.NewRecorder(files, RecordOptions{})
 	rec.record = *r
 	for _, o := range rec.record.Objects {
 		o.used, o.Attributed, o.Written = true, true, o.Content != 0 || o.Prefix
@@ -213,7 +213,7 @@ func (u *undoRun) eachStep(order func(a, b *undoStep) int, do func(*undoStep) er
 			return err
 		}
 		err := do(s)
-		var conflict *Conflict
+		var conflict *PathConflict
 		if errors.As(err, &conflict) {
 			s.blockStep(conflict.Reason)
 			continue
@@ -248,11 +248,11 @@ func (u *undoRun) currentDirPath(index int) string {
 func (u *undoRun) openCurrentDir(index int) (*cachedDir, error) {
 	path := u.currentDirPath(index)
 	if path == "" {
-		return nil, &Conflict{"", "is in a directory that could not be restored"}
+		return nil, &PathConflict{"", "is in a directory that could not be restored"}
 	}
 	d := u.dirs.openDir(path)
 	if d == nil {
-		return nil, &Conflict{"", "is in a directory that can't be opened"}
+		return nil, &PathConflict{"", "is in a directory that can't be opened"}
 	}
 	if d.object != u.Objects[index] {
 		n, err := statOpenFile(d.file)
@@ -260,7 +260,7 @@ func (u *undoRun) openCurrentDir(index int) (*cachedDir, error) {
 			return nil, err
 		}
 		if _, moved := u.paths[index]; !moved && !u.isSameObject(n.ID, u.Objects[index].ID) {
-			return nil, &Conflict{"", "is in a directory that was moved or replaced since"}
+			return nil, &PathConflict{"", "is in a directory that was moved or replaced since"}
 		}
 		d.object = u.Objects[index]
 	}
@@ -284,7 +284,7 @@ func (u *undoRun) noteDirMoved(from, to string) {
 // checkPermitted returns a conflict if the request's Permit function refuses a change.
 func (u *undoRun) checkPermitted(kind mutation.Kind, path, to string, dir bool) error {
 	if err := u.permit(mutation.Mutation{Kind: kind, Path: path, To: to, Dir: dir}); err != nil {
-		return &Conflict{path, "is protected, and a person has to restore it"}
+		return &PathConflict{path, "is protected, and a person has to restore it"}
 	}
 	return nil
 }
@@ -308,7 +308,7 @@ func (u *undoRun) restoreDirs() error {
 			return nil
 		}
 		if o.isDir() && !staged && len(u.places[s.Before]) > 0 {
-			return &Conflict{s.path, "could not be moved back"}
+			return &PathConflict{s.path, "could not be moved back"}
 		}
 		d, err := u.openCurrentDir(s.Dir)
 		if err != nil {
@@ -354,7 +354,7 @@ func (u *undoRun) restoreDirs() error {
 // conflictIfExists turns a "file exists" error into a conflict.
 func conflictIfExists(err error) error {
 	if errors.Is(err, fs.ErrExist) {
-		return &Conflict{"", appearedThen}
+		return &PathConflict{"", appearedThen}
 	}
 	return err
 }

@@ -113,7 +113,7 @@ func (s *supervisor) watchChanges(files *workspace.Workspace, profile *isolation
 		if store, err = undo.Open(s.start.Policy.Undo); err != nil {
 			return nil, err
 		}
-		recorder = store.Record(files, undo.RecordOptions{Tool: "run", Summary: s.start.Summary, Observe: true})
+		recorder = store.NewRecorder(files, undo.RecordOptions{Tool: "run", Summary: s.start.Summary, Observe: true})
 		options.Next = recorder.Notice
 	} else {
 		out.NoHistory = "tools.undo.enabled is off, or the program could write to its own history"

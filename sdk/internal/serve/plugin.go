@@ -48,7 +48,7 @@ type Environment struct {
 	Exec      exec.Settings
 	StateDir  string
 	DataDir   string
-	Takeback  undo.Options
+	Takeback  undo.StoreOptions
 	Config    any // of the type of the plugin's
 }
 

@@ -58,10 +58,10 @@ type Ended struct {
 	Code     int    `json:"code"`
 	Exceeded string `json:"exceeded,omitempty"` // the limit it was ended for
 
-	Changes   undo.Ended `json:"changes"`
-	Refused   []string   `json:"refused,omitempty"`    // changes of protected files, with reasons
-	Found     []string   `json:"found,omitempty"`      // protected files that it or others changed
-	NoHistory string     `json:"no_history,omitempty"` // why nothing was recorded
+	Changes   undo.OperationResult `json:"changes"`
+	Refused   []string             `json:"refused,omitempty"`    // changes of protected files, with reasons
+	Found     []string             `json:"found,omitempty"`      // protected files that it or others changed
+	NoHistory string               `json:"no_history,omitempty"` // why nothing was recorded
 }
 
 // maxPacket limits a message.

@@ -40,8 +40,8 @@ type BackgroundSession struct {
 
 // WorkspaceOutcome is the effect of a finished command on the workspace.
 type WorkspaceOutcome struct {
-	Changes   undo.Ended
-	Undone    *undo.Undone // of a command that was undone at once; nil for others
+	Changes   undo.OperationResult
+	Undone    *undo.UndoResult // of a command that was undone at once; nil for others
 	Protected workspace.ProtectedChanges
 }
 
