@@ -12,36 +12,36 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// ApplyEdits makes all changes or none. Each file has its old or new content at any time, never a part, even if the
-// process is killed; if it is killed between two files, the first is changed. Changes in one directory are serialised,
-// also between processes. Edits of one file are made in order.
+// ApplyEdits applies all edits or none. Each file has its old or its new contents at any time, even if the process is
+// killed. If it is killed between two files, only the first one is changed. A lock serialises changes in one directory,
+// also between processes. Edits of one file are applied in order.
 //
-// last, if not nil, is called when all changes are computed, none is made, and the files are locked; its error cancels
-// them. It runs in another goroutine while the new contents are written to disk.
+// If last is not nil, it is called with the computed changes while the files are locked and unchanged. Its error
+// cancels all edits. It runs in another goroutine while the new contents are written to temporary files.
 func (w *Workspace) ApplyEdits(last func([]PlannedChange) error, edits ...Edit) (err error) {
-	tx := transaction{w: w}
+	tx := editTransaction{w: w}
 	defer func() { tx.cleanUp(!IsUnchanged(err)) }()
-	if err := tx.prepare(edits); err != nil {
+	if err := tx.prepareEdits(edits); err != nil {
 		return err
 	}
-	if err := tx.stageAll(last); err != nil {
+	if err := tx.stageNewContents(last); err != nil {
 		return err
 	}
 	return tx.commitAll()
 }
 
-// PreviewEdits computes the changes like ApplyEdits, passes them to show, and makes none.
+// PreviewEdits computes the changes like ApplyEdits and passes them to show, without applying them.
 func (w *Workspace) PreviewEdits(show func([]PlannedChange) error, edits ...Edit) error {
-	tx := transaction{w: w, dry: true}
+	tx := editTransaction{w: w, dry: true}
 	defer tx.cleanUp(false)
-	if err := tx.prepare(edits); err != nil {
+	if err := tx.prepareEdits(edits); err != nil {
 		return err
 	}
-	return show(tx.listChanged())
+	return show(tx.listPlannedChanges())
 }
 
-// transaction is one ApplyEdits.
-type transaction struct {
+// editTransaction is the state of one ApplyEdits or PreviewEdits call.
+type editTransaction struct {
 	w           *Workspace
 	dry         bool // change nothing, not even directories
 	files       []*fileChange
@@ -49,32 +49,33 @@ type transaction struct {
 	unlock      func()
 }
 
-// prepare locks the files' directories and computes the changes.
-func (tx *transaction) prepare(edits []Edit) error {
+// prepareEdits opens the targets, locks their directories and computes the new contents.
+func (tx *editTransaction) prepareEdits(edits []Edit) error {
 	for _, e := range edits {
-		if err := tx.addEdit(e); err != nil {
+		if err := tx.addEditTarget(e); err != nil {
 			return withFile(e.Path, err)
 		}
 	}
 	if err := tx.lockDirs(); err != nil {
 		return err
 	}
-	return tx.computeAll()
+	return tx.computeContents()
 }
 
-// fileChange is one file of a transaction.
+// fileChange is the change of one file in a transaction.
 type fileChange struct {
 	*changeTarget
 	edits     []Edit
 	old       OldFile
 	data      []byte
-	temp      *tempFile // new contents until they are in place
-	backup    *tempFile // second name of the old file until all files are changed
+	temp      *tempFile // temporary file with the new contents, before the rename
+	backup    *tempFile // second hard link of the old file until all files are changed
 	committed bool
 }
 
-// addEdit opens the target of an edit.
-func (tx *transaction) addEdit(e Edit) error {
+// addEditTarget opens the target of an edit and adds it to the transaction. It creates missing parents if the edit asks
+// for them.
+func (tx *editTransaction) addEditTarget(e Edit) error {
 	if endsInSlash(e.Path) {
 		return &Error{Code: DirectoryName, Path: e.Path}
 	}
@@ -92,16 +93,16 @@ func (tx *transaction) addEdit(e Edit) error {
 		}
 	}
 	if none == nil && e.Parents && errors.Is(err, fs.ErrNotExist) {
-		t, err = tx.makeExactParents(e, err)
+		t, err = tx.makeWhitelistedParents(e, err)
 	}
-	if isReadOnlyDir(err) {
-		t, err = tx.w.openInPlace(e.Path)
+	if isReadOnlyDirError(err) {
+		t, err = tx.w.openInPlaceTarget(e.Path)
 	}
 	if err != nil {
 		return err
 	}
 	for _, f := range tx.files {
-		if f.isSame(t) {
+		if f.isSameTarget(t) {
 			t.closeHandles()
 			f.edits = append(f.edits, e)
 			return nil
@@ -111,7 +112,7 @@ func (tx *transaction) addEdit(e Edit) error {
 	return nil
 }
 
-func (tx *transaction) lockDirs() error {
+func (tx *editTransaction) lockDirs() error {
 	dirs := make([]*os.File, 0, len(tx.files))
 	for _, f := range tx.files {
 		if f.handle != nil {
@@ -123,19 +124,19 @@ func (tx *transaction) lockDirs() error {
 	return err
 }
 
-// computeAll reads the old contents and computes the new ones.
-func (tx *transaction) computeAll() error {
+// computeContents reads the old contents of all files and computes the new ones.
+func (tx *editTransaction) computeContents() error {
 	for _, f := range tx.files {
-		if err := f.computeNew(tx.w); err != nil {
+		if err := f.computeNewContents(tx.w); err != nil {
 			return withFile(f.written, err)
 		}
 	}
 	return nil
 }
 
-func (f *fileChange) computeNew(w *Workspace) (err error) {
+func (f *fileChange) computeNewContents(w *Workspace) (err error) {
 	f.old = OldFile{Path: f.path, w: w, asked: f.written}
-	f.old.file, f.old.Info, err = f.openOld()
+	f.old.file, f.old.Info, err = f.openOldFile()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -156,10 +157,10 @@ func (f *fileChange) computeNew(w *Workspace) (err error) {
 		}
 		current.data, current.read = f.data, true
 	}
-	return w.checkContent(f.written, f.path, f.data)
+	return w.refuseProtectedContent(f.written, f.path, f.data)
 }
 
-func (tx *transaction) listChanged() []PlannedChange {
+func (tx *editTransaction) listPlannedChanges() []PlannedChange {
 	all := make([]PlannedChange, len(tx.files))
 	for i, f := range tx.files {
 		all[i] = PlannedChange{Old: &f.old, Data: f.data}
@@ -172,8 +173,8 @@ func (tx *transaction) listChanged() []PlannedChange {
 	return all
 }
 
-// openOld opens the file before the change.
-func (f *fileChange) openOld() (*os.File, fs.FileInfo, error) {
+// openOldFile opens the file to be changed for reading.
+func (f *fileChange) openOldFile() (*os.File, fs.FileInfo, error) {
 	switch {
 	case f.inPlace != nil:
 		info, err := f.inPlace.file.Stat()
@@ -181,11 +182,11 @@ func (f *fileChange) openOld() (*os.File, fs.FileInfo, error) {
 	case f.handle == nil:
 		return nil, nil, fs.ErrNotExist
 	}
-	return f.asPlace().openRegular(f.written)
+	return f.toAccessTarget().openRegular(f.written)
 }
 
-// commitAll puts the new contents in place, or restores the old ones after a failure.
-func (tx *transaction) commitAll() error {
+// commitAll renames the new files into place. After an error it restores the old ones.
+func (tx *editTransaction) commitAll() error {
 	for i, f := range tx.files {
 		if err := f.commitFile(len(tx.files) > 1); err != nil {
 			err = withFile(f.written, err)
@@ -199,23 +200,23 @@ func (tx *transaction) commitAll() error {
 	}
 	var err error
 	for _, f := range tx.files {
-		err = errors.Join(err, f.syncDir())
+		err = errors.Join(err, f.syncTargetDir())
 	}
 	return err
 }
 
 func (f *fileChange) commitFile(keep bool) error {
 	if f.inPlace != nil {
-		return f.inPlace.commitWrite(f.data, &f.old)
+		return f.inPlace.overwriteOrRestore(f.data, &f.old)
 	}
 	if keep && f.old.Exists() {
 		// The second name preserves the old file for a rollback.
-		backup, err := f.newTemp(f.temp.w)
+		backup, err := f.reserveTempName(f.temp.w)
 		if err != nil {
 			return err
 		}
 		if err := f.dir.Link(f.name, backup.name); err != nil {
-			backup.freeRecord()
+			backup.freeTempRecord()
 			return fmt.Errorf("keep the old %s until all is done: %w", f.written, err)
 		}
 		f.backup = backup
@@ -226,7 +227,7 @@ func (f *fileChange) commitFile(keep bool) error {
 	if err := renameAt(&staged, f.changeTarget, true); err != nil {
 		return err
 	}
-	f.temp.freeRecord()
+	f.temp.freeTempRecord()
 	f.temp, f.committed = nil, true
 	return nil
 }
@@ -241,23 +242,23 @@ func (f *fileChange) rollBackFile() error {
 	}
 	err := f.dir.Rename(f.backup.name, f.name)
 	if err == nil {
-		f.backup.freeRecord()
+		f.backup.freeTempRecord()
 		f.backup = nil
 	}
 	return err
 }
 
-// cleanUp releases all resources.
-func (tx *transaction) cleanUp(ok bool) {
+// cleanUp closes and unlocks everything, and removes temporary files. Without ok it also removes created directories.
+func (tx *editTransaction) cleanUp(ok bool) {
 	for _, f := range tx.files {
 		for _, file := range []*os.File{f.old.file, f.inPlace.openFile()} {
 			if file != nil && file != f.handle {
 				_ = file.Close()
 			}
 		}
-		f.inPlace.finishIntent()
-		f.temp.removeTemp()
-		f.backup.removeTemp()
+		f.inPlace.removeIntentFile()
+		f.temp.removeTempFile()
+		f.backup.removeTempFile()
 	}
 	if tx.unlock != nil {
 		tx.unlock()

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// stopCheck returns an error when the operation must stop; it may be nil.
+// stopCheck returns an error if a copy must stop. A nil stopCheck never stops it.
 type stopCheck func() error
 
 func (s stopCheck) checkStop() error {
@@ -20,7 +20,8 @@ func (s stopCheck) checkStop() error {
 // copyChunk is the number of bytes copied between two stop checks.
 const copyChunk = 64 << 20
 
-// copySparse copies a file's contents and preserves holes. With a limit, it copies at most one byte more than that.
+// copySparse copies a file's contents and preserves holes. It copies at most limit+1 bytes, so that the caller detects
+// a file over the limit.
 func (s stopCheck) copySparse(out, in *os.File, limit int64) (size int64, err error) {
 	most := int64(math.MaxInt64)
 	if limit > 0 {
@@ -34,7 +35,7 @@ func (s stopCheck) copySparse(out, in *os.File, limit int64) (size int64, err er
 		return s.copyChunks(out, in, most)
 	}
 	for at := int64(0); at < info.Size(); {
-		from, to, err := nextData(in, at, info.Size())
+		from, to, err := nextDataRegion(in, at, info.Size())
 		if err != nil {
 			return at, err
 		}
@@ -57,7 +58,7 @@ func (s stopCheck) copySparse(out, in *os.File, limit int64) (size int64, err er
 	return info.Size(), out.Truncate(info.Size())
 }
 
-// copyChunks copies at most that many bytes from the current offsets.
+// copyChunks copies at most that many bytes from the current offsets, with a stop check before each chunk.
 func (s stopCheck) copyChunks(out, in *os.File, most int64) (all int64, err error) {
 	for all < most {
 		if err := s.checkStop(); err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// CopyTree copies a file or a directory tree with modes and extended attributes; symlinks are copied as links. The copy
-// appears completely or not at all. An overwritten file keeps its mode and owner.
+// CopyTree copies a file or a directory tree with modes and extended attributes. It copies symlinks as symlinks. The
+// copy appears completely or not at all. An overwritten file keeps its mode and owner.
 func (w *Workspace) CopyTree(source, destination string, o TransferOptions) error {
-	return w.withPlace(guard.Read, source, func(at pathPlace) error {
+	return w.withTarget(guard.Read, source, func(at accessTarget) error {
 		from, done, err := at.openTree()
 		if err != nil {
 			return err
@@ -22,7 +22,7 @@ func (w *Workspace) CopyTree(source, destination string, o TransferOptions) erro
 		defer done()
 		to, err := w.openTarget(guard.Write, destination)
 		if err != nil {
-			return rootError(err, destination)
+			return refuseRootChange(err, destination)
 		}
 		defer to.closeHandles()
 		unlock, err := w.locks.lockDirs([]*os.File{to.handle})
@@ -54,11 +54,11 @@ func (w *Workspace) CopyTree(source, destination string, o TransferOptions) erro
 		if err := w.copyToTemp(from, to, t.Replaced != nil, w.MaxFileSize(), o.Stop); err != nil {
 			return err
 		}
-		return to.syncDir()
+		return to.syncTargetDir()
 	})
 }
 
-// checkCopyable returns an error if a tree contains something that can't be copied.
+// checkCopyable returns an error if a tree contains a special file or a file over the size limit.
 func checkCopyable(tree *Tree, limit int64, stop stopCheck) error {
 	return tree.WalkTree(func(e *TreeEntry) error {
 		if err := stop.checkStop(); err != nil {
@@ -79,20 +79,20 @@ func checkCopyable(tree *Tree, limit int64, stop stopCheck) error {
 
 // copyToTemp copies a tree to a temporary name next to its destination, then renames it.
 func (w *Workspace) copyToTemp(source *Tree, to *changeTarget, replace bool, limit int64, stop stopCheck) error {
-	temp, err := to.newTemp(w)
+	temp, err := to.reserveTempName(w)
 	if err != nil {
 		return err
 	}
-	c := treeCopy{source, to, replace, limit, stop}
-	if err = c.copyAll(temp.name); err != nil {
-		temp.removeTemp()
+	c := treeCopier{source, to, replace, limit, stop}
+	if err = c.copyTree(temp.name); err != nil {
+		temp.removeTempFile()
 		if errors.Is(err, errForeign) {
-			return w.replaceForeign(source.topEntry(), to)
+			return w.overwriteForeignFile(source.topEntry(), to)
 		}
 		return err
 	}
 	if err = w.checkCopy(source, to, temp.name); err != nil {
-		temp.removeTemp()
+		temp.removeTempFile()
 		return err
 	}
 	put := func() error {
@@ -101,19 +101,20 @@ func (w *Workspace) copyToTemp(source *Tree, to *changeTarget, replace bool, lim
 		return renameAt(&made, to, replace && !source.Info.IsDir())
 	}
 	if replace && source.Info.IsDir() {
-		err = w.withReplacedAside(to, put)
+		err = w.withReplacedRenamed(to, put)
 	} else {
 		err = put()
 	}
 	if err != nil {
-		temp.removeTemp()
+		temp.removeTempFile()
 		return err
 	}
-	temp.freeRecord()
+	temp.freeTempRecord()
 	return nil
 }
 
-// checkCopy checks the finished copy, since the source may have changed, and syncs it to disk.
+// checkCopy checks a finished copy for protected files, since the source may have changed. It then syncs a directory
+// tree to disk.
 func (w *Workspace) checkCopy(source *Tree, to *changeTarget, temp string) error {
 	copied := &Tree{Path: filepath.Join(filepath.Dir(to.path), temp), Info: source.Info}
 	err := w.checkTransfer(source.Path, to.written, &Transfer{Source: copied, Destination: to.path})
@@ -123,8 +124,8 @@ func (w *Workspace) checkCopy(source *Tree, to *changeTarget, temp string) error
 	return syncTree(to, temp)
 }
 
-// treeCopy copies a tree to another name next to its destination.
-type treeCopy struct {
+// treeCopier copies a tree to a temporary name next to its destination.
+type treeCopier struct {
 	source  *Tree
 	to      *changeTarget
 	replace bool // take over the replaced file's metadata
@@ -132,33 +133,33 @@ type treeCopy struct {
 	stop    stopCheck
 }
 
-func (c *treeCopy) copyAll(name string) (err error) {
+func (c *treeCopier) copyTree(name string) (err error) {
 	if !c.source.Info.IsDir() {
 		return c.copyEntry(c.source.topEntry(), c.to.dir, name)
 	}
 	b := &dirStack{} // which makes each in a directory that is open, however deep it is
 	defer func() {
 		for len(b.dirs) > 0 {
-			err = errors.Join(err, b.finishDir())
+			err = errors.Join(err, b.popDir())
 		}
 	}()
 	return c.source.WalkTree(func(e *TreeEntry) error {
 		in, base := c.to.dir, name
 		if e.Name != "." {
 			var err error
-			if in, base, err = b.parentOf(e.Name); err != nil {
+			if in, base, err = b.popToParent(e.Name); err != nil {
 				return err
 			}
 		}
 		if mode := e.Info.Mode(); mode.IsDir() {
-			return errors.Join(c.stop.checkStop(), b.createDir(e.Name, in, base, FileMeta{Mode: mode.Perm()}))
+			return errors.Join(c.stop.checkStop(), b.pushNewDir(e.Name, in, base, FileMeta{Mode: mode.Perm()}))
 		}
 		return c.copyEntry(e, in, base)
 	})
 }
 
 // copyEntry copies a file or symlink.
-func (c *treeCopy) copyEntry(e *TreeEntry, in *os.Root, base string) error {
+func (c *treeCopier) copyEntry(e *TreeEntry, in *os.Root, base string) error {
 	if err := c.stop.checkStop(); err != nil {
 		return err
 	}
@@ -176,7 +177,7 @@ func (c *treeCopy) copyEntry(e *TreeEntry, in *os.Root, base string) error {
 	}
 }
 
-func (c *treeCopy) copyFile(e *TreeEntry, dir *os.Root, base string) (err error) {
+func (c *treeCopier) copyFile(e *TreeEntry, dir *os.Root, base string) (err error) {
 	in, err := e.Open()
 	if err != nil {
 		return err
@@ -195,12 +196,12 @@ func (c *treeCopy) copyFile(e *TreeEntry, dir *os.Root, base string) (err error)
 		return tooLargeError(e.Name, n, c.limit)
 	}
 	if e.Name != "." {
-		return copyMetadata(in, e.Info, out) // directories are synced as a whole
+		return copyModeAndAttributes(in, e.Info, out) // directories are synced as a whole
 	}
 	if c.replace {
 		err = copyOldMetadata(c.to, out)
 	} else {
-		err = copyMetadata(in, e.Info, out)
+		err = copyModeAndAttributes(in, e.Info, out)
 	}
 	if err != nil {
 		return err
@@ -210,7 +211,7 @@ func (c *treeCopy) copyFile(e *TreeEntry, dir *os.Root, base string) (err error)
 
 // copyOldMetadata gives a copy the metadata of the file it replaces.
 func copyOldMetadata(to *changeTarget, out *os.File) error {
-	old, info, err := to.asPlace().openRegular(to.written)
+	old, info, err := to.toAccessTarget().openRegular(to.written)
 	if err != nil {
 		return fmt.Errorf("keep the mode of %s: %w", to.written, err)
 	}
@@ -218,5 +219,5 @@ func copyOldMetadata(to *changeTarget, out *os.File) error {
 	if info.Mode().Perm()&0o222 == 0 {
 		return &Error{Code: ReadOnly, Path: to.written}
 	}
-	return keepMetadata(old, info, out)
+	return preserveMetadata(old, info, out)
 }

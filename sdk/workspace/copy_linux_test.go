@@ -97,7 +97,7 @@ func TestDeepTreesAreCopied(t *testing.T) {
 	}
 	for _, name := range []string{"deep", "copy"} { // os.RemoveAll would need the whole path
 		root, err := os.OpenRoot(g.w)
-		if err := errors.Join(err, removeOwn(root, name), root.Close()); err != nil {
+		if err := errors.Join(err, removeTempTree(root, name), root.Close()); err != nil {
 			t.Error(err)
 		}
 	}

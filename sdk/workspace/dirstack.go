@@ -7,13 +7,13 @@ import (
 	"path"
 )
 
-// dirStack holds the open directories while a tree is created. Names are slash-separated, relative to the tree, and in
-// depth-first order, so that each entry is created in an open directory, at any depth.
+// dirStack is the chain of open directories while a tree is created. Names arrive in depth-first order, slash-separated
+// and relative to the tree. Each entry is created in an open directory, so the depth is not limited by the path length.
 type dirStack struct {
 	dirs []*stackedDir // from the top to the current directory
 }
 
-// stackedDir is a directory being filled.
+// stackedDir is a directory whose entries are being created.
 type stackedDir struct {
 	name string // relative to the tree
 	in   *os.Root
@@ -22,8 +22,8 @@ type stackedDir struct {
 	meta FileMeta
 }
 
-// createDir creates a directory and makes it the current one.
-func (s *dirStack) createDir(name string, in *os.Root, base string, meta FileMeta) error {
+// pushNewDir creates a directory, opens it and puts it on the stack.
+func (s *dirStack) pushNewDir(name string, in *os.Root, base string, meta FileMeta) error {
 	if err := in.Mkdir(base, newDirMode); err != nil {
 		return err
 	}
@@ -35,22 +35,22 @@ func (s *dirStack) createDir(name string, in *os.Root, base string, meta FileMet
 	return nil
 }
 
-// finishDir sets the metadata of the current directory and closes it. Done last, since it may remove write permission,
-// and new entries change the time.
-func (s *dirStack) finishDir() error {
+// popDir sets the metadata of the innermost directory and closes it. The metadata comes last, because it may remove
+// write permission and new entries change the time.
+func (s *dirStack) popDir() error {
 	last := s.dirs[len(s.dirs)-1]
 	s.dirs = s.dirs[:len(s.dirs)-1]
 	return errors.Join(last.meta.ApplyTo(last.in, last.base), last.dir.Close())
 }
 
-// parentOf returns the directory of a name, and finishes completed directories.
-func (s *dirStack) parentOf(name string) (in *os.Root, base string, err error) {
+// popToParent pops completed directories until the parent of a name is on top, and returns that parent.
+func (s *dirStack) popToParent(name string) (in *os.Root, base string, err error) {
 	dir := path.Dir(name)
 	for s.dirs[len(s.dirs)-1].name != dir {
 		if len(s.dirs) == 1 {
 			return nil, "", fmt.Errorf("%s is not in the directory that is being filled", name)
 		}
-		if err := s.finishDir(); err != nil {
+		if err := s.popDir(); err != nil {
 			return nil, "", err
 		}
 	}

@@ -16,9 +16,9 @@ func hasHoles(info fs.FileInfo) bool {
 	return ok && info.Mode().IsRegular() && stat.Blocks*block < info.Size()
 }
 
-// nextData returns the next data region from an offset; from equals to if there is none. File systems without sparse
-// files have one region. The file offset is undefined afterwards.
-func nextData(f *os.File, at, size int64) (from, to int64, err error) {
+// nextDataRegion returns the next data region from an offset; from equals to if only a hole follows. On file systems
+// without sparse files the whole rest is one region. The file offset is undefined afterwards.
+func nextDataRegion(f *os.File, at, size int64) (from, to int64, err error) {
 	if from, err = f.Seek(at, unix.SEEK_DATA); errors.Is(err, unix.ENXIO) {
 		return size, size, nil
 	}

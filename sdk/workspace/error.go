@@ -9,7 +9,7 @@ import (
 // ErrorCode identifies an error: errors.Is(err, workspace.Exists).
 type ErrorCode string
 
-// The codes.
+// Error codes.
 const (
 	Refused       ErrorCode = "refused"        // the policy refuses the path
 	ReadOnly      ErrorCode = "read_only"      // a file's mode protects it
@@ -33,7 +33,7 @@ const (
 
 func (c ErrorCode) Error() string { return string(c) }
 
-// messages are the formats of errors, with path and detail.
+// messages are the message formats of the error codes. Their arguments are the path and the detail.
 var messages = map[ErrorCode]string{
 	Refused:       "%[2]v",
 	ReadOnly:      "%[1]s is read-only; its mode has to be changed first",
@@ -54,13 +54,13 @@ var messages = map[ErrorCode]string{
 	Halfway: "%[1]s is changed already, and could not be changed back: %[2]v",
 }
 
-// standardErrors are the equivalents in package fs.
+// standardErrors are the equivalent errors of package fs.
 var standardErrors = map[ErrorCode]error{
 	Refused: fs.ErrPermission, ReadOnly: fs.ErrPermission, Foreign: fs.ErrPermission,
 	Exists: fs.ErrExist, NoDirectory: fs.ErrNotExist,
 }
 
-// Error is an error of the workspace itself; the operating system's are [fs.PathError].
+// Error is an error detected by the workspace itself. Errors of the operating system are [fs.PathError].
 type Error struct {
 	Code ErrorCode
 	Path string
@@ -83,7 +83,7 @@ func (e *Error) Unwrap() error {
 	return e.Err
 }
 
-// FindRefusal returns the refusal in an error's chain; nil if there is none.
+// FindRefusal returns the error with the code Refused in an error's chain, or nil.
 func FindRefusal(err error) *Error {
 	for e := (*Error)(nil); errors.As(err, &e); err = e.Unwrap() {
 		if e.Code == Refused {
@@ -93,7 +93,7 @@ func FindRefusal(err error) *Error {
 	return nil
 }
 
-// IsUnchanged reports whether nothing was changed despite the error, which is true for most errors.
+// IsUnchanged reports whether a failed operation changed nothing, which is true for most errors.
 func IsUnchanged(err error) bool {
 	for _, touched := range []ErrorCode{Leftover, Unsettled, Torn, Halfway} {
 		if errors.Is(err, touched) {
@@ -103,30 +103,30 @@ func IsUnchanged(err error) bool {
 	return err != nil
 }
 
-// FailedFile returns the file that failed in a change of several, as written by the caller; empty if unknown.
+// FailedFile returns the path that failed among several edits, as written by the caller. It returns "" if unknown.
 func FailedFile(err error) string {
-	var about *fileError
+	var about *failedFileError
 	if errors.As(err, &about) {
 		return about.path
 	}
 	return ""
 }
 
-// fileError adds the failed file to an error without changing its message.
-type fileError struct {
+// failedFileError adds the path of the failed file to an error and keeps the error's message.
+type failedFileError struct {
 	path string
 	err  error
 }
 
-func (e *fileError) Error() string { return e.err.Error() }
-func (e *fileError) Unwrap() error { return e.err }
+func (e *failedFileError) Error() string { return e.err.Error() }
+func (e *failedFileError) Unwrap() error { return e.err }
 
-// withFile adds the failed file to an error, unless it has one.
+// withFile adds the path of the failed file to an error, unless the error has one.
 func withFile(path string, err error) error {
-	if errors.As(err, new(*fileError)) {
+	if errors.As(err, new(*failedFileError)) {
 		return err
 	}
-	return &fileError{path, err}
+	return &failedFileError{path, err}
 }
 
 func newRefusal(path, rule, message string) *Error {
@@ -138,13 +138,13 @@ func tooLargeError(path string, size, limit int64) *Error {
 }
 
 func notRegularError(path string, mode fs.FileMode) *Error {
-	return &Error{Code: NotRegular, Path: path, Err: fileKind(mode)}
+	return &Error{Code: NotRegular, Path: path, Err: fileTypeError(mode)}
 }
 
-// fileKind describes a file that is not regular.
-type fileKind fs.FileMode
+// fileTypeError is the error for a file that is not regular. Its message names the file type.
+type fileTypeError fs.FileMode
 
-func (k fileKind) Error() string {
+func (k fileTypeError) Error() string {
 	switch m := fs.FileMode(k); {
 	case m.IsDir():
 		return "a directory"
@@ -160,5 +160,5 @@ func (k fileKind) Error() string {
 	return "a special file"
 }
 
-// errForeign says that a replacement can't be given to the file's owner.
+// errForeign is the error of a replacement file that can't get the owner of the file it replaces.
 var errForeign = fmt.Errorf("the owner can't be kept: %w", fs.ErrPermission)

@@ -9,17 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// directoryFlag makes opening fail for other files than directories.
-const directoryFlag = unix.O_DIRECTORY
+// dirOnlyFlag makes open fail for anything but a directory.
+const dirOnlyFlag = unix.O_DIRECTORY
 
-// openNoSymlinks opens a path without symlinks in it.
+// openNoSymlinks opens a path and fails if any component is a symlink.
 func openNoSymlinks(path string, flags int) (*os.File, error) {
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
 		Flags:   uint64(flags) | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
 	})
 	if errors.Is(err, unix.ENOSYS) { // an old kernel, or a sandbox that denies openat2
-		fd, err = walkNoSymlinks(path, flags)
+		fd, err = openByComponents(path, flags)
 	}
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
@@ -27,8 +27,8 @@ func openNoSymlinks(path string, flags int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// walkNoSymlinks opens a path component by component, without following symlinks.
-func walkNoSymlinks(path string, flags int) (int, error) {
+// openByComponents opens a path component by component and fails at a symlink.
+func openByComponents(path string, flags int) (int, error) {
 	const step = unix.O_PATH | unix.O_NOFOLLOW | unix.O_DIRECTORY | unix.O_CLOEXEC
 	path = filepath.Clean(path)
 	start, rest := ".", path
@@ -42,7 +42,7 @@ func walkNoSymlinks(path string, flags int) (int, error) {
 			break
 		}
 		var next int
-		if next, err = openat(dir, name, step); errors.Is(err, unix.ENOTDIR) && isLink(dir, name) {
+		if next, err = openat(dir, name, step); errors.Is(err, unix.ENOTDIR) && isSymlink(dir, name) {
 			err = unix.ELOOP
 		}
 		_ = unix.Close(dir)
@@ -55,7 +55,7 @@ func walkNoSymlinks(path string, flags int) (int, error) {
 	if rest == "" {
 		rest = "."
 	}
-	if isLink(dir, rest) { // O_PATH would open the link itself
+	if isSymlink(dir, rest) { // O_PATH would open the link itself
 		return -1, unix.ELOOP
 	}
 	return openat(dir, rest, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC)
@@ -70,12 +70,12 @@ func openat(dir int, name string, flags int) (int, error) {
 	}
 }
 
-func isLink(dir int, name string) bool {
+func isSymlink(dir int, name string) bool {
 	var stat unix.Stat_t
 	return unix.Fstatat(dir, name, &stat, unix.AT_SYMLINK_NOFOLLOW) == nil && stat.Mode&unix.S_IFMT == unix.S_IFLNK
 }
 
-// statNoSymlinks describes a path without symlinks in it.
+// statNoSymlinks describes the file at a path and fails if any component is a symlink.
 func statNoSymlinks(path string) (os.FileInfo, error) {
 	f, err := openNoSymlinks(path, unix.O_PATH)
 	if err != nil {

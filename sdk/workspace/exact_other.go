@@ -10,10 +10,10 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// directoryFlag makes opening fail for other files than directories.
-const directoryFlag = 0
+// dirOnlyFlag has no effect on this system.
+const dirOnlyFlag = 0
 
-// openNoSymlinks opens a path without symlinks in it.
+// openNoSymlinks opens a path and fails if any component is a symlink.
 func openNoSymlinks(path string, flags int) (*os.File, error) {
 	dir, err := openDirNoSymlinks(filepath.Dir(path))
 	if err != nil {
@@ -37,7 +37,7 @@ func openNoSymlinks(path string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-// statNoSymlinks describes a path without symlinks in it.
+// statNoSymlinks describes the file at a path and fails if any component is a symlink.
 func statNoSymlinks(path string) (os.FileInfo, error) {
 	if path == filepath.Dir(path) {
 		return os.Stat(path)
@@ -54,7 +54,8 @@ func statNoSymlinks(path string) (os.FileInfo, error) {
 	return info, err
 }
 
-// openDirNoSymlinks opens each directory below the previous one, and compares it with the one seen there before.
+// openDirNoSymlinks opens a directory component by component. It compares each opened directory with the earlier stat
+// result, so it detects symlinks.
 func openDirNoSymlinks(path string) (*os.Root, error) {
 	volume := filepath.VolumeName(path) + string(filepath.Separator)
 	dir, err := os.OpenRoot(volume)

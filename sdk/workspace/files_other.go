@@ -4,26 +4,28 @@ package workspace
 
 import "os"
 
-// dirIdentity identifies a directory, independent of its path.
+// dirIdentity returns a string that identifies a directory independently of its path.
 func dirIdentity(dir *os.File) (string, error) { return dir.Name(), nil }
 
-// tryLock locks a file or directory, or returns filelock.ErrLocked. It succeeds on file systems without locks.
-func tryLock(*os.File) error { return nil }
+// tryFileLock locks a file or directory, or returns filelock.ErrLocked at once. On file systems without locks it
+// succeeds.
+func tryFileLock(*os.File) error { return nil }
 
-// releaseLock undoes tryLock.
-func releaseLock(*os.File) {}
+// releaseFileLock releases the lock of tryFileLock.
+func releaseFileLock(*os.File) {}
 
 // linkCount returns the number of hard links of a file.
 func linkCount(os.FileInfo) uint64 { return 1 }
 
-// inodeNumber returns the number that distinguishes a file from later ones with its name.
+// inodeNumber returns the inode of a file, which differs from that of a later file with the same name.
 func inodeNumber(os.FileInfo) string { return "" }
 
-// ownerOf returns the owner of a file.
-func ownerOf(os.FileInfo) *Owner { return nil }
+// fileOwner returns the owner of a file.
+func fileOwner(os.FileInfo) *Owner { return nil }
 
-// entriesHandle returns a second handle of the directory that reads entries without a stat call for each.
-func entriesHandle(d *os.File) (*os.File, error) { return os.Open(d.Name()) }
+// duplicateDirHandle returns a second handle of an open directory. Reading entries through it needs no stat call for
+// each.
+func duplicateDirHandle(d *os.File) (*os.File, error) { return os.Open(d.Name()) }
 
-// nonblockFlag makes opening a FIFO return at once. It has no effect on files and directories.
+// nonblockFlag makes opening a FIFO return at once.
 const nonblockFlag = 0

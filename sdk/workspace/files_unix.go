@@ -13,7 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// dirIdentity identifies a directory, independent of its path.
+// dirIdentity returns a string that identifies a directory independently of its path.
 func dirIdentity(dir *os.File) (string, error) {
 	info, err := dir.Stat()
 	if err != nil {
@@ -25,8 +25,9 @@ func dirIdentity(dir *os.File) (string, error) {
 	return dir.Name(), nil
 }
 
-// tryLock locks a file or directory, or returns filelock.ErrLocked. It succeeds on file systems without locks.
-func tryLock(f *os.File) error {
+// tryFileLock locks a file or directory, or returns filelock.ErrLocked at once. On file systems without locks it
+// succeeds.
+func tryFileLock(f *os.File) error {
 	err := filelock.Lock(f)
 	if filelock.Unsupported(err) {
 		return nil
@@ -34,8 +35,8 @@ func tryLock(f *os.File) error {
 	return err
 }
 
-// releaseLock undoes tryLock.
-func releaseLock(f *os.File) { _ = filelock.Unlock(f) }
+// releaseFileLock releases the lock of tryFileLock.
+func releaseFileLock(f *os.File) { _ = filelock.Unlock(f) }
 
 // linkCount returns the number of hard links of a file.
 func linkCount(info os.FileInfo) uint64 {
@@ -45,7 +46,7 @@ func linkCount(info os.FileInfo) uint64 {
 	return 1
 }
 
-// inodeNumber returns the number that distinguishes a file from later ones with its name.
+// inodeNumber returns the inode of a file, which differs from that of a later file with the same name.
 func inodeNumber(info os.FileInfo) string {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return strconv.FormatUint(uint64(s.Ino), 10) //nolint:unconvert // signed on some systems
@@ -53,16 +54,17 @@ func inodeNumber(info os.FileInfo) string {
 	return ""
 }
 
-// ownerOf returns the owner of a file.
-func ownerOf(info os.FileInfo) *Owner {
+// fileOwner returns the owner of a file.
+func fileOwner(info os.FileInfo) *Owner {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return &Owner{UID: int(s.Uid), GID: int(s.Gid)}
 	}
 	return nil
 }
 
-// entriesHandle returns a second handle of the directory that reads entries without a stat call for each.
-func entriesHandle(d *os.File) (*os.File, error) {
+// duplicateDirHandle returns a second handle of an open directory. Reading entries through it needs no stat call for
+// each.
+func duplicateDirHandle(d *os.File) (*os.File, error) {
 	var fd int
 	var err error
 	conn, connErr := d.SyscallConn()
@@ -81,5 +83,5 @@ func entriesHandle(d *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), d.Name()), nil
 }
 
-// nonblockFlag makes opening a FIFO return at once. It has no effect on files and directories.
+// nonblockFlag makes opening a FIFO return at once.
 const nonblockFlag = syscall.O_NONBLOCK

@@ -6,7 +6,7 @@ import (
 	"runtime"
 )
 
-// syncDir syncs a directory's entries to disk. On Windows it does nothing: file systems journal names.
+// syncDir syncs the entries of a directory to disk. On Windows it does nothing, because the file system journals names.
 func syncDir(dir *os.File) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -14,8 +14,8 @@ func syncDir(dir *os.File) error {
 	return dir.Sync()
 }
 
-// syncTree syncs a directory tree to disk, with one call for the file system where possible, since syncing each file
-// takes long.
+// syncTree syncs a directory tree to disk. Where possible, one call syncs the file system, because syncing each file is
+// slow.
 func syncTree(t *changeTarget, name string) error {
 	if done, err := syncFileSystem(t.handle); done {
 		return err

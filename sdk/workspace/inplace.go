@@ -12,31 +12,32 @@ import (
 	"time"
 )
 
-// intentPrefix begins the names of files that record writes in place.
+// intentPrefix starts the names of intent files. An intent file holds the new contents of a file during a write in
+// place.
 const intentPrefix = "intent-"
 
-// maxWriteTime is the assumed maximum duration of a write in place; a later change is by another program.
+// maxWriteTime is the assumed maximum duration of a write in place. A later modification comes from another program.
 const maxWriteTime = 10 * time.Second
 
-// inPlaceWrite changes a file that can't be replaced: its directory is read-only, as in a sandbox with a single
-// whitelisted file, or the replacement would change its owner. The new contents are first stored in the state
-// directory, so that the next process can complete an interrupted write.
+// inPlaceWrite overwrites a file that can't be replaced. Its directory is read-only, as in a sandbox with a single
+// whitelisted file, or replacing would change the owner. An intent file in the state directory holds the new contents,
+// so that the next process can complete an interrupted write.
 type inPlaceWrite struct {
 	file   *os.File // open for reading and writing
-	intent *os.File // new contents in the state directory, locked while in use
-	torn   bool     // the file is partly written, only the intent can complete it
+	intent *os.File // intent file, locked while in use
+	torn   bool     // the file is partly written; only the intent file can complete it
 }
 
-// stageIntent stores the new contents for recovery.
-func (p *inPlaceWrite) stageIntent(w *Workspace, path string, data []byte) error {
+// writeIntentFile writes the new contents to an intent file.
+func (p *inPlaceWrite) writeIntentFile(w *Workspace, path string, data []byte) error {
 	info, err := p.file.Stat()
 	if err != nil {
 		return err
 	}
-	if p.intent, err = createLocked(w.pending.dir, intentPrefix); err != nil {
+	if p.intent, err = createLockedFile(w.pending.dir, intentPrefix); err != nil {
 		return err
 	}
-	if _, err := p.intent.WriteString(intentHeader(path, info, len(data))); err != nil {
+	if _, err := p.intent.WriteString(formatIntentHeader(path, info, len(data))); err != nil {
 		return err
 	}
 	if _, err := p.intent.Write(data); err != nil {
@@ -45,13 +46,14 @@ func (p *inPlaceWrite) stageIntent(w *Workspace, path string, data []byte) error
 	return p.intent.Sync()
 }
 
-// intentHeader returns the header of an intent: path and inode of the file, and size of the contents that follow.
-func intentHeader(path string, info fs.FileInfo, size int) string {
+// formatIntentHeader returns the header of an intent file: path and inode of the target, and size of the contents that
+// follow.
+func formatIntentHeader(path string, info fs.FileInfo, size int) string {
 	return fmt.Sprintf("%s\x00%s\x00%d\x00", path, inodeNumber(info), size)
 }
 
-// commitWrite overwrites the file, and restores the old contents if that fails.
-func (p *inPlaceWrite) commitWrite(data []byte, old *OldFile) error {
+// overwriteOrRestore overwrites the file. After an error it restores the old contents.
+func (p *inPlaceWrite) overwriteOrRestore(data []byte, old *OldFile) error {
 	was, err := old.Bytes()
 	if err != nil {
 		return err
@@ -79,7 +81,7 @@ func (p *inPlaceWrite) overwriteFile(data []byte) error {
 	return errors.Join(p.file.Truncate(int64(len(data))), p.file.Sync())
 }
 
-// openFile returns the file; nil without a write in place.
+// openFile returns the open file. It returns nil for a nil inPlaceWrite.
 func (p *inPlaceWrite) openFile() *os.File {
 	if p == nil {
 		return nil
@@ -87,8 +89,8 @@ func (p *inPlaceWrite) openFile() *os.File {
 	return p.file
 }
 
-// finishIntent removes the intent after the write.
-func (p *inPlaceWrite) finishIntent() {
+// removeIntentFile removes the intent file, unless the write is incomplete.
+func (p *inPlaceWrite) removeIntentFile() {
 	if p == nil || p.intent == nil {
 		return
 	}
@@ -98,24 +100,24 @@ func (p *inPlaceWrite) finishIntent() {
 	_ = p.intent.Close()
 }
 
-// recoverIntents completes interrupted writes of killed processes, as far as possible.
-func (w *Workspace) recoverIntents() {
+// completeInterruptedWrites completes writes in place of killed processes. It ignores errors.
+func (w *Workspace) completeInterruptedWrites() {
 	names, _ := filepath.Glob(filepath.Join(w.pending.dir, intentPrefix+"*"))
 	for _, name := range names {
 		f, err := os.Open(name)
 		if err != nil {
 			continue
 		}
-		if tryLock(f) == nil && w.recoverIntent(f) {
+		if tryFileLock(f) == nil && w.completeInterruptedWrite(f) {
 			_ = os.Remove(name)
 		}
 		_ = f.Close()
 	}
 }
 
-// recoverIntent reports whether nothing is left to do. An incomplete intent was never begun. A file that was replaced
-// or changed since is left unchanged.
-func (w *Workspace) recoverIntent(f *os.File) bool {
+// completeInterruptedWrite completes one write and reports whether its intent file is no longer needed. It ignores an
+// incomplete intent file, since that write never began. It does not change a file that was replaced or modified since.
+func (w *Workspace) completeInterruptedWrite(f *os.File) bool {
 	all, err := io.ReadAll(f)
 	if err != nil {
 		return false
@@ -124,7 +126,7 @@ func (w *Workspace) recoverIntent(f *os.File) bool {
 	if len(parts) < 4 || string(parts[2]) != strconv.Itoa(len(parts[3])) {
 		return true
 	}
-	p, err := w.reopenInPlace(string(parts[0]))
+	p, err := w.reopenInterruptedWrite(string(parts[0]))
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}

@@ -95,7 +95,7 @@ func TestAWriteInPlaceIsFinishedByTheNextProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return intentHeader(path, info, size)
+		return formatIntentHeader(path, info, size)
 	}
 	replaced := filepath.Join(g.w, "replaced") // by another file, since
 	g.put(replaced, "newer")

@@ -12,13 +12,13 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// isReadOnlyDir reports whether an error says that a directory is read-only, although files in it may be writable.
-func isReadOnlyDir(err error) bool {
+// isReadOnlyDirError reports whether an error means that a directory is read-only. Files in it may be writable.
+func isReadOnlyDirError(err error) bool {
 	return (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) && !errors.Is(err, Refused)
 }
 
-// openInPlace opens a single whitelisted file for a write in place.
-func (w *Workspace) openInPlace(path string) (*changeTarget, error) {
+// openInPlaceTarget opens a whitelisted file for a write in place.
+func (w *Workspace) openInPlaceTarget(path string) (*changeTarget, error) {
 	if w.pending.dir == "" || w.readOnly {
 		return nil, fs.ErrPermission
 	}
@@ -30,7 +30,7 @@ func (w *Workspace) openInPlace(path string) (*changeTarget, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w.findRoot(guard.Write, real) != nil || !w.isWhitelisted(guard.Write, real) {
+	if w.findAllowedRoot(guard.Write, real) != nil || !w.isWhitelisted(guard.Write, real) {
 		return nil, fs.ErrPermission
 	}
 	before, err := statNoSymlinks(real)
@@ -52,9 +52,9 @@ func (w *Workspace) openInPlace(path string) (*changeTarget, error) {
 		nil
 }
 
-// openForeign opens another user's file for a write in place that keeps its owner. Files with several hard links are
-// refused, since the other names would change too.
-func (t *changeTarget) openForeign(w *Workspace, was fs.FileInfo) (*inPlaceWrite, error) {
+// openForeignInPlace opens another user's file for a write in place that keeps the owner. It refuses files with several
+// hard links, because their other names would change too.
+func (t *changeTarget) openForeignInPlace(w *Workspace, was fs.FileInfo) (*inPlaceWrite, error) {
 	if w.pending.dir == "" {
 		return nil, errors.New("there is no state directory, which a change in place needs")
 	}
@@ -77,14 +77,14 @@ func (t *changeTarget) openForeign(w *Workspace, was fs.FileInfo) (*inPlaceWrite
 	return &inPlaceWrite{file: f}, nil
 }
 
-// reopenInPlace reopens a file of an interrupted write, if the policy still allows writing it.
-func (w *Workspace) reopenInPlace(path string) (*inPlaceWrite, error) {
+// reopenInterruptedWrite opens the file of an interrupted write, if the policy still allows writing it.
+func (w *Workspace) reopenInterruptedWrite(path string) (*inPlaceWrite, error) {
 	t, err := w.openTarget(guard.Write, path)
 	if err == nil {
 		defer t.closeHandles()
 	}
-	if isReadOnlyDir(err) || err == nil && t.exact {
-		single, openErr := w.openInPlace(path)
+	if isReadOnlyDirError(err) || err == nil && t.exact {
+		single, openErr := w.openInPlaceTarget(path)
 		if openErr != nil {
 			return nil, openErr
 		}
@@ -100,23 +100,23 @@ func (w *Workspace) reopenInPlace(path string) (*inPlaceWrite, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fs.ErrNotExist // the file was replaced
 	}
-	return t.openForeign(w, info)
+	return t.openForeignInPlace(w, info)
 }
 
-// replaceForeign overwrites another user's file in place with the contents of a source.
-func (w *Workspace) replaceForeign(source *TreeEntry, to *changeTarget) error {
-	file, info, err := to.asPlace().openRegular(to.written)
+// overwriteForeignFile overwrites another user's file in place with the contents of a source.
+func (w *Workspace) overwriteForeignFile(source *TreeEntry, to *changeTarget) error {
+	file, info, err := to.toAccessTarget().openRegular(to.written)
 	if err != nil {
 		return err
 	}
 	old := &OldFile{Info: info, w: w, file: file, asked: to.written}
 	defer old.closeFile()
-	p, err := to.openForeign(w, info)
+	p, err := to.openForeignInPlace(w, info)
 	if err != nil {
 		return &Error{Code: Foreign, Path: to.written, Err: err}
 	}
 	defer func() {
-		p.finishIntent()
+		p.removeIntentFile()
 		_ = p.file.Close()
 	}()
 	in, err := source.Open()
@@ -127,8 +127,8 @@ func (w *Workspace) replaceForeign(source *TreeEntry, to *changeTarget) error {
 	if err = errors.Join(err, in.Close()); err != nil {
 		return err
 	}
-	if err := p.stageIntent(w, to.path, data); err != nil {
+	if err := p.writeIntentFile(w, to.path, data); err != nil {
 		return err
 	}
-	return p.commitWrite(data, old)
+	return p.overwriteOrRestore(data, old)
 }

@@ -13,23 +13,23 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// directoryBatch is the number of directory entries read at a time.
+// directoryBatch is the number of directory entries read per call.
 const directoryBatch = 1024
 
-// dirEntry is a directory entry whose Info is loaded on demand.
-type dirEntry struct {
+// lazyDirEntry is a directory entry whose Info method stats the file on demand.
+type lazyDirEntry struct {
 	name string
 	kind fs.FileMode
 	info func(name string) (fs.FileInfo, error)
 }
 
-func (e dirEntry) Name() string               { return e.name }
-func (e dirEntry) Type() fs.FileMode          { return e.kind }
-func (e dirEntry) IsDir() bool                { return e.kind.IsDir() }
-func (e dirEntry) Info() (fs.FileInfo, error) { return e.info(e.name) }
-func (e dirEntry) String() string             { return fs.FormatDirEntry(e) }
+func (e lazyDirEntry) Name() string               { return e.name }
+func (e lazyDirEntry) Type() fs.FileMode          { return e.kind }
+func (e lazyDirEntry) IsDir() bool                { return e.kind.IsDir() }
+func (e lazyDirEntry) Info() (fs.FileInfo, error) { return e.info(e.name) }
+func (e lazyDirEntry) String() string             { return fs.FormatDirEntry(e) }
 
-// DirPage is a part of a directory's entries, sorted by name.
+// DirPage is a page of a directory listing, sorted by name.
 type DirPage struct {
 	Entries []fs.DirEntry
 	Total   int  // number of all entries
@@ -42,17 +42,17 @@ func (w *Workspace) ReadDir(path string) ([]fs.DirEntry, error) {
 	return page.Entries, err
 }
 
-// ReadDirPage lists the first limit entries whose names come after a given one, in memory proportional to limit; 0 is
-// no limit.
+// ReadDirPage lists the first limit entries whose names sort after the name after. Memory use is proportional to limit.
+// A limit of 0 lists all.
 func (w *Workspace) ReadDirPage(path, after string, limit int) (DirPage, error) {
 	var page DirPage
-	err := w.withPlace(guard.List, path, func(at pathPlace) error {
+	err := w.withTarget(guard.List, path, func(at accessTarget) error {
 		d, err := at.openDir()
 		if err != nil {
 			return err
 		}
 		defer func() { _ = d.Close() }()
-		page, err = readPage(d, after, limit, func(name string) (info fs.FileInfo, err error) {
+		page, err = readDirPage(d, after, limit, func(name string) (info fs.FileInfo, err error) {
 			err = w.InspectTree(guard.List, filepath.Join(path, name), func(t *Tree) error { info = t.Info; return nil })
 			return info, err
 		})
@@ -61,23 +61,23 @@ func (w *Workspace) ReadDirPage(path, after string, limit int) (DirPage, error) 
 	return page, err
 }
 
-// openDir opens a directory to read its entries.
-func (at pathPlace) openDir() (*os.File, error) {
+// openDir opens a directory for reading its entries.
+func (at accessTarget) openDir() (*os.File, error) {
 	if at.path != "" {
-		return openNoSymlinks(at.path, os.O_RDONLY|nonblockFlag|directoryFlag)
+		return openNoSymlinks(at.path, os.O_RDONLY|nonblockFlag|dirOnlyFlag)
 	}
-	return at.dir.OpenFile(at.name, os.O_RDONLY|nonblockFlag|directoryFlag, 0)
+	return at.dir.OpenFile(at.name, os.O_RDONLY|nonblockFlag|dirOnlyFlag, 0)
 }
 
-// readPage reads a whole directory and keeps the limit smallest names after a given one.
-func readPage(d *os.File, after string, limit int, info func(string) (fs.FileInfo, error)) (DirPage, error) {
-	d, err := entriesHandle(d)
+// readDirPage reads a whole directory and keeps the limit smallest names that sort after a name.
+func readDirPage(d *os.File, after string, limit int, info func(string) (fs.FileInfo, error)) (DirPage, error) {
+	d, err := duplicateDirHandle(d)
 	if err != nil {
 		return DirPage{}, err
 	}
 	defer func() { _ = d.Close() }()
 	var page DirPage
-	var kept entryHeap
+	var kept largestNameHeap
 	for {
 		batch, err := d.ReadDir(directoryBatch)
 		kept = slices.Grow(kept, len(batch))
@@ -86,14 +86,14 @@ func readPage(d *os.File, after string, limit int, info func(string) (fs.FileInf
 			switch {
 			case e.Name() <= after:
 			case limit <= 0 || len(kept) < limit:
-				kept = append(kept, dirEntry{e.Name(), e.Type(), info})
+				kept = append(kept, lazyDirEntry{e.Name(), e.Type(), info})
 				if len(kept) == limit {
 					heap.Init(&kept)
 				}
 			default:
 				page.More = true
 				if e.Name() < kept[0].Name() {
-					kept[0] = dirEntry{e.Name(), e.Type(), info}
+					kept[0] = lazyDirEntry{e.Name(), e.Type(), info}
 					heap.Fix(&kept, 0)
 				}
 			}
@@ -110,28 +110,27 @@ func readPage(d *os.File, after string, limit int, info func(string) (fs.FileInf
 	return page, nil
 }
 
-// entryHeap is a heap with the largest name on top.
-type entryHeap []fs.DirEntry
+// largestNameHeap is a heap with the largest name on top.
+type largestNameHeap []fs.DirEntry
 
-func (h entryHeap) Len() int           { return len(h) }
-func (h entryHeap) Less(i, j int) bool { return h[i].Name() > h[j].Name() }
-func (h entryHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h largestNameHeap) Len() int           { return len(h) }
+func (h largestNameHeap) Less(i, j int) bool { return h[i].Name() > h[j].Name() }
+func (h largestNameHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 
-// Push and Pop are for heap's use only; readPage needs neither.
-func (h *entryHeap) Push(x any) { *h = append(*h, x.(fs.DirEntry)) }
+// Push and Pop are required by heap.Interface.
+func (h *largestNameHeap) Push(x any) { *h = append(*h, x.(fs.DirEntry)) }
 
-// Pop removes the last entry.
-func (h *entryHeap) Pop() any {
+func (h *largestNameHeap) Pop() any {
 	last := (*h)[len(*h)-1]
 	*h = (*h)[:len(*h)-1]
 	return last
 }
 
-// OpenRoot opens a directory as an os.Root. The handle stays on the directory, like that of [Workspace.OpenDir]. Its
-// use is not checked again.
+// OpenRoot opens a directory as an os.Root. The policy is not checked again when the root is used. The root stays on
+// the directory even if that is renamed.
 func (w *Workspace) OpenRoot(path string) (*os.Root, error) {
 	var dir *os.Root
-	err := w.withPlace(guard.List, path, func(at pathPlace) (err error) {
+	err := w.withTarget(guard.List, path, func(at accessTarget) (err error) {
 		if at.path != "" {
 			dir, err = openDirRoot(at.path)
 			return err
@@ -142,12 +141,13 @@ func (w *Workspace) OpenRoot(path string) (*os.Root, error) {
 	return dir, err
 }
 
-// OpenDir opens a directory. The handle stays on it even if it is renamed, so a child process can start in it safely.
+// OpenDir opens a directory. The handle stays on the directory even if that is renamed, so a child process can start in
+// it safely.
 func (w *Workspace) OpenDir(path string) (*os.File, error) {
 	var dir *os.File
-	err := w.withPlace(guard.List, path, func(at pathPlace) (err error) {
+	err := w.withTarget(guard.List, path, func(at accessTarget) (err error) {
 		if at.path != "" {
-			dir, err = openNoSymlinks(at.path, os.O_RDONLY|directoryFlag)
+			dir, err = openNoSymlinks(at.path, os.O_RDONLY|dirOnlyFlag)
 			return err
 		}
 		root, err := at.dir.OpenRoot(at.name) // fails on anything but a directory, without opening it

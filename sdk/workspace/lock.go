@@ -12,22 +12,23 @@ import (
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// lockTimeout limits the wait for a directory lock. Changes take milliseconds; longer locks belong to other programs.
+// lockTimeout is the maximum wait for a directory lock. Changes take milliseconds, so a longer lock belongs to another
+// program.
 const lockTimeout = 10 * time.Second
 
-// dirLocks serialise changes in a directory: within this workspace by a fair mutex, between processes by a lock on the
-// directory, which ends with its process.
+// dirLocks serialise changes in a directory. Within this workspace they use a fair mutex. Between processes they lock
+// the directory file; that lock ends with its process.
 type dirLocks struct {
 	mu   sync.Mutex
 	held map[string]*dirLock
 }
 
 type dirLock struct {
-	token chan struct{} // has one token while unlocked
+	token chan struct{} // holds one token while unlocked
 	users int
 }
 
-// lockDirs locks open directories and returns the unlock function. A fixed order prevents deadlocks.
+// lockDirs locks open directories and returns the unlock function. It sorts them to prevent deadlocks.
 func (l *dirLocks) lockDirs(dirs []*os.File) (unlock func(), err error) {
 	byID := map[string]*os.File{}
 	for _, dir := range dirs {
@@ -50,7 +51,7 @@ func (l *dirLocks) lockDirs(dirs []*os.File) (unlock func(), err error) {
 	}
 	deadline := time.Now().Add(lockTimeout)
 	for _, id := range ids {
-		one, err := l.lockOne(id, byID[id], deadline)
+		one, err := l.lockDir(id, byID[id], deadline)
 		if err != nil {
 			unlock()
 			return nil, err
@@ -60,9 +61,9 @@ func (l *dirLocks) lockDirs(dirs []*os.File) (unlock func(), err error) {
 	return unlock, nil
 }
 
-func (l *dirLocks) lockOne(id string, dir *os.File, deadline time.Time) (unlock func(), err error) {
-	h := l.acquireEntry(id)
-	leave := func() { l.releaseEntry(id, h) }
+func (l *dirLocks) lockDir(id string, dir *os.File, deadline time.Time) (unlock func(), err error) {
+	h := l.acquireDirLock(id)
+	leave := func() { l.releaseDirLock(id, h) }
 	select {
 	case <-h.token:
 	default:
@@ -77,7 +78,7 @@ func (l *dirLocks) lockOne(id string, dir *os.File, deadline time.Time) (unlock 
 	}
 	// Poll, since a kernel wait can't be cancelled.
 	for wait := 50 * time.Microsecond; ; wait = min(2*wait, 5*time.Millisecond) {
-		err := tryLock(dir)
+		err := tryFileLock(dir)
 		if err == nil {
 			break
 		}
@@ -92,13 +93,13 @@ func (l *dirLocks) lockOne(id string, dir *os.File, deadline time.Time) (unlock 
 		time.Sleep(wait)
 	}
 	return func() {
-		releaseLock(dir)
+		releaseFileLock(dir)
 		h.token <- struct{}{}
 		leave()
 	}, nil
 }
 
-func (l *dirLocks) acquireEntry(id string) *dirLock {
+func (l *dirLocks) acquireDirLock(id string) *dirLock {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.held == nil {
@@ -114,7 +115,7 @@ func (l *dirLocks) acquireEntry(id string) *dirLock {
 	return h
 }
 
-func (l *dirLocks) releaseEntry(id string, h *dirLock) {
+func (l *dirLocks) releaseDirLock(id string, h *dirLock) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if h.users--; h.users == 0 {

@@ -7,14 +7,15 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// InspectTree passes the tree at a path to fn. It does not follow a symlink at the end of the path.
+// InspectTree opens the file or directory tree at a path and passes it to fn. It does not follow a symlink at the end
+// of the path.
 func (w *Workspace) InspectTree(access guard.Access, path string, fn func(*Tree) error) error {
 	t, err := w.openTargetAs(access, false, path)
-	if isReadOnlyDir(err) {
-		return w.inspectExact(access, path, fn)
+	if isReadOnlyDirError(err) {
+		return w.inspectWhitelistedFile(access, path, fn)
 	}
 	if err != nil {
-		return rootError(err, path)
+		return refuseRootChange(err, path)
 	}
 	defer t.closeHandles()
 	tree, err := t.openTree()
@@ -27,8 +28,8 @@ func (w *Workspace) InspectTree(access guard.Access, path string, fn func(*Tree)
 	return fn(tree)
 }
 
-// inspectExact is InspectTree for a single whitelisted file in a read-only directory.
-func (w *Workspace) inspectExact(access guard.Access, path string, fn func(*Tree) error) error {
+// inspectWhitelistedFile is InspectTree for a whitelisted file whose directory can't be opened for changes.
+func (w *Workspace) inspectWhitelistedFile(access guard.Access, path string, fn func(*Tree) error) error {
 	abs, err := w.AbsPath(path)
 	if err != nil {
 		return err
@@ -38,7 +39,7 @@ func (w *Workspace) inspectExact(access guard.Access, path string, fn func(*Tree
 		return err
 	}
 	if !w.isWhitelisted(access, real) {
-		return w.outsideRefusal(path, abs)
+		return w.newOutsideRefusal(path, abs)
 	}
 	info, err := statNoSymlinks(real)
 	if err != nil {

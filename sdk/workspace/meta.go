@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// FileMeta is the metadata of a file.
+// FileMeta is metadata to set on a file.
 type FileMeta struct {
-	Mode     fs.FileMode // permission bits, and setgid and sticky bit of a directory
-	Modified time.Time   // zero for now
-	Owner    *Owner      // nil for this process's user
+	Mode     fs.FileMode // permission bits; for a directory also setgid and sticky
+	Modified time.Time   // zero for the current time
+	Owner    *Owner      // nil for the user of this process
 
-	// Attributes are all extended attributes, as returned by [Attributes]; nil keeps the existing ones. File systems
-	// without attributes are no error.
+	// Attributes are all extended attributes, as returned by [ReadAttributes]; nil keeps the existing ones. File
+	// systems without attributes ignore them.
 	Attributes map[string]string
 }
 
 // Owner is a file's user and group.
 type Owner struct{ UID, GID int }
 
-// restorableMode returns the mode bits to restore. It drops setuid.
+// restorableMode returns the mode bits to set. It drops setuid.
 func (m FileMeta) restorableMode() fs.FileMode {
 	if m.Mode.IsDir() {
 		return m.Mode & (fs.ModePerm | fs.ModeSetgid | fs.ModeSticky)
@@ -30,16 +30,16 @@ func (m FileMeta) restorableMode() fs.FileMode {
 	return m.Mode.Perm()
 }
 
-// ApplyTo sets the metadata of a name in a directory; of a symlink only time and owner. If the owner can't be set, the
-// file keeps this process's. The mode and then the owner are set last, since they may remove the right to set the
-// others.
+// ApplyTo sets the metadata of the file at a name in a directory. For a symlink it sets only time and owner. If the
+// owner can't be set, the file keeps the owner of this process. Mode and owner come last, because they may remove the
+// right to set the rest.
 func (m FileMeta) ApplyTo(in *os.Root, name string) error {
 	info, err := in.Lstat(name)
 	if err != nil {
 		return err
 	}
 	if info.Mode()&fs.ModeSymlink != 0 {
-		return errors.Join(m.setLinkTime(in, name), m.setOwner(in, name, info))
+		return errors.Join(m.setSymlinkTime(in, name), m.setOwner(in, name, info))
 	}
 	mode := info.Mode()
 	if m.Attributes != nil {
@@ -72,11 +72,11 @@ func (m FileMeta) ApplyTo(in *os.Root, name string) error {
 	return m.setOwner(in, name, info)
 }
 
-// invalidMode is a mode no file has.
+// invalidMode is a mode that no file has.
 const invalidMode = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
 func (m FileMeta) setOwner(in *os.Root, name string, info fs.FileInfo) error {
-	if is := ownerOf(info); m.Owner == nil || is != nil && *is == *m.Owner {
+	if is := fileOwner(info); m.Owner == nil || is != nil && *is == *m.Owner {
 		return nil
 	}
 	err := in.Lchown(name, m.Owner.UID, m.Owner.GID)
@@ -86,8 +86,8 @@ func (m FileMeta) setOwner(in *os.Root, name string, info fs.FileInfo) error {
 	return err
 }
 
-// setLinkTime sets the time of a symlink, where supported.
-func (m FileMeta) setLinkTime(in *os.Root, name string) error {
+// setSymlinkTime sets the modification time of a symlink, where supported.
+func (m FileMeta) setSymlinkTime(in *os.Root, name string) error {
 	if m.Modified.IsZero() {
 		return nil
 	}
@@ -95,10 +95,10 @@ func (m FileMeta) setLinkTime(in *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(setLinkTime(dir, name, m.Modified), dir.Close())
+	return errors.Join(setSymlinkTime(dir, name, m.Modified), dir.Close())
 }
 
-// setAttributes runs before the mode is set, which may forbid opening the file.
+// setAttributes sets the extended attributes. It must run before the mode is set, which may forbid opening the file.
 func (m FileMeta) setAttributes(in *os.Root, name string) error {
 	f, err := in.OpenFile(name, os.O_RDONLY|nonblockFlag, 0)
 	if err != nil {

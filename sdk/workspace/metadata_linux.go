@@ -15,9 +15,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// keepMetadata copies owner, extended attributes and mode of a file to its replacement. If the owner can't be set, it
-// returns errForeign.
-func keepMetadata(old *os.File, info fs.FileInfo, f *os.File) error {
+// preserveMetadata copies owner, extended attributes and mode of a file to its replacement. It returns errForeign if
+// the owner can't be set.
+func preserveMetadata(old *os.File, info fs.FileInfo, f *os.File) error {
 	is, err := f.Stat()
 	if err != nil {
 		return err
@@ -26,7 +26,7 @@ func keepMetadata(old *os.File, info fs.FileInfo, f *os.File) error {
 	owner, okNow := is.Sys().(*syscall.Stat_t)
 	same := ok && okNow && stat.Uid == owner.Uid && stat.Gid == owner.Gid // the usual case
 	if ok && !same {
-		if isUnmapped(stat.Uid, "uid") || isUnmapped(stat.Gid, "gid") {
+		if isUnmappedID(stat.Uid, "uid") || isUnmappedID(stat.Gid, "gid") {
 			return errForeign
 		}
 		err := f.Chown(int(stat.Uid), int(stat.Gid))
@@ -46,11 +46,11 @@ func keepMetadata(old *os.File, info fs.FileInfo, f *os.File) error {
 	return f.Chmod(info.Mode().Perm()) // last, since changing the owner clears bits
 }
 
-// overflowID is the id that a user namespace shows for unmapped owners.
+// overflowID is the user or group id that a user namespace shows for unmapped owners.
 const overflowID = 65534
 
-// isUnmapped reports whether an owner has no id in this user namespace; the shown id belongs to another user.
-func isUnmapped(id uint32, kind string) bool {
+// isUnmappedID reports whether an owner has no id in this user namespace. The shown id then belongs to another user.
+func isUnmappedID(id uint32, kind string) bool {
 	if id != overflowID {
 		return false
 	}
@@ -58,21 +58,21 @@ func isUnmapped(id uint32, kind string) bool {
 	return err == nil && !slices.Equal(strings.Fields(string(table)), []string{"0", "0", "4294967295"})
 }
 
-// copyMetadata copies mode and extended attributes to a copy, which keeps its owner.
-func copyMetadata(from *os.File, info fs.FileInfo, to *os.File) error {
+// copyModeAndAttributes copies mode and extended attributes of a file to its copy. The copy keeps its owner.
+func copyModeAndAttributes(from *os.File, info fs.FileInfo, to *os.File) error {
 	if err := copyAttributes(from, to); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("copy the extended attributes: %w", err)
 	}
 	return to.Chmod(info.Mode().Perm())
 }
 
-// isSettableAttribute reports whether programs may set an extended attribute: user attributes and access control lists.
+// isSettableAttribute reports whether programs may set an extended attribute: a user attribute or access control list.
 func isSettableAttribute(name string) bool {
 	return strings.HasPrefix(name, "user.") || name == "system.posix_acl_access" || name == "system.posix_acl_default"
 }
 
-// ReadAttributes returns the settable extended attributes of an open file or directory by name; nil if the file system
-// has none.
+// ReadAttributes returns the settable extended attributes of an open file or directory. It returns nil if the file
+// system has none.
 func ReadAttributes(f *os.File) (map[string]string, error) {
 	size, err := unix.Flistxattr(int(f.Fd()), nil)
 	if errors.Is(err, unix.ENOTSUP) {
@@ -106,7 +106,7 @@ func ReadAttributes(f *os.File) (map[string]string, error) {
 	return all, nil
 }
 
-// replaceAttributes sets extended attributes of an open file or directory, and removes all others.
+// replaceAttributes sets the extended attributes of an open file or directory, and removes all others.
 func replaceAttributes(f *os.File, all map[string]string) error {
 	has, err := ReadAttributes(f)
 	if err != nil {
@@ -125,8 +125,8 @@ func replaceAttributes(f *os.File, all map[string]string) error {
 	return err
 }
 
-// setLinkTime sets when a link was changed last.
-func setLinkTime(dir *os.File, name string, at time.Time) error {
+// setSymlinkTime sets the modification time of a symlink.
+func setSymlinkTime(dir *os.File, name string, at time.Time) error {
 	times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, unix.NsecToTimespec(at.UnixNano())}
 	return unix.UtimesNanoAt(int(dir.Fd()), name, times, unix.AT_SYMLINK_NOFOLLOW)
 }
@@ -140,8 +140,8 @@ func copyAttributes(from, to *os.File) error {
 	return replaceAttributes(to, all)
 }
 
-// creationTime returns when a file was created; zero if unknown.
-func (w *Workspace) creationTime(path string, info fs.FileInfo) (at time.Time) {
+// readCreationTime returns the time when a file was created; zero if unknown.
+func (w *Workspace) readCreationTime(path string, info fs.FileInfo) (at time.Time) {
 	read := func(f *os.File) {
 		var stat unix.Statx_t
 		if unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &stat) == nil &&
@@ -150,7 +150,7 @@ func (w *Workspace) creationTime(path string, info fs.FileInfo) (at time.Time) {
 		}
 		_ = f.Close()
 	}
-	_ = w.withPlace(guard.Read, path, func(p pathPlace) error {
+	_ = w.withTarget(guard.Read, path, func(p accessTarget) error {
 		var f *os.File
 		var err error
 		switch {
@@ -170,11 +170,13 @@ func (w *Workspace) creationTime(path string, info fs.FileInfo) (at time.Time) {
 	return at
 }
 
-// minRevisionAge is the age from which a file's times reveal the next change; no file system's clock is coarser.
+// minRevisionAge is the age at which the times of a file are reliable: the next change gives it other times. No file
+// system has a coarser clock.
 const minRevisionAge = 2 * time.Second
 
-// FileRevision identifies the state of a file without reading it: by inode, size, and change times, which programs
-// can't set. It is empty if the next change could go unnoticed, for files changed just now or with a future time.
+// FileRevision returns a string that changes with each change of a file, without reading the file. It consists of
+// inode, size and change times, which programs can't set. It is empty if the next change could go unnoticed: the file
+// changed just now or has a future time.
 //
 // Changes through a memory mapping become visible when the kernel notices them, within half a minute.
 func FileRevision(info fs.FileInfo) string {

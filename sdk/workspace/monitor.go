@@ -17,74 +17,75 @@ import (
 	"github.com/picoclaw/picoclaw/internal/protect"
 )
 
-// MonitorOptions configure the monitor of one command.
+// MonitorOptions are the options of a ChangeMonitor for one command.
 type MonitorOptions struct {
-	// Approved allows changes of protected paths that need approval: a person approved the command.
+	// Approved allows changes of protected paths that need approval: a person has approved the command.
 	Approved bool
-	// Paths, if any, limit the approval.
+	// Paths limit the approval to these paths, if there are any.
 	Paths []string
-	// Background says that the user may work in the workspace meanwhile: unnoticed changes are reported, not undone.
+	// Background says that the user may work in the workspace meanwhile. Undetected changes are then reported but not
+	// undone.
 	Background bool
-	// Next, if not nil, receives each allowed change, and those made by End.
+	// Next, if not nil, receives each allowed change and each change by FinishMonitor.
 	Next func(mutation.Mutation) error
 }
 
-// ChangeMonitor refuses a command's changes of protected paths. The caller passes each change to [ChangeMonitor.Notice]
-// before it is made. It may be used concurrently.
+// ChangeMonitor refuses changes of protected paths by a command. Pass each change to [ChangeMonitor.Notice] before it
+// happens. It is safe for concurrent use.
 //
-// A thread that replaces a call's arguments during the check evades Notice, so [ChangeMonitor.End] rechecks the files
-// git acts on.
+// A thread that replaces the arguments of a system call during the check evades Notice. So
+// [ChangeMonitor.FinishMonitor] rechecks the files that git acts on.
 type ChangeMonitor struct {
 	files   *Workspace
 	options MonitorOptions
 
 	mu         sync.Mutex
-	thread     int             // of the change being decided
+	thread     int             // thread of the change being checked
 	created    map[string]bool // directories the command created
 	removed    map[string]bool // directories the command removed
-	judged     map[string]*judgedFile
-	probes     []string // symlinks that git init deletes again
-	moved      []string // directories moved or completed, to be rechecked
+	judged     map[string]*contentCheckedFile
+	probes     []string // test symlinks of git init, which it deletes again
+	moved      []string // moved directories and new repositories, to be rechecked
 	initialTop map[string]os.FileInfo
 	result     ProtectedChanges
 }
 
-// judgedFile is a file protected by its content.
-type judgedFile struct {
+// contentCheckedFile is a file that is protected only against certain contents, such as a git configuration.
+type contentCheckedFile struct {
 	hit     protect.Hit
-	before  []byte // nil for no file
+	before  []byte // former content; nil for no file
 	risks   []string
 	mode    fs.FileMode
 	created bool // the command created it, so its content was unknown
 	byGit   bool // git created it
 }
 
-// ProtectedChanges are a command's attempts to change protected paths, relative to the workspace.
+// ProtectedChanges lists a command's attempts to change protected paths, relative to the workspace.
 type ProtectedChanges struct {
-	Refused    []string // paths it was not allowed to change
+	Refused    []string // paths whose change was refused
 	Reasons    []string // one sentence per refusal
 	Aside      []string // new names of quarantined files
 	Found      []string // protected paths changed by the command or another process
-	Brought    []string // entry points in repositories the command created
+	Brought    []string // protected files in repositories that the command created
 	GitRefused bool     // a change by git was refused, so its operation may be incomplete
 }
 
-// maxRefused limits the listed paths.
+// maxRefused is the maximum number of listed paths.
 const maxRefused = 10
 
-// MonitorChanges returns a monitor for a command. Call its End after the command.
+// MonitorChanges returns a monitor for one command. Call FinishMonitor after the command.
 func (w *Workspace) MonitorChanges(o MonitorOptions) *ChangeMonitor {
 	named := o.Paths
 	o.Paths = nil
 	for _, path := range named {
-		if real, err := w.resolvedPath(path); err == nil {
+		if real, err := w.resolveNamedPath(path); err == nil {
 			o.Paths = append(o.Paths, real)
 		}
 	}
 	o.Approved = o.Approved && len(named) == len(o.Paths)
 	c := &ChangeMonitor{files: w, options: o, created: map[string]bool{}, removed: map[string]bool{},
-		judged: map[string]*judgedFile{}}
-	c.initialTop = c.topEntries()
+		judged: map[string]*contentCheckedFile{}}
+	c.initialTop = c.statTopEntryPoints()
 	config := filepath.Join(w.policy.Workspace, protect.GitDir, "config")
 	if hit, ok := w.inside.Match(config); ok && hit.Judge != "" {
 		if _, err := os.Lstat(config); err == nil {
@@ -94,8 +95,8 @@ func (w *Workspace) MonitorChanges(o MonitorOptions) *ChangeMonitor {
 	return c
 }
 
-// topEntries returns the entry points at the top of the workspace.
-func (c *ChangeMonitor) topEntries() map[string]os.FileInfo {
+// statTopEntryPoints returns the existing protected files at the top of the workspace.
+func (c *ChangeMonitor) statTopEntryPoints() map[string]os.FileInfo {
 	found := map[string]os.FileInfo{}
 	for _, path := range c.files.inside.AtTop() {
 		if info, err := os.Lstat(path); err == nil {
@@ -105,33 +106,33 @@ func (c *ChangeMonitor) topEntries() map[string]os.FileInfo {
 	return found
 }
 
-// resolvedPath returns a path that a caller names, absolute and with its symlinks resolved.
-func (w *Workspace) resolvedPath(path string) (string, error) {
+// resolveNamedPath returns a caller's path, absolute and with its symlinks resolved.
+func (w *Workspace) resolveNamedPath(path string) (string, error) {
 	abs, err := w.AbsPath(path)
 	if err != nil {
 		return "", err
 	}
-	return w.resolveAs(false, abs)
+	return w.resolveSymlinks(false, abs)
 }
 
-// changeRefusal is the error of a change of a protected path.
-type changeRefusal struct{ path, reason string }
+// changeRefusedError is the error of a refused change.
+type changeRefusedError struct{ path, reason string }
 
-func (r *changeRefusal) Error() string { return r.path + ": " + r.reason }
+func (r *changeRefusedError) Error() string { return r.path + ": " + r.reason }
 
 func newChangeRefusal(path, format string, args ...any) error {
-	return &changeRefusal{path, fmt.Sprintf(format, args...)}
+	return &changeRefusedError{path, fmt.Sprintf(format, args...)}
 }
 
-// refuseEntry returns the refusal for a protected path.
-func refuseEntry(hit protect.Hit) error {
+// newEntryRefusal returns the refusal of a change to a protected path.
+func newEntryRefusal(hit protect.Hit) error {
 	if hit.Ask {
 		return newChangeRefusal(hit.Path, "it is protected (%s); name it in protected_paths to ask a person", hit.Entry)
 	}
 	return newChangeRefusal(hit.Path, "it is protected (%s)", hit.Entry)
 }
 
-// Notice refuses a change of a protected path.
+// Notice returns EPERM for a change of a protected path. It passes allowed changes to Next.
 func (c *ChangeMonitor) Notice(m mutation.Mutation) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,9 +149,9 @@ func (c *ChangeMonitor) Notice(m mutation.Mutation) error {
 	return nil
 }
 
-// recordRefusal records a refusal.
+// recordRefusal adds a refused change to the result.
 func (c *ChangeMonitor) recordRefusal(m mutation.Mutation, err error) {
-	at := &changeRefusal{path: m.Path, reason: err.Error()}
+	at := &changeRefusedError{path: m.Path, reason: err.Error()}
 	_ = errors.As(err, &at)
 	name := at.path
 	if name != "" {
@@ -162,16 +163,16 @@ func (c *ChangeMonitor) recordRefusal(m mutation.Mutation, err error) {
 		c.result.Refused = append(c.result.Refused, name)
 		c.result.Reasons = append(c.result.Reasons, name+": "+at.reason)
 	}
-	c.result.GitRefused = c.result.GitRefused || isGit(m.Thread)
+	c.result.GitRefused = c.result.GitRefused || isGitThread(m.Thread)
 }
 
-// isGit reports whether a thread runs git.
-func isGit(thread int) bool {
+// isGitThread reports whether a thread runs git.
+func isGitThread(thread int) bool {
 	comm, _ := os.ReadFile("/proc/" + strconv.Itoa(thread) + "/comm")
 	return strings.HasPrefix(string(comm), "git")
 }
 
-// maxInspected is the longest path that can be checked with git's file names appended.
+// maxInspected is the maximum length of a checked path. It leaves room for git's file names.
 const maxInspected = maxPathLength - 64
 
 func (c *ChangeMonitor) checkChange(m mutation.Mutation) error {
@@ -184,32 +185,33 @@ func (c *ChangeMonitor) checkChange(m mutation.Mutation) error {
 	case mutation.Unseen:
 		return newChangeRefusal("", "%v", m.Err)
 	case mutation.Write:
-		return c.decideWrite(m.Path)
+		return c.checkWrite(m.Path)
 	case mutation.Make:
-		return c.decideCreate(m.Path, m.Dir)
+		return c.checkCreate(m.Path, m.Dir)
 	case mutation.Remove:
-		return c.decideRemove(m.Path)
+		return c.checkRemove(m.Path)
 	case mutation.Rename:
-		return c.decideRename(m.Path, m.To)
+		return c.checkRename(m.Path, m.To)
 	case mutation.Exchange:
-		return c.decideExchange(m.Path, m.To)
+		return c.checkExchange(m.Path, m.To)
 	case mutation.Link:
-		return c.decideLink(m.Path, m.To)
+		return c.checkHardLink(m.Path, m.To)
 	default:
-		return c.decideAttribute(m.Path)
+		return c.checkMetadataChange(m.Path)
 	}
 }
 
-// permitsHit reports whether a protected path may be changed: with approval, or in a repository the command created.
-func (c *ChangeMonitor) permitsHit(hit protect.Hit, path string) bool {
+// permitsChange reports whether a protected path may be changed: a person approved it, or it is in a repository that
+// the command created.
+func (c *ChangeMonitor) permitsChange(hit protect.Hit, path string) bool {
 	if c.options.Approved && hit.Ask && (len(c.options.Paths) == 0 || paths.WithinAny(c.options.Paths, path)) {
 		return true
 	}
-	return !hit.Git() && hit.Top != c.files.policy.Workspace && c.isCreated(hit.Top)
+	return !hit.Git() && hit.Top != c.files.policy.Workspace && c.wasCreated(hit.Top)
 }
 
-// isCreated reports whether the command created a directory or one above it.
-func (c *ChangeMonitor) isCreated(dir string) bool {
+// wasCreated reports whether the command created a directory or one of its parents.
+func (c *ChangeMonitor) wasCreated(dir string) bool {
 	for ; len(dir) > 1; dir = filepath.Dir(dir) {
 		if c.created[dir] {
 			return true
@@ -218,18 +220,19 @@ func (c *ChangeMonitor) isCreated(dir string) bool {
 	return false
 }
 
-// addEntry records a new directory entry, and refuses it if it turns others into entry points.
-func (c *ChangeMonitor) addEntry(path string, isDir bool) error {
+// noteNewEntry notes a new directory entry. It refuses an entry such as .git that turns existing files into protected
+// ones.
+func (c *ChangeMonitor) noteNewEntry(path string, isDir bool) error {
 	hits, completes, err := c.files.inside.Joined(filepath.Dir(path), filepath.Base(path))
 	if err != nil {
 		return newChangeRefusal(path, "%v", err)
 	}
 	for _, hit := range hits {
-		if !c.permitsHit(hit, hit.Path) {
-			return refuseEntry(hit)
+		if !c.permitsChange(hit, hit.Path) {
+			return newEntryRefusal(hit)
 		}
 	}
-	if completes && (filepath.Base(path) != protect.GitDir || !c.isCreated(filepath.Dir(path))) {
+	if completes && (filepath.Base(path) != protect.GitDir || !c.wasCreated(filepath.Dir(path))) {
 		c.moved = append(c.moved, filepath.Dir(path))
 	}
 	if isDir && !c.wasRemoved(path) {
@@ -238,7 +241,7 @@ func (c *ChangeMonitor) addEntry(path string, isDir bool) error {
 	return nil
 }
 
-// wasRemoved reports whether the command removed a path or one above it.
+// wasRemoved reports whether the command removed a path or one of its parents.
 func (c *ChangeMonitor) wasRemoved(path string) bool {
 	for ; len(path) > 1 && len(c.removed) > 0; path = filepath.Dir(path) {
 		if c.removed[path] {
@@ -248,9 +251,9 @@ func (c *ChangeMonitor) wasRemoved(path string) bool {
 	return false
 }
 
-// removeDir records that a directory is removed.
-func (c *ChangeMonitor) removeDir(path string) {
-	if !c.isCreated(path) {
+// noteDirRemoved notes that a directory is removed.
+func (c *ChangeMonitor) noteDirRemoved(path string) {
+	if !c.wasCreated(path) {
 		c.removed[path] = true
 	}
 	for at := range c.created {
@@ -260,28 +263,29 @@ func (c *ChangeMonitor) removeDir(path string) {
 	}
 }
 
-// rememberFile returns a judged file as it was before the command.
-func (c *ChangeMonitor) rememberFile(hit protect.Hit, path string, own bool) (*judgedFile, error) {
+// rememberFile keeps the content of a file before its first change by the command.
+func (c *ChangeMonitor) rememberFile(hit protect.Hit, path string, own bool) (*contentCheckedFile, error) {
 	if known := c.judged[path]; known != nil {
 		return known, nil
 	}
-	text, err := readContent(path, false)
+	text, err := readContentOrNil(path, false)
 	if err != nil {
 		return nil, newChangeRefusal(path, "%v", err)
 	}
-	mode, _ := typeOf(path)
-	f := &judgedFile{hit, text, c.files.inside.Risks(hit, path, text), mode.Perm(), own, own && isGit(c.thread)}
+	mode, _ := statFileType(path)
+	f := &contentCheckedFile{hit, text, c.files.inside.Risks(hit, path, text), mode.Perm(), own, own && isGitThread(c.thread)}
 	c.judged[path] = f
 	return f, nil
 }
 
-// isHarmless reports whether git acts on the new content as before.
-func (c *ChangeMonitor) isHarmless(f *judgedFile, path string, after []byte) bool {
+// isHarmlessContent reports whether git acts on new content in the same way as before.
+func (c *ChangeMonitor) isHarmlessContent(f *contentCheckedFile, path string, after []byte) bool {
 	return f.hit.Unchanged(f.risks, c.files.inside.Risks(f.hit, path, after))
 }
 
-// readContent reads a judged file; nil if missing.
-func readContent(path string, settled bool) ([]byte, error) {
+// readContentOrNil reads a file; a missing file has nil content. settled also requires that no program has it open for
+// writing.
+func readContentOrNil(path string, settled bool) ([]byte, error) {
 	dir, err := paths.OpenRoot(filepath.Dir(path))
 	if err == nil {
 		defer func() { _ = dir.Close() }()
@@ -290,11 +294,11 @@ func readContent(path string, settled bool) ([]byte, error) {
 			return text, nil
 		}
 	}
-	return nil, ignoreMissing(err)
+	return nil, ignoreNotExist(err)
 }
 
-// typeOf returns the type of the file at a path.
-func typeOf(path string) (mode fs.FileMode, exists bool) {
+// statFileType returns the mode of the file at a path and whether it exists.
+func statFileType(path string) (mode fs.FileMode, exists bool) {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return 0, false

@@ -11,10 +11,10 @@ import (
 	"github.com/picoclaw/picoclaw/internal/protect"
 )
 
-// decideWrite decides on opening a file for writing.
-func (c *ChangeMonitor) decideWrite(path string) error {
+// checkWrite refuses to open a protected file for writing.
+func (c *ChangeMonitor) checkWrite(path string) error {
 	rules := c.files.inside
-	mode, exists := typeOf(path)
+	mode, exists := statFileType(path)
 	if name, locked := strings.CutSuffix(path, ".lock"); locked && exists {
 		if hit, ok := rules.Match(name); ok && hit.Judge != "" {
 			return newChangeRefusal(path, "git writes it, and nobody opens it again")
@@ -22,9 +22,9 @@ func (c *ChangeMonitor) decideWrite(path string) error {
 	}
 	hit, ok := rules.Match(path)
 	switch {
-	case !ok, c.permitsHit(hit, path), exists && mode.IsDir():
+	case !ok, c.permitsChange(hit, path), exists && mode.IsDir():
 	case hit.Judge == "":
-		return refuseEntry(hit)
+		return newEntryRefusal(hit)
 	case hit.Loose():
 		if _, err := c.rememberFile(hit, path, true); err != nil {
 			return err
@@ -33,7 +33,7 @@ func (c *ChangeMonitor) decideWrite(path string) error {
 		if known := c.judged[path]; known == nil || !known.created {
 			return newChangeRefusal(path, "it is not changed in place; use git config, or write_file")
 		}
-	case hit.Git() && hit.Judge != "gitlink" && !c.isCreated(hit.Top):
+	case hit.Git() && hit.Judge != "gitlink" && !c.wasCreated(hit.Top):
 		return newChangeRefusal(path, "it is not made in place; use git config, or write_file")
 	default:
 		if _, err := c.rememberFile(hit, path, true); err != nil {
@@ -43,12 +43,12 @@ func (c *ChangeMonitor) decideWrite(path string) error {
 	if exists {
 		return nil
 	}
-	return c.addEntry(path, false)
+	return c.noteNewEntry(path, false)
 }
 
-// decideCreate decides on creating a directory, symlink, FIFO or socket.
-func (c *ChangeMonitor) decideCreate(path string, isDir bool) error {
-	if _, exists := typeOf(path); exists {
+// checkCreate refuses to create a directory, symlink, FIFO or socket at a protected path.
+func (c *ChangeMonitor) checkCreate(path string, isDir bool) error {
+	if _, exists := statFileType(path); exists {
 		return nil // it fails
 	}
 	mode := fs.ModeSymlink
@@ -57,45 +57,46 @@ func (c *ChangeMonitor) decideCreate(path string, isDir bool) error {
 	}
 	hit, ok := c.files.inside.MatchType(path, mode)
 	switch {
-	case !ok, hit.Inert(path, mode), c.permitsHit(hit, path):
+	case !ok, hit.Inert(path, mode), c.permitsChange(hit, path):
 	case hit.Entry == protect.GitDir && !isDir && isSymlinkProbe(filepath.Base(path)):
 		c.probes = append(c.probes, path)
 	default:
-		return refuseEntry(hit)
+		return newEntryRefusal(hit)
 	}
-	return c.addEntry(path, isDir)
+	return c.noteNewEntry(path, isDir)
 }
 
-// isSymlinkProbe reports whether git init uses a name to test for symlink support.
+// isSymlinkProbe reports whether a name is one that git init uses to test for symlink support.
 func isSymlinkProbe(name string) bool { return len(name) == len("tXXXXXX") && name[0] == 't' }
 
-// decideRemove decides on deleting a file or an empty directory.
-func (c *ChangeMonitor) decideRemove(path string) error {
-	mode, exists := typeOf(path)
+// checkRemove refuses to delete a protected file or empty directory.
+func (c *ChangeMonitor) checkRemove(path string) error {
+	mode, exists := statFileType(path)
 	if !exists {
 		return nil
 	}
 	hit, ok := c.files.inside.MatchType(path, mode)
 	switch {
-	case !ok, hit.Inert(path, mode), c.permitsHit(hit, path), c.files.isCreatedRepo(hit), slices.Contains(c.probes, path):
+	case !ok, hit.Inert(path, mode), c.permitsChange(hit, path), c.files.isInCreatedRepo(hit), slices.Contains(c.probes, path):
 	case hit.Judge == "" || !mode.IsRegular():
-		return refuseEntry(hit)
+		return newEntryRefusal(hit)
 	default:
 		before, err := c.rememberFile(hit, path, false)
-		if err != nil || !c.isHarmless(before, path, nil) {
-			return refuseEntry(hit)
+		if err != nil || !c.isHarmlessContent(before, path, nil) {
+			return newEntryRefusal(hit)
 		}
 	}
 	if mode.IsDir() {
-		c.removeDir(path)
+		c.noteDirRemoved(path)
 	}
-	return c.keepGitDir(path)
+	return c.refuseGitDirRemoval(path)
 }
 
-// keepGitDir refuses to remove a repository's .git while it has other entry points.
-func (c *ChangeMonitor) keepGitDir(path string) error {
+// refuseGitDirRemoval refuses to remove the .git of a repository that has other protected files: without .git they
+// would lose their protection.
+func (c *ChangeMonitor) refuseGitDirRemoval(path string) error {
 	top := filepath.Dir(path)
-	if filepath.Base(path) != protect.GitDir || top == c.files.policy.Workspace || c.isCreated(top) {
+	if filepath.Base(path) != protect.GitDir || top == c.files.policy.Workspace || c.wasCreated(top) {
 		return nil
 	}
 	hits, err := c.files.inside.Within(top, top)
@@ -103,72 +104,72 @@ func (c *ChangeMonitor) keepGitDir(path string) error {
 		return newChangeRefusal(path, "%v", err)
 	}
 	for _, hit := range hits {
-		if !hit.Git() && hit.Top == top && !c.permitsHit(hit, hit.Path) && !c.files.isCreatedRepo(hit) {
-			return refuseEntry(hit)
+		if !hit.Git() && hit.Top == top && !c.permitsChange(hit, hit.Path) && !c.files.isInCreatedRepo(hit) {
+			return newEntryRefusal(hit)
 		}
 	}
 	return nil
 }
 
-// decideRename decides on renaming a file.
-func (c *ChangeMonitor) decideRename(from, to string) error {
-	mode, exists := typeOf(from)
+// checkRename refuses a rename that changes a protected path.
+func (c *ChangeMonitor) checkRename(from, to string) error {
+	mode, exists := statFileType(from)
 	if !exists || from == to {
 		return nil
 	}
 	if !mode.IsDir() {
-		if err := c.decideRemove(from); err != nil {
+		if err := c.checkRemove(from); err != nil {
 			return err
 		}
-		return c.decidePlace(from, to, mode)
+		return c.checkMovedFile(from, to, mode)
 	}
 	if entries, err := os.ReadDir(to); err == nil && len(entries) > 0 {
 		return nil // it fails
 	}
-	if err := c.decideMoveTree(from, to); err != nil {
+	if err := c.checkMovedTree(from, to); err != nil {
 		return err
 	}
-	if err := c.keepGitDir(from); err != nil {
+	if err := c.refuseGitDirRemoval(from); err != nil {
 		return err
 	}
-	if err := c.addEntry(to, false); err != nil {
+	if err := c.noteNewEntry(to, false); err != nil {
 		return err
 	}
 	c.moved = append(c.moved, to)
-	fresh := c.isCreated(from) && !c.wasRemoved(to)
-	c.removeDir(from)
-	c.removeDir(to)
+	fresh := c.wasCreated(from) && !c.wasRemoved(to)
+	c.noteDirRemoved(from)
+	c.noteDirRemoved(to)
 	if fresh {
 		c.created[to] = true
 	}
 	return nil
 }
 
-// CheckPlacement refuses to put the file or directory at from at the path to, if that changes an entry point.
+// CheckPlacement refuses to put the file or directory at from at the path to, if that changes a protected path.
 func (c *ChangeMonitor) CheckPlacement(from, to string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	mode, exists := typeOf(from)
+	mode, exists := statFileType(from)
 	if !exists || !c.files.HasProtected() {
 		return nil
 	}
 	if !mode.IsDir() {
-		return c.decidePlace(from, to, mode)
+		return c.checkMovedFile(from, to, mode)
 	}
 	hits, err := c.files.inside.Within(from, to)
 	if err != nil {
 		return newChangeRefusal(to, "%v", err)
 	}
 	for _, hit := range hits {
-		if !c.permitsHit(hit, hit.Path) {
-			return refuseEntry(hit)
+		if !c.permitsChange(hit, hit.Path) {
+			return newEntryRefusal(hit)
 		}
 	}
-	return c.addEntry(to, false)
+	return c.noteNewEntry(to, false)
 }
 
-// decideMoveTree decides on the entry points in a moved directory.
-func (c *ChangeMonitor) decideMoveTree(from, to string) error {
+// checkMovedTree refuses to move a directory if protected files in it would change.
+func (c *ChangeMonitor) checkMovedTree(from, to string) error {
 	for _, as := range []string{from, to} {
 		hits, err := c.files.inside.Within(from, as)
 		if err != nil {
@@ -179,89 +180,90 @@ func (c *ChangeMonitor) decideMoveTree(from, to string) error {
 			if below, ok := paths.Below(as, hit.Top); ok {
 				before.Top = filepath.Join(from, below)
 			}
-			if !c.permitsHit(hit, hit.Path) && (c.wasRemoved(to) || !c.permitsHit(before, hit.Path)) {
-				return refuseEntry(hit)
+			if !c.permitsChange(hit, hit.Path) && (c.wasRemoved(to) || !c.permitsChange(before, hit.Path)) {
+				return newEntryRefusal(hit)
 			}
 		}
 	}
 	return nil
 }
 
-// decidePlace decides on putting a file at a path.
-func (c *ChangeMonitor) decidePlace(from, to string, mode fs.FileMode) error {
+// checkMovedFile refuses to put a file at a protected path.
+func (c *ChangeMonitor) checkMovedFile(from, to string, mode fs.FileMode) error {
 	rules := c.files.inside
 	hit, ok := rules.MatchType(to, mode)
 	switch {
-	case !ok, c.permitsHit(hit, to):
+	case !ok, c.permitsChange(hit, to):
 	case hit.Judge == "":
-		return refuseEntry(hit)
+		return newEntryRefusal(hit)
 	default:
 		before, err := c.rememberFile(hit, to, false)
 		if err != nil {
 			return err
 		}
-		after, err := readContent(from, true)
+		after, err := readContentOrNil(from, true)
 		if err != nil {
 			return newChangeRefusal(to, "%v", err)
 		}
-		if !c.isHarmless(before, to, after) {
+		if !c.isHarmlessContent(before, to, after) {
 			return newChangeRefusal(to, "it would have settings by which git runs programs or reads others; "+
 				"name it in protected_paths to ask a person")
 		}
 	}
-	return c.addEntry(to, false)
+	return c.noteNewEntry(to, false)
 }
 
-// decideExchange decides on exchanging two paths.
-func (c *ChangeMonitor) decideExchange(a, b string) error {
+// checkExchange refuses to swap two paths if a protected path would change.
+func (c *ChangeMonitor) checkExchange(a, b string) error {
 	var trees []string
 	for _, pair := range [][2]string{{a, b}, {b, a}} {
-		mode, exists := typeOf(pair[0])
+		mode, exists := statFileType(pair[0])
 		if !exists {
 			return nil // it fails
 		}
-		check := c.decideMoveTree
+		check := c.checkMovedTree
 		if mode.IsDir() {
 			trees = append(trees, pair[1])
 		} else {
-			check = func(from, to string) error { return c.decidePlace(from, to, mode) }
+			check = func(from, to string) error { return c.checkMovedFile(from, to, mode) }
 		}
 		if err := check(pair[0], pair[1]); err != nil {
 			return err
 		}
-		if err := c.keepGitDir(pair[0]); err != nil {
+		if err := c.refuseGitDirRemoval(pair[0]); err != nil {
 			return err
 		}
 	}
-	c.removeDir(a)
-	c.removeDir(b)
+	c.noteDirRemoved(a)
+	c.noteDirRemoved(b)
 	c.removed[a], c.removed[b] = true, true
 	c.moved = append(c.moved, trees...)
 	return nil
 }
 
-// decideLink decides on a hard link, through which the file could be changed. from is empty for an unnamed file.
-func (c *ChangeMonitor) decideLink(from, to string) error {
+// checkHardLink refuses a hard link to or at a protected path, because the file could be changed through it. from is
+// empty for an unnamed file.
+func (c *ChangeMonitor) checkHardLink(from, to string) error {
 	for _, path := range []string{from, to} {
 		if path == "" {
 			continue
 		}
-		if hit, ok := c.files.inside.Match(path); ok && !c.permitsHit(hit, path) {
-			return refuseEntry(hit)
+		if hit, ok := c.files.inside.Match(path); ok && !c.permitsChange(hit, path) {
+			return newEntryRefusal(hit)
 		}
 	}
-	return c.addEntry(to, false)
+	return c.noteNewEntry(to, false)
 }
 
-// decideAttribute decides on setting mode, owner, times or extended attributes.
-func (c *ChangeMonitor) decideAttribute(path string) error {
-	mode, _ := typeOf(path)
+// checkMetadataChange refuses to set mode, owner, times or extended attributes of a protected path.
+func (c *ChangeMonitor) checkMetadataChange(path string) error {
+	mode, _ := statFileType(path)
 	hit, ok := c.files.inside.MatchType(path, mode)
-	if !ok || hit.Judge == "gitlink" && mode.IsDir() || hit.Loose() || c.permitsHit(hit, path) || c.isCreated(path) {
+	if !ok || hit.Judge == "gitlink" && mode.IsDir() || hit.Loose() || c.permitsChange(hit, path) || c.wasCreated(path) {
 		return nil
 	}
 	if known := c.judged[path]; known != nil && known.created {
 		return nil
 	}
-	return refuseEntry(hit)
+	return newEntryRefusal(hit)
 }

@@ -14,21 +14,22 @@ import (
 	"github.com/picoclaw/picoclaw/internal/protect"
 )
 
-// FinishMonitor rechecks the files git acts on, and restores those with harmful changes.
+// FinishMonitor rechecks protected files after the command. It restores files with harmful content and quarantines new
+// ones, then returns the result.
 func (c *ChangeMonitor) FinishMonitor() ProtectedChanges {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, path := range c.probes {
-		if mode, _ := typeOf(path); mode&os.ModeSymlink != 0 {
+		if mode, _ := statFileType(path); mode&os.ModeSymlink != 0 {
 			c.notifyNext(mutation.Mutation{Kind: mutation.Remove, Path: path})
 			_ = os.Remove(path)
 		}
 	}
-	for path, info := range c.topEntries() {
+	for path, info := range c.statTopEntryPoints() {
 		before := c.initialTop[path]
 		hit, ok := c.files.inside.MatchType(path, info.Mode())
 		switch {
-		case !ok, c.permitsHit(hit, path):
+		case !ok, c.permitsChange(hit, path):
 		case before == nil && !hit.Ask:
 			c.quarantine(path)
 		case before == nil, !os.SameFile(before, info), !before.ModTime().Equal(info.ModTime()), before.Size() != info.Size():
@@ -38,28 +39,28 @@ func (c *ChangeMonitor) FinishMonitor() ProtectedChanges {
 	for _, dir := range c.moved {
 		hits, _ := c.files.inside.Within(dir, dir)
 		for _, hit := range hits {
-			if c.judged[hit.Path] == nil && !c.permitsHit(hit, hit.Path) {
+			if c.judged[hit.Path] == nil && !c.permitsChange(hit, hit.Path) {
 				c.quarantine(hit.Path)
 			}
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(c.judged)) {
-		c.settleFile(path, c.judged[path])
+		c.recheckFile(path, c.judged[path])
 	}
 	for dir := range c.created {
 		c.files.made.addRepo(dir)
-		c.listEntryPoints(dir)
+		c.listNewRepoEntryPoints(dir)
 	}
 	slices.Sort(c.result.Brought)
 	return c.result
 }
 
-// maxBrought limits the listed entry points of new repositories.
+// maxBrought is the maximum number of listed protected files in new repositories.
 const maxBrought = 10
 
-// listEntryPoints lists the entry points of a repository the command created.
-func (c *ChangeMonitor) listEntryPoints(dir string) {
-	if _, exists := typeOf(filepath.Join(dir, protect.GitDir)); !exists {
+// listNewRepoEntryPoints adds the protected files of a repository that the command created to the result.
+func (c *ChangeMonitor) listNewRepoEntryPoints(dir string) {
+	if _, exists := statFileType(filepath.Join(dir, protect.GitDir)); !exists {
 		return
 	}
 	hits, _ := c.files.inside.Within(dir, dir) // uninspectable ones were refused
@@ -89,15 +90,15 @@ func (p ProtectedChanges) Notes() (notes []string) {
 	return notes
 }
 
-// settleFile restores a judged file with a harmful change.
-func (c *ChangeMonitor) settleFile(path string, f *judgedFile) {
-	if mode, _ := typeOf(path); c.permitsHit(f.hit, path) || f.hit.Inert(path, mode) {
+// recheckFile restores a file if the command gave it harmful content.
+func (c *ChangeMonitor) recheckFile(path string, f *contentCheckedFile) {
+	if mode, _ := statFileType(path); c.permitsChange(f.hit, path) || f.hit.Inert(path, mode) {
 		return
 	}
 	name := c.files.inside.Name(path)
-	now, err := readContent(path, f.created)
+	now, err := readContentOrNil(path, f.created)
 	switch {
-	case err == nil && c.isHarmless(f, path, now):
+	case err == nil && c.isHarmlessContent(f, path, now):
 		return
 	case c.options.Background && !f.created:
 		c.result.Found = append(c.result.Found, name)
@@ -105,14 +106,14 @@ func (c *ChangeMonitor) settleFile(path string, f *judgedFile) {
 	}
 	c.result.GitRefused = c.result.GitRefused || f.byGit
 	c.recordRefusal(mutation.Mutation{}, newChangeRefusal(path, "it was put back, since git runs programs or reads other settings by it"))
-	if err := c.restoreFile(path, f); err != nil {
+	if err := c.restoreFileContent(path, f); err != nil {
 		c.result.Found = append(c.result.Found, name)
 	}
 }
 
-// restoreFile restores a file's content.
-func (c *ChangeMonitor) restoreFile(path string, f *judgedFile) error {
-	root, err := openForChange(filepath.Dir(path))
+// restoreFileContent restores the content of a file before the command, and quarantines the changed file.
+func (c *ChangeMonitor) restoreFileContent(path string, f *contentCheckedFile) error {
+	root, err := openWritableDir(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
@@ -138,8 +139,8 @@ func (c *ChangeMonitor) restoreFile(path string, f *judgedFile) error {
 	return err
 }
 
-// openForChange opens a directory, and makes it writable for its owner if the command made it read-only.
-func openForChange(dir string) (*os.Root, error) {
+// openWritableDir opens a directory. It adds write permission for the owner if the command removed it.
+func openWritableDir(dir string) (*os.Root, error) {
 	if info, err := os.Lstat(dir); err == nil && info.IsDir() && info.Mode().Perm()&0o300 != 0o300 {
 		_ = os.Chmod(dir, info.Mode().Perm()|0o700)
 	}
@@ -152,13 +153,13 @@ func (c *ChangeMonitor) notifyNext(m mutation.Mutation) {
 	}
 }
 
-// quarantine renames a protected path whose creation was not noticed.
+// quarantine renames a new protected file whose creation went undetected.
 func (c *ChangeMonitor) quarantine(path string) {
-	if _, exists := typeOf(path); !exists {
+	if _, exists := statFileType(path); !exists {
 		return
 	}
 	inside := c.files.inside
-	if root, err := openForChange(filepath.Dir(path)); err == nil && !c.options.Background {
+	if root, err := openWritableDir(filepath.Dir(path)); err == nil && !c.options.Background {
 		defer func() { _ = root.Close() }()
 		for n := range 100 {
 			to := filepath.Base(path) + ".put-aside"
@@ -180,7 +181,8 @@ func (c *ChangeMonitor) quarantine(path string) {
 	c.result.Found = append(c.result.Found, inside.Name(path))
 }
 
-// createdRepos are repositories created by this workspace's commands. Later commands may delete them.
+// createdRepos are git repositories that commands of this workspace created. Later commands may delete protected files
+// in them.
 type createdRepos struct {
 	mu   sync.Mutex
 	dirs map[string]os.FileInfo
@@ -200,8 +202,8 @@ func (m *createdRepos) addRepo(dir string) {
 	m.dirs[dir] = info
 }
 
-// isCreatedRepo reports whether a protected path is in a repository created by an earlier command.
-func (w *Workspace) isCreatedRepo(hit protect.Hit) bool {
+// isInCreatedRepo reports whether a protected path is in a repository that an earlier command created.
+func (w *Workspace) isInCreatedRepo(hit protect.Hit) bool {
 	w.made.mu.Lock()
 	defer w.made.mu.Unlock()
 	made := w.made.dirs[hit.Top]

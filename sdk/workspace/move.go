@@ -17,28 +17,28 @@ type Transfer struct {
 	Replaced    *Tree  // existing destination; may be nil
 }
 
-// TransferOptions configure a move or copy.
+// TransferOptions are the options of a move or copy.
 type TransferOptions struct {
-	// Overwrite replaces the destination; directories are replaced as a whole.
+	// Overwrite replaces an existing destination; a directory is replaced as a whole.
 	Overwrite bool
 	// Last, if not nil, is called before any change; its error cancels the transfer.
 	Last func(*Transfer) error
-	// Stop, if not nil, is called before each file is copied and repeatedly within large ones; its error cancels and
-	// removes the copy.
+	// Stop, if not nil, is called before each file is copied, and repeatedly within large files. Its error cancels the
+	// copy and removes it.
 	Stop func() error
 }
 
-// MoveTree moves a file, symlink or directory: by a rename within a file system, otherwise by a complete copy before
-// the source is deleted.
+// MoveTree moves a file, symlink or directory. Within a file system it renames. Between file systems it deletes the
+// source after a complete copy.
 func (w *Workspace) MoveTree(source, destination string, o TransferOptions) error {
 	from, err := w.openTarget(guard.Delete, source)
 	if err != nil {
-		return rootError(err, source)
+		return refuseRootChange(err, source)
 	}
 	defer from.closeHandles()
 	to, err := w.openTargetAs(guard.Write, false, destination)
 	if err != nil {
-		return rootError(err, destination)
+		return refuseRootChange(err, destination)
 	}
 	defer to.closeHandles()
 	unlock, err := w.locks.lockDirs([]*os.File{from.handle, to.handle})
@@ -68,28 +68,28 @@ func (w *Workspace) MoveTree(source, destination string, o TransferOptions) erro
 			return err
 		}
 	}
-	if err := w.moveReplacing(from, to, t, o.Stop); err != nil {
+	if err := w.moveAndReplace(from, to, t, o.Stop); err != nil {
 		return err
 	}
-	return errors.Join(to.syncDir(), from.syncDir())
+	return errors.Join(to.syncTargetDir(), from.syncTargetDir())
 }
 
-// checkTransfer refuses a transfer that replaces or adds entry points.
+// checkTransfer refuses a transfer that replaces or adds protected files.
 func (w *Workspace) checkTransfer(source, destination string, t *Transfer) error {
 	if hit, ok := w.inside.Match(t.Destination); ok && hit.Judge != "" && t.Source.Info.Mode().IsRegular() {
-		text, err := readContent(t.Source.Path, true)
+		text, err := readContentOrNil(t.Source.Path, true)
 		if err != nil {
-			return w.protectedError(source, hit)
+			return w.newProtectedError(source, hit)
 		}
-		return w.checkContent(destination, t.Destination, text)
+		return w.refuseProtectedContent(destination, t.Destination, text)
 	}
-	if err := w.checkTree(destination, t.Source.Path, t.Destination, false); err != nil || t.Replaced == nil {
+	if err := w.refuseProtectedTree(destination, t.Source.Path, t.Destination, false); err != nil || t.Replaced == nil {
 		return err
 	}
-	return w.checkTree(destination, t.Destination, t.Destination, false)
+	return w.refuseProtectedTree(destination, t.Destination, t.Destination, false)
 }
 
-// planTransfer inspects source and destination.
+// planTransfer compares source and destination and returns the plan, or an error if they conflict.
 func planTransfer(asked string, source *Tree, to *changeTarget, o TransferOptions) (*Transfer, error) {
 	if endsInSlash(to.written) && !source.Info.IsDir() {
 		return nil, &Error{Code: DirectoryName, Path: to.written}
@@ -109,7 +109,7 @@ func planTransfer(asked string, source *Tree, to *changeTarget, o TransferOption
 	return &Transfer{Source: source, Destination: to.path, Replaced: replaced}, nil
 }
 
-func (w *Workspace) moveReplacing(from, to *changeTarget, t *Transfer, stop stopCheck) error {
+func (w *Workspace) moveAndReplace(from, to *changeTarget, t *Transfer, stop stopCheck) error {
 	if t.Replaced == nil {
 		return w.renameOrCopy(from, to, false, stop)
 	}
@@ -119,31 +119,32 @@ func (w *Workspace) moveReplacing(from, to *changeTarget, t *Transfer, stop stop
 	if !t.Replaced.Info.IsDir() && !t.Source.Info.IsDir() {
 		return w.renameOrCopy(from, to, true, stop)
 	}
-	return w.withReplacedAside(to, func() error { return w.renameOrCopy(from, to, false, stop) })
+	return w.withReplacedRenamed(to, func() error { return w.renameOrCopy(from, to, false, stop) })
 }
 
-// withReplacedAside renames the file at a target while do runs, then deletes it, or restores it after an error.
-func (w *Workspace) withReplacedAside(to *changeTarget, do func() error) error {
-	temp, err := to.newTemp(w)
+// withReplacedRenamed renames the file at a target while do runs. Afterwards it deletes that file, or restores it if do
+// failed.
+func (w *Workspace) withReplacedRenamed(to *changeTarget, do func() error) error {
+	temp, err := to.reserveTempName(w)
 	if err != nil {
 		return err
 	}
 	if err := to.dir.Rename(to.name, temp.name); err != nil {
-		temp.freeRecord()
+		temp.freeTempRecord()
 		return err
 	}
 	if err := do(); err != nil {
 		if back := to.dir.Rename(temp.name, to.name); back != nil {
 			return errors.Join(err, fmt.Errorf("%s is now called %s: %w", to.written, temp.name, back))
 		}
-		temp.freeRecord()
+		temp.freeTempRecord()
 		return err
 	}
-	temp.removeTemp()
+	temp.removeTempFile()
 	return nil
 }
 
-// renameOrCopy renames, or copies and deletes between file systems.
+// renameOrCopy renames a tree. Between file systems it copies the tree and deletes the source.
 func (w *Workspace) renameOrCopy(from, to *changeTarget, replace bool, stop stopCheck) error {
 	err := renameAt(from, to, replace)
 	if !errors.Is(err, errOtherFileSystem) {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// renameAt renames between two open directories; without replace it never overwrites.
+// renameAt renames between two open directories. Without replace it never overwrites.
 func renameAt(from, to *changeTarget, replace bool) error {
 	flags := uint(unix.RENAME_NOREPLACE)
 	if replace {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// createdDir is a directory created for a file.
+// createdDir is a parent directory that a transaction created.
 type createdDir struct {
 	root *os.Root
 	name string
@@ -16,9 +16,9 @@ type createdDir struct {
 // removeEmpty removes the directory if it is empty.
 func (d createdDir) removeEmpty() { _ = d.root.Remove(d.name) }
 
-// makeParents creates missing parent directories, each from the previous one, and opens the target. Resolving each from
+// makeParents creates missing parent directories, each in the previous one, and opens the target. Resolving each from
 // the top would take hours for very long paths.
-func (tx *transaction) makeParents(at pathPlace, asked string) (*changeTarget, error) {
+func (tx *editTransaction) makeParents(at accessTarget, asked string) (*changeTarget, error) {
 	step := at
 	above, base := filepath.Split(at.name)
 	name := ""

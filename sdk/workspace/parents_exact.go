@@ -10,14 +10,14 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// makeExactParents creates missing parents of a whitelisted path, which must be whitelisted too, and opens the target.
-// tried is the original error, returned if the parents were not its cause.
-func (tx *transaction) makeExactParents(e Edit, tried error) (*changeTarget, error) {
+// makeWhitelistedParents creates missing parents of a whitelisted path and opens the target. The parents must be
+// whitelisted too. tried is the original error; it is returned if missing parents are not its cause.
+func (tx *editTransaction) makeWhitelistedParents(e Edit, tried error) (*changeTarget, error) {
 	abs, err := tx.w.AbsPath(e.Path)
 	if err != nil {
 		return nil, tried
 	}
-	real, err := tx.w.resolveAs(true, abs)
+	real, err := tx.w.resolveSymlinks(true, abs)
 	if err != nil || !tx.w.isWhitelisted(guard.Write, real) {
 		return nil, tried
 	}
@@ -26,7 +26,7 @@ func (tx *transaction) makeExactParents(e Edit, tried error) (*changeTarget, err
 		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
-		if tx.w.findRoot(guard.Write, dir) == nil && !tx.w.isWhitelisted(guard.Write, dir) {
+		if tx.w.findAllowedRoot(guard.Write, dir) == nil && !tx.w.isWhitelisted(guard.Write, dir) {
 			return nil, &Error{Code: NoDirectory, Path: dir}
 		}
 		wanted = append(wanted, dir)
@@ -41,15 +41,15 @@ func (tx *transaction) makeExactParents(e Edit, tried error) (*changeTarget, err
 		return &changeTarget{path: real, written: e.Path}, nil
 	}
 	for _, dir := range slices.Backward(wanted) {
-		if err := tx.w.withPlace(guard.Write, dir, tx.makeExactDir); err != nil {
+		if err := tx.w.withTarget(guard.Write, dir, tx.makeWhitelistedDir); err != nil {
 			return nil, err
 		}
 	}
 	return tx.w.openTarget(guard.Write, e.Path)
 }
 
-// makeExactDir creates one directory unless it exists.
-func (tx *transaction) makeExactDir(at pathPlace) error {
+// makeWhitelistedDir creates one directory unless it exists.
+func (tx *editTransaction) makeWhitelistedDir(at accessTarget) error {
 	dir, err := at.dir.OpenRoot(".") // the place's handle closes earlier
 	if err != nil {
 		return err

@@ -15,12 +15,12 @@ import (
 // pendingSlotSize is the size of a record: a path and a NUL.
 const pendingSlotSize = maxPathLength + 128
 
-// pendingPrefix begins the names of record files.
+// pendingPrefix starts the names of record files.
 const pendingPrefix = "pending-"
 
-// pendingFiles records existing temporary files in a file of this process, so that the next process removes them after
-// a crash. The file is locked while the process lives. Records are in the page cache, which survives the process.
-type pendingFiles struct {
+// tempFileRecords records the temporary files of this process in a file, so that the next process removes them after a
+// crash. The record file is locked while the process lives. It need not be synced: the page cache survives the process.
+type tempFileRecords struct {
 	dir string // "" disables records
 
 	mu   sync.Mutex
@@ -29,15 +29,15 @@ type pendingFiles struct {
 	next int
 }
 
-// addRecord records a path and returns its slot.
-func (p *pendingFiles) addRecord(path string) (slot int, err error) {
+// addRecord records a path and returns the number of its record.
+func (p *tempFileRecords) addRecord(path string) (slot int, err error) {
 	if p.dir == "" {
 		return 0, nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.file == nil {
-		if p.file, err = createLocked(p.dir, pendingPrefix); err != nil {
+		if p.file, err = createLockedFile(p.dir, pendingPrefix); err != nil {
 			return 0, err
 		}
 	}
@@ -51,8 +51,8 @@ func (p *pendingFiles) addRecord(path string) (slot int, err error) {
 	return slot, err
 }
 
-// freeSlot frees a record for reuse. Its stale path is harmless, since temporary names are unique.
-func (p *pendingFiles) freeSlot(slot int) {
+// freeRecord allows reuse of a record. Its stale path is harmless, because temporary names are unique.
+func (p *tempFileRecords) freeRecord(slot int) {
 	if p.dir == "" {
 		return
 	}
@@ -61,8 +61,8 @@ func (p *pendingFiles) freeSlot(slot int) {
 	p.free = append(p.free, slot)
 }
 
-// closeFile removes the file if it has no records.
-func (p *pendingFiles) closeFile() error {
+// closeFile closes the record file, and deletes it if all records are free.
+func (p *tempFileRecords) closeFile() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.file == nil {
@@ -77,15 +77,15 @@ func (p *pendingFiles) closeFile() error {
 	return err
 }
 
-// createLocked creates a locked file in the state directory. It retries if another process removes the file before it
-// is locked.
-func createLocked(dir, prefix string) (*os.File, error) {
+// createLockedFile creates a file in the state directory and locks it. It retries if another process removes the file
+// before the lock.
+func createLockedFile(dir, prefix string) (*os.File, error) {
 	for {
 		f, err := os.CreateTemp(dir, prefix+"*")
 		if err != nil {
 			return nil, err
 		}
-		if err := tryLock(f); err == nil {
+		if err := tryFileLock(f); err == nil {
 			named, err := os.Stat(f.Name())
 			opened, errOpened := f.Stat()
 			if err == nil && errOpened == nil && os.SameFile(named, opened) {
@@ -96,20 +96,21 @@ func createLocked(dir, prefix string) (*os.File, error) {
 	}
 }
 
-// removeLeftovers removes temporary files of killed processes, as far as possible.
-func (w *Workspace) removeLeftovers() {
+// removeLeftoverTempFiles removes temporary files of killed processes and completes their writes in place. It ignores
+// errors.
+func (w *Workspace) removeLeftoverTempFiles() {
 	if w.pending.dir == "" {
 		return
 	}
-	w.recoverIntents()
+	w.completeInterruptedWrites()
 	names, _ := filepath.Glob(filepath.Join(w.pending.dir, pendingPrefix+"*"))
 	for _, name := range names {
 		f, err := os.OpenFile(name, os.O_RDWR, 0)
 		if err != nil {
 			continue
 		}
-		if tryLock(f) == nil { // its process has exited
-			left := slices.DeleteFunc(readRecords(f), w.removeLeftover)
+		if tryFileLock(f) == nil { // its process has exited
+			left := slices.DeleteFunc(readRecordedPaths(f), w.removeLeftoverTempFile)
 			if len(left) == 0 {
 				_ = os.Remove(name)
 			}
@@ -118,8 +119,8 @@ func (w *Workspace) removeLeftovers() {
 	}
 }
 
-// readRecords reads the paths in a file of records.
-func readRecords(f *os.File) []string {
+// readRecordedPaths returns the paths in a record file.
+func readRecordedPaths(f *os.File) []string {
 	var paths []string
 	slot := make([]byte, pendingSlotSize)
 	for {
@@ -133,9 +134,9 @@ func readRecords(f *os.File) []string {
 	}
 }
 
-// removeLeftover removes a temporary file and reports whether nothing is left to do. It is checked like every change,
-// so that records can't name other files.
-func (w *Workspace) removeLeftover(path string) (done bool) {
+// removeLeftoverTempFile removes a temporary file and reports whether its record is no longer needed. The policy is
+// checked as for every change, so a record can't name another file.
+func (w *Workspace) removeLeftoverTempFile(path string) (done bool) {
 	if !tempNamePattern().MatchString(filepath.Base(path)) {
 		return true
 	}
@@ -144,5 +145,5 @@ func (w *Workspace) removeLeftover(path string) (done bool) {
 		return errors.Is(err, os.ErrNotExist)
 	}
 	defer t.closeHandles()
-	return removeOwn(t.dir, t.name) == nil
+	return removeTempTree(t.dir, t.name) == nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// resolvePaths resolves the symlinks of paths, as far as they exist.
+// resolvePaths resolves symlinks in the existing parts of paths.
 func (w *Workspace) resolvePaths(named []string) ([]string, error) {
 	out := make([]string, 0, len(named))
 	for _, path := range named {
@@ -25,8 +25,8 @@ func (w *Workspace) resolvePaths(named []string) ([]string, error) {
 	return out, nil
 }
 
-// isProtected reports whether no whitelist may open a resolved path. Deleting a directory deletes protected files in
-// it.
+// isProtected reports whether the policy's Protected list closes a resolved path, against any whitelist. Deleting a
+// directory is closed too if it contains a protected path.
 func (w *Workspace) isProtected(access guard.Access, real string) bool {
 	if !w.policy.Restrict || paths.WithinAny(w.opened, real) || paths.Within(w.policy.Workspace, real) {
 		return false
@@ -34,19 +34,19 @@ func (w *Workspace) isProtected(access guard.Access, real string) bool {
 	if paths.WithinAny(w.closed, real) {
 		return true
 	}
-	return access == guard.Delete && w.hasClosedBelow(real)
+	return access == guard.Delete && w.containsProtectedPath(real)
 }
 
-// containsProtected reports whether protected files exist below an open directory, so that paths in it must be resolved
-// first.
-func (w *Workspace) containsProtected(r *openRoot) bool {
+// hasProtectedBelow reports whether an allowed directory contains protected paths. Paths in it must then be resolved
+// before use.
+func (w *Workspace) hasProtectedBelow(r *allowedRoot) bool {
 	if !w.policy.Restrict || r.dir == w.policy.Workspace {
 		return false // the workspace itself has none of these
 	}
-	return w.hasClosedBelow(r.dir)
+	return w.containsProtectedPath(r.dir)
 }
 
-// hasClosedBelow reports whether dir is, or contains, a protected path.
-func (w *Workspace) hasClosedBelow(dir string) bool {
+// containsProtectedPath reports whether dir is or contains a path of the policy's Protected list.
+func (w *Workspace) containsProtectedPath(dir string) bool {
 	return slices.ContainsFunc(w.closed, func(path string) bool { return paths.Within(dir, path) })
 }

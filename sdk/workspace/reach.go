@@ -14,16 +14,17 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// Messages of refusals.
+// Refusal messages.
 const (
 	outsideMessage        = "access denied: path is outside the workspace"
 	outsideSymlinkMessage = "access denied: symlink resolves outside workspace"
 )
 
-// maxPathLength limits paths.
+// maxPathLength is the maximum length of a path.
 const maxPathLength = 4096
 
-// AbsPath returns the absolute form of a caller's path, relative to the workspace. It does not resolve or check it.
+// AbsPath returns the absolute form of a path, which is relative to the workspace. It neither resolves nor checks the
+// path.
 func (w *Workspace) AbsPath(path string) (string, error) {
 	switch {
 	case w.refused != nil:
@@ -42,27 +43,29 @@ func (w *Workspace) AbsPath(path string) (string, error) {
 	return paths.Rebase(filepath.Clean(path), w.policy.WorkspaceName, w.policy.Workspace), nil
 }
 
-// pathPlace is the target of an access: a name below an open directory, which can't be left through the handle.
-type pathPlace struct {
+// accessTarget is the target of a permitted access: a name below an open directory. The directory handle can't be left
+// through the name.
+type accessTarget struct {
 	dir   *os.Root
 	name  string
-	exact bool // do not follow a symlink at the name
+	exact bool // fail at a symlink instead of following it
 
-	// path, instead of dir and name, is a single whitelisted path to read. It is opened without following symlinks; the
-	// directories above need not be readable.
+	// path, instead of dir and name, is a whitelisted path to read. It is opened without following symlinks, and its
+	// parent directories need not be readable.
 	path string
 }
 
-// withPlace passes the place of a path to op if the policy permits the access.
+// withTarget calls op with the target of a path, if the policy permits the access.
 //
-// Reads try the path as written first: os.Root follows symlinks inside and refuses others. After a refusal, and for
-// every change, symlinks are resolved once and the result is checked. os.Root refuses a symlink swapped in meanwhile.
-func (w *Workspace) withPlace(access guard.Access, path string, op func(pathPlace) error) error {
-	return w.withPlaceAs(access, access != guard.Delete, path, op)
+// A read first tries the path as written: os.Root follows symlinks inside and refuses others. After a refusal, and for
+// every change, withTarget resolves the symlinks once and checks the result. os.Root then refuses a symlink that was
+// swapped in meanwhile.
+func (w *Workspace) withTarget(access guard.Access, path string, op func(accessTarget) error) error {
+	return w.withTargetAs(access, access != guard.Delete, path, op)
 }
 
-// withPlaceAs is withPlace with a choice whether to follow a symlink at the end of the path.
-func (w *Workspace) withPlaceAs(access guard.Access, follow bool, path string, op func(pathPlace) error) error {
+// withTargetAs is withTarget with a choice whether to follow a symlink at the end of the path.
+func (w *Workspace) withTargetAs(access guard.Access, follow bool, path string, op func(accessTarget) error) error {
 	abs, err := w.AbsPath(path)
 	if err != nil {
 		return err
@@ -71,13 +74,13 @@ func (w *Workspace) withPlaceAs(access guard.Access, follow bool, path string, o
 	if !reading && w.readOnly {
 		return newRefusal(path, "grant.workspace", "access denied: the workspace is read-only for this plugin")
 	}
-	if first := w.findRoot(access, abs); first != nil && reading && follow && !w.containsProtected(first) {
-		err = op(pathPlace{dir: first.handle, name: first.relativeName(abs)})
-		if err == nil || !isEscape(err) {
+	if first := w.findAllowedRoot(access, abs); first != nil && reading && follow && !w.hasProtectedBelow(first) {
+		err = op(accessTarget{dir: first.handle, name: first.relativeName(abs)})
+		if err == nil || !isEscapeError(err) {
 			return err
 		}
 	}
-	real, err := w.resolveAs(follow, abs)
+	real, err := w.resolveSymlinks(follow, abs)
 	if err != nil {
 		return err
 	}
@@ -85,20 +88,20 @@ func (w *Workspace) withPlaceAs(access guard.Access, follow bool, path string, o
 		return newRefusal(path, "workspace.protected", outsideMessage)
 	}
 	exactly := reading && follow // if protected files are near
-	if r := w.findRoot(access, real); r != nil && (!exactly || !w.containsProtected(r)) {
-		return rewordError(op(pathPlace{dir: r.handle, name: r.relativeName(real)}), path)
+	if r := w.findAllowedRoot(access, real); r != nil && (!exactly || !w.hasProtectedBelow(r)) {
+		return rewordRootError(op(accessTarget{dir: r.handle, name: r.relativeName(real)}), path)
 	}
-	if w.isWhitelisted(access, real) || w.findRoot(access, real) != nil {
+	if w.isWhitelisted(access, real) || w.findAllowedRoot(access, real) != nil {
 		if exactly { // a swapped symlink could lead to a protected file
-			return op(pathPlace{path: real})
+			return op(accessTarget{path: real})
 		}
-		return w.withExactPlace(real, op)
+		return w.withNoSymlinkTarget(real, op)
 	}
-	return w.outsideRefusal(path, abs)
+	return w.newOutsideRefusal(path, abs)
 }
 
-// resolveAs resolves all symlinks of a path, optionally except the last component.
-func (w *Workspace) resolveAs(follow bool, abs string) (string, error) {
+// resolveSymlinks resolves all symlinks of a path. Without follow, it keeps a symlink in the last component.
+func (w *Workspace) resolveSymlinks(follow bool, abs string) (string, error) {
 	if follow {
 		if w.hasNoSymlinks(abs) {
 			return abs, nil
@@ -112,8 +115,8 @@ func (w *Workspace) resolveAs(follow bool, abs string) (string, error) {
 	return filepath.Join(dir, filepath.Base(abs)), err
 }
 
-// hasNoSymlinks reports whether a path below an open directory has no symlinks. It avoids resolving the directories
-// above.
+// hasNoSymlinks reports whether a path in an allowed directory has no symlinks below that directory. It need not
+// resolve the parents of the directory.
 func (w *Workspace) hasNoSymlinks(abs string) bool {
 	if runtime.GOOS == "windows" {
 		return false // Windows names have alternative forms
@@ -141,8 +144,8 @@ func (w *Workspace) hasNoSymlinks(abs string) bool {
 	return false
 }
 
-// findRoot returns the open directory that contains a path and permits the access.
-func (w *Workspace) findRoot(access guard.Access, abs string) *openRoot {
+// findAllowedRoot returns the allowed directory that contains a path and permits the access, or nil.
+func (w *Workspace) findAllowedRoot(access guard.Access, abs string) *allowedRoot {
 	reading := access == guard.Read || access == guard.List
 	for _, r := range w.roots {
 		if paths.Within(r.dir, abs) && (reading || r.writable) {
@@ -152,21 +155,21 @@ func (w *Workspace) findRoot(access guard.Access, abs string) *openRoot {
 	return nil
 }
 
-func (r *openRoot) relativeName(abs string) string {
+func (r *allowedRoot) relativeName(abs string) string {
 	name, _ := paths.Below(r.dir, abs)
 	return name
 }
 
-// isWhitelisted reports whether a pattern opens a resolved path outside the open directories.
+// isWhitelisted reports whether a whitelist pattern allows the access to a resolved path.
 func (w *Workspace) isWhitelisted(access guard.Access, real string) bool {
 	patterns := w.writes
 	if access == guard.Read || access == guard.List {
 		patterns = w.reads
 	}
-	return matchesAny(patterns, real) && w.withinConstraint(real)
+	return matchesAnyPattern(patterns, real) && w.isInAllowedPaths(real)
 }
 
-func matchesAny(patterns []*regexp.Regexp, path string) bool {
+func matchesAnyPattern(patterns []*regexp.Regexp, path string) bool {
 	for _, re := range patterns {
 		if re.MatchString(path) {
 			return true
@@ -175,14 +178,14 @@ func matchesAny(patterns []*regexp.Regexp, path string) bool {
 	return false
 }
 
-// withinConstraint reports whether the paths constraint allows a path; true without one.
-func (w *Workspace) withinConstraint(real string) bool {
+// isInAllowedPaths reports whether the policy's Paths contain a path. An empty Paths allows all.
+func (w *Workspace) isInAllowedPaths(real string) bool {
 	return len(w.policy.Paths) == 0 || paths.WithinAny(w.policy.Paths, real)
 }
 
-// outsideRefusal returns the error for a path outside.
-func (w *Workspace) outsideRefusal(path, abs string) error {
-	if len(w.policy.Paths) > 0 && !w.withinConstraint(abs) {
+// newOutsideRefusal returns the refusal for a path outside the allowed directories.
+func (w *Workspace) newOutsideRefusal(path, abs string) error {
+	if len(w.policy.Paths) > 0 && !w.isInAllowedPaths(abs) {
 		return newRefusal(path, "constraint.paths", "Path '"+path+"' is outside allowed paths")
 	}
 	if paths.Within(w.policy.Workspace, abs) {
@@ -191,12 +194,12 @@ func (w *Workspace) outsideRefusal(path, abs string) error {
 	return newRefusal(path, "workspace.outside", outsideMessage)
 }
 
-// rewordError replaces os.Root's messages, which name system calls and parts of the path.
-func rewordError(err error, path string) error {
+// rewordRootError replaces an error message of os.Root, which names a system call and a part of the path.
+func rewordRootError(err error, path string) error {
 	if err == nil {
 		return nil
 	}
-	if isEscape(err) {
+	if isEscapeError(err) {
 		return newRefusal(path, "workspace.symlink", outsideSymlinkMessage)
 	}
 	if p, ok := err.(*fs.PathError); ok { //nolint:errorlint // one that is wrapped is part of somebody's sentence
@@ -208,8 +211,8 @@ func rewordError(err error, path string) error {
 	return err
 }
 
-// isEscape reports whether os.Root refused a path that leads outside. The os package does not export the error.
-func isEscape(err error) bool {
+// isEscapeError reports whether os.Root refused a path that leads outside. Package os does not export that error.
+func isEscapeError(err error) bool {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		err = p.Err
@@ -217,14 +220,14 @@ func isEscape(err error) bool {
 	return err.Error() == "path escapes from parent"
 }
 
-// openDirRoot opens a directory as an os.Root. The separator has it fail at once where a FIFO is, instead of waiting.
+// openDirRoot opens a directory as an os.Root. The added separator makes it fail for a FIFO instead of waiting.
 func openDirRoot(path string) (*os.Root, error) {
 	return os.OpenRoot(path + string(filepath.Separator))
 }
 
-// withExactPlace passes the parent directory of a resolved path to op, opened without following symlinks, so that a
-// swapped symlink causes an error.
-func (w *Workspace) withExactPlace(real string, op func(pathPlace) error) error {
+// withNoSymlinkTarget calls op with the parent directory of a resolved path. It returns an error if the path contains a
+// symlink that was swapped in meanwhile.
+func (w *Workspace) withNoSymlinkTarget(real string, op func(accessTarget) error) error {
 	parent := filepath.Dir(real)
 	dir, err := openDirRoot(parent)
 	if err != nil {
@@ -247,10 +250,11 @@ func (w *Workspace) withExactPlace(real string, op func(pathPlace) error) error 
 	if err == nil && info.Mode()&os.ModeSymlink != 0 {
 		return newRefusal(real, "workspace.symlink", outsideSymlinkMessage)
 	}
-	return op(pathPlace{dir: dir, name: name, exact: true})
+	return op(accessTarget{dir: dir, name: name, exact: true})
 }
 
-// endsInSlash reports whether a path can only name a directory. The absolute form loses that.
+// endsInSlash reports whether a path ends in a slash or a dot, so that it can only name a directory. The absolute form
+// of the path loses that.
 func endsInSlash(path string) bool {
 	path = strings.TrimSuffix(path, ".")
 	return path != "" && os.IsPathSeparator(path[len(path)-1])

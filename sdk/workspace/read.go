@@ -13,14 +13,14 @@ import (
 // Open opens a regular file for reading.
 func (w *Workspace) Open(path string) (*os.File, error) {
 	var f *os.File
-	err := w.withPlace(guard.Read, path, func(at pathPlace) (err error) {
+	err := w.withTarget(guard.Read, path, func(at accessTarget) (err error) {
 		f, _, err = at.openRegular(path)
 		return err
 	})
 	return f, err
 }
 
-// ReadFile reads a regular file whole.
+// ReadFile reads a whole regular file.
 func (w *Workspace) ReadFile(path string) ([]byte, error) {
 	f, err := w.Open(path)
 	if err != nil {
@@ -31,10 +31,10 @@ func (w *Workspace) ReadFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.readAll(f, info, path)
+	return w.readLimited(f, info, path)
 }
 
-// CheckSize returns an error for a size over the policy's limit.
+// CheckSize returns an error if a size exceeds the policy's file size limit.
 func (w *Workspace) CheckSize(path string, size int64) error {
 	if limit := w.MaxFileSize(); limit > 0 && size > limit {
 		return tooLargeError(path, size, limit)
@@ -42,8 +42,8 @@ func (w *Workspace) CheckSize(path string, size int64) error {
 	return nil
 }
 
-// readAll reads an open file up to the policy's limit.
-func (w *Workspace) readAll(f io.Reader, info fs.FileInfo, path string) ([]byte, error) {
+// readLimited reads a whole open file and fails if it exceeds the policy's file size limit.
+func (w *Workspace) readLimited(f io.Reader, info fs.FileInfo, path string) ([]byte, error) {
 	limit := w.MaxFileSize()
 	if limit > 0 && info.Size() > limit {
 		return nil, tooLargeError(path, info.Size(), limit)
@@ -72,20 +72,20 @@ func (w *Workspace) readAll(f io.Reader, info fs.FileInfo, path string) ([]byte,
 	return data, nil
 }
 
-// Stat describes the target of a path.
+// Stat describes the file at a path. It follows symlinks.
 func (w *Workspace) Stat(path string) (fs.FileInfo, error) {
 	var info fs.FileInfo
-	err := w.withPlace(guard.Read, path, func(at pathPlace) (err error) {
-		info, err = at.statPlace()
+	err := w.withTarget(guard.Read, path, func(at accessTarget) (err error) {
+		info, err = at.statTarget()
 		return err
 	})
 	return info, err
 }
 
-// openRegular opens a regular file. It checks before opening, since opening devices has side effects, and afterwards,
-// since the file may have been replaced. It never blocks on a FIFO.
-func (at pathPlace) openRegular(path string) (f *os.File, info fs.FileInfo, err error) {
-	before, err := at.statPlace()
+// openRegular opens a regular file for reading. It checks the type before opening, since opening a device has side
+// effects. It checks again afterwards, since the file may have been replaced. It never blocks on a FIFO.
+func (at accessTarget) openRegular(path string) (f *os.File, info fs.FileInfo, err error) {
+	before, err := at.statTarget()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -115,8 +115,8 @@ func (at pathPlace) openRegular(path string) (f *os.File, info fs.FileInfo, err 
 	return f, after, nil
 }
 
-// statPlace describes the file at a place, following symlinks unless the place is exact.
-func (at pathPlace) statPlace() (fs.FileInfo, error) {
+// statTarget describes the file at a target. It follows symlinks unless the target is exact.
+func (at accessTarget) statTarget() (fs.FileInfo, error) {
 	switch {
 	case at.path != "":
 		return statNoSymlinks(at.path)

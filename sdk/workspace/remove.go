@@ -11,15 +11,15 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// RemoveTree deletes a file, a symlink itself, or with recursive a directory tree. last receives the tree before it is
+// RemoveTree deletes a file or symlink or, with recursive, a directory tree. last receives the tree before it is
 // deleted; its error cancels.
 //
-// A directory disappears at once and its space is freed afterwards; if ctx ends earlier, that continues in the
+// A directory disappears at once, and its space is freed afterwards. If ctx ends earlier, that continues in the
 // background.
 func (w *Workspace) RemoveTree(ctx context.Context, path string, recursive bool, last func(*Tree) error) error {
 	t, err := w.openTarget(guard.Delete, path)
 	if err != nil {
-		return rootError(err, path)
+		return refuseRootChange(err, path)
 	}
 	defer t.closeHandles()
 	unlock, err := w.locks.lockDirs([]*os.File{t.handle})
@@ -50,33 +50,33 @@ func (w *Workspace) RemoveTree(ctx context.Context, path string, recursive bool,
 	if err := t.dir.Remove(t.name); err != nil {
 		return err
 	}
-	return t.syncDir()
+	return t.syncTargetDir()
 }
 
-// removeDir deletes a directory. It renames it first, so that other processes see all or nothing, and the next process
-// can complete the deletion.
+// removeDir deletes a directory. It renames the directory first, so that other processes see all or nothing and the
+// next process can complete the deletion.
 func (w *Workspace) removeDir(ctx context.Context, t *changeTarget) error {
-	temp, err := t.newTemp(w)
+	temp, err := t.reserveTempName(w)
 	if err != nil {
 		return err
 	}
 	if temp.dir, err = t.dir.OpenRoot("."); err != nil { // the goroutine needs it longer
-		temp.freeRecord()
+		temp.freeTempRecord()
 		return err
 	}
 	if err = t.dir.Rename(t.name, temp.name); err != nil {
-		temp.freeRecord()
+		temp.freeTempRecord()
 		return errors.Join(err, temp.dir.Close())
 	}
 	freed := make(chan error, 1)
 	go func() {
-		removeErr := removeOwn(temp.dir, temp.name)
+		removeErr := removeTempTree(temp.dir, temp.name)
 		if removeErr == nil {
-			temp.freeRecord()
+			temp.freeTempRecord()
 		}
 		freed <- errors.Join(removeErr, temp.dir.Close())
 	}()
-	if err = t.syncDir(); err != nil {
+	if err = t.syncTargetDir(); err != nil {
 		return err
 	}
 	select {
@@ -89,29 +89,30 @@ func (w *Workspace) removeDir(ctx context.Context, t *changeTarget) error {
 	return nil
 }
 
-// rootError replaces the error of moving or deleting an allowed directory itself.
-func rootError(err error, path string) error {
-	var what fileKind
+// refuseRootChange turns the error of moving or deleting an allowed directory itself into a refusal. It returns other
+// errors unchanged.
+func refuseRootChange(err error, path string) error {
+	var what fileTypeError
 	if errors.As(err, &what) && fs.FileMode(what).IsDir() {
 		return newRefusal(path, "workspace.root", fmt.Sprintf("access denied: %s is the workspace itself", path))
 	}
 	return err
 }
 
-// MakeDir creates a directory and its missing parents. An existing directory is no error; made reports whether it is
-// new.
+// MakeDir creates a directory and its missing parents. It succeeds if the directory exists. made reports whether it
+// created the directory.
 func (w *Workspace) MakeDir(path string, mode fs.FileMode) (made bool, _ error) {
-	err := w.withPlace(guard.Write, path, func(at pathPlace) error {
-		info, err := at.statPlace()
+	err := w.withTarget(guard.Write, path, func(at accessTarget) error {
+		info, err := at.statTarget()
 		switch {
 		case err == nil && info.IsDir():
 			return nil
 		case err == nil:
 			return &Error{Code: Exists, Path: path}
-		case ignoreMissing(err) != nil:
+		case ignoreNotExist(err) != nil:
 			return err
 		}
-		if err = w.checkProtected(guard.Write, path, filepath.Join(at.dir.Name(), at.name)); err != nil {
+		if err = w.refuseProtected(guard.Write, path, filepath.Join(at.dir.Name(), at.name)); err != nil {
 			return err
 		}
 		made = true
@@ -123,7 +124,7 @@ func (w *Workspace) MakeDir(path string, mode fs.FileMode) (made bool, _ error) 
 			return err
 		}
 		defer t.closeHandles()
-		return t.syncDir()
+		return t.syncTargetDir()
 	})
 	return made && err == nil, err
 }

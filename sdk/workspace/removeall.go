@@ -6,17 +6,17 @@ import (
 	"os"
 )
 
-// removeOwn removes a temporary tree, and makes its directories accessible if necessary.
-func removeOwn(dir *os.Root, name string) error {
+// removeTempTree removes a temporary file or tree. It makes directories accessible if necessary.
+func removeTempTree(dir *os.Root, name string) error {
 	err := dir.RemoveAll(name)
-	if !errors.Is(err, fs.ErrPermission) || makeAccessible(dir, name) != nil {
+	if !errors.Is(err, fs.ErrPermission) || makeTreeAccessible(dir, name) != nil {
 		return err
 	}
 	return dir.RemoveAll(name)
 }
 
-// makeAccessible gives the owner access to a directory and all below.
-func makeAccessible(dir *os.Root, name string) error {
+// makeTreeAccessible adds owner permissions to a directory and all directories below.
+func makeTreeAccessible(dir *os.Root, name string) error {
 	info, err := dir.Lstat(name)
 	if err != nil || !info.IsDir() {
 		return err
@@ -39,7 +39,7 @@ func makeAccessible(dir *os.Root, name string) error {
 	}
 	for _, e := range entries {
 		if e.IsDir() {
-			if err := makeAccessible(sub, e.Name()); err != nil {
+			if err := makeTreeAccessible(sub, e.Name()); err != nil {
 				return err
 			}
 		}

@@ -11,12 +11,13 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// ScanDirs reads a directory and those below that visit selects, concurrently. visit is called from several goroutines,
-// once per directory: dir is its slash-separated relative name ("." for the top), entries are unsorted. It returns the
-// names of subdirectories to read; symlinks are never followed. Inaccessible directories are skipped.
+// ScanDirs concurrently reads a directory and the subdirectories that visit selects. visit is called once per
+// directory, from several goroutines. Its dir is relative to path and slash-separated ("." for path itself); its
+// entries are unsorted. It returns the names of subdirectories to read. ScanDirs never follows symlinks and skips
+// inaccessible directories.
 func (w *Workspace) ScanDirs(ctx context.Context, path string, visit func(dir string, entries []fs.DirEntry) (into []string,
 	err error)) error {
-	return w.withPlace(guard.List, path, func(at pathPlace) error {
+	return w.withTarget(guard.List, path, func(at accessTarget) error {
 		tree, done, err := at.openTree()
 		if err != nil {
 			return err
@@ -25,13 +26,13 @@ func (w *Workspace) ScanDirs(ctx context.Context, path string, visit func(dir st
 		if !tree.Info.IsDir() {
 			return &Error{Code: NotDirectory, Path: path}
 		}
-		first, err := scanTop(tree.dir)
+		first, err := queueTopDir(tree.dir)
 		if err != nil {
 			return err
 		}
-		s := &dirScan{visit: visit, queue: []subdir{first}}
+		s := &dirScanner{visit: visit, queue: []queuedDir{first}}
 		s.more = sync.NewCond(&s.mu)
-		defer context.AfterFunc(ctx, func() { s.setError(context.Cause(ctx)) })()
+		defer context.AfterFunc(ctx, func() { s.stopWithError(context.Cause(ctx)) })()
 		var workers sync.WaitGroup
 		for range max(2, min(runtime.GOMAXPROCS(0), 8)) {
 			workers.Go(s.processQueue)
@@ -40,24 +41,24 @@ func (w *Workspace) ScanDirs(ctx context.Context, path string, visit func(dir st
 		s.mu.Lock() // the context may have ended
 		defer s.mu.Unlock()
 		for _, left := range s.queue {
-			left.release()
+			left.releaseParent()
 		}
 		return s.err
 	})
 }
 
-// dirScan is one ScanDirs.
-type dirScan struct {
+// dirScanner is the state of one ScanDirs call.
+type dirScanner struct {
 	visit func(string, []fs.DirEntry) ([]string, error)
 
 	mu      sync.Mutex
 	more    *sync.Cond
-	queue   []subdir
+	queue   []queuedDir
 	working int
 	err     error
 }
 
-func (s *dirScan) setError(err error) {
+func (s *dirScanner) stopWithError(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil {
@@ -66,8 +67,9 @@ func (s *dirScan) setError(err error) {
 	s.more.Broadcast()
 }
 
-// processQueue processes directories until none are left. The newest comes first, so that few are open at a time.
-func (s *dirScan) processQueue() {
+// processQueue reads queued directories until none are left. It takes the newest first, so that few directories are
+// open.
+func (s *dirScanner) processQueue() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
@@ -95,9 +97,9 @@ func (s *dirScan) processQueue() {
 	}
 }
 
-// readDir reads a directory and returns its selected subdirectories. Inaccessible ones are skipped.
-func (s *dirScan) readDir(at subdir) ([]subdir, error) {
-	d, err := at.openSelf()
+// readDir reads a directory and returns its selected subdirectories. It skips an inaccessible directory.
+func (s *dirScanner) readDir(at queuedDir) ([]queuedDir, error) {
+	d, err := at.openDir()
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return nil, err
 	}
@@ -114,5 +116,5 @@ func (s *dirScan) readDir(at subdir) ([]subdir, error) {
 		_ = d.Close()
 		return nil, err
 	}
-	return at.subdirs(d, into), nil
+	return at.queueSubdirs(d, into), nil
 }

@@ -9,43 +9,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// subdir is a directory to scan.
-type subdir struct {
-	in   *sharedDir
+// queuedDir is a directory waiting to be read.
+type queuedDir struct {
+	in   *sharedDirHandle
 	name string // there
-	path string // relative to where the scan began
+	path string // relative to the top of the scan
 }
 
-// sharedDir is an open directory that is closed by its last user.
-type sharedDir struct {
+// sharedDirHandle is an open directory that its last user closes.
+type sharedDirHandle struct {
 	file  *os.File
 	users atomic.Int64
 }
 
-func newSharedDir(file *os.File, users int) *sharedDir {
-	s := &sharedDir{file: file}
+func newSharedDirHandle(file *os.File, users int) *sharedDirHandle {
+	s := &sharedDirHandle{file: file}
 	s.users.Store(int64(users))
 	return s
 }
 
-// scanTop returns the directory where a scan begins.
-func scanTop(top *os.Root) (subdir, error) {
+// queueTopDir returns the directory where a scan begins.
+func queueTopDir(top *os.Root) (queuedDir, error) {
 	f, err := top.Open(".")
 	if err != nil {
-		return subdir{}, err
+		return queuedDir{}, err
 	}
-	return subdir{newSharedDir(f, 1), ".", "."}, nil
+	return queuedDir{newSharedDirHandle(f, 1), ".", "."}, nil
 }
 
-// release ends the use of the parent directory.
-func (at subdir) release() {
+// releaseParent closes the parent directory if no other queued directory uses it.
+func (at queuedDir) releaseParent() {
 	if at.in.users.Add(-1) == 0 {
 		_ = at.in.file.Close()
 	}
 }
 
-func (at subdir) openSelf() (*os.File, error) {
-	defer at.release()
+func (at queuedDir) openDir() (*os.File, error) {
+	defer at.releaseParent()
 	for {
 		fd, err := unix.Openat(int(at.in.file.Fd()), at.name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC,
 			0)
@@ -59,12 +59,12 @@ func (at subdir) openSelf() (*os.File, error) {
 	}
 }
 
-// subdirs returns the selected subdirectories. It takes over d.
-func (at subdir) subdirs(d *os.File, names []string) []subdir {
-	here := newSharedDir(d, len(names))
-	found := make([]subdir, len(names))
+// queueSubdirs returns the selected subdirectories of the open directory d. It takes over d.
+func (at queuedDir) queueSubdirs(d *os.File, names []string) []queuedDir {
+	here := newSharedDirHandle(d, len(names))
+	found := make([]queuedDir, len(names))
 	for i, name := range names {
-		found[i] = subdir{here, name, path.Join(at.path, name)}
+		found[i] = queuedDir{here, name, path.Join(at.path, name)}
 	}
 	return found
 }

@@ -7,34 +7,34 @@ import (
 	"path"
 )
 
-// subdir is a directory to scan.
-type subdir struct {
+// queuedDir is a directory waiting to be read.
+type queuedDir struct {
 	top  *os.Root
 	path string // relative to it
 }
 
-// scanTop returns the directory where a scan begins.
-func scanTop(top *os.Root) (subdir, error) { return subdir{top, "."}, nil }
+// queueTopDir returns the directory where a scan begins.
+func queueTopDir(top *os.Root) (queuedDir, error) { return queuedDir{top, "."}, nil }
 
-// release ends the use of the parent directory.
-func (subdir) release() {}
+// releaseParent does nothing on this system.
+func (queuedDir) releaseParent() {}
 
-func (at subdir) openSelf() (*os.File, error) {
-	opened, err := pathPlace{dir: at.top, name: at.path}.openDir()
+func (at queuedDir) openDir() (*os.File, error) {
+	opened, err := accessTarget{dir: at.top, name: at.path}.openDir()
 	if err != nil {
 		return nil, err
 	}
-	d, err := entriesHandle(opened)
+	d, err := duplicateDirHandle(opened)
 	_ = opened.Close()
 	return d, err
 }
 
-// subdirs returns the selected subdirectories. It takes over d.
-func (at subdir) subdirs(d *os.File, names []string) []subdir {
+// queueSubdirs returns the selected subdirectories of the open directory d. It takes over d.
+func (at queuedDir) queueSubdirs(d *os.File, names []string) []queuedDir {
 	_ = d.Close()
-	found := make([]subdir, len(names))
+	found := make([]queuedDir, len(names))
 	for i, name := range names {
-		found[i] = subdir{at.top, path.Join(at.path, name)}
+		found[i] = queuedDir{at.top, path.Join(at.path, name)}
 	}
 	return found
 }

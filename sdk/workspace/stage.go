@@ -6,13 +6,13 @@ import (
 	"os"
 )
 
-// stageAll writes all new contents to disk while last runs.
-func (tx *transaction) stageAll(last func([]PlannedChange) error) error {
+// stageNewContents writes all new contents to temporary files, and runs last meanwhile.
+func (tx *editTransaction) stageNewContents(last func([]PlannedChange) error) error {
 	wait := func() error { return nil }
 	if last != nil {
-		wait = runConcurrently(func() error { return last(tx.listChanged()) })
+		wait = startConcurrently(func() error { return last(tx.listPlannedChanges()) })
 	}
-	err := tx.stageTemps()
+	err := tx.stageTempFiles()
 	if lastErr := wait(); lastErr != nil {
 		return lastErr
 	}
@@ -23,28 +23,28 @@ func (tx *transaction) stageAll(last func([]PlannedChange) error) error {
 		if f.inPlace == nil {
 			continue
 		}
-		if err := f.stageInPlace(tx.w); err != nil {
+		if err := f.prepareInPlaceWrite(tx.w); err != nil {
 			return withFile(f.written, err)
 		}
 	}
 	return nil
 }
 
-// stageTemps stages all files that can have a temporary file.
-func (tx *transaction) stageTemps() error {
+// stageTempFiles writes the temporary file of each change that is not in place.
+func (tx *editTransaction) stageTempFiles() error {
 	for _, f := range tx.files {
 		if f.inPlace != nil {
 			continue
 		}
-		if err := f.stageFile(tx.w); err != nil {
+		if err := f.writeTempFile(tx.w); err != nil {
 			return withFile(f.written, err)
 		}
 	}
 	return nil
 }
 
-// runConcurrently runs f in a goroutine and returns a function that waits for it and rethrows its panic.
-func runConcurrently(f func() error) (wait func() error) {
+// startConcurrently runs f in a goroutine. It returns a function that waits for f and rethrows its panic.
+func startConcurrently(f func() error) (wait func() error) {
 	done := make(chan error, 1)
 	var panicked any
 	go func() {
@@ -68,11 +68,11 @@ func runConcurrently(f func() error) (wait func() error) {
 	}
 }
 
-// stageFile writes the new contents with all metadata to a temporary file and syncs it. If that is impossible, or can't
-// keep the owner, the file will be changed in place.
-func (f *fileChange) stageFile(w *Workspace) error {
+// writeTempFile writes new contents and metadata to a temporary file and syncs it. If no temporary file is possible, or
+// it can't have the owner, the change becomes a write in place.
+func (f *fileChange) writeTempFile(w *Workspace) error {
 	var err error
-	if f.temp, err = f.newTemp(w); err != nil {
+	if f.temp, err = f.reserveTempName(w); err != nil {
 		return err
 	}
 	mode := fs.FileMode(newFileMode)
@@ -80,38 +80,38 @@ func (f *fileChange) stageFile(w *Workspace) error {
 		mode = wanted
 	}
 	file, err := f.dir.OpenFile(f.temp.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|nonblockFlag, mode)
-	if f.exact && f.old.Exists() && isReadOnlyDir(err) {
-		t, inPlaceErr := w.openInPlace(f.written)
+	if f.exact && f.old.Exists() && isReadOnlyDirError(err) {
+		t, inPlaceErr := w.openInPlaceTarget(f.written)
 		if inPlaceErr != nil {
 			return err
 		}
-		f.temp.freeRecord()
+		f.temp.freeTempRecord()
 		f.temp, f.inPlace = nil, t.inPlace
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	err = writeContents(file, f)
+	err = writeContentsAndMetadata(file, f)
 	if closeErr := file.Close(); err == nil {
 		err = closeErr
 	}
 	if errors.Is(err, errForeign) {
-		f.temp.removeTemp()
+		f.temp.removeTempFile()
 		f.temp = nil
-		if f.inPlace, err = f.openForeign(w, f.old.Info); err != nil {
+		if f.inPlace, err = f.openForeignInPlace(w, f.old.Info); err != nil {
 			return &Error{Code: Foreign, Path: f.written, Err: err}
 		}
 	}
 	return err
 }
 
-func writeContents(file *os.File, f *fileChange) error {
+func writeContentsAndMetadata(file *os.File, f *fileChange) error {
 	if _, err := file.Write(f.data); err != nil {
 		return err
 	}
 	if f.old.Exists() {
-		if err := keepMetadata(f.old.file, f.old.Info, file); err != nil {
+		if err := preserveMetadata(f.old.file, f.old.Info, file); err != nil {
 			return err
 		}
 	}
@@ -123,10 +123,10 @@ func writeContents(file *os.File, f *fileChange) error {
 	return file.Sync()
 }
 
-// stageInPlace prepares a write in place. It reads the old contents now, for a rollback.
-func (f *fileChange) stageInPlace(w *Workspace) error {
+// prepareInPlaceWrite reads the old contents for a rollback and writes the intent file.
+func (f *fileChange) prepareInPlaceWrite(w *Workspace) error {
 	if _, err := f.old.Bytes(); err != nil {
 		return err
 	}
-	return f.inPlace.stageIntent(w, f.path, f.data)
+	return f.inPlace.writeIntentFile(w, f.path, f.data)
 }

@@ -8,20 +8,20 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// FileStatus is the metadata of a path.
+// FileStatus is the metadata of the file at a path.
 type FileStatus struct {
 	Path    string      // absolute and resolved
-	Info    fs.FileInfo // of the symlink's target
+	Info    fs.FileInfo // of the file that a symlink points to
 	Link    string      // target of a symlink
 	Created time.Time   // zero if unknown
 	Links   uint64      // number of hard links
 }
 
-// FileStatus describes a path.
+// FileStatus returns the metadata of the file at a path. It follows symlinks.
 func (w *Workspace) FileStatus(path string) (FileStatus, error) {
 	var s FileStatus
-	err := w.withPlace(guard.Read, path, func(at pathPlace) (err error) {
-		s.Info, err = at.statPlace()
+	err := w.withTarget(guard.Read, path, func(at accessTarget) (err error) {
+		s.Info, err = at.statTarget()
 		if err != nil {
 			return err
 		}
@@ -41,6 +41,6 @@ func (w *Workspace) FileStatus(path string) (FileStatus, error) {
 		return FileStatus{}, err
 	}
 	s.Links = linkCount(s.Info)
-	s.Created = w.creationTime(path, s.Info)
+	s.Created = w.readCreationTime(path, s.Info)
 	return s, nil
 }

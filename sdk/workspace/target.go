@@ -9,46 +9,46 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// changeTarget is the target of a change: a name in an open directory. The handle stays on the directory even if it is
-// renamed.
+// changeTarget is the target of a change: a name in an open directory. The handle stays on the directory even if that
+// is renamed.
 type changeTarget struct {
 	dir     *os.Root
-	own     bool     // close dir with the target
+	own     bool     // close dir together with the target
 	handle  *os.File // same directory, for locks and syncs
 	name    string   // a single element
 	path    string   // absolute and resolved, for messages only
 	written string   // as written by the caller
 	exact   bool
 
-	inPlace *inPlaceWrite // instead of dir: a single file in a read-only directory; handle is the file then
+	inPlace *inPlaceWrite // used instead of dir for a file in a read-only directory; handle is that file
 }
 
-// missingParentError is the error of a target whose directory does not exist.
+// missingParentError is the error of openTarget if the parent directory does not exist.
 type missingParentError struct {
-	at  pathPlace
+	at  accessTarget
 	err error
 }
 
 func (e *missingParentError) Error() string { return e.err.Error() }
 func (e *missingParentError) Unwrap() error { return e.err }
 
-// openTarget opens the directory of a path to change. A symlink at the end is followed for writing, but moved or
-// deleted itself.
+// openTarget opens the directory of a path to change. A write follows a symlink at the end of the path; moving or
+// deleting does not.
 func (w *Workspace) openTarget(access guard.Access, path string) (*changeTarget, error) {
 	return w.openTargetAs(access, access != guard.Delete, path)
 }
 
 func (w *Workspace) openTargetAs(access guard.Access, follow bool, path string) (*changeTarget, error) {
 	var t *changeTarget
-	err := w.withPlaceAs(access, follow, path, func(at pathPlace) (err error) {
+	err := w.withTargetAs(access, follow, path, func(at accessTarget) (err error) {
 		real := filepath.Join(at.dir.Name(), at.name)
-		if err = w.checkProtected(access, path, real); err != nil {
+		if err = w.refuseProtected(access, path, real); err != nil {
 			return err
 		}
 		if t, err = at.openTarget(path); err != nil {
 			return err
 		}
-		if err := w.checkUnmoved(t, real); err != nil {
+		if err := w.checkDirUnchanged(t, real); err != nil {
 			t.closeHandles()
 			return err
 		}
@@ -57,7 +57,7 @@ func (w *Workspace) openTargetAs(access guard.Access, follow bool, path string) 
 	return t, err
 }
 
-func (at pathPlace) openTarget(asked string) (*changeTarget, error) {
+func (at accessTarget) openTarget(asked string) (*changeTarget, error) {
 	if at.name == "." {
 		return nil, notRegularError(asked, fs.ModeDir)
 	}
@@ -97,13 +97,13 @@ func (t *changeTarget) closeHandles() {
 	}
 }
 
-// asPlace returns the target as a place to read.
-func (t *changeTarget) asPlace() pathPlace {
-	return pathPlace{dir: t.dir, name: t.name, exact: t.exact}
+// toAccessTarget returns the same target for reading.
+func (t *changeTarget) toAccessTarget() accessTarget {
+	return accessTarget{dir: t.dir, name: t.name, exact: t.exact}
 }
 
-// isSame reports whether two targets are the same name in the same directory.
-func (t *changeTarget) isSame(other *changeTarget) bool {
+// isSameTarget reports whether two targets are the same name in the same directory.
+func (t *changeTarget) isSameTarget(other *changeTarget) bool {
 	if t.handle == nil || other.handle == nil { // only tried, in a missing directory
 		return t.path == other.path
 	}
@@ -112,8 +112,8 @@ func (t *changeTarget) isSame(other *changeTarget) bool {
 	return errA == nil && errB == nil && t.name == other.name && os.SameFile(a, b)
 }
 
-// syncDir syncs the directory's entries after a change.
-func (t *changeTarget) syncDir() error {
+// syncTargetDir syncs the directory of a target after a change.
+func (t *changeTarget) syncTargetDir() error {
 	if err := syncDir(t.handle); err != nil {
 		return &Error{Code: Unsettled, Path: t.written, Err: err}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// tempFile is a temporary file or directory named .tmp-{pid}-{timestamp}. It is renamed or removed; after a crash the
-// next process removes it by the pending records.
+// tempFile is a temporary file or directory named .tmp-{pid}-{timestamp}. The process renames or removes it. After a
+// crash, the next process removes it.
 type tempFile struct {
 	dir  *os.Root
 	in   string // path of the directory
@@ -25,7 +25,7 @@ type tempFile struct {
 // tempNamePattern matches the names of temporary files.
 var tempNamePattern = lazyregexp.New(`^\.tmp-[0-9]+-[0-9]+$`)
 
-// lastStamp makes names unique within the process.
+// lastStamp is the last used timestamp. It makes names unique within the process.
 var lastStamp atomic.Int64
 
 func newTempName() string {
@@ -39,8 +39,8 @@ func newTempName() string {
 	}
 }
 
-// newTemp reserves and records a temporary name next to a target.
-func (t *changeTarget) newTemp(w *Workspace) (*tempFile, error) {
+// reserveTempName returns a temporary name next to a target and records it. It creates no file.
+func (t *changeTarget) reserveTempName(w *Workspace) (*tempFile, error) {
 	temp := &tempFile{dir: t.dir, in: filepath.Dir(t.path), name: newTempName(), w: w}
 	var err error
 	if temp.slot, err = w.pending.addRecord(filepath.Join(temp.in, temp.name)); err != nil {
@@ -49,19 +49,19 @@ func (t *changeTarget) newTemp(w *Workspace) (*tempFile, error) {
 	return temp, nil
 }
 
-// freeRecord frees the record.
-func (temp *tempFile) freeRecord() {
+// freeTempRecord frees the record of a temporary name that is no longer in use.
+func (temp *tempFile) freeTempRecord() {
 	if temp != nil {
-		temp.w.pending.freeSlot(temp.slot)
+		temp.w.pending.freeRecord(temp.slot)
 	}
 }
 
-// removeTemp removes the temporary file if it was not renamed.
-func (temp *tempFile) removeTemp() {
+// removeTempFile removes a temporary file that was not renamed.
+func (temp *tempFile) removeTempFile() {
 	if temp == nil {
 		return
 	}
-	if err := removeOwn(temp.dir, temp.name); err == nil || errors.Is(err, fs.ErrNotExist) {
-		temp.freeRecord()
+	if err := removeTempTree(temp.dir, temp.name); err == nil || errors.Is(err, fs.ErrNotExist) {
+		temp.freeTempRecord()
 	}
 }

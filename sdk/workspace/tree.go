@@ -10,7 +10,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// walkPageSize is the number of entries of a directory a walk holds in memory.
+// walkPageSize is the maximum number of entries of one directory that a walk holds in memory.
 const walkPageSize = 1 << 16
 
 // Tree is an open file, symlink, or directory with its contents.
@@ -23,7 +23,7 @@ type Tree struct {
 	exact string // instead of both: a single path
 }
 
-// TreeEntry is an entry of a tree.
+// TreeEntry is a file, symlink or directory in a tree.
 type TreeEntry struct {
 	Name string      // slash-separated, relative to the tree; "." for the tree itself
 	Info fs.FileInfo // of the symlink itself
@@ -36,7 +36,7 @@ type TreeEntry struct {
 // WalkTree calls fn for every entry of a tree, a directory before its contents, sorted by name. It follows no symlinks.
 // fn may return [fs.SkipDir] and [fs.SkipAll]. It skips entries that disappear meanwhile.
 func (t *Tree) WalkTree(fn func(*TreeEntry) error) error {
-	err := walkEntry(t.topEntry(), fn)
+	err := walkTreeEntry(t.topEntry(), fn)
 	if errors.Is(err, fs.SkipAll) || errors.Is(err, fs.SkipDir) {
 		return nil
 	}
@@ -48,9 +48,9 @@ func (t *Tree) topEntry() *TreeEntry {
 	return &TreeEntry{Name: ".", Info: t.Info, dir: t.dir, base: t.base, exact: t.exact}
 }
 
-// WalkTree walks the tree at a path; a symlink at its end is followed.
+// WalkTree walks the tree at a path. It follows a symlink at the end of the path but none in the tree.
 func (w *Workspace) WalkTree(access guard.Access, path string, fn func(*TreeEntry) error) error {
-	return w.withPlace(access, path, func(at pathPlace) error {
+	return w.withTarget(access, path, func(at accessTarget) error {
 		tree, done, err := at.openTree()
 		if err != nil {
 			return err
@@ -60,9 +60,9 @@ func (w *Workspace) WalkTree(access guard.Access, path string, fn func(*TreeEntr
 	})
 }
 
-// openTree opens the tree at a place, following symlinks.
-func (at pathPlace) openTree() (tree *Tree, done func(), err error) {
-	info, err := at.statPlace()
+// openTree opens the tree at a target. It follows a symlink at the target.
+func (at accessTarget) openTree() (tree *Tree, done func(), err error) {
+	info, err := at.statTarget()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -89,15 +89,15 @@ func (at pathPlace) openTree() (tree *Tree, done func(), err error) {
 	return &Tree{Path: at.fullPath(), Info: opened, dir: dir, base: "."}, func() { _ = dir.Close() }, nil
 }
 
-// fullPath returns the path for messages.
-func (at pathPlace) fullPath() string {
+// fullPath returns the absolute path of the target, for messages.
+func (at accessTarget) fullPath() string {
 	if at.path != "" {
 		return at.path
 	}
 	return filepath.Join(at.dir.Name(), at.name)
 }
 
-func walkEntry(e *TreeEntry, fn func(*TreeEntry) error) error {
+func walkTreeEntry(e *TreeEntry, fn func(*TreeEntry) error) error {
 	if err := fn(e); err != nil {
 		if errors.Is(err, fs.SkipDir) && e.Info.IsDir() {
 			return nil
@@ -109,18 +109,18 @@ func walkEntry(e *TreeEntry, fn func(*TreeEntry) error) error {
 	}
 	dir, err := e.dir.OpenRoot(e.base)
 	if err != nil {
-		return ignoreMissing(err)
+		return ignoreNotExist(err)
 	}
 	defer func() { _ = dir.Close() }()
 	opened, err := dir.Stat(".")
 	if err != nil {
-		return ignoreMissing(err)
+		return ignoreNotExist(err)
 	}
 	if !os.SameFile(opened, e.Info) {
 		return nil // replaced meanwhile, perhaps by a symlink
 	}
 	for after := ""; ; {
-		page, err := listPage(dir, after)
+		page, err := listDirPage(dir, after)
 		if err != nil {
 			return err
 		}
@@ -128,13 +128,13 @@ func walkEntry(e *TreeEntry, fn func(*TreeEntry) error) error {
 			after = found.Name()
 			info, err := dir.Lstat(after)
 			if err != nil {
-				if ignoreMissing(err) == nil {
+				if ignoreNotExist(err) == nil {
 					continue
 				}
 				return err
 			}
 			below := &TreeEntry{Name: path.Join(e.Name, after), Info: info, dir: dir, base: after}
-			if err := walkEntry(below, fn); err != nil {
+			if err := walkTreeEntry(below, fn); err != nil {
 				return err
 			}
 		}
@@ -144,26 +144,26 @@ func walkEntry(e *TreeEntry, fn func(*TreeEntry) error) error {
 	}
 }
 
-func listPage(dir *os.Root, after string) (DirPage, error) {
+func listDirPage(dir *os.Root, after string) (DirPage, error) {
 	d, err := dir.Open(".")
 	if err != nil {
 		return DirPage{}, err
 	}
 	defer func() { _ = d.Close() }()
-	return readPage(d, after, walkPageSize, dir.Lstat)
+	return readDirPage(d, after, walkPageSize, dir.Lstat)
 }
 
-// ignoreMissing drops the error of a missing file.
-func ignoreMissing(err error) error {
+// ignoreNotExist returns nil for the error of a missing file, and any other error unchanged.
+func ignoreNotExist(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-// Open opens a regular file.
+// Open opens a regular file for reading.
 func (e *TreeEntry) Open() (*os.File, error) {
-	f, info, err := pathPlace{dir: e.dir, name: e.base, path: e.exact}.openRegular(e.Name)
+	f, info, err := accessTarget{dir: e.dir, name: e.base, path: e.exact}.openRegular(e.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (e *TreeEntry) Open() (*os.File, error) {
 
 // OpenDir opens a directory, for example for its extended attributes.
 func (e *TreeEntry) OpenDir() (*os.File, error) {
-	f, err := e.dir.OpenFile(e.base, os.O_RDONLY|nonblockFlag|directoryFlag, 0)
+	f, err := e.dir.OpenFile(e.base, os.O_RDONLY|nonblockFlag|dirOnlyFlag, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -194,11 +194,11 @@ func (e *TreeEntry) OpenDir() (*os.File, error) {
 // Readlink returns the target of a symlink.
 func (e *TreeEntry) Readlink() (string, error) { return e.dir.Readlink(e.base) }
 
-// openTree returns the target as a tree; nil if it does not exist.
+// openTree opens the tree at a target. It returns nil if the target does not exist.
 func (t *changeTarget) openTree() (*Tree, error) {
 	info, err := t.dir.Lstat(t.name)
 	if err != nil {
-		return nil, ignoreMissing(err)
+		return nil, ignoreNotExist(err)
 	}
 	return &Tree{Path: t.path, Info: info, dir: t.dir, base: t.name}, nil
 }

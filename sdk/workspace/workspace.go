@@ -30,22 +30,22 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// Options restrict a workspace beyond its policy.
+// Options restrict a workspace more than its policy does.
 type Options struct {
 	// ReadOnly refuses every change.
 	ReadOnly bool
 
-	// StateDir is a directory outside the workspace for records of temporary files and writes in place, so that the
-	// next process can clean up after a crash. Without it, temporary files remain, and files are never written in
-	// place.
+	// StateDir is a directory outside the workspace for records of temporary files and of writes in place. The next
+	// process uses them to clean up after a crash. Without StateDir, temporary files of a crash remain, and files are
+	// never written in place.
 	StateDir string
 }
 
-// Workspace is the files a policy opens. It may be used concurrently.
+// Workspace gives access to the files that a policy allows. It is safe for concurrent use.
 type Workspace struct {
 	policy   guard.Policy
 	readOnly bool
-	roots    []*openRoot // longest path first
+	roots    []*allowedRoot // longest path first
 	reads    []*regexp.Regexp
 	writes   []*regexp.Regexp
 	closed   []string // Policy.Protected, resolved
@@ -53,21 +53,22 @@ type Workspace struct {
 	inside   *protect.Rules
 	made     createdRepos
 	locks    dirLocks
-	pending  pendingFiles
+	pending  tempFileRecords
 	refused  *Error // refuses everything; nil in an open workspace
 }
 
-// NewRefusing returns a workspace that refuses every access with the given error.
+// NewRefusing returns a workspace that refuses every access with an error.
 func NewRefusing(with Error) *Workspace { return &Workspace{refused: &with} }
 
-// openRoot is an allowed directory.
-type openRoot struct {
+// allowedRoot is a directory whose contents the policy allows.
+type allowedRoot struct {
 	dir      string // absolute, resolved
 	writable bool
 	handle   *os.Root
 }
 
-// OpenWorkspace opens the workspace of a policy. Close it when done.
+// OpenWorkspace opens the allowed directories of a policy. It also cleans up after killed processes. Close the
+// workspace when done.
 func OpenWorkspace(p guard.Policy, o Options) (*Workspace, error) {
 	w := &Workspace{policy: p, readOnly: o.ReadOnly}
 	var err error
@@ -85,7 +86,7 @@ func OpenWorkspace(p guard.Policy, o Options) (*Workspace, error) {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
 	entries := protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}
-	if w.inside, err = protect.New(w.policy.Workspace, entries, w.allowsOutside); err != nil {
+	if w.inside, err = protect.New(w.policy.Workspace, entries, w.allowsOutsideChange); err != nil {
 		return nil, fmt.Errorf("workspace.protect: %w", err)
 	}
 	if w.closed, err = w.resolvePaths(p.Protected); err != nil {
@@ -94,7 +95,7 @@ func OpenWorkspace(p guard.Policy, o Options) (*Workspace, error) {
 	if w.opened, err = w.resolvePaths(p.Unprotected); err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
-	for _, r := range w.planRoots() {
+	for _, r := range w.listAllowedRoots() {
 		if r.handle, err = os.OpenRoot(r.dir); err != nil {
 			if errors.Is(err, os.ErrNotExist) && r.dir != w.policy.Workspace {
 				continue // a constraint may name missing directories
@@ -103,26 +104,26 @@ func OpenWorkspace(p guard.Policy, o Options) (*Workspace, error) {
 		}
 		w.roots = append(w.roots, r)
 	}
-	slices.SortStableFunc(w.roots, func(a, b *openRoot) int { return len(b.dir) - len(a.dir) })
+	slices.SortStableFunc(w.roots, func(a, b *allowedRoot) int { return len(b.dir) - len(a.dir) })
 	w.pending.dir = o.StateDir
-	w.removeLeftovers()
+	w.removeLeftoverTempFiles()
 	return w, nil
 }
 
-// planRoots lists the allowed directories: the workspace, or the whole machine, limited by a paths constraint.
-func (w *Workspace) planRoots() []*openRoot {
+// listAllowedRoots returns the allowed directories: the workspace or the whole machine, limited by the policy's Paths.
+func (w *Workspace) listAllowedRoots() []*allowedRoot {
 	p := w.policy
-	whole := []*openRoot{{dir: p.Workspace, writable: true}}
+	whole := []*allowedRoot{{dir: p.Workspace, writable: true}}
 	switch {
 	case !p.Restrict:
-		whole = append(whole, &openRoot{dir: filepath.VolumeName(p.Workspace) + string(filepath.Separator), writable: true})
+		whole = append(whole, &allowedRoot{dir: filepath.VolumeName(p.Workspace) + string(filepath.Separator), writable: true})
 	case p.AllowReadOutside:
-		whole = append(whole, &openRoot{dir: filepath.VolumeName(p.Workspace) + string(filepath.Separator)})
+		whole = append(whole, &allowedRoot{dir: filepath.VolumeName(p.Workspace) + string(filepath.Separator)})
 	}
 	if len(p.Paths) == 0 {
 		return whole
 	}
-	var narrowed []*openRoot
+	var narrowed []*allowedRoot
 	for _, dir := range p.Paths {
 		real, err := filepath.EvalSymlinks(dir)
 		if err != nil {
@@ -130,7 +131,7 @@ func (w *Workspace) planRoots() []*openRoot {
 		}
 		for _, r := range whole {
 			if paths.Within(r.dir, real) {
-				narrowed = append(narrowed, &openRoot{dir: real, writable: r.writable})
+				narrowed = append(narrowed, &allowedRoot{dir: real, writable: r.writable})
 				break
 			}
 		}
@@ -138,7 +139,7 @@ func (w *Workspace) planRoots() []*openRoot {
 	return narrowed
 }
 
-// Close closes the directories. Files opened through the workspace stay open.
+// Close closes the allowed directories. Files opened through the workspace stay open.
 func (w *Workspace) Close() error {
 	err := w.pending.closeFile()
 	for _, r := range w.roots {
@@ -150,7 +151,7 @@ func (w *Workspace) Close() error {
 // Dir returns the resolved absolute path of the workspace directory.
 func (w *Workspace) Dir() string { return w.policy.Workspace }
 
-// MaxFileSize returns the largest file in bytes that may be read or written; 0 is no limit.
+// MaxFileSize returns the policy's limit for reading and writing a file, in bytes; 0 is no limit.
 func (w *Workspace) MaxFileSize() int64 { return w.policy.MaxFileSize }
 
 func compilePatterns(patterns []string) ([]*regexp.Regexp, error) {

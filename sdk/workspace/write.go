@@ -7,13 +7,13 @@ import (
 	"os"
 )
 
-// Modes of new files and directories: private.
+// Modes of new files and directories, accessible only to their owner.
 const (
 	newFileMode = 0o600
 	newDirMode  = 0o700
 )
 
-// Edit is a change to the contents of one file.
+// Edit is a change to the contents and metadata of one file.
 type Edit struct {
 	Path string
 
@@ -23,21 +23,21 @@ type Edit struct {
 	// Mode is the mode of a new file, minus the umask; 0600 if zero.
 	Mode fs.FileMode
 
-	// Meta, if not nil, is the new metadata. Files changed in place keep theirs.
+	// Meta, if not nil, is the new metadata. A file written in place keeps its metadata.
 	Meta *FileMeta
 
-	// Parents creates missing directories.
+	// Parents creates missing parent directories.
 	Parents bool
 }
 
-// PlannedChange is one file of a computed change.
+// PlannedChange is the computed change of one file, before it is made.
 type PlannedChange struct {
 	Old  *OldFile
 	Data []byte   // the new contents
 	Dirs []string // directories created for it, outermost first
 }
 
-// OldFile is a file before a change.
+// OldFile is a file before its change.
 type OldFile struct {
 	Path string      // absolute and resolved
 	Info fs.FileInfo // nil if it does not exist
@@ -60,10 +60,10 @@ func (o *OldFile) LinkCount() uint64 {
 	return linkCount(o.Info)
 }
 
-// MaxOldBytes limits files whose new contents depend on the old ones, since both are in memory.
+// MaxOldBytes is the maximum size of a file whose new contents depend on the old ones: both are in memory.
 const MaxOldBytes = 64 << 20
 
-// Bytes returns the contents; nil if there is no file. They must not be changed.
+// Bytes returns the contents, or nil if the file does not exist. Do not modify them.
 func (o *OldFile) Bytes() ([]byte, error) {
 	if o.read || o.file == nil {
 		return o.data, nil
@@ -71,7 +71,7 @@ func (o *OldFile) Bytes() ([]byte, error) {
 	if o.Info.Size() > MaxOldBytes {
 		return nil, tooLargeError(o.asked, o.Info.Size(), MaxOldBytes)
 	}
-	data, err := o.w.readAll(io.NewSectionReader(o.file, 0, 1<<62), o.Info, o.asked)
+	data, err := o.w.readLimited(io.NewSectionReader(o.file, 0, 1<<62), o.Info, o.asked)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,8 @@ type ContentReader interface {
 	io.ReaderAt
 }
 
-// Reader returns the contents without loading them; nil if there is no file. It is valid until the callback returns.
+// Reader returns the contents without loading them, or nil if the file does not exist. It is valid until the Change
+// callback returns.
 func (o *OldFile) Reader() ContentReader {
 	if o.file == nil {
 		return nil
@@ -96,7 +97,7 @@ func (o *OldFile) Reader() ContentReader {
 	return io.NewSectionReader(o.file, 0, 1<<62)
 }
 
-// closeFile closes the file before the change ends.
+// closeFile closes the file early, before the transaction ends.
 func (o *OldFile) closeFile() {
 	if o.file != nil {
 		_ = o.file.Close()
@@ -104,9 +105,9 @@ func (o *OldFile) closeFile() {
 	}
 }
 
-// WriteFile makes data the whole contents of a file. A file that is there keeps its mode, owner and extended
-// attributes; a new one is for its owner only. Missing parent directories are made. When WriteFile has returned
-// without an error the file is on disk; when the machine stops before, the old file is there.
+// WriteFile sets the whole contents of a file and creates missing parent directories. An existing file keeps its mode,
+// owner and extended attributes; a new one is accessible only to its owner. The file is on disk when WriteFile returns.
+// After a crash it has either the old or the new contents.
 func (w *Workspace) WriteFile(path string, data []byte) error {
 	return w.ApplyEdits(nil, Edit{Path: path, Parents: true, Change: func(*OldFile) ([]byte, error) { return data, nil }})
 }
